@@ -11,7 +11,7 @@
  *   cache_qos_watch.c    what perf events watch, and which of them reports
  *   cache_qos_cgroup.c   the nearest watched cgroup of a task
  *   cache_qos_pmu.c      the PMU
- *   cache_qos_name.c     who monitors are
+ *   cache_qos_name.c     names of monitors
  *   cache_qos_aux.c      the PMU cache_qos_aux: snapshots
  *   cache_qos_group.c    groups
  *   cache_qos_configfs.c groups as users see them
@@ -24,7 +24,7 @@
  *
  *   probe_mutex     whether the probes are there. Outermost; never under a lock of perf, since
  *                   (un)registering a probe takes the hotplug lock.
- *   config_mutex    watches, groups and tracked tasks: who changes what is watched. event_init
+ *   config_mutex    watches, groups and tracked tasks: changes of what is watched. event_init
  *                   takes it, at times under perf's ctx->mutex, so nothing below it calls perf and
  *                   nothing takes the hotplug lock with it held.
  *   (locks of perf and of run queues)
@@ -36,7 +36,7 @@
  *   lock of a domain  raw, interrupts off: its cells (cache_qos_core.h). Innermost.
  *
  * pmu->read does not wait for the last three: it may come from a trace event that fires while this
- * CPU holds any lock, the simulation's or another watch's, and whoever has ours may wait for that.
+ * CPU holds any lock, the simulation's or another watch's, and a holder of ours may wait for that.
  *
  * The table of tasks and that of cgroups are written under lock and read under RCU or with
  * preemption off.
@@ -74,7 +74,7 @@
 #define CACHE_QOS_TASK_BITS	10	/* of the table of tasks */
 #define CACHE_QOS_CGROUP_BITS	6
 #define CACHE_QOS_POINTS	3	/* tracepoints */
-#define CACHE_QOS_REFRESH_MS	5000	/* who waits for a pass gives up */
+#define CACHE_QOS_REFRESH_MS	5000	/* a reader that waits for a pass gives up */
 #define CACHE_QOS_FRESH_NS	1000000	/* what was read since need not be read again */
 #define CACHE_QOS_SAMPLE_MS	100	/* from pass to pass, by default */
 #define CACHE_QOS_SAMPLE_MS_MIN	10
@@ -160,7 +160,7 @@ struct cache_qos_watch {
  * @what: which figure
  * @domain: of which domain; CACHE_QOS_ALL: of all
  * @sampled: its events are siblings of events that sample
- * @opener: who opened them; each of them has a reference
+ * @opener: the task that opened them; each of them has a reference
  * @published: bandwidth: the part of the sum that was reported
  * @monitor: whose sum @published is of; a watch may get another (cache_qos_watch_cpu())
  * @primed: @published is valid: an event is enabled
@@ -193,7 +193,7 @@ struct cache_qos_channel {
  * @domain: the domain term, as an index; CACHE_QOS_ALL: none
  * @sampled: it is the sibling of an event that samples
  * @share: the term of that name
- * @opener: who opened it
+ * @opener: the task that opened it
  * @limited: the opener has no CAP_PERFMON
  * @spare_watch: memory for a watch of its own
  * @spare_channel: the same
@@ -246,7 +246,7 @@ struct cache_qos_late {
 };
 
 /**
- * struct cache_qos_name - who a monitor is
+ * struct cache_qos_name - the name of a monitor
  * @life: which one of those that had the number (struct cache_qos_monitor)
  * @changed: number of the change that made it what it is; 0: there was none yet
  * @kind: enum pmukit_cache_qos_kind
@@ -327,7 +327,7 @@ struct cache_qos_stat_file {
  * @lost_forks: children that could not be tracked: no memory
  * @cgroups: struct cache_qos_cgroup
  * @nr_cgroups: how many; read without the lock
- * @config_mutex: who changes what is watched
+ * @config_mutex: serializes changes of what is watched
  * @watches: struct cache_qos_watch; changed under the lock, read there or under RCU
  * @pending: struct cache_qos_event; the lock
  * @asked: CPUs an opener asks for, while they are looked at; the lock

@@ -30,7 +30,7 @@ void cache_qos_changed(struct cache_qos *cq)
 {
 	u32 next = cq->generation + 1;
 
-	/* What was changed is seen by whoever sees it: slots of CPUs are worthless from here on. */
+	/* A reader that sees it sees the changes before: slots of CPUs are invalid from here on. */
 	smp_store_release(&cq->generation, next ? next : 1);
 }
 
@@ -173,7 +173,7 @@ static void cache_qos_bank(struct cache_qos *cq, u32 rmid)
 	}
 }
 
-/* Out of limbo, for whoever comes next */
+/* Out of limbo, for the next user */
 static void cache_qos_clear(struct cache_qos *cq, u32 rmid)
 {
 	struct cache_qos_atom *atom = &cq->atoms[rmid];
@@ -273,8 +273,8 @@ static u64 cache_qos_lines(const struct cache_qos *cq, u32 rmid)
 }
 
 /*
- * The one in limbo with the fewest lines, for who would rather have a bound than a refusal. What
- * one that was not read since has moved is lost to those who are left of its members.
+ * The one in limbo with the fewest lines, for users that prefer a bound to a refusal. What
+ * one that was not read since has moved is lost for its remaining members.
  */
 static u32 cache_qos_take_dirty(struct cache_qos *cq)
 {

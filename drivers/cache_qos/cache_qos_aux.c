@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * cache_qos: the PMU cache_qos_aux: after a pass, a record for each monitor and each figure in the
- * L3 of the event's CPU, and before them who monitors are where that has changed, into the AUX area
+ * L3 of the event's CPU, and before them names of monitors that have changed, into the AUX area
  * or as samples. <pmukit/cache_qos.h> has the records.
  *
  * The sampler reads the values of an L3, which takes long where there are many, and then sends the
@@ -11,7 +11,7 @@
  *             (on each CPU)              (in the sampler)                     (on their CPUs)
  *
  * Context: a stream is written on the event's CPU with interrupts off; perf's add and del run there
- * as well, so the list of a CPU needs no lock. The snapshot is the sampler's, who waits for them.
+ * as well, so the list of a CPU needs no lock. The snapshot is the sampler's, which waits for them.
  */
 
 #include <linux/bitfield.h>

@@ -243,7 +243,7 @@ static bool cache_qos_may_move(struct task_struct *task)
 	return may;
 }
 
-/* 0 is who asks; -n is task n, back to the root. */
+/* 0 is the caller; -n is task n, back to the root. */
 static int cache_qos_move(struct cache_qos_folder *folder, int nr, bool process)
 {
 	u16 node = nr < 0 ? CACHE_QOS_ROOT : folder->node;

@@ -25,7 +25,7 @@
 
 /* Monitors */
 
-/* Numbers are taken in turn: a recording may still have readings of who had one last. */
+/* Numbers are taken round-robin: a recording may still have readings of the last owner. */
 static u32 cache_qos_next_monitor(const struct cache_qos *cq)
 {
 	u32 m = cq->last_monitor, left;
@@ -371,7 +371,7 @@ void cache_qos_task_exit(struct cache_qos *cq, struct cache_qos_task *task)
 	cache_qos_set_put(cq, task->set);
 }
 
-bool cache_qos_task_plain(const struct cache_qos *cq, const struct cache_qos_task *task)
+bool cache_qos_task_is_unmonitored(const struct cache_qos *cq, const struct cache_qos_task *task)
 {
 	return task->node == CACHE_QOS_ROOT && cache_qos_empty(&cq->sets[task->set].members);
 }

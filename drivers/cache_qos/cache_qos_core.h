@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * cache_qos: what the hardware says, who is watched, which RMID a CPU has to carry, and what the
+ * cache_qos: what the hardware says, what is watched, which RMID a CPU has to carry, and what the
  * numbers mean; plain data and arithmetic, which tests in user space run as well.
  *
  * A CPU carries one RMID at a time, and several monitors want the same cycles: a task's, its
@@ -27,7 +27,7 @@
  * off; functions want it held unless they say otherwise. It is not taken at a context switch,
  * but when a CPU sees a combination of sets for the first time since the configuration changed.
  * After a change the caller drops the lock and makes every CPU resolve again (an IPI) before it
- * returns to whoever asked: until then a CPU may still carry an RMID that is in limbo.
+ * returns to the caller: until then a CPU may still carry an RMID that is in limbo.
  * Nothing here sleeps or allocates.
  */
 #ifndef CACHE_QOS_CORE_H
@@ -117,7 +117,7 @@ struct cache_qos_hw {
 
 /**
  * cache_qos_hw_read - what one CPU says
- * @backend: who has its registers
+ * @backend: the back-end with its registers
  * @cpu: the CPU, on which this runs with interrupts off
  * @asked: BIT(enum cache_qos_index) of events the owner asks for where they are off by default
  * @hw: filled in
@@ -130,7 +130,7 @@ const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, un
 
 /**
  * cache_qos_hw_divide - its L3 is shared by so many NUMA nodes
- * @backend: who has the registers
+ * @backend: the back-end with the registers
  * @nodes: 0 and 1: it is not divided
  * @hw: as cache_qos_hw_read() has left it; RMIDs and the unit become those of a node
  *
@@ -220,7 +220,7 @@ struct cache_qos_sample {
 
 /**
  * cache_qos_read_rmid - read events of an RMID in the domain of this CPU
- * @backend: who has the registers
+ * @backend: the back-end with the registers
  * @hw: of all CPUs
  * @events: BIT(enum cache_qos_index) of those to be read (cache_qos_events_wanted()); the others,
  *	and those that are not there, are CACHE_QOS_READ_SKIPPED, as is what the back-end is too
@@ -564,7 +564,7 @@ struct cache_qos_stats {
 /**
  * struct cache_qos - everything
  * @hw: of all CPUs
- * @backend: who has the registers
+ * @backend: the back-end with the registers
  * @threshold: units: an RMID with fewer in every domain is free again
  * @limbo_min_ns: how long an RMID stays in limbo where occupancy cannot be read
  * @alloc_dirty: rather take the cleanest RMID in limbo than refuse
@@ -640,7 +640,7 @@ struct cache_qos {
 /**
  * cache_qos_init - the state after loading: no monitors but the machine's, all RMIDs but 0 in limbo
  * @cq: cleared
- * @backend: who has the registers
+ * @backend: the back-end with the registers
  * @hw: of all CPUs, finished
  * @atoms: cleared, hw->nr_rmid of them
  * @cpus: an entry for each possible CPU, with its cpu filled in and the rest cleared
@@ -693,7 +693,7 @@ void cache_qos_cpu_look(struct cache_qos *cq, unsigned int cpu);
  */
 
 /*
- * A monitor that watches nothing yet. Return: its number or -ENOSPC. Numbers are given out in turn:
+ * A monitor that watches nothing yet. Return: its number or -ENOSPC. Numbers are round-robin:
  * one is used again when all others have been.
  */
 int cache_qos_monitor_make(struct cache_qos *cq, enum pmukit_cache_qos_kind kind);
@@ -709,7 +709,7 @@ void cache_qos_monitor_end(struct cache_qos *cq, u16 monitor, u64 now_ns);
 
 /*
  * A monitor watches a task, a CPU too; 0 if it does already. An RMID for the task in its group, or
- * for the CPU, is taken at once, so that who is not refused is counted; not if @must is false, for
+ * for the CPU, is taken at once, so that an accepted event counts; not if @must is false, for
  * a child that inherits: fork() is not to fail for want of an RMID. Unwatching gives no RMID back;
  * the end of the monitor does.
  */
@@ -776,14 +776,14 @@ u16 cache_qos_node_monitored(const struct cache_qos *cq, u16 node);
  *
  * A new one is in CACHE_QOS_ROOT without monitors of its own. A child is where its parent is, with
  * the same monitors; the caller leaves out those that are not inherited by unwatching. A task that
- * is plain again needs not be tracked.
+ * is unmonitored again needs not be tracked.
  */
 void cache_qos_task_init(struct cache_qos *cq, struct cache_qos_task *task);
 void cache_qos_task_fork(struct cache_qos *cq, const struct cache_qos_task *parent,
 			 struct cache_qos_task *child);
 void cache_qos_task_move(struct cache_qos *cq, struct cache_qos_task *task, u16 node);
 void cache_qos_task_exit(struct cache_qos *cq, struct cache_qos_task *task);
-bool cache_qos_task_plain(const struct cache_qos *cq, const struct cache_qos_task *task);
+bool cache_qos_task_is_unmonitored(const struct cache_qos *cq, const struct cache_qos_task *task);
 
 /* Context switches: cache_qos_core.c */
 
@@ -808,7 +808,7 @@ u32 cache_qos_resolve(const struct cache_qos *cq, const struct cache_qos_cpu *cp
  * @now_ns: time
  *
  * If there is no RMID for the atom, the largest subset that has one counts, or else RMID 0: never
- * too much, and who is missing becomes PMUKIT_CACHE_QOS_S_PARTIAL.
+ * too much, and a missing member sets PMUKIT_CACHE_QOS_S_PARTIAL.
  *
  * Return: an RMID.
  */

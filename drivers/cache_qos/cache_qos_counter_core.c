@@ -85,7 +85,7 @@ static void cache_qos_counter_release(struct cache_qos *cq, struct cache_qos_dom
 		counter->state = CACHE_QOS_COUNTER_OTHERS;
 }
 
-/* Of who counts an event of an RMID; CACHE_QOS_OCCUPANCY: of neither */
+/* The RMID's counter of an event; CACHE_QOS_OCCUPANCY: it has none */
 static u32 cache_qos_counter_event(const struct cache_qos *cq, u64 is)
 {
 	u32 rmid = FIELD_GET(CACHE_QOS_ABMC_SOURCE, is), event;

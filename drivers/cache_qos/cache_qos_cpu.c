@@ -70,7 +70,7 @@ static int cache_qos_probe_cpu(unsigned int cpu, struct cache_qos_probe *probe)
 
 /**
  * cache_qos_hw_probe - what is the same of all CPUs that are online
- * @backend: who has the registers
+ * @backend: the back-end with the registers
  * @asked: events the owner asks for where they are off by default
  * @hw: filled in; not finished
  *

@@ -49,7 +49,7 @@ static struct cache_qos_leaf cache_qos_leaf(const struct pmukit_cache_qos_backen
 }
 
 /**
- * struct cache_qos_model - who made the CPU
+ * struct cache_qos_model - vendor and model of the CPU
  * @intel: Intel
  * @amd: AMD or Hygon, whose counters are fewer than RMIDs and begin again
  * @default_width: of counters, where CPUID does not say

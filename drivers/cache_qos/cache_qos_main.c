@@ -25,7 +25,7 @@
 
 static char *cache_qos_backend = "msr";
 module_param_named(backend, cache_qos_backend, charp, 0444);
-MODULE_PARM_DESC(backend, "who has the registers: msr (the hardware) or sim (a simulation)");
+MODULE_PARM_DESC(backend, "back-end with the registers: msr (the hardware) or sim (a simulation)");
 
 static bool cache_qos_force;
 module_param_named(force, cache_qos_force, bool, 0444);
@@ -175,7 +175,7 @@ static int cache_qos_on_pm(struct notifier_block *pm, unsigned long what, void *
 
 /* Back-ends */
 
-/* On return whoever is to become a user has become one or is refused. */
+/* On return each call that adds a user has added it or was refused. */
 static void cache_qos_serve(struct cache_qos_live *live, bool serving)
 {
 	mutex_lock(&live->probe_mutex);

@@ -131,7 +131,7 @@ static void cache_qos_name_update(struct cache_qos_live *live, u16 monitor)
 }
 
 /**
- * cache_qos_names_update - look who the monitors are
+ * cache_qos_names_update - read the names of monitors
  * @live: everything
  *
  * Context: the sampler.

@@ -228,7 +228,7 @@ static u64 cache_qos_writes(const struct cache_qos_live *live, u16 domain)
 	return writes;
 }
 
-/* Where counters are bound by hand: to who needs them in this pass. Interrupts are off for two. */
+/* Binds counters to RMIDs that need them in this pass (ABMC). Interrupts are off for two. */
 static void cache_qos_bind_all(struct cache_qos_live *live, u16 domain)
 {
 	const struct cache_qos_cpu *cpu;
@@ -451,7 +451,7 @@ static void cache_qos_pass(struct cache_qos_live *live)
 
 	if (READ_ONCE(live->asleep))
 		return;
-	/* Before the lock of CPU hotplug: who unmounts resctrl takes that lock under its own. */
+	/* Before the lock of CPU hotplug: an unmount of resctrl takes that lock under its own. */
 	claimed = live->backend->claimed();
 	cpus_read_lock();
 	cache_qos_heed(live, claimed);
@@ -512,7 +512,7 @@ static bool cache_qos_is_fresh(const struct cache_qos_live *live)
  * cache_qos_refresh - see to it that what was read of all domains is younger than sample_ms
  * @live: everything
  *
- * Those who ask at the same time wait for the same pass.
+ * Readers at the same time wait for the same pass.
  *
  * Context: may sleep.
  *

@@ -64,7 +64,7 @@ int cache_qos_domain_add(struct cache_qos *cq, const struct pmukit_cache_qos_dom
 		return -ENOSPC;
 	*domain = (struct cache_qos_domain) { .is = *is, .cells = cells, .banked = banked };
 	raw_spin_lock_init(&domain->lock);
-	/* Who sees the number without the lock sees the domain as well. */
+	/* A reader without the lock that sees the number sees the domain as well. */
 	smp_store_release(&cq->nr_domains, cq->nr_domains + 1);
 	if (cq->nr_domains == 1)
 		cq->threshold = cache_qos_default_threshold(cq) / cq->hw.scale;
@@ -421,7 +421,7 @@ static void cache_qos_fold_locked(struct cache_qos *cq, struct cache_qos_domain 
 	for (event = 0; event < CACHE_QOS_NR_READ; event++)
 		cache_qos_fold_event(cq, domain, request->rmid, event, &request->sample, now_ns);
 	cache_qos_fold_remote(cq, cell, &request->sample);
-	/* Who reads the counters after he has seen this number reads later ones. */
+	/* A reader of this number reads later counters after it. */
 	smp_store_release(&cell->folded, cell->folded + 1);
 }
 

@@ -67,7 +67,7 @@ static void cache_qos_on_switch(void *data, bool preempt, struct task_struct *pr
 	/* Pairs with cache_qos_resolve_changed(): it sees this, or we see what was changed. */
 	smp_mb();
 	cache_qos_run(live, next, false);
-	/* Who sees this sees the RMID. */
+	/* A reader that sees this sees the RMID. */
 	smp_store_release(&cpu->switching, false);
 }
 

@@ -180,7 +180,7 @@ static ssize_t domains_show(struct device *dev, struct device_attribute *attr, c
 static DEVICE_ATTR_RO(domains);
 
 /**
- * cache_qos_emit_holder - who has the registers now
+ * cache_qos_emit_holder - the owner of the registers now
  * @live: everything
  * @buf: of the file
  * @at: written so far

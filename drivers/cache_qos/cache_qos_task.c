@@ -106,10 +106,10 @@ static struct cache_qos_entry *cache_qos_entry_add(struct cache_qos_live *live,
  * @task: the task, with a reference
  *
  * The task may end at any time, and the entry with it: a reference does not keep it, nor does
- * config_mutex. So who needs the entry looks for it again under the lock that is held while it is
+ * config_mutex. So a user of the entry looks for it again under the lock that is held while it is
  * used.
  *
- * Context: config_mutex, without which a plain entry may be pruned at any time.
+ * Context: config_mutex, without which an unmonitored entry may be pruned at any time.
  *
  * Return: 0, or -ENOMEM, -ESRCH: the task is no more.
  */
@@ -221,14 +221,14 @@ void cache_qos_on_fork(void *data, struct task_struct *parent, struct task_struc
 }
 
 /* Take one unwatched entry out of the table; the caller frees it without the lock. NULL: none. */
-static struct cache_qos_entry *cache_qos_untrack_plain(struct cache_qos_live *live, int bucket)
+static struct cache_qos_entry *cache_qos_untrack_unused(struct cache_qos_live *live, int bucket)
 {
 	struct cache_qos_entry *entry, *found = NULL;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&live->lock, flags);
 	hlist_for_each_entry(entry, &live->tasks[bucket], node) {
-		if (entry->events || !cache_qos_task_plain(&live->core, &entry->is))
+		if (entry->events || !cache_qos_task_is_unmonitored(&live->core, &entry->is))
 			continue;
 		found = cache_qos_untrack(live, entry->task);
 		break;
@@ -275,7 +275,7 @@ void cache_qos_tasks_prune(struct cache_qos_live *live)
 	int bucket;
 
 	for (bucket = 0; bucket < HASH_SIZE(live->tasks); bucket++) {
-		while ((entry = cache_qos_untrack_plain(live, bucket)))
+		while ((entry = cache_qos_untrack_unused(live, bucket)))
 			kfree_rcu(entry, rcu);
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: the trace events, and who fires those of a pass.
+ * cache_qos: the trace events, and the calls that fire those of a pass.
  */
 
 #include "cache_qos.h"
@@ -59,7 +59,7 @@ void cache_qos_trace_samples(struct cache_qos_live *live)
  * cache_qos_trace_rmid_event - the core's notify
  * @cq: the core
  * @news: what happened to the RMID
- * @rmid: to whom
+ * @rmid: the RMID
  *
  * Context: the lock, perhaps that of a run queue.
  */

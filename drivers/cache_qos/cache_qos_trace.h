@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * cache_qos: trace events: what a pass found, what became of an RMID, who has the registers.
+ * cache_qos: trace events: what a pass found, what became of an RMID, the owner of the registers.
  * They are recorded by stock perf (-e 'cache_qos:*') and need no PMU event.
  */
 #undef TRACE_SYSTEM

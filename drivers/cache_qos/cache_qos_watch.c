@@ -181,7 +181,7 @@ static void cache_qos_channel_leave(struct cache_qos_event *ev)
 /* Counts; under the watch's lock */
 
 /*
- * Who disables a group disables its leader only. A leader that is closed is freed after RCU. An
+ * Disabling a group disables its leader only. A leader that is closed is freed after RCU. An
  * event that is in no group yet, or was taken out of it first, names a leader that may be gone.
  */
 static bool cache_qos_group_is_off(const struct perf_event *event)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * cache_qos_sim: caches and the programs that use them. A line is tagged with the RMID of the CPU
- * that brings it in, and keeps that tag until it is evicted, whoever uses it meanwhile.
+ * that brings it in, and keeps that tag until it is evicted, also when other tasks use it.
  *
  *      set 0    | line | line | line | ...   ways
  *      set 1    | line | line | line |       address % sets chooses the set
@@ -89,7 +89,7 @@ static void cache_qos_sim_transfer(struct cache_qos_sim *sim, struct cache_qos_s
 	sim->owners[owner].units[1] += local;
 }
 
-/* Written back on behalf of whoever brought it in: the line's tag is all that hardware knows. */
+/* Written back for the task that brought it in: the line's tag is all that hardware knows. */
 static void cache_qos_sim_evict(struct cache_qos_sim *sim, struct cache_qos_sim_domain *domain,
 				struct cache_qos_sim_line *line)
 {

@@ -183,7 +183,7 @@ static const struct cache_qos_sim_fault *cache_qos_sim_strike(struct cache_qos_s
 	return NULL;
 }
 
-/* What a register can hold, whoever writes it */
+/* What a register can hold, for any writer */
 
 bool cache_qos_sim_set_evtsel(struct cache_qos_sim *sim, u32 cpu, u64 value)
 {

@@ -75,7 +75,7 @@ const struct cache_qos_sim_profile *cache_qos_sim_profile_by_name(const char *na
  * @address: in lines
  * @stamp: when it was used last, in accesses to this L3
  * @filled: when it was brought in
- * @owner: who brought it in; index of @cache_qos_sim.owners
+ * @owner: the task that brought it in; index of @cache_qos_sim.owners
  * @rmid: its tag
  * @home: L3 next to the memory it is of
  * @valid: there is something in it
@@ -234,7 +234,7 @@ struct cache_qos_sim_fault {
  * @nr_domains: how many
  * @domains: so many
  * @nr_owners: how many
- * @owners: so many; 0 is whoever has no page of his own
+ * @owners: so many; 0: all tasks without a page
  * @random: state of the generator; not 0
  * @lru: the least recently used line goes; otherwise any
  * @write_backs: a dirty line that goes is traffic, too
@@ -302,7 +302,7 @@ bool cache_qos_sim_wrmsr(struct cache_qos_sim *sim, u32 cpu, u32 msr, u64 value)
 /**
  * struct cache_qos_sim_access - one access to memory
  * @address: in lines
- * @owner: who; index of @cache_qos_sim.owners
+ * @owner: the task; index of @cache_qos_sim.owners
  * @home: index of the L3 next to that memory
  * @write: it makes the line dirty
  */
@@ -321,7 +321,7 @@ struct cache_qos_sim_access {
  * @owner: whose it is
  * @home: index of the L3 next to that memory
  * @shuffled: it goes there at random
- * @shared: others of its kind use the same memory; whoever sets @base looks at it
+ * @shared: others of its kind use the same memory; the code that sets @base reads it
  * @at: how far it is
  * @owed: byte-nanoseconds per second not gone yet
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * cache_qos_sim: simulated processors with cache monitoring, for cache_qos.ko where there are none
- * (Documentation/devices/cache_qos_sim-model.rst). It is loaded by whoever wants it, after
+ * (Documentation/devices/cache_qos_sim-model.rst). It is loaded by the user, after
  * "modprobe cache_qos backend=sim", and says what it is in the log; the driver says it with every
  * value. It never calls the driver: it answers accesses to registers, as hardware does.
  */

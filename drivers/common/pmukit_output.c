@@ -5,8 +5,8 @@
  * Which of them is decided anew each time a sink is opened.
  *
  * Context: pmukit_sink_*() run on the event's CPU with interrupts off while the event is active
- * (its stop callback included). No lock is taken, and none of the unit's may be held that the
- * unit's stop callback takes: perf may call it from inside perf_tp_event(). A sink that is open
+ * (its stop callback included). No lock is taken, and none of the driver's may be held that the
+ * driver's stop callback takes: perf may call it from inside perf_tp_event(). A sink that is open
  * on an event must be closed before another one is opened on it.
  */
 
@@ -203,7 +203,7 @@ EXPORT_SYMBOL_GPL(pmukit_sampling_point);
 /*
  * What perf record -g asks all events of its list for on arm64, beside call chains: the register
  * with the caller of a function that has no frame. Empty chains have none to look it up for; like
- * the thread of a sample it is of whoever was interrupted when the record was handed over.
+ * the thread of a sample it is of the task that was interrupted when the record was handed over.
  */
 #ifdef CONFIG_ARM64
 #define PMUKIT_CHAIN_REGS	BIT_ULL(PERF_REG_ARM64_LR)
@@ -399,7 +399,7 @@ EXPORT_SYMBOL_GPL(pmukit_sink_sample);
 /**
  * pmukit_sink_deliver - hand one record over
  * @sink: an open sink
- * @record: the record, with the unit's tag in the raw header
+ * @record: the record, with the driver's tag in the raw header
  * @nr_words: its length, at most PMUKIT_RECORD_WORDS
  * @nr_entries: by how much the event's count rises
  *

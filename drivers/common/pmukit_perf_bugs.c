@@ -219,7 +219,7 @@ static void pmukit_stop_rotation(struct pmu *pmu)
  * - perf_swevent_init(), an opener, waits for the hotplug lock, which a CPU that leaves holds while
  *   it waits for pmus_lock in perf_event_exit_cpu_context(). So no CPU may come or go meanwhile: it
  *   gets -EBUSY, as while a PCI driver probes.
- * - perf_swevent_init() waits for pmus_lock itself. A driver cannot prevent it; openers who queued
+ * - perf_swevent_init() waits for pmus_lock itself. A driver cannot prevent it; openers that queued
  *   up behind one call must be through before the next one, so calls keep a distance.
  *
  * Kernels: to 6.14 (6.15: 2565e42539b1 "perf/core: Fix pmus_lock vs. pmus_srcu ordering"); not

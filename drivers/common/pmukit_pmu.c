@@ -10,7 +10,7 @@
  *   pmukit_pmu_remove()                           pmukit_leave_work()
  *   1 gone: no event can be opened any more       5 wait until the last destroy has left the core
  *   2 no CPU hotplug any more                     6 perf_pmu_unregister()
- *   3 disable the open events: their counts       7 wait for those who still try to open one
+ *   3 disable the open events: their counts       7 wait for calls that still try to open one
  *     freeze, their files stay valid              8 drop the registration's reference
  *   4 give up the name in sysfs, so that the device can come back under it; then the work is
  *     queued, by us or, as long as events are open, by the destruction of the last one
@@ -33,9 +33,9 @@
  * RCU tasks has them behind us. It cannot run inside destroy: event_init's failure path calls that
  * inside the read section which perf_pmu_unregister() waits for.
  *
- * pmu->module is the unit's module: rmmod is refused while events are open. The work may run
- * after that; pmukit_pmu_flush() at the end of the unit's exit waits for it. A module whose init
- * fails is freed whoever holds it, so no event can be opened before init has succeeded; one that
+ * pmu->module is the driver's module: rmmod is refused while events are open. The work may run
+ * after that; pmukit_pmu_flush() at the end of the driver's exit waits for it. A module whose init
+ * fails is freed in spite of references, so no event is opened before init has succeeded; one that
  * fails ends with pmukit_pmu_flush() too.
  *
  * Locking: pmukit_pmu.lock is a plain spinlock for process context, taken last but for the list of
@@ -132,7 +132,7 @@ static unsigned int pmukit_server_of(struct pmukit_pmu *pp, unsigned int cpu)
  * @pp: a PMU with PMUKIT_SCOPE_GROUPS
  * @servers: filled in
  *
- * A CPU that has not been online before may come to us before the unit knows its group: it is then
+ * A CPU that has not been online before may come here before the driver knows its group: it is
  * in @pp->cpus beside the one that serves it. One that is in no group serves none.
  */
 void pmukit_pmu_servers(struct pmukit_pmu *pp, struct cpumask *servers)
@@ -280,7 +280,7 @@ static bool pmukit_unregister(struct pmukit_pmu *pp)
 	return !WARN_ON_ONCE(pmukit_perf_unregister(&pp->pmu));
 }
 
-/* The grace period is the longest part, and the same for all: a unit may have a hundred PMUs. */
+/* The grace period is the longest part, and the same for all: a driver may have a hundred PMUs. */
 static void pmukit_leave_work(struct work_struct *work)
 {
 	struct pmukit_pmu *pp, *next;
@@ -393,7 +393,7 @@ static void pmukit_unpin_event(struct pmukit_pmu *pp)
  * pmukit_pmu_disable_events - freeze the open events; on return their stop callbacks have run
  * @pp: a registered PMU
  *
- * Their files stay valid, and whoever holds one may enable the event again.
+ * Their files stay valid, and a holder of one may enable the event again.
  *
  * Context: may sleep. Not from a perf callback, not twice at a time, not beside
  * pmukit_pmu_remove().
@@ -421,12 +421,12 @@ EXPORT_SYMBOL_GPL(pmukit_pmu_disable_events);
  * pmukit_pmu_remove - the hardware leaves
  * @pp: a registered PMU
  *
- * On return the stop callbacks of all events have run and no event can be opened. The unit then
+ * On return the stop callbacks of all events have run and no event can be opened. The driver then
  * makes its start callback refuse, under its own lock, and may unmap the hardware; it still holds
  * its reference. The registration's reference is dropped when the PMU has left perf.
  *
  * With PMUKIT_SCOPE_CPUS, events that are open may still run where the kernel does not revoke
- * them: the unit freezes them itself.
+ * them: the driver freezes them itself.
  *
  * Context: may sleep. Not from a perf callback.
  */
@@ -471,7 +471,7 @@ EXPORT_SYMBOL_GPL(pmukit_pmu_remove);
 /**
  * pmukit_pmu_flush - wait until every PMU whose events are all closed has left perf
  *
- * To be called at the end of a unit's module exit, when it has no open event any more.
+ * To be called at the end of a driver's module exit, when it has no open event any more.
  */
 void pmukit_pmu_flush(void)
 {
@@ -545,7 +545,7 @@ static bool pmukit_event_leader_left(const struct perf_event *event)
 	return leader != event && !(READ_ONCE(leader->attach_state) & PERF_ATTACH_CONTEXT);
 }
 
-/* Until then a unit that has PMUs may still fail to load. */
+/* Until then a driver that has PMUs may still fail to load. */
 static bool pmukit_owner_is_live(const struct pmukit_pmu *pp)
 {
 	const struct module *owner = pp->pmu.module;
@@ -568,7 +568,7 @@ int pmukit_event_open(struct pmukit_pmu *pp, struct pmukit_event *pev, struct pe
 	unsigned int cpu = event->cpu;
 	int ret = 0;
 
-	/* Perf tells of a PMU before it has all of it: up to Linux 6.12 its contexts come last. */
+	/* Perf shows a PMU before it is complete: up to Linux 6.12 its contexts come last. */
 	if (!smp_load_acquire(&pp->registered) || !pmukit_owner_is_live(pp) ||
 	    pmukit_event_leader_left(event))
 		return -ENODEV;
@@ -601,8 +601,8 @@ EXPORT_SYMBOL_GPL(pmukit_event_open);
 /**
  * pmukit_pmu_init - make a zeroed pmukit_pmu ready; the caller holds the first reference
  * @pp: the PMU
- * @ops: the unit's part
- * @owner: the unit's module; open events keep it loaded
+ * @ops: the driver's part
+ * @owner: the driver's module; open events keep it loaded
  */
 void pmukit_pmu_init(struct pmukit_pmu *pp, const struct pmukit_pmu_ops *ops, struct module *owner)
 {
@@ -620,14 +620,14 @@ void pmukit_pmu_init(struct pmukit_pmu *pp, const struct pmukit_pmu_ops *ops, st
 EXPORT_SYMBOL_GPL(pmukit_pmu_init);
 
 /**
- * pmukit_pmu_register - show the PMU to the world; the last step of bringing a unit up
+ * pmukit_pmu_register - show the PMU to the world; the last step of a driver's probe
  * @pp: an initialised PMU with its callbacks, name and max_events filled in
  * @parent: the hardware
  *
  * On success the registration holds a reference until pmukit_pmu_remove() has taken effect.
  *
  * PMUs that leave go first: a device that comes and goes would make PMUs faster than perf lets
- * go of them, and whoever unloads the unit would wait for all of them.
+ * go of them, and an unload of the driver would wait for all of them.
  *
  * Context: may sleep; when it fails, for as long as memory is short.
  *
@@ -699,7 +699,7 @@ static void __exit pmukit_common_exit(void)
 	destroy_workqueue(pmukit_workqueue);
 	/*
 	 * Behind the last pmukit_free_aux() and pmukit_foreign_work(), which let go of their
-	 * module before they return, and openers who have found pmukit_last.
+	 * module before they return, and openers that have found pmukit_last.
 	 */
 	synchronize_rcu_tasks();
 }

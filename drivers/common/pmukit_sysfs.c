@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sysfs groups all units share: cpumask and the files of caps/.
+ * sysfs groups all drivers share: cpumask and the files of caps/.
  *
  * Context: read callbacks, process context, no locks. The device's driver data is the struct pmu
  * (perf sets it); everything shown lives in the pmukit_pmu, never in registers, so the files can

@@ -13,7 +13,7 @@
  * has none when we attach, we allocate them and free them when we detach.
  *
  * Locking: cxl_hmu_mutex protects the list of attached devices. It is taken inside the PCI
- * function's device lock, which the driver core holds around the notifications; whoever comes
+ * function's device lock, which the driver core holds around the notifications; the one that comes
  * from elsewhere takes the device lock first. A function whose device lock we hold and that has
  * a driver is bound: it is neither being probed nor removed.
  */

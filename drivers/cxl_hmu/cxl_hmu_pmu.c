@@ -19,7 +19,7 @@ static struct cxl_hmu *cxl_hmu_of_event(struct perf_event *event)
 	return to_cxl_hmu(to_pmukit_pmu(event->pmu));
 }
 
-/* Claims: who tracks which memory of a block */
+/* Claims: which instance tracks which memory of a block */
 
 static bool cxl_hmu_claims_collide(const struct cxl_hmu_claim *a, const struct cxl_hmu_claim *b)
 {

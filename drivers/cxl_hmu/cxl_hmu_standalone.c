@@ -2,8 +2,8 @@
 /*
  * cxl_hmu: a PCI driver for CXL memory functions that cxl_pci does not drive, with standalone=1.
  *
- * A function has one driver: whoever binds it first. Loaded behind cxl_pci this driver is left with
- * what cxl_pci did not want; loaded first, it keeps what it has until it is unbound. There is no
+ * A function has one driver: the first that binds it. Loaded behind cxl_pci this driver gets what
+ * cxl_pci did not want; loaded first, it keeps what it has until it is unbound. There is no
  * softdep on cxl_pci: modprobe -r of this module would take cxl_pci away as well, and loading it
  * would bring a cxl_pci that the owner keeps out. The device table is an alias of the module either way:
  * it is loaded where there is a CXL memory device, beside cxl_pci, which has the same alias, and

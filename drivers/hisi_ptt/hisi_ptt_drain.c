@@ -291,7 +291,7 @@ static bool hisi_ptt_deliver_record(struct hisi_ptt *ptt, struct hisi_ptt_event 
 	return true;
 }
 
-/* @records: there is a record of them; whoever came to listen since waits for the next one. */
+/* @records: there is a record of them; an event that started since waits for the next one. */
 static void hisi_ptt_deliver(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 			     struct pmukit_sink *sink, u32 bytes, bool records)
 {

@@ -4,7 +4,7 @@
  *
  * Every function at or below a root port that the device serves is a filter: the port itself by
  * its bit, everything else by its requester ID. The list follows the PCI bus: the notifier is
- * registered before the bus is walked, and whoever comes second finds the function listed. One that
+ * registered before the bus is walked, and the second of them finds the function listed. One that
  * the walk meets on its way out is either no longer found on the bus, and not listed, or unlisted
  * by the last announcement, which comes behind that.
  *
@@ -236,7 +236,7 @@ static void hisi_ptt_function_goes(struct hisi_ptt *ptt, struct pci_dev *pdev)
 		hisi_ptt_filter_unlist(ptt, filter);
 		if (hisi_ptt_event_orphaned(ptt))
 			pmukit_pmu_disable_events(&ptt->pp);
-		/* Last: who no longer finds the file finds the event ended. */
+		/* Last: once the file is not found any more, the event has ended. */
 		hisi_ptt_filter_free(ptt, filter);
 	}
 	mutex_unlock(&ptt->filter_mutex);

@@ -4,7 +4,7 @@
  *
  *   imc_main.c     a back-end comes and goes, and the PMUs with it
  *   imc_cpu.c      memory of CPUs and cores, engines, CPU hotplug
- *   imc_event.c    opening events: who may, what excludes what
+ *   imc_event.c    opening events: privileges, what excludes what
  *   imc_counter.c  nest_*, core_imc and thread_imc while they run
  *   imc_trace.c    trace_imc while it runs
  *   imc_probe.c    what is heard of while events are open

@@ -174,7 +174,7 @@ static bool imc_backend_same_chip(const struct pmukit_imc_backend *backend, unsi
 
 /*
  * A PMU that could not give up its name has its cpumask in sysfs for longer than there is a
- * back-end. imc_cpus_stop() waits for who does not yet see that.
+ * back-end. imc_cpus_stop() waits for CPUs that do not yet see that.
  */
 static bool imc_same_chip(struct pmukit_pmu *pp, unsigned int a, unsigned int b)
 {

@@ -385,7 +385,7 @@ void imc_cpus_stop(struct imc *imc)
 	on_each_cpu(imc_cpu_silence, imc, 1);
 	imc_engines_silence(imc);
 	cpus_read_unlock();
-	/* Who asks for the chip of a CPU has interrupts on. */
+	/* Callers that ask for the chip of a CPU have interrupts on. */
 	synchronize_rcu();
 	for_each_possible_cpu(cpu)
 		hrtimer_cancel(&per_cpu_ptr(imc->cpus, cpu)->timer);

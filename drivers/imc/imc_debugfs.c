@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * imc: imc/probes in debugfs, how many are attached; and the control blocks of the nest engines,
- * for people who look after the engine itself: imc/imc_{cmd,mode,speed,status}_<chip>. Starting
+ * to examine the engine itself: imc/imc_{cmd,mode,speed,status}_<chip>. Starting
  * and halting for events goes by the back-end, as firmware has it.
  *
- * The block is the back-end's memory; debugfs waits for those who are inside a file when it is
+ * The block is the back-end's memory; debugfs waits for calls inside a file when it is
  * removed, which is before the back-end leaves.
  */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc: opening events: who may, what an event may ask for, what excludes what.
+ * imc: opening events: privileges, what an event may ask for, what excludes what.
  *
  * A core has one engine, which either accumulates for the core, or for its threads, or traces. It
  * is claimed for one of the three as long as there are events of that type, on any CPU: so the

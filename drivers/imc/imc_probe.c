@@ -32,9 +32,9 @@
 
 #include "imc.h"
 
-/* Who opens one event after the other does not have code changed each time. */
+/* Opening one event after the other does not change code each time. */
 #define IMC_PROBES_LINGER	HZ
-/* Between two tries of who may not attach. */
+/* Between two tries of a caller that may not attach. */
 #define IMC_PROBES_RETRY_US	1000
 
 /* Attaching */
@@ -142,7 +142,7 @@ static void imc_probes_rest_work(struct work_struct *work)
 	mutex_unlock(&imc->probe_mutex);
 }
 
-/* For those who may not attach: they come again, and if they do not, it was in vain. */
+/* For callers that may not attach: they come again, or the probes are detached unused. */
 static void imc_probes_attach_work(struct work_struct *work)
 {
 	struct imc_probes *probes = container_of(work, struct imc_probes, attach);
@@ -160,8 +160,9 @@ static void imc_probes_attach_work(struct work_struct *work)
 }
 
 /*
- * Of a member of a group, under ctx->mutex: neither attach nor wait for who does. The system call
- * gives up its locks and is made again, without its caller's knowing, until the probes are there.
+ * Of a member of a group, under ctx->mutex: neither attach nor wait for another caller that does.
+ * The system call gives up its locks and is made again, without its caller's knowing, until the
+ * probes are there.
  * Events that the kernel itself opens are no members of a group.
  */
 static int imc_probes_ask(struct imc *imc, struct imc_probes *probes)

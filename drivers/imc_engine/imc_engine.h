@@ -3,7 +3,7 @@
  * imc_engine: what its files share.
  *
  * Locking: a core's lock is innermost but for nothing. It is taken with interrupts off, by the
- * scheduler's probe (under the run queue's lock), by ticks, and by whoever starts and stops.
+ * scheduler's probe (under the run queue's lock), by ticks, and by starts and stops.
  * Nothing of the kernel is called under it but clocks.
  */
 #ifndef IMC_ENGINE_H

@@ -55,7 +55,7 @@ static u64 imc_engine_user_ns_of(const struct task_struct *task)
 
 /*
  * Brings a thread and its core up to now. Under the core's lock: the scheduler's probe of the
- * thread's CPU waits for it before the task can go away, and so does whoever lets the probe go.
+ * thread's CPU waits for it before the task can go away, and so does a detach of the probe.
  */
 void imc_engine_thread_account(struct imc_engine_thread *thread)
 {
@@ -173,7 +173,7 @@ static void imc_engine_thread_rebase(struct imc_engine_thread *thread)
 /* Trace */
 
 /*
- * tb1 makes the record invalid until tb2 is the same again: whoever reads tb2, the middle and then
+ * tb1 makes the record invalid until tb2 is the same again: a reader of tb2, the middle and then
  * tb1 has a whole record or sees that he has not.
  */
 static void imc_engine_publish(u64 address, u32 at, const u64 words[IMC_ENGINE_RECORD_WORDS])
@@ -278,7 +278,7 @@ static void imc_engine_kicked(void *data)
 	struct imc_engine_thread *thread = data;
 
 	atomic_set(&thread->kicked, 0);
-	smp_mb();	/* who finds kicked set wrote before; pairs with imc_engine_kick() */
+	smp_mb();	/* sees writes of CPUs that found it set; pairs with imc_engine_kick() */
 	imc_engine_tick_start(thread);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * uncore_pmon: the arithmetic of the discovery table, of event terms, of counters and of who gets
- * which, and what is known of each type of unit. Pure C without kernel calls, so that a test in
- * user space can run it.
+ * uncore_pmon: the arithmetic of the discovery table, of event terms, of the assignment
+ * of counters, and what is known of each type of unit. Pure C without kernel calls, so that a
+ * test in user space can run it.
  */
 #ifndef UNCORE_PMON_CORE_H
 #define UNCORE_PMON_CORE_H

@@ -230,7 +230,7 @@ static void uncore_pmon_event_run(struct uncore_pmon_box *box, struct uncore_pmo
 	if (box->dead)
 		return;
 	uncore_pmon_counter_start(box, uev);
-	/* From here, so that the timer is on the events' CPU; not anew for each turn of theirs. */
+	/* From here, so that the timer is on the events' CPU; not again for each rotation. */
 	if (!hrtimer_is_queued(&box->timer))
 		uncore_pmon_timer_start(box);
 }

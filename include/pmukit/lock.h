@@ -25,7 +25,7 @@
 /**
  * struct pmukit_lock - a raw spinlock, taken with interrupts off
  * @inside: CPUs that have it or wait for it
- * @calls: who has it may wait for other locks
+ * @calls: the holder may wait for other locks
  * @raw: the lock
  */
 struct pmukit_lock {

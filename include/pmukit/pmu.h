@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What pmukit_common offers to the modules of the units: the life of a PMU, the way of a record
- * to its reader, and the sysfs groups all units share.
+ * What pmukit_common offers to the drivers: the life of a PMU, the way of a record
+ * to its reader, and the sysfs groups all drivers share.
  */
 #ifndef PMUKIT_PMU_H
 #define PMUKIT_PMU_H
@@ -52,7 +52,7 @@ enum pmukit_scope {
 };
 
 /**
- * struct pmukit_pmu_ops - what a unit does for the common part
+ * struct pmukit_pmu_ops - what a driver does for the common part
  * @release: last reference gone; frees the object the pmukit_pmu is part of. May sleep.
  * @event_free: the event is gone; frees the object the pmukit_event is part of. May sleep.
  * @same_group: PMUKIT_SCOPE_GROUPS: are two CPUs, both online, of one group; false for a CPU that
@@ -71,8 +71,8 @@ struct pmukit_pmu_ops {
 
 /**
  * struct pmukit_pmu - a PMU that may outlive its hardware
- * @pmu: what perf sees; the unit fills in the callbacks before pmukit_pmu_register()
- * @ops: the unit's part
+ * @pmu: what perf sees; the driver fills in the callbacks before pmukit_pmu_register()
+ * @ops: the driver's part
  * @max_events: how many events may be open at once; one more gets -EBUSY
  * @scope: which CPUs events count for: see enum pmukit_scope
  * @ends_in_error: an event that is open when the hardware leaves ends in error: what it has
@@ -83,17 +83,17 @@ struct pmukit_pmu_ops {
  *	(pmukit_pmu_servers())
  * @stats: see enum pmukit_stat
  * @debugfs: the folder that shows them
- * @ref: the unit holds one reference, the registration with perf another
+ * @ref: the driver holds one reference, the registration with perf another
  * @lock: protects all from @events to @leaving, and @waiting; process context only
  * @events: every event between pmukit_event_open() and its destruction
- * @nr_events: how many these are; a unit may look at it without the lock
- * @nr_dying: events that are no longer among these, while the unit frees what they own
+ * @nr_events: how many these are; a driver may look at it without the lock
+ * @nr_dying: events that are no longer among these, while the driver frees what they own
  * @pinned: the event pmukit_pmu_remove() is disabling; it may not be freed meanwhile
  * @unpinned: woken when @pinned changes
  * @gone: the hardware is no longer there; never cleared
  * @moving: the events are on their way to another CPU
  * @revoked: the kernel takes the events that are open
- * @leaving: removal is done; whoever destroys the last event has the PMU taken from perf
+ * @leaving: removal is done; destroying the last event unregisters the PMU
  * @leave_node: place among those that are to be taken from perf
  * @waiting: events of other PMUs use a context of this one; @foreign_work polls until they are gone
  * @foreign_work: that delayed work; the driver's module is held meanwhile

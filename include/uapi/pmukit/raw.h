@@ -2,7 +2,7 @@
 /*
  * The raw payload of a sample (PERF_SAMPLE_RAW): 8 bytes that perf overwrites, a tag that names
  * the record, then the 64-bit words of the record. 12 bytes, because perf puts a 32-bit size
- * before them: the words are then 8-byte aligned in the stream. Each unit has a tag of its own.
+ * before them: the words are then 8-byte aligned in the stream. Each driver has a tag of its own.
  */
 #ifndef _UAPI_PMUKIT_RAW_H
 #define _UAPI_PMUKIT_RAW_H
