@@ -5,7 +5,7 @@ CACHE   ?= $(or $(PMUKIT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pmukit)
 BUILD   := build
 # The slowest guests first, so that no core waits for them at the end.
 KERNELS := 6.12-arm64 6.1 6.12 7.2
-UNITS   := cxl_hmu cache_qos hisi_ptt uncore_pmon imc
+DRIVERS := cxl_hmu cache_qos hisi_ptt uncore_pmon imc
 K       ?=
 U       ?=
 SEED    ?=
@@ -13,7 +13,7 @@ N       ?=
 KDIR    ?=
 ALL     ?=
 BRIEF   ?=
-TURN    ?=
+SHARD    ?=
 KCSAN   ?=
 LATE    ?=
 MINUTES ?=
@@ -26,7 +26,7 @@ JOBS    ?= $(shell nproc)
 export PMUKIT_CACHE := $(CACHE)
 
 run_kernels := $(or $(K),$(KERNELS))
-run_units   := $(or $(U),$(UNITS))
+run_drivers := $(or $(U),$(DRIVERS))
 demo_kernel := $(or $(K),6.12)
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
@@ -54,7 +54,7 @@ help:
 	@echo '  make check           unit tests, format, dependency and component rules; no guest, no root'
 	@echo '  make lint            checkpatch, kernel-doc, sparse, coccinelle, clang-tidy; slower'
 	@echo '  make vmtest [U= K=]  selftests in guests; a skip or a kernel warning is a failure (ALL=1: each scenario on each kernel;'
-	@echo '                       TURN=N: one of three turns, which have all of it together;'
+	@echo '                       SHARD=N: one of three shards, which have all of it together;'
 	@echo '                       BRIEF=N: of each driver one that is short on a debug kernel)'
 	@echo '  make races [MINUTES= U= K= SEED=]  random use of PMUs, alone and while the machine changes, on four kernels; long'
 	@echo '  make soak [MINUTES= K=] all drivers at work in one guest, an hour: exact, nothing lost, memory flat'
@@ -94,7 +94,7 @@ help:
 	@echo '  make components [U=] every component of every driver, and where it is'
 	@echo '  make clean           removes build/ (the cache stays: $(CACHE))'
 	@echo
-	@echo '  K: $(KERNELS)      U: $(UNITS)      V=1: every command'
+	@echo '  K: $(KERNELS)      U: $(DRIVERS)      V=1: every command'
 
 all: tools modules guest
 
@@ -145,12 +145,12 @@ guest: tools
 	@tools/scripts/build-guest $(sort $(foreach k,$(run_kernels),$(if $(findstring arm64,$k),arm64,amd64)))
 
 vmtest: tools modules guest
-	@tools/scripts/vmtest '$(run_units)' '$(run_kernels)' -- $(vmrun) $(if $(ALL),--all) $(if $(TURN),--turn $(TURN)) \
+	@tools/scripts/vmtest '$(run_drivers)' '$(run_kernels)' -- $(vmrun) $(if $(ALL),--all) $(if $(SHARD),--shard $(SHARD)) \
 		$(if $(BRIEF),--brief $(BRIEF) --seed $(BRIEF) --seconds 20)
 
 races: run_kernels := $(or $(K),6.1 debug-6.12 debug-7.2 kcsan-6.12)
 races: tools modules guest
-	@tools/scripts/long-run stress '$(or $(MINUTES),10)' '$(run_units)' '$(run_kernels)' '$(SEED)' -- $(vmrun)
+	@tools/scripts/long-run stress '$(or $(MINUTES),10)' '$(run_drivers)' '$(run_kernels)' '$(SEED)' -- $(vmrun)
 
 soak: run_kernels := $(or $(K),6.12)
 soak: tools modules guest
@@ -158,7 +158,7 @@ soak: tools modules guest
 
 coverage: run_kernels := $(or $(K),debug-6.12)
 coverage: tools guest
-	@tools/scripts/coverage '$(run_kernels)' '$(run_units)' '$(S)' -- $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE)
+	@tools/scripts/coverage '$(run_kernels)' '$(run_drivers)' '$(S)' -- $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE)
 
 tsan: setup
 	@tools/scripts/tsan $(BUILD) $(JOBS)
@@ -169,11 +169,11 @@ coverage-tools: setup
 vm: K := $(demo_kernel)
 vm: run_kernels := $(demo_kernel)
 vm: tools modules guest
-	@$(vmrun) --kernel $(demo_kernel) --unit $(firstword $(run_units)) --mode shell $(if $(S),--scenario $(S))
+	@$(vmrun) --kernel $(demo_kernel) --driver $(firstword $(run_drivers)) --mode shell $(if $(S),--scenario $(S))
 
 demo: run_kernels := $(demo_kernel)
 demo: tools modules guest
-	@$(vmrun) --kernel $(demo_kernel) --unit $(firstword $(run_units)) --mode demo $(if $(S),--scenario $(S))
+	@$(vmrun) --kernel $(demo_kernel) --driver $(firstword $(run_drivers)) --mode demo $(if $(S),--scenario $(S))
 
 # Checks
 
@@ -192,7 +192,7 @@ lint: setup
 	@tools/scripts/lint $(BUILD)/check
 
 mutants: tools modules guest
-	@tools/scripts/mutants $(if $(U),--unit $(U)) $(if $(N),--sample $(N)) --guest $(if $(N),1,1000) --seed $(or $(SEED),1) $(if $(AGAIN),--again) \
+	@tools/scripts/mutants $(if $(U),--driver $(U)) $(if $(N),--sample $(N)) --guest $(if $(N),1,1000) --seed $(or $(SEED),1) $(if $(AGAIN),--again) \
 		$(if $(N),$(BUILD)/check,$(BUILD)/apart) $(check_options) $(if $(N),,-DPMUKIT_COMPONENTS_APART=ON)
 
 test:
@@ -242,7 +242,7 @@ upstream-patch: K := 7.2
 upstream-patch: run_kernels := 7.2
 upstream-patch: modules
 	@tools/scripts/debug-kernel $(K) source
-	@for unit in $(run_units); do tools/scripts/upstream-patch $$unit $(BUILD)/upstream || exit; done
+	@for driver in $(run_drivers); do tools/scripts/upstream-patch $$driver $(BUILD)/upstream || exit; done
 
 deb:
 	@JOBS=$(JOBS) tools/scripts/deb $(BUILD)/deb

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What every selftest folder includes, in the manner of the kernel's own lib.mk. The folder sets
-#   UNIT            its name
+# What every selftest folder includes, as the kernel's own lib.mk. The folder sets
+#   FOLDER          its name
 #   TEST_PROGRAMS   programs that print TAP, each from <name>.c
 #   TEST_SCRIPTS    scripts that print TAP
 #   OTHER_PROGRAMS  built and installed beside them, not run by themselves
@@ -13,7 +13,7 @@ top       := $(dir $(realpath $(lastword $(MAKEFILE_LIST))))
 CACHE     := $(or $(PMUKIT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pmukit)
 KSELFTEST ?= $(firstword $(wildcard $(CACHE)/sources/*/tools/testing/selftests))
 OUTPUT    ?= $(top)../build/selftests
-override OUTPUT := $(abspath $(OUTPUT))/$(UNIT)
+override OUTPUT := $(abspath $(OUTPUT))/$(FOLDER)
 INSTALL_PATH ?= $(top)../build/kselftest_install
 CFLAGS    := -O2 -g -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Werror $(EXTRA_CFLAGS)
 CPPFLAGS  := -isystem $(KSELFTEST) -I $(top)lib -I $(top)../include/uapi -I .
@@ -43,18 +43,18 @@ $(programs): %: %.o $(shared)
 run_tests: all
 	@cd '$(OUTPUT)'; PATH="$$PWD:$$PATH"; failed=0; \
 	for test in $(TEST_PROGRAMS) $(TEST_SCRIPTS); do \
-		echo "# selftests: $(UNIT): $$test"; code=0; ./$$test || code=$$?; \
+		echo "# selftests: $(FOLDER): $$test"; code=0; ./$$test || code=$$?; \
 		case $$code in \
-		0) echo "ok - $(UNIT): $$test" ;; \
-		4) echo "ok - $(UNIT): $$test # SKIP" ;; \
-		*) echo "not ok - $(UNIT): $$test # exit code $$code"; failed=1 ;; \
+		0) echo "ok - $(FOLDER): $$test" ;; \
+		4) echo "ok - $(FOLDER): $$test # SKIP" ;; \
+		*) echo "not ok - $(FOLDER): $$test # exit code $$code"; failed=1 ;; \
 		esac; \
 	done; exit $$failed
 
 install: all
-	install -d '$(INSTALL_PATH)/$(UNIT)'
-	install $(programs) $(TEST_SCRIPTS) '$(INSTALL_PATH)/$(UNIT)'
-	$(if $(TEST_FILES),install -m 644 $(TEST_FILES) '$(INSTALL_PATH)/$(UNIT)')
+	install -d '$(INSTALL_PATH)/$(FOLDER)'
+	install $(programs) $(TEST_SCRIPTS) '$(INSTALL_PATH)/$(FOLDER)'
+	$(if $(TEST_FILES),install -m 644 $(TEST_FILES) '$(INSTALL_PATH)/$(FOLDER)')
 
 clean:
 	rm -f $(programs) $(programs:=.o) $(shared) $(addprefix '$(OUTPUT)'/,$(notdir $(TEST_SCRIPTS) $(TEST_FILES)))

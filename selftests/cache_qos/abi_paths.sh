@@ -4,7 +4,7 @@
 # what the simulated machine is.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/abi.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 here=$(dirname "$0")
 device=/sys/bus/event_source/devices/cache_qos
 groups=/sys/kernel/config/cache_qos
@@ -21,7 +21,7 @@ echo "# $(cap backend): $(cap nr_rmid) RMIDs, units of $(cap scale), $(cap width
 result "R-03 a simulation says that it is one" $?
 [ "$(cap nr_rmid)" = 352 ] && [ "$(cap scale)" = "$(scale)" ] && [ "$(cap width)" = 32 ] && [ -z "$(cap quirks)" ]
 result "R-03 RMIDs, unit, width and quirks are the machine's" $?
-[ "$(awk '{ print $1, $2, $3 }' $device/domains)" = "$(awk '{ print $2, $4, $6 }' $book/domains)" ]
+[ "$(awk '{ print $1, $2, $3 }' $device/domains)" = "$(awk '{ print $2, $4, $6 }' $sim/domains)" ]
 result "R-03 so are the L3s" $?
 [ "$(ls $device/events | grep -v '\.' | tr '\n' ' ')" = "llc_occupancy local_bytes remote_bytes total_bytes " ]
 result "R-05 R-38 so are the events" $?

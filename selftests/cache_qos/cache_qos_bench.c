@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a task switch costs: two tasks on one CPU wake each other in turns,
+ * What a task switch costs: two tasks on one CPU wake each other alternately,
  *   null_probe  with an empty BPF program on the tracepoint of the switch, no task monitored;
  *   untracked   while another task is monitored;
  *   tracked     both in one monitored group;
@@ -35,8 +35,8 @@
 #define GROUPS		CONFIGFS "/cache_qos"
 #define STATS		"/sys/kernel/debug/pmukit/cache_qos"
 #define ROUNDS		21
-#define WARM_UP		50	/* turns that are not timed */
-#define TURNS		200	/* of both tasks, in a round */
+#define WARM_UP		50	/* task switches that are not timed */
+#define SWITCHES		200	/* of both tasks, in a round */
 #define CPU		1
 #define WAIT_MS		5000
 
@@ -84,7 +84,7 @@ static bool start(struct pair *pair)
 	_exit(0);
 }
 
-static bool turn(const struct pair *pair, int times)
+static bool switch_tasks(const struct pair *pair, int times)
 {
 	char byte = 0;
 
@@ -96,17 +96,17 @@ static bool turn(const struct pair *pair, int times)
 }
 
 /* Nanoseconds a switch, or -1 */
-static double turns(const struct pair *pair)
+static double time_of_switches(const struct pair *pair)
 {
 	long long ns;
 
-	if (!turn(pair, WARM_UP))
+	if (!switch_tasks(pair, WARM_UP))
 		return -1;
 	ns = -clock_ns();
-	if (!turn(pair, TURNS))
+	if (!switch_tasks(pair, SWITCHES))
 		return -1;
 	ns += clock_ns();
-	return (double)ns / (2 * TURNS);
+	return (double)ns / (2 * SWITCHES);
 }
 
 /* What is attached to the switch */
@@ -178,20 +178,20 @@ static int round_of(const struct pair *pair, int program, double *ns)
 
 	if (link < 0)
 		return -errno;
-	ns[NULL_PROBE] = turns(pair);
+	ns[NULL_PROBE] = time_of_switches(pair);
 	close(link);
 	err = make_groups();
 	if (err)
 		return err;
-	ns[UNTRACKED] = turns(pair);
+	ns[UNTRACKED] = time_of_switches(pair);
 	err = put_in("one", getpid()) ?: put_in("one", pair->other);
 	if (err)
 		return err;
-	ns[TRACKED] = turns(pair);
+	ns[TRACKED] = time_of_switches(pair);
 	err = put_in("two", pair->other);
 	if (err)
 		return err;
-	ns[MONITORED] = turns(pair);
+	ns[MONITORED] = time_of_switches(pair);
 	return remove_groups();
 }
 
@@ -210,7 +210,7 @@ static bool within(const char *name, double ns, double of_ns, double limit)
 	return ns > 0 && of_ns > 0 && ns <= limit * of_ns;
 }
 
-static int judge(double ns[NR_WAYS][ROUNDS])
+static int check_overhead(double ns[NR_WAYS][ROUNDS])
 {
 	double median[NR_WAYS];
 	bool good, all;
@@ -226,7 +226,7 @@ static int judge(double ns[NR_WAYS][ROUNDS])
 	       good ? "ok" : "not ok");
 	all = good;
 	good = within("untracked", median[UNTRACKED], median[NULL_PROBE], 1.5);
-	printf("%s 2 R-16 one nobody is interested in at most 1.5\n", good ? "ok" : "not ok");
+	printf("%s 2 R-16 an unmonitored task at most 1.5\n", good ? "ok" : "not ok");
 	all &= good;
 	return all ? 0 : 1;
 }
@@ -262,5 +262,5 @@ int main(void)
 	}
 	kill(pair.other, SIGKILL);
 	waitpid(pair.other, NULL, 0);
-	return judge(ns);
+	return check_overhead(ns);
 }

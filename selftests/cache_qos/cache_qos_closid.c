@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BOOK "/sys/kernel/debug/cache_qos_sim/"
+#define SIM "/sys/kernel/debug/cache_qos_sim/"
 #define WRITES "/sys/kernel/debug/pmukit/cache_qos/pqr_writes"
 #define PQR_ASSOC 0xc8f
 
@@ -26,7 +26,7 @@ struct registers {
 static int sim_read_cpu(unsigned int cpu, unsigned long long *pqr, unsigned long long *writes)
 {
 	unsigned int number;
-	FILE *file = fopen(BOOK "cpus", "r");
+	FILE *file = fopen(SIM "cpus", "r");
 	char line[512];
 	int found = 0;
 
@@ -45,7 +45,7 @@ static int sim_read_cpu(unsigned int cpu, unsigned long long *pqr, unsigned long
 static int sim_write_pqr(unsigned int cpu, unsigned long long value)
 {
 	char line[64];
-	int fd = open(BOOK "control", O_WRONLY), size, done;
+	int fd = open(SIM "control", O_WRONLY), size, done;
 
 	if (fd < 0)
 		return 0;

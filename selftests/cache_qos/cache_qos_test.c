@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PMU cache_qos as a program sees it, on the simulated machine: what it refuses, who reports,
- * and that a value is what the machine's book has while programs stand still.
+ * The PMU cache_qos as a program sees it, on the simulated machine: what it refuses, which CPU reports,
+ * and that a value equals the simulation's reference counters while programs stand still.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,14 +24,14 @@
 #include "pmu_machine.h"
 
 #define PMU	"cache_qos"
-#define BOOK	"/sys/kernel/debug/cache_qos_sim"
+#define SIM	"/sys/kernel/debug/cache_qos_sim"
 #define MAX_CPUS 64
 #define STATS	"/sys/kernel/debug/pmukit/" PMU "/"
 #define PASSES	STATS "passes"
 #define AUX_LOST "/sys/kernel/debug/pmukit/" PMU "_aux/lost"
 #define AUX_RECORDS "/sys/kernel/debug/pmukit/" PMU "_aux/records"
 #define ROOT_GROUP "/sys/kernel/config/cache_qos"
-#define NOBODY	65534
+#define UNPRIVILEGED_ID	65534
 
 enum { OCCUPANCY = 1, TOTAL, LOCAL, REMOTE };
 
@@ -41,15 +41,15 @@ struct counts {
 
 static bool sim(const char *command)
 {
-	return write_text(BOOK "/control", command) == 0;
+	return write_text(SIM "/control", command) == 0;
 }
 
 /* A field of a task in the simulation's own record, summed over its entries, in units; -1: none */
-static long long book_of(pid_t tid, const char *word)
+static long long reference_of(pid_t tid, const char *word)
 {
 	char line[512], key[32], *at;
 	long long units = -1;
-	FILE *file = fopen(BOOK "/reference", "r");
+	FILE *file = fopen(SIM "/reference", "r");
 
 	snprintf(key, sizeof(key), "tid %d ", tid);
 	while (file && fgets(line, sizeof(line), file)) {
@@ -67,7 +67,7 @@ static long long unit_bytes(void)
 {
 	char text[128];
 
-	if (read_text(BOOK "/reference", text, sizeof(text)))
+	if (read_text(SIM "/reference", text, sizeof(text)))
 		return -1;
 	return atoll(text + strlen("scale "));
 }
@@ -122,7 +122,7 @@ FIXTURE_SETUP(cache_qos)
 {
 	if (pmu_type(PMU) < 0)
 		SKIP(return, "no " PMU);
-	if (access(BOOK "/reference", R_OK))
+	if (access(SIM "/reference", R_OK))
 		SKIP(return, "no simulated machine");
 	ASSERT_TRUE(sim("calm"));
 	ASSERT_TRUE(sim("freeze 0"));
@@ -172,7 +172,7 @@ static void wait_for_passes(void)
 /* Waits for the simulation's record of a task, which may take long on a busy host; then for @us. */
 static void let_run(pid_t tid, const char *word, long long more_than, useconds_t us)
 {
-	for (int i = 0; i < 100 && book_of(tid, word) <= more_than; i++)
+	for (int i = 0; i < 100 && reference_of(tid, word) <= more_than; i++)
 		usleep(100000);
 	usleep(us);
 }
@@ -183,7 +183,7 @@ static unsigned long long pqr_of_cpu(int cpu)
 	unsigned long long pqr = -1;
 
 	snprintf(key, sizeof(key), "cpu %d ", cpu);
-	if (read_text(BOOK "/cpus", text, sizeof(text)))
+	if (read_text(SIM "/cpus", text, sizeof(text)))
 		return -1;
 	for (line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
@@ -222,7 +222,7 @@ TEST_F(cache_qos, R_39_refuses_what_it_cannot_do)
 	EXPECT_TRUE(pmu_refuses_samples_of_programs(&self->attr, -1, 0));
 }
 
-TEST_F_TIMEOUT(cache_qos, R_43_a_tasks_occupancy_is_the_books_while_it_runs_and_after, 120)
+TEST_F_TIMEOUT(cache_qos, R_43_occupancy_of_a_task_equals_the_reference_while_it_runs_and_after, 120)
 {
 	struct pmu_event *event = &self->events[0];
 	pid_t child = busy("cq-ws4M-400M", 0);
@@ -236,7 +236,7 @@ TEST_F_TIMEOUT(cache_qos, R_43_a_tasks_occupancy_is_the_books_while_it_runs_and_
 	wait_for_passes();
 	counts = counts_of(event);
 	EXPECT_GT(counts.value, 0);
-	EXPECT_EQ(counts.value, book_of(child, "lines") * unit_bytes());
+	EXPECT_EQ(counts.value, reference_of(child, "lines") * unit_bytes());
 	/* It stands; its lines go all the same. */
 	kill(child, SIGSTOP);
 	ASSERT_TRUE(sim("flush 0"));
@@ -249,7 +249,7 @@ TEST_F_TIMEOUT(cache_qos, R_43_a_tasks_occupancy_is_the_books_while_it_runs_and_
  * A count begins once perf has put the event on a CPU, which is a little after the task has come
  * there, or with the first pass: one is waited for while nothing moves.
  */
-TEST_F_TIMEOUT(cache_qos, R_30_a_tasks_traffic_is_the_books, 120)
+TEST_F_TIMEOUT(cache_qos, R_30_traffic_of_a_task_equals_the_reference, 120)
 {
 	struct pmu_event *event = &self->events[0];
 	pid_t child = busy("cq-ws900M-400M", 0);
@@ -261,7 +261,7 @@ TEST_F_TIMEOUT(cache_qos, R_30_a_tasks_traffic_is_the_books, 120)
 	ASSERT_EQ(pmu_event_open(event, &self->attr, child, -1), 0);
 	ASSERT_EQ(pmu_event_enable(event), 0);
 	wait_for_passes();
-	before = book_of(child, "total");
+	before = reference_of(child, "total");
 	before = before > 0 ? before : 0;
 	ASSERT_TRUE(sim("freeze 0"));
 	let_run(child, "total", before, 1000000);
@@ -269,7 +269,7 @@ TEST_F_TIMEOUT(cache_qos, R_30_a_tasks_traffic_is_the_books, 120)
 	wait_for_passes();
 	counts = counts_of(event);
 	EXPECT_GT(counts.value, 0);
-	EXPECT_EQ(counts.value, (book_of(child, "total") - before) * unit_bytes())
+	EXPECT_EQ(counts.value, (reference_of(child, "total") - before) * unit_bytes())
 		TH_LOG("faults %lld, hijacks %lld, errors %lld, stolen %lld, uncertain %lld",
 		       number_in(STATS "pqr_faults"), number_in(STATS "hijacks"),
 		       number_in(STATS "errors"), number_in(STATS "stolen"),
@@ -292,11 +292,11 @@ TEST_F_TIMEOUT(cache_qos, R_44_a_group_that_is_disabled_counts_nothing, 120)
 	self->attr.config = TOTAL;
 	ASSERT_EQ(pmu_event_open(leader, &clock, child, -1), 0);
 	ASSERT_EQ(pmu_event_open_beside(event, &self->attr, child, -1, leader->fd), 0);
-	let_run(child, "total", book_of(child, "total"), 500000);
+	let_run(child, "total", reference_of(child, "total"), 500000);
 	wait_for_passes();
 	EXPECT_EQ(counts_of(event).value, 0);
 	ASSERT_EQ(pmu_event_enable(leader), 0);
-	let_run(child, "total", book_of(child, "total"), 500000);
+	let_run(child, "total", reference_of(child, "total"), 500000);
 	wait_for_passes();
 	EXPECT_GT(counts_of(event).value, 0);
 	end(child);
@@ -313,7 +313,7 @@ TEST_F(cache_qos, R_41_one_cpu_reports_for_the_machine)
 		ASSERT_EQ(pmu_event_open(&self->events[cpu], &self->attr, -1, cpu), 0);
 		ASSERT_EQ(pmu_event_enable(&self->events[cpu]), 0);
 	}
-	let_run(child, "total", book_of(child, "total"), 500000);
+	let_run(child, "total", reference_of(child, "total"), 500000);
 	wait_for_passes();
 	for (int cpu = 0; cpu < nr && cpu < MAX_CPUS; cpu++) {
 		struct counts counts = counts_of(&self->events[cpu]);
@@ -338,13 +338,13 @@ TEST_F_TIMEOUT(cache_qos, R_46_a_cpu_whose_event_is_closed_is_watched_no_more, 1
 	self->attr.config = TOTAL;
 	for (int i = 0; i < 3; i++)
 		ASSERT_EQ(pmu_event_open(&self->events[i], &self->attr, -1, i > 0), 0);
-	let_run(child, "total", book_of(child, "total"), 500000);
+	let_run(child, "total", reference_of(child, "total"), 500000);
 	/* Another event is there of the same CPU. */
 	pmu_event_close(&self->events[2]);
 	self->events[2].fd = -1;
 	wait_for_passes();
 	value = counts_of(&self->events[0]).value;
-	let_run(child, "total", book_of(child, "total"), 500000);
+	let_run(child, "total", reference_of(child, "total"), 500000);
 	wait_for_passes();
 	EXPECT_GT(counts_of(&self->events[0]).value, value);
 	ASSERT_NE((unsigned int)pqr_of_cpu(1), 0);
@@ -353,7 +353,7 @@ TEST_F_TIMEOUT(cache_qos, R_46_a_cpu_whose_event_is_closed_is_watched_no_more, 1
 	EXPECT_EQ((unsigned int)pqr_of_cpu(1), 0);
 	wait_for_passes();
 	value = counts_of(&self->events[0]).value;
-	let_run(child, "total", book_of(child, "total"), 500000);
+	let_run(child, "total", reference_of(child, "total"), 500000);
 	wait_for_passes();
 	EXPECT_EQ(counts_of(&self->events[0]).value, value);
 	end(child);
@@ -361,7 +361,7 @@ TEST_F_TIMEOUT(cache_qos, R_46_a_cpu_whose_event_is_closed_is_watched_no_more, 1
 
 /*
  * Once each CPU is asked for it is the machine that is watched, whose sum is of all that moved
- * since the driver was loaded: none of that is theirs who ask now.
+ * since the driver was loaded: none of that belongs to an event that is opened now.
  */
 TEST_F_TIMEOUT(cache_qos, R_41_the_machine_begins_at_nothing, 120)
 {
@@ -372,7 +372,7 @@ TEST_F_TIMEOUT(cache_qos, R_41_the_machine_begins_at_nothing, 120)
 	self->attr.config = TOTAL;
 	let_run(child, "total", 0, 500000);
 	ASSERT_TRUE(sim("freeze 1"));
-	ASSERT_GT(book_of(child, "total"), 0);
+	ASSERT_GT(reference_of(child, "total"), 0);
 	for (int cpu = 0; cpu < nr && cpu < MAX_CPUS; cpu++) {
 		ASSERT_EQ(pmu_event_open(&self->events[cpu], &self->attr, -1, cpu), 0);
 		wait_for_passes();
@@ -380,7 +380,7 @@ TEST_F_TIMEOUT(cache_qos, R_41_the_machine_begins_at_nothing, 120)
 	for (int cpu = 0; cpu < nr && cpu < MAX_CPUS; cpu++)
 		EXPECT_EQ(counts_of(&self->events[cpu]).value, 0);
 	ASSERT_TRUE(sim("freeze 0"));
-	let_run(child, "total", book_of(child, "total"), 500000);
+	let_run(child, "total", reference_of(child, "total"), 500000);
 	ASSERT_TRUE(sim("freeze 1"));
 	wait_for_passes();
 	for (int cpu = 0; cpu < nr && cpu < MAX_CPUS; cpu++)
@@ -397,7 +397,7 @@ TEST_F_TIMEOUT(cache_qos, R_44_a_reset_is_of_counts, 120)
 	self->attr.config = TOTAL;
 	ASSERT_EQ(pmu_event_open(event, &self->attr, child, -1), 0);
 	ASSERT_EQ(pmu_event_enable(event), 0);
-	let_run(child, "total", book_of(child, "total"), 500000);
+	let_run(child, "total", reference_of(child, "total"), 500000);
 	ASSERT_TRUE(sim("freeze 1"));
 	wait_for_passes();
 	EXPECT_GT(counts_of(event).value, 0);
@@ -462,13 +462,13 @@ TEST_F_TIMEOUT(cache_qos, R_44_what_is_moved_while_it_is_enabled_counts, 120)
 		ASSERT_TRUE(sim("freeze 1"));
 		ASSERT_EQ(pmu_event_open(event, &self->attr, child, -1), 0);
 		wait_for_passes();
-		moved = book_of(child, "total");
+		moved = reference_of(child, "total");
 		ASSERT_EQ(pmu_event_enable(event), 0);
 		usleep(20000);
 		ASSERT_TRUE(sim("freeze 0"));
 		usleep(100000);
 		ASSERT_TRUE(sim("freeze 1"));
-		moved = (book_of(child, "total") - moved) * unit_bytes();
+		moved = (reference_of(child, "total") - moved) * unit_bytes();
 		ASSERT_EQ(pmu_event_disable(event), 0);
 		value = counts_of(event).value;
 		/* It is not enabled; and then it is. */
@@ -611,8 +611,8 @@ TEST_F_TIMEOUT(cache_qos, R_45_a_group_is_of_one_pass, 120)
 						   i ? event[0].fd : -1));
 	}
 	wait_for_passes();
-	total = book_of(child, "total");
-	local = book_of(child, "local");
+	total = reference_of(child, "total");
+	local = reference_of(child, "local");
 	ASSERT_TRUE(sim("freeze 0"));
 	group.value[0] = 0;
 	for (int i = 0; i < reads; i++) {
@@ -632,8 +632,8 @@ TEST_F_TIMEOUT(cache_qos, R_45_a_group_is_of_one_pass, 120)
 	wait_for_passes();
 	ASSERT_EQ(read(event[0].fd, &group, sizeof(group)), sizeof(group));
 	EXPECT_GT(group.value[0], 0);
-	EXPECT_EQ(group.value[0], (book_of(child, "total") - total) * unit_bytes());
-	EXPECT_EQ(group.value[1], (book_of(child, "local") - local) * unit_bytes());
+	EXPECT_EQ(group.value[0], (reference_of(child, "total") - total) * unit_bytes());
+	EXPECT_EQ(group.value[1], (reference_of(child, "local") - local) * unit_bytes());
 	EXPECT_LE(group.value[0], group.value[1] + group.value[2]);
 	end(child);
 }
@@ -643,13 +643,13 @@ TEST_F_TIMEOUT(cache_qos, R_42_children_are_counted_once, 120)
 {
 	struct pmu_event *event = &self->events[0];
 	long long truth = 0;
-	int go[2], told[2];
+	int go[2], result[2];
 	char byte;
 	pid_t child, busy_ones[3];
 	struct counts counts;
 
 	ASSERT_EQ(pipe(go), 0);
-	ASSERT_EQ(pipe(told), 0);
+	ASSERT_EQ(pipe(result), 0);
 	child = fork();
 	if (!child) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -657,7 +657,7 @@ TEST_F_TIMEOUT(cache_qos, R_42_children_are_counted_once, 120)
 			_exit(1);
 		for (int i = 0; i < 3; i++)
 			busy_ones[i] = busy("cq-ws2M-200M", i % 2);
-		if (write(told[1], busy_ones, sizeof(busy_ones)) != sizeof(busy_ones))
+		if (write(result[1], busy_ones, sizeof(busy_ones)) != sizeof(busy_ones))
 			_exit(1);
 		for (;;)
 			pause();
@@ -667,15 +667,15 @@ TEST_F_TIMEOUT(cache_qos, R_42_children_are_counted_once, 120)
 	ASSERT_EQ(pmu_event_enable(event), 0);
 	sim("flush 0");
 	ASSERT_EQ(write(go[1], "x", 1), 1);
-	ASSERT_EQ(read(told[0], busy_ones, sizeof(busy_ones)), sizeof(busy_ones));
+	ASSERT_EQ(read(result[0], busy_ones, sizeof(busy_ones)), sizeof(busy_ones));
 	for (int i = 0; i < 3; i++)
 		let_run(busy_ones[i], "lines", 0, 500000);
 	ASSERT_TRUE(sim("freeze 1"));
 	wait_for_passes();
 	counts = counts_of(event);
 	for (int i = 0; i < 3; i++) {
-		EXPECT_GT(book_of(busy_ones[i], "lines"), 0);
-		truth += book_of(busy_ones[i], "lines") * unit_bytes();
+		EXPECT_GT(reference_of(busy_ones[i], "lines"), 0);
+		truth += reference_of(busy_ones[i], "lines") * unit_bytes();
 	}
 	EXPECT_EQ(counts.value, truth);
 	for (int i = 0; i < 3; i++)
@@ -683,12 +683,12 @@ TEST_F_TIMEOUT(cache_qos, R_42_children_are_counted_once, 120)
 	end(child);
 	for (int i = 0; i < 2; i++) {
 		close(go[i]);
-		close(told[i]);
+		close(result[i]);
 	}
 }
 
 /* On a busy host a while may be without a tick, by which the simulation counts. */
-static void run_a_little_and_end(int told)
+static void run_a_little_and_end(int result)
 {
 	pid_t self = getpid();
 	long long begun;
@@ -697,10 +697,10 @@ static void run_a_little_and_end(int told)
 	usleep(1000);
 	for (begun = now_ms(); now_ms() - begun < 300; )
 		;
-	while (book_of(self, "total") <= 0 && now_ms() - begun < 10000)
+	while (reference_of(self, "total") <= 0 && now_ms() - begun < 10000)
 		;
 	sim("freeze 1");
-	_exit(write(told, &self, sizeof(self)) != sizeof(self));
+	_exit(write(result, &self, sizeof(self)) != sizeof(self));
 }
 
 /* The first of them ends before its child. Passes are a second apart. */
@@ -710,16 +710,16 @@ TEST_F_TIMEOUT(cache_qos, R_42_a_family_is_counted_to_its_end, 120)
 	struct pmu_event *event = &self->events[0];
 	pid_t child, last;
 	char was[16], byte;
-	int go[2], told[2];
+	int go[2], result[2];
 
 	ASSERT_EQ(pipe(go), 0);
-	ASSERT_EQ(pipe(told), 0);
+	ASSERT_EQ(pipe(result), 0);
 	child = fork();
 	if (!child) {
 		if (read(go[0], &byte, 1) != 1)
 			_exit(1);
 		if (!fork())
-			run_a_little_and_end(told[1]);
+			run_a_little_and_end(result[1]);
 		_exit(0);
 	}
 	ASSERT_EQ(read_text(sample_ms, was, sizeof(was)), 0);
@@ -729,14 +729,14 @@ TEST_F_TIMEOUT(cache_qos, R_42_a_family_is_counted_to_its_end, 120)
 	ASSERT_EQ(pmu_event_open(event, &self->attr, child, -1), 0);
 	ASSERT_EQ(write(go[1], "x", 1), 1);
 	ASSERT_EQ(waitpid(child, NULL, 0), child);
-	ASSERT_EQ(read(told[0], &last, sizeof(last)), sizeof(last));
+	ASSERT_EQ(read(result[0], &last, sizeof(last)), sizeof(last));
 	wait_for_passes();
 	EXPECT_EQ(write_text(sample_ms, was), 0);
-	EXPECT_GT(book_of(last, "total"), 0);
-	EXPECT_EQ(counts_of(event).value, book_of(last, "total") * unit_bytes());
+	EXPECT_GT(reference_of(last, "total"), 0);
+	EXPECT_EQ(counts_of(event).value, reference_of(last, "total") * unit_bytes());
 	for (int i = 0; i < 2; i++) {
 		close(go[i]);
-		close(told[i]);
+		close(result[i]);
 	}
 }
 
@@ -757,7 +757,7 @@ TEST_F_TIMEOUT(cache_qos, R_37_R_41_tasks_of_one_share_report_once, 120)
 	ASSERT_TRUE(sim("freeze 1"));
 	wait_for_passes();
 	for (int i = 0; i < 2; i++) {
-		long long lines = book_of(children[i], "lines");
+		long long lines = reference_of(children[i], "lines");
 
 		EXPECT_GT(lines, 0);
 		truth += lines * unit_bytes();
@@ -933,13 +933,13 @@ TEST_F(cache_qos, R_47_a_stream_that_ends_counts_what_it_has_delivered)
 	EXPECT_EQ(pmu_event_take(event, PERF_RECORD_SAMPLE), number_in(AUX_RECORDS) - before);
 }
 
-static int as_nobody(int (*what)(struct perf_event_attr *), struct perf_event_attr *attr)
+static int as_unprivileged(int (*what)(struct perf_event_attr *), struct perf_event_attr *attr)
 {
 	int status = -1;
 	pid_t child = fork();
 
 	if (!child) {
-		if (setgid(NOBODY) || setuid(NOBODY))
+		if (setgid(UNPRIVILEGED_ID) || setuid(UNPRIVILEGED_ID))
 			_exit(255);
 		_exit(-what(attr));
 	}
@@ -956,7 +956,7 @@ static int open_of_a_cpu(struct perf_event_attr *attr)
 
 static int make_a_group(struct perf_event_attr *unused)
 {
-	return mkdir(ROOT_GROUP "/nobodys", 0755) ? -errno : 0;
+	return mkdir(ROOT_GROUP "/unprivileged", 0755) ? -errno : 0;
 }
 
 static int move_a_task(struct perf_event_attr *unused)
@@ -966,13 +966,13 @@ static int move_a_task(struct perf_event_attr *unused)
 
 TEST_F(cache_qos, R_63_is_not_for_everybody)
 {
-	EXPECT_EQ(as_nobody(open_of_a_cpu, &self->attr), -EACCES);
+	EXPECT_EQ(as_unprivileged(open_of_a_cpu, &self->attr), -EACCES);
 	self->attr.type = pmu_type(PMU "_aux");
 	self->attr.config = 1;
-	EXPECT_EQ(as_nobody(open_of_a_cpu, &self->attr), -EACCES);
+	EXPECT_EQ(as_unprivileged(open_of_a_cpu, &self->attr), -EACCES);
 	ASSERT_EQ(access(ROOT_GROUP, R_OK), 0);
-	EXPECT_EQ(as_nobody(make_a_group, NULL), -EACCES);
-	EXPECT_EQ(as_nobody(move_a_task, NULL), -EACCES);
+	EXPECT_EQ(as_unprivileged(make_a_group, NULL), -EACCES);
+	EXPECT_EQ(as_unprivileged(move_a_task, NULL), -EACCES);
 }
 
 TEST_HARNESS_MAIN

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # check_rdt.sh LOG READINGS COUNT: what was read in the guest (rdt*.sh) against the reference log of the emulated
 # processor (tools/rdt); there are COUNT readings:
-#   occupancy READER L3 WHO BEFORE AFTER VALUE             within a unit of each L3. WHO is a mark that the walk made; it was read between the others
-#   total|local READER L3 WHO FROM TO BEFORE AFTER VALUE [ROUNDING]
+#   occupancy READER L3 MARK BEFORE AFTER VALUE             within a unit of each L3. MARK is a mark that the walk made; it was read between the others
+#   total|local READER L3 MARK FROM TO BEFORE AFTER VALUE [ROUNDING]
 #                                                          moved from mark FROM to TO at least, from BEFORE to AFTER at most, which differ by a
 #                                                          sixteenth at most: within a unit, and what the reader may have rounded
 #   class READER MARK VALUE                                class of service of the CPU that made the mark
@@ -86,6 +86,6 @@ awk -v readings="${3:-7}" '
 	END {
 		report(complete, "the log is complete")
 		report(checked == readings, checked + 0 " readings of " readings)
-		print "rdt: unit=cache_qos source=model readings=" checked + 0 " good=" (failed ? "no" : "yes")
+		print "rdt: driver=cache_qos source=model readings=" checked + 0 " good=" (failed ? "no" : "yes")
 		exit failed
 	}' "$1" "$2"

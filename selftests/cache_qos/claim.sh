@@ -3,15 +3,15 @@
 # Other users take the registers: resctrl is mounted while the driver is busy, and registers are
 # written without its knowledge.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 need_machine
 cd "$work" || exit 1
 plan 19
 
 # pqr CPU, evtsel CPU: what the register has
-pqr() { awk -v cpu="$1" '$1 == "cpu" && $2 == cpu { print $6 }' $book/cpus; }
-evtsel() { awk -v cpu="$1" '$1 == "cpu" && $2 == cpu { print $8 }' $book/cpus; }
-no_rmids() { awk '$1 == "cpu" { if ($6 !~ /^(0x)?[0-9a-f]*00000000$/ && $6 != "0") bad = 1 } END { exit bad }' $book/cpus; }
+pqr() { awk -v cpu="$1" '$1 == "cpu" && $2 == cpu { print $6 }' $sim/cpus; }
+evtsel() { awk -v cpu="$1" '$1 == "cpu" && $2 == cpu { print $8 }' $sim/cpus; }
+no_rmids() { awk '$1 == "cpu" { if ($6 !~ /^(0x)?[0-9a-f]*00000000$/ && $6 != "0") bad = 1 } END { exit bad }' $sim/cpus; }
 
 # Classes of service (CLOSIDs) and event selections that another user has written
 sim pqr 0 $((3 << 32))
@@ -92,8 +92,8 @@ result "R-07 when it is gone values are there again" $?
 sim flush 0
 sleep 3
 sim freeze 1
-value=$(cat $groups/g1/occupancy) truth=$(book_sum lines tid $one)
-echo "# occupancy $value, the book has $truth"
+value=$(cat $groups/g1/occupancy) truth=$(reference_sum lines tid $one)
+echo "# occupancy $value, the reference has $truth"
 [ "$value" -gt 0 ] && nearly "$value" "$truth"
 result "R-07 and right" $?
 sim freeze 0
@@ -113,7 +113,7 @@ case $(pqr 0) in
 0x6*) true ;;
 *) false ;;
 esac
-result "R-09 so does one that was set while nobody watched" $?
+result "R-09 so does one that was set while nothing was monitored" $?
 kill $one
 wait $one 2>/dev/null
 

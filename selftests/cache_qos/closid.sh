@@ -3,7 +3,7 @@
 # Another tool (pqos -a, rdtset, wrmsr) changes the class of service of a CPU a thousand times, while a task that is watched and one that
 # is not take turns there.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 need_machine
 cd "$work" || exit 1
 plan 3

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Zen 5: counters of bandwidth that are bound to RMIDs (ABMC). Those who have one are right, who has none says so, and a counter that
+# Zen 5: counters of bandwidth that are bound to RMIDs (ABMC). Monitors with a counter are right, those without report so, and a counter that
 # comes free is given to the next.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 need_machine
 reload profile=amd-turin lines=65536 || skip_all "no machine with such counters"
 cd "$work" || exit 1
@@ -28,14 +28,14 @@ taskset -p 2 $two >/dev/null
 # has
 moved() {
 	sim freeze 1
-	before=$(cat $groups/$1/mbm_total) book_before=$(book_sum total tid $2)
+	before=$(cat $groups/$1/mbm_total) reference_before=$(reference_sum total tid $2)
 	sim freeze 0
 	sim flush 0
 	sleep 2
 	sim freeze 1
-	counted=$(($(cat $groups/$1/mbm_total) - before)) truth=$(($(book_sum total tid $2) - book_before))
+	counted=$(($(cat $groups/$1/mbm_total) - before)) truth=$(($(reference_sum total tid $2) - reference_before))
 	sim freeze 0
-	echo "# $1 counted $counted, the book has $truth, $(grep ^state $groups/$1/status)"
+	echo "# $1 counted $counted, the reference has $truth, $(grep ^state $groups/$1/status)"
 }
 moved g1 $one
 [ "$truth" -gt 0 ] && nearly "$counted" "$truth"
@@ -44,9 +44,9 @@ moved g$last $two
 [ "$truth" -gt 0 ] && [ "$counted" = 0 ] && grep -q "^state.* gap" $groups/g$last/status
 result "R-12 one without them counts nothing, and says so" $?
 sim freeze 1
-value=$(cat $groups/g$last/occupancy) truth=$(book_sum lines tid $two)
+value=$(cat $groups/g$last/occupancy) truth=$(reference_sum lines tid $two)
 sim freeze 0
-echo "# occupancy $value, the book has $truth"
+echo "# occupancy $value, the reference has $truth"
 [ "$truth" -gt 0 ] && nearly "$value" "$truth"
 result "R-12 its occupancy is right" $?
 

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Groups as the patches of 2014 had them, in configfs, held against the simulated machine's book while its programs stand still.
+# Groups as the patches of 2014 had them, in configfs, compared with the simulation's reference counters while its programs stand still.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 root=/sys/kernel/config/cache_qos
 
 mount -t configfs configfs /sys/kernel/config 2>/dev/null
 [ -d $root ] || skip_all "no $root"
-[ -r $book/reference ] || skip_all "no simulated machine"
+[ -r $sim/reference ] || skip_all "no simulated machine"
 plan 15
 
 # number GROUP: of its monitor
@@ -20,7 +20,7 @@ cd $root || exit 1
 writes=$(pqr_writes)
 cache_qos_load cq-ws1M-100M 1
 [ "$(pqr_writes)" = "$writes" ]
-result "R-14 nobody is monitored: no RMID is written" $?
+result "R-14 nothing is monitored: no RMID is written" $?
 
 mkdir g1 && [ "$(cat g1/monitor_cache)" = 0 ] && [ "$(cat g1/cacheqos.monitor_cache)" = 0 ]
 result "R-49 a new group is not monitored" $?
@@ -51,10 +51,10 @@ first=$!
 sleep 3
 sim freeze 1
 occupancy=$(cat g1/cacheqos.occupancy)
-truth=$(book_sum lines tid "$first")
-echo "# occupancy $occupancy, the book has $truth"
+truth=$(reference_sum lines tid "$first")
+echo "# occupancy $occupancy, the reference has $truth"
 [ "$occupancy" -gt 0 ] && [ "$occupancy" = "$truth" ] && [ "$(cat g1/occupancy)" = "$occupancy" ]
-result "R-02 R-50 the occupancy of a group is what the book has" $?
+result "R-02 R-50 the occupancy of a group equals the reference" $?
 grep -qx "$first" g1/tasks
 result "R-50 tasks are listed" $?
 sim freeze 0
@@ -64,8 +64,8 @@ second=$!
 sleep 3
 sim freeze 1
 occupancy=$(cat g1/occupancy)
-truth=$(book_sum lines tid "$first" "$second")
-echo "# occupancy $occupancy, the book has $truth"
+truth=$(reference_sum lines tid "$first" "$second")
+echo "# occupancy $occupancy, the reference has $truth"
 [ "$occupancy" = "$truth" ]
 result "R-51 a group has what its unmonitored child has" $?
 echo 1 >g1/in/monitor_cache && [ "$(cat g1/occupancy)" = "$occupancy" ]
@@ -75,10 +75,10 @@ sim freeze 0
 sleep 3
 sim freeze 1
 child=$(cat g1/in/occupancy) parent=$(cat g1/occupancy)
-echo "# child $child of $(book_sum lines tid "$second"), parent $parent of $(book_sum lines tid "$first" "$second")"
-[ "$child" -gt 0 ] && [ "$child" = "$(book_sum lines tid "$second")" ] &&
-	[ "$parent" = "$(book_sum lines tid "$first" "$second")" ]
-result "R-51 parent and child are what the book has" $?
+echo "# child $child of $(reference_sum lines tid "$second"), parent $parent of $(reference_sum lines tid "$first" "$second")"
+[ "$child" -gt 0 ] && [ "$child" = "$(reference_sum lines tid "$second")" ] &&
+	[ "$parent" = "$(reference_sum lines tid "$first" "$second")" ]
+result "R-51 parent and child equal the reference" $?
 sim freeze 0
 
 kill "$first" "$second"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A CPU, and with it a whole L3, goes and comes; many times under load; and the machine sleeps.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 need_machine
 online=/sys/devices/system/cpu/cpu1/online
 [ -w $online ] || skip_all "no CPU that can go"
@@ -17,8 +17,8 @@ right() {
 	sim flush 1
 	sleep 3
 	sim freeze 1
-	value=$(cat $groups/g1/occupancy) truth=$(book_sum lines tid $one $two)
-	echo "# occupancy $value, the book has $truth; $(stat_of hijacks) hijacks, $(stat_of violations) violations"
+	value=$(cat $groups/g1/occupancy) truth=$(reference_sum lines tid $one $two)
+	echo "# occupancy $value, the reference has $truth; $(stat_of hijacks) hijacks, $(stat_of violations) violations"
 	sim freeze 0
 	[ "$value" -gt 0 ] && nearly "$value" "$truth"
 }
@@ -40,9 +40,9 @@ sed 's/^/# /' $groups/g1/occupancy_domains
 result "R-29 one that is offline leaves the sums" $?
 [ "$(cat $groups/g1/mbm_total)" -ge "$total" ]
 result "R-31 but bandwidth does not fall" $?
-awk '$1 == "cpu" && $2 == 1 { exit !($6 == "0" || $6 == "0x0") }' $book/cpus
+awk '$1 == "cpu" && $2 == 1 { exit !($6 == "0" || $6 == "0x0") }' $sim/cpus
 result "R-60 a CPU that is offline has no RMID" $?
-size=$(awk '$1 == "id" && $2 == 0 { print $6 }' $book/domains)
+size=$(awk '$1 == "id" && $2 == 0 { print $6 }' $sim/domains)
 [ "$(cut -d' ' -f1-3 $devices/cache_qos/domains | head -n 1)" = "0 0 $size" ] &&
 	[ "$(awk '$1 == 1 { print $4 }' $devices/cache_qos/domains)" = 0 ]
 result "R-03 the file domains says so" $?
@@ -58,7 +58,7 @@ hijacks=$(stat_of hijacks)
 right
 result "R-29 and is right" $?
 [ "$hijacks" = 0 ]
-result "R-60 nothing is taken for somebody else's" $?
+result "R-60 no register value is taken for that of another user" $?
 
 # perf ends its event of a CPU that goes, and does not begin it again when the CPU is back.
 perf stat -x, -a -A -I 500 -e cache_qos/llc_occupancy/ -- sleep 7 2>stat &

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Twenty lives of the machine, of every kind that can monitor: each time a group and an event are right.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 need_machine
 cd "$work" || exit 1
 plan 20
@@ -21,12 +21,12 @@ live() {
 	task=$!
 	sleep 0.5
 	perf stat -x, -p $task -e cache_qos/llc_occupancy/ -- \
-		sh -c "echo 'flush 0' >$book/control; sleep 0.7; $some_lines; echo 'freeze 1' >$book/control; sleep 0.2; cat $groups/g1/occupancy >group; sleep 0.2" 2>stat
-	group=$(cat group) event=$(awk -F, '/llc_occupancy/ { print $1 }' stat) truth=$(book_sum lines tid $task)
+		sh -c "echo 'flush 0' >$sim/control; sleep 0.7; $some_lines; echo 'freeze 1' >$sim/control; sleep 0.2; cat $groups/g1/occupancy >group; sleep 0.2" 2>stat
+	group=$(cat group) event=$(awk -F, '/llc_occupancy/ { print $1 }' stat) truth=$(reference_sum lines tid $task)
 	sim freeze 0
 	kill $task
 	wait $task 2>/dev/null
-	echo "# $*: group $group, event $event, the book has $truth"
+	echo "# $*: group $group, event $event, the reference has $truth"
 	rmdir $groups/g1 && [ "$truth" -gt 0 ] && nearly "$group" "$truth" && nearly "$event" "$truth" && [ "$(refused)" = 0 ]
 }
 

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The simulated machine does what its page says: commands, and faults, which the driver counts.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 need_machine
 cd "$work" || exit 1
 plan 11
 
-refuses() { ! writes $book/control "$1" 2>/dev/null; }
+refuses() { ! writes $sim/control "$1" 2>/dev/null; }
 refuses_all() { for command; do refuses "$command" || { echo "# took '$command'"; return 1; }; done; }
 # strikes STAT KIND RMID VALUE: the driver counts a fault of that kind
 strikes() {
@@ -39,12 +39,12 @@ in_group m cq-ws1M-100M 100
 program=$!
 strikes unavailable 1 -1 0
 strikes errors 2 -1 0
-# Who asked is looked at where the answer is an error.
+# The CPU that asked is checked where the answer is an error.
 sim fault 2 -1 -1 0 1000 0
 strikes stolen 4 -1 1
 strikes hijacks 5 -1 9
 # It gives way to that RMID, until it is gone.
-for cpu in $(awk '$1 == "cpu" { print $2 }' $book/cpus); do
+for cpu in $(awk '$1 == "cpu" { print $2 }' $sim/cpus); do
 	sim pqr "$cpu" 0
 done
 within 8 grep -qx cache_qos $devices/cache_qos/registers
@@ -55,7 +55,7 @@ wait $program 2>/dev/null
 rmdir $groups/m
 within 5 stat_is probes 0
 full=0
-while [ $full -lt 100 ] && writes $book/control "fault 1 0 -1 1000000 1 0" 2>/dev/null; do full=$((full + 1)); done
+while [ $full -lt 100 ] && writes $sim/control "fault 1 0 -1 1000000 1 0" 2>/dev/null; do full=$((full + 1)); done
 [ $full -gt 0 ] && [ $full -lt 100 ] && sim calm
 result "faults have an end" $?
 

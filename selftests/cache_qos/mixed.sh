@@ -4,7 +4,7 @@
 # process that forks all the time, each task in several of them. Programs stand still when
 # monitoring begins and when it ends, so all values equal the simulation's own record to the byte.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 root=/sys/kernel/config/cache_qos
 # By its number: perf shows total_bytes in megabytes.
 occupancy=cache_qos/llc_occupancy/ traffic=cache_qos/event=0x2/
@@ -12,7 +12,7 @@ occupancy=cache_qos/llc_occupancy/ traffic=cache_qos/event=0x2/
 command -v perf >/dev/null || skip_all "no perf"
 mount -t configfs configfs /sys/kernel/config 2>/dev/null
 [ -d $root ] || skip_all "no $root"
-[ -r $book/reference ] || skip_all "no simulated machine"
+[ -r $sim/reference ] || skip_all "no simulated machine"
 plan 13
 cd "$work" || exit 1
 
@@ -23,7 +23,7 @@ count() {
 }
 # is NAME HAVE WANT
 is() {
-	echo "# $1: $2, the book has $3"
+	echo "# $1: $2, the reference has $3"
 	[ "$2" = "$3" ]
 	result "$1" $?
 }
@@ -69,9 +69,9 @@ until [ -e cgroups.began ] && [ -e again.began ] && [ -e process.began ] && [ -e
 	tries=$((tries + 1))
 	sleep 1
 done
-began_a=$(book_sum total cgroup $in_a)
-began_deep=$(book_sum total cgroup "$in_deep")
-began_inner=$(book_sum total tgid $inner)
+began_a=$(reference_sum total cgroup $in_a)
+began_deep=$(reference_sum total cgroup "$in_deep")
+began_inner=$(reference_sum total tgid $inner)
 writes=$(pqr_writes)
 sim freeze 0
 sleep 6
@@ -82,21 +82,21 @@ wait $stats
 for file in cgroups again process machine; do sed "s/^/# $file: /" $file; done
 echo "# $(pqr_writes) writes of PQR_ASSOC, $writes before"
 
-lines_a=$(book_sum lines cgroup $in_a)
-lines_deep=$(book_sum lines cgroup "$in_deep")
+lines_a=$(reference_sum lines cgroup $in_a)
+lines_deep=$(reference_sum lines cgroup "$in_deep")
 [ "$lines_deep" -gt 0 ] && [ "$lines_a" -gt "$lines_deep" ] && [ "$(pqr_writes)" -gt $((writes + 100)) ]
 result "R-15 all had something to do" $?
 is "R-57 a cgroup has its own and its descendants' lines" "$(count cgroups llc_occupancy a)" "$lines_a"
 is "R-57 R-59 a cgroup far below has its own" "$(count cgroups llc_occupancy $deep)" "$lines_deep"
-is "R-57 R-45 a cgroup's traffic" "$(count cgroups event=0x2 a)" $(($(book_sum total cgroup $in_a) - began_a))
-is "R-59 R-45 that of one far below" "$(count cgroups event=0x2 $deep)" $(($(book_sum total cgroup "$in_deep") - began_deep))
-is "R-41 R-57 somebody else who asks for the same cgroup has its lines as well" "$(count again llc_occupancy a)" "$lines_a"
-is "R-41 R-45 and its traffic" "$(count again event=0x2 a)" $(($(book_sum total cgroup $in_a) - began_a))
-is "R-39 R-41 a process of several threads" "$(count process llc_occupancy)" "$(book_sum lines tgid $inner)"
-is "R-39 R-30 its traffic" "$(count process event=0x2)" $(($(book_sum total tgid $inner) - began_inner))
-is "R-18 R-51 a group of children that come and go" "$(cat $root/g/in/occupancy)" "$(book_sum lines comm cq-ws1M-100M)"
-is "R-51 the group around it" "$(cat $root/g/occupancy)" "$(book_sum lines comm cq-ws1M-100M cq-ws3M-150M)"
-is "R-46 the machine" "$(count machine llc_occupancy)" "$(awk '{ for (i = 1; i < NF; i++) if ($i == "valid") n += $(i + 1) } END { print n }' $book/domains |
+is "R-57 R-45 a cgroup's traffic" "$(count cgroups event=0x2 a)" $(($(reference_sum total cgroup $in_a) - began_a))
+is "R-59 R-45 that of one far below" "$(count cgroups event=0x2 $deep)" $(($(reference_sum total cgroup "$in_deep") - began_deep))
+is "R-41 R-57 another event of the same cgroup has its lines as well" "$(count again llc_occupancy a)" "$lines_a"
+is "R-41 R-45 and its traffic" "$(count again event=0x2 a)" $(($(reference_sum total cgroup $in_a) - began_a))
+is "R-39 R-41 a process of several threads" "$(count process llc_occupancy)" "$(reference_sum lines tgid $inner)"
+is "R-39 R-30 its traffic" "$(count process event=0x2)" $(($(reference_sum total tgid $inner) - began_inner))
+is "R-18 R-51 a group of children that come and go" "$(cat $root/g/in/occupancy)" "$(reference_sum lines comm cq-ws1M-100M)"
+is "R-51 the group around it" "$(cat $root/g/occupancy)" "$(reference_sum lines comm cq-ws1M-100M cq-ws3M-150M)"
+is "R-46 the machine" "$(count machine llc_occupancy)" "$(awk '{ for (i = 1; i < NF; i++) if ($i == "valid") n += $(i + 1) } END { print n }' $sim/domains |
 	awk -v scale="$(scale)" '{ printf "%d\n", $1 * scale }')"
 
 sim freeze 0
@@ -104,6 +104,6 @@ kill $outer $inner $forker
 wait $outer $inner $forker 2>/dev/null
 sleep 1
 rmdir $root/g/in $root/g
-[ "$(refused)" = 0 ] && [ "$(awk '$1 == "scale" { print $6 }' $book/reference)" = 0 ]
-result "R-21 no write was refused, and the book had a page for each" $?
+[ "$(refused)" = 0 ] && [ "$(awk '$1 == "scale" { print $6 }' $sim/reference)" = 0 ]
+result "R-21 no write was refused, and the simulation had a page for each task" $?
 exit $tap_failed

@@ -4,7 +4,7 @@
 # What others have is the same before, beside and after cache_qos, whether it finds a simulation or nothing. (claim.sh has resctrl
 # mounted in a simulation.)
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 module=/lib/vmrun/cache_qos.ko
 pmus=/sys/bus/event_source/devices
 simulation=$(grep '/cache_qos_sim\.ko' /etc/vmrun/modules)

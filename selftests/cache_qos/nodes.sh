@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Sub-NUMA clustering: an L3 of two nodes, by which a monitor is counted and summed; refused where nodes do not share RMIDs.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 need_machine
 cd "$work" || exit 1
 plan 9
@@ -31,9 +31,9 @@ right() {
 	sleep 3
 	sim freeze 1
 	value=$(cat $groups/g1/occupancy)
-	first=$(book_sum lines tid $one) second=$(book_sum lines tid $two)
+	first=$(reference_sum lines tid $one) second=$(reference_sum lines tid $two)
 	sed 's/^/# /' $groups/g1/occupancy_domains
-	echo "# occupancy $value, the book has $first and $second"
+	echo "# occupancy $value, the reference has $first and $second"
 	sim freeze 0
 	[ "$first" -gt 0 ] && [ "$second" -gt 0 ] && nearly "$value" $((first + second))
 }
@@ -45,13 +45,13 @@ taskset -p 2 $one >/dev/null
 right && nearly "$(of 0)" 0 && nearly "$(of 1)" $((first + second))
 result "R-26 so they are where a task moves to the other node" $?
 
-moved=$(cat $groups/g1/mbm_total) units=$(book_sum total tid $one $two)
+moved=$(cat $groups/g1/mbm_total) units=$(reference_sum total tid $one $two)
 sleep 1
 sim flush 0
 sleep 1
 sim freeze 1
-moved=$(($(cat $groups/g1/mbm_total) - moved)) units=$(($(book_sum total tid $one $two) - units))
-echo "# moved $moved, the book has $units"
+moved=$(($(cat $groups/g1/mbm_total) - moved)) units=$(($(reference_sum total tid $one $two) - units))
+echo "# moved $moved, the reference has $units"
 [ "$units" -gt 0 ] && nearly "$moved" "$units"
 result "R-30 bytes are those of both nodes" $?
 sim freeze 0

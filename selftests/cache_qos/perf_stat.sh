@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The distribution's own perf on the simulated machine, held against its book.
+# The distribution's own perf on the simulated machine, compared with its reference counters.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 event=cache_qos/llc_occupancy/
 
 command -v perf >/dev/null || skip_all "no perf"
 [ -d /sys/bus/event_source/devices/cache_qos ] || skip_all "no cache_qos"
-[ -r $book/reference ] || skip_all "no simulated machine"
+[ -r $sim/reference ] || skip_all "no simulated machine"
 cd "$work" || exit 1
 plan 14
 
@@ -30,29 +30,29 @@ result "R-38 perf list has the events" $missing
 sim flush 0
 perf stat -x, -e $event -- cache_qos_load cq-ws4M-400M 2 2>stat
 show stat
-truth=$(book_sum lines comm cq-ws4M-400M)
-echo "# the book has $truth"
+truth=$(reference_sum lines comm cq-ws4M-400M)
+echo "# the reference has $truth"
 [ "$truth" -gt 0 ] && nearly "$(count llc_occupancy)" "$truth"
 result "R-42 perf stat of a program has its occupancy at the end" $?
 
 sim flush 0
 perf stat -x, -e $event -- cache_qos_load cq-ws2M-200M 2 4 20 2>stat
 show stat
-truth=$(book_sum lines comm cq-ws2M-200M)
-echo "# the book has $truth"
+truth=$(reference_sum lines comm cq-ws2M-200M)
+echo "# the reference has $truth"
 [ "$truth" -gt 0 ] && nearly "$(count llc_occupancy)" "$truth"
 result "R-42 threads and children are not counted twice" $?
 
-# What perf runs for a moment: the caches are empty, filled by whoever runs, and then stand still until perf has read.
-moment="echo 'flush 0' >$book/control; sleep 2; echo 'freeze 1' >$book/control; sleep 3"
+# What perf runs for a moment: the caches are empty, filled by the tasks that run, and then stand still until perf has read.
+moment="echo 'flush 0' >$sim/control; sleep 2; echo 'freeze 1' >$sim/control; sleep 3"
 
 # Occupancy is what is there; bandwidth is of the interval, and this program has nothing to fetch once it has all.
 cache_qos_load cq-ws4M-400M 100 &
 one=$!
 perf stat -x, -I 1000 -e $event,cache_qos/total_bytes/ -p $one -- sh -c "$moment" 2>stat
 show stat
-truth=$(book_sum lines tid $one)
-echo "# the book has $truth"
+truth=$(reference_sum lines tid $one)
+echo "# the reference has $truth"
 nearly "$(awk -F, '/llc_occupancy/ { last = $2 } END { print last }' stat)" "$truth"
 result "R-45 perf stat -I prints the occupancy of the moment" $?
 awk -F, '/total_bytes/ { sum += $2; last = $2 } END { exit !(sum > 3 && last == 0) }' stat
@@ -61,7 +61,7 @@ sim freeze 0
 
 perf stat -x, -a -e $event -- sh -c "$moment" 2>stat
 show stat
-truth=$(awk '$1 == "id" { n += $10 } END { print n }' $book/domains)
+truth=$(awk '$1 == "id" { n += $10 } END { print n }' $sim/domains)
 echo "# the machine has $truth lines"
 [ "$truth" -gt 0 ] && [ "$(count llc_occupancy)" = $((truth * $(scale))) ]
 result "R-46 the whole machine has what is in its caches" $?
@@ -78,8 +78,8 @@ taskset 2 cache_qos_load cq-ws3M-300M 100 &
 two=$!
 perf stat -x, -C 1 -e $event -- sh -c "$moment" 2>stat
 show stat
-truth=$(book_sum lines tid $two)
-echo "# the book has $truth of CPU 1"
+truth=$(reference_sum lines tid $two)
+echo "# the reference has $truth of CPU 1"
 [ "$truth" -gt 0 ] && nearly "$(count llc_occupancy)" "$truth"
 result "R-46 a CPU has what ran on it" $?
 sim freeze 0
@@ -92,8 +92,8 @@ sleep 1
 perf stat -x, -p $one -e $event -- sh -c "cat /sys/kernel/debug/pmukit/cache_qos/rmids_used >used; $moment" 2>stat
 show stat
 threads=$(ls /proc/$one/task | wc -l)
-truth=$(book_sum lines tgid $one)
-echo "# $threads threads, RMIDs in use: $(cat used); the book has $truth"
+truth=$(reference_sum lines tgid $one)
+echo "# $threads threads, RMIDs in use: $(cat used); the reference has $truth"
 [ "$threads" = 100 ] && [ "$(cat used)" = 1 ] && [ "$truth" -gt 0 ] && nearly "$(count llc_occupancy)" "$truth"
 result "R-37 R-39 a process of a hundred threads that runs already needs one RMID" $?
 sim freeze 0
@@ -113,12 +113,12 @@ three=$!
 perf stat -x, -a -e $event --for-each-cgroup a,a/b,c -- sh -c "$moment" 2>stat
 show stat
 outer=$(count llc_occupancy a) inner=$(count llc_occupancy a/b)
-echo "# the book has $(book_sum lines tid $one $two), $(book_sum lines tid $two), $(book_sum lines tid $three)"
+echo "# the reference has $(reference_sum lines tid $one $two), $(reference_sum lines tid $two), $(reference_sum lines tid $three)"
 [ "$inner" -gt 0 ] && [ "$outer" -ge "$inner" ]
 result "R-57 a cgroup has at least what the one in it has" $?
-nearly "$outer" "$(book_sum lines tid $one $two)" && nearly "$inner" "$(book_sum lines tid $two)" &&
-	nearly "$(count llc_occupancy c)" "$(book_sum lines tid $three)"
-result "R-57 each is what the book has" $?
+nearly "$outer" "$(reference_sum lines tid $one $two)" && nearly "$inner" "$(reference_sum lines tid $two)" &&
+	nearly "$(count llc_occupancy c)" "$(reference_sum lines tid $three)"
+result "R-57 each equals the reference" $?
 sim freeze 0
 
 # A task and its cgroup at once
@@ -126,12 +126,12 @@ perf stat -x, -p $two -e $event -- sleep 6 2>task &
 task=$!
 sleep 1
 perf stat -x, -a -e $event -G a -- sh -c "$moment" 2>stat
-truth=$(book_sum lines tid $two)
+truth=$(reference_sum lines tid $two)
 wait $task
 show task
 show stat
-echo "# the book has $(book_sum lines tid $one $two), $truth"
-nearly "$(count llc_occupancy)" "$(book_sum lines tid $one $two)"
+echo "# the reference has $(reference_sum lines tid $one $two), $truth"
+nearly "$(count llc_occupancy)" "$(reference_sum lines tid $one $two)"
 result "R-57 a task that is counted for itself is in its cgroup still" $?
 sim freeze 0
 kill $one $two $three
@@ -149,8 +149,8 @@ in_cgroup "${path#cgroup/}" cq-ws1M-100M
 one=$!
 perf stat -x, -a -e $event --for-each-cgroup "$list" -- sh -c "$moment" 2>stat
 show stat
-truth=$(book_sum lines tid $one)
-echo "# the book has $truth"
+truth=$(reference_sum lines tid $one)
+echo "# the reference has $truth"
 [ "$truth" -gt 0 ] && nearly "$(count llc_occupancy "${path#cgroup/}")" "$truth" &&
 	nearly "$(count llc_occupancy deep/1)" "$truth" && grep -q "^<not counted>.*,deep," stat
 result "R-57 of cgroups that lie too deep one is refused, and none is wrong" $?

@@ -3,7 +3,7 @@
 # A processor that is emulated with registers of RDT (tools/rdt), two packages of one CPU: the kernel's resctrl and cache_qos read one
 # and the same walk. What they read is in /out/rdt.readings, for check_rdt.sh, which has the reference.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 . "$(dirname "$0")/walk.sh"
 readings=/out/rdt.readings
 
@@ -12,7 +12,7 @@ cd "$work" || exit 1
 plan 9
 : >$readings
 
-# readings_of READER WHO MARK: $occupancy, $total and $local of $group, whose task walked between MARK and the next, were read before the
+# readings_of READER TASK MARK: $occupancy, $total and $local of $group, whose task walked between MARK and the next, were read before the
 # one after that. Ends the task and the group.
 readings_of() {
 	reading occupancy "$1" $cpu "$2" $(($3 + 1)) $(($3 + 2)) "$occupancy"

@@ -4,7 +4,7 @@
 # of a processor that is emulated with them (tools/rdt), while a task that is watched and one that is not take turns there. How often the
 # class changed is in /out/rdt_closid.readings, for check_rdt.sh.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 . "$(dirname "$0")/walk.sh"
 readings=/out/rdt_closid.readings
 rounds=$1

@@ -3,7 +3,7 @@
 # Debian's pqos, by model-specific registers of a processor that is emulated with them (tools/rdt): what it reads of a walk without the
 # driver, and the two beside each other. Readings are in /out/rdt_pqos.readings, for check_rdt.sh, which has the reference.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 . "$(dirname "$0")/walk.sh"
 readings=/out/rdt_pqos.readings
 group=$groups/watched

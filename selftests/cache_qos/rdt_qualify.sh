@@ -4,7 +4,7 @@
 # another program or resctrl has the registers. How often registers were written is in /out/rdt_qualify.readings, for check_rdt.sh.
 # silent: a processor that answers each reading with an error.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 . "$(dirname "$0")/walk.sh"
 . "$(dirname "$0")/qualify_steps.sh"
 readings=/out/rdt_qualify.readings

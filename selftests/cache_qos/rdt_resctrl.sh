@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# resctrl is mounted and unmounted while a group is watched, on a processor that is emulated with registers (tools/rdt): who has the
+# resctrl is mounted and unmounted while a group is watched, on a processor that is emulated with registers (tools/rdt): the owner of the
 # registers, and that resctrl's numbers, its class of service and ours are right. Readings are in /out/rdt_resctrl.readings, for
 # check_rdt.sh, which has the reference.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 . "$(dirname "$0")/walk.sh"
 readings=/out/rdt_resctrl.readings
 group=$groups/watched

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # The three ways to record: beside a clock, trace events, snapshots in an AUX area or as samples. pmukit and the distribution's
-# perf both record; what is found in a recording is held against the simulated machine's book.
+# perf both record; what is found in a recording is compared with the simulation's reference counters.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 for program in perf pmukit; do
 	command -v $program >/dev/null || skip_all "no $program"
 done
@@ -39,11 +39,11 @@ for cpu in 0 1; do
 		taskset $((1 << cpu)) cache_qos_load $name 2 >said 2>&1
 	result "R-47 perf record beside a clock, CPU $cpu" $?
 	sed 's/^/# /' said
-	truth=$(book_sum lines comm $name) moved=$(book_sum total comm $name)
+	truth=$(reference_sum lines comm $name) moved=$(reference_sum total comm $name)
 	perf script -i group.data -D 2>/dev/null | grep ' value [0-9a-f]*' | tail -n 3 >values
 	sed 's/^/# /' values
 	last=$(value_of 2)
-	echo "# the last sample has $last and $(value_of 3), the book $truth and $moved at the end"
+	echo "# the last sample has $last and $(value_of 3), the reference $truth and $moved at the end"
 	[ "$truth" -gt 0 ] && nearly "$last" "$truth" && nearly "$(value_of 3)" "$moved"
 	result "R-47 each sample has the value of that moment, CPU $cpu" $?
 	# It prints by how much a value has changed since the last sample, and only where it has.
@@ -57,9 +57,9 @@ sim flush 0
 cache_qos_load cq-ws4M-200M 100 &
 one=$!
 perf record -q -a -e 'cache_qos:*' -o trace.data -- \
-	perf stat -x, -o stat -p $one -e $event -- sh -c "echo 'flush 0' >$book/control; sleep 3; echo 'freeze 1' >$book/control; sleep 3" >said 2>&1
+	perf stat -x, -o stat -p $one -e $event -- sh -c "echo 'flush 0' >$sim/control; sleep 3; echo 'freeze 1' >$sim/control; sleep 3" >said 2>&1
 result "R-47 perf record of trace events" $?
-truth=$(book_sum lines tid $one)
+truth=$(reference_sum lines tid $one)
 perf script -i trace.data >script 2>said
 head -n 3 script | cat - said | sed 's/^/# /'
 grep 'kind=task event=llc_occupancy' script | tail -n 1 | sed 's/^/# /'
@@ -70,7 +70,7 @@ grep -q 'cache_qos_rmid: rmid=[0-9]* alloc' script && grep -q 'cache_qos_rmid: r
 result "R-47 and what becomes of RMIDs" $?
 sim freeze 0
 grep 'kind=task' script | grep -q "id=$one name=cq-ws4M-200M\$"
-result "R-67 and who the task is" $?
+result "R-67 and the name of the task" $?
 kill $one
 wait $one 2>/dev/null
 
@@ -119,17 +119,17 @@ in_group s7 cq-ws4M-400M 100
 one=$!
 sim flush 0
 pmukit record --source model -C 0 -m 16,1024 -e cache_qos_aux/snapshot/ -o aux.data -- \
-	sh -c "sleep 2; echo 'freeze 1' >$book/control; sleep 1" >said 2>&1
+	sh -c "sleep 2; echo 'freeze 1' >$sim/control; sleep 1" >said 2>&1
 result "R-47 pmukit record of snapshots in an AUX area" $?
 sed 's/^/# /' said
-truth=$(book_sum lines tid $one)
+truth=$(reference_sum lines tid $one)
 pmukit report -i aux.data >report 2>&1
 head -n 25 report | sed 's/^/# /'
 grep -q "nothing lost" report
 result "R-47 nothing is lost of 64 monitors at 10 ms" $?
 number=$(awk '$1 == "monitor" { print $2 }' $groups/s7/status)
 last=$(pmukit dump -i aux.data | sed -n "s/.* group $number L3 .* llc_occupancy \([0-9]*\) bytes.*/\1/p" | tail -n 1)
-echo "# group s7 is monitor $number, whose last reading is $last; the book has $truth"
+echo "# group s7 is monitor $number, whose last reading is $last; the reference has $truth"
 [ "$truth" -gt 0 ] && [ "$last" = "$truth" ]
 result "R-47 a group's readings are found by the number in its status" $?
 whole aux.data 0

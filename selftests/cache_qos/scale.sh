@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What monitoring costs the CPUs that it does not concern: interrupts, wake-ups of readers, passes for reads of files.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 need_machine
 cd "$work" || exit 1
 plan 6

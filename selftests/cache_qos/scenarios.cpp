@@ -59,7 +59,7 @@ Scenario cache_qos_bench()
 }
 
 // What was read in the guest against the reference log of the emulated processor.
-HostStep rdt_judgement(std::string_view what, const std::string &script, const std::string &count)
+HostStep rdt_check(std::string_view what, const std::string &script, const std::string &count)
 {
     return {std::string(what),
             {"{selftests}/cache_qos/check_rdt.sh", "{out}/rdt.log",
@@ -85,7 +85,7 @@ Scenario cache_qos_beside_resctrl(std::string_view name, std::vector<std::string
 {
     Scenario rdt = cache_qos_on_registers(name, std::move(kernels));
     rdt.steps = {{"rdt", "/selftests/cache_qos/rdt.sh", 900}};
-    rdt.judgements = {rdt_judgement(
+    rdt.checks = {rdt_check(
         "resctrl, cache_qos and perf show what is in the caches and what was moved", "rdt", "7")};
     return rdt;
 }
@@ -127,7 +127,7 @@ Scenario cache_qos_rdt_wrap()
     return rdt;
 }
 
-// Beside who writes the registers; the script has the scenario's name.
+// Beside another writer of the registers; the script has the scenario's name.
 Scenario cache_qos_rdt_msr(std::string_view name, std::vector<std::string_view> kernels,
                            std::string_view arguments, std::string_view what,
                            const std::string &readings)
@@ -136,7 +136,7 @@ Scenario cache_qos_rdt_msr(std::string_view name, std::vector<std::string_view> 
     Scenario rdt = cache_qos_on_registers(name, std::move(kernels));
     rdt.stock_modules = {"msr"};
     rdt.steps = {{name, "/selftests/cache_qos/" + script + ".sh" + std::string(arguments), 900}};
-    rdt.judgements = {rdt_judgement(what, script, readings)};
+    rdt.checks = {rdt_check(what, script, readings)};
     return rdt;
 }
 
@@ -200,7 +200,7 @@ Scenario cache_qos_stress()
     stress.steps = {
         configfs_step(),
         stress_step("events",
-                    "--pmu 'cache_qos*' --workers 2 --nobody 1 --module cache_qos "
+                    "--pmu 'cache_qos*' --workers 2 --unprivileged 1 --module cache_qos "
                     "--least-opens 10 --least-aux 2"),
         stress_step("machine",
                     "--pmu 'cache_qos*' --workers 2 --module cache_qos --cpu 1 "
@@ -213,8 +213,8 @@ Scenario cache_qos_stress()
     return stress;
 }
 
-// Every file of the unit's that can be written. Who runs this goes into a group that is monitored
-// and back to the root; the group is removed in the end, or the modules could not be.
+// Every file of the driver's that can be written. The program that runs this goes into a group that
+// is monitored and back to the root; the group is removed in the end, or the modules could not be.
 std::string cache_qos_writes()
 {
     constexpr std::string_view kWrites[] = {
@@ -243,100 +243,101 @@ Scenario cache_qos_examples()
 }  // namespace
 
 // An L3 of 208 MiB.
-UnitSpec cache_qos_driver()
+DriverSpec cache_qos_driver()
 {
-    UnitSpec unit;
-    unit.unit = "cache_qos";
-    unit.stock_modules = {"configfs"};
-    unit.modules = {"pmukit_common", "cache_qos backend=sim",
-                    "cache_qos_sim profile=spr lines=2048"};
-    unit.programs = {"tools/cli/pmukit",
-                     "selftests/cache_qos/cache_qos_bench",
-                     "selftests/cache_qos/cache_qos_closid",
-                     "selftests/cache_qos/cache_qos_crowd",
-                     "selftests/cache_qos/cache_qos_load",
-                     "selftests/cache_qos/cache_qos_test",
-                     "selftests/cache_qos/cache_qos_walk"};
-    unit.files = {"selftests/lib/tap.sh",
-                  "selftests/cache_qos/book.sh",
-                  "selftests/cache_qos/groups.sh",
-                  "selftests/cache_qos/perf_stat.sh",
-                  "selftests/cache_qos/tiny.sh",
-                  "selftests/cache_qos/nodes.sh",
-                  "selftests/cache_qos/counters.sh",
-                  "selftests/cache_qos/machine.sh",
-                  "selftests/cache_qos/scale.sh",
-                  "selftests/cache_qos/claim.sh",
-                  "selftests/cache_qos/walk.sh",
-                  "selftests/cache_qos/rdt.sh",
-                  "selftests/cache_qos/rdt_closid.sh",
-                  "selftests/cache_qos/rdt_pqos.sh",
-                  "selftests/cache_qos/rdt_resctrl.sh",
-                  "selftests/cache_qos/rdt_qualify.sh",
-                  "selftests/cache_qos/closid.sh",
-                  "selftests/cache_qos/unload.sh",
-                  "selftests/cache_qos/neighbors.sh",
-                  "selftests/cache_qos/record.sh",
-                  "selftests/cache_qos/qualify.sh",
-                  "selftests/lib/qualify_steps.sh",
-                  "selftests/cache_qos/hotplug.sh",
-                  "selftests/cache_qos/life.sh",
-                  "selftests/cache_qos/abi_paths.sh",
-                  "selftests/lib/abi.sh",
-                  "selftests/cache_qos/mixed.sh",
-                  "selftests/cache_qos/seed.sh",
-                  "Documentation/ABI/testing/configfs-cache_qos",
-                  "Documentation/ABI/testing/debugfs-pmukit",
-                  "Documentation/ABI/testing/sysfs-bus-event_source-devices-cache_qos"};
-    unit.tests = {cache_qos_live("live"),
-                  cache_qos_script("seed", "/selftests/cache_qos/seed.sh", 600, {"6.12"}),
-                  cache_qos_script("mixed", "/selftests/cache_qos/mixed.sh", 300, {"7.2"}),
-                  cache_qos_script("perf_stat", "/selftests/cache_qos/perf_stat.sh", 300, {"6.12"}),
-                  cache_qos_script("tiny", "/selftests/cache_qos/tiny.sh", 120, {"7.2"}),
-                  cache_qos_script("nodes", "/selftests/cache_qos/nodes.sh", 180, {"6.12"}),
-                  cache_qos_script("counters", "/selftests/cache_qos/counters.sh", 180, {"7.2"}),
-                  cache_qos_script("machine", "/selftests/cache_qos/machine.sh", 180, {"6.12"}),
-                  cache_qos_script("qualify", "/selftests/cache_qos/qualify.sh", 180, {"6.12"}),
-                  cache_qos_script("claim", "/selftests/cache_qos/claim.sh", 180, {"6.1"}),
-                  cache_qos_script("closid", "/selftests/cache_qos/closid.sh", 180, {"6.12"}),
-                  cache_qos_script("unload", "/selftests/cache_qos/unload.sh", 300, {"6.1"}),
-                  cache_qos_script("record", "/selftests/cache_qos/record.sh", 300, {"7.2"}),
-                  cache_qos_script("hotplug", "/selftests/cache_qos/hotplug.sh", 400, {"6.12"}),
-                  cache_qos_script("neighbors", "/selftests/cache_qos/neighbors.sh", 180,
-                                   {"6.1", "6.12", "7.2"}),
-                  cache_qos_rdt(),
-                  cache_qos_rdt_one(),
-                  cache_qos_rdt_amd(),
-                  cache_qos_rdt_wrap(),
-                  cache_qos_rdt_closid(),
-                  cache_qos_rdt_pqos(),
-                  cache_qos_rdt_resctrl(),
-                  cache_qos_rdt_qualify(),
-                  cache_qos_rdt_silent(),
-                  cache_qos_scale("scale", "8"),
-                  cache_qos_scale("scale16", "16"),
-                  cache_qos_life(),
-                  cache_qos_bench()};
-    unit.demo = cache_qos_live("demo");
-    unit.examples = {
+    DriverSpec driver;
+    driver.name = "cache_qos";
+    driver.stock_modules = {"configfs"};
+    driver.modules = {"pmukit_common", "cache_qos backend=sim",
+                      "cache_qos_sim profile=spr lines=2048"};
+    driver.programs = {"tools/cli/pmukit",
+                       "selftests/cache_qos/cache_qos_bench",
+                       "selftests/cache_qos/cache_qos_closid",
+                       "selftests/cache_qos/cache_qos_crowd",
+                       "selftests/cache_qos/cache_qos_load",
+                       "selftests/cache_qos/cache_qos_test",
+                       "selftests/cache_qos/cache_qos_walk"};
+    driver.files = {"selftests/lib/tap.sh",
+                    "selftests/cache_qos/sim.sh",
+                    "selftests/cache_qos/groups.sh",
+                    "selftests/cache_qos/perf_stat.sh",
+                    "selftests/cache_qos/tiny.sh",
+                    "selftests/cache_qos/nodes.sh",
+                    "selftests/cache_qos/counters.sh",
+                    "selftests/cache_qos/machine.sh",
+                    "selftests/cache_qos/scale.sh",
+                    "selftests/cache_qos/claim.sh",
+                    "selftests/cache_qos/walk.sh",
+                    "selftests/cache_qos/rdt.sh",
+                    "selftests/cache_qos/rdt_closid.sh",
+                    "selftests/cache_qos/rdt_pqos.sh",
+                    "selftests/cache_qos/rdt_resctrl.sh",
+                    "selftests/cache_qos/rdt_qualify.sh",
+                    "selftests/cache_qos/closid.sh",
+                    "selftests/cache_qos/unload.sh",
+                    "selftests/cache_qos/neighbors.sh",
+                    "selftests/cache_qos/record.sh",
+                    "selftests/cache_qos/qualify.sh",
+                    "selftests/lib/qualify_steps.sh",
+                    "selftests/cache_qos/hotplug.sh",
+                    "selftests/cache_qos/life.sh",
+                    "selftests/cache_qos/abi_paths.sh",
+                    "selftests/lib/abi.sh",
+                    "selftests/cache_qos/mixed.sh",
+                    "selftests/cache_qos/seed.sh",
+                    "Documentation/ABI/testing/configfs-cache_qos",
+                    "Documentation/ABI/testing/debugfs-pmukit",
+                    "Documentation/ABI/testing/sysfs-bus-event_source-devices-cache_qos"};
+    driver.tests = {
+        cache_qos_live("live"),
+        cache_qos_script("seed", "/selftests/cache_qos/seed.sh", 600, {"6.12"}),
+        cache_qos_script("mixed", "/selftests/cache_qos/mixed.sh", 300, {"7.2"}),
+        cache_qos_script("perf_stat", "/selftests/cache_qos/perf_stat.sh", 300, {"6.12"}),
+        cache_qos_script("tiny", "/selftests/cache_qos/tiny.sh", 120, {"7.2"}),
+        cache_qos_script("nodes", "/selftests/cache_qos/nodes.sh", 180, {"6.12"}),
+        cache_qos_script("counters", "/selftests/cache_qos/counters.sh", 180, {"7.2"}),
+        cache_qos_script("machine", "/selftests/cache_qos/machine.sh", 180, {"6.12"}),
+        cache_qos_script("qualify", "/selftests/cache_qos/qualify.sh", 180, {"6.12"}),
+        cache_qos_script("claim", "/selftests/cache_qos/claim.sh", 180, {"6.1"}),
+        cache_qos_script("closid", "/selftests/cache_qos/closid.sh", 180, {"6.12"}),
+        cache_qos_script("unload", "/selftests/cache_qos/unload.sh", 300, {"6.1"}),
+        cache_qos_script("record", "/selftests/cache_qos/record.sh", 300, {"7.2"}),
+        cache_qos_script("hotplug", "/selftests/cache_qos/hotplug.sh", 400, {"6.12"}),
+        cache_qos_script("neighbors", "/selftests/cache_qos/neighbors.sh", 180,
+                         {"6.1", "6.12", "7.2"}),
+        cache_qos_rdt(),
+        cache_qos_rdt_one(),
+        cache_qos_rdt_amd(),
+        cache_qos_rdt_wrap(),
+        cache_qos_rdt_closid(),
+        cache_qos_rdt_pqos(),
+        cache_qos_rdt_resctrl(),
+        cache_qos_rdt_qualify(),
+        cache_qos_rdt_silent(),
+        cache_qos_scale("scale", "8"),
+        cache_qos_scale("scale16", "16"),
+        cache_qos_life(),
+        cache_qos_bench()};
+    driver.demo = cache_qos_live("demo");
+    driver.examples = {
         "perf stat -e cache_qos/llc_occupancy/,cache_qos/total_bytes/ -- cache_qos_load "
         "cq-ws4M-400M 2",
         "pmukit record -a -e cache_qos_aux/snapshot/ -- cache_qos_load cq-ws4M-400M 2",
         "pmukit report"};
-    return unit;
+    return driver;
 }
 
-UnitSpec cache_qos_tests()
+DriverSpec cache_qos_tests()
 {
     const std::string stream = "--pmu cache_qos_aux --event event=1 --aux 16";
-    UnitSpec unit =
+    DriverSpec driver =
         with_stress(cache_qos_driver(), cache_qos_stress(), "--pmu cache_qos --event event=1");
-    unit = with_aux_extras(
-        unit, "live",
+    driver = with_aux_extras(
+        driver, "live",
         {{"aux_extras", stream}, {"aux_extras_counting", "--pmu cache_qos --event event=1"}});
-    unit = with_reloads(unit, stream);
-    unit = with_failures(
-        unit,
+    driver = with_reloads(driver, stream);
+    driver = with_failures(
+        driver,
         {{"fail_nth",
           "--pmu cache_qos --event event=1 --dense 32 "
           "--mkdir /sys/kernel/config/cache_qos/fails "
@@ -349,8 +350,8 @@ UnitSpec cache_qos_tests()
           "echo +pids >/tmp/cgroup/cgroup.subtree_control && mkdir /tmp/cgroup/fails && "},
          {"fail_nth_files", cache_qos_writes(), "mkdir /sys/kernel/config/cache_qos/fails && "},
          {"fail_nth_aux", stream}});
-    unit = with_privileges(
-        unit, "live",
+    driver = with_privileges(
+        driver, "live",
         {{"privileges",
           "--pmu cache_qos --policy paranoid --event event=1 --tree /sys/kernel/config/cache_qos "
           "&& rmdir /sys/kernel/config/cache_qos/watched",
@@ -359,7 +360,8 @@ UnitSpec cache_qos_tests()
           "echo 1 >/sys/kernel/config/cache_qos/watched/monitor_cache && "},
          {"privileges_task", "--pmu cache_qos --policy paranoid --event event=1 --task"},
          {"privileges_aux", "--policy capability " + stream}});
-    return with_examples(unit, "Documentation/devices/cache_qos.rst", "6.12", cache_qos_examples());
+    return with_examples(driver, "Documentation/devices/cache_qos.rst", "6.12",
+                         cache_qos_examples());
 }
 
 }  // namespace pmukit::vm

@@ -3,13 +3,13 @@
 # The session that the patches of 2014 describe, with the path of configfs for that of their mount: the same commands
 # in the same order, and what they promise of each file.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 root=/sys/kernel/config/cache_qos
 crowd=5000
 
 mount -t configfs configfs /sys/kernel/config 2>/dev/null
 [ -d $root ] || skip_all "no $root"
-[ -r $book/reference ] || skip_all "no simulated machine"
+[ -r $sim/reference ] || skip_all "no simulated machine"
 plan 20
 
 sums="occupancy occupancy_percent occupancy_error mbm_total mbm_local"
@@ -56,8 +56,8 @@ done
 result "R-50 under both names is the same" $differ
 
 occupancy=$(cat g1/cacheqos.occupancy)
-echo "# occupancy $occupancy, the book has $(book_sum lines tid $load)"
-[ "$occupancy" -gt 0 ] && [ "$occupancy" = "$(book_sum lines tid $load)" ]
+echo "# occupancy $occupancy, the reference has $(reference_sum lines tid $load)"
+[ "$occupancy" -gt 0 ] && [ "$occupancy" = "$(reference_sum lines tid $load)" ]
 result "R-18 R-50 what the shell has started is in the group, to the byte" $?
 
 percent=$(awk -v n="$occupancy" -v of="$(size)" 'BEGIN { h = int((n * 10000 + of / 2) / of); printf "%d.%02d\n", h / 100, h % 100 }')
@@ -76,7 +76,7 @@ result "R-26 R-31 traffic is at least what is there, the bound no more" $?
 
 fresh() { [ "$(state age_ms)" -le 2000 ]; }
 [ "$(state backend)" = sim ] && [ "$(state state)" = good ] && within 5 fresh
-result "R-03 R-35 the status says who has the registers, that all is well, and how old it is" $?
+result "R-03 R-35 the status names the owner of the registers, that all is well, and how old it is" $?
 
 # A group in a group in a group; the program goes down, and its parents keep what it has.
 mkdir -p g1/g2/g3
@@ -86,8 +86,8 @@ sim flush 0
 sim freeze 0
 sleep 2
 sim freeze 1
-lines=$(book_sum lines tid $load)
-echo "# $(cat g1/occupancy) and $(cat g1/g2/g3/occupancy), the book has $lines"
+lines=$(reference_sum lines tid $load)
+echo "# $(cat g1/occupancy) and $(cat g1/g2/g3/occupancy), the reference has $lines"
 [ "$lines" -gt 0 ] && [ "$(cat g1/g2/g3/occupancy)" = "$lines" ] && [ "$(cat g1/occupancy)" = "$lines" ] && ! cat g1/g2/occupancy 2>/dev/null
 result "R-51 R-52 nested groups add up, and one that is not monitored says nothing" $?
 sim freeze 0
@@ -145,7 +145,7 @@ for ahead in "" ",,"; do
 	echo "# after '$ahead' $lost threads are amiss"
 done
 [ "$lost" = 0 ]
-result "R-50 a list of more than a page moves those in it and nobody else" $?
+result "R-50 a list of more than a page moves those in it and no other" $?
 kill $all
 wait $all 2>/dev/null
 rmdir copy

@@ -3,7 +3,7 @@
 # A machine of four RMIDs, of which RMID 0 is not given out: what is refused, what is reported as
 # partial, and that it works again.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 need_machine
 reload profile=tiny lines=1024 || skip_all "no tiny machine"
 cd "$work" || exit 1
@@ -73,7 +73,7 @@ echo $task >$groups/g1/tasks
 sim flush 0
 sleep 2
 sim freeze 1
-value=$(cat $groups/g1/occupancy) truth=$(book_sum lines tid $task)
+value=$(cat $groups/g1/occupancy) truth=$(reference_sum lines tid $task)
 wait $stat
 sed 's/^/# /' stat
 echo "# g1 has $value, the task $truth; $(stat_of partial) times partial"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Modules that are asked to go while they are used, under load; and that come back.
 . "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/book.sh"
+. "$(dirname "$0")/sim.sh"
 need_machine
 cd "$work" || exit 1
 plan 15
@@ -10,10 +10,10 @@ driver=/lib/vmrun/cache_qos.ko machine=/lib/vmrun/cache_qos_sim.ko
 
 carries() { ! idle; }
 stays() { refused_with "in use\|temporarily\|busy" rmmod "$1"; }
-idle() { awk '$1 == "cpu" && $6 != "0" && $6 != "0x0" { bad = 1 } END { exit bad }' $book/cpus; }
+idle() { awk '$1 == "cpu" && $6 != "0" && $6 != "0x0" { bad = 1 } END { exit bad }' $sim/cpus; }
 
 within 5 stat_is probes 0
-result "R-14 nobody watches: no probe" $?
+result "R-14 nothing is monitored: no probe" $?
 perf stat -e cache_qos/llc_occupancy/ -- sleep 100 >/dev/null 2>&1 &
 stat=$!
 within 60 stat_is probes 3 && stays cache_qos_sim && stays cache_qos
@@ -57,14 +57,14 @@ for round in 1 2 3 4 5 6 7 8; do
 		rmmod cache_qos_sim 2>/dev/null && break
 		sleep 0.05
 	done
-	[ -d $book ] && continue
+	[ -d $sim ] && continue
 	gone=$((gone + 1))
 	insmod $machine lines=2048
 done
 echo stop >stop
 wait $first $second
 echo "# gone $gone times"
-[ $gone -gt 0 ] && [ -d $book ]
+[ $gone -gt 0 ] && [ -d $sim ]
 result "R-13 the machine goes and comes under load" $?
 rmdir $groups/g1 2>/dev/null
 within 5 stat_is probes 0
@@ -95,5 +95,5 @@ result "R-04 a machine that cannot be is refused" $refused
 dmesg | grep -q "cache_qos_sim: .* lines=1000 .*: no such machine"
 result "R-04 and one line in the log says what it would have been" $?
 insmod $machine lines=2048 && [ -d $devices/cache_qos ] && [ "$(cat $devices/cache_qos/caps/backend)" = sim ]
-result "R-03 and the back-end is told" $?
+result "R-03 and the back-end is notified" $?
 exit $tap_failed

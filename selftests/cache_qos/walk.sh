@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Sourced by test scripts behind tap.sh and book.sh: walks over memory on an emulated processor with registers of RDT (tools/rdt), and
+# Sourced by test scripts behind tap.sh and sim.sh: walks over memory on an emulated processor with registers of RDT (tools/rdt), and
 # readings of them for check_rdt.sh, in the file $readings.
 resctrl=/sys/fs/resctrl
 module=/lib/vmrun/cache_qos.ko

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The driver leaves a device in the middle of an operation, which the device ends by itself. It
- * must not be left enabled: its own log says whether it was, and nobody looks at it again here. So
+ * must not be left enabled: its own log says whether it was, which is checked outside of the guest. So
  * each way to leave has a device of its own, in the order of the tests.
  *   PMUKIT_OPERATION_US   how long an operation of the devices takes
  *   PMUKIT_MODULE         file of the module, for unloading and loading it

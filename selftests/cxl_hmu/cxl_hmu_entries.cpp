@@ -9,7 +9,7 @@
 #include <optional>
 #include <sstream>
 
-namespace pmukit::judge {
+namespace pmukit::checker {
 
 namespace {
 
@@ -204,4 +204,4 @@ Result<ModelRun> join_runs(const std::vector<ModelRun> &runs, size_t first, size
     return sum;
 }
 
-}  // namespace pmukit::judge
+}  // namespace pmukit::checker

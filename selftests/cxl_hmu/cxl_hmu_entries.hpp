@@ -10,7 +10,7 @@
 
 #include "base/result.hpp"
 
-namespace pmukit::judge {
+namespace pmukit::checker {
 
 // What an instance put on its list from one enable to the next.
 struct ModelRun {
@@ -43,4 +43,4 @@ bool is_subsequence(const std::vector<uint64_t> &part, const std::vector<uint64_
 // Runs [first, first + count) of a log as one.
 Result<ModelRun> join_runs(const std::vector<ModelRun> &runs, size_t first, size_t count);
 
-}  // namespace pmukit::judge
+}  // namespace pmukit::checker

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// cxl_hmu_entries_judge: recordings against the model's log of hot-list entries, enable by enable.
-// Exit codes: 0 good, 1 a check failed, 2 usage or unreadable input.
+// cxl_hmu_entries_checker: recordings against the model's log of hot-list entries, enable by
+// enable. Exit codes: 0 good, 1 a check failed, 2 usage or unreadable input.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -47,14 +47,14 @@ auto load(const std::string &path, Parse parse) -> decltype(parse(std::string_vi
 
 bool check(bool holds, const std::string &text)
 {
-    fmt::print("judge: {}: {}\n", holds ? "ok" : "NOT OK", text);
+    fmt::print("checker: {}: {}\n", holds ? "ok" : "NOT OK", text);
     return holds;
 }
 
 // Walks through the enables of the log, in the order of the recordings.
-class Judge {
+class Checker {
 public:
-    Judge(std::vector<judge::ModelRun> runs, uint64_t epochs)
+    Checker(std::vector<checker::ModelRun> runs, uint64_t epochs)
         : runs_(std::move(runs)), epochs_(epochs)
     {
     }
@@ -77,7 +77,7 @@ public:
     }
 
     // A recording with losses, every one of them counted.
-    Result<bool> losses(const std::string &path, const judge::LossCase &seen)
+    Result<bool> losses(const std::string &path, const checker::LossCase &seen)
     {
         auto run = next(seen.enables);
         if (!run)
@@ -86,7 +86,7 @@ public:
                           fmt::format("{}: {} handed to perf + {} lost, {} made by the model", path,
                                       seen.handed, seen.lost, run->entries.size()));
         good &= check(
-            judge::is_subsequence(seen.entries, run->entries),
+            checker::is_subsequence(seen.entries, run->entries),
             fmt::format("{}: {} entries got, in the model's order", path, seen.entries.size()));
         good &= check((seen.overflow != 0) == (run->dropped != 0),
                       fmt::format("{}: overflow {} reported, {} dropped by the model", path,
@@ -102,14 +102,14 @@ public:
     }
 
 private:
-    Result<judge::ModelRun> next(size_t count)
+    Result<checker::ModelRun> next(size_t count)
     {
-        auto run = judge::join_runs(runs_, used_, count);
+        auto run = checker::join_runs(runs_, used_, count);
         used_ += count;
         return run;
     }
 
-    std::vector<judge::ModelRun> runs_;
+    std::vector<checker::ModelRun> runs_;
     uint64_t epochs_;
     size_t used_ = 0;
 };
@@ -123,44 +123,44 @@ Result<bool> each(const std::vector<std::string> &paths, Read read, Compare comp
         auto seen = load(path, read);
         if (!seen)
             return seen.error();
-        auto judged = compare(path, *seen);
-        if (!judged)
-            return judged;
-        good &= *judged;
+        auto checked = compare(path, *seen);
+        if (!checked)
+            return checked;
+        good &= *checked;
     }
     return good;
 }
 
-Result<bool> judge_all(const Arguments &arguments)
+Result<bool> check_all(const Arguments &arguments)
 {
     auto runs = load(arguments.log, [&](std::string_view text) {
-        return judge::read_entries_log(text, arguments.instance);
+        return checker::read_entries_log(text, arguments.instance);
     });
     if (!runs)
         return runs.error();
-    Judge judge(std::move(*runs), arguments.epochs);
+    Checker checker(std::move(*runs), arguments.epochs);
     auto whole = [&](const std::string &path, const std::vector<uint64_t> &entries) {
-        return judge.whole(path, entries);
+        return checker.whole(path, entries);
     };
-    auto dumps = each(arguments.dumps, judge::read_dump, whole);
+    auto dumps = each(arguments.dumps, checker::read_dump, whole);
     if (!dumps)
         return dumps;
-    auto traces = each(arguments.traces, judge::read_trace, whole);
+    auto traces = each(arguments.traces, checker::read_trace, whole);
     if (!traces)
         return traces;
-    auto losses = each(arguments.losses, judge::read_loss_case,
-                       [&](const std::string &path, const judge::LossCase &seen) {
-                           return judge.losses(path, seen);
+    auto losses = each(arguments.losses, checker::read_loss_case,
+                       [&](const std::string &path, const checker::LossCase &seen) {
+                           return checker.losses(path, seen);
                        });
     if (!losses)
         return losses;
-    return judge.all_used() && *dumps && *traces && *losses;
+    return checker.all_used() && *dumps && *traces && *losses;
 }
 
 int run(int argc, char **argv)
 {
     Arguments arguments;
-    CLI::App app{"cxl_hmu_entries_judge: recordings against the model's log of hot-list entries"};
+    CLI::App app{"cxl_hmu_entries_checker: recordings against the model's log of hot-list entries"};
     app.add_option("--log", arguments.log, "entries log of the model")->required();
     app.add_option("--instance", arguments.instance, "whose entries")->capture_default_str();
     app.add_option("--epochs", arguments.epochs, "epochs in which the source made accesses");
@@ -174,9 +174,9 @@ int run(int argc, char **argv)
         int code = app.exit(error);
         return code == 0 ? 0 : kExitUsage;
     }
-    auto good = judge_all(arguments);
+    auto good = check_all(arguments);
     if (!good) {
-        fmt::print(stderr, "cxl_hmu_entries_judge: {}\n", good.error().message);
+        fmt::print(stderr, "cxl_hmu_entries_checker: {}\n", good.error().message);
         return kExitUsage;
     }
     return *good ? 0 : kExitFailed;
@@ -189,7 +189,7 @@ int main(int argc, char **argv)
     try {
         return run(argc, argv);
     } catch (const std::exception &failure) {  // of the libraries below us
-        std::fprintf(stderr, "cxl_hmu_entries_judge: %s\n", failure.what());
+        std::fprintf(stderr, "cxl_hmu_entries_checker: %s\n", failure.what());
         return kExitUsage;
     }
 }

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace pmukit::judge {
+namespace pmukit::checker {
 namespace {
 
 using Entries = std::vector<uint64_t>;
@@ -104,4 +104,4 @@ TEST(JoinedRuns, ComeFromTheLogAlone)
 }
 
 }  // namespace
-}  // namespace pmukit::judge
+}  // namespace pmukit::checker

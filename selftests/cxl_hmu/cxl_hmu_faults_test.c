@@ -100,7 +100,7 @@ static bool is_about(const char *line, const void *data)
 }
 
 /* Lines of our driver about the device since the last call. */
-static int complaints(int log, const struct hmu_device *device)
+static int messages(int log, const struct hmu_device *device)
 {
 	struct log_subject subject = { .device = device };
 
@@ -134,13 +134,13 @@ FIXTURE_TEARDOWN(fault)
 }
 
 /* A device that never gets ready is given up after a second. */
-static int wait_for_complaint(int log, const struct hmu_device *device)
+static int wait_for_message(int log, const struct hmu_device *device)
 {
 	int count = 0;
 
 	for (unsigned int step = 0; step < STEPS && !count; step++) {
 		usleep(STEP_US);
-		count = complaints(log, device);
+		count = messages(log, device);
 	}
 	return count;
 }
@@ -245,7 +245,7 @@ TEST_F_TIMEOUT(fault, has_the_outcome_it_must_have, TIMEOUT_SECONDS)
 
 	ASSERT_LE(0, healthy_ms);
 	ASSERT_EQ(0, hmu_pmu_wait(&self->healthy, 1));
-	complaints(self->log, &self->device);
+	messages(self->log, &self->device);
 	ms = bind_again_ms(&self->device);
 	ASSERT_LE(0, ms);
 	EXPECT_GT(healthy_ms + LIMIT_MS, ms);
@@ -253,7 +253,7 @@ TEST_F_TIMEOUT(fault, has_the_outcome_it_must_have, TIMEOUT_SECONDS)
 	if (!wanted) {
 		char pmu[64];
 
-		EXPECT_EQ(1, complaints(self->log, &self->device));
+		EXPECT_EQ(1, messages(self->log, &self->device));
 		ASSERT_EQ(0, hmu_pmu_name(&self->device, 0, pmu, sizeof(pmu)));
 		EXPECT_GT(0, pmu_type(pmu)) TH_LOG("there is a PMU");
 	} else {
@@ -265,10 +265,10 @@ TEST_F_TIMEOUT(fault, has_the_outcome_it_must_have, TIMEOUT_SECONDS)
 		if (variant->outcome == REJECTS)
 			expect_rejected(_metadata, self, variant->units);
 		if (variant->outcome == GIVES_UP) {
-			EXPECT_EQ(1, wait_for_complaint(self->log, &self->device));
+			EXPECT_EQ(1, wait_for_message(self->log, &self->device));
 		}
 		stop_and_close(_metadata, self);
-		EXPECT_EQ(0, complaints(self->log, &self->device));
+		EXPECT_EQ(0, messages(self->log, &self->device));
 		if (variant->units)
 			EXPECT_EQ(variant->flags, self->tally.flags);
 		if (variant->stat) {

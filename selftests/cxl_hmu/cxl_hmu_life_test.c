@@ -103,7 +103,7 @@ static __u64 dead_count(FIXTURE_DATA(life) *self)
 
 /*
  * Whatever it answers, nothing may hang or crash, and the mapped pages stay valid. Registers are
- * not mapped any more, so who touched them would not get far.
+ * not mapped any more, so an access to them would be a fault.
  */
 static void use_dead_event(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self)
 {

@@ -2,10 +2,10 @@
 /*
  * Entries are lost on purpose, at every place where they can be, by a device that makes accesses of
  * its own. What arrived and what was counted as lost is left in $OUT/losses (or /out/losses), one
- * file a case, numbered in the order in which the cases ran: cxl_hmu_entries_judge adds them up and
+ * file a case, numbered in the order in which the cases ran: cxl_hmu_entries_checker adds them up and
  * compares with the device's own log.
  *   PMUKIT_DEVICE           number of the CXL memory function
- *   PMUKIT_LATE_STATUS_US   how long it fills its list after it was told to stop; default 0
+ *   PMUKIT_LATE_STATUS_US   how long it fills its list after it was asked to stop; default 0
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -284,8 +284,8 @@ static int wait_for_entries(FIXTURE_DATA(losses) *self, __u64 head)
 
 /*
  * An epoch has ended and its entries are on the list, or on their way, when the event stops: whether
- * some still wait is a matter of who is faster, hence as many rounds as it takes until some did.
- * Each round's entries are judged, whoever was faster in it.
+ * some still wait depends on whether the device or the reader is faster, hence as many rounds as it takes until some did.
+ * Each round's entries are checked, also where the device was faster.
  */
 TEST_F_TIMEOUT(losses, stop_while_entries_wait, TIMEOUT_SECONDS)
 {
@@ -329,7 +329,7 @@ static long long lost_once_stopped(FIXTURE_DATA(losses) *self)
 }
 
 /*
- * A device may go on for a while after it was told to stop. What is then not in the last record is
+ * A device may go on for a while after it was asked to stop. What is then not in the last record is
  * lost, and the last record says so.
  */
 TEST_F_TIMEOUT(losses, what_comes_after_the_stop_is_announced_and_counted, TIMEOUT_SECONDS)

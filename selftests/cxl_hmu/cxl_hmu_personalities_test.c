@@ -27,7 +27,7 @@
 #define LONG_MS		1000
 #define LIST		64	/* places in a small list; one stays free */
 #define FULL		(LIST - 1)
-#define LEVEL		(LIST / 2)	/* where the driver wants to be told */
+#define LEVEL		(LIST / 2)	/* list level at which the driver asks for an interrupt */
 #define BEYOND_LEVEL	40	/* of a list of 64, in one record */
 #define TRIES		3	/* to clear a status bit that stays */
 #define QUIET_US	1000000

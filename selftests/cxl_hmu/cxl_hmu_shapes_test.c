@@ -212,7 +212,7 @@ TEST_F_TIMEOUT(shapes, always_on_says_so_and_names_a_unit_at_each_threshold, TIM
 }
 
 /* Eight units in turn, of which every eighth access counts: that is always the same unit. */
-static void touch_in_turn(struct __test_metadata *_metadata, FIXTURE_DATA(shapes) *self,
+static void touch_alternately(struct __test_metadata *_metadata, FIXTURE_DATA(shapes) *self,
 			  unsigned int randomized)
 {
 	ASSERT_EQ(0, open_with(self, 0, 0, (struct term) { "downsampling_factor", 8 },
@@ -228,14 +228,14 @@ static void touch_in_turn(struct __test_metadata *_metadata, FIXTURE_DATA(shapes
 	pmu_event_close(&self->events[0]);
 }
 
-TEST_F_TIMEOUT(shapes, randomized_downsampling_meets_what_comes_in_turn, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(shapes, randomized_downsampling_sees_alternating_requests, TIMEOUT_SECONDS)
 {
 	use(_metadata, self, "many");
-	touch_in_turn(_metadata, self, 0);
+	touch_alternately(_metadata, self, 0);
 	EXPECT_EQ(200, self->tally.count[7]);
 	EXPECT_EQ(200, hmu_counted(&self->tally));
 
-	touch_in_turn(_metadata, self, 1);
+	touch_alternately(_metadata, self, 1);
 	for (unsigned int unit = 0; unit < 8; unit++) {
 		EXPECT_LT(0, self->tally.count[unit]) TH_LOG("unit %u", unit);
 	}

@@ -32,7 +32,7 @@
 #define UNBIND			"/sys/bus/pci/drivers/cxl_pci/unbind"
 #define BIND			"/sys/bus/pci/drivers/cxl_pci/bind"
 #define REFCOUNT		"/sys/module/cxl_hmu/refcnt"
-#define NOBODY			65534
+#define UNPRIVILEGED_ID			65534
 #define DATA_PAGES		64
 #define AUX_PAGES		16
 #define EPOCHS_US		400000	/* several epochs of 100 ms */
@@ -272,7 +272,7 @@ TEST_F(cxl_hmu, unprivileged_users_get_eacces)
 
 	ASSERT_EQ(0, read_text(PARANOID, paranoid, sizeof(paranoid)));
 	ASSERT_EQ(0, write_text(PARANOID, "-1"));
-	err = setresuid(-1, NOBODY, -1) ? -errno : hmu_open_plain(self->pmu, &self->event);
+	err = setresuid(-1, UNPRIVILEGED_ID, -1) ? -errno : hmu_open_plain(self->pmu, &self->event);
 	ASSERT_EQ(0, setresuid(-1, 0, -1));
 	EXPECT_EQ(0, write_text(PARANOID, paranoid));
 	EXPECT_EQ(-EACCES, err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// cxl_hmu_topology_judge: the host addresses in a report against the numbers of the one region the
-// device is in, one way: HPA = resource + (DPA - DPA of the decoder).
-// Exit codes: 0 good, 1 a check failed, 2 usage or unreadable input.
+// cxl_hmu_topology_checker: the host addresses in a report against the numbers of the one region
+// the device is in, one way: HPA = resource + (DPA - DPA of the decoder). Exit codes: 0 good, 1 a
+// check failed, 2 usage or unreadable input.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -35,7 +35,7 @@ bool read_region(const std::string &path, Region &region)
 }
 
 // Prints what is wrong, and at the end how many were right.
-bool judge(const nlohmann::json &report, const Region &region)
+bool check_report(const nlohmann::json &report, const Region &region)
 {
     uint64_t units = 0, wrong = 0;
     for (const nlohmann::json &pmu : report.at("pmus")) {
@@ -48,18 +48,18 @@ bool judge(const nlohmann::json &report, const Region &region)
             if (hot.at("hpa") == wanted)
                 continue;
             wrong++;
-            fmt::print("judge: NOT OK: DPA {:#x}: HPA {}, not {}\n", dpa, hot.at("hpa").dump(),
+            fmt::print("checker: NOT OK: DPA {:#x}: HPA {}, not {}\n", dpa, hot.at("hpa").dump(),
                        wanted.dump());
         }
     }
-    fmt::print("judge: {} units, {} at the region's addresses\n", units, units - wrong);
+    fmt::print("checker: {} units, {} at the region's addresses\n", units, units - wrong);
     return units != 0 && wrong == 0;
 }
 
 int run(int argc, char **argv)
 {
     std::string report_path, region_path;
-    CLI::App app{"cxl_hmu_topology_judge: host addresses against the numbers of one region"};
+    CLI::App app{"cxl_hmu_topology_checker: host addresses against the numbers of one region"};
     app.add_option("--report", report_path, "output of 'pmukit report --json --cxl-topology'")
         ->required();
     app.add_option("--region", region_path, "what topology.sh wrote of the region")->required();
@@ -71,11 +71,11 @@ int run(int argc, char **argv)
     }
     Region region;
     if (!read_region(region_path, region)) {
-        fmt::print(stderr, "cxl_hmu_topology_judge: cannot read {}\n", region_path);
+        fmt::print(stderr, "cxl_hmu_topology_checker: cannot read {}\n", region_path);
         return kExitUsage;
     }
     std::ifstream in(report_path);
-    return judge(nlohmann::json::parse(in), region) ? 0 : kExitFailed;
+    return check_report(nlohmann::json::parse(in), region) ? 0 : kExitFailed;
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
     try {
         return run(argc, argv);
     } catch (const std::exception &failure) {  // of the libraries below us
-        std::fprintf(stderr, "cxl_hmu_topology_judge: %s\n", failure.what());
+        std::fprintf(stderr, "cxl_hmu_topology_checker: %s\n", failure.what());
         return kExitUsage;
     }
 }

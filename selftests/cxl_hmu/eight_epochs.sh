@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # eight_epochs.sh [DEVICE]: records one run of a device that makes accesses of its own for eight epochs, the same after
 # each enable: as AUX data, as samples of stock perf, and by the trace event while the PMU only counts. The recordings are
-# left in $out; cxl_hmu_entries_judge compares them with each other and with the device's own log.
+# left in $out; cxl_hmu_entries_checker compares them with each other and with the device's own log.
 . "$(dirname "$0")/hmu.sh"
 device=${1:-0}
 idle=$(dirname "$0")/until_idle.sh

@@ -52,7 +52,7 @@ say "$work/held.said"
 pmukit doctor >"$work/doctor"
 say "$work/doctor"
 grep -q "^bad   holders    $pmu.*another event holds this PMU" "$work/doctor" && grep -q "fix: .* $recorder (pmukit)" "$work/doctor"
-result "doctor names who holds the PMU" $?
+result "doctor names the process that holds the PMU" $?
 kill $recorder
 wait $recorder
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # record_zipf.sh DEVICE SEED NAME: records a zipf workload with pmukit into $out/NAME.data; the
 # workload's own tally goes to $out/NAME.tally. The recording is checked on the host, by
-# cxl_hmu_judge.
+# cxl_hmu_checker.
 . "$(dirname "$0")/hmu.sh"
 device=${1:-0} seed=${2:-1} name=${3:-zipf}
 

@@ -14,8 +14,8 @@ namespace pmukit::vm {
 namespace {
 
 // What two recordings of a zipf workload must show, the second with another seed than the first.
-std::vector<HostStep> zipf_judgements(std::string_view first_model_log,
-                                      std::string_view second_model_log)
+std::vector<HostStep> zipf_checks(std::string_view first_model_log,
+                                  std::string_view second_model_log)
 {
     return {
         {"first seed: report reads the recording",
@@ -24,28 +24,28 @@ std::vector<HostStep> zipf_judgements(std::string_view first_model_log,
          {"\"hot\"", kSourceModel},
          "{out}/first.json"},
         {"first seed: the hottest units are found",
-         {"{judge}", "--report", "{out}/first.json", "--log", "{out}/first.log", "--tally",
+         {"{checker}", "--report", "{out}/first.json", "--log", "{out}/first.log", "--tally",
           "{guest}/first.tally", "--model", std::string(first_model_log), "--kernel", "{kver}",
           "--require", "0.95"},
          0,
-         {"demo: unit=cxl_hmu"}},
+         {"demo: driver=cxl_hmu"}},
         {"second seed: report reads the recording",
          {"{pmukit}", "report", "-i", "{guest}/second.data", "--json"},
          0,
          {"\"hot\"", kSourceModel},
          "{out}/second.json"},
         {"second seed: other hottest units are found",
-         {"{judge}", "--report", "{out}/second.json", "--log", "{out}/second.log", "--tally",
+         {"{checker}", "--report", "{out}/second.json", "--log", "{out}/second.log", "--tally",
           "{guest}/second.tally", "--model", std::string(second_model_log), "--kernel", "{kver}",
           "--require", "0.95", "--moved-from", "{out}/first.log"},
          0,
-         {"demo: unit=cxl_hmu"}},
+         {"demo: driver=cxl_hmu"}},
     };
 }
 
 Scenario cxl_hmu_demo()
 {
-    std::vector<HostStep> zipf = zipf_judgements("{out}/model0.log", "{out}/model1.log");
+    std::vector<HostStep> zipf = zipf_checks("{out}/model0.log", "{out}/model1.log");
     Scenario demo;
     demo.name = "demo";
     demo.models = {"--access-log {out}/first.log", "--access-log {out}/second.log"};
@@ -53,7 +53,7 @@ Scenario cxl_hmu_demo()
         {"record_first", "/selftests/cxl_hmu/record_zipf.sh 0 {seed} first", 120},
         {"record_second", "/selftests/cxl_hmu/record_zipf.sh 1 {next_seed} second", 120},
     };
-    demo.judgements = {
+    demo.checks = {
         zipf[0],
         {"first seed: table", {"{pmukit}", "report", "-i", "{guest}/first.data", "--top", "16"}},
         zipf[1],
@@ -64,19 +64,19 @@ Scenario cxl_hmu_demo()
     return demo;
 }
 
-HostStep losses_judgement()
+HostStep losses_check()
 {
     return {"losses: handed over and lost are the model's entries",
-            {"{entries_judge}", "--log", "{out}/losses.log", "--losses",
+            {"{entries_checker}", "--log", "{out}/losses.log", "--losses",
              "{guest}/losses/1.aux_full", "--losses", "{guest}/losses/2.ring_full", "--losses",
              "{guest}/losses/3.stop_while_waiting", "--losses", "{guest}/losses/4.after_the_stop"},
             0,
             {"36 of the model's 36 enables"}};
 }
 
-std::vector<HostStep> cxl_hmu_test_judgements()
+std::vector<HostStep> cxl_hmu_test_checks()
 {
-    std::vector<HostStep> steps = zipf_judgements("{out}/model1.log", "{out}/model2.log");
+    std::vector<HostStep> steps = zipf_checks("{out}/model1.log", "{out}/model2.log");
     steps.push_back({"stock perf with -R: dump decodes hot-list entries",
                      {"{pmukit}", "dump", "-i", "{guest}/stock_raw.data"},
                      0,
@@ -96,12 +96,12 @@ std::vector<HostStep> cxl_hmu_test_judgements()
                      {"CXL_HMU data: size"},
                      "{out}/epochs_raw.txt"});
     steps.push_back({"eight epochs: AUX data, samples, trace event and model agree entry by entry",
-                     {"{entries_judge}", "--log", "{out}/epochs.log", "--epochs", "8", "--dump",
+                     {"{entries_checker}", "--log", "{out}/epochs.log", "--epochs", "8", "--dump",
                       "{out}/epochs_aux.txt", "--dump", "{out}/epochs_raw.txt", "--trace",
                       "{guest}/epochs.trace"},
                      0,
                      {"3 of the model's 3 enables"}});
-    steps.push_back(losses_judgement());
+    steps.push_back(losses_check());
     return steps;
 }
 
@@ -126,14 +126,14 @@ Scenario cxl_hmu_test()
         {"record_first", "/selftests/cxl_hmu/record_zipf.sh 1 {seed} first", 120},
         {"record_second", "/selftests/cxl_hmu/record_zipf.sh 2 {next_seed} second", 120},
     };
-    test.judgements = cxl_hmu_test_judgements();
+    test.checks = cxl_hmu_test_checks();
     return test;
 }
 
 // Devices without a vector: all is found by the timer.
 Scenario cxl_hmu_polled()
 {
-    const std::vector<HostStep> zipf = zipf_judgements("{out}/model1.log", "");
+    const std::vector<HostStep> zipf = zipf_checks("{out}/model1.log", "");
     Scenario polled;
     polled.name = "polled";
     polled.routine = {"7.2"};
@@ -148,7 +148,7 @@ Scenario cxl_hmu_polled()
         {"record_first", "/selftests/cxl_hmu/record_zipf.sh 1 {seed} first", 120},
         {"life", "PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko cxl_hmu_life_test", 600},
     };
-    polled.judgements = {zipf[0], zipf[1], losses_judgement()};
+    polled.checks = {zipf[0], zipf[1], losses_check()};
     return polled;
 }
 
@@ -200,10 +200,10 @@ Scenario cxl_hmu_standalone()
     alone.name = "standalone";
     alone.routine = {"7.2"};
     alone.models = {"", "--msi --source zipf:accesses=500,units=64 --stats-log {out}/stats.log"};
-    alone.judgements = {{"a drain costs at most its entries + 6 reads and 3 writes",
-                         {"awk", std::string(kDrainCost), "{out}/stats.log"},
-                         0,
-                         {"drains="}}};
+    alone.checks = {{"a drain costs at most its entries + 6 reads and 3 writes",
+                     {"awk", std::string(kDrainCost), "{out}/stats.log"},
+                     0,
+                     {"drains="}}};
     alone.steps = {
         {"autoload", "PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko /selftests/cxl_hmu/autoload.sh", 120},
         {"standalone", "PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko /selftests/cxl_hmu/standalone.sh",
@@ -212,7 +212,7 @@ Scenario cxl_hmu_standalone()
 }
 
 // A stand-in for a kernel's own driver of the same units: what that has is left alone, and so is
-// what somebody has enabled.
+// what another agent has enabled.
 Scenario cxl_hmu_own_driver()
 {
     Scenario own;
@@ -275,7 +275,7 @@ Scenario cxl_hmu_detach()
                      "PMUKIT_OPERATION_US=200000 PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko "
                      "cxl_hmu_detach_test",
                      120}};
-    detach.judgements = {left_disabled("unbound"), left_disabled("unloaded")};
+    detach.checks = {left_disabled("unbound"), left_disabled("unloaded")};
     return detach;
 }
 
@@ -316,21 +316,21 @@ Scenario cxl_hmu_personalities()
                      "PMUKIT_DEVICE=10 PMUKIT_LATE_STATUS_US=60000 cxl_hmu_losses_test "
                      "-t what_comes_after_the_stop_is_announced_and_counted",
                      120}};
-    shapes.judgements = {{"long list: dump",
-                          {"{pmukit}", "dump", "-i", "{guest}/long.data"},
-                          0,
-                          {"CXL_HMU data: size"},
-                          "{out}/long.txt"},
-                         {"long list: 131068 entries, each as the model's",
-                          {"{entries_judge}", "--log", "{out}/long.log", "--epochs", "2", "--dump",
-                           "{out}/long.txt"},
-                          0,
-                          {"131068 entries recorded", "1 of the model's 1 enables"}},
-                         {"late status: handed over and lost are the model's entries",
-                          {"{entries_judge}", "--log", "{out}/late.log", "--losses",
-                           "{guest}/losses/4.after_the_stop"},
-                          0,
-                          {"11 of the model's 11 enables"}}};
+    shapes.checks = {{"long list: dump",
+                      {"{pmukit}", "dump", "-i", "{guest}/long.data"},
+                      0,
+                      {"CXL_HMU data: size"},
+                      "{out}/long.txt"},
+                     {"long list: 131068 entries, each as the model's",
+                      {"{entries_checker}", "--log", "{out}/long.log", "--epochs", "2", "--dump",
+                       "{out}/long.txt"},
+                      0,
+                      {"131068 entries recorded", "1 of the model's 1 enables"}},
+                     {"late status: handed over and lost are the model's entries",
+                      {"{entries_checker}", "--log", "{out}/late.log", "--losses",
+                       "{guest}/losses/4.after_the_stop"},
+                      0,
+                      {"11 of the model's 11 enables"}}};
     return shapes;
 }
 
@@ -378,7 +378,7 @@ Scenario cxl_hmu_faults()
     faults.models.assign(1 + std::size(kFaults), "--instances 1");
     faults.models.back() += " --stats-log {out}/dead.log";
     try_each_fault(faults, "cxl_hmu", kFaults);
-    faults.judgements.push_back(
+    faults.checks.push_back(
         {"reading ends where a device dies in its list, but for looks whether it is there",
          {"awk", std::string(kReadsOfTheDead), "{out}/dead.log"},
          0,
@@ -400,15 +400,14 @@ Scenario cxl_hmu_qualify()
         qualify.models.push_back(std::string("--instances 1 --fault ") + fault);
     qualify.steps = {{"qualify", "/selftests/cxl_hmu/qualify.sh", 300}};
     qualify.trespasses = true;
-    qualify.judgements = {
-        {"the healthy device was asked for nothing else that is reserved",
-         {"awk",
-          "/violation: write-while-enabled: / { asked++; next }"
-          "/violation: / { print; wrong = 1 }"
-          "END { print asked + 0, \"writes while enabled\"; exit wrong || !asked }",
-          "{out}/model0.errors"},
-         0,
-         {"writes while enabled"}}};
+    qualify.checks = {{"the healthy device was asked for nothing else that is reserved",
+                       {"awk",
+                        "/violation: write-while-enabled: / { asked++; next }"
+                        "/violation: / { print; wrong = 1 }"
+                        "END { print asked + 0, \"writes while enabled\"; exit wrong || !asked }",
+                        "{out}/model0.errors"},
+                       0,
+                       {"writes while enabled"}}};
     qualify.kernels = kX86Kernels;
     return qualify;
 }
@@ -438,7 +437,7 @@ Scenario cxl_hmu_topology()
         {"cxl_list", "/selftests/cxl_hmu/cxl_list.sh", 60},
         {"topology", "/selftests/cxl_hmu/topology.sh", 120},
     };
-    topology.judgements = {
+    topology.checks = {
         {"host addresses: report reads the recording and the saved sysfs",
          {"{pmukit}", "report", "-i", "{guest}/topology.data", "--json", "--top", "0",
           "--cxl-topology", "{guest}/topology"},
@@ -446,7 +445,7 @@ Scenario cxl_hmu_topology()
          {"\"hpa\"", kSourceModel},
          "{out}/topology.json"},
         {"host addresses: those of the region's own numbers",
-         {"{topology_judge}", "--report", "{out}/topology.json", "--region",
+         {"{topology_checker}", "--report", "{out}/topology.json", "--region",
           "{guest}/topology.region"},
          0,
          {"at the region's addresses"}},
@@ -467,11 +466,11 @@ Scenario cxl_hmu_tier()
         "--tap {out}/ring --tap-base {tap_base}"};
     tier.append = "numa_balancing=disable";
     tier.steps = {{"tier", "/selftests/cxl_hmu/tier.sh", 600}};
-    tier.judgements = {{"slow accesses fall to 40 % and less, with a fifth of the pages moved",
-                        {"{selftests}/cxl_hmu/judge_tier.sh", "{out}/tally", "{out}/model0.log",
-                         "{guest}/tier.json"},
-                        0,
-                        {"judge: ok"}}};
+    tier.checks = {{"slow accesses fall to 40 % and less, with a fifth of the pages moved",
+                    {"{selftests}/cxl_hmu/check_tier.sh", "{out}/tally", "{out}/model0.log",
+                     "{guest}/tier.json"},
+                    0,
+                    {"checker: ok"}}};
     tier.kernels = {"6.1", "6.12", "7.2"};
     tier.routine = {"6.12"};
     return tier;
@@ -517,19 +516,19 @@ Scenario cxl_hmu_neighbors()
     neighbors.steps = {
         {"neighbors", "PMUKIT_MODULE=/lib/vmrun/cxl_hmu.ko /selftests/cxl_hmu/neighbors.sh", 600}};
     HostStep compared = {"every recording is the model's entries",
-                         {"{entries_judge}", "--log", "{out}/neighbors.log", "--epochs", "8"},
+                         {"{entries_checker}", "--log", "{out}/neighbors.log", "--epochs", "8"},
                          0,
                          {"of the model's"}};
     for (const std::string name :
          {"neighbors1", "neighbors2", "neighbors3", "neighbors4", "neighbors5"}) {
-        neighbors.judgements.push_back({name + ": dump",
-                                        {"{pmukit}", "dump", "-i", "{guest}/" + name + ".data"},
-                                        0,
-                                        {"CXL_HMU data: size"},
-                                        "{out}/" + name + ".txt"});
+        neighbors.checks.push_back({name + ": dump",
+                                    {"{pmukit}", "dump", "-i", "{guest}/" + name + ".data"},
+                                    0,
+                                    {"CXL_HMU data: size"},
+                                    "{out}/" + name + ".txt"});
         compared.command.insert(compared.command.end(), {"--dump", "{out}/" + name + ".txt"});
     }
-    neighbors.judgements.push_back(compared);
+    neighbors.checks.push_back(compared);
     return neighbors;
 }
 
@@ -554,7 +553,7 @@ Scenario cxl_hmu_stress()
     stress.models = {"--source zipf:accesses=2000,units=512"};
     stress.steps = {
         stress_step("events",
-                    "--pmu 'cxl_hmu_*' --workers 2 --nobody 1 --module cxl_hmu "
+                    "--pmu 'cxl_hmu_*' --workers 2 --unprivileged 1 --module cxl_hmu "
                     "--least-opens 10 --least-aux 2"),
         stress_step("machine",
                     "--pmu 'cxl_hmu_*' --workers 2 --module cxl_hmu --cpu 1 "
@@ -572,9 +571,9 @@ constexpr std::string_view kHotCxlHmu =
 
 // Two devices: an event of the one beside the other's AUX area. 7.2 itself warns of its count of
 // mappings when an area is mapped by means of an event that has no ring of its own.
-UnitSpec with_redirect(UnitSpec unit)
+DriverSpec with_redirect(DriverSpec driver)
 {
-    Scenario redirect = on_the_machine_of_stress(unit, "redirect");
+    Scenario redirect = on_the_machine_of_stress(driver, "redirect");
     redirect.models.push_back(redirect.models.front());
     redirect.kernels = {"6.1", "6.12", "6.12-arm64", "debug-6.12"};
     redirect.routine = {"6.12"};
@@ -582,23 +581,23 @@ UnitSpec with_redirect(UnitSpec unit)
         {"redirect",
          "pmu_redirect --pmu cxl_hmu_mem0.0.0 --other cxl_hmu_mem1.0.0 " + std::string(kHotCxlHmu),
          60}};
-    unit.programs.push_back("selftests/stress/pmu_redirect");
-    unit.tests.push_back(std::move(redirect));
-    return unit;
+    driver.programs.push_back("selftests/stress/pmu_redirect");
+    driver.tests.push_back(std::move(redirect));
+    return driver;
 }
 
 // Devices to the letter of the specification: what it reserves is not taken, and fails the
 // scenario.
-UnitSpec with_strict_models(UnitSpec unit)
+DriverSpec with_strict_models(DriverSpec driver)
 {
-    unit.conforms = true;
-    unit.tests.push_back(unit.demo);
-    for (Scenario &scenario : unit.tests)
+    driver.conforms = true;
+    driver.tests.push_back(driver.demo);
+    for (Scenario &scenario : driver.tests)
         for (std::string &model : scenario.models)
             model.insert(0, "--strict ");
-    unit.demo = std::move(unit.tests.back());
-    unit.tests.pop_back();
-    return unit;
+    driver.demo = std::move(driver.tests.back());
+    driver.tests.pop_back();
+    return driver;
 }
 
 // Enough accesses in an epoch for the threshold of the page.
@@ -611,51 +610,51 @@ Scenario cxl_hmu_examples()
 
 }  // namespace
 
-UnitSpec cxl_hmu_driver()
+DriverSpec cxl_hmu_driver()
 {
-    UnitSpec unit;
-    unit.unit = "cxl_hmu";
+    DriverSpec driver;
+    driver.name = "cxl_hmu";
     // 7.2 wants this order; the others do not mind.
-    unit.stock_modules = {"libnvdimm", "cxl_pmem", "cxl_acpi", "cxl_mem", "cxl_pci"};
-    unit.modules = {"pmukit_common", "cxl_hmu"};
-    unit.programs = {"tools/cli/pmukit",
-                     "selftests/cxl_hmu/cxl_hmu_test",
-                     "selftests/cxl_hmu/cxl_hmu_losses_test",
-                     "selftests/cxl_hmu/cxl_hmu_life_test",
-                     "selftests/cxl_hmu/cxl_hmu_faults_test",
-                     "selftests/cxl_hmu/cxl_hmu_death_test",
-                     "selftests/cxl_hmu/cxl_hmu_shapes_test",
-                     "selftests/cxl_hmu/cxl_hmu_personalities_test",
-                     "selftests/cxl_hmu/cxl_hmu_detach_test",
-                     "selftests/cxl_hmu/zipf_access",
-                     "selftests/cxl_hmu/tier_load"};
-    unit.files = {"selftests/cxl_hmu/hmu.sh",
-                  "selftests/cxl_hmu/pmu_name.sh",
-                  "selftests/cxl_hmu/record_zipf.sh",
-                  "selftests/cxl_hmu/stock_perf.sh",
-                  "selftests/cxl_hmu/abi_paths.sh",
-                  "selftests/lib/abi.sh",
-                  "selftests/cxl_hmu/trace_event.sh",
-                  "selftests/cxl_hmu/live.sh",
-                  "selftests/cxl_hmu/qualify.sh",
-                  "selftests/lib/qualify_steps.sh",
-                  "selftests/lib/tap.sh",
-                  "selftests/cxl_hmu/standalone.sh",
-                  "selftests/cxl_hmu/autoload.sh",
-                  "selftests/cxl_hmu/enabled.sh",
-                  "selftests/cxl_hmu/own_driver.sh",
-                  "selftests/cxl_hmu/two_devices.sh",
-                  "selftests/cxl_hmu/eight_epochs.sh",
-                  "selftests/cxl_hmu/long_list.sh",
-                  "selftests/cxl_hmu/neighbors.sh",
-                  "selftests/cxl_hmu/until_idle.sh",
-                  "selftests/cxl_hmu/cxl_list.sh",
-                  "selftests/cxl_hmu/topology.sh",
-                  "selftests/cxl_hmu/tier.sh",
-                  "selftests/cxl_hmu/join.sh",
-                  "Documentation/ABI/testing/debugfs-pmukit",
-                  "Documentation/ABI/testing/sysfs-bus-event_source-devices-cxl_hmu"};
-    unit.tests = {
+    driver.stock_modules = {"libnvdimm", "cxl_pmem", "cxl_acpi", "cxl_mem", "cxl_pci"};
+    driver.modules = {"pmukit_common", "cxl_hmu"};
+    driver.programs = {"tools/cli/pmukit",
+                       "selftests/cxl_hmu/cxl_hmu_test",
+                       "selftests/cxl_hmu/cxl_hmu_losses_test",
+                       "selftests/cxl_hmu/cxl_hmu_life_test",
+                       "selftests/cxl_hmu/cxl_hmu_faults_test",
+                       "selftests/cxl_hmu/cxl_hmu_death_test",
+                       "selftests/cxl_hmu/cxl_hmu_shapes_test",
+                       "selftests/cxl_hmu/cxl_hmu_personalities_test",
+                       "selftests/cxl_hmu/cxl_hmu_detach_test",
+                       "selftests/cxl_hmu/zipf_access",
+                       "selftests/cxl_hmu/tier_load"};
+    driver.files = {"selftests/cxl_hmu/hmu.sh",
+                    "selftests/cxl_hmu/pmu_name.sh",
+                    "selftests/cxl_hmu/record_zipf.sh",
+                    "selftests/cxl_hmu/stock_perf.sh",
+                    "selftests/cxl_hmu/abi_paths.sh",
+                    "selftests/lib/abi.sh",
+                    "selftests/cxl_hmu/trace_event.sh",
+                    "selftests/cxl_hmu/live.sh",
+                    "selftests/cxl_hmu/qualify.sh",
+                    "selftests/lib/qualify_steps.sh",
+                    "selftests/lib/tap.sh",
+                    "selftests/cxl_hmu/standalone.sh",
+                    "selftests/cxl_hmu/autoload.sh",
+                    "selftests/cxl_hmu/enabled.sh",
+                    "selftests/cxl_hmu/own_driver.sh",
+                    "selftests/cxl_hmu/two_devices.sh",
+                    "selftests/cxl_hmu/eight_epochs.sh",
+                    "selftests/cxl_hmu/long_list.sh",
+                    "selftests/cxl_hmu/neighbors.sh",
+                    "selftests/cxl_hmu/until_idle.sh",
+                    "selftests/cxl_hmu/cxl_list.sh",
+                    "selftests/cxl_hmu/topology.sh",
+                    "selftests/cxl_hmu/tier.sh",
+                    "selftests/cxl_hmu/join.sh",
+                    "Documentation/ABI/testing/debugfs-pmukit",
+                    "Documentation/ABI/testing/sysfs-bus-event_source-devices-cxl_hmu"};
+    driver.tests = {
         cxl_hmu_test(),
         cxl_hmu_polled(),
         cxl_hmu_two_devices(),
@@ -675,33 +674,34 @@ UnitSpec cxl_hmu_driver()
         cxl_hmu_list(),
         cxl_hmu_neighbors(),
     };
-    unit.demo = cxl_hmu_demo();
-    unit.examples = {"pmukit list",
-                     "pmukit record --source model -a -e cxl_hmu_mem0.0.0/hotness_threshold=1/ -- "
-                     "zipf_access --accesses 60000",
-                     "pmukit report", "pmukit top -e cxl_hmu_mem0.0.0/hotness_threshold=1/"};
-    return unit;
+    driver.demo = cxl_hmu_demo();
+    driver.examples = {
+        "pmukit list",
+        "pmukit record --source model -a -e cxl_hmu_mem0.0.0/hotness_threshold=1/ -- "
+        "zipf_access --accesses 60000",
+        "pmukit report", "pmukit top -e cxl_hmu_mem0.0.0/hotness_threshold=1/"};
+    return driver;
 }
 
 // Random use, failing allocations and privileges: what is asked of every unit alike.
-UnitSpec cxl_hmu_tests()
+DriverSpec cxl_hmu_tests()
 {
     const std::string plain =
         "--event hotness_threshold=16,hotness_granual=12,epoch_scale=4,epoch_multiplier=1";
     const std::string event = plain + " --aux 16";
-    UnitSpec unit =
+    DriverSpec driver =
         with_stress(cxl_hmu_driver(), cxl_hmu_stress(), "--pmu cxl_hmu_mem0.0.0 " + plain);
-    unit = with_sleep(unit, "--pmu cxl_hmu_mem0.0.0 " + event);
-    unit = with_refresh(unit, "--pmu cxl_hmu_mem0.0.0 " + std::string(kHotCxlHmu));
-    unit = with_redirect(unit);
-    unit = with_aux_extras(unit, "test", {{"aux_extras", "--pmu cxl_hmu_mem0.0.0 " + event}});
-    unit = with_reloads(unit, "--pmu cxl_hmu_mem0.0.0 " + event);
-    unit = with_failures(unit, {{"fail_nth", "--pmu cxl_hmu_mem0.0.0 " + event +
-                                                 " --load cxl_hmu=/lib/vmrun/cxl_hmu.ko"}});
-    unit = with_busy_privileges(
-        unit, "--pmu cxl_hmu_mem0.0.0 --policy capability " + std::string(kHotCxlHmu));
+    driver = with_sleep(driver, "--pmu cxl_hmu_mem0.0.0 " + event);
+    driver = with_refresh(driver, "--pmu cxl_hmu_mem0.0.0 " + std::string(kHotCxlHmu));
+    driver = with_redirect(driver);
+    driver = with_aux_extras(driver, "test", {{"aux_extras", "--pmu cxl_hmu_mem0.0.0 " + event}});
+    driver = with_reloads(driver, "--pmu cxl_hmu_mem0.0.0 " + event);
+    driver = with_failures(driver, {{"fail_nth", "--pmu cxl_hmu_mem0.0.0 " + event +
+                                                     " --load cxl_hmu=/lib/vmrun/cxl_hmu.ko"}});
+    driver = with_busy_privileges(
+        driver, "--pmu cxl_hmu_mem0.0.0 --policy capability " + std::string(kHotCxlHmu));
     return with_strict_models(
-        with_examples(unit, "Documentation/devices/cxl_hmu.rst", "6.12", cxl_hmu_examples()));
+        with_examples(driver, "Documentation/devices/cxl_hmu.rst", "6.12", cxl_hmu_examples()));
 }
 
 }  // namespace pmukit::vm

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # tier.sh: a program with all its memory on node 1, which is the device's, is recorded, and `pmukit tier --apply` moves its
-# hottest pages to node 0, a fifth of them at most. What was accessed before and after is counted outside: judge_tier.sh.
+# hottest pages to node 0, a fifth of them at most. What was accessed before and after is counted outside: check_tier.sh.
 . "$(dirname "$0")/hmu.sh"
 accesses=1000000
 
@@ -17,7 +17,7 @@ ask() {
 	case $answer in "tier_load: ran phase=$2 accesses=$3 ms="*) ;; *) return 1 ;; esac
 }
 
-# pages_on NODE: of the program, by the kernel's own book
+# pages_on NODE: pages of the program on the node, from /proc
 pages_on() {
 	sed -n "s/.* N$1=\([0-9]*\).*/\1/p" "/proc/$pid/numa_maps" | awk '{ sum += $1 } END { print sum + 0 }'
 }

@@ -100,7 +100,7 @@ static int obey(__u64 *memory, const struct zipf *zipf, __u64 *state)
 	return 0;
 }
 
-static void complain(void)
+static void print_error(void)
 {
 	fprintf(stderr, "usage: tier_load [--seed N] [--pages N] [--node N] [--skew-percent N]\n"
 			"  --skew-percent N  100 times the exponent s of Zipf's law\n"
@@ -116,7 +116,7 @@ static unsigned long long number(const char *text)
 	errno = 0;
 	value = strtoull(text, &end, 0);
 	if (errno || end == text || *end || *text == '-')
-		complain();
+		print_error();
 	return value;
 }
 
@@ -133,11 +133,11 @@ static void parse(int argc, char **argv, unsigned long long *value)
 
 	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
 		if (option >= NR_SETTINGS)
-			complain();
+			print_error();
 		value[option] = number(optarg);
 	}
 	if (optind != argc || !value[PAGES] || value[NODE] > 62 || value[SKEW_PERCENT] > 1000)
-		complain();
+		print_error();
 }
 
 int main(int argc, char **argv)

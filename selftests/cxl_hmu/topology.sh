@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # topology.sh: makes a region of one CXL memory device behind a CXL root port, records accesses to the device and saves
 # what sysfs says of the decoders. In $out: topology.data, topology.region (the region's own numbers) and topology/ (the
-# copy), for `pmukit report --cxl-topology` and cxl_hmu_topology_judge.
+# copy), for `pmukit report --cxl-topology` and cxl_hmu_topology_checker.
 . "$(dirname "$0")/hmu.sh"
 bus=/sys/bus/cxl/devices
 size=0x10000000

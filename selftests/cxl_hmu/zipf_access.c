@@ -69,7 +69,7 @@ static int write_tally(const struct options *opt, const struct unit *tally)
 	return fclose(file) ? -errno : 0;
 }
 
-static void complain(void)
+static void print_error(void)
 {
 	fprintf(stderr,
 		"usage: zipf_access [--seed N] [--accesses N] [--units N] [--unit-bytes N]\n"
@@ -91,7 +91,7 @@ static unsigned long long number(const char *text)
 	errno = 0;
 	value = strtoull(text, &end, 0);
 	if (errno || end == text || *end || *text == '-')
-		complain();
+		print_error();
 	return value;
 }
 
@@ -122,12 +122,12 @@ static struct options parse(int argc, char **argv)
 		else if (option < NR_SETTINGS)
 			opt.value[option] = number(optarg);
 		else
-			complain();
+			print_error();
 	}
 	if (optind != argc || !opt.value[UNITS] || opt.value[UNIT_BYTES] < sizeof(__u64) ||
 	    opt.value[UNIT_BYTES] % sizeof(__u64) || opt.value[WRITE_PERCENT] > 100 ||
 	    opt.value[SKEW_PERCENT] > 1000)
-		complain();
+		print_error();
 	return opt;
 }
 

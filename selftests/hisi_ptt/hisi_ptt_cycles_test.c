@@ -4,7 +4,7 @@
  * traced and rescans the bus, one has another plugged and unplugged, and, in the second half, one
  * takes the second CPU offline and online. Each stop finds another fill level, some beyond a device
  * buffer, most no multiple of anything. The contents of the AUX area are left in $OUT/cycles (or
- * /out/cycles), where hisi_ptt_judge compares them with the model's log entry by entry.
+ * /out/cycles), where hisi_ptt_checker compares them with the model's log entry by entry.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -165,7 +165,7 @@ TEST_F_TIMEOUT(cycles, at_odd_fill_levels_lose_nothing, TIMEOUT_SECONDS)
 
 /*
  * The PMU's CPU may be the one that goes offline: then the trace stops and goes on elsewhere, and
- * packets in between are not traced. The model's log, which hisi_ptt_judge reads, has both times.
+ * packets in between are not traced. The model's log, which hisi_ptt_checker reads, has both times.
  */
 TEST_F_TIMEOUT(cycles, with_cpus_coming_and_going_deliver_what_was_traced, TIMEOUT_SECONDS)
 {

@@ -10,7 +10,7 @@
 
 #include "base/number.hpp"
 
-namespace pmukit::judge::hisi_ptt {
+namespace pmukit::checker::hisi_ptt {
 
 namespace {
 
@@ -268,4 +268,4 @@ Result<std::vector<Tlp>> read_entries(std::string_view bytes, unsigned format_dw
     return tlps;
 }
 
-}  // namespace pmukit::judge::hisi_ptt
+}  // namespace pmukit::checker::hisi_ptt

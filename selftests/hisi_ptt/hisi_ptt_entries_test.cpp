@@ -7,13 +7,13 @@
 
 #include <string>
 
-namespace pmukit::judge::hisi_ptt {
+namespace pmukit::checker::hisi_ptt {
 namespace {
 
 constexpr std::string_view kTitle = "# pmukit tlp log 1\n";
 
 // The model's log of the five entries below.
-constexpr std::string_view kOracle =
+constexpr std::string_view kModelLog =
     "# start at=1000 format=8dw direction=1 types=0x3 filter=port:0x0001 buffer=4096 tick_ns=10\n"
     "1010 out P MWr port=00:10.0 req=00:00.0 tag=0x0 addr=0xfe800011 bytes=2\n"
     "1020 out NP MRd port=00:10.0 req=00:00.0 tag=0x31e addr=0x400001000 bytes=8 pasid=0x12 ro\n"
@@ -49,12 +49,12 @@ std::string bytes_of(const uint32_t (&entries)[kEntries][kDwords])
 
 std::vector<Tlp> expected(unsigned format_dwords)
 {
-    std::string text = std::string(kTitle) + std::string(kOracle);
+    std::string text = std::string(kTitle) + std::string(kModelLog);
     if (format_dwords == 4)
         text.replace(text.find("8dw"), 3, "4dw");
     const auto runs = read_traced(text);
     EXPECT_TRUE(runs);
-    return runs ? told_by_all(*runs) : std::vector<Tlp>{};
+    return runs ? logged_of_all(*runs) : std::vector<Tlp>{};
 }
 
 void expect_same(const std::vector<Tlp> &wanted, const Result<std::vector<Tlp>> &found)
@@ -63,7 +63,7 @@ void expect_same(const std::vector<Tlp> &wanted, const Result<std::vector<Tlp>> 
     EXPECT_EQ(difference(wanted, *found), std::nullopt);
 }
 
-TEST(Entries, InMemorySayWhatTheOracleSays)
+TEST(Entries, EntriesInMemoryEqualTheModelLog)
 {
     expect_same(expected(8), read_entries(bytes_of(kWide), 8));
     expect_same(expected(4), read_entries(bytes_of(kNarrow), 4));
@@ -175,4 +175,4 @@ TEST(PerfReport, WhatPerfSaysOfLossesIsCounted)
 }
 
 }  // namespace
-}  // namespace pmukit::judge::hisi_ptt
+}  // namespace pmukit::checker::hisi_ptt

@@ -124,7 +124,7 @@ static bool is_about(const char *line, const void *data)
 }
 
 /* Lines of our driver about the device since the last call. */
-static int complaints(FIXTURE_DATA(fault) *self)
+static int messages(FIXTURE_DATA(fault) *self)
 {
 	struct log_subject subject = { self->pmu, self->pci };
 
@@ -326,7 +326,7 @@ static void expect_buffers_to_stay(struct __test_metadata *_metadata, FIXTURE_DA
 {
 	struct log_subject subject = { self->pmu, self->pci };
 
-	complaints(self);
+	messages(self);
 	ASSERT_EQ(0, write_text(UNBIND, self->pci));
 	EXPECT_EQ(1, log_count(self->log, says_buffers_stay, &subject));
 	EXPECT_FALSE(is_bus_master(self));
@@ -353,19 +353,19 @@ TEST_F_TIMEOUT(fault, has_the_outcome_it_must_have, TIMEOUT_SECONDS)
 	int packets = variant->packets ?: PACKETS;
 	long long before;
 
-	complaints(self);
+	messages(self);
 	ASSERT_GT(LIMIT_MS, bind_again_ms(self->pci));
 	if (variant->outcome[0] == NO_PMU) {
-		EXPECT_EQ(1, complaints(self));
+		EXPECT_EQ(1, messages(self));
 		EXPECT_GT(0, pmu_type(self->pmu)) {
 			TH_LOG("there is a PMU");
 		}
 	} else {
 		/* To stop it when it was unbound was in vain as well. */
 		if (variant->outcome[0] != REFUSED) {
-			EXPECT_EQ(0, complaints(self));
+			EXPECT_EQ(0, messages(self));
 		}
-		complaints(self);
+		messages(self);
 		before = variant->stat ? ptt_debug_number(self->pmu, variant->stat) : 0;
 		EXPECT_EQ(variant->tune, read_tune(self->pmu));
 		for (int run = 0; run < RUNS; run++)
@@ -375,7 +375,7 @@ TEST_F_TIMEOUT(fault, has_the_outcome_it_must_have, TIMEOUT_SECONDS)
 			EXPECT_TRUE(has_grown(self->pmu, variant->stat, before));
 		}
 		if (variant->outcome[1] == REFUSED) {
-			EXPECT_LT(0, complaints(self));
+			EXPECT_LT(0, messages(self));
 		}
 		if (variant->keeps_buffers)
 			expect_buffers_to_stay(_metadata, self);

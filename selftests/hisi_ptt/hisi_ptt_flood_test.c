@@ -5,7 +5,7 @@
  * and every gap is marked. Packet n of a trace goes to address 4 * n (the model's --flood), so the
  * entries themselves say what is missing.
  *
- * Each round is a line of $OUT/rounds (or /out/rounds), which judge_rounds.sh holds against what
+ * Each round is a line of $OUT/rounds (or /out/rounds), which check_rounds.sh holds against what
  * the model says it wrote:
  *   CORE TRACES DELIVERED LOST AT-LEAST BEFORE
  * BEFORE: entries in front of the first gap of unknown size; 0 where the place is not known.

@@ -2,7 +2,7 @@
 /*
  * Endpoints below a served port are plugged and unplugged by QEMU, as a hand would: vmrun has it
  * done when it is asked to on the console. What can be traced comes and goes with them. All that
- * came out of the AUX area is left in $OUT/hotplug (or /out/hotplug), for hisi_ptt_judge to hold
+ * came out of the AUX area is left in $OUT/hotplug (or /out/hotplug), for hisi_ptt_checker to hold
  * against the model's log entry by entry.
  */
 #define _GNU_SOURCE

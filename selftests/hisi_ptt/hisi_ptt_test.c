@@ -30,14 +30,14 @@
 #define PCI_DEVICES		"/sys/bus/pci/devices"
 #define ENDPOINT		"0000:01:00.0"
 #define PORT			"0000:00:11.0"
-#define NOBODY			65534
+#define UNPRIVILEGED_ID			65534
 #define DATA_PAGES		64
 #define SMALL_AUX_PAGES		32		/* 128 KiB */
 #define LARGE_AUX_PAGES		4096		/* 16 MiB */
 #define BUFFER_BYTES		(4 << 20)
 #define STORES			300
 #define TUNE_ROUNDS		200
-#define OPENS_OF_NOBODY		200
+#define UNPRIVILEGED_OPENS		200
 #define SECTION_BYTES		65536
 #define TIMEOUT_SECONDS		120
 #define MAX_ENTRIES		65536
@@ -131,7 +131,7 @@ TEST_F(hisi_ptt, tune_levels_are_kept_apart)
 		EXPECT_EQ(i % 2 ? 0 : 2, stat_of(files[i]));
 }
 
-TEST_F(hisi_ptt, tune_takes_no_nonsense)
+TEST_F(hisi_ptt, tune_rejects_invalid_input)
 {
 	ASSERT_EQ(0, set_level("qos_tx_p", "1"));
 	EXPECT_EQ(-EINVAL, set_level("qos_tx_p", "-1"));
@@ -327,15 +327,15 @@ static bool is_about_the_pmu(const char *line, const void *data)
 }
 
 /* Also what would be refused for another reason */
-static int open_as_nobody(void)
+static int open_as_unprivileged(void)
 {
 	struct perf_event_attr attr;
 	struct pmu_event event;
 
-	if (ptt_set_terms(PMU, &attr, &ptt_stores_8dw) || setuid(NOBODY))
+	if (ptt_set_terms(PMU, &attr, &ptt_stores_8dw) || setuid(UNPRIVILEGED_ID))
 		return 1;
 	attr.exclude_kernel = 1;
-	for (int i = 0; i < OPENS_OF_NOBODY; i++) {
+	for (int i = 0; i < UNPRIVILEGED_OPENS; i++) {
 		if (pmu_event_open(&event, &attr, 0, -1) != -EACCES)
 			return 1;
 	}
@@ -348,7 +348,7 @@ TEST_F(hisi_ptt, an_unprivileged_user_writes_no_line_to_the_log)
 	pid_t child = fork();
 
 	if (!child)
-		_exit(open_as_nobody());
+		_exit(open_as_unprivileged());
 	ASSERT_EQ(child, waitpid(child, &status, 0));
 	EXPECT_EQ(0, status);
 	ASSERT_LE(0, log);
@@ -398,7 +398,7 @@ TEST_F(hisi_ptt, refuses_who_may_not_see_everybodys_packets)
 	pid_t child = fork();
 
 	if (!child) {
-		if (setuid(NOBODY))
+		if (setuid(UNPRIVILEGED_ID))
 			_exit(1);
 		status = open_counting(&self->event, &ptt_stores_8dw);
 		_exit(status != -EACCES);

@@ -345,7 +345,7 @@ static int run(const struct options *opt, struct endpoint *ep)
 	return 0;
 }
 
-static void complain(void)
+static void print_error(void)
 {
 	fprintf(stderr,
 		"usage: pcie_load [--function BUS:DEVICE.FUNCTION] [--writes N] [--reads N]\n"
@@ -368,7 +368,7 @@ static unsigned long number(const char *text)
 	errno = 0;
 	value = strtoul(text, &end, 0);
 	if (errno || end == text || *end || *text == '-')
-		complain();
+		print_error();
 	return value;
 }
 
@@ -402,11 +402,11 @@ static struct options parse(int argc, char **argv)
 		else if (option < NR_SETTINGS)
 			opt.value[option] = number(optarg);
 		else
-			complain();
+			print_error();
 	}
 	if (optind != argc || opt.value[BYTES] < 1 || opt.value[BYTES] > PAGE_BYTES ||
 	    opt.value[WIDTH] > 8 || __builtin_popcountl(opt.value[WIDTH]) != 1)
-		complain();
+		print_error();
 	return opt;
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # record_load.sh NAME TERMS [RECORDER-OPTION...] -- LOAD: records LOAD with pmukit, or with
 # RECORDER=perf, into $out/NAME.data, as hisi_ptt<S>_<C>/TERMS/; with REPORT=1 the output of `perf
-# report -D` into $out/NAME.report. The recording is checked on the host, by hisi_ptt_judge.
+# report -D` into $out/NAME.report. The recording is checked on the host, by hisi_ptt_checker.
 KSFT_SKIP=4
 out=${OUT:-/out}
 [ -d "$out" ] || out=$(mktemp -d)

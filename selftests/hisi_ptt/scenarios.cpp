@@ -58,7 +58,7 @@ Scenario hisi_ptt_traffic(std::string_view name)
     Scenario traffic = hisi_ptt_scenario(name);
     traffic.routine = {"6.1"};
     traffic.steps = {{"traffic", "/selftests/hisi_ptt/traffic.sh", 120}};
-    traffic.judgements = {
+    traffic.checks = {
         {"the model saw what the program did, and nothing else",
          {"{selftests}/hisi_ptt/count_tlps.sh", "{out}/seen.log"},
          0,
@@ -112,7 +112,7 @@ constexpr PttRecording kPttFloods[] = {
      "-m 64,1024"},
 };
 
-// Who records. perf knows the unit where it was built for arm64: it maps an AUX area, and `perf
+// The recorders. perf knows the PMU where it was built for arm64: it maps an AUX area, and `perf
 // report -D` prints the entries. Elsewhere it takes samples, whose payload comes with -R.
 struct PttRecorder {
     std::string_view words;    // in front of record_load.sh
@@ -122,7 +122,7 @@ struct PttRecorder {
 };
 constexpr PttRecorder kPttPmukit{"", " --source model", false, true};
 constexpr PttRecorder kPttPerfAux{"RECORDER=perf REPORT=1 ", "", true};
-// As perf maps for who has few privileges: an AUX area of 128 KiB instead of 16 MiB.
+// As perf maps for an unprivileged user: an AUX area of 128 KiB instead of 16 MiB.
 constexpr PttRecorder kPttPerfSmallAux{"RECORDER=perf REPORT=1 ", " -m 64,32", true};
 // The cpumask of the kernel's own driver names all CPUs near the device: each would trace in turn.
 constexpr PttRecorder kPttPerfOneCpu{"RECORDER=perf REPORT=1 ", " -C 0", true};
@@ -142,20 +142,20 @@ void add_recordings(Scenario &scenario, std::span<const PttRecording> recordings
               recording.options, std::string_view(" -- "), recording.load})
             command += part;
         scenario.steps.push_back({recording.name, command, 120});
-        scenario.judgements.push_back(
+        scenario.checks.push_back(
             {name,
-             {"{selftests}/hisi_ptt/judge_recording.sh", "{pmukit}", "{ptt_judge}", "{guest}",
+             {"{selftests}/hisi_ptt/check_recording.sh", "{pmukit}", "{ptt_checker}", "{guest}",
               "{out}", name, trace, at_least, "{kver}"},
              0,
              {"equal=yes"}});
         if (recorder.says_source)
-            scenario.judgements.back().must_say.push_back("# source=model");
+            scenario.checks.back().must_say.push_back("# source=model");
         if (recorder.perf_report)
-            scenario.judgements.push_back(
+            scenario.checks.push_back(
                 {name + ": perf report -D",
-                 {"{ptt_judge}", "--perf-report", "{guest}/" + name + ".report", "--low-byte-first",
-                  "--traced", "{out}/traced.log", "--seen", "{out}/seen.log", "--run", trace,
-                  "--at-least", at_least, "--kernel", "{kver}"},
+                 {"{ptt_checker}", "--perf-report", "{guest}/" + name + ".report",
+                  "--low-byte-first", "--traced", "{out}/traced.log", "--seen", "{out}/seen.log",
+                  "--run", trace, "--at-least", at_least, "--kernel", "{kver}"},
                  0,
                  {"lost=0 equal=yes"}});
     }
@@ -202,7 +202,7 @@ Scenario hisi_ptt_demo()
 {
     Scenario scenario = hisi_ptt_scenario("demo");
     add_recordings(scenario, kPttDemo, kPttPmukit);
-    scenario.judgements.push_back(
+    scenario.checks.push_back(
         {"table", {"{pmukit}", "report", "-i", "{guest}/latency_4dw.data", "--top", "16"}});
     return scenario;
 }
@@ -298,10 +298,10 @@ Scenario hisi_ptt_exact(std::string_view name, const std::string &rounds, unsign
         {"exact", rounds + "hisi_ptt_exact_test", step_seconds},
         {"exact_record", rounds + "/selftests/hisi_ptt/exact_record.sh", step_seconds},
     };
-    exact.judgements = {{"delivered and lost is what the model wrote",
-                         {"{selftests}/hisi_ptt/judge_rounds.sh", "{guest}/rounds", "{out}"},
-                         0,
-                         {"rounds all right"}}};
+    exact.checks = {{"delivered and lost is what the model wrote",
+                     {"{selftests}/hisi_ptt/check_rounds.sh", "{guest}/rounds", "{out}"},
+                     0,
+                     {"rounds all right"}}};
     exact.routine = {"7.2", "6.12-arm64"};
     return exact;
 }
@@ -374,7 +374,7 @@ Scenario hisi_ptt_late_openers()
         "--seconds 30 --pmu 'hisi_ptt*' --workers 1 --least-opens 0 --module hisi_ptt "
         "--bind hisi_ptt/0000:00:18.0";
     for (unsigned opener = 0; opener < 8; ++opener) {
-        options += " --knock hisi_ptt0_2=filter=0x80001,type=1,direction=1,format=1";
+        options += " --open-by-number hisi_ptt0_2=filter=0x80001,type=1,direction=1,format=1";
     }
     late.steps = {{"late_openers", "pmu_stress " + options, 180}};
     return late;
@@ -386,12 +386,12 @@ Scenario hisi_ptt_cycles()
     Scenario cycles = hisi_ptt_with_a_free_slot("cycles");
     cycles.routine = {"7.2"};
     cycles.steps = {{"cycles", "hisi_ptt_cycles_test", 600}};
-    cycles.judgements = {{"two hundred starts and stops: entry by entry what the model traced",
-                          {"{ptt_judge}", "--entries", "{guest}/cycles", "--traced",
-                           "{out}/traced.log", "--seen", "{out}/seen.log", "--run", "0", "--runs",
-                           "0", "--at-least", "20000", "--kernel", "{kver}"},
-                          0,
-                          {"lost=0 equal=yes"}}};
+    cycles.checks = {{"two hundred starts and stops: entry by entry what the model traced",
+                      {"{ptt_checker}", "--entries", "{guest}/cycles", "--traced",
+                       "{out}/traced.log", "--seen", "{out}/seen.log", "--run", "0", "--runs", "0",
+                       "--at-least", "20000", "--kernel", "{kver}"},
+                      0,
+                      {"lost=0 equal=yes"}}};
     return cycles;
 }
 
@@ -401,9 +401,9 @@ Scenario hisi_ptt_hotplug()
     Scenario hotplug = hisi_ptt_with_a_free_slot("hotplug");
     hotplug.routine = {"7.2", "6.12-arm64"};
     hotplug.steps = {{"hotplug", "hisi_ptt_hotplug_test", 600}};
-    hotplug.judgements = {
+    hotplug.checks = {
         {"plugged and unplugged: entry by entry what the model traced",
-         {"{ptt_judge}", "--entries", "{guest}/hotplug", "--traced", "{out}/traced.log", "--seen",
+         {"{ptt_checker}", "--entries", "{guest}/hotplug", "--traced", "{out}/traced.log", "--seen",
           "{out}/seen.log", "--run", "0", "--runs", "0", "--at-least", "800", "--kernel", "{kver}"},
          0,
          {"lost=0 equal=yes"}}};
@@ -530,7 +530,7 @@ Scenario hisi_ptt_stress()
     stress.steps = {
         stress_step("events",
                     "--pmu 'hisi_ptt*' --event filter=0x80001,type=1,direction=1,format=1 "
-                    "--workers 2 --nobody 1 --module hisi_ptt "
+                    "--workers 2 --unprivileged 1 --module hisi_ptt "
                     "--least-opens 10 --least-aux 2"),
         stress_step("machine",
                     "--pmu 'hisi_ptt*' --event filter=0x80001,type=1,direction=1,format=1 "
@@ -547,43 +547,43 @@ Scenario hisi_ptt_stress()
 
 }  // namespace
 
-UnitSpec hisi_ptt_driver()
+DriverSpec hisi_ptt_driver()
 {
-    UnitSpec unit;
-    unit.unit = "hisi_ptt";
-    unit.modules = {"pmukit_common", "hisi_ptt"};
-    unit.programs = {"tools/cli/pmukit",
-                     "selftests/hisi_ptt/hisi_ptt_test",
-                     "selftests/hisi_ptt/hisi_ptt_exact_test",
-                     "selftests/hisi_ptt/hisi_ptt_flood_test",
-                     "selftests/hisi_ptt/hisi_ptt_bench",
-                     "selftests/hisi_ptt/hisi_ptt_cycles_test",
-                     "selftests/hisi_ptt/hisi_ptt_life_test",
-                     "selftests/hisi_ptt/hisi_ptt_faults_test",
-                     "selftests/hisi_ptt/hisi_ptt_death_test",
-                     "selftests/hisi_ptt/hisi_ptt_hotplug_test",
-                     "selftests/hisi_ptt/hisi_ptt_redirect_test",
-                     "selftests/hisi_ptt/pcie_load"};
-    unit.files = {"selftests/hisi_ptt/abi_paths.sh",
-                  "selftests/lib/abi.sh",
-                  "selftests/hisi_ptt/traffic.sh",
-                  "selftests/hisi_ptt/record_load.sh",
-                  "selftests/hisi_ptt/everybody.sh",
-                  "selftests/hisi_ptt/live.sh",
-                  "selftests/hisi_ptt/qualify.sh",
-                  "selftests/lib/qualify_steps.sh",
-                  "selftests/hisi_ptt/slow_reader.sh",
-                  "selftests/hisi_ptt/stock_perf.sh",
-                  "selftests/lib/perf_test.sh",
-                  "selftests/hisi_ptt/exact_record.sh",
-                  "selftests/hisi_ptt/stock_driver.sh",
-                  "selftests/hisi_ptt/near_node.sh",
-                  "selftests/lib/tap.sh",
-                  "selftests/perfdata/record_corpus.sh",
-                  "selftests/hisi_ptt/iommu.sh",
-                  "Documentation/ABI/testing/debugfs-pmukit",
-                  "Documentation/ABI/testing/sysfs-bus-event_source-devices-hisi_ptt"};
-    unit.tests = {
+    DriverSpec driver;
+    driver.name = "hisi_ptt";
+    driver.modules = {"pmukit_common", "hisi_ptt"};
+    driver.programs = {"tools/cli/pmukit",
+                       "selftests/hisi_ptt/hisi_ptt_test",
+                       "selftests/hisi_ptt/hisi_ptt_exact_test",
+                       "selftests/hisi_ptt/hisi_ptt_flood_test",
+                       "selftests/hisi_ptt/hisi_ptt_bench",
+                       "selftests/hisi_ptt/hisi_ptt_cycles_test",
+                       "selftests/hisi_ptt/hisi_ptt_life_test",
+                       "selftests/hisi_ptt/hisi_ptt_faults_test",
+                       "selftests/hisi_ptt/hisi_ptt_death_test",
+                       "selftests/hisi_ptt/hisi_ptt_hotplug_test",
+                       "selftests/hisi_ptt/hisi_ptt_redirect_test",
+                       "selftests/hisi_ptt/pcie_load"};
+    driver.files = {"selftests/hisi_ptt/abi_paths.sh",
+                    "selftests/lib/abi.sh",
+                    "selftests/hisi_ptt/traffic.sh",
+                    "selftests/hisi_ptt/record_load.sh",
+                    "selftests/hisi_ptt/everybody.sh",
+                    "selftests/hisi_ptt/live.sh",
+                    "selftests/hisi_ptt/qualify.sh",
+                    "selftests/lib/qualify_steps.sh",
+                    "selftests/hisi_ptt/slow_reader.sh",
+                    "selftests/hisi_ptt/stock_perf.sh",
+                    "selftests/lib/perf_test.sh",
+                    "selftests/hisi_ptt/exact_record.sh",
+                    "selftests/hisi_ptt/stock_driver.sh",
+                    "selftests/hisi_ptt/near_node.sh",
+                    "selftests/lib/tap.sh",
+                    "selftests/perfdata/record_corpus.sh",
+                    "selftests/hisi_ptt/iommu.sh",
+                    "Documentation/ABI/testing/debugfs-pmukit",
+                    "Documentation/ABI/testing/sysfs-bus-event_source-devices-hisi_ptt"};
+    driver.tests = {
         hisi_ptt_traffic("traffic"),
         hisi_ptt_test(),
         hisi_ptt_record(),
@@ -616,33 +616,34 @@ UnitSpec hisi_ptt_driver()
         hisi_ptt_qualify(),
         hisi_ptt_corpus(),
     };
-    unit.demo = hisi_ptt_demo();
-    unit.examples = {
+    driver.demo = hisi_ptt_demo();
+    driver.examples = {
         "pmukit list",
         "pmukit record --source model -e "
         "hisi_ptt0_2/filter=0000:00:10.0,type=6,direction=0,format=0/ -- pcie_load --writes 1000",
         "pmukit report", "pmukit dump | head -n 20"};
-    return unit;
+    return driver;
 }
 
-UnitSpec hisi_ptt_tests()
+DriverSpec hisi_ptt_tests()
 {
     const std::string plain = "--event filter=0x80001,type=1,direction=1,format=1";
     const std::string event = plain + " --aux 32";
-    UnitSpec unit = with_stress(hisi_ptt_driver(), hisi_ptt_stress(), "--pmu hisi_ptt0_2 " + plain);
-    unit = with_sleep(unit, "--pmu hisi_ptt0_2 " + event);
-    unit = with_refresh(unit, "--pmu hisi_ptt0_2 " + event);
-    unit = with_aux_extras(unit, "test", {{"aux_extras", "--pmu hisi_ptt0_2 " + event}});
-    unit = with_reloads(unit, "--pmu hisi_ptt0_2 " + event);
-    unit.brief.push_back("hotplug");
-    unit = with_failures(
-        unit,
+    DriverSpec driver =
+        with_stress(hisi_ptt_driver(), hisi_ptt_stress(), "--pmu hisi_ptt0_2 " + plain);
+    driver = with_sleep(driver, "--pmu hisi_ptt0_2 " + event);
+    driver = with_refresh(driver, "--pmu hisi_ptt0_2 " + event);
+    driver = with_aux_extras(driver, "test", {{"aux_extras", "--pmu hisi_ptt0_2 " + event}});
+    driver = with_reloads(driver, "--pmu hisi_ptt0_2 " + event);
+    driver.brief.push_back("hotplug");
+    driver = with_failures(
+        driver,
         {{"fail_nth", "--pmu hisi_ptt0_2 " + event +
                           " --bind hisi_ptt/0000:00:18.0 --load hisi_ptt=/lib/vmrun/hisi_ptt.ko "
                           "--write /sys/bus/event_source/devices/hisi_ptt0_2/tune/qos_tx_cpl=1"}});
-    unit = with_busy_privileges(unit, "--pmu hisi_ptt0_2 --policy capability " + event);
+    driver = with_busy_privileges(driver, "--pmu hisi_ptt0_2 --policy capability " + event);
     // Stock perf has an AUX area for it there alone.
-    return with_examples(unit, "Documentation/devices/hisi_ptt.rst", "6.12-arm64",
+    return with_examples(driver, "Documentation/devices/hisi_ptt.rst", "6.12-arm64",
                          hisi_ptt_scenario("examples", kPttBusyBlock));
 }
 

@@ -96,7 +96,7 @@ result "perf report --stdio names the program" $?
 
 perf report --stdio -i busy.data --sort symbol >symbols 2>&1
 show symbols
-"$(dirname "$0")/judge_split.sh" symbols
+"$(dirname "$0")/check_split.sh" symbols
 result "perf report --stdio names its functions" $?
 
 perf record -q -a -o all.data -e trace_imc/trace_cycles/ -- imc_load split 2000 >record 2>&1
@@ -107,7 +107,7 @@ perf record -q -R -a -o raw.data -e trace_imc/trace_cycles/ -- imc_load split 50
 	perf script -i raw.data -F comm,pid,cpu,ip 2>/dev/null | grep -q imc_load
 result "perf record -R -a" $?
 
-# What the processor's own counters interrupt for: nothing here. The engine's ticks are in its own book.
+# What the processor's own counters interrupt for: nothing here. The engine's ticks are in its reference counters.
 pmi() { grep -E '^ *(PMI|PMU)|arm-pmu' /proc/interrupts; }
 ticks() { cat /sys/kernel/debug/imc_engine/cpu[0-9]* | awk '$1 == "ticks" { n += $2 } END { print n + 0 }'; }
 pmi >before
@@ -132,5 +132,5 @@ result "perf top shows the functions of a running program" $?
 cmp -s before after
 result "perf top leaves performance monitoring interrupts alone" $?
 [ "$(ticks)" -gt "$first" ] && grep -q stands /sys/devices/imc_engine/model
-result "the engine's ticks are in its book, and it says what it is" $?
+result "the engine's reference counters have its ticks, and sysfs says that it is a model" $?
 exit $tap_failed

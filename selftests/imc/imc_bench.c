@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What a sample costs the program that is sampled: the same work without samples, with those of
- * trace_imc and with those of cpu-clock, in turns. The least of all turns so far counts, so what
- * else the machine does is left out; while the limit is not met there are more turns, at most 20
+ * trace_imc and with those of cpu-clock, in rounds. The least of all rounds so far counts, so what
+ * else the machine does is left out; while the limit is not met there are more rounds, at most 20
  * times 40, which make all three minima truer. The engine's ticks, which hardware would not need,
  * are in the figure.
  *
@@ -13,12 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "imc_book.h"
+#include "imc_reference.h"
 #include "imc_counter.h"
 #include "imc_ring.h"
 #include "imc_work.h"
 
-#define TURNS		40
+#define ROUNDS		40
 #define UNITS		4000
 #define LIMIT_PERCENT	120
 #define TRIES		20
@@ -55,7 +55,7 @@ static int open_way(struct pmu_event *event, enum way way, int cpu, long long pe
 	return err ? err : pmu_event_map(event, 64, 0);
 }
 
-static int turn(struct cost *cost, enum way way, int cpu, long long period_ns)
+static int round(struct cost *cost, enum way way, int cpu, long long period_ns)
 {
 	struct pmu_event event = { .fd = -1 };
 	long long ns;
@@ -78,7 +78,7 @@ static int turn(struct cost *cost, enum way way, int cpu, long long period_ns)
 	return 0;
 }
 
-/* Nanoseconds a sample, by the least turn and the period. */
+/* Nanoseconds a sample, by the least round and the period. */
 static long long handler_ns(const struct cost *cost, enum way way, long long period_ns)
 {
 	long long samples = cost->least_ns[way] / period_ns;
@@ -86,14 +86,14 @@ static long long handler_ns(const struct cost *cost, enum way way, long long per
 	return (cost->least_ns[way] - cost->least_ns[NOTHING]) / (samples ?: 1);
 }
 
-/* TURNS more; minima and samples of those before stay in @cost. */
+/* ROUNDS more; minima and samples of those before stay in @cost. */
 static int measure(struct cost *cost, int cpu, long long period_ns)
 {
 	int err;
 
-	for (int i = 0; i < TURNS; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		for (int way = 0; way < NR_WAYS; way++) {
-			err = turn(cost, way, cpu, period_ns);
+			err = round(cost, way, cpu, period_ns);
 			if (err)
 				return err;
 		}
@@ -109,16 +109,16 @@ int main(void)
 	bool good = false;
 
 	printf("TAP version 13\n");
-	if (!book_is_there()) {
+	if (!engine_is_loaded()) {
 		printf("1..0 # SKIP no engine\n");
 		return 4;
 	}
 	printf("1..2\n");
-	period_ns = book_number("core", core_of(cpu), "period_ns");
+	period_ns = reference_number("core", core_of(cpu), "period_ns");
 	run_on(cpu);
 	/*
-	 * Not made again: the times are the least of all turns so far, and more turns only bring
-	 * them closer to what a turn costs where nothing else runs. This is a figure, no result of
+	 * Not made again: the times are the least of all rounds so far, and more rounds only bring
+	 * them closer to what a round costs where nothing else runs. This is a figure, no result of
 	 * the driver's that could be wrong.
 	 */
 	for (int try = 0; try < TRIES && !good; try++) {
@@ -129,7 +129,7 @@ int main(void)
 		}
 		ours = handler_ns(&cost, TRACE_IMC, period_ns);
 		perfs = handler_ns(&cost, CPU_CLOCK, period_ns);
-		printf("# period %lld ns, a turn %lld us, samples %lld and %lld\n", period_ns,
+		printf("# period %lld ns, a round %lld us, samples %lld and %lld\n", period_ns,
 		       cost.least_ns[NOTHING] / 1000, cost.samples[TRACE_IMC],
 		       cost.samples[CPU_CLOCK]);
 		printf("# bench imc.handler_ns %lld ns\n# bench imc.cpu_clock_ns %lld ns\n", ours,

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "imc_book.h"
+#include "imc_reference.h"
 #include "imc_counter.h"
 #include "kselftest_harness.h"
 #include "pmu_machine.h"
@@ -91,7 +91,7 @@ FIXTURE_SETUP(imc_faults)
 {
 	if (!getenv("PMUKIT_ENGINE"))
 		SKIP(return, "PMUKIT_ENGINE says which module");
-	if (!book_is_there())
+	if (!engine_is_loaded())
 		SKIP(return, "no engine");
 	self->bytes = read_all(CATALOG, self->good);
 	ASSERT_GT(self->bytes, 400);
@@ -170,7 +170,7 @@ TEST_F_TIMEOUT(imc_faults, a_damaged_catalogue_is_refused_with_its_node, 120)
 		EXPECT_EQ(lines, refused[i].lines) TH_LOG("%s", said);
 		EXPECT_EQ(pmu_type("core_imc"), -ENOENT) TH_LOG("%s", said);
 		EXPECT_EQ(pmu_type("nest_mcs01_imc"), -ENOENT) TH_LOG("%s", said);
-		EXPECT_FALSE(book_is_there());
+		EXPECT_FALSE(engine_is_loaded());
 	}
 }
 

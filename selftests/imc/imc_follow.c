@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <endian.h>
 
-#include "imc_book.h"
+#include "imc_reference.h"
 #include "imc_follow.h"
 
 #define AREA_BYTES	(1 << 20)	/* taken at once */
@@ -18,7 +18,7 @@ void follow(const struct trace_sample *sample, void *data)
 	if (s->begun[cpu]) {
 		s->backwards += sample->number <= s->number[cpu];
 		s->missing += sample->number - s->number[cpu] - 1;
-		s->told += sample->lost - s->lost[cpu];
+		s->reported += sample->lost - s->lost[cpu];
 	}
 	s->begun[cpu] = true;
 	s->number[cpu] = sample->number;
@@ -52,7 +52,7 @@ void read_stream(struct pmu_event *event, struct stream *s)
 
 void tally_now(struct tally *tally)
 {
-	tally->written = book_sum("cpu", "records");
+	tally->written = reference_sum("cpu", "records");
 	tally->handed = trace_stat("records");
 	tally->lost = trace_stat("lost");
 	tally->rejected = trace_stat("rejected");

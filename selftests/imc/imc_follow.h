@@ -15,7 +15,7 @@ struct sequence {
 	__u64 number[MAX_CPUS];	/* of the engine */
 	__u64 lost[MAX_CPUS];
 	__u64 missing;		/* records of the engine between two samples */
-	__u64 told;		/* by how much the losses rose from the first of a CPU to the last */
+	__u64 reported;		/* by how much the losses rose from the first of a CPU to the last */
 	bool begun[MAX_CPUS];
 	unsigned int damaged, backwards;
 };

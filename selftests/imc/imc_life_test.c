@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "imc_book.h"
+#include "imc_reference.h"
 #include "imc_counter.h"
 #include "imc_ring.h"
 #include "imc_work.h"
@@ -35,7 +35,7 @@ FIXTURE_SETUP(imc_life)
 	self->trace.nr = 0;
 	if (!getenv("PMUKIT_ENGINE") || !getenv("PMUKIT_IMC"))
 		SKIP(return, "PMUKIT_ENGINE and PMUKIT_IMC say which modules");
-	if (!book_is_there())
+	if (!engine_is_loaded())
 		SKIP(return, "no engine");
 }
 
@@ -66,7 +66,7 @@ TEST_F(imc_life, modules_stay_while_an_event_is_open)
 	pmu_event_close(&self->event);
 	EXPECT_EQ(module_try_unload("imc"), -EWOULDBLOCK);	/* the engine holds it */
 	ASSERT_EQ(module_unload("imc_engine"), 0);
-	EXPECT_FALSE(book_is_there());
+	EXPECT_FALSE(engine_is_loaded());
 	EXPECT_EQ(pmu_type("core_imc"), -ENOENT);
 	EXPECT_EQ(pmu_type("nest_mcs01_imc"), -ENOENT);
 	ASSERT_EQ(module_unload("imc"), 0);
@@ -145,12 +145,12 @@ TEST_F(imc_life, a_member_of_a_group_has_its_probes)
 	EXPECT_EQ(probes_of_engine(), 0);
 	ASSERT_EQ(open_member(&self->event, &leader), 0);
 	EXPECT_EQ(probes_of_engine(), 1);
-	before = book_number("core", core_of(0), "CPM_CCYC");
+	before = reference_number("core", core_of(0), "CPM_CCYC");
 	ASSERT_EQ(pmu_event_enable(&leader), 0);
 	usleep(50000);
 	ASSERT_EQ(pmu_event_disable(&leader), 0);
 	EXPECT_GT(counter_read(&self->event), 0);
-	EXPECT_EQ(counter_read(&self->event), book_number("core", core_of(0), "CPM_CCYC") - before);
+	EXPECT_EQ(counter_read(&self->event), reference_number("core", core_of(0), "CPM_CCYC") - before);
 	pmu_event_close(&self->event);
 	EXPECT_TRUE(probes_are_gone());
 	pmu_event_close(&leader);
@@ -295,7 +295,7 @@ TEST_F_TIMEOUT(imc_life, a_core_counts_on_when_its_cpu_leaves, 120)
 	if (first == cpu)
 		SKIP(return, "one thread a core");
 	ASSERT_EQ(counter_open(&self->event, "core_imc", "CPM_CCYC", -1, first), 0);
-	before = book_number("core", core, "CPM_CCYC");
+	before = reference_number("core", core, "CPM_CCYC");
 	ASSERT_EQ(pmu_event_enable(&self->event), 0);
 	for (int round = 0; round < ROUNDS; round++) {
 		ASSERT_EQ(cpu_set_online(first, "0"), 0);
@@ -308,7 +308,7 @@ TEST_F_TIMEOUT(imc_life, a_core_counts_on_when_its_cpu_leaves, 120)
 		ASSERT_EQ(cpu_set_online(cpu, "1"), 0);
 	}
 	ASSERT_EQ(pmu_event_disable(&self->event), 0);
-	EXPECT_EQ(counter_read(&self->event), book_number("core", core, "CPM_CCYC") - before);
+	EXPECT_EQ(counter_read(&self->event), reference_number("core", core, "CPM_CCYC") - before);
 }
 
 /* A task is driven from a CPU that leaves, and its count stays exact. */
@@ -319,7 +319,7 @@ TEST_F_TIMEOUT(imc_life, a_task_counts_on_when_its_cpu_leaves, 120)
 	long long before, count;
 
 	ASSERT_EQ(counter_open(&self->event, "thread_imc", "CPM_ENGINE_TASK_CLOCK", child, -1), 0);
-	before = book_sum("cpu", "CPM_ENGINE_TASK_CLOCK");
+	before = reference_sum("cpu", "CPM_ENGINE_TASK_CLOCK");
 	ASSERT_EQ(pmu_event_enable(&self->event), 0);
 	for (int round = 0; round < ROUNDS; round++) {
 		usleep(20000);
@@ -332,7 +332,7 @@ TEST_F_TIMEOUT(imc_life, a_task_counts_on_when_its_cpu_leaves, 120)
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	EXPECT_GT(count, 0);
-	EXPECT_EQ(count, book_sum("cpu", "CPM_ENGINE_TASK_CLOCK") - before);
+	EXPECT_EQ(count, reference_sum("cpu", "CPM_ENGINE_TASK_CLOCK") - before);
 }
 
 /* perf ends the event of a CPU that leaves; one that is opened later works. */
@@ -344,15 +344,15 @@ TEST_F_TIMEOUT(imc_life, a_trace_ends_when_its_cpu_leaves, 120)
 	for (int round = 0; round < ROUNDS; round++) {
 		pid_t child = busy_child(cpu);
 
-		records = book_number("cpu", cpu, "records");
+		records = reference_number("cpu", cpu, "records");
 		ASSERT_EQ(trace_open(&self->trace, 64, -1), 0);
 		ASSERT_EQ(trace_enable(&self->trace), 0);
-		while (book_number("cpu", cpu, "records") < records + 20)
+		while (reference_number("cpu", cpu, "records") < records + 20)
 			usleep(5000);
 		ASSERT_EQ(cpu_set_online(cpu, "0"), 0);
-		records = book_number("cpu", cpu, "records");
+		records = reference_number("cpu", cpu, "records");
 		usleep(20000);
-		EXPECT_EQ(book_number("cpu", cpu, "records"), records);
+		EXPECT_EQ(reference_number("cpu", cpu, "records"), records);
 		ASSERT_EQ(cpu_set_online(cpu, "1"), 0);
 		ASSERT_EQ(trace_disable(&self->trace), 0);
 		ASSERT_EQ(trace_read(&self->trace, NULL, NULL), 0);
@@ -418,7 +418,7 @@ TEST_F_TIMEOUT(imc_life, a_core_counts_on_when_its_last_cpu_stays, 120)
 
 	ASSERT_EQ(set_siblings_online(cpu, "0"), 0);
 	ASSERT_EQ(counter_open(&self->event, "core_imc", "CPM_CCYC", -1, cpu), 0);
-	before = book_number("core", core, "CPM_CCYC");
+	before = reference_number("core", core, "CPM_CCYC");
 	ASSERT_EQ(pmu_event_enable(&self->event), 0);
 	for (int round = 0; round < ROUNDS; round++) {
 		ASSERT_EQ(fail_to_leave(cpu), -EAGAIN);
@@ -427,7 +427,7 @@ TEST_F_TIMEOUT(imc_life, a_core_counts_on_when_its_last_cpu_stays, 120)
 		EXPECT_GT(counter_read(&self->event), count);
 	}
 	ASSERT_EQ(pmu_event_disable(&self->event), 0);
-	EXPECT_EQ(counter_read(&self->event), book_number("core", core, "CPM_CCYC") - before);
+	EXPECT_EQ(counter_read(&self->event), reference_number("core", core, "CPM_CCYC") - before);
 	ASSERT_EQ(set_siblings_online(cpu, "1"), 0);
 }
 
@@ -448,7 +448,7 @@ static pid_t obstinate_child(int cpu)
 }
 
 /*
- * The engine is told of switches alone, and there is none: it asked what runs. The kernel is not to
+ * The engine's probe sees task switches alone, and there is none: it asked what runs. The kernel is not to
  * take the CPU away from it for a twentieth of each second.
  */
 #define RT_RUNTIME	"/proc/sys/kernel/sched_rt_runtime_us"
@@ -464,15 +464,15 @@ TEST_F_TIMEOUT(imc_life, a_task_that_ran_before_is_counted, 120)
 	child = obstinate_child(cpu);
 	usleep(300000);
 	ASSERT_EQ(counter_open(&self->event, "core_imc", "CPM_NON_IDLE_PCYC", -1, cpu), 0);
-	busy = book_number("core", core, "CPM_NON_IDLE_PCYC");
-	all = book_number("core", core, "CPM_CCYC");
+	busy = reference_number("core", core, "CPM_NON_IDLE_PCYC");
+	all = reference_number("core", core, "CPM_CCYC");
 	ASSERT_EQ(pmu_event_enable(&self->event), 0);
 	usleep(100000);
 	ASSERT_EQ(pmu_event_disable(&self->event), 0);
 	end_child(child);
 	EXPECT_EQ(write_text(RT_RUNTIME, "950000"), 0);
-	busy = book_number("core", core, "CPM_NON_IDLE_PCYC") - busy;
-	all = book_number("core", core, "CPM_CCYC") - all;
+	busy = reference_number("core", core, "CPM_NON_IDLE_PCYC") - busy;
+	all = reference_number("core", core, "CPM_CCYC") - all;
 	TH_LOG("busy %lld of %lld", busy, all);
 	EXPECT_GT(all, 0);
 	EXPECT_GE(busy, all * 9 / 10);
@@ -491,9 +491,9 @@ TEST_F_TIMEOUT(imc_life, a_trace_goes_on_when_its_cpu_stays, 120)
 		ASSERT_EQ(pmu_event_enable(&self->event), 0);
 		ASSERT_EQ(fail_to_leave(cpu), -EAGAIN);
 		child = obstinate_child(cpu);
-		records = book_number("cpu", cpu, "records");
-		book_wait_records(cpu, 1500);
-		EXPECT_GE(book_number("cpu", cpu, "records"), records + 1500);
+		records = reference_number("cpu", cpu, "records");
+		reference_wait_records(cpu, 1500);
+		EXPECT_GE(reference_number("cpu", cpu, "records"), records + 1500);
 		end_child(child);
 		ASSERT_EQ(pmu_event_disable(&self->event), 0);
 		EXPECT_GE(pmu_event_take(&self->event, PERF_RECORD_SAMPLE), 1500);
@@ -507,7 +507,7 @@ TEST_F_TIMEOUT(imc_life, a_trace_goes_on_when_its_cpu_stays, 120)
  * Perf dissolves the group of a leader that leaves with its CPU, and lets a sibling of its own join
  * it all the same.
  */
-TEST_F(imc_life, nobody_joins_a_leader_whose_cpu_left)
+TEST_F(imc_life, no_event_joins_a_leader_whose_cpu_left)
 {
 	struct pmu_event leader;
 	struct perf_event_attr attr;

@@ -12,7 +12,7 @@
 #include "imc_work.h"
 #include "pmu_machine.h"
 
-static int complain(void)
+static int print_error(void)
 {
 	fprintf(stderr, "usage: imc_load busy MS | split MS | faults PAGES | switches N\n");
 	return 2;
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 	long long end = now_ms() + amount;
 
 	if (amount < 0)
-		return complain();
+		return print_error();
 	if (!strcmp(argv[1], "busy")) {
 		work_in_user(amount);
 	} else if (!strcmp(argv[1], "split")) {
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 		while (amount--)
 			usleep(100);
 	} else {
-		return complain();
+		return print_error();
 	}
 	return 0;
 }

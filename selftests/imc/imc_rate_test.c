@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "imc_book.h"
+#include "imc_reference.h"
 #include "imc_follow.h"
 #include "imc_work.h"
 #include "kselftest_harness.h"
@@ -28,7 +28,7 @@ FIXTURE(imc_rate)
 
 FIXTURE_SETUP(imc_rate)
 {
-	if (!book_is_there() || book_number("core", 0, "period_ns") != PERIOD_NS)
+	if (!engine_is_loaded() || reference_number("core", 0, "period_ns") != PERIOD_NS)
 		SKIP(return, "no engine with cpmc_load=0xffffff05");
 }
 
@@ -51,7 +51,7 @@ TEST_F_TIMEOUT(imc_rate, an_area_has_each_record_or_they_are_counted, 120)
 	self->trace.nr = 1;
 	ASSERT_EQ(pmu_event_map(event, 16, AREA_PAGES), 0);
 	tally_now(&tally);
-	late = book_number("cpu", 0, "late");
+	late = reference_number("cpu", 0, "late");
 	from = now_ms();
 	ASSERT_EQ(pmu_event_enable(event), 0);
 	started = now_ms();
@@ -66,7 +66,7 @@ TEST_F_TIMEOUT(imc_rate, an_area_has_each_record_or_they_are_counted, 120)
 	least = (ended - started) * 1000000 / PERIOD_NS * 3 / 4;
 	read_stream(event, &s);
 	tally_since(&tally);
-	late = book_number("cpu", 0, "late") - late;
+	late = reference_number("cpu", 0, "late") - late;
 	TH_LOG("due %lld, written %lld, late %lld; in the area %lld, lost %lld", due, tally.written,
 	       late, s.records, tally.lost);
 	EXPECT_LE(tally.written + late, due);
@@ -115,7 +115,7 @@ static void follow_owned(const struct trace_sample *sample, void *data)
 		owned->wrong++;
 }
 
-TEST_F_TIMEOUT(imc_rate, samples_are_whose_they_are_and_losses_are_told, 120)
+TEST_F_TIMEOUT(imc_rate, samples_have_their_task_and_losses_are_reported, 120)
 {
 	struct sequence *s;
 	struct owned owned = {};
@@ -145,8 +145,8 @@ TEST_F_TIMEOUT(imc_rate, samples_are_whose_they_are_and_losses_are_told, 120)
 	EXPECT_EQ(tally.written, self->trace.samples + tally.lost + self->trace.perf_lost);
 	EXPECT_EQ(tally.handed, self->trace.samples + self->trace.perf_lost);
 	EXPECT_EQ(tally.rejected, 0);
-	EXPECT_EQ(s->missing, s->told + s->gaps);
-	EXPECT_LE(s->told, tally.lost);
+	EXPECT_EQ(s->missing, s->reported + s->gaps);
+	EXPECT_LE(s->reported, tally.lost);
 	EXPECT_LE(s->gaps, self->trace.perf_lost);
 	EXPECT_EQ(s->damaged + s->backwards, 0);
 	EXPECT_GT(owned.right, 100);

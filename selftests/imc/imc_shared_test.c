@@ -2,7 +2,7 @@
 /*
  * Two events of trace_imc on one CPU, with one AUX area between them (PERF_EVENT_IOC_SET_OUTPUT):
  * each record of the engine is there once for each event, or counted as lost. That perf does not
- * warn of two writers is seen by who reads the kernel's log. And two of which perf stops one while
+ * warn of two writers is found by vmrun in the kernel's log. And two of which perf stops one while
  * it delivers (PERF_EVENT_IOC_REFRESH): the other one goes on.
  */
 #include <endian.h>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "imc_book.h"
+#include "imc_reference.h"
 #include "imc_counter.h"
 #include "imc_ring.h"
 #include "imc_work.h"
@@ -50,7 +50,7 @@ FIXTURE_SETUP(imc_shared)
 {
 	self->owner.fd = -1;
 	self->other.fd = -1;
-	if (!book_is_there())
+	if (!engine_is_loaded())
 		SKIP(return, "no engine");
 	self->child = child_that(work_on, NULL);
 	ASSERT_GT(self->child, 0);
@@ -126,7 +126,7 @@ static long long count_of(struct pmu_event *event)
 /* From here on, or with a sign of -1: since then. */
 static void tally(FIXTURE_DATA(imc_shared) *self, int sign)
 {
-	self->written = book_number("cpu", CPU, "records") + sign * self->written;
+	self->written = reference_number("cpu", CPU, "records") + sign * self->written;
 	self->handed = trace_stat("records") + sign * self->handed;
 	self->lost = trace_stat("lost") + sign * self->lost;
 }
@@ -137,7 +137,7 @@ TEST_F(imc_shared, each_record_comes_once_for_each)
 	tally(self, 0);
 	ASSERT_EQ(pmu_event_enable(&self->owner), 0);
 	for (int i = 0; i < 20; i++) {
-		book_wait_records(CPU, 50);
+		reference_wait_records(CPU, 50);
 		read_area(&self->owner, &self->area);
 	}
 	ASSERT_EQ(pmu_event_disable(&self->owner), 0);
@@ -161,14 +161,14 @@ TEST_F(imc_shared, what_finds_no_room_is_counted)
 	ASSERT_EQ(open_both(&self->owner, &self->other, SMALL_PAGES), 0);
 	tally(self, 0);
 	ASSERT_EQ(pmu_event_enable(&self->owner), 0);
-	book_wait_records(CPU, SMALL_PAGES * sysconf(_SC_PAGESIZE) / 64 * 2);
+	reference_wait_records(CPU, SMALL_PAGES * sysconf(_SC_PAGESIZE) / 64 * 2);
 	read_area(&self->owner, &self->area);
-	book_wait_records(CPU, 50);
+	reference_wait_records(CPU, 50);
 	ASSERT_EQ(pmu_event_disable(&self->owner), 0);
 	/* What waits when both end, in an area that is full for long. */
 	for (int i = 0; i < ENDS; i++) {
 		ASSERT_EQ(pmu_event_enable(&self->owner), 0);
-		book_wait_records(CPU, 30);
+		reference_wait_records(CPU, 30);
 		ASSERT_EQ(pmu_event_disable(&self->owner), 0);
 	}
 	read_area(&self->owner, &self->area);
@@ -284,7 +284,7 @@ TEST_F(imc_shared, goes_on_after_the_last_sample_of_one)
 	for (int limit = 1; limit <= MOST_LIMIT; limit++) {
 		before = count_of(&self->owner);
 		ASSERT_EQ(ioctl(self->owner.fd, PERF_EVENT_IOC_REFRESH, limit), 0);
-		book_wait_records(CPU, 300);
+		reference_wait_records(CPU, 300);
 		at_limit = count_of(&self->owner) - before;
 		TH_LOG("limit %d: %lld samples", limit, at_limit);
 		EXPECT_GE(at_limit, limit);
@@ -293,7 +293,7 @@ TEST_F(imc_shared, goes_on_after_the_last_sample_of_one)
 		EXPECT_GE(samples_of(&self->other), 250);
 	}
 	ASSERT_EQ(pmu_event_enable(&self->owner), 0);
-	book_wait_records(CPU, 100);
+	reference_wait_records(CPU, 100);
 	EXPECT_GE(samples_of(&self->owner), 50) TH_LOG("without a limit");
 	EXPECT_GE(samples_of(&self->other), 50);
 }
@@ -304,7 +304,7 @@ TEST_F(imc_shared, goes_on_with_a_limit_and_an_area)
 	ASSERT_EQ(open_limited(&self->owner, &self->other, LARGE_PAGES), 0);
 	for (int limit = 1; limit <= MOST_LIMIT; limit++) {
 		ASSERT_EQ(ioctl(self->owner.fd, PERF_EVENT_IOC_REFRESH, limit), 0);
-		book_wait_records(CPU, 100);
+		reference_wait_records(CPU, 100);
 		ASSERT_EQ(pmu_event_disable(&self->owner), 0);
 		read_area(&self->owner, &self->area);
 		EXPECT_GE(self->area.records, 50 * limit);
@@ -353,7 +353,7 @@ TEST_F(imc_shared, counts_what_perf_swallows)
 	 * that came meanwhile is in what is compared below.
 	 */
 	for (int try = 0; try < TRIES && (!throttled || count_of(&self->other) <= ENOUGH); try++) {
-		book_wait_records(CPU, 1000);
+		reference_wait_records(CPU, 1000);
 		throttled += pmu_event_take(&self->owner, PERF_RECORD_THROTTLE);
 	}
 	ASSERT_EQ(pmu_event_disable(&self->owner), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What may be opened and what not; counts against the engine's book, exactly, and against clocks
+ * What may be opened and what not; counts against the engine's reference counters, exactly, and against clocks
  * and perf's own events.
  */
 #define _GNU_SOURCE
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "imc_book.h"
+#include "imc_reference.h"
 #include "imc_counter.h"
 #include "imc_ring.h"
 #include "imc_work.h"
@@ -38,7 +38,7 @@ FIXTURE_SETUP(imc)
 {
 	for (int i = 0; i < 4; i++)
 		self->events[i].fd = -1;
-	if (!book_is_there())
+	if (!engine_is_loaded())
 		SKIP(return, "no engine");
 }
 
@@ -253,8 +253,8 @@ static void some_of_everything(void)
 		usleep(1000);
 }
 
-/* The engine runs from enable to disable, so its book and the event cover the same. */
-TEST_F(imc, core_counts_what_the_book_says)
+/* The engine runs from enable to disable, so its reference counters and the event cover the same. */
+TEST_F(imc, core_counts_equal_the_reference)
 {
 	struct pmu_event *event = &self->events[0];
 	long long before, count;
@@ -267,14 +267,14 @@ TEST_F(imc, core_counts_what_the_book_says)
 		ASSERT_GE(core, 0);
 		for (size_t slot = 0; slot < NR_SLOTS; slot++) {
 			ASSERT_EQ(counter_open(event, "core_imc", slots[slot], -1, cpus[i]), 0);
-			before = book_number("core", core, slots[slot]);
+			before = reference_number("core", core, slots[slot]);
 			for (int round = 0; round < 3; round++) {
 				ASSERT_EQ(pmu_event_enable(event), 0);
 				some_of_everything();
 				ASSERT_EQ(pmu_event_disable(event), 0);
 			}
 			count = counter_read(event);
-			EXPECT_EQ(count, book_number("core", core, slots[slot]) - before)
+			EXPECT_EQ(count, reference_number("core", core, slots[slot]) - before)
 				TH_LOG("core %d %s", core, slots[slot]);
 			pmu_event_close(event);
 		}
@@ -282,7 +282,7 @@ TEST_F(imc, core_counts_what_the_book_says)
 }
 
 /* The task is switched often and goes from CPU to CPU. */
-TEST_F(imc, thread_counts_what_the_book_says)
+TEST_F(imc, thread_counts_equal_the_reference)
 {
 	struct pmu_event *event = &self->events[0];
 	long long before, count;
@@ -290,7 +290,7 @@ TEST_F(imc, thread_counts_what_the_book_says)
 
 	for (size_t slot = 0; slot < NR_SLOTS; slot++) {
 		ASSERT_EQ(counter_open(event, "thread_imc", slots[slot], 0, -1), 0);
-		before = book_sum("cpu", slots[slot]);
+		before = reference_sum("cpu", slots[slot]);
 		ASSERT_EQ(pmu_event_enable(event), 0);
 		for (int round = 0; round < 2 * nr_cpus; round++) {
 			ASSERT_EQ(run_on(round % nr_cpus), 0);
@@ -298,7 +298,7 @@ TEST_F(imc, thread_counts_what_the_book_says)
 		}
 		ASSERT_EQ(pmu_event_disable(event), 0);
 		count = counter_read(event);
-		EXPECT_EQ(count, book_sum("cpu", slots[slot]) - before) TH_LOG("%s", slots[slot]);
+		EXPECT_EQ(count, reference_sum("cpu", slots[slot]) - before) TH_LOG("%s", slots[slot]);
 		if (strcmp(slots[slot], "CPM_0THRD_NON_IDLE_PCYC") &&
 		    strcmp(slots[slot], "CPM_2THRD_NON_IDLE_PCYC"))
 			EXPECT_GT(count, 0) TH_LOG("%s", slots[slot]);
@@ -322,14 +322,14 @@ static int open_group(struct pmu_event *events, const char *const *counted)
 }
 
 /* One after the other is taken off at each switch; neither faults nor switches come between. */
-TEST_F(imc, events_of_a_task_count_what_the_book_says)
+TEST_F(imc, events_of_a_task_equal_the_reference)
 {
 	static const char *const counted[] = { "CPM_ENGINE_PAGE_FAULTS", "CPM_ENGINE_CONTEXT_SWITCHES" };
-	long long before[2], book;
+	long long before[2], counted_by_engine;
 
 	ASSERT_EQ(open_group(self->events, counted), 0);
 	for (int i = 0; i < 2; i++)
-		before[i] = book_sum("cpu", counted[i]);
+		before[i] = reference_sum("cpu", counted[i]);
 	ASSERT_EQ(pmu_event_enable(&self->events[0]), 0);
 	for (int round = 0; round < 50; round++) {
 		touch(20);
@@ -337,13 +337,13 @@ TEST_F(imc, events_of_a_task_count_what_the_book_says)
 	}
 	ASSERT_EQ(pmu_event_disable(&self->events[0]), 0);
 	for (int i = 0; i < 4; i++) {
-		book = book_sum("cpu", counted[i % 2]) - before[i % 2];
-		EXPECT_GT(book, 0);
-		EXPECT_EQ(counter_read(&self->events[i]), book) TH_LOG("%s", counted[i % 2]);
+		counted_by_engine = reference_sum("cpu", counted[i % 2]) - before[i % 2];
+		EXPECT_GT(counted_by_engine, 0);
+		EXPECT_EQ(counter_read(&self->events[i]), counted_by_engine) TH_LOG("%s", counted[i % 2]);
 	}
 }
 
-TEST_F(imc, nest_counts_what_the_book_says)
+TEST_F(imc, nest_counts_equal_the_reference)
 {
 	static const char *const events[] = {
 		"PM_MCS01_128B_RD_DISP_PORT01", "PM_MCS01_128B_WR_DISP_PORT01",
@@ -359,12 +359,12 @@ TEST_F(imc, nest_counts_what_the_book_says)
 		ASSERT_EQ(run_on(cpus[chip]), 0);
 		for (int i = 0; i < 4; i++) {
 			ASSERT_EQ(counter_open(event, NEST, events[i], -1, cpus[chip]), 0);
-			before = book_number("chip", chip, events[i]);
+			before = reference_number("chip", chip, events[i]);
 			ASSERT_EQ(pmu_event_enable(event), 0);
 			touch(500);
 			ASSERT_EQ(pmu_event_disable(event), 0);
 			count = counter_read(event);
-			EXPECT_EQ(count, book_number("chip", chip, events[i]) - before)
+			EXPECT_EQ(count, reference_number("chip", chip, events[i]) - before)
 				TH_LOG("chip %d %s", chip, events[i]);
 			/* Of what was given back, some may still wait on a list of the CPU's. */
 			if (i < 2)
@@ -408,7 +408,7 @@ TEST_F(imc, counts_are_differences_over_the_end_of_a_word)
 	ASSERT_TRUE(clear_counters());
 	ASSERT_EQ(pmu_event_disable(event), 0);
 	first = counter_read(event);
-	before = book_number("chip", 0, "PM_PB_CYC");
+	before = reference_number("chip", 0, "PM_PB_CYC");
 	EXPECT_LT(first, 0);
 	ASSERT_EQ(pmu_event_enable(event), 0);
 	usleep(50000);
@@ -416,7 +416,7 @@ TEST_F(imc, counts_are_differences_over_the_end_of_a_word)
 	second = counter_read(event);
 	TH_LOG("%lld, then %lld", first, second);
 	EXPECT_GT(second, first);
-	EXPECT_EQ(second - first, book_number("chip", 0, "PM_PB_CYC") - before);
+	EXPECT_EQ(second - first, reference_number("chip", 0, "PM_PB_CYC") - before);
 }
 
 static bool close_to(long long a, long long b, int percent, long long slack)
@@ -431,7 +431,7 @@ static bool close_to(long long a, long long b, int percent, long long slack)
  * over. The growth of a counter in one run is the difference of two values that were rounded down:
  * less than one off.
  */
-TEST_F(imc, the_book_of_a_core_adds_up)
+TEST_F(imc, reference_of_a_core_adds_up)
 {
 	static const char *const words[] = {
 		"CPM_CCYC", "CPM_0THRD_NON_IDLE_PCYC", "CPM_1THRD_NON_IDLE_PCYC",
@@ -444,12 +444,12 @@ TEST_F(imc, the_book_of_a_core_adds_up)
 
 	ASSERT_EQ(counter_open(&self->events[0], "core_imc", "CPM_CCYC", -1, 0), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		grown[i] = -book_number("core", core, words[i]);
+		grown[i] = -reference_number("core", core, words[i]);
 	ASSERT_EQ(pmu_event_enable(&self->events[0]), 0);
 	some_of_everything();
 	ASSERT_EQ(pmu_event_disable(&self->events[0]), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		grown[i] += book_number("core", core, words[i]);
+		grown[i] += reference_number("core", core, words[i]);
 	EXPECT_GT(grown[CCYC], 0);
 	EXPECT_TRUE(close_to(grown[CCYC], grown[NONE] + grown[ONE] + grown[TWO], 0, 3));
 	EXPECT_TRUE(close_to(grown[BUSY], grown[ONE] + grown[TWO], 0, 2));
@@ -556,7 +556,7 @@ TEST_F_TIMEOUT(imc, threads_agree_with_perf, 120)
 }
 
 /* The kernel adds to it at each of its ticks, by what it finds then: near enough over a second. */
-TEST_F_TIMEOUT(imc, threads_tell_user_mode_from_the_kernel, 120)
+TEST_F_TIMEOUT(imc, threads_distinguish_user_mode_from_the_kernel, 120)
 {
 	struct pmu_event *all = &self->events[0], *user = &self->events[1];
 	long long ran, in_user;
@@ -618,9 +618,9 @@ TEST_F(imc, memory_controllers_agree_with_the_allocator)
 	for (int i = 0; i < 2 * nr; i++)
 		ASSERT_EQ(pmu_event_enable(&self->events[i]), 0);
 	touch(3000);
-	/* Who is read while the chip goes on for the others has what was posted last. */
+	/* An event that is read while the chip counts for others has what was posted last. */
 	for (int chip = 0; chip < nr; chip++)
-		book_wait_posted(chip);
+		reference_wait_posted(chip);
 	for (int i = 0; i < 2 * nr; i++)
 		ASSERT_EQ(pmu_event_disable(&self->events[i]), 0);
 	pages += pages_given_out();
@@ -633,7 +633,7 @@ TEST_F(imc, memory_controllers_agree_with_the_allocator)
 }
 
 /* Two threads of one core, each kept busy: the time with both is nearly all. */
-TEST_F(imc, busy_threads_are_told_apart)
+TEST_F(imc, busy_threads_are_distinguished)
 {
 	int cpus[MAX_CPUS], nr = 0, core = core_of(0);
 	long long before[3], after[3], sum = 0;
@@ -653,15 +653,15 @@ TEST_F(imc, busy_threads_are_told_apart)
 	}
 	ASSERT_EQ(counter_open(&self->events[0], "core_imc", "CPM_CCYC", -1, cpus[0]), 0);
 	usleep(1000000);	/* all of them run, however long it took them to get there */
-	before[0] = book_number("core", core, "CPM_0THRD_NON_IDLE_PCYC");
-	before[1] = book_number("core", core, "CPM_1THRD_NON_IDLE_PCYC");
-	before[2] = book_number("core", core, "CPM_2THRD_NON_IDLE_PCYC");
+	before[0] = reference_number("core", core, "CPM_0THRD_NON_IDLE_PCYC");
+	before[1] = reference_number("core", core, "CPM_1THRD_NON_IDLE_PCYC");
+	before[2] = reference_number("core", core, "CPM_2THRD_NON_IDLE_PCYC");
 	ASSERT_EQ(pmu_event_enable(&self->events[0]), 0);
 	usleep(500000);
 	ASSERT_EQ(pmu_event_disable(&self->events[0]), 0);
-	after[0] = book_number("core", core, "CPM_0THRD_NON_IDLE_PCYC") - before[0];
-	after[1] = book_number("core", core, "CPM_1THRD_NON_IDLE_PCYC") - before[1];
-	after[2] = book_number("core", core, "CPM_2THRD_NON_IDLE_PCYC") - before[2];
+	after[0] = reference_number("core", core, "CPM_0THRD_NON_IDLE_PCYC") - before[0];
+	after[1] = reference_number("core", core, "CPM_1THRD_NON_IDLE_PCYC") - before[1];
+	after[2] = reference_number("core", core, "CPM_2THRD_NON_IDLE_PCYC") - before[2];
 	for (int i = 0; i < nr; i++) {
 		kill(children[i], SIGKILL);
 		waitpid(children[i], NULL, 0);

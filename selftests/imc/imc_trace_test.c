@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * trace_imc against the engine's book and against programs whose course is known: every record is
+ * trace_imc against the engine's reference counters and against programs whose course is known: every record is
  * delivered or counted as lost, and samples belong to the code, the mode and the thread that ran.
  */
 #define _GNU_SOURCE
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "imc_book.h"
+#include "imc_reference.h"
 #include "imc_follow.h"
 #include "imc_ring.h"
 #include "imc_work.h"
@@ -30,7 +30,7 @@ FIXTURE(imc_trace)
 
 FIXTURE_SETUP(imc_trace)
 {
-	if (!book_is_there())
+	if (!engine_is_loaded())
 		SKIP(return, "no engine");
 }
 
@@ -53,14 +53,14 @@ static void run_records(struct trace *trace, long long records, bool reading, st
 	bool more = true;
 
 	for (int i = 0; i < trace->nr; i++)
-		first[i] = book_number("cpu", trace->cpus[i], "records");
+		first[i] = reference_number("cpu", trace->cpus[i], "records");
 	while (more && now_ms() < end) {
 		usleep(POLL_US);
 		if (reading)
 			trace_read(trace, follow, s);
 		more = false;
 		for (int i = 0; i < trace->nr; i++)
-			more |= book_number("cpu", trace->cpus[i], "records") < first[i] + records;
+			more |= reference_number("cpu", trace->cpus[i], "records") < first[i] + records;
 	}
 }
 
@@ -140,10 +140,10 @@ TEST_F_TIMEOUT(imc_trace, aux_area_has_the_newest_after_a_wrap, 300)
 	ASSERT_EQ(pmu_event_map(&self->trace.events[0], 16, AUX_PAGES), 0);
 	tally_now(&tally);
 	ASSERT_EQ(pmu_event_enable(&self->trace.events[0]), 0);
-	book_wait_records(0, ROUND + ROUND / 2);
+	reference_wait_records(0, ROUND + ROUND / 2);
 	for (int i = 0; i < 100; i++) {
 		read_stream(&self->trace.events[0], &s);
-		book_wait_records(0, 2);
+		reference_wait_records(0, 2);
 	}
 	ASSERT_EQ(pmu_event_disable(&self->trace.events[0]), 0);
 	read_stream(&self->trace.events[0], &s);
@@ -152,7 +152,7 @@ TEST_F_TIMEOUT(imc_trace, aux_area_has_the_newest_after_a_wrap, 300)
 	TH_LOG("written %lld, in the area %lld, lost %lld", tally.written, s.records, tally.lost);
 	EXPECT_GT(tally.lost, ROUND / 4);
 	EXPECT_GT(s.records, AUX_PAGES * sysconf(_SC_PAGESIZE) / 64 + 100);
-	EXPECT_EQ(s.number + 1, book_number("cpu", 0, "records"));
+	EXPECT_EQ(s.number + 1, reference_number("cpu", 0, "records"));
 	EXPECT_EQ(tally.written, s.records + tally.lost);
 	EXPECT_EQ(tally.handed, s.records);
 	EXPECT_LE(s.missing, tally.lost);
@@ -176,7 +176,7 @@ TEST_F_TIMEOUT(imc_trace, aux_areas_of_every_size_work, 300)
 		ASSERT_EQ(pmu_event_map(event, 16, pages), 0) TH_LOG("%u pages", pages);
 		tally_now(&tally);
 		ASSERT_EQ(pmu_event_enable(event), 0);
-		book_wait_records(0, SOME);
+		reference_wait_records(0, SOME);
 		ASSERT_EQ(pmu_event_disable(event), 0);
 		read_stream(event, &s);
 		tally_since(&tally);
@@ -224,7 +224,7 @@ static bool next_aux_record(struct pmu_event *event, struct aux_record *aux)
 }
 
 /* The area is not read before the event ends: its last AUX record says that data is missing. */
-TEST_F(imc_trace, area_that_was_full_does_not_look_whole)
+TEST_F(imc_trace, area_that_was_full_is_marked_truncated)
 {
 	long room = AUX_PAGES * sysconf(_SC_PAGESIZE) / 64;
 	struct aux_record aux, last = {};
@@ -235,7 +235,7 @@ TEST_F(imc_trace, area_that_was_full_does_not_look_whole)
 	self->trace.nr = 1;
 	tally_now(&tally);
 	ASSERT_EQ(pmu_event_enable(&self->trace.events[0]), 0);
-	book_wait_records(0, 2 * room);
+	reference_wait_records(0, 2 * room);
 	ASSERT_EQ(pmu_event_disable(&self->trace.events[0]), 0);
 	tally_since(&tally);
 	while (next_aux_record(&self->trace.events[0], &aux)) {
@@ -260,7 +260,7 @@ static void switch_often(void *data)
 
 TEST_F(imc_trace, delivers_each_record_of_a_task)
 {
-	long long end = now_ms() + 60000, before = book_sum("cpu", "records");
+	long long end = now_ms() + 60000, before = reference_sum("cpu", "records");
 	struct sequence s = {};
 	struct tally tally;
 	pid_t child = child_that(switch_often, NULL);
@@ -268,7 +268,7 @@ TEST_F(imc_trace, delivers_each_record_of_a_task)
 	ASSERT_EQ(trace_open(&self->trace, 64, child), 0);
 	tally_now(&tally);
 	ASSERT_EQ(trace_enable(&self->trace), 0);
-	while (book_sum("cpu", "records") < before + 100 && now_ms() < end) {
+	while (reference_sum("cpu", "records") < before + 100 && now_ms() < end) {
 		usleep(POLL_US);
 		trace_read(&self->trace, follow, &s);
 	}
@@ -297,7 +297,7 @@ static void expect_newer(const struct trace_sample *sample, void *data)
 static void newer_from_now(struct newer *newer, const struct trace *trace)
 {
 	for (int i = 0; i < trace->nr; i++)
-		newer->from[trace->cpus[i]] = book_number("cpu", trace->cpus[i], "records");
+		newer->from[trace->cpus[i]] = reference_number("cpu", trace->cpus[i], "records");
 }
 
 TEST_F(imc_trace, begins_anew_after_an_unmapped_buffer)
@@ -436,9 +436,9 @@ static void clock_read(struct pmu_event *event, struct shares *shares)
 	}
 }
 
-TEST_F_TIMEOUT(imc_trace, tells_user_from_kernel, 300)
+TEST_F_TIMEOUT(imc_trace, distinguishes_user_from_kernel, 300)
 {
-	long long period_ns = book_number("core", 0, "period_ns"), end = now_ms() + 240000;
+	long long period_ns = reference_number("core", 0, "period_ns"), end = now_ms() + 240000;
 	pid_t child = child_that(both_modes, NULL);
 	struct shares ours = { .pid = child }, clocks = { .pid = child };
 	struct pmu_event clock[MAX_CPUS];
@@ -477,14 +477,14 @@ struct threads {
 	struct trace_sample first_wrong;
 };
 
-static struct threads *told;
+static struct threads *shared;
 
 static void *one_thread(void *data)
 {
 	int which = (int)(intptr_t)data;
 
-	__atomic_store_n(&told->tids[which], syscall(SYS_gettid), __ATOMIC_RELEASE);
-	work(which, told->units);
+	__atomic_store_n(&shared->tids[which], syscall(SYS_gettid), __ATOMIC_RELEASE);
+	work(which, shared->units);
 	return NULL;
 }
 
@@ -522,9 +522,9 @@ static void trace_threads(struct __test_metadata *_metadata, struct trace *trace
 	bool done = false;
 	pid_t child;
 
-	told = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(told, MAP_FAILED);
-	told->units = 250 * work_units_per_ms();
+	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(shared, MAP_FAILED);
+	shared->units = 250 * work_units_per_ms();
 	ASSERT_EQ(trace_enable(trace), 0);
 	child = child_that(come_and_go, NULL);
 	threads->pid = child;
@@ -533,7 +533,7 @@ static void trace_threads(struct __test_metadata *_metadata, struct trace *trace
 		done = waitpid(child, NULL, WNOHANG) == child;
 	}
 	ASSERT_EQ(trace_disable(trace), 0);
-	memcpy(threads->tids, told->tids, sizeof(threads->tids));
+	memcpy(threads->tids, shared->tids, sizeof(threads->tids));
 	/* All of it fits into the ring. */
 	ASSERT_EQ(trace_read(trace, attribute, threads), 0);
 	ASSERT_EQ(trace->perf_lost, 0);
@@ -590,7 +590,7 @@ static void own_work(void *data)
 		work(which, 1);
 }
 
-static void judge_owner(struct owned *owned, const struct aux_record *aux)
+static void check_owner(struct owned *owned, const struct aux_record *aux)
 {
 	for (__u64 at = aux->offset; at < aux->offset + aux->size && at < owned->bytes; at += 64) {
 		const __u64 *record = &owned->words[at / 8];
@@ -617,7 +617,7 @@ TEST_F_TIMEOUT(imc_trace, area_says_whose_its_records_are, 300)
 	self->trace.nr = 1;
 	ASSERT_EQ(pmu_event_enable(&self->trace.events[0]), 0);
 	for (int round = 0; round < 5; round++) {
-		book_wait_records(0, 400);
+		reference_wait_records(0, 400);
 		owned.bytes += pmu_event_aux(&self->trace.events[0], &owned.words[owned.bytes / 8],
 					     STREAM_BYTES - owned.bytes);
 	}
@@ -625,7 +625,7 @@ TEST_F_TIMEOUT(imc_trace, area_says_whose_its_records_are, 300)
 	for (which = 0; which < OWNERS; which++)
 		end_child(owned.pids[which]);
 	while (next_aux_record(&self->trace.events[0], &aux))
-		judge_owner(&owned, &aux);
+		check_owner(&owned, &aux);
 	TH_LOG("right %lld, wrong %lld", owned.right, owned.wrong);
 	EXPECT_GT(owned.right, 200);
 	EXPECT_EQ(owned.wrong, 0);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # neighbors.sh: imc beside the PMUs of the kernel and of the suite's other drivers. They have the same before, beside and after imc, in both
-# orders, over unloading and over a rescan of PCI; what imc counts meanwhile is what the engine's book says.
+# orders, over unloading and over a rescan of PCI; what imc counts meanwhile equals the engine's reference counters.
 . "$(dirname "$0")/tap.sh"
 pci=/sys/bus/pci/devices
 pmus=/sys/bus/event_source/devices
@@ -47,7 +47,7 @@ no_probes() { [ "$(cat /sys/kernel/debug/imc/probes)" = 0 ] && [ "$(cat /sys/ker
 
 # counts [COMMAND]: cores, threads and chips, while this is done to the machine
 counts() {
-	imc_test -t core_counts_what_the_book_says -t thread_counts_what_the_book_says -t nest_counts_what_the_book_says \
+	imc_test -t core_counts_equal_the_reference -t thread_counts_equal_the_reference -t nest_counts_equal_the_reference \
 		>"$work/counted" 2>&1 &
 	test=$!
 	sleep 1

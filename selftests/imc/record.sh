@@ -29,6 +29,6 @@ result "pmukit inject" $?
 show said
 perf report --stdio -i plain.data --sort symbol >symbols 2>&1
 show symbols
-"$(dirname "$0")/judge_split.sh" symbols
+"$(dirname "$0")/check_split.sh" symbols
 result "perf report names the functions of what was injected" $?
 exit $tap_failed

@@ -25,14 +25,14 @@ Scenario imc_commands(std::string_view name)
     commands.steps = {{"abi_paths", "/selftests/imc/abi_paths.sh", 180},
                       {"commands", "/selftests/imc/commands.sh", 300},
                       {"record", "/selftests/imc/record.sh", 120}};
-    commands.judgements = {
+    commands.checks = {
         {"pmukit report names the functions of the program",
          {"{pmukit}", "report", "-i", "{guest}/aux.data", "--symfs", "{guest}/symfs"},
          0,
          {"source=model", "nothing lost"},
          "{out}/report"},
         {"they have the shares that they took",
-         {"{selftests}/imc/judge_split.sh", "{out}/report"},
+         {"{selftests}/imc/check_split.sh", "{out}/report"},
          0,
          {"split=right"}}};
     return commands;
@@ -170,7 +170,7 @@ Scenario imc_stress()
     stress.kernels = kX86Kernels;
     stress.steps = {
         stress_step("events",
-                    "--pmu '*_imc' --workers 2 --nobody 1 --module imc "
+                    "--pmu '*_imc' --workers 2 --unprivileged 1 --module imc "
                     "--least-opens 10 --least-aux 2"),
         stress_step("machine",
                     "--pmu '*_imc' --workers 2 --module imc --cpu 2 "
@@ -183,79 +183,79 @@ Scenario imc_stress()
 
 }  // namespace
 
-UnitSpec imc_driver()
+DriverSpec imc_driver()
 {
-    UnitSpec unit;
-    unit.unit = "imc";
-    unit.stock_modules = {"firmware_class"};  // a module where the kernel is made for debugging
-    unit.modules = {"pmukit_common", "imc", "imc_engine"};
-    unit.firmware = {"pmukit/imc-power9.dtb"};
-    unit.programs = {"tools/cli/pmukit",
-                     "selftests/imc/imc_load",
-                     "selftests/imc/imc_test",
-                     "selftests/imc/imc_trace_test",
-                     "selftests/imc/imc_rate_test",
-                     "selftests/imc/imc_shared_test",
-                     "selftests/imc/imc_life_test",
-                     "selftests/imc/imc_faults_test",
-                     "selftests/imc/imc_bench"};
-    unit.files = {"selftests/lib/tap.sh",
-                  "selftests/imc/abi_paths.sh",
-                  "selftests/lib/abi.sh",
-                  "selftests/imc/commands.sh",
-                  "selftests/imc/record.sh",
-                  "selftests/imc/qualify.sh",
-                  "selftests/lib/qualify_steps.sh",
-                  "selftests/imc/neighbors.sh",
-                  "selftests/perfdata/record_corpus.sh",
-                  "selftests/imc/judge_split.sh",
-                  "Documentation/ABI/testing/debugfs-imc_engine",
-                  "Documentation/ABI/testing/debugfs-pmukit",
-                  "Documentation/ABI/testing/sysfs-bus-event_source-devices-imc",
-                  "Documentation/ABI/testing/sysfs-devices-imc_engine"};
-    unit.tests = {imc_commands("commands"),
-                  imc_trace(),
-                  imc_rate(),
-                  imc_shared(),
-                  imc_qualify(),
-                  imc_counters("counters", kTwoChips, kX86Kernels),
-                  imc_counters("counters-arm64", kFourCores, kArm64Kernels),
-                  imc_life("life", kTwoChips, kX86Kernels),
-                  imc_life("life-arm64", kFourCores, kArm64Kernels),
-                  imc_faults(),
-                  imc_neighbors(),
-                  imc_bench(),
-                  imc_corpus()};
-    unit.demo = imc_commands("demo");
-    unit.examples = {"perf stat -a -e core_imc/CPM_NON_IDLE_INST/ -- imc_load busy 2000",
-                     "pmukit record -a -e trace_imc/trace_cycles/ -- imc_load busy 2000",
-                     "pmukit report"};
-    return unit;
+    DriverSpec driver;
+    driver.name = "imc";
+    driver.stock_modules = {"firmware_class"};  // a module where the kernel is made for debugging
+    driver.modules = {"pmukit_common", "imc", "imc_engine"};
+    driver.firmware = {"pmukit/imc-power9.dtb"};
+    driver.programs = {"tools/cli/pmukit",
+                       "selftests/imc/imc_load",
+                       "selftests/imc/imc_test",
+                       "selftests/imc/imc_trace_test",
+                       "selftests/imc/imc_rate_test",
+                       "selftests/imc/imc_shared_test",
+                       "selftests/imc/imc_life_test",
+                       "selftests/imc/imc_faults_test",
+                       "selftests/imc/imc_bench"};
+    driver.files = {"selftests/lib/tap.sh",
+                    "selftests/imc/abi_paths.sh",
+                    "selftests/lib/abi.sh",
+                    "selftests/imc/commands.sh",
+                    "selftests/imc/record.sh",
+                    "selftests/imc/qualify.sh",
+                    "selftests/lib/qualify_steps.sh",
+                    "selftests/imc/neighbors.sh",
+                    "selftests/perfdata/record_corpus.sh",
+                    "selftests/imc/check_split.sh",
+                    "Documentation/ABI/testing/debugfs-imc_engine",
+                    "Documentation/ABI/testing/debugfs-pmukit",
+                    "Documentation/ABI/testing/sysfs-bus-event_source-devices-imc",
+                    "Documentation/ABI/testing/sysfs-devices-imc_engine"};
+    driver.tests = {imc_commands("commands"),
+                    imc_trace(),
+                    imc_rate(),
+                    imc_shared(),
+                    imc_qualify(),
+                    imc_counters("counters", kTwoChips, kX86Kernels),
+                    imc_counters("counters-arm64", kFourCores, kArm64Kernels),
+                    imc_life("life", kTwoChips, kX86Kernels),
+                    imc_life("life-arm64", kFourCores, kArm64Kernels),
+                    imc_faults(),
+                    imc_neighbors(),
+                    imc_bench(),
+                    imc_corpus()};
+    driver.demo = imc_commands("demo");
+    driver.examples = {"perf stat -a -e core_imc/CPM_NON_IDLE_INST/ -- imc_load busy 2000",
+                       "pmukit record -a -e trace_imc/trace_cycles/ -- imc_load busy 2000",
+                       "pmukit report"};
+    return driver;
 }
 
-UnitSpec imc_tests()
+DriverSpec imc_tests()
 {
-    UnitSpec unit = with_stress(imc_driver(), imc_stress(), "--pmu core_imc");
-    unit = with_sleep(unit, "--pmu core_imc");
+    DriverSpec driver = with_stress(imc_driver(), imc_stress(), "--pmu core_imc");
+    driver = with_sleep(driver, "--pmu core_imc");
     // This one is routine on all kernels of x86.
-    unit = with_aux_extras(
-        unit, "shared",
+    driver = with_aux_extras(
+        driver, "shared",
         {{"aux_extras", "--pmu trace_imc --aux 16"}, {"aux_extras_counting", "--pmu core_imc"}});
-    unit = with_reloads(unit, "--pmu trace_imc --aux 16");
-    unit = with_failures(
-        unit, {{"fail_nth",
-                "--pmu trace_imc --aux 16 --dense 32 --load imc_engine=/lib/vmrun/imc_engine.ko"},
-               {"fail_nth_thread", "--pmu thread_imc --task"},
-               {"fail_nth_core", "--pmu core_imc"},
-               {"fail_nth_nest", "--pmu nest_mcs01_imc"}});
-    unit = with_privileges(
-        unit, "counters",
+    driver = with_reloads(driver, "--pmu trace_imc --aux 16");
+    driver = with_failures(
+        driver, {{"fail_nth",
+                  "--pmu trace_imc --aux 16 --dense 32 --load imc_engine=/lib/vmrun/imc_engine.ko"},
+                 {"fail_nth_thread", "--pmu thread_imc --task"},
+                 {"fail_nth_core", "--pmu core_imc"},
+                 {"fail_nth_nest", "--pmu nest_mcs01_imc"}});
+    driver = with_privileges(
+        driver, "counters",
         {{"privileges_trace",
           "--pmu trace_imc --policy capability --aux 16 --tree /sys/devices/imc_engine"},
          {"privileges_thread", "--pmu thread_imc --policy capability --task"},
          {"privileges_core", "--pmu core_imc --policy paranoid"},
          {"privileges_nest", "--pmu nest_mcs01_imc --policy paranoid" + trees_of_pmus("nest")}});
-    return with_examples(unit, "Documentation/devices/imc.rst", "6.12", Scenario{});
+    return with_examples(driver, "Documentation/devices/imc.rst", "6.12", Scenario{});
 }
 
 }  // namespace pmukit::vm

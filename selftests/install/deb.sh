@@ -20,7 +20,7 @@ check() {
 	result "$name" $status
 }
 
-# Every file of the system but those that change without us: logs, caches, dpkg's and depmod's books, and the key that DKMS makes
+# Every file of the system but those that change without us: logs, caches, databases of dpkg and depmod, and the key that DKMS makes
 # for itself when it first signs.
 everything() {
 	find / -xdev \( -path /tmp -o -path /proc -o -path /dev -o -path /src -o -path /run -o -path "/var/lib/dkms/mok.*" -o -path /var/lib/dpkg -o -path /var/log -o -path /var/cache \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Sourced by abi_paths.sh of each unit, beside which it is installed, behind what defines plan, result and work: ABI documents
+# Sourced by abi_paths.sh of each driver, beside which it is installed, behind what defines plan, result and work: ABI documents
 # against a live system, both ways.
 
 # promised DOCUMENT...: What: lines, and the lines that continue them, each behind the mode that its entry says: "Mode 0400." Entries

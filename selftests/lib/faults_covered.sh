@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# faults_covered.sh PMUKIT-MODEL UNIT TAP: each fault that the model of the unit knows has been tried, by its name in TAP.
+# faults_covered.sh PMUKIT-MODEL DRIVER TAP: each fault that the model of the driver knows has been tried, by its name in TAP.
 set -eu
 missing=0 faults=0
-for fault in $("$1" --list-faults | awk -v unit="$2" '$1 == unit { print $2 }'); do
+for fault in $("$1" --list-faults | awk -v driver="$2" '$1 == driver { print $2 }'); do
 	faults=$((faults + 1))
 	grep -q "^ok .*fault\.$(echo "$fault" | tr - _)\." "$3" || { echo "missing: $fault"; missing=1; }
 done

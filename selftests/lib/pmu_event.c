@@ -249,29 +249,29 @@ bool pmu_refuses_samples_of_programs(const struct perf_event_attr *attr, int pid
 	       pmu_refuses_branches(attr, pid, cpu);
 }
 
-static void hold(int (*start)(const void *data), const void *data, int told)
+static void hold(int (*start)(const void *data), const void *data, int result)
 {
 	int err = start(data);
 
-	if (write(told, &err, sizeof(err)) == sizeof(err) && !err)
+	if (write(result, &err, sizeof(err)) == sizeof(err) && !err)
 		pause();
 	_exit(1);
 }
 
 int pmu_fork_holder(int (*start)(const void *data), const void *data)
 {
-	int told[2], err = -EPIPE;
+	int result[2], err = -EPIPE;
 	pid_t holder;
 
-	if (pipe(told))
+	if (pipe(result))
 		return -errno;
 	holder = fork();
 	if (!holder)
-		hold(start, data, told[1]);
-	close(told[1]);
-	if (holder < 0 || read(told[0], &err, sizeof(err)) != sizeof(err))
+		hold(start, data, result[1]);
+	close(result[1]);
+	if (holder < 0 || read(result[0], &err, sizeof(err)) != sizeof(err))
 		err = -EPIPE;
-	close(told[0]);
+	close(result[0]);
 	if (err && holder > 0)
 		waitpid(holder, NULL, 0);
 	return err ? err : holder;

@@ -27,7 +27,7 @@ result() {
 	fi
 }
 
-# within SECONDS COMMAND...: until it succeeds; what it complains of until then is dropped
+# within SECONDS COMMAND...: until it succeeds; its errors until then are dropped
 within() {
 	left=$(($1 * 5))
 	shift

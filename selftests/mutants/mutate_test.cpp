@@ -51,7 +51,7 @@ TEST(Mutate, ShiftsComparesButNotTemplates)
     EXPECT_EQ(results("a == b", "shift-compare"), (Texts{"a != b"}));
 }
 
-TEST(Mutate, MovesOneButNotTenNorOneAndAHalf)
+TEST(Mutate, ChangesTheIntegerOneAlone)
 {
     EXPECT_EQ(results("a + 1;", "off-by-one"), (Texts{"a + 0;"}));
     EXPECT_TRUE(results("a + 10; b - 1.5;", "off-by-one").empty());

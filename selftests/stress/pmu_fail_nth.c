@@ -151,7 +151,7 @@ static int set_up_injectors(unsigned long long modules[2])
 		err = set(name, "verbose", 0) ?: set(name, "stacktrace-depth", 32) ?:
 		      set(name, "reject-start", tracker[0]) ?: set(name, "reject-end", tracker[1]);
 	}
-	/* Both spare by default who may wait for memory; pages also in large blocks only. */
+	/* By default both spare allocations that may wait for memory; pages also large blocks only. */
 	return err ?: write_text(DEBUGFS "/failslab/ignore-gfp-wait", "N") ?:
 		      write_text(DEBUGFS "/fail_page_alloc/ignore-gfp-wait", "N") ?:
 		      set("fail_page_alloc", "min-order", 0);

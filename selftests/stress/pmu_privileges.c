@@ -42,7 +42,7 @@
 #define PARANOID	"/proc/sys/kernel/perf_event_paranoid"
 #define LEAST_LEVEL	-1
 #define MOST_LEVEL	3	/* Debian's: only CAP_SYS_ADMIN opens anything */
-#define NOBODY		65534
+#define UNPRIVILEGED_ID		65534
 #define DATA_PAGES	8
 #define DEEPEST		4	/* folders below the PMU's */
 #define MOST_TREES	64
@@ -74,7 +74,7 @@ static int keep_capability(int capability)
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2] = { 0 };
 
-	if (prctl(PR_SET_KEEPCAPS, 1) || setgid(NOBODY) || setuid(NOBODY))
+	if (prctl(PR_SET_KEEPCAPS, 1) || setgid(UNPRIVILEGED_ID) || setuid(UNPRIVILEGED_ID))
 		return -errno;
 	data[CAP_TO_INDEX(capability)].permitted = CAP_TO_MASK(capability);
 	data[CAP_TO_INDEX(capability)].effective = CAP_TO_MASK(capability);
@@ -96,15 +96,15 @@ static int become_administrator(void)
 	return keep_capability(CAP_SYS_ADMIN);
 }
 
-static int become_nobody(void)
+static int become_unprivileged(void)
 {
-	return setgid(NOBODY) || setuid(NOBODY) ? -errno : 0;
+	return setgid(UNPRIVILEGED_ID) || setuid(UNPRIVILEGED_ID) ? -errno : 0;
 }
 
 /* All capabilities, but not over this machine. */
 static int become_root_of_a_namespace(void)
 {
-	return become_nobody() ?: unshare(CLONE_NEWUSER) ? -errno : 0;
+	return become_unprivileged() ?: unshare(CLONE_NEWUSER) ? -errno : 0;
 }
 
 static const struct user {
@@ -116,7 +116,7 @@ static const struct user {
 	{ "root", become_root, true, false },
 	{ "a user with CAP_PERFMON", become_observer, true, false },
 	{ "a user with CAP_SYS_ADMIN", become_administrator, true, false },
-	{ "nobody", become_nobody, false, false },
+	{ "unprivileged", become_unprivileged, false, false },
 	{ "root of a user namespace", become_root_of_a_namespace, false, true },
 };
 
@@ -276,13 +276,13 @@ static const char *check_file(const struct subject *subject, const char *path, m
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		close(fd);
-		return "nobody may write it";
+		return "an unprivileged user may write it";
 	}
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		close(fd);
 	if ((fd >= 0) != !!(mode & 0004))
-		return "who may read it is not what its mode says";
+		return "its read access differs from its mode";
 	if (!read_text(path, text, sizeof(text)) && has_address(subject->places, nr_places, text))
 		return "has an address";
 	return NULL;
@@ -469,7 +469,7 @@ static void test_samples(const struct subject *subject)
 		samples = check_samples(&event);
 	ksft_print_msg("%s: %d samples, %s\n", subject->of.name, samples, strerror(-err));
 	pmu_event_close(&event);
-	ksft_test_result(samples > 0, "%s: samples have nothing that was somebody else's\n",
+	ksft_test_result(samples > 0, "%s: samples have no data of another task\n",
 			 subject->of.name);
 }
 
@@ -533,7 +533,7 @@ int main(int argc, char **argv)
 		test_levels(&subject, &users[i]);
 	write_text(PARANOID, before);
 	ksft_test_result(!ask(&subject, &users[3], check_files),
-			 "%s: nobody may write its files, which tell no address\n",
+			 "%s: its files are read-only for unprivileged users and have no address\n",
 			 subject.of.name);
 	if (subject.of.aux_pages)
 		test_aux(&subject);

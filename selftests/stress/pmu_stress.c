@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * pmu_stress --pmu PATTERN... [--seed N] [--seconds N] [--workers N] [--nobody N]
+ * pmu_stress --pmu PATTERN... [--seed N] [--seconds N] [--workers N] [--unprivileged N]
  *            [--least-opens N] [--least-aux N] [--module NAME] [--event TERMS] [--cpu N]
  *            [--bind DRIVER/DEVICE] [--remove DEVICE] [--write FILE=VALUE,...] [--read FOLDER]
- *            [--unload MODULE=FILE[ PARAMETERS],...] [--group FOLDER] [--knock PMU[=TERMS]]
+ *            [--unload MODULE=FILE[ PARAMETERS],...] [--group FOLDER] [--open-by-number PMU[=TERMS]]
  *
  * Prints TAP: each worker and actor came to its end, there was enough of what was meant, and the
  * module has no user left. --least-opens and --least-aux are what is enough of a minute. The same
@@ -28,7 +28,7 @@
 
 #define MOST		16
 #define GRACE_SECONDS	60	/* for what a process is in when the time is over */
-#define NOBODY		65534
+#define UNPRIVILEGED_ID		65534
 
 struct actor {
 	enum stress_deed deed;
@@ -49,11 +49,11 @@ struct options {
 struct shared {
 	struct stress_tally tallies[2 * MOST];
 	__u64 done[MOST];
-	struct stress_turns turns;
+	struct stress_progress progress;
 };
 
 enum {
-	OPTION_PMU = STRESS_NR_DEEDS, OPTION_SEED, OPTION_SECONDS, OPTION_WORKERS, OPTION_NOBODY,
+	OPTION_PMU = STRESS_NR_DEEDS, OPTION_SEED, OPTION_SECONDS, OPTION_WORKERS, OPTION_UNPRIVILEGED,
 	OPTION_LEAST_OPENS, OPTION_LEAST_AUX, OPTION_MODULE, OPTION_EVENT,
 };
 
@@ -62,7 +62,7 @@ static const struct option plain_options[] = {
 	{ "seed", required_argument, NULL, OPTION_SEED },
 	{ "seconds", required_argument, NULL, OPTION_SECONDS },
 	{ "workers", required_argument, NULL, OPTION_WORKERS },
-	{ "nobody", required_argument, NULL, OPTION_NOBODY },
+	{ "unprivileged", required_argument, NULL, OPTION_UNPRIVILEGED },
 	{ "least-opens", required_argument, NULL, OPTION_LEAST_OPENS },
 	{ "least-aux", required_argument, NULL, OPTION_LEAST_AUX },
 	{ "module", required_argument, NULL, OPTION_MODULE },
@@ -105,7 +105,7 @@ static bool take(struct options *options, int option)
 	case OPTION_WORKERS:
 		options->workers = number;
 		return number <= MOST;
-	case OPTION_NOBODY:
+	case OPTION_UNPRIVILEGED:
 		options->nobodies = number;
 		return number <= MOST;
 	case OPTION_LEAST_OPENS:
@@ -175,10 +175,10 @@ static pid_t start_worker(const struct options *options, unsigned int number, lo
 	if (pid)
 		return pid;
 	signal(SIGTRAP, SIG_IGN);
-	if (number >= options->workers && (setgid(NOBODY) || setuid(NOBODY)))
+	if (number >= options->workers && (setgid(UNPRIVILEGED_ID) || setuid(UNPRIVILEGED_ID)))
 		_exit(1);
 	stress_events(options->pmus, options->nr_pmus, options->terms, options->seed + number,
-		      until, &shared->tallies[number], &shared->turns);
+		      until, &shared->tallies[number], &shared->progress);
 	_exit(0);
 }
 
@@ -192,7 +192,7 @@ static pid_t start_actor(const struct options *options, unsigned int number, lon
 	if (pid)
 		return pid;
 	err = stress_act(actor->deed, actor->argument, options->seed + 1000 + number, until,
-			 &shared->done[number], &shared->turns);
+			 &shared->done[number], &shared->progress);
 	if (err)
 		ksft_print_msg("%s %s: %s\n", stress_deed_name(actor->deed), actor->argument,
 			       strerror(-err));

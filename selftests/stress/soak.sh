@@ -6,16 +6,16 @@
 # after the first rounds.
 . "$(dirname "$0")/tap.sh"
 seconds=${1:-60}
-units="cache_qos cxl_hmu hisi_ptt imc uncore_pmon"
+drivers="cache_qos cxl_hmu hisi_ptt imc uncore_pmon"
 slack_kb=4096
 
-cache_qos() { cache_qos_test -t R_43_a_tasks_occupancy_is_the_books_while_it_runs_and_after -t R_30_a_tasks_traffic_is_the_books; }
+cache_qos() { cache_qos_test -t R_43_occupancy_of_a_task_equals_the_reference_while_it_runs_and_after -t R_30_traffic_of_a_task_equals_the_reference; }
 cxl_hmu() { cxl_hmu_test -t counts_equal_what_was_touched -t nothing_stale_after_disable_and_enable; }
 hisi_ptt() { hisi_ptt_test -t an_aux_area_carries_every_store -t samples_carry_every_store; }
 imc() { imc_trace_test -t delivers_each_record; }
 uncore_pmon() { uncore_pmon_test -t counts_loads_and_stores_of_its_own_memory -t counts_a_group_as_one; }
 
-# until_second UNIT WHEN: rounds, at least one, until that second or the first that fails; what that one said is kept.
+# until_second DRIVER WHEN: rounds, at least one, until that second or the first that fails; what that one said is kept.
 until_second() {
 	rounds=0
 	while [ "$rounds" = 0 ] || [ "$(date +%s)" -lt "$2" ]; do
@@ -26,7 +26,7 @@ until_second() {
 }
 
 all_until() {
-	for unit in $units; do until_second "$unit" "$1" & done
+	for driver in $drivers; do until_second "$driver" "$1" & done
 	wait
 }
 
@@ -42,10 +42,10 @@ plan 6
 all_until 0
 before=$(kernel_memory)
 all_until $(($(date +%s) + seconds))
-for unit in $units; do
-	[ ! -e "$work/$unit.failed" ]
-	result "$unit: $(cat "$work/$unit.rounds") rounds" $?
-	[ ! -e "$work/$unit.failed" ] || sed 's/^/# /' "$work/$unit.failed"
+for driver in $drivers; do
+	[ ! -e "$work/$driver.failed" ]
+	result "$driver: $(cat "$work/$driver.rounds") rounds" $?
+	[ ! -e "$work/$driver.failed" ] || sed 's/^/# /' "$work/$driver.failed"
 done
 after=$(kernel_memory)
 [ $((after - before)) -le $slack_kb ]

@@ -107,7 +107,7 @@ struct stress_tally {
 /*
  * Of all processes, in memory they share: how a PMU that was away gets used before it goes again.
  */
-struct stress_turns {
+struct stress_progress {
 	__u64 opened;		/* events of the PMUs */
 	__u64 wanted;		/* by then, before one goes again */
 	long long since_ms;	/* when one went last, by now_ms() */
@@ -121,7 +121,7 @@ struct stress_turns {
  */
 void stress_events(const char *const *names, unsigned int nr_names, const char *terms, __u64 seed,
 		   long long until_ms, struct stress_tally *tally,
-		   struct stress_turns *turns);
+		   struct stress_progress *progress);
 
 /*
  * Opens software events of the calling task that stay open until it and its children end, so that
@@ -130,7 +130,7 @@ void stress_events(const char *const *names, unsigned int nr_names, const char *
  */
 bool stress_hold_static_keys(void);
 
-/* Who does what to the machine meanwhile. */
+/* What each worker does to the machine meanwhile. */
 enum stress_deed {
 	STRESS_CPU,	/* argument: number of a CPU, which leaves and comes back */
 	STRESS_BIND,	/* DRIVER/FUNCTION: unbound from and bound to its driver */
@@ -139,7 +139,7 @@ enum stress_deed {
 	STRESS_READ,	/* FOLDER: all files below it are read */
 	STRESS_UNLOAD,	/* MODULES: unloaded in this order if unused, loaded again */
 	STRESS_GROUP,	/* FOLDER of configfs: groups in it, their tasks and switches */
-	STRESS_KNOCK,	/* PMU or PMU=TERMS: events are opened while it comes and goes */
+	STRESS_OPEN_BY_NUMBER,	/* PMU or PMU=TERMS: events are opened while it comes and goes */
 	STRESS_NR_DEEDS,
 };
 
@@ -149,12 +149,12 @@ const char *stress_deed_name(enum stress_deed deed);
 /*
  * Does the deed again and again, with pauses, until now_ms() is until_ms, or a while longer until
  * it was done once; leaves the machine as it was. 0 or -errno. A deed that takes PMUs away waits
- * until some events were opened since any deed took one away; those of STRESS_KNOCK count as well.
- * A STRESS_KNOCK that could open no event is not counted in @done.
+ * until some events were opened since any deed took one away; those of STRESS_OPEN_BY_NUMBER count as well.
+ * A STRESS_OPEN_BY_NUMBER that could open no event is not counted in @done.
  *
  * MODULES are separated by commas, each MODULE=FILE[ PARAMETERS].
  */
 int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long long until_ms,
-	       __u64 *done, struct stress_turns *turns);
+	       __u64 *done, struct stress_progress *progress);
 
 #endif

@@ -64,7 +64,7 @@ struct worker {
 	unsigned int nr_software_events;
 	const char *terms;
 	int program;	/* of BPF, for samples; -1: may not load one */
-	struct stress_turns *turns;
+	struct stress_progress *progress;
 	struct stress_pmu pmus[MOST_PMUS];
 	bool in_doubt[MOST_PMUS];	/* perf said that there is no such PMU */
 	struct event events[MOST_EVENTS];
@@ -267,8 +267,8 @@ static void drop(struct worker *worker, struct event *event)
 {
 	bool mappings_first = stress_one_in(&worker->random, 2);
 
-	for (unsigned int turn = 0; turn < 2; turn++) {
-		if (mappings_first == !turn) {
+	for (unsigned int pass = 0; pass < 2; pass++) {
+		if (mappings_first == !pass) {
 			unmap(&event->aux);
 			unmap(&event->data);
 		} else if (event->fd >= 0) {
@@ -295,7 +295,7 @@ static void count_opening(struct worker *worker, bool opened)
 		return;
 	}
 	worker->tally->opens++;
-	__atomic_fetch_add(&worker->turns->opened, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&worker->progress->opened, 1, __ATOMIC_RELAXED);
 }
 
 /* The smallest area that the PMU takes; most take none. */
@@ -458,7 +458,7 @@ static void drop_all(struct worker *worker)
 
 /*
  * Gives everything back and begins as a recorder would. Some PMUs have but one event at a time:
- * whoever came first would keep it, and hardly ever do with it what it is for.
+ * the first would keep it, and hardly ever do with it what it is for.
  */
 static void begin_anew(struct worker *worker)
 {
@@ -746,14 +746,14 @@ static unsigned int software_events_of_kernel(void)
 
 void stress_events(const char *const *names, unsigned int nr_names, const char *terms, __u64 seed,
 		   long long until_ms, struct stress_tally *tally,
-		   struct stress_turns *turns)
+		   struct stress_progress *progress)
 {
 	struct worker worker = {
 		.random = stress_seeded(seed),
 		.tally = tally,
 		.names = names,
 		.terms = terms,
-		.turns = turns,
+		.progress = progress,
 		.nr_names = nr_names < MOST_PMUS ? nr_names : MOST_PMUS,
 		.page = sysconf(_SC_PAGESIZE),
 		.nr_software_events = software_events_of_kernel(),

@@ -22,9 +22,9 @@
 #define LONG_PAUSE_US	500000	/* in which events come to what is there again */
 #define PATIENCE_MS	30000
 #define DEEPEST		4	/* folders below the one to read */
-#define KNOCKS		64	/* between two looks at a PMU's number */
+#define OPENS_PER_LOOK		64	/* between two looks at a PMU's number */
 #define MOST_OPENS	8	/* of events, between two times that a PMU goes */
-#define TURN_MS		30000	/* but no longer */
+#define WAIT_MS		30000	/* but no longer */
 #define MOST_MODULES	2
 #define MOST_GROUPS	4
 #define MOST_GROUP_ACTS	8	/* in the life of one */
@@ -36,7 +36,7 @@ struct target {
 	char first[PATH_MAX];
 	char second[PATH_MAX];		/* empty: there was no separator */
 	struct perf_event_attr attr;	/* of a PMU that may have gone; size 0: never seen */
-	struct stress_turns *turns;
+	struct stress_progress *progress;
 };
 
 static void pause_up_to(struct target *target, unsigned int us)
@@ -202,7 +202,7 @@ static void write_to_group(struct target *target, const char *group)
 
 /*
  * The life of a group, or of one within it, which others may be in at the same time: tasks come,
- * monitors are switched, all files are read, and it goes with who is in it.
+ * monitors are switched, all files are read, and it is removed with the tasks in it.
  */
 static int use_group(struct target *target)
 {
@@ -226,7 +226,7 @@ static int use_group(struct target *target)
 	return err;
 }
 
-static bool is_answer_to_a_knock(int err)
+static bool is_expected_of_a_stale_type(int err)
 {
 	return !err || err == ENOENT || err == ENODEV || err == EBUSY;
 }
@@ -235,7 +235,7 @@ static bool is_answer_to_a_knock(int err)
  * Opens events by the type number that the PMU had last, and into a group: perf_event_open() waits
  * for the mutex of the group's context after the PMU is looked up. -EAGAIN: no event was opened.
  */
-static int knock(struct target *target)
+static int open_by_number(struct target *target)
 {
 	struct perf_event_attr clock = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(clock),
 					 .config = PERF_COUNT_SW_CPU_CLOCK, .disabled = 1 };
@@ -254,7 +254,7 @@ static int knock(struct target *target)
 	if (leader < 0)
 		return -errno;
 	err = 0;
-	for (unsigned int i = 0; is_answer_to_a_knock(err) && i < KNOCKS; i++) {
+	for (unsigned int i = 0; is_expected_of_a_stale_type(err) && i < OPENS_PER_LOOK; i++) {
 		fd = syscall(SYS_perf_event_open, &target->attr, -1, 0, leader,
 			     PERF_FLAG_FD_CLOEXEC);
 		err = fd < 0 ? errno : 0;
@@ -262,10 +262,10 @@ static int knock(struct target *target)
 			continue;
 		close(fd);
 		opened = true;
-		__atomic_fetch_add(&target->turns->opened, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&target->progress->opened, 1, __ATOMIC_RELAXED);
 	}
 	close(leader);
-	if (!is_answer_to_a_knock(err))
+	if (!is_expected_of_a_stale_type(err))
 		return -err;
 	return opened ? 0 : -EAGAIN;
 }
@@ -285,7 +285,7 @@ static const struct {
 	[STRESS_READ] = { "read", read_all, PAUSE_US, '\0', true },
 	[STRESS_UNLOAD] = { "unload", reload, LONG_PAUSE_US, '\0', false, true },
 	[STRESS_GROUP] = { "group", use_group, PAUSE_US, '\0', true },
-	[STRESS_KNOCK] = { "knock", knock, 1, '=', true },
+	[STRESS_OPEN_BY_NUMBER] = { "open-by-number", open_by_number, 1, '=', true },
 };
 
 const char *stress_deed_name(enum stress_deed deed)
@@ -294,31 +294,31 @@ const char *stress_deed_name(enum stress_deed deed)
 }
 
 /* A PMU that is always away is not used: some events must be opened before it goes again. */
-static void wait_for_turn(const struct stress_turns *turns, long long until_ms)
+static void wait_for_opens(const struct stress_progress *progress, long long until_ms)
 {
 	for (long long now = now_ms(); now < until_ms; now = now_ms()) {
-		if (__atomic_load_n(&turns->opened, __ATOMIC_RELAXED) >=
-			    __atomic_load_n(&turns->wanted, __ATOMIC_RELAXED) ||
-		    now >= __atomic_load_n(&turns->since_ms, __ATOMIC_RELAXED) + TURN_MS)
+		if (__atomic_load_n(&progress->opened, __ATOMIC_RELAXED) >=
+			    __atomic_load_n(&progress->wanted, __ATOMIC_RELAXED) ||
+		    now >= __atomic_load_n(&progress->since_ms, __ATOMIC_RELAXED) + WAIT_MS)
 			return;
 		usleep(PAUSE_US / 10);
 	}
 }
 
-static void end_turn(struct target *target)
+static void end_deed(struct target *target)
 {
-	struct stress_turns *turns = target->turns;
+	struct stress_progress *progress = target->progress;
 	__u64 more = 1 + stress_below(&target->random, MOST_OPENS);
 
-	__atomic_store_n(&turns->since_ms, now_ms(), __ATOMIC_RELAXED);
-	__atomic_store_n(&turns->wanted, __atomic_load_n(&turns->opened, __ATOMIC_RELAXED) + more,
+	__atomic_store_n(&progress->since_ms, now_ms(), __ATOMIC_RELAXED);
+	__atomic_store_n(&progress->wanted, __atomic_load_n(&progress->opened, __ATOMIC_RELAXED) + more,
 			 __ATOMIC_RELAXED);
 }
 
 int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long long until_ms,
-	       __u64 *done, struct stress_turns *turns)
+	       __u64 *done, struct stress_progress *progress)
 {
-	struct target target = { .random = stress_seeded(seed), .turns = turns };
+	struct target target = { .random = stress_seeded(seed), .progress = progress };
 	char *at;
 	int err;
 
@@ -331,14 +331,14 @@ int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long lon
 	/* What was not possible while others were at it is so when they have ended. */
 	while (now_ms() < until_ms || (!*done && now_ms() < until_ms + PATIENCE_MS)) {
 		if (deeds[deed].takes_away)
-			wait_for_turn(turns, until_ms);
+			wait_for_opens(progress, until_ms);
 		err = deeds[deed].act(&target);
 		if (!err)
 			++*done;
 		else if (!deeds[deed].may_fail && err != -EAGAIN)
 			return err;
 		if (deeds[deed].takes_away && err != -EAGAIN)
-			end_turn(&target);
+			end_deed(&target);
 		pause_up_to(&target, deeds[deed].pause_us);
 	}
 	return 0;

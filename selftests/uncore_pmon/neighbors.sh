@@ -184,9 +184,9 @@ rmmod uncore_pmon && mark 1 && ! insmod "$module" 2>/dev/null && mark 2 && gone 
 	said 2 "the kernel's intel_uncore has these units, or is being loaded"
 result "uncore_pmon does not load after it, with one line in the log" $?
 insmod "$module" beside_intel_uncore=1 && gone $ours && [ -e $pmus/uncore_pmon_imc_0 ] && [ -e $pmus/$theirs ]
-result "but when told, by names that intel_uncore has not" $?
+result "but with the parameter, by names that intel_uncore has not" $?
 rmmod uncore_pmon && rmmod intel_uncore && insmod "$module" && comes $ours && counts $ours
-result "without intel_uncore it need not be told" $?
+result "without intel_uncore the parameter is not needed" $?
 
 # A program that has no driver: a unit that is not frozen and has an event.
 rmmod uncore_pmon && register --poke $imc0=0x200 && register --poke $((imc0 + 0x40))=0xcf05 && mark 3 && insmod "$module" &&
@@ -196,7 +196,7 @@ counts uncore_imc_1 0x100000 && rmmod uncore_pmon && uncore_load --function "${b
 	[ "$(register --peek $((imc0 + 0x08)))" = $((1 + 77 + 1)) ]
 result "others count, and the program's count is right" $?
 insmod "$module" beside_intel_uncore=1 && counts uncore_pmon_imc_0
-result "when told, that unit is used as well" $?
+result "with the parameter, that unit is used as well" $?
 rmmod uncore_pmon && insmod "$module" && comes $ours && echo 1 >"$pci/$bdf/remove" && rmmod uncore_pmon && ! insmod "$module" 2>/dev/null && said 2 "no Intel PCI function has a discovery table" &&
 	echo 1 >/sys/bus/pci/rescan && insmod "$module" && comes $ours
 result "nor does it load where there is no table, but there is one again" $?

@@ -30,7 +30,7 @@ writes=uncore_imc_0/event=0x05,umask=0xf0/
 if [ "$1" = shared ]; then
 	plan 1
 	# Two more events than counters, so ordered that each time another event follows on a counter. The program stays on the CPU
-	# that takes them in turns, and keeps its rate: 2 s are 500 turns.
+	# that takes them in turns, and keeps its rate: 2 s are 500 rotations.
 	all=uncore_imc_0/event=0x05,umask=0xff/
 	# shellcheck disable=SC2046
 	counted "$reads,$reads,$writes,$writes,$all,$all" -- \

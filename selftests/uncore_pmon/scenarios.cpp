@@ -38,7 +38,7 @@ Scenario uncore_pmon_traffic(std::string_view name)
     traffic.routine = {"7.2"};
     traffic.steps = {{"discover", "/selftests/uncore_pmon/discover.sh", 60},
                      {"traffic", "/selftests/uncore_pmon/traffic.sh", 120}};
-    traffic.judgements = {
+    traffic.checks = {
         {"the model's log has what the programs did, and nothing else",
          {"{selftests}/uncore_pmon/count_accesses.sh", "{out}/accesses.log"},
          0,
@@ -85,10 +85,10 @@ Scenario uncore_pmon_shared()
     shared.routine = {"6.12"};
     shared.steps = {{"perf_stat", "/selftests/uncore_pmon/perf_stat.sh shared", 120},
                     {"shares", "uncore_pmon_test -t shares_counters_fairly", 120}};
-    shared.judgements = {{"a turn costs few register accesses and no freeze",
-                          {"{selftests}/uncore_pmon/count_turns.sh", "{out}/accesses.log"},
-                          0,
-                          {"units=2 bad=0 end"}}};
+    shared.checks = {{"a rotation costs few register accesses and no freeze",
+                      {"{selftests}/uncore_pmon/count_rotations.sh", "{out}/accesses.log"},
+                      0,
+                      {"units=2 bad=0 end"}}};
     return shared;
 }
 
@@ -106,11 +106,11 @@ Scenario uncore_pmon_narrow()
                      "uncore_pmon_test -T shares_counters_fairly -T shares_clocks_without_a_gap "
                      "-T counts_a_group_at_once -T counts_on_when_others_are_throttled",
                      300}};
-    narrow.judgements = {
-        {"what perf counted is what the model's log says",
-         {"{selftests}/uncore_pmon/perf_judge.sh", "{guest}/perf_stat.tap", "{out}/accesses.log"},
-         0,
-         {"wrong=0 missing=0 end"}}};
+    narrow.checks = {{"what perf counted is what the model's log says",
+                      {"{selftests}/uncore_pmon/check_perf_stat.sh", "{guest}/perf_stat.tap",
+                       "{out}/accesses.log"},
+                      0,
+                      {"wrong=0 missing=0 end"}}};
     return narrow;
 }
 
@@ -211,7 +211,7 @@ Scenario uncore_pmon_neighbors()
     neighbors.kernels = {"6.1", "6.12", "7.2"};
     neighbors.steps = {
         {"neighbors", "/selftests/uncore_pmon/neighbors.sh /lib/vmrun/uncore_pmon.ko", 600}};
-    neighbors.judgements = {
+    neighbors.checks = {
         {"an insmod that is refused beside intel_uncore writes no register",
          {"{selftests}/uncore_pmon/count_writes.sh", "{out}/accesses.log", "1", "2"},
          0,
@@ -239,7 +239,7 @@ Scenario uncore_pmon_odd()
          "pcie.0", "1a.0"});
     odd.routine = {"7.2"};
     odd.steps = {{"odd", "/selftests/uncore_pmon/odd.sh", 600}};
-    odd.judgements = {
+    odd.checks = {
         {"reads of units did fail", {"grep", "-m", "1", " ones$", "{out}/ones.log"}, 0, {" ones"}}};
     return odd;
 }
@@ -302,7 +302,7 @@ Scenario uncore_pmon_stress()
     Scenario stress = uncore_pmon_scenario("stress");
     stress.steps = {
         stress_step("events",
-                    "--pmu 'uncore_*' --workers 2 --nobody 1 --module uncore_pmon "
+                    "--pmu 'uncore_*' --workers 2 --unprivileged 1 --module uncore_pmon "
                     "--least-opens 10"),
         stress_step("machine",
                     "--pmu 'uncore_*' --workers 2 --module uncore_pmon --cpu 1 "
@@ -316,68 +316,69 @@ Scenario uncore_pmon_stress()
 
 }  // namespace
 
-UnitSpec uncore_pmon_driver()
+DriverSpec uncore_pmon_driver()
 {
-    UnitSpec unit;
-    unit.unit = "uncore_pmon";
-    unit.modules = {"pmukit_common", "uncore_pmon"};
-    unit.programs = {"tools/cli/pmukit", "selftests/uncore_pmon/uncore_load",
-                     "selftests/uncore_pmon/uncore_pmon_test",
-                     "selftests/uncore_pmon/uncore_pmon_life_test",
-                     "selftests/uncore_pmon/uncore_pmon_faults_test"};
-    unit.files = {"selftests/uncore_pmon/traffic.sh",
-                  "selftests/lib/tap.sh",
-                  "selftests/uncore_pmon/abi_paths.sh",
-                  "selftests/lib/abi.sh",
-                  "selftests/uncore_pmon/discover.sh",
-                  "selftests/uncore_pmon/qualify.sh",
-                  "selftests/lib/qualify_steps.sh",
-                  "selftests/uncore_pmon/parameters.sh",
-                  "selftests/uncore_pmon/neighbors.sh",
-                  "selftests/uncore_pmon/sockets.sh",
-                  "selftests/uncore_pmon/odd.sh",
-                  "selftests/uncore_pmon/perf_stat.sh",
-                  "selftests/uncore_pmon/perf_tests.sh",
-                  "selftests/lib/perf_test.sh",
-                  "Documentation/ABI/testing/debugfs-pmukit",
-                  "Documentation/ABI/testing/sysfs-bus-event_source-devices-uncore_pmon"};
-    unit.tests = {uncore_pmon_traffic("traffic"),
-                  uncore_pmon_test(),
-                  uncore_pmon_shared(),
-                  uncore_pmon_wrap(),
-                  uncore_pmon_narrow(),
-                  uncore_pmon_life(),
-                  uncore_pmon_parameters(),
-                  uncore_pmon_packages(),
-                  uncore_pmon_sockets(),
-                  uncore_pmon_neighbors(),
-                  uncore_pmon_odd(),
-                  uncore_pmon_qualify(),
-                  uncore_pmon_qualify_faults(),
-                  uncore_pmon_faults()};
-    unit.demo = uncore_pmon_traffic("demo");
-    unit.examples = {"pmukit list",
-                     "perf stat -a -e uncore_imc_0/config=0xcf05/ -- uncore_load --function "
-                     "00:18.0 --bar 4 --reads 5000",
-                     "pmukit discover"};
-    return unit;
+    DriverSpec driver;
+    driver.name = "uncore_pmon";
+    driver.modules = {"pmukit_common", "uncore_pmon"};
+    driver.programs = {"tools/cli/pmukit", "selftests/uncore_pmon/uncore_load",
+                       "selftests/uncore_pmon/uncore_pmon_test",
+                       "selftests/uncore_pmon/uncore_pmon_life_test",
+                       "selftests/uncore_pmon/uncore_pmon_faults_test"};
+    driver.files = {"selftests/uncore_pmon/traffic.sh",
+                    "selftests/lib/tap.sh",
+                    "selftests/uncore_pmon/abi_paths.sh",
+                    "selftests/lib/abi.sh",
+                    "selftests/uncore_pmon/discover.sh",
+                    "selftests/uncore_pmon/qualify.sh",
+                    "selftests/lib/qualify_steps.sh",
+                    "selftests/uncore_pmon/parameters.sh",
+                    "selftests/uncore_pmon/neighbors.sh",
+                    "selftests/uncore_pmon/sockets.sh",
+                    "selftests/uncore_pmon/odd.sh",
+                    "selftests/uncore_pmon/perf_stat.sh",
+                    "selftests/uncore_pmon/perf_tests.sh",
+                    "selftests/lib/perf_test.sh",
+                    "Documentation/ABI/testing/debugfs-pmukit",
+                    "Documentation/ABI/testing/sysfs-bus-event_source-devices-uncore_pmon"};
+    driver.tests = {uncore_pmon_traffic("traffic"),
+                    uncore_pmon_test(),
+                    uncore_pmon_shared(),
+                    uncore_pmon_wrap(),
+                    uncore_pmon_narrow(),
+                    uncore_pmon_life(),
+                    uncore_pmon_parameters(),
+                    uncore_pmon_packages(),
+                    uncore_pmon_sockets(),
+                    uncore_pmon_neighbors(),
+                    uncore_pmon_odd(),
+                    uncore_pmon_qualify(),
+                    uncore_pmon_qualify_faults(),
+                    uncore_pmon_faults()};
+    driver.demo = uncore_pmon_traffic("demo");
+    driver.examples = {"pmukit list",
+                       "perf stat -a -e uncore_imc_0/config=0xcf05/ -- uncore_load --function "
+                       "00:18.0 --bar 4 --reads 5000",
+                       "pmukit discover"};
+    return driver;
 }
 
-UnitSpec uncore_pmon_tests()
+DriverSpec uncore_pmon_tests()
 {
-    UnitSpec unit = with_stress(uncore_pmon_driver(), uncore_pmon_stress(), "--pmu uncore_imc_0");
-    unit = with_sleep(unit, "--pmu uncore_imc_0");
-    unit = with_aux_extras(unit, "test", {{"aux_extras", "--pmu uncore_imc_0"}});
-    unit = with_reloads(unit, "--pmu uncore_imc_0");
-    unit = with_failures(
-        unit, {{"fail_nth", "--pmu uncore_imc_0"},
-               {"fail_nth_load",
-                "--pmu uncore_imc_0 --dense 32 --load uncore_pmon=/lib/vmrun/uncore_pmon.ko"}});
-    unit = with_privileges(
-        unit, "test",
+    DriverSpec driver =
+        with_stress(uncore_pmon_driver(), uncore_pmon_stress(), "--pmu uncore_imc_0");
+    driver = with_sleep(driver, "--pmu uncore_imc_0");
+    driver = with_aux_extras(driver, "test", {{"aux_extras", "--pmu uncore_imc_0"}});
+    driver = with_reloads(driver, "--pmu uncore_imc_0");
+    driver = with_failures(
+        driver, {{"fail_nth", "--pmu uncore_imc_0"},
+                 {"fail_nth_load",
+                  "--pmu uncore_imc_0 --dense 32 --load uncore_pmon=/lib/vmrun/uncore_pmon.ko"}});
+    driver = with_privileges(
+        driver, "test",
         {{"privileges", "--pmu uncore_imc_0 --policy paranoid" + trees_of_pmus("uncore")},
          {"privileges_cxl", "--pmu uncore_cxlcm_0 --policy paranoid"}});
-    return with_examples(unit, "Documentation/devices/uncore_pmon.rst", "6.12",
+    return with_examples(driver, "Documentation/devices/uncore_pmon.rst", "6.12",
                          uncore_pmon_scenario("examples"));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PMUs as a program sees them: what they refuse, what they count, who gets which counter. The
+ * The PMUs as a program sees them: what they refuse, what they count, which event gets which counter. The
  * memory that is counted is this program's alone, so every count must be exact.
  */
 #define _GNU_SOURCE
@@ -24,7 +24,7 @@
 #define LOADS			3000	/* more than a counter near its wrap lacks to it */
 #define STORES			1700
 #define GROUP			3	/* of which two need more counters than there are */
-#define GROUP_TURNS		20
+#define GROUP_ROTATIONS		20
 #define ROUNDS			5
 #define ROTATIONS		50	/* at least; SHARED_MS has 500 */
 #define ROTATION_NS		4000000LL	/* perf_event_mux_interval_ms */
@@ -342,7 +342,7 @@ TEST_F_TIMEOUT(uncore, counts_what_passes_a_cxl_link, TIMEOUT_SECONDS)
 	}
 }
 
-/* Who gets which counter */
+/* Which event gets which counter */
 
 /* Clocks take counters 0 to 3 first; requests can have no other ones, so the clocks must move. */
 TEST_F_TIMEOUT(uncore, moves_events_that_are_in_the_way, TIMEOUT_SECONDS)
@@ -394,7 +394,7 @@ TEST_F_TIMEOUT(uncore, counts_a_group_at_once, TIMEOUT_SECONDS)
 	int fds[2 * GROUP];
 	__u64 first = 0;
 
-	/* Two groups that do not fit at once: they take turns. */
+	/* Two groups that do not fit at once: they rotate. */
 	for (int i = 0; i < 2 * GROUP; i++) {
 		fds[i] = uncore_open("uncore_imc_0", IMC_CLOCK,
 				     i % GROUP ? fds[i / GROUP * GROUP] : -1);
@@ -403,7 +403,7 @@ TEST_F_TIMEOUT(uncore, counts_a_group_at_once, TIMEOUT_SECONDS)
 	for (int round = 0; round < ROUNDS; round++) {
 		ASSERT_EQ(0, uncore_enable_event(fds[0]));
 		ASSERT_EQ(0, uncore_enable_event(fds[GROUP]));
-		usleep(GROUP_TURNS * ROTATION_NS / 1000);
+		usleep(GROUP_ROTATIONS * ROTATION_NS / 1000);
 		ASSERT_EQ(0, uncore_disable_event(fds[0]));
 		ASSERT_EQ(0, uncore_disable_event(fds[GROUP]));
 		for (int i = 0; i < 2 * GROUP; i++) {
@@ -465,7 +465,7 @@ TEST_F_TIMEOUT(uncore, shares_counters_fairly, TIMEOUT_SECONDS)
 		fds[i] = uncore_open("uncore_imc_1", configs[i], -1);
 		ASSERT_LE(0, fds[i]);
 	}
-	/* Opening takes long on a debug kernel: who counted meanwhile would count nothing. */
+	/* Opening takes long on a debug kernel: an event that counted meanwhile would count nothing. */
 	for (int i = 0; i < MANY + 2; i++)
 		ASSERT_EQ(0, uncore_enable_event(fds[i]));
 	touched = touch_steadily(&self->ddr);
@@ -549,7 +549,7 @@ TEST_F_TIMEOUT(uncore, begins_while_its_leader_samples, TIMEOUT_SECONDS)
 
 /*
  * A leader that samples too often is stopped until the next tick, by Linux 7.2 with all of its
- * group: that is not for others who count on the same unit. They are compared with the clock of
+ * group: that does not concern other events of the same unit. They are compared with the clock of
  * the other memory controller. It takes its time to freeze an emulated unit, so not to the percent:
  * one that stands still with the group shows a quarter.
  */

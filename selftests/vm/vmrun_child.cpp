@@ -78,7 +78,7 @@ Result<Child> Child::start(const Command &command)
     if (command.pipe_output) {
         int ends[2];
         if (::pipe2(ends, O_CLOEXEC) != 0)
-            return Error{Errc::kMachinery, fmt::format("no pipe: {}", std::strerror(errno))};
+            return Error{Errc::kEnvironment, fmt::format("no pipe: {}", std::strerror(errno))};
         read_end = Fd(ends[0]);
         write_end = Fd(ends[1]);
         ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
@@ -91,7 +91,7 @@ Result<Child> Child::start(const Command &command)
 
     pid_t parent = ::getpid(), pid = ::fork();
     if (pid < 0)
-        return Error{Errc::kMachinery, fmt::format("no process: {}", std::strerror(errno))};
+        return Error{Errc::kEnvironment, fmt::format("no process: {}", std::strerror(errno))};
     if (pid == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != parent)  // died before the line above took effect
@@ -162,7 +162,7 @@ Result<int> run_to_end(const Command &command)
     while (!code && !interrupted())
         code = child->wait(std::chrono::milliseconds(200));
     if (!code)
-        return Error{Errc::kMachinery, "interrupted"};
+        return Error{Errc::kEnvironment, "interrupted"};
     return *code;
 }
 

@@ -38,7 +38,7 @@ TEST(Child, OutputGoesToFiles)
     fs::remove_all(folder);
 }
 
-TEST(Child, StopKillsTheDeaf)
+TEST(Child, StopKillsAProcessThatIgnoresSigterm)
 {
     const fs::path deaf = fs::path(testing::TempDir()) / fmt::format("vmrun_deaf_{}", ::getpid());
     auto child = Child::start(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Writes an initramfs: a cpio archive in the "newc" format of the kernel's
-// Documentation/driver-api/early-userspace/buffer-format.rst. Owners are root, whoever runs this.
+// Documentation/driver-api/early-userspace/buffer-format.rst. Owners are root, for any user that
+// runs this.
 #pragma once
 
 #include <cstdint>

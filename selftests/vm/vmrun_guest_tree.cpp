@@ -71,7 +71,7 @@ Result<GuestTree> open_guest_tree(const fs::path &root)
 {
     auto text = read_file(root / "guest.env");
     if (!text)
-        return Error{Errc::kMachinery,
+        return Error{Errc::kEnvironment,
                      fmt::format("no guest in {}: run 'make setup'", root.string())};
     auto settings = parse_settings(*text);
     if (!settings)
@@ -119,7 +119,7 @@ Result<std::string> stock_module_bytes(const fs::path &file, const fs::path &unp
     if (!code)
         return code.error();
     if (*code != 0)
-        return Error{Errc::kMachinery, fmt::format("xz cannot unpack {}", file.string())};
+        return Error{Errc::kEnvironment, fmt::format("xz cannot unpack {}", file.string())};
     fs::rename(fresh, kept);
     return read_file(kept);
 }

@@ -13,7 +13,7 @@
 
 namespace pmukit::vm {
 
-// Who needs whom, from depmod's files.
+// Dependencies of modules, from depmod's files.
 class ModuleIndex {
 public:
     // modules_dep: "path: dependency..." lines; modules_builtin: one path a line.

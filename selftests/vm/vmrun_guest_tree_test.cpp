@@ -39,14 +39,14 @@ TEST(ModuleIndex, UnknownModuleIsNamed)
     EXPECT_NE(order.error().message.find("nosuch"), std::string::npos);
 }
 
-TEST(ModuleIndex, ACircleEnds)
+TEST(ModuleIndex, CircularDependenciesEnd)
 {
     auto order = ModuleIndex::parse("a.ko: b.ko\nb.ko: a.ko\n", "").load_order({"a"});
     ASSERT_TRUE(order);
     EXPECT_EQ(order->size(), 2u);
 }
 
-TEST(GuestTree, AMissingTreeSaysWhatToDo)
+TEST(GuestTree, AMissingTreeErrorNamesTheCommand)
 {
     auto tree = open_guest_tree("/nonexistent");
     ASSERT_FALSE(tree);

@@ -28,7 +28,7 @@ Result<fs::path> find_module(const fs::path &folder, std::string_view name)
     for (const fs::directory_entry &entry : fs::recursive_directory_iterator(folder, none))
         if (entry.path().filename() == file)
             return entry.path();
-    return Error{Errc::kMachinery,
+    return Error{Errc::kEnvironment,
                  fmt::format("no {} below {}: run 'make modules'", file, folder.string())};
 }
 
@@ -41,7 +41,7 @@ Result<void> add_host_file(CpioWriter &cpio, const fs::path &from, const std::st
 {
     auto content = read_file(from);
     if (!content)
-        return Error{Errc::kMachinery, content.error().message};
+        return Error{Errc::kEnvironment, content.error().message};
     cpio.file(to, *content, true);
     return {};
 }
@@ -75,8 +75,8 @@ Result<ModuleLists> add_modules(CpioWriter &cpio, const GuestTree &tree, const I
     auto early = tree.index.load_order(wanted);
     if (!early)
         return early.error();
-    if (spec.unit)
-        for (std::string_view name : spec.unit->stock_modules)
+    if (spec.driver)
+        for (std::string_view name : spec.driver->stock_modules)
             if (std::find(spec.lacks.begin(), spec.lacks.end(), name) == spec.lacks.end())
                 wanted.emplace_back(name);
     auto all = tree.index.load_order(wanted);  // begins with the early ones
@@ -93,9 +93,9 @@ Result<ModuleLists> add_modules(CpioWriter &cpio, const GuestTree &tree, const I
     if (!rest)
         return rest.error();
     lists.rest = *rest;
-    if (!spec.unit)
+    if (!spec.driver)
         return lists;
-    for (std::string_view module : spec.unit->modules) {
+    for (std::string_view module : spec.driver->modules) {
         const std::string_view path = module.substr(0, module.find(' '));
         const std::string_view name = base_name(path);
         auto file = find_module(spec.build / "modules" / spec.kernel, path);
@@ -124,26 +124,26 @@ Result<void> add_libraries(CpioWriter &cpio, const fs::path &folder)
     return {};
 }
 
-Result<void> add_unit_files(CpioWriter &cpio, const GuestTree &tree, const InitramfsSpec &spec)
+Result<void> add_driver_files(CpioWriter &cpio, const GuestTree &tree, const InitramfsSpec &spec)
 {
-    if (!spec.unit)
+    if (!spec.driver)
         return {};
     if (auto put = add_libraries(cpio, spec.build / "guest" / tree.arch / "libraries"); !put)
         return put;
-    for (std::string_view program : spec.unit->programs)
+    for (std::string_view program : spec.driver->programs)
         if (auto put = add_host_file(cpio, spec.build / "guest" / tree.arch / program,
                                      fmt::format("usr/bin/{}", base_name(program)));
             !put)
-            return Error{Errc::kMachinery, put.error().message + ": run 'make guest'"};
-    for (std::string_view file : spec.unit->firmware)
+            return Error{Errc::kEnvironment, put.error().message + ": run 'make guest'"};
+    for (std::string_view file : spec.driver->firmware)
         if (auto put = add_host_file(cpio, spec.build / "modules" / spec.kernel / "firmware" / file,
                                      fmt::format("lib/firmware/{}", file));
             !put)
-            return Error{Errc::kMachinery, put.error().message + ": run 'make modules'"};
-    for (std::string_view file : spec.unit->files)
+            return Error{Errc::kEnvironment, put.error().message + ": run 'make modules'"};
+    for (std::string_view file : spec.driver->files)
         if (auto put =
                 add_host_file(cpio, spec.selftests.parent_path() / file,
-                              fmt::format("selftests/{}/{}", spec.unit->unit, base_name(file)));
+                              fmt::format("selftests/{}/{}", spec.driver->name, base_name(file)));
             !put)
             return put;
     return {};
@@ -167,7 +167,7 @@ Result<std::string> make_initramfs(const GuestTree &tree, const InitramfsSpec &s
     auto lists = add_modules(cpio, tree, spec);
     if (!lists)
         return lists.error();
-    if (auto put = add_unit_files(cpio, tree, spec); !put)
+    if (auto put = add_driver_files(cpio, tree, spec); !put)
         return put.error();
     std::string steps;
     for (const Step &step : spec.steps)

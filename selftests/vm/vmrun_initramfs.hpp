@@ -21,7 +21,7 @@ struct Step {
 
 struct InitramfsSpec {
     std::string kernel;                       // 6.12
-    const UnitSpec *unit = nullptr;           // nullptr: a plain guest
+    const DriverSpec *driver = nullptr;       // nullptr: a plain guest
     std::span<const std::string_view> lacks;  // stock modules this kernel was built without
     std::string mode;
     std::vector<Step> steps;

@@ -12,7 +12,7 @@ namespace pmukit::vm {
 namespace {
 
 // Each with the part of the kernel that prints it.
-constexpr std::string_view kComplaints[] = {
+constexpr std::string_view kWarnings[] = {
     "WARNING:",  // WARN(), lockdep
     "BUG:",      // BUG(), KASAN, atomic sleep, soft lockup
     "KASAN",
@@ -129,12 +129,12 @@ std::string without_races_of_others(std::string_view log, std::span<const std::s
     return kept + report;
 }
 
-std::vector<std::string> complaints_in(std::string_view log,
-                                       std::span<const std::string_view> harmless)
+std::vector<std::string> warnings_in(std::string_view log,
+                                     std::span<const std::string_view> harmless)
 {
     std::vector<std::string> found;
     for (std::string &line : lines_of(log))
-        if (contains_any(line, kComplaints) && !contains_any(line, harmless))
+        if (contains_any(line, kWarnings) && !contains_any(line, harmless))
             found.push_back(std::move(line));
     return found;
 }
@@ -152,17 +152,17 @@ bool has_asserted(std::string_view errors)
 
 std::map<std::string, uint64_t> violations_in(std::string_view model_log)
 {
-    constexpr std::string_view kBegin = "model: unit=", kCount = " violations=";
+    constexpr std::string_view kBegin = "model: driver=", kCount = " violations=";
     std::map<std::string, uint64_t> sums;
     for (std::string_view line : split(model_log, '\n')) {
         const size_t at = line.find(kCount);
         if (!line.starts_with(kBegin) || at == line.npos)
             continue;
-        const std::string unit(
+        const std::string driver(
             line.substr(kBegin.size(), line.find(' ', kBegin.size()) - kBegin.size()));
         std::string_view rest = line.substr(at + kCount.size());
         const Result<uint64_t> count = parse_u64(rest.substr(0, rest.find(' ')));
-        sums[unit] += count ? *count : 1;  // what cannot be read is nothing to rely on
+        sums[driver] += count ? *count : 1;  // what cannot be read is nothing to rely on
     }
     return sums;
 }

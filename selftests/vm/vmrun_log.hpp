@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The kernel's log is part of every test: what the kernel complains about, a run has failed on.
+// The kernel's log is part of every test: a warning of the kernel fails the run.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ private:
 
 // Lines of `log` that a healthy kernel does not print, without those that contain one of
 // `harmless`.
-std::vector<std::string> complaints_in(std::string_view log,
-                                       std::span<const std::string_view> harmless);
+std::vector<std::string> warnings_in(std::string_view log,
+                                     std::span<const std::string_view> harmless);
 
 // `log` without KCSAN's reports of which no backtrace passes through one of `modules`: the kernel
 // has data races of its own. A report that does not come to its end stays.
@@ -38,7 +38,7 @@ bool has_panicked(std::string_view log);
 bool has_asserted(std::string_view errors);
 
 // Of what a device model printed at its end: how often the guest violated the documentation of its
-// devices, by their units.
+// devices, by their drivers.
 std::map<std::string, uint64_t> violations_in(std::string_view model_log);
 
 }  // namespace pmukit::vm

@@ -8,7 +8,7 @@
 namespace pmukit::vm {
 namespace {
 
-class Complaint : public testing::TestWithParam<std::string_view> {};
+class KernelWarning : public testing::TestWithParam<std::string_view> {};
 
 // First lines of reports as kernels print them.
 constexpr std::string_view kReports[] = {
@@ -35,17 +35,17 @@ constexpr std::string_view kReports[] = {
     "[    4.1] Call trace:",
 };
 
-TEST_P(Complaint, IsFound)
+TEST_P(KernelWarning, IsFound)
 {
-    EXPECT_EQ(complaints_in(GetParam(), {}).size(), 1u);
+    EXPECT_EQ(warnings_in(GetParam(), {}).size(), 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(KernelLog, Complaint, testing::ValuesIn(kReports));
+INSTANTIATE_TEST_SUITE_P(KernelLog, KernelWarning, testing::ValuesIn(kReports));
 
 TEST(KernelLog, OrdinaryLinesPass)
 {
     EXPECT_TRUE(
-        complaints_in(
+        warnings_in(
             "[ 0.1] Linux version 6.12\n"
             "[ 0.2] watchdog: Delayed init of the lockup detector failed: -19\n"
             "[ 0.3] cxl_hmu: loading out-of-tree module taints kernel.\n"
@@ -57,7 +57,7 @@ TEST(KernelLog, OrdinaryLinesPass)
 TEST(KernelLog, HarmlessPartsExcuseTheirLineOnly)
 {
     constexpr std::string_view kExcused[] = {"Spectre V2 : WARNING"};
-    auto found = complaints_in("Spectre V2 : WARNING: eIBRS\nWARNING: CPU: 0\n", kExcused);
+    auto found = warnings_in("Spectre V2 : WARNING: eIBRS\nWARNING: CPU: 0\n", kExcused);
     ASSERT_EQ(found.size(), 1u);
     EXPECT_EQ(found[0], "WARNING: CPU: 0");
 }
@@ -75,7 +75,7 @@ std::string race_in(std::string_view where)
 
 const std::vector<std::string> kOurs = {"pmukit_common", "cxl_hmu"};
 
-TEST(Races, OnlyThoseOfOurModulesStay)
+TEST(Races, OnlyRacesInOurModulesAreReported)
 {
     std::string log = "before\n" + race_in("") + "between\n" + race_in(" [cxl_hmu]") +
                       race_in(" [cxl_core]") + "after\n";
@@ -83,13 +83,13 @@ TEST(Races, OnlyThoseOfOurModulesStay)
               "before\nbetween\n" + race_in(" [cxl_hmu]") + "after\n");
 }
 
-TEST(Races, AReportWithoutAnEndStays)
+TEST(Races, AReportWithoutAnEndIsReported)
 {
     std::string whole = race_in(""), cut = whole.substr(0, whole.size() / 2);
     EXPECT_EQ(without_races_of_others(cut + "\n", kOurs), cut + "\n");
 }
 
-TEST(Races, OtherReportsStay)
+TEST(Races, OtherReportsAreReported)
 {
     std::string log =
         "==================================================================\n"
@@ -99,51 +99,50 @@ TEST(Races, OtherReportsStay)
 }
 
 // What a kernel with KCSAN says of itself at boot passes there, and hides nothing on its line.
-TEST(Races, TheBootLinesOfTheDetectorPass)
+TEST(Races, BootLinesOfKcsanAreIgnored)
 {
     const KernelQuirks &kernel = *kernel_by_name("kcsan-6.12");
-    EXPECT_TRUE(complaints_in("[ 0.0] kcsan: enabled early\n"
-                              "[ 0.0] kcsan: strict mode configured\n"
-                              "[ 0.0] kcsan: non-strict mode configured - use "
-                              "CONFIG_KCSAN_STRICT=y to see all data races\n"
-                              "[ 1.0] kcsan: selftest: 3/3 tests passed\n",
-                              kernel.harmless)
-                    .empty());
-    EXPECT_EQ(complaints_in(race_in(" [cxl_hmu]"), kernel.harmless).size(), 1u);
-    EXPECT_EQ(complaints_in("[ 1.0] Kernel panic - not syncing: kcsan: selftests failed\n",
+    EXPECT_TRUE(warnings_in("[ 0.0] kcsan: enabled early\n"
+                            "[ 0.0] kcsan: strict mode configured\n"
+                            "[ 0.0] kcsan: non-strict mode configured - use "
+                            "CONFIG_KCSAN_STRICT=y to see all data races\n"
+                            "[ 1.0] kcsan: selftest: 3/3 tests passed\n",
                             kernel.harmless)
-                  .size(),
-              1u);
+                    .empty());
+    EXPECT_EQ(warnings_in(race_in(" [cxl_hmu]"), kernel.harmless).size(), 1u);
+    EXPECT_EQ(
+        warnings_in("[ 1.0] Kernel panic - not syncing: kcsan: selftests failed\n", kernel.harmless)
+            .size(),
+        1u);
 }
 
-TEST(Races, ThoseOfTheClockThatKeepsTwoCopiesPass)
-{
-    const KernelQuirks &kernel = *kernel_by_name("kcsan-6.12");
-    EXPECT_TRUE(complaints_in("BUG: KCSAN: data-race in ktime_get_mono_fast_ns+0xc3/0x170\n",
-                              kernel.harmless)
-                    .empty());
-    EXPECT_EQ(complaints_in("BUG: KCSAN: data-race in ktime_get+0x1/0x2\n", kernel.harmless).size(),
-              1u);
-    EXPECT_EQ(complaints_in("BUG: KCSAN: data-race in ktime_get_mono_fast_ns / cache_qos_run\n",
-                            kernel.harmless)
-                  .size(),
-              1u);
-}
-
-TEST(Races, ThatOfAFileWhoseDeviceIsRemovedPasses)
+TEST(Races, RacesOfTheClocksLatchAreIgnored)
 {
     const KernelQuirks &kernel = *kernel_by_name("kcsan-6.12");
     EXPECT_TRUE(
-        complaints_in("BUG: KCSAN: data-race in __kernfs_remove / kernfs_unlink_open_file\n",
-                      kernel.harmless)
+        warnings_in("BUG: KCSAN: data-race in ktime_get_mono_fast_ns+0xc3/0x170\n", kernel.harmless)
             .empty());
-    EXPECT_EQ(complaints_in("BUG: KCSAN: data-race in __kernfs_remove / pmukit_pmu_remove\n",
-                            kernel.harmless)
+    EXPECT_EQ(warnings_in("BUG: KCSAN: data-race in ktime_get+0x1/0x2\n", kernel.harmless).size(),
+              1u);
+    EXPECT_EQ(warnings_in("BUG: KCSAN: data-race in ktime_get_mono_fast_ns / cache_qos_run\n",
+                          kernel.harmless)
                   .size(),
               1u);
 }
 
-TEST(Console, TheKernelMaySpeakAnywhereInALine)
+TEST(Races, TheRaceOfAFileWhoseDeviceIsRemovedIsIgnored)
+{
+    const KernelQuirks &kernel = *kernel_by_name("kcsan-6.12");
+    EXPECT_TRUE(warnings_in("BUG: KCSAN: data-race in __kernfs_remove / kernfs_unlink_open_file\n",
+                            kernel.harmless)
+                    .empty());
+    EXPECT_EQ(warnings_in("BUG: KCSAN: data-race in __kernfs_remove / pmukit_pmu_remove\n",
+                          kernel.harmless)
+                  .size(),
+              1u);
+}
+
+TEST(Console, KernelMessagesAreFoundAnywhereInALine)
 {
     const std::string own = "vm: unplug device 4";
     for (const char *said :
@@ -157,7 +156,7 @@ TEST(Console, TheKernelMaySpeakAnywhereInALine)
         }
 }
 
-TEST(Console, WhatLooksLikeTheKernelsTimeOnlyIsTheGuests)
+TEST(Console, ATimestampAloneIsOutputOfTheGuest)
 {
     for (const char *own : {"", "[", "[ ", "[  1", "[ 1.", "vm: step a[1]", "vm: up [1.5]",
                             "[ x.123456]", "[ 12.1234567] ", "[.123456]"})
@@ -182,13 +181,13 @@ TEST(Log, ViolationsOfAllDevicesOfAModelAreAddedByTheirUnits)
 {
     using Violations = std::map<std::string, uint64_t>;
     EXPECT_EQ(violations_in("model: ready socket=/x\n"
-                            "model: unit=hisi_ptt seen=1 violations=3\n"
-                            "model: unit=pcie_ep accesses=5\n"
-                            "model: unit=cxl_hmu dropped=2 violations=40 more=1\n"
-                            "model: unit=cxl_hmu dropped=2 violations=2\n"),
+                            "model: driver=hisi_ptt seen=1 violations=3\n"
+                            "model: driver=pcie_ep accesses=5\n"
+                            "model: driver=cxl_hmu dropped=2 violations=40 more=1\n"
+                            "model: driver=cxl_hmu dropped=2 violations=2\n"),
               (Violations{{"cxl_hmu", 42}, {"hisi_ptt", 3}}));
-    EXPECT_EQ(violations_in("model: unit=cxl_hmu violations=0\n"), (Violations{{"cxl_hmu", 0}}));
-    EXPECT_EQ(violations_in("model: unit=cxl_hmu violations=x\n"), (Violations{{"cxl_hmu", 1}}));
+    EXPECT_EQ(violations_in("model: driver=cxl_hmu violations=0\n"), (Violations{{"cxl_hmu", 0}}));
+    EXPECT_EQ(violations_in("model: driver=cxl_hmu violations=x\n"), (Violations{{"cxl_hmu", 1}}));
     EXPECT_EQ(violations_in(""), Violations{});
 }
 

@@ -118,7 +118,7 @@ Result<Emulator> find_program(const KernelQuirks &quirks, const fs::path &cache)
     if (code && *code == 0 && text && version_has_vfio_user(*text))
         return Emulator{{std::string(quirks.qemu)}};
     return Error{
-        Errc::kMachinery,
+        Errc::kEnvironment,
         fmt::format("no {} 10.1 or newer, neither in {} nor on this machine: run 'make setup'",
                     quirks.qemu, (cache / "roots/build").string())};
 }

@@ -90,7 +90,7 @@ struct MachineRun {
     std::string console;
 };
 
-// Who looks on while a machine runs.
+// Observers of a running machine.
 class Watcher {
 public:
     virtual ~Watcher() = default;

@@ -197,7 +197,7 @@ TEST(MachineWords, SteadyTimeGoesByInstructions)
 }
 
 // Only an emulated x86 CPU has the host's counter.
-TEST(MachineWords, LinuxIsToldHowFastTheCounterIsThatItSees)
+TEST(MachineWords, CommandLineHasTheFrequencyOfTheTsc)
 {
     const KernelQuirks &kernel = *kernel_by_name("7.2");
     const auto words_of = [&kernel](const Emulator &emulator, bool steady) {
@@ -219,7 +219,7 @@ TEST(MachineWords, CommasInPathsAreDoubled)
     EXPECT_NE(joined(spec, "6.1").find("path=/tmp/a,,b,mount_tag=out"), std::string::npos);
 }
 
-TEST(Emulator, VersionTenOneIsTheFirst)
+TEST(Emulator, RefusesVersionsBefore10_1)
 {
     EXPECT_FALSE(version_has_vfio_user("QEMU emulator version 7.2.22 (Debian)"));
     EXPECT_FALSE(version_has_vfio_user("QEMU emulator version 10.0.3"));
@@ -229,7 +229,7 @@ TEST(Emulator, VersionTenOneIsTheFirst)
     EXPECT_FALSE(version_has_vfio_user("version x"));
 }
 
-TEST(Emulator, MissingOneSaysWhatToDo)
+TEST(Emulator, AMissingEmulatorErrorNamesTheCommand)
 {
     KernelQuirks quirks = *kernel_by_name("6.12");
     quirks.qemu = "qemu-system-nonexistent";

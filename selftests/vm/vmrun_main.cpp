@@ -20,15 +20,15 @@ namespace {
 namespace fs = std::filesystem;
 using namespace pmukit;
 
-constexpr int kExitFailed = 1, kExitUsage = 2, kExitMachinery = 69;
+constexpr int kExitFailed = 1, kExitUsage = 2, kExitEnvironment = 69;
 
 struct Arguments {
-    std::string kernel, unit, mode = "test", scenario, placement, accel = "auto";
+    std::string kernel, driver, mode = "test", scenario, placement, accel = "auto";
     uint64_t seed = 1;
     unsigned seconds = 60;
     fs::path keep, cache, build, results, selftests = "selftests";
     bool all = false, verbose = false;
-    std::optional<uint64_t> brief, turn;
+    std::optional<uint64_t> brief, shard;
 };
 
 std::string default_cache()
@@ -60,7 +60,7 @@ void describe(CLI::App &app, Arguments &arguments)
 {
     app.add_option("--kernel", arguments.kernel, "guest kernel, as set-up names it: 6.12, ...")
         ->required();
-    app.add_option("--driver,--unit", arguments.unit,
+    app.add_option("--driver,--unit", arguments.driver,
                    "driver to test, or 'none' for a guest without devices")
         ->required();
     app.add_option("--mode", arguments.mode, "test, demo or shell")->capture_default_str();
@@ -74,8 +74,8 @@ void describe(CLI::App &app, Arguments &arguments)
     app.add_option(
         "--brief", arguments.brief,
         "one scenario that is short on a debug kernel: this one of them, counted around");
-    app.add_option("--turn", arguments.turn,
-                   "a part of what is routine on the kernel: three turns, counted around, have "
+    app.add_option("--shard", arguments.shard,
+                   "a part of what is routine on the kernel: three shards, counted around, have "
                    "all of it");
     app.add_option("--placement", arguments.placement,
                    "integrated (on pcie.0), root-port or cxl-rp, instead of the scenario's own");
@@ -91,7 +91,7 @@ void describe(CLI::App &app, Arguments &arguments)
     app.add_option("--selftests", arguments.selftests, "folder of the selftests")
         ->capture_default_str();
     app.add_option("--results", arguments.results,
-                   "file to which a line '<passed> <failed> <unit> <kernel>' is added");
+                   "file to which a line '<passed> <failed> <driver> <kernel>' is added");
     app.add_flag("-v,--verbose", arguments.verbose,
                  "show the console (also V=1 in the environment)");
 }
@@ -109,7 +109,7 @@ fs::path folder_to_keep(const Arguments &arguments)
         return arguments.keep;
     const fs::path folder =
         fs::absolute(arguments.build) /
-        fmt::format("vm/{}-{}-{}", arguments.mode, arguments.unit, std::time(nullptr));
+        fmt::format("vm/{}-{}-{}", arguments.mode, arguments.driver, std::time(nullptr));
     return fits_sockets(folder) ? folder : fs::path();
 }
 
@@ -119,7 +119,7 @@ Result<fs::path> make_out(const fs::path &keep)
     if (keep.empty()) {
         std::string name = (fs::temp_directory_path() / "vmrun-XXXXXX").string();
         if (!::mkdtemp(name.data()))
-            return Error{Errc::kMachinery, fmt::format("cannot make a folder like {}", name)};
+            return Error{Errc::kEnvironment, fmt::format("cannot make a folder like {}", name)};
         return fs::path(name);
     }
     std::error_code error;
@@ -137,7 +137,7 @@ Result<void> add_result_line(const Arguments &arguments, const vm::Totals &total
     return vm::write_file(
         arguments.results,
         (before ? *before : "") + fmt::format("{} {} {} {}\n", totals.passed, totals.failed,
-                                              arguments.unit, arguments.kernel));
+                                              arguments.driver, arguments.kernel));
 }
 
 // After a demo or shell: what the guest booted from is not kept.
@@ -165,19 +165,19 @@ int conclude(const Arguments &arguments, const vm::SessionOptions &options,
         fmt::print("vmrun: everything of this run is in {}\n", options.out.string());
     if (!totals) {
         fmt::print(stderr, "vmrun: {}\n", totals.error().message);
-        return kExitMachinery;
+        return kExitEnvironment;
     }
     if (options.mode == vm::Mode::kShell)
         return 0;
     if (options.mode == vm::Mode::kTest || !good) {
         const std::string &booted = totals->kernel_version;
-        fmt::print("vmrun: unit={} kernel={} {} passed, {} failed\n", arguments.unit,
+        fmt::print("vmrun: driver={} kernel={} {} passed, {} failed\n", arguments.driver,
                    booted.empty() ? arguments.kernel + " (nothing to run on it)" : booted,
                    totals->passed, totals->failed);
     }
     if (auto added = add_result_line(arguments, *totals); !added) {
         fmt::print(stderr, "vmrun: {}\n", added.error().message);
-        return kExitMachinery;
+        return kExitEnvironment;
     }
     return good ? 0 : kExitFailed;
 }
@@ -190,7 +190,7 @@ Result<vm::SessionOptions> make_options(const Arguments &arguments)
     bool own_placement = arguments.placement.empty();
     vm::SessionOptions options;
     options.kernel = vm::kernel_by_name(arguments.kernel);
-    options.unit = vm::unit_by_name(arguments.unit);
+    options.driver = vm::driver_by_name(arguments.driver);
     if (!mode || (!placement && !own_placement))
         return Error{
             Errc::kUsage,
@@ -198,17 +198,17 @@ Result<vm::SessionOptions> make_options(const Arguments &arguments)
     if (!options.kernel)
         return Error{Errc::kUsage, fmt::format("unknown kernel '{}': one of{}", arguments.kernel,
                                                names_of(vm::kernels(), &vm::KernelQuirks::kernel))};
-    if (!options.unit && arguments.unit != "none")
+    if (!options.driver && arguments.driver != "none")
         return Error{Errc::kUsage,
-                     fmt::format("unknown unit '{}': none or one of{}", arguments.unit,
-                                 names_of(vm::units(), &vm::UnitSpec::unit))};
+                     fmt::format("unknown driver '{}': none or one of{}", arguments.driver,
+                                 names_of(vm::drivers(), &vm::DriverSpec::driver))};
     if (arguments.accel != "auto" && arguments.accel != "tcg")
         return Error{Errc::kUsage, "--accel is auto or tcg"};
     options.mode = *mode;
     options.scenario = arguments.scenario;
     options.all = arguments.all;
     options.brief = arguments.brief;
-    options.turn = arguments.turn;
+    options.shard = arguments.shard;
     options.placement = placement;
     options.seed = arguments.seed;
     options.seconds = arguments.seconds;
@@ -229,7 +229,7 @@ int run(int argc, char **argv)
     arguments.cache = default_cache();
     const char *loud = std::getenv("V");
     arguments.verbose = loud && std::string_view(loud) == "1";
-    CLI::App app{"vmrun: boots a guest with emulated devices and judges what happens in it"};
+    CLI::App app{"vmrun: boots a guest with emulated devices and checks what happens in it"};
     describe(app, arguments);
     try {
         app.parse(argc, argv);
@@ -261,6 +261,6 @@ int main(int argc, char **argv)
         return run(argc, argv);
     } catch (const std::exception &failure) {  // of the libraries below us
         std::fprintf(stderr, "vmrun: %s\n", failure.what());
-        return kExitMachinery;
+        return kExitEnvironment;
     }
 }

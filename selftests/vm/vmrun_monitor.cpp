@@ -22,7 +22,7 @@ constexpr size_t kLongestLine = 1 << 20;
 
 Error failure(std::string_view what)
 {
-    return Error{Errc::kMachinery, fmt::format("QEMU's monitor: {}", what)};
+    return Error{Errc::kEnvironment, fmt::format("QEMU's monitor: {}", what)};
 }
 
 // A member that is a text, or nothing.

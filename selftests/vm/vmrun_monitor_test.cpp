@@ -41,7 +41,7 @@ protected:
         EXPECT_EQ(::send(qemu_.get(), bytes.data(), bytes.size(), 0),
                   static_cast<ssize_t>(bytes.size()));
     }
-    std::vector<json> was_told()
+    std::vector<json> commands()
     {
         char bytes[4096];
         const ssize_t got = ::recv(qemu_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
@@ -54,30 +54,31 @@ protected:
     Fd qemu_, ours_;
 };
 
-TEST_F(MonitorTest, PlugsADeviceAfterTheGreetingWasAnswered)
+TEST_F(MonitorTest, PlugsADeviceAfterNegotiation)
 {
     says({kGreeting, kDone, kDone});
     Monitor monitor(std::move(ours_));
     ASSERT_TRUE(monitor.plug(kDevice));
-    const std::vector<json> told = was_told();
-    ASSERT_EQ(told.size(), 2u);
-    EXPECT_EQ(told[0].at("execute"), "qmp_capabilities");
-    EXPECT_EQ(told[1].at("execute"), "device_add");
-    EXPECT_EQ(told[1].at("arguments"), json::parse(kDevice));
+    const std::vector<json> received = commands();
+    ASSERT_EQ(received.size(), 2u);
+    EXPECT_EQ(received[0].at("execute"), "qmp_capabilities");
+    EXPECT_EQ(received[1].at("execute"), "device_add");
+    EXPECT_EQ(received[1].at("arguments"), json::parse(kDevice));
 }
 
-TEST_F(MonitorTest, GreetsOnceAndPassesOverEvents)
+TEST_F(MonitorTest, NegotiatesOnceAndSkipsEvents)
 {
     says({kGreeting, kDone, R"({"event": "RTC_CHANGE", "data": {}})", kDone, kDone});
     Monitor monitor(std::move(ours_));
     ASSERT_TRUE(monitor.plug(kDevice));
     ASSERT_TRUE(monitor.unplug("device2"));
-    const std::vector<json> told = was_told();
-    ASSERT_EQ(told.size(), 3u);
-    EXPECT_EQ(told[2], json::parse(R"({"execute": "device_del", "arguments": {"id": "device2"}})"));
+    const std::vector<json> received = commands();
+    ASSERT_EQ(received.size(), 3u);
+    EXPECT_EQ(received[2],
+              json::parse(R"({"execute": "device_del", "arguments": {"id": "device2"}})"));
 }
 
-TEST_F(MonitorTest, HandsOnWhatIsWrongInItsWords)
+TEST_F(MonitorTest, ForwardsTheErrorOfTheMonitor)
 {
     says({kGreeting, kDone, R"({"error": {"class": "GenericError", "desc": "no such bus"}})"});
     auto plugged = Monitor(std::move(ours_)).plug(kDevice);
@@ -91,7 +92,7 @@ TEST_F(MonitorTest, ADeviceThatIsLeavingIsPluggedOnlyWhenItHasLeft)
     says({kGreeting, kDone, kDone});
     ASSERT_TRUE(monitor.unplug("device1"));
     EXPECT_FALSE(monitor.plug(kDevice));
-    EXPECT_EQ(was_told().size(), 2u);  // no command to plug was sent
+    EXPECT_EQ(commands().size(), 2u);  // no command to plug was sent
     says({kGone, kDone});
     EXPECT_TRUE(monitor.plug(kDevice));
 }
@@ -104,7 +105,7 @@ TEST_F(MonitorTest, ADeviceThatCouldNotBeUnpluggedIsNotWaitedFor)
     EXPECT_TRUE(monitor.plug(kDevice));
 }
 
-TEST_F(MonitorTest, SilenceNonsenseAndAHangUpAreErrors)
+TEST_F(MonitorTest, SilenceInvalidAnswersAndAHangUpAreErrors)
 {
     Monitor monitor(std::move(ours_), milliseconds(20));
     EXPECT_FALSE(monitor.unplug("device1"));  // nothing
@@ -117,7 +118,7 @@ TEST_F(MonitorTest, SilenceNonsenseAndAHangUpAreErrors)
     EXPECT_FALSE(monitor.unplug("device1"));
 }
 
-TEST_F(MonitorTest, NobodyListening)
+TEST_F(MonitorTest, FailsWhenNoMonitorListens)
 {
     EXPECT_FALSE(Monitor::connect("/nonexistent/qmp"));
     EXPECT_FALSE(Monitor::connect(std::string(200, 'x')));

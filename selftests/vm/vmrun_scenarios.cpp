@@ -6,7 +6,7 @@
 
 namespace pmukit::vm {
 
-void try_each_fault(Scenario &scenario, const std::string &unit,
+void try_each_fault(Scenario &scenario, const std::string &driver,
                     std::span<const std::string_view> faults)
 {
     std::string names = "healthy";
@@ -14,10 +14,10 @@ void try_each_fault(Scenario &scenario, const std::string &unit,
         scenario.models[i + 1] += " --fault " + std::string(faults[i]);
         names += " " + std::string(faults[i]);
     }
-    scenario.steps = {{"faults", "PMUKIT_FAULTS='" + names + "' " + unit + "_faults_test", 600}};
-    scenario.judgements = {
+    scenario.steps = {{"faults", "PMUKIT_FAULTS='" + names + "' " + driver + "_faults_test", 600}};
+    scenario.checks = {
         {"every fault of the model was tried",
-         {"{selftests}/lib/faults_covered.sh", "{model}", unit, "{guest}/faults.tap"},
+         {"{selftests}/lib/faults_covered.sh", "{model}", driver, "{guest}/faults.tap"},
          0,
          {"all_tried=yes"}}};
 }
@@ -27,17 +27,17 @@ GuestStep stress_step(std::string_view name, std::string_view options)
     return {name, "pmu_stress --seconds {seconds} --seed {seed} " + std::string(options), 180};
 }
 
-UnitSpec with_stress(UnitSpec unit, Scenario stress, const std::string &many)
+DriverSpec with_stress(DriverSpec driver, Scenario stress, const std::string &many)
 {
     // First as many events as there are file descriptors, then the steps of the scenario.
     stress.steps.insert(stress.steps.begin(), {"many", "pmu_many " + many, 180});
     stress.name = "stress";
     stress.on_request = true;
-    unit.brief.push_back(stress.name);
-    unit.programs.push_back("selftests/stress/pmu_many");
-    unit.programs.push_back("selftests/stress/pmu_stress");
-    unit.tests.push_back(std::move(stress));
-    return unit;
+    driver.brief.push_back(stress.name);
+    driver.programs.push_back("selftests/stress/pmu_many");
+    driver.programs.push_back("selftests/stress/pmu_stress");
+    driver.tests.push_back(std::move(stress));
+    return driver;
 }
 
 std::string trees_of_pmus(const std::string &prefix)
@@ -45,34 +45,34 @@ std::string trees_of_pmus(const std::string &prefix)
     return " $(printf ' --tree %s' /sys/bus/event_source/devices/" + prefix + "_*)";
 }
 
-UnitSpec with_steps(UnitSpec unit, std::string_view scenario, std::string_view program,
-                    const std::vector<ProgramStep> &steps)
+DriverSpec with_steps(DriverSpec driver, std::string_view scenario, std::string_view program,
+                      const std::vector<ProgramStep> &steps)
 {
     const std::string command = std::string(program.substr(program.rfind('/') + 1)) + " ";
-    for (Scenario &test : unit.tests)
+    for (Scenario &test : driver.tests)
         for (const ProgramStep &step : steps)
             if (test.name == scenario)
                 test.steps.push_back(
                     {step.name, std::string(step.before) + command + step.options, 60});
-    unit.programs.push_back(program);
-    return unit;
+    driver.programs.push_back(program);
+    return driver;
 }
 
-UnitSpec with_privileges(UnitSpec unit, std::string_view scenario,
-                         const std::vector<ProgramStep> &steps)
+DriverSpec with_privileges(DriverSpec driver, std::string_view scenario,
+                           const std::vector<ProgramStep> &steps)
 {
-    return with_steps(std::move(unit), scenario, "selftests/stress/pmu_privileges", steps);
+    return with_steps(std::move(driver), scenario, "selftests/stress/pmu_privileges", steps);
 }
 
-UnitSpec with_aux_extras(UnitSpec unit, std::string_view scenario,
-                         const std::vector<ProgramStep> &steps)
+DriverSpec with_aux_extras(DriverSpec driver, std::string_view scenario,
+                           const std::vector<ProgramStep> &steps)
 {
-    return with_steps(std::move(unit), scenario, "selftests/stress/pmu_aux_extras", steps);
+    return with_steps(std::move(driver), scenario, "selftests/stress/pmu_aux_extras", steps);
 }
 
-Scenario on_the_machine_of_stress(const UnitSpec &unit, std::string_view name)
+Scenario on_the_machine_of_stress(const DriverSpec &driver, std::string_view name)
 {
-    auto found = std::find_if(unit.tests.begin(), unit.tests.end(),
+    auto found = std::find_if(driver.tests.begin(), driver.tests.end(),
                               [](const Scenario &scenario) { return scenario.name == "stress"; });
     Scenario scenario = *found;
     scenario.name = name;
@@ -80,62 +80,62 @@ Scenario on_the_machine_of_stress(const UnitSpec &unit, std::string_view name)
     return scenario;
 }
 
-UnitSpec with_brief(UnitSpec unit, Scenario scenario, std::string_view program,
-                    const std::string &options, unsigned limit_seconds)
+DriverSpec with_brief(DriverSpec driver, Scenario scenario, std::string_view program,
+                      const std::string &options, unsigned limit_seconds)
 {
     const std::string name(program.substr(program.rfind('/') + 1));
     scenario.steps = {{scenario.name, name + " " + options, limit_seconds}};
-    unit.programs.push_back(program);
-    unit.brief.push_back(scenario.name);
-    unit.tests.push_back(std::move(scenario));
-    return unit;
+    driver.programs.push_back(program);
+    driver.brief.push_back(scenario.name);
+    driver.tests.push_back(std::move(scenario));
+    return driver;
 }
 
-UnitSpec with_busy_privileges(UnitSpec unit, const std::string &options)
+DriverSpec with_busy_privileges(DriverSpec driver, const std::string &options)
 {
-    Scenario privileges = on_the_machine_of_stress(unit, "privileges");
-    return with_brief(std::move(unit), std::move(privileges), "selftests/stress/pmu_privileges",
+    Scenario privileges = on_the_machine_of_stress(driver, "privileges");
+    return with_brief(std::move(driver), std::move(privileges), "selftests/stress/pmu_privileges",
                       options + " --busy", 120);
 }
 
-UnitSpec with_sleep(UnitSpec unit, const std::string &options)
+DriverSpec with_sleep(DriverSpec driver, const std::string &options)
 {
-    Scenario sleep = on_the_machine_of_stress(unit, "sleep");
+    Scenario sleep = on_the_machine_of_stress(driver, "sleep");
     sleep.sleeps = true;
     sleep.kernels = {"6.12", "7.2", "debug-6.12", "debug-7.2"};
     sleep.routine = {"6.12"};
-    return with_brief(std::move(unit), std::move(sleep), "selftests/stress/pmu_sleep", options,
+    return with_brief(std::move(driver), std::move(sleep), "selftests/stress/pmu_sleep", options,
                       120);
 }
 
-UnitSpec with_refresh(UnitSpec unit, const std::string &options)
+DriverSpec with_refresh(DriverSpec driver, const std::string &options)
 {
-    Scenario refresh = on_the_machine_of_stress(unit, "refresh");
+    Scenario refresh = on_the_machine_of_stress(driver, "refresh");
     refresh.routine = {"7.2"};
-    return with_brief(std::move(unit), std::move(refresh), "selftests/stress/pmu_refresh", options,
-                      180);
+    return with_brief(std::move(driver), std::move(refresh), "selftests/stress/pmu_refresh",
+                      options, 180);
 }
 
-UnitSpec with_reloads(UnitSpec unit, const std::string &options)
+DriverSpec with_reloads(DriverSpec driver, const std::string &options)
 {
-    Scenario reload = on_the_machine_of_stress(unit, "reload");
+    Scenario reload = on_the_machine_of_stress(driver, "reload");
     reload.only_all = true;
     reload.kernels = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
     std::string command = "pmu_reload " + options;
-    for (std::string_view module : unit.modules) {
+    for (std::string_view module : driver.modules) {
         const std::string name(module.substr(0, module.find(' ')));
         const std::string parameters(module.substr(name.size()));
         command += " --load '" + name + "=/lib/vmrun/" + name + ".ko" + parameters + "'";
     }
     reload.steps = {{"reload", command, 1800}};
-    unit.programs.push_back("selftests/stress/pmu_reload");
-    unit.tests.push_back(std::move(reload));
-    return unit;
+    driver.programs.push_back("selftests/stress/pmu_reload");
+    driver.tests.push_back(std::move(reload));
+    return driver;
 }
 
-UnitSpec with_failures(UnitSpec unit, const std::vector<ProgramStep> &steps)
+DriverSpec with_failures(DriverSpec driver, const std::vector<ProgramStep> &steps)
 {
-    Scenario failures = on_the_machine_of_stress(unit, "fail_nth");
+    Scenario failures = on_the_machine_of_stress(driver, "fail_nth");
     failures.only_all = true;
     failures.kernels = kFailingKernels;
     // Of the kernel's own: an interrupt whose files in /proc could not be made has none to remove,
@@ -145,31 +145,31 @@ UnitSpec with_failures(UnitSpec unit, const std::vector<ProgramStep> &steps)
     for (const ProgramStep &step : steps)
         failures.steps.push_back(
             {step.name, std::string(step.before) + "pmu_fail_nth " + step.options, 900});
-    unit.programs.push_back("selftests/stress/pmu_fail_nth");
-    unit.tests.push_back(std::move(failures));
-    return unit;
+    driver.programs.push_back("selftests/stress/pmu_fail_nth");
+    driver.tests.push_back(std::move(failures));
+    return driver;
 }
 
-UnitSpec with_examples(UnitSpec unit, std::string_view page, std::string_view kernel,
-                       Scenario machine)
+DriverSpec with_examples(DriverSpec driver, std::string_view page, std::string_view kernel,
+                         Scenario machine)
 {
-    const std::string folder = "/selftests/" + std::string(unit.unit) + "/";
+    const std::string folder = "/selftests/" + std::string(driver.name) + "/";
     machine.name = "examples";
     machine.routine = {kernel};
     machine.steps = {
-        {"page", folder + "doc-examples --guest " + folder + std::string(unit.unit) + ".rst /tmp",
+        {"page", folder + "doc-examples --guest " + folder + std::string(driver.name) + ".rst /tmp",
          300}};
-    unit.files.push_back("tools/scripts/doc-examples");
-    unit.files.push_back(page);
-    unit.tests.push_back(std::move(machine));
-    return unit;
+    driver.files.push_back("tools/scripts/doc-examples");
+    driver.files.push_back(page);
+    driver.tests.push_back(std::move(machine));
+    return driver;
 }
 
 // The devices that the modules of all drivers need in one guest:
 //
 //   00:10.0 --- 01:00.0        00:11.0 a memory expander
 //   00:18.0 the trace block    00:19.0 an uncore with a memory of its own
-UnitSpec soak()
+DriverSpec soak()
 {
     Scenario scenario;
     scenario.name = "soak";
@@ -183,25 +183,25 @@ UnitSpec soak()
         {"uncore_pmon", "pcie.0", "19.0"},
     };
     scenario.steps = {{"soak", "/selftests/soak/soak.sh {seconds}", 600}};
-    UnitSpec unit;
-    unit.unit = "soak";
-    unit.files = {"selftests/lib/tap.sh", "selftests/stress/soak.sh"};
+    DriverSpec driver;
+    driver.name = "soak";
+    driver.files = {"selftests/lib/tap.sh", "selftests/stress/soak.sh"};
     const auto append = [](auto &to, const auto &from) {
         for (const auto &each : from)
             if (std::find(to.begin(), to.end(), each) == to.end())
                 to.push_back(each);
     };
     for (const DriverScenarios &driver : driver_scenarios()) {
-        const UnitSpec part = driver.driver();
-        append(unit.stock_modules, part.stock_modules);
-        append(unit.modules, part.modules);
-        append(unit.programs, part.programs);
-        append(unit.firmware, part.firmware);
+        const DriverSpec part = driver.driver();
+        append(driver.stock_modules, part.stock_modules);
+        append(driver.modules, part.modules);
+        append(driver.programs, part.programs);
+        append(driver.firmware, part.firmware);
     }
-    unit.tests = {scenario};
-    unit.demo = std::move(scenario);
-    unit.demo.name = "demo";
-    return unit;
+    driver.tests = {scenario};
+    driver.demo = std::move(scenario);
+    driver.demo.name = "demo";
+    return driver;
 }
 
 }  // namespace pmukit::vm

@@ -30,71 +30,72 @@ struct ProgramStep {
 };
 
 // Of the scenario's models the first stays healthy, and each of the others is given one of the
-// faults. The unit's program tries them by name; they are all that its model knows.
-void try_each_fault(Scenario &scenario, const std::string &unit,
+// faults. The driver's program tries them by name; they are all that its model knows.
+void try_each_fault(Scenario &scenario, const std::string &driver,
                     std::span<const std::string_view> faults);
 
-// Random use of a unit's PMUs for as long as one likes, without and with things that happen to the
-// machine meanwhile. Options are those of pmu_stress.
+// Random use of a driver's PMUs for as long as one likes, without and with things that happen to
+// the machine meanwhile. Options are those of pmu_stress.
 GuestStep stress_step(std::string_view name, std::string_view options);
 
-UnitSpec with_stress(UnitSpec unit, Scenario stress, const std::string &many);
+DriverSpec with_stress(DriverSpec driver, Scenario stress, const std::string &many);
 
 // All PMUs that there are of a kind, as options.
 std::string trees_of_pmus(const std::string &prefix);
 
-// As steps of a scenario that the unit has.
-UnitSpec with_steps(UnitSpec unit, std::string_view scenario, std::string_view program,
-                    const std::vector<ProgramStep> &steps);
+// As steps of a scenario that the driver has.
+DriverSpec with_steps(DriverSpec driver, std::string_view scenario, std::string_view program,
+                      const std::vector<ProgramStep> &steps);
 
-// Who may do what with a PMU.
-UnitSpec with_privileges(UnitSpec unit, std::string_view scenario,
-                         const std::vector<ProgramStep> &steps);
+// Privileges for a PMU.
+DriverSpec with_privileges(DriverSpec driver, std::string_view scenario,
+                           const std::vector<ProgramStep> &steps);
 
 // What perf has around AUX areas, which none of our PMUs can.
-UnitSpec with_aux_extras(UnitSpec unit, std::string_view scenario,
-                         const std::vector<ProgramStep> &steps);
+DriverSpec with_aux_extras(DriverSpec driver, std::string_view scenario,
+                           const std::vector<ProgramStep> &steps);
 
-// The devices of the unit's stress, for something else.
-Scenario on_the_machine_of_stress(const UnitSpec &unit, std::string_view name);
+// The devices of the driver's stress, for something else.
+Scenario on_the_machine_of_stress(const DriverSpec &driver, std::string_view name);
 
 // One more scenario, of those that are short on a debug kernel: one program.
-UnitSpec with_brief(UnitSpec unit, Scenario scenario, std::string_view program,
-                    const std::string &options, unsigned limit_seconds);
+DriverSpec with_brief(DriverSpec driver, Scenario scenario, std::string_view program,
+                      const std::string &options, unsigned limit_seconds);
 
-// The same where there is something to record, on the machine of the unit's stress.
-UnitSpec with_busy_privileges(UnitSpec unit, const std::string &options);
+// The same where there is something to record, on the machine of the driver's stress.
+DriverSpec with_busy_privileges(DriverSpec driver, const std::string &options);
 
-// Suspended with an event that runs, on the machine of the unit's stress.
-UnitSpec with_sleep(UnitSpec unit, const std::string &options);
+// Suspended with an event that runs, on the machine of the driver's stress.
+DriverSpec with_sleep(DriverSpec driver, const std::string &options);
 
-// Events that end by themselves, on the machine of the unit's stress. 7.2 stops them from inside
+// Events that end by themselves, on the machine of the driver's stress. 7.2 stops them from inside
 // their last sample.
-UnitSpec with_refresh(UnitSpec unit, const std::string &options);
+DriverSpec with_refresh(DriverSpec driver, const std::string &options);
 
-// The modules of the unit go and come back two hundred times, with an event of the PMU in between.
-UnitSpec with_reloads(UnitSpec unit, const std::string &options);
+// The modules of the driver go and come back two hundred times, with an event of the PMU in
+// between.
+DriverSpec with_reloads(DriverSpec driver, const std::string &options);
 
-// Each allocation of each act fails once, on the machine of the unit's stress. Only the debug
+// Each allocation of each act fails once, on the machine of the driver's stress. Only the debug
 // kernels can do that.
-UnitSpec with_failures(UnitSpec unit, const std::vector<ProgramStep> &steps);
+DriverSpec with_failures(DriverSpec driver, const std::vector<ProgramStep> &steps);
 
-// What the unit's page shows, run from the page itself; the machine is one that has what it speaks
-// of.
-UnitSpec with_examples(UnitSpec unit, std::string_view page, std::string_view kernel,
-                       Scenario machine);
+// What the driver's page shows, run from the page itself; the machine is one that has what it
+// speaks of.
+DriverSpec with_examples(DriverSpec driver, std::string_view page, std::string_view kernel,
+                         Scenario machine);
 
 // The scenarios of one driver: what is in each of its guests with the scenarios that are its own,
 // and the same with those that every driver has.
 struct DriverScenarios {
-    UnitSpec (*driver)();
-    UnitSpec (*tests)();
+    DriverSpec (*driver)();
+    DriverSpec (*tests)();
 };
 
 // Of every folder of selftests that has a scenarios.cpp; written by the build.
 std::vector<DriverScenarios> driver_scenarios();
 
 // The modules of all drivers in one guest, for a long run.
-UnitSpec soak();
+DriverSpec soak();
 
 }  // namespace pmukit::vm

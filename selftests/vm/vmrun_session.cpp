@@ -173,15 +173,15 @@ private:
     PlacedDevice placed(size_t number) const;
     void look_at_models(std::string_view step);
     void stop_models();
-    void judge_conformance(size_t number);
+    void check_conformance(size_t number);
 
-    void judge_steps();
-    void judge_unload();
-    void judge_debug_kernel();
+    void check_steps();
+    void check_unload();
+    void check_debug_kernel();
     std::vector<std::string> our_modules() const;
-    void judge_log(std::string_view console);
-    void judge_outside();
-    void judge_one(const HostStep &step);
+    void check_log(std::string_view console);
+    void check_outside();
+    void check_one(const HostStep &step);
     void verdict(TestResult result);
 
     fs::path out(std::string_view name) const { return out_ / name; }
@@ -220,31 +220,32 @@ Result<void> Session::prepare()
         options_.allow_kvm && !scenario_.tapped_node && scenario_.rdt.empty() &&
         kvm_works(emulator_, *options_.kernel, tree_.image, options_.build / "vm/kvm-works");
 
-    names_ = {{"out", out_.string()},
-              {"selftests", options_.selftests.string()},
-              {"guest", out("guest").string()},
-              {"kernel", std::string(options_.kernel->kernel)},
-              {"kver", tree_.version},
-              {"tap_base", std::string(kTappedBase)},
-              {"tap_bytes", std::string(kTappedBytes)},
-              {"seed", std::to_string(options_.seed)},
-              {"next_seed", std::to_string(options_.seed + 1)},
-              {"seconds", std::to_string(options_.seconds)},
-              {"pmukit", (options_.build / "tools/cli/pmukit").string()},
-              {"model", (options_.build / "tools/model_server/pmukit-model").string()},
-              {"judge", (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_judge").string()},
-              {"entries_judge",
-               (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_entries_judge").string()},
-              {"ptt_judge", (options_.build / "tools/selftests/hisi_ptt/hisi_ptt_judge").string()},
-              {"topology_judge",
-               (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_topology_judge").string()}};
-    if (!options_.unit || options_.mode == Mode::kShell)
+    names_ = {
+        {"out", out_.string()},
+        {"selftests", options_.selftests.string()},
+        {"guest", out("guest").string()},
+        {"kernel", std::string(options_.kernel->kernel)},
+        {"kver", tree_.version},
+        {"tap_base", std::string(kTappedBase)},
+        {"tap_bytes", std::string(kTappedBytes)},
+        {"seed", std::to_string(options_.seed)},
+        {"next_seed", std::to_string(options_.seed + 1)},
+        {"seconds", std::to_string(options_.seconds)},
+        {"pmukit", (options_.build / "tools/cli/pmukit").string()},
+        {"model", (options_.build / "tools/model_server/pmukit-model").string()},
+        {"checker", (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_checker").string()},
+        {"entries_checker",
+         (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_entries_checker").string()},
+        {"ptt_checker", (options_.build / "tools/selftests/hisi_ptt/hisi_ptt_checker").string()},
+        {"topology_checker",
+         (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_topology_checker").string()}};
+    if (!options_.driver || options_.mode == Mode::kShell)
         return {};
     for (const GuestStep &step : scenario_.steps)
         steps_.push_back({limit_of(step, options_.seconds) * slowness(*options_.kernel),
                           std::string(step.name), expand(step.command, names_)});
 
-    auto skips = read_file(options_.selftests / options_.unit->unit / "expected-skips");
+    auto skips = read_file(options_.selftests / options_.driver->name / "expected-skips");
     skips_ = ExpectedSkips::parse(skips ? *skips : "");
     if (!skips_.errors().empty())
         return Error{Errc::kDamaged, "expected-skips: " + skips_.errors().front()};
@@ -257,7 +258,7 @@ Result<void> Session::start_models()
         return start_chassis();
     for (const std::string &arguments : scenario_.models) {
         fs::path path = socket(devices_.size());
-        std::vector<std::string> words = {std::string(options_.unit->unit), "--socket", path};
+        std::vector<std::string> words = {std::string(options_.driver->name), "--socket", path};
         for (const std::string &word : words_of(expand(arguments, names_)))
             words.push_back(word);
         if (auto started = start_model(words); !started)
@@ -306,8 +307,8 @@ Result<void> Session::wait_for_model(size_t number)
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     auto errors = read_file(out(fmt::format("model{}.errors", number)));
-    return Error{Errc::kMachinery, fmt::format("model {} did not get ready\n{}", number,
-                                               tail(errors ? *errors : "", kTailLines))};
+    return Error{Errc::kEnvironment, fmt::format("model {} did not get ready\n{}", number,
+                                                 tail(errors ? *errors : "", kTailLines))};
 }
 
 // What a guest may ask for on its console: "vm: <verb> <noun> <number>". It sees by itself whether
@@ -405,13 +406,13 @@ void Session::stop_models()
             verdict(
                 {"model", fmt::format("model{}", i), Verdict::kFail,
                  fmt::format("exit code {}\n{}", code, tail(errors ? *errors : "", kTailLines))});
-        judge_conformance(i);
+        check_conformance(i);
     }
     devices_.clear();
 }
 
-// Each device of a chassis is judged by its own unit, whichever unit's scenario it is in.
-void Session::judge_conformance(size_t number)
+// Each device of a chassis is checked by its own driver, whichever driver's scenario it is in.
+void Session::check_conformance(size_t number)
 {
     auto said = read_file(out(fmt::format("model{}.log", number)));
     if (!said || devices_[number].faulty)
@@ -419,8 +420,8 @@ void Session::judge_conformance(size_t number)
     for (const auto &[name, violations] : violations_in(*said)) {
         if (violations == 0)
             continue;
-        const UnitSpec *unit = unit_by_name(name);
-        if (!unit || !unit->conforms || scenario_.trespasses) {
+        const DriverSpec *driver = driver_by_name(name);
+        if (!driver || !driver->conforms || scenario_.trespasses) {
             say("model {}: {} violations of the documentation of {}", number, violations, name);
             continue;
         }
@@ -434,16 +435,16 @@ void Session::judge_conformance(size_t number)
 Result<MachineSpec> Session::make_machine()
 {
     static constexpr std::string_view kModeNames[] = {"test", "demo", "shell"};
-    const UnitSpec *unit = options_.unit;
-    const UnitSpec all = unit ? with_others(*unit, scenario_) : UnitSpec{};
+    const DriverSpec *driver = options_.driver;
+    const DriverSpec all = driver ? with_others(*driver, scenario_) : DriverSpec{};
     InitramfsSpec inside{std::string(options_.kernel->kernel),
-                         unit ? &all : nullptr,
+                         driver ? &all : nullptr,
                          options_.kernel->lacks,
                          std::string(kModeNames[static_cast<size_t>(options_.mode)]),
                          steps_,
                          options_.build,
                          options_.selftests};
-    if (unit && options_.mode == Mode::kShell)
+    if (driver && options_.mode == Mode::kShell)
         inside.banner = shell_banner(all, scenario_.name, tree_.version, out("guest").string());
     auto archive = make_initramfs(tree_, inside);
     if (!archive)
@@ -453,7 +454,7 @@ Result<MachineSpec> Session::make_machine()
     spec.initramfs = out("initramfs");
     if (auto written = write_file(spec.initramfs, *archive); !written)
         return written.error();
-    // The guest has a folder of its own: it must not write over what the judgement needs from
+    // The guest has a folder of its own: it must not write over what the check needs from
     // outside.
     spec.out = out("guest");
     fs::create_directories(spec.out);
@@ -499,13 +500,13 @@ Result<int> Session::run_guest(const MachineSpec &spec)
     if (!run)
         return run.error();
     if (run->ending == Ending::kInterrupted)
-        return Error{Errc::kMachinery, "interrupted"};
+        return Error{Errc::kEnvironment, "interrupted"};
     auto qemu_says = read_file(out("console.log.qemu"));
     std::string story =
         tail(run->console, kTailLines) + tail(qemu_says ? *qemu_says : "", kTailLines);
     machine_failed_ = !progress.reached_init() || has_asserted(qemu_says ? *qemu_says : "");
     if (machine_failed_)
-        return Error{Errc::kMachinery,
+        return Error{Errc::kEnvironment,
                      fmt::format("{} (exit code {})\n{}",
                                  progress.reached_init() ? "QEMU failed an assertion of its own"
                                                          : "the guest did not reach init",
@@ -519,10 +520,10 @@ Result<int> Session::run_guest(const MachineSpec &spec)
         guest_failed_ = true;
     }
     if (finished)
-        judge_unload();
+        check_unload();
     if (finished && options_.kernel->debug)
-        judge_debug_kernel();
-    judge_log(run->console);
+        check_debug_kernel();
+    check_log(run->console);
     return run->exit_code;
 }
 
@@ -545,7 +546,7 @@ void Session::verdict(TestResult result)
     std::fflush(stdout);
 }
 
-void Session::judge_steps()
+void Session::check_steps()
 {
     auto ended = read_file(out("guest/steps"));
     std::map<std::string, int> codes;
@@ -570,18 +571,18 @@ void Session::judge_steps()
 }
 
 // Only of a guest that got that far.
-void Session::judge_unload()
+void Session::check_unload()
 {
-    auto complaints = read_file(out("guest/unload"));
-    bool clean = complaints && complaints->empty();
+    auto warnings = read_file(out("guest/unload"));
+    bool clean = warnings && warnings->empty();
     verdict({"modules", "unload", clean ? Verdict::kPass : Verdict::kFail,
-             clean        ? ""
-             : complaints ? *complaints
-                          : complaints.error().message});
+             clean      ? ""
+             : warnings ? *warnings
+                        : warnings.error().message});
 }
 
 // A KASAN report or a taint switches lockdep off without a word, and later lock faults go unseen.
-void Session::judge_debug_kernel()
+void Session::check_debug_kernel()
 {
     auto lockdep = read_file(out("guest/lockdep")), leaks = read_file(out("guest/kmemleak"));
     bool watching = false;
@@ -599,13 +600,13 @@ void Session::judge_debug_kernel()
 std::vector<std::string> Session::our_modules() const
 {
     std::vector<std::string> names;
-    if (options_.unit)
-        for (std::string_view module : options_.unit->modules)
+    if (options_.driver)
+        for (std::string_view module : options_.driver->modules)
             names.push_back(fs::path(words_of(module).front()).filename());
     return names;
 }
 
-void Session::judge_log(std::string_view console)
+void Session::check_log(std::string_view console)
 {
     auto saved = read_file(out("guest/dmesg"));
     std::string whole(console);
@@ -616,18 +617,18 @@ void Session::judge_log(std::string_view console)
     std::vector<std::string_view> harmless(options_.kernel->harmless.begin(),
                                            options_.kernel->harmless.end());
     harmless.insert(harmless.end(), scenario_.harmless.begin(), scenario_.harmless.end());
-    std::vector<std::string> complaints = complaints_in(whole, harmless);
-    TestResult result{"kernel log", "no complaint", Verdict::kPass, {}};
-    if (!complaints.empty()) {
+    std::vector<std::string> warnings = warnings_in(whole, harmless);
+    TestResult result{"kernel log", "no warning", Verdict::kPass, {}};
+    if (!warnings.empty()) {
         result.verdict = Verdict::kFail;
         result.reason = fmt::format(
-            "{} lines\n    {}", complaints.size(),
-            joined(std::span(complaints).first(std::min(complaints.size(), kTailLines)), "\n    "));
+            "{} lines\n    {}", warnings.size(),
+            joined(std::span(warnings).first(std::min(warnings.size(), kTailLines)), "\n    "));
     }
     verdict(std::move(result));
 }
 
-void Session::judge_one(const HostStep &step)
+void Session::check_one(const HostStep &step)
 {
     Command command;
     for (const std::string &word : step.command)
@@ -636,10 +637,10 @@ void Session::judge_one(const HostStep &step)
         step.output_to.empty() ? out("step.output") : fs::path(expand(step.output_to, names_));
     command.errors = out("step.errors");
     auto code = run_to_end(command);
-    auto said = read_file(command.output), complained = read_file(command.errors);
-    std::string both = (said ? *said : "") + (complained ? *complained : "");
+    auto said = read_file(command.output), errors = read_file(command.errors);
+    std::string both = (said ? *said : "") + (errors ? *errors : "");
 
-    TestResult result{"judge", step.name, Verdict::kPass, {}};
+    TestResult result{"checker", step.name, Verdict::kPass, {}};
     if (!code || *code != step.exit_code)
         result.reason = code ? fmt::format("exit code {}, not {}", *code, step.exit_code)
                              : code.error().message;
@@ -656,19 +657,19 @@ void Session::judge_one(const HostStep &step)
     verdict(std::move(result));
 }
 
-void Session::judge_outside()
+void Session::check_outside()
 {
-    if (!options_.unit)
+    if (!options_.driver)
         return;
-    for (const HostStep &step : scenario_.judgements)
-        judge_one(step);
+    for (const HostStep &step : scenario_.checks)
+        check_one(step);
 }
 
 Result<Totals> Session::run()
 {
     if (auto ready = prepare(); !ready)
         return ready.error();
-    say("unit={} kernel={} scenario={} ({})", options_.unit ? options_.unit->unit : "none",
+    say("driver={} kernel={} scenario={} ({})", options_.driver ? options_.driver->name : "none",
         tree_.version, scenario_.name, emulator_.kvm ? "KVM" : "emulated CPU");
     if (auto started = start_models(); !started)
         return started.error();
@@ -684,11 +685,11 @@ Result<Totals> Session::run()
         return code.error();
     if (options_.mode == Mode::kShell)
         return totals_;
-    judge_steps();
+    check_steps();
     if (!guest_failed_)
-        judge_outside();
+        check_outside();
     if (totals_.passed + totals_.failed == 0)
-        return Error{Errc::kMachinery, "nothing was judged"};
+        return Error{Errc::kEnvironment, "nothing was checked"};
     return totals_;
 }
 
@@ -696,35 +697,36 @@ Result<Totals> Session::run()
 Result<std::vector<const Scenario *>> chosen_scenarios(const SessionOptions &options)
 {
     static const Scenario kPlain{"plain", {}, {}, {}, {}, {}, {}};
-    if (!options.unit)
+    if (!options.driver)
         return std::vector<const Scenario *>{&kPlain};
     if (options.mode != Mode::kTest && options.scenario.empty())
-        return std::vector<const Scenario *>{&options.unit->demo};
+        return std::vector<const Scenario *>{&options.driver->demo};
     if (options.brief) {
-        const Scenario *brief = brief_scenario(*options.unit, *options.brief);
+        const Scenario *brief = brief_scenario(*options.driver, *options.brief);
         return brief ? std::vector<const Scenario *>{brief} : std::vector<const Scenario *>{};
     }
     std::vector<const Scenario *> chosen;
     std::string names, left_out;
-    for (const Scenario &scenario : options.unit->tests) {
+    for (const Scenario &scenario : options.driver->tests) {
         names += fmt::format(" {}", scenario.name);
         bool named = options.scenario == scenario.name;
         bool wanted = options.all ? runs_on(scenario, *options.kernel)
                                   : is_routine_on(scenario, *options.kernel);
         if (!named && (!options.scenario.empty() || !wanted))
             continue;
-        if (!options.turn || is_in_turn(*options.unit, scenario, *options.kernel, *options.turn))
+        if (!options.shard ||
+            is_in_shard(*options.driver, scenario, *options.kernel, *options.shard))
             chosen.push_back(&scenario);
         else
             left_out += fmt::format(" {}", scenario.name);
     }
     if (!left_out.empty())
-        say("unit={} kernel={}: for another turn:{}", options.unit->unit, options.kernel->kernel,
-            left_out);
-    // A unit that a kernel's architecture does not have has none there.
+        say("driver={} kernel={}: for another shard:{}", options.driver->name,
+            options.kernel->kernel, left_out);
+    // A driver that a kernel's architecture does not have has none there.
     if (chosen.empty() && !options.scenario.empty())
-        return Error{Errc::kUsage, fmt::format("no scenario '{}' for unit {}: one of{}",
-                                               options.scenario, options.unit->unit, names)};
+        return Error{Errc::kUsage, fmt::format("no scenario '{}' for driver {}: one of{}",
+                                               options.scenario, options.driver->name, names)};
     return chosen;
 }
 
@@ -774,7 +776,7 @@ Result<Totals> run_session(const SessionOptions &options)
     try {
         return run_scenarios(options);
     } catch (const fs::filesystem_error &error) {
-        return Error{Errc::kMachinery, error.what()};
+        return Error{Errc::kEnvironment, error.what()};
     }
 }
 

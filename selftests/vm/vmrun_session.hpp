@@ -14,13 +14,13 @@ namespace pmukit::vm {
 
 struct SessionOptions {
     const KernelQuirks *kernel = nullptr;
-    const UnitSpec *unit =
+    const DriverSpec *driver =
         nullptr;  // nullptr: a guest without devices, to see that one boots at all
     Mode mode = Mode::kTest;
     std::string scenario;                // of a test; empty: those of a plain run
     bool all = false;                    // or every one that runs on the kernel
     std::optional<uint64_t> brief;       // or the one of this number that is brief, counted around
-    std::optional<uint64_t> turn;        // or what of a plain run is in this turn, counted around
+    std::optional<uint64_t> shard;       // or what of a plain run is in this shard, counted around
     std::optional<Placement> placement;  // instead of the scenario's own
     uint64_t seed = 1;
     unsigned seconds = 60;  // of the steps that go on for as long as one likes

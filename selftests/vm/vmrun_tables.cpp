@@ -64,10 +64,10 @@ constexpr KernelQuirks kKernels[] = {
      kHarmlessInRaces, kRacesAppend, kDebugLacks, true, true},
 };
 
-const std::vector<UnitSpec> &unit_table()
+const std::vector<DriverSpec> &driver_table()
 {
-    static const std::vector<UnitSpec> table = [] {
-        std::vector<UnitSpec> all;
+    static const std::vector<DriverSpec> table = [] {
+        std::vector<DriverSpec> all;
         for (const DriverScenarios &driver : driver_scenarios())
             all.push_back(driver.tests());
         all.push_back(soak());
@@ -132,16 +132,16 @@ void append_new(Names &names, const Names &more)
 
 }  // namespace
 
-UnitSpec with_others(const UnitSpec &unit, const Scenario &scenario)
+DriverSpec with_others(const DriverSpec &driver, const Scenario &scenario)
 {
-    UnitSpec all = unit;
+    DriverSpec all = driver;
     if (!scenario.modules_instead.empty())
         all.modules = scenario.modules_instead;
     if (!scenario.examples.empty())
         all.examples = scenario.examples;
     append_new(all.stock_modules, scenario.stock_modules);
     for (const std::string_view name : scenario.beside) {
-        const UnitSpec &other = *unit_by_name(name);
+        const DriverSpec &other = *driver_by_name(name);
         append_new(all.stock_modules, other.stock_modules);
         append_new(all.modules, other.modules);
         append_new(all.programs, other.programs);
@@ -161,31 +161,31 @@ bool is_routine_on(const Scenario &scenario, const KernelQuirks &kernel)
            (kernel.debug || (!scenario.only_all && all_or_named(scenario.routine, kernel.kernel)));
 }
 
-bool is_in_turn(const UnitSpec &unit, const Scenario &scenario, const KernelQuirks &kernel,
-                uint64_t turn)
+bool is_in_shard(const DriverSpec &driver, const Scenario &scenario, const KernelQuirks &kernel,
+                 uint64_t shard)
 {
     const auto place =
-        std::ranges::find(unit.tests, scenario.name, &Scenario::name) - unit.tests.begin();
+        std::ranges::find(driver.tests, scenario.name, &Scenario::name) - driver.tests.begin();
     const auto row = std::ranges::find(kKernels, kernel.kernel, &KernelQuirks::kernel) - kKernels;
     return is_routine_on(scenario, kernel) &&
-           static_cast<uint64_t>(place + row) % kTurns == turn % kTurns;
+           static_cast<uint64_t>(place + row) % kShards == shard % kShards;
 }
 
-std::string shell_banner(const UnitSpec &unit, std::string_view scenario,
+std::string shell_banner(const DriverSpec &driver, std::string_view scenario,
                          std::string_view kernel_version, std::string_view folder)
 {
     std::string modules, others;
-    for (const std::string_view module : unit.modules)
+    for (const std::string_view module : driver.modules)
         modules += fmt::format(" {}", module.substr(0, module.find(' ')));
-    for (const UnitSpec &other : units())
-        others += other.unit == unit.unit ? "" : fmt::format(" {}", other.unit);
+    for (const DriverSpec &other : drivers())
+        others += other.name == driver.name ? "" : fmt::format(" {}", other.name);
     std::string banner = fmt::format(
         "\n{}: a guest with Linux {} and the devices of scenario {}; 'exit' powers off\n"
         "  loaded:{}\n"
         "  /out is {} on the host and is kept; copy there what you want to keep\n"
         "  try:\n",
-        unit.unit, kernel_version, scenario, modules, folder);
-    for (const std::string_view example : unit.examples)
+        driver.name, kernel_version, scenario, modules, folder);
+    for (const std::string_view example : driver.examples)
         banner += fmt::format("    {}\n", example);
     return banner + fmt::format(
                         "  other guests: make vm U=NAME, one of{}; S=SCENARIO for the "
@@ -193,14 +193,14 @@ std::string shell_banner(const UnitSpec &unit, std::string_view scenario,
                         others);
 }
 
-const Scenario *brief_scenario(const UnitSpec &unit, uint64_t number)
+const Scenario *brief_scenario(const DriverSpec &driver, uint64_t number)
 {
-    if (unit.brief.empty())
+    if (driver.brief.empty())
         return nullptr;
-    std::string_view name = unit.brief[number % unit.brief.size()];
-    auto found = std::find_if(unit.tests.begin(), unit.tests.end(),
+    std::string_view name = driver.brief[number % driver.brief.size()];
+    auto found = std::find_if(driver.tests.begin(), driver.tests.end(),
                               [&](const Scenario &scenario) { return scenario.name == name; });
-    return found == unit.tests.end() ? nullptr : &*found;
+    return found == driver.tests.end() ? nullptr : &*found;
 }
 
 std::span<const KernelQuirks> kernels()
@@ -215,16 +215,16 @@ const KernelQuirks *kernel_by_name(std::string_view name)
     return found == std::end(kKernels) ? nullptr : &*found;
 }
 
-std::span<const UnitSpec> units()
+std::span<const DriverSpec> drivers()
 {
-    return unit_table();
+    return driver_table();
 }
 
-const UnitSpec *unit_by_name(std::string_view name)
+const DriverSpec *driver_by_name(std::string_view name)
 {
-    const std::vector<UnitSpec> &table = unit_table();
+    const std::vector<DriverSpec> &table = driver_table();
     auto found = std::find_if(table.begin(), table.end(),
-                              [&](const UnitSpec &row) { return row.unit == name; });
+                              [&](const DriverSpec &row) { return row.name == name; });
     return found == table.end() ? nullptr : &*found;
 }
 

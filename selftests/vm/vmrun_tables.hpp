@@ -41,8 +41,8 @@ struct GuestStep {
 };
 
 // A check on the host, of what the guest left in {guest} and the models in {out}. More
-// placeholders: {kernel}, {kver}, {seed}, {next_seed}, the programs {pmukit}, {model}, {judge},
-// {entries_judge}, {topology_judge}, {ptt_judge}, and the folder {selftests}.
+// placeholders: {kernel}, {kver}, {seed}, {next_seed}, the programs {pmukit}, {model}, {checker},
+// {entries_checker}, {topology_checker}, {ptt_checker}, and the folder {selftests}.
 struct HostStep {
     std::string name;
     std::vector<std::string> command;
@@ -72,11 +72,11 @@ inline constexpr std::string_view kTappedBytes = "256M", kUntappedBytes = "768M"
 struct Scenario {
     std::string_view name;  // also that of the folder for its output
     Placement placement = Placement::kIntegrated;
-    // One device each: arguments of pmukit-model after the unit's name; {out} is replaced. What the
-    // n-th model prints is kept in {out}/model<n>.log, counted from 0.
+    // One device each: arguments of pmukit-model after the driver's name; {out} is replaced. What
+    // the n-th model prints is kept in {out}/model<n>.log, counted from 0.
     std::vector<std::string> models;
     std::vector<GuestStep> steps;
-    std::vector<HostStep> judgements;
+    std::vector<HostStep> checks;
     std::vector<std::string_view> kernels{};  // empty: all
     // Stock kernels on which a plain run takes it; the others come with --all, debug kernels always
     // take everything. Empty: all.
@@ -89,12 +89,12 @@ struct Scenario {
     std::vector<ChassisDevice> chassis{};
     std::vector<std::string_view> bridges{};
     std::vector<std::string_view> objects{};  // QEMU's -object, for devices among bridges
-    // Other units in the guest: their modules and programs.
+    // Other drivers in the guest: their modules and programs.
     std::vector<std::string_view> beside{};
-    // Modules in place of the unit's. One with a folder is below build/modules/<kernel>/ there.
+    // Modules in place of the driver's. One with a folder is below build/modules/<kernel>/ there.
     std::vector<std::string_view> modules_instead{};
-    std::vector<std::string_view> stock_modules{};  // besides the unit's
-    std::vector<std::string_view> examples{};       // of a shell, in place of the unit's
+    std::vector<std::string_view> stock_modules{};  // besides the driver's
+    std::vector<std::string_view> examples{};       // of a shell, in place of the driver's
     // Two NUMA nodes with a CPU each: a device that is said to be near the second has a CPU that
     // can go offline on x86 as well.
     bool two_nodes = false;
@@ -116,17 +116,17 @@ struct Scenario {
     // The processor does not say that it is emulated: for drivers that refuse one that does.
     bool hides_hypervisor = false;
     // Its steps also do what the documentation of a device does not allow, to see what comes of it;
-    // a judgement says what that was.
+    // a check says what that was.
     bool trespasses = false;
 };
 
-struct UnitSpec {
-    std::string_view unit;
+struct DriverSpec {
+    std::string_view name;
     std::vector<std::string_view>
         stock_modules;                       // in the order they are loaded; built-in ones pass
     std::vector<std::string_view> modules;   // ours, in order, each with its parameters
     std::vector<std::string_view> programs;  // paths below build/guest/<arch>; all go to /usr/bin
-    std::vector<std::string_view> files;     // of the source tree; all go to /selftests/<unit>
+    std::vector<std::string_view> files;     // of the source tree; all go to /selftests/<driver>
     std::vector<Scenario> tests;
     Scenario demo;  // also what a shell finds, unless a scenario is named
     // Commands that a shell prints on entering, each complete: one records, one explains.
@@ -141,32 +141,33 @@ struct UnitSpec {
     bool conforms = false;
 };
 
-// What is in the guest of a scenario: the unit with what the scenario wants of others.
-UnitSpec with_others(const UnitSpec &unit, const Scenario &scenario);
+// What is in the guest of a scenario: the driver with what the scenario wants of others.
+DriverSpec with_others(const DriverSpec &driver, const Scenario &scenario);
 
 bool runs_on(const Scenario &scenario, const KernelQuirks &kernel);
 bool is_routine_on(const Scenario &scenario, const KernelQuirks &kernel);
 
-// The routine of a kernel in kTurns turns, counted around: a scenario comes once. In the same turn
-// the next kernel has other ones, so that a scenario of all kernels is in each turn on one of them.
-inline constexpr uint64_t kTurns = 3;
-bool is_in_turn(const UnitSpec &unit, const Scenario &scenario, const KernelQuirks &kernel,
-                uint64_t turn);
+// The routine of a kernel in kShards shards, counted around: a scenario comes once. In the same
+// shard the next kernel has other ones, so that a scenario of all kernels is in each shard on one
+// of them.
+inline constexpr uint64_t kShards = 3;
+bool is_in_shard(const DriverSpec &driver, const Scenario &scenario, const KernelQuirks &kernel,
+                 uint64_t shard);
 
 // What `make vm` shows on entering: what is in the guest, commands to try, and the folder on the
 // host that is /out inside.
-std::string shell_banner(const UnitSpec &unit, std::string_view scenario,
+std::string shell_banner(const DriverSpec &driver, std::string_view scenario,
                          std::string_view kernel_version, std::string_view folder);
 
-// The number-th brief one of the unit, counted around; nullptr if it has none.
-const Scenario *brief_scenario(const UnitSpec &unit, uint64_t number);
+// The number-th brief one of the driver, counted around; nullptr if it has none.
+const Scenario *brief_scenario(const DriverSpec &driver, uint64_t number);
 
 std::optional<Mode> mode_by_name(std::string_view name);
 std::optional<Placement> placement_by_name(std::string_view name);
 
 std::span<const KernelQuirks> kernels();
 const KernelQuirks *kernel_by_name(std::string_view name);
-std::span<const UnitSpec> units();
-const UnitSpec *unit_by_name(std::string_view name);
+std::span<const DriverSpec> drivers();
+const DriverSpec *driver_by_name(std::string_view name);
 
 }  // namespace pmukit::vm

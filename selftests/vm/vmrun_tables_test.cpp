@@ -15,7 +15,7 @@ TEST(Tables, NamesAreFoundAndUnknownOnesAreNot)
     EXPECT_EQ(kernel_by_name("6.12")->arch, "amd64");
     EXPECT_EQ(kernel_by_name("6.12-arm64")->console, "ttyAMA0");
     EXPECT_EQ(kernel_by_name("6.13"), nullptr);
-    EXPECT_EQ(unit_by_name("none"), nullptr);
+    EXPECT_EQ(driver_by_name("none"), nullptr);
     EXPECT_EQ(mode_by_name("demo"), Mode::kDemo);
     EXPECT_FALSE(mode_by_name("Demo"));
     EXPECT_EQ(placement_by_name("root-port"), Placement::kRootPort);
@@ -23,18 +23,18 @@ TEST(Tables, NamesAreFoundAndUnknownOnesAreNot)
     EXPECT_FALSE(placement_by_name(""));
 }
 
-std::vector<Scenario> scenarios_of(const UnitSpec &unit)
+std::vector<Scenario> scenarios_of(const DriverSpec &driver)
 {
-    std::vector<Scenario> all = unit.tests;
-    all.push_back(unit.demo);
+    std::vector<Scenario> all = driver.tests;
+    all.push_back(driver.demo);
     return all;
 }
 
 // A step's name is a file name and a word of /etc/vmrun/steps; a name twice would hide a result.
 TEST(Tables, StepNamesAreWordsAndUnique)
 {
-    for (const UnitSpec &unit : units()) {
-        for (const Scenario &scenario : scenarios_of(unit)) {
+    for (const DriverSpec &driver : drivers()) {
+        for (const Scenario &scenario : scenarios_of(driver)) {
             std::set<std::string_view> names;
             for (const GuestStep &step : scenario.steps) {
                 EXPECT_TRUE(names.insert(step.name).second) << step.name;
@@ -48,9 +48,9 @@ TEST(Tables, StepNamesAreWordsAndUnique)
 // A scenario's name is a folder; "none" could never be run.
 TEST(Tables, ScenariosHaveNamesOfTheirOwnAndKernelsThatExist)
 {
-    for (const UnitSpec &unit : units()) {
+    for (const DriverSpec &driver : drivers()) {
         std::set<std::string_view> names;
-        for (const Scenario &scenario : scenarios_of(unit)) {
+        for (const Scenario &scenario : scenarios_of(driver)) {
             EXPECT_TRUE(names.insert(scenario.name).second) << scenario.name;
             EXPECT_FALSE(scenario.name.empty());
             EXPECT_EQ(scenario.name.find_first_of(" /\t"), std::string_view::npos);
@@ -68,15 +68,15 @@ uint64_t mebibytes(std::string_view size)
 
 // The memory in front of a tapped node ends where the model's options say that the node begins, and
 // both are all of a guest's memory.
-TEST(Tables, ATappedNodeIsWhereTheModelIsTold)
+TEST(Tables, ATappedNodeIsAtTheAddressTheModelGets)
 {
     EXPECT_EQ(std::stoull(std::string(kTappedBase), nullptr, 0), mebibytes(kUntappedBytes) << 20);
     for (const KernelQuirks &kernel : kernels()) {
         EXPECT_EQ(kernel.memory, "1G");
         EXPECT_EQ(mebibytes(kUntappedBytes) + mebibytes(kTappedBytes), 1024u);
     }
-    for (const UnitSpec &unit : units())
-        for (const Scenario &scenario : scenarios_of(unit))
+    for (const DriverSpec &driver : drivers())
+        for (const Scenario &scenario : scenarios_of(driver))
             if (scenario.tapped_node) {
                 ASSERT_FALSE(scenario.models.empty() && scenario.chassis.empty());
                 const std::string_view first =
@@ -88,8 +88,8 @@ TEST(Tables, ATappedNodeIsWhereTheModelIsTold)
 
 TEST(Tables, AProcessorWithRdtIsAnEmulatedX86)
 {
-    for (const UnitSpec &unit : units())
-        for (const Scenario &scenario : unit.tests)
+    for (const DriverSpec &driver : drivers())
+        for (const Scenario &scenario : driver.tests)
             for (const KernelQuirks &kernel : kernels()) {
                 if (scenario.rdt.empty() || !runs_on(scenario, kernel))
                     continue;
@@ -98,14 +98,14 @@ TEST(Tables, AProcessorWithRdtIsAnEmulatedX86)
             }
 }
 
-TEST(Tables, AScenarioHasWhatItWantsOfOtherUnitsOnce)
+TEST(Tables, AScenarioHasWhatItNeedsOfOtherDriversOnce)
 {
-    for (const UnitSpec &unit : units())
-        for (const Scenario &scenario : scenarios_of(unit)) {
+    for (const DriverSpec &driver : drivers())
+        for (const Scenario &scenario : scenarios_of(driver)) {
             for (const std::string_view name : scenario.beside)
-                ASSERT_TRUE(unit_by_name(name)) << name;
-            const UnitSpec all = with_others(unit, scenario);
-            EXPECT_EQ(all.unit, unit.unit);
+                ASSERT_TRUE(driver_by_name(name)) << name;
+            const DriverSpec all = with_others(driver, scenario);
+            EXPECT_EQ(all.name, driver.name);
             // Modules of the kernel itself need none of ours.
             if (scenario.modules_instead.empty())
                 EXPECT_EQ(std::ranges::count(all.modules, "pmukit_common"), 1);
@@ -113,37 +113,37 @@ TEST(Tables, AScenarioHasWhatItWantsOfOtherUnitsOnce)
                 EXPECT_EQ(all.modules, scenario.modules_instead);
             EXPECT_EQ(std::ranges::count(all.programs, "tools/cli/pmukit"), 1);
             for (const std::string_view name : scenario.beside)
-                for (const std::string_view module : unit_by_name(name)->modules)
+                for (const std::string_view module : driver_by_name(name)->modules)
                     EXPECT_EQ(std::ranges::count(all.modules, module), 1) << module;
         }
 }
 
 TEST(Tables, AScenarioHasModulesOfTheKernelAndExamplesOfItsOwn)
 {
-    UnitSpec unit;
-    unit.stock_modules = {"configfs"};
-    unit.examples = {"of the unit"};
+    DriverSpec driver;
+    driver.stock_modules = {"configfs"};
+    driver.examples = {"of the driver"};
     Scenario scenario;
-    EXPECT_EQ(with_others(unit, scenario).examples, unit.examples);
+    EXPECT_EQ(with_others(driver, scenario).examples, driver.examples);
     scenario.stock_modules = {"msr", "configfs"};
     scenario.examples = {"of the scenario"};
-    const UnitSpec all = with_others(unit, scenario);
+    const DriverSpec all = with_others(driver, scenario);
     EXPECT_EQ(all.stock_modules, (std::vector<std::string_view>{"configfs", "msr"}));
     EXPECT_EQ(all.examples, scenario.examples);
 }
 
 TEST(Tables, AShellShowsWhatIsLoadedWhatToTryAndWhereFilesStay)
 {
-    for (const UnitSpec &unit : units()) {
-        const std::string banner = shell_banner(unit, "demo", "6.12.1", "/folder/guest");
+    for (const DriverSpec &driver : drivers()) {
+        const std::string banner = shell_banner(driver, "demo", "6.12.1", "/folder/guest");
         // soak is all drivers together, in no guest of its own.
-        EXPECT_LE(unit.unit == "soak" ? 0u : 3u, unit.examples.size()) << unit.unit;
-        for (const std::string_view example : unit.examples)
+        EXPECT_LE(driver.name == "soak" ? 0u : 3u, driver.examples.size()) << driver.name;
+        for (const std::string_view example : driver.examples)
             EXPECT_NE(banner.find(fmt::format("\n    {}\n", example)), banner.npos);
         EXPECT_NE(banner.find("/out is /folder/guest "), banner.npos);
         EXPECT_NE(banner.find("loaded: pmukit_common"), banner.npos) << banner;
-        for (const UnitSpec &other : units())
-            EXPECT_NE(banner.find(other.unit), banner.npos);
+        for (const DriverSpec &other : drivers())
+            EXPECT_NE(banner.find(other.name), banner.npos);
     }
 }
 
@@ -180,44 +180,44 @@ TEST(Tables, KernelsThatWatchThemselvesBootWithFourLevelsOfPageTables)
     EXPECT_EQ(kernel_by_name("6.12")->append.find("no5lvl"), std::string_view::npos);
 }
 
-TEST(Tables, EachUnitHasBriefScenariosForItsTurns)
+TEST(Tables, EachDriverHasBriefScenariosForItsShards)
 {
-    for (const UnitSpec &unit : units()) {
-        if (unit.unit == "soak")
+    for (const DriverSpec &driver : drivers()) {
+        if (driver.name == "soak")
             continue;
-        ASSERT_FALSE(unit.brief.empty()) << unit.unit;
-        for (size_t i = 0; i < unit.brief.size(); i++) {
-            const Scenario *scenario = brief_scenario(unit, i);
-            ASSERT_TRUE(scenario) << unit.unit << " " << unit.brief[i];
-            EXPECT_EQ(scenario->name, unit.brief[i]);
-            EXPECT_EQ(brief_scenario(unit, i + unit.brief.size()), scenario);
+        ASSERT_FALSE(driver.brief.empty()) << driver.name;
+        for (size_t i = 0; i < driver.brief.size(); i++) {
+            const Scenario *scenario = brief_scenario(driver, i);
+            ASSERT_TRUE(scenario) << driver.name << " " << driver.brief[i];
+            EXPECT_EQ(scenario->name, driver.brief[i]);
+            EXPECT_EQ(brief_scenario(driver, i + driver.brief.size()), scenario);
         }
     }
-    EXPECT_FALSE(brief_scenario(UnitSpec{}, 0));
+    EXPECT_FALSE(brief_scenario(DriverSpec{}, 0));
 }
 
-TEST(Tables, TurnsHaveTogetherWhatIsRoutine)
+TEST(Tables, ShardsTogetherHaveEveryRoutineScenario)
 {
-    for (const UnitSpec &unit : units())
+    for (const DriverSpec &driver : drivers())
         for (const KernelQuirks &kernel : kernels())
-            for (const Scenario &scenario : unit.tests) {
-                uint64_t turns = 0;
-                for (uint64_t turn = 0; turn < kTurns; turn++)
-                    turns += is_in_turn(unit, scenario, kernel, turn + kTurns);
-                EXPECT_EQ(turns, is_routine_on(scenario, kernel) ? 1U : 0U)
-                    << unit.unit << " " << kernel.kernel << " " << scenario.name;
+            for (const Scenario &scenario : driver.tests) {
+                uint64_t shards = 0;
+                for (uint64_t shard = 0; shard < kShards; shard++)
+                    shards += is_in_shard(driver, scenario, kernel, shard + kShards);
+                EXPECT_EQ(shards, is_routine_on(scenario, kernel) ? 1U : 0U)
+                    << driver.name << " " << kernel.kernel << " " << scenario.name;
             }
 }
 
-TEST(Tables, EachTurnHasAScenarioOfAllKernelsOnOneOfThem)
+TEST(Tables, EachShardHasAScenarioOfAllKernelsOnOneOfThem)
 {
-    for (const UnitSpec &unit : units())
-        for (const Scenario &scenario : unit.tests) {
-            std::vector<uint64_t> turns(kTurns);
+    for (const DriverSpec &driver : drivers())
+        for (const Scenario &scenario : driver.tests) {
+            std::vector<uint64_t> shards(kShards);
             for (const std::string_view name : {"6.1", "6.12", "7.2"})
-                for (uint64_t turn = 0; turn < kTurns; turn++)
-                    turns[turn] += is_in_turn(unit, scenario, *kernel_by_name(name), turn);
-            EXPECT_LE(std::ranges::max(turns), 1U) << unit.unit << " " << scenario.name;
+                for (uint64_t shard = 0; shard < kShards; shard++)
+                    shards[shard] += is_in_shard(driver, scenario, *kernel_by_name(name), shard);
+            EXPECT_LE(std::ranges::max(shards), 1U) << driver.name << " " << scenario.name;
         }
 }
 
@@ -225,8 +225,8 @@ TEST(Tables, EachTurnHasAScenarioOfAllKernelsOnOneOfThem)
 // --all only has a shorter equivalent beside it, or one on another kernel.
 TEST(Tables, EveryScenarioIsRoutineOnAStockKernel)
 {
-    for (const UnitSpec &unit : units())
-        for (const Scenario &scenario : unit.tests)
+    for (const DriverSpec &driver : drivers())
+        for (const Scenario &scenario : driver.tests)
             EXPECT_TRUE(scenario.only_all || scenario.on_request ||
                         std::ranges::any_of(kernels(),
                                             [&](const KernelQuirks &kernel) {
@@ -239,56 +239,56 @@ TEST(Tables, EveryScenarioIsRoutineOnAStockKernel)
 // Random use that met no event proves nothing.
 TEST(Tables, EveryStepOfStressDemandsEvents)
 {
-    for (const UnitSpec &unit : units())
-        for (const Scenario &scenario : unit.tests)
+    for (const DriverSpec &driver : drivers())
+        for (const Scenario &scenario : driver.tests)
             for (const GuestStep &step : scenario.steps)
                 EXPECT_TRUE(scenario.name != "stress" || !step.command.starts_with("pmu_stress") ||
                             step.command.find("--least-opens ") != std::string::npos)
-                    << unit.unit << " " << step.name;
+                    << driver.name << " " << step.name;
 }
 
-TEST(Tables, EveryJudgementDemandsSomething)
+TEST(Tables, EveryHostCheckHasACriterion)
 {
-    for (const UnitSpec &unit : units())
-        for (const Scenario &scenario : unit.tests)
-            for (const HostStep &step : scenario.judgements)
+    for (const DriverSpec &driver : drivers())
+        for (const Scenario &scenario : driver.tests)
+            for (const HostStep &step : scenario.checks)
                 EXPECT_FALSE(step.must_say.empty()) << step.name;
 }
 
-TEST(Tables, WhatAJudgementKeepsIsInTheFolderOfTheScenario)
+TEST(Tables, FilesOfAHostCheckAreInTheFolderOfTheScenario)
 {
-    for (const UnitSpec &unit : units())
-        for (const Scenario &scenario : unit.tests)
-            for (const HostStep &step : scenario.judgements)
+    for (const DriverSpec &driver : drivers())
+        for (const Scenario &scenario : driver.tests)
+            for (const HostStep &step : scenario.checks)
                 EXPECT_TRUE(step.output_to.empty() || step.output_to.starts_with("{out}/"))
                     << scenario.name << ": " << step.name << ": " << step.output_to;
 }
 
-bool conforms(std::string_view unit)
+bool conforms(std::string_view driver)
 {
-    const UnitSpec *spec = unit_by_name(unit);
+    const DriverSpec *spec = driver_by_name(driver);
     return spec && spec->conforms;
 }
 
-// Also in the chassis of another unit's scenario.
+// Also in the chassis of another driver's scenario.
 TEST(Tables, DevicesThatConformAreStrictInEveryScenario)
 {
     unsigned beside = 0;
-    for (const UnitSpec &unit : units())
-        for (const Scenario &scenario : scenarios_of(unit)) {
+    for (const DriverSpec &driver : drivers())
+        for (const Scenario &scenario : scenarios_of(driver)) {
             for (const std::string &model : scenario.models)
-                EXPECT_TRUE(!unit.conforms || model.starts_with("--strict "))
+                EXPECT_TRUE(!driver.conforms || model.starts_with("--strict "))
                     << scenario.name << ": " << model;
             for (const ChassisDevice &device : scenario.chassis) {
                 const std::string_view name = device.words.substr(0, device.words.find(' '));
                 if (!conforms(name))
                     continue;
-                beside += name != unit.unit;
+                beside += name != driver.name;
                 EXPECT_NE((std::string(device.words) + " ").find(" --strict "), std::string::npos)
-                    << unit.unit << " " << scenario.name << ": " << device.words;
+                    << driver.name << " " << scenario.name << ": " << device.words;
             }
         }
-    EXPECT_LT(0u, beside) << "no unit has a device of another one that conforms";
+    EXPECT_LT(0u, beside) << "no driver has a device of another one that conforms";
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ void read_result(std::string_view program, std::string_view line, TapReading &ta
 }
 
 // Why the output as a whole cannot be believed; empty when it can.
-std::string complaint(const TapReading &tap, int exit_code)
+std::string failure_of(const TapReading &tap, int exit_code)
 {
     if (!tap.bail_out.empty())
         return fmt::format("bailed out: {}", tap.bail_out);
@@ -129,7 +129,7 @@ std::vector<TestResult> parse_tap(std::string_view program, std::string_view tex
         read_plan(line, tap);
         read_result(program, line, tap);
     }
-    std::string why = complaint(tap, exit_code);
+    std::string why = failure_of(tap, exit_code);
     if (!why.empty())
         tap.results.push_back({std::string(program), "whole program", Verdict::kFail, why});
     else if (tap.skip_all)

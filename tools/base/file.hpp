@@ -56,7 +56,7 @@ inline Result<std::string> read_small_file(const std::string &path)
 inline constexpr std::string_view kInputIsGone =
     "the input became shorter while it was read, or its disk failed";
 
-// Whoever shares a terminal or a pipe with us may have made it non-blocking for all.
+// Another process that shares a terminal or a pipe with us may have made it non-blocking for all.
 inline void wait_for_room(int fd)
 {
     pollfd room{fd, POLLOUT, 0};

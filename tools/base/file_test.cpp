@@ -48,7 +48,7 @@ TEST_F(FileTest, AnEmptyFileIsEmptyBytes)
     EXPECT_TRUE(file->bytes().empty());
 }
 
-TEST_F(FileTest, ForgottenPagesComeBack)
+TEST_F(FileTest, DroppedPagesAreReadAgain)
 {
     std::string text(20 << 20, 'x');
     ASSERT_TRUE(write_all(fd_.get(), as_bytes(text), path_));
@@ -80,7 +80,7 @@ TEST_F(FileTest, AnInputThatBecameShorterIsNotTheFaultOfTheOutput)
     EXPECT_EQ(done.error().message, kInputIsGone);
 }
 
-TEST(WriteAll, WaitsForTheReaderOfAPipeThatSomebodyMadeNonBlocking)
+TEST(WriteAll, WaitsForTheReaderOfANonBlockingPipe)
 {
     int ends[2];
     ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
@@ -103,7 +103,7 @@ TEST(WriteAll, WaitsForTheReaderOfAPipeThatSomebodyMadeNonBlocking)
     EXPECT_EQ(arrived, text.size());
 }
 
-TEST(WriteToPipe, GivesUpOnAPipeThatNobodyEmptiesOnceItIsToStop)
+TEST(WriteToPipe, StopsWaitingForAFullPipeOnceAStopIsRequested)
 {
     int ends[2], stop[2];
     ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
@@ -121,7 +121,7 @@ TEST(WriteToPipe, GivesUpOnAPipeThatNobodyEmptiesOnceItIsToStop)
               "the pipe: ended by a signal while nothing read it; it is incomplete");
 }
 
-TEST(WriteToPipe, GoesOnWhereSomebodyReads)
+TEST(WriteToPipe, WritesAllWhenThePipeIsReadAfterAStopRequest)
 {
     int ends[2], stop[2];
     ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);

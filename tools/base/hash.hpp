@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Hash tables of numbers that others chose: event ids of a file, addresses that a virtual machine
-// or a device sends. Who knows the hash can choose them so that all fall into one bucket, which
-// makes the time quadratic; these hashes have a number that is drawn anew. So the order in the
-// tables is another each time: sort what is printed.
+// or a device sends. A sender that knows the hash can choose them so that all fall into one bucket,
+// which makes the time quadratic; these hashes have a number that is drawn anew. So the order in
+// the tables is another each time: sort what is printed.
 #pragma once
 
 #include <sys/random.h>

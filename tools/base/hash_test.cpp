@@ -77,7 +77,7 @@ TEST(FlatMap, HasWhatWasInserted)
     EXPECT_EQ(map.size(), 1000U);
 }
 
-TEST(FlatMap, LosesWhatCameLastAndNothingElse)
+TEST(FlatMap, PopBackRemovesTheLastInserted)
 {
     FlatMap<uint64_t> map;
     for (uint64_t i = 0; i < 100; i++)

@@ -55,7 +55,7 @@ TEST(Budget, GivesAllThatItHasAndNoMore)
     EXPECT_TRUE(budget.take(0));
 }
 
-TEST(Budget, PaysForAllThatAVectorHasRoomFor)
+TEST(Budget, ChargesForTheCapacityOfAVector)
 {
     constexpr size_t kBytes = 100000;
     Budget budget(kBytes);

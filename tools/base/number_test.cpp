@@ -15,7 +15,7 @@ TEST(Number, ReadsDecimalAndHexadecimal)
     EXPECT_EQ(*parse_u64("18446744073709551615"), UINT64_MAX);
 }
 
-TEST(Number, RefusesWhatIsNotWhollyANumber)
+TEST(Number, RefusesTrailingCharacters)
 {
     for (const char *bad : {"", "0x", "-1", "+1", " 1", "1 ", "1k", "0x1g", "18446744073709551616"})
         EXPECT_FALSE(parse_u64(bad)) << bad;
@@ -28,7 +28,7 @@ TEST(Cpulist, ReadsRangesAndSingles)
     EXPECT_TRUE(parse_cpulist(" \n")->empty());
 }
 
-TEST(Cpulist, RefusesNonsense)
+TEST(Cpulist, RefusesInvalidInput)
 {
     for (const char *bad : {"a", "3-1", "1-", "-1", "1,,2", "1,", "0-4294967295"})
         EXPECT_FALSE(parse_cpulist(bad)) << bad;

@@ -31,7 +31,7 @@ public:
                                              info.st_size, kHeaderBytes, kMostBytes)));
         if (!reader.take(0, kHeaderBytes))
             return read_small_file(file);  // shorter than a header
-        // Who is not privileged is shown the header alone.
+        // An unprivileged user is shown the header alone.
         if (!reader.take_capabilities() || !reader.take_extended())
             reader.space_.resize(kHeaderBytes);
         return std::move(reader.space_);

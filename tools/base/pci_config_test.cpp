@@ -56,7 +56,7 @@ TEST(PciConfigReader, ReadsNothingElse)
         EXPECT_EQ(taken.substr(first, last - first), std::string(last - first, '\0')) << first;
 }
 
-TEST(PciConfigReader, ListsThatLeadBackEnd)
+TEST(PciConfigReader, CircularCapabilityListsEnd)
 {
     std::string space = with_capabilities();
     put(space, 0x80, 0x5a5a'4011);
@@ -64,7 +64,7 @@ TEST(PciConfigReader, ListsThatLeadBackEnd)
     EXPECT_EQ(read(space).size(), 4096u);
 }
 
-TEST(PciConfigReader, OfWhomMaySeeTheHeaderAloneItIsTheHeader)
+TEST(PciConfigReader, UnprivilegedUserGetsTheHeaderAlone)
 {
     EXPECT_EQ(read(space_of(64)).size(), 64u);
     EXPECT_EQ(read(std::string(10, '\1')), std::string(10, '\1'));

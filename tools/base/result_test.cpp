@@ -31,7 +31,7 @@ TEST(Result, GivesAMoveOnlyValueAway)
     EXPECT_EQ(*taken, 4);
 }
 
-TEST(Result, OfNothingIsSuccessOrAnError)
+TEST(Result, VoidIsSuccessOrAnError)
 {
     Result<void> good;
     Result<void> bad = Error{Errc::kIo, "no"};

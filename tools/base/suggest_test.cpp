@@ -30,7 +30,7 @@ TEST(DidYouMean, NamesTheNearest)
     EXPECT_EQ(did_you_mean("lst", known), "; did you mean list?");
 }
 
-TEST(DidYouMean, SaysNothingWhenNothingIsNear)
+TEST(DidYouMean, SuggestsNothingWhenNoNameIsClose)
 {
     const std::vector<std::string> known = {"record", "list"};
     EXPECT_EQ(did_you_mean("xyz", known), "");

@@ -22,7 +22,7 @@ TEST(Text, KnowsEveryKindOfValueThatFmtFormats)
     EXPECT_EQ(fmt::format("{:L}", 1234567), "1234567") << "the C locale has no separator";
 }
 
-TEST(Text, HasNothingAroundWhatIsJoined)
+TEST(Text, JoinAddsNothingAroundItsParts)
 {
     EXPECT_EQ(joined(std::vector<std::string>(), ", "), "");
     EXPECT_EQ(joined(std::vector<std::string>{"a"}, ", "), "a");

@@ -106,7 +106,7 @@ bool say(const char *name, double amount, double seconds, const char *unit)
 std::vector<std::string> exporting(const char *format, const std::string &input,
                                    const std::string &output)
 {
-    return {PMUKIT_COMMAND, "export", "--format", format, "--unit",
+    return {PMUKIT_COMMAND, "export", "--format", format, "--driver",
             "hisi_ptt",     "-i",     input,      "-o",   output};
 }
 

@@ -134,12 +134,12 @@ size_t same_lines(const std::string &perf, const std::string &ours, bool &same)
     }
 }
 
-// Processor time that the work takes; who: this program, or its children.
-double seconds(int who, const std::function<bool()> &work, bool &good)
+// Processor time that the work takes; target: this program, or its children.
+double seconds(int target, const std::function<bool()> &work, bool &good)
 {
-    const auto now = [who] {
+    const auto now = [target] {
         rusage usage{};
-        ::getrusage(who, &usage);
+        ::getrusage(target, &usage);
         const auto of = [](const timeval &time) {
             return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
         };
@@ -189,11 +189,11 @@ int main()
     const std::optional<Perf> perf = find_perf();
     if (!perf) {
         std::fprintf(stderr, "hisi_ptt_dump_bench: no perf 6.12 or newer; run make setup\n");
-        return cli::kExitMachinery;
+        return cli::kExitEnvironment;
     }
     std::string folder = fs::temp_directory_path() / "pmukit_dump_bench.XXXXXX";
     if (!::mkdtemp(folder.data()))
-        return cli::kExitMachinery;
+        return cli::kExitEnvironment;
     bool good = true;
     for (const bool wide : {true, false}) {
         if (perf->kernel == "7.2")

@@ -187,7 +187,7 @@ std::vector<std::byte> read_entry(uint16_t requester, uint8_t tag, uint64_t addr
     return entry.take();
 }
 
-// What a monitor of an L3 has of it, in bytes, and who the monitor is.
+// What a monitor of an L3 has of it, in bytes, and the name of the monitor.
 std::vector<std::byte> qos_reading(uint64_t sequence, uint64_t time, uint64_t monitor,
                                    uint64_t bytes)
 {
@@ -580,7 +580,7 @@ bool make(const Shape &shape, const std::string &path)
     return file.finish();
 }
 
-// In a process of its own: the memory of who starts a command counts as the command's.
+// In a process of its own: the memory of the process that starts a command counts as the command's.
 bool made(const Shape &shape, const std::string &path)
 {
     const pid_t child = ::fork();
@@ -648,9 +648,9 @@ Run run(const std::vector<std::string> &command, const std::string &input)
     return result;
 }
 
-class Judge {
+class Checker {
 public:
-    Judge(std::string folder, std::vector<std::string> filters)
+    Checker(std::string folder, std::vector<std::string> filters)
         : folder_(std::move(folder)), filters_(std::move(filters))
     {
     }
@@ -749,9 +749,9 @@ int main(int argc, char **argv)
     const rlimit seconds = {60, 60}, bytes = {size_t{1} << 30, size_t{1} << 30};
     ::setrlimit(RLIMIT_CPU, &seconds);
     ::setrlimit(RLIMIT_DATA, &bytes);
-    Judge judge(folder, {argv + 1, argv + argc});
-    const bool made = judge.all();
+    Checker checker(folder, {argv + 1, argv + argc});
+    const bool made = checker.all();
     std::filesystem::remove_all(folder);
-    std::printf("hostile: %zu rows, %zu failed\n", judge.rows(), judge.failures());
-    return !made ? 69 : judge.failures() ? 1 : 0;
+    std::printf("hostile: %zu rows, %zu failed\n", checker.rows(), checker.failures());
+    return !made ? 69 : checker.failures() ? 1 : 0;
 }

@@ -42,8 +42,8 @@ constexpr uint64_t kFewUnits = 65536;     // different hot units in the recordin
 constexpr uint64_t kManyUnits = uint64_t{1} << 40;
 constexpr unsigned kCounterWidth = 16;
 
-// Of one unit's AUX data: the name of its PMU, and a buffer of as many whole records as fit, whose
-// numbers go on from call to call.
+// Of one driver's AUX data: the name of its PMU, and a buffer of as many whole records as fit,
+// whose numbers go on from call to call.
 struct Data {
     const char *pmu;
     std::vector<std::byte> (*make_buffer)(uint64_t &sequence);
@@ -239,9 +239,10 @@ bool measure(const char *name, const std::vector<std::string> &words, size_t mib
 }
 
 std::vector<std::string> exporting(const char *format, const std::string &file,
-                                   const std::string &output, const char *unit = "cxl_hmu")
+                                   const std::string &output, const char *driver = "cxl_hmu")
 {
-    return {PMUKIT_COMMAND, "export", "--format", format, "--unit", unit, "-i", file, "-o", output};
+    return {PMUKIT_COMMAND, "export", "--format", format, "--driver",
+            driver,         "-i",     file,       "-o",   output};
 }
 
 bool measure_all(const std::string &self, const std::string &file, size_t mib)

@@ -188,7 +188,7 @@ uint64_t parse_samples(const std::string &path)
             parser.parse(record.body, reader->events()[event].attr, reader->order());
         if (!sample)
             give_up("a sample cannot be read");
-        sum += *sample->ip + *sample->who.time_ns + *sample->period + *sample->who.cpu;
+        sum += *sample->ip + *sample->sample_id.time_ns + *sample->period + *sample->sample_id.cpu;
         for (size_t i = 0; i < sample->callchain.size(); i++)
             sum += sample->callchain[i];
     }

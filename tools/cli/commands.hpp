@@ -48,7 +48,7 @@ struct ReportOptions {
     std::string host;        // whose topology that is; empty: of the one that it is of
     std::string by = "dpa";  // or "hpa", "node": what is ranked
     uint64_t range_bytes = uint64_t{2} << 20;  // hisi_ptt: of the address ranges, a power of two
-    bool join = false;  // all units together, by host address and time, instead of each alone
+    bool join = false;  // all drivers together, by host address and time, instead of each alone
     std::string html;   // a page to write, instead of text; empty: none
     // imc: where the programs of the recording are, and the kernel's symbols; empty: /, none
     std::string symfs, kallsyms;

@@ -7,8 +7,8 @@
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "console/temp_file.hpp"
 #include "console/terminal.hpp"
-#include "console/unfinished.hpp"
 #include "session/event_choice.hpp"
 #include "session/recording.hpp"
 

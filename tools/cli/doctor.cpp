@@ -5,7 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/plain.hpp"
+#include "base/escape.hpp"
 #include "cli/commands.hpp"
 #include "cli/doctor_checks.hpp"
 #include "cli/version.hpp"
@@ -27,9 +27,9 @@ void print_human(const std::vector<Finding> &findings, Output &out)
         const std::string health = fmt::format("{:<4}", health_name(finding.health));
         out.print("{}  {:<9}  {}\n",
                   out.painted(kPaints[static_cast<size_t>(finding.health)], health), finding.check,
-                  plain(finding.what));
+                  escape(finding.what));
         if (!finding.fix.empty())
-            out.print("{:<4}  {:<9}  fix: {}\n", "", "", plain(finding.fix));
+            out.print("{:<4}  {:<9}  fix: {}\n", "", "", escape(finding.fix));
     }
     out.print("{} good, {} to note, {} bad\n", count(findings, Health::kGood),
               count(findings, Health::kNote), count(findings, Health::kBad));

@@ -209,7 +209,7 @@ void check_rings(const Host &host, Findings &findings)
                      kRingKib)});
 }
 
-// PMUs, and who has them
+// PMUs, and the processes that have them open
 
 void check_pmus(const Host &host, Findings &findings)
 {
@@ -275,7 +275,7 @@ void note_refusal(const Host &host, const Error &error, Findings &findings)
     findings.push_back(
         {"holders", Health::kBad, error.message,
          holders.empty()
-             ? "whoever has it is not to be seen from here: look on the host, or in containers"
+             ? "its holder is not visible from here: look on the host, or in containers"
              : fmt::format("end the recording; perf events are open in {}", names_of(holders))});
 }
 

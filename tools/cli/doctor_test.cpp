@@ -206,7 +206,7 @@ const Case kCases[] = {
 
 class Doctor : public testing::TestWithParam<Case> {};
 
-TEST_P(Doctor, Finds)
+TEST_P(Doctor, ReportsEachProblem)
 {
     const Case &wanted = GetParam();
     const TestFolder tree;
@@ -252,7 +252,7 @@ protected:
     std::string out_;
 };
 
-TEST_F(DoctorCommand, AGoodMachineIsGood)
+TEST_F(DoctorCommand, PassedChecksExitZero)
 {
     put_good_machine(tree_);
     const Result<int> status = run(false);
@@ -262,7 +262,7 @@ TEST_F(DoctorCommand, AGoodMachineIsGood)
     EXPECT_EQ(out_.find("fix:"), std::string::npos) << out_;
 }
 
-TEST_F(DoctorCommand, ABadOneIsNotAndSaysWhatMendsIt)
+TEST_F(DoctorCommand, FailedChecksExitNonzeroAndNameTheFix)
 {
     put_good_machine(tree_);
     tree_.put("sys/module/cxl_hmu/version", "0.0.9\n");
@@ -287,7 +287,7 @@ TEST_F(DoctorCommand, ShowsNamesOfProcessesWithoutTheirControlCharacters)
         << out_;
 }
 
-TEST_F(DoctorCommand, SaysTheSameToPrograms)
+TEST_F(DoctorCommand, JsonHasTheSameChecks)
 {
     put_good_machine(tree_);
     tree_.put("sys/module/cxl_hmu/version", "0.0.9\n");

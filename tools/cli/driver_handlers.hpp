@@ -67,11 +67,11 @@ public:
         point.aux_offset = offset;
         sample(stream, point, payload);
     }
-    // What the kernel announces, for those who want to know whose a sample is.
+    // What the kernel announces, for drivers that attribute samples to tasks.
     virtual void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
-                          const perfdata::SampleId &who) = 0;
+                          const perfdata::SampleId &sample_id) = 0;
     // The samples say what LOST_SAMPLES of this event says.
-    virtual void entries_told(size_t event) = 0;
+    virtual void entries_accounted(size_t event) = 0;
     // So many bytes of AUX data could not become samples.
     virtual void skipped(uint64_t bytes) = 0;
     // When the kernel wrote the AUX data at this offset. 0: the file does not say.
@@ -181,10 +181,10 @@ public:
             handler->bare_sample(stream, record, sample);
     }
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
-                  const perfdata::SampleId &who) override
+                  const perfdata::SampleId &sample_id) override
     {
         if (Handler *handler = of(stream.driver))
-            handler->aux_said(stream, aux, who);
+            handler->aux_said(stream, aux, sample_id);
     }
     void record(const perfdata::Record &record) override
     {

@@ -29,7 +29,7 @@ TEST(Drivers, AreFoundByNameAndByPmu)
     EXPECT_EQ(recorder_of_pmu("uncore_imc_0"), nullptr) << "which only counts";
 }
 
-TEST(Drivers, ThatRecordHaveAllThatReadsARecording)
+TEST(Drivers, DriversThatRecordHaveEveryCommandThatReads)
 {
     for (const DriverDescription *driver : drivers()) {
         const bool records = driver->recorded != nullptr;

@@ -14,7 +14,7 @@
 #include "base/limits.hpp"
 #include "cli/drivers.hpp"
 #include "cli/drivers/hisi_ptt/layout.hpp"
-#include "console/unfinished.hpp"
+#include "console/temp_file.hpp"
 #include "perfdata/copy.hpp"
 #include "perfdata/format.hpp"
 #include "session/aux_threads.hpp"
@@ -41,7 +41,7 @@ bool says_layout(const perfdata::Record &record, const perfdata::Reader &reader)
     return driver && driver->decoder_version && info->priv.size() > 1;
 }
 
-// Who reads the copy has no other way to know what was claimed.
+// A reader of the copy has no other way to know what was claimed.
 Result<void> say_claimed_layout(const Recording &recording, perfdata::Writer &to)
 {
     const std::optional<uint64_t> version = recording.claimed_decoder_version();
@@ -97,7 +97,7 @@ public:
     const std::vector<perfdata::WriterEvent> &events() const { return events_; }
     void write_to(perfdata::Writer &to) { to_ = &to; }
 
-    void entries_told(size_t event) override { told_.insert(event); }
+    void entries_accounted(size_t event) override { accounted_.insert(event); }
 
     // What is left of the records.
     Result<void> record(const perfdata::Record &record);
@@ -107,14 +107,14 @@ public:
     const Result<void> &state() const { return state_; }
     uint64_t samples() const { return samples_; }
     uint64_t skipped_bytes() const { return skipped_bytes_; }
-    uint64_t nobodys() const { return nobodys_; }
+    uint64_t unowned() const { return unowned_; }
     uint64_t aux_bytes() const { return aux_bytes_; }
     const AuxThreads &aux() const { return aux_; }
 
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
-                  const perfdata::SampleId &who) override
+                  const perfdata::SampleId &sample_id) override
     {
-        aux_.note(stream, aux, who);
+        aux_.note(stream, aux, sample_id);
     }
     void sample(const Stream &stream, const SamplePoint &point, Bytes payload) override;
     void skipped(uint64_t bytes) override { skipped_bytes_ += bytes; }
@@ -122,7 +122,7 @@ public:
     {
         SamplePoint point;
         point.aux_offset = offset;
-        return who(stream, point).time_ns.value_or(0);
+        return sample_id(stream, point).time_ns.value_or(0);
     }
 
 private:
@@ -130,7 +130,7 @@ private:
     static constexpr uint64_t kPointFields = PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD;
 
     // Is it an event whose samples were changed to hold a payload? Not one that is there no more,
-    // nor one of which only its data tells the unit: the names of a file that was cut are gone.
+    // nor one whose driver is known from its data alone: the names of a file that was cut are gone.
     bool can_have(size_t event) const
     {
         return event < types_.size() && types_[event] & PERF_SAMPLE_RAW &&
@@ -141,8 +141,8 @@ private:
     bool counts_entries(const perfdata::Record &record) const;
     // False: the record is malformed, or the memory budget is used up.
     bool keep_count(const perfdata::Record &record);
-    perfdata::SampleId who(const Stream &stream) const;
-    perfdata::SampleId who(const Stream &stream, const SamplePoint &point) const;
+    perfdata::SampleId sample_id(const Stream &stream) const;
+    perfdata::SampleId sample_id(const Stream &stream, const SamplePoint &point) const;
     void put_point(size_t event, const SamplePoint &point, size_t raw_bytes,
                    std::vector<std::byte> &body) const;
 
@@ -161,10 +161,10 @@ private:
         std::vector<std::byte> body;  // of the first LOST_SAMPLES
     };
     std::map<std::optional<uint64_t>, Count> counts_;  // by id
-    std::set<size_t> told_;
+    std::set<size_t> accounted_;
     Budget counts_left_{limits::kStreams};
     Result<void> state_;
-    uint64_t samples_ = 0, skipped_bytes_ = 0, nobodys_ = 0, aux_bytes_ = 0;
+    uint64_t samples_ = 0, skipped_bytes_ = 0, unowned_ = 0, aux_bytes_ = 0;
 };
 
 void Injector::note_aux(const perfdata::Record &record)
@@ -174,12 +174,12 @@ void Injector::note_aux(const perfdata::Record &record)
     const std::optional<size_t> event = reader.event_of(record);
     if (!event || last_aux_.size() > kMaxStreams)
         return;
-    const auto who =
+    const auto sample_id =
         perfdata::parse_sample_id(record.body, reader.events()[*event].attr, reader.order());
-    if (!who)
+    if (!sample_id)
         return;
-    last_aux_[{*event, UINT32_MAX}] = *who;
-    last_aux_[{*event, who->cpu.value_or(UINT32_MAX)}] = *who;
+    last_aux_[{*event, UINT32_MAX}] = *sample_id;
+    last_aux_[{*event, sample_id->cpu.value_or(UINT32_MAX)}] = *sample_id;
 }
 
 bool Injector::counts_entries(const perfdata::Record &record) const
@@ -199,9 +199,9 @@ bool Injector::keep_count(const perfdata::Record &record)
     const perfdata::Reader &reader = recording_.reader();
     const size_t event = *reader.event_of(record);
     const auto lost = perfdata::parse_lost_samples(record.body, reader.order());
-    const auto who =
+    const auto sample_id =
         perfdata::parse_sample_id(record.body, reader.events()[event].attr, reader.order());
-    const std::optional<uint64_t> id = who ? who->id : std::nullopt;
+    const std::optional<uint64_t> id = sample_id ? sample_id->id : std::nullopt;
     if (!lost || (!counts_.contains(id) &&
                   !counts_left_.take(sizeof(Count) + record.body.size() + 2 * kNodeBytes)))
         return false;
@@ -216,7 +216,7 @@ bool Injector::keep_count(const perfdata::Record &record)
 Result<void> Injector::write_counts()
 {
     for (auto &[id, count] : counts_) {
-        if (told_.contains(count.event) || count.lost == 0)
+        if (accounted_.contains(count.event) || count.lost == 0)
             continue;
         store(count.body.data(), count.lost, recording_.reader().order());
         perfdata::Record record;
@@ -254,42 +254,42 @@ Result<void> Injector::record(const perfdata::Record &record)
 
 // AUXTRACE says no time and no thread: those of the last AUX record before it are taken, where
 // nothing better is known.
-perfdata::SampleId Injector::who(const Stream &stream) const
+perfdata::SampleId Injector::sample_id(const Stream &stream) const
 {
     auto found = last_aux_.find({stream.event, stream.cpu});
     if (found == last_aux_.end())
         found = last_aux_.find({stream.event, UINT32_MAX});
-    perfdata::SampleId who = found == last_aux_.end() ? perfdata::SampleId{} : found->second;
+    perfdata::SampleId sample_id = found == last_aux_.end() ? perfdata::SampleId{} : found->second;
     const std::vector<perfdata::Event> &events = recording_.reader().events();
-    if (!who.id && stream.event < events.size() && !events[stream.event].ids.empty())
-        who.id = events[stream.event].ids.front();
-    if (!who.cpu && stream.cpu != UINT32_MAX)
-        who.cpu = stream.cpu;
-    return who;
+    if (!sample_id.id && stream.event < events.size() && !events[stream.event].ids.empty())
+        sample_id.id = events[stream.event].ids.front();
+    if (!sample_id.cpu && stream.cpu != UINT32_MAX)
+        sample_id.cpu = stream.cpu;
+    return sample_id;
 }
 
 // What announced the bytes says whose they are; the record itself, when, if the clock that it has
 // is the one that the file can convert.
-perfdata::SampleId Injector::who(const Stream &stream, const SamplePoint &point) const
+perfdata::SampleId Injector::sample_id(const Stream &stream, const SamplePoint &point) const
 {
-    perfdata::SampleId who = this->who(stream);
+    perfdata::SampleId sample_id = this->sample_id(stream);
     const AuxThreads::Range *range =
         point.aux_offset ? aux_.find(stream, *point.aux_offset) : nullptr;
     if (!range) {
         if (stream.tid != UINT32_MAX)
-            who.tid = stream.tid;
-        return who;
+            sample_id.tid = stream.tid;
+        return sample_id;
     }
-    const std::optional<uint64_t> id = who.id;
-    who = range->who;
-    who.id = who.id ? who.id : id;
+    const std::optional<uint64_t> id = sample_id.id;
+    sample_id = range->sample_id;
+    sample_id.id = sample_id.id ? sample_id.id : id;
     const bool own_clock = recording_.reader().events()[stream.event].attr.use_clockid;
     if (!point.timebase || !conversion_ || own_clock)
-        return who;
+        return sample_id;
     const std::optional<uint64_t> time_ns = time_of_stamp(*conversion_, *point.timebase);
-    if (time_ns && *time_ns > range->before_ns && *time_ns <= who.time_ns.value_or(0))
-        who.time_ns = time_ns;
-    return who;
+    if (time_ns && *time_ns > range->before_ns && *time_ns <= sample_id.time_ns.value_or(0))
+        sample_id.time_ns = time_ns;
+    return sample_id;
 }
 
 // compose_sample() leaves them 0 and 1. The period is the last field before the payload.
@@ -311,10 +311,11 @@ void Injector::sample(const Stream &stream, const SamplePoint &point, Bytes payl
         return;
     const std::endian order = recording_.reader().order();
     if (!can_have(stream.event)) {
-        nobodys_++;
+        unowned_++;
         return;
     }
-    auto body = perfdata::compose_sample(types_[stream.event], who(stream, point), payload, order);
+    auto body =
+        perfdata::compose_sample(types_[stream.event], sample_id(stream, point), payload, order);
     if (!body) {
         skipped_bytes_ += payload.size();
         return;
@@ -329,7 +330,7 @@ void Injector::sample(const Stream &stream, const SamplePoint &point, Bytes payl
     samples_ += static_cast<bool>(state_);
 }
 
-std::string nobodys_text(const InjectOptions &options, uint64_t records)
+std::string unowned_text(const InjectOptions &options, uint64_t records)
 {
     if (records == 0)
         return {};
@@ -400,7 +401,7 @@ Result<int> run_inject(const InjectOptions &options, Output &out)
                   totals->lost_aux_bytes);
     const int status = say_troubles({recording->damage(), injector.aux().left_out(options.input),
                                      skipped_text(options, injector.skipped_bytes()),
-                                     nobodys_text(options, injector.nobodys())});
+                                     unowned_text(options, injector.unowned())});
     return named_last(*to, status);
 }
 

@@ -111,14 +111,14 @@ void Join::groups(const decode::cache_qos::SeriesTable &series)
     namespace qos = decode::cache_qos;
     for (const auto &[key, one] : series.all()) {
         if (!left_.take(sizeof(Group) + 2 * sizeof(TimeGrid::Columns) +
-                        (one.who() ? one.who()->text.size() : 0))) {
+                        (one.named() ? one.named()->text.size() : 0))) {
             groups_elsewhere_++;
             continue;
         }
         groups_.push_back(
             {fmt::format("{} {}{}{} L3 {} {}", qos::kind_name(one.kind()), qos::monitor_name(key),
-                         one.who() ? " " : "", one.who() ? one.who()->label() : "", key.domain,
-                         qos::event_name(key.event)),
+                         one.named() ? " " : "", one.named() ? one.named()->label() : "",
+                         key.domain, qos::event_name(key.event)),
              &one});
     }
 }

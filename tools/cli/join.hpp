@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What several units saw, brought together: hot memory and PCIe requests by host address, NUMA node
+// What several drivers recorded, joined: hot memory and PCIe requests by host address, NUMA node
 // and tier, and both with what groups had of the caches, by time.
 //
 //     device address of a hot unit --topology--> host address --+-- range --> node, tier

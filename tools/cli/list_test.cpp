@@ -91,7 +91,7 @@ TEST_F(List, LeavesOutWhatTheKernelHasOfTheSameName)
     EXPECT_NE(err_.find("pmukit doctor"), std::string::npos) << err_;
 }
 
-TEST_F(List, JsonHasOneLineOfTwo)
+TEST_F(List, JsonHasACommandToRecordOrToCount)
 {
     load("cache_qos");
     put_pmu("cache_qos", "domain", "llc_occupancy");

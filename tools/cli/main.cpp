@@ -24,8 +24,8 @@
 #include "cli/option_words.hpp"
 #include "cli/version.hpp"
 #include "console/inherited.hpp"
+#include "console/temp_file.hpp"
 #include "console/terminal.hpp"
-#include "console/unfinished.hpp"
 
 namespace pmukit::cli {
 
@@ -48,7 +48,7 @@ int status_of(const Error &error)
 {
     if (error.code == Errc::kUsage)
         return kExitUsage;
-    return error.code == Errc::kMachinery ? kExitMachinery : kExitFailed;
+    return error.code == Errc::kEnvironment ? kExitEnvironment : kExitFailed;
 }
 
 Command add_list(CLI::App &app)
@@ -447,15 +447,15 @@ int run_program(const std::vector<std::string> &words)
     Pager pager;
     Result<int> status = run(words, app, out, pager);
     Result<void> written = out.finish();
-    // Who closes the pager has seen enough.
+    // A user that closes the pager has seen enough.
     if (pager.is_on() && out.reader_left())
         written = {};
     pager.end();
     if (!status)
-        complain(status.error().message);
+        warn(status.error().message);
     // A command that prints as it goes has met the same.
     if (!written && (status || status.error().message != written.error().message))
-        complain(written.error().message);
+        warn(written.error().message);
     if (!status)
         return status_of(status.error());
     return written ? *status : static_cast<int>(kExitFailed);
@@ -469,7 +469,7 @@ int run_program(const std::vector<std::string> &words)
             std::rethrow_exception(failure);
     } catch (const std::bad_alloc &failure) {
         std::fprintf(stderr, "pmukit: %s\n", failure.what());
-        ::_exit(kExitMachinery);
+        ::_exit(kExitEnvironment);
     } catch (...) {  // a bug: as if this were not here
     }
     std::abort();
@@ -488,7 +488,7 @@ void end_without_input(int signal, siginfo_t *info, void *)
     }
     while (is_ending.test_and_set())
         ::pause();
-    remove_unfinished();
+    remove_temp_file();
     wait_for_pager();
     for (const std::string_view text :
          {std::string_view("pmukit: "), kInputIsGone, std::string_view("\n")})
@@ -515,12 +515,12 @@ int main(int argc, char **argv)
     // A closed pipe and a file that may not grow are errors that are said, as a full disk is.
     ::signal(SIGPIPE, SIG_IGN);
     ::signal(SIGXFSZ, SIG_IGN);
-    ::signal(SIGCHLD, SIG_DFL);  // who ignores it learns no status of a command
+    ::signal(SIGCHLD, SIG_DFL);  // while it is ignored, the status of a command is lost
     pmukit::cli::catch_lost_input();
     try {
         return pmukit::cli::run_program({argv, argv + argc});
     } catch (const std::exception &failure) {  // of the libraries below us: no memory, most likely
         std::fprintf(stderr, "pmukit: %s\n", failure.what());
-        return pmukit::cli::kExitMachinery;
+        return pmukit::cli::kExitEnvironment;
     }
 }

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "base/plain.hpp"
+#include "base/escape.hpp"
 #include "cli/commands.hpp"
+#include "console/temp_file.hpp"
 #include "console/terminal.hpp"
-#include "console/unfinished.hpp"
 #include "session/recording.hpp"
 
 namespace pmukit::cli {
@@ -63,7 +63,7 @@ Result<int> run_merge(const MergeOptions &options, Output &out)
     std::vector<std::string> troubles;
     for (size_t i = 0; i < readers.size(); i++) {
         const perfdata::MergedInput &input = merged->inputs[i];
-        out.print("{}: host {}, {}\n", recording_name(options.inputs[i]), plain(input.host),
+        out.print("{}: host {}, {}\n", recording_name(options.inputs[i]), escape(input.host),
                   clock_text(input));
         if (input.late_records)
             troubles.push_back(fmt::format("{}: {} records came too late to be put in order",

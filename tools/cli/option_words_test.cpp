@@ -43,7 +43,7 @@ std::string in_full(const std::string &line)
     return out;
 }
 
-TEST(OptionWords, OptionsOfTheProgramAreNotOurs)
+TEST(OptionWords, OptionsOfTheWorkloadAreLeftAlone)
 {
     EXPECT_EQ(in_full("record -e x sort -o out.txt in.txt"),
               "record --event=x -- sort -o out.txt in.txt");
@@ -57,7 +57,7 @@ TEST(OptionWords, OptionsOfTheProgramAreNotOurs)
               "record --event=x -- perf record -o perf.data -S true");
 }
 
-TEST(OptionWords, LettersStandTogether)
+TEST(OptionWords, ShortOptionsMayBeCombined)
 {
     EXPECT_EQ(in_full("record -aigB ls -l"),
               "record --all-cpus --no-inherit -g --no-buildid -- ls -l");
@@ -72,13 +72,13 @@ TEST(OptionWords, NamesMayBeShortened)
     EXPECT_EQ(in_full("record --no-i ls"), "record --no-inherit -- ls");
 }
 
-TEST(OptionWords, MarkThatIsThereIsKept)
+TEST(OptionWords, KeepsADoubleDash)
 {
     EXPECT_EQ(in_full("record -a -- sort -o out"), "record --all-cpus -- sort -o out");
     EXPECT_EQ(in_full("record -a -- sort -- -o"), "record --all-cpus -- sort -- -o");
 }
 
-TEST(OptionWords, ValueOfAnOptionIsNoProgram)
+TEST(OptionWords, ValueOfAnOptionIsNotTakenForTheWorkload)
 {
     EXPECT_EQ(in_full("record -o sort -e x"), "record --output=sort --event=x");
     EXPECT_EQ(in_full("record -o - -e x"), "record --output=- --event=x");
@@ -94,7 +94,7 @@ TEST(OptionWords, OptionsOfPerfThatAreNotOursAreRefused)
     EXPECT_EQ(in_full("record ls -S"), "record -- ls -S");
 }
 
-TEST(OptionWords, CommandWithoutAProgramIsLeftAlone)
+TEST(OptionWords, CommandWithoutAWorkloadIsLeftAlone)
 {
     EXPECT_EQ(in_full("report -i x extra"), "report -i x extra");
     EXPECT_EQ(in_full("record -"), "record -");

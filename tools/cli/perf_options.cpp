@@ -13,7 +13,7 @@ constexpr std::string_view kByPerf = "not taken here; perf record takes it";
 constexpr std::string_view kNewest = "--interval SECONDS,KEEP keeps what came last, in whole files";
 constexpr std::string_view kEachFile = "--interval SECONDS[,KEEP] begins a new file after SECONDS";
 constexpr std::string_view kSynthesized =
-    "who runs when the recording begins is always in it, at its front";
+    "tasks that run when the recording begins are always in it, at its front";
 
 constexpr PerfOption kOfRecord[] = {
     {'b', "branch-any", kNo, kByPerf},
@@ -41,8 +41,8 @@ constexpr PerfOption kOfRecord[] = {
      "the recording begins with its command or at once and ends by SIGINT or SIGTERM; --interval "
      "makes files"},
     {0, "data-page-size", kNo, kByPerf},
-    {0, "debuginfod", kPerhaps, "DEBUGINFOD_URLS is for who reads the recording"},
-    {0, "exclude-perf", kNo, "-p or a command says who is recorded"},
+    {0, "debuginfod", kPerhaps, "set DEBUGINFOD_URLS for the command that reads the recording"},
+    {0, "exclude-perf", kNo, "-p or a command names what is recorded"},
     {0, "filter", kValue, "terms of the event filter: -e pmu/term=value/"},
     {0, "group", kNo, "--pfm-events '{A,B}' makes a group"},
     {0, "kcore", kNo, "pmukit report --kallsyms names the kernel's functions"},

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "cli/commands.hpp"
+#include "console/temp_file.hpp"
 #include "console/terminal.hpp"
-#include "console/unfinished.hpp"
 #include "session/recording.hpp"
 
 namespace pmukit::cli {

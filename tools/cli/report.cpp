@@ -13,7 +13,7 @@
 #include "cli/join.hpp"
 #include "cli/report_html.hpp"
 #include "cli/report_join.hpp"
-#include "console/unfinished.hpp"
+#include "console/temp_file.hpp"
 
 namespace pmukit::cli {
 namespace {

@@ -184,7 +184,7 @@ html::Figure range_figure(const Joined &joined, const ReportOptions &options)
 {
     const uint64_t all = heat_of(joined);
     html::Figure figure =
-        figure_of(head_of(joined, options), "Hot ranges, and who else goes there");
+        figure_of(head_of(joined, options), "Hot ranges, and PCIe requesters that access them");
     figure.words = {fmt::format(
         "Host ranges of {} with their NUMA node and memory tier, the requesters on PCIe that read "
         "and wrote there, and the group of the caches that rose and fell most as they did.",
@@ -197,13 +197,14 @@ html::Figure range_figure(const Joined &joined, const ReportOptions &options)
     uint64_t shown = 0;
     for (size_t i = 0; i < shown_of(joined, options); i++) {
         const JoinRange &range = joined.ranges[i];
-        std::string who;
+        std::string requesters;
         for (const auto &[requester, traffic] : range.requesters)
-            who += "  " + ptt::bdf_text(requester);
-        bars.bars.push_back({fmt::format("{}  node {}  tier {}{}", range.line.name,
-                                         or_dash(range.at.node), or_dash(range.at.tier), who),
-                             fmt::format("{}  {}", range.heat, share_text(range.heat, all)),
-                             part_of(range.heat, joined.ranges.front().heat)});
+            requesters += "  " + ptt::bdf_text(requester);
+        bars.bars.push_back(
+            {fmt::format("{}  node {}  tier {}{}", range.line.name, or_dash(range.at.node),
+                         or_dash(range.at.tier), requesters),
+             fmt::format("{}  {}", range.heat, share_text(range.heat, all)),
+             part_of(range.heat, joined.ranges.front().heat)});
         std::vector<std::string> row = {std::to_string(i + 1),      range_or_dash(range.at.hpa),
                                         or_dash(range.at.node),     or_dash(range.at.tier),
                                         std::to_string(range.heat), share_text(range.heat, all)};

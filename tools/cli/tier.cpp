@@ -410,7 +410,7 @@ Result<int> run_tier(const TierOptions &options, Output &out)
     }
     const int damaged = say_troubles({recording->damage()});
     if (outcome && outcome->error) {
-        complain(outcome->error->message);
+        warn(outcome->error->message);
         return kExitFailed;
     }
     return moved && planned && !moved->moved ? static_cast<int>(kExitFailed) : damaged;

@@ -184,7 +184,7 @@ TEST_F(Tier, TakesAPercentageOfThePagesOfTheProcess)
     EXPECT_EQ(run_json()["budget_pages"], 2);
 }
 
-TEST_F(Tier, SaysThePlanToPeople)
+TEST_F(Tier, TextShowsThePlan)
 {
     options.budget = "2";
     const std::string said = run();
@@ -230,21 +230,21 @@ TEST_F(Tier, ANodeIsNotBoth)
     EXPECT_NE(refusal().find("node 1 cannot be both"), std::string::npos) << error.message;
 }
 
-TEST_F(Tier, TellsAProcessThatIsNotThere)
+TEST_F(Tier, ReportsAProcessThatDoesNotExist)
 {
     options.pid = 43;
     EXPECT_EQ(refusal(), "process 43: there is none");
     EXPECT_EQ(error.code, Errc::kNotFound);
 }
 
-TEST_F(Tier, TellsUnitsWithoutAHostAddress)
+TEST_F(Tier, ReportsUnitsWithoutAHostAddress)
 {
     tree.put("bus/cxl/devices/region0/commit", "0\n");
     EXPECT_NE(refusal().find("no hot unit has a host address: region0"), std::string::npos)
         << error.message;
 }
 
-TEST_F(Tier, TellsARecordingWithoutHotUnits)
+TEST_F(Tier, ReportsARecordingWithoutHotUnits)
 {
     record({});
     EXPECT_NE(refusal().find("no hot units"), std::string::npos) << error.message;

@@ -199,10 +199,10 @@ bool apply(const std::vector<Setting> &settings)
         const Result<uint64_t> now =
             written ? read_knob(setting.knob) : Result<uint64_t>(written.error());
         if (!now)
-            complain(now.error().message);
+            warn(now.error().message);
         else if (*now != setting.value)
-            complain(fmt::format("{}: {} was asked for, the hardware took {}", setting.knob.text(),
-                                 setting.value, *now));
+            warn(fmt::format("{}: {} was asked for, the hardware took {}", setting.knob.text(),
+                             setting.value, *now));
         good = good && now && *now == setting.value;
     }
     return good;
@@ -216,7 +216,7 @@ bool show(const std::vector<Knob> &knobs, bool as_json, Output &out)
     for (const Knob &knob : knobs) {
         const Result<uint64_t> value = read_knob(knob);
         if (!value)
-            complain(value.error().message);
+            warn(value.error().message);
         good = good && value;
         nlohmann::ordered_json &member = pmus[knob.pmu][knob.name];
         member = value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);

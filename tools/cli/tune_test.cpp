@@ -61,7 +61,7 @@ TEST_F(Tune, ShowsEveryFileOfEveryDeviceOnce)
               "hisi_ptt0_3\n  qos_tx_cpl           1\n  rx_alloc_buf_level   0\n");
 }
 
-TEST_F(Tune, TellsProgramsTheSame)
+TEST_F(Tune, JsonHasTheSameFiles)
 {
     options_.json = true;
     EXPECT_EQ(run(), kExitGood) << err_;
@@ -168,7 +168,7 @@ TEST_F(Tune, DoesOneThingAtATime)
     EXPECT_EQ(value("hisi_ptt0_2/tune/qos_tx_cpl"), "1\n");
 }
 
-TEST_F(Tune, SaysThatThereIsNothingToTune)
+TEST_F(Tune, ReportsThatNoPmuCanBeTuned)
 {
     options_.sysfs_root = tree_.path("sys/other");
     tree_.folder("sys/other");

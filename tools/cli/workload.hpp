@@ -39,7 +39,7 @@ public:
     // Its exit status as a shell gives it (128 + signal). Asks it to end when it still runs.
     int wait();
     // After wait(): ends this program by the signal that ended the command, as perf record does, so
-    // that who started both sees no difference. Nothing where no signal did.
+    // that the caller of both sees no difference. Nothing where no signal did.
     void end_likewise() const;
 
 private:

@@ -44,7 +44,7 @@ TEST(Workload, GivesItsExitStatus)
     EXPECT_EQ(workload->wait(), 3);
 }
 
-TEST(Workload, IsNoSuccessWhenNobodyKnowsItsStatus)
+TEST(Workload, UnknownExitStatusIsAFailure)
 {
     const auto before = ::signal(SIGCHLD, SIG_IGN);  // the kernel waits for it
     Result<Workload> workload = Workload::prepare({"sh", "-c", "exit 3"});
@@ -83,7 +83,7 @@ uint64_t status_of_command(const std::string &key)
     return value;
 }
 
-TEST(Workload, HasSignalsAsWeHadThem)
+TEST(Workload, InheritsTheSignalsOfItsCaller)
 {
     const auto bit = [](int signal) { return uint64_t{1} << (signal - 1); };
     sigset_t blocked, before;
@@ -106,7 +106,7 @@ TEST(Workload, HasSignalsAsWeHadThem)
     EXPECT_EQ(status_of_command("SigBlk:"), 0U);
 }
 
-TEST(Workload, HasTheLimitOfOpenFilesThatWeHad)
+TEST(Workload, InheritsTheLimitOfOpenFiles)
 {
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -125,7 +125,7 @@ TEST(Workload, HasTheLimitOfOpenFilesThatWeHad)
     EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-TEST(Workload, EndsUsByTheSignalThatEndedIt)
+TEST(Workload, CommandEndsByTheSignalThatEndedTheWorkload)
 {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -142,7 +142,7 @@ TEST(Workload, EndsUsByTheSignalThatEndedIt)
     EXPECT_FALSE(WCOREDUMP(status));
 }
 
-TEST(Workload, LeavesWhenNobodyReleasesIt)
+TEST(Workload, ExitsWhenItIsNeverReleased)
 {
     pid_t pid = 0;
     {

@@ -4,6 +4,6 @@
 
 namespace pmukit::cli {
 
-enum ExitStatus : int { kExitGood = 0, kExitFailed = 1, kExitUsage = 2, kExitMachinery = 69 };
+enum ExitStatus : int { kExitGood = 0, kExitFailed = 1, kExitUsage = 2, kExitEnvironment = 69 };
 
 }  // namespace pmukit::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What this program has from who started it and changes for itself: some signals, and how many
+// What this program inherits from its caller and changes for itself: some signals, and how many
 // files may be open. A program that it starts gets them as they were.
 #pragma once
 

@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "base/escape.hpp"
 #include "base/file.hpp"
-#include "base/plain.hpp"
 #include "console/json_writer.hpp"
-#include "console/unfinished.hpp"
+#include "console/temp_file.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -115,11 +115,11 @@ bool is_standard_output(const std::string &path)
             named.st_dev == out.st_dev && named.st_ino == out.st_ino && !S_ISREG(out.st_mode));
 }
 
-void complain(const std::string &message)
+void warn(const std::string &message)
 {
     // Nothing is left to tell when standard error is gone.
     (void)static_cast<bool>(write_all(
-        STDERR_FILENO, as_bytes("pmukit: " + plain(message, "\n\t") + "\n"), "standard error"));
+        STDERR_FILENO, as_bytes("pmukit: " + escape(message, "\n\t") + "\n"), "standard error"));
 }
 
 }  // namespace pmukit::cli

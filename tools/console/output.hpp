@@ -36,7 +36,7 @@ public:
     // Sixteen hexadecimal digits and a newline; the hot path of dump.
     void hex16_line(uint64_t value);
 
-    // Whoever reads us has gone: a pager that was closed.
+    // The reader of our output has gone: a pager that was closed.
     bool reader_left() const { return reader_left_; }
     // Must be called at the end: only its answer says whether everything was written.
     Result<void> finish();
@@ -70,6 +70,6 @@ Result<void> write_new_file(const std::string &path, Bytes content);
 bool is_standard_output(const std::string &path);
 
 // One line on standard error, as every diagnostic of the program.
-void complain(const std::string &message);
+void warn(const std::string &message);
 
 }  // namespace pmukit::cli

@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/escape.hpp"
 #include "base/file.hpp"
-#include "base/plain.hpp"
 #include "console/inherited.hpp"
 #include "console/signals.hpp"
 
@@ -42,7 +42,7 @@ bool is_for_another_user()
            ::getuid() != ::geteuid();
 }
 
-// In the order of who is asked first.
+// In the order in which they are asked.
 std::string chosen_pager()
 {
     if (is_for_another_user())
@@ -94,7 +94,7 @@ void leave_keys_to_pager()
 
 bool pager_reads()
 {
-    const int error = errno;  // of whom the signal interrupted
+    const int error = errno;  // of the code that the signal interrupted
     const pid_t pid = pager_pid;
     const bool reads = pid != 0 && ::waitpid(pid, nullptr, WNOHANG) == 0;
     if (!reads)
@@ -149,7 +149,7 @@ void Pager::end()
 }
 
 Progress::Progress(std::string_view what, uint64_t all)
-    : what_(plain(what)),
+    : what_(escape(what)),
       all_(all),
       next_(::isatty(STDERR_FILENO) ? kStepBytes : UINT64_MAX),
       draw_at_(std::chrono::steady_clock::now() + kPatience)

@@ -28,8 +28,8 @@ public:
     ~Pager() { end(); }
 
     // Standard output goes there from now on. Nothing happens where none is wanted or can be had.
-    // Ctrl-C is the pager's from then on, until it is closed: who ends before it would leave two
-    // readers to the terminal, the pager and the shell.
+    // Ctrl-C is the pager's from then on, until it is closed: a program that ends before it would
+    // leave two readers to the terminal, the pager and the shell.
     void begin();
     bool is_on() const { return pid_ > 0; }
     // Everything is written: waits until the reader has seen enough.

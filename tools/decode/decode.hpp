@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // How bytes reach a decoder: start, then data and losses in order, then end. A record may straddle
 // two pieces of data; a loss between them breaks it. What a decoder makes of the bytes goes to the
-// sink of its unit. A decoder knows no files, prints nothing and keeps no globals.
+// sink of its driver. A decoder knows no files, prints nothing and keeps no globals.
 #pragma once
 
 #include <cstdint>

@@ -11,25 +11,25 @@
 namespace pmukit::decode {
 namespace {
 
-struct Told {
+struct SkipLog {
     void skipped(uint64_t offset, uint64_t bytes) { pieces.emplace_back(offset, bytes); }
     std::vector<std::pair<uint64_t, uint64_t>> pieces;
 };
 
-TEST(Position, TellsWhatWasPassedOverAsOnePieceAndOnce)
+TEST(Position, ReportsSkippedBytesAsOnePieceAndOnce)
 {
-    Told told;
+    SkipLog skip_log;
     Position position(16);
-    position.tell_skipped(told);
-    EXPECT_TRUE(told.pieces.empty());
+    position.tell_skipped(skip_log);
+    EXPECT_TRUE(skip_log.pieces.empty());
     position.move(8);
     position.skip(3);
     position.skip(5);
     EXPECT_EQ(position.offset(), 32U);
-    position.tell_skipped(told);
-    position.tell_skipped(told);
-    ASSERT_EQ(told.pieces.size(), 1U);
-    EXPECT_EQ(told.pieces[0], std::pair(uint64_t{24}, uint64_t{8}));
+    position.tell_skipped(skip_log);
+    position.tell_skipped(skip_log);
+    ASSERT_EQ(skip_log.pieces.size(), 1U);
+    EXPECT_EQ(skip_log.pieces[0], std::pair(uint64_t{24}, uint64_t{8}));
 }
 
 Bytes bytes_of(const std::string &text)

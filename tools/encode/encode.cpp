@@ -159,7 +159,7 @@ Result<void> read_aux(Case &into, Words words)
         Result<uint64_t> value = i + 1 < words.size() ? number_of(words[i + 1]) : usage("");
         if (value && words[i] == "missing")
             buffer.missing_bytes = *value;
-        else if (!value || !read_who(buffer, words[i], *value))
+        else if (!value || !read_sample_id(buffer, words[i], *value))
             return usage("aux knows cpu N, missing BYTES and the names of flags");
         i++;
     }

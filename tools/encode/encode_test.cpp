@@ -24,7 +24,7 @@ std::vector<std::byte> bytes_of(std::string_view lines)
     return made ? made->buffers.at(0).bytes : std::vector<std::byte>();
 }
 
-std::string complaint(std::string_view text)
+std::string error_of(std::string_view text)
 {
     Result<Case> made = parse_case(text);
     return made ? "none" : made.error().message;
@@ -67,25 +67,25 @@ TEST(EncodeLines, OfCxlHmuHaveNoMoreEntriesThanTheirCountSays)
     for (unsigned i = 0; i < 0xffff - 5; i++)
         line += " 1:1";
     EXPECT_EQ(load_le<uint64_t>(bytes_of(line).data()) & 0xffff, 0xffffU);
-    EXPECT_EQ(complaint(std::string(kHead) + line + " 1:1"),
+    EXPECT_EQ(error_of(std::string(kHead) + line + " 1:1"),
               "line 4: a record holds at most 65530 entries; write further ones in a second line");
 }
 
 TEST(EncodeCase, NamesTheLineThatIsWrong)
 {
-    EXPECT_EQ(complaint("pmu 1 a\nevent 1 b//\n"),
+    EXPECT_EQ(error_of("pmu 1 a\nevent 1 b//\n"),
               "line 2: an event of a pmu that no line before names");
     for (const char *line : {"pmu x a", "pmu 1", "pmu 1 a cap"})
-        EXPECT_EQ(complaint(line), "line 1: pmu TYPE NAME [CAP=VALUE ...]");
-    EXPECT_EQ(complaint("\n\nnonsense"), "line 3: unknown word 'nonsense'");
-    EXPECT_EQ(complaint("bytes 1"), "line 1: bytes of no buffer: aux comes first");
-    EXPECT_EQ(complaint("| text"), "line 1: a line of text that no expect is before");
-    EXPECT_EQ(complaint(std::string(kHead) + "bytes 100"), "line 4: 100 does not fit");
-    EXPECT_EQ(complaint(std::string(kHead) + "hot width 8 1:256"), "line 4: 1:256 does not fit");
-    EXPECT_EQ(complaint(std::string(kHead) + "hot wide 8"), "line 4: hot knows no 'wide'");
-    EXPECT_EQ(complaint(std::string(kHead) + "8dw 1 2"),
+        EXPECT_EQ(error_of(line), "line 1: pmu TYPE NAME [CAP=VALUE ...]");
+    EXPECT_EQ(error_of("\n\nnonsense"), "line 3: unknown word 'nonsense'");
+    EXPECT_EQ(error_of("bytes 1"), "line 1: bytes of no buffer: aux comes first");
+    EXPECT_EQ(error_of("| text"), "line 1: a line of text that no expect is before");
+    EXPECT_EQ(error_of(std::string(kHead) + "bytes 100"), "line 4: 100 does not fit");
+    EXPECT_EQ(error_of(std::string(kHead) + "hot width 8 1:256"), "line 4: 1:256 does not fit");
+    EXPECT_EQ(error_of(std::string(kHead) + "hot wide 8"), "line 4: hot knows no 'wide'");
+    EXPECT_EQ(error_of(std::string(kHead) + "8dw 1 2"),
               "line 4: 8dw TIME DW0 DW1 DW2 DW3 [PREFIX]");
-    EXPECT_EQ(complaint("# only this"), "a case has at least one pmu and one event");
+    EXPECT_EQ(error_of("# only this"), "a case has at least one pmu and one event");
 }
 
 TEST(EncodeCase, KeepsWhatIsExpected)

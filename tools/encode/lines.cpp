@@ -250,7 +250,7 @@ Result<void> put_cq(Words words, std::vector<std::byte> &bytes)
     return {};
 }
 
-// cq-name SEQUENCE MONITOR KIND DOMAIN LIFE ID TEXT: who a monitor is, in one part
+// cq-name SEQUENCE MONITOR KIND DOMAIN LIFE ID TEXT: the name of a monitor, in one part
 Result<void> put_cq_name(Words words, std::vector<std::byte> &bytes)
 {
     constexpr const char *kHelp = "cq-name SEQUENCE MONITOR KIND DOMAIN LIFE ID TEXT";

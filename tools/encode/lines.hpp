@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The lines of a case that stand for bytes. A new unit adds its own to the table in lines.cpp.
+// The lines of a case that stand for bytes. A new driver adds its own to the table in lines.cpp.
 #pragma once
 
 #include <span>

@@ -38,7 +38,7 @@ bool read_mode(Buffer &into, std::string_view word)
     return false;
 }
 
-// The numbers at the start of a line; what is left of it are pairs for read_who().
+// The numbers at the start of a line; what is left of it are pairs for read_sample_id().
 Result<std::vector<uint64_t>> numbers(Words words, size_t count, const char *help)
 {
     std::vector<uint64_t> values;
@@ -55,7 +55,7 @@ Result<void> read_pairs(Buffer &into, Words words, const char *help)
 {
     for (size_t i = 0; i < words.size(); i += 2) {
         Result<uint64_t> value = i + 1 < words.size() ? number_of(words[i + 1]) : usage(help);
-        if (!value || !read_who(into, words[i], *value))
+        if (!value || !read_sample_id(into, words[i], *value))
             return usage(help);
     }
     return {};
@@ -118,7 +118,7 @@ std::vector<std::byte> with_header(const Case &what, const Buffer &buffer, const
 
 }  // namespace
 
-bool read_who(Buffer &into, std::string_view word, uint64_t value)
+bool read_sample_id(Buffer &into, std::string_view word, uint64_t value)
 {
     constexpr uint64_t kMaxCpu = 65535;
     if (word == "time")

@@ -20,7 +20,7 @@ Result<void> read_lost(Case &into, Words words);
 Result<void> read_lost_samples(Case &into, Words words);
 
 // cpu, pid, tid, time. False: not one of them.
-bool read_who(Buffer &into, std::string_view word, uint64_t value);
+bool read_sample_id(Buffer &into, std::string_view word, uint64_t value);
 // Lines of bytes may follow.
 bool takes_bytes(const Buffer &buffer);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // A folder that has its name when all its files are whole: until then it is called as an unfinished
-// file is (perfdata::NewFile). And who may read what is made.
+// file is (perfdata::NewFile). And the permissions of what is made.
 #pragma once
 
 #include <sys/stat.h>

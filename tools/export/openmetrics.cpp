@@ -67,7 +67,7 @@ constexpr size_t kMostSeries = 100000;
 // Two escapes are enough where there are no control characters.
 std::string label_text(std::string_view text)
 {
-    std::string plain(text);
+    std::string escape(text);
     std::ranges::replace_if(
         plain, [](char c) { return static_cast<uint8_t>(c) < 0x20; }, ' ');
     std::string to(plain.size() * kMostEscaped, '\0');
@@ -181,7 +181,7 @@ Result<void> OpenMetrics::finish()
 
 }  // namespace
 
-// Who collects it is another user than who records, and no address is in it.
+// The collector may be another user than the one that records; there is no address in it.
 WriterResult make_openmetrics(const Output &output)
 {
     Result<TextFile> file = TextFile::create(output.path);

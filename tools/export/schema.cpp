@@ -41,7 +41,7 @@ constexpr auto kHisiPtt = behind_origin({
     {"offset", Kind::kNumber, "of the entry in its stream, bytes"},
     {"ticks", Kind::kNumber, "the device's clock, unwrapped; its unit is not known"},
     {"type", Kind::kWord, "of the TLP: MRd, MWr, CplD ..."},
-    {"requester", Kind::kBdf, "who asked", true},
+    {"requester", Kind::kBdf, "function that sent the request", true},
     {"tag", Kind::kNumber, "of the request that it is or answers"},
     {"length_dw", Kind::kNumber, "length in dwords"},
     {"bytes", Kind::kNumber, "of payload that count, or that a read asks for"},
@@ -84,7 +84,7 @@ constexpr auto kCacheQos = behind_origin({
     {"status", Kind::kNumber, "PMUKIT_CACHE_QOS_S_*"},
     {"cache_bytes", Kind::kNumber, "size of the L3, as the last header says"},
     {"backend", Kind::kWord, "whose registers: msr, sim or other, as the last header says"},
-    {"name", Kind::kText, "who the monitor is: comm, path or CPUs; nothing: unknown"},
+    {"name", Kind::kText, "name of the monitor: comm, path or CPUs; nothing: unknown"},
     {"id", Kind::kNumber, "its process, thread or cgroup"},
     {"life", Kind::kNumber, "how often the number of the monitor was given out by then"},
 });

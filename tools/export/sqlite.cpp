@@ -127,7 +127,7 @@ Result<void> Sqlite::open()
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, nullptr);
     database_.reset(opened);
     if (status != SQLITE_OK)
-        return opened ? error() : Error{Errc::kMachinery, "sqlite: no memory"};
+        return opened ? error() : Error{Errc::kEnvironment, "sqlite: no memory"};
     run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
         "PRAGMA cache_size = -2048;" +
         fmt::format("PRAGMA user_version = {};", kSchemaVersion) +

@@ -15,7 +15,7 @@ namespace {
 
 using namespace perfdata;
 
-// The parsers do not rely on the type of the record: whoever calls them by mistake gets nothing.
+// The parsers do not rely on the type of the record: a caller with another type gets nothing.
 void parse_as_anything(const Record &record, std::endian order)
 {
     const Bytes body = record.body;

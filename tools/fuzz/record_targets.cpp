@@ -26,7 +26,7 @@ std::string_view text_of(Bytes bytes)
 record::Pmu pmu_of_every_shape()
 {
     record::Pmu pmu;
-    // Of a unit, so that its caps/ are held against the terms as well.
+    // Of a driver, so that its caps/ are held against the terms as well.
     pmu.name = "hisi_ptt0_2";
     pmu.format = {{"low", *record::parse_format("config:0-7")},
                   {"split", *record::parse_format("config1:0-3,60-63")},

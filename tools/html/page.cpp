@@ -77,7 +77,7 @@ void add_figure(std::string &to, const Figure &figure, size_t number, bool page_
         append(to, "<p>{}</p>\n", escaped(words));
     to += "</figcaption>\n";
     to += text_of(figure.picture, figure.title);
-    // The script fills it; who has none reads the tool tips and the table.
+    // The script fills it; without scripts there are the tool tips and the table.
     to += "<p class=\"readout\" aria-live=\"polite\"></p>\n";
     add_table(to, figure, number);
     to += "</figure>\n";

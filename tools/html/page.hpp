@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // A page of figures: one file that needs nothing else, no network, no font, no script of others.
-// Whoever has the numbers fills these structs; how they look is decided here alone.
+// The caller fills these structs with numbers; how they look is decided here alone.
 //
 // A figure is a picture (inline SVG) and a table with the same numbers. Marks of a picture have a
 // text each; they can be reached by keyboard, and pointed at. Without JavaScript the texts show up

@@ -11,7 +11,7 @@ namespace pmukit::html {
 
 extern const std::string_view kStyle, kScript;
 
-// The picture with its axes. name: for those who do not see it.
+// The picture with its axes. name: for screen readers.
 std::string text_of(const Picture &picture, std::string_view name);
 
 }  // namespace pmukit::html

@@ -120,7 +120,7 @@ TEST_F(TapFile, RefusesWhatLiesOutside)
     EXPECT_EQ(tap.refused(), 2u);
 }
 
-TEST_F(TapFile, DoesNotFollowAHeadThatCannotBe)
+TEST_F(TapFile, RejectsAnInvalidHead)
 {
     ring.head.store(kRingEntries + 1);
     EXPECT_TRUE(take(8).empty());
@@ -169,7 +169,7 @@ TEST_F(TapFile, OnceClosedGivesWhatWasThereAndNothingThatCameLater)
     EXPECT_EQ(tap.refused(), 0u);
 }
 
-TEST_F(TapFile, TellsWritersThatItLeaves)
+TEST_F(TapFile, MarksItselfClosedForWriters)
 {
     EXPECT_EQ(writer.layout->header.reader_left.load(), 0u);
     {

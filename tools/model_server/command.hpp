@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// One device of pmukit-model: the words that describe it, and the model they make. A new unit
+// One device of pmukit-model: the words that describe it, and the model they make. A new device
 // derives one class and adds a line to model_commands().
 #pragma once
 
@@ -13,11 +13,11 @@
 
 namespace pmukit::cli {
 
-// Where a device listens and sits: the same words for every unit.
+// Where a device listens and sits: the same words for every device.
 class SlotWords {
 public:
     void add_to(CLI::App &command);
-    // Of a unit that refuses a link: the help does not offer one.
+    // Of a device that refuses a link: the help does not offer one.
     static void hide_link(CLI::App &command);
     Result<vfu::SlotOptions> settle() const;
     const std::string &socket() const { return socket_; }
@@ -47,7 +47,7 @@ public:
     virtual Result<void> run_without_guest() { return {}; }
 };
 
-// A subcommand of the application for every unit.
+// A subcommand of the application for every device.
 std::vector<std::unique_ptr<ModelCommand>> model_commands(CLI::App &app);
 
 }  // namespace pmukit::cli

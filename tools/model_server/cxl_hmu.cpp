@@ -102,7 +102,7 @@ void CxlHmuCommand::add_instance_options()
         ->capture_default_str();
     command_
         ->add_option("--replacement", replacement_,
-                     "who gives way when they are taken: credit|none|least")
+                     "which unit is replaced when all are in use: credit|none|least")
         ->capture_default_str();
     command_->add_option("--hot-list", p.hot_list_entries, "entries of a hot list")
         ->capture_default_str();
@@ -325,7 +325,7 @@ Result<void> CxlHmuCommand::finish()
     model_->drop_outstanding();
     const Result<void> closed = log_.close();
     const Result<void> run_closed = run_logs_.close();
-    say("model: unit=cxl_hmu accesses={} reads={} writes={} entries={} dropped={} "
+    say("model: device=cxl_hmu accesses={} reads={} writes={} entries={} dropped={} "
         "violations={}\n",
         log_.reads() + log_.writes(), log_.reads(), log_.writes(), model_->entries_stored(),
         model_->entries_dropped(), model_->violations());

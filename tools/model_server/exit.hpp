@@ -17,7 +17,7 @@ namespace pmukit::cli {
 inline constexpr int kExitGood = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
-inline constexpr int kExitMachinery = 69;
+inline constexpr int kExitEnvironment = 69;
 
 // fmt's own print throws when the stream takes nothing.
 template <typename... Args>
@@ -40,9 +40,9 @@ inline int give_up(const Error &error)
     switch (error.code) {
         case Errc::kUsage:
             return kExitUsage;
-        case Errc::kMachinery:
+        case Errc::kEnvironment:
         case Errc::kBusy:
-            return kExitMachinery;
+            return kExitEnvironment;
         default:
             return kExitFailed;
     }

@@ -176,7 +176,7 @@ Result<void> HisiPttCommand::finish()
 {
     Result<void> closed = logs_.close();
     const models::hisi_ptt::TraceCounts &counts = model_->trace_counts();
-    say("model: unit=hisi_ptt seen={} traced={} lost={} buffers={} overruns={} messages={} "
+    say("model: device=hisi_ptt seen={} traced={} lost={} buffers={} overruns={} messages={} "
         "tuned={} arrived={} violations={}\n",
         model_->packets_seen(), counts.entries, counts.lost, counts.buffers, counts.overruns,
         counts.messages, model_->tune_operations(), model_->messages_arrived(),

@@ -45,10 +45,10 @@ void stop_on_signals(vfu::Chassis &chassis)
 }
 
 template <typename Faults>
-void list_faults_of(std::string_view unit, const Faults &faults)
+void list_faults_of(std::string_view device, const Faults &faults)
 {
     for (const auto &fault : faults)
-        say("{:<11} {:<28} {}\n", unit, fault.name, fault.effect);
+        say("{:<11} {:<28} {}\n", device, fault.name, fault.effect);
 }
 
 void list_faults()
@@ -145,12 +145,12 @@ int run(int argc, char **argv)
     app.add_flag("--once", once,
                  "end when every device has had a client and none has one any more");
     app.require_subcommand(0, 1);
-    app.fallthrough();  // --once may stand behind the unit's name
+    app.fallthrough();  // --once may stand behind the device's name
     const Commands commands = model_commands(app);
     CLI::App *chassis = app.add_subcommand(
         "chassis", "several devices in one process, which see each other's PCIe packets");
     std::vector<std::string> devices;
-    chassis->add_option("--device", devices, "one device: unit and options, as for a single one")
+    chassis->add_option("--device", devices, "one device: name and options, as for a single one")
         ->required()
         ->allow_extra_args(false);
     try {
@@ -175,8 +175,8 @@ int run(int argc, char **argv)
 int run_and_flush(int argc, char **argv)
 {
     const int status = run(argc, argv);
-    const Result<void> told = flush_what_was_said();
-    return told || status != kExitGood ? status : give_up(told.error());
+    const Result<void> flushed = flush_what_was_said();
+    return flushed || status != kExitGood ? status : give_up(flushed.error());
 }
 
 }  // namespace
@@ -192,6 +192,6 @@ int main(int argc, char **argv)
         return pmukit::cli::run_and_flush(argc, argv);
     } catch (const std::exception &failure) {
         std::fprintf(stderr, "pmukit-model: %s\n", failure.what());
-        return pmukit::cli::kExitMachinery;
+        return pmukit::cli::kExitEnvironment;
     }
 }

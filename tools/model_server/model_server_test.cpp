@@ -210,10 +210,10 @@ TEST(PmukitModel, GoesOnWhenItsLogLinesAreLost)
     EXPECT_TRUE(visit(in.path("socket"), std::string(64, '\xff')));
     const Outcome outcome = program.end();
     EXPECT_EQ(outcome.exit_code, 0);
-    EXPECT_NE(outcome.text.find("unit=cxl_hmu accesses=0"), std::string::npos) << outcome.text;
+    EXPECT_NE(outcome.text.find("device=cxl_hmu accesses=0"), std::string::npos) << outcome.text;
 }
 
-TEST(PmukitModel, ExitsAsItShouldWhenNobodyCanReadWhy)
+TEST(PmukitModel, ExitStatusIsRightWhenStandardErrorIsClosed)
 {
     EXPECT_EQ(Program("cxl_hmu --bdf 1", "2>/dev/full").end().exit_code, 2);
     EXPECT_EQ(Program("uncore_pmon --dump-table /nonexistent/folder", "2>&-").end().exit_code, 1);
@@ -277,10 +277,10 @@ class SecondStart : public testing::TestWithParam<std::pair<const char *, const 
 TEST_P(SecondStart, LeavesTheFilesOfTheFirstAlone)
 {
     constexpr std::string_view kText = "what the first has written";
-    const auto &[unit, option] = GetParam();
+    const auto &[device, option] = GetParam();
     const TestFolder in;
-    const std::string words =
-        std::string(unit) + " --socket " + in.path("socket") + " " + option + " " + in.path("file");
+    const std::string words = std::string(device) + " --socket " + in.path("socket") + " " +
+                              option + " " + in.path("file");
     Program first("--once " + words);
     EXPECT_EQ(first.next_line(), "model: ready socket=" + in.path("socket") + "\n");
     std::ofstream(in.path("file"), std::ios::binary | std::ios::app) << kText << std::flush;
@@ -340,8 +340,8 @@ TEST(PmukitModelChassis, ATraceBlockAndAnEndpointShareOne)
     EXPECT_TRUE(visit(in.path("b")));
     const Outcome outcome = program.end();
     EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
-    EXPECT_NE(outcome.text.find("unit=hisi_ptt seen=0 traced=0"), std::string::npos);
-    EXPECT_NE(outcome.text.find("unit=pcie_ep accesses=0"), std::string::npos);
+    EXPECT_NE(outcome.text.find("device=hisi_ptt seen=0 traced=0"), std::string::npos);
+    EXPECT_NE(outcome.text.find("device=pcie_ep accesses=0"), std::string::npos);
     EXPECT_TRUE(std::filesystem::exists(in.path("seen")));
 }
 
@@ -358,7 +358,7 @@ TEST(PmukitModelChassis, UncoreUnitsAndAnExpanderShareOne)
     EXPECT_TRUE(visit(in.path("b")));
     const Outcome outcome = program.end();
     EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
-    EXPECT_NE(outcome.text.find("unit=uncore_pmon ddr_reads=0 ddr_writes=0 cxl_reads=0"),
+    EXPECT_NE(outcome.text.find("device=uncore_pmon ddr_reads=0 ddr_writes=0 cxl_reads=0"),
               std::string::npos);
     EXPECT_TRUE(std::filesystem::exists(in.path("log")));
 }

@@ -31,7 +31,7 @@ Result<void> PcieEpCommand::start(vfu::Chassis &chassis)
 
 Result<void> PcieEpCommand::finish()
 {
-    say("model: unit=pcie_ep accesses={} transfers={} messages={}\n", model_->accesses(),
+    say("model: device=pcie_ep accesses={} transfers={} messages={}\n", model_->accesses(),
         model_->transfers(), model_->messages());
     return {};
 }

@@ -189,7 +189,7 @@ Result<void> UncorePmonCommand::start(vfu::Chassis &chassis)
 Result<void> UncorePmonCommand::finish()
 {
     const models::uncore_pmon::AccessTally &tally = record_.tally();
-    say("model: unit=uncore_pmon ddr_reads={} ddr_writes={} cxl_reads={} cxl_writes={} "
+    say("model: device=uncore_pmon ddr_reads={} ddr_writes={} cxl_reads={} cxl_writes={} "
         "register_reads={} register_writes={} "
         "all_ones={}\n",
         tally.ddr_reads, tally.ddr_writes, tally.cxl_reads, tally.cxl_writes, tally.register_reads,

@@ -31,13 +31,13 @@ public:
         session.bind(device);
         session.attach(client_.connect());
         const auto greeted =
-            turn(TestClient::message(Command::kVersion, vfu::test::version_body()));
+            exchange(TestClient::message(Command::kVersion, vfu::test::version_body()));
         EXPECT_TRUE(greeted && greeted->good());
     }
     uint64_t read(unsigned region, uint64_t offset, uint32_t width)
     {
         const auto reply =
-            turn(TestClient::message(Command::kRegionRead, access_body(region, offset, width)));
+            exchange(TestClient::message(Command::kRegionRead, access_body(region, offset, width)));
         if (!reply || !reply->good()) {
             ADD_FAILURE() << "read of region " << region << " at " << offset;
             return 0;
@@ -52,7 +52,7 @@ public:
     {
         std::vector<std::byte> bytes = bytes_of(value);
         bytes.resize(width);
-        const auto reply = turn(
+        const auto reply = exchange(
             TestClient::message(Command::kRegionWrite, access_body(region, offset, width, bytes)));
         EXPECT_TRUE(reply && reply->good());
     }
@@ -60,7 +60,7 @@ public:
     vfu::Session session;
 
 private:
-    std::optional<vfu::test::Reply> turn(const std::vector<std::byte> &message)
+    std::optional<vfu::test::Reply> exchange(const std::vector<std::byte> &message)
     {
         client_.send_raw(message);
         session.on_ready();

@@ -21,7 +21,7 @@ TEST(Violations, CountsAllAndLogsTheFirstOfEachRule)
     EXPECT_EQ(machine.lines.back(), "violation: other: more");
 }
 
-TEST(Violations, ALenientDeviceCountsNothing)
+TEST(Violations, ALenientDeviceCountsNoViolation)
 {
     FakeMachine machine;
     Violations violations(machine, true);

@@ -47,16 +47,16 @@ AuxStream AuxMerge::stream_of(const Record &aux) const
     if (stream.event == kUnknownEvent)
         return stream;
     const Attr &attr = reader_.events()[stream.event].attr;
-    std::optional<SampleId> who = parse_sample_id(aux.body, attr, reader_.order());
-    if (!who)
+    std::optional<SampleId> sample_id = parse_sample_id(aux.body, attr, reader_.order());
+    if (!sample_id)
         return stream;
-    if (const Ring *const ring = who->id ? ring_by_id_.find(*who->id) : nullptr) {
+    if (const Ring *const ring = sample_id->id ? ring_by_id_.find(*sample_id->id) : nullptr) {
         stream.cpu = ring->cpu;
         stream.tid = stream.cpu == kAnyCpu ? ring->tid : kAnyTid;
     } else if (per_thread_.contains(stream.event)) {
-        stream.tid = who->tid.value_or(kAnyTid);
+        stream.tid = sample_id->tid.value_or(kAnyTid);
     } else {
-        stream.cpu = who->cpu.value_or(kAnyCpu);
+        stream.cpu = sample_id->cpu.value_or(kAnyCpu);
     }
     return stream;
 }
@@ -142,9 +142,9 @@ AuxMerge::State &AuxMerge::state_of(AuxStream &stream)
 
 void AuxMerge::start(const AuxStream &stream, State &state, uint64_t offset)
 {
-    if (!state.told)
+    if (!state.sink_knows)
         sink_.aux_start(stream, offset);
-    state.told = true;
+    state.sink_knows = true;
 }
 
 void AuxMerge::lose(const AuxStream &stream, State &state, uint64_t offset, uint64_t bytes)
@@ -238,9 +238,9 @@ void AuxMerge::finish()
         while (state.next_loss < state.losses.size())
             lose(stream, state, state.losses[state.next_loss++], 0);
         forget_losses(state);
-        if (state.told)
+        if (state.sink_knows)
             sink_.aux_end(stream, std::max(state.delivered, state.announced));
-        state.told = false;
+        state.sink_knows = false;
     }
 }
 

@@ -27,7 +27,7 @@ class AuxFile {
 public:
     // Buffers come from the index in the header; where that is missing or wrong in any entry, from
     // a walk over the records. Memory: 72 bytes a buffer. The file is mapped: when it becomes
-    // shorter, whoever touches what is gone gets SIGBUS.
+    // shorter, an access to what is gone is a SIGBUS.
     static Result<AuxFile> open(const std::string &path);
 
     // Events, PMU names and so on; at the end of its records when they were walked.

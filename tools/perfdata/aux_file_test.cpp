@@ -79,7 +79,7 @@ TEST_F(AuxFileTest, TakesTheIndex)
     expect_all(*file);
 }
 
-TEST_F(AuxFileTest, WalksWhenTheIndexLies)
+TEST_F(AuxFileTest, WalksWhenTheIndexIsInvalid)
 {
     const std::pair<size_t, uint64_t> lies[] = {
         {0, kBuffers + 1}, {0, UINT64_MAX}, {1, 0},  {1, UINT64_MAX},

@@ -30,11 +30,11 @@ public:
 private:
     void add(const std::string &what, const AuxStream &stream, uint64_t offset, uint64_t size)
     {
-        std::string who = (stream.event == kUnknownEvent ? "?" : std::to_string(stream.event)) +
-                          "/" + std::to_string(static_cast<int>(stream.cpu));
+        std::string name = (stream.event == kUnknownEvent ? "?" : std::to_string(stream.event)) +
+                           "/" + std::to_string(static_cast<int>(stream.cpu));
         if (stream.tid != UINT32_MAX)
-            who += "t" + std::to_string(stream.tid);
-        lines.push_back(what + " " + who + " " + std::to_string(offset) + " " +
+            name += "t" + std::to_string(stream.tid);
+        lines.push_back(what + " " + name + " " + std::to_string(offset) + " " +
                         std::to_string(size));
     }
 };
@@ -165,11 +165,11 @@ TEST(AuxMerge, WithoutAReferenceTheCpuOrTheOnlyDeviceEventServes)
     FileBuilder only;
     only.event(1, kSampleType, {7}).event(24, kSampleType, {8}).auxtrace(12345, 3, 0, filled(8, 1));
     EXPECT_EQ(merge(only), (Expect{"data 1/3 0 8"}));
-    FileBuilder nobody;
-    nobody.event(24, kSampleType, {7})
+    FileBuilder without_ids;
+    without_ids.event(24, kSampleType, {7})
         .event(25, kSampleType, {8})
         .auxtrace(12345, 3, 0, filled(8, 1));
-    EXPECT_EQ(merge(nobody), (Expect{"data ?/3 0 8"}));
+    EXPECT_EQ(merge(without_ids), (Expect{"data ?/3 0 8"}));
 }
 
 std::vector<std::string> merge_pipe(const FileBuilder &builder)
@@ -203,7 +203,7 @@ TEST(AuxMerge, TheOnlyDeviceEventIsThatOfTheMoment)
 }
 
 // So many that looking at each event for each buffer would take minutes.
-TEST(AuxMerge, BuffersThatNobodyNamesCostNoMoreThanOthers)
+TEST(AuxMerge, BuffersOfUnknownEventsCostNoMoreThanOthers)
 {
     constexpr uint32_t kEvents = 32768;
     constexpr uint64_t kBuffers = 200000;

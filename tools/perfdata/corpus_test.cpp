@@ -340,7 +340,7 @@ public:
         pipe_ = reader->is_pipe();
         data_begin_ = reader->data_begin();
         data_end_ = reader->data_end();
-        killed_ = !reader->complaints().empty();
+        killed_ = !reader->warnings().empty();
         for (const Whole &record : records_)
             borders_.insert(record.end);
     }
@@ -371,7 +371,7 @@ public:
             whole++;
         ASSERT_GE(given, whole) << "whole records are missing";
         // A pipe has no end mark: one that ends between records is whole.
-        const bool silent = !reader->damage() && reader->complaints().empty();
+        const bool silent = !reader->damage() && reader->warnings().empty();
         const bool may_be_silent =
             cut == file_.size() || (pipe_ && (borders_.contains(cut) || cut == data_begin_));
         ASSERT_TRUE(!silent || may_be_silent) << "nothing said of the cut";
@@ -431,7 +431,7 @@ public:
             whole++;
         ASSERT_EQ(others, others_) << "of the other files";
         ASSERT_GE(given, whole) << "whole records are missing";
-        const bool silent = !reader->damage() && reader->complaints().empty();
+        const bool silent = !reader->damage() && reader->warnings().empty();
         ASSERT_TRUE(!silent || cut == 0 || borders().contains(cut)) << "nothing said of the cut";
     }
 

@@ -131,7 +131,7 @@ private:
                 .value_or(SampleId{})
                 .cpu.value_or(UINT32_MAX);
         const std::optional<Sample> sample = parse_sample(record.body, attr, reader_.order());
-        return sample ? sample->who.cpu.value_or(UINT32_MAX) : UINT32_MAX;
+        return sample ? sample->sample_id.cpu.value_or(UINT32_MAX) : UINT32_MAX;
     }
 
     const Reader &reader_;
@@ -152,7 +152,7 @@ public:
     {
     }
 
-    Result<void> make(const Watch &watch);
+    Result<void> make(const ProgressCallback &progress);
     bool keeps(size_t buffer) const { return keeps_[buffer]; }
     size_t buffers() const { return buffers_.size(); }
     // Of a stream; nullptr: none of its buffers are kept.
@@ -208,7 +208,7 @@ bool Plan::wants(size_t number, const Buffer &buffer) const
            announced->second.touches(buffer.range.begin, buffer.range.end);
 }
 
-Result<void> Plan::make(const Watch &watch)
+Result<void> Plan::make(const ProgressCallback &progress)
 {
     for (Record record;;) {
         Result<bool> more = reader_.next(record);
@@ -216,7 +216,7 @@ Result<void> Plan::make(const Watch &watch)
             return more.error();
         if (!*more)
             break;
-        tell(watch, record.offset);
+        report(progress, record.offset);
         record_ = &record;
         stream_.reset();
         merge_.record(record);
@@ -387,7 +387,7 @@ Result<void> check_selection(const Reader &reader, const CutSelection &selection
 }  // namespace
 
 Result<CutRecording> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,
-                                   const std::string &to, const Watch &watch)
+                                   const std::string &to, const ProgressCallback &progress)
 {
     for (Reader *reader : {&plan, &copy})
         if (Result<void> front = reader->read_front(); !front)
@@ -395,14 +395,14 @@ Result<CutRecording> cut_recording(Reader &plan, Reader &copy, const CutSelectio
     if (Result<void> fits = check_selection(plan, selection); !fits)
         return fits.error();
     Plan planned(plan, selection);
-    if (Result<void> made = planned.make(watch); !made)
+    if (Result<void> made = planned.make(progress); !made)
         return made.error();
     Result<Writer> writer = Writer::create_copy(to, copy.order(), events_for_copy(copy));
     if (!writer)
         return writer.error();
     Cutter cutter(copy, selection, planned, *writer);
     const auto filter = [&](const Record &record) {
-        tell(watch, plan.position() + record.offset);
+        report(progress, plan.position() + record.offset);
         return cutter.record(record);
     };
     if (Result<void> copied = RecordCopier::run(copy, *writer, filter); !copied)

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "perfdata/progress.hpp"
 #include "perfdata/reader.hpp"
-#include "perfdata/watch.hpp"
 #include "perfdata/writer.hpp"
 
 namespace pmukit::perfdata {
@@ -49,6 +49,6 @@ struct CutRecording {
 Result<CutRecording> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,
                                    const std::string &to);
 Result<CutRecording> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,
-                                   const std::string &to, const Watch &watch);
+                                   const std::string &to, const ProgressCallback &progress);
 
 }  // namespace pmukit::perfdata

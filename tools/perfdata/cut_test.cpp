@@ -73,7 +73,7 @@ protected:
         const Result<CutTotals> totals = cut(selection);
         EXPECT_TRUE(totals) << totals.error().message;
         Result<Reader> reader = Reader::open_path(folder_.path("cut"));
-        EXPECT_TRUE(reader && reader->complaints().empty() && !reader->is_pipe());
+        EXPECT_TRUE(reader && reader->warnings().empty() && !reader->is_pipe());
         EXPECT_EQ(reader->order(), GetParam().order);
         std::string text;
         for (Record record; *reader->next(record);) {
@@ -257,7 +257,7 @@ TEST_P(Cut, TheCutOfACutIsTheSame)
     EXPECT_EQ(kept(selection), once);
 }
 
-TEST_P(Cut, WhatCannotBeWrittenIsSaid)
+TEST_P(Cut, WriteErrorsAreReported)
 {
     folder_.folder("cut");
     EXPECT_FALSE(cut({}));

@@ -40,7 +40,7 @@ TEST(CouldBePlanted, IsTheRuleOfTheKernelForStickyDirectories)
     EXPECT_TRUE(planted(01775, 0, 1000, 0));
     EXPECT_FALSE(planted(01777, 0, 0, 0)) << "one's own";
     EXPECT_FALSE(planted(01777, 0, 0, 1000)) << "of the directory's owner";
-    EXPECT_FALSE(planted(01755, 0, 1000, 0)) << "nobody else writes to it";
+    EXPECT_FALSE(planted(01755, 0, 1000, 0)) << "no other user may write to it";
     EXPECT_FALSE(planted(0755, 1000, 1000, 0)) << "of the user whose directory it is";
     EXPECT_FALSE(planted(0777, 0, 1000, 0)) << "not sticky: any file can be exchanged there";
 }

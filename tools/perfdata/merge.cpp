@@ -53,7 +53,7 @@ struct Input {
 
     Reader &reader;
     OrderedReader ordered;
-    MergedInput told;
+    MergedInput summary;
     size_t host = 0;
     Translation translation;
     std::map<uint32_t, uint32_t> types;  // of PMUs: here, merged
@@ -90,23 +90,23 @@ void relate_clocks(const Input &first, Input &other)
     constexpr uint64_t kSecond_ns = 1000000000;
     const std::optional<ClockData> here = clock_data(other.reader),
                                    there = clock_data(first.reader);
-    const bool one_host = other.host == first.host && !other.told.host.empty();
+    const bool one_host = other.host == first.host && !other.summary.host.empty();
     uint64_t shift = 0;
     if (here && there)
         shift = (here->wall_ns - here->clock_ns) - (there->wall_ns - there->clock_ns);
     // A clock of one host that the wall clock moved against is still one clock.
     const bool small = shift < kSecond_ns || -shift < kSecond_ns;
     if (one_host && same_clock(first.reader, other.reader) && small) {
-        other.told.clock = ClockRelation::kSame;
+        other.summary.clock = ClockRelation::kSame;
         return;
     }
-    other.told.clock = ClockRelation::kUnknown;
+    other.summary.clock = ClockRelation::kUnknown;
     if (here && there) {
-        other.told.clock = ClockRelation::kAligned;
+        other.summary.clock = ClockRelation::kAligned;
         other.translation.time_shift_ns = shift;
-        other.told.shift_ns = static_cast<int64_t>(shift);
+        other.summary.shift_ns = static_cast<int64_t>(shift);
     } else if (is_wall_clock(other.reader) && same_clock(first.reader, other.reader)) {
-        other.told.clock = ClockRelation::kAligned;
+        other.summary.clock = ClockRelation::kAligned;
     }
 }
 
@@ -114,7 +114,7 @@ void relate_clocks(const Input &first, Input &other)
 
 class Merge {
 public:
-    Merge(std::vector<Reader> &readers, const Watch &watch) : watch_(watch)
+    Merge(std::vector<Reader> &readers, const ProgressCallback &progress) : progress_(progress)
     {
         for (Reader &reader : readers)
             inputs_.emplace_back(
@@ -122,11 +122,11 @@ public:
     }
 
     Result<Writer> run(const std::string &to);
-    std::vector<MergedInput> told() const
+    std::vector<MergedInput> inputs() const
     {
         std::vector<MergedInput> all;
         for (const Input &input : inputs_) {
-            all.push_back(input.told);
+            all.push_back(input.summary);
             all.back().late_records = input.ordered.late_records();
         }
         return all;
@@ -142,7 +142,7 @@ private:
     uint32_t merged_type(uint32_t type, const std::string &name);
     std::string with_host(const std::string &name, const Input &input) const
     {
-        return hosts_.size() < 2 ? name : name + "@" + input.told.host;
+        return hosts_.size() < 2 ? name : name + "@" + input.summary.host;
     }
     std::vector<WriterEvent> events() const;
 
@@ -162,7 +162,7 @@ private:
     void write_sections(Writer &to) const;
 
     std::deque<Input> inputs_;
-    const Watch &watch_;
+    const ProgressCallback &progress_;
     uint64_t bytes_ = 0;  // read of all inputs
     std::vector<std::string> hosts_;
     std::vector<uint32_t> cpus_;  // of each host
@@ -248,7 +248,7 @@ Result<void> Merge::check_names() const
                     Errc::kUsage,
                     fmt::format("{}: its host has the name of that of {}, {}, and another "
                                 "{}: they cannot be distinguished",
-                                input.reader.part(), first.part(), input.told.host, trait.name)};
+                                input.reader.part(), first.part(), input.summary.host, trait.name)};
         }
     }
     return {};
@@ -258,13 +258,13 @@ void Merge::find_hosts()
 {
     for (size_t i = 0; i < inputs_.size(); i++) {
         Input &input = inputs_[i];
-        input.told.host = input.reader.hostname();
-        if (input.told.host.empty())
-            input.told.host = "host" + std::to_string(i + 1);
-        const auto known = std::ranges::find(hosts_, input.told.host);
+        input.summary.host = input.reader.hostname();
+        if (input.summary.host.empty())
+            input.summary.host = "host" + std::to_string(i + 1);
+        const auto known = std::ranges::find(hosts_, input.summary.host);
         input.host = static_cast<size_t>(known - hosts_.begin());
         if (known == hosts_.end()) {
-            hosts_.push_back(input.told.host);
+            hosts_.push_back(input.summary.host);
             cpus_.push_back(0);
         }
         cpus_[input.host] = std::max(cpus_[input.host], cpus_of(input.reader));
@@ -366,7 +366,7 @@ Result<void> Merge::advance(Input &input)
         return Error{more.error().code, input.reader.part() + ": " + more.error().message,
                      more.error().offset};
     bytes_ += input.reader.position() - before;
-    tell(watch_, bytes_);
+    report(progress_, bytes_);
     input.ended = !*more;
     if (input.ended || input.head.type >= kHeaderAttr)
         return {};
@@ -589,13 +589,13 @@ Result<Writer> Merge::run(const std::string &to)
 }  // namespace
 
 Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to,
-                                const Watch &watch)
+                                const ProgressCallback &progress)
 {
-    Merge merge(inputs, watch);
+    Merge merge(inputs, progress);
     Result<Writer> written = merge.run(to);
     if (!written)
         return written.error();
-    return Merged{merge.told(), std::move(*written)};
+    return Merged{merge.inputs(), std::move(*written)};
 }
 
 Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to)

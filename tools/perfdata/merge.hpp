@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "perfdata/progress.hpp"
 #include "perfdata/reader.hpp"
-#include "perfdata/watch.hpp"
 #include "perfdata/writer.hpp"
 
 namespace pmukit::perfdata {
@@ -42,6 +42,6 @@ struct Merged {
 // Error: recordings that do not fit together (byte order, events without ids).
 Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to);
 Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to,
-                                const Watch &watch);
+                                const ProgressCallback &progress);
 
 }  // namespace pmukit::perfdata

@@ -109,11 +109,12 @@ protected:
             const Event &event = reader->events()[*reader->event_of(record)];
             const Sample sample = *parse_sample(record.body, event.attr, reader->order());
             all.push_back(reader->pmu_name(event.attr.type) + " " +
-                          std::to_string(*sample.who.tid) + " " + std::to_string(*sample.who.cpu) +
-                          " @" + std::to_string(*sample.who.time_ns));
+                          std::to_string(*sample.sample_id.tid) + " " +
+                          std::to_string(*sample.sample_id.cpu) + " @" +
+                          std::to_string(*sample.sample_id.time_ns));
         }
         EXPECT_FALSE(reader->damage());
-        EXPECT_TRUE(reader->complaints().empty());
+        EXPECT_TRUE(reader->warnings().empty());
         return all;
     }
     std::string refusal()
@@ -145,9 +146,9 @@ TEST_P(MergeTest, KeepsTheOrderOfRoundsHoweverManyRecordingsThereAre)
     write(large);
     for (int i = 1; i < 200; i++)
         write({"small" + std::to_string(i), "hmu0", {1}, {}});
-    const auto told = merge();
-    ASSERT_TRUE(told) << told.error().message;
-    EXPECT_EQ(told->front().late_records, 0U);
+    const auto merged = merge();
+    ASSERT_TRUE(merged) << merged.error().message;
+    EXPECT_EQ(merged->front().late_records, 0U);
     Result<Reader> reader = merged();
     uint64_t newest_ns = 0, samples = 0, inversions = 0;
     for (Record record; *reader->next(record);) {
@@ -187,8 +188,8 @@ TEST_P(MergeTest, TypesThatMeanDifferentPmusGetNumbersOfTheirOwn)
     write(typed("blue", UINT32_MAX, 20));
     write(typed("red", UINT32_MAX, 30));
     write(typed("grey", PERF_TYPE_MAX + 1, 40));
-    const auto told = merge();
-    ASSERT_TRUE(told) << told.error().message;
+    const auto merged = merge();
+    ASSERT_TRUE(merged) << merged.error().message;
     std::set<uint32_t> types;
     const Result<Reader> reader = merged();
     for (const Event &event : reader->events()) {
@@ -207,14 +208,14 @@ TEST_P(MergeTest, HostsAreKeptApart)
 {
     write({"green", "hmu0", {10, 30}, {}});
     write({"blue", "hmu0", {20, 40}, {}});
-    const auto told = merge();
-    ASSERT_TRUE(told) << told.error().message;
+    const auto merged = merge();
+    ASSERT_TRUE(merged) << merged.error().message;
     EXPECT_EQ(samples(),
               (std::vector<std::string>{"hmu0@green 100 2 @10", "hmu0@blue 4194404 6 @20",
                                         "hmu0@green 100 2 @30", "hmu0@blue 4194404 6 @40"}));
-    EXPECT_EQ((*told)[1].host, "blue");
-    EXPECT_EQ((*told)[0].clock, ClockRelation::kReference);
-    EXPECT_EQ((*told)[1].clock, ClockRelation::kUnknown);
+    EXPECT_EQ((*merged)[1].host, "blue");
+    EXPECT_EQ((*merged)[0].clock, ClockRelation::kReference);
+    EXPECT_EQ((*merged)[1].clock, ClockRelation::kUnknown);
     Result<Reader> reader = merged();
     EXPECT_EQ(reader->hostname(), "green+blue");
     EXPECT_EQ(parse_cpu_counts(*reader->feature(kFeatNrCpus), GetParam())->available, 8U);
@@ -258,10 +259,10 @@ TEST_P(MergeTest, ClocksAreAlignedByTheWallClock)
 {
     write({"green", "hmu0", {1000, 1100}, std::pair(500000, 1000)});
     write({"blue", "hmu0", {100, 200}, std::pair(500050, 100)});
-    const auto told = merge();
-    ASSERT_TRUE(told);
-    EXPECT_EQ((*told)[1].clock, ClockRelation::kAligned);
-    EXPECT_EQ((*told)[1].shift_ns, 950);
+    const auto merged = merge();
+    ASSERT_TRUE(merged);
+    EXPECT_EQ((*merged)[1].clock, ClockRelation::kAligned);
+    EXPECT_EQ((*merged)[1].shift_ns, 950);
     EXPECT_EQ(samples(),
               (std::vector<std::string>{"hmu0@green 100 2 @1000", "hmu0@blue 4194404 6 @1050",
                                         "hmu0@green 100 2 @1100", "hmu0@blue 4194404 6 @1150"}));
@@ -271,9 +272,9 @@ TEST_P(MergeTest, RecordingsOfOneHostShareIt)
 {
     write({"green", "hmu0", {10}, {}});
     write({"green", "hmu0", {5, 15}, {}});
-    const auto told = merge();
-    ASSERT_TRUE(told);
-    EXPECT_EQ((*told)[1].clock, ClockRelation::kSame);
+    const auto merged = merge();
+    ASSERT_TRUE(merged);
+    EXPECT_EQ((*merged)[1].clock, ClockRelation::kSame);
     EXPECT_EQ(samples(),
               (std::vector<std::string>{"hmu0 100 2 @5", "hmu0 100 2 @10", "hmu0 100 2 @15"}));
 }
@@ -283,13 +284,13 @@ TEST_P(MergeTest, ARestartedHostIsAlignedByTheWallClock)
     constexpr uint64_t kHour_ns = 3600000000000;
     write({"green", "hmu0", {10 + kHour_ns}, std::pair(uint64_t{1} << 50, kHour_ns)});
     write({"green", "hmu0", {10}, std::pair((uint64_t{1} << 50) + kHour_ns, uint64_t{0})});
-    const auto told = merge();
-    ASSERT_TRUE(told);
-    EXPECT_EQ((*told)[1].clock, ClockRelation::kAligned);
-    EXPECT_EQ((*told)[1].shift_ns, static_cast<int64_t>(2 * kHour_ns));
+    const auto merged = merge();
+    ASSERT_TRUE(merged);
+    EXPECT_EQ((*merged)[1].clock, ClockRelation::kAligned);
+    EXPECT_EQ((*merged)[1].shift_ns, static_cast<int64_t>(2 * kHour_ns));
 }
 
-TEST_P(MergeTest, OneTypeNumberOfTwoPmusIsTwo)
+TEST_P(MergeTest, SameTypeOfDifferentPmusIsKeptApart)
 {
     write({"green", "hmu0", {10}, {}});
     write({"green", "ptt0", {20}, {}});
@@ -298,7 +299,7 @@ TEST_P(MergeTest, OneTypeNumberOfTwoPmusIsTwo)
 }
 
 // So many that comparing each with all would take minutes. Every hundredth has capabilities.
-TEST_P(MergeTest, WhatIsSaidOfPmusIsSaidOnce)
+TEST_P(MergeTest, PmuCapabilitiesAreWrittenOnce)
 {
     constexpr size_t kPmus = 8000, kSecond = kPmus / 2, kAll = kSecond + kPmus;
     using Caps = HostInfo::Caps;
@@ -412,10 +413,10 @@ TEST_P(MergeTest, AuxDataOfTwoLayoutsIsRefused)
     write(host);
     host.infos = {{host.type, 1}};
     write(host);
-    const auto told = merge();
-    ASSERT_FALSE(told);
-    EXPECT_NE(told.error().message.find("inputs 1 and 2"), std::string::npos)
-        << told.error().message;
+    const auto merged = merge();
+    ASSERT_FALSE(merged);
+    EXPECT_NE(merged.error().message.find("inputs 1 and 2"), std::string::npos)
+        << merged.error().message;
 }
 
 // What perf drained from two rings, one after the other, of more recordings than share the memory
@@ -426,9 +427,9 @@ TEST_P(MergeTest, ManyRecordingsArePutInOrder)
     const std::vector<uint64_t> times = {10, 30, 50, 20, 40, 60};
     write({"green", "hmu0", times, {}});
     paths_.resize(kInputs, paths_.front());
-    const auto told = merge();
-    ASSERT_TRUE(told) << told.error().message;
-    for (const MergedInput &input : *told)
+    const auto merged = merge();
+    ASSERT_TRUE(merged) << merged.error().message;
+    for (const MergedInput &input : *merged)
         EXPECT_EQ(input.late_records, 0U);
     std::vector<std::string> expected;
     for (uint64_t time : {10, 20, 30, 40, 50, 60})

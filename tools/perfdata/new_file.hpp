@@ -74,7 +74,7 @@ public:
 
     uint64_t offset() const { return offset_; }  // of the next byte
     Result<void> put(Bytes bytes);
-    // What was gathered goes out, for whoever reads at the other end.
+    // What was gathered goes out, for the reader at the other end.
     Result<void> flush();
     // Over what was put before.
     Result<void> patch(uint64_t at, Bytes bytes);

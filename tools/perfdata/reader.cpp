@@ -63,9 +63,9 @@ Result<void> Reader::read_front()
         }
     }
     if (passed_bytes > limits::kFront)
-        complain({Errc::kUnsupported,
-                  "more than 8 MiB of records before the first of the kernel: "
-                  "those behind are left out"});
+        warn({Errc::kUnsupported,
+              "more than 8 MiB of records before the first of the kernel: "
+              "those behind are left out"});
     front_ = std::move(passed);
     return {};
 }

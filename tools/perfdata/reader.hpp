@@ -103,7 +103,7 @@ public:
     const std::optional<Damage> &damage() const { return damage_; }
     // Header sections that were missing or wrong: not fatal, but names may be unknown; kNotFound: a
     // file of a directory. The first 256: a pipe can be wrong without end.
-    const std::vector<Error> &complaints() const { return complaints_; }
+    const std::vector<Error> &warnings() const { return warnings_; }
     uint64_t position() const { return position_; }
     bool is_pipe() const { return pipe_; }
     bool is_directory() const { return is_directory_; }
@@ -114,13 +114,13 @@ public:
     {
         return {more_parts_.rbegin(), more_parts_.rend()};
     }
-    // The first file of a directory that is not there, though a later one is; also in complaints().
+    // The first file of a directory that is not there, though a later one is; also in warnings().
     const std::optional<std::string> &missing_part() const { return missing_part_; }
     // Where the records of a file begin and, as far as the header can be believed, end.
     uint64_t data_begin() const { return data_begin_; }
     uint64_t data_end() const { return data_end_; }
 
-    // In the order of the file; without those that are in complaints(), because they lie outside of
+    // In the order of the file; without those that are in warnings(), because they lie outside of
     // it or are too large. In pipe layout they come with the records.
     const std::vector<FeatureSection> &features() const { return features_; }
     // Borrowed from the reader. nullopt: not there.
@@ -154,7 +154,7 @@ private:
     bool may_keep(size_t bytes);
     void read_event_update(const Record &record);
     Result<void> add_event(Bytes attr, Bytes ids, uint64_t offset);
-    void complain(Error complaint);
+    void warn(Error warning);
     Result<void> find_parts(const std::string &folder);
     std::optional<Bytes> section(uint64_t offset, uint64_t size) const;
 
@@ -217,7 +217,7 @@ private:
 
     std::vector<Event> events_;
     Budget event_bytes_{limits::kEvents};
-    bool events_complained_ = false;
+    bool events_warned_ = false;
     std::vector<Places> places_;
     FlatMap<uint32_t> event_by_id_;
     std::map<uint32_t, std::string> pmu_by_type_;
@@ -225,7 +225,7 @@ private:
     bool features_in_file_ = false;
     std::map<unsigned, std::vector<std::byte>> feature_bytes_;  // of a pipe
     std::string hostname_, os_release_;
-    std::vector<Error> complaints_;
+    std::vector<Error> warnings_;
     std::optional<Damage> damage_;
 };
 

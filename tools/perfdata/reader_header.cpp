@@ -33,7 +33,7 @@ Section load_section(const std::byte *at, std::endian order)
 // Far above what any recorder makes: perf opens a file for each id, of which systemd allows half a
 // million. base/limits.hpp has the others.
 constexpr size_t kMaxEvents = 65536, kMaxIds = limits::kIds / sizeof(uint64_t);
-constexpr size_t kMaxComplaints = 256;
+constexpr size_t kMaxWarnings = 256;
 
 // The bitmap is an array of the recorder's longs in the file's byte order.
 template <typename Word>
@@ -165,7 +165,7 @@ Result<void> Reader::find_parts(const std::string &folder)
     if (next == numbers->size())
         return {};
     missing_part_ = part_ + "." + std::to_string(next);
-    complain({Errc::kNotFound, *missing_part_ + " is missing", std::nullopt});
+    warn({Errc::kNotFound, *missing_part_ + " is missing", std::nullopt});
     return {};
 }
 
@@ -215,10 +215,10 @@ Result<Reader::Step> Reader::begin()
     return Step::kRecord;
 }
 
-void Reader::complain(Error complaint)
+void Reader::warn(Error warning)
 {
-    if (complaints_.size() < kMaxComplaints)
-        complaints_.push_back(std::move(complaint));
+    if (warnings_.size() < kMaxWarnings)
+        warnings_.push_back(std::move(warning));
 }
 
 std::optional<Bytes> Reader::section(uint64_t offset, uint64_t size) const
@@ -251,14 +251,14 @@ Result<void> Reader::read_file_header(Bytes file)
     end_ = data_end_ = file.size();
     if (data.size ==
         0) {  // the recorder was killed before it could write the size, and the features
-        complain({Errc::kTruncated, "the recorder did not finish this file", kHeaderDataAt});
+        warn({Errc::kTruncated, "the recorder did not finish this file", kHeaderDataAt});
         return {};
     }
     if (data.size > file.size() - data.offset) {
-        complain({Errc::kTruncated,
-                  std::to_string(data.size - (file.size() - data.offset)) +
-                      " bytes of records, and the names of PMUs, are cut off",
-                  file.size()});
+        warn({Errc::kTruncated,
+              std::to_string(data.size - (file.size() - data.offset)) +
+                  " bytes of records, and the names of PMUs, are cut off",
+              file.size()});
         return {};
     }
     end_ = data_end_ = data.offset + data.size;
@@ -327,13 +327,13 @@ void Reader::read_features(uint64_t table_offset, Bytes bitmap)
             continue;
         std::optional<Bytes> entry = section(at, kSectionBytes);
         if (!entry) {
-            complain({Errc::kTruncated, "the table of header features is cut off", at});
+            warn({Errc::kTruncated, "the table of header features is cut off", at});
             return;
         }
         Section where = load_section(entry->data(), order_);
         std::optional<Bytes> content = section(where.offset, where.size);
         if (const char *why = why_left_out(feature, content, room)) {
-            complain({Errc::kDamaged, "header feature " + std::to_string(feature) + why, at});
+            warn({Errc::kDamaged, "header feature " + std::to_string(feature) + why, at});
         } else {
             features_.push_back({feature, where.offset, where.size});
             room -= where.size;
@@ -363,8 +363,7 @@ void Reader::read_feature(unsigned feature, Bytes content, uint64_t offset)
     else if (feature == kFeatGroupDesc)
         good = read_groups(content);
     if (!good)
-        complain(
-            {Errc::kDamaged, "header feature " + std::to_string(feature) + " is cut off", offset});
+        warn({Errc::kDamaged, "header feature " + std::to_string(feature) + " is cut off", offset});
 }
 
 bool Reader::read_pmu_mappings(Bytes content)
@@ -434,7 +433,7 @@ void Reader::read_header_attr(const Record &record)
     Result<void> added =
         add_event(record.body.first(attr_bytes), record.body.subspan(attr_bytes), record.offset);
     if (!added)
-        complain(added.error());
+        warn(added.error());
 }
 
 void Reader::read_header_feature(const Record &record)
@@ -458,9 +457,9 @@ void Reader::read_header_feature(const Record &record)
 bool Reader::may_keep(size_t bytes)
 {
     const bool fits = event_bytes_.take(bytes);
-    if (!fits && !std::exchange(events_complained_, true))
-        complain({Errc::kUnsupported,
-                  "more than 16 MiB of events and their names: further names are left out"});
+    if (!fits && !std::exchange(events_warned_, true))
+        warn({Errc::kUnsupported,
+              "more than 16 MiB of events and their names: further names are left out"});
     return fits;
 }
 

@@ -253,7 +253,7 @@ TEST_P(ReaderSource, HeaderRecordsOfAPipeHaveALimitInBytes)
             ASSERT_TRUE(reader);
             ASSERT_TRUE(reader->read_front());
             const bool over = count * kWords * 8 > most;
-            EXPECT_EQ(reader->complaints().size(), over ? 1U : 0U) << kind << " " << count;
+            EXPECT_EQ(reader->warnings().size(), over ? 1U : 0U) << kind << " " << count;
             size_t kept = 0;
             for (Record record; *reader->next(record);)
                 kept += record.body.size();
@@ -311,9 +311,9 @@ TEST_P(ReaderSource, ADirectoryThatLacksAFileGivesThoseBehindItAndSaysSo)
               (std::vector<std::string>{folder_.path("d/data.0"), folder_.path("d/data.2"),
                                         folder_.path("d/data.10")}));
     EXPECT_EQ(reader->missing_part(), folder_.path("d/data.1"));
-    ASSERT_EQ(reader->complaints().size(), 1U);
-    EXPECT_EQ(reader->complaints()[0].code, Errc::kNotFound);
-    EXPECT_EQ(reader->complaints()[0].message, folder_.path("d/data.1") + " is missing");
+    ASSERT_EQ(reader->warnings().size(), 1U);
+    EXPECT_EQ(reader->warnings()[0].code, Errc::kNotFound);
+    EXPECT_EQ(reader->warnings()[0].message, folder_.path("d/data.1") + " is missing");
 }
 
 // Root reads everything; while it has no capability the modes of its files hold for it as well.
@@ -340,7 +340,7 @@ TEST_P(ReaderSource, ADirectoryThatCannotBeListedIsRefusedThoughItsFilesCanBeRea
     store_file("d/data", some_records(GetParam()).file());
     ASSERT_EQ(::chmod(folder_.path("d").c_str(), 0111), 0);
     {
-        const NoCapability nobody;
+        const NoCapability unprivileged;
         EXPECT_TRUE(Reader::open_path(folder_.path("d/data")));
         const Result<Reader> reader = Reader::open_path(folder_.path("d"));
         ASSERT_FALSE(reader);
@@ -394,7 +394,7 @@ TEST_P(ReaderSource, ListsSectionsItDoesNotKnow)
         ;
     ASSERT_TRUE(reader->feature(200));
     EXPECT_EQ(reader->feature(200)->size(), 16U);
-    EXPECT_TRUE(reader->complaints().empty());
+    EXPECT_TRUE(reader->warnings().empty());
 }
 
 // The number of the empty one that ends a pipe's header is that of a feature to later tools.
@@ -413,7 +413,7 @@ TEST_P(ReaderSource, AnEmptyFeatureEndsAHeaderWhateverItsNumber)
         EXPECT_EQ(reader->pmu_name(24), "known") << number;
         EXPECT_EQ(reader->hostname(), "") << number;
         EXPECT_EQ(reader->features().size(), 1U) << number;
-        EXPECT_TRUE(reader->complaints().empty()) << number;
+        EXPECT_TRUE(reader->warnings().empty()) << number;
         Record record;
         ASSERT_TRUE(*reader->next(record));
         EXPECT_EQ(record.type, uint32_t{PERF_RECORD_LOST}) << "behind the header: " << number;

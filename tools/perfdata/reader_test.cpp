@@ -82,7 +82,7 @@ TEST_P(ReaderOrder, ReadsAFile)
     EXPECT_EQ(reader->events()[0].ids, (std::vector<uint64_t>{7, 8}));
     EXPECT_EQ(reader->pmu_name(24), "cxl_hmu_mem0.0.0");
     EXPECT_EQ(reader->pmu_name(25), "");
-    EXPECT_TRUE(reader->complaints().empty());
+    EXPECT_TRUE(reader->warnings().empty());
 
     Walk got = walk(*reader);
     EXPECT_EQ(got.types, (std::vector<uint32_t>{PERF_RECORD_SAMPLE, PERF_RECORD_AUX, kAuxtrace,
@@ -104,7 +104,7 @@ TEST_P(ReaderOrder, ReadsAPipe)
     EXPECT_EQ(reader->events().size(), 2U);
     EXPECT_EQ(reader->pmu_name(24), "cxl_hmu_mem0.0.0");
     EXPECT_EQ(reader->event_of_id(9), 1U);
-    EXPECT_TRUE(reader->complaints().empty());
+    EXPECT_TRUE(reader->warnings().empty());
 }
 
 TEST_P(ReaderOrder, EveryPrefixKeepsWholeRecordsAndReportsTheRest)
@@ -141,8 +141,8 @@ TEST(Reader, SaysThatACutFileHasLostItsNames)
     bytes.resize(builder.data_offset() + 40);
     Result<Reader> reader = Reader::open(bytes);
     ASSERT_TRUE(reader);
-    ASSERT_EQ(reader->complaints().size(), 1U);
-    EXPECT_EQ(reader->complaints()[0].offset, bytes.size());
+    ASSERT_EQ(reader->warnings().size(), 1U);
+    EXPECT_EQ(reader->warnings()[0].offset, bytes.size());
     EXPECT_EQ(reader->pmu_name(24), "");
 }
 
@@ -154,7 +154,7 @@ TEST(Reader, ReadsWhatAKilledRecorderLeft)
     store_le<uint64_t>(bytes.data() + 48, 0);  // the size of the data
     Result<Reader> reader = Reader::open(bytes);
     ASSERT_TRUE(reader);
-    EXPECT_EQ(reader->complaints().size(), 1U);
+    EXPECT_EQ(reader->warnings().size(), 1U);
     EXPECT_EQ(walk(*reader).types.size(), 2U);
 }
 
@@ -209,7 +209,7 @@ struct Lie {
     uint64_t value;
 };
 
-TEST(Reader, HeadersThatLieGiveOneErrorEach)
+TEST(Reader, InvalidHeadersGiveOneErrorEach)
 {
     const Lie lies[] = {
         {"header size", 8, 17},
@@ -254,20 +254,20 @@ TEST(Reader, IdsThatAreChosenCostNoMoreThanOthers)
     EXPECT_EQ(reader->event_of_id(kBuckets + 1), std::nullopt);
 }
 
-TEST(Reader, FeaturesThatLieAreComplaintsOnly)
+TEST(Reader, OutOfRangeFeaturesAreWarningsOnly)
 {
     std::vector<std::byte> bytes = two_events().file();
     size_t table = bytes.size() - (4 + 2 * 72) - kSectionBytes;
     store_le<uint64_t>(bytes.data() + table, UINT64_MAX);
     Result<Reader> reader = Reader::open(bytes);
     ASSERT_TRUE(reader);
-    EXPECT_EQ(reader->complaints().size(), 1U);
+    EXPECT_EQ(reader->warnings().size(), 1U);
 
     bytes = two_events().file();
     store_le<uint32_t>(bytes.data() + table + kSectionBytes, 3);  // one mapping more than there is
     reader = Reader::open(bytes);
     ASSERT_TRUE(reader);
-    EXPECT_EQ(reader->complaints().size(), 1U);
+    EXPECT_EQ(reader->warnings().size(), 1U);
     EXPECT_EQ(reader->pmu_name(24), "cxl_hmu_mem0.0.0") << "what is whole is kept";
 }
 
@@ -314,7 +314,7 @@ TEST_P(ReaderOrder, BranchCountersOfOneAreThoseOfItsGroup)
     ASSERT_TRUE(to->finish());
     Result<Reader> reader = Reader::open_path(folder.path("perf.data"));
     ASSERT_TRUE(reader);
-    EXPECT_TRUE(reader->complaints().empty());
+    EXPECT_TRUE(reader->warnings().empty());
     std::string with_counters;
     for (const Event &event : reader->events())
         with_counters += event.attr.branch_sample_type & kBranchCounters ? 'y' : 'n';
@@ -388,8 +388,8 @@ TEST(ReaderFeatures, TheLargestThatIsReadAndOneByteMore)
     Result<Reader> reader = Reader::open_path(file.path());
     ASSERT_TRUE(reader);
     EXPECT_EQ(features_of(*reader), (std::vector<unsigned>{40}));
-    ASSERT_EQ(reader->complaints().size(), 1U);
-    EXPECT_EQ(reader->complaints()[0].message, "header feature 41 is too large");
+    ASSERT_EQ(reader->warnings().size(), 1U);
+    EXPECT_EQ(reader->warnings()[0].message, "header feature 41 is too large");
 }
 
 TEST(ReaderFeatures, OfCapabilitiesLessIsRead)
@@ -399,7 +399,7 @@ TEST(ReaderFeatures, OfCapabilitiesLessIsRead)
         Result<Reader> reader = Reader::open_path(file.path());
         ASSERT_TRUE(reader);
         EXPECT_EQ(features_of(*reader).size(), 1 - more);
-        EXPECT_EQ(reader->complaints().size(), more);
+        EXPECT_EQ(reader->warnings().size(), more);
     }
 }
 
@@ -409,8 +409,8 @@ TEST(ReaderFeatures, AreTogetherNoLargerThanTheFile)
     Result<Reader> reader = Reader::open_path(file.path());
     ASSERT_TRUE(reader);
     EXPECT_EQ(features_of(*reader), (std::vector<unsigned>{40, 41}));
-    ASSERT_EQ(reader->complaints().size(), 1U);
-    EXPECT_EQ(reader->complaints()[0].code, Errc::kDamaged);
+    ASSERT_EQ(reader->warnings().size(), 1U);
+    EXPECT_EQ(reader->warnings()[0].code, Errc::kDamaged);
 }
 
 // The copy has what can be read of the header, and no more.
@@ -455,7 +455,7 @@ TEST(ReaderPipe, AnEventThatIsRefusedLeavesNoIds)
         if (record.type == PERF_RECORD_SAMPLE)
             events.push_back(reader->event_of(record));
     EXPECT_EQ(reader->events().size(), 2U);
-    EXPECT_EQ(reader->complaints().size(), 1U);
+    EXPECT_EQ(reader->warnings().size(), 1U);
     EXPECT_EQ(events, (std::vector<std::optional<size_t>>{std::nullopt, 1}));
 }
 
@@ -489,15 +489,15 @@ TEST(ReaderPipe, AnAttributeIsNoLargerThanThePageOfTheKernel)
         EXPECT_FALSE(walk(*reader).error);
         const bool fits = bytes <= kAttrMaxBytes;
         EXPECT_EQ(reader->events().size(), fits ? 2U : 1U) << bytes;
-        ASSERT_EQ(reader->complaints().size(), fits ? 0U : 1U) << bytes;
+        ASSERT_EQ(reader->warnings().size(), fits ? 0U : 1U) << bytes;
         if (!fits) {
-            EXPECT_EQ(reader->complaints()[0].code, Errc::kDamaged);
+            EXPECT_EQ(reader->warnings()[0].code, Errc::kDamaged);
         }
     }
 }
 
 // Such a record is 8 bytes, what is said of it ten times that.
-TEST(ReaderPipe, ComplaintsHaveAnEnd)
+TEST(ReaderPipe, NumberOfWarningsIsLimited)
 {
     FileBuilder file;
     file.event(24, kSampleType, {7});
@@ -510,7 +510,7 @@ TEST(ReaderPipe, ComplaintsHaveAnEnd)
     const Walk got = walk(*reader);
     EXPECT_EQ(got.types.back(), kFinishedRound);
     EXPECT_FALSE(got.damage);
-    EXPECT_EQ(reader->complaints().size(), 256U);
+    EXPECT_EQ(reader->warnings().size(), 256U);
 }
 
 }  // namespace

@@ -323,7 +323,7 @@ struct Counted {
     std::function<bool(Bytes, std::endian)> parse;
 };
 
-TEST_P(Records, CountsAreBelievedOnlyAsFarAsTheBodyReaches)
+TEST_P(Records, CountsAreLimitedByTheBody)
 {
     const Counted cases[] = {
         {"id index", 0, 4, [](Bytes b, std::endian o) { return parse_id_index(b, o).has_value(); }},

@@ -59,7 +59,7 @@ public:
             step_ = kPackedStep;
     }
 
-    Recovery find(const ByteRange &range, const Watch &watch);
+    Recovery find(const ByteRange &range, const ProgressCallback &progress);
 
 private:
     uint64_t size_at(uint64_t offset) const;
@@ -188,14 +188,14 @@ void extend(std::vector<ByteRange> &ranges, uint64_t begin, uint64_t end)
         ranges.push_back({begin, end});
 }
 
-Recovery Finder::find(const ByteRange &range, const Watch &watch)
+Recovery Finder::find(const ByteRange &range, const ProgressCallback &progress)
 {
     Recovery found;
     end_ = range.end;
     Behind behind(file_, range.begin);
     for (uint64_t at = range.begin; at < end_;) {
         behind.at(at);
-        tell(watch, at);
+        report(progress, at);
         const uint64_t size = size_at(at);
         if (good_at(at, size)) {
             found.records++;
@@ -255,22 +255,22 @@ bool DamagedRecording::clean() const
 }
 
 void DamagedRecording::find(const std::string &path, Content content, ByteRange range,
-                            const Watch &watch)
+                            const ProgressCallback &progress)
 {
     Finder finder(content.bytes, content.file.get(), reader_);
-    parts_.push_back({path, finder.find(range, watch)});
+    parts_.push_back({path, finder.find(range, progress)});
     contents_.push_back(std::move(content));
 }
 
 // The first file is the one that has the header.
-void DamagedRecording::find_first(Content content, const Watch &watch)
+void DamagedRecording::find_first(Content content, const ProgressCallback &progress)
 {
     // As the reader has it: later it may be in another file of a directory. This one was mapped
     // once more for its bytes, and may have become shorter in between.
     const std::string path = reader_.part();
     const uint64_t begin = reader_.data_begin(), size = content.bytes.size();
     const bool header_whole =
-        std::ranges::all_of(reader_.complaints(),
+        std::ranges::all_of(reader_.warnings(),
                             [](const Error &it) { return it.code == Errc::kNotFound; }) &&
         reader_.data_end() <= size;
     // A header that lies about the data lies about its end too.
@@ -281,7 +281,7 @@ void DamagedRecording::find_first(Content content, const Watch &watch)
         if (!more || !*more)
             break;
     }
-    find(path, std::move(content), {begin, end}, watch);
+    find(path, std::move(content), {begin, end}, progress);
     parts_.front().found.header_whole = header_whole;
 }
 
@@ -300,7 +300,8 @@ Result<DamagedRecording> DamagedRecording::open(const std::string &path)
     return open(path, {});
 }
 
-Result<DamagedRecording> DamagedRecording::open(const std::string &path, const Watch &watch)
+Result<DamagedRecording> DamagedRecording::open(const std::string &path,
+                                                const ProgressCallback &progress)
 {
     Result<Reader> reader = Reader::open_path(path);
     if (!reader)
@@ -310,13 +311,13 @@ Result<DamagedRecording> DamagedRecording::open(const std::string &path, const W
     Result<Content> first = map(recording.reader_.part());
     if (!first)
         return first.error();
-    recording.find_first(std::move(*first), watch);
+    recording.find_first(std::move(*first), progress);
     for (const std::string &part : later) {
         Result<Content> content = map(part);
         if (!content)
             return content.error();
         const uint64_t end = content->bytes.size();
-        recording.find(part, std::move(*content), {0, end}, watch);
+        recording.find(part, std::move(*content), {0, end}, progress);
     }
     if (const std::optional<std::string> &missing = recording.reader_.missing_part()) {
         recording.parts_.push_back({*missing, {}});
@@ -341,13 +342,13 @@ Result<DamagedRecording::Content> DamagedRecording::map(const std::string &path)
 }
 
 Result<void> DamagedRecording::write_records(size_t part, RecordCopier &copier,
-                                             const Watch &watch) const
+                                             const ProgressCallback &progress) const
 {
     const Content &content = contents_[part];
     for (const ByteRange &range : parts_[part].found.kept) {
         Behind behind(content.file.get(), range.begin);
         for (uint64_t at = range.begin; at < range.end;) {
-            tell(watch, at);
+            report(progress, at);
             const auto found = record_at(content.bytes, at, range.end, reader_.order());
             if (!found)  // the file changed under us
                 return Error{Errc::kDamaged, "a record that was there is gone", at};
@@ -366,7 +367,8 @@ Result<Writer> DamagedRecording::write(const std::string &path) const
     return write(path, {});
 }
 
-Result<Writer> DamagedRecording::write(const std::string &path, const Watch &watch) const
+Result<Writer> DamagedRecording::write(const std::string &path,
+                                       const ProgressCallback &progress) const
 {
     const bool packed =
         std::ranges::any_of(parts_, [](const Part &part) { return part.found.packed != 0; });
@@ -379,13 +381,14 @@ Result<Writer> DamagedRecording::write(const std::string &path, const Watch &wat
         return to.error();
     RecordCopier copier(reader_, *to);
     for (size_t part = 0; part < parts_.size(); part++)
-        if (Result<void> done = write_records(part, copier, watch); !done)
+        if (Result<void> done = write_records(part, copier, progress); !done)
             return done.error();
     copier.finish();
     if (packed) {
-        const std::optional<Bytes> told = reader_.feature(kFeatCompressed);
-        to->section(kFeatCompressed, told ? std::vector<std::byte>(told->begin(), told->end())
-                                          : compression_section(reader_.order()));
+        const std::optional<Bytes> compressed = reader_.feature(kFeatCompressed);
+        to->section(kFeatCompressed,
+                    compressed ? std::vector<std::byte>(compressed->begin(), compressed->end())
+                               : compression_section(reader_.order()));
     }
     if (Result<void> done = to->complete(); !done)
         return done.error();

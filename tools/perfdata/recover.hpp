@@ -20,8 +20,8 @@
 #include "base/file.hpp"
 #include "base/result.hpp"
 #include "perfdata/copy.hpp"
+#include "perfdata/progress.hpp"
 #include "perfdata/reader.hpp"
-#include "perfdata/watch.hpp"
 
 namespace pmukit::perfdata {
 
@@ -51,7 +51,7 @@ public:
     // Error: not even the events can be read. Files are mapped: when one becomes shorter, what
     // reads on gets SIGBUS.
     static Result<DamagedRecording> open(const std::string &path);
-    static Result<DamagedRecording> open(const std::string &path, const Watch &watch);
+    static Result<DamagedRecording> open(const std::string &path, const ProgressCallback &progress);
     // From bytes that outlive this.
     static Result<DamagedRecording> of(Bytes file);
 
@@ -62,7 +62,7 @@ public:
     // Writes what was kept as one file that stock perf reads: with a true header, the sections that
     // were there, and a new index of AUX buffers. It is complete: finish() gives it its name.
     Result<Writer> write(const std::string &path) const;
-    Result<Writer> write(const std::string &path, const Watch &watch) const;
+    Result<Writer> write(const std::string &path, const ProgressCallback &progress) const;
 
 private:
     explicit DamagedRecording(Reader reader) : reader_(std::move(reader)) {}
@@ -72,9 +72,11 @@ private:
         std::unique_ptr<MappedFile> file;  // null: the caller's bytes
     };
     static Result<Content> map(const std::string &path);
-    void find_first(Content content, const Watch &watch);
-    void find(const std::string &path, Content content, ByteRange range, const Watch &watch);
-    Result<void> write_records(size_t part, RecordCopier &copier, const Watch &watch) const;
+    void find_first(Content content, const ProgressCallback &progress);
+    void find(const std::string &path, Content content, ByteRange range,
+              const ProgressCallback &progress);
+    Result<void> write_records(size_t part, RecordCopier &copier,
+                               const ProgressCallback &progress) const;
 
     Reader reader_;
     std::vector<Part> parts_;

@@ -40,7 +40,7 @@ constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU | PERF
 constexpr size_t kRounds = 10;
 // One round: sample, AUX, AUXTRACE with its payload, FINISHED_ROUND.
 constexpr uint64_t kSampleBytes = 40, kAuxBytes = 48, kTraceBytes = 48 + 64, kRoundBytes = 8;
-constexpr uint64_t kTurn = kSampleBytes + kAuxBytes + kTraceBytes + kRoundBytes;
+constexpr uint64_t kRound = kSampleBytes + kAuxBytes + kTraceBytes + kRoundBytes;
 
 FileBuilder recording(std::endian order = std::endian::little)
 {
@@ -95,7 +95,7 @@ protected:
         EXPECT_TRUE(again->clean());
         EXPECT_EQ(again->parts().front().found.records, recovery.records);
         EXPECT_EQ(again->parts().front().found.aux_buffers, recovery.aux_buffers);
-        EXPECT_TRUE(reader->complaints().empty());
+        EXPECT_TRUE(reader->warnings().empty());
         Record record;
         uint64_t records = 0;
         while (*reader->next(record))
@@ -159,21 +159,22 @@ TEST_P(RecoverOrder, PackedRecordsOfAKilledRecorderCanBeUnpackedAgain)
         samples += record.type == PERF_RECORD_SAMPLE;
     EXPECT_EQ(samples, 50U);
     EXPECT_FALSE(reader->damage());
-    EXPECT_TRUE(reader->complaints().empty());
+    EXPECT_TRUE(reader->warnings().empty());
 }
 
 #endif
 
 TEST_P(RecoverOrder, ACutTailKeepsEveryWholeRecord)
 {
-    for (uint64_t cut = 0; cut <= 2 * kTurn; cut++) {
+    for (uint64_t cut = 0; cut <= 2 * kRound; cut++) {
         std::vector<std::byte> bytes = bytes_;
-        bytes.resize(begin_ + kRounds * kTurn - cut);
+        bytes.resize(begin_ + kRounds * kRound - cut);
         Recovery recovery = found(bytes);
-        const uint64_t in_turn = cut % kTurn, whole_turns = kRounds - (cut + kTurn - 1) / kTurn;
-        uint64_t records = 4 * whole_turns;
-        if (in_turn != 0) {
-            const uint64_t left = kTurn - in_turn;
+        const uint64_t in_round = cut % kRound,
+                       whole_rounds = kRounds - (cut + kRound - 1) / kRound;
+        uint64_t records = 4 * whole_rounds;
+        if (in_round != 0) {
+            const uint64_t left = kRound - in_round;
             records += left >= kSampleBytes;
             records += left >= kSampleBytes + kAuxBytes;
             records += left >= kSampleBytes + kAuxBytes + kTraceBytes;
@@ -186,7 +187,7 @@ TEST_P(RecoverOrder, ACutTailKeepsEveryWholeRecord)
 TEST_P(RecoverOrder, AKilledRecorderLeftNoSize)
 {
     std::vector<std::byte> bytes = bytes_;
-    bytes.resize(begin_ + kRounds * kTurn);
+    bytes.resize(begin_ + kRounds * kRound);
     store<uint64_t>(bytes.data() + 48, 0, GetParam());
     Recovery recovery = found(bytes);
     EXPECT_EQ(recovery.records, 4 * kRounds);
@@ -197,22 +198,22 @@ TEST_P(RecoverOrder, AKilledRecorderLeftNoSize)
 TEST_P(RecoverOrder, AHoleIsNamedAndWhatIsBehindItKept)
 {
     std::vector<std::byte> bytes = bytes_;
-    const uint64_t hole = begin_ + 3 * kTurn + kSampleBytes;
-    std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(hole), kTurn, std::byte{0});
+    const uint64_t hole = begin_ + 3 * kRound + kSampleBytes;
+    std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(hole), kRound, std::byte{0});
     Recovery recovery = found(bytes);
     ASSERT_EQ(recovery.lost.size(), 1U);
     EXPECT_EQ(recovery.lost[0].begin, hole);
-    EXPECT_EQ(recovery.lost[0].end, hole + kTurn);
+    EXPECT_EQ(recovery.lost[0].end, hole + kRound);
     EXPECT_EQ(recovery.records, 4 * kRounds - 4);
 }
 
-// The last turn but its sample and its FINISHED_ROUND, and 5 bytes of that: AUX, AUXTRACE.
+// The last round but its sample and its FINISHED_ROUND, and 5 bytes of that: AUX, AUXTRACE.
 TEST_P(RecoverOrder, ABufferBetweenAHoleAndACutIsKept)
 {
     std::vector<std::byte> bytes = bytes_;
-    const uint64_t hole = begin_ + 3 * kTurn, again = begin_ + 9 * kTurn + kSampleBytes;
+    const uint64_t hole = begin_ + 3 * kRound, again = begin_ + 9 * kRound + kSampleBytes;
     std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(hole), again - hole, std::byte{0});
-    bytes.resize(begin_ + kRounds * kTurn - 3);
+    bytes.resize(begin_ + kRounds * kRound - 3);
     const Recovery recovery = found(bytes);
     EXPECT_EQ(recovery.records, 3 * 4U + 2);
     EXPECT_EQ(recovery.aux_buffers, 4U);
@@ -226,9 +227,9 @@ TEST_P(RecoverOrder, ABufferBetweenTwoHolesIsKept)
     const auto zero = [&bytes](uint64_t from, uint64_t to) {
         std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(from), to - from, std::byte{0});
     };
-    const uint64_t again = begin_ + 5 * kTurn + kSampleBytes, second = begin_ + 6 * kTurn;
-    zero(begin_ + 3 * kTurn, again);
-    zero(second, second + kTurn);
+    const uint64_t again = begin_ + 5 * kRound + kSampleBytes, second = begin_ + 6 * kRound;
+    zero(begin_ + 3 * kRound, again);
+    zero(second, second + kRound);
     const Recovery recovery = found(bytes);
     EXPECT_EQ(recovery.records, 4 * kRounds - 3 * 4 - 1);
     EXPECT_EQ(recovery.aux_buffers, kRounds - 3);
@@ -270,11 +271,11 @@ TEST_P(RecoverOrder, DataThatLookLikeABufferAreNotTakenForOne)
     EXPECT_EQ(found(bytes).aux_buffers, kRounds);
 }
 
-TEST_P(RecoverOrder, SizesThatLieCostTheirRecordAlone)
+TEST_P(RecoverOrder, InvalidSizesCostTheirRecordAlone)
 {
     for (uint16_t size : {uint16_t{0}, uint16_t{4}, uint16_t{65535}, uint16_t{48}, uint16_t{24}}) {
         std::vector<std::byte> bytes = bytes_;
-        const uint64_t at = begin_ + 3 * kTurn;  // a sample
+        const uint64_t at = begin_ + 3 * kRound;  // a sample
         store<uint16_t>(bytes.data() + at + 6, size, GetParam());
         Recovery recovery = found(bytes);
         EXPECT_GE(recovery.records, 4 * kRounds - 2) << size;
@@ -285,7 +286,7 @@ TEST_P(RecoverOrder, SizesThatLieCostTheirRecordAlone)
 }
 
 // perf does not fill its features up to a multiple of 8.
-TEST_P(RecoverOrder, APipeWhoseLastFeatureLiesIsKept)
+TEST_P(RecoverOrder, APipeWithAnInvalidLastFeatureIsKept)
 {
     std::vector<std::byte> bytes = builder_.pipe();
     constexpr size_t kFeatureBytes = 16 + 4 + 8 + 64, kEndBytes = 16;
@@ -304,7 +305,7 @@ TEST_P(RecoverOrder, AnAuxtraceThatClaimsEverythingLosesItsOwnBuffer)
 {
     for (uint64_t size : {uint64_t{1} << 40, UINT64_MAX, UINT64_MAX - 7}) {
         std::vector<std::byte> bytes = bytes_;
-        const uint64_t at = begin_ + 3 * kTurn + kSampleBytes + kAuxBytes;
+        const uint64_t at = begin_ + 3 * kRound + kSampleBytes + kAuxBytes;
         store<uint64_t>(bytes.data() + at + 8, size, GetParam());
         Recovery recovery = found(bytes);
         EXPECT_EQ(recovery.records, 4 * kRounds - 1);
@@ -362,7 +363,7 @@ TEST_F(RecoverFiles, EachFileOfADirectoryIsSearched)
 {
     FileBuilder first = recording(), rest = recording();
     std::vector<std::byte> hole = rest.records();
-    std::fill_n(hole.begin() + kTurn, kSampleBytes, std::byte{0});
+    std::fill_n(hole.begin() + kRound, kSampleBytes, std::byte{0});
     std::vector<std::byte> cut = rest.records();
     cut.resize(cut.size() - kRoundBytes - 1);
     folder_.put("dir/data", first.file());
@@ -374,11 +375,11 @@ TEST_F(RecoverFiles, EachFileOfADirectoryIsSearched)
     EXPECT_TRUE(damaged->parts()[0].found.clean());
     EXPECT_EQ(damaged->parts()[1].path, folder_.path("dir/data.0"));
     ASSERT_EQ(damaged->parts()[1].found.lost.size(), 1U);
-    EXPECT_EQ(damaged->parts()[1].found.lost[0].begin, kTurn);
-    EXPECT_EQ(damaged->parts()[1].found.lost[0].end, kTurn + kSampleBytes);
+    EXPECT_EQ(damaged->parts()[1].found.lost[0].begin, kRound);
+    EXPECT_EQ(damaged->parts()[1].found.lost[0].end, kRound + kSampleBytes);
     ASSERT_EQ(damaged->parts()[2].found.lost.size(), 1U);
     EXPECT_EQ(damaged->parts()[2].found.lost[0].begin,
-              (kRounds - 1) * kTurn + kSampleBytes + kAuxBytes);
+              (kRounds - 1) * kRound + kSampleBytes + kAuxBytes);
     EXPECT_FALSE(damaged->clean());
     ASSERT_TRUE(finished(damaged->write(written_)));
     const std::vector<uint32_t> all = types(written_);
@@ -429,12 +430,12 @@ TEST_F(RecoverFiles, ADirectoryWhoseFirstFileIsAPipe)
 }
 
 // A file is opened for its events, then for its bytes. Two that differ: "-" is standard input to
-// the reader, and the name of a file to who maps it.
+// the reader, and the name of a file to the process that maps it.
 TEST_F(RecoverFiles, AFileThatBecomesShorterBetweenTwoLooks)
 {
     const FileBuilder builder = recording();
     const std::vector<std::byte> whole = builder.file();
-    const Bytes cut = Bytes(whole).first(builder.data_offset() + 3 * kTurn + 5);
+    const Bytes cut = Bytes(whole).first(builder.data_offset() + 3 * kRound + 5);
     folder_.put("whole", whole);
     folder_.put("-", cut);
     const fs::path before = fs::current_path();

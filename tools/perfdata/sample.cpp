@@ -16,7 +16,7 @@ constexpr uint64_t kTrailerFields[] = {PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
                                        PERF_SAMPLE_CPU, PERF_SAMPLE_IDENTIFIER};
 
 // Reads words until one is missing; from then on everything is missing. That keeps the walk free
-// of a check per field: whoever walks asks once, at the end.
+// of a check per field: the caller checks once, at the end.
 class Walk {
 public:
     Walk(Bytes body, std::endian order) : at_(body.data()), left_(body.size()), order_(order) {}
@@ -70,15 +70,15 @@ private:
     bool whole_ = true;
 };
 
-void read_tid(Walk &in, SampleId &who)
+void read_tid(Walk &in, SampleId &sample_id)
 {
-    who.pid = in.half();
-    who.tid = in.half();
+    sample_id.pid = in.half();
+    sample_id.tid = in.half();
 }
 
-void read_cpu(Walk &in, SampleId &who)
+void read_cpu(Walk &in, SampleId &sample_id)
 {
-    who.cpu = in.half();
+    sample_id.cpu = in.half();
     in.half();  // reserved
 }
 
@@ -146,23 +146,23 @@ Bytes read_user_stack(Walk &in)
 // Up to the period every field is a word.
 void read_front(Walk &in, uint64_t type, Sample &sample)
 {
-    SampleId &who = sample.who;
+    SampleId &sample_id = sample.sample_id;
     if (type & PERF_SAMPLE_IDENTIFIER)
-        who.id = in.word();
+        sample_id.id = in.word();
     if (type & PERF_SAMPLE_IP)
         sample.ip = in.word();
     if (type & PERF_SAMPLE_TID)
-        read_tid(in, who);
+        read_tid(in, sample_id);
     if (type & PERF_SAMPLE_TIME)
-        who.time_ns = in.word();
+        sample_id.time_ns = in.word();
     if (type & PERF_SAMPLE_ADDR)
         sample.addr = in.word();
     if (type & PERF_SAMPLE_ID)
-        who.id = in.word();
+        sample_id.id = in.word();
     if (type & PERF_SAMPLE_STREAM_ID)
-        who.stream_id = in.word();
+        sample_id.stream_id = in.word();
     if (type & PERF_SAMPLE_CPU)
-        read_cpu(in, who);
+        read_cpu(in, sample_id);
     if (type & PERF_SAMPLE_PERIOD)
         sample.period = in.word();
 }
@@ -298,8 +298,9 @@ std::optional<Sample> parse_sample(Bytes body, const Attr &attr, std::endian ord
     return sample ? std::optional<Sample>(*sample) : std::nullopt;
 }
 
-std::optional<std::vector<std::byte>> compose_sample(uint64_t sample_type, const SampleId &who,
-                                                     Bytes raw, std::endian order)
+std::optional<std::vector<std::byte>> compose_sample(uint64_t sample_type,
+                                                     const SampleId &sample_id, Bytes raw,
+                                                     std::endian order)
 {
     Packer body(order);
     const auto word = [&body, sample_type](uint64_t field, uint64_t value) {
@@ -310,14 +311,14 @@ std::optional<std::vector<std::byte>> compose_sample(uint64_t sample_type, const
         if (sample_type & field)
             body.put(first).put(second);
     };
-    word(PERF_SAMPLE_IDENTIFIER, who.id.value_or(0));
+    word(PERF_SAMPLE_IDENTIFIER, sample_id.id.value_or(0));
     word(PERF_SAMPLE_IP, 0);
-    halves(PERF_SAMPLE_TID, who.pid.value_or(0), who.tid.value_or(0));
-    word(PERF_SAMPLE_TIME, who.time_ns.value_or(0));
+    halves(PERF_SAMPLE_TID, sample_id.pid.value_or(0), sample_id.tid.value_or(0));
+    word(PERF_SAMPLE_TIME, sample_id.time_ns.value_or(0));
     word(PERF_SAMPLE_ADDR, 0);
-    word(PERF_SAMPLE_ID, who.id.value_or(0));
-    word(PERF_SAMPLE_STREAM_ID, who.stream_id.value_or(who.id.value_or(0)));
-    halves(PERF_SAMPLE_CPU, who.cpu.value_or(0), 0);
+    word(PERF_SAMPLE_ID, sample_id.id.value_or(0));
+    word(PERF_SAMPLE_STREAM_ID, sample_id.stream_id.value_or(sample_id.id.value_or(0)));
+    halves(PERF_SAMPLE_CPU, sample_id.cpu.value_or(0), 0);
     word(PERF_SAMPLE_PERIOD, 1);
     if (sample_type & PERF_SAMPLE_RAW) {
         // As the kernel does it, size and bytes together fill words.
@@ -344,28 +345,28 @@ size_t trailer_bytes(const Attr &attr)
 
 std::optional<SampleId> parse_sample_id(Bytes body, const Attr &attr, std::endian order)
 {
-    SampleId who;
+    SampleId sample_id;
     const size_t size = trailer_bytes(attr);
     if (size > body.size())
         return std::nullopt;
     if (size == 0)
-        return who;
+        return sample_id;
 
     Walk in(body.last(size), order);
     const uint64_t type = attr.sample_type;
     if (type & PERF_SAMPLE_TID)
-        read_tid(in, who);
+        read_tid(in, sample_id);
     if (type & PERF_SAMPLE_TIME)
-        who.time_ns = in.word();
+        sample_id.time_ns = in.word();
     if (type & PERF_SAMPLE_ID)
-        who.id = in.word();
+        sample_id.id = in.word();
     if (type & PERF_SAMPLE_STREAM_ID)
-        who.stream_id = in.word();
+        sample_id.stream_id = in.word();
     if (type & PERF_SAMPLE_CPU)
-        read_cpu(in, who);
+        read_cpu(in, sample_id);
     if (type & PERF_SAMPLE_IDENTIFIER)
-        who.id = in.word();
-    return who;
+        sample_id.id = in.word();
+    return sample_id;
 }
 
 // Positions

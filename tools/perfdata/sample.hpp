@@ -111,7 +111,7 @@ struct Registers {
 
 // A field that the event did not ask for is nullopt, or empty.
 struct Sample {
-    SampleId who;
+    SampleId sample_id;
     std::optional<uint64_t> ip, addr;
     std::optional<uint64_t> period;
     CountView counts;    // PERF_SAMPLE_READ
@@ -150,10 +150,11 @@ constexpr uint64_t kComposable = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_
                                  PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |
                                  PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
                                  PERF_SAMPLE_RAW;
-// The body of a sample; what `who` does not know is 0, the period 1. sample_type: of kComposable.
-// nullopt: no record is long enough for it.
-std::optional<std::vector<std::byte>> compose_sample(uint64_t sample_type, const SampleId &who,
-                                                     Bytes raw, std::endian order);
+// The body of a sample; what `sample_id` does not know is 0, the period 1. sample_type: of
+// kComposable. nullopt: no record is long enough for it.
+std::optional<std::vector<std::byte>> compose_sample(uint64_t sample_type,
+                                                     const SampleId &sample_id, Bytes raw,
+                                                     std::endian order);
 
 // How many bytes of a record's end are its identity; 0 without sample_id_all.
 size_t trailer_bytes(const Attr &attr);

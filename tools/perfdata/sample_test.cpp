@@ -47,18 +47,18 @@ TEST(Sample, ReadsEveryFieldUpToTheRawPayload)
                /* read */ 1, 2, 7, 0, /* chain */ 2, 0xa, 0xb, kRawOf4, /* phys */ 0x42});
     std::optional<Sample> sample = parse_sample(body, attr, std::endian::little);
     ASSERT_TRUE(sample);
-    EXPECT_EQ(sample->who.id, 7U);
+    EXPECT_EQ(sample->sample_id.id, 7U);
     EXPECT_EQ(sample->ip, 0x1000U);
-    EXPECT_EQ(sample->who.pid, 5U);
-    EXPECT_EQ(sample->who.tid, 6U);
-    EXPECT_EQ(sample->who.time_ns, 99U);
-    EXPECT_EQ(sample->who.cpu, 3U);
+    EXPECT_EQ(sample->sample_id.pid, 5U);
+    EXPECT_EQ(sample->sample_id.tid, 6U);
+    EXPECT_EQ(sample->sample_id.time_ns, 99U);
+    EXPECT_EQ(sample->sample_id.cpu, 3U);
     EXPECT_EQ(sample->period, 20U);
     ASSERT_TRUE(sample->raw);
     EXPECT_EQ(load_le<uint32_t>(sample->raw->data()), 0xddccbbaaU);
 
     EXPECT_EQ(sample->addr, 0xaddU);
-    EXPECT_EQ(sample->who.stream_id, 8U);
+    EXPECT_EQ(sample->sample_id.stream_id, 8U);
     EXPECT_EQ(sample->counts.time_enabled_ns(), 2U);
     EXPECT_EQ(sample->counts[0].id, 7U);
     ASSERT_EQ(sample->callchain.size(), 2U);
@@ -196,8 +196,8 @@ TEST(Sample, ReadsTheOtherByteOrder)
     std::optional<Sample> sample =
         parse_sample(body, attr_of(PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN), std::endian::big);
     ASSERT_TRUE(sample);
-    EXPECT_EQ(sample->who.pid, 5U);
-    EXPECT_EQ(sample->who.tid, 6U);
+    EXPECT_EQ(sample->sample_id.pid, 5U);
+    EXPECT_EQ(sample->sample_id.tid, 6U);
     EXPECT_EQ(sample->callchain[0], 0xabcU);
 }
 
@@ -232,12 +232,12 @@ TEST(SampleId, StandsAtTheEnd)
     Attr attr = attr_of(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
                         PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);
     std::vector<std::byte> body = words({111, 222, 5 | uint64_t{6} << 32, 99, 7, 8, 3, 7});
-    std::optional<SampleId> who = parse_sample_id(body, attr, std::endian::little);
-    ASSERT_TRUE(who);
-    EXPECT_EQ(who->tid, 6U);
-    EXPECT_EQ(who->time_ns, 99U);
-    EXPECT_EQ(who->id, 7U);
-    EXPECT_EQ(who->cpu, 3U);
+    std::optional<SampleId> sample_id = parse_sample_id(body, attr, std::endian::little);
+    ASSERT_TRUE(sample_id);
+    EXPECT_EQ(sample_id->tid, 6U);
+    EXPECT_EQ(sample_id->time_ns, 99U);
+    EXPECT_EQ(sample_id->id, 7U);
+    EXPECT_EQ(sample_id->cpu, 3U);
     EXPECT_FALSE(parse_sample_id(Bytes(body).first(40), attr, std::endian::little));
     attr.sample_id_all = false;
     EXPECT_FALSE(parse_sample_id(body, attr, std::endian::little)->id);
@@ -267,10 +267,11 @@ TEST(SampleTimePosition, FollowsTheFieldsAroundIt)
 
 TEST(ComposeSample, WritesTheFieldsInTheOrderOfPerfEventOpen)
 {
-    const SampleId who = {.id = 7, .time_ns = 99, .pid = 5, .tid = 6, .cpu = 3, .stream_id = 8};
+    const SampleId sample_id = {
+        .id = 7, .time_ns = 99, .pid = 5, .tid = 6, .cpu = 3, .stream_id = 8};
     const std::vector<std::byte> raw = {std::byte{0xbb}, std::byte{0xcc}, std::byte{0xdd}};
     std::optional<std::vector<std::byte>> body =
-        compose_sample(kComposable, who, raw, std::endian::little);
+        compose_sample(kComposable, sample_id, raw, std::endian::little);
     ASSERT_TRUE(body);
     // Size and bytes together fill words: one byte more than was given.
     EXPECT_EQ(*body, words({7, 0, 5 | uint64_t{6} << 32, 99, 0, 7, 8, 3, 1, 0x00ddccbb'00000004}));

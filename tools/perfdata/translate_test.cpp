@@ -144,13 +144,13 @@ TEST_P(Translate, AnIndexOfIdsHasTheirRingsCpusAndThreads)
               (std::vector<uint64_t>{2, 107, 33, 19, UINT64_MAX, 9, 34, UINT64_MAX, 1020}));
 }
 
-TEST_P(Translate, AnIndexOfIdsThatLiesIsCutAtItsEnd)
+TEST_P(Translate, AnIndexOfIdsWithAWrongCountIsCutAtItsEnd)
 {
     EXPECT_EQ(translated(kIdIndex, {uint64_t{1} << 60, 7, 1, 2, 3, 7, 1}),
               (std::vector<uint64_t>{uint64_t{1} << 60, 107, 33, 18, 1003, 7, 1}));
 }
 
-TEST_P(Translate, NobodyAnywhereAndNeverStay)
+TEST_P(Translate, UnknownThreadsCpusAndTimesAreLeftUnknown)
 {
     EXPECT_EQ(translated(PERF_RECORD_FORK, {halves(0, UINT32_MAX), halves(5, 0), UINT64_MAX}),
               (std::vector<uint64_t>{halves(0, UINT32_MAX), halves(1005, 0), UINT64_MAX}));

@@ -87,7 +87,7 @@ TEST_F(WriterTest, TheReaderReadsItBack)
     ASSERT_TRUE(file);
     Result<Reader> reader = Reader::open(file->bytes());
     ASSERT_TRUE(reader) << reader.error().message;
-    EXPECT_TRUE(reader->complaints().empty());
+    EXPECT_TRUE(reader->warnings().empty());
     ASSERT_EQ(reader->events().size(), 2U);
     EXPECT_EQ(reader->events()[0].name, "cxl_hmu_mem0.0.0/x=1/");
     EXPECT_EQ(reader->events()[1].name, "other");
@@ -205,7 +205,7 @@ TEST_F(WriterTest, TheReaderReadsItsPipeBack)
     EXPECT_EQ(types, (std::vector<uint32_t>{kHeaderAttr, kEventUpdate, kHeaderAttr, kEventUpdate,
                                             kAuxtraceInfo, kAuxtrace}));
     EXPECT_FALSE(reader->damage());
-    EXPECT_TRUE(reader->complaints().empty());
+    EXPECT_TRUE(reader->warnings().empty());
     EXPECT_EQ(reader->events()[0].name, "cxl_hmu_mem0.0.0/x=1/");
     EXPECT_EQ(reader->pmu_name(24), "cxl_hmu_mem0.0.0");
     EXPECT_EQ(reader->hostname(), "host");
@@ -276,7 +276,7 @@ TEST_F(WriterTest, WhatAKilledRecorderLeavesCanBeRecovered)
     ASSERT_TRUE(reader);
     EXPECT_EQ(reader->events().size(), 2U);
     EXPECT_EQ(reader->event_of_id(9), 1U);
-    EXPECT_TRUE(reader->complaints().empty());
+    EXPECT_TRUE(reader->warnings().empty());
 }
 
 TEST_F(WriterTest, WhatIsOlderThanASecondIsInTheFile)
@@ -339,7 +339,7 @@ TEST_F(WriterTest, WhatCannotBeNamedIsKeptWhole)
     }
     const Result<Reader> reader = Reader::open_path(part);
     ASSERT_TRUE(reader) << reader.error().message;
-    EXPECT_TRUE(reader->complaints().empty());
+    EXPECT_TRUE(reader->warnings().empty());
     EXPECT_EQ(reader->hostname(), "host");
 }
 
@@ -364,7 +364,7 @@ TEST_F(WriterTest, CompleteIsWholeAndHasNoName)
         EXPECT_FALSE(fs::exists(path_));
         EXPECT_EQ(files(), 1U);
     }
-    EXPECT_EQ(files(), 0U) << "nobody named it";
+    EXPECT_EQ(files(), 0U) << "the file was never given a name";
     Writer writer = create();
     ASSERT_TRUE(writer.complete());
     Writer moved = std::move(writer);

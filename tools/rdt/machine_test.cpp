@@ -226,9 +226,9 @@ public:
     std::vector<uint64_t> lines(uint32_t l3) const
     {
         std::vector<uint64_t> counts(64);
-        for (const auto &[where, who] : owner)
+        for (const auto &[where, tag] : owner)
             if (where.first == l3)
-                counts[who]++;
+                counts[tag]++;
         return counts;
     }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Records of trace events as they happen, on every CPU, through BPF programs and one ring: nothing
-// is written to the trace buffer, and who else traces is not disturbed: the programs let every
-// record pass. Documentation/decisions/0012-live-records.rst says why they are assembled here.
+// is written to the trace buffer, and other users of tracing are not disturbed: the programs let
+// every record pass. Documentation/decisions/0012-live-records.rst says why they are assembled
+// here.
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,8 @@ namespace {
 constexpr unsigned kMostPrecise = 3;  // precise_ip has two bits
 constexpr const char *kMaxPreciseCap = "max_precise";
 
-// What perf makes of letters that name who is counted: the first of a group leaves out all of the
-// group, each brings its own in again.
+// What perf makes of letters that name the modes counted: the first of a group leaves out all of
+// the group, each brings its own in again.
 struct Named {
     bool level = false, side = false;
 };
@@ -138,7 +138,7 @@ std::optional<std::string> fit_modifiers(const Pmu &pmu, Modifiers &modifiers)
                          modifiers.exclude_host || modifiers.exclude_idle;
     if (pmu.cpumask && by_whom)
         return pmu.name +
-               " sees the whole machine (cpumask) and cannot tell who runs; drop u, k, h, G, H and "
+               " sees the whole machine (cpumask) and has no task or mode; drop u, k, h, G, H and "
                "I";
     return std::nullopt;
 }

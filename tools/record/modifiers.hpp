@@ -35,7 +35,7 @@ struct ModifierFault {
 std::optional<ModifierFault> parse_modifiers(std::string_view letters, Modifiers &result);
 
 // A PMU's caps/max_precise decides on precision, and a PMU that counts for the whole machine
-// (cpumask) does not know who runs. Resolves most_precise.
+// (cpumask) does not know tasks or modes. Resolves most_precise.
 std::optional<std::string> fit_modifiers(const Pmu &pmu, Modifiers &modifiers);
 
 }  // namespace pmukit::record

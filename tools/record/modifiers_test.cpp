@@ -102,7 +102,7 @@ TEST(FitModifiers, AsPreciseAsItCanIsNeverRefused)
     EXPECT_EQ(asked.precise, 3U);
 }
 
-TEST(FitModifiers, AMachineWidePmuCannotTellWhoRuns)
+TEST(FitModifiers, AMachineWidePmuHasNoModesToSelect)
 {
     const Pmu uncore{"uncore_imc_0", 24, {}, {}, {}, std::vector<int>{0}};
     for (const char *letters : {"u", "k", "h", "G", "H", "I", "uk"}) {

@@ -287,12 +287,12 @@ constexpr const char *kOrRoot = ", or run as root or with CAP_PERFMON";
 // Why this user may not have it, as perf_event_open(2) decides.
 std::string denied_because(const Pmu &pmu, const Attempt &attempt)
 {
-    constexpr int kNobody = 3;  // of Debian and Android: no event without CAP_PERFMON
+    constexpr int kNoUnprivileged = 3;  // of Debian and Android: no event without CAP_PERFMON
     const int paranoid = attempt.paranoid.value_or(0);
     const std::string is = "kernel.perf_event_paranoid is " + std::to_string(paranoid);
     if (!samples_tasks(pmu))
         return "this needs CAP_PERFMON; run as root or set that capability";
-    if (paranoid >= kNobody)
+    if (paranoid >= kNoUnprivileged)
         return is + ", which leaves events to CAP_PERFMON: sysctl kernel.perf_event_paranoid=2" +
                kOrRoot;
     if (attempt.is_of_another_user)

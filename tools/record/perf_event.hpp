@@ -80,7 +80,7 @@ std::vector<std::byte> lost_samples_record(uint64_t lost, uint64_t id, int cpu);
 // kernel.perf_event_paranoid. nullopt: this kernel does not say.
 std::optional<int> perf_event_paranoid();
 
-// Who asked for which event; what stands behind cpu is for the reason of a refusal, and
+// What was asked for with an event; what stands behind cpu is for the reason of a refusal, and
 // open_event() finds out itself what it can.
 struct Attempt {
     pid_t pid = -1;                   // -1: any

@@ -162,11 +162,11 @@ TEST(LostSamplesRecord, HasTheEventAndNoTime)
     const auto attr = perfdata::parse_attr(make_attr(kUncore, {}, Start::kWhenEnabled, false),
                                            std::endian::native);
     ASSERT_TRUE(attr);
-    const auto who = perfdata::parse_sample_id(body, *attr, std::endian::native);
-    ASSERT_TRUE(who);
-    EXPECT_EQ(who->id, 77U);
-    EXPECT_EQ(who->cpu, 3U);
-    EXPECT_EQ(who->time_ns, 0U);
+    const auto sample_id = perfdata::parse_sample_id(body, *attr, std::endian::native);
+    ASSERT_TRUE(sample_id);
+    EXPECT_EQ(sample_id->id, 77U);
+    EXPECT_EQ(sample_id->cpu, 3U);
+    EXPECT_EQ(sample_id->time_ns, 0U);
 }
 
 TEST(ExplainOpenError, NamesTheEventTheReasonAndWhatIsSupported)

@@ -25,7 +25,7 @@ public:
     {
         if (status_ == PFM_SUCCESS)
             return {};
-        return Error{Errc::kMachinery, std::string("libpfm4: ") + ::pfm_strerror(status_)};
+        return Error{Errc::kEnvironment, std::string("libpfm4: ") + ::pfm_strerror(status_)};
     }
 
 private:

@@ -82,7 +82,7 @@ bool is_there(pid_t task)
     return ::access(("/proc/" + std::to_string(task)).c_str(), F_OK) == 0;
 }
 
-// Nothing: whom else the options name. A thread of two processes' lists is followed once.
+// Nothing: other targets of the options. A thread of two processes' lists is followed once.
 Result<std::vector<pid_t>> running_tasks(const RecordOptions &options)
 {
     std::vector<pid_t> tasks;
@@ -191,7 +191,7 @@ Result<Recorder::Target> Recorder::Target::of(const RecordOptions &options, cons
         target.pids = {*options.workload};
     else
         return Error{Errc::kUsage, (pmu.name.empty() ? request.text : pmu.name) +
-                                       ": whom to record? give -a, -C CPUS, -p PID or a command"};
+                                       ": no target: give -a, -C CPUS, -p PID or a command"};
     return target;
 }
 
@@ -236,7 +236,7 @@ Result<Recorder> Recorder::open(const RecordOptions &options)
     return recorder;
 }
 
-// A PMU with a cpumask sees the machine, not who runs.
+// A PMU with a cpumask sees the machine, not tasks.
 bool Recorder::follows_tasks() const
 {
     return std::ranges::any_of(events_,
@@ -292,12 +292,12 @@ std::optional<std::string> fall_back(const Error &error, std::string &text, Pmu 
         text.replace(0, text.find_first_of(":/"), pmu.name);
         return "cycles: this machine has no PMU that counts them; cpu-clock is recorded instead";
     }
-    Modifiers &who = settings.modifiers;
+    Modifiers &modifiers = settings.modifiers;
     const int paranoid = perf_event_paranoid().value_or(0);
-    if (error.code != Errc::kDenied || !samples_tasks(pmu) || paranoid < 2 || who.exclude_kernel ||
-        who.exclude_user)
+    if (error.code != Errc::kDenied || !samples_tasks(pmu) || paranoid < 2 ||
+        modifiers.exclude_kernel || modifiers.exclude_user)
         return std::nullopt;
-    who.exclude_kernel = who.exclude_hv = true;
+    modifiers.exclude_kernel = modifiers.exclude_hv = true;
     if (text.find_first_of(":/") == text.npos)
         text += ':';
     text += 'u';

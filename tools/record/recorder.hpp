@@ -41,7 +41,7 @@ struct RecordOptions {
     std::vector<pid_t> processes{}, threads{};  // that run already, a process with its threads
     std::vector<std::string> cgroups{};  // one for each event, or one for all; empty texts: none
     Sampling sampling{};
-    bool inherit = true;    // events go to the children of whom they follow
+    bool inherit = true;    // events go to the children of the tasks they follow
     bool build_ids = true;  // in the records of maps
     size_t pages = 128;     // of the ring of a CPU, and of an event with an AUX area; powers of two
     size_t aux_pages = 1024;            // 0: no AUX area
@@ -98,13 +98,14 @@ public:
 
     const std::vector<OpenedEvent> &events() const { return events_; }
     bool has_aux() const;
-    // One of the events is about who runs; then the last one tells of tasks.
+    // One of the events is about tasks; then the last one reports tasks.
     bool follows_tasks() const;
     // What was opened otherwise than it was asked for, as perf does it.
     const std::vector<std::string> &remarks() const { return remarks_; }
 
     Result<void> enable();
-    // Empties all rings once, for who has long to do between two rounds. Not a round of the sink.
+    // Empties all rings once, for a caller that is busy for long between two rounds. Not a round of
+    // the sink.
     Result<void> drain_now(RecordSink &sink);
     // At the end of each file: PERF_RECORD_LOST_SAMPLES of all that the kernel counted since the
     // last.

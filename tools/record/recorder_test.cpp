@@ -117,7 +117,7 @@ uint64_t now_ns(clockid_t clock)
 }
 
 // The wall clock is far from all that count from the machine's start.
-TEST_F(RecorderTest, TellsTimeByTheClockThatWasChosen)
+TEST_F(RecorderTest, RecordsHaveTimesOfTheChosenClock)
 {
     options_.clock_id = CLOCK_REALTIME;  // a software event is never counted by an NMI
     std::optional<Recorder> recorder = open_or_skip();
@@ -146,7 +146,7 @@ TEST_F(RecorderTest, TellsTimeByTheClockThatWasChosen)
     EXPECT_GT(samples, 0U);
 }
 
-TEST_F(RecorderTest, SaysThatAClockMayBeWhatIsRefused)
+TEST_F(RecorderTest, ErrorOfARefusedClockListsTheClocks)
 {
     if (!open_or_skip() && skip_.find("CAP_PERFMON") != std::string::npos)
         GTEST_SKIP() << skip_;
@@ -280,7 +280,7 @@ TEST_F(RecorderTest, EventsOfAGroupBeginTogether)
             load<uint64_t>(record + 8, std::endian::native) == recorder->events()[2].ids.front();
         at += load<uint16_t>(record + 6, std::endian::native);
     }
-    EXPECT_GT(switches, 0U) << "a member that nobody enables counts with its leader";
+    EXPECT_GT(switches, 0U) << "a member that is not enabled by itself counts with its leader";
 }
 
 size_t rings_mapped()
@@ -424,7 +424,7 @@ TEST_F(RecorderTest, LeavesOutCpusThatAreOffline)
     EXPECT_EQ(skip_, "fake: none of its CPUs is online");
 }
 
-TEST_F(RecorderTest, AsksWhomToRecordWithoutACpumask)
+TEST_F(RecorderTest, WithoutACpumaskATargetIsRequired)
 {
     root_.remove("fake/cpumask");
     EXPECT_EQ(Recorder::open(options_).error().code, Errc::kUsage);

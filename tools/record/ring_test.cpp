@@ -80,7 +80,7 @@ TEST_F(NoteRecords, CountsTruncatedAux)
     EXPECT_EQ(notes_.aux_truncated, 1U);
 }
 
-TEST_F(NoteRecords, TellsAGapFromTheEnd)
+TEST_F(NoteRecords, DistinguishesAGapFromTheEnd)
 {
     put(PERF_RECORD_AUX, {0, 16, PERF_AUX_FLAG_PARTIAL});
     put(PERF_RECORD_AUX, {16, 0, PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_TRUNCATED});
@@ -89,7 +89,7 @@ TEST_F(NoteRecords, TellsAGapFromTheEnd)
     EXPECT_EQ(notes_.aux_truncated, 1U);
 }
 
-TEST_F(NoteRecords, TellWhatTheDeviceLostFromWhatFoundNoRoom)
+TEST_F(NoteRecords, DistinguishLossesOfTheDeviceFromThoseOfTheRing)
 {
     put(PERF_RECORD_AUX, {0, 0, PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION});
     put(PERF_RECORD_AUX, {0, 16, PERF_AUX_FLAG_COLLISION});
@@ -127,7 +127,7 @@ TEST_F(NoteRecords, AddUp)
     EXPECT_EQ(sum.aux_end, 60U);
 }
 
-TEST_F(NoteRecords, RefusesSizesThatMakeNoSense)
+TEST_F(NoteRecords, RefusesInvalidSizes)
 {
     for (uint16_t size : std::initializer_list<uint16_t>{4, 12, 24, 65528}) {
         head_ = tail_;
@@ -144,7 +144,7 @@ TEST(AuxUntil, TakesWhatWasThereBeforeTheRecordsWere)
     EXPECT_EQ(aux_until(64, 64, 32), 64U) << "likewise that of the last part";
 }
 
-TEST(AuxUntil, LeavesDataOfWhichNoRecordHasSpokenYet)
+TEST(AuxUntil, LeavesDataThatNoRecordHasAnnounced)
 {
     EXPECT_EQ(aux_until(64, 128, 0), 64U);
     EXPECT_EQ(aux_until(64, 128, 64), 64U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What units of the suite say in caps/ (as their drivers write it) against what events ask for.
+// What drivers say in caps/ against what events ask for.
 #include "record/supported.hpp"
 
 #include <gtest/gtest.h>
@@ -144,7 +144,7 @@ TEST(Supported, CapsThatSayNothingLeaveItToTheKernel)
     }
 }
 
-TEST(Supported, OtherPeoplesPmusAreNotJudged)
+TEST(Supported, PmusOfOtherDriversAreNotChecked)
 {
     Pmu pmu = cxl_hmu();
     pmu.name = "cpu";

@@ -34,7 +34,7 @@ TEST(Format, ReadsRangesSinglesAndSplitFields)
     EXPECT_EQ(split_field->width(), 13U);
 }
 
-TEST(Format, RefusesNonsense)
+TEST(Format, RefusesInvalidInput)
 {
     for (const char *bad :
          {"", "config", "config:", "config5:0", "config:64", "config:3-1", "config:0-63,5", "x:0"})

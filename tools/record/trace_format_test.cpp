@@ -81,7 +81,7 @@ TEST(TraceFormat, ReadsNumbersTextAndArrays)
     EXPECT_FALSE(trace_array(format, bytes, "sequence"));
 }
 
-TEST(TraceFormat, BelievesNoRecordThatEndsEarly)
+TEST(TraceFormat, RejectsARecordThatEndsEarly)
 {
     const TraceFormat format = *parse_trace_format(kText);
     const WithWords record = sample();
@@ -92,7 +92,7 @@ TEST(TraceFormat, BelievesNoRecordThatEndsEarly)
     EXPECT_TRUE(trace_text(format, whole.first(40), "pmu"));
 }
 
-TEST(TraceFormat, BelievesNoLocationOutsideTheRecord)
+TEST(TraceFormat, RejectsALocationOutsideTheRecord)
 {
     const TraceFormat format = *parse_trace_format(kText);
     WithWords record = sample();

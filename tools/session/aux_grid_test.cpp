@@ -59,7 +59,7 @@ TEST(AuxGrid, WhatNoRecordAnnouncesFollowsTheOneBefore)
 }
 
 // A run ended somewhere in it.
-TEST(AuxGrid, NobodyKnowsWhereEntriesAreInAGapThatHoldsPartOfOne)
+TEST(AuxGrid, EntryOffsetsAreUnknownInAGapThatHoldsPartOfAnEntry)
 {
     const AuxGrid grid = grid_of({{0, 64}, {64 + 40, 32}});
     expect_piece(grid, 64, std::nullopt, 64, 104);

@@ -20,10 +20,10 @@ public:
     void aux_loss(const Stream &, uint64_t, uint64_t) override {}
     void sample(const Stream &, uint64_t, Bytes) override {}
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
-                  const perfdata::SampleId &who) override
+                  const perfdata::SampleId &sample_id) override
     {
         if (!only_ || !stream.driver || stream.driver == only_)
-            threads_.note(stream, aux, who);
+            threads_.note(stream, aux, sample_id);
     }
     void record(const perfdata::Record &record) override
     {
@@ -56,7 +56,7 @@ AuxThreads AuxThreads::of_file(const std::string &path, Drivers drivers, const D
 }
 
 void AuxThreads::note(const Stream &stream, const perfdata::AuxRecord &aux,
-                      const perfdata::SampleId &who)
+                      const perfdata::SampleId &sample_id)
 {
     std::vector<Range> &ranges = ranges_[stream];
     const uint64_t end = aux.offset + aux.size;
@@ -66,8 +66,8 @@ void AuxThreads::note(const Stream &stream, const perfdata::AuxRecord &aux,
         left_out_++;
         return;
     }
-    const uint64_t before_ns = ranges.empty() ? 0 : ranges.back().who.time_ns.value_or(0);
-    ranges.push_back({aux.offset, end, before_ns, who});
+    const uint64_t before_ns = ranges.empty() ? 0 : ranges.back().sample_id.time_ns.value_or(0);
+    ranges.push_back({aux.offset, end, before_ns, sample_id});
 }
 
 const AuxThreads::Range *AuxThreads::find(const Stream &stream, uint64_t offset) const

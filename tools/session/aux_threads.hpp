@@ -19,7 +19,7 @@ public:
     struct Range {
         uint64_t begin, end;  // bytes of the stream
         uint64_t before_ns;   // when the range before it was announced; 0: it is the first
-        perfdata::SampleId who;
+        perfdata::SampleId sample_id;
     };
 
     // All that a file says, before it is walked: what announces bytes may stand behind them.
@@ -29,7 +29,8 @@ public:
                               const Driver *only = nullptr, Threads *names = nullptr);
 
     // A range that is known is passed over.
-    void note(const Stream &stream, const perfdata::AuxRecord &aux, const perfdata::SampleId &who);
+    void note(const Stream &stream, const perfdata::AuxRecord &aux,
+              const perfdata::SampleId &sample_id);
     // nullptr: no AUX record covers this byte.
     const Range *find(const Stream &stream, uint64_t offset) const;
     bool knows(size_t event) const;

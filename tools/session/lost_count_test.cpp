@@ -44,7 +44,7 @@ private:
     Result<perfdata::Reader> reader_ = perfdata::Reader::open(file_);
 };
 
-TEST_F(LostCounts, TakeWhatTheRecorderRepeatsOnce)
+TEST_F(LostCounts, CountRepeatedLostRecordsOnce)
 {
     EXPECT_EQ(records(3, 1000), LostCount::Kind::kRecords);
     EXPECT_EQ(records(2, 2000), LostCount::Kind::kRecords);
@@ -54,7 +54,7 @@ TEST_F(LostCounts, TakeWhatTheRecorderRepeatsOnce)
     EXPECT_TRUE(count.not_repeated().empty());
 }
 
-TEST_F(LostCounts, HaveWhatTheRecorderAloneSays)
+TEST_F(LostCounts, IncludeLossesOfTheRecorder)
 {
     records(3, 1000);
     samples(7, 0);
@@ -70,7 +70,7 @@ TEST_F(LostCounts, AddSamplesThatNeverCameToTheRing)
     EXPECT_EQ(count.samples(), 13U);
 }
 
-TEST_F(LostCounts, NameTheEventOfWhatTheRecorderAloneSays)
+TEST_F(LostCounts, NameTheEventOfLossesOfTheRecorder)
 {
     samples(7, 0);
     EXPECT_EQ(count.not_repeated(), (std::map<size_t, uint64_t>{{0, 7}}));
@@ -199,7 +199,7 @@ TEST_F(LostEntriesOf, AnAreaWithARingOfItsOwnAreNotThoseOfAnother)
     lost(9, 50);
     counted(8, 7);
     file_.auxtrace(8, 0, 0, perfdata::testing::filled(8, 0));
-    EXPECT_EQ(entries(kGap), "at least 0") << "who recorded is not known";
+    EXPECT_EQ(entries(kGap), "at least 0") << "the recorder is not known";
     file_.version("pmukit 1.0");
     EXPECT_EQ(entries(kGap), "7");
     EXPECT_EQ(count_.samples(), 50U);

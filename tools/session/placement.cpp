@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <tuple>
 
+#include "base/escape.hpp"
 #include "base/number.hpp"
-#include "base/plain.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 
 namespace pmukit::cli {
@@ -36,8 +36,8 @@ Result<Placer> Placer::open_for(const Recording &recording, const std::string &d
     const std::string &all = recording.reader().hostname();
     const std::vector<std::string_view> hosts = split(all, '+');  // as merge names several
     const auto refused = [&](const std::string &option, std::string_view why) {
-        return Error{Errc::kUsage,
-                     fmt::format("{}: {} is of {}; {}", option, recording.path(), plain(all), why)};
+        return Error{Errc::kUsage, fmt::format("{}: {} is of {}; {}", option, recording.path(),
+                                               escape(all), why)};
     };
     if (!host.empty() && !all.empty() && std::ranges::find(hosts, host) == hosts.end())
         return refused("--host " + host, "name that");
@@ -103,7 +103,7 @@ std::optional<std::string> Placer::why_not(std::string_view pmu, uint64_t dpa, u
 {
     const std::string memdev = memdev_of(pmu);
     if (memdev.empty())
-        return fmt::format("{}: not of {}", plain(pmu), host_.empty() ? "this host" : host_);
+        return fmt::format("{}: not of {}", escape(pmu), host_.empty() ? "this host" : host_);
     Result<topology::HpaRange> hpa = translator_.hpa_of(memdev, dpa, bytes);
     if (hpa)
         return std::nullopt;

@@ -47,7 +47,7 @@ protected:
     TestFolder tree_;
 };
 
-TEST_F(OpenFor, TakesWhatIsOfOneHostByACopyThatDoesNotSayWhoseItIs)
+TEST_F(OpenFor, AcceptsARecordingOfOneHostWithACopyOfUnknownHost)
 {
     for (const char *hosts : {"", "aaa", "bbb"})
         EXPECT_EQ(opened(hosts, tree_.dir(), ""), "good") << hosts;

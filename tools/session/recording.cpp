@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/budget.hpp"
+#include "base/escape.hpp"
 #include "base/limits.hpp"
-#include "base/plain.hpp"
 #include "console/exit_status.hpp"
 #include "console/output.hpp"
 #include "console/terminal.hpp"
@@ -65,10 +65,10 @@ void tell_aux(const Recording &recording, const perfdata::AuxStream &stream,
     if (stream.event == perfdata::kUnknownEvent)
         return;
     const perfdata::Reader &reader = recording.reader();
-    const auto who =
+    const auto sample_id =
         perfdata::parse_sample_id(record.body, reader.events()[stream.event].attr, reader.order());
-    if (who)
-        to.aux_said(stream_of(recording, stream, recording.driver(stream.event)), aux, *who);
+    if (sample_id)
+        to.aux_said(stream_of(recording, stream, recording.driver(stream.event)), aux, *sample_id);
 }
 
 // Tells of AUX data, and gives none.
@@ -230,7 +230,7 @@ void Walker::sample(const Record &record)
         return;
     totals_.pieces++;
     const Stream stream =
-        stream_of({*event, sample->who.cpu.value_or(UINT32_MAX), UINT32_MAX}, driver);
+        stream_of({*event, sample->sample_id.cpu.value_or(UINT32_MAX), UINT32_MAX}, driver);
     if (driver->bare_samples)
         sink_.bare_sample(stream, record, *sample);
     else
@@ -451,10 +451,10 @@ LostCount::Kind LostCount::note(const perfdata::Record &record, const perfdata::
         return Kind::kSamples;
     }
     const std::optional<size_t> event = reader.event_of(record);
-    const auto who =
+    const auto sample_id =
         event ? perfdata::parse_sample_id(record.body, reader.events()[*event].attr, reader.order())
               : std::nullopt;
-    counts_of(who ? who->id : std::nullopt, event).counted += lost;
+    counts_of(sample_id ? sample_id->id : std::nullopt, event).counted += lost;
     return Kind::kRepeated;
 }
 
@@ -874,8 +874,8 @@ void Recording::note_auxtrace_info(const Record &record)
     decoder_version_ = auxtrace_driver_->decoder_version(info->priv.size() > 1 ? info->priv[1] : 0);
     const uint64_t newest = auxtrace_driver_->newest_decoder;
     if (decoder_version_ > newest && !claimed_version_)
-        complain(fmt::format("{}: decoder version {} is not known: read as {}", path_,
-                             decoder_version_, newest));
+        warn(fmt::format("{}: decoder version {} is not known: read as {}", path_, decoder_version_,
+                         newest));
 }
 
 uint64_t Recording::config(size_t event) const
@@ -905,7 +905,7 @@ std::string Recording::pmu_name(size_t event) const
     if (event >= reader_.events().size())
         return "unknown";
     const perfdata::Event &known = reader_.events()[event];
-    std::string name = plain(reader_.pmu_name(known.attr.type));
+    std::string name = escape(reader_.pmu_name(known.attr.type));
     if (!name.empty())
         return name;
     name = perfdata::type_name(known.attr.type);
@@ -939,8 +939,8 @@ std::string damage_of(const perfdata::Reader &reader, const std::string &path)
         return fmt::format(
             "{}: {} (at offset {:#x}); {} bytes after it are lost, what came before was read", path,
             damage->reason, damage->offset, damage->lost_bytes);
-    for (const Error &complaint : reader.complaints())
-        return in_file(path, complaint).message;
+    for (const Error &warning : reader.warnings())
+        return in_file(path, warning).message;
     return {};
 }
 
@@ -959,7 +959,7 @@ int say_troubles(const std::vector<std::string> &troubles)
     int status = kExitGood;
     for (const std::string &trouble : troubles)
         if (!trouble.empty()) {
-            complain(trouble);
+            warn(trouble);
             status = kExitFailed;
         }
     return status;

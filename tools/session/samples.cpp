@@ -114,7 +114,7 @@ void Samples::take_sample(const Record &record)
     const std::optional<uint64_t> cookie = deferred_cookie(sample->callchain);
     if (!cookie)
         return give(*event, *sample, record.misc, {});
-    const Cookie key(sample->who.tid.value_or(0), *cookie);
+    const Cookie key(sample->sample_id.tid.value_or(0), *cookie);
     Waiting waiting{*event, record.misc, {record.body.begin(), record.body.end()}};
     if (!waiting_left_.take(bytes_of(waiting))) {
         give_waiting();
@@ -130,10 +130,10 @@ void Samples::take_deferred(const Record &record)
     const std::optional<size_t> event = reader.event_of(record);
     if (!deferred || !event)
         return;
-    const auto who =
+    const auto sample_id =
         perfdata::parse_sample_id(record.body, reader.events()[*event].attr, reader.order());
     const auto [begin, end] =
-        waiting_.equal_range(Cookie(who ? who->tid.value_or(0) : 0, deferred->cookie));
+        waiting_.equal_range(Cookie(sample_id ? sample_id->tid.value_or(0) : 0, deferred->cookie));
     for (auto at = begin; at != end; ++at) {
         give_late(at->second, deferred->callchain);
         waiting_left_.give_back(bytes_of(at->second));
@@ -201,7 +201,7 @@ void Samples::give_counts(EventSample sample)
         const uint64_t id = count.id.value_or(0);
         sample.event = count.id ? reader.event_of_id(id).value_or(leader) : leader;
         const bool by_thread = reader.events()[sample.event].attr.flags & kInherit;
-        const Counter counter(by_thread ? sample.sample.who.tid.value_or(0) : 0, id);
+        const Counter counter(by_thread ? sample.sample.sample_id.tid.value_or(0) : 0, id);
         if (!counted_.contains(counter) && !counted_left_.take(kCountBytes)) {
             counts_left_out_++;
             continue;

@@ -57,7 +57,7 @@ All samples_of(const FileBuilder &file)
     EXPECT_TRUE(recording->read_front());
     Samples samples(*recording, [&](const EventSample &sample) {
         all.given.push_back({sample.event,
-                             sample.sample.who.time_ns.value_or(0),
+                             sample.sample.sample_id.time_ns.value_or(0),
                              sample.period,
                              sample.count,
                              {sample.frames.begin(), sample.frames.end()}});

@@ -370,7 +370,7 @@ Result<ElfSymbols> read_elf(const std::string &root, const std::string &path)
     if (!fd)
         return fd.error();
     if (elf_version(EV_CURRENT) == EV_NONE)
-        return Error{Errc::kMachinery, "libelf is older than its header"};
+        return Error{Errc::kEnvironment, "libelf is older than its header"};
     const std::unique_ptr<Elf, EndElf> elf(elf_begin(fd->get(), ELF_C_READ_MMAP, nullptr));
     if (!elf || elf_kind(elf.get()) != ELF_K_ELF)
         return Error{Errc::kDamaged, path + ": not an ELF file"};

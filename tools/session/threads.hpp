@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Who ran, and what lay at an address: from the COMM, FORK, MMAP and MMAP2 records of a recording.
-// They come in any order; everything has its time, and questions are asked at a time.
+// Which task ran, and what was mapped at an address: from the COMM, FORK, MMAP and MMAP2 records of
+// a recording. They come in any order; everything has its time, and questions are asked at a time.
 //
 // A process has its own maps, and those that its parent had when it was forked, until it executes
 // another program. No record says when a map goes: a later one over the same address counts.

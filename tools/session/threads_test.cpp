@@ -79,7 +79,7 @@ TEST_F(ThreadsTest, AMapIsAFileAtAnOffset)
     EXPECT_EQ(at(10, 0x10ff, 9), "/bin/a+319");
     EXPECT_EQ(at(10, 0x1100, 9), "nothing");
     EXPECT_EQ(at(11, 0x1000, 9), "nothing");
-    EXPECT_EQ(at(10, 0x1000, 1), "/bin/a+64") << "told of later than it was there";
+    EXPECT_EQ(at(10, 0x1000, 1), "/bin/a+64") << "reported later than it was mapped";
 }
 
 TEST_F(ThreadsTest, TheLatestMapCounts)

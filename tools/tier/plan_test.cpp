@@ -144,7 +144,7 @@ TEST_F(Planning, CountsWhatIsThereAlready)
     EXPECT_EQ(three.fast_pages_after, 3u);
 }
 
-TEST_F(Planning, DoesNotEvictWhatNobodyLookedAt)
+TEST_F(Planning, DoesNotEvictPagesThatWereNotMeasured)
 {
     page(1, kFast, 0);
     page(2, kSlow, 1000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The pages of a process as the kernel's own books have them: /proc/PID/maps and /proc/PID/pagemap
+// The pages of a process: /proc/PID/maps and /proc/PID/pagemap
 // (Documentation/admin-guide/mm/pagemap.rst of Linux).
 #pragma once
 
@@ -15,8 +15,9 @@
 
 namespace pmukit::tier {
 
-// A process, by its folder in /proc: the folder of a process that ended stays empty, whoever has
-// its number next. What is looked at by number between open() and is_there() was its own.
+// A process, by its folder in /proc: the folder of a process that ended stays empty, whichever
+// process has its number next. What is looked at by number between open() and is_there() was its
+// own.
 class HeldProcess {
 public:
     // proc_dir: /proc/PID

@@ -28,7 +28,7 @@ unsigned ports_per_bridge(const Interleave &set)
     return set.ways / set.root_ways;
 }
 
-// How far the host bridges are turned within a row. Addresses and rows are counted in root
+// How far the host bridges are rotated within a row. Addresses and rows are counted in root
 // granules.
 unsigned rotation(const Interleave &set)
 {
@@ -37,10 +37,10 @@ unsigned rotation(const Interleave &set)
     return static_cast<unsigned>(set.base / set.root_granularity % set.root_ways);
 }
 
-// A turn of `steps` root granules: the host bridge moves, the port below it stays. The root decoder
-// is either the finer of the two levels (granules as large as the region's) or the coarser (one
-// granule holds all ports of a bridge).
-unsigned turn(const Interleave &set, unsigned place, unsigned steps)
+// A rotation of `steps` root granules: the host bridge moves, the port below it stays. The root
+// decoder is either the finer of the two levels (granules as large as the region's) or the coarser
+// (one granule holds all ports of a bridge).
+unsigned rotate(const Interleave &set, unsigned place, unsigned steps)
 {
     const unsigned ports = ports_per_bridge(set);
     if (set.root_granularity == set.granularity)
@@ -51,14 +51,14 @@ unsigned turn(const Interleave &set, unsigned place, unsigned steps)
 
 unsigned slot_of(const Interleave &set, unsigned position)
 {
-    const unsigned turned = rotation(set);
-    return turned ? turn(set, position, set.root_ways - turned) : position;
+    const unsigned rotated = rotation(set);
+    return rotated ? rotate(set, position, set.root_ways - rotated) : position;
 }
 
 unsigned position_of(const Interleave &set, unsigned slot)
 {
-    const unsigned turned = rotation(set);
-    return turned ? turn(set, slot, turned) : slot;
+    const unsigned rotated = rotation(set);
+    return rotated ? rotate(set, slot, rotated) : slot;
 }
 
 // The lowest bit of a map becomes the parity of all its bits; applied twice, nothing has changed.

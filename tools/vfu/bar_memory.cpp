@@ -15,8 +15,8 @@ namespace pmukit::vfu {
 Result<BarMemory> BarMemory::create(uint64_t size_bytes)
 {
     const auto refused = [size_bytes] {
-        return Error{Errc::kMachinery, fmt::format("cannot make {} bytes of shared memory: {}",
-                                                   size_bytes, std::strerror(errno))};
+        return Error{Errc::kEnvironment, fmt::format("cannot make {} bytes of shared memory: {}",
+                                                     size_bytes, std::strerror(errno))};
     };
     Fd fd(memfd_create("pmukit-bar", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!fd || ftruncate(fd.get(), static_cast<off_t>(size_bytes)) != 0 ||

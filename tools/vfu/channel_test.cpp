@@ -78,7 +78,7 @@ TEST_F(ChannelTest, DescriptorsSurviveAMessageInTwoParts)
     EXPECT_EQ(message.fds.size(), 1u);
 }
 
-TEST_F(ChannelTest, DescriptorsNobodyTakesAreClosed)
+TEST_F(ChannelTest, UnclaimedDescriptorsAreClosed)
 {
     int ends[2];
     ASSERT_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);

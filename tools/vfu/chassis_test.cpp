@@ -209,7 +209,7 @@ TEST_F(ChassisTest, SparesASocketThatIsBoundAndNotYetListening)
     EXPECT_EQ(slot.error().code, Errc::kBusy);
 }
 
-TEST_F(ChassisTest, WhoFindsASocketInUseIsNoClientOfItsServer)
+TEST_F(ChassisTest, CheckingASocketInUseIsNotServedAsAClient)
 {
     start(Until::kClientsLeave);
     const auto other = Chassis::create();
@@ -226,7 +226,7 @@ TEST_F(ChassisTest, WhoFindsASocketInUseIsNoClientOfItsServer)
     EXPECT_EQ(device.resets, 1u);
 }
 
-TEST_F(ChassisTest, ASocketInUseIsFoundSoAsOftenAsOneAsks)
+TEST_F(ChassisTest, ASocketInUseIsReportedBusyEachTime)
 {
     start(Until::kStopped);
     TestClient client = connect();
@@ -338,7 +338,7 @@ TEST_F(ChassisTest, AThousandClientsLeaveNothingBehind)
 }
 
 // What one thread has used; the chassis runs on the other.
-TEST_F(ChassisTest, NobodyBurnsACoreAfterAClientHasGone)
+TEST_F(ChassisTest, UsesNoCpuTimeAfterAClientHasLeft)
 {
     start(Until::kStopped, 2);
     {
@@ -364,7 +364,7 @@ TEST_F(ChassisTest, AllOfABurstIsAnsweredThoughNothingFollowsIt)
     TestClient client = connect();
     ASSERT_TRUE(greet(client));
     std::vector<std::byte> burst;
-    constexpr unsigned kMessages = 10 * Session::kMessagesPerTurn;
+    constexpr unsigned kMessages = 10 * Session::kMessagesPerBatch;
     for (unsigned i = 0; i < kMessages; i++)
         burst = burst + TestClient::message(Command::kRegionRead, access_body(2, 0, 8));
     client.send_raw(burst);

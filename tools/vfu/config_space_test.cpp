@@ -92,7 +92,7 @@ TEST(ConfigSpace, KnowsItsBars)
         EXPECT_FALSE(config.bar(absent)) << absent;
 }
 
-TEST(ConfigSpace, BarSizesAreJudged)
+TEST(ConfigSpace, RejectsInvalidBarSizes)
 {
     EXPECT_FALSE(ConfigSpace::fits_bar(BarKind::kMemory64, 0));
     EXPECT_FALSE(ConfigSpace::fits_bar(BarKind::kMemory64, 8));

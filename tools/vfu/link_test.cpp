@@ -62,7 +62,7 @@ TEST_F(LinkTest, APeerThatTakesItsTimeAnswersLater)
     Link slow(traffic, kPlace, {.answer_ns = 77, .bytes_per_us = 128});
     slow.peer_reads(0, 108, kLimits, fast, 128, kNow);
     ASSERT_EQ(packets.size(), 4u);
-    EXPECT_EQ(packets[0].time_ns, kNow + 156) << "request, on the link of who asks";
+    EXPECT_EQ(packets[0].time_ns, kNow + 156) << "request, on the link of the requester";
     EXPECT_EQ(packets[1].time_ns, kNow + 156) << "request, on the other's";
     EXPECT_EQ(packets[2].time_ns, kNow + 156 + 5000);
     EXPECT_EQ(packets[3].time_ns, kNow + 156 + 5000 + 1000);

@@ -181,7 +181,7 @@ TEST_F(MsixTest, PendingBitsBehindTheLastVectorAreZero)
     EXPECT_EQ(pending_word(1), 0x3fu);
 }
 
-TEST(Eventfd, IsToldFromOtherDescriptors)
+TEST(Eventfd, IsDistinguishedFromOtherDescriptors)
 {
     EXPECT_TRUE(is_eventfd(make_eventfd().get()));
     EXPECT_FALSE(is_eventfd(test::make_memory(1).get()));

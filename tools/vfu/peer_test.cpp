@@ -72,7 +72,7 @@ TEST_F(PeerTest, AReadBringsTheBytesBack)
     EXPECT_EQ(counter.packets, 4u);
 }
 
-TEST_F(PeerTest, TheDeviceIsToldWhoAsks)
+TEST_F(PeerTest, TheDeviceSeesTheRequesterId)
 {
     const auto ask = [this](wire::Command command, const std::vector<std::byte> &body) {
         asked_client.send_raw(TestClient::message(command, body));
@@ -88,7 +88,7 @@ TEST_F(PeerTest, TheDeviceIsToldWhoAsks)
     EXPECT_EQ(asked_device.peer_accesses, 3u);
 }
 
-TEST_F(PeerTest, ARangeAcrossTheEndOfABarIsNobodys)
+TEST_F(PeerTest, ARangeAcrossTheEndOfABarIsUnsupported)
 {
     EXPECT_FALSE(asker.dma_read(kAskedBar0 + kBar0Bytes - 2, std::span(buffer).first(4)));
     EXPECT_FALSE(asker.dma_write(kAskedBar0 - 1, Bytes(buffer).first(2)));

@@ -198,7 +198,7 @@ bool Session::drop_client(std::string_view reason)
 bool Session::handle_messages()
 {
     more_ = true;
-    for (unsigned turn = 0; turn < kMessagesPerTurn && !channel_->has_unsent(); turn++) {
+    for (unsigned batch = 0; batch < kMessagesPerBatch && !channel_->has_unsent(); batch++) {
         Message message;
         switch (channel_->next(message)) {
             case Channel::Next::kIncomplete:
@@ -252,7 +252,7 @@ const Session::Rule *Session::rule_for(uint16_t command)
     return command >= 1 && command <= kRules.size() ? &kRules[command - 1u] : nullptr;
 }
 
-Verdict Session::judge(const wire::Header &header, const Message &message, const Rule *rule) const
+Verdict Session::check(const wire::Header &header, const Message &message, const Rule *rule) const
 {
     if ((header.flags & wire::kTypeMask) != wire::kTypeRequest)
         return invalid("neither request nor reply");
@@ -288,7 +288,7 @@ bool Session::handle(const Message &message)
         return true;
     }
 
-    Verdict verdict = judge(header, message, rule);
+    Verdict verdict = check(header, message, rule);
     Answer body{std::span(answer_).subspan(sizeof(wire::Header))};
     if (verdict.ok())
         verdict = (this->*rule->handler)(message, body);
@@ -543,7 +543,7 @@ Verdict Session::on_get_region_info(const Message &message, Answer &answer)
 }
 
 // Every access of the guest passes here before the device or the configuration space sees it.
-Verdict Session::judge_access(const wire::RegionAccess &access) const
+Verdict Session::check_access(const wire::RegionAccess &access) const
 {
     if (access.region >= wire::kRegions)
         return invalid("no such region");
@@ -570,7 +570,7 @@ Verdict Session::on_region_read(const Message &message, Answer &answer)
 {
     const auto access = *wire::get<wire::RegionAccess>(message.body);
 
-    if (const Verdict verdict = judge_access(access); !verdict.ok())
+    if (const Verdict verdict = check_access(access); !verdict.ok())
         return verdict;
     answer.put(access);
     const std::span<std::byte> into = answer.body.subspan(answer.size_bytes, access.count);
@@ -600,7 +600,7 @@ Verdict Session::on_region_write(const Message &message, Answer &answer)
     const auto access = *wire::get<wire::RegionAccess>(message.body);
     const Bytes from = message.body.subspan(sizeof access);
 
-    if (const Verdict verdict = judge_access(access); !verdict.ok())
+    if (const Verdict verdict = check_access(access); !verdict.ok())
         return verdict;
     if (from.size() != access.count)
         return invalid("count and message size disagree");
@@ -737,7 +737,7 @@ Verdict Session::on_get_irq_info(const Message &message, Answer &answer)
     return kGood;
 }
 
-Verdict Session::judge_irqs(const wire::IrqSet &set, const Message &message) const
+Verdict Session::check_irqs(const wire::IrqSet &set, const Message &message) const
 {
     const size_t data_bytes = message.body.size() - sizeof set;
     const uint32_t data = set.flags & kIrqDataFlags;
@@ -775,7 +775,7 @@ Verdict Session::on_set_irqs(const Message &message, Answer &)
     const auto set = *wire::get<wire::IrqSet>(message.body);
     const Bytes bools = message.body.subspan(sizeof set);
 
-    if (const Verdict verdict = judge_irqs(set, message); !verdict.ok())
+    if (const Verdict verdict = check_irqs(set, message); !verdict.ok())
         return verdict;
 
     if (set.flags & wire::kIrqDataEventfd) {

@@ -76,13 +76,13 @@ public:
     // answers until it has: it holds up no other client and costs one message of memory.
     short poll_events() const;
     // The socket is ready, or has_more(): handles what the client has sent, but no more than a
-    // turn, so that a chatty client does not keep the others waiting. False: the client has gone
+    // batch, so that a flooding client does not keep the others waiting. False: the client has gone
     // and is detached.
     bool on_ready();
-    // Something may be left of the last turn, which poll() would not know.
+    // Something may be left of the last batch, which poll() would not know.
     bool has_more() const { return channel_ && more_ && !channel_->has_unsent(); }
 
-    static constexpr unsigned kMessagesPerTurn = 64;
+    static constexpr unsigned kMessagesPerBatch = 64;
 
     // Lets the device catch up if it asked for it. When to come again; nullopt: never.
     std::optional<uint64_t> run_device_until_now();
@@ -124,7 +124,7 @@ private:
     void print_line(std::string_view line) const;
     void tell_suppressed(uint64_t lines) const;
     static const Rule *rule_for(uint16_t command);
-    Verdict judge(const wire::Header &header, const Message &message, const Rule *rule) const;
+    Verdict check(const wire::Header &header, const Message &message, const Rule *rule) const;
     // False, as on_ready().
     bool drop_client(std::string_view reason);
     bool handle_messages();
@@ -143,7 +143,7 @@ private:
     Verdict on_reset(const Message &message, Answer &answer);
 
     uint64_t region_bytes(uint32_t region) const;
-    Verdict judge_access(const wire::RegionAccess &access) const;
+    Verdict check_access(const wire::RegionAccess &access) const;
     LinkProtocol protocol_of(unsigned bar) const;
     void write_config(uint64_t offset, Bytes from);
     void read_bar(unsigned bar, uint64_t offset, std::span<std::byte> into);
@@ -154,7 +154,7 @@ private:
     Owner owner_of(unsigned bar, uint64_t offset, size_t width) const;
 
     uint32_t irq_count(uint32_t index) const;
-    Verdict judge_irqs(const wire::IrqSet &set, const Message &message) const;
+    Verdict check_irqs(const wire::IrqSet &set, const Message &message) const;
     void set_trigger(uint32_t index, uint32_t vector, Fd eventfd);
     void update_interrupts();
     void reset_function();

@@ -103,7 +103,7 @@ TEST_F(SessionTest, RefusesCapabilitiesWithoutEnd)
     EXPECT_EQ(ask(Command::kVersion, body)->error(), std::errc::invalid_argument);
 }
 
-TEST_F(SessionTest, RefusesEverythingBeforeTheGreeting)
+TEST_F(SessionTest, RejectsCommandsBeforeTheVersionMessage)
 {
     EXPECT_EQ(ask(Command::kReset, {})->error(), std::errc::invalid_argument);
     EXPECT_EQ(access_error(Command::kRegionRead, 0, 0, 8), std::errc::invalid_argument);
@@ -111,7 +111,7 @@ TEST_F(SessionTest, RefusesEverythingBeforeTheGreeting)
     EXPECT_EQ(device.resets, 1u);  // by attach()
 }
 
-TEST_F(SessionTest, RefusesASecondGreeting)
+TEST_F(SessionTest, RejectsSecondVersionMessage)
 {
     greet();
     EXPECT_EQ(ask(Command::kVersion, version_body())->error(), std::errc::invalid_argument);
@@ -253,22 +253,22 @@ TEST_F(SessionTest, SeveralMessagesInOneSendAreAnsweredInOrder)
     EXPECT_EQ(client.receive()->header.id, 8);
 }
 
-TEST_F(SessionTest, AChattyClientIsHeardInTurns)
+TEST_F(SessionTest, MessagesOfAFloodingClientAreHandledInBatches)
 {
     greet();
     std::vector<std::byte> burst;
-    for (uint32_t i = 0; i < 2 * Session::kMessagesPerTurn + 1; i++)
+    for (uint32_t i = 0; i < 2 * Session::kMessagesPerBatch + 1; i++)
         burst = burst + TestClient::message(Command::kRegionWrite,
                                             access_body(0, 0, 4, bytes_of(i)), wire::kNoReply);
     client.send_raw(burst);
     client.leave();  // what was said before counts
-    for (size_t turns = 1; turns <= 2; turns++) {
+    for (size_t batches = 1; batches <= 2; batches++) {
         ASSERT_TRUE(session.on_ready());
-        EXPECT_EQ(device.calls.size(), turns * Session::kMessagesPerTurn);
+        EXPECT_EQ(device.calls.size(), batches * Session::kMessagesPerBatch);
         EXPECT_TRUE(session.has_more());
     }
     ASSERT_TRUE(session.on_ready());
-    EXPECT_EQ(device.calls.size(), 2 * Session::kMessagesPerTurn + 1);
+    EXPECT_EQ(device.calls.size(), 2 * Session::kMessagesPerBatch + 1);
     EXPECT_FALSE(session.has_more());
     EXPECT_FALSE(session.on_ready());
 }
@@ -394,7 +394,7 @@ TEST_F(SessionTest, LostDescriptorsAreNotTakenForAClientThatLeft)
     EXPECT_TRUE(client.closed_by_peer());
 }
 
-TEST_F(SessionTest, WhatWasNotShownIsToldWhenTheClientLeaves)
+TEST_F(SessionTest, SuppressedLogLinesAreCountedWhenTheClientLeaves)
 {
     constexpr unsigned kMany = 2 * LineLimiter::kLinesPerSecond + 3;
     greet();
@@ -421,7 +421,7 @@ TEST_F(SessionTest, WhatWasNotShownIsToldWhenTheClientLeaves)
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
-TEST(LineLimiterTest, ShowsABurstAndTellsWhatItHeldBack)
+TEST(LineLimiterTest, ShowsABurstAndCountsSuppressedLines)
 {
     LineLimiter limiter;
     const uint64_t second_ns = 1'000'000'000;
@@ -435,7 +435,7 @@ TEST(LineLimiterTest, ShowsABurstAndTellsWhatItHeldBack)
     EXPECT_TRUE(limiter.admit(6 * second_ns));
 }
 
-TEST(LineLimiterTest, TellsTheRestAtTheEnd)
+TEST(LineLimiterTest, ReportsSuppressedLinesAtTheEnd)
 {
     LineLimiter limiter;
     for (unsigned i = 0; i < LineLimiter::kLinesPerSecond + 3; i++)
@@ -583,7 +583,7 @@ TEST_F(SessionTest, TheLastByteOfARegionIsInside)
     EXPECT_EQ(read(2, 0, wire::kMaxTransferBytes).size(), wire::kMaxTransferBytes);
 }
 
-TEST_F(SessionTest, AWriteWhoseCountLiesIsRefused)
+TEST_F(SessionTest, AWriteWithAWrongCountIsRefused)
 {
     greet();
     for (const uint32_t count : {7u, 9u, 0x1000u})
@@ -992,7 +992,7 @@ TEST_F(SessionLinkTest, ALongRegionAccessIsAsManyPacketsAsAccesses)
     EXPECT_EQ(watcher.packets.size(), 2u * 8);
 }
 
-TEST_F(SessionLinkTest, AccessesToABarOfCxlMemoryAreToldFromTheOthers)
+TEST_F(SessionLinkTest, AccessesToABarOfCxlMemoryAreMarkedAsCxlMem)
 {
     device.cxl_mem_bar = 2;
     read(2, 0x40, 8);

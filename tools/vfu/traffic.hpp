@@ -70,7 +70,7 @@ struct Packet {
     LinkProtocol protocol = LinkProtocol::kIo;
     uint16_t root_port = 0;
     uint16_t function = 0;   // at the far end of the link
-    uint16_t requester = 0;  // of a completion: who had asked
+    uint16_t requester = 0;  // of a completion: the sender of the request
     uint16_t completer = 0;  // of completions, and of requests to a function; else 0
     uint16_t tag = 0;        // 0..255; one sequence a requester, of reads and configuration writes
 
@@ -94,7 +94,7 @@ public:
     virtual void on_packet(const Packet &packet) = 0;
 };
 
-// Passes packets on to all who watch. An observer must outlive the last packet.
+// Passes packets on to all observers. An observer must outlive the last packet.
 class Traffic {
 public:
     void add(TrafficObserver &observer) { observers_.push_back(&observer); }

@@ -43,12 +43,12 @@ void RowsOut::rows(const Table &table, Values common, Values rest)
         to_.rows(table, common, rest);
 }
 
-void RowsOut::stack(const Table &table, size_t event, const perfdata::SampleId &who,
+void RowsOut::stack(const Table &table, size_t event, const perfdata::SampleId &sample_id,
                     std::span<const StackFrame> frames)
 {
     if (stacks_ && (!only_ || only_ == &table))
-        stacks_->stack({event, who.pid.value_or(UINT32_MAX), who.tid.value_or(UINT32_MAX),
-                        who.time_ns.value_or(0), frames});
+        stacks_->stack({event, sample_id.pid.value_or(UINT32_MAX),
+                        sample_id.tid.value_or(UINT32_MAX), sample_id.time_ns.value_or(0), frames});
 }
 
 void RowsOut::put_loss(const Loss &loss, std::array<Value, exporter::kOriginColumns> &origin)

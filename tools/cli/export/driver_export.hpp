@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What export does with the data of one unit: rows of its table, and of losses. Each unit that is
-// exported has a row in the table of export.cpp.
+// What export does with the data of one driver: rows of its table, and of losses. Each driver that
+// is exported has a row in the table of export.cpp.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ public:
     virtual void stack(const StackSample &sample) = 0;
 };
 
-// Between units and the format: knows whose rows they are, and counts them.
+// Between drivers and the format: knows whose rows they are, and counts them.
 class RowsOut {
 public:
     RowsOut(const Recording &recording, AuxThreads aux, exporter::RowSink &to)
@@ -52,10 +52,10 @@ public:
 
     // Only rows of this table go on; the others are counted alone.
     void only(const exporter::Table *table) { only_ = table; }
-    // Who wants stacks, if anybody does.
+    // The receiver of stacks, if there is one.
     void stacks_to(StackSink *sink) { stacks_ = sink; }
     // Of a row of this table.
-    void stack(const exporter::Table &table, size_t event, const perfdata::SampleId &who,
+    void stack(const exporter::Table &table, size_t event, const perfdata::SampleId &sample_id,
                std::span<const StackFrame> frames);
 
     const Recording &recording() const { return recording_; }
@@ -69,10 +69,10 @@ public:
             threads_.note(record, recording_.reader());
     }
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
-                  const perfdata::SampleId &who)
+                  const perfdata::SampleId &sample_id)
     {
         if (!names_of_all_)  // of a file aux_ has all
-            aux_.note(stream, aux, who);
+            aux_.note(stream, aux, sample_id);
     }
     // Task and time of a byte of AUX data; nullptr: no AUX record covers it.
     const AuxThreads &aux_threads() const { return aux_; }

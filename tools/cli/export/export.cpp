@@ -12,7 +12,7 @@
 #include "cli/drivers/hisi_ptt/layout.hpp"
 #include "cli/export/folded.hpp"
 #include "cli/export/samples.hpp"
-#include "console/unfinished.hpp"
+#include "console/temp_file.hpp"
 #include "export/folder.hpp"
 #include "export/writer.hpp"
 #include "session/event_choice.hpp"
@@ -101,9 +101,9 @@ public:
             drivers_.bare_sample(stream, record, sample);
     }
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
-                  const perfdata::SampleId &who) override
+                  const perfdata::SampleId &sample_id) override
     {
-        out_.aux_said(stream, aux, who);
+        out_.aux_said(stream, aux, sample_id);
     }
     void record(const perfdata::Record &record) override
     {
@@ -142,9 +142,9 @@ void Everything::note_lost(const perfdata::Record &record)
     const std::optional<size_t> event = reader.event_of(record);
     if (!event)
         return out_.lose(loss);
-    const auto who =
+    const auto sample_id =
         perfdata::parse_sample_id(record.body, reader.events()[*event].attr, reader.order());
-    lose_of(*event, who && who->cpu ? *who->cpu : UINT32_MAX, loss, out_);
+    lose_of(*event, sample_id && sample_id->cpu ? *sample_id->cpu : UINT32_MAX, loss, out_);
 }
 
 // What only the end of the walk knows.
@@ -334,7 +334,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
         return done.error();
     print_counts(options, out, target->folded, to);
     if (const std::string hidden = hidden_losses(options, out); !hidden.empty())
-        complain(hidden);
+        warn(hidden);
     std::vector<std::string> troubles = changed_texts(*recording, target->folded);
     troubles.insert(troubles.end(), {names_not_kept(recording->path(), out.threads().dropped()),
                                      nothing_text(*recording, *totals, out), recording->damage(),

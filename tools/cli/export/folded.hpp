@@ -36,7 +36,7 @@ public:
     {
     }
 
-    // Who ran, and what lay where; outlives this.
+    // Which task ran, and what was mapped where; outlives this.
     void name_by(const Threads &threads) { threads_ = &threads; }
     void rows(const exporter::Table &, exporter::Values, exporter::Values) override {}
     void stack(const StackSample &sample) override;

@@ -47,21 +47,23 @@ void SampleRows::put(const EventSample &sample)
     static const exporter::Table &table = *exporter::find_table("samples");
     if (wanted_ && !wanted_(sample.event))
         return;
-    const perfdata::SampleId &who = sample.sample.who;
+    const perfdata::SampleId &sample_id = sample.sample.sample_id;
     if (!sample.frames.empty())
-        out_.stack(table, sample.event, who, sample.frames);
+        out_.stack(table, sample.event, sample_id, sample.frames);
     put_callchain(sample.sample.callchain.empty() ? std::span<const StackFrame>() : sample.frames);
     const std::string_view comm =
-        who.tid ? out_.threads().command(*who.tid, who.time_ns.value_or(UINT64_MAX))
-                : std::string_view();
+        sample_id.tid
+            ? out_.threads().command(*sample_id.tid, sample_id.time_ns.value_or(UINT64_MAX))
+            : std::string_view();
     const std::string_view mode = cpu_mode_name(sample.misc);
     const std::string &name = name_of(sample.event);
     std::array<Value, exporter::kOriginColumns> common;
-    out_.origin({sample.event, who.cpu.value_or(UINT32_MAX)}, who.time_ns, common.data());
+    out_.origin({sample.event, sample_id.cpu.value_or(UINT32_MAX)}, sample_id.time_ns,
+                common.data());
     const Value rest[] = {
         std::string_view(name),
-        value_of(who.pid),
-        value_of(who.tid),
+        value_of(sample_id.pid),
+        value_of(sample_id.tid),
         comm.empty() ? Value() : Value(comm),
         mode.empty() ? Value() : Value(mode),
         value_of(sample.sample.ip),

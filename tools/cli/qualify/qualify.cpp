@@ -5,8 +5,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/escape.hpp"
 #include "base/number.hpp"
-#include "base/plain.hpp"
 #include "cli/commands.hpp"
 #include "cli/qualify/bundle.hpp"
 #include "cli/qualify/check.hpp"
@@ -107,7 +107,7 @@ ordered_json json_report(const Driver &driver, const std::vector<DeviceReport> &
             lines.push_back({{"number", line.statement.number},
                              {"verdict", name_of(line.outcome.verdict)},
                              {"statement", line.statement.text},
-                             {"seen", plain(line.outcome.seen)}});
+                             {"seen", escape(line.outcome.seen)}});
         devices.push_back({{"device", report.device}, {"checks", lines}});
     }
     return {{"version", kVersion},
@@ -124,7 +124,7 @@ constexpr Paint kPaints[] = {Paint::kGreen, Paint::kRed, Paint::kYellow};  // as
 void print_report(const Driver &driver, const std::vector<DeviceReport> &reports, Output &out)
 {
     for (const DeviceReport &report : reports) {
-        out.print("{}: {}\n", driver.name, plain(report.device));
+        out.print("{}: {}\n", driver.name, escape(report.device));
         for (const Line &line : report.lines) {
             const std::string verdict = text_of("{:<10}", name_of(line.outcome.verdict));
             out.print("{}  {:>2}  ",
@@ -132,7 +132,7 @@ void print_report(const Driver &driver, const std::vector<DeviceReport> &reports
                       line.statement.number);
             print_wrapped(line.statement.text, 16, out);
             out.print("{:16}", "");
-            print_wrapped(plain(line.outcome.seen), 16, out);
+            print_wrapped(escape(line.outcome.seen), 16, out);
         }
     }
     out.print("{} PASS, {} FAIL, {} NOT TESTED\n", count(reports, Verdict::kPass),
@@ -174,7 +174,7 @@ Result<int> run_qualify(const QualifyOptions &options, Output &out)
         return Error{Errc::kNotFound, text_of("--root {}: there is no sys in it", options.root)};
     const Result<std::vector<DeviceReport>> reports = driver->examine(machine, options.full);
     if (!reports)  // nothing here to be tested, or not by this user
-        return Error{Errc::kMachinery, text_of("{}: {}", driver->name, reports.error().message)};
+        return Error{Errc::kEnvironment, text_of("{}: {}", driver->name, reports.error().message)};
     const ordered_json json = json_report(*driver, *reports);
     if (!options.bundle.empty())
         if (Result<void> written = write_bundle(options.bundle, machine, driver->name, *reports,

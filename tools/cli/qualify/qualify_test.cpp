@@ -148,7 +148,7 @@ TEST(QualifyList, NumbersCountFromOneAndEachStatementHasASourceAndACheck)
     }
 }
 
-TEST(QualifyList, TouchesNothingAndHasEveryNumber)
+TEST(QualifyList, HasEveryNumberAndAccessesNoRegister)
 {
     for (const Driver &driver : drivers()) {
         const Ended ended = run("qualify --list --root /nowhere " + std::string(driver.name));
@@ -579,7 +579,7 @@ TEST_F(QualifyUncorePmon, UnitsThatDoNotAnswerAreNotTested)
     EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
 }
 
-TEST_F(QualifyUncorePmon, OneUnitThatDoesNotAnswerSaysNothingOfTheOthers)
+TEST_F(QualifyUncorePmon, OneUnitThatDoesNotAnswerLeavesTheOthersTested)
 {
     std::fill_n(memory_.begin() + kBox, 0x58, '\xff');
     add_imc(kBox + 0x800);

@@ -5,6 +5,6 @@ set(qualify_tables cache_qos.cpp cxl_hmu.cpp hisi_ptt.cpp imc.cpp uncore_pmon.cp
 list(TRANSFORM qualify_files PREPEND qualify/)
 list(TRANSFORM qualify_tables PREPEND qualify/)
 target_sources(pmukit_cli PRIVATE ${qualify_files} ${qualify_tables})
-if(NOT PMUKIT_ROOMS_APART)
+if(NOT PMUKIT_COMPONENTS_APART)
   pmukit_compile_together(pmukit_cli qualify ${qualify_files})
 endif()

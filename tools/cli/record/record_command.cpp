@@ -26,8 +26,8 @@
 #include "console/output.hpp"
 #include "console/signals.hpp"
 #include "perfdata/writer.hpp"
-#include "record/present.hpp"
 #include "record/recorder.hpp"
+#include "record/synthesize.hpp"
 #include "session/recording.hpp"
 
 namespace pmukit::cli {
@@ -119,20 +119,21 @@ Result<void> write_auxtrace_info(const record::Recorder &recorder, perfdata::Wri
 
 // What names addresses and threads of the samples: the tracking event tells of what comes from now
 // on. A workload begins with its exec, but it runs when a second file begins.
-Result<void> write_present(const record::Recorder &recorder, const record::RecordOptions &options,
-                           size_t part, record::Present &present)
+Result<void> write_synthesized(const record::Recorder &recorder,
+                               const record::RecordOptions &options, size_t part,
+                               record::Synthesizer &synthesizer)
 {
     if (!recorder.follows_tasks())
         return {};
-    if (Result<void> written = present.kernel(); !written)
+    if (Result<void> written = synthesizer.kernel(); !written)
         return written;
     for (const auto *tasks : {&options.processes, &options.threads})
         for (const pid_t task : *tasks)
-            if (Result<void> told = present.process_of(static_cast<uint32_t>(task)); !told)
-                return told;
+            if (Result<void> done = synthesizer.process_of(static_cast<uint32_t>(task)); !done)
+                return done;
     const bool of_all = options.all_cpus || !options.cpus.empty();
     const bool of_workload = !of_all && options.processes.empty() && options.threads.empty();
-    return of_all || (of_workload && part > 1) ? present.processes() : Result<void>();
+    return of_all || (of_workload && part > 1) ? synthesizer.processes() : Result<void>();
 }
 
 Result<void> check_output(const RecordCommandOptions &options)
@@ -211,46 +212,44 @@ void say_losses(const record::Recorder &recorder, const record::RecordOutcome &o
 {
     uint64_t gaps = outcome.notes.aux_partial;
     for (const std::string &line : device_lines(recorder, gaps))
-        complain(line);
+        warn(line);
     if (outcome.notes.lost_records)
-        complain(fmt::format("{} records were lost: the ring was full; use a larger -m",
-                             outcome.notes.lost_records));
+        warn(fmt::format("{} records were lost: the ring was full; use a larger -m",
+                         outcome.notes.lost_records));
     if (outcome.notes.lost_samples)
-        complain(
-            fmt::format("{} samples were lost before they came to the ring; take fewer (-F, -c)",
-                        outcome.notes.lost_samples));
+        warn(fmt::format("{} samples were lost before they came to the ring; take fewer (-F, -c)",
+                         outcome.notes.lost_samples));
     if (outcome.notes.aux_truncated)
-        complain(
+        warn(
             fmt::format("AUX data is missing in {} places: its area was full (use a larger -m "
                         ",AUXPAGES), or the driver lost it",
                         outcome.notes.aux_truncated));
     // Either the data was not read in time, or the device itself left some out: the report says
     // which.
     if (gaps)
-        complain(fmt::format("AUX data has {} gaps; a larger -m ,AUXPAGES may help", gaps));
+        warn(fmt::format("AUX data has {} gaps; a larger -m ,AUXPAGES may help", gaps));
     if (outcome.notes.aux_unknown_losses)
-        complain(fmt::format("{} losses of AUX data are of unknown size",
-                             outcome.notes.aux_unknown_losses));
+        warn(fmt::format("{} losses of AUX data are of unknown size",
+                         outcome.notes.aux_unknown_losses));
 }
 
 void say_outcome(const RecordCommandOptions &options, const record::Recorder &recorder,
                  const record::RecordOutcome &outcome, uint64_t bytes)
 {
     if (!options.quiet)
-        complain(
-            fmt::format("{}: {} bytes: {} samples, {} bytes of AUX data",
-                        is_standard_output(options.output) ? "standard output" : options.output,
-                        bytes, outcome.notes.samples, outcome.aux_bytes));
+        warn(fmt::format("{}: {} bytes: {} samples, {} bytes of AUX data",
+                         is_standard_output(options.output) ? "standard output" : options.output,
+                         bytes, outcome.notes.samples, outcome.aux_bytes));
     if (!options.quiet)
         say_losses(recorder, outcome);
     for (const std::string &pmu : outcome.gone)
-        complain(fmt::format(
-            "{}: the PMU disappeared while recording; the file holds what came before", pmu));
+        warn(fmt::format("{}: the PMU disappeared while recording; the file holds what came before",
+                         pmu));
     std::string cpus;
     for (const int cpu : outcome.came)
         cpus += (cpus.empty() ? "" : ",") + std::to_string(cpu);
     if (!cpus.empty())
-        complain(fmt::format(
+        warn(fmt::format(
             "came online while recording: CPU {}, of which nothing is recorded; record anew",
             cpus));
 }
@@ -259,18 +258,18 @@ void say_remarks(const RecordCommandOptions &options, const std::vector<std::str
 {
     for (const std::string &remark : remarks)
         if (!options.quiet)
-            complain(remark);
+            warn(remark);
 }
 
 // -v: what was opened, and where it can be found in the records.
 void say_opened(const record::Recorder &recorder)
 {
     for (const record::OpenedEvent &event : recorder.events())
-        complain(fmt::format("{}: type {}, {} descriptors, ids from {:#x} on", event.text,
-                             event.pmu.type, event.ids.size(), event.ids.front()));
+        warn(fmt::format("{}: type {}, {} descriptors, ids from {:#x} on", event.text,
+                         event.pmu.type, event.ids.size(), event.ids.front()));
 }
 
-// Who has it cannot be known, but who has any.
+// The process that holds this PMU is unknown; those that hold any PMU are known.
 Error explain_busy(const Error &error)
 {
     if (error.code != Errc::kBusy)
@@ -299,7 +298,7 @@ Result<int> run_record(const RecordCommandOptions &options, Output &out)
     say_remarks(options, plan->remarks);
     if (options.dry_run || options.verbose)
         for (const std::string &line : plan->lines)
-            options.dry_run ? out.print("{}\n", line) : complain(line);
+            options.dry_run ? out.print("{}\n", line) : warn(line);
     if (options.dry_run)
         return kExitGood;
     // Ctrl-C, termination and a terminal that goes end the recording, not the program: the file is
@@ -328,7 +327,7 @@ Result<int> run_record(const RecordCommandOptions &options, Output &out)
     say_remarks(options, recorder->remarks());
     if (options.verbose)
         say_opened(*recorder);
-    std::optional<record::Present> present;
+    std::optional<record::Synthesizer> synthesizer;
     RecordFiles files(
         options.output, plan->interval,
         [&](const std::string &path, size_t part) {
@@ -338,11 +337,11 @@ Result<int> run_record(const RecordCommandOptions &options, Output &out)
             return open_writer(options, path, *recorder, host, signals->get());
         },
         [&](perfdata::Writer &writer, record::RecordSink &sink, size_t part) -> Result<void> {
-            if (Result<void> told = write_auxtrace_info(*recorder, writer); !told)
-                return told;
-            if (!present)  // its sink is files, whichever file that writes
-                present.emplace(sink, "", [&] { return recorder->drain_now(sink); });
-            return write_present(*recorder, wanted, part, *present);
+            if (Result<void> done = write_auxtrace_info(*recorder, writer); !done)
+                return done;
+            if (!synthesizer)  // its sink is files, whichever file that writes
+                synthesizer.emplace(sink, "", [&] { return recorder->drain_now(sink); });
+            return write_synthesized(*recorder, wanted, part, *synthesizer);
         },
         [&](record::RecordSink &sink) { return recorder->write_lost_counts(sink); });
     if (Result<void> begun = files.begin(); !begun)

@@ -160,7 +160,7 @@ Result<void> RecordFiles::end_file()
                    ? done.error()
                    : Error{done.error().code, done.error().message + "; it is kept as " + part};
     };
-    // Where there can be no thread it is done by who asks for the result.
+    // Where there can be no thread the caller that asks for the result does it.
     closing_ = Closing{path_, std::async(std::launch::async | std::launch::deferred, finished,
                                          std::move(*writer_))};
     writer_.reset();
@@ -177,7 +177,7 @@ Result<void> RecordFiles::settle()
     if (!bytes)
         return bytes.error();
     bytes_ += *bytes;
-    complain(fmt::format("{}: {} bytes", path, *bytes));
+    warn(fmt::format("{}: {} bytes", path, *bytes));
     finished_.push_back(path);
     while (interval_->keep && finished_.size() > interval_->keep) {
         ::unlink(finished_.front().c_str());  // gone already: as wanted

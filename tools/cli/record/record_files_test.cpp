@@ -86,7 +86,7 @@ protected:
     uint64_t back_ = 0;  // what a file ends with; 0: nothing
 };
 
-TEST_F(RecordFilesTest, AreOneWithoutAnInterval)
+TEST_F(RecordFilesTest, WithoutAnIntervalThereIsOneFile)
 {
     RecordFiles all = files(std::nullopt);
     ASSERT_TRUE(all.begin());
@@ -157,7 +157,7 @@ TEST_F(RecordFilesTest, GoOnBehindThoseOfAnEarlierRecording)
     const std::vector<std::string> others = {"data",        "data.000009.part-1", "data.12",
                                              "data.000x12", "data.0000012",       "other.000099"};
     for (const std::string &name : others)
-        folder_.put(name, "of somebody else");
+        folder_.put(name, "of another recording");
     for (const char *name : {"data.000003", "data.000007"})
         folder_.put(name, "of the recording before");
     RecordFiles all = files(Interval{std::chrono::hours(1), 0});

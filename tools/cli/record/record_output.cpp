@@ -35,7 +35,7 @@ bool is_recording(const std::string &path)
 {
     uint64_t front = 0;
     struct stat status {};
-    if (!is_file(path, status))  // a FIFO would wait for who writes it
+    if (!is_file(path, status))  // opening a FIFO would wait for a writer
         return false;
     const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     return fd && ::read(fd.get(), &front, sizeof front) == ssize_t{sizeof front} &&

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(ClaimOutput, LeavesWhatTheCommandReads)
+TEST(ClaimOutput, RefusesToOverwriteTheInputOfTheCommand)
 {
     TestFolder folder;
     folder.put("in.txt", "PERFILE2 is what it begins with");
@@ -32,7 +32,7 @@ TEST(ClaimOutput, LeavesWhatTheCommandReads)
     EXPECT_TRUE(claim_output(path, {"sort", folder.path("other.txt")}));
 }
 
-TEST(ClaimOutput, LeavesWhatIsNoRecording)
+TEST(ClaimOutput, RefusesToOverwriteAFileThatIsNoRecording)
 {
     TestFolder folder;
     folder.put("important.txt", "a letter");
@@ -50,7 +50,7 @@ TEST(ClaimOutput, LeavesWhatIsNoRecording)
     EXPECT_TRUE(claim_output("/dev/null", {"cat", "/dev/null"}));
 }
 
-TEST(ClaimOutput, LeavesWhatIsCalledLikeAnEarlierRecordingAndIsNone)
+TEST(ClaimOutput, RefusesToOverwriteAnOldFileThatIsNoRecording)
 {
     TestFolder folder;
     const std::string path = folder.path("perf.data");

@@ -19,7 +19,7 @@ TEST(RecordPages, AreOfBothRings)
     EXPECT_EQ(options.aux_pages, 0U);
 }
 
-TEST(RecordPages, StayAsTheyAreWhereNothingIsSaid)
+TEST(RecordPages, KeepTheirDefaultsWithoutTheOption)
 {
     const record::RecordOptions before;
     record::RecordOptions options;

@@ -97,7 +97,7 @@ private:
     Result<void> note_rates();
     Result<void> describe();
     std::string event_line(size_t index) const;
-    std::string whom() const;
+    std::string target() const;
     Result<std::vector<pid_t>> ids(const std::string &option, const std::string &list) const;
     void remark(std::string text) { plan_.remarks.push_back(std::move(text)); }
 
@@ -141,10 +141,10 @@ Result<void> Planner::add_events()
         if (Result<void> added = add_pfm_events(list, plan_.recorder.coded); !added)
             return added;
     for (record::CodedEvent &event : plan_.recorder.coded) {
-        record::Modifiers &who = event.settings.modifiers;
-        who.exclude_kernel |= options_.all_user;
-        who.exclude_hv |= options_.all_user;
-        who.exclude_user |= options_.all_kernel;
+        record::Modifiers &modifiers = event.settings.modifiers;
+        modifiers.exclude_kernel |= options_.all_user;
+        modifiers.exclude_hv |= options_.all_user;
+        modifiers.exclude_user |= options_.all_kernel;
     }
     return {};
 }
@@ -258,7 +258,7 @@ Result<void> Planner::choose_chains()
     return {};
 }
 
-// Whom
+// Target
 
 Result<std::vector<pid_t>> Planner::ids(const std::string &option, const std::string &list) const
 {
@@ -311,16 +311,16 @@ Result<void> Planner::choose_whom()
     }
     // One rule of perf after the other.
     if (!recorder.processes.empty() && !recorder.threads.empty()) {
-        remark("-t is left out: -p says whom to record");
+        remark("-t is left out: -p selects the target");
         recorder.threads.clear();
     }
     const std::string tasks = !recorder.processes.empty() ? "-p"
                               : !recorder.threads.empty() ? "-t"
                                                           : "";
     if (!tasks.empty() && recorder.all_cpus)
-        remark("-a is left out: " + tasks + " says whom to record");
+        remark("-a is left out: " + tasks + " selects the target");
     if (!tasks.empty() && !recorder.cpus.empty())
-        remark("-C is left out: " + tasks + " says whom to record");
+        remark("-C is left out: " + tasks + " selects the target");
     if (!tasks.empty()) {
         recorder.all_cpus = false;
         recorder.cpus.clear();
@@ -408,7 +408,7 @@ std::string Planner::event_line(size_t index) const
     return line;
 }
 
-std::string Planner::whom() const
+std::string Planner::target() const
 {
     const record::RecordOptions &recorder = plan_.recorder;
     const std::string children = recorder.inherit ? " and children" : "";
@@ -430,7 +430,7 @@ Result<void> Planner::describe()
     std::vector<std::string> &lines = plan_.lines;
     for (size_t i = 0; i < events_.size(); i++)
         lines.push_back(event_line(i));
-    lines.push_back("whom: " + whom());
+    lines.push_back("target: " + target());
     const auto may_have_aux = [](const Described &event) {
         return event.pmu.type > PERF_TYPE_BREAKPOINT;
     };

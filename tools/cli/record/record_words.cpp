@@ -48,7 +48,8 @@ void add_targets(CLI::App &record, RecordCommandOptions &options)
     record.add_option("-t,--tid", options.threads, "threads that run already");
     record.add_option("-G,--cgroup", options.cgroups,
                       "with -a: the cgroup of each event, in their order, or one of all");
-    record.add_flag("-i,--no-inherit", options.no_inherit, "without children of whom it records");
+    record.add_flag("-i,--no-inherit", options.no_inherit,
+                    "without children of the recorded tasks");
 }
 
 void add_files(CLI::App &record, RecordCommandOptions &options)
@@ -95,7 +96,7 @@ void add_always(CLI::App &record)
         record.add_flag(names, help);
 }
 
-void add_manner(CLI::App &record, RecordCommandOptions &options)
+void add_recording_options(CLI::App &record, RecordCommandOptions &options)
 {
     record.add_flag("--dry-run", options.dry_run, "say what would be recorded, and end");
     record.add_flag("-v,--verbose", options.verbose, "say what is recorded, and the ids of events");
@@ -119,7 +120,7 @@ CLI::App *add_record_words(CLI::App &app, RecordCommandOptions &options)
     add_targets(*record, options);
     add_files(*record, options);
     add_always(*record);
-    add_manner(*record, options);
+    add_recording_options(*record, options);
     record->footer(
         "Examples:\n  pmukit record -a -e cxl_hmu_mem0.0.0/access_type=3,hotness_threshold=16,"
         "epoch_multiplier=1,epoch_scale=4/ sleep 1\n"
@@ -135,9 +136,10 @@ CLI::App *add_record_words(CLI::App &app, RecordCommandOptions &options)
         "to use instead.\n"
         "A hisi_ptt filter is a root port, several joined by +, or a requester; it always sees the "
         "whole machine.\n"
-        "Units recorded together have one time by -k monotonic, that of the readings of cache_qos. "
+        "To correlate several PMUs use -k monotonic, the clock of the readings of cache_qos. "
         "Only monotonic and monotonic_raw go with every PMU.\n"
-        "Modifiers are perf's: u k h G H I (who is counted), p pp ppp P (precise), S D e.\n"
+        "Modifiers are perf's: u k h G H I (which modes are counted), p pp ppp P (precise), S D "
+        "e.\n"
         "`pmukit list` shows the PMUs of this machine with their terms. The exit status is the "
         "command's (a signal that ended it ends this program too), or 1 when a PMU vanished.");
     return record;

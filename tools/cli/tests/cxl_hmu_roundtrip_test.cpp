@@ -244,7 +244,7 @@ TEST_F(Roundtrip, OnlyFiguresOfTheEmulatedDeviceAreMarked)
     EXPECT_TRUE(second.starts_with(",")) << second;
 }
 
-TEST_F(Roundtrip, ARecordingOfEmulatedDevicesAloneSaysSoOfAll)
+TEST_F(Roundtrip, ARecordingOfEmulatedDevicesAloneIsMarkedAsAWhole)
 {
     source_.reset();
     begin(kSampleType, {kPmu}, kPmu);
@@ -256,7 +256,7 @@ TEST_F(Roundtrip, ARecordingOfEmulatedDevicesAloneSaysSoOfAll)
     EXPECT_EQ(json_["pmus"][0]["source"], "model");
 }
 
-TEST_F(Roundtrip, JsonSaysAllThatIsMissing)
+TEST_F(Roundtrip, JsonHasEveryKindOfLoss)
 {
     begin();
     sample(record_of(0, 0, PMUKIT_CXL_HMU_F_RESET, {0x10002, 0x20005}));
@@ -358,7 +358,7 @@ TEST_F(Roundtrip, InjectedSamplesHaveTheTimeOfWhatAnnouncedThem)
     EXPECT_EQ(times, (std::vector<uint64_t>{10, 11}));
 }
 
-TEST_F(Roundtrip, EveryLossIsSaid)
+TEST_F(Roundtrip, EveryKindOfLossIsReported)
 {
     begin();
     std::vector<std::byte> record =
@@ -493,7 +493,7 @@ TEST_F(Roundtrip, WithoutRawTheMissingOptionIsNamed)
     EXPECT_TRUE(holds(err_, "recorded without -R")) << err_;
 }
 
-TEST_F(Roundtrip, AFileOfOthersIsNoEmptyAnswer)
+TEST_F(Roundtrip, ARecordingWithoutOurPmusIsAnError)
 {
     begin(kSampleType, {"software"});
     end();
@@ -519,7 +519,7 @@ TEST_F(Roundtrip, ACutFileKeepsItsWholeRecordsAndFails)
     EXPECT_TRUE(holds(out_, "0000000000010002")) << out_;
 }
 
-TEST_F(Roundtrip, DamagedRecordsAreSaidToBeSkipped)
+TEST_F(Roundtrip, DamagedRecordsAreReportedAsSkipped)
 {
     begin();
     std::vector<std::byte> record = record_of(0, 0, 0, {0x10002});

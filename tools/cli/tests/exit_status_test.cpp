@@ -37,7 +37,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr int kGood = 0, kFailed = 1, kUsage = 2, kMachinery = 69, kKilledByInt = 128 + SIGINT;
+constexpr int kGood = 0, kFailed = 1, kUsage = 2, kEnvironment = 69, kKilledByInt = 128 + SIGINT;
 constexpr uint64_t kId = 7;
 
 // One record of a hot list with one entry, and what is around it.
@@ -87,7 +87,7 @@ struct Ended {
 // A program that runs; its streams are files and pipes of the test's.
 class Running {
 public:
-    // held: it begins when the test lets go of it, who knows its number by then.
+    // held: it begins when the test releases it, which knows its pid by then.
     Running(const fs::path &folder, const std::vector<std::string> &words, const std::string &out,
             int in, bool held = false)
         : folder_(folder), out_(out.empty() ? (folder / ".out").string() : out)
@@ -729,7 +729,7 @@ using Results = Writing;
 // As a recording begins: record leaves any other file as it is.
 constexpr const char *kOld = "PERFILE2 of old";
 
-TEST_P(Results, OfAFailureHalfWayNothingIsLeftAndTheOlderFileIs)
+TEST_P(Results, AFailureLeavesNoNewFileAndKeepsTheOld)
 {
     std::ofstream(path("new")) << kOld;
     const Ended ended = run_within(256, GetParam());
@@ -741,7 +741,7 @@ TEST_P(Results, OfAFailureHalfWayNothingIsLeftAndTheOlderFileIs)
     EXPECT_EQ(content("new"), kOld);
 }
 
-// Who may write to the folder can guess the name of the unfinished file.
+// A user that may write to the folder can guess the name of the unfinished file.
 TEST_P(Results, AreNotWrittenThroughALinkThatHasTheNameOfTheUnfinishedFile)
 {
     std::ofstream(path("victim")) << "old";
@@ -839,7 +839,7 @@ TEST_F(Fifo, TakesWhatIsWrittenFrontToBack)
     EXPECT_EQ(start("recover -i piped").wait().status, kGood);
 }
 
-TEST_F(Fifo, IsNoInputForWhoReadsTwice)
+TEST_F(Fifo, IsRefusedByCommandsThatReadTwice)
 {
     ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
     for (const char *command : {"cut -i fifo -o new", "recover -i fifo"}) {
@@ -850,7 +850,7 @@ TEST_F(Fifo, IsNoInputForWhoReadsTwice)
 }
 
 // What announces AUX data would be looked for in what is gone: of more than a pipe holds.
-TEST_F(Fifo, IsReadOnceByWhoLooksAhead)
+TEST_F(Fifo, IsReadOnceByCommandsThatPeek)
 {
     constexpr uint64_t kRecords = 1000;
     Result<perfdata::Writer> writer = perfdata::Writer::create_pipe(
@@ -901,7 +901,7 @@ TEST_F(Program, StandardOutputByItsPathIsStandardOutput)
     }
 }
 
-// A recording of this machine; nothing is asked of who has no leave to make one.
+// A recording of this machine; skipped without the privilege to make one.
 class Recorded : public Program {
 protected:
     // Until a second's work of it is in its unfinished file; how that is called, empty: it ended.
@@ -940,7 +940,7 @@ TEST_F(Recorded, IsCompletedAtCtrlCTerminationAndTheEndOfTheTerminal)
     ::signal(SIGHUP, before);
 }
 
-TEST_F(Recorded, EndsAtASignalWhereNobodyReadsItsPipe)
+TEST_F(Recorded, EndsAtASignalWhenItsPipeIsNotRead)
 {
     ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
     const Fd pipe(::open(path("pipe").c_str(), O_RDWR | O_CLOEXEC));
@@ -975,7 +975,7 @@ TEST_F(Recorded, GoesOnWithoutItsTerminalUnderNohup)
     EXPECT_EQ(ended.status, kGood) << ended.said;
 }
 
-TEST_F(Recorded, EndsAsItsCommandWhoeverIgnoredTheEndsOfItsOwn)
+TEST_F(Recorded, HasTheStatusOfItsCommandThoughSigchldIsIgnored)
 {
     const auto before = ::signal(SIGCHLD, SIG_IGN);
     Running run = start(std::string(kCommand) + " -- false");
@@ -1043,7 +1043,7 @@ protected:
     }
 };
 
-TEST_P(OutOfMemory, IsSaidWhereverItHappens)
+TEST_P(OutOfMemory, IsReportedWhereverItHappens)
 {
     const Ended whole = run_without(LONG_MAX);
     size_t said = 0;
@@ -1052,7 +1052,7 @@ TEST_P(OutOfMemory, IsSaidWhereverItHappens)
     for (long first = kBeforeMain; first < 100000; first += first / 4) {
         fs::remove(path("new"));
         ended = run_without(first);
-        if (ended.status != kMachinery)
+        if (ended.status != kEnvironment)
             break;
         said++;
         ASSERT_EQ(ended.said, "pmukit: std::bad_alloc\n") << "at allocation " << first;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // `pmukit export` of every recording of the corpus beside `perf script` of the newest stock perf:
-// who, where, when, which event, how many, from which address through which calls; row by row, by
+// task, CPU, time, which event, how many, from which address through which calls; row by row, by
 // time. That all formats have the same rows is export_roundtrip_test's.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -204,15 +204,15 @@ protected:
     std::string recording() const { return folder_.path("data"); }
     // What it wrote to.
     std::string exported(const std::string &format, const std::string &input,
-                         const std::string &unit = "")
+                         const std::string &driver = "")
     {
         ExportOptions options;
         options.input = input;
-        options.output = folder_.path(format + unit);
+        options.output = folder_.path(format + driver);
         options.format = format;
-        options.driver = unit;
+        options.driver = driver;
         options.source = "model";
-        folder_.remove(format + unit);
+        folder_.remove(format + driver);
         const Fd nothing(::open("/dev/null", O_WRONLY | O_CLOEXEC));
         Output out(nothing.get(), "nothing");
         status_ = run_export(options, out);
@@ -257,7 +257,7 @@ TEST_P(ExportCase, HasOneTableWhereOneIsAskedFor)
     }
 }
 
-TEST_P(ExportCase, IsForNobodyElse)
+TEST_P(ExportCase, FilesAreReadableByTheirOwnerAlone)
 {
     namespace fs = std::filesystem;
     const mode_t before = ::umask(022);

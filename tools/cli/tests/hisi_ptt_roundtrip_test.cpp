@@ -331,7 +331,7 @@ TEST_F(HisiPttRoundtrip, InjectFillsRecordsAsTheDriverDoes)
               raw_record(Format::k8dw, {entries.begin() + kFirst, entries.end()}, 1, 0, 0, 0));
 }
 
-TEST_F(HisiPttRoundtrip, InjectTellsALossBehindTheLastEntry)
+TEST_F(HisiPttRoundtrip, InjectReportsALossBehindTheLastEntry)
 {
     const Buffer entries = conversation(Format::k8dw);
     PttFile file(file_, {});
@@ -358,7 +358,7 @@ TEST_F(HisiPttRoundtrip, InjectOnlyLeavesAuxDataOut)
     EXPECT_EQ(types_, (std::set<uint32_t>{PERF_RECORD_SAMPLE, perfdata::kFinishedRound}));
 }
 
-TEST_F(HisiPttRoundtrip, InjectSaysWhatBecameNoSample)
+TEST_F(HisiPttRoundtrip, InjectReportsWhatBecameNoSample)
 {
     PttFile file(file_, {});
     file.aux(Buffer(64, std::byte{0x5a}));
@@ -398,7 +398,7 @@ TEST_F(HisiPttRoundtrip, CutTakesWhatIsNamed)
     EXPECT_EQ(nlohmann::json::parse(out_)["lost_aux_bytes"], 0) << "cut off, not lost";
 }
 
-TEST_F(HisiPttRoundtrip, CutSaysWhatItDoesNotUnderstand)
+TEST_F(HisiPttRoundtrip, CutReportsInvalidSelections)
 {
     PttFile file(file_, {});
     file.aux(conversation(Format::k8dw));
@@ -533,7 +533,7 @@ TEST_F(HisiPttRoundtrip, StandardInputIsReportedAsTheFileIs)
     EXPECT_TRUE(holds(err_, "standard input: the data ends inside")) << err_;
 }
 
-TEST_F(HisiPttRoundtrip, AFileThroughAPipeIsRefusedByName)
+TEST_F(HisiPttRoundtrip, AFileThroughAPipeIsRefusedWithItsName)
 {
     PttFile recording(file_, {});
     ASSERT_TRUE(recording.finish());
@@ -706,7 +706,7 @@ struct TwoRuns {
 
 class HisiPttRuns : public HisiPttFormats {
 protected:
-    // The recording has the whole entries of both runs and nothing else, whoever reads it.
+    // The recording has the whole entries of both runs and nothing else, for every reader.
     void expect_both(const TwoRuns &runs, uint64_t skipped)
     {
         const std::string recording = file_, bytes = pipe_ ? read_all(file_) : "";
@@ -791,7 +791,7 @@ TEST_P(HisiPttRuns, NothingIsMadeOfTheEndOfOneAndTheBeginOfAnother)
 }
 
 // The record that says where the second run begins comes behind all of its data.
-TEST_P(HisiPttRuns, InAPipeThatIsSoForAsManyBytesAsAreKept)
+TEST_P(HisiPttRuns, RunsInAPipeAreSplitUpToTheLimitOfHeldBytes)
 {
     const TwoRuns runs(GetParam());
     options_.pipe = true;
@@ -825,7 +825,7 @@ TEST_P(HisiPttRuns, InAPipeThatIsSoForAsManyBytesAsAreKept)
 
 // The AUX record of a run was lost: its bytes are used if they fill the gap between two other runs
 // with whole entries, and are skipped otherwise.
-TEST_P(HisiPttRuns, ARunThatNobodyAnnouncedIsTakenIfItIsWhole)
+TEST_P(HisiPttRuns, UnannouncedRunIsDecodedIfItIsWhole)
 {
     const TwoRuns runs(GetParam());
     for (const bool pipe : {false, true})
@@ -852,7 +852,7 @@ TEST_P(HisiPttRuns, ARunThatNobodyAnnouncedIsTakenIfItIsWhole)
         }
 }
 
-TEST_F(HisiPttRoundtrip, WhatIsNoEntryIsSaidAndFails)
+TEST_F(HisiPttRoundtrip, InvalidEntriesAreReportedAndFail)
 {
     Buffer damaged = conversation(Format::k8dw);
     damaged.insert(damaged.begin(), 64, std::byte{0x5a});
@@ -868,7 +868,7 @@ TEST_F(HisiPttRoundtrip, WhatIsNoEntryIsSaidAndFails)
     EXPECT_EQ(json_["tlps"], 6);
 }
 
-TEST_F(HisiPttRoundtrip, LossesAreSaidAndWhatWaitsIsForgotten)
+TEST_F(HisiPttRoundtrip, LossesAreReportedAndForgetOpenRequests)
 {
     PttFile file(file_, {});
     file.aux(ptt::testing::entry_8dw(ptt::testing::read_tlp(0x101, 5, 0x1000, 16), 100));
@@ -1128,7 +1128,7 @@ TEST_F(HisiPttRoundtrip, ARecordWithoutRoomMakesALowerBound)
 }
 
 // A copy has the count where its samples do not say it.
-TEST_F(HisiPttRoundtrip, WhatMayBeRecordsOrEntriesStaysInACopy)
+TEST_F(HisiPttRoundtrip, ACopyKeepsLossesOfRecordsOrEntries)
 {
     PttFile file(file_, {});
     file.aux(conversation(Format::k8dw));
@@ -1147,7 +1147,7 @@ TEST_F(HisiPttRoundtrip, WhatMayBeRecordsOrEntriesStaysInACopy)
     }
 }
 
-TEST_F(HisiPttRoundtrip, RecordsOfSamplesSayALowerBound)
+TEST_F(HisiPttRoundtrip, RecordsOfSamplesReportALowerBound)
 {
     const Buffer one = ptt::testing::entry_8dw(ptt::testing::write_tlp(0x101, 0x1000, 16), 100);
     PttFile file(file_, {});
@@ -1189,7 +1189,7 @@ TEST_F(HisiPttRoundtrip, ALossOfUnknownSizeAloneIsALoss)
     EXPECT_FALSE(holds(out_, "nothing lost")) << out_;
 }
 
-TEST_F(HisiPttRoundtrip, RecordsOfSamplesTellOfLosses)
+TEST_F(HisiPttRoundtrip, RecordsOfSamplesReportLosses)
 {
     const Buffer one = ptt::testing::entry_8dw(ptt::testing::write_tlp(0x101, 0x1000, 16), 100);
     PttFile file(file_, {});

@@ -72,7 +72,7 @@ void read(const std::string &path, bool piped, Content &content)
         content.trace_bytes += record.type == perfdata::kAuxtrace ? record.payload.size() : 0;
     }
     content.order = reader->order();
-    content.is_damaged = reader->damage() || !reader->complaints().empty();
+    content.is_damaged = reader->damage() || !reader->warnings().empty();
     for (const perfdata::Event &event : reader->events())
         content.is_ours |=
             is_injected(driver_of_pmu(recorded_drivers(), reader->pmu_name(event.attr.type)));

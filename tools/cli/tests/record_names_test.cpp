@@ -31,9 +31,9 @@ class RecordNames : public testing::Test {
 protected:
     // The CPU clock a thousand times a second, in user mode, while a program spins. False: this
     // machine allows no such recording.
-    bool record(const std::string &whom, unsigned time_ms = 200)
+    bool record(const std::string &target, unsigned time_ms = 200)
     {
-        const Said output = run(std::string(PMUKIT_COMMAND) + " record " + whom +
+        const Said output = run(std::string(PMUKIT_COMMAND) + " record " + target +
                                 " -e software/config=0,freq=1000/u -o " + path_ + " -- " +
                                 SPIN_PROGRAM + " " + std::to_string(time_ms));
         if (output.text.find("CAP_PERFMON") != std::string::npos)
@@ -61,8 +61,8 @@ protected:
             const auto sample =
                 perfdata::parse_sample(record.body, reader->events()[*event].attr, reader->order());
             ASSERT_TRUE(sample);
-            samples_.push_back(
-                {*sample->who.pid, *sample->who.tid, *sample->ip, *sample->who.time_ns});
+            samples_.push_back({*sample->sample_id.pid, *sample->sample_id.tid, *sample->ip,
+                                *sample->sample_id.time_ns});
         }
         EXPECT_FALSE(reader->damage());
     }

@@ -393,7 +393,7 @@ TEST_F(Recorded, SaysOnThePageThatARecordingHasNoPayload)
 }
 
 // Both at once are one walk.
-TEST_F(Recorded, SaysJsonBesideThePage)
+TEST_F(Recorded, WritesJsonBesideThePage)
 {
     record(
         "pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0//\naux 7 cpu 1\n"

@@ -144,7 +144,7 @@ TEST_F(Joined, BringsHotRangesRequestersNodesAndTiersTogether)
                                "read_bytes": 128, "writes": 1, "written_bytes": 64}])"));
 }
 
-TEST_F(Joined, HasOneTimeForAllUnits)
+TEST_F(Joined, HasOneTimeForAllDrivers)
 {
     record(kEverything);
     const json join = joined();
@@ -171,7 +171,7 @@ TEST_F(Joined, FindsTheGroupThatRisesAndFallsWithARange)
     EXPECT_DOUBLE_EQ(together.at("group 2 L3 0 total_bytes").get<double>(), 1.0 / 3);
 }
 
-TEST_F(Joined, SaysWhatHasNoPlaceInIt)
+TEST_F(Joined, ReportsWhatCannotBeJoined)
 {
     record(kEverything);
     std::string rest;
@@ -188,7 +188,7 @@ TEST_F(Joined, SaysWhatHasNoPlaceInIt)
     EXPECT_NE(rest.find("2 clocks were used and may be apart"), std::string::npos);
 }
 
-TEST_F(Joined, OneClockIsNothingToSay)
+TEST_F(Joined, OneClockGivesNoWarning)
 {
     std::string text = kEverything;
     const auto with_clock = [&text](const std::string &line, const char *clock) {
@@ -215,7 +215,7 @@ TEST_F(Joined, OneClockIsNothingToSay)
         << joined().at("not_joined").dump();
 }
 
-TEST_F(Joined, SaysTheSameToPeople)
+TEST_F(Joined, TextHasTheFiguresOfJson)
 {
     record(kEverything);
     const std::string text = said("--join --source model --cxl-topology " + tree_.dir());
@@ -237,7 +237,8 @@ TEST_F(Joined, ShowsTheSameOnAPage)
     ASSERT_EQ(parser.parse({std::istreambuf_iterator<char>(file), {}}), "");
     const std::vector<const Element *> figures = parser.root().all("figure");
     ASSERT_GE(figures.size(), 2U);
-    EXPECT_EQ(figures[0]->all("h2").at(0)->text, "Hot ranges, and who else goes there");
+    EXPECT_EQ(figures[0]->all("h2").at(0)->text,
+              "Hot ranges, and PCIe requesters that access them");
     EXPECT_EQ(figures[0]->all("tfoot").at(0)->children.at(0)->children.at(4)->text, "160");
     EXPECT_EQ(figures[1]->all("h2").at(0)->text, "All of it over one time");
     EXPECT_EQ(figures[1]->all("tbody").at(0)->children.size(), 6U)

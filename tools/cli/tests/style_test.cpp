@@ -159,7 +159,7 @@ TEST_P(StyleOf, HasOneSpellingOfJson)
     EXPECT_EQ(has, is_top || (command.prints && command.has_json));
 }
 
-TEST_P(StyleOf, HintsAtSlips)
+TEST_P(StyleOf, SuggestsTheNearestOptionAndCommand)
 {
     const std::string name = GetParam().name;
     EXPECT_NE(said(name + " --hepl a b").find("did you mean --help?"), std::string::npos);
@@ -188,7 +188,7 @@ std::string name_of_case(const testing::TestParamInfo<CommandCase> &info)
 }
 INSTANTIATE_TEST_SUITE_P(Commands, StyleOf, testing::ValuesIn(kCases), name_of_case);
 
-TEST_F(Style, NoPagerWhenOneSaysSo)
+TEST_F(Style, NoPagerWithTheOption)
 {
     const std::vector<std::string> environment = {"PMUKIT_PAGER=sed s/^/PAGED:/"};
     EXPECT_NE(shown("report -i good.data", environment).find("PAGED:"), std::string::npos);
@@ -197,19 +197,19 @@ TEST_F(Style, NoPagerWhenOneSaysSo)
     EXPECT_EQ(said("report -i good.data").find("PAGED:"), std::string::npos) << "into a file";
 }
 
-// Whom sudo lets run this command alone may not get a shell by its pager.
+// A user that sudo allows this command alone may not get a shell by its pager.
 TEST_F(Style, ThePagerOfAnotherUserRunsNoPrograms)
 {
     TestFolder folder;
     folder.put("less", "#!/bin/sh\necho \"LESS=$LESS SECURE=$LESSSECURE\"\n");
     std::filesystem::permissions(folder.path("less"), std::filesystem::perms::owner_all);
     const std::string path = "PATH=" + folder.dir() + ":/usr/bin:/bin";
-    for (const char *who : {"SUDO_UID=1000", "PKEXEC_UID=1000", "DOAS_USER=me"})
+    for (const char *caller : {"SUDO_UID=1000", "PKEXEC_UID=1000", "DOAS_USER=me"})
         EXPECT_NE(shown("report -i good.data",
-                        {path, who, "PMUKIT_PAGER=echo OWN", "PAGER=echo OWN", "LESS=+!id"})
+                        {path, caller, "PMUKIT_PAGER=echo OWN", "PAGER=echo OWN", "LESS=+!id"})
                       .find("LESS=FRX SECURE=1"),
                   std::string::npos)
-            << who;
+            << caller;
     EXPECT_NE(shown("report -i good.data", {path, "PAGER=less", "LESS=F"}).find("LESS=F SECURE="),
               std::string::npos);
 }
@@ -322,7 +322,7 @@ const Figures kFigures[] = {
     {"export -i good.data --format openmetrics -o -", R"(source="model")"},
 };
 
-TEST_F(Style, FiguresOfAModelSaySo)
+TEST_F(Style, FiguresOfAModelAreMarked)
 {
     topology::TreeRegion region;
     region.dpa_bytes = uint64_t{16} << 20;

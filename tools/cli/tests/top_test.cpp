@@ -168,7 +168,7 @@ TEST_F(Top, RanksPagesAndGroupsOfAPipe)
     EXPECT_TRUE(frame["lost"].empty());
 }
 
-TEST_F(Top, SaysTheSameToPeople)
+TEST_F(Top, TextHasTheFiguresOfJson)
 {
     record_all();
     ASSERT_EQ(run("--once - <" + recording()), 0) << said_;
@@ -190,7 +190,7 @@ TEST_F(Top, ShowsAsManyRowsAndWhichViewOneAsksFor)
     EXPECT_FALSE(frame.contains("groups"));
 }
 
-TEST_F(Top, SaysWhatIsMissing)
+TEST_F(Top, ReportsLosses)
 {
     Source source(created(recording()));
     source.give(kPages, hot_list(0, {{3, 100}}));
@@ -203,7 +203,7 @@ TEST_F(Top, SaysWhatIsMissing)
     EXPECT_EQ(out_.find("nothing lost"), std::string::npos) << out_;
 }
 
-TEST_F(Top, SaysOfATraceALowerBoundWhereTheDeviceLostMore)
+TEST_F(Top, LossesOfATraceAreALowerBoundWhereTheDeviceLostMore)
 {
     for (const bool overrun : {false, true}) {
         testing::PttFile file(recording(), {.pipe = true});
@@ -228,7 +228,7 @@ TEST_F(Top, SaysOfATraceALowerBoundWhereTheDeviceLostMore)
     }
 }
 
-TEST_F(Top, ReadsEveryBeginningOfARecordingWithoutFalling)
+TEST_F(Top, ReadsEveryPrefixOfARecording)
 {
     record_all();
     const std::string whole = read_small_file(recording()).value();
@@ -248,7 +248,7 @@ TEST_F(Top, RefusesWhatItCannotRead)
     EXPECT_NE(said_.find("pmukit: standard input"), std::string::npos) << said_;
 }
 
-TEST_F(Top, SaysOnceThatItsOutputIsFull)
+TEST_F(Top, ReportsAFullOutputOnce)
 {
     record_all();
     out_path_ = "/dev/full";
@@ -358,7 +358,7 @@ TEST_F(TopScreen, FitsAnotherSize)
     EXPECT_EQ(terminal_->wait(), 0);
 }
 
-TEST_F(TopScreen, EndsWhenTheTerminalIsToldTo)
+TEST_F(TopScreen, EndsAtCtrlC)
 {
     EXPECT_TRUE(terminal_->shows("q quit"));
     terminal_->type("\003");

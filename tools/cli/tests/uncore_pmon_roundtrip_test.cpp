@@ -22,21 +22,21 @@ std::vector<std::byte> mixed_table()
     return test::table_of(units);
 }
 
-TEST(UncorePmonTable, IsTheSameToBoth)
+TEST(UncorePmonTable, DriverAndDecoderAgree)
 {
     const std::vector<std::byte> bytes = mixed_table();
     EXPECT_EQ(fuzz::compare_table(bytes, bytes.size()), "");
     EXPECT_EQ(parse_table(bytes, bytes.size())->units.size(), 11U);
 }
 
-TEST(UncorePmonTable, IsTheSameToBothAtEveryLength)
+TEST(UncorePmonTable, DriverAndDecoderAgreeAtEveryLength)
 {
     const std::vector<std::byte> bytes = mixed_table();
     for (size_t size = 0; size <= bytes.size(); size++)
         EXPECT_EQ(fuzz::compare_table(Bytes(bytes).first(size), size), "") << size;
 }
 
-TEST(UncorePmonTable, IsTheSameToBothWithAnyBitTurned)
+TEST(UncorePmonTable, DriverAndDecoderAgreeWithAnyBitFlipped)
 {
     const std::vector<std::byte> bytes = mixed_table();
     for (size_t bit = 0; bit < bytes.size() * 8; bit++) {
@@ -47,7 +47,7 @@ TEST(UncorePmonTable, IsTheSameToBothWithAnyBitTurned)
 }
 
 // The comparison would notice: a table that only one of them reads.
-TEST(UncorePmonTable, IsComparedInEarnest)
+TEST(UncorePmonTable, ComparisonFindsDifferences)
 {
     const std::vector<std::byte> bytes = mixed_table();
     Table ours = *parse_table(bytes, bytes.size());
@@ -63,7 +63,7 @@ TEST(UncorePmonTable, IsComparedInEarnest)
     EXPECT_EQ(fuzz::compare_entries(kernel, ours), "entry 1: the driver refuses: no reason");
 }
 
-TEST(UncorePmonTable, IsTheSameToBothWhenShuffled)
+TEST(UncorePmonTable, DriverAndDecoderAgreeWhenShuffled)
 {
     std::mt19937_64 random(3);
     const std::vector<std::byte> bytes = mixed_table();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What `pmukit top` keeps of one unit while records come: the hottest of this interval and of all.
+// What `pmukit top` keeps of one driver while records come: the hottest of this interval and of
+// all.
 #pragma once
 
 #include <algorithm>

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char *kPmu = "pmu0";
 
-std::string nobody(const Stream &)
+std::string no_name(const Stream &)
 {
     return "unknown";
 }
@@ -77,18 +77,18 @@ std::vector<uint64_t> trace_entries(uint64_t time_ns, uint64_t sequence, uint64_
     return words;
 }
 
-uint64_t count_of(const LiveDriver &unit, std::string_view what)
+uint64_t count_of(const LiveDriver &driver, std::string_view what)
 {
-    for (const LiveLoss &loss : unit.losses())
+    for (const LiveLoss &loss : driver.losses())
         if (loss.text.find(what) != std::string_view::npos)
             return loss.count;
     ADD_FAILURE() << what;
     return 0;
 }
 
-bool is_bound(const LiveDriver &unit, std::string_view what)
+bool is_bound(const LiveDriver &driver, std::string_view what)
 {
-    for (const LiveLoss &loss : unit.losses())
+    for (const LiveLoss &loss : driver.losses())
         if (loss.text.find(what) != std::string_view::npos)
             return loss.at_least;
     ADD_FAILURE() << what;
@@ -119,11 +119,11 @@ protected:
     uint64_t lost() const { return count_of(*live_, "entries"); }
     uint64_t missing() const { return count_of(*live_, "missing by their numbers"); }
 
-    std::unique_ptr<LiveDriver> live_ = GetParam().make(nobody);
+    std::unique_ptr<LiveDriver> live_ = GetParam().make(no_name);
     uint64_t time_ns_ = 0;
 };
 
-TEST_P(LiveNumbers, WhatAnEventLostBeforeWeLookedIsNoLoss)
+TEST_P(LiveNumbers, LossBeforeTheFirstRecordSeenIsNotCounted)
 {
     give(500, 12);
     EXPECT_EQ(lost(), 0U);
@@ -133,7 +133,7 @@ TEST_P(LiveNumbers, WhatAnEventLostBeforeWeLookedIsNoLoss)
     EXPECT_EQ(missing(), 1U);
 }
 
-TEST_P(LiveNumbers, WhatTheNextEventLosesIs)
+TEST_P(LiveNumbers, LossOfTheNextEventIsCounted)
 {
     give(500, 12);
     give(0, 2);
@@ -143,7 +143,7 @@ TEST_P(LiveNumbers, WhatTheNextEventLosesIs)
     EXPECT_EQ(missing(), 2U);
 }
 
-TEST_P(LiveNumbers, AnEventThatBeginsWhileWeLookLosesFromItsFirstRecordOn)
+TEST_P(LiveNumbers, LossOfAnEventThatBeginsLaterIsCountedFromItsFirstRecord)
 {
     give(0, 5);
     EXPECT_EQ(lost(), 5U);
@@ -170,15 +170,15 @@ INSTANTIATE_TEST_SUITE_P(Of, LiveNumbers, testing::ValuesIn(kNumbered), name_of_
 TEST(LiveHisiPtt, ATlpOfNoKnownTypeIsOfNoRequester)
 {
     constexpr uint32_t kWrite = 0x40000001, kUnknown = 0x7f000000;
-    const std::unique_ptr<LiveDriver> unit = make_hisi_ptt_live(nobody);
-    unit->traced(trace_format(),
+    const std::unique_ptr<LiveDriver> live = make_hisi_ptt_live(no_name);
+    live->traced(trace_format(),
                  trace_record(trace_entries(1000, 0, 0, {{kWrite, 0x0100000f}, {kUnknown, 0}})));
-    const std::vector<LiveRow> rows = unit->rows(Span::kAll, 0);
+    const std::vector<LiveRow> rows = live->rows(Span::kAll, 0);
     ASSERT_EQ(rows.size(), 1U);
     EXPECT_EQ(rows[0].id, 0x100U);
     EXPECT_EQ(rows[0].value, 1U);
-    EXPECT_EQ(unit->sum(Span::kAll), 1U);
-    EXPECT_EQ(count_of(*unit, "of no known type"), 1U);
+    EXPECT_EQ(live->sum(Span::kAll), 1U);
+    EXPECT_EQ(count_of(*live, "of no known type"), 1U);
 }
 
 std::vector<uint64_t> flagged_record(uint64_t sequence, uint64_t lost, uint64_t flags)
@@ -188,9 +188,9 @@ std::vector<uint64_t> flagged_record(uint64_t sequence, uint64_t lost, uint64_t 
     return words;
 }
 
-TEST(LiveHisiPtt, SaysALowerBoundOfTheRecordThatBeginsIt)
+TEST(LiveHisiPtt, ReportsALowerBoundFromTheRecordThatBeginsIt)
 {
-    const std::unique_ptr<LiveDriver> live = make_hisi_ptt_live(nobody);
+    const std::unique_ptr<LiveDriver> live = make_hisi_ptt_live(no_name);
     const auto give = [&](uint64_t sequence, uint64_t lost, uint64_t flags) {
         live->traced(trace_format(), trace_record(flagged_record(sequence, lost, flags)));
     };
@@ -201,9 +201,9 @@ TEST(LiveHisiPtt, SaysALowerBoundOfTheRecordThatBeginsIt)
     EXPECT_EQ(count_of(*live, "entries lost"), 4U);
 }
 
-TEST(LiveHisiPtt, WhatAnEventLostBeforeWeLookedBoundsNothing)
+TEST(LiveHisiPtt, LossBeforeTheFirstRecordSeenMakesNoLowerBound)
 {
-    const std::unique_ptr<LiveDriver> live = make_hisi_ptt_live(nobody);
+    const std::unique_ptr<LiveDriver> live = make_hisi_ptt_live(no_name);
     const auto give = [&](uint64_t sequence, uint64_t lost, uint64_t flags) {
         live->traced(trace_format(), trace_record(flagged_record(sequence, lost, flags)));
     };
@@ -237,7 +237,7 @@ std::vector<std::byte> occupancy(uint64_t sequence, uint64_t monitor, uint64_t b
 
 TEST(LiveCacheQos, LeavesOutOfTheIntervalWhatAWholePassDidNotRead)
 {
-    const std::unique_ptr<LiveDriver> live = make_cache_qos_live(nobody);
+    const std::unique_ptr<LiveDriver> live = make_cache_qos_live(no_name);
     const Stream stream{};
     uint64_t sequence = 0;
     const auto read = [&](uint64_t monitor) {
@@ -276,9 +276,9 @@ std::vector<std::byte> name_of_group(uint64_t sequence, uint64_t monitor, uint64
     return record;
 }
 
-TEST(LiveCacheQos, R67_NamesMonitorsAndBeginsAnewWithAnotherLife)
+TEST(LiveCacheQos, R67_NamesMonitorsAndStartsAgainWhenANumberIsReused)
 {
-    const std::unique_ptr<LiveDriver> live = make_cache_qos_live(nobody);
+    const std::unique_ptr<LiveDriver> live = make_cache_qos_live(no_name);
     const Stream stream{};
     const auto row = [&] { return live->rows(Span::kAll, 0).at(0); };
     live->sample(stream, 0, occupancy(0, 7, 500));

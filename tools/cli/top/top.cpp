@@ -195,7 +195,7 @@ Result<void> Top::show()
             out_.print("{}\n", line);
         out_.text("\n");
     }
-    return out_.finish();  // whoever reads along gets it now
+    return out_.finish();  // readers of a pipe get it now
 }
 
 Result<void> Top::end_interval()

@@ -53,7 +53,7 @@ struct Reading {
     uint64_t age_ns = 0;
 };
 
-// A part of who a monitor is, for the readings that follow.
+// A part of the name of a monitor, for the readings that follow.
 struct NamePart {
     uint64_t sequence = 0;
     uint32_t monitor = 0;
@@ -67,7 +67,7 @@ struct NamePart {
 
 using Record = std::variant<Header, Reading, NamePart>;
 
-// Who a monitor is.
+// The name of a monitor.
 struct Name {
     uint8_t kind = 0;
     uint64_t id = 0;

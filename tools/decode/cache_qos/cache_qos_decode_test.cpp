@@ -189,7 +189,7 @@ TEST(CacheQosDecode, EveryPrefixIsItsWholeRecords)
     }
 }
 
-TEST(CacheQosDecode, PiecesDoNotMatter)
+TEST(CacheQosDecode, PiecesOfAnySizeGiveTheSame)
 {
     Stream stream;
     put_header(stream, 0);
@@ -251,7 +251,7 @@ TEST(CacheQosDecode, ZerosAndNoiseAreNoRecords)
     EXPECT_EQ(decoded(larger).headers.size(), 0U);
 }
 
-TEST(CacheQosDecode, KnowsItsOwn)
+TEST(CacheQosDecode, RecognizesItsStream)
 {
     Stream header, readings, apart;
     put_header(header, 5);
@@ -281,7 +281,7 @@ TEST(CacheQosDecode, FindsTheWordsOfASample)
     EXPECT_FALSE(words_of_raw(Bytes(raw).first(11)));
 }
 
-TEST(CacheQosDecode, HasNames)
+TEST(CacheQosDecode, NamesItsEvents)
 {
     EXPECT_EQ(event_name(1), "llc_occupancy");
     EXPECT_EQ(event_name(4), "remote_bytes");
@@ -320,7 +320,7 @@ Reading reading_of(uint8_t event, uint64_t time, uint64_t bytes, uint32_t genera
     return reading;
 }
 
-TEST(CacheQosSeries, AGaugeIsWhatItIs)
+TEST(CacheQosSeries, GaugeReportsLastValue)
 {
     Series series;
     EXPECT_EQ(series.summary().max, 0U);
@@ -339,7 +339,7 @@ TEST(CacheQosSeries, AGaugeIsWhatItIs)
     EXPECT_EQ(series.grown(), 0U);
 }
 
-TEST(CacheQosSeries, ACountIsWhatItGrowsASecond)
+TEST(CacheQosSeries, CountIsReportedPerSecond)
 {
     Series series;
     constexpr uint64_t kMs = 1'000'000;
@@ -382,7 +382,7 @@ TEST(CacheQosSeries, ColumnsHaveTheLargestOfEachHoweverLongItGoesOn)
     EXPECT_EQ(column->number, 70'000'000'000U >> series.width_log2());
 }
 
-TEST(CacheQosSeries, WhatColumnsGrewAddsUp)
+TEST(CacheQosSeries, GrowthOfTheColumnsAddsUpToTheTotal)
 {
     Series series;
     for (uint64_t i = 0; i < 10'000; i++)
@@ -394,7 +394,7 @@ TEST(CacheQosSeries, WhatColumnsGrewAddsUp)
     EXPECT_EQ(grown, 7U * 9'999);
 }
 
-TEST(CacheQosSeries, TheMedianIsExactWhileThereAreFewAndNearItThen)
+TEST(CacheQosSeries, TheMedianIsExactForFewValuesAndCloseForMany)
 {
     for (uint64_t readings : {uint64_t{Levels::kExact}, uint64_t{50'001}}) {
         Levels levels;
@@ -524,7 +524,7 @@ NamePart named(uint32_t life, std::string text, uint64_t id = 1234)
 }
 
 // The program of a process changes: it is the same. The number is given out again: it is not.
-TEST(CacheQosSeries, R67_AnotherLifeIsAnotherSeriesWithANameOfItsOwn)
+TEST(CacheQosSeries, R67_AReusedMonitorNumberIsAnotherSeriesWithItsOwnName)
 {
     SeriesTable table;
     Reading reading{.time_ns = 1, .monitor = 7, .domain = 3, .event = 1, .kind = 1, .bytes = 5};
@@ -540,12 +540,12 @@ TEST(CacheQosSeries, R67_AnotherLifeIsAnotherSeriesWithANameOfItsOwn)
     const auto &[first, old] = *table.all().begin();
     EXPECT_EQ(monitor_name(first), "7");
     EXPECT_EQ(old.readings(), 3U);
-    ASSERT_TRUE(old.who());
-    EXPECT_EQ(old.who()->label(), "/gzip");
+    ASSERT_TRUE(old.named());
+    EXPECT_EQ(old.named()->label(), "/gzip");
     const auto &[second, young] = *std::next(table.all().begin());
     EXPECT_EQ(monitor_name(second), "7#2");
     EXPECT_EQ(young.readings(), 1U);
-    EXPECT_EQ(young.who()->label(), "/b");
+    EXPECT_EQ(young.named()->label(), "/b");
 }
 
 // What was lost is the name of the new one: nothing says that it was the old one's.
@@ -554,7 +554,7 @@ TEST(CacheQosSeries, ANameOfAnotherKindIsNotTaken)
     SeriesTable table;
     table.name(named(1, "/a"));
     ASSERT_TRUE(table.add({.time_ns = 1, .monitor = 7, .domain = 3, .event = 1, .kind = 2}));
-    EXPECT_FALSE(table.all().begin()->second.who());
+    EXPECT_FALSE(table.all().begin()->second.named());
 }
 
 }  // namespace

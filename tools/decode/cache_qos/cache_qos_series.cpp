@@ -140,10 +140,10 @@ Column &Series::column_at(uint64_t time_ns)
     return *at;
 }
 
-bool Series::continues(const Reading &reading, const Name *who) const
+bool Series::continues(const Reading &reading, const Name *named) const
 {
     const bool fell = is_count_ && reading.time_ns > last_.time_ns && reading.bytes < last_.bytes;
-    const bool same = !who || !who_ || who->life == who_->life;
+    const bool same = !named || !named_ || named->life == named_->life;
     return reading.kind == kind_ && same && !fell;
 }
 
@@ -191,7 +191,7 @@ uint64_t Series::grown() const
 size_t Series::bytes() const
 {
     return sizeof *this + columns_.capacity() * sizeof(Column) + levels_.bytes() +
-           (who_ ? who_->text.capacity() : 0);
+           (named_ ? named_->text.capacity() : 0);
 }
 
 std::string monitor_name(const SeriesKey &key)
@@ -200,7 +200,7 @@ std::string monitor_name(const SeriesKey &key)
                     : std::to_string(key.monitor);
 }
 
-bool SeriesTable::put(const SeriesKey &key, const Reading &reading, const Name *who)
+bool SeriesTable::put(const SeriesKey &key, const Reading &reading, const Name *named)
 {
     // More than a series can grow by one reading.
     constexpr size_t kMostBytes = size_t{32} << 10;
@@ -209,8 +209,8 @@ bool SeriesTable::put(const SeriesKey &key, const Reading &reading, const Name *
     const auto [at, fresh] = all_.try_emplace(key);
     Series &series = at->second;
     const size_t before = fresh ? 0 : series.bytes() + kNodeBytes;
-    if (who && who->kind == reading.kind) {
-        series.call(*who);
+    if (named && named->kind == reading.kind) {
+        series.call(*named);
         has_names_ = true;
     }
     series.add(reading);
@@ -220,7 +220,7 @@ bool SeriesTable::put(const SeriesKey &key, const Reading &reading, const Name *
 
 bool SeriesTable::add(const Reading &reading)
 {
-    const Name *who = names_.find(reading.monitor, reading.domain);
+    const Name *named = names_.find(reading.monitor, reading.domain);
     SeriesKey key{reading.monitor, reading.domain, reading.event, UINT32_MAX};
     const auto after = all_.upper_bound(key);
     key.life = 0;
@@ -228,11 +228,11 @@ bool SeriesTable::add(const Reading &reading)
         auto &[newest, series] = *std::prev(after);
         const bool known = newest.monitor == key.monitor && newest.domain == key.domain &&
                            newest.event == key.event;
-        if (known && series.continues(reading, who))
-            return put(newest, reading, who);
+        if (known && series.continues(reading, named))
+            return put(newest, reading, named);
         key.life = known ? newest.life + 1 : 0;
     }
-    return put(key, reading, who);
+    return put(key, reading, named);
 }
 
 uint64_t SeriesTable::grown(uint32_t monitor, uint16_t domain, uint8_t event) const

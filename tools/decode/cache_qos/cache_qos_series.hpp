@@ -65,11 +65,11 @@ public:
 
     void add(const Reading &reading);
     // False: the monitor number has a new owner: the kind or the life differs, or the count fell.
-    // who: the monitor's name at the reading; nullptr: unknown.
-    bool continues(const Reading &reading, const Name *who) const;
-    void call(const Name &who) { who_ = who; }
+    // named: the monitor's name at the reading; nullptr: unknown.
+    bool continues(const Reading &reading, const Name *named) const;
+    void call(const Name &named) { named_ = named; }
     // The last name of the monitor, if a record gave one.
-    const std::optional<Name> &who() const { return who_; }
+    const std::optional<Name> &named() const { return named_; }
 
     bool is_count() const { return is_count_; }
     uint8_t kind() const { return kind_; }
@@ -105,7 +105,7 @@ private:
     std::vector<Column> columns_;
     unsigned width_log2_ = 0;
     Levels levels_;
-    std::optional<Name> who_;
+    std::optional<Name> named_;
     Point last_;
     uint64_t readings_ = 0, first_ns_ = 0, last_ns_ = 0, first_bytes_ = 0;
     uint64_t max_bound_ = 0, max_age_ns_ = 0, generations_ = 0;
@@ -148,7 +148,7 @@ public:
     uint64_t grown(uint32_t monitor, uint16_t domain, uint8_t event) const;
 
 private:
-    bool put(const SeriesKey &key, const Reading &reading, const Name *who);
+    bool put(const SeriesKey &key, const Reading &reading, const Name *named);
 
     std::shared_ptr<Budget> left_;
     std::map<SeriesKey, Series> all_;

@@ -206,7 +206,7 @@ TEST(CxlHmuDecode, AFieldIsThereWhenItsWordIs)
     }
 }
 
-TEST(CxlHmuDecode, AUnitOrFactorThatCannotBeIsNotBelieved)
+TEST(CxlHmuDecode, InvalidUnitsAndFactorsAreRejected)
 {
     std::vector<uint64_t> words = {word0(0, 16, 2), 0xdeadbeef, 0, 63 | 63 << 8};
     EXPECT_EQ(decode(bytes_of(words)).last.unit_log2, 63U);

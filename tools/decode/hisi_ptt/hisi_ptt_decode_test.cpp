@@ -319,7 +319,7 @@ TEST(HisiPttDecode, FindsTheNextRunBehindADamagedEnd)
     EXPECT_EQ(got.gaps, (std::vector<Gap>{{4 * k8dwBytes, 12}}));
 }
 
-TEST_P(HisiPttStream, PassesOverWhatNobodyCanAlign)
+TEST_P(HisiPttStream, SkipsDataOfUnknownAlignment)
 {
     const Buffer all = stream_of(GetParam(), 20);
     Collector got;
@@ -507,7 +507,7 @@ TEST_P(HisiPttStream, ScanCountsByTypeAndRequester)
     EXPECT_EQ(scan.count(0x100, TlpType::kUnknown), 1U);
 }
 
-TEST(HisiPttDecode, TellsItsDataFromOthers)
+TEST(HisiPttDecode, RecognizesItsData)
 {
     EXPECT_TRUE(looks_like_entries(stream_of(Format::k8dw, 2)));
     EXPECT_FALSE(looks_like_entries(Bytes(stream_of(Format::k8dw, 2)).first(63)));

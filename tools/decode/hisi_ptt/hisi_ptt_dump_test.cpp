@@ -60,7 +60,7 @@ TEST(HisiPttDump, PrintsWhatPerfOfLinux6_12Prints)
               ".  0000001c: 33 c0 04 00                                 Time\n");
 }
 
-TEST(HisiPttDump, CountsOffsetsFromWhereItIsTold)
+TEST(HisiPttDump, OffsetsBeginAtTheGivenBase)
 {
     DumpText dump;
     const std::string text(

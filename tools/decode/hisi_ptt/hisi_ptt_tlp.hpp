@@ -39,7 +39,7 @@ enum class TlpType : uint8_t {
 };
 constexpr size_t kTlpTypes = static_cast<size_t>(TlpType::kCount);
 
-// How it queues, which is what the unit's `type` filter selects by.
+// How it queues, which is what the device's `type` filter selects by.
 enum class TlpClass : uint8_t { kUnknown, kPosted, kNonPosted, kCompletion, kCount };
 
 // What the dwords behind the first hold.
@@ -89,7 +89,7 @@ struct Tlp {
     // of any other memory request, of which all bytes count (section 2.2.7.1).
     uint8_t first_be = 0, last_be = 0;
     uint64_t address = 0;  // memory, I/O, messages routed by address; register of a configuration
-    uint16_t target = 0;   // configuration, messages routed by id: who is meant
+    uint16_t target = 0;   // configuration, messages routed by id: the target function
 
     // Messages
     uint8_t message_code = 0, routing = 0;

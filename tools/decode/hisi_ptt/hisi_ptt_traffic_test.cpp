@@ -145,7 +145,7 @@ TEST_F(HisiPttLatency, ALossForgetsWhatWaits)
 }
 
 // Two requests whose tags differ in the upper four bits only.
-TEST_F(HisiPttLatency, TellsWideTagsApart)
+TEST_F(HisiPttLatency, DistinguishesWideTags)
 {
     constexpr uint32_t kValid = 1U << 21;
     const auto read_with = [](uint32_t upper) {
@@ -175,7 +175,8 @@ TEST_F(HisiPttLatency, FollowsNoMoreRequestersThanItHasRoomFor)
     EXPECT_GE(matcher_.outstanding(), kFollowed);
     EXPECT_GE(matcher_.totals().untracked, 1U);
     EXPECT_EQ(matcher_.outstanding() + matcher_.totals().untracked, kAll + 1);
-    EXPECT_EQ(note(completion_tlp(0, 1, 4, 1), 12), 2U);  // who was there first is followed on
+    EXPECT_EQ(note(completion_tlp(0, 1, 4, 1), 12),
+              2U);  // the requesters seen first are still followed
 }
 
 TEST_F(HisiPttLatency, CostsNothingBeforeSomethingWaits)
@@ -341,7 +342,7 @@ TEST(HisiPttTraffic, WhatIsMissingIsCountedAndMakesNoLatency)
     EXPECT_EQ(traffic.requesters().at(0)->latency.requests, 0U);
 }
 
-TEST(HisiPttTraffic, ToldOfIsEachMemoryRequestAndNothingElse)
+TEST(HisiPttTraffic, ReportsEachMemoryRequestAndNothingElse)
 {
     Traffic traffic;
     std::vector<std::tuple<uint64_t, uint64_t, uint64_t>> seen;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kTimebase2Mask = (uint64_t{1} << 42) - 1;
 constexpr size_t kTimebase2At = 56;
-constexpr size_t kJudgedBytes = 2 * kRecordBytes;  // a record and its successor
+constexpr size_t kCheckedBytes = 2 * kRecordBytes;  // a record and its successor
 constexpr size_t kSearchedBytes = 3 * kRecordBytes;
 constexpr size_t kNothingExpected = kRecordBytes;
 constexpr size_t kRunBytes = 8192;  // stays in the nearest cache
@@ -33,7 +33,7 @@ uint64_t time_at(const std::byte *at)
 // The time of what comes behind the record here, if that is there to be seen.
 uint64_t time_behind(Bytes bytes, size_t at)
 {
-    return bytes.size() - at >= kJudgedBytes ? time_at(bytes.data() + at + kRecordBytes) : 0;
+    return bytes.size() - at >= kCheckedBytes ? time_at(bytes.data() + at + kRecordBytes) : 0;
 }
 
 // Of two records that do not go on, the first is the wrong one if the second goes on from before.
@@ -95,8 +95,8 @@ void StreamDecoder::start(uint64_t offset)
 // In step: records from the start of bytes, up to one that is none.
 size_t StreamDecoder::take_run(Bytes bytes, bool last)
 {
-    const size_t judged = last ? kRecordBytes : kJudgedBytes;
-    if (bytes.size() < judged)
+    const size_t checked = last ? kRecordBytes : kCheckedBytes;
+    if (bytes.size() < checked)
         return 0;
     size_t run = 0;
     uint64_t time = time_at(bytes.data());
@@ -106,7 +106,7 @@ size_t StreamDecoder::take_run(Bytes bytes, bool last)
             break;
         last_tb_ = time;
         run += kRecordBytes;
-        if (bytes.size() - run < judged)
+        if (bytes.size() - run < checked)
             break;
         time = next;
     }
@@ -138,9 +138,9 @@ bool StreamDecoder::begins(Bytes bytes, size_t &at) const
 // Passes over what no record begins with. Too few bytes for a decision are left for the next data.
 size_t StreamDecoder::search(Bytes bytes, bool last)
 {
-    const size_t judged = last ? kRecordBytes : kSearchedBytes;
+    const size_t checked = last ? kRecordBytes : kSearchedBytes;
     size_t at = 0;
-    while (!in_step_ && bytes.size() - at >= judged) {
+    while (!in_step_ && bytes.size() - at >= checked) {
         in_step_ = begins(bytes, at);
         at += !in_step_;
     }
@@ -205,7 +205,7 @@ bool looks_like_records(Bytes bytes)
     if (bytes.size() < kRecordBytes)
         return false;
     const uint64_t time = time_at(bytes.data());
-    return time != 0 && (bytes.size() < kJudgedBytes || time_behind(bytes, 0) > time);
+    return time != 0 && (bytes.size() < kCheckedBytes || time_behind(bytes, 0) > time);
 }
 
 // Samples

@@ -123,7 +123,7 @@ TEST(ImcStream, GivesEachRecordOnce)
     }
 }
 
-TEST(ImcStream, DoesNotCareInWhatPiecesItComes)
+TEST(ImcStream, PiecesOfAnySizeGiveTheSame)
 {
     Stream stream = stream_of(20);
     stream[3 * kRecordBytes + 60] ^= std::byte{1};                              // damage
@@ -164,21 +164,21 @@ void expect_begin(uint64_t first_time, size_t from, uint64_t start)
     EXPECT_EQ(found.skipped_bytes(), first * kRecordBytes - from);
 }
 
-TEST(ImcStream, BeginsAnywhere)
+TEST(ImcStream, BeginsAtAnyKnownOffset)
 {
     for (size_t from = 0; from < 3 * kRecordBytes; from++)
         for (uint64_t time : {uint64_t{1000}, kFirst, kFirst | uint64_t{1} << 40})
             expect_begin(time, from, from);
 }
 
-TEST(ImcStream, BeginsAnywhereAlsoIfNobodyKnowsWhere)
+TEST(ImcStream, BeginsAtAnUnknownOffset)
 {
     for (size_t from = 0; from < 3 * kRecordBytes; from++)
         expect_begin(kFirst | uint64_t{1} << 40, from, 0);
 }
 
 // Counters of 0 and a young timebase: the place one byte before a record looks like one, too.
-TEST(ImcStream, IsNotFooledByNeighbours)
+TEST(ImcStream, FindsRecordsAmongWordsThatLookLikeTimes)
 {
     Stream stream(3, std::byte{0x77});
     for (uint64_t i = 0; i < 6; i++)
@@ -200,9 +200,9 @@ TEST(ImcStream, ADamagedByteCostsItsRecordAlone)
         stream[2 * kRecordBytes + at] ^= std::byte{0x80};
         const Found found = decode(stream);
         // Only the times of a record, its first and its last word, show damage.
-        const bool judged = at < 8 || at >= 56;
-        EXPECT_EQ(found.times.size(), judged ? 4U : 5U) << at;
-        EXPECT_EQ(found.skips, judged ? Skips({{128, 64}}) : Skips()) << at;
+        const bool checked = at < 8 || at >= 56;
+        EXPECT_EQ(found.times.size(), checked ? 4U : 5U) << at;
+        EXPECT_EQ(found.skips, checked ? Skips({{128, 64}}) : Skips()) << at;
     }
 }
 
@@ -350,7 +350,7 @@ TEST(ImcStream, SettledRecordsDoNotWait)
     EXPECT_EQ(found.times.size(), 2U);
 }
 
-TEST(ImcStream, AreToldFromOthers)
+TEST(ImcStream, IsRecognizedByItsRecords)
 {
     Stream stream = stream_of(2);
     EXPECT_TRUE(looks_like_records(stream));

@@ -56,7 +56,7 @@ TEST(UncorePlace, IsRefusedWhereTheBarCannotBegin)
     EXPECT_EQ(place_text(find_table(config_of({.bar = 0xfe000004}))), "BAR 0");
 }
 
-TEST(UncorePlace, MayHaveOthersBehindIt)
+TEST(UncorePlace, MayBeFollowedByOtherCapabilities)
 {
     std::vector<std::byte> config = config_of({.dvsec = 0x23 | 1 << 16 | 0x180U << 20});
     store_le<uint32_t>(config.data() + 0x14, 0xfd000000);
@@ -73,7 +73,7 @@ TEST(UncorePlace, MayHaveOthersBehindIt)
     EXPECT_EQ(place_text(next_table(circle, **find_table(circle))), "none");
 }
 
-TEST(UncorePlace, DoesNotRunInACircle)
+TEST(UncorePlace, CircularCapabilityListsEnd)
 {
     // The list leads back to its beginning.
     EXPECT_EQ(place_text(find_table(config_of({.dvsec = 0x24 | 0x100U << 20}))), "none");
@@ -270,7 +270,7 @@ TEST(UncoreUnits, MayHaveTheirCountersLast)
     EXPECT_EQ(at(2, 0xfe11f94), "control address is not in a configuration space");
 }
 
-TEST(UncoreUnits, StandInTheTableOnceAndAreAlike)
+TEST(UncoreUnits, AreInTheTableOnceWithOneTypeEach)
 {
     std::vector<Entry> units = test::eight_imcs();
     units[3] = units[2];
@@ -292,7 +292,7 @@ TEST(UncoreUnits, StandInTheTableOnceAndAreAlike)
     }
 }
 
-TEST(UncoreUnits, SkipUnusedPlacesInSilence)
+TEST(UncoreUnits, SkipUnusedEntriesWithoutWarning)
 {
     std::vector<Entry> units = test::eight_imcs();
     units[4] = Entry{{0, 0, 77}};

@@ -202,7 +202,7 @@ protected:
     int last_error = 0;
 };
 
-TEST_F(CacheQos, R14_nobody_watched_nothing_written)
+TEST_F(CacheQos, R14_without_monitors_no_register_is_written)
 {
     start();
     EXPECT_EQ(run(0, nullptr), 0u);
@@ -236,11 +236,11 @@ TEST_F(CacheQos, R15_one_write_for_each_change_of_rmid)
 TEST_F(CacheQos, R16_the_lock_is_taken_for_what_is_new_to_the_cpu)
 {
     start();
-    auto a = task(), b = task(), plain = task();
+    auto a = task(), b = task(), unmonitored = task();
     ASSERT_EQ(watch(a, make()), 0);
     ASSERT_EQ(watch(b, make()), 0);
     for (int i = 0; i < 1000; i++)
-        for (const cache_qos_task *t : {&a, &b, &plain})
+        for (const cache_qos_task *t : {&a, &b, &unmonitored})
             run(0, t);
     EXPECT_EQ(misses, 2u);  // a task that is not watched is no combination
     run(1, &a);
@@ -460,7 +460,7 @@ TEST_F(CacheQos, R61_a_cpu_that_kept_our_rmid_over_suspend_is_not_foreign)
     EXPECT_EQ(run(0, &t), rmid);
 }
 
-TEST_F(CacheQos, R08_nothing_is_foreign_where_nobody_monitors)
+TEST_F(CacheQos, R08_no_rmid_is_foreign_without_monitors)
 {
     start();
     auto t = task();
@@ -825,7 +825,7 @@ TEST_F(CacheQos, R25_R27_what_was_not_read_since_is_missing_elsewhere)
 }
 
 // Neither one that is used nor one that a CPU still carries, however few lines they have.
-TEST_F(CacheQos, R25_what_is_taken_is_nobodys)
+TEST_F(CacheQos, R25_a_dirty_rmid_that_is_reused_has_no_owner)
 {
     start(3);
     cq->alloc_dirty = true;
@@ -892,7 +892,7 @@ TEST_F(CacheQos, R27_the_generation_tells_of_other_rmids)
     EXPECT_NE(last.generation, of_b);
 }
 
-TEST_F(CacheQos, what_is_not_watched_is_not_unwatched)
+TEST_F(CacheQos, unwatch_of_what_is_not_watched_changes_nothing)
 {
     start();
     auto t = task();
@@ -1332,7 +1332,7 @@ TEST_F(CacheQos, R31_what_was_not_read_at_one_moment_is_no_violation)
 }
 
 // Where counters are fewer than RMIDs a read takes one from another RMID.
-TEST_F(CacheQos, R30_counters_are_left_to_RMIDs_that_somebody_runs_under)
+TEST_F(CacheQos, R30_counters_stay_with_RMIDs_of_running_tasks)
 {
     start();
     cq->hw.restarts = true;
@@ -1392,7 +1392,7 @@ TEST_F(CacheQos, R36_one_domain_that_fails_leaves_the_others)
     EXPECT_EQ(last_error, -ENODATA);
 }
 
-TEST_F(CacheQos, R33_a_pass_reads_what_somebody_waits_for)
+TEST_F(CacheQos, R33_a_pass_reads_what_a_reader_waits_for)
 {
     start();
     auto t = task();
@@ -1544,7 +1544,7 @@ TEST_F(CacheQos, R37_many_tasks_of_one_monitor_use_one_rmid)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 1u);
 }
 
-TEST_F(CacheQos, R40_no_rmid_left_is_said_when_it_is_asked_for)
+TEST_F(CacheQos, R40_an_event_is_refused_when_no_rmid_is_left)
 {
     start(2);
     auto t = task(), other = task();
@@ -1596,12 +1596,12 @@ TEST_F(CacheQos, R20_partial_is_less_never_more)
 TEST_F(CacheQos, R46_the_machine_is_everything)
 {
     start();
-    auto t = task(), plain = task();
+    auto t = task(), unmonitored = task();
     const u16 m = make();
     ASSERT_EQ(watch(t, m), 0);
     run(0, &t);
     fill(0, 100);
-    run(0, &plain);
+    run(0, &unmonitored);
     fill(0, 30);
     pass();
     EXPECT_EQ(value(CACHE_QOS_MACHINE), 130u);
@@ -1867,7 +1867,7 @@ TEST_F(CacheQos, monitors_may_run_out)
     EXPECT_EQ(make(), 77);
 }
 
-TEST_F(CacheQos, numbers_of_monitors_are_given_out_in_turn)
+TEST_F(CacheQos, numbers_of_monitors_are_given_out_round_robin)
 {
     start();
     EXPECT_EQ(make(), 1);

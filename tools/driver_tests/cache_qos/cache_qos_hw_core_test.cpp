@@ -712,7 +712,7 @@ TEST_F(CacheQosRead, R10_evtsel_is_left_as_it_was_found)
     EXPECT_EQ(m_.msrs[CACHE_QOS_QM_EVTSEL], 0x4200000003u);
 }
 
-TEST_F(CacheQosRead, R36_the_two_flags_are_told_apart)
+TEST_F(CacheQosRead, R36_the_two_error_flags_are_distinguished)
 {
     counter(1, CACHE_QOS_OCCUPANCY, 1ULL << 63);
     counter(1, CACHE_QOS_TOTAL, 1ULL << 62);
@@ -776,7 +776,7 @@ TEST(CacheQosPage, R65_what_the_numbers_are_not_is_written_down)
     ASSERT_NE(begin, std::string::npos);
     const std::string limits = page.substr(begin, page.find("\nRequirements\n", begin) - begin);
     for (const char *of :
-         {"whoever brought it in", "moves to another group", "occupancy_error", "Interrupts",
+         {"the task that brought it in", "moves to another group", "occupancy_error", "Interrupts",
           "system management mode", "idle state", "fewer counters", "partial", "resctrl"})
         EXPECT_NE(limits.find(of), std::string::npos) << of;
 }

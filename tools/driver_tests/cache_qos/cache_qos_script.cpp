@@ -206,8 +206,8 @@ std::string Script::run(std::string_view text)
         } catch (const std::invalid_argument &error) {
             wrong += one + ": " + error.what() + "\n";
         }
-        if (const std::string complaints = world_.complaints(); !complaints.empty())
-            wrong += one + ":\n" + complaints;
+        if (const std::string violations = world_.violations(); !violations.empty())
+            wrong += one + ":\n" + violations;
     }
     return wrong;
 }

@@ -353,14 +353,14 @@ TEST(CacheQosScript, R21_RmidsOfMoreThanTenBits)
     ASSERT_EQ(world.driver().hw.nr_rmid, 2048U);
     u32 highest = 0;
     std::string wrong = script.run("task 20 100\n");
-    for (u32 turn = 1; turn <= 1500 && wrong.empty(); turn++) {
-        wrong = script.run("monitors 0\nwatch " + std::to_string(turn) +
+    for (u32 round = 1; round <= 1500 && wrong.empty(); round++) {
+        wrong = script.run("monitors 0\nwatch " + std::to_string(round) +
                            " 0\nswitch 0 0\nflush 0\nrun 1000\n");
         highest = std::max(highest, static_cast<u32>(world.machine().cpu(0).pqr));
-        if (turn % 100 == 0)
-            wrong += script.run("pass\nbytes monitor " + std::to_string(turn) + " 1 = 20\n");
-        wrong += script.run("end " + std::to_string(turn) + "\n");
-        if (turn % 4 == 0)
+        if (round % 100 == 0)
+            wrong += script.run("pass\nbytes monitor " + std::to_string(round) + " 1 = 20\n");
+        wrong += script.run("end " + std::to_string(round) + "\n");
+        if (round % 4 == 0)
             wrong += script.run("pass\n");
     }
     EXPECT_EQ(wrong, "");
@@ -442,9 +442,9 @@ TEST(CacheQosScript, R11_AStolenEvtselIsNoticed)
         ASSERT_TRUE(cache_qos_sim_inject(script.world().machine().get(), &fault));
         script.world().machine().cpu(0).evtsel = 0;
         script.world().pass();
-        script.world().complaints();  // drops those of the QM_EVTSEL that the fault wrote
+        script.world().violations();  // drops those of the QM_EVTSEL that the fault wrote
         script.world().compare();
-        ASSERT_EQ(script.world().complaints(), "") << after;
+        ASSERT_EQ(script.world().violations(), "") << after;
     }
     ASSERT_EQ(script.run("bytes monitor 1 1 = 20\n"), "");
 }
@@ -488,7 +488,7 @@ TEST(CacheQosScript, R09_R15_AMillionSwitches)
         world.switch_to(i % 4, task < 8 ? task : World::kIdle);
     }
     world.conserve();
-    EXPECT_EQ(world.complaints(), "");
+    EXPECT_EQ(world.violations(), "");
     EXPECT_GT(world.changes(0), 100000U);
 }
 
@@ -503,7 +503,7 @@ TEST(CacheQosScript, R18_AHundredThousandForksLeaveNothing)
         world.switch_to(i % 4, child);
         world.exit(child);
     }
-    EXPECT_EQ(world.complaints(), "");
+    EXPECT_EQ(world.violations(), "");
     EXPECT_EQ(world.driver().free_sets, sets);
     EXPECT_EQ(world.driver().nr_atoms[CACHE_QOS_USED], used);
 }
@@ -532,7 +532,7 @@ TEST(CacheQosScript, R04_R05_R12_ProcessorsAreTakenForWhatTheyAre)
             EXPECT_EQ(hw.width, want.width) << want.profile;
         }
         world.conserve();
-        EXPECT_EQ(world.complaints(), "") << want.profile;
+        EXPECT_EQ(world.violations(), "") << want.profile;
     }
     for (const char *refused : {"skx", "none", "broken", "broken-mixed"})
         EXPECT_THROW(World world(shape_of(refused)), std::runtime_error) << refused;
@@ -547,7 +547,7 @@ u32 counters_in_use(World &world)
         [](const auto &counter) { return (counter.config & CACHE_QOS_SIM_ABMC_ENABLE) != 0; }));
 }
 
-// RMID 0 and 15 others have two counters each. Who comes first has them from the beginning, who
+// RMID 0 and 15 others have two counters each. The first tasks have them from the beginning, those
 // comes late gets those of one that has gone, and says that something is missing.
 TEST(CacheQosScript, R12_R31_CountersAreBoundToWhoIsCounted)
 {
@@ -586,7 +586,7 @@ TEST(CacheQosScript, R12_R31_CountersAreBoundToWhoIsCounted)
     for (u32 cpu = 0; cpu < 4; cpu++)
         world.cpu_online(cpu, false);
     EXPECT_EQ(counters_in_use(world), 0U);
-    EXPECT_EQ(world.complaints(), "");
+    EXPECT_EQ(world.violations(), "");
 }
 
 // Another user has bound two counters: one counts the same as an event, of an RMID that is not in
@@ -618,7 +618,7 @@ TEST(CacheQosScript, R12_CountersOfOthersAreUsedAsTheyAre)
     for (u32 cpu = 0; cpu < 4; cpu++)
         world.cpu_online(cpu, false);
     EXPECT_EQ(counters_in_use(world), 2U);
-    EXPECT_EQ(world.complaints(), "");
+    EXPECT_EQ(world.violations(), "");
 }
 
 // resctrl is mounted for a while, binds counters as it likes and gives them back; some that were

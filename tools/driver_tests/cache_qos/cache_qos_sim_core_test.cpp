@@ -436,8 +436,8 @@ TEST(CacheQosSimCache, AContestFollowsTheClosedForm)
     for (u32 i = 0; i < 2; i++)
         machine.run_as(i + 1, i + 1);
     for (u64 t = 1; t <= 6 * shape.lines; t++) {
-        const u32 who = dice(4) == 0;
-        machine.touch(who + 1, fresh++ * 48271, who + 1);
+        const u32 task = dice(4) == 0;
+        machine.touch(task + 1, fresh++ * 48271, task + 1);
         if (t % 4096)
             continue;
         for (u32 i = 0; i < 2; i++) {
@@ -638,7 +638,7 @@ TEST(CacheQosSimFaults, RefuseAWrite)
     EXPECT_TRUE(machine.write(0, CACHE_QOS_SIM_MSR_PQR, 1));
 }
 
-TEST(CacheQosSimFaults, SomebodyElseComesBetweenTheTwoSteps)
+TEST(CacheQosSimFaults, AnotherToolWritesBetweenTheTwoSteps)
 {
     Machine machine(MachineShape{});
     machine.run_as(0, 2);
@@ -656,7 +656,7 @@ TEST(CacheQosSimFaults, SomebodyElseComesBetweenTheTwoSteps)
 }
 
 // The caches have a place for each RMID of the register, and for no other.
-TEST(CacheQosSimFaults, SomebodyElseWritesNothingThatIsRefused)
+TEST(CacheQosSimFaults, InvalidWritesOfAnotherToolAreDropped)
 {
     for (const u64 value : {4ULL, 1ULL << 31, 16ULL << 32 | 1, ~0ULL}) {
         Machine machine(of_profile("tiny"));
@@ -726,7 +726,7 @@ struct Named {
     bool shared;
 };
 
-TEST(CacheQosSimStream, IsToldByTheProgramsName)
+TEST(CacheQosSimStream, IsSetByTheNameOfTheProgram)
 {
     for (const Named &want :
          {Named{"cq-ws8M-10G", 128, 10ULL << 30, false}, Named{"cq-sh65536-1", 1, 1, true},
@@ -739,7 +739,7 @@ TEST(CacheQosSimStream, IsToldByTheProgramsName)
     }
 }
 
-TEST(CacheQosSimStream, HasNoOtherName)
+TEST(CacheQosSimStream, IsNotSetByOtherNames)
 {
     for (const char *name : {"",          "c",         "cq",           "cq-",
                              "cq-w",      "cq-s",      "cq-ws",        "cq-ws8",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // A few steps by chance of kernel_cache_qos_script_test, quick enough to be asked again and again:
-// faults that are put into the driver's core by turns (make mutants) have to get past them.
+// faults that are put into the driver's core one at a time (make mutants) have to get past them.
 #include <gtest/gtest.h>
 
 #include "cache_qos_script.hpp"

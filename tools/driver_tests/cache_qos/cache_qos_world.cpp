@@ -209,7 +209,7 @@ u32 World::owner_of(u32 cpu)
         owners_.emplace(members_on(cpu), static_cast<u32>(members_of_owner_.size()));
     if (is_new) {
         if (members_of_owner_.size() == kMaxOwners)
-            throw std::runtime_error("the book is full");
+            throw std::runtime_error("all owners are in use");
         members_of_owner_.push_back(at->first);
     }
     return at->second;
@@ -221,9 +221,9 @@ Truth World::truth(u32 monitor, std::optional<u32> domain) const
     for (u32 owner = 1; owner < members_of_owner_.size(); owner++) {
         if (!members_of_owner_[owner].contains(monitor))
             continue;
-        const cache_qos_sim_owner &book = const_cast<Machine &>(machine_).owner(owner);
-        truth.units[0] += book.units[0];
-        truth.units[1] += book.units[1];
+        const cache_qos_sim_owner &counted = const_cast<Machine &>(machine_).owner(owner);
+        truth.units[0] += counted.units[0];
+        truth.units[1] += counted.units[1];
     }
     for (u32 i = 0; i < given_up_.size(); i++) {
         const cache_qos_sim_domain &l3 = const_cast<Machine &>(machine_).domain(i);
@@ -267,10 +267,10 @@ void World::burst(u32 cpu, u64 units)
 {
     const u32 rmid = counted(domain_of_cpu(cpu), static_cast<u32>(machine_.cpu(cpu).pqr));
     cache_qos_sim_rmid &counts = machine_.domain(machine_.cpu(cpu).domain).rmids[rmid];
-    cache_qos_sim_owner &book = machine_.owner(owner_of(cpu));
+    cache_qos_sim_owner &counted = machine_.owner(owner_of(cpu));
     for (u32 kind = 0; kind < 2; kind++) {
         counts.traffic[kind].truth += units;
-        book.units[kind] += units;
+        counted.units[kind] += units;
     }
 }
 
@@ -318,7 +318,7 @@ u16 World::watched_node_of(u32 cgroup) const
     return watched == kNone ? u16{CACHE_QOS_NONE} : cgroups_[watched].node;
 }
 
-// A task that is plain may be unknown to the driver, or not: it must not matter.
+// An unmonitored task may be unknown to the driver or known: the result must be the same.
 void World::resolve(u32 cpu)
 {
     Cpu &c = cpus_[cpu];
@@ -327,7 +327,7 @@ void World::resolve(u32 cpu)
     on(cpu);
     cache_qos_task *task = c.task == kIdle ? nullptr : &tasks_[c.task].tracked;
     const u16 cgroup = task ? watched_node_of(tasks_[c.task].cgroup) : u16{CACHE_QOS_NONE};
-    if (task && c.task % 2 && cache_qos_task_plain(cq_.get(), task))
+    if (task && c.task % 2 && cache_qos_task_is_unmonitored(cq_.get(), task))
         task = nullptr;
     u32 rmid = cache_qos_resolve(cq_.get(), &c.driver, task, cgroup);
     if (rmid == CACHE_QOS_MISS)
@@ -396,13 +396,13 @@ u32 World::begin_monitor(u16 number)
 }
 
 // -EBUSY and -ENOSPC want that there is no RMID to be had; both leave everything as it is.
-void World::expect_refusal_is_right(int result, const std::string &who)
+void World::expect_refusal_is_right(int result, const std::string &label)
 {
     if (result >= 0)
         return;
     const bool limbo = cq_->nr_atoms[CACHE_QOS_LIMBO] != 0;
     expect(result == (limbo ? -EBUSY : -ENOSPC) && cq_->nr_atoms[CACHE_QOS_FREE] == 0, [&] {
-        return "R-40: " + who + ": " + std::to_string(result) + " with " +
+        return "R-40: " + label + ": " + std::to_string(result) + " with " +
                number(cq_->nr_atoms[CACHE_QOS_FREE]) + " free RMIDs, " +
                number(cq_->nr_atoms[CACHE_QOS_LIMBO]) + " in limbo";
     });
@@ -636,9 +636,9 @@ bool World::pass()
 
 // Comparisons
 
-std::string World::complaints()
+std::string World::violations()
 {
-    return std::exchange(complaints_, {});
+    return std::exchange(violations_, {});
 }
 
 bool World::all_online() const
@@ -671,23 +671,23 @@ void World::compare_occupancy(u32 monitor, u16 domain)
         value(monitor, PMUKIT_CACHE_QOS_EVENT_OCCUPANCY, domain, &error);
     const Truth is = truth(monitor, all ? std::nullopt : std::optional<u32>(domain));
     const u64 reported = v.bytes / scale(), bound = v.bound / scale(), kept = is.lines - is.lost;
-    const auto who = [&] {
+    const auto label = [&] {
         return "monitor " + number(monitor) + " has " + number(reported) + " lines, of which " +
                number(bound) + " may be another's; the truth is " + number(is.lines) +
                ", without " + number(is.lost) + " lost; status " + number(v.status);
     };
     // Of a monitor without any RMID there is nothing to be known.
     expect(error == 0 || (error == -ENODATA && !reported && !kept),
-           [&] { return "no value: " + std::to_string(error) + ": " + who(); });
+           [&] { return "no value: " + std::to_string(error) + ": " + label(); });
     expect(v.bytes % scale() == 0,
            [&] { return "not a multiple of the unit: " + number(v.bytes); });
-    expect(reported <= kept + bound, [&] { return "too much: " + who(); });
+    expect(reported <= kept + bound, [&] { return "too much: " + label(); });
     if (!(v.status & PMUKIT_CACHE_QOS_S_PARTIAL))
-        expect(reported >= kept, [&] { return "too little: " + who(); });
+        expect(reported >= kept, [&] { return "too little: " + label(); });
     // The lines of a node may lie anywhere in its L3.
     const u64 parts = all && all_online() ? 1 : machine_.nodes();
     expect(v.bytes <= cache_qos_cache_bytes(cq_.get(), domain) * parts,
-           [&] { return "R-31: more than there is: " + who(); });
+           [&] { return "R-31: more than there is: " + label(); });
 }
 
 void World::compare_bandwidth(u32 monitor)
@@ -700,21 +700,21 @@ void World::compare_bandwidth(u32 monitor)
         const u64 units = event == PMUKIT_CACHE_QOS_EVENT_TOTAL   ? is.units[0]
                           : event == PMUKIT_CACHE_QOS_EVENT_LOCAL ? is.units[1]
                                                                   : is.units[0] - is.units[1];
-        const auto who = [&] {
+        const auto label = [&] {
             return "monitor " + number(monitor) + " event " + number(event) + " counted " +
                    number(v.bytes) + " bytes; the truth is " + number(units * scale()) +
                    "; status " + number(v.status);
         };
         u64 &last = monitors_[monitor].last_bytes[event];
-        expect(v.bytes >= last, [&] { return "R-31: fell from " + number(last) + ": " + who(); });
+        expect(v.bytes >= last, [&] { return "R-31: fell from " + number(last) + ": " + label(); });
         last = v.bytes;
         expect(v.bytes <= units * scale() + bandwidth_slack_bytes,
-               [&] { return "too much: " + who(); });
+               [&] { return "too much: " + label(); });
         constexpr u32 kLess =
             PMUKIT_CACHE_QOS_S_PARTIAL | PMUKIT_CACHE_QOS_S_GAP | PMUKIT_CACHE_QOS_S_UNCERTAIN;
         if (!(v.status & kLess) && all_online())
             expect(v.bytes + bandwidth_slack_bytes >= units * scale(),
-                   [&] { return "too little: " + who(); });
+                   [&] { return "too little: " + label(); });
     }
 }
 

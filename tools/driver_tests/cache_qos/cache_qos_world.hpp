@@ -45,7 +45,7 @@ public:
 
     // For so long every CPU runs what it runs.
     void run(u64 ns);
-    // So many units past the caches, by whoever is on the CPU.
+    // So many units past the caches, by the task on the CPU.
     void burst(u32 cpu, u64 units);
     void switch_to(u32 cpu, u32 task);
     u32 new_task(u64 lines, u64 bytes_per_s);
@@ -72,7 +72,7 @@ public:
     void set_closid(u32 cpu, u32 closid);
 
     // What was seen to be wrong since the last call, a line each.
-    std::string complaints();
+    std::string violations();
     // Holds everything that is watched against the truth; right after a pass.
     void compare();
     // What must hold at any moment, of the machine alone.
@@ -144,14 +144,14 @@ private:
 
     void read_hardware();
     void make_domains();
-    void complain(const std::string &what) { complaints_ += what + "\n"; }
+    void violation(const std::string &what) { violations_ += what + "\n"; }
     template <typename What>
     void expect(bool good, What what)
     {
         if (!good)
-            complain(what());
+            violation(what());
     }
-    void expect_refusal_is_right(int result, const std::string &who);
+    void expect_refusal_is_right(int result, const std::string &label);
 
     u32 owner_of(u32 cpu);
     Members members_on(u32 cpu) const;
@@ -189,7 +189,7 @@ private:
     std::vector<Task> tasks_;
     std::map<Members, u32> owners_;
     std::vector<Members> members_of_owner_;
-    std::string complaints_;
+    std::string violations_;
     u64 now_ns_ = 1;
     u32 cpu_ = 0;
     u32 pass_ = 0;

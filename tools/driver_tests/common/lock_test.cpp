@@ -24,10 +24,10 @@ protected:
     {
         pmukit_lock_init(&lock_);
         kshim_now = {0, false, [] { while_waiting(); }};
-        while_waiting = [this] { give_up("waits for a lock that nobody gives back"); };
+        while_waiting = [this] { give_up("waits for a lock that is never released"); };
     }
 
-    // Who waits goes on, so that the test comes to its end.
+    // The waiting thread goes on, so that the test comes to its end.
     void give_up(const char *why)
     {
         ADD_FAILURE() << why;
@@ -97,7 +97,7 @@ TEST_F(LockTest, AReaderOnAnotherCpuWaitsItsTurn)
     EXPECT_EQ(times, 3);
 }
 
-TEST_F(LockTest, WhoWaitsIsReadFromWithinAsWell)
+TEST_F(LockTest, AWaitingWriterIsReadFromItsOwnCpu)
 {
     have_it_until_asked_on_1();
     const unsigned long flags = take_on(1);
@@ -122,7 +122,7 @@ TEST_F(LockTest, AnNmiNeverWaits)
     EXPECT_TRUE(read_on(1));
 }
 
-TEST_F(LockTest, NobodyWaitsForOneThatCallsWhatTakesLocks)
+TEST_F(LockTest, AReaderDoesNotWaitForAHolderThatTakesOtherLocks)
 {
     take_on(0);
     pmukit_lock_calls(&lock_, true);

@@ -49,7 +49,7 @@ TEST(CxlHmuBlock, AcceptsOneToEightInstancesThatFitExactly)
         EXPECT_EQ(block_error(1 | n << 8, 0x80, 0x10 + n * 0x80), "");
 }
 
-TEST(CxlHmuBlock, RefusesWhatCannotBe)
+TEST(CxlHmuBlock, RefusesInvalidBlocks)
 {
     EXPECT_NE(block_error(0 | 1 << 8, 0x80, 0x1000), "") << "version 0";
     EXPECT_NE(block_error(1, 0x80, 0x1000), "") << "no instance";
@@ -216,7 +216,7 @@ struct Block {
     }
 };
 
-TEST(CxlHmuLayout, PartsThatTouchAreOne)
+TEST(CxlHmuLayout, AdjacentPartsAreJoined)
 {
     Block block;
     block.caps.instance_bytes = 0x70 + 0x80 + 64 * 8;
@@ -234,7 +234,7 @@ TEST(CxlHmuLayout, PartsBeyondTheInstanceStandAlone)
     EXPECT_EQ(block.joined(), "0+128 136+112 65552+8704 131208+8704");
 }
 
-TEST(CxlHmuLayout, NothingLiesOverAnythingElse)
+TEST(CxlHmuLayout, PartsDoNotOverlap)
 {
     Block shared;
     ASSERT_TRUE(shared.add(0, 0x1000, 16, 0x1080, 64));
@@ -292,7 +292,7 @@ INSTANTIATE_TEST_SUITE_P(
                            0x12ULL << 16 | 1ULL << 20 | 2ULL << 32 | 1ULL << 36}),
     [](const auto &tested) { return tested.param.name; });
 
-TEST(CxlHmuCaps, EpochsOfEachCounterAreTold)
+TEST(CxlHmuCaps, EpochPerCounterIsDecoded)
 {
     Capability capability;
     capability.qwords[0] |= 1ULL << 6;
@@ -308,7 +308,7 @@ TEST(CxlHmuCaps, EpochsOfEachCounterAreTold)
 
 class CxlHmuCapsRefuses : public testing::TestWithParam<Change> {};
 
-TEST_P(CxlHmuCapsRefuses, ALieOfTheDevice)
+TEST_P(CxlHmuCapsRefuses, InvalidCapabilities)
 {
     EXPECT_NE(decode_changed(GetParam()), nullptr);
 }

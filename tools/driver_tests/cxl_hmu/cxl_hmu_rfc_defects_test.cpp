@@ -243,7 +243,7 @@ TEST(CxlHmuRfcRequest, ABlockIsAsLongAsItsInstances)
     EXPECT_EQ(caps.instances * caps.instance_bytes, 0x3000U);
 }
 
-// A reader who gets EINVAL wants to know which term, and where the values are.
+// EINVAL comes with the term at fault and where its values are.
 TEST(CxlHmuRfcRequest, ARefusalNamesTheTermAndWhereItsValuesAre)
 {
     const struct {

@@ -114,7 +114,7 @@ TEST(HisiPttTerms, RefuseEveryReservedBit)
 
 // Place and filters
 
-TEST(HisiPttPlace, RefusesADeviceThatIsNotThere)
+TEST(HisiPttPlace, RefusesRegistersThatReadAsAllOnes)
 {
     EXPECT_NE(hisi_ptt_place_check(~0U, ~0U), nullptr);
     EXPECT_EQ(hisi_ptt_place_check(0x00000002, 0x00880080), nullptr);
@@ -310,7 +310,7 @@ TEST(HisiPttRing, AnOverrunOfADeviceThatSaysNoPlaceGivesNothing)
     EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 0U);
 }
 
-TEST(HisiPttRing, BuffersFullOutOfOrderAreNotBelieved)
+TEST(HisiPttRing, BuffersFullOutOfOrderAreRejected)
 {
     for (u32 status : {2U, 4U, 8U, 5U, 6U, 9U, 10U, 11U, 12U, 13U, 14U}) {
         hisi_ptt_ring ring = started();
@@ -321,7 +321,7 @@ TEST(HisiPttRing, BuffersFullOutOfOrderAreNotBelieved)
     }
 }
 
-TEST(HisiPttRing, TheSameBufferTwiceIsNotBelievedEither)
+TEST(HisiPttRing, TheSameBufferTwiceIsRejected)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);

@@ -449,7 +449,7 @@ INSTANTIATE_TEST_SUITE_P(
         Skipped{"handle_too_short",
                 {.handle = [](Tree &tree) { tree.bytes("events", "ab"); }},
                 "/imc-counters/mcs01: events is not a phandle"},
-        Skipped{"handle_of_nobody",
+        Skipped{"handle_of_no_node",
                 {.handle = [](Tree &tree) { tree.cell("events", 99); }},
                 "/imc-counters/mcs01: events points to no node"},
         Skipped{
@@ -695,7 +695,7 @@ TEST(ImcCatalog, EveryShorterTreeIsRefused)
     }
 }
 
-TEST(ImcCatalog, HeadersThatLieAreRefused)
+TEST(ImcCatalog, InvalidHeadersAreRefused)
 {
     const Blob whole = make({});
     const u32 end = static_cast<u32>(whole.size());
@@ -782,7 +782,7 @@ TEST(ImcCatalog, TokensThatMakeNoTreeAreRefused)
 
 // Any byte wrong: refused or read, but nothing outside is touched (AddressSanitizer) and what comes
 // out can be counted on.
-TEST(ImcCatalog, AnyByteMayBeWrong)
+TEST(ImcCatalog, SurvivesAnyDamagedByte)
 {
     const Blob whole = make({});
     for (size_t at = 0; at < whole.size(); at++) {

@@ -35,7 +35,7 @@ struct Machine {
     }
 };
 
-TEST(ImcEngineFacts, TellBusyThreadsApart)
+TEST(ImcEngineFacts, DistinguishBusyThreads)
 {
     Machine machine;
     machine.busy(0, true, 100);   // no thread until here

@@ -360,7 +360,7 @@ TEST_F(ImcRing, EngineThatBeginsAgainIsFollowedPastItsOldPlace)
     EXPECT_EQ(tally.lost + tally.rejected, 0U);
 }
 
-TEST_F(ImcRing, RecordsUnseenBeforeAStartAreNobodys)
+TEST_F(ImcRing, RecordsUnseenBeforeAStartAreDropped)
 {
     engine.write(5);
     look();

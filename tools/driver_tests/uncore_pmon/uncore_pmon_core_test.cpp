@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver's arithmetic against the documented rules: the table, event terms, counters and who
-// gets which.
+// The driver's arithmetic against the documented rules: the table, event terms, counters and which
+// event gets which.
 extern "C" {
 #include "uncore_pmon/uncore_pmon_core.h"
 }
@@ -193,7 +193,7 @@ TEST(UncorePmonUnits, AreRefusedWithAReason)
     EXPECT_EQ(why({.access = 2, .box_control = 0x7fffffa0}), "");
 }
 
-// Whoever writes the table must not have the way into the kernel written, or a hypervisor's pages.
+// The writer of the table must not have the way into the kernel written, or a hypervisor's pages.
 TEST(UncorePmonUnits, AreNoMsrsOfArchitectureOrHypervisors)
 {
     for (u64 msr : {0x2000U, 0x3800U, 0x3fffffbbU})
@@ -221,7 +221,7 @@ TEST(UncorePmonUnits, MayHaveTheirCountersLast)
               "control address is not in a configuration space");
 }
 
-TEST(UncorePmonUnits, StandInTheTableOnceAndAreAlike)
+TEST(UncorePmonUnits, AreInTheTableOnceWithOneTypeEach)
 {
     const std::vector<uncore_pmon_entry> entries =
         decode({entry_of({}), entry_of({.id = 1}), entry_of({.id = 1}),
@@ -704,7 +704,7 @@ TEST(UncorePmonDelta, KnowsTheWidth)
     }
 }
 
-// Who gets which counter
+// Which event gets which counter
 
 bool assigned_well(const std::vector<u32> &slots, const std::vector<s8> &slot)
 {

@@ -73,7 +73,7 @@ TEST(Counters, ConflictsDoNotChangeTheCountOfAUnitThatStays)
     EXPECT_EQ(counters.count(1, kNoLimit, 0)->count, 101u);
 }
 
-TEST(Counters, SweepFreesWhatItIsTold)
+TEST(Counters, SweepFreesTheSelectedCounters)
 {
     Counters counters({.number = 64});
     for (uint64_t unit = 0; unit < 8; unit++)

@@ -54,7 +54,8 @@ struct Quirks {
     // Enable and disable look as if they took no time, and Status[0] follows so much later; until
     // then the device does what it did. 0: it is as the specification says.
     uint64_t late_status_ns = 0;
-    bool sticky_status = false;  // overflow and level are never cleared; who tries is told again
+    bool sticky_status = false;       // overflow and level are never cleared; a write to clear them
+                                      // raises the interrupt again
     bool reset_empties_list = false;  // a reset of the counters zeroes head and tail
 };
 

@@ -914,7 +914,7 @@ TEST_F(Chmui, ClearingTheLevelBitAboveTheThresholdFiresAgain)
     EXPECT_EQ(host_.raised.size(), 2u);
 }
 
-TEST_F(Chmui, TheLevelIsNotJudgedWhileDisabled)
+TEST_F(Chmui, LevelIsNotEvaluatedWhileDisabled)
 {
     Settings s;
     s.threshold = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // A synthetic workload that knows epochs instead of time: epoch n is a list of requests that
-// depends on the parameters and on n, and on nothing else. So it does not matter who asks, how
-// often or when, and two runs can be compared entry by entry.
+// depends on the parameters and on n, and on nothing else. So it does not matter which caller asks,
+// how often or when, and two runs can be compared entry by entry.
 //
 //   uniform     every unit alike
 //   zipf        a few units much, most hardly; which are hot, the seed says

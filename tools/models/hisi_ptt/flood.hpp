@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Packets far faster than any guest reads them: memory writes of 4 bytes, of which packet n of a
-// trace goes to address 4 * n (of 32 bits). Whoever reads entries sees from the addresses alone
+// trace goes to address 4 * n (of 32 bits). A reader of entries sees from the addresses alone
 // which packets are there, in which order, and how many are missing. They run only while a trace
 // does, and a trace begins with packet 0.
 #pragma once

@@ -135,7 +135,7 @@ TEST(Generator, TimesStayExactFromSecondToSecond)
     }
 }
 
-TEST(Generator, WhatCannotBeMadeInTimeIsNotMadeUpFor)
+TEST(Generator, PacketsThatAreLateAreNotCaughtUp)
 {
     Generator generator(params_of("rate=10000000"), kPlaces);
     generator.start(0);

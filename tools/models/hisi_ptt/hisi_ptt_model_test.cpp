@@ -293,7 +293,7 @@ TEST(HisiPttFaults, SeveralBuffersComeWithOneMessage)
     EXPECT_EQ(ptt.read(kTraceIntStat), 3u);
 }
 
-TEST(HisiPttFaults, AnOverrunIsToldTooLate)
+TEST(HisiPttFaults, OverrunIsReportedTooLate)
 {
     Ptt ptt(options_of("overrun"));
     ptt.start(kWrites8Dw);
@@ -356,7 +356,7 @@ TEST(HisiPttFaults, RegistersReadAsOnes)
     EXPECT_EQ(later.read(kTraceIntStat), ~0u);
 }
 
-TEST(HisiPttFaults, PlaceAndStatusLie)
+TEST(HisiPttFaults, PlaceAndStatusRegistersAreWrong)
 {
     Ptt range(options_of("range-reversed")), empty(options_of("status-empty"));
     Ptt beyond(options_of("status-beyond-buffers"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The half of the trace block that writes memory: four buffers of one size, filled one after the
-// other and round again. It never waits for software: who is late finds its data overwritten.
+// other and round again. It never waits for software: data that is read late is overwritten.
 //
 //        +-> buffer 0 -> buffer 1 -> buffer 2 -> buffer 3 -+
 //        +------------------------------------------------ +

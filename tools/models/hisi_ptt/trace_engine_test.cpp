@@ -54,7 +54,7 @@ TEST_F(TraceEngineTest, EntriesFollowEachOtherInABuffer)
     EXPECT_TRUE(machine.raised.empty());
 }
 
-TEST_F(TraceEngineTest, AFullBufferIsToldAndTheNextOneBegun)
+TEST_F(TraceEngineTest, AFullBufferRaisesAnInterruptAndTheNextOneBegins)
 {
     begin();
     put(2);

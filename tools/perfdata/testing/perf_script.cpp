@@ -130,7 +130,7 @@ private:
     }
     bool has(uint64_t fields) const { return fields_ & fields; }
 
-    void start(const SampleId &who);
+    void start(const SampleId &sample_id);
     void sample(const Record &record);
     void counts(const Sample &sample, const Event &event);
     void one(const Sample &sample, uint64_t period, const Event &event);
@@ -152,14 +152,15 @@ private:
     std::string text_;
 };
 
-void ScriptText::start(const SampleId &who)
+void ScriptText::start(const SampleId &sample_id)
 {
     constexpr uint64_t kSecond = 1000000000;
-    const uint64_t time_ns = who.time_ns.value_or(0);
+    const uint64_t time_ns = sample_id.time_ns.value_or(0);
     if (has(PERF_SAMPLE_TID))
-        say("{}/{} ", static_cast<int>(who.pid.value_or(0)), static_cast<int>(who.tid.value_or(0)));
+        say("{}/{} ", static_cast<int>(sample_id.pid.value_or(0)),
+            static_cast<int>(sample_id.tid.value_or(0)));
     if (has(PERF_SAMPLE_CPU))
-        say("[{:03}] ", static_cast<int>(who.cpu.value_or(0)));
+        say("[{:03}] ", static_cast<int>(sample_id.cpu.value_or(0)));
     if (has(PERF_SAMPLE_TIME))
         say("{}.{:09}: ", time_ns / kSecond, time_ns % kSecond);
 }
@@ -261,7 +262,7 @@ void ScriptText::counts(const Sample &sample, const Event &event)
         const auto number = reader_.event_of_id(id);
         const Event &counted = number ? reader_.events()[*number] : event;
         const bool by_thread = counted.attr.flags & kInherit;
-        uint64_t &last = counted_[{id, by_thread ? sample.who.tid.value_or(0) : 0}];
+        uint64_t &last = counted_[{id, by_thread ? sample.sample_id.tid.value_or(0) : 0}];
         const uint64_t period = count.value - last;
         last = count.value;
         if (period != 0)
@@ -271,7 +272,7 @@ void ScriptText::counts(const Sample &sample, const Event &event)
 
 void ScriptText::one(const Sample &sample, uint64_t period, const Event &event)
 {
-    start(sample.who);
+    start(sample.sample_id);
     if (has(PERF_SAMPLE_PERIOD))
         say("{} ", period);
     if (have_names(reader_))

@@ -129,15 +129,15 @@ void PerfText::stamp(const Record &record)
     uint32_t cpu = 0;
     uint64_t time_ns = 0;
     if (record.type < kHeaderAttr) {
-        SampleId who;
+        SampleId sample_id;
         if (is_sample) {
             auto sample = parse_sample(record.body, *attr, order());
-            who = sample ? sample->who : SampleId();
+            sample_id = sample ? sample->sample_id : SampleId();
         } else {
-            who = parse_sample_id(record.body, *attr, order()).value_or(SampleId());
+            sample_id = parse_sample_id(record.body, *attr, order()).value_or(SampleId());
         }
-        cpu = who.cpu.value_or(UINT32_MAX);
-        time_ns = who.time_ns.value_or(UINT64_MAX);
+        cpu = sample_id.cpu.value_or(UINT32_MAX);
+        time_ns = sample_id.time_ns.value_or(UINT64_MAX);
     }
     if (fields & PERF_SAMPLE_CPU)
         say("{} ", cpu);
@@ -339,8 +339,8 @@ void PerfText::deferred(const Record &record)
     const Attr *attr = attr_of(record);
     if (!whole(deferred) || !attr)
         return;
-    const SampleId who = parse_sample_id(record.body, *attr, order()).value_or(SampleId());
-    say("(IP, {:#x}): {}/{}: {}\n", record.misc, number(who.pid), number(who.tid),
+    const SampleId sample_id = parse_sample_id(record.body, *attr, order()).value_or(SampleId());
+    say("(IP, {:#x}): {}/{}: {}\n", record.misc, number(sample_id.pid), number(sample_id.tid),
         hex(deferred->cookie));
     callchain(deferred->callchain);
     say(": unhandled!\n");
@@ -355,8 +355,8 @@ void PerfText::sample(const Record &record)
     if (!whole(sample))
         return;
     const uint64_t type = attr->sample_type;
-    say("(IP, {:#x}): {}/{}: {} period: {} addr: {}\n", record.misc, number(sample->who.pid),
-        number(sample->who.tid), hex(sample->ip.value_or(0)),
+    say("(IP, {:#x}): {}/{}: {} period: {} addr: {}\n", record.misc, number(sample->sample_id.pid),
+        number(sample->sample_id.tid), hex(sample->ip.value_or(0)),
         sample->period.value_or(attr->sample_period), hex(sample->addr.value_or(0)));
     if (type & PERF_SAMPLE_CALLCHAIN)
         callchain(sample->callchain);

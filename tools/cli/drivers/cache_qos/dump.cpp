@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Records of cache_qos_aux, one a line: where it is in its piece of data, time, number, who and
+// Records of cache_qos_aux, one a line: where it is in its piece of data, time, number, monitor and
 // what, the value, and what it is to be taken with. Of a header what holds for the readings behind
 // it.
 #include <map>

@@ -35,12 +35,12 @@ constexpr Event kEvents[] = {
 
 std::string label_of(const SeriesKey &key, const Series &series)
 {
-    const std::string who =
+    const std::string named =
         series.kind() == PMUKIT_CACHE_QOS_KIND_MACHINE
             ? std::string(cache_qos::kind_name(series.kind()))
             : fmt::format("{} {}{}{}", cache_qos::kind_name(series.kind()), monitor_name(key),
-                          series.who() ? " " : "", series.who() ? series.who()->label() : "");
-    return fmt::format("{} L3 {}", who, key.domain);
+                          series.named() ? " " : "", series.named() ? series.named()->label() : "");
+    return fmt::format("{} L3 {}", named, key.domain);
 }
 
 // A point is the highest level of a column.
@@ -64,7 +64,7 @@ std::vector<std::string> row_of(const SeriesKey &key, const Series &series)
     const cache_qos::Summary summary = series.summary();
     return {monitor_name(key),
             std::string(cache_qos::kind_name(series.kind())),
-            series.who() ? series.who()->label() : "",
+            series.named() ? series.named()->label() : "",
             std::to_string(key.domain),
             std::string(cache_qos::event_name(key.event)),
             std::to_string(series.readings()),

@@ -26,14 +26,14 @@ struct Level {
     uint64_t first = 0, before = 0, last = 0, most = 0, bound = 0;
     uint64_t pass = 0;  // how often the machine had been read then, which each pass does first
     uint8_t kind = 0;
-    std::optional<cache_qos::Name> who{};
+    std::optional<cache_qos::Name> named{};
 
     // Member by member: of a whole Level assigned, g++ 14 at -O2 says that it may be uninitialized.
     void begin(uint64_t bytes)
     {
         first = before = bytes;
         last = most = bound = pass = 0;
-        who.reset();
+        named.reset();
     }
 };
 
@@ -67,19 +67,19 @@ public:
     }
     void skipped(uint64_t, uint64_t bytes) override { skipped_bytes_ += bytes; }
 
-    // who: nullptr: no record has named the monitor.
-    void note(const Reading &reading, const cache_qos::Name *who)
+    // named: nullptr: no record has named the monitor.
+    void note(const Reading &reading, const cache_qos::Name *named)
     {
         const SeriesKey key = {reading.monitor, reading.domain, reading.event};
         const auto [at, fresh] = levels_.try_emplace(key);
         Level &level = at->second;
         // Another kind or life: the monitor number has a new owner.
         if (fresh || level.kind != reading.kind ||
-            (who && level.who && who->life != level.who->life))
+            (named && level.named && named->life != level.named->life))
             level.begin(reading.bytes);
         level.kind = reading.kind;
-        if (who && who->kind == reading.kind)
-            level.who = *who;
+        if (named && named->kind == reading.kind)
+            level.named = *named;
         level.last = reading.bytes;
         level.most = std::max(level.most, reading.bytes);
         level.bound = reading.bound;
@@ -143,14 +143,14 @@ public:
     std::vector<LiveRow> rows(Span span, size_t most) const override
     {
         std::vector<LiveRow> rows;
-        for (const auto &[who, monitors] : monitors_)
+        for (const auto &[named, monitors] : monitors_)
             for (const auto &[key, level] : monitors.levels()) {
                 if (span == Span::kNow && monitors.has_ended(key, level))
                     continue;
                 rows.push_back(
-                    {who.first,
+                    {named.first,
                      fmt::format("{} {}{}{}, {}, {}", cache_qos::kind_name(level.kind), key.monitor,
-                                 level.who ? " " : "", level.who ? level.who->label() : "",
+                                 level.named ? " " : "", level.named ? level.named->label() : "",
                                  key.domain, cache_qos::event_name(key.event)),
                      key.monitor, value_of(key, level, span), level.bound});
             }
@@ -162,7 +162,7 @@ public:
     std::vector<LiveLoss> losses() const override
     {
         uint64_t lost = 0, skipped = 0;
-        for (const auto &[who, monitors] : monitors_) {
+        for (const auto &[named, monitors] : monitors_) {
             lost += monitors.lost();
             skipped += monitors.skipped_bytes();
         }
@@ -172,15 +172,15 @@ public:
     }
     void next_interval() override
     {
-        for (auto &[who, monitors] : monitors_)
+        for (auto &[named, monitors] : monitors_)
             monitors.next_interval();
     }
 
 private:
-    using Who = std::pair<std::string, uint32_t>;
+    using Monitor = std::pair<std::string, uint32_t>;
 
     PmuNames names_;
-    std::map<Who, Monitors> monitors_;
+    std::map<Monitor, Monitors> monitors_;
     uint64_t unreadable_ = 0;
 };
 
@@ -205,11 +205,11 @@ void LiveCacheQos::traced(const record::TraceFormat &format, Bytes record)
     // A driver before there were names has none of these.
     const auto life = number("life"), id = number("id");
     const auto text = record::trace_array(format, record, "name");
-    cache_qos::Name who{.kind = reading.kind,
-                        .id = id.value_or(0),
-                        .life = static_cast<uint32_t>(life.value_or(0)),
-                        .text = cache_qos::text_of(text.value_or(Bytes{}))};
-    monitors_[{kTracedPmu, UINT32_MAX}].note(reading, who.text.empty() ? nullptr : &who);
+    cache_qos::Name named{.kind = reading.kind,
+                          .id = id.value_or(0),
+                          .life = static_cast<uint32_t>(life.value_or(0)),
+                          .text = cache_qos::text_of(text.value_or(Bytes{}))};
+    monitors_[{kTracedPmu, UINT32_MAX}].note(reading, named.text.empty() ? nullptr : &named);
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ size_t name_width(const SeriesTable &series)
 {
     size_t width = std::string_view("name").size();
     for (const auto &[key, one] : series.all())
-        width = std::max(width, one.who() ? one.who()->label().size() : 0);
+        width = std::max(width, one.named() ? one.named()->label().size() : 0);
     return series.has_names() ? width : 0;
 }
 
@@ -157,7 +157,7 @@ void print_series(const EventReadings &event, Output &out)
             "  {:>7}  {:<7}{}  {:>3}  {:<13}  {:>8}  {:>14}  {:>14}  {:>14}  {:>6}  {:>12}  |{}|"
             "{}{}\n",
             cache_qos::monitor_name(key), cache_qos::kind_name(series.kind()),
-            name_cell(series.who() ? series.who()->label() : "", width), key.domain,
+            name_cell(series.named() ? series.named()->label() : "", width), key.domain,
             cache_qos::event_name(key.event), series.readings(), summary.min, summary.median,
             summary.max, share ? fmt::format("{:.1f}%", *share * 100) : std::string("-"),
             series.max_bound(), strip_of(series), series.status() ? " " : "",
@@ -204,13 +204,13 @@ void write_series(JsonWriter &json, const EventReadings &event, const SeriesKey 
                   const Series &series)
 {
     const cache_qos::Summary summary = series.summary();
-    const std::optional<cache_qos::Name> &who = series.who();
+    const std::optional<cache_qos::Name> &named = series.named();
     json.begin_element();
     json.members({{"monitor", key.monitor},
                   {"life", key.life + 1},
                   {"kind", cache_qos::kind_name(series.kind())},
-                  {"name", who ? JsonValue(who->text) : JsonValue(nullptr)},
-                  {"id", who && who->id ? JsonValue(who->id) : JsonValue(nullptr)},
+                  {"name", named ? JsonValue(named->text) : JsonValue(nullptr)},
+                  {"id", named && named->id ? JsonValue(named->id) : JsonValue(nullptr)},
                   {"domain", key.domain},
                   {"event", cache_qos::event_name(key.event)},
                   {"unit", series.is_count() ? "bytes/s" : "bytes"},

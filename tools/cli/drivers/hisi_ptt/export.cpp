@@ -113,7 +113,7 @@ public:
     void run(ptt::Format format, uint64_t offset, Bytes packets) override
     {
         const AuxThreads::Range *range = out_.announced(stream_, offset);
-        put_run(format, offset, packets, range ? range->who.time_ns : std::nullopt);
+        put_run(format, offset, packets, range ? range->sample_id.time_ns : std::nullopt);
     }
     void record(const ptt::Record &record);
     void skipped(uint64_t offset, uint64_t bytes) override

@@ -145,7 +145,7 @@ public:
         if (!samples || lost.count() == 0)
             return;
         samples->entries_lost(lost);
-        sink_.entries_told(stream.event);
+        sink_.entries_accounted(stream.event);
     }
     void finish() override
     {

@@ -87,7 +87,7 @@ Result<void> add_function(const record::EventString &event, const std::string &p
 Result<void> resolve_filter(record::EventString &event, const std::string &root)
 {
     std::error_code failure;
-    // A PMU that is not there, or cannot be, is named by who opens it.
+    // A PMU that is not there, or cannot be, is named by the error of the open.
     if (!fs::exists(root + "/" + event.pmu, failure))
         return {};
     for (record::Term &term : event.terms) {

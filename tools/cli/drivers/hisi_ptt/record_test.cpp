@@ -57,18 +57,18 @@ TEST_F(HisiPttFilter, JoinsPorts)
     EXPECT_EQ(resolved("0000:00:10.0+0000:00:11.0"), "0x80005");
 }
 
-TEST_F(HisiPttFilter, LeavesNumbersAndOtherUnitsAlone)
+TEST_F(HisiPttFilter, LeavesNumbersAndOtherDriversAlone)
 {
     EXPECT_EQ(resolved("0x80001"), "0x80001");
     EXPECT_EQ(resolved("0000:00:10.0", "cxl_hmu_mem0.0.0"), "0000:00:10.0");
 }
 
-TEST_F(HisiPttFilter, LeavesAPmuThatCannotBeToWhoOpensIt)
+TEST_F(HisiPttFilter, InvalidPmuIsLeftToTheErrorOfTheOpen)
 {
     EXPECT_EQ(resolved("0000:00:10.0", "hisi_ptt" + std::string(300, '0')), "0000:00:10.0");
 }
 
-TEST_F(HisiPttFilter, SaysWhatThereIs)
+TEST_F(HisiPttFilter, UnknownFilterErrorListsTheFilters)
 {
     const std::string message = resolved("0000:00:1f.0");
     EXPECT_TRUE(holds(message, "hisi_ptt0_2 has no 0000:00:1f.0")) << message;

@@ -515,10 +515,10 @@ public:
         aux_ = AuxThreads::of_file(options_.input, recorded_drivers());
     }
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
-                  const perfdata::SampleId &who) override
+                  const perfdata::SampleId &sample_id) override
     {
         if (join_)
-            aux_.note(stream, aux, who);
+            aux_.note(stream, aux, sample_id);
     }
 
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override
@@ -650,7 +650,7 @@ std::optional<uint64_t> HisiPttReport::time_of(uint64_t offset) const
     if (now_.time_ns)
         return now_.time_ns;
     const AuxThreads::Range *range = aux_.find(*now_.stream, offset);
-    return range ? range->who.time_ns : std::nullopt;
+    return range ? range->sample_id.time_ns : std::nullopt;
 }
 
 void HisiPttReport::sample(const Stream &stream, uint64_t, Bytes words)

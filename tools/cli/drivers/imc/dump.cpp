@@ -84,13 +84,13 @@ void ImcDump::bare_sample(const Stream &stream, const perfdata::Record &record,
                           const perfdata::Sample &sample)
 {
     print_piece(to().recording, stream, "sample, ", record.offset, to().out);
-    const perfdata::SampleId &who = sample.who;
-    const uint64_t time_ns = who.time_ns.value_or(0);
-    to().out.print("{}.{:09} {}/{} {} {:#018x} period {}\n", time_ns / 1'000'000'000,
-                   time_ns % 1'000'000'000, static_cast<int32_t>(who.pid.value_or(UINT32_MAX)),
-                   static_cast<int32_t>(who.tid.value_or(UINT32_MAX)),
-                   imc_mode_name(mode_of_misc(record.misc)), sample.ip.value_or(0),
-                   sample.period.value_or(1));
+    const perfdata::SampleId &sample_id = sample.sample_id;
+    const uint64_t time_ns = sample_id.time_ns.value_or(0);
+    to().out.print(
+        "{}.{:09} {}/{} {} {:#018x} period {}\n", time_ns / 1'000'000'000, time_ns % 1'000'000'000,
+        static_cast<int32_t>(sample_id.pid.value_or(UINT32_MAX)),
+        static_cast<int32_t>(sample_id.tid.value_or(UINT32_MAX)),
+        imc_mode_name(mode_of_misc(record.misc)), sample.ip.value_or(0), sample.period.value_or(1));
     if (sample.raw)
         print_payload(*sample.raw);
 }

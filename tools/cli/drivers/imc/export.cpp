@@ -38,24 +38,26 @@ void put_record(const imc::Record &record, Row &row)
     std::copy(record.cpmc.begin(), record.cpmc.end(), row.begin() + kCounter1);
 }
 
-void put_task(const RowsOut &out, const perfdata::SampleId &who, Row &row)
+void put_task(const RowsOut &out, const perfdata::SampleId &sample_id, Row &row)
 {
-    row[kPid] = value_of(who.pid);
-    row[kTid] = value_of(who.tid);
+    row[kPid] = value_of(sample_id.pid);
+    row[kTid] = value_of(sample_id.tid);
     const std::string_view comm =
-        who.tid ? out.threads().command(*who.tid, who.time_ns.value_or(UINT64_MAX))
-                : std::string_view();
+        sample_id.tid
+            ? out.threads().command(*sample_id.tid, sample_id.time_ns.value_or(UINT64_MAX))
+            : std::string_view();
     row[kComm] = comm.empty() ? Value() : Value(comm);
 }
 
 // Every row on its own: neighbours share next to nothing.
-void put_row(RowsOut &out, size_t event, const perfdata::SampleId &who, imc::Mode mode, Row &row)
+void put_row(RowsOut &out, size_t event, const perfdata::SampleId &sample_id, imc::Mode mode,
+             Row &row)
 {
     static const exporter::Table &table = *exporter::find_table(kUnit);
     row[kMode] = imc_mode_name(mode);
     const StackFrame frame{mode, row[kIp].number()};
     if (row[kIp].known)
-        out.stack(table, event, who, {&frame, 1});
+        out.stack(table, event, sample_id, {&frame, 1});
     const exporter::Values all(row);
     out.rows(table, all.first(exporter::kOriginColumns), all.subspan(exporter::kOriginColumns));
 }
@@ -80,14 +82,14 @@ public:
         for (size_t i = 0; i < records.size(); i++) {
             const AuxThreads::Range *range =
                 out_.announced(stream_, offset + i * imc::kRecordBytes);
-            perfdata::SampleId who = range ? range->who : perfdata::SampleId{};
-            if (!who.tid && stream_.tid != UINT32_MAX)
-                who.tid = stream_.tid;
+            perfdata::SampleId sample_id = range ? range->sample_id : perfdata::SampleId{};
+            if (!sample_id.tid && stream_.tid != UINT32_MAX)
+                sample_id.tid = stream_.tid;
             Row row;
-            out_.origin(stream_, who.time_ns, row.data());
-            put_task(out_, who, row);
+            out_.origin(stream_, sample_id.time_ns, row.data());
+            put_task(out_, sample_id, row);
             put_record(records[i], row);
-            put_row(out_, stream_.event, who, mode_of(records[i], rule_), row);
+            put_row(out_, stream_.event, sample_id, mode_of(records[i], rule_), row);
         }
     }
     void skipped(uint64_t offset, uint64_t bytes) override
@@ -127,18 +129,18 @@ bool ImcExport::put_payload(const Stream &stream, const perfdata::Sample &sample
     constexpr uint64_t kInherit = 2;  // of the attribute's flags
     const std::optional<Bytes> words = imc::words_of_raw(*sample.raw);
     const auto payload = words ? imc::parse_sample_record(*words) : std::nullopt;
-    const std::optional<uint64_t> time_ns = sample.who.time_ns;
+    const std::optional<uint64_t> time_ns = sample.sample_id.time_ns;
     if (!payload) {
         skipped_bytes_ += sample.raw->size();
         to().lose(stream, {kUnit, "skipped", "bytes", sample.raw->size(), {}, time_ns});
         return true;
     }
     const bool inherited = to().recording().reader().events()[stream.event].attr.flags & kInherit;
-    const uint32_t thread = inherited ? sample.who.tid.value_or(UINT32_MAX) : UINT32_MAX;
-    Numbers &numbers =
-        numbers_
-            .try_emplace({sample.who.id.value_or(0), thread}, false, to().recording().continues())
-            .first->second;
+    const uint32_t thread = inherited ? sample.sample_id.tid.value_or(UINT32_MAX) : UINT32_MAX;
+    Numbers &numbers = numbers_
+                           .try_emplace({sample.sample_id.id.value_or(0), thread}, false,
+                                        to().recording().continues())
+                           .first->second;
     if (!numbers.note(payload->sequence, payload->lost))
         return false;
     if (numbers.missing())
@@ -156,10 +158,10 @@ void ImcExport::bare_sample(const Stream &stream, const perfdata::Record &record
     Row row;
     if (sample.raw && !put_payload(stream, sample, row))
         return;
-    to().origin(stream, sample.who.time_ns, row.data());
-    put_task(to(), sample.who, row);
+    to().origin(stream, sample.sample_id.time_ns, row.data());
+    put_task(to(), sample.sample_id, row);
     row[kIp] = value_of(sample.ip);
-    put_row(to(), stream.event, sample.who, mode_of_misc(record.misc), row);
+    put_row(to(), stream.event, sample.sample_id, mode_of_misc(record.misc), row);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Figures of imc: who ran where
+// Figures of imc: which task ran where
 #pragma once
 
 #include <compare>

@@ -91,9 +91,9 @@ public:
             samples->lost(bytes);
     }
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
-                  const perfdata::SampleId &who) override
+                  const perfdata::SampleId &sample_id) override
     {
-        sink_.aux_said(stream, aux, who);
+        sink_.aux_said(stream, aux, sample_id);
     }
     void finish() override { streams_.end(); }
 

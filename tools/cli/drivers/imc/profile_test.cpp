@@ -59,7 +59,7 @@ TEST_F(ImcProfileTest, NamedFunctionsAreExactWhateverTheirAddresses)
 }
 
 // One address is hot, and comes last of all.
-TEST_F(ImcProfileTest, AddressesWithoutANameAreToldApartUpToALimit)
+TEST_F(ImcProfileTest, DistinguishesUnnamedAddressesUpToALimit)
 {
     ImcProfile made = profile(false);
     constexpr uint64_t kCold = ImcProfile::kMostNameless + 1000, kHot = 0x7000000;
@@ -76,7 +76,7 @@ TEST_F(ImcProfileTest, AddressesWithoutANameAreToldApartUpToALimit)
     EXPECT_EQ(made.without_symbol(), kCold + 50);
 }
 
-TEST_F(ImcProfileTest, StacksAreToldApartUpToALimitAndByThread)
+TEST_F(ImcProfileTest, DistinguishesStacksByThreadUpToALimit)
 {
     ImcProfile made = profile(true);
     constexpr uint32_t kThreads = ImcProfile::kMostStacks / 2 + 100;

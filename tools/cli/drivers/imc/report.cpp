@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/escape.hpp"
 #include "base/file.hpp"
-#include "base/plain.hpp"
 #include "cli/drivers.hpp"
 #include "cli/drivers/imc/figures.hpp"
 #include "cli/drivers/imc/handlers.hpp"
@@ -30,7 +30,7 @@ using imc::Mode;
 using nlohmann::ordered_json;
 
 constexpr size_t kBarWidth = 24;
-constexpr uint32_t kNobody = UINT32_MAX;
+constexpr uint32_t kNoThread = UINT32_MAX;
 
 // What was counted
 
@@ -86,7 +86,7 @@ void print_functions(const ImcProfile &profile, size_t top, Output &out)
         const auto bar = samples * kBarWidth / functions.front()->second;
         out.print("  {:>5}  {:>10}  {:>5.1f}%  {:<12}  {:<20}  {}  {}\n", i + 1, samples,
                   share_of(samples, profile.samples()) * 100, imc_mode_name(function.mode),
-                  plain(base_name(function.object)), plain(function.name), std::string(bar, '#'));
+                  escape(base_name(function.object)), escape(function.name), std::string(bar, '#'));
     }
     if (top && functions.size() > top)
         out.print("  {:>5}  {} more functions; --top 0 shows all\n", "...", functions.size() - top);
@@ -101,7 +101,8 @@ void print_tasks(const ImcProfile &profile, size_t top, Output &out)
         const auto &[task, samples] = *tasks[i];
         out.print("  {:>10}  {:>5.1f}%  {:>10}  {:>10}  {}\n", samples,
                   share_of(samples, profile.samples()) * 100, static_cast<int32_t>(task.pid),
-                  static_cast<int32_t>(task.tid), task.command.empty() ? "-" : plain(task.command));
+                  static_cast<int32_t>(task.tid),
+                  task.command.empty() ? "-" : escape(task.command));
     }
     if (top && tasks.size() > top)
         out.print("  {:>10}  {} more threads; --top 0 shows all\n", "...", tasks.size() - top);
@@ -189,10 +190,10 @@ public:
         for (size_t i = 0; i < records.size(); i++) {
             const imc::Record record = records[i];
             const AuxThreads::Range *range = aux_.find(stream_, offset + i * imc::kRecordBytes);
-            const perfdata::SampleId who = range ? range->who : perfdata::SampleId{};
-            to_.profile.add({who.pid.value_or(kNobody), who.tid.value_or(stream_.tid),
+            const perfdata::SampleId sample_id = range ? range->sample_id : perfdata::SampleId{};
+            to_.profile.add({sample_id.pid.value_or(kNoThread), sample_id.tid.value_or(stream_.tid),
                              mode_of(record, rule_), record.ip},
-                            who.time_ns.value_or(0));
+                            sample_id.time_ns.value_or(0));
         }
     }
     void skipped(uint64_t, uint64_t bytes) override { to_.skipped_bytes += bytes; }
@@ -231,9 +232,9 @@ public:
         streams_.loss(stream, bytes);
     }
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
-                  const perfdata::SampleId &who) override
+                  const perfdata::SampleId &sample_id) override
     {
-        aux_.note(stream, aux, who);
+        aux_.note(stream, aux, sample_id);
     }
     void record(const perfdata::Record &record) override
     {
@@ -295,8 +296,8 @@ bool ImcReport::note_payload(EventSamples &seen, const Stream &stream,
         return true;
     }
     const bool inherited = recording_.reader().events()[stream.event].attr.flags & kInherit;
-    const uint32_t thread = inherited ? sample.who.tid.value_or(kNobody) : kNobody;
-    return seen.accounts[{sample.who.id.value_or(0), thread}].note(*payload);
+    const uint32_t thread = inherited ? sample.sample_id.tid.value_or(kNoThread) : kNoThread;
+    return seen.accounts[{sample.sample_id.id.value_or(0), thread}].note(*payload);
 }
 
 void ImcReport::bare_sample(const Stream &stream, const perfdata::Record &record,
@@ -305,9 +306,10 @@ void ImcReport::bare_sample(const Stream &stream, const perfdata::Record &record
     EventSamples &seen = event(stream.event);
     if (sample.raw && !note_payload(seen, stream, sample))
         return;
-    seen.profile.add({sample.who.pid.value_or(kNobody), sample.who.tid.value_or(kNobody),
-                      mode_of_misc(record.misc), sample.ip.value_or(0)},
-                     sample.who.time_ns.value_or(0));
+    seen.profile.add(
+        {sample.sample_id.pid.value_or(kNoThread), sample.sample_id.tid.value_or(kNoThread),
+         mode_of_misc(record.misc), sample.ip.value_or(0)},
+        sample.sample_id.time_ns.value_or(0));
 }
 
 void ImcReport::finish()

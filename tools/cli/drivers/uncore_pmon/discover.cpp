@@ -128,7 +128,7 @@ bool read_function(const std::string &path, const std::string &config,
         place ? read_table(function, options)
               : Result<void>(Error{place.error().code, path + ": " + place.error().message});
     if (!read) {
-        complain(read.error().message);
+        warn(read.error().message);
         return false;
     }
     found.functions.push_back(std::move(function));
@@ -149,7 +149,7 @@ void look_at(const std::string &path, const DiscoverOptions &options, Found &fou
         return;
     const Result<std::string> config = PciConfigReader::read(path + "/config");
     if (!config) {
-        complain(config.error().message);
+        warn(config.error().message);
         found.good = false;
         return;
     }
@@ -295,12 +295,12 @@ bool show(const std::vector<Function> &functions, const DiscoverOptions &options
     for (const Function &function : functions) {
         const Result<uncore::Table> table = uncore::parse_table(function.bytes, function.bar_bytes);
         if (!table) {
-            complain(function.name + ": " + table.error().message);
+            warn(function.name + ": " + table.error().message);
             good = false;
             continue;
         }
         for (const uncore::Refused &entry : table->refused)
-            complain(fmt::format("{}: entry {}: {}", function.name, entry.entry, entry.why));
+            warn(fmt::format("{}: entry {}: {}", function.name, entry.entry, entry.why));
         good = good && table->refused.empty();
         if (options.json) {
             shown.push_back(json_of(function, *table));

@@ -88,7 +88,7 @@ TEST_F(Discover, PrintsTypesInOrderAndUnitsOfEveryAccess)
               "PCICFG width 48 numRegs 4 ctrlOffset 64 ctrOffset 8\n");
 }
 
-TEST_F(Discover, TellsProgramsTheSame)
+TEST_F(Discover, JsonHasTheSameUnits)
 {
     put_function("dump", table::table_of(table::eight_imcs()));
     options_.json = true;
@@ -214,26 +214,29 @@ TEST_F(Discover, NamesWhatIsMissing)
     tree_.remove("pci/0000:7f:00.3/resource0");
     EXPECT_EQ(run("pci"), kExitFailed);
     EXPECT_TRUE(said("0000:7f:00.3/resource0: No such file")) << err_;
-    // What a reader gets who is not root
+    // What an unprivileged reader gets
     tree_.put("pci/0000:7f:00.3/config", table::as_text(table::config_of({})).substr(0, 64));
     EXPECT_EQ(run("pci"), kExitFailed);
     EXPECT_TRUE(said("only root may read the capabilities")) << err_;
 }
 
-// Drops the effective user id of root, who may open a file of any mode.
-class SomebodyElse {
+// Drops the effective user id of root, which may open a file of any mode.
+class UnprivilegedUser {
 public:
-    SomebodyElse() : user_(::geteuid()) { EXPECT_EQ(user_ == 0 ? ::seteuid(kNobody) : 0, 0); }
-    SomebodyElse(const SomebodyElse &) = delete;
-    SomebodyElse &operator=(const SomebodyElse &) = delete;
-    ~SomebodyElse() { EXPECT_EQ(::seteuid(user_), 0); }
+    UnprivilegedUser() : user_(::geteuid())
+    {
+        EXPECT_EQ(user_ == 0 ? ::seteuid(kUnprivilegedId) : 0, 0);
+    }
+    UnprivilegedUser(const UnprivilegedUser &) = delete;
+    UnprivilegedUser &operator=(const UnprivilegedUser &) = delete;
+    ~UnprivilegedUser() { EXPECT_EQ(::seteuid(user_), 0); }
 
 private:
-    static constexpr uid_t kNobody = 65534;
+    static constexpr uid_t kUnprivilegedId = 65534;
     uid_t user_;
 };
 
-TEST_F(Discover, TellsLockdownFromAMissingPrivilege)
+TEST_F(Discover, DistinguishesLockdownFromAMissingPrivilege)
 {
     put_function("dump", table::table_of(table::eight_imcs()));
     ASSERT_EQ(::chmod(tree_.dir().c_str(), 0777), 0);
@@ -242,7 +245,7 @@ TEST_F(Discover, TellsLockdownFromAMissingPrivilege)
     tree_.put("lockdown", "[none] integrity confidentiality\n");
     tree_.put("out", "");
     ASSERT_EQ(::chmod(tree_.path("out").c_str(), 0666), 0);
-    const SomebodyElse somebody_else;
+    const UnprivilegedUser unprivileged;
     EXPECT_EQ(run("dump"), kExitFailed);
     EXPECT_TRUE(said("resource0: only root may read device memory")) << err_;
     options_.lockdown_file = tree_.path("locked");

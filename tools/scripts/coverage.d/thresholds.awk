@@ -3,7 +3,7 @@
 # file missed. Ends with 1 when too few ran. Variables: root of the sources, sources (a pattern of those that count), others (of
 # those that do not), least_lines and least_errors (in 100), missed.
 #
-# A line counts once, whoever ran it. An error path is where an error comes from or is passed on.
+# A line counts once, however often it ran. An error path is where an error comes from or is passed on.
 /^ *-: *0:Source:/ {
 	file = $0
 	sub(/^.*Source:/, "", file)
@@ -20,20 +20,20 @@ match($0, /^ *[^:]+: *[0-9]+:/) {
 END {
 	for (place in text) {
 		split(place, part, "/")
-		unit = part[2]
+		driver = part[2]
 		error = text[place] ~ /return (-E|err|ERR_|dev_err|NULL|false|Error|[a-z_]+[.]error)|goto |^[a-z_]+:$/
-		lines[unit]++; errors[unit] += error
-		if (place in ran) { run[unit]++; run_errors[unit] += error; continue }
+		lines[driver]++; errors[driver] += error
+		if (place in ran) { run[driver]++; run_errors[driver] += error; continue }
 		print place ":" text[place] | "sort >" missed
 	}
-	for (unit in lines) {
-		share = 100 * run[unit] / lines[unit]
-		of_errors = errors[unit] ? 100 * run_errors[unit] / errors[unit] : 100
+	for (driver in lines) {
+		share = 100 * run[driver] / lines[driver]
+		of_errors = errors[driver] ? 100 * run_errors[driver] / errors[driver] : 100
 		good = share >= least_lines && of_errors >= least_errors
 		bad += !good
 		seen++
 		printf "coverage: %s %s: %.1f %% of %d lines, %.1f %% of %d lines of error paths\n", good ? "ok" : "NOT OK",
-			unit, share, lines[unit], of_errors, errors[unit] | "sort -k 3"
+			driver, share, lines[driver], of_errors, errors[driver] | "sort -k 3"
 	}
 	if (!seen) print "coverage: NOT OK: gcov said nothing"
 	exit bad || !seen

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf_judge.sh TAP LOG [PORT...]: the figures that perf_stat.sh saw in the guest against what the model's log says the
+# check_perf_stat.sh TAP LOG [PORT...]: the figures that perf_stat.sh saw in the guest against what the model's log says the
 # counters had to count (count_accesses.sh). For each event of a unit the log's counts come in the same order as perf's; what
 # the log has after them is other programs'. Figures in MiB agree within their rounding.
 set -eu
 here=$(dirname "$0")
 tap=$1
 shift
-"$here/count_accesses.sh" "$@" >"${TMPDIR:-/tmp}/judge.$$"
-trap 'rm -f "${TMPDIR:-/tmp}/judge.$$"' EXIT
+"$here/count_accesses.sh" "$@" >"${TMPDIR:-/tmp}/check.$$"
+trap 'rm -f "${TMPDIR:-/tmp}/check.$$"' EXIT
 awk '
 BEGIN {
 	type["imc"] = 6; type["cxlcm"] = 12; type["cxldp"] = 13; type["b2cxl"] = 17
@@ -63,4 +63,4 @@ function control_of(terms,    event, umask) {
 END {
 	printf "figures=%d wrong=%d missing=%d end\n", figures, wrong, missing
 	exit !(figures >= 20 && !wrong && !missing)
-}' "${TMPDIR:-/tmp}/judge.$$" "$tap"
+}' "${TMPDIR:-/tmp}/check.$$" "$tap"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "record/present.hpp"
+#include "record/synthesize.hpp"
 
 #include <linux/perf_event.h>
 #include <sys/mman.h>
@@ -211,7 +211,7 @@ Bytes build_id_of_notes(Bytes notes)
     return {};
 }
 
-Result<void> Present::be_patient()
+Result<void> Synthesizer::be_patient()
 {
     constexpr auto kMost = std::chrono::milliseconds(2);
     const auto now = std::chrono::steady_clock::now();
@@ -224,7 +224,7 @@ Result<void> Present::be_patient()
 
 // Numbers that name folders, sorted: processes and threads. The kernel takes half a second to list
 // the threads of a process that has ten thousand.
-Result<std::vector<uint32_t>> Present::numbers_in(const std::string &folder)
+Result<std::vector<uint32_t>> Synthesizer::numbers_in(const std::string &folder)
 {
     std::vector<uint32_t> numbers;
     std::error_code failure;
@@ -240,14 +240,14 @@ Result<std::vector<uint32_t>> Present::numbers_in(const std::string &folder)
     return numbers;
 }
 
-Result<void> Present::give(const std::optional<std::vector<std::byte>> &record)
+Result<void> Synthesizer::give(const std::optional<std::vector<std::byte>> &record)
 {
     Result<void> given = record ? sink_.records(*record) : Result<void>();
     return given ? be_patient() : given;
 }
 
 // A hundred thousand lines of /proc/kallsyms are read once.
-Result<void> Present::kernel()
+Result<void> Synthesizer::kernel()
 {
     if (!kernel_) {
         const std::optional<KernelText> text = kernel_text(root_ + "/proc/kallsyms");
@@ -264,7 +264,7 @@ Result<void> Present::kernel()
 }
 
 // Lines "name bytes users others state address".
-Result<void> Present::modules()
+Result<void> Synthesizer::modules()
 {
     std::ifstream modules(root_ + "/proc/modules");
     for (std::string line; std::getline(modules, line);) {
@@ -283,7 +283,7 @@ Result<void> Present::modules()
     return {};
 }
 
-Result<void> Present::processes()
+Result<void> Synthesizer::processes()
 {
     const Result<std::vector<uint32_t>> pids = numbers_in(root_ + "/proc");
     if (!pids)
@@ -294,13 +294,13 @@ Result<void> Present::processes()
     return {};
 }
 
-Result<void> Present::process_of(uint32_t tid)
+Result<void> Synthesizer::process_of(uint32_t tid)
 {
     const std::string status = root_ + "/proc/" + std::to_string(tid) + "/status";
     return process(number_in(status, "Tgid:").value_or(tid));
 }
 
-Result<void> Present::process(uint32_t pid)
+Result<void> Synthesizer::process(uint32_t pid)
 {
     const std::optional<uint32_t> parent =
         number_in(root_ + "/proc/" + std::to_string(pid) + "/status", "PPid:");
@@ -311,7 +311,7 @@ Result<void> Present::process(uint32_t pid)
     return maps(pid);
 }
 
-Result<void> Present::threads(uint32_t pid, uint32_t parent)
+Result<void> Synthesizer::threads(uint32_t pid, uint32_t parent)
 {
     const std::string folder = root_ + "/proc/" + std::to_string(pid) + "/task";
     const Result<std::vector<uint32_t>> tids = numbers_in(folder);
@@ -333,7 +333,7 @@ Result<void> Present::threads(uint32_t pid, uint32_t parent)
     return {};
 }
 
-Result<void> Present::maps(uint32_t pid)
+Result<void> Synthesizer::maps(uint32_t pid)
 {
     std::ifstream maps(root_ + "/proc/" + std::to_string(pid) + "/maps");
     for (std::string line; std::getline(maps, line);) {

@@ -14,7 +14,7 @@
 
 #include "base/result.hpp"
 
-namespace pmukit::judge::hisi_ptt {
+namespace pmukit::checker::hisi_ptt {
 
 // A packet as both sides can tell it.
 struct Tlp {
@@ -73,7 +73,7 @@ Result<std::vector<Tlp>> read_dump(std::string_view text);
 bool takes(const Selection &selection, const Seen &seen);
 
 // As a decoder of the run's format can know them.
-std::vector<Tlp> told(const Trace &run, const std::vector<Seen> &packets);
+std::vector<Tlp> logged(const Trace &run, const std::vector<Seen> &packets);
 std::vector<Seen> ought_to_be_taken(const Trace &run, const std::vector<Seen> &seen);
 
 // One line naming the first place where they differ; nothing when they are the same.
@@ -81,9 +81,9 @@ std::optional<std::string> difference(const std::vector<Tlp> &expected,
                                       const std::vector<Tlp> &found);
 
 // The packets of consecutive traces, for a recording that holds all of them.
-std::vector<Tlp> told_by_all(std::span<const Trace> runs);
+std::vector<Tlp> logged_of_all(std::span<const Trace> runs);
 
 // A decoder unwraps times; what the format kept of them is compared.
 void cut_times(unsigned format_dwords, std::vector<Tlp> &tlps);
 
-}  // namespace pmukit::judge::hisi_ptt
+}  // namespace pmukit::checker::hisi_ptt

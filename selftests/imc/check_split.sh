@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# judge_split.sh REPORT: of work_0, work_1 and work_2 together, 70, 20 and 10 in 100 by the first percentage of their
+# check_split.sh REPORT: of work_0, work_1 and work_2 together, 70, 20 and 10 in 100 by the first percentage of their
 # lines; within 10 points, which some hundred samples are good for. `pmukit report` or `perf report --stdio` wrote it.
 awk '{ n = 0; for (i = 1; i <= NF; i++) if ($i ~ /^[0-9.]+%$/) { n = $i + 0; break } }
 	/work_0/ { a += n } /work_1/ { b += n } /work_2/ { c += n }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// hisi_ptt_judge: the packets of a recording against those the model traced and saw.
+// hisi_ptt_checker: the packets of a recording against those the model traced and saw.
 // Exit codes: 0 good, 1 a check failed, 2 usage or unreadable input.
 #include <fmt/core.h>
 
@@ -10,13 +10,13 @@
 #include <fstream>
 #include <iterator>
 
+#include "hisi_ptt_checker.hpp"
 #include "hisi_ptt_entries.hpp"
-#include "hisi_ptt_judge.hpp"
 
 namespace {
 
 using namespace pmukit;
-using namespace pmukit::judge::hisi_ptt;
+using namespace pmukit::checker::hisi_ptt;
 
 constexpr int kExitFailed = 1, kExitUsage = 2;
 
@@ -101,7 +101,7 @@ Result<Case> load_case(const Arguments &arguments)
 // One line a comparison; true when it holds.
 bool check(const std::optional<std::string> &trouble, const std::string &text)
 {
-    fmt::print("judge: {}: {}{}{}\n", trouble ? "NOT OK" : "ok", text, trouble ? ": " : "",
+    fmt::print("checker: {}: {}{}{}\n", trouble ? "NOT OK" : "ok", text, trouble ? ": " : "",
                trouble.value_or(""));
     return !trouble;
 }
@@ -117,7 +117,7 @@ std::vector<Tlp> due_in_all(const Case &loaded)
 {
     std::vector<Tlp> all;
     for (const Trace &run : loaded.runs) {
-        const std::vector<Tlp> due = told(run, ought_to_be_taken(run, loaded.seen));
+        const std::vector<Tlp> due = logged(run, ought_to_be_taken(run, loaded.seen));
         all.insert(all.end(), due.begin(), due.end());
     }
     return all;
@@ -131,10 +131,10 @@ size_t lost_in_all(const Case &loaded)
     return lost;
 }
 
-bool judge_case(const Arguments &arguments, Case &loaded)
+bool check_case(const Arguments &arguments, Case &loaded)
 {
     const unsigned dwords = loaded.runs[0].selection.format_dwords;
-    const std::vector<Tlp> traced = told_by_all(loaded.runs);
+    const std::vector<Tlp> traced = logged_of_all(loaded.runs);
     const size_t lost = lost_in_all(loaded);
     cut_times(dwords, loaded.found);
     bool good = check(too_few(traced.size(), arguments.at_least),
@@ -151,7 +151,7 @@ bool judge_case(const Arguments &arguments, Case &loaded)
     good =
         check(difference(traced, loaded.found), "the recording has them, packet by packet") && good;
     fmt::print(
-        "judge: unit=hisi_ptt source=model kernel={} run={} runs={} format={}dw packets={} "
+        "checker: driver=hisi_ptt source=model kernel={} run={} runs={} format={}dw packets={} "
         "lost={} equal={}\n",
         arguments.kernel, arguments.run, loaded.runs.size(), dwords, loaded.found.size(),
         lost + loaded.gaps, good ? "yes" : "no");
@@ -161,7 +161,7 @@ bool judge_case(const Arguments &arguments, Case &loaded)
 int run(int argc, char **argv)
 {
     Arguments arguments;
-    CLI::App app{"hisi_ptt_judge: the packets of a recording against those the model traced"};
+    CLI::App app{"hisi_ptt_checker: the packets of a recording against those the model traced"};
     CLI::Option_group *const recording = app.add_option_group("recording");
     recording->add_option("--dump", arguments.dump, "what pmukit dump --tlp printed");
     recording->add_option("--perf-report", arguments.perf_report,
@@ -185,10 +185,10 @@ int run(int argc, char **argv)
     }
     auto loaded = load_case(arguments);
     if (!loaded) {
-        fmt::print(stderr, "hisi_ptt_judge: {}\n", loaded.error().message);
+        fmt::print(stderr, "hisi_ptt_checker: {}\n", loaded.error().message);
         return kExitUsage;
     }
-    return judge_case(arguments, *loaded) ? 0 : kExitFailed;
+    return check_case(arguments, *loaded) ? 0 : kExitFailed;
 }
 
 }  // namespace
@@ -198,7 +198,7 @@ int main(int argc, char **argv)
     try {
         return run(argc, argv);
     } catch (const std::exception &failure) {
-        std::fprintf(stderr, "hisi_ptt_judge: %s\n", failure.what());
+        std::fprintf(stderr, "hisi_ptt_checker: %s\n", failure.what());
         return kExitUsage;
     }
 }

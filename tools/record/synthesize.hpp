@@ -31,15 +31,15 @@ std::optional<MapsLine> parse_maps_line(std::string_view line);
 // The build id among ELF notes of this machine's byte order. Empty: there is none.
 Bytes build_id_of_notes(Bytes notes);
 
-class Present {
+class Synthesizer {
 public:
     // meanwhile: done every few milliseconds, while all of /proc is looked at.
     using Meanwhile = std::function<Result<void>()>;
-    explicit Present(RecordSink &sink, std::string root = "", Meanwhile meanwhile = {})
+    explicit Synthesizer(RecordSink &sink, std::string root = "", Meanwhile meanwhile = {})
         : sink_(sink), root_(std::move(root)), meanwhile_(std::move(meanwhile))
     {
     }
-    // Again for each file that begins. Nothing for users to whom the kernel does not show where it
+    // Again for each file that begins. Nothing for users to which the kernel does not show where it
     // is (kptr_restrict).
     Result<void> kernel();
     // What ends while it is looked at is left out.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "cxl_hmu_judge.hpp"
+#include "cxl_hmu_checker.hpp"
 
 #include <gtest/gtest.h>
 
-namespace pmukit::judge {
+namespace pmukit::checker {
 namespace {
 
 using Units = std::set<uint64_t>;
@@ -108,14 +108,14 @@ TEST(ModelSummary, ReadsTheLastLine)
 {
     auto summary = read_model_summary(
         "model: ready socket=/x\n"
-        "model: unit=cxl_hmu accesses=10 reads=7 writes=3 entries=4 dropped=2\n");
+        "model: device=cxl_hmu accesses=10 reads=7 writes=3 entries=4 dropped=2\n");
     ASSERT_TRUE(summary);
     EXPECT_EQ(summary->accesses, 10u);
     EXPECT_EQ(summary->entries, 4u);
     EXPECT_EQ(summary->dropped, 2u);
     EXPECT_FALSE(read_model_summary("model: ready socket=/x\n"));
-    EXPECT_FALSE(read_model_summary("model: unit=cxl_hmu accesses=x entries=4 dropped=2\n"));
+    EXPECT_FALSE(read_model_summary("model: device=cxl_hmu accesses=x entries=4 dropped=2\n"));
 }
 
 }  // namespace
-}  // namespace pmukit::judge
+}  // namespace pmukit::checker

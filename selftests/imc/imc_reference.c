@@ -5,29 +5,29 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "imc_book.h"
+#include "imc_reference.h"
 #include "pmu_event.h"
 #include "pmu_machine.h"
 
 #define MODEL "/sys/devices/imc_engine/model"
-#define BOOK "/sys/kernel/debug/imc_engine"
+#define ENGINE "/sys/kernel/debug/imc_engine"
 #define POLL_US 20000
 #define DRIVER_PROBES "/sys/kernel/debug/imc/probes"
-#define ENGINE_PROBES BOOK "/probes"
-#define ENGINE_FAILS BOOK "/fail_probes"
+#define ENGINE_PROBES ENGINE "/probes"
+#define ENGINE_FAILS ENGINE "/fail_probes"
 
-bool book_is_there(void)
+bool engine_is_loaded(void)
 {
 	return !access(MODEL, R_OK);
 }
 
-void book_text(const char *page, int number, const char *word, char *text, int size)
+void reference_text(const char *page, int number, const char *word, char *text, int size)
 {
 	char path[128], content[4096], *line, *rest = content;
 	size_t length = strlen(word);
 
 	text[0] = '\0';
-	snprintf(path, sizeof(path), BOOK "/%s%d", page, number);
+	snprintf(path, sizeof(path), ENGINE "/%s%d", page, number);
 	if (read_text(path, content, sizeof(content)))
 		return;
 	while ((line = strsep(&rest, "\n")))
@@ -35,21 +35,21 @@ void book_text(const char *page, int number, const char *word, char *text, int s
 			snprintf(text, size, "%s", line + length + 1);
 }
 
-long long book_number(const char *page, int number, const char *word)
+long long reference_number(const char *page, int number, const char *word)
 {
 	char text[64];
 
-	book_text(page, number, word, text, sizeof(text));
+	reference_text(page, number, word, text, sizeof(text));
 	return text[0] ? strtoll(text, NULL, 0) : -1;
 }
 
-long long book_sum(const char *page, const char *word)
+long long reference_sum(const char *page, const char *word)
 {
 	long nr = sysconf(_SC_NPROCESSORS_CONF);
 	long long sum = 0, one;
 
 	for (int number = 0; number < nr; number++) {
-		one = book_number(page, number, word);
+		one = reference_number(page, number, word);
 		sum += one > 0 ? one : 0;
 	}
 	return sum;
@@ -57,18 +57,18 @@ long long book_sum(const char *page, const char *word)
 
 static void wait_for_more(const char *page, int number, const char *word, long long more)
 {
-	long long end = now_ms() + 120000, until = book_number(page, number, word) + more;
+	long long end = now_ms() + 120000, until = reference_number(page, number, word) + more;
 
-	while (book_number(page, number, word) < until && now_ms() < end)
+	while (reference_number(page, number, word) < until && now_ms() < end)
 		usleep(POLL_US);
 }
 
-void book_wait_records(int cpu, long long records)
+void reference_wait_records(int cpu, long long records)
 {
 	wait_for_more("cpu", cpu, "records", records);
 }
 
-void book_wait_posted(int chip)
+void reference_wait_posted(int chip)
 {
 	wait_for_more("chip", chip, "rounds", 2);
 }
@@ -80,7 +80,7 @@ int cpus_online(void)
 
 int core_of(int cpu)
 {
-	return book_number("cpu", cpu, "core");
+	return reference_number("cpu", cpu, "core");
 }
 
 long long trace_stat(const char *name)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "console/unfinished.hpp"
+#include "console/temp_file.hpp"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -57,14 +57,14 @@ void remove_and_end(int signal)
 {
     if (signal == SIGINT && pager_reads())  // it was meant for the pager
         return;
-    remove_unfinished();
+    remove_temp_file();
     ::signal(signal, SIG_DFL);
     ::raise(signal);
 }
 
 }  // namespace
 
-void remove_unfinished()
+void remove_temp_file()
 {
     if (::unlink(unfinished) == 0 || errno != EISDIR)
         return;

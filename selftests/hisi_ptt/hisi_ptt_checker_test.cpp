@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "hisi_ptt_judge.hpp"
+#include "hisi_ptt_checker.hpp"
 
 #include <gtest/gtest.h>
 
-namespace pmukit::judge::hisi_ptt {
+namespace pmukit::checker::hisi_ptt {
 namespace {
 
 constexpr std::string_view kTitle = "# pmukit tlp log 1\n";
@@ -11,7 +11,7 @@ constexpr std::string_view kStart =
     "# start at=1000 format=8dw direction=1 types=0x3 filter=port:0x0001 buffer=4096 tick_ns=10\n";
 
 // Every kind of packet, as the model's log and the dump write it.
-constexpr std::string_view kOracle =
+constexpr std::string_view kModelLog =
     "1010 out P MWr port=00:10.0 req=00:00.0 tag=0x0 addr=0xfe800011 bytes=2\n"
     "1020 out NP MRd port=00:10.0 req=00:00.0 tag=0x1e addr=0x400001000 bytes=8 pasid=0x12 ro\n"
     "1030 in CPL CplD port=00:10.0 req=00:00.0 tag=0x1e cpl=01:00.0 status=SC left=130 bytes=6 "
@@ -41,11 +41,11 @@ std::vector<Trace> runs_of(std::string_view lines)
     return runs ? *runs : std::vector<Trace>{};
 }
 
-TEST(HisiPttJudge, OracleAndDumpSayTheSameInDifferentWords)
+TEST(HisiPttChecker, ModelLogAndDumpOfTheSameTraceAreEqual)
 {
-    const std::vector<Trace> runs = runs_of(std::string(kStart) + std::string(kOracle));
+    const std::vector<Trace> runs = runs_of(std::string(kStart) + std::string(kModelLog));
     ASSERT_EQ(runs.size(), 1u);
-    EXPECT_EQ(difference(told(runs[0], runs[0].packets), dump_of(kDump)), std::nullopt);
+    EXPECT_EQ(difference(logged(runs[0], runs[0].packets), dump_of(kDump)), std::nullopt);
 }
 
 // Each of these changes one fact of the dump.
@@ -58,8 +58,8 @@ TEST_P(OneFact, ThatDiffersIsSeen)
     const size_t at = text.find(from);
     ASSERT_NE(at, text.npos) << from;
     text.replace(at, from.size(), to);
-    const std::vector<Trace> runs = runs_of(std::string(kStart) + std::string(kOracle));
-    EXPECT_NE(difference(told(runs[0], runs[0].packets), dump_of(text)), std::nullopt) << to;
+    const std::vector<Trace> runs = runs_of(std::string(kStart) + std::string(kModelLog));
+    EXPECT_NE(difference(logged(runs[0], runs[0].packets), dump_of(text)), std::nullopt) << to;
 }
 
 using Change = std::pair<std::string_view, std::string_view>;
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{"0x7e length 2", "0x7e length 3"}, Change{"of 01:00.0", "of 02:00.0"},
                     Change{"0x104", "0x108"}, Change{"be 0xc", "be 0xf"}));
 
-TEST(HisiPttJudge, AMissingAndAnAdditionalPacketAreSeen)
+TEST(HisiPttChecker, AMissingAndAnAdditionalPacketAreSeen)
 {
     const std::vector<Tlp> all = dump_of(kDump);
     std::vector<Tlp> fewer = all;
@@ -85,19 +85,19 @@ TEST(HisiPttJudge, AMissingAndAnAdditionalPacketAreSeen)
     EXPECT_NE(difference(all, {}), std::nullopt);
 }
 
-TEST(HisiPttJudge, FourDwordsKeepElevenBitsOfTimeAndNoPrefix)
+TEST(HisiPttChecker, FourDwordsKeepElevenBitsOfTimeAndNoPrefix)
 {
     std::string start(kStart);
     start.replace(start.find("8dw"), 3, "4dw");
     const std::vector<Trace> runs = runs_of(
         start +
         "40960 out NP MRd port=00:10.0 req=00:00.0 tag=0x1 addr=0x1000 bytes=4 pasid=0x1\n");
-    const std::vector<Tlp> tlps = told(runs[0], runs[0].packets);
+    const std::vector<Tlp> tlps = logged(runs[0], runs[0].packets);
     EXPECT_EQ(tlps[0].ticks, 0u);
     EXPECT_EQ(tlps[0].pasid, "");
 }
 
-TEST(HisiPttJudge, RunsAreKeptApart)
+TEST(HisiPttChecker, RunsAreKeptApart)
 {
     const std::vector<Trace> runs = runs_of(
         std::string(kStart) + "# stop at=2000\n" +
@@ -112,7 +112,7 @@ TEST(HisiPttJudge, RunsAreKeptApart)
     EXPECT_EQ(runs[1].selection.format_dwords, 4u);
 }
 
-TEST(HisiPttJudge, TimeAndSelectionSayWhatOughtToBeTaken)
+TEST(HisiPttChecker, TimeAndSelectionSayWhatOughtToBeTaken)
 {
     const auto seen = read_seen(
         std::string(kTitle) +
@@ -130,7 +130,7 @@ TEST(HisiPttJudge, TimeAndSelectionSayWhatOughtToBeTaken)
     EXPECT_EQ(taken[0].tlp.address, 4u);
 }
 
-TEST(HisiPttJudge, DirectionsFollowTheDocumentation)
+TEST(HisiPttChecker, DirectionsFollowTheDocumentation)
 {
     struct Case {
         unsigned format, direction;
@@ -162,14 +162,14 @@ TEST(HisiPttJudge, DirectionsFollowTheDocumentation)
     EXPECT_FALSE(takes({8, 2, 7, true, 0x0101, 1}, all[1].second));
 }
 
-TEST(HisiPttJudge, WhatIsNotUnderstoodIsNamed)
+TEST(HisiPttChecker, WhatIsNotUnderstoodIsNamed)
 {
     EXPECT_FALSE(read_seen("something else\n"));
     for (const char *line : {"x out P MWr req=00:00.0 tag=0x0 addr=0x0 bytes=4\n", "1 out P\n",
                              "1 out P MWr req=00:00.0 tag=0x0 bytes=4\n",
                              "1 in CPL CplD req=00:00.0 tag=0x0 left=4 bytes=4\n"})
         EXPECT_FALSE(read_seen(std::string(kTitle) + line)) << line;
-    EXPECT_FALSE(read_traced(std::string(kTitle) + std::string(kOracle)));
+    EXPECT_FALSE(read_traced(std::string(kTitle) + std::string(kModelLog)));
     EXPECT_FALSE(read_traced(std::string(kTitle) + "# start at=1 format=8dw\n"));
     EXPECT_FALSE(read_traced(std::string(kTitle) + std::string(kStart) + "# change at=5\n"));
     EXPECT_FALSE(read_dump("0x00000000 1 MWr 00:00.0 tag 0x0 address 0x0 length 1 be 0x1f/0x0\n"));
@@ -177,4 +177,4 @@ TEST(HisiPttJudge, WhatIsNotUnderstoodIsNamed)
 }
 
 }  // namespace
-}  // namespace pmukit::judge::hisi_ptt
+}  // namespace pmukit::checker::hisi_ptt

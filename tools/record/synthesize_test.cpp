@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // What existed before the recording is synthesized from a /proc and /sys of the test's own, in
 // records that a reader takes.
-#include "record/present.hpp"
+#include "record/synthesize.hpp"
 
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
@@ -78,7 +78,7 @@ TEST(BuildIdOfNotes, IsFoundBehindOthers)
         EXPECT_TRUE(build_id_of_notes(Bytes(notes).first(bytes)).empty()) << bytes;
 }
 
-TEST(BuildIdOfNotes, ASizeThatLiesEndsTheSearch)
+TEST(BuildIdOfNotes, AnInvalidSizeEndsTheSearch)
 {
     std::vector<std::byte> notes = note(kGnu, 1, "version");
     store(notes.data(), UINT32_MAX, std::endian::native);
@@ -113,7 +113,7 @@ public:
     std::vector<Kept> kept;
 };
 
-class PresentTest : public testing::Test {
+class SynthesizerTest : public testing::Test {
 protected:
     perfdata::MmapRecord map_at(size_t at) const
     {
@@ -128,7 +128,7 @@ protected:
     Keeper keeper_;
 };
 
-TEST_F(PresentTest, TheKernelIsNamedWithItsBuildIdAndItsModules)
+TEST_F(SynthesizerTest, TheKernelIsNamedWithItsBuildIdAndItsModules)
 {
     root_.put("proc/kallsyms",
               "ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81100000 t _etext_not\n"
@@ -138,7 +138,7 @@ TEST_F(PresentTest, TheKernelIsNamedWithItsBuildIdAndItsModules)
               "hidden 8192 0 - Live 0x0000000000000000\n");
     const std::vector<std::byte> notes = note(kGnu, 3, kId);
     root_.put("sys/kernel/notes", notes);
-    ASSERT_TRUE(Present(keeper_, root_.dir()).kernel());
+    ASSERT_TRUE(Synthesizer(keeper_, root_.dir()).kernel());
     ASSERT_EQ(keeper_.kept.size(), 2U);
     EXPECT_EQ(keeper_.kept[0].type, uint32_t{PERF_RECORD_MMAP2});
     EXPECT_EQ(keeper_.kept[0].misc, PERF_RECORD_MISC_KERNEL | PERF_RECORD_MISC_MMAP_BUILD_ID);
@@ -155,14 +155,14 @@ TEST_F(PresentTest, TheKernelIsNamedWithItsBuildIdAndItsModules)
     EXPECT_EQ(map_at(1).bytes, 40960U);
 }
 
-TEST_F(PresentTest, AKernelThatHidesItsAddressesIsLeftOut)
+TEST_F(SynthesizerTest, AKernelThatHidesItsAddressesIsLeftOut)
 {
     root_.put("proc/kallsyms", "0000000000000000 T _text\n0000000000000000 T _etext\n");
-    ASSERT_TRUE(Present(keeper_, root_.dir()).kernel());
+    ASSERT_TRUE(Synthesizer(keeper_, root_.dir()).kernel());
     EXPECT_TRUE(keeper_.kept.empty());
 }
 
-TEST_F(PresentTest, ProcessesHaveThreadsNamesAndCode)
+TEST_F(SynthesizerTest, ProcessesHaveThreadsNamesAndCode)
 {
     root_.put("proc/70/status", "Name:\tbusy\nPid:\t70\nPPid:\t3\n");
     root_.put("proc/70/task/70/comm", "busy\n");
@@ -173,7 +173,7 @@ TEST_F(PresentTest, ProcessesHaveThreadsNamesAndCode)
         "5000-6000 rwxp 00000000 00:00 0 \n");
     root_.put("proc/version", "not a process\n");
     root_.put("proc/90/stat", "one that has just ended\n");
-    ASSERT_TRUE(Present(keeper_, root_.dir()).processes());
+    ASSERT_TRUE(Synthesizer(keeper_, root_.dir()).processes());
     ASSERT_EQ(keeper_.kept.size(), 6U);
     const auto fork = [this](size_t at) {
         return *perfdata::parse_task(keeper_.kept[at].body, std::endian::native);
@@ -194,18 +194,18 @@ TEST_F(PresentTest, ProcessesHaveThreadsNamesAndCode)
     EXPECT_EQ(map_at(5).path, "//anon");
 }
 
-TEST_F(PresentTest, APathThatFitsNoRecordIsLeftOut)
+TEST_F(SynthesizerTest, APathThatFitsNoRecordIsLeftOut)
 {
     root_.put("proc/70/status", "PPid:\t3\n");
     root_.put("proc/70/maps", "1000-2000 r-xp 0 fe:00 9 /" + std::string(70000, 'x') +
                                   "\n2000-3000 r-xp 0 fe:00 9 /bin/busy\n");
-    ASSERT_TRUE(Present(keeper_, root_.dir()).processes());
+    ASSERT_TRUE(Synthesizer(keeper_, root_.dir()).processes());
     ASSERT_EQ(keeper_.kept.size(), 1U);
     EXPECT_EQ(map_at(0).path, "/bin/busy");
 }
 
 // As a recorder does it, whose rings would be full otherwise.
-TEST_F(PresentTest, LetsSomethingElseBeDoneMeanwhile)
+TEST_F(SynthesizerTest, LetsSomethingElseBeDoneMeanwhile)
 {
     root_.put("proc/70/status", "PPid:\t3\n");
     for (int tid = 70; tid < 90; tid++)
@@ -229,36 +229,36 @@ TEST_F(PresentTest, LetsSomethingElseBeDoneMeanwhile)
         std::function<void()> pause_;
     } slow(pause);
     size_t meanwhile = 0;
-    Present present(slow, root_.dir(), [&meanwhile]() -> Result<void> {
+    Synthesizer synthesizer(slow, root_.dir(), [&meanwhile]() -> Result<void> {
         meanwhile++;
         return {};
     });
-    ASSERT_TRUE(present.processes());
+    ASSERT_TRUE(synthesizer.processes());
     EXPECT_EQ(slow.count, 40U);
     EXPECT_GE(meanwhile, slow.count);
-    Present failing(slow, root_.dir(), []() -> Result<void> {
+    Synthesizer failing(slow, root_.dir(), []() -> Result<void> {
         return Error{Errc::kIo, "the disk is full"};
     });
     EXPECT_FALSE(failing.processes()) << "what went wrong meanwhile ends it";
 }
 
 // Of a process with ten thousand threads that takes longer than a small ring lasts.
-TEST_F(PresentTest, LetsSomethingElseBeDoneWhileAFolderIsListed)
+TEST_F(SynthesizerTest, LetsSomethingElseBeDoneWhileAFolderIsListed)
 {
     root_.put("proc/version", "not a process\n");
     for (int i = 0; i < 20000; i++)
         std::ofstream(root_.path("proc/no process " + std::to_string(i)));
     size_t meanwhile = 0;
-    Present present(keeper_, root_.dir(), [&meanwhile]() -> Result<void> {
+    Synthesizer synthesizer(keeper_, root_.dir(), [&meanwhile]() -> Result<void> {
         meanwhile++;
         return {};
     });
-    ASSERT_TRUE(present.processes());
+    ASSERT_TRUE(synthesizer.processes());
     EXPECT_GE(meanwhile, 1U);
     EXPECT_TRUE(keeper_.kept.empty());
 }
 
-TEST_F(PresentTest, AThreadIsTheWholeOfItsProcess)
+TEST_F(SynthesizerTest, AThreadIsTheWholeOfItsProcess)
 {
     root_.put("proc/70/status", "Tgid:\t70\nPPid:\t3\n");
     root_.put("proc/71/status", "Tgid:\t70\nPPid:\t3\n");
@@ -266,17 +266,17 @@ TEST_F(PresentTest, AThreadIsTheWholeOfItsProcess)
     root_.put("proc/70/task/71/comm", "worker\n");
     root_.put("proc/80/status", "Tgid:\t80\nPPid:\t3\n");
     root_.put("proc/80/task/80/comm", "other\n");
-    ASSERT_TRUE(Present(keeper_, root_.dir()).process_of(71));
+    ASSERT_TRUE(Synthesizer(keeper_, root_.dir()).process_of(71));
     EXPECT_EQ(keeper_.kept.size(), 4U);
 }
 
-TEST_F(PresentTest, TheKernelIsLookedAtOnceForAllFiles)
+TEST_F(SynthesizerTest, TheKernelIsLookedAtOnceForAllFiles)
 {
     root_.put("proc/kallsyms", "ffffffff81000000 T _text\nffffffff82000000 T _etext\n");
-    Present present(keeper_, root_.dir());
-    ASSERT_TRUE(present.kernel());
+    Synthesizer synthesizer(keeper_, root_.dir());
+    ASSERT_TRUE(synthesizer.kernel());
     root_.remove("proc/kallsyms");
-    ASSERT_TRUE(present.kernel());
+    ASSERT_TRUE(synthesizer.kernel());
     ASSERT_EQ(keeper_.kept.size(), 2U);
     EXPECT_EQ(map_at(1).address, map_at(0).address);
 }

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Sourced by test scripts, beside which it is installed: the simulated machine's own book, and what it is asked to do.
-book=/sys/kernel/debug/cache_qos_sim
+# Sourced by test scripts, beside which it is installed: reference counters of the simulated machine, and its control file.
+sim=/sys/kernel/debug/cache_qos_sim
 
 # What was read before it has changed may be shown for sample_ms.
 sim() {
-	echo "$*" >$book/control || return
+	echo "$*" >$sim/control || return
 	case $1 in
 	freeze | flush | fill | shrink | pin) sleep 0.2 ;;
 	esac
 }
-scale() { awk '$1 == "scale" { print $2 }' $book/reference; }
+scale() { awk '$1 == "scale" { print $2 }' $sim/reference; }
 
 # field FILE WORD [KEY VALUE...]: summed over the file's lines, or those whose KEY is one of the values
 field() {
@@ -23,11 +23,11 @@ field() {
 			if (key == "" || index(values, " " one[key] " "))
 				sum += one[word]
 		}
-		END { printf "%d\n", sum }' "$book/$file"
+		END { printf "%d\n", sum }' "$sim/$file"
 }
 
-# book_sum WORD KEY VALUE...: of the pages, in bytes
-book_sum() { echo $(($(field book "$@") * $(scale))); }
+# reference_sum WORD KEY VALUE...: of the reference counters, in bytes
+reference_sum() { echo $(($(field reference "$@") * $(scale))); }
 
 # Of all CPUs, by the driver
 pqr_writes() { field cpus pqr_writes; }
@@ -49,7 +49,7 @@ need_machine() {
 	mount -t configfs configfs /sys/kernel/config 2>/dev/null
 	[ -d $devices/cache_qos ] || skip_all "no cache_qos"
 	[ -d $groups ] || skip_all "no $groups"
-	[ -r $book/reference ] || skip_all "no simulated machine"
+	[ -r $sim/reference ] || skip_all "no simulated machine"
 }
 
 # reload PARAMETER...: another machine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "hisi_ptt_judge.hpp"
+#include "hisi_ptt_checker.hpp"
 
 #include <fmt/core.h>
 
@@ -9,7 +9,7 @@
 
 #include "base/number.hpp"
 
-namespace pmukit::judge::hisi_ptt {
+namespace pmukit::checker::hisi_ptt {
 
 namespace {
 
@@ -21,7 +21,7 @@ using Words = std::map<std::string_view, std::string_view>;
 
 struct Line {
     std::string_view text;
-    std::vector<std::string_view> plain;  // words without =
+    std::vector<std::string_view> words;  // words without =
     Words keys;
 };
 
@@ -33,7 +33,7 @@ Line line_of(std::string_view text)
         if (word.empty())
             continue;
         if (equals == word.npos)
-            line.plain.push_back(word);
+            line.words.push_back(word);
         else
             line.keys[word.substr(0, equals)] = word.substr(equals + 1);
     }
@@ -47,7 +47,7 @@ Error damaged(std::string_view text)
 
 bool has(const Line &line, std::string_view word)
 {
-    return std::ranges::find(line.plain, word) != line.plain.end();
+    return std::ranges::find(line.words, word) != line.words.end();
 }
 
 std::string word_of(const Line &line, std::string_view key)
@@ -87,17 +87,17 @@ void fill_request(const Line &line, Tlp &tlp, bool &good)
 
 Result<Seen> seen_of(const Line &line)
 {
-    if (line.plain.size() < 4)
+    if (line.words.size() < 4)
         return damaged(line.text);
     bool good = true;
-    const Result<uint64_t> time = parse_u64(line.plain[0]);
+    const Result<uint64_t> time = parse_u64(line.words[0]);
     Seen seen;
     seen.time_ns = time ? *time : 0;
-    seen.inbound = line.plain[1] == "in";
-    seen.flow = line.plain[2];
+    seen.inbound = line.words[1] == "in";
+    seen.flow = line.words[2];
     seen.port = word_of(line, "port");
     seen.lost = has(line, "lost");
-    seen.tlp.kind = line.plain[3];
+    seen.tlp.kind = line.words[3];
     seen.tlp.requester = word_of(line, "req");
     seen.tlp.pasid = word_of(line, "pasid");
     seen.tlp.tag = number_of(line, "tag", good);
@@ -168,8 +168,8 @@ Result<void> for_each_line(std::string_view text, Take take)
 
 std::string after(const Line &line, std::string_view word)
 {
-    const auto found = std::ranges::find(line.plain, word);
-    return found == line.plain.end() || found + 1 == line.plain.end() ? std::string()
+    const auto found = std::ranges::find(line.words, word);
+    return found == line.words.end() || found + 1 == line.words.end() ? std::string()
                                                                       : std::string(found[1]);
 }
 
@@ -194,16 +194,16 @@ void fill_from_enables(const Line &line, uint64_t dwords, Tlp &tlp, bool &good)
     count_enabled(*first, *last, dwords, tlp);
 }
 
-Result<Tlp> told_by(const Line &line)
+Result<Tlp> logged_in(const Line &line)
 {
-    if (line.plain.size() < 6)
+    if (line.words.size() < 6)
         return damaged(line.text);
     bool good = true;
-    const Result<uint64_t> time = parse_u64(line.plain[1]);
+    const Result<uint64_t> time = parse_u64(line.words[1]);
     Tlp tlp;
     tlp.ticks = time ? *time : 0;
-    tlp.kind = line.plain[2];
-    tlp.requester = line.plain[3];
+    tlp.kind = line.words[2];
+    tlp.requester = line.words[3];
     tlp.tag = number_after(line, "tag", good);
     tlp.pasid = after(line, "pasid");
     if (tlp.kind.starts_with("Cfg")) {
@@ -213,7 +213,7 @@ Result<Tlp> told_by(const Line &line)
         fill_from_enables(line, 1, tlp, good);
     } else if (tlp.kind.starts_with("Cpl")) {
         tlp.other = after(line, "by");
-        tlp.status = line.plain.size() > 8 ? std::string(line.plain[8]) : "";
+        tlp.status = line.words.size() > 8 ? std::string(line.words[8]) : "";
         tlp.bytes = number_after(line, "bytes", good);
         tlp.address = number_after(line, "lower", good);
         tlp.dwords = has(line, "length") ? number_after(line, "length", good) : 0;
@@ -233,7 +233,7 @@ unsigned type_bit(std::string_view flow)
     return flow == "NP" ? 2 : 4;
 }
 
-// What the documentation says of each direction, in words: who is taken?
+// What the documentation says of each direction, in words: which packets are traced?
 bool direction_takes(const Selection &selection, const Seen &seen)
 {
     const bool completion = seen.flow == "CPL";
@@ -323,7 +323,7 @@ Result<std::vector<Tlp>> read_dump(std::string_view text)
     for (const std::string_view line : split(text, '\n')) {
         if (!line.starts_with("0x"))
             continue;
-        Result<Tlp> tlp = told_by(line_of(line));
+        Result<Tlp> tlp = logged_in(line_of(line));
         if (!tlp)
             return tlp.error();
         tlps.push_back(std::move(*tlp));
@@ -348,7 +348,7 @@ bool takes(const Selection &selection, const Seen &seen)
     return (selection.target >> port_bit(seen.port) & 1) != 0;
 }
 
-std::vector<Tlp> told(const Trace &run, const std::vector<Seen> &packets)
+std::vector<Tlp> logged(const Trace &run, const std::vector<Seen> &packets)
 {
     std::vector<Tlp> tlps;
     for (const Seen &seen : packets) {
@@ -361,11 +361,11 @@ std::vector<Tlp> told(const Trace &run, const std::vector<Seen> &packets)
     return tlps;
 }
 
-std::vector<Tlp> told_by_all(std::span<const Trace> runs)
+std::vector<Tlp> logged_of_all(std::span<const Trace> runs)
 {
     std::vector<Tlp> all;
     for (const Trace &run : runs) {
-        const std::vector<Tlp> one = told(run, run.packets);
+        const std::vector<Tlp> one = logged(run, run.packets);
         all.insert(all.end(), one.begin(), one.end());
     }
     return all;
@@ -401,4 +401,4 @@ std::optional<std::string> difference(const std::vector<Tlp> &expected,
     return std::nullopt;
 }
 
-}  // namespace pmukit::judge::hisi_ptt
+}  // namespace pmukit::checker::hisi_ptt

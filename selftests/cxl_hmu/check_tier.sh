@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# judge_tier.sh TALLY MODEL-LOG TIER-JSON: what the emulator counted of a program's accesses to the slow node before and
+# check_tier.sh TALLY MODEL-LOG TIER-JSON: what the emulator counted of a program's accesses to the slow node before and
 # after `pmukit tier --apply`, and whether the model heard of each of them.
 set -u
 tally=$1 model=$2 plan=$3
 failed=0
 
-# judge TEXT COMMAND...: one line, and the exit status in the end
-judge() {
+# check TEXT COMMAND...: one line, and the exit status in the end
+check() {
 	text=$1
 	shift
-	if "$@"; then echo "judge: ok: $text"; else echo "judge: NOT OK: $text"; failed=1; fi
+	if "$@"; then echo "checker: ok: $text"; else echo "checker: NOT OK: $text"; failed=1; fi
 }
 
 # of_json NAME: a whole number of the plan
@@ -24,15 +24,15 @@ refused=$(sed -n 's/^tap: .* refused=\([0-9]*\)$/\1/p' "$model")
 before=$(slow 1) after=$(slow 2)
 pages=$(of_json movable_pages) budget=$(of_json budget_pages) resident=$(of_json fast_pages_after)
 
-judge "the model took $taken accesses, the emulator handed over $(of_tally handed)" [ "$taken" = "$(of_tally handed)" ]
-judge "none was left, refused or without an address" \
+check "the model took $taken accesses, the emulator handed over $(of_tally handed)" [ "$taken" = "$(of_tally handed)" ]
+check "none was left, refused or without an address" \
 	[ "$(of_tally left) $refused $(of_tally unknown)" = "0 0 0" ]
-judge "all of the program's memory was slow before: $before accesses" [ "$before" -ge 1000000 ]
-judge "budget $budget of $pages pages is a fifth" [ $((budget * 5)) -le "$pages" ]
-judge "$resident pages are on the fast node afterwards" [ "$resident" -le "$budget" ]
-judge "slow accesses afterwards are at most 40 % of those before" [ $((after * 100)) -le $((before * 40)) ]
+check "all of the program's memory was slow before: $before accesses" [ "$before" -ge 1000000 ]
+check "budget $budget of $pages pages is a fifth" [ $((budget * 5)) -le "$pages" ]
+check "$resident pages are on the fast node afterwards" [ "$resident" -le "$budget" ]
+check "slow accesses afterwards are at most 40 % of those before" [ $((after * 100)) -le $((before * 40)) ]
 awk -v before="$before" -v after="$after" -v fast_before="$(fast 1)" -v fast_after="$(fast 2)" 'BEGIN {
-	printf "tier: unit=cxl_hmu source=model slow_before=%d slow_after=%d ratio=%.3f", before, after, after / before
+	printf "tier: driver=cxl_hmu source=model slow_before=%d slow_after=%d ratio=%.3f", before, after, after / before
 	printf " share_before=%.4f share_after=%.4f\n", before / (before + fast_before), after / (after + fast_after)
 }'
 exit $failed

@@ -19,7 +19,7 @@ inline size_t control_bytes(std::string_view text)
 }
 
 // Control characters as \xNN, but for those in `kept`.
-inline std::string plain(std::string_view text, std::string_view kept = {})
+inline std::string escape(std::string_view text, std::string_view kept = {})
 {
     constexpr char kDigits[] = "0123456789abcdef";
     std::string shown;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "cxl_hmu_judge.hpp"
+#include "cxl_hmu_checker.hpp"
 
 #include <fmt/core.h>
 
@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-namespace pmukit::judge {
+namespace pmukit::checker {
 
 namespace {
 
@@ -143,7 +143,7 @@ Result<ModelSummary> read_model_summary(std::string_view text)
 {
     std::string_view last;
     while (!text.empty())
-        if (std::string_view line = take_line(text); line.starts_with("model: unit=cxl_hmu "))
+        if (std::string_view line = take_line(text); line.starts_with("model: device=cxl_hmu "))
             last = line;
     auto accesses = named_number(last, "accesses"), entries = named_number(last, "entries"),
          dropped = named_number(last, "dropped");
@@ -168,4 +168,4 @@ Score score(const std::set<uint64_t> &truly_hot, const std::vector<uint64_t> &re
     return result;
 }
 
-}  // namespace pmukit::judge
+}  // namespace pmukit::checker

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the engine says it did: imc_engine/ in debugfs; probes that it and the driver have. */
-#ifndef PMUKIT_SELFTESTS_IMC_BOOK_H
-#define PMUKIT_SELFTESTS_IMC_BOOK_H
+#ifndef PMUKIT_SELFTESTS_IMC_REFERENCE_H
+#define PMUKIT_SELFTESTS_IMC_REFERENCE_H
 
 #include <stdbool.h>
 
-bool book_is_there(void);
+bool engine_is_loaded(void);
 
 /* The value of a word on a page ("cpu0", "core0", "chip0"), or -1. */
-long long book_number(const char *page, int number, const char *word);
+long long reference_number(const char *page, int number, const char *word);
 /* The same as text; empty when there is none. */
-void book_text(const char *page, int number, const char *word, char *text, int size);
+void reference_text(const char *page, int number, const char *word, char *text, int size);
 /* Of all pages of a kind. */
-long long book_sum(const char *page, const char *word);
+long long reference_sum(const char *page, const char *word);
 /* Until the engine has written so many records more for a CPU, two minutes at most. */
-void book_wait_records(int cpu, long long records);
+void reference_wait_records(int cpu, long long records);
 /* Until all that happened before is in the counters of a chip that is running, as long at most. */
-void book_wait_posted(int chip);
+void reference_wait_posted(int chip);
 
 int cpus_online(void);		/* how many */
 int core_of(int cpu);		/* the engine's number of it, or -1 */

@@ -19,7 +19,7 @@ void remove_when_killed(const std::string &output);
 Result<void> begin_output(const std::string &output, const std::vector<std::string> &inputs);
 
 // For signal handlers: the file or folder goes at once, if remove_when_killed() named one.
-void remove_unfinished();
+void remove_temp_file();
 
 // The last thing a command does: what it had to say is said, so that no want of memory comes
 // between a name and a status. file: complete, of perfdata (Writer, NewFile). The status, unless

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# judge_rounds.sh ROUNDS OUT: the rounds of hisi_ptt_flood_test against OUT/buffers-CORE.log, what the model wrote in each trace. A round is
+# check_rounds.sh ROUNDS OUT: the rounds of hisi_ptt_flood_test against OUT/buffers-CORE.log, what the model wrote in each trace. A round is
 # exact, delivered + lost = written, or said to have lost at least so much. The latter only where all four buffers of 131072 entries
 # were full, the first of them in part taken. Devices 10 to 12 must have had exact rounds, 16 others.
 set -eu
@@ -42,7 +42,7 @@ END {
 	for (core = 10; core <= 16; core++) {
 		print "core " core ": " all[core] + 0 " rounds, " exact[core] + 0 " exact, " at_least[core] + 0 " with a lower bound"
 		if (used[core] != traces[core]) {
-			print "core " core ": " traces[core] + 0 " traces, " used[core] + 0 " told of"
+			print "core " core ": " traces[core] + 0 " traces, " used[core] + 0 " reported"
 			bad++
 		}
 		if (core <= 12 ? !exact[core] : core == 16 && !at_least[core]) {

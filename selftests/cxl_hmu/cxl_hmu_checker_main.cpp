@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// cxl_hmu_judge: recall and precision of a recording's hottest units against the access log.
+// cxl_hmu_checker: recall and precision of a recording's hottest units against the access log.
 // Exit codes: 0 good, 1 a check failed, 2 usage or unreadable input.
 #include <fmt/core.h>
 
@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "cxl_hmu_judge.hpp"
+#include "cxl_hmu_checker.hpp"
 
 namespace {
 
@@ -26,9 +26,9 @@ struct Arguments {
 
 // Everything that is compared, read and parsed.
 struct Case {
-    judge::Report report;
-    judge::Truth log, tally, other_log;
-    judge::ModelSummary model;
+    checker::Report report;
+    checker::Truth log, tally, other_log;
+    checker::ModelSummary model;
 };
 
 Result<std::string> slurp(const std::string &path)
@@ -57,16 +57,16 @@ Result<void> load(const std::string &path, T &into, Parse parse)
 Result<Case> load_case(const Arguments &arguments)
 {
     Case loaded;
-    if (auto done = load(arguments.report, loaded.report, judge::read_report); !done)
+    if (auto done = load(arguments.report, loaded.report, checker::read_report); !done)
         return done.error();
     auto read_log = [&](std::string_view text) {
-        return judge::read_access_log(text, loaded.report.unit_bytes);
+        return checker::read_access_log(text, loaded.report.unit_bytes);
     };
     if (auto done = load(arguments.log, loaded.log, read_log); !done)
         return done.error();
-    if (auto done = load(arguments.tally, loaded.tally, judge::read_tally); !done)
+    if (auto done = load(arguments.tally, loaded.tally, checker::read_tally); !done)
         return done.error();
-    if (auto done = load(arguments.model, loaded.model, judge::read_model_summary); !done)
+    if (auto done = load(arguments.model, loaded.model, checker::read_model_summary); !done)
         return done.error();
     if (arguments.moved_from.empty())
         return loaded;
@@ -78,20 +78,20 @@ Result<Case> load_case(const Arguments &arguments)
 // One line a comparison; true when it holds.
 bool check(bool holds, const std::string &text)
 {
-    fmt::print("judge: {}: {}\n", holds ? "ok" : "NOT OK", text);
+    fmt::print("checker: {}: {}\n", holds ? "ok" : "NOT OK", text);
     return holds;
 }
 
-bool judge_case(const Arguments &arguments, const Case &seen)
+bool check_case(const Arguments &arguments, const Case &seen)
 {
-    uint64_t accesses = judge::sum_of(seen.log);
-    std::set<uint64_t> truly_hot = judge::hottest(seen.log, arguments.rank);
-    judge::Score score = judge::score(truly_hot, seen.report.hot, arguments.rank);
+    uint64_t accesses = checker::sum_of(seen.log);
+    std::set<uint64_t> truly_hot = checker::hottest(seen.log, arguments.rank);
+    checker::Score score = checker::score(truly_hot, seen.report.hot, arguments.rank);
 
     bool good =
         check(seen.log == seen.tally,
               fmt::format("access log {} accesses, workload's own tally {}, unit by unit the same",
-                          accesses, judge::sum_of(seen.tally)));
+                          accesses, checker::sum_of(seen.tally)));
     good &= check(accesses == seen.model.accesses,
                   fmt::format("the model counted {}", seen.model.accesses));
     good &= check(
@@ -102,7 +102,7 @@ bool judge_case(const Arguments &arguments, const Case &seen)
     good &= check(truly_hot.size() >= arguments.rank,
                   fmt::format("{} truly hottest units (ties count)", truly_hot.size()));
     if (!arguments.moved_from.empty()) {
-        std::set<uint64_t> before = judge::hottest(seen.other_log, arguments.rank), both;
+        std::set<uint64_t> before = checker::hottest(seen.other_log, arguments.rank), both;
         std::set_intersection(before.begin(), before.end(), truly_hot.begin(), truly_hot.end(),
                               std::inserter(both, both.end()));
         good &=
@@ -112,7 +112,7 @@ bool judge_case(const Arguments &arguments, const Case &seen)
     good &= check(score.recall >= arguments.require && score.precision >= arguments.require,
                   fmt::format("recall and precision at least {:.2f}", arguments.require));
     fmt::print(
-        "demo: unit=cxl_hmu source=model kernel={} accesses={} entries={} lost={} recall={:.3f} "
+        "demo: driver=cxl_hmu source=model kernel={} accesses={} entries={} lost={} recall={:.3f} "
         "precision={:.3f}\n",
         arguments.kernel, accesses, seen.report.entries, seen.report.lost, score.recall,
         score.precision);
@@ -122,7 +122,7 @@ bool judge_case(const Arguments &arguments, const Case &seen)
 int run(int argc, char **argv)
 {
     Arguments arguments;
-    CLI::App app{"cxl_hmu_judge: a recording's hottest units against the model's access log"};
+    CLI::App app{"cxl_hmu_checker: a recording's hottest units against the model's access log"};
     app.add_option("--report", arguments.report, "output of 'pmukit report --json'")->required();
     app.add_option("--log", arguments.log, "access log of the model")->required();
     app.add_option("--tally", arguments.tally, "what the workload counted itself")->required();
@@ -143,10 +143,10 @@ int run(int argc, char **argv)
     }
     auto loaded = load_case(arguments);
     if (!loaded) {
-        fmt::print(stderr, "cxl_hmu_judge: {}\n", loaded.error().message);
+        fmt::print(stderr, "cxl_hmu_checker: {}\n", loaded.error().message);
         return kExitUsage;
     }
-    return judge_case(arguments, *loaded) ? 0 : kExitFailed;
+    return check_case(arguments, *loaded) ? 0 : kExitFailed;
 }
 
 }  // namespace
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
     try {
         return run(argc, argv);
     } catch (const std::exception &failure) {  // of the libraries below us
-        std::fprintf(stderr, "cxl_hmu_judge: %s\n", failure.what());
+        std::fprintf(stderr, "cxl_hmu_checker: %s\n", failure.what());
         return kExitUsage;
     }
 }

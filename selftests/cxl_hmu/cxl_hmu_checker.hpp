@@ -13,7 +13,7 @@
 
 #include "base/result.hpp"
 
-namespace pmukit::judge {
+namespace pmukit::checker {
 
 struct UnitAccesses {
     uint64_t loads = 0;
@@ -51,7 +51,7 @@ struct ModelSummary {
     uint64_t dropped = 0;
 };
 
-// The model's last line, "model: unit=cxl_hmu accesses=<n> ...".
+// The model's last line, "model: device=cxl_hmu accesses=<n> ...".
 Result<ModelSummary> read_model_summary(std::string_view text);
 
 struct Score {
@@ -64,4 +64,4 @@ struct Score {
 Score score(const std::set<uint64_t> &truly_hot, const std::vector<uint64_t> &reported,
             size_t rank);
 
-}  // namespace pmukit::judge
+}  // namespace pmukit::checker
