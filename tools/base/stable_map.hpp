@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// A hash table whose entries stay where they are, and that gives them by key when all are there.
+// Nothing is removed from it. For keys that a recording chooses, of which there are many: a search
+// is one hash instead of a walk through a tree, and entries share memory instead of a node each.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/hash.hpp"
+
+namespace pmukit {
+
+// Hash: salted, see base/hash.hpp.
+template <typename Key, typename Value, typename Hash = SaltedHash>
+class StableMap {
+public:
+    using Entry = std::pair<const Key, Value>;
+
+    // All, by key, for one loop.
+    class Sorted {
+    public:
+        class Iterator {
+        public:
+            explicit Iterator(Entry *const *at) : at_(at) {}
+            Entry &operator*() const { return **at_; }
+            Iterator &operator++()
+            {
+                ++at_;
+                return *this;
+            }
+            bool operator!=(const Iterator &other) const { return at_ != other.at_; }
+
+        private:
+            Entry *const *at_;
+        };
+
+        explicit Sorted(std::vector<Entry *> entries) : entries_(std::move(entries)) {}
+        Iterator begin() const { return Iterator(entries_.data()); }
+        Iterator end() const { return Iterator(entries_.data() + entries_.size()); }
+
+    private:
+        std::vector<Entry *> entries_;
+    };
+
+    size_t size() const { return entries_.size(); }
+    bool empty() const { return entries_.empty(); }
+    // nullptr: it is not there.
+    Entry *find(const Key &key)
+    {
+        const uint32_t place = entries_.empty() ? 0 : slots_[slot_of(key)];
+        return place ? &entries_[place - 1] : nullptr;
+    }
+    const Entry *find(const Key &key) const { return const_cast<StableMap *>(this)->find(key); }
+    // What is there stays as it is. At most 2^32 - 2 entries.
+    template <typename... Args>
+    std::pair<Entry &, bool> try_emplace(const Key &key, Args &&...args)
+    {
+        if (2 * (entries_.size() + 1) > slots_.size())
+            grow();
+        uint32_t &place = slots_[slot_of(key)];
+        if (place)
+            return {entries_[place - 1], false};
+        entries_.emplace_back(std::piecewise_construct, std::forward_as_tuple(key),
+                              std::forward_as_tuple(std::forward<Args>(args)...));
+        place = static_cast<uint32_t>(entries_.size());
+        return {entries_.back(), true};
+    }
+    Value &operator[](const Key &key) { return try_emplace(key).first.second; }
+    Sorted sorted()
+    {
+        std::vector<Entry *> all;
+        all.reserve(entries_.size());
+        for (Entry &entry : entries_)
+            all.push_back(&entry);
+        const auto by_key = [](const Entry *a, const Entry *b) { return a->first < b->first; };
+        if (!std::ranges::is_sorted(all, by_key))
+            std::ranges::sort(all, by_key);
+        return Sorted(std::move(all));
+    }
+
+private:
+    void grow()
+    {
+        slots_.assign(std::max<size_t>(16, 2 * slots_.size()), 0);
+        uint32_t place = 0;
+        for (const Entry &entry : entries_)
+            slots_[slot_of(entry.first)] = ++place;
+    }
+    // Where the key is, or would be.
+    size_t slot_of(const Key &key) const
+    {
+        size_t slot = hash_(key) & (slots_.size() - 1);
+        while (slots_[slot] && !(entries_[slots_[slot] - 1].first == key))
+            slot = (slot + 1) & (slots_.size() - 1);
+        return slot;
+    }
+
+    std::deque<Entry> entries_;    // as they came
+    std::vector<uint32_t> slots_;  // index into entries_ plus 1; 0: free. Half of them at least are
+    Hash hash_;
+};
+
+}  // namespace pmukit
