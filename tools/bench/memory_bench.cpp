@@ -181,10 +181,10 @@ int iterate(const std::string &path)
         return 2;
     uint64_t sum = 0;
     for (perfdata::Record record;;) {
-        Result<bool> more = reader->next(record);
-        if (!more || reader->damage())
+        const bool more = reader->next(record);
+        if (reader->error() || reader->damage())
             return 2;
-        if (!*more)
+        if (!more)
             return sum == 1;  // looks at the sum, or the loop would be nothing
         for (size_t at = 0; at + 8 <= record.payload.size(); at += 8)
             sum += load_le<uint64_t>(record.payload.data() + at);

@@ -169,7 +169,7 @@ uint64_t walk_records(const std::string &path)
     Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
     must(reader);
     uint64_t records = 0;
-    for (perfdata::Record record; *reader->next(record); records++)
+    for (perfdata::Record record; reader->next(record); records++)
         ;
     return records;
 }
@@ -180,7 +180,7 @@ uint64_t parse_samples(const std::string &path)
     must(reader);
     perfdata::SampleParser parser;
     uint64_t sum = 0;
-    for (perfdata::Record record; *reader->next(record);) {
+    for (perfdata::Record record; reader->next(record);) {
         if (record.type != PERF_RECORD_SAMPLE)
             continue;
         const size_t event = reader->event_of(record).value_or(0);

@@ -125,7 +125,7 @@ TEST_P(EncodeRecording, HasTheBuffersAndWhatIsMissing)
     std::vector<perfdata::AuxRecord> said;
     std::vector<perfdata::AuxtraceRecord> found;
     uint32_t info = 0;
-    for (perfdata::Record record; *reader->next(record);) {
+    for (perfdata::Record record; reader->next(record);) {
         if (record.type == PERF_RECORD_AUX) {
             EXPECT_EQ(reader->event_of(record), 0U);
             said.push_back(*perfdata::parse_aux(record.body, reader->order()));

@@ -58,8 +58,7 @@ void walk(Reader &reader)
 {
     uint64_t last = 0;
     for (Record record;;) {
-        Result<bool> more = reader.next(record);
-        if (!more || !*more)
+        if (!reader.next(record))
             break;
         hold(record.offset >= last);
         last = record.offset;

@@ -2,7 +2,13 @@
 #include "perfdata/aux.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <vector>
 
+#include "base/budget.hpp"
+#include "base/limits.hpp"
+#include "base/stable_map.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/lost_entries.hpp"
 
@@ -14,7 +20,82 @@ constexpr size_t kRingBytes = kNodeBytes + 4 * sizeof(uint64_t);
 
 }  // namespace
 
+struct __attribute__((visibility("hidden"))) AuxMerge::State {
+    State(const Reader &reader, AuxSink &sink, Gives gives)
+        : reader_(reader), sink_(sink), gives_(gives)
+    {
+    }
+    void record(const Record &record);
+    void finish();
+
+    struct OfStream {
+        uint64_t delivered = 0;  // bytes given or reported lost so far
+        uint64_t announced = 0;  // the end of what the kernel says it wrote
+        uint64_t run_end = 0;    // of the run that was announced to the sink
+        std::optional<uint64_t> first_announced;
+        bool started = false;
+        bool told = false;  // the sink knows the stream
+        bool overwrite = false;
+        // Places of unknown losses; those before next_loss are behind us.
+        std::vector<uint64_t> losses;
+        size_t next_loss = 0;
+    };
+
+    // What ID_INDEX says of an event id.
+    struct Ring {
+        uint64_t index;
+        uint32_t cpu, tid;
+    };
+
+    void on_aux(const Record &record);
+    void on_id_index(const Record &record);
+    AuxStream stream_of(const Record &aux) const;
+    OfStream &state_of(AuxStream &stream);
+    void on_auxtrace(const Record &record);
+    void start(const AuxStream &stream, OfStream &state, uint64_t offset);
+    void lose(const AuxStream &stream, OfStream &state, uint64_t offset, uint64_t bytes);
+    void deliver(const AuxStream &stream, OfStream &state, uint64_t offset, const Record &record);
+    void forget_losses(OfStream &state);
+    static uint64_t loss_ahead(const OfStream &state);
+    static uint64_t padding(const OfStream &state, uint64_t end);
+    void give(const AuxStream &stream, OfStream &state, uint64_t offset, uint64_t file_offset,
+              Bytes data, uint64_t behind);
+    std::optional<size_t> guess_event(const AuxtraceRecord &trace);
+    std::optional<size_t> only_event();
+
+    const Reader &reader_;
+    AuxSink &sink_;
+    Gives gives_;
+    Budget left_{limits::kStreams};
+    StableMap<AuxStream, OfStream, AuxStreamHash> streams_;
+    std::set<size_t> per_thread_;  // events whose AUX areas belong to threads
+    FlatMap<Ring> ring_by_id_;
+    FlatMap<size_t> event_by_index_;  // of a ring
+    FlatMap<size_t> event_by_cpu_;    // the first that an AUX record named
+    size_t events_seen_ = 0;          // of the reader's
+    size_t device_events_ = 0;        // of them: those of devices
+    size_t device_event_ = 0;         // the last of these
+};
+
+AuxMerge::AuxMerge(const Reader &reader, AuxSink &sink, Gives gives)
+    : state_(std::make_unique<State>(reader, sink, gives))
+{
+}
+AuxMerge::AuxMerge(AuxMerge &&) noexcept = default;
+AuxMerge &AuxMerge::operator=(AuxMerge &&) noexcept = default;
+AuxMerge::~AuxMerge() = default;
+
 void AuxMerge::record(const Record &record)
+{
+    state_->record(record);
+}
+
+void AuxMerge::finish()
+{
+    state_->finish();
+}
+
+void AuxMerge::State::record(const Record &record)
 {
     if (record.type == PERF_RECORD_AUX)
         on_aux(record);
@@ -24,7 +105,7 @@ void AuxMerge::record(const Record &record)
         on_id_index(record);
 }
 
-void AuxMerge::on_id_index(const Record &record)
+void AuxMerge::State::on_id_index(const Record &record)
 {
     std::optional<IdIndexView> index = parse_id_index(record.body, reader_.order());
     for (size_t i = 0; index && i < index->size(); i++) {
@@ -41,7 +122,7 @@ void AuxMerge::on_id_index(const Record &record)
     }
 }
 
-AuxStream AuxMerge::stream_of(const Record &aux) const
+AuxStream AuxMerge::State::stream_of(const Record &aux) const
 {
     AuxStream stream{reader_.event_of(aux).value_or(kUnknownEvent), kAnyCpu};
     if (stream.event == kUnknownEvent)
@@ -61,19 +142,19 @@ AuxStream AuxMerge::stream_of(const Record &aux) const
     return stream;
 }
 
-void AuxMerge::on_aux(const Record &record)
+void AuxMerge::State::on_aux(const Record &record)
 {
     std::optional<AuxRecord> aux = parse_aux(record.body, reader_.order());
     if (!aux || aux->size > UINT64_MAX - aux->offset)
         return;
     AuxStream stream = stream_of(record);
-    State *const known = gives_ == Gives::kAll ? &state_of(stream) : nullptr;
+    OfStream *const known = gives_ == Gives::kAll ? &state_of(stream) : nullptr;
     if (stream.event != kUnknownEvent && !event_by_cpu_.find(stream.cpu) && left_.take(kRingBytes))
         event_by_cpu_.insert(stream.cpu, stream.event);
     sink_.aux_record(stream, *aux);
     if (!known)
         return;
-    State &state = *known;
+    OfStream &state = *known;
     uint64_t end = aux->offset + aux->size;
     state.overwrite |= (aux->flags & PERF_AUX_FLAG_OVERWRITE) != 0;
     state.announced = std::max(state.announced, end);
@@ -88,7 +169,7 @@ void AuxMerge::on_aux(const Record &record)
 }
 
 // The record itself names no event. Ours keep the id in the reference; otherwise the CPU must do.
-std::optional<size_t> AuxMerge::guess_event(const AuxtraceRecord &trace)
+std::optional<size_t> AuxMerge::State::guess_event(const AuxtraceRecord &trace)
 {
     if (std::optional<size_t> event = reader_.event_of_id(trace.reference))
         return event;
@@ -101,7 +182,7 @@ std::optional<size_t> AuxMerge::guess_event(const AuxtraceRecord &trace)
 
 // The only one that can have an AUX area: the kernel's own event types have none. In pipe layout
 // events come with the records; each is looked at once.
-std::optional<size_t> AuxMerge::only_event()
+std::optional<size_t> AuxMerge::State::only_event()
 {
     for (; events_seen_ < reader_.events().size(); events_seen_++) {
         if (reader_.events()[events_seen_].attr.type < PERF_TYPE_MAX)
@@ -112,7 +193,7 @@ std::optional<size_t> AuxMerge::only_event()
     return device_events_ == 1 ? std::optional(device_event_) : std::nullopt;
 }
 
-void AuxMerge::on_auxtrace(const Record &record)
+void AuxMerge::State::on_auxtrace(const Record &record)
 {
     std::optional<AuxtraceRecord> trace = parse_auxtrace(record.body, reader_.order());
     if (!trace || record.payload_bytes > UINT64_MAX - trace->offset)
@@ -129,25 +210,25 @@ void AuxMerge::on_auxtrace(const Record &record)
 }
 
 // A file can name any number of threads; beyond what can be they all become one.
-AuxMerge::State &AuxMerge::state_of(AuxStream &stream)
+AuxMerge::State::OfStream &AuxMerge::State::state_of(AuxStream &stream)
 {
-    const auto at = streams_.lower_bound(stream);
-    if (at != streams_.end() && !(stream < at->first))
-        return at->second;
-    if (left_.take(sizeof stream + sizeof(State) + kNodeBytes))
-        return streams_.try_emplace(at, stream)->second;
+    if (auto *const known = streams_.find(stream))
+        return known->second;
+    if (left_.take(sizeof stream + sizeof(OfStream) + kNodeBytes))
+        return streams_[stream];
     stream = {kUnknownEvent, kAnyCpu};
     return streams_[stream];
 }
 
-void AuxMerge::start(const AuxStream &stream, State &state, uint64_t offset)
+void AuxMerge::State::start(const AuxStream &stream, OfStream &state, uint64_t offset)
 {
     if (!state.sink_knows)
         sink_.aux_start(stream, offset);
     state.sink_knows = true;
 }
 
-void AuxMerge::lose(const AuxStream &stream, State &state, uint64_t offset, uint64_t bytes)
+void AuxMerge::State::lose(const AuxStream &stream, OfStream &state, uint64_t offset,
+                           uint64_t bytes)
 {
     start(stream, state, offset);
     sink_.aux_loss(stream, offset, bytes);
@@ -155,7 +236,7 @@ void AuxMerge::lose(const AuxStream &stream, State &state, uint64_t offset, uint
 
 // perf fills a buffer up to a multiple of 8. What was announced ends before that, and there the
 // next buffer begins.
-uint64_t AuxMerge::padding(const State &state, uint64_t end)
+uint64_t AuxMerge::State::padding(const OfStream &state, uint64_t end)
 {
     constexpr uint64_t kMultiple = 8;
     const bool is_padded = state.announced < end && end - state.announced < kMultiple;
@@ -163,7 +244,8 @@ uint64_t AuxMerge::padding(const State &state, uint64_t end)
 }
 
 // record: the piece of a payload that begins at this offset of the stream.
-void AuxMerge::deliver(const AuxStream &stream, State &state, uint64_t offset, const Record &record)
+void AuxMerge::State::deliver(const AuxStream &stream, OfStream &state, uint64_t offset,
+                              const Record &record)
 {
     if (record.payload_at == 0)
         state.run_end = 0;
@@ -187,7 +269,7 @@ void AuxMerge::deliver(const AuxStream &stream, State &state, uint64_t offset, c
          left - payload.size());
 }
 
-void AuxMerge::forget_losses(State &state)
+void AuxMerge::State::forget_losses(OfStream &state)
 {
     left_.give_back(sizeof(uint64_t) * state.losses.size());
     state.losses.clear();
@@ -195,14 +277,14 @@ void AuxMerge::forget_losses(State &state)
 }
 
 // Where the next is. UINT64_MAX: nowhere.
-uint64_t AuxMerge::loss_ahead(const State &state)
+uint64_t AuxMerge::State::loss_ahead(const OfStream &state)
 {
     return state.next_loss == state.losses.size() ? UINT64_MAX : state.losses[state.next_loss];
 }
 
 // behind: bytes of the buffer that come in later pieces.
-void AuxMerge::give(const AuxStream &stream, State &state, uint64_t offset, uint64_t file_offset,
-                    Bytes data, uint64_t behind)
+void AuxMerge::State::give(const AuxStream &stream, OfStream &state, uint64_t offset,
+                           uint64_t file_offset, Bytes data, uint64_t behind)
 {
     while (!data.empty()) {
         while (loss_ahead(state) <= offset)
@@ -225,9 +307,9 @@ void AuxMerge::give(const AuxStream &stream, State &state, uint64_t offset, uint
     }
 }
 
-void AuxMerge::finish()
+void AuxMerge::State::finish()
 {
-    for (auto &[stream, state] : streams_) {
+    for (auto &[stream, state] : streams_.sorted()) {
         bool counted_elsewhere = per_thread_.contains(stream.event) && stream.cpu != kAnyCpu;
         if (counted_elsewhere)
             continue;

@@ -13,16 +13,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <optional>
-#include <set>
-#include <tuple>
-#include <utility>
-#include <vector>
+#include <memory>
 
-#include "base/budget.hpp"
 #include "base/hash.hpp"
-#include "base/limits.hpp"
 #include "perfdata/reader.hpp"
 
 namespace pmukit::perfdata {
@@ -34,10 +27,28 @@ struct AuxStream {
     uint32_t cpu;               // UINT32_MAX: of a thread, not of a CPU
     uint32_t tid = UINT32_MAX;  // UINT32_MAX: of a CPU, or the file does not say
 };
+inline uint64_t ring_of(const AuxStream &stream)
+{
+    return uint64_t{stream.cpu} << 32 | stream.tid;
+}
+inline bool operator==(const AuxStream &a, const AuxStream &b)
+{
+    return a.event == b.event && ring_of(a) == ring_of(b);
+}
 inline bool operator<(const AuxStream &a, const AuxStream &b)
 {
-    return std::tie(a.event, a.cpu, a.tid) < std::tie(b.event, b.cpu, b.tid);
+    return a.event != b.event ? a.event < b.event : ring_of(a) < ring_of(b);
 }
+class AuxStreamHash {
+public:
+    size_t operator()(const AuxStream &stream) const
+    {
+        return hash_(hash_(stream.event) ^ ring_of(stream));
+    }
+
+private:
+    SaltedHash hash_;
+};
 
 class AuxSink {
 public:
@@ -65,10 +76,10 @@ public:
         kAll,
         kAuxRecords,  // nothing is kept of a stream
     };
-    AuxMerge(const Reader &reader, AuxSink &sink, Gives gives = Gives::kAll)
-        : reader_(reader), sink_(sink), gives_(gives)
-    {
-    }
+    AuxMerge(const Reader &reader, AuxSink &sink, Gives gives = Gives::kAll);
+    AuxMerge(AuxMerge &&) noexcept;
+    AuxMerge &operator=(AuxMerge &&) noexcept;
+    ~AuxMerge();
 
     // Every record of the file, in order; those that are not about AUX are passed over.
     void record(const Record &record);
@@ -76,53 +87,8 @@ public:
     void finish();
 
 private:
-    struct State {
-        uint64_t delivered = 0;  // bytes given or reported lost so far
-        uint64_t announced = 0;  // the end of what the kernel says it wrote
-        uint64_t run_end = 0;    // of the run that was announced to the sink
-        std::optional<uint64_t> first_announced;
-        bool started = false;
-        bool sink_knows = false;  // the sink knows the stream
-        bool overwrite = false;
-        // Places of unknown losses; those before next_loss are behind us.
-        std::vector<uint64_t> losses;
-        size_t next_loss = 0;
-    };
-
-    // What ID_INDEX says of an event id.
-    struct Ring {
-        uint64_t index;
-        uint32_t cpu, tid;
-    };
-
-    void on_aux(const Record &record);
-    void on_id_index(const Record &record);
-    AuxStream stream_of(const Record &aux) const;
-    State &state_of(AuxStream &stream);
-    void on_auxtrace(const Record &record);
-    void start(const AuxStream &stream, State &state, uint64_t offset);
-    void lose(const AuxStream &stream, State &state, uint64_t offset, uint64_t bytes);
-    void deliver(const AuxStream &stream, State &state, uint64_t offset, const Record &record);
-    void forget_losses(State &state);
-    static uint64_t loss_ahead(const State &state);
-    static uint64_t padding(const State &state, uint64_t end);
-    void give(const AuxStream &stream, State &state, uint64_t offset, uint64_t file_offset,
-              Bytes data, uint64_t behind);
-    std::optional<size_t> guess_event(const AuxtraceRecord &trace);
-    std::optional<size_t> only_event();
-
-    const Reader &reader_;
-    AuxSink &sink_;
-    Gives gives_;
-    Budget left_{limits::kStreams};
-    std::map<AuxStream, State> streams_;
-    std::set<size_t> per_thread_;  // events whose AUX areas belong to threads
-    FlatMap<Ring> ring_by_id_;
-    FlatMap<size_t> event_by_index_;  // of a ring
-    FlatMap<size_t> event_by_cpu_;    // the first that an AUX record named
-    size_t events_seen_ = 0;          // of the reader's
-    size_t device_events_ = 0;        // of them: those of devices
-    size_t device_event_ = 0;         // the last of these
+    struct State;
+    std::unique_ptr<State> state_;
 };
 
 }  // namespace pmukit::perfdata

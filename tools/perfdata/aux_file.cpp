@@ -5,34 +5,68 @@
 #include <atomic>
 #include <exception>
 #include <thread>
+#include <utility>
 
+#include "base/file.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
 
 namespace pmukit::perfdata {
+
+struct __attribute__((visibility("hidden"))) AuxFile::State {
+    State(MappedFile file, Reader reader) : file_(std::move(file)), reader_(std::move(reader)) {}
+
+    bool read_index();
+    std::optional<AuxBuffer> buffer_at(uint64_t offset, uint64_t bytes) const;
+    Result<void> walk();
+
+    MappedFile file_;
+    Reader reader_;
+    std::vector<AuxBuffer> buffers_;
+    bool from_index_ = false;
+};
+
+AuxFile::AuxFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
+AuxFile::AuxFile(AuxFile &&) noexcept = default;
+AuxFile &AuxFile::operator=(AuxFile &&) noexcept = default;
+AuxFile::~AuxFile() = default;
+
+const Reader &AuxFile::reader() const
+{
+    return state_->reader_;
+}
+
+const std::vector<AuxBuffer> &AuxFile::buffers() const
+{
+    return state_->buffers_;
+}
+
+bool AuxFile::from_index() const
+{
+    return state_->from_index_;
+}
 
 Result<AuxFile> AuxFile::open(const std::string &path)
 {
     Result<MappedFile> file = MappedFile::open(path);
     if (!file)
         return file.error();
-    auto kept = std::make_unique<MappedFile>(std::move(*file));
-    Result<Reader> reader = Reader::open(kept->bytes());
+    Result<Reader> reader = Reader::open(file->bytes());
     if (!reader)
         return reader.error();
-    AuxFile aux(std::move(kept), std::move(*reader));
-    aux.from_index_ = aux.read_index();
-    if (aux.from_index_)
-        return aux;
-    aux.buffers_.clear();
-    if (Result<void> walked = aux.walk(); !walked)
+    auto state = std::make_unique<State>(std::move(*file), std::move(*reader));
+    state->from_index_ = state->read_index();
+    if (state->from_index_)
+        return AuxFile(std::move(state));
+    state->buffers_.clear();
+    if (Result<void> walked = state->walk(); !walked)
         return walked.error();
-    return aux;
+    return AuxFile(std::move(state));
 }
 
 // An entry that does not fit what is there makes the whole index worthless. So does one that is not
 // behind the one before, as every writer has it: else a small file names a buffer a million times.
-bool AuxFile::read_index()
+bool AuxFile::State::read_index()
 {
     std::optional<Bytes> content = reader_.feature(kFeatAuxtrace);
     auto index = content ? parse_auxtrace_index(*content, reader_.order()) : std::nullopt;
@@ -49,9 +83,9 @@ bool AuxFile::read_index()
     return true;
 }
 
-std::optional<AuxBuffer> AuxFile::buffer_at(uint64_t offset, uint64_t bytes) const
+std::optional<AuxBuffer> AuxFile::State::buffer_at(uint64_t offset, uint64_t bytes) const
 {
-    const Bytes file = file_->bytes();
+    const Bytes file = file_.bytes();
     constexpr uint64_t kLeast = kRecordHeaderBytes + kAuxtraceBodyBytes;
     if (offset > file.size() || bytes > file.size() - offset || bytes < kLeast)
         return std::nullopt;
@@ -66,15 +100,15 @@ std::optional<AuxBuffer> AuxFile::buffer_at(uint64_t offset, uint64_t bytes) con
     return AuxBuffer{offset, offset + size, trace->size, *trace};
 }
 
-Result<void> AuxFile::walk()
+Result<void> AuxFile::State::walk()
 {
     for (Record record;;) {
-        Result<bool> more = reader_.next(record);
-        if (!more)
-            return more.error();
-        if (!*more)
+        if (!reader_.next(record)) {
+            if (reader_.error())
+                return *reader_.error();
             return {};
-        file_->forget_before(record.offset);
+        }
+        file_.forget_before(record.offset);
         if (record.type != kAuxtrace)
             continue;
         const uint64_t size = kRecordHeaderBytes + record.body.size();
@@ -86,8 +120,8 @@ Result<void> AuxFile::walk()
 
 Bytes AuxFile::data(size_t buffer) const
 {
-    const AuxBuffer &wanted = buffers_[buffer];
-    return file_->bytes().subspan(wanted.data_offset, wanted.bytes);
+    const AuxBuffer &wanted = state_->buffers_[buffer];
+    return state_->file_.bytes().subspan(wanted.data_offset, wanted.bytes);
 }
 
 void AuxFile::for_each_buffer(unsigned threads,
@@ -95,12 +129,12 @@ void AuxFile::for_each_buffer(unsigned threads,
 {
     if (threads == 0)
         threads = std::max(1U, std::thread::hardware_concurrency());
-    threads = static_cast<unsigned>(std::min<size_t>(threads, buffers_.size()));
+    threads = static_cast<unsigned>(std::min<size_t>(threads, buffers().size()));
     std::atomic<size_t> next = 0;
     auto work = [this, &next, &visit]() noexcept {
-        for (size_t i = next++; i < buffers_.size(); i = next++) {
+        for (size_t i = next++; i < buffers().size(); i = next++) {
             visit(i, data(i));
-            file_->forget(buffers_[i].data_offset, buffers_[i].bytes);
+            state_->file_.forget(buffers()[i].data_offset, buffers()[i].bytes);
         }
     };
     std::vector<std::thread> helpers;

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "base/file.hpp"
 #include "base/result.hpp"
 #include "perfdata/reader.hpp"
 
@@ -29,11 +28,14 @@ public:
     // a walk over the records. Memory: 72 bytes a buffer. The file is mapped: when it becomes
     // shorter, an access to what is gone is a SIGBUS.
     static Result<AuxFile> open(const std::string &path);
+    AuxFile(AuxFile &&) noexcept;
+    AuxFile &operator=(AuxFile &&) noexcept;
+    ~AuxFile();
 
     // Events, PMU names and so on; at the end of its records when they were walked.
-    const Reader &reader() const { return reader_; }
-    const std::vector<AuxBuffer> &buffers() const { return buffers_; }
-    bool from_index() const { return from_index_; }
+    const Reader &reader() const;
+    const std::vector<AuxBuffer> &buffers() const;
+    bool from_index() const;
 
     // Borrowed for the life of the file. buffer: of buffers().
     Bytes data(size_t buffer) const;
@@ -45,18 +47,10 @@ public:
     void for_each_buffer(unsigned threads, const std::function<void(size_t, Bytes)> &visit) const;
 
 private:
-    AuxFile(std::unique_ptr<MappedFile> file, Reader reader)
-        : file_(std::move(file)), reader_(std::move(reader))
-    {
-    }
-    bool read_index();
-    std::optional<AuxBuffer> buffer_at(uint64_t offset, uint64_t bytes) const;
-    Result<void> walk();
+    struct State;
+    explicit AuxFile(std::unique_ptr<State> state);
 
-    std::unique_ptr<MappedFile> file_;
-    Reader reader_;
-    std::vector<AuxBuffer> buffers_;
-    bool from_index_ = false;
+    std::unique_ptr<State> state_;
 };
 
 }  // namespace pmukit::perfdata

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/budget.hpp"
+#include "base/limits.hpp"
 #include "perfdata/testing/test_file.hpp"
 
 namespace pmukit::perfdata {
@@ -47,7 +49,7 @@ std::vector<std::string> merge(const FileBuilder &builder)
     Lines lines;
     AuxMerge aux(*reader, lines);
     Record record;
-    for (Result<bool> more = reader->next(record); more && *more; more = reader->next(record))
+    while (reader->next(record))
         aux.record(record);
     aux.finish();
     return lines.lines;
@@ -178,7 +180,7 @@ std::vector<std::string> merge_pipe(const FileBuilder &builder)
     Result<Reader> reader = Reader::open(bytes);
     Lines lines;
     AuxMerge aux(*reader, lines);
-    for (Record record; *reader->next(record);)
+    for (Record record; reader->next(record);)
         aux.record(record);
     aux.finish();
     return lines.lines;
@@ -330,7 +332,7 @@ TEST(AuxMerge, AStreamBeginsAndEnds)
     Marks marks;
     AuxMerge aux(*reader, marks);
     Record record;
-    while (*reader->next(record))
+    while (reader->next(record))
         aux.record(record);
     aux.finish();
     EXPECT_EQ(marks.lines,
@@ -349,7 +351,7 @@ TEST(AuxMerge, GivesAuxRecordsAloneWhenTheyAreWanted)
     Marks marks;
     AuxMerge aux(*reader, marks, AuxMerge::Gives::kAuxRecords);
     Record record;
-    while (*reader->next(record))
+    while (reader->next(record))
         aux.record(record);
     aux.finish();
     EXPECT_EQ(marks.lines, (Expect{"aux 8", "aux 0"}));

@@ -70,11 +70,11 @@ Result<void> RecordCopier::run(Reader &from, Writer &to, RecordFilter filter)
 {
     RecordCopier copier(from, to, std::move(filter));
     for (Record record;;) {
-        Result<bool> more = from.next(record);
-        if (!more)
-            return more.error();
-        if (!*more)
+        if (!from.next(record)) {
+            if (from.error())
+                return *from.error();
             break;
+        }
         if (Result<void> done = copier.record(record); !done)
             return done;
     }

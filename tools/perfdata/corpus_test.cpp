@@ -182,11 +182,11 @@ Result<std::vector<std::byte>> aux_of(const std::string &path)
         return reader.error();
     std::vector<std::byte> bytes;
     for (Record record;;) {
-        const Result<bool> more = reader->next(record);
-        if (!more)
-            return more.error();
-        if (!*more)
+        if (!reader->next(record)) {
+            if (reader->error())
+                return *reader->error();
             return bytes;
+        }
         if (record.type == kAuxtrace)
             append(bytes, record.payload);
     }
@@ -236,11 +236,11 @@ Result<Samples> samples_of(const std::string &path)
         return reader.error();
     Samples samples;
     for (Record record;;) {
-        const Result<bool> more = reader->next(record);
-        if (!more)
-            return more.error();
-        if (!*more)
+        if (!reader->next(record)) {
+            if (reader->error())
+                return *reader->error();
             break;
+        }
         if (record.type == PERF_RECORD_SAMPLE)
             samples.emplace_back(reader->time_of(record).value_or(0),
                                  std::vector<std::byte>(record.body.begin(), record.body.end()));
@@ -317,7 +317,7 @@ std::vector<Whole> walk(Bytes file)
     EXPECT_TRUE(reader);
     if (!reader)
         return records;
-    for (Record record; *reader->next(record);)
+    for (Record record; reader->next(record);)
         records.push_back({record.offset, end_of(file, record, reader->order()), record.type,
                            record.body.data(), record.body.size()});
     EXPECT_FALSE(reader->damage());
@@ -355,10 +355,10 @@ public:
         }
         size_t given = 0;
         for (Record record;; given++) {
-            Result<bool> more = reader->next(record);
-            ASSERT_TRUE(more) << more.error().message;
-            if (!*more)
+            if (!reader->next(record)) {
+                ASSERT_FALSE(reader->error()) << reader->error()->message;
                 break;
+            }
             ASSERT_LT(given, records_.size());
             const Whole &expected = records_[given];
             ASSERT_EQ(record.offset, expected.offset);
@@ -411,7 +411,7 @@ public:
     {
         size_t number = 0;
         Result<Reader> reader = Reader::open_path(folder_);
-        for (Record record; reader && *reader->next(record); number++)
+        for (Record record; reader && reader->next(record); number++)
             if (fs::path(reader->part()).filename() == part.name)
                 ends_.push_back(end_of(part.bytes, record, reader->order()));
         others_ = number - ends_.size();
@@ -424,7 +424,7 @@ public:
         Result<Reader> reader = Reader::open_path(folder_);
         ASSERT_TRUE(reader) << reader.error().message;
         size_t given = 0, others = 0;
-        for (Record record; *reader->next(record);)
+        for (Record record; reader->next(record);)
             (fs::path(reader->part()).filename() == part_.name ? given : others)++;
         size_t whole = 0;
         while (whole < ends_.size() && ends_[whole] <= cut)

@@ -211,11 +211,11 @@ bool Plan::wants(size_t number, const Buffer &buffer) const
 Result<void> Plan::make(const ProgressCallback &progress)
 {
     for (Record record;;) {
-        Result<bool> more = reader_.next(record);
-        if (!more)
-            return more.error();
-        if (!*more)
+        if (!reader_.next(record)) {
+            if (reader_.error())
+                return *reader_.error();
             break;
+        }
         report(progress, record.offset);
         record_ = &record;
         stream_.reset();

@@ -6,8 +6,11 @@
 
 #include <filesystem>
 
+#include "base/limits.hpp"
 #include "base/test_folder.hpp"
 #include "perfdata/aux.hpp"
+#include "perfdata/copy.hpp"
+#include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/testing/test_file.hpp"
 
@@ -76,7 +79,7 @@ protected:
         EXPECT_TRUE(reader && reader->warnings().empty() && !reader->is_pipe());
         EXPECT_EQ(reader->order(), GetParam().order);
         std::string text;
-        for (Record record; *reader->next(record);) {
+        for (Record record; reader->next(record);) {
             if (record.type == kFinishedRound)
                 continue;
             text += std::string(text.empty() ? "" : " ") + std::string(record_name(record.type));
@@ -179,11 +182,11 @@ TEST(CutRecords, ScalesOfEventsStay)
         ASSERT_TRUE(cut && cut->file.finish());
         Result<Reader> reader = Reader::open_path(folder.path("cut"));
         Record record;
-        ASSERT_TRUE(*reader->next(record));
+        ASSERT_TRUE(reader->next(record));
         ASSERT_EQ(record.type, kEventUpdate) << pipe;
         EXPECT_EQ(parse_event_update(record.body, reader->order())->type,
                   EventUpdateRecord::kScale);
-        ASSERT_TRUE(*reader->next(record));
+        ASSERT_TRUE(reader->next(record));
         EXPECT_EQ(record.type, PERF_RECORD_SAMPLE);
         EXPECT_EQ(reader->events()[0].name, pipe ? "x" : "");
     }
@@ -210,7 +213,7 @@ TEST(CutRecords, CallchainsThatCameLaterStay)
     ASSERT_TRUE(cut && cut->file.finish());
     Result<Reader> reader = Reader::open_path(folder.path("cut"));
     std::vector<std::pair<uint32_t, uint64_t>> kept;
-    for (Record record; *reader->next(record);)
+    for (Record record; reader->next(record);)
         kept.emplace_back(record.type, *reader->time_of(record));
     EXPECT_EQ(kept, (std::vector<std::pair<uint32_t, uint64_t>>{{PERF_RECORD_SAMPLE, 20},
                                                                 {kRecordCallchainDeferred, 21},
@@ -284,7 +287,7 @@ TEST(CutAux, AnAnnouncementIsTrimmedToItsBuffers)
         ASSERT_TRUE(cut && cut->file.finish());
         Result<Reader> reader = Reader::open_path(folder.path("cut"));
         Record record;
-        ASSERT_TRUE(*reader->next(record));
+        ASSERT_TRUE(reader->next(record));
         const AuxRecord aux = *parse_aux(record.body, reader->order());
         EXPECT_EQ(aux.offset, number * 64U);
         EXPECT_EQ(aux.size, 64U);
@@ -317,7 +320,7 @@ protected:
         EXPECT_TRUE(cut(file, selection));
         Result<Reader> reader = Reader::open_path(folder_.path("cut"));
         std::vector<std::string> all;
-        for (Record record; *reader->next(record);)
+        for (Record record; reader->next(record);)
             if (const auto aux = parse_aux(record.body, reader->order());
                 record.type == PERF_RECORD_AUX && aux)
                 all.push_back(std::to_string(aux->offset) + "+" + std::to_string(aux->size));
@@ -389,6 +392,41 @@ TEST_F(CutAuxFolder, AShortListOfEventsWantsTheFirstOnes)
     selection.events = {false};
     selection.begin_ns = 5;
     EXPECT_TRUE(cut(file, selection));
+}
+
+// Of so many bytes, a multiple of 8. What follows the record's own words looks like a record.
+void tracing_data(FileBuilder &file, size_t bytes)
+{
+    file.record(kHeaderTracingData, {bytes});
+    file.record(PERF_RECORD_LOST, std::vector<uint64_t>(bytes / 8 - 1), 8);
+}
+
+TEST(RecordCopier, CopiesTracingDataUpToItsLimit)
+{
+    const TestFolder folder;
+    const std::string path = folder.path("copy");
+    for (const bool more : {false, true}) {
+        FileBuilder file;
+        file.event(1, PERF_SAMPLE_IDENTIFIER, {7});
+        tracing_data(file, limits::kTracing - 64);
+        tracing_data(file, more ? 72 : 64);
+        const std::vector<std::byte> bytes = file.pipe();
+        Result<Reader> reader = Reader::open(bytes);
+        ASSERT_TRUE(reader && reader->read_front());
+        Result<Writer> writer = Writer::create_copy(path, reader->order(), {});
+        ASSERT_TRUE(writer);
+        const Result<void> copied = RecordCopier::run(*reader, *writer);
+        if (more) {
+            ASSERT_FALSE(copied);
+            EXPECT_EQ(copied.error().code, Errc::kUnsupported);
+            continue;
+        }
+        ASSERT_TRUE(copied) << copied.error().message;
+        ASSERT_TRUE(writer->finish());
+        Result<Reader> copy = Reader::open_path(path);
+        ASSERT_TRUE(copy && copy->feature(kFeatTracingData));
+        EXPECT_EQ(copy->feature(kFeatTracingData)->size(), limits::kTracing);
+    }
 }
 
 }  // namespace

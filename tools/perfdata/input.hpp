@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Where the bytes of a recording come from. Two kinds:
+// Where the bytes of a recording come from; not installed. Two kinds:
 //   whole   the caller's bytes, or a mapped file: every byte is at hand
 //   stream  a pipe, or bytes that the caller feeds: a window of fixed size moves over them
 //
@@ -19,7 +19,7 @@
 
 namespace pmukit::perfdata {
 
-class Input {
+class __attribute__((visibility("hidden"))) Input {
 public:
     // A record is at most 64 KiB - 1, so that a window holds many.
     static constexpr size_t kWindowBytes = size_t{1} << 20;

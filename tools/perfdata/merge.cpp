@@ -117,8 +117,8 @@ public:
     Merge(std::vector<Reader> &readers, const ProgressCallback &progress) : progress_(progress)
     {
         for (Reader &reader : readers)
-            inputs_.emplace_back(
-                reader, std::max(TimeQueue::kDefaultBytes / readers.size(), kLeastWaitingBytes));
+            inputs_.emplace_back(reader, std::max(OrderedReader::kDefaultBytes / readers.size(),
+                                                  kLeastWaitingBytes));
     }
 
     Result<Writer> run(const std::string &to);
@@ -361,13 +361,12 @@ bool Merge::is_left_out(const Input &input, const Record &record) const
 Result<void> Merge::advance(Input &input)
 {
     const uint64_t before = input.reader.position();
-    Result<bool> more = input.ordered.next(input.head);
-    if (!more)
-        return Error{more.error().code, input.reader.part() + ": " + more.error().message,
-                     more.error().offset};
+    const bool more = input.ordered.next(input.head);
+    if (const std::optional<Error> &error = input.ordered.error())
+        return Error{error->code, input.reader.part() + ": " + error->message, error->offset};
     bytes_ += input.reader.position() - before;
     report(progress_, bytes_);
-    input.ended = !*more;
+    input.ended = !more;
     if (input.ended || input.head.type >= kHeaderAttr)
         return {};
     const std::optional<uint64_t> time_ns = input.reader.time_of(input.head);

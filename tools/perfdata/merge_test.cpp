@@ -103,7 +103,7 @@ protected:
     {
         std::vector<std::string> all;
         Result<Reader> reader = merged();
-        for (Record record; *reader->next(record);) {
+        for (Record record; reader->next(record);) {
             if (record.type != PERF_RECORD_SAMPLE)
                 continue;
             const Event &event = reader->events()[*reader->event_of(record)];
@@ -151,7 +151,7 @@ TEST_P(MergeTest, KeepsTheOrderOfRoundsHoweverManyRecordingsThereAre)
     EXPECT_EQ(merged->front().late_records, 0U);
     Result<Reader> reader = merged();
     uint64_t newest_ns = 0, samples = 0, inversions = 0;
-    for (Record record; *reader->next(record);) {
+    for (Record record; reader->next(record);) {
         if (record.type != PERF_RECORD_SAMPLE)
             continue;
         const uint64_t time_ns = *reader->time_of(record);
@@ -230,7 +230,7 @@ TEST_P(MergeTest, AuxBuffersStayWithTheirEvent)
     ASSERT_TRUE(merge());
     Result<Reader> reader = merged();
     std::vector<std::string> pmus;
-    for (Record record; *reader->next(record);)
+    for (Record record; reader->next(record);)
         if (record.type == kAuxtrace) {
             const AuxtraceRecord trace = *parse_auxtrace(record.body, GetParam());
             const size_t event = *reader->event_of_id(trace.reference);
@@ -247,7 +247,7 @@ TEST_P(MergeTest, ThreadsOfAllHostsAreNamedBeforeTheirSamples)
     ASSERT_TRUE(merge());
     Result<Reader> reader = merged();
     std::vector<uint32_t> threads;
-    for (Record record; *reader->next(record);)
+    for (Record record; reader->next(record);)
         if (record.type == PERF_RECORD_COMM)
             threads.push_back(parse_comm(record.body, GetParam())->tid);
     EXPECT_EQ(threads, (std::vector<uint32_t>{4194404, 100}));
@@ -395,7 +395,7 @@ TEST_P(MergeTest, OfSeveralAuxtraceInfosTheLastOneCounts)
     EXPECT_EQ(samples(), (std::vector<std::string>{"hmu0 100 2 @10", "hmu0 100 2 @20"}));
     Result<Reader> reader = merged();
     std::vector<std::vector<uint64_t>> infos;
-    for (Record record; *reader->next(record);)
+    for (Record record; reader->next(record);)
         if (record.type == kAuxtraceInfo) {
             const AuxtraceInfoRecord info = *parse_auxtrace_info(record.body, GetParam());
             EXPECT_EQ(info.type, 6U);

@@ -101,17 +101,25 @@ std::optional<uint64_t> kernel_time_ns(const Record &record, const Reader &reade
     return time_ns && *time_ns != 0 && *time_ns != UINT64_MAX ? time_ns : std::nullopt;
 }
 
-Result<bool> OrderedReader::next(Record &into)
+struct __attribute__((visibility("hidden"))) OrderedReader::State {
+    State(Reader &reader, size_t max_bytes) : reader_(reader), queue_(max_bytes) {}
+    bool next(Record &into);
+
+    Reader &reader_;
+    TimeQueue queue_;
+    bool ended_ = false;
+};
+
+bool OrderedReader::State::next(Record &into)
 {
     for (;;) {
         if (queue_.give(into))
             return true;
         if (ended_)
             return false;
-        Result<bool> more = reader_.next(into);
-        if (!more)
-            return more;
-        if (!*more) {
+        if (!reader_.next(into)) {
+            if (reader_.error())
+                return false;
             ended_ = true;
             queue_.end();
             continue;
@@ -124,6 +132,29 @@ Result<bool> OrderedReader::next(Record &into)
         }
         queue_.keep(into, *time_ns);
     }
+}
+
+OrderedReader::OrderedReader(Reader &reader, size_t max_bytes)
+    : state_(std::make_unique<State>(reader, max_bytes))
+{
+}
+OrderedReader::OrderedReader(OrderedReader &&) noexcept = default;
+OrderedReader &OrderedReader::operator=(OrderedReader &&) noexcept = default;
+OrderedReader::~OrderedReader() = default;
+
+bool OrderedReader::next(Record &into)
+{
+    return state_->next(into);
+}
+
+const std::optional<Error> &OrderedReader::error() const
+{
+    return state_->reader_.error();
+}
+
+uint64_t OrderedReader::late_records() const
+{
+    return state_->queue_.late_records();
 }
 
 }  // namespace pmukit::perfdata

@@ -82,20 +82,24 @@ private:
 
 class OrderedReader {
 public:
-    // max_bytes: as TimeQueue has it.
-    explicit OrderedReader(Reader &reader, size_t max_bytes = TimeQueue::kDefaultBytes)
-        : reader_(reader), queue_(max_bytes)
-    {
-    }
+    static constexpr size_t kDefaultBytes = TimeQueue::kDefaultBytes;
 
-    // As Reader::next(); the record lives until the next call.
-    Result<bool> next(Record &into);
-    uint64_t late_records() const { return queue_.late_records(); }
+    // max_bytes: as TimeQueue has it.
+    explicit OrderedReader(Reader &reader, size_t max_bytes = kDefaultBytes);
+    OrderedReader(OrderedReader &&) noexcept;
+    OrderedReader &operator=(OrderedReader &&) noexcept;
+    ~OrderedReader();
+
+    // As Reader::next() and error(); the record lives until the next call.
+    [[nodiscard]] bool next(Record &into);
+    const std::optional<Error> &error() const;
+    // Records that came later than one already given that is newer: too few bytes, or the file has
+    // no rounds.
+    uint64_t late_records() const;
 
 private:
-    Reader &reader_;
-    TimeQueue queue_;
-    bool ended_ = false;
+    struct State;
+    std::unique_ptr<State> state_;
 };
 
 // When a record happened, if it is of the kernel and says so. 0 and -1 are made up by perf, or of

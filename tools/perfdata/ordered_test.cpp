@@ -41,15 +41,14 @@ struct Order {
     uint64_t late = 0;
 };
 
-Order order_of(const FileBuilder &builder, size_t max_bytes = TimeQueue::kDefaultBytes)
+Order order_of(const FileBuilder &builder, size_t max_bytes = OrderedReader::kDefaultBytes)
 {
     std::vector<std::byte> bytes = builder.file();
     Result<Reader> reader = Reader::open(bytes);
     OrderedReader ordered(*reader, max_bytes);
     Order order;
     for (Record record;;) {
-        Result<bool> more = ordered.next(record);
-        if (!more || !*more)
+        if (!ordered.next(record))
             break;
         uint64_t time = record.type == kAuxtrace ? 1 : 0;
         order.times.push_back(reader->time_of(record).value_or(time));
@@ -94,7 +93,7 @@ TEST(OrderedReader, EqualTimesKeepTheOrderOfTheFile)
     OrderedReader ordered(*reader);
     Record record;
     std::vector<size_t> sizes;
-    while (*ordered.next(record))
+    while (ordered.next(record))
         sizes.push_back(record.body.size());
     EXPECT_EQ(sizes, (std::vector<size_t>{56, 24, 40}));
 }
@@ -120,6 +119,19 @@ TEST(OrderedReader, AFullQueueGivesItsOldestEarlyAndSaysWhatCameTooLate)
     EXPECT_EQ(order.times.size(), count + 1);
     EXPECT_EQ(order.late, 1U);
     EXPECT_TRUE(order_of(file, size_t{64} << 20).late == 0);
+}
+
+// Records of 64 kB before one that is older than all: up to the limit it is given first.
+TEST(OrderedReader, KeepsAsManyBytesAsItsLimitAndNoMore)
+{
+    constexpr size_t kRecordBytes = 64000, kFits = limits::kQueue / kRecordBytes;
+    for (const size_t count : {kFits * 9 / 10, kFits + 2}) {
+        FileBuilder file = one_event();
+        for (size_t i = 0; i < count; i++)
+            sample(file, 1000 + i, kRecordBytes / 8);
+        sample(file, 5);
+        EXPECT_EQ(order_of(file).late, count > kFits ? 1U : 0U) << count;
+    }
 }
 
 TEST(OrderedReader, AnyMixComesOutSortedWithinItsRounds)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The walk over the records: of a file or stream, of what is packed in them, and of the files of a
 // directory, one after the other.
-#include "perfdata/reader.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "perfdata/format.hpp"
+#include "perfdata/reader_state.hpp"
 
 namespace pmukit::perfdata {
 namespace {
@@ -44,17 +43,17 @@ void fill(Record &into, const std::byte *at, size_t size, uint64_t offset, std::
 
 // Steps
 
-Result<void> Reader::read_front()
+Result<void> Reader::State::read_front()
 {
     std::deque<Kept> passed;
     size_t passed_bytes = 0;
     while (pipe_ && !ahead_) {
         Record record;
-        Result<bool> more = next(record);
-        if (!more)
-            return more.error();
-        if (!*more)
+        if (!next(record)) {
+            if (error_)
+                return *error_;
             break;
+        }
         if (!is_pipe_header(record.type))
             ahead_ = record;
         else if (!is_in_file_header(record, order_) && passed_bytes <= limits::kFront) {
@@ -70,15 +69,17 @@ Result<void> Reader::read_front()
     return {};
 }
 
-Result<bool> Reader::next(Record &into)
+bool Reader::State::next(Record &into)
 {
-    Result<Step> found = step(into);
+    if (error_)
+        return false;
+    const Result<Step> found = step(into);
     if (!found)
-        return found.error();
-    return *found == Step::kRecord;
+        error_ = found.error();
+    return found && *found == Step::kRecord;
 }
 
-Result<Reader::Step> Reader::step(Record &into)
+Result<Reader::Step> Reader::State::step(Record &into)
 {
     if (!begun_) {
         Result<Step> begun = begin();
@@ -123,7 +124,7 @@ Result<Reader::Step> Reader::step(Record &into)
     }
 }
 
-void Reader::note(const Record &record)
+void Reader::State::note(const Record &record)
 {
     if (record.type < kHeaderAttr)
         return;
@@ -138,7 +139,7 @@ void Reader::note(const Record &record)
 // Bytes at hand
 
 // False: the data has not got as many (yet).
-Result<bool> Reader::have(size_t wanted)
+Result<bool> Reader::State::have(size_t wanted)
 {
     if (ready_ >= wanted)
         return true;
@@ -151,7 +152,7 @@ Result<bool> Reader::have(size_t wanted)
 }
 
 // What is passed is about to be given: only what lies before it is no longer looked at.
-void Reader::pass(size_t bytes)
+void Reader::State::pass(size_t bytes)
 {
     if (position_ >= forget_at_) {
         input_.forget_before(position_);
@@ -163,7 +164,7 @@ void Reader::pass(size_t bytes)
 }
 
 // The data ends where it should not: a reader that is fed waits, others say it.
-Result<Reader::Step> Reader::cut_short(const char *reason, uint32_t type)
+Result<Reader::Step> Reader::State::cut_short(const char *reason, uint32_t type)
 {
     if (!input_.ended())
         return Step::kMore;
@@ -172,7 +173,7 @@ Result<Reader::Step> Reader::cut_short(const char *reason, uint32_t type)
     return Step::kEnd;
 }
 
-void Reader::lose(uint64_t offset, uint64_t bytes, std::string reason, uint32_t type)
+void Reader::State::lose(uint64_t offset, uint64_t bytes, std::string reason, uint32_t type)
 {
     if (damage_) {
         damage_->lost_bytes += bytes;
@@ -184,7 +185,7 @@ void Reader::lose(uint64_t offset, uint64_t bytes, std::string reason, uint32_t 
 }
 
 // A stream is read to its end, to say how much is lost.
-Result<void> Reader::break_off(std::string reason, uint32_t type)
+Result<void> Reader::State::break_off(std::string reason, uint32_t type)
 {
     const uint64_t offset = position_;
     while (!input_.whole()) {
@@ -205,7 +206,7 @@ Result<void> Reader::break_off(std::string reason, uint32_t type)
 
 // Records of the file itself
 
-Result<Reader::Step> Reader::outer_record(Record &into)
+Result<Reader::Step> Reader::State::outer_record(Record &into)
 {
     Result<bool> there = have(kRecordHeaderBytes);
     if (!there)
@@ -236,7 +237,7 @@ Result<Reader::Step> Reader::outer_record(Record &into)
     return Step::kRecord;
 }
 
-Result<Reader::Step> Reader::begin_payload(Record &into, size_t size)
+Result<Reader::Step> Reader::State::begin_payload(Record &into, size_t size)
 {
     std::optional<uint64_t> payload = payload_size(into.type, into.body, order_);
     const char *wrong = nullptr;
@@ -257,8 +258,8 @@ Result<Reader::Step> Reader::begin_payload(Record &into, size_t size)
         return Step::kRecord;
     }
     // The window may move while the payload passes, so that the body is kept.
-    size_t kept = std::min(into.body.size(), piece_body_->size());
-    std::copy_n(into.body.begin(), kept, piece_body_->begin());
+    size_t kept = std::min(into.body.size(), piece_body_.size());
+    std::copy_n(into.body.begin(), kept, piece_body_.begin());
     piece_ = into;
     piece_left_ = *payload;
     piece_body_bytes_ = kept;
@@ -266,7 +267,7 @@ Result<Reader::Step> Reader::begin_payload(Record &into, size_t size)
     return next_piece(into);
 }
 
-Result<Reader::Step> Reader::next_piece(Record &into)
+Result<Reader::Step> Reader::State::next_piece(Record &into)
 {
     size_t size = input_.whole() ? kMappedPieceBytes : kStreamPieceBytes;
     size = static_cast<size_t>(std::min<uint64_t>(size, piece_left_));
@@ -276,7 +277,7 @@ Result<Reader::Step> Reader::next_piece(Record &into)
     if (!*there && (ready_ == 0 || !input_.ended()))
         return cut_short("the data ends inside the bytes that follow a record", piece_.type);
     into = piece_;
-    into.body = Bytes(*piece_body_).first(piece_body_bytes_);
+    into.body = Bytes(piece_body_).first(piece_body_bytes_);
     into.payload = {at_, std::min(size, ready_)};
     into.payload_at = piece_.payload_bytes - piece_left_;
     piece_left_ -= into.payload.size();
@@ -286,7 +287,7 @@ Result<Reader::Step> Reader::next_piece(Record &into)
 
 // Packed records
 
-Result<void> Reader::begin_packed(const Record &record)
+Result<void> Reader::State::begin_packed(const Record &record)
 {
     packed_offset_ = record.offset;
     Bytes packed = record.body;
@@ -319,7 +320,7 @@ Result<void> Reader::begin_packed(const Record &record)
 }
 
 // False: what was packed is used up, or makes no sense.
-bool Reader::unpacked_record(Record &into)
+bool Reader::State::unpacked_record(Record &into)
 {
     Result<Bytes> bytes = unpacker_->next(order_);
     if (bytes && bytes->empty())
@@ -341,7 +342,7 @@ bool Reader::unpacked_record(Record &into)
 
 // Directories
 
-Result<bool> Reader::next_part()
+Result<bool> Reader::State::next_part()
 {
     if (unpacker_ && unpacker_->remainder() != 0)
         lose(packed_offset_, unpacker_->remainder(), "the packed records end inside a record",
@@ -367,19 +368,20 @@ Result<bool> Reader::next_part()
 
 // Events
 
-std::string Reader::pmu_name(uint32_t attr_type) const
+const std::string &Reader::State::pmu_name(uint32_t attr_type) const
 {
-    auto found = pmu_by_type_.find(attr_type);
-    return found == pmu_by_type_.end() ? std::string() : found->second;
+    static const std::string kUnknown;
+    const auto found = pmu_by_type_.find(attr_type);
+    return found == pmu_by_type_.end() ? kUnknown : found->second;
 }
 
-std::optional<size_t> Reader::event_of_id(uint64_t id) const
+std::optional<size_t> Reader::State::event_of_id(uint64_t id) const
 {
     const uint32_t *const found = event_by_id_.find(id);
     return found ? std::optional<size_t>(*found) : std::nullopt;
 }
 
-std::optional<size_t> Reader::event_of(const Record &record) const
+std::optional<size_t> Reader::State::event_of(const Record &record) const
 {
     if (events_.empty() || record.type >= kHeaderAttr)
         return std::nullopt;
@@ -400,7 +402,7 @@ std::optional<size_t> Reader::event_of(const Record &record) const
     return event_of_id(*id);
 }
 
-std::optional<uint64_t> Reader::time_of(const Record &record) const
+std::optional<uint64_t> Reader::State::time_of(const Record &record) const
 {
     std::optional<size_t> event = event_of(record);
     if (!event)
@@ -413,16 +415,154 @@ std::optional<uint64_t> Reader::time_of(const Record &record) const
     return word_from_end(record.body, places.trailer_time);
 }
 
-std::optional<uint64_t> Reader::word_at(Bytes body, size_t at) const
+std::optional<uint64_t> Reader::State::word_at(Bytes body, size_t at) const
 {
     if (at > body.size() || body.size() - at < sizeof(uint64_t))
         return std::nullopt;
     return load<uint64_t>(body.data() + at, order_);
 }
 
-std::optional<uint64_t> Reader::word_from_end(Bytes body, size_t from_end) const
+std::optional<uint64_t> Reader::State::word_from_end(Bytes body, size_t from_end) const
 {
     return from_end > body.size() ? std::nullopt : word_at(body, body.size() - from_end);
+}
+
+// The reader itself
+
+Reader::Reader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Reader::Reader(Reader &&) noexcept = default;
+Reader &Reader::operator=(Reader &&) noexcept = default;
+Reader::~Reader() = default;
+
+bool Reader::next(Record &into)
+{
+    return state_->next(into);
+}
+
+const std::optional<Error> &Reader::error() const
+{
+    return state_->error_;
+}
+
+Result<Reader::Step> Reader::step(Record &into)
+{
+    return state_->step(into);
+}
+
+Result<void> Reader::read_front()
+{
+    return state_->read_front();
+}
+
+size_t Reader::feed(Bytes bytes)
+{
+    state_->ready_ = 0;  // the window moves
+    return state_->input_.feed(bytes);
+}
+
+void Reader::end_feed()
+{
+    state_->input_.end_feed();
+}
+
+std::endian Reader::order() const
+{
+    return state_->order_;
+}
+
+const std::vector<Event> &Reader::events() const
+{
+    return state_->events_;
+}
+
+const std::optional<Damage> &Reader::damage() const
+{
+    return state_->damage_;
+}
+
+const std::vector<Error> &Reader::warnings() const
+{
+    return state_->warnings_;
+}
+
+uint64_t Reader::position() const
+{
+    return state_->position_;
+}
+
+bool Reader::is_pipe() const
+{
+    return state_->pipe_;
+}
+
+bool Reader::is_directory() const
+{
+    return state_->is_directory_;
+}
+
+const std::string &Reader::part() const
+{
+    return state_->part_;
+}
+
+std::vector<std::string> Reader::later_parts() const
+{
+    return {state_->more_parts_.rbegin(), state_->more_parts_.rend()};
+}
+
+const std::optional<std::string> &Reader::missing_part() const
+{
+    return state_->missing_part_;
+}
+
+uint64_t Reader::data_begin() const
+{
+    return state_->data_begin_;
+}
+
+uint64_t Reader::data_end() const
+{
+    return state_->data_end_;
+}
+
+const std::vector<FeatureSection> &Reader::features() const
+{
+    return state_->features_;
+}
+
+std::optional<Bytes> Reader::feature(unsigned feature) const
+{
+    return state_->feature(feature);
+}
+
+const std::string &Reader::pmu_name(uint32_t attr_type) const
+{
+    return state_->pmu_name(attr_type);
+}
+
+const std::string &Reader::hostname() const
+{
+    return state_->hostname_;
+}
+
+const std::string &Reader::os_release() const
+{
+    return state_->os_release_;
+}
+
+std::optional<size_t> Reader::event_of_id(uint64_t id) const
+{
+    return state_->event_of_id(id);
+}
+
+std::optional<size_t> Reader::event_of(const Record &record) const
+{
+    return state_->event_of(record);
+}
+
+std::optional<uint64_t> Reader::time_of(const Record &record) const
+{
+    return state_->time_of(record);
 }
 
 }  // namespace pmukit::perfdata

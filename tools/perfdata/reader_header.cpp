@@ -12,7 +12,7 @@
 #include "base/file.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
-#include "perfdata/reader.hpp"
+#include "perfdata/reader_state.hpp"
 
 namespace pmukit::perfdata {
 namespace {
@@ -100,22 +100,22 @@ std::optional<std::string> read_string(ByteReader &in)
 
 // Opening
 
-Result<Reader> Reader::begun(Reader reader)
+Result<Reader> Reader::begun(std::unique_ptr<State> state)
 {
-    Result<Step> begun = reader.begin();
+    Result<Step> begun = state->begin();
     if (!begun)
         return begun.error();
     if (*begun != Step::kRecord)
         return Error{Errc::kTruncated,
                      "too short for a perf.data header; is the recording complete?", 0};
-    return reader;
+    return Reader(std::move(state));
 }
 
 Result<Reader> Reader::open(Bytes file)
 {
-    Reader reader(Input::memory(file));
-    reader.pieces_ = false;
-    return begun(std::move(reader));
+    auto state = std::make_unique<State>(Input::memory(file));
+    state->pieces_ = false;
+    return begun(std::move(state));
 }
 
 Result<Reader> Reader::open_fd(Fd fd, const std::string &name)
@@ -123,9 +123,9 @@ Result<Reader> Reader::open_fd(Fd fd, const std::string &name)
     Result<Input> input = Input::of_fd(std::move(fd), name);
     if (!input)
         return input.error();
-    Reader reader(std::move(*input));
-    reader.part_ = name;
-    return begun(std::move(reader));
+    auto state = std::make_unique<State>(std::move(*input));
+    state->part_ = name;
+    return begun(std::move(state));
 }
 
 // `perf record --threads` makes a directory: `data` is a whole perf.data file, data.0, data.1 ...
@@ -138,20 +138,20 @@ Result<Reader> Reader::open_path(const std::string &path)
     Result<Input> input = directory ? Input::open_part(first) : Input::open(first);
     if (!input)
         return input.error();
-    Reader reader(std::move(*input));
-    reader.part_ = first;
-    Result<Reader> opened = begun(std::move(reader));
+    auto state = std::make_unique<State>(std::move(*input));
+    state->part_ = first;
+    Result<Reader> opened = begun(std::move(state));
     if (!opened || !directory)
         return opened;
-    opened->is_directory_ = true;
-    const Result<void> found = opened->find_parts(path);
+    opened->state_->is_directory_ = true;
+    const Result<void> found = opened->state_->find_parts(path);
     if (!found)
         return found.error();
     return opened;
 }
 
 // Which of them there are is known by the list of the directory alone.
-Result<void> Reader::find_parts(const std::string &folder)
+Result<void> Reader::State::find_parts(const std::string &folder)
 {
     const Result<std::set<uint32_t>> numbers = part_numbers(folder);
     if (!numbers)
@@ -171,11 +171,11 @@ Result<void> Reader::find_parts(const std::string &folder)
 
 Result<Reader> Reader::pushed()
 {
-    return Reader(Input::fed());
+    return Reader(std::make_unique<State>(Input::fed()));
 }
 
 // kRecord: the header is read, records may follow.
-Result<Reader::Step> Reader::begin()
+Result<Reader::Step> Reader::State::begin()
 {
     Result<Bytes> front = input_.at(0, kPipeHeaderBytes);
     if (!front)
@@ -215,13 +215,13 @@ Result<Reader::Step> Reader::begin()
     return Step::kRecord;
 }
 
-void Reader::warn(Error warning)
+void Reader::State::warn(Error warning)
 {
     if (warnings_.size() < kMaxWarnings)
         warnings_.push_back(std::move(warning));
 }
 
-std::optional<Bytes> Reader::section(uint64_t offset, uint64_t size) const
+std::optional<Bytes> Reader::State::section(uint64_t offset, uint64_t size) const
 {
     Bytes file = input_.all();
     if (offset > file.size() || size > file.size() - offset)
@@ -229,7 +229,7 @@ std::optional<Bytes> Reader::section(uint64_t offset, uint64_t size) const
     return file.subspan(offset, size);
 }
 
-Result<void> Reader::read_file_header(Bytes file)
+Result<void> Reader::State::read_file_header(Bytes file)
 {
     uint64_t entry_bytes = load<uint64_t>(file.data() + kHeaderAttrSizeAt, order_);
     Section attrs = load_section(file.data() + kHeaderAttrsAt, order_);
@@ -266,7 +266,7 @@ Result<void> Reader::read_file_header(Bytes file)
     return {};
 }
 
-Result<void> Reader::read_attrs(Bytes bytes, uint64_t section_offset, size_t entry_bytes)
+Result<void> Reader::State::read_attrs(Bytes bytes, uint64_t section_offset, size_t entry_bytes)
 {
     for (size_t at = 0; entry_bytes <= bytes.size() - at; at += entry_bytes) {
         Bytes entry = bytes.subspan(at, entry_bytes);
@@ -282,7 +282,7 @@ Result<void> Reader::read_attrs(Bytes bytes, uint64_t section_offset, size_t ent
     return {};
 }
 
-Result<void> Reader::add_event(Bytes attr_bytes, Bytes ids, uint64_t offset)
+Result<void> Reader::State::add_event(Bytes attr_bytes, Bytes ids, uint64_t offset)
 {
     // In pipe layout each has a size of its own; a writer gives all of them that of the largest.
     if (attr_bytes.size() > kAttrMaxBytes)
@@ -318,7 +318,7 @@ Result<void> Reader::add_event(Bytes attr_bytes, Bytes ids, uint64_t offset)
 
 // Features
 
-void Reader::read_features(uint64_t table_offset, Bytes bitmap)
+void Reader::State::read_features(uint64_t table_offset, Bytes bitmap)
 {
     features_in_file_ = true;
     uint64_t at = table_offset, room = std::min(input_.all().size(), limits::kFeatures);
@@ -343,7 +343,7 @@ void Reader::read_features(uint64_t table_offset, Bytes bitmap)
     }
 }
 
-void Reader::read_feature(unsigned feature, Bytes content, uint64_t offset)
+void Reader::State::read_feature(unsigned feature, Bytes content, uint64_t offset)
 {
     auto string_into = [&content, this](std::string &into) {
         ByteReader in(content, order_);
@@ -366,7 +366,7 @@ void Reader::read_feature(unsigned feature, Bytes content, uint64_t offset)
         warn({Errc::kDamaged, "header feature " + std::to_string(feature) + " is cut off", offset});
 }
 
-bool Reader::read_pmu_mappings(Bytes content)
+bool Reader::State::read_pmu_mappings(Bytes content)
 {
     ByteReader in(content, order_);
     std::optional<uint32_t> count = in.u32();
@@ -383,7 +383,7 @@ bool Reader::read_pmu_mappings(Bytes content)
 }
 
 // Events are described in the order of the attributes.
-bool Reader::read_event_desc(Bytes content)
+bool Reader::State::read_event_desc(Bytes content)
 {
     ByteReader in(content, order_);
     std::optional<uint32_t> count = in.u32(), attr_bytes = in.u32();
@@ -402,7 +402,7 @@ bool Reader::read_event_desc(Bytes content)
 
 // The kernel appends the branch counters of a group to the samples of all its members when one of
 // them asks for it.
-bool Reader::read_groups(Bytes content)
+bool Reader::State::read_groups(Bytes content)
 {
     const auto groups = parse_groups(content, order_);
     size_t next = 0;  // one after the other, so that no event is looked at twice
@@ -423,7 +423,7 @@ bool Reader::read_groups(Bytes content)
 
 // Pipe layout: what a file keeps in sections arrives as records.
 
-void Reader::read_header_attr(const Record &record)
+void Reader::State::read_header_attr(const Record &record)
 {
     size_t attr_bytes = kAttrMinBytes;
     if (record.body.size() >= kAttrMinBytes)
@@ -436,7 +436,7 @@ void Reader::read_header_attr(const Record &record)
         warn(added.error());
 }
 
-void Reader::read_header_feature(const Record &record)
+void Reader::State::read_header_feature(const Record &record)
 {
     ByteReader in(record.body, order_);
     std::optional<uint64_t> feature = in.u64();
@@ -454,7 +454,7 @@ void Reader::read_header_feature(const Record &record)
 }
 
 // Names: each may be said again and again.
-bool Reader::may_keep(size_t bytes)
+bool Reader::State::may_keep(size_t bytes)
 {
     const bool fits = event_bytes_.take(bytes);
     if (!fits && !std::exchange(events_warned_, true))
@@ -463,7 +463,7 @@ bool Reader::may_keep(size_t bytes)
     return fits;
 }
 
-void Reader::read_event_update(const Record &record)
+void Reader::State::read_event_update(const Record &record)
 {
     std::optional<EventUpdateRecord> update = parse_event_update(record.body, order_);
     std::optional<size_t> event = update ? event_of_id(update->id) : std::nullopt;
@@ -472,7 +472,7 @@ void Reader::read_event_update(const Record &record)
 }
 
 // Before the file goes that holds them.
-void Reader::keep_features()
+void Reader::State::keep_features()
 {
     for (const FeatureSection &known : features_)
         if (std::optional<Bytes> content = section(known.offset, known.bytes))
@@ -480,7 +480,7 @@ void Reader::keep_features()
     features_in_file_ = false;
 }
 
-std::optional<Bytes> Reader::feature(unsigned feature) const
+std::optional<Bytes> Reader::State::feature(unsigned feature) const
 {
     if (auto kept = feature_bytes_.find(feature); kept != feature_bytes_.end())
         return Bytes(kept->second);

@@ -14,6 +14,7 @@
 #include <numeric>
 #include <thread>
 
+#include "base/limits.hpp"
 #include "base/test_folder.hpp"
 #include "perfdata/reader.hpp"
 #include "perfdata/testing/test_file.hpp"
@@ -57,11 +58,10 @@ Lines lines_of(Result<Reader> reader)
     }
     uint64_t payload = 0;
     for (Record record;;) {
-        Result<bool> more = reader->next(record);
-        if (!more)
-            lines.error = more.error();
-        if (!more || !*more)
+        if (!reader->next(record)) {
+            lines.error = reader->error();
             break;
+        }
         add_line(lines, record, payload);
     }
     lines.damage = reader->damage();
@@ -187,7 +187,7 @@ TEST_P(ReaderSource, LongPayloadsComeInPieces)
     ASSERT_TRUE(reader);
     std::vector<uint64_t> places;
     Record record;
-    while (*reader->next(record) && record.type == kAuxtrace) {
+    while (reader->next(record) && record.type == kAuxtrace) {
         places.push_back(record.payload_at);
         EXPECT_EQ(record.payload_bytes, (uint64_t{9} << 20) + 8);
         EXPECT_EQ(parse_auxtrace(record.body, GetParam())->reference, 7U);
@@ -210,11 +210,11 @@ TEST_P(ReaderSource, RecordsStayValidWhenTheReaderIsMovedInsideAPayload)
     ASSERT_TRUE(opened);
     auto first = std::make_unique<Reader>(std::move(*opened));
     Record record;
-    ASSERT_TRUE(*first->next(record));
+    ASSERT_TRUE(first->next(record));
     Reader moved = std::move(*first);
     first.reset();
     EXPECT_EQ(parse_auxtrace(record.body, GetParam())->reference, 7U);
-    ASSERT_TRUE(*moved.next(record));
+    ASSERT_TRUE(moved.next(record));
     EXPECT_EQ(record.payload_at, uint64_t{4} << 20);
     EXPECT_EQ(parse_auxtrace(record.body, GetParam())->reference, 7U);
 }
@@ -231,6 +231,27 @@ TEST_P(ReaderSource, SpecialFilesOfADirectoryAreNotOpened)
     fs::remove(folder_.path("d/data"));
     fs::create_symlink("/dev/zero", folder_.path("d/data"));
     EXPECT_FALSE(Reader::open_path(folder_.path("d")));
+}
+
+// Both are one condition to a loop, and the error stays.
+TEST_P(ReaderSource, ALoopOverNextEndsWithTheRecordsAndAtAnError)
+{
+    fs::create_directory(folder_.path("d"));
+    store_file("d/data", some_records(GetParam()).file());
+    for (const bool broken : {false, true}) {
+        if (broken)
+            ASSERT_EQ(::mkfifo(folder_.path("d/data.0").c_str(), 0600), 0);
+        Result<Reader> reader = Reader::open_path(folder_.path("d"));
+        ASSERT_TRUE(reader);
+        size_t records = 0;
+        Record record;
+        while (reader->next(record))
+            ASSERT_LT(records++, 1000U);
+        EXPECT_GT(records, 0U);
+        EXPECT_EQ(reader->error().has_value(), broken);
+        EXPECT_FALSE(reader->next(record));
+        EXPECT_EQ(reader->error().has_value(), broken);
+    }
 }
 
 TEST_P(ReaderSource, HeaderRecordsOfAPipeHaveALimitInBytes)
@@ -255,7 +276,7 @@ TEST_P(ReaderSource, HeaderRecordsOfAPipeHaveALimitInBytes)
             const bool over = count * kWords * 8 > most;
             EXPECT_EQ(reader->warnings().size(), over ? 1U : 0U) << kind << " " << count;
             size_t kept = 0;
-            for (Record record; *reader->next(record);)
+            for (Record record; reader->next(record);)
                 kept += record.body.size();
             EXPECT_LE(kept, limits::kFront + 2 * kWords * 8);
         }
@@ -283,7 +304,7 @@ TEST_P(ReaderSource, ADirectoryIsReadPartByPart)
     ASSERT_TRUE(reader) << reader.error().message;
     Record record;
     std::vector<uint32_t> types;
-    while (*reader->next(record)) {
+    while (reader->next(record)) {
         types.push_back(record.type);
         EXPECT_EQ(reader->pmu_name(24), "cxl_hmu_mem0.0.0");
         EXPECT_EQ(reader->feature(kFeatPmuMappings)->size(), 76U);
@@ -390,7 +411,7 @@ TEST_P(ReaderSource, ListsSectionsItDoesNotKnow)
     append(pipe, more.records());
     reader = Reader::open(pipe);
     Record record;
-    while (*reader->next(record))
+    while (reader->next(record))
         ;
     ASSERT_TRUE(reader->feature(200));
     EXPECT_EQ(reader->feature(200)->size(), 16U);
@@ -415,7 +436,7 @@ TEST_P(ReaderSource, AnEmptyFeatureEndsAHeaderWhateverItsNumber)
         EXPECT_EQ(reader->features().size(), 1U) << number;
         EXPECT_TRUE(reader->warnings().empty()) << number;
         Record record;
-        ASSERT_TRUE(*reader->next(record));
+        ASSERT_TRUE(reader->next(record));
         EXPECT_EQ(record.type, uint32_t{PERF_RECORD_LOST}) << "behind the header: " << number;
     }
 }
@@ -634,7 +655,7 @@ TEST(ReaderMemory, DoesNotGrowWithThePayload)
     ASSERT_TRUE(reader);
     const uint64_t before = resident_bytes();
     uint64_t seen = 0, sum = 0, most = before;
-    for (Record record; *reader->next(record);) {
+    for (Record record; reader->next(record);) {
         for (size_t at = 0; at < record.payload.size(); at += 4096)
             sum += std::to_integer<uint64_t>(record.payload[at]);
         seen += record.payload.size();

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "base/file.hpp"
+#include "base/limits.hpp"
 #include "base/test_folder.hpp"
 #include "perfdata/copy.hpp"
 #include "perfdata/testing/test_file.hpp"
@@ -46,11 +47,10 @@ Walk walk(Reader &reader)
 {
     Walk walk;
     for (Record record;;) {
-        Result<bool> more = reader.next(record);
-        if (!more)
-            walk.error = more.error();
-        if (!more || !*more)
+        if (!reader.next(record)) {
+            walk.error = reader.error();
             break;
+        }
         walk.types.push_back(record.type);
         walk.events.push_back(reader.event_of(record));
     }
@@ -451,7 +451,7 @@ TEST(ReaderPipe, AnEventThatIsRefusedLeavesNoIds)
     Result<Reader> reader = Reader::open(bytes);
     ASSERT_TRUE(reader);
     std::vector<std::optional<size_t>> events;
-    for (Record record; *reader->next(record);)
+    for (Record record; reader->next(record);)
         if (record.type == PERF_RECORD_SAMPLE)
             events.push_back(reader->event_of(record));
     EXPECT_EQ(reader->events().size(), 2U);

@@ -277,8 +277,7 @@ void DamagedRecording::find_first(Content content, const ProgressCallback &progr
     const uint64_t end = header_whole ? reader_.data_end() : size;
     // In pipe layout the events come with the records: read what can be read first.
     for (Record record; reader_.is_pipe();) {
-        const Result<bool> more = reader_.next(record);
-        if (!more || !*more)
+        if (!reader_.next(record))
             break;
     }
     find(path, std::move(content), {begin, end}, progress);

@@ -98,7 +98,7 @@ protected:
         EXPECT_TRUE(reader->warnings().empty());
         Record record;
         uint64_t records = 0;
-        while (*reader->next(record))
+        while (reader->next(record))
             records++;
         EXPECT_EQ(records, recovery.records);
         EXPECT_FALSE(reader->damage());
@@ -155,7 +155,7 @@ TEST_P(RecoverOrder, PackedRecordsOfAKilledRecorderCanBeUnpackedAgain)
     EXPECT_EQ(load<uint32_t>(section->data() + 4, GetParam()), 1U);
     EXPECT_GE(load<uint32_t>(section->data() + 16, GetParam()), 512U << 10);
     uint64_t samples = 0;
-    for (Record record; *reader->next(record);)
+    for (Record record; reader->next(record);)
         samples += record.type == PERF_RECORD_SAMPLE;
     EXPECT_EQ(samples, 50U);
     EXPECT_FALSE(reader->damage());
@@ -331,7 +331,7 @@ protected:
         Result<Reader> reader = Reader::open_path(path);
         EXPECT_TRUE(reader);
         Record record;
-        while (reader && *reader->next(record))
+        while (reader && reader->next(record))
             types.push_back(record.type);
         EXPECT_FALSE(reader->damage());
         EXPECT_FALSE(reader->is_pipe());

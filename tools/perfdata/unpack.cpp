@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // libzstd does the work; without it nothing can be unpacked, which the reader says by name.
-#include "perfdata/unpack.hpp"
-
 #include <bit>
 #include <cstring>
 #include <string>
 
 #include "base/limits.hpp"
 #include "perfdata/format.hpp"
+#include "perfdata/reader_state.hpp"
 
 #ifdef PMUKIT_ZSTD
 #include <zstd.h>

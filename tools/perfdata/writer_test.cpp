@@ -97,7 +97,7 @@ TEST_F(WriterTest, TheReaderReadsItBack)
     EXPECT_EQ(reader->event_of_id(9), 1U);
 
     Record record;
-    ASSERT_TRUE(*reader->next(record));
+    ASSERT_TRUE(reader->next(record));
     EXPECT_EQ(record.payload.size(), 24U);
     std::optional<AuxtraceRecord> trace = parse_auxtrace(record.body, reader->order());
     ASSERT_TRUE(trace);
@@ -106,11 +106,11 @@ TEST_F(WriterTest, TheReaderReadsItBack)
     EXPECT_EQ(trace->cpu, 3U);
     EXPECT_EQ(record.payload[7], std::byte{1});
     EXPECT_EQ(record.payload[8], std::byte{2});
-    ASSERT_TRUE(*reader->next(record));
+    ASSERT_TRUE(reader->next(record));
     EXPECT_EQ(record.payload.size(), 8U);
-    ASSERT_TRUE(*reader->next(record));
+    ASSERT_TRUE(reader->next(record));
     EXPECT_EQ(record.type, kFinishedRound);
-    EXPECT_FALSE(*reader->next(record));
+    EXPECT_FALSE(reader->next(record));
     EXPECT_FALSE(reader->damage());
 }
 
@@ -145,7 +145,7 @@ TEST_F(WriterTest, SaysWhatKindTheAuxDataIsOf)
     Result<MappedFile> file = MappedFile::open(path_);
     Result<Reader> reader = Reader::open(file->bytes());
     Record record;
-    ASSERT_TRUE(*reader->next(record));
+    ASSERT_TRUE(reader->next(record));
     EXPECT_EQ(record.type, kAuxtraceInfo);
     std::optional<AuxtraceInfoRecord> info = parse_auxtrace_info(record.body, reader->order());
     ASSERT_TRUE(info);
@@ -199,7 +199,7 @@ TEST_F(WriterTest, TheReaderReadsItsPipeBack)
     Result<Reader> reader = Reader::open_path(path_);
     ASSERT_TRUE(reader) << reader.error().message;
     std::vector<uint32_t> types;
-    for (Record record; *reader->next(record);)
+    for (Record record; reader->next(record);)
         if (record.type != kHeaderFeature)
             types.push_back(record.type);
     EXPECT_EQ(types, (std::vector<uint32_t>{kHeaderAttr, kEventUpdate, kHeaderAttr, kEventUpdate,
@@ -236,7 +236,7 @@ TEST_F(WriterTest, LargePayloadsPassTheBuffer)
     ASSERT_TRUE(reader);
     Record record;
     for (int i = 0; i < 3; i++) {
-        ASSERT_TRUE(*reader->next(record));
+        ASSERT_TRUE(reader->next(record));
         EXPECT_EQ(record.payload.back(), static_cast<std::byte>(i));
     }
 }

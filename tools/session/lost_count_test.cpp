@@ -108,7 +108,7 @@ protected:
         count_ = LostCount();
         const std::vector<std::byte> bytes = file_.file();
         Result<perfdata::Reader> reader = perfdata::Reader::open(bytes);
-        for (perfdata::Record record; *reader->next(record);)
+        for (perfdata::Record record; reader->next(record);)
             count_.note(record, *reader);
         if (gap_flags != 0)
             count_.gap(0, gap_flags);

@@ -675,8 +675,7 @@ std::optional<AuxGrids> Recording::read_grids() const
     GridNotes notes(*again);
     perfdata::AuxMerge merge(again->reader_, notes, perfdata::AuxMerge::Gives::kAuxRecords);
     for (Record record;;) {
-        const Result<bool> more = again->reader_.next(record);
-        if (!more || !*more)
+        if (!again->reader_.next(record))
             return std::move(notes.grids);
         merge.record(record);
     }
@@ -694,11 +693,11 @@ Result<RecordingTotals> Recording::walk(DriverSink &sink, const EachRecord &each
     Progress progress("reading " + path_, reader_.is_pipe() ? 0 : reader_.data_end());
     for (Record record;;) {
         progress.at(record.offset);
-        Result<bool> more = reader_.next(record);
-        if (!more)
-            return in_file(path_, more.error());
-        if (!*more)
+        if (!reader_.next(record)) {
+            if (reader_.error())
+                return in_file(path_, *reader_.error());
             return walker.finish();
+        }
         if (Result<void> done = each ? each(record) : Result<void>(); !done)
             return in_file(path_, done.error());
         walker.record(record);
@@ -709,11 +708,11 @@ Result<void> Recording::listen(DriverSink &sink)
 {
     AuxListener listener(*this, sink);
     for (Record record;;) {
-        const Result<bool> more = reader_.next(record);
-        if (!more)
-            return in_file(path_, more.error());
-        if (!*more)
+        if (!reader_.next(record)) {
+            if (reader_.error())
+                return in_file(path_, *reader_.error());
             return {};
+        }
         if (record.type == perfdata::kAuxtraceInfo)
             note_auxtrace_info(record);
         else

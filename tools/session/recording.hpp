@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/budget.hpp"
+#include "base/limits.hpp"
 #include "base/bytes.hpp"
 #include "base/result.hpp"
 #include "perfdata/aux.hpp"

@@ -44,9 +44,9 @@ std::vector<uint64_t> numbers_in(const std::string &path)
     if (!reader)
         return numbers;
     for (perfdata::Record record;;) {
-        const Result<bool> more = reader->next(record);
-        EXPECT_TRUE(more && !reader->damage()) << path;
-        if (!more || !*more)
+        const bool more = reader->next(record);
+        EXPECT_FALSE(reader->error() || reader->damage()) << path;
+        if (!more)
             return numbers;
         if (const auto lost = perfdata::parse_lost(record.body, reader->order());
             record.type == PERF_RECORD_LOST && lost)

@@ -352,7 +352,7 @@ TEST_F(Roundtrip, InjectedSamplesHaveTheTimeOfWhatAnnouncedThem)
     ASSERT_EQ(run([&options](Output &out) { return run_inject(options, out); }), kExitGood) << err_;
     Result<perfdata::Reader> reader = perfdata::Reader::open_path(options.output);
     std::vector<uint64_t> times;
-    for (perfdata::Record in; *reader->next(in);)
+    for (perfdata::Record in; reader->next(in);)
         if (in.type == PERF_RECORD_SAMPLE)
             times.push_back(reader->time_of(in).value_or(0));
     EXPECT_EQ(times, (std::vector<uint64_t>{10, 11}));

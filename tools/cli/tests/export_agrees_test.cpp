@@ -53,8 +53,7 @@ Contents contents_of(const std::string &path)
     Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
     EXPECT_TRUE(reader) << reader.error().message;
     for (perfdata::Record record;;) {
-        const Result<bool> more = reader->next(record);
-        if (!more || !*more)
+        if (!reader->next(record))
             break;
         const auto task = record.type == PERF_RECORD_EXIT
                               ? perfdata::parse_task(record.body, reader->order())

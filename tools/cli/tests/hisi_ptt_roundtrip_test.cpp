@@ -138,7 +138,7 @@ protected:
         types_.clear();
         Result<perfdata::Reader> reader = perfdata::Reader::open_path(file_);
         EXPECT_TRUE(reader);
-        for (perfdata::Record record; *reader->next(record);) {
+        for (perfdata::Record record; reader->next(record);) {
             types_.insert(record.type);
             if (record.type != PERF_RECORD_SAMPLE)
                 continue;

@@ -62,10 +62,10 @@ void read(const std::string &path, bool piped, Content &content)
     Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
     ASSERT_TRUE(reader) << reader.error().message;
     for (perfdata::Record record;;) {
-        const Result<bool> more = reader->next(record);
-        ASSERT_TRUE(more) << more.error().message;
-        if (!*more)
+        if (!reader->next(record)) {
+            ASSERT_FALSE(reader->error()) << reader->error()->message;
             break;
+        }
         content.records++;
         content.aux_records += is_aux(record, reader->order());
         content.samples += record.type == PERF_RECORD_SAMPLE;

@@ -48,10 +48,10 @@ protected:
         Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
         ASSERT_TRUE(reader) << reader.error().message;
         for (perfdata::Record record;;) {
-            const Result<bool> more = reader->next(record);
-            ASSERT_TRUE(more) << more.error().message;
-            if (!*more)
+            if (!reader->next(record)) {
+                ASSERT_FALSE(reader->error()) << reader->error()->message;
                 break;
+            }
             if (record.type != PERF_RECORD_SAMPLE) {
                 threads_.note(record, *reader);
                 continue;

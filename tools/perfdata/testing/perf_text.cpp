@@ -683,11 +683,11 @@ Result<std::string> perf_text(Reader &reader)
     OrderedReader ordered(reader);
     PerfText text(reader);
     for (Record record;;) {
-        Result<bool> more = ordered.next(record);
-        if (!more)
-            return more.error();
-        if (!*more)
+        if (!ordered.next(record)) {
+            if (ordered.error())
+                return *ordered.error();
             return text.take();
+        }
         text.add(record);
     }
 }

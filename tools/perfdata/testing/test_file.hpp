@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/file.hpp"
 #include "perfdata/format.hpp"
 
 namespace pmukit::perfdata::testing {
