@@ -12,6 +12,7 @@
 
 #include "base/budget.hpp"
 #include "base/limits.hpp"
+#include "base/stable_map.hpp"
 #include "cli/drivers.hpp"
 #include "cli/drivers/hisi_ptt/layout.hpp"
 #include "console/temp_file.hpp"
@@ -154,7 +155,7 @@ private:
     std::optional<perfdata::TimeConvRecord> conversion_;
     perfdata::Writer *to_ = nullptr;
     // Of the last AUX record, by event and CPU.
-    std::map<std::pair<size_t, uint32_t>, perfdata::SampleId> last_aux_;
+    StableMap<perfdata::AuxStream, perfdata::SampleId, perfdata::AuxStreamHash> last_aux_;
     struct Count {
         size_t event = 0;
         uint64_t lost = 0;
@@ -190,7 +191,7 @@ bool Injector::counts_entries(const perfdata::Record &record) const
     const Driver *driver = event ? recording_.driver(*event) : nullptr;
     return driver && driver->entry_bytes && record.misc == 0 &&
            recording_.reader().time_of(record).value_or(0) == 0 &&
-           (aux_.knows(*event) || last_aux_.contains({*event, UINT32_MAX}));
+           (aux_.knows(*event) || last_aux_.find({*event, UINT32_MAX}));
 }
 
 // They are for the whole recording, and one of each id says as much as all.
@@ -256,10 +257,10 @@ Result<void> Injector::record(const perfdata::Record &record)
 // nothing better is known.
 perfdata::SampleId Injector::sample_id(const Stream &stream) const
 {
-    auto found = last_aux_.find({stream.event, stream.cpu});
-    if (found == last_aux_.end())
+    const auto *found = last_aux_.find({stream.event, stream.cpu});
+    if (!found)
         found = last_aux_.find({stream.event, UINT32_MAX});
-    perfdata::SampleId sample_id = found == last_aux_.end() ? perfdata::SampleId{} : found->second;
+    perfdata::SampleId sample_id = found ? found->second : perfdata::SampleId{};
     const std::vector<perfdata::Event> &events = recording_.reader().events();
     if (!sample_id.id && stream.event < events.size() && !events[stream.event].ids.empty())
         sample_id.id = events[stream.event].ids.front();

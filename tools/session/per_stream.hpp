@@ -30,7 +30,7 @@ protected:
     // Its aux_begin() has been.
     Each &of(const Stream &stream) { return streams_.at(stream); }
     // No more data. Then what each has come to.
-    const std::map<Stream, Each> &end_streams()
+    auto end_streams()
     {
         streams_.end();
         return streams_.all();

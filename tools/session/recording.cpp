@@ -34,8 +34,14 @@ public:
 
     void aux_record(const perfdata::AuxStream &stream, const perfdata::AuxRecord &aux) override
     {
-        if (const uint64_t bytes = recording_.entry_bytes(stream.event))
-            grids.try_emplace(stream, bytes).first->second.note(aux, left_);
+        const uint64_t bytes = recording_.entry_bytes(stream.event);
+        if (bytes == 0)
+            return;
+        auto *known = grids.find(stream);
+        if (!known && left_.take(sizeof *known + kNodeBytes))
+            known = &grids.try_emplace(stream, bytes).first;
+        if (known)
+            known->second.note(aux, left_);
     }
     void aux_data(const perfdata::AuxStream &, uint64_t, uint64_t, Bytes) override {}
     void aux_loss(const perfdata::AuxStream &, uint64_t, uint64_t) override {}
@@ -117,8 +123,8 @@ public:
     RecordingTotals finish()
     {
         merge_.finish();
-        while (!held_.empty())
-            release(held_.begin()->first);
+        for (auto &[stream, known] : streams_.sorted())
+            release(stream, known);
         grow();
         give_lost_entries();
         totals_.lost_samples = lost_.samples();
@@ -136,7 +142,8 @@ public:
 private:
     void grow();
     void sample(const Record &record);
-    bool is_unknown(const perfdata::AuxStream &stream);
+    struct OfStream;
+    bool is_unknown(OfStream &known);
     void give_lost_entries();
     Stream stream_of(const perfdata::AuxStream &stream, const Driver *driver) const
     {
@@ -149,7 +156,6 @@ private:
     const perfdata::Reader &reader_;
     DriverSink &sink_;
     perfdata::AuxMerge merge_;
-    std::map<perfdata::AuxStream, const Driver *> drivers_;  // of streams that brought data
     struct Run {
         uint64_t aux_offset, file_offset, bytes;
         uint64_t end() const { return aux_offset + bytes; }
@@ -163,8 +169,8 @@ private:
     const AuxGrid &grid_of(const perfdata::AuxStream &stream) const;
     void give(const perfdata::AuxStream &key, const Stream &stream, uint64_t run_begin,
               uint64_t aux_offset, Bytes data);
-    bool hold(const perfdata::AuxStream &key, Bytes data);
-    void release(const perfdata::AuxStream &key);
+    bool hold(const perfdata::AuxStream &key, OfStream &known, Bytes data);
+    void release(const perfdata::AuxStream &key, OfStream &known);
 
     std::optional<Run> run_;          // was announced; its first bytes will tell the driver
     const Record *record_ = nullptr;  // that merge_ is given
@@ -175,11 +181,16 @@ private:
         std::vector<bool> is_unknown;  // not counted either
         size_t next = 0;
     };
-    std::map<perfdata::AuxStream, SaidLosses> said_losses_;
-    std::map<size_t, perfdata::AuxStream> aux_events_;  // the first of each
+    struct OfStream {
+        bool has_data = false;
+        const Driver *driver = nullptr;  // of its data
+        SaidLosses said;
+        std::unique_ptr<Held> held;
+    };
+    StableMap<perfdata::AuxStream, OfStream, perfdata::AuxStreamHash> streams_;
+    FlatMap<perfdata::AuxStream> aux_events_;  // the first of each
     bool grids_known_;
     GridNotes notes_;
-    std::map<perfdata::AuxStream, Held> held_;
     Budget held_left_{limits::kHeld};
     RecordingTotals totals_;
     LostCount lost_;
@@ -251,8 +262,9 @@ const Driver *Walker::driver_of_sample(size_t event, const perfdata::Sample &sam
 const Driver *Walker::driver_of(size_t event, Bytes data) const
 {
     const bool known = event != perfdata::kUnknownEvent;
-    if (known && recording_.driver(event))
-        return recording_.driver(event);
+    const Driver *const named = known ? recording_.driver(event) : nullptr;
+    if (named)
+        return named;
     if (known && !reader_.pmu_name(reader_.events()[event].attr.type).empty())
         return nullptr;
     if (!known && recording_.auxtrace_driver())
@@ -264,18 +276,17 @@ const Driver *Walker::driver_of(size_t event, Bytes data) const
 }
 
 // The loss of unknown size that merge_ gives: that of its AUX record, or the first that waits.
-bool Walker::is_unknown(const perfdata::AuxStream &stream)
+bool Walker::is_unknown(OfStream &known)
 {
-    const auto said = said_losses_.find(stream);
-    if (said == said_losses_.end())
+    auto &[all, next] = known.said;
+    if (all.empty())
         return false;
-    auto &[all, next] = said->second;
     const bool at_once = record_ && record_->type == PERF_RECORD_AUX;
     const bool unknown = at_once ? all.back() : all[next++];
     if (at_once)
         all.pop_back();
     if (next == all.size())
-        said_losses_.erase(said);
+        known.said = {};
     return unknown;
 }
 
@@ -286,18 +297,18 @@ void Walker::give_lost_entries()
     for (size_t event = 0; event < reader_.events().size(); event++)
         if (const Driver *driver = recording_.driver(event); driver && driver->entry_bytes)
             events.insert(event);
-    for (const auto &[stream, driver] : drivers_)
-        if (driver && driver->entry_bytes)
+    for (const auto &[stream, known] : streams_.sorted())
+        if (known.driver && known.driver->entry_bytes)
             events.insert(stream.event);
     for (const auto &[event, lost] : lost_.take_entries(events)) {
-        const auto aux = aux_events_.find(event);
+        const perfdata::AuxStream *const aux = aux_events_.find(event);
         const bool has_samples = event < totals_.samples.size() && totals_.samples[event] != 0;
-        if (!lost.any() || (aux == aux_events_.end() && !has_samples && lost.counted() == 0))
+        if (!lost.any() || (!aux && !has_samples && lost.counted() == 0))
             continue;
-        const perfdata::AuxStream stream =
-            aux == aux_events_.end() ? perfdata::AuxStream{event, UINT32_MAX} : aux->second;
-        const auto known = drivers_.find(stream);
-        const Driver *driver = known == drivers_.end() ? recording_.driver(event) : known->second;
+        const perfdata::AuxStream stream = aux ? *aux : perfdata::AuxStream{event, UINT32_MAX};
+        const auto *const known = streams_.find(stream);
+        const bool has_data = known && known->second.has_data;
+        const Driver *driver = has_data ? known->second.driver : recording_.driver(event);
         if (!driver)
             continue;
         totals_.aux_lost_of.insert(driver);
@@ -307,33 +318,35 @@ void Walker::give_lost_entries()
 
 void Walker::aux_record(const perfdata::AuxStream &stream, const perfdata::AuxRecord &aux)
 {
-    aux_events_.try_emplace(stream.event, stream);
+    aux_events_.insert(stream.event, stream);
+    OfStream &known = streams_[stream];
     if (aux.flags & perfdata::kAuxLossFlags) {
-        said_losses_[stream].is_unknown.push_back((aux.flags & PERF_AUX_FLAG_COLLISION) != 0);
+        known.said.is_unknown.push_back((aux.flags & PERF_AUX_FLAG_COLLISION) != 0);
         lost_.gap(stream.event, aux.flags);
     }
     if (!grids_known_)
         notes_.aux_record(stream, aux);
-    const auto held = held_.find(stream);
-    if (held != held_.end() && grid_of(stream).announced() >= held->second.run.end())
-        release(stream);
+    if (known.held && grid_of(stream).announced() >= known.held->run.end())
+        release(stream, known);
     tell_aux(recording_, stream, aux, *record_, sink_);
 }
 
 void Walker::aux_run(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t file_offset,
                      uint64_t bytes)
 {
-    release(stream);
+    release(stream, streams_[stream]);
     run_ = Run{aux_offset, file_offset, bytes};
 }
 
 void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t, Bytes data)
 {
     const std::optional<Run> begun = std::exchange(run_, std::nullopt);
+    OfStream &known = streams_[stream];
     if (begun) {
         stream_ = stream_of(stream, driver_of(stream.event, data));
-        drivers_[stream] = stream_.driver;
-        aux_events_.try_emplace(stream.event, stream);
+        known.driver = stream_.driver;
+        known.has_data = true;
+        aux_events_.insert(stream.event, stream);
     }
     if (!stream_.driver)
         return;
@@ -345,19 +358,19 @@ void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, ui
         const bool early = !grids_known_ && stream_.driver->entry_bytes &&
                            grid_of(stream).announced() < begun->end();
         if (early)
-            held_[stream] = {stream_, *begun, {}};
+            known.held = std::make_unique<Held>(Held{stream_, *begun, {}});
         else
             sink_.aux_begin(stream_, begun->aux_offset, begun->file_offset, begun->bytes);
     }
-    if (!hold(stream, data))
+    if (!hold(stream, known, data))
         give(stream, stream_, run_begin_, aux_offset, data);
 }
 
 const AuxGrid &Walker::grid_of(const perfdata::AuxStream &stream) const
 {
     static const AuxGrid kNothing(1);
-    const auto known = notes_.grids.find(stream);
-    return known == notes_.grids.end() ? kNothing : known->second;
+    const auto *const known = notes_.grids.find(stream);
+    return known ? known->second : kNothing;
 }
 
 // The sink gets where entries begin at the begin of a run and wherever that changes inside.
@@ -378,28 +391,25 @@ void Walker::give(const perfdata::AuxStream &key, const Stream &stream, uint64_t
 }
 
 // False: nothing of this stream is held, or no more.
-bool Walker::hold(const perfdata::AuxStream &key, Bytes data)
+bool Walker::hold(const perfdata::AuxStream &key, OfStream &known, Bytes data)
 {
-    const auto held = held_.find(key);
-    if (held == held_.end())
+    if (!known.held)
         return false;
     if (held_left_.take(kGrowth * data.size())) {
-        append(held->second.bytes, data);
+        append(known.held->bytes, data);
         return true;
     }
-    release(key);
+    release(key, known);
     return false;
 }
 
 // Gives the held data of a stream by the AUX records known so far: no more of them come for it, or
 // the budget is used up.
-void Walker::release(const perfdata::AuxStream &key)
+void Walker::release(const perfdata::AuxStream &key, OfStream &known)
 {
-    const auto at = held_.find(key);
-    if (at == held_.end())
+    if (!known.held)
         return;
-    const Held held = std::move(at->second);
-    held_.erase(at);
+    const Held held = std::move(*std::exchange(known.held, nullptr));
     held_left_.give_back(kGrowth * held.bytes.size());
     sink_.aux_begin(held.stream, held.run.aux_offset, held.run.file_offset, held.run.bytes);
     give(key, held.stream, held.run.aux_offset, held.run.aux_offset, held.bytes);
@@ -407,15 +417,15 @@ void Walker::release(const perfdata::AuxStream &key)
 
 void Walker::aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, uint64_t bytes)
 {
-    const bool unknown = bytes == 0 && is_unknown(stream);
+    OfStream &known = streams_[stream];
+    const bool unknown = bytes == 0 && is_unknown(known);
     totals_.lost_aux_bytes += bytes;
     totals_.aux_unknown_losses += unknown;
     totals_.aux_truncations += bytes == 0 && !unknown;
     if (bytes == 0)
         totals_.aux_gaps_of.insert(stream.event);
-    release(stream);
-    const auto known = drivers_.find(stream);
-    const Driver *driver = known == drivers_.end() ? driver_of(stream.event, {}) : known->second;
+    release(stream, known);
+    const Driver *driver = known.has_data ? known.driver : driver_of(stream.event, {});
     totals_.aux_lost_of.insert(driver);
     if (unknown)
         sink_.aux_unknown_loss(stream_of(stream, driver), aux_offset);
@@ -517,16 +527,16 @@ std::map<size_t, perfdata::LostEntries> LostCount::take_entries(const std::set<s
         placed.insert(place.event);
     for (auto &[key, ring] : rings()) {
         uint64_t of_others = ring.counted;
-        for (const size_t event : with_entries_)
-            if (const auto own = ring.by_event.find(event); own != ring.by_event.end())
-                of_others -= own->second;
-        for (auto &[event, lost] : taken) {
-            const auto own = ring.by_event.find(event);
-            if (own != ring.by_event.end())
-                lost.ring(own->second, ring.lost, of_others);
-            else if (key.first == RingBy::kNothing && !placed.contains(event))
+        for (const auto &[event, counted] : ring.by_event)
+            of_others -= with_entries_.contains(event) ? counted : 0;
+        for (const auto &[event, counted] : ring.by_event)
+            if (const auto own = taken.find(event); own != taken.end())
+                own->second.ring(counted, ring.lost, of_others);
+        if (key.first != RingBy::kNothing)  // of which there is one
+            continue;
+        for (auto &[event, lost] : taken)
+            if (!ring.by_event.contains(event) && !placed.contains(event))
                 lost.ring(0, ring.lost);
-        }
     }
     return taken;
 }
@@ -893,7 +903,7 @@ const Driver *Recording::driver(size_t event) const
     if (event >= reader_.events().size())
         return nullptr;
     const uint32_t type = reader_.events()[event].attr.type;
-    const std::string name = reader_.pmu_name(type);
+    const std::string &name = reader_.pmu_name(type);
     if (name.empty())
         return type == auxtrace_pmu_type_ ? auxtrace_driver_ : nullptr;
     return driver_of_pmu(drivers_, name);

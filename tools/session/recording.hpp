@@ -11,13 +11,13 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "base/budget.hpp"
-#include "base/limits.hpp"
 #include "base/bytes.hpp"
+#include "base/limits.hpp"
 #include "base/result.hpp"
+#include "base/stable_map.hpp"
 #include "perfdata/aux.hpp"
 #include "perfdata/lost_entries.hpp"
 #include "perfdata/reader.hpp"
@@ -35,10 +35,25 @@ struct Stream {
     uint64_t config = 0;           // attr.config of the event
     uint64_t decoder_version = 1;  // by AUXTRACE_INFO, see Driver
 };
+inline perfdata::AuxStream key_of(const Stream &stream)
+{
+    return {stream.event, stream.cpu, stream.tid};
+}
+inline bool operator==(const Stream &a, const Stream &b)
+{
+    return key_of(a) == key_of(b);
+}
 inline bool operator<(const Stream &a, const Stream &b)
 {
-    return std::tie(a.event, a.cpu, a.tid) < std::tie(b.event, b.cpu, b.tid);
+    return key_of(a) < key_of(b);
 }
+class StreamHash {
+public:
+    size_t operator()(const Stream &stream) const { return hash_(key_of(stream)); }
+
+private:
+    perfdata::AuxStreamHash hash_;
+};
 
 class DriverSink {
 public:
@@ -142,7 +157,7 @@ private:
 class Recording;
 
 // Of streams of drivers with entries.
-using AuxGrids = std::map<perfdata::AuxStream, AuxGrid>;
+using AuxGrids = StableMap<perfdata::AuxStream, AuxGrid, perfdata::AuxStreamHash>;
 
 // Whether anything is missing of what one driver recorded, from all that says so: the recording and
 // the driver's own records. AUX data of another driver is that one's; what the ring of samples lost

@@ -2,9 +2,9 @@
 // A decoder for each stream of AUX data, started where its data begins.
 #pragma once
 
-#include <map>
 #include <utility>
 
+#include "base/stable_map.hpp"
 #include "session/recording.hpp"
 
 namespace pmukit::cli {
@@ -37,13 +37,13 @@ public:
     // nullptr: nothing of this stream came yet.
     Each *find(const Stream &stream)
     {
-        if (last_ && !(last_->first < stream) && !(stream < last_->first))
+        if (last_ && last_->first == stream)
             return &last_->second;
-        const auto at = streams_.find(stream);
-        if (at == streams_.end())
+        auto *const known = streams_.find(stream);
+        if (!known)
             return nullptr;
-        last_ = &*at;
-        return &at->second;
+        last_ = known;
+        return &known->second;
     }
     // Its data has begun.
     Each &at(const Stream &stream) { return *find(stream); }
@@ -57,18 +57,17 @@ public:
     // No more data of any stream.
     void end()
     {
-        for (auto &[stream, each] : streams_)
+        for (auto &[stream, each] : streams_.sorted())
             decoder_of(each).end();
     }
     // By event, CPU and thread.
-    const std::map<Stream, Each> &all() const { return streams_; }
-    std::map<Stream, Each> &all() { return streams_; }
+    auto all() { return streams_.sorted(); }
 
 private:
     template <typename... Args>
     Each &make(const Stream &stream, Args &&...args)
     {
-        last_ = &*streams_.try_emplace(stream, std::forward<Args>(args)...).first;
+        last_ = &streams_.try_emplace(stream, std::forward<Args>(args)...).first;
         return last_->second;
     }
     static auto &decoder_of(Each &each)
@@ -79,7 +78,7 @@ private:
             return each;
     }
 
-    std::map<Stream, Each> streams_;
+    StableMap<Stream, Each, StreamHash> streams_;
     std::pair<const Stream, Each> *last_ = nullptr;  // that was asked for: most calls are of it
 };
 
