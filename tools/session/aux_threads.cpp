@@ -58,22 +58,29 @@ AuxThreads AuxThreads::of_file(const std::string &path, Drivers drivers, const D
 void AuxThreads::note(const Stream &stream, const perfdata::AuxRecord &aux,
                       const perfdata::SampleId &sample_id)
 {
-    std::vector<Range> &ranges = ranges_[stream];
     const uint64_t end = aux.offset + aux.size;
-    if (aux.size == 0 || end < aux.offset || (!ranges.empty() && aux.offset < ranges.back().end))
+    if (aux.size == 0 || end < aux.offset)
         return;
-    if (!has_room(ranges, left_)) {
+    auto *known = ranges_.find(stream);
+    if (known && !known->second.empty() && aux.offset < known->second.back().end)
+        return;
+    if (!known && left_.take(sizeof *known + kNodeBytes)) {
+        known = &ranges_.try_emplace(stream).first;
+        events_.insert(stream.event);
+    }
+    if (!known || !has_room(known->second, left_)) {
         left_out_++;
         return;
     }
+    std::vector<Range> &ranges = known->second;
     const uint64_t before_ns = ranges.empty() ? 0 : ranges.back().sample_id.time_ns.value_or(0);
     ranges.push_back({aux.offset, end, before_ns, sample_id});
 }
 
 const AuxThreads::Range *AuxThreads::find(const Stream &stream, uint64_t offset) const
 {
-    const auto known = ranges_.find(stream);
-    if (known == ranges_.end())
+    const auto *const known = ranges_.find(stream);
+    if (!known)
         return nullptr;
     const std::vector<Range> &ranges = known->second;
     const auto behind = std::ranges::upper_bound(ranges, offset, {}, &Range::begin);
@@ -84,8 +91,7 @@ const AuxThreads::Range *AuxThreads::find(const Stream &stream, uint64_t offset)
 
 bool AuxThreads::knows(size_t event) const
 {
-    return std::ranges::any_of(ranges_,
-                               [event](const auto &known) { return known.first.event == event; });
+    return events_.contains(event);
 }
 
 std::string AuxThreads::left_out(const std::string &path) const

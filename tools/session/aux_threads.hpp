@@ -3,12 +3,13 @@
 // announces each range of bytes, in the context of the thread that ran until then.
 #pragma once
 
-#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/budget.hpp"
 #include "base/limits.hpp"
+#include "base/stable_map.hpp"
 #include "session/recording.hpp"
 #include "session/threads.hpp"
 
@@ -38,7 +39,8 @@ public:
     std::string left_out(const std::string &path) const;
 
 private:
-    std::map<Stream, std::vector<Range>> ranges_;  // by begin
+    StableMap<Stream, std::vector<Range>, StreamHash> ranges_;  // by begin
+    std::set<size_t> events_;                                   // of them
     Budget left_{limits::kAnnounced};
     uint64_t left_out_ = 0;
 };
