@@ -146,6 +146,25 @@ TEST(AddressGrid, GridsOfOnePictureShareTheRoomForRows)
     EXPECT_LE(rows * sizeof(TimeGrid::Columns), kBytes + 2 * kGrids * sizeof(TimeGrid::Columns));
 }
 
+TEST(AddressGrid, OfOnePictureKeepNoMoreRowsThanTheLimit)
+{
+    constexpr size_t kRows = limits::kLines / sizeof(TimeGrid::Columns);
+    constexpr size_t kGrids = kRows / AddressGrid::kMaxRows + 10;
+    const auto left = std::make_shared<Budget>(limits::kLines);
+    std::vector<AddressGrid> grids(kGrids, AddressGrid(left));
+    size_t rows = 0, full = 0;
+    for (AddressGrid &grid : grids) {
+        for (uint64_t i = 0; i < AddressGrid::kMaxRows; i++)
+            grid.add(i << 12, i, 1);
+        EXPECT_EQ(sum_of(grid.grid()), AddressGrid::kMaxRows) << "none is lost";
+        rows += grid.grid().rows();
+        full += grid.grid().rows() == AddressGrid::kMaxRows;
+    }
+    EXPECT_LE(rows, kRows + 2 * kGrids) << "two of each are free";
+    EXPECT_GT(full, kGrids / 2) << "all rows while there is room";
+    EXPECT_EQ(grids.back().grid().rows(), 2U) << "and then what is free";
+}
+
 TEST(AddressGrid, TakesAddressesFarApart)
 {
     AddressGrid grid;

@@ -122,5 +122,18 @@ TEST(UnitTable, HalfOfAllThatAreAlikeIsLeftOut)
     EXPECT_EQ(table.hottest(2)[1].dpa, kUnitBytes);
 }
 
+TEST(UnitTable, KeepsAllUnitsUpToItsLimit)
+{
+    UnitTable table;
+    for (uint64_t i = 0; i < UnitTable::kMostUnits; i++)
+        table.at(i * kUnitBytes).epochs = 1;
+    EXPECT_EQ(table.all().size(), UnitTable::kMostUnits);
+    EXPECT_EQ(table.left_out().units, 0U);
+    table.at(UnitTable::kMostUnits * kUnitBytes).epochs = 1;
+    EXPECT_EQ(table.all().size(), UnitTable::kMostUnits / 2 + 1);
+    EXPECT_EQ(table.left_out().units, UnitTable::kMostUnits / 2);
+    EXPECT_LE(UnitTable::kMostUnits * (sizeof(HotUnit) + 2 * sizeof(uint32_t)), limits::kUnits);
+}
+
 }  // namespace
 }  // namespace pmukit::decode::cxl_hmu
