@@ -27,7 +27,7 @@ fi
 [ "$(ls "$stage")" = usr ] || fail "beside usr: $(ls "$stage")"
 library=$(find "$usr" -name 'libpmukit.so.2')
 pc=$(find "$usr" -name libpmukit.pc)
-for file in bin/pmukit bin/pmukit-encode include/libpmukit/perfdata/reader.hpp include/libpmukit/pmukit/cxl_hmu.h \
+for file in bin/pmukit bin/pmukit-encode include/pmukit/perfdata/reader.hpp include/pmukit/pmukit.hpp include/pmukit/cxl_hmu.h \
 	share/doc/pmukit/components/lib.rst \
 	share/bash-completion/completions/pmukit "${library#"$usr"/}" "${pc#"$usr"/}"; do
 	[ -f "$usr/$file" ] || fail "not installed: $file"
@@ -41,12 +41,27 @@ strays=$(find "$usr" ! -name '*.rst' '(' -name '*_test*' -o -name '*fuzz*' -o -n
 "$usr/bin/pmukit" --version | grep -q '^pmukit ' || fail 'the installed pmukit does not start'
 
 # Headers need nothing but the tree: the C ones as C, all of the C++ ones together (each alone is built beside the library).
-for header in "$usr"/include/libpmukit/pmukit/*.h; do
-	quietly cc -fsyntax-only -Wall -Wextra -Werror -I "$usr/include/libpmukit" -x c "$header"
+for header in "$usr"/include/pmukit/*.h; do
+	quietly cc -fsyntax-only -Wall -Wextra -Werror -I "$usr/include" -x c "$header"
 done
-(cd "$usr/include/libpmukit" && find . -name '*.hpp' | sed 's|^\./\(.*\)|#include "\1"|') >"$folder/all.cpp"
+[ "$(ls "$usr/include")" = pmukit ] || fail "include has more than pmukit/: $(ls "$usr/include")"
+! find "$usr/include" -name '*.hpp' -exec grep -l '#include "\(base\|perfdata\|decode\|lib\)/' {} + || fail 'headers that only our tree can include'
+[ -z "$(find "$usr/include" -name 'reader_state*' -o -name 'input*' -o -name 'unpack*')" ] || fail 'a header is installed that is none of the interface'
+(cd "$usr/include" && find . -name '*.hpp' | sed 's|^\./\(.*\)|#include "\1"|') >"$folder/all.cpp"
 [ "$(wc -l <"$folder/all.cpp")" -ge 20 ] || fail 'hardly any headers'
-quietly "${CXX:-c++}" -std=c++20 -fsyntax-only -I "$usr/include/libpmukit" "$folder/all.cpp"
+quietly "${CXX:-c++}" -std=c++20 -fsyntax-only -I "$usr/include" "$folder/all.cpp"
+cat >"$folder/version.cpp" <<'EOF'
+#include <cstdio>
+#include <pmukit/pmukit.hpp>
+static_assert(PMUKIT_VERSION >= 20000 && PMUKIT_VERSION / 10000 == PMUKIT_VERSION_MAJOR);
+int main()
+{
+    std::printf("%d.%d.%d %s\n", PMUKIT_VERSION_MAJOR, PMUKIT_VERSION_MINOR, PMUKIT_VERSION_PATCH,
+                pmukit::kHeaderVersion);
+}
+EOF
+quietly "${CXX:-c++}" -std=c++20 -I "$usr/include" "$folder/version.cpp" -o "$folder/version"
+"$folder/version" | { read -r macros constant && [ "$macros" = "$constant" ]; } || fail "version macros: $("$folder/version")"
 
 quietly cmake -S "$example" -B "$folder/build" -DCMAKE_PREFIX_PATH="$usr" -DCMAKE_CXX_FLAGS="$flags"
 quietly cmake --build "$folder/build"

@@ -3,6 +3,13 @@
 // work together when their major numbers, which the soname carries, are the same.
 #pragma once
 
+#define PMUKIT_VERSION_MAJOR 2
+#define PMUKIT_VERSION_MINOR 0
+#define PMUKIT_VERSION_PATCH 0
+// For comparisons: 20100 is 2.1.0.
+#define PMUKIT_VERSION \
+    (PMUKIT_VERSION_MAJOR * 10000 + PMUKIT_VERSION_MINOR * 100 + PMUKIT_VERSION_PATCH)
+
 namespace pmukit {
 
 constexpr const char *kHeaderVersion = "2.0.0";

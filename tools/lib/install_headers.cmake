@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+# Installs the headers of the library: those of the folder from into the folder to of the prefix. What they include of each
+# other is below pmukit/ there. lib/pmukit.hpp, which has all, is <pmukit/pmukit.hpp>.
+foreach(header ${headers})
+  file(READ ${from}/${header} content)
+  string(REGEX REPLACE "#include \"(base|perfdata|decode|lib)/" "#include \"pmukit/\\1/" content "${content}")
+  string(REPLACE "lib/pmukit.hpp" "pmukit.hpp" header ${header})
+  set(path ${CMAKE_INSTALL_PREFIX}/${to}/${header})
+  message(STATUS "Installing: $ENV{DESTDIR}${path}")
+  file(WRITE $ENV{DESTDIR}${path} "${content}")
+  list(APPEND CMAKE_INSTALL_MANIFEST_FILES ${path})
+endforeach()
