@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "html/escape.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -64,6 +65,12 @@ std::string_view entity_of(char character)
     return {};
 }
 
+// Stands for itself, and so does most of every page.
+bool is_plain(char c)
+{
+    return c >= ' ' && c <= '~' && entity_of(c).empty();
+}
+
 }  // namespace
 
 std::string escaped(std::string_view text)
@@ -71,6 +78,11 @@ std::string escaped(std::string_view text)
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
+        const auto special = std::ranges::find_if_not(text, is_plain);
+        out.append(text.begin(), special);
+        text = {special, text.end()};
+        if (text.empty())
+            break;
         const std::optional<size_t> bytes = character_at(text);
         const std::string_view entity = entity_of(text.front());
         if (!bytes)
