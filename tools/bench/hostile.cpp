@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // hostile [FILTER...]: recordings that were made to cost as much as they can, of each kind of data
 // that a command keeps something of, and what every command and format needs for them: at most 64
-// MiB, and at most ten times the time of a benign recording of the same size. Prints a table, a row
-// for each recording and command; FILTER: only rows with this text. Exit status 1: some need more.
+// MiB, and at most ten times the time of a benign recording of the same size (and, where the output
+// has a row for each of something, with as many rows). Prints a table, a row for each recording and
+// command; FILTER: only rows with this text. Exit status 1: some need more.
 //
 // Nothing is known of the limits in the code: a shape goes as far as a file of 4 MiB can.
 #include <fcntl.h>
@@ -39,6 +40,8 @@ using namespace pmukit;
 using perfdata::Packer;
 
 constexpr size_t kFileBytes = size_t{4} << 20;
+constexpr size_t kMostFileBytes = kFileBytes + kFileBytes / 20;  // as whole records end
+constexpr int kRuns = 3;  // the least counts: what else the machine does only adds to it
 constexpr size_t kMostMib = 64;
 constexpr double kMostTimes = 10;
 constexpr double kLeastSeconds = 0.1;  // below it a command's start counts more than the file
@@ -155,6 +158,14 @@ std::vector<std::byte> aux_record(uint64_t id, uint64_t offset, uint64_t bytes, 
     return record_of(PERF_RECORD_AUX, body);
 }
 
+std::vector<std::byte> lost_record(uint64_t id, uint64_t lost)
+{
+    Packer body;
+    body.put(id).put(lost);
+    put_trailer(body, Moment());
+    return record_of(PERF_RECORD_LOST, body);
+}
+
 // Words of 64 bits, of the byte order that data of this kind has.
 std::vector<std::byte> words(std::initializer_list<uint64_t> values,
                              std::endian order = std::endian::little)
@@ -231,7 +242,8 @@ public:
         record.index = ring;
         record.tid = UINT32_MAX;
         record.cpu = ring;
-        note(writer_.auxtrace(record, data, {}), data.size() + 48);
+        note(writer_.auxtrace(record, data, {}),
+             data.size() + 48 + 16);  // and its entry in the index
     }
     // AUX data of one event and CPU, by the piece.
     void traces(const std::function<std::vector<std::byte>(uint64_t)> &piece)
@@ -361,7 +373,7 @@ std::vector<std::byte> hot_units(uint64_t i, uint64_t different)
 
 std::vector<Shape> shapes()
 {
-    constexpr size_t kManyEvents = 16000;  // with header and data 4 MiB
+    constexpr size_t kManyEvents = 8500, kManyLosses = 6700;  // with header and data 4 MiB
     return {
         // Benign: what each kind of data is like.
         {"benign samples", nullptr, kClock, 1,
@@ -375,6 +387,16 @@ std::vector<Shape> shapes()
          }},
         {"benign units", nullptr, kHmu, 1,
          [](File &file) { file.traces([](uint64_t i) { return hot_units(i, 4096); }); }},
+        // As many rows as a file can bring: memory that is read from front to end.
+        {"benign scan", nullptr, kHmu, 1,
+         [](File &file) {
+             file.traces([](uint64_t i) {
+                 std::vector<uint64_t> units;
+                 for (uint64_t k = 0; k < 57; k++)
+                     units.push_back(i * 57 + k);
+                 return hot_record(i, units);
+             });
+         }},
         {"benign tlps", nullptr, kPtt, 1,
          [](File &file) {
              file.traces([](uint64_t i) { return read_entry(0x100, i % 32, (i % 64) << 21, i); });
@@ -397,14 +419,27 @@ std::vector<Shape> shapes()
          [](File &file) { put_all_events(file, read_entry(0x100, 1, 0x1000, 1), kManyEvents); }},
         {"events of imc", "benign imc", kImc, kManyEvents,
          [](File &file) { put_all_events(file, imc_record(1, 16, 1), kManyEvents); }},
+        // Each in a ring of its own, that lost records, and with a gap in its AUX data.
+        {"losses of all events", "benign tlps", kPtt, kManyLosses,
+         [](File &file) {
+             for (uint64_t id = kFirstId; id < kFirstId + kManyLosses; id++) {
+                 file.records(lost_record(id, 1));
+                 file.records(aux_record(id, 0, 32, PERF_AUX_FLAG_TRUNCATED));
+             }
+             put_all_events(file, read_entry(0x100, 1, 0x1000, 1), kManyLosses);
+         },
+         false,
+         [](std::vector<perfdata::WriterEvent> &, perfdata::HostInfo &host) {
+             host.version = "pmukit 1";
+         }},
         {"ids", "benign samples", kClock, 1,
          [](File &file) { file.records(sample(moment(1), 0x400000, {})); }, false,
          [](std::vector<perfdata::WriterEvent> &events, perfdata::HostInfo &) {
              for (uint64_t i = 1; i < kFileBytes / 16; i++)  // stand twice in a file
                  events.front().ids.push_back(kFirstId + i);
          }},
-        {"long names", "benign units", kHmu, 1000,
-         [](File &file) { put_all_events(file, hot_record(0, {5}), 1000); }, false,
+        {"long names", "benign units", kHmu, 950,
+         [](File &file) { put_all_events(file, hot_record(0, {5}), 950); }, false,
          [](std::vector<perfdata::WriterEvent> &events, perfdata::HostInfo &) {
              for (perfdata::WriterEvent &event : events)
                  event.name = kLongName;
@@ -493,11 +528,11 @@ std::vector<Shape> shapes()
          }},
 
         // AUX data.
-        {"units", "benign units", kHmu, 1,
+        {"units", "benign scan", kHmu, 1,
          [](File &file) {
              file.traces([](uint64_t i) { return hot_units(i, uint64_t{1} << 40); });
          }},
-        {"units of many PMUs", "benign units", kHmu, 128,
+        {"units of many PMUs", "benign scan", kHmu, 128,
          [](File &file) {
              for (uint64_t i = 0; file.has_room(); i++) {
                  const std::vector<std::byte> units = hot_units(i, uint64_t{1} << 40);
@@ -577,7 +612,13 @@ bool make(const Shape &shape, const std::string &path)
     }
     File file(std::move(*writer), path);
     shape.fill(file);
-    return file.finish();
+    if (!file.finish())
+        return false;
+    const bool fits = std::filesystem::file_size(path) <= kMostFileBytes;
+    if (!fits)
+        std::fprintf(stderr, "hostile: %s: more than 4 MiB: compared with smaller ones\n",
+                     shape.name);
+    return fits;
 }
 
 // In a process of its own: the memory of the process that starts a command counts as the command's.
@@ -707,12 +748,19 @@ private:
         std::vector<std::string> words = {PMUKIT_COMMAND};
         for (const std::string &word : command.words)
             words.push_back(word == "IN" ? path : word == "OUT" ? out : word);
-        const Run got = run(words, path);
+        Run got = run(words, path);
+        const auto times_of = [&] {
+            const double with = benign_[shape.benign ? shape.benign : shape.name][command.name];
+            return got.seconds / std::max(with, kLeastSeconds / kMostTimes);
+        };
+        for (int i = 1; i < kRuns && (!shape.benign || times_of() > kMostTimes); i++) {
+            std::filesystem::remove_all(out);
+            got.seconds = std::min(got.seconds, run(words, path).seconds);
+        }
         std::filesystem::remove_all(out);
         if (!shape.benign)
             benign_[shape.name][command.name] = got.seconds;
-        const double with = benign_[shape.benign ? shape.benign : shape.name][command.name];
-        const double times = got.seconds / std::max(with, kLeastSeconds / kMostTimes);
+        const double times = times_of();
         // 1: something is missing or damaged; 2: not of this recording.
         const bool ended = WIFEXITED(got.status) && WEXITSTATUS(got.status) <= 2;
         const bool good = ended && got.mib <= kMostMib && times <= kMostTimes;
