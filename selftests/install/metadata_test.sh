@@ -24,7 +24,7 @@ grep -q '^Maintainer: A\. N\. Adopter <pmukit@adopter\.example>$' debian/control
 echo 9.8.7 >VERSION
 ! tools/scripts/metadata --update 2>said || fail 'a version without an entry in a changelog was accepted'
 [ "$(grep -c 'the newest entry is of' said)" = 2 ] || fail "said of the changelogs: $(cat said)"
-for file in packaging/dkms/dkms.conf.in packaging/fedora/pmukit.spec; do
+for file in packaging/dkms/dkms.conf.in packaging/fedora/pmukit.spec tools/lib/version.hpp; do
 	grep -q '9\.8\.7' "$file" || fail "no new version in $file"
 done
 

@@ -53,7 +53,7 @@ quietly "${CXX:-c++}" -std=c++20 -fsyntax-only -I "$usr/include" "$folder/all.cp
 cat >"$folder/version.cpp" <<'EOF'
 #include <cstdio>
 #include <pmukit/pmukit.hpp>
-static_assert(PMUKIT_VERSION >= 20000 && PMUKIT_VERSION / 10000 == PMUKIT_VERSION_MAJOR);
+static_assert(PMUKIT_VERSION >= 200 && PMUKIT_VERSION / 10000 == PMUKIT_VERSION_MAJOR);
 int main()
 {
     std::printf("%d.%d.%d %s\n", PMUKIT_VERSION_MAJOR, PMUKIT_VERSION_MINOR, PMUKIT_VERSION_PATCH,
@@ -89,3 +89,18 @@ readelf -d "$library" | grep -q 'SONAME.*libpmukit\.so\.2]' || fail 'wrong sonam
 ! readelf -d "$library" "$usr/bin/pmukit" | grep -E 'R(UN)?PATH' || fail 'a path of the build in a program'
 foreign=$(nm -D --defined-only "$library" | c++filt | grep -v 'pmukit::\|LIBPMUKIT_2' || true)
 [ -z "$foreign" ] || fail "symbols that are not ours: $foreign"
+
+# One version: of the suite, of the command, of the library as it is packaged and as a program finds it.
+version=$(cat "$top/VERSION")
+"$usr/bin/pmukit" --version | grep -qx "pmukit $version" || fail "the command is not $version"
+found=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --modversion libpmukit)
+[ "$found" = "$version" ] || fail "libpmukit.pc has version $found, not $version"
+cat >"$folder/version.cpp" <<-'CPP'
+	#include <cstdio>
+	#include "lib/version.hpp"
+	int main() { std::printf("%s %s\n", pmukit::library_version(), pmukit::kHeaderVersion); }
+CPP
+# shellcheck disable=SC2086
+quietly "${CXX:-c++}" -std=c++20 $flags "$folder/version.cpp" -o "$folder/version" $said
+found=$(LD_LIBRARY_PATH=$(dirname "$library") "$folder/version")
+[ "$found" = "$version $version" ] || fail "library and headers are $found, not $version"

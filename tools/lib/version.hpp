@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The version of the library that a program runs with; that of its headers is kHeaderVersion. They
-// work together when their major numbers, which the soname carries, are the same.
+// The version of the library that a program runs with, as VERSION has it; that of its headers is
+// kHeaderVersion, and as numbers PMUKIT_VERSION_* (tools/scripts/metadata writes both). They work together when the soname is the same.
 #pragma once
 
-#define PMUKIT_VERSION_MAJOR 2
-#define PMUKIT_VERSION_MINOR 0
+#define PMUKIT_VERSION_MAJOR 0
+#define PMUKIT_VERSION_MINOR 2
 #define PMUKIT_VERSION_PATCH 0
-// For comparisons: 20100 is 2.1.0.
+// For comparisons: 200 is 0.2.0.
 #define PMUKIT_VERSION \
     (PMUKIT_VERSION_MAJOR * 10000 + PMUKIT_VERSION_MINOR * 100 + PMUKIT_VERSION_PATCH)
 
 namespace pmukit {
 
-constexpr const char *kHeaderVersion = "2.0.0";
+constexpr const char *kHeaderVersion = "0.2.0";
 
 const char *library_version();
 
