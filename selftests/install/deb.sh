@@ -52,10 +52,8 @@ manual_pages() {
 	done
 	dpkg -L libpmukit-dev | grep -q '/man3/libpmukit\.3\.gz$'
 }
-builds_example() {
-	cmake -S tools/lib/example -B "$work/example" && cmake --build "$work/example" &&
-		ldd "$work"/example/hot_pages | grep -q 'libpmukit\.so\.2 => /'
-}
+# What autopkgtest would run with the installed packages.
+autopkgtest() { AUTOPKGTEST_TMP=$work debian/tests/"$1"; }
 dkms_modules() { for package in "$@"; do tools/scripts/dkms-source "${package%-dkms}"; done | sed 's/^common$/pmukit_common/' | sort; }
 # modules DKMS-PACKAGE...: theirs are there, of this version, and no other is.
 modules() {
@@ -104,7 +102,7 @@ nothing_left() {
 	diff "$work/before" "$work/after"
 }
 
-plan 19
+plan 20
 check 'lintian: no error' lintian --fail-on error --allow-root "$debs"/pmukit_*.changes
 grep -E '^[EW]:' "$work/said" | sed 's/^/# /'
 check 'rpmlint: no error in the Fedora spec' rpmlint -c packaging/fedora/rpmlint.toml packaging/fedora/pmukit.spec
@@ -118,7 +116,8 @@ check 'all are installed' all_installed $host
 check 'pmukit --version' says_version
 check 'pmukit doctor' doctor
 check 'a manual page for each command, and the library' manual_pages
-check 'the library is found, linked and loaded by an outside program' builds_example
+check 'the library is found, linked and loaded by an outside program' autopkgtest library
+check 'the command reports the corpus' autopkgtest command
 check "the modules of pmukit-dkms alone, for $release" modules pmukit-dkms
 check 'the other DKMS packages' install_packages $lab
 check "their modules too" modules pmukit-dkms $lab
