@@ -92,9 +92,9 @@ forget_lists() {
 # what they have instead is taken, with a warning.
 rolling='7\.2'
 
-# matching TREE REGEX: the newest package name that matches, by version.
+# matching TREE REGEX: the newest package name that matches, by version; nothing if none does.
 matching() {
-	apt-cache -c "$cache/apt/$1/apt.conf" pkgnames | grep -E "^$2\$" | sort -V | tail -n 1
+	apt-cache -c "$cache/apt/$1/apt.conf" pkgnames | { grep -E "^$2\$" || true; } | sort -V | tail -n 1
 }
 
 # newest TREE REGEX: the newest package name that matches, of a later kernel if the rolling one is gone.
