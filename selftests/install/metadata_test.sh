@@ -11,7 +11,7 @@ fail() { echo "metadata_test: $*"; exit 1; }
 tools/scripts/metadata || fail 'the files of this tree differ already'
 sed -i 's/^maintainer=.*/maintainer=A. N. Adopter/; s/example\.org/adopter.example/' packaging/metadata
 ! tools/scripts/metadata 2>said || fail 'another maintainer was not noticed'
-for file in debian/control debian/copyright debian/watch MAINTAINERS SECURITY.md packaging/fedora/pmukit.spec tools/lib/libpmukit.pc.in; do
+for file in debian/control debian/copyright debian/watch MAINTAINERS SECURITY.md packaging/fedora/pmukit.spec packaging/arch/PKGBUILD tools/lib/libpmukit.pc.in; do
 	grep -q "metadata: $file:" said || fail "nothing was reported for $file"
 done
 tools/scripts/metadata --update
@@ -24,7 +24,7 @@ grep -q '^Maintainer: A\. N\. Adopter <pmukit@adopter\.example>$' debian/control
 echo 9.8.7 >VERSION
 ! tools/scripts/metadata --update 2>said || fail 'a version without an entry in a changelog was accepted'
 [ "$(grep -c 'the newest entry is of' said)" = 2 ] || fail "said of the changelogs: $(cat said)"
-for file in packaging/dkms/dkms.conf.in packaging/fedora/pmukit.spec tools/lib/version.hpp; do
+for file in packaging/dkms/dkms.conf.in packaging/fedora/pmukit.spec packaging/arch/PKGBUILD tools/lib/version.hpp; do
 	grep -q '9\.8\.7' "$file" || fail "no new version in $file"
 done
 
