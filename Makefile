@@ -43,7 +43,7 @@ endif
 .NOTPARALLEL:
 
 .DEFAULT_GOAL := help
-.PHONY: help all pmukit setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools tsan vm demo test install bench hostile parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies components dkms-source dkms-test deb deb-test boot-test docs demo-svg new-driver new-driver-test upstream-patch clean
+.PHONY: help all pmukit setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools tsan vm demo test install bench hostile parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies components dkms-source dkms-test deb deb-test sbom boot-test docs demo-svg new-driver new-driver-test upstream-patch clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -86,6 +86,7 @@ help:
 	@echo '  make dkms-source     what DKMS builds from, into /usr/src (DESTDIR; DKMS="pmukit pmukit-hisi-ptt pmukit-lab" for all)'
 	@echo '  make dkms-test       modules under DKMS in throw-away Debians, over upgrades of the kernel (root, 15 minutes)'
 	@echo '  make deb             Debian packages, into build/deb (root); deb-test: checked, installed, used and purged'
+	@echo '  make sbom            each file with its license and checksum, as SPDX, into build/pmukit.spdx (root)'
 	@echo '  make boot-test       pmukit-dkms in a Debian that guests boot: what udev loads without and with a CXL device (root)'
 	@echo '  make debug-kernel K= a KASAN and lockdep kernel for vmtest K=debug-6.12, debug-7.2 (about 10 minutes, once);'
 	@echo '                       KCSAN=1: one that looks for data races; LATE=1: one that removes and releases late'
@@ -249,6 +250,9 @@ deb:
 
 deb-test: deb
 	@tools/scripts/deb-test $(BUILD)/deb
+
+sbom:
+	@tools/scripts/sbom $(BUILD)/pmukit.spdx
 
 boot-test: deb tools
 	@tools/scripts/boot-test $(BUILD)/deb
