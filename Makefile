@@ -25,9 +25,15 @@ BUILT   ?= $(BUILD)/tools
 JOBS    ?= $(shell nproc)
 export PMUKIT_CACHE := $(CACHE)
 
-run_kernels := $(or $(K),$(KERNELS))
+# Names of the guests of today's suites, which stay when the numbers change: K=stable
+guest-oldstable := 6.1
+guest-stable    := 6.12
+guest-newest    := 7.2
+guests           = $(foreach name,$(1),$(or $(guest-$(name)),$(name)))
+
+run_kernels := $(call guests,$(or $(K),$(KERNELS)))
 run_drivers := $(or $(U),$(DRIVERS))
-demo_kernel := $(or $(K),6.12)
+demo_kernel := $(call guests,$(or $(K),6.12))
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
 # Each of these has kernels of its own to build modules for, and make builds what several want only once.
@@ -43,7 +49,7 @@ endif
 .NOTPARALLEL:
 
 .DEFAULT_GOAL := help
-.PHONY: help all pmukit setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools tsan vm demo test install bench hostile parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies components dkms-source dkms-test deb deb-test sbom boot-test docs demo-svg new-driver new-driver-test upstream-patch clean
+.PHONY: help all pmukit setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools tsan vm demo test install bench hostile parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies components dkms-source dkms-test deb deb-test sbom kernel-matrix newest boot-test docs demo-svg new-driver new-driver-test upstream-patch clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -88,6 +94,8 @@ help:
 	@echo '  make deb             Debian packages, into build/deb (root); deb-test: checked, installed, used and purged'
 	@echo '  make sbom            each file with its license and checksum, as SPDX, into build/pmukit.spdx (root)'
 	@echo '  make boot-test       pmukit-dkms in a Debian that guests boot: what udev loads without and with a CXL device (root)'
+	@echo '  make kernel-matrix [K=REGEX]  modules for every kernel of the suites of Debian, and the page of the results (root; hours)'
+	@echo '  make newest          the same for the newest kernels of backports, sid and experimental'
 	@echo '  make debug-kernel K= a KASAN and lockdep kernel for vmtest K=debug-6.12, debug-7.2 (about 10 minutes, once);'
 	@echo '                       KCSAN=1: one that looks for data races; LATE=1: one that removes and releases late'
 	@echo '  make new-driver U=name  the components of a new driver, which compile; Documentation/process/adding-a-driver.rst goes on'
@@ -95,7 +103,7 @@ help:
 	@echo '  make components [U=] every component of every driver, and where it is'
 	@echo '  make clean           removes build/ (the cache stays: $(CACHE))'
 	@echo
-	@echo '  K: $(KERNELS)      U: $(DRIVERS)      V=1: every command'
+	@echo '  K: $(KERNELS), or oldstable, stable, newest      U: $(DRIVERS)      V=1: every command'
 
 all: tools modules guest
 
@@ -140,6 +148,14 @@ dkms-source:
 dkms-test:
 	@tools/scripts/dkms-test
 
+# Kernels that apt has. The page is made anew where one failed, too.
+matrix = tools/scripts/kernel-matrix $(1); status=$$?; tools/scripts/kernel-matrix page >Documentation/kernel-matrix.rst && exit $$status
+kernel-matrix: setup
+	@$(call matrix,build '$(K)')
+
+newest: setup
+	@ONLY_NEWEST=1 ANEW=1 $(call matrix,build '(trixie-backports|sid|experimental) amd64$$')
+
 # Guests
 
 guest: tools
@@ -149,15 +165,15 @@ vmtest: tools modules guest
 	@tools/scripts/vmtest '$(run_drivers)' '$(run_kernels)' -- $(vmrun) $(if $(ALL),--all) $(if $(SHARD),--shard $(SHARD)) \
 		$(if $(BRIEF),--brief $(BRIEF) --seed $(BRIEF) --seconds 20)
 
-races: run_kernels := $(or $(K),6.1 debug-6.12 debug-7.2 kcsan-6.12)
+races: run_kernels := $(call guests,$(or $(K),6.1 debug-6.12 debug-7.2 kcsan-6.12))
 races: tools modules guest
 	@tools/scripts/long-run stress '$(or $(MINUTES),10)' '$(run_drivers)' '$(run_kernels)' '$(SEED)' -- $(vmrun)
 
-soak: run_kernels := $(or $(K),6.12)
+soak: run_kernels := $(call guests,$(or $(K),6.12))
 soak: tools modules guest
 	@tools/scripts/long-run soak '$(or $(MINUTES),60)' soak '$(run_kernels)' '$(SEED)' -- $(vmrun)
 
-coverage: run_kernels := $(or $(K),debug-6.12)
+coverage: run_kernels := $(call guests,$(or $(K),debug-6.12))
 coverage: tools guest
 	@tools/scripts/coverage '$(run_kernels)' '$(run_drivers)' '$(S)' -- $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE)
 

@@ -11,7 +11,7 @@
 #define PMUKIT_KERNEL_MIN	KERNEL_VERSION(6, 1, 0)		/* Debian 12 */
 #define PMUKIT_KERNEL_MAX	KERNEL_VERSION(7, 2, 255)	/* Debian 13 backports */
 
-#if LINUX_VERSION_CODE < PMUKIT_KERNEL_MIN
+#if LINUX_VERSION_CODE < PMUKIT_KERNEL_MIN && !defined(PMUKIT_ALLOW_OLDER_KERNEL)
 #error "pmukit needs Linux 6.1 or newer"
 #endif
 

@@ -36,6 +36,9 @@ keyrings() {
 	find /usr/share/keyrings -name 'debian-archive-*.gpg' ! -name '*removed*' | sort | paste -sd,
 }
 
+# Architectures that trees of amd64 have besides their own.
+foreign=arm64
+
 # apt_prepare TREE ARCH RELEASE SUITE...: a private apt for one tree, with an empty status. Trees of the same suites share their lists
 # and what apt makes of these, which are of today; forget_lists removes them when no other script needs them.
 apt_prepare() {
@@ -43,6 +46,7 @@ apt_prepare() {
 	shift 3
 	dir=$cache/apt/$tree
 	lists=$cache/apt/lists/$arch.$(echo "$*" | tr ' ' .)
+	[ "$foreign" = arm64 ] || lists=$lists.$(echo "$foreign" | tr ' ' .)
 	exec 8>"$cache/.lock-lists"
 	flock -s 8
 	mkdir -p "$dir/state" "$lists/partial" "$dir/cache/archives/partial" "$dir/debs"
@@ -66,7 +70,7 @@ apt_prepare() {
 	Acquire::Check-Valid-Until "false";
 	CONF
 	if [ "$arch" = amd64 ]; then
-		echo 'APT::Architectures { "amd64"; "arm64"; };' >>"$dir/apt.conf"
+		echo "APT::Architectures { \"amd64\"; $(printf '"%s"; ' $foreign)};" >>"$dir/apt.conf"
 	else
 		echo "APT::Architectures { \"$arch\"; };" >>"$dir/apt.conf"
 	fi
