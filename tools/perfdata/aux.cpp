@@ -34,7 +34,7 @@ struct __attribute__((visibility("hidden"))) AuxMerge::State {
         uint64_t run_end = 0;    // of the run that was announced to the sink
         std::optional<uint64_t> first_announced;
         bool started = false;
-        bool told = false;  // the sink knows the stream
+        bool sink_knows = false;  // the sink knows the stream
         bool overwrite = false;
         // Places of unknown losses; those before next_loss are behind us.
         std::vector<uint64_t> losses;
