@@ -191,8 +191,8 @@ DriverSpec soak()
             if (std::find(to.begin(), to.end(), each) == to.end())
                 to.push_back(each);
     };
-    for (const DriverScenarios &driver : driver_scenarios()) {
-        const DriverSpec part = driver.driver();
+    for (const DriverScenarios &each : driver_scenarios()) {
+        const DriverSpec part = each.driver();
         append(driver.stock_modules, part.stock_modules);
         append(driver.modules, part.modules);
         append(driver.programs, part.programs);

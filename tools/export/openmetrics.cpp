@@ -67,11 +67,11 @@ constexpr size_t kMostSeries = 100000;
 // Two escapes are enough where there are no control characters.
 std::string label_text(std::string_view text)
 {
-    std::string escape(text);
+    std::string printable(text);
     std::ranges::replace_if(
-        plain, [](char c) { return static_cast<uint8_t>(c) < 0x20; }, ' ');
-    std::string to(plain.size() * kMostEscaped, '\0');
-    to.resize(static_cast<size_t>(put_json_escaped(to.data(), plain) - to.data()));
+        printable, [](char c) { return static_cast<uint8_t>(c) < 0x20; }, ' ');
+    std::string to(printable.size() * kMostEscaped, '\0');
+    to.resize(static_cast<size_t>(put_json_escaped(to.data(), printable) - to.data()));
     return to;
 }
 

@@ -97,12 +97,12 @@ protected:
         EXPECT_TRUE(merged->file.finish());
         return merged->inputs;
     }
-    Result<Reader> merged() { return Reader::open_path(folder_.path("merged")); }
+    Result<Reader> read_merged() { return Reader::open_path(folder_.path("merged")); }
     // "PMU tid cpu @time" of each sample, in the order of the file.
     std::vector<std::string> samples()
     {
         std::vector<std::string> all;
-        Result<Reader> reader = merged();
+        Result<Reader> reader = read_merged();
         for (Record record; reader->next(record);) {
             if (record.type != PERF_RECORD_SAMPLE)
                 continue;
@@ -149,7 +149,7 @@ TEST_P(MergeTest, KeepsTheOrderOfRoundsHoweverManyRecordingsThereAre)
     const auto merged = merge();
     ASSERT_TRUE(merged) << merged.error().message;
     EXPECT_EQ(merged->front().late_records, 0U);
-    Result<Reader> reader = merged();
+    Result<Reader> reader = read_merged();
     uint64_t newest_ns = 0, samples = 0, inversions = 0;
     for (Record record; reader->next(record);) {
         if (record.type != PERF_RECORD_SAMPLE)
@@ -191,7 +191,7 @@ TEST_P(MergeTest, TypesThatMeanDifferentPmusGetNumbersOfTheirOwn)
     const auto merged = merge();
     ASSERT_TRUE(merged) << merged.error().message;
     std::set<uint32_t> types;
-    const Result<Reader> reader = merged();
+    const Result<Reader> reader = read_merged();
     for (const Event &event : reader->events()) {
         EXPECT_GE(event.attr.type, PERF_TYPE_MAX) << "one of the kernel's own";
         EXPECT_TRUE(types.insert(event.attr.type).second) << event.attr.type;
@@ -216,7 +216,7 @@ TEST_P(MergeTest, HostsAreKeptApart)
     EXPECT_EQ((*merged)[1].host, "blue");
     EXPECT_EQ((*merged)[0].clock, ClockRelation::kReference);
     EXPECT_EQ((*merged)[1].clock, ClockRelation::kUnknown);
-    Result<Reader> reader = merged();
+    Result<Reader> reader = read_merged();
     EXPECT_EQ(reader->hostname(), "green+blue");
     EXPECT_EQ(parse_cpu_counts(*reader->feature(kFeatNrCpus), GetParam())->available, 8U);
     EXPECT_EQ(reader->events()[1].name, "hmu0//@blue");
@@ -228,7 +228,7 @@ TEST_P(MergeTest, AuxBuffersStayWithTheirEvent)
     write({"green", "hmu0", {10}, {}});
     write({"blue", "hmu1", {20}, {}});
     ASSERT_TRUE(merge());
-    Result<Reader> reader = merged();
+    Result<Reader> reader = read_merged();
     std::vector<std::string> pmus;
     for (Record record; reader->next(record);)
         if (record.type == kAuxtrace) {
@@ -245,7 +245,7 @@ TEST_P(MergeTest, ThreadsOfAllHostsAreNamedBeforeTheirSamples)
     write({"green", "hmu0", {10}, {}});
     write({"blue", "hmu0", {5}, {}});
     ASSERT_TRUE(merge());
-    Result<Reader> reader = merged();
+    Result<Reader> reader = read_merged();
     std::vector<uint32_t> threads;
     for (Record record; reader->next(record);)
         if (record.type == PERF_RECORD_COMM)
@@ -312,7 +312,7 @@ TEST_P(MergeTest, PmuCapabilitiesAreWrittenOnce)
     write(first);
     write(second);
     ASSERT_TRUE(merge());
-    Result<Reader> reader = merged();
+    Result<Reader> reader = read_merged();
     const auto caps = parse_pmu_caps(*reader->feature(kFeatPmuCaps), reader->order());
     ASSERT_TRUE(caps);
     ASSERT_EQ(caps->size(), kAll);
@@ -363,7 +363,7 @@ TEST_P(MergeTest, TraceEventsHaveOneLayout)
     write(traced);
     write(traced);
     ASSERT_TRUE(merge());
-    Result<Reader> reader = merged();
+    Result<Reader> reader = read_merged();
     const auto layout = reader->feature(kFeatTracingData);
     ASSERT_TRUE(layout);
     EXPECT_TRUE(std::ranges::equal(*layout, as_bytes("a layout")));
@@ -393,7 +393,7 @@ TEST_P(MergeTest, OfSeveralAuxtraceInfosTheLastOneCounts)
     write(host);
     ASSERT_TRUE(merge());
     EXPECT_EQ(samples(), (std::vector<std::string>{"hmu0 100 2 @10", "hmu0 100 2 @20"}));
-    Result<Reader> reader = merged();
+    Result<Reader> reader = read_merged();
     std::vector<std::vector<uint64_t>> infos;
     for (Record record; reader->next(record);)
         if (record.type == kAuxtraceInfo) {

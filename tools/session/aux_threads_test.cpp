@@ -36,9 +36,9 @@ TEST(AuxThreads, FindsWhoseRangeAByteIsIn)
     threads.note(kStream, announced(16), of_thread(2, 20));
     threads.note(kStream, announced(20), of_thread(3));     // overlaps
     threads.note(kStream, announced(24, 0), of_thread(4));  // empty
-    EXPECT_EQ(threads.find(kStream, 7)->who.tid, 1U);
+    EXPECT_EQ(threads.find(kStream, 7)->sample_id.tid, 1U);
     EXPECT_EQ(threads.find(kStream, 8), nullptr);
-    EXPECT_EQ(threads.find(kStream, 16)->who.tid, 2U);
+    EXPECT_EQ(threads.find(kStream, 16)->sample_id.tid, 2U);
     EXPECT_EQ(threads.find(kStream, 16)->before_ns, 10U);
     EXPECT_EQ(threads.find(kStream, 24), nullptr);
     EXPECT_EQ(threads.find({0, 1}, 0), nullptr);

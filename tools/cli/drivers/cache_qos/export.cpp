@@ -83,8 +83,8 @@ void StreamRows::reading(uint64_t offset, const cache_qos::Reading &reading)
     tell_losses(offset, reading.time_ns);
     const auto header = headers_.find(reading.domain);
     const bool known = header != headers_.end();
-    const cache_qos::Name *named = names_.find(reading.monitor, reading.domain);
-    const bool named = named && named->kind == reading.kind;
+    const cache_qos::Name *name = names_.find(reading.monitor, reading.domain);
+    const bool named = name && name->kind == reading.kind;
     std::array<Value, exporter::kOriginColumns> common;
     out_.origin(stream_, reading.time_ns, common.data());
     const Value rest[] = {
@@ -101,9 +101,9 @@ void StreamRows::reading(uint64_t offset, const cache_qos::Reading &reading)
         uint64_t{reading.status},
         known ? Value(header->second.cache_bytes) : Value(),
         known ? Value(cache_qos::backend_name(header->second.backend)) : Value(),
-        named ? Value(std::string_view(named->text)) : Value(),
-        named && named->id ? Value(named->id) : Value(),
-        named ? Value(uint64_t{named->life}) : Value(),
+        named ? Value(std::string_view(name->text)) : Value(),
+        named && name->id ? Value(name->id) : Value(),
+        named ? Value(uint64_t{name->life}) : Value(),
     };
     out_.rows(table_, common, rest);
 }
