@@ -410,10 +410,12 @@ TEST(RecordCopier, CopiesTracingDataUpToItsLimit)
         file.event(1, PERF_SAMPLE_IDENTIFIER, {7});
         tracing_data(file, limits::kTracing - 64);
         tracing_data(file, more ? 72 : 64);
+        file.record(kFinishedRound, {});
         const std::vector<std::byte> bytes = file.pipe();
         Result<Reader> reader = Reader::open(bytes);
         ASSERT_TRUE(reader && reader->read_front());
-        Result<Writer> writer = Writer::create_copy(path, reader->order(), {});
+        Result<Writer> writer =
+            Writer::create_copy(path, reader->order(), events_for_copy(*reader));
         ASSERT_TRUE(writer);
         const Result<void> copied = RecordCopier::run(*reader, *writer);
         if (more) {
