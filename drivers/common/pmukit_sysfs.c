@@ -22,6 +22,12 @@ static struct pmukit_pmu *pmukit_dev_to_pmu(struct device *dev)
 
 /* cpumask: one CPU, or one of each group, so that "perf record -a" opens one event for each */
 
+/* As cpumap_print_to_pagebuf(), which Linux 7.3 no longer has. */
+static ssize_t pmukit_emit_cpus(char *buf, const struct cpumask *cpus)
+{
+	return sysfs_emit(buf, "%*pbl\n", cpumask_pr_args(cpus));
+}
+
 static ssize_t pmukit_servers_show(struct pmukit_pmu *pp, char *buf)
 {
 	cpumask_var_t servers;
@@ -30,7 +36,7 @@ static ssize_t pmukit_servers_show(struct pmukit_pmu *pp, char *buf)
 	if (!alloc_cpumask_var(&servers, GFP_KERNEL))
 		return -ENOMEM;
 	pmukit_pmu_servers(pp, servers);
-	len = cpumap_print_to_pagebuf(true, buf, servers);
+	len = pmukit_emit_cpus(buf, servers);
 	free_cpumask_var(servers);
 	return len;
 }
@@ -41,7 +47,7 @@ static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, c
 
 	if (pp->scope == PMUKIT_SCOPE_GROUPS)
 		return pmukit_servers_show(pp, buf);
-	return cpumap_print_to_pagebuf(true, buf, cpumask_of(READ_ONCE(pp->cpu)));
+	return pmukit_emit_cpus(buf, cpumask_of(READ_ONCE(pp->cpu)));
 }
 static DEVICE_ATTR_RO(cpumask);
 
