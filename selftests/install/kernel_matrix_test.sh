@@ -38,7 +38,7 @@ tools/scripts/kernel-matrix list 2>"$folder/said" | same 'all kernels' '5.10.0-9
 7.3.4+deb13-amd64 new amd64
 7.3.4+deb13-arm64-16k new arm64
 7.3.4+deb13-powerpc64le new ppc64el'
-grep -q 'gone: not on this mirror' "$folder/said" || fail "nothing was said of the suite that is gone: $(cat "$folder/said")"
+grep -q 'gone: no lists from this mirror' "$folder/said" || fail "nothing was said of the suite that is gone: $(cat "$folder/said")"
 ONLY_NEWEST=1 tools/scripts/kernel-matrix list 2>"$folder/said" | same 'the newest of each flavor' '5.10.0-32-amd64 old amd64
 5.10.0-32-rt-arm64 old arm64
 7.3.4+deb13-amd64 new amd64
