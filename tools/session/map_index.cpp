@@ -21,7 +21,6 @@ bool MapIndex::add(const Map &map, Budget &left)
     if (!has_room(maps_, left, kMapBytes))
         return false;
     maps_.push_back(map);
-    built_ = false;
     return true;
 }
 
@@ -60,7 +59,7 @@ size_t MapIndex::build(Budget &left)
         for_nodes_of(maps_[number], [this, number](size_t node) {
             numbers_[--starts_[node]] = static_cast<uint32_t>(number);
         });
-    built_ = true;
+    indexed_ = maps_.size();
     return without_room;
 }
 
@@ -84,20 +83,30 @@ void MapIndex::for_nodes_of(const Map &map, Each each) const
 
 const Map *MapIndex::find(uint64_t address, uint64_t since_ns, uint64_t time_ns) const
 {
-    if (edges_.empty() || address < edges_.front() || address >= edges_.back())
-        return nullptr;
-    const auto after = static_cast<uint32_t>(
-        std::ranges::upper_bound(maps_, time_ns, {}, &Map::time_ns) - maps_.begin());
     const Map *best = nullptr, *first = nullptr;
-    for (size_t node = piece_of(address) + edges_.size(); node > 0; node /= 2) {
+    const bool is_indexed = !edges_.empty() && address >= edges_.front() && address < edges_.back();
+    const auto indexed_end = maps_.begin() + static_cast<ptrdiff_t>(indexed_);
+    const auto after = static_cast<uint32_t>(
+        std::upper_bound(maps_.begin(), indexed_end, time_ns,
+                         [](uint64_t time, const Map &map) { return time < map.time_ns; }) -
+        maps_.begin());
+    for (size_t node = is_indexed ? piece_of(address) + edges_.size() : 0; node > 0; node /= 2) {
         const std::span numbers(numbers_.begin() + starts_[node],
                                 numbers_.begin() + starts_[node + 1]);
         const auto later = std::ranges::lower_bound(numbers, after);
-        // The order of maps_ is that of time, so pointers into it compare as times do.
+        // The order of what is indexed is that of time, so pointers into it compare as times do.
         if (later != numbers.end() && (!first || &maps_[*later] < first))
             first = &maps_[*later];
         if (later != numbers.begin() && (!best || &maps_[*std::prev(later)] > best))
             best = &maps_[*std::prev(later)];
+    }
+    for (auto map = indexed_end; map != maps_.end(); ++map) {
+        if (address < map->begin || address >= map->end)
+            continue;
+        if (map->time_ns <= time_ns && (!best || map->time_ns >= best->time_ns))
+            best = &*map;
+        else if (map->time_ns > time_ns && (!first || map->time_ns < first->time_ns))
+            first = &*map;
     }
     return best && best->time_ns >= since_ns ? best : first;
 }

@@ -12,6 +12,7 @@
 //     map b          |---------|       is kept at the pieces 1 and 2
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -36,22 +37,25 @@ public:
     // have some time within it. Of equal times the later in the list, or the first. nullptr: none.
     const Map *find(uint64_t address, uint64_t since_ns, uint64_t time_ns) const;
 
-    // After the last add(), before find(). Returns the maps that overlap so many others that the
-    // budget has no space for their nodes; they are found no more.
+    // When is_built() is false, before find(). Returns the maps that overlap so many others that
+    // the budget has no space for their nodes; they are found no more.
     size_t build(Budget &left);
-    bool is_built() const { return built_; }
+    // Few maps were added since: those are looked at one by one.
+    bool is_built() const { return maps_.size() - indexed_ <= std::max(kFew, indexed_ / kFewOf); }
 
 private:
     size_t piece_of(uint64_t address) const;
     template <typename Each>
     void for_nodes_of(const Map &map, Each each) const;
 
-    std::vector<Map> maps_;          // once built, in the order of time
+    static constexpr size_t kFew = 16, kFewOf = 8;
+
+    std::vector<Map> maps_;          // the first indexed_ in the order of time
     std::vector<uint64_t> edges_;    // where the pieces begin; the last: where all end
     std::vector<uint32_t> starts_;   // of node n, in numbers_; its end is the start of the next
     std::vector<uint32_t> numbers_;  // of maps, by node; n is above 2n and 2n + 1, pieces come last
     size_t taken_ = 0;               // for nodes of maps that have many
-    bool built_ = false;
+    size_t indexed_ = 0;
 };
 
 }  // namespace pmukit::cli

@@ -232,6 +232,32 @@ TEST(MapIndex, FindsWhatLookingAtAllMapsFinds)
     }
 }
 
+TEST(MapIndex, MapsThatCameSinceTheIndexAreFoundToo)
+{
+    std::mt19937 random(37);
+    for (size_t round = 0; round < 200; round++) {
+        Budget left(limits::kThreads);
+        MapIndex index;
+        std::vector<Map> maps;
+        for (uint32_t i = 0; i < 40; i++) {
+            const uint64_t begin = random() % 60;
+            maps.push_back({random() % 12, begin, begin + 1 + random() % 30, 0, i});
+            ASSERT_TRUE(index.add(maps.back(), left));
+            if (i == round % 40)
+                EXPECT_EQ(index.build(left), 0U);
+        }
+        for (int i = 0; i < 200; i++) {
+            const uint64_t address = random() % 100, time_ns = random() % 14,
+                           since_ns = random() % (time_ns + 1);
+            const Map *found = index.find(address, since_ns, time_ns),
+                      *expected = find_slowly(maps, address, since_ns, time_ns);
+            ASSERT_EQ(found != nullptr, expected != nullptr);
+            if (found)
+                ASSERT_EQ(found->object, expected->object) << "round " << round;
+        }
+    }
+}
+
 TEST(MapIndex, AddressesEndWhereNumbersDo)
 {
     const MapIndex index = index_of({{0, UINT64_MAX - 1, UINT64_MAX, 0, 1}, {0, 0, 1, 0, 2}});
