@@ -6,7 +6,7 @@ set(pmukit_required
     "fmt|fmt/format.h|text|libfmt-dev|fmt-devel|fmt-devel|fmt"
     "nlohmann-json|nlohmann/json.hpp|JSON|nlohmann-json3-dev|json-devel|nlohmann_json-devel|nlohmann-json"
     "zstd|zstd.h|compressed recordings|libzstd-dev|libzstd-devel|libzstd-devel|zstd"
-    "elfutils|gelf.h|names of functions|libelf-dev|elfutils-libelf-devel|libelf-devel|libelf")
+    "elfutils|elfutils/libdwfl.h|names of functions, calls|libdw-dev|elfutils-devel|libdw-devel|libelf")
 set(pmukit_optional
     "libbpf|bpf/libbpf.h|top: live records through BPF|libbpf-dev|libbpf-devel|libbpf-devel|libbpf"
     "libpfm4|perfmon/pfmlib_perf_event.h|record --pfm-events, list --pfm|libpfm4-dev|libpfm-devel|libpfm-devel|libpfm"

@@ -5,7 +5,11 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
 
@@ -13,6 +17,14 @@ namespace pmukit::cli {
 namespace {
 
 using decode::imc::Mode;
+
+// Where perf record keeps programs: /.debug/.build-id/01/23456789
+std::string kept_path(Bytes build_id)
+{
+    const std::string hex = hex_of(build_id);
+    return "/.debug/.build-id/" + hex.substr(0, 2) + '/' +
+           hex.substr(std::min<size_t>(2, hex.size()));
+}
 
 Function nameless(const std::string &object, uint64_t offset, Mode mode)
 {
@@ -26,6 +38,22 @@ std::string_view base_name(std::string_view path)
     return path.starts_with('[') ? path : path.substr(path.rfind('/') + 1);
 }
 
+namespace {
+
+// As perf calls it: [nf_tables] of /lib/modules/6.12/kernel/net/netfilter/nf-tables.ko.xz
+std::string module_name(std::string_view path)
+{
+    const std::string_view file = base_name(path);
+    const size_t end = file.find(".ko");
+    if (end == file.npos || file.starts_with('['))
+        return std::string(path);
+    std::string name = '[' + std::string(file.substr(0, end)) + ']';
+    std::ranges::replace(name, '-', '_');
+    return name;
+}
+
+}  // namespace
+
 Programs::Programs(const Threads &threads, std::string symfs, const perfdata::Reader &reader)
     : threads_(threads), symfs_(std::move(symfs))
 {
@@ -35,28 +63,102 @@ Programs::Programs(const Threads &threads, std::string symfs, const perfdata::Re
         build_ids_.try_emplace(std::string(id.path), id.build_id);
 }
 
-std::string_view Programs::find(const Threads::Place &place)
+const ElfSymbols *Programs::symbols(size_t object)
 {
-    const auto [at, fresh] = opened_.try_emplace(place.object);
-    if (fresh)
-        at->second = open(threads_.objects()[place.object]);
-    return at->second ? at->second->find(place.file_offset) : std::string_view();
+    const auto known = opened_.find(object);
+    if (known != opened_.end())
+        return known->second ? &*known->second : nullptr;
+    const std::string &path = threads_.objects()[object].path;
+    const std::optional<ElfFile> file = open_file(object);
+    std::optional<ElfSymbols> fresh;
+    if (file)
+        fresh = ElfSymbols::of(*file, symfs_);
+    const size_t bytes = fresh ? fresh->bytes() : 0;
+    if (fresh && (fresh->has_too_many() || !to_read_.take(bytes))) {
+        too_large_.insert(path);
+        fresh.reset();
+    } else if (!symbols_left_.take(bytes)) {
+        opened_.clear();
+        symbols_left_ = Budget(limits::kSymbols);
+        symbols_left_.take(bytes);
+    }
+    const auto at = opened_.emplace(object, std::move(fresh)).first;
+    return at->second ? &*at->second : nullptr;
 }
 
-std::optional<ElfSymbols> Programs::open(const Threads::Object &object)
+Inlines *Programs::inlines(size_t object)
 {
-    if (!object.path.starts_with('/'))
-        return std::nullopt;
-    Result<ElfSymbols> symbols = ElfSymbols::open(object.path, symfs_);
-    if (!symbols)
-        return std::nullopt;
-    Bytes build_id(object.build_id);
-    if (const auto known = build_ids_.find(object.path);
-        build_id.empty() && known != build_ids_.end())
-        build_id = known->second;
-    if (symbols->matches(build_id))
-        return std::move(*symbols);
-    changed_.push_back(object.path);
+    if (const auto known = inlines_.find(object); known != inlines_.end())
+        return known->second ? &*known->second : nullptr;
+    std::optional<ElfFile> file = open_file(object);
+    if (inlines_.size() >= kMostInlines)
+        inlines_.clear();
+    std::optional<Inlines> fresh;
+    if (file)
+        fresh.emplace(std::move(*file), symfs_, to_read_);
+    const auto at = inlines_.emplace(object, std::move(fresh)).first;
+    return at->second ? &*at->second : nullptr;
+}
+
+std::string_view Programs::find(const Threads::Place &place)
+{
+    const ElfSymbols *known = symbols(place.object);
+    return known ? known->find(place.file_offset) : std::string_view();
+}
+
+const Frames &Programs::frames(const Threads::Place &place)
+{
+    return kept(place.object, place.file_offset, [&] {
+        const std::string &path = threads_.objects()[place.object].path;
+        Frames found{valid_utf8(path), {}};
+        const ElfSymbols *known = symbols(place.object);
+        const auto symbol = known ? known->locate(place.file_offset) : std::nullopt;
+        if (!symbol) {
+            found.frames.push_back({});
+            return found;
+        }
+        // Read before another file may take the place of this one.
+        const Frame function{valid_utf8(demangle_(symbol->name)), symbol->offset, false};
+        const auto address = known->address_of(place.file_offset);
+        if (Inlines *inlined = inlines(place.object); inlined && address) {
+            for (const std::string &mangled : inlined->at(*address)) {
+                const std::string name = valid_utf8(demangle_(mangled));
+                // A function that is inlined in itself is shown as itself, as perf does.
+                found.frames.push_back({name, function.offset, name != function.symbol});
+            }
+            if (inlined->has_too_much())
+                too_large_.insert(path);
+        }
+        found.frames.push_back(function);
+        return found;
+    });
+}
+
+Bytes Programs::build_id_of(const Threads::Object &object) const
+{
+    const auto known = build_ids_.find(object.path);
+    return object.build_id.empty() && known != build_ids_.end() ? known->second
+                                                                : Bytes(object.build_id);
+}
+
+std::optional<ElfFile> Programs::open_file(size_t number)
+{
+    const Threads::Object &object = threads_.objects()[number];
+    const Bytes build_id = build_id_of(object);
+    const bool is_file = object.path.starts_with('/');
+    Result<ElfFile> file = is_file ? ElfFile::open(symfs_, object.path)
+                                   : Error{Errc::kUnsupported, object.path + ": no file"};
+    if (file && same_build(build_id, file->build_id()))
+        return std::move(*file);
+    const char *const home = std::getenv("HOME");
+    if (home && symfs_.empty() && !build_id.empty()) {
+        const char *const name = is_file ? "/elf" : "/vdso";
+        Result<ElfFile> kept = ElfFile::open("", home + kept_path(build_id) + name);
+        if (kept && same_build(build_id, kept->build_id()))
+            return std::move(*kept);
+    }
+    if (file && changed_paths_.insert(object.path).second)
+        changed_.push_back(object.path);
     return std::nullopt;
 }
 
@@ -69,11 +171,38 @@ Function Explainer::function_at(uint32_t pid, Mode mode, uint64_t ip, uint64_t t
     const auto place = threads_.find(pid, ip, time_ns);
     if (!place)
         return nameless("[unknown]", ip, mode);
+    const Frames &found = programs_.frames(*place);
+    const std::string &symbol = found.frames.back().symbol;
     const std::string &path = threads_.objects()[place->object].path;
-    const std::string_view symbol = programs_.find(*place);
-    if (symbol.empty())
-        return nameless(path, place->file_offset, mode);
-    return {path, demangle_(symbol), true, mode};
+    return symbol.empty() ? nameless(path, place->file_offset, mode)
+                          : Function{path, symbol, true, mode};
+}
+
+const Frames &Explainer::frames_at(uint32_t pid, Mode mode, uint64_t ip, uint64_t time_ns)
+{
+    static const Frames kUnknown{{}, {{}}};
+    if (mode != Mode::kKernel && mode != Mode::kUser)
+        return kUnknown;
+    const auto place = threads_.find(mode == Mode::kKernel ? Threads::kKernel : pid, ip, time_ns);
+    if (mode == Mode::kUser)
+        return place ? programs_.frames(*place) : kUnknown;
+    // Of the kernel an address is as good as a place in a file, and is none in a program's.
+    const size_t object = SIZE_MAX - (place ? place->object + 1 : 0);
+    return programs_.kept(object, ip, [&] { return kernel_frames(place, ip); });
+}
+
+Frames Explainer::kernel_frames(const std::optional<Threads::Place> &place, uint64_t ip) const
+{
+    constexpr std::string_view kKernel = "[kernel.kallsyms]";
+    const std::string_view path =
+        place ? std::string_view(threads_.objects()[place->object].path) : kKernel;
+    const bool core = path.starts_with(kKernel);
+    const uint64_t moved = place && core ? moved_by(path.substr(kKernel.size()), *place) : 0;
+    const auto symbol = kernel_ ? kernel_->locate(ip + moved) : std::nullopt;
+    Frames found{core ? std::string(kKernel) : valid_utf8(module_name(path)), {{}}};
+    if (symbol)
+        found.frames[0] = {valid_utf8(symbol->name), symbol->offset, false};
+    return found;
 }
 
 Function Explainer::kernel_function(uint64_t ip, uint64_t time_ns)
@@ -99,11 +228,16 @@ uint64_t Explainer::moved_by(std::string_view symbol, const Threads::Place &plac
     return there ? *there - place.map_offset : 0;
 }
 
-Explainer Names::explainer(const Threads &threads)
+Programs &Names::programs(const Threads &threads)
 {
     if (!programs_)
         programs_.emplace(threads, symfs_, reader_);
-    return {threads, *programs_, kernel_ ? &*kernel_ : nullptr};
+    return *programs_;
+}
+
+Explainer Names::explainer(const Threads &threads)
+{
+    return {threads, programs(threads), kernel_ ? &*kernel_ : nullptr};
 }
 
 Result<std::optional<SymbolTable>> read_kallsyms(const std::string &path)

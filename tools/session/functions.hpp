@@ -6,12 +6,16 @@
 #include <compare>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/budget.hpp"
+#include "base/limits.hpp"
 #include "decode/imc/imc_decode.hpp"
 #include "perfdata/reader.hpp"
+#include "session/inlines.hpp"
 #include "session/symbols.hpp"
 #include "session/threads.hpp"
 
@@ -26,6 +30,17 @@ struct Function {
 
 std::string_view base_name(std::string_view path);
 
+// What perf script shows of an address.
+struct Frame {
+    std::string symbol;   // empty: unknown
+    uint64_t offset = 0;  // behind where the symbol begins
+    bool is_inlined = false;
+};
+struct Frames {
+    std::string object;         // empty: unknown
+    std::vector<Frame> frames;  // inlined functions, the innermost first, then the one they are in
+};
+
 // Programs of the recording, opened when a sample needs them.
 class Programs {
 public:
@@ -34,18 +49,60 @@ public:
 
     // Empty: no symbol.
     std::string_view find(const Threads::Place &place);
+    // Of user space; valid until the next call.
+    const Frames &frames(const Threads::Place &place);
+    // As frames() has it, of anything else that is found with difficulty.
+    template <typename Make>
+    const Frames &kept(size_t object, uint64_t offset, Make make);
+    // The program, if it is the build that was recorded: where the recording says, or what
+    // perf record kept of it in $HOME/.debug.
+    std::optional<ElfFile> open_file(size_t object);
     // Files that are there, but of another build.
     const std::vector<std::string> &changed() const { return changed_; }
+    // Files of which more would have to be kept or read than may be: they have no names, or no
+    // inlined functions.
+    const std::set<std::string> &too_large() const { return too_large_; }
 
 private:
-    std::optional<ElfSymbols> open(const Threads::Object &object);
+    using Place = std::pair<size_t, uint64_t>;
+
+    Bytes build_id_of(const Threads::Object &object) const;
+    const ElfSymbols *symbols(size_t object);
+    Inlines *inlines(size_t object);
+
+    static constexpr size_t kMostRead = size_t{2} << 30, kMostInlines = 16;
 
     const Threads &threads_;
     std::string symfs_;
     std::map<std::string, Bytes> build_ids_;
     std::map<size_t, std::optional<ElfSymbols>> opened_;
+    std::map<size_t, std::optional<Inlines>> inlines_;
+    std::map<Place, Frames> frames_;
+    Budget symbols_left_{limits::kSymbols}, frames_left_{limits::kFrames};
+    Budget to_read_{kMostRead};  // bytes of symbols and debug information, of all files
+    Demangler demangle_;
+    std::set<std::string> changed_paths_;
     std::vector<std::string> changed_;
+    std::set<std::string> too_large_;
 };
+
+template <typename Make>
+const Frames &Programs::kept(size_t object, uint64_t offset, Make make)
+{
+    const Place place(object, offset);
+    if (const auto known = frames_.find(place); known != frames_.end())
+        return known->second;
+    Frames found = make();
+    size_t bytes = sizeof(Place) + sizeof found + kNodeBytes + found.object.size();
+    for (const Frame &frame : found.frames)
+        bytes += sizeof frame + frame.symbol.size();
+    if (!frames_left_.take(bytes)) {
+        frames_.clear();
+        frames_left_ = Budget(limits::kFrames);
+        frames_left_.take(bytes);
+    }
+    return frames_.emplace(place, std::move(found)).first->second;
+}
 
 class Explainer {
 public:
@@ -56,15 +113,17 @@ public:
     }
 
     Function function_at(uint32_t pid, decode::imc::Mode mode, uint64_t ip, uint64_t time_ns);
+    // Valid until the next call.
+    const Frames &frames_at(uint32_t pid, decode::imc::Mode mode, uint64_t ip, uint64_t time_ns);
 
 private:
     Function kernel_function(uint64_t ip, uint64_t time_ns);
+    Frames kernel_frames(const std::optional<Threads::Place> &place, uint64_t ip) const;
     uint64_t moved_by(std::string_view symbol, const Threads::Place &place) const;
 
     const Threads &threads_;
     Programs &programs_;
     const SymbolTable *kernel_;
-    Demangler demangle_;
 };
 
 // Names for all addresses of a recording; its programs are opened when the first is asked for.
@@ -78,10 +137,16 @@ public:
 
     // threads: the same each time.
     Explainer explainer(const Threads &threads);
+    Programs &programs(const Threads &threads);
     // Files that are there, but of another build.
     std::vector<std::string> changed() const
     {
         return programs_ ? programs_->changed() : std::vector<std::string>();
+    }
+    // Files of which more would have to be kept or read than may be.
+    std::set<std::string> too_large() const
+    {
+        return programs_ ? programs_->too_large() : std::set<std::string>();
     }
 
 private:

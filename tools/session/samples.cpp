@@ -8,6 +8,7 @@
 
 #include "perfdata/format.hpp"
 #include "perfdata/records.hpp"
+#include "session/unwind.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -179,11 +180,12 @@ void Samples::give(size_t index, const perfdata::Sample &sample, uint16_t misc,
     frames_.clear();
     put_frames(event, sample, misc);
     put_words(user, Mode::kUser);
+    stacks_not_unwound_ += !put_unwound(sample);
+    const bool has_chain = !sample.callchain.empty() || !frames_.empty();
     if (frames_.empty() && sample.ip)
         frames_.push_back({mode_of_misc(misc), *sample.ip});
-    stacks_not_unwound_ += !sample.user_stack.empty();
     const uint64_t period = sample.period.value_or(event.attr.freq ? 1 : event.attr.sample_period);
-    const EventSample whole{index, sample, misc, period, std::nullopt, frames_};
+    const EventSample whole{index, sample, misc, period, std::nullopt, frames_, has_chain};
     if (event.attr.sample_type & PERF_SAMPLE_READ)
         give_counts(whole);
     else
@@ -233,6 +235,18 @@ void Samples::put_frames(const perfdata::Event &event, const perfdata::Sample &s
     frames_.push_back({Mode::kUser, sample.branches[0].to});
     for (size_t i = 0; i < sample.branches.size(); i++)
         frames_.push_back({Mode::kUser, sample.branches[i].from});
+}
+
+// False: calls of a copy of the stack are missing.
+bool Samples::put_unwound(const perfdata::Sample &sample)
+{
+    if (sample.user_stack.empty())
+        return true;
+    calls_.clear();
+    const bool whole = unwinder_ && unwinder_->unwind(sample, calls_);
+    for (const uint64_t ip : calls_)
+        frames_.push_back({Mode::kUser, ip});
+    return whole;
 }
 
 // Marks among the addresses (PERF_CONTEXT_*) say whose the next ones are.

@@ -4,8 +4,7 @@
 //
 //   deferred chains   the user part comes in a later record and is joined (Linux 7.2)
 //   branch stacks     the user part where the event asked for call stacks (--call-graph lbr)
-//   copies of stacks  not unwound (--call-graph dwarf): the chain ends where the program was, and
-//                     such samples are counted
+//   copies of stacks  unwound (--call-graph dwarf); samples of which calls are missing are counted
 //   :S groups         a sample brings the count of each member; each that went on has a sample, and
 //                     its period is by how much
 #pragma once
@@ -28,6 +27,8 @@
 
 namespace pmukit::cli {
 
+class Unwinder;
+
 // Where a program was, and through which calls it came there.
 struct StackFrame {
     decode::imc::Mode mode;
@@ -42,6 +43,7 @@ struct EventSample {
     uint64_t period;                     // events that it stands for
     std::optional<uint64_t> count;       // of the event since it began, where the sample says it
     std::span<const StackFrame> frames;  // the innermost first
+    bool has_chain;                      // or where the program was, alone
 };
 
 class Samples {
@@ -53,12 +55,15 @@ public:
     {
     }
 
+    // What reads copies of stacks; nullptr: nothing does.
+    void unwind_by(Unwinder *unwinder) { unwinder_ = unwinder; }
     // Each record, in the order of the file.
     void note(const perfdata::Record &record);
     // No more. What waits is given.
     void finish();
 
-    // After finish(): samples whose user part never came, or is in a copy of the stack alone.
+    // After finish(): samples whose user part never came, or of which a copy of the stack does not
+    // tell all calls.
     uint64_t chains_missing() const { return chains_missing_; }
     uint64_t stacks_not_unwound() const { return stacks_not_unwound_; }
     // Of counters of more threads than are kept.
@@ -88,6 +93,7 @@ private:
               const perfdata::WordView &user);
     void give_counts(EventSample sample);
     void put_frames(const perfdata::Event &event, const perfdata::Sample &sample, uint16_t misc);
+    bool put_unwound(const perfdata::Sample &sample);
     void put_words(const perfdata::WordView &words, decode::imc::Mode mode);
 
     const Recording &recording_;
@@ -99,6 +105,8 @@ private:
     std::map<Counter, uint64_t> counted_;
     Budget counted_left_{limits::kCounts};
     std::vector<StackFrame> frames_;
+    Unwinder *unwinder_ = nullptr;
+    std::vector<uint64_t> calls_;
     uint64_t chains_missing_ = 0, stacks_not_unwound_ = 0, counts_left_out_ = 0;
 };
 

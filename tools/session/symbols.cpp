@@ -12,10 +12,8 @@
 #include <numbers>
 
 #include "base/budget.hpp"
-#include "base/file.hpp"
 #include "base/limits.hpp"
 #include "base/number.hpp"
-#include "perfdata/destination.hpp"
 
 #ifdef PMUKIT_LIBELF
 #include <gelf.h>
@@ -55,30 +53,42 @@ double most_bytes(std::string_view mangled)
 
 // Tables
 
-void SymbolTable::add(uint64_t address, uint64_t bytes, std::string name)
+void SymbolTable::add(uint64_t address, uint64_t bytes, std::string name, SymbolRank rank)
 {
-    add_kept(address, bytes, keep(std::move(name)));
+    add_kept(address, bytes, keep(std::move(name)), rank);
 }
 
 std::string_view SymbolTable::keep(std::string names)
 {
+    name_bytes_ += sizeof names + names.size();
     return names_.emplace_back(std::move(names));
 }
 
-void SymbolTable::add_kept(uint64_t address, uint64_t bytes, std::string_view name)
+void SymbolTable::add_kept(uint64_t address, uint64_t bytes, std::string_view name, SymbolRank rank)
 {
-    symbols_.push_back({address, bytes, name});
+    symbols_.push_back({address, bytes, name, rank});
+}
+
+// Of two at one address: the one that says its size, has the better rank, begins with fewer
+// underscores, is longer; as choose_best_symbol() of perf.
+bool SymbolTable::is_better(const Symbol &a, const Symbol &b)
+{
+    if ((a.bytes != 0) != (b.bytes != 0))
+        return a.bytes != 0;
+    if (a.rank != b.rank)
+        return a.rank < b.rank;
+    const auto underscores = [](std::string_view name) {
+        return std::min(name.find_first_not_of('_'), name.size());
+    };
+    if (underscores(a.name) != underscores(b.name))
+        return underscores(a.name) < underscores(b.name);
+    return a.name.size() > b.name.size();
 }
 
 void SymbolTable::sort()
 {
-    // Of several at one place the one that says its size, then the first by name.
-    std::ranges::sort(symbols_, [](const Symbol &a, const Symbol &b) {
-        if (a.address != b.address)
-            return a.address < b.address;
-        return a.bytes != b.bytes
-                   ? a.bytes > b.bytes
-                   : a.name.substr(0, kMostNameBytes) < b.name.substr(0, kMostNameBytes);
+    std::ranges::stable_sort(symbols_, [](const Symbol &a, const Symbol &b) {
+        return a.address != b.address ? a.address < b.address : is_better(a, b);
     });
     // Both are often at one place, which keeps one name.
     constexpr std::string_view kReferences[] = {"_text", "_stext"};
@@ -89,15 +99,21 @@ void SymbolTable::sort()
     symbols_.erase(std::unique(symbols_.begin(), symbols_.end(), same), symbols_.end());
 }
 
-std::string_view SymbolTable::find(uint64_t address) const
+std::optional<SymbolTable::Found> SymbolTable::locate(uint64_t address) const
 {
     const auto behind = std::ranges::upper_bound(symbols_, address, {}, &Symbol::address);
     if (behind == symbols_.begin())
-        return {};
+        return std::nullopt;
     const Symbol &symbol = *std::prev(behind);
-    if (symbol.bytes && address - symbol.address >= symbol.bytes)
-        return {};
-    return symbol.name;
+    const uint64_t offset = address - symbol.address;
+    return symbol.bytes && offset >= symbol.bytes ? std::nullopt
+                                                  : std::optional(Found{symbol.name, offset});
+}
+
+std::string_view SymbolTable::find(uint64_t address) const
+{
+    const std::optional<Found> found = locate(address);
+    return found ? found->name : std::string_view();
 }
 
 std::optional<uint64_t> SymbolTable::address_of(std::string_view name) const
@@ -123,6 +139,17 @@ std::string Demangler::operator()(std::string_view name)
 
 // The kernel
 
+namespace {
+
+SymbolRank rank_of(char type)
+{
+    if (type == 'W')
+        return SymbolRank::kWeak;
+    return type == 'T' ? SymbolRank::kGlobal : SymbolRank::kLocal;
+}
+
+}  // namespace
+
 Result<SymbolTable> parse_kallsyms(std::string_view text)
 {
     SymbolTable table;
@@ -139,7 +166,8 @@ Result<SymbolTable> parse_kallsyms(std::string_view text)
             continue;
         any_address |= *address != 0;
         // "name\t[module]" of a module
-        table.add(*address, 0, std::string(words[2].substr(0, words[2].find('\t'))));
+        table.add(*address, 0, std::string(words[2].substr(0, words[2].find('\t'))),
+                  rank_of(words[1][0]));
     }
     if (!any_address)
         return Error{Errc::kDenied, "no addresses in it: copy /proc/kallsyms as root"};
@@ -149,62 +177,45 @@ Result<SymbolTable> parse_kallsyms(std::string_view text)
 
 // Programs and libraries
 
-bool ElfSymbols::matches(Bytes build_id) const
+std::optional<SymbolTable::Found> ElfSymbols::locate(uint64_t file_offset) const
 {
-    const size_t common = std::min(build_id.size(), build_id_.size());
-    // perf of old keeps 20 bytes of every id, the last of them 0 if it is shorter.
-    const auto zero = [](std::byte byte) { return byte == std::byte{0}; };
-    return common == 0 ||
-           (std::ranges::equal(build_id.first(common), Bytes(build_id_).first(common)) &&
-            std::ranges::all_of(build_id.subspan(common), zero));
+    const std::optional<uint64_t> address = address_in(code_, file_offset);
+    if (!address)
+        return std::nullopt;
+    const std::optional<SymbolTable::Found> stub = stubs_.locate(*address);
+    return stub ? stub : symbols_.locate(*address);
 }
 
 std::string_view ElfSymbols::find(uint64_t file_offset) const
 {
-    for (const Segment &segment : segments_)
-        if (file_offset >= segment.offset && file_offset - segment.offset < segment.bytes) {
-            const uint64_t address = file_offset - segment.offset + segment.address;
-            const std::string_view stub = stubs_.find(address);
-            return stub.empty() ? symbols_.find(address) : stub;
-        }
-    return {};
+    const std::optional<SymbolTable::Found> found = locate(file_offset);
+    return found ? found->name : std::string_view();
 }
 
 #ifdef PMUKIT_LIBELF
 
 class ElfReader {
 public:
-    explicit ElfReader(Elf *elf) : elf_(elf) {}
+    explicit ElfReader(const ElfFile &file) : file_(file), elf_(file.elf()) {}
 
     ElfSymbols read()
     {
         ElfSymbols symbols;
+        symbols.build_id_ = file_.build_id();
+        symbols.code_ = file_.code();
         GElf_Ehdr header;
         if (!gelf_getehdr(elf_, &header))
             return symbols;
         // ELFv1 of POWER: a function's symbol is that of its descriptor in .opd.
         constexpr uint32_t kAbiMask = 3, kAbi2 = 2;
         descriptors_ = header.e_machine == EM_PPC64 && (header.e_flags & kAbiMask) != kAbi2;
-        read_segments(symbols);
         read_sections(symbols);
         symbols.symbols_.sort();
-        read_stubs(header.e_machine, symbols.stubs_);
-        symbols.stubs_.sort();
+        read_stubs(header.e_machine, symbols);
         return symbols;
     }
 
 private:
-    void read_segments(ElfSymbols &symbols)
-    {
-        size_t count = 0;
-        GElf_Phdr segment;
-        if (elf_getphdrnum(elf_, &count) != 0)
-            return;
-        for (size_t i = 0; i < count && gelf_getphdr(elf_, static_cast<int>(i), &segment); i++)
-            if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X))
-                symbols.segments_.push_back({segment.p_offset, segment.p_filesz, segment.p_vaddr});
-    }
-
     void read_sections(ElfSymbols &symbols)
     {
         Elf_Scn *full = nullptr, *dynamic = nullptr;
@@ -217,8 +228,6 @@ private:
                 full = at;
             else if (header.sh_type == SHT_DYNSYM)
                 dynamic = at;
-            else if (header.sh_type == SHT_NOTE && symbols.build_id_.empty())
-                symbols.build_id_ = build_id_in(at);
             else if (descriptors_ && name && std::string_view(name) == ".opd")
                 opd_ = {header.sh_addr, elf_rawdata(at, nullptr)};
             else if (name && header.sh_type == SHT_RELA && std::string_view(name) == ".rela.plt")
@@ -230,54 +239,69 @@ private:
         }
         symbols.is_full_ = full != nullptr;
         if (Elf_Scn *table = full ? full : dynamic)
-            read_symbols(table, symbols.symbols_);
+            symbols.too_many_ = !read_symbols(table, symbols.symbols_);
     }
 
-    static std::vector<std::byte> build_id_in(Elf_Scn *section)
+    // False: more than are kept.
+    bool read_symbols(Elf_Scn *section, SymbolTable &table)
     {
-        Elf_Data *data = elf_getdata(section, nullptr);
-        GElf_Nhdr note;
-        size_t name_at = 0, content_at = 0;
-        for (size_t at = 0, next;
-             data && (next = gelf_getnote(data, at, &note, &name_at, &content_at)) > 0; at = next) {
-            const auto *bytes = static_cast<const std::byte *>(data->d_buf);
-            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) &&
-                std::memcmp(bytes + name_at, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0)
-                return {bytes + content_at, bytes + content_at + note.n_descsz};
-        }
-        return {};
-    }
-
-    void read_symbols(Elf_Scn *section, SymbolTable &table)
-    {
-        GElf_Shdr header;
-        Elf_Data *data = elf_getdata(section, nullptr);
-        if (!data || !gelf_getshdr(section, &header) || header.sh_entsize == 0)
-            return;
+        GElf_Shdr header, strings_header;
+        if (!gelf_getshdr(section, &header) || header.sh_entsize == 0)
+            return true;
         Elf_Scn *strings = elf_getscn(elf_, header.sh_link);
-        const Elf_Data *text = strings ? elf_rawdata(strings, nullptr) : nullptr;
-        if (!text || !text->d_buf)
-            return;
+        if (!strings || !gelf_getshdr(strings, &strings_header))
+            return true;
+        if (header.sh_size > limits::kSymbols || strings_header.sh_size > limits::kSymbols ||
+            SymbolTable::bytes_of(header.sh_size / header.sh_entsize, strings_header.sh_size) >
+                limits::kSymbols)
+            return false;
+        Elf_Data *data = elf_getdata(section, nullptr);
+        const Elf_Data *text = elf_rawdata(strings, nullptr);
+        if (!data || !text || !text->d_buf)
+            return true;
         const std::string_view names =
             table.keep(std::string(static_cast<const char *>(text->d_buf), text->d_size));
         GElf_Sym symbol;
         for (size_t i = 0; i < data->d_size / header.sh_entsize; i++) {
             if (!gelf_getsym(data, static_cast<int>(i), &symbol))
                 break;
-            const unsigned type = GELF_ST_TYPE(symbol.st_info);
-            // What is longer is named by its beginning: to look for the end of each name in a table
-            // without any would be quadratic.
-            const std::string_view from =
-                names.substr(std::min<size_t>(symbol.st_name, names.size()), kMostNameBytes + 1);
-            const std::string_view name = from.substr(0, from.find('\0'));
-            if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
-                name.empty())
-                continue;
-            const uint64_t address = code_of(symbol.st_value);
-            const uint64_t bytes =
-                symbol.st_size ? symbol.st_size : rest_of_section(symbol, address);
-            table.add_kept(address, bytes, name);
+            add_symbol(symbol, names, table);
         }
+        return true;
+    }
+
+    void add_symbol(const GElf_Sym &symbol, std::string_view names, SymbolTable &table) const
+    {
+        // What is longer is named by its beginning: to look for the end of each name in a table
+        // without any would be quadratic.
+        const std::string_view from =
+            names.substr(std::min<size_t>(symbol.st_name, names.size()), kMostNameBytes + 1);
+        const std::string_view name = from.substr(0, from.find('\0'));
+        const unsigned type = GELF_ST_TYPE(symbol.st_info);
+        const bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
+        if (symbol.st_shndx == SHN_UNDEF || name.empty() ||
+            (!is_function && !is_label(symbol, name)))
+            return;
+        SymbolRank rank = SymbolRank::kLabel;
+        if (is_function)
+            rank = GELF_ST_BIND(symbol.st_info) == STB_WEAK     ? SymbolRank::kWeak
+                   : GELF_ST_BIND(symbol.st_info) == STB_GLOBAL ? SymbolRank::kGlobal
+                                                                : SymbolRank::kLocal;
+        const uint64_t address = code_of(symbol.st_value);
+        const uint64_t bytes = symbol.st_size ? symbol.st_size : rest_of_section(symbol, address);
+        table.add_kept(address, bytes, name, rank);
+    }
+
+    // Of code in assembler. Not one of arm64's marks between code ($x) and data ($d).
+    bool is_label(const GElf_Sym &symbol, std::string_view name) const
+    {
+        const unsigned seen = GELF_ST_VISIBILITY(symbol.st_other);
+        if (GELF_ST_TYPE(symbol.st_info) != STT_NOTYPE || symbol.st_shndx >= SHN_LORESERVE ||
+            seen == STV_HIDDEN || seen == STV_INTERNAL || name[0] == '$')
+            return false;
+        Elf_Scn *section = elf_getscn(elf_, symbol.st_shndx);
+        GElf_Shdr header;
+        return section && gelf_getshdr(section, &header) && (header.sh_flags & SHF_EXECINSTR);
     }
 
     // What says no size, as _init, ends with its section at the latest. 0: not known.
@@ -293,7 +317,7 @@ private:
 
     // Each jump goes through a slot that the linker fills: its relocation names the function. The
     // first stubs are for the linker itself. With .plt.sec (x86, IBT) programs go through that.
-    void read_stubs(unsigned machine, SymbolTable &table)
+    void read_stubs(unsigned machine, ElfSymbols &symbols)
     {
         struct Layout {
             unsigned machine;
@@ -302,9 +326,11 @@ private:
         constexpr Layout kLayouts[] = {{EM_X86_64, 16, 16}, {EM_AARCH64, 32, 16}};
         const Layout *layout = std::ranges::find(kLayouts, machine, &Layout::machine);
         GElf_Shdr header;
-        Elf_Data *jumps = jumps_ ? elf_getdata(jumps_, nullptr) : nullptr;
-        if (layout == std::end(kLayouts) || !jumps || !gelf_getshdr(jumps_, &header) ||
-            header.sh_entsize == 0)
+        if (layout == std::end(kLayouts) || !jumps_ || !gelf_getshdr(jumps_, &header) ||
+            header.sh_entsize == 0 || header.sh_size > limits::kSymbols)
+            return;
+        Elf_Data *jumps = elf_getdata(jumps_, nullptr);
+        if (!jumps)
             return;
         const bool second = second_stubs_.sh_size != 0;
         const GElf_Shdr &stubs = second ? second_stubs_ : stubs_;
@@ -315,19 +341,26 @@ private:
             if (at >= stubs.sh_size || !gelf_getrela(jumps, static_cast<int>(i), &jump))
                 return;
             const std::string name = name_of(header.sh_link, GELF_R_SYM(jump.r_info));
-            if (!name.empty() && left.take(sizeof name + name.size()))
-                table.add(stubs.sh_addr + at, layout->bytes, name + "@plt");
+            if (!left.take(sizeof name + name.size()))
+                return;
+            if (name.empty())
+                symbols.own_stubs_.push_back(
+                    {stubs.sh_addr + at, layout->bytes, static_cast<uint64_t>(jump.r_addend)});
+            else
+                symbols.stubs_.add(stubs.sh_addr + at, layout->bytes, name + "@plt");
         }
     }
 
     std::string name_of(size_t table, size_t number) const
     {
         Elf_Scn *section = elf_getscn(elf_, table);
-        Elf_Data *data = section ? elf_getdata(section, nullptr) : nullptr;
         GElf_Shdr header;
         GElf_Sym symbol;
-        if (!data || number > INT32_MAX || !gelf_getshdr(section, &header) ||
-            !gelf_getsym(data, static_cast<int>(number), &symbol))
+        if (!section || number > INT32_MAX || !gelf_getshdr(section, &header) ||
+            header.sh_size > limits::kSymbols)
+            return {};
+        Elf_Data *data = elf_getdata(section, nullptr);
+        if (!data || !gelf_getsym(data, static_cast<int>(number), &symbol))
             return {};
         const char *name = elf_strptr(elf_, header.sh_link, symbol.st_name);
         return name ? std::string(name).substr(0, kMostNameBytes) : std::string();
@@ -339,17 +372,15 @@ private:
         if (!opd_.data || value < opd_.address || opd_.data->d_size < kAddressBytes ||
             value - opd_.address > opd_.data->d_size - kAddressBytes)
             return value;
-        const char *ident = elf_getident(elf_, nullptr);
-        const auto order =
-            ident && ident[EI_DATA] == ELFDATA2MSB ? std::endian::big : std::endian::little;
         const auto *bytes = static_cast<const std::byte *>(opd_.data->d_buf);
-        return load<uint64_t>(bytes + (value - opd_.address), order);
+        return load<uint64_t>(bytes + (value - opd_.address), file_.order());
     }
 
     struct Opd {
         uint64_t address = 0;
         Elf_Data *data = nullptr;
     };
+    const ElfFile &file_;
     Elf *elf_;
     bool descriptors_ = false;
     Opd opd_;
@@ -357,58 +388,48 @@ private:
     GElf_Shdr stubs_ = {}, second_stubs_ = {};
 };
 
-namespace {
-
-struct EndElf {
-    void operator()(Elf *elf) const { elf_end(elf); }
-};
-
-// The path is of the recording: it may name anything.
-Result<ElfSymbols> read_elf(const std::string &root, const std::string &path)
+ElfSymbols ElfSymbols::read(const ElfFile &file)
 {
-    const Result<Fd> fd = perfdata::open_untrusted(root, path);
-    if (!fd)
-        return fd.error();
-    if (elf_version(EV_CURRENT) == EV_NONE)
-        return Error{Errc::kEnvironment, "libelf is older than its header"};
-    const std::unique_ptr<Elf, EndElf> elf(elf_begin(fd->get(), ELF_C_READ_MMAP, nullptr));
-    if (!elf || elf_kind(elf.get()) != ELF_K_ELF)
-        return Error{Errc::kDamaged, path + ": not an ELF file"};
-    return ElfReader(elf.get()).read();
-}
-
-// /usr/lib/debug/.build-id/01/23456789.debug
-std::string debug_path(const std::vector<std::byte> &build_id)
-{
-    std::string hex;
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    for (std::byte byte : build_id) {
-        hex += kDigits[std::to_integer<size_t>(byte >> 4)];
-        hex += kDigits[std::to_integer<size_t>(byte & std::byte{15})];
-    }
-    return "/usr/lib/debug/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + ".debug";
-}
-
-}  // namespace
-
-Result<ElfSymbols> ElfSymbols::open(const std::string &path, const std::string &root)
-{
-    Result<ElfSymbols> own = read_elf(root, path);
-    if (!own || own->is_full_ || own->build_id_.size() < 2)
-        return own;
-    Result<ElfSymbols> debug = read_elf(root, debug_path(own->build_id_));
-    if (debug && debug->has_symbols() && debug->build_id_ == own->build_id_)
-        own->symbols_ = std::move(debug->symbols_);
-    return own;
+    return ElfReader(file).read();
 }
 
 #else
 
-Result<ElfSymbols> ElfSymbols::open(const std::string &path, const std::string &)
+ElfSymbols ElfSymbols::read(const ElfFile &)
 {
-    return Error{Errc::kUnsupported, path + ": built without libelf"};
+    return {};
 }
 
 #endif
+
+void ElfSymbols::name_own_stubs()
+{
+    for (const OwnStub &stub : own_stubs_)
+        if (const std::string_view name = symbols_.find(stub.function); !name.empty())
+            stubs_.add(stub.address, stub.bytes, std::string(name) + "@plt");
+    own_stubs_.clear();
+    stubs_.sort();
+}
+
+Result<ElfSymbols> ElfSymbols::open(const std::string &path, const std::string &root)
+{
+    const Result<ElfFile> file = ElfFile::open(root, path);
+    if (!file)
+        return file.error();
+    return of(*file, root);
+}
+
+ElfSymbols ElfSymbols::of(const ElfFile &file, const std::string &root)
+{
+    ElfSymbols own = read(file);
+    const Result<ElfFile> debug =
+        own.is_full_ ? Error{Errc::kUnsupported, ""} : ElfFile::open_debug(root, own.build_id_);
+    ElfSymbols other = debug ? read(*debug) : ElfSymbols();
+    if (other.has_symbols())
+        own.symbols_ = std::move(other.symbols_);
+    own.too_many_ |= other.too_many_;
+    own.name_own_stubs();
+    return own;
+}
 
 }  // namespace pmukit::cli

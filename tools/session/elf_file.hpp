@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Programs and libraries that a recording names, as ELF files of either byte order. Anybody may
+// have written them: they are opened as decision 0017 says.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/fd.hpp"
+#include "base/result.hpp"
+
+struct Elf;
+
+namespace pmukit::cli {
+
+// Of a file: what is mapped as code, and where its symbols say that it lies.
+struct CodeSegment {
+    uint64_t offset, bytes, address;
+};
+// nullopt: an offset of no code.
+std::optional<uint64_t> address_in(const std::vector<CodeSegment> &code, uint64_t file_offset);
+
+class ElfFile {
+public:
+    // A file below root (empty: of this machine).
+    static Result<ElfFile> open(const std::string &root, const std::string &path);
+    // The separate debug information of a build, below root.
+    static Result<ElfFile> open_debug(const std::string &root, Bytes build_id);
+    // The bytes of a file.
+    static Result<ElfFile> of(Bytes bytes);
+
+    Elf *elf() const { return elf_.get(); }
+    std::endian order() const { return order_; }
+    unsigned machine() const { return machine_; }  // EM_*
+    bool is_relocatable() const { return is_relocatable_; }
+    const std::vector<std::byte> &build_id() const { return build_id_; }
+    const std::vector<CodeSegment> &code() const { return code_; }
+    // Of all that is mapped; begin as libdwfl has it.
+    uint64_t begin() const { return begin_; }
+    uint64_t end() const { return end_; }
+
+private:
+    struct End {
+        void operator()(Elf *elf) const;
+    };
+    static Result<ElfFile> begun(Fd fd, std::vector<char> bytes, const std::string &name);
+    void read_segments();
+    void read_build_id();
+
+    Fd fd_;
+    std::vector<char> bytes_;
+    std::unique_ptr<Elf, End> elf_;
+    std::endian order_ = std::endian::little;
+    unsigned machine_ = 0;
+    bool is_relocatable_ = false;
+    uint64_t begin_ = 0, end_ = 0;
+    std::vector<CodeSegment> code_;
+    std::vector<std::byte> build_id_;
+};
+
+// "0123456789abcdef"
+std::string hex_of(Bytes bytes);
+
+// Do both name the same build? True where one of them does not say.
+bool same_build(Bytes recorded, Bytes found);
+
+}  // namespace pmukit::cli
