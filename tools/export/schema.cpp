@@ -100,6 +100,10 @@ constexpr auto kSamples = behind_origin({
     {"period", Kind::kNumber, "events that the sample stands for"},
     {"count", Kind::kNumber, "of the event since it began; of groups (:S)"},
     {"callchain", Kind::kText, "addresses from the innermost, with ; between"},
+    {"sym", Kind::kText, "the function at ip; nothing: unknown"},
+    {"symoff", Kind::kNumber, "bytes from the beginning of the function to ip"},
+    {"dso", Kind::kText, "the program, library or part of the kernel at ip"},
+    {"frames", Kind::kText, "what is at the addresses of callchain: see below"},
 });
 
 constexpr auto kLosses = behind_origin({

@@ -52,6 +52,12 @@ public:
 
     // Only rows of this table go on; the others are counted alone.
     void only(const exporter::Table *table) { only_ = table; }
+    // Does anything come of a row of this table? If not, it need not be made.
+    bool wants(const exporter::Table &table) const
+    {
+        return !stacks_ && (!only_ || only_ == &table);
+    }
+    void count(const exporter::Table &table) { counts_[&table]++; }
     // The receiver of stacks, if there is one.
     void stacks_to(StackSink *sink) { stacks_ = sink; }
     // Of a row of this table.

@@ -32,8 +32,8 @@ void lose_of(size_t event, uint32_t cpu, Loss loss, RowsOut &out)
 class Everything final : public DriverSink {
 public:
     // wanted: by number; empty: all.
-    Everything(RowsOut &out, std::vector<bool> wanted)
-        : out_(out), wanted_(std::move(wanted)), samples_(out)
+    Everything(RowsOut &out, std::vector<bool> wanted, Names &names)
+        : out_(out), wanted_(std::move(wanted)), samples_(out, names)
     {
         add_handlers(drivers_, &DriverDescription::make_export, out);
         samples_.only([this](size_t event) { return wants(event); });
@@ -246,10 +246,10 @@ struct Target {
     Folded *folded = nullptr;
 };
 
-Result<Target> make_target(const ExportOptions &options, const Recording &recording)
+Result<Target> make_target(const ExportOptions &options, const Recording &recording, Names &names)
 {
     if (options.format == kFoldedFormat) {
-        Result<std::unique_ptr<Folded>> folded = Folded::make(options, recording);
+        Result<std::unique_ptr<Folded>> folded = Folded::make(options, recording, names);
         if (!folded)
             return folded.error();
         Folded *known = folded->get();
@@ -277,14 +277,18 @@ Result<void> check_output(const ExportOptions &options)
     return {};
 }
 
-std::vector<std::string> changed_texts(const Recording &recording, const Folded *folded)
+// Of programs whose names are missing.
+std::vector<std::string> names_texts(const Recording &recording, const Names &names)
 {
     std::vector<std::string> texts;
-    if (folded)
-        for (const std::string &path : folded->changed())
-            texts.push_back(
-                fmt::format("{}: {}: not the build that was recorded; its symbols are not used",
-                            recording.path(), path));
+    for (const std::string &path : names.changed())
+        texts.push_back(
+            fmt::format("{}: {}: not the build that was recorded; its symbols are not used",
+                        recording.path(), path));
+    for (const std::string &path : names.too_large())
+        texts.push_back(
+            fmt::format("{}: {}: more symbols or debug information than is read; names are missing",
+                        recording.path(), path));
     return texts;
 }
 
@@ -305,7 +309,11 @@ Result<int> run_export(const ExportOptions &options, Output &to)
     recording->claim_source(options.source);
     claim_headers(*recording, options.headers);
     Threads names;  // of a file, known before its samples
-    Result<Target> target = make_target(options, *recording);
+    Result<std::optional<SymbolTable>> kernel = read_kallsyms(options.kallsyms);
+    if (!kernel)
+        return kernel.error();
+    Names functions(recording->reader(), options.symfs, std::move(*kernel));
+    Result<Target> target = make_target(options, *recording, functions);
     if (!target)
         return target.error();
     exporter::Writer &writer = *target->writer;
@@ -318,7 +326,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
         target->folded->name_by(out.threads());
         out.stacks_to(target->folded);
     }
-    Everything everything(out, std::move(*wanted));
+    Everything everything(out, std::move(*wanted), functions);
     Result<RecordingTotals> totals =
         recording->walk(everything, [&](const perfdata::Record &record) -> Result<void> {
             everything.see(record);
@@ -335,7 +343,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
     print_counts(options, out, target->folded, to);
     if (const std::string hidden = hidden_losses(options, out); !hidden.empty())
         warn(hidden);
-    std::vector<std::string> troubles = changed_texts(*recording, target->folded);
+    std::vector<std::string> troubles = names_texts(*recording, functions);
     troubles.insert(troubles.end(), {names_not_kept(recording->path(), out.threads().dropped()),
                                      nothing_text(*recording, *totals, out), recording->damage(),
                                      out.aux_threads().left_out(recording->path()),

@@ -24,15 +24,12 @@ std::string as_frame(std::string_view name)
 }  // namespace
 
 Result<std::unique_ptr<Folded>> Folded::make(const ExportOptions &options,
-                                             const Recording &recording)
+                                             const Recording &recording, Names &names)
 {
-    Result<std::optional<SymbolTable>> kernel = read_kallsyms(options.kallsyms);
-    if (!kernel)
-        return kernel.error();
     Result<exporter::TextFile> file = exporter::TextFile::create(options.output);
     if (!file)
         return file.error();
-    return std::make_unique<Folded>(std::move(*file), recording, options.symfs, std::move(*kernel));
+    return std::make_unique<Folded>(std::move(*file), recording, names);
 }
 
 void Folded::stack(const StackSample &sample)
@@ -74,17 +71,24 @@ void Folded::look_at_events()
             event_names_.insert(perfdata::name_of(event));
 }
 
+void Folded::put_frame(const Stack &stack, const StackFrame &at, uint64_t time_ns,
+                       Explainer &explainer, std::string &line)
+{
+    line += ';' + as_frame(explainer.function_at(stack.pid, at.mode, at.ip, time_ns).name);
+    if (at.mode == decode::imc::Mode::kKernel)
+        line += "_[k]";
+    const std::vector<Frame> &frames =
+        explainer.frames_at(stack.pid, at.mode, at.ip, time_ns).frames;
+    for (size_t i = frames.size() - 1; i-- > 0;)
+        line += ';' + as_frame(frames[i].symbol) + (frames[i].is_inlined ? "_[i]" : "");
+}
+
 std::string Folded::line_of(const Stack &stack, uint64_t time_ns, Explainer &explainer)
 {
     const std::string_view command = threads_->command(stack.tid, time_ns);
     std::string line = outermost(stack.event) + as_frame(command.empty() ? "[unknown]" : command);
-    for (size_t i = stack.frames.size(); i-- > 0;) {
-        const StackFrame &frame = stack.frames[i];
-        line +=
-            ';' + as_frame(explainer.function_at(stack.pid, frame.mode, frame.ip, time_ns).name);
-        if (frame.mode == decode::imc::Mode::kKernel)
-            line += "_[k]";
-    }
+    for (size_t i = stack.frames.size(); i-- > 0;)
+        put_frame(stack, stack.frames[i], time_ns, explainer, line);
     return line;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Folded stacks, of which flame graphs are drawn: "command;outermost;...;innermost SAMPLES", a line
-// for each stack; functions of the kernel end in _[k]. Of samples of trace_imc, whose stack is one
-// function, and of ordinary samples. Outside of the command are "source=model" where the device was
-// emulated and, where events of several names were recorded, the event: each is a graph of its own.
+// for each stack; functions of the kernel end in _[k], inlined ones in _[i]. Of samples of
+// trace_imc, whose stack is one function, and of ordinary samples. Outside of the command are
+// "source=model" where the device was emulated and, where events of several names were recorded,
+// the event: each is a graph of its own.
 //
 // Stacks are added up by their addresses as they come and named when there are many, or at the end:
 // of what can be read once only, maps may stand behind the samples that need them. When there are
@@ -26,13 +27,11 @@ namespace pmukit::cli {
 
 class Folded final : public exporter::Writer, public StackSink {
 public:
+    // names: of functions; lives as long.
     static Result<std::unique_ptr<Folded>> make(const ExportOptions &options,
-                                                const Recording &recording);
-    Folded(exporter::TextFile file, const Recording &recording, std::string symfs,
-           std::optional<SymbolTable> kernel)
-        : file_(std::move(file)),
-          recording_(recording),
-          names_(recording.reader(), std::move(symfs), std::move(kernel))
+                                                const Recording &recording, Names &names);
+    Folded(exporter::TextFile file, const Recording &recording, Names &names)
+        : file_(std::move(file)), recording_(recording), names_(names)
     {
     }
 
@@ -45,8 +44,6 @@ public:
     // After finish():
     size_t stacks() const { return written_; }
     uint64_t samples() const { return samples_; }
-    // Files that are there, but of another build.
-    std::vector<std::string> changed() const { return names_.changed(); }
 
 private:
     struct Stack {
@@ -64,13 +61,15 @@ private:
 
     void look_at_events();
     const std::string &outermost(size_t event);
+    void put_frame(const Stack &stack, const StackFrame &at, uint64_t time_ns, Explainer &explainer,
+                   std::string &line);
     std::string line_of(const Stack &stack, uint64_t time_ns, Explainer &explainer);
     void name_stacks();
     void write_lines();
 
     exporter::TextFile file_;
     const Recording &recording_;
-    Names names_;
+    Names &names_;
     std::set<std::string> event_names_;        // two of them at most: are there several?
     std::map<size_t, std::string> outermost_;  // frames outside of the command, by event
     const Threads *threads_ = nullptr;

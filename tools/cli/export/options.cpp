@@ -71,9 +71,9 @@ Command add_export(CLI::App &app)
         ->check(is_table)
         ->group("");
     command->add_option("--symfs", options.symfs,
-                        "folded: folder that holds the programs of the recorded machine");
+                        "folder that holds the programs of the recorded machine");
     command->add_option("--kallsyms", options.kallsyms,
-                        "folded: a copy of /proc/kallsyms of the recorded machine");
+                        "a copy of /proc/kallsyms of the recorded machine");
     command->add_option("--hisi-ptt-headers", options.headers, kHeadersHelp)
         ->check(CLI::IsMember({"narrow", "wide"}));
     command

@@ -3,6 +3,7 @@
 
 #include <linux/perf_event.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "base/text.hpp"
@@ -29,9 +30,11 @@ std::string_view cpu_mode_name(uint16_t misc)
     return mode < std::size(kNames) ? kNames[mode] : std::string_view();
 }
 
-void SampleRows::put_callchain(std::span<const StackFrame> frames)
+void SampleRows::put_callchain(const EventSample &sample)
 {
     constexpr size_t kMostBytes = 19;  // 0x, 16 digits, ;
+    const std::span<const StackFrame> frames =
+        sample.has_chain ? sample.frames : std::span<const StackFrame>();
     callchain_.resize(frames.size() * kMostBytes);
     char *at = callchain_.data();
     for (const StackFrame &frame : frames) {
@@ -42,6 +45,35 @@ void SampleRows::put_callchain(std::span<const StackFrame> frames)
     callchain_.resize(static_cast<size_t>(at - callchain_.data()));
 }
 
+// "sym+0xoff (dso)", as perf script has it behind an address.
+void SampleRows::put_frames(const EventSample &sample)
+{
+    const perfdata::SampleId &who = sample.sample.who;
+    frames_.clear();
+    if (!sample.has_chain)
+        return;
+    const auto put = [this](std::string_view name) {
+        frames_ += name;
+        std::replace(frames_.end() - static_cast<ptrdiff_t>(name.size()), frames_.end(), ';', ':');
+    };
+    for (const StackFrame &at : sample.frames) {
+        const Frames &found = explainer_.frames_at(who.pid.value_or(UINT32_MAX), at.mode, at.ip,
+                                                   who.time_ns.value_or(UINT64_MAX));
+        for (const Frame &frame : found.frames) {
+            frames_ += frames_.empty() ? "" : ";";
+            put(frame.symbol.empty() ? "[unknown]" : frame.symbol);
+            if (!frame.symbol.empty())
+                append(frames_, "+{:#x}", frame.offset);
+            frames_ += " (";
+            if (frame.is_inlined)
+                put("inlined");
+            else
+                put(found.object.empty() ? "[unknown]" : found.object);
+            frames_ += ')';
+        }
+    }
+}
+
 void SampleRows::put(const EventSample &sample)
 {
     static const exporter::Table &table = *exporter::find_table("samples");
@@ -50,16 +82,26 @@ void SampleRows::put(const EventSample &sample)
     const perfdata::SampleId &sample_id = sample.sample.sample_id;
     if (!sample.frames.empty())
         out_.stack(table, sample.event, sample_id, sample.frames);
-    put_callchain(sample.sample.callchain.empty() ? std::span<const StackFrame>() : sample.frames);
+    if (!out_.wants(table))
+        return out_.count(table);
+    std::array<Value, exporter::kOriginColumns> common;
+    out_.origin({sample.event, sample_id.cpu.value_or(UINT32_MAX)}, sample_id.time_ns, common.data());
+    put_callchain(sample);
+    put_frames(sample);
     const std::string_view comm =
         sample_id.tid
             ? out_.threads().command(*sample_id.tid, sample_id.time_ns.value_or(UINT64_MAX))
             : std::string_view();
     const std::string_view mode = cpu_mode_name(sample.misc);
     const std::string &name = name_of(sample.event);
-    std::array<Value, exporter::kOriginColumns> common;
-    out_.origin({sample.event, sample_id.cpu.value_or(UINT32_MAX)}, sample_id.time_ns,
-                common.data());
+    static const Frames kNothing{{}, {{}}};
+    const Frames &at =
+        sample.sample.ip
+            ? explainer_.frames_at(sample_id.pid.value_or(UINT32_MAX), mode_of_misc(sample.misc),
+                                   *sample.sample.ip, sample_id.time_ns.value_or(UINT64_MAX))
+            : kNothing;
+    const Frame &function = at.frames.back();
+    const std::string_view symbol = function.symbol, object = at.object;
     const Value rest[] = {
         std::string_view(name),
         value_of(sample_id.pid),
@@ -71,6 +113,10 @@ void SampleRows::put(const EventSample &sample)
         Value(sample.period),
         value_of(sample.count),
         callchain_.empty() ? Value() : Value(std::string_view(callchain_)),
+        symbol.empty() ? Value() : Value(symbol),
+        symbol.empty() ? Value() : Value(function.offset),
+        object.empty() ? Value() : Value(object),
+        frames_.empty() ? Value() : Value(std::string_view(frames_)),
     };
     out_.rows(table, common, rest);
 }

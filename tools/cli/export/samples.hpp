@@ -8,15 +8,22 @@
 #include <string_view>
 
 #include "cli/export/driver_export.hpp"
+#include "session/functions.hpp"
 #include "session/samples.hpp"
+#include "session/unwind.hpp"
 
 namespace pmukit::cli {
 
 class SampleRows {
 public:
-    explicit SampleRows(RowsOut &out)
-        : out_(out), samples_(out.recording(), [this](const EventSample &sample) { put(sample); })
+    // names: of functions and programs; lives as long.
+    SampleRows(RowsOut &out, Names &names)
+        : out_(out),
+          explainer_(names.explainer(out.threads())),
+          unwinder_(out.threads(), names.programs(out.threads())),
+          samples_(out.recording(), [this](const EventSample &sample) { put(sample); })
     {
+        samples_.unwind_by(&unwinder_);
     }
     SampleRows(const SampleRows &) = delete;
     SampleRows &operator=(const SampleRows &) = delete;
@@ -30,14 +37,17 @@ public:
 
 private:
     void put(const EventSample &sample);
-    void put_callchain(std::span<const StackFrame> frames);
+    void put_callchain(const EventSample &sample);
+    void put_frames(const EventSample &sample);
     const std::string &name_of(size_t event);
 
     RowsOut &out_;
     std::function<bool(size_t)> wanted_;
+    Explainer explainer_;
+    Unwinder unwinder_;
     Samples samples_;
     std::map<size_t, std::string> names_;  // of events
-    std::string callchain_;
+    std::string callchain_, frames_;
 };
 
 // "kernel", "user" ... of a record's misc.
