@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // `pmukit export` of every recording of the corpus beside `perf script` of the newest stock perf:
-// task, CPU, time, which event, how many, from which address through which calls; row by row, by
-// time. That all formats have the same rows is export_roundtrip_test's.
+// task, CPU, time, which event, how many, from which address through which calls, and their
+// names; row by row, by time. That all formats have the same rows is export_roundtrip_test's.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "base/test_folder.hpp"
 #include "cli/drivers.hpp"
@@ -167,13 +168,15 @@ std::vector<std::string> words_of(const json &row, const Contents &contents, boo
     return lines;
 }
 
-std::vector<json> rows_of_export(const std::string &path, const TestFolder &folder)
+std::vector<json> rows_of_export(const std::string &path, const TestFolder &folder,
+                                 const std::string &symfs = {})
 {
     ExportOptions options;
     options.input = path;
     options.output = folder.path("rows.jsonl");
     options.format = "jsonl";
     options.driver = "samples";
+    options.symfs = symfs;
     Output out(1, "standard output");
     const Result<int> status = run_export(options, out);
     EXPECT_TRUE(status) << status.error().message;
@@ -183,6 +186,93 @@ std::vector<json> rows_of_export(const std::string &path, const TestFolder &fold
         rows.push_back(json::parse(line));
     std::ranges::stable_sort(rows, {}, [](const json &row) { return number(row, "time_ns"); });
     return rows;
+}
+
+// What is at the addresses
+
+// "ip sym+0xoff (dso)" of each call, or of where the program was.
+using Frames = std::vector<std::string>;
+
+Frames split_frames(const std::string &text)
+{
+    Frames frames;
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ';');)
+        frames.push_back(part);
+    return frames;
+}
+
+bool is_inlined(const std::string &frame)
+{
+    return frame.ends_with(" (inlined)");
+}
+
+Frames frames_of(const json &row)
+{
+    const Frames ips = split_frames(row.value("callchain", ""));
+    Frames frames = split_frames(row.value("frames", ""));
+    size_t at = 0;
+    for (std::string &frame : frames) {
+        const bool inlined = is_inlined(frame);
+        frame = (at < ips.size() ? ips[at].substr(2) : "no ip") + ' ' + frame;
+        at += !inlined;
+    }
+    if (frames.empty() && row.contains("ip"))
+        frames.push_back(
+            fmt::format("{:x} {}{} ({})", number(row, "ip"), row.value("sym", "[unknown]"),
+                        row.contains("sym") ? fmt::format("+{:#x}", number(row, "symoff")) : "",
+                        row.value("dso", "[unknown]")));
+    return frames;
+}
+
+// perf's own tables of inlined functions are asked, not a command that differs from host to host.
+std::string environment(const TestFolder &folder)
+{
+    std::ofstream(folder.path("perfconfig")) << "[addr2line]\n\tstyle = libdw\n";
+    return "PERF_CONFIG=" + folder.path("perfconfig") + " HOME=" + folder.path("") + ' ';
+}
+
+std::vector<Frames> frames_of_perf(const std::string &perf, const std::string &path,
+                                   const Contents &contents, const std::string &options,
+                                   const TestFolder &folder)
+{
+    Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
+    const std::string input = reader->is_pipe() ? "-i - <" + path : "-i " + path;
+    const std::string said = stock::run("(" + environment(folder) + perf + "script " + options +
+                                        " -F " + (contents.has("event") ? "event," : "") +
+                                        "time,ip,sym,symoff,dso " + input + " 2>/dev/null)")
+                                 .text;
+    std::vector<Frames> rows;
+    std::istringstream lines(said);
+    bool is_of_driver = false;
+    for (std::string line; std::getline(lines, line);) {
+        const std::string words = squeezed(line);
+        if (words.empty())
+            continue;
+        if (line[0] == '\t') {
+            if (!is_of_driver && !rows.empty())
+                rows.back().push_back(words);
+            continue;
+        }
+        is_of_driver = std::ranges::any_of(contents.of_drivers, [&](const std::string &name) {
+            return words.find(name) != words.npos;
+        });
+        if (is_of_driver)
+            continue;
+        // Without a chain the address stands behind time and event: "1.000000: cpu-clock: 1234 ..."
+        const size_t colon = words.rfind(": ");
+        rows.emplace_back();
+        if (colon != words.npos)
+            rows.back().push_back(words.substr(colon + 2));
+    }
+    return rows;
+}
+
+// perf prints no address at all of a sample with a copy of the stack that it cannot unwind, though
+// each has one (-F ip is refused where they have none).
+bool is_not_unwound(const Frames &perfs)
+{
+    return perfs.empty();
 }
 
 class ExportAgrees : public testing::TestWithParam<std::string> {};
@@ -231,9 +321,136 @@ TEST_P(ExportAgrees, WithPerfScript)
             if (HasFailure())
                 return;
         }
+        if (contents.has("ip") && contents.has("time")) {
+            const std::vector<Frames> frames = frames_of_perf(
+                perf, path, contents,
+                (is_encoded ? "--no-itrace --symfs " : "--symfs ") + folder.path("no_programs"),
+                folder);
+            const std::vector<json> named =
+                rows_of_export(path, folder, folder.path("no_programs"));
+            ASSERT_EQ(frames.size(), named.size());
+            for (size_t i = 0; i < named.size() && !HasFailure(); i++)
+                if (!is_not_unwound(frames[i])) {
+                    EXPECT_EQ(frames_of(named[i]), frames[i]) << "row " << i;
+                }
+            if (HasFailure())
+                return;
+        }
         compared += ours.size();
     }
     EXPECT_TRUE(compared != 0 || is_encoded) << "the encoder's are of drivers";
+}
+
+// Programs of ours, recorded here
+
+struct Program {
+    const char *name, *path;
+};
+constexpr Program kPrograms[] = {{"program", UNWOUND_PROGRAM}, {"pie", UNWOUND_PIE}};
+
+// perf 7.2 finds no inlined function below the address 0x10000 of a file without fixed addresses:
+// it asks libdwfl, which places such a file at 0x10000, for the address in the file. Proof: it
+// finds the same functions of the same source in the program with fixed addresses, and those of the
+// C library, which are at higher addresses.
+Frames without_low_inlined(const Frames &frames)
+{
+    Frames seen;
+    for (size_t i = 0; i < frames.size(); i++) {
+        size_t outer = i;
+        while (outer + 1 < frames.size() && is_inlined(frames[outer]))
+            outer++;
+        const bool is_low = frames[outer].ends_with(" (" UNWOUND_PIE ")") ||
+                            frames[outer].ends_with(" (" UNWOUND_LIBRARY ")");
+        if (!is_inlined(frames[i]) || !is_low)
+            seen.push_back(frames[i]);
+    }
+    return seen;
+}
+
+// "recurse" of "401234 (anonymous namespace)::recurse(unsigned long, int)+0x12 (/a/program)"
+std::string folded_name(const std::string &frame)
+{
+    const size_t begin = frame.find(' ') + 1, end = frame.rfind('+');
+    return frame.substr(begin, end - begin) + (is_inlined(frame) ? "_[i]" : "");
+}
+
+class ExportAgreesOn : public testing::TestWithParam<std::tuple<Program, std::string>> {
+protected:
+    // False: this machine does not let it. What it says is shown.
+    bool record(const std::string &perf, const TestFolder &folder)
+    {
+        const auto &[program, way] = GetParam();
+        const stock::Said said = stock::run(
+            environment(folder) + perf + "record -N -e cpu-clock:u -F 4999 --call-graph " + way +
+            " -o " + folder.path("perf.data") + " -- " + program.path + " 3000");
+        said_ = said.text;
+        return said.status == 0;
+    }
+    std::string said_;
+};
+INSTANTIATE_TEST_SUITE_P(OurPrograms, ExportAgreesOn,
+                         testing::Combine(testing::ValuesIn(kPrograms),
+                                          testing::Values("dwarf,16384", "fp")),
+                         [](const auto &of) {
+                             const std::string &way = std::get<1>(of.param);
+                             return std::get<0>(of.param).name +
+                                    ('_' + way.substr(0, way.find(',')));
+                         });
+
+TEST_P(ExportAgreesOn, SymbolsAndCallsOfPerfScript)
+{
+    const std::string perf = stock::perf("7.2");
+    ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
+    const TestFolder folder;
+    if (!record(perf, folder))
+        GTEST_SKIP() << "perf cannot record here: " << said_;
+    const std::string path = folder.path("perf.data");
+    const std::vector<Frames> perfs = frames_of_perf(perf, path, contents_of(path), "", folder);
+    const std::vector<json> ours = rows_of_export(path, folder);
+    ASSERT_EQ(ours.size(), perfs.size());
+    ASSERT_GT(ours.size(), 10U);
+    size_t inlined = 0, deep = 0;
+    for (size_t i = 0; i < ours.size(); i++) {
+        const Frames frames = frames_of(ours[i]);
+        ASSERT_EQ(without_low_inlined(frames), without_low_inlined(perfs[i])) << "row " << i;
+        inlined += std::ranges::count_if(frames, is_inlined) != 0;
+        deep += frames.size() > 8;
+    }
+    EXPECT_GT(inlined, ours.size() / 2);
+    // Without frame pointers there is little to follow.
+    EXPECT_EQ(deep > ours.size() / 2, std::get<1>(GetParam()) != "fp");
+}
+
+TEST_P(ExportAgreesOn, FoldedStacks)
+{
+    const std::string perf = stock::perf("7.2");
+    ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
+    const TestFolder folder;
+    if (!record(perf, folder))
+        GTEST_SKIP() << "perf cannot record here: " << said_;
+    ExportOptions options;
+    options.input = folder.path("perf.data");
+    options.output = folder.path("folded");
+    options.format = "folded";
+    Output out(1, "standard output");
+    ASSERT_TRUE(run_export(options, out));
+    std::map<std::string, size_t> expected, found;
+    for (const json &row : rows_of_export(options.input, folder)) {
+        const Frames frames = frames_of(row);
+        const bool is_known = std::ranges::none_of(
+            frames, [](const std::string &frame) { return frame.find("[unknown]") != frame.npos; });
+        std::string line = row["comm"].get<std::string>();
+        for (size_t i = frames.size(); i-- > 0;)
+            line += ';' + folded_name(frames[i]);
+        if (is_known)
+            expected[line]++;
+    }
+    std::ifstream file(options.output);
+    for (std::string line; std::getline(file, line);)
+        found[line.substr(0, line.rfind(' '))] += std::stoull(line.substr(line.rfind(' ') + 1));
+    EXPECT_FALSE(expected.empty());
+    for (const auto &[line, samples] : expected)
+        EXPECT_EQ(found[line], samples) << line;
 }
 
 }  // namespace
