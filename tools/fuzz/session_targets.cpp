@@ -87,9 +87,9 @@ void session(Bytes bytes)
     Explainer explainer = names.explainer(threads);
     Unwinder unwinder(threads, names.programs(threads));
     Samples samples(*recording, [&](const EventSample &sample) {
-        const perfdata::SampleId &who = sample.sample.who;
-        const uint32_t pid = who.pid.value_or(0), tid = who.tid.value_or(0);
-        const uint64_t time_ns = who.time_ns.value_or(0);
+        const perfdata::SampleId &sample_id = sample.sample.sample_id;
+        const uint32_t pid = sample_id.pid.value_or(0), tid = sample_id.tid.value_or(0);
+        const uint64_t time_ns = sample_id.time_ns.value_or(0);
         hold(threads.since_ns(pid, tid, time_ns) <= time_ns);
         threads.command(tid, time_ns);
         for (const StackFrame &frame : sample.frames) {
@@ -133,7 +133,7 @@ void unwind(Bytes bytes)
     Programs programs(threads, "", *reader);
     Unwinder unwinder(threads, programs);
     perfdata::Sample sample;
-    sample.who.pid = sample.who.tid = kPid;
+    sample.sample_id.pid = sample.sample_id.tid = kPid;
     sample.user_regs = {2, mask, perfdata::WordView(words, std::endian::little)};
     sample.user_stack = stack;
     std::vector<uint64_t> calls;

@@ -106,7 +106,7 @@ Result<ElfFile> ElfFile::of(Bytes bytes)
 Result<ElfFile> ElfFile::begun(Fd fd, std::vector<char> bytes, const std::string &name)
 {
     if (elf_version(EV_CURRENT) == EV_NONE)
-        return Error{Errc::kMachinery, "libelf is older than its header"};
+        return Error{Errc::kEnvironment, "libelf is older than its header"};
     ElfFile file;
     file.fd_ = std::move(fd);
     file.bytes_ = std::move(bytes);

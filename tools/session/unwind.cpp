@@ -209,8 +209,8 @@ void Unwinder::Libdw::forget_spaces()
 // What has this address is known to libdwfl, then.
 Unwinder::Libdw::Walk Unwinder::Libdw::add_module(Space &space, uint64_t pc)
 {
-    const auto place = threads_.find(sample_->who.pid.value_or(UINT32_MAX), pc,
-                                     sample_->who.time_ns.value_or(UINT64_MAX));
+    const auto place = threads_.find(sample_->sample_id.pid.value_or(UINT32_MAX), pc,
+                                     sample_->sample_id.time_ns.value_or(UINT64_MAX));
     const Program *known = place ? program(place->object) : nullptr;
     const ElfFile *file = known ? &*known->file : nullptr;
     const auto address = file ? address_in(file->code(), place->file_offset) : std::nullopt;
@@ -290,7 +290,7 @@ bool Unwinder::Libdw::unwind(const perfdata::Sample &sample, std::vector<uint64_
 {
     if (!can_unwind(sample) || sample.user_regs.abi != kAbi64)
         return false;
-    const uint32_t pid = sample.who.pid.value_or(UINT32_MAX);
+    const uint32_t pid = sample.sample_id.pid.value_or(UINT32_MAX);
     const bool is_new = !spaces_.contains(pid);
     const bool too_many = files_.size() > kMostPrograms;
     if (is_full_ || too_many || (is_new && spaces_.size() >= kMostSpaces))

@@ -79,7 +79,7 @@ protected:
         for (size_t i = 0; i < stack.registers.size(); i++)
             store(words.data() + i * sizeof(uint64_t), stack.registers[i], std::endian::little);
         perfdata::Sample sample;
-        sample.who.pid = sample.who.tid = kPid;
+        sample.sample_id.pid = sample.sample_id.tid = kPid;
         sample.user_regs = {2, mask, perfdata::WordView(words, std::endian::little)};
         sample.user_stack = stack.bytes;
         return unwinder_.unwind(sample, calls);

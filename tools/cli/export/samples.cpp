@@ -48,7 +48,7 @@ void SampleRows::put_callchain(const EventSample &sample)
 // "sym+0xoff (dso)", as perf script has it behind an address.
 void SampleRows::put_frames(const EventSample &sample)
 {
-    const perfdata::SampleId &who = sample.sample.who;
+    const perfdata::SampleId &sample_id = sample.sample.sample_id;
     frames_.clear();
     if (!sample.has_chain)
         return;
@@ -57,8 +57,8 @@ void SampleRows::put_frames(const EventSample &sample)
         std::replace(frames_.end() - static_cast<ptrdiff_t>(name.size()), frames_.end(), ';', ':');
     };
     for (const StackFrame &at : sample.frames) {
-        const Frames &found = explainer_.frames_at(who.pid.value_or(UINT32_MAX), at.mode, at.ip,
-                                                   who.time_ns.value_or(UINT64_MAX));
+        const Frames &found = explainer_.frames_at(sample_id.pid.value_or(UINT32_MAX), at.mode, at.ip,
+                                                   sample_id.time_ns.value_or(UINT64_MAX));
         for (const Frame &frame : found.frames) {
             frames_ += frames_.empty() ? "" : ";";
             put(frame.symbol.empty() ? "[unknown]" : frame.symbol);
