@@ -49,7 +49,7 @@ endif
 .NOTPARALLEL:
 
 .DEFAULT_GOAL := help
-.PHONY: help all pmukit setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools tsan vm demo test install bench hostile parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies components dkms-source dkms-test deb deb-test sbom kernel-matrix newest boot-test docs demo-svg new-driver new-driver-test upstream-patch clean
+.PHONY: help all pmukit setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools tsan vm demo test install bench hostile parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies components dkms-source dkms-test deb deb-test rpm rpm-test sbom kernel-matrix newest boot-test docs demo-svg new-driver new-driver-test upstream-patch clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -92,6 +92,7 @@ help:
 	@echo '  make dkms-source     what DKMS builds from, into /usr/src (DESTDIR; DKMS="pmukit pmukit-hisi-ptt pmukit-lab" for all)'
 	@echo '  make dkms-test       modules under DKMS in throw-away Debians, over upgrades of the kernel (root, 15 minutes)'
 	@echo '  make deb             Debian packages, into build/deb (root); deb-test: checked, installed, used and purged'
+	@echo '  make rpm             the packages of packaging/fedora, into build/rpm (root); rpm-test: examined, installed, used and removed'
 	@echo '  make sbom            each file with its license and checksum, as SPDX, into build/pmukit.spdx (root)'
 	@echo '  make boot-test       pmukit-dkms in a Debian that guests boot: what udev loads without and with a CXL device (root)'
 	@echo '  make kernel-matrix [K=REGEX]  modules for every kernel of the suites of Debian, and the page of the results (root; hours)'
@@ -266,6 +267,12 @@ deb:
 
 deb-test: deb
 	@tools/scripts/deb-test $(BUILD)/deb
+
+rpm:
+	@JOBS=$(JOBS) tools/scripts/rpm $(BUILD)/rpm
+
+rpm-test: rpm
+	@tools/scripts/rpm-test $(BUILD)/rpm
 
 sbom:
 	@tools/scripts/sbom $(BUILD)/pmukit.spdx

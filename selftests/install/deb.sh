@@ -53,7 +53,7 @@ manual_pages() {
 	dpkg -L libpmukit-dev | grep -q '/man3/libpmukit\.3\.gz$'
 }
 # What autopkgtest would run with the installed packages.
-autopkgtest() { AUTOPKGTEST_TMP=$work debian/tests/"$1"; }
+autopkgtest() { mkdir "$work/$1" && AUTOPKGTEST_TMP=$work/$1 debian/tests/"$1"; }
 dkms_modules() { for package in "$@"; do tools/scripts/dkms-source "${package%-dkms}"; done | sed 's/^common$/pmukit_common/' | sort; }
 # modules DKMS-PACKAGE...: theirs are there, of this version, and no other is.
 modules() {

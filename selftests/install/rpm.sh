@@ -1,0 +1,117 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# rpm.sh FOLDER: the packages of FOLDER in a throw-away Debian: what they have and want, installed by rpm, used, built by DKMS, removed;
+# then nothing of them is left. Dependencies are compared by name alone: Fedora's packages are not here.
+set -u
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/kernel.sh"
+rpms=$1
+version=$(cat VERSION)
+kernel=$(ls /kernels | sort -V | head -n 1)
+release=$(cat "/kernels/$kernel/release")
+names="pmukit pmukit-libs pmukit-devel pmukit-static pmukit-dkms pmukit-hisi-ptt-dkms pmukit-lab-dkms pmukit-doc"
+
+check() {
+	local name=$1 status=0
+	shift
+	"$@" >"$work/said" 2>&1 || status=$?
+	[ $status = 0 ] || tail -n 60 "$work/said" | sed 's/^/# /'
+	result "$name" $status
+}
+# A database of its own: that of the system is dpkg's.
+rpm_() { rpm --dbpath "$work/rpm" "$@"; }
+file_of() { ls "$rpms/$1-$version"-*."$(uname -m)".rpm "$rpms/$1-$version"-*.noarch.rpm 2>/dev/null; }
+# Every file but those that change without us: caches, books of depmod, the key that DKMS makes when it first signs.
+everything() {
+	find / -xdev \( -path /tmp -o -path /proc -o -path /dev -o -path /src -o -path /run -o -path "/var/lib/dkms/mok.*" -o -path /var/log -o -path /var/cache \
+		-o -path "/usr/lib/modules/$release/modules.*" -o -path "/lib/modules/$release/modules.*" -o -path /root \) -prune -o -print | sort
+}
+
+all_are_there() {
+	local name
+	for name in $names; do
+		[ "$(file_of "$name" | wc -l)" = 1 ] || { echo "no package $name"; return 1; }
+	done
+	[ -e "$rpms/pmukit-$version-1.src.rpm" ] && [ "$(find "$rpms" -name '*.rpm' | wc -l)" = 9 ]
+}
+fields() {
+	local name
+	for name in $names; do
+		rpm_ -qp --qf '%{name} %{version} %{url} %{license}\n' "$(file_of "$name")"
+	done | tee /dev/stderr | grep -cx "pmukit[a-z-]* $version $(sed -n 's/^homepage=//p' packaging/metadata) .*\(GPL-2\.0-only\|BSD-2-Clause\).*" | grep -qx 8
+}
+wants() { rpm_ -qp --requires "$(file_of "$1")" | grep -qx "$2" || { rpm_ -qp --requires "$(file_of "$1")"; return 1; }; }
+dependencies() {
+	wants pmukit-devel 'pmukit-libs.* = .*' && wants pmukit-static 'pmukit-devel.* = .*' && wants pmukit-dkms dkms &&
+		wants pmukit-lab-dkms "pmukit-dkms = $version-1" && wants pmukit-hisi-ptt-dkms "pmukit-dkms = $version-1"
+}
+# Nothing of a test, a model or a path of the build; manual pages, completion, service and rule are where Fedora has them.
+contents() {
+	local file
+	for file in "$rpms"/*.rpm; do
+		case $file in *.src.rpm) ;; *) rpm_ -qlp "$file" ;; esac
+	done >"$work/files"
+	! grep -E '_test|/bench|pmukit-model|/tmp/' "$work/files" | grep -v /usr/share/doc/ || return 1
+	for file in /usr/bin/pmukit /usr/bin/pmukit-encode /usr/lib64/libpmukit.so.2 /usr/lib64/libpmukit.so /usr/lib64/libpmukit.a \
+		/usr/lib64/pkgconfig/libpmukit.pc /usr/include/libpmukit/perfdata/reader.hpp /usr/lib/systemd/system/pmukit-record@.service \
+		/usr/lib/sysusers.d/pmukit.conf /usr/lib/udev/rules.d/60-pmukit.rules /usr/share/bash-completion/completions/pmukit; do
+		grep -qx "$file" "$work/files" || { echo "no $file"; return 1; }
+	done
+	grep -q '/man1/pmukit-record\.1' "$work/files" && grep -q '/man3/libpmukit\.3' "$work/files" && grep -q 'html/index\.html$' "$work/files"
+}
+no_file_twice() {
+	local name
+	for name in $names; do rpm_ -qp --qf '[%{FILEMODES:perms} %{FILENAMES}\n]' "$(file_of "$name")"; done | grep -v '^d' |
+		grep -v /usr/share/licenses/ | sort | uniq -d | grep . && return 1
+	return 0
+}
+install_all() {
+	local name
+	for name in $names; do file_of "$name"; done | xargs rpm --dbpath "$work/rpm" --nodeps -i
+}
+says_version() { [ "$(pmukit --version)" = "pmukit $version" ]; }
+# This system looks into no lib64.
+builds_example() {
+	cmake -S tools/lib/example -B "$work/example" -Dpmukit_DIR=/usr/lib64/cmake/pmukit && cmake --build "$work/example" &&
+		LD_LIBRARY_PATH=/usr/lib64 ldd "$work"/example/hot_pages | grep 'libpmukit\.so\.2 => /usr/lib64/'
+}
+reports() { mkdir "$work/reports" && AUTOPKGTEST_TMP=$work/reports debian/tests/command; }
+# For the kernel whose headers are here; on a Fedora the scriptlets build for the one that runs.
+dkms_builds() { dkms autoinstall -k "$release"; dkms status | tee /dev/stderr | grep -c "^pmukit.*/$version, $release.*: installed" | grep -qx 3; }
+modules() {
+	local module package
+	for package in pmukit pmukit-hisi-ptt pmukit-lab; do tools/scripts/dkms-source $package; done | sed 's/^common$/pmukit_common/' | sort >"$work/modules"
+	diff "$work/modules" <(find "/lib/modules/$release/updates" "/lib/modules/$release/extra" -name '*.ko*' -printf '%f\n' 2>/dev/null | sed 's/\.ko.*//' | sort) || return 1
+	while read -r module; do
+		[ "$(modinfo -k "$release" -F version "$module")" = "$version" ] || { echo "$module is of another version"; return 1; }
+	done <"$work/modules"
+}
+remove_all() { echo "$names" | tr ' ' '\n' | tac | xargs rpm --dbpath "$work/rpm" --nodeps -e; }
+nothing_left() {
+	everything >"$work/after"
+	diff "$work/before" "$work/after"
+}
+
+plan 16
+mkdir "$work/rpm"
+check 'rpmlint: no error in the spec' rpmlint -c packaging/fedora/rpmlint.toml packaging/fedora/pmukit.spec
+check 'each package was built, and the source' all_are_there
+check 'version, home page and license' fields
+check 'dependencies among them' dependencies
+check 'files are where Fedora has them, and none of a test' contents
+check 'no file in two packages' no_file_twice
+kernel_arrives "/kernels/$kernel" "$release" >"$work/said" 2>&1
+result "headers of $release" $?
+# Folders that packages of Fedora own, of which none is here.
+mkdir -p /usr/lib/firmware /usr/lib64/cmake /usr/lib64/pkgconfig /usr/share/licenses
+everything >"$work/before"
+check 'install' install_all
+check 'pmukit --version' says_version
+check 'the command reports the corpus' reports
+check 'an outside program is built and linked with the library' builds_example
+check "DKMS has the three packages and builds them for $release" dkms_builds
+check 'their modules are there, of this version, and no other' modules
+check 'remove' remove_all
+check 'DKMS has none of them any more' sh -c '! dkms status | grep pmukit'
+check 'nothing is left' nothing_left
+exit $tap_failed
