@@ -35,12 +35,12 @@ constexpr Event kEvents[] = {
 
 std::string label_of(const SeriesKey &key, const Series &series)
 {
-    const std::string named =
+    const std::string monitor =
         series.kind() == PMUKIT_CACHE_QOS_KIND_MACHINE
             ? std::string(cache_qos::kind_name(series.kind()))
             : fmt::format("{} {}{}{}", cache_qos::kind_name(series.kind()), monitor_name(key),
                           series.named() ? " " : "", series.named() ? series.named()->label() : "");
-    return fmt::format("{} L3 {}", named, key.domain);
+    return fmt::format("{} L3 {}", monitor, key.domain);
 }
 
 // A point is the highest level of a column.

@@ -143,12 +143,12 @@ public:
     std::vector<LiveRow> rows(Span span, size_t most) const override
     {
         std::vector<LiveRow> rows;
-        for (const auto &[named, monitors] : monitors_)
+        for (const auto &[pmu, monitors] : monitors_)
             for (const auto &[key, level] : monitors.levels()) {
                 if (span == Span::kNow && monitors.has_ended(key, level))
                     continue;
                 rows.push_back(
-                    {named.first,
+                    {pmu.first,
                      fmt::format("{} {}{}{}, {}, {}", cache_qos::kind_name(level.kind), key.monitor,
                                  level.named ? " " : "", level.named ? level.named->label() : "",
                                  key.domain, cache_qos::event_name(key.event)),
@@ -162,7 +162,7 @@ public:
     std::vector<LiveLoss> losses() const override
     {
         uint64_t lost = 0, skipped = 0;
-        for (const auto &[named, monitors] : monitors_) {
+        for (const auto &[pmu, monitors] : monitors_) {
             lost += monitors.lost();
             skipped += monitors.skipped_bytes();
         }
@@ -172,15 +172,15 @@ public:
     }
     void next_interval() override
     {
-        for (auto &[named, monitors] : monitors_)
+        for (auto &[pmu, monitors] : monitors_)
             monitors.next_interval();
     }
 
 private:
-    using Monitor = std::pair<std::string, uint32_t>;
+    using Pmu = std::pair<std::string, uint32_t>;
 
     PmuNames names_;
-    std::map<Monitor, Monitors> monitors_;
+    std::map<Pmu, Monitors> monitors_;
     uint64_t unreadable_ = 0;
 };
 
