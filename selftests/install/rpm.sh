@@ -21,7 +21,7 @@ check() {
 # A database of its own: that of the system is dpkg's.
 rpm_() { rpm --dbpath "$work/rpm" "$@"; }
 file_of() { ls "$rpms/$1-$version"-*."$(uname -m)".rpm "$rpms/$1-$version"-*.noarch.rpm 2>/dev/null; }
-# Every file but those that change without us: caches, books of depmod, the key that DKMS makes when it first signs.
+# Every file but those that change without us: caches, the indexes of depmod, the key that DKMS makes when it first signs.
 everything() {
 	find / -xdev \( -path /tmp -o -path /proc -o -path /dev -o -path /src -o -path /run -o -path "/var/lib/dkms/mok.*" -o -path /var/log -o -path /var/cache \
 		-o -path "/usr/lib/modules/$release/modules.*" -o -path "/lib/modules/$release/modules.*" -o -path /root \) -prune -o -print | sort

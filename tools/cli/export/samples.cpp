@@ -57,8 +57,8 @@ void SampleRows::put_frames(const EventSample &sample)
         std::replace(frames_.end() - static_cast<ptrdiff_t>(name.size()), frames_.end(), ';', ':');
     };
     for (const StackFrame &at : sample.frames) {
-        const Frames &found = explainer_.frames_at(sample_id.pid.value_or(UINT32_MAX), at.mode, at.ip,
-                                                   sample_id.time_ns.value_or(UINT64_MAX));
+        const Frames &found = explainer_.frames_at(sample_id.pid.value_or(UINT32_MAX), at.mode,
+                                                   at.ip, sample_id.time_ns.value_or(UINT64_MAX));
         for (const Frame &frame : found.frames) {
             frames_ += frames_.empty() ? "" : ";";
             put(frame.symbol.empty() ? "[unknown]" : frame.symbol);
@@ -85,7 +85,8 @@ void SampleRows::put(const EventSample &sample)
     if (!out_.wants(table))
         return out_.count(table);
     std::array<Value, exporter::kOriginColumns> common;
-    out_.origin({sample.event, sample_id.cpu.value_or(UINT32_MAX)}, sample_id.time_ns, common.data());
+    out_.origin({sample.event, sample_id.cpu.value_or(UINT32_MAX)}, sample_id.time_ns,
+                common.data());
     put_callchain(sample);
     put_frames(sample);
     const std::string_view comm =
