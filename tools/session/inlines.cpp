@@ -27,11 +27,6 @@ constexpr size_t kAbbrevBytes = 96;                     // that libdw keeps of o
 constexpr size_t kMostAbbrevs = 50000;                  // of a unit
 constexpr unsigned kMostRanges = 4096, kMostDepth = 64, kMostHops = 8;
 
-struct EndDwarf {
-    void operator()(Dwarf *dwarf) const { dwarf_end(dwarf); }
-};
-using OwnDwarf = std::unique_ptr<Dwarf, EndDwarf>;
-
 Elf_Data *section_of(Elf *elf, std::string_view wanted)
 {
     size_t names = 0;
@@ -91,6 +86,10 @@ public:
     bool has_too_much() const { return too_much_; }
 
 private:
+    struct EndDwarf {
+        void operator()(Dwarf *dwarf) const { dwarf_end(dwarf); }
+    };
+    using OwnDwarf = std::unique_ptr<Dwarf, EndDwarf>;
     struct Unit {
         Dwarf_Off offset, end;   // in .debug_info
         Dwarf_Off die, abbrevs;  // where its first entry is, and its table in .debug_abbrev
