@@ -201,7 +201,7 @@ Result<vm::SessionOptions> make_options(const Arguments &arguments)
     if (!options.driver && arguments.driver != "none")
         return Error{Errc::kUsage,
                      fmt::format("unknown driver '{}': none or one of{}", arguments.driver,
-                                 names_of(vm::drivers(), &vm::DriverSpec::driver))};
+                                 names_of(vm::drivers(), &vm::DriverSpec::name))};
     if (arguments.accel != "auto" && arguments.accel != "tcg")
         return Error{Errc::kUsage, "--accel is auto or tcg"};
     options.mode = *mode;
