@@ -55,7 +55,7 @@ static int open_way(struct pmu_event *event, enum way way, int cpu, long long pe
 	return err ? err : pmu_event_map(event, 64, 0);
 }
 
-static int round(struct cost *cost, enum way way, int cpu, long long period_ns)
+static int one_round(struct cost *cost, enum way way, int cpu, long long period_ns)
 {
 	struct pmu_event event = { .fd = -1 };
 	long long ns;
@@ -93,7 +93,7 @@ static int measure(struct cost *cost, int cpu, long long period_ns)
 
 	for (int i = 0; i < ROUNDS; i++) {
 		for (int way = 0; way < NR_WAYS; way++) {
-			err = round(cost, way, cpu, period_ns);
+			err = one_round(cost, way, cpu, period_ns);
 			if (err)
 				return err;
 		}

@@ -27,12 +27,12 @@
     LIMIT(kWindow, 128 << 20, "what packed records repeat of those before", "damage")             \
     LIMIT(kThreads, 40 << 20, "programs: names, forks, maps",                                     \
           "left out, which is said with exit status 1")                                           \
-    LIMIT(kSymbols, 16 << 20, "names of functions of programs",                                   \
+    LIMIT(kSymbols, 12 << 20, "names of functions of programs",                                   \
           "files are read again; one with more has none, which is said")                          \
-    LIMIT(kInlines, 8 << 20, "inlined functions: where they are in debug information",            \
+    LIMIT(kInlines, 6 << 20, "inlined functions: where they are in debug information",            \
           "files are read again; of a file with more none are shown, which is said")              \
-    LIMIT(kUnwinding, 16 << 20, "call frame information that libdw keeps", "read again")          \
-    LIMIT(kFrames, 8 << 20, "what lies at addresses of call chains", "found anew")                \
+    LIMIT(kUnwinding, 8 << 20, "call frame information that libdw keeps", "read again")           \
+    LIMIT(kFrames, 4 << 20, "what lies at addresses of call chains", "found anew")                \
     LIMIT(kStubs, 8 << 20, "names of the stubs of a program", "further ones have none")           \
     LIMIT(kQueue, 32 << 20, "records that are put in the order of time",                          \
           "given before their time, which is said")                                               \

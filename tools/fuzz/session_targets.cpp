@@ -93,7 +93,7 @@ void session(Bytes bytes)
         hold(threads.since_ns(pid, tid, time_ns) <= time_ns);
         threads.command(tid, time_ns);
         for (const StackFrame &frame : sample.frames) {
-            const Frames &found = explainer.frames_at(pid, frame.mode, frame.ip, time_ns);
+            const NamedFrames &found = explainer.frames_at(pid, frame.mode, frame.ip, time_ns);
             hold(!found.frames.empty() && !found.frames.back().is_inlined);
             explainer.function_at(pid, frame.mode, frame.ip, time_ns);
         }

@@ -23,6 +23,6 @@ std::optional<CheckedCfi> check_cfi(const ElfFile &file, Budget &work);
 
 // Bytes that libdw takes to unpack the compressed sections of a file, and how many it may take.
 uint64_t unpacked_bytes(const ElfFile &file);
-constexpr uint64_t kMostUnpackedBytes = uint64_t{16} << 20;
+constexpr uint64_t kMostUnpackedBytes = uint64_t{12} << 20;
 
 }  // namespace pmukit::cli

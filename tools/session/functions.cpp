@@ -88,11 +88,14 @@ const ElfSymbols *Programs::symbols(size_t object)
 
 Inlines *Programs::inlines(size_t object)
 {
+    size_t bytes = 0;
+    for (const auto &[number, known] : inlines_)
+        bytes += known && number != object ? known->memory() : 0;
+    if (bytes > kMostInlineBytes || inlines_.size() > kMostInlines)
+        std::erase_if(inlines_, [object](const auto &known) { return known.first != object; });
     if (const auto known = inlines_.find(object); known != inlines_.end())
         return known->second ? &*known->second : nullptr;
     std::optional<ElfFile> file = open_file(object);
-    if (inlines_.size() >= kMostInlines)
-        inlines_.clear();
     std::optional<Inlines> fresh;
     if (file)
         fresh.emplace(std::move(*file), symfs_, to_read_);
@@ -106,11 +109,11 @@ std::string_view Programs::find(const Threads::Place &place)
     return known ? known->find(place.file_offset) : std::string_view();
 }
 
-const Frames &Programs::frames(const Threads::Place &place)
+const NamedFrames &Programs::frames(const Threads::Place &place)
 {
     return kept(place.object, place.file_offset, [&] {
         const std::string &path = threads_.objects()[place.object].path;
-        Frames found{valid_utf8(path), {}};
+        NamedFrames found{valid_utf8(path), {}};
         const ElfSymbols *known = symbols(place.object);
         const auto symbol = known ? known->locate(place.file_offset) : std::nullopt;
         if (!symbol) {
@@ -118,14 +121,11 @@ const Frames &Programs::frames(const Threads::Place &place)
             return found;
         }
         // Read before another file may take the place of this one.
-        const Frame function{valid_utf8(demangle_(symbol->name)), symbol->offset, false};
+        const NamedFrame function{valid_utf8(demangle_(symbol->name)), symbol->offset, false};
         const auto address = known->address_of(place.file_offset);
         if (Inlines *inlined = inlines(place.object); inlined && address) {
-            for (const std::string &mangled : inlined->at(*address)) {
-                const std::string name = valid_utf8(demangle_(mangled));
-                // A function that is inlined in itself is shown as itself, as perf does.
-                found.frames.push_back({name, function.offset, name != function.symbol});
-            }
+            for (const std::string &name : inlined->at(*address))
+                found.frames.push_back({valid_utf8(demangle_(name)), function.offset, true});
             if (inlined->has_too_much())
                 too_large_.insert(path);
         }
@@ -171,16 +171,16 @@ Function Explainer::function_at(uint32_t pid, Mode mode, uint64_t ip, uint64_t t
     const auto place = threads_.find(pid, ip, time_ns);
     if (!place)
         return nameless("[unknown]", ip, mode);
-    const Frames &found = programs_.frames(*place);
+    const NamedFrames &found = programs_.frames(*place);
     const std::string &symbol = found.frames.back().symbol;
     const std::string &path = threads_.objects()[place->object].path;
     return symbol.empty() ? nameless(path, place->file_offset, mode)
                           : Function{path, symbol, true, mode};
 }
 
-const Frames &Explainer::frames_at(uint32_t pid, Mode mode, uint64_t ip, uint64_t time_ns)
+const NamedFrames &Explainer::frames_at(uint32_t pid, Mode mode, uint64_t ip, uint64_t time_ns)
 {
-    static const Frames kUnknown{{}, {{}}};
+    static const NamedFrames kUnknown{{}, {{}}};
     if (mode != Mode::kKernel && mode != Mode::kUser)
         return kUnknown;
     const auto place = threads_.find(mode == Mode::kKernel ? Threads::kKernel : pid, ip, time_ns);
@@ -191,7 +191,7 @@ const Frames &Explainer::frames_at(uint32_t pid, Mode mode, uint64_t ip, uint64_
     return programs_.kept(object, ip, [&] { return kernel_frames(place, ip); });
 }
 
-Frames Explainer::kernel_frames(const std::optional<Threads::Place> &place, uint64_t ip) const
+NamedFrames Explainer::kernel_frames(const std::optional<Threads::Place> &place, uint64_t ip) const
 {
     constexpr std::string_view kKernel = "[kernel.kallsyms]";
     const std::string_view path =
@@ -199,7 +199,7 @@ Frames Explainer::kernel_frames(const std::optional<Threads::Place> &place, uint
     const bool core = path.starts_with(kKernel);
     const uint64_t moved = place && core ? moved_by(path.substr(kKernel.size()), *place) : 0;
     const auto symbol = kernel_ ? kernel_->locate(ip + moved) : std::nullopt;
-    Frames found{core ? std::string(kKernel) : valid_utf8(module_name(path)), {{}}};
+    NamedFrames found{core ? std::string(kKernel) : valid_utf8(module_name(path)), {{}}};
     if (symbol)
         found.frames[0] = {valid_utf8(symbol->name), symbol->offset, false};
     return found;

@@ -31,14 +31,15 @@ struct Function {
 std::string_view base_name(std::string_view path);
 
 // What perf script shows of an address.
-struct Frame {
+struct NamedFrame {
     std::string symbol;   // empty: unknown
     uint64_t offset = 0;  // behind where the symbol begins
     bool is_inlined = false;
 };
-struct Frames {
-    std::string object;         // empty: unknown
-    std::vector<Frame> frames;  // inlined functions, the innermost first, then the one they are in
+struct NamedFrames {
+    std::string object;  // empty: unknown
+    std::vector<NamedFrame>
+        frames;  // inlined functions, the innermost first, then the one they are in
 };
 
 // Programs of the recording, opened when a sample needs them.
@@ -50,10 +51,10 @@ public:
     // Empty: no symbol.
     std::string_view find(const Threads::Place &place);
     // Of user space; valid until the next call.
-    const Frames &frames(const Threads::Place &place);
+    const NamedFrames &frames(const Threads::Place &place);
     // As frames() has it, of anything else that is found with difficulty.
     template <typename Make>
-    const Frames &kept(size_t object, uint64_t offset, Make make);
+    const NamedFrames &kept(size_t object, uint64_t offset, Make make);
     // The program, if it is the build that was recorded: where the recording says, or what
     // perf record kept of it in $HOME/.debug.
     std::optional<ElfFile> open_file(size_t object);
@@ -70,14 +71,15 @@ private:
     const ElfSymbols *symbols(size_t object);
     Inlines *inlines(size_t object);
 
-    static constexpr size_t kMostRead = size_t{2} << 30, kMostInlines = 16;
+    static constexpr size_t kMostRead = size_t{2} << 30, kMostInlines = 16,
+                            kMostInlineBytes = size_t{10} << 20;
 
     const Threads &threads_;
     std::string symfs_;
     std::map<std::string, Bytes> build_ids_;
     std::map<size_t, std::optional<ElfSymbols>> opened_;
     std::map<size_t, std::optional<Inlines>> inlines_;
-    std::map<Place, Frames> frames_;
+    std::map<Place, NamedFrames> frames_;
     Budget symbols_left_{limits::kSymbols}, frames_left_{limits::kFrames};
     Budget to_read_{kMostRead};  // bytes of symbols and debug information, of all files
     Demangler demangle_;
@@ -87,14 +89,14 @@ private:
 };
 
 template <typename Make>
-const Frames &Programs::kept(size_t object, uint64_t offset, Make make)
+const NamedFrames &Programs::kept(size_t object, uint64_t offset, Make make)
 {
     const Place place(object, offset);
     if (const auto known = frames_.find(place); known != frames_.end())
         return known->second;
-    Frames found = make();
+    NamedFrames found = make();
     size_t bytes = sizeof(Place) + sizeof found + kNodeBytes + found.object.size();
-    for (const Frame &frame : found.frames)
+    for (const NamedFrame &frame : found.frames)
         bytes += sizeof frame + frame.symbol.size();
     if (!frames_left_.take(bytes)) {
         frames_.clear();
@@ -114,11 +116,12 @@ public:
 
     Function function_at(uint32_t pid, decode::imc::Mode mode, uint64_t ip, uint64_t time_ns);
     // Valid until the next call.
-    const Frames &frames_at(uint32_t pid, decode::imc::Mode mode, uint64_t ip, uint64_t time_ns);
+    const NamedFrames &frames_at(uint32_t pid, decode::imc::Mode mode, uint64_t ip,
+                                 uint64_t time_ns);
 
 private:
     Function kernel_function(uint64_t ip, uint64_t time_ns);
-    Frames kernel_frames(const std::optional<Threads::Place> &place, uint64_t ip) const;
+    NamedFrames kernel_frames(const std::optional<Threads::Place> &place, uint64_t ip) const;
     uint64_t moved_by(std::string_view symbol, const Threads::Place &place) const;
 
     const Threads &threads_;

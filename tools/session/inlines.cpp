@@ -84,6 +84,7 @@ public:
 
     std::vector<std::string> at(uint64_t address);
     bool has_too_much() const { return too_much_; }
+    size_t memory() const { return unpacked_ + (limits::kInlines - left_.left()); }
 
 private:
     struct EndDwarf {
@@ -134,6 +135,7 @@ private:
     std::vector<UnitRange> ranges_;  // by where they begin
     std::map<uint32_t, std::vector<Function>> functions_;
     std::map<Dwarf_Off, bool> read_;  // tables of abbreviations that were paid for
+    size_t unpacked_ = 0;
     bool too_much_ = false;
 };
 
@@ -146,10 +148,12 @@ Inlines::Libdw::Libdw(ElfFile file, const std::string &root, Budget &work)
             return;
         file_ = std::move(*debug);
     }
-    if (file_.is_relocatable() || unpacked_bytes(file_) > kMostUnpackedBytes) {
+    const uint64_t unpacked = unpacked_bytes(file_);
+    if (file_.is_relocatable() || unpacked > kMostUnpackedBytes) {
         too_much_ = true;
         return;
     }
+    unpacked_ = unpacked;
     dwarf_.reset(dwarf_begin_elf(file_.elf(), DWARF_C_READ, nullptr));
     const char *name = nullptr;
     const void *id = nullptr;
@@ -162,6 +166,7 @@ Inlines::Libdw::Libdw(ElfFile file, const std::string &root, Budget &work)
             dwarf_.reset();
             return;
         }
+        unpacked_ += unpacked_bytes(*other);
         other_ = std::move(*other);
     }
     too_much_ = !begin_anew() || !read_units() || !index_units();
@@ -418,6 +423,7 @@ public:
     Libdw(ElfFile, const std::string &, Budget &) {}
     std::vector<std::string> at(uint64_t) { return {}; }
     bool has_too_much() const { return false; }
+    size_t memory() const { return 0; }
 };
 
 #endif
@@ -434,6 +440,11 @@ Inlines &Inlines::operator=(Inlines &&) noexcept = default;
 std::vector<std::string> Inlines::at(uint64_t address)
 {
     return libdw_->at(address);
+}
+
+size_t Inlines::memory() const
+{
+    return libdw_->memory();
 }
 
 bool Inlines::has_too_much() const

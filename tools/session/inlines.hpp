@@ -27,6 +27,8 @@ public:
 
     // Names as they are written there, the innermost first. address: as symbols have it.
     std::vector<std::string> at(uint64_t address);
+    // That it takes now.
+    size_t memory() const;
     // There is debug information, and too much of it or more than may be read.
     bool has_too_much() const;
 

@@ -212,6 +212,8 @@ public:
         read_sections(symbols);
         symbols.symbols_.sort();
         read_stubs(header.e_machine, symbols);
+        if (header.e_machine == EM_X86_64)
+            read_slot_stubs(symbols.stubs_);
         return symbols;
     }
 
@@ -234,6 +236,10 @@ private:
                 jumps_ = at;
             else if (name && std::string_view(name) == ".plt")
                 stubs_ = header;
+            else if (name && header.sh_type == SHT_RELA && std::string_view(name) == ".rela.dyn")
+                slots_ = at;
+            else if (name && std::string_view(name) == ".plt.got")
+                slot_stubs_ = at;
             else if (name && std::string_view(name) == ".plt.sec")
                 second_stubs_ = header;
         }
@@ -351,6 +357,53 @@ private:
         }
     }
 
+    // Stubs of functions whose address the program needs as well (.plt.got): each jumps through a
+    // slot that is filled when the program is loaded. x86: [endbr64] [bnd] jmp *offset(%rip)
+    void read_slot_stubs(SymbolTable &table)
+    {
+        constexpr size_t kJumpBytes = 6, kPrefixBytes = 5;
+        GElf_Shdr stubs, slots;
+        if (!slot_stubs_ || !slots_ || !gelf_getshdr(slot_stubs_, &stubs) ||
+            !gelf_getshdr(slots_, &slots) || stubs.sh_entsize < kJumpBytes ||
+            slots.sh_size > limits::kSymbols)
+            return;
+        const Elf_Data *code = elf_rawdata(slot_stubs_, nullptr);
+        const std::map<uint64_t, uint64_t> symbols =
+            code && code->d_buf ? filled_slots() : std::map<uint64_t, uint64_t>();
+        if (symbols.empty())
+            return;
+        const auto *bytes = static_cast<const std::byte *>(code->d_buf);
+        Budget left(limits::kStubs);
+        for (size_t at = 0; at + stubs.sh_entsize <= code->d_size; at += stubs.sh_entsize) {
+            size_t jump = at;
+            while (jump - at < kPrefixBytes && jump + kJumpBytes < at + stubs.sh_entsize &&
+                   (bytes[jump] != std::byte{0xff} || bytes[jump + 1] != std::byte{0x25}))
+                jump++;
+            const auto offset =
+                static_cast<int32_t>(load<uint32_t>(bytes + jump + 2, std::endian::little));
+            const auto found = symbols.find(stubs.sh_addr + jump + kJumpBytes +
+                                            static_cast<uint64_t>(int64_t{offset}));
+            if (found == symbols.end())
+                continue;
+            const std::string name = name_of(slots.sh_link, found->second);
+            if (!name.empty() && left.take(sizeof name + name.size()))
+                table.add(stubs.sh_addr + at, stubs.sh_entsize, name + "@plt");
+        }
+    }
+
+    // Where the address of a function of another file is put, and the function's symbol.
+    std::map<uint64_t, uint64_t> filled_slots() const
+    {
+        std::map<uint64_t, uint64_t> symbols;
+        Budget left(limits::kStubs);
+        Elf_Data *data = elf_getdata(slots_, nullptr);
+        GElf_Rela slot;
+        for (int i = 0; data && gelf_getrela(data, i, &slot); i++)
+            if (GELF_R_TYPE(slot.r_info) == R_X86_64_GLOB_DAT && left.take(kNodeBytes))
+                symbols.emplace(slot.r_offset, GELF_R_SYM(slot.r_info));
+        return symbols;
+    }
+
     std::string name_of(size_t table, size_t number) const
     {
         Elf_Scn *section = elf_getscn(elf_, table);
@@ -384,7 +437,7 @@ private:
     Elf *elf_;
     bool descriptors_ = false;
     Opd opd_;
-    Elf_Scn *jumps_ = nullptr;
+    Elf_Scn *jumps_ = nullptr, *slots_ = nullptr, *slot_stubs_ = nullptr;
     GElf_Shdr stubs_ = {}, second_stubs_ = {};
 };
 

@@ -89,7 +89,7 @@ protected:
         Explainer explainer(threads_, programs_, nullptr);
         std::vector<std::string> names;
         for (const uint64_t ip : calls)
-            for (const Frame &frame :
+            for (const NamedFrame &frame :
                  explainer.frames_at(kPid, decode::imc::Mode::kUser, ip, 0).frames)
                 names.push_back(frame.symbol + (frame.is_inlined ? " (inlined)" : ""));
         return names;

@@ -77,10 +77,10 @@ void Folded::put_frame(const Stack &stack, const StackFrame &at, uint64_t time_n
     line += ';' + as_frame(explainer.function_at(stack.pid, at.mode, at.ip, time_ns).name);
     if (at.mode == decode::imc::Mode::kKernel)
         line += "_[k]";
-    const std::vector<Frame> &frames =
+    const std::vector<NamedFrame> &frames =
         explainer.frames_at(stack.pid, at.mode, at.ip, time_ns).frames;
     for (size_t i = frames.size() - 1; i-- > 0;)
-        line += ';' + as_frame(frames[i].symbol) + (frames[i].is_inlined ? "_[i]" : "");
+        line += ';' + as_frame(frames[i].symbol) + "_[i]";
 }
 
 std::string Folded::line_of(const Stack &stack, uint64_t time_ns, Explainer &explainer)

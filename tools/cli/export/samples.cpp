@@ -57,9 +57,10 @@ void SampleRows::put_frames(const EventSample &sample)
         std::replace(frames_.end() - static_cast<ptrdiff_t>(name.size()), frames_.end(), ';', ':');
     };
     for (const StackFrame &at : sample.frames) {
-        const Frames &found = explainer_.frames_at(sample_id.pid.value_or(UINT32_MAX), at.mode,
-                                                   at.ip, sample_id.time_ns.value_or(UINT64_MAX));
-        for (const Frame &frame : found.frames) {
+        const NamedFrames &found =
+            explainer_.frames_at(sample_id.pid.value_or(UINT32_MAX), at.mode, at.ip,
+                                 sample_id.time_ns.value_or(UINT64_MAX));
+        for (const NamedFrame &frame : found.frames) {
             frames_ += frames_.empty() ? "" : ";";
             put(frame.symbol.empty() ? "[unknown]" : frame.symbol);
             if (!frame.symbol.empty())
@@ -95,13 +96,13 @@ void SampleRows::put(const EventSample &sample)
             : std::string_view();
     const std::string_view mode = cpu_mode_name(sample.misc);
     const std::string &name = name_of(sample.event);
-    static const Frames kNothing{{}, {{}}};
-    const Frames &at =
+    static const NamedFrames kNothing{{}, {{}}};
+    const NamedFrames &at =
         sample.sample.ip
             ? explainer_.frames_at(sample_id.pid.value_or(UINT32_MAX), mode_of_misc(sample.misc),
                                    *sample.sample.ip, sample_id.time_ns.value_or(UINT64_MAX))
             : kNothing;
-    const Frame &function = at.frames.back();
+    const NamedFrame &function = at.frames.back();
     const std::string_view symbol = function.symbol, object = at.object;
     const Value rest[] = {
         std::string_view(name),
