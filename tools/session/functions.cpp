@@ -55,12 +55,17 @@ std::string module_name(std::string_view path)
 }  // namespace
 
 Programs::Programs(const Threads &threads, std::string symfs, const perfdata::Reader &reader)
-    : threads_(threads), symfs_(std::move(symfs))
+    : threads_(threads), symfs_(std::move(symfs)), reader_(reader)
 {
-    const std::optional<Bytes> content = reader.feature(perfdata::kFeatBuildId);
-    const auto ids = content ? perfdata::parse_build_ids(*content, reader.order()) : std::nullopt;
+}
+
+// Of a pipe they are known when it has come so far.
+void Programs::read_build_ids()
+{
+    const std::optional<Bytes> content = reader_.feature(perfdata::kFeatBuildId);
+    const auto ids = content ? perfdata::parse_build_ids(*content, reader_.order()) : std::nullopt;
     for (const perfdata::BuildIdRecord &id : ids.value_or(std::vector<perfdata::BuildIdRecord>()))
-        build_ids_.try_emplace(std::string(id.path), id.build_id);
+        build_ids_.try_emplace(std::string(id.path), id.build_id.begin(), id.build_id.end());
 }
 
 const ElfSymbols *Programs::symbols(size_t object)
@@ -137,12 +142,14 @@ const NamedFrames &Programs::frames(const Threads::Place &place)
 Bytes Programs::build_id_of(const Threads::Object &object) const
 {
     const auto known = build_ids_.find(object.path);
-    return object.build_id.empty() && known != build_ids_.end() ? known->second
+    return object.build_id.empty() && known != build_ids_.end() ? Bytes(known->second)
                                                                 : Bytes(object.build_id);
 }
 
 std::optional<ElfFile> Programs::open_file(size_t number)
 {
+    if (build_ids_.empty())
+        read_build_ids();
     const Threads::Object &object = threads_.objects()[number];
     const Bytes build_id = build_id_of(object);
     const bool is_file = object.path.starts_with('/');

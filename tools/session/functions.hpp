@@ -67,6 +67,7 @@ public:
 private:
     using Place = std::pair<size_t, uint64_t>;
 
+    void read_build_ids();
     Bytes build_id_of(const Threads::Object &object) const;
     const ElfSymbols *symbols(size_t object);
     Inlines *inlines(size_t object);
@@ -76,7 +77,8 @@ private:
 
     const Threads &threads_;
     std::string symfs_;
-    std::map<std::string, Bytes> build_ids_;
+    const perfdata::Reader &reader_;
+    std::map<std::string, std::vector<std::byte>> build_ids_;
     std::map<size_t, std::optional<ElfSymbols>> opened_;
     std::map<size_t, std::optional<Inlines>> inlines_;
     std::map<Place, NamedFrames> frames_;

@@ -124,6 +124,14 @@ std::optional<uint64_t> SymbolTable::address_of(std::string_view name) const
 
 std::string Demangler::operator()(std::string_view name)
 {
+    constexpr std::string_view kStub = "@plt";
+    if (!name.ends_with(kStub))
+        return demangled(name);
+    return demangled(name.substr(0, name.size() - kStub.size())) + std::string(kStub);
+}
+
+std::string Demangler::demangled(std::string_view name)
+{
     constexpr double kMostBytes = 16 << 20;
     std::string mangled(name.substr(0, kMostNameBytes));
     if (!name.starts_with("_Z") || name.size() > kMostNameBytes || bytes_left_ == 0 ||
@@ -381,9 +389,11 @@ private:
                 jump++;
             const auto offset =
                 static_cast<int32_t>(load<uint32_t>(bytes + jump + 2, std::endian::little));
+            const bool is_jump =
+                bytes[jump] == std::byte{0xff} && bytes[jump + 1] == std::byte{0x25};
             const auto found = symbols.find(stubs.sh_addr + jump + kJumpBytes +
                                             static_cast<uint64_t>(int64_t{offset}));
-            if (found == symbols.end())
+            if (!is_jump || found == symbols.end())
                 continue;
             const std::string name = name_of(slots.sh_link, found->second);
             if (!name.empty() && left.take(sizeof name + name.size()))

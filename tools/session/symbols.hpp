@@ -83,6 +83,8 @@ public:
     std::string operator()(std::string_view name);
 
 private:
+    std::string demangled(std::string_view name);
+
     uint64_t bytes_left_;  // that may still be made
 };
 

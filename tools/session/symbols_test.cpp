@@ -70,6 +70,8 @@ TEST(Demangler, OnlyWhatIsMangled)
     EXPECT_EQ(demangle("_ZN3abc1fEi"), "abc::f(int)");
     EXPECT_EQ(demangle("_Zwrong"), "_Zwrong");
     EXPECT_EQ(demangle("main"), "main");
+    EXPECT_EQ(demangle("printf@plt"), "printf@plt");
+    EXPECT_EQ(demangle("_ZN3abc1fEi@plt"), "abc::f(int)@plt");
     EXPECT_EQ(demangle("_Z1fSt6vectorIiSaIiEES1_"),
               "f(std::vector<int, std::allocator<int> >, std::vector<int, std::allocator<int> >)");
 }
