@@ -66,11 +66,11 @@ const std::vector<std::byte> &empty_recording()
     return bytes;
 }
 
-void look_into(const ElfFile &file, uint64_t address)
+void look_into(const ElfFile &file, uint64_t file_offset)
 {
     const ElfSymbols symbols = ElfSymbols::of(file, "/nowhere");
-    if (const auto found = symbols.locate(address))
-        hold(found->offset <= address);
+    if (const auto found = symbols.locate(file_offset))
+        hold(found->offset <= *symbols.address_of(file_offset));
 }
 
 }  // namespace
