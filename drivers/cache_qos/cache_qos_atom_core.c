@@ -144,31 +144,32 @@ static void cache_qos_push(struct cache_qos *cq, u32 rmid)
 	cq->last_free = rmid;
 }
 
-static void cache_qos_bank_here(struct cache_qos *cq, struct cache_qos_domain *domain, u32 rmid)
+static void cache_qos_accumulate_domain(struct cache_qos *cq, struct cache_qos_domain *domain,
+					u32 rmid)
 {
 	struct cache_qos_cell *cell = &domain->cells[rmid];
 	u32 m, i;
 
 	cache_qos_collect_cell(cq, cell, rmid);
 	cache_qos_for_each_member(m, &cq->atoms[rmid].members) {
-		struct cache_qos_sum *banked = domain->banked[m].of;
+		struct cache_qos_sum *sums = domain->accumulated[m].of;
 
 		for (i = 0; i < CACHE_QOS_NR_COUNTED; i++) {
-			banked[i].raw += cell->chunks[i] - cell->base[i];
-			banked[i].bytes += cache_qos_bytes(&cq->hw, rmid, cell->chunks[i]) -
-					   cache_qos_bytes(&cq->hw, rmid, cell->base[i]);
+			sums[i].raw += cell->chunks[i] - cell->base[i];
+			sums[i].bytes += cache_qos_bytes(&cq->hw, rmid, cell->chunks[i]) -
+					 cache_qos_bytes(&cq->hw, rmid, cell->base[i]);
 		}
 	}
 }
 
 /* What it has counted stays with those that are left of its members. */
-static void cache_qos_bank(struct cache_qos *cq, u32 rmid)
+static void cache_qos_accumulate(struct cache_qos *cq, u32 rmid)
 {
 	u32 d;
 
 	for (d = 0; d < cq->nr_domains; d++) {
 		raw_spin_lock(&cq->domains[d].lock);
-		cache_qos_bank_here(cq, &cq->domains[d], rmid);
+		cache_qos_accumulate_domain(cq, &cq->domains[d], rmid);
 		raw_spin_unlock(&cq->domains[d].lock);
 	}
 }
@@ -179,7 +180,7 @@ static void cache_qos_clear(struct cache_qos *cq, u32 rmid)
 	struct cache_qos_atom *atom = &cq->atoms[rmid];
 	u32 m;
 
-	cache_qos_bank(cq, rmid);
+	cache_qos_accumulate(cq, rmid);
 	cache_qos_touch(cq, &atom->members);
 	cache_qos_for_each_member(m, &atom->members)
 		__clear_bit(rmid, cq->monitors[m].rmids);

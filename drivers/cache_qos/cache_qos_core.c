@@ -54,7 +54,7 @@ int cache_qos_monitor_make(struct cache_qos *cq, enum pmukit_cache_qos_kind kind
 	cq->monitors[m].life++;
 	WRITE_ONCE(cq->monitors[m].used, true);
 	for (d = 0; d < cq->nr_domains; d++)
-		memset(&cq->domains[d].banked[m], 0, sizeof(cq->domains[d].banked[m]));
+		memset(&cq->domains[d].accumulated[m], 0, sizeof(cq->domains[d].accumulated[m]));
 	return m;
 }
 

@@ -470,7 +470,7 @@ struct cache_qos_counter {
  * @is: what the back-end says of it
  * @nr_cpus: CPUs of it that are online; 0: it is offline
  * @cells: by RMID; memory of the caller, cleared
- * @banked: by monitor: counts of atoms that are no more; memory of the caller, cleared
+ * @accumulated: by monitor: counts of released atoms; memory of the caller, cleared
  * @violations: passes that found more lines than the cache has
  * @moved: units that all RMIDs had moved at the last pass
  * @marked: a cell has marks
@@ -484,7 +484,7 @@ struct cache_qos_domain {
 	struct pmukit_cache_qos_domain is;
 	u32 nr_cpus;
 	struct cache_qos_cell *cells;
-	struct cache_qos_sums *banked;
+	struct cache_qos_sums *accumulated;
 	u64 violations;
 	u64 moved;
 	bool marked;
@@ -853,12 +853,12 @@ u16 cache_qos_domain_find(const struct cache_qos *cq, u32 id);
  * @cq: everything
  * @is: what the back-end says of it
  * @cells: cleared, hw.nr_rmid of them
- * @banked: cleared, CACHE_QOS_MAX_MONITORS of them
+ * @accumulated: cleared, CACHE_QOS_MAX_MONITORS of them
  *
  * Return: its index or -ENOSPC.
  */
 int cache_qos_domain_add(struct cache_qos *cq, const struct pmukit_cache_qos_domain *is,
-			 struct cache_qos_cell *cells, struct cache_qos_sums *banked);
+			 struct cache_qos_cell *cells, struct cache_qos_sums *accumulated);
 
 /*
  * Has an RMID to be read in a domain in pass number @pass: always if it is used or in limbo, if it

@@ -122,20 +122,20 @@ static void cache_qos_hw_say(const struct pmukit_cache_qos_backend *backend,
 static int cache_qos_domain_make(struct cache_qos_live *live,
 				 const struct pmukit_cache_qos_domain *is)
 {
-	struct cache_qos_sums *banked;
+	struct cache_qos_sums *accumulated;
 	struct cache_qos_cell *cells;
 	int ret = -ENOMEM;
 
 	cells = kvcalloc(live->core.hw.nr_rmid, sizeof(*cells), GFP_KERNEL);
-	banked = kvcalloc(CACHE_QOS_MAX_MONITORS, sizeof(*banked), GFP_KERNEL);
-	if (cells && banked) {
+	accumulated = kvcalloc(CACHE_QOS_MAX_MONITORS, sizeof(*accumulated), GFP_KERNEL);
+	if (cells && accumulated) {
 		raw_spin_lock_irq(&live->lock);
-		ret = cache_qos_domain_add(&live->core, is, cells, banked);
+		ret = cache_qos_domain_add(&live->core, is, cells, accumulated);
 		raw_spin_unlock_irq(&live->lock);
 	}
 	if (ret < 0) {
 		kvfree(cells);
-		kvfree(banked);
+		kvfree(accumulated);
 	}
 	return ret;
 }
@@ -240,7 +240,7 @@ void cache_qos_cpus_free(struct cache_qos_live *live)
 
 	for (d = 0; d < live->core.nr_domains; d++) {
 		kvfree(live->core.domains[d].cells);
-		kvfree(live->core.domains[d].banked);
+		kvfree(live->core.domains[d].accumulated);
 	}
 	kvfree(live->core.atoms);
 	kfree(live->cpu_pointers);

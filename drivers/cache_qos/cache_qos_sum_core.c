@@ -56,13 +56,13 @@ int cache_qos_set_threshold(struct cache_qos *cq, u64 bytes)
 }
 
 int cache_qos_domain_add(struct cache_qos *cq, const struct pmukit_cache_qos_domain *is,
-			 struct cache_qos_cell *cells, struct cache_qos_sums *banked)
+			 struct cache_qos_cell *cells, struct cache_qos_sums *accumulated)
 {
 	struct cache_qos_domain *domain = &cq->domains[cq->nr_domains];
 
 	if (cq->nr_domains == CACHE_QOS_MAX_DOMAINS)
 		return -ENOSPC;
-	*domain = (struct cache_qos_domain) { .is = *is, .cells = cells, .banked = banked };
+	*domain = (struct cache_qos_domain) { .is = *is, .cells = cells, .accumulated = accumulated };
 	raw_spin_lock_init(&domain->lock);
 	/* A reader without the lock that sees the number sees the domain as well. */
 	smp_store_release(&cq->nr_domains, cq->nr_domains + 1);
@@ -698,7 +698,7 @@ static void cache_qos_tally_domain(const struct cache_qos *cq, struct cache_qos_
 	u32 rmid;
 
 	if (event != CACHE_QOS_OCCUPANCY)
-		tally->sum = domain->banked[monitor].of[event - 1];
+		tally->sum = domain->accumulated[monitor].of[event - 1];
 	for_each_set_bit(rmid, cq->monitors[monitor].rmids, cq->hw.nr_rmid)
 		cache_qos_tally_cell(cq, tally, domain, rmid, event, false);
 	cache_qos_tally_cap(cq, domain, tally, event);

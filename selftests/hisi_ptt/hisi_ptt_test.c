@@ -392,7 +392,7 @@ TEST_F_TIMEOUT(hisi_ptt, is_free_again_when_its_holder_is_killed, TIMEOUT_SECOND
 	EXPECT_LE(STORES, ptt_count(&self->event));
 }
 
-TEST_F(hisi_ptt, refuses_who_may_not_see_everybodys_packets)
+TEST_F(hisi_ptt, refuses_users_who_may_not_see_all_packets)
 {
 	int status;
 	pid_t child = fork();

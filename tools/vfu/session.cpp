@@ -76,7 +76,7 @@ constexpr size_t aligned_piece(uint64_t offset, size_t left)
 
 // Logging
 
-void LineLimiter::turn_to(uint64_t now_ns)
+void LineLimiter::reset_if_new_second(uint64_t now_ns)
 {
     if (now_ns / kNsPerSecond == second_)
         return;
@@ -86,7 +86,7 @@ void LineLimiter::turn_to(uint64_t now_ns)
 
 bool LineLimiter::admit(uint64_t now_ns)
 {
-    turn_to(now_ns);
+    reset_if_new_second(now_ns);
     if (lines_ < kLinesPerSecond) {
         lines_++;
         return true;
@@ -97,7 +97,7 @@ bool LineLimiter::admit(uint64_t now_ns)
 
 uint64_t LineLimiter::take_suppressed(uint64_t now_ns)
 {
-    turn_to(now_ns);
+    reset_if_new_second(now_ns);
     return lines_ < kLinesPerSecond ? std::exchange(suppressed_, 0) : 0;
 }
 

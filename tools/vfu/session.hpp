@@ -46,7 +46,7 @@ public:
     uint64_t take_rest();
 
 private:
-    void turn_to(uint64_t now_ns);
+    void reset_if_new_second(uint64_t now_ns);
 
     uint64_t second_ = 0;
     unsigned lines_ = 0;

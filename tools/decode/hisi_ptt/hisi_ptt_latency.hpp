@@ -75,7 +75,7 @@ public:
 private:
     struct Pending {
         uint64_t since = 0;
-        uint64_t era = 0;  // it waits while this is the present one
+        uint64_t era = 0;  // outstanding while equal to era_
     };
     static constexpr unsigned kPageLog2 = 8;  // tags
     using Page = std::array<Pending, 1U << kPageLog2>;

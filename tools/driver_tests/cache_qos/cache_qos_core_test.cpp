@@ -80,14 +80,14 @@ protected:
             cpus[i].cpu = i;
             cpu_pointers[i] = &cpus[i];
             cells[i].assign(hw.nr_rmid, {});
-            banked[i].assign(CACHE_QOS_MAX_MONITORS, {});
+            accumulated[i].assign(CACHE_QOS_MAX_MONITORS, {});
         }
         cache_qos_init(cq.get(), &kBackend, &hw, atoms.data(), cpu_pointers.data(), kCpus);
         counters.assign(kCpus, std::vector<std::array<u64, 3>>(hw.nr_rmid));
         for (u32 i = 0; i < kCpus; i++) {
             const pmukit_cache_qos_domain is = {
                 .id = 10 + i, .package = i, .bytes = u64{kUnits} * kScale, .nodes = 1};
-            ASSERT_EQ(cache_qos_domain_add(cq.get(), &is, cells[i].data(), banked[i].data()),
+            ASSERT_EQ(cache_qos_domain_add(cq.get(), &is, cells[i].data(), accumulated[i].data()),
                       static_cast<int>(i));
             current_cpu = i;
             ASSERT_EQ(cache_qos_cpu_online(cq.get(), i, static_cast<u16>(i)), 0);
@@ -193,7 +193,7 @@ protected:
     std::array<cache_qos_cpu, kCpus> cpus;
     std::array<cache_qos_cpu *, kCpus> cpu_pointers;
     std::array<std::vector<cache_qos_cell>, kCpus> cells;
-    std::array<std::vector<cache_qos_sums>, kCpus> banked;
+    std::array<std::vector<cache_qos_sums>, kCpus> accumulated;
     std::vector<std::vector<std::array<u64, 3>>> counters;  // domain, RMID, event
     u64 now = 1'000'000'000;
     u8 status = CACHE_QOS_READ_OK;
