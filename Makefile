@@ -37,7 +37,7 @@ demo_kernel := $(call guests,$(or $(K),6.12))
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
 # Each of these has kernels of its own to build modules for, and make builds what several want only once.
-own_guests := races soak coverage vm demo case-studies upstream-patch
+own_guests := races soak coverage vm case-studies upstream-patch
 for_guests := vmtest mutants corpus $(own_guests)
 ifneq ($(filter $(own_guests),$(MAKECMDGOALS)),)
 ifneq ($(word 2,$(filter $(for_guests),$(MAKECMDGOALS))),)
@@ -189,9 +189,8 @@ vm: run_kernels := $(demo_kernel)
 vm: tools modules guest
 	@$(vmrun) --kernel $(demo_kernel) --driver $(firstword $(run_drivers)) --mode shell $(if $(S),--scenario $(S))
 
-demo: run_kernels := $(demo_kernel)
-demo: tools modules guest
-	@$(vmrun) --kernel $(demo_kernel) --driver $(firstword $(run_drivers)) --mode demo $(if $(S),--scenario $(S))
+demo:
+	@JOBS=$(JOBS) tools/scripts/demo $(demo_kernel) $(firstword $(run_drivers)) $(S)
 
 # Checks
 

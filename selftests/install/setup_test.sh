@@ -73,8 +73,12 @@ suites() {
 		done
 	done | sort -u >"$FAKE_SUITES"
 }
-# set_up CACHE
-set_up() { PMUKIT_CACHE=$folder/$1 tools/scripts/setup >"$folder/said" 2>&1 || fail "the set-up failed with $?"; }
+# set_up CACHE [PART...]
+set_up() {
+	local cache=$1
+	shift
+	PMUKIT_CACHE=$folder/$cache tools/scripts/setup "$@" >"$folder/said" 2>&1 || fail "setup $* failed with $?"
+}
 # has CACHE K KERNEL: headers, guest and source of K are those of KERNEL
 has() {
 	grep -qx "$2 linux-headers-$3-amd64 gcc-14" "$folder/$1/roots/build/kernels" || fail "headers of $2: $(grep "^$2 " "$folder/$1/roots/build/kernels")"
@@ -97,6 +101,17 @@ grep -q 'no Linux 7\.2 in the suites any more; taking linux-headers-7\.4\.2+deb1
 
 set_up later
 ! grep -q fetch "$folder/said" || fail 'a second set-up fetches again'
+
+# What the demo takes, then the rest.
+set_up parts host
+[ ! -d "$folder/parts/roots" ] || fail 'setup host fetches trees'
+set_up parts guest 6.12
+grep -qx 'KVER=6.12.117+deb13-amd64' "$folder/parts/guests/6.12/guest.env" || fail 'setup guest 6.12: no guest 6.12'
+[ -e "$folder/parts/sources/7.2/tools/testing/selftests/kselftest.h" ] || fail 'setup guest 6.12: no kselftest harness'
+[ ! -d "$folder/parts/guests/7.2" ] || fail 'setup guest 6.12 fetches guest 7.2'
+set_up parts
+has parts 7.2 7.4.2+deb13
+has parts 6.12 6.12.117+deb13
 
 : >"$FAKE_SUITES"
 ! PMUKIT_CACHE=$folder/none tools/scripts/setup >"$folder/said" 2>&1 || fail 'suites without a kernel are enough'
