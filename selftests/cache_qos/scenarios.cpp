@@ -360,8 +360,10 @@ DriverSpec cache_qos_tests()
           "echo 1 >/sys/kernel/config/cache_qos/watched/monitor_cache && "},
          {"privileges_task", "--pmu cache_qos --policy paranoid --event event=1 --task"},
          {"privileges_aux", "--policy capability " + stream}});
-    return with_examples(driver, "Documentation/devices/cache_qos.rst", "6.12",
-                         cache_qos_examples());
+    return with_examples(driver,
+                         {"Documentation/getting-started/cache_qos-start.rst",
+                          "Documentation/devices/cache_qos.rst"},
+                         "6.12", cache_qos_examples());
 }
 
 }  // namespace pmukit::vm

@@ -700,8 +700,10 @@ DriverSpec cxl_hmu_tests()
                                                      " --load cxl_hmu=/lib/vmrun/cxl_hmu.ko"}});
     driver = with_busy_privileges(
         driver, "--pmu cxl_hmu_mem0.0.0 --policy capability " + std::string(kHotCxlHmu));
-    return with_strict_models(
-        with_examples(driver, "Documentation/devices/cxl_hmu.rst", "6.12", cxl_hmu_examples()));
+    return with_strict_models(with_examples(
+        driver,
+        {"Documentation/getting-started/cxl_hmu-start.rst", "Documentation/devices/cxl_hmu.rst"},
+        "6.12", cxl_hmu_examples()));
 }
 
 }  // namespace pmukit::vm

@@ -643,8 +643,10 @@ DriverSpec hisi_ptt_tests()
                           "--write /sys/bus/event_source/devices/hisi_ptt0_2/tune/qos_tx_cpl=1"}});
     driver = with_busy_privileges(driver, "--pmu hisi_ptt0_2 --policy capability " + event);
     // Stock perf has an AUX area for it there alone.
-    return with_examples(driver, "Documentation/devices/hisi_ptt.rst", "6.12-arm64",
-                         hisi_ptt_scenario("examples", kPttBusyBlock));
+    return with_examples(
+        driver,
+        {"Documentation/getting-started/hisi_ptt-start.rst", "Documentation/devices/hisi_ptt.rst"},
+        "6.12-arm64", hisi_ptt_scenario("examples", kPttBusyBlock));
 }
 
 }  // namespace pmukit::vm

@@ -255,7 +255,9 @@ DriverSpec imc_tests()
          {"privileges_thread", "--pmu thread_imc --policy capability --task"},
          {"privileges_core", "--pmu core_imc --policy paranoid"},
          {"privileges_nest", "--pmu nest_mcs01_imc --policy paranoid" + trees_of_pmus("nest")}});
-    return with_examples(driver, "Documentation/devices/imc.rst", "6.12", Scenario{});
+    return with_examples(
+        driver, {"Documentation/getting-started/imc-start.rst", "Documentation/devices/imc.rst"},
+        "6.12", Scenario{});
 }
 
 }  // namespace pmukit::vm

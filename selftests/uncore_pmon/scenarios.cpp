@@ -378,8 +378,10 @@ DriverSpec uncore_pmon_tests()
         driver, "test",
         {{"privileges", "--pmu uncore_imc_0 --policy paranoid" + trees_of_pmus("uncore")},
          {"privileges_cxl", "--pmu uncore_cxlcm_0 --policy paranoid"}});
-    return with_examples(driver, "Documentation/devices/uncore_pmon.rst", "6.12",
-                         uncore_pmon_scenario("examples"));
+    return with_examples(driver,
+                         {"Documentation/getting-started/uncore_pmon-start.rst",
+                          "Documentation/devices/uncore_pmon.rst"},
+                         "6.12", uncore_pmon_scenario("examples"));
 }
 
 }  // namespace pmukit::vm

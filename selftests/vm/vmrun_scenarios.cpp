@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace pmukit::vm {
 
 void try_each_fault(Scenario &scenario, const std::string &driver,
@@ -150,17 +152,20 @@ DriverSpec with_failures(DriverSpec driver, const std::vector<ProgramStep> &step
     return driver;
 }
 
-DriverSpec with_examples(DriverSpec driver, std::string_view page, std::string_view kernel,
-                         Scenario machine)
+DriverSpec with_examples(DriverSpec driver, const std::vector<std::string_view> &pages,
+                         std::string_view kernel, Scenario machine)
 {
     const std::string folder = "/selftests/" + std::string(driver.name) + "/";
     machine.name = "examples";
     machine.routine = {kernel};
-    machine.steps = {
-        {"page", folder + "doc-examples --guest " + folder + std::string(driver.name) + ".rst /tmp",
-         300}};
     driver.files.push_back("tools/scripts/doc-examples");
-    driver.files.push_back(page);
+    for (const std::string_view page : pages) {
+        const std::string_view file = page.substr(page.rfind('/') + 1);
+        machine.steps.push_back({file.substr(0, file.rfind('.')),
+                                 fmt::format("{0}doc-examples --guest {0}{1} /tmp", folder, file),
+                                 300});
+        driver.files.push_back(page);
+    }
     driver.tests.push_back(std::move(machine));
     return driver;
 }

@@ -80,10 +80,9 @@ DriverSpec with_reloads(DriverSpec driver, const std::string &options);
 // kernels can do that.
 DriverSpec with_failures(DriverSpec driver, const std::vector<ProgramStep> &steps);
 
-// What the driver's page shows, run from the page itself; the machine is one that has what it
-// speaks of.
-DriverSpec with_examples(DriverSpec driver, std::string_view page, std::string_view kernel,
-                         Scenario machine);
+// Runs the console blocks of the driver's pages on a machine with the devices that they name.
+DriverSpec with_examples(DriverSpec driver, const std::vector<std::string_view> &pages,
+                         std::string_view kernel, Scenario machine);
 
 // The scenarios of one driver: what is in each of its guests with the scenarios that are its own,
 // and the same with those that every driver has.
