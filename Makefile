@@ -5,7 +5,8 @@ CACHE   ?= $(or $(PMUKIT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pmukit)
 BUILD   := build
 # The slowest guests first, so that no core waits for them at the end.
 KERNELS := 6.12-arm64 6.1 6.12 7.2
-DRIVERS := cxl_hmu cache_qos hisi_ptt uncore_pmon imc
+# By their folders. That of the demo is the first.
+DRIVERS := cxl_hmu $(filter-out cxl_hmu,$(patsubst selftests/%/scenarios.cpp,%,$(wildcard selftests/*/scenarios.cpp)))
 K       ?=
 U       ?=
 SEED    ?=

@@ -5,10 +5,6 @@
 
 #include <optional>
 
-#include "model_server/cxl_hmu.hpp"
-#include "model_server/hisi_ptt.hpp"
-#include "model_server/pcie_ep.hpp"
-#include "model_server/uncore_pmon.hpp"
 #include "vfu/bdf.hpp"
 
 namespace pmukit::cli {
@@ -63,16 +59,6 @@ Result<vfu::SlotOptions> SlotWords::settle() const
                         function ? "root-port" : "bdf", function ? root_port_ : function_)};
     options.link = vfu::LinkPlace{*function, *root_port};
     return options;
-}
-
-std::vector<std::unique_ptr<ModelCommand>> model_commands(CLI::App &app)
-{
-    std::vector<std::unique_ptr<ModelCommand>> commands;
-    commands.push_back(std::make_unique<CxlHmuCommand>(app));
-    commands.push_back(std::make_unique<HisiPttCommand>(app));
-    commands.push_back(std::make_unique<PcieEpCommand>(app));
-    commands.push_back(std::make_unique<UncorePmonCommand>(app));
-    return commands;
 }
 
 }  // namespace pmukit::cli

@@ -16,9 +16,6 @@
 #include "model_server/build_id.hpp"
 #include "model_server/command.hpp"
 #include "model_server/exit.hpp"
-#include "models/cxl_hmu/faults.hpp"
-#include "models/hisi_ptt/faults.hpp"
-#include "models/uncore_pmon/faults.hpp"
 #include "vfu/chassis.hpp"
 
 namespace pmukit::cli {
@@ -44,18 +41,11 @@ void stop_on_signals(vfu::Chassis &chassis)
     sigaction(SIGINT, &action, nullptr);
 }
 
-template <typename Faults>
-void list_faults_of(std::string_view device, const Faults &faults)
+void list_faults(const Commands &commands)
 {
-    for (const auto &fault : faults)
-        say("{:<11} {:<28} {}\n", device, fault.name, fault.effect);
-}
-
-void list_faults()
-{
-    list_faults_of("cxl_hmu", models::cxl_hmu::faults());
-    list_faults_of("hisi_ptt", models::hisi_ptt::faults());
-    list_faults_of("uncore_pmon", models::uncore_pmon::faults());
+    for (const std::unique_ptr<ModelCommand> &command : commands)
+        for (const FaultDescription &fault : command->faults())
+            say("{:<11} {:<28} {}\n", command->name(), fault.name, fault.effect);
 }
 
 ModelCommand *chosen_of(const Commands &commands)
@@ -161,7 +151,7 @@ int run(int argc, char **argv)
         return give_up({Errc::kUsage, error.what()});
     }
     if (wants_faults) {
-        list_faults();
+        list_faults(commands);
         return kExitGood;
     }
     if (chassis->parsed())

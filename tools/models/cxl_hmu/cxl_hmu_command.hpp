@@ -39,10 +39,12 @@ public:
     CxlHmuCommand(const CxlHmuCommand &) = delete;
     CxlHmuCommand &operator=(const CxlHmuCommand &) = delete;
 
+    std::string name() const override { return command_->get_name(); }
     bool chosen() const override { return command_->parsed(); }
     const std::string &socket() const override { return slot_.socket(); }
     Result<void> start(vfu::Chassis &chassis) override;
     Result<void> finish() override;
+    std::vector<FaultDescription> faults() const override;
 
 private:
     void add_device_options();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "model_server/uncore_pmon.hpp"
+#include "models/uncore_pmon/uncore_pmon_command.hpp"
 
 #include <fmt/core.h>
 
@@ -10,6 +10,7 @@
 
 #include "base/number.hpp"
 #include "model_server/exit.hpp"
+#include "models/uncore_pmon/faults.hpp"
 #include "models/uncore_pmon/table_dump.hpp"
 #include "vfu/bdf.hpp"
 
@@ -195,6 +196,16 @@ Result<void> UncorePmonCommand::finish()
         tally.ddr_reads, tally.ddr_writes, tally.cxl_reads, tally.cxl_writes, tally.register_reads,
         tally.register_writes, tally.all_ones);
     return record_.close();
+}
+
+std::vector<FaultDescription> UncorePmonCommand::faults() const
+{
+    return describe(models::uncore_pmon::faults());
+}
+
+std::unique_ptr<ModelCommand> uncore_pmon_command(CLI::App &app)
+{
+    return std::make_unique<UncorePmonCommand>(app);
 }
 
 }  // namespace pmukit::cli

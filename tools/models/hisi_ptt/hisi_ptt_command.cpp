@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "model_server/hisi_ptt.hpp"
+#include "models/hisi_ptt/hisi_ptt_command.hpp"
 
 #include <fmt/core.h>
 
@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "model_server/exit.hpp"
+#include "models/hisi_ptt/faults.hpp"
 #include "vfu/bdf.hpp"
 
 namespace pmukit::cli {
@@ -182,6 +183,16 @@ Result<void> HisiPttCommand::finish()
         counts.messages, model_->tune_operations(), model_->messages_arrived(),
         model_->violations());
     return closed;
+}
+
+std::vector<FaultDescription> HisiPttCommand::faults() const
+{
+    return describe(models::hisi_ptt::faults());
+}
+
+std::unique_ptr<ModelCommand> hisi_ptt_command(CLI::App &app)
+{
+    return std::make_unique<HisiPttCommand>(app);
 }
 
 }  // namespace pmukit::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "model_server/pcie_ep.hpp"
+#include "models/pcie_ep/pcie_ep_command.hpp"
 
 #include "model_server/exit.hpp"
 
@@ -34,6 +34,11 @@ Result<void> PcieEpCommand::finish()
     say("model: device=pcie_ep accesses={} transfers={} messages={}\n", model_->accesses(),
         model_->transfers(), model_->messages());
     return {};
+}
+
+std::unique_ptr<ModelCommand> pcie_ep_command(CLI::App &app)
+{
+    return std::make_unique<PcieEpCommand>(app);
 }
 
 }  // namespace pmukit::cli

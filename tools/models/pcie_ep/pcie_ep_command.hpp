@@ -18,6 +18,7 @@ public:
     PcieEpCommand(const PcieEpCommand &) = delete;
     PcieEpCommand &operator=(const PcieEpCommand &) = delete;
 
+    std::string name() const override { return command_->get_name(); }
     bool chosen() const override { return command_->parsed(); }
     const std::string &socket() const override { return slot_.socket(); }
     Result<void> start(vfu::Chassis &chassis) override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "model_server/cxl_hmu.hpp"
+#include "models/cxl_hmu/cxl_hmu_command.hpp"
 
 #include <fmt/core.h>
 
@@ -9,6 +9,7 @@
 
 #include "base/number.hpp"
 #include "model_server/exit.hpp"
+#include "models/cxl_hmu/faults.hpp"
 
 namespace pmukit::cli {
 
@@ -332,6 +333,16 @@ Result<void> CxlHmuCommand::finish()
     if (feed_)
         say("tap: taken={} refused={}\n", feed_->taken(), feed_->refused());
     return closed ? run_closed : closed;
+}
+
+std::vector<FaultDescription> CxlHmuCommand::faults() const
+{
+    return describe(models::cxl_hmu::faults());
+}
+
+std::unique_ptr<ModelCommand> cxl_hmu_command(CLI::App &app)
+{
+    return std::make_unique<CxlHmuCommand>(app);
 }
 
 }  // namespace pmukit::cli
