@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A subcommand as main() knows it: words that it takes, and what it does. A new one has files of
-// its own with an add_<name>(), declared in commands.hpp, and one line in main.cpp's table.
+// A subcommand as main() sees it: its options, and the function that runs it. A new subcommand has
+// its own files with an add_<name>(), declared in commands.hpp, and one line in main.cpp's table.
 #pragma once
 
 #include <functional>
@@ -22,15 +22,15 @@ struct Invocation {
     Output &out;
 };
 
-// What a command has for standard output.
+// How much a command prints on standard output.
 enum class Shows {
-    kLines,  // a few, or nothing
-    kText,   // tables and the like: through a pager on a terminal
+    kLines,  // a few lines, or nothing
+    kText,   // tables and similar: through a pager on a terminal
 };
 
 struct Command {
     CLI::App *words;
-    std::function<Result<int>(const Invocation &)> run;  // keeps the options that words fill
+    std::function<Result<int>(const Invocation &)> run;  // owns the options that `words` fills
     Shows shows = Shows::kLines;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The subcommands. Each gives the exit status of the program, or an Error that main() says.
+// The subcommands. Each returns the exit status of the program, or an Error that main() prints.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@
 namespace pmukit::cli {
 
 struct ListOptions {
-    bool pfm = false;  // the events that libpfm4 has names for, instead
+    bool pfm = false;  // list the events that libpfm4 names, instead
     bool json = false;
-    std::string root = "/";  // where proc and sys are
+    std::string root = "/";  // directory with proc and sys
 };
 
 constexpr const char *kHeadersHelp =
@@ -27,9 +27,9 @@ constexpr const char *kHeadersHelp =
 
 struct DumpOptions {
     std::string input = "perf.data";
-    std::string headers = "";  // hisi_ptt: "narrow" or "wide"; empty: as the file says
-    bool tlp = false;          // hisi_ptt: one line a TLP, with its meaning
-    std::string perf = "7.2";  // hisi_ptt: or "6.12": whose perf report -D to print
+    std::string headers = "";  // hisi_ptt: "narrow" or "wide"; empty: as recorded
+    bool tlp = false;          // hisi_ptt: one decoded TLP per line
+    std::string perf = "7.2";  // hisi_ptt: perf version whose report -D format to print; or "6.12"
 };
 
 constexpr const char *kHostHelp =
@@ -38,30 +38,30 @@ constexpr const char *kHostHelp =
 
 struct ReportOptions {
     std::string input = "perf.data";
-    std::string headers = "";  // as of DumpOptions
+    std::string headers = "";  // see DumpOptions
     bool json = false;
     size_t top = 32;                     // 0: all
-    std::optional<uint64_t> unit_bytes;  // for records that do not say theirs
-    std::optional<std::string> source;   // "model": the devices were emulated, the file cannot know
+    std::optional<uint64_t> unit_bytes;  // for records without a unit size
+    std::optional<std::string> source;   // "model": emulated devices; the file cannot show it
     std::optional<std::string>
-        cxl_topology;        // /sys or a saved copy: also host addresses, nodes and tiers
-    std::string host;        // whose topology that is; empty: of the one that it is of
-    std::string by = "dpa";  // or "hpa", "node": what is ranked
-    uint64_t range_bytes = uint64_t{2} << 20;  // hisi_ptt: of the address ranges, a power of two
-    bool join = false;  // all drivers together, by host address and time, instead of each alone
-    std::string html;   // a page to write, instead of text; empty: none
-    // imc: where the programs of the recording are, and the kernel's symbols; empty: /, none
+        cxl_topology;        // /sys or a saved copy: adds host addresses, nodes and tiers
+    std::string host;        // host that cxl_topology describes; empty: the recording's host
+    std::string by = "dpa";  // what to rank; or "hpa", "node"
+    uint64_t range_bytes = uint64_t{2} << 20;  // hisi_ptt: size of an address range, a power of two
+    bool join = false;  // all drivers together, by host address and time, instead of separately
+    std::string html;   // HTML file to write, instead of text; empty: none
+    // imc: root folder of the recorded programs, and the kernel's symbols; empty: /, none
     std::string symfs, kallsyms;
 };
 
 struct RecordCommandOptions {
     std::vector<std::string> events;
-    std::vector<std::string> pfm_events;  // lists of libpfm4's names
+    std::vector<std::string> pfm_events;  // lists of libpfm4 names
     bool all_cpus = false;
     std::string cpus;
-    std::string processes, threads;  // "PID,PID": that run already
-    std::string cgroups;             // "NAME,NAME" for one event each, or one for all
-    std::string period, frequency;   // of events that do not say; frequency may be "max"
+    std::string processes, threads;  // "PID,PID": running processes or threads
+    std::string cgroups;             // "NAME,NAME": one per event, or one for all
+    std::string period, frequency;   // for events without their own; frequency may be "max"
     bool strict_frequency = false;
     bool chains = false;    // by frame pointers
     std::string chains_by;  // "fp", "dwarf[,BYTES]", "lbr"
@@ -71,16 +71,16 @@ struct RecordCommandOptions {
     std::string output = "perf.data";
     std::string pages;     // "PAGES[,AUXPAGES]", or sizes
     std::string source;    // "model": the devices are emulated
-    std::string interval;  // "SECONDS[,KEEP]": one file after the other
-    std::string clock;     // one of clock_words(); empty: perf's own
+    std::string interval;  // "SECONDS[,KEEP]": a series of files
+    std::string clock;     // one of clock_words(); empty: perf's default
     std::vector<std::string> command;
-    std::optional<int> command_output{};  // a descriptor; none: ours
+    std::optional<int> command_output{};  // descriptor for the command's output; none: inherited
     std::vector<std::string> cmdline;     // all words of this program
 };
 
 struct RecoverOptions {
     std::string input = "perf.data";
-    std::string output;  // empty: only say what is there
+    std::string output;  // empty: only report the state of the input
     bool json = false;
 };
 
@@ -95,8 +95,8 @@ struct CutOptions {
 struct InjectOptions {
     std::string input = "perf.data";
     std::string output = "perf.data.inject";
-    bool samples = true;       // false: AUX data is only left out
-    std::string headers = "";  // as of DumpOptions
+    bool samples = true;       // false: AUX data is only removed
+    std::string headers = "";  // see DumpOptions
 };
 
 struct MergeOptions {
@@ -106,35 +106,35 @@ struct MergeOptions {
 
 struct TuneOptions {
     std::vector<std::string> settings;  // "[PMU/]FILE=VALUE"
-    std::string save, restore;          // files; empty: not asked for
+    std::string save, restore;          // files; empty: not requested
     bool json = false;
     std::string sysfs_root = record::kSysfsPmus;
 };
 
 struct DiscoverOptions {
-    std::string root = "/sys/bus/pci/devices";  // a function's folder, or one with functions in it
-    std::string save;                           // folder to write what was read to; empty: none
-    bool addresses = false;                     // also where each control and counter is
+    std::string root = "/sys/bus/pci/devices";  // folder of a function, or of several functions
+    std::string save;                           // folder for a copy of the data read; empty: none
+    bool addresses = false;                     // also print addresses of controls and counters
     bool json = false;
     std::string lockdown_file = "/sys/kernel/security/lockdown";
 };
 
 struct TopOptions {
-    std::string input;                 // "-": a recording on standard input; empty: of our own
-    std::vector<std::string> events;   // to be counted while we look
-    std::vector<std::string> command;  // ends with it
-    std::vector<std::string> recorder_words;  // options of record, in full
+    std::string input;                        // "-": standard input; empty: top records itself
+    std::vector<std::string> events;          // events to count
+    std::vector<std::string> command;         // top ends when the command ends
+    std::vector<std::string> recorder_words;  // options of record, written in full
     uint64_t interval_ms = 1000;
-    uint64_t iterations = 0;  // 0: until it ends
-    size_t top = 16;          // rows of a view, as text; 0: all
-    std::string view;         // empty: what there is
+    uint64_t iterations = 0;  // 0: until the input ends
+    size_t top = 16;          // rows per view, as text; 0: all
+    std::string view;         // empty: all views with data
     std::string feed = "auto";
     std::string source;  // "model": the devices are emulated
     bool batch = false, once = false, json = false;
 };
 
 struct DoctorOptions {
-    std::string root = "/";  // where proc and sys are
+    std::string root = "/";  // directory with proc and sys
     bool json = false;
 };
 
@@ -151,13 +151,13 @@ Result<int> run_tune(const TuneOptions &options, Output &out);
 Result<int> run_top(const TopOptions &options, Output &out);
 Result<int> run_doctor(const DoctorOptions &options, Output &out);
 
-// Commands whose words are in files of their own.
+// Commands whose options are defined in their own files.
 Command add_doctor(CLI::App &app);
 Command add_record(CLI::App &app);
 Command add_tier(CLI::App &app);
 Command add_top(CLI::App &app);
 
-// Of files of their own
+// In export/ and qualify/.
 Command add_export(CLI::App &app);
 Command add_qualify(CLI::App &app);
 

@@ -15,7 +15,7 @@
 namespace pmukit::cli {
 namespace {
 
-// Seconds with up to nine decimals, as perf script prints times and takes them.
+// Seconds with up to nine decimals, the format of perf script and its --time.
 std::optional<uint64_t> parse_time_ns(std::string_view text)
 {
     constexpr size_t kDecimals = 9;
@@ -56,7 +56,7 @@ Result<void> parse_times(const std::string &text, perfdata::CutSelection &select
     return {};
 }
 
-// Of a recording of 64 GiB, were each as small as a page.
+// Enough for 64 GiB of AUX data in buffers of one page.
 constexpr int kMaxBuffer = (1 << 24) - 1;
 
 Result<std::vector<int>> parse_numbers(const char *option, const std::string &text, int most)

@@ -18,9 +18,9 @@ size_t count(const std::vector<Finding> &findings, Health health)
     return static_cast<size_t>(std::ranges::count(findings, health, &Finding::health));
 }
 
-constexpr Paint kPaints[] = {Paint::kGreen, Paint::kYellow, Paint::kRed};  // as Health
+constexpr Paint kPaints[] = {Paint::kGreen, Paint::kYellow, Paint::kRed};  // indexed by Health
 
-// What a machine says has names that others chose: those of processes.
+// Findings contain process names, which other users choose: they are escaped.
 void print_human(const std::vector<Finding> &findings, Output &out)
 {
     for (const Finding &finding : findings) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Facts about the kernel's files: Documentation/admin-guide/sysctl/kernel.rst,
-// Documentation/admin-guide/LSM, ABI/testing/sysfs-module and sysfs-kernel-iommu_groups of Linux.
+// Sources: Documentation/admin-guide/sysctl/kernel.rst, Documentation/admin-guide/LSM,
+// ABI/testing/sysfs-module and sysfs-kernel-iommu_groups of Linux.
 #include "cli/doctor_checks.hpp"
 
 #include <linux/capability.h>
@@ -69,7 +69,7 @@ void check_modules(const Host &host, Findings &findings)
                             "insmod pmukit_common.ko, then that of the device"});
 }
 
-// The kernel's own drivers
+// Drivers outside the suite
 
 void check_others(const Host &host, Findings &findings)
 {
@@ -90,7 +90,7 @@ void check_devices(const Host &host, Findings &findings)
             driver->check(host, findings);
 }
 
-// What the asking user may do
+// Privileges of this user
 
 void check_paranoid(const Host &host, Findings &findings)
 {
@@ -109,7 +109,7 @@ void check_paranoid(const Host &host, Findings &findings)
                             "run as root, or sysctl kernel.perf_event_paranoid=0"});
 }
 
-// As kallsyms_show_value() decides.
+// Follows kallsyms_show_value().
 bool shows_kernel_addresses(const Host &host, int64_t kptr_restrict)
 {
     const int64_t paranoid = host.number("proc/sys/kernel/perf_event_paranoid").value_or(2);
@@ -157,7 +157,7 @@ void check_lockdown(const Host &host, Findings &findings)
                                 std::string(lockdown.fix)});
 }
 
-// pmukit top reads trace events where it can.
+// pmukit top reads trace events if it can.
 void check_tracefs(const Host &host, Findings &findings)
 {
     if (host.has("sys/kernel/tracing/events"))
@@ -170,7 +170,7 @@ void check_tracefs(const Host &host, Findings &findings)
 
 // Memory for rings
 
-constexpr int64_t kRingKib = 4 + 512 + 4096;  // of one event, as pmukit record maps them
+constexpr int64_t kRingKib = 4 + 512 + 4096;  // mapped by pmukit record for one event
 
 // "Max locked memory  SOFT  HARD  bytes". nullopt: unlimited.
 std::optional<int64_t> locked_kib(const Host &host)
@@ -194,7 +194,7 @@ size_t online_cpus(const Host &host)
     return cpus ? std::max<size_t>(cpus->size(), 1) : 1;
 }
 
-// perf_mmap(): a user has perf_event_mlock_kb for each CPU, and then RLIMIT_MEMLOCK.
+// perf_mmap(): a user may lock perf_event_mlock_kb per CPU, plus RLIMIT_MEMLOCK.
 void check_rings(const Host &host, Findings &findings)
 {
     const int64_t each = host.number("proc/sys/kernel/perf_event_mlock_kb").value_or(516);
@@ -223,7 +223,7 @@ void check_pmus(const Host &host, Findings &findings)
                         "load the module of the device; dmesg says why it takes none"});
 }
 
-// An event that can be opened and does nothing: it stays disabled.
+// An event that can be opened without effect: it stays disabled.
 Result<record::EventString> probe_event(const Host &host, const std::string &pmu,
                                         const DriverDescription &driver)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What may stand between a machine and a recording on it, one check each.
+// Checks for everything that can prevent a recording on a machine.
 #pragma once
 
 #include <string>
@@ -20,12 +20,12 @@ struct Finding {
     std::string_view check;
     Health health;
     std::string what;
-    std::string fix{};  // in one line; empty: nothing to do
+    std::string fix{};  // one line; empty: nothing to do
 };
 
 std::string_view health_name(Health health);
 
-// All of them, in the order in which to fix them.
+// Runs all checks, in the order in which their problems are to be fixed.
 std::vector<Finding> examine(const Host &host);
 
 }  // namespace pmukit::cli

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPerfEvent = "anon_inode:[perf_event]";  // as /proc/PID/fd shows one
+constexpr std::string_view kPerfEvent = "anon_inode:[perf_event]";  // link target in /proc/PID/fd
 
 bool holds_perf_event(const Host &host, const std::string &process)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A machine as /proc and /sys describe it. The root is a parameter, so that a copy of another
-// machine's, or a test's, serves as well.
+// A machine as /proc and /sys describe it. The root is a parameter, so that a saved copy of another
+// machine, or a test's tree, works as well.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +15,29 @@ class Host {
 public:
     explicit Host(std::string root = "/") : root_(std::move(root)) {}
 
-    // Of this machine itself, not a copy: events can be opened.
+    // True for the running machine, false for a copy: only here can events be opened.
     bool live() const { return root_ == "/"; }
-    // name: without a slash at its beginning.
+    // name: without a leading slash.
     std::string path(std::string_view name) const;
     bool has(std::string_view name) const;
-    // Without blanks around it; nullopt: there is no such file, or it is not for us.
+    // Contents without surrounding white space; nullopt: the file does not exist or is not
+    // readable.
     std::optional<std::string> text(std::string_view name) const;
     std::optional<int64_t> number(std::string_view name) const;
-    // Names in a folder, sorted. Empty: there is no such folder.
+    // Names in a folder, sorted. Empty: the folder does not exist.
     std::vector<std::string> names(std::string_view folder) const;
-    // What a link says; nullopt: it is none.
+    // Target of a symbolic link; nullopt: it is not a link.
     std::optional<std::string> link(std::string_view name) const;
 
     bool has_module(std::string_view module) const;
-    // The asking process has this capability, CAP_* of <linux/capability.h>.
+    // True if this process has the capability (CAP_* of <linux/capability.h>).
     bool can(unsigned capability) const;
 
 private:
     std::string root_;
 };
 
-// Processes that have perf events open, and their names: the kernel does not say of which PMU.
+// A process with open perf events, and its name. The kernel does not report which PMU they use.
 struct Holder {
     uint32_t pid;
     std::string command;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit doctor on a fake machine: one where nothing is wrong, and that machine with one fault
-// each.
+// pmukit doctor on a fake machine without faults, and on the same machine with one fault each.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +18,7 @@
 namespace pmukit::cli {
 namespace {
 
-// CapEff of root
+// /proc/self/status with all capabilities and with none
 constexpr const char *kRoot = "Name:\tpmukit\nCapEff:\t000001ffffffffff\n";
 constexpr const char *kUser = "Name:\tpmukit\nCapEff:\t0000000000000000\n";
 
@@ -52,8 +51,8 @@ struct Case {
     std::function<void(const TestFolder &)> change;
     const char *check;
     Health health;
-    const char *what;  // some of it
-    const char *fix;   // likewise; "": none
+    const char *what;  // part of the text
+    const char *fix;   // part of the text; "": no fix
 };
 
 void put_trace_unit(const TestFolder &tree, const char *type)
@@ -224,7 +223,7 @@ TEST_P(Doctor, ReportsEachProblem)
     const auto worse = [](const Finding &finding) { return finding.health != Health::kGood; };
     EXPECT_LE(std::ranges::count_if(findings, worse), 3);
 }
-// How GoogleTest calls one; the bytes of pointers change from run to run.
+// How GoogleTest prints a case. By default it prints the bytes of pointers, which differ per run.
 void PrintTo(const Case &value, std::ostream *out)
 {
     *out << value.name;
@@ -273,7 +272,7 @@ TEST_F(DoctorCommand, FailedChecksExitNonzeroAndNameTheFix)
     EXPECT_NE(out_.find("fix: rmmod cxl_hmu"), std::string::npos) << out_;
 }
 
-TEST_F(DoctorCommand, ShowsNamesOfProcessesWithoutTheirControlCharacters)
+TEST_F(DoctorCommand, EscapesControlCharactersInProcessNames)
 {
     put_good_machine(tree_);
     tree_.put("proc/77/comm", "\033[2Jx\n");
@@ -305,7 +304,7 @@ TEST_F(DoctorCommand, JsonHasTheSameChecks)
     EXPECT_TRUE(said["checks"][0]["fix"].is_null());
 }
 
-TEST_F(DoctorCommand, RefusesAFolderThatIsNoMachine)
+TEST_F(DoctorCommand, RejectsRootWithoutProc)
 {
     const Result<int> status = run(false);
     ASSERT_FALSE(status);

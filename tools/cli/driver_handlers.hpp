@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What dump, report and inject do with the data of one driver (drivers.hpp): every stream goes to
-// those of its driver.
+// Handlers of dump, report and inject for one driver's data (drivers.hpp). Each stream goes to the
+// handlers of its driver.
 #pragma once
 
 #include <fmt/core.h>
@@ -21,7 +21,7 @@ namespace pmukit::cli {
 
 class DriverDump : public DriverSink {
 public:
-    // No more data. Returns the bytes in which nothing was found.
+    // End of data. Returns the number of bytes in which no record was found.
     virtual uint64_t finish() = 0;
 };
 
@@ -29,71 +29,72 @@ class Join;
 
 class DriverReport : public DriverSink {
 public:
-    // Before any data: what it sees also goes to this, which lives as long.
+    // Called before any data: the report also passes its data to this join, which stays valid until
+    // finish().
     virtual void join(Join &) {}
-    // This event has its line even if nothing was recorded: nothing is an answer too.
+    // Lists this event even if it recorded nothing: an empty result is a result.
     virtual void expect(size_t event) = 0;
-    // No more data.
+    // End of data.
     virtual void finish() = 0;
 
     virtual void print(const Recording &recording, const Verdict &verdict, Output &out) = 0;
-    // One object a PMU, and members that the report as a whole has only because of this driver.
+    // write_pmus(): one object per PMU. write_extras(): members that the report has because of this
+    // driver.
     virtual void write_pmus(const Recording &recording, JsonWriter &pmus) = 0;
     virtual void write_extras(const Recording &, JsonWriter &) {}
-    // Of a page: what there is to be seen, with the same numbers.
+    // Figures of the HTML page, with the numbers that print() shows.
     virtual void add_figures(const Recording &recording, const Verdict &verdict,
                              html::Page &page) = 0;
-    // Each makes the exit status 1 and is said once.
+    // Problems. Each is printed once and makes the exit status 1.
     virtual std::vector<std::string> troubles(const Recording &recording) const = 0;
 };
 
-// Of a sample, where the program was; known of some drivers only.
+// Where the program was when a sample was taken; only some drivers know it.
 struct SamplePoint {
     uint64_t ip = 0;
     uint16_t misc = PERF_RECORD_MISC_KERNEL;
-    std::optional<uint64_t> aux_offset;  // of what the sample is made of
+    std::optional<uint64_t> aux_offset;  // AUX data that the sample is made from
     std::optional<uint64_t> timebase;
 };
 
-// Gets the raw payloads of samples, as <pmukit/raw.h> has them.
+// Receives the raw payloads of samples, in the format of <pmukit/raw.h>.
 class RawSink {
 public:
     virtual ~RawSink() = default;
     virtual void sample(const Stream &stream, const SamplePoint &point, Bytes payload) = 0;
-    // offset: in the stream, of what the sample is made of.
+    // offset: of the AUX data that the sample is made from, in its stream.
     void raw(const Stream &stream, std::optional<uint64_t> offset, Bytes payload)
     {
         SamplePoint point;
         point.aux_offset = offset;
         sample(stream, point, payload);
     }
-    // What the kernel announces, for drivers that attribute samples to tasks.
+    // An AUX record, for drivers that attribute samples to tasks.
     virtual void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
                           const perfdata::SampleId &sample_id) = 0;
-    // The samples say what LOST_SAMPLES of this event says.
+    // The samples already report the losses that LOST_SAMPLES counts for this event.
     virtual void entries_accounted(size_t event) = 0;
-    // So many bytes of AUX data could not become samples.
+    // Number of bytes of AUX data that could not become samples.
     virtual void skipped(uint64_t bytes) = 0;
-    // When the kernel wrote the AUX data at this offset. 0: the file does not say.
+    // When the kernel wrote the AUX data at this offset. 0: unknown.
     virtual uint64_t time_ns(const Stream &stream, std::optional<uint64_t> offset) const = 0;
 };
 
-// Makes samples of the AUX data of one driver, as its driver writes them where there is no AUX
-// area.
+// Converts AUX data of one driver to the samples that its kernel driver writes without an AUX area.
 class DriverInject : public DriverSink {
 public:
-    // No more data.
+    // End of data.
     virtual void finish() = 0;
-    // The samples of a recording are there already.
+    // Ignored: samples of the recording are copied unchanged.
     void sample(const Stream &, uint64_t, Bytes) override {}
 };
 
-// The last member of a PMU, and its end.
+// Writes the last member of a PMU and closes its object.
 void end_pmu(const Recording &recording, size_t event, JsonWriter &pmu);
 
 using ReportResult = Result<std::unique_ptr<DriverReport>>;
 
-// "# pmu cpu n: KIND, file offset 0x..." and the line that perf has for a piece of data.
+// Prints "# pmu cpu n: KIND, file offset 0x..." and perf's line for a piece of data.
 void print_piece(const Recording &recording, const Stream &stream, const std::string &kind,
                  uint64_t file_offset, Output &out);
 // "# pmu: a loss of unknown size at AUX offset 0x..."
@@ -103,8 +104,8 @@ void print_unknown_loss(const Recording &recording, const Stream &stream, uint64
 void print_loss(const Recording &recording, const Stream &stream, uint64_t offset, uint64_t bytes,
                 Output &out);
 
-// Counts that are shown only when they are not 0, each with what to do about it. at_least: they are
-// lower bounds, which is shown of 0 as well.
+// A count that is shown only if it is not 0, with advice. at_least: the count is a lower bound,
+// which is shown even if it is 0.
 struct Remark {
     uint64_t count;
     const char *text;
@@ -118,10 +119,10 @@ inline std::string counted_text(uint64_t count, bool at_least, std::string_view 
     return fmt::format("{}{} {}", at_least ? "at least " : "", count, text);
 }
 
-// One wording of all commands for perfdata::LostEntries and the counts of records.
+// The wording of all commands for perfdata::LostEntries and for the counts in records.
 constexpr const char *kEntriesLost = "entries lost on the way to the AUX area or the ring";
 
-// Hands each stream to the sink of its driver.
+// Passes each stream to the handler of its driver.
 template <typename Handler>
 class DriverRouter final : public DriverSink {
 public:

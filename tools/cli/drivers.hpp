@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The drivers of the suite: what of each the commands know. A driver's folder, drivers/<driver>/,
-// has its description; the list of all is in drivers.cpp.
+// The drivers of the suite, as the commands see them. Each driver's folder, drivers/<driver>/, has
+// its description; drivers.cpp lists them all.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@
 
 namespace pmukit::cli {
 
-// A driver of the kernel's own that takes the devices of ours, or is needed by it.
+// A driver outside the suite that takes the devices of ours, or that ours needs.
 struct OtherDriver {
     std::string_view what;
     bool (*is_here)(const Host &host);
@@ -28,47 +28,48 @@ struct OtherDriver {
     std::string_view fix;
 };
 
-// What a driver lacks is nullptr, or empty.
+// A member that does not apply to a driver is nullptr or empty.
 struct DriverDescription {
-    std::string_view name;                            // that of its module and of its folders
-    std::span<const std::string_view> modules;        // pmukit_common aside
-    std::span<const std::string_view> counting_pmus;  // PMUs that only count: how names begin
+    std::string_view name;                            // also the name of its module and its folders
+    std::span<const std::string_view> modules;        // except pmukit_common
+    std::span<const std::string_view> counting_pmus;  // name prefixes of PMUs that only count
 
-    // Its PMUs that record. nullptr: all of its PMUs only count.
+    // PMUs that record. nullptr: all PMUs of the driver only count.
     const Driver *recorded;
-    std::string_view example_terms;   // of the line that `pmukit list` shows
-    std::optional<int> record_clock;  // of times in its records, CLOCK_*; none: that of the event
+    std::string_view example_terms;   // event terms that `pmukit list` shows
+    std::optional<int> record_clock;  // clock of times in records, CLOCK_*; none: the event's
 
-    // Of a recording
+    // To read a recording
     std::unique_ptr<DriverDump> (*dump)(const Recording &, const DumpOptions &, Output &);
     ReportResult (*report)(const Recording &, const ReportOptions &);
     std::unique_ptr<DriverInject> (*inject)(const Recording &, RawSink &);
     std::unique_ptr<DriverExport> (*make_export)(RowsOut &);
-    std::string_view export_table;  // as exporter::find_table() has it
+    std::string_view export_table;  // name for exporter::find_table()
     std::unique_ptr<LiveDriver> (*live)(PmuNames);
-    const char *trace_event;  // of tracefs, that `live` reads
+    const char *trace_event;  // tracefs event that `live` reads
 
-    // While recording: names in an event become numbers. root: as record::kSysfsPmus.
+    // To record: turns names in an event into numbers. root: see record::kSysfsPmus.
     Result<void> (*resolve)(record::EventString &event, const std::string &root);
-    size_t aux_bytes;  // of the AUX area where the user asks for none; 0: as any event's
+    size_t aux_bytes;  // default size of the AUX area; 0: that of any event
 
     // For `pmukit doctor`
     std::span<const OtherDriver> others;
     void (*check)(const Host &, std::vector<Finding> &);
-    // Terms of an event that can be opened. nullptr: example_terms.
+    // Terms of an event that doctor can open. nullptr: example_terms.
     Result<std::string> (*probe_terms)(const Host &, const std::string &pmu);
 };
 
-// By name.
+// Sorted by name.
 std::span<const DriverDescription *const> drivers();
-// Those that record, for the session.
+// Those that record, for tools/session.
 Drivers recorded_drivers();
-// Of a PMU that records. nullptr: none of ours.
+// Driver of a recording PMU. nullptr: the PMU is not of the suite.
 const DriverDescription *recorder_of_pmu(std::string_view pmu);
-// nullptr: none of this name.
+// nullptr: no driver has this name.
 const DriverDescription *driver_of_name(std::string_view name);
 
-// One handler for each driver that has this one: route(router, &DriverDescription::dump, ...)
+// Adds the handlers of all drivers that have one: add_handlers(router, &DriverDescription::dump,
+// ...)
 template <typename Handler, typename Make, typename... Args>
 void add_handlers(DriverRouter<Handler> &router, Make DriverDescription::*make, Args &&...args)
 {

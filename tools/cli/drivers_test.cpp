@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What holds of every driver's description.
+// Properties of every driver's description.
 #include "cli/drivers.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(Drivers, AreFoundByNameAndByPmu)
     EXPECT_EQ(recorder_of_pmu("uncore_imc_0"), nullptr) << "which only counts";
 }
 
-TEST(Drivers, DriversThatRecordHaveEveryCommandThatReads)
+TEST(Drivers, RecordingDriversSupportEveryReadingCommand)
 {
     for (const DriverDescription *driver : drivers()) {
         const bool records = driver->recorded != nullptr;
@@ -44,7 +44,7 @@ TEST(Drivers, DriversThatRecordHaveEveryCommandThatReads)
     }
 }
 
-TEST(Drivers, AreShownLiveWhereTheyHaveATraceEvent)
+TEST(Drivers, DriversWithATraceEventHaveALiveView)
 {
     std::set<unsigned> places;
     for (const DriverDescription *driver : drivers()) {
@@ -57,7 +57,7 @@ TEST(Drivers, AreShownLiveWhereTheyHaveATraceEvent)
     }
 }
 
-TEST(Drivers, HaveTheModuleOfTheirName)
+TEST(Drivers, ModulesIncludeTheDriverName)
 {
     for (const DriverDescription *driver : drivers())
         EXPECT_TRUE(std::ranges::count(driver->modules, driver->name)) << driver->name;

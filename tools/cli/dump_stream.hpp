@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For drivers whose records are printed one a line, each stream for itself.
+// For drivers whose records are printed one per line, each stream separately.
 #pragma once
 
 #include "cli/driver_handlers.hpp"
@@ -12,13 +12,13 @@ struct DumpTo {
     Output &out;
 };
 
-// StreamText: made of DumpTo and the stream, has the decoder() and counts skipped_bytes().
+// StreamText: constructed from DumpTo and the stream; provides decoder() and skipped_bytes().
 template <typename StreamText>
 class StreamDump : public PerStream<DriverDump, StreamText, DumpTo> {
     using Base = PerStream<DriverDump, StreamText, DumpTo>;
 
 public:
-    // what: how a piece of AUX data is called.
+    // what: name of a piece of AUX data in the output.
     StreamDump(const DumpTo &to, const char *what) : Base(to), what_(what) {}
 
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
@@ -49,7 +49,7 @@ public:
     }
 
 protected:
-    // A payload of a sample that is none of ours.
+    // Counts a sample payload that holds no record of the driver.
     void skip_payload(uint64_t bytes)
     {
         skipped_bytes_ += bytes;

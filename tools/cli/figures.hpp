@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What figures of a page have in common. Each driver makes its own out of what its report counted;
-// nothing is counted again.
+// Helpers for figures of an HTML page. Each driver builds its figures from the counts of its
+// report; nothing is counted again.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace pmukit::cli {
 
-// What stands on every figure of an event.
+// Text that every figure of an event carries.
 struct FigureHead {
     std::string pmu, source;
     std::vector<std::string> losses;
     std::string whole = html::kWhole;
 };
 
-// A line for each remark that counts something.
+// One line per remark that is shown.
 std::vector<std::string> lines_of(std::span<const Remark> remarks);
 html::Figure figure_of(const FigureHead &head, std::string title);
-// "12.5%" of all; "-" when that is nothing.
+// "12.5%" of all; "-" if all is 0.
 std::string share_text(uint64_t part, uint64_t all);
-// Seconds as perf script prints them, so that they are good for `pmukit cut --time`.
+// Seconds as perf script prints them; `pmukit cut --time` accepts the number.
 std::string seconds_text(uint64_t time_ns);
-// "4 KiB", for whole powers; otherwise bytes.
+// "4 KiB" for whole multiples of a binary unit; bytes otherwise.
 std::string bytes_text(uint64_t bytes);
 double part_of(uint64_t part, uint64_t all);
 

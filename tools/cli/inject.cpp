@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit inject: a recording without AUX data, so that stock perf reads it as any other. What a
-// driver's AUX data says becomes samples with PERF_SAMPLE_RAW, as the driver writes them where
-// there is no AUX area.
+// pmukit inject: writes a recording without AUX data, which stock perf can read. AUX data becomes
+// samples with PERF_SAMPLE_RAW, as the kernel driver writes them without an AUX area.
 #include <linux/perf_event.h>
 
 #include <algorithm>
@@ -32,7 +31,7 @@ bool makes_samples(const Driver *recorded)
 constexpr uint32_t kAuxTypes[] = {PERF_RECORD_AUX, perfdata::kAuxtraceInfo, perfdata::kAuxtrace,
                                   perfdata::kAuxtraceError};
 
-// AUXTRACE_INFO with a word for the decoder: it is for what becomes samples, too.
+// True for an AUXTRACE_INFO that names the layout of the data: the samples need it too.
 bool says_layout(const perfdata::Record &record, const perfdata::Reader &reader)
 {
     if (record.type != perfdata::kAuxtraceInfo)
@@ -42,7 +41,7 @@ bool says_layout(const perfdata::Record &record, const perfdata::Reader &reader)
     return driver && driver->decoder_version && info->priv.size() > 1;
 }
 
-// A reader of the copy has no other way to know what was claimed.
+// Records the layout that the user gave: a reader of the copy cannot know it otherwise.
 Result<void> say_claimed_layout(const Recording &recording, perfdata::Writer &to)
 {
     const std::optional<uint64_t> version = recording.claimed_decoder_version();
@@ -54,7 +53,7 @@ Result<void> say_claimed_layout(const Recording &recording, perfdata::Writer &to
     return {};
 }
 
-// perf time of a time stamp: struct perf_event_mmap_page. nullopt: there is no valid conversion.
+// Converts a time stamp to perf time: struct perf_event_mmap_page. nullopt: no valid conversion.
 std::optional<uint64_t> time_of_stamp(const perfdata::TimeConvRecord &conv, uint64_t stamp)
 {
     if (conv.shift >= 32 || conv.mult == 0 || conv.zero == 0)
@@ -67,7 +66,7 @@ std::optional<uint64_t> time_of_stamp(const perfdata::TimeConvRecord &conv, uint
 
 class Injector final : public RawSink {
 public:
-    // aux: what the file announces, as far as it is known beforehand.
+    // aux: threads of the file's AUX data. aux_known: the file could be read for them in advance.
     Injector(const Recording &recording, AuxThreads aux, bool aux_known)
         : recording_(recording),
           events_(perfdata::events_for_copy(recording.reader())),
@@ -78,12 +77,12 @@ public:
             types_.push_back(event.attr.sample_type);
     }
 
-    // Samples of AUX data need a payload and nothing that only the kernel could know.
+    // Samples made from AUX data need a payload and no field that only the kernel could fill.
     void change_events()
     {
         for (size_t event = 0; event < events_.size(); event++) {
             const Driver *driver = recording_.driver(event);
-            // Its own samples are good as they are.
+            // An event without AUX data keeps its samples.
             const bool has_samples =
                 driver && driver->bare_samples && aux_known_ && !aux_.knows(event);
             if (!makes_samples(driver) || has_samples)
@@ -100,11 +99,11 @@ public:
 
     void entries_accounted(size_t event) override { accounted_.insert(event); }
 
-    // What is left of the records.
+    // Copies a record, unless it is AUX data or write_counts() writes its count.
     Result<void> record(const perfdata::Record &record);
-    // Behind all samples: counts of lost samples that no sample says.
+    // After all samples: writes the counts of lost samples that no sample reports.
     Result<void> write_counts();
-    // Of the samples that were made. Error: the first that could not be written.
+    // Result of writing the samples; Error: the first failure.
     const Result<void> &state() const { return state_; }
     uint64_t samples() const { return samples_; }
     uint64_t skipped_bytes() const { return skipped_bytes_; }
@@ -127,20 +126,22 @@ public:
     }
 
 private:
-    // Fields of a sample that say where the program was; no other record has them.
+    // Sample fields of the program's position; other records do not have them.
     static constexpr uint64_t kPointFields = PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD;
 
-    // Is it an event whose samples were changed to hold a payload? Not one that is there no more,
-    // nor one whose driver is known from its data alone: the names of a file that was cut are gone.
+    // True if samples of the event were changed to hold a payload. False for an event that the file
+    // no longer describes, and for one whose driver is known only from its data: a cut file lacks
+    // the names.
     bool can_have(size_t event) const
     {
         return event < types_.size() && types_[event] & PERF_SAMPLE_RAW &&
                !(types_[event] & ~(perfdata::kComposable | kPointFields));
     }
     void note_aux(const perfdata::Record &record);
-    // May it count entries that a driver lost, which the samples made of its AUX data say?
+    // True if the record may count entries that a driver lost and that the samples made from its
+    // AUX data report.
     bool counts_entries(const perfdata::Record &record) const;
-    // False: the record is malformed, or the memory budget is used up.
+    // Returns false if the record is malformed or the memory budget is used up.
     bool keep_count(const perfdata::Record &record);
     perfdata::SampleId sample_id(const Stream &stream) const;
     perfdata::SampleId sample_id(const Stream &stream, const SamplePoint &point) const;
@@ -154,7 +155,7 @@ private:
     bool aux_known_;
     std::optional<perfdata::TimeConvRecord> conversion_;
     perfdata::Writer *to_ = nullptr;
-    // Of the last AUX record, by event and CPU.
+    // Sample id of the last AUX record, by event and CPU.
     StableMap<perfdata::AuxStream, perfdata::SampleId, perfdata::AuxStreamHash> last_aux_;
     struct Count {
         size_t event = 0;
@@ -194,7 +195,7 @@ bool Injector::counts_entries(const perfdata::Record &record) const
            (aux_.knows(*event) || last_aux_.find({*event, UINT32_MAX}));
 }
 
-// They are for the whole recording, and one of each id says as much as all.
+// These counts are for the whole recording, so they are summed and one record per id is enough.
 bool Injector::keep_count(const perfdata::Record &record)
 {
     const perfdata::Reader &reader = recording_.reader();
@@ -253,8 +254,8 @@ Result<void> Injector::record(const perfdata::Record &record)
     return to_->copy(record);
 }
 
-// AUXTRACE says no time and no thread: those of the last AUX record before it are taken, where
-// nothing better is known.
+// AUXTRACE records have neither a time nor a thread: without better data, the preceding AUX record
+// gives both.
 perfdata::SampleId Injector::sample_id(const Stream &stream) const
 {
     const auto *found = last_aux_.find({stream.event, stream.cpu});
@@ -269,8 +270,8 @@ perfdata::SampleId Injector::sample_id(const Stream &stream) const
     return sample_id;
 }
 
-// What announced the bytes says whose they are; the record itself, when, if the clock that it has
-// is the one that the file can convert.
+// The AUX record that covers the data gives the thread. The data's own time stamp gives the time,
+// if the file can convert that clock.
 perfdata::SampleId Injector::sample_id(const Stream &stream, const SamplePoint &point) const
 {
     perfdata::SampleId sample_id = this->sample_id(stream);
@@ -293,7 +294,8 @@ perfdata::SampleId Injector::sample_id(const Stream &stream, const SamplePoint &
     return sample_id;
 }
 
-// compose_sample() leaves them 0 and 1. The period is the last field before the payload.
+// compose_sample() sets ip to 0 and the period to 1. The period is the last field before the
+// payload.
 void Injector::put_point(size_t event, const SamplePoint &point, size_t raw_bytes,
                          std::vector<std::byte> &body) const
 {

@@ -53,12 +53,12 @@ double overlap_of(const std::vector<uint64_t> &a, const std::vector<uint64_t> &b
     return both;
 }
 
-// While the recording streams by
+// While the recording is read
 
-// A unit that lies in pieces counts where they begin.
+// A unit in several pieces counts where its first piece begins.
 std::optional<uint64_t> Join::range_of(const std::string &pmu, uint64_t unit_bytes, uint64_t dpa)
 {
-    constexpr size_t kUnitBytes = 2 * (sizeof dpa + sizeof(uint64_t) + kNodeBytes);  // and range
+    constexpr size_t kUnitBytes = 2 * (sizeof dpa + sizeof(uint64_t) + kNodeBytes);  // and units_
     auto &known = known_[pmu];
     if (const auto at = known.find(dpa); at != known.end())
         return at->second;
@@ -123,9 +123,9 @@ void Join::groups(const decode::cache_qos::SeriesTable &series)
     }
 }
 
-// The end
+// After the recording
 
-// Each is compared with all hot ranges.
+// Drops groups until comparing each with all hot ranges fits the memory budget.
 void Join::leave_groups_out()
 {
     while (!left_.take(groups_.size() * heat_.rows() * sizeof(double))) {
@@ -134,7 +134,7 @@ void Join::leave_groups_out()
     }
 }
 
-// Heat, requests and readings on one axis: from the first to the last of all.
+// Aligns heat, requests and readings on one time axis that covers all of them.
 void Join::align()
 {
     uint64_t first = UINT64_MAX, last = 0;
@@ -165,8 +165,9 @@ std::vector<uint64_t> Join::shown(const TimeGrid::Columns &columns) const
     return {columns.begin(), columns.begin() + static_cast<ptrdiff_t>(heat_.columns())};
 }
 
-// Of a count what it grew, in the column where it had grown. Of a gauge the largest, and between
-// two columns of its own what the first one had last. The axis is at least as wide as the series'.
+// A count is shown as its growth, in the column in which it was read. A gauge is shown as its
+// maximum; columns between two of its readings repeat the earlier value. Columns of the axis are at
+// least as wide as those of the series.
 std::vector<uint64_t> Join::columns_of(const Group &group) const
 {
     std::vector<uint64_t> columns(heat_.columns());

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What several drivers recorded, joined: hot memory and PCIe requests by host address, NUMA node
-// and tier, and both with what groups had of the caches, by time.
+// Joins what several drivers recorded: hot memory and PCIe requests by host address, NUMA node and
+// tier, and both with the cache use of groups by time.
 //
 //     device address of a hot unit --topology--> host address --+-- range --> node, tier
-//     address of a PCIe request (untranslated: as it stands) ---+
+//     address of a PCIe request (untranslated: as recorded) ----+
 //     time of a hot list, of an AUX buffer, of a reading -------+-- column
 //
-// Caches have no addresses: a group and a range have nothing in common but time.
+// Caches have no addresses: a group and a range share only the time axis.
 #pragma once
 
 #include <cstdint>
@@ -32,18 +32,18 @@ struct JoinTraffic {
     uint64_t bytes() const { return reads.requested + writes.bytes; }
 };
 
-// A line over the axis that all share.
+// One row over the common time axis.
 struct JoinLine {
     std::string name;
     std::vector<uint64_t> columns;
 };
 
 struct JoinRange {
-    Placement at;  // hpa: of the range
+    Placement at;  // hpa: address of the range
     uint64_t heat = 0, units = 0;
     std::vector<std::pair<uint16_t, JoinTraffic>> requesters;  // most bytes first
-    JoinLine line;                                             // of its heat
-    std::vector<double> together;                              // with each group, 0 to 1
+    JoinLine line;                                             // heat over time
+    std::vector<double> together;                              // overlap_of() with each group
 };
 
 struct JoinNode {
@@ -57,18 +57,19 @@ struct Joined {
     size_t columns = 0;
     uint64_t range_bytes = 0;
     std::vector<JoinRange> ranges;     // hottest first
-    std::vector<JoinLine> requesters;  // bytes of their requests in hot ranges, in the order of ids
-    std::vector<JoinLine> groups;      // bytes that they moved, or had
+    std::vector<JoinLine> requesters;  // bytes of their requests in hot ranges, ordered by id
+    std::vector<JoinLine> groups;      // bytes moved, or held in the cache
     std::vector<JoinNode> nodes;
-    std::vector<std::string> not_joined;  // a line for each thing that has no place in it
+    std::vector<std::string> not_joined;  // one line for each kind of data left out
 };
 
-// The part of what both have that lies at the same times: 1 when they rise and fall alike.
+// Overlap of the two time distributions: the shares that both have in the same columns. 1: they
+// rise and fall alike.
 double overlap_of(const std::vector<uint64_t> &a, const std::vector<uint64_t> &b);
 
 class Join {
 public:
-    // Of hot ranges, and of requesters of ranges, that have a line over time.
+    // Limit on rows over time: of hot ranges, and of pairs of a range and a requester.
     static constexpr size_t kMostRows =
         limits::kLines / 4 / (2 * sizeof(decode::TimeGrid::Columns));
 
@@ -76,15 +77,15 @@ public:
 
     void hot(const std::string &pmu, uint64_t unit_bytes, uint64_t dpa, uint64_t time_ns,
              uint64_t heat);
-    // A memory request. time_ns: nullopt: its time is unknown.
+    // A memory request. time_ns nullopt: unknown.
     void request(const decode::hisi_ptt::Tlp &tlp, const decode::hisi_ptt::TlpCount &count,
                  std::optional<uint64_t> time_ns);
-    // The series live until finish().
+    // `series` must stay valid until finish().
     void groups(const decode::cache_qos::SeriesTable &series);
-    // Times of two clocks cannot be compared.
+    // Notes the clock of a PMU: times of two clocks cannot be compared.
     void clock(const std::string &pmu, const std::string &name) { clocks_[name].insert(pmu); }
 
-    // After the last of all these.
+    // Call once, after all of the above.
     Joined finish();
 
 private:
@@ -111,16 +112,16 @@ private:
 
     const Placer &placer_;
     unsigned range_log2_;
-    // Of a PMU, by device address: the range of a unit; nullopt: it has none.
+    // By PMU and device address: the range of a unit; nullopt: it has no host address.
     std::map<std::string, AddressMap<std::optional<uint64_t>>> known_;
     decode::TimeGrid heat_{kMostRows};      // by range
     decode::TimeGrid requests_{kMostRows};  // bytes, by range and requester
-    std::map<uint64_t, uint64_t> units_;    // of a range
+    std::map<uint64_t, uint64_t> units_;    // number of units, by range
     std::map<Pair, JoinTraffic> pairs_;
     std::vector<Group> groups_;
     Budget left_{limits::kJoin};
     std::map<std::string, std::set<std::string>> clocks_;
-    std::string why_not_;  // the first unit has no host address
+    std::string why_not_;  // reason why the first unit has no host address
     uint64_t units_without_host_ = 0, units_in_pieces_ = 0, heat_elsewhere_ = 0;
     uint64_t untranslated_ = 0, translations_ = 0, without_time_ = 0, requests_elsewhere_ = 0;
     uint64_t groups_elsewhere_ = 0;

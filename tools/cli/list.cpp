@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The suite's PMUs on this machine, what each can do, and a line that records or counts with it.
+// pmukit list: the suite's PMUs on this machine, the terms of each, and a command that records or
+// counts with it.
 #include <nlohmann/json.hpp>
 
 #include "base/number.hpp"

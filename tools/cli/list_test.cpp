@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit list on a copy of a machine's sysfs: PMUs that are recorded, that only count, and others'.
+// pmukit list on a copy of sysfs with PMUs that record, PMUs that only count, and foreign PMUs.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ protected:
     std::string out_, err_;
 };
 
-TEST_F(List, GivesALineThatRecords)
+TEST_F(List, ShowsARecordCommand)
 {
     put_pmu("trace_imc", "trace_cycles", "");
     EXPECT_EQ(run(), kExitGood) << err_;
@@ -60,7 +60,7 @@ TEST_F(List, GivesALineThatRecords)
               "  record: pmukit record -a -e trace_imc/trace_cycles/ -- sleep 1\n");
 }
 
-TEST_F(List, GivesALineThatCountsWhereNothingIsRecorded)
+TEST_F(List, ShowsAPerfStatCommandForCountingPmus)
 {
     load("uncore_pmon");
     load("imc");
@@ -80,7 +80,7 @@ TEST_F(List, GivesALineThatCountsWhereNothingIsRecorded)
               "  count: perf stat -a -e uncore_type_9_1/config=1/ -- sleep 1\n");
 }
 
-TEST_F(List, LeavesOutWhatTheKernelHasOfTheSameName)
+TEST_F(List, SkipsPmusOfInTreeDrivers)
 {
     tree_.folder("sys/module/intel_uncore");
     put_pmu("uncore_imc_0", "event", "cas_count_read");
@@ -91,7 +91,7 @@ TEST_F(List, LeavesOutWhatTheKernelHasOfTheSameName)
     EXPECT_NE(err_.find("pmukit doctor"), std::string::npos) << err_;
 }
 
-TEST_F(List, JsonHasACommandToRecordOrToCount)
+TEST_F(List, JsonHasARecordOrCountCommand)
 {
     load("cache_qos");
     put_pmu("cache_qos", "domain", "llc_occupancy");

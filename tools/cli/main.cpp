@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit: the command line. Words in, exit status out; everything else is in the subcommands.
+// The pmukit program: parses the command line and returns the exit status. The subcommands do the
+// rest.
 #include <signal.h>
 #include <unistd.h>
 
@@ -33,7 +34,7 @@ namespace {
 
 constexpr const char *kInputHelp = "perf.data file or directory; -: standard input";
 
-// What is written as a file, which only then has its name.
+// An output that is written as a file and named only when complete: it cannot be "-".
 CLI::Validator a_file()
 {
     return CLI::Validator(
@@ -69,7 +70,7 @@ Command add_list(CLI::App &app)
             Shows::kText};
 }
 
-// Of every command that reads the headers of a PCIe trace.
+// For every command that reads TLP headers of a PCIe trace.
 void add_headers(CLI::App *command, std::string &headers)
 {
     command->add_option("--hisi-ptt-headers", headers, kHeadersHelp)
@@ -182,7 +183,7 @@ Command add_merge(CLI::App &app)
             [owned](const Invocation &invocation) { return run_merge(*owned, invocation.out); }};
 }
 
-// Options that may be left out, until they are known.
+// Values of options that may be missing: run() copies those that were given.
 struct ReportWords {
     ReportOptions options;
     uint64_t unit_bytes = 0;
@@ -298,7 +299,7 @@ Command add_discover(CLI::App &app)
             Shows::kText};
 }
 
-// In the order of --help, one a line.
+// In the order of --help, one per line.
 // clang-format off
 constexpr AddCommand kCommands[] = {
     add_list,
@@ -319,7 +320,7 @@ constexpr AddCommand kCommands[] = {
 };
 // clang-format on
 
-// CLI11 only says that a subcommand is missing.
+// CLI11 only reports that a subcommand is missing.
 Result<void> check_subcommand(const std::vector<std::string> &words, const CLI::App &app)
 {
     std::vector<std::string> known;
@@ -360,7 +361,7 @@ Error explain(const CLI::ParseError &error, const CLI::App &app)
     const std::vector<const CLI::App *> chosen =
         app.get_subcommands([](const CLI::App *command) { return command->parsed(); });
     const CLI::App &command = chosen.empty() ? app : *chosen.front();
-    // What is missing may be what was misspelt.
+    // A missing argument may be a misspelled one.
     const bool may_be_misspelt =
         chosen.empty() || dynamic_cast<const CLI::RequiredError *>(&error) != nullptr;
     const bool extras = dynamic_cast<const CLI::ExtrasError *>(&error) ||
@@ -370,7 +371,7 @@ Error explain(const CLI::ParseError &error, const CLI::App &app)
                                    (chosen.empty() ? "" : command.get_name() + " ") + "--help"};
 }
 
-// CLI11 takes -1 for the largest number there is.
+// CLI11 parses -1 as the largest unsigned number.
 void refuse_negative_numbers(CLI::App &command)
 {
     const CLI::Validator positive(
@@ -383,7 +384,7 @@ void refuse_negative_numbers(CLI::App &command)
             option->check(positive);
 }
 
-// Words before the command, as git has them.
+// Options before the subcommand, like git's.
 struct GlobalOptions {
     std::string color = "auto";
     bool pager = true;
@@ -416,7 +417,7 @@ Result<int> run(const std::vector<std::string> &words, CLI::App &app, Output &ou
     try {
         app.parse(
             std::vector<std::string>(words_in_full->rbegin(),
-                                     words_in_full->rend() - 1));  // CLI11 takes them from the back
+                                     words_in_full->rend() - 1));  // CLI11 expects reverse order
     } catch (const CLI::CallForHelp &) {
         const std::vector<CLI::App *> chosen = app.get_subcommands();
         out.text(chosen.empty() ? app.help() : chosen.front()->help(app.get_name()));
@@ -453,7 +454,7 @@ int run_program(const std::vector<std::string> &words)
     pager.end();
     if (!status)
         warn(status.error().message);
-    // A command that prints as it goes has met the same.
+    // A command that prints while it works reports the same error.
     if (!written && (status || status.error().message != written.error().message))
         warn(written.error().message);
     if (!status)
@@ -461,7 +462,7 @@ int run_program(const std::vector<std::string> &words)
     return written ? *status : static_cast<int>(kExitFailed);
 }
 
-// Values of the JSON library ask for memory while they are destroyed, where no exception can leave.
+// Destructors of JSON values allocate memory, and no exception may leave a destructor.
 [[noreturn]] void end_without_memory()
 {
     try {
@@ -470,18 +471,18 @@ int run_program(const std::vector<std::string> &words)
     } catch (const std::bad_alloc &failure) {
         std::fprintf(stderr, "pmukit: %s\n", failure.what());
         ::_exit(kExitEnvironment);
-    } catch (...) {  // a bug: as if this were not here
+    } catch (...) {  // a bug: abort as without this handler
     }
     std::abort();
 }
 
-// Inputs are mapped: the kernel says by SIGBUS that a page of one is not there any more. Without
-// its bytes nothing can go on, and no code of ours stands where that could be an error. Several
-// threads may read it.
+// Inputs are mapped: the kernel raises SIGBUS for a page that no longer exists, as after a
+// truncation. The faulting code cannot return an error, so the program ends here. Several threads
+// may fault at once.
 void end_without_input(int signal, siginfo_t *info, void *)
 {
     static std::atomic_flag is_ending;
-    if (info->si_code != BUS_ADRERR) {  // a bug: as if this were not here
+    if (info->si_code != BUS_ADRERR) {  // a bug: default action
         ::signal(signal, SIG_DFL);
         ::raise(signal);
         return;
@@ -512,14 +513,14 @@ int main(int argc, char **argv)
 {
     std::set_terminate(pmukit::cli::end_without_memory);
     pmukit::cli::note_inherited();
-    // A closed pipe and a file that may not grow are errors that are said, as a full disk is.
+    // A closed pipe and an exceeded file size limit are reported as errors, like a full disk.
     ::signal(SIGPIPE, SIG_IGN);
     ::signal(SIGXFSZ, SIG_IGN);
-    ::signal(SIGCHLD, SIG_DFL);  // while it is ignored, the status of a command is lost
+    ::signal(SIGCHLD, SIG_DFL);  // if ignored, the exit status of a command is lost
     pmukit::cli::catch_lost_input();
     try {
         return pmukit::cli::run_program({argv, argv + argc});
-    } catch (const std::exception &failure) {  // of the libraries below us: no memory, most likely
+    } catch (const std::exception &failure) {  // from a library: most likely out of memory
         std::fprintf(stderr, "pmukit: %s\n", failure.what());
         return pmukit::cli::kExitEnvironment;
     }

@@ -34,7 +34,7 @@ Result<perfdata::Merged> merge(std::vector<perfdata::Reader> &readers, const std
     uint64_t all = 0;
     for (const perfdata::Reader &reader : readers)
         all += reader.data_end();
-    // The size of a stream is unknown.
+    // A pipe has no known size.
     const bool known = std::ranges::none_of(readers, &perfdata::Reader::is_pipe);
     Progress progress("merging", known ? all : 0);
     return perfdata::merge_recordings(readers, output, [&](uint64_t bytes) { progress.at(bytes); });

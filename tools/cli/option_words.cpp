@@ -22,7 +22,7 @@ bool is_option(const std::string &word)
     return word.size() > 1 && word.starts_with('-');
 }
 
-// An option of a command: ours, or one of perf that we refuse.
+// An option of a command: pmukit's, or one of perf that is rejected.
 struct Known {
     std::string full;  // -g, --output
     bool takes_value = false;
@@ -74,7 +74,7 @@ private:
         return Known{std::string("-") + of, refused->takes == Takes::kValue, &*refused};
     }
 
-    // In full, or as much of it as only one name begins with.
+    // Finds a long option by its name or by an unambiguous prefix of it.
     std::optional<Known> name(const std::string &text) const
     {
         std::vector<Known> begin_so;
@@ -126,7 +126,7 @@ private:
         return {};
     }
 
-    // value: what stands in the same word.
+    // value: from the same word.
     Result<void> take(const Known &known, std::optional<std::string> value)
     {
         if (known.refused)
@@ -148,7 +148,7 @@ private:
     std::vector<std::string> done_;
 };
 
-// Where the name of the command stands, behind options of the program itself.
+// Index of the subcommand's name, after the global options.
 size_t command_at(const std::vector<std::string> &words, const CLI::App &app)
 {
     size_t at = 1;

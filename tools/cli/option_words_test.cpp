@@ -10,7 +10,7 @@
 namespace pmukit::cli {
 namespace {
 
-// Options in full, and where the program that is recorded begins.
+// Returns the line as arranged() writes it: options in full, -- before the program.
 std::string in_full(const std::string &line)
 {
     CLI::App app;
@@ -43,7 +43,7 @@ std::string in_full(const std::string &line)
     return out;
 }
 
-TEST(OptionWords, OptionsOfTheWorkloadAreLeftAlone)
+TEST(OptionWords, LeavesOptionsOfTheWorkloadUnchanged)
 {
     EXPECT_EQ(in_full("record -e x sort -o out.txt in.txt"),
               "record --event=x -- sort -o out.txt in.txt");
@@ -65,7 +65,7 @@ TEST(OptionWords, ShortOptionsMayBeCombined)
     EXPECT_EQ(in_full("record -aXi"), "record --all-cpus -Xi") << "none of ours: it is named";
 }
 
-TEST(OptionWords, NamesMayBeShortened)
+TEST(OptionWords, LongOptionsMayBeAbbreviated)
 {
     EXPECT_EQ(in_full("record --out x --call fp ls"), "record --output=x --call-graph=fp -- ls");
     EXPECT_EQ(in_full("record --no ls"), "record --no -- ls") << "of two: it is named";
@@ -87,14 +87,14 @@ TEST(OptionWords, ValueOfAnOptionIsNotTakenForTheWorkload)
     EXPECT_EQ(in_full("record"), "record");
 }
 
-TEST(OptionWords, OptionsOfPerfThatAreNotOursAreRefused)
+TEST(OptionWords, RejectsUnsupportedPerfOptions)
 {
     EXPECT_EQ(in_full("record -aS ls").substr(0, 14), "-S, --snapshot");
     EXPECT_EQ(in_full("record --overwr ls").substr(0, 11), "--overwrite");
     EXPECT_EQ(in_full("record ls -S"), "record -- ls -S");
 }
 
-TEST(OptionWords, CommandWithoutAWorkloadIsLeftAlone)
+TEST(OptionWords, LeavesCommandsWithoutAWorkloadUnchanged)
 {
     EXPECT_EQ(in_full("report -i x extra"), "report -i x extra");
     EXPECT_EQ(in_full("record -"), "record -");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Options of stock perf that our command of the same name does not have. They are parsed, so that
-// none is taken for something else: each is refused by its name, with what to use instead.
+// Options of stock perf that the pmukit command of the same name does not have. They are parsed so
+// that none is taken for another option: each is rejected by its name, with an alternative.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace pmukit::cli {
 enum class Takes {
     kNothing,
     kValue,
-    kPerhaps,  // a value, but only in the same word: -S, -SOPTIONS, --snapshot=OPTIONS
+    kPerhaps,  // optional value, only in the same word: -S, -SOPTIONS, --snapshot=OPTIONS
 };
 
 struct PerfOption {
@@ -21,11 +21,11 @@ struct PerfOption {
     Takes takes;
     std::string_view instead;
 
-    // As people write it: -S, --snapshot
+    // For messages: "-S, --snapshot"
     std::string written() const;
 };
 
-// Of record or top; of any other command there are none.
+// For record and top; other commands have none.
 std::span<const PerfOption> refused_options(std::string_view command);
 
 }  // namespace pmukit::cli

@@ -1,10 +1,10 @@
 #compdef pmukit
 # SPDX-License-Identifier: GPL-2.0-only
-# zsh completion of pmukit, as pmukit.bash is bash's: what there is to complete it asks pmukit --help.
+# zsh completion of pmukit, like pmukit.bash: choices come from pmukit --help, events from pmukit list.
 
 _pmukit_subcommands() { "$1" --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p' }
 _pmukit_options() { "$1" "$2" --help 2>/dev/null | sed -n '/^Options:/,/^$/s/^  \(-[^ ]*\).*/\1/p' | sed 's/=.*//;s/,/\n/g' }
-# The values that an option takes where they are a few words: --by TEXT:{dpa,hpa,node}
+# The values of an option that lists them: --by TEXT:{dpa,hpa,node}
 _pmukit_values() { "$1" "$2" --help 2>/dev/null | sed -n "s/^  \(.*,\)\{0,1\}$3\(,[^ ]*\)\{0,1\} [A-Z]*:{\([^}]*\)}.*/\3/p" | tr , '\n' }
 _pmukit_events() { "$1" list 2>/dev/null | sed -n 's|^\([^ ]*\)  unit .*|\1/|p' }
 
@@ -16,7 +16,7 @@ _pmukit() {
 		compadd -a offered
 		return
 	fi
-	# Behind -- stands the command that is recorded.
+	# The recorded command follows --.
 	if (( ${words[(I)--]} > 2 && ${words[(I)--]} < CURRENT )); then
 		_command_names -e
 		return

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit report: what the PMUs of a recording saw, for people and for programs, and everything that
-// is known to be missing from the picture. What there is to say about a driver is in its own file.
+// pmukit report: what the PMUs of a recording saw, as text, JSON or HTML, and every known loss.
+// Each driver's part is in its own folder.
 #include <bit>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -34,7 +34,7 @@ Result<Reports> make_reports(const Recording &recording, const ReportOptions &op
     return reports;
 }
 
-// What brings the drivers together, if that was asked for.
+// State of --join.
 struct Joining {
     Joining(Placer where, unsigned range_log2) : placer(std::move(where)), join(placer, range_log2)
     {
@@ -142,7 +142,7 @@ void print_json(const Recording &recording, const RecordingTotals &totals, const
     json.finish();
 }
 
-// Complete, without its name yet.
+// Writes the page; the caller names the file last.
 Result<perfdata::NewFile> write_page(const Recording &recording, const RecordingTotals &totals,
                                      const Reports &reports, const Joining *joining,
                                      const ReportOptions &options)
@@ -164,7 +164,7 @@ Result<perfdata::NewFile> write_page(const Recording &recording, const Recording
     return unnamed_file(options.html, pieces);
 }
 
-// Troubles that make the exit status 1, each said once.
+// Problems that make the exit status 1. Each is printed once.
 std::vector<std::string> troubles_of(const Recording &recording, const RecordingTotals &totals,
                                      const Reports &reports)
 {

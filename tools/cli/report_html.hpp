@@ -8,7 +8,7 @@
 
 namespace pmukit::cli {
 
-// What stands above the figures.
+// The head of the page: title, version, source and record counts.
 html::Page page_of(const Recording &recording, const RecordingTotals &totals);
 
 }  // namespace pmukit::cli

@@ -26,7 +26,7 @@ uint64_t heat_of(const Joined &joined)
     return heat;
 }
 
-// The group that rises and falls most as the range does. nullopt: there is none.
+// The group whose activity over time is most like the range's. nullopt: none overlaps.
 std::optional<size_t> companion_of(const JoinRange &range)
 {
     const auto most = std::ranges::max_element(range.together);
@@ -43,7 +43,7 @@ std::string companion_text(const Joined &joined, const JoinRange &range)
                : "-";
 }
 
-// For people
+// Text output
 
 void print_traffic(const std::string &name, const JoinTraffic &traffic, Output &out)
 {
@@ -89,7 +89,7 @@ void print_line(const std::string &name, const std::vector<uint64_t> &columns, O
     const uint64_t most = columns.empty() ? 0 : *std::ranges::max_element(columns);
     std::string strip;
     for (uint64_t column : columns) {
-        // What was seen at all is never blank.
+        // A column with any count is never blank.
         const double shade = part_of(column, most) * static_cast<double>(kShades.size() - 1);
         const auto index = static_cast<size_t>(std::lround(shade));
         strip += kShades[column ? std::max<size_t>(1, index) : 0];
@@ -120,7 +120,7 @@ void print_nodes(const Joined &joined, Output &out)
                   node.traffic.writes.bytes);
 }
 
-// For programs
+// JSON output
 
 ordered_json json_of(const JoinTraffic &traffic)
 {
@@ -173,7 +173,7 @@ void write_list(JsonWriter &json, const char *name, const std::vector<Each> &all
     json.end();
 }
 
-// For a page
+// HTML figures
 
 FigureHead head_of(const Joined &joined, const ReportOptions &options)
 {

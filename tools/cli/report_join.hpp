@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What pmukit report --join says, for people, for programs and for a page.
+// Output of pmukit report --join: text, JSON and HTML figures.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@
 namespace pmukit::cli {
 
 void print_join(const Joined &joined, const ReportOptions &options, Output &out);
-// Its members.
+// Writes the members of the JSON object.
 void write_join(const Joined &joined, const ReportOptions &options, JsonWriter &json);
 std::vector<html::Figure> join_figures(const Joined &joined, const ReportOptions &options);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For drivers whose AUX data becomes samples record by record, each stream for itself.
+// For drivers whose AUX data becomes samples record by record, each stream separately.
 #pragma once
 
 #include "cli/driver_handlers.hpp"
@@ -7,7 +7,8 @@
 
 namespace pmukit::cli {
 
-// StreamSamples: made of the sink and the stream, gives the samples, and has the decoder().
+// StreamSamples: constructed from the sink and the stream; makes the samples and provides
+// decoder().
 template <typename StreamSamples>
 class StreamInject final : public PerStream<DriverInject, StreamSamples, RawSink &> {
 public:

@@ -29,8 +29,8 @@ namespace {
 // Where hot units are, and on which nodes.
 struct HotMemory {
     std::vector<tier::HotRange> ranges;
-    std::map<uint32_t, double> nodes;   // with their heat
-    std::optional<std::string> source;  // "model": some of it is of a device that was emulated
+    std::map<uint32_t, double> nodes;   // heat by node
+    std::optional<std::string> source;  // "model": some of the data is from an emulated device
     uint64_t units_without_place = 0, units_left_out = 0;
     std::string first_reason;
 };
@@ -52,7 +52,7 @@ void add_list(const std::string &pmu, const decode::cxl_hmu::HotList &list, cons
         const double heat = heat_of(totals, unit);
         if (at.hpa) {
             memory.ranges.push_back({at.hpa->start, at.hpa->bytes, heat});
-            // Which of the two pages has the line in the device, nothing says.
+            // With an extended linear cache either page may hold the line.
             if (at.hpa->alias)
                 memory.ranges.push_back({*at.hpa->alias, at.hpa->bytes, heat});
         } else if (memory.units_without_place++ == 0)
@@ -84,7 +84,7 @@ Result<HotMemory> hot_memory(const Recording &recording, const HotLists &lists,
 
 // The nodes
 
-// The one node with CPUs that none of the hot devices is.
+// The only node with CPUs that holds no hot memory.
 Result<uint32_t> find_fast_node(const TierOptions &options, const HotMemory &memory)
 {
     if (options.fast_node)
@@ -105,7 +105,7 @@ Result<uint32_t> find_fast_node(const TierOptions &options, const HotMemory &mem
                                           : fmt::format("CPUs are near {}", joined(fast, ", ")))};
 }
 
-// Where most of the heat is.
+// The node with most of the heat.
 Result<uint32_t> find_slow_node(const TierOptions &options, const HotMemory &memory)
 {
     if (options.slow_node)
@@ -195,7 +195,7 @@ Result<Decision> decide(const TierOptions &options, const tier::Budget &budget,
     return decision;
 }
 
-// What was moved stays so when something fails behind it.
+// Pages moved before an error stay moved.
 struct Outcome {
     tier::Moved moved;
     std::optional<Error> error{};
@@ -215,7 +215,7 @@ Outcome carry_out(const TierOptions &options, const Decision &decision)
     return outcome;
 }
 
-// For people
+// Text output
 
 std::string percent_of(double part, double whole)
 {
@@ -283,7 +283,7 @@ void print_decision(const TierOptions &options, const HotMemory &memory, const D
     print_moves("demote", plan.demote, plan.heat, options.top, out);
 }
 
-// For programs
+// JSON output
 
 nlohmann::ordered_json json_of(const std::vector<tier::Move> &moves)
 {

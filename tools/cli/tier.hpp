@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit tier: from a recording of hot device memory to the pages of a process that belong on the
-// fast node.
+// pmukit tier: finds, from a recording of hot device memory, the pages of a process that belong on
+// the fast node.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ struct TierOptions {
     std::string budget = "100%";
     std::optional<uint32_t> fast_node, slow_node;
     std::string cxl_topology = "/sys";
-    std::string host;      // whose topology that is; empty: of the one that the recording is of
-    bool dry_run = false;  // said aloud; it is so without --apply
+    std::string host;      // host that cxl_topology describes; empty: the recording's host
+    bool dry_run = false;  // the default without --apply
     bool apply = false;
     bool json = false;
-    size_t top = 16;  // moves that are listed; 0: all
+    size_t top = 16;  // moves to list; 0: all
     std::string proc_root = "/proc";
     tier::MovePages move_pages = tier::system_move_pages;
 };

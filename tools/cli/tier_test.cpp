@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit tier over a recording, a topology and a process that are all files.
+// pmukit tier with a recording, a topology and a process that are all fake files.
 #include "cli/tier.hpp"
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ constexpr uint64_t kSlowBase = 0x8000000;  // the second memory block
 constexpr uint64_t kMine = uint64_t{1} << 63 | uint64_t{1} << 56;
 
 struct Hot {
-    uint64_t page, accesses;  // of the device
+    uint64_t page, accesses;  // page of the device
 };
 
 std::vector<std::byte> record_of(const std::vector<Hot> &hot)
@@ -64,8 +64,8 @@ perfdata::WriterEvent event_of_cxl_hmu()
     return event;
 }
 
-// Node 0 is the first 128 MiB, node 1 the second, which is the device's. A process of four pages on
-// node 1 (pages 0 to 3 of the device) and one on node 0.
+// Node 0 is the first 128 MiB, node 1 the second 128 MiB, backed by the device. The process has
+// four pages on node 1 (pages 0 to 3 of the device) and one on node 0.
 class Tier : public testing::Test {
 protected:
     Tier()
@@ -152,13 +152,13 @@ TEST_F(Tier, PromotesTheHottestPagesWithinTheBudget)
     EXPECT_EQ(said["promote"][1]["address"], 0x4000);
     EXPECT_TRUE(said["demote"].empty());
     EXPECT_TRUE(said["applied"].is_null());
-    EXPECT_EQ(said["heat"], 60);  // that of others' pages is none of the process's
+    EXPECT_EQ(said["heat"], 60);  // heat of other processes' pages is left out
     EXPECT_EQ(said["fast_heat_after"], 50);
 }
 
-// Extended linear cache: the first 128 MiB of the region. A hot line of the device is of the page
-// before it or of the one in the cache: both are hot.
-TEST_F(Tier, HeatIsAlsoOfThePageBehindTheAlias)
+// An extended linear cache covers the first 128 MiB of the region. A hot line of the device may
+// belong to either of two host pages: both are hot.
+TEST_F(Tier, HeatCountsForBothPagesOfAnAlias)
 {
     topology::TreeRegion region;
     region.start = kSlowBase;
@@ -178,7 +178,7 @@ TEST_F(Tier, HeatIsAlsoOfThePageBehindTheAlias)
     EXPECT_EQ(said["promote"][1]["heat"], 10);
 }
 
-TEST_F(Tier, TakesAPercentageOfThePagesOfTheProcess)
+TEST_F(Tier, AcceptsAPercentageAsBudget)
 {
     options.budget = "40%";
     EXPECT_EQ(run_json()["budget_pages"], 2);
@@ -198,7 +198,7 @@ TEST_F(Tier, TextShowsThePlan)
     EXPECT_NE(said.find("nothing was moved; --apply does it"), std::string::npos);
 }
 
-TEST_F(Tier, ListsAsManyMovesAsItIsAsked)
+TEST_F(Tier, TopLimitsTheListedMoves)
 {
     options.top = 1;
     EXPECT_NE(run().find("2 more pages; --top 0 shows all"), std::string::npos);
@@ -206,7 +206,7 @@ TEST_F(Tier, ListsAsManyMovesAsItIsAsked)
     EXPECT_EQ(run().find("more pages"), std::string::npos);
 }
 
-TEST_F(Tier, AsksWhichNodeIsFastWhenItCannotTell)
+TEST_F(Tier, RequiresFastNodeIfItIsAmbiguous)
 {
     tree.put("devices/system/node/has_cpu", "0,2\n");
     EXPECT_NE(refusal().find("give --fast-node (CPUs are near 0, 2)"), std::string::npos)
@@ -218,13 +218,13 @@ TEST_F(Tier, AsksWhichNodeIsFastWhenItCannotTell)
     EXPECT_EQ(run_json()["fast_node"], 0);
 }
 
-TEST_F(Tier, AsksWhichNodeIsSlowWhenTheMemoryIsNotOnline)
+TEST_F(Tier, RequiresSlowNodeIfMemoryIsOffline)
 {
     tree.remove("devices/system/memory/memory1");
     EXPECT_NE(refusal().find("give --slow-node"), std::string::npos) << error.message;
 }
 
-TEST_F(Tier, ANodeIsNotBoth)
+TEST_F(Tier, RejectsOneNodeAsFastAndSlow)
 {
     options.fast_node = 1;
     EXPECT_NE(refusal().find("node 1 cannot be both"), std::string::npos) << error.message;
@@ -250,7 +250,7 @@ TEST_F(Tier, ReportsARecordingWithoutHotUnits)
     EXPECT_NE(refusal().find("no hot units"), std::string::npos) << error.message;
 }
 
-// Node 1 takes pages; before any goes to node 2 the process is gone.
+// Moves to node 1 succeed. Then the process has exited: moves to node 2 fail.
 long moves_to_node_1(pid_t, unsigned long count, void **, const int *nodes, int *status, int)
 {
     if (nodes && nodes[0] == 2) {
@@ -263,7 +263,7 @@ long moves_to_node_1(pid_t, unsigned long count, void **, const int *nodes, int 
 
 // The device has two nodes. The page on the second is cold: it is demoted to make space for the
 // hottest page.
-TEST_F(Tier, SaysWhatWasMovedWhenSomethingFailsBehindIt)
+TEST_F(Tier, ReportsMovedPagesIfALaterMoveFails)
 {
     topology::TreeRegion region;
     region.start = kSlowBase;
@@ -296,7 +296,7 @@ TEST_F(Tier, SaysWhatWasMovedWhenSomethingFailsBehindIt)
     EXPECT_EQ(json["applied"]["moved"], 1);
 }
 
-TEST_F(Tier, CountsPagesThatOthersHave)
+TEST_F(Tier, CountsPagesThatCannotMove)
 {
     const uint64_t entries[] = {0, uint64_t{1} << 63 | 0x88, uint64_t{1} << 62, kMine | 0x20000000};
     tree.put("proc/42/pagemap", {reinterpret_cast<const char *>(entries), sizeof entries});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit tune: the tune/ files of the suite's PMUs, shown, set, saved and restored. What is set is
-// read back: the hardware may make something else of a value.
+// pmukit tune: shows, sets, saves and restores the tune/ files of the suite's PMUs. Each value is
+// read back after it is set: the hardware may change it.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -20,20 +20,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file that tunes something: hisi_ptt0_2, qos_tx_cpl.
+// One file that tunes a device, such as hisi_ptt0_2/qos_tx_cpl.
 struct Knob {
     std::string pmu, name;
     std::string path;
     std::string text() const { return pmu + "/" + name; }
 };
 
-// Files under which the driver shows a knob a second time (Documentation/devices/hisi_ptt.rst).
+// Second names under which the driver shows a knob (Documentation/devices/hisi_ptt.rst).
 constexpr std::pair<std::string_view, std::string_view> kSecondNames[] = {
     {"tx_path_rx_req_alloc_buf_level", "rx_alloc_buf_level"},
     {"tx_path_tx_req_alloc_buf_level", "tx_alloc_buf_level"},
 };
 
-// The first name of a file that NAME is the second name of; empty: it is none.
+// The first name of the file with this second name; empty: it is not a second name.
 std::string_view first_name_of(std::string_view name)
 {
     for (const auto &[second, first] : kSecondNames)
@@ -93,10 +93,10 @@ Result<void> write_knob(const Setting &setting)
     return write_all(fd.get(), as_bytes(std::to_string(setting.value) + "\n"), path);
 }
 
-// Words
+// Arguments and saved files
 
 struct Wanted {
-    std::string pmu;  // empty: every PMU that has it
+    std::string pmu;  // empty: every PMU with this file
     std::string name;
     uint64_t value;
 };
@@ -116,7 +116,7 @@ Result<Wanted> parse_wanted(std::string_view where, std::string_view value)
     return wanted;
 }
 
-// One for each knob that is meant; nothing is written before all words are understood.
+// One setting per matching knob. All arguments are resolved before anything is written.
 Result<std::vector<Setting>> settings_of(const std::vector<Wanted> &all,
                                          const std::vector<Knob> &knobs)
 {
@@ -151,7 +151,7 @@ Result<std::vector<Wanted>> parse_words(const std::vector<std::string> &words)
     return all;
 }
 
-// Lines of "PMU/FILE VALUE"; # begins a comment.
+// Parses lines of "PMU/FILE VALUE"; # begins a comment.
 Result<std::vector<Wanted>> parse_saved(const std::string &path)
 {
     const Result<std::string> text = read_small_file(path);
@@ -177,8 +177,8 @@ Result<std::vector<Wanted>> parse_saved(const std::string &path)
     return all;
 }
 
-// Second names become first ones. They are applied before the others: what is said under the first
-// name wins.
+// Replaces second names by first names and moves those settings to the front, so that a value under
+// the first name wins.
 void use_first_names(std::vector<Wanted> &all)
 {
     const auto is_second = [](const Wanted &wanted) { return !first_name_of(wanted.name).empty(); };
@@ -190,7 +190,7 @@ void use_first_names(std::vector<Wanted> &all)
 
 // Actions
 
-// False: at least one value is not what was asked for; each is said.
+// Returns false if a value was not set as requested; each such value is reported.
 bool apply(const std::vector<Setting> &settings)
 {
     bool good = true;

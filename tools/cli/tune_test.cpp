@@ -71,7 +71,7 @@ TEST_F(Tune, JsonHasTheSameFiles)
     EXPECT_EQ(json["hisi_ptt0_3"].size(), 2U);
 }
 
-TEST_F(Tune, SetsOneOrAll)
+TEST_F(Tune, SetsOneDeviceOrAllDevices)
 {
     options_.settings = {"hisi_ptt0_3/qos_tx_cpl=2", "rx_alloc_buf_level=0x1"};
     EXPECT_EQ(run(), kExitGood) << err_;
@@ -82,7 +82,7 @@ TEST_F(Tune, SetsOneOrAll)
     EXPECT_NE(out_.find("hisi_ptt0_3\n  qos_tx_cpl           2"), std::string::npos);
 }
 
-TEST_F(Tune, WritesNothingWhenOneWordIsWrong)
+TEST_F(Tune, WritesNothingIfOneSettingIsInvalid)
 {
     for (const auto &[word, status] : {std::pair{"qos_tx_dp=1", kExitFailed},
                                        {"other/secret=1", kExitFailed},
@@ -95,7 +95,7 @@ TEST_F(Tune, WritesNothingWhenOneWordIsWrong)
     }
 }
 
-TEST_F(Tune, BringsBackWhatItSaved)
+TEST_F(Tune, RestoresSavedValues)
 {
     options_.save = tree_.path("saved");
     EXPECT_EQ(run(), kExitGood) << err_;
@@ -110,14 +110,14 @@ TEST_F(Tune, BringsBackWhatItSaved)
     EXPECT_EQ(value("hisi_ptt0_3/tune/rx_alloc_buf_level"), "0\n");
 }
 
-TEST_F(Tune, SavesNoSecondName)
+TEST_F(Tune, DoesNotSaveSecondNames)
 {
     options_.save = tree_.path("saved");
     EXPECT_EQ(run(), kExitGood) << err_;
     EXPECT_EQ(read_small_file(tree_.path("saved"))->find("tx_path"), std::string::npos);
 }
 
-TEST_F(Tune, ASecondNameSetsTheFileOfTheFirst)
+TEST_F(Tune, SecondNameSetsTheFileOfTheFirstName)
 {
     options_.settings = {"hisi_ptt0_3/tx_path_rx_req_alloc_buf_level=2"};
     EXPECT_EQ(run(), kExitGood) << err_;
@@ -125,7 +125,7 @@ TEST_F(Tune, ASecondNameSetsTheFileOfTheFirst)
     EXPECT_EQ(value("hisi_ptt0_3/tune/rx_alloc_buf_level"), "2\n");
 }
 
-TEST_F(Tune, TheFirstNameWinsInASavedFileThatHasBoth)
+TEST_F(Tune, FirstNameWinsInASavedFileWithBoth)
 {
     tree_.put("saved",
               "hisi_ptt0_2/rx_alloc_buf_level 2\nhisi_ptt0_2/tx_path_rx_req_alloc_buf_level 1\n");
@@ -148,7 +148,7 @@ TEST_F(Tune, RestoresAllOrNothing)
     EXPECT_TRUE(said("saved:2: ")) << err_;
 }
 
-TEST_F(Tune, AFileThatCannotBeReadIsNamedAndTheOthersShown)
+TEST_F(Tune, NamesAnUnreadableFileAndShowsTheOthers)
 {
     tree_.put("sys/hisi_ptt0_2/tune/qos_tx_cpl", "broken\n");
     EXPECT_EQ(run(), kExitFailed);
@@ -160,7 +160,7 @@ TEST_F(Tune, AFileThatCannotBeReadIsNamedAndTheOthersShown)
     EXPECT_TRUE(nlohmann::json::parse(out_)["pmus"]["hisi_ptt0_2"]["qos_tx_cpl"].is_null());
 }
 
-TEST_F(Tune, DoesOneThingAtATime)
+TEST_F(Tune, RejectsSavingAndSettingTogether)
 {
     options_.save = tree_.path("saved");
     options_.settings = {"qos_tx_cpl=2"};

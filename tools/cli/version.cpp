@@ -3,6 +3,6 @@
 
 namespace pmukit::cli {
 
-const char *const kVersion = PMUKIT_VERSION;  // of CMakeLists.txt
+const char *const kVersion = PMUKIT_VERSION;  // defined in CMakeLists.txt
 
 }  // namespace pmukit::cli

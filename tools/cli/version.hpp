@@ -3,7 +3,7 @@
 
 namespace pmukit::cli {
 
-// What the VERSION file of the suite says.
+// Contents of the suite's VERSION file.
 extern const char *const kVersion;
 
 }  // namespace pmukit::cli

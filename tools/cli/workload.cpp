@@ -18,10 +18,10 @@
 namespace pmukit::cli {
 namespace {
 
-constexpr int kExecFailedStatus = 127;  // as shells do
-constexpr int kUnknownStatus = 1;       // waitpid() failed: no success is made up
+constexpr int kExecFailedStatus = 127;  // like a shell
+constexpr int kUnknownStatus = 1;       // waitpid() failed: do not report success
 
-// In the child, between fork and exec: only what is safe there.
+// Runs in the child between fork and exec: only async-signal-safe calls.
 [[noreturn]] void run_child(int go, int failed, WorkloadStreams streams, char *const *arguments)
 {
     char start = 0;
@@ -60,7 +60,7 @@ Result<Workload> Workload::prepare(const std::vector<std::string> &command, Work
     if (pid < 0)
         return system_error("fork", errno);
     if (pid == 0) {
-        go_write.reset();  // or the child would wait for itself
+        go_write.reset();  // otherwise the child never sees the pipe close
         run_child(go[0], failed[1], streams, arguments.data());
     }
 
@@ -97,7 +97,7 @@ Result<void> Workload::release()
     if (::write(go_.get(), &start, 1) != 1)
         return system_error(name_, errno);
     int error = 0;
-    ssize_t got = ::read(failed_.get(), &error, sizeof error);  // ends at the exec
+    ssize_t got = ::read(failed_.get(), &error, sizeof error);  // end of file: exec succeeded
     if (got == sizeof error)
         return Error{error == ENOENT ? Errc::kNotFound : Errc::kIo,
                      name_ + ": cannot run this command: " + std::strerror(error)};
@@ -107,12 +107,12 @@ Result<void> Workload::release()
 void Workload::ask_to_end()
 {
     if (pid_ > 0)
-        ::kill(pid_, SIGTERM);  // ours until it is waited for
+        ::kill(pid_, SIGTERM);  // the PID stays valid until waitpid()
 }
 
 int Workload::wait()
 {
-    go_.reset();  // a child that was never released leaves by itself
+    go_.reset();  // a child that was never released exits
     int status = 0;
     pid_t ended = ::waitpid(pid_, &status, WNOHANG);
     if (ended == 0) {
@@ -133,7 +133,7 @@ void Workload::end_likewise() const
 {
     if (ended_by_ == 0)
         return;
-    ::prctl(PR_SET_DUMPABLE, 0);  // the core is the command's
+    ::prctl(PR_SET_DUMPABLE, 0);  // only the command dumps core
     sigset_t one;
     ::sigemptyset(&one);
     ::sigaddset(&one, ended_by_);

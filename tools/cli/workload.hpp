@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The command that is recorded: started at once but held before its exec, so that events can be set
-// up.
+// The recorded command: forked at once but held before its exec, so that events can be set up.
 #pragma once
 
 #include <sys/types.h>
@@ -14,10 +13,10 @@
 
 namespace pmukit::cli {
 
-// Descriptors in place of our own standard output and standard error.
+// Descriptors that replace standard output and standard error.
 struct WorkloadStreams {
     int output = STDOUT_FILENO, error = STDERR_FILENO;
-    int kept = -1;  // stays open under its own number
+    int kept = -1;  // stays open in the command under the same number
 };
 
 class Workload {
@@ -26,20 +25,21 @@ public:
                                     WorkloadStreams streams = {});
     Workload(Workload &&) noexcept;
     Workload &operator=(Workload &&) = delete;
-    ~Workload();  // ends it if it still runs
+    ~Workload();  // terminates the command if it still runs
 
     pid_t pid() const { return pid_; }
     // Readable when the command has ended.
     int ended_fd() const { return pidfd_.get(); }
 
-    // Lets it exec. Error: the command could not be started.
+    // Lets the command exec. Error: it could not be started.
     Result<void> release();
-    // SIGTERM, if it still runs.
+    // Sends SIGTERM if the command still runs.
     void ask_to_end();
-    // Its exit status as a shell gives it (128 + signal). Asks it to end when it still runs.
+    // Returns the exit status as a shell does (128 + signal). Terminates the command if it still
+    // runs.
     int wait();
-    // After wait(): ends this program by the signal that ended the command, as perf record does, so
-    // that the caller of both sees no difference. Nothing where no signal did.
+    // After wait(): ends this process by the signal that ended the command, like perf record, so
+    // that callers see no difference. Does nothing if no signal ended it.
     void end_likewise() const;
 
 private:
@@ -47,10 +47,10 @@ private:
 
     std::string name_;
     pid_t pid_ = -1;
-    int ended_by_ = 0;  // a signal
+    int ended_by_ = 0;  // signal number, or 0
     Fd pidfd_;
-    Fd go_;      // closing it unseen, or one byte in it, starts or ends the child
-    Fd failed_;  // errno of a failed exec; closed by a good one
+    Fd go_;      // one byte releases the child; closing it without one ends the child
+    Fd failed_;  // carries errno of a failed exec; closed by a successful one
 };
 
 }  // namespace pmukit::cli

@@ -35,7 +35,7 @@ TEST(Workload, WaitsForItsRelease)
     EXPECT_TRUE(std::filesystem::remove(mark));
 }
 
-TEST(Workload, GivesItsExitStatus)
+TEST(Workload, ReturnsTheExitStatus)
 {
     Result<Workload> workload = Workload::prepare({"sh", "-c", "exit 3"});
     ASSERT_TRUE(workload);
@@ -46,7 +46,7 @@ TEST(Workload, GivesItsExitStatus)
 
 TEST(Workload, UnknownExitStatusIsAFailure)
 {
-    const auto before = ::signal(SIGCHLD, SIG_IGN);  // the kernel waits for it
+    const auto before = ::signal(SIGCHLD, SIG_IGN);  // the kernel reaps the child
     Result<Workload> workload = Workload::prepare({"sh", "-c", "exit 3"});
     ASSERT_TRUE(workload);
     ASSERT_TRUE(workload->release());
@@ -55,7 +55,7 @@ TEST(Workload, UnknownExitStatusIsAFailure)
     ::signal(SIGCHLD, before);
 }
 
-TEST(Workload, IsEndedWhenItStillRuns)
+TEST(Workload, WaitTerminatesARunningCommand)
 {
     Result<Workload> workload = Workload::prepare({"sleep", "600"});
     ASSERT_TRUE(workload);
@@ -63,7 +63,7 @@ TEST(Workload, IsEndedWhenItStillRuns)
     EXPECT_EQ(workload->wait(), 128 + SIGTERM);
 }
 
-// A line of /proc/PID/status, of the command.
+// A value of the command's /proc/PID/status.
 uint64_t status_of_command(const std::string &key)
 {
     const std::string path =
@@ -83,7 +83,7 @@ uint64_t status_of_command(const std::string &key)
     return value;
 }
 
-TEST(Workload, InheritsTheSignalsOfItsCaller)
+TEST(Workload, InheritsTheSignalStateOfItsCaller)
 {
     const auto bit = [](int signal) { return uint64_t{1} << (signal - 1); };
     sigset_t blocked, before;
@@ -93,7 +93,7 @@ TEST(Workload, InheritsTheSignalsOfItsCaller)
     ::signal(SIGPIPE, SIG_IGN);
     ::signal(SIGXFSZ, SIG_DFL);
     note_inherited();
-    // What main() and a recorder make of it
+    // Signal state as main() and a recorder change it
     ::signal(SIGXFSZ, SIG_IGN);
     ::signal(SIGPIPE, SIG_DFL);
     ::sigaddset(&blocked, SIGTERM);
@@ -106,7 +106,7 @@ TEST(Workload, InheritsTheSignalsOfItsCaller)
     EXPECT_EQ(status_of_command("SigBlk:"), 0U);
 }
 
-TEST(Workload, InheritsTheLimitOfOpenFiles)
+TEST(Workload, InheritsTheOpenFileLimit)
 {
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -142,7 +142,7 @@ TEST(Workload, CommandEndsByTheSignalThatEndedTheWorkload)
     EXPECT_FALSE(WCOREDUMP(status));
 }
 
-TEST(Workload, ExitsWhenItIsNeverReleased)
+TEST(Workload, NeverReleasedCommandExits)
 {
     pid_t pid = 0;
     {
@@ -153,7 +153,7 @@ TEST(Workload, ExitsWhenItIsNeverReleased)
     EXPECT_EQ(::kill(pid, 0), -1) << "it is gone and was waited for";
 }
 
-TEST(Workload, SaysThatACommandDoesNotExist)
+TEST(Workload, ReportsAMissingCommand)
 {
     Result<Workload> workload = Workload::prepare({"/nonexistent/command"});
     ASSERT_TRUE(workload);
