@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The feed of trace events. A driver emits them only while an event of its PMU is open: the one of
-// this feed, which only counts, or one of another process that records.
+// The feed of trace events. A driver emits them only while an event of its PMU is open: this
+// feed's, which only counts, or that of another process that records.
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 
@@ -15,7 +15,7 @@
 namespace pmukit::cli {
 namespace {
 
-// On each CPU of its cpumask; nothing is sampled.
+// Opens the event on each CPU of its cpumask, without sampling.
 Result<void> open_counters(const record::EventString &event, std::vector<Fd> &counters)
 {
     const Result<record::Pmu> pmu = record::read_pmu(record::kSysfsPmus, event.pmu);
@@ -75,7 +75,7 @@ public:
     }
     Result<void> finish() override
     {
-        // What a device still holds is drained when its event goes.
+        // Disabling an event drains what its device still holds.
         for (const Fd &counter : counters_)
             ::ioctl(counter.get(), PERF_EVENT_IOC_DISABLE, 0);
         counters_.clear();

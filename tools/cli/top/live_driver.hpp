@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What `pmukit top` keeps of one driver while records come: the hottest of this interval and of
-// all.
+// State of one driver in `pmukit top`: its hottest rows, of this interval and since the start.
 #pragma once
 
 #include <algorithm>
@@ -21,30 +20,31 @@ enum class Span { kNow, kAll };  // this interval; since the beginning
 
 struct LiveRow {
     std::string pmu, name;
-    uint64_t id = 0;  // what name says, for programs
+    uint64_t id = 0;  // machine-readable form of the name
     uint64_t value = 0, more = 0;
 };
 
-// What is known to be missing, or went wrong. Shown when it is not 0, or a lower bound.
+// A kind of loss or error. Shown if the count is not 0 or is a lower bound.
 struct LiveLoss {
     uint64_t count;
     std::string_view text;
     bool at_least = false;
 };
 
-// How a view calls things.
+// Names of a view and of its columns.
 struct LiveView {
-    unsigned place;         // among the views, from the first on
-    std::string_view name;  // "pages"; its first letter is its key
-    std::string_view what;  // heads of the columns
+    unsigned place;         // order among the views
+    std::string_view name;  // "pages"; the first letter selects the view
+    std::string_view what;  // column heads
     std::string_view value, more;
-    // For programs
+    // JSON keys
     std::string_view id_key, value_key, more_key;
-    // Values add up to all that there is.
+    // True if all values add up to the total, so that shares make sense.
     bool has_shares;
 };
 
-// Where others opened an event, what it lost before the first record that we saw is not counted.
+// For events that other processes opened: losses before the first record that top saw are not
+// counted.
 class LossesSeen {
 public:
     void first_of_others(std::optional<uint64_t> sequence, std::optional<uint64_t> lost)
@@ -61,19 +61,19 @@ private:
 class LiveDriver : public DriverSink {
 public:
     virtual const LiveView &view() const = 0;
-    // Largest value first; at most so many.
+    // Largest value first, at most `most` rows.
     virtual std::vector<LiveRow> rows(Span span, size_t most) const = 0;
     virtual uint64_t sum(Span span) const = 0;
     virtual std::vector<LiveLoss> losses() const = 0;
     virtual void next_interval() = 0;
-    // An event of this PMU is opened for us: its trace records are numbered from the first one on.
-    // Those of others were open before we looked.
+    // top opened an event of this PMU: its trace records are numbered from 0. Events of other
+    // processes were open before top started.
     virtual void opened(const std::string &) {}
-    // Of its trace event.
+    // A record of the driver's trace event.
     virtual void traced(const record::TraceFormat &format, Bytes record) = 0;
 };
 
-// The PMU of a stream.
+// Returns the name of a stream's PMU.
 using PmuNames = std::function<std::string(const Stream &)>;
 
 }  // namespace pmukit::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What top keeps of trace records, of its own events and of those that others opened before.
+// What top stores from trace records, of its own events and of events that were open before.
 #include <gtest/gtest.h>
 #include <pmukit/cache_qos.h>
 #include <pmukit/cxl_hmu.h>
@@ -25,7 +25,7 @@ std::string no_name(const Stream &)
     return "unknown";
 }
 
-// The fields that top looks at.
+// The fields that top reads.
 record::TraceFormat trace_format()
 {
     record::TraceFormat format;
@@ -143,13 +143,13 @@ TEST_P(LiveNumbers, LossOfTheNextEventIsCounted)
     EXPECT_EQ(missing(), 2U);
 }
 
-TEST_P(LiveNumbers, LossOfAnEventThatBeginsLaterIsCountedFromItsFirstRecord)
+TEST_P(LiveNumbers, LossOfALaterEventIsCountedFromItsFirstRecord)
 {
     give(0, 5);
     EXPECT_EQ(lost(), 5U);
 }
 
-TEST_P(LiveNumbers, OurOwnEventIsNumberedFromTheFirstRecordOn)
+TEST_P(LiveNumbers, LossOfOwnEventIsCountedFromTheStart)
 {
     live_->opened(kPmu);
     give(2, 7);
@@ -167,7 +167,7 @@ std::string name_of_driver(const testing::TestParamInfo<Numbered> &info)
 }
 INSTANTIATE_TEST_SUITE_P(Of, LiveNumbers, testing::ValuesIn(kNumbered), name_of_driver);
 
-TEST(LiveHisiPtt, ATlpOfNoKnownTypeIsOfNoRequester)
+TEST(LiveHisiPtt, UnknownTlpHasNoRequester)
 {
     constexpr uint32_t kWrite = 0x40000001, kUnknown = 0x7f000000;
     const std::unique_ptr<LiveDriver> live = make_hisi_ptt_live(no_name);
@@ -188,7 +188,7 @@ std::vector<uint64_t> flagged_record(uint64_t sequence, uint64_t lost, uint64_t 
     return words;
 }
 
-TEST(LiveHisiPtt, ReportsALowerBoundFromTheRecordThatBeginsIt)
+TEST(LiveHisiPtt, LossIsALowerBoundFromTheFlaggedRecordOn)
 {
     const std::unique_ptr<LiveDriver> live = make_hisi_ptt_live(no_name);
     const auto give = [&](uint64_t sequence, uint64_t lost, uint64_t flags) {
@@ -215,7 +215,7 @@ TEST(LiveHisiPtt, LossBeforeTheFirstRecordSeenMakesNoLowerBound)
     EXPECT_TRUE(is_bound(*live, "entries lost"));
 }
 
-// Of monitor 0, the machine, or of a group.
+// Occupancy of monitor 0 (the machine), or of a group.
 std::vector<std::byte> occupancy(uint64_t sequence, uint64_t monitor, uint64_t bytes)
 {
     const uint64_t kind = monitor ? PMUKIT_CACHE_QOS_KIND_GROUP : PMUKIT_CACHE_QOS_KIND_MACHINE;
@@ -235,7 +235,7 @@ std::vector<std::byte> occupancy(uint64_t sequence, uint64_t monitor, uint64_t b
     return record;
 }
 
-TEST(LiveCacheQos, LeavesOutOfTheIntervalWhatAWholePassDidNotRead)
+TEST(LiveCacheQos, IntervalOmitsMonitorsThatAWholePassDidNotRead)
 {
     const std::unique_ptr<LiveDriver> live = make_cache_qos_live(no_name);
     const Stream stream{};
@@ -248,7 +248,7 @@ TEST(LiveCacheQos, LeavesOutOfTheIntervalWhatAWholePassDidNotRead)
     live->next_interval();
     EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);  // no monitor was read since
     read(0);
-    EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);  // in the middle of a pass
+    EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);  // the pass is not complete
     read(2);
     read(0);
     const std::vector<LiveRow> now = live->rows(Span::kNow, 0);
@@ -260,7 +260,7 @@ TEST(LiveCacheQos, LeavesOutOfTheIntervalWhatAWholePassDidNotRead)
     EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);
 }
 
-// Of one part
+// A name record; the whole name fits into it.
 std::vector<std::byte> name_of_group(uint64_t sequence, uint64_t monitor, uint64_t life,
                                      std::string_view text)
 {
@@ -276,7 +276,7 @@ std::vector<std::byte> name_of_group(uint64_t sequence, uint64_t monitor, uint64
     return record;
 }
 
-TEST(LiveCacheQos, R67_NamesMonitorsAndStartsAgainWhenANumberIsReused)
+TEST(LiveCacheQos, R67_NamesMonitorsAndRestartsWhenANumberIsReused)
 {
     const std::unique_ptr<LiveDriver> live = make_cache_qos_live(no_name);
     const Stream stream{};
@@ -286,7 +286,7 @@ TEST(LiveCacheQos, R67_NamesMonitorsAndStartsAgainWhenANumberIsReused)
     live->sample(stream, 0, name_of_group(1, 7, 1, "/a"));
     live->sample(stream, 0, occupancy(2, 7, 100));
     EXPECT_EQ(row().name, "group 7 /a, 0, llc_occupancy");
-    EXPECT_EQ(row().value, 500U);  // the most it had
+    EXPECT_EQ(row().value, 500U);  // the maximum
     live->sample(stream, 0, name_of_group(3, 7, 2, "/b"));
     live->sample(stream, 0, occupancy(4, 7, 200));
     EXPECT_EQ(row().name, "group 7 /b, 0, llc_occupancy");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Feeds that are recordings: standard input, or a `pmukit record -o -` of our own.
+// Feeds that read a recording: standard input, or a `pmukit record -o -` that top starts.
 #include "cli/top/live_feed.hpp"
 
 #include <fcntl.h>
@@ -58,7 +58,7 @@ public:
     bool marks_losses() const override { return recording_.recording().marks_losses(); }
 
 protected:
-    // A recorder that still writes gets EPIPE, instead of waiting for us.
+    // A recorder that still writes gets EPIPE instead of blocking.
     void stop_reading() { in_.reset(); }
 
 private:
@@ -72,10 +72,10 @@ Result<PushedRecording> begin(LiveDrivers &live, const std::string &name)
     return PushedRecording::begin(name, recorded_drivers(), live.router());
 }
 
-// Our own program, found by what runs now.
+// The running program itself.
 constexpr const char *kSelf = "/proc/self/exe";
 
-// printed: where the command prints.
+// printed: descriptor for the command's output.
 std::vector<std::string> recorder_words(const FeedOptions &options, int printed)
 {
     std::vector<std::string> words = {kSelf, "record", "-o", "-"};
@@ -105,8 +105,8 @@ public:
           said_(std::move(said))
     {
     }
-    // After an error records are still in flight: the recorder, which is waited for, must not block
-    // on a full pipe.
+    // After an error the recorder still writes. The pipe is closed first, so that the recorder does
+    // not block while the destructor waits for it.
     ~RecorderFeed() override { stop_reading(); }
 
     std::string_view name() const override { return "aux"; }
@@ -120,7 +120,7 @@ public:
             if (!*more)
                 break;
         }
-        // A recorder that got through has the command's status, and says what it wrote.
+        // A recorder that succeeded exits with the command's status, and reports what it wrote.
         const bool recorded = recorder_.wait() == 0 || line_it_said("standard output").has_value();
         if (!recorded)
             return Error{Errc::kIo, line_it_said("").value_or("the recorder ended")};
@@ -128,7 +128,7 @@ public:
     }
 
 private:
-    // The last line that begins so, as it would have stood on standard error.
+    // The recorder's last message with this beginning.
     std::optional<std::string> line_it_said(std::string_view beginning) const
     {
         std::array<char, 4096> text{};
@@ -184,7 +184,7 @@ Result<std::unique_ptr<LiveFeed>> make_recorder_feed(LiveDrivers &live, const Fe
     if (::pipe2(ends, O_CLOEXEC) != 0)
         return system_error("pipe", errno);
     Fd in(ends[0]), out(ends[1]);
-    // What the recorder says, and apart from it what its command does.
+    // The recorder's messages, separate from the output of its command.
     Fd said(::memfd_create("pmukit record", MFD_CLOEXEC));
     if (!said)
         return system_error("memfd_create", errno);

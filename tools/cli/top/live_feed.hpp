@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Where the records of `pmukit top` come from.
+// Sources of the records that `pmukit top` shows.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace pmukit::cli {
 
-// The views of all drivers, and the recording that knows the names of PMUs while one is read.
+// The views of all drivers, and the recording that names PMUs while one is read.
 class LiveDrivers {
 public:
     LiveDrivers();
@@ -33,29 +33,29 @@ class LiveFeed {
 public:
     virtual ~LiveFeed() = default;
     virtual std::string_view name() const = 0;
-    virtual int fd() const = 0;  // readable: take() has something to do
-    // False: nothing will come any more.
+    virtual int fd() const = 0;  // readable: take() has data
+    // Returns false at the end of the data.
     virtual Result<bool> take() = 0;
-    // Ends what was begun for the feed and takes what is still in flight.
+    // Stops the feed's recorder or events, and reads the data still in flight.
     virtual Result<void> finish() = 0;
     virtual std::vector<LiveLoss> losses() const = 0;
-    // Where the devices are from, when the records say it.
+    // Source of the devices, if the records name it.
     virtual std::optional<std::string> source() const { return std::nullopt; }
-    // Do all drivers mark what they lose?
+    // True if every driver of the feed marks its losses.
     virtual bool marks_losses() const { return true; }
 };
 
 struct FeedOptions {
-    std::vector<std::string> events;  // to be counted while we look; empty: what others record
+    std::vector<std::string> events;  // to count; empty: events that others record
     std::vector<std::string> command;
     std::string source;
-    int command_output;                         // what the command prints goes there
-    std::vector<std::string> recorder_words{};  // options of record, in full
+    int command_output;                         // receives the command's output
+    std::vector<std::string> recorder_words{};  // options of record, written in full
 };
 
-// Standard input: a recording in pipe layout.
+// A recording in pipe format on standard input.
 Result<std::unique_ptr<LiveFeed>> make_input_feed(LiveDrivers &live);
-// A recorder of our own, whose AUX data we read.
+// A recorder that top starts, whose AUX data it reads.
 Result<std::unique_ptr<LiveFeed>> make_recorder_feed(LiveDrivers &live, const FeedOptions &options);
 // The trace events of the modules, through BPF.
 Result<std::unique_ptr<LiveFeed>> make_bpf_feed(LiveDrivers &live, const FeedOptions &options);

@@ -35,7 +35,7 @@ std::string share_text(const LiveDriver &live, Span span, uint64_t value)
     return fmt::format("{:.1f}%", 100 * static_cast<double>(value) / static_cast<double>(sum));
 }
 
-// What would not fit would make two rows look alike.
+// Bars are scaled to the line: two bars cut at its end would look alike.
 size_t bar_width(const Frame &frame)
 {
     if (frame.columns == 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What `pmukit top` shows at one moment: as lines for people, as an object for programs.
+// One frame of `pmukit top`, as text lines or as a JSON object.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ struct Frame {
     Span span = Span::kNow;
     uint64_t span_ms = 0;
     std::optional<std::string> source{};
-    std::string view{};  // empty: every one that has something
-    size_t rows = 0;     // of each view
-    size_t columns = 0;  // of a line; 0: as many as it takes
+    std::string view{};  // empty: all views with data
+    size_t rows = 0;     // per view
+    size_t columns = 0;  // line width; 0: unlimited
 };
 
-// The first view that has something to show; the first of all if none has.
+// The first view with data; the first of all if none has data.
 std::string default_view(const LiveDrivers &all);
 // Names of all views.
 std::vector<std::string> view_names(const LiveDrivers &all);

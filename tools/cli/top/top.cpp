@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit top: the hottest pages, requesters and groups while they happen, on a terminal or as text.
+// pmukit top: shows the hottest pages, requesters and groups live, on a terminal or as text.
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -28,7 +28,7 @@ using std::chrono::milliseconds;
 
 constexpr size_t kRowsOfText = 16;
 
-// What the user asked for with keys.
+// State that the user changes by keys.
 struct Looks {
     std::string view;
     Span span = Span::kNow;
@@ -92,7 +92,7 @@ private:
     LiveDrivers drivers_;
     Fd signals_, nowhere_;
     std::unique_ptr<LiveFeed> feed_;
-    std::optional<Workload> workload_;  // of the feed that does not run it itself
+    std::optional<Workload> workload_;  // the command, if the feed does not run it
     std::optional<Screen> screen_;
     Looks looks_;
     bool text_;           // no screen
@@ -109,7 +109,7 @@ FeedOptions Top::feed_options() const
     return {options_.events, options_.command, options_.source, output, options_.recorder_words};
 }
 
-// BPF where it is to be had; a recorder of our own needs to know what to record.
+// BPF if available. Otherwise a recorder, which needs the events to record.
 Result<std::unique_ptr<LiveFeed>> Top::choose_feed()
 {
     if (options_.input == "-")
@@ -166,7 +166,7 @@ Frame Top::frame(size_t rows) const
 
 Result<void> Top::show_on_screen()
 {
-    constexpr size_t kOtherLines = 8;  // head, heads of columns, losses, keys
+    constexpr size_t kOtherLines = 8;  // head, column heads, losses, keys
     const Screen::Size size = screen_->size();
     Frame shown = frame(size.rows > kOtherLines ? size.rows - kOtherLines : 1);
     shown.columns = size.columns;
@@ -195,7 +195,7 @@ Result<void> Top::show()
             out_.print("{}\n", line);
         out_.text("\n");
     }
-    return out_.finish();  // readers of a pipe get it now
+    return out_.finish();  // flush for readers of a pipe
 }
 
 Result<void> Top::end_interval()
@@ -261,7 +261,7 @@ Result<void> Top::wait_until(Clock::time_point until)
 
 Result<void> Top::loop()
 {
-    // --once: what ends by itself is shown when it has.
+    // --once: an input or a command that ends is shown when it has ended.
     const bool ends = options_.input == "-" || !options_.command.empty();
     const auto interval = milliseconds(options_.interval_ms);
     if (on_terminal())
@@ -293,7 +293,7 @@ bool Top::has_rows() const
 
 Result<int> Top::run()
 {
-    // An end asked for, and another size of the terminal.
+    // Signals to end, and a change of the terminal's size.
     Result<Fd> signals = catch_signals({SIGINT, SIGTERM, SIGHUP, SIGWINCH});
     if (!signals)
         return signals.error();
@@ -317,7 +317,8 @@ Result<int> Top::run()
         workload_->wait();
     const Result<void> finished = feed_->finish();
     screen_.reset();
-    // The last one, with all that was in flight; not of a feed that failed before it had anything.
+    // The last frame, with all data that was in flight; not for a feed that failed without any
+    // data.
     if (text_ && !whole && (finished || has_rows()))
         if (Result<void> shown = show(); !shown)
             return shown.error();
@@ -351,7 +352,7 @@ Result<void> check_words(const TopOptions &options)
     return {};
 }
 
-// A recording, not a program to run.
+// A regular file that is not executable: a recording, not a program.
 bool is_plain_file(const std::string &path)
 {
     struct stat status {};
@@ -359,7 +360,7 @@ bool is_plain_file(const std::string &path)
            ::access(path.c_str(), X_OK) != 0;
 }
 
-// The first word of a command has filled the place of the input.
+// CLI11 stores the first word of a command as the input: move it back.
 void take_back_command(const std::vector<std::string> &typed, TopOptions &options)
 {
     const bool is_marked = std::ranges::find(typed, "--") != typed.end();
@@ -375,7 +376,7 @@ struct TopWords {
     double interval_s = 1;
 };
 
-// Of perf top, as record has them: the recorder that top starts gets them.
+// Options of perf top, spelled as record has them: top passes them to its recorder.
 constexpr std::pair<const char *, const char *> kRecorderOptions[] = {
     {"-C,--cpu", "only these CPUs, such as 0-3,8"},
     {"-p,--pid", "processes that run already"},
