@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit record: events and a workload into a perf.data file. The recorder meets the writer here.
+// pmukit record: records events, with or without a workload, into a perf.data file. Connects the
+// recorder and the writer.
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -59,7 +60,7 @@ uint64_t now_ns(clockid_t clock)
     return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// What the wall clock says at the same moment, so that recordings of other hosts can be put beside.
+// Adds the wall clock time of the same moment, to align recordings of several hosts.
 void add_clock(std::optional<int32_t> clock_id, perfdata::HostInfo &host)
 {
     if (!clock_id)
@@ -70,8 +71,8 @@ void add_clock(std::optional<int32_t> clock_id, perfdata::HostInfo &host)
     host.clock = {1, static_cast<uint32_t>(*clock_id), now_ns(CLOCK_REALTIME), now_ns(*clock_id)};
 }
 
-// What the recorded PMUs say of themselves, as perf records it, where their devices are from (no
-// device can say that of itself), and whether their numbers begin in an earlier file.
+// Adds the caps of the recorded PMUs, as perf does; the source of their devices, which no device
+// can report; and the part number of a file whose sequence numbers began in an earlier file.
 void add_caps(const record::Recorder &recorder, const std::string &source, size_t part,
               perfdata::HostInfo &host)
 {
@@ -104,7 +105,7 @@ uint64_t config_of(const std::vector<std::byte> &attr)
     return config;
 }
 
-// So that stock perf decodes the AUX data of this file, where it can.
+// Lets stock perf decode the AUX data of this file, if it can.
 Result<void> write_auxtrace_info(const record::Recorder &recorder, perfdata::Writer &writer)
 {
     std::vector<EventOfPmu> events;
@@ -117,8 +118,8 @@ Result<void> write_auxtrace_info(const record::Recorder &recorder, perfdata::Wri
     return writer.auxtrace_info(info->type, info->words);
 }
 
-// What names addresses and threads of the samples: the tracking event tells of what comes from now
-// on. A workload begins with its exec, but it runs when a second file begins.
+// Writes the records that name addresses and threads which exist already: the tracking event only
+// reports changes. A workload begins with its exec, but it is running when a second file begins.
 Result<void> write_synthesized(const record::Recorder &recorder,
                                const record::RecordOptions &options, size_t part,
                                record::Synthesizer &synthesizer)
@@ -150,12 +151,12 @@ Result<void> check_output(const RecordCommandOptions &options)
     return {};
 }
 
-// What the command prints is no part of the recording.
+// The command's output must not become part of the recording.
 Result<WorkloadStreams> command_streams(const RecordCommandOptions &options)
 {
     if (options.command_output) {
         const int fd = *options.command_output;
-        if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)  // it is the command's 1 and 2, nothing else
+        if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)  // the command has it as 1 and 2 only
             return system_error("--command-output", errno);
         return WorkloadStreams{fd, fd};
     }
@@ -175,7 +176,7 @@ Result<perfdata::Writer> open_writer(const RecordCommandOptions &options, const 
     return perfdata::Writer::create_pipe(std::move(out), writer_events(recorder), host, stop_fd);
 }
 
-// What was recorded cannot be had again, as what is made of a recording can: it is kept.
+// A recording cannot be repeated, unlike a conversion: its data is kept.
 Error failed_while_recording(const Error &error, RecordFiles &files)
 {
     const std::string part = files.keep();
@@ -186,7 +187,8 @@ Error failed_while_recording(const Error &error, RecordFiles &files)
                                          error.message, part)};
 }
 
-// Of drivers that count the entries they lost. gaps: loses those that the lines speak of.
+// Lines for drivers that count the entries they lost. gaps: reduced by the gaps that the lines
+// cover.
 std::vector<std::string> device_lines(const record::Recorder &recorder, uint64_t &gaps)
 {
     std::vector<std::string> lines;
@@ -206,8 +208,7 @@ std::vector<std::string> device_lines(const record::Recorder &recorder, uint64_t
     return lines;
 }
 
-// A larger ring helps where the kernel found a ring full; it does not change what the PMU itself
-// leaves out.
+// A larger ring helps if the kernel found a ring full. It does not help against losses in the PMU.
 void say_losses(const record::Recorder &recorder, const record::RecordOutcome &outcome)
 {
     uint64_t gaps = outcome.notes.aux_partial;
@@ -224,8 +225,7 @@ void say_losses(const record::Recorder &recorder, const record::RecordOutcome &o
             fmt::format("AUX data is missing in {} places: its area was full (use a larger -m "
                         ",AUXPAGES), or the driver lost it",
                         outcome.notes.aux_truncated));
-    // Either the data was not read in time, or the device itself left some out: the report says
-    // which.
+    // Either the data was not read in time, or the device dropped some: the report shows which.
     if (gaps)
         warn(fmt::format("AUX data has {} gaps; a larger -m ,AUXPAGES may help", gaps));
     if (outcome.notes.aux_unknown_losses)
@@ -261,7 +261,7 @@ void say_remarks(const RecordCommandOptions &options, const std::vector<std::str
             warn(remark);
 }
 
-// -v: what was opened, and where it can be found in the records.
+// -v: what was opened, and the ids of its records.
 void say_opened(const record::Recorder &recorder)
 {
     for (const record::OpenedEvent &event : recorder.events())
@@ -269,7 +269,7 @@ void say_opened(const record::Recorder &recorder)
                          event.pmu.type, event.ids.size(), event.ids.front()));
 }
 
-// The process that holds this PMU is unknown; those that hold any PMU are known.
+// The process that holds this PMU is unknown; processes that hold any perf event are known.
 Error explain_busy(const Error &error)
 {
     if (error.code != Errc::kBusy)
@@ -301,7 +301,7 @@ Result<int> run_record(const RecordCommandOptions &options, Output &out)
             options.dry_run ? out.print("{}\n", line) : warn(line);
     if (options.dry_run)
         return kExitGood;
-    // Ctrl-C, termination and a terminal that goes end the recording, not the program: the file is
+    // Ctrl-C, termination and a closed terminal end the recording, not the program: the file is
     // completed.
     Result<Fd> signals = catch_signals({SIGINT, SIGTERM, SIGHUP});
     if (!signals)
@@ -339,7 +339,7 @@ Result<int> run_record(const RecordCommandOptions &options, Output &out)
         [&](perfdata::Writer &writer, record::RecordSink &sink, size_t part) -> Result<void> {
             if (Result<void> done = write_auxtrace_info(*recorder, writer); !done)
                 return done;
-            if (!synthesizer)  // its sink is files, whichever file that writes
+            if (!synthesizer)  // writes to whichever file is open
                 synthesizer.emplace(sink, "", [&] { return recorder->drain_now(sink); });
             return write_synthesized(*recorder, wanted, part, *synthesizer);
         },

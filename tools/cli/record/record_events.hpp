@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What drivers know of the events that are to be recorded, and of the file that it becomes.
+// What drivers contribute to a recording: event terms, the size of the AUX area, AUXTRACE_INFO.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,27 @@
 
 namespace pmukit::cli {
 
-// Names in the terms of an event become the numbers that its PMU has for them.
+// Replaces names in the terms of an event by the numbers of its PMU.
 Result<void> resolve_names(record::EventString &event,
                            const std::string &root = record::kSysfsPmus);
 
-// The AUX area of these events where the user asks for none, pages of so many bytes. nullopt: no
-// event wants another than usual.
+// Default size of the AUX area for these events, in pages of page_bytes. nullopt: no driver of the
+// events has its own default.
 std::optional<size_t> usual_aux_pages(const std::vector<record::EventString> &events,
                                       size_t page_bytes);
 
 struct AuxtraceInfo {
-    uint32_t type;                // as stock perf numbers it
-    std::vector<uint64_t> words;  // attr.type of the PMU, and what its driver adds
+    uint32_t type;                // number of stock perf
+    std::vector<uint64_t> words;  // attr.type of the PMU, and words of its driver
 };
 struct EventOfPmu {
     std::string pmu;
     uint32_t type = 0;  // attr.type
     uint64_t config = 0;
-    bool has_pattern = false;  // a term of that name
+    bool has_pattern = false;  // the PMU has a term "pattern"
 };
-// What AUXTRACE_INFO says for a file of these events: the words of the first, as stock perf writes
-// them. nullopt: nothing, because stock perf would take AUX data of another driver for it as well.
+// AUXTRACE_INFO for a file of these events: the words of the first event, as stock perf writes
+// them. nullopt: none, because stock perf would use it for the AUX data of another driver, too.
 std::optional<AuxtraceInfo> auxtrace_info_of(const std::vector<EventOfPmu> &events);
 
 }  // namespace pmukit::cli

@@ -22,9 +22,9 @@ std::string numbered(const std::string &output, uint64_t number)
     return fmt::format("{}.{:06}", output, number);
 }
 
-constexpr uint64_t kMostFiles = 999'999'999'999;  // more than anybody can record
+constexpr uint64_t kMostFiles = 999'999'999'999;  // no recording reaches it
 
-// Of a file that is called as one of ours.
+// Number in the name of a file of this series; nullopt: another file.
 std::optional<uint64_t> number_of(std::string_view name, const std::string &output)
 {
     const size_t digits = output.size() + 1;
@@ -36,8 +36,8 @@ std::optional<uint64_t> number_of(std::string_view name, const std::string &outp
     return *number;
 }
 
-// The name without the ".part-PID" of an unfinished file whose writer has ended: such a file takes
-// disk space as the others do.
+// Removes the ".part-PID" of an unfinished file whose writer has exited: such a file uses disk
+// space, so it counts as one of the series.
 std::string_view finished_name(std::string_view name)
 {
     constexpr std::string_view kPart = ".part-";
@@ -67,9 +67,9 @@ Result<Interval> parse_interval(const std::string &text)
     return Interval{std::chrono::seconds(*seconds), static_cast<size_t>(*keep)};
 }
 
-// A recording that is begun again goes on behind the files that are there: the last name is the
-// newest, and the oldest go first. A folder may be such that files can be made in it, which would
-// take the place of those that cannot be seen.
+// A restarted recording continues the series: the highest number is the newest, and the oldest
+// files are deleted first. A folder may be writable but not readable; there, new files could
+// replace files that cannot be listed.
 Result<void> RecordFiles::find_earlier()
 {
     const fs::path output(output_);
@@ -110,7 +110,7 @@ Result<void> RecordFiles::begin()
     if (!opened)
         return opened.error();
     writer_.emplace(std::move(*opened));
-    if (interval_)  // older files are deleted for it
+    if (interval_)  // must be on disk before older files are deleted
         writer_->make_durable();
     if (interval_)
         until_ = std::chrono::steady_clock::now() + interval_->length;
@@ -121,7 +121,7 @@ Result<void> RecordFiles::aux(const record::AuxChunk &chunk)
 {
     perfdata::AuxtraceRecord record;
     record.offset = chunk.offset;
-    record.reference = chunk.event_id;  // AUXTRACE names no event; our reader looks for it here
+    record.reference = chunk.event_id;  // AUXTRACE has no event id; pmukit reads it here
     record.index = chunk.ring;
     record.tid = UINT32_MAX;
     record.cpu = static_cast<uint32_t>(chunk.cpu);
@@ -143,8 +143,8 @@ Result<void> RecordFiles::round()
     return begin();
 }
 
-// Beside the recording, whose rings go on filling: a disk may take long to have it all. Older files
-// go when it has.
+// Completes the file in parallel with the recording, whose rings fill meanwhile: a disk can be
+// slow. Older files are deleted after that.
 Result<void> RecordFiles::end_file()
 {
     if (Result<void> done = settle(); !done)
@@ -160,7 +160,7 @@ Result<void> RecordFiles::end_file()
                    ? done.error()
                    : Error{done.error().code, done.error().message + "; it is kept as " + part};
     };
-    // Where there can be no thread the caller that asks for the result does it.
+    // If no thread can be created, the caller of get() does the work.
     closing_ = Closing{path_, std::async(std::launch::async | std::launch::deferred, finished,
                                          std::move(*writer_))};
     writer_.reset();
@@ -180,7 +180,7 @@ Result<void> RecordFiles::settle()
     warn(fmt::format("{}: {} bytes", path, *bytes));
     finished_.push_back(path);
     while (interval_->keep && finished_.size() > interval_->keep) {
-        ::unlink(finished_.front().c_str());  // gone already: as wanted
+        ::unlink(finished_.front().c_str());  // may be gone already
         finished_.pop_front();
     }
     return {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Where a recording goes: into one file, or with --interval into one after the other, each whole
-// by itself. Files change between two rounds, when every ring was drained: nothing is lost in
-// between, and no record is in two files.
+// Output of a recording: one file, or with --interval a series of complete files. The file changes
+// between two rounds, when every ring was drained: nothing is lost in between, and no record is in
+// two files.
 #pragma once
 
 #include <chrono>
@@ -27,13 +27,14 @@ Result<Interval> parse_interval(const std::string &text);
 
 class RecordFiles final : public record::RecordSink {
 public:
-    // A file with its header. part: of this recording, from 1 on; 0: there is only one.
+    // Opens a file and writes its header. part: number of the file in this recording, from 1; 0:
+    // the only file.
     using Open = std::function<Result<perfdata::Writer>(const std::string &path, size_t part)>;
-    // What each file begins with.
+    // Writes what each file begins with.
     using Front = std::function<Result<void>(perfdata::Writer &writer, record::RecordSink &sink,
                                              size_t part)>;
 
-    // What each file ends with.
+    // Writes what each file ends with.
     using Back = std::function<Result<void>(record::RecordSink &sink)>;
 
     RecordFiles(std::string output, std::optional<Interval> interval, Open open, Front front,
@@ -46,20 +47,20 @@ public:
     {
     }
 
-    // The first file.
+    // Opens the first file.
     Result<void> begin();
     Result<void> records(Bytes bytes) override { return writer_->records(bytes); }
     Result<void> aux(const record::AuxChunk &chunk) override;
     Result<void> round() override;
-    // The last one.
+    // Completes the last file.
     Result<void> finish();
-    // After an error: what of the last one is there stays. How it is called; empty: nothing is.
+    // After an error: keeps what the last file has. Returns its name; empty: there is none.
     std::string keep();
-    // Of all files.
+    // Size of all files.
     uint64_t bytes() const { return bytes_; }
 
 private:
-    // What came of a file that was closed: how many bytes are in it.
+    // A file that is being closed, and its future size.
     struct Closing {
         std::string path;
         std::future<Result<uint64_t>> bytes;
@@ -78,8 +79,8 @@ private:
     std::optional<Closing> closing_;
     std::string path_;
     std::chrono::steady_clock::time_point until_;
-    std::deque<std::string> finished_;  // the oldest first, those of earlier recordings too
-    uint64_t number_ = 0;               // in the name of the file
+    std::deque<std::string> finished_;  // oldest first, including files of earlier recordings
+    uint64_t number_ = 0;               // part of the file name
     size_t part_ = 0;
     uint64_t bytes_ = 0;
 };

@@ -26,7 +26,7 @@ perfdata::WriterEvent an_event()
     return event;
 }
 
-// Of a type that carries nothing but its number.
+// A record that carries only its number.
 std::vector<std::byte> numbered(uint64_t number)
 {
     std::vector<std::byte> record(24);
@@ -83,10 +83,10 @@ protected:
 
     TestFolder folder_;
     std::vector<size_t> parts_;
-    uint64_t back_ = 0;  // what a file ends with; 0: nothing
+    uint64_t back_ = 0;  // number in the last record of a file; 0: none
 };
 
-TEST_F(RecordFilesTest, WithoutAnIntervalThereIsOneFile)
+TEST_F(RecordFilesTest, WritesOneFileWithoutAnInterval)
 {
     RecordFiles all = files(std::nullopt);
     ASSERT_TRUE(all.begin());
@@ -102,7 +102,7 @@ TEST_F(RecordFilesTest, WithoutAnIntervalThereIsOneFile)
     EXPECT_EQ(parts_, std::vector<size_t>{0});
 }
 
-TEST_F(RecordFilesTest, EndWithWhatWasCountedUntilThen)
+TEST_F(RecordFilesTest, EachFileEndsWithTheCountsSoFar)
 {
     back_ = 50;
     RecordFiles one = files(std::nullopt);
@@ -122,7 +122,7 @@ TEST_F(RecordFilesTest, EndWithWhatWasCountedUntilThen)
     EXPECT_EQ(numbers_in(folder_.path("data.000002")), (std::vector<uint64_t>{99, 2, 52}));
 }
 
-TEST_F(RecordFilesTest, FollowEachOtherAndHoldEachRecordOnce)
+TEST_F(RecordFilesTest, SeriesHoldsEachRecordOnce)
 {
     RecordFiles all = files(Interval{std::chrono::seconds(0), 0});
     ASSERT_TRUE(all.begin());
@@ -142,7 +142,7 @@ TEST_F(RecordFilesTest, FollowEachOtherAndHoldEachRecordOnce)
     EXPECT_EQ(all.bytes() % 4, 0U);
 }
 
-TEST_F(RecordFilesTest, KeepTheNewest)
+TEST_F(RecordFilesTest, DeletesTheOldestFiles)
 {
     RecordFiles all = files(Interval{std::chrono::seconds(0), 2});
     ASSERT_TRUE(all.begin());
@@ -152,7 +152,7 @@ TEST_F(RecordFilesTest, KeepTheNewest)
     EXPECT_EQ(names(), (std::vector<std::string>{"data.000004", "data.000005"}));
 }
 
-TEST_F(RecordFilesTest, GoOnBehindThoseOfAnEarlierRecording)
+TEST_F(RecordFilesTest, NumbersContinueAfterAnEarlierRecording)
 {
     const std::vector<std::string> others = {"data",        "data.000009.part-1", "data.12",
                                              "data.000x12", "data.0000012",       "other.000099"};
@@ -168,7 +168,7 @@ TEST_F(RecordFilesTest, GoOnBehindThoseOfAnEarlierRecording)
     EXPECT_EQ(parts_, std::vector<size_t>{1}) << "it continues nothing";
 }
 
-TEST_F(RecordFilesTest, CountWhatAnEndedRecorderLeftUnfinished)
+TEST_F(RecordFilesTest, CountsUnfinishedFilesOfExitedRecorders)
 {
     const pid_t ended = ::fork();
     if (ended == 0)
@@ -184,7 +184,7 @@ TEST_F(RecordFilesTest, CountWhatAnEndedRecorderLeftUnfinished)
     EXPECT_EQ(names(), (std::vector<std::string>{running, "data.000003"}));
 }
 
-TEST_F(RecordFilesTest, AreNotBegunBehindTheLastNumber)
+TEST_F(RecordFilesTest, RejectsASeriesThatUsedTheLastNumber)
 {
     folder_.put("data.999999999999", "of the recording before");
     RecordFiles all = files(Interval{std::chrono::seconds(0), 1});
@@ -194,7 +194,7 @@ TEST_F(RecordFilesTest, AreNotBegunBehindTheLastNumber)
               std::string::npos);
 }
 
-TEST_F(RecordFilesTest, KeepTheNewestOfEarlierRecordingsToo)
+TEST_F(RecordFilesTest, DeletesTheOldestFilesOfEarlierRecordingsToo)
 {
     for (const char *name : {"data.999998", "data.000003", "data.000007"})
         folder_.put(name, "of the recording before");
@@ -205,8 +205,8 @@ TEST_F(RecordFilesTest, KeepTheNewestOfEarlierRecordingsToo)
     EXPECT_EQ(names(), (std::vector<std::string>{"data.1000000", "data.999998", "data.999999"}));
 }
 
-// Root may list every folder: a file stands for one that cannot be listed.
-TEST_F(RecordFilesTest, AreNotMadeWhereEarlierOnesCannotBeSeen)
+// Root can list every folder, so a file takes the place of one that cannot be listed.
+TEST_F(RecordFilesTest, RejectsAFolderThatCannotBeListed)
 {
     folder_.put("folder", "");
     bool made = false;
@@ -223,7 +223,7 @@ TEST_F(RecordFilesTest, AreNotMadeWhereEarlierOnesCannotBeSeen)
     EXPECT_FALSE(made);
 }
 
-TEST_F(RecordFilesTest, WaitForTheirTime)
+TEST_F(RecordFilesTest, ChangesFilesOnlyAfterTheInterval)
 {
     RecordFiles all = files(Interval{std::chrono::hours(1), 0});
     ASSERT_TRUE(all.begin());
@@ -233,7 +233,7 @@ TEST_F(RecordFilesTest, WaitForTheirTime)
     EXPECT_EQ(names(), std::vector<std::string>{"data.000001"});
 }
 
-TEST(Interval, HasSecondsAndHowManyToKeep)
+TEST(Interval, ParsesSecondsAndNumberOfFiles)
 {
     ASSERT_TRUE(parse_interval("60"));
     EXPECT_EQ(parse_interval("60")->length, std::chrono::seconds(60));

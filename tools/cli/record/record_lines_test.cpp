@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// tests/record_lines.txt: command lines as people type them, and what is made of each on a machine
-// whose PMUs are those below.
+// tests/record_lines.txt: command lines as users type them, and the result of each on a machine
+// with the PMUs below.
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
@@ -16,7 +16,7 @@
 namespace pmukit::cli {
 namespace {
 
-// As a shell does it: blanks between words, '' and "" around some.
+// Splits like a shell: at blanks, except inside '' and "".
 std::vector<std::string> words_of(const std::string &line)
 {
     std::vector<std::string> words;
@@ -62,7 +62,7 @@ protected:
         host_.online = {0, 1, 2, 3};
     }
 
-    // Remarks, then what would be recorded, or why nothing is.
+    // Returns the remarks, then the plan, or the error.
     std::string outcome(const std::string &line) const
     {
         CLI::App app("", "pmukit");
@@ -91,7 +91,7 @@ protected:
     RecordHost host_;
 };
 
-TEST_F(RecordLines, AreWhatTheTableSays)
+TEST_F(RecordLines, PlansMatchTheTable)
 {
     std::ifstream table(RECORD_LINES);
     ASSERT_TRUE(table) << RECORD_LINES;
@@ -102,7 +102,7 @@ TEST_F(RecordLines, AreWhatTheTableSays)
             return;
         lines++;
         std::string said = outcome(typed);
-        // Where the tree of PMUs lies is of this run.
+        // The path of the PMU tree differs in each run.
         for (size_t at; (at = said.find(root_.dir())) != said.npos;)
             said.replace(at, root_.dir().size(), "SYSFS");
         EXPECT_EQ(said + "\n", expected) << typed;

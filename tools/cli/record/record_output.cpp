@@ -30,7 +30,7 @@ bool is_same_file(const std::string &path, const struct stat &other)
     return is_file(path, status) && status.st_dev == other.st_dev && status.st_ino == other.st_ino;
 }
 
-// Of either byte order, by their first bytes.
+// True for a recording of either byte order, by its first bytes.
 bool is_recording(const std::string &path)
 {
     uint64_t front = 0;
@@ -42,7 +42,7 @@ bool is_recording(const std::string &path)
            (front == perfdata::kMagic || front == byteswap(perfdata::kMagic));
 }
 
-// Empty, or why a file of this name is not to be replaced.
+// Reason why a file of this name must not be replaced; empty: it may be.
 std::string why_kept(const std::string &path, const std::vector<std::string> &command)
 {
     struct stat status {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Whether a recording may have the name that -o gives, and what becomes of the one that had it.
+// Checks that a recording may replace the file that -o names, and renames an earlier recording.
 #pragma once
 
 #include <string>
@@ -9,12 +9,11 @@
 
 namespace pmukit::cli {
 
-// Error: the command has that file among its words, or there is a file that is no recording; the
-// same of NAME.old, where there is an earlier recording that is to be called so.
+// Error: the command has the file among its words, or the file exists and is not a recording. The
+// same applies to NAME.old if an earlier recording is to be renamed to it.
 Result<void> claim_output(const std::string &path, const std::vector<std::string> &command);
 
-// An earlier recording of that name becomes NAME.old, as perf has it. A link and what is no file
-// stay.
+// Renames an earlier recording to NAME.old, like perf. Links and special files are left alone.
 Result<void> keep_earlier(const std::string &path);
 
 }  // namespace pmukit::cli

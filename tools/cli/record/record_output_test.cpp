@@ -69,7 +69,7 @@ TEST(ClaimOutput, RefusesToOverwriteAnOldFileThatIsNoRecording)
     EXPECT_FALSE(claim_output(path, {"sort", path + ".old"}));
 }
 
-TEST(KeepEarlier, NamesItOldAsPerfDoes)
+TEST(KeepEarlier, RenamesToOldLikePerf)
 {
     TestFolder folder;
     folder.put("perf.data", "second");

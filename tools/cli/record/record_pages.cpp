@@ -12,8 +12,7 @@ namespace {
 
 constexpr uint64_t kMaxPages = uint64_t{1} << 20;
 
-// "64": pages; "512K": bytes, in whole pages. Rounded up to a power of two, as perf does it; 0
-// stays.
+// "64": pages; "512K": bytes, as whole pages. Rounds up to a power of two, like perf; 0 stays 0.
 std::optional<size_t> pages_of(std::string_view text, size_t page_bytes, bool &rounded)
 {
     constexpr std::string_view kUnits = "BKMG";

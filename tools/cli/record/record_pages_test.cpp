@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kPage = 4096;
 
-TEST(RecordPages, AreOfBothRings)
+TEST(RecordPages, ParsesDataAndAuxSizes)
 {
     record::RecordOptions options;
     ASSERT_TRUE(parse_pages("64,256", kPage, options));
@@ -19,7 +19,7 @@ TEST(RecordPages, AreOfBothRings)
     EXPECT_EQ(options.aux_pages, 0U);
 }
 
-TEST(RecordPages, KeepTheirDefaultsWithoutTheOption)
+TEST(RecordPages, MissingSizesKeepTheirDefaults)
 {
     const record::RecordOptions before;
     record::RecordOptions options;
@@ -33,8 +33,8 @@ TEST(RecordPages, KeepTheirDefaultsWithoutTheOption)
     EXPECT_EQ(options.aux_pages, 4096U);
 }
 
-// parse_tag_value() and roundup_pow_of_two() in perf
-TEST(RecordPages, AreSizesOrRoundedUpAsInPerf)
+// See parse_tag_value() and roundup_pow_of_two() of perf.
+TEST(RecordPages, AcceptsSizesAndRoundsUpLikePerf)
 {
     record::RecordOptions options;
     EXPECT_FALSE(*parse_pages("512K,4M", kPage, options));
@@ -51,14 +51,14 @@ TEST(RecordPages, AreSizesOrRoundedUpAsInPerf)
     EXPECT_EQ(options.pages, 8U);
 }
 
-TEST(RecordPages, AreUsuallyWhatEveryUserMayHave)
+TEST(RecordPages, DefaultFitsTheMlockLimitOfEveryUser)
 {
     EXPECT_EQ(usual_pages(516, 4096), 128U);
     EXPECT_EQ(usual_pages(516, 65536), 4U) << "seven pages beside the control page";
     EXPECT_EQ(usual_pages(0, 4096), 1U);
 }
 
-TEST(RecordPages, RefuseWhatIsNoSize)
+TEST(RecordPages, RejectsInvalidSizes)
 {
     record::RecordOptions options;
     for (const char *wrong : {",", "1,", "0", "K", "1T", "x", ",x", "1,2,3", ",,1", "2097152",
@@ -69,7 +69,7 @@ TEST(RecordPages, RefuseWhatIsNoSize)
     }
 }
 
-TEST(SizeText, IsInTheLargestUnitOfWhichItIsAWholeNumber)
+TEST(SizeText, UsesTheLargestUnitThatDividesTheSize)
 {
     EXPECT_EQ(size_text(524288), "512 KiB");
     EXPECT_EQ(size_text(size_t{4} << 20), "4 MiB");

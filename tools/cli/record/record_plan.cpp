@@ -31,7 +31,7 @@ uint64_t setting(const char *name, uint64_t otherwise)
     return value ? *value : otherwise;
 }
 
-// The leaders of a list are counted from its beginning.
+// Indexes of leaders count from the beginning of their list.
 Result<void> add_pfm_events(const std::string &list, std::vector<record::CodedEvent> &events)
 {
     Result<std::vector<record::CodedEvent>> more = record::encode_pfm_list(list);
@@ -46,7 +46,7 @@ Result<void> add_pfm_events(const std::string &list, std::vector<record::CodedEv
     return {};
 }
 
-// 0-3,8
+// Formats CPUs as "0-3,8".
 std::string cpulist_text(const std::vector<int> &cpus)
 {
     std::vector<std::string> ranges;
@@ -68,7 +68,7 @@ public:
 
     Result<RecordPlan> plan()
     {
-        // What is wrong with the words goes before what is not to be had here.
+        // Errors in the options are reported before missing PMUs.
         for (const auto step :
              {&Planner::add_events, &Planner::choose_rate, &Planner::choose_whom,
               &Planner::choose_files, &Planner::find_pmus, &Planner::choose_chains,
@@ -104,7 +104,7 @@ private:
     const RecordCommandOptions &options_;
     const RecordHost &host_;
     RecordPlan plan_;
-    std::vector<Described> events_;  // as they are opened
+    std::vector<Described> events_;  // in the order of opening
 };
 
 // Events
@@ -168,7 +168,7 @@ Result<void> Planner::find_pmus()
     return {};
 }
 
-// As perf has it: -c goes before -F.
+// As in perf, -c has priority over -F.
 Result<void> Planner::choose_rate()
 {
     record::Sampling &sampling = plan_.recorder.sampling;
@@ -210,12 +210,12 @@ Result<void> Planner::note_rates()
     return {};
 }
 
-// Chains of calls
+// Call chains
 
-// "dwarf,16384"
+// Parses "dwarf,16384".
 Result<uint32_t> stack_bytes(const std::string &how, std::string_view text)
 {
-    constexpr uint64_t kMost = 65528;  // of perf_event_attr.sample_stack_user
+    constexpr uint64_t kMost = 65528;  // limit of perf_event_attr.sample_stack_user
     const Result<uint64_t> bytes = parse_u64(text);
     if (!bytes || *bytes == 0 || *bytes > kMost)
         return wrong_option("--call-graph", how,
@@ -276,7 +276,8 @@ Result<void> Planner::choose_cpus()
 {
     if (options_.cpus.empty())
         return {};
-    // Of more than any machine has, so that the first that is not there is named.
+    // Parses numbers beyond every machine's, so that the error names the first CPU that does not
+    // exist.
     Result<std::vector<int>> cpus = parse_list(options_.cpus, 1 << 20);
     if (!cpus)
         return wrong_option("-C", options_.cpus, cpus.error().message);
@@ -309,7 +310,7 @@ Result<void> Planner::choose_whom()
             return parsed.error();
         *tasks = std::move(*parsed);
     }
-    // One rule of perf after the other.
+    // Rules of perf, one after another
     if (!recorder.processes.empty() && !recorder.threads.empty()) {
         remark("-t is left out: -p selects the target");
         recorder.threads.clear();
@@ -373,7 +374,7 @@ Result<void> Planner::choose_files()
     return {};
 }
 
-// In words
+// Descriptions
 
 std::string Planner::event_line(size_t index) const
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the words of pmukit record ask for: the recorder's options, what is done otherwise than it
-// was said, and all of it in lines for --dry-run and -v. Opens nothing; a machine is a parameter.
+// Translates the options of pmukit record to options of the recorder, with remarks on options that
+// apply differently and lines for --dry-run and -v. Opens nothing; the machine is a parameter.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace pmukit::cli {
 
-// What a recording depends on.
+// Properties of the machine that a plan depends on.
 struct RecordHost {
     std::string sysfs_root = record::kSysfsPmus;
     std::vector<int> online;  // CPUs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The words of pmukit record: those of perf record where they mean the same, and ours.
-// perf_options.hpp has those of perf that are refused.
+// Options of pmukit record: those of perf record with the same meaning, and its own.
+// perf_options.hpp has the options of perf that are rejected.
 #include "cli/record/record_words.hpp"
 
 #include <unistd.h>
@@ -81,7 +81,7 @@ void add_files(CLI::App &record, RecordCommandOptions &options)
     record.add_flag("-P,--period", options.weight, "with each sample its period, with -c too");
 }
 
-// What perf has as an option and is so anyhow.
+// Options of perf that pmukit always applies.
 void add_always(CLI::App &record)
 {
     const std::pair<const char *, const std::string> always[] = {
@@ -107,7 +107,7 @@ void add_recording_options(CLI::App &record, RecordCommandOptions &options)
         .add_option("--command-output", options.command_output,
                     "descriptor to which the command prints; pmukit top gives one")
         ->check(CLI::Range(STDERR_FILENO + 1, INT_MAX))
-        ->group("");  // between two of us: no word of help
+        ->group("");  // for pmukit top only: not in --help
 }
 
 }  // namespace

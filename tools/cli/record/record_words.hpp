@@ -5,7 +5,7 @@
 
 namespace pmukit::cli {
 
-// The words of pmukit record, as a subcommand that fills options.
+// Adds the subcommand record, which fills `options`.
 CLI::App *add_record_words(CLI::App &app, RecordCommandOptions &options);
 
 }  // namespace pmukit::cli
