@@ -9,7 +9,7 @@ using exporter::Table;
 using exporter::Value;
 using exporter::Values;
 
-// pmukit merge calls PMUs of other hosts than the first NAME@HOST.
+// pmukit merge renames PMUs of all hosts except the first to NAME@HOST.
 const RowsOut::Name &RowsOut::name_of(size_t event)
 {
     const auto [at, fresh] = names_.try_emplace(event);

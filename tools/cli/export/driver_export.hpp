@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What export does with the data of one driver: rows of its table, and of losses. Each driver that
-// is exported has a row in the table of export.cpp.
+// Exports one driver's data: rows of its table, and losses. A driver that is exported sets
+// make_export in its description (drivers.hpp).
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace pmukit::cli {
 
-// Kinds of losses; Documentation/components/export.rst says what each means.
+// Kinds of losses; Documentation/components/export.rst explains each.
 struct Loss {
     std::string_view driver;  // empty: the recording as a whole
     std::string_view kind;
@@ -32,7 +32,7 @@ struct StackSample {
     size_t event;
     uint32_t pid, tid;
     uint64_t time_ns;
-    std::span<const StackFrame> frames;  // the innermost first
+    std::span<const StackFrame> frames;  // innermost first
 };
 class StackSink {
 public:
@@ -40,7 +40,7 @@ public:
     virtual void stack(const StackSample &sample) = 0;
 };
 
-// Between drivers and the format: knows whose rows they are, and counts them.
+// Passes rows from the drivers to the format, with their origin, and counts them.
 class RowsOut {
 public:
     RowsOut(const Recording &recording, AuxThreads aux, exporter::RowSink &to)
@@ -50,23 +50,23 @@ public:
     RowsOut(const RowsOut &) = delete;
     RowsOut &operator=(const RowsOut &) = delete;
 
-    // Only rows of this table go on; the others are counted alone.
+    // Writes rows of this table only; other rows are only counted.
     void only(const exporter::Table *table) { only_ = table; }
-    // Does anything come of a row of this table? If not, it need not be made.
+    // False if rows of this table would not be written: they need not be made.
     bool wants(const exporter::Table &table) const
     {
         return !stacks_ && (!only_ || only_ == &table);
     }
     void count(const exporter::Table &table) { counts_[&table]++; }
-    // The receiver of stacks, if there is one.
+    // Sends stacks to this sink.
     void stacks_to(StackSink *sink) { stacks_ = sink; }
-    // Of a row of this table.
+    // Sends the stack of a sample in this table.
     void stack(const exporter::Table &table, size_t event, const perfdata::SampleId &sample_id,
                std::span<const StackFrame> frames);
 
     const Recording &recording() const { return recording_; }
-    // Names of all threads, which live as long; otherwise as far as the walk has come, as of a
-    // pipe.
+    // names: of all threads of the recording; must outlive this object. Without it only threads
+    // that were read so far have names, as in a pipe.
     void name_by(const Threads &names) { names_of_all_ = &names; }
     const Threads &threads() const { return names_of_all_ ? *names_of_all_ : threads_; }
     void note(const perfdata::Record &record)
@@ -77,7 +77,7 @@ public:
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
                   const perfdata::SampleId &sample_id)
     {
-        if (!names_of_all_)  // of a file aux_ has all
+        if (!names_of_all_)  // otherwise aux_ is already complete
             aux_.note(stream, aux, sample_id);
     }
     // Task and time of a byte of AUX data; nullptr: no AUX record covers it.
@@ -87,11 +87,11 @@ public:
         return aux_.find(stream, offset);
     }
 
-    // The first fields of a row.
+    // Writes the first fields of a row.
     void origin(const Stream &stream, std::optional<uint64_t> time_ns, exporter::Value *to);
     void rows(const exporter::Table &table, exporter::Values common, exporter::Values rest);
     void lose(const Stream &stream, const Loss &loss);
-    // Of the recording as a whole.
+    // A loss of the recording as a whole.
     void lose(const Loss &loss);
 
     const std::map<const exporter::Table *, uint64_t> &counts() const { return counts_; }
@@ -116,15 +116,15 @@ private:
     std::map<const exporter::Table *, uint64_t> counts_;
 };
 
-// What the numbers of records say, and what a driver counts as lost.
+// Evaluates the sequence numbers and the driver's loss counts of records.
 class Numbers {
 public:
-    // from_zero: numbers begin at 0, and do so again when the event is enabled anew. continues: the
-    // beginning is in an earlier recording, which also has the losses up to its end.
+    // from_zero: numbers begin at 0, again after each enable. continues: an earlier recording has
+    // the beginning, and all losses until its end.
     Numbers(bool from_zero, bool continues) : from_zero_(from_zero), continues_(continues) {}
-    // False: this record came before (stock perf's reader can write a burst twice).
+    // Returns false for a duplicate record (stock perf's reader can write a burst twice).
     bool note(std::optional<uint64_t> sequence, std::optional<uint64_t> lost);
-    // Since the last one.
+    // Records missing, and losses, before the last record.
     uint64_t missing() const { return missing_; }
     uint64_t lost() const { return lost_; }
 
@@ -136,11 +136,11 @@ private:
 
 class DriverExport : public DriverSink {
 public:
-    // No more data. Returns the bytes in which nothing was found.
+    // End of data. Returns the number of bytes in which no record was found.
     virtual uint64_t finish() = 0;
 };
 
-// Optional numbers as fields.
+// An optional number as a field.
 template <typename T>
 exporter::Value value_of(const std::optional<T> &number)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit export: a recording as tables, in the form that another program takes up. What a row of a
-// driver is, is in the driver's own file; what a format is, in tools/export.
+// pmukit export: writes a recording as tables for other programs. Each driver's folder defines its
+// rows; tools/export has the formats.
 #include "cli/export/export.hpp"
 
 #include <linux/perf_event.h>
@@ -20,7 +20,7 @@
 namespace pmukit::cli {
 namespace {
 
-// Of an event, on this CPU.
+// Reports a loss of an event on this CPU.
 void lose_of(size_t event, uint32_t cpu, Loss loss, RowsOut &out)
 {
     const Driver *driver = out.recording().driver(event);
@@ -28,10 +28,10 @@ void lose_of(size_t event, uint32_t cpu, Loss loss, RowsOut &out)
     out.lose({event, cpu, driver}, loss);
 }
 
-// Hands the data of each driver to its export, and keeps what all of them want to know.
+// Passes each driver's data to its export, and collects what all of them need.
 class Everything final : public DriverSink {
 public:
-    // wanted: by number; empty: all.
+    // wanted: by event number; empty: all.
     Everything(RowsOut &out, std::vector<bool> wanted, Names &names)
         : out_(out), wanted_(std::move(wanted)), samples_(out, names)
     {
@@ -39,7 +39,7 @@ public:
         samples_.only([this](size_t event) { return wants(event); });
     }
 
-    // Of the bytes of AUX data and payloads, those in which nothing was found.
+    // Returns the bytes of AUX data and payloads in which no record was found.
     uint64_t finish()
     {
         samples_.finish();
@@ -112,7 +112,7 @@ public:
         if (kind == LostCount::Kind::kRecords || kind == LostCount::Kind::kSamples)
             note_lost(record);
     }
-    // Every record, before what it brings.
+    // Called with every record before its data.
     void see(const perfdata::Record &record) { samples_.note(record); }
 
 private:
@@ -147,7 +147,7 @@ void Everything::note_lost(const perfdata::Record &record)
     lose_of(*event, sample_id && sample_id->cpu ? *sample_id->cpu : UINT32_MAX, loss, out_);
 }
 
-// What only the end of the walk knows.
+// Reports losses that are known only at the end.
 void lose_at_end(const Recording &recording, const RecordingTotals &totals, RowsOut &out)
 {
     for (const auto &[event, lost] : totals.lost_not_repeated) {
@@ -165,7 +165,7 @@ void lose_at_end(const Recording &recording, const RecordingTotals &totals, Rows
         out.lose({{}, "damage", "bytes", damage->lost_bytes, damage->offset});
 }
 
-// When the file was written: a recording itself knows no calendar. Of a stream, now.
+// Time at which the file was written: a recording has no calendar time. For a pipe: now.
 timespec time_of_file(const std::string &path)
 {
     struct stat status {};
@@ -176,7 +176,7 @@ timespec time_of_file(const std::string &path)
     return now;
 }
 
-// YYYY-MM-DD, in UTC.
+// Formats as YYYY-MM-DD, in UTC.
 std::string date_of(const timespec &when)
 {
     tm parts{};
@@ -197,7 +197,7 @@ exporter::Output output_of(const ExportOptions &options)
 std::string nothing_text(const Recording &recording, const RecordingTotals &totals,
                          const RowsOut &out)
 {
-    // Of other events there are ordinary samples: that is enough.
+    // Events that no driver decodes have ordinary samples: that is enough.
     bool ours = false;
     for (size_t event = 0; event < recording.reader().events().size(); event++)
         ours |= recording.driver(event) != nullptr;
@@ -213,7 +213,7 @@ std::string skipped_text(const Recording &recording, uint64_t bytes)
                  : std::string();
 }
 
-// The output is about one table; what is missing is in another.
+// Warns if the output has one table and the losses are in another.
 std::string hidden_losses(const ExportOptions &options, const RowsOut &out)
 {
     const auto losses = out.counts().find(exporter::find_table("losses"));
@@ -240,7 +240,7 @@ void print_counts(const ExportOptions &options, const RowsOut &out, const Folded
                 to.print("{}: {} rows of {}\n", options.output, count->second, table.name);
 }
 
-// The writer of the format; folded: also where stacks go.
+// The writer of the format. folded: also the sink of stacks.
 struct Target {
     std::unique_ptr<exporter::Writer> writer;
     Folded *folded = nullptr;
@@ -277,7 +277,7 @@ Result<void> check_output(const ExportOptions &options)
     return {};
 }
 
-// Of programs whose names are missing.
+// Messages about programs without symbols.
 std::vector<std::string> names_texts(const Recording &recording, const Names &names)
 {
     std::vector<std::string> texts;
@@ -308,7 +308,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
         return wanted.error();
     recording->claim_source(options.source);
     claim_headers(*recording, options.headers);
-    Threads names;  // of a file, known before its samples
+    Threads names;  // of a file: read before its samples
     Result<std::optional<SymbolTable>> kernel = read_kallsyms(options.kallsyms);
     if (!kernel)
         return kernel.error();
@@ -332,7 +332,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
             everything.see(record);
             return writer.state();
         });
-    if (!writer.state())  // it names the output; the recording has no part in it
+    if (!writer.state())  // names the output; the recording is not at fault
         return writer.state().error();
     if (!totals)
         return totals.error();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit export: its words, and what they do.
+// pmukit export: its options and its entry point.
 #pragma once
 
 #include <optional>
@@ -15,15 +15,15 @@ struct ExportOptions {
     std::string input = "perf.data";
     std::string output;  // -: standard output
     std::string format;
-    std::string headers;              // as of DumpOptions
-    std::string driver;               // a table's name; empty: all
-    std::vector<std::string> events;  // as choose_events() has them
-    // folded: where the programs of the recording are, and the kernel's symbols; empty: /, none
+    std::string headers;              // see DumpOptions
+    std::string driver;               // name of a table; empty: all
+    std::vector<std::string> events;  // see choose_events()
+    // folded: root folder of the recorded programs, and the kernel's symbols; empty: /, none
     std::string symfs, kallsyms;
-    std::optional<std::string> source;  // "model": the device was emulated, the file cannot know
+    std::optional<std::string> source;  // "model": emulated device; the file cannot show it
 };
 
-// Stacks are no rows: a format of this component.
+// Stacks are not rows: tools/export does not have this format.
 constexpr const char *kFoldedFormat = "folded";
 
 Result<int> run_export(const ExportOptions &options, Output &out);

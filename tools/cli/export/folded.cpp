@@ -9,9 +9,9 @@
 namespace pmukit::cli {
 namespace {
 
-constexpr size_t kNodeBytes = 64;  // what a map and its allocations add to what is in it
+constexpr size_t kNodeBytes = 64;  // overhead of a map node and its allocations
 
-// Semicolons are between frames, a blank before the count, and lines are lines.
+// Replaces semicolons, which separate frames, and control characters, which would break lines.
 std::string as_frame(std::string_view name)
 {
     std::string frame = valid_utf8(name);

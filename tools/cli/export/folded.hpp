@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Folded stacks, of which flame graphs are drawn: "command;outermost;...;innermost SAMPLES", a line
-// for each stack; functions of the kernel end in _[k], inlined ones in _[i]. Of samples of
-// trace_imc, whose stack is one function, and of ordinary samples. Outside of the command are
-// "source=model" where the device was emulated and, where events of several names were recorded,
-// the event: each is a graph of its own.
+// Folded stacks, the input of flame graphs: one line per stack, "command;outermost;...;innermost
+// SAMPLES". Kernel functions end in _[k], inlined functions in _[i]. Stacks come from samples of
+// trace_imc (one function each) and from ordinary samples. Frames before the command are
+// "source=model" for emulated devices and, if events of several names were recorded, the event:
+// each starts a separate graph.
 //
-// Stacks are added up by their addresses as they come and named when there are many, or at the end:
-// of what can be read once only, maps may stand behind the samples that need them. When there are
-// many lines they are written, and a stack may have another line later. So memory has a limit.
+// Stacks are counted by their addresses, and named when there are many or at the end: in a pipe,
+// maps can follow the samples that need them. Lines are written when there are many, so a stack can
+// have a second line later. This limits the memory used.
 #pragma once
 
 #include <map>
@@ -27,7 +27,7 @@ namespace pmukit::cli {
 
 class Folded final : public exporter::Writer, public StackSink {
 public:
-    // names: of functions; lives as long.
+    // names: of functions; must outlive this object.
     static Result<std::unique_ptr<Folded>> make(const ExportOptions &options,
                                                 const Recording &recording, Names &names);
     Folded(exporter::TextFile file, const Recording &recording, Names &names)
@@ -35,7 +35,7 @@ public:
     {
     }
 
-    // Which task ran, and what was mapped where; outlives this.
+    // Tasks and their maps; must outlive this object.
     void name_by(const Threads &threads) { threads_ = &threads; }
     void rows(const exporter::Table &, exporter::Values, exporter::Values) override {}
     void stack(const StackSample &sample) override;
@@ -49,7 +49,7 @@ private:
     struct Stack {
         size_t event;
         uint32_t pid, tid;
-        uint64_t since_ns;  // it has had its name and program
+        uint64_t since_ns;  // when its task got its name and program
         std::vector<StackFrame> frames;
         auto operator<=>(const Stack &) const = default;
     };
@@ -57,7 +57,7 @@ private:
         uint64_t samples = 0, first_ns = 0;
     };
 
-    static constexpr size_t kMostBytes = limits::kStacks;  // of stacks, and of lines
+    static constexpr size_t kMostBytes = limits::kStacks;  // limit for stacks_, and for lines_
 
     void look_at_events();
     const std::string &outermost(size_t event);
@@ -70,12 +70,12 @@ private:
     exporter::TextFile file_;
     const Recording &recording_;
     Names &names_;
-    std::set<std::string> event_names_;        // two of them at most: are there several?
-    std::map<size_t, std::string> outermost_;  // frames outside of the command, by event
+    std::set<std::string> event_names_;        // at most two: enough to detect several
+    std::map<size_t, std::string> outermost_;  // frames before the command, by event
     const Threads *threads_ = nullptr;
     std::map<Stack, Seen> stacks_;
     std::map<std::string, uint64_t> lines_;
-    size_t stack_bytes_ = 0, line_bytes_ = 0;  // about
+    size_t stack_bytes_ = 0, line_bytes_ = 0;  // approximate
     size_t written_ = 0;
     uint64_t samples_ = 0;
 };

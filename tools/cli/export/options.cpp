@@ -17,7 +17,7 @@ std::vector<std::string> names_of(const Range &range)
     return names;
 }
 
-// Behind the examples, so that completion reads the names from the option alone.
+// Printed after the examples, so that completion reads format names from the option only.
 std::string about_formats()
 {
     std::string text = "Formats:\n";
@@ -61,7 +61,7 @@ Command add_export(CLI::App &app)
     command->add_option("--driver", options.driver, "only this table")->check(is_table);
     command->add_option("--event", options.events,
                         "event by its name, or all of a PMU (may be given several times)");
-    // Its name until 0.2: hidden, and gone with 1.0. With both, --driver counts.
+    // Name of --driver until 0.2: hidden, to be removed in 1.0. If both are given, --driver wins.
     command
         ->add_option_function<std::string>("--unit",
                                            [&options](const std::string &table) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Samples of events that no driver decodes, a row each.
+// Samples of events that no driver decodes, one row each.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace pmukit::cli {
 
 class SampleRows {
 public:
-    // names: of functions and programs; lives as long.
+    // names: of functions and programs; must outlive this object.
     SampleRows(RowsOut &out, Names &names)
         : out_(out),
           explainer_(names.explainer(out.threads())),
@@ -28,11 +28,11 @@ public:
     SampleRows(const SampleRows &) = delete;
     SampleRows &operator=(const SampleRows &) = delete;
 
-    // Rows of other events are left out.
+    // Skips rows of other events.
     void only(std::function<bool(size_t)> wanted) { wanted_ = std::move(wanted); }
-    // Each record, in the order of the file.
+    // Takes each record, in file order.
     void note(const perfdata::Record &record) { samples_.note(record); }
-    // No more. What the rows lack is among the losses.
+    // End of data: reports as losses what the rows lack.
     void finish();
 
 private:
@@ -50,7 +50,7 @@ private:
     std::string callchain_, frames_;
 };
 
-// "kernel", "user" ... of a record's misc.
+// Name of the CPU mode in a record's misc: "kernel", "user" ...
 std::string_view cpu_mode_name(uint16_t misc);
 
 }  // namespace pmukit::cli

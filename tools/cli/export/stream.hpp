@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For drivers whose records become rows, each stream for itself: of AUX data, and of samples.
+// For drivers whose records become rows, each stream separately, AUX data apart from samples.
 #pragma once
 
 #include "cli/export/driver_export.hpp"
@@ -7,8 +7,7 @@
 
 namespace pmukit::cli {
 
-// StreamRows: made of where rows go and of the stream, has the decoder() and counts
-// skipped_bytes().
+// StreamRows: constructed from RowsOut and the stream; provides decoder() and skipped_bytes().
 template <typename StreamRows>
 class StreamExport : public PerStream<DriverExport, StreamRows, RowsOut &> {
 public:
@@ -25,7 +24,7 @@ public:
     }
 
 protected:
-    // Samples have numbers of their own.
+    // Samples are numbered separately from AUX data.
     StreamRows &samples_of(const Stream &stream) { return samples_.of(stream, this->to(), stream); }
 
 private:
