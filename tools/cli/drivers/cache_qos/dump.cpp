@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Records of cache_qos_aux, one a line: where it is in its piece of data, time, number, monitor and
-// what, the value, and what it is to be taken with. Of a header what holds for the readings behind
-// it.
+// Records of cache_qos_aux, one per line: AUX offset, time, sequence number, monitor, L3, event,
+// value and its qualifiers. The line of a header has the properties of the readings after it.
 #include <map>
 
 #include "cli/drivers/cache_qos/handlers.hpp"
@@ -47,7 +46,7 @@ std::string text_of(const cache_qos::NamePart &name)
                        name.id, name.part + 1, name.parts, name.text);
 }
 
-// Prints the records of one stream. Offsets are those in the stream.
+// Prints the records of one stream. Offsets count from the beginning of the stream.
 class StreamText final : public cache_qos::Sink {
 public:
     StreamText(const DumpTo &to, const Stream &) : out_(to.out), decoder_(*this) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Readings of cache_qos_aux, a row each, with what the last header of their L3 said.
+// Readings of cache_qos_aux, one row each, with the properties from the last header of their L3.
 #include <pmukit/cache_qos.h>
 
 #include <variant>
@@ -62,13 +62,13 @@ private:
     Stream stream_;
     const exporter::Table &table_ = *exporter::find_table(kUnit);
     Numbers numbers_;
-    std::map<uint16_t, cache_qos::Header> headers_;  // the newest of each L3
+    std::map<uint16_t, cache_qos::Header> headers_;  // newest per L3
     cache_qos::Names names_;
     uint64_t skipped_bytes_ = 0;
     cache_qos::StreamDecoder decoder_;
 };
 
-// 0 is what the kernel writes where there was nothing to read.
+// The kernel writes 0 if there was nothing to read.
 bool has_value(const cache_qos::Reading &reading)
 {
     constexpr uint32_t kNothingRead =

@@ -43,7 +43,7 @@ std::string label_of(const SeriesKey &key, const Series &series)
     return fmt::format("{} L3 {}", monitor, key.domain);
 }
 
-// A point is the highest level of a column.
+// Each point is the maximum of a column.
 html::Timelines::Line line_of(const SeriesKey &key, const Series &series, const Span &span,
                               uint64_t highest, const Event &event)
 {
@@ -75,14 +75,14 @@ std::vector<std::string> row_of(const SeriesKey &key, const Series &series)
             std::to_string(series.max_bound())};
 }
 
-// What a line, its points and its row take of the page.
+// Approximate size of a line, its points and its table row on the page.
 size_t bytes_of(const html::Timelines::Line &line)
 {
     constexpr size_t kLineBytes = 800, kPointBytes = 250;
     return kLineBytes + kPointBytes * line.points.size();
 }
 
-// left: bytes of the page.
+// left: bytes left on the page; reduced by the lines added.
 std::optional<html::Figure> figure_for(const FigureHead &head, const SeriesTable &series,
                                        const Event &event, size_t &left)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Figures of cache_qos: a line for each monitor and L3, occupancy and bandwidth apart
+// Figures of cache_qos: one line per monitor and L3, separately for occupancy and bandwidth.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace pmukit::cli {
 
-// bytes: of the page, about. What does not fit in is left out, and counted in words.
+// bytes: approximate limit for the page. Series beyond it are left out; a row counts them.
 std::vector<html::Figure> cache_figures(const FigureHead &head,
                                         const decode::cache_qos::SeriesTable &series, size_t bytes);
 

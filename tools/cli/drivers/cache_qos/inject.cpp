@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Snapshots of cache_qos_aux, a header or a reading in each sample:
-// include/uapi/pmukit/cache_qos.h.
+// Snapshots of cache_qos_aux, one header or reading per sample: include/uapi/pmukit/cache_qos.h.
 #include <array>
 
 #include "cli/drivers/cache_qos/handlers.hpp"

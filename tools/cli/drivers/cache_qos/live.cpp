@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Groups, tasks and CPUs with the most of a cache, and those that move the most memory. A gauge
-// (occupancy) is what it is now, and the most it was; a count is what it grew.
+// Groups, tasks and CPUs that use most of a cache or move most memory traffic. A gauge (occupancy)
+// shows its current value and its maximum, a count its growth.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -24,11 +24,11 @@ constexpr LiveView kView = {
 
 struct Level {
     uint64_t first = 0, before = 0, last = 0, most = 0, bound = 0;
-    uint64_t pass = 0;  // how often the machine had been read then, which each pass does first
+    uint64_t pass = 0;  // machine readings so far; each pass reads the machine first
     uint8_t kind = 0;
     std::optional<cache_qos::Name> named{};
 
-    // Member by member: of a whole Level assigned, g++ 14 at -O2 says that it may be uninitialized.
+    // Each member separately: g++ 14 -O2 warns that an assigned Level may be uninitialized.
     void begin(uint64_t bytes)
     {
         first = before = bytes;
@@ -42,7 +42,7 @@ bool is_count(uint8_t event)
     return event != PMUKIT_CACHE_QOS_EVENT_OCCUPANCY;
 }
 
-// A counter that began again has grown by what it says.
+// A counter that restarted has grown by its new value.
 uint64_t grown(uint64_t from, uint64_t to)
 {
     return to < from ? to : to - from;
@@ -67,7 +67,7 @@ public:
     }
     void skipped(uint64_t, uint64_t bytes) override { skipped_bytes_ += bytes; }
 
-    // named: nullptr: no record has named the monitor.
+    // named: nullptr if no record has named the monitor.
     void note(const Reading &reading, const cache_qos::Name *named)
     {
         const SeriesKey key = {reading.monitor, reading.domain, reading.event};
@@ -90,7 +90,7 @@ public:
         for (auto &[key, level] : levels_)
             level.before = level.last;
     }
-    // The machine was read twice since: a whole pass without this one.
+    // True if the machine was read twice since: a whole pass skipped this monitor.
     bool has_ended(const SeriesKey &key, const Level &level) const
     {
         return passes(key) > level.pass + 1;
@@ -119,7 +119,7 @@ uint64_t value_of(const SeriesKey &key, const Level &level, Span span)
     return span == Span::kNow ? level.last : level.most;
 }
 
-// The trace event has no name of a PMU: the readings are those of the machine's one.
+// The trace event has no PMU name; a machine has only one such PMU.
 constexpr const char *kTracedPmu = "cache_qos_aux";
 
 class LiveCacheQos final
@@ -128,7 +128,7 @@ public:
     explicit LiveCacheQos(PmuNames names) : PerStream(*this), names_(std::move(names)) {}
 
     const LiveView &view() const override { return kView; }
-    // Readings are numbered by the event of a CPU.
+    // Each CPU's event numbers its readings separately.
     Monitors &sink_of(const Stream &stream) { return monitors_[{names_(stream), stream.cpu}]; }
 
     void sample(const Stream &stream, uint64_t, Bytes words) override
@@ -202,7 +202,7 @@ void LiveCacheQos::traced(const record::TraceFormat &format, Bytes record)
     reading.event = static_cast<uint8_t>(*event);
     reading.bytes = *bytes;
     reading.bound = *bound;
-    // A driver before there were names has none of these.
+    // Older drivers write no names and lack these fields.
     const auto life = number("life"), id = number("id");
     const auto text = record::trace_array(format, record, "name");
     cache_qos::Name named{.kind = reading.kind,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What each monitor of a recording had of the caches and moved to and from memory, through time.
+// Cache use and memory traffic of each monitor in a recording, over time.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -20,18 +20,18 @@ using cache_qos::Series;
 using cache_qos::SeriesKey;
 using cache_qos::SeriesTable;
 
-// Of one event, all its streams together
+// All streams of one event
 struct EventReadings {
     explicit EventReadings(const std::shared_ptr<Budget> &room) : left(room), series(room) {}
 
     std::shared_ptr<Budget> left;
     SeriesTable series;
-    std::map<uint16_t, cache_qos::Header> headers;  // the newest of each L3
+    std::map<uint16_t, cache_qos::Header> headers;  // newest per L3
     uint64_t readings = 0, lost = 0, missing = 0, duplicates = 0, skipped_bytes = 0;
     uint64_t not_kept = 0;  // readings of series beyond the memory budget
 };
 
-// Collects one stream. Records are numbered by the event of a CPU.
+// Collects one stream. Each CPU's event numbers its records separately.
 class StreamReadings final : public cache_qos::Sink {
 public:
     explicit StreamReadings(EventReadings &event) : event_(event), decoder_(*this) {}
@@ -76,7 +76,8 @@ private:
     cache_qos::StreamDecoder decoder_;
 };
 
-// Of the L3, what a gauge had at its last reading; of a count, its part of what the machine moved.
+// For a gauge, the last reading as a share of the L3. For a count, its share of the machine's
+// traffic.
 std::optional<double> share_of(const EventReadings &event, const SeriesKey &key,
                                const Series &series)
 {
@@ -102,7 +103,7 @@ std::string strip_of(const Series &series)
     for (uint64_t column : columns) {
         const double part = top ? static_cast<double>(column) / static_cast<double>(top) : 0;
         const size_t shade = static_cast<size_t>(part * static_cast<double>(kShades.size() - 1));
-        // What is there at all is never blank.
+        // A column with any value is never blank.
         strip += kShades[column ? std::max<size_t>(1, shade) : 0];
     }
     return strip;
@@ -128,7 +129,7 @@ void print_machine(const EventReadings &event, Output &out)
                   cache_qos::backend_name(header.backend));
 }
 
-// 0: no monitor has a name, and there is no column for names.
+// Returns 0 if no monitor has a name: the column is then missing.
 size_t name_width(const SeriesTable &series)
 {
     size_t width = std::string_view("name").size();
