@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The text of the CXL HMU RFC's raw dump: a line for each piece of data, the header words of each
-// record, its entries one per line.
+// The text of the raw dump in the CXL HMU RFC: one line per piece of data, the header words of each
+// record, and its entries, one per line.
 
 #include "cli/drivers/cxl_hmu/handlers.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
@@ -37,7 +37,7 @@ public:
         decoder.end();
     }
 
-    using DriverDump::record;  // of perf's records there is nothing to say
+    using DriverDump::record;  // perf records are not printed
     void record(const decode::cxl_hmu::Record &record) override
     {
         out_.print("Header 0: units: {:x} counter_width {:x}\n", record.entries.size(),

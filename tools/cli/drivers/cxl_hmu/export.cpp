@@ -55,7 +55,7 @@ public:
     }
 
 private:
-    static constexpr size_t kEach = 4;  // fields of a row that no other one of its record shares
+    static constexpr size_t kEach = 4;  // fields that differ within a record
 
     void tell_losses(const hmu::Record &record);
     void put_entries(const hmu::Record &record, std::optional<uint64_t> factor);
@@ -84,7 +84,7 @@ void StreamRows::tell_losses(const hmu::Record &record)
             lose(row.kind, {}, {});
 }
 
-// factor: accesses for each count; nothing where counts are not valid.
+// factor: accesses per count; nullopt if the counts are not valid.
 void StreamRows::put_entries(const hmu::Record &record, std::optional<uint64_t> factor)
 {
     const uint64_t most = factor ? UINT64_MAX / *factor : 0;

@@ -37,7 +37,7 @@ std::string value_name_of(const HotTotals &totals)
     return totals.always_on ? "times seen" : "accesses";
 }
 
-// First and last column in which something is.
+// First and last column with a value.
 std::pair<size_t, size_t> ends_of(const TimeGrid::Columns &columns)
 {
     const auto something = [](uint64_t value) { return value != 0; };

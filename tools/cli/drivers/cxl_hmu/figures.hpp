@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Figures of cxl_hmu: heat over address and time; the hottest units; with a topology, nodes and
-// tiers
+// Figures of cxl_hmu: heat by address and time, the hottest units, and, with a topology, nodes and
+// tiers.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ namespace pmukit::cli {
 std::vector<html::Figure> hot_figures(const FigureHead &head, const decode::cxl_hmu::HotList &list,
                                       const decode::AddressGrid &heat, size_t top,
                                       const Placer *placer);
-// Of all devices together. places: by node.
+// One figure for all devices. places: by node.
 html::Figure node_figure(const FigureHead &head, const std::vector<HotPlace> &places,
                          bool always_on);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the commands do with data of cxl_hmu; driver.cpp tells them.
+// Command handlers for cxl_hmu, registered in driver.cpp.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace pmukit::cli {
 
-// The recording and the output outlive what is made. Error: the options make no sense.
+// recording and out must outlive the handlers. Error: the options are invalid.
 std::unique_ptr<DriverDump> make_cxl_hmu_dump(const Recording &recording,
                                               const DumpOptions &options, Output &out);
 ReportResult make_cxl_hmu_report(const Recording &recording, const ReportOptions &options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The hot lists of all cxl_hmu events of a recording, for commands that only want those.
+// The hot lists of all cxl_hmu events of a recording, for commands that need nothing else.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace pmukit::cli {
 
-// What is to be said where there were more units than are kept. Empty: there were not.
+// Warning about units beyond the limit; empty: all units are in the list.
 std::string left_out_text(const decode::cxl_hmu::LeftOut &left_out);
 
 class HotLists final : public DriverSink {
@@ -20,7 +20,7 @@ public:
     void aux(const Stream &stream, Bytes data) override;
     void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override;
     void sample(const Stream &stream, uint64_t, Bytes words) override;
-    // No more data.
+    // End of data.
     void finish();
 
     const std::map<size_t, decode::cxl_hmu::HotList> &by_event() const { return lists_; }

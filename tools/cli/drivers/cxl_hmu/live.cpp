@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Hottest units of CXL memory. What is counted and what is missing is HotList's business; there
-// is one for the interval and one for all of it.
+// The hottest units of CXL memory. HotList counts accesses and losses: one list for the interval,
+// one since the start.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr LiveView kView = {0,     "pages",    "DPA range", "accesses", "epochs"
 // Both lists of a PMU get every record.
 class Heat final : public cxl_hmu::Sink {
 public:
-    // The event has been open for a while.
+    // The event was open before top started.
     void begins_later()
     {
         all_.begins_later();

@@ -30,7 +30,7 @@ uint64_t power(std::optional<unsigned> log2)
     return log2 ? uint64_t{1} << *log2 : 0;
 }
 
-// For people
+// Text output
 
 std::string human_bytes(uint64_t bytes)
 {
@@ -43,7 +43,7 @@ std::string human_bytes(uint64_t bytes)
     return fmt::format("{} {}", bytes, kUnits[unit]);
 }
 
-// The whole range from the first to the last hot unit in one line; darker is hotter.
+// The range from the first to the last hot unit in one line; darker is hotter.
 std::string heat_strip(const std::vector<HotUnit> &units, uint64_t first, uint64_t column_bytes,
                        bool always_on)
 {
@@ -56,7 +56,8 @@ std::string heat_strip(const std::vector<HotUnit> &units, uint64_t first, uint64
         static_cast<double>(std::max<uint64_t>(1, *std::ranges::max_element(heat)));
     std::string strip;
     for (uint64_t column : heat) {
-        // The root shows the warm beside the hot; what was seen at all is never blank.
+        // The square root keeps warm columns visible beside hot ones; a column with any heat is
+        // never blank.
         double shade = std::sqrt(static_cast<double>(column) / hottest) *
                        static_cast<double>(kShades.size() - 1);
         strip += kShades[column ? std::max<size_t>(1, static_cast<size_t>(std::lround(shade))) : 0];
@@ -76,7 +77,7 @@ void print_strip(const HotList &list, Output &out)
               heat_strip(units, low->dpa, column_bytes, list.totals().always_on));
 }
 
-// Columns that stand only where the topology is known.
+// Columns that need a topology.
 std::string place_columns(const Placement &at)
 {
     return fmt::format("  {:<37}  {:>6}  {:>4}  {:>4}", range_or_dash(at.hpa),
@@ -115,7 +116,7 @@ void print_table(const std::string &pmu, const HotList &list, size_t top, const 
         out.print("  {:>5}  {} more units; --top 0 shows all\n", "...", list.units() - hot.size());
 }
 
-// What is missing, and what to do about it. Each line begins with its number.
+// Losses, with advice. Each line begins with the count.
 std::vector<Remark> remarks_of(const HotTotals &totals)
 {
     return {
@@ -218,7 +219,7 @@ void print_placement(const Recording &recording, const std::map<size_t, HotList>
         out.print("{}\n", assumption);
 }
 
-// For programs
+// JSON output
 
 void write_left_out(JsonWriter &report, const decode::cxl_hmu::LeftOut &left_out)
 {
@@ -254,7 +255,7 @@ void write_place(JsonWriter &report, const HotPlace &place, bool by_node)
     report.end();
 }
 
-// Members that a report has only with a topology.
+// Members of a report with a topology.
 void write_places(JsonWriter &report, const PlaceHeat &heat, const ReportOptions &options)
 {
     report.member("units_without_hpa", heat.lost_units());
@@ -317,7 +318,7 @@ Result<std::optional<unsigned>> unit_log2_of(const ReportOptions &options)
     return std::optional<unsigned>(static_cast<unsigned>(std::countr_zero(*options.unit_bytes)));
 }
 
-// A topology is read only when it was asked for.
+// The topology is read only if it was requested.
 Result<std::optional<Placer>> placer_of(const Recording &recording, const ReportOptions &options)
 {
     if (!options.cxl_topology && options.by != "dpa")
