@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Trace entries in the text of `perf report -D` of Linux 7.2 or 6.12, byte for byte where every
-// piece of data begins with an entry. Where that is not so, perf prints what is no entry as if it
-// were one; here a line with # says what was passed over. With --tlp each entry is one line that
-// says what its TLP means.
+// Trace entries in the text of `perf report -D` of Linux 7.2 or 6.12. If every piece of data begins
+// with an entry, the text is the same byte for byte. Otherwise perf prints bytes that are not an
+// entry as if they were one, while this dump skips them and prints a line with #. With --tlp each
+// entry is one line with the meaning of its TLP.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -30,7 +30,8 @@ constexpr RecordFlag kRecordFlags[] = {
     {PMUKIT_HISI_PTT_F_FILTER_GONE, "what was traced left"},
 };
 
-// Prints the runs of one stream. Offsets are those in the piece of data that an entry begins in.
+// Prints the runs of one stream. Offsets count from the beginning of the piece of data in which an
+// entry begins.
 class StreamText final : public ptt::RunSink {
 public:
     StreamText(Output &out, ptt::DumpText &text, bool tlps, const ptt::Layout &layout)
@@ -49,7 +50,8 @@ public:
         piece_ = offset;
     }
     void align(std::optional<uint64_t> base) { framer_.align(base); }
-    // What waits for more to be sure of it belongs to the piece that it came with.
+    // Bytes that wait for more data before they are known to be an entry belong to the current
+    // piece.
     void settle() { framer_.settle(); }
     void data(Bytes bytes) { framer_.data(bytes); }
     void loss(uint64_t bytes) { framer_.loss(bytes); }
@@ -78,14 +80,14 @@ public:
         skipped_bytes_ += bytes;
         out_.print("# skipped {} bytes at {:#x}: no entry\n", bytes, in_piece(offset));
     }
-    void lost(uint64_t, uint64_t) override {}  // was said where it was found
+    void lost(uint64_t, uint64_t) override {}  // printed by aux_loss()
 
 private:
     uint64_t in_piece(uint64_t offset) const
     {
         return offset - (offset >= piece_ ? piece_ : before_);
     }
-    // A line has eight digits of the offset; this gives the upper half when it changes.
+    // A line has eight digits of the offset. The upper half is printed when it changes.
     void print_high_half(uint64_t half)
     {
         if (half != high_half_)
@@ -106,7 +108,7 @@ private:
     ptt::DumpText &text_;  // shared by all streams: its buffer is large
     bool tlps_;
     bool started_ = false;
-    uint64_t piece_ = 0, before_ = 0;  // where this and the last piece of data begin
+    uint64_t piece_ = 0, before_ = 0;  // offset of the current and of the previous piece of data
     uint64_t high_half_ = 0;
     uint64_t skipped_bytes_ = 0;
     ptt::Clock clock_;
@@ -176,7 +178,7 @@ private:
     {
         return streams_.of(stream, out_, lines_, tlps_, layout_of(stream));
     }
-    // perf looks at the first dword alone, and counts whole entries.
+    // perf checks the first dword only, and counts whole entries.
     void print_size(Bytes data, uint64_t size)
     {
         const bool wide = data.size() >= sizeof(uint32_t) && ptt::is_8dw(data.data());
@@ -204,7 +206,7 @@ private:
     const Recording &recording_;
     Output &out_;
     bool tlps_;
-    uint64_t piece_bytes_ = 0;  // of one whose first bytes have not come
+    uint64_t piece_bytes_ = 0;  // size of a piece of data whose first bytes have not arrived
     uint64_t skipped_bytes_ = 0;
     bool said_headers_ = false;
     ptt::DumpText lines_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Entries of a PCIe trace, a row each.
+// Entries of a PCIe trace, one row each.
 #include <array>
 #include <cstring>
 
@@ -28,7 +28,7 @@ constexpr FlagLoss kFlagLosses[] = {
     {PMUKIT_HISI_PTT_F_FILTER_GONE, "device-gone"},
 };
 
-// Fields of a row behind those that the rows of a run share.
+// Fields of a row after those that all rows of a run share.
 enum Field : size_t {
     kOffset,
     kTicks,
@@ -93,7 +93,7 @@ void put_packet(const ptt::Packet &packet, Value *to)
 
 class StreamRows final : public ptt::RunSink {
 public:
-    // rest: shared by all streams, of which there may be many.
+    // rest: a buffer that all streams share, of which there may be many.
     StreamRows(RowsOut &out, const Stream &stream, std::vector<Value> &rest)
         : out_(out),
           stream_(stream),
@@ -121,7 +121,7 @@ public:
         skipped_bytes_ += bytes;
         out_.lose(stream_, {kUnit, "skipped", "bytes", bytes, offset});
     }
-    void lost(uint64_t, uint64_t) override {}  // reported where it was found
+    void lost(uint64_t, uint64_t) override {}  // export.cpp reports losses of AUX data
 
 private:
     void put_run(ptt::Format format, uint64_t offset, Bytes packets,
@@ -132,9 +132,9 @@ private:
     Stream stream_;
     const exporter::Table &table_ = *exporter::find_table(kUnit);
     Numbers numbers_;
-    bool at_least_ = false;  // of the last record
+    bool at_least_ = false;  // flag of the last record
     ptt::Clock clock_;
-    uint64_t entries_offset_ = 0;  // of those in samples
+    uint64_t entries_offset_ = 0;  // offset of the entries in samples
     uint64_t skipped_bytes_ = 0;
     std::vector<Value> &rest_;
     ptt::Layout layout_;
@@ -219,7 +219,7 @@ public:
 private:
     RowsOut &out_;
     uint64_t skipped_bytes_ = 0;
-    std::vector<Value> rest_;  // of the rows of a run
+    std::vector<Value> rest_;  // fields of a run's rows
     StreamMap<StreamRows> streams_, samples_;
 };
 

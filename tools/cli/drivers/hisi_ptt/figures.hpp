@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Figures of hisi_ptt: TLPs over time, latency of requests, requesters
+// Figures of hisi_ptt: TLPs over time, latency of requests, and requesters.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The entries of a PCIe tune and trace unit, in records as its driver puts them into samples:
-// include/uapi/pmukit/hisi_ptt.h. What the AUX area does not have, sequence and lost entries, is
+// Trace entries, in records as the kernel driver writes them into samples:
+// include/uapi/pmukit/hisi_ptt.h. The AUX area has no sequence numbers and loss counts: they are
 // counted here.
 #include <algorithm>
 
@@ -17,7 +17,7 @@ namespace ptt = decode::hisi_ptt;
 
 class StreamSamples final : public ptt::RunSink {
 public:
-    // raw: shared by all streams, of which there may be many.
+    // raw: a buffer that all streams share, of which there may be many.
     StreamSamples(RawSink &sink, const Stream &stream, std::vector<std::byte> &raw)
         : sink_(sink), stream_(stream), raw_(raw), framer_(*this, layout_of(stream).format)
     {
@@ -27,9 +27,9 @@ public:
 
     ptt::Framer &decoder() { return framer_; }
 
-    // So many bytes of the buffer follow; with the last of them a record ends.
+    // `bytes` of the AUX buffer follow; a record ends with them.
     void begin(uint64_t bytes) { left_ = bytes; }
-    // Known behind all data.
+    // Called after all data.
     void entries_lost(const perfdata::LostEntries &lost)
     {
         framer_.end();
@@ -45,7 +45,7 @@ public:
         if (left_ == 0)
             give();
     }
-    // A loss behind the last entry is reported by a record without entries.
+    // A loss after the last entry is reported in a record without entries.
     void finish()
     {
         framer_.end();
@@ -72,7 +72,7 @@ public:
         }
     }
     void skipped(uint64_t, uint64_t bytes) override { sink_.skipped(bytes); }
-    // The device does not say which format the missing ones had: that of the last one.
+    // The format of the lost entries is unknown: the last format is assumed.
     void lost(uint64_t, uint64_t bytes) override
     {
         give();
@@ -117,7 +117,7 @@ private:
     ptt::Format format_ = ptt::Format::k4dw;
     uint64_t left_ = 0;
     uint64_t sequence_ = 0, lost_ = 0, flags_ = 0, at_least_ = 0;
-    uint64_t entries_at_ = 0;  // in the stream
+    uint64_t entries_at_ = 0;  // offset in the stream
     std::vector<std::byte> entries_;
 };
 
@@ -138,7 +138,7 @@ public:
     {
         streams_.begin_at(stream, offset, sink_, stream, raw_).decoder().loss(bytes);
     }
-    // What is no entry for sure stays in LOST and LOST_SAMPLES of the copy.
+    // Losses that are not certain to be entries stay in LOST and LOST_SAMPLES of the output.
     void entries_lost(const Stream &stream, const perfdata::LostEntries &lost) override
     {
         StreamSamples *samples = streams_.find(stream);

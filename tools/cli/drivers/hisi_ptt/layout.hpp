@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The layout of the AUX data of a PCIe trace: by the event's config and the decoder version in the
-// file, which --hisi-ptt-headers overrides.
+// Layout of the AUX data of a PCIe trace. It depends on the event's config and on the decoder
+// version in the file, which --hisi-ptt-headers overrides.
 #pragma once
 
 #include <fmt/core.h>
@@ -18,14 +18,15 @@ inline decode::hisi_ptt::Layout layout_of(const Stream &stream)
             decode::hisi_ptt::has_wide_tags(stream.decoder_version)};
 }
 
-// --hisi-ptt-headers: "narrow" or "wide"; empty: as the file says. Before the walk.
+// --hisi-ptt-headers: "narrow" or "wide"; empty: as recorded. Must precede walk().
 inline void claim_headers(Recording &recording, const std::string &headers)
 {
     if (!headers.empty())
         recording.claim_decoder_version(headers == "wide" ? 2 : 1);
 }
 
-// What was used, and what the file says; empty: nothing but the first layout.
+// The layout used and, if overridden, the decoder version in the file; empty: version 1, not
+// overridden.
 inline std::string headers_text(const Recording &recording)
 {
     const uint64_t version = recording.decoder_version();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Requesters with the most TLPs on the links that are traced.
+// Requesters with the most TLPs on the traced links.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -22,13 +22,13 @@ struct Traffic {
     uint64_t tlps = 0, bytes = 0;
 };
 
-// By requester: 65536 at most.
+// By requester; there are at most 65536.
 class Link final : public ptt::Sink {
 public:
     void packet(const ptt::Packet &packet) override
     {
         const ptt::Tlp tlp = parse_tlp(packet);
-        if (tlp.kind.queue == ptt::TlpClass::kUnknown) {  // its requester could be anywhere
+        if (tlp.kind.queue == ptt::TlpClass::kUnknown) {  // its requester field could be anywhere
             unknown_++;
             return;
         }
@@ -56,10 +56,10 @@ private:
     uint64_t skipped_bytes_ = 0, losses_ = 0, unknown_ = 0;
 };
 
-// What the records of an event say of losses.
+// Losses that the records of an event report.
 class Account {
 public:
-    // The event has been open for a while.
+    // The event was open before top started.
     void begins_later(const ptt::Record &first)
     {
         records_.begins_later();
@@ -70,13 +70,13 @@ public:
 
     const ptt::RecordAccount &records() const { return records_; }
     uint64_t lost_entries() const { return aux_lost_ + seen_.of(records_.lost_entries()); }
-    // A flag that was there before we looked stays, and says nothing of what came since.
+    // A flag that was already set in the first record is not evidence of a new loss.
     bool at_least() const
     {
         return aux_gap_ || aux_at_least_ ||
                (records_.at_least() && (!was_at_least_ || records_.overruns() != 0));
     }
-    // Of AUX data, which has no records: how much a gap lacks is counted at the end.
+    // A gap in AUX data, which has no records: the entries lost in it are counted at the end.
     void gap() { aux_gap_ = true; }
     void lose(const perfdata::LostEntries &lost)
     {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Filters: Documentation/ABI/testing/sysfs-bus-event_source-devices-hisi_ptt.
+// Filters are documented in Documentation/ABI/testing/sysfs-bus-event_source-devices-hisi_ptt.
 #include "cli/drivers/hisi_ptt/record.hpp"
 
 #include <algorithm>
@@ -15,9 +15,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char *kPortFolder = "root_port_filters", *kRequesterFolder = "requester_filters";
-constexpr std::string_view kNoFunction = "multiselect";  // the one file there that is no filter
+constexpr std::string_view kNoFunction = "multiselect";  // the only file there that is not a filter
 
-// "0000:00:10.0"; nullopt: not the name of a function. Nothing else becomes part of a path.
+// Returns a name such as "0000:00:10.0"; nullopt: not a PCI address. Only a valid address becomes
+// part of a path.
 std::optional<std::string> function_name(std::string_view text)
 {
     const auto is_part_of_name = [](char c) {
@@ -48,7 +49,7 @@ Error bad_filter(const record::EventString &event, const std::string &why)
     return Error{Errc::kUsage, fmt::format("event '{}': filter: {}", event.text, why)};
 }
 
-// The number that sysfs has for a function, if it is in this folder.
+// The number of a function in sysfs, if this folder has it.
 std::optional<uint64_t> filter_in(const std::string &folder, const std::string &function)
 {
     const Result<std::string> text = read_small_file(folder + "/" + function);
@@ -87,7 +88,7 @@ Result<void> add_function(const record::EventString &event, const std::string &p
 Result<void> resolve_filter(record::EventString &event, const std::string &root)
 {
     std::error_code failure;
-    // A PMU that is not there, or cannot be, is named by the error of the open.
+    // A missing PMU is reported when the event is opened.
     if (!fs::exists(root + "/" + event.pmu, failure))
         return {};
     for (record::Term &term : event.terms) {

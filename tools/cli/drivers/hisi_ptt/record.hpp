@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What recording a PCIe trace needs besides what any event does: filters by the name of a function.
+// Recording support for PCIe traces only: filters by PCI address.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace pmukit::cli {
 
-// filter=0000:00:10.0 (or 00:10.0; several ports with +) becomes the number that the PMU gives to
-// this root port or requester in sysfs (root: as record::kSysfsPmus). Numbers stay as they are.
+// Replaces filter=0000:00:10.0 (or 00:10.0; several ports with +) by the number that the PMU has in
+// sysfs for this root port or requester (root: see record::kSysfsPmus). Numbers are left alone.
 Result<void> resolve_filter(record::EventString &event, const std::string &root);
 
 }  // namespace pmukit::cli

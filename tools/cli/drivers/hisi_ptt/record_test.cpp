@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Filters by the name of a function, out of a fake sysfs tree.
+// Filters by PCI address, from a fake sysfs tree.
 #include <gtest/gtest.h>
 
 #include "base/test_folder.hpp"
@@ -20,7 +20,7 @@ protected:
         tree_.put("hisi_ptt0_2/requester_filters/0001:01:00.1", "0x00102\n");
     }
 
-    // The value of the filter term, or the message.
+    // Returns the value of the filter term, or the error message.
     std::string resolved(const std::string &filter, const std::string &pmu = "hisi_ptt0_2")
     {
         std::string text = pmu;
@@ -40,19 +40,19 @@ protected:
     TestFolder tree_;
 };
 
-TEST_F(HisiPttFilter, NamesARootPortOrARequester)
+TEST_F(HisiPttFilter, ResolvesARootPortOrARequester)
 {
     EXPECT_EQ(resolved("0000:00:10.0"), "0x80001");
     EXPECT_EQ(resolved("0000:01:00.1"), "0x101");
     EXPECT_EQ(resolved("0001:01:00.1"), "0x102");
 }
 
-TEST_F(HisiPttFilter, DomainZeroMayBeLeftOut)
+TEST_F(HisiPttFilter, DomainZeroMayBeOmitted)
 {
     EXPECT_EQ(resolved("00:11.0"), "0x80004");
 }
 
-TEST_F(HisiPttFilter, JoinsPorts)
+TEST_F(HisiPttFilter, CombinesPortFilters)
 {
     EXPECT_EQ(resolved("0000:00:10.0+0000:00:11.0"), "0x80005");
 }
@@ -63,7 +63,7 @@ TEST_F(HisiPttFilter, LeavesNumbersAndOtherDriversAlone)
     EXPECT_EQ(resolved("0000:00:10.0", "cxl_hmu_mem0.0.0"), "0000:00:10.0");
 }
 
-TEST_F(HisiPttFilter, InvalidPmuIsLeftToTheErrorOfTheOpen)
+TEST_F(HisiPttFilter, IgnoresAnInvalidPmu)
 {
     EXPECT_EQ(resolved("0000:00:10.0", "hisi_ptt" + std::string(300, '0')), "0000:00:10.0");
 }
@@ -76,20 +76,20 @@ TEST_F(HisiPttFilter, UnknownFilterErrorListsTheFilters)
     EXPECT_TRUE(holds(message, "requesters: 0000:01:00.1, 0001:01:00.1")) << message;
 }
 
-TEST_F(HisiPttFilter, RefusesMixesAndTwoRequesters)
+TEST_F(HisiPttFilter, RejectsMixedFiltersAndTwoRequesters)
 {
     EXPECT_TRUE(holds(resolved("0000:00:10.0+0000:01:00.1"), "not both"));
     EXPECT_TRUE(holds(resolved("0000:01:00.1+0001:01:00.1"), "one requester at a time"));
 }
 
-TEST_F(HisiPttFilter, ReadsNoFileButThatOfAFunction)
+TEST_F(HisiPttFilter, RejectsNamesThatAreNotPciAddresses)
 {
     for (const char *bad :
          {"0:multiselect", "00:10", ":.", "0000:00:10.0+", "0:0:0:0.0", "0:.0.0", "00:1G.0"})
         EXPECT_TRUE(holds(resolved(bad), "is not a function")) << bad << ": " << resolved(bad);
 }
 
-TEST(AuxtraceInfo, IsThatOfStockPerf)
+TEST(AuxtraceInfo, MatchesStockPerf)
 {
     using Words = std::vector<uint64_t>;
     const std::optional<AuxtraceInfo> info = auxtrace_info_of({{"hisi_ptt0_2", 24, 0x101180001}});
@@ -101,7 +101,7 @@ TEST(AuxtraceInfo, IsThatOfStockPerf)
     EXPECT_EQ(auxtrace_info_of({{"hisi_ptt0_2", 24, 0x1101180001, true}})->words, (Words{24, 1}));
 }
 
-TEST(AuxtraceInfo, IsLeftOutWhereStockPerfWouldMisread)
+TEST(AuxtraceInfo, IsOmittedIfStockPerfWouldMisreadIt)
 {
     EXPECT_FALSE(auxtrace_info_of({}));
     EXPECT_FALSE(auxtrace_info_of({{"cxl_hmu_mem0.0.0", 24}}));
@@ -109,7 +109,7 @@ TEST(AuxtraceInfo, IsLeftOutWhereStockPerfWouldMisread)
     EXPECT_FALSE(auxtrace_info_of({{"cxl_hmu_mem0.0.0", 25}, {"hisi_ptt0_2", 24}}));
 }
 
-TEST(HisiPttRecord, ATraceHasAnAuxAreaOf16MiBWhateverThePages)
+TEST(HisiPttRecord, DefaultAuxAreaIs16MiBForEveryPageSize)
 {
     const auto events = [](const char *text) { return *record::parse_event_strings(text); };
     EXPECT_EQ(usual_aux_pages(events("hisi_ptt0_2/type=1/"), 4096), 4096U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What a PCIe trace says: TLPs and bytes by type, requester, address and time, their sizes, and how
-// long requests wait for their completions.
+// Report of a PCIe trace: TLPs and bytes by type, requester, address and time, TLP sizes, and the
+// time from requests to their completions.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -25,7 +25,7 @@ using ptt::Traffic;
 
 constexpr size_t kBarWidth = 24;
 
-// What was asked for: config of the event. Documentation/devices/hisi_ptt.rst, "Terms".
+// Terms of the event, from its config: Documentation/devices/hisi_ptt.rst, "Terms".
 
 struct Terms {
     uint64_t filter, direction, type, format;
@@ -75,7 +75,7 @@ std::string terms_text(const Recording &recording, size_t event)
                        terms.format ? "8DW" : "4DW", headers.empty() ? "" : "  " + headers);
 }
 
-// One event: its traffic, whichever way it came.
+// Traffic of one event, from AUX data and from samples.
 
 struct EventTraffic {
     EventTraffic(unsigned range_log2, const ptt::TrafficRoom &room) : traffic(range_log2, room) {}
@@ -84,12 +84,12 @@ struct EventTraffic {
     StreamMap<ptt::StreamDecoder> aux, samples;
     std::map<Stream, ptt::RecordAccount> accounts;
     uint64_t bad_records = 0;
-    // Of AUX data, which has no records.
+    // Losses in AUX data, which has no records to report them.
     perfdata::LostEntries aux_lost;
     uint64_t aux_unknown_losses = 0;
 };
 
-// Sums over the accounts of all CPUs, and of AUX data.
+// Sums over all CPUs and the AUX data.
 struct AccountTotals {
     uint64_t records = 0, lost = 0, missing = 0, duplicates = 0, overruns = 0, resets = 0;
     uint64_t filter_gone = 0;
@@ -114,7 +114,7 @@ AccountTotals totals_of(const EventTraffic &event)
     return totals;
 }
 
-// For people
+// Text output
 
 double share_of(uint64_t part, uint64_t all)
 {
@@ -201,7 +201,7 @@ void print_time(const ptt::TimeStrip &time, Output &out)
         most = std::max(most, time.tlps(i));
     std::string strip;
     for (size_t i = 0; i < time.columns(); i++) {
-        // What was seen at all is never blank.
+        // A column with any TLP is never blank.
         const double shade = share_of(time.tlps(i), most) * static_cast<double>(kShades.size() - 1);
         const auto index = static_cast<size_t>(std::lround(shade));
         strip += kShades[time.tlps(i) ? std::max<size_t>(1, index) : 0];
@@ -260,7 +260,7 @@ void print_latency(const Traffic &traffic, Output &out)
         out.text("  stamps of 4DW have 11 bits: a latency of 2048 ticks or more shows as less\n");
 }
 
-// What is missing, and what to do about it. Each line begins with its number.
+// Losses, with advice. Each line begins with the count.
 std::vector<Remark> losses_of(const EventTraffic &event)
 {
     const Traffic &traffic = event.traffic;
@@ -332,7 +332,7 @@ void print_event(const Recording &recording, size_t index, const EventTraffic &e
     print_remarks(index, event, verdict, out);
 }
 
-// For programs
+// JSON output
 
 void write_count(JsonWriter &json, std::string_view name, const TlpCount &count)
 {
@@ -508,7 +508,7 @@ public:
     {
     }
 
-    // Entries have ticks of the device. When they were is known of the kernel's announcements.
+    // Entries have device ticks only: AUX records give the time.
     void join(Join &join) override
     {
         join_ = &join;
@@ -596,7 +596,7 @@ public:
     std::vector<std::string> troubles(const Recording &recording) const override;
 
 private:
-    // What is being decoded: of a sample its time is known.
+    // The stream that is being decoded, and the time if the data is a sample.
     struct Now {
         const Stream *stream = nullptr;
         std::optional<uint64_t> time_ns;
@@ -618,11 +618,11 @@ private:
     std::map<size_t, EventTraffic> events_;
     uint64_t left_out_bytes_ = 0;
     Join *join_ = nullptr;
-    AuxThreads aux_;  // only to join
+    AuxThreads aux_;  // only for --join
     Now now_;
 };
 
-// nullptr: the memory budget has no space for another event.
+// nullptr: the memory budget does not allow another event.
 EventTraffic *HisiPttReport::event_of(size_t index)
 {
     if (const auto known = events_.find(index); known != events_.end())
@@ -637,7 +637,7 @@ EventTraffic *HisiPttReport::event_of(size_t index)
     return &event;
 }
 
-// For what is kept of a stream, if it is not yet.
+// Takes memory for a new stream from the budget. True for a known stream.
 bool HisiPttReport::has_room(bool known)
 {
     constexpr size_t kStreamBytes =
