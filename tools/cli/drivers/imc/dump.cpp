@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Records of trace_imc, one a line: where it is in its piece of data, timebase, mode, program
-// counter, the PIDR word, the four counters. Of samples also what perf says: thread, time, numbers.
+// Records of trace_imc, one per line: AUX offset, timebase, mode, program counter, the PIDR word
+// and the four counters. For samples also the thread, time and numbers of the sample.
 #include "cli/drivers/imc/handlers.hpp"
 #include "cli/drivers/imc/mode.hpp"
 #include "cli/dump_stream.hpp"
@@ -19,7 +19,7 @@ std::string line_of(const imc::Record &record, imc::ModeRule rule)
                        record.cpmc[1], record.cpmc[2], record.cpmc[3]);
 }
 
-// Prints the records of one stream. Offsets are those in the stream.
+// Prints the records of one stream. Offsets count from the beginning of the stream.
 class StreamText final : public imc::Sink {
 public:
     StreamText(const DumpTo &to, const Stream &)
@@ -67,17 +67,17 @@ public:
     {
         StreamDump::aux(stream, data);
         left_ -= data.size();
-        if (left_ == 0)  // its text stands before that of the next piece, if need be of another
+        if (left_ == 0)  // prints this piece before the next, which may be of another stream
             of(stream).decoder().settle();
     }
-    void sample(const Stream &, uint64_t, Bytes) override {}  // all come as bare samples
+    void sample(const Stream &, uint64_t, Bytes) override {}  // handled by bare_sample()
     void bare_sample(const Stream &stream, const perfdata::Record &record,
                      const perfdata::Sample &sample) override;
 
 private:
     void print_payload(Bytes raw);
 
-    uint64_t left_ = 0;  // of the piece that is given
+    uint64_t left_ = 0;  // bytes to come of the current piece
 };
 
 void ImcDump::bare_sample(const Stream &stream, const perfdata::Record &record,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Samples of trace_imc, of AUX data and of samples, a row each.
+// Samples of trace_imc, from AUX data and from samples, one row each.
 #include <algorithm>
 
 #include "cli/drivers/imc/handlers.hpp"
@@ -49,7 +49,7 @@ void put_task(const RowsOut &out, const perfdata::SampleId &sample_id, Row &row)
     row[kComm] = comm.empty() ? Value() : Value(comm);
 }
 
-// Every row on its own: neighbours share next to nothing.
+// Writes each row separately: neighboring rows have almost no field in common.
 void put_row(RowsOut &out, size_t event, const perfdata::SampleId &sample_id, imc::Mode mode,
              Row &row)
 {
@@ -110,7 +110,7 @@ class ImcExport final : public StreamExport<StreamRows> {
 public:
     using StreamExport::StreamExport;
 
-    void sample(const Stream &, uint64_t, Bytes) override {}  // all come as bare samples
+    void sample(const Stream &, uint64_t, Bytes) override {}  // handled by bare_sample()
     void bare_sample(const Stream &stream, const perfdata::Record &record,
                      const perfdata::Sample &sample) override;
     uint64_t finish() override { return StreamExport::finish() + skipped_bytes_; }
@@ -118,15 +118,15 @@ public:
 private:
     bool put_payload(const Stream &stream, const perfdata::Sample &sample, Row &row);
 
-    uint64_t skipped_bytes_ = 0;  // of payloads
-    // By event id and, where threads inherit the event, thread: as the kernel has events.
+    uint64_t skipped_bytes_ = 0;  // bytes of payloads
+    // By event id and, if threads inherit the event, by thread: one per kernel event.
     std::map<std::pair<uint64_t, uint32_t>, Numbers> numbers_;
 };
 
-// False: this sample came before.
+// Returns false for a duplicate sample.
 bool ImcExport::put_payload(const Stream &stream, const perfdata::Sample &sample, Row &row)
 {
-    constexpr uint64_t kInherit = 2;  // of the attribute's flags
+    constexpr uint64_t kInherit = 2;  // a flag of perf_event_attr
     const std::optional<Bytes> words = imc::words_of_raw(*sample.raw);
     const auto payload = words ? imc::parse_sample_record(*words) : std::nullopt;
     const std::optional<uint64_t> time_ns = sample.sample_id.time_ns;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A flame graph of instruction samples. trace_imc has no call chains: what contains a function is
-// its program or library, and that is contained in the thread that ran it.
+// A flame graph of instruction samples. trace_imc has no call chains: the levels are the thread,
+// the program or library, and the function.
 #include "cli/drivers/imc/figures.hpp"
 
 #include <fmt/core.h>
@@ -39,11 +39,11 @@ Path path_of(const ImcStack &stack)
             stack.function};
 }
 
-// The widest first at every level, so that the same things stand together.
+// The widest first at every level, with equal ones adjacent.
 struct Leaf {
     const ImcStack *stack;
     Path path;
-    std::array<uint64_t, kLevels> samples;  // of what contains it, and its own
+    std::array<uint64_t, kLevels> samples;  // samples of each enclosing level and its own
 };
 
 std::vector<Leaf> leaves_of(const std::map<ImcStack, uint64_t> &stacks)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Figures of imc: which task ran where
+// Figures of imc: where each task ran.
 #pragma once
 
 #include <compare>

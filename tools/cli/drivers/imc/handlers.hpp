@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the commands do with data of imc; driver.cpp tells them.
+// Command handlers for imc, registered in driver.cpp.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace pmukit::cli {
 
-// The recording and the output outlive what is made. Error: the options make no sense.
+// recording and out must outlive the handlers. Error: the options are invalid.
 std::unique_ptr<DriverDump> make_imc_dump(const Recording &recording, const DumpOptions &options,
                                           Output &out);
 ReportResult make_imc_report(const Recording &recording, const ReportOptions &options);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The records of trace_imc, one in each sample: the program counter and the mode where stock perf
-// looks for them, the record as its driver puts it into the payload (include/uapi/pmukit/imc.h).
-// What the AUX area does not have, sequence and lost records, is counted here.
+// Records of trace_imc, one per sample: the program counter and the mode in the fields of stock
+// perf, the record in the payload, as the kernel driver writes it (include/uapi/pmukit/imc.h). The
+// AUX area has no sequence numbers and loss counts: they are counted here.
 #include <map>
 
 #include "cli/drivers/imc/handlers.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 namespace imc = decode::imc;
 
-// One for each event as the kernel has them.
+// One per kernel event.
 struct Numbers {
     uint64_t sequence = 0, lost = 0;
 };
@@ -82,7 +82,7 @@ public:
         imc::StreamDecoder &decoder = streams_.at(stream).decoder();
         decoder.data(data);
         left_ -= data.size();
-        if (left_ == 0)  // its samples stand before what comes behind this piece
+        if (left_ == 0)  // these samples must precede the data after this piece
             decoder.settle();
     }
     void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
@@ -98,7 +98,7 @@ public:
     void finish() override { streams_.end(); }
 
 private:
-    // Several ids: a kernel event for each CPU, or each thread.
+    // Several ids: there is one kernel event per CPU or per thread.
     Stream as_opened(const Stream &stream) const
     {
         const auto &events = recording_.reader().events();
@@ -108,7 +108,7 @@ private:
 
     const Recording &recording_;
     RawSink &sink_;
-    uint64_t left_ = 0;  // of the piece that is given
+    uint64_t left_ = 0;  // bytes to come of the current piece
     std::map<Stream, Numbers> numbers_;
     StreamMap<InjectedStream> streams_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Where the processor was, as trace_imc says it, as perf says it, and as people do.
+// The mode of the processor in a sample: as trace_imc encodes it, as perf's misc, and as text.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace pmukit::cli {
 
-// How the machine of a recording says it. After Recording::read_front().
+// How the machine of a recording encodes the mode. Must follow Recording::read_front().
 decode::imc::ModeRule imc_mode_rule(const perfdata::Reader &reader);
 
 std::string_view imc_mode_name(decode::imc::Mode mode);

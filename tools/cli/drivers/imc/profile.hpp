@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Samples of trace_imc by function, thread and stack.
 //
-// They are counted by thread, mode and address as they come, and symbolized when there are
-// kMostSpots, or at the end: in a stream, records of maps may follow the samples that need them.
-// Memory grows with threads and named functions; the numbers of addresses without a symbol and of
-// stacks are limited.
+// Samples are counted by thread, mode and address, and symbolized when there are kMostSpots or at
+// the end: in a pipe, maps can follow the samples that need them. Memory grows with the number of
+// threads and of named functions. Addresses without a symbol, and stacks, have limits.
 #pragma once
 
 #include <array>
@@ -22,9 +21,9 @@ namespace pmukit::cli {
 
 class ImcProfile {
 public:
-    static constexpr size_t kMostSpots = 65536;     // that wait to be named
-    static constexpr size_t kMostNameless = 32768;  // addresses; others are one of their program
-    static constexpr size_t kMostStacks = 65536;    // functions by thread; others are one of it
+    static constexpr size_t kMostSpots = 65536;     // not yet symbolized
+    static constexpr size_t kMostNameless = 32768;  // addresses without symbol; rest: by program
+    static constexpr size_t kMostStacks = 65536;    // functions by thread; rest: one per thread
     static constexpr size_t kModes = 4;
     static constexpr const char *kOthers = "[others]";
 
@@ -40,14 +39,14 @@ public:
         auto operator<=>(const Task &) const = default;
     };
 
-    // with_stacks: they are wanted. names and threads outlive this.
+    // with_stacks: stacks are counted, too. names and threads must outlive this object.
     ImcProfile(Names &names, const Threads &threads, bool with_stacks)
         : names_(names), threads_(threads), with_stacks_(with_stacks)
     {
     }
 
     void add(const Spot &spot, uint64_t time_ns);
-    // Names what waits. No more samples.
+    // Call after the last sample: symbolizes the rest.
     void finish() { name_spots(); }
 
     uint64_t samples() const { return samples_; }
@@ -56,8 +55,8 @@ public:
     const std::map<Function, uint64_t> &functions() const { return functions_; }
     const std::map<Task, uint64_t> &tasks() const { return tasks_; }
     const std::map<ImcStack, uint64_t> &stacks() const { return stacks_; }
-    // Samples without a symbol; those of them that are kOthers; those at an address that meant two
-    // things, of which the first counts.
+    // Samples without a symbol; those among them counted as kOthers; those whose address had two
+    // meanings over time, of which the first is used.
     uint64_t without_symbol() const { return without_symbol_; }
     uint64_t undivided() const { return undivided_; }
     uint64_t two_meanings() const { return two_meanings_; }
@@ -76,13 +75,13 @@ private:
     Names &names_;
     const Threads &threads_;
     bool with_stacks_;
-    // By the time, too, since when the thread has its name and program.
+    // The time is when the thread got its name and program.
     using Key = std::pair<uint64_t, Spot>;
     std::map<Key, Seen> spots_;
     uint64_t samples_ = 0, without_symbol_ = 0, undivided_ = 0, two_meanings_ = 0;
     std::array<uint64_t, kModes> by_mode_{};
     std::map<Function, uint64_t> functions_;
-    size_t nameless_ = 0;  // of them
+    size_t nameless_ = 0;  // functions_ without a symbol
     std::map<Task, uint64_t> tasks_;
     std::map<ImcStack, uint64_t> stacks_;
 };

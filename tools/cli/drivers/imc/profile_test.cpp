@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// However many addresses there are, each sample is counted once, and named functions exactly.
+// For any number of addresses each sample is counted once, and named functions are exact.
 #include "cli/drivers/imc/profile.hpp"
 
 #include <gtest/gtest.h>
@@ -41,8 +41,8 @@ private:
     Names names_{*reader_, "", symbols()};
 };
 
-// Every fourth byte of two functions, so that addresses are named in many turns.
-TEST_F(ImcProfileTest, NamedFunctionsAreExactWhateverTheirAddresses)
+// Every fourth byte of two functions: more addresses than are symbolized at a time.
+TEST_F(ImcProfileTest, NamedFunctionsAreExactForAnyNumberOfAddresses)
 {
     ImcProfile made = profile(false);
     constexpr uint64_t kEach = 2 * ImcProfile::kMostSpots;
@@ -58,7 +58,7 @@ TEST_F(ImcProfileTest, NamedFunctionsAreExactWhateverTheirAddresses)
     EXPECT_EQ(made.tasks().at({"", 1, 1}), 2 * kEach);
 }
 
-// One address is hot, and comes last of all.
+// The hot address arrives last.
 TEST_F(ImcProfileTest, DistinguishesUnnamedAddressesUpToALimit)
 {
     ImcProfile made = profile(false);

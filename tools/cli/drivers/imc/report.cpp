@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Where programs and the kernel spent what trace_imc counts, by function, command and thread.
+// Where programs and the kernel ran when trace_imc took samples, by function, command and thread.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -32,12 +32,12 @@ using nlohmann::ordered_json;
 constexpr size_t kBarWidth = 24;
 constexpr uint32_t kNoThread = UINT32_MAX;
 
-// What was counted
+// Counts
 
 struct EventSamples {
     ImcProfile profile;
     uint64_t skipped_bytes = 0, bad_payloads = 0;
-    // By event id and, where threads inherit the event, thread: as the kernel has events.
+    // By event id and, if threads inherit the event, by thread: one per kernel event.
     std::map<std::pair<uint64_t, uint32_t>, imc::SampleAccount> accounts;
 };
 
@@ -74,7 +74,7 @@ std::vector<const std::pair<const Key, uint64_t> *> ranked(const std::map<Key, u
     return order;
 }
 
-// For people
+// Text output
 
 void print_functions(const ImcProfile &profile, size_t top, Output &out)
 {
@@ -140,7 +140,7 @@ void print_remarks(size_t event, const EventSamples &seen, const Verdict &verdic
                 out.print("  {} {}\n", remark.count, remark.text);
 }
 
-// For programs
+// JSON output
 
 ordered_json json_of(const Function &function, uint64_t samples, const ImcProfile &profile)
 {
@@ -172,7 +172,7 @@ void write_ranked(JsonWriter &json, const char *name, const std::map<Key, uint64
     json.end();
 }
 
-// Of one stream of AUX data
+// AUX data of one stream
 
 class StreamSamples final : public imc::Sink {
 public:
@@ -241,7 +241,7 @@ public:
         if (!names_known_)
             threads_.note(record, recording_.reader());
     }
-    void sample(const Stream &, uint64_t, Bytes) override {}  // all come as bare samples
+    void sample(const Stream &, uint64_t, Bytes) override {}  // handled by bare_sample()
     void bare_sample(const Stream &stream, const perfdata::Record &record,
                      const perfdata::Sample &sample) override;
     void expect(size_t number) override { event(number); }
@@ -254,7 +254,8 @@ public:
 
 private:
     static const Driver *own_driver() { return driver_of_name("imc")->recorded; }
-    // Or is, of a file that does not say what it has: then its names are needed before its data.
+    // True if the recording has an event of imc, or may have one: then names are needed before the
+    // data.
     static bool may_be_recorded(const Recording &recording)
     {
         const size_t events = recording.reader().events().size();
@@ -267,7 +268,7 @@ private:
     }
     EventSamples &event(size_t number)
     {
-        // Pages alone show stacks.
+        // Only HTML pages show stacks.
         ImcProfile profile(names_, threads_, !options_.html.empty());
         return events_.try_emplace(number, EventSamples{std::move(profile), 0, 0, {}})
             .first->second;
@@ -277,18 +278,18 @@ private:
     const Recording &recording_;
     ReportOptions options_;
     Names names_;
-    bool names_known_;  // all of them, before the first sample
+    bool names_known_;  // all names are known before the first sample
     Threads threads_;
     AuxThreads aux_;
     std::map<size_t, EventSamples> events_;
     StreamMap<StreamSamples> streams_;
 };
 
-// False: this sample came before.
+// Returns false for a duplicate sample.
 bool ImcReport::note_payload(EventSamples &seen, const Stream &stream,
                              const perfdata::Sample &sample)
 {
-    constexpr uint64_t kInherit = 2;  // of the attribute's flags
+    constexpr uint64_t kInherit = 2;  // a flag of perf_event_attr
     const auto words = imc::words_of_raw(*sample.raw);
     const auto payload = words ? imc::parse_sample_record(*words) : std::nullopt;
     if (!payload) {
