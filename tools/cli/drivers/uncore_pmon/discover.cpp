@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit discover: the table in which Intel's uncore describes itself, read through sysfs without
-// any module, or from a folder saved before. Only reads; no counter is touched.
+// pmukit discover: prints the discovery tables of Intel's uncore, read through sysfs without a
+// module, or from a saved folder. It only reads, and does not access counters.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -24,13 +24,13 @@ namespace {
 namespace fs = std::filesystem;
 namespace uncore = decode::uncore_pmon;
 
-// A function with a table, and what was read of it.
+// A function with a discovery table, and the data read from it.
 struct Function {
     std::string name;  // 0000:7f:00.3, or the saved folder's
     std::string path;
     uncore::Place place{};
     std::string config;            // configuration space
-    std::vector<std::byte> bytes;  // of the BAR, as far as the table goes
+    std::vector<std::byte> bytes;  // contents of the BAR up to the end of the table
     uint64_t bar_bytes = 0;
 };
 
@@ -60,8 +60,8 @@ Error why_not(const std::string &path, int error, const DiscoverOptions &options
     return system_error(path, error);
 }
 
-// The first bytes of a BAR, or of a file that holds them. Device memory is read a word at a time:
-// wider or uneven accesses may be answered wrongly.
+// Reads the first bytes of a BAR, or of a file with its contents. Device memory is read in 32-bit
+// words: other access sizes may return wrong data.
 Result<std::vector<std::byte>> read_memory(int fd, size_t bytes, const std::string &path,
                                            const DiscoverOptions &options)
 {
@@ -80,7 +80,7 @@ Result<std::vector<std::byte>> read_memory(int fd, size_t bytes, const std::stri
     return copy;
 }
 
-// As much of the BAR as the table has, all of it when the table says more.
+// Reads as much of the BAR as the table needs, at most the whole BAR.
 Result<void> read_table(Function &function, const DiscoverOptions &options)
 {
     const std::string path = fmt::format("{}/resource{}", function.path, function.place.bir);
@@ -104,7 +104,7 @@ Result<void> read_table(Function &function, const DiscoverOptions &options)
         const Result<uncore::Global> global =
             uncore::parse_global(function.bytes, function.bar_bytes);
         if (!global)
-            break;  // is said when the table is parsed
+            break;  // reported when the table is parsed
         wanted = global->bytes();
     }
     return {};
@@ -112,11 +112,11 @@ Result<void> read_table(Function &function, const DiscoverOptions &options)
 
 struct Found {
     std::vector<Function> functions;
-    bool cut_short = false;  // some configuration space ends where readers without privileges stop
-    bool good = true;        // whatever is wrong has been said
+    bool cut_short = false;  // a configuration space ends where unprivileged reads end
+    bool good = true;        // false: an error was already reported
 };
 
-// False: it cannot be read, which has been said.
+// Returns false if the function cannot be read, which was reported.
 bool read_function(const std::string &path, const std::string &config,
                    const Result<std::optional<uncore::Place>> &place,
                    const DiscoverOptions &options, Found &found)
@@ -135,7 +135,7 @@ bool read_function(const std::string &path, const std::string &config,
     return true;
 }
 
-// A copy may have no such file.
+// The file may be missing in a copy.
 bool is_another_vendors(const std::string &path)
 {
     const Result<std::string> text = read_small_file(path + "/vendor");
@@ -165,7 +165,7 @@ void look_at(const std::string &path, const DiscoverOptions &options, Found &fou
     }
 }
 
-// A folder is a function, or has functions in it as /sys/bus/pci/devices does.
+// A folder is a function, or contains functions like /sys/bus/pci/devices.
 Result<Found> find_functions(const DiscoverOptions &options)
 {
     Found found;
@@ -175,7 +175,7 @@ Result<Found> find_functions(const DiscoverOptions &options)
         look_at(root, options, found);
     } else {
         std::vector<std::string> paths;
-        std::error_code unseen;  // is no function
+        std::error_code unseen;  // an entry that cannot be read is not a function
         for (fs::directory_iterator at(root, failure), end; !failure && at != end;
              at.increment(failure))
             if (fs::exists(at->path() / "config", unseen))
@@ -220,7 +220,7 @@ Result<void> save(const std::vector<Function> &functions, const std::string &dir
     return {};
 }
 
-// Showing
+// Output
 
 void print_unit(const uncore::Unit &unit, bool addresses, Output &out)
 {
@@ -287,7 +287,7 @@ nlohmann::ordered_json json_of(const Function &function, const uncore::Table &ta
             {"refused", refused}};
 }
 
-// False: something of the table was refused, which has been said.
+// Returns false if part of a table was rejected, which was reported.
 bool show(const std::vector<Function> &functions, const DiscoverOptions &options, Output &out)
 {
     nlohmann::ordered_json shown = nlohmann::ordered_json::array();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit discover on folders as sysfs has them and as --save writes them.
+// pmukit discover on folders with the layout of sysfs and of --save.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -56,7 +56,7 @@ TEST_F(Discover, PrintsTheEightMemoryControllers)
     EXPECT_EQ(out_, table::kEightImcsText);
 }
 
-TEST_F(Discover, PrintsAddressesWhenAsked)
+TEST_F(Discover, PrintsAddressesOnRequest)
 {
     put_function("dump", table::table_of({table::UnitWords{}.entry()}), {.bar_number = 2});
     options_.addresses = true;
@@ -109,8 +109,8 @@ TEST_F(Discover, JsonHasTheSameUnits)
               nlohmann::json({0xc8aaa808U, 0xc8aaa810U, 0xc8aaa818U, 0xc8aaa820U}));
 }
 
-// A PMU has the unit of every package.
-TEST_F(Discover, NamesOnePmuForAUnitOfAllPackages)
+// A PMU combines the same unit of all packages.
+TEST_F(Discover, NamesOnePmuForTheSameUnitOfAllPackages)
 {
     put_function("pci/0000:7f:00.3", table::table_of({table::UnitWords{}.entry()}));
     put_function("pci/0000:8f:00.3", std::vector<std::byte>(64));
@@ -136,7 +136,7 @@ TEST_F(Discover, FindsEveryFunctionOfAFolder)
         << out_;
 }
 
-TEST_F(Discover, LeavesOutWhatCannotBeLookedInto)
+TEST_F(Discover, SkipsEntriesThatCannotBeOpened)
 {
     put_function("pci/0000:7f:00.3", table::table_of(table::eight_imcs()));
     tree_.link("pci/circle", "circle");
@@ -145,7 +145,7 @@ TEST_F(Discover, LeavesOutWhatCannotBeLookedInto)
     EXPECT_EQ(err_, "");
 }
 
-TEST_F(Discover, ReadsBackWhatItSaved)
+TEST_F(Discover, ReadsSavedFolders)
 {
     std::vector<std::byte> bar = table::table_of(table::eight_imcs());
     bar.resize(65536, std::byte{0xee});
@@ -169,7 +169,7 @@ TEST_F(Discover, ReadsBackWhatItSaved)
     EXPECT_EQ(out_, live);
 }
 
-TEST_F(Discover, GivesEachBadEntryOneLineAndShowsTheOthers)
+TEST_F(Discover, ReportsEachBadEntryOnceAndShowsTheOthers)
 {
     std::vector<table::Entry> units = table::eight_imcs();
     units[1] = {{~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}}};
@@ -187,7 +187,7 @@ TEST_F(Discover, GivesEachBadEntryOneLineAndShowsTheOthers)
     EXPECT_EQ(json[0]["refused"][1]["why"], "type and id stand in the table twice");
 }
 
-TEST_F(Discover, GivesABadTableOneLine)
+TEST_F(Discover, ReportsABadTableInOneLine)
 {
     put_function("dump", table::table_of({.stride = 2, .max_units = 8}, table::eight_imcs()));
     EXPECT_EQ(run("dump"), kExitFailed);
@@ -203,7 +203,7 @@ TEST_F(Discover, GivesABadTableOneLine)
     EXPECT_TRUE(said("there is no BAR 7")) << err_;
 }
 
-TEST_F(Discover, NamesWhatIsMissing)
+TEST_F(Discover, ReportsMissingFilesTablesAndPrivileges)
 {
     EXPECT_EQ(run("nowhere"), kExitFailed);
     EXPECT_TRUE(said("No such file")) << err_;
@@ -214,13 +214,13 @@ TEST_F(Discover, NamesWhatIsMissing)
     tree_.remove("pci/0000:7f:00.3/resource0");
     EXPECT_EQ(run("pci"), kExitFailed);
     EXPECT_TRUE(said("0000:7f:00.3/resource0: No such file")) << err_;
-    // What an unprivileged reader gets
+    // Data that an unprivileged reader gets
     tree_.put("pci/0000:7f:00.3/config", table::as_text(table::config_of({})).substr(0, 64));
     EXPECT_EQ(run("pci"), kExitFailed);
     EXPECT_TRUE(said("only root may read the capabilities")) << err_;
 }
 
-// Drops the effective user id of root, which may open a file of any mode.
+// Drops the effective user id of root, who could open files of any mode.
 class UnprivilegedUser {
 public:
     UnprivilegedUser() : user_(::geteuid())
