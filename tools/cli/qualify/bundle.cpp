@@ -63,7 +63,8 @@ std::string topology_of(const Machine &machine)
     return text;
 }
 
-// Leaves of the first CPU, as `cpuid -r` prints them; leaf 3 may be a serial number.
+// CPUID leaves of the first CPU, in the format of `cpuid -r`. Leaf 3 is left out: it may be a
+// serial number.
 std::string cpuid_of(const Machine &machine)
 {
     const unsigned cpu = machine.cpus().front();

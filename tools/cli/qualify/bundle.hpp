@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What a bug report needs about a machine, in one archive.
+// An archive with everything that a bug report needs about a machine.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace pmukit::cli::qualify {
 
-// report: what the command prints with --json. full: memory addresses and the host's name as well.
+// report: output of --json. full: includes memory addresses and the host name.
 Result<void> write_bundle(const std::string &path, const Machine &machine, std::string_view driver,
                           const std::vector<DeviceReport> &reports, const std::string &report,
                           bool full);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What is assumed of L3 monitoring by RMID: Intel SDM volume 3B and AMD APM volume 2, written down
-// in Documentation/devices/cache_qos.rst. The device is the machine: its CPUID and MSRs, or where
-// the simulation has them, its files and those of the driver.
+// Statements about L3 monitoring by RMID: Intel SDM volume 3B and AMD APM volume 2, documented in
+// Documentation/devices/cache_qos.rst. The device is the machine: its CPUID and MSRs or, for the
+// simulation, files of the simulation and of the driver.
 #include <fcntl.h>
 #include <sched.h>
 #if defined(__x86_64__)
@@ -49,7 +49,7 @@ struct Qos {
     std::vector<L3> caches{};
 };
 
-// Finding it
+// Discovery
 
 void read_caches(const Host &host, Qos &qos)
 {
@@ -134,7 +134,7 @@ Qos simulation_of(const Machine &machine)
     return qos;
 }
 
-// Registers; only PQR_ASSOC and QM_EVTSEL can be seen of the simulation.
+// Registers. The simulation shows only PQR_ASSOC and QM_EVTSEL.
 
 Result<uint64_t> read_register(const Machine &machine, const Qos &qos, unsigned cpu,
                                uint32_t number)
@@ -280,7 +280,7 @@ std::optional<std::string> qos_held(const Machine &machine, Qos &qos)
     return std::nullopt;
 }
 
-// An MSR that is put back at the end.
+// An MSR that is restored at the end of a scope.
 class KeptMsr {
 public:
     KeptMsr(const Machine &machine, unsigned cpu, uint32_t number)
@@ -334,7 +334,7 @@ Outcome check_evtsel_kept(const Machine &machine, Qos &qos)
     return *seen == wanted ? pass("{:#x}", *seen) : fail("wrote {:#x}, read {:#x}", wanted, *seen);
 }
 
-// The CPU before ours in the same core, or none.
+// Each thread has its own QM_EVTSEL: a write on a sibling must not change it.
 Outcome check_evtsel_thread(const Machine &machine, Qos &qos)
 {
     const unsigned cpu = qos.cpus.front();
@@ -373,7 +373,7 @@ Outcome check_sum(const Machine &machine, Qos &qos)
             bytes += (*count & kDataMask) * qos.unit;
             values++;
         }
-        // RMIDs are read one after the other, while lines move.
+        // RMIDs are read one after another while lines move.
         if (bytes > l3.bytes + l3.bytes / 8)
             return fail("{}: {} bytes of {}", l3.name, bytes, l3.bytes);
     }
@@ -440,7 +440,7 @@ Outcome check_pqr_halves(const Machine &machine, Qos &qos)
                             : fail("wrote {:#x}, read {:#x}", wanted, *after);
 }
 
-// This thread, on one CPU, until the end.
+// Binds this thread to one CPU until the end of a scope.
 class OnCpu {
 public:
     explicit OnCpu(unsigned cpu)
@@ -474,7 +474,7 @@ void walk(char *memory, size_t bytes)
             static_cast<volatile char *>(memory)[at] = static_cast<char>(round);
 }
 
-// A line keeps the RMID that it was brought in with: out of all caches.
+// A line keeps the RMID of its fill, so the lines are evicted from all caches.
 void flush([[maybe_unused]] char *memory, [[maybe_unused]] size_t bytes)
 {
 #if defined(__x86_64__)
@@ -484,7 +484,7 @@ void flush([[maybe_unused]] char *memory, [[maybe_unused]] size_t bytes)
 #endif
 }
 
-// An RMID that has no lines, with a part of the cache filled under it.
+// Fills part of the cache under the highest RMID.
 Outcome check_tags(const Machine &machine, Qos &qos)
 {
     if (qos.caches.empty() || qos.caches.front().cpus.empty() || !qos.caches.front().bytes)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A statement that only the project's models and simulators are known to satisfy, and what a
-// machine has to say about it. Each driver has one table of them (cxl_hmu.cpp and so on).
+// Statements about hardware that so far only the project's models and simulators are known to
+// satisfy, and their checks on a machine. Each driver has one table of them (cxl_hmu.cpp and so
+// on).
 #pragma once
 
 #include <signal.h>
@@ -49,7 +50,7 @@ Outcome not_tested(fmt::format_string<Args...> format, Args &&...args)
 {
     return {Verdict::kNotTested, text_of(format, std::forward<Args>(args)...)};
 }
-// The access is not possible here; says nothing about the device.
+// The access is not possible here, which is no property of the device.
 inline Outcome not_tested(const Error &error)
 {
     return {Verdict::kNotTested, error.message};
@@ -57,14 +58,14 @@ inline Outcome not_tested(const Error &error)
 
 enum class Kind : uint8_t {
     kRead,     // reads registers and files
-    kWrite,    // writes registers that nothing holds, and puts each value back
-    kEvent,    // opens an event of the PMU for a moment
-    kOutside,  // needs what a program does not have: how says what
+    kWrite,    // writes registers that are not in use, and restores each value
+    kEvent,    // opens an event of the PMU briefly
+    kOutside,  // needs something that a program lacks, named in `how`
 };
 std::string_view name_of(Kind kind);
 
 struct Statement {
-    unsigned number;  // stays what it is: reports name it
+    unsigned number;  // never changes: reports use it
     Kind kind;
     const char *text;
     const char *source;  // a specification, a driver, or "assumed"
@@ -83,9 +84,9 @@ struct Line {
     Outcome outcome;
 };
 
-// What a bug report needs to know about a device, a line each: "name value".
+// Properties of a device for a bug report, one "name value" per line.
 struct Facts {
-    bool full = false;  // addresses as well
+    bool full = false;  // includes addresses
     std::string text;
 
     void add(std::string_view name, std::string_view value)
@@ -93,7 +94,7 @@ struct Facts {
         append(text, "{} {}\n", name, value);
     }
     void hex(std::string_view name, uint64_t value) { append(text, "{} {:#x}\n", name, value); }
-    // A memory address: without full only its place in a page.
+    // A memory address; without `full` only its offset in the page.
     void address(std::string_view name, uint64_t value)
     {
         if (full)
@@ -104,19 +105,19 @@ struct Facts {
 
 struct DeviceReport {
     std::string device;
-    std::vector<Line> lines;  // by number
+    std::vector<Line> lines;  // ordered by number
     std::string facts;
 };
 
 struct Driver {
     std::string_view name;
     std::vector<Statement> (*statements)();
-    // Errc::kNotFound: this machine has no such hardware.
+    // Errc::kNotFound: this machine does not have the hardware.
     Result<std::vector<DeviceReport>> (*examine)(const Machine &machine, bool full);
 };
 std::span<const Driver> drivers();
 
-// Signals that end the program wait while this lives: values are put back first.
+// Blocks the signals that end the program while it exists, so that registers are restored first.
 class SignalsWait {
 public:
     SignalsWait()
@@ -137,7 +138,8 @@ private:
 
 constexpr const char *kNeedsActive = "writes to the device: run with --active";
 
-// held: why the device's registers must not be written now; asked before each check that writes.
+// held: reason why the device's registers must not be written now; called before each check that
+// writes.
 template <typename Device>
 Outcome run_check(const Machine &machine, bool active, const Check<Device> &check, Device &device,
                   std::optional<std::string> (*held)(const Machine &, Device &))
@@ -155,7 +157,7 @@ Outcome run_check(const Machine &machine, bool active, const Check<Device> &chec
     return check.run(machine, device);
 }
 
-// All reads come before the first write.
+// All checks that read come before the first write.
 template <typename Device>
 std::vector<Line> run_checks(const Machine &machine, bool active,
                              std::span<const Check<Device>> checks, Device &device,
@@ -178,8 +180,8 @@ std::vector<Statement> statements_of(std::span<const Check<Device>> checks)
     return {checks.begin(), checks.end()};
 }
 
-// One outcome of many parts of a device: the first FAIL, else PASS where any was seen, with the
-// number of those.
+// Combines the outcomes for all parts of a device: the first FAIL; otherwise PASS if any part
+// passed, with the number of those parts.
 template <typename Parts, typename Examine>
 Outcome each(Parts &parts, Examine examine)
 {

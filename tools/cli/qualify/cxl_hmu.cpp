@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What is assumed of a CXL hotness monitoring unit: CXL 3.2 section 8.2.8, written down in
-// Documentation/devices/cxl_hmu.rst. A device here is a CHMU, the register block of a locator's
-// entry; most checks look at each of its instances.
+// Statements about a CXL hotness monitoring unit: CXL 3.2 section 8.2.8, documented in
+// Documentation/devices/cxl_hmu.rst. A device is a CHMU, the register block of one register locator
+// entry; most checks examine each of its instances.
 #include <algorithm>
 #include <bit>
 
@@ -11,15 +11,15 @@
 namespace pmukit::cli::qualify {
 namespace {
 
-// Registers, from the block's and the instance's first byte.
+// Offsets of registers in the block and in an instance.
 constexpr uint16_t kCxlVendor = 0x1e98, kDeviceDvsec = 0, kLocatorDvsec = 8;
-constexpr uint32_t kCxlClass = 0x050200;  // and its programming interface
+constexpr uint32_t kCxlClass = 0x050200;  // with its programming interface
 constexpr uint8_t kChmuBlock = 5;
 constexpr uint64_t kHmuCommonBytes = 0x10, kHmuCap1 = 0x08, kHmuConfig0 = 0x40, kHmuConfig1 = 0x48,
                    kHmuConfig2 = 0x50, kHmuStatus = 0x60, kHmuHead = 0x68, kHmuTail = 0x6a,
                    kHmuRegisters = 0x70;
 constexpr uint64_t kHmuEnable = 1 << 16, kHmuResetCounters = 1 << 17;
-constexpr uint64_t kRangeBytes = uint64_t{1} << 28;  // of a bit of the bitmap
+constexpr uint64_t kRangeBytes = uint64_t{1} << 28;  // per bit of the bitmap
 constexpr unsigned kMostInstances = 8, kLeastList = 64, kMostMessages = 16;
 
 constexpr uint64_t bits(uint64_t word, unsigned high, unsigned low)
@@ -31,7 +31,7 @@ struct Entry {
     uint64_t place, word;
 };
 
-// What one enabled stretch of an instance showed.
+// Observations from one run of an instance.
 struct HmuRun {
     bool idle_after_reset = false, reset_cleared = false, kept_by_reset = false;
     bool list_emptied = false;
@@ -44,7 +44,7 @@ struct HmuRun {
 
 struct Instance {
     std::string name;
-    uint64_t at = 0;  // in the BAR
+    uint64_t at = 0;  // offset in the BAR
     uint64_t cap[4] = {};
     std::optional<HmuRun> run{};
 
@@ -61,9 +61,9 @@ struct Chmu {
     unsigned bar = 0;
     uint64_t at = 0;
     Window window{};
-    std::optional<Error> closed{};  // why there is no window
+    std::optional<Error> closed{};  // reason why there is no window
     uint64_t common0 = 0, common1 = 0;
-    uint64_t capacity = 0;  // bytes, of the device DVSEC; 0: it does not say
+    uint64_t capacity = 0;  // bytes, from the device DVSEC; 0: unknown
     std::vector<Instance> instances{};
 
     uint64_t bar_bytes() const { return function.bars[bar].bytes; }
@@ -71,7 +71,7 @@ struct Chmu {
     uint64_t length() const { return bits(common1, 15, 0); }
 };
 
-// Finding them
+// Discovery
 
 uint64_t capacity_of(const PciFunction &function)
 {
@@ -180,7 +180,7 @@ Outcome check_length(const Chmu &chmu)
     return pass("{:#x} bytes", chmu.length());
 }
 
-// At another stride than the instance length there would be no capabilities.
+// If the stride were not the instance length, there would be no capabilities here.
 Outcome check_stride(const Chmu &, const Instance &instance)
 {
     for (unsigned q = 0; q < 2; q++)
@@ -323,7 +323,7 @@ Outcome check_positions(const Chmu &chmu, const Instance &instance)
     return pass("head {}, tail {}", head, tail);
 }
 
-// Vectors that the function has, MSI-X or MSI; 0: none.
+// Number of MSI-X or MSI vectors of the function; 0: none.
 unsigned vectors_of(const PciFunction &function)
 {
     if (const auto msix = function.capability(0x11))
@@ -395,7 +395,7 @@ std::optional<std::string> hmu_held(const Machine &machine, Chmu &chmu)
     return std::nullopt;
 }
 
-// The operation in progress is over.
+// Returns true when no operation is in progress.
 bool wait_idle(const Chmu &chmu, const Instance &instance, int64_t limit_us)
 {
     const int64_t until = now_us() + limit_us;
@@ -409,7 +409,7 @@ bool wait_idle(const Chmu &chmu, const Instance &instance, int64_t limit_us)
 
 constexpr int64_t kEnableLimit_us = 1000000, kDisableLimit_us = 300000;
 
-// A request may be dropped while another operation is in progress: it is sent again.
+// A device may drop a request while another operation is in progress: the request is repeated.
 bool disable(const Chmu &chmu, const Instance &instance)
 {
     for (int attempt = 0; attempt < 3; attempt++) {
@@ -422,7 +422,7 @@ bool disable(const Chmu &chmu, const Instance &instance)
     return false;
 }
 
-// The configuration of an instance, put back at the end, with the instance disabled.
+// Restores the configuration of an instance at the end of a scope, with the instance disabled.
 class KeptConfig {
 public:
     KeptConfig(const Chmu &chmu, const Instance &instance) : chmu_(chmu), instance_(instance)
@@ -453,7 +453,7 @@ private:
     std::vector<uint64_t> bitmap_;
 };
 
-// Configuration 1, whole and valid: a device may drop one with a reserved value.
+// A complete and valid configuration 1: a device may ignore one with a reserved value.
 uint64_t config1_of(const Instance &instance, unsigned unit_log2)
 {
     const uint64_t factor =
@@ -465,7 +465,7 @@ uint64_t config1_of(const Instance &instance, unsigned unit_log2)
            value << 52;
 }
 
-// Every supported unit size gives a counter width; 4 KiB is for runs, or the smallest.
+// Each supported unit size must give a valid counter width.
 Outcome check_width_of(const Chmu &chmu, const Instance &instance)
 {
     const KeptConfig kept(chmu, instance);
@@ -503,7 +503,7 @@ Outcome check_bitmap_of(const Chmu &chmu, const Instance &instance)
     const KeptConfig kept(chmu, instance);
     if (!chmu.capacity || !kept.bitmap_words())
         return not_tested("the device names no memory");
-    const uint64_t wanted = 1;  // the first range: there is one in every device
+    const uint64_t wanted = 1;  // every device has the first range
     chmu.window.write<uint64_t>(instance.bitmap(), wanted);
     const uint64_t seen = chmu.window.read<uint64_t>(instance.bitmap());
     return seen == wanted ? pass("{:#x}", seen) : fail("wrote {:#x}, read {:#x}", wanted, seen);
@@ -539,7 +539,7 @@ void reset_counters(const Chmu &chmu, const Instance &instance, HmuRun &run)
     run.kept_by_reset = chmu.window.read<uint64_t>(instance.at + kHmuConfig1) == before;
 }
 
-// Enabled for three epochs with everything hot, then disabled.
+// Enables the instance for three epochs with threshold 1, then disables it.
 HmuRun run_instance(const Chmu &chmu, const Instance &instance)
 {
     HmuRun run;
@@ -582,7 +582,7 @@ HmuRun run_instance(const Chmu &chmu, const Instance &instance)
     const int64_t end = now_us();
     run.disabled = disable(chmu, instance);
     run.disable_us = now_us() - end;
-    // The list is emptied first: while it is full enough, a bit that was cleared is set again.
+    // The list is emptied first: above the threshold a cleared status bit is set again at once.
     chmu.window.write<uint16_t>(instance.at + kHmuHead,
                                 chmu.window.read<uint16_t>(instance.at + kHmuTail));
     const uint64_t raised = status_of(chmu, instance) & (uint64_t{3} << 40);
@@ -593,7 +593,7 @@ HmuRun run_instance(const Chmu &chmu, const Instance &instance)
     return run;
 }
 
-// The run of an instance, made once for all checks that speak of it.
+// Runs each instance once, for all checks that examine the run.
 Outcome runs_outcome(Chmu &chmu, Outcome (*check)(const Chmu &, const Instance &, const HmuRun &))
 {
     return each(chmu.instances, [&](Instance &instance) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What is assumed of HiSilicon's PCIe tune and trace device. No manual is public: registers are
-// those of Linux 7.2 (drivers/hwtracing/ptt), the rest is in Documentation/devices/hisi_ptt.rst.
-// A device is a function 19e5:a12e. No check here begins a trace by itself: without a driver the
-// device's addresses lead to memory of others.
+// Statements about HiSilicon's PCIe tune and trace device. No manual is public: registers are those
+// of Linux 7.2 (drivers/hwtracing/ptt), the rest is in Documentation/devices/hisi_ptt.rst. A device
+// is a function 19e5:a12e. No check starts a trace without a driver: the device would write to
+// memory that others use.
 #include <unistd.h>
 
 #include <bit>
@@ -16,7 +16,7 @@
 namespace pmukit::cli::qualify {
 namespace {
 
-// The least AUX area that the kernel's own driver takes.
+// Minimum AUX area of the in-tree driver.
 constexpr size_t kAuxBytes = size_t{16} << 20;
 
 constexpr uint32_t kPttVendor = 0x19e5, kPttDevice = 0xa12e;
@@ -41,12 +41,12 @@ constexpr Tune kTunes[] = {{"qos_tx_cpl", 0x00030004},
 
 struct Ptt {
     PciFunction function;
-    std::vector<PciFunction> ports;  // that it serves
+    std::vector<PciFunction> ports;  // ports that the device serves
     Window window{};
     std::optional<Error> closed{};
     std::set<uint32_t> other_places{};
     std::optional<Result<AuxData>> trace{};
-    std::string pmu{};  // empty: no driver has made one
+    std::string pmu{};  // empty: no driver has created one
 
     uint32_t read(uint64_t offset) const { return window.read<uint32_t>(offset); }
 };
@@ -67,7 +67,7 @@ bool same_domain(const PciFunction &a, const PciFunction &b)
     return a.name.substr(0, a.name.find(':')) == b.name.substr(0, b.name.find(':'));
 }
 
-// Finding them
+// Discovery
 
 void open_ptt(const Machine &machine, Ptt &ptt)
 {
@@ -91,7 +91,7 @@ void open_ptt(const Machine &machine, Ptt &ptt)
         ptt.window = std::move(*window);
 }
 
-// Where the kernel does not say of which function a PMU is, the only one there is.
+// If the kernel does not show which function a PMU belongs to, the only PMU is used.
 std::string pmu_of(const Host &host, const PciFunction &function)
 {
     std::vector<std::string> all;
@@ -151,7 +151,7 @@ Outcome check_msi(const Machine &, Ptt &ptt)
     return ptt.function.capability(kMsiCapability) ? pass("MSI") : fail("no MSI capability");
 }
 
-// A device behind an IOMMU that translates is not bound.
+// The driver does not bind a device behind a translating IOMMU.
 Outcome check_identity(const Machine &machine, Ptt &ptt)
 {
     const auto type = machine.host().text(ptt.function.path + "/iommu_group/type");
@@ -230,7 +230,7 @@ Outcome check_tune_idle(const Ptt &ptt)
     return stat & 1 ? fail("busy: {:#010x}", stat) : pass("{:#x}", stat);
 }
 
-// With a driver: its PMU
+// PMU checks, if a driver is bound
 
 Outcome check_pmu_name(const Machine &machine, Ptt &ptt)
 {
@@ -267,7 +267,7 @@ std::optional<std::string> ptt_held(const Machine &machine, Ptt &ptt)
     return std::nullopt;
 }
 
-// Where TRACE_ADDR_BASE does not keep what is written it may show a buffer of a trace.
+// If TRACE_ADDR_BASE does not keep the written value, it may show the address of a trace buffer.
 Outcome check_buffers(const Machine &machine, Ptt &ptt)
 {
     const PutBack<uint32_t> size(ptt.window, kAddrSize), low(ptt.window, kAddrBase),
@@ -296,7 +296,7 @@ Outcome check_mask(const Machine &, Ptt &ptt)
     return pass("0xf and 0x5 were kept");
 }
 
-// As the driver waits: 10 us, then one more look.
+// Waits like the driver: 10 us, then a last read.
 Outcome check_dma_reset(const Machine &, Ptt &ptt)
 {
     const PutBack<uint32_t> control(ptt.window, kTraceControl);
@@ -321,7 +321,7 @@ bool tune_ends(const Ptt &ptt)
     return true;
 }
 
-// nullopt: the operation never ends.
+// nullopt: the operation does not end.
 std::optional<uint32_t> tune_level(const Ptt &ptt, uint32_t code, uint32_t data)
 {
     const uint32_t control = ptt.read(kTuneControl) & 0xff000000;
@@ -347,7 +347,7 @@ Outcome check_tune_reads(const Machine &, Ptt &ptt)
     return pass("{}", seen);
 }
 
-// Of the level that was there: a level is written, and the first one again.
+// Writes several levels, then restores the original one.
 Outcome check_tune_writes(const Machine &, Ptt &ptt)
 {
     const PutBack<uint32_t> control(ptt.window, kTuneControl);
@@ -369,7 +369,7 @@ Outcome check_tune_writes(const Machine &, Ptt &ptt)
                          : fail("{}", wrong);
 }
 
-// Checks with the driver's own event
+// Checks with the driver's event
 
 const Result<AuxData> &trace_of(const Machine &machine, Ptt &ptt)
 {

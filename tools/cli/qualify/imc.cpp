@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What is assumed of IBM's In-Memory Collection: Linux 7.2 (arch/powerpc/perf/imc-pmu.c,
-// platforms/powernv/opal-imc.c), skiboot, and Documentation/devices/imc.rst. The device is all of
-// the machine's units: PMUs of the kernel's own driver on POWER, of ours over the software engine
-// elsewhere. No register can be reached by a program, so what is checked is seen through them.
+// Statements about IBM's In-Memory Collection: Linux 7.2 (arch/powerpc/perf/imc-pmu.c,
+// platforms/powernv/opal-imc.c), skiboot, and Documentation/devices/imc.rst. The device is all IMC
+// units of the machine: PMUs of the in-tree driver on POWER, elsewhere PMUs of the suite on the
+// software engine. Programs cannot access the registers, so checks use the PMUs.
 #include <strings.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ struct ImcPmu {
 
 struct Imc {
     std::vector<ImcPmu> pmus;
-    std::vector<std::string> nodes;  // of the catalogue, those with a type
+    std::vector<std::string> nodes;  // nodes of the catalogue that have a type
     std::vector<int> cpus;
     std::optional<Result<AuxData>> trace{};
 
@@ -51,7 +51,7 @@ struct Imc {
     }
 };
 
-// Finding it
+// Discovery
 
 void find_nodes(const Host &host, const std::string &folder, unsigned depth,
                 std::vector<std::string> &nodes)
@@ -162,7 +162,7 @@ std::set<std::string> places_of(const Machine &machine, const std::vector<int> &
     return places;
 }
 
-// One CPU of each chip, or core, and no CPU of one that has another.
+// The mask must have exactly one CPU per chip, or per core.
 Outcome check_mask(const Machine &machine, const Imc &imc, std::string_view pmu,
                    std::string_view file)
 {
@@ -189,7 +189,7 @@ Outcome check_core_mask(const Machine &machine, Imc &imc)
                                 : not_tested("there is no core_imc");
 }
 
-// Words of the control blocks that the drivers show; "0x1", or a decimal number.
+// Words of the control blocks, from the files of the drivers: "0x1", or a decimal number.
 std::vector<std::pair<std::string, uint64_t>> block_words(const Host &host, std::string_view prefix)
 {
     std::vector<std::pair<std::string, uint64_t>> words;
@@ -305,8 +305,8 @@ Outcome check_nest(const Machine &machine, Imc &imc)
     return rises(counting(machine, nest->name, nest->events.front(), -1, imc.cpus.front()), false);
 }
 
-// Of the events of a PMU, one that every busy CPU adds to. A kernel's own driver has these names in
-// capital letters, as the catalogue does.
+// An event that every busy CPU increments. The in-tree driver has these names in capital letters,
+// like the catalogue.
 std::string busy_event(const ImcPmu &pmu)
 {
     for (const char *name : {"cpm_non_idle_pcyc", "cpm_ccyc", "cpm_cs_non_idle_pcyc"})
@@ -388,7 +388,7 @@ Outcome check_timebases(Bytes records)
     return pass("{} records", count);
 }
 
-// Kernel addresses have the highest bit, on all architectures this runs on.
+// Kernel addresses have the highest bit set on all supported architectures.
 Outcome check_user_bit(Bytes records)
 {
     const size_t count = records.size() / kRecordBytes;

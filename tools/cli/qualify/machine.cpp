@@ -25,7 +25,7 @@
 namespace pmukit::cli::qualify {
 namespace {
 
-// The whole number in these digits.
+// Parses a hexadecimal number; all characters must be digits.
 std::optional<uint64_t> hex(std::string_view digits)
 {
     uint64_t value = 0;
@@ -51,7 +51,7 @@ bool is_pci_address(std::string_view name)
     return size >= 12 && name[size - 8] == ':' && name[size - 5] == ':' && name[size - 2] == '.';
 }
 
-// A folder of the kernel's resource tree, and no user of it.
+// True for a container in the kernel's resource tree: it does not claim addresses.
 bool is_container(std::string_view name)
 {
     return name.starts_with("PCI ") || name == "Reserved" || name == "reserved";
@@ -152,7 +152,7 @@ std::optional<CpuidLeaf> live_cpuid(unsigned, uint32_t, uint32_t)
 }
 #endif
 
-// "eax=0x0000000d"
+// The value of a register in text such as "eax=0x0000000d".
 std::optional<uint32_t> register_of(std::string_view line, std::string_view name)
 {
     const size_t at = line.find(std::string(name) + "=0x");
@@ -223,7 +223,7 @@ std::vector<Machine::Region> Machine::regions() const
     return found;
 }
 
-// A region with a function's name is a BAR; a further one inside of it is what a driver claimed.
+// The first region with a function's name is its BAR; a second one inside it is a driver's claim.
 std::optional<std::vector<std::string>> Machine::claims(uint64_t first, uint64_t last) const
 {
     const std::vector<Region> all = regions();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Registers of a machine: device memory, MSRs, CPUID. The root is a parameter, so that a test's
-// tree of files serves as well: there device memory is a file, MSR n is at byte 8 n of
-// dev/cpu/N/msr, and CPUID is the text that `cpuid -r` prints, in the file "cpuid".
+// Access to device memory, MSRs and CPUID of a machine. The root is a parameter, so that tests can
+// use a tree of files: there, device memory is a file, MSR n is at byte 8 n of dev/cpu/N/msr, and
+// the file "cpuid" has the output of `cpuid -r`.
 #pragma once
 
 #include <concepts>
@@ -18,8 +18,8 @@
 
 namespace pmukit::cli::qualify {
 
-// Device memory. Each access has the width that is asked for. Outside of it reads are all ones and
-// writes go nowhere, as on a bus.
+// Device memory. Each access has exactly the requested width. Outside the window reads return all
+// ones and writes have no effect, as on a bus.
 class Window {
 public:
     Window() = default;
@@ -70,7 +70,7 @@ private:
     size_t mapped_ = 0, skip_ = 0;
 };
 
-// A register whose value is put back at the end of a scope, whatever happened in it.
+// Restores the value of a register at the end of a scope.
 template <std::unsigned_integral T>
 class PutBack {
 public:
@@ -104,12 +104,12 @@ public:
 
     const Host &host() const { return host_; }
     bool active() const { return active_; }
-    // What is seen may have memory addresses in it.
+    // True if results may contain memory addresses.
     bool full() const { return full_; }
 
-    // A file of device memory (sys/bus/pci/devices/*/resourceN, dev/mem), from a byte of it on.
+    // Maps a file of device memory (sys/bus/pci/devices/*/resourceN, dev/mem) from this offset.
     Result<Window> map(const std::string &name, uint64_t offset, size_t bytes, Access access) const;
-    // By physical address.
+    // Maps memory by physical address.
     Result<Window> memory(uint64_t address, size_t bytes, Access access) const
     {
         return map("dev/mem", address, bytes, access);
@@ -117,18 +117,18 @@ public:
 
     Result<uint64_t> msr(unsigned cpu, uint32_t number) const;
     Result<void> write_msr(unsigned cpu, uint32_t number, uint64_t value) const;
-    // nullopt: no such CPU, or one without CPUID.
+    // nullopt: the CPU does not exist or has no CPUID.
     std::optional<CpuidLeaf> cpuid(unsigned cpu, uint32_t leaf, uint32_t subleaf = 0) const;
-    // A hypervisor says that it is there.
+    // True if CPUID reports a hypervisor.
     bool is_virtual() const;
     std::vector<unsigned> cpus() const;  // online
 
     // Drivers that have claimed any of these addresses, by the names of their regions. nullopt: the
-    // kernel does not show regions to this user.
+    // kernel hides regions from this user.
     std::optional<std::vector<std::string>> claims(uint64_t first, uint64_t last) const;
-    // Some of these addresses are the machine's RAM.
+    // True if any of these addresses is RAM.
     bool is_ram(uint64_t first, uint64_t last) const;
-    // By this program's own mount namespace or that of the machine's first process.
+    // True if mounted in the mount namespace of this process or of PID 1.
     bool resctrl_mounted() const;
 
 private:

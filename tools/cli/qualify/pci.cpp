@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kStatus = 0x06, kFirstCapability = 0x34, kFirstExtended = 0x100;
 constexpr uint16_t kHasCapabilities = 0x10, kDvsec = 0x23;
 constexpr uint64_t kFlagMemory = 0x200, kFlagPrefetch = 0x2000;
-constexpr int kMostCapabilities = 960;  // that fit into configuration space
+constexpr int kMostCapabilities = 960;  // more do not fit into configuration space
 
 template <typename T>
 T word(const std::string &config, size_t offset)
@@ -121,7 +121,7 @@ std::string PciFunction::resource(unsigned bar) const
 
 namespace {
 
-// Of all others configuration space is not read: it would wake the device.
+// Configuration space of other functions is not read: that would wake the device.
 bool may_be_ours(const PciFunction &function)
 {
     constexpr uint32_t kIntel = 0x8086, kHuawei = 0x19e5, kCxlMemory = 0x0502;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// PCI functions as sysfs has them.
+// PCI functions, as sysfs shows them.
 #pragma once
 
 #include <array>
@@ -23,16 +23,16 @@ struct PciFunction {
     uint32_t vendor = 0, device = 0, class_code = 0;
     std::array<Bar, 6> bars;
     std::string driver;  // empty: none
-    std::string config;  // as much of it as this user may read
+    std::string config;  // the part that this user may read
 
     uint8_t u8(size_t offset) const;
-    uint16_t u16(size_t offset) const;  // 0 beyond what could be read
+    uint16_t u16(size_t offset) const;  // 0 beyond the readable part
     uint32_t u32(size_t offset) const;
 
-    // Offsets; nullopt: it has none. The lists may be damaged.
+    // Offsets; nullopt: not present. Corrupt lists are tolerated.
     std::optional<size_t> capability(uint8_t id) const;
     std::vector<size_t> extended_capabilities(uint16_t id) const;
-    // Of a vendor, DVSEC.
+    // Offset of a vendor's DVSEC.
     std::optional<size_t> dvsec(uint16_t dvsec_vendor, uint16_t id) const;
 
     bool decodes_memory() const { return u16(4) & 2; }
@@ -44,8 +44,8 @@ struct PciFunction {
 
 std::vector<PciFunction> pci_functions(const Host &host);
 
-// The driver that has claimed some of these addresses of a function, in words; nullopt: none has.
-// Addresses whose regions cannot be seen are taken for claimed.
+// Describes the driver that has claimed some of these addresses of a function; nullopt: none has.
+// If regions are hidden, addresses count as claimed.
 std::optional<std::string> holder_of(const Machine &machine, const PciFunction &function,
                                      uint64_t first, uint64_t last);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit qualify: what only models and simulators are known to satisfy, asked of this machine.
+// pmukit qualify: checks on this machine the statements that only models and simulators are known
+// to satisfy.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -28,7 +29,7 @@ struct QualifyOptions {
 
 constexpr size_t kColumns = 96;
 
-// Words of a text on lines of a length, the later ones indented.
+// Wraps a text at kColumns, with later lines indented.
 void print_wrapped(std::string_view text, size_t indent, Output &out)
 {
     size_t column = indent;
@@ -118,9 +119,9 @@ ordered_json json_report(const Driver &driver, const std::vector<DeviceReport> &
             {"devices", devices}};
 }
 
-constexpr Paint kPaints[] = {Paint::kGreen, Paint::kRed, Paint::kYellow};  // as Verdict
+constexpr Paint kPaints[] = {Paint::kGreen, Paint::kRed, Paint::kYellow};  // indexed by Verdict
 
-// What a device says may be any text.
+// Text from a device may contain any characters: it is escaped.
 void print_report(const Driver &driver, const std::vector<DeviceReport> &reports, Output &out)
 {
     for (const DeviceReport &report : reports) {
@@ -173,7 +174,7 @@ Result<int> run_qualify(const QualifyOptions &options, Output &out)
     if (!machine.host().has("sys"))
         return Error{Errc::kNotFound, text_of("--root {}: there is no sys in it", options.root)};
     const Result<std::vector<DeviceReport>> reports = driver->examine(machine, options.full);
-    if (!reports)  // nothing here to be tested, or not by this user
+    if (!reports)  // no hardware to test, or no access for this user
         return Error{Errc::kEnvironment, text_of("{}: {}", driver->name, reports.error().message)};
     const ordered_json json = json_report(*driver, *reports);
     if (!options.bundle.empty())
@@ -195,7 +196,7 @@ Command add_qualify(CLI::App &app)
     const auto owned = std::make_shared<QualifyOptions>();
     CLI::App *command = app.add_subcommand(
         "qualify", "check on this machine what a driver takes for granted of its hardware");
-    // Its name is checked later: an option that is none comes first.
+    // The name is checked later: an unknown option is reported first.
     command->add_option("driver", owned->driver, "whose hardware")
         ->type_name("TEXT:{" + names(",") + "}");
     command->add_flag("--list", owned->list,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit qualify as its user meets it, on trees of files: device memory and MSRs that keep what is
-// written and never react, so that each verdict has its cause in the tree.
+// pmukit qualify on trees of files. Device memory and MSRs keep what is written and never react, so
+// that only the tree determines each verdict.
 #include <gtest/gtest.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -58,7 +58,7 @@ T get(const std::string &bytes, size_t offset)
     return load_le<T>(reinterpret_cast<const std::byte *>(bytes.data()) + offset);
 }
 
-// One machine of a test: what a check needs, and nothing that is wrong.
+// A minimal machine that passes the checks.
 class Tree {
 public:
     Tree()
@@ -73,7 +73,7 @@ public:
     }
     TestFolder &folder() { return folder_; }
 
-    // nlohmann's view of `pmukit qualify --json`.
+    // Parsed output of `pmukit qualify --json`.
     nlohmann::json report(const std::string &options, const std::string &driver, int status)
     {
         const Ended ended =
@@ -134,7 +134,7 @@ std::string seen_of(const nlohmann::json &report, unsigned number)
 
 // The list
 
-TEST(QualifyList, NumbersCountFromOneAndEachStatementHasASourceAndACheck)
+TEST(QualifyList, StatementsAreNumberedAndHaveASourceAndACheck)
 {
     ASSERT_EQ(drivers().size(), 5u);
     for (const Driver &driver : drivers()) {
@@ -148,7 +148,7 @@ TEST(QualifyList, NumbersCountFromOneAndEachStatementHasASourceAndACheck)
     }
 }
 
-TEST(QualifyList, HasEveryNumberAndAccessesNoRegister)
+TEST(QualifyList, ListsEveryStatementWithoutRegisterAccess)
 {
     for (const Driver &driver : drivers()) {
         const Ended ended = run("qualify --list --root /nowhere " + std::string(driver.name));
@@ -161,7 +161,7 @@ TEST(QualifyList, HasEveryNumberAndAccessesNoRegister)
     }
 }
 
-TEST(QualifyCommand, EndsWithTheStatusOfItsCause)
+TEST(QualifyCommand, ExitStatusReflectsTheCause)
 {
     Tree tree;
     const std::string root = " --root " + tree.folder().dir();
@@ -219,7 +219,7 @@ protected:
     std::string config_, bar_;
 };
 
-TEST_F(QualifyCxlHmu, ReadsPassAndWritesWaitForActive)
+TEST_F(QualifyCxlHmu, ReadChecksPassAndWriteChecksNeedActive)
 {
     put_tree();
     const nlohmann::json report = tree_.report("", "cxl_hmu", 0);
@@ -230,7 +230,7 @@ TEST_F(QualifyCxlHmu, ReadsPassAndWritesWaitForActive)
     EXPECT_EQ(bar_after(), bar_);
 }
 
-TEST_F(QualifyCxlHmu, RegistersThatDoNotReactFailAndAreAsBefore)
+TEST_F(QualifyCxlHmu, StaticRegistersFailAndAreRestored)
 {
     put_tree();
     const nlohmann::json report = tree_.report("--active", "cxl_hmu", 1);
@@ -242,7 +242,7 @@ TEST_F(QualifyCxlHmu, RegistersThatDoNotReactFailAndAreAsBefore)
     EXPECT_EQ(bar_after(), bar_) << "every value is put back, after errors too";
 }
 
-TEST_F(QualifyCxlHmu, RegistersOfADriverAreNotWritten)
+TEST_F(QualifyCxlHmu, DoesNotWriteRegistersClaimedByADriver)
 {
     tree_.folder().put("proc/iomem",
                        "c0000000-cfffffff : PCI Bus 0000:00\n"
@@ -257,7 +257,7 @@ TEST_F(QualifyCxlHmu, RegistersOfADriverAreNotWritten)
     EXPECT_EQ(bar_after(), bar_);
 }
 
-TEST_F(QualifyCxlHmu, RegistersWhoseOwnerIsHiddenAreNotWritten)
+TEST_F(QualifyCxlHmu, DoesNotWriteRegistersWithAHiddenOwner)
 {
     tree_.folder().put("proc/iomem", "00000000-00000000 : PCI Bus 0000:00\n");
     put_tree();
@@ -266,7 +266,7 @@ TEST_F(QualifyCxlHmu, RegistersWhoseOwnerIsHiddenAreNotWritten)
     EXPECT_EQ(bar_after(), bar_);
 }
 
-TEST_F(QualifyCxlHmu, AnEnabledInstanceIsNotWritten)
+TEST_F(QualifyCxlHmu, DoesNotWriteAnEnabledInstance)
 {
     put<uint64_t>(bar_, kHmuInstance + 0x60, 16ull << 32 | 1);
     put_tree();
@@ -356,7 +356,7 @@ protected:
     std::string config_, port_, bar_;
 };
 
-TEST_F(QualifyHisiPtt, ReadsPass)
+TEST_F(QualifyHisiPtt, ReadChecksPass)
 {
     put_tree();
     const nlohmann::json report = tree_.report("", "hisi_ptt", 0);
@@ -387,7 +387,7 @@ TEST_F(QualifyHisiPtt, EachWrongRegisterFailsItsStatement)
     }
 }
 
-TEST_F(QualifyHisiPtt, WritesArePutBack)
+TEST_F(QualifyHisiPtt, RestoresWrittenRegisters)
 {
     put_tree();
     const nlohmann::json report = tree_.report("--active", "hisi_ptt", 1);
@@ -396,11 +396,11 @@ TEST_F(QualifyHisiPtt, WritesArePutBack)
     EXPECT_EQ(verdict_of(report, 16), "FAIL") << "a file answers 0xffff";
     EXPECT_EQ(verdict_of(report, 18), "NOT TESTED");
     std::string after = bar_after();
-    put<uint32_t>(after, 0x0004, get<uint32_t>(bar_, 0x0004));  // a command, no value
+    put<uint32_t>(after, 0x0004, get<uint32_t>(bar_, 0x0004));  // a command register
     EXPECT_EQ(after, bar_);
 }
 
-TEST_F(QualifyHisiPtt, ADeviceThatMayWriteToMemoryOrHasADriverIsLeftAlone)
+TEST_F(QualifyHisiPtt, DoesNotWriteABusMasterOrABoundDevice)
 {
     put<uint16_t>(config_, 4, 6);
     put_tree();
@@ -447,7 +447,7 @@ protected:
         tree_.folder().put(text_of("sys/bus/pci/devices/{}/resource0", kPmonName), table_);
         tree_.folder().put("dev/mem", memory_);
     }
-    // A unit in MSRs behind the one in memory, of a control and a counter.
+    // A unit in MSRs after the one in memory, with a control and a counter.
     void add_msr_unit(uint64_t control, uint16_t type = 0)
     {
         put<uint64_t>(table_, 0, 1 | 3 << 8 | 2 << 16 | kMmio);
@@ -455,7 +455,7 @@ protected:
         put<uint64_t>(table_, 56, control);
         put<uint64_t>(table_, 64, type);
     }
-    // A second memory controller behind the first.
+    // A second memory controller after the first.
     void add_imc(uint64_t box)
     {
         put<uint64_t>(table_, 0, 1 | 3 << 8 | 2 << 16 | kMmio);
@@ -463,7 +463,7 @@ protected:
         put<uint64_t>(table_, 56, box);
         put<uint64_t>(table_, 64, 6 | 1 << 16);
     }
-    // CPU 0 in node and package 0, CPU 1 in the others; their MSRs.
+    // CPU 0 is in node and package 0, CPU 1 in node and package 1; each has its MSRs.
     void two_packages(const std::string &msrs_of_0, const std::string &msrs_of_1)
     {
         tree_.folder().put("sys/devices/system/cpu/online", "0-1\n");
@@ -482,7 +482,7 @@ protected:
     std::string config_, table_, memory_;
 };
 
-TEST_F(QualifyUncorePmon, ReadsPass)
+TEST_F(QualifyUncorePmon, ReadChecksPass)
 {
     put_tree();
     const nlohmann::json report = tree_.report("", "uncore_pmon", 0);
@@ -491,7 +491,7 @@ TEST_F(QualifyUncorePmon, ReadsPass)
     EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
 }
 
-TEST_F(QualifyUncorePmon, RegistersThatDoNotReactFailAndAreAsBefore)
+TEST_F(QualifyUncorePmon, StaticRegistersFailAndAreRestored)
 {
     put<uint32_t>(memory_, kBox, 1);
     put<uint64_t>(memory_, kBox + 8, 0x1234);
@@ -505,7 +505,7 @@ TEST_F(QualifyUncorePmon, RegistersThatDoNotReactFailAndAreAsBefore)
     EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
 }
 
-TEST_F(QualifyUncorePmon, UnitsOfADriverAreNotWritten)
+TEST_F(QualifyUncorePmon, DoesNotWriteUnitsInUseByADriver)
 {
     put_tree();
     tree_.folder().folder("sys/bus/event_source/devices/uncore_imc_0");
@@ -515,7 +515,7 @@ TEST_F(QualifyUncorePmon, UnitsOfADriverAreNotWritten)
     EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
 }
 
-TEST_F(QualifyUncorePmon, UnitsThatAnotherProgramCountsWithAreNotWritten)
+TEST_F(QualifyUncorePmon, DoesNotWriteUnitsInUseByAnotherProgram)
 {
     tree_.folder().put("cpuid", kSapphireRapids);
     for (const uint64_t control : {kBox + 0x40, kBox + 0x4c, kBox + 0x54}) {
@@ -534,7 +534,7 @@ TEST_F(QualifyUncorePmon, UnitsThatAnotherProgramCountsWithAreNotWritten)
     }
 }
 
-TEST_F(QualifyUncorePmon, MsrsThatAnotherProgramCountsWithAreNotWritten)
+TEST_F(QualifyUncorePmon, DoesNotWriteMsrsInUseByAnotherProgram)
 {
     put<uint32_t>(memory_, kBox, 1);
     add_msr_unit(0x2000);
@@ -569,7 +569,7 @@ TEST_F(QualifyUncorePmon, AddressesInRamAndWrongTablesFail)
     EXPECT_EQ(verdict_of(tree_.report("", "uncore_pmon", 1), 1), "FAIL");
 }
 
-TEST_F(QualifyUncorePmon, UnitsThatDoNotAnswerAreNotTested)
+TEST_F(QualifyUncorePmon, UnresponsiveUnitsAreNotTested)
 {
     std::fill_n(memory_.begin() + kBox, 0x58, '\xff');
     put_tree();
@@ -579,7 +579,7 @@ TEST_F(QualifyUncorePmon, UnitsThatDoNotAnswerAreNotTested)
     EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
 }
 
-TEST_F(QualifyUncorePmon, OneUnitThatDoesNotAnswerLeavesTheOthersTested)
+TEST_F(QualifyUncorePmon, UnresponsiveUnitDoesNotAffectTheOthers)
 {
     std::fill_n(memory_.begin() + kBox, 0x58, '\xff');
     add_imc(kBox + 0x800);
@@ -592,7 +592,7 @@ TEST_F(QualifyUncorePmon, OneUnitThatDoesNotAnswerLeavesTheOthersTested)
     }
 }
 
-TEST_F(QualifyUncorePmon, AControlThatDoesNotAnswerIsNotPutBack)
+TEST_F(QualifyUncorePmon, UnresponsiveControlRegisterIsNotRestored)
 {
     put<uint32_t>(memory_, kBox, 1);
     put<uint32_t>(memory_, kBox + 0x44, ~0u);
@@ -602,7 +602,7 @@ TEST_F(QualifyUncorePmon, AControlThatDoesNotAnswerIsNotPutBack)
     EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
 }
 
-TEST_F(QualifyUncorePmon, TheFixedCounterIsTriedWhereItIsKnown)
+TEST_F(QualifyUncorePmon, ChecksTheFixedCounterOnKnownPlatforms)
 {
     put<uint32_t>(memory_, kBox, 1);
     put<uint64_t>(memory_, kBox + 0x38, 0x77);
@@ -620,7 +620,7 @@ TEST_F(QualifyUncorePmon, TheFixedCounterIsTriedWhereItIsKnown)
     EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
 }
 
-TEST_F(QualifyUncorePmon, AGlobalControlThatFreezesFailsAndStopsTestsOfClocks)
+TEST_F(QualifyUncorePmon, FrozenGlobalControlFailsAndSkipsClockChecks)
 {
     tree_.folder().put("cpuid", kSapphireRapids);
     put<uint32_t>(memory_, kGlobal, 1);
@@ -640,7 +640,7 @@ TEST_F(QualifyUncorePmon, AGlobalControlThatFreezesFailsAndStopsTestsOfClocks)
     EXPECT_EQ(verdict_of(tree_.report("", "uncore_pmon", 0), 27), "NOT TESTED");
 }
 
-TEST_F(QualifyUncorePmon, AGlobalControlThatIsAnMsrIsThatOfThePackage)
+TEST_F(QualifyUncorePmon, ReadsGlobalControlMsrInTheFunctionsPackage)
 {
     put<uint64_t>(table_, 0, 1 | 3 << 8 | 1 << 16);
     put<uint64_t>(table_, 8, 0x2ff0);
@@ -658,7 +658,7 @@ TEST_F(QualifyUncorePmon, AGlobalControlThatIsAnMsrIsThatOfThePackage)
     EXPECT_EQ(verdict_of(tree_.report("", "uncore_pmon", 0), 27), "NOT TESTED");
 }
 
-TEST_F(QualifyUncorePmon, MsrsAreThoseOfTheFunctionsPackage)
+TEST_F(QualifyUncorePmon, ReadsMsrsInTheFunctionsPackage)
 {
     add_msr_unit(0x2000);
     put_tree();
@@ -688,7 +688,7 @@ TEST_F(QualifyUncorePmon, MsrsAreThoseOfTheFunctionsPackage)
     EXPECT_EQ(contents(tree_.folder().path("dev/cpu/1/msr")), right);
 }
 
-TEST_F(QualifyUncorePmon, MsrsOutsideOfTheKnownOnesFail)
+TEST_F(QualifyUncorePmon, MsrsOutsideTheKnownRangeFail)
 {
     for (const auto &[control, verdict] : {std::pair{0x3ff6, "PASS"}, std::pair{0x3ff8, "FAIL"}}) {
         add_msr_unit(static_cast<uint64_t>(control));
@@ -699,7 +699,7 @@ TEST_F(QualifyUncorePmon, MsrsOutsideOfTheKnownOnesFail)
     }
 }
 
-TEST_F(QualifyUncorePmon, ABarWithUnitsIsPlainMemoryOfAFunctionThatMayHaveThem)
+TEST_F(QualifyUncorePmon, BarWithUnitsNeedsAKnownClassAndNoPrefetch)
 {
     struct Owner {
         const char *type;
@@ -744,7 +744,7 @@ std::string unpacked(const std::string &path)
     return bytes;
 }
 
-TEST_F(QualifyUncorePmon, BundleHasAddressesAndTheHostNameOnlyWhenAskedFor)
+TEST_F(QualifyUncorePmon, BundleHasAddressesAndHostNameOnlyWithFull)
 {
     put_tree();
     const std::string bundle = tree_.folder().path("bundle.tar.zst");
@@ -766,7 +766,7 @@ TEST_F(QualifyUncorePmon, BundleHasAddressesAndTheHostNameOnlyWhenAskedFor)
 }
 #endif
 
-TEST(QualifyTar, NamesThatDoNotFitAreRefused)
+TEST(QualifyTar, RejectsNamesThatDoNotFit)
 {
     EXPECT_TRUE(tar_of({{std::string(99, 'a'), "x"}}));
     EXPECT_FALSE(tar_of({{std::string(100, 'a'), "x"}}));
@@ -808,7 +808,7 @@ protected:
     uint32_t features_ = 1 << 12, unit_ = 65536, readable_ = 63;
 };
 
-TEST_F(QualifyCacheQos, ReadsPass)
+TEST_F(QualifyCacheQos, ReadChecksPass)
 {
     put_tree();
     const nlohmann::json report = tree_.report("", "cache_qos", 0);
@@ -816,7 +816,7 @@ TEST_F(QualifyCacheQos, ReadsPass)
         EXPECT_EQ(verdict_of(report, number), "PASS") << number << seen_of(report, number);
 }
 
-TEST_F(QualifyCacheQos, RegistersAreReadWhateverTheDriverSaysOfTheirSource)
+TEST_F(QualifyCacheQos, BackendSelectsTheRegistersAndSourceDoesNot)
 {
     put_tree();
     tree_.folder().put("sys/bus/event_source/devices/cache_qos/caps/source", "model\n");
@@ -831,14 +831,14 @@ TEST_F(QualifyCacheQos, RegistersAreReadWhateverTheDriverSaysOfTheirSource)
     EXPECT_EQ(verdict_of(report, 7), "NOT TESTED");
 }
 
-TEST_F(QualifyCacheQos, WithoutMonitoringThereIsNothingToTest)
+TEST_F(QualifyCacheQos, ReportsAMachineWithoutMonitoring)
 {
     features_ = 0;
     put_tree();
     EXPECT_EQ(run("qualify cache_qos --root " + tree_.folder().dir()).status, 69);
 }
 
-TEST_F(QualifyCacheQos, WrongFiguresFail)
+TEST_F(QualifyCacheQos, InconsistentValuesFail)
 {
     unit_ = 0;
     put_tree();
@@ -852,7 +852,7 @@ TEST_F(QualifyCacheQos, WrongFiguresFail)
     EXPECT_EQ(verdict_of(tree_.report("", "cache_qos", 1), 6), "FAIL");
 }
 
-TEST_F(QualifyCacheQos, RegistersThatDoNotReactFailAndAreAsBefore)
+TEST_F(QualifyCacheQos, StaticRegistersFailAndAreRestored)
 {
     put<uint64_t>(msrs_, 8 * 0xc8f, uint64_t{5} << 32);
     put<uint64_t>(msrs_, 8 * 0xc8d, 2);
@@ -866,7 +866,7 @@ TEST_F(QualifyCacheQos, RegistersThatDoNotReactFailAndAreAsBefore)
     EXPECT_EQ(msrs_after(), msrs_) << "the class of service too";
 }
 
-TEST_F(QualifyCacheQos, RegistersOfResctrlAnotherToolOrTheDriverAreNotWritten)
+TEST_F(QualifyCacheQos, DoesNotWriteRegistersInUse)
 {
     put_tree();
     tree_.folder().put("proc/mounts", "resctrl /sys/fs/resctrl resctrl rw 0 0\n");
@@ -908,7 +908,7 @@ protected:
     Tree tree_;
 };
 
-TEST_F(QualifyImc, ReadsPassAndEventsOfACopyAreNotTested)
+TEST_F(QualifyImc, ReadChecksPassAndEventsOfACopyAreNotTested)
 {
     tree_.folder().put("sys/kernel/debug/imc/imc_speed_0", "2\n");
     const nlohmann::json report = tree_.report("--active", "imc", 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The tables of the five drivers, each in a file of its own, and what several of them need.
+// The tables of the five drivers, each in its own file, and helpers that several of them use.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,13 @@ namespace pmukit::cli::qualify {
 
 extern const Driver kCacheQosDriver, kCxlHmuDriver, kHisiPttDriver, kImcDriver, kUncorePmonDriver;
 
-// Of a file that may not be there.
+// Parses the contents of a file that may be missing.
 inline Result<uint64_t> parse_number(const std::optional<std::string> &text)
 {
     return parse_u64(text.value_or(""));
 }
 
-// Microseconds of a clock that goes on steadily.
+// Monotonic time in microseconds.
 int64_t now_us();
 void sleep_us(int64_t us);
 

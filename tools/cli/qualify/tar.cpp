@@ -20,7 +20,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == kBlock);
 
-// Octal digits, and a 0 byte at the end.
+// Octal digits with a terminating 0 byte.
 template <size_t kSize>
 void put_octal(char (&field)[kSize], uint64_t value)
 {
@@ -62,7 +62,7 @@ Result<std::string> tar_of(const std::vector<ArchiveFile> &files)
         bytes += file.text;
         bytes.resize((bytes.size() + kBlock - 1) / kBlock * kBlock);
     }
-    bytes.resize(bytes.size() + 2 * kBlock);  // its end
+    bytes.resize(bytes.size() + 2 * kBlock);  // end of the archive
     return bytes;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A tar archive (POSIX ustar) of a few small text files, packed by zstd.
+// A tar archive (POSIX ustar) of a few small text files, compressed with zstd.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 namespace pmukit::cli::qualify {
 
 struct ArchiveFile {
-    std::string name;  // with folders; at most 99 bytes
+    std::string name;  // including folders; at most 99 bytes
     std::string text;
 };
 
-// Pure. The same files give the same bytes: no times, no users.
+// The same files always give the same bytes: no times, no users.
 Result<std::string> tar_of(const std::vector<ArchiveFile> &files);
 // Errc::kUnsupported: built without zstd.
 Result<std::string> zstd_of(const std::string &bytes);

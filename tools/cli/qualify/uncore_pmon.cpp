@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What is assumed of Intel's self-described uncore units: Linux 7.2 (arch/x86/events/intel/uncore*)
-// and Documentation/devices/uncore_pmon.rst. A device is a table; most checks look at each of its
-// units.
+// Statements about Intel uncore units in discovery tables: Linux 7.2
+// (arch/x86/events/intel/uncore*) and Documentation/devices/uncore_pmon.rst. A device is a table;
+// most checks examine each of its units.
 #include <algorithm>
 #include <set>
 
@@ -17,43 +17,43 @@ namespace {
 namespace uncore = decode::uncore_pmon;
 
 constexpr uint32_t kFreeze = 1, kResetControls = 1 << 8, kResetCounters = 1 << 9;
-constexpr uint32_t kEnable = 1 << 22;  // of the fixed counter's control
+constexpr uint32_t kEnable = 1 << 22;  // in the fixed counter's control
 constexpr uint16_t kImc = 6, kCha = 0;
 constexpr uint64_t kFixedCounter = 0x38, kFixedControl = 0x54;
-constexpr uint32_t kDiamondRapids = 0x09a1;  // its function
+constexpr uint32_t kDiamondRapids = 0x09a1;  // device ID of its function
 constexpr uint64_t kFirstMsr = 0x2000, kLastMsr = 0x3fff;
 constexpr uint64_t kImcPair = 0x80000, kFirstImc = 0x22800, kDclk = 0x22b0;
 constexpr uint32_t kChaCountMsr = 0x2ffe;
 constexpr uint64_t kUsualWidth = 48;
-constexpr uint32_t kNoAnswer = ~0u;  // what a read gives where nothing answers
+constexpr uint32_t kNoAnswer = ~0u;  // a read without a response
 constexpr const char *kPmus = "sys/bus/event_source/devices";
 
 struct PmonUnit {
     std::string name;  // uncore_imc_0
     uncore::Unit unit;
     bool fixed = false;             // has the fixed counter of a memory controller
-    std::optional<unsigned> cpu{};  // of its package, where that is known
-    uint64_t bytes = 0;             // from the box control on
-    std::optional<Window> box{};    // MMIO, where it can be read
+    std::optional<unsigned> cpu{};  // in its package, if known
+    uint64_t bytes = 0;             // from the box control
+    std::optional<Window> box{};    // MMIO, if readable
     std::optional<Error> closed{};
 };
 
 struct PmonTable {
     std::string name;
     PciFunction function;
-    std::optional<Error> misplaced{};  // it says that there is a table, which cannot be
+    std::optional<Error> misplaced{};  // the location of the table is invalid
     uncore::Place place{};
-    std::optional<Error> closed{};  // not readable here
+    std::optional<Error> closed{};  // the table is not readable here
     std::vector<std::byte> bytes{};
-    bool stable = true;  // two reads are equal
+    bool stable = true;  // two reads gave the same data
     std::optional<Result<uncore::Table>> table{};
     std::vector<PmonUnit> units{};
-    std::optional<unsigned> cpu{};  // of its package, where that is known
+    std::optional<unsigned> cpu{};  // in its package, if known
     const std::vector<PciFunction> *functions = nullptr;
-    size_t functions_with_tables = 0;  // of the machine
+    size_t functions_with_tables = 0;  // in the machine
 };
 
-// Finding them
+// Discovery
 
 const PciFunction *function_at(const std::vector<PciFunction> &functions, uint64_t address,
                                unsigned &bar)
@@ -76,7 +76,7 @@ bool in_memory(const PmonUnit &unit)
     return unit.unit.access == uncore::Access::kMmio;
 }
 
-// Through the BAR that they are in, if they are in one.
+// Maps registers through the BAR that contains them, if there is one.
 Result<Window> registers_at(const Machine &machine, const std::vector<PciFunction> &functions,
                             uint64_t at, size_t bytes, Access access)
 {
@@ -116,7 +116,7 @@ std::vector<std::byte> copy_of(const Window &window, size_t bytes)
     return copy;
 }
 
-// Of family 6; 0: another family, or not known.
+// Model of family 6; 0: another family, or unknown.
 uint32_t model_of(const Machine &machine)
 {
     const auto leaf = machine.cpuid(machine.cpus().front(), 1);
@@ -131,14 +131,14 @@ bool is_sapphire_rapids(const Machine &machine)
     return model == 0x8f || model == 0xcf;
 }
 
-// As the driver has it: Granite Rapids, Sierra Forest, Grand Ridge, Clearwater Forest.
+// Models of the driver: Granite Rapids, Sierra Forest, Grand Ridge, Clearwater Forest.
 bool is_granite_rapids(const Machine &machine)
 {
     constexpr uint32_t kModels[] = {0xad, 0xae, 0xaf, 0xb6, 0xdd};
     return std::ranges::find(kModels, model_of(machine)) != std::end(kModels);
 }
 
-// The fixed counter of memory controllers is where the driver has it.
+// True if the driver uses a fixed counter of this memory controller.
 bool has_fixed(const Machine &machine, const PmonTable &table, const uncore::Unit &unit)
 {
     return unit.type == kImc && unit.access == uncore::Access::kMmio &&
@@ -158,8 +158,8 @@ std::set<std::string> packages_of(const Machine &machine)
     return packages;
 }
 
-// An online CPU of the function's package, as the driver finds it: MSRs are those of the package of
-// the CPU that is asked.
+// An online CPU of the function's package, found like in the driver: an MSR access affects the
+// package of the CPU that executes it.
 std::optional<unsigned> cpu_of(const Machine &machine, const PciFunction &function)
 {
     const auto node = machine.host().number(function.path + "/numa_node");
@@ -242,7 +242,7 @@ Outcome check_locator(const Machine &, PmonTable &table)
                : fail("BAR {} is not plain memory", table.place.bir);
 }
 
-// A check of the table: NOT TESTED where it cannot be read.
+// A check of the table: NOT TESTED if the table cannot be read.
 template <Outcome (*check)(const Machine &, PmonTable &)>
 Outcome of_table(const Machine &machine, PmonTable &table)
 {
@@ -296,7 +296,7 @@ bool any(const PmonUnit &)
     return true;
 }
 
-// How units of a type are reached; 3: unknown.
+// How units of a type are accessed; 3: unknown.
 unsigned usual_access(uint16_t type)
 {
     constexpr uint16_t kMmioTypes[] = {6, 12, 13, 14, 17}, kPciTypes[] = {7, 8, 9, 16, 18, 21, 22},
@@ -367,8 +367,8 @@ Outcome check_package(const Machine &machine, PmonTable &table)
                : fail("no node, and {} functions for {} packages", functions, packages);
 }
 
-// On real machines a read fails now and then: a register that does not answer is asked again, as
-// the driver does.
+// On real machines reads fail now and then: a register that reads as all ones is read again, as in
+// the driver.
 template <typename T>
 T ask(const PmonUnit &unit, uint64_t offset)
 {
@@ -412,7 +412,7 @@ Outcome check_counters(const Machine &, PmonUnit &unit)
     return pass("{} counters below 2^{}", unit.unit.counters, unit.unit.width_bits);
 }
 
-// Free-running: nothing has to be programmed, and nothing stops it.
+// The free-running DRAM clock is at a fixed distance from the first memory controller of a pair.
 bool is_first_of_pair(const PmonUnit &unit)
 {
     return unit.unit.type == kImc && in_memory(unit) &&
@@ -458,7 +458,7 @@ Outcome check_pci_unit(const Machine &machine, PmonUnit &unit)
     return pass("{} at {:#x}", name, at & 0xfff);
 }
 
-// Why MSRs of a package cannot be asked for; nullopt: they can, on this CPU.
+// Reason why MSRs of a package cannot be read; nullopt: they can, on this CPU.
 std::optional<Outcome> no_msrs(const Machine &machine, const std::optional<unsigned> &cpu)
 {
     if (machine.is_virtual())
@@ -537,7 +537,7 @@ Outcome check_global_freeze(const Machine &machine, PmonTable &table)
     return *control & kFreeze ? fail("{:#x}", *control) : pass("{:#x}", *control);
 }
 
-// Of the global control nothing is known, or it lets units count.
+// False if the global control is unknown or lets units count.
 bool is_frozen_globally(const Machine &machine, const PmonTable &table)
 {
     const Result<uint64_t> control = read_global(machine, table);
@@ -570,7 +570,7 @@ Outcome check_prefetchable(const Machine &, PmonTable &table)
 
 // Checks that write
 
-// general: where the register of a general counter is; fixed: that of the fixed counter.
+// general: offset of a general counter's register; fixed: offset of the fixed counter's register.
 std::vector<uint64_t> offsets_of(const PmonUnit &unit,
                                  uint64_t (*general)(const PmonUnit &, unsigned), uint64_t fixed)
 {
@@ -592,11 +592,11 @@ std::vector<uint64_t> counter_offsets(const PmonUnit &unit)
     return offsets_of(unit, counter_offset, kFixedCounter);
 }
 
-// Programs count with units, too, through /dev/mem or MSRs, and are seen by what they leave there:
-// drivers leave a unit frozen. One that does not answer is not written in any case.
+// Other programs count with units, too, through /dev/mem or MSRs. Drivers leave a unit frozen: one
+// that is not frozen and has an event is in use. A unit that does not respond is never written.
 bool is_counting(const PmonUnit &unit)
 {
-    if (ask<uint32_t>(unit, 0) & kFreeze)  // or no answer
+    if (ask<uint32_t>(unit, 0) & kFreeze)  // or all ones: no response
         return false;
     return std::ranges::any_of(control_offsets(unit),
                                [&](uint64_t offset) { return ask<uint32_t>(unit, offset) != 0; });
@@ -637,8 +637,8 @@ std::optional<std::string> pmon_held(const Machine &machine, PmonTable &table)
     return std::nullopt;
 }
 
-// A unit as it was, at the end: frozen while it is put back. What was not read is not written: of
-// a unit that does not answer, nothing.
+// Restores a unit at the end of a scope, and freezes it meanwhile. Values that were not read are
+// not written; a unit that does not respond is not written at all.
 class KeptBox {
 public:
     explicit KeptBox(const PmonUnit &unit) : unit_(unit), box_(ask<uint32_t>(unit, 0))
@@ -679,7 +679,7 @@ private:
     std::vector<uint64_t> counters_;
 };
 
-// Of a unit in memory that can be written to: types without a name are left alone.
+// A check of a writable unit in memory. Units of unknown types are not written.
 template <Outcome (*check)(PmonUnit &)>
 Outcome of_box(const Machine &, PmonUnit &unit)
 {
@@ -736,7 +736,7 @@ uint64_t grown_in_10_ms(const PmonUnit &unit, uint64_t counter, uint64_t width_b
     return (after - before) << unused >> unused;
 }
 
-// A counter whose control makes it count a clock.
+// A check of a counter whose control selects a clock.
 Outcome check_clock_counter(const PmonUnit &unit, uint64_t counter, uint64_t width_bits)
 {
     const uint64_t frozen = grown_in_10_ms(unit, counter, width_bits);
@@ -755,7 +755,7 @@ Outcome check_counts(PmonUnit &unit)
     return check_clock_counter(unit, counter_offset(unit, 0), unit.unit.width_bits);
 }
 
-// Without the enable bit it stands still, whether the unit is frozen or not.
+// Without the enable bit the counter must not count, frozen or not.
 Outcome check_fixed(PmonUnit &unit)
 {
     unit.box->write<uint32_t>(0, kFreeze);
@@ -773,7 +773,7 @@ bool is_imc_in_memory(const PmonUnit &unit)
     return unit.unit.type == kImc && in_memory(unit);
 }
 
-// Of units that nothing freezes but themselves.
+// A check of counting: NOT TESTED while the global control freezes all units.
 template <bool (*concerns)(const PmonUnit &), Outcome (*check)(PmonUnit &)>
 Outcome of_running(const Machine &machine, PmonTable &table)
 {
