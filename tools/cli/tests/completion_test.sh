@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# completion_test.sh PMUKIT COMPLETION: what bash offers at some places of a line.
+# completion_test.sh PMUKIT COMPLETION: the choices of bash completion at several places of a command line.
 set -u
 pmukit=$1
 # shellcheck source=/dev/null
@@ -11,7 +11,7 @@ cd "$folder" || exit 1
 touch one.data two.txt
 failed=0
 
-# offers WANTED WORD...: the last word of a line is the one to complete; every word of WANTED is offered, none that begins with !.
+# offers WANTED WORD...: completes the last WORD. Every word of WANTED must be offered, except words after !, which must not.
 offers() {
 	local wanted=$1 word
 	shift

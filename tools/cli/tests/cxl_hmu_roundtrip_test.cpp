@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Records into a file by the writer, out of it by dump and report, whichever way they travelled.
+// Records written to a file must be the same in dump and report, whether they were AUX data or
+// samples.
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <pmukit/cxl_hmu.h>
@@ -28,7 +29,8 @@ constexpr uint64_t kId = 7;
 constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
 constexpr const char *kPmu = "cxl_hmu_mem0.0.0";
 
-// One record: sequence, lost, flags, entries of width 16; units of 4 KiB, not downsampled.
+// One record with this sequence number, loss count, flags and entries of width 16; units of 4 KiB,
+// not downsampled.
 std::vector<std::byte> record_of(uint64_t sequence, uint64_t lost, uint64_t flags,
                                  std::vector<uint64_t> entries)
 {
@@ -60,7 +62,7 @@ std::vector<std::byte> packed(T... values)
 
 class Roundtrip : public testing::Test {
 protected:
-    // Events that differ in their PMU, from attr.type 24 and kId on.
+    // Begins a recording with one event per PMU, with attr.type from 24 and ids from kId.
     void begin(uint64_t sample_type = kSampleType, const std::vector<std::string> &pmus = {kPmu},
                const std::string &emulated = "")
     {
@@ -110,7 +112,8 @@ protected:
         writer_.reset();
     }
 
-    // Standard output and exit status of a subcommand; errors become the status main() would give.
+    // Runs a subcommand, with its standard output in out_. Returns the exit status; for an error,
+    // the status of main().
     template <typename Command>
     int run(Command command)
     {
@@ -152,11 +155,11 @@ protected:
     TestFolder folder_;
     std::string file_ = folder_.path("perf.data"), out_, err_;
     nlohmann::json json_;
-    std::optional<std::string> source_ = "model";  // what --source says
+    std::optional<std::string> source_ = "model";  // argument of --source
     std::unique_ptr<perfdata::Writer> writer_;
 };
 
-TEST_F(Roundtrip, DumpPrintsTheTextOfTheRfc)
+TEST_F(Roundtrip, DumpPrintsTheFormatOfTheRfc)
 {
     begin();
     std::vector<std::byte> record = record_of(0, 0, 0, {0x10283, 0x20364});
@@ -187,7 +190,7 @@ TEST_F(Roundtrip, AuxAndSamplesGiveTheSameReport)
     aux_record(0, first.size() + second.size(), 0);
     std::vector<std::byte> both = first;
     both.insert(both.end(), second.begin(), second.end());
-    aux_data(0, Bytes(both).first(24));  // a record may straddle two buffers
+    aux_data(0, Bytes(both).first(24));  // records may straddle two buffers
     aux_data(24, Bytes(both).subspan(24));
     end();
     EXPECT_EQ(report(), kExitGood) << err_;
@@ -210,7 +213,7 @@ TEST_F(Roundtrip, AuxAndSamplesGiveTheSameReport)
                                                     {"dpa":4096,"accesses":4,"epochs":2}])"));
 }
 
-TEST_F(Roundtrip, OnlyFiguresOfTheEmulatedDeviceAreMarked)
+TEST_F(Roundtrip, MarksOnlyFiguresOfTheEmulatedDevice)
 {
     const std::string real = "cxl_hmu_mem1.0.0";
     source_.reset();
@@ -244,7 +247,7 @@ TEST_F(Roundtrip, OnlyFiguresOfTheEmulatedDeviceAreMarked)
     EXPECT_TRUE(second.starts_with(",")) << second;
 }
 
-TEST_F(Roundtrip, ARecordingOfEmulatedDevicesAloneIsMarkedAsAWhole)
+TEST_F(Roundtrip, MarksARecordingWithOnlyEmulatedDevices)
 {
     source_.reset();
     begin(kSampleType, {kPmu}, kPmu);
@@ -262,7 +265,7 @@ TEST_F(Roundtrip, JsonHasEveryKindOfLoss)
     sample(record_of(0, 0, PMUKIT_CXL_HMU_F_RESET, {0x10002, 0x20005}));
     std::vector<std::byte> vast = record_of(
         1, 0, PMUKIT_CXL_HMU_F_RESET | PMUKIT_CXL_HMU_F_ALWAYS_ON, {0x10001, ~uint64_t{0}});
-    store_le(vast.data() + 3 * 8, uint64_t{20});  // of units of 1 MiB the last entry has no address
+    store_le(vast.data() + 3 * 8, uint64_t{20});  // 1 MiB units: the last entry has no address
     sample(vast);
     sample(packed(uint64_t{1 | 16 << 16}, uint64_t{PMUKIT_CXL_HMU_MARK}, uint64_t{0x30001}));
     end();
@@ -277,8 +280,8 @@ TEST_F(Roundtrip, JsonHasEveryKindOfLoss)
     EXPECT_EQ(pmu["left_out"]["units"], 0);
 }
 
-// More units than are kept, each in an epoch; then one of the last once more.
-TEST_F(Roundtrip, ReportSaysThatColdUnitsWereLeftOut)
+// More units than the list keeps, each in one epoch; then one of the last units again.
+TEST_F(Roundtrip, ReportNamesColdUnitsBeyondTheLimit)
 {
     constexpr uint64_t kPerRecord = 1024;
     constexpr uint64_t kAll = decode::cxl_hmu::UnitTable::kMostUnits + kPerRecord;
@@ -327,7 +330,7 @@ TEST_F(Roundtrip, InjectedSamplesGiveTheSameReport)
     aux_record(0, first.size() + second.size(), 0);
     std::vector<std::byte> both = first;
     append(both, second);
-    aux_data(0, Bytes(both).first(24));  // a record may straddle two buffers
+    aux_data(0, Bytes(both).first(24));  // records may straddle two buffers
     aux_data(24, Bytes(both).subspan(24));
     end();
     const InjectOptions options{file_, folder_.path("injected")};
@@ -337,8 +340,8 @@ TEST_F(Roundtrip, InjectedSamplesGiveTheSameReport)
     EXPECT_EQ(json_, by_samples);
 }
 
-// As merge writes it, which keeps records with a time back until what is older has come.
-TEST_F(Roundtrip, InjectedSamplesHaveTheTimeOfWhatAnnouncedThem)
+// Like a file of merge, which holds records with a time back until older records were written.
+TEST_F(Roundtrip, InjectedSamplesHaveTheTimeOfTheirAuxRecord)
 {
     begin(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU);
     const std::vector<std::byte> record = record_of(0, 0, 0, {0x10002});
@@ -368,7 +371,7 @@ TEST_F(Roundtrip, EveryKindOfLossIsReported)
     put(packed(uint32_t{PERF_RECORD_LOST}, uint16_t{0}, uint16_t{40}, kId, uint64_t{3}, uint64_t{0},
                kId));
     put(packed(uint32_t{PERF_RECORD_LOST_SAMPLES}, uint16_t{0}, uint16_t{32}, uint64_t{4},
-               uint64_t{0}, kId));  // three of them are those of LOST
+               uint64_t{0}, kId));  // LOST counts three of them, too
     end();
     EXPECT_EQ(report(), kExitGood) << "a loss that was counted is no damage: " << err_;
     const nlohmann::json &pmu = json_["pmus"][0];
@@ -386,7 +389,7 @@ TEST_F(Roundtrip, EveryKindOfLossIsReported)
         EXPECT_TRUE(holds(out_, line)) << line << "\n" << out_;
 }
 
-TEST_F(Roundtrip, TheTableShowsTheHottestFirst)
+TEST_F(Roundtrip, TableShowsTheHottestUnitsFirst)
 {
     begin();
     sample(record_of(0, 0, 0, {0x10001, 0x40003}));
@@ -399,8 +402,8 @@ TEST_F(Roundtrip, TheTableShowsTheHottestFirst)
     EXPECT_TRUE(holds(out_, "nothing lost")) << out_;
 }
 
-// Two devices at 4 GiB, 256 bytes to each in turn: a unit of 4 KiB lies in 16 pieces of a range of
-// 8 KiB.
+// Two devices at 4 GiB, interleaved at 256 bytes: a unit of 4 KiB has 16 pieces in a range of 8
+// KiB.
 class RoundtripPlaces : public Roundtrip {
 protected:
     void SetUp() override
@@ -430,7 +433,7 @@ TEST_F(RoundtripPlaces, UnitsGetAddressNodeAndTier)
                                       {"hpa_pieces", 16},
                                       {"node", 1},
                                       {"tier", 5}}));
-    // Beyond the decoder.
+    // Beyond the decoder
     EXPECT_EQ(hot[1]["dpa"], 0x9000);
     EXPECT_TRUE(hot[1]["hpa"].is_null());
     EXPECT_TRUE(hot[1]["node"].is_null());
@@ -439,7 +442,7 @@ TEST_F(RoundtripPlaces, UnitsGetAddressNodeAndTier)
     EXPECT_FALSE(json_.contains("by_hpa"));
 }
 
-TEST_F(RoundtripPlaces, TablesShowThem)
+TEST_F(RoundtripPlaces, TablesShowAddressNodeAndTier)
 {
     EXPECT_EQ(report(false, tree_.dir(), "dpa"), kExitGood) << err_;
     EXPECT_TRUE(holds(out_, "0x0000000100004000-0x0000000100005fff      16     1     5")) << out_;
@@ -452,7 +455,7 @@ TEST_F(RoundtripPlaces, TablesShowThem)
     EXPECT_LT(out_.find("0x0000000100004000"), out_.find("0x0000000100002000"));
 }
 
-TEST_F(RoundtripPlaces, NodesGatherTheirUnits)
+TEST_F(RoundtripPlaces, UnitsAreSummedPerNode)
 {
     EXPECT_EQ(report(true, tree_.dir(), "node"), kExitGood) << err_;
     const nlohmann::json nodes = json_["by_node"];
@@ -464,7 +467,7 @@ TEST_F(RoundtripPlaces, NodesGatherTheirUnits)
     EXPECT_EQ(nodes[1]["accesses"], 2);
 }
 
-TEST_F(RoundtripPlaces, WithoutATopologyNothingChanges)
+TEST_F(RoundtripPlaces, NoTopologyMeansNoHostAddresses)
 {
     EXPECT_EQ(report(), kExitGood) << err_;
     EXPECT_EQ(json_["pmus"][0]["hot"][0],
@@ -474,7 +477,7 @@ TEST_F(RoundtripPlaces, WithoutATopologyNothingChanges)
     EXPECT_TRUE(holds(err_, "--cxl-topology")) << err_;
 }
 
-TEST_F(RoundtripPlaces, WhatIsDamagedInATopologyIsNamedAndCostsItself)
+TEST_F(RoundtripPlaces, ReportsAMalformedTopologyFileAndContinues)
 {
     tree_.put("bus/cxl/devices/region0/size", "much\n");
     EXPECT_EQ(report(false, tree_.dir(), "dpa"), kExitGood) << err_;
@@ -482,7 +485,7 @@ TEST_F(RoundtripPlaces, WhatIsDamagedInATopologyIsNamedAndCostsItself)
     EXPECT_TRUE(holds(out_, "units have no host address")) << out_;
 }
 
-TEST_F(Roundtrip, WithoutRawTheMissingOptionIsNamed)
+TEST_F(Roundtrip, NamesTheMissingRawOption)
 {
     begin(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU);
     put(packed(uint32_t{PERF_RECORD_SAMPLE}, uint16_t{0}, uint16_t{24}, kId, uint64_t{0}));
@@ -493,7 +496,7 @@ TEST_F(Roundtrip, WithoutRawTheMissingOptionIsNamed)
     EXPECT_TRUE(holds(err_, "recorded without -R")) << err_;
 }
 
-TEST_F(Roundtrip, ARecordingWithoutOurPmusIsAnError)
+TEST_F(Roundtrip, RejectsARecordingWithoutPmusOfTheSuite)
 {
     begin(kSampleType, {"software"});
     end();
@@ -502,13 +505,13 @@ TEST_F(Roundtrip, ARecordingWithoutOurPmusIsAnError)
     EXPECT_TRUE(holds(err_, "no PMU of the suite")) << err_;
 }
 
-TEST_F(Roundtrip, ACutFileKeepsItsWholeRecordsAndFails)
+TEST_F(Roundtrip, TruncatedFileKeepsCompleteRecordsAndFails)
 {
     begin();
     for (uint64_t i = 0; i < 3; i++)
         sample(record_of(i, 0, 0, {0x10002}));
     end();
-    // In the middle of the third sample: two of 104 bytes stand behind header, id and attribute.
+    // The cut is in the third sample: header, id and attribute precede two samples of 104 bytes.
     fs::resize_file(file_, perfdata::kFileHeaderBytes + 8 + 144 + 2 * 104 + 50);
     EXPECT_EQ(report(), kExitFailed);
     EXPECT_TRUE(holds(err_, "50 bytes after it are lost")) << err_;
@@ -533,7 +536,7 @@ TEST_F(Roundtrip, DamagedRecordsAreReportedAsSkipped)
     EXPECT_TRUE(holds(out_, "# skipped 16 bytes at 0x0")) << out_;
 }
 
-TEST_F(Roundtrip, AFullDiskIsAnError)
+TEST_F(Roundtrip, FullDiskIsAnError)
 {
     Fd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
     Output out(full.get(), "standard output");

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# doc_examples_test.sh SOURCE PAGE PROGRAM...: the console blocks of a page, with the programs in the path and the tree's tools/ in the folder.
+# doc_examples_test.sh SOURCE PAGE PROGRAM...: runs the console blocks of a page in a folder with the tree's tools/; the programs are in
+# PATH.
 set -u
 source=$1 page=$2
 shift 2

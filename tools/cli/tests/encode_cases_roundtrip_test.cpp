@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Every case of tools/encode/testdata: its recording is made, and each command that it names must
-// say just what it expects.
+// Every case of tools/encode/testdata: each command that the case names must print exactly the
+// expected text for the case's recording.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -29,7 +29,7 @@ class EncodeCases : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(All, EncodeCases, testing::ValuesIn(cases()),
                          [](const auto &name) { return name.param; });
 
-// Of standard output.
+// Standard output of a command.
 std::string said_by(const std::string &command)
 {
     std::string text;
@@ -42,7 +42,7 @@ std::string said_by(const std::string &command)
     return text;
 }
 
-TEST_P(EncodeCases, AreReadAsTheyExpect)
+TEST_P(EncodeCases, CommandsPrintTheExpectedText)
 {
     Result<std::string> text = read_small_file(CASES_FOLDER "/" + GetParam() + ".case");
     ASSERT_TRUE(text);

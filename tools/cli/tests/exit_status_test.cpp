@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The program as its user meets it: for each subcommand what it says and how it ends when a word is
-// wrong, a file is missing, damaged or not writable, the disk is full, there is no memory or Ctrl-C
-// comes half way.
+// Messages and exit status of every subcommand if an argument is wrong, a file is missing, damaged
+// or not writable, the disk is full, memory is exhausted, or Ctrl-C interrupts the command.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pmukit/cxl_hmu.h>
@@ -40,7 +39,7 @@ using namespace std::chrono_literals;
 constexpr int kGood = 0, kFailed = 1, kUsage = 2, kEnvironment = 69, kKilledByInt = 128 + SIGINT;
 constexpr uint64_t kId = 7;
 
-// One record of a hot list with one entry, and what is around it.
+// One record of a hot list with one entry, and the event and host for a recording of it.
 std::vector<std::byte> hot_list(uint64_t sequence = 0)
 {
     const uint64_t words[] = {
@@ -80,14 +79,14 @@ bool fill(Result<perfdata::Writer> writer)
 }
 
 struct Ended {
-    int status;  // as a shell has it
+    int status;  // like in a shell
     std::string out, said;
 };
 
-// A program that runs; its streams are files and pipes of the test's.
+// A running program whose streams are files and pipes of the test.
 class Running {
 public:
-    // held: it begins when the test releases it, which knows its pid by then.
+    // held: the program starts when the test, which then knows its PID, releases it.
     Running(const fs::path &folder, const std::vector<std::string> &words, const std::string &out,
             int in, bool held = false)
         : folder_(folder), out_(out.empty() ? (folder / ".out").string() : out)
@@ -120,7 +119,7 @@ public:
         return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
                info.si_pid == pid_;
     }
-    // Waits until it has; false: it ended before.
+    // Waits until the program is stopped. False: it ended before.
     bool has_stopped() const
     {
         siginfo_t info{};
@@ -185,7 +184,7 @@ protected:
         const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
         return Running(folder_.dir(), words_of(command), out, in < 0 ? nothing.get() : in);
     }
-    // Files of the program may have so many bytes.
+    // Limits the size of the program's files.
     Ended run_within(rlim_t bytes, const std::string &command) const
     {
         rlimit before{};
@@ -224,11 +223,11 @@ protected:
 struct Case {
     const char *words;
     int status;
-    const char *says;  // on standard error; nullptr: nothing at all
+    const char *says;  // part of standard error; nullptr: it must be empty
     const char *out = "";
 };
 
-// What is said names the thing, and the fix where there is one.
+// Messages name the object, and the fix if there is one.
 const Case kCases[] = {
     // No argument
     {"", kUsage, "which command? list, record, dump"},
@@ -243,10 +242,10 @@ const Case kCases[] = {
     {"export -o -", kUsage, "--format is required"},
     {"export -o - --format csv --openmetrics", kUsage, "--format excludes --openmetrics"},
     {"export --format jsonl -o -", kFailed, "perf.data: No such file"},
-    // Help and version are no failures
+    // Help and version are not failures
     {"--help", kGood, nullptr},
     {"--version", kGood, nullptr},
-    // Words that are wrong
+    // Wrong arguments
     {"reprot", kUsage, "'reprot' is not a command; did you mean report?"},
     {"frobnicate", kUsage, "'frobnicate' is not a command; see pmukit --help"},
     {"--nonsense", kUsage, "--nonsense"},
@@ -330,7 +329,7 @@ const Case kCases[] = {
     {"export --format sqlite -o /dev/null -i good.data", kUsage, "/dev/null: a database is a file"},
     {"tune a=b=c", kUsage, "'b=c' is not a number"},
     {"tune --save a --restore b", kUsage, "do not go together"},
-    // Files that are not there
+    // Missing files
     {"dump -i nowhere", kFailed, "nowhere: No such file"},
     {"report -i nowhere", kFailed, "nowhere: No such file"},
     {"cut -i nowhere", kFailed, "nowhere: No such file"},
@@ -347,7 +346,7 @@ const Case kCases[] = {
     {"record -k tai -a -e no_such_pmu/x/", kFailed, "there is no PMU no_such_pmu"},
     {"record --clockid=CLOCK_MONOTONIC_RAW -a -e no_such_pmu/x/", kFailed,
      "there is no PMU no_such_pmu"},
-    // Files that are something else
+    // Files of another kind
     {"dump -i text", kFailed, "text"},
     {"report -i text", kFailed, "text"},
     {"cut -i text", kFailed, "text"},
@@ -389,7 +388,7 @@ const Case kCases[] = {
      "nowhere: No such file"},
     {"export -i good.data --format folded -o new --kallsyms folder", kFailed,
      "folder: Is a directory"},
-    // A damaged one: what is left is read, and the status tells
+    // A damaged recording: the rest is read, and the status is a failure
     {"dump -i cut.data", kFailed, "cut.data"},
     {"report -i cut.data", kFailed, "cut.data"},
     {"export -i cut.data --format csv -o new", kFailed, "cut.data"},
@@ -398,7 +397,7 @@ const Case kCases[] = {
     {"recover -i cut.data", kFailed, nullptr},
     {"recover -i cut.data --write new", kFailed, nullptr},
     {"recover -i cut.data --json", kFailed, nullptr},
-    // A folder that takes no files, root's neither
+    // A folder in which not even root can create files
     {"cut -i good.data -o /sys/new", kFailed, "/sys/new: "},
     {"inject -i good.data -o /sys/new", kFailed, "/sys/new: "},
     {"merge good.data good.data -o /sys/new", kFailed, "/sys/new: "},
@@ -441,7 +440,7 @@ const Case kCases[] = {
 
 class ProgramCase : public Program, public testing::WithParamInterface<Case> {};
 
-TEST_P(ProgramCase, EndsAsTheTableSays)
+TEST_P(ProgramCase, HasTheMessageAndStatusOfTheTable)
 {
     const Case &expected = GetParam();
     const Ended ended = start(expected.words, expected.out).wait();
@@ -456,7 +455,7 @@ TEST_P(ProgramCase, EndsAsTheTableSays)
     }
     EXPECT_NE(ended.said.find(expected.says), std::string::npos) << ended.said;
     EXPECT_TRUE(ended.said.starts_with("pmukit: ")) << ended.said;
-    // One line for what the user did wrong.
+    // A usage error has one line.
     if (expected.status == kUsage) {
         EXPECT_EQ(ended.said.find('\n') + 1, ended.said.size()) << ended.said;
     }
@@ -479,7 +478,7 @@ std::string name_of_case(const testing::TestParamInfo<Case> &info)
 }
 INSTANTIATE_TEST_SUITE_P(Table, ProgramCase, testing::ValuesIn(kCases), name_of_case);
 
-// What programs read is one object, whatever there is to say.
+// JSON output is one object for every input.
 class ProgramJson : public Program, public testing::WithParamInterface<const char *> {};
 
 TEST_P(ProgramJson, IsOneObject)
@@ -496,7 +495,7 @@ INSTANTIATE_TEST_SUITE_P(Table, ProgramJson,
                                          "recover -i cut.data --json --write new"),
                          name_of_words);
 
-TEST_F(Program, RecoverTellsProgramsWhatIsLost)
+TEST_F(Program, RecoverReportsLossesAsJson)
 {
     const Ended ended = start("recover -i cut.data --json --write new").wait();
     const nlohmann::json said = nlohmann::json::parse(ended.out, nullptr, false);
@@ -509,7 +508,7 @@ TEST_F(Program, RecoverTellsProgramsWhatIsLost)
     EXPECT_EQ(start("recover -i new --json").wait().status, kGood) << "what was written is whole";
 }
 
-// The words of each "  pmukit ..." line in the examples of a subcommand, up to a pipe or the like.
+// Arguments of each "  pmukit ..." line in the examples of a subcommand, up to a pipe or similar.
 std::vector<std::string> examples_in(const std::string &help)
 {
     std::vector<std::string> examples;
@@ -522,14 +521,14 @@ std::vector<std::string> examples_in(const std::string &help)
 
 class ProgramHelp : public Program, public testing::WithParamInterface<const char *> {};
 
-TEST_P(ProgramHelp, HasTwoExamplesThatAreUnderstood)
+TEST_P(ProgramHelp, HasTwoValidExamples)
 {
     const std::string command = GetParam();
     const Ended help = start(command + " --help").wait();
     EXPECT_EQ(help.status, kGood);
     const std::vector<std::string> examples = examples_in(help.out);
     EXPECT_GE(examples.size(), 2U) << help.out;
-    // A command that an example records ends with its own status, so it needs its file.
+    // record returns the status of the command in an example, so the command needs its input.
     std::ofstream(path("words.txt")) << "b\na\n";
     for (const std::string &example : examples) {
         EXPECT_TRUE(example.starts_with(command)) << example;
@@ -547,7 +546,7 @@ INSTANTIATE_TEST_SUITE_P(Commands, ProgramHelp,
                                          "discover", "cut", "inject", "merge", "recover", "export"),
                          name_of_command);
 
-// Ctrl-C half way
+// Interrupted by Ctrl-C
 
 class Interrupted : public Program {
 protected:
@@ -564,7 +563,7 @@ protected:
         ::close(ends_[1]);
         Program::TearDown();
     }
-    // What was in the pipe is read: the program waits for more.
+    // Waits until the program has read the pipe, and waits for more.
     bool is_read() const
     {
         for (int waited = 0; waited < 1000; waited++) {
@@ -579,7 +578,7 @@ protected:
     int ends_[2] = {-1, -1};
 };
 
-TEST_F(Interrupted, EndsByTheSignalAndLeavesNothing)
+TEST_F(Interrupted, DiesOfTheSignalAndLeavesNoFile)
 {
     for (const char *command :
          {"inject -i - -o new", "merge - good.data -o new", "export --format csv -i - -o new",
@@ -604,7 +603,7 @@ TEST_F(Interrupted, EndsByTheSignalAndLeavesNothing)
     }
 }
 
-TEST_F(Interrupted, LeavesNoFolderWhoseNameEndsWithASlash)
+TEST_F(Interrupted, LeavesNoFolderForANameWithASlash)
 {
     Running run = start("export --format csv -i - -o new/", "", ends_[0]);
     ASSERT_TRUE(is_read());
@@ -617,7 +616,7 @@ TEST_F(Interrupted, LeavesNoFolderWhoseNameEndsWithASlash)
     EXPECT_TRUE(unfinished().empty());
 }
 
-TEST_F(Interrupted, TopGoesOnWithoutItsTerminalUnderNohup)
+TEST_F(Interrupted, TopContinuesUnderNohupWithoutATerminal)
 {
     const auto before = ::signal(SIGHUP, SIG_IGN);
     Running run = start("top --batch --interval 0.1 -", "", ends_[0]);
@@ -631,7 +630,7 @@ TEST_F(Interrupted, TopGoesOnWithoutItsTerminalUnderNohup)
     EXPECT_EQ(ended.status, kGood) << ended.said;
 }
 
-// What makes something of a recording that is larger than what a writer gathers.
+// Commands that write a file from a recording larger than the writer's buffer.
 class Writing : public Program, public testing::WithParamInterface<const char *> {
 protected:
     void SetUp() override
@@ -655,7 +654,7 @@ protected:
     }
 };
 
-// The same, stopped while it writes.
+// The same commands, stopped while they write.
 class InterruptedWriting : public Writing {
 protected:
     void SetUp() override
@@ -669,7 +668,7 @@ protected:
         const auto bytes = fs::file_size(part_of(run), failure);
         return !failure && bytes != 0;
     }
-    // On a busy machine it may have ended before it could be stopped: again, then.
+    // On a busy machine the command may end before it is stopped: it is started again.
     std::optional<Running> stopped_half_way(const std::string &command) const
     {
         for (int tries = 0; tries < 20; tries++) {
@@ -687,7 +686,7 @@ protected:
     }
 };
 
-TEST_P(InterruptedWriting, LeavesNoPartThatCouldBeTakenForTheWhole)
+TEST_P(InterruptedWriting, LeavesNoIncompleteFile)
 {
     std::optional<Running> run = stopped_half_way(GetParam());
     ASSERT_TRUE(run);
@@ -698,7 +697,7 @@ TEST_P(InterruptedWriting, LeavesNoPartThatCouldBeTakenForTheWhole)
     EXPECT_TRUE(unfinished().empty());
     EXPECT_FALSE(fs::exists(path("new")));
 }
-TEST_P(InterruptedWriting, SaysThatItsInputBecameShorterAndLeavesNothing)
+TEST_P(InterruptedWriting, ReportsATruncatedInputAndLeavesNoFile)
 {
     std::optional<Running> run = stopped_half_way(GetParam());
     ASSERT_TRUE(run);
@@ -722,14 +721,14 @@ INSTANTIATE_TEST_SUITE_P(Commands, InterruptedWriting,
                              return command.substr(0, command.find(' '));
                          });
 
-// Results are named last
+// The output gets its name last
 
 using Results = Writing;
 
-// As a recording begins: record leaves any other file as it is.
+// record replaces only recordings: the old file begins like one.
 constexpr const char *kOld = "PERFILE2 of old";
 
-TEST_P(Results, AFailureLeavesNoNewFileAndKeepsTheOld)
+TEST_P(Results, FailureKeepsTheOldFile)
 {
     std::ofstream(path("new")) << kOld;
     const Ended ended = run_within(256, GetParam());
@@ -741,8 +740,8 @@ TEST_P(Results, AFailureLeavesNoNewFileAndKeepsTheOld)
     EXPECT_EQ(content("new"), kOld);
 }
 
-// A user that may write to the folder can guess the name of the unfinished file.
-TEST_P(Results, AreNotWrittenThroughALinkThatHasTheNameOfTheUnfinishedFile)
+// A user with write access to the folder can guess the name of the unfinished file.
+TEST_P(Results, AreNotWrittenThroughALinkAtTheUnfinishedName)
 {
     std::ofstream(path("victim")) << "old";
     const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -758,7 +757,7 @@ TEST_P(Results, AreNotWrittenThroughALinkThatHasTheNameOfTheUnfinishedFile)
     EXPECT_TRUE(unfinished().empty());
 }
 
-TEST_P(Results, MayLieInAFolderThatALinkLeadsTo)
+TEST_P(Results, MayBeInALinkedFolder)
 {
     std::string command = GetParam();
     command.replace(command.find(" new"), 4, " linked/new");
@@ -770,7 +769,7 @@ TEST_P(Results, MayLieInAFolderThatALinkLeadsTo)
     EXPECT_TRUE(fs::exists(path("folder/new")));
 }
 
-TEST_P(Results, GoWhereALinkLeads)
+TEST_P(Results, ReplaceTheTargetOfALink)
 {
     std::ofstream(path("older")) << kOld;
     fs::create_symlink("older", path("new"));
@@ -796,7 +795,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "export -i large.data --format openmetrics -o new"),
     name_of_words);
 
-// Into a FIFO: what arrived there until the program ended.
+// Runs a command that writes into a FIFO, and collects what arrives.
 class Fifo : public Program {
 protected:
     Ended into_fifo(const std::string &command)
@@ -804,7 +803,7 @@ protected:
         fs::remove(path("fifo"));
         EXPECT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
         const Fd from(::open(path("fifo").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-        Fd writer(::open(path("fifo").c_str(), O_WRONLY | O_CLOEXEC));  // so that no open waits
+        Fd writer(::open(path("fifo").c_str(), O_WRONLY | O_CLOEXEC));  // so open() never blocks
         EXPECT_EQ(::fcntl(from.get(), F_SETFL, 0), 0);
         arrived_.clear();
         std::thread reader([&] {
@@ -823,7 +822,7 @@ protected:
     std::string arrived_;
 };
 
-TEST_F(Fifo, TakesWhatIsWrittenFrontToBack)
+TEST_F(Fifo, ReceivesSequentialOutput)
 {
     Ended ended = into_fifo("export -i good.data --format jsonl -o fifo");
     EXPECT_EQ(ended.status, kGood) << ended.said;
@@ -839,7 +838,7 @@ TEST_F(Fifo, TakesWhatIsWrittenFrontToBack)
     EXPECT_EQ(start("recover -i piped").wait().status, kGood);
 }
 
-TEST_F(Fifo, IsRefusedByCommandsThatReadTwice)
+TEST_F(Fifo, IsRejectedByCommandsThatReadTwice)
 {
     ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
     for (const char *command : {"cut -i fifo -o new", "recover -i fifo"}) {
@@ -849,8 +848,9 @@ TEST_F(Fifo, IsRefusedByCommandsThatReadTwice)
     }
 }
 
-// What announces AUX data would be looked for in what is gone: of more than a pipe holds.
-TEST_F(Fifo, IsReadOnceByCommandsThatPeek)
+// Commands look ahead for AUX records, which a FIFO does not allow. The data is larger than a
+// pipe's buffer.
+TEST_F(Fifo, IsReadOnceByCommandsThatLookAhead)
 {
     constexpr uint64_t kRecords = 1000;
     Result<perfdata::Writer> writer = perfdata::Writer::create_pipe(
@@ -870,7 +870,7 @@ TEST_F(Fifo, IsReadOnceByCommandsThatPeek)
     EXPECT_GT(fs::file_size(path("once")), kRecords);
 }
 
-TEST_F(Fifo, IsRefusedByACopyBeforeItBegins)
+TEST_F(Fifo, IsRejectedAsOutputBeforeACopyStarts)
 {
     for (const char *command :
          {"cut -i good.data -o fifo", "inject -i good.data -o fifo",
@@ -884,8 +884,8 @@ TEST_F(Fifo, IsRefusedByACopyBeforeItBegins)
     }
 }
 
-// Nothing of ours stands in the middle of it.
-TEST_F(Program, StandardOutputByItsPathIsStandardOutput)
+// No message of pmukit may be in the middle of the output.
+TEST_F(Program, DevStdoutIsStandardOutput)
 {
     for (const char *name : {"-", "/dev/stdout"}) {
         const std::string command = "cd " + folder_.dir() +
@@ -901,10 +901,10 @@ TEST_F(Program, StandardOutputByItsPathIsStandardOutput)
     }
 }
 
-// A recording of this machine; skipped without the privilege to make one.
+// Recordings of this machine; skipped without the privilege.
 class Recorded : public Program {
 protected:
-    // Until a second's work of it is in its unfinished file; how that is called, empty: it ended.
+    // Waits until the unfinished file has data. Returns its name; empty: the program ended.
     std::string begun(Running &run) const
     {
         const std::string part = part_of(run);
@@ -922,7 +922,7 @@ protected:
     static constexpr const char *kCommand = "record -a -e software/config=0,freq=50/ -o new";
 };
 
-TEST_F(Recorded, IsCompletedAtCtrlCTerminationAndTheEndOfTheTerminal)
+TEST_F(Recorded, IsCompletedOnSigintSigtermAndSighup)
 {
     const auto before = ::signal(SIGHUP, SIG_DFL);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
@@ -940,7 +940,7 @@ TEST_F(Recorded, IsCompletedAtCtrlCTerminationAndTheEndOfTheTerminal)
     ::signal(SIGHUP, before);
 }
 
-TEST_F(Recorded, EndsAtASignalWhenItsPipeIsNotRead)
+TEST_F(Recorded, EndsOnASignalIfItsPipeIsNotRead)
 {
     ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
     const Fd pipe(::open(path("pipe").c_str(), O_RDWR | O_CLOEXEC));
@@ -958,7 +958,7 @@ TEST_F(Recorded, EndsAtASignalWhenItsPipeIsNotRead)
               "pmukit: pipe: ended by a signal while nothing read it; it is incomplete\n");
 }
 
-TEST_F(Recorded, GoesOnWithoutItsTerminalUnderNohup)
+TEST_F(Recorded, ContinuesUnderNohupWithoutATerminal)
 {
     const auto before = ::signal(SIGHUP, SIG_IGN);
     Running run = start(kCommand);
@@ -975,7 +975,7 @@ TEST_F(Recorded, GoesOnWithoutItsTerminalUnderNohup)
     EXPECT_EQ(ended.status, kGood) << ended.said;
 }
 
-TEST_F(Recorded, HasTheStatusOfItsCommandThoughSigchldIsIgnored)
+TEST_F(Recorded, ReturnsTheCommandsStatusIfSigchldIsIgnored)
 {
     const auto before = ::signal(SIGCHLD, SIG_IGN);
     Running run = start(std::string(kCommand) + " -- false");
@@ -987,7 +987,7 @@ TEST_F(Recorded, HasTheStatusOfItsCommandThoughSigchldIsIgnored)
     EXPECT_TRUE(fs::exists(path("new"))) << "it failed, not the recording";
 }
 
-TEST_F(Recorded, IsKeptWhenTheDiskIsFull)
+TEST_F(Recorded, IsKeptIfTheDiskIsFull)
 {
     std::ofstream(path("new")) << kOld;
     const Ended ended =
@@ -1006,7 +1006,7 @@ TEST_F(Recorded, IsKeptWhenTheDiskIsFull)
     EXPECT_EQ(start("recover -i saved").wait().status, kGood);
 }
 
-TEST_F(Recorded, CanBeRecoveredWhenItWasKilled)
+TEST_F(Recorded, CanBeRecoveredAfterSigkill)
 {
     Running run = start(kCommand);
     const std::string part = begun(run);
@@ -1021,15 +1021,15 @@ TEST_F(Recorded, CanBeRecoveredWhenItWasKilled)
     EXPECT_EQ(start("recover -i saved").wait().status, kGood);
 }
 
-// No memory
+// Out of memory
 
 class OutOfMemory : public Program, public testing::WithParamInterface<const char *> {
 protected:
-    // Constants of the libraries take about a dozen allocations for each file that has words of
-    // commands (CLI11's validators), before main() can catch anything.
+    // Static constants of the libraries (validators of CLI11) make about a dozen allocations in
+    // each source file with options, before main() can catch an exception.
     static constexpr long kBeforeMain = 192;
 
-    // first: the number of the allocation that is the first to fail.
+    // first: number of the first allocation that fails.
     Ended run_without(long first) const
     {
         std::vector<std::string> words = {
@@ -1043,12 +1043,12 @@ protected:
     }
 };
 
-TEST_P(OutOfMemory, IsReportedWhereverItHappens)
+TEST_P(OutOfMemory, IsReportedAtEveryAllocation)
 {
     const Ended whole = run_without(LONG_MAX);
     size_t said = 0;
     Ended ended{};
-    // Ever fewer of them: each run costs as much as the whole.
+    // With growing steps: each run takes as long as a complete one.
     for (long first = kBeforeMain; first < 100000; first += first / 4) {
         fs::remove(path("new"));
         ended = run_without(first);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// `pmukit export` of every recording of the corpus beside `perf script` of the newest stock perf:
-// task, CPU, time, which event, how many, from which address through which calls, and their
-// names; row by row, by time. That all formats have the same rows is export_roundtrip_test's.
+// Compares `pmukit export` of every recording of the corpus with `perf script` of the newest stock
+// perf: task, CPU, time, event, period, address, call chain and symbols, row by row in the order of
+// time. export_roundtrip_test checks that all formats have the same rows.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
@@ -30,15 +30,15 @@ namespace {
 using nlohmann::json;
 using perfdata::testing::Recording;
 
-// A sample, as perf script shows it: a line, and the addresses of its callchain.
+// A sample in the text of perf script: a line, and the addresses of its call chain.
 struct Row {
     std::string line;
     std::vector<std::string> chain;
     bool operator==(const Row &) const = default;
 };
 
-// What the fields of a recording are, and which of its events are of drivers, whose rows are in
-// tables of their own.
+// Fields that a recording has, and its events that belong to drivers, whose rows are in separate
+// tables.
 struct Contents {
     std::vector<std::string> fields;
     std::set<std::string> of_drivers;
@@ -88,7 +88,8 @@ std::string squeezed(const std::string &line)
     return text;
 }
 
-// Frames stand below their sample, behind a tab; "[unknown]" follows where perf looks for symbols.
+// Frames follow the line of their sample, after a tab. perf adds "[unknown]" if it looks for
+// symbols.
 std::vector<Row> rows_of_perf(const std::string &said, const Contents &contents)
 {
     std::vector<Row> rows;
@@ -134,8 +135,8 @@ uint64_t number(const json &row, const char *name, uint64_t otherwise = 0)
                              : value.get<uint64_t>();
 }
 
-// In perf's words. perf forgets a thread when it exits, though its last samples come after that:
-// there is its number instead of its name.
+// A row in the text of perf. perf removes the name of a thread at its exit, although its last
+// samples can follow: they have the TID instead of the name.
 std::vector<std::string> words_of(const json &row, const Contents &contents, bool with_ip)
 {
     constexpr uint64_t kSecond = 1000000000;
@@ -189,9 +190,9 @@ std::vector<json> rows_of_export(const std::string &path, const TestFolder &fold
     return rows;
 }
 
-// What is at the addresses
+// Symbols
 
-// "ip sym+0xoff (dso)" of each call, or of where the program was.
+// "ip sym+0xoff (dso)" of each frame, or of the program's position.
 using Frames = std::vector<std::string>;
 
 Frames split_frames(const std::string &text)
@@ -226,9 +227,8 @@ Frames frames_of(const json &row)
     return frames;
 }
 
-// perf shows a function that is inlined in one of the same name as if it were that one, with its
-// object instead of "(inlined)". Proof: new_inline_sym() of perf takes the outer symbol whenever
-// the names are equal.
+// perf shows a function inlined into one of the same name as the outer function, with its object
+// instead of "(inlined)": new_inline_sym() of perf uses the outer symbol if the names are equal.
 Frames as_perf_shows(Frames frames)
 {
     const auto name = [](const std::string &frame) { return frame.substr(0, frame.rfind(" (")); };
@@ -238,7 +238,7 @@ Frames as_perf_shows(Frames frames)
     return frames;
 }
 
-// perf's own tables of inlined functions are asked, not a command that differs from host to host.
+// perf uses libdw for inlined functions, not an addr2line command, which differs between hosts.
 std::string environment(const TestFolder &folder)
 {
     std::ofstream(folder.path("perfconfig")) << "[addr2line]\n\tstyle = libdw\n";
@@ -272,7 +272,7 @@ std::vector<Frames> frames_of_perf(const std::string &perf, const std::string &p
         });
         if (is_of_driver)
             continue;
-        // Without a chain the address stands behind time and event: "1.000000: cpu-clock: 1234 ..."
+        // Without a chain the address follows time and event: "1.000000: cpu-clock: 1234 ..."
         const size_t colon = words.rfind(": ");
         rows.emplace_back();
         if (colon != words.npos && !words.ends_with(':'))
@@ -281,8 +281,8 @@ std::vector<Frames> frames_of_perf(const std::string &perf, const std::string &p
     return rows;
 }
 
-// perf prints no address at all of a sample with a copy of the stack that it cannot unwind, though
-// each has one (-F ip is refused where they have none).
+// perf prints no address of a sample with a stack copy that it cannot unwind, although each sample
+// has an address (-F ip is rejected otherwise).
 bool is_not_unwound(const Frames &perfs)
 {
     return perfs.empty();
@@ -354,14 +354,14 @@ TEST_P(ExportAgrees, WithPerfScript)
     EXPECT_TRUE(compared != 0 || is_encoded) << "the encoder's are of drivers";
 }
 
-// Programs of ours, recorded here
+// Test programs, recorded here
 
 struct Program {
     const char *name, *path;
 };
 constexpr Program kPrograms[] = {{"program", UNWOUND_PROGRAM}, {"pie", UNWOUND_PIE}};
 
-// What was mapped where.
+// The maps of a recording.
 Threads threads_of(const std::string &path)
 {
     Threads threads;
@@ -371,10 +371,9 @@ Threads threads_of(const std::string &path)
     return threads;
 }
 
-// perf 7.2 finds no inlined function below the address 0x10000 of a file without fixed addresses:
-// it asks libdwfl, which places such a file at 0x10000, for the address in the file. Proof: it
-// finds the same functions of the same source in the program with fixed addresses, and those of the
-// C library, which are at higher addresses.
+// perf 7.2 finds no inlined functions below address 0x10000 of a position-independent file: it
+// passes the file's address to libdwfl, which places such a file at 0x10000. perf does find them in
+// the program with fixed addresses, and in the C library, whose addresses are higher.
 Frames without_low_inlined(const Frames &frames, const json &row, const Threads &threads)
 {
     constexpr uint64_t kLow = 0x10000;
@@ -400,7 +399,7 @@ std::string folded_name(const std::string &frame)
 
 class ExportAgreesOn : public testing::TestWithParam<std::tuple<Program, std::string>> {
 protected:
-    // False: this machine does not let it. What it says is shown.
+    // False: perf cannot record on this machine; said_ has its message.
     bool record(const std::string &perf, const TestFolder &folder)
     {
         const auto &[program, way] = GetParam();
@@ -444,7 +443,7 @@ TEST_P(ExportAgreesOn, SymbolsAndCallsOfPerfScript)
         deep += frames.size() > 8;
     }
     EXPECT_GT(inlined, ours.size() / 2);
-    // Without frame pointers there is little to follow.
+    // Without frame pointers the "fp" method finds few callers.
     EXPECT_EQ(deep > ours.size() / 2, std::get<1>(GetParam()) != "fp");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Every case of tools/encode/testdata in every format that is a table: all of them say the same.
-// What JSON lines say is in the cases themselves, as text.
+// Every case of tools/encode/testdata must have the same rows in every table format. The cases
+// contain the expected JSON lines as text.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -25,7 +25,7 @@ namespace pmukit::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Fields = std::map<std::string, std::string>;        // of a row, those that are known
+using Fields = std::map<std::string, std::string>;        // known fields of a row
 using Rows = std::map<std::string, std::vector<Fields>>;  // by table
 
 std::vector<std::string> cases()
@@ -59,7 +59,7 @@ Rows of_jsonl(const std::string &path)
     return rows;
 }
 
-// RFC 4180, as it stands there. Fields that are empty without quotes are not known.
+// Parses CSV as RFC 4180 specifies it. An empty field without quotes is unknown.
 std::vector<std::vector<std::optional<std::string>>> csv_records(const std::string &text)
 {
     std::vector<std::vector<std::optional<std::string>>> records(1);
@@ -108,7 +108,7 @@ Rows of_csv(const std::string &folder)
     return rows;
 }
 
-// Addresses are numbers there.
+// SQLite has addresses as numbers.
 std::string text_of(const exporter::Column &column, sqlite3_stmt *row, int place)
 {
     const auto *text = reinterpret_cast<const char *>(sqlite3_column_text(row, place));
@@ -143,7 +143,7 @@ Rows of_sqlite(const std::string &path)
     return rows;
 }
 
-// What babeltrace2 prints: "[time] (+delta) table: { name = value, ... }".
+// Parses output of babeltrace2: "[time] (+delta) table: { name = value, ... }".
 Rows of_ctf(const std::string &folder)
 {
     Rows rows;
@@ -202,7 +202,7 @@ protected:
     }
 
     std::string recording() const { return folder_.path("data"); }
-    // What it wrote to.
+    // Exports, and returns the path of the output.
     std::string exported(const std::string &format, const std::string &input,
                          const std::string &driver = "")
     {
@@ -225,7 +225,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(All, ExportCase, testing::ValuesIn(cases()),
                          [](const auto &name) { return name.param; });
 
-TEST_P(ExportCase, SaysTheSameInEveryFormat)
+TEST_P(ExportCase, HasTheSameRowsInEveryFormat)
 {
     const Rows rows = of_jsonl(exported("jsonl", recording()));
     ASSERT_TRUE(status_) << status_.error().message;
@@ -245,7 +245,7 @@ TEST_P(ExportCase, IsReadByBabeltrace)
     EXPECT_EQ(sorted(of_ctf(folder)), sorted(rows)) << "streams are in the order of time";
 }
 
-TEST_P(ExportCase, HasOneTableWhereOneIsAskedFor)
+TEST_P(ExportCase, ExportsOnlyTheRequestedTable)
 {
     const Rows rows = of_jsonl(exported("jsonl", recording()));
     for (const auto &[table, all] : rows) {
@@ -257,7 +257,7 @@ TEST_P(ExportCase, HasOneTableWhereOneIsAskedFor)
     }
 }
 
-TEST_P(ExportCase, FilesAreReadableByTheirOwnerAlone)
+TEST_P(ExportCase, FilesAreReadableOnlyByTheirOwner)
 {
     namespace fs = std::filesystem;
     const mode_t before = ::umask(022);
@@ -279,8 +279,8 @@ TEST_P(ExportCase, FilesAreReadableByTheirOwnerAlone)
     ::umask(before);
 }
 
-// An instant for each row, on a track that has a name.
-TEST_P(ExportCase, DrawsEveryRow)
+// Each row must be an instant event, on a named track.
+TEST_P(ExportCase, PerfettoHasAnEventPerRow)
 {
     const Rows rows = of_jsonl(exported("jsonl", recording()));
     const nlohmann::json trace =
@@ -307,9 +307,9 @@ TEST_P(ExportCase, DrawsEveryRow)
         EXPECT_EQ(instants[table], all.size()) << table;
 }
 
-// The grammar of OpenMetrics 1.0, as far as gauges of whole numbers need it; and of each metric its
-// families stand together.
-TEST_P(ExportCase, CountsInOpenMetrics)
+// Checks the grammar of OpenMetrics 1.0 for gauges of whole numbers, with the samples of a metric
+// family adjacent.
+TEST_P(ExportCase, OpenMetricsHasValidCounts)
 {
     const Rows rows = of_jsonl(exported("jsonl", recording()));
     const std::string text = content_of(exported("openmetrics", recording()));
@@ -349,8 +349,9 @@ TEST_P(ExportCase, CountsInOpenMetrics)
         EXPECT_EQ(sums[metric], rows.contains(table) ? rows.at(table).size() : 0) << metric;
 }
 
-// Whatever is left of a recording: rows of it that are whole, and never more than of the whole.
-TEST_P(ExportCase, TakesEveryPrefix)
+// For a file cut at any offset, the rows must be complete and not more than those of the whole
+// file.
+TEST_P(ExportCase, AcceptsEveryTruncation)
 {
     const std::string whole = content_of(recording()), part = folder_.path("part");
     const Rows all = of_jsonl(exported("jsonl", recording()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Recordings of a hisi_ptt PMU, as pmukit record and stock perf write them.
+// For tests: recordings of a hisi_ptt PMU, as pmukit record and stock perf write them.
 #pragma once
 
 #include <fcntl.h>
@@ -31,11 +31,11 @@ public:
         uint64_t config = kPttConfig;
         uint64_t sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
         bool info = true;         // AUXTRACE_INFO
-        uint64_t info_word = 0;   // the second in it; 0: there is none
-        bool pmu_mapping = true;  // false: the file has lost the names of its PMUs
-        bool pipe = false;        // layout
-        bool model = false;       // the device was emulated
-        bool marks = true;        // PMU_CAPS say that the driver marks what it loses
+        uint64_t info_word = 0;   // the second word in it; 0: none
+        bool pmu_mapping = true;  // false: the file has no names of PMUs
+        bool pipe = false;        // pipe format
+        bool model = false;       // emulated device
+        bool marks = true;        // PMU_CAPS state that the driver marks its losses
         std::string pmu = "hisi_ptt0_2";
     };
 
@@ -75,14 +75,14 @@ public:
                                           : std::vector<uint64_t>{kPmuType, options.info_word}));
     }
 
-    // A piece of AUX data: what the kernel says of it, then the bytes.
+    // A piece of AUX data: its AUX record, then the data.
     void aux(Bytes data, uint64_t flags = 0)
     {
         announce(data.size(), flags);
         piece(offset_ - data.size(), data);
         note(writer_->finished_round());
     }
-    // A piece of AUX data at this offset, of which the kernel speaks elsewhere or not at all.
+    // A piece of AUX data at this offset, without an AUX record.
     void piece(uint64_t offset, Bytes data, uint32_t cpu = 0)
     {
         perfdata::AuxtraceRecord trace;
@@ -92,9 +92,9 @@ public:
         trace.cpu = cpu;
         note(writer_->auxtrace(trace, data, {}));
     }
-    // AUX data of a CPU, of which the kernel said nothing.
+    // AUX data of a CPU, without an AUX record.
     void aux_of(uint32_t cpu, Bytes data) { piece(0, data, cpu); }
-    // The kernel wrote these bytes, the recorder never got them.
+    // An AUX record whose data the recorder did not read.
     void announce(uint64_t bytes, uint64_t flags = 0)
     {
         std::vector<std::byte> record = header(PERF_RECORD_AUX, 24 + 16);
@@ -103,13 +103,13 @@ public:
         note(writer_->records(record));
         offset_ += bytes;
     }
-    // Records that did not fit into the ring, as the kernel says it, and all that it counted as
-    // lost of the event, as a recorder does at the end.
+    // lost(): records that did not fit into the ring, as the kernel reports them. lost_samples():
+    // the event's total count of losses, as a recorder writes it at the end.
     void lost(uint64_t records) { put_lost(PERF_RECORD_LOST, {kId, records}); }
     void lost_samples(uint64_t count) { put_lost(PERF_RECORD_LOST_SAMPLES, {count}); }
-    // The kernel wrote these bytes, but their AUX record did not fit into the ring.
+    // AUX data whose AUX record did not fit into the ring.
     void skip(uint64_t bytes) { offset_ += bytes; }
-    // raw: everything behind the size of PERF_SAMPLE_RAW.
+    // raw: the bytes after the size field of PERF_SAMPLE_RAW.
     void sample(Bytes raw)
     {
         std::vector<std::byte> record =
@@ -120,7 +120,7 @@ public:
         append(record, raw);
         note(writer_->records(record));
     }
-    // False: something could not be written.
+    // Returns false if a write failed.
     bool finish()
     {
         if (good_)
@@ -154,7 +154,7 @@ private:
     void note(const Result<void> &done) { good_ = good_ && static_cast<bool>(done); }
 
     std::unique_ptr<perfdata::Writer> writer_;
-    uint64_t offset_ = 0;  // of the next AUX byte
+    uint64_t offset_ = 0;  // AUX offset of the next byte
     bool good_ = true;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the model of the trace block writes to memory, the decoder reads; packet by packet the same
-// as the packets that the model encoded. The encoder and the decoder share no code.
+// The decoder must read from memory the same packets that the model of the trace device encoded.
+// The encoder and the decoder share no code.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -88,7 +88,7 @@ void expect_completion(const decoder::Tlp &tlp, const vfu::Packet &truth)
     EXPECT_EQ(tlp.lower_address, truth.bytes > 0 ? truth.address & 0x7f : 0);
 }
 
-// The decoder gives the first dword and its byte enables, the model's packet the first byte.
+// The decoder has the first dword and its byte enables, the model's packet the first byte.
 void expect_request(const decoder::Tlp &tlp, const vfu::Packet &truth)
 {
     unsigned skipped = 0;
@@ -113,11 +113,11 @@ void expect_same(const decoder::Tlp &tlp, const model::Tlp &truth, bool has_pref
     EXPECT_EQ(tlp.pasid ? tlp.pasid->pasid : 0, pasid.value_or(0));
 }
 
-// With tags of 10 and of 14 bits.
+// With tags of 10 bits and of 14 bits.
 class HisiPttModelRoundtrip : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(WideTags, HisiPttModelRoundtrip, ::testing::Bool());
 
-TEST_P(HisiPttModelRoundtrip, EightDwordEntriesComeBack)
+TEST_P(HisiPttModelRoundtrip, DecodesEightDwordEntries)
 {
     const std::vector<model::Tlp> traffic = some_traffic(GetParam());
     std::vector<std::byte> bytes;
@@ -135,7 +135,7 @@ TEST_P(HisiPttModelRoundtrip, EightDwordEntriesComeBack)
               GetParam());
 }
 
-TEST_P(HisiPttModelRoundtrip, FourDwordEntriesComeBackButForTheirPrefix)
+TEST_P(HisiPttModelRoundtrip, DecodesFourDwordEntriesExceptPrefixes)
 {
     const std::vector<model::Tlp> traffic = some_traffic(GetParam());
     std::vector<std::byte> bytes;
@@ -151,7 +151,7 @@ TEST_P(HisiPttModelRoundtrip, FourDwordEntriesComeBackButForTheirPrefix)
     }
 }
 
-TEST(HisiPttModel, ConfigurationRequestsComeBack)
+TEST(HisiPttModel, DecodesConfigurationRequests)
 {
     model::Tlp tlp;
     tlp.packet.kind = vfu::PacketKind::kConfigWrite;

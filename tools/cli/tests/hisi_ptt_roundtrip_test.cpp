@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// PCIe traces into a file by the writer, out of it by dump and report, whichever way they
-// travelled.
+// PCIe traces written to a file must be the same in dump and report, whether they were AUX data or
+// samples.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ bool holds(const std::string &text, const std::string &part)
     return text.find(part) != std::string::npos;
 }
 
-// What perf has no part in.
+// The dump without the lines that perf does not print.
 std::string without_remarks(const std::string &text)
 {
     std::istringstream lines(text);
@@ -75,7 +75,7 @@ Buffer raw_record(Format format, const Buffer &entries, uint64_t sequence, uint6
     return raw;
 }
 
-// Standard input is a pipe that gets these bytes, as long as this lives.
+// While it exists, standard input is a pipe with these bytes.
 class PipedInput {
 public:
     explicit PipedInput(std::string bytes) : saved_(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0))
@@ -131,7 +131,7 @@ protected:
         file_ = options.output;
         return status;
     }
-    // The raw payload of every sample of the file, and of what types its records are.
+    // Returns the raw payload of every sample in the file, and stores the types of its records.
     std::vector<Buffer> payloads()
     {
         std::vector<Buffer> payloads;
@@ -174,7 +174,7 @@ protected:
     std::set<uint32_t> types_;
 };
 
-// A read of 128 bytes with two completions, a write, a read without completion, a stray completion.
+// A 128-byte read with two completions, a write, a read without completion, a stray completion.
 Buffer conversation(Format format)
 {
     Buffer all;
@@ -207,7 +207,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Formats, HisiPttFormats, ::testing::Values(Format::k4dw, Format::k8dw),
                          [](const auto &of) { return of.param == Format::k8dw ? "8dw" : "4dw"; });
 
-// testdata/*.perf.txt: what perf of Linux 7.2 prints for the same bytes.
+// testdata/*.perf.txt is the output of Linux 7.2's perf for the same bytes.
 TEST_P(HisiPttFormats, DumpPrintsWhatPerfPrints)
 {
     PttFile file(file_, options_);
@@ -220,7 +220,7 @@ TEST_P(HisiPttFormats, DumpPrintsWhatPerfPrints)
     EXPECT_TRUE(holds(out_, "# hisi_ptt0_2 cpu 0: AUX offset 0x0, file offset 0x")) << out_;
 }
 
-TEST_P(HisiPttFormats, SamplesDumpAsAuxDataDoes)
+TEST_P(HisiPttFormats, DumpsSamplesLikeAuxData)
 {
     PttFile file(file_, options_);
     file.sample(raw_record(GetParam(), vectors().bytes, 0));
@@ -229,7 +229,7 @@ TEST_P(HisiPttFormats, SamplesDumpAsAuxDataDoes)
     EXPECT_EQ(without_remarks(out_), ".\n" + read_all(testdata("perf")));
 }
 
-TEST_P(HisiPttFormats, ReportCountsAndMatches)
+TEST_P(HisiPttFormats, ReportCountsTlpsAndMatchesCompletions)
 {
     PttFile file(file_, options_);
     file.aux(conversation(GetParam()));
@@ -281,8 +281,8 @@ TEST_P(HisiPttFormats, SamplesAndAuxDataGiveTheSameReport)
     EXPECT_EQ(json_, of_aux);
 }
 
-// As the driver writes samples where there is no AUX area: byte for byte but for the time.
-TEST_P(HisiPttFormats, InjectMakesTheSamplesOfTheDriver)
+// Equal to samples of the driver without an AUX area, except for the time.
+TEST_P(HisiPttFormats, InjectWritesTheSamplesOfTheDriver)
 {
     PttFile::Options options = options_;
     options.sample_type &= ~uint64_t{PERF_SAMPLE_RAW};  // as stock perf records AUX data
@@ -312,7 +312,7 @@ TEST_P(HisiPttFormats, InjectMakesTheSamplesOfTheDriver)
     EXPECT_EQ(json_["latency"], of_aux["latency"]);
 }
 
-TEST_F(HisiPttRoundtrip, InjectFillsRecordsAsTheDriverDoes)
+TEST_F(HisiPttRoundtrip, InjectFillsRecordsLikeTheDriver)
 {
     Buffer entries;
     for (uint32_t i = 0; i < 100; i++)
@@ -331,7 +331,7 @@ TEST_F(HisiPttRoundtrip, InjectFillsRecordsAsTheDriverDoes)
               raw_record(Format::k8dw, {entries.begin() + kFirst, entries.end()}, 1, 0, 0, 0));
 }
 
-TEST_F(HisiPttRoundtrip, InjectReportsALossBehindTheLastEntry)
+TEST_F(HisiPttRoundtrip, InjectReportsALossAfterTheLastEntry)
 {
     const Buffer entries = conversation(Format::k8dw);
     PttFile file(file_, {});
@@ -345,7 +345,7 @@ TEST_F(HisiPttRoundtrip, InjectReportsALossBehindTheLastEntry)
     EXPECT_EQ(raw[1], raw_record(Format::k8dw, {}, 1, 3, PMUKIT_HISI_PTT_F_TRUNCATED, 0));
 }
 
-TEST_F(HisiPttRoundtrip, InjectOnlyLeavesAuxDataOut)
+TEST_F(HisiPttRoundtrip, InjectCanOnlyRemoveAuxData)
 {
     PttFile file(file_, {});
     file.sample(raw_record(Format::k8dw, conversation(Format::k8dw), 0));
@@ -358,7 +358,7 @@ TEST_F(HisiPttRoundtrip, InjectOnlyLeavesAuxDataOut)
     EXPECT_EQ(types_, (std::set<uint32_t>{PERF_RECORD_SAMPLE, perfdata::kFinishedRound}));
 }
 
-TEST_F(HisiPttRoundtrip, InjectReportsWhatBecameNoSample)
+TEST_F(HisiPttRoundtrip, InjectReportsDataWithoutRecords)
 {
     PttFile file(file_, {});
     file.aux(Buffer(64, std::byte{0x5a}));
@@ -367,7 +367,7 @@ TEST_F(HisiPttRoundtrip, InjectReportsWhatBecameNoSample)
     EXPECT_TRUE(holds(err_, "64 bytes of AUX data hold no record")) << err_;
 }
 
-TEST_F(HisiPttRoundtrip, InjectRefusesToChangeSamplesThatAreThere)
+TEST_F(HisiPttRoundtrip, InjectRejectsExistingSamplesOfAnotherFormat)
 {
     PttFile::Options options;
     options.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU;
@@ -379,7 +379,7 @@ TEST_F(HisiPttRoundtrip, InjectRefusesToChangeSamplesThatAreThere)
     EXPECT_FALSE(fs::exists(file_)) << "nothing half done";
 }
 
-TEST_F(HisiPttRoundtrip, CutTakesWhatIsNamed)
+TEST_F(HisiPttRoundtrip, CutKeepsTheSelection)
 {
     PttFile file(file_, {});
     for (int i = 0; i < 3; i++)
@@ -425,8 +425,8 @@ TEST_F(HisiPttRoundtrip, CutReportsInvalidSelections)
     }
 }
 
-// A PMU can have any name in a malformed file.
-TEST_F(HisiPttRoundtrip, ANameCannotMoveTheCursor)
+// In a malformed file a PMU can have any name.
+TEST_F(HisiPttRoundtrip, EscapesControlCharactersInPmuNames)
 {
     PttFile::Options options;
     options.pmu = "hisi_ptt0_2\033]0;owned\a";
@@ -440,7 +440,7 @@ TEST_F(HisiPttRoundtrip, ANameCannotMoveTheCursor)
     EXPECT_EQ((out_ + err_).find_first_of("\033\a"), std::string::npos) << out_ << err_;
 }
 
-TEST_F(HisiPttRoundtrip, ARecordingSaysThatItsDeviceWasEmulated)
+TEST_F(HisiPttRoundtrip, MarksAnEmulatedDevice)
 {
     for (bool model : {false, true})
         for (bool pipe : {false, true}) {
@@ -464,8 +464,8 @@ TEST_F(HisiPttRoundtrip, ARecordingSaysThatItsDeviceWasEmulated)
     EXPECT_EQ(nlohmann::json::parse(out_)["source"], "model") << "a copy says it too";
 }
 
-// Longer than what a stream gives at once, and no multiple of it.
-TEST_F(HisiPttRoundtrip, ALongBufferIsOnePieceHoweverItComes)
+// Longer than the pieces that a pipe delivers, and not a multiple of them.
+TEST_F(HisiPttRoundtrip, DumpsALongBufferAsOnePieceFromFileAndPipe)
 {
     Buffer entries;
     for (uint32_t i = 0; i < 20000; i++)
@@ -493,8 +493,8 @@ TEST_F(HisiPttRoundtrip, ALongBufferIsOnePieceHoweverItComes)
     }
 }
 
-// A stream is named by a record of 48 bytes: it must not cost a buffer of text each.
-TEST_F(HisiPttRoundtrip, ManyStreamsShareTheRoomForText)
+// A record of 48 bytes can create a stream: it must not allocate a text buffer for each.
+TEST_F(HisiPttRoundtrip, StreamsShareOneTextBuffer)
 {
     constexpr uint32_t kStreams = 3000;
     constexpr long kMostKib = 128 * 1024;
@@ -513,7 +513,7 @@ TEST_F(HisiPttRoundtrip, ManyStreamsShareTheRoomForText)
     EXPECT_EQ(headings, kStreams);
 }
 
-TEST_F(HisiPttRoundtrip, StandardInputIsReportedAsTheFileIs)
+TEST_F(HisiPttRoundtrip, ReportsStandardInputLikeTheFile)
 {
     PttFile::Options options;
     options.pipe = true;
@@ -533,7 +533,7 @@ TEST_F(HisiPttRoundtrip, StandardInputIsReportedAsTheFileIs)
     EXPECT_TRUE(holds(err_, "standard input: the data ends inside")) << err_;
 }
 
-TEST_F(HisiPttRoundtrip, AFileThroughAPipeIsRefusedWithItsName)
+TEST_F(HisiPttRoundtrip, RejectsFileLayoutFromAPipe)
 {
     PttFile recording(file_, {});
     ASSERT_TRUE(recording.finish());
@@ -543,7 +543,7 @@ TEST_F(HisiPttRoundtrip, AFileThroughAPipeIsRefusedWithItsName)
     EXPECT_TRUE(holds(err_, "standard input: a recording of file layout")) << err_;
 }
 
-TEST_F(HisiPttRoundtrip, AFileWithoutNamesIsKnownByItsInfo)
+TEST_F(HisiPttRoundtrip, AuxtraceInfoIdentifiesAFileWithoutPmuNames)
 {
     for (const bool info : {true, false}) {
         PttFile file(file_, {.config = testing::kPttConfig4dw, .info = info, .pmu_mapping = false});
@@ -554,7 +554,7 @@ TEST_F(HisiPttRoundtrip, AFileWithoutNamesIsKnownByItsInfo)
     }
 }
 
-TEST_F(HisiPttRoundtrip, WideEntriesAreKnownByTheirMark)
+TEST_F(HisiPttRoundtrip, MarkIdentifiesEightDwordEntries)
 {
     PttFile file(file_, {.info = false, .pmu_mapping = false});
     file.aux(conversation(Format::k8dw));
@@ -563,7 +563,7 @@ TEST_F(HisiPttRoundtrip, WideEntriesAreKnownByTheirMark)
     EXPECT_TRUE(holds(out_, "HISI PTT data: size 192 bytes")) << out_;
 }
 
-TEST_F(HisiPttRoundtrip, OneLineATlp)
+TEST_F(HisiPttRoundtrip, DumpsOneLinePerTlp)
 {
     PttFile file(file_, {});
     file.aux(conversation(Format::k8dw));
@@ -577,8 +577,8 @@ TEST_F(HisiPttRoundtrip, OneLineATlp)
         << out_;
 }
 
-// Two reads and their completions, whose tags differ in the upper four bits only.
-TEST_F(HisiPttRoundtrip, WideTagsArePairedFromTheSecondVersionOn)
+// Two reads and their completions, with tags that differ only in the upper four bits.
+TEST_F(HisiPttRoundtrip, MatchesWideTagsFromDecoderVersion2On)
 {
     Buffer all;
     for (const uint32_t upper : {3U, 12U}) {
@@ -591,7 +591,7 @@ TEST_F(HisiPttRoundtrip, WideTagsArePairedFromTheSecondVersionOn)
         answer[3] = 1U << 5 | upper;
         append(all, ptt::testing::entry_8dw(answer, 150 + upper));
     }
-    // No word; that of the later posting, that of the first one, and one that none has.
+    // No word; that of the later version, that of the first version, and an unknown one.
     for (const uint64_t word : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{3}}) {
         const uint64_t version = std::array<uint64_t, 4>{1, 2, 2, 3}[word];
         file_ = folder_.path("perf.data");
@@ -612,8 +612,8 @@ TEST_F(HisiPttRoundtrip, WideTagsArePairedFromTheSecondVersionOn)
     }
 }
 
-// The file says nothing, or the wrong thing; the user knows the device.
-TEST_F(HisiPttRoundtrip, TheLayoutThatIsClaimedCounts)
+// The user knows the device, and the file has no version or a wrong one.
+TEST_F(HisiPttRoundtrip, HeadersOptionOverridesTheFile)
 {
     ptt::TlpHeader read = ptt::testing::read_tlp(0x101, 5, 0x402810040, 1);
     read[2] |= 1U << 21 | 3U << 16;
@@ -653,7 +653,7 @@ TEST_F(HisiPttRoundtrip, TheLayoutThatIsClaimedCounts)
             rows.headers = headers;
             EXPECT_EQ(run([&](Output &out) { return run_export(rows, out); }), kExitGood);
             EXPECT_TRUE(holds(read_all(rows.output), wide ? ",3077," : ",5,"));
-            // Samples of a copy are read so without anybody saying it again.
+            // A copy is read the same way without the option.
             const InjectOptions injected{file_, folder_.path("injected"), true, headers};
             EXPECT_EQ(run([&](Output &out) { return run_inject(injected, out); }), kExitGood);
             file_ = injected.output;
@@ -664,7 +664,7 @@ TEST_F(HisiPttRoundtrip, TheLayoutThatIsClaimedCounts)
         }
 }
 
-TEST_F(HisiPttRoundtrip, DumpPrintsTheBytesOfPerf6_12)
+TEST_F(HisiPttRoundtrip, DumpPrintsTheFormatOfPerf6_12)
 {
     PttFile file(file_, {});
     file.aux(conversation(Format::k8dw));
@@ -676,7 +676,7 @@ TEST_F(HisiPttRoundtrip, DumpPrintsTheBytesOfPerf6_12)
     EXPECT_TRUE(holds(out_, ".  00000008: 20 00 00 20 ")) << out_;
 }
 
-TEST_F(HisiPttRoundtrip, AnEntryMayBeCutByTwoPieces)
+TEST_F(HisiPttRoundtrip, EntryMaySpanTwoPieces)
 {
     const Buffer all = conversation(Format::k8dw);
     PttFile file(file_, {});
@@ -689,7 +689,7 @@ TEST_F(HisiPttRoundtrip, AnEntryMayBeCutByTwoPieces)
     EXPECT_EQ(json_["tlps"], 6);
 }
 
-// The device was stopped inside of an entry, and began again behind it.
+// The device was stopped inside an entry, and started again after it.
 struct TwoRuns {
     explicit TwoRuns(Format format)
         : size(packet_bytes(format)), part(size / 2), all(conversation(format)), first(all)
@@ -706,7 +706,7 @@ struct TwoRuns {
 
 class HisiPttRuns : public HisiPttFormats {
 protected:
-    // The recording has the whole entries of both runs and nothing else, for every reader.
+    // Every reader must find the complete entries of both runs and nothing else.
     void expect_both(const TwoRuns &runs, uint64_t skipped)
     {
         const std::string recording = file_, bytes = pipe_ ? read_all(file_) : "";
@@ -757,8 +757,8 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Formats, HisiPttRuns, ::testing::Values(Format::k4dw, Format::k8dw),
                          [](const auto &of) { return of.param == Format::k8dw ? "8dw" : "4dw"; });
 
-// As the reader came: in time, so late that both runs are one buffer, or before the records.
-TEST_P(HisiPttRuns, NothingIsMadeOfTheEndOfOneAndTheBeginOfAnother)
+// The reader was in time, or so late that both runs are in one buffer, or ahead of the AUX records.
+TEST_P(HisiPttRuns, DoesNotJoinPartialEntriesOfTwoRuns)
 {
     const TwoRuns runs(GetParam());
     for (const bool pipe : {false, true})
@@ -790,7 +790,7 @@ TEST_P(HisiPttRuns, NothingIsMadeOfTheEndOfOneAndTheBeginOfAnother)
         }
 }
 
-// The record that says where the second run begins comes behind all of its data.
+// The AUX record with the start of the second run follows all of its data.
 TEST_P(HisiPttRuns, RunsInAPipeAreSplitUpToTheLimitOfHeldBytes)
 {
     const TwoRuns runs(GetParam());
@@ -815,7 +815,7 @@ TEST_P(HisiPttRuns, RunsInAPipeAreSplitUpToTheLimitOfHeldBytes)
             EXPECT_EQ(json_["tlps"], whole);
             EXPECT_EQ(json_["lost"]["skipped_bytes"], runs.part);
         } else {
-            // Read as one run, of which the decoder finds the entries again.
+            // Read as one run, in which the decoder resynchronizes.
             EXPECT_GE(json_["lost"]["skipped_bytes"], runs.part);
             EXPECT_LE(json_["tlps"], whole);
         }
@@ -823,8 +823,8 @@ TEST_P(HisiPttRuns, RunsInAPipeAreSplitUpToTheLimitOfHeldBytes)
     }
 }
 
-// The AUX record of a run was lost: its bytes are used if they fill the gap between two other runs
-// with whole entries, and are skipped otherwise.
+// The AUX record of a run was lost. The run is used if it fills the gap between two other runs with
+// complete entries, and is skipped otherwise.
 TEST_P(HisiPttRuns, UnannouncedRunIsDecodedIfItIsWhole)
 {
     const TwoRuns runs(GetParam());
@@ -886,7 +886,7 @@ TEST_F(HisiPttRoundtrip, LossesAreReportedAndForgetOpenRequests)
     EXPECT_TRUE(holds(out_, "# hisi_ptt0_2: lost 64 bytes at AUX offset 0x20")) << out_;
 }
 
-// AUX data with a gap in it, of known size or not.
+// AUX data with a gap of known or of unknown size.
 class HisiPttLosses : public HisiPttRoundtrip, public ::testing::WithParamInterface<bool> {
 protected:
     static bool is_unknown() { return GetParam(); }
@@ -902,7 +902,7 @@ protected:
         file.lost_samples(7);
         ASSERT_TRUE(file.finish());
     }
-    // What the report says of losses, in full.
+    // Checks all losses in the report.
     void expect_losses()
     {
         EXPECT_EQ(report(), kExitGood) << err_;
@@ -921,7 +921,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Sizes, HisiPttLosses, ::testing::Bool(),
                          [](const auto &of) { return of.param ? "Unknown" : "Known"; });
 
-TEST_P(HisiPttLosses, AreALowerBoundInTheReportWhereTheirSizeIsNotKnown)
+TEST_P(HisiPttLosses, UnknownSizeIsALowerBoundInTheReport)
 {
     for (const bool pipe : {false, true}) {
         record(pipe);
@@ -946,7 +946,7 @@ TEST_P(HisiPttLosses, AreALowerBoundInTheReportWhereTheirSizeIsNotKnown)
     }
 }
 
-TEST_P(HisiPttLosses, AreALowerBoundInTheDump)
+TEST_P(HisiPttLosses, UnknownSizeIsALowerBoundInTheDump)
 {
     record();
     EXPECT_EQ(dump(), kExitGood) << err_;
@@ -957,7 +957,7 @@ TEST_P(HisiPttLosses, AreALowerBoundInTheDump)
     EXPECT_EQ(holds(out_, "lost an unknown number of bytes at AUX offset 0x20"), !is_unknown());
 }
 
-TEST_P(HisiPttLosses, AreALowerBoundInExports)
+TEST_P(HisiPttLosses, UnknownSizeIsALowerBoundInExports)
 {
     record();
     const std::string lines = exported("jsonl");
@@ -974,7 +974,7 @@ TEST_P(HisiPttLosses, AreALowerBoundInExports)
         << metrics;
 }
 
-TEST_P(HisiPttLosses, GoThroughACutAndAMerge)
+TEST_P(HisiPttLosses, ArePreservedByCutAndMerge)
 {
     record();
     expect_losses();
@@ -1003,8 +1003,8 @@ TEST_P(HisiPttLosses, GoThroughACutAndAMerge)
     }
 }
 
-// A gap in AUX data has no size of its own.
-TEST_P(HisiPttLosses, MakeTheRecordsOfACopyALowerBound)
+// A gap in AUX data has no size.
+TEST_P(HisiPttLosses, MakeInjectedLossesALowerBound)
 {
     record();
     ASSERT_EQ(inject(), kExitGood) << err_;
@@ -1025,9 +1025,9 @@ TEST_P(HisiPttLosses, MakeTheRecordsOfACopyALowerBound)
     EXPECT_EQ(nlohmann::json::parse(out_)["lost_samples"], 0);
 }
 
-// The kernel's lost count of an event with samples is of records that did not fit into the ring,
-// each of which holds entries.
-TEST_F(HisiPttRoundtrip, SamplesThatFoundNoRoomAreALowerBound)
+// For an event with samples, the kernel's lost count is of records that did not fit into the ring,
+// each of which has entries.
+TEST_F(HisiPttRoundtrip, DroppedSamplesMakeTheLossALowerBound)
 {
     for (const bool by_ring : {false, true}) {
         fs::remove(file_);
@@ -1048,7 +1048,7 @@ TEST_F(HisiPttRoundtrip, SamplesThatFoundNoRoomAreALowerBound)
     }
 }
 
-TEST_F(HisiPttRoundtrip, AGapBeforeAllDataIsALoss)
+TEST_F(HisiPttRoundtrip, GapBeforeAllDataIsALoss)
 {
     for (const bool data : {false, true})
         for (const bool pipe : {false, true}) {
@@ -1072,8 +1072,8 @@ TEST_F(HisiPttRoundtrip, AGapBeforeAllDataIsALoss)
         }
 }
 
-// The kernel's own driver says nothing of what it loses.
-TEST_F(HisiPttRoundtrip, NothingIsLostOnlyWhereTheDriverMarksLosses)
+// The in-tree driver does not mark its losses.
+TEST_F(HisiPttRoundtrip, ClaimsNoLossOnlyIfTheDriverMarksLosses)
 {
     for (const bool marks : {false, true}) {
         PttFile file(file_, {.marks = marks});
@@ -1097,8 +1097,8 @@ TEST_F(HisiPttRoundtrip, NothingIsLostOnlyWhereTheDriverMarksLosses)
     }
 }
 
-// As of an event that was cut out.
-TEST_F(HisiPttRoundtrip, AnEventWithoutRecordsHasNoVerdict)
+// For example an event that was cut out.
+TEST_F(HisiPttRoundtrip, NoVerdictForAnEventWithoutRecords)
 {
     PttFile file(file_, {});
     ASSERT_TRUE(file.finish());
@@ -1109,8 +1109,8 @@ TEST_F(HisiPttRoundtrip, AnEventWithoutRecordsHasNoVerdict)
     EXPECT_FALSE(holds(out_, "lost")) << out_;
 }
 
-// It may be one of a gap.
-TEST_F(HisiPttRoundtrip, ARecordWithoutRoomMakesALowerBound)
+// The lost record may have reported a gap.
+TEST_F(HisiPttRoundtrip, DroppedRecordMakesTheLossALowerBound)
 {
     PttFile file(file_, {});
     file.aux(conversation(Format::k8dw));
@@ -1127,8 +1127,8 @@ TEST_F(HisiPttRoundtrip, ARecordWithoutRoomMakesALowerBound)
     EXPECT_TRUE(holds(out_, "# lost 2 samples or records\n")) << out_;
 }
 
-// A copy has the count where its samples do not say it.
-TEST_F(HisiPttRoundtrip, ACopyKeepsLossesOfRecordsOrEntries)
+// The output of inject has the count if the samples do not have it.
+TEST_F(HisiPttRoundtrip, InjectKeepsLossesOfRecordsOrEntries)
 {
     PttFile file(file_, {});
     file.aux(conversation(Format::k8dw));
@@ -1147,7 +1147,7 @@ TEST_F(HisiPttRoundtrip, ACopyKeepsLossesOfRecordsOrEntries)
     }
 }
 
-TEST_F(HisiPttRoundtrip, RecordsOfSamplesReportALowerBound)
+TEST_F(HisiPttRoundtrip, LossFlaggedInSamplesIsALowerBound)
 {
     const Buffer one = ptt::testing::entry_8dw(ptt::testing::write_tlp(0x101, 0x1000, 16), 100);
     PttFile file(file_, {});
@@ -1178,7 +1178,7 @@ TEST_F(HisiPttRoundtrip, RecordsOfSamplesReportALowerBound)
     EXPECT_EQ(amounts, (std::vector<std::pair<int, int>>{{3, 0}, {0, 1}, {2, 1}}));
 }
 
-TEST_F(HisiPttRoundtrip, ALossOfUnknownSizeAloneIsALoss)
+TEST_F(HisiPttRoundtrip, LossOfUnknownSizeIsReported)
 {
     const Buffer one = ptt::testing::entry_8dw(ptt::testing::write_tlp(0x101, 0x1000, 16), 100);
     PttFile file(file_, {});
@@ -1189,7 +1189,7 @@ TEST_F(HisiPttRoundtrip, ALossOfUnknownSizeAloneIsALoss)
     EXPECT_FALSE(holds(out_, "nothing lost")) << out_;
 }
 
-TEST_F(HisiPttRoundtrip, RecordsOfSamplesReportLosses)
+TEST_F(HisiPttRoundtrip, ReportsLossesInSamples)
 {
     const Buffer one = ptt::testing::entry_8dw(ptt::testing::write_tlp(0x101, 0x1000, 16), 100);
     PttFile file(file_, {});
@@ -1216,7 +1216,7 @@ TEST_F(HisiPttRoundtrip, RecordsOfSamplesReportLosses)
         << out_;
 }
 
-TEST_F(HisiPttRoundtrip, ASampleThatHoldsNoRecordFails)
+TEST_F(HisiPttRoundtrip, SampleWithoutARecordIsAnError)
 {
     Buffer raw = raw_record(Format::k8dw, conversation(Format::k8dw), 0);
     raw.resize(raw.size() - 32);
@@ -1228,7 +1228,7 @@ TEST_F(HisiPttRoundtrip, ASampleThatHoldsNoRecordFails)
     EXPECT_EQ(json_["lost"]["bad_records"], 1);
 }
 
-TEST_F(HisiPttRoundtrip, TablesShowWhatTheJsonHas)
+TEST_F(HisiPttRoundtrip, TablesMatchJson)
 {
     PttFile file(file_, {});
     file.aux(conversation(Format::k8dw));
@@ -1248,7 +1248,7 @@ TEST_F(HisiPttRoundtrip, TablesShowWhatTheJsonHas)
         EXPECT_TRUE(holds(out_, part)) << part << "\n" << out_;
 }
 
-TEST_F(HisiPttRoundtrip, RangesArePowersOfTwo)
+TEST_F(HisiPttRoundtrip, RangeSizeMustBeAPowerOfTwo)
 {
     PttFile file(file_, {});
     file.aux(conversation(Format::k8dw));
@@ -1262,7 +1262,7 @@ TEST_F(HisiPttRoundtrip, RangesArePowersOfTwo)
     EXPECT_TRUE(holds(err_, "--range-bytes 3000")) << err_;
 }
 
-TEST_F(HisiPttRoundtrip, NothingTracedIsAnAnswerToo)
+TEST_F(HisiPttRoundtrip, ReportsAnEmptyTrace)
 {
     PttFile file(file_, {});
     ASSERT_TRUE(file.finish());
@@ -1272,7 +1272,7 @@ TEST_F(HisiPttRoundtrip, NothingTracedIsAnAnswerToo)
     EXPECT_TRUE(holds(out_, "0 TLPs")) << out_;
 }
 
-TEST_F(HisiPttRoundtrip, WithoutRawTheMissingOptionIsNamed)
+TEST_F(HisiPttRoundtrip, NamesTheMissingRawOption)
 {
     PttFile file(file_, {.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU, .info = false});
     file.announce(0);

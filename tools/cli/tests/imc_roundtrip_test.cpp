@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Recordings of trace_imc from text, in either byte order: what dump and report say of them, what
-// inject makes of AUX data, and that stock perf reads that. The text is the truth.
+// Recordings of trace_imc, encoded from text in either byte order: output of dump and report,
+// samples that inject makes of AUX data, and that stock perf reads them. The text is the reference.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -19,8 +19,8 @@
 namespace pmukit::cli {
 namespace {
 
-// Thread 100 is at 0x10000420 twice and once in the kernel, thread 101 once at 0x10000424; the last
-// of its records is of a guest. One record of five is torn.
+// Thread 100 is at 0x10000420 twice and once in the kernel, thread 101 is at 0x10000424 once; its
+// last record is of a guest. One of five records is torn.
 constexpr std::string_view kAux = R"(
 host ppc64 POWER10 (architected), altivec supported
 pmu 30 trace_imc
@@ -41,7 +41,7 @@ imc 0x140000000380 guest-user 0x700
 
 class ImcRecording : public testing::TestWithParam<const char *> {
 protected:
-    // In the byte order of the parameter.
+    // Encodes in the byte order of the parameter.
     std::string recording(std::string_view text)
     {
         const std::string path = folder_.path("data");
@@ -51,7 +51,7 @@ protected:
         EXPECT_TRUE(what && encode::write_recording(*what, path));
         return path;
     }
-    // Standard output of a command.
+    // Runs a command and returns its standard output.
     template <typename Options>
     std::string said(Result<int> (*command)(const Options &, Output &), const Options &options,
                      int expected_status)
@@ -114,14 +114,14 @@ TEST_P(ImcRecording, AuxDataIsReportedByThread)
     EXPECT_EQ(pmu["skipped_bytes"], 64);
 }
 
-TEST_P(ImcRecording, InjectedSamplesSayTheSame)
+TEST_P(ImcRecording, InjectedSamplesGiveTheSameReport)
 {
     const nlohmann::json pmu = report(injected(recording(kAux)), 0);
     expect_counts(pmu);
     EXPECT_EQ(pmu["skipped_bytes"], 0);
 }
 
-TEST_P(ImcRecording, SamplesAreCopiedAsTheyAre)
+TEST_P(ImcRecording, InjectCopiesSamplesUnchanged)
 {
     const std::string path = recording(
         "pmu 30 trace_imc\nevent 9 trace_imc// period 251\n"
@@ -132,9 +132,9 @@ TEST_P(ImcRecording, SamplesAreCopiedAsTheyAre)
               "# trace_imc cpu 0: sample, file o");
 }
 
-// More than wait to be named at once, in two programs, whose names come behind their samples. Names
-// are wide, so that lines are written in several parts.
-TEST_P(ImcRecording, FoldedStacksAddUpHoweverManyThereAre)
+// More addresses than are symbolized at a time, and names that follow the samples. The names are
+// long, so that lines are written in several parts.
+TEST_P(ImcRecording, FoldedStacksAddUpForAnyNumberOfAddresses)
 {
     constexpr unsigned kAddresses = 70000;
     const std::string wide(60, 'x');
@@ -178,7 +178,7 @@ TEST_P(ImcRecording, MissingSamplesAreCounted)
     EXPECT_EQ(pmu["bad_payloads"], 1);
 }
 
-TEST_P(ImcRecording, StockPerfReportsWhatWasInjected)
+TEST_P(ImcRecording, StockPerfReadsInjectedSamples)
 {
     const std::string path = injected(recording(kAux));
     for (const char *kernel : stock::kKernels) {

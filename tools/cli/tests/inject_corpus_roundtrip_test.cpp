@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// `pmukit inject` of every recording of the corpus: recordings by stock perf of many kinds, and the
-// encoder's, of either byte order. What is not AUX data stays as it is, record by record; of AUX
-// data that became samples the reports say the same as before.
+// `pmukit inject` of every recording of the corpus: various recordings by stock perf, and encoded
+// ones of either byte order. Records other than AUX data stay unchanged. If AUX data became
+// samples, the reports are the same as before.
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using perfdata::testing::Recording;
 
-// AUXTRACE_INFO goes, unless it says how entries in samples are to be read.
+// AUXTRACE_INFO is removed, too, unless it has the layout of entries in samples.
 constexpr uint32_t kAuxTypes[] = {PERF_RECORD_AUX, perfdata::kAuxtrace, perfdata::kAuxtraceError};
 
 bool is_aux(const perfdata::Record &record, std::endian order)
@@ -44,14 +44,14 @@ struct Content {
     std::endian order = std::endian::native;
 };
 
-// Of which inject makes samples; of others AUX data is only left out.
+// True if inject makes samples of the driver's AUX data; for others it only removes the data.
 bool is_injected(const Driver *driver)
 {
     constexpr std::string_view kInjected[] = {"cache_qos", "cxl_hmu", "hisi_ptt", "imc"};
     return driver && std::ranges::find(kInjected, driver->name) != std::end(kInjected);
 }
 
-// piped: of the source, for perf has other words for pipes.
+// piped: the source is a pipe, for which perf prints different text.
 void read(const std::string &path, bool piped, Content &content)
 {
     Result<perfdata::Reader> script = perfdata::Reader::open_path(path);
@@ -78,7 +78,7 @@ void read(const std::string &path, bool piped, Content &content)
             is_injected(driver_of_pmu(recorded_drivers(), reader->pmu_name(event.attr.type)));
 }
 
-// What a command prints.
+// Returns the output of a command.
 template <typename Options>
 std::string said_by(Result<int> (*command)(const Options &, Output &), const Options &options,
                     const std::string &to)
@@ -92,7 +92,7 @@ std::string said_by(Result<int> (*command)(const Options &, Output &), const Opt
     return text ? *text : "";
 }
 
-// A report without what is missing: AUX data and samples have other words for that.
+// A report without its losses, which have different texts for AUX data and for samples.
 std::string found_in(const std::string &report)
 {
     std::string found;
@@ -107,7 +107,7 @@ std::string found_in(const std::string &report)
 
 class InjectCorpus : public testing::TestWithParam<std::string> {
 protected:
-    // nullopt: it was refused.
+    // nullopt: inject rejected the recording.
     std::optional<int> inject(const std::string &from, bool samples) const
     {
         const Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(OfPerf, InjectCorpus,
                              return name;
                          });
 
-TEST_P(InjectCorpus, OnlyAuxDataGoes)
+TEST_P(InjectCorpus, RemovesOnlyAuxData)
 {
     size_t injected = 0;
     for (const Recording &recording : perfdata::testing::recordings_of(GetParam())) {
@@ -158,7 +158,7 @@ TEST_P(InjectCorpus, OnlyAuxDataGoes)
     EXPECT_NE(injected, 0U);
 }
 
-TEST_P(InjectCorpus, ReportsOfTheSamplesSayTheSame)
+TEST_P(InjectCorpus, SamplesGiveTheSameReport)
 {
     size_t with_aux = 0;
     std::map<std::endian, size_t> reported;
@@ -184,7 +184,7 @@ TEST_P(InjectCorpus, ReportsOfTheSamplesSayTheSame)
         EXPECT_EQ(found_in(said_by(run_report, options, folder_.path("after"))), report);
         reported[before.order]++;
     }
-    // perf's guests have AUX areas of ours on arm64 alone.
+    // Of perf's guests, only the arm64 one has AUX data of the suite.
     EXPECT_EQ(with_aux != 0, GetParam() == "encoded" || GetParam() == "6.12-arm64");
     if (GetParam() == "encoded") {
         EXPECT_GE(reported[std::endian::little], 2U);
@@ -192,13 +192,12 @@ TEST_P(InjectCorpus, ReportsOfTheSamplesSayTheSame)
     }
 }
 
-// Names of PMUs, or the events themselves, may be what a damaged file lacks: data is then left
-// over.
-TEST_P(InjectCorpus, OfADamagedRecordingComesARecordingOrNothing)
+// A damaged file may lack the names of PMUs, or the events: their data then becomes no samples.
+TEST_P(InjectCorpus, DamagedInputGivesAValidRecordingOrNone)
 {
     constexpr size_t kHeader = 104, kAttrsSize = 32, kStep = 56;
     if (GetParam() != "encoded")
-        return;  // perf's are large and say nothing else
+        return;  // perf's recordings are large and add nothing to this test
     size_t made = 0;
     const auto check = [&](const std::vector<std::byte> &bytes) {
         const std::string from = folder_.path("damaged");
@@ -215,7 +214,7 @@ TEST_P(InjectCorpus, OfADamagedRecordingComesARecordingOrNothing)
         ASSERT_NO_FATAL_FAILURE(read(to_, false, after));
         if (before.is_damaged)
             EXPECT_EQ(*status, kExitFailed);
-        if (after.records)  // a file without any may be one that was never finished
+        if (after.records)  // a file without records may be one that was never completed
             EXPECT_FALSE(after.is_damaged);
         made++;
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Preloaded into a program: from its allocation number NO_MEMORY_FROM on there is no memory for
-// `new`. What a limit of the system does at some place, at each.
+// A library for LD_PRELOAD: from allocation number NO_MEMORY_FROM on, `new` throws std::bad_alloc.
+// Tests can thus fail every allocation, which a memory limit cannot.
 #include <atomic>
 #include <cstdlib>
 #include <new>

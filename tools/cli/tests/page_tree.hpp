@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A page of pmukit as a tree, read by a parser of XML that is not ours (expat), for tests.
+// For tests: an HTML page of pmukit as a tree, parsed by an independent XML parser (expat).
 #pragma once
 
 #include <expat.h>
@@ -13,7 +13,7 @@
 namespace pmukit {
 
 struct Element {
-    std::string name, text;  // text: of all that is in it
+    std::string name, text;  // text: including that of all children
     std::map<std::string, std::string> attributes;
     std::vector<std::unique_ptr<Element>> children;
 
@@ -58,7 +58,7 @@ public:
     PageParser(const PageParser &) = delete;
     PageParser &operator=(const PageParser &) = delete;
 
-    // Empty: it is well-formed.
+    // Returns the error; empty: the page is well-formed.
     std::string parse(const std::string &page)
     {
         if (XML_Parse(parser_, page.data(), static_cast<int>(page.size()), 1) == XML_STATUS_OK)

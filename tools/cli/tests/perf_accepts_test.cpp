@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Stock perf reads what we write. A perf that is missing is a failure: `make setup` brings it.
+// Stock perf must read files that pmukit writes. A missing perf is a failure: `make setup` installs
+// it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +59,7 @@ protected:
         ASSERT_FALSE(perf_.empty()) << "no perf of " << GetParam() << "; run make setup";
     }
 
-    // Three samples of a software event; with AUX data beside them when a device is given.
+    // Three samples of a software event and, if device_type is set, AUX data.
     void write(uint32_t device_type, bool info)
     {
         std::vector<WriterEvent> events = {{attr_of(1, 128), {kId}, "cpu-clock"}};
@@ -101,7 +102,7 @@ protected:
                               " | grep -c " + pattern);
         return std::strtoul(said.text.c_str(), nullptr, 10);
     }
-    // The command's output becomes the file.
+    // Runs the command; its output file replaces path_.
     template <typename Options>
     void make(Result<int> (*command)(const Options &, cli::Output &), const Options &options)
     {
@@ -119,7 +120,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(EveryPerf, PerfAccepts, testing::ValuesIn(stock::kKernels),
                          [](const auto &kernel) { return stock::name_of(kernel.param); });
 
-TEST_P(PerfAccepts, AFileOfSamples)
+TEST_P(PerfAccepts, FileOfSamples)
 {
     write(0, false);
     expect_reads("report --header-only -i " + path_, "hostname : accepts");
@@ -129,14 +130,14 @@ TEST_P(PerfAccepts, AFileOfSamples)
     EXPECT_EQ(script_lines(""), 3U);
 }
 
-TEST_P(PerfAccepts, AuxDataOfOurOwnPmusWithNoItrace)
+TEST_P(PerfAccepts, AuxDataOfTheSuiteWithNoItrace)
 {
     write(24, false);
     expect_reads("evlist -i " + path_, "hisi_ptt0_2/filter=0x80001/");
     EXPECT_EQ(script_lines("--no-itrace"), 3U);
 }
 
-TEST_P(PerfAccepts, HisiPttWithItsInfo)
+TEST_P(PerfAccepts, HisiPttWithAuxtraceInfo)
 {
     write(24, true);
     expect_reads("report -D -i " + path_, "HISI PTT");
@@ -151,10 +152,10 @@ TEST_P(PerfAccepts, InjectedSamplesWithoutNoItrace)
     expect_reads("report --header-only -i " + path_, "hostname : accepts");
     EXPECT_EQ(script_lines(""), 3U);
     EXPECT_EQ(script_lines("", "hisi_ptt0_2"), 1U);
-    expect_reads("script -D -i " + path_, "48 50 54 54");  // the tag of its payload
+    expect_reads("script -D -i " + path_, "48 50 54 54");  // tag of its payload
 }
 
-TEST_P(PerfAccepts, ACut)
+TEST_P(PerfAccepts, CutFile)
 {
     write(24, true);
     cli::CutOptions options;
@@ -168,7 +169,7 @@ TEST_P(PerfAccepts, ACut)
     expect_reads("report --header-only -i " + path_, "hostname : accepts");
 }
 
-TEST_P(PerfAccepts, AMergeOfTwoHosts)
+TEST_P(PerfAccepts, MergedFileOfTwoHosts)
 {
     write(24, true);
     cli::MergeOptions options;
@@ -187,7 +188,7 @@ TEST_P(PerfAccepts, AMergeOfTwoHosts)
     expect_reads("report -D -i " + path_, "HISI PTT");
 }
 
-TEST_P(PerfAccepts, ARecoveredFile)
+TEST_P(PerfAccepts, RecoveredFile)
 {
     write(24, false);
     fs::resize_file(path_, fs::file_size(path_) - 1000);
@@ -201,7 +202,7 @@ TEST_P(PerfAccepts, ARecoveredFile)
     EXPECT_EQ(script_lines("--no-itrace"), 3U);
 }
 
-TEST_P(PerfAccepts, APipe)
+TEST_P(PerfAccepts, PipeRecording)
 {
     std::string path = path_;
     Fd out(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));

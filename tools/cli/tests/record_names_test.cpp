@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A recording by `pmukit record` has what its addresses and threads are called, for us and for
-// stock perf. Needs the kernel's leave to sample: where it is refused the tests say so and skip.
+// A file by `pmukit record` must have symbols and thread names, for pmukit and for stock perf. If
+// the kernel does not allow sampling, the tests are skipped.
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <unistd.h>
@@ -29,8 +29,8 @@ using stock::Said;
 
 class RecordNames : public testing::Test {
 protected:
-    // The CPU clock a thousand times a second, in user mode, while a program spins. False: this
-    // machine allows no such recording.
+    // Samples the CPU clock at 1 kHz in user mode while a program spins. False: this machine does
+    // not allow it.
     bool record(const std::string &target, unsigned time_ms = 200)
     {
         const Said output = run(std::string(PMUKIT_COMMAND) + " record " + target +
@@ -41,7 +41,7 @@ protected:
         EXPECT_EQ(output.status, 0) << output.text;
         return true;
     }
-    // Keeps the samples of the CPU clock; everything else goes to the threads.
+    // Collects the samples of the CPU clock; all other records go to threads_.
     void read() { read(path_); }
     void read(const std::string &path)
     {
@@ -77,7 +77,7 @@ protected:
     std::vector<Seen> samples_;
 };
 
-TEST_F(RecordNames, OfTheCommand)
+TEST_F(RecordNames, ResolvesSymbolsOfTheCommand)
 {
     if (!record(""))
         GTEST_SKIP() << "this machine allows no sampling";
@@ -104,8 +104,8 @@ TEST_F(RecordNames, OfTheCommand)
     EXPECT_EQ(tids.size(), 1U);
 }
 
-// It began in the first of them.
-TEST_F(RecordNames, OfTheCommandInEachOfSeveralFiles)
+// The command started in the first file.
+TEST_F(RecordNames, EachFileOfASeriesNamesTheCommand)
 {
     if (!record("--interval 1", 2500))
         GTEST_SKIP() << "this machine allows no sampling";
@@ -119,7 +119,7 @@ TEST_F(RecordNames, OfTheCommandInEachOfSeveralFiles)
     EXPECT_GT(named, samples_.size() / 2) << "of " << samples_.size();
 }
 
-TEST_F(RecordNames, EachCpuOnce)
+TEST_F(RecordNames, OpensEachCpuOnce)
 {
     if (!record("-C 0-0,0"))
         GTEST_SKIP() << "this machine allows no sampling";
@@ -128,7 +128,7 @@ TEST_F(RecordNames, EachCpuOnce)
     EXPECT_EQ(reader->events().front().ids.size(), 1U);
 }
 
-TEST_F(RecordNames, ByTheClockThatWasChosen)
+TEST_F(RecordNames, UsesTheChosenClock)
 {
     if (!record("-k CLOCK_REALTIME"))
         GTEST_SKIP() << "this machine allows no sampling";
@@ -153,7 +153,7 @@ TEST_F(RecordNames, ByTheClockThatWasChosen)
     EXPECT_LT(clock->clock_ns - clock->wall_ns, 1000000000U) << "read one after the other";
 }
 
-TEST_F(RecordNames, OfWhatRanBefore)
+TEST_F(RecordNames, NamesProcessesThatRanBefore)
 {
     if (!record("-a"))
         GTEST_SKIP() << "this machine allows no sampling";
@@ -167,7 +167,7 @@ TEST_F(RecordNames, OfWhatRanBefore)
     EXPECT_FALSE(samples_.empty());
 }
 
-TEST_F(RecordNames, OfTheKernel)
+TEST_F(RecordNames, HasTheKernelMapAndBuildId)
 {
     if (::geteuid() != 0 || !record(""))
         GTEST_SKIP() << "this machine shows no addresses of the kernel";
@@ -180,12 +180,12 @@ TEST_F(RecordNames, OfTheKernel)
     EXPECT_TRUE(found("[kernel.kallsyms]"));
 }
 
-// With stock perf
+// Stock perf
 class PerfNames : public RecordNames, public testing::WithParamInterface<const char *> {};
 INSTANTIATE_TEST_SUITE_P(EveryPerf, PerfNames, testing::ValuesIn(stock::kKernels),
                          [](const auto &kernel) { return stock::name_of(kernel.param); });
 
-TEST_P(PerfNames, TheFunctionAndTheThread)
+TEST_P(PerfNames, PerfShowsTheFunctionAndTheThread)
 {
     const std::string perf = stock::perf(GetParam());
     ASSERT_FALSE(perf.empty()) << "run make setup";
@@ -203,7 +203,7 @@ TEST_P(PerfNames, TheFunctionAndTheThread)
         EXPECT_NE(tasks.text.find(name), std::string::npos) << name << "\n" << tasks.text;
 }
 
-TEST_P(PerfNames, TheClock)
+TEST_P(PerfNames, PerfShowsTheClock)
 {
     const std::string perf = stock::perf(GetParam());
     ASSERT_FALSE(perf.empty()) << "run make setup";

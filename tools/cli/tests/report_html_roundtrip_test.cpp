@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit report --html, of every case of tools/encode/testdata: a page is well-formed, needs
-// nothing from anywhere, can be used by keyboard, and its tables have the sums that --json has.
+// pmukit report --html for every case of tools/encode/testdata: a page is well-formed, loads
+// nothing else, can be used by keyboard, and its tables have the sums of --json.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -60,7 +60,7 @@ protected:
         ASSERT_TRUE(what) << what.error().message;
         ASSERT_TRUE(encode::write_recording(*what, path("perf.data")));
     }
-    // The page, as a tree in parser_.
+    // Returns the page as a tree, stored in parser_.
     const Element &page(const std::string &options = "", int wanted_status = -1)
     {
         int status = 0;
@@ -134,7 +134,7 @@ Numbers numbers_of(const Element &figure)
     return numbers;
 }
 
-// Where the last row has a number, it is what stands above it, added up.
+// A number in the last row must be the sum of its column.
 void expect_sums(const Numbers &numbers, const std::string &title)
 {
     for (size_t i = 0; i < numbers.total.size(); i++) {
@@ -148,7 +148,7 @@ void expect_sums(const Numbers &numbers, const std::string &title)
     }
 }
 
-// What --json has for it
+// Sums in --json
 
 uint64_t sum_over(const json &list, const char *member)
 {
@@ -200,7 +200,7 @@ const Element *figure_of(const Element &page, const std::string &title, const st
     return nullptr;
 }
 
-// Figures of this PMU with the sums that there are; returns how many there were.
+// Compares the PMU's figures with the sums in --json; returns the number of figures compared.
 size_t expect_json_sums(const Element &page, const json &pmu)
 {
     size_t met = 0;
@@ -220,7 +220,7 @@ size_t expect_json_sums(const Element &page, const json &pmu)
     return met;
 }
 
-// What holds for every page
+// Checks for every page
 
 void expect_nothing_from_elsewhere(const Element &page, std::string text)
 {
@@ -272,7 +272,7 @@ class EveryCase : public Recorded, public testing::WithParamInterface<std::strin
 INSTANTIATE_TEST_SUITE_P(All, EveryCase, testing::ValuesIn(cases()),
                          [](const auto &name) { return name.param; });
 
-TEST_P(EveryCase, IsAPageThatNeedsNothingElseAndSaysWhatJsonSays)
+TEST_P(EveryCase, PageIsSelfContainedAndMatchesJson)
 {
     Result<std::string> text = read_small_file(CASES_FOLDER "/" + GetParam() + ".case");
     ASSERT_TRUE(text);
@@ -291,8 +291,8 @@ TEST_P(EveryCase, IsAPageThatNeedsNothingElseAndSaysWhatJsonSays)
     EXPECT_GE(met, reported.at("pmus").size());
 }
 
-// What a list leaves out is a row of its own: the sums stay.
-TEST_F(Recorded, KeepsTheSumsWhenListsAreCut)
+// A row shows the sum of the entries that a list leaves out.
+TEST_F(Recorded, KeepsTheSumsOfShortenedLists)
 {
     record(
         "pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0//\naux 7 cpu 1\n"
@@ -308,7 +308,7 @@ TEST_F(Recorded, KeepsTheSumsWhenListsAreCut)
     EXPECT_EQ(expect_json_sums(made, said().at("pmus").at(0)), 2U);
 }
 
-TEST_F(Recorded, HasEachEntryOfAHotListInTheCellOfItsTime)
+TEST_F(Recorded, PutsHotListEntriesInTheCellOfTheirTime)
 {
     record(
         "pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0//\naux 7 cpu 1\n"
@@ -325,7 +325,7 @@ TEST_F(Recorded, HasEachEntryOfAHotListInTheCellOfItsTime)
                                                "0x2000, from 1.000000 s: 3 accesses"}));
 }
 
-TEST_F(Recorded, SaysOnEveryFigureThatADeviceIsEmulatedAndWhatIsLost)
+TEST_F(Recorded, EveryFigureShowsSourceAndLosses)
 {
     record(
         "pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0//\naux 7 cpu 1\n"
@@ -341,8 +341,8 @@ TEST_F(Recorded, SaysOnEveryFigureThatADeviceIsEmulatedAndWhatIsLost)
     }
 }
 
-// Names come from a file that anybody may have made.
-TEST_F(Recorded, LetsNoNameBecomeMarkup)
+// Names come from a file that anyone may have made.
+TEST_F(Recorded, EscapesMarkupInNames)
 {
     record(
         "pmu 30 trace_imc\nevent 9 trace_imc/<script>alert(1)<script>&\"'/ period 251\n"
@@ -357,7 +357,7 @@ TEST_F(Recorded, LetsNoNameBecomeMarkup)
     EXPECT_NE(made.text.find("/usr/bin/<img/src=x>"), std::string::npos);
 }
 
-TEST_F(Recorded, ShowsWhatADamagedRecordingStillHasAndEndsWithOne)
+TEST_F(Recorded, DamagedRecordingHasAPageAndExitStatus1)
 {
     record(
         "pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0//\naux 7 cpu 1\n"
@@ -366,7 +366,7 @@ TEST_F(Recorded, ShowsWhatADamagedRecordingStillHasAndEndsWithOne)
     EXPECT_NE(made.text.find("24 bytes held no record"), std::string::npos);
 }
 
-TEST_F(Recorded, LeavesNoPageWhenThereIsNothingToReadOrNowhereToWrite)
+TEST_F(Recorded, LeavesNoPageOnAnError)
 {
     int status = 0;
     said_by(PMUKIT_COMMAND " report --html " + path("page.html") + " -i " + path("none"), &status);
@@ -380,20 +380,20 @@ TEST_F(Recorded, LeavesNoPageWhenThereIsNothingToReadOrNowhereToWrite)
     EXPECT_EQ(status, 2);
 }
 
-TEST_F(Recorded, HasAFigureOfAPmuThatSawNothing)
+TEST_F(Recorded, HasAFigureForAPmuWithoutData)
 {
     record("pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0// period 1 raw\n");
     EXPECT_NE(page("", 0).text.find("Nothing was hot."), std::string::npos);
 }
 
-TEST_F(Recorded, SaysOnThePageThatARecordingHasNoPayload)
+TEST_F(Recorded, PageReportsSamplesWithoutPayload)
 {
     record("pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0// period 1\n");
     EXPECT_NE(page("", 1).text.find("recorded without -R"), std::string::npos);
 }
 
-// Both at once are one walk.
-TEST_F(Recorded, WritesJsonBesideThePage)
+// One walk produces both.
+TEST_F(Recorded, WritesJsonAndThePage)
 {
     record(
         "pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0//\naux 7 cpu 1\n"

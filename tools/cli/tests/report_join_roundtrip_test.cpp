@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit report --join, of recordings whose answer can be worked out by hand: hot memory, PCIe
-// requests and cache readings that meet, and those that do not.
+// pmukit report --join of recordings with a result known by hand: hot memory, PCIe requests and
+// cache readings, some of which can be joined.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -21,7 +21,7 @@ namespace {
 using cli::overlap_of;
 using nlohmann::json;
 
-TEST(Overlap, IsOneForTheSameShapeAndNothingForTimesApart)
+TEST(Overlap, IsOneForEqualShapesAndZeroForDisjointTimes)
 {
     EXPECT_DOUBLE_EQ(overlap_of({1, 2, 3}, {10, 20, 30}), 1);
     EXPECT_DOUBLE_EQ(overlap_of({1, 0}, {0, 5}), 0);
@@ -30,7 +30,7 @@ TEST(Overlap, IsOneForTheSameShapeAndNothingForTimesApart)
     EXPECT_DOUBLE_EQ(overlap_of({}, {}), 0);
 }
 
-// A device of 16 MiB at 4 GiB, on node 1 of tier 22; other memory from 0 on, on node 0 of tier 4.
+// A device of 16 MiB at 4 GiB, on node 1 of tier 22. Other memory begins at 0, on node 0 of tier 4.
 void put_machine(const TestFolder &tree)
 {
     topology::TreeRegion region;
@@ -43,10 +43,10 @@ void put_machine(const TestFolder &tree)
     tree.put("devices/virtual/memory_tiering/memory_tier22/nodelist", "1\n");
 }
 
-// Unit 0 is hot in both seconds, unit 512 (2 MiB on) in the first, unit 8192 lies behind the
-// device. 01:00.0 reads from the first range in both, 02:00.0 writes to the second, and reads
-// elsewhere; one request asks for a translation. Group 1 moves 1000 bytes and then 500, as unit 0
-// is hot; group 2 moves only in the second.
+// Unit 0 is hot in both seconds, unit 512 (at 2 MiB) in the first; unit 8192 is past the end of the
+// device. 01:00.0 reads from the first range in both seconds. 02:00.0 writes to the second range
+// and reads elsewhere. One request is a translation request. Group 1 moves 1000 bytes and then 500,
+// like the heat of unit 0; group 2 moves bytes only in the second second.
 constexpr const char *kEverything = R"(order little
 pmu 11 cxl_hmu_mem0.0.0
 pmu 24 hisi_ptt0_2
@@ -118,7 +118,7 @@ uint64_t in_second(const json &join, const json &columns, uint64_t second)
     return sum;
 }
 
-TEST_F(Joined, BringsHotRangesRequestersNodesAndTiersTogether)
+TEST_F(Joined, JoinsHotRangesRequestersNodesAndTiers)
 {
     record(kEverything);
     const json join = joined();
@@ -144,7 +144,7 @@ TEST_F(Joined, BringsHotRangesRequestersNodesAndTiersTogether)
                                "read_bytes": 128, "writes": 1, "written_bytes": 64}])"));
 }
 
-TEST_F(Joined, HasOneTimeForAllDrivers)
+TEST_F(Joined, HasOneTimeAxisForAllDrivers)
 {
     record(kEverything);
     const json join = joined();
@@ -162,7 +162,7 @@ TEST_F(Joined, HasOneTimeForAllDrivers)
     EXPECT_EQ(in_second(join, join.at("groups")[0].at("columns"), 2), 500U);
 }
 
-TEST_F(Joined, FindsTheGroupThatRisesAndFallsWithARange)
+TEST_F(Joined, FindsTheGroupMostLikeARange)
 {
     record(kEverything);
     const json join = joined();
@@ -188,7 +188,7 @@ TEST_F(Joined, ReportsWhatCannotBeJoined)
     EXPECT_NE(rest.find("2 clocks were used and may be apart"), std::string::npos);
 }
 
-TEST_F(Joined, OneClockGivesNoWarning)
+TEST_F(Joined, WarnsOnlyAboutDifferentClocks)
 {
     std::string text = kEverything;
     const auto with_clock = [&text](const std::string &line, const char *clock) {
@@ -215,7 +215,7 @@ TEST_F(Joined, OneClockGivesNoWarning)
         << joined().at("not_joined").dump();
 }
 
-TEST_F(Joined, TextHasTheFiguresOfJson)
+TEST_F(Joined, TextMatchesJson)
 {
     record(kEverything);
     const std::string text = said("--join --source model --cxl-topology " + tree_.dir());
@@ -228,7 +228,7 @@ TEST_F(Joined, TextHasTheFiguresOfJson)
     EXPECT_NE(text.find("\n  group 2 L3 0 total_bytes"), std::string::npos);
 }
 
-TEST_F(Joined, ShowsTheSameOnAPage)
+TEST_F(Joined, HtmlMatchesText)
 {
     record(kEverything);
     said("--join --html " + tree_.path("page.html") + " --cxl-topology " + tree_.dir());
@@ -246,8 +246,8 @@ TEST_F(Joined, ShowsTheSameOnAPage)
     EXPECT_NE(figures[1]->text.find("untranslated"), std::string::npos);
 }
 
-// Ranges of another size are other ranges.
-TEST_F(Joined, TakesTheSizeOfRanges)
+// Another size gives other ranges.
+TEST_F(Joined, RangeSizeIsAnOption)
 {
     record(kEverything);
     const json join =
@@ -259,7 +259,7 @@ TEST_F(Joined, TakesTheSizeOfRanges)
     EXPECT_EQ(join.at("ranges")[0].at("requesters").size(), 2U);
 }
 
-TEST_F(Joined, JoinsWhatThereIs)
+TEST_F(Joined, JoinsASingleDriver)
 {
     record(
         "pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0//\naux 7 cpu 0\n"
@@ -299,7 +299,7 @@ protected:
         tlp.address = address;
         return tlp;
     }
-    // The number before this text among what was not joined.
+    // The number before this text in the lines about data that was not joined.
     static uint64_t count_before(const cli::Joined &joined, const std::string &text)
     {
         for (const std::string &line : joined.not_joined)
@@ -312,7 +312,7 @@ protected:
     std::optional<cli::Join> join_;
 };
 
-TEST_F(JoinLimits, RequestsOfSoManyRangesAreJoinedAndNoMore)
+TEST_F(JoinLimits, LimitsTheRangesOfRequests)
 {
     constexpr uint64_t kFew = 65536, kMany = limits::kJoin / 64;
     for (const uint64_t ranges : {kFew, kMany}) {
@@ -329,7 +329,7 @@ TEST_F(JoinLimits, RequestsOfSoManyRangesAreJoinedAndNoMore)
     }
 }
 
-TEST_F(JoinLimits, SoManyUnitsAreJoinedAndNoMore)
+TEST_F(JoinLimits, LimitsTheHotUnits)
 {
     constexpr uint64_t kUnits = 4096, kMany = limits::kJoin / 64;
     for (uint64_t i = 0; i < kMany; i++)
@@ -344,8 +344,8 @@ TEST_F(JoinLimits, SoManyUnitsAreJoinedAndNoMore)
     EXPECT_EQ(joined.ranges[0].heat, 2U) << "one that is known goes on";
 }
 
-// Each is compared with each range.
-TEST_F(JoinLimits, SoManyGroupsAreComparedWithRangesAndNoMore)
+// Each group is compared with each range.
+TEST_F(JoinLimits, LimitsTheGroupsComparedWithRanges)
 {
     constexpr uint64_t kRanges = 4096, kFew = 100, kMany = 4000;
     for (const uint64_t groups : {kFew, kMany}) {

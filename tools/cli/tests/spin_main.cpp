@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A program whose time goes into one function, in a thread of its own: for the tests of recordings.
+// For tests of recordings: a program that spends its time in one function, in a separate thread.
 #include <chrono>
 #include <cstdint>
 #include <thread>
@@ -10,7 +10,7 @@ extern "C" [[gnu::noinline]] void spin_here(std::chrono::steady_clock::time_poin
 {
     while (std::chrono::steady_clock::now() < until)
         for (unsigned i = 0; i < 100000; i++)
-            asm volatile("" : "+r"(i));  // or there is nothing to do
+            asm volatile("" : "+r"(i));  // keeps the loop from being optimized away
 }
 
 int main(int count, char **words)

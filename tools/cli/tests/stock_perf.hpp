@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Stock perf, each that `make setup` has got for the guests (PMUKIT_CACHE), with the libraries of
-// its own tree; and any command with what it says.
+// For tests: runs stock perf of each version that `make setup` installed for the guests
+// (PMUKIT_CACHE), with the libraries of its own tree, and other commands.
 #pragma once
 
 #include <cstdio>
@@ -28,7 +28,7 @@ inline Said run(const std::string &command)
 
 constexpr const char *kKernels[] = {"6.1", "6.12", "7.2"};
 
-// "... perf ", for its words to follow. Empty: it is not there.
+// "... perf ", to be followed by arguments. Empty: this perf is not installed.
 inline std::string perf(const std::string &kernel)
 {
     const char *cache = std::getenv("PMUKIT_CACHE"), *home = std::getenv("HOME");
@@ -41,7 +41,7 @@ inline std::string perf(const std::string &kernel)
            "/usr/lib/x86_64-linux-gnu " + tree + "/usr/bin/perf ";
 }
 
-// "perf6_12": what follows the name of a test
+// Suffix for a test name, such as "perf6_12".
 inline std::string name_of(const char *kernel)
 {
     std::string name = kernel;

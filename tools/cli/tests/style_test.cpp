@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Common options of all commands: each that the program has must be in the table here, and has help
-// with examples, completion, hints at slips and, if it prints tables, --json and a pager.
+// Options common to all commands. Every command must be in the table here, and has help with
+// examples, completion, suggestions for misspelled words and, if it prints tables, --json and a
+// pager.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pmukit/cxl_hmu.h>
@@ -30,8 +31,8 @@ namespace {
 
 struct CommandCase {
     const char *name;
-    // Words with which it prints something here, of good.data in its folder; nullptr: it prints no
-    // tables, and so has neither --json nor a pager.
+    // Arguments with which the command prints something in this folder, from good.data; nullptr: it
+    // prints no tables, and so has neither --json nor a pager.
     const char *prints;
     bool has_json = true;
 };
@@ -44,11 +45,11 @@ void PrintTo(const CommandCase &command, std::ostream *out)
 const CommandCase kCases[] = {
     {"list", "list --pfm"},
     {"record", nullptr},
-    {"dump", "dump -i good.data", false},  // the text of perf, record by record
+    {"dump", "dump -i good.data", false},  // perf's text, record by record
     {"cut", nullptr},
     {"inject", nullptr},
     {"merge", nullptr},
-    {"export", nullptr},  // to files and pipes, in forms of other programs
+    {"export", nullptr},  // writes files and pipes for other programs
     {"recover", "recover -i good.data"},
     {"report", "report -i good.data"},
     {"tier", "tier -i good.data --pid 1 --cxl-topology ."},
@@ -56,7 +57,7 @@ const CommandCase kCases[] = {
     {"discover", "discover ."},
     {"doctor", "doctor"},
     {"qualify", "qualify --list"},
-    {"top", nullptr},  // has a screen of its own
+    {"top", nullptr},  // has its own screen
 };
 
 class Style : public testing::Test {
@@ -96,7 +97,7 @@ protected:
             store_le(bytes.data() + 8 * i, words[i]);
         return bytes;
     }
-    // Of a shell: what stood on standard output and standard error together.
+    // Runs in a shell; returns standard output and standard error together.
     std::string said(const std::string &words) const
     {
         const std::string command = "cd " + tree_.dir() + " && { " + PMUKIT_COMMAND + " " + words +
@@ -124,14 +125,14 @@ std::set<std::string> commands_in(const std::string &help)
     std::getline(lines, line);
     while (std::getline(lines, line) && !line.empty()) {
         std::istringstream words(line);
-        // What goes on in the next line is further in.
+        // Continuation lines have a deeper indentation.
         if (line.starts_with("  ") && !line.starts_with("   ") && words >> word)
             commands.insert(word);
     }
     return commands;
 }
 
-TEST_F(Style, KnowsEveryCommand)
+TEST_F(Style, TableHasEveryCommand)
 {
     std::set<std::string> known;
     for (const CommandCase &command : kCases)
@@ -150,7 +151,7 @@ TEST_P(StyleOf, HelpEndsWithExamples)
     EXPECT_NE(help.find("  pmukit " + name, examples), help.npos) << help;
 }
 
-TEST_P(StyleOf, HasOneSpellingOfJson)
+TEST_P(StyleOf, OffersJsonOnlyForTables)
 {
     const CommandCase &command = GetParam();
     const bool has =
@@ -163,18 +164,18 @@ TEST_P(StyleOf, SuggestsTheNearestOptionAndCommand)
 {
     const std::string name = GetParam().name;
     EXPECT_NE(said(name + " --hepl a b").find("did you mean --help?"), std::string::npos);
-    // The last two letters change their places.
+    // Swap the last two letters.
     std::string slip = name;
     std::swap(slip[slip.size() - 1], slip[slip.size() - 2]);
     EXPECT_NE(said(slip).find("did you mean "), std::string::npos) << slip;
 }
 
-TEST_P(StyleOf, GoesThroughThePager)
+TEST_P(StyleOf, UsesThePagerForTables)
 {
     const CommandCase &command = GetParam();
     const std::string words =
         command.prints ? command.prints : std::string(command.name) + " --help";
-    // What has nothing to show on this machine still leaves by the pager's way.
+    // The output uses the pager even if there is nothing to show on this machine.
     const std::string pager = "PMUKIT_PAGER=sed s/^/PAGED:/; echo PAGED:";
     const std::string paged = shown(words, {pager, "PAGER=false"});
     EXPECT_EQ(paged.find("PAGED:") != paged.npos, command.prints != nullptr) << paged;
@@ -188,7 +189,7 @@ std::string name_of_case(const testing::TestParamInfo<CommandCase> &info)
 }
 INSTANTIATE_TEST_SUITE_P(Commands, StyleOf, testing::ValuesIn(kCases), name_of_case);
 
-TEST_F(Style, NoPagerWithTheOption)
+TEST_F(Style, NoPagerOptionDisablesThePager)
 {
     const std::vector<std::string> environment = {"PMUKIT_PAGER=sed s/^/PAGED:/"};
     EXPECT_NE(shown("report -i good.data", environment).find("PAGED:"), std::string::npos);
@@ -197,8 +198,8 @@ TEST_F(Style, NoPagerWithTheOption)
     EXPECT_EQ(said("report -i good.data").find("PAGED:"), std::string::npos) << "into a file";
 }
 
-// A user that sudo allows this command alone may not get a shell by its pager.
-TEST_F(Style, ThePagerOfAnotherUserRunsNoPrograms)
+// A user whom sudo allows only this command must not get a shell through its pager.
+TEST_F(Style, PagerUnderSudoRunsNoPrograms)
 {
     TestFolder folder;
     folder.put("less", "#!/bin/sh\necho \"LESS=$LESS SECURE=$LESSSECURE\"\n");
@@ -214,7 +215,7 @@ TEST_F(Style, ThePagerOfAnotherUserRunsNoPrograms)
               std::string::npos);
 }
 
-TEST_F(Style, APagerThatIsClosedIsNoFailure)
+TEST_F(Style, ClosedPagerIsNotAFailure)
 {
     OnTerminal terminal({PMUKIT_COMMAND, "dump", "-i", tree_.path("good.data")}, -1,
                         {"PMUKIT_PAGER=exit 3"}, winsize{24, 100, 0, 0});
@@ -222,7 +223,7 @@ TEST_F(Style, APagerThatIsClosedIsNoFailure)
     EXPECT_EQ(terminal.all(), "");
 }
 
-// A recording that comes by a pipe: the program is at work until the pipe is closed.
+// A recording from a pipe: the program runs until the pipe is closed.
 class Paged : public Style {
 protected:
     void SetUp() override
@@ -245,7 +246,7 @@ protected:
     {
         EXPECT_TRUE(write_all(to_.get(), as_bytes(some), "the pipe"));
     }
-    // What was put is read: the program has its pager.
+    // The program has read everything in the pipe: it has started its pager.
     void wait_until_read() const
     {
         int left = 1;
@@ -260,7 +261,7 @@ protected:
     std::string front_, rest_;
 };
 
-TEST_F(Paged, CtrlCIsForThePager)
+TEST_F(Paged, CtrlCGoesToThePager)
 {
     OnTerminal terminal = dump("trap '' INT QUIT; echo READY; sed s/^/PAGED:/");
     put(front_);
@@ -274,13 +275,13 @@ TEST_F(Paged, CtrlCIsForThePager)
     EXPECT_EQ(terminal.wait(), 0);
 }
 
-TEST_F(Paged, CtrlCEndsUsWhenThePagerIsClosed)
+TEST_F(Paged, CtrlCEndsTheCommandAfterThePagerClosed)
 {
     OnTerminal terminal = dump("echo READY");
     put(front_);
     ASSERT_TRUE(terminal.shows("READY"));
     wait_until_read();
-    // On a busy machine the pager may end later than it says so.
+    // On a busy machine the pager may exit later than its output suggests.
     for (int times = 0; times < 20; times++) {
         terminal.type("\003");
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -289,7 +290,7 @@ TEST_F(Paged, CtrlCEndsUsWhenThePagerIsClosed)
     EXPECT_EQ(terminal.wait(), 128 + SIGINT);
 }
 
-TEST_F(Style, ColoursAreForTerminalsThatWantThem)
+TEST_F(Style, ColorsOnlyOnTerminalsThatSupportThem)
 {
     constexpr const char *kColor = "\033[3";
     const std::vector<std::string> plain = {"TERM=xterm", "NO_COLOR=", "PMUKIT_PAGER=cat"};
@@ -304,7 +305,7 @@ TEST_F(Style, ColoursAreForTerminalsThatWantThem)
     EXPECT_NE(said("--color purple doctor").find("purple"), std::string::npos);
 }
 
-// A command that prints or writes figures, and how it says that a model made them.
+// A command that prints or writes figures, and its mark for data of a model.
 struct Figures {
     const char *words, *says;
 };
@@ -332,7 +333,7 @@ TEST_F(Style, FiguresOfAModelAreMarked)
             << figures.words << ": " << said(figures.words);
 }
 
-// Standard error on a terminal while this lives.
+// While it exists, standard error is a terminal.
 class ErrorOnTerminal {
 public:
     ErrorOnTerminal() : before_(::dup(STDERR_FILENO)), master_(::posix_openpt(O_RDWR | O_NOCTTY))
@@ -354,7 +355,7 @@ private:
     Fd before_, master_;
 };
 
-TEST(ProgressLine, ShowsWhenItTakesLongAndIsGoneAtTheEnd)
+TEST(ProgressLine, AppearsAfterADelayAndIsErasedAtTheEnd)
 {
     std::string during, after;
     {
@@ -364,7 +365,7 @@ TEST(ProgressLine, ShowsWhenItTakesLongAndIsGoneAtTheEnd)
             Progress progress("reading x", 100'000'000);
             progress.at(50'000'000);
             const std::string early = terminal.shown();
-            // A machine that is busy may take its time.
+            // A busy machine may be slow.
             if (std::chrono::steady_clock::now() - begun < std::chrono::milliseconds(400)) {
                 EXPECT_EQ(early, "") << "not in the first moment";
             }
@@ -378,7 +379,7 @@ TEST(ProgressLine, ShowsWhenItTakesLongAndIsGoneAtTheEnd)
     EXPECT_EQ(after, "\r\033[K");
 }
 
-TEST(ProgressLine, ShowsNamesWithoutTheirControlCharacters)
+TEST(ProgressLine, EscapesControlCharacters)
 {
     const ErrorOnTerminal terminal;
     Progress progress("reading \033]0;x\007", 100'000'000);
@@ -387,7 +388,7 @@ TEST(ProgressLine, ShowsNamesWithoutTheirControlCharacters)
     EXPECT_TRUE(terminal.shown().starts_with("\rreading \\x1b]0;x\\x07 ")) << "of a path";
 }
 
-TEST(ProgressLine, IsNotForFiles)
+TEST(ProgressLine, IsNotWrittenToFiles)
 {
     testing::internal::CaptureStderr();
     {

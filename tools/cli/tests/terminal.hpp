@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For tests: a program on a terminal of the test's own.
+// For tests: runs a program on a pseudo-terminal.
 #pragma once
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ namespace pmukit::cli {
 
 class OnTerminal {
 public:
-    // input: its standard input; -1: the terminal. environment: "NAME=VALUE" beside what we have.
+    // input: standard input of the program; -1: the terminal. environment: additional "NAME=VALUE".
     OnTerminal(const std::vector<std::string> &words, int input,
                const std::vector<std::string> &environment, winsize size)
     {
@@ -65,7 +65,8 @@ public:
     }
     void resize(winsize size) const { EXPECT_EQ(::ioctl(master_.get(), TIOCSWINSZ, &size), 0); }
 
-    // Reads until this was shown since the last call; false: it ended, or half a minute went by.
+    // Reads until the program has shown this text since the last call. False: the program ended, or
+    // 30 s passed.
     bool shows(const std::string &text)
     {
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -76,7 +77,7 @@ public:
         fresh_.erase(0, fresh_.find(text) + text.size());
         return true;
     }
-    // Its exit status; everything it showed is in all() then.
+    // Returns the exit status; after that all() has the complete output.
     int wait()
     {
         while (read_some())
@@ -96,7 +97,7 @@ private:
             return false;
         char chunk[4096];
         const ssize_t got = ::read(master_.get(), chunk, sizeof chunk);
-        if (got <= 0)  // EIO: the other end is closed
+        if (got <= 0)  // EIO: the program has closed the terminal
             return false;
         all_.append(chunk, static_cast<size_t>(got));
         fresh_.append(chunk, static_cast<size_t>(got));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit top as its user meets it, fed from a pipe: as text, for programs, and on a terminal.
+// pmukit top with input from a pipe: as text, as JSON, and on a terminal.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
@@ -34,7 +34,7 @@ std::vector<std::byte> bytes_of(const std::vector<uint64_t> &words)
     return bytes;
 }
 
-// Unit and count of each entry.
+// Entries are pairs of a unit and a count.
 std::vector<std::byte> hot_list(uint64_t sequence,
                                 const std::vector<std::pair<uint64_t, uint64_t>> &entries,
                                 uint64_t lost = 0)
@@ -82,7 +82,7 @@ perfdata::HostInfo host()
     return host;
 }
 
-// A recording in pipe layout that goes on for as long as the test wants.
+// A recording in pipe format that the test can continue at any time.
 class Source {
 public:
     explicit Source(Fd out)
@@ -129,7 +129,7 @@ protected:
         source.give(kGroups, reading(3, 2, PMUKIT_CACHE_QOS_EVENT_TOTAL, 8000));
         source.end();
     }
-    // Of a shell, with these words behind pmukit top, and others before it.
+    // Runs `pmukit top WORDS` in a shell, with `before` in front of it.
     int run(const std::string &words, const std::string &before = "")
     {
         const std::string command = before + PMUKIT_COMMAND + " top " + words + " >" + out_path_ +
@@ -158,7 +158,7 @@ TEST_F(Top, RanksPagesAndGroupsOfAPipe)
     EXPECT_EQ(frame["pages"][0]["accesses"], 510);
     EXPECT_EQ(frame["pages"][0]["epochs"], 2);
     EXPECT_EQ(frame["pages"][1]["accesses"], 100);
-    // The count has grown by 7000; the gauge was 4096 at most.
+    // The count grew by 7000; the gauge was 4096 at most.
     ASSERT_EQ(frame["groups"].size(), 2U);
     EXPECT_EQ(frame["groups"][0]["monitor"], 2);
     EXPECT_EQ(frame["groups"][0]["bytes"], 7000);
@@ -168,7 +168,7 @@ TEST_F(Top, RanksPagesAndGroupsOfAPipe)
     EXPECT_TRUE(frame["lost"].empty());
 }
 
-TEST_F(Top, TextHasTheFiguresOfJson)
+TEST_F(Top, TextMatchesJson)
 {
     record_all();
     ASSERT_EQ(run("--once - <" + recording()), 0) << said_;
@@ -181,7 +181,7 @@ TEST_F(Top, TextHasTheFiguresOfJson)
     EXPECT_NE(out_.find("\n  nothing lost\n"), std::string::npos) << out_;
 }
 
-TEST_F(Top, ShowsAsManyRowsAndWhichViewOneAsksFor)
+TEST_F(Top, ShowsTheRequestedRowsAndView)
 {
     record_all();
     ASSERT_EQ(run("--once --json --top 1 --view pages - <" + recording()), 0) << said_;
@@ -203,7 +203,7 @@ TEST_F(Top, ReportsLosses)
     EXPECT_EQ(out_.find("nothing lost"), std::string::npos) << out_;
 }
 
-TEST_F(Top, LossesOfATraceAreALowerBoundWhereTheDeviceLostMore)
+TEST_F(Top, DeviceOverrunMakesTheLossALowerBound)
 {
     for (const bool overrun : {false, true}) {
         testing::PttFile file(recording(), {.pipe = true});
@@ -241,7 +241,7 @@ TEST_F(Top, ReadsEveryPrefixOfARecording)
     }
 }
 
-TEST_F(Top, RefusesWhatItCannotRead)
+TEST_F(Top, RejectsInputThatIsNotARecording)
 {
     tree_.put("text", "this is no recording, but long enough to be one\n" + std::string(200, 'x'));
     EXPECT_EQ(run("--once - <" + tree_.path("text")), 1);
@@ -256,20 +256,20 @@ TEST_F(Top, ReportsAFullOutputOnce)
     EXPECT_EQ(said_, "pmukit: standard output: No space left on device\n");
 }
 
-// With a recorder of its own, where the kernel gives leave to record.
+// With a recorder that top starts; skipped if the kernel does not allow it.
 class TopRecords : public Top {
 protected:
-    // kKilled: it would not end.
+    // Returns kKilled if the command did not end.
     int run_with_limit(const std::string &words) { return run(words, "timeout -s KILL 60 "); }
     bool is_not_allowed() const { return said_.find("CAP_PERFMON") != std::string::npos; }
 
     static constexpr int kKilled = 128 + SIGKILL;
-    // Ten thousand samples a second of each CPU.
+    // 10,000 samples per second on each CPU.
     static constexpr const char *kMany = " -e software/config=0,freq=10000/";
 };
 
-// More was in flight than a pipe takes.
-TEST_F(TopRecords, EndsItsRecorderWhenItFails)
+// More data is in flight than a pipe holds.
+TEST_F(TopRecords, EndsItsRecorderOnFailure)
 {
     std::string words = "--json --interval 0.2 --feed aux";
     for (int event = 0; event < 8; event++)
@@ -281,7 +281,7 @@ TEST_F(TopRecords, EndsItsRecorderWhenItFails)
     EXPECT_TRUE(said_.starts_with("pmukit: standard output: No space left on device\n")) << said_;
 }
 
-TEST_F(TopRecords, ShowsACommandThatPrintsAndFails)
+TEST_F(TopRecords, ShowsTheOutputOfAFailingCommand)
 {
     const int status = run_with_limit(
         "--once --json --feed aux -e software/config=0,freq=50/ -- "
@@ -293,7 +293,7 @@ TEST_F(TopRecords, ShowsACommandThatPrintsAndFails)
     EXPECT_EQ(json::parse(out_)["feed"], "aux") << out_;
 }
 
-TEST_F(TopRecords, SaysWhyItsRecorderFailed)
+TEST_F(TopRecords, ReportsWhyItsRecorderFailed)
 {
     EXPECT_EQ(run_with_limit("--once --feed aux -e nowhere// -- echo"), 1);
     EXPECT_NE(said_.find("pmukit: there is no PMU nowhere"), std::string::npos) << said_;
@@ -315,7 +315,7 @@ protected:
     std::optional<Source> source_;
 };
 
-TEST_F(TopScreen, ShowsWhatComesWhileItComes)
+TEST_F(TopScreen, ShowsNewDataImmediately)
 {
     source_->give(kPages, hot_list(0, {{3, 100}}));
     EXPECT_TRUE(terminal_->shows("0x0000000000003000"));
@@ -324,11 +324,11 @@ TEST_F(TopScreen, ShowsWhatComesWhileItComes)
     source_->end();
     source_.reset();
     EXPECT_EQ(terminal_->wait(), 0);
-    // The page of before is back, with its cursor.
+    // The former screen contents and the cursor are restored.
     EXPECT_TRUE(terminal_->all().ends_with("\033[?25h\033[?1049l")) << terminal_->all();
 }
 
-TEST_F(TopScreen, ObeysItsKeys)
+TEST_F(TopScreen, KeysChangeTheView)
 {
     source_->give(kPages, hot_list(0, {{3, 100}}));
     source_->give(kGroups, reading(0, 1, PMUKIT_CACHE_QOS_EVENT_OCCUPANCY, 4096));
@@ -347,18 +347,18 @@ TEST_F(TopScreen, ObeysItsKeys)
     EXPECT_EQ(terminal_->wait(), 0);
 }
 
-TEST_F(TopScreen, FitsAnotherSize)
+TEST_F(TopScreen, RedrawsAtANewTerminalSize)
 {
     source_->give(kPages, hot_list(0, {{3, 100}}));
     EXPECT_TRUE(terminal_->shows("epochs"));
     terminal_->resize(winsize{10, 30, 0, 0});
-    // Cut to thirty columns: the head of a table and nothing of its numbers.
+    // Cut to 30 columns: the column heads without any number.
     EXPECT_TRUE(terminal_->shows("  rank  PMU                 DP\033[K"));
     terminal_->type("q");
     EXPECT_EQ(terminal_->wait(), 0);
 }
 
-TEST_F(TopScreen, EndsAtCtrlC)
+TEST_F(TopScreen, CtrlCQuits)
 {
     EXPECT_TRUE(terminal_->shows("q quit"));
     terminal_->type("\003");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver and pmukit discover must not disagree about a table: sound ones, and ones in which
-// bits, words and entries were put out of place.
+// The driver and pmukit discover must agree about each discovery table: valid ones, and ones with
+// changed bits, words and entries.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -46,7 +46,7 @@ TEST(UncorePmonTable, DriverAndDecoderAgreeWithAnyBitFlipped)
     }
 }
 
-// The comparison would notice: a table that only one of them reads.
+// The comparison must detect a table that only one of them reads.
 TEST(UncorePmonTable, ComparisonFindsDifferences)
 {
     const std::vector<std::byte> bytes = mixed_table();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A library through which unwound_main.cpp comes back to itself: no frame pointers, one inlined
+// A library that calls back into unwound_main.cpp, without frame pointers and with one inlined
 // function.
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Runs for TURNS below functions that are inlined, recursive, in a library and called by libc. It
-// is built without frame pointers: only call frame information tells who called whom.
+// Runs TURNS times through functions that are inlined, recursive, in a library, and called by libc.
+// It is built without frame pointers: callers are found through call frame information only.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
