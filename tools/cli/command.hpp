@@ -16,9 +16,9 @@ class App;
 
 namespace pmukit::cli {
 
-// One run of the program.
+// One invocation of the program.
 struct Invocation {
-    const std::vector<std::string> &words;  // all of them, the program's name first
+    const std::vector<std::string> &words;  // all command-line arguments, the program name first
     Output &out;
 };
 

@@ -40,7 +40,7 @@ struct ReportOptions {
     std::string input = "perf.data";
     std::string headers = "";  // see DumpOptions
     bool json = false;
-    size_t top = 32;                     // 0: all
+    size_t top = 32;                     // rows per table; 0: all
     std::optional<uint64_t> unit_bytes;  // for records without a unit size
     std::optional<std::string> source;   // "model": emulated devices; the file cannot show it
     std::optional<std::string>
@@ -63,7 +63,7 @@ struct RecordCommandOptions {
     std::string cgroups;             // "NAME,NAME": one per event, or one for all
     std::string period, frequency;   // for events without their own; frequency may be "max"
     bool strict_frequency = false;
-    bool chains = false;    // by frame pointers
+    bool chains = false;    // call chains by frame pointers
     std::string chains_by;  // "fp", "dwarf[,BYTES]", "lbr"
     bool all_user = false, all_kernel = false;
     bool no_inherit = false, no_build_ids = false, weight = false;
@@ -75,7 +75,7 @@ struct RecordCommandOptions {
     std::string clock;     // one of clock_words(); empty: perf's default
     std::vector<std::string> command;
     std::optional<int> command_output{};  // descriptor for the command's output; none: inherited
-    std::vector<std::string> cmdline;     // all words of this program
+    std::vector<std::string> cmdline;     // the complete command line
 };
 
 struct RecoverOptions {
@@ -89,7 +89,7 @@ struct CutOptions {
     std::string output = "perf.data.cut";
     std::string time;                 // "FROM,TO" in seconds; empty: all
     std::string cpus, buffers;        // lists such as 0-3,8; empty: all
-    std::vector<std::string> events;  // names; empty: all
+    std::vector<std::string> events;  // event names; empty: all
 };
 
 struct InjectOptions {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit cut: a part of a recording, by time, CPU, event and AUX buffer, as a recording.
+// pmukit cut: writes a part of a recording, selected by time, CPU, event and AUX buffer.
 #include "perfdata/cut.hpp"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::optional<uint64_t> parse_time_ns(std::string_view text)
     return *seconds * kSecond_ns + *rest;
 }
 
-// "A,B", "A," or ",B"
+// Parses "A,B", "A," or ",B".
 Result<void> parse_times(const std::string &text, perfdata::CutSelection &selection)
 {
     if (text.empty())

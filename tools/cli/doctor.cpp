@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit doctor: whether this machine can record, with a fix for each problem.
+// pmukit doctor: checks whether this machine can record, with a fix for each problem.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>

@@ -209,7 +209,7 @@ void check_rings(const Host &host, Findings &findings)
                      kRingKib)});
 }
 
-// PMUs, and the processes that have them open
+// PMUs and the processes that use them
 
 void check_pmus(const Host &host, Findings &findings)
 {

@@ -97,10 +97,10 @@ using ReportResult = Result<std::unique_ptr<DriverReport>>;
 // Prints "# pmu cpu n: KIND, file offset 0x..." and perf's line for a piece of data.
 void print_piece(const Recording &recording, const Stream &stream, const std::string &kind,
                  uint64_t file_offset, Output &out);
-// "# pmu: a loss of unknown size at AUX offset 0x..."
+// Prints "# pmu: a loss of unknown size at AUX offset 0x...".
 void print_unknown_loss(const Recording &recording, const Stream &stream, uint64_t offset,
                         Output &out);
-// "# pmu: lost n bytes at AUX offset 0x..."
+// Prints "# pmu: lost n bytes at AUX offset 0x...".
 void print_loss(const Recording &recording, const Stream &stream, uint64_t offset, uint64_t bytes,
                 Output &out);
 

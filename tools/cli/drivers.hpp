@@ -20,7 +20,7 @@
 
 namespace pmukit::cli {
 
-// A driver outside the suite that takes the devices of ours, or that ours needs.
+// A driver outside the suite that competes with this driver for devices, or that it needs.
 struct OtherDriver {
     std::string_view what;
     bool (*is_here)(const Host &host);

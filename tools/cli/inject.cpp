@@ -160,9 +160,9 @@ private:
     struct Count {
         size_t event = 0;
         uint64_t lost = 0;
-        std::vector<std::byte> body;  // of the first LOST_SAMPLES
+        std::vector<std::byte> body;  // body of the first LOST_SAMPLES
     };
-    std::map<std::optional<uint64_t>, Count> counts_;  // by id
+    std::map<std::optional<uint64_t>, Count> counts_;  // counts by id
     std::set<size_t> accounted_;
     Budget counts_left_{limits::kStreams};
     Result<void> state_;

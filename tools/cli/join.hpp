@@ -114,7 +114,7 @@ private:
     unsigned range_log2_;
     // By PMU and device address: the range of a unit; nullopt: it has no host address.
     std::map<std::string, AddressMap<std::optional<uint64_t>>> known_;
-    decode::TimeGrid heat_{kMostRows};      // by range
+    decode::TimeGrid heat_{kMostRows};      // heat by range
     decode::TimeGrid requests_{kMostRows};  // bytes, by range and requester
     std::map<uint64_t, uint64_t> units_;    // number of units, by range
     std::map<Pair, JoinTraffic> pairs_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit merge: several recordings, of one host or of several, as one.
+// pmukit merge: combines recordings of one host or of several hosts into one.
 #include "perfdata/merge.hpp"
 
 #include <algorithm>

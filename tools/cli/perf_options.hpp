@@ -16,7 +16,7 @@ enum class Takes {
 };
 
 struct PerfOption {
-    char letter;  // 0: none
+    char letter;  // short option; 0: none
     std::string_view name;
     Takes takes;
     std::string_view instead;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit recover: reports what remains of a damaged recording, and writes a clean file of it.
+// pmukit recover: reports what remains of a damaged recording, and writes it as a clean file.
 #include "perfdata/recover.hpp"
 
 #include <filesystem>

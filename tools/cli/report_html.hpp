@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The page of pmukit report --html.
+// The HTML page of pmukit report --html.
 #pragma once
 
 #include "cli/commands.hpp"

@@ -26,7 +26,7 @@ namespace {
 
 // The recording
 
-// Where hot units are, and on which nodes.
+// Addresses and nodes of the hot units.
 struct HotMemory {
     std::vector<tier::HotRange> ranges;
     std::map<uint32_t, double> nodes;   // heat by node

@@ -101,7 +101,7 @@ struct Wanted {
     uint64_t value;
 };
 
-// "[PMU/]FILE", "VALUE"
+// Parses "[PMU/]FILE" and "VALUE".
 Result<Wanted> parse_wanted(std::string_view where, std::string_view value)
 {
     const size_t slash = where.find('/');

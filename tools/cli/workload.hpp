@@ -28,7 +28,7 @@ public:
     ~Workload();  // terminates the command if it still runs
 
     pid_t pid() const { return pid_; }
-    // Readable when the command has ended.
+    // Becomes readable when the command ends.
     int ended_fd() const { return pidfd_.get(); }
 
     // Lets the command exec. Error: it could not be started.

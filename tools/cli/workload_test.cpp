@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A command waits for its release, and its end and its failure are distinguished.
+// A command waits for its release. Its exit and a failure to start are distinguished.
 #include "cli/workload.hpp"
 
 #include <gtest/gtest.h>

@@ -23,7 +23,7 @@ namespace pmukit::cli {
 struct Loss {
     std::string_view driver;  // empty: the recording as a whole
     std::string_view kind;
-    std::string_view measure;  // empty: none
+    std::string_view measure;  // unit of the amount; empty: none
     std::optional<uint64_t> amount{}, offset{}, time_ns{};
     bool at_least = false;  // the amount is a lower bound
 };
@@ -105,7 +105,7 @@ private:
     void put_loss(const Loss &loss, std::array<exporter::Value, exporter::kOriginColumns> &origin);
 
     const Recording &recording_;
-    std::optional<std::string> source_;  // of the recording as a whole
+    std::optional<std::string> source_;  // source of the whole recording
     AuxThreads aux_;
     exporter::RowSink &to_;
     const exporter::Table *only_ = nullptr;

@@ -41,7 +41,7 @@ public:
     void stack(const StackSample &sample) override;
     const Result<void> &state() const override { return file_.state(); }
     Result<void> finish() override;
-    // After finish():
+    // Valid after finish():
     size_t stacks() const { return written_; }
     uint64_t samples() const { return samples_; }
 

@@ -32,7 +32,7 @@ std::string_view cpu_mode_name(uint16_t misc)
 
 void SampleRows::put_callchain(const EventSample &sample)
 {
-    constexpr size_t kMostBytes = 19;  // 0x, 16 digits, ;
+    constexpr size_t kMostBytes = 19;  // "0x", 16 digits and ";"
     const std::span<const StackFrame> frames =
         sample.has_chain ? sample.frames : std::span<const StackFrame>();
     callchain_.resize(frames.size() * kMostBytes);

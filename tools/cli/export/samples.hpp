@@ -46,7 +46,7 @@ private:
     Explainer explainer_;
     Unwinder unwinder_;
     Samples samples_;
-    std::map<size_t, std::string> names_;  // of events
+    std::map<size_t, std::string> names_;  // names of events
     std::string callchain_, frames_;
 };
 

@@ -42,7 +42,7 @@ struct Qos {
     std::vector<unsigned> cpus;
     std::map<unsigned, CpuidLeaf> monitoring{}, resource{};  // leaves 0xf.0 and 0xf.1 of each CPU
     uint32_t vendor = 0, signature = 0;
-    uint64_t carried = 0, readable = 0;  // highest RMIDs
+    uint64_t carried = 0, readable = 0;  // highest RMIDs in CPUID leaves 0xf.0 and 0xf.1
     uint64_t unit = 0, width = 0;
     unsigned events = 0;  // bits: occupancy, total, local
     bool abmc = false;

@@ -69,7 +69,7 @@ struct Statement {
     Kind kind;
     const char *text;
     const char *source;  // a specification, a driver, or "assumed"
-    const char *how;     // how it is checked, or what would be needed
+    const char *how;     // how to check it, or what a check would need
 };
 
 class Machine;

@@ -121,7 +121,7 @@ public:
     std::optional<CpuidLeaf> cpuid(unsigned cpu, uint32_t leaf, uint32_t subleaf = 0) const;
     // True if CPUID reports a hypervisor.
     bool is_virtual() const;
-    std::vector<unsigned> cpus() const;  // online
+    std::vector<unsigned> cpus() const;  // online CPUs
 
     // Drivers that have claimed any of these addresses, by the names of their regions. nullopt: the
     // kernel hides regions from this user.

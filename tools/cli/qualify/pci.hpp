@@ -19,10 +19,10 @@ struct Bar {
 
 struct PciFunction {
     std::string name;  // 0000:7f:00.3
-    std::string path;  // below the root
+    std::string path;  // path below the root
     uint32_t vendor = 0, device = 0, class_code = 0;
     std::array<Bar, 6> bars;
-    std::string driver;  // empty: none
+    std::string driver;  // empty: no driver
     std::string config;  // the part that this user may read
 
     uint8_t u8(size_t offset) const;

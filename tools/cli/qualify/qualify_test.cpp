@@ -109,8 +109,8 @@ std::string config_space(uint16_t vendor, uint16_t device)
     std::string config(4096, '\0');
     put<uint16_t>(config, 0, vendor);
     put<uint16_t>(config, 2, device);
-    put<uint16_t>(config, 4, 2);     // decodes memory
-    put<uint16_t>(config, 6, 0x10);  // has capabilities
+    put<uint16_t>(config, 4, 2);     // command register: decodes memory
+    put<uint16_t>(config, 6, 0x10);  // status register: has capabilities
     return config;
 }
 
@@ -132,7 +132,7 @@ std::string seen_of(const nlohmann::json &report, unsigned number)
     return seen;
 }
 
-// The list
+// Lists of statements
 
 TEST(QualifyList, StatementsAreNumberedAndHaveASourceAndACheck)
 {

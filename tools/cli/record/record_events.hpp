@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What drivers contribute to a recording: event terms, the size of the AUX area, AUXTRACE_INFO.
+// Event terms, default AUX size and AUXTRACE_INFO that drivers contribute to a recording.
 #pragma once
 
 #include <cstdint>

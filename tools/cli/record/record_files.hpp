@@ -19,7 +19,7 @@ namespace pmukit::cli {
 
 struct Interval {
     std::chrono::seconds length{};
-    size_t keep = 0;  // files; 0: all
+    size_t keep = 0;  // number of files to keep; 0: all
 };
 
 // "SECONDS[,KEEP]"

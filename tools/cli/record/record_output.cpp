@@ -50,7 +50,7 @@ std::string why_kept(const std::string &path, const std::vector<std::string> &co
         return {};
     for (size_t i = 1; i < command.size(); i++) {
         const std::string &word = command[i];
-        // in.txt, --file=in.txt
+        // The word may be in.txt or --file=in.txt.
         if (is_same_file(word, status) || is_same_file(word.substr(word.find('=') + 1), status))
             return "the command has this file among its words (" + word + ")";
     }

@@ -18,7 +18,7 @@ namespace pmukit::cli {
 // Properties of the machine that a plan depends on.
 struct RecordHost {
     std::string sysfs_root = record::kSysfsPmus;
-    std::vector<int> online;  // CPUs
+    std::vector<int> online;  // online CPUs
     size_t page_bytes = 4096;
     uint64_t mlock_kib = 516;   // kernel.perf_event_mlock_kb
     uint64_t most_hz = 100000;  // kernel.perf_event_max_sample_rate
@@ -29,7 +29,7 @@ struct RecordPlan {
     record::RecordOptions recorder;
     std::optional<Interval> interval{};
     std::vector<std::string> remarks;
-    std::vector<std::string> lines;  // "event: cycles, 4000 a second"
+    std::vector<std::string> lines;  // such as "event: cycles, 4000 a second"
 };
 Result<RecordPlan> make_plan(const RecordCommandOptions &options, const RecordHost &host);
 

@@ -438,7 +438,7 @@ TEST_F(RoundtripPlaces, UnitsGetAddressNodeAndTier)
     EXPECT_TRUE(hot[1]["hpa"].is_null());
     EXPECT_TRUE(hot[1]["node"].is_null());
     EXPECT_EQ(json_["units_without_hpa"], 1);
-    EXPECT_EQ(json_["assumptions"].size(), 1U);  // no CEDT
+    EXPECT_EQ(json_["assumptions"].size(), 1U);  // the tree has no CEDT
     EXPECT_FALSE(json_.contains("by_hpa"));
 }
 

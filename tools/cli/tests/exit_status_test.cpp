@@ -370,7 +370,7 @@ const Case kCases[] = {
     {"recover -i good.data --write new", kGood, nullptr},
     {"recover -i good.data --json", kGood, nullptr},
     {"export -i good.data --format csv -o new", kGood, nullptr},
-    {"export -i good.data --format csv --unit cxl_hmu -o new", kGood, nullptr},  // until 1.0
+    {"export -i good.data --format csv --unit cxl_hmu -o new", kGood, nullptr},  // old name
     {"export -i good.data --format csv --driver cxl_hmu -o new", kGood, nullptr},
     {"export -i good.data --format jsonl -o -", kGood, nullptr},
     {"export -i good.data --format sqlite -o new", kGood, nullptr},

@@ -42,7 +42,7 @@ struct Row {
 struct Contents {
     std::vector<std::string> fields;
     std::set<std::string> of_drivers;
-    std::map<uint64_t, uint64_t> exits_ns;  // of threads
+    std::map<uint64_t, uint64_t> exits_ns;  // exit times of threads
     bool has(std::string_view field) const
     {
         return std::ranges::find(fields, field) != fields.end();

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Fields = std::map<std::string, std::string>;        // known fields of a row
-using Rows = std::map<std::string, std::vector<Fields>>;  // by table
+using Rows = std::map<std::string, std::vector<Fields>>;  // rows by table
 
 std::vector<std::string> cases()
 {

@@ -30,7 +30,7 @@ public:
     struct Options {
         uint64_t config = kPttConfig;
         uint64_t sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
-        bool info = true;         // AUXTRACE_INFO
+        bool info = true;         // writes AUXTRACE_INFO
         uint64_t info_word = 0;   // the second word in it; 0: none
         bool pmu_mapping = true;  // false: the file has no names of PMUs
         bool pipe = false;        // pipe format

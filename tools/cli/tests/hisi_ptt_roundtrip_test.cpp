@@ -777,7 +777,7 @@ TEST_P(HisiPttRuns, DoesNotJoinPartialEntriesOfTwoRuns)
                      file.announce(runs.first.size());
                      file.announce(runs.all.size());
                  },
-                 [&](PttFile &file) {  // without any record
+                 [&](PttFile &file) {  // without AUX records
                      file.piece(0, runs.first);
                      file.piece(runs.first.size(), runs.all);
                  }}) {
@@ -1194,7 +1194,7 @@ TEST_F(HisiPttRoundtrip, ReportsLossesInSamples)
     const Buffer one = ptt::testing::entry_8dw(ptt::testing::write_tlp(0x101, 0x1000, 16), 100);
     PttFile file(file_, {});
     file.sample(raw_record(Format::k8dw, one, 0));
-    file.sample(raw_record(Format::k8dw, one, 0));  // twice
+    file.sample(raw_record(Format::k8dw, one, 0));  // the same record again
     file.sample(raw_record(Format::k8dw, one, 3, 17,
                            PMUKIT_HISI_PTT_F_OVERRUN | PMUKIT_HISI_PTT_F_TRUNCATED));
     file.sample(raw_record(Format::k8dw, {}, 4, 20, PMUKIT_HISI_PTT_F_FILTER_GONE));

@@ -184,7 +184,7 @@ TEST_P(InjectCorpus, SamplesGiveTheSameReport)
         EXPECT_EQ(found_in(said_by(run_report, options, folder_.path("after"))), report);
         reported[before.order]++;
     }
-    // Of perf's guests, only the arm64 one has AUX data of the suite.
+    // Among perf's guests, only the arm64 one has AUX data of the suite.
     EXPECT_EQ(with_aux != 0, GetParam() == "encoded" || GetParam() == "6.12-arm64");
     if (GetParam() == "encoded") {
         EXPECT_GE(reported[std::endian::little], 2U);

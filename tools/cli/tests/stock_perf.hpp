@@ -12,7 +12,7 @@ namespace pmukit::stock {
 
 struct Said {
     int status = -1;
-    std::string text;  // both streams
+    std::string text;  // standard output and error
 };
 
 inline Said run(const std::string &command)

@@ -16,7 +16,7 @@
 
 namespace pmukit::cli {
 
-enum class Span { kNow, kAll };  // this interval; since the beginning
+enum class Span { kNow, kAll };  // kNow: this interval; kAll: since the start
 
 struct LiveRow {
     std::string pmu, name;

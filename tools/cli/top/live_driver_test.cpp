@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What top stores from trace records, of its own events and of events that were open before.
+// Rows and losses that top derives from trace records, for its own events and for events that were
+// already open.
 #include <gtest/gtest.h>
 #include <pmukit/cache_qos.h>
 #include <pmukit/cxl_hmu.h>
@@ -246,7 +247,7 @@ TEST(LiveCacheQos, IntervalOmitsMonitorsThatAWholePassDidNotRead)
     for (uint64_t monitor : {0, 1, 2})
         read(monitor);
     live->next_interval();
-    EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);  // no monitor was read since
+    EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);  // no reading in this interval yet
     read(0);
     EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);  // the pass is not complete
     read(2);

@@ -95,8 +95,8 @@ private:
     std::optional<Workload> workload_;  // the command, if the feed does not run it
     std::optional<Screen> screen_;
     Looks looks_;
-    bool text_;           // no screen
-    bool ended_ = false;  // the feed or the command
+    bool text_;           // text instead of a screen
+    bool ended_ = false;  // the feed or the command has ended
     uint64_t shown_ = 0;
     Clock::time_point begun_ = Clock::now(), interval_begun_ = begun_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Entries of hot lists, a row each.
+// Entries of hot lists, one row each.
 #include <algorithm>
 
 #include "cli/drivers/cxl_hmu/handlers.hpp"
@@ -39,7 +39,7 @@ public:
 
     hmu::StreamDecoder &decoder() { return decoder_; }
     uint64_t skipped_bytes() const { return skipped_bytes_; }
-    // The words of a sample: records from front to end.
+    // Takes the words of a sample, which holds complete records.
     void words(Bytes words)
     {
         decoder_.start(0);

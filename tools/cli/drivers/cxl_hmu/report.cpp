@@ -403,7 +403,7 @@ private:
     std::optional<Placer> placer_;
     std::map<size_t, HotList> lists_;
     std::shared_ptr<Budget> rows_left_ = std::make_shared<Budget>(limits::kLines);
-    std::map<size_t, decode::AddressGrid> heat_;  // only for figures
+    std::map<size_t, decode::AddressGrid> heat_;  // needed for figures only
     Join *join_ = nullptr;
     StreamMap<decode::cxl_hmu::StreamDecoder> streams_;
 };

@@ -77,7 +77,7 @@ public:
 private:
     void print_payload(Bytes raw);
 
-    uint64_t left_ = 0;  // bytes to come of the current piece
+    uint64_t left_ = 0;  // bytes left in the current piece
 };
 
 void ImcDump::bare_sample(const Stream &stream, const perfdata::Record &record,

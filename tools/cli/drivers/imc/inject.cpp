@@ -108,7 +108,7 @@ private:
 
     const Recording &recording_;
     RawSink &sink_;
-    uint64_t left_ = 0;  // bytes to come of the current piece
+    uint64_t left_ = 0;  // bytes left in the current piece
     std::map<Stream, Numbers> numbers_;
     StreamMap<InjectedStream> streams_;
 };

@@ -51,7 +51,7 @@ public:
 
     uint64_t samples() const { return samples_; }
     uint64_t of_mode(size_t mode) const { return by_mode_[mode]; }
-    // After finish():
+    // Valid after finish():
     const std::map<Function, uint64_t> &functions() const { return functions_; }
     const std::map<Task, uint64_t> &tasks() const { return tasks_; }
     const std::map<ImcStack, uint64_t> &stacks() const { return stacks_; }

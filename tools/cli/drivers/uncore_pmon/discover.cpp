@@ -26,7 +26,7 @@ namespace uncore = decode::uncore_pmon;
 
 // A function with a discovery table, and the data read from it.
 struct Function {
-    std::string name;  // 0000:7f:00.3, or the saved folder's
+    std::string name;  // 0000:7f:00.3, or the name of the saved folder
     std::string path;
     uncore::Place place{};
     std::string config;            // configuration space
