@@ -420,7 +420,7 @@ INSTANTIATE_TEST_SUITE_P(OurPrograms, ExportAgreesOn,
                                     ('_' + way.substr(0, way.find(',')));
                          });
 
-TEST_P(ExportAgreesOn, SymbolsAndCallsOfPerfScript)
+TEST_P(ExportAgreesOn, MatchesSymbolsAndCallsOfPerfScript)
 {
     const std::string perf = stock::perf("7.2");
     ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
@@ -447,7 +447,7 @@ TEST_P(ExportAgreesOn, SymbolsAndCallsOfPerfScript)
     EXPECT_EQ(deep > ours.size() / 2, std::get<1>(GetParam()) != "fp");
 }
 
-TEST_P(ExportAgreesOn, FoldedStacks)
+TEST_P(ExportAgreesOn, FoldedStacksMatchExportedRows)
 {
     const std::string perf = stock::perf("7.2");
     ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";

@@ -868,7 +868,7 @@ TEST_F(HisiPttRoundtrip, InvalidEntriesAreReportedAndFail)
     EXPECT_EQ(json_["tlps"], 6);
 }
 
-TEST_F(HisiPttRoundtrip, LossesAreReportedAndForgetOpenRequests)
+TEST_F(HisiPttRoundtrip, ReportsLossesAndForgetsOpenRequests)
 {
     PttFile file(file_, {});
     file.aux(ptt::testing::entry_8dw(ptt::testing::read_tlp(0x101, 5, 0x1000, 16), 100));
