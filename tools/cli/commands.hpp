@@ -22,8 +22,8 @@ struct ListOptions {
 };
 
 constexpr const char *kHeadersHelp =
-    "hisi_ptt: the layout of the headers, where the file does not say it or says it wrong: narrow "
-    "as in PCI Express 5.0, wide with segments and tags of 14 bits";
+    "hisi_ptt: TLP header layout, if the file lacks it or has it wrong: narrow (PCI Express 5.0) "
+    "or wide (segments and 14-bit tags)";
 
 struct DumpOptions {
     std::string input = "perf.data";
@@ -33,8 +33,7 @@ struct DumpOptions {
 };
 
 constexpr const char *kHostHelp =
-    "whose topology that is, where the recording is of several hosts, or its host is called "
-    "otherwise here";
+    "host that the topology belongs to, if the recording has several hosts or another host name";
 
 struct ReportOptions {
     std::string input = "perf.data";

@@ -74,15 +74,15 @@ Command add_doctor(CLI::App &app)
 {
     const auto owned = std::make_shared<DoctorOptions>();
     CLI::App *doctor = app.add_subcommand(
-        "doctor", "check whether this machine can record, with a fix for each problem");
-    doctor->add_option("--root", owned->root, "a copy of another machine's proc and sys")
+        "doctor", "check whether this machine can record, and how to fix each problem");
+    doctor->add_option("--root", owned->root, "copy of another machine's proc and sys")
         ->capture_default_str();
-    doctor->add_flag("--json", owned->json, "one JSON object instead of text");
+    doctor->add_flag("--json", owned->json, "print one JSON object instead of text");
     doctor->footer(
         "Examples:\n  pmukit doctor\n  pmukit doctor --json | jq '.checks[] | select(.state == "
         "\"bad\")'\n"
-        "To see whether a PMU is free it opens an event of it for a moment. Exit status: 0 nothing "
-        "is bad, 1 something is.");
+        "Opens an event of each PMU briefly to test whether it is free. Exit status: 0 no check is "
+        "bad, 1 some check is bad.");
     return {doctor,
             [owned](const Invocation &invocation) { return run_doctor(*owned, invocation.out); },
             Shows::kText};

@@ -57,14 +57,14 @@ Command add_list(CLI::App &app)
     const auto owned = std::make_shared<ListOptions>();
     ListOptions &options = *owned;
     CLI::App *list =
-        app.add_subcommand("list", "the suite's PMUs on this machine, with a line that uses each");
+        app.add_subcommand("list", "list pmukit's PMUs on this machine, with an example for each");
     list->add_flag("--pfm", options.pfm,
-                   "the events that libpfm4 has names for on this machine, one a line");
-    list->add_flag("--json", options.json, "one JSON object instead of text");
+                   "list libpfm4's event names for this machine, one per line");
+    list->add_flag("--json", options.json, "print one JSON object instead of text");
     list->footer(
         "Examples:\n  pmukit list\n  pmukit list --pfm | grep -i 'llc\\|l3'\n"
-        "What --pfm prints is taken by `pmukit record --pfm-events`. Exit status 1: no PMU of the "
-        "suite is here.");
+        "`pmukit record --pfm-events` takes the names that --pfm prints. Exit status 1: no PMU "
+        "found.");
     return {list,
             [owned](const Invocation &invocation) { return run_list(*owned, invocation.out); },
             Shows::kText};
@@ -84,18 +84,17 @@ Command add_dump(CLI::App &app)
     CLI::App *dump = app.add_subcommand("dump", "print the raw records of a recording");
     dump->add_option("-i,--input", options.input, kInputHelp)->capture_default_str();
     dump->add_flag("--tlp", options.tlp,
-                   "hisi_ptt: one line a TLP with its meaning, instead of perf's text");
+                   "hisi_ptt: print one decoded line per TLP instead of perf's text");
     dump->add_option("--perf", options.perf,
-                     "hisi_ptt: the text of perf report -D of Linux 7.2 (bytes of a dword from the "
-                     "most significant one on) or 6.12 (as they are in memory)")
+                     "hisi_ptt: print as perf report -D of Linux 7.2 (most significant byte of a "
+                     "dword first) or 6.12 (bytes in memory order)")
         ->check(CLI::IsMember({"6.12", "7.2"}))
         ->capture_default_str();
     add_headers(dump, options.headers);
     dump->footer(
         "Examples:\n  pmukit dump | less\n  pmukit dump --tlp -i ptt.data\n"
-        "Exit status: 0 all of it was printed, 1 the recording is damaged (what is missing is "
-        "said) "
-        "or cannot be read, 2 usage.");
+        "Exit status: 0 the whole recording was printed, 1 it is damaged (losses are reported) or "
+        "cannot be read, 2 usage.");
     return {dump,
             [owned](const Invocation &invocation) { return run_dump(*owned, invocation.out); },
             Shows::kText};
@@ -106,16 +105,16 @@ Command add_recover(CLI::App &app)
     const auto owned = std::make_shared<RecoverOptions>();
     RecoverOptions &options = *owned;
     CLI::App *recover = app.add_subcommand(
-        "recover", "say what is left of a damaged recording, and write it as a clean file");
+        "recover", "list the readable parts of a damaged recording and write them to a new file");
     recover->add_option("-i,--input", options.input, "perf.data file")->capture_default_str();
-    recover->add_option("--write", options.output, "write what was kept to this file")
+    recover->add_option("--write", options.output, "write the readable parts to this file")
         ->check(a_file());
-    recover->add_flag("--json", options.json, "one JSON object instead of lines");
+    recover->add_flag("--json", options.json, "print one JSON object instead of lines");
     recover->footer(
         "Examples:\n  pmukit recover -i cut.data\n"
         "  pmukit recover -i cut.data --write whole.data; pmukit report -i whole.data\n"
         "  pmukit recover -i cut.data --json | jq '.parts[].lost'\n"
-        "Exit status: 0 nothing is lost, 1 something is (each range of bytes is named) or the file "
+        "Exit status: 0 nothing is lost, 1 some bytes are lost (each range is listed) or the file "
         "cannot be read, 2 usage.");
     return {recover,
             [owned](const Invocation &invocation) { return run_recover(*owned, invocation.out); },
@@ -126,20 +125,22 @@ Command add_cut(CLI::App &app)
 {
     const auto owned = std::make_shared<CutOptions>();
     CutOptions &options = *owned;
-    CLI::App *cut = app.add_subcommand(
-        "cut", "a part of a recording, by time, CPU, event and AUX buffer, as a new recording");
+    CLI::App *cut =
+        app.add_subcommand("cut", "copy a part of a recording, by time, CPU, event or AUX buffer");
     cut->add_option("-i,--input", options.input, "perf.data file or directory")
         ->capture_default_str();
-    cut->add_option("-o,--output", options.output, "file to write")
+    cut->add_option("-o,--output", options.output, "output file")
         ->check(a_file())
         ->capture_default_str();
-    cut->add_option("--time", options.time,
-                    "FROM,TO in seconds, as perf script prints times; either may be left out");
-    cut->add_option("--cpu", options.cpus, "CPUs, such as 0-3,8");
+    cut->add_option(
+        "--time", options.time,
+        "time range FROM,TO in seconds, as perf script prints it; either may be omitted");
+    cut->add_option("--cpu", options.cpus, "copy only these CPUs, such as 0-3,8");
     cut->add_option("--event", options.events,
-                    "event by its name, or all of a PMU (may be given several times)")
+                    "export only this event, or all events of a PMU; may be repeated")
         ->allow_extra_args(false);
-    cut->add_option("--buffer", options.buffers, "AUX buffers by number, from 0: such as 0-3,8");
+    cut->add_option("--buffer", options.buffers,
+                    "copy only these AUX buffers, numbered from 0, such as 0-3,8");
     cut->footer(
         "Examples:\n  pmukit cut --time 120.5,121 -o half.data; pmukit report -i half.data\n"
         "  pmukit cut --event hisi_ptt0_2 --buffer 7 -o one.data");
@@ -151,12 +152,12 @@ Command add_inject(CLI::App &app)
     const auto owned = std::make_shared<InjectOptions>();
     InjectOptions &options = *owned;
     CLI::App *inject = app.add_subcommand(
-        "inject", "turn AUX data into samples, so that stock perf reads the recording");
+        "inject", "convert AUX data to samples, so that stock perf can read the recording");
     inject->add_option("-i,--input", options.input, kInputHelp)->capture_default_str();
-    inject->add_option("-o,--output", options.output, "file to write")
+    inject->add_option("-o,--output", options.output, "output file")
         ->check(a_file())
         ->capture_default_str();
-    inject->add_flag("!--no-samples", options.samples, "only leave the AUX data out");
+    inject->add_flag("!--no-samples", options.samples, "drop AUX data without writing samples");
     add_headers(inject, options.headers);
     inject->footer(
         "Examples:\n  pmukit inject -o plain.data; perf script -i plain.data\n"
@@ -169,16 +170,17 @@ Command add_merge(CLI::App &app)
 {
     const auto owned = std::make_shared<MergeOptions>();
     MergeOptions &options = *owned;
-    CLI::App *merge = app.add_subcommand("merge", "several recordings, of several hosts, as one");
+    CLI::App *merge =
+        app.add_subcommand("merge", "merge recordings, of one or several hosts, into one");
     merge->add_option("inputs", options.inputs, "perf.data files")->required();
-    merge->add_option("-o,--output", options.output, "file to write")
+    merge->add_option("-o,--output", options.output, "output file")
         ->check(a_file())
         ->capture_default_str();
     merge->footer(
         "Examples:\n  pmukit merge -o both.data green.data blue.data; pmukit report -i both.data\n"
         "  pmukit merge perf.data.old perf.data\n"
-        "The first recording's clock is that of the result; a line for each input says whether its "
-        "times could be aligned with it.");
+        "The result has the clock of the first recording; one line per input says whether its time "
+        "stamps could be aligned with it.");
     return {merge,
             [owned](const Invocation &invocation) { return run_merge(*owned, invocation.out); }};
 }
@@ -193,45 +195,42 @@ struct ReportWords {
 Command add_report(CLI::App &app)
 {
     const auto owned = std::make_shared<ReportWords>();
-    CLI::App *report =
-        app.add_subcommand("report",
-                           "explain a recording: the hottest memory, the traffic of a link, the "
-                           "hottest functions, and what is missing");
+    CLI::App *report = app.add_subcommand(
+        "report", "summarize a recording: hottest memory, PCIe traffic, hottest functions, losses");
     ReportOptions &options = owned->options;
     report->add_option("-i,--input", options.input, kInputHelp)->capture_default_str();
-    report->add_flag("--json", options.json, "one JSON object instead of tables");
-    report->add_flag(
-        "--join", options.join,
-        "all drivers together: hot host ranges, requesters of PCIe that go there, nodes "
-        "and tiers, and cache groups over the same time; needs --cxl-topology");
+    report->add_flag("--json", options.json, "print one JSON object instead of tables");
+    report->add_flag("--join", options.join,
+                     "combine all drivers: hot host ranges with the PCIe requesters that access "
+                     "them, nodes, tiers and cache groups of the same time; needs --cxl-topology");
     report
         ->add_option("--html", options.html,
-                     "write a page of figures to this file, instead of text to standard output")
+                     "write an HTML page to this file instead of text to standard output")
         ->check(a_file());
-    report->add_option("--top", options.top, "how many units to show; 0: all")
-        ->capture_default_str();
+    report->add_option("--top", options.top, "units to show; 0: all")->capture_default_str();
     report->add_option("--unit-bytes", owned->unit_bytes,
-                       "unit size of records that do not say theirs");
+                       "unit size of records without one, in bytes");
     report
         ->add_option("--source", owned->source,
-                     "stamp every figure: 'model' when the device was emulated")
+                     "mark all output: 'model' if the device was emulated")
         ->check(CLI::IsMember({"model"}));
     report->add_option(
         "--cxl-topology", owned->cxl_topology,
-        "/sys or a saved copy of it: host address, NUMA node and memory tier of each unit");
+        "sysfs, or a saved copy: translate units to host addresses, NUMA nodes and memory tiers");
     report->add_option("--host", options.host, kHostHelp);
     report
         ->add_option("--range-bytes", options.range_bytes,
-                     "hisi_ptt and --join: size of the address ranges, a power of two")
+                     "hisi_ptt and --join: size of address ranges in bytes, a power of two")
         ->capture_default_str();
     add_headers(report, options.headers);
     report->add_option("--symfs", options.symfs,
-                       "imc: folder that holds the programs of the recorded machine");
+                       "imc: directory with the programs of the recorded machine");
     report->add_option("--kallsyms", options.kallsyms,
-                       "imc: a copy of /proc/kallsyms of the recorded machine");
+                       "imc: copy of /proc/kallsyms of the recorded machine");
     report
-        ->add_option("--by", options.by,
-                     "what to rank: units by dpa, or host ranges (hpa) or nodes of all devices")
+        ->add_option(
+            "--by", options.by,
+            "rank units by device address (dpa), or host ranges (hpa) or nodes of all devices")
         ->check(CLI::IsMember({"dpa", "hpa", "node"}))
         ->capture_default_str();
     report->footer(
@@ -239,8 +238,7 @@ Command add_report(CLI::App &app)
         "  pmukit report -i perf.data --json --top 0 > hot.json\n"
         "  pmukit report --join --cxl-topology /sys\n"
         "  pmukit report --html report.html --cxl-topology /sys\n"
-        "Exit status: 0 all of it was read, 1 the recording is damaged (what is missing is said) "
-        "or "
+        "Exit status: 0 the whole recording was read, 1 it is damaged (losses are reported) or "
         "cannot be read, 2 usage.");
     return {report,
             [owned, report](const Invocation &invocation) {
@@ -259,16 +257,17 @@ Command add_tune(CLI::App &app)
 {
     const auto owned = std::make_shared<TuneOptions>();
     TuneOptions &options = *owned;
-    CLI::App *tune = app.add_subcommand("tune", "show and set the tune files of hisi_ptt PMUs");
-    tune->add_option("settings", options.settings, "[PMU/]FILE=VALUE; without PMU: of all PMUs");
-    tune->add_option("--save", options.save, "write all values to this file")->check(a_file());
-    tune->add_option("--restore", options.restore, "set the values of a saved file");
-    tune->add_flag("--json", options.json, "one JSON object instead of a table");
+    CLI::App *tune = app.add_subcommand("tune", "show or set the tune files of hisi_ptt PMUs");
+    tune->add_option("settings", options.settings,
+                     "value to set, [PMU/]FILE=VALUE; without PMU, for all PMUs");
+    tune->add_option("--save", options.save, "save all values to this file")->check(a_file());
+    tune->add_option("--restore", options.restore, "restore the values of a saved file");
+    tune->add_flag("--json", options.json, "print one JSON object instead of a table");
     tune->footer(
         "Examples:\n  pmukit tune\n  pmukit tune hisi_ptt0_2/qos_tx_cpl=2\n"
         "  pmukit tune --save before; pmukit tune qos_tx_cpl=2; pmukit tune --restore before\n"
-        "Exit status 1: a value could not be read, or the hardware took another than was asked "
-        "for.");
+        "Exit status 1: a value could not be read, or the hardware has another value than "
+        "requested.");
     return {tune,
             [owned](const Invocation &invocation) { return run_tune(*owned, invocation.out); },
             Shows::kText};
@@ -278,22 +277,23 @@ Command add_discover(CLI::App &app)
 {
     const auto owned = std::make_shared<DiscoverOptions>();
     DiscoverOptions &options = *owned;
-    CLI::App *discover = app.add_subcommand(
-        "discover", "read the table in which Intel's uncore describes itself; needs no module");
+    CLI::App *discover =
+        app.add_subcommand("discover", "print Intel uncore discovery tables; needs no module");
     discover
-        ->add_option("folder", options.root,
-                     "sysfs folder of a function or of all, or what --save wrote")
+        ->add_option(
+            "folder", options.root,
+            "sysfs directory of one PCI function or of all, or a directory written by --save")
         ->capture_default_str();
     discover->add_flag("--addresses", options.addresses,
-                       "also where the control and the count of each counter are");
-    discover->add_flag("--json", options.json, "one JSON array instead of text");
+                       "also print the address of each counter's control and count register");
+    discover->add_flag("--json", options.json, "print one JSON array instead of text");
     discover->add_option("--save", options.save,
-                         "write configuration space and table to this folder");
+                         "write configuration space and tables to this directory");
     discover->footer(
         "Examples:\n  pmukit discover --addresses\n  pmukit discover --save table; "
         "pmukit discover table\n"
-        "Device memory is read, never written. Exit status 1: no table, or some of it is refused; "
-        "each reason is one line.");
+        "Reads device memory and never writes it. Exit status 1: no table, or an invalid entry; "
+        "one line per reason.");
     return {discover,
             [owned](const Invocation &invocation) { return run_discover(*owned, invocation.out); },
             Shows::kText};
@@ -397,7 +397,7 @@ void add_global_options(CLI::App &app, GlobalOptions &options)
         ->capture_default_str();
     app.add_flag_callback(
         "--no-pager", [&options] { options.pager = false; },
-        "long text goes straight to the terminal, not through $PMUKIT_PAGER, $PAGER or less");
+        "do not pipe long output into $PMUKIT_PAGER, $PAGER or less");
 }
 
 Result<int> run(const std::vector<std::string> &words, CLI::App &app, Output &out, Pager &pager)
@@ -437,12 +437,12 @@ Result<int> run(const std::vector<std::string> &words, CLI::App &app, Output &ou
 
 int run_program(const std::vector<std::string> &words)
 {
-    CLI::App app("pmukit: record and explain what the suite's PMUs see", "pmukit");
+    CLI::App app("pmukit: record and report events of PMUs that kernels lack", "pmukit");
     app.set_version_flag("--version", std::string("pmukit ") + kVersion);
     app.require_subcommand(1);
     app.footer(
-        "Exit status: 0 good, 1 failed or the recording is damaged, 2 usage, 69 the environment "
-        "failed.\n"
+        "Exit status: 0 success, 1 failure or a damaged recording, 2 usage error, 69 environment "
+        "error.\n"
         "Try: pmukit COMMAND --help");
     Output out(STDOUT_FILENO, "standard output");
     Pager pager;

@@ -20,7 +20,7 @@ _pmukit() {
 		return
 	done
 	case $before in
-	-e | --event) mapfile -t COMPREPLY < <(compgen -W "$("$program" list 2>/dev/null | sed -n 's|^\([^ ]*\)  unit .*|\1/|p')" -- "$word") ;;
+	-e | --event) mapfile -t COMPREPLY < <(compgen -W "$("$program" list 2>/dev/null | sed -n 's|^\([^ ]*\)  driver .*|\1/|p')" -- "$word") ;;
 	-*) mapfile -t COMPREPLY < <(compgen -W "$(_pmukit_values "$program" "$command" "$before")" -- "$word") ;;
 	esac
 	[ ${#COMPREPLY[@]} = 0 ] || return

@@ -6,7 +6,7 @@ _pmukit_subcommands() { "$1" --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/
 _pmukit_options() { "$1" "$2" --help 2>/dev/null | sed -n '/^Options:/,/^$/s/^  \(-[^ ]*\).*/\1/p' | sed 's/=.*//;s/,/\n/g' }
 # The values of an option that lists them: --by TEXT:{dpa,hpa,node}
 _pmukit_values() { "$1" "$2" --help 2>/dev/null | sed -n "s/^  \(.*,\)\{0,1\}$3\(,[^ ]*\)\{0,1\} [A-Z]*:{\([^}]*\)}.*/\3/p" | tr , '\n' }
-_pmukit_events() { "$1" list 2>/dev/null | sed -n 's|^\([^ ]*\)  unit .*|\1/|p' }
+_pmukit_events() { "$1" list 2>/dev/null | sed -n 's|^\([^ ]*\)  driver .*|\1/|p' }
 
 _pmukit() {
 	local program=${words[1]} command=${words[2]} before=${words[CURRENT-1]}

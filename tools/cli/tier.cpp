@@ -337,32 +337,32 @@ Command add_tier(CLI::App &app)
     const auto owned = std::make_shared<TierOptions>();
     TierOptions &options = *owned;
     CLI::App *tier = app.add_subcommand(
-        "tier", "which pages of a process belong on the fast node, by a recording of hot memory");
+        "tier", "move hot pages of a process to the fast NUMA node, based on a recording");
     tier->add_option("-i,--input", options.input, "perf.data file or directory; -: standard input")
         ->capture_default_str();
-    tier->add_option("-p,--pid", options.pid, "the process")->required();
+    tier->add_option("-p,--pid", options.pid, "process id")->required();
     tier->add_option("--budget", options.budget,
-                     "how much of the fast node it may have: PAGES, or PERCENT% of its pages")
+                     "limit on the fast node: PAGES, or PERCENT% of the process's pages")
         ->capture_default_str();
     tier->add_option("--fast-node", options.fast_node,
-                     "NUMA node to promote to; otherwise the one that has CPUs");
+                     "NUMA node to promote to (default: the node with CPUs)");
     tier->add_option("--slow-node", options.slow_node,
-                     "NUMA node to demote to; otherwise the one with the hot memory");
+                     "NUMA node to demote to (default: the node with the hot memory)");
     tier->add_option("--cxl-topology", options.cxl_topology,
-                     "sysfs, or a tree like it that describes decoders and nodes")
+                     "sysfs, or a saved copy that describes decoders and nodes")
         ->capture_default_str();
     tier->add_option("--host", options.host, kHostHelp);
-    tier->add_flag("--dry-run", options.dry_run, "only say what would move; so it is anyway");
+    tier->add_flag("--dry-run", options.dry_run, "print the moves without moving pages (default)");
     tier->add_flag("--apply", options.apply, "move the pages");
-    tier->add_option("--top", options.top, "how many moves to list; 0: all")->capture_default_str();
-    tier->add_flag("--json", options.json, "one JSON object instead of text, with all moves");
+    tier->add_option("--top", options.top, "moves to list; 0: all")->capture_default_str();
+    tier->add_flag("--json", options.json, "print one JSON object with all moves instead of text");
     tier->footer(
         "Examples:\n  pmukit tier -i perf.data --pid 1234 --budget 20%\n"
         "  pmukit tier -i perf.data --pid 1234 --budget 50000 --apply\n"
         "  pmukit tier --pid 1234 --json | jq '.promote | length'\n"
-        "Needs root: the kernel tells others neither where pages are nor where decoders are.\n"
-        "Exit status: 0 the plan is said or carried out, 1 the recording is damaged, the process "
-        "cannot be looked at, moving failed, or none of the pages moved, 2 usage.");
+        "Needs root, to read the physical addresses of pages and decoders.\n"
+        "Exit status: 0 the plan was printed or carried out, 1 the recording is damaged, the "
+        "process cannot be read, moving failed, or no page moved, 2 usage.");
     return {tier,
             [owned](const Invocation &invocation) { return run_tier(*owned, invocation.out); },
             Shows::kText};

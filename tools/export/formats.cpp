@@ -7,15 +7,18 @@ namespace pmukit::exporter {
 namespace {
 
 constexpr Format kFormats[] = {
-    {"csv", "RFC 4180: a folder with a file for each table, or one file of one --driver", true,
+    {"csv", "RFC 4180: a directory with one file per table, or one file for one --driver", true,
      false, make_csv},
-    {"jsonl", "JSON lines: an object a row, in one file", true, false, make_jsonl},
-    {"sqlite", "a database of SQLite", false, false, make_sqlite},
-    {"ctf", "a folder with a CTF trace, for babeltrace2 and Trace Compass", false, false, make_ctf},
+    {"jsonl", "JSON lines: one object per row, one file", true, false, make_jsonl},
+    {"sqlite", "SQLite database", false, false, make_sqlite},
+    {"ctf", "directory with a CTF trace, for babeltrace2 and Trace Compass", false, false,
+     make_ctf},
     {"perfetto", "trace events as JSON, for ui.perfetto.dev", true, false, make_perfetto},
-    {"parquet", "Parquet in folders host=/driver=/date=, for many recordings (where Arrow is)",
-     false, true, make_parquet},
-    {"openmetrics", "sums, for Prometheus' textfile collector", true, false, make_openmetrics},
+    {"parquet",
+     "Parquet in directories host=/driver=/date=, for many recordings (if built with Arrow)", false,
+     true, make_parquet},
+    {"openmetrics", "totals, for the textfile collector of Prometheus", true, false,
+     make_openmetrics},
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ std::string about_formats()
     std::string text = "Formats:\n";
     for (const exporter::Format &format : exporter::formats())
         text += fmt::format("  {:<12} {}\n", format.name, format.meaning);
-    return text + fmt::format("  {:<12} stacks of imc and ordinary samples, for flame graphs\n",
+    return text + fmt::format("  {:<12} folded stacks of imc and other samples, for flame graphs\n",
                               kFoldedFormat);
 }
 
@@ -41,26 +41,26 @@ Command add_export(CLI::App &app)
     const auto owned = std::make_shared<ExportOptions>();
     ExportOptions &options = *owned;
     CLI::App *command = app.add_subcommand(
-        "export", "the records of a recording, and its losses, as tables for other programs");
+        "export", "convert the records and losses of a recording to CSV, SQLite and other formats");
     command
         ->add_option("-i,--input", options.input, "perf.data file or directory; -: standard input")
         ->capture_default_str();
     command
         ->add_option("-o,--output", options.output,
-                     "file or folder to write; -: standard output, for formats that are text")
+                     "output file or directory; -: standard output, for text formats")
         ->required();
     CLI::Option *format =
-        command->add_option("--format", options.format, "what to write, see below")
+        command->add_option("--format", options.format, "output format, see below")
             ->check(CLI::IsMember(format_names()));
     command
         ->add_flag_callback(
             "--openmetrics", [&options] { options.format = "openmetrics"; },
-            "the same as --format openmetrics")
+            "same as --format openmetrics")
         ->excludes(format);
     const CLI::IsMember is_table(names_of(exporter::tables()));
-    command->add_option("--driver", options.driver, "only this table")->check(is_table);
+    command->add_option("--driver", options.driver, "export only this table")->check(is_table);
     command->add_option("--event", options.events,
-                        "event by its name, or all of a PMU (may be given several times)");
+                        "export only this event, or all events of a PMU; may be repeated");
     // Name of --driver until 0.2: hidden, to be removed in 1.0. If both are given, --driver wins.
     command
         ->add_option_function<std::string>("--unit",
@@ -71,14 +71,14 @@ Command add_export(CLI::App &app)
         ->check(is_table)
         ->group("");
     command->add_option("--symfs", options.symfs,
-                        "folder that holds the programs of the recorded machine");
+                        "directory with the programs of the recorded machine");
     command->add_option("--kallsyms", options.kallsyms,
-                        "a copy of /proc/kallsyms of the recorded machine");
+                        "copy of /proc/kallsyms of the recorded machine");
     command->add_option("--hisi-ptt-headers", options.headers, kHeadersHelp)
         ->check(CLI::IsMember({"narrow", "wide"}));
     command
         ->add_option("--source", options.source,
-                     "stamp every row: 'model' when the device was emulated")
+                     "mark every row: 'model' if the device was emulated")
         ->check(CLI::IsMember({"model"}));
     command->footer(
         "Examples:\n  pmukit export --format csv -o tables; ls tables\n"
@@ -88,8 +88,8 @@ Command add_export(CLI::App &app)
         "sum(bytes) FROM hisi_ptt GROUP BY requester'\n"
         "  pmukit export --format folded --event cpu-clock -o - | flamegraph.pl > flame.svg\n" +
         about_formats() +
-        "What is missing is in the table losses. Exit status: 0 all of it was written, 1 the "
-        "recording is damaged (the rest was written, and what is missing is said) or something "
+        "The table losses lists missing data. Exit status: 0 all records were written, 1 the "
+        "recording is damaged (the readable part was written, and losses are reported) or writing "
         "failed, 2 usage.");
     return {command,
             [owned](const Invocation &invocation) { return run_export(*owned, invocation.out); }};

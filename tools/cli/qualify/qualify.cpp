@@ -195,27 +195,27 @@ Command add_qualify(CLI::App &app)
 {
     const auto owned = std::make_shared<QualifyOptions>();
     CLI::App *command = app.add_subcommand(
-        "qualify", "check on this machine what a driver takes for granted of its hardware");
+        "qualify", "check on this machine the hardware behavior that a driver assumes");
     // The name is checked later: an unknown option is reported first.
-    command->add_option("driver", owned->driver, "whose hardware")
+    command->add_option("driver", owned->driver, "driver whose hardware is checked")
         ->type_name("TEXT:{" + names(",") + "}");
     command->add_flag("--list", owned->list,
-                      "print the numbered statements and how each is checked; touch nothing");
+                      "print the numbered statements and how each is checked; access no hardware");
     command->add_flag("--active", owned->active,
-                      "also write to registers that no driver, resctrl or event holds, put each "
-                      "value back, and open events for a moment (default: only read)");
+                      "also write registers that no driver, resctrl or event uses, restore each "
+                      "value, and open events briefly (default: only read)");
     command->add_option("--bundle", owned->bundle,
-                        "also write what a bug report needs to this file (.tar.zst)");
+                        "also write a bundle for bug reports to this file (.tar.zst)");
     command->add_flag("--full", owned->full,
-                      "memory addresses and the host name in the bundle, too");
-    command->add_flag("--json", owned->json, "one JSON object instead of text");
-    command->add_option("--root", owned->root, "a copy of another machine's proc, sys and dev")
+                      "include memory addresses and the host name in the bundle");
+    command->add_flag("--json", owned->json, "print one JSON object instead of text");
+    command->add_option("--root", owned->root, "copy of another machine's proc, sys and dev")
         ->capture_default_str();
     command->footer(
         "Examples:\n  pmukit qualify --list cxl_hmu\n  pmukit qualify cxl_hmu\n"
         "  pmukit qualify --active --bundle report.tar.zst uncore_pmon\n"
-        "Exit status: 0 no statement failed, 1 one did, 2 usage, 69 this machine has no such "
-        "hardware, or shows none to this user.");
+        "Exit status: 0 no statement failed, 1 a statement failed, 2 usage, 69 this machine has no "
+        "such hardware, or this user may not see it.");
     return {command,
             [owned](const Invocation &invocation) { return run_qualify(*owned, invocation.out); },
             Shows::kText};

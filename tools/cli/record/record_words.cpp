@@ -17,80 +17,79 @@ namespace {
 void add_events(CLI::App &record, RecordCommandOptions &options)
 {
     record
-        .add_option(
-            "-e,--event", options.events,
-            "event: pmu/term=value,.../modifiers, or a name of perf's such as cycles:u (may "
-            "be given several times; cycles without one)")
+        .add_option("-e,--event", options.events,
+                    "event to record: pmu/term=value,.../modifiers, or a perf event name such as "
+                    "cycles:u; may be repeated (default: cycles)")
         ->allow_extra_args(false);
     record
         .add_option("--pfm-events", options.pfm_events,
-                    "events by libpfm4's names, with commas between; {} make a group")
+                    "comma-separated libpfm4 event names; {} groups events")
         ->allow_extra_args(false);
-    record.add_option("-c,--count", options.period, "a sample after so many of the event");
-    record.add_option("-F,--freq", options.frequency,
-                      "samples a second, or max (4000; a PMU with a cpumask gives every record)");
+    record.add_option("-c,--count", options.period, "take one sample per COUNT events");
+    record.add_option(
+        "-F,--freq", options.frequency,
+        "samples per second, or max (default: 4000; PMUs with a cpumask deliver every record)");
     record.add_flag("--strict-freq", options.strict_frequency,
-                    "fail where the kernel allows fewer samples a second");
-    record.add_flag("--all-user", options.all_user, "of programs alone, as :u");
-    record.add_flag("--all-kernel", options.all_kernel, "of the kernel alone, as :k");
-    record.add_flag("-g", options.chains, "with each sample the chain of calls, by frame pointers");
+                    "fail if the kernel does not allow this frequency");
+    record.add_flag("--all-user", options.all_user, "record user space only, as :u does");
+    record.add_flag("--all-kernel", options.all_kernel, "record the kernel only, as :k does");
+    record.add_flag("-g", options.chains, "record call chains, by frame pointers");
     record.add_option("--call-graph", options.chains_by,
-                      "the same by fp, dwarf[,BYTES] of the stack (8192), or lbr");
+                      "record call chains by fp, dwarf[,STACK_BYTES] (default: 8192 bytes) or lbr");
 }
 
 void add_targets(CLI::App &record, RecordCommandOptions &options)
 {
-    record.add_flag("-a,--all-cpus", options.all_cpus,
-                    "the whole machine (the default without a command; PMUs with a cpumask always "
-                    "are)");
-    record.add_option("-C,--cpu", options.cpus, "only these CPUs, such as 0-3,8");
-    record.add_option("-p,--pid", options.processes, "processes that run already, such as 1234,99");
-    record.add_option("-t,--tid", options.threads, "threads that run already");
-    record.add_option("-G,--cgroup", options.cgroups,
-                      "with -a: the cgroup of each event, in their order, or one of all");
-    record.add_flag("-i,--no-inherit", options.no_inherit,
-                    "without children of the recorded tasks");
+    record.add_flag(
+        "-a,--all-cpus", options.all_cpus,
+        "record all CPUs (default without a command; always so for PMUs with a cpumask)");
+    record.add_option("-C,--cpu", options.cpus, "record only these CPUs, such as 0-3,8");
+    record.add_option("-p,--pid", options.processes, "record existing processes, such as 1234,99");
+    record.add_option("-t,--tid", options.threads, "record existing threads");
+    record.add_option(
+        "-G,--cgroup", options.cgroups,
+        "with -a: cgroup of each event, in the order of the events, or one cgroup for all");
+    record.add_flag("-i,--no-inherit", options.no_inherit, "do not record child tasks");
 }
 
 void add_files(CLI::App &record, RecordCommandOptions &options)
 {
     record
-        .add_option(
-            "-o,--output", options.output,
-            "file to write; -: standard output, as it is recorded. A recording of that name "
-            "becomes NAME.old")
+        .add_option("-o,--output", options.output,
+                    "output file; -: standard output, in pipe mode. An existing recording is "
+                    "renamed to NAME.old")
         ->capture_default_str();
-    record.add_option("-m,--mmap-pages", options.pages,
-                      "PAGES[,AUXPAGES] or ,AUXPAGES, or sizes with K, M or G: of the ring of each "
-                      "CPU and of each AUX area, rounded up to powers of two; AUXPAGES 0: samples "
-                      "instead of AUX data (512K,4M; of hisi_ptt an AUX area of 16M; the device's "
-                      "own buffers have 4 MiB)");
+    record.add_option(
+        "-m,--mmap-pages", options.pages,
+        "ring buffer and AUX area pages per CPU, PAGES[,AUXPAGES] or ,AUXPAGES, or sizes with K, M "
+        "or G, rounded up to a power of two; AUXPAGES 0: record samples instead of AUX data "
+        "(default: 512K,4M; hisi_ptt: 16M of AUX area, as the device itself buffers 4 MiB)");
     record
         .add_option("-k,--clockid", options.clock,
-                    "clock of all times, as perf record has them, such as CLOCK_MONOTONIC")
+                    "clock for time stamps, as perf record names it, such as CLOCK_MONOTONIC")
         ->check(CLI::IsMember(clock_words(), plain_clock_word));
     record
         .add_option("--source", options.source,
-                    "say in the file where the devices are from: 'model' when they are emulated")
+                    "mark the recording: 'model' if the devices are emulated")
         ->check(CLI::IsMember({"model"}));
-    record.add_option(
-        "--interval", options.interval,
-        "SECONDS[,KEEP]: whole files one after the other, OUTPUT.000001 and so on, of "
-        "which the newest KEEP stay");
-    record.add_flag("-B,--no-buildid", options.no_build_ids, "no build ids of what is mapped");
-    record.add_flag("-P,--period", options.weight, "with each sample its period, with -c too");
+    record.add_option("--interval", options.interval,
+                      "start a new file every SECONDS: OUTPUT.000001 and so on; with SECONDS,KEEP "
+                      "delete all but the newest KEEP");
+    record.add_flag("-B,--no-buildid", options.no_build_ids, "do not record build ids");
+    record.add_flag("-P,--period", options.weight,
+                    "record the period of each sample, also with -c");
 }
 
 // Options of perf that pmukit always applies.
 void add_always(CLI::App &record)
 {
     const std::pair<const char *, const std::string> always[] = {
-        {"-N,--no-buildid-cache", "there is no such cache: as always"},
-        {"-R,--raw-samples", "with what the PMU says of each sample: as always"},
-        {"-T,--timestamp", "with times: as always"},
-        {"--sample-cpu", "with CPUs: as always"},
-        {"--sample-identifier", "with ids: as always"},
-        {"--buildid-mmap", "with build ids of what is mapped: as always"},
+        {"-N,--no-buildid-cache", "accepted for compatibility: there is no build-id cache"},
+        {"-R,--raw-samples", "accepted for compatibility: raw data is always recorded"},
+        {"-T,--timestamp", "accepted for compatibility: time stamps are always recorded"},
+        {"--sample-cpu", "accepted for compatibility: CPUs are always recorded"},
+        {"--sample-identifier", "accepted for compatibility: ids are always recorded"},
+        {"--buildid-mmap", "accepted for compatibility: build ids are always recorded"},
     };
     for (const auto &[names, help] : always)
         record.add_flag(names, help);
@@ -98,11 +97,12 @@ void add_always(CLI::App &record)
 
 void add_recording_options(CLI::App &record, RecordCommandOptions &options)
 {
-    record.add_flag("--dry-run", options.dry_run, "say what would be recorded, and end");
-    record.add_flag("-v,--verbose", options.verbose, "say what is recorded, and the ids of events");
-    record.add_flag("-q,--quiet", options.quiet, "say nothing unless it fails");
+    record.add_flag("--dry-run", options.dry_run, "print what would be recorded, and exit");
+    record.add_flag("-v,--verbose", options.verbose,
+                    "print the events with their attributes and ids");
+    record.add_flag("-q,--quiet", options.quiet, "print errors only");
     record.add_option("command", options.command,
-                      "command to run, with its own options; without one, record until Ctrl-C");
+                      "command to run, with its options (default: record until Ctrl-C)");
     record
         .add_option("--command-output", options.command_output,
                     "descriptor to which the command prints; pmukit top gives one")
@@ -114,8 +114,7 @@ void add_recording_options(CLI::App &record, RecordCommandOptions &options)
 
 CLI::App *add_record_words(CLI::App &app, RecordCommandOptions &options)
 {
-    CLI::App *record =
-        app.add_subcommand("record", "record events of the suite's PMUs into a perf.data file");
+    CLI::App *record = app.add_subcommand("record", "record events into a perf.data file");
     add_events(*record, options);
     add_targets(*record, options);
     add_files(*record, options);
@@ -131,17 +130,18 @@ CLI::App *add_record_words(CLI::App &app, RecordCommandOptions &options)
         "  pmukit record --pfm-events PERF_COUNT_SW_CPU_CLOCK:u -o clock.data -- sleep 1\n"
         "  pmukit record -o - -a -e cxl_hmu_mem0.0.0// | pmukit top -\n"
         "  pmukit record --interval 60,10 -a -e hisi_ptt0_2/filter=0000:00:10.0,type=1/ -o ptt\n"
-        "Options end at the first word that is none: what follows is the command with its own. "
-        "Options of perf record mean here what they mean there; one that is not taken says what "
-        "to use instead.\n"
-        "A hisi_ptt filter is a root port, several joined by +, or a requester; it always sees the "
-        "whole machine.\n"
-        "To correlate several PMUs use -k monotonic, the clock of the readings of cache_qos. "
-        "Only monotonic and monotonic_raw go with every PMU.\n"
-        "Modifiers are perf's: u k h G H I (which modes are counted), p pp ppp P (precise), S D "
-        "e.\n"
-        "`pmukit list` shows the PMUs of this machine with their terms. The exit status is the "
-        "command's (a signal that ended it ends this program too), or 1 when a PMU vanished.");
+        "Options end at the first argument that is not an option; the rest is the command. Options "
+        "of perf record have the same meaning; the error for an unsupported one names an "
+        "alternative.\n"
+        "A hisi_ptt filter is one root port, several joined by +, or one requester; hisi_ptt "
+        "always records system-wide.\n"
+        "To correlate several PMUs, use -k monotonic, the clock of cache_qos readings. Only "
+        "monotonic and monotonic_raw work with every PMU.\n"
+        "Modifiers are those of perf: u k h G H I (modes that are counted), p pp ppp P (precise), "
+        "S D e.\n"
+        "`pmukit list` shows the PMUs of this machine with their terms. Exit status: that of the "
+        "command (record ends by the same signal if a signal ended it), or 1 if a PMU was "
+        "removed.");
     return record;
 }
 

@@ -46,4 +46,9 @@ offers 'cxl_hmu losses !one.data' export --driver ''
 offers 'one.data !two.txt' report -i o
 offers '-o --output --pfm-events -a --all-cpus' record -
 offers 'sh !one.data' record -e x// -- s
+# A machine with a PMU, whose line in `pmukit list` is as list_test.cpp expects it.
+printf '#!/bin/sh\necho "cxl_hmu_mem0.0.0  driver cxl_hmu  cpumask 0"\necho "  terms: epoch_type"\n' >with_a_pmu
+chmod +x with_a_pmu
+pmukit=./with_a_pmu
+offers 'cxl_hmu_mem0.0.0/ !terms:' record -e ''
 exit $failed

@@ -378,14 +378,14 @@ struct TopWords {
 
 // Options of perf top, spelled as record has them: top passes them to its recorder.
 constexpr std::pair<const char *, const char *> kRecorderOptions[] = {
-    {"-C,--cpu", "only these CPUs, such as 0-3,8"},
-    {"-p,--pid", "processes that run already"},
-    {"-t,--tid", "threads that run already"},
-    {"-G,--cgroup", "the cgroup of each event, in their order, or one of all"},
-    {"-c,--count", "a sample after so many of the event"},
-    {"-F,--freq", "samples a second, or max"},
+    {"-C,--cpu", "record only these CPUs, such as 0-3,8"},
+    {"-p,--pid", "record existing processes"},
+    {"-t,--tid", "record existing threads"},
+    {"-G,--cgroup", "cgroup of each event, in the order of the events, or one cgroup for all"},
+    {"-c,--count", "take one sample per COUNT events"},
+    {"-F,--freq", "samples per second, or max"},
     {"-m,--mmap-pages",
-     "rings and AUX areas, as pmukit record takes it (512K,4M; of hisi_ptt 16M)"},
+     "ring buffer and AUX area pages, as for pmukit record (default: 512K,4M; hisi_ptt: 16M)"},
 };
 
 void add_recorder_options(CLI::App &top, TopOptions &options)
@@ -399,7 +399,7 @@ void add_recorder_options(CLI::App &top, TopOptions &options)
             },
             help);
     }
-    const std::string always = "the whole machine: as always";
+    const std::string always = "accepted for compatibility: top always watches all CPUs";
     top.add_flag("-a,--all-cpus", always);
 }
 
@@ -418,38 +418,40 @@ Command add_top(CLI::App &app)
     TopOptions &options = owned->options;
     options.top = kRowsOfText;
     CLI::App *top =
-        app.add_subcommand("top", "the hottest pages, requesters and groups while they happen");
-    top->add_option("input", options.input, "-: a recording on standard input, as it is recorded");
-    top->add_option("-e,--event", options.events,
-                    "event to count while we look; without one, what others record is seen")
+        app.add_subcommand("top", "show the hottest pages, PCIe requesters and cache groups live");
+    top->add_option("input", options.input, "-: read a recording in pipe mode from standard input");
+    top->add_option(
+           "-e,--event", options.events,
+           "event to record while top runs (default: watch the records of other recorders)")
         ->allow_extra_args(false);
     add_recorder_options(*top, options);
-    top->add_option("-d,--interval", owned->interval_s, "seconds between two pictures")
+    top->add_option("-d,--interval", owned->interval_s, "refresh interval in seconds")
         ->check(CLI::Range(0.05, 86400.0))
         ->capture_default_str();
-    top->add_option("-n,--iterations", options.iterations, "end after so many; as text");
-    top->add_option("--top", options.top, "rows of a view, as text; 0: all")->capture_default_str();
-    top->add_option("--view", options.view, "what to show; otherwise what there is")
+    top->add_option("-n,--iterations", options.iterations, "print N intervals as text, then exit");
+    top->add_option("--top", options.top, "rows per view in text output; 0: all")
+        ->capture_default_str();
+    top->add_option("--view", options.view, "view to show (default: each view with data)")
         ->check(CLI::IsMember({"pages", "requesters", "groups"}));
     top->add_option("--feed", options.feed,
-                    "trace events through BPF, or AUX data of a recorder of our own")
+                    "data source: trace events through BPF, or AUX data that top records itself")
         ->check(CLI::IsMember({"auto", "bpf", "aux"}))
         ->capture_default_str();
     top->add_option("--source", options.source,
-                    "stamp every figure: 'model' when the devices are emulated")
+                    "mark all output: 'model' if the devices are emulated")
         ->check(CLI::IsMember({"model"}));
-    top->add_flag("--batch", options.batch, "text, one picture below the other");
-    top->add_flag("--once", options.once,
-                  "one picture as text, of all of it: when the recording or the command ends, or "
-                  "after one interval");
-    top->add_flag("--json", options.json, "one JSON object in a line for each interval");
-    top->add_option("command", options.command, "command to run; top ends with it");
+    top->add_flag("--batch", options.batch, "print text, one interval after the other");
+    top->add_flag(
+        "--once", options.once,
+        "print one summary as text when the recording or command ends, or after one interval");
+    top->add_flag("--json", options.json, "print one JSON object per interval, one per line");
+    top->add_option("command", options.command, "command to run; top exits when it does");
     top->footer(
         "Examples:\n  pmukit top -e cxl_hmu_mem0.0.0//\n  pmukit record -o - -a -e "
         "cxl_hmu_mem0.0.0// | pmukit top -\n  pmukit top --once -e cxl_hmu_mem0.0.0// -- sleep "
         "5\n"
-        "Keys: p, r, g pages, requesters, groups; t since the beginning or this interval; space "
-        "pause; q quit.");
+        "Keys: p pages, r requesters, g groups; t toggles totals and last interval; space pauses; "
+        "q quits.");
     return {top, [owned](const Invocation &invocation) {
                 owned->options.interval_ms = static_cast<uint64_t>(owned->interval_s * 1000);
                 take_back_command(invocation.words, owned->options);
