@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * cxl_hmu: what its files share.
+ * cxl_hmu: declarations shared by its files.
  *
- *   cxl_hmu_pci.c    finds the hardware beside cxl_pci, brings instances up and down
- *   cxl_hmu_standalone.c  drives functions that cxl_pci does not
- *   cxl_hmu_pmu.c    perf callbacks and event terms
- *   cxl_hmu_sysfs.c  format/ and caps/
- *   cxl_hmu_run.c    starts and stops the device, a step at a time
- *   cxl_hmu_drain.c  moves hot-list entries to perf: interrupt, timer, stop
- *   cxl_hmu_trace.c  the trace event of a record
- *   cxl_hmu_core.c   the arithmetic of all of them
+ *   cxl_hmu_pci.c         finds the CHMUs of functions that cxl_pci drives, attaches and detaches
+ *   cxl_hmu_standalone.c  drives functions that cxl_pci does not drive
+ *   cxl_hmu_pmu.c         perf callbacks; which event tracks which memory
+ *   cxl_hmu_sysfs.c       format/, events/ and caps/
+ *   cxl_hmu_run.c         starts and stops the device, one step at a time
+ *   cxl_hmu_drain.c       moves hot-list entries to perf: interrupt, timer, stop
+ *   cxl_hmu_trace.c       the trace event of a record
+ *   cxl_hmu_core.c        decoding, checks and ring arithmetic; no kernel calls
  */
 #ifndef CXL_HMU_H
 #define CXL_HMU_H
@@ -30,22 +30,25 @@
 
 struct pci_dev;
 
-/* One device read costs about a microsecond; interrupts stay off for at most this many. */
+/*
+ * A section is a stretch of work with interrupts off. It makes at most this many device reads; a
+ * read takes about 1 us.
+ */
 #define CXL_HMU_READS_PER_SECTION	64
 
 /*
- * What a drain reads besides entries. Asked for by the interrupt: its own look at the status,
- * status, tail. At a stop: the status before and some times after disabling, tail.
- * It writes head and status, and at a stop configuration 0.
+ * Device reads of a section besides entries. Interrupt: status in the handler, status and tail in
+ * the drain. Stop: status before the disable and up to CXL_HMU_DISABLE_POLLS times after it, tail.
+ * A section also writes head and status; a stop writes configuration 0 as well.
  */
 #define CXL_HMU_DISABLE_POLLS		4
 #define CXL_HMU_READS_OVERHEAD		(1 + CXL_HMU_DISABLE_POLLS + 1)
 
 /**
  * struct cxl_hmu_claim - the memory an open event tracks
- * @used: there is an event
- * @overlap: its instance allows others to track the same memory
- * @cfg: its configuration
+ * @used: an event is open
+ * @overlap: the instance may track memory that other instances track
+ * @cfg: configuration of the event
  */
 struct cxl_hmu_claim {
 	bool used;
@@ -57,11 +60,11 @@ struct cxl_hmu_claim {
  * struct cxl_hmu_block - one CHMU: a register block with several instances
  * @ref: held by the attached device and by each instance, which may live longer
  * @start: physical address of the block
- * @layout: what is used of it
+ * @layout: register ranges in use
  * @maps: mapping of each span of @layout; NULL when unmapped
  * @claim_lock: protects @claims; process context, innermost
- * @claims: by instance
- * @node: place in cxl_hmu_device.blocks
+ * @claims: indexed by instance
+ * @node: entry in cxl_hmu_device.blocks
  */
 struct cxl_hmu_block {
 	struct kref ref;
@@ -74,18 +77,18 @@ struct cxl_hmu_block {
 };
 
 /**
- * enum cxl_hmu_state - where an instance is on the way to tracking and back
+ * enum cxl_hmu_state - state of an instance; cxl_hmu_run.c draws the transitions
  * @CXL_HMU_OFF: disabled, no event
  * @CXL_HMU_QUIESCE: waiting until the device is disabled
  * @CXL_HMU_RESET: starting the reset of the counters
- * @CXL_HMU_RESETTING: waiting for it
- * @CXL_HMU_CONFIGURE: unit size and the rest of the configuration
- * @CXL_HMU_BITMAP: writing the range bitmap, a part at a time
- * @CXL_HMU_ENABLE: emptying the list and enabling
+ * @CXL_HMU_RESETTING: waiting until the counters are reset
+ * @CXL_HMU_CONFIGURE: writing the configuration (CFG1, CFG2)
+ * @CXL_HMU_BITMAP: writing the range bitmap in parts
+ * @CXL_HMU_ENABLE: emptying the list and requesting the enable
  * @CXL_HMU_ENABLING: waiting until the device is enabled
  * @CXL_HMU_ON: tracking
- * @CXL_HMU_FAILED: the device did not do what was requested; left alone until the next start
- * @CXL_HMU_NR_STATES: how many there are
+ * @CXL_HMU_FAILED: the device did not do as requested; no step runs until the next start
+ * @CXL_HMU_NR_STATES: number of states
  */
 enum cxl_hmu_state {
 	CXL_HMU_OFF,
@@ -103,8 +106,8 @@ enum cxl_hmu_state {
 
 /**
  * struct cxl_hmu_event - an open event
- * @pev: the common part
- * @cfg: what it asks for; never changes
+ * @pev: the part common to all drivers
+ * @cfg: its configuration; never changes
  * @flags: PMUKIT_CXL_HMU_F_* for the next record
  */
 struct cxl_hmu_event {
@@ -115,41 +118,41 @@ struct cxl_hmu_event {
 
 /**
  * struct cxl_hmu - one instance, one PMU
- * @pp: the common part; its reference count is this structure's
+ * @pp: the part common to all drivers; its reference count covers this structure
  * @block: the block it belongs to
  * @index: its number in the block
- * @caps: what it can do; never changes once the PMU is registered
- * @irq: Linux interrupt number, 0: none
- * @node: place in cxl_hmu_device.instances
- * @lock: guards the registers and everything down to @kick. Raw, interrupts off, innermost:
- *	never held while calling perf.
- * @base: registers; like the next two not to be touched when @dead
+ * @caps: its capabilities; constant once the PMU is registered
+ * @irq: Linux interrupt number; 0: none, the list is polled
+ * @node: entry in cxl_hmu_device.instances
+ * @lock: protects the registers and the fields down to @kick. Raw, interrupts off, innermost; never
+ *	held while calling perf.
+ * @base: registers. @base, @bitmap and @list must not be accessed when @dead.
  * @bitmap: range bitmap
  * @list: hot list
- * @dead: the hardware has left; never cleared
+ * @dead: the driver is detached from the hardware; never cleared
  * @state: see enum cxl_hmu_state
- * @deadline: when waiting in @state becomes a failure
- * @poll_ns: next pause between two looks at the status
+ * @deadline: time at which waiting in @state becomes a failure
+ * @poll_ns: delay until the next poll of the status
  * @disable_sent: the disable request was written since the last enable or start
- * @counters_clear: reset since the last run
- * @cfg0: what configuration 0 holds, without the control bits
+ * @counters_clear: the counters were reset since the last run
+ * @cfg0: value of configuration 0 without the control bits
  * @bitmap_next: next quadword of the bitmap to write
- * @filling: the list may hold entries of the last run that are not counted yet
- * @head: next entry to read; what the head register was last set to
+ * @filling: set at enable, cleared once the entries left in the list are counted or discarded
+ * @head: index of the next entry to read, and value of the head register
  * @tail_rejected: the last tail was out of range
- * @empty_polls: drains in a row that took no entry although the status register announced some
- * @burst: sections in a row that @more asked for since the timer last ran
- * @burst_start: when the first of them ended
+ * @empty_polls: consecutive drains that read no entry although the status announced some
+ * @burst: consecutive sections that left entries waiting, since the timer last ran
+ * @burst_start: end of the first of these sections
  * @error_unreported: the run has failed and no record has reported it yet
  * @active: the started event; changes on @cpu with interrupts off only
- * @cpu: where it runs
- * @error_msg: error message, to be printed by the timer
- * @timer: next step, or next look at the list
- * @more: the next section of a drain, at once
- * @kick: brings the interrupt to @cpu
- * @delivering: @cpu is inside perf with a record. This and the following are used on @cpu with
- *	interrupts off only.
- * @record: the record being put together
+ * @cpu: CPU on which @active was started
+ * @error_msg: message for the log, printed by cxl_hmu_service()
+ * @timer: runs the next step, or the next drain
+ * @more: irq_work that runs the next section of a drain at once
+ * @kick: cross-CPU call that runs the drain on @cpu
+ * @delivering: @cpu is in a drain and may be inside perf. @delivering and @record are used on @cpu
+ *	with interrupts off only.
+ * @record: the record under construction
  */
 struct cxl_hmu {
 	struct pmukit_pmu pp;
@@ -199,7 +202,7 @@ static inline struct cxl_hmu_event *to_cxl_hmu_event(struct pmukit_event *pev)
 	return container_of(pev, struct cxl_hmu_event, pev);
 }
 
-/* Registers; under hmu->lock, or before the PMU is registered */
+/* Register accesses need hmu->lock, except before the PMU is registered and once @dead is set. */
 static inline u64 cxl_hmu_read(const struct cxl_hmu *hmu, u32 offset)
 {
 	return readq(hmu->base + offset);
@@ -220,7 +223,7 @@ static inline void cxl_hmu_write_head(const struct cxl_hmu *hmu)
 	writew(hmu->head, hmu->base + CXL_HMU_HEAD);
 }
 
-/* An unplugged or dead device answers every read with ones. */
+/* Reads of an unplugged or dead device return all ones. */
 static inline bool cxl_hmu_status_absent(u64 status)
 {
 	return status == U64_MAX;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cxl_hmu: the arithmetic of capabilities, configuration, hot list and records.
+ * cxl_hmu: arithmetic of capabilities, configuration, hot list and records.
  *
- * What a device reports is checked: what comes out of the decoders here is inside the BAR and
- * inside the ranges of the specification, or the instance is refused.
+ * The decoders check what a device reports: decoded values are inside the BAR and inside the ranges
+ * of the specification, or the instance is refused.
  */
 
 #include <linux/bitfield.h>
@@ -21,10 +21,10 @@
  * cxl_hmu_block_caps_decode - decode the common capability of a block
  * @common0: first quadword
  * @common1: second quadword
- * @room_bytes: from the start of the block to the end of its BAR
+ * @room_bytes: bytes from the start of the block to the end of its BAR
  * @caps: filled in
  *
- * Return: what is wrong, or NULL.
+ * Return: NULL, or a short error text.
  */
 const char *cxl_hmu_block_caps_decode(u64 common0, u64 common1, u64 room_bytes,
 				      struct cxl_hmu_block_caps *caps)
@@ -70,8 +70,8 @@ static bool cxl_hmu_epoch_valid(struct cxl_hmu_epoch epoch)
  * cxl_hmu_message - the interrupt message number of an instance
  * @cap0: its first capability register
  *
- * With MSI it depends on the number of vectors that the function has been given (PCIe Interrupt
- * Message Number): read it after they are allocated.
+ * With MSI the number depends on how many vectors are allocated to the function (PCIe Interrupt
+ * Message Number): read it after the allocation.
  *
  * Return: the vector, 0 to 15.
  */
@@ -113,8 +113,9 @@ static void cxl_hmu_caps_fields(const u64 *qwords, struct cxl_hmu_caps *caps)
 }
 
 /*
- * Registers, then bitmap, which ends where the list begins. They need not lie in the instance:
- * its length has 16 bits, the offsets have 64. Layouts of a whole block are checked below.
+ * The bitmap follows the registers and ends where the list begins. Both may be outside of the
+ * instance, whose length has 16 bits while the offsets have 64. cxl_hmu_layout_instance() checks
+ * the layout of the whole block.
  */
 static const char *cxl_hmu_caps_offsets(u64 bitmap, u64 list, u64 room_bytes,
 					struct cxl_hmu_caps *caps)
@@ -140,8 +141,8 @@ static bool cxl_hmu_epochs_valid(const struct cxl_hmu_caps *caps)
 }
 
 /*
- * Without epoch mode the limits mean nothing: 0 on one device seen, anything on others. Those that
- * are not valid become 0, the mark of a device without epochs.
+ * Without epoch mode the limits have no meaning: one known device reports 0, others anything.
+ * Invalid limits become 0, which marks a device without epochs.
  */
 static bool cxl_hmu_caps_epochs(struct cxl_hmu_caps *caps)
 {
@@ -160,10 +161,10 @@ static bool cxl_hmu_epochs_absent(const struct cxl_hmu_caps *caps)
 /**
  * cxl_hmu_caps_decode - decode and check the capability of an instance
  * @qwords: its CXL_HMU_CAP_QWORDS quadwords
- * @room_bytes: from the start of the instance to the end of the BAR
- * @caps: filled in but for the counter widths; the capacity is what the bitmap covers
+ * @room_bytes: bytes from the start of the instance to the end of the BAR
+ * @caps: filled in except for the counter widths; the capacity is what the bitmap covers
  *
- * Return: what is wrong, or NULL.
+ * Return: NULL, or a short error text.
  */
 const char *cxl_hmu_caps_decode(const u64 *qwords, u64 room_bytes, struct cxl_hmu_caps *caps)
 {
@@ -186,9 +187,9 @@ const char *cxl_hmu_caps_decode(const u64 *qwords, u64 room_bytes, struct cxl_hm
 }
 
 /**
- * cxl_hmu_caps_set_capacity - note how much memory the device has
+ * cxl_hmu_caps_set_capacity - set the memory size of the device
  * @caps: decoded capability
- * @bytes: of memory, from DPA 0; 0: not known
+ * @bytes: size of the memory, from DPA 0; 0: unknown
  *
  * Bits of the range bitmap beyond the memory are reserved and stay 0.
  */
@@ -202,14 +203,14 @@ void cxl_hmu_caps_set_capacity(struct cxl_hmu_caps *caps, u64 bytes)
 }
 
 /**
- * cxl_hmu_caps_set_width - note the counter width that goes with a unit size
+ * cxl_hmu_caps_set_width - set the counter width of a unit size
  * @caps: decoded capability
  * @unit_log2: log2 of the unit size that was written to the device
  * @status: the status register read after that
  *
- * A unit size without a usable counter width is taken out of the supported ones.
+ * A unit size without a valid counter width is removed from @caps->unit_mask.
  *
- * Return: what is wrong, or NULL.
+ * Return: NULL, or a short error text.
  */
 const char *cxl_hmu_caps_set_width(struct cxl_hmu_caps *caps, u32 unit_log2, u64 status)
 {
@@ -224,10 +225,10 @@ const char *cxl_hmu_caps_set_width(struct cxl_hmu_caps *caps, u32 unit_log2, u64
 }
 
 /**
- * cxl_hmu_range_limit - how many times 256 MiB the range bitmap covers
+ * cxl_hmu_range_limit - number of 256 MiB granules that the range bitmap covers
  * @caps: decoded capability
  *
- * Return: the first range number that is out of reach.
+ * Return: the number of the first granule beyond the bitmap.
  */
 u32 cxl_hmu_range_limit(const struct cxl_hmu_caps *caps)
 {
@@ -247,8 +248,8 @@ u32 cxl_hmu_threshold_limit(const struct cxl_hmu_caps *caps, u32 unit_log2)
 }
 
 /*
- * Layout: what is used of a block. L is the instance length; bitmap and list of an instance may lie
- * in it or anywhere behind:
+ * Layout: the parts of a block that are in use. L is the instance length; bitmap and list of an
+ * instance may be inside of it or anywhere after it:
  *
  *   0     10         10+L                                         end of the BAR
  *   +-----+----------+----------+-----------+---------+-----------+
@@ -291,7 +292,7 @@ static void cxl_hmu_layout_add(struct cxl_hmu_layout *layout, u64 start, u64 byt
 }
 
 /**
- * cxl_hmu_layout_registers - begin a layout: common capability and registers of all instances
+ * cxl_hmu_layout_registers - start a layout with the common capability and all instances' registers
  * @layout: filled in
  * @block: the block
  */
@@ -308,12 +309,12 @@ void cxl_hmu_layout_registers(struct cxl_hmu_layout *layout,
 
 /**
  * cxl_hmu_layout_instance - add range bitmap and hot list of an instance
- * @layout: a layout that has the registers
+ * @layout: a layout that contains the registers
  * @block: the block
  * @index: number of the instance
  * @caps: its capability
  *
- * Return: false when one of them lies over something that is there already.
+ * Return: false if one of them overlaps a part of the layout.
  */
 bool cxl_hmu_layout_instance(struct cxl_hmu_layout *layout,
 			     const struct cxl_hmu_block_caps *block, u32 index,
@@ -332,8 +333,8 @@ bool cxl_hmu_layout_instance(struct cxl_hmu_layout *layout,
 }
 
 /**
- * cxl_hmu_layout_join - make one span of those that touch
- * @layout: a layout that nothing is added to any more
+ * cxl_hmu_layout_join - merge adjacent spans
+ * @layout: a complete layout
  */
 void cxl_hmu_layout_join(struct cxl_hmu_layout *layout)
 {
@@ -370,7 +371,7 @@ static const char *cxl_hmu_parse_access(const struct cxl_hmu_caps *caps, u64 con
 {
 	u32 type = FIELD_GET(CXL_HMU_EVENT_ACCESS_TYPE, config);
 
-	/* Default: the widest, which is the highest number. */
+	/* Default: the highest number, which includes the most accesses. */
 	if (!type)
 		type = __fls(caps->access_mask);
 	if (type > CXL_HMU_ACCESS_TYPE_MAX || !(caps->access_mask & BIT(type)))
@@ -411,7 +412,7 @@ static const char *cxl_hmu_parse_unit(const struct cxl_hmu_caps *caps, u64 confi
 	return NULL;
 }
 
-/* Needs the unit size, which decides on the counter width. */
+/* Needs the unit size, which determines the counter width. */
 static const char *cxl_hmu_parse_threshold(const struct cxl_hmu_caps *caps, u64 config1,
 					   struct cxl_hmu_config *cfg)
 {
@@ -460,7 +461,7 @@ static const char *cxl_hmu_parse_epoch(const struct cxl_hmu_caps *caps, u64 conf
 	return NULL;
 }
 
-/* Needs the unit size: a unit must not be tracked in part. */
+/* Needs the unit size: a range must consist of whole units. */
 static const char *cxl_hmu_parse_range(const struct cxl_hmu_caps *caps, u64 config2,
 				       struct cxl_hmu_config *cfg)
 {
@@ -490,14 +491,14 @@ static const char *cxl_hmu_parse_range(const struct cxl_hmu_caps *caps, u64 conf
 }
 
 /**
- * cxl_hmu_config_parse - turn the configuration words of an event into a configuration
- * @caps: what the instance can do
+ * cxl_hmu_config_parse - parse the configuration words of an event
+ * @caps: capabilities of the instance
  * @config: perf_event_attr.config
  * @config1: perf_event_attr.config1
  * @config2: perf_event_attr.config2
  * @cfg: filled in; defaults replace zeros
  *
- * Return: what is wrong, or NULL.
+ * Return: NULL, or a short error text.
  */
 const char *cxl_hmu_config_parse(const struct cxl_hmu_caps *caps, u64 config, u64 config1,
 				 u64 config2, struct cxl_hmu_config *cfg)
@@ -524,12 +525,12 @@ const char *cxl_hmu_config_parse(const struct cxl_hmu_caps *caps, u64 config, u6
 }
 
 /**
- * cxl_hmu_config_default - a configuration that the instance takes, before its widths are known
+ * cxl_hmu_config_default - a configuration that the instance accepts before its widths are known
  * @caps: decoded capability
  * @unit_log2: log2 of a supported unit size
  * @cfg: filled in
  *
- * A device may drop a configuration register that is written with a value it does not support.
+ * A device may drop a write to a configuration register if a value in it is not supported.
  */
 void cxl_hmu_config_default(const struct cxl_hmu_caps *caps, u32 unit_log2,
 			    struct cxl_hmu_config *cfg)
@@ -548,8 +549,8 @@ void cxl_hmu_config_default(const struct cxl_hmu_caps *caps, u32 unit_log2,
 /**
  * cxl_hmu_cfg0 - first configuration quadword, control bits clear
  * @cfg: the configuration
- * @caps: what the instance can do: unsupported interrupts stay off
- * @interrupts: there is a vector
+ * @caps: capabilities of the instance; unsupported interrupts stay off
+ * @interrupts: the instance has a vector
  *
  * Return: the register value.
  */
@@ -581,7 +582,7 @@ u64 cxl_hmu_cfg1(const struct cxl_hmu_config *cfg)
 
 /**
  * cxl_hmu_cfg2 - third configuration quadword: interrupt when the list is half full
- * @caps: what the instance can do
+ * @caps: capabilities of the instance
  *
  * Return: the register value.
  */
@@ -593,7 +594,7 @@ u64 cxl_hmu_cfg2(const struct cxl_hmu_caps *caps)
 /**
  * cxl_hmu_bitmap_qword - one quadword of the range bitmap
  * @cfg: the configuration
- * @index: which one; any index is fine, those outside the range give 0
+ * @index: its number; outside of the range the quadword is 0
  *
  * Return: the quadword.
  */
@@ -609,11 +610,11 @@ u64 cxl_hmu_bitmap_qword(const struct cxl_hmu_config *cfg, u32 index)
 }
 
 /**
- * cxl_hmu_ranges_overlap - do two configurations track the same memory
- * @a: one
- * @b: the other
+ * cxl_hmu_ranges_overlap - check whether two configurations track the same memory
+ * @a: a configuration
+ * @b: another configuration
  *
- * Return: true when they share at least 256 MiB.
+ * Return: true if they share at least 256 MiB.
  */
 bool cxl_hmu_ranges_overlap(const struct cxl_hmu_config *a, const struct cxl_hmu_config *b)
 {
@@ -622,8 +623,8 @@ bool cxl_hmu_ranges_overlap(const struct cxl_hmu_config *a, const struct cxl_hmu
 }
 
 /*
- * Hot list: a ring of M places. The device fills at tail, software reads at head. It is empty
- * when head == tail and full, with M - 1 entries, when tail is one place behind head:
+ * Hot list: a ring of M slots. The device writes at tail, software reads at head. The list is empty
+ * if head == tail. It is full, with M - 1 entries, if tail is one slot before head:
  *
  *     0     1     2     3     4     5 = M - 1
  *   +-----+-----+-----+-----+-----+-----+
@@ -633,10 +634,10 @@ bool cxl_hmu_ranges_overlap(const struct cxl_hmu_config *a, const struct cxl_hmu
  */
 
 /**
- * cxl_hmu_list_used - how many entries wait in the list
+ * cxl_hmu_list_used - number of unread entries in the list
  * @head: below @size
  * @tail: below @size
- * @size: places in the list
+ * @size: slots in the list
  *
  * Return: 0 .. @size - 1.
  */
@@ -646,10 +647,10 @@ u32 cxl_hmu_list_used(u32 head, u32 tail, u32 size)
 }
 
 /**
- * cxl_hmu_list_advance - the head after some entries were read
+ * cxl_hmu_list_advance - the head after @count entries were read
  * @head: below @size
  * @count: at most @size
- * @size: places in the list
+ * @size: slots in the list
  *
  * Return: the new head, below @size.
  */
@@ -659,15 +660,15 @@ u32 cxl_hmu_list_advance(u32 head, u32 count, u32 size)
 }
 
 /**
- * cxl_hmu_list_plan - decide what to take from the list
+ * cxl_hmu_list_plan - decide which entries to read
  * @head: below @size
- * @tail: as the device gives it
- * @size: places in the list
- * @room: entries that can be handed over
- * @last: the last drain of a run: entries that are not taken are given up
+ * @tail: value of the tail register, not checked yet
+ * @size: slots in the list
+ * @room: entries that can be delivered
+ * @last: last drain of a run: entries that are not read are discarded
  * @plan: filled in
  *
- * Return: false when the tail is out of range; the list must be left as it is then.
+ * Return: false if the tail is out of range; the list must then be left unchanged.
  */
 bool cxl_hmu_list_plan(u32 head, u32 tail, u32 size, u32 room, bool last,
 		       struct cxl_hmu_plan *plan)
@@ -686,11 +687,12 @@ bool cxl_hmu_list_plan(u32 head, u32 tail, u32 size, u32 room, bool last,
 }
 
 /**
- * cxl_hmu_status_clear - what to write to the status register after a look at the list
- * @status: what was read before it
+ * cxl_hmu_status_clear - bits to clear in the status register after a drain
+ * @status: value read before the drain
  * @waiting: entries left in the list
  *
- * The level bit stays while entries wait: the device would only set it, and interrupt, again.
+ * The level bit stays set while entries wait: if cleared, the device would set it again, and
+ * interrupt.
  *
  * Return: the bits to clear, 0 for none.
  */
@@ -705,8 +707,8 @@ u64 cxl_hmu_status_clear(u64 status, u32 waiting)
 
 /**
  * cxl_hmu_header_encode - write the header of a record
- * @header: what to write
- * @words: array of CXL_HMU_HEADER_WORDS, in the byte order of the CPU
+ * @header: the header
+ * @words: array of CXL_HMU_HEADER_WORDS words, in the byte order of the CPU
  */
 void cxl_hmu_header_encode(const struct cxl_hmu_header *header, u64 *words)
 {

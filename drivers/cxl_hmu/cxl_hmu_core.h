@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * cxl_hmu: the arithmetic of capabilities, configuration, hot list and records. Pure C without
- * kernel calls, so that a test in user space can run it.
+ * cxl_hmu: arithmetic of capabilities, configuration, hot list and records. Pure C without kernel
+ * calls, so that a userspace test can run it.
  */
 #ifndef CXL_HMU_CORE_H
 #define CXL_HMU_CORE_H
@@ -29,10 +29,10 @@
 #define CXL_HMU_EPOCH_DEFAULT_US	100000
 #define CXL_HMU_ACCESS_TYPE_MAX		6
 
-/* With 1, every unit that is touched is hot, and the list of a busy device overflows at once. */
+/* With 1, every accessed unit is hot, and the list of a busy device overflows at once. */
 #define CXL_HMU_THRESHOLD_DEFAULT	16
 
-/* More of a range bitmap than this is padding, whatever the address. */
+/* Quadwords that cover all CXL addresses; the rest of a longer range bitmap is padding. */
 #define CXL_HMU_BITMAP_QWORDS_MAX	BIT(CXL_HMU_ADDRESS_BITS - CXL_HMU_RANGE_SHIFT - 6)
 
 /* Common capability; registers, range bitmap and hot list of each instance */
@@ -42,7 +42,7 @@
 #define CXL_HMU_HEADER_WORDS		(2 + PMUKIT_CXL_HMU_EXTRA_WORDS)
 
 /**
- * struct cxl_hmu_block_caps - what the common capability of a block says
+ * struct cxl_hmu_block_caps - decoded common capability of a block
  * @version: CXL_HMU_VERSION or newer
  * @instances: 1 .. CXL_HMU_MAX_INSTANCES
  * @instance_bytes: distance from one instance to the next, a multiple of 8
@@ -64,9 +64,9 @@ struct cxl_hmu_span {
 };
 
 /**
- * struct cxl_hmu_layout - the parts of a block that are used, none over another
- * @nr: how many there are
- * @spans: in the order of their offsets
+ * struct cxl_hmu_layout - the parts of a block that are in use, without overlaps
+ * @nr: number of parts
+ * @spans: the parts, in the order of their offsets
  */
 struct cxl_hmu_layout {
 	u32 nr;
@@ -84,8 +84,8 @@ struct cxl_hmu_epoch {
 };
 
 /**
- * struct cxl_hmu_caps - what an instance can do, all of it checked
- * @message: interrupt message number, of the vectors there were when it was read
+ * struct cxl_hmu_caps - checked capabilities of an instance
+ * @message: interrupt message number; with MSI it changes when vectors are allocated
  * @int_overflow: can interrupt when the hot list overflows
  * @int_level: can interrupt when the hot list crosses a level
  * @epoch_per_counter: each counter has its own epoch
@@ -93,18 +93,18 @@ struct cxl_hmu_epoch {
  * @always_on: can report as soon as the threshold is reached
  * @randomized: can randomize the downsampling
  * @overlap: ranges may overlap those of other instances of the block
- * @postponed: units found while the list is full appear once it has space
+ * @postponed: units found while the list is full are added once it has space
  * @access_mask: bit n: access type n, 1 .. CXL_HMU_ACCESS_TYPE_MAX
- * @unit_mask: bit n: unit size of 2^n bytes; only those with a sane counter width
+ * @unit_mask: bit n: unit size of 2^n bytes; sizes without a valid counter width are removed
  * @downsampling_mask: bit n: factor 2^n
  * @epoch_min: shortest epoch; scale and value 0: the device has no epochs
- * @epoch_max: longest epoch; the same
- * @list_size: places in the hot list; it holds one entry less
- * @bitmap_offset: of the range bitmap, in the instance
- * @bitmap_qwords: its length
- * @capacity: how many times 256 MiB of memory the device has; at most what the bitmap covers
- * @list_offset: of the hot list, in the instance
- * @counter_width: by log2 of the unit size; 0: no such unit
+ * @epoch_max: longest epoch; likewise
+ * @list_size: slots in the hot list, which holds one entry less
+ * @bitmap_offset: offset of the range bitmap from the start of the instance
+ * @bitmap_qwords: length of the range bitmap
+ * @capacity: memory of the device in 256 MiB granules; at most what the bitmap covers
+ * @list_offset: offset of the hot list from the start of the instance
+ * @counter_width: indexed by log2 of the unit size; 0: the size is not supported
  */
 struct cxl_hmu_caps {
 	u8 message;
@@ -130,16 +130,16 @@ struct cxl_hmu_caps {
 };
 
 /**
- * struct cxl_hmu_config - what an event asks for, defaults filled in, fit for the instance
+ * struct cxl_hmu_config - configuration of an event, with defaults, checked against the instance
  * @always_on: always-on mode, else epoch mode
  * @access_type: 1 .. CXL_HMU_ACCESS_TYPE_MAX
  * @randomized: randomize the downsampling
  * @downsampling_log2: log2 of the downsampling factor
  * @unit_log2: log2 of the unit size in bytes
- * @threshold: count from which a unit is hot
+ * @threshold: count at which a unit becomes hot
  * @epoch: length of an epoch
- * @range_base: first 256 MiB of DPA to be tracked
- * @range_size: how many of them; all of them are memory
+ * @range_base: first 256 MiB granule of DPA to track
+ * @range_size: number of granules to track; all of them are memory
  */
 struct cxl_hmu_config {
 	bool always_on;
@@ -154,10 +154,10 @@ struct cxl_hmu_config {
 };
 
 /**
- * struct cxl_hmu_plan - what one look at the hot list does to it
- * @take: entries to be read, from the head on
- * @waiting: entries beyond these
- * @head: the head afterwards
+ * struct cxl_hmu_plan - which entries of the hot list one drain reads
+ * @take: entries to read, starting at the head
+ * @waiting: entries after these
+ * @head: the head after the drain
  */
 struct cxl_hmu_plan {
 	u32 take;
@@ -166,12 +166,12 @@ struct cxl_hmu_plan {
 };
 
 /**
- * struct cxl_hmu_header - what precedes the entries of a record
+ * struct cxl_hmu_header - header of a record
  * @time_ns: perf clock of the drain
  * @sequence: number of the record
  * @lost: entries read or dropped but never delivered, since the event was opened
  * @flags: PMUKIT_CXL_HMU_F_*
- * @entries: how many follow
+ * @entries: number of entries that follow
  * @counter_width: bits of the count in an entry
  * @unit_log2: log2 of the unit size in bytes
  * @downsampling_log2: log2 of the downsampling factor
@@ -187,9 +187,7 @@ struct cxl_hmu_header {
 	u8 downsampling_log2;
 };
 
-/*
- * Functions that return "const char *" return what is wrong in a few words, NULL for nothing.
- */
+/* Functions that return "const char *" return NULL on success and a short error text otherwise. */
 
 /* Capabilities */
 const char *cxl_hmu_block_caps_decode(u64 common0, u64 common1, u64 room_bytes,

@@ -2,30 +2,31 @@
 /*
  * cxl_hmu: moving hot-list entries to perf.
  *
- * A drain is started by the interrupt (the list is half full, or overflowed), the timer (once an
- * epoch), the previous drain (more entries than one section may read), and the stop of the event.
- * All run on the event's CPU with interrupts off, because perf's buffers have one writer:
+ * A drain is started by the interrupt (the list is half full, or has overflowed), the timer (about
+ * once per epoch), the previous drain (more entries than one section may read), and the stop of the
+ * event. All drains run on the event's CPU with interrupts off, because perf's buffers have one
+ * writer:
  *
  *   interrupt ---------------.      (other CPU: kick)
  *   timer --------------------+---> cxl_hmu_service() ---> cxl_hmu_drain() ---.
  *   more (irq_work) ---------'  ^-------- entries wait ----------------------'
  *   cxl_hmu_drain_last() ---------------------------------^
  *
- * A full list takes many sections. They follow each other by irq_work, which needs no timer to
- * be on time; between two of them interrupts are on. The CPU may take its own irq_work before other
- * interrupts, so the number is limited: after a list's worth of sections, or CXL_HMU_BURST_MAX, the
- * timer goes on after a pause as long as they took. So even a device that never runs out of entries
- * leaves half of the CPU.
+ * A full list takes many sections, with interrupts on between two of them. Sections are chained by
+ * irq_work, which does not depend on timer latency. A CPU may run its irq_work before other
+ * interrupts, so the chain is limited: after as many sections as a full list takes, at most
+ * CXL_HMU_BURST_MAX, the timer continues after a pause as long as the chain took. So a device that
+ * never runs out of entries uses at most half of the CPU.
  *
- * A drain first asks perf how long a record may be (sink), then takes no more entries than that
- * from the device, then hands the record over. What does not fit stays in the device. Whatever is
- * taken or thrown away without being handed over is counted, and the next record says so.
+ * A drain first asks perf how long a record may be (sink), then reads at most that many entries
+ * from the device, then delivers the record. Further entries stay in the device. Entries that are
+ * read or discarded without being delivered are counted, and the next record reports them.
  *
- * Locking: hmu->lock while touching registers; not while calling perf, which may call our stop.
- * hmu->record, hmu->delivering and the fields of the event belong to the event's CPU with
- * interrupts off. During a drain only perf changes hmu->active: it may stop the event while it
- * takes a record that was its last one. So a drain reads hmu->active once, and goes on only while
- * it is still that event.
+ * Locking: hmu->lock is held while registers are accessed, but not while calling perf, which may
+ * call the stop callback. hmu->record, hmu->delivering and the fields of the event belong to the
+ * event's CPU with interrupts off. During a drain only perf changes hmu->active: perf may stop the
+ * event inside its final record. So a drain reads hmu->active once, and continues only while it is
+ * still that event.
  */
 
 #include <linux/bitfield.h>
@@ -38,25 +39,25 @@
 #include "cxl_hmu.h"
 #include "cxl_hmu_trace.h"
 
-/* Sections in a row; about two milliseconds of device reads */
+/* Chained sections; their device reads take about 2 ms. */
 #define CXL_HMU_BURST_MAX		32U
 #define CXL_HMU_PAUSE_MIN_NS		(100 * NSEC_PER_USEC)
 #define CXL_HMU_DISABLE_POLL_US		10
 
-/* Drains in a row that were asked for by the device and found nothing to take */
+/* Consecutive drains that the status requested and that read no entry */
 #define CXL_HMU_MAX_EMPTY_POLLS	3
 
 #define CXL_HMU_BATCH			(PMUKIT_RECORD_WORDS - CXL_HMU_HEADER_WORDS)
 
-/* The status again behind an entry of all ones, which is one of the batch. */
+/* + 1: the status is read once more after an all-ones entry, which counts as one of the batch. */
 static_assert(CXL_HMU_BATCH + CXL_HMU_READS_OVERHEAD + 1 <= CXL_HMU_READS_PER_SECTION);
 static_assert(CXL_HMU_READS_OVERHEAD <= 6);
 
 /**
- * struct cxl_hmu_batch - what one section took from the list
- * @entries: put into hmu->record
- * @taken: read from the list: @entries and those that were rejected
- * @waiting: beyond these; given up when the event stops
+ * struct cxl_hmu_batch - entries of one section
+ * @entries: copied to hmu->record
+ * @taken: read from the list: @entries plus at most one rejected entry
+ * @waiting: left in the list; discarded when the event stops
  */
 struct cxl_hmu_batch {
 	u32 entries;
@@ -64,9 +65,9 @@ struct cxl_hmu_batch {
 	u32 waiting;
 };
 
-/* Taking entries from the device; on the event's CPU, under hmu->lock */
+/* Reading entries from the device; on the event's CPU, under hmu->lock */
 
-/* The event is named: perf may have stopped it since. */
+/* @hev is a parameter because perf may have cleared hmu->active. */
 static void cxl_hmu_lose(struct cxl_hmu *hmu, struct cxl_hmu_event *hev, u32 entries)
 {
 	if (!entries)
@@ -76,7 +77,7 @@ static void cxl_hmu_lose(struct cxl_hmu *hmu, struct cxl_hmu_event *hev, u32 ent
 	pmukit_stat_add(&hmu->pp, PMUKIT_STAT_LOST, entries);
 }
 
-/* A device that is not enabled in the middle of a run was reset, or is gone. */
+/* A device that is not enabled during a run was reset or removed. */
 static bool cxl_hmu_still_on(struct cxl_hmu *hmu, u64 status)
 {
 	if (status & CXL_HMU_STATUS_ENABLED && !cxl_hmu_status_absent(status))
@@ -88,9 +89,9 @@ static bool cxl_hmu_still_on(struct cxl_hmu *hmu, u64 status)
 }
 
 /*
- * Copy up to @count entries from the head on. An entry of all ones cannot be: its unit would lie
- * beyond any memory. It is the last one that is read: of a device that has gone each further one
- * costs a completion timeout. Returns how many were read, that one included.
+ * Copy up to @count entries, starting at the head. An all-ones entry is invalid: its unit would be
+ * beyond any memory. The copy stops there, because each further read of a removed device costs a
+ * completion timeout. Return: how many entries were read, including the invalid one.
  */
 static u32 cxl_hmu_take(struct cxl_hmu *hmu, u32 count, u32 *entries)
 {
@@ -119,10 +120,10 @@ static void cxl_hmu_check_tail(struct cxl_hmu *hmu, bool valid)
 }
 
 /*
- * Clear the status bits that were seen, so that the device may interrupt again. A device that goes
- * on interrupting while no entries are taken (its list reads as empty, or the reader's buffer is
- * full) keeps the bits set, and raises no more interrupts, until entries are taken; the timer still
- * polls it.
+ * Clear the status bits that were read, so that the device may interrupt again. If the device keeps
+ * interrupting while no entries are read (its list reads as empty, or the reader's buffer is full),
+ * the bits stay set, so that it raises no more interrupts until entries are read. The timer still
+ * polls the list.
  */
 static void cxl_hmu_acknowledge(struct cxl_hmu *hmu, u64 status, const struct cxl_hmu_batch *batch)
 {
@@ -140,7 +141,10 @@ static void cxl_hmu_acknowledge(struct cxl_hmu *hmu, u64 status, const struct cx
 	cxl_hmu_write(hmu, CXL_HMU_STATUS, seen);
 }
 
-/* Is the device still there, behind an entry of all ones? Then the entry alone is lost. */
+/*
+ * Called after an all-ones entry. Return: true if the device still responds; then only that entry
+ * is lost.
+ */
 static bool cxl_hmu_entry_rejected(struct cxl_hmu *hmu, bool last)
 {
 	u64 status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
@@ -161,8 +165,8 @@ static void cxl_hmu_move_head(struct cxl_hmu *hmu, u32 head)
 }
 
 /*
- * Take up to @limit entries. @last: the device is being disabled; the status read then is used
- * here, and what does not fit is given up.
+ * Read up to @limit entries. @last: status after the disable, in the last drain of a run; entries
+ * beyond @limit are then discarded.
  */
 static void cxl_hmu_collect(struct cxl_hmu *hmu, u32 limit, const u64 *last,
 			    struct cxl_hmu_batch *batch)
@@ -193,7 +197,7 @@ static void cxl_hmu_collect(struct cxl_hmu *hmu, u32 limit, const u64 *last,
 	cxl_hmu_acknowledge(hmu, status, batch);
 }
 
-/* Handing records over; on the event's CPU, interrupts off, no lock */
+/* Delivering records; on the event's CPU, interrupts off, no lock */
 
 static void cxl_hmu_put_header(struct cxl_hmu *hmu, const struct cxl_hmu_header *header)
 {
@@ -206,9 +210,9 @@ static void cxl_hmu_put_header(struct cxl_hmu *hmu, const struct cxl_hmu_header 
 }
 
 /*
- * A record without entries is only worth it when it has something to say. The trace event comes
- * last: before, a sample's sink holds perf's recursion context, and perf as the reader of the
- * trace event would get nothing.
+ * A record without entries is only delivered if it carries flags. The trace event fires last: until
+ * the record is delivered, a sample's sink holds perf's recursion context, and perf would not
+ * record the trace event.
  */
 static void cxl_hmu_deliver(struct cxl_hmu *hmu, struct cxl_hmu_event *hev,
 			    struct pmukit_sink *sink, u32 entries)
@@ -225,13 +229,13 @@ static void cxl_hmu_deliver(struct cxl_hmu *hmu, struct cxl_hmu_event *hev,
 		.downsampling_log2 = hev->cfg.downsampling_log2,
 	};
 
-	/* perf stopped the event in the record before. */
+	/* perf stopped the event inside the previous record. */
 	if (hmu->active != hev || (!entries && !flags))
 		return;
 
 	cxl_hmu_put_header(hmu, &header);
 	hmu->record.raw.tag = PMUKIT_RAW_TAG_CXL_HMU;
-	/* What a stop inside this record has to say is for the next run of the event. */
+	/* Flags set by a stop inside this record belong to the event's next run. */
 	hev->flags = 0;
 	if (!pmukit_sink_deliver(sink, &hmu->record, CXL_HMU_HEADER_WORDS + entries, entries)) {
 		hev->flags |= flags;
@@ -253,8 +257,8 @@ static u32 cxl_hmu_sink_entries(const struct pmukit_sink *sink)
 }
 
 /*
- * PERF_AUX_FLAG_TRUNCATED makes perf disable the event, so it is kept for the end of the PMU; a
- * gap in a stream that goes on is PERF_AUX_FLAG_PARTIAL.
+ * perf disables an event on PERF_AUX_FLAG_TRUNCATED, so this flag is only set when the PMU is
+ * removed. PERF_AUX_FLAG_PARTIAL marks a gap in a stream that continues.
  */
 static u64 cxl_hmu_aux_flags(const struct cxl_hmu *hmu, bool last, u64 flags)
 {
@@ -264,8 +268,8 @@ static u64 cxl_hmu_aux_flags(const struct cxl_hmu *hmu, bool last, u64 flags)
 }
 
 /*
- * Returns whether to go on soon. When entries wait but none could be taken the reader is behind:
- * looking again before long would not help.
+ * Return: true to run the next section at once. If entries wait but none could be read, the reader
+ * is behind, and an immediate retry would not help.
  */
 static bool cxl_hmu_drain(struct cxl_hmu *hmu, const u64 *last)
 {
@@ -302,20 +306,25 @@ static bool cxl_hmu_drain(struct cxl_hmu *hmu, const u64 *last)
 	return batch.waiting && batch.taken;
 }
 
-/* Asking for a drain */
+/* Scheduling drains */
 
 static u32 cxl_hmu_burst_limit(const struct cxl_hmu *hmu)
 {
 	return min(hmu->caps.list_size / CXL_HMU_BATCH + 1, CXL_HMU_BURST_MAX);
 }
 
-/* The timer goes on. The device is silent until then: its bits stay set, and new ones send. */
+/*
+ * Return: true if the chain of sections is too long and the timer continues it. Until then status
+ * bits stay set, so the device sends at most one interrupt per bit.
+ */
 static bool cxl_hmu_pauses(const struct cxl_hmu *hmu)
 {
 	return hmu->burst > cxl_hmu_burst_limit(hmu);
 }
 
-/* After a drain on the event's CPU: @more, or the next look at the list. */
+/*
+ * After a drain on the event's CPU: queue the next section, or start the timer for the next poll.
+ */
 static void cxl_hmu_continue(struct cxl_hmu *hmu, bool more)
 {
 	ktime_t now;
@@ -341,9 +350,9 @@ static void cxl_hmu_continue(struct cxl_hmu *hmu, bool more)
 }
 
 /*
- * On any CPU, interrupts off: the next step of the run, or a drain on the event's CPU. Timer,
- * more and kick are set going under the lock while the instance is not dead: so they can be
- * waited for once it is.
+ * On any CPU, interrupts off: run the next step, or drain on the event's CPU. @timer, @more and
+ * @kick are started under the lock and only while the instance is not dead, so that a detach can
+ * wait for them once it is dead.
  */
 static void cxl_hmu_service(struct cxl_hmu *hmu)
 {
@@ -356,7 +365,7 @@ static void cxl_hmu_service(struct cxl_hmu *hmu)
 	hmu->error_msg = NULL;
 	if (!hmu->dead && hmu->state == CXL_HMU_ON) {
 		here = hmu->cpu == smp_processor_id();
-		/* -EBUSY: a kick is on its way, which will do. */
+		/* -EBUSY: the call is already queued. */
 		if (!here)
 			smp_call_function_single_async(hmu->cpu, &hmu->kick);
 	} else if (!hmu->dead) {
@@ -395,16 +404,16 @@ static enum hrtimer_restart cxl_hmu_timer(struct hrtimer *timer)
 	hmu->burst = 0;
 	raw_spin_unlock(&hmu->lock);
 	cxl_hmu_service(hmu);
-	/* The service has started the timer again where it is needed. */
+	/* cxl_hmu_service() has restarted the timer if it is needed. */
 	return HRTIMER_NORESTART;
 }
 
 /**
- * cxl_hmu_interrupt - the handler; the vector may be shared with cxl_pci and other instances
+ * cxl_hmu_interrupt - handler of a vector that cxl_pci and other instances may share
  * @irq: unused
  * @data: the instance
  *
- * Return: IRQ_NONE when this instance has no interrupt pending.
+ * Return: IRQ_NONE if this instance has no interrupt pending.
  */
 irqreturn_t cxl_hmu_interrupt(int irq, void *data)
 {
@@ -421,7 +430,7 @@ irqreturn_t cxl_hmu_interrupt(int irq, void *data)
 	}
 	raw_spin_unlock(&hmu->lock);
 
-	/* All ones is not our interrupt; the timer will find the device gone. */
+	/* All ones: not this instance's interrupt. The timer detects that the device is gone. */
 	if (cxl_hmu_status_absent(status))
 		status = 0;
 	status &= CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL;
@@ -432,7 +441,7 @@ irqreturn_t cxl_hmu_interrupt(int irq, void *data)
 	return status ? IRQ_HANDLED : IRQ_NONE;
 }
 
-/* Returns the status behind it; 0: there was nothing to disable. */
+/* Return: the status after the disable; 0 if the device was not tracking. */
 static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 {
 	bool looked = hmu->state == CXL_HMU_ENABLING;
@@ -443,7 +452,10 @@ static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 
 	if (hmu->dead)
 		return 0;
-	/* Enabled since the last look, or about to be: what it may have found is announced. */
+	/*
+	 * Poll an enable in progress once more. If it is still in progress, what the device finds
+	 * is lost: flag that.
+	 */
 	if (looked)
 		cxl_hmu_run(hmu);
 	if (hmu->state == CXL_HMU_ENABLING)
@@ -461,15 +473,15 @@ static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 		if (cxl_hmu_status_absent(status))
 			break;
 	}
-	/* What comes after this drain is counted in lost only: announce it. */
+	/* Entries that arrive after this drain are only counted as lost: flag that. */
 	if (status & CXL_HMU_STATUS_BUSY)
 		hmu->active->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
 	return status;
 }
 
 /*
- * perf stops the event inside its last record: what the device still holds is given up. In the last
- * drain the device is disabled already, and the drain has taken or given up what it held.
+ * perf stops the event inside its final record: discard what the device still holds. If the device
+ * is already disabled (last drain of a run), that drain reads or discards what it holds.
  */
 static void cxl_hmu_stop_inside(struct cxl_hmu *hmu)
 {
@@ -486,11 +498,11 @@ static void cxl_hmu_stop_inside(struct cxl_hmu *hmu)
 }
 
 /**
- * cxl_hmu_drain_last - disable the device and take what it holds, as far as one section allows
+ * cxl_hmu_drain_last - disable the device and read the entries it holds, up to one section
  * @hmu: an instance whose event is being stopped
  *
- * Context: the stop callback: event's CPU, interrupts off, no lock. When perf calls it from
- * inside a drain of ours, that drain's record was the last one.
+ * Context: the stop callback: event's CPU, interrupts off, no lock. If perf calls it from inside a
+ * drain, that drain's record is the final one.
  */
 void cxl_hmu_drain_last(struct cxl_hmu *hmu)
 {
@@ -510,7 +522,7 @@ void cxl_hmu_drain_last(struct cxl_hmu *hmu)
 }
 
 /**
- * cxl_hmu_drain_init - make timer, more and kick ready
+ * cxl_hmu_drain_init - initialize timer, irq_work and cross-CPU call
  * @hmu: a new instance
  */
 void cxl_hmu_drain_init(struct cxl_hmu *hmu)
@@ -521,7 +533,7 @@ void cxl_hmu_drain_init(struct cxl_hmu *hmu)
 }
 
 /**
- * cxl_hmu_drain_shutdown - wait for everything that may still look at the instance
+ * cxl_hmu_drain_shutdown - wait until timer, irq_work and cross-CPU call are done
  * @hmu: a dead instance whose interrupt is freed
  *
  * Context: may sleep.

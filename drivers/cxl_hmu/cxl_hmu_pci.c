@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cxl_hmu: finding CHMU blocks in the functions of the PCI bus, and losing them again.
+ * cxl_hmu: discovery of CHMU blocks in PCI functions, attach and detach.
  *
- * The PCI function is bound to cxl_pci, so this module cannot be its driver. It watches the PCI
- * bus instead: when cxl_pci has bound a function it attaches to the function's CHMU blocks, and
- * detaches before cxl_pci lets the function go. The function is cxl_pci's: it is not enabled or
- * disabled here, no devres is put on it, and no more of its BARs is requested than the blocks.
- * Functions that this module drives itself (cxl_hmu_standalone.c) are attached to by its probe,
- * and detached from like the others.
+ * The PCI function is bound to cxl_pci, so this module cannot be its driver. It watches the PCI bus
+ * instead: it attaches to the function's CHMU blocks after cxl_pci has bound the function, and
+ * detaches before cxl_pci unbinds. The function belongs to cxl_pci: this module does not enable or
+ * disable it, attaches no devres to it, and requests only the CHMU blocks of its BARs. To functions
+ * that this module drives itself (cxl_hmu_standalone.c) it attaches in probe; they are detached
+ * like the others.
  *
- * Interrupt vectors are cxl_pci's as well. Linux 6.1's cxl_pci allocates none: if the function
- * has none when we attach, we allocate them and free them when we detach.
+ * Interrupt vectors belong to cxl_pci as well. cxl_pci of Linux 6.1 allocates none: if the function
+ * has no vectors at attach, this module allocates them, and frees them at detach.
  *
- * Locking: cxl_hmu_mutex protects the list of attached devices. It is taken inside the PCI
- * function's device lock, which the driver core holds around the notifications; the one that comes
- * from elsewhere takes the device lock first. A function whose device lock we hold and that has
- * a driver is bound: it is neither being probed nor removed.
+ * Locking: cxl_hmu_mutex protects the list of attached devices. It nests inside the PCI function's
+ * device lock, which the driver core holds around the notifications and which the scans at module
+ * init and exit take themselves. While that lock is held, a function that has a driver is bound: it
+ * is neither being probed nor being removed.
  */
 
 #include <linux/bitfield.h>
@@ -35,22 +35,25 @@
 
 #include "cxl_hmu.h"
 
-/* A function with more blocks than this is not believed. */
+/* Further blocks of a function are ignored. */
 #define CXL_HMU_MAX_BLOCKS	16
 
-/* Numbers of functions without a memX: no memX can have them (CXL_MEM_MAX_DEVS of the CXL core). */
+/*
+ * First number of functions without a memX; numbers of memX are lower (CXL_MEM_MAX_DEVS of the CXL
+ * core).
+ */
 #define CXL_HMU_STANDALONE_FIRST	65536
 
 /**
- * struct cxl_hmu_device - a PCI function we are attached to
+ * struct cxl_hmu_device - an attached PCI function
  * @pdev: the function, with a reference
- * @number: X of its memX, or from CXL_HMU_STANDALONE_FIRST on
- * @memory_bytes: how much memory it has, 0: not known
- * @own_vectors: the vectors were allocated here
- * @own_master: the function was made a bus master here
+ * @number: X of its memX; without a memX CXL_HMU_STANDALONE_FIRST or higher
+ * @memory_bytes: size of its memory, 0: unknown
+ * @own_vectors: this module allocated its vectors
+ * @own_master: this module made it a bus master
  * @blocks: its blocks
  * @instances: all instances of all blocks
- * @node: place in cxl_hmu_devices
+ * @node: entry in cxl_hmu_devices
  */
 struct cxl_hmu_device {
 	struct pci_dev *pdev;
@@ -87,7 +90,7 @@ void cxl_hmu_block_put(struct cxl_hmu_block *block)
 	kref_put(&block->ref, cxl_hmu_block_release);
 }
 
-/* What a block and its instances report, before anything of it is requested. */
+/* Capabilities of a block and its instances, read before any of its registers are requested */
 struct cxl_hmu_probe {
 	u64 room_bytes;
 	struct cxl_hmu_block_caps caps;
@@ -143,7 +146,7 @@ static void cxl_hmu_block_unmap(struct cxl_hmu_block *block)
 	}
 }
 
-/* What is used of the block is requested, each part by itself, and nothing between the parts. */
+/* Request each used part of the block separately, without the gaps between them. */
 static bool cxl_hmu_block_map(struct cxl_hmu_block *block)
 {
 	u32 i;
@@ -167,7 +170,7 @@ unmap:
 	return false;
 }
 
-/* An offset that is in the layout of a mapped block. */
+/* Return: the address of @offset; NULL if no part of the mapped block contains it. */
 static void __iomem *cxl_hmu_block_at(const struct cxl_hmu_block *block, u64 offset)
 {
 	u32 i;
@@ -197,7 +200,7 @@ static struct cxl_hmu_block *cxl_hmu_block_new(resource_size_t start)
 
 /* Instances */
 
-/* The counter width of each unit size: known only after the size was written. */
+/* Read the counter width of each unit size, which the device shows once the size is written. */
 static int cxl_hmu_learn_widths(struct cxl_hmu *hmu)
 {
 	u32 mask = hmu->caps.unit_mask;
@@ -217,7 +220,7 @@ static int cxl_hmu_learn_widths(struct cxl_hmu *hmu)
 		wrong = cxl_hmu_caps_set_width(&hmu->caps, unit, status);
 		if (wrong)
 			pr_debug("%s: unit size 2^%u: %s\n", hmu->pp.name, unit, wrong);
-		/* What control requests are written with until an event brings its own. */
+		/* Control requests use this value until an event sets its own. */
 		hmu->cfg0 = cxl_hmu_cfg0(&cfg, &hmu->caps, false);
 	}
 	return 0;
@@ -276,7 +279,7 @@ static struct cxl_hmu *cxl_hmu_instance_new(struct cxl_hmu_device *dev,
 	return hmu;
 }
 
-/* Puts instances with a sound capability on @instances, and what is theirs into the layout. */
+/* Add instances with a valid capability to @instances, and their register ranges to the layout. */
 static void cxl_hmu_instances_find(struct cxl_hmu_device *dev, struct cxl_hmu_block *block,
 				   u32 chmu, const struct cxl_hmu_probe *probe,
 				   struct list_head *instances)
@@ -316,8 +319,8 @@ static void cxl_hmu_instances_put(struct list_head *instances)
 }
 
 /*
- * Returns whether to go on: a device that does not answer is not asked for each of its instances,
- * which would hold up cxl_pci.
+ * Return: false if the device does not respond. Its other instances are then skipped, because each
+ * timeout would delay cxl_pci.
  */
 static bool cxl_hmu_instances_add(struct cxl_hmu_device *dev, struct list_head *instances,
 				  const struct cxl_hmu_probe *probe)
@@ -341,9 +344,10 @@ static bool cxl_hmu_instances_add(struct cxl_hmu_device *dev, struct list_head *
 }
 
 /*
- * Behind this nothing of ours touches the instance's registers. It is left disabled: one write may
- * come while another operation is in progress, which drops it. @answers: false for another instance
- * of a device that did not, and is not waited for again. Returns whether it answers.
+ * After this the driver no longer accesses the instance's registers. The disable is requested again
+ * here, because a device may drop the first request while another operation is in progress.
+ * @answers: false if another instance of the device did not respond, so that the driver does not
+ * wait again. Return: true if the device responds.
  */
 static bool cxl_hmu_instance_kill(struct cxl_hmu *hmu, bool answers)
 {
@@ -380,8 +384,8 @@ static u64 cxl_hmu_range_bytes(struct pci_dev *pdev, u32 range)
 }
 
 /*
- * How much memory the device has: volatile and persistent, which have a range each. 0: it does not
- * say. What cxl_pci knows of it is private to the CXL core.
+ * Return: the memory size of the device, the sum of its two ranges; 0 if it reports none. cxl_pci
+ * knows the size too, but it is private to the CXL core.
  */
 static u64 cxl_hmu_memory_bytes(struct pci_dev *pdev)
 {
@@ -443,7 +447,7 @@ put_block:
 	return true;
 }
 
-/* Returns whether to go on with the next block. */
+/* Return: true to continue with the next block. */
 static bool cxl_hmu_block_attach(struct cxl_hmu_device *dev, u32 chmu, u32 low, u32 high)
 {
 	u64 offset = (u64)high << 32 | (low & CXL_HMU_LOCATOR_LOW_OFFSET);
@@ -532,9 +536,9 @@ static void cxl_hmu_free_vectors(struct cxl_hmu_device *dev)
 }
 
 /*
- * Shared with the mailbox or another instance as the device likes it. Without a vector the list is
- * polled. pci_irq_vector() would hand out the legacy interrupt when there is no vector at all.
- * The vectors are allocated: a device with MSI has changed its message number to one of them.
+ * The mailbox or other instances may use the same vector. Without a vector the list is polled;
+ * pci_irq_vector() would then return the legacy interrupt. CAP0 is read again because an MSI device
+ * changes its message number once its vectors are allocated.
  */
 static void cxl_hmu_request_irq(struct cxl_hmu_device *dev, struct cxl_hmu *hmu)
 {
@@ -566,9 +570,9 @@ static int cxl_hmu_match_memdev(struct device *child, void *data)
 }
 
 /*
- * A kernel may come with a driver for hotness monitoring units of its own, built in or as a module
- * of another name. It makes hmu_mem<X>.<Y> devices on the CXL bus, children of the function as
- * memX is. Two drivers must not program one unit.
+ * A kernel may have an in-tree driver for hotness monitoring units, built in or as a module with
+ * another name. Such a driver creates hmu_mem<X>.<Y> devices on the CXL bus, children of the
+ * function like memX. Two drivers must not program the same CHMU.
  */
 static int cxl_hmu_match_kernels_own(struct device *child, void *data)
 {
@@ -585,7 +589,7 @@ static bool cxl_hmu_is_kernels_own(struct device *dev)
 	return true;
 }
 
-/* The PMU comes last, so that it goes first. */
+/* The PMU is registered last and removed first. */
 static void cxl_hmu_instance_register(struct cxl_hmu_device *dev, struct cxl_hmu *hmu)
 {
 	int ret;
@@ -616,7 +620,7 @@ static void cxl_hmu_blocks_put(struct cxl_hmu_device *dev)
 	}
 }
 
-/* Events first, then our own hands, then the ground they stood on. */
+/* Remove the PMUs and their interrupts first, then the vectors and mappings they used. */
 static void cxl_hmu_detach(struct cxl_hmu_device *dev)
 {
 	struct cxl_hmu *hmu, *next;
@@ -692,14 +696,14 @@ static u32 cxl_hmu_standalone_number(void)
 	return number;
 }
 
-/* Under the function's device lock */
+/* The caller holds the function's device lock. */
 
 static bool cxl_hmu_is_cxl_pci(const struct device *dev)
 {
 	return dev->driver && !strcmp(dev->driver->name, "cxl_pci");
 }
 
-/* Most functions have no hotness monitoring unit: the -ENODEV of these is ignored. */
+/* Most functions have no CHMU, so -ENODEV is ignored. */
 static void cxl_hmu_bound(struct device *dev)
 {
 	struct pci_dev *pdev = to_pci_dev(dev);
@@ -728,11 +732,11 @@ static void cxl_hmu_unbind(struct device *dev)
  * cxl_hmu_function_attach - attach to a function that this module drives
  * @pdev: the function, enabled
  *
- * It is detached from when the bus announces that it is unbound, by remove at the latest.
+ * The function is detached on BUS_NOTIFY_UNBIND_DRIVER, at the latest in the remove callback.
  *
  * Context: the probe callback.
  *
- * Return: 0 or -errno, -ENODEV when it has no usable instance.
+ * Return: 0 or -errno; -ENODEV if it has no usable instance.
  */
 int cxl_hmu_function_attach(struct pci_dev *pdev)
 {
@@ -750,8 +754,8 @@ int cxl_hmu_function_attach(struct pci_dev *pdev)
 }
 
 /**
- * cxl_hmu_function_detach - let go of a function that this module drives
- * @pdev: the function; if we are not attached to it nothing happens
+ * cxl_hmu_function_detach - detach from a function that this module drives
+ * @pdev: the function; ignored if it is not attached
  *
  * Context: the remove callback.
  */
@@ -760,7 +764,10 @@ void cxl_hmu_function_detach(struct pci_dev *pdev)
 	cxl_hmu_unbind(&pdev->dev);
 }
 
-/* A device lock is that of a driver's probe, which may hang: those of other devices are not taken. */
+/*
+ * Skip other devices without taking their device lock: a driver's probe holds that lock and may
+ * hang.
+ */
 static bool cxl_hmu_is_memory_function(const struct device *dev)
 {
 	return to_pci_dev(dev)->class == CXL_HMU_CLASS_MEMORY;
@@ -804,8 +811,8 @@ static int cxl_hmu_leave_one(struct device *dev, void *data)
 }
 
 /*
- * The notifier stays until the last device is detached: a function that loses cxl_pci meanwhile
- * still has to be let go in time.
+ * The notifier stays registered until the last device is detached, so that a function that cxl_pci
+ * unbinds meanwhile is still detached in time.
  */
 static void cxl_hmu_leave(void)
 {
@@ -831,7 +838,7 @@ static int __init cxl_hmu_init(void)
 		return ret;
 	ret = cxl_hmu_standalone_register();
 	if (ret) {
-		/* Devices may have been there for a moment. */
+		/* The notifier may have attached devices already. */
 		cxl_hmu_leave();
 		return ret;
 	}

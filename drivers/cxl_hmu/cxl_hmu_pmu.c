@@ -2,8 +2,8 @@
 /*
  * cxl_hmu: perf callbacks.
  *
- * Locking: event_init and the freeing of an event run in process context, event_init sometimes
- * under perf's ctx->mutex; they take block->claim_lock only. add, del, start and stop run on the
+ * Locking: event_init and the release of an event run in process context, event_init sometimes
+ * under perf's ctx->mutex; both take block->claim_lock only. add, del, start and stop run on the
  * event's CPU with interrupts off and take hmu->lock.
  */
 
@@ -28,7 +28,7 @@ static bool cxl_hmu_claims_collide(const struct cxl_hmu_claim *a, const struct c
 	return cxl_hmu_ranges_overlap(&a->cfg, &b->cfg);
 }
 
-/* One event an instance; no memory twice unless both instances can. */
+/* One event per instance. Two instances may track the same memory only if both support overlap. */
 static int cxl_hmu_claim(struct cxl_hmu *hmu, const struct cxl_hmu_config *cfg)
 {
 	struct cxl_hmu_block *block = hmu->block;
@@ -82,7 +82,7 @@ static int cxl_hmu_event_init(struct perf_event *event)
 
 	if (attr->type != event->pmu->type)
 		return -ENOENT;
-	/* The addresses are physical and everybody's. */
+	/* Physical addresses expose what all processes access. */
 	if (!perfmon_capable())
 		return -EACCES;
 
@@ -144,7 +144,7 @@ static void cxl_hmu_event_start(struct perf_event *event, int flags)
 	raw_spin_unlock_irqrestore(&hmu->lock, irq_flags);
 }
 
-/* perf drops samples of a stopped event, so the last drain comes first. */
+/* perf drops samples of a stopped event, so the last drain runs before the event is stopped. */
 static void cxl_hmu_event_stop(struct perf_event *event, int flags)
 {
 	struct cxl_hmu *hmu = cxl_hmu_of_event(event);
@@ -180,7 +180,7 @@ static void cxl_hmu_event_del(struct perf_event *event, int flags)
 	cxl_hmu_event_stop(event, PERF_EF_UPDATE);
 }
 
-/* The count is the number of entries delivered; each drain brings it up to date. */
+/* The count is the number of entries delivered; each drain updates it. */
 static void cxl_hmu_event_read(struct perf_event *event)
 {
 }
@@ -201,7 +201,7 @@ static const struct pmukit_pmu_ops cxl_hmu_pmu_ops = {
 };
 
 /**
- * cxl_hmu_pmu_fill - prepare the PMU of a new instance; its first reference is the caller's
+ * cxl_hmu_pmu_fill - prepare the PMU of a new instance; the caller owns its first reference
  * @hmu: the instance
  */
 void cxl_hmu_pmu_fill(struct cxl_hmu *hmu)

@@ -9,19 +9,18 @@
  *    |              `---- ON <-----------+------------------------------------- ENABLING
  *    `-----------------------------------'
  *
- *   any state -> FAILED after CXL_HMU_TIMEOUT_MS, or on an answer that cannot be true
+ *   any state -> FAILED after CXL_HMU_TIMEOUT_MS, or on an impossible register value
  *
- * The counters are reset at the end of a run, not at its beginning, so that a start has only one
- * operation of the device to wait for.
+ * The counters are reset at the end of a run, not at its beginning, so that a start waits for one
+ * device operation only.
  *
- * perf starts and stops events with interrupts off, and a device may take 100 ms for an
- * operation. So nothing here waits: each state has one step, which looks once at the device. When
- * it has to be looked at again, the timer does so. Only a start looks a few times more, for some
- * ten microseconds: with a fast device, tracking has then begun when the enabling of the event
- * returns to user space.
+ * perf starts and stops events with interrupts off, and a device may take 100 ms for an operation.
+ * So nothing here waits: each state has one step, which polls the device once, and the timer polls
+ * it again. Only a start polls a few times more, for 40 us: with a fast device, tracking has begun
+ * when the system call that enables the event returns.
  *
- * Locking: everything runs under hmu->lock, but for cxl_hmu_disable_and_wait(), which runs before
- * the PMU is registered.
+ * Locking: all functions run under hmu->lock, except cxl_hmu_disable_and_wait(), which runs before
+ * the PMU is registered or on a dead instance.
  */
 
 #include <linux/bitfield.h>
@@ -42,8 +41,8 @@
 #define CXL_HMU_BITMAP_WRITES		64
 
 /*
- * How often the list is looked at without being asked by an interrupt: once an epoch, so that
- * little is left when the event stops; more often when there is no interrupt.
+ * Interval at which the list is polled without an interrupt: an epoch, so that few entries are left
+ * when the event stops; less if no interrupt reports a fill level.
  */
 #define CXL_HMU_FLUSH_MIN_NS		(2 * NSEC_PER_MSEC)
 #define CXL_HMU_FLUSH_MAX_NS		(100 * NSEC_PER_MSEC)
@@ -51,7 +50,7 @@
 #define CXL_HMU_POLLED_MAX_NS		(20 * NSEC_PER_MSEC)
 
 /**
- * cxl_hmu_flush_ns - pause until the next unasked look at the list
+ * cxl_hmu_flush_ns - delay until the next poll of the list
  * @hmu: an instance with an active event
  *
  * Return: nanoseconds.
@@ -61,7 +60,7 @@ u64 cxl_hmu_flush_ns(const struct cxl_hmu *hmu)
 	u64 epoch_us = cxl_hmu_epoch_us(hmu->active->cfg.epoch) ?: CXL_HMU_EPOCH_DEFAULT_US;
 	u64 epoch_ns = epoch_us * NSEC_PER_USEC;
 
-	/* An interrupt at overflow comes too late: without one at a level, poll more often. */
+	/* An overflow interrupt is too late: without a level interrupt, poll more often. */
 	if (hmu->irq && hmu->caps.int_level)
 		return clamp_t(u64, epoch_ns, CXL_HMU_FLUSH_MIN_NS, CXL_HMU_FLUSH_MAX_NS);
 	return clamp_t(u64, epoch_ns / 4, CXL_HMU_POLLED_MIN_NS, CXL_HMU_POLLED_MAX_NS);
@@ -70,7 +69,7 @@ u64 cxl_hmu_flush_ns(const struct cxl_hmu *hmu)
 /**
  * cxl_hmu_arm - (re)start the timer on this CPU
  * @hmu: the instance
- * @ns: when
+ * @ns: delay
  */
 void cxl_hmu_arm(struct cxl_hmu *hmu, u64 ns)
 {
@@ -90,11 +89,11 @@ static void cxl_hmu_enter(struct cxl_hmu *hmu, enum cxl_hmu_state state)
 /**
  * cxl_hmu_fail - fail the run; the timer logs the reason once
  * @hmu: the instance
- * @stat: what to count
+ * @stat: counter to increment
  * @error_msg: error message for the log
  *
- * The next drain reports it to the reader, if there is an event. Nothing is printed here: perf may
- * hold the scheduler's locks.
+ * If there is an event, the next drain reports the failure to the reader. Nothing is printed here,
+ * because perf may hold the scheduler's locks.
  */
 void cxl_hmu_fail(struct cxl_hmu *hmu, enum pmukit_stat stat, const char *error_msg)
 {
@@ -108,15 +107,16 @@ void cxl_hmu_fail(struct cxl_hmu *hmu, enum pmukit_stat stat, const char *error_
 }
 
 /*
- * Steps. One look at the device each; true: go on with the (new) state at once, false: look
- * again later.
+ * Steps. Each polls the device once. Return: true to run the step of the (new) state at once, false
+ * to poll again later.
  */
 
 /**
- * cxl_hmu_disable - tell the device to stop tracking; it may take its time
+ * cxl_hmu_disable - request the device to stop tracking, which may take time
  * @hmu: the instance
  *
- * While it is enabled all but the control bits is read-only, so these are left as they are.
+ * While the device is enabled, its configuration is read-only except for the control bits, so the
+ * other bits are written unchanged.
  */
 void cxl_hmu_disable(struct cxl_hmu *hmu)
 {
@@ -124,7 +124,7 @@ void cxl_hmu_disable(struct cxl_hmu *hmu)
 	hmu->disable_sent = true;
 }
 
-/* Is the device idle? Fails the run when it does not answer. */
+/* Return: true if no operation is in progress. If the device does not respond, the run fails. */
 static bool cxl_hmu_idle(struct cxl_hmu *hmu, u64 *status)
 {
 	*status = cxl_hmu_read(hmu, CXL_HMU_STATUS);
@@ -135,7 +135,9 @@ static bool cxl_hmu_idle(struct cxl_hmu *hmu, u64 *status)
 	return !FIELD_GET(CXL_HMU_STATUS_OPERATION, *status);
 }
 
-/* What came between the last drain of a run and the moment the device was disabled. */
+/*
+ * Count as lost the entries between the last drain of a run and the moment the device was disabled.
+ */
 static void cxl_hmu_count_leftovers(struct cxl_hmu *hmu)
 {
 	u32 tail;
@@ -150,7 +152,7 @@ static void cxl_hmu_count_leftovers(struct cxl_hmu *hmu)
 				cxl_hmu_list_used(hmu->head, tail, hmu->caps.list_size));
 }
 
-/* Disabled, with clear counters: on to the event that waits for it. */
+/* The device is disabled and its counters are clear: continue with an event that waits for it. */
 static void cxl_hmu_enter_disabled(struct cxl_hmu *hmu)
 {
 	cxl_hmu_enter(hmu, hmu->active ? CXL_HMU_CONFIGURE : CXL_HMU_OFF);
@@ -163,7 +165,7 @@ static bool cxl_hmu_step_quiesce(struct cxl_hmu *hmu)
 	if (!cxl_hmu_idle(hmu, &status))
 		return false;
 
-	/* Again when it was sent: a device may drop it while another operation is in progress. */
+	/* Repeat the request: a device may drop it while another operation is in progress. */
 	if (status & CXL_HMU_STATUS_ENABLED) {
 		cxl_hmu_disable(hmu);
 		return false;
@@ -196,7 +198,7 @@ static bool cxl_hmu_step_resetting(struct cxl_hmu *hmu)
 	return true;
 }
 
-/* The counter width goes with the unit size, and the event was checked against it. */
+/* The counter width depends on the unit size; the event was checked against the same width. */
 static bool cxl_hmu_step_configure(struct cxl_hmu *hmu)
 {
 	const struct cxl_hmu_config *cfg = &hmu->active->cfg;
@@ -217,7 +219,7 @@ static bool cxl_hmu_step_configure(struct cxl_hmu *hmu)
 	return true;
 }
 
-/* All of it, every time: bits of a former run must not stay set. */
+/* Write the whole bitmap each time: bits of an earlier run must not stay set. */
 static bool cxl_hmu_step_bitmap(struct cxl_hmu *hmu)
 {
 	u32 end = min(hmu->bitmap_next + CXL_HMU_BITMAP_WRITES, hmu->caps.bitmap_qwords);
@@ -226,12 +228,12 @@ static bool cxl_hmu_step_bitmap(struct cxl_hmu *hmu)
 	for (i = hmu->bitmap_next; i < end; i++)
 		writeq(cxl_hmu_bitmap_qword(&hmu->active->cfg, i), hmu->bitmap + i * sizeof(u64));
 	hmu->bitmap_next = end;
-	/* The device is not waited for here: a long bitmap has the time it takes. */
+	/* Each part restarts the deadline, which is for the device and not for a long bitmap. */
 	cxl_hmu_enter(hmu, end < hmu->caps.bitmap_qwords ? CXL_HMU_BITMAP : CXL_HMU_ENABLE);
 	return hmu->state == CXL_HMU_ENABLE;
 }
 
-/* Empty the list: it may still hold what a former run left. */
+/* Empty the list: it may still hold entries of an earlier run. */
 static bool cxl_hmu_step_enable(struct cxl_hmu *hmu)
 {
 	u32 tail = cxl_hmu_read_tail(hmu);
@@ -245,7 +247,7 @@ static bool cxl_hmu_step_enable(struct cxl_hmu *hmu)
 	cxl_hmu_write(hmu, CXL_HMU_STATUS, CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL);
 	hmu->cfg0 = cxl_hmu_cfg0(&hmu->active->cfg, &hmu->caps, hmu->irq);
 	cxl_hmu_write(hmu, CXL_HMU_CFG0, hmu->cfg0 | CXL_HMU_CFG0_ENABLE);
-	/* What disabled an earlier run does not disable this one, wherever it is stopped. */
+	/* The disable request of an earlier run does not apply to this one. */
 	hmu->disable_sent = false;
 	hmu->filling = true;
 	hmu->counters_clear = false;
@@ -264,7 +266,7 @@ static bool cxl_hmu_step_enabling(struct cxl_hmu *hmu)
 	return true;
 }
 
-/* States without a step are at rest. */
+/* States without a step wait for nothing. */
 static bool (*const cxl_hmu_steps[CXL_HMU_NR_STATES])(struct cxl_hmu *hmu) = {
 	[CXL_HMU_QUIESCE]	= cxl_hmu_step_quiesce,
 	[CXL_HMU_RESET]		= cxl_hmu_step_reset,
@@ -275,7 +277,7 @@ static bool (*const cxl_hmu_steps[CXL_HMU_NR_STATES])(struct cxl_hmu *hmu) = {
 	[CXL_HMU_ENABLING]	= cxl_hmu_step_enabling,
 };
 
-/* As far as the device lets us; looks up to @spins times more when it has to be waited for. */
+/* Run steps until one has to wait for the device; poll up to @spins times more before that. */
 static void cxl_hmu_steps_run(struct cxl_hmu *hmu, int spins)
 {
 	int i;
@@ -292,8 +294,8 @@ static void cxl_hmu_steps_run(struct cxl_hmu *hmu, int spins)
 }
 
 /*
- * A look may take long itself, as when a hypervisor runs something else: only one that began after
- * the deadline gives the device up.
+ * A poll may itself be delayed, for example by a hypervisor, so the run only fails after a poll
+ * that began after the deadline.
  */
 static void cxl_hmu_run_spinning(struct cxl_hmu *hmu, int spins)
 {
@@ -303,7 +305,7 @@ static void cxl_hmu_run_spinning(struct cxl_hmu *hmu, int spins)
 
 	cxl_hmu_steps_run(hmu, spins);
 	if (hmu->state == CXL_HMU_ON) {
-		/* In the timer: an interrupt may have come before we knew that it is on. */
+		/* From the timer, drain at once: an interrupt may have arrived before ON. */
 		cxl_hmu_arm(hmu, spins ? cxl_hmu_flush_ns(hmu) : 0);
 		return;
 	}
@@ -319,7 +321,7 @@ static void cxl_hmu_run_spinning(struct cxl_hmu *hmu, int spins)
 }
 
 /**
- * cxl_hmu_run - go on as far as the device lets us
+ * cxl_hmu_run - run steps until one has to wait for the device
  * @hmu: an instance that is not dead
  */
 void cxl_hmu_run(struct cxl_hmu *hmu)
@@ -328,7 +330,7 @@ void cxl_hmu_run(struct cxl_hmu *hmu)
 }
 
 /**
- * cxl_hmu_settle - see the device disabled and its counters reset, in the timer
+ * cxl_hmu_settle - disable the device and reset its counters, from the timer
  * @hmu: an instance without an active event
  */
 void cxl_hmu_settle(struct cxl_hmu *hmu)
@@ -344,7 +346,7 @@ void cxl_hmu_settle(struct cxl_hmu *hmu)
  * @hmu: the instance
  * @hev: its event
  *
- * Context: on the event's CPU, interrupts off. The device may be enabled later than on return.
+ * Context: on the event's CPU, interrupts off. The enable may still be in progress on return.
  */
 void cxl_hmu_begin(struct cxl_hmu *hmu, struct cxl_hmu_event *hev)
 {
@@ -362,7 +364,7 @@ void cxl_hmu_begin(struct cxl_hmu *hmu, struct cxl_hmu_event *hev)
 }
 
 /**
- * cxl_hmu_end - the event is gone
+ * cxl_hmu_end - stop tracking for the active event
  * @hmu: the instance
  */
 void cxl_hmu_end(struct cxl_hmu *hmu)
@@ -372,7 +374,7 @@ void cxl_hmu_end(struct cxl_hmu *hmu)
 	hmu->active = NULL;
 	if (hmu->dead || hmu->state == CXL_HMU_OFF)
 		return;
-	/* Only looked at again by the next start, but it may have been enabled at last. */
+	/* No step runs until the next start, but the device may be enabled by now. */
 	if (hmu->state == CXL_HMU_FAILED) {
 		cxl_hmu_disable(hmu);
 		return;
@@ -381,16 +383,16 @@ void cxl_hmu_end(struct cxl_hmu *hmu)
 }
 
 /**
- * cxl_hmu_disable_and_wait - disable an instance, and wait until it is
- * @hmu: an instance whose PMU is not registered yet, or one that is dead
- * @take_enabled: also one that firmware or another driver may have enabled
+ * cxl_hmu_disable_and_wait - disable an instance and wait until it is disabled
+ * @hmu: an instance whose PMU is not registered yet, or a dead one
+ * @take_enabled: disable it even if firmware or another driver may have enabled it
  *
- * The request is sent until the device has it: one that arrives while another operation is in
- * progress may be dropped. The operation and the disable behind it have the timeout each.
+ * The request is repeated until the device accepts it: a device may drop it while another operation
+ * is in progress. The timeout applies to that operation and to the disable, separately.
  *
  * Context: may sleep.
  *
- * Return: 0, -EBUSY when it is left enabled, -ENXIO when the device does not answer, -ETIMEDOUT.
+ * Return: 0; -EBUSY if it is left enabled; -ENXIO if the device does not respond; -ETIMEDOUT.
  */
 int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu, bool take_enabled)
 {
@@ -400,7 +402,7 @@ int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu, bool take_enabled)
 
 	hmu->cfg0 = cxl_hmu_read(hmu, CXL_HMU_CFG0) &
 		    ~(CXL_HMU_CFG0_ENABLE | CXL_HMU_CFG0_RESET);
-	/* Only a look that began after the deadline gives up: the CPU may be late too. */
+	/* Only give up after a poll that began after the deadline: the CPU may be late too. */
 	do {
 		late = ktime_after(ktime_get(), deadline);
 		status = cxl_hmu_read(hmu, CXL_HMU_STATUS);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cxl_hmu: a PCI driver for CXL memory functions that cxl_pci does not drive, with standalone=1.
+ * cxl_hmu: a PCI driver, enabled by standalone=1, for CXL memory functions without cxl_pci.
  *
- * A function has one driver: the first that binds it. Loaded behind cxl_pci this driver gets what
- * cxl_pci did not want; loaded first, it keeps what it has until it is unbound. There is no
- * softdep on cxl_pci: modprobe -r of this module would take cxl_pci away as well, and loading it
- * would bring a cxl_pci that the owner keeps out. The device table is an alias of the module either way:
- * it is loaded where there is a CXL memory device, beside cxl_pci, which has the same alias, and
- * binds nothing by default. The driver is probed asynchronously because cxl_pci is: a function that
- * is plugged in is offered to synchronous drivers first. What the module offers is the same either
- * way, under another number.
+ * A function has one driver: the first that binds it. Loaded after cxl_pci, this driver gets the
+ * functions that cxl_pci did not bind; loaded first, it keeps its functions until they are unbound.
+ * The driver is probed asynchronously like cxl_pci, because synchronous drivers are tried first on
+ * a hotplugged function. The PMUs are the same in both modes, except for the number in their names.
+ *
+ * There is no softdep on cxl_pci: modprobe -r of this module would unload cxl_pci as well, and
+ * modprobe would load a cxl_pci that the administrator keeps from loading. The module has the alias
+ * of the device table even without standalone=1. So udev loads it for a CXL memory device along
+ * with cxl_pci, which has the same alias, and by default it binds nothing.
  */
 
 #include <linux/module.h>
@@ -36,8 +37,9 @@ static int cxl_hmu_standalone_probe(struct pci_dev *pdev, const struct pci_devic
 }
 
 /*
- * The function was let go when the bus announced the unbinding; see cxl_hmu_pci.c. A kernel that
- * tries remove right after probe (CONFIG_DEBUG_TEST_DRIVER_REMOVE) announces nothing.
+ * The notifier in cxl_hmu_pci.c has already detached the function on BUS_NOTIFY_UNBIND_DRIVER. A
+ * kernel with CONFIG_DEBUG_TEST_DRIVER_REMOVE calls remove right after probe without a
+ * notification.
  */
 static void cxl_hmu_standalone_remove(struct pci_dev *pdev)
 {
@@ -60,7 +62,7 @@ static struct pci_driver cxl_hmu_standalone_driver = {
 };
 
 /**
- * cxl_hmu_standalone_register - look for functions without a driver, if so asked
+ * cxl_hmu_standalone_register - register the PCI driver if standalone=1
  *
  * Return: 0 or -errno.
  */
@@ -70,9 +72,9 @@ int cxl_hmu_standalone_register(void)
 }
 
 /**
- * cxl_hmu_standalone_unregister - let go of them
+ * cxl_hmu_standalone_unregister - unregister the PCI driver
  *
- * The notifier of the bus is still needed.
+ * Context: while the bus notifier is still registered.
  */
 void cxl_hmu_standalone_unregister(void)
 {

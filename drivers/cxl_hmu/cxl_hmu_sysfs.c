@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cxl_hmu: format/, events/ and caps/ of a PMU. caps/ says what the instance can do in the words and
- * units of the event terms; Documentation/ABI/testing has the promise.
+ * cxl_hmu: format/, events/ and caps/ of a PMU. caps/ shows the capabilities of the instance in the
+ * words and units of the event terms; Documentation/ABI/testing describes the files.
  *
- * Context: process context; what is shown never changes while the PMU is registered.
+ * Context: process context; the values shown do not change while the PMU is registered.
  */
 
 #include <linux/bitmap.h>
@@ -50,7 +50,7 @@ static struct cxl_hmu *cxl_hmu_of_device(struct device *dev)
 	return to_cxl_hmu(to_pmukit_pmu(dev_get_drvdata(dev)));
 }
 
-/* events/: what is most asked for, where the instance can do it; other terms take their defaults */
+/* events/: common configurations that the instance supports; other terms have their defaults */
 
 struct cxl_hmu_event_attr {
 	struct device_attribute attr;
@@ -209,7 +209,7 @@ static int cxl_hmu_emit_postponed(struct pmukit_pmu *pp, char *buf, int at)
 
 PMUKIT_CAP(postponed_insertion, cxl_hmu_emit_postponed);
 
-/* What is in use, not only what the device offers: without a vector the list is polled. */
+/* Interrupts in use, not only supported: without a vector the list is polled. */
 static int cxl_hmu_emit_interrupts(struct pmukit_pmu *pp, char *buf, int at)
 {
 	const struct cxl_hmu *hmu = to_cxl_hmu(pp);
@@ -223,7 +223,7 @@ static int cxl_hmu_emit_interrupts(struct pmukit_pmu *pp, char *buf, int at)
 
 PMUKIT_CAP(interrupts, cxl_hmu_emit_interrupts);
 
-/* caps/counter_width_<hotness_granual>: a file for each unit size the instance supports */
+/* caps/counter_width_<hotness_granual>: one file per unit size that the instance supports */
 
 struct cxl_hmu_width_attr {
 	struct device_attribute attr;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * cxl_hmu: the body of its trace event, and the proof that its layout is the published one.
- */
+/* cxl_hmu: the trace event, and checks that its layout is that of struct pmukit_cxl_hmu_trace. */
 
 #include <linux/build_bug.h>
 #include <linux/stddef.h>
@@ -23,5 +21,5 @@ static_assert(CXL_HMU_TRACE_AT(unit_log2) == CXL_HMU_UAPI_AT(unit_log2));
 static_assert(CXL_HMU_TRACE_AT(downsampling_log2) == CXL_HMU_UAPI_AT(downsampling_log2));
 static_assert(CXL_HMU_TRACE_AT(nr_words) == CXL_HMU_UAPI_AT(nr_words));
 static_assert(CXL_HMU_TRACE_AT(__data_loc_words) == CXL_HMU_UAPI_AT(words_location));
-/* The words are the only thing of variable length. */
+/* Only the words have a variable length. */
 static_assert(CXL_HMU_TRACE_AT(__data) == sizeof(struct pmukit_cxl_hmu_trace));
