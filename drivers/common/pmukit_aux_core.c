@@ -2,15 +2,15 @@
 /*
  * AUX ring arithmetic.
  *
- * perf counts the head in bytes from the start of the event and never wraps it; the place in the
- * ring is the head modulo the ring's size. All records are whole 64-bit words, so a word never
- * straddles two pages, though a record may straddle the end of the ring:
+ * perf counts the head in bytes from the start of the event and never wraps it; the position in the
+ * ring is the head modulo the ring size. Records consist of whole 64-bit words, so a word never
+ * straddles two pages, but a record may wrap at the end of the ring:
  *
  *        page 0            page 1                 page n-1
  *      +------------------+------------------+---+------------------+
- *      | ord 2 .. word 9  |                  |   |          word 0 w|
+ *      | word 2 .. word 9 |                  |   |    word 0  word 1|
  *      +------------------+------------------+---+------------------+
- *       ^ goes on here                                    ^ head
+ *       ^ the record continues here                   ^ head
  */
 
 #include <linux/minmax.h>
@@ -31,11 +31,11 @@ u64 pmukit_aux_ring_bytes(const struct pmukit_aux_ring *ring)
 }
 
 /**
- * pmukit_aux_room_words - how many words may be written
+ * pmukit_aux_room_words - number of words that may be written
  * @free_bytes: free space as perf reports it
  *
- * perf's figure is at least one byte less than what is free, so the ring never fills to the last
- * word. That matters: on an entirely full ring perf_aux_output_begin() disables the event.
+ * perf reports at least one byte less than is free, so the ring never fills to the last word. This
+ * matters: perf_aux_output_begin() disables the event if the ring is full.
  *
  * Return: the number of words.
  */
@@ -45,9 +45,9 @@ u64 pmukit_aux_room_words(u64 free_bytes)
 }
 
 /**
- * pmukit_aux_word - where a word lies
+ * pmukit_aux_word - address of a word
  * @ring: the ring
- * @position_bytes: head of the word, a multiple of 8; need not be wrapped
+ * @position_bytes: position of the word, a multiple of 8; need not be wrapped
  *
  * Return: its address.
  */
@@ -63,11 +63,11 @@ u64 *pmukit_aux_word(const struct pmukit_aux_ring *ring, u64 position_bytes)
 /**
  * pmukit_aux_write - write words at the head, wrapping at the end of the ring
  * @ring: the ring
- * @head_bytes: where to begin, a multiple of 8; need not be wrapped
- * @words: what to write
- * @nr_words: how many, at most pmukit_aux_room_words() of what perf reported free
+ * @head_bytes: position of the first word, a multiple of 8; need not be wrapped
+ * @words: words to write
+ * @nr_words: number of words, at most pmukit_aux_room_words() of the free space
  *
- * A page at a time: the pages need not be adjacent.
+ * Writes page by page, because the pages need not be adjacent.
  */
 void pmukit_aux_write(const struct pmukit_aux_ring *ring, u64 head_bytes,
 		      const u64 *words, u32 nr_words)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counters of each PMU in debugfs, one a file: /sys/kernel/debug/pmukit/<PMU>/<counter>.
+ * Counters of each PMU in debugfs, one file per counter: /sys/kernel/debug/pmukit/<PMU>/<counter>.
  *
- * Context: process context. debugfs_remove() waits for readers, so a counter is not read once its
- * PMU may be freed. Nothing here can fail in a way that matters: a PMU works without.
+ * Context: process context. debugfs_remove() waits for readers, so no counter is read after its PMU
+ * is freed. Errors are ignored: a PMU works without these files.
  */
 
 #include <linux/atomic.h>
@@ -61,7 +61,7 @@ void pmukit_debugfs_remove(struct pmukit_pmu *pp)
 }
 
 /**
- * pmukit_debugfs_init - make the folder of all PMUs
+ * pmukit_debugfs_init - create the directory for all PMUs
  */
 void pmukit_debugfs_init(void)
 {
@@ -69,7 +69,7 @@ void pmukit_debugfs_init(void)
 }
 
 /**
- * pmukit_debugfs_exit - take it away again
+ * pmukit_debugfs_exit - remove the directory
  */
 void pmukit_debugfs_exit(void)
 {

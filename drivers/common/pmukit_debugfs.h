@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Counters of PMUs in debugfs, for pmukit_pmu.c alone.
- */
+/* Counters of PMUs in debugfs, for pmukit_pmu.c only. */
 #ifndef PMUKIT_DEBUGFS_H
 #define PMUKIT_DEBUGFS_H
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The way of a record to its reader: into the AUX area when the reader mapped one, otherwise as a
- * sample with the record in PERF_SAMPLE_RAW, otherwise (a counting event) nowhere but the count.
- * Which of them is decided anew each time a sink is opened.
+ * Delivery of records to the reader: into the AUX area if the reader mapped one, otherwise as a
+ * sample with the record in PERF_SAMPLE_RAW, otherwise (a counting event) only into the count. The
+ * choice is made each time a sink is opened.
  *
  * Context: pmukit_sink_*() run on the event's CPU with interrupts off while the event is active
- * (its stop callback included). No lock is taken, and none of the driver's may be held that the
- * driver's stop callback takes: perf may call it from inside perf_tp_event(). A sink that is open
- * on an event must be closed before another one is opened on it.
+ * (its stop callback included). The only lock they take is pmukit_aux_lock. The driver must not
+ * hold a lock that its stop callback takes: perf may call that callback from inside
+ * perf_tp_event(). An open sink must be closed before another sink is opened on the same event.
  */
 
 #include <linux/hashtable.h>
@@ -24,10 +24,10 @@
 #include <pmukit/pmu.h>
 
 /*
- * AUX areas. An event can be redirected to the ring of another one (PERF_EVENT_IOC_SET_OUTPUT),
- * and perf lets an event of a third PMU set up the AUX area there. A transaction on an area that
- * is not ours may be within one of its owner's, and perf disables the event when the area is full.
- * So the event's ring is looked up here before perf is asked for one.
+ * AUX areas. An event can be redirected to the ring of another event (PERF_EVENT_IOC_SET_OUTPUT),
+ * and perf allows an event of a third PMU to set up the AUX area of that ring. A transaction on
+ * such a foreign area could nest inside its owner's, and perf would disable the event if the
+ * area is full. So this file looks up the event's ring before it calls perf.
  */
 
 #define PMUKIT_AUX_HASH_BITS	6
@@ -37,10 +37,11 @@ static DEFINE_RAW_SPINLOCK(pmukit_aux_lock);	/* pmukit_aux_areas; innermost, int
 
 /**
  * struct pmukit_aux_area - an AUX area
- * @node: place among all of them
- * @pmu: whose it is
- * @rb: the perf ring it belongs to; only compared, never followed. perf frees the area first.
- * @ring: what perf gets. Last, for it has no fixed length.
+ * @node: entry in pmukit_aux_areas
+ * @pmu: the PMU that set it up
+ * @rb: the perf ring it belongs to; only compared, never dereferenced. perf frees the area before
+ *	the ring.
+ * @ring: the part that perf gets; last, because its length is variable
  */
 struct pmukit_aux_area {
 	struct hlist_node node;
@@ -53,12 +54,12 @@ struct pmukit_aux_area {
  * pmukit_aux_of_event - the AUX area that an event may write into
  * @event: the event
  *
- * What tasks inherit writes into the ring of the event that they inherit it from.
+ * An inherited event writes into the ring of its parent.
  *
  * Context: any but NMI.
  *
- * Return: what setup_aux of the event's PMU returned, only to be compared: the area may be freed
- * at any time. NULL when the ring has none, or another PMU's.
+ * Return: what setup_aux of the event's PMU returned; NULL if the ring has no area, or one of
+ * another PMU. Only for comparison: the area may be freed at any time.
  */
 const void *pmukit_aux_of_event(const struct perf_event *event)
 {
@@ -69,7 +70,7 @@ const void *pmukit_aux_of_event(const struct perf_event *event)
 	const void *found = NULL;
 	unsigned long irq_flags;
 
-	/* Most rings have no area: all CPUs would meet at the lock for nothing. */
+	/* Most rings have no area: do not make all CPUs contend for the lock. */
 	bucket = &pmukit_aux_areas[hash_min((unsigned long)rb, PMUKIT_AUX_HASH_BITS)];
 	if (hlist_empty(bucket))
 		return NULL;
@@ -86,18 +87,18 @@ EXPORT_SYMBOL_GPL(pmukit_aux_of_event);
 
 /**
  * pmukit_aux_begin - open a transaction on an AUX area of the event's PMU
- * @handle: perf's
+ * @handle: perf's output handle
  * @event: the event
  *
- * It must be closed before interrupts are on again. Up to Linux 6.1, and on any kernel while the
- * event is being redirected, perf does not stop an event whose area is unmapped: munmap() only
- * waits for the section with interrupts off that the event's CPU is in. Where a transaction is open
- * after that, closing it frees the area, in whatever context it is closed.
+ * The transaction must be closed before interrupts are enabled again. Up to Linux 6.1, and on any
+ * kernel while the event is being redirected, perf does not stop an event whose area is unmapped:
+ * munmap() only waits until the event's CPU leaves its current section with interrupts off. If a
+ * transaction is still open after that, closing it frees the area, in any context.
  *
  * Context: as perf_aux_output_begin(), with interrupts off.
  *
- * Return: what setup_aux of the PMU returned; NULL, and no transaction, when there is no area, no
- * space in it, or it is another PMU's.
+ * Return: what setup_aux of the PMU returned. NULL, without a transaction, if the ring has no area
+ * of this PMU, or no free space in it.
  */
 void *pmukit_aux_begin(struct perf_output_handle *handle, struct perf_event *event)
 {
@@ -119,15 +120,16 @@ EXPORT_SYMBOL_GPL(pmukit_aux_begin);
  * pmukit_setup_aux - the setup_aux callback of a PMU whose records are copied by the CPU
  * @event: the event
  * @pages: the pages perf allocated
- * @nr_pages: how many, a power of two
+ * @nr_pages: number of pages, a power of two
  * @overwrite: the reader wants the newest data to replace the oldest
  *
- * Overwriting is refused: a record is not to be cut in two by the next one.
+ * Overwrite mode is refused, because the next record could cut a record in two.
  *
- * perf calls free_aux when the area is unmapped. By then a kernel that revokes events may have let
- * go of the PMU's module, so the area itself keeps this one, where free_aux is.
+ * perf calls free_aux when the area is unmapped. A kernel that revokes events may have released the
+ * PMU's module by then, so the area holds a reference to the module that contains
+ * pmukit_free_aux().
  *
- * Return: what free_aux gets, NULL to refuse the buffer.
+ * Return: the pointer for free_aux; NULL to refuse the buffer.
  */
 void *pmukit_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
 {
@@ -158,10 +160,10 @@ void *pmukit_setup_aux(struct perf_event *event, void **pages, int nr_pages, boo
 EXPORT_SYMBOL_GPL(pmukit_setup_aux);
 
 /**
- * pmukit_free_aux - the free_aux callback that goes with pmukit_setup_aux()
+ * pmukit_free_aux - the free_aux callback for pmukit_setup_aux()
  * @aux: what pmukit_setup_aux() returned
  *
- * perf calls this with interrupts on, from process context.
+ * Context: process context, interrupts on.
  */
 void pmukit_free_aux(void *aux)
 {
@@ -180,10 +182,10 @@ EXPORT_SYMBOL_GPL(pmukit_free_aux);
 /* Samples */
 
 /**
- * pmukit_sampling_point - where the CPU was, in the samples that follow
+ * pmukit_sampling_point - set the instruction pointer of the samples that follow
  * @pev: the event
- * @ip: the instruction
- * @user: in user space
+ * @ip: the instruction pointer
+ * @user: it is in user space
  */
 void pmukit_sampling_point(struct pmukit_event *pev, u64 ip, bool user)
 {
@@ -201,9 +203,10 @@ EXPORT_SYMBOL_GPL(pmukit_sampling_point);
 				 PERF_SAMPLE_STACK_USER)
 
 /*
- * What perf record -g asks all events of its list for on arm64, beside call chains: the register
- * with the caller of a function that has no frame. Empty chains have none to look it up for; like
- * the thread of a sample it is of the task that was interrupted when the record was handed over.
+ * On arm64 perf record -g requests the link register from all events, beside call chains: it holds
+ * the caller of a function without a frame. The call chains of these events are empty, so the
+ * register is not needed. Like the thread of a sample, it belongs to the task that was interrupted
+ * when the record was delivered.
  */
 #ifdef CONFIG_ARM64
 #define PMUKIT_CHAIN_REGS	BIT_ULL(PERF_REG_ARM64_LR)
@@ -219,12 +222,13 @@ static bool pmukit_regs_wrong(const struct perf_event_attr *attr)
 }
 
 /**
- * pmukit_sampling_wrong - what an event asks of its samples that records of a device do not have
- * @attr: of the event
+ * pmukit_sampling_wrong - check that a sampling event requests nothing that device records lack
+ * @attr: attributes of the event
  *
- * No instruction was stopped at, and no registers, stack or branches are those of a record. Call
- * chains are empty and not refused: perf record -g asks all events of its list for them, and for
- * what goes with them. To be called by event_init.
+ * A record has no instruction, registers, stack or branches. Call chains are empty but not refused:
+ * perf record -g requests them, and PMUKIT_CHAIN_REGS, from all events.
+ *
+ * Context: event_init.
  *
  * Return: NULL, or why the event is refused.
  */
@@ -239,19 +243,21 @@ const char *pmukit_sampling_wrong(const struct perf_event_attr *attr)
 EXPORT_SYMBOL_GPL(pmukit_sampling_wrong);
 
 /**
- * pmukit_sampling_prepare - make a new event fit for pmukit_sink_deliver()
+ * pmukit_sampling_prepare - prepare a new event for pmukit_sink_deliver()
  * @pev: the event
  *
- * Every record is one sample, whatever period or frequency was asked for: perf's own arithmetic
- * would drop or repeat records. To be called by event_init.
+ * Every record becomes one sample, whatever period or frequency was requested: perf's own period
+ * arithmetic would drop or repeat records.
+ *
+ * Context: event_init.
  */
 void pmukit_sampling_prepare(struct pmukit_event *pev)
 {
 	struct perf_event *event = pev->event;
 
-	/* The sample belongs to no instruction and no task; it must not look like user space. */
+	/* A sample has no instruction and no task; it must not look like user space. */
 	pmukit_sampling_point(pev, 0, false);
-	/* perf_callchain() would unwind what the CPU does while it hands over the record. */
+	/* perf_callchain() would unwind the code that delivers the record. */
 	event->attr.exclude_callchain_kernel = 1;
 	event->attr.exclude_callchain_user = 1;
 	if (!is_sampling_event(event))
@@ -266,9 +272,9 @@ void pmukit_sampling_prepare(struct pmukit_event *pev)
 EXPORT_SYMBOL_GPL(pmukit_sampling_prepare);
 
 /**
- * pmukit_check_period - the check_period callback: PERF_EVENT_IOC_PERIOD may not change it
+ * pmukit_check_period - the check_period callback: the period must stay 1
  * @event: the event
- * @value: the wanted period
+ * @value: the requested period
  *
  * Return: 0 or -EINVAL.
  */
@@ -281,12 +287,12 @@ EXPORT_SYMBOL_GPL(pmukit_check_period);
 /* Sinks */
 
 /**
- * pmukit_sink_open_aux - the same as pmukit_sink_open(), for the AUX area alone
+ * pmukit_sink_open_aux - like pmukit_sink_open(), but for the AUX area only
  * @sink: filled in
  * @pev: the event
  *
- * Return: false when there is no AUX area of the PMU, or no space in it: nothing to close then, but
- * each record may be handed to pmukit_sink_sample().
+ * Return: false if there is no AUX area of the PMU, or no free space in it. The sink must not be
+ * closed then, but each record may be passed to pmukit_sink_sample().
  */
 bool pmukit_sink_open_aux(struct pmukit_sink *sink, struct pmukit_event *pev)
 {
@@ -298,19 +304,19 @@ bool pmukit_sink_open_aux(struct pmukit_sink *sink, struct pmukit_event *pev)
 	sink->ring = pmukit_aux_begin(&sink->handle, pev->event);
 	if (!sink->ring)
 		return false;
-	/* aux_tail of the user page may be anything; perf's size is never more than the ring. */
+	/* User space may write any aux_tail, but perf's size is never more than the ring. */
 	sink->room_words = min_t(u64, pmukit_aux_room_words(sink->handle.size), U32_MAX);
 	return true;
 }
 EXPORT_SYMBOL_GPL(pmukit_sink_open_aux);
 
 /**
- * pmukit_sink_open - find out where records go now and how long they may be
+ * pmukit_sink_open - determine where records go now and how long they may be
  * @sink: filled in
  * @pev: the event
  *
- * Return: false when no record can be taken at the moment; there is then nothing to close.
- * sink->room_words may also turn out too small for a record; the sink must be closed then.
+ * Return: false if no record can be delivered at the moment; the sink must not be closed then. If
+ * true, sink->room_words may still be too small for a record; the sink must be closed.
  */
 bool pmukit_sink_open(struct pmukit_sink *sink, struct pmukit_event *pev)
 {
@@ -326,12 +332,12 @@ bool pmukit_sink_open(struct pmukit_sink *sink, struct pmukit_event *pev)
 EXPORT_SYMBOL_GPL(pmukit_sink_open);
 
 /**
- * pmukit_sink_stage - put words behind what was delivered, where no reader sees them yet
+ * pmukit_sink_stage - write words after the delivered ones; readers do not see them yet
  * @sink: an open sink
- * @words: what to write
- * @nr_words: how many, at most sink->room_words
+ * @words: words to write
+ * @nr_words: number of words, at most sink->room_words
  *
- * Does nothing when the sink is not an AUX area.
+ * Does nothing if the sink is not an AUX area.
  */
 void pmukit_sink_stage(struct pmukit_sink *sink, const u64 *words, u32 nr_words)
 {
@@ -342,10 +348,10 @@ void pmukit_sink_stage(struct pmukit_sink *sink, const u64 *words, u32 nr_words)
 EXPORT_SYMBOL_GPL(pmukit_sink_stage);
 
 /**
- * pmukit_sink_commit - deliver what was staged, and count it
+ * pmukit_sink_commit - deliver the staged words and count their entries
  * @sink: an open sink
- * @nr_words: how many words were staged
- * @nr_entries: by how much the event's count rises
+ * @nr_words: number of staged words
+ * @nr_entries: number to add to the event's count
  */
 void pmukit_sink_commit(struct pmukit_sink *sink, u32 nr_words, u32 nr_entries)
 {
@@ -360,18 +366,18 @@ EXPORT_SYMBOL_GPL(pmukit_sink_commit);
 /**
  * pmukit_sink_sample - deliver a record as a sample
  * @sink: an open sink of a sampling event, not an AUX area
- * @raw: header of the record, its words directly behind it
- * @nr_words: how many words
- * @nr_entries: by how much the event's count rises
+ * @raw: header of the record, directly followed by its words
+ * @nr_words: number of words
+ * @nr_entries: number to add to the event's count
  *
- * perf_tp_event() is the only way to a sample that the kernel exports. It takes the list of the
- * events to serve: ours has one member. It gives the recursion context back.
+ * perf_tp_event() is the only exported function that outputs a sample. It takes a list of events,
+ * which has one member here, and releases the recursion context.
  *
- * What it counts is the sample's period, where the event asks for one: the entries, so that the
- * periods of all samples add up to the count. For an event that does not, every sample has to have
- * the period 1, or perf would gather several into one.
+ * perf adds the period to the event's count. If the event requests PERF_SAMPLE_PERIOD, the period
+ * of a sample is its number of entries, so that the periods of all samples add up to the count.
+ * Otherwise the period is 1, because perf would merge several records into a sample.
  *
- * Return: false when the record could not be taken; the count is then unchanged.
+ * Return: false if the record could not be delivered; the count is then unchanged.
  */
 bool pmukit_sink_sample(struct pmukit_sink *sink, struct pmukit_raw_header *raw, u32 nr_words,
 			u32 nr_entries)
@@ -397,13 +403,13 @@ bool pmukit_sink_sample(struct pmukit_sink *sink, struct pmukit_raw_header *raw,
 EXPORT_SYMBOL_GPL(pmukit_sink_sample);
 
 /**
- * pmukit_sink_deliver - hand one record over
+ * pmukit_sink_deliver - deliver one record
  * @sink: an open sink
  * @record: the record, with the driver's tag in the raw header
  * @nr_words: its length, at most PMUKIT_RECORD_WORDS
- * @nr_entries: by how much the event's count rises
+ * @nr_entries: number to add to the event's count
  *
- * Return: false when the record could not be taken; the count is then unchanged.
+ * Return: false if the record could not be delivered; the count is then unchanged.
  */
 bool pmukit_sink_deliver(struct pmukit_sink *sink, struct pmukit_record *record,
 			 u32 nr_words, u32 nr_entries)
@@ -420,7 +426,7 @@ bool pmukit_sink_deliver(struct pmukit_sink *sink, struct pmukit_record *record,
 }
 EXPORT_SYMBOL_GPL(pmukit_sink_deliver);
 
-/* perf_tp_event() with an empty list does nothing but give the recursion context back. */
+/* perf_tp_event() with an empty list only releases the recursion context. */
 static void pmukit_put_recursion_context(struct pmukit_sink *sink)
 {
 	struct hlist_head no_programs = HLIST_HEAD_INIT;
@@ -432,7 +438,7 @@ static void pmukit_put_recursion_context(struct pmukit_sink *sink)
 }
 
 /**
- * pmukit_sink_close - publish what was delivered
+ * pmukit_sink_close - publish the delivered records
  * @sink: an open sink
  * @aux_flags: PERF_AUX_FLAG_* for the reader of an AUX area
  */
@@ -446,7 +452,10 @@ void pmukit_sink_close(struct pmukit_sink *sink, u64 aux_flags)
 
 	if (aux_flags)
 		perf_aux_output_flag(&sink->handle, aux_flags);
-	/* The words before the head that announces them; pairs with the reader's barrier. */
+	/*
+	 * The words must be visible before the head that covers them; pairs with the reader's
+	 * barrier.
+	 */
 	smp_wmb();
 	perf_aux_output_end(&sink->handle, sink->written_bytes);
 	sink->ring = NULL;

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bugs of perf that a PMU which leaves meets, and what keeps clear of them. This is the only file
- * that looks into what perf keeps for itself. Decision 0015 says why it is needed.
+ * Workarounds for bugs of perf that affect a PMU that is removed. Only this file uses perf's
+ * internal data. Decision 0015 explains why it is needed.
  *
  *   bug                                            kernels     here
  *   1 open events are not detached                 to 6.14     pmukit_give_up_name()
- *   2 software events in a group are forgotten     to 7.2      pmukit_has_foreign_events()
+ *   2 software events in a group are missed        to 7.2      pmukit_has_foreign_events()
  *   3 a timer of a freed PMU runs                  to 7.2      pmukit_stop_rotation()
  *   4 unregistering hangs with CPU hotplug         to 6.14     pmukit_perf_unregister()
- *   5 a PMU that is unregistered is found          to 6.14     pmukit_wait_for_openers()
- *   6 a task names a PMU that is freed             to 6.1      pmukit_forget_pmu()
- *   7 one group of events moves a call             from 6.15   pmukit_cpu_events()
+ *   5 an unregistered PMU is still found           to 6.14     pmukit_wait_for_openers()
+ *   6 a task refers to a freed PMU                 to 6.1      pmukit_forget_pmu()
+ *   7 a migration moves only one group per call    from 6.15   pmukit_cpu_events()
  *
- * "To 7.2" is the newest kernel there was. Compile probes choose (drivers/compat/probes); what a
- * kernel does not need is not built for it. 4 and 5 are fixed by one commit of 6.15, which stable
- * kernels have as well (6.6.83, 6.12.19, 6.13.7): it changes no header, so no probe tells them from
- * the others of their series. They lose 20 ms when a PMU leaves, and CPU hotplug meanwhile.
+ * 7.2 was the newest kernel when this was written. Compile probes (drivers/compat/probes) select
+ * the workarounds that a kernel needs. One commit of 6.15 fixes 4 and 5; stable kernels have it too
+ * (6.6.83, 6.12.19, 6.13.7). It changes no header, so no probe distinguishes them from older
+ * kernels of their series. There the workaround costs 20 ms per removed PMU, without CPU hotplug
+ * meanwhile.
  */
 
 #include <linux/cpu.h>
@@ -35,12 +36,12 @@
 #define PMUKIT_OPENERS_RETRY_MS		100
 
 /*
- * What a PMU has of a CPU: the place of the events that are scheduled with it, of whichever PMU
- * they are, and the timer that rotates them. There is one of every possible CPU once the PMU is
- * registered. Not for PMUs of perf_sw_context: up to Linux 6.1 these have one place together.
+ * The context of a PMU on a CPU: the events scheduled with the PMU, including those of other PMUs,
+ * and the timer that rotates them. Each possible CPU has one once the PMU is registered. Not for
+ * PMUs of perf_sw_context: up to Linux 6.1 they share one context.
  */
 #if defined(HAVE_PMU_CONTEXT_BY_POINTER)
-#define PMUKIT_PMU_HOLDS	1	/* the PMU itself has a reference */
+#define PMUKIT_PMU_HOLDS	1	/* the PMU itself holds a reference */
 
 static struct perf_cpu_pmu_context *pmukit_cpu_context(struct pmu *pmu, unsigned int cpu)
 {
@@ -63,16 +64,16 @@ static struct perf_cpu_context *pmukit_cpu_context(struct pmu *pmu, unsigned int
 /* 7 and 2: events and references */
 
 /**
- * pmukit_cpu_events - how many events are scheduled with a PMU on a CPU
+ * pmukit_cpu_events - number of events scheduled with a PMU on a CPU
  * @pmu: a registered PMU, not of perf_sw_context
  * @cpu: the CPU
  *
- * Bug: perf_pmu_migrate_context() goes on from the place of the group it has just taken out, which
- * has none any more: one call moves one group.
+ * Bug: perf_pmu_migrate_context() continues its walk from the group it has just removed, which is
+ * no longer linked: one call moves one group.
  * Kernels: from 6.15 (the rewrite of that loop) to 7.2.
  * Fix to send: __perf_pmu_remove() collects the groups before it removes the first.
  *
- * Return: the number of events, with which a caller knows how often to call.
+ * Return: the number of events, which is the number of calls that moves them all.
  */
 unsigned int pmukit_cpu_events(struct pmu *pmu, unsigned int cpu)
 {
@@ -84,8 +85,8 @@ unsigned int pmukit_cpu_events(struct pmu *pmu, unsigned int cpu)
 }
 
 /*
- * References to that place: one of each event that is there, or was and is not freed yet. Others
- * come and go in a moment.
+ * References to that context: one per event that is in it, or was in it and is not freed yet. Other
+ * references are short-lived.
  */
 static unsigned int pmukit_cpu_holders(struct pmu *pmu, unsigned int cpu)
 {
@@ -101,8 +102,8 @@ static unsigned int pmukit_cpu_holders(struct pmu *pmu, unsigned int cpu)
 }
 
 /*
- * Has the event such a reference for certain? Perf stores its context when nothing can fail any
- * more, behind the reference, and it stays until the end.
+ * Return: true if the event certainly holds such a reference. perf sets event->ctx after it has
+ * taken the reference and nothing can fail any more, and keeps it set until the event is freed.
  */
 static bool pmukit_event_holds(const struct perf_event *event)
 {
@@ -110,21 +111,21 @@ static bool pmukit_event_holds(const struct perf_event *event)
 }
 
 /**
- * pmukit_has_foreign_events - do events of other PMUs hold a context of this PMU
+ * pmukit_has_foreign_events - check whether events of other PMUs hold a context of this PMU
  * @pp: the PMU, its lock held
- * @dying: an event that is no longer among ours, or NULL; it may not be freed meanwhile
+ * @dying: an event that is no longer in @pp->events, or NULL; it must not be freed meanwhile
  *
  * Bug: a software event that joins a group is scheduled with the PMU of its leader
  * (perf_event_open() picks group_leader->pmu_ctx->pmu) and stays so. perf does not look for such an
- * event when that PMU is unregistered: it frees the context the event uses (6.1, 6.12), or the PMU
- * the event names (7.2, whose pmu_detach_events() goes through the PMU's own events).
+ * event when that PMU is unregistered: it frees the context that the event uses (6.1, 6.12), or the
+ * PMU that the event refers to (7.2, whose pmu_detach_events() walks the PMU's own events).
  * Kernels: to 7.2.
- * Fix to send: pmu_detach_events() goes through the events of the PMU's contexts.
+ * Fix to send: pmu_detach_events() walks the events of the PMU's contexts.
  *
- * Our own events are counted before all holders: one of ours that takes its reference in between is
- * mistaken for another PMU's event, never the other way round.
+ * The PMU's own events are counted before all references. An own event that takes its reference in
+ * between is mistaken for a foreign one, never the other way round.
  *
- * Return: true when there are such events, or may be.
+ * Return: true if there are such events, or may be.
  */
 bool pmukit_has_foreign_events(struct pmukit_pmu *pp, const struct perf_event *dying)
 {
@@ -144,19 +145,20 @@ bool pmukit_has_foreign_events(struct pmukit_pmu *pp, const struct perf_event *d
 	return holders > ours;
 }
 
-/* 6: what a task has of software events */
+/* 6: a task's context of software events */
 
 #ifndef HAVE_PMU_CONTEXT_OF_CPU
 /**
- * pmukit_forget_pmu - a task does not name the event's PMU any more
- * @event: an event that is destroyed, maybe one that has not been opened
+ * pmukit_forget_pmu - make the task of an event stop referring to the event's PMU
+ * @event: an event that is being destroyed, possibly before it was completely opened
  *
- * Bug: what a task has of software events names the PMU of the first of them until the task is
- * switched to: a task that sleeps may keep it longer than there is the PMU.
+ * Bug: a task's context of software events refers to the PMU of the first such event until the task
+ * is scheduled in. If the task sleeps, the context may refer to the PMU after it is freed.
  * Kernels: to 6.1 (6.2: "perf: Rewrite core context handling").
  * Fix to send: none; the code is gone.
  *
- * All PMUs of perf_sw_context have the same contexts, so perf puts another in its place then.
+ * All PMUs of perf_sw_context share their contexts. So the function stores the PMU of the CPU's
+ * context, as perf does when the task is scheduled in.
  */
 void pmukit_forget_pmu(struct perf_event *event)
 {
@@ -183,8 +185,9 @@ void pmukit_forget_pmu(struct perf_event *event)
 /* 3 and 4: unregistering */
 
 /*
- * Bug: perf rotates events by a timer for each PMU and CPU. A write to perf_event_mux_interval_ms
- * arms them all, for as long as it says, and they are freed with the PMU while they run.
+ * Bug: perf rotates events with one timer per PMU and CPU. A write to perf_event_mux_interval_ms
+ * arms all of them for the interval written, and perf frees them with the PMU even if they are
+ * armed.
  * Kernels: to 7.2.
  * Fix to send: hrtimer_cancel() in perf_pmu_free().
  */
@@ -201,7 +204,7 @@ static void pmukit_stop_rotation(struct pmu *pmu)
 		unsigned long flags;
 
 		hrtimer_cancel(&context->hrtimer);
-		/* What is active already is not armed again. */
+		/* perf does not arm a timer that is marked active. */
 		raw_spin_lock_irqsave(&context->hrtimer_lock, flags);
 		context->hrtimer_active = 1;
 		raw_spin_unlock_irqrestore(&context->hrtimer_lock, flags);
@@ -210,25 +213,25 @@ static void pmukit_stop_rotation(struct pmu *pmu)
 }
 
 /**
- * pmukit_perf_unregister - take a PMU from perf
- * @pmu: a registered PMU; without open events where the kernel does not revoke them
+ * pmukit_perf_unregister - unregister a PMU
+ * @pmu: a registered PMU; without open events unless the kernel revokes them
  *
- * Bug: perf_pmu_unregister() waits for openers of events with pmus_lock held. Two ways to hang are
- * in it:
+ * Bug: perf_pmu_unregister() waits for openers of events with pmus_lock held. It can hang in two
+ * ways:
  *
- * - perf_swevent_init(), an opener, waits for the hotplug lock, which a CPU that leaves holds while
- *   it waits for pmus_lock in perf_event_exit_cpu_context(). So no CPU may come or go meanwhile: it
- *   gets -EBUSY, as while a PCI driver probes.
- * - perf_swevent_init() waits for pmus_lock itself. A driver cannot prevent it; openers that queued
- *   up behind one call must be through before the next one, so calls keep a distance.
+ * - perf_swevent_init(), an opener, waits for the hotplug lock. A CPU that goes offline holds it
+ *   while it waits for pmus_lock in perf_event_exit_cpu_context(). So CPU hotplug is disabled here:
+ *   it fails with -EBUSY, as while a PCI driver probes.
+ * - perf_swevent_init() waits for pmus_lock itself. A driver cannot prevent that. Openers that
+ *   queued during one call must finish before the next call, so calls are spaced.
  *
  * Kernels: to 6.14 (6.15: 2565e42539b1 "perf/core: Fix pmus_lock vs. pmus_srcu ordering"); not
- * 6.6.83, 6.12.19 and later ones of these series, where this is needless and does no harm.
+ * 6.6.83, 6.12.19 and later kernels of these series, where the workaround is needless and harmless.
  * Fix to send: that commit, to 6.1.
  *
  * Context: may sleep; one call at a time.
  *
- * Return: 0 or what perf_pmu_unregister() says.
+ * Return: 0 or the error of perf_pmu_unregister().
  */
 int pmukit_perf_unregister(struct pmu *pmu)
 {
@@ -252,7 +255,7 @@ static int pmukit_last_event_init(struct perf_event *event)
 	return -ENOENT;
 }
 
-/* Comes and goes at once, and has no events. Nothing frees it. */
+/* A PMU without events that is registered and unregistered at once. Static, so never freed. */
 static struct pmu pmukit_last = {
 	.module = THIS_MODULE,
 	.task_ctx_nr = perf_sw_context,
@@ -263,11 +266,11 @@ static int pmukit_last_comes_and_goes(void)
 {
 	int ret;
 
-	/* It can do without a device, where there is a word for that. */
+	/* Register it without a device where perf supports that. */
 #ifdef PMU_NULL_DEV
 	pmukit_last.dev = PMU_NULL_DEV;
 #else
-	/* One that is set may be taken for one that is there. */
+	/* perf may mistake a stale pointer for an existing device. */
 	pmukit_last.dev = NULL;
 #endif
 	ret = perf_pmu_register(&pmukit_last, "pmukit_last", -1);
@@ -275,17 +278,20 @@ static int pmukit_last_comes_and_goes(void)
 }
 
 /**
- * pmukit_wait_for_openers - before a PMU that perf had is freed; not without it
+ * pmukit_wait_for_openers - wait for openers that may have found an unregistered PMU
  *
- * Bug: perf_pmu_unregister() takes the PMU's number away after it has waited for openers: one that
- * looked it up in between is in perf_try_init_event() with a PMU that is unregistered, and may
- * sleep there.
- * Kernels: to 6.14, by the same commit: it takes the number away first.
+ * Call this before the PMU is freed.
+ *
+ * Bug: perf_pmu_unregister() removes the PMU's number after it has waited for openers. An opener
+ * that looked the number up in between is in perf_try_init_event() with an unregistered PMU, and
+ * may sleep there.
+ * Kernels: to 6.14; the same commit removes the number first.
  * Fix to send: that commit, to 6.1.
  *
- * What openers hold is perf's own, but the end of any PMU waits for it: another one comes and goes.
+ * Openers are in a read section of pmus_srcu, which is private to perf. Unregistering any PMU waits
+ * for such sections, so this function registers and unregisters another PMU.
  *
- * Context: may sleep, for as long as memory is short; one call at a time, beside no
+ * Context: may sleep, for as long as memory is short; one call at a time, not concurrently with
  * pmukit_perf_unregister().
  */
 void pmukit_wait_for_openers(void)
@@ -299,21 +305,22 @@ void pmukit_wait_for_openers(void)
 }
 #endif
 
-/* 1 and 2: the name of a PMU that has to stay */
+/* 1 and 2: the name of a PMU that must stay registered */
 
 /**
- * pmukit_give_up_name - let the name in sysfs be used again, before the PMU is unregistered
- * @pp: a registered PMU whose hardware is gone, with events of its own or of other PMUs
+ * pmukit_give_up_name - release the name in sysfs for reuse before the PMU is unregistered
+ * @pp: a registered PMU whose hardware is gone; its own events, or events of other PMUs, may be
+ *	open
  *
- * Bug: perf_pmu_unregister() does not detach open events, so a PMU that has some must stay.
- * Kernels: to 6.14 (6.15: "perf: Make perf_pmu_unregister() useable"); later ones for events of
+ * Bug: perf_pmu_unregister() does not detach open events, so a PMU with open events must stay.
+ * Kernels: to 6.14 (6.15: "perf: Make perf_pmu_unregister() useable"); later kernels for events of
  * other PMUs.
  * Fix to send: that of pmukit_has_foreign_events().
  *
- * perf has no call to rename a registered PMU, and device_rename() leaves the link of the bus
- * behind. So perf gets another device to unregister later: one outside the bus, that no tool looks
- * at. It is released by the function of the one it replaces, which is part of the kernel image and
- * frees it.
+ * perf has no call to rename a registered PMU, and device_rename() does not rename the link of the
+ * bus. So perf gets another device to unregister later: one outside of the bus, which no tool
+ * reads. Its release function is that of the old device, which is part of the kernel image and
+ * frees the new device.
  */
 void pmukit_give_up_name(struct pmukit_pmu *pp)
 {

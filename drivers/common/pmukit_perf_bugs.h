@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Bugs of perf that a PMU which leaves meets, and what keeps clear of them; for pmukit_pmu.c alone.
- */
+/* Workarounds for bugs of perf that affect a PMU that is removed; for pmukit_pmu.c only. */
 #ifndef PMUKIT_PERF_BUGS_H
 #define PMUKIT_PERF_BUGS_H
 
@@ -12,8 +10,8 @@ struct pmu;
 struct pmukit_pmu;
 
 /*
- * perf_pmu_unregister() detaches the events that are still open. Where it does not, unregistering a
- * PMU with open events corrupts memory.
+ * perf_pmu_unregister() detaches open events. On kernels where it does not, unregistering a PMU
+ * with open events corrupts memory.
  */
 #ifdef HAVE_PMU_REVOKES_EVENTS
 #define PMUKIT_PMU_REVOKES	true
@@ -26,7 +24,7 @@ bool pmukit_has_foreign_events(struct pmukit_pmu *pp, const struct perf_event *d
 int pmukit_perf_unregister(struct pmu *pmu);
 void pmukit_give_up_name(struct pmukit_pmu *pp);
 
-/* Linux 6.1 alone */
+/* Needed on Linux 6.1 only */
 #ifdef HAVE_PMU_CONTEXT_OF_CPU
 static inline void pmukit_forget_pmu(struct perf_event *event)
 {
@@ -35,7 +33,7 @@ static inline void pmukit_forget_pmu(struct perf_event *event)
 void pmukit_forget_pmu(struct perf_event *event);
 #endif
 
-/* Up to Linux 6.14 */
+/* Needed up to Linux 6.14 */
 #ifdef HAVE_PMU_REVOKES_EVENTS
 static inline void pmukit_wait_for_openers(void)
 {

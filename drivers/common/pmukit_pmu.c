@@ -1,49 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The life of a PMU: from registration to the last reference, with hardware that may leave first.
+ * Lifecycle of a PMU, from registration to the last reference. The hardware may be removed first.
  *
- * A PMU that goes away while events are open is the hard case. A kernel that revokes events
- * (PMUKIT_PMU_REVOKES) detaches them inside perf_pmu_unregister(). Before that, unregistering is
- * only safe once no event is left, and neither unbinding nor unplugging can be refused. So the
- * removal is cut in two:
+ * The hard case is a PMU that is removed while events are open. A kernel that revokes events
+ * (PMUKIT_PMU_REVOKES) detaches them inside perf_pmu_unregister(). On older kernels unregistering
+ * is only safe once no event is open, and neither unbinding nor unplugging can be refused. So the
+ * removal has two parts:
  *
  *   pmukit_pmu_remove()                           pmukit_leave_work()
- *   1 gone: no event can be opened any more       5 wait until the last destroy has left the core
- *   2 no CPU hotplug any more                     6 perf_pmu_unregister()
+ *   1 set gone: no new event can be opened        5 wait until the core is done with the last event
+ *   2 remove the CPU hotplug callback             6 perf_pmu_unregister()
  *   3 disable the open events: their counts       7 wait for calls that still try to open one
  *     freeze, their files stay valid              8 drop the registration's reference
- *   4 give up the name in sysfs, so that the device can come back under it; then the work is
- *     queued, by us or, as long as events are open, by the destruction of the last one
+ *   4 release the name in sysfs, so that the device can return under it; then queue the work: at
+ *     once, or, while events are open, when the last one is destroyed
  *
- * Software events that were opened into a group with ours are scheduled with this PMU, and stay so
- * when our events are closed. perf does not report them to the PMU, and no kernel up to 7.2 looks
- * for them when a PMU is unregistered: their context would be freed while they use it. So the
- * destruction of our last event checks for such foreign events, and while there are some the PMU
- * stays and its module is held (pmukit_foreign_work()). A kernel that revokes events does so only
- * if there are none. They are found by the references that events have to a context, from before
- * they are installed until after they are destroyed, also while their CPU is offline. One reference
- * counted too many costs another check, or open events are not revoked but stay as on older
- * kernels. While events move to another CPU they have no reference: foreign events are assumed.
+ * A software event in a group with this PMU's events is scheduled with this PMU, and stays so after
+ * those are closed. perf does not report such a foreign event to the PMU, and no kernel up to 7.2
+ * looks for it when a PMU is unregistered: its context would be freed while the event uses it. So
+ * the destruction of the PMU's last event checks for foreign events. While there are some, the PMU
+ * stays registered and its module is held (pmukit_foreign_work()). On a kernel that revokes events,
+ * events are only revoked if there are no foreign ones.
+ *
+ * Foreign events are detected by the references that events hold on a context, from before they are
+ * installed until after they are destroyed, even while their CPU is offline. A reference counted
+ * too many only costs another check, or open events stay as on older kernels instead of being
+ * revoked. While events migrate to another CPU they hold no reference: foreign events are then
+ * assumed.
  *
  * After pmukit_pmu_remove() perf may still call add() and start() for an event that is enabled
- * again; the driver refuses these by its own flag, under the lock that guards its MMIO.
+ * again. The driver refuses these by a flag of its own, under the lock that protects its MMIO.
  *
- * The work waits in step 5 because the core still uses the PMU after it called event->destroy()
- * (it puts the event's context and the module). These steps never sleep, so a grace period of
- * RCU tasks has them behind us. It cannot run inside destroy: event_init's failure path calls that
- * inside the read section which perf_pmu_unregister() waits for.
+ * Step 5 is needed because the core still uses the PMU after it has called event->destroy(): it
+ * puts the event's context and the module. The core does not sleep in between, so a grace period of
+ * RCU tasks waits for it. The work cannot run inside destroy: the failure path of event_init calls
+ * destroy inside the read section that perf_pmu_unregister() waits for.
  *
  * pmu->module is the driver's module: rmmod is refused while events are open. The work may run
- * after that; pmukit_pmu_flush() at the end of the driver's exit waits for it. A module whose init
- * fails is freed in spite of references, so no event is opened before init has succeeded; one that
- * fails ends with pmukit_pmu_flush() too.
+ * after they are closed; pmukit_pmu_flush() at the end of the driver's exit waits for it. A module
+ * whose init fails is freed despite references. So no event can be opened before init has
+ * succeeded, and an init that fails ends with pmukit_pmu_flush() too.
  *
- * Locking: pmukit_pmu.lock is a plain spinlock for process context, taken last but for the list of
- * PMUs that leave. event_init may run under perf's ctx->mutex, so nothing here takes a mutex around
- * perf_event_disable(): the event being disabled is pinned instead, and its destruction waits for
- * the pin. No callback of perf takes cpus_read_lock() or pmukit_pmu.hotplug_lock. The latter orders
- * registration against the hotplug callback; it nests inside the hotplug lock and outside perf's
- * own mutexes.
+ * Locking: pmukit_pmu.lock is a spinlock for process context, innermost except for
+ * pmukit_leave_lock. event_init may run under perf's ctx->mutex, so nothing here holds a mutex
+ * around perf_event_disable(). Instead, the event being disabled is pinned, and its destruction
+ * waits until it is unpinned. No callback of perf takes cpus_read_lock() or
+ * pmukit_pmu.hotplug_lock. The latter orders registration against the hotplug callback; it nests
+ * inside the hotplug lock and outside perf's own mutexes.
  */
 
 #include <linux/cpu.h>
@@ -70,8 +73,8 @@ static void pmukit_leave_work(struct work_struct *work);
 static struct workqueue_struct *pmukit_workqueue;	/* ordered */
 static DECLARE_WORK(pmukit_leave, pmukit_leave_work);
 static DEFINE_SPINLOCK(pmukit_leave_lock);
-static LIST_HEAD(pmukit_leave_list);		/* of pmukit_pmu, under pmukit_leave_lock */
-static DEFINE_MUTEX(pmukit_unregister_mutex);	/* one at a time; innermost of ours */
+static LIST_HEAD(pmukit_leave_list);		/* PMUs to unregister; under pmukit_leave_lock */
+static DEFINE_MUTEX(pmukit_unregister_mutex);	/* serializes; innermost mutex here */
 static int pmukit_hotplug_state;
 
 /* References */
@@ -113,8 +116,8 @@ static bool pmukit_cpu_is_near(const struct pmukit_pmu *pp, unsigned int cpu)
 }
 
 /*
- * The CPU that serves the group of @cpu, nr_cpu_ids: none. Without a lock: a bit that comes or goes
- * meanwhile is that of a CPU that does.
+ * Return: the CPU that serves the group of @cpu; nr_cpu_ids if none does. No lock is needed: a bit
+ * that changes meanwhile belongs to a CPU that goes online or offline.
  */
 static unsigned int pmukit_server_of(struct pmukit_pmu *pp, unsigned int cpu)
 {
@@ -128,12 +131,12 @@ static unsigned int pmukit_server_of(struct pmukit_pmu *pp, unsigned int cpu)
 }
 
 /**
- * pmukit_pmu_servers - the CPUs that serve a group each
+ * pmukit_pmu_servers - find the CPUs that serve a group each
  * @pp: a PMU with PMUKIT_SCOPE_GROUPS
  * @servers: filled in
  *
- * A CPU that has not been online before may come here before the driver knows its group: it is
- * in @pp->cpus beside the one that serves it. One that is in no group serves none.
+ * A CPU that goes online for the first time may be in @pp->cpus before the driver knows its group.
+ * It is left out if another CPU serves that group, and so is a CPU without a group.
  */
 void pmukit_pmu_servers(struct pmukit_pmu *pp, struct cpumask *servers)
 {
@@ -146,7 +149,9 @@ void pmukit_pmu_servers(struct pmukit_pmu *pp, struct cpumask *servers)
 	}
 }
 
-/* nr_cpu_ids: the last one of its group leaves. */
+/*
+ * Return: the CPU that takes over from @leaving; nr_cpu_ids if @leaving is the last of its group.
+ */
 static unsigned int pmukit_other_cpu(struct pmukit_pmu *pp, unsigned int leaving)
 {
 	bool groups = pp->scope == PMUKIT_SCOPE_GROUPS;
@@ -169,10 +174,10 @@ static void pmukit_set_moving(struct pmukit_pmu *pp, bool moving)
 }
 
 /*
- * From Linux 6.15 on a call moves one group of events only: it continues its walk from the event it
- * has just removed, which is not linked any more. So there is a call for each event on the CPU,
- * foreign ones included, and one for an event of ours that is just being installed: the calls wait
- * for the mutex of its context. Calls that find no event left do nothing.
+ * Since Linux 6.15 a call of perf_pmu_migrate_context() moves only one group: it continues its walk
+ * from the event it has just removed, which is no longer linked. So there is one call per event on
+ * the CPU, foreign events included, and one for a PMU's event that is just being installed, because
+ * a call waits for the mutex of its context. Calls that find no event do nothing.
  */
 static void pmukit_migrate_events(struct pmukit_pmu *pp, unsigned int from, unsigned int to)
 {
@@ -198,7 +203,7 @@ static void pmukit_place_changed(struct pmukit_pmu *pp, unsigned int cpu)
 		pp->ops->place_changed(pp, cpu);
 }
 
-/* New events go to the new CPU before the old ones follow them. Under hotplug_lock. */
+/* Move the PMU to another CPU: first new events, then the open ones. Under hotplug_lock. */
 static void pmukit_hand_on(struct pmukit_pmu *pp, unsigned int from, unsigned int to)
 {
 	if (pp->scope == PMUKIT_SCOPE_SYSTEM) {
@@ -220,8 +225,8 @@ static bool pmukit_cpu_is_better(const struct pmukit_pmu *pp, unsigned int cpu)
 }
 
 /*
- * Called for every online CPU before the PMU is registered: the first near one is kept. Groups may
- * also come later, and near CPUs come back.
+ * Also called for every online CPU before the PMU is registered; the first CPU near the hardware is
+ * used. CPUs of new groups, and near CPUs, may go online later.
  */
 static int pmukit_cpu_online(unsigned int cpu, struct hlist_node *node)
 {
@@ -239,7 +244,7 @@ static int pmukit_cpu_online(unsigned int cpu, struct hlist_node *node)
 	return 0;
 }
 
-/* An event that was being opened here while the place went to another CPU follows it now. */
+/* Move events that were being opened on @cpu while the PMU moved to another CPU. */
 static void pmukit_collect_late(struct pmukit_pmu *pp, unsigned int cpu)
 {
 	mutex_lock(&pp->hotplug_lock);
@@ -261,7 +266,7 @@ static int pmukit_cpu_offline(unsigned int cpu, struct hlist_node *node)
 
 	target = pmukit_other_cpu(pp, cpu);
 	if (target >= nr_cpu_ids) {
-		/* perf takes the events off the CPU. */
+		/* perf itself removes the events from the CPU. */
 		cpumask_clear_cpu(cpu, &pp->cpus);
 		return 0;
 	}
@@ -272,15 +277,15 @@ static int pmukit_cpu_offline(unsigned int cpu, struct hlist_node *node)
 	return 0;
 }
 
-/* Leaving perf */
+/* Unregistering */
 
-/* A PMU that perf does not let go of may not be freed either. */
+/* Return: true if perf has released the PMU; otherwise it must not be freed. */
 static bool pmukit_unregister(struct pmukit_pmu *pp)
 {
 	return !WARN_ON_ONCE(pmukit_perf_unregister(&pp->pmu));
 }
 
-/* The grace period is the longest part, and the same for all: a driver may have a hundred PMUs. */
+/* One grace period, the longest part, serves all queued PMUs: a driver may have a hundred. */
 static void pmukit_leave_work(struct work_struct *work)
 {
 	struct pmukit_pmu *pp, *next;
@@ -289,7 +294,7 @@ static void pmukit_leave_work(struct work_struct *work)
 	spin_lock(&pmukit_leave_lock);
 	list_splice_init(&pmukit_leave_list, &leaving);
 	spin_unlock(&pmukit_leave_lock);
-	/* The run before may have had all of them. */
+	/* An earlier run may have handled all of them. */
 	if (list_empty(&leaving))
 		return;
 
@@ -305,7 +310,7 @@ static void pmukit_leave_work(struct work_struct *work)
 		pmukit_pmu_put(pp);
 }
 
-/* No event of ours is open, and none on its way out. */
+/* Return: true if no event of the PMU is open or being destroyed. */
 static bool pmukit_is_idle(const struct pmukit_pmu *pp)
 {
 	lockdep_assert_held(&pp->lock);
@@ -313,7 +318,7 @@ static bool pmukit_is_idle(const struct pmukit_pmu *pp)
 	return !pp->nr_events && !pp->nr_dying;
 }
 
-/* Under pp->lock. Once at most: nothing makes a PMU busy again whose hardware is gone. */
+/* Under pp->lock. Queues a PMU once at most: a PMU without hardware gets no new events. */
 static void pmukit_unregister_if_idle(struct pmukit_pmu *pp)
 {
 	if (!pp->leaving || !pmukit_is_idle(pp) || pp->waiting)
@@ -325,9 +330,9 @@ static void pmukit_unregister_if_idle(struct pmukit_pmu *pp)
 }
 
 /*
- * Our last event still holds the module while it is destroyed, so that it can be taken here; later
- * events take references of their own. Foreign events that join a group while the kernel revokes
- * our events are not waited for: perf has the bug of pmukit_has_foreign_events() with any PMU.
+ * The PMU's last event still holds the module while it is destroyed, so another reference can be
+ * taken here; later events take their own. Foreign events that join a group while the kernel
+ * revokes events are not waited for: perf has the bug of pmukit_has_foreign_events() with any PMU.
  */
 static void pmukit_wait_for_foreign_events(struct pmukit_pmu *pp, const struct perf_event *dying)
 {
@@ -356,14 +361,17 @@ static void pmukit_foreign_work(struct work_struct *work)
 	}
 	spin_unlock(&pp->lock);
 
-	/* @pp may be gone where it is not @more. */
+	/* Unless @more, @pp may be freed already. */
 	if (more)
 		schedule_delayed_work(&pp->foreign_work, PMUKIT_FOREIGN_PERIOD);
 	else
 		module_put(owner);
 }
 
-/* An event that has a context, i.e. is installed or about to be; pinned against its destruction. */
+/*
+ * Pin an event that has a context, i.e. is installed or about to be, against its destruction.
+ * Return: NULL if there is none left.
+ */
 static struct perf_event *pmukit_pin_event(struct pmukit_pmu *pp, struct list_head *done)
 {
 	struct pmukit_event *pev, *next;
@@ -371,7 +379,7 @@ static struct perf_event *pmukit_pin_event(struct pmukit_pmu *pp, struct list_he
 	spin_lock(&pp->lock);
 	list_for_each_entry_safe(pev, next, &pp->events, node) {
 		list_move_tail(&pev->node, done);
-		/* Not yet installed: its add() will be refused. */
+		/* Not installed yet: its add() will be refused. */
 		if (!READ_ONCE(pev->event->ctx))
 			continue;
 		WRITE_ONCE(pp->pinned, pev->event);
@@ -390,12 +398,12 @@ static void pmukit_unpin_event(struct pmukit_pmu *pp)
 }
 
 /**
- * pmukit_pmu_disable_events - freeze the open events; on return their stop callbacks have run
+ * pmukit_pmu_disable_events - disable the open events; on return their stop callbacks have run
  * @pp: a registered PMU
  *
- * Their files stay valid, and a holder of one may enable the event again.
+ * Their files stay valid, and user space may enable an event again.
  *
- * Context: may sleep. Not from a perf callback, not twice at a time, not beside
+ * Context: may sleep. Not from a perf callback; one call at a time, and not concurrently with
  * pmukit_pmu_remove().
  */
 void pmukit_pmu_disable_events(struct pmukit_pmu *pp)
@@ -405,7 +413,7 @@ void pmukit_pmu_disable_events(struct pmukit_pmu *pp)
 
 	while ((event = pmukit_pin_event(pp, &done))) {
 		perf_event_disable(event);
-		/* As perf does with a pinned event that cannot run: its reader sees the end. */
+		/* Like a pinned event that cannot run: a read returns end of file. */
 		if (pp->gone && pp->ends_in_error)
 			WRITE_ONCE(event->state, PERF_EVENT_STATE_ERROR);
 		pmukit_unpin_event(pp);
@@ -418,15 +426,15 @@ void pmukit_pmu_disable_events(struct pmukit_pmu *pp)
 EXPORT_SYMBOL_GPL(pmukit_pmu_disable_events);
 
 /**
- * pmukit_pmu_remove - the hardware leaves
+ * pmukit_pmu_remove - remove a PMU because its hardware is removed
  * @pp: a registered PMU
  *
  * On return the stop callbacks of all events have run and no event can be opened. The driver then
- * makes its start callback refuse, under its own lock, and may unmap the hardware; it still holds
- * its reference. The registration's reference is dropped when the PMU has left perf.
+ * makes its start callback refuse events, under its own lock, and may unmap the hardware; it still
+ * holds its reference. The registration's reference is dropped once perf has released the PMU.
  *
- * With PMUKIT_SCOPE_CPUS, events that are open may still run where the kernel does not revoke
- * them: the driver freezes them itself.
+ * With PMUKIT_SCOPE_CPUS, open events may still run on a kernel that does not revoke them: the
+ * driver freezes them itself.
  *
  * Context: may sleep. Not from a perf callback.
  */
@@ -440,8 +448,9 @@ void pmukit_pmu_remove(struct pmukit_pmu *pp)
 	cpuhp_state_remove_instance_nocalls(pmukit_hotplug_state, &pp->hotplug_node);
 
 	/*
-	 * Not before the hotplug callback is removed: foreign events cannot be counted while events
-	 * move to another CPU. An event that is revoked keeps its count as if that were all.
+	 * Only after the hotplug callback is removed: foreign events cannot be detected while
+	 * events migrate to another CPU. Events that must end in error are not revoked, because a
+	 * revoked event keeps a count that looks complete.
 	 */
 	spin_lock(&pp->lock);
 	pp->revoked = PMUKIT_PMU_REVOKES && !pp->waiting &&
@@ -454,8 +463,9 @@ void pmukit_pmu_remove(struct pmukit_pmu *pp)
 	}
 
 	/*
-	 * Not those of tasks: a task that ends frees inherited events under the mutex of its
-	 * context, which disabling takes while it holds them back.
+	 * Not for events of tasks, because of a deadlock: a task that exits destroys inherited
+	 * events under the mutex of its context. perf_event_disable() takes that mutex while the
+	 * pin blocks the destruction.
 	 */
 	if (pp->scope != PMUKIT_SCOPE_CPUS)
 		pmukit_pmu_disable_events(pp);
@@ -469,9 +479,9 @@ void pmukit_pmu_remove(struct pmukit_pmu *pp)
 EXPORT_SYMBOL_GPL(pmukit_pmu_remove);
 
 /**
- * pmukit_pmu_flush - wait until every PMU whose events are all closed has left perf
+ * pmukit_pmu_flush - wait until every removed PMU without open events is unregistered
  *
- * To be called at the end of a driver's module exit, when it has no open event any more.
+ * To be called at the end of a driver's module exit, when none of its events is open any more.
  */
 void pmukit_pmu_flush(void)
 {
@@ -480,11 +490,11 @@ void pmukit_pmu_flush(void)
 EXPORT_SYMBOL_GPL(pmukit_pmu_flush);
 
 /**
- * pmukit_kick_sync - wait until every smp_call_function_single_async() so far has been served
+ * pmukit_kick_sync - wait until all earlier smp_call_function_single_async() calls have run
  *
- * A CPU takes all its queued function calls at once, with interrupts off, and runs synchronous ones
- * first: after kick_all_cpus_sync() it may still run asynchronous ones of the same batch, which the
- * RCU grace period waits for.
+ * A CPU takes all its queued calls at once, with interrupts off, and runs synchronous ones first.
+ * After kick_all_cpus_sync() it may still run asynchronous calls of the same batch, which the RCU
+ * grace period waits for.
  *
  * Context: may sleep.
  */
@@ -514,10 +524,10 @@ static void pmukit_event_destroy(struct perf_event *event)
 	spin_unlock(&pp->lock);
 
 	pmukit_forget_pmu(event);
-	/* This may sleep, so that a grace period of RCU tasks would not wait for it. */
+	/* event_free() may sleep, so a grace period of RCU tasks would not wait for it. */
 	pp->ops->event_free(pev);
 
-	/* Last: once the work is queued only the core's own steps stand before the end of @pp. */
+	/* Last: once the work is queued, only the core's own steps delay the release of @pp. */
 	spin_lock(&pp->lock);
 	pp->nr_dying--;
 	pmukit_wait_for_foreign_events(pp, event);
@@ -525,7 +535,7 @@ static void pmukit_event_destroy(struct perf_event *event)
 	spin_unlock(&pp->lock);
 }
 
-/* Where the event is to run. */
+/* Return: the CPU on which the event is to run. */
 static unsigned int pmukit_event_place(struct pmukit_pmu *pp, const struct perf_event *event)
 {
 	if (pp->scope == PMUKIT_SCOPE_GROUPS)
@@ -534,9 +544,10 @@ static unsigned int pmukit_event_place(struct pmukit_pmu *pp, const struct perf_
 }
 
 /*
- * An event whose CPU left is in no context, and its group is dissolved. Perf takes siblings for it
- * nevertheless once the CPU is back, and would not find them again when it is closed. Whether it is
- * in a context may change while we look, when its CPU leaves: nothing of ours can hold that.
+ * Return: true if the group leader's CPU went offline. Such a leader is in no context and its group
+ * is dissolved. perf would still accept siblings for it once the CPU is back, and would not find
+ * them again when the leader is closed. The check may race with a CPU that goes offline: no lock of
+ * this module can prevent that.
  */
 static bool pmukit_event_leader_left(const struct perf_event *event)
 {
@@ -545,7 +556,7 @@ static bool pmukit_event_leader_left(const struct perf_event *event)
 	return leader != event && !(READ_ONCE(leader->attach_state) & PERF_ATTACH_CONTEXT);
 }
 
-/* Until then a driver that has PMUs may still fail to load. */
+/* Return: true once the driver's init has succeeded: before that, loading may still fail. */
 static bool pmukit_owner_is_live(const struct pmukit_pmu *pp)
 {
 	const struct module *owner = pp->pmu.module;
@@ -554,21 +565,21 @@ static bool pmukit_owner_is_live(const struct pmukit_pmu *pp)
 }
 
 /**
- * pmukit_event_open - the end of a successful event_init
+ * pmukit_event_open - complete a successful event_init
  * @pp: the PMU
- * @pev: what the event will own; freed by ops->event_free() from now on
- * @event: the new event; of a CPU that is online, with PMUKIT_SCOPE_GROUPS
+ * @pev: driver data of the event; freed by ops->event_free() from now on
+ * @event: the new event; with PMUKIT_SCOPE_GROUPS its CPU is online
  *
- * Return: 0, -ENODEV when the hardware is gone, it or its module is not there yet, no CPU serves
- * the event or the CPU of its leader left, -EBUSY when max_events are open. On failure the caller
- * still owns @pev.
+ * Return: 0; -ENODEV if the hardware is gone, the PMU or its module is not ready, no CPU serves the
+ * event, or the CPU of its group leader went offline; -EBUSY if max_events are open. On failure the
+ * caller still owns @pev.
  */
 int pmukit_event_open(struct pmukit_pmu *pp, struct pmukit_event *pev, struct perf_event *event)
 {
 	unsigned int cpu = event->cpu;
 	int ret = 0;
 
-	/* Perf shows a PMU before it is complete: up to Linux 6.12 its contexts come last. */
+	/* perf shows a PMU before it is complete: Linux 6.12 and older create its contexts last. */
 	if (!smp_load_acquire(&pp->registered) || !pmukit_owner_is_live(pp) ||
 	    pmukit_event_leader_left(event))
 		return -ENODEV;
@@ -599,10 +610,10 @@ EXPORT_SYMBOL_GPL(pmukit_event_open);
 /* Registration */
 
 /**
- * pmukit_pmu_init - make a zeroed pmukit_pmu ready; the caller holds the first reference
+ * pmukit_pmu_init - initialize a zeroed pmukit_pmu; the caller holds the first reference
  * @pp: the PMU
- * @ops: the driver's part
- * @owner: the driver's module; open events keep it loaded
+ * @ops: callbacks of the driver
+ * @owner: the driver's module; open events hold a reference
  */
 void pmukit_pmu_init(struct pmukit_pmu *pp, const struct pmukit_pmu_ops *ops, struct module *owner)
 {
@@ -620,16 +631,17 @@ void pmukit_pmu_init(struct pmukit_pmu *pp, const struct pmukit_pmu_ops *ops, st
 EXPORT_SYMBOL_GPL(pmukit_pmu_init);
 
 /**
- * pmukit_pmu_register - show the PMU to the world; the last step of a driver's probe
- * @pp: an initialised PMU with its callbacks, name and max_events filled in
- * @parent: the hardware
+ * pmukit_pmu_register - register a PMU with perf; the last step of a driver's probe
+ * @pp: an initialized PMU with its callbacks, name and max_events filled in
+ * @parent: device of the hardware
  *
  * On success the registration holds a reference until pmukit_pmu_remove() has taken effect.
  *
- * PMUs that leave go first: a device that comes and goes would make PMUs faster than perf lets
- * go of them, and an unload of the driver would wait for all of them.
+ * PMUs that are being removed are unregistered first. Otherwise a device that is bound and unbound
+ * in a loop would create PMUs faster than perf releases them, and the driver's exit would wait for
+ * all of them.
  *
- * Context: may sleep; when it fails, for as long as memory is short.
+ * Context: may sleep; on failure for as long as memory is short.
  *
  * Return: 0 or -errno.
  */
@@ -658,7 +670,7 @@ int pmukit_pmu_register(struct pmukit_pmu *pp, struct device *parent)
 	return 0;
 
 remove_instance:
-	/* Linux 6.1 has a PMU found before it knows whether it takes it. */
+	/* Linux 6.1 lets openers find a PMU before its registration has succeeded. */
 	mutex_lock(&pmukit_unregister_mutex);
 	pmukit_wait_for_openers();
 	mutex_unlock(&pmukit_unregister_mutex);
@@ -698,8 +710,8 @@ static void __exit pmukit_common_exit(void)
 	cpuhp_remove_multi_state(pmukit_hotplug_state);
 	destroy_workqueue(pmukit_workqueue);
 	/*
-	 * Behind the last pmukit_free_aux() and pmukit_foreign_work(), which let go of their
-	 * module before they return, and openers that have found pmukit_last.
+	 * Wait for the last pmukit_free_aux() and pmukit_foreign_work(), which drop a reference to
+	 * their module before they return, and for openers that have found pmukit_last.
 	 */
 	synchronize_rcu_tasks();
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sysfs groups all drivers share: cpumask and the files of caps/.
+ * sysfs groups that all drivers share: cpumask and the files of caps/.
  *
- * Context: read callbacks, process context, no locks. The device's driver data is the struct pmu
- * (perf sets it); everything shown lives in the pmukit_pmu, never in registers, so the files can
- * be read while the hardware goes away.
+ * Context: read callbacks, process context, no locks. perf sets the device's driver data to the
+ * struct pmu. The values shown are in the pmukit_pmu, not in registers, so the files can be read
+ * while the hardware is removed.
  */
 
 #include <linux/bitmap.h>
@@ -20,9 +20,9 @@ static struct pmukit_pmu *pmukit_dev_to_pmu(struct device *dev)
 	return to_pmukit_pmu(dev_get_drvdata(dev));
 }
 
-/* cpumask: one CPU, or one of each group, so that "perf record -a" opens one event for each */
+/* cpumask: one CPU, or one per group, so that "perf record -a" opens one event on each */
 
-/* As cpumap_print_to_pagebuf(), which Linux 7.3 no longer has. */
+/* Replaces cpumap_print_to_pagebuf(), which Linux 7.3 removed. */
 static ssize_t pmukit_emit_cpus(char *buf, const struct cpumask *cpus)
 {
 	return sysfs_emit(buf, "%*pbl\n", cpumask_pr_args(cpus));
@@ -81,12 +81,12 @@ ssize_t pmukit_cap_show(struct device *dev, struct device_attribute *attr, char 
 EXPORT_SYMBOL_GPL(pmukit_cap_show);
 
 /**
- * pmukit_emit_bits - print the numbers of the set bits, separated by blanks
+ * pmukit_emit_bits - print the numbers of the set bits, separated by spaces
  * @buf: the page of a sysfs file
- * @at: where to begin
+ * @at: offset in the page
  * @mask: the bits
  *
- * Return: how many characters were written.
+ * Return: number of characters written.
  */
 int pmukit_emit_bits(char *buf, int at, u64 mask)
 {

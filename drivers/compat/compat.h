@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Forced into every file of every module (see the top Kbuild): what an older kernel lacks, under
- * its upstream name, and what changed shape, under a compat_ name. The only reader of HAVE_*.
+ * Included in every file of every module (see the top Kbuild). Functions that older kernels lack
+ * are under their upstream names; interfaces that changed have wrappers with a compat_ prefix.
+ * Outside of this file only drivers/common/pmukit_perf_bugs.[ch] read HAVE_*.
  */
 #ifndef PMUKIT_COMPAT_H
 #define PMUKIT_COMPAT_H
@@ -13,12 +14,12 @@
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 
-/* Before there was a header of its own, <asm/processor.h> had it. */
+/* Older kernels have these functions in <asm/processor.h>. */
 #ifdef HAVE_CPUID_API
 #include <asm/cpuid/api.h>
 #endif
 
-/* AUX memory comes in large chunks by itself where the flag does not exist. */
+/* Kernels without the flag always allocate AUX memory in large chunks. */
 #ifndef HAVE_PMU_CAP_AUX_PREFER_LARGE
 #define PERF_PMU_CAP_AUX_PREFER_LARGE	0
 #endif
@@ -33,7 +34,7 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
-/* What it says was meant where it does not exist. */
+/* Workqueues of kernels without the flag are per-CPU by default. */
 #ifndef HAVE_WQ_PERCPU
 #define WQ_PERCPU	0
 #endif
@@ -43,7 +44,7 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #define kzalloc_obj(_object)	((typeof(_object) *)kzalloc(sizeof(_object), GFP_KERNEL))
 #endif
 
-/* Of x86 only, where the names are free for macros. */
+/* x86 only. Older kernels have the same functions under other names. */
 #ifndef HAVE_RDMSRQ
 #define rdmsrq_safe		rdmsrl_safe
 #define wrmsrq_safe		wrmsrl_safe
@@ -52,8 +53,8 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #endif
 
 /*
- * The parent is set only where the PMU's device is certain to go before its parent: a PMU that
- * has to outlive its hardware must not be its child in sysfs.
+ * The parent is set only if the PMU's device is certain to be removed before its parent: a PMU that
+ * may outlive its hardware must not be its child in sysfs.
  */
 static inline void compat_pmu_set_parent(struct pmu *pmu, struct device *parent)
 {
@@ -62,7 +63,7 @@ static inline void compat_pmu_set_parent(struct pmu *pmu, struct device *parent)
 #endif
 }
 
-/* The configuration words a kernel has beyond config2, all in one: non-zero is "something set". */
+/* The configuration words after config2, ORed: non-zero means that one of them is set. */
 static inline u64 compat_attr_extra_config(const struct perf_event_attr *attr)
 {
 	u64 extra = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The range of kernels this source is built for; nothing else says it. Built and tested on 6.1,
- * 6.12 and 7.2; those between are expected to work and are not tested.
+ * The supported range of kernels, defined only here. Built and tested on 6.1, 6.12 and 7.2; kernels
+ * in between are expected to work but are not tested.
  */
 #ifndef PMUKIT_COMPAT_KERNELS_H
 #define PMUKIT_COMPAT_KERNELS_H

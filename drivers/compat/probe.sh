@@ -1,13 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Ask a kernel what it offers: compile each probe with the flags of a module build.
+# Detect the features of a kernel: compile each probe with the flags of a module build.
 #
 #   probe.sh OUT-FOLDER PROBE-FOLDER COMPILER FLAG...
 #
-# A probe that compiles becomes "#define HAVE_<NAME>" in OUT-FOLDER/pmukit_compat_config.h. The
-# answers are kept until compiler, flags, kernel release or a probe changes. sanity.c must
-# compile and insanity.c must not, or no answer would mean anything.
+# A probe that compiles becomes "#define HAVE_<NAME>" in OUT-FOLDER/pmukit_compat_config.h. Results are reused until compiler,
+# flags, kernel release or a probe changes. sanity.c must compile and insanity.c must not; otherwise the results mean nothing.
 set -u
 
 out=$1
@@ -58,7 +57,7 @@ fi
 	done
 } >"$header.new" || exit 1
 
-# An unchanged header keeps its date, so nothing is compiled again.
+# Keep the date of an unchanged header, so that nothing is compiled again.
 if cmp -s "$header.new" "$header" 2>/dev/null; then
 	rm "$header.new"
 else
