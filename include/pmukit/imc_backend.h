@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The seam between imc.ko, which is all that perf sees of In-Memory Collection, and what stands in
- * for the hardware and its firmware. It is at the hardware's own level: memory is handed over, and
- * everything else is learnt from that memory. There is no call back to the driver.
+ * Interface between imc.ko, which implements all perf PMUs of In-Memory Collection, and a back-end
+ * that replaces hardware and firmware. It is at the level of the hardware: the driver passes memory
+ * to the engine and reads all results from that memory. The back-end never calls the driver.
  *
  * Memory of cores and CPUs belongs to the driver: pages of the linear map, so that phys_to_virt()
- * finds them, aligned to 8 KiB. Memory of chips belongs to the back-end. All of it is big-endian.
- * Documentation/devices/imc.rst has the registers, the control block and the trace record.
+ * works, aligned to 8 KiB. Memory of chips belongs to the back-end. All of it is big-endian.
+ * Documentation/devices/imc.rst describes the registers, the control block and the trace record.
  */
 #ifndef PMUKIT_IMC_BACKEND_H
 #define PMUKIT_IMC_BACKEND_H
@@ -15,7 +15,7 @@
 
 struct module;
 
-/* Engines; the numbers of OPAL's OPAL_IMC_COUNTERS_* */
+/* Engine types, with the values of OPAL_IMC_COUNTERS_* of OPAL */
 enum pmukit_imc_type {
 	PMUKIT_IMC_NEST		= 1,
 	PMUKIT_IMC_CORE		= 2,
@@ -24,10 +24,11 @@ enum pmukit_imc_type {
 
 /**
  * struct pmukit_imc_chip - a chip with a nest engine
- * @chip_id: its number; what skiboot writes into chip-id
- * @homer: where its HOMER begins; what skiboot writes into base-addr. A nest unit's counters lie
- *	at this + the offset property of its node, the control block at that + cb_offset.
- * @bytes: how much of it there is; a catalogue with a unit beyond is refused
+ * @chip_id: its number; skiboot writes it to chip-id
+ * @homer: physical address of its HOMER; skiboot writes it to base-addr. The counters of a nest
+ *	unit are at this address + the offset property of its node, the control block is at this
+ *	address + cb_offset.
+ * @bytes: size of the HOMER; a catalogue with a unit past its end is refused
  */
 struct pmukit_imc_chip {
 	u32 chip_id;
@@ -36,27 +37,27 @@ struct pmukit_imc_chip {
 };
 
 /**
- * struct pmukit_imc_backend - what drives the engines
- * @name: for people: in the log and in sysfs
- * @catalog: the catalogue, a flattened device tree, as the firmware loader finds it
- * @owner: kept in memory while events are open
+ * struct pmukit_imc_backend - operations on the engines
+ * @name: shown in the log and in sysfs
+ * @catalog: file name of the catalogue, a flattened device tree, for the firmware loader
+ * @owner: module that is held while events are open
  * @init: prepare the engine of @cpu and leave it stopped. NEST: nothing to do. CORE: accumulate at
- *	@address. TRACE: choose what is sampled; the address comes by @set_ldbar. May sleep.
- * @start: let the engine run; any context, interrupts may be off, on any CPU
- * @stop: halt it; the same. @cpu may still finish one record, or one round of counts, after it
- *	returns.
- * @set_ldbar: write LDBAR of @cpu; on that CPU, interrupts off. Once it has returned nothing is
- *	written through the value before.
+ *	@address. TRACE: select what is sampled; the address is set by @set_ldbar. May sleep.
+ * @start: start the engine; any context and any CPU, interrupts may be off
+ * @stop: stop the engine; same contexts. The engine of @cpu may still finish one record, or one
+ *	round of counts, after the return.
+ * @set_ldbar: write LDBAR of @cpu; on that CPU, interrupts off. After the return nothing is written
+ *	through the previous value.
  * @chips: fill in up to @max chips and return how many there are
  * @chip_of: chip_id of a CPU, negative: none
- * @get: NULL, or before the first event that needs the engine of this type is open, and before its
- *	@start: learn what there is to know of the machine. CORE is for threads as well. May sleep
- *	and take cpu_hotplug_lock; one call of this and the next at a time.
- * @put: the opposite, some time after the last of them is closed; NULL when @get is. CORE and TRACE
- *	may overlap.
+ * @get: called before the first event that needs an engine of this type is opened, and before its
+ *	@start, to learn about the machine. CORE also serves threads. May sleep and take
+ *	cpu_hotplug_lock; calls of @get and @put are serialized. May be NULL.
+ * @put: undo @get, some time after the last of these events is closed; NULL if @get is. CORE and
+ *	TRACE may overlap.
  *
- * A CPU stands for its core in CORE and TRACE and for its chip in NEST. Counters of a thread are
- * the core engine's too, written where LDBAR says. Return: 0 or -errno.
+ * A CPU represents its core in CORE and TRACE, and its chip in NEST. Counters of a thread belong to
+ * the core engine too, which writes them to the address in LDBAR. Return: 0 or -errno.
  */
 struct pmukit_imc_backend {
 	const char *name;

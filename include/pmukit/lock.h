@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A lock that a CPU may try to take again while it holds it; the attempt fails.
+ * A lock that a CPU may try to take again while it holds it: the attempt fails instead of
+ * deadlocking.
  *
  * Code under a lock can be traced: the start of a timer, an access to an MSR, the lock itself. A
- * trace event may lead a group that one of our events is in, and its sample reads all events of the
- * group at once, on this CPU. So a CPU is marked (@inside) from before it takes the lock until it
- * has released it, and pmukit_lock_from_within() on a marked CPU fails instead of deadlocking.
+ * trace event may lead a group that contains an event of the driver, and its sample reads all
+ * events of the group at once, on this CPU. So a CPU is marked in @inside from before it takes the
+ * lock until it has released it, and pmukit_lock_from_within() fails on a marked CPU.
  *
- * A BPF program of such a trace event may read our events on other CPUs as well, while the locks of
- * the traced code are held there. A holder that calls code which takes locks says so by
- * pmukit_lock_calls(); meanwhile pmukit_lock_from_within() does not wait, as its caller may hold
- * one of these locks.
+ * A BPF program on such a trace event may also read the driver's events on other CPUs, while the
+ * locks of the traced code are held. A holder that calls code which takes locks announces it with
+ * pmukit_lock_calls(). Meanwhile pmukit_lock_from_within() does not wait, because its caller may
+ * hold one of these locks.
  */
 #ifndef PMUKIT_LOCK_H
 #define PMUKIT_LOCK_H
@@ -24,8 +25,8 @@
 
 /**
  * struct pmukit_lock - a raw spinlock, taken with interrupts off
- * @inside: CPUs that have it or wait for it
- * @calls: the holder may wait for other locks
+ * @inside: CPUs that hold the lock or wait for it
+ * @calls: the holder calls code that may wait for other locks
  * @raw: the lock
  */
 struct pmukit_lock {
@@ -34,7 +35,7 @@ struct pmukit_lock {
 	raw_spinlock_t raw;
 };
 
-/* A macro, so that each lock has a class of its own. */
+/* A macro, so that each lock has its own lockdep class. */
 #define pmukit_lock_init(lock)				\
 do {							\
 	struct pmukit_lock *new_lock = (lock);		\
@@ -45,7 +46,7 @@ do {							\
 } while (0)
 
 /**
- * pmukit_lock - take a lock that this CPU cannot have
+ * pmukit_lock - take a lock that this CPU cannot already hold
  * @lock: the lock
  *
  * Context: any but NMI.
@@ -64,9 +65,9 @@ static inline unsigned long pmukit_lock(struct pmukit_lock *lock)
 }
 
 /**
- * pmukit_unlock - give a lock back
+ * pmukit_unlock - release a lock
  * @lock: the lock
- * @flags: what they were
+ * @flags: return value of pmukit_lock(), or @flags of pmukit_lock_from_within()
  */
 static inline void pmukit_unlock(struct pmukit_lock *lock, unsigned long flags)
 	__releases(&lock->raw)
@@ -77,9 +78,9 @@ static inline void pmukit_unlock(struct pmukit_lock *lock, unsigned long flags)
 }
 
 /**
- * pmukit_lock_calls - under the lock something is about to be called that takes locks, or has been
+ * pmukit_lock_calls - mark the time in which the holder calls code that takes locks
  * @lock: the lock, held
- * @calls: which of the two
+ * @calls: true before the calls, false after them
  */
 static inline void pmukit_lock_calls(struct pmukit_lock *lock, bool calls)
 {
@@ -87,9 +88,9 @@ static inline void pmukit_lock_calls(struct pmukit_lock *lock, bool calls)
 }
 
 /*
- * Does not wait in an NMI: the interrupted code may hold a lock that the holder of this one waits
- * for. Does not wait while the holder calls code that takes locks, either. A trylock, so that
- * lockdep records no order here: a trace event of timers comes with their locks held, under which
+ * Does not wait in an NMI: the interrupted code may hold a lock that the holder of this lock waits
+ * for. Does not wait while the holder calls code that takes locks, either. Uses trylock, so that
+ * lockdep records no lock order here: trace events of timers fire under timer locks, under which
  * this lock is otherwise never taken.
  */
 static inline bool pmukit_lock_now(struct pmukit_lock *lock)
@@ -103,14 +104,14 @@ static inline bool pmukit_lock_now(struct pmukit_lock *lock)
 }
 
 /**
- * pmukit_lock_from_within - take a lock that this CPU may have
+ * pmukit_lock_from_within - take a lock that this CPU may already hold
  * @lock: the lock
  * @flags: for pmukit_unlock()
  *
  * Context: any.
  *
- * Return: false when this CPU has it already, or when it cannot be had at once in an NMI or while
- * its holder calls what takes locks.
+ * Return: false if this CPU already holds the lock or waits for it. Also false, in an NMI or while
+ * the holder calls code that takes locks, if the lock is not free.
  */
 static inline bool pmukit_lock_from_within(struct pmukit_lock *lock, unsigned long *flags)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What pmukit_common offers to the drivers: the life of a PMU, the way of a record
- * to its reader, and the sysfs groups all drivers share.
+ * Interface of pmukit_common for the drivers: lifecycle of a PMU, delivery of records, and sysfs
+ * groups that all drivers share.
  */
 #ifndef PMUKIT_PMU_H
 #define PMUKIT_PMU_H
@@ -29,20 +29,20 @@ struct pmukit_pmu;
 
 /* Counters of one PMU, shown in debugfs under these names in lower case. */
 enum pmukit_stat {
-	PMUKIT_STAT_RECORDS,	/* records handed to perf */
+	PMUKIT_STAT_RECORDS,	/* records delivered to perf */
 	PMUKIT_STAT_ENTRIES,	/* entries in them */
-	PMUKIT_STAT_LOST,	/* entries read or dropped but never handed over */
-	PMUKIT_STAT_OVERFLOWS,	/* times the device said that it dropped some itself */
+	PMUKIT_STAT_LOST,	/* entries read or dropped but never delivered */
+	PMUKIT_STAT_OVERFLOWS,	/* times the device reported an overflow */
 	PMUKIT_STAT_RESETS,	/* times the device lost its configuration while running */
-	PMUKIT_STAT_REJECTED,	/* values of the device that could not be true */
+	PMUKIT_STAT_REJECTED,	/* invalid values read from the device */
 	PMUKIT_STAT_TIMEOUTS,	/* operations the device did not finish in time */
 	PMUKIT_NR_STATS
 };
 
 /**
- * enum pmukit_scope - what an event of a PMU counts for, as perf's PERF_PMU_SCOPE_*
+ * enum pmukit_scope - what an event of a PMU counts for, like perf's PERF_PMU_SCOPE_*
  * @PMUKIT_SCOPE_SYSTEM: the whole system; all events run on one CPU
- * @PMUKIT_SCOPE_GROUPS: one group of CPUs; events of a group run on one CPU of it
+ * @PMUKIT_SCOPE_GROUPS: a group of CPUs; events of a group run on one of its CPUs
  * @PMUKIT_SCOPE_CPUS: a CPU or a task; events run on the CPU they were opened for
  */
 enum pmukit_scope {
@@ -52,15 +52,17 @@ enum pmukit_scope {
 };
 
 /**
- * struct pmukit_pmu_ops - what a driver does for the common part
- * @release: last reference gone; frees the object the pmukit_pmu is part of. May sleep.
- * @event_free: the event is gone; frees the object the pmukit_event is part of. May sleep.
- * @same_group: PMUKIT_SCOPE_GROUPS: are two CPUs, both online, of one group; false for a CPU that
- *	is in none, or in none yet, even when both are the same. Any context.
+ * struct pmukit_pmu_ops - callbacks of a driver
+ * @release: the last reference was dropped: free the object that contains the pmukit_pmu. May
+ *	sleep.
+ * @event_free: the event was destroyed: free the object that contains the pmukit_event. May sleep.
+ * @same_group: with PMUKIT_SCOPE_GROUPS: return true if two online CPUs are in one group; false for
+ *	a CPU without a group, or whose group is not known yet, even if both are the same CPU. Any
+ *	context.
  * @place_changed: optional: all events, with PMUKIT_SCOPE_GROUPS those of its group, run on this
- *	CPU from now on. Called when events have moved there, both CPUs online, and with
- *	PMUKIT_SCOPE_SYSTEM before the PMU is registered; the last time before
- *	pmukit_pmu_remove() returns. May sleep, under hotplug_lock: no perf_event call.
+ *	CPU from now on. Called after events have moved there, while both CPUs are online, and with
+ *	PMUKIT_SCOPE_SYSTEM before the PMU is registered; the last time before pmukit_pmu_remove()
+ *	returns. May sleep, but runs under hotplug_lock: must not call perf_event functions.
  */
 struct pmukit_pmu_ops {
 	void (*release)(struct pmukit_pmu *pp);
@@ -72,35 +74,35 @@ struct pmukit_pmu_ops {
 /**
  * struct pmukit_pmu - a PMU that may outlive its hardware
  * @pmu: what perf sees; the driver fills in the callbacks before pmukit_pmu_register()
- * @ops: the driver's part
- * @max_events: how many events may be open at once; one more gets -EBUSY
- * @scope: which CPUs events count for: see enum pmukit_scope
- * @ends_in_error: an event that is open when the hardware leaves ends in error: what it has
- *	counted until then would pass for all there was. The kernel does not get to revoke it.
- * @cpu: PMUKIT_SCOPE_SYSTEM: the CPU all events run on; changes when that CPU goes offline, and
- *	when one on @node comes while it is on another
- * @cpus: PMUKIT_SCOPE_GROUPS: the same for each group; of several of one group the first
- *	(pmukit_pmu_servers())
+ * @ops: callbacks of the driver
+ * @max_events: limit of open events; the next one gets -EBUSY
+ * @scope: see enum pmukit_scope
+ * @ends_in_error: events that are open when the hardware is removed end in error, because their
+ *	counts would look complete. The kernel does not revoke them.
+ * @cpu: with PMUKIT_SCOPE_SYSTEM: the CPU all events run on. Changes when that CPU goes offline,
+ *	and when a CPU on @node goes online while @cpu is on another node.
+ * @cpus: with PMUKIT_SCOPE_GROUPS: such a CPU per group. If several CPUs of a group are set, the
+ *	first is used (pmukit_pmu_servers()).
  * @stats: see enum pmukit_stat
- * @debugfs: the folder that shows them
+ * @debugfs: directory that shows @stats
  * @ref: the driver holds one reference, the registration with perf another
  * @lock: protects all from @events to @leaving, and @waiting; process context only
  * @events: every event between pmukit_event_open() and its destruction
- * @nr_events: how many these are; a driver may look at it without the lock
- * @nr_dying: events that are no longer among these, while the driver frees what they own
- * @pinned: the event pmukit_pmu_remove() is disabling; it may not be freed meanwhile
- * @unpinned: woken when @pinned changes
- * @gone: the hardware is no longer there; never cleared
- * @moving: the events are on their way to another CPU
- * @revoked: the kernel takes the events that are open
+ * @nr_events: number of @events; a driver may read it without the lock
+ * @nr_dying: events removed from @events whose driver data is still being freed
+ * @pinned: the event that pmukit_pmu_disable_events() is disabling; must not be freed meanwhile
+ * @unpinned: woken when @pinned is cleared
+ * @gone: the hardware is gone; never cleared
+ * @moving: events are migrating to another CPU
+ * @revoked: the kernel revokes the open events
  * @leaving: removal is done; destroying the last event unregisters the PMU
- * @leave_node: place among those that are to be taken from perf
- * @waiting: events of other PMUs use a context of this one; @foreign_work polls until they are gone
+ * @leave_node: entry in the list of PMUs to unregister
+ * @waiting: events of other PMUs use a context of this PMU; @foreign_work polls until they are gone
  * @foreign_work: that delayed work; the driver's module is held meanwhile
- * @hotplug_node: place in the CPU hotplug state's list
+ * @hotplug_node: entry in the CPU hotplug state's list
  * @node: NUMA node of the hardware
  * @hotplug_lock: orders registration against CPU hotplug
- * @registered: perf knows the PMU; from here on events follow @cpu and @cpus
+ * @registered: perf knows the PMU; from then on events follow @cpu and @cpus
  * @name: the name in /sys/bus/event_source/devices
  */
 struct pmukit_pmu {
@@ -136,13 +138,13 @@ struct pmukit_pmu {
 };
 
 /**
- * struct pmukit_event - what one open event owns
+ * struct pmukit_event - driver data of an open event
  * @event: the perf event
  * @sequence: number of the next record since the event was opened
  * @lost: entries that were read or dropped but never delivered, since the event was opened
- * @node: place in pmukit_pmu.events
- * @regs: what a sample says about the CPU; kernel mode and no instruction unless
- *	pmukit_sampling_point() says otherwise
+ * @node: entry in pmukit_pmu.events
+ * @regs: CPU state of a sample; kernel mode without an instruction unless pmukit_sampling_point()
+ *	sets another
  */
 struct pmukit_event {
 	struct perf_event *event;
@@ -163,15 +165,15 @@ static inline struct pmukit_event *to_pmukit_event(struct perf_event *event)
 }
 
 /*
- * 7.2 throttles a whole group: it marks an event so before it stops it, and any kernel swallows the
- * samples of one that is marked.
+ * Linux 7.2 throttles whole groups: it marks each event before it stops it. Any kernel drops the
+ * samples of a marked event.
  */
 static inline bool pmukit_event_throttled(const struct perf_event *event)
 {
 	return event->hw.interrupts == U64_MAX;
 }
 
-/* The event will go on, on another CPU. */
+/* The event will continue on another CPU. */
 static inline bool pmukit_pmu_moving(const struct pmukit_pmu *pp)
 {
 	return READ_ONCE(pp->moving);
@@ -192,7 +194,7 @@ static inline void pmukit_stat_inc(struct pmukit_pmu *pp, enum pmukit_stat stat)
 	atomic64_inc(&pp->stats[stat]);
 }
 
-/* The life of a PMU: pmukit_pmu.c */
+/* Lifecycle of a PMU: pmukit_pmu.c */
 void pmukit_pmu_init(struct pmukit_pmu *pp, const struct pmukit_pmu_ops *ops, struct module *owner);
 int pmukit_pmu_register(struct pmukit_pmu *pp, struct device *parent);
 void pmukit_pmu_disable_events(struct pmukit_pmu *pp);
@@ -205,8 +207,8 @@ void pmukit_pmu_servers(struct pmukit_pmu *pp, struct cpumask *servers);
 int pmukit_event_open(struct pmukit_pmu *pp, struct pmukit_event *pev, struct perf_event *event);
 
 /*
- * One record on its way: space for a raw sample's header, then the words. The words are 8-aligned
- * here and, thanks to the 12 bytes of the header, in perf's stream as well.
+ * A record under construction: header of a raw sample, then the words. The words are 8-byte aligned
+ * here and, because the header has 12 bytes, in perf's stream as well.
  */
 #define PMUKIT_RECORD_WORDS	64
 
@@ -220,13 +222,13 @@ static_assert(sizeof(struct pmukit_raw_header) == 12);
 static_assert(offsetof(struct pmukit_record, words) == 16);
 
 /**
- * struct pmukit_sink - where the records of one drain go
+ * struct pmukit_sink - destination of the records of one drain
  * @pev: the event
- * @handle: the open AUX transaction, when @ring is set
+ * @handle: the open AUX transaction, if @ring is set
  * @ring: the AUX ring; NULL: the record becomes a sample, or is only counted
- * @rctx: perf's recursion context of a sample; negative: none taken
- * @written_bytes: put into the AUX ring so far
- * @room_words: longest record that can be taken now
+ * @rctx: perf's recursion context of a sample; negative: not held
+ * @written_bytes: bytes written to the AUX ring so far
+ * @room_words: longest record that can be delivered now
  */
 struct pmukit_sink {
 	struct pmukit_event *pev;
@@ -237,7 +239,7 @@ struct pmukit_sink {
 	u32 room_words;
 };
 
-/* The way of a record to its reader: pmukit_output.c */
+/* Delivery of records: pmukit_output.c */
 const void *pmukit_aux_of_event(const struct perf_event *event);
 void *pmukit_aux_begin(struct perf_output_handle *handle, struct perf_event *event);
 void *pmukit_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
@@ -260,9 +262,9 @@ void pmukit_sink_close(struct pmukit_sink *sink, u64 aux_flags);
 extern const struct attribute_group pmukit_cpumask_group;
 
 /**
- * struct pmukit_cap - one file in a PMU's caps/ folder
+ * struct pmukit_cap - one file in a PMU's caps/ directory
  * @attr: the file
- * @emit: writes its content without the newline at @at of @buf, returns the length
+ * @emit: writes its content, without the newline, at offset @at of @buf; returns the length
  */
 struct pmukit_cap {
 	struct device_attribute attr;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * cxl_hmu record: what one drain of a CXL hot list looks like, in the AUX area, in the raw
- * payload of a sample and in a trace event alike. Drawn in Documentation/devices/cxl_hmu.rst.
+ * cxl_hmu record: the result of one drain of a CXL hot list. The format is the same in the AUX
+ * area, in the raw payload of a sample and in a trace event. Documentation/devices/cxl_hmu.rst
+ * draws it.
  *
  * A record is a sequence of 64-bit little-endian words:
  *
@@ -12,7 +13,7 @@
  *   word 2 + x ..     the raw hot-list entries of the device
  *
  * Word 0 without PMUKIT_CXL_HMU_W0_COUNTS_EXTRA is that of pmukit 0.1.0, whose bits 15:0 count the
- * entries alone, or, with x == 0, that of the CXL HMU RFC. A reader that knows only the RFC's record
+ * entries only, or, if x == 0, that of the CXL HMU RFC. A reader that knows only the RFC's record
  * (bits 15:0, then that many words) takes the extra words for entries and stays in step.
  */
 #ifndef _UAPI_PMUKIT_CXL_HMU_H
@@ -33,12 +34,12 @@ enum pmukit_cxl_hmu_extra {
 	PMUKIT_CXL_HMU_X_TIME,		/* nanoseconds, the event's perf clock, at the drain */
 	PMUKIT_CXL_HMU_X_UNIT,		/* PMUKIT_CXL_HMU_UNIT_* */
 	PMUKIT_CXL_HMU_X_FLAGS,		/* PMUKIT_CXL_HMU_F_* */
-	PMUKIT_CXL_HMU_X_SEQUENCE,	/* 0, 1, 2 ... since the opening: a gap is a loss */
-	PMUKIT_CXL_HMU_X_LOST,		/* entries dropped by the driver since the opening */
+	PMUKIT_CXL_HMU_X_SEQUENCE,	/* 0, 1, 2 ... since open; a gap is a loss */
+	PMUKIT_CXL_HMU_X_LOST,		/* entries dropped by the driver since open */
 	PMUKIT_CXL_HMU_EXTRA_WORDS
 };
 
-/* More entries than this take a further record. */
+/* Largest number of entries in a record */
 #define PMUKIT_CXL_HMU_RECORD_ENTRIES_MAX	(0xffff - PMUKIT_CXL_HMU_EXTRA_WORDS)
 
 /* Word 0 of a record with all extra words */
@@ -51,7 +52,7 @@ enum pmukit_cxl_hmu_extra {
 #define PMUKIT_CXL_HMU_UNIT_LOG2_SHIFT		0	/* 8 bits, log2 of the unit in bytes */
 #define PMUKIT_CXL_HMU_UNIT_DOWNSAMPLING_SHIFT	8	/* 8 bits, log2 of the factor */
 
-#define PMUKIT_CXL_HMU_F_OVERFLOW	(1ULL << 0)	/* list was full: may have dropped units */
+#define PMUKIT_CXL_HMU_F_OVERFLOW	(1ULL << 0)	/* list was full: units may be missing */
 #define PMUKIT_CXL_HMU_F_TRUNCATED	(1ULL << 1)	/* driver lost entries before this record */
 #define PMUKIT_CXL_HMU_F_ALWAYS_ON	(1ULL << 2)	/* always-on mode: counts are not valid */
 #define PMUKIT_CXL_HMU_F_RESET		(1ULL << 3)	/* device lost its setup, or never ran */
@@ -62,22 +63,22 @@ enum pmukit_cxl_hmu_extra {
 #define PMUKIT_CXL_HMU_TRACE_NAME_BYTES	32
 
 /*
- * The trace event cxl_hmu:cxl_hmu_record as it lies in the trace buffer, and as a BPF program of
- * type tracepoint gets it for its context. The words of the record follow directly; the fields
- * before them repeat its header, for filters.
+ * Layout of the trace event cxl_hmu:cxl_hmu_record in the trace buffer, and of the context of a BPF
+ * program of type tracepoint. The words of the record follow directly; the other fields repeat its
+ * header, for filters.
  */
 struct pmukit_cxl_hmu_trace {
-	__u8 common[8];		/* struct trace_entry; a BPF program may not read it */
+	__u8 common[8];		/* struct trace_entry; BPF programs cannot read it */
 	char pmu[PMUKIT_CXL_HMU_TRACE_NAME_BYTES];	/* padded with zeros */
 	__u64 time;		/* as PMUKIT_CXL_HMU_X_TIME */
 	__u64 flags;		/* PMUKIT_CXL_HMU_F_* */
 	__u64 sequence;		/* as PMUKIT_CXL_HMU_X_SEQUENCE */
 	__u64 lost;		/* as PMUKIT_CXL_HMU_X_LOST */
-	__u32 entries;		/* how many the record holds */
+	__u32 entries;		/* number of entries in the record */
 	__u16 counter_width;	/* bits of the count in an entry */
-	__u8 unit_log2;		/* of the unit size in bytes */
-	__u8 downsampling_log2;	/* of the downsampling factor */
-	__u32 nr_words;		/* of the whole record, at most 64 */
+	__u8 unit_log2;		/* log2 of the unit size in bytes */
+	__u8 downsampling_log2;	/* log2 of the downsampling factor */
+	__u32 nr_words;		/* words of the whole record, at most 64 */
 	__u32 words_location;	/* __data_loc of ftrace: bytes << 16 | offset of the words */
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * imc: the records of trace_imc. In the AUX area they are the engine's own, 64 bytes each, one
- * behind the other; in the raw payload of a sample two words come first. Drawn in
- * Documentation/devices/imc.rst.
+ * imc: the records of trace_imc. The AUX area contains the engine's own records, 64 bytes each, one
+ * after the other. In the raw payload of a sample two words precede the record.
+ * Documentation/devices/imc.rst draws it.
  *
- *   word 0       sequence: 0, 1, 2 ... since the event was opened: a gap is a loss of perf's
- *   word 1       lost: records of the engine that this event never got, since it was opened
+ *   word 0       sequence: 0, 1, 2 ... since the event was opened; a gap is a loss in perf
+ *   word 1       lost: records of the engine not delivered to this event, since it was opened
  *   word 2 .. 9  the record
  *
  * Words 0 and 1 are little-endian, the record is big-endian, as the engine wrote it.
