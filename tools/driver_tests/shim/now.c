@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* For cores that take locks and tests that do not care. */
+/* Default state of the simulated CPUs, for tests that do not define it. */
 #include <linux/spinlock.h>
 
 struct kshim_now kshim_now;

@@ -22,7 +22,7 @@ static inline unsigned long __fls(unsigned long word)
 	return BITS_PER_LONG - 1 - (unsigned long)__builtin_clzl(word);
 }
 
-/* Counted from 1; 0: no bit is set. */
+/* Bits are counted from 1; 0: no bit is set. */
 static inline int fls(unsigned int word)
 {
 	return word ? 32 - __builtin_clz(word) : 0;
@@ -63,7 +63,7 @@ static inline void __clear_bit(unsigned long nr, unsigned long *map)
 	map[BIT_WORD(nr)] &= ~BIT_MASK(nr);
 }
 
-/* The first bit from @at on that is set (@invert: clear); @nbits: there is none. */
+/* The first bit at or after @at that is set (@invert: clear); @nbits if there is none. */
 static inline unsigned long kshim_find_bit(const unsigned long *map, unsigned long nbits,
 					   unsigned long at, bool invert)
 {

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* CPUs are in linux/spinlock.h. */
+/* linux/spinlock.h simulates the CPUs. */
 #include <linux/spinlock.h>

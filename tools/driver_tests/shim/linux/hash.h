@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The kernel's hash tables, for one thread: there is no other reader, and RCU does nothing. */
+/* Hash tables under the kernel's names, for a single thread: RCU does nothing. */
 #ifndef KSHIM_LINUX_HASH_H
 #define KSHIM_LINUX_HASH_H
 
@@ -7,7 +7,7 @@
 
 struct hlist_node {
 	struct hlist_node *next;
-	struct hlist_node **link;	/* what points here */
+	struct hlist_node **link;	/* the pointer to this node */
 };
 
 struct hlist_head {

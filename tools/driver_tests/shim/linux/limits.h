@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The kernel's limits of its short integer names on top of the system's <linux/limits.h>. */
+/* Limits of the kernel's short integer types, in addition to the system's <linux/limits.h>. */
 #ifndef KSHIM_LINUX_LIMITS_H
 #define KSHIM_LINUX_LIMITS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Memory comes from the C library, and a grace period is over at once. */
+/* Memory from the C library; an RCU grace period ends at once. */
 #ifndef KSHIM_LINUX_SLAB_H
 #define KSHIM_LINUX_SLAB_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* One thread plays all CPUs, of which there are few; a test says which one it is and what happens while that one waits. */
+/*
+ * One thread simulates up to 64 CPUs. A test sets the current CPU and what happens while it waits
+ * (relax).
+ */
 #ifndef KSHIM_LINUX_SPINLOCK_H
 #define KSHIM_LINUX_SPINLOCK_H
 

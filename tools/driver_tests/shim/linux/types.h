@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The kernel's short integer names on top of the system's <linux/types.h>, which stays the base. */
+/* The kernel's short integer types, in addition to the system's <linux/types.h>. */
 #ifndef KSHIM_LINUX_TYPES_H
 #define KSHIM_LINUX_TYPES_H
 

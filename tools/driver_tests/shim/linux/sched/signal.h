@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Tasks: each is a process of its own, and its creator keeps its memory. */
+/* Tasks: each is a separate process, and the test owns its memory. */
 #ifndef KSHIM_LINUX_SCHED_SIGNAL_H
 #define KSHIM_LINUX_SCHED_SIGNAL_H
 

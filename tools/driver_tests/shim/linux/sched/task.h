@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Tasks are in linux/sched/signal.h. */
+/* linux/sched/signal.h defines the tasks. */
 #include <linux/sched/signal.h>
