@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// AUX ring arithmetic against a plain array that is indexed modulo its size.
+// AUX ring arithmetic, compared with an array that is indexed modulo its size.
 extern "C" {
 #include <pmukit/aux_core.h>
 }
@@ -13,7 +13,7 @@ extern "C" {
 
 namespace {
 
-constexpr u32 kPageShift = 6;  // 8 words a page: every case is small
+constexpr u32 kPageShift = 6;  // 8 words per page keep every case small
 constexpr u32 kPageWords = (1U << kPageShift) / sizeof(u64);
 
 class Ring {
@@ -24,7 +24,7 @@ public:
             std::calloc(1, sizeof(pmukit_aux_ring) + nr_pages * sizeof(void *))));
         memory_->nr_pages = nr_pages;
         memory_->page_shift = kPageShift;
-        // Pages in reverse order: nothing may rely on their being adjacent.
+        // Pages in reverse order: the code must not rely on adjacent pages.
         for (u32 page = 0; page < nr_pages; page++)
             memory_->pages[page] = &words_[(nr_pages - 1 - page) * kPageWords];
     }
@@ -50,7 +50,7 @@ TEST(AuxRing, SizeIsPagesTimesPageSize)
     EXPECT_EQ(pmukit_aux_ring_bytes(Ring(4).get()), 256U);
 }
 
-TEST(AuxRing, RoomIsWholeWordsOnly)
+TEST(AuxRing, FreeSpaceIsRoundedDownToWords)
 {
     EXPECT_EQ(pmukit_aux_room_words(0), 0U);
     EXPECT_EQ(pmukit_aux_room_words(7), 0U);
@@ -58,7 +58,7 @@ TEST(AuxRing, RoomIsWholeWordsOnly)
     EXPECT_EQ(pmukit_aux_room_words(4095), 511U);
 }
 
-TEST(AuxRing, WritesEveryLengthAtEveryPlaceAndNothingElse)
+TEST(AuxRing, WritesEveryLengthAtEveryPosition)
 {
     for (u32 nr_pages : {1U, 2U, 4U}) {
         for (u64 head = 0; head < 3 * nr_pages * kPageWords; head++) {
@@ -76,7 +76,7 @@ TEST(AuxRing, WritesEveryLengthAtEveryPlaceAndNothingElse)
     }
 }
 
-TEST(AuxRing, HeadFarBeyondTheRingStillLandsInside)
+TEST(AuxRing, WrapsHeadFarBeyondTheRing)
 {
     Ring ring(2);
     const u64 word = 42;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The kernel's words for bits as the shim has them, against std::bitset.
+// The bit functions of the shim, compared with std::bitset and naive loops.
 extern "C" {
 #include <linux/bitmap.h>
 #include <linux/log2.h>
@@ -47,7 +47,7 @@ Bits random_bits(std::mt19937 &random)
     return bits;
 }
 
-TEST(KshimBitmap, CombinesWithoutTheBitsBehindTheEnd)
+TEST(KshimBitmap, IgnoresBitsPastTheEnd)
 {
     std::mt19937 random(1);
     for (unsigned nbits = 1; nbits <= kMost; nbits++) {
@@ -70,7 +70,7 @@ TEST(KshimBitmap, CombinesWithoutTheBitsBehindTheEnd)
     }
 }
 
-TEST(KshimBitmap, FindsWhatIsSetAndWhatIsClear)
+TEST(KshimBitmap, FindsSetAndClearBits)
 {
     std::mt19937 random(2);
     for (unsigned nbits = 1; nbits <= kMost; nbits++) {
@@ -92,7 +92,7 @@ TEST(KshimBitmap, FindsWhatIsSetAndWhatIsClear)
     }
 }
 
-TEST(KshimBitmap, SetsAndClearsRuns)
+TEST(KshimBitmap, SetsAndClearsRanges)
 {
     unsigned long map[BITS_TO_LONGS(kMost)] = {};
     bitmap_fill(map, kMost);
@@ -106,7 +106,7 @@ TEST(KshimBitmap, SetsAndClearsRuns)
     EXPECT_TRUE(bitmap_empty(map, kMost));
 }
 
-TEST(KshimLog2, IsThatOfALoop)
+TEST(KshimLog2, MatchesANaiveLoop)
 {
     for (unsigned long n = 1; n < 5000; n++) {
         int log2 = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A lock that its own CPU may ask for while it has it or waits for it: no CPU waits for itself.
+// A CPU may try to take a lock that it holds or waits for: no CPU waits for itself.
 extern "C" {
-// C has names of structs and functions apart: pmukit_lock is both.
+// C has separate name spaces for structs and functions: pmukit_lock is both.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #include <pmukit/lock.h>
@@ -27,14 +27,14 @@ protected:
         while_waiting = [this] { give_up("waits for a lock that is never released"); };
     }
 
-    // The waiting thread goes on, so that the test comes to its end.
+    // Releases the lock, so that the waiting thread continues and the test ends.
     void give_up(const char *why)
     {
         ADD_FAILURE() << why;
         lock_.raw.held = false;
     }
 
-    // As from a trace event, wherever it comes; what it takes it gives back.
+    // A trace event on @cpu reads an event: takes the lock if possible, and releases it.
     bool read_on(unsigned int cpu)
     {
         const unsigned int before = kshim_now.cpu;
@@ -61,7 +61,7 @@ protected:
         kshim_now.cpu = before;
     }
 
-    // CPU 0 has the lock until CPU 1, which waits for it, was asked for it from within.
+    // CPU 0 holds the lock until a read has interrupted CPU 1, which waits for the lock.
     void have_it_until_asked_on_1()
     {
         take_on(0);
@@ -75,7 +75,7 @@ protected:
     struct pmukit_lock lock_;
 };
 
-TEST_F(LockTest, IsNotTakenFromWithinItself)
+TEST_F(LockTest, ReadOnTheHoldersCpuFails)
 {
     const unsigned long flags = take_on(0);
     EXPECT_FALSE(read_on(0));
@@ -85,7 +85,7 @@ TEST_F(LockTest, IsNotTakenFromWithinItself)
     EXPECT_TRUE(read_on(0));
 }
 
-TEST_F(LockTest, AReaderOnAnotherCpuWaitsItsTurn)
+TEST_F(LockTest, ReaderOnAnotherCpuWaits)
 {
     int times = 0;
     take_on(0);
@@ -97,7 +97,7 @@ TEST_F(LockTest, AReaderOnAnotherCpuWaitsItsTurn)
     EXPECT_EQ(times, 3);
 }
 
-TEST_F(LockTest, AWaitingWriterIsReadFromItsOwnCpu)
+TEST_F(LockTest, ReadOnAWaitingWritersCpuFails)
 {
     have_it_until_asked_on_1();
     const unsigned long flags = take_on(1);
@@ -105,13 +105,13 @@ TEST_F(LockTest, AWaitingWriterIsReadFromItsOwnCpu)
     EXPECT_TRUE(read_on(1));
 }
 
-TEST_F(LockTest, AReaderThatWaitsIsReadFromWithinAsWell)
+TEST_F(LockTest, ReadOnAWaitingReadersCpuFails)
 {
     have_it_until_asked_on_1();
     EXPECT_TRUE(read_on(1));
 }
 
-TEST_F(LockTest, AnNmiNeverWaits)
+TEST_F(LockTest, NmiNeverWaits)
 {
     const unsigned long flags = take_on(0);
     kshim_now.nmi = true;
@@ -122,7 +122,7 @@ TEST_F(LockTest, AnNmiNeverWaits)
     EXPECT_TRUE(read_on(1));
 }
 
-TEST_F(LockTest, AReaderDoesNotWaitForAHolderThatTakesOtherLocks)
+TEST_F(LockTest, ReaderDoesNotWaitWhileHolderTakesOtherLocks)
 {
     take_on(0);
     pmukit_lock_calls(&lock_, true);

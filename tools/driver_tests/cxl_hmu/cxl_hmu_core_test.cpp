@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver's arithmetic against values worked out by hand from CXL 3.2 section 8.2.8 and against
-// naive loops.
+// The driver's arithmetic, compared with values computed by hand from CXL 3.2 section 8.2.8 and
+// with naive loops.
 extern "C" {
 #include "cxl_hmu/cxl_hmu_core.h"
 }
@@ -13,9 +13,9 @@ extern "C" {
 
 namespace {
 
-// A capability written out as numbers: level and overflow interrupts, message 3, all accesses,
-// epochs 1 ms .. 100 s, 1024 places, units 256 B .. 2 MiB (bits 0..13), all factors, both modes,
-// randomized; bitmap at 0x70 (128 bytes: 256 GiB), list at 0xf0.
+// A capability as raw numbers: level and overflow interrupts, message 3, all accesses, epochs 1 ms
+// .. 100 s, 1024 slots, units 256 B .. 2 MiB (bits 0..13), all factors, both modes, randomized;
+// bitmap at 0x70 (128 bytes: 256 GiB), list at 0xf0.
 struct Capability {
     u64 qwords[4] = {
         (1024ULL << 48) | (1ULL << 36) | (2ULL << 32) | (100ULL << 20) | (5ULL << 16) |
@@ -61,7 +61,7 @@ TEST(CxlHmuBlock, RefusesInvalidBlocks)
     EXPECT_NE(block_error(~0ULL, ~0ULL, ~0ULL), "") << "all ones: the device is gone";
 }
 
-TEST(CxlHmuBlock, TakesNewerVersionsAndSaysWhich)
+TEST(CxlHmuBlock, AcceptsAndReportsNewerVersions)
 {
     for (u64 version = 1; version <= 15; version++) {
         cxl_hmu_block_caps caps;
@@ -95,7 +95,7 @@ TEST(CxlHmuCaps, DecodesEveryField)
 }
 
 // The instance length has 16 bits, offsets and BARs have 64.
-TEST(CxlHmuCaps, AListIsBoundedByTheBarAndNotByTheInstance)
+TEST(CxlHmuCaps, ListMayExceedTheInstanceButNotTheBar)
 {
     cxl_hmu_caps caps;
     for (u64 places : {8161ULL, 8192ULL, 16384ULL, 65535ULL}) {
@@ -116,8 +116,8 @@ TEST(CxlHmuCaps, AListIsBoundedByTheBarAndNotByTheInstance)
     EXPECT_EQ(caps.bitmap_qwords, 64U);
 }
 
-// 52 bits of address, 256 MiB a bit: a longer bitmap ends in padding, which is not written.
-TEST(CxlHmuCaps, ABitmapIsNoLongerThanAddresses)
+// 52 address bits, 256 MiB per bit: the rest of a longer bitmap is padding, which is not written.
+TEST(CxlHmuCaps, BitmapCoversAtMost52AddressBits)
 {
     cxl_hmu_caps caps;
     Capability capability;
@@ -127,7 +127,7 @@ TEST(CxlHmuCaps, ABitmapIsNoLongerThanAddresses)
     EXPECT_EQ(cxl_hmu_range_limit(&caps), 1U << 24);
 }
 
-TEST(CxlHmuCaps, AnAlwaysOnDeviceNeedsNoEpochs)
+TEST(CxlHmuCaps, AlwaysOnDeviceNeedsNoEpochs)
 {
     Capability capability;
     cxl_hmu_caps caps;
@@ -144,8 +144,9 @@ TEST(CxlHmuCaps, AnAlwaysOnDeviceNeedsNoEpochs)
     EXPECT_NE(cxl_hmu_config_parse(&caps, 1 | 4 << 10 | 1 << 14, 0, 0, &cfg), nullptr);
 }
 
-// The shortest in 47:32 of the first word, the longest in 31:16; a scale, then a value of 12 bits.
-TEST(CxlHmuCaps, OfAnAlwaysOnDeviceInvalidEpochLimitsAreNone)
+// Bits 47:32 of the first word have the shortest epoch, bits 31:16 the longest: a 4-bit scale, then
+// a 12-bit value.
+TEST(CxlHmuCaps, IgnoresInvalidEpochLimitsOfAlwaysOnDevice)
 {
     const u64 good_limits = 0x00120645;
     for (u64 limits : {0x00010005ULL, 0x00120640ULL, 0x00126647ULL, 0x06450012ULL, 0xffffffffULL,
@@ -173,7 +174,7 @@ TEST(CxlHmuCaps, OfAnAlwaysOnDeviceInvalidEpochLimitsAreNone)
     }
 }
 
-TEST(CxlHmuCaps, CapacityIsRoundedUpAndWithinTheBitmap)
+TEST(CxlHmuCaps, CapacityIsRoundedUpAndLimitedByTheBitmap)
 {
     const struct {
         u64 bytes;
@@ -216,7 +217,7 @@ struct Block {
     }
 };
 
-TEST(CxlHmuLayout, AdjacentPartsAreJoined)
+TEST(CxlHmuLayout, MergesAdjacentParts)
 {
     Block block;
     block.caps.instance_bytes = 0x70 + 0x80 + 64 * 8;
@@ -226,7 +227,7 @@ TEST(CxlHmuLayout, AdjacentPartsAreJoined)
     EXPECT_EQ(block.joined(), "0+" + std::to_string(0x10 + 2 * (0x70 + 0x80 + 64 * 8)));
 }
 
-TEST(CxlHmuLayout, PartsBeyondTheInstanceStandAlone)
+TEST(CxlHmuLayout, PartsOutsideTheInstanceStaySeparate)
 {
     Block block;  // registers at 16 .. 128 and 136 .. 248
     EXPECT_TRUE(block.add(0, 0x10000, 64, 0x10200, 1024));
@@ -234,7 +235,7 @@ TEST(CxlHmuLayout, PartsBeyondTheInstanceStandAlone)
     EXPECT_EQ(block.joined(), "0+128 136+112 65552+8704 131208+8704");
 }
 
-TEST(CxlHmuLayout, PartsDoNotOverlap)
+TEST(CxlHmuLayout, RejectsOverlappingParts)
 {
     Block shared;
     ASSERT_TRUE(shared.add(0, 0x1000, 16, 0x1080, 64));
@@ -246,7 +247,7 @@ TEST(CxlHmuLayout, PartsDoNotOverlap)
     EXPECT_TRUE(over.add(0, 0x70, 1, 0x78 + 0x70, 64)) << "behind them";
 }
 
-TEST(CxlHmuLayout, EightInstancesWithPartsApartFit)
+TEST(CxlHmuLayout, FitsEightInstancesWithSeparateParts)
 {
     Block block;
     block.caps.instances = 8;
@@ -260,7 +261,7 @@ TEST(CxlHmuLayout, EightInstancesWithPartsApartFit)
                   block.layout.spans[i - 1].start + block.layout.spans[i - 1].bytes);
 }
 
-// One quadword of the capability, changed.
+// A change of one quadword of the capability.
 struct Change {
     const char *name;
     int qword;
@@ -278,7 +279,7 @@ const char *decode_changed(const Change &change)
 
 class CxlHmuCapsTakes : public testing::TestWithParam<Change> {};
 
-TEST_P(CxlHmuCapsTakes, TheLeastADeviceMayHave)
+TEST_P(CxlHmuCapsTakes, MinimalCapabilities)
 {
     EXPECT_EQ(decode_changed(GetParam()), nullptr);
 }
@@ -332,7 +333,7 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"list_at_the_end", 3, ~0ULL, kInstanceBytes}, Change{"list_wraps", 3, ~0ULL, ~7ULL}),
     [](const auto &tested) { return tested.param.name; });
 
-TEST(CxlHmuCaps, AUnitWithoutAUsableWidthIsTakenOut)
+TEST(CxlHmuCaps, RemovesUnitWithoutValidWidth)
 {
     for (u64 width : {0ULL, 64ULL, 255ULL}) {
         cxl_hmu_caps caps = good_caps();
@@ -346,7 +347,7 @@ TEST(CxlHmuCaps, AUnitWithoutAUsableWidthIsTakenOut)
     EXPECT_EQ(caps.counter_width[12], 63);
 }
 
-// An event's terms, put where format/ says.
+// Terms of an event, encoded as format/ describes.
 struct Terms {
     u64 epoch_type = 0, access_type = 0, scale = 0, multiplier = 0, randomized = 0, factor = 0;
     u64 threshold = 0, granual = 0, base = 0, size = 0;
@@ -377,7 +378,7 @@ TEST(CxlHmuConfig, ZerosBecomeDefaults)
     EXPECT_EQ(cfg.range_size, 1024U);
 }
 
-TEST(CxlHmuConfig, TakesTheExampleOfTheRfc)
+TEST(CxlHmuConfig, AcceptsTheExampleOfTheRfc)
 {
     Terms example{.access_type = 6,
                   .scale = 4,
@@ -393,7 +394,7 @@ TEST(CxlHmuConfig, TakesTheExampleOfTheRfc)
     EXPECT_EQ(cxl_hmu_cfg1(&cfg), 12ULL | 5ULL << 32 | 4ULL << 48 | 4ULL << 52);
 }
 
-TEST(CxlHmuConfig, TheDefaultEpochIsBroughtWithinTheLimits)
+TEST(CxlHmuConfig, DefaultEpochIsClampedToTheLimits)
 {
     cxl_hmu_config cfg;
     cxl_hmu_caps caps = good_caps();
@@ -409,7 +410,7 @@ TEST(CxlHmuConfig, TheDefaultEpochIsBroughtWithinTheLimits)
     EXPECT_EQ(cfg.epoch.scale, 4) << "100 ms, as they are spelt by default";
 }
 
-TEST(CxlHmuConfig, AlwaysOnIsWrittenWhereTheDeviceLooksForIt)
+TEST(CxlHmuConfig, AlwaysOnSetsTheModeField)
 {
     cxl_hmu_config cfg;
     ASSERT_EQ((Terms{.epoch_type = 1, .scale = 4, .multiplier = 1}.parse(good_caps(), &cfg)), "");
@@ -417,7 +418,7 @@ TEST(CxlHmuConfig, AlwaysOnIsWrittenWhereTheDeviceLooksForIt)
     EXPECT_EQ(cxl_hmu_cfg1(&cfg), 8ULL | 1ULL << 40 | 4ULL << 48 | 1ULL << 52);
 }
 
-TEST(CxlHmuConfig, TheLargestUnitOfTheFormatCanBeHad)
+TEST(CxlHmuConfig, AcceptsTheLargestUnit)
 {
     cxl_hmu_caps caps = good_caps();
     caps.unit_mask |= 1U << 31;
@@ -432,7 +433,7 @@ TEST(CxlHmuConfig, ThresholdMustFitTheCounter)
     EXPECT_NE((Terms{.threshold = 0x10000}.parse(good_caps())), "");
 }
 
-TEST(CxlHmuConfig, TheDefaultThresholdFitsANarrowCounter)
+TEST(CxlHmuConfig, DefaultThresholdFitsANarrowCounter)
 {
     cxl_hmu_caps caps = good_caps();
     for (u32 width = 1; width <= 63; width++) {
@@ -443,8 +444,8 @@ TEST(CxlHmuConfig, TheDefaultThresholdFitsANarrowCounter)
     }
 }
 
-// A device may drop a register with a value in it that it does not support, even a reserved one.
-TEST(CxlHmuConfig, WhatIsWrittenBeforeAnyEventIsWholeAndSupported)
+// A device may drop a register write that contains an unsupported value, even a reserved one.
+TEST(CxlHmuConfig, InitialConfigurationIsCompleteAndSupported)
 {
     for (bool epoch_mode : {false, true}) {
         cxl_hmu_caps caps = good_caps();
@@ -460,7 +461,7 @@ TEST(CxlHmuConfig, WhatIsWrittenBeforeAnyEventIsWholeAndSupported)
     }
 }
 
-TEST(CxlHmuConfig, ARangeIsOfMemoryAndNoFurtherThanTheBitmap)
+TEST(CxlHmuConfig, RangeIsCutToMemoryAndRefusedBeyondBitmap)
 {
     cxl_hmu_caps caps = good_caps();
     cxl_hmu_config cfg;
@@ -477,7 +478,7 @@ TEST(CxlHmuConfig, ARangeIsOfMemoryAndNoFurtherThanTheBitmap)
     EXPECT_NE((Terms{.base = 99, .size = 926}.parse(caps, &cfg)), "") << "no bit for it";
 }
 
-TEST(CxlHmuConfig, RefusesWhatTheDeviceCannotDo)
+TEST(CxlHmuConfig, RefusesUnsupportedTerms)
 {
     cxl_hmu_caps caps = good_caps();
     EXPECT_NE((Terms{.epoch_type = 2}.parse(caps)), "");
@@ -512,7 +513,7 @@ TEST(CxlHmuConfig, RefusesWhatTheDeviceCannotDo)
     EXPECT_NE(cxl_hmu_config_parse(&caps, 1ULL << 43, 0, 0, &cfg), nullptr) << "unknown bit";
 }
 
-TEST(CxlHmuConfig, AUnitAboveTheGranuleIsTrackedWhole)
+TEST(CxlHmuConfig, LargeUnitMustBeTrackedWhole)
 {
     cxl_hmu_caps caps = good_caps();
     caps.unit_mask |= 1U << 30;
@@ -522,7 +523,7 @@ TEST(CxlHmuConfig, AUnitAboveTheGranuleIsTrackedWhole)
     EXPECT_EQ((Terms{.granual = 30, .base = 4, .size = 8}.parse(caps)), "");
 }
 
-TEST(CxlHmuConfig, InterruptsOnlyWithAVectorAndWhenSupported)
+TEST(CxlHmuConfig, EnablesInterruptsOnlyIfSupportedAndWithVector)
 {
     cxl_hmu_caps caps = good_caps();
     cxl_hmu_config cfg;
@@ -590,7 +591,7 @@ TEST(CxlHmuHotList, HeadAndTailBehaveLikeAQueue)
     }
 }
 
-TEST(CxlHmuHotList, AsMuchIsTakenAsWaitsAndFits)
+TEST(CxlHmuHotList, PlansAsManyEntriesAsWaitAndFit)
 {
     cxl_hmu_plan plan;
     ASSERT_TRUE(cxl_hmu_list_plan(60, 10, 64, 57, false, &plan));
@@ -607,7 +608,7 @@ TEST(CxlHmuHotList, AsMuchIsTakenAsWaitsAndFits)
     EXPECT_EQ(plan.head, 10U);
 }
 
-TEST(CxlHmuHotList, ATailOutsideTheListIsNotFollowed)
+TEST(CxlHmuHotList, IgnoresTailOutsideTheList)
 {
     cxl_hmu_plan plan;
     EXPECT_TRUE(cxl_hmu_list_plan(5, 63, 64, 57, false, &plan));
@@ -619,7 +620,7 @@ TEST(CxlHmuHotList, ATailOutsideTheListIsNotFollowed)
     }
 }
 
-TEST(CxlHmuStatus, OnlyWhatWasSeenIsClearedAndTheLevelOnceNothingWaits)
+TEST(CxlHmuStatus, ClearsReadBitsButLevelOnlyOnceEmpty)
 {
     const u64 others = ~(CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL);
     const u64 both = CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL;
@@ -630,7 +631,7 @@ TEST(CxlHmuStatus, OnlyWhatWasSeenIsClearedAndTheLevelOnceNothingWaits)
     EXPECT_EQ(cxl_hmu_status_clear(CXL_HMU_STATUS_LEVEL, 0), CXL_HMU_STATUS_LEVEL);
 }
 
-TEST(CxlHmuRecord, HeaderIsTheWrittenContract)
+TEST(CxlHmuRecord, HeaderMatchesUapi)
 {
     const cxl_hmu_header header = {.time_ns = 11,
                                    .sequence = 22,

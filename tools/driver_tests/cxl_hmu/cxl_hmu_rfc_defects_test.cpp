@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Defects found by reading the RFC driver of November 2024, one test each, as far as plain
-// arithmetic shows them. Documentation/devices/cxl_hmu.rst lists them all, with the tests of those
-// that take a guest.
+// Defects of the RFC driver of November 2024 that arithmetic alone can show, one test each.
+// Documentation/devices/cxl_hmu.rst lists all defects, with the tests of those that need a guest.
 extern "C" {
 #include "cxl_hmu/cxl_hmu_core.h"
 }
@@ -13,7 +12,7 @@ extern "C" {
 
 namespace {
 
-// Capabilities that allow everything, but for what a test takes out.
+// Capabilities that allow everything; a test removes some.
 cxl_hmu_caps generous_caps()
 {
     cxl_hmu_caps caps = {};
@@ -43,7 +42,7 @@ bool accepts(const cxl_hmu_caps &caps, u64 config, u64 config1, u64 config2,
 
 constexpr u64 kUnit4k = 12ULL << 32;
 
-// It compared with 1 << (64 - width), an int.
+// The RFC compared the threshold with 1 << (64 - width), an int.
 TEST(CxlHmuRfcDefect, D1_ThresholdIsComparedWithTheWidthIn64Bits)
 {
     cxl_hmu_caps caps = generous_caps();
@@ -57,8 +56,8 @@ TEST(CxlHmuRfcDefect, D1_ThresholdIsComparedWithTheWidthIn64Bits)
     }
 }
 
-// ffs() counts from one: 8 + ffs(mask) named a unit twice the smallest.
-TEST(CxlHmuRfcDefect, D2_DefaultsAreTheSmallestSupportedNotTwiceThat)
+// ffs() counts from 1, so 8 + ffs(mask) selected a unit twice as large as the smallest.
+TEST(CxlHmuRfcDefect, D2_DefaultsAreTheSmallestSupported)
 {
     cxl_hmu_caps caps = generous_caps();
     for (unsigned bit = 0; bit < CXL_HMU_NR_UNITS; bit++) {
@@ -71,8 +70,8 @@ TEST(CxlHmuRfcDefect, D2_DefaultsAreTheSmallestSupportedNotTwiceThat)
     }
 }
 
-// A range that ended at a multiple of 64 wrote one quadword more, into the hot list.
-TEST(CxlHmuRfcDefect, D3_ARangeUpToTheLastBitEndsWithTheBitmap)
+// For a range that ended at a multiple of 64 the RFC wrote another quadword, into the hot list.
+TEST(CxlHmuRfcDefect, D3_FullRangeStaysInsideTheBitmap)
 {
     u64 qwords[] = {(1024ULL << 48) | (1ULL << 36) | (1ULL << 32) | (1ULL << 20) | (5ULL << 16) |
                         (0x3fULL << 8),
@@ -90,7 +89,7 @@ TEST(CxlHmuRfcDefect, D3_ARangeUpToTheLastBitEndsWithTheBitmap)
     }
 }
 
-// Quadwords outside the range were not written, so the bits of a former run stayed.
+// The RFC did not write quadwords outside the range, so bits of an earlier run stayed set.
 TEST(CxlHmuRfcDefect, D4_QwordsOutsideTheRangeAreWrittenAsZero)
 {
     cxl_hmu_config cfg = {};
@@ -100,9 +99,9 @@ TEST(CxlHmuRfcDefect, D4_QwordsOutsideTheRangeAreWrittenAsZero)
         EXPECT_EQ(cxl_hmu_bitmap_qword(&cfg, qword), qword == 2 ? 0x7cULL : 0ULL) << qword;
 }
 
-// The RFC moved the head to the tail, however much it had copied; the free space could be computed
-// as less than zero.
-TEST(CxlHmuRfcDefect, D5_TheHeadMovesByWhatWasTaken)
+// The RFC moved the head to the tail even if it had copied less, and could compute a negative free
+// space.
+TEST(CxlHmuRfcDefect, D5_HeadAdvancesByEntriesRead)
 {
     for (u32 size : {2U, 64U, 65U, 1024U, 65535U}) {
         for (u32 head : {0U, 1U, size / 2, size - 1}) {
@@ -120,10 +119,11 @@ TEST(CxlHmuRfcDefect, D5_TheHeadMovesByWhatWasTaken)
     }
 }
 
-// After a copy cut short it went on with the next part of the list.
-TEST(CxlHmuRfcDefect, D6_WhatIsTakenIsOnePieceFromTheHead)
+// After an incomplete copy the RFC continued with the next part of the list.
+TEST(CxlHmuRfcDefect, D6_ReadsOneContiguousPieceFromTheHead)
 {
-    // The list wraps: 3 entries up to its end, 4 from its start; space for 2, then for all.
+    // The list wraps, with 3 entries at its end and 4 at its start. There is space for 2 entries,
+    // then for all.
     cxl_hmu_plan plan;
     ASSERT_TRUE(cxl_hmu_list_plan(61, 4, 64, 2, false, &plan));
     EXPECT_EQ(plan.take, 2U);
@@ -133,8 +133,8 @@ TEST(CxlHmuRfcDefect, D6_WhatIsTakenIsOnePieceFromTheHead)
     EXPECT_EQ(plan.head, 4U);
 }
 
-// event_init kept the configuration in the device.
-TEST(CxlHmuRfcDefect, D7_ParsingAnEventChangesNothingOfTheInstance)
+// The RFC's event_init stored the configuration in the instance.
+TEST(CxlHmuRfcDefect, D7_ParsingAnEventDoesNotChangeTheInstance)
 {
     const cxl_hmu_caps caps = generous_caps();
     cxl_hmu_config first, second;
@@ -158,8 +158,8 @@ TEST(CxlHmuRfcDefect, D11_LossesAndOverflowsAreInTheRecord)
     EXPECT_EQ(words[2 + PMUKIT_CXL_HMU_X_FLAGS], 3U);
 }
 
-// What is given up at a stop leaves the list too: nothing stale for the next run.
-TEST(CxlHmuRfcDefect, D13_TheLastLookEmptiesTheList)
+// Entries discarded at a stop leave the list as well: the next run has no stale entries.
+TEST(CxlHmuRfcDefect, D13_FinalDrainEmptiesTheList)
 {
     cxl_hmu_plan plan;
     ASSERT_TRUE(cxl_hmu_list_plan(1000, 900, 1024, 57, true, &plan));
@@ -186,7 +186,7 @@ TEST(CxlHmuRfcDefect, D14_UnsupportedInterruptsAreNotEnabled)
     }
 }
 
-TEST(CxlHmuRfcDefect, D15_TheDownsamplingFieldIsAbove32Bits)
+TEST(CxlHmuRfcDefect, D15_DownsamplingFieldIsBits35To32)
 {
     static_assert(CXL_HMU_CFG1_DOWNSAMPLING == 0xf00000000ULL);
     cxl_hmu_config cfg = {};
@@ -203,8 +203,8 @@ TEST(CxlHmuRfcDefect, D17_EpochScalesAre100UsToOneSecond)
         EXPECT_EQ(cxl_hmu_epoch_us({scale, 3}), 3 * expected_us[scale - 1]);
 }
 
-// Unit, time, order and losses were not in the header.
-TEST(CxlHmuRfcDefect, D19_ARecordDescribesItself)
+// The RFC's header had no unit, time, sequence or losses.
+TEST(CxlHmuRfcDefect, D19_RecordCarriesUnitTimeSequenceAndLosses)
 {
     const cxl_hmu_header header = {.time_ns = 1,
                                    .sequence = 2,
@@ -216,7 +216,7 @@ TEST(CxlHmuRfcDefect, D19_ARecordDescribesItself)
                                    .downsampling_log2 = 7};
     u64 words[CXL_HMU_HEADER_WORDS];
     cxl_hmu_header_encode(&header, words);
-    // Four entries and five extra words make nine words; five bits; bit 24 says what is counted.
+    // 4 entries + 5 extra words = 9 words; counter width 5; bit 24: the extra words are counted.
     EXPECT_EQ(words[0], 0x0500'0000'0105'0009U);
     EXPECT_EQ(words[2 + PMUKIT_CXL_HMU_X_UNIT], 0x0706U);
     EXPECT_EQ(words[2 + PMUKIT_CXL_HMU_X_TIME], 1U);
@@ -224,10 +224,10 @@ TEST(CxlHmuRfcDefect, D19_ARecordDescribesItself)
     EXPECT_EQ(words[2 + PMUKIT_CXL_HMU_X_LOST], 3U);
 }
 
-// What readers of the RFC asked for.
+// Requests of the RFC's reviewers.
 
-// downsampling_factor=32 of the documented example was refused.
-TEST(CxlHmuRfcRequest, TheDocumentedExampleIsAccepted)
+// The RFC refused downsampling_factor=32 of its documented example.
+TEST(CxlHmuRfcRequest, AcceptsTheDocumentedExample)
 {
     cxl_hmu_config cfg;
     const u64 config = 0 | 6 << 2 | 4 << 10 | 4 << 14 | 32ULL << 27;
@@ -235,16 +235,16 @@ TEST(CxlHmuRfcRequest, TheDocumentedExampleIsAccepted)
     EXPECT_EQ(cfg.downsampling_log2, 5);
 }
 
-// "Failed to request region": the block was mapped up to the end of the BAR.
-TEST(CxlHmuRfcRequest, ABlockIsAsLongAsItsInstances)
+// "Failed to request region": the RFC mapped the block up to the end of the BAR.
+TEST(CxlHmuRfcRequest, BlockLengthIsThatOfItsInstances)
 {
     cxl_hmu_block_caps caps;
     ASSERT_EQ(cxl_hmu_block_caps_decode(1 | 3 << 8, 0x1000, 1 << 20, &caps), nullptr);
     EXPECT_EQ(caps.instances * caps.instance_bytes, 0x3000U);
 }
 
-// EINVAL comes with the term at fault and where its values are.
-TEST(CxlHmuRfcRequest, ARefusalNamesTheTermAndWhereItsValuesAre)
+// The message for an EINVAL names the wrong term and the caps file with its valid values.
+TEST(CxlHmuRfcRequest, ErrorNamesTheTermAndItsCapsFile)
 {
     const struct {
         u64 config, config1, config2;
