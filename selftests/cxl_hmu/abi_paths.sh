@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What the ABI document promises is there, can be read and has its mode, and it describes every file of the module.
+# Checks that each file of the ABI documents exists, is readable and has its mode, and that the documents describe every file of
+# the module.
 . "$(dirname "$0")/hmu.sh"
 . "$(dirname "$0")/abi.sh"
 here=$(dirname "$0")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# autoload.sh: what udev asks modprobe for, a device at a time. The alias of a CXL memory function loads the module; that of
-# no other function does. Wants every module of the guest unpacked beside the file that PMUKIT_MODULE names, and busybox.
+# autoload.sh: calls modprobe with the modalias of each device, like udev. Only the alias of a CXL memory function loads the
+# module. Needs busybox, and all modules of the guest unpacked next to the file that PMUKIT_MODULE names.
 . "$(dirname "$0")/hmu.sh"
 modules=/lib/modules/$(uname -r)
 
@@ -12,7 +12,7 @@ memory=${memory%/class}/modalias
 others=$(grep -Lx 0x050210 /sys/bus/pci/devices/*/class | sed 's/class$/modalias/')
 
 loaded() { grep -q '^cxl_hmu ' /proc/modules; }
-# ask MODALIAS-FILE...: as udev does; an alias that nothing has is no failure
+# ask MODALIAS-FILE...: calls modprobe like udev; an alias without a module is no failure
 ask() {
 	for file; do
 		modprobe -q "$(cat "$file")"

@@ -1,19 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# check_tier.sh TALLY MODEL-LOG TIER-JSON: what the emulator counted of a program's accesses to the slow node before and
-# after `pmukit tier --apply`, and whether the model heard of each of them.
+# check_tier.sh TALLY MODEL-LOG TIER-JSON: checks the emulator's count of a program's accesses to the slow node, before and after
+# `pmukit tier --apply`, and that the model received each of them.
 set -u
 tally=$1 model=$2 plan=$3
 failed=0
 
-# check TEXT COMMAND...: one line, and the exit status in the end
+# check TEXT COMMAND...: prints one line and sets the exit status of the script
 check() {
 	text=$1
 	shift
 	if "$@"; then echo "checker: ok: $text"; else echo "checker: NOT OK: $text"; failed=1; fi
 }
 
-# of_json NAME: a whole number of the plan
+# of_json NAME: prints an integer of the plan
 of_json() { grep -o "\"$1\":[0-9]*" "$plan" | head -n 1 | cut -d: -f2; }
 of_tally() { awk -v name="$1" '$1 == name { print $2 }' "$tally"; }
 slow() { awk -v phase="$1" '$1 == "sum" && $2 == phase { print $3 + $4 }' "$tally"; }

@@ -22,7 +22,7 @@ std::string_view take_line(std::string_view &text)
     return line;
 }
 
-// A number up to the next blank or the end; the blank goes too.
+// Reads and removes a number up to the next space or the end; also removes the space.
 std::optional<uint64_t> take_number(std::string_view &text, int base)
 {
     uint64_t value = 0;
@@ -41,7 +41,7 @@ Error damaged(std::string_view what, uint64_t line_number, std::string_view line
     return Error{Errc::kDamaged, fmt::format("{}, line {}: '{}'", what, line_number, line)};
 }
 
-// The number after "name=", as a word of its own.
+// The number after " name=".
 std::optional<uint64_t> named_number(std::string_view line, std::string_view name)
 {
     size_t at = line.find(fmt::format(" {}=", name));

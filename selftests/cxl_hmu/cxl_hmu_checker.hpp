@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Compares what pmukit decoded from a recording with what really happened: the model's access log
-// (every load and store, written down before any counter saw it), the workload's own tally, the
+// (every load and store, written before any counter sees it), the tally of the workload, and the
 // model's count. Shares no code with the decoder or the model.
 #pragma once
 
@@ -23,16 +23,16 @@ struct UnitAccesses {
 };
 using Truth = std::map<uint64_t, UnitAccesses>;  // by unit number
 
-// "# pmukit access log 1", then "R 0x<dpa> <width>" or "W 0x<dpa> <width>" lines.
+// Text: "# pmukit access log 1", then lines "R 0x<dpa> <width>" or "W 0x<dpa> <width>".
 Result<Truth> read_access_log(std::string_view text, uint64_t unit_bytes);
 
-// "<unit> <loads> <stores>" lines.
+// Text: lines "<unit> <loads> <stores>".
 Result<Truth> read_tally(std::string_view text);
 
 uint64_t sum_of(const Truth &truth);
 
-// The units with at least as many accesses as the one of rank `rank`: more than `rank` of them when
-// there are ties.
+// The units with at least as many accesses as the unit of rank `rank`: with ties there are more
+// than `rank` units.
 std::set<uint64_t> hottest(const Truth &truth, size_t rank);
 
 struct Report {
@@ -42,7 +42,7 @@ struct Report {
     std::vector<uint64_t> hot;  // unit numbers, hottest first
 };
 
-// `pmukit report --json` of a recording with one cxl_hmu PMU.
+// JSON: `pmukit report --json` of a recording with one cxl_hmu PMU.
 Result<Report> read_report(std::string_view json);
 
 struct ModelSummary {
@@ -51,7 +51,7 @@ struct ModelSummary {
     uint64_t dropped = 0;
 };
 
-// The model's last line, "model: device=cxl_hmu accesses=<n> ...".
+// Text: its last line "model: device=cxl_hmu accesses=<n> ...".
 Result<ModelSummary> read_model_summary(std::string_view text);
 
 struct Score {

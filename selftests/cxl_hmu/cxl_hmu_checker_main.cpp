@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// cxl_hmu_checker: recall and precision of a recording's hottest units against the access log.
+// cxl_hmu_checker: compares a recording's hottest units with the access log (recall and precision).
 // Exit codes: 0 good, 1 a check failed, 2 usage or unreadable input.
 #include <fmt/core.h>
 
@@ -24,7 +24,7 @@ struct Arguments {
     size_t rank = 32;
 };
 
-// Everything that is compared, read and parsed.
+// Parsed inputs of the comparison.
 struct Case {
     checker::Report report;
     checker::Truth log, tally, other_log;
@@ -40,7 +40,7 @@ Result<std::string> slurp(const std::string &path)
     return text;
 }
 
-// Reads the file and parses it into `into`; the file's name goes before any error.
+// Reads and parses a file into `into`; an error begins with the file name.
 template <typename T, typename Parse>
 Result<void> load(const std::string &path, T &into, Parse parse)
 {
@@ -75,7 +75,7 @@ Result<Case> load_case(const Arguments &arguments)
     return loaded;
 }
 
-// One line a comparison; true when it holds.
+// Prints one line per comparison. Returns `holds`.
 bool check(bool holds, const std::string &text)
 {
     fmt::print("checker: {}: {}\n", holds ? "ok" : "NOT OK", text);
@@ -155,7 +155,7 @@ int main(int argc, char **argv)
 {
     try {
         return run(argc, argv);
-    } catch (const std::exception &failure) {  // of the libraries below us
+    } catch (const std::exception &failure) {  // thrown by a library
         std::fprintf(stderr, "cxl_hmu_checker: %s\n", failure.what());
         return kExitUsage;
     }

@@ -17,7 +17,7 @@ TEST(AccessLog, CountsLoadsAndStoresByUnit)
     EXPECT_EQ(sum_of(*truth), 3u);
 }
 
-TEST(AccessLog, RefusesWhatItDoesNotKnow)
+TEST(AccessLog, RefusesInvalidLogs)
 {
     EXPECT_FALSE(read_access_log("", 4096));
     EXPECT_FALSE(read_access_log("R 0x0 8\n", 4096));
@@ -29,7 +29,7 @@ TEST(AccessLog, RefusesWhatItDoesNotKnow)
     EXPECT_FALSE(read_access_log("# pmukit access log 1\n", 0));
 }
 
-TEST(Tally, ReadsAndRefuses)
+TEST(Tally, ReadsLinesAndRefusesInvalidOnes)
 {
     auto truth = read_tally("7 1 2\n9 0 3\n");
     ASSERT_TRUE(truth);
@@ -38,7 +38,7 @@ TEST(Tally, ReadsAndRefuses)
     EXPECT_FALSE(read_tally("7 1 2\n7 1 2\n"));
 }
 
-TEST(Hottest, TiesAtTheLastRankCount)
+TEST(Hottest, IncludesTiesAtTheLastRank)
 {
     Truth truth{{1, {5, 0}}, {2, {3, 0}}, {3, {0, 3}}, {4, {1, 0}}};
     EXPECT_EQ(hottest(truth, 1), (Units{1}));
@@ -48,7 +48,7 @@ TEST(Hottest, TiesAtTheLastRankCount)
     EXPECT_EQ(hottest({}, 3), Units{});
 }
 
-TEST(Score, CountsHitsAmongTheFirst)
+TEST(Score, CountsHitsWithinTheRank)
 {
     Score all = score({1, 2}, {1, 2, 3}, 2);
     EXPECT_DOUBLE_EQ(all.recall, 1.0);
@@ -61,21 +61,21 @@ TEST(Score, CountsHitsAmongTheFirst)
     EXPECT_DOUBLE_EQ(few.precision, 1.0);
 }
 
-TEST(Score, NothingReportedIsNothingFound)
+TEST(Score, IsZeroIfNothingIsReported)
 {
     Score none = score({1, 2}, {}, 2);
     EXPECT_DOUBLE_EQ(none.recall, 0);
     EXPECT_DOUBLE_EQ(none.precision, 0);
 }
 
-TEST(Score, AUnitTwiceIsOneHit)
+TEST(Score, CountsDuplicateUnitOnce)
 {
     Score twice = score({1, 2}, {1, 1}, 2);
     EXPECT_DOUBLE_EQ(twice.recall, 0.5);
     EXPECT_DOUBLE_EQ(twice.precision, 0.5);
 }
 
-TEST(Score, MoreTrulyHotThanTheRankBecauseOfTies)
+TEST(Score, AcceptsAnyOfTheTiedUnits)
 {
     Score tied = score({1, 2, 3}, {3, 1}, 2);
     EXPECT_DOUBLE_EQ(tied.recall, 1.0);
@@ -93,7 +93,7 @@ TEST(ReportJson, ReadsThePmu)
     EXPECT_EQ(report->lost, 1u);
 }
 
-TEST(ReportJson, RefusesOthers)
+TEST(ReportJson, RefusesInvalidReports)
 {
     EXPECT_FALSE(read_report(""));
     EXPECT_FALSE(read_report("{}"));

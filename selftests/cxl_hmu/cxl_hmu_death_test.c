@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices die under an event that runs and whose AUX area is mapped: from one access to the next
- * every read gives ones. vmrun lets the models of all CXL memory functions but the first die when
- * asked to on the console; a function whose device is dead does not come back in the same guest.
+ * Devices die while an event runs whose AUX area is mapped: from one access to the next every read
+ * returns all ones. On request on the console vmrun makes the model of a CXL memory function die,
+ * except the first. A dead function does not return in the same guest.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -76,7 +76,7 @@ static void record(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
 	ASSERT_EQ(0, self->tally.malformed);
 }
 
-/* The driver looks once an epoch; what it then finds is the end of the run. */
+/* The driver polls once per epoch and then detects that the device is gone. */
 static void wait_for_the_end(FIXTURE_DATA(death) *self)
 {
 	for (unsigned int step = 0; step < STEPS && !(self->tally.flags & PMUKIT_CXL_HMU_F_RESET);
@@ -92,8 +92,8 @@ static bool names_pmu(const char *line, const void *pmu)
 }
 
 /*
- * One line about the PMU since the last look, with some epochs to come; of many deaths in a row the
- * kernel leaves out some.
+ * Expects one line about the PMU since the last call, after waiting for some epochs. The kernel
+ * suppresses some lines of many deaths in a row.
  */
 static void expect_one_line(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
 			    const char *pmu, unsigned int death)
@@ -107,7 +107,7 @@ static void expect_one_line(struct __test_metadata *_metadata, FIXTURE_DATA(deat
 		EXPECT_EQ(1, lines);
 }
 
-TEST_F_TIMEOUT(death, of_a_device_that_records, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(death, device_dies_while_recording, TIMEOUT_SECONDS)
 {
 	struct pmu_event other;
 	struct hmu_device device;
@@ -115,7 +115,7 @@ TEST_F_TIMEOUT(death, of_a_device_that_records, TIMEOUT_SECONDS)
 	__u64 count;
 
 	for (unsigned int i = 1; i <= self->deaths; i++) {
-		/* The dead leave the bus, so the next one is number 1 again. */
+		/* Dead functions are removed, so the next one has index 1 again. */
 		ASSERT_EQ(0, hmu_device_find(&device, 1)) TH_LOG("death %u", i);
 		ASSERT_EQ(0, hmu_pmu_name(&device, 0, pmu, sizeof(pmu)));
 		record(_metadata, self, &device, &self->event);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The driver leaves a device in the middle of an operation, which the device ends by itself. It
- * must not be left enabled: its own log says whether it was, which is checked outside of the guest. So
- * each way to leave has a device of its own, in the order of the tests.
- *   PMUKIT_OPERATION_US   how long an operation of the devices takes
+ * The driver detaches from a device in the middle of an operation, which the device still
+ * completes. The device must not be left enabled; its log, which is checked outside of the guest,
+ * shows that. So each test has a separate device, in the order of the tests.
+ *   PMUKIT_OPERATION_US   duration of an operation of the devices
  *   PMUKIT_MODULE         file of the module, for unloading and loading it
  */
 #define _GNU_SOURCE
@@ -44,7 +44,10 @@ FIXTURE_TEARDOWN(detach)
 	pmu_event_close(&self->event);
 }
 
-/* With the reset over that every device gets when it is found, an enable is the next operation. */
+/*
+ * Every device is reset when it is found. Once the reset is complete, the enable is the next
+ * operation.
+ */
 static void begin_to_enable(struct __test_metadata *_metadata, FIXTURE_DATA(detach) *self,
 			    unsigned int index)
 {
@@ -58,19 +61,19 @@ static void begin_to_enable(struct __test_metadata *_metadata, FIXTURE_DATA(deta
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
 }
 
-/* It leaves now, while the enable is under way. */
+/* The enable is still in progress. */
 static void is_under_way(struct __test_metadata *_metadata, FIXTURE_DATA(detach) *self)
 {
 	ASSERT_GT(self->operation_us / 1000, now_ms() - self->begin);
 }
 
-/* The enable, and what has to follow it. */
+/* Waits for the enable and the disable that has to follow it. */
 static void let_it_end(FIXTURE_DATA(detach) *self)
 {
 	usleep(4 * self->operation_us);
 }
 
-TEST_F_TIMEOUT(detach, by_unbinding_while_an_enable_is_under_way, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(detach, unbind_during_enable, TIMEOUT_SECONDS)
 {
 	begin_to_enable(_metadata, self, UNBOUND);
 	is_under_way(_metadata, self);
@@ -78,8 +81,8 @@ TEST_F_TIMEOUT(detach, by_unbinding_while_an_enable_is_under_way, TIMEOUT_SECOND
 	let_it_end(self);
 }
 
-/* The module comes back for the end of the run, but not to this device. */
-TEST_F_TIMEOUT(detach, by_unloading_while_an_enable_is_under_way, TIMEOUT_SECONDS)
+/* The module is loaded again for the end of the run, but this device stays unbound. */
+TEST_F_TIMEOUT(detach, unload_during_enable, TIMEOUT_SECONDS)
 {
 	begin_to_enable(_metadata, self, UNLOADED);
 	pmu_event_close(&self->event);

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kLogHead = "# pmukit entries log 1";
 constexpr std::string_view kWordsOpen = "words={";
 constexpr size_t kEntryDigits = 16;
-constexpr size_t kFixedWords = 2;  // of a record, before the extra words
+constexpr size_t kFixedWords = 2;  // words of a record before the extra words
 constexpr unsigned kExtraShift = 56;
 
 std::optional<uint64_t> number(std::string_view text, int base)
@@ -47,7 +47,7 @@ Error damaged(std::string_view what, size_t line_number, std::string_view line)
     return Error{Errc::kDamaged, fmt::format("{}, line {}: '{}'", what, line_number, line)};
 }
 
-// "<instance> <epoch> <entry> [dropped]", cut into words
+// `words` of "<instance> <epoch> <entry> [dropped]".
 bool add_log_line(ModelRun &run, const std::vector<std::string> &words)
 {
     bool dropped = words.size() == 4 && words[3] == "dropped";
@@ -65,7 +65,7 @@ bool add_log_line(ModelRun &run, const std::vector<std::string> &words)
     return true;
 }
 
-// The words between braces: the record as it is in memory.
+// `text`: the words between the braces, which are the record as it is in memory.
 bool add_record(std::vector<uint64_t> &entries, std::string_view text)
 {
     std::vector<uint64_t> words;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// cxl_hmu_entries_checker: recordings against the model's log of hot-list entries, enable by
+// cxl_hmu_entries_checker: compares recordings with the model's log of hot-list entries, enable by
 // enable. Exit codes: 0 good, 1 a check failed, 2 usage or unreadable input.
 #include <fmt/core.h>
 
@@ -51,7 +51,7 @@ bool check(bool holds, const std::string &text)
     return holds;
 }
 
-// Walks through the enables of the log, in the order of the recordings.
+// Compares each recording with the next enables of the log.
 class Checker {
 public:
     Checker(std::vector<checker::ModelRun> runs, uint64_t epochs)
@@ -59,7 +59,7 @@ public:
     {
     }
 
-    // A recording that lost nothing.
+    // Checks a recording without losses.
     Result<bool> whole(const std::string &path, const std::vector<uint64_t> &entries)
     {
         auto run = next(1);
@@ -76,7 +76,7 @@ public:
         return good;
     }
 
-    // A recording with losses, every one of them counted.
+    // Checks a recording with losses, all of which must be counted.
     Result<bool> losses(const std::string &path, const checker::LossCase &seen)
     {
         auto run = next(seen.enables);
@@ -114,7 +114,7 @@ private:
     size_t used_ = 0;
 };
 
-// Every file of one kind.
+// Checks every file of one kind.
 template <typename Read, typename Compare>
 Result<bool> each(const std::vector<std::string> &paths, Read read, Compare compare)
 {
@@ -188,7 +188,7 @@ int main(int argc, char **argv)
 {
     try {
         return run(argc, argv);
-    } catch (const std::exception &failure) {  // of the libraries below us
+    } catch (const std::exception &failure) {  // thrown by a library
         std::fprintf(stderr, "cxl_hmu_entries_checker: %s\n", failure.what());
         return kExitUsage;
     }

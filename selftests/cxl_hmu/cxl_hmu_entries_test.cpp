@@ -19,7 +19,7 @@ constexpr std::string_view kLog =
     "# chmu0.0 enabled\n"
     "chmu0.0 0 0000000000050011\n";
 
-TEST(EntriesLog, IsCutAtEachEnableOfTheInstance)
+TEST(EntriesLog, SplitsRunsAtEachEnableOfTheInstance)
 {
     auto runs = read_entries_log(kLog, "chmu0.0");
     ASSERT_TRUE(runs) << runs.error().message;
@@ -30,7 +30,7 @@ TEST(EntriesLog, IsCutAtEachEnableOfTheInstance)
     EXPECT_EQ((*runs)[1].entries, Entries{0x50011});
 }
 
-TEST(EntriesLog, WrongLinesAreNamed)
+TEST(EntriesLog, RefusesMalformedEntryLines)
 {
     EXPECT_FALSE(read_entries_log("", "chmu0.0"));
     EXPECT_FALSE(read_entries_log("# pmukit entries log 2\n", "chmu0.0"));
@@ -52,7 +52,7 @@ TEST(Dump, EntriesAreTheLinesOfSixteenDigits)
     EXPECT_FALSE(read_dump("nothing here\n"));
 }
 
-TEST(Trace, HeaderWordsAreNoEntries)
+TEST(Trace, SkipsHeaderWords)
 {
     auto entries = read_trace(
         "# tracer: nop\n"
@@ -66,7 +66,7 @@ TEST(Trace, HeaderWordsAreNoEntries)
         EXPECT_FALSE(read_trace(std::string("a: ") + words + "\n")) << words;
 }
 
-TEST(LossCase, SaysAllItMustSay)
+TEST(LossCase, RequiresEveryKey)
 {
     auto seen = read_loss_case("enables 2\nhanded 7\nlost 3\noverflow 1\n0000000000050011\n");
     ASSERT_TRUE(seen);
@@ -80,7 +80,7 @@ TEST(LossCase, SaysAllItMustSay)
         EXPECT_FALSE(read_loss_case(text)) << text;
 }
 
-TEST(Subsequence, OrderCounts)
+TEST(Subsequence, MatchesInOrderOnly)
 {
     EXPECT_TRUE(is_subsequence({}, {}));
     EXPECT_TRUE(is_subsequence({1, 3}, {1, 2, 3}));
@@ -90,7 +90,7 @@ TEST(Subsequence, OrderCounts)
     EXPECT_FALSE(is_subsequence({4}, {1, 2, 3}));
 }
 
-TEST(JoinedRuns, ComeFromTheLogAlone)
+TEST(JoinedRuns, ConcatenatesRunsOfTheLog)
 {
     auto runs = read_entries_log(kLog, "chmu0.0");
     ASSERT_TRUE(runs);

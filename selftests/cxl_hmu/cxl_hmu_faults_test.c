@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the driver makes of devices that lie: one device a fault of the model, all in one machine.
- * PMUKIT_FAULTS names the faults of the CXL memory functions in the order of their PCI addresses;
- * the first is "healthy" and must record exactly after each of the others has been tried.
+ * How the driver handles faulty devices: one device per fault of the model, all in one machine.
+ * PMUKIT_FAULTS names the faults of the CXL memory functions in the order of their PCI addresses.
+ * The first is "healthy" and must record exactly after each of the others has been tested.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,19 +26,19 @@
 #define AUX_PAGES	16
 #define UNIT		3
 #define ACCESSES	1500	/* reset-mid-run happens after 1000 */
-#define UNITS		30	/* of a list in which an entry is wrong */
+#define UNITS		30	/* units accessed in the tests with a wrong list entry */
 #define EPOCHS_US	400000
 #define STEP_US		10000
 #define STEPS		500
-#define LIMIT_MS	5000	/* beyond what a healthy device takes, on a busy host */
+#define LIMIT_MS	5000	/* added to the time of a healthy device, on a busy host */
 #define TIMEOUT_SECONDS	60
 
 enum outcome {
-	IGNORED,	/* no PMU, and one line in the log that says so */
+	IGNORED,	/* no PMU, and one line in the log about it */
 	GIVES_UP,	/* records at first; then one line in the log and a counter in debugfs */
-	SURVIVES,	/* what arrives is well-formed; it need not be all */
-	EXACT,		/* as a healthy device */
-	REJECTS,	/* some entries: each is counted as rejected and as lost, others arrive */
+	SURVIVES,	/* all records are well-formed; some may be missing */
+	EXACT,		/* like a healthy device */
+	REJECTS,	/* some entries are counted as rejected and as lost, others arrive */
 };
 
 FIXTURE(fault) {
@@ -52,9 +52,9 @@ FIXTURE(fault) {
 FIXTURE_VARIANT(fault) {
 	const char *name;
 	enum outcome outcome;
-	const char *stat;	/* GIVES_UP: what has grown */
-	unsigned int units;	/* that are touched once each; 0: one, ACCESSES times */
-	__u64 flags;		/* of all records together, where there are several units */
+	const char *stat;	/* GIVES_UP: counter that has increased */
+	unsigned int units;	/* units accessed once each; 0: one unit, ACCESSES times */
+	__u64 flags;		/* flags of all records, ORed, if there are several units */
 };
 
 #define WITH_LIST(_flags) .units = UNITS, .flags = (_flags)
@@ -99,7 +99,7 @@ static bool is_about(const char *line, const void *data)
 	       (strstr(line, subject->device->pci) && strstr(line, "CHMU"));
 }
 
-/* Lines of our driver about the device since the last call. */
+/* Log lines of the driver about the device since the last call. */
 static int messages(int log, const struct hmu_device *device)
 {
 	struct log_subject subject = { .device = device };
@@ -133,7 +133,7 @@ FIXTURE_TEARDOWN(fault)
 		close(self->log);
 }
 
-/* A device that never gets ready is given up after a second. */
+/* The driver gives up after a second if a device does not become ready. */
 static int wait_for_message(int log, const struct hmu_device *device)
 {
 	int count = 0;
@@ -145,7 +145,7 @@ static int wait_for_message(int log, const struct hmu_device *device)
 	return count;
 }
 
-/* How long binding takes, until cxl_pci is done with it. */
+/* Duration of a bind, until cxl_pci has finished. */
 static long long bind_again_ms(const struct hmu_device *device)
 {
 	long long begin;
@@ -212,7 +212,7 @@ static long long stat_of(const struct hmu_device *device, const char *name)
 	return read_number(path, &value) ? -1 : value;
 }
 
-/* Each unit was hot once: its entry is here, or rejected and lost. */
+/* Each unit was hot once: its entry has arrived, or is rejected and lost. */
 static void expect_rejected(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self,
 			    unsigned int units)
 {
@@ -225,7 +225,7 @@ static void expect_rejected(struct __test_metadata *_metadata, FIXTURE_DATA(faul
 	EXPECT_EQ(self->tally.lost, stat_of(&self->device, "lost"));
 }
 
-/* Nothing a device does may hold up a stop. */
+/* No fault of a device may delay a stop. */
 static void stop_and_close(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self)
 {
 	long long begin = now_ms();
@@ -238,7 +238,7 @@ static void stop_and_close(struct __test_metadata *_metadata, FIXTURE_DATA(fault
 	EXPECT_GT(2 * LIMIT_MS, now_ms() - begin);
 }
 
-TEST_F_TIMEOUT(fault, has_the_outcome_it_must_have, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(fault, has_the_expected_outcome, TIMEOUT_SECONDS)
 {
 	bool wanted = variant->outcome != IGNORED;
 	long long healthy_ms = bind_again_ms(&self->healthy), ms;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Unbind, removal, reset, module unload and CPU offline while an event runs and its AUX area is
- * mapped, twenty times each. After each time the event must be harmless and a new one must record
- * exactly what was touched.
- *   PMUKIT_DEVICE   another than the first CXL memory function
+ * mapped, twenty times each. Each time the old event must do no harm, and a new event must record
+ * exactly the accesses of the test.
+ *   PMUKIT_DEVICE   index of the CXL memory function, default 0
  *   PMUKIT_MODULE   file of the module, for unloading and loading it
  */
 #define _GNU_SOURCE
@@ -41,7 +41,7 @@ FIXTURE(life) {
 	struct hmu_tally tally;
 };
 
-/* Epochs of 10 ms: twenty times must not take minutes. */
+/* Epochs of 10 ms, so that twenty rounds do not take minutes. */
 static int open_mapped(const char *pmu, struct pmu_event *event)
 {
 	struct perf_event_attr attr;
@@ -54,7 +54,7 @@ static int open_mapped(const char *pmu, struct pmu_event *event)
 	return err ? err : pmu_event_map(event, DATA_PAGES, AUX_PAGES);
 }
 
-/* Touches two units; the records must say so and nothing else. */
+/* Accesses two units and expects exactly these accesses in the records. */
 static void touch_and_compare(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self,
 			      struct pmu_event *event, unsigned int unit)
 {
@@ -70,7 +70,7 @@ static void touch_and_compare(struct __test_metadata *_metadata, FIXTURE_DATA(li
 	ASSERT_EQ(0, self->tally.malformed);
 }
 
-/* The PMU of now; its name may have changed. */
+/* Opens the current PMU, whose name may have changed. */
 static void open_running(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self,
 			 struct pmu_event *event)
 {
@@ -91,7 +91,7 @@ static void everything_works(struct __test_metadata *_metadata, FIXTURE_DATA(lif
 	pmu_event_close(&event);
 }
 
-/* 0 where it does not answer any more. */
+/* 0 if the event cannot be read any more. */
 static __u64 dead_count(FIXTURE_DATA(life) *self)
 {
 	__u64 count = 0;
@@ -102,8 +102,8 @@ static __u64 dead_count(FIXTURE_DATA(life) *self)
 }
 
 /*
- * Whatever it answers, nothing may hang or crash, and the mapped pages stay valid. Registers are
- * not mapped any more, so an access to them would be a fault.
+ * Calls may succeed or fail, but nothing may hang or crash, and the mapped pages stay valid.
+ * Registers are unmapped, so an access to them would fault.
  */
 static void use_dead_event(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self)
 {
@@ -135,8 +135,8 @@ FIXTURE_TEARDOWN(life)
 }
 
 /*
- * In every second round the dead event is closed before the device comes back; in the others it
- * knows nothing of what the next one counts.
+ * In every second round the dead event is closed before the device is bound again. In the other
+ * rounds it must not receive what the next event counts.
  */
 TEST_F_TIMEOUT(life, unbind_and_bind, TIMEOUT_SECONDS)
 {
@@ -182,8 +182,8 @@ TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
 }
 
 /*
- * The device loses its configuration; the event says so, stands still, and goes on when it is
- * enabled again.
+ * The device loses its configuration: the event reports it, counts nothing, and continues when it
+ * is enabled again.
  */
 TEST_F_TIMEOUT(life, function_reset, TIMEOUT_SECONDS)
 {
@@ -227,10 +227,11 @@ TEST_F_TIMEOUT(life, rmmod_while_open_and_after, TIMEOUT_SECONDS)
 }
 
 /*
- * Linux 7.2 lets go of a revoked event's module at once, older kernels when it is closed. The AUX
- * area is freed by code of pmukit_common's, which therefore stays until it is unmapped.
+ * Linux 7.2 releases the module of a revoked event at once, older kernels when the event is closed.
+ * pmukit_common has the code that frees the AUX area, and so stays loaded until the area is
+ * unmapped.
  */
-TEST_F_TIMEOUT(life, modules_stay_while_an_aux_area_is_mapped, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, modules_stay_loaded_while_aux_is_mapped, TIMEOUT_SECONDS)
 {
 	const char *file = getenv("PMUKIT_MODULE");
 	int unloaded;
@@ -251,7 +252,7 @@ TEST_F_TIMEOUT(life, modules_stay_while_an_aux_area_is_mapped, TIMEOUT_SECONDS)
 	everything_works(_metadata, self, 2);
 }
 
-/* Binding the device anew makes the PMU choose its CPU anew: one near the device. */
+/* A rebound device has a PMU that selects its CPU again, near the device. */
 static void open_on_a_cpu_that_can_leave(struct __test_metadata *_metadata,
 					 FIXTURE_DATA(life) *self)
 {

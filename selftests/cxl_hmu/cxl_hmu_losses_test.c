@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Entries are lost on purpose, at every place where they can be, by a device that makes accesses of
- * its own. What arrived and what was counted as lost is left in $OUT/losses (or /out/losses), one
- * file a case, numbered in the order in which the cases ran: cxl_hmu_entries_checker adds them up and
- * compares with the device's own log.
- *   PMUKIT_DEVICE           number of the CXL memory function
- *   PMUKIT_LATE_STATUS_US   how long it fills its list after it was asked to stop; default 0
+ * Entries are lost on purpose wherever that is possible, with a device that generates accesses. The
+ * entries that arrived and the counted losses are left in $OUT/losses (or /out/losses), one file
+ * per case, numbered in the order of the cases: cxl_hmu_entries_checker adds them up and compares
+ * with the device's log.
+ *   PMUKIT_DEVICE           index of the CXL memory function
+ *   PMUKIT_LATE_STATUS_US   how long it still fills its list after a disable; default 0
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -35,7 +35,7 @@
 #define STOPS_AT_MOST	1000
 #define TIMEOUT_SECONDS	90
 
-/* Everything counts, epochs of 20 ms, units of 4 KiB. */
+/* Threshold 1, all accesses, epochs of 20 ms, units of 4 KiB. */
 static const struct {
 	const char *name;
 	__u64 value;
@@ -44,7 +44,7 @@ static const struct {
 	{ "epoch_scale", 3 }, { "epoch_multiplier", 2 }, { "hotness_granual", HMU_UNIT_LOG2 },
 };
 
-/* With PERF_FORMAT_LOST */
+/* Result of a read with PERF_FORMAT_LOST */
 struct counts {
 	__u64 entries;
 	__u64 lost_samples;
@@ -126,8 +126,8 @@ static int enable(FIXTURE_DATA(losses) *self)
 }
 
 /*
- * Collects until something has come and then nothing for a while, and stops: such a stop finds
- * nothing waiting.
+ * Collects until entries have arrived and then none for some time, and stops the event: at such a
+ * stop no entry waits.
  */
 static int collect_to_the_end(FIXTURE_DATA(losses) *self)
 {
@@ -146,9 +146,7 @@ static int collect_to_the_end(FIXTURE_DATA(losses) *self)
 	return -ETIMEDOUT;
 }
 
-/*
- * One more run that loses nothing, so that the losses of the one before are announced in a record.
- */
+/* Adds a run without losses, so that a record reports the losses of the run before. */
 static int announce(FIXTURE_DATA(losses) *self)
 {
 	int err = enable(self);
@@ -160,8 +158,8 @@ static int announce(FIXTURE_DATA(losses) *self)
 }
 
 /*
- * Writes everything that is compared on the host; entries are copied as they came. The overflow is
- * the driver's count: the records that report it may be among those that perf dropped.
+ * Writes what the host compares; entries are copied unchanged. The overflow is the driver's
+ * counter, because perf may have dropped the records that report it.
  */
 static int write_case(FIXTURE_DATA(losses) *self, const char *number_and_name,
 		      const struct counts *counts)
@@ -193,7 +191,10 @@ static long long lost_since_open(FIXTURE_DATA(losses) *self)
 	return stat_of(self->pmu, "lost", &lost) ? -1 : lost - self->lost_before;
 }
 
-/* Not read while the event runs: the AUX area fills, then the hot list, and the device drops. */
+/*
+ * The reader does not read while the event runs: the AUX area fills, then the hot list, and the
+ * device drops entries.
+ */
 TEST_F_TIMEOUT(losses, aux_full_then_hot_list_full, TIMEOUT_SECONDS)
 {
 	struct counts counts;
@@ -216,7 +217,7 @@ TEST_F_TIMEOUT(losses, aux_full_then_hot_list_full, TIMEOUT_SECONDS)
 	EXPECT_EQ(0, write_case(self, "1.aux_full", &counts));
 }
 
-/* However late the device is: the ring has been full when this returns. */
+/* Waits until the ring has been full, however slow the device is. */
 static int wait_for_lost_samples(const struct pmu_event *event)
 {
 	struct counts counts;
@@ -232,8 +233,8 @@ static int wait_for_lost_samples(const struct pmu_event *event)
 }
 
 /*
- * Samples do not fit into perf's buffer: perf counts them as lost, and they leave gaps in the
- * sequence, but for the last ones.
+ * Samples do not fit into perf's buffer: perf counts them as lost. All but the last ones leave gaps
+ * in the sequence.
  */
 TEST_F_TIMEOUT(losses, ring_full, TIMEOUT_SECONDS)
 {
@@ -258,10 +259,7 @@ TEST_F_TIMEOUT(losses, ring_full, TIMEOUT_SECONDS)
 	EXPECT_EQ(0, write_case(self, "2.ring_full", &counts));
 }
 
-/*
- * Where the event's CPU does not keep us from running: it is busy while it takes an epoch's
- * entries.
- */
+/* Moves the test to another CPU: the event's CPU is busy while it reads the entries of an epoch. */
 static int leave_the_events_cpu(FIXTURE_DATA(losses) *self)
 {
 	cpu_set_t set;
@@ -271,7 +269,7 @@ static int leave_the_events_cpu(FIXTURE_DATA(losses) *self)
 	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
 }
 
-/* The first entries of an epoch have come, the others still wait. */
+/* Waits until the first entries of an epoch have arrived; the others still wait. */
 static int wait_for_entries(FIXTURE_DATA(losses) *self, __u64 head)
 {
 	for (int poll = 0; poll < POLLS; poll++) {
@@ -283,9 +281,9 @@ static int wait_for_entries(FIXTURE_DATA(losses) *self, __u64 head)
 }
 
 /*
- * An epoch has ended and its entries are on the list, or on their way, when the event stops: whether
- * some still wait depends on whether the device or the reader is faster, hence as many rounds as it takes until some did.
- * Each round's entries are checked, also where the device was faster.
+ * The event is stopped when an epoch has ended and its entries are on the list, or about to be. It
+ * depends on the speed of device and reader whether some entries still wait, so the test repeats
+ * until some did. The entries of every round are checked.
  */
 TEST_F_TIMEOUT(losses, stop_while_entries_wait, TIMEOUT_SECONDS)
 {
@@ -319,8 +317,8 @@ static unsigned int late_status_us(void)
 }
 
 /*
- * Until the device has stopped and its leftovers are counted, as far as that can be waited for;
- * what is counted later only makes the test below ask for less.
+ * Losses once the device has stopped and its remaining entries are counted, as far as the test can
+ * wait for that. If they are counted later, the test below only checks less.
  */
 static long long lost_once_stopped(FIXTURE_DATA(losses) *self)
 {
@@ -329,8 +327,8 @@ static long long lost_once_stopped(FIXTURE_DATA(losses) *self)
 }
 
 /*
- * A device may go on for a while after it was asked to stop. What is then not in the last record is
- * lost, and the last record says so.
+ * A device may continue for some time after the disable request. Entries that are then not in the
+ * last record are lost, and the last record reports a loss.
  */
 TEST_F_TIMEOUT(losses, what_comes_after_the_stop_is_announced_and_counted, TIMEOUT_SECONDS)
 {

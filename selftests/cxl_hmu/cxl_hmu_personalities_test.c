@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices as other people's implementations have them, and such as only the specification allows:
- * each records what was touched, exactly. PMUKIT_SHAPES names the CXL memory functions in the order
- * of their PCI addresses.
+ * Devices like those of other implementations, and devices that only the specification allows: each
+ * records the accesses of the test exactly. PMUKIT_SHAPES names the CXL memory functions in the
+ * order of their PCI addresses.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,13 +23,13 @@
 #define AUX_PAGES	16
 #define UNITS		300U
 #define SETTLE_US	300000	/* a few epochs of 100 ms */
-#define LONG_SCALE	5	/* an epoch of 1 s, in which all units are touched before it ends */
+#define LONG_SCALE	5	/* an epoch of 1 s: all units are accessed before it ends */
 #define LONG_MS		1000
-#define LIST		64	/* places in a small list; one stays free */
+#define LIST		64	/* slots in a small list; one stays free */
 #define FULL		(LIST - 1)
-#define LEVEL		(LIST / 2)	/* list level at which the driver asks for an interrupt */
-#define BEYOND_LEVEL	40	/* of a list of 64, in one record */
-#define TRIES		3	/* to clear a status bit that stays */
+#define LEVEL		(LIST / 2)	/* level at which the driver requests an interrupt */
+#define BEYOND_LEVEL	40	/* units: above the level, and few enough for one record */
+#define TRIES		3	/* attempts to clear a sticky status bit */
 #define QUIET_US	1000000
 #define ROUNDS		2
 #define UNBIND		"/sys/bus/pci/drivers/cxl_pci/unbind"
@@ -45,13 +45,13 @@ FIXTURE(personality) {
 
 /**
  * struct personality - a device
- * @shape: its word in PMUKIT_SHAPES
+ * @shape: its name in PMUKIT_SHAPES
  * @always_on: it has no epochs
- * @rounds: that record anything
- * @units: that are touched; 0: UNITS
- * @at_once: in one epoch
- * @gaps: an unknown number of entries may be missing: @flags says so
- * @flags: of all records together
+ * @rounds: number of rounds that record entries
+ * @units: number of units accessed; 0: UNITS
+ * @at_once: all units are accessed in one epoch
+ * @gaps: an unknown number of entries may be missing; @flags reports that
+ * @flags: flags of all records, ORed
  */
 FIXTURE_VARIANT(personality) {
 	const char *shape;
@@ -68,25 +68,30 @@ FIXTURE_VARIANT(personality) {
 		.shape = #_shape, .rounds = _rounds, ##__VA_ARGS__ \
 	}
 
-PERSONALITY(far_list, ROUNDS);		/* behind the 16 bits of the instance length */
+PERSONALITY(far_list, ROUNDS);		/* beyond the 16 bits of the instance length */
 PERSONALITY(largest_list, ROUNDS);
 PERSONALITY(padded, ROUNDS);		/* bits of the bitmap beyond the device's capacity */
 PERSONALITY(newer, ROUNDS);		/* a later version of the block */
 PERSONALITY(without_epochs, ROUNDS, .always_on = true, .flags = PMUKIT_CXL_HMU_F_ALWAYS_ON);
-PERSONALITY(left_enabling, ROUNDS);	/* as a kernel before left it */
-PERSONALITY(lenient, ROUNDS);		/* no vector; entries can be read in halves, too */
-/* Overflow says that the list is full: nothing is lost, and one record of two says OVERFLOW. */
-PERSONALITY(full, ROUNDS, .units = FULL, .at_once = true, .flags = PMUKIT_CXL_HMU_F_OVERFLOW);
-PERSONALITY(above, ROUNDS, .units = LEVEL, .at_once = true);	/* the level has to be exceeded */
-PERSONALITY(sticky_status, ROUNDS, .units = BEYOND_LEVEL, .at_once = true);
-PERSONALITY(reset_empties_list, ROUNDS);	/* head and tail are zero behind a reset */
+PERSONALITY(left_enabling, ROUNDS);	/* as left by a previous kernel */
+PERSONALITY(lenient, ROUNDS);		/* no vector; allows 4-byte reads of entries */
 /*
- * Its tail is nonsense after an idle epoch, also where entries wait: that is reported, nothing that
- * was not touched is recorded, and a run does not begin with it.
+ * The overflow bit means that the list is full: nothing is lost, and one record of two has
+ * OVERFLOW.
+ */
+PERSONALITY(full, ROUNDS, .units = FULL, .at_once = true, .flags = PMUKIT_CXL_HMU_F_OVERFLOW);
+PERSONALITY(above, ROUNDS, .units = LEVEL, .at_once = true);	/* no interrupt at the level */
+PERSONALITY(sticky_status, ROUNDS, .units = BEYOND_LEVEL, .at_once = true);
+PERSONALITY(reset_empties_list, ROUNDS);	/* head and tail are 0 after a reset */
+/*
+ * The tail is invalid after an idle epoch, even if entries wait: the driver reports that, records
+ * no unit that was not accessed, and does not start a run with such a tail.
  */
 PERSONALITY(garbage_tail, 1, .gaps = true,
 	    .flags = PMUKIT_CXL_HMU_F_TRUNCATED | PMUKIT_CXL_HMU_F_RESET);
-/* Head and tail cannot be read as the specification has them: nothing ever seems to be there. */
+/*
+ * Head and tail cannot be read with the accesses of the specification: the list always seems empty.
+ */
 PERSONALITY(joint_registers, 0);
 
 static void use(struct __test_metadata *_metadata, struct hmu_device *device, char *pmu,
@@ -115,7 +120,7 @@ FIXTURE_TEARDOWN(personality)
 	hmu_device_unmap(&self->device);
 }
 
-/* What a unit is touched with is what is recorded of it: here once. */
+/* A unit is accessed once, so its recorded count is 1. */
 static int open_event(const char *pmu, struct pmu_event *event, bool always_on, bool at_once)
 {
 	static const char * const absent[] = { "epoch_scale", "epoch_multiplier" };
@@ -139,7 +144,7 @@ static void touch_units(const struct hmu_device *device, unsigned int units)
 		hmu_load(device, unit, 1);
 }
 
-TEST_F_TIMEOUT(personality, records_what_was_touched, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(personality, records_all_accesses_once, TIMEOUT_SECONDS)
 {
 	unsigned int units = variant->units ?: UNITS;
 	__u64 expected = 0;
@@ -172,7 +177,7 @@ TEST_F_TIMEOUT(personality, records_what_was_touched, TIMEOUT_SECONDS)
 	EXPECT_EQ(variant->flags, self->tally.flags);
 }
 
-/* Devices that announce otherwise than the specification says */
+/* Devices whose status bits and interrupts differ from the specification */
 
 FIXTURE(announced) {
 	struct hmu_device device;
@@ -205,7 +210,7 @@ static void record(struct __test_metadata *_metadata, FIXTURE_DATA(announced) *s
 	ASSERT_LE(0, self->interrupts) TH_LOG("it has no vector");
 }
 
-/* How many interrupts came since the last call. */
+/* Number of interrupts since the last call. */
 static long long new_interrupts(FIXTURE_DATA(announced) *self)
 {
 	long long before = self->interrupts;
@@ -214,7 +219,7 @@ static long long new_interrupts(FIXTURE_DATA(announced) *self)
 	return self->interrupts - before;
 }
 
-/* So many units in one epoch, and all of their entries. */
+/* Accesses that many units in one epoch and collects all of their entries. */
 static void touch_at_once(struct __test_metadata *_metadata, FIXTURE_DATA(announced) *self,
 			  unsigned int units)
 {
@@ -228,8 +233,8 @@ static void touch_at_once(struct __test_metadata *_metadata, FIXTURE_DATA(announ
 	ASSERT_EQ(units, self->tally.total_entries);
 }
 
-/* At the level the device is silent, so what is there is found by the look of an epoch. */
-TEST_F_TIMEOUT(announced, at_the_level_is_found_without_an_interrupt, TIMEOUT_SECONDS)
+/* At the level the device sends no interrupt, so the poll once per epoch finds the entries. */
+TEST_F_TIMEOUT(announced, entries_at_the_level_are_polled, TIMEOUT_SECONDS)
 {
 	record(_metadata, self, "above");
 	touch_at_once(_metadata, self, LEVEL);
@@ -242,11 +247,11 @@ TEST_F_TIMEOUT(announced, at_the_level_is_found_without_an_interrupt, TIMEOUT_SE
 }
 
 /*
- * The device announces a bit that stays when it is set, and whenever it should have been cleared:
- * when the entries were taken, and in vain after that. One that stands from a run before is tried
- * in vain at the beginning, in place of being set.
+ * The device sends an interrupt when a sticky bit is set, and each time the driver tries to clear
+ * it: once when it has read the entries, and in vain after that. If the bit is still set from an
+ * earlier run, the driver tries to clear it at the start, instead of the interrupt for setting it.
  */
-TEST_F_TIMEOUT(announced, bits_that_stay_end_in_silence, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(announced, sticky_status_bits_stop_interrupts, TIMEOUT_SECONDS)
 {
 	long long came;
 
@@ -269,7 +274,7 @@ static bool is_about_the_version(const char *line, const void *pci)
 	return strstr(line, pci) && strstr(line, "CHMU") && strstr(line, "version");
 }
 
-TEST(a_newer_version_is_logged_once)
+TEST(newer_version_is_logged_once)
 {
 	struct hmu_device device;
 	char pmu[64];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices of other shapes than the model's usual one: many CHMUs and instances, no interrupt, a hot
- * list that entries wait for, instances that may not track the same memory. PMUKIT_SHAPES names the
- * shapes of the CXL memory functions in the order of their PCI addresses.
+ * Devices with other shapes than the default of the model: many CHMUs and instances, no interrupt,
+ * postponed insertion into the hot list, instances that must not track the same memory.
+ * PMUKIT_SHAPES names the shapes of the CXL memory functions in the order of their PCI addresses.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,9 +21,9 @@
 #include "pmu_machine.h"
 
 #define CHMUS		3
-#define INSTANCES	6	/* of each CHMU */
+#define INSTANCES	6	/* per CHMU */
 #define EVENTS		(CHMUS * INSTANCES)
-#define VECTORS		15	/* for instances, in order, then again from the first */
+#define VECTORS		15	/* assigned to instances in order, then again from the first */
 #define DATA_PAGES	4
 #define AUX_PAGES	16
 #define EPOCHS_US	400000	/* several epochs of 100 ms */
@@ -67,7 +67,10 @@ struct term {
 	__u64 value;
 };
 
-/* With up to two terms more than the plain ones, or instead of them; 0 or -errno. */
+/*
+ * Opens an event with up to two terms that add to the plain terms, or replace them. Returns 0 or
+ * -errno.
+ */
 static int open_with(FIXTURE_DATA(shapes) *self, unsigned int chmu, unsigned int instance,
 		     struct term first, struct term second)
 {
@@ -152,7 +155,10 @@ TEST_F_TIMEOUT(shapes, all_instances_of_all_chmus_record_at_once, TIMEOUT_SECOND
 	}
 }
 
-/* An epoch of a second: nearly all units are put on the list at once, more than half of it. */
+/*
+ * Epochs of a second: nearly all units are put on the list at once, which is then more than half
+ * full.
+ */
 TEST_F_TIMEOUT(shapes, two_instances_on_one_vector_are_both_served, TIMEOUT_SECONDS)
 {
 	const unsigned int units = 900, other = VECTORS;
@@ -193,8 +199,8 @@ TEST_F_TIMEOUT(shapes, two_instances_on_one_vector_are_both_served, TIMEOUT_SECO
 
 /* Modes */
 
-/* The device names a unit each time that its count reaches the threshold. */
-TEST_F_TIMEOUT(shapes, always_on_says_so_and_names_a_unit_at_each_threshold, TIMEOUT_SECONDS)
+/* The device reports a unit each time its count reaches the threshold. */
+TEST_F_TIMEOUT(shapes, always_on_reports_unit_at_each_threshold, TIMEOUT_SECONDS)
 {
 	use(_metadata, self, "many");
 	ASSERT_EQ(0, open_with(self, 0, 0, (struct term) { "epoch_type", 1 },
@@ -211,7 +217,10 @@ TEST_F_TIMEOUT(shapes, always_on_says_so_and_names_a_unit_at_each_threshold, TIM
 	expect_sound(_metadata, &self->tally);
 }
 
-/* Eight units in turn, of which every eighth access counts: that is always the same unit. */
+/*
+ * Accesses eight units in turn. Without randomization every eighth access counts, which is always
+ * the same unit.
+ */
 static void touch_alternately(struct __test_metadata *_metadata, FIXTURE_DATA(shapes) *self,
 			  unsigned int randomized)
 {
@@ -245,7 +254,7 @@ TEST_F_TIMEOUT(shapes, randomized_downsampling_sees_alternating_requests, TIMEOU
 
 /* No interrupt */
 
-TEST_F_TIMEOUT(shapes, without_an_interrupt_the_list_is_polled, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(shapes, list_is_polled_without_an_interrupt, TIMEOUT_SECONDS)
 {
 	const unsigned int units = 900;
 	char pmu[64];
@@ -265,10 +274,10 @@ TEST_F_TIMEOUT(shapes, without_an_interrupt_the_list_is_polled, TIMEOUT_SECONDS)
 	expect_sound(_metadata, &self->tally);
 }
 
-/* A hot list that entries wait for, and an epoch of each counter's own */
+/* Postponed insertion into the hot list, and an epoch per counter */
 
 /*
- * An AUX area of a page and the list of 64 hold fewer than these units: the others wait in the
+ * An AUX area of one page and a list of 64 hold fewer than these units: the others wait in the
  * device.
  */
 static void fill_until_entries_wait(struct __test_metadata *_metadata, FIXTURE_DATA(shapes) *self,
@@ -283,7 +292,7 @@ static void fill_until_entries_wait(struct __test_metadata *_metadata, FIXTURE_D
 	usleep(EPOCHS_US);
 }
 
-TEST_F_TIMEOUT(shapes, what_waits_for_the_list_comes_when_there_is_room, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(shapes, postponed_entries_arrive_once_the_list_has_space, TIMEOUT_SECONDS)
 {
 	const unsigned int units = 900;
 
@@ -297,8 +306,11 @@ TEST_F_TIMEOUT(shapes, what_waits_for_the_list_comes_when_there_is_room, TIMEOUT
 	EXPECT_EQ(0, self->tally.malformed);
 }
 
-/* Disabled, the device forgets them, and cannot say how many they were: OVERFLOW has said so. */
-TEST_F_TIMEOUT(shapes, what_still_waits_at_a_stop_is_not_in_the_next_run, TIMEOUT_SECONDS)
+/*
+ * A disabled device discards the entries that wait, and does not report how many. OVERFLOW has
+ * reported that there are some.
+ */
+TEST_F_TIMEOUT(shapes, entries_postponed_at_stop_are_not_in_the_next_run, TIMEOUT_SECONDS)
 {
 	const unsigned int units = 900, late = 10;
 
@@ -321,9 +333,9 @@ TEST_F_TIMEOUT(shapes, what_still_waits_at_a_stop_is_not_in_the_next_run, TIMEOU
 	EXPECT_EQ(0, self->tally.malformed);
 }
 
-/* Instances that may not track the same memory */
+/* Instances that must not track the same memory */
 
-TEST_F_TIMEOUT(shapes, memory_is_tracked_once_where_it_may_not_be_shared, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(shapes, overlapping_ranges_get_ebusy, TIMEOUT_SECONDS)
 {
 	use(_metadata, self, "unshared");
 	expect_cap(_metadata, self, "range_overlap", "0");

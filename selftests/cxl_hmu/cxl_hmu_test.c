@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The cxl_hmu PMU as a program sees it: sysfs, what is refused, what is recorded, what is left
- * afterwards. The memory of the device is a BAR that the test itself loads from and stores to, so
- * that it knows every count. PMUKIT_DEVICE in the environment chooses another than the first CXL
- * memory function.
+ * The cxl_hmu PMU from user space: sysfs, refused events, records, and what is left after close.
+ * The memory of the device is a BAR that the test itself loads from and stores to, so that every
+ * count is known. PMUKIT_DEVICE in the environment selects another than the first CXL memory
+ * function.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -78,7 +78,7 @@ TEST_F(cxl_hmu, one_pmu_per_instance)
 	EXPECT_NE(pmu_type(self->pmu), pmu_type(name));
 }
 
-TEST_F(cxl_hmu, format_is_what_was_promised)
+TEST_F(cxl_hmu, format_matches_the_abi)
 {
 	static const struct {
 		const char *name, *bits;
@@ -114,7 +114,7 @@ TEST_F(cxl_hmu, cpumask_is_one_cpu)
 	EXPECT_STREQ("", end);
 }
 
-/* What is refused */
+/* Refused events */
 
 FIXTURE(refused) {
 	struct hmu_device device;
@@ -168,7 +168,7 @@ TEST_F(refused, with_einval)
 	EXPECT_EQ(-EINVAL, pmu_event_open(&event, &attr, -1, pmu_cpu(self->pmu)));
 }
 
-TEST_F(cxl_hmu, plain_terms_are_not_refused)
+TEST_F(cxl_hmu, plain_terms_are_accepted)
 {
 	EXPECT_EQ(0, hmu_open_plain(self->pmu, &self->event));
 }
@@ -183,7 +183,7 @@ TEST_F(cxl_hmu, unknown_config_bits_are_refused)
 	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, pmu_cpu(self->pmu)));
 }
 
-TEST_F(cxl_hmu, samples_it_cannot_have_are_refused)
+TEST_F(cxl_hmu, unsupported_sample_types_are_refused)
 {
 	struct perf_event_attr attr;
 
@@ -209,7 +209,7 @@ TEST_F(cxl_hmu, per_task_events_are_refused)
 	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, -1));
 }
 
-TEST_F(cxl_hmu, a_second_event_gets_ebusy_until_the_first_is_closed)
+TEST_F(cxl_hmu, second_event_gets_ebusy_until_first_is_closed)
 {
 	struct pmu_event second = { .fd = -1 };
 
@@ -228,7 +228,7 @@ static int start_one(const void *pmu)
 	       pmu_event_enable(&event);
 }
 
-TEST_F_TIMEOUT(cxl_hmu, an_instance_is_free_again_when_its_holder_is_killed, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(cxl_hmu, killing_the_holder_frees_the_instance, TIMEOUT_SECONDS)
 {
 	pid_t holder = pmu_fork_holder(start_one, self->pmu);
 
@@ -239,8 +239,8 @@ TEST_F_TIMEOUT(cxl_hmu, an_instance_is_free_again_when_its_holder_is_killed, TIM
 	EXPECT_EQ(0, hmu_open_plain(self->pmu, &self->event));
 }
 
-/* Both see what is touched once. */
-TEST_F_TIMEOUT(cxl_hmu, instances_do_not_hinder_each_other, TIMEOUT_SECONDS)
+/* Both instances count an access. */
+TEST_F_TIMEOUT(cxl_hmu, instances_are_independent, TIMEOUT_SECONDS)
 {
 	struct pmu_event second = { .fd = -1 };
 	struct hmu_tally tally;
@@ -264,7 +264,7 @@ TEST_F_TIMEOUT(cxl_hmu, instances_do_not_hinder_each_other, TIMEOUT_SECONDS)
 	pmu_event_close(&second);
 }
 
-/* Only the driver's own check is left when perf_event_paranoid lets everybody in. */
+/* With perf_event_paranoid at -1 only the driver's own check is left. */
 TEST_F(cxl_hmu, unprivileged_users_get_eacces)
 {
 	char paranoid[16];
@@ -278,7 +278,7 @@ TEST_F(cxl_hmu, unprivileged_users_get_eacces)
 	EXPECT_EQ(-EACCES, err);
 }
 
-TEST_F(cxl_hmu, overwriting_aux_is_refused)
+TEST_F(cxl_hmu, aux_overwrite_mode_is_refused)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 
@@ -292,7 +292,7 @@ TEST_F(cxl_hmu, overwriting_aux_is_refused)
 				   self->event.fd, 2 * page));
 }
 
-/* What is recorded */
+/* Records */
 
 FIXTURE(recording) {
 	struct hmu_device device;
@@ -365,8 +365,8 @@ TEST_F_TIMEOUT(recording, counts_equal_what_was_touched, TIMEOUT_SECONDS)
 	}
 }
 
-/* The model takes 20 us to enable, and a driver may look at it for that long. */
-TEST_F_TIMEOUT(recording, the_first_access_after_enabling_is_counted, TIMEOUT_SECONDS)
+/* The model takes 20 us to enable, and the driver polls it for that long. */
+TEST_F_TIMEOUT(recording, first_access_after_enable_is_counted, TIMEOUT_SECONDS)
 {
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
 	hmu_load(&self->device, 42, 1);
@@ -375,7 +375,7 @@ TEST_F_TIMEOUT(recording, the_first_access_after_enabling_is_counted, TIMEOUT_SE
 	expect_sound(_metadata, &self->tally);
 }
 
-TEST_F_TIMEOUT(recording, the_last_unit_of_the_memory_is_named, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(recording, last_unit_of_memory_is_recorded, TIMEOUT_SECONDS)
 {
 	unsigned long last = self->device.memory_bytes / (HMU_WORDS_PER_UNIT * 8) - 1;
 
@@ -393,7 +393,7 @@ TEST_F_TIMEOUT(recording, the_last_unit_of_the_memory_is_named, TIMEOUT_SECONDS)
 	EXPECT_EQ(8, hmu_counted(&self->tally));
 }
 
-TEST_F_TIMEOUT(recording, the_count_of_the_event_is_the_number_of_entries, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(recording, event_count_equals_number_of_entries, TIMEOUT_SECONDS)
 {
 	__u64 count = 0;
 
@@ -449,7 +449,7 @@ TEST_F_TIMEOUT(recording, twenty_enables_and_disables_in_a_row, TIMEOUT_SECONDS)
 	expect_sound(_metadata, &self->tally);
 }
 
-TEST_F_TIMEOUT(cxl_hmu, loads_only_when_asked_for_loads, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(cxl_hmu, access_type_1_counts_loads_only, TIMEOUT_SECONDS)
 {
 	struct perf_event_attr attr;
 
@@ -473,7 +473,7 @@ TEST_F_TIMEOUT(cxl_hmu, units_below_the_threshold_are_not_hot, TIMEOUT_SECONDS)
 	struct perf_event_attr attr;
 
 	ASSERT_EQ(0, hmu_plain_terms(self->pmu, &attr));
-	/* An epoch of a second, so that no epoch's end is likely to fall between these loads. */
+	/* Epochs of a second, so that probably no epoch ends between these loads. */
 	ASSERT_EQ(0, pmu_set_term(self->pmu, &attr, "epoch_scale", 5));
 	ASSERT_EQ(0, pmu_set_term(self->pmu, &attr, "hotness_threshold", 4));
 	ASSERT_EQ(0, pmu_event_open(&self->event, &attr, -1, pmu_cpu(self->pmu)));
@@ -486,7 +486,7 @@ TEST_F_TIMEOUT(cxl_hmu, units_below_the_threshold_are_not_hot, TIMEOUT_SECONDS)
 	EXPECT_EQ(40, self->tally.count[6]);
 }
 
-/* A page is the least that perf knows; 4 MiB is more than one allocation gives. */
+/* perf maps at least a page; 4 MiB is more than one allocation provides. */
 TEST_F_TIMEOUT(cxl_hmu, aux_areas_of_every_size_work, TIMEOUT_SECONDS)
 {
 	for (unsigned int pages = 1; pages <= 1024; pages *= 2) {
@@ -510,11 +510,11 @@ static void touch_each_once(const struct hmu_device *device, unsigned int first,
 }
 
 /*
- * Each unit is touched once, so each is on the hot list exactly once. 4 KiB of AUX hold about half
- * of them; the rest waits in the device and is given up when the event stops. The next record says
- * how many.
+ * Each unit is accessed once, so it is on the hot list exactly once. 4 KiB of AUX hold about half
+ * of them; the rest waits in the device and is discarded when the event stops. The next record
+ * reports how many.
  */
-TEST_F_TIMEOUT(cxl_hmu, what_a_full_aux_area_loses_is_counted, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(cxl_hmu, losses_of_full_aux_area_are_counted, TIMEOUT_SECONDS)
 {
 	const unsigned int units = 900, late = 10;
 
@@ -542,8 +542,8 @@ TEST_F_TIMEOUT(cxl_hmu, what_a_full_aux_area_loses_is_counted, TIMEOUT_SECONDS)
 	}
 }
 
-/* A reader that is only late loses nothing: the device keeps what the AUX area cannot take. */
-TEST_F_TIMEOUT(cxl_hmu, a_late_reader_of_aux_loses_nothing, TIMEOUT_SECONDS)
+/* A late reader loses nothing: the device holds the entries that do not fit into the AUX area. */
+TEST_F_TIMEOUT(cxl_hmu, late_aux_reader_loses_nothing, TIMEOUT_SECONDS)
 {
 	const unsigned int units = 900;
 
@@ -560,10 +560,10 @@ TEST_F_TIMEOUT(cxl_hmu, a_late_reader_of_aux_loses_nothing, TIMEOUT_SECONDS)
 }
 
 /*
- * More hot units than AUX area and hot list hold together: the device drops some and cannot say how
- * many.
+ * More hot units than AUX area and hot list hold together: the device drops some and does not
+ * report how many.
  */
-TEST_F_TIMEOUT(cxl_hmu, an_overflow_of_the_hot_list_is_flagged, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(cxl_hmu, hot_list_overflow_is_flagged, TIMEOUT_SECONDS)
 {
 	const unsigned int units = 900, rounds = 3;
 
@@ -581,9 +581,9 @@ TEST_F_TIMEOUT(cxl_hmu, an_overflow_of_the_hot_list_is_flagged, TIMEOUT_SECONDS)
 	EXPECT_EQ(0, self->tally.malformed);
 }
 
-/* What is left */
+/* After close */
 
-TEST_F_TIMEOUT(cxl_hmu, nothing_is_left_after_close, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(cxl_hmu, close_releases_all_references, TIMEOUT_SECONDS)
 {
 	long long references = -1;
 
@@ -609,7 +609,7 @@ TEST_F(cxl_hmu, rmmod_is_refused_while_an_event_is_open)
 	EXPECT_LE(0, pmu_type(self->pmu));
 }
 
-TEST_F_TIMEOUT(cxl_hmu, unbind_with_a_running_event_and_back, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(cxl_hmu, unbind_and_rebind_with_running_event, TIMEOUT_SECONDS)
 {
 	struct pmu_event again = { .fd = -1 };
 	__u64 count;
@@ -621,7 +621,7 @@ TEST_F_TIMEOUT(cxl_hmu, unbind_with_a_running_event_and_back, TIMEOUT_SECONDS)
 	ASSERT_EQ(0, write_text(UNBIND, self->device.pci));
 
 	EXPECT_EQ(0, hmu_pmu_wait(&self->device, 0)) TH_LOG("the PMU is still there");
-	/* The dead event answers or refuses; either way nothing may hang or crash. */
+	/* Calls on the dead event may succeed or fail, but nothing may hang or crash. */
 	(void)!read(self->event.fd, &count, sizeof(count));
 	pmu_event_enable(&self->event);
 	pmu_event_disable(&self->event);
@@ -642,7 +642,7 @@ TEST_F_TIMEOUT(cxl_hmu, unbind_with_a_running_event_and_back, TIMEOUT_SECONDS)
 	pmu_event_close(&again);
 }
 
-/* No device is no failure on a real machine; vmrun takes any skip for one. */
+/* A missing device is no failure on a real machine; vmrun counts any skip as a failure. */
 int main(int argc, char **argv)
 {
 	struct hmu_device device;

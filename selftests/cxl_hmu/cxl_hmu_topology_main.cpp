@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// cxl_hmu_topology_checker: the host addresses in a report against the numbers of the one region
-// the device is in, one way: HPA = resource + (DPA - DPA of the decoder). Exit codes: 0 good, 1 a
-// check failed, 2 usage or unreadable input.
+// cxl_hmu_topology_checker: compares the host addresses in a report with the numbers of the
+// device's region, which has one way: HPA = resource + (DPA - DPA of the decoder). Exit codes: 0
+// good, 1 a check failed, 2 usage or unreadable input.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -34,7 +34,7 @@ bool read_region(const std::string &path, Region &region)
     return true;
 }
 
-// Prints what is wrong, and at the end how many were right.
+// Prints each wrong address, and at the end the number of correct ones.
 bool check_report(const nlohmann::json &report, const Region &region)
 {
     uint64_t units = 0, wrong = 0;
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 {
     try {
         return run(argc, argv);
-    } catch (const std::exception &failure) {  // of the libraries below us
+    } catch (const std::exception &failure) {  // thrown by a library
         std::fprintf(stderr, "cxl_hmu_topology_checker: %s\n", failure.what());
         return kExitUsage;
     }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# enabled.sh N: the N-th CXL memory function (from 0) has an instance that was enabled before the driver came. Wants the
+# enabled.sh N: the N-th CXL memory function (from 0) has an instance that was enabled before the driver attached. Needs the
 # module's file in PMUKIT_MODULE, and the module loaded without parameters.
 . "$(dirname "$0")/hmu.sh"
 module=${PMUKIT_MODULE:-}

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Sourced by the scripts here: TAP, and the PMU of a device.
+# Sourced by the scripts of this folder: TAP, and the PMU of a device.
 . "$(dirname "$0")/tap.sh"
-# Counters of each PMU; debugfs is mounted there.
+# Counters of each PMU; debugfs is mounted.
 counters=/sys/kernel/debug/pmukit
-# Where recordings go: what vmrun shares with the guest, or what the user says.
+# Folder for recordings: the one that vmrun shares with the guest, or $OUT.
 out=${OUT:-/out}
 [ -d "$out" ] || out=$(mktemp -d)
-# Recorders write into $work first: what is shared with the host refuses writes straight from perf's ring.
+# Recorders write to $work first: the shared folder refuses writes straight from perf's ring.
 
-# pmu_of_device N: the PMU of instance 0 of the N-th CXL memory function (from 0), waiting for cxl_pci's
-# asynchronous probe; fails when there is no such function or no PMU.
+# pmu_of_device N: prints the PMU of instance 0 of the N-th CXL memory function (from 0). Waits for the asynchronous probe of
+# cxl_pci; fails if there is no such function or no PMU.
 pmu_of_device() {
 	pci=$(grep -lx 0x050210 /sys/bus/pci/devices/*/class 2>/dev/null | sort | sed -n "$(($1 + 1))p")
 	[ -n "$pci" ] || return 1
@@ -22,7 +22,8 @@ pmu_of_device() {
 	return 1
 }
 
-# needs_model N: of no other device the memory can be touched by a program here, or are its accesses known.
+# needs_model N: skips the test unless device N is the model: a program can access the memory of no other device, nor are the
+# accesses of others known.
 needs_model() {
 	pci=$(grep -lx 0x050210 /sys/bus/pci/devices/*/class | sort | sed -n "$(($1 + 1))p")
 	[ "$(cat "${pci%/class}/vendor" "${pci%/class}/device" | tr '\n' ' ')" = "0x1234 0x4348 " ] || skip_all "device $1 is not the model"
@@ -33,9 +34,9 @@ blocks=/sys/devices/system/memory
 slow_blocks() { ls -d /sys/devices/system/node/node1/memory[0-9]* 2>/dev/null; }
 has_slow_node() { [ -n "$(slow_blocks)" ]; }
 
-# describe_slow_node PMU: a sysfs in $work/sys. Where firmware has programmed the decoders, sysfs has them. These guests'
-# firmware knows nothing of the device, so what it would have said is written here: the device's memory, from its first
-# byte, is that of node 1.
+# describe_slow_node PMU: writes a sysfs to $work/sys. If firmware has programmed the decoders, sysfs shows them. The firmware of
+# these guests does not know the device, so the script writes what sysfs would show: node 1 is the device's memory, from its first
+# byte.
 describe_slow_node() {
 	mem=${1#cxl_hmu_} mem=${mem%%.*}
 	block_bytes=$((0x$(cat $blocks/block_size_bytes)))

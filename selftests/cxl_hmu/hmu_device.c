@@ -43,7 +43,8 @@ static int is_mem(const struct dirent *entry)
 }
 
 /*
- * Copies the name number index, in order, of those in path that filter likes. Returns 0 or -ENODEV.
+ * Copies the index-th name, in sorted order, of the entries of path that filter accepts. Returns 0
+ * or -ENODEV.
  */
 static int nth_name(const char *path, int (*filter)(const struct dirent *), unsigned int index,
 		    char *name, size_t size)
@@ -90,8 +91,8 @@ int hmu_pmu_name(const struct hmu_device *device, unsigned int instance, char *n
 }
 
 /*
- * Can events of a PMU that sysfs shows be opened? 7.2 shows it before perf finds it by its number; the
- * driver shows its counters once it is registered.
+ * True if events of a PMU in sysfs can be opened. Linux 7.2 shows a PMU before perf finds it by its
+ * number; the driver creates its counters in debugfs after the registration.
  */
 static bool is_registered(const char *pmu)
 {
@@ -124,8 +125,8 @@ int hmu_device_locate(struct hmu_device *device, unsigned int index)
 }
 
 /*
- * Shared by all tests of a program, each a process of its own: one of them has waited for a PMU in
- * vain.
+ * True once a test has waited for a PMU in vain. Shared by all tests of a program, which are
+ * separate processes.
  */
 static bool *waited_in_vain(void)
 {
@@ -137,7 +138,7 @@ static bool *waited_in_vain(void)
 	return shared == MAP_FAILED ? NULL : shared;
 }
 
-/* A device that has gone for good must not make each remaining test wait. */
+/* Only one test waits for a device that is gone for good. */
 static int wait_once(const struct hmu_device *device)
 {
 	bool *in_vain = waited_in_vain();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Finds CXL memory functions, their hotness PMUs and the BAR that is their memory. */
+/* Finds CXL memory functions, their hotness PMUs and the BAR with their memory. */
 #ifndef PMUKIT_SELFTESTS_HMU_DEVICE_H
 #define PMUKIT_SELFTESTS_HMU_DEVICE_H
 
@@ -15,30 +15,30 @@ struct hmu_device {
 };
 
 /*
- * The function number index (from 0, in the order of PCI addresses) that has class 0x050210 and a
- * BAR 2, after waiting a while for cxl_pci to bind it and for a PMU to appear. Returns 0, -ENODEV
- * when there is no such function, -ETIMEDOUT when its PMU did not appear.
+ * Finds the index-th function (from 0, in the order of PCI addresses) that has class 0x050210 and a
+ * BAR 2. Waits some time until cxl_pci has bound it and a PMU exists. Returns 0, -ENODEV if there
+ * is no such function, -ETIMEDOUT if its PMU did not appear.
  */
 int hmu_device_find(struct hmu_device *device, unsigned int index);
 
-/* The same without waiting; mem stays empty. */
+/* Like hmu_device_find(), without waiting; mem stays empty. */
 int hmu_device_locate(struct hmu_device *device, unsigned int index);
 
-/* Of no other device the memory is a BAR: a test that touches it is for the model. */
+/* Only the model's memory is a BAR: tests that access it need the model. */
 bool hmu_device_is_model(const struct hmu_device *device);
 
 int hmu_device_map(struct hmu_device *device);
 void hmu_device_unmap(struct hmu_device *device);
 
 /*
- * "cxl_hmu_mem0.0.1", of the first CHMU unless another one is said; the memory's name is read anew,
- * since it may change when the device is bound again.
+ * The name of a PMU, such as "cxl_hmu_mem0.0.1"; hmu_pmu_name() is for the first CHMU. The name of
+ * the memory device is read again, because it may change when the device is rebound.
  */
 int hmu_pmu_name_in(const struct hmu_device *device, unsigned int chmu, unsigned int instance,
 		    char *name, size_t size);
 int hmu_pmu_name(const struct hmu_device *device, unsigned int instance, char *name, size_t size);
 
-/* Waits until the PMU of instance 0 is there (wanted) or not there any more. */
+/* Waits until the PMU of instance 0 exists (wanted) or is gone. */
 int hmu_pmu_wait(const struct hmu_device *device, int wanted);
 
 #endif

@@ -32,8 +32,8 @@ static void add_entry(struct hmu_tally *tally, __u64 entry, unsigned int width)
 }
 
 /*
- * The words of the first record in words, 0 when it is not all there. By the rule of the CXL HMU RFC,
- * whose reader knows nothing of extra words: it must stay in step.
+ * Returns the length of the first record in words, 0 if it is incomplete. This is the rule of the
+ * CXL HMU RFC, whose reader does not know extra words: such a reader must stay in step.
  */
 static size_t record_words(const __u64 *words, size_t available)
 {
@@ -45,7 +45,7 @@ static size_t record_words(const __u64 *words, size_t available)
 	return size <= available ? size : 0;
 }
 
-/* Sequence and lost count go on from the opening of the event to its end. */
+/* Sequence and lost count continue from open to close. */
 static void follow_stream(struct hmu_tally *tally, __u64 sequence, __u64 lost)
 {
 	if (sequence != tally->next_sequence) {
@@ -58,7 +58,7 @@ static void follow_stream(struct hmu_tally *tally, __u64 sequence, __u64 lost)
 	tally->lost = lost;
 }
 
-/* Of the words behind the fixed ones. */
+/* `more`: the words after the two fixed words. */
 static unsigned int unit_log2(const __u64 *more)
 {
 	return field(more[PMUKIT_CXL_HMU_X_UNIT], PMUKIT_CXL_HMU_UNIT_LOG2_SHIFT, 8);
@@ -93,7 +93,7 @@ static void add_words(struct hmu_tally *tally, const __u64 *words, size_t count)
 		add_record(tally, words + at);
 }
 
-/* AUX is a stream: a record may come in two reads. */
+/* AUX data is a stream: a record may arrive in two reads. */
 static void collect_aux(struct hmu_tally *tally, struct pmu_event *event)
 {
 	size_t got, at, size, count;
@@ -110,7 +110,7 @@ static void collect_aux(struct hmu_tally *tally, struct pmu_event *event)
 	} while (got);
 }
 
-/* PERF_SAMPLE_RAW alone: header, 32-bit size, that many bytes. */
+/* A sample with PERF_SAMPLE_RAW only: header, 32-bit size, that many bytes. */
 static void add_sample(struct hmu_tally *tally, const char *record, size_t size)
 {
 	const size_t payload = sizeof(struct perf_event_header) + sizeof(__u32);
@@ -136,7 +136,7 @@ static void add_sample(struct hmu_tally *tally, const char *record, size_t size)
 static void add_perf_record(struct hmu_tally *tally, const char *record, size_t size)
 {
 	struct perf_event_header header;
-	__u64 words[3];		/* AUX: offset, size, flags; LOST: id, number */
+	__u64 words[3];		/* AUX: offset, size, flags; LOST: id, count */
 
 	memcpy(&header, record, sizeof(header));
 	if (header.type == PERF_RECORD_SAMPLE)

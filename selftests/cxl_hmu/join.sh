@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# join.sh: one recording of three units, and what `pmukit report --join` makes of it. A program and an endpoint use memory of
-# node 1, which is the device's; a group of programs has a part of a (simulated) cache. How much the endpoint read and wrote
-# there is known to the byte. And `pmukit top` has a view of each. What was recorded is left in $out.
+# join.sh: records three PMUs together and checks `pmukit report --join`. A program and an endpoint use memory of node 1, which
+# belongs to the device; a group of programs occupies a part of a (simulated) cache. The endpoint's reads and writes are known to
+# the byte. `pmukit top` has a view of each PMU. The recording is left in $out.
 . "$(dirname "$0")/hmu.sh"
 accesses=200000 transfers=50 transfer_bytes=4096
 devices=/sys/bus/event_source/devices
@@ -21,7 +21,7 @@ say() { sed 's/^/# /' "$1"; }
 hmu_event="$hmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=1,epoch_scale=4,hotness_granual=12/"
 ptt_event="$ptt/filter=0000:00:10.0,type=3,direction=0,format=0/"
 qos_event="cache_qos_aux/snapshot,period_ms=100/"
-# By the one clock that readings of a cache always have.
+# CLOCK_MONOTONIC is the only clock that cache readings always have.
 record() { pmukit record -k monotonic --source model -a -e "$hmu_event" -e "$ptt_event" -e "$qos_event" "$@" -- sh "$work/load"; }
 
 plan 8
@@ -30,7 +30,7 @@ result "node 1 is described as the device's memory, and a group is watched" $?
 cat >"$work/in_group" <<GROUP
 echo 0 >$groups/app/tasks && exec cache_qos_load cq-ws4M-400M \$1
 GROUP
-# The group is busy until the others have ended, however long a busy host lets them take.
+# The group is busy until the other programs have ended, even on a slow host.
 cat >"$work/load" <<LOAD
 sh "$work/in_group" 600 &
 echo run 0 $accesses | tier_load --pages 512 --node 1 &&
@@ -50,8 +50,7 @@ cp "$work/join.data" "$out"
 join() { pmukit report -i "$work/join.data" --join --cxl-topology "$work/sys" --range-bytes 65536 "$@"; }
 join --top 8 >"$work/join.txt" 2>&1
 say "$work/join.txt"
-# A kernel uses all of its nodes: on a busy host there are more hot units than fit into the hot
-# lists.
+# The kernel uses all nodes: on a busy host there are more hot units than fit into the hot lists.
 pmukit report -i "$work/join.data" --top 1 >"$work/report" 2>&1
 say "$work/report"
 grep -q '^join by host address.* source=model$' "$work/join.txt" && [ "$(grep -c '^  nothing lost$' "$work/report")" -ge 2 ]
@@ -62,15 +61,15 @@ say "$work/clocks"
 [ "$(wc -l <"$work/clocks")" = 3 ] && ! grep -q 'clocks were used' "$work/join.txt"
 result "each unit tells time by the clock that was chosen, and the report warns of no second one" $?
 
-# All ranges: those that the kernel itself uses may be hotter than the endpoint's.
+# All ranges (--top 0): ranges of the kernel may be hotter than those of the endpoint.
 join --json --top 0 | tr '{' '\n' >"$work/join.json"
-# of_node NAME: a number of what went to node 1
+# of_node NAME: prints a number of node 1
 of_node() { sed -n "s/^\"node\":1,.*\"$1\":\([0-9]*\).*/\1/p" "$work/join.json" | head -n 1; }
 bytes=$((transfers * transfer_bytes))
 echo "# node 1: $(of_node accesses) accesses; read by endpoints: $(of_node read_bytes), written: $(of_node written_bytes), both should be $bytes"
 [ "$(of_node accesses)" -ge $accesses ] && [ "$(of_node read_bytes)" = $bytes ] && [ "$(of_node written_bytes)" = $bytes ]
 result "node 1 has all that the endpoint did there, to the byte, and what the program did" $?
-# A range, its requester, and how much of its heat was while the group was busy
+# A range on node 1, its requester, and the share of its heat while the group was busy
 awk '/^"hpa":/ { range = /"node":1,"tier":[0-9]/; requester = 0 }
 	range && /^"requester":"01:00.0"/ { requester = 1 }
 	requester && /"group [^"]*":(1|0\.[0-9]*[1-9])/ { found = 1 }
@@ -84,7 +83,7 @@ say "$work/top.json"
 grep -q '"pages":\[{.*"requesters":\[{.*"groups":\[{' "$work/top.json"
 result "top: pages, requesters and groups of one recording" $?
 
-# The cache stands still: top, from trace events, has what the group has.
+# With the cache frozen, top (from trace events) must show the occupancy of the group.
 sh "$work/in_group" 60 &
 for _ in $(seq 30); do
 	sleep 1

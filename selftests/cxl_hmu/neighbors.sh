@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# neighbors.sh: the kernel's own drivers of the same hardware. cxl_pci has all functions, two with
-# hotness monitoring units and one of QEMU's; cxl_mem has what it makes of them. They have the same
-# before, beside and after cxl_hmu, in both orders, over unloading and over a rescan. Recordings
-# made meanwhile are left in $out and checked on the host. Needs the module's file in PMUKIT_MODULE.
-# The second function has a CXL PMU besides. Its driver, cxl_pmu, is not in stock kernels (CONFIG_CXL_PMU is not set; debug
-# kernels have it), but from Linux 6.5 on cxl_pci makes a device of it.
+# neighbors.sh: the in-tree drivers of the same hardware. cxl_pci is bound to all functions, two with hotness monitoring units and
+# one of QEMU; cxl_mem is bound to the memory devices that cxl_pci creates. Both have the same devices before, while and after
+# cxl_hmu is loaded, in both load orders, after unloading and after a rescan. Recordings made meanwhile are left in $out and
+# checked on the host. Needs the module's file in PMUKIT_MODULE.
+# The second function also has a CXL PMU. Stock kernels lack its driver, cxl_pmu (CONFIG_CXL_PMU is not set; debug kernels have
+# it), but since Linux 6.5 cxl_pci creates a device for it.
 . "$(dirname "$0")/hmu.sh"
 module=$PMUKIT_MODULE
 of_pci=/sys/bus/pci/devices
@@ -21,7 +21,7 @@ functions=$(grep -lx 0x050210 $of_pci/*/class | sed 's|/class$||; s|.*/||' | sor
 theirs=$(echo "$functions" | sed -n 3p)
 [ -n "$theirs" ] || skip_all "no CXL memory function without a PMU"
 
-# load NAME: a stock module, which some releases compress
+# load NAME: loads a stock module, which some releases compress
 load() {
 	file=$(find "$stock/drivers/cxl" -name "$1.ko*" | head -n 1)
 	[ -n "$file" ] || return 1
@@ -31,7 +31,7 @@ load() {
 	esac && insmod "$work/$1.ko"
 }
 
-# What stock drivers have, without the numbers they give: these change with the order in which functions are found.
+# Prints what the stock drivers are bound to, without the numbers they assign: these depend on the order of discovery.
 have() {
 	for function in $functions; do
 		echo "$function driver $(basename "$(readlink "$of_pci/$function/driver" 2>/dev/null)")"
@@ -45,7 +45,7 @@ have() {
 
 is_as_before() { have >"$work/now" && cmp -s "$work/before" "$work/now"; }
 
-# unchanged: within ten seconds, since cxl_pci probes when it likes
+# unchanged: waits up to ten seconds, because cxl_pci probes asynchronously
 unchanged() {
 	within 10 is_as_before && return
 	diff "$work/before" "$work/now" | sed 's/^/# /'
@@ -56,7 +56,7 @@ comes() { pmu=$(pmu_of_device 0) && other=$(pmu_of_device 1); }
 gone() { ! ls $pmus | grep -q '^cxl_hmu'; }
 
 terms=epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=5,epoch_scale=4,hotness_granual=12
-# records NAME COMMAND: a run of the first device's eight epochs, of half a second each, while this is done to the machine
+# records NAME COMMAND: records the eight epochs of the first device, half a second each, while COMMAND runs
 records() {
 	comes || return 1
 	rm -f "$work/failed"
@@ -90,8 +90,8 @@ result "the other function is removed and found again while an event records" $?
 unchanged
 result "everybody has what he had" $?
 
-# Not on the first device, whose recordings are all checked. The recorder ends with its PMU, and the
-# unloading then goes on with the other.
+# Uses the second device, because all recordings of the first are checked. The recorder ends when its PMU is removed; then the
+# unloading continues with the other function.
 pmukit record --source model -a -e "$other/$terms/" -o "$work/left.data" -- sh -c "sleep 1; rmmod cxl_pci; sleep 1" >"$work/said" 2>&1
 status=$?
 sed 's/^/# /' "$work/said"

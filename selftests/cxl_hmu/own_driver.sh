@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# own_driver.sh: a kernel with a driver of its own for hotness monitoring units, for which a module stands in: its devices, or
-# the driver itself, are on the CXL bus. What that driver has is left alone. Wants two CXL memory functions, and in
-# PMUKIT_MODULE and PMUKIT_STANDIN the files of the module and of the stand-in, both of which are loaded.
+# own_driver.sh: a kernel with an in-tree driver for hotness monitoring units, which a stand-in module simulates: its devices, or
+# the driver itself, are on the CXL bus. cxl_hmu does not attach to the functions of that driver. Needs two CXL memory functions,
+# and the files of the module and of the stand-in in PMUKIT_MODULE and PMUKIT_STANDIN; both are loaded.
 . "$(dirname "$0")/hmu.sh"
 module=$PMUKIT_MODULE standin=$PMUKIT_STANDIN
 pmus=/sys/bus/event_source/devices
@@ -13,12 +13,12 @@ pmu_of_device 0 >/dev/null && pmu_of_device 1 >/dev/null || skip_all "no two CXL
 function_of() { basename "$(dirname "$(grep -lx 0x050210 /sys/bus/pci/devices/*/class | sort | sed -n "$(($1 + 1))p")")"; }
 first=$(function_of 0) second=$(function_of 1)
 
-# By the name: where a PMU is in sysfs does not say whose it is on all kernels.
+# Counts by name: the location of a PMU in sysfs does not show its parent on all kernels.
 pmus_of() {
 	mem=$(ls "/sys/bus/pci/devices/$1" | grep -x 'mem[0-9]*' | head -n 1)
 	ls $pmus | grep -c "^cxl_hmu_${mem:-none}\."
 }
-# claims FUNCTION: how many ranges of its registers the module has
+# claims FUNCTION: prints how many ranges of its registers the module has requested
 claims() {
 	awk -v wanted="$1" '
 		{ depth = match($0, /[^ ]/); name = $0; sub(/^.* : /, "", name) }
@@ -29,13 +29,13 @@ claims() {
 }
 has() { [ "$(pmus_of "$1")" -gt 0 ] && [ "$(claims "$1")" -gt 0 ]; }
 has_none() { [ "$(pmus_of "$1")" = 0 ] && [ "$(claims "$1")" = 0 ]; }
-# says_once FUNCTION: since $lines
+# says_once FUNCTION: the message appears once in the log after line $lines
 says_once() { [ "$(dmesg | tail -n "+$((lines + 1))" | grep "$1" | grep -c "left to the kernel's own driver")" = 1 ]; }
 mark() { lines=$(dmesg | wc -l); }
 rebind() {
 	echo "$1" >/sys/bus/pci/drivers/cxl_pci/unbind && echo "$1" >/sys/bus/pci/drivers/cxl_pci/bind
 }
-# loaded_beside WORD: the stand-in shows that before the module comes
+# loaded_beside WORD: loads the stand-in with shows=WORD, then the module
 loaded_beside() {
 	rmmod cxl_hmu && insmod "$standin" "shows=$1" && mark && insmod "$module"
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# qualify.sh: pmukit qualify of the model of a CXL device: a healthy one with traffic, then one fault each.
+# qualify.sh: runs pmukit qualify on models of a CXL device: a healthy one with traffic, then one per fault.
 #   0 healthy, 1 hot-list-size-1, 2 offsets-outside, 3 width-0, 4 tail-out-of-range, 5 enable-fails, 6 zero-instances
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/qualify_steps.sh"
@@ -36,7 +36,7 @@ result "fault enable-fails: it is not enabled" $?
 is FAIL 6 2
 result "fault zero-instances: there is none" $?
 qualify cxl_hmu
-# Head and tail may have moved: entries were taken.
+# Head and tail may have moved, because entries were read.
 strip_positions() { grep -v 'head [0-9]*, tail' "$1"; }
 strip_positions "$work/before" >"$work/a"
 strip_positions "$work/report" >"$work/b"

@@ -1,20 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# record_zipf.sh DEVICE SEED NAME: records a zipf workload with pmukit into $out/NAME.data; the
-# workload's own tally goes to $out/NAME.tally. The recording is checked on the host, by
-# cxl_hmu_checker.
+# record_zipf.sh DEVICE SEED NAME: records a zipf workload with pmukit to $out/NAME.data. The workload writes its tally to
+# $out/NAME.tally. cxl_hmu_checker checks the recording on the host.
 . "$(dirname "$0")/hmu.sh"
 device=${1:-0} seed=${2:-1} name=${3:-zipf}
 
 command -v pmukit >/dev/null || skip_all "no pmukit"
 pmu=$(pmu_of_device "$device") || skip_all "no CXL memory function $device with a PMU"
 needs_model "$device"
-# Every access counts; units of 4 KiB. Epochs of 20 ms: fewer units are touched in one than the model has counters and
-# places in its list, however fast the machine. The workload waits at its end for the last epoch.
+# Threshold 1, units of 4 KiB. Epochs of 20 ms: in an epoch fewer units are accessed than the model has counters and slots in its
+# list, however fast the machine is. At its end the workload waits for the last epoch.
 event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/"
 
-# On the CPU that drains the hot list: an emulator that runs its CPUs in turns (vmrun, 6.12) would otherwise
-# let the interrupts of that CPU wait for 100 ms, an epoch, while the workload keeps the other one busy.
+# Runs on the CPU that drains the hot list: an emulator that runs its CPUs in turns (vmrun, 6.12) could otherwise delay interrupts
+# of that CPU by an epoch of 100 ms while the workload keeps the other CPU busy.
 cpu=$(cat "/sys/bus/event_source/devices/$pmu/cpumask")
 
 plan 2

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The guests of cxl_hmu: devices, steps, checks made outside.
+// The guests of cxl_hmu: devices, steps, and checks on the host.
 #include <fmt/format.h>
 
 #include <string>
@@ -13,7 +13,7 @@ namespace pmukit::vm {
 
 namespace {
 
-// What two recordings of a zipf workload must show, the second with another seed than the first.
+// Checks of two recordings of a zipf workload, the second with another seed.
 std::vector<HostStep> zipf_checks(std::string_view first_model_log,
                                   std::string_view second_model_log)
 {
@@ -109,8 +109,8 @@ Scenario cxl_hmu_test()
 {
     Scenario test;
     test.name = "test";
-    // The fourth holds its eight epochs back until they fit into the hot list, the fifth never
-    // waits.
+    // The fourth device delays each of its eight epochs until it fits into the hot list; the fifth
+    // never waits.
     test.models = {"", "--access-log {out}/first.log", "--access-log {out}/second.log",
                    "--source zipf:seed=1,epochs=8,room=500,units=400 --entries-log "
                    "{out}/epochs.log",
@@ -130,7 +130,7 @@ Scenario cxl_hmu_test()
     return test;
 }
 
-// Devices without a vector: all is found by the timer.
+// Devices without a vector: the timer polls for all entries.
 Scenario cxl_hmu_polled()
 {
     const std::vector<HostStep> zipf = zipf_checks("{out}/model1.log", "");
@@ -152,7 +152,7 @@ Scenario cxl_hmu_polled()
     return polled;
 }
 
-// Both of them in one process.
+// Both devices in one model process.
 Scenario cxl_hmu_two_devices()
 {
     Scenario two;
@@ -167,8 +167,8 @@ Scenario cxl_hmu_two_devices()
     return two;
 }
 
-// The rounds of cxl_hmu_life_test. On x86 the device sits near the second CPU, since the first
-// cannot leave.
+// The rounds of cxl_hmu_life_test. On x86 the device is near the second CPU, because the first
+// cannot go offline.
 Scenario cxl_hmu_life(std::string_view name, Placement placement,
                       std::vector<std::string_view> kernels)
 {
@@ -182,8 +182,8 @@ Scenario cxl_hmu_life(std::string_view name, Placement placement,
     return life;
 }
 
-// Of the model's stats log: register accesses of a drain that took entries. Looks in vain count for
-// the next drain there, so one in ten may have read more.
+// Register accesses of a drain that read entries, from the model's stats log. Polls that find
+// nothing are counted for the next drain, so one in ten drains may have more reads.
 constexpr std::string_view kDrainCost = R"(
     $2 == "enabled" { on[$1] = 1 }
     $2 == "disabled" { on[$1] = 0 }
@@ -193,7 +193,7 @@ constexpr std::string_view kDrainCost = R"(
         exit !(drains >= 20 && !writes && reads * 10 < drains)
     })";
 
-// The module as the driver of a function that cxl_pci has let go of.
+// The module drives a function that cxl_pci was unbound from.
 Scenario cxl_hmu_standalone()
 {
     Scenario alone;
@@ -211,8 +211,8 @@ Scenario cxl_hmu_standalone()
     return alone;
 }
 
-// A stand-in for a kernel's own driver of the same units: what that has is left alone, and so is
-// what another agent has enabled.
+// A stand-in for an in-tree CHMU driver: cxl_hmu does not use the CHMUs of that driver, nor an
+// instance that is already enabled.
 Scenario cxl_hmu_own_driver()
 {
     Scenario own;
@@ -230,7 +230,7 @@ Scenario cxl_hmu_own_driver()
     return own;
 }
 
-// Devices of other shapes than the usual one: the first has more instances than vectors.
+// Devices with other shapes than the default; the first has more instances than vectors.
 Scenario cxl_hmu_shapes()
 {
     Scenario shapes;
@@ -244,7 +244,7 @@ Scenario cxl_hmu_shapes()
     return shapes;
 }
 
-// Of the model's stats log: there was an enable, and a disable behind the last one.
+// From the model's stats log: there was an enable, and a disable after the last enable.
 constexpr std::string_view kLeftDisabled = R"(
     $2 == "enabled" { on[$1] = 1; enables++ }
     $2 == "disabled" { on[$1] = 0 }
@@ -263,7 +263,7 @@ HostStep left_disabled(std::string_view how)
             {"left_enabled=0"}};
 }
 
-// The driver leaves devices in the middle of an operation.
+// The driver detaches from devices in the middle of an operation.
 Scenario cxl_hmu_detach()
 {
     Scenario detach;
@@ -279,8 +279,8 @@ Scenario cxl_hmu_detach()
     return detach;
 }
 
-// What other people's implementations do and what only the specification allows, and a list of the
-// largest size, filled twice.
+// Devices like those of other implementations, devices that only the specification allows, and a
+// list of the largest size, filled twice.
 Scenario cxl_hmu_personalities()
 {
     Scenario shapes;
@@ -334,9 +334,9 @@ Scenario cxl_hmu_personalities()
     return shapes;
 }
 
-// Of the stats log of a device that dies at the third entry of a drain: reads from the first one
-// on. Behind the three comes the status, and then the event ends; when the driver leaves, it asks
-// for the configuration and the status once more.
+// From the stats log of a device that dies at the third entry of a drain: reads since its first
+// entry. The three entries are followed by the status, and then the run ends. On detach the driver
+// reads the configuration and the status once more.
 constexpr std::string_view kReadsOfTheDead = R"(
     $2 == "dead" { reads = $4; until_disabled = disabled ? until_disabled : $4 }
     $2 == "disabled" { disabled = reads > 0 }
@@ -345,7 +345,7 @@ constexpr std::string_view kReadsOfTheDead = R"(
         exit !(disabled && until_disabled == 3 + 1 && reads <= 3 + 1 + 2)
     })";
 
-// One device a fault of the model; the first has none.
+// One device per fault of the model; the first has no fault.
 Scenario cxl_hmu_faults()
 {
     static constexpr std::string_view kFaults[] = {
@@ -386,8 +386,8 @@ Scenario cxl_hmu_faults()
     return faults;
 }
 
-// pmukit qualify: a healthy device with traffic, and one a fault. One statement is of what a write
-// to an enabled device changes.
+// pmukit qualify: a healthy device with traffic, and one device per fault. One check writes to an
+// enabled device.
 Scenario cxl_hmu_qualify()
 {
     Scenario qualify;
@@ -412,7 +412,7 @@ Scenario cxl_hmu_qualify()
     return qualify;
 }
 
-// A healthy device, and twenty that die; vmrun cannot bring one back into the same guest.
+// A healthy device, and twenty that die; vmrun cannot revive a device in the same guest.
 Scenario cxl_hmu_death()
 {
     Scenario death;
@@ -424,8 +424,8 @@ Scenario cxl_hmu_death()
     return death;
 }
 
-// A region in front of a device, and what `pmukit report` makes of it. 6.1 knows no regions of
-// volatile memory.
+// A region of a device, and the addresses that `pmukit report` computes from it. Linux 6.1 has no
+// regions of volatile memory.
 Scenario cxl_hmu_topology()
 {
     Scenario topology;
@@ -454,8 +454,8 @@ Scenario cxl_hmu_topology()
     return topology;
 }
 
-// A program whose memory is all in the device, and what `pmukit tier` does for it. The node is seen
-// through no cache: every load and store of it is a request.
+// A program whose memory is all in the device, and `pmukit tier` for it. The node's memory is not
+// cached: every load and store of it is a request.
 Scenario cxl_hmu_tier()
 {
     Scenario tier;
@@ -476,8 +476,8 @@ Scenario cxl_hmu_tier()
     return tier;
 }
 
-// One recording of several units: a program and an endpoint that use the device's memory, on its
-// NUMA node, beside a group whose cache is watched.
+// One recording of several PMUs: a program and an endpoint that use the device's memory on its NUMA
+// node, and a group whose cache use is monitored.
 Scenario cxl_hmu_join()
 {
     Scenario join;
@@ -499,7 +499,7 @@ Scenario cxl_hmu_join()
     return join;
 }
 
-// Beside the kernel's own drivers of the same hardware, and a memory device of QEMU's.
+// With the in-tree drivers of the same hardware, and a memory device of QEMU.
 Scenario cxl_hmu_neighbors()
 {
     Scenario neighbors;
@@ -532,7 +532,7 @@ Scenario cxl_hmu_neighbors()
     return neighbors;
 }
 
-// The same command where there is no region.
+// The cxl_list step without a region.
 Scenario cxl_hmu_list()
 {
     Scenario list;
@@ -565,12 +565,12 @@ Scenario cxl_hmu_stress()
     return stress;
 }
 
-// Everything is hot, every ten milliseconds.
+// Every accessed unit is hot; epochs of ten milliseconds.
 constexpr std::string_view kHotCxlHmu =
     "--event hotness_threshold=1,hotness_granual=12,epoch_scale=3,epoch_multiplier=1 --aux 16";
 
-// Two devices: an event of the one beside the other's AUX area. 7.2 itself warns of its count of
-// mappings when an area is mapped by means of an event that has no ring of its own.
+// Two devices: an event of one is redirected to the ring of the other's AUX area. Linux 7.2 itself
+// warns about its mapping count if an area is mapped through an event without a ring.
 DriverSpec with_redirect(DriverSpec driver)
 {
     Scenario redirect = on_the_machine_of_stress(driver, "redirect");
@@ -586,7 +586,7 @@ DriverSpec with_redirect(DriverSpec driver)
     return driver;
 }
 
-// Devices to the letter of the specification: what it reserves is not taken, and fails the
+// Strict devices: they refuse what the specification reserves, and such an access fails the
 // scenario.
 DriverSpec with_strict_models(DriverSpec driver)
 {
@@ -600,7 +600,7 @@ DriverSpec with_strict_models(DriverSpec driver)
     return driver;
 }
 
-// Enough accesses in an epoch for the threshold of the page.
+// Enough accesses per epoch for the threshold of the documentation page.
 Scenario cxl_hmu_examples()
 {
     Scenario examples;
@@ -614,7 +614,7 @@ DriverSpec cxl_hmu_driver()
 {
     DriverSpec driver;
     driver.name = "cxl_hmu";
-    // 7.2 wants this order; the others do not mind.
+    // Linux 7.2 needs this order; other kernels accept it.
     driver.stock_modules = {"libnvdimm", "cxl_pmem", "cxl_acpi", "cxl_mem", "cxl_pci"};
     driver.modules = {"pmukit_common", "cxl_hmu"};
     driver.programs = {"tools/cli/pmukit",
@@ -683,7 +683,7 @@ DriverSpec cxl_hmu_driver()
     return driver;
 }
 
-// Random use, failing allocations and privileges: what is asked of every unit alike.
+// Adds the tests of every driver: random use, failing allocations, privileges.
 DriverSpec cxl_hmu_tests()
 {
     const std::string plain =

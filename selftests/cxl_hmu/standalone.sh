@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# standalone.sh: with standalone=1 the module drives a function that cxl_pci has let go of, and leaves alone the one that
-# cxl_pci keeps. Wants two CXL memory functions, the second with accesses of its own, and in PMUKIT_MODULE the module's file.
+# standalone.sh: with standalone=1 the module drives a function that cxl_pci was unbound from, and leaves alone the function that
+# cxl_pci drives. Needs two CXL memory functions, the second with generated accesses, and the module's file in PMUKIT_MODULE.
 . "$(dirname "$0")/hmu.sh"
 pmus=/sys/bus/event_source/devices
 drivers=/sys/bus/pci/drivers
@@ -16,7 +16,8 @@ alone=cxl_hmu_mem65536.0.0
 driver_is() {
 	[ "$(basename "$(readlink -f "/sys/bus/pci/devices/$function/driver")")" = "$1" ]
 }
-# records NAME PMU SECONDS: epochs of 20 ms, every access counts. What the recorder returns, 2 where there is no record.
+# records NAME PMU SECONDS: records with epochs of 20 ms and threshold 1. Returns the status of the recorder, 2 if there is no
+# record.
 records() {
 	pmukit record --source model -a -e "$2/hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/" \
 		-o "$work/$1.data" -- sleep "$3" >"$work/$1.said" 2>&1
@@ -65,7 +66,7 @@ echo "$function" >"$drivers/cxl_hmu/bind"
 records again "$alone" 1
 result "bound again it records" $?
 
-# cxl_pci is the older driver of the bus.
+# cxl_pci was registered first.
 echo 1 >"/sys/bus/pci/devices/$function/remove"
 echo 1 >/sys/bus/pci/rescan
 within 10 driver_is cxl_pci && back=$(pmu_of_device 1) && records back "$back" 1

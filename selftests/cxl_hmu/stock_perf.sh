@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# stock_perf.sh [DEVICE]: the distribution's own perf records hot-list entries as samples, with -R and without.
-# The files are left in $out, where `pmukit dump` is tried on them.
+# stock_perf.sh [DEVICE]: stock perf records hot-list entries as samples, with and without -R. The files are left in $out for
+# `pmukit dump`.
 . "$(dirname "$0")/hmu.sh"
 device=${1:-0}
 
@@ -21,12 +21,12 @@ record() {
 	cp "$data" "$out" && [ -s "$data" ] && [ $status = 0 ]
 }
 
-# Samples of our PMU in a file, as perf itself counts them.
+# Counts the samples of the PMU in a file with perf script.
 samples() {
 	perf script -i "$work/$1.data" -F event 2>/dev/null | grep -c "$pmu"
 }
 
-# What the periods of all samples add up to, and the entries they carry.
+# Sum of the periods of all samples, and number of entries in them
 periods() {
 	perf script -i "$work/$1.data" -F period 2>/dev/null | awk '{ sum += $1 } END { print sum + 0 }'
 }
@@ -46,14 +46,14 @@ result "perf script sees samples of the PMU" $?
 echo "# entries $(entries stock_raw), periods $(periods stock_raw)"
 [ "$(entries stock_raw)" -gt 0 ] && [ "$(entries stock_raw)" = "$(periods stock_raw)" ]
 result "the periods of the samples are their entries" $?
-# On arm64 perf's -g asks all events for a user register (LR) as well.
+# On arm64 perf record -g also requests a user register (LR) from all events.
 perf record -g -a -e "$event" -e cpu-clock -o "$work/chains.data" -- zipf_access --device "$device" --accesses 2000 \
 	--settle-ms 300 >"$work/said" 2>&1
 status=$?
 sed 's/^/# /' "$work/said"
 [ $status = 0 ] && [ "$(samples chains)" -gt 0 ]
 result "perf record -g takes the PMU beside a software event" $?
-# An event's line, then a line for each caller.
+# perf script prints a line per event, then a line per caller.
 perf script -i "$work/chains.data" -F event,ip,sym 2>/dev/null >"$work/chains"
 awk -v pmu="$pmu" '/:/ { ours = index($0, pmu) } ours && !/:/ && NF { exit 1 }' "$work/chains" && grep -q '^[[:space:]]*[0-9a-f]\{8,\}' "$work/chains"
 result "whose call chains are empty, and those of the other are not" $?

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# tier.sh: a program with all its memory on node 1, which is the device's, is recorded, and `pmukit tier --apply` moves its
-# hottest pages to node 0, a fifth of them at most. What was accessed before and after is counted outside: check_tier.sh.
+# tier.sh: records a program whose memory is all on node 1, which belongs to the device. `pmukit tier --apply` then moves its
+# hottest pages, at most a fifth, to node 0. The emulator counts the accesses before and after; check_tier.sh compares them.
 . "$(dirname "$0")/hmu.sh"
 accesses=1000000
 
@@ -9,7 +9,7 @@ pmu=$(pmu_of_device 0) || skip_all "no CXL memory function with a PMU"
 command -v pmukit >/dev/null || skip_all "no pmukit"
 has_slow_node || skip_all "no memory on node 1"
 
-# ask WORD...: one line to the program, one back
+# ask WORD...: writes one line to the program and reads its answer
 ask() {
 	echo "$*" >&3
 	read -r answer <&4
@@ -17,7 +17,7 @@ ask() {
 	case $answer in "tier_load: ran phase=$2 accesses=$3 ms="*) ;; *) return 1 ;; esac
 }
 
-# pages_on NODE: pages of the program on the node, from /proc
+# pages_on NODE: prints the number of the program's pages on the node, from /proc
 pages_on() {
 	sed -n "s/.* N$1=\([0-9]*\).*/\1/p" "/proc/$pid/numa_maps" | awk '{ sum += $1 } END { print sum + 0 }'
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program whose memory lies on one NUMA node, and which uses some pages far more often than
- * others (zipf.h). It reads commands from standard input, one a line, and answers each with a line:
+ * A program whose memory is on one NUMA node, and which accesses some pages far more often than
+ * others (zipf.h). It reads commands from standard input, one per line, and answers each with a
+ * line:
  *
- *   run PHASE ACCESSES		so many accesses, which belong to that phase
+ *   run PHASE ACCESSES		makes that many accesses, which belong to the phase
  *
  * An instruction without effect marks the beginning and end of a phase for the emulator's plugin
  * (tools/memtap).
@@ -43,7 +44,7 @@ static void (*const marks[])(void) = { mark_nothing, mark_before, mark_after };
 
 #define NR_PHASES	ARRAY_SIZE(marks)
 
-/* Small pages: what a huge one holds moves together. */
+/* Small pages, because a huge page is moved as a whole. */
 static __u64 *map_on_node(unsigned long pages, unsigned int node)
 {
 	unsigned long mask = 1UL << node;
@@ -81,7 +82,7 @@ static void access_memory(__u64 *memory, const struct zipf *zipf, unsigned long 
 	}
 }
 
-/* Until the end of the input. */
+/* Executes commands until the end of the input. */
 static int obey(__u64 *memory, const struct zipf *zipf, __u64 *state)
 {
 	unsigned long phase, accesses, begin;

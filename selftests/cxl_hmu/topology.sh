@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# topology.sh: makes a region of one CXL memory device behind a CXL root port, records accesses to the device and saves
-# what sysfs says of the decoders. In $out: topology.data, topology.region (the region's own numbers) and topology/ (the
-# copy), for `pmukit report --cxl-topology` and cxl_hmu_topology_checker.
+# topology.sh: creates a region of one CXL memory device behind a CXL root port, records accesses to the device and saves sysfs of
+# the decoders. In $out: topology.data, topology.region (the numbers of the region) and topology/ (the copy), for `pmukit report
+# --cxl-topology` and cxl_hmu_topology_checker.
 . "$(dirname "$0")/hmu.sh"
 bus=/sys/bus/cxl/devices
 size=0x10000000
@@ -25,7 +25,7 @@ make_region() {
 		echo "${decoder##*/}" >"$region/target0" && echo 1 >"$region/commit"
 }
 
-# The command of Documentation/components/topology.rst.
+# This is the command of Documentation/components/topology.rst.
 save_copy() {
 	mkdir -p "$work/topology" && cd /sys || return
 	find -L bus/cxl/devices devices/system/memory devices/virtual/memory_tiering firmware/acpi/tables/CEDT \

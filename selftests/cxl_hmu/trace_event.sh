@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# trace_event.sh [DEVICE]: the trace event carries the same records, word by word, as the AUX area, as samples, and when
+# trace_event.sh [DEVICE]: the trace event has the same records, word by word, as the AUX area and as samples; it also fires while
 # the event only counts.
 . "$(dirname "$0")/hmu.sh"
 device=${1:-0}
@@ -13,7 +13,7 @@ needs_model "$device"
 event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=1,epoch_scale=4,hotness_granual=12/"
 workload="zipf_access --device $device --accesses 2000 --settle-ms 300"
 
-# A trace buffer of our own leaves that of the machine alone.
+# A separate trace instance leaves the global trace buffer unchanged.
 trace=/sys/kernel/tracing/instances/pmukit_$$
 mkdir "$trace" || skip_all "no tracefs"
 trap 'echo 0 >"$trace/events/cxl_hmu/cxl_hmu_record/enable"; rmdir "$trace"' EXIT
@@ -21,7 +21,7 @@ echo 4096 >"$trace/buffer_size_kb"
 echo "pmu == \"$pmu\"" >"$trace/events/cxl_hmu/cxl_hmu_record/filter"
 echo 1 >"$trace/events/cxl_hmu/cxl_hmu_record/enable"
 
-# traced NAME COMMAND...: runs it and keeps what was traced meanwhile.
+# traced NAME COMMAND...: runs the command and saves the trace of it
 traced() {
 	name=$1
 	shift
@@ -33,8 +33,8 @@ traced() {
 	return $status
 }
 
-# One line a record: its words from the third on, in hexadecimal. Dump and trace event both show the first two in
-# other words.
+# One line per record: its words from the third one, in hexadecimal. Dump and trace event print the first two in different
+# formats.
 words_of_trace() {
 	sed -n 's/.* cxl_hmu_record: .* words={\(.*\)}$/\1/p' "$1" | sed 's/0x//g; s/,/ /g' | cut -d' ' -f3-
 }
@@ -53,7 +53,7 @@ identical() {
 	head -n 4 "$work/$1.diff" | sed 's/^/# /'
 	return 1
 }
-# The value of a field of every traced record
+# field NAME FIELD: prints the value of a field of each traced record
 field() {
 	sed -n "s/.* cxl_hmu_record: .* $2=\([^ ]*\) .*/\1/p" "$work/$1.trace"
 }
@@ -73,7 +73,7 @@ result "an event that only counts is traced in full" $?
 [ "$(field count sequence | head -n 1)" = 0 ] && field count sequence | awk '$1 != NR - 1 { exit 1 }'
 result "no record of it is missing" $?
 
-# perf takes its recursion context for a sample and for a trace event alike.
+# perf uses the same recursion context for a sample and for a trace event.
 traced both perf record -R -a -e "$event" -e cxl_hmu:cxl_hmu_record -o "$work/both.data" -- $workload &&
 	perf script -i "$work/both.data" -F event >"$work/both.events" 2>/dev/null
 sampled=$(grep -c "$pmu" "$work/both.events")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# two_devices.sh: two CXL memory functions, the second with synthetic accesses of its own. Removing the first disturbs
-# the second neither while it records nor afterwards, and after a rescan the first is back under a name of its own.
+# two_devices.sh: two CXL memory functions, the second with generated accesses. Removing the first does not disturb the second,
+# neither while it records nor afterwards. After a rescan the first has a PMU again, under a separate name.
 . "$(dirname "$0")/hmu.sh"
 
 command -v pmukit >/dev/null || skip_all "no pmukit"
@@ -9,7 +9,7 @@ first=$(pmu_of_device 0) && second=$(pmu_of_device 1) || skip_all "no two CXL me
 victim=$(grep -lx 0x050210 /sys/bus/pci/devices/*/class | sort | head -n 1)
 victim=${victim%/class}
 
-# record PMU NAME SECONDS: epochs of 20 ms, every access counts
+# record PMU NAME SECONDS: epochs of 20 ms, threshold 1
 record() {
 	pmukit record --source model -a -e "$1/access_type=6,hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/" \
 		-o "$work/$2.data" -- sleep "$3" >"$work/$2.said" 2>&1

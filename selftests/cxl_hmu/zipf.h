@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Zipf's law: the unit of rank r (1, 2, ...) is chosen with a probability proportional to 1/r^s.
- * Which unit has which rank depends on the state of the random numbers alone.
+ * The state of the random number generator alone determines the rank of each unit.
  */
 #ifndef ZIPF_H
 #define ZIPF_H

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Loads from and stores to the memory of a CXL device, some units far more often than others: unit
- * of rank r (1, 2, ...) is chosen with a probability proportional to 1/r^s (Zipf). Which unit has
- * which rank depends on the seed alone. It counts what it does, and so is a witness of its own.
+ * Loads from and stores to the memory of a CXL device, some units far more often than others: the
+ * unit of rank r (1, 2, ...) is chosen with a probability proportional to 1/r^s (Zipf). The seed
+ * alone determines the rank of each unit. The program counts its accesses, independently of the
+ * device.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -55,7 +56,7 @@ static void access_memory(const struct options *opt, const struct hmu_device *de
 	}
 }
 
-/* One line a unit that was touched: number, loads, stores. */
+/* One line per accessed unit: number, loads, stores. */
 static int write_tally(const struct options *opt, const struct unit *tally)
 {
 	FILE *file = fopen(opt->tally, "w");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A stand-in for what no kernel has yet: a driver of its own for CXL hotness monitoring units. It
- * puts on the CXL bus what those of linux-cxl put there, and touches no register.
+ * A stand-in for an in-tree driver of CXL hotness monitoring units, which no kernel has yet. It
+ * puts on the CXL bus what the drivers posted to linux-cxl put there, and accesses no register.
  *   shows=nothing   the default
- *   shows=device    hmu_mem0.0, a child of the first CXL memory function, as memX is
- *   shows=driver    a driver that is named cxl_hmu
+ *   shows=device    hmu_mem0.0, a child of the first CXL memory function like memX
+ *   shows=driver    a driver named cxl_hmu
  */
 #include <linux/device.h>
 #include <linux/module.h>
@@ -17,7 +17,7 @@
 static char *shows = "nothing";
 module_param(shows, charp, 0444);
 
-/* Ends like struct cxl_driver of drivers/cxl/cxl.h, whose id the bus looks at. */
+/* Ends like struct cxl_driver of drivers/cxl/cxl.h, because the bus reads its id. */
 struct own_driver {
 	struct device_driver drv;
 	int id;
@@ -25,7 +25,7 @@ struct own_driver {
 
 static struct own_driver own_driver = {
 	.drv = { .name = "cxl_hmu", .owner = THIS_MODULE },
-	.id = -1,	/* of no device */
+	.id = -1,	/* matches no device */
 };
 
 static struct device *own_device;
@@ -71,7 +71,7 @@ static const struct {
 	{ "driver", show_driver },
 };
 
-/* Of the children of a function, the first on the CXL bus: memX */
+/* The first child of a function that is on the CXL bus: memX */
 static int get_cxl(struct device *child, void *data)
 {
 	if (!child->bus || strcmp(child->bus->name, "cxl"))
