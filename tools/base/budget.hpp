@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Limits how many bytes of memory a recording can make us keep; base/limits.hpp has the limits.
+// Limits how much memory a recording can make the program use; base/limits.hpp lists the limits.
 // Several containers can share one budget. take() fails when it is used up; the caller then reports
-// what it leaves out.
+// what it drops.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@ namespace pmukit {
 class Budget {
 public:
     explicit Budget(size_t bytes) : left_(bytes) {}
-    // False: there are not as many; none are taken.
+    // Returns false, and takes nothing, if fewer bytes are left.
     bool take(size_t bytes)
     {
         const bool fits = bytes <= left_;
         left_ -= fits ? bytes : 0;
         return fits;
     }
-    // What take() gave, and is kept no more.
+    // Returns bytes of an earlier take() to the budget.
     void give_back(size_t bytes) { left_ += bytes; }
     size_t left() const { return left_; }
 
@@ -27,9 +27,9 @@ private:
     size_t left_;
 };
 
-// Reserves space for one more element of a vector, which grows by a quarter. The budget pays for
-// the capacity. each_bytes: of an element, with what will be kept with it. False: the budget has
-// fewer.
+// Reserves space for one more element of a vector, which grows by a quarter. The budget is charged
+// for the capacity. each_bytes: size of an element, with memory that it will own. Returns false if
+// the budget has too little left.
 template <typename T>
 bool has_room(std::vector<T> &in, Budget &left, size_t each_bytes = sizeof(T))
 {
@@ -42,7 +42,7 @@ bool has_room(std::vector<T> &in, Budget &left, size_t each_bytes = sizeof(T))
     return true;
 }
 
-// What a node of a map or hash table takes beside its value, in glibc and libstdc++.
+// Overhead of a map or hash table node in addition to its value, in glibc and libstdc++.
 constexpr size_t kNodeBytes = 48;
 
 }  // namespace pmukit

@@ -29,7 +29,7 @@ constexpr T byteswap(T value)
         return __builtin_bswap64(value);
 }
 
-// The caller has checked that sizeof(T) bytes are there.
+// The caller has checked that sizeof(T) bytes are available.
 template <std::unsigned_integral T>
 inline T load(const std::byte *from, std::endian order)
 {
@@ -58,7 +58,7 @@ inline void store_le(std::byte *to, T value)
     store<T>(to, value, std::endian::little);
 }
 
-// vector::insert of bytes makes g++ 14 warn of overflows that cannot be.
+// With vector::insert, g++ 14 warns of overflows that cannot happen.
 inline void append(std::vector<std::byte> &to, Bytes bytes)
 {
     size_t before = to.size();

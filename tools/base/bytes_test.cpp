@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Endian-named reads, and that a failed read consumes nothing.
+// Tests reads in both byte orders, and that a failed read consumes nothing.
 #include "base/bytes.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<std::byte, 8> kEight{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4},
                                           std::byte{5}, std::byte{6}, std::byte{7}, std::byte{8}};
 
-TEST(Bytes, ByteswapTurnsEveryWidthAround)
+TEST(Bytes, ByteswapReversesEveryWidth)
 {
     EXPECT_EQ(byteswap<uint8_t>(0x12), 0x12);
     EXPECT_EQ(byteswap<uint16_t>(0x1234), 0x3412);
@@ -33,7 +33,7 @@ TEST(Bytes, StoreIsTheReverseOfLoad)
     EXPECT_EQ(into, kEight);
 }
 
-TEST(Bytes, AppendKeepsWhatWasThere)
+TEST(Bytes, AppendKeepsExistingBytes)
 {
     std::vector<std::byte> bytes{std::byte{9}};
     append(bytes, {});
@@ -55,7 +55,7 @@ TEST(ByteReader, AFailedReadConsumesNothing)
     EXPECT_EQ(in.left(), 0U);
 }
 
-TEST(ByteReader, SkipsAndTakesWhatIsThere)
+TEST(ByteReader, SkipsAndTakesAvailableBytes)
 {
     ByteReader in(kEight, std::endian::big);
     EXPECT_TRUE(in.skip(2));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The clocks that an event may tell time by, attr.clockid of perf_event_open(2), and the words that
-// perf record -k has for them.
+// Clocks for the time stamps of an event (attr.clockid of perf_event_open(2)), and their names in
+// perf record -k.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,11 @@ namespace pmukit {
 
 struct NamedClock {
     int32_t id;             // CLOCK_*
-    std::string_view name;  // that of <time.h>, small and without its CLOCK_
+    std::string_view name;  // as in <time.h>, in lower case and without CLOCK_
     std::string_view brief;
 };
 
-// The first two go with every event. The others only with those that never interrupt as an NMI.
+// The first two work with every event, the others only with events that never interrupt as an NMI.
 constexpr NamedClock kClocks[] = {
     {CLOCK_MONOTONIC, "monotonic", "mono"},
     {CLOCK_MONOTONIC_RAW, "monotonic_raw", "raw"},
@@ -29,7 +29,7 @@ constexpr NamedClock kClocks[] = {
     {CLOCK_TAI, "tai", "tai"},
 };
 
-// All words there are, each once.
+// All names, each once.
 inline std::vector<std::string> clock_words()
 {
     std::vector<std::string> words;
@@ -40,7 +40,7 @@ inline std::vector<std::string> clock_words()
     return words;
 }
 
-// Small letters, without "clock_" in front: perf takes CLOCK_MONOTONIC too.
+// Lower case, without a "clock_" prefix: perf accepts CLOCK_MONOTONIC too.
 inline std::string plain_clock_word(std::string word)
 {
     constexpr std::string_view kPrefix = "clock_";
@@ -50,7 +50,7 @@ inline std::string plain_clock_word(std::string word)
     return word.starts_with(kPrefix) ? word.substr(kPrefix.size()) : word;
 }
 
-// nullopt: no clock is called so.
+// nullopt: no clock has this name.
 inline std::optional<int32_t> clock_of_word(std::string_view word)
 {
     const std::string plain = plain_clock_word(std::string(word));
@@ -60,7 +60,7 @@ inline std::optional<int32_t> clock_of_word(std::string_view word)
     return clock == std::end(kClocks) ? std::nullopt : std::optional(clock->id);
 }
 
-// "CLOCK_MONOTONIC"; of an id that has no name here, "clock 7".
+// "CLOCK_MONOTONIC"; for an id without a name here, "clock 7".
 inline std::string clock_name(int32_t id)
 {
     const NamedClock *clock = std::ranges::find(kClocks, id, &NamedClock::id);

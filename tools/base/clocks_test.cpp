@@ -6,7 +6,7 @@
 namespace pmukit {
 namespace {
 
-TEST(Clocks, HaveTheWordsOfPerf)
+TEST(Clocks, AcceptTheNamesOfPerf)
 {
     EXPECT_EQ(clock_words(),
               (std::vector<std::string>{"monotonic", "mono", "monotonic_raw", "raw", "realtime",
@@ -19,13 +19,13 @@ TEST(Clocks, HaveTheWordsOfPerf)
     EXPECT_EQ(clock_of_word("tai"), CLOCK_TAI);
 }
 
-TEST(Clocks, OtherWordsAreNone)
+TEST(Clocks, RejectOtherNames)
 {
     for (const char *word : {"", "wall", "mon", "monotonic_", "clock_", "clock_clock_mono", "1"})
         EXPECT_FALSE(clock_of_word(word)) << word;
 }
 
-TEST(Clocks, AreNamedAsTheManualNamesThem)
+TEST(Clocks, PrintTheNamesOfTheManual)
 {
     for (const std::string &word : clock_words()) {
         const std::string name = clock_name(*clock_of_word(word));

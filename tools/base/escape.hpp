@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Names that others chose, for a terminal: a file or a thread may be called what moves its cursor
-// or writes its title.
+// Escapes untrusted names for a terminal: the name of a file or thread may contain sequences that
+// move the cursor or set the title.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace pmukit {
 
-// The length of the control character at the beginning of text; 0: there is none. Those of C1 are
-// two bytes of UTF-8.
+// Length of the control character at the start of text, which is not empty; 0 if there is none. A
+// C1 control is two bytes of UTF-8.
 inline size_t control_bytes(std::string_view text)
 {
     const auto byte = [text](size_t at) { return static_cast<unsigned char>(text[at]); };
@@ -18,7 +18,7 @@ inline size_t control_bytes(std::string_view text)
     return text.size() > 1 && byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) < 0xa0 ? 2 : 0;
 }
 
-// Control characters as \xNN, but for those in `kept`.
+// Replaces control characters with \xNN, except those in `kept`.
 inline std::string escape(std::string_view text, std::string_view kept = {})
 {
     constexpr char kDigits[] = "0123456789abcdef";

@@ -29,7 +29,7 @@ inline Error system_error(const std::string &what, int error)
     return Error{code, what + ": " + std::strerror(error)};
 }
 
-// For sysfs and procfs, whose files are a page or so. An error: it is longer than those are.
+// For sysfs and procfs files, which are about a page long. A file above 64 KiB is an error.
 inline Result<std::string> read_small_file(const std::string &path)
 {
     constexpr size_t kMaxBytes = 65536;
@@ -52,11 +52,11 @@ inline Result<std::string> read_small_file(const std::string &path)
                  path + ": longer than " + std::to_string(kMaxBytes) + " bytes"};
 }
 
-// Of a mapped file: what reads it then gets SIGBUS, a system call EFAULT.
+// A mapped file was truncated: an access to its memory gets SIGBUS, a system call EFAULT.
 inline constexpr std::string_view kInputIsGone =
     "the input became shorter while it was read, or its disk failed";
 
-// Another process that shares a terminal or a pipe with us may have made it non-blocking for all.
+// Another process that shares the terminal or pipe may have set O_NONBLOCK on it.
 inline void wait_for_room(int fd)
 {
     pollfd room{fd, POLLOUT, 0};
@@ -73,7 +73,7 @@ inline Result<void> write_all(int fd, Bytes bytes, const std::string &name)
             wait_for_room(fd);
             continue;
         }
-        if (put < 0 && errno == EFAULT)  // bytes of an input, not of the output of this name
+        if (put < 0 && errno == EFAULT)  // bytes of a mapped input; the output is not at fault
             return Error{Errc::kIo, std::string(kInputIsGone)};
         if (put < 0)
             return system_error(name, errno);
@@ -82,9 +82,8 @@ inline Result<void> write_all(int fd, Bytes bytes, const std::string &name)
     return {};
 }
 
-// Writes into a pipe. Once stop_fd can be read, a pipe that takes nothing for a second is an error.
-// The descriptor may be shared and stays blocking: where poll() reports POLLOUT, PIPE_BUF bytes fit
-// (pipe(7)).
+// Writes to a pipe. Once stop_fd is readable, a pipe that accepts no data for a second is an error.
+// fd may be shared and stays blocking: when poll() reports POLLOUT, PIPE_BUF bytes fit (pipe(7)).
 inline Result<void> write_to_pipe(int fd, Bytes bytes, const std::string &name, int stop_fd)
 {
     constexpr int kPatience_ms = 1000;
@@ -109,8 +108,8 @@ inline Bytes as_bytes(std::string_view text)
     return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// A file mapped for reading. What was read may be dropped from memory again; it comes back when
-// touched.
+// A file mapped for reading. Pages that were read can be dropped from memory; an access reads them
+// again.
 class MappedFile {
 public:
     static Result<MappedFile> open(const std::string &path)
@@ -121,7 +120,7 @@ public:
         return map(fd.get(), path);
     }
 
-    // The mapping stays when the descriptor goes. name: for messages.
+    // The mapping outlives the descriptor. name: for messages.
     static Result<MappedFile> map(int fd, const std::string &name)
     {
         struct stat status {};
@@ -154,8 +153,8 @@ public:
 
     Bytes bytes() const { return {at_, size_}; }
 
-    // Gives the pages before offset back to the system, in large steps: memory then does not grow
-    // with the file. They are read again when touched.
+    // Drops the pages before offset, in large steps, so that memory use does not grow with the
+    // file. An access reads them again.
     void forget_before(size_t offset)
     {
         constexpr size_t kStep = size_t{8} << 20;  // a multiple of every page size in use
@@ -166,7 +165,7 @@ public:
         forgotten_ = until;
     }
 
-    // The same for whole pages inside a range.
+    // Drops the whole pages inside a range.
     void forget(size_t offset, size_t size) const
     {
         constexpr size_t kPageBytes = 65536;  // a multiple of every page size in use

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Mapped files stay readable after their pages were forgotten; missing ones name themselves.
+// Mapped files stay readable after their pages were dropped; errors name the missing file.
 #include "base/file.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST_F(FileTest, MapsWhatWasWritten)
     EXPECT_EQ(*read_small_file(path_), "hello");
 }
 
-TEST_F(FileTest, ASmallFileIsReadWholeOrNotAtAll)
+TEST_F(FileTest, ReadSmallFileRejectsMoreThan64KiB)
 {
     ASSERT_TRUE(write_all(fd_.get(), as_bytes(std::string(65535, 'x')), path_));
     EXPECT_EQ(read_small_file(path_).value().size(), 65535U);
@@ -41,7 +41,7 @@ TEST_F(FileTest, ASmallFileIsReadWholeOrNotAtAll)
     EXPECT_EQ(text.error().message, path_ + ": longer than 65536 bytes");
 }
 
-TEST_F(FileTest, AnEmptyFileIsEmptyBytes)
+TEST_F(FileTest, EmptyFileMapsToEmptyBytes)
 {
     Result<MappedFile> file = MappedFile::open(path_);
     ASSERT_TRUE(file);
@@ -58,7 +58,7 @@ TEST_F(FileTest, DroppedPagesAreReadAgain)
     EXPECT_TRUE(std::ranges::equal(file->bytes(), as_bytes(text)));
 }
 
-TEST_F(FileTest, SaysWhichFileIsMissing)
+TEST_F(FileTest, ErrorNamesTheMissingFile)
 {
     Result<MappedFile> file = MappedFile::open(path_ + ".no");
     ASSERT_FALSE(file);
@@ -66,7 +66,7 @@ TEST_F(FileTest, SaysWhichFileIsMissing)
     EXPECT_NE(file.error().message.find(path_ + ".no"), std::string::npos);
 }
 
-TEST_F(FileTest, AnInputThatBecameShorterIsNotTheFaultOfTheOutput)
+TEST_F(FileTest, TruncatedInputIsNotBlamedOnTheOutput)
 {
     ASSERT_TRUE(write_all(fd_.get(), as_bytes("hello"), path_));
     const Result<MappedFile> file = MappedFile::open(path_);

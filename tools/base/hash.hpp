@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Hash tables of numbers that others chose: event ids of a file, addresses that a virtual machine
-// or a device sends. A sender that knows the hash can choose them so that all fall into one bucket,
-// which makes the time quadratic; these hashes have a number that is drawn anew. So the order in
-// the tables is another each time: sort what is printed.
+// Hash tables for untrusted numbers: event ids of a file, addresses sent by a virtual machine or a
+// device. A sender that knows the hash function can choose numbers that all fall into one bucket,
+// which makes the time quadratic. These hashes therefore use a random seed. The iteration order
+// differs in each run: sort before printing.
 #pragma once
 
 #include <sys/random.h>
@@ -17,7 +17,7 @@
 
 namespace pmukit {
 
-// The finalizer of SplitMix64: each bit of the number changes half of all.
+// The finalizer of SplitMix64: each input bit flips about half of the output bits.
 constexpr uint64_t mixed(uint64_t number)
 {
     number = (number ^ number >> 30) * 0xbf58476d1ce4e5b9;
@@ -25,7 +25,7 @@ constexpr uint64_t mixed(uint64_t number)
     return number ^ number >> 31;
 }
 
-// A number of this process that no one outside of it knows.
+// A random seed of this process that is unknown outside of it.
 class ProcessSeed {
 public:
     static uint64_t get()
@@ -40,7 +40,7 @@ private:
         uint64_t seed = 0;
         if (::getrandom(&seed, sizeof seed, GRND_NONBLOCK) == sizeof seed)
             return seed;
-        // A machine that just started has none yet.
+        // Soon after boot the kernel may have no random bytes yet.
         const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
         return static_cast<uint64_t>(now) ^ reinterpret_cast<uintptr_t>(&seed);
     }
@@ -51,17 +51,17 @@ public:
     size_t operator()(uint64_t number) const noexcept { return mixed(number ^ seed_); }
 
 private:
-    // A table keeps its own: a library and its user may each have drawn one.
+    // Stored per table: a library and its user may have drawn different seeds.
     uint64_t seed_ = ProcessSeed::get();
 };
 
-// For hot paths: one multiplication, by an odd number of each table's own (multiply-shift hashing,
+// For hot paths: one multiplication by an odd number drawn per table (multiply-shift hashing,
 // Dietzfelbinger et al. 1997: two keys share one of n slots with a probability of at most 2/n).
 class MultiplyHash {
 public:
     MultiplyHash() : odd_(next_number() | 1) {}
     size_t operator()(uint64_t number) const noexcept { return number * odd_; }
-    // Of 2^slots_log2 slots, at most 2^63.
+    // Index into a table of 2^slots_log2 slots, at most 2^63.
     size_t slot(uint64_t number, unsigned slots_log2) const
     {
         return (number * odd_) >> (64 - slots_log2);
@@ -80,18 +80,18 @@ private:
 template <typename Value>
 using AddressMap = std::unordered_map<uint64_t, Value, MultiplyHash>;
 
-// Of many numbers: without a node for each, a third of the memory and of the time.
+// For many numbers: takes a third of the memory and time of a table with a node per entry.
 template <typename Value>
 class FlatMap {
 public:
     size_t size() const { return entries_.size(); }
-    // nullptr: it is not there.
+    // nullptr: not present.
     const Value *find(uint64_t number) const
     {
         const uint32_t place = entries_.empty() ? 0 : slots_[slot_of(number)];
         return place ? &entries_[place - 1].value : nullptr;
     }
-    // False: it is there. At most 2^32 - 2 of them.
+    // Returns false if the number is present. At most 2^32 - 2 entries.
     bool insert(uint64_t number, Value value)
     {
         if (find(number))
@@ -106,13 +106,13 @@ public:
         }
         return true;
     }
-    // The one that is there has this value then.
+    // Inserts the number or overwrites its value.
     void put(uint64_t number, Value value)
     {
         if (!insert(number, value))
             entries_[slots_[slot_of(number)] - 1].value = value;
     }
-    // What came last goes: no other was put behind it.
+    // Removes the entry inserted last. Its slot can be cleared: no later entry was probed past it.
     void pop_back()
     {
         slots_[slot_of(entries_.back().number)] = 0;
@@ -124,7 +124,7 @@ private:
         uint64_t number;
         [[no_unique_address]] Value value;
     };
-    // Where the number is, or would be.
+    // Slot of the number, or the free slot where it would be inserted.
     size_t slot_of(uint64_t number) const
     {
         size_t slot = hash_(number) & (slots_.size() - 1);
@@ -133,8 +133,8 @@ private:
         return slot;
     }
 
-    std::vector<Entry> entries_;   // as they came
-    std::vector<uint32_t> slots_;  // index into entries_ plus 1; 0: free. Half of them at least are
+    std::vector<Entry> entries_;   // in order of insertion
+    std::vector<uint32_t> slots_;  // index into entries_ plus 1; 0: free. At least half are free
     SaltedHash hash_;
 };
 

@@ -10,7 +10,7 @@
 namespace pmukit {
 namespace {
 
-// Multiples of the number of buckets, which without salt all fall into the first.
+// Without a salt, multiples of the number of buckets all fall into the first bucket.
 template <typename Map>
 size_t longest_bucket_of_multiples(uint64_t factor)
 {
@@ -27,21 +27,21 @@ size_t longest_bucket_of_multiples(uint64_t factor)
     return longest;
 }
 
-TEST(SaltedHash, ChosenNumbersShareNoBucket)
+TEST(SaltedHash, ChosenNumbersSpreadEvenly)
 {
     using Map = std::unordered_map<uint64_t, int, SaltedHash>;
     EXPECT_LT(longest_bucket_of_multiples<Map>(1), 20U);
 }
 
-// Whatever it drew: some numbers spread an arithmetic series less well than others do.
-TEST(MultiplyHash, ChosenNumbersShareFewBuckets)
+// The limit holds for any multiplier; some spread an arithmetic series worse than others.
+TEST(MultiplyHash, ChosenNumbersDoNotFillOneBucket)
 {
     for (int i = 0; i < 3; i++)
         for (const uint64_t factor : {uint64_t{1}, uint64_t{4096}, uint64_t{1} << 21})
             EXPECT_LT(longest_bucket_of_multiples<AddressMap<int>>(factor), 1000U) << factor;
 }
 
-TEST(MultiplyHash, EachTableHasItsOwn)
+TEST(MultiplyHash, EachTableHasItsOwnMultiplier)
 {
     std::set<size_t> seen;
     for (int i = 0; i < 100; i++)
@@ -49,7 +49,7 @@ TEST(MultiplyHash, EachTableHasItsOwn)
     EXPECT_EQ(seen.size(), 100U);
 }
 
-TEST(MultiplyHash, ATableThatMovesKeepsWhatItHas)
+TEST(MultiplyHash, MovedTableKeepsItsEntries)
 {
     AddressMap<int> from, to;
     for (int i = 0; i < 1000; i++)
@@ -61,7 +61,7 @@ TEST(MultiplyHash, ATableThatMovesKeepsWhatItHas)
         EXPECT_EQ(copy.at(static_cast<uint64_t>(i)), i);
 }
 
-TEST(FlatMap, HasWhatWasInserted)
+TEST(FlatMap, FindsInsertedEntries)
 {
     FlatMap<uint64_t> map;
     EXPECT_EQ(map.find(0), nullptr);
@@ -90,7 +90,7 @@ TEST(FlatMap, PopBackRemovesTheLastInserted)
     EXPECT_EQ(*map.find(99), 1U);
 }
 
-TEST(FlatMap, ATableThatMovesKeepsWhatItHas)
+TEST(FlatMap, MovedTableKeepsItsEntries)
 {
     FlatMap<int> from;
     from.insert(7, 1);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What is kept of what a recording says, at most, in bytes: every table that grows with it has a
-// row here. Documentation/process/limits.rst has the same rows, which base_test compares.
+// Memory limits in bytes: each table that grows with a recording has a row here. base_test compares
+// the rows with Documentation/process/limits.rst.
 #pragma once
 
 #include <cstddef>
 
-// LIMIT(name, bytes, what is kept, what happens beyond)
+// LIMIT(name, bytes, what is stored, what happens above the limit)
 #define PMUKIT_LIMITS(LIMIT)                                                                      \
     LIMIT(kEvents, 16 << 20, "events: attributes, names, names of PMUs",                          \
           "a file is refused; of a pipe they are left out, which is said")                        \

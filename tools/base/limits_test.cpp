@@ -29,10 +29,10 @@ size_t count_of(const std::string &text, const std::string &part)
     return count;
 }
 
-TEST(Limits, AreThoseOfTheirPage)
+TEST(Limits, MatchTheirPage)
 {
     const std::string text = document();
-    size_t rows = 1;  // the head
+    size_t rows = 1;  // the header row
 #define PMUKIT_ROW(name, bytes, what, beyond)                                                      \
     EXPECT_NE(text.find(fmt::format("   * - ``{}``\n     - {} MiB\n     - {}\n     - {}\n", #name, \
                                     (bytes) >> 20, what, beyond)),                                 \
@@ -44,7 +44,7 @@ TEST(Limits, AreThoseOfTheirPage)
     EXPECT_EQ(count_of(text, "   * - "), rows);
 }
 
-TEST(Budget, GivesAllThatItHasAndNoMore)
+TEST(Budget, GrantsNoMoreThanItsSize)
 {
     Budget budget(100);
     EXPECT_TRUE(budget.take(60));

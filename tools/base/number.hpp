@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Numbers as people and sysfs write them: 12, 0x1f, and lists such as 0-3,8.
+// Numbers as users and sysfs write them: 12, 0x1f, and lists such as 0-3,8.
 #pragma once
 
 #include <charconv>
@@ -21,7 +21,7 @@ inline std::string_view trim(std::string_view text)
     return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
-// Splits at every separator; an empty text gives no parts, "a,,b" gives an empty one.
+// Splits at every separator. An empty text has no parts; "a,,b" has an empty part.
 inline std::vector<std::string_view> split(std::string_view text, char separator)
 {
     std::vector<std::string_view> parts;
@@ -37,8 +37,8 @@ inline std::vector<std::string_view> split(std::string_view text, char separator
     return parts;
 }
 
-// "'text' is wrong so". Appended piece by piece: literal + string makes g++ 12 warn of overlaps
-// that cannot be.
+// "'text' HOW". Appended piece by piece: for literal + string, g++ 12 warns of overlaps that cannot
+// happen.
 inline Error wrong_text(Errc code, std::string_view text, std::string_view how)
 {
     std::string message(1, '\'');
@@ -65,7 +65,7 @@ inline Result<uint64_t> parse_u64(std::string_view text)
     return value;
 }
 
-// A list of numbers as sysfs has it: "0-3,8". A blank text is the empty list.
+// A list of numbers in sysfs format: "0-3,8". A blank text is the empty list.
 inline Result<std::vector<int>> parse_list(std::string_view text, int most)
 {
     std::vector<int> numbers;
@@ -83,7 +83,7 @@ inline Result<std::vector<int>> parse_list(std::string_view text, int most)
 
 constexpr int kMaxCpu = 65535;
 
-// Of CPUs, as in -C.
+// A list of CPUs, as for -C.
 inline Result<std::vector<int>> parse_cpulist(std::string_view text)
 {
     return parse_list(text, kMaxCpu);

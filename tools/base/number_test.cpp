@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Numbers and CPU lists, good and bad.
+// Valid and invalid numbers and CPU lists.
 #include "base/number.hpp"
 
 #include <gtest/gtest.h>

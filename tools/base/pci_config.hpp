@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The configuration space of a PCI function, as far as its capabilities name it. Some chips do not
-// stand reads of what is undefined there (Linux: pci_read_config() in drivers/pci/pci-sysfs.c), so
-// the rest is left out: it is 0 in what is returned.
+// Reads the defined parts of a PCI function's configuration space: its header, the capability
+// headers and whole DVSECs. Some devices fail on reads of undefined registers (Linux:
+// pci_read_config() in drivers/pci/pci-sysfs.c), so the rest is not read and is returned as 0.
 #pragma once
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ namespace pmukit {
 
 class PciConfigReader {
 public:
-    // file: config of the function's folder in sysfs, or a copy of it.
+    // file: config in the sysfs directory of the function, or a copy of it.
     static Result<std::string> read(const std::string &file)
     {
         const Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
@@ -31,7 +31,7 @@ public:
                                              info.st_size, kHeaderBytes, kMostBytes)));
         if (!reader.take(0, kHeaderBytes))
             return read_small_file(file);  // shorter than a header
-        // An unprivileged user is shown the header alone.
+        // An unprivileged user can read only the header.
         if (!reader.take_capabilities() || !reader.take_extended())
             reader.space_.resize(kHeaderBytes);
         return std::move(reader.space_);
@@ -42,7 +42,7 @@ private:
     static constexpr size_t kStatus = 0x06, kFirstCapability = 0x34;
     static constexpr uint16_t kHasCapabilities = 0x10, kDvsec = 0x23;
     static constexpr size_t kDvsecHeaderBytes = 16;
-    static constexpr int kMostCapabilities = 960;  // that fit into configuration space
+    static constexpr int kMostCapabilities = 960;  // the most that fit into configuration space
 
     PciConfigReader(int fd, size_t bytes) : fd_(fd), space_(bytes, '\0') {}
 
@@ -88,7 +88,7 @@ private:
         return true;
     }
 
-    // A length beyond the space is the device's mistake: what is behind the header stays 0.
+    // If the device reports a length beyond the space, the bytes after the header stay 0.
     void take_dvsec(size_t from)
     {
         if (take(from, kDvsecHeaderBytes))

@@ -14,7 +14,7 @@ void put(std::string &space, size_t at, uint32_t word)
         space[at + i] = static_cast<char>(word >> 8 * i);
 }
 
-// Each byte says where it is, but for what leads from one capability to the next.
+// All bytes are 0x5a, except the command, status and first capability pointer.
 std::string space_of(size_t bytes)
 {
     std::string space(bytes, '\x5a');
@@ -41,7 +41,7 @@ std::string read(const std::string &space)
     return PciConfigReader::read(folder.path("config")).value();
 }
 
-TEST(PciConfigReader, TakesTheHeaderAndWhatCapabilitiesName)
+TEST(PciConfigReader, ReadsHeaderCapabilitiesAndDvsecs)
 {
     const std::string whole = with_capabilities(), taken = read(whole);
     ASSERT_EQ(taken.size(), whole.size());
@@ -64,7 +64,7 @@ TEST(PciConfigReader, CircularCapabilityListsEnd)
     EXPECT_EQ(read(space).size(), 4096u);
 }
 
-TEST(PciConfigReader, UnprivilegedUserGetsTheHeaderAlone)
+TEST(PciConfigReader, UnprivilegedUserGetsOnlyTheHeader)
 {
     EXPECT_EQ(read(space_of(64)).size(), 64u);
     EXPECT_EQ(read(std::string(10, '\1')), std::string(10, '\1'));
@@ -77,7 +77,7 @@ TEST(PciConfigReader, AFunctionWithoutExtendedSpaceHas256Bytes)
     EXPECT_EQ(read(space).size(), 256u);
 }
 
-TEST(PciConfigReader, ADvsecThatReachesBeyondTheSpaceHasItsHeader)
+TEST(PciConfigReader, DvsecBeyondTheSpaceKeepsItsHeader)
 {
     std::string space = with_capabilities();
     put(space, 0x200, 0xff0'00023);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Errors are values at library edges: a Result<T> is a T or an Error, and must be looked at.
+// Library functions return errors as values: a Result<T> holds a T or an Error and must be checked.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace pmukit {
 
 enum class Errc {
-    kUsage,        // the caller's words are off (exit code 2)
+    kUsage,        // usage error (exit code 2)
     kNotFound,     // the named thing does not exist
     kDenied,       // not enough privilege
     kUnsupported,  // known, but not offered here
@@ -25,7 +25,7 @@ enum class Errc {
 struct Error {
     Errc code;
     std::string message;               // one line, names the thing and the fix
-    std::optional<uint64_t> offset{};  // where in the input, in bytes, when there is one
+    std::optional<uint64_t> offset{};  // byte offset in the input, if there is one
 };
 
 template <typename T>
@@ -35,7 +35,7 @@ public:
     Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 
     explicit operator bool() const { return state_.index() == 0; }
-    // Only after the Result was seen to hold a value; anything else is our own bug.
+    // Call only if the Result holds a value.
     T &value() & { return std::get<0>(state_); }
     const T &value() const & { return std::get<0>(state_); }
     T &&value() && { return std::get<0>(std::move(state_)); }

@@ -24,7 +24,7 @@ TEST(Result, HoldsAnErrorWithItsOffset)
     EXPECT_EQ(result.error().offset, 12U);
 }
 
-TEST(Result, GivesAMoveOnlyValueAway)
+TEST(Result, MovesOutAMoveOnlyValue)
 {
     Result<std::unique_ptr<int>> result = std::make_unique<int>(4);
     std::unique_ptr<int> taken = std::move(result).value();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A hash table whose entries stay where they are, and that gives them by key when all are there.
-// Nothing is removed from it. For keys that a recording chooses, of which there are many: a search
-// is one hash instead of a walk through a tree, and entries share memory instead of a node each.
+// A hash table with stable entry addresses and without removal. Its entries can be read in key
+// order. For many keys chosen by a recording: a lookup costs one hash instead of a tree walk, and
+// entries share blocks of memory instead of a node each.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class StableMap {
 public:
     using Entry = std::pair<const Key, Value>;
 
-    // All, by key, for one loop.
+    // All entries in key order, for one loop.
     class Sorted {
     public:
         class Iterator {
@@ -50,14 +50,14 @@ public:
 
     size_t size() const { return entries_.size(); }
     bool empty() const { return entries_.empty(); }
-    // nullptr: it is not there.
+    // nullptr: not present.
     Entry *find(const Key &key)
     {
         const uint32_t place = entries_.empty() ? 0 : slots_[slot_of(key)];
         return place ? &entries_[place - 1] : nullptr;
     }
     const Entry *find(const Key &key) const { return const_cast<StableMap *>(this)->find(key); }
-    // What is there stays as it is. At most 2^32 - 2 entries.
+    // An existing entry stays unchanged. At most 2^32 - 2 entries.
     template <typename... Args>
     std::pair<Entry &, bool> try_emplace(const Key &key, Args &&...args)
     {
@@ -92,7 +92,7 @@ private:
         for (const Entry &entry : entries_)
             slots_[slot_of(entry.first)] = ++place;
     }
-    // Where the key is, or would be.
+    // Slot of the key, or the free slot where it would be inserted.
     size_t slot_of(const Key &key) const
     {
         size_t slot = hash_(key) & (slots_.size() - 1);
@@ -101,8 +101,8 @@ private:
         return slot;
     }
 
-    std::deque<Entry> entries_;    // as they came
-    std::vector<uint32_t> slots_;  // index into entries_ plus 1; 0: free. Half of them at least are
+    std::deque<Entry> entries_;    // in order of insertion
+    std::vector<uint32_t> slots_;  // index into entries_ plus 1; 0: free. At least half are free
     Hash hash_;
 };
 

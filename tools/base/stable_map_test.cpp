@@ -9,7 +9,7 @@
 namespace pmukit {
 namespace {
 
-TEST(StableMap, HasWhatWasInserted)
+TEST(StableMap, FindsInsertedEntries)
 {
     StableMap<uint64_t, std::string> map;
     EXPECT_TRUE(map.empty());
@@ -25,7 +25,7 @@ TEST(StableMap, HasWhatWasInserted)
     EXPECT_EQ(map.find(1), nullptr);
 }
 
-TEST(StableMap, EntriesStayWhereTheyAre)
+TEST(StableMap, EntriesKeepTheirAddress)
 {
     StableMap<uint64_t, std::unique_ptr<int>> map;
     const auto *const first = &map.try_emplace(1, std::make_unique<int>(7)).first;
@@ -35,7 +35,7 @@ TEST(StableMap, EntriesStayWhereTheyAre)
     EXPECT_EQ(*first->second, 7);
 }
 
-TEST(StableMap, GivesAllByKey)
+TEST(StableMap, IteratesInKeyOrder)
 {
     StableMap<uint64_t, int> map;
     EXPECT_FALSE(map.sorted().begin() != map.sorted().end());
@@ -50,7 +50,7 @@ TEST(StableMap, GivesAllByKey)
     EXPECT_EQ(map.find(9)->second, 2);
 }
 
-TEST(StableMap, ATableThatMovesKeepsWhatItHas)
+TEST(StableMap, MovedTableKeepsItsEntries)
 {
     StableMap<uint64_t, int> from;
     from[7] = 1;

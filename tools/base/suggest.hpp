@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// "did you mean": the known word that is nearest to an unknown one.
+// "did you mean": the known word nearest to an unknown one.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace pmukit {
 
-// Letters to add, drop, change or swap with their neighbour until one word is the other.
+// Number of letters to add, drop, change or swap with a neighbor to turn one word into the other.
 inline size_t edit_distance(std::string_view a, std::string_view b)
 {
     std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
@@ -28,8 +28,8 @@ inline size_t edit_distance(std::string_view a, std::string_view b)
     return last[b.size()];
 }
 
-// "; did you mean NAME?", or nothing when no word is near: a third of the letters may be wrong, and
-// the rest of a word that was begun may be missing.
+// "; did you mean NAME?", or empty if no word is near: up to a third of the letters may be wrong,
+// and a prefix of three or more letters also matches.
 inline std::string did_you_mean(std::string_view word, const std::vector<std::string> &known)
 {
     constexpr size_t kLeastBegin = 3;

@@ -22,7 +22,7 @@ TEST(EditDistance, CountsLetters)
     }
 }
 
-TEST(DidYouMean, NamesTheNearest)
+TEST(DidYouMean, SuggestsTheNearestName)
 {
     const std::vector<std::string> known = {"record", "report", "recover", "list"};
     EXPECT_EQ(did_you_mean("recrod", known), "; did you mean record?");

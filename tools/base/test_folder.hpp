@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For tests: a folder of the test's own, gone with it.
+// For tests: a temporary directory, removed with the object.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ public:
 
     const std::string &dir() const { return dir_; }
     std::string path(const std::string &name) const { return dir_ + "/" + name; }
-    // A file, in folders that need not be there yet.
+    // Writes a file and creates its parent directories.
     void put(const std::string &name, std::string_view text) const
     {
         std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());

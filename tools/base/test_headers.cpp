@@ -1,3 +1,2 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Nothing: what it is compiled with, the headers that tests share, is read once for all of them
-// (tools/CMakeLists.txt).
+// Empty: it is compiled to precompile the headers that all tests share (tools/CMakeLists.txt).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For tests of how much memory is used.
+// For tests of memory use.
 #pragma once
 
 #include <sys/resource.h>
@@ -24,8 +24,8 @@ extern "C" void __asan_get_shadow_mapping(size_t *scale, size_t *offset);
 
 namespace pmukit {
 
-// What AddressSanitizer keeps about the memory of the program: a byte for eight. Some kernels count
-// a page of it as soon as it was read, whatever memory of the program is still there.
+// Resident AddressSanitizer shadow memory: one byte per eight bytes of the program. Some kernels
+// count a shadow page as soon as it is read, even if the memory it describes is already freed.
 inline long shadow_kib()
 {
     long kib = 0;
@@ -48,8 +48,8 @@ inline long shadow_kib()
     return kib;
 }
 
-// The most that was resident at once, without the shadow as it is now: too little by what that has
-// grown since the peak, an eighth of what was looked at.
+// Peak resident memory without the current shadow. The result is too low by the growth of the
+// shadow since the peak: an eighth of the memory accessed since.
 inline long peak_kib()
 {
     rusage usage{};

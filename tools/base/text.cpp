@@ -19,7 +19,7 @@ bool continues(std::string_view text, size_t at)
 size_t utf8_bytes(std::string_view text)
 {
     struct Row {
-        uint8_t first, last;  // of the first byte
+        uint8_t first, last;  // range of the first byte
         uint8_t second_first, second_last;
         size_t bytes;
     };

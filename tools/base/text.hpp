@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Text made of values. fmt's core header only checks and gathers them; fmt.cpp has the formatting,
-// compiled once: <fmt/format.h> in every file made the whole build several times slower.
+// Text formatting. fmt's core header only checks and collects the values; fmt.cpp compiles the
+// formatting once: <fmt/format.h> in every file made the whole build several times slower.
 #pragma once
 
 #include <fmt/core.h>
@@ -11,7 +11,7 @@
 
 namespace pmukit {
 
-// Behind what is there, as fmt::format has it.
+// Appends values to the text, formatted as by fmt::format.
 void append_values(std::string &to, fmt::string_view format, fmt::format_args values);
 
 template <typename... Args>
@@ -20,14 +20,14 @@ void append(std::string &to, fmt::format_string<Args...> format, Args &&...args)
     append_values(to, format, fmt::make_format_args(args...));
 }
 
-// Bytes of the character that a text, which is not empty, begins with (Unicode 15, table 3-7). 0:
-// it is none.
+// Length in bytes of the UTF-8 character at the start of text, which is not empty (Unicode 15,
+// table 3-7); 0 if it is invalid.
 size_t utf8_bytes(std::string_view text);
 constexpr std::string_view kReplacementCharacter = "\xef\xbf\xbd";
-// As it is, but for each byte of no character: U+FFFD.
+// Replaces each byte that belongs to no valid character with U+FFFD.
 std::string valid_utf8(std::string_view text);
 
-// Words or whole numbers, with something between each two.
+// Joins words or whole numbers with `between`.
 template <typename Words>
 std::string joined(const Words &words, std::string_view between)
 {

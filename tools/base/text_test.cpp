@@ -8,14 +8,14 @@
 namespace pmukit {
 namespace {
 
-TEST(Text, IsAppendedToWhatIsThere)
+TEST(Text, AppendsToExistingText)
 {
     std::string text = "a";
     append(text, "{:>3}{:#x} {:.2f}", 7, 0xffu, 0.125);
     EXPECT_EQ(text, "a  70xff 0.12");
 }
 
-TEST(Text, KnowsEveryKindOfValueThatFmtFormats)
+TEST(Text, FormatsEveryKindOfValue)
 {
     EXPECT_EQ(fmt::format("{} {} {} {} {:e} {}", true, 'c', "s", std::string_view("v"), 1e300, -1),
               "true c s v 1.000000e+300 -1");
