@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# declared.awk HEADER...: the functions that headers declare and do not define, one a line, with namespace and class:
-# "public pmukit::perfdata::Reader::next". Knows the style of this tree's headers, not all of C++.
+# declared.awk HEADER...: lists functions that headers declare but do not define, one per line, with access, namespace and class:
+# "public pmukit::perfdata::Reader::next". Understands the style of this tree's headers, not all of C++.
 
 function reset() { text = "" }
 
-# The name in front of the first parenthesis of a declaration without a body; "" when it is none.
+# The name before the first parenthesis of a declaration without a body; "" if the text is not a function declaration.
 function declared_name(t,    at) {
 	gsub(/\[\[[^]]*\]\]/, "", t)
 	while (gsub(/<[^<>]*>/, "", t)) continue
@@ -32,7 +32,7 @@ function scope(    i, all) {
 	return all
 }
 
-# What a '{' opens, by the words in front of it.
+# Enters the scope that a '{' opens; the words before it determine its kind.
 function open_scope(t,    word) {
 	depth++
 	kinds[depth] = "body"

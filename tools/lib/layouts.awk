@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# layouts.awk: of what abidw says of a program, the classes of namespace pmukit, a line for each with its bytes and where its members
-# begin, in bits: "pmukit::perfdata::Damage 56 offset@0 lost_bytes@64 reason@128 record_type@384".
+# layouts.awk: reads abidw output and prints one line per class of namespace pmukit, with its size in bytes and the offset of each
+# member in bits: "pmukit::perfdata::Damage 56 offset@0 lost_bytes@64 reason@128 record_type@384".
 
-# The value of an attribute of this line.
+# The value of an attribute in this line.
 function value(name) {
 	return match($0, " " name "='[^']*'") ? substr($0, RSTART + length(name) + 3, RLENGTH - length(name) - 4) : ""
 }

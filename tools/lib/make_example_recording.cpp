@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// make_example_recording FILE: AUX data of two devices with cxl_hmu. Of one, pages 3, 1 and 2 are
-// hot, in this order; of the other, pages 3 and 9. The records of both are cut at the ends of their
-// buffers.
+// make_example_recording FILE: writes AUX data of two cxl_hmu devices. On the first, pages 3, 1 and
+// 2 are hot, in this order; on the second, pages 3 and 9. Records of both devices are split across
+// their buffers.
 #include <pmukit/cxl_hmu.h>
 
 #include <cstdio>
@@ -44,10 +44,10 @@ perfdata::WriterEvent event_of(uint32_t type, uint64_t id, std::string name)
     return event;
 }
 
-// Their buffers alternate, as those of several rings do.
+// The buffers of the two devices alternate, as with several rings.
 bool write_cut(perfdata::Writer &writer, Bytes first, Bytes second)
 {
-    constexpr size_t kCut = 40;  // inside the first record of each
+    constexpr size_t kCut = 40;  // inside the first record of each device
     const auto put = [&writer](uint64_t id, size_t offset, Bytes data) {
         perfdata::AuxtraceRecord trace;
         trace.offset = offset;

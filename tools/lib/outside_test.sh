@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# outside_test.sh BUILD EXAMPLE MAKE_RECORDING [CXXFLAGS]: `make install` of the build into a staging tree, as packagers do.
-# What is there is listed and compiles alone; the example is built by find_package and by pkg-config, and names the hot
-# pages of a recording. Nothing of it knows where the staging tree was.
+# outside_test.sh BUILD EXAMPLE MAKE_RECORDING [CXXFLAGS]: installs the build into a staging tree with `make install`, as
+# packagers do. Checks that all expected files are installed and that the headers compile without the source tree; builds the
+# example with find_package and with pkg-config, and checks the hot pages that it prints. No installed file contains the path of
+# the staging tree.
 set -eu
 build=$1 example=$2 make_recording=$3 flags=${4:-}
 top=$(dirname "$0")/../..
@@ -23,7 +24,7 @@ else
 	done
 fi
 
-# What a package has, and nothing outside the prefix
+# Everything that a package has is installed, and nothing outside the prefix
 [ "$(ls "$stage")" = usr ] || fail "beside usr: $(ls "$stage")"
 library=$(find "$usr" -name 'libpmukit.so.2')
 pc=$(find "$usr" -name libpmukit.pc)
@@ -40,7 +41,7 @@ strays=$(find "$usr" ! -name '*.rst' '(' -name '*_test*' -o -name '*fuzz*' -o -n
 ! grep -rlIF "$folder" "$usr" >"$folder/log" || fail "knows the staging tree: $(cat "$folder/log")"
 "$usr/bin/pmukit" --version | grep -q '^pmukit ' || fail 'the installed pmukit does not start'
 
-# Headers need nothing but the tree: the C ones as C, all of the C++ ones together (each alone is built beside the library).
+# Headers need only the installed tree: each C header as C, all C++ headers together (the library's build compiles each alone).
 for header in "$usr"/include/pmukit/*.h; do
 	quietly cc -fsyntax-only -Wall -Wextra -Werror -I "$usr/include" -x c "$header"
 done
@@ -63,7 +64,7 @@ for program in hot_pages hot_pages_static; do
 	[ "$found" = "$expected" ] || fail "$program said: $found"
 done
 
-# pkg-config: the prefix of a system once the tree is one, and where it is until then.
+# pkg-config returns the prefix relative to libpmukit.pc: the staging tree now, the system's prefix once installed there.
 said=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs libpmukit)
 # shellcheck disable=SC2086
 quietly "${CXX:-c++}" -std=c++20 $flags "$example/hot_pages.cpp" -o "$folder/by_pkg_config" $said
@@ -77,7 +78,7 @@ readelf -d "$library" | grep -q 'SONAME.*libpmukit\.so\.2]' || fail 'wrong sonam
 foreign=$(nm -D --defined-only "$library" | c++filt | grep -v 'pmukit::\|LIBPMUKIT_2' || true)
 [ -z "$foreign" ] || fail "symbols that are not ours: $foreign"
 
-# One version: of the suite, of the command, of the library as it is packaged and as a program finds it.
+# The suite, the command, the packaged library and the library as a program finds it have the same version.
 version=$(cat "$top/VERSION")
 "$usr/bin/pmukit" --version | grep -qx "pmukit $version" || fail "the command is not $version"
 found=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --modversion libpmukit)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The version of the library that a program runs with, as VERSION has it; that of its headers is
-// kHeaderVersion, and as numbers PMUKIT_VERSION_* (tools/scripts/metadata writes both). They work
-// together when the soname is the same.
+// The version of the library at run time, from VERSION. The headers have kHeaderVersion, and as
+// numbers PMUKIT_VERSION_* (tools/scripts/metadata writes both). Headers and library work together
+// if the soname is the same.
 #pragma once
 
 #define PMUKIT_VERSION_MAJOR 0
