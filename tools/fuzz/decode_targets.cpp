@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Decoders: whatever comes, in whatever pieces, every byte is either part of a record or reported
-// as skipped, and the offsets only go on. The first byte says how long the pieces are.
+// Decoders: for any input, split into pieces of any size, every byte is part of a record or
+// reported as skipped, and offsets never decrease. The first input byte is the piece size minus 1.
 #include <algorithm>
 
 #include "decode/cache_qos/cache_qos_decode.hpp"
@@ -109,7 +109,7 @@ void feed(decode::Decoder &decoder, Bytes bytes, size_t step)
     decoder.end();
 }
 
-// Each piece is a run; for every seventh the begin of its entries is unknown.
+// Each piece is a run. For every seventh run the start of its entries is unknown.
 constexpr unsigned kPttRuns = 4;
 void feed_runs(decode::hisi_ptt::StreamDecoder &decoder, Bytes bytes, size_t step)
 {
@@ -123,7 +123,7 @@ void feed_runs(decode::hisi_ptt::StreamDecoder &decoder, Bytes bytes, size_t ste
 
 }  // namespace
 
-// Also: the same, however the bytes come; and a summary is of what was there.
+// Also checks that the piece size does not change the result, and that summaries are consistent.
 void cache_qos(Bytes bytes)
 {
     if (bytes.empty())
@@ -156,8 +156,8 @@ void cxl_hmu(Bytes bytes)
     (void)decode::cxl_hmu::words_of_raw(bytes);
 }
 
-// The second byte: bit 0 the format, bit 1 wide tags, bit 2 kPttRuns. Also: the same, however the
-// bytes come.
+// Second input byte: bit 0 is the format, bit 1 wide tags, bit 2 (kPttRuns) runs. Also checks that
+// the piece size does not change the result.
 void hisi_ptt(Bytes bytes)
 {
     if (bytes.size() < 2)
@@ -179,7 +179,7 @@ void hisi_ptt(Bytes bytes)
     hold(sink.accounts.bytes() == bytes.size() - 2);
 }
 
-// Also: the same records, however the bytes come.
+// Also checks that the piece size does not change the records.
 void imc(Bytes bytes)
 {
     if (bytes.empty())

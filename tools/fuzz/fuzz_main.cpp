@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// One target (FUZZED) for libFuzzer, which brings main().
+// Runs one target (FUZZED) under libFuzzer, which provides main().
 #include "fuzz/targets.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver's reader of a catalogue: refused, or what comes out can be counted on. Its reader of a
-// trace buffer, whatever is in it and changes under it: every record is taken or accounted for.
+// The driver's catalog parser: it refuses a catalog or returns valid units and events. Its trace
+// buffer reader: with any contents, which may change at any time, it delivers or counts every
+// record.
 extern "C" {
 #include "imc/imc_core.h"
 }
@@ -44,9 +45,9 @@ void check_events(const imc_catalog &catalog, const imc_unit &unit)
 
 void imc_catalog_blob(Bytes bytes)
 {
-    // A copy of its own length, aligned: what is read behind it is seen.
+    // An aligned copy of exactly this size: sanitizers detect reads past its end.
     const std::vector<std::byte> blob(bytes.begin(), bytes.end());
-    // Not zeroed for each input: that would be most of the time.
+    // Static and not zeroed for each input: zeroing would take most of the time.
     static std::vector<imc_unit> units(IMC_MAX_UNITS);
     static std::vector<imc_event_desc> events(IMC_MAX_EVENTS);
     imc_catalog catalog = {};
@@ -63,7 +64,7 @@ void imc_catalog_blob(Bytes bytes)
         check_events(catalog, units[i]);
 }
 
-// One step a byte; a write takes nine more, of where and what.
+// One input byte per step; a write takes nine more: one selects the word, eight are its value.
 void imc_ring_any(Bytes bytes)
 {
     constexpr u32 kRecords = 8;
@@ -92,7 +93,8 @@ void imc_ring_any(Bytes bytes)
         } else if (step == 3) {
             ::imc_ring_drop(&ring, &tally);
             hold(ring.taken - before == tally.lost);
-            // A restart skips the records that were not looked at; they are not counted as lost.
+            // A restart skips records that imc_ring_look() has not seen; they are not counted as
+            // lost.
             ::imc_ring_restart(&ring);
             hold(ring.taken == ring.written);
         }

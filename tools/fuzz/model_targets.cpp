@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The device models under a guest that may do anything: registers of every BAR in every width,
-// configuration space, resets, time, memory that is mapped or not and never twice the same. What
-// vfu/device.hpp promises a host is held, sound model or broken on purpose.
+// The device models under a guest that does anything: accesses registers of every BAR in every
+// width and configuration space, resets the device, passes time, and maps and unmaps memory with
+// changing contents. Checks that a model keeps the promises of vfu/device.hpp to its host, even
+// with an injected fault.
 #include <array>
 #include <string_view>
 
@@ -16,10 +17,10 @@ namespace pmukit::fuzz {
 namespace {
 
 constexpr uint16_t kRootPort = 0x0080;
-constexpr unsigned kMostSteps = 1024;  // of one script: a tick is dear
+constexpr unsigned kMostSteps = 1024;  // per script: ticks are expensive
 constexpr uint64_t kNsPerTick = 1000;
 
-// DMA reads get what the script has next: no two reads of an address need agree.
+// DMA reads return the next bytes of the script: two reads of an address may differ.
 class Machine final : public vfu::Host {
 public:
     explicit Machine(Script &script) : script_(script) {}
@@ -40,7 +41,7 @@ public:
     uint64_t pass(uint64_t ns) { return now_ += ns; }
 
 private:
-    static constexpr uint64_t kMemoryBytes = 0x10000;  // from 0 on: scripts are short
+    static constexpr uint64_t kMemoryBytes = 0x10000;  // from address 0: scripts are short
 
     bool reaches(uint64_t address, size_t size) const
     {
@@ -77,7 +78,7 @@ private:
     };
     using Act = void (Guest::*)();
 
-    // As the server gives them: within a BAR.
+    // Register accesses as the server passes them: within a BAR.
     Place place()
     {
         const unsigned bar = bars_[script_.below(bar_count_)];
@@ -90,7 +91,7 @@ private:
         const uint64_t now = machine_.pass(ns);
         device_.advance(now);
         const std::optional<uint64_t> deadline = device_.next_deadline_ns();
-        hold(!deadline || *deadline > now);  // or the server never sleeps again
+        hold(!deadline || *deadline > now);  // otherwise the server never sleeps again
     }
 
     void read_register()
@@ -158,7 +159,7 @@ private:
     size_t bar_count_ = 0;
 };
 
-// One of them, or none.
+// Chooses one of the faults, or none.
 template <typename Faults>
 auto *choose_fault(Script &script, const Faults &faults)
 {
@@ -176,7 +177,7 @@ void model_cxl_hmu(Bytes bytes)
     models::AccessLog log;
     cxl_hmu::Options options;
     options.memory_bytes = uint64_t{1} << 20;
-    options.instance.hot_list_entries = cxl_hmu::kMinHotList;  // full soon
+    options.instance.hot_list_entries = cxl_hmu::kMinHotList;  // soon full
     options.doe = true;
     options.fault = choose_fault(script, cxl_hmu::faults());
     hold(static_cast<bool>(check(options)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Recordings: every record and section is parsed, as what it says it is and as anything else.
+// Recordings: every record and section is parsed as its own type and as every other type.
 #include <algorithm>
 
 #include "fuzz/targets.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 using namespace perfdata;
 
-// The parsers do not rely on the type of the record: a caller with another type gets nothing.
+// The parsers do not rely on the record's type: for another type they return nothing.
 void parse_as_anything(const Record &record, std::endian order)
 {
     const Bytes body = record.body;
@@ -53,7 +53,7 @@ void parse_sections(const Reader &reader)
     perfdata::testing::perf_header_text(reader);
 }
 
-// Each record lies in the file, behind the one before.
+// Checks that each record starts at or after the previous one.
 void walk(Reader &reader)
 {
     uint64_t last = 0;
@@ -80,7 +80,7 @@ void perfdata_file(Bytes bytes)
         (void)perfdata::testing::perf_text(*reader);
 }
 
-// The first byte says how many bytes come at a time.
+// The first input byte is the number of bytes fed at a time, minus 1.
 void perfdata_pipe(Bytes bytes)
 {
     if (bytes.empty())
@@ -101,7 +101,7 @@ void perfdata_pipe(Bytes bytes)
         if (left.empty())
             reader->end_feed();
     }
-    // What comes behind its end is not its own.
+    // Bytes after the end of the recording must not be parsed.
     if (found && reader->feed(left) != 0) {
         found = reader->step(record);
         hold(found && *found == Reader::Step::kEnd);
@@ -109,7 +109,7 @@ void perfdata_pipe(Bytes bytes)
     parse_sections(*reader);
 }
 
-// What is kept and what is lost lie in the file, in order, apart from each other.
+// The kept and lost ranges lie within the file, in order, and do not overlap.
 void recover(Bytes bytes)
 {
     Result<DamagedRecording> damaged = DamagedRecording::of(bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The seeds of the fuzzers, and every finding of one, as ordinary tests: each file of
-// testdata/<target>, then each of its prefixes.
+// Runs the seeds of the fuzzers, and every input that revealed a defect, as ordinary tests: each
+// file of testdata/<target>, then prefixes of it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,13 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kPrefixes = 64;  // of a file, at most, spread over it
+constexpr size_t kPrefixes = 64;  // at most this many per file, spread evenly
 
 class Seeds : public testing::TestWithParam<Target> {};
 INSTANTIATE_TEST_SUITE_P(EveryTarget, Seeds, testing::ValuesIn(kTargets),
                          [](const auto &target) { return std::string(target.param.name); });
 
-TEST_P(Seeds, AreTaken)
+TEST_P(Seeds, RunWithoutABrokenPromise)
 {
     size_t files = 0;
     for (const auto &entry : fs::directory_iterator(fs::path(SEEDS_FOLDER) / GetParam().name)) {

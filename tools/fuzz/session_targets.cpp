@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What stands between recordings and outputs: names, maps and samples of any recording; symbols,
-// inlined functions and calls of any program, stack and registers.
+// The code between recordings and outputs: names, maps and samples of any recording; symbols,
+// inlined functions and call chains of any program, stack and registers.
 #include <sys/mman.h>
 
 #include <string>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace cli;
 
-// A file that others open by its name.
+// A file that others can open by name.
 class NamedBytes {
 public:
     explicit NamedBytes(Bytes bytes) : fd_(::memfd_create("fuzz", MFD_CLOEXEC))
@@ -47,7 +47,7 @@ public:
     void sample(const Stream &, uint64_t, Bytes) override {}
 };
 
-// Of one map, or of a recording that has nothing else.
+// The map in unwind(), whose recording has nothing else.
 constexpr uint32_t kPid = 1;
 constexpr uint64_t kBegin = 0x400000;
 
@@ -75,7 +75,7 @@ void look_into(const ElfFile &file, uint64_t file_offset)
 
 }  // namespace
 
-// Maps are asked for while others still come, as of a pipe.
+// Queries maps while further maps still arrive, as from a pipe.
 void session(Bytes bytes)
 {
     const NamedBytes file(bytes);
@@ -108,8 +108,7 @@ void session(Bytes bytes)
     samples.finish();
 }
 
-// Which registers there are, their values, the size of the stack, the stack; the rest is the
-// program.
+// Input: mask of registers, their values, size of the stack, the stack; the rest is the program.
 void unwind(Bytes bytes)
 {
     constexpr size_t kRegisters = 33;

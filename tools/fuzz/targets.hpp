@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What is fuzzed: a function each from any bytes at all. It returns; a promise of the code it calls
-// that turns out to be broken ends the program.
+// The fuzz targets: each is a function of arbitrary bytes that returns normally. If the code it
+// calls breaks a promise, the program is aborted.
 #pragma once
 
 #include <string_view>
@@ -14,7 +14,7 @@ namespace pmukit::fuzz {
 #undef FUZZ_TARGET
 
 struct Target {
-    std::string_view name;  // also that of the folder of its seeds
+    std::string_view name;  // also the directory of its seeds
     void (*run)(Bytes);
 };
 constexpr Target kTargets[] = {
@@ -23,7 +23,7 @@ constexpr Target kTargets[] = {
 #undef FUZZ_TARGET
 };
 
-// A promise that every input must keep.
+// Checks a promise that must hold for every input.
 inline void hold(bool promise)
 {
     if (!promise)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A discovery table read by the driver and by pmukit discover: both must accept the same units, see
-// the same in them, and refuse the others for the same reason. Used by a fuzzer and by a test.
+// Compares how the driver and pmukit discover read a discovery table: both must accept the same
+// units with the same properties, and refuse the others for the same reason. Used by a fuzzer and a
+// test.
 #pragma once
 
 extern "C" {
@@ -32,7 +33,7 @@ inline bool same_unit(const uncore_pmon_unit &kernel, const uncore::Unit &ours)
     return same && uncore::name_of_type(ours.type) == (type ? type->name : "");
 }
 
-// What differs, empty for nothing.
+// Returns the first difference, or an empty string.
 inline std::string compare_entries(const std::vector<uncore_pmon_entry> &kernel,
                                    const uncore::Table &ours)
 {
@@ -57,7 +58,7 @@ inline std::string compare_entries(const std::vector<uncore_pmon_entry> &kernel,
     return all ? "" : "pmukit discover sees more";
 }
 
-// bytes: the beginning of a BAR of that length.
+// bytes: the start of a BAR of bar_bytes bytes.
 inline std::string compare_table(Bytes bytes, uint64_t bar_bytes)
 {
     const Result<uncore::Global> ours = uncore::parse_global(bytes, bar_bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver's reader of a discovery table, its reader of event terms for the unit that comes out,
-// and the reader of pmukit discover, on any bytes.
+// Runs three parsers on any bytes: the driver's for a discovery table, the driver's for event terms
+// of the resulting unit, and that of pmukit discover.
 #include "fuzz/targets.hpp"
 #include "fuzz/uncore_pmon_compare.hpp"
 
@@ -8,14 +8,14 @@ namespace pmukit::fuzz {
 
 namespace {
 
-// Offsets have a byte each, and at most 8 registers of 8 bytes follow one.
+// Offsets have one byte, and at most 8 registers of 8 bytes start there.
 constexpr u32 kMostUnitBytes = 255 + 8 * 8;
 constexpr uint64_t kLongBar = uint64_t{1} << 21;
 constexpr size_t kEntryWords = 3;
 constexpr u32 kAllKinds =
     1U << UNCORE_PMON_GENERAL | 1U << UNCORE_PMON_FIXED | 1U << UNCORE_PMON_FREE;
 
-// Whatever the table says, an event has counters of the unit, or is refused.
+// Whatever the table contains, an event gets counters of the unit or is refused.
 void try_terms(const uncore_pmon_unit &unit, u64 config)
 {
     uncore_pmon_config cfg;
@@ -29,7 +29,7 @@ void try_terms(const uncore_pmon_unit &unit, u64 config)
 
 }  // namespace
 
-// A table; the first four words are a unit and the terms of an event as well.
+// The input is a table; its first three words also serve as a unit, the fourth as event terms.
 void uncore_pmon_table(Bytes bytes)
 {
     for (const uint64_t bar_bytes : {uint64_t{bytes.size()}, kLongBar})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A client that says anything to a vfio-user server: messages well formed but for what the bytes
-// make of them, and bytes that are no message, with descriptors or without. Each answer has to be
-// one, and a device behind it uses the memory and the interrupts that were given.
+// A client that sends anything to a vfio-user server: well-formed messages with arbitrary contents,
+// and arbitrary bytes, with and without descriptors. Every reply must be well-formed. The device
+// behind the server uses the memory and interrupts that the client provided.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -26,7 +26,7 @@ constexpr unsigned kVectors = 4;
 constexpr unsigned kMostSteps = 256;
 constexpr off_t kMemoryBytes = 0x4000;
 
-// A register write is a DMA read and write at that address, and a message.
+// A register write triggers a DMA read and write at the written address, and an interrupt message.
 class DmaDevice final : public vfu::Device {
 public:
     DmaDevice() : config_({.vendor = 0x1234, .device = 0x5678, .class_code = 0x050210})
@@ -71,8 +71,8 @@ private:
     vfu::Host *host_ = nullptr;
 };
 
-// One for all inputs, as it is made for one client after the other; so what it says of them is
-// held to so many lines a second.
+// One session for all inputs, since a server serves one client after another. Its log lines about
+// clients are therefore limited to a number per second.
 vfu::Session &session()
 {
     static DmaDevice device;
@@ -148,7 +148,7 @@ private:
         message.insert(message.end(), body.begin(), body.end());
         send(message, fds);
     }
-    // With so many descriptors: of memory, then of an event.
+    // Sends `fds` descriptors: the first is memory, the second an eventfd.
     void send(Bytes bytes, unsigned fds)
     {
         const std::array<Fd, 2> held = {fds > 0 ? memory() : Fd(),
@@ -179,7 +179,7 @@ private:
         return fd;
     }
 
-    // Until nothing is left to do.
+    // Serves until nothing is left to do.
     void serve()
     {
         do {
@@ -210,7 +210,7 @@ private:
     Script &script_;
     Fd socket_;
     uint16_t id_ = 0;
-    std::vector<std::byte> answers_;  // the last may not be whole
+    std::vector<std::byte> answers_;  // the last reply may be incomplete
 };
 
 }  // namespace
