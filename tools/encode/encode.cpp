@@ -219,7 +219,7 @@ Result<perfdata::Writer> open_writer(const Case &what, const std::string &path)
     std::vector<perfdata::WriterEvent> events;
     for (const Event &event : what.events)
         events.push_back(writer_event(event, what.order));
-    // A machine with as many CPUs as the case speaks of: stock perf believes in no others.
+    // The host has as many CPUs as the case uses: stock perf rejects higher CPU numbers.
     uint32_t cpus = 1;
     for (const Buffer &buffer : what.buffers)
         cpus = std::max(cpus, buffer.cpu + 1);
@@ -272,7 +272,7 @@ Result<void> write_recording(const Case &what, const std::string &path)
         if (auto put = writer->auxtrace_info(static_cast<uint32_t>(what.info[0]), words); !put)
             return put;
     }
-    // AUX areas are one for each event and CPU or thread; offsets in them go on.
+    // Each event and CPU or thread has its own AUX area, in which offsets continue.
     std::map<std::tuple<uint64_t, uint32_t, uint32_t>, uint64_t> offsets;
     for (const Buffer &buffer : what.buffers) {
         if (buffer.type != PERF_RECORD_AUX) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A recording from a text of one screen: what is in it, and what must be said of it. For tests,
-// also those of others. Documentation/components/encode.rst has the language, testdata/ has
-// examples.
+// Generates a recording from a short text, a case: its contents, and the output expected from
+// pmukit commands. For tests, including those of other projects.
+// Documentation/components/encode.rst describes the language, testdata/ has examples.
 //
-// The encoder shares no code with the decoders: a case says what stands in the bytes, so that an
-// error common to both cannot hide.
+// The encoder shares no code with the decoders: a case states the bytes themselves, so an error
+// common to both cannot hide.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -33,43 +33,43 @@ struct Event {
     uint32_t type = 0;
     std::string name;
     uint64_t config = 0;
-    uint64_t period = 0;  // 0: its records say id and CPU alone; otherwise also ip, thread, time
-    bool raw = false;     // its samples have a payload
-    std::optional<int32_t> clock_id{};  // CLOCK_*, where one was chosen
+    uint64_t period = 0;  // 0: records carry only id and CPU; otherwise also ip, thread and time
+    bool raw = false;     // samples have a raw payload
+    std::optional<int32_t> clock_id{};  // CLOCK_*, if one was chosen
 };
 
-// One record, in the order of the file. AUX: what the kernel said, and what the recorder then found
-// of it.
+// One record, in file order. For AUX: the kernel's AUX record and the data that the recorder saved
+// for it.
 struct Buffer {
     uint32_t type = PERF_RECORD_AUX;  // or SAMPLE, COMM, MMAP2, FORK, LOST, LOST_SAMPLES
     uint16_t misc = 0;
     uint64_t event_id = 0;
     uint32_t cpu = 0, pid = 0, tid = 0;
     uint64_t time_ns = 0;
-    uint64_t ip = 0, period = 0;   // of a sample; period 0: the event's
+    uint64_t ip = 0, period = 0;   // for a sample; period 0: that of the event
     uint64_t flags = 0;            // PERF_AUX_FLAG_*
-    uint64_t missing_bytes = 0;    // said by the kernel, but not in the file, behind the bytes
+    uint64_t missing_bytes = 0;    // reported by the kernel after the bytes, but not in the file
     bool of_thread = false;        // the AUX area belongs to the thread, not to a CPU
-    std::vector<std::byte> bytes;  // of the area, of the payload, of the body
+    std::vector<std::byte> bytes;  // AUX data, raw payload or record body
 };
 
 struct Expectation {
-    std::string command;  // of pmukit, with its options, without the file
+    std::string command;  // pmukit command and options, without the file name
     std::string text;
 };
 
 struct Case {
     bool pipe = false;
     std::endian order = std::endian::native;
-    std::string arch = "none", processor;  // of the host; processor: CPUDESC, if not empty
+    std::string arch = "none", processor;  // host; processor: CPUDESC, if not empty
     std::vector<Pmu> pmus;
     std::vector<Event> events;
-    std::vector<uint64_t> info;  // AUXTRACE_INFO: its type, then its words; empty: none
+    std::vector<uint64_t> info;  // AUXTRACE_INFO: type, then words; empty: no such record
     std::vector<Buffer> buffers;
     std::vector<Expectation> expected;
 };
 
-// Error: with the number of the line.
+// An error names the line number.
 Result<Case> parse_case(std::string_view text);
 
 Result<void> write_recording(const Case &what, const std::string &path);

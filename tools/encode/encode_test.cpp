@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The language of cases, and the bytes and records that come of it. What pmukit says of the
-// examples is tested in tools/cli/tests.
+// Tests the case language, and the bytes and records generated from it. tools/cli/tests checks
+// pmukit's output for the examples.
 #include "encode/encode.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::string error_of(std::string_view text)
     return made ? "none" : made.error().message;
 }
 
-TEST(EncodeLines, AreBytesInTheOrderOfTheDevice)
+TEST(EncodeLines, WriteLittleEndianBytes)
 {
     EXPECT_EQ(bytes_of("bytes 01 ff"), (std::vector{std::byte{1}, std::byte{0xff}}));
     const std::vector<std::byte> dwords = bytes_of("dwords 01020304\nwords 5");
@@ -39,7 +39,7 @@ TEST(EncodeLines, AreBytesInTheOrderOfTheDevice)
     EXPECT_EQ(load_le<uint64_t>(dwords.data() + 4), 5U);
 }
 
-TEST(EncodeLines, OfHisiPtt)
+TEST(EncodeLines, EncodeHisiPttFormats)
 {
     const std::vector<std::byte> wide = bytes_of("8dw 10 60000001 2 3 4 91312345");
     ASSERT_EQ(wide.size(), 32U);
@@ -49,7 +49,7 @@ TEST(EncodeLines, OfHisiPtt)
     EXPECT_EQ(bytes_of("4dw 1 2 3 4").size(), 16U);
 }
 
-TEST(EncodeLines, OfCxlHmu)
+TEST(EncodeLines, EncodeCxlHmuRecords)
 {
     const std::vector<std::byte> hot = bytes_of("hot width 8 unit 12 time 7 lost 5 3:255 1:1");
     ASSERT_EQ(hot.size(), 8U * 9);
@@ -61,7 +61,7 @@ TEST(EncodeLines, OfCxlHmu)
     EXPECT_EQ(load_le<uint64_t>(hot.data() + 56), uint64_t{3} << 8 | 255);
 }
 
-TEST(EncodeLines, OfCxlHmuHaveNoMoreEntriesThanTheirCountSays)
+TEST(EncodeLines, RejectMoreCxlHmuEntriesThanTheCountHolds)
 {
     std::string line = "hot width 8";
     for (unsigned i = 0; i < 0xffff - 5; i++)
@@ -71,7 +71,7 @@ TEST(EncodeLines, OfCxlHmuHaveNoMoreEntriesThanTheirCountSays)
               "line 4: a record holds at most 65530 entries; write further ones in a second line");
 }
 
-TEST(EncodeCase, NamesTheLineThatIsWrong)
+TEST(EncodeCase, ErrorsNameTheLine)
 {
     EXPECT_EQ(error_of("pmu 1 a\nevent 1 b//\n"),
               "line 2: an event of a pmu that no line before names");
@@ -88,7 +88,7 @@ TEST(EncodeCase, NamesTheLineThatIsWrong)
     EXPECT_EQ(error_of("# only this"), "a case has at least one pmu and one event");
 }
 
-TEST(EncodeCase, KeepsWhatIsExpected)
+TEST(EncodeCase, KeepsExpectedOutput)
 {
     Result<Case> made = parse_case(std::string(kHead) +
                                    "expect dump --tlp\n| one\n|  two\n|\nexpect report\n| three\n");
@@ -99,7 +99,7 @@ TEST(EncodeCase, KeepsWhatIsExpected)
     EXPECT_EQ(made->expected[1].text, "three\n");
 }
 
-TEST(EncodeCase, RefusesBuffersThatNoRecorderWrites)
+TEST(EncodeCase, RefusesAuxDataOfPartialWords)
 {
     Result<Case> made = parse_case(std::string(kHead) + "bytes 1 2 3");
     ASSERT_TRUE(made);
@@ -110,7 +110,7 @@ class EncodeRecording : public testing::TestWithParam<const char *> {};
 INSTANTIATE_TEST_SUITE_P(BothLayouts, EncodeRecording, testing::Values("file", "pipe"),
                          [](const auto &layout) { return std::string(layout.param); });
 
-TEST_P(EncodeRecording, HasTheBuffersAndWhatIsMissing)
+TEST_P(EncodeRecording, HasTheBuffersAndTheGap)
 {
     const std::string path =
         testing::TempDir() + "pmukit_encode." + GetParam() + "." + std::to_string(::getpid());

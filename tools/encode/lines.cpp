@@ -22,7 +22,7 @@ void put(std::vector<std::byte> &bytes, T value)
     store_le(bytes.data() + bytes.size() - sizeof value, value);
 }
 
-// Hexadecimal numbers of one size, as devices write them: little-endian.
+// Hexadecimal numbers of one size, written little-endian as by devices.
 template <std::unsigned_integral T>
 Result<void> put_numbers(Words words, std::vector<std::byte> &bytes)
 {
@@ -39,7 +39,7 @@ Result<void> put_numbers(Words words, std::vector<std::byte> &bytes)
 
 // hisi_ptt, PCIe trace: Documentation/devices/hisi_ptt.rst
 
-// 8dw TIME DW0 DW1 DW2 DW3 [PREFIX]: mark, prefix, the four dwords of the TLP's header, zero, time
+// 8dw TIME DW0 DW1 DW2 DW3 [PREFIX]: mark, prefix, the four dwords of the TLP header, zero, time
 Result<void> put_8dw(Words words, std::vector<std::byte> &bytes)
 {
     if (words.size() != 5 && words.size() != 6)
@@ -59,7 +59,7 @@ Result<void> put_8dw(Words words, std::vector<std::byte> &bytes)
     return {};
 }
 
-// 4dw DW0 DW1 DW2 DW3, as the device squeezes them
+// 4dw DW0 DW1 DW2 DW3, in the 4DW format of the device
 Result<void> put_4dw(Words words, std::vector<std::byte> &bytes)
 {
     if (words.size() != 4)
@@ -154,7 +154,7 @@ void put_big(std::vector<std::byte> &bytes, uint64_t value)
     store(bytes.data() + bytes.size() - sizeof value, value, std::endian::big);
 }
 
-// imc TIMEBASE MODE IP [CPMC1 CPMC2 CPMC3 CPMC4] [torn]: what is torn has no tb2 yet
+// imc TIMEBASE MODE IP [CPMC1 CPMC2 CPMC3 CPMC4] [torn]: a torn record has no tb2 yet
 Result<void> put_imc(Words words, std::vector<std::byte> &bytes)
 {
     constexpr const char *kHelp = "imc TIMEBASE MODE IP [CPMC1 CPMC2 CPMC3 CPMC4] [torn]";
@@ -180,7 +180,7 @@ Result<void> put_imc(Words words, std::vector<std::byte> &bytes)
     return {};
 }
 
-// imc-numbers SEQUENCE LOST: what stands before the record in the payload of a sample
+// imc-numbers SEQUENCE LOST: the header before the record in the raw payload of a sample
 Result<void> put_imc_numbers(Words words, std::vector<std::byte> &bytes)
 {
     Result<uint64_t> sequence = words.size() == 2 ? number_of(words[0]) : Error{Errc::kUsage, ""};
@@ -196,7 +196,7 @@ Result<void> put_imc_numbers(Words words, std::vector<std::byte> &bytes)
 
 // cache_qos_aux: include/uapi/pmukit/cache_qos.h
 
-// As many decimal or hexadecimal numbers as there are places, of which the last may be left out.
+// Parses N decimal or hexadecimal numbers, of which the last `optional` may be omitted.
 template <size_t N>
 Result<std::array<uint64_t, N>> numbers_of(Words words, const char *help, size_t optional = 0)
 {
@@ -212,8 +212,8 @@ Result<std::array<uint64_t, N>> numbers_of(Words words, const char *help, size_t
     return numbers;
 }
 
-// cq-header SEQUENCE DOMAIN CACHE_BYTES SCALE [LOST]: of the simulated back-end, 256 RMIDs of 32
-// bits
+// cq-header SEQUENCE DOMAIN CACHE_BYTES SCALE [LOST]: from the simulated back-end, with 256 RMIDs
+// and 32-bit counters
 Result<void> put_cq_header(Words words, std::vector<std::byte> &bytes)
 {
     auto n = numbers_of<5>(words, "cq-header SEQUENCE DOMAIN CACHE_BYTES SCALE [LOST]", 1);
@@ -232,7 +232,8 @@ Result<void> put_cq_header(Words words, std::vector<std::byte> &bytes)
     return {};
 }
 
-// cq SEQUENCE TIME MONITOR KIND DOMAIN EVENT BYTES BOUND [STATUS]: kinds and the like by number
+// cq SEQUENCE TIME MONITOR KIND DOMAIN EVENT BYTES BOUND [STATUS]: kind, event and status are
+// numbers
 Result<void> put_cq(Words words, std::vector<std::byte> &bytes)
 {
     auto n =
@@ -272,7 +273,7 @@ Result<void> put_cq_name(Words words, std::vector<std::byte> &bytes)
     return {};
 }
 
-// cq-tag: what stands before the record in the payload of a sample
+// cq-tag: the header before the record in the raw payload of a sample
 Result<void> put_cq_tag(Words words, std::vector<std::byte> &bytes)
 {
     if (!words.empty())
@@ -306,7 +307,7 @@ const Line *line_of(std::string_view first)
     return found == std::end(kLines) ? nullptr : found;
 }
 
-// base 0: decimal, or hexadecimal behind 0x
+// base 0: decimal, or hexadecimal after 0x
 Result<uint64_t> number_of(std::string_view word, int base)
 {
     std::string_view digits = word;

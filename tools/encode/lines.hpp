@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The lines of a case that stand for bytes. A new driver adds its own to the table in lines.cpp.
+// Case lines that encode bytes. A new driver adds its lines to the table in lines.cpp.
 #pragma once
 
 #include <span>
@@ -10,14 +10,14 @@
 
 namespace pmukit::encode {
 
-using Words = std::span<const std::string_view>;  // of one line, behind the first
+using Words = std::span<const std::string_view>;  // of one line, after the first word
 
 struct Line {
-    std::string_view first;  // word
+    std::string_view first;  // first word of the line
     Result<void> (*append)(Words words, std::vector<std::byte> &bytes);
 };
 
-// Null: no such line.
+// nullptr: no such line.
 const Line *line_of(std::string_view first);
 
 Result<uint64_t> number_of(std::string_view word, int base = 0);

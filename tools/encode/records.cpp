@@ -38,7 +38,7 @@ bool read_mode(Buffer &into, std::string_view word)
     return false;
 }
 
-// The numbers at the start of a line; what is left of it are pairs for read_sample_id().
+// Parses the numbers at the start of a line. The rest of the line is pairs for read_sample_id().
 Result<std::vector<uint64_t>> numbers(Words words, size_t count, const char *help)
 {
     std::vector<uint64_t> values;
@@ -61,7 +61,7 @@ Result<void> read_pairs(Buffer &into, Words words, const char *help)
     return {};
 }
 
-// Records of the kernel are those of the first event.
+// Kernel records belong to the first event.
 Result<void> add(Case &into, Buffer buffer)
 {
     if (into.events.empty())
@@ -90,7 +90,7 @@ const Event *event_of(const Case &what, const Buffer &buffer)
     return found == what.events.end() ? nullptr : &*found;
 }
 
-// What ends every record but samples, as the event's sample_type says.
+// The end of every record except samples, according to the sample_type of the event.
 void put_trailer(Packer &to, const Event *event, const Buffer &buffer)
 {
     if (event && event->period)
@@ -248,7 +248,7 @@ Result<void> read_fork(Case &into, Words words)
 
 namespace {
 
-// LOST has the id of its event in front of the count as well.
+// The body of LOST also has the event id, before the count.
 Result<void> read_loss(Case &into, Words words, uint32_t type, const char *help)
 {
     Result<std::vector<uint64_t>> lost = numbers(words, 2, help);
@@ -284,7 +284,7 @@ perfdata::WriterEvent writer_event(const Event &event, std::endian order)
     perfdata::WriterEvent made{std::vector<std::byte>(kAttrBytes), {event.id}, event.name};
     std::byte *attr = made.attr.data();
     const uint64_t type = event.period ? kSampling | (event.raw ? PERF_SAMPLE_RAW : 0) : kWho;
-    // Bit fields are counted from the other end on a big-endian machine.
+    // Bit fields are numbered from the other end on a big-endian machine.
     const auto bit = [order](unsigned number) {
         return uint64_t{1} << (order == std::endian::little ? number : 63 - number);
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The lines of a case that stand for records of the kernel, and the bytes of all records.
+// Case lines that describe kernel records, and the encoding of all records.
 #pragma once
 
 #include <string_view>
@@ -19,9 +19,9 @@ Result<void> read_fork(Case &into, Words words);
 Result<void> read_lost(Case &into, Words words);
 Result<void> read_lost_samples(Case &into, Words words);
 
-// cpu, pid, tid, time. False: not one of them.
+// Sets cpu, pid, tid or time. Returns false for any other word.
 bool read_sample_id(Buffer &into, std::string_view word, uint64_t value);
-// Lines of bytes may follow.
+// Returns true if lines of bytes may follow.
 bool takes_bytes(const Buffer &buffer);
 
 perfdata::WriterEvent writer_event(const Event &event, std::endian order);
