@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Instead of bpf_tap.cpp where libbpf is not built in.
+// Replaces bpf_tap.cpp in builds without libbpf.
 #include "record/bpf_tap.hpp"
 
 namespace pmukit::record {

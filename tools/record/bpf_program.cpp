@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Instructions: Documentation/bpf/standardization/instruction-set.rst of Linux. In words:
+// Instructions: Documentation/bpf/standardization/instruction-set.rst of Linux. The program:
 //
 //     entry = ringbuf_reserve(ring, max)
 //     if (!entry) { lost++; return 1 }
 //     bytes = fixed, or where the located field says that the record ends
-//     if (bytes > max) { ringbuf_discard(entry); lost++; return 1 }
+//     bytes = fixed size, or the end of the located field
 //     entry->event = event; entry->bytes = bytes
 //     probe_read_kernel(entry->record, bytes, context + 8)
 //     ringbuf_submit(entry); return 1
 //
-// Returning 0 would hide the trace event from its other readers through perf.
+// Returning 0 would hide the trace event from other users of perf.
 #include "record/bpf_program.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 enum Register : uint8_t { R0, R1, R2, R3, R4, R5, kContext, kEntry, kBytes, kEnd };
 
-// Builds a program; jumps go to places that are named later.
+// Builds a program. The target of a jump is set later.
 class Assembler {
 public:
     void move(Register to, Register from) { put(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0); }
@@ -49,13 +49,13 @@ public:
     void map_value(Register to, int fd) { wide(to, BPF_PSEUDO_MAP_VALUE, fd); }
     void call(bpf_func_id helper) { put(BPF_JMP | BPF_CALL, R0, R0, 0, helper); }
     void leave() { put(BPF_JMP | BPF_EXIT, R0, R0, 0, 0); }
-    // Each gives the jump, for land().
+    // Each returns the jump, for land().
     size_t jump_if_zero(Register what) { return jump(BPF_JMP | BPF_JEQ, what, 0); }
     size_t jump_if_above(Register what, uint32_t limit)
     {
         return jump(BPF_JMP | BPF_JGT, what, limit);
     }
-    // The jump comes here.
+    // The next instruction is the target of the jump.
     void land(size_t jump) { code_[jump].off = static_cast<int16_t>(code_.size() - jump - 1); }
 
     std::vector<bpf_insn> take() { return std::move(code_); }
@@ -103,7 +103,7 @@ void count_lost(Assembler &code, TapMaps maps)
     leave(code);
 }
 
-// kBytes: of the record behind its head.
+// Sets kBytes to the size of the record without its head.
 void measure(Assembler &code, const TraceFormat &format)
 {
     const auto located =

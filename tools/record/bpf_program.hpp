@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The BPF program that copies the record of one trace event into a ring. Pure: instructions from
-// numbers.
+// The BPF program that copies the records of one trace event into a ring. Pure: no system calls.
 #pragma once
 
 #include <linux/bpf.h>
@@ -13,12 +12,12 @@
 
 namespace pmukit::record {
 
-// What stands in the ring: 32 bits of which event, 32 bits of how many bytes, then the record from
-// its eighth byte on. The first eight are the kernel's; a program may not read them.
+// An entry of the ring: 32 bits for the event index, 32 bits for the size in bytes, then the record
+// from byte 8 on. The first eight bytes belong to the kernel; a program may not read them.
 constexpr size_t kTapHeaderBytes = 8;
 constexpr size_t kRecordHeadBytes = 8;
-// The longest record of the suite is hisi_ptt's, 3208 bytes; an entry of the ring is reserved
-// whole.
+// The longest record of the suite, of hisi_ptt, has 3208 bytes. Each ring entry reserves this
+// maximum.
 constexpr uint32_t kTapMostBytes = 4096;
 
 struct TapMaps {
@@ -26,7 +25,7 @@ struct TapMaps {
     int lost;  // BPF_MAP_TYPE_ARRAY of one 64-bit number
 };
 
-// located: the field that says where the record's words are; empty: it has none.
+// Error: the record is too short or too long, or has more than one located field.
 Result<std::vector<bpf_insn>> tap_program(const TraceFormat &format, uint32_t event, TapMaps maps);
 
 }  // namespace pmukit::record

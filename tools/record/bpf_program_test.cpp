@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The program run by an interpreter that knows the instructions it is made of and the three helpers
-// it calls, and that refuses whatever the kernel's verifier would: the guests' selftests have that
-// one.
+// Runs the program in an interpreter for its instructions and helpers, which rejects invalid
+// accesses as the kernel's verifier does. The selftests in guests use the verifier itself.
 #include "record/bpf_program.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +23,7 @@ public:
         registers_[1] = address(context_.data());
     }
 
-    // False: an instruction that is none of ours, or too many of them.
+    // Returns false for an unexpected instruction, or after too many.
     bool run()
     {
         for (size_t step = 0; step < 1000; step++) {
@@ -128,7 +127,7 @@ private:
         }
     }
 
-    // Only the record, and only inside the entry.
+    // Copies only from the record, and only into the entry.
     void copy(uint64_t to, uint64_t bytes, uint64_t from)
     {
         const uint64_t entry = address(entry_.data()), context = address(context_.data());
@@ -160,7 +159,7 @@ private:
     std::array<uint64_t, 11> registers_{};
 };
 
-// Eight bytes of the kernel's, a number, and where the words are.
+// Eight bytes of the kernel, a number, and the location of the words.
 TraceFormat with_words()
 {
     TraceFormat format;
@@ -178,7 +177,7 @@ std::vector<std::byte> record_of(uint32_t location, size_t bytes)
     return record;
 }
 
-TEST(TapProgram, CopiesARecordWithItsWords)
+TEST(TapProgram, CopiesARecordWithLocatedWords)
 {
     const auto record = record_of(12 << 16 | 20, 32);
     Machine machine(*tap_program(with_words(), 3, kMaps), record, true);
@@ -203,7 +202,7 @@ TEST(TapProgram, CopiesARecordOfFixedSize)
     EXPECT_EQ(0, std::memcmp(machine.submitted.data() + 8, record.data() + 8, 9));
 }
 
-TEST(TapProgram, CountsWhatHasNoRoomInTheRing)
+TEST(TapProgram, CountsARecordAsLostIfTheRingIsFull)
 {
     Machine machine(*tap_program(with_words(), 3, kMaps), record_of(12 << 16 | 20, 32), false);
     ASSERT_TRUE(machine.run());
@@ -212,10 +211,10 @@ TEST(TapProgram, CountsWhatHasNoRoomInTheRing)
     EXPECT_FALSE(machine.discarded);
 }
 
-TEST(TapProgram, GivesBackTheRoomOfARecordThatIsTooLong)
+TEST(TapProgram, DiscardsTheEntryOfATooLongRecord)
 {
     constexpr uint32_t kMost = kTapMostBytes - kTapHeaderBytes;
-    // Longest that fits, one more, and one whose end is before its beginning.
+    // The longest that fits, one byte more, and one that ends before it begins.
     for (auto [location, fits] : {std::pair((kMost - 12) << 16 | 20U, true),
                                   {(kMost - 11) << 16 | 20U, false},
                                   {0U << 16 | 7U, false}}) {
@@ -227,8 +226,8 @@ TEST(TapProgram, GivesBackTheRoomOfARecordThatIsTooLong)
     }
 }
 
-// 0 would be no: the kernel then gives the record to no perf event of anybody.
-TEST(TapProgram, LeavesTheRecordToOthersWhateverComesOfIt)
+// If it returned 0, the kernel would deliver the record to no perf event of any user.
+TEST(TapProgram, AlwaysReturnsOneSoThatOthersGetTheRecord)
 {
     for (auto [location, room] :
          {std::pair(12U << 16 | 20U, true), {12U << 16 | 20U, false}, {0U << 16 | 7U, true}}) {
@@ -238,7 +237,7 @@ TEST(TapProgram, LeavesTheRecordToOthersWhateverComesOfIt)
     }
 }
 
-TEST(TapProgram, RefusesShapesItDoesNotKnow)
+TEST(TapProgram, RefusesUnsupportedFormats)
 {
     TraceFormat two = with_words();
     two.fields["more"] = {20, 4, true};

@@ -22,10 +22,10 @@
 namespace pmukit::record {
 namespace {
 
-constexpr uint32_t kRingBytes = uint32_t{8} << 20;  // 2048 records, a power of two of pages
-// Of one call, at least what the ring can hold: all that was there when it began.
+constexpr uint32_t kRingBytes = uint32_t{8} << 20;  // 2048 records; a power of two pages
+// Records per call of take(): all that are in the ring when the call begins.
 constexpr uint32_t kTakenAtOnce = kRingBytes / kTapMostBytes;
-constexpr int kEnough = -ECANCELED;  // which reading a ring has no other cause for
+constexpr int kEnough = -ECANCELED;  // no other reason for ring_buffer__consume() to return it
 
 Result<Fd> create_map(bpf_map_type type, uint32_t key_bytes, uint32_t value_bytes, uint32_t entries)
 {
@@ -35,7 +35,7 @@ Result<Fd> create_map(bpf_map_type type, uint32_t key_bytes, uint32_t value_byte
     return map;
 }
 
-// The helper that reads the record is for programs under the GPL; this one may be had so.
+// probe_read_kernel() is only for programs under the GPL. This program is available under it.
 Result<Fd> load_program(const std::vector<bpf_insn> &code)
 {
     std::array<char, 4096> log{};
@@ -47,7 +47,7 @@ Result<Fd> load_program(const std::vector<bpf_insn> &code)
     if (program)
         return program;
     const int error = errno;
-    // Once more for the verifier's reason; EPERM has none.
+    // Load again to get the verifier's reason; EPERM has none.
     if (error != EPERM)
         Fd(::bpf_prog_load(BPF_PROG_TYPE_TRACEPOINT, "pmukit_tap", "Dual BSD/GPL", code.data(),
                            code.size(), &options));
@@ -57,8 +57,8 @@ Result<Fd> load_program(const std::vector<bpf_insn> &code)
     return Error{Errc::kDenied, reason};
 }
 
-// On one CPU, which is where perf counts; the program runs wherever the event happens. Without a
-// period nothing is sampled: the record is in our ring.
+// perf counts the event on one CPU, but the program runs wherever the event occurs. Without a
+// period nothing is sampled: the records are in the BPF ring.
 Result<Fd> attach_program(const TraceFormat &format, int program)
 {
     const Result<std::vector<int>> cpus = online_cpus();
@@ -84,7 +84,7 @@ Result<Fd> attach_program(const TraceFormat &format, int program)
 struct BpfTap::State {
     ~State()
     {
-        events.clear();  // no program writes any more
+        events.clear();  // detaches the programs
         ::ring_buffer__free(reader);
     }
 
@@ -92,14 +92,14 @@ struct BpfTap::State {
     Fd ring, lost;
     std::vector<Fd> events;
     ring_buffer *reader = nullptr;
-    std::vector<std::byte> record;  // the one that is being handed on
-    uint32_t taken = 0;             // in this call
-    std::exception_ptr failure;     // of the sink, which cannot pass through libbpf's C
+    std::vector<std::byte> record;  // the record that the sink gets
+    uint32_t taken = 0;             // records in this call of take()
+    std::exception_ptr failure;     // of the sink: an exception cannot pass through libbpf's C code
 };
 
 namespace {
 
-// What the ring holds is our own program's, and is checked all the same.
+// Entries of the ring come from the program above, but are checked nevertheless.
 void hand_on(Bytes entry, std::vector<std::byte> &record, const BpfTap::Sink &sink)
 {
     ByteReader in(entry, std::endian::native);
@@ -120,7 +120,7 @@ BpfTap::~BpfTap() = default;
 
 Result<BpfTap> BpfTap::attach(const std::vector<TraceFormat> &formats, Sink sink)
 {
-    ::libbpf_set_print(nullptr);  // errors are ours to say
+    ::libbpf_set_print(nullptr);  // the caller reports errors
     auto state = std::make_unique<State>();
     state->sink = std::move(sink);
     Result<Fd> ring = create_map(BPF_MAP_TYPE_RINGBUF, 0, 0, kRingBytes);
@@ -155,7 +155,7 @@ Result<BpfTap> BpfTap::attach(const std::vector<TraceFormat> &formats, Sink sink
         Result<Fd> event = attach_program(formats[i], program->get());
         if (!event)
             return event.error();
-        state->events.push_back(std::move(*event));  // which keeps the program
+        state->events.push_back(std::move(*event));  // the event keeps the program loaded
     }
     return BpfTap(std::move(state));
 }
@@ -165,8 +165,8 @@ int BpfTap::fd() const
     return ::ring_buffer__epoll_fd(state_->reader);
 }
 
-// libbpf goes on for as long as there is one more record. It also frees the record at which the
-// callback makes it stop.
+// libbpf continues while there are records. It also frees the record at which the callback stops
+// it.
 Result<void> BpfTap::take()
 {
     state_->taken = 0;

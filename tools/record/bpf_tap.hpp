@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Records of trace events as they happen, on every CPU, through BPF programs and one ring: nothing
-// is written to the trace buffer, and other users of tracing are not disturbed: the programs let
-// every record pass. Documentation/decisions/0012-live-records.rst says why they are assembled
-// here.
+// Live records of trace events on every CPU, through BPF programs and one ring. Nothing is written
+// to the trace buffer. Other users of tracing are not affected: the programs let every record pass.
+// Documentation/decisions/0012-live-records.rst says why the programs are assembled here.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +17,22 @@ namespace pmukit::record {
 
 class BpfTap {
 public:
-    // event: index of its format in attach(). The record, as tracefs describes it, is borrowed for
-    // the call; its first eight bytes are nothing.
+    // event: index of its format in attach(). The record has the layout that tracefs describes and
+    // is valid during the call; its first eight bytes are zero.
     using Sink = std::function<void(size_t event, Bytes record)>;
 
-    // Error: this kernel, this user or this build has no BPF.
+    // Error: the kernel, the user or this build cannot use BPF.
     static Result<BpfTap> attach(const std::vector<TraceFormat> &formats, Sink sink);
     BpfTap(BpfTap &&) noexcept;
     BpfTap &operator=(BpfTap &&) = delete;
     ~BpfTap();
 
-    // Readable when there are records.
+    // Readable when records are available.
     int fd() const;
-    // Hands the records that are there to the sink. Those that come meanwhile may have to wait for
-    // the next call: it ends however fast they come.
+    // Passes the available records to the sink. Records that arrive meanwhile may wait for the next
+    // call: the number per call is limited.
     Result<void> take();
-    // Records that did not fit into the ring.
+    // Records that did not fit into the ring or were too long.
     uint64_t lost() const;
 
 private:

@@ -28,13 +28,13 @@ Error bad_event_at(std::string_view text, size_t at, const std::string &why)
 
 // Parsing
 
-// at: where text begins in the event's.
+// at: offset of text in the event string.
 std::vector<Term> parse_terms(std::string_view text, size_t at)
 {
     std::vector<Term> terms;
     const char *begin = text.data();
     for (std::string_view part : split(text, ',')) {
-        // People break long event strings over lines, as the examples do.
+        // Users break long event strings over lines, as the examples do.
         const std::string_view word = trim(part);
         if (!word.empty())
             part = word;
@@ -50,19 +50,19 @@ std::vector<Term> parse_terms(std::string_view text, size_t at)
 
 bool is_pmu_name(std::string_view name)
 {
-    // A PMU is one folder below its root, whatever the caller writes.
+    // A PMU is one directory below the root: other paths are refused.
     return !name.empty() && name != "." && name != ".." &&
            name.find_first_of(std::string_view(",\0", 2)) == name.npos;
 }
 
-// Where the pieces of the event at the front of a text end.
+// Offsets of the parts of the event at the front of a text.
 struct Extent {
     size_t name_end;      // the first slash or colon, or the end
-    size_t terms, close;  // behind the first slash, and the second one; both name_end: no terms
-    size_t letters, end;  // of the modifiers; the comma behind them, or the end
+    size_t terms, close;  // after the first slash; the second slash. Both name_end: no terms
+    size_t letters, end;  // the modifiers; the comma after them, or the end
 };
 
-// What has no slash and is no event that we know.
+// The error for a name without a slash that is no known event.
 Error unknown_name(std::string_view all, size_t from, std::string_view text)
 {
     const std::string_view word = trim(text);
@@ -145,7 +145,7 @@ std::string known_terms(const Pmu &pmu)
     return all.empty() ? "none" : all;
 }
 
-// config .. config4 are understood for every PMU, as perf does it.
+// config to config4 are accepted for every PMU, as in perf.
 std::optional<Field> whole_word(const std::string &name)
 {
     Result<Field> field = parse_format(name + ":0-63");
@@ -161,7 +161,7 @@ std::optional<Field> field_of(const Pmu &pmu, const std::string &name)
     return whole_word(name);
 }
 
-// Terms of perf, not of a PMU: how often a sample is taken.
+// Terms of perf, not of a PMU: the sampling rate.
 std::optional<uint64_t> *sampling_term(const std::string &name, EventSettings &settings)
 {
     if (name == "period")
@@ -200,14 +200,14 @@ bool is_given(const EventString &event, const std::string &name)
         event.terms, [&name](const Term &term) { return term.name == name && term.value; });
 }
 
-// A part such as filter=? is for the user to say.
+// The user has to set the value of a part such as filter=?.
 Result<void> apply_alias(const EventString &event, const Pmu &pmu, const Term &alias,
                          const std::string &text, EventSettings &settings)
 {
     for (Term &part : parse_terms(text, 0)) {
         part.at = alias.at;
         if (part.value == "?" && is_given(event, part.name))
-            continue;  // applied where it stands
+            continue;  // applied at its place in the event string
         if (part.value == "?")
             return bad_event_at(event.text, alias.at,
                                 alias.name + " needs a value of " + part.name + ": " + event.pmu +

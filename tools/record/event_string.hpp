@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Event strings as perf takes them: pmu/term=value,flag,alias/modifiers, name:modifiers of a
-// generic event, or name/term=value/modifiers of one, and several of them joined by commas. Parsing
-// is pure; what a PMU makes of it needs its description (sysfs_pmu.hpp).
+// Event strings in perf's syntax: pmu/term=value,flag,alias/modifiers, or for a generic event
+// name:modifiers or name/term=value/modifiers. Commas join several events. Parsing is pure;
+// encoding needs the description of the PMU (sysfs_pmu.hpp).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace pmukit::record {
 struct Term {
     std::string name;
     std::optional<std::string> value;
-    size_t at = 0;  // in the event's text, from 0
+    size_t at = 0;  // offset in the event's text
 };
 
 struct EventString {
@@ -31,22 +31,23 @@ struct EventString {
     std::optional<perfdata::GenericEvent> generic{};
 };
 
-// Errors name the character, from 1, and have it, from 0, as offset.
+// Error messages count characters from 1; the offset of an error counts from 0.
 Result<std::vector<EventString>> parse_event_strings(std::string_view text);
 
-// What goes into the attributes of an event.
+// Values for the attributes of an event.
 struct EventSettings {
     ConfigWords words{};
     Modifiers modifiers;
     std::optional<uint64_t> period, frequency_hz;  // at most one of them
 };
 
-// What describes the PMU of an event: its folder, or for a generic one what the CPU's own PMU says
-// of precision. It has the name of the event then.
+// The description of the event's PMU, from its sysfs directory. A generic event gets its own name
+// and type, and the precision (caps/) of the CPU's PMU.
 Result<Pmu> pmu_of(const std::string &root, const EventString &event);
 
-// Terms through the PMU's format and events. Also understood: config=, config1= ... config4=,
-// period= and freq=. What the PMU says it does not support is refused here, in words.
+// Encodes terms with the PMU's format and events. Also accepts config=, config1= ... config4=,
+// period= and freq=. Values that the PMU does not support according to its caps/ are refused here,
+// with a reason.
 Result<EventSettings> encode_event(const EventString &event, const Pmu &pmu);
 
 }  // namespace pmukit::record

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Event strings as people write them, and what they become.
+// Event strings as users write them, and their encoding.
 #include "record/event_string.hpp"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(EventString, ATermWithoutValueIsOneUnlessItIsAnAlias)
     EXPECT_EQ((*alias)[1], 0x10U);
 }
 
-TEST(EventString, AnAliasCanLeaveATermToTheUser)
+TEST(EventString, AliasCanRequireAValueFromTheUser)
 {
     for (const char *text : {"p/one_of,hotness_threshold=9/", "p/hotness_threshold=9,one_of/"}) {
         Result<ConfigWords> words = encode(text);
@@ -65,7 +65,7 @@ TEST(EventString, AnAliasCanLeaveATermToTheUser)
     }
 }
 
-TEST(EventString, UnderstandsPlainConfigWords)
+TEST(EventString, AcceptsConfigWords)
 {
     Result<ConfigWords> words = encode("p/config=5,config4=0xffffffffffffffff/");
     ASSERT_TRUE(words);
@@ -73,12 +73,12 @@ TEST(EventString, UnderstandsPlainConfigWords)
     EXPECT_EQ((*words)[4], UINT64_MAX);
 }
 
-TEST(EventString, NoTermsIsAnEventToo)
+TEST(EventString, AcceptsAnEventWithoutTerms)
 {
     EXPECT_EQ(*encode("p//"), ConfigWords{});
 }
 
-TEST(EventString, TakesSeveralEvents)
+TEST(EventString, ParsesSeveralEvents)
 {
     auto events = parse_event_strings("a/x=1,y/,b//");
     ASSERT_TRUE(events);
@@ -87,7 +87,7 @@ TEST(EventString, TakesSeveralEvents)
     EXPECT_EQ((*events)[1].pmu, "b");
 }
 
-TEST(EventString, ModifiersStandBehindTheTerms)
+TEST(EventString, ParsesModifiersAfterTheTerms)
 {
     auto events = parse_event_strings("a/x/D,b//uP , c/y,z/");
     ASSERT_TRUE(events) << events.error().message;
@@ -100,7 +100,7 @@ TEST(EventString, ModifiersStandBehindTheTerms)
     EXPECT_EQ((*events)[2].modifiers, Modifiers{});
 }
 
-TEST(EventString, MayBeBrokenOverLines)
+TEST(EventString, MaySpanLines)
 {
     auto events = parse_event_strings(" p/epoch_type=1,\n   hotness_threshold = 7 /\n");
     ASSERT_TRUE(events) << events.error().message;
@@ -110,18 +110,18 @@ TEST(EventString, MayBeBrokenOverLines)
     EXPECT_EQ((*events)[0].text.substr((*events)[0].terms[1].at, 7), "hotness");
 }
 
-TEST(EventString, SaysHowOftenToSample)
+TEST(EventString, ParsesPeriodAndFrequency)
 {
     EXPECT_EQ(settings_of("p/epoch_type=1,period=500/")->period, 500U);
     EXPECT_EQ(settings_of("p/freq=99/")->frequency_hz, 99U);
     EXPECT_FALSE(settings_of("p//")->period);
 }
 
-TEST(EventString, SaysWhatIsWrongWithItAndWhere)
+TEST(EventString, ErrorsNameTheFaultAndItsOffset)
 {
     const struct {
         const char *text;
-        size_t at;  // 0: at its beginning, or nowhere in particular
+        size_t at;  // 0: at the beginning, or no offset
         const char *why;
     } cases[] = {
         {"", 0, "empty"},
@@ -171,7 +171,7 @@ TEST(EventString, SaysWhatIsWrongWithItAndWhere)
     }
 }
 
-TEST(EventString, MayBeTheNameOfAGenericEvent)
+TEST(EventString, ParsesNamesOfGenericEvents)
 {
     const auto events =
         parse_event_strings("cycles:u , faults,LLC-loads/period=7/k,p/config=1/,cs:");
@@ -198,7 +198,7 @@ TEST(EventString, MayBeTheNameOfAGenericEvent)
     EXPECT_TRUE(settings->modifiers.exclude_user);
 }
 
-TEST(EventString, PrecisionOfAGenericEventIsThatOfTheCpu)
+TEST(EventString, GenericEventHasThePrecisionOfTheCpu)
 {
     TestFolder root;
     root.put("cpu/type", "4");
@@ -215,7 +215,7 @@ TEST(EventString, PrecisionOfAGenericEventIsThatOfTheCpu)
               "none");
 }
 
-TEST(EventString, EveryPrefixOfAGoodOneIsTakenOrRefusedInWords)
+TEST(EventString, EveryPrefixIsAcceptedOrRefusedWithAReason)
 {
     const std::string good = "p/epoch_type=1,hot/ukpD, cxl/config=0x1f,freq=99/GH";
     for (size_t length = 0; length <= good.size(); length++) {

@@ -13,8 +13,8 @@ namespace {
 constexpr unsigned kMostPrecise = 3;  // precise_ip has two bits
 constexpr const char *kMaxPreciseCap = "max_precise";
 
-// What perf makes of letters that name the modes counted: the first of a group leaves out all of
-// the group, each brings its own in again.
+// Modes to count, as in perf: the first letter of a group (levels or sides) excludes all modes of
+// the group; each letter includes its own mode again.
 struct Named {
     bool level = false, side = false;
 };
@@ -35,7 +35,7 @@ void only_sides(Named &named, Modifiers &to)
 
 struct Letter {
     char letter;
-    void (*apply)(Named &, Modifiers &);  // nullptr: known, and refused
+    void (*apply)(Named &, Modifiers &);  // nullptr: known, but refused
     const char *meaning;                  // or why it is refused
 };
 
@@ -117,7 +117,7 @@ std::optional<ModifierFault> parse_modifiers(std::string_view letters, Modifiers
             return ModifierFault{at, *why};
         std::ranges::find(kLetters, letters[at], &Letter::letter)->apply(named, result);
     }
-    // A guest's instructions cannot be sampled precisely; perf leaves guests out as well.
+    // Precise events cannot sample guests; perf excludes guests as well.
     if (result.precise && !named.side)
         result.exclude_guest = true;
     return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The letters behind an event, as perf takes them (perf-list(1), "EVENT MODIFIERS"): pmu/terms/uk.
+// Modifiers after an event, as in perf (perf-list(1), "EVENT MODIFIERS"): pmu/terms/uk.
 #pragma once
 
 #include <optional>
@@ -12,30 +12,30 @@ namespace pmukit::record {
 
 struct Pmu;
 
-// What they change in the attributes.
+// The attributes that the modifiers set.
 struct Modifiers {
     bool exclude_user = false, exclude_kernel = false, exclude_hv = false;
     bool exclude_guest = false, exclude_host = false;
     bool exclude_idle = false;
     unsigned precise = 0;       // perf_event_attr.precise_ip
-    bool most_precise = false;  // as precise as the PMU can
+    bool most_precise = false;  // the highest precision of the PMU
     bool sample_value = false;  // samples carry the event's count
     bool pinned = false, exclusive = false;
 
     bool operator==(const Modifiers &) const = default;
 };
 
-// Why a letter is refused, and which it was, from 0.
+// The index of a refused letter, and why it is refused.
 struct ModifierFault {
     size_t at;
     std::string why;
 };
 
-// nullopt: all letters are understood and result is filled.
+// nullopt: all letters are valid and result is filled.
 std::optional<ModifierFault> parse_modifiers(std::string_view letters, Modifiers &result);
 
-// A PMU's caps/max_precise decides on precision, and a PMU that counts for the whole machine
-// (cpumask) does not know tasks or modes. Resolves most_precise.
+// Checks the precision against caps/max_precise. A system-wide PMU (cpumask) refuses task and mode
+// modifiers. Resolves most_precise. Returns the reason of a refusal.
 std::optional<std::string> fit_modifiers(const Pmu &pmu, Modifiers &modifiers);
 
 }  // namespace pmukit::record

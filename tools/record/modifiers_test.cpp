@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the letters behind an event mean, which are refused, and what a PMU cannot do.
+// The meaning of the modifiers, refused letters, and what a PMU cannot do.
 #include "record/modifiers.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ struct Meaning {
     Modifiers modifiers;
 };
 
-// As perf-list(1) has it: the first letter about a level or a side leaves out the others of it.
+// As in perf-list(1): the first letter for a level or a side excludes the other levels or sides.
 const Meaning kMeanings[] = {
     {"", {}},
     {"u", {.exclude_kernel = true, .exclude_hv = true}},
@@ -37,7 +37,7 @@ const Meaning kMeanings[] = {
     {"ukpD", {.exclude_hv = true, .exclude_guest = true, .precise = 1, .pinned = true}},
 };
 
-TEST(Modifiers, MeanWhatPerfMakesOfThem)
+TEST(Modifiers, SetTheSameAttributesAsInPerf)
 {
     for (const Meaning &meaning : kMeanings) {
         Modifiers modifiers;
@@ -47,7 +47,7 @@ TEST(Modifiers, MeanWhatPerfMakesOfThem)
     }
 }
 
-TEST(Modifiers, AreRefusedByNameAndPlace)
+TEST(Modifiers, RefusalNamesTheLetterAndItsIndex)
 {
     const struct {
         const char *letters;
@@ -77,7 +77,7 @@ TEST(Modifiers, AreRefusedByNameAndPlace)
     }
 }
 
-TEST(FitModifiers, PrecisionIsWhatCapsSay)
+TEST(FitModifiers, CapsLimitThePrecision)
 {
     const Pmu without{"old", 4, {}, {}, {}, {}};
     const Pmu two{"cpu", 4, {}, {}, {{"max_precise", "2"}}, {}};
@@ -90,7 +90,7 @@ TEST(FitModifiers, PrecisionIsWhatCapsSay)
               "pp is not supported by old; supported: none of them (caps/max_precise)");
 }
 
-TEST(FitModifiers, AsPreciseAsItCanIsNeverRefused)
+TEST(FitModifiers, HighestPrecisionIsNeverRefused)
 {
     const Pmu without{"old", 4, {}, {}, {}, {}};
     const Pmu lying{"cpu", 4, {}, {}, {{"max_precise", "99"}}, {}};
@@ -102,7 +102,7 @@ TEST(FitModifiers, AsPreciseAsItCanIsNeverRefused)
     EXPECT_EQ(asked.precise, 3U);
 }
 
-TEST(FitModifiers, AMachineWidePmuHasNoModesToSelect)
+TEST(FitModifiers, SystemWidePmuRefusesModes)
 {
     const Pmu uncore{"uncore_imc_0", 24, {}, {}, {}, std::vector<int>{0}};
     for (const char *letters : {"u", "k", "h", "G", "H", "I", "uk"}) {

@@ -21,8 +21,7 @@ namespace {
 constexpr size_t kAttrBytes[] = {128, 136, 144};
 constexpr size_t kConfig3At = 128, kConfig4At = 136;
 constexpr uint64_t kUsualRate_hz = 4000;
-// Of every event: one that is read for another's sake must keep its id and time where that has
-// them.
+// The same for every event, so that all records have id and time at the same offsets.
 constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
                                  PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU |
                                  PERF_SAMPLE_RAW;
@@ -33,7 +32,7 @@ struct Refusal {
     const char *why;
 };
 
-// perf_event_open(2), and what our drivers answer (Documentation/ABI).
+// Errors of perf_event_open(2) and of the drivers (Documentation/ABI).
 constexpr Refusal kRefusals[] = {
     {EACCES, Errc::kDenied, nullptr},  // denied_because()
     {EPERM, Errc::kDenied, nullptr},
@@ -49,7 +48,7 @@ constexpr Refusal kRefusals[] = {
     {ESRCH, Errc::kNotFound, "there is no such process or thread"},
 };
 
-// What the PMU says it can do: "counter_width=16, unit_sizes=12 13"
+// The capabilities of the PMU: "counter_width=16, unit_sizes=12 13"
 std::string offered(const Pmu &pmu)
 {
     std::string all;
@@ -61,8 +60,8 @@ std::string offered(const Pmu &pmu)
     return all;
 }
 
-// Some PMUs share memory: what one watches is another's no more. Both must allow it, and the other
-// is not known here.
+// PMUs with caps/range_overlap share memory: a range that one of them tracks may be refused to the
+// others. The other PMU is not known here.
 bool may_share_a_range(const Pmu &pmu)
 {
     return std::ranges::find(pmu.caps, "range_overlap",
@@ -90,16 +89,16 @@ void set_rate(const Pmu &pmu, const EventSettings &settings, const Sampling &sam
         attr.sample_period = period.value_or(1);
         return;
     }
-    attr.sample_type |= PERF_SAMPLE_PERIOD;  // a sample's weight, which varies
+    attr.sample_type |= PERF_SAMPLE_PERIOD;  // the weight of a sample, which varies
     attr.freq = 1;
     attr.sample_freq =
         settings.frequency_hz.value_or(sampling.frequency_hz.value_or(kUsualRate_hz));
 }
 
-// All that a program's registers are, as perf names them for the unwinding of its stack.
+// All registers of a program, the same set as in perf for unwinding.
 constexpr uint64_t kUserRegisters =
 #if defined(__x86_64__)
-    0xff0fff;  // no segment registers but cs and ss
+    0xff0fff;  // no segment registers except cs and ss
 #elif defined(__aarch64__)
     0x1ffffffff;  // x0 to x30, sp, pc
 #else
@@ -187,7 +186,7 @@ std::vector<std::byte> make_tracking_attr(bool inherit, bool build_ids)
     attr.sample_type = kSampleType;
     attr.sample_id_all = 1;
     attr.inherit = inherit;
-    attr.exclude_kernel = 1;  // or it would need a privilege
+    attr.exclude_kernel = 1;  // otherwise the event needs a privilege
     attr.exclude_hv = 1;
     attr.mmap = 1;
     attr.mmap2 = 1;
@@ -235,7 +234,7 @@ bool has_lost_count()
     return known;
 }
 
-// The value and perhaps an id stand before it.
+// The count is the last word, after the value and an optional id.
 std::optional<uint64_t> read_lost_count(int fd)
 {
     uint64_t words[3]{};
@@ -284,10 +283,10 @@ bool is_of_another_user(pid_t pid)
 
 constexpr const char *kOrRoot = ", or run as root or with CAP_PERFMON";
 
-// Why this user may not have it, as perf_event_open(2) decides.
+// Why the kernel denies the event to this user, by the rules of perf_event_open(2).
 std::string denied_because(const Pmu &pmu, const Attempt &attempt)
 {
-    constexpr int kNoUnprivileged = 3;  // of Debian and Android: no event without CAP_PERFMON
+    constexpr int kNoUnprivileged = 3;  // Debian and Android: no event without CAP_PERFMON
     const int paranoid = attempt.paranoid.value_or(0);
     const std::string is = "kernel.perf_event_paranoid is " + std::to_string(paranoid);
     if (!samples_tasks(pmu))

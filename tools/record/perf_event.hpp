@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// perf_event_open(2) with attributes as bytes (the header we are built with may not know config3
-// and config4) and with the kernel's refusals turned into sentences.
+// perf_event_open(2) with attributes as bytes, because the header of the build may lack config3 and
+// config4, and with an explanation of the kernel's errors.
 #pragma once
 
 #include <sys/types.h>
@@ -18,52 +18,53 @@
 
 namespace pmukit::record {
 
-// When an event begins to count.
+// When an event starts to count.
 enum class Start {
     kWhenEnabled,
-    kOnExec,      // of the process it follows, with those that process starts
-    kWithLeader,  // of its group
+    kOnExec,      // at exec of the target process, including its children
+    kWithLeader,  // with the leader of its group
     kAtOnce,
 };
 
-// How the chain of calls of a sample is found.
+// How call chains are sampled.
 enum class Chains { kNone, kFramePointers, kStack, kBranches };
 
-// What a recording says of all of its events that can do it.
+// Settings of a recording for all events that support them.
 struct Sampling {
-    std::optional<uint64_t> period, frequency_hz;  // of events that do not say; period goes first
+    std::optional<uint64_t> period, frequency_hz;  // for events without one; period has precedence
     Chains chains = Chains::kNone;
-    uint32_t stack_bytes = 8192;  // kStack: so much of the stack, a multiple of 8
-    bool weight = false;  // of how many events a sample is one, where it is the same for all
+    uint32_t stack_bytes = 8192;  // kStack: copied bytes of the stack, a multiple of 8
+    bool weight = false;          // sample the period even if it is constant
 };
 
-// Whether a PMU samples what runs, at a rate and with chains of calls. One that is read for the
-// whole machine (cpumask) gives every record of its device.
+// Returns true if the PMU samples tasks, at a rate and with call chains. A system-wide PMU
+// (cpumask) delivers every record of its device.
 bool samples_tasks(const Pmu &pmu);
 
-// What the records of our events end with, beside samples: task, time, id, CPU and id again.
+// The end of all records except samples: task, time, id, CPU and id again.
 constexpr size_t kTrailerBytes = 5 * sizeof(uint64_t);
 
-// Attributes of a sampling event. Unless the settings say how often: every record of a PMU that is
-// read for the whole machine, with its payload; of others 4000 samples a second, as perf takes.
+// Attributes of a sampling event. If the settings have no rate, a system-wide PMU delivers every
+// record with its payload, and other PMUs sample 4000 times per second, as in perf.
 std::vector<std::byte> make_attr(const Pmu &pmu, const EventSettings &settings, Start start,
                                  bool inherit, const Sampling &sampling = {});
 
-// Attributes of an event that counts nothing and tells of tasks as they begin and end, of their
-// names and of what they map, with build ids unless they are not wanted.
+// Attributes of an event that counts nothing and reports the start, exit, names and maps of tasks,
+// with build ids if requested.
 std::vector<std::byte> make_tracking_attr(bool inherit, bool build_ids = true);
 
-// The attributes, made by one of the above, with another clock than perf's own (CLOCK_*).
+// Returns the attributes with another clock than perf's own (CLOCK_*).
 std::vector<std::byte> with_clock(std::vector<std::byte> attr, int32_t clock_id);
 
-// The attributes, with the count of lost records in what read(2) gives (PERF_FORMAT_LOST).
+// Returns the attributes with the lost record count added to the read format (PERF_FORMAT_LOST).
 std::vector<std::byte> with_lost_count(std::vector<std::byte> attr);
-// Whether this kernel knows that format: since Linux 6.0.
+// Returns true if the kernel knows that format: Linux 6.0 or later.
 bool has_lost_count();
-// Of an event that has it. nullopt: it could not be read.
+// Reads the count of an event with that format. nullopt: it could not be read.
 std::optional<uint64_t> read_lost_count(int fd);
 
-// The count of one event. Linux gives nothing for one whose PMU went: the last that it gave stays.
+// The lost count of one event. Once the PMU is removed, Linux returns no data; the last count
+// stays.
 class LostCounter {
 public:
     void read(int fd);
@@ -74,33 +75,33 @@ private:
     uint64_t count_ = 0;
     bool gone_ = false;
 };
-// PERF_RECORD_LOST_SAMPLES, as stock perf writes it at the end of a recording: without a time.
+// A PERF_RECORD_LOST_SAMPLES without a time, as stock perf writes it at the end of a recording.
 std::vector<std::byte> lost_samples_record(uint64_t lost, uint64_t id, int cpu);
 
-// kernel.perf_event_paranoid. nullopt: this kernel does not say.
+// kernel.perf_event_paranoid. nullopt: not available.
 std::optional<int> perf_event_paranoid();
 
-// What was asked for with an event; what stands behind cpu is for the reason of a refusal, and
-// open_event() finds out itself what it can.
+// The target of an event. The members after cpu only serve to explain a refusal; open_event()
+// determines some of them itself.
 struct Attempt {
     pid_t pid = -1;                   // -1: any
     int cpu = -1;                     // -1: any
     std::optional<int> paranoid{};    // kernel.perf_event_paranoid; nullopt: not known
-    bool kernel_too = true;           // not of programs alone
-    bool is_of_another_user = false;  // the process
+    bool kernel_too = true;           // not only user mode
+    bool is_of_another_user = false;  // the process belongs to another user
     bool has_cgroup = false;
 };
 
-// attempt.pid: a process, or the descriptor of a cgroup's folder. leader_fd -1: no group. what: the
-// event as the user wrote it.
+// attempt.pid: a process, or the descriptor of a cgroup directory. leader_fd -1: no group. what:
+// the event as the user wrote it.
 Result<Fd> open_event(const std::vector<std::byte> &attr, const Attempt &attempt, int leader_fd,
                       const Pmu &pmu, const std::string &what);
 
-// Pure: the sentence for an errno of perf_event_open.
+// Pure: the message for an errno of perf_event_open().
 Error explain_open_error(int error, const Pmu &pmu, const std::string &what,
                          const Attempt &attempt);
 
-// The term without which an event is taken. Empty: there is none such, or it takes two to blame.
+// The term without which the event is accepted. Empty: no single term is at fault.
 std::string term_at_fault(const EventString &event, const Pmu &pmu,
                           const std::function<bool(const EventSettings &)> &is_taken);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Attributes grow only when they must, and refusals become sentences.
+// Attributes grow only when they must, and refusals are explained.
 #include "record/perf_event.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ uint32_t size_of(const std::vector<std::byte> &attr)
     return load<uint32_t>(attr.data() + offsetof(perf_event_attr, size), std::endian::native);
 }
 
-// The struct of this build's header; what follows it does not matter to these tests.
+// The struct of this build's header; later fields do not matter to these tests.
 perf_event_attr attr_of(const Pmu &pmu, const EventSettings &settings,
                         Start start = Start::kWhenEnabled, bool inherit = false)
 {
@@ -41,7 +41,7 @@ perf_event_attr attr_of(const Pmu &pmu, const EventSettings &settings,
 const Pmu kCore{"cpu", 4, {}, {}, {}, {}};
 const Pmu kUncore{"p", 24, {}, {}, {}, std::vector<int>{0}};
 
-TEST(MakeAttr, IsAsSmallAsItsWordsAllow)
+TEST(MakeAttr, SizeDependsOnTheLastConfigWordInUse)
 {
     const auto make = [](const ConfigWords &words) {
         return make_attr(kUncore, {words, {}, {}, {}}, Start::kWhenEnabled, false);
@@ -55,7 +55,7 @@ TEST(MakeAttr, IsAsSmallAsItsWordsAllow)
     EXPECT_EQ(load<uint64_t>(fourth.data() + 136, std::endian::native), 5U);
 }
 
-TEST(MakeAttr, SamplesEveryRecordOfAMachineWidePmuAndOthersByTime)
+TEST(MakeAttr, SystemWidePmuSamplesEveryRecordAndOthersAtARate)
 {
     EXPECT_FALSE(attr_of(kUncore, {}).freq);
     EXPECT_EQ(attr_of(kUncore, {}).sample_period, 1U);
@@ -68,7 +68,7 @@ TEST(MakeAttr, SamplesEveryRecordOfAMachineWidePmuAndOthersByTime)
     EXPECT_TRUE(attr_of(kUncore, {{}, {}, {}, 99}).freq);
 }
 
-TEST(MakeAttr, ModifiersAreItsBits)
+TEST(MakeAttr, ModifiersSetItsBits)
 {
     Modifiers modifiers;
     ASSERT_FALSE(parse_modifiers("kGIppDeS", modifiers));
@@ -88,7 +88,7 @@ TEST(MakeAttr, ModifiersAreItsBits)
     EXPECT_FALSE(plain.sample_type & PERF_SAMPLE_READ);
 }
 
-TEST(MakeAttr, StartsWhenItShould)
+TEST(MakeAttr, StartModeSetsDisabledAndEnableOnExec)
 {
     EXPECT_TRUE(attr_of(kCore, {}).disabled);
     EXPECT_FALSE(attr_of(kCore, {}).enable_on_exec);
@@ -109,7 +109,7 @@ TEST(WithClock, ChangesNothingElse)
         EXPECT_TRUE(parsed->use_clockid);
         EXPECT_EQ(parsed->clock_id, CLOCK_TAI);
         ASSERT_EQ(after.size(), before.size());
-        size_t differ = 0;  // a byte of flags and one of the number
+        size_t differ = 0;  // a byte of flags and one of the clock id
         for (size_t i = 0; i < after.size(); i++)
             differ += after[i] != before[i];
         EXPECT_EQ(differ, 2U);
@@ -131,8 +131,8 @@ TEST(WithLostCount, ChangesNothingElse)
     EXPECT_EQ(differ, 1U);
 }
 
-// As Linux has it of an event whose PMU was unregistered: read() gives no bytes.
-TEST(LostCounter, KeepsTheLastCountOfAPmuThatWent)
+// On Linux, read() of an event whose PMU was unregistered returns no bytes.
+TEST(LostCounter, KeepsTheLastCountOfARemovedPmu)
 {
     const Fd fd(::memfd_create("counts", MFD_CLOEXEC));
     const auto give = [&fd](const std::vector<uint64_t> &words) {
@@ -179,7 +179,7 @@ TEST(ExplainOpenError, NamesTheEventTheReasonAndWhatIsSupported)
               "supported: counter_width=16, unit_sizes=12 13");
 }
 
-TEST(ExplainOpenError, KeepsCausesApart)
+TEST(ExplainOpenError, DistinguishesCauses)
 {
     Pmu pmu{"p", 24, {}, {}, {{"counter_width", "16"}}, {}};
     EXPECT_EQ(explain_open_error(EACCES, pmu, "e", {}).code, Errc::kDenied);
@@ -213,7 +213,7 @@ TEST(ExplainOpenError, SaysThatACpuMayBeOffline)
               std::string::npos);
 }
 
-TEST(ExplainOpenError, NamesWhatKeepsAUserFromIt)
+TEST(ExplainOpenError, ExplainsWhyTheUserIsDenied)
 {
     const auto denied = [](const Attempt &attempt) {
         return explain_open_error(EACCES, {}, "e", attempt).message;
@@ -240,7 +240,7 @@ TEST(ExplainOpenError, NamesWhatKeepsAUserFromIt)
         << "no sysctl gives a device's PMU to users";
 }
 
-TEST(TermAtFault, IsTheOneWithoutWhichTheEventIsTaken)
+TEST(TermAtFault, IsTheTermWithoutWhichTheEventIsAccepted)
 {
     Pmu pmu{"p", 24, {}, {}, {}, {}};
     pmu.format["a"] = *parse_format("config:0-7");
@@ -264,7 +264,7 @@ perf_event_attr sampled(const Pmu &pmu, const EventSettings &settings, const Sam
     return attr;
 }
 
-TEST(MakeAttr, TakesTheRateOfTheRecordingWhereTheEventHasNone)
+TEST(MakeAttr, UsesTheRateOfTheRecordingIfTheEventHasNone)
 {
     Sampling often;
     often.frequency_hz = 99;
@@ -284,7 +284,7 @@ TEST(MakeAttr, TakesTheRateOfTheRecordingWhereTheEventHasNone)
     EXPECT_TRUE(sampled(kCore, {}, often).sample_type & PERF_SAMPLE_PERIOD);
 }
 
-TEST(MakeAttr, AsksForChainsOfCallsWhereTheyCanBe)
+TEST(MakeAttr, RequestsCallChainsIfThePmuSamplesTasks)
 {
     Sampling chains;
     chains.chains = Chains::kFramePointers;
@@ -300,7 +300,7 @@ TEST(MakeAttr, AsksForChainsOfCallsWhereTheyCanBe)
     EXPECT_TRUE(sampled(kCore, {}, chains).branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK);
 }
 
-TEST(MakeTrackingAttr, CountsNothingAndEndsRecordsAsTheOthersDo)
+TEST(MakeTrackingAttr, CountsNothingAndHasTheCommonTrailer)
 {
     const std::vector<std::byte> bytes = make_tracking_attr(true);
     perf_event_attr attr{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// libpfm4 brings a perf_event.h of its own, so linux/perf_event.h must not be seen here.
+// libpfm4 has its own perf_event.h, so linux/perf_event.h must not be included here.
 #include "record/pfm_events.hpp"
 
 #include <perfmon/pfmlib_perf_event.h>
@@ -9,7 +9,7 @@
 namespace pmukit::record {
 namespace {
 
-// Ready while one of these lives.
+// libpfm4 is initialized while an instance of this class exists.
 class Library {
 public:
     Library() : status_(::pfm_initialize()) {}
@@ -32,7 +32,7 @@ private:
     pfm_err_t status_;
 };
 
-// Describing: libpfm4 writes into structures that say their size.
+// Descriptions: libpfm4 writes into structures whose size member is set.
 
 template <typename Info>
 Info sized()
@@ -53,7 +53,7 @@ std::vector<pfm_pmu_info_t> present_pmus()
     return pmus;
 }
 
-// one(index, info) for each event of a PMU
+// Calls one(index, info) for each event of a PMU.
 template <typename One>
 void for_each_event(const pfm_pmu_info_t &pmu, One one)
 {
@@ -64,7 +64,7 @@ void for_each_event(const pfm_pmu_info_t &pmu, One one)
     }
 }
 
-// one(attribute) for each unit mask of an event
+// Calls one(attribute) for each unit mask of an event.
 template <typename One>
 void for_each_umask(int at, const pfm_event_info_t &event, One one)
 {
@@ -83,7 +83,7 @@ std::string text_of(const char *text)
 
 // Encoding
 
-// "pmu::EVENT:umask" without what follows the event
+// "pmu::EVENT:umask" without the text after the event.
 std::string_view event_part(std::string_view name)
 {
     const size_t pmu = name.find("::");

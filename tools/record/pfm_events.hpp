@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Events by the names that libpfm4 has for them, as perf's --pfm-events takes them:
-// NAME[:UMASK][:MODIFIER=VALUE],... with groups in braces. libpfm(3) says what a name is.
+// Events by libpfm4 name, in the syntax of perf's --pfm-events: NAME[:UMASK][:MODIFIER=VALUE],...
+// with groups in braces. libpfm(3) describes the names.
 #pragma once
 
 #include <optional>
@@ -15,15 +15,15 @@ namespace pmukit::record {
 
 struct PfmName {
     std::string text;
-    size_t at;                     // in the list, from 0
-    std::optional<size_t> leader;  // the first of its group, unless it is that itself
+    size_t at;                     // offset in the list
+    std::optional<size_t> leader;  // index of its group's first event; none for that event
 };
 
-// Pure. Errors name the character, from 1, and have it, from 0, as offset.
+// Pure. Error messages count characters from 1; the offset of an error counts from 0.
 Result<std::vector<PfmName>> parse_pfm_list(std::string_view list);
 
-// kUnsupported: built without libpfm4. Users are counted unless a name says otherwise, the kernel
-// too, as perf does it. Not to be called from two threads at once: libpfm4 keeps globals.
+// kUnsupported: built without libpfm4. As in perf, user and kernel mode are counted unless a name
+// says otherwise. Not to be called from two threads at once: libpfm4 has global state.
 Result<std::vector<CodedEvent>> encode_pfm_list(std::string_view list);
 
 struct PfmListed {
@@ -31,7 +31,7 @@ struct PfmListed {
     std::string description;
 };
 
-// What the PMUs of this machine count, as libpfm4 knows it.
+// The events of this machine's PMUs that libpfm4 knows.
 Result<std::vector<PfmListed>> list_pfm_events();
 
 }  // namespace pmukit::record

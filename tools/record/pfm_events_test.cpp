@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// libpfm4 with a forced processor (LIBPFM_FORCE_PMU): the same on every machine. The expected value
-// is the event select register of Intel's and AMD's manuals: umask in bits 15:8, event in 7:0,
-// cmask in 31:24.
+// libpfm4 with a forced processor (LIBPFM_FORCE_PMU), so that results are the same on every
+// machine. The expected value is the event select register of Intel's and AMD's manuals: umask in
+// bits 15:8, event in 7:0, cmask in 31:24.
 #include "record/pfm_events.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 class Pfm : public testing::Test {
 protected:
-    // Heard when libpfm4 is set up, which each call does.
+    // libpfm4 reads the variable when it is initialized, which each call does.
     void on(const char *pmu) { ::setenv("LIBPFM_FORCE_PMU", pmu, 1); }
     void TearDown() override { ::unsetenv("LIBPFM_FORCE_PMU"); }
 };
@@ -47,7 +47,7 @@ TEST_F(Pfm, EncodesEventsOfASkylakeServer)
     EXPECT_EQ(kernel.leader, 1U);
 }
 
-TEST_F(Pfm, EncodesAWordBesideTheSelectRegister)
+TEST_F(Pfm, EncodesASecondConfigWord)
 {
     on("skx");
     const auto events = encode_pfm_list("OFFCORE_RESPONSE_0:ANY_DATA_RD");
@@ -64,7 +64,7 @@ TEST_F(Pfm, EncodesEventsOfAZen2)
     EXPECT_EQ((*events)[0].settings.words, (ConfigWords{0xc0}));
 }
 
-TEST_F(Pfm, ListsWhatCanBeRecorded)
+TEST_F(Pfm, ListsEventsWithDescriptions)
 {
     on("skx");
     const auto listed = list_pfm_events();
@@ -75,14 +75,14 @@ TEST_F(Pfm, ListsWhatCanBeRecorded)
     EXPECT_FALSE(found->description.empty());
 }
 
-TEST_F(Pfm, WhatItListsItTakes)
+TEST_F(Pfm, EncodesEveryListedEvent)
 {
     on("amd64_fam17h_zen2");
     const auto listed = list_pfm_events();
     ASSERT_TRUE(listed);
     ASSERT_GT(listed->size(), 100U);
     for (const PfmListed &event : *listed) {
-        // libpfm4 does not forget what an earlier test forced.
+        // libpfm4 also lists the PMU that an earlier test forced.
         if (!event.name.starts_with("amd64_fam17h_zen2::"))
             continue;
         const auto encoded = encode_pfm_list(event.name);
@@ -90,7 +90,7 @@ TEST_F(Pfm, WhatItListsItTakes)
     }
 }
 
-TEST_F(Pfm, SaysWhatIsWrongWhereAndWhatThereIs)
+TEST_F(Pfm, ErrorsNameTheFaultItsOffsetAndValidNames)
 {
     on("skx");
     const struct {

@@ -17,7 +17,7 @@ Error bad_list(std::string_view list, size_t at, const std::string &why)
                  at};
 }
 
-// Reads the list from the left; each mark and each name has its place.
+// Parses the list from left to right, and notes the offset of each name.
 class ListParser {
 public:
     explicit ListParser(std::string_view list) : list_(list) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Lists of names as perf's --pfm-events takes them.
+// Lists of names in the syntax of perf's --pfm-events.
 #include <gtest/gtest.h>
 
 #include "record/pfm_events.hpp"
@@ -7,7 +7,7 @@
 namespace pmukit::record {
 namespace {
 
-// "a b(0)": names, each but the leaders with the number of its own.
+// "a b(0)": the names, each group member with the index of its leader.
 std::string names_of(std::string_view list)
 {
     const auto names = parse_pfm_list(list);
@@ -22,7 +22,7 @@ std::string names_of(std::string_view list)
     return all;
 }
 
-TEST(PfmList, NamesAndGroups)
+TEST(PfmList, ParsesNamesAndGroups)
 {
     EXPECT_EQ(names_of("a"), "a");
     EXPECT_EQ(names_of("skx::A:B:u=1:period=100,c"), "skx::A:B:u=1:period=100 c");
@@ -31,7 +31,7 @@ TEST(PfmList, NamesAndGroups)
     EXPECT_EQ(names_of("x,{a,b},{c},y"), "x a b(1) c y");
 }
 
-TEST(PfmList, NamesKnowTheirPlace)
+TEST(PfmList, NamesHaveTheirOffset)
 {
     const auto names = parse_pfm_list("x, {a ,b}");
     ASSERT_TRUE(names);
@@ -39,7 +39,7 @@ TEST(PfmList, NamesKnowTheirPlace)
     EXPECT_EQ((*names)[2].at, 7U);
 }
 
-TEST(PfmList, SaysWhatIsWrongAndWhere)
+TEST(PfmList, ErrorsNameTheFaultAndItsOffset)
 {
     const struct {
         const char *list;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Instead of pfm_events.cpp where libpfm4 is not built in: the static programs of guests.
+// Replaces pfm_events.cpp in builds without libpfm4: the static programs of guests.
 #include "record/pfm_events.hpp"
 
 namespace pmukit::record {

@@ -24,10 +24,10 @@
 namespace pmukit::record {
 namespace {
 
-constexpr int kTick_ms = 100;  // rings are looked at at least so often
+constexpr int kTick_ms = 100;  // the longest time between two drains
 using Clock = std::chrono::steady_clock;
 
-// Where a PMU without a cpumask counts. Its cpus name those that are offline, too.
+// The CPUs on which a PMU without a cpumask counts. Its cpus file also lists offline CPUs.
 Result<std::vector<int>> counting_cpus(const Pmu &pmu)
 {
     Result<std::vector<int>> online = online_cpus();
@@ -44,14 +44,14 @@ std::vector<std::byte> timed(std::vector<std::byte> attr, const RecordOptions &o
     return options.clock_id ? with_clock(std::move(attr), *options.clock_id) : attr;
 }
 
-// Of a device the kernel's count of what was lost is asked for. Not of tasks: that of a child is
-// not its parent's.
+// The kernel's lost count is used for devices, not for tasks: the count of a child is not added to
+// that of its parent.
 bool counts_lost(const Pmu &pmu)
 {
     return !samples_tasks(pmu) && has_lost_count();
 }
 
-// The kernel has one errno for all that it refuses of an event's values.
+// The kernel has one errno for all refused values, so the message also names the clock.
 Error about_clock(const Error &error, const RecordOptions &options)
 {
     const bool always = !options.clock_id || *options.clock_id == CLOCK_MONOTONIC ||
@@ -62,7 +62,7 @@ Error about_clock(const Error &error, const RecordOptions &options)
                                  ": only monotonic and monotonic_raw go with every PMU"};
 }
 
-// The threads that a process has now.
+// Adds the current threads of a process.
 Result<void> add_threads(pid_t process, std::vector<pid_t> &tasks)
 {
     const std::string folder = "/proc/" + std::to_string(process) + "/task";
@@ -82,7 +82,7 @@ bool is_there(pid_t task)
     return ::access(("/proc/" + std::to_string(task)).c_str(), F_OK) == 0;
 }
 
-// Nothing: other targets of the options. A thread of two processes' lists is followed once.
+// Empty: the options name other targets. A thread that is named twice is followed once.
 Result<std::vector<pid_t>> running_tasks(const RecordOptions &options)
 {
     std::vector<pid_t> tasks;
@@ -100,8 +100,8 @@ Result<std::vector<pid_t>> running_tasks(const RecordOptions &options)
     return tasks;
 }
 
-// Its folder, of which the kernel takes the descriptor. A name is below the root of all, as perf
-// has it; both versions of cgroups.
+// Opens the cgroup's directory, whose descriptor the kernel expects. A name is relative to the root
+// of the hierarchy, as in perf. Both versions of cgroups are supported.
 Result<Fd> open_cgroup(const std::string &name)
 {
     constexpr const char *kRoots[] = {"/sys/fs/cgroup/perf_event/", "/sys/fs/cgroup/"};
@@ -121,15 +121,15 @@ struct Recorder::Request {
     std::string text;
     Pmu pmu;
     EventSettings settings;
-    std::optional<size_t> leader{};  // among events_
+    std::optional<size_t> leader{};  // index in events_
     Start start = Start::kWhenEnabled;
-    std::optional<EventString> string{};  // whose terms can be blamed
+    std::optional<EventString> string{};  // for error messages about terms
     std::string cgroup{};
     bool of_tasks = false;
 };
 
 struct Recorder::Target {
-    std::vector<pid_t> pids;  // -1: all; or the descriptor of a cgroup
+    std::vector<pid_t> pids;  // the area was full; its data up to here is unread
     std::vector<int> cpus;
     Fd cgroup{};
 
@@ -140,14 +140,14 @@ private:
     static Result<Target> of_device(const RecordOptions &options, const Pmu &pmu);
 };
 
-// Where a PMU with a cpumask is read, for the whole machine.
+// The CPUs on which a system-wide PMU (cpumask) is read.
 Result<Recorder::Target> Recorder::Target::of_device(const RecordOptions &options, const Pmu &pmu)
 {
     Target target{{-1}, {}};
     for (int cpu : *pmu.cpumask)
         if (options.cpus.empty() || std::ranges::find(options.cpus, cpu) != options.cpus.end())
             target.cpus.push_back(cpu);
-    // The kernel's own driver names all CPUs of its node, and takes one event.
+    // The in-tree hisi_ptt driver lists all CPUs of its node, and accepts one event.
     if (pmu.name.starts_with("hisi_ptt") && target.cpus.size() > 1)
         target.cpus.resize(1);
     if (target.cpus.empty() && pmu.cpumask->empty())
@@ -159,7 +159,7 @@ Result<Recorder::Target> Recorder::Target::of_device(const RecordOptions &option
     return target;
 }
 
-// Any other where the user says.
+// Any other PMU counts where the user says.
 Result<Recorder::Target> Recorder::Target::of(const RecordOptions &options, const Request &request)
 {
     const Pmu &pmu = request.pmu;
@@ -195,7 +195,7 @@ Result<Recorder::Target> Recorder::Target::of(const RecordOptions &options, cons
     return target;
 }
 
-// Tasks move between CPUs: they are followed on all, whichever are recorded.
+// Tasks move between CPUs: they are followed on all CPUs, even if only some are recorded.
 Result<Recorder::Target> Recorder::Target::of_tracker(const RecordOptions &options)
 {
     Result<std::vector<int>> cpus = online_cpus();
@@ -236,7 +236,7 @@ Result<Recorder> Recorder::open(const RecordOptions &options)
     return recorder;
 }
 
-// A PMU with a cpumask sees the machine, not tasks.
+// A PMU with a cpumask is system-wide and does not sample tasks.
 bool Recorder::follows_tasks() const
 {
     return std::ranges::any_of(events_,
@@ -277,7 +277,7 @@ Result<void> Recorder::add_coded(const RecordOptions &options, const CodedEvent 
 
 namespace {
 
-// What perf takes instead of an event that is refused. The remark; nullopt: nothing.
+// Replaces a refused event as perf does. Returns the remark for the user; nullopt: no replacement.
 std::optional<std::string> fall_back(const Error &error, std::string &text, Pmu &pmu,
                                      EventSettings &settings)
 {
@@ -338,7 +338,7 @@ Result<void> Recorder::add_event(const RecordOptions &options, Request request)
         Result<void> opened = open_everywhere(options, request, *target, event);
         if (opened) {
             if (request.string && request.string->generic)
-                event.pmu.name.clear();  // no folder of sysfs has it
+                event.pmu.name.clear();  // sysfs has no directory for it
             remarks_.insert(remarks_.end(), remarks.begin(), remarks.end());
             events_.push_back(std::move(event));
             return {};
@@ -353,7 +353,7 @@ Result<void> Recorder::add_event(const RecordOptions &options, Request request)
     }
 }
 
-// A thread that ends while others are opened is none to be recorded.
+// A thread that ends while others are opened is skipped.
 Result<void> Recorder::open_everywhere(const RecordOptions &options, const Request &request,
                                        const Target &target, OpenedEvent &event)
 {
@@ -371,8 +371,8 @@ Result<void> Recorder::open_everywhere(const RecordOptions &options, const Reque
     return {};
 }
 
-// Shares a ring with the samples of its CPU, as in perf: that ring has space for both, and fewer
-// pages are mapped in all.
+// The tracking event shares the ring of its CPU with samples, as in perf: that ring has space for
+// both, and fewer pages are mapped.
 Result<void> Recorder::add_tracker(const RecordOptions &options)
 {
     Result<Target> target = Target::of_tracker(options);
@@ -393,7 +393,7 @@ Result<void> Recorder::add_tracker(const RecordOptions &options)
     return {};
 }
 
-// -1: none, or its leader does not run there.
+// -1: no leader, or the leader does not count on this CPU.
 int Recorder::leader_fd(const Request &request, pid_t pid, int cpu) const
 {
     const auto ring = std::ranges::find_if(rings_, [&request, pid, cpu](const Ring &candidate) {
@@ -403,7 +403,8 @@ int Recorder::leader_fd(const Request &request, pid_t pid, int cpu) const
     return ring == rings_.end() ? -1 : ring->fd.get();
 }
 
-// The kernel has one errno for all terms: which one it is shows when it is left out.
+// The kernel has one errno for all terms: opening the event without each term finds the one at
+// fault.
 Error Recorder::blame_term(const RecordOptions &options, const Request &request,
                            const Attempt &attempt, const Error &error) const
 {
@@ -420,11 +421,12 @@ Error Recorder::blame_term(const RecordOptions &options, const Request &request,
                         : Error{error.code, error.message + "; without " + term + " it is taken"};
 }
 
-// Its own where it has an AUX area; otherwise that of its CPU, which the first one maps.
+// Maps separate rings for an event with an AUX area. Other events share the ring of their CPU,
+// which the first of them maps.
 Result<EventRings> Recorder::map_rings(const RecordOptions &options, const Request &request, int fd,
                                        int cpu)
 {
-    constexpr uint32_t kLastOwnType = PERF_TYPE_BREAKPOINT;  // of the kernel: none has an AUX area
+    constexpr uint32_t kLastOwnType = PERF_TYPE_BREAKPOINT;  // fixed types: none has an AUX area
     const auto shared = shared_.find(cpu);
     const bool may_have_aux = options.aux_pages != 0 && request.pmu.type > kLastOwnType;
     if (may_have_aux || shared == shared_.end()) {
@@ -436,7 +438,7 @@ Result<EventRings> Recorder::map_rings(const RecordOptions &options, const Reque
             return own;
         }
     }
-    // A driver may have moved the event to another CPU than the one it was asked for.
+    // A driver may have moved the event to another CPU than the requested one.
     if (::ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rings_[shared->second].fd.get()) != 0)
         return EventRings::map(fd, options.pages, 0);
     return EventRings();
@@ -500,7 +502,7 @@ Result<void> Recorder::drain_records(Ring &ring, RecordSink &sink, RingNotes &no
     return {};
 }
 
-// How many bytes.
+// Returns the number of bytes.
 Result<uint64_t> Recorder::drain_aux(size_t index, uint64_t until, RecordSink &sink)
 {
     Ring &ring = rings_[index];
@@ -519,8 +521,8 @@ Result<uint64_t> Recorder::drain_aux(size_t index, uint64_t until, RecordSink &s
     return uint64_t{aux->size()};
 }
 
-// What the device would have written between the moment at which the area was full and the next
-// start is missing. A driver that knows says so in its last record, the kernel says nothing.
+// Data is missing between the moment at which the area was full and the next start. Some drivers
+// report that in their last record; the kernel does not.
 Result<void> Recorder::mark_gap(Ring &ring, RecordSink &sink)
 {
     outcome_.notes.aux_truncated++;
@@ -531,7 +533,8 @@ Result<void> Recorder::mark_gap(Ring &ring, RecordSink &sink)
     return sink.records(ring.aux_record);
 }
 
-// Files change between rounds. In the last one there is nothing to wait for.
+// Output files change between rounds, so data is read only if its AUX record is in the same round.
+// The last round reads everything.
 Result<void> Recorder::drain_area(size_t index, Round round, const RingNotes &notes,
                                   std::pair<uint64_t, uint64_t> window, RecordSink &sink)
 {
@@ -546,7 +549,7 @@ Result<void> Recorder::drain_area(size_t index, Round round, const RingNotes &no
         ring.aux_record.empty() || (aux_flags(ring.aux_record, 0) & PERF_AUX_FLAG_TRUNCATED) != 0;
     if (!says_so && aux_was_full(window.first, ring.rings.aux_head(), ring.rings.aux().size()))
         ring.full_at = ring.rings.aux_window().second;
-    if (ring.full_at && until < *ring.full_at)  // the rest is read before it is enabled again
+    if (ring.full_at && until < *ring.full_at)  // read the rest before enabling the event again
         return {};
     AuxRevival::End end = notes.aux_ended ? AuxRevival::End::kCut : AuxRevival::End::kOpen;
     if (ring.full_at) {
@@ -559,7 +562,7 @@ Result<void> Recorder::drain_area(size_t index, Round round, const RingNotes &no
         return {};
     if (act == AuxRevival::Act::kRestart)
         ::ioctl(ring.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
-    ::ioctl(ring.fd.get(), PERF_EVENT_IOC_ENABLE, 0);  // of a PMU that goes it fails
+    ::ioctl(ring.fd.get(), PERF_EVENT_IOC_ENABLE, 0);  // fails if the PMU is being removed
     return {};
 }
 
@@ -588,8 +591,8 @@ Result<void> Recorder::drain_rings(Round round, RecordSink &sink)
     return {};
 }
 
-// The count went with the PMU: there may be more than was read of it. Readers take that of a loss
-// of unknown size.
+// The count vanished with the PMU, and more may be lost than was last read. Readers treat these
+// flags as a loss of unknown size.
 Result<void> Recorder::mark_lost_count(Ring &ring, RecordSink &sink)
 {
     constexpr uint64_t kUnknown = PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_COLLISION;
@@ -600,8 +603,8 @@ Result<void> Recorder::mark_lost_count(Ring &ring, RecordSink &sink)
     return sink.records(aux_gap_record(ring.aux_record, ring.rings.aux_window().first, kUnknown));
 }
 
-// What the kernel counts by event since the last call: records that did not fit into a ring, and of
-// some drivers what they lost themselves.
+// Writes the kernel's lost counts since the last call: records that did not fit into a ring and,
+// for some drivers, losses in the driver.
 Result<void> Recorder::write_lost_counts(RecordSink &sink)
 {
     for (Ring &ring : rings_) {
@@ -640,9 +643,9 @@ Result<void> Recorder::drain_now(RecordSink &sink)
     return drain_rings({stopped_, false}, sink);
 }
 
-// Only Linux 7.x says by poll that a PMU went; its name in sysfs says so everywhere. Asked on
-// ticks: a busy recorder wakes a thousand times a second. A PMU that came back under its name has
-// another type.
+// Only Linux 7.x reports a removed PMU through poll(); on every kernel its sysfs directory
+// disappears. The check runs on ticks, because a busy recorder wakes a thousand times a second. A
+// PMU that reappears under the same name has another type.
 void Recorder::note_gone()
 {
     for (const OpenedEvent &event : events_) {
@@ -655,7 +658,7 @@ void Recorder::note_gone()
     }
 }
 
-// A PMU takes its count with it.
+// Reads the counts while they exist: a removed PMU has none.
 void Recorder::note_lost_counts()
 {
     for (Ring &ring : rings_)
@@ -663,7 +666,7 @@ void Recorder::note_lost_counts()
             ring.counter.read(ring.fd.get());
 }
 
-// A CPU that went offline has taken its events with it, and comes back without them.
+// The events of a CPU end when it goes offline, and do not exist when it comes online again.
 void Recorder::note_cpus()
 {
     Result<std::vector<int>> online = online_ ? online_cpus(online_path_) : std::vector<int>();
@@ -713,7 +716,7 @@ Result<RecordOutcome> Recorder::run(RecordSink &sink, const std::vector<int> &st
             note_lost_counts();
         }
         stop |= all_gone() || (ends_with_tasks_ && std::ranges::none_of(rings_, &Ring::watched));
-        if (stop)  // what is still in flight arrives before the last drain
+        if (stop)  // data still in flight arrives before the last drain
             for (const Ring &ring : rings_)
                 ::ioctl(ring.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
         stopped_ = stop;

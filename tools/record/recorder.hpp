@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Opens events, drains their rings into a sink until a stop fd is readable, and reports what was
-// lost on the way. It starts no process and writes no file: the caller does.
+// Opens events, drains their rings into a sink until a stop fd is readable, and reports losses. It
+// starts no process and writes no file: the caller does.
 #pragma once
 
 #include <sys/types.h>
@@ -24,29 +24,29 @@
 
 namespace pmukit::record {
 
-// An event whose attributes come from libpfm4: of the kernel's own types of PMU, 0 to 5, or of one
+// An event with attributes from libpfm4, of one of the kernel's own PMU types (0 to 5) or of a PMU
 // in sysfs.
 struct CodedEvent {
     std::string text;
     uint32_t type = 0;
     EventSettings settings;
-    std::optional<size_t> leader{};  // among the coded events: scheduled together with it
+    std::optional<size_t> leader{};  // index in the coded events; scheduled together with it
 };
 
 struct RecordOptions {
     std::vector<EventString> events;
-    std::vector<CodedEvent> coded{};  // behind events
+    std::vector<CodedEvent> coded{};  // opened after events
     bool all_cpus = false;
-    std::vector<int> cpus;                      // -C; empty: as the PMU or all_cpus says
-    std::vector<pid_t> processes{}, threads{};  // that run already, a process with its threads
-    std::vector<std::string> cgroups{};  // one for each event, or one for all; empty texts: none
+    std::vector<int> cpus;                      // -C; empty: the PMU or all_cpus decides
+    std::vector<pid_t> processes{}, threads{};  // running tasks; a process includes its threads
+    std::vector<std::string> cgroups{};  // one per event, or one for all; empty text: no cgroup
     Sampling sampling{};
-    bool inherit = true;    // events go to the children of the tasks they follow
-    bool build_ids = true;  // in the records of maps
-    size_t pages = 128;     // of the ring of a CPU, and of an event with an AUX area; powers of two
+    bool inherit = true;    // children of followed tasks inherit the events
+    bool build_ids = true;  // in mmap records
+    size_t pages = 128;     // of the ring of a CPU, or of an event with an AUX area; a power of two
     size_t aux_pages = 1024;            // 0: no AUX area
-    std::optional<pid_t> workload;      // per-task events follow it from its exec on
-    std::optional<int32_t> clock_id{};  // CLOCK_* of all times; none: perf's own clock
+    std::optional<pid_t> workload;      // per-task events follow it after its exec
+    std::optional<int32_t> clock_id{};  // CLOCK_* of all time stamps; none: perf's own clock
     std::string sysfs_root = kSysfsPmus;
     std::string online_path = kOnlineCpus;
 };
@@ -55,7 +55,7 @@ struct RecordOptions {
 struct AuxChunk {
     uint64_t event_id;
     uint64_t offset;  // bytes since the event began
-    uint32_t ring;    // number of the ring
+    uint32_t ring;    // index of the ring
     int cpu;
     RingPieces data;
 };
@@ -69,27 +69,27 @@ public:
     virtual Result<void> round() = 0;  // every ring was drained once
 };
 
-// An event as it was opened: on one or more CPUs, each with its id.
+// An opened event: on one or more CPUs, each with its id.
 struct OpenedEvent {
     std::string text;
-    Pmu pmu;  // without a name when sysfs has none for the kernel's own type
+    Pmu pmu;  // without a name if sysfs has no directory for the type
     std::vector<std::byte> attr;
     std::vector<uint64_t> ids;
-    bool of_tasks = false;  // counts nothing, tells of tasks, names and maps
+    bool of_tasks = false;  // counts nothing, reports tasks, names and maps
 };
 
 struct RecordOutcome {
     RingNotes notes;
     uint64_t aux_bytes = 0;
     std::vector<std::string> gone;  // PMUs that disappeared while recording
-    std::set<int> came;             // CPUs that went online meanwhile: nothing is opened there
+    std::set<int> came;             // CPUs that came online while recording: they are not recorded
 };
 
-// What was lost of an event with an AUX area before it came there, by the kernel's count.
+// Losses of an event with an AUX area before its data reached the area, by the kernel's count.
 struct DeviceLosses {
     perfdata::LostEntries entries;
-    uint64_t unclear = 0;  // records or entries
-    uint64_t gaps = 0;     // AUX records that say so in data that goes on
+    uint64_t unclear = 0;  // records or entries: which is unknown
+    uint64_t gaps = 0;     // AUX records that report a gap after which data continues
 };
 
 class Recorder {
@@ -98,45 +98,45 @@ public:
 
     const std::vector<OpenedEvent> &events() const { return events_; }
     bool has_aux() const;
-    // One of the events is about tasks; then the last one reports tasks.
+    // Returns true if an event samples tasks; the last event then is the tracking event.
     bool follows_tasks() const;
-    // What was opened otherwise than it was asked for, as perf does it.
+    // Events that were opened with other settings than requested, as perf does.
     const std::vector<std::string> &remarks() const { return remarks_; }
 
     Result<void> enable();
-    // Empties all rings once, for a caller that is busy for long between two rounds. Not a round of
-    // the sink.
+    // Empties all rings once, for a caller that is busy for long between two rounds. Does not call
+    // round() of the sink.
     Result<void> drain_now(RecordSink &sink);
-    // At the end of each file: PERF_RECORD_LOST_SAMPLES of all that the kernel counted since the
-    // last.
+    // Call at the end of each file: writes PERF_RECORD_LOST_SAMPLES for everything that the kernel
+    // counted since the last call.
     Result<void> write_lost_counts(RecordSink &sink);
-    // Of an event, until the last of these calls.
+    // Losses of an event up to the last call of write_lost_counts().
     DeviceLosses device_losses(size_t event) const;
-    // Returns when a stop fd is readable or hung up, every PMU is gone, or all of processes and
+    // Returns when a stop fd is readable or hung up, every PMU is gone, or all processes and
     // threads have ended. All rings are empty then.
     Result<RecordOutcome> run(RecordSink &sink, const std::vector<int> &stop_fds);
 
 private:
-    // An event on a CPU, of all tasks there or of one.
+    // An event on a CPU, for all tasks or for one.
     struct Ring {
         size_t event;
         pid_t pid;
         int cpu;
         uint64_t id;
         Fd fd;
-        EventRings rings;    // not mapped: its records are in the ring that its CPU has
+        EventRings rings;    // not mapped: its records go into the ring of its CPU
         bool self_starting;  // PERF_EVENT_IOC_ENABLE is not needed
         bool watched;        // false: hung up, only drained
         AuxRevival revival{};
-        std::vector<std::byte> aux_record{};  // the last one
-        std::optional<uint64_t> full_at{};    // the area was full, its data up to here not yet read
-        bool counts_lost = false;             // so the counter is read
+        std::vector<std::byte> aux_record{};  // the last AUX record
+        std::optional<uint64_t> full_at{};    // the area was full; its data up to here is unread
+        bool counts_lost = false;             // true: the counter is read
         LostCounter counter{};
-        uint64_t lost = 0;                                       // of these, in files
-        uint64_t lost_records = 0, gaps = 0, aux_gap_flags = 0;  // of RingNotes
+        uint64_t lost = 0;                                       // losses that are written to files
+        uint64_t lost_records = 0, gaps = 0, aux_gap_flags = 0;  // sums of RingNotes
     };
     struct Round {
-        bool last = false;  // every event is disabled and stays so
+        bool last = false;  // all events are disabled for good
         bool tick = false;
     };
 
@@ -159,7 +159,7 @@ private:
     Result<void> drain_rings(Round round, RecordSink &sink);
     Result<void> drain_ring(size_t index, Round round, RecordSink &sink);
     Result<void> drain_records(Ring &ring, RecordSink &sink, RingNotes &notes);
-    // window: of the AUX area, as it was before the records were read
+    // window: of the AUX area, before the records were read
     Result<void> drain_area(size_t index, Round round, const RingNotes &notes,
                             std::pair<uint64_t, uint64_t> window, RecordSink &sink);
     Result<void> mark_gap(Ring &ring, RecordSink &sink);
@@ -172,13 +172,13 @@ private:
 
     std::vector<OpenedEvent> events_;
     std::vector<Ring> rings_;
-    std::map<int, size_t> shared_;  // the ring of a CPU, for all that have no AUX area
+    std::map<int, size_t> shared_;  // per-CPU ring, shared by events without an AUX area
     std::vector<std::string> remarks_;
     std::string sysfs_root_;
     std::string online_path_;
-    std::optional<std::vector<int>> online_;  // CPUs; none: only those that were named matter
+    std::optional<std::vector<int>> online_;  // online CPUs; none: only the named CPUs matter
     bool ends_with_tasks_ = false;
-    bool stopped_ = false;   // every event is disabled and stays so
+    bool stopped_ = false;   // all events are disabled for good
     RecordOutcome outcome_;  // so far
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The recorder on a software event of this kernel, described by a sysfs tree of the test's own.
-// Needs system-wide events, which not every machine allows: then it says so and skips.
+// Tests the recorder with a software event of this kernel, described by a temporary sysfs tree. The
+// tests skip on machines that do not allow system-wide events.
 #include "record/recorder.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Keeps all records; checks at the end that they are whole, one behind the other.
+// Stores all records.
 class Keeper final : public RecordSink {
 public:
     Result<void> records(Bytes bytes) override
@@ -49,8 +49,8 @@ public:
     size_t rounds = 0;
 };
 
-// The CPU clock samples a thousand times a second. At every chance it has, which is what no period
-// means, it would leave a busy CPU no time for anything else.
+// Samples the CPU clock a thousand times a second. Without a period it would sample at every
+// opportunity and leave a busy CPU no time for anything else.
 constexpr std::string_view kClock = "fake/config=0,period=1000000/";
 constexpr uint64_t kClockPeriod_ns = 1000000;
 
@@ -85,7 +85,7 @@ protected:
     std::string skip_;
 };
 
-TEST_F(RecorderTest, GivesWholeRecordsUntilItIsStopped)
+TEST_F(RecorderTest, DeliversWholeRecordsUntilStopped)
 {
     std::optional<Recorder> recorder = open_or_skip();
     if (!recorder)
@@ -104,7 +104,7 @@ TEST_F(RecorderTest, GivesWholeRecordsUntilItIsStopped)
     ASSERT_TRUE(outcome) << outcome.error().message;
     EXPECT_TRUE(outcome->gone.empty());
     EXPECT_GT(outcome->notes.samples, 0U);
-    RingNotes again;  // what arrived is what was counted
+    RingNotes again;  // the stored records match the counts
     EXPECT_TRUE(note_records(keeper.all, 0, keeper.all.size(), again));
     EXPECT_EQ(again.samples, outcome->notes.samples);
 }
@@ -116,10 +116,10 @@ uint64_t now_ns(clockid_t clock)
     return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// The wall clock is far from all that count from the machine's start.
+// CLOCK_REALTIME is far from all clocks that start at boot.
 TEST_F(RecorderTest, RecordsHaveTimesOfTheChosenClock)
 {
-    options_.clock_id = CLOCK_REALTIME;  // a software event is never counted by an NMI
+    options_.clock_id = CLOCK_REALTIME;  // a software event never interrupts as an NMI
     std::optional<Recorder> recorder = open_or_skip();
     if (!recorder)
         GTEST_SKIP() << skip_;
@@ -150,7 +150,7 @@ TEST_F(RecorderTest, ErrorOfARefusedClockListsTheClocks)
 {
     if (!open_or_skip() && skip_.find("CAP_PERFMON") != std::string::npos)
         GTEST_SKIP() << skip_;
-    options_.clock_id = CLOCK_PROCESS_CPUTIME_ID;  // is none of an event, whichever
+    options_.clock_id = CLOCK_PROCESS_CPUTIME_ID;  // valid for no event
     Result<Recorder> recorder = Recorder::open(options_);
     ASSERT_FALSE(recorder);
     EXPECT_EQ(recorder.error().code, Errc::kUsage);
@@ -159,7 +159,7 @@ TEST_F(RecorderTest, ErrorOfARefusedClockListsTheClocks)
         << recorder.error().message;
 }
 
-TEST_F(RecorderTest, EndsAndNamesAPmuThatDisappears)
+TEST_F(RecorderTest, EndsAndReportsAPmuThatDisappears)
 {
     std::optional<Recorder> recorder = open_or_skip();
     if (!recorder)
@@ -176,8 +176,8 @@ TEST_F(RecorderTest, EndsAndNamesAPmuThatDisappears)
     EXPECT_EQ(outcome->gone, std::vector<std::string>{"fake"});
 }
 
-// Ten times a second, not each time that a ring is half full.
-TEST_F(RecorderTest, LooksForItsPmuOnTicksHoweverOftenItWakes)
+// The check runs ten times per second, not each time that a ring is half full.
+TEST_F(RecorderTest, ChecksForThePmuOnTicksOnly)
 {
     constexpr auto kRun = 500ms, kTick = 100ms;
     options_.events = *parse_event_strings("fake/config=0,period=100000/");
@@ -207,7 +207,7 @@ TEST_F(RecorderTest, LooksForItsPmuOnTicksHoweverOftenItWakes)
 
 class RecorderOfAllCpus : public RecorderTest {
 protected:
-    // The CPUs that came while 0 and then 0 and 1 were online.
+    // The CPUs that are reported when the list of online CPUs changes from 0 to 0-1.
     std::set<int> came()
     {
         root_.remove("fake/cpumask");
@@ -232,7 +232,7 @@ protected:
     }
 };
 
-TEST_F(RecorderOfAllCpus, NamesThoseThatCameWhileItRan)
+TEST_F(RecorderOfAllCpus, ReportsCpusThatComeOnline)
 {
     options_.all_cpus = true;
     const std::set<int> cpus = came();
@@ -241,15 +241,15 @@ TEST_F(RecorderOfAllCpus, NamesThoseThatCameWhileItRan)
     EXPECT_EQ(cpus, std::set<int>{1});
 }
 
-TEST_F(RecorderOfAllCpus, SaysNothingOfOthersThanThoseThatWereNamed)
+TEST_F(RecorderOfAllCpus, IgnoresCpusThatAreNotSelected)
 {
     options_.cpus = {0};
     EXPECT_TRUE(came().empty());
 }
 
-TEST_F(RecorderTest, EventsOfAGroupBeginTogether)
+TEST_F(RecorderTest, EventsOfAGroupStartTogether)
 {
-    // Context switches, every one, in the group of the CPU clock
+    // Context switches, every one, in a group with the CPU clock
     options_.coded = {{"clock", 1, {{}, {}, kClockPeriod_ns, {}}, {}},
                       {"switches", 1, {{3}, {}, 1, {}}, size_t{0}}};
     std::optional<Recorder> recorder = open_or_skip();
@@ -294,7 +294,7 @@ size_t rings_mapped()
 
 TEST_F(RecorderTest, EventsOfACpuShareARing)
 {
-    // Three of the same kind, and the one that tells of tasks.
+    // Three events of the CPU clock, and the tracking event.
     root_.remove("fake/cpumask");
     options_.cpus = {0};
     options_.events = *parse_event_strings(
@@ -332,7 +332,7 @@ TEST_F(RecorderTest, EventsOfACpuShareARing)
         EXPECT_GT(samples[recorder->events()[event].ids.front()], 0U) << event;
 }
 
-TEST_F(RecorderTest, FollowsWhatRunsAlready)
+TEST_F(RecorderTest, FollowsRunningProcesses)
 {
     root_.remove("fake/cpumask");
     options_.processes = {::getpid()};
@@ -366,7 +366,7 @@ TEST_F(RecorderTest, FollowsWhatRunsAlready)
     EXPECT_EQ(skip_, "-t " + std::to_string(child) + ": there is no such thread");
 }
 
-TEST_F(RecorderTest, ACgroupThatIsNotThereIsNamed)
+TEST_F(RecorderTest, ErrorNamesTheMissingCgroup)
 {
     root_.remove("fake/cpumask");
     options_.all_cpus = true;
@@ -375,7 +375,7 @@ TEST_F(RecorderTest, ACgroupThatIsNotThereIsNamed)
     EXPECT_EQ(skip_, "-G no/such/group: there is no such cgroup in /sys/fs/cgroup");
 }
 
-TEST_F(RecorderTest, AGroupIsRefusedWhereItsFirstIsNot)
+TEST_F(RecorderTest, RefusesAGroupMemberOnAnotherCpuThanItsLeader)
 {
     root_.put("other/type", "2");
     root_.put("other/cpumask", "1");
@@ -387,7 +387,7 @@ TEST_F(RecorderTest, AGroupIsRefusedWhereItsFirstIsNot)
         << skip_;
 }
 
-TEST_F(RecorderTest, OpensOneEventOfAPcieTraceWhoseMaskIsANode)
+TEST_F(RecorderTest, OpensOnePcieTraceEventForAMaskOfSeveralCpus)
 {
     root_.put("hisi_ptt0_2/type", "1");
     root_.put("hisi_ptt0_2/cpumask", "0-1");
@@ -399,7 +399,7 @@ TEST_F(RecorderTest, OpensOneEventOfAPcieTraceWhoseMaskIsANode)
     EXPECT_EQ(recorder->events().front().ids.size(), 1U);
 }
 
-TEST_F(RecorderTest, RefusesACpuThatThePmuIsNotReadOn)
+TEST_F(RecorderTest, RefusesACpuOutsideTheCpumask)
 {
     options_.cpus = {1};
     Result<Recorder> recorder = Recorder::open(options_);
@@ -408,7 +408,7 @@ TEST_F(RecorderTest, RefusesACpuThatThePmuIsNotReadOn)
     EXPECT_NE(recorder.error().message.find("read on CPU 0"), std::string::npos);
 }
 
-TEST_F(RecorderTest, LeavesOutCpusThatAreOffline)
+TEST_F(RecorderTest, SkipsOfflineCpus)
 {
     root_.remove("fake/cpumask");
     root_.put("fake/cpus", "0,65000");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The order of reads and writes is that of the comment in struct perf_event_mmap_page: head with
-// acquire before the data, tail with release after it.
+// The order of reads and writes follows the comment in struct perf_event_mmap_page: load the head
+// with acquire before the data, store the tail with release after it.
 #include "record/ring.hpp"
 
 #include <linux/perf_event.h>
@@ -22,7 +22,7 @@ constexpr size_t kRecordHeaderBytes = 8;
 constexpr uint64_t kWordMask = ~uint64_t{7};
 constexpr int kMostLooks = 1000;  // some microseconds
 
-// The kernel's words are plain ones; both sides agree on the barriers.
+// The kernel's words have no atomic type; both sides agree on the barriers.
 uint64_t load_acquire(__u64 &word)
 {
     return std::atomic_ref<__u64>(word).load(std::memory_order_acquire);
@@ -107,8 +107,9 @@ bool note_records(Bytes ring, uint64_t tail, uint64_t head, RingNotes &notes)
     return true;
 }
 
-// The kernel writes the record first and the head behind it. What stood there before the records
-// were read has its record among them, or that was lost; what came since only if one says so.
+// The kernel writes an AUX record before it advances the head. If data was in the area before the
+// records were read, its record is among them or lost. Later data counts only if a record announces
+// it.
 uint64_t aux_until(uint64_t before, uint64_t after, uint64_t announced)
 {
     return std::max(before, std::min(after, announced & kWordMask));
@@ -138,10 +139,10 @@ std::vector<std::byte> aux_gap_record(std::vector<std::byte> aux_record, uint64_
     return aux_record;
 }
 
-// With free space an event can go on. The kernel disables an event a moment after its record said
-// so, and may do that after it was enabled here: so it is enabled once more at the next tick. If
-// only cuts come, it is enabled at ticks alone. An event that gave data behind a cut runs; one that
-// gave none for kSilentTicks may be stopped, and is restarted.
+// With free space an event can continue. The kernel disables an event a moment after its record
+// reported that, possibly after it was enabled here, so the event is enabled once more at the next
+// tick. If only cuts arrive, it is enabled at ticks only. An event that delivers data after a cut
+// is running; an event that delivers none for kSilentTicks may be stopped and is restarted.
 AuxRevival::Act AuxRevival::after_round(uint64_t bytes, End end, bool tick)
 {
     const bool cut = end == End::kCut;
@@ -196,7 +197,7 @@ Result<EventRings> EventRings::map(int fd, size_t pages, size_t aux_pages)
         EventMapping::map(fd, control->aux_size, static_cast<off_t>(control->aux_offset));
     if (aux)
         rings.aux_ = std::move(aux).value();
-    else if (aux.error().code != Errc::kUnsupported)  // a PMU without AUX gives samples instead
+    else if (aux.error().code != Errc::kUnsupported)  // a PMU without AUX delivers samples instead
         return Error{aux.error().code,
                      "AUX area of " + std::to_string(aux_pages) + " pages: " + aux.error().message};
     return rings;
@@ -218,7 +219,7 @@ std::pair<uint64_t, uint64_t> EventRings::record_window() const
     return {control()->data_tail, load_acquire(control()->data_head)};
 }
 
-// Whole words only; the rest comes with the next ones.
+// Whole words only; a partial word is read with later data.
 std::pair<uint64_t, uint64_t> EventRings::aux_window() const
 {
     return {control()->aux_tail, aux_head() & kWordMask};
@@ -229,8 +230,8 @@ uint64_t EventRings::aux_head() const
     return load_acquire(control()->aux_head);
 }
 
-// A record may be here a moment before the head behind its data, which the CPU of the event is
-// about to write.
+// A record may arrive a moment before the head that covers its data, which the event's CPU is about
+// to write.
 uint64_t EventRings::aux_head_at(uint64_t announced) const
 {
     uint64_t head = aux_window().second;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Ring arithmetic at its edges, and a walk over records that the kernel could get wrong.
+// Ring arithmetic at its limits, and a walk over records that may be invalid.
 #include "record/ring.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(RingPieces, EdgesAreOnePiece)
     EXPECT_EQ(ring_pieces(ring, UINT64_MAX - 7, 8)->size(), 16U) << "positions themselves may wrap";
 }
 
-TEST(RingPieces, RefusesMoreThanTheRingAndBackwards)
+TEST(RingPieces, RefusesTooLongAndReversedRanges)
 {
     std::vector<std::byte> ring(kRing);
     EXPECT_FALSE(ring_pieces(ring, 0, 65));
@@ -42,7 +42,7 @@ TEST(RingPieces, RefusesMoreThanTheRingAndBackwards)
     EXPECT_EQ(ring_pieces({}, 0, 0)->size(), 0U);
 }
 
-// A ring into which records are put at growing positions.
+// A ring into which records are written at growing positions.
 class NoteRecords : public testing::Test {
 protected:
     void put(uint32_t type, std::vector<uint64_t> words, uint16_t size = 0)
@@ -61,7 +61,7 @@ protected:
     RingNotes notes_;
 };
 
-TEST_F(NoteRecords, CountsLossesOverTheWrap)
+TEST_F(NoteRecords, CountsLossesAcrossTheWrap)
 {
     put(PERF_RECORD_LOST, {7, 5});
     put(PERF_RECORD_LOST_SAMPLES, {3});
@@ -80,7 +80,7 @@ TEST_F(NoteRecords, CountsTruncatedAux)
     EXPECT_EQ(notes_.aux_truncated, 1U);
 }
 
-TEST_F(NoteRecords, DistinguishesAGapFromTheEnd)
+TEST_F(NoteRecords, DistinguishesAGapFromTruncation)
 {
     put(PERF_RECORD_AUX, {0, 16, PERF_AUX_FLAG_PARTIAL});
     put(PERF_RECORD_AUX, {16, 0, PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_TRUNCATED});
@@ -89,7 +89,7 @@ TEST_F(NoteRecords, DistinguishesAGapFromTheEnd)
     EXPECT_EQ(notes_.aux_truncated, 1U);
 }
 
-TEST_F(NoteRecords, DistinguishLossesOfTheDeviceFromThoseOfTheRing)
+TEST_F(NoteRecords, DistinguishDeviceLossesFromRingLosses)
 {
     put(PERF_RECORD_AUX, {0, 0, PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION});
     put(PERF_RECORD_AUX, {0, 16, PERF_AUX_FLAG_COLLISION});
@@ -104,7 +104,7 @@ TEST_F(NoteRecords, DistinguishLossesOfTheDeviceFromThoseOfTheRing)
     EXPECT_EQ(notes_.aux_truncated, 0U);
 }
 
-TEST_F(NoteRecords, KnowWhereTheAnnouncedDataEnd)
+TEST_F(NoteRecords, FindTheEndOfAnnouncedData)
 {
     put(PERF_RECORD_AUX, {16, 8, 0});
     put(PERF_RECORD_SAMPLE, {});
@@ -112,7 +112,7 @@ TEST_F(NoteRecords, KnowWhereTheAnnouncedDataEnd)
     EXPECT_EQ(notes_.aux_end, 24U);
 }
 
-TEST_F(NoteRecords, AddUp)
+TEST_F(NoteRecords, AddCountsAndKeepTheLastAuxEnd)
 {
     RingNotes sum{1, 2, 3, 4, 5, 7, 6};
     sum.add({10, 20, 30, 40, 50, 70, 60});
@@ -137,37 +137,37 @@ TEST_F(NoteRecords, RefusesInvalidSizes)
     EXPECT_FALSE(note_records(ring_, tail_, tail_ + 4, notes_));
 }
 
-TEST(AuxUntil, TakesWhatWasThereBeforeTheRecordsWere)
+TEST(AuxUntil, IncludesDataOlderThanTheRecords)
 {
     EXPECT_EQ(aux_until(64, 64, 64), 64U);
     EXPECT_EQ(aux_until(64, 64, 0), 64U) << "its record was lost, or read in an earlier round";
     EXPECT_EQ(aux_until(64, 64, 32), 64U) << "likewise that of the last part";
 }
 
-TEST(AuxUntil, LeavesDataThatNoRecordHasAnnounced)
+TEST(AuxUntil, ExcludesUnannouncedData)
 {
     EXPECT_EQ(aux_until(64, 128, 0), 64U);
     EXPECT_EQ(aux_until(64, 128, 64), 64U);
     EXPECT_EQ(aux_until(0, 128, 96), 96U) << "the record of the last part came behind those read";
 }
 
-TEST(AuxUntil, TakesWhatCameMeanwhileWithItsRecord)
+TEST(AuxUntil, IncludesNewDataThatIsAnnounced)
 {
     EXPECT_EQ(aux_until(64, 128, 128), 128U);
 }
 
-TEST(AuxUntil, GoesNoFurtherThanTheHeadWhateverIsAnnounced)
+TEST(AuxUntil, NeverExceedsTheHead)
 {
     EXPECT_EQ(aux_until(64, 64, 128), 64U);
     EXPECT_EQ(aux_until(64, 64, UINT64_MAX), 64U);
 }
 
-TEST(AuxUntil, EndsAtAWord)
+TEST(AuxUntil, RoundsDownToAWord)
 {
     EXPECT_EQ(aux_until(64, 80, 77), 72U);
 }
 
-TEST(AuxWasFull, IsWhereTheKernelHasNoByteLeftToOffer)
+TEST(AuxWasFull, RequiresAtMostOneFreeByte)
 {
     constexpr size_t kArea = 4096;
     EXPECT_TRUE(aux_was_full(64, 64 + kArea, kArea));
@@ -178,10 +178,10 @@ TEST(AuxWasFull, IsWhereTheKernelHasNoByteLeftToOffer)
     EXPECT_TRUE(aux_was_full(UINT64_MAX - 7, kArea - 8, kArea)) << "positions themselves may wrap";
 }
 
-TEST_F(NoteRecords, TheGapBehindAFullAreaIsOfTheEventAndMomentOfTheLastAuxRecord)
+TEST_F(NoteRecords, GapRecordHasTheEventAndTimeOfTheLastAuxRecord)
 {
     constexpr uint64_t kWhen = 12345, kEvent = 77;
-    put(PERF_RECORD_AUX, {0, 16, 0, kWhen, kEvent});  // over the wrap
+    put(PERF_RECORD_AUX, {0, 16, 0, kWhen, kEvent});  // across the wrap
     ASSERT_TRUE(note_records(ring_, tail_, head_, notes_));
     ASSERT_EQ(notes_.aux_record, tail_);
     const std::vector<std::byte> record =
@@ -200,7 +200,7 @@ TEST_F(NoteRecords, TheGapBehindAFullAreaIsOfTheEventAndMomentOfTheLastAuxRecord
 using Act = AuxRevival::Act;
 using End = AuxRevival::End;
 
-TEST(AuxRevival, EnablesWhenThereIsRoomAgainAndOnceMoreAtTheNextTick)
+TEST(AuxRevival, EnablesWhenSpaceIsFreedAndAgainAtTheNextTick)
 {
     AuxRevival revival;
     EXPECT_EQ(revival.after_round(4096, End::kOpen, false), Act::kEnable)
@@ -211,7 +211,7 @@ TEST(AuxRevival, EnablesWhenThereIsRoomAgainAndOnceMoreAtTheNextTick)
     EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kNone);
 }
 
-TEST(AuxRevival, EnablesOnceATickWhereNothingButCutsCome)
+TEST(AuxRevival, EnablesOncePerTickIfOnlyCutsArrive)
 {
     AuxRevival revival;
     for (int i = 0; i < 3; i++)
@@ -224,7 +224,7 @@ TEST(AuxRevival, EnablesOnceATickWhereNothingButCutsCome)
         << "the kernel may have been slower";
 }
 
-TEST(AuxRevival, RestartsOnceWhatStandsStillBehindACut)
+TEST(AuxRevival, RestartsOnceIfNoDataFollowsACut)
 {
     AuxRevival revival;
     EXPECT_EQ(revival.after_round(4096, End::kCut, false), Act::kEnable);
@@ -238,7 +238,7 @@ TEST(AuxRevival, RestartsOnceWhatStandsStillBehindACut)
     EXPECT_EQ(revival.after_round(4096, End::kOpen, false), Act::kEnable);
 }
 
-TEST(AuxRevival, LeavesARunAloneThatGoesOnBehindACut)
+TEST(AuxRevival, DoesNotRestartIfDataFollowsACut)
 {
     AuxRevival revival;
     EXPECT_EQ(revival.after_round(4096, End::kCut, false), Act::kEnable);
@@ -248,7 +248,7 @@ TEST(AuxRevival, LeavesARunAloneThatGoesOnBehindACut)
         EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kNone);
 }
 
-TEST(AuxRevival, RestartsAtOnceBehindAFullArea)
+TEST(AuxRevival, RestartsImmediatelyAfterAFullArea)
 {
     AuxRevival revival;
     EXPECT_EQ(revival.after_round(4096, End::kFull, false), Act::kRestart);
@@ -258,7 +258,7 @@ TEST(AuxRevival, RestartsAtOnceBehindAFullArea)
         EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kNone) << "its device is quiet";
 }
 
-TEST(AuxRevival, LeavesAnEventAloneThatHasGivenNothing)
+TEST(AuxRevival, IgnoresAnEventThatNeverDeliveredData)
 {
     AuxRevival revival;
     EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kNone)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the PMUs of the suite say they support, in caps/, held against an event before the kernel is
-// asked: it has one errno for all reasons. Documentation/ABI says what each file means.
+// Checks an event against the values that the suite's PMUs list in caps/, before the kernel is
+// asked, which has one errno for all reasons. Documentation/ABI describes each file.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ struct Unsupported {
     std::string why;  // names the value and what is supported
 };
 
-// nullopt: nothing is known against it. A file in caps/ that is missing or not understood says
-// nothing: the kernel decides.
+// nullopt: no objection. A file in caps/ that is missing or not understood is ignored: the kernel
+// decides.
 std::optional<Unsupported> find_unsupported(const Pmu &pmu, const ConfigWords &words);
 
 }  // namespace pmukit::record

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What drivers say in caps/ against what events ask for.
+// Compares caps/ of drivers with the values that events request.
 #include "record/supported.hpp"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ Result<EventSettings> ask(const Pmu &pmu, const std::string &terms)
     return encode_event((*parse_event_strings(pmu.name + "/" + terms + "/"))[0], pmu);
 }
 
-TEST(Supported, WhatCapsListIsTaken)
+TEST(Supported, AcceptsValuesThatCapsList)
 {
     for (const char *terms :
          {"", "access_type=6", "downsampling_factor=4,hotness_granual=12",
@@ -79,12 +79,12 @@ TEST(Supported, WhatCapsListIsTaken)
     }
 }
 
-TEST(Supported, WhatTheyDoNotIsRefusedWithThemAndItsPlace)
+TEST(Supported, RefusalNamesTheSupportedValuesAndTheOffset)
 {
     const struct {
         Pmu pmu;
         const char *terms;
-        size_t term_at;  // in terms
+        size_t term_at;  // offset in terms
         const char *why;
     } refused[] = {
         {cxl_hmu(), "epoch_type=1", 0,
@@ -129,7 +129,7 @@ TEST(Supported, WhatTheyDoNotIsRefusedWithThemAndItsPlace)
     }
 }
 
-TEST(Supported, CapsThatSayNothingLeaveItToTheKernel)
+TEST(Supported, InvalidOrMissingCapsRefuseNothing)
 {
     for (const char *text : {"", "many", "1 two", "0-3", "=", "1=", "99999999999999999999"}) {
         Pmu pmu = cxl_hmu();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What was there before a recording began, in the records that the kernel would have written: the
-// kernel and its modules, and of each process its threads, their names and the code it maps. They
-// stand in a recording as those that perf makes up do: without a time, of no event.
+// Synthesizes the records that the kernel would have written for what existed before a recording:
+// the kernel and its modules, and the threads, names and code maps of each process. As in perf,
+// these records have no time and belong to no event.
 //
-// Read from /proc and /sys, or from a copy of them below another root.
+// The data is read from /proc and /sys, or from a copy of them below another root.
 #pragma once
 
 #include <chrono>
@@ -24,27 +24,27 @@ struct MapsLine {
     uint64_t begin = 0, end = 0, file_offset = 0, inode = 0;
     uint32_t major = 0, minor = 0;
     bool readable = false, writable = false, executable = false, shared = false;
-    std::string_view path;  // empty: of no file
+    std::string_view path;  // empty: no file
 };
 std::optional<MapsLine> parse_maps_line(std::string_view line);
 
-// The build id among ELF notes of this machine's byte order. Empty: there is none.
+// The build id among ELF notes of this machine's byte order. Empty: no build id.
 Bytes build_id_of_notes(Bytes notes);
 
 class Synthesizer {
 public:
-    // meanwhile: done every few milliseconds, while all of /proc is looked at.
+    // meanwhile: called every few milliseconds while /proc is read.
     using Meanwhile = std::function<Result<void>()>;
     explicit Synthesizer(RecordSink &sink, std::string root = "", Meanwhile meanwhile = {})
         : sink_(sink), root_(std::move(root)), meanwhile_(std::move(meanwhile))
     {
     }
-    // Again for each file that begins. Nothing for users to which the kernel does not show where it
-    // is (kptr_restrict).
+    // Call again for each new file. Writes nothing if the kernel hides its addresses from the user
+    // (kptr_restrict).
     Result<void> kernel();
-    // What ends while it is looked at is left out.
+    // Skips processes that end meanwhile.
     Result<void> processes();
-    // That of a task, by the number of one of its threads.
+    // Writes the process of one of its threads.
     Result<void> process_of(uint32_t tid);
 
 private:
@@ -60,7 +60,7 @@ private:
     std::string root_;
     Meanwhile meanwhile_;
     std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
-    std::optional<std::vector<std::byte>> kernel_;  // its record, which stays as it is
+    std::optional<std::vector<std::byte>> kernel_;  // the kernel's record, which does not change
 };
 
 }  // namespace pmukit::record

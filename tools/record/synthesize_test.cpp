@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What existed before the recording is synthesized from a /proc and /sys of the test's own, in
-// records that a reader takes.
+// State from before the recording is synthesized from a temporary /proc and /sys, in records that a
+// reader accepts.
 #include "record/synthesize.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 namespace pmukit::record {
 namespace {
 
-TEST(MapsLine, HasRangeRightsAndFile)
+TEST(MapsLine, ParsesRangePermissionsAndFile)
 {
     const auto map = parse_maps_line(
         "7f0a10028000-7f0a101bd000 r-xp 00028000 fe:10 1742                       "
@@ -38,7 +38,7 @@ TEST(MapsLine, HasRangeRightsAndFile)
     EXPECT_EQ(parse_maps_line("1000-2000 rwxp 00000000 00:00 0 ")->path, "");
 }
 
-TEST(MapsLine, RefusesWhatIsNone)
+TEST(MapsLine, RejectsMalformedLines)
 {
     const std::string whole = "1000-2000 r-xp 3 fe:0 7";
     ASSERT_TRUE(parse_maps_line(whole));
@@ -67,7 +67,7 @@ std::vector<std::byte> note(std::string_view owner, uint32_t type, const std::st
 constexpr std::string_view kGnu("GNU", 4);
 const std::string kId = "twenty bytes of id..";
 
-TEST(BuildIdOfNotes, IsFoundBehindOthers)
+TEST(BuildIdOfNotes, IsFoundAfterOtherNotes)
 {
     std::vector<std::byte> notes = note("Linux", 3, "abc");
     append(notes, note(kGnu, 1, "version"));
@@ -128,7 +128,7 @@ protected:
     Keeper keeper_;
 };
 
-TEST_F(SynthesizerTest, TheKernelIsNamedWithItsBuildIdAndItsModules)
+TEST_F(SynthesizerTest, WritesTheKernelWithItsBuildIdAndModules)
 {
     root_.put("proc/kallsyms",
               "ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81100000 t _etext_not\n"
@@ -155,7 +155,7 @@ TEST_F(SynthesizerTest, TheKernelIsNamedWithItsBuildIdAndItsModules)
     EXPECT_EQ(map_at(1).bytes, 40960U);
 }
 
-TEST_F(SynthesizerTest, AKernelThatHidesItsAddressesIsLeftOut)
+TEST_F(SynthesizerTest, SkipsAKernelThatHidesItsAddresses)
 {
     root_.put("proc/kallsyms", "0000000000000000 T _text\n0000000000000000 T _etext\n");
     ASSERT_TRUE(Synthesizer(keeper_, root_.dir()).kernel());
@@ -194,7 +194,7 @@ TEST_F(SynthesizerTest, ProcessesHaveThreadsNamesAndCode)
     EXPECT_EQ(map_at(5).path, "//anon");
 }
 
-TEST_F(SynthesizerTest, APathThatFitsNoRecordIsLeftOut)
+TEST_F(SynthesizerTest, SkipsAPathThatIsTooLongForARecord)
 {
     root_.put("proc/70/status", "PPid:\t3\n");
     root_.put("proc/70/maps", "1000-2000 r-xp 0 fe:00 9 /" + std::string(70000, 'x') +
@@ -204,14 +204,14 @@ TEST_F(SynthesizerTest, APathThatFitsNoRecordIsLeftOut)
     EXPECT_EQ(map_at(0).path, "/bin/busy");
 }
 
-// As a recorder does it, whose rings would be full otherwise.
-TEST_F(SynthesizerTest, LetsSomethingElseBeDoneMeanwhile)
+// A recorder drains its rings in this callback; otherwise they would be full.
+TEST_F(SynthesizerTest, CallsMeanwhileBetweenRecords)
 {
     root_.put("proc/70/status", "PPid:\t3\n");
     for (int tid = 70; tid < 90; tid++)
         root_.put("proc/70/task/" + std::to_string(tid) + "/comm", "worker\n");
     const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(3)); };
-    // Each record takes longer than the pause that is allowed.
+    // Each record takes longer than the allowed time between two calls.
     class Slow final : public RecordSink {
     public:
         explicit Slow(std::function<void()> pause) : pause_(std::move(pause)) {}
@@ -242,8 +242,8 @@ TEST_F(SynthesizerTest, LetsSomethingElseBeDoneMeanwhile)
     EXPECT_FALSE(failing.processes()) << "what went wrong meanwhile ends it";
 }
 
-// Of a process with ten thousand threads that takes longer than a small ring lasts.
-TEST_F(SynthesizerTest, LetsSomethingElseBeDoneWhileAFolderIsListed)
+// Listing a process with ten thousand threads takes longer than a small ring lasts.
+TEST_F(SynthesizerTest, CallsMeanwhileWhileListingADirectory)
 {
     root_.put("proc/version", "not a process\n");
     for (int i = 0; i < 20000; i++)
@@ -258,7 +258,7 @@ TEST_F(SynthesizerTest, LetsSomethingElseBeDoneWhileAFolderIsListed)
     EXPECT_TRUE(keeper_.kept.empty());
 }
 
-TEST_F(SynthesizerTest, AThreadIsTheWholeOfItsProcess)
+TEST_F(SynthesizerTest, ProcessOfAThreadHasAllThreads)
 {
     root_.put("proc/70/status", "Tgid:\t70\nPPid:\t3\n");
     root_.put("proc/71/status", "Tgid:\t70\nPPid:\t3\n");
@@ -270,7 +270,7 @@ TEST_F(SynthesizerTest, AThreadIsTheWholeOfItsProcess)
     EXPECT_EQ(keeper_.kept.size(), 4U);
 }
 
-TEST_F(SynthesizerTest, TheKernelIsLookedAtOnceForAllFiles)
+TEST_F(SynthesizerTest, ReadsKernelSymbolsOnceForAllFiles)
 {
     root_.put("proc/kallsyms", "ffffffff81000000 T _text\nffffffff82000000 T _etext\n");
     Synthesizer synthesizer(keeper_, root_.dir());

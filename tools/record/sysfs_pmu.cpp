@@ -25,7 +25,7 @@ std::optional<Field::Bits> parse_bits(std::string_view text)
     return Field::Bits{static_cast<unsigned>(*first), static_cast<unsigned>(*last)};
 }
 
-// The files of a folder, name -> trimmed text. A missing folder is an empty one.
+// The files of a directory: name -> trimmed text. A missing directory counts as empty.
 Result<std::map<std::string, std::string>> read_folder(const std::string &folder)
 {
     std::map<std::string, std::string> files;
@@ -42,7 +42,7 @@ Result<std::map<std::string, std::string>> read_folder(const std::string &folder
     return files;
 }
 
-// Aliases come with files such as NAME.unit and NAME.scale, which are no events.
+// Aliases have further files, such as NAME.unit and NAME.scale, which are not events.
 bool is_event_file(const std::string &name)
 {
     constexpr std::string_view kSuffixes[] = {".unit", ".scale", ".per-pkg", ".snapshot"};
@@ -178,7 +178,7 @@ Result<std::vector<std::pair<std::string, uint32_t>>> list_pmus(const std::strin
     if (failure)
         return Error{Errc::kNotFound, root + ": " + failure.message()};
     for (; at != end; at.increment(failure)) {
-        // A PMU may go while we look: that is not an error of the list.
+        // A PMU may disappear meanwhile: that is no error of the list.
         if (Result<uint32_t> type = read_type(at->path()))
             pmus.emplace_back(at->path().filename(), *type);
         if (failure)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A PMU as /sys/bus/event_source/devices/<name> describes it. The root is a parameter, so that a
-// saved copy of the tree, or a test's, serves as well.
+// A PMU as described in /sys/bus/event_source/devices/<name>. The root is a parameter, for saved
+// copies of the tree and for tests.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ constexpr size_t kConfigWords = 5;  // config, config1 .. config4
 
 using ConfigWords = std::array<uint64_t, kConfigWords>;
 
-// Where a term's value goes: bits of one config word, lowest bits of the value first.
+// The location of a term's value: bits of one config word, lowest bits of the value first.
 struct Field {
     struct Bits {
         unsigned first, last;  // inclusive
@@ -37,8 +37,8 @@ struct Pmu {
     std::map<std::string, Field> format;
     std::map<std::string, std::string> events;  // alias -> terms
     std::map<std::string, std::string> caps;
-    std::optional<std::vector<int>> cpumask;  // where it is read, for the whole machine
-    std::optional<std::vector<int>> cpus{};   // of hybrid machines: those that have this core PMU
+    std::optional<std::vector<int>> cpumask;  // CPUs on which a system-wide PMU is read
+    std::optional<std::vector<int>> cpus{};   // on hybrid machines: CPUs with this core PMU
 };
 
 // "config1:0-31", "config:4,8-11"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Format files, fields and whole PMU folders, from a tree of the test's own.
+// Format files, fields and whole PMU directories, from a temporary tree.
 #include "record/sysfs_pmu.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(Format, RefusesInvalidInput)
         EXPECT_FALSE(parse_format(bad)) << bad;
 }
 
-TEST(SetField, SpreadsAValueOverItsParts)
+TEST(SetField, SplitsAValueOverItsBitRanges)
 {
     ConfigWords words{0, UINT64_MAX};
     ASSERT_TRUE(set_field(*parse_format("config:0-3,8-11"), 0xab, words));
@@ -52,7 +52,7 @@ TEST(SetField, SpreadsAValueOverItsParts)
     EXPECT_EQ(words[2], UINT64_MAX);
 }
 
-TEST(SetField, RefusesWhatDoesNotFit)
+TEST(SetField, RefusesAValueThatDoesNotFit)
 {
     ConfigWords words{};
     EXPECT_TRUE(set_field(*parse_format("config:0-1"), 3, words));
@@ -74,7 +74,7 @@ TEST_F(SysfsTree, ReadsAPmu)
     EXPECT_EQ(pmu->caps.at("counter_width"), "16");
 }
 
-TEST_F(SysfsTree, APmuWithoutFoldersIsWhole)
+TEST_F(SysfsTree, AcceptsAPmuWithoutDirectories)
 {
     root_.put("software/type", "1\n");
     Result<Pmu> pmu = read_pmu(root_.dir(), "software");
@@ -83,7 +83,7 @@ TEST_F(SysfsTree, APmuWithoutFoldersIsWhole)
     EXPECT_TRUE(pmu->format.empty());
 }
 
-TEST_F(SysfsTree, SaysWhatIsMissingOrWrong)
+TEST_F(SysfsTree, ErrorsNameTheMissingOrInvalidFile)
 {
     EXPECT_EQ(read_pmu(root_.dir(), "none").error().code, Errc::kNotFound);
     root_.put("known_pmu/type", "5\n");

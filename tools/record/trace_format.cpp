@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kMostBytes = 8192;  // PERF_MAX_TRACE_SIZE: no record is longer
 
-// The number behind "key:" up to the next semicolon.
+// The number between "key:" and the next semicolon.
 std::optional<size_t> number_of(std::string_view line, std::string_view key)
 {
     const size_t at = line.find(key);
@@ -30,7 +30,7 @@ std::optional<size_t> number_of(std::string_view line, std::string_view key)
                                            : std::nullopt;
 }
 
-// "char pmu[32]", "__data_loc u64[] words": the last word, without what is in brackets.
+// "char pmu[32]", "__data_loc u64[] words": the last word, without brackets.
 std::string_view name_of(std::string_view declaration)
 {
     std::string_view name = declaration.substr(declaration.find_last_of(" *") + 1);

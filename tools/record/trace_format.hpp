@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A trace event as tracefs describes it: its number, and where in its record which field is.
+// A trace event as described in tracefs: its id, and the location of each field in its record.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ constexpr const char *kTracefs = "/sys/kernel/tracing";
 
 struct TraceField {
     size_t offset = 0, bytes = 0;
-    bool located = false;  // __data_loc: bytes << 16 | offset of what is behind the fixed part
+    bool located = false;  // __data_loc: bytes << 16 | offset of the data after the fixed part
 };
 
 struct TraceFormat {
     uint32_t id = 0;
     std::map<std::string, TraceField, std::less<>> fields;
-    size_t fixed_bytes = 0;  // behind them stands what is located
+    size_t fixed_bytes = 0;  // located data follows
 };
 
 // Pure: the text of events/SYSTEM/NAME/format.
@@ -31,8 +31,8 @@ Result<TraceFormat> parse_trace_format(std::string_view text);
 // name: "cxl_hmu/cxl_hmu_record"
 Result<TraceFormat> read_trace_format(const std::string &tracefs, const std::string &name);
 
-// Fields of a record, each checked against its end. Absent: the format has no such field, or the
-// record ends before it.
+// Read a field of a record, with a check against the end of the record. nullopt: the format has no
+// such field, or the record ends before it.
 std::optional<uint64_t> trace_number(const TraceFormat &format, Bytes record,
                                      std::string_view field);
 std::optional<std::string_view> trace_text(const TraceFormat &format, Bytes record,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Descriptions of trace events as tracefs gives them, good and bad, and records read by them.
+// Valid and invalid formats of trace events in tracefs, and records read with them.
 #include "record/trace_format.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace pmukit::record {
 namespace {
 
-// Of cxl_hmu, as Linux 6.12 prints it.
+// The format of cxl_hmu_record, as printed by Linux 6.12.
 constexpr const char *kText =
     "name: cxl_hmu_record\n"
     "ID: 1405\n"
@@ -52,7 +52,7 @@ WithWords sample()
     return record;
 }
 
-TEST(TraceFormat, HasEveryFieldWhereTheUapiHasIt)
+TEST(TraceFormat, FieldOffsetsMatchTheUapi)
 {
     const Result<TraceFormat> format = parse_trace_format(kText);
     ASSERT_TRUE(format) << format.error().message;
@@ -103,7 +103,7 @@ TEST(TraceFormat, RejectsALocationOutsideTheRecord)
     }
 }
 
-TEST(TraceFormat, RefusesWhatIsNone)
+TEST(TraceFormat, RejectsMalformedFormats)
 {
     for (const char *text :
          {"", "format:\n", "ID: 5\n", "ID: five\nfield:u8 a;\toffset:0;\tsize:1;\n",
@@ -114,7 +114,7 @@ TEST(TraceFormat, RefusesWhatIsNone)
         EXPECT_FALSE(parse_trace_format(text)) << text;
 }
 
-TEST(TraceFormat, SaysWhichEventIsMissing)
+TEST(TraceFormat, ErrorNamesTheMissingEvent)
 {
     const Result<TraceFormat> format = read_trace_format("/nowhere", "a/b");
     ASSERT_FALSE(format);
