@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// perf_event_attr from bytes. Fields that an older attribute lacks are zero.
+// Parses perf_event_attr from bytes. Fields that an older attribute lacks are zero.
 #include "perfdata/attr.hpp"
 
 #include "perfdata/format.hpp"
@@ -41,7 +41,7 @@ Result<Attr> parse_attr(Bytes bytes, std::endian order)
     if (bytes.size() < kAttrMinBytes)
         return Error{Errc::kTruncated, "event attribute of fewer than 64 bytes"};
 
-    // Size 0 means the first published size; a size beyond the given bytes is cut to them.
+    // Size 0 means the first published size. A size larger than the given bytes is limited to them.
     size_t claimed = load<uint32_t>(bytes.data() + kAttrSize, order);
     if (claimed < kAttrMinBytes)
         claimed = kAttrMinBytes;

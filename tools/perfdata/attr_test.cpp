@@ -11,7 +11,7 @@
 namespace pmukit::perfdata {
 namespace {
 
-// size bytes of attribute that claim to be `claimed` bytes.
+// An attribute of `size` bytes whose size field is `claimed`.
 std::vector<std::byte> make_attr(size_t size, uint32_t claimed, std::endian order)
 {
     std::vector<std::byte> bytes(size);
@@ -67,7 +67,7 @@ TEST_P(AttrOrder, SizeIsTheSmallerOfClaimedAndAvailable)
     EXPECT_EQ(parse_attr(make_attr(72, UINT32_MAX, GetParam()), GetParam())->config2, 5U);
 }
 
-TEST(Attr, EveryShorterRoomIsAnError)
+TEST(Attr, RejectsFewerThan64Bytes)
 {
     for (size_t size = 0; size < 64; size++)
         EXPECT_FALSE(parse_attr(std::vector<std::byte>(size), std::endian::little)) << size;

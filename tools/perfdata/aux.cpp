@@ -29,19 +29,19 @@ struct __attribute__((visibility("hidden"))) AuxMerge::State {
     void finish();
 
     struct OfStream {
-        uint64_t delivered = 0;  // bytes given or reported lost so far
-        uint64_t announced = 0;  // the end of what the kernel says it wrote
-        uint64_t run_end = 0;    // of the run that was announced to the sink
+        uint64_t delivered = 0;  // bytes delivered or reported lost so far
+        uint64_t announced = 0;  // end of the data that AUX records announced
+        uint64_t run_end = 0;    // end of the run that was announced to the sink
         std::optional<uint64_t> first_announced;
         bool started = false;
         bool sink_knows = false;  // the sink knows the stream
         bool overwrite = false;
-        // Places of unknown losses; those before next_loss are behind us.
+        // Offsets of losses of unknown size; those before next_loss are already reported.
         std::vector<uint64_t> losses;
         size_t next_loss = 0;
     };
 
-    // What ID_INDEX says of an event id.
+    // Entry of ID_INDEX for an event id.
     struct Ring {
         uint64_t index;
         uint32_t cpu, tid;
@@ -70,11 +70,11 @@ struct __attribute__((visibility("hidden"))) AuxMerge::State {
     StableMap<AuxStream, OfStream, AuxStreamHash> streams_;
     std::set<size_t> per_thread_;  // events whose AUX areas belong to threads
     FlatMap<Ring> ring_by_id_;
-    FlatMap<size_t> event_by_index_;  // of a ring
-    FlatMap<size_t> event_by_cpu_;    // the first that an AUX record named
-    size_t events_seen_ = 0;          // of the reader's
-    size_t device_events_ = 0;        // of them: those of devices
-    size_t device_event_ = 0;         // the last of these
+    FlatMap<size_t> event_by_index_;  // event of a ring
+    FlatMap<size_t> event_by_cpu_;    // the first event that an AUX record named for a CPU
+    size_t events_seen_ = 0;          // events of the reader that only_event() has checked
+    size_t device_events_ = 0;        // number of device events among them
+    size_t device_event_ = 0;         // the last device event
 };
 
 AuxMerge::AuxMerge(const Reader &reader, AuxSink &sink, Gives gives)
@@ -112,7 +112,7 @@ void AuxMerge::State::on_id_index(const Record &record)
         const IdIndexView::Entry entry = (*index)[i];
         const std::optional<size_t> event = reader_.event_of_id(entry.id);
         if (!event || reader_.events()[*event].attr.type < PERF_TYPE_MAX)
-            continue;  // those have no AUX area
+            continue;  // the kernel's own event types have no AUX area
         if (!ring_by_id_.find(entry.id) && !left_.take(kRingBytes))
             return;
         ring_by_id_.put(entry.id, {entry.index, entry.cpu, entry.tid});
@@ -168,7 +168,8 @@ void AuxMerge::State::on_aux(const Record &record)
         state.losses.push_back(end);
 }
 
-// The record itself names no event. Ours keep the id in the reference; otherwise the CPU must do.
+// The record itself names no event. Our writer stores the event id in the reference; otherwise the
+// ring or the CPU identifies the event.
 std::optional<size_t> AuxMerge::State::guess_event(const AuxtraceRecord &trace)
 {
     if (std::optional<size_t> event = reader_.event_of_id(trace.reference))
@@ -180,8 +181,8 @@ std::optional<size_t> AuxMerge::State::guess_event(const AuxtraceRecord &trace)
     return only_event();
 }
 
-// The only one that can have an AUX area: the kernel's own event types have none. In pipe layout
-// events come with the records; each is looked at once.
+// The only event that can have an AUX area: the kernel's own event types have none. In pipe layout,
+// events arrive between records; each is checked once.
 std::optional<size_t> AuxMerge::State::only_event()
 {
     for (; events_seen_ < reader_.events().size(); events_seen_++) {
@@ -209,7 +210,7 @@ void AuxMerge::State::on_auxtrace(const Record &record)
         deliver(stream, state_of(stream), trace->offset + record.payload_at, record);
 }
 
-// A file can name any number of threads; beyond what can be they all become one.
+// A file can name any number of threads. Those above the limit share one stream.
 AuxMerge::State::OfStream &AuxMerge::State::state_of(AuxStream &stream)
 {
     if (auto *const known = streams_.find(stream))
@@ -234,8 +235,8 @@ void AuxMerge::State::lose(const AuxStream &stream, OfStream &state, uint64_t of
     sink_.aux_loss(stream, offset, bytes);
 }
 
-// perf fills a buffer up to a multiple of 8. What was announced ends before that, and there the
-// next buffer begins.
+// perf pads a buffer to a multiple of 8 bytes. The announced data ends before the padding, and the
+// next buffer begins at that end.
 uint64_t AuxMerge::State::padding(const OfStream &state, uint64_t end)
 {
     constexpr uint64_t kMultiple = 8;
@@ -250,7 +251,7 @@ void AuxMerge::State::deliver(const AuxStream &stream, OfStream &state, uint64_t
     if (record.payload_at == 0)
         state.run_end = 0;
     if (state.overwrite)
-        state.delivered = offset;  // an overwritten area begins anywhere
+        state.delivered = offset;  // an overwritten area can begin anywhere
     if (!state.started && !state.overwrite)
         state.delivered = state.first_announced.value_or(offset);
     state.started = true;
@@ -261,7 +262,7 @@ void AuxMerge::State::deliver(const AuxStream &stream, OfStream &state, uint64_t
     uint64_t left = record.payload_bytes - record.payload_at;
     left -= std::min(left, padding(state, offset + left));
     const Bytes payload = record.payload.first(std::min<uint64_t>(record.payload.size(), left));
-    const uint64_t known =  // given before
+    const uint64_t known =  // bytes that were already delivered
         std::min<uint64_t>(state.delivered - offset, payload.size());
     const uint64_t file_offset =
         record.offset + kRecordHeaderBytes + record.body.size() + record.payload_at;
@@ -276,13 +277,13 @@ void AuxMerge::State::forget_losses(OfStream &state)
     state.next_loss = 0;
 }
 
-// Where the next is. UINT64_MAX: nowhere.
+// Offset of the next loss; UINT64_MAX if there is none.
 uint64_t AuxMerge::State::loss_ahead(const OfStream &state)
 {
     return state.next_loss == state.losses.size() ? UINT64_MAX : state.losses[state.next_loss];
 }
 
-// behind: bytes of the buffer that come in later pieces.
+// behind: bytes of the buffer in later pieces.
 void AuxMerge::State::give(const AuxStream &stream, OfStream &state, uint64_t offset,
                            uint64_t file_offset, Bytes data, uint64_t behind)
 {

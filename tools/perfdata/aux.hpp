@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the kernel put into an AUX area (PERF_RECORD_AUX) against what the file holds (AUXTRACE), as
-// one stream per event and CPU of data and losses, in order.
+// Compares what the kernel wrote into an AUX area (PERF_RECORD_AUX) with what the file holds
+// (AUXTRACE). Delivers one stream per event and CPU, with data and losses in order.
 //
 //     kernel  |---- AUX ----|--- AUX, truncated ---|        |- AUX -|
 //     file    |------- AUXTRACE -------|-- AUXTRACE --|  gap
 //     sink    start, data ............. data, loss(?)    loss(n), end
 //
-// Bytes are AUX bytes since the event began. Overwritten (snapshot) areas are given as they are.
-// AUXTRACE names no event. It is found by, in this order: the reference (our writer puts the event
-// id there), the ID_INDEX record (perf's way), the CPU of an AUX record, the only event that can
-// be.
+// Offsets are AUX bytes since the start of the event. Overwritten (snapshot) areas are delivered as
+// they are. AUXTRACE names no event. These identify it, in this order: the reference (our writer
+// stores the event id there), the ID_INDEX record (as in perf), the CPU of an AUX record, and the
+// only event that can have an AUX area.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ constexpr size_t kUnknownEvent = SIZE_MAX;
 
 struct AuxStream {
     size_t event;               // index into Reader::events(), or kUnknownEvent
-    uint32_t cpu;               // UINT32_MAX: of a thread, not of a CPU
-    uint32_t tid = UINT32_MAX;  // UINT32_MAX: of a CPU, or the file does not say
+    uint32_t cpu;               // UINT32_MAX: belongs to a thread, not to a CPU
+    uint32_t tid = UINT32_MAX;  // UINT32_MAX: belongs to a CPU, or is unknown
 };
 inline uint64_t ring_of(const AuxStream &stream)
 {
@@ -53,20 +53,20 @@ private:
 class AuxSink {
 public:
     virtual ~AuxSink() = default;
-    // Before the first data or loss of a stream, and after the last.
+    // aux_start() is called before the first data or loss of a stream, aux_end() after the last.
     virtual void aux_start(const AuxStream &, uint64_t /* aux_offset */) {}
     virtual void aux_end(const AuxStream &, uint64_t /* aux_offset */) {}
-    // What the kernel says, as it comes: its flags tell of overwriting, collisions and the format.
+    // Each AUX record in file order. Its flags report overwriting, collisions and the format.
     virtual void aux_record(const AuxStream &, const AuxRecord &) {}
-    // So many bytes of one buffer follow each other, in one call of aux_data() or, when the reader
-    // gives its payload in pieces, in several.
+    // Announces `bytes` contiguous bytes of one buffer. They follow in one call of aux_data(), or
+    // in several if the reader returns the payload in pieces.
     virtual void aux_run(const AuxStream &, uint64_t /* aux_offset */, uint64_t /* file_offset */,
                          uint64_t /* bytes */)
     {
     }
     virtual void aux_data(const AuxStream &stream, uint64_t aux_offset, uint64_t file_offset,
                           Bytes data) = 0;
-    // bytes: how many are missing; 0: the kernel says that some are, not how many.
+    // bytes: number of missing bytes; 0: the kernel reports a loss of unknown size.
     virtual void aux_loss(const AuxStream &stream, uint64_t aux_offset, uint64_t bytes) = 0;
 };
 
@@ -74,16 +74,16 @@ class AuxMerge {
 public:
     enum class Gives {
         kAll,
-        kAuxRecords,  // nothing is kept of a stream
+        kAuxRecords,  // no state of a stream is stored
     };
     AuxMerge(const Reader &reader, AuxSink &sink, Gives gives = Gives::kAll);
     AuxMerge(AuxMerge &&) noexcept;
     AuxMerge &operator=(AuxMerge &&) noexcept;
     ~AuxMerge();
 
-    // Every record of the file, in order; those that are not about AUX are passed over.
+    // Takes every record of the file in order, and ignores records that do not concern AUX data.
     void record(const Record &record);
-    // After the last record: what the kernel announced and no buffer brought is lost.
+    // Call after the last record: announced data that no buffer held is reported as lost.
     void finish();
 
 private:

@@ -64,15 +64,16 @@ Result<AuxFile> AuxFile::open(const std::string &path)
     return AuxFile(std::move(state));
 }
 
-// An entry that does not fit what is there makes the whole index worthless. So does one that is not
-// behind the one before, as every writer has it: else a small file names a buffer a million times.
+// An entry that does not match the file makes the whole index invalid. So does an entry that does
+// not follow the previous one, as in every writer's index: otherwise a small file could name a
+// buffer a million times.
 bool AuxFile::State::read_index()
 {
     std::optional<Bytes> content = reader_.feature(kFeatAuxtrace);
     auto index = content ? parse_auxtrace_index(*content, reader_.order()) : std::nullopt;
     if (!index)
         return false;
-    uint64_t end = 0;  // of the entry before
+    uint64_t end = 0;  // end of the previous entry
     for (const AuxtraceIndexEntry &entry : *index) {
         std::optional<AuxBuffer> buffer = buffer_at(entry.offset, entry.bytes);
         if (!buffer || entry.offset < end)
@@ -143,7 +144,7 @@ void AuxFile::for_each_buffer(unsigned threads,
         for (unsigned i = 1; i < threads; i++)
             helpers.emplace_back(work);
     } catch (const std::exception &) {
-        // The system has no more threads for us, or no memory: those there are do it all.
+        // The system has no more threads or memory: the existing threads do all the work.
     }
     work();
     for (std::thread &helper : helpers)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The same buffers by index and by walking; an index that lies is not believed.
+// The index and a walk find the same buffers; an invalid index is not used.
 #include "perfdata/aux_file.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ protected:
     }
 
     void put(Bytes bytes) const { folder_.put("perf.data", bytes); }
-    // Changes a word of the index: number, offset, size, offset, size ...
+    // Changes a word of the index: count, offset, size, offset, size ...
     void lie(size_t word, uint64_t value)
     {
         std::vector<std::byte> bytes = content();
@@ -71,7 +71,7 @@ protected:
     const std::string path_ = folder_.path("perf.data");
 };
 
-TEST_F(AuxFileTest, TakesTheIndex)
+TEST_F(AuxFileTest, UsesTheIndex)
 {
     Result<AuxFile> file = AuxFile::open(path_);
     ASSERT_TRUE(file);
@@ -96,7 +96,7 @@ TEST_F(AuxFileTest, WalksWhenTheIndexIsInvalid)
     }
 }
 
-TEST_F(AuxFileTest, ACutFileGivesItsWholeBuffers)
+TEST_F(AuxFileTest, TruncatedFileHasItsCompleteBuffers)
 {
     const std::vector<std::byte> good = content();
     size_t last = 0;
@@ -130,7 +130,7 @@ TEST_F(AuxFileTest, EveryBufferIsVisitedOnceByAnyNumberOfThreads)
     }
 }
 
-// Each entry alone is right.
+// Each entry on its own is valid.
 TEST_F(AuxFileTest, WalksWhenTheIndexNamesABufferTwiceOrGoesBack)
 {
     const std::vector<std::byte> good = content();
@@ -148,7 +148,7 @@ TEST_F(AuxFileTest, WalksWhenTheIndexNamesABufferTwiceOrGoesBack)
     }
 }
 
-TEST_F(AuxFileTest, AnExceptionOfAVisitEndsTheProgramWithAnyNumberOfThreads)
+TEST_F(AuxFileTest, ExceptionInAVisitTerminatesTheProgram)
 {
     Result<AuxFile> file = AuxFile::open(path_);
     ASSERT_TRUE(file);

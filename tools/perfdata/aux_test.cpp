@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the kernel announced against what the file holds, event by event.
+// Compares the AUX data that the kernel announced with the data in the file, per event.
 #include "perfdata/aux.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using testing::filled;
 
 constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU;
 
-// One line per event of the merge: "data event/cpu offset size" or "loss event/cpu offset bytes".
+// One line per call of the sink: "data event/cpu offset size" or "loss event/cpu offset bytes".
 class Lines final : public AuxSink {
 public:
     void aux_data(const AuxStream &stream, uint64_t offset, uint64_t, Bytes data) override
@@ -64,7 +64,7 @@ FileBuilder one_event()
 
 using Expect = std::vector<std::string>;
 
-TEST(AuxMerge, GivesDataInOrder)
+TEST(AuxMerge, DeliversDataInOrder)
 {
     FileBuilder file = one_event();
     file.aux(7, 0, 0, 16)
@@ -74,11 +74,12 @@ TEST(AuxMerge, GivesDataInOrder)
     EXPECT_EQ(merge(file), (Expect{"data 0/0 0 16", "data 0/0 16 8"}));
 }
 
-// Ids that a table of hashes without salt keeps in one bucket: each would be compared with all.
-TEST(AuxMerge, IdsThatAreChosenCostNoMoreThanOthers)
+// In a hash table without a salt, all these ids fall into one bucket: each would be compared with
+// all others.
+TEST(AuxMerge, ChosenIdsCostNoMoreThanOthers)
 {
     constexpr uint64_t kRecords = 40, kEntries = 2000;
-    constexpr uint64_t kBuckets = 85229;  // a size that libstdc++ takes
+    constexpr uint64_t kBuckets = 85229;  // a bucket count of libstdc++
     FileBuilder file = one_event();
     for (uint64_t record = 0; record < kRecords; record++) {
         std::vector<uint64_t> words = {kEntries};
@@ -92,14 +93,14 @@ TEST(AuxMerge, IdsThatAreChosenCostNoMoreThanOthers)
     EXPECT_EQ(merge(file), (Expect{"data 0/0 0 16"}));
 }
 
-TEST(AuxMerge, AGapBetweenBuffersIsALoss)
+TEST(AuxMerge, GapBetweenBuffersIsALoss)
 {
     FileBuilder file = one_event();
     file.aux(7, 0, 0, 48).auxtrace(7, 0, 0, filled(16, 1)).auxtrace(7, 0, 32, filled(16, 1));
     EXPECT_EQ(merge(file), (Expect{"data 0/0 0 16", "loss 0/0 16 16", "data 0/0 32 16"}));
 }
 
-TEST(AuxMerge, WhatNeverCameIsLostAtTheEnd)
+TEST(AuxMerge, MissingAnnouncedDataIsLostAtTheEnd)
 {
     FileBuilder file = one_event();
     file.aux(7, 0, 0, 48).auxtrace(7, 0, 0, filled(16, 1));
@@ -109,14 +110,14 @@ TEST(AuxMerge, WhatNeverCameIsLostAtTheEnd)
     EXPECT_EQ(merge(nothing), (Expect{"loss 0/0 64 8"}));
 }
 
-TEST(AuxMerge, AFirstBufferBehindWhatWasAnnouncedIsALoss)
+TEST(AuxMerge, FirstBufferAfterTheAnnouncedOffsetIsALoss)
 {
     FileBuilder file = one_event();
     file.aux(7, 0, 0, 32).auxtrace(7, 0, 16, filled(16, 1));
     EXPECT_EQ(merge(file), (Expect{"loss 0/0 0 16", "data 0/0 16 16"}));
 }
 
-TEST(AuxMerge, TruncationStandsWhereTheKernelCut)
+TEST(AuxMerge, ReportsTruncationAtTheEndOfItsRecord)
 {
     FileBuilder file = one_event();
     file.aux(7, 0, 0, 8, PERF_AUX_FLAG_TRUNCATED).aux(7, 0, 8, 8).auxtrace(7, 0, 0, filled(16, 1));
@@ -129,7 +130,7 @@ TEST(AuxMerge, TruncationStandsWhereTheKernelCut)
     EXPECT_EQ(merge(last), (Expect{"data 0/0 0 16", "loss 0/0 16 0"}));
 }
 
-TEST(AuxMerge, RepeatedBytesAreGivenOnce)
+TEST(AuxMerge, RepeatedBytesAreDeliveredOnce)
 {
     FileBuilder file = one_event();
     file.auxtrace(7, 0, 0, filled(16, 1))
@@ -145,7 +146,7 @@ TEST(AuxMerge, OverwrittenAreasBeginAnywhere)
     EXPECT_EQ(merge(file), (Expect{"data 0/0 1024 16"}));
 }
 
-TEST(AuxMerge, TwoEventsOnOneCpuAreKeptApartByTheReference)
+TEST(AuxMerge, ReferenceDistinguishesEventsOnOneCpu)
 {
     FileBuilder file;
     file.event(24, kSampleType, {7}).event(25, kSampleType, {8});
@@ -156,7 +157,7 @@ TEST(AuxMerge, TwoEventsOnOneCpuAreKeptApartByTheReference)
     EXPECT_EQ(merge(file), (Expect{"data 1/0 0 16", "data 0/0 0 8"}));
 }
 
-TEST(AuxMerge, WithoutAReferenceTheCpuOrTheOnlyDeviceEventServes)
+TEST(AuxMerge, FindsTheEventByCpuOrAsTheOnlyDeviceEvent)
 {
     FileBuilder by_cpu;
     by_cpu.event(24, kSampleType, {7, 17})
@@ -192,8 +193,9 @@ FileBuilder &late_event(FileBuilder &file, uint32_t type, uint64_t id)
     return file.record(kHeaderAttr, {uint64_t{64} << 32 | type, 0, 0, kSampleType, 0, 0, 0, 0, id});
 }
 
-// In a pipe events may come at any time: the only one that can be is that of the moment.
-TEST(AuxMerge, TheOnlyDeviceEventIsThatOfTheMoment)
+// In a pipe, an event may arrive at any time: the only possible event is determined for each
+// buffer.
+TEST(AuxMerge, OnlyDeviceEventIsDeterminedForEachBuffer)
 {
     FileBuilder file;
     file.event(1, kSampleType, {7}).auxtrace(12345, 3, 0, filled(8, 1));
@@ -204,7 +206,7 @@ TEST(AuxMerge, TheOnlyDeviceEventIsThatOfTheMoment)
               (Expect{"data ?/3 0 8", "data 1/3 0 8", "data 1/3 8 8", "data ?/3 8 8"}));
 }
 
-// So many that looking at each event for each buffer would take minutes.
+// With this many events and buffers, a search of all events for each buffer would take minutes.
 TEST(AuxMerge, BuffersOfUnknownEventsCostNoMoreThanOthers)
 {
     constexpr uint32_t kEvents = 32768;
@@ -217,8 +219,8 @@ TEST(AuxMerge, BuffersOfUnknownEventsCostNoMoreThanOthers)
     EXPECT_EQ(merge(file).size(), kBuffers);
 }
 
-// A record of 56 bytes can name another one each time.
-TEST(AuxMerge, KeepsNoMoreStreamsThanItsLimit)
+// Each record of 56 bytes can name another stream.
+TEST(AuxMerge, LimitsTheNumberOfStreams)
 {
     constexpr uint32_t kMost = limits::kStreams / (sizeof(AuxStream) + kNodeBytes);
     FileBuilder file;
@@ -241,25 +243,25 @@ TEST(AuxMerge, ThreadsHaveNoCpu)
     EXPECT_EQ(merge(file), (Expect{"data 0/-1 0 8", "data 0/-1 8 8"}));
 }
 
-// ID_INDEX with id, ring, cpu, tid.
+// ID_INDEX with id, ring, CPU and tid.
 FileBuilder &ring(FileBuilder &file, uint64_t id, uint64_t index, uint64_t cpu, uint64_t tid)
 {
     return file.record(kIdIndex, {1, id, index, cpu, tid});
 }
 
-TEST(AuxMerge, TheIdIndexNamesTheEventOfARing)
+TEST(AuxMerge, IdIndexIdentifiesTheEventOfARing)
 {
     FileBuilder file;
     file.event(24, kSampleType, {7}).event(25, kSampleType, {8}).event(1, kSampleType, {9});
     ring(file, 7, 0, 0, UINT64_MAX);
     ring(file, 8, 1, 1, UINT64_MAX);
-    ring(file, 9, 1, 1, UINT64_MAX);  // a software event beside it
+    ring(file, 9, 1, 1, UINT64_MAX);  // a software event on the same ring
     file.auxtrace(12345, 1, 0, filled(8, 1), 1).auxtrace(12345, 0, 0, filled(8, 1), 0);
     EXPECT_EQ(merge(file), (Expect{"data 1/1 0 8", "data 0/0 0 8"}));
 }
 
-// One id in more rings than there can be: those behind are not remembered.
-TEST(AuxMerge, RingsOfTheIdIndexHaveAnEnd)
+// One id with more rings than the limit: further rings are not stored.
+TEST(AuxMerge, LimitsTheNumberOfRingsOfTheIdIndex)
 {
     constexpr uint64_t kMost = limits::kStreams / kNodeBytes, kEntries = 2047;
     FileBuilder file;
@@ -276,19 +278,19 @@ TEST(AuxMerge, RingsOfTheIdIndexHaveAnEnd)
     EXPECT_EQ(merge(file), (Expect{"data 0/1 0 8", "data 0/1 8 8", "data ?/-1 0 8"}));
 }
 
-TEST(AuxMerge, ThreadsAreKeptApartByTheIdIndex)
+TEST(AuxMerge, IdIndexDistinguishesThreads)
 {
     FileBuilder file;
     file.event(24, kSampleType, {7, 8});
     ring(file, 7, 0, UINT64_MAX, 100);
     ring(file, 8, 1, UINT64_MAX, 200);
-    file.aux(7, 3, 0, 16).aux(8, 3, 0, 8);  // whichever CPU they were seen on
+    file.aux(7, 3, 0, 16).aux(8, 3, 0, 8);  // matched by AUX record, regardless of the CPU
     file.auxtrace(0, UINT32_MAX, 0, filled(8, 1), 0, 100);
     file.auxtrace(0, UINT32_MAX, 0, filled(8, 1), 1, 200);
     EXPECT_EQ(merge(file), (Expect{"data 0/-1t100 0 8", "data 0/-1t200 0 8", "loss 0/-1t100 8 8"}));
 }
 
-// start, end and the kernel's own words, besides data and losses.
+// Logs aux_start(), aux_end() and AUX records as well as data and losses.
 class Marks final : public AuxSink {
 public:
     void aux_start(const AuxStream &stream, uint64_t offset) override
@@ -314,8 +316,8 @@ public:
     Expect lines;
 };
 
-// perf fills a buffer up with zeros and begins the next one where the first one ended.
-TEST(AuxMerge, WhatABufferIsFilledUpWithIsNoData)
+// perf pads a buffer with zeros, and the next buffer begins where the data ended.
+TEST(AuxMerge, IgnoresPaddingOfABuffer)
 {
     FileBuilder file = one_event();
     file.aux(7, 0, 0, 13).auxtrace(7, 0, 0, filled(16, 0));
@@ -323,7 +325,7 @@ TEST(AuxMerge, WhatABufferIsFilledUpWithIsNoData)
     EXPECT_EQ(merge(file), (Expect{"data 0/0 0 13", "data 0/0 13 11"}));
 }
 
-TEST(AuxMerge, AStreamBeginsAndEnds)
+TEST(AuxMerge, ReportsStartAndEndOfAStream)
 {
     FileBuilder file = one_event();
     file.aux(7, 2, 0, 16, PERF_AUX_FLAG_COLLISION).auxtrace(7, 2, 0, filled(8, 1));
@@ -339,7 +341,7 @@ TEST(AuxMerge, AStreamBeginsAndEnds)
               (Expect{"aux 8", "start 2 0", "data 8", "loss 8", "loss 0", "end 2 16"}));
 }
 
-TEST(AuxMerge, GivesAuxRecordsAloneWhenTheyAreWanted)
+TEST(AuxMerge, DeliversOnlyAuxRecordsIfRequested)
 {
     FileBuilder file = one_event();
     file.aux(7, 2, 0, 16, PERF_AUX_FLAG_COLLISION)
@@ -357,8 +359,8 @@ TEST(AuxMerge, GivesAuxRecordsAloneWhenTheyAreWanted)
     EXPECT_EQ(marks.lines, (Expect{"aux 8", "aux 0"}));
 }
 
-// Each flag says so alone.
-TEST(AuxMerge, ACollisionIsALoss)
+// Each flag on its own reports a loss.
+TEST(AuxMerge, EachLossFlagIsALoss)
 {
     for (const uint64_t flag :
          {PERF_AUX_FLAG_TRUNCATED, PERF_AUX_FLAG_PARTIAL, PERF_AUX_FLAG_COLLISION}) {
@@ -394,7 +396,7 @@ TEST(AuxMerge, PiecesOfAPayloadAreOneStream)
               (Expect{"data 0/0 64 524288", "data 0/0 524352 524288", "data 0/0 1048640 8"}));
 }
 
-TEST(AuxMerge, MoreStreamsThanCanBeAreOne)
+TEST(AuxMerge, StreamsAboveTheLimitBecomeOne)
 {
     FileBuilder file = one_event();
     for (uint32_t tid = 0; tid < 65537; tid++)
@@ -404,7 +406,7 @@ TEST(AuxMerge, MoreStreamsThanCanBeAreOne)
     EXPECT_EQ(lines.back(), "data ?/-1 0 8");
 }
 
-TEST(AuxMerge, NumbersThatWrapAreIgnored)
+TEST(AuxMerge, IgnoresOffsetsThatOverflow)
 {
     FileBuilder file = one_event();
     file.aux(7, 0, UINT64_MAX, 8).auxtrace(7, 0, UINT64_MAX - 7, filled(16, 1));

@@ -11,7 +11,7 @@
 namespace pmukit::perfdata {
 namespace {
 
-// The writer makes the index itself; the others tell how the records lay in the source.
+// The writer makes a new index; the other two describe the layout of the source.
 constexpr unsigned kNotCopied[] = {kFeatAuxtrace, kFeatDirFormat, kFeatCompressed};
 
 }  // namespace
@@ -41,14 +41,14 @@ Result<void> RecordCopier::record(const Record &record)
     if (from_.events().size() != events_)
         return Error{Errc::kUnsupported, "an event is described behind the first record",
                      record.offset};
-    // The rounds of a directory's files are not one after the other: without their marks perf sorts
-    // everything.
+    // The files of a directory are read one after another, so their rounds are not in order.
+    // Without FINISHED_ROUND, perf sorts everything.
     if (is_in_file_header(record, from_.order()) ||
         (record.type == kFinishedRound && from_.is_directory()))
         return {};
     if (record.type != kHeaderTracingData)
         return filter_(record);
-    // A record of pipes, a section of files.
+    // Pipes have it as a record, files as a section.
     if (record.payload.size() > limits::kTracing - tracing_data_.size())
         return Error{Errc::kUnsupported, "more tracing data than any kernel has", record.offset};
     append(tracing_data_, record.payload);

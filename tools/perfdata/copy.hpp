@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Recordings made of recordings: the one way in which cut, inject, merge and recover write.
+// Writes recordings from recordings: cut, inject, merge and recover all use this code.
 //
 //     source ---> what a filter makes of each record ---> Writer
 //       |                                                   ^
 //       +---- events, header sections, byte order ----------+
 //
-// The copy is of file layout, whatever the source was. Packed records come out unpacked, what
-// `perf record --threads` keeps in a directory becomes one file.
+// The copy always has file layout. Compressed records are decompressed, and a directory of `perf
+// record --threads` becomes one file.
 #pragma once
 
 #include <functional>
@@ -19,34 +19,37 @@
 
 namespace pmukit::perfdata {
 
-// The events of a reader as a writer wants them. In pipe layout after Reader::read_front().
+// The events of a reader in the form that a writer takes. In pipe layout, call after
+// Reader::read_front().
 std::vector<WriterEvent> events_for_copy(const Reader &reader);
 
-// Is a section of the header true of a copy as well? Not those that say where or how records lie.
+// Returns true if a section of the header also applies to a copy. Sections that describe the
+// location or encoding of records do not.
 bool is_copied_section(unsigned feature);
 
-// Gets each record that a file may hold; long payloads come in pieces.
+// Called for each record that a file may hold; long payloads arrive in pieces.
 using RecordFilter = std::function<Result<void>(const Record &)>;
 
-// The records of one source into a writer.
+// Copies the records of one source to a writer.
 class RecordCopier {
 public:
-    // Without a filter every record is copied as it is. The reader and the writer outlive this.
+    // Without a filter, every record is copied unchanged. The reader and the writer must outlive
+    // this object.
     RecordCopier(const Reader &from, Writer &to, RecordFilter filter = {});
 
     // Every record of the source, in order.
     Result<void> record(const Record &record);
-    // After the last: the header's sections.
+    // Call after the last record: copies the sections of the header.
     void finish();
 
-    // From where the reader stands to the end of its records, then finish().
+    // Copies from the reader's position to the end of its records, then calls finish().
     static Result<void> run(Reader &from, Writer &to, RecordFilter filter = {});
 
 private:
     const Reader &from_;
     Writer &to_;
     RecordFilter filter_;
-    size_t events_;  // that the writer knows
+    size_t events_;  // number of events that the writer knows
     std::vector<std::byte> tracing_data_;
 };
 

@@ -13,7 +13,7 @@
 namespace pmukit::perfdata {
 namespace {
 
-// What the machine was like: whatever is selected, samples are explained by it.
+// State of the machine: always copied, because samples need it.
 constexpr uint32_t kStateTypes[] = {
     PERF_RECORD_MMAP,      PERF_RECORD_MMAP2,        PERF_RECORD_COMM,
     PERF_RECORD_FORK,      PERF_RECORD_EXIT,         PERF_RECORD_NAMESPACES,
@@ -25,14 +25,14 @@ struct Range {
     uint64_t begin, end;
 };
 
-// Ranges in the order of their begin, none touching the next.
+// Ranges sorted by their begin; no two overlap or touch.
 class Ranges {
 public:
     void add(uint64_t begin, uint64_t end)
     {
         if (begin >= end)
             return;
-        // Against files of nothing but holes: what lies between two of them is taken too.
+        // Limits memory for sparse files: above the limit, a gap between two ranges is included.
         if (by_begin_.size() >= kMaxRanges)
             begin = std::min(begin, std::prev(by_begin_.end())->second);
         auto at = by_begin_.upper_bound(begin);
@@ -49,7 +49,7 @@ public:
         const auto behind = by_begin_.lower_bound(end);
         return begin < end && behind != by_begin_.begin() && std::prev(behind)->second > begin;
     }
-    // The parts of [begin, end) that are in it.
+    // The parts of [begin, end) that are in the ranges.
     std::vector<Range> in(uint64_t begin, uint64_t end) const
     {
         std::vector<Range> parts;
@@ -75,7 +75,7 @@ bool selected(const std::vector<int> &numbers, uint64_t number)
            (number <= INT32_MAX && std::ranges::binary_search(numbers, static_cast<int>(number)));
 }
 
-// Which records a selection wants.
+// Decides which records match a selection.
 class Chooser {
 public:
     Chooser(const Reader &reader, const CutSelection &selection)
@@ -92,8 +92,8 @@ public:
     {
         return cpu == UINT32_MAX || selected(selection_.cpus, cpu);
     }
-    // Of a record that happened at one time on one CPU. LOST_SAMPLES without a time counts those
-    // of the whole recording.
+    // For a record with one time and one CPU. LOST_SAMPLES without a time covers the whole
+    // recording.
     bool wants(const Record &record) const
     {
         if (record.type == PERF_RECORD_LOST_SAMPLES && !selection_.all_times() &&
@@ -139,12 +139,12 @@ private:
 };
 
 struct Buffer {
-    std::optional<AuxStream> stream;  // nullopt: it brought nothing new
+    std::optional<AuxStream> stream;  // nullopt: the buffer has no new data
     Range range;
 };
 
-// The first pass: what the buffers are, and which bytes of each stream are announced by records
-// that are wanted.
+// The first pass: collects the buffers, and the bytes of each stream that selected records
+// announce.
 class Plan final : public AuxSink {
 public:
     Plan(Reader &reader, const CutSelection &selection)
@@ -155,7 +155,7 @@ public:
     Result<void> make(const ProgressCallback &progress);
     bool keeps(size_t buffer) const { return keeps_[buffer]; }
     size_t buffers() const { return buffers_.size(); }
-    // Of a stream; nullptr: none of its buffers are kept.
+    // Ranges of a stream; nullptr: none of its buffers are kept.
     const Ranges *kept(const AuxStream &stream) const
     {
         const auto found = kept_.find(stream);
@@ -180,10 +180,10 @@ private:
     Chooser chooser_;
     AuxMerge merge_;
     const Record *record_ = nullptr;
-    std::optional<AuxStream> stream_;  // of the AUXTRACE record that is being merged
+    std::optional<AuxStream> stream_;  // of the current AUXTRACE record
     std::vector<Buffer> buffers_;
     std::vector<bool> keeps_;
-    std::map<AuxStream, Ranges> announced_;  // by records that are wanted
+    std::map<AuxStream, Ranges> announced_;  // by selected records
     std::map<AuxStream, Ranges> kept_;
 };
 
@@ -231,7 +231,7 @@ Result<void> Plan::make(const ProgressCallback &progress)
     return {};
 }
 
-// The second pass.
+// The second pass: writes the output.
 class Cutter final : public AuxSink {
 public:
     Cutter(const Reader &reader, const CutSelection &selection, const Plan &plan, Writer &to)
@@ -241,7 +241,7 @@ public:
 
     Result<void> record(const Record &record);
     const CutTotals &totals() const { return totals_; }
-    // Sample time of what was kept: the section SAMPLE_TIME.
+    // First and last sample time of the output: the section SAMPLE_TIME.
     std::vector<std::byte> sample_time() const
     {
         return Packer(reader_.order()).put(first_ns_).put(last_ns_).take();
@@ -262,8 +262,8 @@ private:
     const Plan &plan_;
     Writer &to_;
     AuxMerge merge_;
-    std::vector<Range> parts_;                 // of the AUX record that is being merged
-    std::map<AuxStream, uint64_t> announced_;  // up to where, by the records before
+    std::vector<Range> parts_;                 // of the current AUX record
+    std::map<AuxStream, uint64_t> announced_;  // end of the data that earlier records announced
     bool keeps_buffer_ = false;
     uint64_t first_ns_ = 0, last_ns_ = 0;
     CutTotals totals_;
@@ -288,7 +288,7 @@ bool Cutter::wants(const Record &record) const
         return true;
     if (std::ranges::find(kStateTypes, record.type) != std::end(kStateTypes))
         return !chooser_.is_over(record);
-    // The rest of the callchains of samples before it, whose event is another one.
+    // These records complete callchains of earlier samples and belong to another event.
     if (record.type == kRecordCallchainDeferred)
         return !chooser_.is_before(record);
     return chooser_.wants(record);
@@ -307,9 +307,9 @@ Result<void> Cutter::sample(const Record &record)
     return to_.copy(record);
 }
 
-// The parts of an AUX record whose buffers are kept. What was announced before is not announced
-// again: one record over many buffers becomes many, and many such would each become as many. Only
-// an overwritten area says the same offsets over and over, and nothing is counted by them.
+// Selects the parts of an AUX record whose buffers are kept. Each part is announced once: a record
+// that covers many buffers becomes many records, and several such records would multiply. Records
+// of an overwritten area repeat offsets and are copied whole; nothing is counted by them.
 void Cutter::aux_record(const AuxStream &stream, const AuxRecord &aux)
 {
     const uint64_t end = aux.offset + aux.size;
@@ -337,7 +337,7 @@ Result<void> Cutter::aux(const Record &record)
     Record part = record;
     part.body = body;
     for (const Range &range : parts_) {
-        // What is missing behind the part was cut here, not by the kernel.
+        // Data after the part was removed here, not lost by the kernel.
         const bool whole_end = range.end == said->offset + said->size;
         const uint64_t flags = whole_end ? said->flags : said->flags & ~kAuxLossFlags;
         store(body.data(), range.begin, reader_.order());
@@ -353,7 +353,7 @@ Result<void> Cutter::auxtrace(const Record &record)
 {
     merge_.record(record);
     if (record.payload_at == 0) {
-        // A file that grew since the first pass has buffers that the plan does not have.
+        // If the file grew after the first pass, the plan does not have the new buffers.
         keeps_buffer_ = totals_.buffers < plan_.buffers() && plan_.keeps(totals_.buffers);
         totals_.buffers++;
         totals_.buffers_kept += keeps_buffer_;

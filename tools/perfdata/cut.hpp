@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A part of a recording as a recording: what a selection of time, CPUs, events and AUX buffers
-// wants.
+// Writes a part of a recording: a selection by time, CPUs, events and AUX buffers.
 //
 //     records     mmap comm   s s s s   fork   s s s s   s s s     exit
 //     selected                             |-------------|
 //     written     mmap comm             fork   s s s s   s
 //
-// What tells of the state of the machine (maps, names, threads) is kept from the beginning,
-// whomever it is about: the samples need it. AUX buffers say no time of their own: one is kept when
-// an AUX record that is selected announced some of its bytes, or when none announced any. AUX
-// records are trimmed to the buffers that are kept.
+// Records about the state of the machine (maps, names, threads) are kept from the beginning, for
+// all tasks: the samples need them. AUX buffers have no time: a buffer is kept if a selected AUX
+// record announced some of its bytes, or if no record announced any. AUX records are trimmed to the
+// kept buffers.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +23,11 @@
 namespace pmukit::perfdata {
 
 struct CutSelection {
-    uint64_t begin_ns = 0, end_ns = UINT64_MAX;  // both are part of it
+    uint64_t begin_ns = 0, end_ns = UINT64_MAX;  // inclusive
     std::vector<int> cpus;                       // sorted; empty: all
-    // By index in Reader::events(); empty: all. Those behind its end are not wanted.
+    // By index in Reader::events(); empty: all. Events past its end are not selected.
     std::vector<bool> events;
-    std::vector<int> buffers;  // numbers in the order of the file, sorted; empty: all
+    std::vector<int> buffers;  // numbers in file order, sorted; empty: all
 
     bool all_times() const { return begin_ns == 0 && end_ns == UINT64_MAX; }
 };
@@ -41,11 +40,11 @@ struct CutTotals {
 
 struct CutRecording {
     CutTotals totals;
-    Writer file;  // complete: finish() gives it its name
+    Writer file;  // complete; finish() gives it its name
 };
 
-// The recording is read twice: plan and copy are two readers of it, neither read from yet.
-// Error: a selection by what an event did not record, too.
+// The recording is read twice: plan and copy are two readers of it, not yet read from. Error also
+// if an event did not record a selected property.
 Result<CutRecording> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,
                                    const std::string &to);
 Result<CutRecording> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,

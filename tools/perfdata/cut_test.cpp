@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What a cut keeps, against lists made by hand; in both byte orders and from both layouts.
+// Compares the output of a cut with expected lists, in both byte orders and both layouts.
 #include "perfdata/cut.hpp"
 
 #include <gtest/gtest.h>
@@ -29,8 +29,8 @@ struct Case {
     bool pipe;
 };
 
-// An event of two ids (7, 8), one with AUX data (9): samples at times 10, 20 ... on CPUs 0 and 1,
-// a COMM before and an EXIT behind them; three buffers of 64 bytes announced at 15, 25 and 35.
+// An event with two ids (7, 8), one with AUX data (9): samples at times 10, 20 ... on CPUs 0 and 1,
+// a COMM before and after them; three buffers of 64 bytes announced at 15, 25 and 35.
 class Cut : public ::testing::TestWithParam<Case> {
 protected:
     void SetUp() override
@@ -70,7 +70,7 @@ protected:
         EXPECT_TRUE(cut->file.finish());
         return cut->totals;
     }
-    // "COMM@5 SAMPLE@10 AUX@15[0,64) AUXTRACE(0xa0)" ...; rounds are left out.
+    // "COMM@5 SAMPLE@10 AUX@15[0+64] AUXTRACE(0)" ...; FINISHED_ROUND is omitted.
     std::string kept(const CutSelection &selection)
     {
         const Result<CutTotals> totals = cut(selection);
@@ -107,14 +107,14 @@ INSTANTIATE_TEST_SUITE_P(Files, Cut,
                                     (which.param.order == std::endian::little ? "_le" : "_be");
                          });
 
-TEST_P(Cut, NothingSelectedIsEverything)
+TEST_P(Cut, EmptySelectionKeepsEverything)
 {
     EXPECT_EQ(kept({}),
               "COMM@5 SAMPLE@10 SAMPLE@11 AUX@15[0+64!] AUXTRACE(0) SAMPLE@20 SAMPLE@21 "
               "AUX@25[64+64!] AUXTRACE(1) SAMPLE@30 SAMPLE@31 AUX@35[128+64!] AUXTRACE(2) COMM@41");
 }
 
-TEST_P(Cut, ByTimeWithTheStateBefore)
+TEST_P(Cut, SelectsByTimeAndKeepsEarlierState)
 {
     CutSelection selection;
     selection.begin_ns = 20;
@@ -129,8 +129,8 @@ TEST_P(Cut, ByTimeWithTheStateBefore)
               "AUXTRACE(2) COMM@41");
 }
 
-// At the end of a recording the recorder counts what was lost in all of it, at no time.
-TEST_P(Cut, LeavesOutOfAPartWhatWasCountedOfTheWhole)
+// At the end of a recording, the recorder writes the losses of the whole recording without a time.
+TEST_P(Cut, PartOmitsLossesOfTheWholeRecording)
 {
     FileBuilder file(GetParam().order);
     file.event(24, kSampleType, {9}).pmu(24, "hisi_ptt0_2");
@@ -146,14 +146,14 @@ TEST_P(Cut, LeavesOutOfAPartWhatWasCountedOfTheWhole)
     EXPECT_EQ(kept(selection), "AUX@15[0+64] AUXTRACE(0) AUX@16[64+0!] LOST_SAMPLES@17");
 }
 
-TEST_P(Cut, ByCpu)
+TEST_P(Cut, SelectsByCpu)
 {
     CutSelection selection;
     selection.cpus = {1};
     EXPECT_EQ(kept(selection), "COMM@5 SAMPLE@11 SAMPLE@21 SAMPLE@31 COMM@41");
 }
 
-TEST_P(Cut, ByEvent)
+TEST_P(Cut, SelectsByEvent)
 {
     CutSelection selection;
     selection.events = {false, true};
@@ -165,8 +165,8 @@ TEST_P(Cut, ByEvent)
               "COMM@5 SAMPLE@10 SAMPLE@11 SAMPLE@20 SAMPLE@21 SAMPLE@30 SAMPLE@31 COMM@41");
 }
 
-// The unit and the scale of an event are in no section.
-TEST(CutRecords, ScalesOfEventsStay)
+// No section has the unit and the scale of an event.
+TEST(CutRecords, KeepsScalesOfEvents)
 {
     for (const bool pipe : {false, true}) {
         TestFolder folder;
@@ -192,8 +192,8 @@ TEST(CutRecords, ScalesOfEventsStay)
     }
 }
 
-// perf lets another event say them, after the sample.
-TEST(CutRecords, CallchainsThatCameLaterStay)
+// perf lets another event deliver them after the sample.
+TEST(CutRecords, KeepsDeferredCallchains)
 {
     TestFolder folder;
     FileBuilder file;
@@ -220,7 +220,7 @@ TEST(CutRecords, CallchainsThatCameLaterStay)
                                                                 {kRecordCallchainDeferred, 31}}));
 }
 
-TEST_P(Cut, ByBuffer)
+TEST_P(Cut, SelectsByBuffer)
 {
     CutSelection selection;
     selection.events = {false, true};
@@ -231,7 +231,7 @@ TEST_P(Cut, ByBuffer)
     EXPECT_EQ(kept(selection), "COMM@5 COMM@41");
 }
 
-TEST_P(Cut, TheIndexIsNewAndTheNamesStay)
+TEST_P(Cut, WritesANewIndexAndKeepsNames)
 {
     CutSelection selection;
     selection.buffers = {1};
@@ -250,7 +250,7 @@ TEST_P(Cut, TheIndexIsNewAndTheNamesStay)
     EXPECT_EQ(reader->events()[0].ids, (std::vector<uint64_t>{7, 8}));
 }
 
-TEST_P(Cut, TheCutOfACutIsTheSame)
+TEST_P(Cut, CuttingTwiceGivesTheSameResult)
 {
     CutSelection selection;
     selection.begin_ns = 20;
@@ -267,9 +267,9 @@ TEST_P(Cut, WriteErrorsAreReported)
     EXPECT_TRUE(fs::is_empty(folder_.path("cut")));
 }
 
-// One announcement of two buffers: what is left of it is what the kept one holds, and the kernel's
-// word that data was cut behind it goes with its end.
-TEST(CutAux, AnAnnouncementIsTrimmedToItsBuffers)
+// One record announces two buffers. It is trimmed to the kept buffer; its loss flags belong to its
+// end.
+TEST(CutAux, AuxRecordIsTrimmedToItsBuffers)
 {
     const TestFolder folder;
     FileBuilder file;
@@ -332,8 +332,8 @@ protected:
 using Expect = std::vector<std::string>;
 constexpr uint64_t kAuxSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU;
 
-// Records that each announce many small buffers: their product would be the size of the cut.
-TEST_F(CutAuxFolder, WhatIsAnnouncedTwiceIsWrittenOnce)
+// Many records that each announce many small buffers: the output must not have their product.
+TEST_F(CutAuxFolder, WritesRepeatedAnnouncementsOnce)
 {
     constexpr uint64_t kBuffers = 200, kApart = 16;
     FileBuilder file;
@@ -349,8 +349,8 @@ TEST_F(CutAuxFolder, WhatIsAnnouncedTwiceIsWrittenOnce)
     EXPECT_EQ(announced(file, {}), expected);
 }
 
-// Of two CPUs, whose offsets are their own.
-TEST_F(CutAuxFolder, EachStreamIsAnnounced)
+// The offsets of each CPU are independent.
+TEST_F(CutAuxFolder, WritesAuxRecordsOfEachStream)
 {
     FileBuilder file;
     file.event(24, kAuxSampleType, {9});
@@ -359,8 +359,8 @@ TEST_F(CutAuxFolder, EachStreamIsAnnounced)
     EXPECT_EQ(announced(file, {}), (Expect{"0+64", "0+64"}));
 }
 
-// A snapshot is of the whole area, again and again.
-TEST_F(CutAuxFolder, OverwrittenAreasAreAnnouncedEachTime)
+// Each snapshot covers the whole area.
+TEST_F(CutAuxFolder, WritesEachAuxRecordOfAnOverwrittenArea)
 {
     FileBuilder file;
     file.event(24, kAuxSampleType, {9});
@@ -374,8 +374,8 @@ TEST_F(CutAuxFolder, OverwrittenAreasAreAnnouncedEachTime)
     EXPECT_TRUE(announced(file, none).empty());
 }
 
-// A list of events that ends too early wants none of those behind it.
-TEST_F(CutAuxFolder, AShortListOfEventsWantsTheFirstOnes)
+// Events past the end of the list are not selected.
+TEST_F(CutAuxFolder, ShortListOfEventsSelectsOnlyThose)
 {
     FileBuilder file;
     for (uint64_t id = 1; id <= 200; id++)
@@ -388,13 +388,13 @@ TEST_F(CutAuxFolder, AShortListOfEventsWantsTheFirstOnes)
     ASSERT_TRUE(totals);
     EXPECT_EQ(totals->samples, 200U);
     EXPECT_EQ(totals->samples_kept, 2U);
-    // Of events that are not wanted nothing is asked.
+    // Events that are not selected are not checked.
     selection.events = {false};
     selection.begin_ns = 5;
     EXPECT_TRUE(cut(file, selection));
 }
 
-// Of so many bytes, a multiple of 8. What follows the record's own words looks like a record.
+// `bytes` of tracing data, a multiple of 8. The bytes after the first word look like a record.
 void tracing_data(FileBuilder &file, size_t bytes)
 {
     file.record(kHeaderTracingData, {bytes});

@@ -22,7 +22,7 @@
 namespace pmukit::perfdata {
 namespace {
 
-constexpr int kMostLinks = 40;  // as many as the kernel follows
+constexpr int kMostLinks = 40;  // the limit of the kernel
 
 std::string through_proc(int fd)
 {
@@ -38,7 +38,7 @@ Result<std::string> link_text(int folder, const char *name, const std::string &p
     return std::string(text, static_cast<size_t>(bytes));
 }
 
-// statx() says it since Linux 5.8. Renaming over a mount point fails with EBUSY.
+// statx() reports it since Linux 5.8. Renaming over a mount point fails with EBUSY.
 bool is_mount_point(int fd)
 {
     struct statx status {};
@@ -53,13 +53,13 @@ bool is_harmless_device(const struct stat &status)
     const unsigned major = ::major(status.st_rdev), minor = ::minor(status.st_rdev);
     if (major == kMemory)
         return minor == kNull || minor == kZero || minor == kFull;
-    if (major == kAlternateTty)  // /dev/tty and /dev/console; the next is ptmx
+    if (major == kAlternateTty)  // /dev/tty and /dev/console; the next minor is ptmx
         return minor <= kConsole;
     return major == kTtys || (major >= kFirstPts && major <= kLastPts);
 }
 
-// File systems whose regular files are the kernel's own: reading or mapping one can act on a device
-// (a PCI resource in sysfs), take something away (kmsg, trace_pipe) or wait for ever.
+// File systems whose regular files belong to the kernel: reading or mapping a file can affect a
+// device (a PCI resource in sysfs), consume data (kmsg, trace_pipe) or block forever.
 bool is_kernel_file_system(int fd)
 {
     constexpr unsigned long kConfigfs = 0x62656570, kFusectl = 0x65735543, kMqueue = 0x19800202;
@@ -94,7 +94,7 @@ bool could_be_planted(const struct stat &folder, const struct stat &entry, uid_t
     return shared && entry.st_uid != user && entry.st_uid != folder.st_uid;
 }
 
-// One component after the other, as the kernel walks a path.
+// Resolves a path component by component, as the kernel does.
 class PathWalk {
 public:
     explicit PathWalk(const std::string &path) : path_(path) {}
@@ -119,7 +119,7 @@ public:
     }
 
 private:
-    // The components of a path, before those that are left.
+    // Puts the components of a path before the remaining ones.
     Result<void> go_to(const std::string &path)
     {
         std::deque<std::string> components;
@@ -191,7 +191,8 @@ private:
         return text ? go_to(*text) : text.error();
     }
 
-    // /proc/self/fd/1 leads to what is open, which may have no name; its text is not a path then.
+    // /proc/self/fd/1 refers to an open file, which may have no name; the text of the link is then
+    // no path.
     Result<void> follow_proc(const std::string &component)
     {
         if (!left_.empty())
@@ -246,7 +247,7 @@ private:
     }
 
     const std::string &path_;
-    std::string shown_;  // the directory as it was given
+    std::string shown_;  // the directory as given by the user
     std::deque<std::string> left_;
     Destination to_;
     int links_ = 0;
@@ -264,7 +265,7 @@ std::string Destination::path_of(const std::string &name) const
 
 Result<Fd> Destination::open_in_place() const
 {
-    // What was looked at is opened, not what has its name by now.
+    // Opens the checked file, not the one that has its name now.
     Fd fd(::open(through_proc(in_place_.get()).c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
     if (!fd)
         return system_error(path_of(name_), errno);

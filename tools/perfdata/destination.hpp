@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Where an output goes. Its directory is held open, so that nothing can be exchanged between the
-// check and the write. Links, FIFOs, sockets and devices in a sticky directory that others can
-// write to are taken only from this user and from the directory's owner: what fs.protected_symlinks
-// and fs.protected_fifos refuse is refused whatever those sysctls say, and for each component.
+// The destination of an output. Its directory is held open, so that it cannot be exchanged between
+// the check and the write. In a sticky directory that others can write to, links, FIFOs, sockets
+// and devices are accepted only if they belong to this user or to the owner of the directory. This
+// applies the rules of fs.protected_symlinks and fs.protected_fifos regardless of those sysctls,
+// for each component.
 #pragma once
 
 #include <sys/stat.h>
@@ -16,17 +17,17 @@ namespace pmukit::perfdata {
 
 class Destination {
 public:
-    // Links are followed, whether the last one leads to something or not. Error: a component does
-    // not exist, could have been planted by another user, or cannot be replaced (a mount point, a
+    // Follows links, even if the target of the last one does not exist. Error: a component does not
+    // exist, could have been planted by another user, or cannot be replaced (a mount point, a
     // device).
     static Result<Destination> of(const std::string &path);
 
     int folder() const { return folder_.get(); }
-    const std::string &name() const { return name_; }  // in the folder
+    const std::string &name() const { return name_; }  // in the directory
     // For messages and for libraries that take no descriptor.
     std::string path_of(const std::string &name) const;
-    // A FIFO, a terminal, /dev/null: it is written as it is. Otherwise a regular file, or nothing
-    // yet.
+    // True for a FIFO, a terminal or /dev/null, which is written directly. Otherwise the
+    // destination is a regular file or does not exist yet.
     bool is_in_place() const { return static_cast<bool>(in_place_); }
     Result<Fd> open_in_place() const;
 
@@ -38,13 +39,14 @@ private:
     std::string name_, shown_folder_;
 };
 
-// Pure: could another user have put this entry there, in a directory that many write to? The rule
-// of may_follow_link() and may_create_in_sticky() in fs/namei.c of the kernel.
+// Pure: returns true if another user could have created this entry in a directory that many users
+// can write to. The rule of may_follow_link() and may_create_in_sticky() in fs/namei.c of the
+// kernel.
 bool could_be_planted(const struct stat &folder, const struct stat &entry, uid_t user);
 
-// A regular file of this path, which another user may have chosen: nothing else is ever opened, as
-// opening a device, a FIFO or a file of procfs or sysfs can have effects. Below root, which holds
-// links and ".." too, if that is not empty.
+// Opens a regular file at this path, which another user may have chosen. Nothing else is opened,
+// because opening a device, a FIFO or a file of procfs or sysfs can have effects. If root is not
+// empty, the path, its links and ".." stay below root.
 Result<Fd> open_untrusted(const std::string &root, const std::string &path);
 
 }  // namespace pmukit::perfdata

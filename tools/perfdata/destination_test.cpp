@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The rules for links and FIFOs are those of Documentation/admin-guide/sysctl/fs.rst of the kernel.
+// The rules for links and FIFOs follow Documentation/admin-guide/sysctl/fs.rst of the kernel.
 #include "perfdata/destination.hpp"
 
 #include <fcntl.h>
@@ -34,7 +34,7 @@ bool planted(mode_t folder_mode, uid_t folder_owner, uid_t owner, uid_t user)
     return could_be_planted(folder, entry, user);
 }
 
-TEST(CouldBePlanted, IsTheRuleOfTheKernelForStickyDirectories)
+TEST(CouldBePlanted, FollowsTheKernelsRuleForStickyDirectories)
 {
     EXPECT_TRUE(planted(01777, 0, 1000, 0));
     EXPECT_TRUE(planted(01775, 0, 1000, 0));
@@ -47,7 +47,7 @@ TEST(CouldBePlanted, IsTheRuleOfTheKernelForStickyDirectories)
 
 class DestinationTest : public testing::Test {
 protected:
-    // A sticky directory of this user's as /tmp is, with an entry of another user's.
+    // Creates a link of another user in a sticky directory of this user, such as /tmp.
     std::string planted_link(const std::string &target)
     {
         make_shared();
@@ -133,8 +133,8 @@ TEST_F(DestinationTest, FileOfAnotherUserInAStickyDirectoryIsReplacedNotWritten)
     EXPECT_EQ(status.st_uid, ::geteuid());
 }
 
-// A link that is put in the place of the directory while the file is written.
-TEST_F(DestinationTest, DirectoryThatIsExchangedMeanwhileGetsNothing)
+// The directory is replaced with a link while the file is written.
+TEST_F(DestinationTest, DoesNotWriteIntoAReplacedDirectory)
 {
     folder_.folder("own");
     folder_.folder("victim");
@@ -194,8 +194,8 @@ TEST_F(DestinationTest, DescriptorOfAFileLeadsToItsPath)
     EXPECT_NE(refusal(path).find("deleted"), std::string::npos);
 }
 
-// The exit status of a child that calls this in a mount namespace of its own; nullopt: this machine
-// gives none.
+// The exit status of a child that calls this in its own mount namespace; nullopt: this machine does
+// not allow one.
 std::optional<int> in_mount_namespace(const std::function<bool()> &holds)
 {
     const pid_t child = ::fork();
@@ -228,7 +228,7 @@ TEST_F(DestinationTest, MountPointIsRefused)
 
 // Files that a recording names
 
-TEST_F(DestinationTest, UntrustedPathIsOpenedOnlyWhenItIsARegularFile)
+TEST_F(DestinationTest, UntrustedPathIsOpenedOnlyIfItIsARegularFile)
 {
     folder_.put("program", "ELF");
     EXPECT_TRUE(open_untrusted("", folder_.path("program")));
@@ -239,7 +239,7 @@ TEST_F(DestinationTest, UntrustedPathIsOpenedOnlyWhenItIsARegularFile)
         EXPECT_FALSE(open_untrusted("", path)) << path;
 }
 
-// A device is a different thing once it was opened: /dev/ptmx makes a terminal.
+// Opening a device can have effects: /dev/ptmx creates a terminal.
 TEST_F(DestinationTest, UntrustedPathOfADeviceIsNotOpened)
 {
     const auto terminals = [] {

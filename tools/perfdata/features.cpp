@@ -46,7 +46,7 @@ constexpr std::string_view kNames[] = {
     "CLN_SIZE",
 };
 
-// Reads on after the end as zeros and empty texts; whole() tells.
+// Past the end, reads return zeros and empty texts; whole() is then false.
 class Content {
 public:
     Content(Bytes bytes, std::endian order) : in_(bytes, order), order_(order) {}
@@ -74,7 +74,7 @@ public:
         return WordView(take(count * sizeof(uint64_t)), order_);
     }
 
-    // As many elements as a count says, each read by read(*this).
+    // Reads up to `count` elements, each with read(*this).
     template <typename T, typename Read>
     std::vector<T> list(uint64_t count, Read read)
     {
@@ -82,7 +82,7 @@ public:
         for (uint64_t i = 0; i < count && whole_; i++) {
             const size_t before = left();
             elements.push_back(read(*this));
-            whole_ = whole_ && left() < before;  // an element of no bytes has no end
+            whole_ = whole_ && left() < before;  // an element without bytes would never end
         }
         return elements;
     }
@@ -211,7 +211,7 @@ std::optional<CpuTopology> parse_cpu_topology(Bytes content, uint32_t cpus, std:
             cpu.socket = from.u32();
             return cpu;
         });
-    // Dies came later, behind the CPUs.
+    // Newer sections have dies after the CPUs.
     if (in.left() == 0)
         return in.done(std::move(topology));
     topology.sibling_dies = in.texts();
@@ -293,7 +293,7 @@ std::optional<MemoryTopology> parse_memory_topology(Bytes content, std::endian o
     topology.nodes = in.list<MemoryNode>(in.u64(), [](Content &from) {
         MemoryNode node;
         node.node = from.u64();
-        from.u64();  // size of the bitmap's allocation, of no use to a reader
+        from.u64();  // allocated bits of the bitmap, unused here
         uint64_t bits = from.u64();
         node.blocks = from.words(bits / 64 + (bits % 64 != 0));
         return node;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Contents of the header's sections, as of Linux 7.2: perf.data-file-format.txt and what perf
-// writes. Each parser takes the bytes that Reader::feature() gives and answers nullopt when they
-// end too early. Texts are borrowed from those bytes. A list grows only by what is really there.
+// Contents of the header's sections, as of Linux 7.2: perf.data-file-format.txt and the code of
+// perf. Each parser takes the bytes that Reader::feature() returns, and returns nullopt if they end
+// too early. Texts are borrowed from those bytes. A list grows only with data that exists.
 //
-// Sections that are only a mark (BRANCH_STACK, STAT) or opaque to us (TRACING_DATA, BPF_PROG_INFO,
+// Sections without content (BRANCH_STACK, STAT) and opaque ones (TRACING_DATA, BPF_PROG_INFO,
 // BPF_BTF) have no parser.
 #pragma once
 
@@ -50,9 +50,9 @@ struct CpuTopology {
     struct Cpu {
         uint32_t core = 0, socket = 0, die = 0;
     };
-    std::vector<Cpu> cpus;  // as many as the machine has available; empty in old files
+    std::vector<Cpu> cpus;  // as many as available CPUs; empty in old files
 };
-// cpus: of the same file's NRCPUS.
+// cpus: available CPUs, from NRCPUS of the same file.
 std::optional<CpuTopology> parse_cpu_topology(Bytes content, uint32_t cpus, std::endian order);
 
 struct NumaNode {
@@ -67,7 +67,7 @@ std::optional<std::vector<PmuName>> parse_pmu_mappings(Bytes content, std::endia
 
 struct GroupDescription {
     std::string_view name;
-    uint32_t leader = 0, members = 0;  // index of the first event, and how many there are
+    uint32_t leader = 0, members = 0;  // index of the first event, and their number
 };
 std::optional<std::vector<GroupDescription>> parse_groups(Bytes content, std::endian order);
 
@@ -97,7 +97,7 @@ struct Compression {
 };
 std::optional<Compression> parse_compression(Bytes content, std::endian order);
 
-// Perf's clock and the wall clock at the same moment.
+// The times of perf's clock and the wall clock at the same moment.
 struct ClockData {
     uint32_t version = 0, clock_id = 0;
     uint64_t wall_ns = 0, clock_ns = 0;
@@ -121,7 +121,7 @@ std::optional<std::vector<PmuCaps>> parse_pmu_caps(Bytes content, std::endian or
 // CPU_DOMAIN_INFO: the scheduler's domains.
 struct SchedDomain {
     uint32_t number = 0;
-    std::string_view name, cpu_mask, cpus;  // name: empty where the kernel has none
+    std::string_view name, cpu_mask, cpus;  // name: empty if the kernel has none
 };
 struct CpuDomains {
     uint32_t cpu = 0;
@@ -133,7 +133,7 @@ struct DomainInfo {
 };
 std::optional<DomainInfo> parse_domain_info(Bytes content, std::endian order);
 
-// E_MACHINE: of the recording machine's programs, as in an ELF header.
+// E_MACHINE: machine of the recorded programs, as in an ELF header.
 struct ElfMachine {
     uint32_t machine = 0, flags = 0;
 };
@@ -141,9 +141,9 @@ std::optional<ElfMachine> parse_elf_machine(Bytes content, std::endian order);
 // CLN_SIZE: bytes of a cache line
 std::optional<uint32_t> parse_cache_line_bytes(Bytes content, std::endian order);
 
-// AUXTRACE: where the AUXTRACE records are.
+// AUXTRACE: the locations of the AUXTRACE records.
 struct AuxtraceIndexEntry {
-    uint64_t offset = 0, bytes = 0;  // of the record, header and payload included
+    uint64_t offset = 0, bytes = 0;  // of the whole record: header, body and payload
 };
 std::optional<std::vector<AuxtraceIndexEntry>> parse_auxtrace_index(Bytes content,
                                                                     std::endian order);

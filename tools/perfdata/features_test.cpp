@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// One good content of every section; every shorter one is refused.
+// Parses a valid content of every section; every shorter one is refused.
 #include "perfdata/features.hpp"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ class Features : public testing::TestWithParam<std::endian> {
 protected:
     std::endian order() const { return GetParam(); }
     Content content() const { return Content(GetParam()); }
-    // Gives what parse makes of the whole; every prefix must be refused.
+    // Returns the result of parse for the whole content; every prefix must be refused.
     template <typename Parse>
     auto parsed(const Content &content, Parse parse)
     {
@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(BothOrders, Features,
                              return order.param == std::endian::little ? "little" : "big";
                          });
 
-TEST_P(Features, Texts)
+TEST_P(Features, ParsesTexts)
 {
     EXPECT_EQ(parsed(content().text("host"), parse_text_feature), "host");
     auto words = parsed(content().u32(2).text("perf").text("record"), parse_text_list);
@@ -79,7 +79,7 @@ TEST_P(Features, Texts)
     EXPECT_EQ(words[1], "record");
 }
 
-TEST_P(Features, Numbers)
+TEST_P(Features, ParsesNumbers)
 {
     EXPECT_EQ(parsed(content().u64(77), parse_word_feature), 77U);
     EXPECT_EQ(parsed(content().u32(8).u32(4), parse_cpu_counts).online, 4U);
@@ -90,7 +90,7 @@ TEST_P(Features, Numbers)
     EXPECT_EQ(clock.wall_ns, 1000U);
 }
 
-TEST_P(Features, Events)
+TEST_P(Features, ParsesEventDescriptions)
 {
     Content good = content().u32(1).u32(64);
     good.u32(24).u32(64).zeros(56).u32(2).text("cxl_hmu/x/").u64(7).u64(8);
@@ -101,7 +101,7 @@ TEST_P(Features, Events)
     EXPECT_EQ(events[0].ids[1], 8U);
 }
 
-TEST_P(Features, AttributesOfEventsHaveTheirLeastSize)
+TEST_P(Features, AttributesHaveAtLeast64Bytes)
 {
     for (uint32_t bytes : {0U, 63U, 64U}) {
         Content one = content().u32(1).u32(bytes);
@@ -110,7 +110,7 @@ TEST_P(Features, AttributesOfEventsHaveTheirLeastSize)
     }
 }
 
-TEST_P(Features, BuildIds)
+TEST_P(Features, ParsesBuildIds)
 {
     Content good = content();
     uint64_t header = order() == std::endian::little ? uint64_t{67} | uint64_t{44} << 48
@@ -125,7 +125,7 @@ TEST_P(Features, BuildIds)
     EXPECT_EQ((*ids)[0].build_id.size(), 20U);
 }
 
-TEST_P(Features, CpuTopologyWithAndWithoutCpus)
+TEST_P(Features, ParsesCpuTopologyWithAndWithoutCpus)
 {
     Content names = content().u32(1).text("0-1").u32(2).text("0").text("1");
     auto parse = [](Bytes bytes, std::endian byte_order) {
@@ -141,7 +141,7 @@ TEST_P(Features, CpuTopologyWithAndWithoutCpus)
     EXPECT_TRUE(topology->sibling_dies.empty());
 }
 
-TEST_P(Features, CpuTopologyWithDies)
+TEST_P(Features, ParsesCpuTopologyWithDies)
 {
     Content good = content().u32(1).text("0-1").u32(1).text("0-1").u32(3).u32(4).u32(5).u32(6);
     const size_t before = good.bytes().size();
@@ -155,8 +155,8 @@ TEST_P(Features, CpuTopologyWithDies)
     EXPECT_EQ(topology->cpus[1].die, 8U);
 }
 
-// Before schedstat 17 they have no names.
-TEST_P(Features, SchedulerDomainsOfOldKernels)
+// Before schedstat version 17, domains have no names.
+TEST_P(Features, ParsesSchedulerDomainsWithoutNames)
 {
     Content good = content().u32(15).u32(1).u32(3).u32(1).u32(0).text("f").text("0-3");
     const auto info = parse_domain_info(good.bytes(), order());
@@ -166,7 +166,7 @@ TEST_P(Features, SchedulerDomainsOfOldKernels)
     EXPECT_EQ(info->cpus[0].domains[0].cpus, "0-3");
 }
 
-TEST_P(Features, SchedulerDomains)
+TEST_P(Features, ParsesSchedulerDomains)
 {
     Content good = content().u32(17).u32(1);
     const size_t none = good.bytes().size();
@@ -182,13 +182,13 @@ TEST_P(Features, SchedulerDomains)
     EXPECT_EQ(info->cpus[0].domains[0].cpus, "0-3");
 }
 
-TEST_P(Features, Machine)
+TEST_P(Features, ParsesMachineAndCacheLine)
 {
     EXPECT_EQ(parsed(content().u32(62).u32(1), parse_elf_machine).flags, 1U);
     EXPECT_EQ(parsed(content().u32(64), parse_cache_line_bytes), 64U);
 }
 
-TEST_P(Features, Lists)
+TEST_P(Features, ParsesLists)
 {
     auto nodes = parsed(content().u32(1).u32(3).u64(100).u64(50).text("0-7"), parse_numa_topology);
     EXPECT_EQ(nodes[0].free_kib, 50U);
@@ -206,7 +206,7 @@ TEST_P(Features, Lists)
     EXPECT_EQ(index[0].offset, 4096U);
 }
 
-TEST_P(Features, MemoryTopology)
+TEST_P(Features, ParsesMemoryTopology)
 {
     Content good = content().u64(1).u64(1 << 27).u64(1).u64(0).u64(128).u64(65).u64(3).u64(1);
     auto memory = parsed(good, parse_memory_topology);
@@ -215,7 +215,7 @@ TEST_P(Features, MemoryTopology)
     EXPECT_EQ(memory.nodes[0].blocks[0], 3U);
 }
 
-TEST_P(Features, PmuCapabilities)
+TEST_P(Features, ParsesPmuCapabilities)
 {
     auto cpu = parsed(content().u32(1).text("branches").text("32"), parse_cpu_pmu_caps);
     EXPECT_EQ(cpu.caps[0].second, "32");
@@ -225,7 +225,7 @@ TEST_P(Features, PmuCapabilities)
     EXPECT_EQ(pmus[0].caps[0].first, "branches");
 }
 
-TEST_P(Features, CountsThatCannotBeCostNothing)
+TEST_P(Features, ImpossibleCountsAreRefused)
 {
     EXPECT_FALSE(parse_text_list(content().u32(UINT32_MAX).bytes(), order()));
     EXPECT_FALSE(parse_auxtrace_index(content().u64(UINT64_MAX).u64(1).bytes(), order()));

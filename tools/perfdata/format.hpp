@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The numbers of the perf.data format that <linux/perf_event.h> does not give:
-// tools/perf/Documentation/ perf.data-file-format.txt in the kernel source. What the kernel header
-// gives is taken from there.
+// Constants of the perf.data format that <linux/perf_event.h> lacks, from
+// tools/perf/Documentation/perf.data-file-format.txt in the kernel source. The others come from the
+// kernel header.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -15,11 +15,11 @@ constexpr uint64_t kMagic = 0x32454c4946524550ULL;  // "PERFILE2" read as little
 constexpr size_t kFileHeaderBytes = 104;
 constexpr size_t kPipeHeaderBytes = 16;
 constexpr size_t kRecordHeaderBytes = 8;
-constexpr size_t kMaxRecordBytes = 65528;  // what 16 bits hold, in words
+constexpr size_t kMaxRecordBytes = 65528;  // the largest multiple of 8 in 16 bits
 constexpr size_t kSectionBytes = 16;       // offset, size
 constexpr size_t kFeatureBits = 256;
 
-// Kernel records and sample bits that are younger than the oldest header we build with.
+// Kernel records and sample bits that are newer than the oldest supported build header.
 constexpr uint32_t kRecordCallchainDeferred = 22;
 constexpr uint64_t kContextUserDeferred =
     static_cast<uint64_t>(-640);                         // PERF_CONTEXT_USER_DEFERRED
@@ -27,7 +27,7 @@ constexpr uint64_t kBranchHwIndex = uint64_t{1} << 17;   // PERF_SAMPLE_BRANCH_H
 constexpr uint64_t kBranchCounters = uint64_t{1} << 19;  // PERF_SAMPLE_BRANCH_COUNTERS
 constexpr uint64_t kBranchEntryBytes = 24;               // from, to, flags
 
-// Records that perf itself adds to those of the kernel, of Linux 7.2.
+// Records that perf itself adds to those of the kernel, as of Linux 7.2.
 enum UserRecord : uint32_t {
     kHeaderAttr = 64,
     kHeaderEventType = 65,
@@ -91,8 +91,8 @@ enum Feature : unsigned {
     kFeatClnSize = 34,
 };
 
-// Where the fields of struct perf_event_attr are. The struct itself is not used: the file may be of
-// another byte order, and older or newer than the header we were built with.
+// Offsets in struct perf_event_attr. The struct itself is not used: the file may have another byte
+// order, or be older or newer than the build's header.
 enum AttrOffset : size_t {
     kAttrType = 0,
     kAttrSize = 4,
@@ -113,8 +113,8 @@ enum AttrOffset : size_t {
     kAttrConfig4 = 136,
 };
 constexpr size_t kAttrMinBytes = 64;    // PERF_ATTR_SIZE_VER0
-constexpr size_t kAttrMaxBytes = 4096;  // what the kernel accepts at most: one page
-// Bits of the flags word, counted as a little-endian machine counts them.
+constexpr size_t kAttrMaxBytes = 4096;  // the kernel's limit: one page
+// Bits of the flags word, in little-endian bit numbering.
 constexpr unsigned kAttrFlagFreq = 10;
 constexpr unsigned kAttrFlagSampleIdAll = 18;
 constexpr unsigned kAttrFlagUseClockId = 25;

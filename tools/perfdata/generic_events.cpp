@@ -19,7 +19,7 @@ struct Name {
 
 constexpr uint32_t kHardware = PERF_TYPE_HARDWARE, kSoftware = PERF_TYPE_SOFTWARE;
 
-// Those of perf; two names of one event stand one below the other.
+// The names of perf. Two names of one event are adjacent.
 constexpr Name kEvents[] = {
     {"cycles", {kHardware, PERF_COUNT_HW_CPU_CYCLES}},
     {"cpu-cycles", {kHardware, PERF_COUNT_HW_CPU_CYCLES}},
@@ -86,7 +86,7 @@ std::optional<GenericEvent> cache_event(std::string_view name)
     return std::nullopt;
 }
 
-// r1a8: the number that the CPU's manual has for an event.
+// r1a8: the event number from the CPU's manual.
 std::optional<GenericEvent> raw_event(std::string_view name)
 {
     if (name.size() < 2 || name[0] != 'r')
@@ -95,7 +95,7 @@ std::optional<GenericEvent> raw_event(std::string_view name)
     return config ? std::optional(GenericEvent{PERF_TYPE_RAW, *config}) : std::nullopt;
 }
 
-// :u, :kpp: what it leaves out, and how precise it is.
+// :u, :kpp: excluded modes and precision.
 std::string modifiers_of(const Attr &attr)
 {
     struct Level {

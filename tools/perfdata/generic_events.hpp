@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Names that perf has for events of the kernel's own types (perf-list(1)): cycles, page-faults,
-// L1-dcache-load-misses, r1a8. No PMU's folder in sysfs describes them.
+// perf's names of events of the kernel's own types (perf-list(1)): cycles, page-faults,
+// L1-dcache-load-misses, r1a8. No PMU directory in sysfs describes them.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,20 @@ struct GenericEvent {
     bool operator==(const GenericEvent &) const = default;
 };
 
-// nullopt: not such a name.
+// nullopt: no such name.
 std::optional<GenericEvent> generic_event(std::string_view name);
-// Those that are listed, for suggestions: not rNNN.
+// All names except rNNN, for suggestions.
 std::vector<std::string> generic_names();
 
-// It counts nothing: perf records it for the records beside samples.
+// The dummy event counts nothing: perf records it for records other than samples.
 bool is_dummy(const Attr &attr);
 
-// How an event is called that a file has no name for, as perf does: cycles:u, r1a8. Empty: of a PMU
-// whose types the kernel gives out.
+// perf's name of an event that has no name in the file: cycles:u, raw 0x1a8. Empty: the PMU's type
+// is assigned by the kernel at run time.
 std::string default_name(const Attr &attr);
-// What the file calls it, or its default name.
+// The name in the file, or the default name.
 std::string name_of(const Event &event);
-// Of PERF_TYPE_*: software. Empty: another type.
+// Name of a PERF_TYPE_*: software. Empty: another type.
 std::string_view type_name(uint32_t type);
 
 }  // namespace pmukit::perfdata

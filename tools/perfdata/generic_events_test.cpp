@@ -7,7 +7,7 @@
 namespace pmukit::perfdata {
 namespace {
 
-TEST(GenericEvents, AreThoseOfPerf)
+TEST(GenericEvents, ParsesPerfsNames)
 {
     EXPECT_EQ(generic_event("cycles"), (GenericEvent{PERF_TYPE_HARDWARE, 0}));
     EXPECT_EQ(generic_event("cs"), (GenericEvent{PERF_TYPE_SOFTWARE, 3}));
@@ -19,7 +19,7 @@ TEST(GenericEvents, AreThoseOfPerf)
         EXPECT_FALSE(generic_event(other)) << other;
 }
 
-TEST(GenericEvents, AreAllFoundByTheirNames)
+TEST(GenericEvents, ParsesEveryListedName)
 {
     for (const std::string &name : generic_names())
         EXPECT_TRUE(generic_event(name)) << name;
@@ -34,7 +34,7 @@ Attr event_attr(uint32_t type, uint64_t config, uint64_t flags = 0)
     return attr;
 }
 
-TEST(DefaultName, IsThatOfPerf)
+TEST(DefaultName, MatchesPerf)
 {
     constexpr uint64_t kNoUser = 1 << 4, kNoKernel = 1 << 5, kNoHypervisor = 1 << 6;
     EXPECT_EQ(default_name(event_attr(PERF_TYPE_HARDWARE, 0)), "cycles");

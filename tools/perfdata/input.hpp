@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Where the bytes of a recording come from; not installed. Two kinds:
-//   whole   the caller's bytes, or a mapped file: every byte is at hand
+// The source of a recording's bytes; not installed. Two kinds:
+//   whole   the caller's bytes, or a mapped file: all bytes are available
 //   stream  a pipe, or bytes that the caller feeds: a window of fixed size moves over them
 //
 //     stream   ....gone....|==== window ====|......not read yet......
@@ -21,32 +21,32 @@ namespace pmukit::perfdata {
 
 class __attribute__((visibility("hidden"))) Input {
 public:
-    // A record is at most 64 KiB - 1, so that a window holds many.
+    // A record has at most 64 KiB - 1, so a window holds many.
     static constexpr size_t kWindowBytes = size_t{1} << 20;
 
     static Input memory(Bytes bytes);
-    // A regular file is mapped, anything else is a stream. "-": standard input.
+    // A regular file is mapped; anything else is a stream. "-": standard input.
     static Result<Input> open(const std::string &path);
-    // Of a recording that is a directory: a regular file, as others may have filled it.
+    // A part of a directory: only a regular file is opened, as another user may have written the
+    // directory.
     static Result<Input> open_part(const std::string &path);
     static Result<Input> of_fd(Fd fd, std::string name);
     static Input fed();
 
     bool whole() const { return !window_; }
-    Bytes all() const { return all_; }  // of a whole input
+    Bytes all() const { return all_; }  // only for a whole input
 
-    // What is at hand from offset on: at least wanted bytes, unless the input ends before or waits
-    // to be fed. A stream goes forward only, and what it gave before is gone. wanted is at most
-    // kWindowBytes.
+    // The available bytes from offset on: at least `wanted`, unless the input ends earlier or must
+    // be fed. A stream only moves forward and drops earlier bytes. wanted is at most kWindowBytes.
     Result<Bytes> at(uint64_t offset, size_t wanted);
-    // Nothing will come after what at() gives.
+    // True if no bytes will follow those that at() returns.
     bool ended() const { return ended_; }
 
-    // Takes as many bytes as fit; returns their number.
+    // Takes as many bytes as fit, and returns their number.
     size_t feed(Bytes bytes);
     void end_feed() { ended_ = true; }
 
-    // Gives the pages of a mapped file before offset back to the system.
+    // Drops the pages of a mapped file before offset from memory.
     void forget_before(uint64_t offset)
     {
         if (file_)
@@ -62,8 +62,8 @@ private:
     std::unique_ptr<MappedFile> file_;
 
     std::unique_ptr<std::byte[]> window_;
-    uint64_t begin_ = 0;           // offset of window_[first_]
-    size_t first_ = 0, last_ = 0;  // what is filled
+    uint64_t begin_ = 0;           // offset in the input of window_[first_]
+    size_t first_ = 0, last_ = 0;  // the filled part of window_
     Fd fd_;
     std::string name_;
     bool ended_ = true;

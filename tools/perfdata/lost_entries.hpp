@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// How many entries an event lost whose driver adds them to the event's count of lost samples
-// (PERF_FORMAT_LOST, LOST_SAMPLES of a recorder). The kernel adds to that count the records that
-// did not fit into the event's ring. LOST counts those, of all events of the ring together, and
-// comes only when the ring has space again.
+// Computes how many entries an event lost, for drivers that add lost entries to the event's lost
+// count (PERF_FORMAT_LOST, LOST_SAMPLES of a recorder). The kernel adds records to this count that
+// did not fit into the event's ring. LOST counts these records, for all events of the ring
+// together, and is written only when the ring has space again.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -12,8 +12,7 @@
 
 namespace pmukit::perfdata {
 
-// Each of them says that AUX data is missing behind what its record announces; with COLLISION
-// it was not counted how much.
+// Each flag reports missing AUX data after the announced data. COLLISION: the loss was not counted.
 constexpr uint64_t kAuxLossFlags =
     PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION;
 
@@ -25,8 +24,8 @@ public:
         gap_ = true;
         uncounted_ |= (aux_flags & PERF_AUX_FLAG_COLLISION) != 0;
     }
-    // Of one ring. counted: of this event; lost: records that LOST tells of; of_others: those of
-    // them that the counts of events without entries have.
+    // Adds one ring. counted: lost count of this event; lost: records that LOST reports; of_others:
+    // how many of those are in the counts of events without entries.
     void ring(uint64_t counted, uint64_t lost, uint64_t of_others = 0)
     {
         const uint64_t records = lost - std::min(lost, of_others);
@@ -37,9 +36,10 @@ public:
 
     bool has_gap() const { return gap_; }
     uint64_t counted() const { return counted_; }
-    // Without a gap the driver lost none, or its record is lost and the count may be of that.
+    // Without a gap, the driver lost no entries, or its record is lost and the count may be for
+    // that record.
     uint64_t count() const { return gap_ ? entries_ : 0; }
-    // A lost record may be one of a gap.
+    // True if the count is a lower bound: a lost record may have reported a gap.
     bool at_least() const { return uncounted_ || lost_ || gap_ == (counted_ == 0); }
     bool any() const { return count() != 0 || at_least(); }
 

@@ -28,17 +28,17 @@ namespace {
 constexpr size_t kMaxHosts = 512;
 constexpr uint32_t kThreadsPerHost = uint32_t{1} << 22;  // PID_MAX_LIMIT of Linux
 constexpr uint32_t kRingsPerInput = uint32_t{1} << 20;
-constexpr uint32_t kCpusUnknown = 8192;  // NR_CPUS of the largest kernels, where NRCPUS is missing
-constexpr size_t kLeastWaitingBytes = size_t{2} << 20;  // of records of one input
+constexpr uint32_t kCpusUnknown = 8192;  // NR_CPUS of the largest kernels, if NRCPUS is missing
+constexpr size_t kLeastWaitingBytes = size_t{2} << 20;  // for records of one input
 constexpr size_t kRoundBytes = size_t{1} << 20;         // of records between two FINISHED_ROUND
 constexpr uint32_t kTracepointType = 2;
 
-// Only of the first recording: there can be one, or the merge makes its own.
+// Copied only from the first recording: perf expects one, or the merge writes its own.
 constexpr uint32_t kOnlyFirst[] = {kThreadMap, kCpuMap, kStatConfig, kTimeConv, kFinishedInit};
-// What a kernel says of itself; two kernels cannot share their addresses.
+// Records about the kernel itself; two kernels cannot share their addresses.
 constexpr uint32_t kOfKernel[] = {PERF_RECORD_KSYMBOL, PERF_RECORD_BPF_EVENT,
                                   PERF_RECORD_TEXT_POKE};
-// Sections that are true of hosts together; those of one host alone would be taken for all.
+// Sections that apply to several hosts; other sections of one host would be taken for all.
 constexpr unsigned kOfHosts[] = {kFeatVersion,     kFeatCmdline, kFeatClockId,  kFeatClockData,
                                  kFeatBranchStack, kFeatStat,    kFeatGroupDesc};
 
@@ -56,12 +56,12 @@ struct Input {
     MergedInput summary;
     size_t host = 0;
     Translation translation;
-    std::map<uint32_t, uint32_t> types;  // of PMUs: here, merged
+    std::map<uint32_t, uint32_t> types;  // of PMUs: in this input -> merged
 
     Record head;
     bool ended = false;
-    uint64_t head_ns = 0;  // of the head, or of the last record that had a time; merged clock
-    std::optional<uint32_t> info_type;  // of AUXTRACE_INFO
+    uint64_t head_ns = 0;  // time of the head, or of the last record with a time; merged clock
+    std::optional<uint32_t> info_type;  // type of AUXTRACE_INFO
     std::vector<uint64_t> info;
 };
 
@@ -94,7 +94,7 @@ void relate_clocks(const Input &first, Input &other)
     uint64_t shift = 0;
     if (here && there)
         shift = (here->wall_ns - here->clock_ns) - (there->wall_ns - there->clock_ns);
-    // A clock of one host that the wall clock moved against is still one clock.
+    // On one host, a small shift comes from adjustments of the wall clock: the clock is the same.
     const bool small = shift < kSecond_ns || -shift < kSecond_ns;
     if (one_host && same_clock(first.reader, other.reader) && small) {
         other.summary.clock = ClockRelation::kSame;
@@ -152,10 +152,10 @@ private:
     Result<void> write_head(Input &input, Writer &to);
     Result<void> write_all(Writer &to);
     bool is_left_out(const Input &input, const Record &record) const;
-    // In the order in which the recordings have them.
+    // PMU capabilities, in the order of the recordings.
     struct AllCaps {
         std::vector<std::pair<std::string, HostInfo::Caps>> pmus;
-        std::map<std::string, size_t> place;  // of a PMU in pmus
+        std::map<std::string, size_t> place;  // index of a PMU in pmus
         std::set<std::tuple<size_t, std::string, std::string>> said;
     };
     void add_caps(const Input &input, AllCaps &all) const;
@@ -163,20 +163,20 @@ private:
 
     std::deque<Input> inputs_;
     const ProgressCallback &progress_;
-    uint64_t bytes_ = 0;  // read of all inputs
+    uint64_t bytes_ = 0;  // read from all inputs
     std::vector<std::string> hosts_;
-    std::vector<uint32_t> cpus_;  // of each host
+    std::vector<uint32_t> cpus_;  // number of CPUs of each host
     FlatMap<std::monostate> used_ids_;
     uint64_t next_id_ = 1;
     uint32_t next_type_ = PERF_TYPE_MAX;
     std::map<std::string, uint32_t> type_by_name_;
     std::set<uint32_t> used_types_;
-    std::optional<Bytes> tracing_data_;  // of the inputs that have trace events, the same for all
+    std::optional<Bytes> tracing_data_;  // of inputs with trace events; the same for all
     std::vector<std::byte> body_;
     size_t since_round_ = 0;
 };
 
-// perf reads how trace events are laid out from one section, which it does not do without.
+// perf reads the formats of trace events from one section, which it requires.
 Result<void> Merge::check_trace_events(const Input &input)
 {
     const Reader &reader = input.reader;
@@ -228,7 +228,7 @@ uint32_t cpus_of(const Reader &reader)
                                                                            : kCpusUnknown;
 }
 
-// Machines may have one name (localhost). What both say of themselves and no machine changes.
+// Machines may share a name (localhost). Compares properties that do not change on one machine.
 Result<void> Merge::check_names() const
 {
     struct Trait {
@@ -308,7 +308,7 @@ void Merge::number_types(Input &input)
     const auto pmus = content ? parse_pmu_mappings(*content, input.reader.order()) : std::nullopt;
     for (const auto &[type, name] : pmus.value_or(std::vector<PmuName>())) {
         input.types[type] = merged_type(type, with_host(std::string(name), input));
-        // Types of the kernel's own mean the same everywhere, but their names may not.
+        // The kernel's own types mean the same on every host, but their names may differ.
         if (type < PERF_TYPE_MAX && hosts_.size() < 2)
             type_by_name_.try_emplace(std::string(name), type);
     }
@@ -343,7 +343,7 @@ bool Merge::is_left_out(const Input &input, const Record &record) const
     if (is_in_file_header(record, order) || record.type == kFinishedRound ||
         record.type == kAuxtraceInfo || record.type == kHeaderTracingData)
         return true;
-    // CPUs of one host mean others in a recording of several.
+    // CPU numbers of one host have another meaning in a recording of several hosts.
     const auto update =
         record.type == kEventUpdate ? parse_event_update(record.body, order) : std::nullopt;
     if (hosts_.size() > 1 && update && update->type == EventUpdateRecord::kCpus)
@@ -389,7 +389,8 @@ Result<void> Merge::write_head(Input &input, Writer &to)
     return to.copy(record);
 }
 
-// What perf says before it records: all of it stands before the first sample of any host.
+// Writes the records that perf writes before it records, of all hosts, before the first sample of
+// any host.
 Result<void> Merge::write_preamble(Input &input, Writer &to)
 {
     for (;;) {
@@ -400,7 +401,7 @@ Result<void> Merge::write_preamble(Input &input, Writer &to)
         const auto info = parse_auxtrace_info(input.head.body, input.reader.order());
         if (input.head.type == kAuxtraceInfo && info) {
             input.info_type = info->type;
-            input.info.clear();  // of several the last one counts, as for stock perf
+            input.info.clear();  // of several records the last one counts, as in stock perf
             for (size_t i = 0; i < info->priv.size(); i++)
                 input.info.push_back(info->priv[i]);
         }
@@ -409,13 +410,14 @@ Result<void> Merge::write_preamble(Input &input, Writer &to)
     }
 }
 
-// What follows the PMU's type says how the AUX data is to be read.
+// The words after the PMU's type describe the format of the AUX data.
 std::vector<uint64_t> layout_words(const std::vector<uint64_t> &info)
 {
     return {info.begin() + !info.empty(), info.end()};
 }
 
-// Stock perf takes one AUXTRACE_INFO for all AUX data: only when all of it is of that kind.
+// Stock perf uses one AUXTRACE_INFO for all AUX data, so it is written only if all data has the
+// same format.
 Result<void> Merge::write_info(Writer &to)
 {
     const Input *of = nullptr;
@@ -448,7 +450,7 @@ Result<void> Merge::write_info(Writer &to)
 
 Result<void> Merge::write_all(Writer &to)
 {
-    // The oldest head first; of the same time the input that was named first.
+    // The head with the lowest time first; at equal times, the input that was named first.
     using Head = std::pair<uint64_t, size_t>;
     std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
     const auto wait = [&](size_t index) {
@@ -461,7 +463,7 @@ Result<void> Merge::write_all(Writer &to)
         const size_t index = heads.top().second;
         Input *next = &inputs_[index];
         heads.pop();
-        do {  // a payload stays in one piece
+        do {  // keep the pieces of a payload together
             if (Result<void> done = write_head(*next, to); !done)
                 return done;
             if (Result<void> done = advance(*next); !done)
@@ -495,7 +497,7 @@ std::string joined_texts(const std::deque<Input> &inputs, unsigned feature)
     return all;
 }
 
-// What was said of a PMU in one recording is said of it in all.
+// Combines the capabilities of a PMU from all recordings.
 void Merge::add_caps(const Input &input, AllCaps &all) const
 {
     const std::optional<Bytes> content = input.reader.feature(kFeatPmuCaps);

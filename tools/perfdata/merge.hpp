@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Several recordings as one, their records in the order of time.
+// Merges several recordings into one, with the records in time order.
 //
-// Recordings of one host (by name) are put beside each other as they are. Those of other hosts are
-// kept apart: threads, CPUs and rings get numbers of their own, PMUs and events the name of their
-// host ("cxl_hmu_mem0.0.0@green"). Event ids and PMU types that would mean two things are numbered
-// anew.
+// Recordings of one host (by name) are combined without changes. Other hosts are distinguished:
+// their threads, CPUs and rings get new numbers, and their PMUs and events the name of the host
+// ("cxl_hmu_mem0.0.0@green"). Conflicting event ids and PMU types are renumbered.
 #pragma once
 
 #include <cstdint>
@@ -19,27 +18,27 @@
 namespace pmukit::perfdata {
 
 enum class ClockRelation {
-    kReference,  // the first recording: its clock is that of the merged one
-    kSame,       // same host, same clock; right unless the machine was restarted in between
-    kAligned,    // by the wall clock: as right as the wall clocks of the hosts are
-    kUnknown,    // neither: times are as they were recorded
+    kReference,  // the first recording: its clock is the clock of the output
+    kSame,       // same host, same clock; correct unless the machine was restarted in between
+    kAligned,    // aligned by the wall clock, as accurate as the wall clocks of the hosts
+    kUnknown,    // none of these: times are unchanged
 };
 
 struct MergedInput {
     std::string host;
     ClockRelation clock = ClockRelation::kReference;
-    int64_t shift_ns = 0;       // was added to its times
-    uint64_t late_records = 0;  // that could not be put in order within the bounded memory
+    int64_t shift_ns = 0;       // added to the times of this input
+    uint64_t late_records = 0;  // records that the bounded memory could not sort
 };
 
 struct Merged {
     std::vector<MergedInput> inputs;
-    Writer file;  // complete: finish() gives it its name
+    Writer file;  // complete; finish() gives it its name
 };
 
-// Readers that nothing was read from. Memory: what was recorded between two looks at all rings, of
-// each recording; 32 MiB of all together at most, or 2 MiB of each where they are more than 16.
-// Error: recordings that do not fit together (byte order, events without ids).
+// The readers must not have been read from. Memory: the records of a round of each recording, at
+// most 32 MiB in total, or 2 MiB per recording for more than 16. Error: recordings that do not fit
+// together (byte order, events without ids).
 Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to);
 Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to,
                                 const ProgressCallback &progress);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What a merged recording says of each record, against lists made by hand.
+// Compares the records of a merged recording with expected lists.
 #include "perfdata/merge.hpp"
 
 #include <gtest/gtest.h>
@@ -24,20 +24,21 @@ struct Host {
     std::string name;
     std::string pmu;
     std::vector<uint64_t> times;
-    std::optional<std::pair<uint64_t, uint64_t>> clock;  // wall and clock at one moment
+    std::optional<std::pair<uint64_t, uint64_t>> clock;  // times of the wall clock and the clock at
+                                                         // one moment
     uint64_t sample_type = kSampleType;
     uint32_t type = 24;
-    std::optional<std::endian> order = {};  // another than that of the test
+    std::optional<std::endian> order = {};  // if not that of the test
     std::vector<uint64_t> more_ids = {};
     std::vector<std::pair<std::string, HostInfo::Caps>> caps = {};
-    std::vector<std::vector<uint64_t>> infos = {};  // words of AUXTRACE_INFO, of each record
+    std::vector<std::vector<uint64_t>> infos = {};  // payload words of each AUXTRACE_INFO
     std::string tracing_data = {};
     std::string cpu = {};
 };
 
 class MergeTest : public ::testing::TestWithParam<std::endian> {
 protected:
-    // A thread 100 named by COMM, one sample at each time, then a buffer of the event.
+    // Writes thread 100 named by COMM, one sample at each time, then a buffer of the event.
     void write(const Host &host)
     {
         const std::endian order = host.order.value_or(GetParam());
@@ -98,7 +99,7 @@ protected:
         return merged->inputs;
     }
     Result<Reader> read_merged() { return Reader::open_path(folder_.path("merged")); }
-    // "PMU tid cpu @time" of each sample, in the order of the file.
+    // "PMU tid cpu @time" of each sample, in file order.
     std::vector<std::string> samples()
     {
         std::vector<std::string> all;
@@ -134,9 +135,9 @@ INSTANTIATE_TEST_SUITE_P(Orders, MergeTest,
                              return order.param == std::endian::little ? "little" : "big";
                          });
 
-// One recording has 400 KB of two rings in a round: its queue must hold that, even if the memory
-// for queues is shared by 200 recordings.
-TEST_P(MergeTest, KeepsTheOrderOfRoundsHoweverManyRecordingsThereAre)
+// One recording has 400 KB from two rings in a round: its queue must hold them, even if 200
+// recordings share the memory for queues.
+TEST_P(MergeTest, SortsRoundsOfManyRecordings)
 {
     constexpr uint64_t kSamples = 10000;
     Host large{"large", "hmu0", {}, {}};
@@ -163,7 +164,7 @@ TEST_P(MergeTest, KeepsTheOrderOfRoundsHoweverManyRecordingsThereAre)
     EXPECT_EQ(inversions, 0U);
 }
 
-TEST_P(MergeTest, RefusesTwoMachinesOfOneName)
+TEST_P(MergeTest, RefusesDifferentMachinesWithTheSameName)
 {
     Host one{"localhost", "hmu0", {10}, {}}, other{"localhost", "hmu0", {20}, {}};
     one.cpu = "Xeon";
@@ -177,7 +178,7 @@ TEST_P(MergeTest, RefusesTwoMachinesOfOneName)
               std::string::npos);
 }
 
-TEST_P(MergeTest, TypesThatMeanDifferentPmusGetNumbersOfTheirOwn)
+TEST_P(MergeTest, RenumbersConflictingPmuTypes)
 {
     const auto typed = [](std::string name, uint32_t type, uint64_t time) {
         Host host{std::move(name), "hmu0", {time}, {}};
@@ -203,8 +204,8 @@ TEST_P(MergeTest, TypesThatMeanDifferentPmusGetNumbersOfTheirOwn)
         EXPECT_TRUE(all[i].starts_with(kPmus[i])) << all[i];
 }
 
-// Thread 100 of the second host is 2^22 + 100, its CPU 2 comes behind four others.
-TEST_P(MergeTest, HostsAreKeptApart)
+// Thread 100 of the second host becomes 2^22 + 100; its CPU 2 follows four CPUs of the first host.
+TEST_P(MergeTest, DistinguishesHosts)
 {
     write({"green", "hmu0", {10, 30}, {}});
     write({"blue", "hmu0", {20, 40}, {}});
@@ -253,8 +254,8 @@ TEST_P(MergeTest, ThreadsOfAllHostsAreNamedBeforeTheirSamples)
     EXPECT_EQ(threads, (std::vector<uint32_t>{4194404, 100}));
 }
 
-// green was at 1000 when the wall clock said 500000, blue at 100 when it said 500050: blue's 100 is
-// green's 1050.
+// green is at 1000 when the wall clock is at 500000, blue at 100 when it is at 500050: blue's 100
+// is green's 1050.
 TEST_P(MergeTest, ClocksAreAlignedByTheWallClock)
 {
     write({"green", "hmu0", {1000, 1100}, std::pair(500000, 1000)});
@@ -268,7 +269,7 @@ TEST_P(MergeTest, ClocksAreAlignedByTheWallClock)
                                         "hmu0@green 100 2 @1100", "hmu0@blue 4194404 6 @1150"}));
 }
 
-TEST_P(MergeTest, RecordingsOfOneHostShareIt)
+TEST_P(MergeTest, RecordingsOfOneHostAreCombined)
 {
     write({"green", "hmu0", {10}, {}});
     write({"green", "hmu0", {5, 15}, {}});
@@ -290,7 +291,7 @@ TEST_P(MergeTest, ARestartedHostIsAlignedByTheWallClock)
     EXPECT_EQ((*merged)[1].shift_ns, static_cast<int64_t>(2 * kHour_ns));
 }
 
-TEST_P(MergeTest, SameTypeOfDifferentPmusIsKeptApart)
+TEST_P(MergeTest, DistinguishesPmusOfTheSameType)
 {
     write({"green", "hmu0", {10}, {}});
     write({"green", "ptt0", {20}, {}});
@@ -298,7 +299,8 @@ TEST_P(MergeTest, SameTypeOfDifferentPmusIsKeptApart)
     EXPECT_EQ(samples(), (std::vector<std::string>{"hmu0 100 2 @10", "ptt0 100 2 @20"}));
 }
 
-// So many that comparing each with all would take minutes. Every hundredth has capabilities.
+// With this many PMUs, comparing each with all others would take minutes. Every hundredth has
+// capabilities.
 TEST_P(MergeTest, PmuCapabilitiesAreWrittenOnce)
 {
     constexpr size_t kPmus = 8000, kSecond = kPmus / 2, kAll = kSecond + kPmus;
@@ -326,10 +328,11 @@ TEST_P(MergeTest, PmuCapabilitiesAreWrittenOnce)
     }
 }
 
-// Ids that a table of hashes without salt keeps in one bucket: each would be compared with all.
-TEST_P(MergeTest, IdsThatAreChosenCostNoMoreThanOthers)
+// In a hash table without a salt, all these ids fall into one bucket: each would be compared with
+// all others.
+TEST_P(MergeTest, ChosenIdsCostNoMoreThanOthers)
 {
-    constexpr uint64_t kIds = 170000, kBuckets = 172933;  // a size that libstdc++ takes
+    constexpr uint64_t kIds = 170000, kBuckets = 172933;  // a bucket count of libstdc++
     Host host{"green", "hmu0", {10}, {}};
     for (uint64_t i = 1; i <= kIds; i++)
         host.more_ids.push_back(i * kBuckets);
@@ -340,7 +343,7 @@ TEST_P(MergeTest, IdsThatAreChosenCostNoMoreThanOthers)
     EXPECT_EQ(samples(), (std::vector<std::string>{"hmu0 100 2 @10", "hmu0 100 2 @20"}));
 }
 
-TEST_P(MergeTest, WhatDoesNotFitTogetherIsRefused)
+TEST_P(MergeTest, RefusesIncompatibleRecordings)
 {
     write({"green", "hmu0", {10}, {}});
     write({"blue", "hmu0", {10}, {}, kSampleType & ~uint64_t{PERF_SAMPLE_IDENTIFIER}});
@@ -355,7 +358,7 @@ TEST_P(MergeTest, WhatDoesNotFitTogetherIsRefused)
     EXPECT_NE(refusal().find("trace events"), std::string::npos);
 }
 
-TEST_P(MergeTest, TraceEventsHaveOneLayout)
+TEST_P(MergeTest, RefusesDifferentTraceEventFormats)
 {
     Host traced{"green", "sched", {10}, {}, kSampleType, 2};
     traced.tracing_data = "a layout";
@@ -373,7 +376,7 @@ TEST_P(MergeTest, TraceEventsHaveOneLayout)
     EXPECT_NE(refusal().find("different trace events"), std::string::npos);
 }
 
-TEST_P(MergeTest, TheKernelsOwnPmusKeepTheirNames)
+TEST_P(MergeTest, KernelPmusKeepTheirNames)
 {
     write({"green", "cpu", {10}, {}, kSampleType, PERF_TYPE_RAW});
     write({"green", "hmu0", {20}, {}});
@@ -381,8 +384,8 @@ TEST_P(MergeTest, TheKernelsOwnPmusKeepTheirNames)
     EXPECT_EQ(samples(), (std::vector<std::string>{"cpu 100 2 @10", "hmu0 100 2 @20"}));
 }
 
-// Two of 40 kB each: together they would be more than a record.
-TEST_P(MergeTest, OfSeveralAuxtraceInfosTheLastOneCounts)
+// Two records of 40 kB: together they would exceed the size of a record.
+TEST_P(MergeTest, UsesTheLastAuxtraceInfo)
 {
     Host host{"green", "hmu0", {10}, {}};
     std::vector<uint64_t> last(5000, 2);
@@ -406,7 +409,7 @@ TEST_P(MergeTest, OfSeveralAuxtraceInfosTheLastOneCounts)
     EXPECT_EQ(infos, (std::vector<std::vector<uint64_t>>{last}));
 }
 
-TEST_P(MergeTest, AuxDataOfTwoLayoutsIsRefused)
+TEST_P(MergeTest, RefusesAuxDataOfTwoLayouts)
 {
     Host host{"green", "hmu0", {10}, {}};
     host.infos = {{host.type}};
@@ -419,9 +422,9 @@ TEST_P(MergeTest, AuxDataOfTwoLayoutsIsRefused)
         << merged.error().message;
 }
 
-// What perf drained from two rings, one after the other, of more recordings than share the memory
-// in whole megabytes.
-TEST_P(MergeTest, ManyRecordingsArePutInOrder)
+// Records that perf drained from two rings one after the other, of more recordings than can share
+// the memory in whole megabytes.
+TEST_P(MergeTest, SortsManyRecordings)
 {
     constexpr size_t kInputs = 40;
     const std::vector<uint64_t> times = {10, 30, 50, 20, 40, 60};

@@ -64,9 +64,9 @@ Result<Fd> NewName::create() const
 {
     if (is_in_place())
         return to_->open_in_place();
-    // Of a program before us that had our number, or of another user.
+    // Left over from an earlier program with the same PID, or created by another user.
     ::unlinkat(to_->folder(), part_.c_str(), 0);
-    // Only the owner may read it, as with perf: a recording has physical addresses.
+    // Only the owner may read it, as with perf: a recording contains physical addresses.
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     Fd fd(::openat(to_->folder(), part_.c_str(), kFlags, 0600));
     if (!fd)
@@ -90,7 +90,7 @@ Result<void> NewName::give_durably()
     if (!given || !is_file)
         return given;
     const Fd folder(::openat(to_->folder(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // A folder that can be written to but not read cannot be synced: syncfs would need it too.
+    // A directory that is writable but not readable cannot be synced: syncfs() must open it, too.
     if (folder && ::fsync(folder.get()) != 0 && errno != EINVAL)
         return system_error(path_, errno);
     return {};
@@ -127,7 +127,7 @@ Result<NewFile> NewFile::create_shown(const std::string &path, std::string shown
     if (!name)
         return name.error();
     name->show_as(std::move(shown));
-    // Its memory first: where there is none, there is no file yet that had to go again.
+    // Memory is allocated first: if that fails, there is no file yet to remove.
     NewFile file{std::move(*name), Fd()};
     Result<Fd> opened = file.name_.create();
     if (!opened)
@@ -166,7 +166,7 @@ Result<void> NewFile::flush()
 {
     Result<void> done = write(gathered_);
     gathered_.clear();
-    if (durable_ && done)  // where this fails there is only more to do at the end
+    if (durable_ && done)  // a failure only leaves more to do at the end
         ::sync_file_range(fd_.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
     return done;
 }
@@ -206,7 +206,7 @@ uint64_t NewFile::bytes_there() const
 std::string NewFile::keep(uint64_t end)
 {
     if (fd_ && bytes_there() > end) {
-        // Where this fails there is only more than was wanted.
+        // A failure only leaves more bytes than wanted.
         [[maybe_unused]] const int cut = ::ftruncate(fd_.get(), static_cast<off_t>(end));
     }
     return name_.keep();
@@ -227,7 +227,7 @@ Result<void> NewFile::complete()
         return done;
     if (durable_ && !name_.is_in_place() && ::fdatasync(fd_.get()) != 0)
         return system_error(name_.path(), errno);
-    // close() is where some file systems say that the disk is full.
+    // Some file systems report a full disk only at close().
     if (!name_.is_in_place() && ::close(fd_.release()) != 0)
         return system_error(name_.path(), errno);
     return {};

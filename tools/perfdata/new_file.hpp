@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A file that gets its name only when it is whole: until then it is NAME.part-PID, and it goes away
-// with its object, unless it is kept, while an older file of that name stays. Or what is there
-// already and no file (/dev/null, a FIFO), or a descriptor: bytes just go into it. Small writes are
-// gathered. Everything is done in the open directory of destination.hpp.
+// A file that gets its name only when it is complete. Until then it is called NAME.part-PID, an
+// older file NAME is not changed, and the destructor removes the part unless it is kept. An
+// existing special file (/dev/null, a FIFO) or a descriptor is written in place instead. Small
+// writes are buffered. All operations use the open directory of destination.hpp.
 #pragma once
 
 #include <sys/types.h>
@@ -20,52 +20,52 @@
 
 namespace pmukit::perfdata {
 
-// What the unfinished file of a name is called, beside it.
+// Name of the unfinished file, in the same directory.
 std::string part_of(const std::string &name);
 
-// The name, and the one until then. What lies there is removed unless the name was given or it is
-// kept.
+// The final and the temporary name. The destructor removes the temporary file unless it was renamed
+// or kept.
 class NewName {
 public:
-    // A path that is a link: the file it leads to, or would lead to.
+    // If the path is a link, uses the file that it leads to, or would lead to.
     static Result<NewName> of(const std::string &path);
-    // Of what is open already and has a name elsewhere, if at all.
+    // For an open descriptor, which may have a name elsewhere or none.
     static NewName of_descriptor(std::string name);
     NewName(NewName &&other) noexcept;
     NewName &operator=(NewName &&) = delete;
     ~NewName();
 
-    // Something is there that is no file and is written as it is.
+    // True if the target is an existing special file or a descriptor, which is written in place.
     bool is_in_place() const { return part_.empty(); }
     // The path of NAME.part-PID, for messages and for libraries that open it themselves.
     std::string part() const;
-    // As it was given: for messages.
+    // The path as given, for messages.
     const std::string &path() const { return path_; }
     void show_as(std::string name) { path_ = std::move(name); }
-    // A new file of part(), whatever lies there (its name can be guessed: that may be a link to a
-    // file of another user), or what is written in place.
+    // Creates part(), and first removes whatever has that name: it can be guessed, and may be a
+    // link to a file of another user. Or opens the target that is written in place.
     Result<Fd> create() const;
-    // Allocates no memory unless it fails.
+    // Renames part() to the final name. Allocates no memory unless it fails.
     Result<void> give();
-    // The same, and on the disk with its name.
+    // Like give(), and syncs the file's directory.
     Result<void> give_durably();
-    uint64_t bytes() const;  // of part()
-    // What was part() stays when this goes, under this path. Empty: there is nothing that could.
+    uint64_t bytes() const;  // size of part()
+    // Keeps part() after destruction, and returns its path. Empty: there is no such file.
     std::string keep();
 
 private:
     NewName() = default;
 
-    std::string path_, part_;  // part_: in the folder of to_; empty: nothing to remove
+    std::string path_, part_;  // part_: in the directory of to_; empty: nothing to remove
     std::optional<Destination> to_;
 };
 
 class NewFile {
 public:
     static Result<NewFile> create(const std::string &path);
-    // The same, with another name in messages.
+    // Like create(), with another name in messages.
     static Result<NewFile> create_shown(const std::string &path, std::string shown);
-    // What the unfinished file of this path is called; empty: what is there is written as it is.
+    // Path of the unfinished file for this path; empty: the target is written in place.
     static std::string part_name(const std::string &path);
     static NewFile into(Fd fd, std::string name);
     NewFile(NewFile &&) = default;
@@ -74,34 +74,34 @@ public:
 
     uint64_t offset() const { return offset_; }  // of the next byte
     Result<void> put(Bytes bytes);
-    // What was gathered goes out, for the reader at the other end.
+    // Writes the buffered bytes, for the reader of a pipe.
     Result<void> flush();
-    // Over what was put before.
+    // Overwrites bytes that were written before.
     Result<void> patch(uint64_t at, Bytes bytes);
-    bool can_patch() const;  // not in a pipe
-    // Of the unfinished file; gathered ones are not among them.
+    bool can_patch() const;  // false for a pipe
+    // Size of the unfinished file, without buffered bytes.
     uint64_t bytes_there() const;
-    // It will never be whole, but what is there stays, without the bytes from end on. The name
-    // under which it does; empty: there is no unfinished file.
+    // Keeps the file although it is incomplete, without the bytes from `end` on. Returns its path;
+    // empty: there is no unfinished file.
     std::string keep(uint64_t end);
-    // A power cut after finish() does not lose it. What is put goes to the disk in the background,
-    // so that the end does not wait long.
+    // After finish(), the file survives a power failure. Data is written to the disk in the
+    // background, so that finish() takes less time.
     void make_durable() { durable_ = true; }
-    // Once this descriptor can be read, a pipe that takes nothing for a second is an error: it has
-    // no reader that goes on. Before any byte; -1: waits for ever.
+    // Once this descriptor is readable, a pipe that accepts no data for a second is an error: its
+    // reader has stopped. Call before the first byte; -1: waits forever.
     void give_up_when(int stop_fd);
-    // The file is its user's alone unless this says otherwise.
+    // Without this call, only the owner can access the file.
     Result<void> set_mode(mode_t mode);
-    // All is written: nothing can go wrong any more but the naming.
+    // Writes everything: afterwards only the renaming can fail.
     Result<void> complete();
-    // The same, and a file has its name.
+    // Calls complete(), then gives a file its name.
     Result<void> finish();
 
 private:
     NewFile(NewName name, Fd fd);
     Result<void> write(Bytes bytes);
 
-    NewName name_;  // without a part: not ours to give
+    NewName name_;  // without a part: written in place
     Fd fd_;         // of a file, until it is complete
     std::vector<std::byte> gathered_;
     uint64_t offset_ = 0;

@@ -42,7 +42,7 @@ void TimeQueue::keep(const Record &record, uint64_t time_ns)
     newest_ns_ = std::max(newest_ns_, time_ns);
 }
 
-// The caller is done with the record that was given last.
+// The caller no longer uses the record that was returned last.
 void TimeQueue::release()
 {
     if (!given_)
@@ -55,14 +55,14 @@ void TimeQueue::release()
     given_ = nullptr;
 }
 
-// Blocks count whole: one record may keep one alive.
+// Whole blocks count: one record can keep a block allocated.
 bool TimeQueue::full() const
 {
     const size_t records = run_.size() + heap_.size();
     return blocks_.size() * block_bytes() + records * sizeof(Kept) > max_bytes_;
 }
 
-// nullptr: nothing is kept.
+// nullptr: the queue is empty.
 const TimeQueue::Kept *TimeQueue::oldest() const
 {
     if (heap_.empty())

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The records of a reader in the order of time, within bounded memory.
+// Returns the records of a reader in time order, within bounded memory.
 //
-// perf drains one ring after the other and then writes FINISHED_ROUND: a record is never older than
-// the newest record of the round before. So what is not newer than that can be given.
+// perf drains one ring after another and then writes FINISHED_ROUND: a record is never older than
+// the newest record of the previous round. Records up to that time can be returned.
 //
-//     round 1   1 5 9 | 2 3 8 |FINISHED_ROUND      given: nothing yet
-//     round 2   10 12 | 9 11  |FINISHED_ROUND      given: 1 2 3 5 8 9 9
+//     round 1   1 5 9 | 2 3 8 |FINISHED_ROUND      returned: nothing yet
+//     round 2   10 12 | 9 11  |FINISHED_ROUND      returned: 1 2 3 5 8 9 9
 //
-// Records without a time, and AUXTRACE with what follows it, are given where they stand.
+// Records without a time, and AUXTRACE with its payload, are returned immediately.
 #pragma once
 
 #include <algorithm>
@@ -24,13 +24,13 @@
 
 namespace pmukit::perfdata {
 
-// Copies of records, given back by time.
+// Stores copies of records, and returns them in time order.
 class TimeQueue {
 public:
     static constexpr size_t kDefaultBytes = limits::kQueue, kLeastBytes = size_t{256} << 10;
 
-    // max_bytes: of records kept back. A full queue gives its oldest record early. At least
-    // kLeastBytes: with less nothing can be put in order.
+    // max_bytes: limit for stored records, at least kLeastBytes: with less, nothing can be sorted.
+    // A full queue returns its oldest record early.
     explicit TimeQueue(size_t max_bytes = kDefaultBytes)
         : max_bytes_(std::max(max_bytes, kLeastBytes))
     {
@@ -38,15 +38,15 @@ public:
 
     void keep(const Record &record, uint64_t time_ns);
     void end_round();              // FINISHED_ROUND
-    void end() { ended_ = true; }  // no more will be kept
-    // False: none may be given yet. The record lives until the next call.
+    void end() { ended_ = true; }  // no more records follow
+    // Returns false if no record may be returned yet. The record is valid until the next call.
     bool give(Record &into);
-    // Records that came later than one already given that is newer: the queue was too small, or
-    // the file has no rounds.
+    // Records that arrived after a newer record was returned: the queue was too small, or the file
+    // has no rounds.
     uint64_t late_records() const { return late_; }
 
 private:
-    // Many records are kept in one block; a block goes when its last record was given. The longest
+    // A block holds many records, and is freed once its last record was returned. The longest
     // record fits into a block.
     struct Block {
         std::unique_ptr<std::byte[]> bytes;
@@ -68,14 +68,14 @@ private:
     bool full() const;
 
     size_t max_bytes_;
-    std::deque<Kept> run_;    // that came in order; most do
+    std::deque<Kept> run_;    // records that arrived in order, usually most
     std::vector<Kept> heap_;  // the others
     std::vector<std::unique_ptr<Block>> blocks_;
-    Block *given_ = nullptr;  // holds the record that the caller looks at
+    Block *given_ = nullptr;  // holds the record that was returned last
     uint64_t sequence_ = 0;
-    uint64_t newest_ns_ = 0;                     // of all that were kept
-    uint64_t round_ns_ = 0, next_round_ns_ = 0;  // what is not newer may be given; after this round
-    uint64_t given_ns_ = 0;                      // newest that was given
+    uint64_t newest_ns_ = 0;                     // of all stored records
+    uint64_t round_ns_ = 0, next_round_ns_ = 0;  // newest time to return; after this round
+    uint64_t given_ns_ = 0;                      // newest time that was returned
     uint64_t late_ = 0;
     bool ended_ = false;
 };
@@ -84,17 +84,17 @@ class OrderedReader {
 public:
     static constexpr size_t kDefaultBytes = TimeQueue::kDefaultBytes;
 
-    // max_bytes: as TimeQueue has it.
+    // max_bytes: as in TimeQueue.
     explicit OrderedReader(Reader &reader, size_t max_bytes = kDefaultBytes);
     OrderedReader(OrderedReader &&) noexcept;
     OrderedReader &operator=(OrderedReader &&) noexcept;
     ~OrderedReader();
 
-    // As Reader::next() and error(); the record lives until the next call.
+    // Like Reader::next() and error(); the record is valid until the next call.
     [[nodiscard]] bool next(Record &into);
     const std::optional<Error> &error() const;
-    // Records that came later than one already given that is newer: too few bytes, or the file has
-    // no rounds.
+    // Records that arrived after a newer record was returned: too few bytes, or the file has no
+    // rounds.
     uint64_t late_records() const;
 
 private:
@@ -102,8 +102,8 @@ private:
     std::unique_ptr<State> state_;
 };
 
-// When a record happened, if it is of the kernel and says so. 0 and -1 are made up by perf, or of
-// an event whose clock was not read.
+// The time of a kernel record, if it has one. perf sets 0 and -1 in its own records; so does an
+// event whose clock was not read.
 std::optional<uint64_t> kernel_time_ns(const Record &record, const Reader &reader);
 
 }  // namespace pmukit::perfdata

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Records written ring by ring come out by time, as far as rounds and memory allow.
+// Records written ring by ring are returned in time order, as far as rounds and memory allow.
 #include "perfdata/ordered.hpp"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ Order order_of(const FileBuilder &builder, size_t max_bytes = OrderedReader::kDe
 
 using Times = std::vector<uint64_t>;
 
-TEST(OrderedReader, SortsWhatTheRingsMixed)
+TEST(OrderedReader, SortsRecordsOfSeveralRings)
 {
     FileBuilder file = one_event();
     for (uint64_t time : {10, 50, 90, 20, 30, 80})
@@ -67,7 +67,7 @@ TEST(OrderedReader, SortsWhatTheRingsMixed)
     EXPECT_EQ(order_of(file).times, (Times{10, 20, 30, 50, 80, 90}));
 }
 
-TEST(OrderedReader, GivesARoundWhenTheNextHasEnded)
+TEST(OrderedReader, ReturnsARoundWhenTheNextHasEnded)
 {
     FileBuilder file = one_event();
     for (uint64_t time : {10, 90, 20})
@@ -98,7 +98,7 @@ TEST(OrderedReader, EqualTimesKeepTheOrderOfTheFile)
     EXPECT_EQ(sizes, (std::vector<size_t>{56, 24, 40}));
 }
 
-TEST(OrderedReader, WhatHasNoTimeStaysWhereItIs)
+TEST(OrderedReader, RecordsWithoutATimeAreNotMoved)
 {
     FileBuilder file = one_event();
     sample(file, 50);
@@ -108,7 +108,7 @@ TEST(OrderedReader, WhatHasNoTimeStaysWhereItIs)
     EXPECT_EQ(order_of(file).times, (Times{1, UINT64_MAX, 10, 50}));
 }
 
-TEST(OrderedReader, AFullQueueGivesItsOldestEarlyAndSaysWhatCameTooLate)
+TEST(OrderedReader, FullQueueReturnsItsOldestEarlyAndCountsLateRecords)
 {
     FileBuilder file = one_event();
     const size_t count = 600;
@@ -121,8 +121,9 @@ TEST(OrderedReader, AFullQueueGivesItsOldestEarlyAndSaysWhatCameTooLate)
     EXPECT_TRUE(order_of(file, size_t{64} << 20).late == 0);
 }
 
-// Records of 64 kB before one that is older than all: up to the limit it is given first.
-TEST(OrderedReader, KeepsAsManyBytesAsItsLimitAndNoMore)
+// Records of 64 kB before one that is older than all: within the limit, the oldest is returned
+// first.
+TEST(OrderedReader, StoresBytesUpToItsLimit)
 {
     constexpr size_t kRecordBytes = 64000, kFits = limits::kQueue / kRecordBytes;
     for (const size_t count : {kFits * 9 / 10, kFits + 2}) {
@@ -134,7 +135,7 @@ TEST(OrderedReader, KeepsAsManyBytesAsItsLimitAndNoMore)
     }
 }
 
-TEST(OrderedReader, AnyMixComesOutSortedWithinItsRounds)
+TEST(OrderedReader, SortsRandomRounds)
 {
     std::mt19937 random(7);
     FileBuilder file = one_event();
@@ -152,8 +153,8 @@ TEST(OrderedReader, AnyMixComesOutSortedWithinItsRounds)
     EXPECT_TRUE(std::is_sorted(times.begin(), times.end()));
 }
 
-// Two rings of ten records, in the least memory that there can be.
-TEST(OrderedReader, LittleMemoryOrdersWhatIsSmall)
+// Two rings of ten records, with the least possible memory.
+TEST(OrderedReader, SortsSmallRecordsInTheLeastMemory)
 {
     FileBuilder file = one_event();
     Times expected;

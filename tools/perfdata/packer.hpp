@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Bytes of a file's byte order, one field after the other.
+// Writes fields one after another, in the byte order of a file.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ public:
         pmukit::append(bytes_, bytes);
         return *this;
     }
-    // With its length, and padded as perf pads the strings of its header.
+    // A string with its length, padded as in perf's header.
     Packer &string(std::string_view text)
     {
         constexpr size_t kAlign = 64;
@@ -40,7 +40,7 @@ public:
         padded.resize((text.size() / kAlign + 1) * kAlign);
         return put(static_cast<uint32_t>(padded.size())).put(as_bytes(padded));
     }
-    // bytes: of the whole record.
+    // bytes: size of the whole record.
     Packer &record_header(uint32_t type, uint16_t misc, size_t bytes)
     {
         return put(type).put(misc).put(static_cast<uint16_t>(bytes));

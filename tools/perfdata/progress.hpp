@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// How far long work is, for a progress line.
+// Progress of long operations, for a progress line.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace pmukit::perfdata {
 
-// Called for each record, with how many bytes were read before it, or of a directory how many of
-// its part. May be empty.
+// Called for each record, with the number of bytes read before it; for a directory, of the current
+// file. May be empty.
 using ProgressCallback = std::function<void(uint64_t bytes)>;
 
 inline void report(const ProgressCallback &progress, uint64_t bytes)

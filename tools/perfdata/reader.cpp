@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The walk over the records: of a file or stream, of what is packed in them, and of the files of a
-// directory, one after the other.
+// Walks the records of a file or stream, the records inside compressed records, and the files of a
+// directory one after another.
 #include <algorithm>
 #include <utility>
 
@@ -10,8 +10,8 @@
 namespace pmukit::perfdata {
 namespace {
 
-// A payload is given in pieces of this size from a mapped file, whose pages can go again then, and
-// of half a window from a stream.
+// A long payload is returned in pieces: of this size from a mapped file, whose pages can then be
+// dropped, and of half a window from a stream.
 constexpr size_t kMappedPieceBytes = size_t{4} << 20;
 constexpr size_t kStreamPieceBytes = Input::kWindowBytes / 2;
 constexpr size_t kForgetStepBytes = size_t{8} << 20;
@@ -21,8 +21,8 @@ bool is_packed(uint32_t type)
     return type == kCompressed || type == kCompressed2;
 }
 
-// Recorders pack what comes from the rings of the kernel. What readers keep all of is none of it,
-// for a few packed bytes can stand for any number of such records.
+// Recorders only compress data of the kernel's rings. It never has records whose content readers
+// store: a few compressed bytes could produce any number of these.
 bool may_be_packed(uint32_t type)
 {
     return !is_packed(type) && !is_pipe_header(type) && type != kAuxtrace &&
@@ -136,9 +136,9 @@ void Reader::State::note(const Record &record)
         read_event_update(record);
 }
 
-// Bytes at hand
+// Available bytes
 
-// False: the data has not got as many (yet).
+// Returns false if fewer bytes are available (yet).
 Result<bool> Reader::State::have(size_t wanted)
 {
     if (ready_ >= wanted)
@@ -151,7 +151,7 @@ Result<bool> Reader::State::have(size_t wanted)
     return ready_ >= wanted;
 }
 
-// What is passed is about to be given: only what lies before it is no longer looked at.
+// The passed bytes are returned to the caller next: only earlier pages can be dropped.
 void Reader::State::pass(size_t bytes)
 {
     if (position_ >= forget_at_) {
@@ -163,7 +163,7 @@ void Reader::State::pass(size_t bytes)
     position_ += bytes;
 }
 
-// The data ends where it should not: a reader that is fed waits, others say it.
+// The data ends inside a record: a pushed reader waits for more, others report damage.
 Result<Reader::Step> Reader::State::cut_short(const char *reason, uint32_t type)
 {
     if (!input_.ended())
@@ -184,7 +184,7 @@ void Reader::State::lose(uint64_t offset, uint64_t bytes, std::string reason, ui
     damage_ = Damage{offset, bytes, std::move(reason), type};
 }
 
-// A stream is read to its end, to say how much is lost.
+// Reads a stream to its end, to report how much is lost.
 Result<void> Reader::State::break_off(std::string reason, uint32_t type)
 {
     const uint64_t offset = position_;
@@ -211,7 +211,7 @@ Result<Reader::Step> Reader::State::outer_record(Record &into)
     Result<bool> there = have(kRecordHeaderBytes);
     if (!there)
         return there.error();
-    // What is fed may have been broken off before all of it came.
+    // After break_off(), position_ is end_ even if more bytes are fed.
     if (!*there && ready_ == 0 && (input_.ended() || position_ == end_))
         return Step::kEnd;
     if (!*there)
@@ -257,7 +257,7 @@ Result<Reader::Step> Reader::State::begin_payload(Record &into, size_t size)
         pass(size + into.payload.size());
         return Step::kRecord;
     }
-    // The window may move while the payload passes, so that the body is kept.
+    // The window may move while the payload is read, so the body is copied.
     size_t kept = std::min(into.body.size(), piece_body_.size());
     std::copy_n(into.body.begin(), kept, piece_body_.begin());
     piece_ = into;
@@ -285,13 +285,13 @@ Result<Reader::Step> Reader::State::next_piece(Record &into)
     return Step::kRecord;
 }
 
-// Packed records
+// Compressed records
 
 Result<void> Reader::State::begin_packed(const Record &record)
 {
     packed_offset_ = record.offset;
     Bytes packed = record.body;
-    if (record.type == kCompressed2) {  // knows its exact size, for it is padded to a word
+    if (record.type == kCompressed2) {  // has its exact size, because it is padded to a word
         ByteReader in(record.body, order_);
         std::optional<uint64_t> size = in.u64();
         std::optional<Bytes> exact =
@@ -319,7 +319,7 @@ Result<void> Reader::State::begin_packed(const Record &record)
     return {};
 }
 
-// False: what was packed is used up, or makes no sense.
+// Returns false if the compressed data ends or is invalid.
 bool Reader::State::unpacked_record(Record &into)
 {
     Result<Bytes> bytes = unpacker_->next(order_);
@@ -356,7 +356,7 @@ Result<bool> Reader::State::next_part()
     Result<Input> input = Input::open_part(part_);
     if (!input)
         return input.error();
-    // The header's sections stay those of the first file; what is read of them is kept.
+    // The header sections stay those of the first file, so they are copied.
     keep_features();
     input_ = std::move(*input);
     position_ = data_begin_ = 0;
@@ -387,7 +387,7 @@ std::optional<size_t> Reader::State::event_of(const Record &record) const
         return std::nullopt;
     if (events_.size() == 1)
         return 0;
-    // Several events are only recorded together when all keep the id at the same place.
+    // perf records several events together only if all have the id at the same offset.
     const bool sample = record.type == PERF_RECORD_SAMPLE;
     if (!sample && !events_.front().attr.sample_id_all)
         return std::nullopt;
@@ -396,7 +396,7 @@ std::optional<size_t> Reader::State::event_of(const Record &record) const
                                         : word_from_end(record.body, places.trailer_id);
     if (!id)
         return std::nullopt;
-    // perf gives the records that it makes up itself no id: they belong to the first event.
+    // Records that perf makes up itself have id 0: they belong to the first event.
     if (*id == 0 && !sample && !event_by_id_.find(0))
         return 0;
     return event_of_id(*id);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Reads perf.data: file or pipe layout, either byte order, packed records, perf.data directories.
+// Reads perf.data: file or pipe layout, either byte order, compressed records, perf.data
+// directories.
 //
 //     Result<Reader> reader = Reader::open_path("perf.data");
 //     for (Record record; reader->next(record);)
 //         ...
 //     if (reader->error() || reader->damage()) ...
 //
-// A record is a view that lives until the next step: nothing is copied, nothing is allocated per
-// record, and nothing by a size that the file only claims. Where the stream of records breaks off,
-// everything before it has been given, and damage() says where and how many bytes are left unread.
-// Memory: Documentation/decisions/0004-reading-perf-data.rst.
+// A record is a view that is valid until the next step. Nothing is copied or allocated per record,
+// and nothing is allocated by a size that the file only claims. If the stream of records breaks
+// off, all records before that point are returned, and damage() reports the offset and the number
+// of unread bytes. Memory: Documentation/decisions/0004-reading-perf-data.rst.
 #pragma once
 
 #include <bit>
@@ -31,21 +32,21 @@ namespace pmukit::perfdata {
 struct Event {
     Attr attr;
     std::vector<uint64_t> ids;
-    std::string name;                   // as recorded; empty when the file does not say
-    std::vector<std::byte> attr_bytes;  // as the file has them, in its byte order
+    std::string name;                   // as recorded; empty if the file has none
+    std::vector<std::byte> attr_bytes;  // as in the file, in its byte order
 };
 
 struct Damage {
     uint64_t offset;      // where the records break off
     uint64_t lost_bytes;  // from there to the end of the data
     std::string reason;
-    uint32_t record_type = 0;  // of the record it was found in; 0: between records
+    uint32_t record_type = 0;  // type of the record where it was found; 0: between records
 };
 
-// A section of the header, known to us or not.
+// A section of the header, of a known or unknown type.
 struct FeatureSection {
     unsigned feature;  // enum Feature
-    uint64_t offset;   // of its content in the file
+    uint64_t offset;   // offset of its content in the file
     uint64_t bytes;
 };
 
@@ -57,69 +58,71 @@ public:
         kEnd,
     };
 
-    // From bytes that outlive the reader. Payloads come whole.
+    // Reads bytes that outlive the reader. Payloads are returned whole.
     static Result<Reader> open(Bytes file);
-    // A file, a perf.data directory, or "-": standard input. Long payloads come in pieces. A file
-    // is mapped: when it becomes shorter, the program gets SIGBUS as it reads on, in next() or
-    // where it looks at a record.
+    // Reads a file, a perf.data directory, or standard input ("-"). Long payloads are returned in
+    // pieces. A file is mapped: if it becomes shorter, an access in next() or to a record raises
+    // SIGBUS.
     static Result<Reader> open_path(const std::string &path);
     static Result<Reader> open_fd(Fd fd, const std::string &name);
     // Pipe layout, from bytes that the caller feeds.
     static Result<Reader> pushed();
 
-    // From one that was moved nothing can be read.
+    // A reader that was moved from cannot be read.
     Reader(Reader &&) noexcept;
     Reader &operator=(Reader &&) noexcept;
     ~Reader();
 
-    // False: there are no more records, or error() says why it cannot go on.
+    // Returns false at the end of the records, or on an error that error() returns.
     [[nodiscard]] bool next(Record &into);
-    // A record that is whole but that we cannot read, or the system refused to read. nullopt:
-    // next() has more, or came to the end.
+    // A complete record that this reader cannot read, or a failed read of the system. nullopt: no
+    // error.
     const std::optional<Error> &error() const;
-    // The same for pushed readers.
+    // Like next(), for pushed readers.
     Result<Step> step(Record &into);
-    // Pipe layout: goes on to the first record that is not of the header, so that the events are
-    // known; next() gives units and scales of events and then that one. Not for pushed readers.
+    // Pipe layout: reads up to the first record that is not part of the header, so that the events
+    // are known. next() returns units and scales of events, then that record. Not for pushed
+    // readers.
     Result<void> read_front();
-    // Takes as many bytes as fit, after step() asked; what it gave before is gone.
+    // Takes as many bytes as fit, after step() returned kMore. Earlier records become invalid.
     size_t feed(Bytes bytes);
     void end_feed();
 
     std::endian order() const;
     const std::vector<Event> &events() const;
     const std::optional<Damage> &damage() const;
-    // Header sections that were missing or wrong: not fatal, but names may be unknown; kNotFound: a
-    // file of a directory. The first 256: a pipe can be wrong without end.
+    // Header sections that were missing or invalid. This is not fatal, but names may be unknown.
+    // kNotFound: a missing file of a directory. Only the first 256: a pipe can have any number of
+    // errors.
     const std::vector<Error> &warnings() const;
     uint64_t position() const;
     bool is_pipe() const;
     bool is_directory() const;
-    // Of the file that is being read: of a directory, one after the other.
+    // Name of the current file; for a directory, one file after another.
     const std::string &part() const;
-    // Those that come after it.
+    // The files after it.
     std::vector<std::string> later_parts() const;
-    // The first file of a directory that is not there, though a later one is; also in warnings().
+    // The first missing file of a directory that has a later one; also in warnings().
     const std::optional<std::string> &missing_part() const;
-    // Where the records of a file begin and, as far as the header can be believed, end.
+    // Begin and end of a file's records, as far as the header can be trusted.
     uint64_t data_begin() const;
     uint64_t data_end() const;
 
-    // In the order of the file; without those that are in warnings(), because they lie outside of
-    // it or are too large. In pipe layout they come with the records.
+    // In file order, without the sections in warnings() that lie outside the file or are too large.
+    // In pipe layout they arrive with the records.
     const std::vector<FeatureSection> &features() const;
-    // Borrowed from the reader. nullopt: not there.
+    // Borrowed from the reader. nullopt: no such section.
     std::optional<Bytes> feature(unsigned feature) const;
 
-    // The PMU of an event, from the file's own table. Empty: the file does not say.
+    // The PMU of an event, from the file's own table. Empty: not in the file.
     const std::string &pmu_name(uint32_t attr_type) const;
     const std::string &hostname() const;
     const std::string &os_release() const;
 
-    // Index into events(). nullopt: the record names no event that the file has.
+    // Index into events(). nullopt: the id or the record belongs to no event of the file.
     std::optional<size_t> event_of_id(uint64_t id) const;
     std::optional<size_t> event_of(const Record &record) const;
-    // When a kernel record happened, as the event's clock counts. nullopt: it does not say.
+    // Time of a kernel record by the event's clock. nullopt: the record has none.
     std::optional<uint64_t> time_of(const Record &record) const;
 
 private:

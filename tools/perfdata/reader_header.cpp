@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The header of perf.data by tools/perf/Documentation/perf.data-file-format.txt. Every offset and
-// size comes from the file and is checked against what is there before it is used.
+// Parses the header of perf.data (tools/perf/Documentation/perf.data-file-format.txt). Every offset
+// and size in the file is checked before it is used.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace pmukit::perfdata {
 namespace {
 
-// Where the file header keeps what (struct perf_file_header).
+// Offsets in the file header (struct perf_file_header).
 constexpr size_t kHeaderSizeAt = 8, kHeaderAttrSizeAt = 16, kHeaderAttrsAt = 24, kHeaderDataAt = 40,
                  kHeaderFeaturesAt = 72;
 
@@ -30,12 +30,12 @@ Section load_section(const std::byte *at, std::endian order)
     return {load<uint64_t>(at, order), load<uint64_t>(at + 8, order)};
 }
 
-// Far above what any recorder makes: perf opens a file for each id, of which systemd allows half a
-// million. base/limits.hpp has the others.
+// Far above what recorders write: perf opens a file for each id, of which systemd allows half a
+// million. base/limits.hpp has the other limits.
 constexpr size_t kMaxEvents = 65536, kMaxIds = limits::kIds / sizeof(uint64_t);
 constexpr size_t kMaxWarnings = 256;
 
-// The bitmap is an array of the recorder's longs in the file's byte order.
+// The bitmap is an array of the recorder's longs, in the file's byte order.
 template <typename Word>
 bool is_set(Bytes bitmap, unsigned feature, std::endian order)
 {
@@ -44,7 +44,8 @@ bool is_set(Bytes bitmap, unsigned feature, std::endian order)
     return word >> (feature % kBits) & 1;
 }
 
-// How long they are matters where the byte order is big. Every recorder says its host's name.
+// The size of the recorder's longs matters in big-endian files. Every recorder sets HOSTNAME, whose
+// bit shows the size.
 bool feature_set(Bytes bitmap, unsigned feature, std::endian order)
 {
     const bool is_short = !is_set<uint64_t>(bitmap, kFeatHostname, order) &&
@@ -53,7 +54,7 @@ bool feature_set(Bytes bitmap, unsigned feature, std::endian order)
                     : is_set<uint64_t>(bitmap, feature, order);
 }
 
-// N of each "data.N" in the folder, as perf writes them.
+// The numbers N of the files "data.N" in the directory, as perf writes them.
 Result<std::set<uint32_t>> part_numbers(const std::string &folder)
 {
     std::set<uint32_t> numbers;
@@ -74,8 +75,8 @@ Result<std::set<uint32_t>> part_numbers(const std::string &folder)
     return numbers;
 }
 
-// A section costs nothing on disk where the file has a hole, and several may claim the same bytes.
-// room: bytes left for this section and those behind it. nullptr: it can be read.
+// A section costs no disk space in a sparse file, and several sections may claim the same bytes.
+// room: bytes left for this section and later ones. nullptr: the section can be read.
 const char *why_left_out(unsigned feature, const std::optional<Bytes> &content, uint64_t room)
 {
     if (!content)
@@ -128,8 +129,8 @@ Result<Reader> Reader::open_fd(Fd fd, const std::string &name)
     return begun(std::move(state));
 }
 
-// `perf record --threads` makes a directory: `data` is a whole perf.data file, data.0, data.1 ...
-// are records alone, one file for each thread that recorded.
+// `perf record --threads` writes a directory: `data` is a complete perf.data file; data.0, data.1
+// ... have only records, one file per recording thread.
 Result<Reader> Reader::open_path(const std::string &path)
 {
     struct stat status {};
@@ -150,7 +151,7 @@ Result<Reader> Reader::open_path(const std::string &path)
     return opened;
 }
 
-// Which of them there are is known by the list of the directory alone.
+// Only the list of the directory shows which files exist.
 Result<void> Reader::State::find_parts(const std::string &folder)
 {
     const Result<std::set<uint32_t>> numbers = part_numbers(folder);
@@ -174,7 +175,7 @@ Result<Reader> Reader::pushed()
     return Reader(std::make_unique<State>(Input::fed()));
 }
 
-// kRecord: the header is read, records may follow.
+// kRecord: the header was read, and records may follow.
 Result<Reader::Step> Reader::State::begin()
 {
     Result<Bytes> front = input_.at(0, kPipeHeaderBytes);
@@ -249,8 +250,7 @@ Result<void> Reader::State::read_file_header(Bytes file)
 
     position_ = data_begin_ = data.offset;
     end_ = data_end_ = file.size();
-    if (data.size ==
-        0) {  // the recorder was killed before it could write the size, and the features
+    if (data.size == 0) {  // the recorder was killed before it wrote the size and the features
         warn({Errc::kTruncated, "the recorder did not finish this file", kHeaderDataAt});
         return {};
     }
@@ -284,7 +284,8 @@ Result<void> Reader::State::read_attrs(Bytes bytes, uint64_t section_offset, siz
 
 Result<void> Reader::State::add_event(Bytes attr_bytes, Bytes ids, uint64_t offset)
 {
-    // In pipe layout each has a size of its own; a writer gives all of them that of the largest.
+    // In pipe layout each attribute has its own size; a writer gives all of them the size of the
+    // largest.
     if (attr_bytes.size() > kAttrMaxBytes)
         return Error{Errc::kDamaged,
                      "event attributes of " + std::to_string(attr_bytes.size()) + " bytes", offset};
@@ -303,7 +304,7 @@ Result<void> Reader::State::add_event(Bytes attr_bytes, Bytes ids, uint64_t offs
             event.ids.push_back(*id);
             continue;
         }
-        // The event will not exist: neither may its ids.
+        // The event is refused, so its ids are removed.
         for (size_t i = 0; i < event.ids.size(); i++)
             event_by_id_.pop_back();
         return Error{Errc::kDamaged, "event id " + std::to_string(*id) + " appears twice", offset};
@@ -400,12 +401,12 @@ bool Reader::State::read_event_desc(Bytes content)
     return attr_bytes.has_value();
 }
 
-// The kernel appends the branch counters of a group to the samples of all its members when one of
-// them asks for it.
+// If one member of a group requests branch counters, the kernel appends them to the samples of all
+// members.
 bool Reader::State::read_groups(Bytes content)
 {
     const auto groups = parse_groups(content, order_);
-    size_t next = 0;  // one after the other, so that no event is looked at twice
+    size_t next = 0;  // in order, so that no event is visited twice
     for (const GroupDescription &group : groups.value_or(std::vector<GroupDescription>())) {
         if (group.leader < next || group.leader >= events_.size())
             continue;
@@ -421,7 +422,7 @@ bool Reader::State::read_groups(Bytes content)
     return groups.has_value();
 }
 
-// Pipe layout: what a file keeps in sections arrives as records.
+// Pipe layout: the sections of a file arrive as records.
 
 void Reader::State::read_header_attr(const Record &record)
 {
@@ -440,8 +441,8 @@ void Reader::State::read_header_feature(const Record &record)
 {
     ByteReader in(record.body, order_);
     std::optional<uint64_t> feature = in.u64();
-    // An empty feature ends the header, whatever its number: that number means another feature to
-    // later tools.
+    // An empty feature ends the header, whatever its number: in later tools that number denotes
+    // another feature.
     if (!feature || *feature >= kFeatureBits || in.left() == 0)
         return;
     const unsigned number = static_cast<unsigned>(*feature);
@@ -453,7 +454,7 @@ void Reader::State::read_header_feature(const Record &record)
     read_feature(number, content, record.offset);
 }
 
-// Names: each may be said again and again.
+// Limits names, which a pipe can repeat any number of times.
 bool Reader::State::may_keep(size_t bytes)
 {
     const bool fits = event_bytes_.take(bytes);
@@ -471,7 +472,7 @@ void Reader::State::read_event_update(const Record &record)
         events_[*event].name = update->text;
 }
 
-// Before the file goes that holds them.
+// Called before the file with the sections is closed.
 void Reader::State::keep_features()
 {
     for (const FeatureSection &known : features_)

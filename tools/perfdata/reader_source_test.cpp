@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The same records from memory, a file, a pipe, fed bytes and a directory, packed or not; each cut
-// at every byte.
+// The same records from memory, a file, a pipe, fed bytes and a directory, compressed or not; each
+// truncated at every byte.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
@@ -32,7 +32,7 @@ using testing::filled;
 
 constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
 
-// One line a record: type, body bytes, payload bytes. Pieces of a payload are put together.
+// One line per record: type, body bytes, payload bytes. The pieces of a payload are combined.
 struct Lines {
     std::vector<std::string> records;
     std::optional<Damage> damage;
@@ -68,7 +68,7 @@ Lines lines_of(Result<Reader> reader)
     return lines;
 }
 
-// What a pipe gives: some bytes now, some later.
+// Reads a pipe that delivers the bytes in portions.
 Lines through_pipe(const std::vector<std::byte> &bytes)
 {
     int ends[2];
@@ -138,14 +138,14 @@ INSTANTIATE_TEST_SUITE_P(BothOrders, ReaderSource,
                              return order.param == std::endian::little ? "little" : "big";
                          });
 
-TEST_P(ReaderSource, AFileByItsPath)
+TEST_P(ReaderSource, ReadsAFileByPath)
 {
     Lines lines = lines_of(Reader::open_path(store_file("f", some_records(GetParam()).file())));
     EXPECT_EQ(lines.records, kSomeLines);
     EXPECT_FALSE(lines.damage);
 }
 
-TEST_P(ReaderSource, APipeAndFedBytesGiveTheSame)
+TEST_P(ReaderSource, PipeAndFedBytesGiveTheSameRecords)
 {
     std::vector<std::byte> bytes = some_records(GetParam()).pipe();
     Lines whole = lines_of(Reader::open(bytes));
@@ -155,7 +155,7 @@ TEST_P(ReaderSource, APipeAndFedBytesGiveTheSame)
         EXPECT_EQ(through_feeding(bytes, step).records, whole.records) << step;
 }
 
-TEST_P(ReaderSource, EveryPrefixOfAPipeGivesWholeRecordsAndSaysWhatIsLost)
+TEST_P(ReaderSource, EveryPrefixOfAPipeGivesWholeRecordsAndReportsTheLoss)
 {
     std::vector<std::byte> bytes = some_records(GetParam()).pipe();
     for (size_t size = 0; size < bytes.size(); size++) {
@@ -167,7 +167,7 @@ TEST_P(ReaderSource, EveryPrefixOfAPipeGivesWholeRecordsAndSaysWhatIsLost)
             continue;
         }
         EXPECT_EQ(memory.damage.has_value(), fed.damage.has_value()) << size;
-        // A cut payload is left out: the stream could not know, and gives the bytes that are there.
+        // A truncated payload is dropped in memory, while a stream delivers its available bytes.
         if (memory.damage && memory.damage->record_type != kAuxtrace) {
             EXPECT_EQ(memory.damage->offset, fed.damage->offset) << size;
             EXPECT_EQ(memory.damage->lost_bytes, fed.damage->lost_bytes) << size;
@@ -176,7 +176,7 @@ TEST_P(ReaderSource, EveryPrefixOfAPipeGivesWholeRecordsAndSaysWhatIsLost)
     }
 }
 
-TEST_P(ReaderSource, LongPayloadsComeInPieces)
+TEST_P(ReaderSource, LongPayloadsAreReturnedInPieces)
 {
     FileBuilder builder(GetParam());
     builder.event(24, kSampleType, {7})
@@ -223,7 +223,7 @@ TEST_P(ReaderSource, SpecialFilesOfADirectoryAreNotOpened)
 {
     fs::create_directory(folder_.path("d"));
     store_file("d/data", some_records(GetParam()).file());
-    ASSERT_EQ(::mkfifo(folder_.path("d/data.0").c_str(), 0600), 0);  // opening it would wait
+    ASSERT_EQ(::mkfifo(folder_.path("d/data.0").c_str(), 0600), 0);  // opening it would block
     const Lines lines = lines_of(Reader::open_path(folder_.path("d")));
     ASSERT_TRUE(lines.error);
     EXPECT_NE(lines.error->message.find("data.0: not a regular file"), std::string::npos)
@@ -233,8 +233,8 @@ TEST_P(ReaderSource, SpecialFilesOfADirectoryAreNotOpened)
     EXPECT_FALSE(Reader::open_path(folder_.path("d")));
 }
 
-// Both are one condition to a loop, and the error stays.
-TEST_P(ReaderSource, ALoopOverNextEndsWithTheRecordsAndAtAnError)
+// Both end a loop, and the error remains.
+TEST_P(ReaderSource, NextReturnsFalseAtTheEndAndAfterAnError)
 {
     fs::create_directory(folder_.path("d"));
     store_file("d/data", some_records(GetParam()).file());
@@ -254,7 +254,7 @@ TEST_P(ReaderSource, ALoopOverNextEndsWithTheRecordsAndAtAnError)
     }
 }
 
-TEST_P(ReaderSource, HeaderRecordsOfAPipeHaveALimitInBytes)
+TEST_P(ReaderSource, LimitsTheBytesOfHeaderRecordsOfAPipe)
 {
     constexpr size_t kWords = 8000;
     for (const uint64_t kind : {EventUpdateRecord::kScale, EventUpdateRecord::kName})
@@ -317,7 +317,7 @@ TEST_P(ReaderSource, ADirectoryIsReadPartByPart)
     EXPECT_EQ(reader->damage()->offset, 8U);
 }
 
-TEST_P(ReaderSource, ADirectoryThatLacksAFileGivesThoseBehindItAndSaysSo)
+TEST_P(ReaderSource, ReadsPastAMissingFileOfADirectoryAndReportsIt)
 {
     store_file("d/data", some_records(GetParam()).file());
     FileBuilder part(GetParam());
@@ -337,7 +337,7 @@ TEST_P(ReaderSource, ADirectoryThatLacksAFileGivesThoseBehindItAndSaysSo)
     EXPECT_EQ(reader->warnings()[0].message, folder_.path("d/data.1") + " is missing");
 }
 
-// Root reads everything; while it has no capability the modes of its files hold for it as well.
+// Root can read everything. Without capabilities, file modes apply to root, too.
 class NoCapability {
 public:
     NoCapability()
@@ -356,7 +356,7 @@ private:
     __user_cap_data_struct sets_[2] = {};
 };
 
-TEST_P(ReaderSource, ADirectoryThatCannotBeListedIsRefusedThoughItsFilesCanBeRead)
+TEST_P(ReaderSource, RefusesADirectoryThatCannotBeListed)
 {
     store_file("d/data", some_records(GetParam()).file());
     ASSERT_EQ(::chmod(folder_.path("d").c_str(), 0111), 0);
@@ -371,7 +371,7 @@ TEST_P(ReaderSource, ADirectoryThatCannotBeListedIsRefusedThoughItsFilesCanBeRea
     ASSERT_EQ(::chmod(folder_.path("d").c_str(), 0755), 0);
 }
 
-TEST_P(ReaderSource, SaysWhatCannotBeOpened)
+TEST_P(ReaderSource, ErrorNamesWhatCannotBeOpened)
 {
     EXPECT_EQ(Reader::open_path(folder_.path("no")).error().code, Errc::kNotFound);
     EXPECT_EQ(Reader::open_path(folder_.dir()).error().code, Errc::kNotFound) << "no data inside";
@@ -379,7 +379,7 @@ TEST_P(ReaderSource, SaysWhatCannotBeOpened)
     EXPECT_EQ(Reader::open_fd(std::move(folder), "it").error().code, Errc::kUnsupported);
 }
 
-TEST_P(ReaderSource, MoreEventIdsThanAnyRecorderMakesAreRefused)
+TEST_P(ReaderSource, RefusesMoreEventIdsThanItsLimit)
 {
     std::vector<uint64_t> ids(limits::kIds / sizeof(uint64_t));
     std::iota(ids.begin(), ids.end(), 1);
@@ -393,7 +393,7 @@ TEST_P(ReaderSource, MoreEventIdsThanAnyRecorderMakesAreRefused)
     EXPECT_NE(lines.error->message.find("more events or event ids"), std::string::npos);
 }
 
-TEST_P(ReaderSource, ListsSectionsItDoesNotKnow)
+TEST_P(ReaderSource, ListsUnknownSections)
 {
     std::vector<std::byte> bytes = some_records(GetParam()).file();
     Result<Reader> reader = Reader::open(bytes);
@@ -418,8 +418,8 @@ TEST_P(ReaderSource, ListsSectionsItDoesNotKnow)
     EXPECT_TRUE(reader->warnings().empty());
 }
 
-// The number of the empty one that ends a pipe's header is that of a feature to later tools.
-TEST_P(ReaderSource, AnEmptyFeatureEndsAHeaderWhateverItsNumber)
+// The empty feature that ends a pipe's header has the number of a feature in later tools.
+TEST_P(ReaderSource, EmptyFeatureOfAnyNumberEndsTheHeader)
 {
     for (uint64_t number : {uint64_t{kFeatPmuMappings}, uint64_t{kFeatHostname}, uint64_t{250}}) {
         FileBuilder builder(GetParam());
@@ -443,7 +443,7 @@ TEST_P(ReaderSource, AnEmptyFeatureEndsAHeaderWhateverItsNumber)
 
 #ifdef PMUKIT_ZSTD
 
-// Splits the records at odd places and packs each part as perf does: one stream, flushed.
+// Splits the records at odd offsets and compresses each part as perf does: one stream, flushed.
 std::vector<std::vector<std::byte>> pack(const std::vector<std::byte> &records, size_t step,
                                          int level = 1)
 {
@@ -463,7 +463,7 @@ std::vector<std::vector<std::byte>> pack(const std::vector<std::byte> &records, 
     return packed;
 }
 
-// window_log: 0: that of the level.
+// window_log 0: that of the level.
 FileBuilder packed_file(uint32_t type, std::endian order, size_t step, int level = 1,
                         unsigned window_log = 0)
 {
@@ -482,7 +482,7 @@ FileBuilder packed_file(uint32_t type, std::endian order, size_t step, int level
     return file;
 }
 
-TEST_P(ReaderSource, UnpacksBothKindsAcrossTheirBorders)
+TEST_P(ReaderSource, DecompressesBothTypesAcrossRecordBoundaries)
 {
     for (uint32_t type : {kCompressed, kCompressed2})
         for (size_t step : {size_t{33}, size_t{1000}, size_t{100000}}) {
@@ -498,8 +498,8 @@ TEST_P(ReaderSource, UnpacksBothKindsAcrossTheirBorders)
         }
 }
 
-// perf record -z 22 packs with a window of 128 MiB.
-TEST_P(ReaderSource, UnpacksWhatNeedsNoLargerWindowThanItsLimit)
+// perf record -z 22 compresses with a window of 128 MiB.
+TEST_P(ReaderSource, EnforcesTheZstdWindowLimit)
 {
     const Lines lines =
         lines_of(Reader::open(packed_file(kCompressed2, GetParam(), 1000, 22).file()));
@@ -515,7 +515,7 @@ TEST_P(ReaderSource, UnpacksWhatNeedsNoLargerWindowThanItsLimit)
         << beyond.damage->reason;
 }
 
-TEST_P(ReaderSource, WhatIsFedBehindDamageIsNotWaitedFor)
+TEST_P(ReaderSource, EndsAtDamageEvenIfMoreIsFed)
 {
     FileBuilder file(GetParam());
     file.event(24, kSampleType, {7}).record(kFinishedRound, {}, 0);
@@ -531,7 +531,7 @@ TEST_P(ReaderSource, WhatIsFedBehindDamageIsNotWaitedFor)
     EXPECT_EQ(reader->step(record).value(), Reader::Step::kEnd);
 }
 
-TEST_P(ReaderSource, EveryPrefixOfAPackedFileIsSurvived)
+TEST_P(ReaderSource, HandlesEveryPrefixOfACompressedFile)
 {
     FileBuilder builder = packed_file(kCompressed2, GetParam(), 1000);
     std::vector<std::byte> bytes = builder.file();
@@ -544,7 +544,7 @@ TEST_P(ReaderSource, EveryPrefixOfAPackedFileIsSurvived)
     EXPECT_EQ(before, 201U);
 }
 
-TEST_P(ReaderSource, DamagedPackingKeepsTheRecordsAroundIt)
+TEST_P(ReaderSource, DamagedCompressionKeepsOtherRecords)
 {
     FileBuilder builder = packed_file(kCompressed2, GetParam(), 1000);
     std::vector<std::byte> bytes = builder.file();
@@ -556,7 +556,7 @@ TEST_P(ReaderSource, DamagedPackingKeepsTheRecordsAroundIt)
     EXPECT_EQ(lines.records, (std::vector<std::string>{"FINISHED_ROUND 0 0"}));
 }
 
-TEST_P(ReaderSource, PackedBytesThatEndInsideARecordAreALoss)
+TEST_P(ReaderSource, CompressedDataEndingInsideARecordIsALoss)
 {
     FileBuilder inner(GetParam());
     inner.raw_sample(7, 2, filled(12, 1));
@@ -570,7 +570,7 @@ TEST_P(ReaderSource, PackedBytesThatEndInsideARecordAreALoss)
     EXPECT_EQ(lines.damage->record_type, kCompressed);
 }
 
-TEST_P(ReaderSource, PackedRecordsCannotHoldPackedRecords)
+TEST_P(ReaderSource, RefusesNestedCompressedRecords)
 {
     FileBuilder inner(GetParam());
     inner.packed(kCompressed, filled(8, 0));
@@ -581,8 +581,8 @@ TEST_P(ReaderSource, PackedRecordsCannotHoldPackedRecords)
     EXPECT_TRUE(lines.records.empty());
 }
 
-// A few bytes of the file could stand for any number of them.
-TEST_P(ReaderSource, PackedRecordsCannotBeOfTheHeader)
+// Otherwise a few bytes of the file could produce any number of header records.
+TEST_P(ReaderSource, RefusesCompressedHeaderRecords)
 {
     for (const uint32_t type : {kHeaderAttr, kHeaderEventType, kEventUpdate, kHeaderFeature}) {
         FileBuilder inner(GetParam());
@@ -598,7 +598,7 @@ TEST_P(ReaderSource, PackedRecordsCannotBeOfTheHeader)
     }
 }
 
-TEST_P(ReaderSource, AnUnpackedRecordSmallerThanItsHeaderEndsWhatIsPacked)
+TEST_P(ReaderSource, InvalidRecordSizeEndsTheCompressedData)
 {
     FileBuilder inner(GetParam());
     inner.raw_sample(7, 2, filled(12, 1))
@@ -616,7 +616,7 @@ TEST_P(ReaderSource, AnUnpackedRecordSmallerThanItsHeaderEndsWhatIsPacked)
     EXPECT_EQ(lines.records, (std::vector<std::string>{"SAMPLE 32 0", "FINISHED_ROUND 0 0"}));
 }
 
-TEST_P(ReaderSource, APackedRecordThatClaimsTooMuchIsALoss)
+TEST_P(ReaderSource, OversizedCompressedRecordIsALoss)
 {
     FileBuilder file(GetParam());
     file.event(24, kSampleType, {7})
@@ -639,8 +639,8 @@ uint64_t resident_bytes()
     return pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// Every byte of a payload much larger is looked at, and given back: also those of a piece whose
-// pages go as it is passed.
+// Accesses all pages of a payload that is much larger than the limit. They must be dropped,
+// including those of a piece that is dropped while it is passed.
 TEST(ReaderMemory, DoesNotGrowWithThePayload)
 {
     constexpr uint64_t kPayload = uint64_t{256} << 20, kMost = uint64_t{48} << 20;

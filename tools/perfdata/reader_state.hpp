@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What a Reader is made of. Not installed: programs that use libpmukit see a pointer to it, so that
-// it can change without a new soname.
+// The implementation of Reader. Not installed: programs that use libpmukit have only a pointer to
+// it, so it can change without a new soname.
 #pragma once
 
 #include <array>
@@ -24,24 +24,25 @@
 
 namespace pmukit::perfdata {
 
-// The records inside COMPRESSED and COMPRESSED2 records. One zstd stream runs through all of them,
-// and a record may begin in one and end in the next.
+// Decompresses the records inside COMPRESSED and COMPRESSED2 records. One zstd stream spans all of
+// them, and a record may begin in one and end in the next.
 class __attribute__((visibility("hidden"))) Unpacker {
 public:
-    // Null: built without libzstd, or no memory for it.
+    // nullptr: built without libzstd, or out of memory.
     static std::unique_ptr<Unpacker> make();
     ~Unpacker();
     Unpacker(const Unpacker &) = delete;
     Unpacker &operator=(const Unpacker &) = delete;
 
-    // The next packed bytes, borrowed until next() has given all their records.
+    // Sets the next compressed bytes, borrowed until next() has returned all their records.
     void start(Bytes packed);
-    // A whole record with its header, borrowed until the next call; empty: start() with more.
-    // Error: the stream or a size in it makes no sense, and nothing more can be unpacked.
+    // Returns a whole record with its header, borrowed until the next call; empty: call start()
+    // with more. Error: the stream or a size in it is invalid, and nothing more can be
+    // decompressed.
     Result<Bytes> next(std::endian order);
-    // Bytes of a record whose rest has not come.
+    // Bytes of a record that is not yet complete.
     size_t remainder() const { return last_ - first_; }
-    // start() was given bytes that next() has not given all records of.
+    // True until next() has returned all records of the bytes given to start().
     bool busy() const { return busy_; }
 
 private:
@@ -52,12 +53,12 @@ private:
     std::unique_ptr<Stream> stream_;
     Bytes packed_;
     std::unique_ptr<std::byte[]> room_;
-    size_t first_ = 0, last_ = 0;  // what is unpacked and not given
-    bool more_ = false;            // the stream may hold unpacked bytes back
+    size_t first_ = 0, last_ = 0;  // decompressed and not yet returned
+    bool more_ = false;            // the stream may hold more decompressed bytes
     bool busy_ = false;
 };
 
-// Hidden: not of what the shared library exports.
+// Hidden: the shared library does not export it.
 struct __attribute__((visibility("hidden"))) Reader::State {
     explicit State(Input input) : input_(std::move(input)) {}
     State(const State &) = delete;
@@ -105,8 +106,8 @@ struct __attribute__((visibility("hidden"))) Reader::State {
     std::optional<uint64_t> word_at(Bytes body, size_t at) const;
     std::optional<uint64_t> word_from_end(Bytes body, size_t from_end) const;
 
-    // Where the records of an event keep their id and time, bytes from the start (samples) or from
-    // the end (others).
+    // Offsets of id and time in the records of an event: from the start in samples, from the end in
+    // other records.
     static constexpr size_t kNowhere = SIZE_MAX;
     struct Places {
         size_t sample_id, trailer_id, sample_time, trailer_time;
@@ -115,9 +116,9 @@ struct __attribute__((visibility("hidden"))) Reader::State {
     Input input_;
     std::endian order_ = std::endian::little;
     bool begun_ = false, pipe_ = false, pieces_ = true;
-    std::optional<Record> ahead_;  // read_front() came to it
-    // What read_front() passed on its way and next() gives first, and the last of it that was
-    // given.
+    std::optional<Record> ahead_;  // the record where read_front() stopped
+    // Records that read_front() passed, which next() returns first, and the one that was returned
+    // last.
     struct Kept {
         Record record;
         std::vector<std::byte> body;
@@ -125,18 +126,18 @@ struct __attribute__((visibility("hidden"))) Reader::State {
     std::deque<Kept> front_;
     Kept given_;
 
-    // What is at hand of the records: ready_ bytes at at_, which is position_ in the file.
+    // The available bytes of the records: ready_ bytes at at_, which is position_ in the file.
     const std::byte *at_ = nullptr;
     size_t ready_ = 0;
     uint64_t position_ = 0, end_ = 0;
     uint64_t data_begin_ = 0, data_end_ = 0;
     uint64_t forget_at_ = 0;
-    uint64_t piece_left_ = 0;  // of the payload that piece_ began
+    uint64_t piece_left_ = 0;  // rest of the payload that piece_ began
     Record piece_;
     std::array<std::byte, 64> piece_body_{};
     size_t piece_body_bytes_ = 0;
     std::unique_ptr<Unpacker> unpacker_;
-    uint64_t packed_offset_ = 0;  // of the record whose content is being unpacked
+    uint64_t packed_offset_ = 0;  // offset of the current compressed record
     bool unpacking_failed_ = false;
 
     std::vector<std::string> more_parts_;  // of a directory, last one first
@@ -152,11 +153,11 @@ struct __attribute__((visibility("hidden"))) Reader::State {
     std::map<uint32_t, std::string> pmu_by_type_;
     std::vector<FeatureSection> features_;
     bool features_in_file_ = false;
-    std::map<unsigned, std::vector<std::byte>> feature_bytes_;  // of a pipe
+    std::map<unsigned, std::vector<std::byte>> feature_bytes_;  // of a pipe or a directory
     std::string hostname_, os_release_;
     std::vector<Error> warnings_;
     std::optional<Damage> damage_;
-    std::optional<Error> error_;  // that ended next()
+    std::optional<Error> error_;  // the error that ended next()
 };
 
 }  // namespace pmukit::perfdata

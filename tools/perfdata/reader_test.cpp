@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Files of both layouts and byte orders; then every lie a file can tell.
+// Files of both layouts and byte orders; then invalid values in every part of a file.
 #include "perfdata/reader.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ FileBuilder two_events(std::endian order = std::endian::little)
     file.aux(8, 3, 0, 16);
     file.auxtrace(8, 3, 0, filled(16, 0x22));
     file.record(kFinishedRound, {});
-    file.record(500, {1, 2});  // of an unknown type
+    file.record(500, {1, 2});  // an unknown type
     return file;
 }
 
@@ -111,7 +111,7 @@ TEST_P(ReaderOrder, EveryPrefixKeepsWholeRecordsAndReportsTheRest)
 {
     FileBuilder builder = two_events(GetParam());
     std::vector<std::byte> bytes = builder.file();
-    // Where each record of two_events() ends.
+    // End of each record of two_events().
     std::vector<uint64_t> ends = {builder.data_offset()};
     for (uint64_t size : {40, 48, 64, 8, 24})
         ends.push_back(ends.back() + size);
@@ -134,7 +134,7 @@ TEST_P(ReaderOrder, EveryPrefixKeepsWholeRecordsAndReportsTheRest)
     }
 }
 
-TEST(Reader, SaysThatACutFileHasLostItsNames)
+TEST(Reader, WarnsThatATruncatedFileHasLostItsNames)
 {
     FileBuilder builder = two_events();
     std::vector<std::byte> bytes = builder.file();
@@ -146,7 +146,7 @@ TEST(Reader, SaysThatACutFileHasLostItsNames)
     EXPECT_EQ(reader->pmu_name(24), "");
 }
 
-TEST(Reader, ReadsWhatAKilledRecorderLeft)
+TEST(Reader, ReadsTheFileOfAKilledRecorder)
 {
     FileBuilder builder = two_events();
     std::vector<std::byte> bytes = builder.file();
@@ -158,7 +158,7 @@ TEST(Reader, ReadsWhatAKilledRecorderLeft)
     EXPECT_EQ(walk(*reader).types.size(), 2U);
 }
 
-TEST(Reader, ARecordSizeThatCannotBeEndsTheWalkWithItsOffset)
+TEST(Reader, InvalidRecordSizeEndsTheWalkAtItsOffset)
 {
     for (int size : {0, 1, 4, 7}) {
         FileBuilder builder;
@@ -173,7 +173,7 @@ TEST(Reader, ARecordSizeThatCannotBeEndsTheWalkWithItsOffset)
     }
 }
 
-TEST(Reader, AHugeAuxtraceNeitherCrashesNorAllocates)
+TEST(Reader, HugeAuxtraceSizesAreDamage)
 {
     for (uint64_t size : {uint64_t{1} << 40, UINT64_MAX, UINT64_MAX - 7, uint64_t{17}}) {
         FileBuilder builder;
@@ -193,7 +193,7 @@ TEST(Reader, AShortAuxtraceIsDamage)
     EXPECT_TRUE(walk(builder.file()).damage);
 }
 
-TEST(Reader, RefusesWhatIsNoPerfData)
+TEST(Reader, RefusesFilesThatAreNotPerfData)
 {
     EXPECT_EQ(walk(filled(200, 0)).error->code, Errc::kDamaged);
     EXPECT_EQ(walk(filled(3, 0)).error->code, Errc::kTruncated);
@@ -202,7 +202,7 @@ TEST(Reader, RefusesWhatIsNoPerfData)
     EXPECT_EQ(walk(old).error->code, Errc::kUnsupported);
 }
 
-// Offset in the file header, a value that cannot be.
+// An offset in the file header, and an invalid value.
 struct Lie {
     const char *what;
     size_t at;
@@ -229,7 +229,7 @@ TEST(Reader, InvalidHeadersGiveOneErrorEach)
     }
 }
 
-TEST(Reader, OverlappingIdSectionsCannotMultiply)
+TEST(Reader, RefusesOverlappingIdSections)
 {
     FileBuilder builder;
     builder.event(24, kSampleType, {7, 8}).event(24, kSampleType, {});
@@ -240,10 +240,11 @@ TEST(Reader, OverlappingIdSectionsCannotMultiply)
     EXPECT_EQ(walk(bytes).error->code, Errc::kDamaged);
 }
 
-// Ids that a table of hashes without salt keeps in one bucket: each would be compared with all.
-TEST(Reader, IdsThatAreChosenCostNoMoreThanOthers)
+// In a hash table without a salt, all these ids fall into one bucket: each would be compared with
+// all others.
+TEST(Reader, ChosenIdsCostNoMoreThanOthers)
 {
-    constexpr uint64_t kIds = 350000, kBuckets = 351061;  // a size that libstdc++ takes
+    constexpr uint64_t kIds = 350000, kBuckets = 351061;  // a bucket count of libstdc++
     std::vector<uint64_t> ids(kIds);
     for (uint64_t i = 0; i < kIds; i++)
         ids[i] = (i + 1) * kBuckets;
@@ -264,7 +265,7 @@ TEST(Reader, OutOfRangeFeaturesAreWarningsOnly)
     EXPECT_EQ(reader->warnings().size(), 1U);
 
     bytes = two_events().file();
-    store_le<uint32_t>(bytes.data() + table + kSectionBytes, 3);  // one mapping more than there is
+    store_le<uint32_t>(bytes.data() + table + kSectionBytes, 3);  // one mapping more than exists
     reader = Reader::open(bytes);
     ASSERT_TRUE(reader);
     EXPECT_EQ(reader->warnings().size(), 1U);
@@ -279,8 +280,8 @@ WriterEvent event_of(uint64_t id, std::endian order)
     return event;
 }
 
-// Features by the longs of a host of 32 bits.
-TEST(Reader, ReadsTheHeaderOfSmallHostsOfBigByteOrder)
+// The feature bitmap is made of the longs of a 32-bit host.
+TEST(Reader, ReadsTheHeaderOfA32BitBigEndianHost)
 {
     constexpr std::endian kOrder = std::endian::big;
     const TestFolder folder;
@@ -300,7 +301,7 @@ TEST(Reader, ReadsTheHeaderOfSmallHostsOfBigByteOrder)
     EXPECT_EQ(reader->pmu_name(24), "hmu0");
 }
 
-TEST_P(ReaderOrder, BranchCountersOfOneAreThoseOfItsGroup)
+TEST_P(ReaderOrder, BranchCountersApplyToTheWholeGroup)
 {
     std::vector<WriterEvent> events;
     for (const uint64_t id : {5, 6, 7, 8})
@@ -321,8 +322,8 @@ TEST_P(ReaderOrder, BranchCountersOfOneAreThoseOfItsGroup)
     EXPECT_EQ(with_counters, "nyyn");
 }
 
-// A file with these sections of the header, each where it says, in the order of their numbers; as
-// long as `bytes`, which costs nothing where nothing is written.
+// A sparse file of `bytes` bytes, with the given sections of the header at the given offsets, in
+// the order of their numbers.
 class SparseFile {
 public:
     struct Place {
@@ -382,7 +383,7 @@ std::vector<unsigned> features_of(const Reader &reader)
     return numbers;
 }
 
-TEST(ReaderFeatures, TheLargestThatIsReadAndOneByteMore)
+TEST(ReaderFeatures, LimitTheSizeOfASection)
 {
     const SparseFile file({{40, kMiB, 16 * kMiB}, {41, 20 * kMiB, 16 * kMiB + 1}}, 50 * kMiB);
     Result<Reader> reader = Reader::open_path(file.path());
@@ -392,7 +393,7 @@ TEST(ReaderFeatures, TheLargestThatIsReadAndOneByteMore)
     EXPECT_EQ(reader->warnings()[0].message, "header feature 41 is too large");
 }
 
-TEST(ReaderFeatures, OfCapabilitiesLessIsRead)
+TEST(ReaderFeatures, LimitTheSizeOfCapabilities)
 {
     for (const uint64_t more : {0, 1}) {
         const SparseFile file({{kFeatPmuCaps, kMiB, limits::kCaps + more}}, 50 * kMiB);
@@ -403,7 +404,7 @@ TEST(ReaderFeatures, OfCapabilitiesLessIsRead)
     }
 }
 
-TEST(ReaderFeatures, AreTogetherNoLargerThanTheFile)
+TEST(ReaderFeatures, LimitTheTotalSizeToThatOfTheFile)
 {
     const SparseFile file({{40, 0, 3 * kMiB}, {41, 0, kMiB}, {42, 0, 1}}, 4 * kMiB);
     Result<Reader> reader = Reader::open_path(file.path());
@@ -413,8 +414,8 @@ TEST(ReaderFeatures, AreTogetherNoLargerThanTheFile)
     EXPECT_EQ(reader->warnings()[0].code, Errc::kDamaged);
 }
 
-// The copy has what can be read of the header, and no more.
-TEST(ReaderFeatures, ASmallFileOfHolesHasNoLargeCopy)
+// The copy has only the sections that can be read.
+TEST(ReaderFeatures, CopyOfASparseFileStaysSmall)
 {
     std::vector<SparseFile::Place> places;
     for (unsigned feature = 40; feature < 200; feature++)
@@ -428,7 +429,7 @@ TEST(ReaderFeatures, ASmallFileOfHolesHasNoLargeCopy)
     EXPECT_LT(fs::file_size(file.copy()), 65 * kMiB);
 }
 
-TEST(Reader, AnyDamagedByteIsSurvived)
+TEST(Reader, SurvivesRandomDamage)
 {
     const std::vector<std::byte> good = two_events().file();
     std::mt19937 random(2026);
@@ -441,8 +442,8 @@ TEST(Reader, AnyDamagedByteIsSurvived)
     }
 }
 
-// An event whose ids are in part those of another is refused, and with it all of its ids.
-TEST(ReaderPipe, AnEventThatIsRefusedLeavesNoIds)
+// An event that shares an id with another is refused, and none of its ids are known.
+TEST(ReaderPipe, RefusedEventLeavesNoIds)
 {
     FileBuilder file;
     file.event(24, kSampleType, {7}).event(24, kSampleType, {8}).event(1, kSampleType, {9, 7});
@@ -459,8 +460,8 @@ TEST(ReaderPipe, AnEventThatIsRefusedLeavesNoIds)
     EXPECT_EQ(events, (std::vector<std::optional<size_t>>{std::nullopt, 1}));
 }
 
-// Of one event every record that the kernel wrote is, and none that perf made for the file.
-TEST(ReaderPipe, WhatPerfMakesForTheFileBelongsToNoEvent)
+// With one event, every kernel record belongs to it, and no record that perf adds.
+TEST(ReaderPipe, RecordsThatPerfAddsBelongToNoEvent)
 {
     FileBuilder file;
     file.event(24, kSampleType, {7}).raw_sample(7, 0, filled(12, 0x11));
@@ -475,8 +476,9 @@ TEST(ReaderPipe, WhatPerfMakesForTheFileBelongsToNoEvent)
         EXPECT_EQ(got.events[i].has_value(), got.types[i] < kHeaderAttr) << got.types[i];
 }
 
-// A writer makes all attributes as large as the largest: one lie would cost it once for each event.
-TEST(ReaderPipe, AnAttributeIsNoLargerThanThePageOfTheKernel)
+// A writer gives all attributes the size of the largest, so a large one would cost memory for each
+// event.
+TEST(ReaderPipe, LimitsAttributesToOnePage)
 {
     for (const size_t bytes : {kAttrMaxBytes, kAttrMaxBytes + 8, size_t{65520}}) {
         std::vector<uint64_t> attr(bytes / 8);
@@ -496,7 +498,7 @@ TEST(ReaderPipe, AnAttributeIsNoLargerThanThePageOfTheKernel)
     }
 }
 
-// Such a record is 8 bytes, what is said of it ten times that.
+// Such a record has 8 bytes; a warning about it is ten times as large.
 TEST(ReaderPipe, NumberOfWarningsIsLimited)
 {
     FileBuilder file;

@@ -60,7 +60,7 @@ constexpr std::string_view kUserNames[] = {
     "SCHEDSTAT_DOMAIN",
 };
 
-// Numbers one after the other; the first that is missing makes all of them worthless.
+// Reads fields one after another; one missing field makes all of them invalid.
 class Fields {
 public:
     Fields(Bytes body, std::endian order) : in_(body, order), order_(order) {}
@@ -83,7 +83,7 @@ public:
         return WordView(take(count * sizeof(uint64_t)), order_);
     }
     Bytes rest() { return take(in_.left()); }
-    // Up to its NUL, or to the end of the body: sample_id may follow.
+    // A text up to its NUL or the end of the body: sample_id may follow.
     std::string_view text()
     {
         Bytes bytes = rest();
@@ -163,7 +163,7 @@ std::string_view record_name(uint32_t type)
     return {};
 }
 
-// Of the kernel
+// Kernel records
 
 std::optional<MmapRecord> parse_mmap(Bytes body, std::endian order)
 {
@@ -247,7 +247,7 @@ std::optional<ReadRecord> parse_read(Bytes body, const Attr &attr, std::endian o
     ReadRecord record;
     record.pid = in.u32();
     record.tid = in.u32();
-    // The counts have the shape that they have in a sample.
+    // The counts have the same format as in a sample.
     Attr counts_only;
     counts_only.sample_type = PERF_SAMPLE_READ;
     counts_only.read_format = attr.read_format;
@@ -346,7 +346,7 @@ std::optional<CallchainDeferredRecord> parse_callchain_deferred(Bytes body, std:
     return in.done(record);
 }
 
-// Of perf
+// Records of perf
 
 std::optional<AuxtraceRecord> parse_auxtrace(Bytes body, std::endian order)
 {
@@ -438,7 +438,7 @@ namespace {
 
 constexpr uint16_t kAnyCpu = UINT16_MAX;
 
-// count, then as many numbers
+// A count, then that many numbers.
 std::vector<uint32_t> listed_cpus(ByteReader in)
 {
     std::vector<uint32_t> cpus;
@@ -450,7 +450,7 @@ std::vector<uint32_t> listed_cpus(ByteReader in)
     return cpus;
 }
 
-// count, bytes of a word (4 or 8; 8 has 4 bytes of padding behind it), then as many words
+// A count, the bytes of a word (4, or 8 followed by 4 bytes of padding), then that many words.
 std::vector<uint32_t> masked_cpus(ByteReader in)
 {
     constexpr size_t kPaddingBytes = 4;
@@ -468,7 +468,7 @@ std::vector<uint32_t> masked_cpus(ByteReader in)
     return cpus;
 }
 
-// whether it is any CPU, padding, first, last
+// A flag for any CPU, padding, first, last.
 std::vector<uint32_t> ranged_cpus(ByteReader in)
 {
     std::vector<uint32_t> cpus;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Bodies of the records of perf.data, up to Linux 7.2, except samples (sample.hpp). Layout: of the
-// kernel's own perf_event_open(2), of those that perf adds perf.data-file-format.txt.
+// Bodies of the records of perf.data, up to Linux 7.2, except samples (sample.hpp). Formats:
+// perf_event_open(2) for kernel records, perf.data-file-format.txt for records that perf adds.
 //
-// A parsed body borrows its texts and arrays from the record. Every parser gives nullopt when the
-// body is too short for the fields it names; what may follow them (sample_id) is not looked at.
+// A parsed body borrows its texts and arrays from the record. Every parser returns nullopt if the
+// body is too short for its fields. Bytes after them (sample_id) are ignored.
 #pragma once
 
 #include <array>
@@ -18,42 +18,44 @@
 
 namespace pmukit::perfdata {
 
-// Borrowed from the reader that gave it, until that reader's next step.
+// Borrowed from the reader that returned it, until that reader's next step.
 struct Record {
     uint32_t type = 0;
     uint16_t misc = 0;
-    uint64_t offset = 0;  // of the record in the file, bytes; of the packed record it came from
-    Bytes body;           // behind the record header
-    // What follows an AUXTRACE or tracing-data record. A reader of a path or descriptor gives a
-    // long payload in pieces: the record comes again with the next one.
+    uint64_t offset = 0;  // in the file, in bytes; for a compressed record, that of its container
+    Bytes body;           // after the record header
+    // The bytes after an AUXTRACE or tracing-data record. A reader of a path or descriptor returns
+    // a long payload in pieces, each with the record repeated.
     Bytes payload;
-    uint64_t payload_at = 0;     // where this piece is in the whole
-    uint64_t payload_bytes = 0;  // size of the whole
+    uint64_t payload_at = 0;     // offset of this piece in the payload
+    uint64_t payload_bytes = 0;  // size of the whole payload
 };
 
-// "SAMPLE", "AUXTRACE"; empty: of a type newer than Linux 7.2.
+// "SAMPLE", "AUXTRACE"; empty: a type newer than Linux 7.2.
 std::string_view record_name(uint32_t type);
-// What the header of a file says in pipe layout: HEADER_ATTR, HEADER_FEATURE, EVENT_UPDATE ...
+// Returns true for records that hold the header in pipe layout: HEADER_ATTR, HEADER_FEATURE,
+// EVENT_UPDATE ...
 bool is_pipe_header(uint32_t type);
-// Is that in the header of a file, once it is written? Units and scales of events are not.
+// Returns true if a file has the record's content in its header. Units and scales of events are not
+// in a header.
 bool is_in_file_header(const Record &record, std::endian order);
-// Bytes that follow a record outside its 16-bit size. nullopt: the body is too short to say.
+// Number of bytes that follow a record outside its 16-bit size. nullopt: the body is too short.
 std::optional<uint64_t> payload_size(uint32_t type, Bytes body, std::endian order);
 
-// Of the kernel
+// Kernel records
 
 struct MmapRecord {
     uint32_t pid = 0, tid = 0;
     uint64_t address = 0, bytes = 0, file_offset = 0;
     std::string_view path;
-    // MMAP2 alone
+    // MMAP2 only
     uint32_t protection = 0, flags = 0;
     uint32_t major = 0, minor = 0;
     uint64_t inode = 0, inode_generation = 0;
-    Bytes build_id;  // empty: the record says the inode instead
+    Bytes build_id;  // empty: the record has the inode instead
 };
 std::optional<MmapRecord> parse_mmap(Bytes body, std::endian order);
-// misc: of the record; it says whether a build id stands where else the inode is.
+// misc: of the record; a flag in it selects a build id instead of the inode.
 std::optional<MmapRecord> parse_mmap2(Bytes body, uint16_t misc, std::endian order);
 
 struct CommRecord {
@@ -87,14 +89,14 @@ struct ReadRecord {
 };
 std::optional<ReadRecord> parse_read(Bytes body, const Attr &attr, std::endian order);
 
-// PERF_RECORD_AUX: the kernel says what it put into an AUX area.
+// PERF_RECORD_AUX: data that the kernel wrote into an AUX area.
 struct AuxRecord {
     uint64_t offset = 0, size = 0;  // bytes since the event began
     uint64_t flags = 0;             // PERF_AUX_FLAG_*
 };
 std::optional<AuxRecord> parse_aux(Bytes body, std::endian order);
 
-// ITRACE_START, and SWITCH_CPU_WIDE, where it is the thread on the other side of the switch.
+// ITRACE_START; also SWITCH_CPU_WIDE, where it is the other thread of the switch.
 struct ThreadRecord {
     uint32_t pid = 0, tid = 0;
 };
@@ -141,12 +143,12 @@ struct CallchainDeferredRecord {
 };
 std::optional<CallchainDeferredRecord> parse_callchain_deferred(Bytes body, std::endian order);
 
-// Of perf
+// Records of perf
 
-// AUXTRACE: the recorder says what it took out of an AUX area.
+// AUXTRACE: data that the recorder read from an AUX area.
 struct AuxtraceRecord {
     uint64_t size = 0, offset = 0;
-    uint64_t reference = 0;                // pmukit's writer: the event id; others: any number
+    uint64_t reference = 0;                // event id from pmukit's writer; any number from others
     uint32_t index = 0, tid = 0, cpu = 0;  // UINT32_MAX: any
 };
 constexpr size_t kAuxtraceBodyBytes = 40;
@@ -165,7 +167,7 @@ struct AuxtraceErrorRecord {
 };
 std::optional<AuxtraceErrorRecord> parse_auxtrace_error(Bytes body, std::endian order);
 
-// ID_INDEX: which event id reads which ring, on which CPU, for which thread.
+// ID_INDEX: assigns event ids to rings, CPUs and threads.
 class IdIndexView {
 public:
     struct Entry {
@@ -191,26 +193,26 @@ struct BuildIdRecord {
     Bytes build_id;
     std::string_view path;
 };
-// misc: it says whether the record knows the length of its id; otherwise 20 bytes.
+// misc: a flag in it shows that the record has the length of its id; otherwise 20 bytes.
 std::optional<BuildIdRecord> parse_build_id(Bytes body, uint16_t misc, std::endian order);
 
-// EVENT_UPDATE: more about the event with this id.
+// EVENT_UPDATE: further properties of the event with this id.
 struct EventUpdateRecord {
     enum Type : uint64_t { kUnit = 0, kScale = 1, kName = 2, kCpus = 3 };
     uint64_t type = 0, id = 0;
     Bytes data;
-    std::string_view text;  // of kUnit and kName
+    std::string_view text;  // for kUnit and kName
 };
 std::optional<EventUpdateRecord> parse_event_update(Bytes body, std::endian order);
 
-// CPUs are counted out one by one; a claim of more than the body holds is cut.
+// A count of more CPUs than the body holds is truncated.
 struct CpuMapRecord {
     enum Type : uint16_t { kCpus = 0, kMask = 1, kRange = 2 };
     uint16_t type = 0;
     Bytes data;
 };
 std::optional<CpuMapRecord> parse_cpu_map(Bytes body, std::endian order);
-// In ascending order as perf writes them; UINT32_MAX: any CPU. Empty: of a type newer than 7.2.
+// In ascending order, as perf writes them; UINT32_MAX: any CPU. Empty: a type newer than Linux 7.2.
 std::vector<uint32_t> cpus_of(const CpuMapRecord &map, std::endian order);
 
 struct ThreadMapRecord {
@@ -234,8 +236,8 @@ std::optional<StatRoundRecord> parse_stat_round(Bytes body, std::endian order);
 // STAT_CONFIG: tag, value, tag, value ...
 std::optional<WordView> parse_stat_config(Bytes body, std::endian order);
 
-// TIME_CONV: perf time from the time stamp counter, as in struct perf_event_mmap_page. The last
-// three are 0 in records that are too short to have them.
+// TIME_CONV: conversion of the time stamp counter to perf time, as in struct perf_event_mmap_page.
+// The members from cycles on are 0 in short records.
 struct TimeConvRecord {
     uint64_t shift = 0, mult = 0, zero = 0;
     uint64_t cycles = 0, mask = 0;
@@ -243,12 +245,12 @@ struct TimeConvRecord {
 };
 std::optional<TimeConvRecord> parse_time_conv(Bytes body, std::endian order);
 
-// SCHEDSTAT_CPU and SCHEDSTAT_DOMAIN: /proc/schedstat, of the version that they say.
+// SCHEDSTAT_CPU and SCHEDSTAT_DOMAIN: /proc/schedstat, in the given version.
 struct SchedstatCpuRecord {
     uint64_t jiffies = 0;
     uint32_t cpu = 0;
     uint16_t version = 0;
-    // yields, array expired, schedules, of them idle, wake-ups, of them local
+    // yields, array expired, schedules, schedules to idle, wake-ups, local wake-ups
     std::array<uint32_t, 6> counts{};
     uint64_t run_ns = 0, wait_ns = 0, slices = 0;
 };
@@ -258,11 +260,11 @@ struct SchedstatDomainRecord {
     uint64_t jiffies = 0;
     uint32_t cpu = 0;
     uint16_t version = 0, domain = 0;
-    Bytes counts;  // 32 bits each: 36 of them in versions 15 and 16, 45 in 17
+    Bytes counts;  // 32 bits each: 36 counts in versions 15 and 16, 45 in version 17
 };
 std::optional<SchedstatDomainRecord> parse_schedstat_domain(Bytes body, std::endian order);
 
-// BPF_METADATA: what a BPF program says of itself.
+// BPF_METADATA: metadata of a BPF program.
 struct BpfMetadataRecord {
     std::string_view program;
     uint64_t count = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// One good body of every record, then every prefix of it: a parser gives the whole or nothing.
+// A valid body of every record, then every prefix of it: a parser returns the whole record or
+// nothing.
 #include "perfdata/records.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +41,7 @@ private:
     std::endian order_;
 };
 
-// needed: the bytes without which there is no record; after them a text or nothing.
+// needed: size of the required fields; a text may follow.
 template <typename Parse>
 void expect_refuses_prefixes(const Body &body, size_t needed, Parse parse)
 {
@@ -60,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(BothOrders, Records,
                              return order.param == std::endian::little ? "little" : "big";
                          });
 
-TEST_P(Records, Mmap)
+TEST_P(Records, ParsesMmap)
 {
     Body good = body().u32(1).u32(2).u64(0x1000).u64(0x2000).u64(0x3000).text({"/bin/x\0junk", 11});
     auto parse = [this](Bytes bytes) { return parse_mmap(bytes, order()); };
@@ -74,7 +75,7 @@ TEST_P(Records, Mmap)
     expect_refuses_prefixes(good, 32, parse);
 }
 
-TEST_P(Records, Mmap2WithAnInode)
+TEST_P(Records, ParsesMmap2WithAnInode)
 {
     Body good = body().u32(1).u32(2).u64(0x1000).u64(0x2000).u64(0x3000);
     good.u32(8).u32(9).u64(10).u64(11).u32(5).u32(6).text("/lib/y");
@@ -92,7 +93,7 @@ TEST_P(Records, Mmap2WithAnInode)
     expect_refuses_prefixes(good, 64, parse);
 }
 
-TEST_P(Records, Mmap2WithABuildId)
+TEST_P(Records, ParsesMmap2WithABuildId)
 {
     for (char claimed : {char{8}, char{20}, char{127}}) {
         Body good = body().u32(1).u32(2).u64(0x1000).u64(0x2000).u64(0x3000);
@@ -106,7 +107,7 @@ TEST_P(Records, Mmap2WithABuildId)
     }
 }
 
-TEST_P(Records, NamesOfTasks)
+TEST_P(Records, ParsesCommTaskAndThread)
 {
     Body comm = body().u32(7).u32(8).text("bash");
     EXPECT_EQ(parse_comm(comm.bytes(), order())->name, "bash");
@@ -123,7 +124,7 @@ TEST_P(Records, NamesOfTasks)
                             [this](Bytes bytes) { return parse_thread(bytes, order()); });
 }
 
-TEST_P(Records, WhatWasLost)
+TEST_P(Records, ParsesLostAndThrottle)
 {
     Body good = body().u64(1).u64(2);
     EXPECT_EQ(parse_lost(good.bytes(), order())->lost, 2U);
@@ -135,7 +136,7 @@ TEST_P(Records, WhatWasLost)
                             [this](Bytes bytes) { return parse_throttle(bytes, order()); });
 }
 
-TEST_P(Records, CountsOfAReadRecord)
+TEST_P(Records, ParsesCountsOfAReadRecord)
 {
     Attr attr;
     attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
@@ -153,7 +154,7 @@ TEST_P(Records, CountsOfAReadRecord)
     expect_refuses_prefixes(good, 48, parse);
 }
 
-TEST_P(Records, Aux)
+TEST_P(Records, ParsesAux)
 {
     Body good = body().u64(1).u64(2).u64(3);
     auto parse = [this](Bytes bytes) { return parse_aux(bytes, order()); };
@@ -162,7 +163,7 @@ TEST_P(Records, Aux)
     EXPECT_EQ(parse_aux_output_hw_id(good.bytes(), order()), 1U);
 }
 
-TEST_P(Records, KernelAndBpfSymbols)
+TEST_P(Records, ParsesKsymbolAndBpf)
 {
     Body symbol = body().u64(0x10).u32(20).u16(1).u16(2).text("bpf_prog");
     auto parse = [this](Bytes bytes) { return parse_ksymbol(bytes, order()); };
@@ -177,7 +178,7 @@ TEST_P(Records, KernelAndBpfSymbols)
     expect_refuses_prefixes(bpf, 16, parse_it);
 }
 
-TEST_P(Records, CgroupAndTextPoke)
+TEST_P(Records, ParsesCgroupAndTextPoke)
 {
     Body cgroup = body().u64(5).text("/user.slice");
     EXPECT_EQ(parse_cgroup(cgroup.bytes(), order())->path, "/user.slice");
@@ -190,7 +191,7 @@ TEST_P(Records, CgroupAndTextPoke)
     expect_refuses_prefixes(poke, 17, parse);
 }
 
-TEST_P(Records, Auxtrace)
+TEST_P(Records, ParsesAuxtraceAndAuxtraceInfo)
 {
     Body good = body().u64(1).u64(2).u64(3).u32(4).u32(5).u32(6).u32(0);
     auto parse = [this](Bytes bytes) { return parse_auxtrace(bytes, order()); };
@@ -204,7 +205,7 @@ TEST_P(Records, Auxtrace)
                             [this](Bytes bytes) { return parse_auxtrace_info(bytes, order()); });
 }
 
-TEST_P(Records, AuxtraceErrorsOfBothFormats)
+TEST_P(Records, ParsesAuxtraceErrorsOfBothFormats)
 {
     Body old = body().u32(1).u32(2).u32(3).u32(4).u32(5).u32(0).u64(6).text("lost");
     EXPECT_EQ(parse_auxtrace_error(old.bytes(), order())->message, "lost");
@@ -215,7 +216,7 @@ TEST_P(Records, AuxtraceErrorsOfBothFormats)
     expect_refuses_prefixes(timed, 40, parse);
 }
 
-TEST_P(Records, BuildIdsKnowTheirLengthOrNot)
+TEST_P(Records, ParsesBuildIdsWithAndWithoutLength)
 {
     Body good = body().u32(9).text("ABCDEFGHIJKLMNOPQRST").text({"\x08\0\0\0", 4}).text("/bin/x");
     auto plain = parse_build_id(good.bytes(), 0, order());
@@ -227,7 +228,7 @@ TEST_P(Records, BuildIdsKnowTheirLengthOrNot)
                             [this](Bytes bytes) { return parse_build_id(bytes, 0, order()); });
 }
 
-TEST_P(Records, EventUpdates)
+TEST_P(Records, ParsesEventUpdates)
 {
     Body good = body().u64(EventUpdateRecord::kName).u64(42).text({"cycles\0\0", 8});
     auto parse = [this](Bytes bytes) { return parse_event_update(bytes, order()); };
@@ -236,7 +237,7 @@ TEST_P(Records, EventUpdates)
     expect_refuses_prefixes(good, 16, parse);
 }
 
-TEST_P(Records, CpuMapsOfEveryKind)
+TEST_P(Records, ParsesCpuMapsOfEveryType)
 {
     auto cpus = [this](const Body &map) {
         return cpus_of(*parse_cpu_map(map.bytes(), order()), order());
@@ -255,7 +256,7 @@ TEST_P(Records, CpuMapsOfEveryKind)
     EXPECT_EQ(cpus(body().u16(9).u16(1).u16(7)), Cpus()) << "of another kind";
 }
 
-TEST_P(Records, Schedstat)
+TEST_P(Records, ParsesSchedstat)
 {
     Body cpu = body().u64(1).u32(2).u16(17).u16(0);
     for (uint32_t count = 10; count < 16; count++)
@@ -284,7 +285,7 @@ TEST_P(Records, Schedstat)
     expect_refuses_prefixes(older, older.bytes().size(), parse_domain);
 }
 
-TEST_P(Records, BpfMetadata)
+TEST_P(Records, ParsesBpfMetadata)
 {
     Body good = body().text("bpf_prog_1").text(std::string(512 - 10, '\0')).u64(1);
     good.text("owner").text(std::string(64 - 5, '\0')).text(std::string(256, '\0'));
@@ -296,7 +297,7 @@ TEST_P(Records, BpfMetadata)
     expect_refuses_prefixes(good, good.bytes().size(), parse);
 }
 
-TEST_P(Records, StatAndTime)
+TEST_P(Records, ParsesStatAndTimeConv)
 {
     Body stat = body().u64(1).u32(2).u32(3).u64(4).u64(5).u64(6);
     auto parse = [this](Bytes bytes) { return parse_stat(bytes, order()); };
@@ -316,7 +317,7 @@ TEST_P(Records, StatAndTime)
     EXPECT_EQ(parse_cpu_map(body().u16(1).u16(7).bytes(), order())->data.size(), 2U);
 }
 
-// A count and what it counts, in words a piece.
+// A record with a count and its elements; sizes in words.
 struct Counted {
     const char *what;
     size_t words_before, words_each;

@@ -13,15 +13,16 @@
 namespace pmukit::perfdata {
 namespace {
 
-// Records of the kernel begin at multiples of 8 from the first one. In pipe layout features of some
-// multiple of 4 stand before them; packed records are as long as what they hold.
+// Kernel records begin at multiples of 8 from the first one. In pipe layout, features whose size is
+// a multiple of 4 precede them. Compressed records have the size of their content.
 constexpr uint64_t kStep = 8, kPipeStep = 4, kPackedStep = 1;
-// So many records in a row are no accident: each must have a known type and a size that fits.
+// A chain of this many records is no coincidence: each has a known type, and its size leads to the
+// next.
 constexpr int kProof = 4;
 constexpr uint64_t kAuxtraceRecordBytes = 48;  // without its payload
-constexpr size_t kMaxRanges = 65536;           // against files that alternate
+constexpr size_t kMaxRanges = 65536;           // limits memory for files with many small gaps
 
-// Gives the pages of a mapped file back behind a position that only grows.
+// Drops the pages of a mapped file before an offset that only grows.
 class Behind {
 public:
     Behind(const MappedFile *file, uint64_t offset) : file_(file), from_(offset) {}
@@ -39,15 +40,15 @@ private:
     uint64_t from_;
 };
 
-// Of the header and the body of a record with its payload.
+// A record with its header, body and payload.
 struct Found {
-    Record record;  // its payload is not set, only payload_bytes
+    Record record;  // payload is not set, only payload_bytes
     uint64_t bytes = 0;
 };
 
 class Finder {
 public:
-    // file: null when the bytes are not mapped.
+    // file: nullptr if the bytes are not mapped.
     Finder(Bytes bytes, const MappedFile *file, const Reader &reader)
         : bytes_(bytes),
           file_(file),
@@ -78,7 +79,7 @@ private:
     uint64_t end_ = 0;
 };
 
-// What stands at offset, by its sizes alone. nullopt: it does not fit before the end.
+// Parses a record at offset by its sizes only. nullopt: it extends past the end.
 std::optional<Found> record_at(Bytes bytes, uint64_t offset, uint64_t end, std::endian order)
 {
     const uint64_t left = end - offset;
@@ -115,15 +116,16 @@ bool Finder::makes_sense(uint32_t type, Bytes body) const
     return event && parse_sample(body, reader_.events()[*event].attr, order_);
 }
 
-// Of the record at offset with its payload; 0: there is none that makes sense.
+// Size of the record at offset with its payload; 0 if there is no valid record.
 uint64_t Finder::size_at(uint64_t offset) const
 {
     const std::optional<Found> found = record_at(bytes_, offset, end_, order_);
     return found && makes_sense(found->record.type, found->record.body) ? found->bytes : 0;
 }
 
-// Of a record that fits: an AUXTRACE as recorders write it. Type, misc, size, the reserved word and
-// a payload that fits are more than 100 bits that must be right, which no data are by accident.
+// For a record that fits: returns true if it is an AUXTRACE as recorders write it. More than 100
+// bits must be right (type, misc, size, the reserved word, and a payload that fits), which rules
+// out a coincidence.
 bool Finder::is_buffer(uint64_t offset) const
 {
     constexpr uint64_t kReservedAt = kAuxtraceRecordBytes - sizeof(uint32_t);
@@ -134,7 +136,7 @@ bool Finder::is_buffer(uint64_t offset) const
            load<uint32_t>(at + kReservedAt, order_) == 0;
 }
 
-// Does a record begin here that the end cuts off?
+// Returns true if a record begins at offset and is cut off by the end.
 bool Finder::is_cut_off(uint64_t offset) const
 {
     if (end_ - offset < kRecordHeaderBytes)
@@ -145,11 +147,11 @@ bool Finder::is_cut_off(uint64_t offset) const
            !record_at(bytes_, offset, end_, order_);
 }
 
-// Fewer than kProof records, with damage behind them, are one if an AUX buffer is among them whose
-// size is true: another record stands behind it, or one that the end cuts off.
+// Fewer than kProof records followed by damage also count as proof if one is an AUX buffer with a
+// plausible size: another record follows the buffer, or one that is cut off by the end.
 bool Finder::proof_at(uint64_t offset) const
 {
-    uint64_t buffer_end = 0;  // of the last one; 0: none
+    uint64_t buffer_end = 0;  // end of the last buffer; 0: no buffer
     for (int i = 0; i < kProof && offset != end_; i++) {
         const uint64_t size = size_at(offset);
         if (size == 0)
@@ -172,7 +174,7 @@ uint64_t Finder::next_proof(uint64_t offset, uint64_t until) const
     return until;
 }
 
-// A size that lies is seen by what stands behind it: that must make sense, or be the end.
+// An invalid size shows in the bytes after the record: they must be a valid record, or the end.
 bool Finder::good_at(uint64_t offset, uint64_t size) const
 {
     const uint64_t next = offset + size;
@@ -216,9 +218,9 @@ Recovery Finder::find(const ByteRange &range, const ProgressCallback &progress)
     return found;
 }
 
-// Without this section perf does not unpack: version, zstd, level and ratio (not used to unpack),
-// and the room for what one record unpacks to, a ring at most: one of 4 MiB and its control page
-// (perf record's has 512 KiB without -m).
+// perf does not decompress without this section: version, zstd, level and ratio (both unused), and
+// the buffer size for the content of one record. It is limited by the ring: here 4 MiB and its
+// control page (perf record without -m has 512 KiB).
 std::vector<std::byte> compression_section(std::endian order)
 {
     constexpr uint32_t kZstd = 1, kRoomBytes = (uint32_t{4} << 20) + 4096;
@@ -231,7 +233,7 @@ std::vector<std::byte> compression_section(std::endian order)
         .take();
 }
 
-// payload: all of it, where it lies.
+// payload: the whole payload, in the mapped file.
 Result<void> copy_in_pieces(Record record, Bytes payload, RecordCopier &copier, Behind &behind)
 {
     constexpr size_t kPieceBytes = size_t{4} << 20;
@@ -262,20 +264,20 @@ void DamagedRecording::find(const std::string &path, Content content, ByteRange 
     contents_.push_back(std::move(content));
 }
 
-// The first file is the one that has the header.
+// The first file is the one with the header.
 void DamagedRecording::find_first(Content content, const ProgressCallback &progress)
 {
-    // As the reader has it: later it may be in another file of a directory. This one was mapped
-    // once more for its bytes, and may have become shorter in between.
+    // Read these before the reader moves to another file of a directory. The bytes come from a
+    // second mapping of the file, which may have become shorter in between.
     const std::string path = reader_.part();
     const uint64_t begin = reader_.data_begin(), size = content.bytes.size();
     const bool header_whole =
         std::ranges::all_of(reader_.warnings(),
                             [](const Error &it) { return it.code == Errc::kNotFound; }) &&
         reader_.data_end() <= size;
-    // A header that lies about the data lies about its end too.
+    // If the header is wrong about the data, its end of the data is not used either.
     const uint64_t end = header_whole ? reader_.data_end() : size;
-    // In pipe layout the events come with the records: read what can be read first.
+    // In pipe layout the events arrive with the records: read as far as possible first.
     for (Record record; reader_.is_pipe();) {
         if (!reader_.next(record))
             break;
@@ -349,7 +351,7 @@ Result<void> DamagedRecording::write_records(size_t part, RecordCopier &copier,
         for (uint64_t at = range.begin; at < range.end;) {
             report(progress, at);
             const auto found = record_at(content.bytes, at, range.end, reader_.order());
-            if (!found)  // the file changed under us
+            if (!found)  // the file changed meanwhile
                 return Error{Errc::kDamaged, "a record that was there is gone", at};
             const Bytes payload = content.bytes.subspan(
                 at + found->bytes - found->record.payload_bytes, found->record.payload_bytes);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What is still there in a damaged recording: every whole record and AUX buffer, and the ranges of
-// bytes between them that are lost.
+// Finds all complete records and AUX buffers in a damaged recording, and the lost byte ranges
+// between them.
 //
 //     file   |header|rec|rec|AUXTRACE....|rec|#######|rec|rec|re
 //     kept          [----------------------)         [------)
 //     lost                                   [-------)       [-)
 //
-// Behind a place that makes no sense the walk goes on where several records in a row make sense.
-// Packed records (-z) are kept as they are; what comes behind a lost one cannot be unpacked.
-// Memory: 16 MiB of mapped pages, and 16 bytes for each range.
+// After damage, the search continues at the next offset where several records in a row are valid.
+// Compressed records (-z) are kept unchanged; those after a lost one cannot be decompressed.
+// Memory: 16 MiB of mapped pages, and 16 bytes per range.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,16 @@
 namespace pmukit::perfdata {
 
 struct ByteRange {
-    uint64_t begin = 0, end = 0;  // offsets in the file; end is not part of it
+    uint64_t begin = 0, end = 0;  // offsets in the file; end is exclusive
 };
 
 struct Recovery {
     std::vector<ByteRange> kept, lost;
     uint64_t records = 0;
     uint64_t aux_buffers = 0;
-    uint64_t packed = 0;       // of the records: such as hold others, packed
-    bool header_whole = true;  // its sizes were true and its sections are there
-    bool missing = false;      // the file: of a directory that has later ones
+    uint64_t packed = 0;       // how many of the records are compressed
+    bool header_whole = true;  // its sizes are valid and its sections exist
+    bool missing = false;      // the file is missing from a directory that has later files
 
     bool clean() const { return lost.empty() && header_whole && !missing; }
 };
@@ -48,19 +48,19 @@ public:
         Recovery found;
     };
 
-    // Error: not even the events can be read. Files are mapped: when one becomes shorter, what
-    // reads on gets SIGBUS.
+    // Error: not even the events can be read. Files are mapped: if one becomes shorter, further
+    // access raises SIGBUS.
     static Result<DamagedRecording> open(const std::string &path);
     static Result<DamagedRecording> open(const std::string &path, const ProgressCallback &progress);
-    // From bytes that outlive this.
+    // Reads bytes that outlive this object.
     static Result<DamagedRecording> of(Bytes file);
 
-    // What was found in each file.
+    // The result for each file.
     const std::vector<Part> &parts() const { return parts_; }
     bool clean() const;
 
-    // Writes what was kept as one file that stock perf reads: with a true header, the sections that
-    // were there, and a new index of AUX buffers. It is complete: finish() gives it its name.
+    // Writes the kept records as one file that stock perf reads: with a valid header, the sections
+    // that exist, and a new index of AUX buffers. It is complete; finish() gives it its name.
     Result<Writer> write(const std::string &path) const;
     Result<Writer> write(const std::string &path, const ProgressCallback &progress) const;
 
@@ -69,7 +69,7 @@ private:
 
     struct Content {
         Bytes bytes;
-        std::unique_ptr<MappedFile> file;  // null: the caller's bytes
+        std::unique_ptr<MappedFile> file;  // nullptr: the caller's bytes
     };
     static Result<Content> map(const std::string &path);
     void find_first(Content content, const ProgressCallback &progress);

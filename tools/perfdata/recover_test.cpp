@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Damage of each kind: what is kept, which bytes are named as lost, and that the file written from
-// it is whole.
+// For each kind of damage: which records are kept, which bytes are reported as lost, and that the
+// written file is valid.
 #include "perfdata/recover.hpp"
 
 #include <fcntl.h>
@@ -71,7 +71,7 @@ protected:
         expect_written(*recording);
         return recovery;
     }
-    // Kept and lost ranges follow each other without a hole.
+    // Kept and lost ranges cover the file without gaps.
     void expect_covers(const Recovery &recovery)
     {
         std::vector<ByteRange> all = recovery.kept;
@@ -83,7 +83,7 @@ protected:
             at = range.end;
         }
     }
-    // What is written is clean and holds all that was kept.
+    // The written file is clean and holds everything that was kept.
     void expect_written(const DamagedRecording &recording)
     {
         const Recovery &recovery = recording.parts().front().found;
@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(BothOrders, RecoverOrder,
                              return order.param == std::endian::little ? "little" : "big";
                          });
 
-TEST_P(RecoverOrder, AGoodFileLosesNothing)
+TEST_P(RecoverOrder, IntactFileLosesNothing)
 {
     Recovery recovery = found(bytes_);
     EXPECT_TRUE(recovery.clean());
@@ -125,8 +125,9 @@ TEST_P(RecoverOrder, AGoodFileLosesNothing)
 
 #ifdef PMUKIT_ZSTD
 
-// A recorder with -z that was killed: no size, no sections, and so no word that records are packed.
-TEST_P(RecoverOrder, PackedRecordsOfAKilledRecorderCanBeUnpackedAgain)
+// A recorder with -z was killed: the file has no size and no sections, so nothing marks records as
+// compressed.
+TEST_P(RecoverOrder, CompressedRecordsOfAKilledRecorderCanBeRead)
 {
     FileBuilder inner(GetParam());
     for (int i = 0; i < 50; i++)
@@ -148,7 +149,7 @@ TEST_P(RecoverOrder, PackedRecordsOfAKilledRecorderCanBeUnpackedAgain)
     ASSERT_TRUE(finished(recording->write(path)));
     Result<Reader> reader = Reader::open_path(path);
     ASSERT_TRUE(reader);
-    // Version, type 1 (zstd), level, ratio, buffer size for what a record unpacks to.
+    // Version, type 1 (zstd), level, ratio, buffer size for the content of one record.
     const std::optional<Bytes> section = reader->feature(kFeatCompressed);
     ASSERT_TRUE(section);
     ASSERT_EQ(section->size(), 20U);
@@ -164,7 +165,7 @@ TEST_P(RecoverOrder, PackedRecordsOfAKilledRecorderCanBeUnpackedAgain)
 
 #endif
 
-TEST_P(RecoverOrder, ACutTailKeepsEveryWholeRecord)
+TEST_P(RecoverOrder, TruncatedFileKeepsEveryWholeRecord)
 {
     for (uint64_t cut = 0; cut <= 2 * kRound; cut++) {
         std::vector<std::byte> bytes = bytes_;
@@ -184,7 +185,7 @@ TEST_P(RecoverOrder, ACutTailKeepsEveryWholeRecord)
     }
 }
 
-TEST_P(RecoverOrder, AKilledRecorderLeftNoSize)
+TEST_P(RecoverOrder, KeepsAllRecordsIfTheHeaderHasNoSize)
 {
     std::vector<std::byte> bytes = bytes_;
     bytes.resize(begin_ + kRounds * kRound);
@@ -195,7 +196,7 @@ TEST_P(RecoverOrder, AKilledRecorderLeftNoSize)
     EXPECT_FALSE(recovery.clean());
 }
 
-TEST_P(RecoverOrder, AHoleIsNamedAndWhatIsBehindItKept)
+TEST_P(RecoverOrder, ReportsAGapAndKeepsLaterRecords)
 {
     std::vector<std::byte> bytes = bytes_;
     const uint64_t hole = begin_ + 3 * kRound + kSampleBytes;
@@ -207,8 +208,8 @@ TEST_P(RecoverOrder, AHoleIsNamedAndWhatIsBehindItKept)
     EXPECT_EQ(recovery.records, 4 * kRounds - 4);
 }
 
-// The last round but its sample and its FINISHED_ROUND, and 5 bytes of that: AUX, AUXTRACE.
-TEST_P(RecoverOrder, ABufferBetweenAHoleAndACutIsKept)
+// The last round without its sample, and with 5 bytes of FINISHED_ROUND: AUX and AUXTRACE remain.
+TEST_P(RecoverOrder, KeepsABufferBetweenAGapAndTruncation)
 {
     std::vector<std::byte> bytes = bytes_;
     const uint64_t hole = begin_ + 3 * kRound, again = begin_ + 9 * kRound + kSampleBytes;
@@ -221,7 +222,7 @@ TEST_P(RecoverOrder, ABufferBetweenAHoleAndACutIsKept)
     EXPECT_EQ(recovery.lost[0].end, again);
 }
 
-TEST_P(RecoverOrder, ABufferBetweenTwoHolesIsKept)
+TEST_P(RecoverOrder, KeepsABufferBetweenTwoGaps)
 {
     std::vector<std::byte> bytes = bytes_;
     const auto zero = [&bytes](uint64_t from, uint64_t to) {
@@ -238,9 +239,9 @@ TEST_P(RecoverOrder, ABufferBetweenTwoHolesIsKept)
     EXPECT_EQ(recovery.lost[1].begin, second);
 }
 
-// In the data of a buffer that was cut off: what looks like an AUXTRACE but for a word, or like one
-// with nothing sensible behind it.
-TEST_P(RecoverOrder, DataThatLookLikeABufferAreNotTakenForOne)
+// Data of a truncated buffer that looks like an AUXTRACE except for one word, or that looks like
+// one but is followed by invalid data.
+TEST_P(RecoverOrder, IgnoresDataThatLookLikeABuffer)
 {
     struct Word {
         size_t at;
@@ -271,7 +272,7 @@ TEST_P(RecoverOrder, DataThatLookLikeABufferAreNotTakenForOne)
     EXPECT_EQ(found(bytes).aux_buffers, kRounds);
 }
 
-TEST_P(RecoverOrder, InvalidSizesCostTheirRecordAlone)
+TEST_P(RecoverOrder, InvalidSizeLosesOnlyItsRecord)
 {
     for (uint16_t size : {uint16_t{0}, uint16_t{4}, uint16_t{65535}, uint16_t{48}, uint16_t{24}}) {
         std::vector<std::byte> bytes = bytes_;
@@ -285,8 +286,8 @@ TEST_P(RecoverOrder, InvalidSizesCostTheirRecordAlone)
     }
 }
 
-// perf does not fill its features up to a multiple of 8.
-TEST_P(RecoverOrder, APipeWithAnInvalidLastFeatureIsKept)
+// perf does not pad features to a multiple of 8.
+TEST_P(RecoverOrder, KeepsAPipeWithAnInvalidLastFeature)
 {
     std::vector<std::byte> bytes = builder_.pipe();
     constexpr size_t kFeatureBytes = 16 + 4 + 8 + 64, kEndBytes = 16;
@@ -301,7 +302,7 @@ TEST_P(RecoverOrder, APipeWithAnInvalidLastFeatureIsKept)
     EXPECT_EQ(recovery.lost.front().end, feature + kFeatureBytes);
 }
 
-TEST_P(RecoverOrder, AnAuxtraceThatClaimsEverythingLosesItsOwnBuffer)
+TEST_P(RecoverOrder, OversizedAuxtraceLosesOnlyItsBuffer)
 {
     for (uint64_t size : {uint64_t{1} << 40, UINT64_MAX, UINT64_MAX - 7}) {
         std::vector<std::byte> bytes = bytes_;
@@ -316,7 +317,7 @@ TEST_P(RecoverOrder, AnAuxtraceThatClaimsEverythingLosesItsOwnBuffer)
     }
 }
 
-TEST(Recover, WhatHasNoEventsIsAnError)
+TEST(Recover, FileWithoutEventsIsAnError)
 {
     EXPECT_FALSE(DamagedRecording::of(filled(200, 0)));
     EXPECT_FALSE(DamagedRecording::of(Bytes()));
@@ -324,7 +325,7 @@ TEST(Recover, WhatHasNoEventsIsAnError)
 
 class RecoverFiles : public ::testing::Test {
 protected:
-    // Types of the records of a file, as its reader gives them.
+    // Types of the records of a file.
     std::vector<uint32_t> types(const std::string &path)
     {
         std::vector<uint32_t> types;
@@ -342,7 +343,7 @@ protected:
     const std::string written_ = folder_.path("written");
 };
 
-TEST_F(RecoverFiles, APipeIsWrittenAsAFile)
+TEST_F(RecoverFiles, WritesAPipeAsAFile)
 {
     std::vector<std::byte> bytes = recording().pipe();
     bytes.resize(bytes.size() - 3);
@@ -359,7 +360,7 @@ TEST_F(RecoverFiles, APipeIsWrittenAsAFile)
     EXPECT_EQ(Reader::open_path(written_)->pmu_name(24), "hisi_ptt0_2");
 }
 
-TEST_F(RecoverFiles, EachFileOfADirectoryIsSearched)
+TEST_F(RecoverFiles, SearchesEachFileOfADirectory)
 {
     FileBuilder first = recording(), rest = recording();
     std::vector<std::byte> hole = rest.records();
@@ -390,7 +391,7 @@ TEST_F(RecoverFiles, EachFileOfADirectoryIsSearched)
     EXPECT_TRUE(AuxFile::open(written_)->from_index());
 }
 
-TEST_F(RecoverFiles, AFileThatADirectoryLacksIsNamed)
+TEST_F(RecoverFiles, ReportsAMissingFileOfADirectory)
 {
     FileBuilder first = recording(), rest = recording();
     folder_.put("dir/data", first.file());
@@ -409,8 +410,8 @@ TEST_F(RecoverFiles, AFileThatADirectoryLacksIsNamed)
     EXPECT_EQ(std::ranges::count(all, uint32_t{PERF_RECORD_SAMPLE}), 2 * kRounds);
 }
 
-// The reader that looks for the events goes on to the other files.
-TEST_F(RecoverFiles, ADirectoryWhoseFirstFileIsAPipe)
+// The reader reads on into the other files while it looks for events.
+TEST_F(RecoverFiles, SearchesADirectoryWhoseFirstFileIsAPipe)
 {
     FileBuilder rest;
     for (int i = 0; i < 1000; i++)
@@ -429,9 +430,9 @@ TEST_F(RecoverFiles, ADirectoryWhoseFirstFileIsAPipe)
     EXPECT_TRUE(damaged->clean());
 }
 
-// A file is opened for its events, then for its bytes. Two that differ: "-" is standard input to
-// the reader, and the name of a file to the process that maps it.
-TEST_F(RecoverFiles, AFileThatBecomesShorterBetweenTwoLooks)
+// The file is opened once for its events and once for its bytes. To make the two differ: "-" is
+// standard input for the reader, and a file name for the mapping.
+TEST_F(RecoverFiles, HandlesAFileThatBecomesShorterMeanwhile)
 {
     const FileBuilder builder = recording();
     const std::vector<std::byte> whole = builder.file();
@@ -456,7 +457,7 @@ TEST_F(RecoverFiles, AFileThatBecomesShorterBetweenTwoLooks)
 
 constexpr uint64_t kLongBufferBytes = uint64_t{100} << 20;
 
-// 400 MiB of AUX buffers with a hole of 100 MiB, mostly not on the disk.
+// 400 MiB of AUX buffers with a gap of 100 MiB, mostly sparse.
 void put_long_recording(const std::string &path)
 {
     FileBuilder builder;
@@ -471,13 +472,13 @@ void put_long_recording(const std::string &path)
     store<uint64_t>(header.data() + 8, kLongBufferBytes, std::endian::little);
     Fd fd(::open(path.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600));
     ASSERT_TRUE(write_all(fd.get(), front, path));
-    for (int i = 0; i < 5; i++) {  // the second one has no header: a hole
+    for (int i = 0; i < 5; i++) {  // the second buffer has no header: a gap
         ASSERT_TRUE(write_all(fd.get(), i == 1 ? filled(header.size(), 0) : header, path));
         ASSERT_EQ(::ftruncate(fd.get(), ::lseek(fd.get(), 0, SEEK_END) + kLongBufferBytes), 0);
     }
 }
 
-// Resident memory does not grow with the file: of what recovers, cuts and merges.
+// Resident memory does not grow with the file, in recover, cut and merge.
 TEST_F(RecoverFiles, MemoryDoesNotGrowWithTheFile)
 {
     constexpr long kMostKib = 64 * 1024;

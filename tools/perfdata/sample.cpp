@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Samples are walked field by field in the order perf_event_open(2) gives.
+// Reads samples field by field in the order of perf_event_open(2).
 #include "perfdata/sample.hpp"
 
 #include "perfdata/format.hpp"
@@ -10,13 +10,13 @@ namespace {
 
 constexpr size_t kWord = sizeof(uint64_t);
 
-// Every field of the trailer is one word, in this order.
+// Fields of the trailer, one word each, in this order.
 constexpr uint64_t kTrailerFields[] = {PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
                                        PERF_SAMPLE_ID,  PERF_SAMPLE_STREAM_ID,
                                        PERF_SAMPLE_CPU, PERF_SAMPLE_IDENTIFIER};
 
-// Reads words until one is missing; from then on everything is missing. That keeps the walk free
-// of a check per field: the caller checks once, at the end.
+// Reads words until one is missing; all further reads then return zero. So the caller checks only
+// once, at the end.
 class Walk {
 public:
     Walk(Bytes body, std::endian order) : at_(body.data()), left_(body.size()), order_(order) {}
@@ -41,7 +41,7 @@ public:
             return WordView(fail(), order_);
         return WordView(take(count * kWord), order_);
     }
-    // Words already passed, as one view.
+    // Words that were already read, as one view.
     WordView again(size_t bytes) const { return WordView(Bytes(at_ - bytes, bytes), order_); }
 
 private:
@@ -93,7 +93,7 @@ size_t words_of_count(uint64_t format)
     return 1 + !!(format & PERF_FORMAT_ID) + !!(format & PERF_FORMAT_LOST);
 }
 
-// PERF_SAMPLE_READ: counts whose shape read_format says.
+// PERF_SAMPLE_READ: counts in the format of read_format.
 CountView read_counts(Walk &in, uint64_t format)
 {
     const size_t each = words_of_count(format);
@@ -113,7 +113,7 @@ BranchView read_branches(Walk &in, uint64_t branch_sample_type)
     if (branch_sample_type & kBranchHwIndex)
         hw_index = in.word();
     if (count > in.left() / kBranchEntryBytes)
-        count = in.left() / kWord + 1;  // more than there can be: the next step finds it missing
+        count = in.left() / kWord + 1;  // more than exist, so that the next read fails
     WordView entries = in.words(count * (kBranchEntryBytes / kWord));
     WordView counters;
     if (branch_sample_type & kBranchCounters)
@@ -132,7 +132,7 @@ Registers read_registers(Walk &in, uint64_t mask)
     return registers;
 }
 
-// The field has the size that was asked for; dyn_size behind it says how much of it is valid.
+// The field has the requested size; dyn_size after it is the number of valid bytes.
 Bytes read_user_stack(Walk &in)
 {
     uint64_t size = in.word();
@@ -143,7 +143,7 @@ Bytes read_user_stack(Walk &in)
     return room.first(real < room.size() ? real : room.size());
 }
 
-// Up to the period every field is a word.
+// Every field up to the period is one word.
 void read_front(Walk &in, uint64_t type, Sample &sample)
 {
     SampleId &sample_id = sample.sample_id;
@@ -277,8 +277,8 @@ const Sample *SampleParser::parse(Bytes body, const Attr &attr, std::endian orde
                                  PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |
                                  PERF_SAMPLE_STACK_USER;
     constexpr uint64_t kBack = ~(kMiddle | (PERF_SAMPLE_WEIGHT - 1) | PERF_SAMPLE_IDENTIFIER);
-    // Events of one sample_type write the same fields, each as a whole: nothing of the last sample
-    // can be left.
+    // Events with the same sample_type set the same fields completely: no field of the previous
+    // sample remains.
     if (attr.sample_type != written_)
         sample_ = Sample();
     written_ = attr.sample_type;
@@ -321,7 +321,7 @@ std::optional<std::vector<std::byte>> compose_sample(uint64_t sample_type,
     halves(PERF_SAMPLE_CPU, sample_id.cpu.value_or(0), 0);
     word(PERF_SAMPLE_PERIOD, 1);
     if (sample_type & PERF_SAMPLE_RAW) {
-        // As the kernel does it, size and bytes together fill words.
+        // As in the kernel, size and bytes together fill whole words.
         const size_t padding = (kWord - (sizeof(uint32_t) + raw.size()) % kWord) % kWord;
         if (raw.size() + padding > kMaxRecordBytes)
             return std::nullopt;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Every field of PERF_RECORD_SAMPLE, and the identity that ends every other kernel record when
+// Every field of PERF_RECORD_SAMPLE, and the sample_id at the end of every other kernel record if
 // sample_id_all is set. Layout: perf_event_open(2).
 //
-// A Sample borrows from the record's body: it lives as long as the record does. Nothing is copied
-// but single words, nothing is allocated.
+// A Sample borrows from the record's body and is valid as long as the record. Only single words are
+// copied, and nothing is allocated.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -60,7 +60,7 @@ public:
         std::optional<uint64_t> id, lost;
     };
     CountView() = default;
-    // words: what read_format promises, no more and no less.
+    // words: exactly the words that read_format implies.
     CountView(WordView words, uint64_t read_format) : words_(words), format_(read_format) {}
 
     size_t size() const;
@@ -81,7 +81,7 @@ class BranchView {
 public:
     struct Branch {
         uint64_t from, to,
-            flags;  // flags: struct perf_branch_entry, as this file's machine laid it
+            flags;  // flags: bits of struct perf_branch_entry, in the recording machine's order
     };
     BranchView() = default;
     BranchView(WordView words, WordView counters, std::optional<uint64_t> hw_index)
@@ -94,7 +94,7 @@ public:
     {
         return {words_[3 * i], words_[3 * i + 1], words_[3 * i + 2]};
     }
-    // PERF_SAMPLE_BRANCH_COUNTERS: one word a branch, or none.
+    // PERF_SAMPLE_BRANCH_COUNTERS: one word per branch, or empty.
     WordView counters() const { return counters_; }
     std::optional<uint64_t> hw_index() const { return hw_index_; }
 
@@ -104,23 +104,23 @@ private:
 };
 
 struct Registers {
-    uint64_t abi = 0;   // enum perf_sample_regs_abi; 0: none were taken
-    uint64_t mask = 0;  // which registers, lowest bit first; as many words as bits
+    uint64_t abi = 0;   // enum perf_sample_regs_abi; 0: no registers
+    uint64_t mask = 0;  // mask of registers, lowest bit first; values has one word per bit
     WordView values;
 };
 
-// A field that the event did not ask for is nullopt, or empty.
+// A field that the event did not request is nullopt or empty.
 struct Sample {
     SampleId sample_id;
     std::optional<uint64_t> ip, addr;
     std::optional<uint64_t> period;
     CountView counts;    // PERF_SAMPLE_READ
-    WordView callchain;  // addresses, and PERF_CONTEXT_* marks among them
+    WordView callchain;  // addresses, with PERF_CONTEXT_* marks between them
     std::optional<Bytes> raw;
     BranchView branches;
     Registers user_regs, intr_regs;
-    Bytes user_stack;                  // the part that was really copied (dyn_size)
-    std::optional<uint64_t> weight;    // PERF_SAMPLE_WEIGHT, or the three of WEIGHT_STRUCT
+    Bytes user_stack;                  // the bytes that were really copied (dyn_size)
+    std::optional<uint64_t> weight;    // PERF_SAMPLE_WEIGHT, or the three weights of WEIGHT_STRUCT
     std::optional<uint64_t> data_src;  // union perf_mem_data_src as one word
     std::optional<uint64_t> transaction;
     std::optional<uint64_t> phys_addr;
@@ -129,41 +129,41 @@ struct Sample {
     Bytes aux;  // PERF_SAMPLE_AUX
 };
 
-// For many samples: keeps one Sample and writes only the fields that the event has, which halves
-// the time of a small one.
+// For many samples: reuses one Sample and writes only the fields of the event, which halves the
+// time for a small sample.
 class SampleParser {
 public:
-    // Borrowed until the next call. Null: the body is too short for what its attribute promises.
+    // The result is borrowed until the next call. nullptr: the body is too short for its attribute.
     const Sample *parse(Bytes body, const Attr &attr, std::endian order);
 
 private:
     Sample sample_;
-    uint64_t written_ = 0;  // the sample_type whose fields sample_ has
+    uint64_t written_ = 0;  // the sample_type whose fields are set in sample_
 };
 
-// nullopt: the body is too short for what its attribute promises.
+// nullopt: the body is too short for its attribute.
 std::optional<Sample> parse_sample(Bytes body, const Attr &attr, std::endian order);
 std::optional<SampleId> parse_sample_id(Bytes body, const Attr &attr, std::endian order);
 
-// The words of a sample that compose_sample() can make, and PERF_SAMPLE_RAW.
+// The one-word fields that compose_sample() supports, and PERF_SAMPLE_RAW.
 constexpr uint64_t kComposable = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
                                  PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |
                                  PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
                                  PERF_SAMPLE_RAW;
-// The body of a sample; what `sample_id` does not know is 0, the period 1. sample_type: of
-// kComposable. nullopt: no record is long enough for it.
+// The body of a sample. Fields that `sample_id` lacks are 0, the period is 1. sample_type: bits of
+// kComposable. nullopt: too long for a record.
 std::optional<std::vector<std::byte>> compose_sample(uint64_t sample_type,
                                                      const SampleId &sample_id, Bytes raw,
                                                      std::endian order);
 
-// How many bytes of a record's end are its identity; 0 without sample_id_all.
+// Size of the sample_id at the end of a record; 0 without sample_id_all.
 size_t trailer_bytes(const Attr &attr);
 
-// Where a sample (from its start) or another record (from its end) keeps the event id, in bytes.
-// nullopt: it keeps none.
+// Byte offset of the event id, from the start of a sample or from the end of another record.
+// nullopt: no id.
 std::optional<size_t> sample_id_position(uint64_t sample_type);
 std::optional<size_t> trailer_id_position(uint64_t sample_type);
-// The same for the time.
+// Likewise for the time.
 std::optional<size_t> sample_time_position(uint64_t sample_type);
 std::optional<size_t> trailer_time_position(uint64_t sample_type);
 

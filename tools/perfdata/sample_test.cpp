@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Fields in the order of perf_event_open(2), with everything before the payload that can be there.
+// Fields in the order of perf_event_open(2), with all possible fields before the payload.
 #include "perfdata/sample.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ Attr attr_of(uint64_t sample_type, uint64_t read_format = 0)
     return attr;
 }
 
-// A raw payload of four bytes: their number, then they.
+// A raw payload of four bytes: its size, then the bytes.
 constexpr uint64_t kRawOf4 = 0xddccbbaa'00000004ULL;
 
 TEST(Sample, ReadsEveryFieldUpToTheRawPayload)
@@ -77,7 +77,7 @@ TEST(Sample, SkipsGroupReads)
     EXPECT_EQ(parse_sample(body, attr, std::endian::little)->raw->size(), 4U);
 }
 
-TEST(Sample, CountsThatCannotBeAreRefused)
+TEST(Sample, RefusesImpossibleCounts)
 {
     for (uint64_t count : {uint64_t{3}, UINT64_MAX, UINT64_MAX / 8 + 2}) {
         EXPECT_FALSE(parse_sample(words({count, 1, 2}), attr_of(PERF_SAMPLE_CALLCHAIN),
@@ -95,7 +95,7 @@ TEST(Sample, CountsThatCannotBeAreRefused)
     }
 }
 
-TEST(Sample, ReadsEveryFieldBehindTheRawPayload)
+TEST(Sample, ReadsEveryFieldAfterTheRawPayload)
 {
     Attr attr = attr_of(PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
                         PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION |
@@ -137,7 +137,7 @@ TEST(Sample, ReadsEveryFieldBehindTheRawPayload)
         EXPECT_FALSE(parse_sample(Bytes(body).first(size), attr, std::endian::little)) << size;
 }
 
-TEST(Sample, BranchesThatAreNotThereAreMissing)
+TEST(Sample, RefusesMoreBranchesThanTheBodyHolds)
 {
     const Attr attr = attr_of(PERF_SAMPLE_BRANCH_STACK);
     for (uint64_t count : {uint64_t{1}, uint64_t{5}, uint64_t{1} << 60, UINT64_MAX}) {
@@ -149,7 +149,7 @@ TEST(Sample, BranchesThatAreNotThereAreMissing)
     EXPECT_EQ(none->branches.size(), 0U);
 }
 
-TEST(Sample, RegistersAndStackThatWereNotTakenHaveNoWords)
+TEST(Sample, UnsampledRegistersAndStackAreEmpty)
 {
     Attr attr = attr_of(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT);
     attr.sample_regs_user = 0xff;
@@ -161,7 +161,7 @@ TEST(Sample, RegistersAndStackThatWereNotTakenHaveNoWords)
     EXPECT_EQ(sample->weight, 7U);
 }
 
-TEST(Sample, AStackCannotBeLargerThanItsRoom)
+TEST(Sample, LimitsTheUserStackToItsField)
 {
     std::optional<Sample> sample = parse_sample(
         words({8, 0x51, UINT64_MAX}), attr_of(PERF_SAMPLE_STACK_USER), std::endian::little);
@@ -169,7 +169,7 @@ TEST(Sample, AStackCannotBeLargerThanItsRoom)
     EXPECT_EQ(sample->user_stack.size(), 8U);
 }
 
-TEST(Sample, GivesTheCountsOfAGroup)
+TEST(Sample, ReadsTheCountsOfAGroup)
 {
     Attr attr = attr_of(PERF_SAMPLE_READ, PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_LOST |
                                               PERF_FORMAT_TOTAL_TIME_RUNNING);
@@ -201,7 +201,7 @@ TEST(Sample, ReadsTheOtherByteOrder)
     EXPECT_EQ(sample->callchain[0], 0xabcU);
 }
 
-TEST(SampleParser, LeavesNothingOfTheSampleBefore)
+TEST(SampleParser, ClearsFieldsOfThePreviousSample)
 {
     SampleParser parser;
     Attr all = attr_of(PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |
@@ -227,7 +227,7 @@ TEST(SampleParser, LeavesNothingOfTheSampleBefore)
     EXPECT_TRUE(parser.parse(words({9}), attr_of(PERF_SAMPLE_TIME), std::endian::little));
 }
 
-TEST(SampleId, StandsAtTheEnd)
+TEST(SampleId, IsReadFromTheEnd)
 {
     Attr attr = attr_of(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
                         PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);
@@ -265,7 +265,7 @@ TEST(SampleTimePosition, FollowsTheFieldsAroundIt)
     EXPECT_FALSE(trailer_time_position(PERF_SAMPLE_CPU));
 }
 
-TEST(ComposeSample, WritesTheFieldsInTheOrderOfPerfEventOpen)
+TEST(ComposeSample, WritesFieldsInTheOrderOfPerfEventOpen)
 {
     const SampleId sample_id = {
         .id = 7, .time_ns = 99, .pid = 5, .tid = 6, .cpu = 3, .stream_id = 8};
@@ -273,7 +273,7 @@ TEST(ComposeSample, WritesTheFieldsInTheOrderOfPerfEventOpen)
     std::optional<std::vector<std::byte>> body =
         compose_sample(kComposable, sample_id, raw, std::endian::little);
     ASSERT_TRUE(body);
-    // Size and bytes together fill words: one byte more than was given.
+    // Size and bytes together fill words: one byte of padding.
     EXPECT_EQ(*body, words({7, 0, 5 | uint64_t{6} << 32, 99, 0, 7, 8, 3, 1, 0x00ddccbb'00000004}));
 
     SampleId some;
@@ -284,13 +284,13 @@ TEST(ComposeSample, WritesTheFieldsInTheOrderOfPerfEventOpen)
     ASSERT_TRUE(big);
     std::vector<std::byte> wanted(16);
     wanted[7] = std::byte{6};
-    wanted[15] = std::byte{7};  // without a stream of its own the event's id
+    wanted[15] = std::byte{7};  // no STREAM_ID: defaults to the event id
     EXPECT_EQ(*big, wanted);
 }
 
-TEST(ComposeSample, RefusesWhatNoRecordCanHold)
+TEST(ComposeSample, RefusesBodiesThatAreTooLongForARecord)
 {
-    // A header of 8 bytes, the size of the payload in 4, and what fills the last word.
+    // A header of 8 bytes, 4 bytes of payload size; the payload fills the last word.
     const std::vector<std::byte> most(65528 - 8 - 4);
     EXPECT_TRUE(compose_sample(PERF_SAMPLE_RAW, {}, most, std::endian::little));
     EXPECT_FALSE(compose_sample(PERF_SAMPLE_RAW | PERF_SAMPLE_TIME, {}, most, std::endian::little));

@@ -15,7 +15,7 @@ enum class Kind { kId, kThread, kCpu, kRing, kTime };
 
 struct Field {
     uint32_t type;
-    size_t at;  // in the body
+    size_t at;  // offset in the body
     Kind kind;
 };
 
@@ -53,7 +53,7 @@ constexpr Field kFields[] = {
     {PERF_RECORD_NAMESPACES, 4, Kind::kThread},
     {kHeaderBuildId, 0, Kind::kThread},
     {kEventUpdate, 8, Kind::kId},
-    {kAuxtrace, 16, Kind::kId},  // of our writer; any other number there is no id
+    {kAuxtrace, 16, Kind::kId},  // an event id from our writer; other numbers are not in the map
     {kAuxtrace, 24, Kind::kRing},
     {kAuxtrace, 28, Kind::kThread},
     {kAuxtrace, 32, Kind::kCpu},
@@ -126,7 +126,7 @@ private:
     const Translation &translation_;
 };
 
-// The words of a sample's front, and of the trailer of other records, each in its own order.
+// The words at the start of a sample, and of the trailer of other records, each in its order.
 struct Word {
     uint64_t bit;
     bool of_interest;
@@ -149,7 +149,7 @@ constexpr Word kTrailerWords[] = {
     {PERF_SAMPLE_CPU, true, Kind::kCpu},    {PERF_SAMPLE_IDENTIFIER, true, Kind::kId},
 };
 
-// Returns where the words end.
+// Returns the offset after the words.
 size_t patch_words(Patch &patch, size_t at, std::span<const Word> words, uint64_t sample_type)
 {
     for (const Word &word : words) {
@@ -164,7 +164,7 @@ size_t patch_words(Patch &patch, size_t at, std::span<const Word> words, uint64_
     return at;
 }
 
-// Counts of an event, or of a group, each with its id.
+// Counts of an event or of a group, each with its id.
 void patch_counts(Patch &patch, size_t at, uint64_t format)
 {
     if (!(format & PERF_FORMAT_ID))
@@ -180,11 +180,11 @@ void patch_counts(Patch &patch, size_t at, uint64_t format)
         patch.field(at + 8, Kind::kId);
 }
 
-// Entries of id, ring, CPU, thread, a word each.
+// Entries of id, ring, CPU and thread, one word each.
 void patch_id_index(Patch &patch, std::endian order)
 {
     constexpr size_t kEntryBytes = 32;
-    const size_t low = order == std::endian::little ? 0 : 4;  // half of a word
+    const size_t low = order == std::endian::little ? 0 : 4;  // offset of the lower half of a word
     const uint64_t count = patch.word_at(0);
     size_t at = 8;
     for (uint64_t i = 0; i < count && patch.size() - at >= kEntryBytes; i++, at += kEntryBytes) {

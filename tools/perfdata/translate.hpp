@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The numbers in a record that mean something only among the records of its machine and recording:
-// event ids, threads, CPUs, rings, times. Merging gives them other values, in place.
+// Numbers in a record that are only valid in its own machine and recording: event ids, threads,
+// CPUs, rings, times. A merge replaces them in place.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 namespace pmukit::perfdata {
 
 struct Translation {
-    FlatMap<uint64_t> ids;      // those that change
-    uint32_t thread_shift = 0;  // not of 0 (idle) and -1 (none)
-    uint32_t cpu_shift = 0;     // not of -1 (any)
+    FlatMap<uint64_t> ids;      // ids that change
+    uint32_t thread_shift = 0;  // except for 0 (idle) and -1 (none)
+    uint32_t cpu_shift = 0;     // except for -1 (any)
     uint32_t ring_shift = 0;
-    uint64_t time_shift_ns = 0;  // modulo 2^64; not of 0 and -1, which are no times
+    uint64_t time_shift_ns = 0;  // modulo 2^64; except for 0 and -1, which are not times
 };
 
-// attr: of the record's event. What the body is too short for stays.
+// attr: of the record's event. Fields past the end of the body are ignored.
 void translate(uint32_t type, std::span<std::byte> body, const Attr &attr, std::endian order,
                const Translation &translation);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Every number of every record that changes, and the number it becomes; layout: perf_event_open(2).
+// Every number of every record that changes, and its new value; layout: perf_event_open(2).
 #include "perfdata/translate.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ protected:
         to_.ring_shift = 32;
         to_.time_shift_ns = 500;
     }
-    // Words as they are stored; two halves are a word of their own.
+    // A word of two 32-bit halves, in the order of storage.
     uint64_t halves(uint32_t first, uint32_t second) const
     {
         return GetParam() == std::endian::little ? first | uint64_t{second} << 32
@@ -39,7 +39,7 @@ protected:
         std::vector<std::byte> body(words.size() * 8);
         for (size_t i = 0; i < words.size(); i++)
             store(body.data() + 8 * i, words[i], GetParam());
-        // A body that ends anywhere: nothing behind its end is read.
+        // A body may end anywhere: nothing past its end is read.
         for (size_t size = 0; size < body.size(); size++) {
             std::vector<std::byte> cut(body.begin(), body.begin() + static_cast<ptrdiff_t>(size));
             translate(type, cut, attr, GetParam(), to_);
@@ -50,7 +50,7 @@ protected:
             result.push_back(load<uint64_t>(body.data() + 8 * i, GetParam()));
         return result;
     }
-    // Of a record of 32-bit numbers.
+    // For a record of 32-bit numbers.
     std::vector<uint32_t> translated_halves(uint32_t type, const std::vector<uint32_t> &halves,
                                             const Attr &attr = {}) const
     {
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(BothOrders, Translate,
                              return order.param == std::endian::little ? "little" : "big";
                          });
 
-TEST_P(Translate, ThreadsCpusAndRings)
+TEST_P(Translate, ShiftsThreadsCpusAndRings)
 {
     using Halves = std::vector<uint32_t>;
     const Halves ones(10, 1);
@@ -98,7 +98,7 @@ TEST_P(Translate, ThreadsCpusAndRings)
               (Halves{1001, 1002, 19, 4, 5}));
 }
 
-TEST_P(Translate, TimesMayGoBack)
+TEST_P(Translate, ShiftsTimesBackwards)
 {
     to_.time_shift_ns = static_cast<uint64_t>(-10);
     EXPECT_EQ(translated(PERF_RECORD_SAMPLE, {7, 70, /* value, id */ 7, 8},
@@ -108,7 +108,7 @@ TEST_P(Translate, TimesMayGoBack)
         << "a count is no id";
 }
 
-TEST_P(Translate, ASampleWithTheCountsOfAGroup)
+TEST_P(Translate, TranslatesIdsInTheCountsOfAGroup)
 {
     const Attr attr = attr_of(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                                   PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ,
@@ -121,14 +121,14 @@ TEST_P(Translate, ASampleWithTheCountsOfAGroup)
                                      8, 8, 108, 7}));
 }
 
-TEST_P(Translate, NoMoreCountsThanTheRecordHolds)
+TEST_P(Translate, TranslatesNoMoreCountsThanTheRecordHolds)
 {
     const Attr attr = attr_of(PERF_SAMPLE_READ, PERF_FORMAT_GROUP | PERF_FORMAT_ID);
     EXPECT_EQ(translated(PERF_RECORD_SAMPLE, {UINT64_MAX, 7, 7, 8}, attr),
               (std::vector<uint64_t>{UINT64_MAX, 7, 107, 8}));
 }
 
-TEST_P(Translate, AReadRecordAndItsTrailer)
+TEST_P(Translate, TranslatesAReadRecordAndItsTrailer)
 {
     const uint64_t trailer = PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER;
     EXPECT_EQ(translated(PERF_RECORD_READ, {halves(20, 21), 8, 7, 90, 8},
@@ -138,13 +138,13 @@ TEST_P(Translate, AReadRecordAndItsTrailer)
               (std::vector<uint64_t>{halves(1020, 1021), 8, 590, 108}));
 }
 
-TEST_P(Translate, AnIndexOfIdsHasTheirRingsCpusAndThreads)
+TEST_P(Translate, TranslatesEntriesOfAnIdIndex)
 {
     EXPECT_EQ(translated(kIdIndex, {2, 7, 1, 3, UINT64_MAX, 9, 2, UINT64_MAX, 20}),
               (std::vector<uint64_t>{2, 107, 33, 19, UINT64_MAX, 9, 34, UINT64_MAX, 1020}));
 }
 
-TEST_P(Translate, AnIndexOfIdsWithAWrongCountIsCutAtItsEnd)
+TEST_P(Translate, IdIndexWithAWrongCountEndsAtItsBody)
 {
     EXPECT_EQ(translated(kIdIndex, {uint64_t{1} << 60, 7, 1, 2, 3, 7, 1}),
               (std::vector<uint64_t>{uint64_t{1} << 60, 107, 33, 18, 1003, 7, 1}));

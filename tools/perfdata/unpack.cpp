@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// libzstd does the work; without it nothing can be unpacked, which the reader says by name.
+// Uses libzstd. In a build without it nothing can be decompressed, which the reader reports.
 #include <bit>
 #include <cstring>
 #include <string>
@@ -16,7 +16,7 @@
 namespace pmukit::perfdata {
 namespace {
 
-// More than the largest record twice, so that unpacking goes on in large steps.
+// More than twice the largest record, so that data is decompressed in large steps.
 constexpr size_t kRoomBytes = size_t{1} << 18;
 
 }  // namespace
@@ -43,7 +43,7 @@ std::unique_ptr<Unpacker> Unpacker::make()
     return std::unique_ptr<Unpacker>(new Unpacker(std::move(stream)));
 }
 
-// Unpacks until the buffer is full or the packed bytes are used up.
+// Decompresses until the buffer is full or the compressed bytes are used up.
 Result<void> Unpacker::fill()
 {
     std::memmove(room_.get(), room_.get() + first_, last_ - first_);

@@ -35,7 +35,7 @@ std::vector<std::byte> packed_pmus(const std::vector<std::pair<uint32_t, std::st
     return packer.take();
 }
 
-// perf 6.1 refuses a file whose attributes are larger than its own, even by zeros.
+// perf 6.1 refuses a file whose attributes are larger than its own, even if the rest is zero.
 size_t needed_bytes(Bytes attr)
 {
     constexpr size_t kOldBytes = 128;  // PERF_ATTR_SIZE_VER7
@@ -68,7 +68,7 @@ Writer::Writer(NewFile file, std::endian order, std::vector<WriterEvent> events)
     attr_bytes_ = kAttrMinBytes;
     for (const WriterEvent &event : events_)
         attr_bytes_ = std::max(attr_bytes_, needed_bytes(event.attr));
-    // perf looks for the ids behind as many bytes as each attribute says it has.
+    // perf expects the ids after as many bytes as each attribute's size field says.
     for (WriterEvent &event : events_) {
         event.attr.resize(attr_bytes_);
         store(event.attr.data() + kAttrSize, static_cast<uint32_t>(attr_bytes_), order_);
@@ -166,8 +166,8 @@ void Writer::host_sections(const HostInfo &host)
                                         .take();
 }
 
-// The header is written twice: at the end with what is known then. Until then it is that of a
-// recorder that was killed: the events can be read, so that the records can be recovered.
+// The header is written twice: now, and at the end with all sizes. Until then it is the header of a
+// killed recorder: the events can be read, so the records can be recovered.
 Result<void> Writer::write_front()
 {
     Packer ids = packer();
@@ -203,7 +203,7 @@ Result<void> Writer::auxtrace_info(uint32_t type, const std::vector<uint64_t> &p
     return file_.put(record.bytes());
 }
 
-// Attributes, names and features as records; an empty feature ends them.
+// Attributes, names and features as records; an empty feature ends the header.
 Result<void> Writer::write_pipe_front()
 {
     Packer front = packer();
@@ -218,7 +218,7 @@ Result<void> Writer::write_pipe_front()
         size_t size = kRecordHeaderBytes + sizeof(uint64_t) + content.size();
         const size_t padding = (8 - size % 8) % 8;
         if (size + padding > UINT16_MAX)
-            continue;  // a description that fits no record
+            continue;  // too long for a record
         Packer record = packer();
         record.record_header(kHeaderFeature, 0, size + padding)
             .put(uint64_t{feature})
@@ -349,8 +349,8 @@ Result<void> Writer::write_features()
     return {};
 }
 
-// Before the end of the records is known: no size and no sections, as readers of files of killed
-// recorders expect it.
+// Until the end of the records is known, the header has no size and no sections: readers recognize
+// that as the file of a killed recorder.
 std::vector<std::byte> Writer::file_header() const
 {
     const bool is_known = data_end_ != 0;
@@ -362,7 +362,7 @@ std::vector<std::byte> Writer::file_header() const
     header.put(kMagic).put(uint64_t{kFileHeaderBytes}).put(uint64_t{entry_bytes});
     header.put(attrs_offset_).put(uint64_t{entry_bytes * events_.size()});
     header.put(data_offset_).put(is_known ? data_end_ - data_offset_ : uint64_t{0});
-    header.put(uint64_t{0}).put(uint64_t{0});  // event types: a section of old
+    header.put(uint64_t{0}).put(uint64_t{0});  // event types, a section of old formats
     for (uint64_t word : bitmap)
         header.put(word);
     return header.take();
@@ -394,7 +394,7 @@ std::string Writer::keep()
 {
     if (pipe_ || file_.bytes_there() <= data_offset_)
         return {};
-    // Sections of which the header does not say are no records.
+    // Sections that the header does not list yet are removed.
     const bool has_half_sections = data_end_ != 0 && !complete_;
     return file_.keep(has_half_sections ? data_end_ : UINT64_MAX);
 }

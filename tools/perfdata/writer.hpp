@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Writes a perf.data file that stock perf reads: header, attributes and ids, records, AUXTRACE
-// buffers, feature sections. The file gets its name only when it is whole; until then it is
-// NAME.part-PID. Or the same in pipe layout, as records into a descriptor. What it writes is new,
+// buffers, feature sections. The file gets its name only when it is complete; until then it is
+// called NAME.part-PID. The same in pipe layout, as records into a descriptor. The records are new,
 // or copied from other recordings in their byte order.
 #pragma once
 
@@ -25,7 +25,7 @@
 namespace pmukit::perfdata {
 
 struct WriterEvent {
-    // struct perf_event_attr as the kernel took it, in the byte order of the file
+    // struct perf_event_attr as the kernel accepted it, in the byte order of the file
     std::vector<std::byte> attr;
     std::vector<uint64_t> ids;
     std::string name;
@@ -36,13 +36,13 @@ struct HostInfo {
     uint32_t cpus_available = 0, cpus_online = 0;
     std::vector<std::string> cmdline;
     std::vector<std::pair<uint32_t, std::string>> pmus;  // attr.type, name
-    // What a PMU says of itself (PMU_CAPS): its name; names and values
+    // Capabilities of a PMU (PMU_CAPS): its name; names and values
     using Caps = std::vector<std::pair<std::string, std::string>>;
     std::vector<std::pair<std::string, Caps>> caps = {};
-    // Where the events have a clock of their own: what the wall clock said at one moment of it
-    // (CLOCK_DATA), and how fine it is (CLOCKID).
+    // If the events use their own clock: the times of that clock and the wall clock at one moment
+    // (CLOCK_DATA), and its resolution (CLOCKID).
     std::optional<ClockData> clock = {};
-    uint64_t clock_resolution_ns = 0;  // 0: not known
+    uint64_t clock_resolution_ns = 0;  // 0: unknown
 };
 // The content of PMU_CAPS.
 std::vector<std::byte> packed_caps(const std::vector<std::pair<std::string, HostInfo::Caps>> &pmus,
@@ -50,47 +50,48 @@ std::vector<std::byte> packed_caps(const std::vector<std::pair<std::string, Host
 
 class Writer {
 public:
-    // Of this machine's byte order, or of the given one. In pipe layout where the path is a FIFO.
-    // stop_fd: NewFile::give_up_when().
+    // In this machine's byte order, or in the given one. In pipe layout if the path is a FIFO.
+    // stop_fd: see NewFile::give_up_when().
     static Result<Writer> create(const std::string &path, std::vector<WriterEvent> events,
                                  const HostInfo &host, int stop_fd = -1);
     static Result<Writer> create(const std::string &path, std::vector<WriterEvent> events,
                                  const HostInfo &host, std::endian order, int stop_fd = -1);
-    // Pipe layout into a descriptor: the header goes out at once, finish() only flushes.
+    // Pipe layout into a descriptor: the header is written at once, finish() only flushes.
     static Result<Writer> create_pipe(Fd fd, std::vector<WriterEvent> events, const HostInfo &host,
                                       int stop_fd = -1);
-    // For records of other recordings: section() adds their header. Error: a FIFO.
+    // For records of other recordings: section() adds sections of their header. Error: a FIFO.
     static Result<Writer> create_copy(const std::string &path, std::endian order,
                                       std::vector<WriterEvent> events);
     Writer(Writer &&) = default;
     Writer &operator=(Writer &&) = delete;
-    ~Writer() = default;  // what finish() did not complete goes away, unless it is kept
+    ~Writer() = default;  // removes an unfinished file, unless it is kept
 
-    // The content of a header section, enum Feature; not in a pipe. The writer makes EVENT_DESC and
-    // AUXTRACE, the index of AUX buffers, itself.
+    // Sets the content of a header section, enum Feature; not in a pipe. The writer itself makes
+    // EVENT_DESC, and AUXTRACE, the index of AUX buffers.
     void section(unsigned feature, std::vector<std::byte> content);
 
-    // AUXTRACE_INFO: the AUX data is of a kind that stock perf decodes, by its number there, with
-    // what it wants to know (priv). Before any record. Stock perf stops at a number it does not
-    // know, so PMUs that only we decode have none. Error: more words than a record can hold.
+    // AUXTRACE_INFO: the number under which stock perf decodes the AUX data, and the words that it
+    // needs (priv). Call before any record. Stock perf stops at an unknown number, so PMUs that
+    // only pmukit decodes have none. Error: more words than a record can hold.
     Result<void> auxtrace_info(uint32_t type, const std::vector<uint64_t> &priv);
-    // Whole perf records, one or many, as the kernel wrote them.
+    // Complete perf records, one or many, as written by the kernel.
     Result<void> records(Bytes bytes);
-    // A record of a reader, piece by piece where the reader gives its payload so.
+    // A record of a reader; called for each piece if the reader returns its payload in pieces.
     Result<void> copy(const Record &record);
-    // One drained piece of an AUX area; two parts, because a ring wraps. record.size is set here.
+    // One drained piece of an AUX area, in two parts because a ring wraps. Sets record.size.
     Result<void> auxtrace(AuxtraceRecord record, Bytes first, Bytes second);
-    // All rings were drained once: readers that sort by time may flush. A pipe gets it at once; of
-    // a file what is older than a second outlives a recorder that is killed.
+    // All rings were drained once: readers that sort by time may flush. A pipe is flushed at once.
+    // In a file, records older than a second survive if the recorder is killed.
     Result<void> finished_round();
-    // Features and header; nothing may be written afterwards. All but the name is there then.
+    // Writes features and header; nothing may be written afterwards. Only the renaming remains.
     Result<void> complete();
-    // The same, and the name.
+    // Calls complete(), then gives the file its name.
     Result<void> finish();
-    // A power cut after finish() does not lose the file.
+    // After finish(), the file survives a power failure.
     void make_durable() { file_.make_durable(); }
-    // It cannot be finished, and what it holds cannot be had again: the unfinished file stays, for
-    // DamagedRecording. How it is called; empty: there is none, or no record is in it.
+    // Call if the file cannot be finished and its data cannot be recorded again: keeps the
+    // unfinished file for DamagedRecording. Returns its path; empty: there is no such file, or it
+    // has no record.
     std::string keep();
 
     std::endian order() const { return order_; }
@@ -121,9 +122,9 @@ private:
     bool pipe_ = false, complete_ = false;
     uint64_t attrs_offset_ = 0, data_offset_ = 0, data_end_ = 0;
     std::chrono::steady_clock::time_point flushed_;
-    size_t attr_bytes_ = 0;  // of the widest attribute
+    size_t attr_bytes_ = 0;  // of the largest attribute
     std::vector<IndexEntry> index_;
-    // In the order of their bits: the table in the file has no other key.
+    // Sorted by feature number: the table in the file has no other key.
     std::map<unsigned, std::vector<std::byte>> sections_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the writer wrote, the reader reads; and no name without a whole file.
+// The reader reads what the writer wrote; an incomplete file gets no name.
 #include "perfdata/writer.hpp"
 
 #include <fcntl.h>
@@ -70,7 +70,7 @@ protected:
     const std::string path_ = folder_.path("perf.data");
 };
 
-TEST_F(WriterTest, TheReaderReadsItBack)
+TEST_F(WriterTest, ReaderReadsTheWrittenFile)
 {
     {
         Writer writer = create();
@@ -114,7 +114,7 @@ TEST_F(WriterTest, TheReaderReadsItBack)
     EXPECT_FALSE(reader->damage());
 }
 
-TEST_F(WriterTest, SaysHowItsClockRelatesToTheWallClock)
+TEST_F(WriterTest, WritesClockDataAndResolution)
 {
     HostInfo timed = host();
     timed.clock = {1, CLOCK_MONOTONIC_RAW, 500000, 10};
@@ -135,7 +135,7 @@ TEST_F(WriterTest, SaysHowItsClockRelatesToTheWallClock)
     EXPECT_EQ(parse_word_feature(*resolution, reader->order()), 1U);
 }
 
-TEST_F(WriterTest, SaysWhatKindTheAuxDataIsOf)
+TEST_F(WriterTest, WritesAuxtraceInfo)
 {
     {
         Writer writer = create();
@@ -155,8 +155,8 @@ TEST_F(WriterTest, SaysWhatKindTheAuxDataIsOf)
     EXPECT_EQ(info->priv[1], 0x123456789abcdef0U);
 }
 
-// With 8 bytes of header and 8 of its own words 8189 of them are 65528.
-TEST_F(WriterTest, WordsAboutAuxDataMustFitARecord)
+// With 8 bytes of header and 8 bytes of fixed fields, 8189 words give 65528 bytes.
+TEST_F(WriterTest, RefusesTooManyWordsOfAuxtraceInfo)
 {
     Writer writer = create();
     EXPECT_TRUE(writer.auxtrace_info(6, std::vector<uint64_t>(8189)));
@@ -167,7 +167,7 @@ TEST_F(WriterTest, WordsAboutAuxDataMustFitARecord)
     EXPECT_EQ(writer.data_bytes(), before);
 }
 
-TEST_F(WriterTest, AttributesHaveOneSizeAndNoMoreThanIsUsed)
+TEST_F(WriterTest, AttributesHaveOneSizeWithoutUnusedWords)
 {
     for (bool used : {false, true}) {
         std::vector<WriterEvent> wanted = events();
@@ -186,7 +186,7 @@ TEST_F(WriterTest, AttributesHaveOneSizeAndNoMoreThanIsUsed)
     }
 }
 
-TEST_F(WriterTest, TheReaderReadsItsPipeBack)
+TEST_F(WriterTest, ReaderReadsTheWrittenPipe)
 {
     {
         Fd out(::open(path_.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
@@ -211,7 +211,7 @@ TEST_F(WriterTest, TheReaderReadsItsPipeBack)
     EXPECT_EQ(reader->hostname(), "host");
 }
 
-TEST_F(WriterTest, AnEventsIdsMustFitARecordOfAPipe)
+TEST_F(WriterTest, RefusesMoreEventIdsThanARecordOfAPipeHolds)
 {
     std::vector<WriterEvent> many = events();
     many[0].ids.assign(8000, 7);
@@ -223,7 +223,7 @@ TEST_F(WriterTest, AnEventsIdsMustFitARecordOfAPipe)
     EXPECT_EQ(refused.error().code, Errc::kUnsupported);
 }
 
-TEST_F(WriterTest, LargePayloadsPassTheBuffer)
+TEST_F(WriterTest, WritesPayloadsLargerThanTheBuffer)
 {
     {
         Writer writer = create();
@@ -241,7 +241,7 @@ TEST_F(WriterTest, LargePayloadsPassTheBuffer)
     }
 }
 
-TEST_F(WriterTest, WithoutFinishThereIsNoFileAndAnOldOneStays)
+TEST_F(WriterTest, WithoutFinishAnOldFileIsNotReplaced)
 {
     ASSERT_TRUE(write_all(Fd(::open(path_.c_str(), O_CREAT | O_WRONLY, 0600)).get(),
                           as_bytes("old"), path_));
@@ -254,8 +254,8 @@ TEST_F(WriterTest, WithoutFinishThereIsNoFileAndAnOldOneStays)
     EXPECT_EQ(*read_small_file(path_), "old");
 }
 
-// What lies there while the writer is at it is what a killed recorder leaves.
-TEST_F(WriterTest, WhatAKilledRecorderLeavesCanBeRecovered)
+// While the writer runs, its file is the same as that of a killed recorder.
+TEST_F(WriterTest, FileOfAKilledRecorderCanBeRecovered)
 {
     Writer writer = create();
     AuxtraceRecord trace;
@@ -279,7 +279,7 @@ TEST_F(WriterTest, WhatAKilledRecorderLeavesCanBeRecovered)
     EXPECT_TRUE(reader->warnings().empty());
 }
 
-TEST_F(WriterTest, WhatIsOlderThanASecondIsInTheFile)
+TEST_F(WriterTest, RecordsOlderThanASecondAreInTheFile)
 {
     Writer writer = create();
     ASSERT_TRUE(writer.finished_round());
@@ -289,7 +289,7 @@ TEST_F(WriterTest, WhatIsOlderThanASecondIsInTheFile)
     EXPECT_EQ(fs::file_size(NewFile::part_name(path_)), before + kRecordHeaderBytes);
 }
 
-// Files of this process may have so many bytes, while this lives.
+// Sets RLIMIT_FSIZE of this process while an object exists.
 class FileLimit {
 public:
     explicit FileLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN))
@@ -309,7 +309,7 @@ private:
     rlimit before_{};
 };
 
-TEST_F(WriterTest, WhatIsKeptHasTheRecordsAndNoHalfSections)
+TEST_F(WriterTest, KeptFileHasTheRecordsAndNoIncompleteSections)
 {
     std::string part;
     {
@@ -327,7 +327,7 @@ TEST_F(WriterTest, WhatIsKeptHasTheRecordsAndNoHalfSections)
     EXPECT_TRUE(left->parts()[0].found.lost.empty());
 }
 
-TEST_F(WriterTest, WhatCannotBeNamedIsKeptWhole)
+TEST_F(WriterTest, KeepsACompleteFileThatCannotBeRenamed)
 {
     std::string part;
     {
@@ -343,7 +343,7 @@ TEST_F(WriterTest, WhatCannotBeNamedIsKeptWhole)
     EXPECT_EQ(reader->hostname(), "host");
 }
 
-TEST_F(WriterTest, WhatIsNamedOrHasNoRecordsIsNotKept)
+TEST_F(WriterTest, KeepIgnoresFinishedAndEmptyFiles)
 {
     {
         Writer writer = create();
@@ -356,7 +356,7 @@ TEST_F(WriterTest, WhatIsNamedOrHasNoRecordsIsNotKept)
     EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(WriterTest, CompleteIsWholeAndHasNoName)
+TEST_F(WriterTest, CompleteWritesEverythingExceptTheName)
 {
     {
         Writer writer = create();
@@ -373,8 +373,8 @@ TEST_F(WriterTest, CompleteIsWholeAndHasNoName)
     EXPECT_EQ(files(), 1U);
 }
 
-// As sort -o and a shell's redirection have it.
-TEST_F(WriterTest, WhatALinkLeadsToIsReplacedAndTheLinkStays)
+// As with sort -o and the redirection of a shell.
+TEST_F(WriterTest, ReplacesTheTargetOfALinkAndKeepsTheLink)
 {
     folder_.folder("elsewhere");
     const std::string target = folder_.path("elsewhere/target");
@@ -391,7 +391,7 @@ TEST_F(WriterTest, WhatALinkLeadsToIsReplacedAndTheLinkStays)
     EXPECT_EQ(files(), 2U);
 }
 
-TEST_F(WriterTest, ALinkOfTheUnfinishedNameIsNotFollowed)
+TEST_F(WriterTest, DoesNotFollowALinkAtTheUnfinishedName)
 {
     const std::string victim = folder_.path("victim");
     ASSERT_TRUE(write_all(Fd(::open(victim.c_str(), O_CREAT | O_WRONLY, 0600)).get(),
@@ -403,7 +403,7 @@ TEST_F(WriterTest, ALinkOfTheUnfinishedNameIsNotFollowed)
     EXPECT_TRUE(Reader::open_path(path_));
 }
 
-TEST_F(WriterTest, AFifoGetsThePipeLayoutAndNoCopy)
+TEST_F(WriterTest, FifoGetsPipeLayoutAndRefusesACopy)
 {
     ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
     const Fd reader(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -426,7 +426,7 @@ TEST_F(WriterTest, AFifoGetsThePipeLayoutAndNoCopy)
     EXPECT_TRUE(fs::is_fifo(path_));
 }
 
-TEST_F(WriterTest, SaysWhereItCannotWrite)
+TEST_F(WriterTest, ErrorNamesThePath)
 {
     Result<Writer> writer = Writer::create(folder_.path("no/file"), events(), host());
     ASSERT_FALSE(writer);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// make_samples little|big FILE: a recording whose samples have every field that a kernel can write,
-// of either byte order, for the corpus: no guest has branch stacks, and perf prints the payload of
-// no other samples. The values are numbers that differ from each other.
+// make_samples little|big FILE: writes a recording whose samples have every field that a kernel can
+// write, in either byte order, for the corpus: guests have no branch stacks, and perf prints the
+// payload only of these samples. All values differ from each other.
 #include <cstdio>
 #include <string_view>
 
@@ -22,12 +22,12 @@ constexpr uint64_t kSampleType =
     PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR |
     PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE;
 constexpr uint64_t kUserRegs = 0xff0fff;
-// The same from either end: perf forgets to swap the bytes of this mask.
+// Its bytes are the same in reverse order: perf does not swap the bytes of this mask.
 constexpr uint64_t kIntrRegs = 0x0180000000008001;
 constexpr size_t kStackBytes = 32;
 constexpr uint64_t kCgroup = 77;
 constexpr size_t kTrailerBytes = 6 * sizeof(uint64_t);  // task, time, id, stream, CPU, id
-constexpr std::string_view kPayload = "payload:1234";   // with its size whole words
+constexpr std::string_view kPayload = "payload:1234";   // with its size, a multiple of words
 
 struct Kind {
     uint64_t id, branch_sample_type;
@@ -56,8 +56,8 @@ std::vector<std::byte> attr_of(const Kind &kind, std::endian order)
     return attr;
 }
 
-// from, to and flags: struct perf_branch_entry, whose bit fields begin at the lowest bit of a
-// little-endian machine and at the highest of a big-endian one. cycles: 16 bits from bit 4.
+// from, to and flags: struct perf_branch_entry, whose bit fields begin at the lowest bit on a
+// little-endian machine and at the highest on a big-endian one. cycles: 16 bits from bit 4.
 void put_branch(Packer &body, std::endian order, uint64_t at, bool mispredicted, uint64_t cycles)
 {
     body.put(0x401000 + at).put(0x402000 + at);
@@ -86,10 +86,10 @@ void put_stack(Packer &body, bool taken)
     body.put(uint64_t{kStackBytes});
     for (uint64_t word = 0; word < kStackBytes / 8; word++)
         body.put(0x5aac000000000000 + word);
-    body.put(uint64_t{kStackBytes - 8});  // of these are real
+    body.put(uint64_t{kStackBytes - 8});  // valid bytes of the stack
 }
 
-// whole: with everything that may also be empty.
+// whole: also the fields that may be empty.
 std::vector<std::byte> sample(const Kind &kind, std::endian order, uint32_t number, bool whole)
 {
     const uint64_t n = number;
@@ -120,7 +120,7 @@ std::vector<std::byte> sample(const Kind &kind, std::endian order, uint32_t numb
     return record.take();
 }
 
-// Names the cgroup of half of the samples; no record names that of the others.
+// Names the cgroup of half of the samples; that of the others has no name.
 std::vector<std::byte> cgroup(std::endian order)
 {
     constexpr std::string_view kPath("/made\0\0", 8);
@@ -140,7 +140,7 @@ Result<void> write(const std::string &path, std::endian order)
         events.push_back(
             {attr_of(kind, order), {kind.id}, "bpf-output-" + std::to_string(kind.id)});
     HostInfo host;
-    host.arch = "x86_64";  // or perf names no register
+    host.arch = "x86_64";  // otherwise perf names no registers
     host.hostname = "made";
     host.cpus_available = host.cpus_online = 2;
     host.pmus = {{PERF_TYPE_SOFTWARE, "software"}};

@@ -17,7 +17,7 @@ namespace {
 
 struct Field {
     std::string_view names;
-    uint64_t sample_type;  // perf refuses to print a field of which an event has nothing
+    uint64_t sample_type;  // perf refuses to print a field that no event has
 };
 constexpr Field kFields[] = {
     {"pid,tid", PERF_SAMPLE_TID},
@@ -47,8 +47,8 @@ constexpr uint32_t kShown[] = {
     PERF_RECORD_KSYMBOL,    PERF_RECORD_BPF_EVENT,
 };
 
-// The instruction pointer is no field where perf adds to the callchain what it finds in a copy of
-// the stack, and in a pipe, where it leaves it out of samples of PMUs that have no fixed number.
+// perf does not print the instruction pointer as a field if it extends the callchain by a copy of
+// the stack. In a pipe, it also omits the field for samples of PMUs with a dynamic type.
 bool without_ip(const Reader &reader, bool piped)
 {
     return std::ranges::any_of(reader.events(), [piped](const Event &event) {
@@ -57,7 +57,7 @@ bool without_ip(const Reader &reader, bool piped)
     });
 }
 
-// Whose payload perf script shows.
+// Returns true if perf script prints the payload of all events.
 bool are_bpf_output(const Reader &reader)
 {
     constexpr uint64_t kBpfOutput = 10;  // PERF_COUNT_SW_BPF_OUTPUT
@@ -66,12 +66,12 @@ bool are_bpf_output(const Reader &reader)
     });
 }
 
-// What all events have.
+// Fields that all events have.
 uint64_t common_fields(const Reader &reader, bool piped)
 {
     uint64_t common = UINT64_MAX;
     for (const Event &event : reader.events()) {
-        // Either kind of weight is printed as one.
+        // Either kind of weight is printed as one field.
         uint64_t fields = event.attr.sample_type;
         if (fields & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))
             fields |= PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT;
@@ -82,7 +82,7 @@ uint64_t common_fields(const Reader &reader, bool piped)
     return without_ip(reader, piped) ? common & ~uint64_t{PERF_SAMPLE_IP} : common;
 }
 
-// A pipe's may be known by their numbers only.
+// Events of a pipe may have no names.
 bool have_names(const Reader &reader)
 {
     return std::ranges::none_of(reader.events(), [](const Event &e) { return e.name.empty(); });
@@ -147,7 +147,7 @@ private:
     const Reader &reader_;
     const bool piped_;
     uint64_t fields_ = 0;
-    std::map<std::pair<uint64_t, uint32_t>, uint64_t> counted_;  // by id, and thread if inherited
+    std::map<std::pair<uint64_t, uint32_t>, uint64_t> counted_;  // key: id, and thread if inherited
     std::map<uint64_t, std::string> cgroups_;
     std::string text_;
 };
@@ -165,7 +165,7 @@ void ScriptText::start(const SampleId &sample_id)
         say("{}.{:09}: ", time_ns / kSecond, time_ns % kSecond);
 }
 
-// A callchain takes the place of the instruction pointer, one line each.
+// A callchain replaces the instruction pointer, one line per address.
 void ScriptText::where(const Sample &sample, uint64_t sample_type)
 {
     if (!(sample_type & PERF_SAMPLE_CALLCHAIN)) {
@@ -192,7 +192,7 @@ void ScriptText::registers(const Registers &registers)
         say("{:#x} ", registers.values[i]);
 }
 
-// struct perf_branch_entry: bit fields from the lowest bit on, on a big-endian machine from the
+// struct perf_branch_entry: bit fields begin at the lowest bit; on a big-endian machine at the
 // highest.
 void ScriptText::branches(const BranchView &branches)
 {
@@ -212,7 +212,7 @@ void ScriptText::branches(const BranchView &branches)
     }
 }
 
-// Eight bytes a line, and what they are as letters.
+// Eight bytes per line, followed by the bytes as text.
 void ScriptText::payload(Bytes raw)
 {
     constexpr size_t kBytesOfALine = 8;
@@ -252,7 +252,7 @@ void ScriptText::sample(const Record &record)
         one(*sample, sample->period.value_or(0), event);
 }
 
-// A sample that brings counts is one for each event that has counted on since the last one.
+// A sample with counts becomes one sample per event whose count has advanced since the last one.
 void ScriptText::counts(const Sample &sample, const Event &event)
 {
     constexpr uint64_t kInherit = 1 << 1;
@@ -332,7 +332,7 @@ void ScriptText::deferred(const Record &record)
     frames(callchain->callchain);
 }
 
-// "|OP N/A|LVL N/A|...|BLK  N/A": data_src once more, in words.
+// Removes the description of data_src: "|OP N/A|LVL N/A|...|BLK  N/A".
 std::string without_meaning(std::string line)
 {
     constexpr std::string_view kLast = "|BLK";
@@ -344,7 +344,7 @@ std::string without_meaning(std::string line)
     return line.erase(begin, end - begin);
 }
 
-// A frame of a callchain, which perf gives a symbol in a pipe: the address alone.
+// Removes the symbol that perf adds to a callchain frame in a pipe.
 std::string_view without_symbol(std::string_view line)
 {
     const size_t digits = std::min(line.find_first_not_of("0123456789abcdef"), line.size());
@@ -352,8 +352,8 @@ std::string_view without_symbol(std::string_view line)
                                                                       : line;
 }
 
-// Of registers, "AX:0x12", the number alone; of a branch, "0x1/0x2/P/-/-/0/COND/-", what each perf
-// knows.
+// Removes the names of registers, "AX:0x12"; of a branch, "0x1/0x2/P/-/-/0/COND/-", keeps the
+// fields that all versions of perf print.
 std::string without_names(std::string_view line)
 {
     constexpr size_t kParts = 6;
@@ -377,7 +377,7 @@ std::string without_names(std::string_view line)
     return text;
 }
 
-// One blank between words, none at the ends.
+// Reduces blanks to one between words, none at the ends.
 std::string squeezed(std::string_view line)
 {
     std::string text;
@@ -411,7 +411,7 @@ std::string plain_lines(std::string_view said)
 
 Result<std::string> script_fields(Reader &reader)
 {
-    // In pipe layout events come with the records.
+    // In pipe layout events arrive with the records.
     for (Record record;;) {
         const Result<bool> more = reader.next(record);
         if (!more)
@@ -421,7 +421,8 @@ Result<std::string> script_fields(Reader &reader)
     }
     const uint64_t common = common_fields(reader, reader.is_pipe());
     // perf prints the payload of a BPF output event only with its default fields, not with a full
-    // list of fields: default fields that are not compared are removed, the others added.
+    // list of fields. So default fields that are not compared are removed, and the others are
+    // added.
     const bool added = common & PERF_SAMPLE_RAW;
     std::string fields = added ? "-comm,-ip,-sym,-symoff,-dso" : have_names(reader) ? "event" : "";
     for (const Field &field : kFields)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A recording in the words of `perf script`, beside those of `perf report -D` (perf_text.hpp). For
-// tests only.
+// Prints a recording in the format of `perf script`; perf_text.hpp does so for `perf report -D`.
+// For tests only.
 //
-// Both sides print the fields that every event of the file has, as numbers: no symbols, no names
-// of threads, which perf takes from its session. Blanks between fields are one.
+// Both texts have the fields that every event of the file has, as numbers: no symbols and no thread
+// names, which perf takes from its session. Fields are separated by one blank.
 #pragma once
 
 #include <string>
@@ -17,12 +17,12 @@ namespace pmukit::perfdata::testing {
 // The value of perf script's option -F for this recording.
 Result<std::string> script_fields(Reader &reader);
 
-// Its samples and what is shown beside them, by time.
+// Its samples, and the records that are printed between them, in time order.
 Result<std::string> perf_script(Reader &reader);
-// As if it were a pipe, or not: for a copy of one.
+// As above, but treats the recording as a pipe or not: for a copy of a pipe.
 Result<std::string> perf_script(Reader &reader, bool piped);
 
-// What perf script said, as perf_script() says it.
+// Reduces the output of perf script to the format of perf_script().
 std::string plain_perf_script(std::string_view said);
 
 }  // namespace pmukit::perfdata::testing

@@ -13,7 +13,7 @@
 namespace pmukit::perfdata::testing {
 namespace {
 
-// As printf's %#x, which leaves a zero alone.
+// Like %#x of printf, which prints a zero without prefix.
 std::string hex(uint64_t value)
 {
     return value ? fmt::format("{:#x}", value) : "0";
@@ -24,7 +24,7 @@ int number(std::optional<uint32_t> value)
     return value ? static_cast<int>(*value) : -1;
 }
 
-// perf (7.3.4) forgets to turn protection and flags of MMAP2 into its own byte order.
+// perf (7.3.4) does not convert protection and flags of MMAP2 to its own byte order.
 uint32_t as_perf_has_it(uint32_t word, std::endian order)
 {
     return order == std::endian::native ? word : __builtin_bswap32(word);
@@ -92,7 +92,7 @@ private:
     std::string text_;
 };
 
-// The first one where the record does not say; nullptr: the file has none.
+// The first event if the record names none; nullptr: the file has no events.
 const Event *PerfText::event_of(const Record &record) const
 {
     if (reader_.events().empty())
@@ -106,7 +106,7 @@ const Attr *PerfText::attr_of(const Record &record) const
     return event ? &event->attr : nullptr;
 }
 
-// UINT64_MAX where the record does not say, or there is no event that would tell where.
+// UINT64_MAX if the record has no id, or the file has no event that gives its offset.
 uint64_t PerfText::event_id(const Record &record, Bytes body) const
 {
     const Attr *attr = attr_of(record);
@@ -114,7 +114,7 @@ uint64_t PerfText::event_id(const Record &record, Bytes body) const
     return sample_id ? sample_id->id.value_or(UINT64_MAX) : UINT64_MAX;
 }
 
-// CPU and time, where any of the events has them.
+// CPU and time, if any event records them.
 void PerfText::stamp(const Record &record)
 {
     const Attr *attr = attr_of(record);
@@ -149,7 +149,8 @@ void PerfText::add(const Record &record)
 {
     if (record.payload_at != 0)
         return;
-    // Of what heads a pipe perf's stamp depends on which events it has met.
+    // For records at the start of a pipe, perf's stamp depends on the events that it has already
+    // read.
     if (record.type != kHeaderAttr && record.type != kHeaderFeature)
         stamp(record);
     // perf does not count the 16 bytes before the first record of a pipe.
@@ -160,7 +161,7 @@ void PerfText::add(const Record &record)
 
 void PerfText::words(const Record &record)
 {
-    // perf leaves HEADER_ out of the names of its own.
+    // perf omits HEADER_ from the names of its own records.
     std::string_view name = record_name(record.type);
     constexpr std::string_view kOwn = "HEADER_";
     if (name.starts_with(kOwn))
@@ -172,7 +173,7 @@ void PerfText::words(const Record &record)
         perf_record(record);
 }
 
-// Of the kernel
+// Kernel records
 
 void PerfText::kernel_record(const Record &record)
 {
@@ -366,7 +367,7 @@ void PerfText::sample(const Record &record)
         registers("user", sample->user_regs);
     if (type & PERF_SAMPLE_REGS_INTR)
         registers("intr", sample->intr_regs);
-    // Where it lies perf counts from the body of the record.
+    // perf counts the offset from the body of the record.
     if (type & PERF_SAMPLE_STACK_USER)
         say("... ustack: size {}, offset {:#x}\n", sample->user_stack.size(),
             sample->user_stack.empty() ? 0 : sample->user_stack.data() - record.body.data());
@@ -474,7 +475,7 @@ void PerfText::counts(const CountView &counts, uint64_t read_format)
     }
 }
 
-// Of perf
+// Records of perf
 
 void PerfText::perf_record(const Record &record)
 {
@@ -525,7 +526,7 @@ void PerfText::time_conv(const Record &record)
         return;
     say("\n... Time Shift      {}\n... Time Multiplier {}\n... Time Zero       {}\n",
         conversion->shift, conversion->mult, conversion->zero);
-    // Two numbers and two flags came later.
+    // Newer records have two more numbers and two flags.
     if (record.body.size() > 3 * sizeof(uint64_t))
         say("... Time Cycles     {}\n... Time Mask       {}\n... Cap Time Zero   {}\n"
             "... Cap Time Short  {}\n",
@@ -564,7 +565,7 @@ void PerfText::event_update(const Record &record)
         text_ += "... ";
         const size_t at = text_.size();
         cpu_map(update->data);
-        text_.erase(at, 2);  // the colon and blank of a map's own record
+        text_.erase(at, 2);  // the colon and blank of a CPU_MAP record
     }
 }
 
@@ -608,7 +609,7 @@ void PerfText::stat(const Record &record)
             stat->running_ns);
 }
 
-// perf names three of the terms, in this order.
+// perf prints names for three of the terms, in this order.
 void PerfText::stat_config(const Record &record)
 {
     struct Term {
@@ -700,7 +701,7 @@ bool starts_like_any(std::string_view line, std::initializer_list<std::string_vi
                        [line](std::string_view start) { return line.starts_with(start); });
 }
 
-// Hex dumps, what perf knows from its session, warnings and titles.
+// Hex dumps, data of perf's session, warnings and titles are not compared.
 bool is_left_out(std::string_view line)
 {
     if (line.empty() || line == "." ||
@@ -709,11 +710,12 @@ bool is_left_out(std::string_view line)
     return line.starts_with("0") && line.find("]: event: ") != std::string_view::npos;
 }
 
-// "-1 -1 0x10 [0x54]: PERF_RECORD_FEATURE, # hostname..." of a pipe without stamp and content: such
-// are compared as sections of the header.
+// In a pipe, "-1 -1 0x10 [0x54]: PERF_RECORD_FEATURE, # hostname..." without stamp and content: the
+// contents are compared as sections of the header.
 std::string_view without_details(std::string_view line)
 {
-    // Of a branch what each perf knows of it; perf script says the part that all know.
+    // For a branch, versions of perf print different fields; perf script prints those that all
+    // versions have.
     constexpr size_t kDigits = 16;
     if (const size_t to = line.find(" -> "); line.starts_with("..... ") && to != line.npos)
         return line.substr(0, to + 4 + kDigits);
@@ -729,7 +731,7 @@ std::string_view without_details(std::string_view line)
     return line;
 }
 
-// ".... AX    0x0123" without the name, which depends on the machine.
+// ".... AX    0x0123" without the register name, which depends on the machine.
 std::string_view without_name(std::string_view line, std::string &kept)
 {
     constexpr std::string_view kMark = ".... ";
@@ -750,7 +752,7 @@ std::string plain_perf_text(std::string_view said)
         const size_t end = std::min(said.find('\n'), said.size());
         std::string_view line = said.substr(0, end);
         said.remove_prefix(std::min(end + 1, said.size()));
-        // perf's statistics end the records.
+        // perf's statistics follow the last record.
         if (line.starts_with("Aggregated stats:"))
             break;
         if (is_left_out(line))
@@ -771,7 +773,7 @@ std::string plain_perf_header(std::string_view said)
         const size_t end = std::min(said.find('\n'), said.size());
         std::string_view line = said.substr(0, end);
         said.remove_prefix(std::min(end + 1, said.size()));
-        // Of the memory blocks behind a node's size only the size.
+        // For a node, only the size is compared, not the list of memory blocks after it.
         if (line.starts_with("#  ") && line.find("M]: ") != std::string_view::npos)
             line = line.substr(0, line.find(": "));
         if (starts_like_any(line, {"# hostname",

@@ -11,7 +11,7 @@
 namespace pmukit::perfdata::testing {
 namespace {
 
-// One section in perf's words; each is given its content, and says nothing it cannot parse.
+// Prints the sections in perf's format; prints nothing for a section that it cannot parse.
 class HeaderText {
 public:
     explicit HeaderText(const Reader &reader) : reader_(reader), order_(reader.order()) {}
@@ -133,7 +133,7 @@ void HeaderText::memory(Bytes content)
         uint64_t blocks = 0;
         for (size_t i = 0; i < node.blocks.size(); i++)
             blocks += static_cast<uint64_t>(std::popcount(node.blocks[i]));
-        // The list of blocks behind it is not repeated.
+        // The list of memory blocks is not printed.
         say("# {:4} [{}M]\n", node.node, blocks * topology->block_bytes >> 20);
     }
 }

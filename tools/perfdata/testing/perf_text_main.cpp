@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For `make corpus`, and to look into a difference.
-//   perf_text FILE                   a recording in the words of `perf report -D`
-//   perf_text --header FILE          in those of `perf report --header-only -I`
-//   perf_text --script FILE          in those of `perf script`
-//   perf_text --fields FILE          the fields of it that perf script can print, for its -F
+// For `make corpus`, and to examine a difference.
+//   perf_text FILE                   prints a recording in the format of `perf report -D`
+//   perf_text --header FILE          in the format of `perf report --header-only -I`
+//   perf_text --script FILE          in the format of `perf script`
+//   perf_text --fields FILE          prints its fields that perf script can print, for option -F
 //   perf_text --plain, --plain-header, --plain-script
-//                                    what perf said, from standard input, without what is left out
-//   perf_text --bare FILE COPY       a copy without sections, whose size of records is true
+//                                    perf's output from standard input, without omitted lines
+//   perf_text --bare FILE COPY       a copy without sections, with the real size of its records
 #include <cstdio>
 #include <iostream>
 #include <iterator>
@@ -41,12 +41,12 @@ int copy_bare(const std::string &from, const std::string &to)
 
 Result<std::string> header_text(Reader &reader)
 {
-    // In pipe layout the sections come with the records.
+    // In pipe layout the sections arrive with the records.
     Result<std::string> records = testing::perf_text(reader);
     return records ? testing::perf_header_text(reader) : records;
 }
 
-// What is said of a file, and of what perf said.
+// An option, and the function that prints a file in that format.
 struct Words {
     std::string_view option;
     Result<std::string> (*of_file)(Reader &);

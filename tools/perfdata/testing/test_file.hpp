@@ -28,7 +28,7 @@ public:
         events_.emplace_back(std::move(attr), std::move(ids));
         return *this;
     }
-    // A field of 64 bits (perfdata::kAttr*) of the last event.
+    // Sets a 64-bit field (perfdata::kAttr*) of the last event.
     FileBuilder &set(size_t field, uint64_t value)
     {
         store<uint64_t>(events_.back().first.data() + field, value, order_);
@@ -39,13 +39,13 @@ public:
         pmus_.emplace_back(type, std::move(name));
         return *this;
     }
-    // The program that recorded.
+    // The version of the program that recorded.
     FileBuilder &version(std::string text)
     {
         version_ = std::move(text);
         return *this;
     }
-    // Any record; its size is that of the words unless one is given.
+    // Any record. Its size is that of the words, unless `size` is given.
     FileBuilder &record(uint32_t type, const std::vector<uint64_t> &words, int size = -1)
     {
         header(data_, type, size >= 0 ? static_cast<size_t>(size) : 8 + words.size() * 8);
@@ -88,7 +88,7 @@ public:
         return *this;
     }
 
-    // COMPRESSED, or COMPRESSED2, which says its size and is padded.
+    // COMPRESSED, or COMPRESSED2, which has its exact size and is padded.
     FileBuilder &packed(uint32_t type, const std::vector<std::byte> &content)
     {
         const bool second = type == kCompressed2;
@@ -101,7 +101,7 @@ public:
         return *this;
     }
 
-    // The records alone, as in the parts of a directory.
+    // Only the records, as in the parts of a directory.
     const std::vector<std::byte> &records() const { return data_; }
 
     uint64_t data_offset() const
@@ -163,7 +163,7 @@ public:
         put<uint64_t>(out, kFeatPmuMappings);
         out.insert(out.end(), mappings.begin(), mappings.end());
         header(out, kHeaderFeature, 16);
-        put<uint64_t>(out, 31);  // the end marker of some perf: another feature to others
+        put<uint64_t>(out, 31);  // end marker of some versions of perf; a feature in others
         out.insert(out.end(), data_.begin(), data_.end());
         return out;
     }
