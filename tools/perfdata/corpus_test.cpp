@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The corpus: recordings by stock perf (testdata/corpus, made in guests by `make corpus`) beside
-// what the newest perf says is in them. Each is read whole, and cut at every border of a record and
-// at random places. Documentation/components/perfdata.rst names what perf itself gets wrong.
+// Compares the corpus, recordings by stock perf (testdata/corpus, made in guests by `make corpus`),
+// with what the newest perf prints for them. Each is read whole, truncated after every record, and
+// truncated at random offsets. Documentation/components/perfdata.rst lists defects of perf itself.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,8 +30,8 @@ using testing::Recording;
 constexpr unsigned kRandomCuts = 200, kRecoveredCuts = 4;
 constexpr unsigned kSeed = 20260722;
 
-// What the newest perf cannot read of its own recordings. That it still cannot is tested, too:
-// one that it can read again leaves this list.
+// Recordings of perf that the newest perf cannot read. The test also checks that it still cannot: a
+// recording that it can read again must leave this list.
 constexpr struct {
     std::string_view recording, why;
 } kPerfDefects[] = {
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(OfPerf, Corpus, ::testing::ValuesIn(testing::corpus_fol
                              return name;
                          });
 
-TEST_P(Corpus, HasTheRecordsThatPerfSays)
+TEST_P(Corpus, RecordsAndHeaderMatchPerfReport)
 {
     size_t defects = 0;
     for (const Recording &recording : recordings()) {
@@ -109,7 +109,7 @@ TEST_P(Corpus, HasTheRecordsThatPerfSays)
     EXPECT_EQ(defects, listed);
 }
 
-TEST_P(Corpus, HasTheSamplesThatPerfScriptSays)
+TEST_P(Corpus, SamplesMatchPerfScript)
 {
     for (const Recording &recording : recordings()) {
         SCOPED_TRACE(recording.name);
@@ -127,7 +127,7 @@ TEST_P(Corpus, HasTheSamplesThatPerfScriptSays)
 
 // Copies
 
-// Commands that make a recording of a recording, with options that keep all of it.
+// Commands that copy a recording, with options that keep everything.
 Result<void> cut_nothing(const std::string &from, const std::string &to)
 {
     Result<Reader> plan = Reader::open_path(from), copy = Reader::open_path(from);
@@ -160,7 +160,7 @@ Result<void> recover_all(const std::string &from, const std::string &to)
 struct Copy {
     std::string_view name;
     Result<void> (*make)(const std::string &from, const std::string &to);
-    bool may_refuse = false;  // such as what does not say whose it is, or trace events
+    bool may_refuse = false;  // for example if records have no event id, or for trace events
 };
 constexpr Copy kCopies[] = {
     {"cut", cut_nothing},
@@ -174,7 +174,7 @@ Result<std::string> script_of(const std::string &path, bool piped)
     return reader ? testing::perf_script(*reader, piped) : reader.error();
 }
 
-// Every byte of every AUX buffer, one after the other.
+// All bytes of all AUX buffers, in order.
 Result<std::vector<std::byte>> aux_of(const std::string &path)
 {
     Result<Reader> reader = Reader::open_path(path);
@@ -192,8 +192,9 @@ Result<std::vector<std::byte>> aux_of(const std::string &path)
     }
 }
 
-// Packed, piped, of several files, with AUX data: the copy is one plain file that says the same.
-TEST_P(Corpus, CopiesSayTheSame)
+// Compressed, piped, of several files, with AUX data: the copy is one uncompressed file with the
+// same contents.
+TEST_P(Corpus, CopiesHaveTheSameContents)
 {
     const std::string to = folder_.path("copy");
     std::map<std::string_view, size_t> copied;
@@ -226,7 +227,7 @@ TEST_P(Corpus, CopiesSayTheSame)
         EXPECT_NE(copied[copy.name], 0U) << copy.name;
 }
 
-// The samples of a recording, each as its time and its bytes, sorted.
+// The samples of a recording, each with its time and bytes, sorted.
 using Samples = std::vector<std::pair<uint64_t, std::vector<std::byte>>>;
 
 Result<Samples> samples_of(const std::string &path)
@@ -249,9 +250,9 @@ Result<Samples> samples_of(const std::string &path)
     return samples;
 }
 
-// Cut in two by time, at a sample in the middle: each sample is in one of the halves, packed ones,
-// too.
-TEST_P(Corpus, TwoHalvesHaveTheSamplesOfTheWhole)
+// Cut in two by time, at a sample in the middle: each sample is in one of the halves, even
+// compressed ones.
+TEST_P(Corpus, TwoHalvesHaveAllSamplesOfTheWhole)
 {
     const std::string to = folder_.path("half");
     size_t halved = 0;
@@ -297,13 +298,13 @@ TEST_P(Corpus, TwoHalvesHaveTheSamplesOfTheWhole)
 // Cuts
 
 struct Whole {
-    uint64_t offset, end;  // of the record in the file, or of the packed one that it came from
+    uint64_t offset, end;  // of the record in the file, or of the compressed record that holds it
     uint32_t type;
     const std::byte *body;
     size_t body_bytes;
 };
 
-// Behind the record at this place and what follows it.
+// End of the record at this offset, with its payload.
 uint64_t end_of(Bytes file, const Record &record, std::endian order)
 {
     const uint64_t size = load<uint16_t>(file.data() + record.offset + 6, order);
@@ -324,7 +325,7 @@ std::vector<Whole> walk(Bytes file)
     return records;
 }
 
-// A record that was packed with others lies in the reader, not in the file.
+// A record from a compressed record is in memory of the reader, not in the file.
 bool lies_in(Bytes file, const std::byte *at)
 {
     return std::greater_equal<>()(at, file.data()) && std::less<>()(at, file.data() + file.size());
@@ -370,16 +371,16 @@ public:
         while (whole < records_.size() && records_[whole].end <= cut)
             whole++;
         ASSERT_GE(given, whole) << "whole records are missing";
-        // A pipe has no end mark: one that ends between records is whole.
+        // A pipe has no end mark: it is complete if it ends between records.
         const bool silent = !reader->damage() && reader->warnings().empty();
         const bool may_be_silent =
             cut == file_.size() || (pipe_ && (borders_.contains(cut) || cut == data_begin_));
         ASSERT_TRUE(!silent || may_be_silent) << "nothing said of the cut";
-        // Packed records of which the last one goes on in the next packet.
+        // Compressed records: the last one continues in the next compressed record.
         ASSERT_TRUE(given == whole || reader->damage() || killed_) << "more than there is";
     }
 
-    // recover, which goes over the bytes itself, loses none of them either.
+    // recover, which parses the bytes itself, also loses no whole record.
     void check_recovery(uint64_t cut) const
     {
         Result<DamagedRecording> damaged = DamagedRecording::of(file_.first(cut));
@@ -403,7 +404,7 @@ private:
     uint64_t data_begin_ = 0, data_end_ = 0;
 };
 
-// A file of a directory, which has records and nothing else, cut while the others are whole.
+// One file of a directory, which has only records, is truncated; the other files are complete.
 class DirectoryCutter {
 public:
     DirectoryCutter(std::string folder, const testing::RecordedFile &part)
@@ -438,11 +439,11 @@ public:
 private:
     std::string folder_, path_;
     const testing::RecordedFile &part_;
-    std::vector<uint64_t> ends_;  // of each record, or of the packed one that it came from
+    std::vector<uint64_t> ends_;  // end of each record, or of the compressed record that holds it
     size_t others_ = 0;
 };
 
-TEST_P(Corpus, FilesOfADirectoryCutAtEveryBorderAndAnywhere)
+TEST_P(Corpus, TruncatedFilesOfADirectoryKeepWholeRecords)
 {
     std::mt19937_64 random(kSeed);
     for (const Recording &recording : recordings())
@@ -450,7 +451,7 @@ TEST_P(Corpus, FilesOfADirectoryCutAtEveryBorderAndAnywhere)
             if (!part.is_only_records)
                 continue;
             const DirectoryCutter cutter(recording.unpacked(folder_), part);
-            // From the end, for what is cut off is gone.
+            // In descending order, because truncated data is gone.
             std::set<uint64_t, std::greater<>> cuts;
             for (uint64_t border : cutter.borders())
                 cuts.insert(border);
@@ -465,7 +466,7 @@ TEST_P(Corpus, FilesOfADirectoryCutAtEveryBorderAndAnywhere)
         }
 }
 
-TEST_P(Corpus, CutAtEveryBorderAndAnywhere)
+TEST_P(Corpus, TruncatedRecordingsKeepWholeRecords)
 {
     std::mt19937_64 random(kSeed);
     for (const Recording &recording : recordings()) {
