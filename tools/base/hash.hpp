@@ -80,7 +80,7 @@ private:
 template <typename Value>
 using AddressMap = std::unordered_map<uint64_t, Value, MultiplyHash>;
 
-// For many numbers: takes a third of the memory and time of a table with a node per entry.
+// For many numbers: needs a third of the memory and time of a table with a node per entry.
 template <typename Value>
 class FlatMap {
 public:

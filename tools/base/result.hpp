@@ -19,7 +19,7 @@ enum class Errc {
     kTruncated,    // the input ends too early
     kDamaged,      // the input contradicts itself
     kIo,           // the system refused a read or write
-    kEnvironment,  // environment error, not a fault of what is tested (exit code 69)
+    kEnvironment,  // the environment failed, not the tested object (exit code 69)
 };
 
 struct Error {

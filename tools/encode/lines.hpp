@@ -10,7 +10,7 @@
 
 namespace pmukit::encode {
 
-using Words = std::span<const std::string_view>;  // of one line, after the first word
+using Words = std::span<const std::string_view>;  // the words after the first word of a line
 
 struct Line {
     std::string_view first;  // first word of the line

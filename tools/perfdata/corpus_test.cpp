@@ -298,7 +298,7 @@ TEST_P(Corpus, TwoHalvesHaveAllSamplesOfTheWhole)
 // Cuts
 
 struct Whole {
-    uint64_t offset, end;  // of the record in the file, or of the compressed record that holds it
+    uint64_t offset, end;  // range in the file of the record, or of the compressed record around it
     uint32_t type;
     const std::byte *body;
     size_t body_bytes;

@@ -180,7 +180,7 @@ private:
     Chooser chooser_;
     AuxMerge merge_;
     const Record *record_ = nullptr;
-    std::optional<AuxStream> stream_;  // of the current AUXTRACE record
+    std::optional<AuxStream> stream_;  // stream of the current AUXTRACE record
     std::vector<Buffer> buffers_;
     std::vector<bool> keeps_;
     std::map<AuxStream, Ranges> announced_;  // by selected records
@@ -262,7 +262,7 @@ private:
     const Plan &plan_;
     Writer &to_;
     AuxMerge merge_;
-    std::vector<Range> parts_;                 // of the current AUX record
+    std::vector<Range> parts_;                 // selected parts of the current AUX record
     std::map<AuxStream, uint64_t> announced_;  // end of the data that earlier records announced
     bool keeps_buffer_ = false;
     uint64_t first_ns_ = 0, last_ns_ = 0;
@@ -307,7 +307,7 @@ Result<void> Cutter::sample(const Record &record)
     return to_.copy(record);
 }
 
-// Selects the parts of an AUX record whose buffers are kept. Each part is announced once: a record
+// Selects the parts of an AUX record whose buffers are kept. Each part is written once: a record
 // that covers many buffers becomes many records, and several such records would multiply. Records
 // of an overwritten area repeat offsets and are copied whole; nothing is counted by them.
 void Cutter::aux_record(const AuxStream &stream, const AuxRecord &aux)

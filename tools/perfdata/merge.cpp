@@ -30,7 +30,7 @@ constexpr uint32_t kThreadsPerHost = uint32_t{1} << 22;  // PID_MAX_LIMIT of Lin
 constexpr uint32_t kRingsPerInput = uint32_t{1} << 20;
 constexpr uint32_t kCpusUnknown = 8192;  // NR_CPUS of the largest kernels, if NRCPUS is missing
 constexpr size_t kLeastWaitingBytes = size_t{2} << 20;  // for records of one input
-constexpr size_t kRoundBytes = size_t{1} << 20;         // of records between two FINISHED_ROUND
+constexpr size_t kRoundBytes = size_t{1} << 20;  // bytes of records between two FINISHED_ROUND
 constexpr uint32_t kTracepointType = 2;
 
 // Copied only from the first recording: perf expects one, or the merge writes its own.
@@ -56,7 +56,7 @@ struct Input {
     MergedInput summary;
     size_t host = 0;
     Translation translation;
-    std::map<uint32_t, uint32_t> types;  // of PMUs: in this input -> merged
+    std::map<uint32_t, uint32_t> types;  // PMU types: in this input -> merged
 
     Record head;
     bool ended = false;
@@ -171,7 +171,7 @@ private:
     uint32_t next_type_ = PERF_TYPE_MAX;
     std::map<std::string, uint32_t> type_by_name_;
     std::set<uint32_t> used_types_;
-    std::optional<Bytes> tracing_data_;  // of inputs with trace events; the same for all
+    std::optional<Bytes> tracing_data_;  // the same for all inputs with trace events
     std::vector<std::byte> body_;
     size_t since_round_ = 0;
 };
@@ -401,7 +401,7 @@ Result<void> Merge::write_preamble(Input &input, Writer &to)
         const auto info = parse_auxtrace_info(input.head.body, input.reader.order());
         if (input.head.type == kAuxtraceInfo && info) {
             input.info_type = info->type;
-            input.info.clear();  // of several records the last one counts, as in stock perf
+            input.info.clear();  // the last of several records counts, as in stock perf
             for (size_t i = 0; i < info->priv.size(); i++)
                 input.info.push_back(info->priv[i]);
         }

@@ -72,7 +72,7 @@ public:
     NewFile &operator=(NewFile &&) = delete;
     ~NewFile();
 
-    uint64_t offset() const { return offset_; }  // of the next byte
+    uint64_t offset() const { return offset_; }  // offset of the next byte
     Result<void> put(Bytes bytes);
     // Writes the buffered bytes, for the reader of a pipe.
     Result<void> flush();
@@ -102,7 +102,7 @@ private:
     Result<void> write(Bytes bytes);
 
     NewName name_;  // without a part: written in place
-    Fd fd_;         // of a file, until it is complete
+    Fd fd_;         // a file, until it is complete
     std::vector<std::byte> gathered_;
     uint64_t offset_ = 0;
     bool durable_ = false;

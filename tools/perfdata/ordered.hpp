@@ -73,7 +73,7 @@ private:
     std::vector<std::unique_ptr<Block>> blocks_;
     Block *given_ = nullptr;  // holds the record that was returned last
     uint64_t sequence_ = 0;
-    uint64_t newest_ns_ = 0;                     // of all stored records
+    uint64_t newest_ns_ = 0;                     // newest time of all stored records
     uint64_t round_ns_ = 0, next_round_ns_ = 0;  // newest time to return; after this round
     uint64_t given_ns_ = 0;                      // newest time that was returned
     uint64_t late_ = 0;

@@ -140,7 +140,7 @@ struct __attribute__((visibility("hidden"))) Reader::State {
     uint64_t packed_offset_ = 0;  // offset of the current compressed record
     bool unpacking_failed_ = false;
 
-    std::vector<std::string> more_parts_;  // of a directory, last one first
+    std::vector<std::string> more_parts_;  // later files of a directory, in reverse order
     std::optional<std::string> missing_part_;
     bool is_directory_ = false;
     std::string part_;
@@ -153,7 +153,7 @@ struct __attribute__((visibility("hidden"))) Reader::State {
     std::map<uint32_t, std::string> pmu_by_type_;
     std::vector<FeatureSection> features_;
     bool features_in_file_ = false;
-    std::map<unsigned, std::vector<std::byte>> feature_bytes_;  // of a pipe or a directory
+    std::map<unsigned, std::vector<std::byte>> feature_bytes_;  // sections of a pipe or directory
     std::string hostname_, os_release_;
     std::vector<Error> warnings_;
     std::optional<Damage> damage_;

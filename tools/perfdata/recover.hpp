@@ -80,7 +80,7 @@ private:
 
     Reader reader_;
     std::vector<Part> parts_;
-    std::vector<Content> contents_;  // of parts_
+    std::vector<Content> contents_;  // contents of parts_
 };
 
 }  // namespace pmukit::perfdata

@@ -239,8 +239,8 @@ TEST_P(RecoverOrder, KeepsABufferBetweenTwoGaps)
     EXPECT_EQ(recovery.lost[1].begin, second);
 }
 
-// Data of a truncated buffer that looks like an AUXTRACE except for one word, or that looks like
-// one but is followed by invalid data.
+// A truncated buffer contains data like an AUXTRACE except for one word, or like an AUXTRACE that
+// is followed by invalid data.
 TEST_P(RecoverOrder, IgnoresDataThatLookLikeABuffer)
 {
     struct Word {

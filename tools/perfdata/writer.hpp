@@ -122,7 +122,7 @@ private:
     bool pipe_ = false, complete_ = false;
     uint64_t attrs_offset_ = 0, data_offset_ = 0, data_end_ = 0;
     std::chrono::steady_clock::time_point flushed_;
-    size_t attr_bytes_ = 0;  // of the largest attribute
+    size_t attr_bytes_ = 0;  // size of the largest attribute
     std::vector<IndexEntry> index_;
     // Sorted by feature number: the table in the file has no other key.
     std::map<unsigned, std::vector<std::byte>> sections_;

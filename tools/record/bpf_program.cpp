@@ -3,8 +3,8 @@
 //
 //     entry = ringbuf_reserve(ring, max)
 //     if (!entry) { lost++; return 1 }
-//     bytes = fixed, or where the located field says that the record ends
 //     bytes = fixed size, or the end of the located field
+//     if (bytes > max) { ringbuf_discard(entry); lost++; return 1 }
 //     entry->event = event; entry->bytes = bytes
 //     probe_read_kernel(entry->record, bytes, context + 8)
 //     ringbuf_submit(entry); return 1

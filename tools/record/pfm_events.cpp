@@ -32,7 +32,7 @@ private:
     pfm_err_t status_;
 };
 
-// Descriptions: libpfm4 writes into structures whose size member is set.
+// Descriptions: libpfm4 writes into structures whose size member the caller has set.
 
 template <typename Info>
 Info sized()

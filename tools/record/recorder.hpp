@@ -41,10 +41,10 @@ struct RecordOptions {
     std::vector<pid_t> processes{}, threads{};  // running tasks; a process includes its threads
     std::vector<std::string> cgroups{};  // one per event, or one for all; empty text: no cgroup
     Sampling sampling{};
-    bool inherit = true;    // children of followed tasks inherit the events
-    bool build_ids = true;  // in mmap records
-    size_t pages = 128;     // of the ring of a CPU, or of an event with an AUX area; a power of two
-    size_t aux_pages = 1024;            // 0: no AUX area
+    bool inherit = true;      // children of followed tasks inherit the events
+    bool build_ids = true;    // in mmap records
+    size_t pages = 128;       // ring of a CPU, or of an event with an AUX area; a power of two
+    size_t aux_pages = 1024;  // 0: no AUX area
     std::optional<pid_t> workload;      // per-task events follow it after its exec
     std::optional<int32_t> clock_id{};  // CLOCK_* of all time stamps; none: perf's own clock
     std::string sysfs_root = kSysfsPmus;

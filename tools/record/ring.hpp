@@ -46,7 +46,7 @@ struct RingNotes {
     uint64_t aux_end = 0;    // end of the data announced by the last AUX record; 0: no such record
     bool aux_ended = false;  // TRUNCATED was set, alone or not: the event was disabled
     std::optional<uint64_t> aux_record{};  // position of the last AUX record in the ring
-    uint64_t aux_gap_flags = 0;  // of all AUX records that report a loss (perfdata::kAuxLossFlags)
+    uint64_t aux_gap_flags = 0;  // from AUX records that report a loss (perfdata::kAuxLossFlags)
 
     void add(const RingNotes &more);
 };

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPacked = ".zst", kData = ".data", kText = ".text", kScript = ".script";
-constexpr size_t kMostBytes = size_t{16} << 20;  // of one file, decompressed
+constexpr size_t kMostBytes = size_t{16} << 20;  // limit for one decompressed file
 
 std::vector<std::byte> unpack(const fs::path &path)
 {
