@@ -295,7 +295,7 @@ TEST_P(Corpus, TwoHalvesHaveAllSamplesOfTheWhole)
     EXPECT_GE(halved, 2U);
 }
 
-// Cuts
+// Truncation
 
 struct Whole {
     uint64_t offset, end;  // range in the file of the record, or of the compressed record around it

@@ -24,8 +24,7 @@ struct Host {
     std::string name;
     std::string pmu;
     std::vector<uint64_t> times;
-    std::optional<std::pair<uint64_t, uint64_t>> clock;  // times of the wall clock and the clock at
-                                                         // one moment
+    std::optional<std::pair<uint64_t, uint64_t>> clock;  // wall and own clock at one moment
     uint64_t sample_type = kSampleType;
     uint32_t type = 24;
     std::optional<std::endian> order = {};  // if not that of the test
