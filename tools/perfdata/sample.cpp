@@ -15,8 +15,8 @@ constexpr uint64_t kTrailerFields[] = {PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
                                        PERF_SAMPLE_ID,  PERF_SAMPLE_STREAM_ID,
                                        PERF_SAMPLE_CPU, PERF_SAMPLE_IDENTIFIER};
 
-// Reads words until one is missing; all further reads then return zero. So the caller checks only
-// once, at the end.
+// Reads words until one is missing; all further reads then return zero or nothing. So the caller
+// checks only once, at the end.
 class Walk {
 public:
     Walk(Bytes body, std::endian order) : at_(body.data()), left_(body.size()), order_(order) {}

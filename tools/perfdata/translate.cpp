@@ -53,7 +53,7 @@ constexpr Field kFields[] = {
     {PERF_RECORD_NAMESPACES, 4, Kind::kThread},
     {kHeaderBuildId, 0, Kind::kThread},
     {kEventUpdate, 8, Kind::kId},
-    {kAuxtrace, 16, Kind::kId},  // an event id from our writer; other numbers are not in the map
+    {kAuxtrace, 16, Kind::kId},  // event id from our writer; no id in other files
     {kAuxtrace, 24, Kind::kRing},
     {kAuxtrace, 28, Kind::kThread},
     {kAuxtrace, 32, Kind::kCpu},
