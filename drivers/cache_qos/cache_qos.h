@@ -1,44 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * cache_qos: what its files share.
+ * cache_qos: declarations shared by the files of the driver.
  *
- *   cache_qos_main.c     a back-end comes and goes, and everything with it
- *   cache_qos_msr.c      the back-end that is the hardware
+ *   cache_qos_main.c     registration of a back-end, setup and teardown of the driver state
+ *   cache_qos_msr.c      the hardware back-end
  *   cache_qos_cpu.c      CPUs and domains, CPU hotplug, suspend
- *   cache_qos_switch.c   the probes of the scheduler, and the RMID of a CPU
- *   cache_qos_task.c     the tasks that are tracked
+ *   cache_qos_switch.c   scheduler probes, and the RMID of each CPU
+ *   cache_qos_task.c     the table of tracked tasks
  *   cache_qos_sampler.c  reads the counters, pass by pass
- *   cache_qos_watch.c    what perf events watch, and which of them reports
- *   cache_qos_cgroup.c   the nearest watched cgroup of a task
+ *   cache_qos_watch.c    targets of perf events, and which event reports a value
+ *   cache_qos_cgroup.c   finds the nearest watched cgroup of a task
  *   cache_qos_pmu.c      the PMU
  *   cache_qos_name.c     names of monitors
  *   cache_qos_aux.c      the PMU cache_qos_aux: snapshots
  *   cache_qos_group.c    groups
- *   cache_qos_configfs.c groups as users see them
- *   cache_qos_sysfs.c    files of the PMU
- *   cache_qos_debugfs.c  counters of what happened
+ *   cache_qos_configfs.c configfs interface of groups
+ *   cache_qos_sysfs.c    sysfs files of the PMU
+ *   cache_qos_debugfs.c  debugfs counters
  *   cache_qos_trace.c    trace events
  *   *_core.c             the arithmetic (cache_qos_core.h)
  *
- * Locks, in the order they are taken:
+ * Locks, outermost first:
  *
- *   probe_mutex     whether the probes are there. Outermost; never under a lock of perf, since
- *                   (un)registering a probe takes the hotplug lock.
- *   config_mutex    watches, groups and tracked tasks: changes of what is watched. event_init
- *                   takes it, at times under perf's ctx->mutex, so nothing below it calls perf and
- *                   nothing takes the hotplug lock with it held.
+ *   probe_mutex     registration of the probes. Never taken under a lock of perf, because
+ *                   (un)registering a probe takes the CPU hotplug lock.
+ *   config_mutex    serializes changes of watches, groups and tracked tasks. event_init takes it,
+ *                   sometimes under perf's ctx->mutex, so its holder calls nothing in perf and
+ *                   does not take the CPU hotplug lock.
  *   (locks of perf and of run queues)
- *   watch->lock     raw, interrupts off: channels of a watch, and the counts of their events: so a
- *                   count has one writer at a time.
- *   lock            raw, interrupts off: the core, the lists and tables of what is watched.
- *                   Nothing is woken up under it, and no register is read. A switch does not wait
- *                   for it.
- *   lock of a domain  raw, interrupts off: its cells (cache_qos_core.h). Innermost.
+ *   watch->lock     raw, interrupts off: channels of a watch and the counts of their events, so
+ *                   that each count has one writer at a time.
+ *   live->lock      raw, interrupts off: the core lock of cache_qos_core.h. Also protects the
+ *                   lists and tables of watched targets. Its holder wakes nothing up and reads no
+ *                   counter. A context switch does not wait for it.
+ *   domain->lock    raw, interrupts off: cells of a domain (cache_qos_core.h). Innermost.
  *
- * pmu->read does not wait for the last three: it may come from a trace event that fires while this
- * CPU holds any lock, the simulation's or another watch's, and a holder of ours may wait for that.
+ * pmu->read does not wait for the last three locks. A trace event may call it while this CPU holds
+ * any lock, such as the simulation's or another watch's, and the holder of one of the three may be
+ * waiting for that lock.
  *
- * The table of tasks and that of cgroups are written under lock and read under RCU or with
+ * The tables of tasks and cgroups are changed under live->lock and read under RCU or with
  * preemption off.
  */
 #ifndef CACHE_QOS_H
@@ -71,23 +72,23 @@
 
 #include "cache_qos_core.h"
 
-#define CACHE_QOS_TASK_BITS	10	/* of the table of tasks */
+#define CACHE_QOS_TASK_BITS	10	/* hash table of tasks */
 #define CACHE_QOS_CGROUP_BITS	6
-#define CACHE_QOS_POINTS	3	/* tracepoints */
-#define CACHE_QOS_REFRESH_MS	5000	/* a reader that waits for a pass gives up */
-#define CACHE_QOS_FRESH_NS	1000000	/* what was read since need not be read again */
-#define CACHE_QOS_SAMPLE_MS	100	/* from pass to pass, by default */
+#define CACHE_QOS_POINTS	3	/* probed tracepoints */
+#define CACHE_QOS_REFRESH_MS	5000	/* timeout of a reader that waits for a pass */
+#define CACHE_QOS_FRESH_NS	1000000	/* a younger reading is not repeated */
+#define CACHE_QOS_SAMPLE_MS	100	/* default interval between passes */
 #define CACHE_QOS_SAMPLE_MS_MIN	10
 #define CACHE_QOS_SAMPLE_MS_MAX	1000
 #define CACHE_QOS_NAME_BYTES	(PMUKIT_CACHE_QOS_NAME_PARTS * PMUKIT_CACHE_QOS_NAME_PART_BYTES)
 
 /**
- * struct cache_qos_entry - a task that is tracked
- * @node: place in the table
- * @task: the task; valid until sched_process_free, which takes it out of the table
- * @is: what the core knows of it
- * @events: that are open for it; the lock
- * @rcu: for its end
+ * struct cache_qos_entry - a tracked task
+ * @node: entry in cache_qos_live.tasks
+ * @task: the task; valid until sched_process_free, whose probe removes the entry
+ * @is: group and monitors of the task, for the core
+ * @events: open events of the task; protected by live->lock
+ * @rcu: for kfree_rcu()
  */
 struct cache_qos_entry {
 	struct hlist_node node;
@@ -98,10 +99,10 @@ struct cache_qos_entry {
 };
 
 /**
- * struct cache_qos_cgroup - a cgroup that is watched
- * @hash: place in the table
- * @css: its key; a reference is held
- * @node: in the core
+ * struct cache_qos_cgroup - a watched cgroup
+ * @hash: entry in cache_qos_live.cgroups
+ * @css: key of the table; a reference is held while the cgroup is watched
+ * @node: node in the core
  */
 struct cache_qos_cgroup {
 	struct hlist_node hash;
@@ -109,30 +110,30 @@ struct cache_qos_cgroup {
 	u16 node;
 };
 
-/* What a watch is of */
+/* Kind of target that a watch has */
 enum cache_qos_target {
-	CACHE_QOS_TARGET_TASKS,		/* of a process, or all that were opened with one share */
-	CACHE_QOS_TARGET_CPUS,		/* a CPU, some, or all */
+	CACHE_QOS_TARGET_TASKS,		/* tasks of a process, or opened with the same share */
+	CACHE_QOS_TARGET_CPUS,		/* one, several or all CPUs */
 	CACHE_QOS_TARGET_CGROUP,
 };
 
 /**
- * struct cache_qos_watch - something that perf events watch: a monitor and its readers
- * @node: place in cache_qos_live.watches
- * @target: what kind of thing is watched. With @opener, @share and @process, or with @cgroup, it
- *	identifies the watch; none of them changes.
- * @opener: the process that opened it; not for cgroups
- * @share: the term of that name; not for cgroups
- * @process: for tasks: the process where no share is set, the thread where each thread has a watch
- *	of its own (CACHE_QOS_SHARE_NONE); NULL otherwise
+ * struct cache_qos_watch - a target of perf events: a monitor and the events that read it
+ * @node: entry in cache_qos_live.watches
+ * @target: kind of target. The watch is identified by @target with @opener, @share and @process, or
+ *	with @cgroup; none of these changes.
+ * @opener: process that opened the events; NULL for cgroups
+ * @share: value of the share term; unused for cgroups
+ * @process: for tasks: the process if @share is 0, the thread if @share is CACHE_QOS_SHARE_NONE
+ *	(one watch per thread); otherwise NULL
  * @cgroup: the cgroup
- * @refs: events; the lock
- * @monitor: of the core; the lock
- * @cpus: of its events, for CPUs; the lock
- * @settled: its events of CPUs and cgroups; the lock
- * @lock: @channels
- * @channels: struct cache_qos_channel
- * @rcu: for its end
+ * @refs: number of events; protected by live->lock
+ * @monitor: monitor in the core; protected by live->lock
+ * @cpus: CPUs of the events, for CACHE_QOS_TARGET_CPUS; protected by live->lock
+ * @settled: CPU and cgroup events of the watch; protected by live->lock
+ * @lock: protects @channels
+ * @channels: list of struct cache_qos_channel
+ * @rcu: for kfree_rcu()
  */
 struct cache_qos_watch {
 	struct list_head node;
@@ -151,19 +152,20 @@ struct cache_qos_watch {
 };
 
 /**
- * struct cache_qos_channel - a figure of a watch and the events that ask for it; one reports it,
- *	the others count 0, so that a sum over events is right. Siblings of events that sample are
- *	in channels of their own: a sample stands alone, so each of them shows what is in a cache.
- *	So are the events of each opener: counts of different processes are not summed up.
- * @node: place in cache_qos_watch.channels
- * @events: struct cache_qos_event
- * @what: which figure
- * @domain: of which domain; CACHE_QOS_ALL: of all
- * @sampled: its events are siblings of events that sample
- * @opener: the task that opened them; each of them has a reference
- * @published: bandwidth: the part of the sum that was reported
- * @monitor: whose sum @published is of; a watch may get another (cache_qos_watch_cpu())
- * @primed: @published is valid: an event is enabled
+ * struct cache_qos_channel - events of a watch that read the same value. One event reports the
+ *	value and the others count 0, so that sums over events are right. Siblings of sampling
+ *	events have separate channels: samples are not summed, so each sibling shows the occupancy.
+ *	Each opener also has separate channels: counts of different processes are not summed.
+ * @node: entry in cache_qos_watch.channels
+ * @events: list of struct cache_qos_event
+ * @what: event type (enum pmukit_cache_qos_event)
+ * @domain: index of the domain; CACHE_QOS_ALL: sum of all domains
+ * @sampled: the events are siblings of sampling events
+ * @opener: process that opened the events; each event holds a reference
+ * @published: bandwidth: value of the monitor at the last report
+ * @monitor: monitor that @published belongs to; cache_qos_watch_cpu() may give the watch another
+ *	one
+ * @primed: @published is valid, because an event is enabled
  */
 struct cache_qos_channel {
 	struct list_head node;
@@ -179,24 +181,25 @@ struct cache_qos_channel {
 
 /**
  * struct cache_qos_event - an open event
- * @pev: the common part
- * @watch: what it watches, with a reference. NULL: not known before it is first enabled, since perf
- *	does not say earlier whether it is for a CPU or a cgroup. The lock.
- * @channel: what it asks for; NULL: not known, or it is inherited and its first one reports
- * @node: place in cache_qos_channel.events
- * @place: in cache_qos_live.pending, while @watch is not known, then in cache_qos_watch.settled; of
- *	tasks in none. The lock.
- * @tracked: it is counted in cache_qos_entry.events
- * @off: it was taken off its CPU other than by a switch
- * @came_ns: when it came to its CPU last; only where it is @sampled
- * @what: which figure
- * @domain: the domain term, as an index; CACHE_QOS_ALL: none
- * @sampled: it is the sibling of an event that samples
- * @share: the term of that name
- * @opener: the task that opened it
+ * @pev: state common to all PMUs
+ * @watch: target of the event, with a reference; protected by live->lock. NULL until a CPU or
+ *	cgroup event is first enabled: perf does not set the cgroup earlier.
+ * @channel: channel of the event. NULL if @watch is not known yet, and for an inherited event,
+ *	whose parent event reports.
+ * @node: entry in cache_qos_channel.events
+ * @place: entry in cache_qos_live.pending until @watch is known, then in cache_qos_watch.settled;
+ *	unused for task events. Protected by live->lock.
+ * @tracked: the event is counted in cache_qos_entry.events
+ * @off: the event was removed from its CPU for another reason than a context switch
+ * @came_ns: when the event was last added to its CPU; set only if @sampled
+ * @what: event type (enum pmukit_cache_qos_event)
+ * @domain: the domain term as an index; CACHE_QOS_ALL: no domain term
+ * @sampled: the event is a sibling of a sampling event
+ * @share: value of the share term
+ * @opener: process that opened the event
  * @limited: the opener has no CAP_PERFMON
- * @spare_watch: memory for a watch of its own
- * @spare_channel: the same
+ * @spare_watch: preallocated memory for a new watch
+ * @spare_channel: preallocated memory for a new channel
  */
 struct cache_qos_event {
 	struct pmukit_event pev;
@@ -218,13 +221,13 @@ struct cache_qos_event {
 };
 
 /**
- * struct cache_qos_reader - reads the counters of a domain
- * @work: on @cpu
- * @live: everything
- * @cpu: chosen by the sampler at each pass; nr_cpu_ids: none is online
- * @waited: the pass waits for it
- * @read_ns: when the last complete reading began
- * @writes: of PQR_ASSOC by CPUs of the domain until then
+ * struct cache_qos_reader - work item that reads the counters of a domain
+ * @work: runs on @cpu
+ * @live: driver state
+ * @cpu: CPU that the sampler chose for this pass; nr_cpu_ids: no CPU of the domain is online
+ * @waited: the pass waits for this work item
+ * @read_ns: start of the last complete reading
+ * @writes: number of PQR_ASSOC writes by CPUs of the domain when the last reading started
  */
 struct cache_qos_reader {
 	struct delayed_work work;
@@ -236,9 +239,9 @@ struct cache_qos_reader {
 };
 
 /**
- * struct cache_qos_late - of a CPU: a switch found the lock taken and left the RMID to an interrupt
- * @work: that interrupt
- * @live: everything
+ * struct cache_qos_late - sets the RMID of a CPU after a context switch that found live->lock taken
+ * @work: irq_work that sets the RMID
+ * @live: driver state
  */
 struct cache_qos_late {
 	struct irq_work work;
@@ -246,12 +249,12 @@ struct cache_qos_late {
 };
 
 /**
- * struct cache_qos_name - the name of a monitor
- * @life: which one of those that had the number (struct cache_qos_monitor)
- * @changed: number of the change that made it what it is; 0: there was none yet
+ * struct cache_qos_name - name of a monitor
+ * @life: life of the monitor number that the name belongs to (struct cache_qos_monitor)
+ * @changed: number of the last change of this name; 0: no name yet
  * @kind: enum pmukit_cache_qos_kind
- * @id: process or thread, or cgroup; 0: none
- * @text: what <pmukit/cache_qos.h> says
+ * @id: id of the process, thread or cgroup; 0: none
+ * @text: text as defined in <pmukit/cache_qos.h>
  */
 struct cache_qos_name {
 	u32 life;
@@ -262,17 +265,17 @@ struct cache_qos_name {
 };
 
 /**
- * struct cache_qos_snapshot - what the streams of an L3 get after a pass
- * @now_ns: streams that are due by then get it
- * @named: changes of names that all of these know
- * @nr_names: so many of @records are names; the number of the change is in place of the sequence
- * @domains: with such streams
- * @cpus: with such streams
- * @domain: of which L3 it is
- * @nr: how many records
- * @from: first record of this section
- * @more: a stream is to get another section
- * @records: without their sequence, in the byte order of the CPU
+ * struct cache_qos_snapshot - records for the streams of a domain after a pass
+ * @now_ns: time of the snapshot; streams that are due by then get it
+ * @named: number of the last name change that all these streams know
+ * @nr_names: the first @nr_names records are names; their sequence word holds the change number
+ * @domains: domains with streams that are due
+ * @cpus: CPUs with streams that are due
+ * @domain: domain that @records belong to
+ * @nr: number of records
+ * @from: first record of the current batch
+ * @more: a stream needs another batch
+ * @records: records without their sequence numbers, in CPU byte order
  */
 struct cache_qos_snapshot {
 	u64 now_ns;
@@ -293,73 +296,75 @@ struct cache_qos_snapshot {
 struct cache_qos_live;
 struct cache_qos_stat;
 
-/* A file in debugfs */
+/* A debugfs file */
 struct cache_qos_stat_file {
 	struct cache_qos_live *live;
 	const struct cache_qos_stat *stat;
 };
 
 /**
- * struct cache_qos_live - a back-end and all that goes with it
- * @ref: held by the registration and by the PMUs, which may live longer
- * @core: the state; under the lock
- * @lock: the lock
- * @backend: not to be called when @dead
- * @backend_name: its name
- * @dead: the back-end has left; never cleared
- * @up: CPUs take part
- * @asleep: the machine is about to be, or is, suspended: counter values are not used
+ * struct cache_qos_live - driver state while a back-end is registered
+ * @ref: held by the registration and by the PMUs, which may outlive it
+ * @core: core state; protected by @lock
+ * @lock: the core lock
+ * @backend: must not be called once @dead is set
+ * @backend_name: name of the back-end
+ * @dead: the back-end was unregistered; never cleared
+ * @up: the CPU hotplug callbacks are installed
+ * @asleep: the machine is suspended or about to be: counters are not read
  * @pm: notifier block for suspend and resume
- * @parent: of the PMU in sysfs
- * @cpus: by number; the core's
- * @cpu_pointers: the same, as the core wants it
- * @running: by CPU: the task it runs, as last passed to the probe of sched_switch; NULL: not known
+ * @parent: parent device of the PMUs
+ * @cpus: per-CPU state of the core
+ * @cpu_pointers: pointers to @cpus by CPU number, for the core
+ * @running: by CPU: the running task, as last passed to the sched_switch probe; NULL: not known
  * @late: by CPU
- * @hotplug_node: place in the CPU hotplug state's list
- * @probe_mutex: @attached, @serving
- * @users: watches and groups; goes up under @probe_mutex, and down anywhere
- * @attached: the probes are there
- * @serving: the back-end is up and is not about to leave; otherwise cache_qos_users_get() fails
- * @detach: takes them away, some time after the last user
+ * @hotplug_node: node of the CPU hotplug instance
+ * @probe_mutex: protects @attached and @serving
+ * @users: number of events and groups; increased under @probe_mutex, decreased without it
+ * @attached: the probes are registered
+ * @serving: the back-end is usable and not about to be unregistered; otherwise
+ *	cache_qos_users_get() fails
+ * @detach: unregisters the probes some time after the last user is gone
  * @points: sched_switch, sched_process_fork, sched_process_free
- * @tasks: struct cache_qos_entry
- * @nr_tasks: how many
- * @lost_forks: children that could not be tracked: no memory
- * @cgroups: struct cache_qos_cgroup
- * @nr_cgroups: how many; read without the lock
- * @config_mutex: serializes changes of what is watched
- * @watches: struct cache_qos_watch; changed under the lock, read there or under RCU
- * @pending: struct cache_qos_event; the lock
- * @asked: CPUs an opener asks for, while they are looked at; the lock
- * @machine_watches: that are of the machine; the lock
- * @workqueue: of @sampler and @detach
- * @read_workqueue: of @readers
+ * @tasks: hash table of struct cache_qos_entry
+ * @nr_tasks: entries in @tasks
+ * @lost_forks: children that could not be tracked or watched
+ * @cgroups: hash table of struct cache_qos_cgroup
+ * @nr_cgroups: entries in @cgroups; read without @lock
+ * @config_mutex: serializes changes of watches, groups and tracked tasks
+ * @watches: list of struct cache_qos_watch; changed under @lock, read under @lock or RCU
+ * @pending: list of CPU and cgroup events that were never enabled; protected by @lock
+ * @asked: scratch mask: CPUs that an opener has events on; protected by @lock
+ * @machine_watches: number of watches of the whole machine; changed under @lock
+ * @workqueue: for @sampler and @detach
+ * @read_workqueue: for @readers
  * @readers: by domain
- * @asked_ns: when a file was read last
- * @all_read_ns: when the last pass began that read all domains
- * @enabled_ns: when a group was given a monitor last
- * @ipis: interrupts sent to CPUs
- * @wakes: CPUs woken up or interrupted to read counters
- * @sampler: the next pass
- * @pass: number of the last pass that has begun
- * @done: number of the last that is complete
- * @passed: woken at the end of a pass
- * @sample_ms: from pass to pass
- * @max_bytes_per_second: no L3 moves more
- * @asked_events: BIT(enum cache_qos_index): the owner wants them in spite of errata
- * @paranoid: read QM_EVTSEL back
- * @yields: times another user took the registers
- * @streams: by CPU: events of cache_qos_aux that are there
- * @stream_cpus: CPUs with such
- * @watch_of: by monitor: the watch it belongs to; NULL: a group's monitor, or unused. The lock.
- * @group_paths: by node: of a group; its folder's memory. The lock.
- * @names: by monitor; the sampler's, as the two behind it
- * @names_changed: number of the last change
- * @path: memory for a path
- * @snapshot: what they get
- * @stat_files: what is behind the files of @pp.debugfs
- * @pp: the PMU; its reference count is its own
- * @aux_pp: cache_qos_aux; the same
+ * @asked_ns: when a file of a group was last read
+ * @all_read_ns: start of the last pass that read all domains
+ * @enabled_ns: when the monitor of a group was last switched on or off
+ * @ipis: IPIs sent
+ * @wakes: readings queued on another CPU, which wake or interrupt it
+ * @sampler: work item of the next pass
+ * @pass: number of the last pass that started
+ * @done: number of the last pass that completed
+ * @passed: woken up after each pass
+ * @sample_ms: interval between passes
+ * @max_bytes_per_second: upper bound for the bandwidth of an L3
+ * @asked_events: BIT(enum cache_qos_index): events that the rdt parameter enables in spite of
+ *	errata
+ * @paranoid: read QM_EVTSEL back after each read
+ * @yields: times the driver yielded the registers
+ * @streams: by CPU: list of the cache_qos_aux events on that CPU
+ * @stream_cpus: CPUs whose list in @streams is not empty
+ * @watch_of: by monitor: its watch; NULL: unused, or the monitor of a group. Protected by @lock.
+ * @group_paths: by node: path of the group, owned by its configfs folder. Protected by @lock.
+ * @names: by monitor; used by the sampler alone, as are @names_changed and @path
+ * @names_changed: number of the last name change
+ * @path: buffer for a path
+ * @snapshot: records for the streams that are due
+ * @stat_files: private data of the files in @pp.debugfs
+ * @pp: the PMU cache_qos; has a separate reference count
+ * @aux_pp: the PMU cache_qos_aux; has a separate reference count
  */
 struct cache_qos_live {
 	struct kref ref;
@@ -378,7 +383,7 @@ struct cache_qos_live {
 	struct cache_qos_late __percpu *late;
 	struct hlist_node hotplug_node;
 
-	struct mutex probe_mutex;	/* attached; users goes up */
+	struct mutex probe_mutex;	/* attached, serving; increase of users */
 	atomic_t users;
 	bool attached;
 	bool serving;
@@ -428,10 +433,10 @@ struct cache_qos_live {
 	struct pmukit_pmu aux_pp;
 };
 
-/* Without the lock: domains are added, and never taken away. */
+/* Needs no lock: domains are added and never removed. */
 static inline u32 cache_qos_nr_domains(const struct cache_qos *cq)
 {
-	/* With the number come the domains. */
+	/* Pairs with cache_qos_domain_add(): the domains below this number are initialized. */
 	return smp_load_acquire(&cq->nr_domains);
 }
 
@@ -450,22 +455,23 @@ static inline struct cache_qos_event *cache_qos_of_event(struct perf_event *even
 	return container_of(to_pmukit_event(event), struct cache_qos_event, pev);
 }
 
-/* Where values come from: a simulation, or registers of a processor that is emulated itself */
+/* Return: true if values come from a simulation or from an emulated processor. */
 static inline bool cache_qos_is_model(const struct cache_qos_live *live)
 {
 	return strcmp(live->backend_name, "msr") || live->core.hw.emulated;
 }
 
 /*
- * The only clock here, CLOCK_MONOTONIC: a trace event may come to pmu->read while this CPU is
- * setting the clock, and ktime_get_ns() would wait for it. It may step back by some ns.
+ * The only clock of the driver, CLOCK_MONOTONIC. A trace event may call pmu->read while this CPU
+ * sets the clock, and ktime_get_ns() would wait for that forever. This clock may step back by some
+ * ns.
  */
 static inline u64 cache_qos_now_ns(void)
 {
 	return ktime_get_mono_fast_ns();
 }
 
-/* A lock of ours, which is not waited for where @wait is false. Return: it is taken. */
+/* Take a lock, or only try to if @wait is false. Return: true if the lock was taken. */
 static inline bool cache_qos_lock(raw_spinlock_t *lock, bool wait)
 {
 	if (!wait)
@@ -572,7 +578,7 @@ int cache_qos_group_peek(struct cache_qos_live *live, u16 group,
 			 enum pmukit_cache_qos_event event, u16 domain,
 			 struct cache_qos_value *value);
 
-/* cache_qos_configfs.c; where the kernel has no configfs there are no groups but the root */
+/* cache_qos_configfs.c; a kernel without configfs has only the root group */
 #if IS_ENABLED(CONFIG_CONFIGFS_FS)
 int cache_qos_configfs_register(struct cache_qos_live *live);
 void cache_qos_configfs_unregister(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: sets of monitors, and the RMIDs that work for them. The interface with its locking is
- * described in cache_qos_core.h.
+ * cache_qos: sets of monitors and their RMIDs. cache_qos_core.h describes the interface and its
+ * locking.
  */
 
 #include <linux/bitmap.h>
@@ -30,7 +30,7 @@ void cache_qos_changed(struct cache_qos *cq)
 {
 	u32 next = cq->generation + 1;
 
-	/* A reader that sees it sees the changes before: slots of CPUs are invalid from here on. */
+	/* A CPU that sees the new generation, which invalidates its slots, also sees the change. */
 	smp_store_release(&cq->generation, next ? next : 1);
 }
 
@@ -51,7 +51,7 @@ u16 cache_qos_set_get(struct cache_qos *cq, const struct cache_qos_members *memb
 		}
 		if (!set->refs && place == CACHE_QOS_NONE)
 			place = i;
-		/* Above it none was ever used. */
+		/* No set above top_set was ever used. */
 		if (i > cq->top_set)
 			break;
 	}
@@ -86,7 +86,7 @@ static void cache_qos_notify(struct cache_qos *cq, enum cache_qos_rmid_event new
 		cq->notify(cq, news, rmid);
 }
 
-/* The RMIDs behind these monitors are others. */
+/* The set of RMIDs of these monitors has changed. */
 static void cache_qos_touch(struct cache_qos *cq, const struct cache_qos_members *members)
 {
 	u32 m;
@@ -97,8 +97,9 @@ static void cache_qos_touch(struct cache_qos *cq, const struct cache_qos_members
 }
 
 /*
- * CACHE_QOS_MACHINE is in every atom. RMID 0 counts for this monitor alone, and so does an RMID
- * outside our range that another user of the registers has written to PQR_ASSOC.
+ * Add status flags to the monitors of an RMID. CACHE_QOS_MACHINE counts every RMID. No other
+ * monitor counts RMID 0, or an RMID outside the driver's range that another user wrote to
+ * PQR_ASSOC.
  */
 void cache_qos_mark(struct cache_qos *cq, u32 rmid, u32 status)
 {
@@ -162,7 +163,7 @@ static void cache_qos_accumulate_domain(struct cache_qos *cq, struct cache_qos_d
 	}
 }
 
-/* What it has counted stays with those that are left of its members. */
+/* Add the counts of an RMID to the totals of its remaining monitors. */
 static void cache_qos_accumulate(struct cache_qos *cq, u32 rmid)
 {
 	u32 d;
@@ -174,7 +175,7 @@ static void cache_qos_accumulate(struct cache_qos *cq, u32 rmid)
 	}
 }
 
-/* Out of limbo, for the next user */
+/* Prepare an RMID in limbo for its next atom */
 static void cache_qos_clear(struct cache_qos *cq, u32 rmid)
 {
 	struct cache_qos_atom *atom = &cq->atoms[rmid];
@@ -221,8 +222,8 @@ void cache_qos_carried(struct cache_qos *cq)
 }
 
 /*
- * A counter that was unavailable when all of the RMID was last read, and will begin at 0 again:
- * what it has moved till then is known to be missing.
+ * Return: true if the counter was unavailable at the last read of the whole RMID and will restart
+ * at 0. Its traffic until then is known to be missing.
  */
 static bool cache_qos_is_missing(const struct cache_qos *cq, const struct cache_qos_cell *cell,
 				 u32 event, u64 since_ns)
@@ -232,7 +233,7 @@ static bool cache_qos_is_missing(const struct cache_qos *cq, const struct cache_
 	       cell->time_ns[CACHE_QOS_OCCUPANCY] > since_ns;
 }
 
-/* Events of an RMID in limbo that were not read well here since it came there, by BIT() */
+/* BIT() of the events without a good read in this domain since the RMID entered limbo */
 static u32 cache_qos_unread_here(const struct cache_qos *cq, const struct cache_qos_domain *domain,
 				 u32 rmid)
 {
@@ -260,7 +261,7 @@ static u32 cache_qos_unread(const struct cache_qos *cq, u32 rmid)
 	return unread;
 }
 
-/* Upper bound of the lines of an RMID in limbo; ~0: unknown, it may have grown since last read. */
+/* Upper bound for the lines of an RMID in limbo; ~0: not read since it entered limbo. */
 static u64 cache_qos_lines(const struct cache_qos *cq, u32 rmid)
 {
 	u64 lines = 0;
@@ -274,8 +275,9 @@ static u64 cache_qos_lines(const struct cache_qos *cq, u32 rmid)
 }
 
 /*
- * The one in limbo with the fewest lines, for users that prefer a bound to a refusal. What
- * one that was not read since has moved is lost for its remaining members.
+ * Take the RMID in limbo with the fewest lines (alloc_dirty): the user prefers an error bound to a
+ * failure. If the RMID was not read since it entered limbo, its remaining monitors miss its last
+ * traffic.
  */
 static u32 cache_qos_take_dirty(struct cache_qos *cq)
 {
@@ -305,10 +307,10 @@ static u32 cache_qos_take_dirty(struct cache_qos *cq)
 }
 
 /*
- * The counters of an RMID that no CPU carries do not change: the last reading is where this atom
- * begins. Its lines can only become fewer, so the last reading is an upper bound of those that are
- * not this atom's. An RMID taken straight out of limbo (@dirty) may not have been read since a CPU
- * carried it: counters then begin with the next read, and all its lines may be another atom's.
+ * No CPU carries the RMID, so its counters do not change: its new atom starts at the last reading.
+ * Its lines can only become fewer, so the last reading is an upper bound for lines of earlier
+ * atoms. An RMID taken out of limbo early (@dirty) may not have been read since a CPU carried it:
+ * then the counters start at the next reading, and all its lines may belong to an earlier atom.
  */
 static void cache_qos_begin_here(const struct cache_qos *cq, struct cache_qos_domain *domain,
 				 u32 rmid, u64 now_ns)
@@ -337,7 +339,7 @@ static void cache_qos_begin(struct cache_qos *cq, u32 rmid, u64 now_ns)
 	}
 }
 
-/* Atoms that are used, by their members */
+/* Hash table of used atoms, by their members */
 
 static u16 *cache_qos_bucket(struct cache_qos *cq, const struct cache_qos_members *members)
 {
@@ -401,7 +403,7 @@ int cache_qos_atom_get(struct cache_qos *cq, const struct cache_qos_members *mem
 	cache_qos_for_each_member(m, members)
 		__set_bit(rmid, cq->monitors[m].rmids);
 	cache_qos_atom_hash(cq, rmid);
-	/* First: it asks since when the RMID was in limbo. */
+	/* Before the state changes: it needs the time when the RMID entered limbo. */
 	cache_qos_begin(cq, rmid, now_ns);
 	cache_qos_state(cq, rmid, CACHE_QOS_USED, now_ns);
 	cache_qos_touch(cq, members);
@@ -417,7 +419,7 @@ static void cache_qos_retire(struct cache_qos *cq, u32 rmid, u64 now_ns)
 	cache_qos_notify(cq, CACHE_QOS_RMID_EVENT_LIMBO, rmid);
 }
 
-/* The last one of a set, or one that is the set of another atom now, is not needed any more. */
+/* Remove a monitor from an atom, which is retired if it is empty or equal to another atom. */
 void cache_qos_atom_leave(struct cache_qos *cq, u32 rmid, u16 monitor, u64 now_ns)
 {
 	struct cache_qos_atom *atom = &cq->atoms[rmid];
@@ -435,8 +437,8 @@ void cache_qos_atom_leave(struct cache_qos *cq, u32 rmid, u16 monitor, u64 now_n
 }
 
 /*
- * Of two atoms the one with more monitors of privileged users, and then the one with more monitors,
- * is nearer.
+ * An atom is nearer if it has more monitors of privileged users; if these are equal, if it has more
+ * monitors.
  */
 static u32 cache_qos_nearness(const struct cache_qos *cq, const struct cache_qos_members *members)
 {
@@ -447,7 +449,7 @@ static u32 cache_qos_nearness(const struct cache_qos *cq, const struct cache_qos
 	       bitmap_weight(members->bits, CACHE_QOS_MAX_MONITORS);
 }
 
-/* The nearest atom within the set: less than it, never more */
+/* The nearest atom whose monitors are a subset of @members; 0: none */
 static u32 cache_qos_atom_nearest(const struct cache_qos *cq,
 				  const struct cache_qos_members *members)
 {
@@ -469,7 +471,7 @@ static u32 cache_qos_atom_nearest(const struct cache_qos *cq,
 	return best;
 }
 
-/* CACHE_QOS_MISS: it is to be made. Where there was no RMID for it the nearest serves. */
+/* No atom for @members: return CACHE_QOS_MISS, or the nearest atom if RMIDs ran out. */
 u32 cache_qos_atom_expected(struct cache_qos *cq, const struct cache_qos_members *members)
 {
 	u32 rmid = cache_qos_atom_find(cq, members);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: the PMU cache_qos_aux: after a pass, a record for each monitor and each figure in the
- * L3 of the event's CPU, and before them names of monitors that have changed, into the AUX area
- * or as samples. <pmukit/cache_qos.h> has the records.
+ * cache_qos: the PMU cache_qos_aux. After a pass an event gets a record for each monitor and each
+ * value in the L3 of its CPU, preceded by names of monitors that have changed: in the AUX area or
+ * as samples. <pmukit/cache_qos.h> defines the records.
  *
- * The sampler reads the values of an L3, which takes long where there are many, and then sends the
- * CPUs that have streams to fetch them:
+ * The sampler computes the values of an L3, which takes long if there are many. Then it interrupts
+ * the CPUs that have streams (open events), which copy the values:
  *
  *   pass ---> streams that are due? ---> for each L3 of theirs: snapshot ---> streams of its CPUs
  *             (on each CPU)              (in the sampler)                     (on their CPUs)
  *
- * Context: a stream is written on the event's CPU with interrupts off; perf's add and del run there
- * as well, so the list of a CPU needs no lock. The snapshot is the sampler's, which waits for them.
+ * Context: a stream is written on the event's CPU with interrupts off. perf's add and del run
+ * there, too, so the list of a CPU needs no lock. The snapshot belongs to the sampler, which waits
+ * for the CPUs.
  */
 
 #include <linux/bitfield.h>
@@ -29,24 +30,24 @@
 
 #include "cache_qos.h"
 
-#define CACHE_QOS_AUX_EVENT		GENMASK_ULL(7, 0)	/* config; 1 is snapshot */
+#define CACHE_QOS_AUX_EVENT		GENMASK_ULL(7, 0)	/* config; 1: snapshot */
 #define CACHE_QOS_AUX_PERIOD_MS		GENMASK_ULL(31, 0)	/* config1; 0: after each pass */
 #define CACHE_QOS_AUX_SNAPSHOT		1
 
-#define CACHE_QOS_STREAM_SECTION	256U	/* samples with interrupts off */
+#define CACHE_QOS_STREAM_SECTION	256U	/* samples per stretch of interrupts off */
 
 /**
  * struct cache_qos_stream - an open event
- * @pev: the common part
- * @node: place in the list of its CPU
- * @aux: an AUX area was mapped for it
- * @period_ns: from snapshot to snapshot at least
- * @next_ns: not before
- * @start_ns: of the first header; 0: there was none
- * @snapshots: so far
- * @named: number of the last change of names that was written to it; 0: none
- * @writing: it gets the snapshot that is being handed out
- * @record: being put together
+ * @pev: state common to all PMUs
+ * @node: entry in the list of its CPU
+ * @aux: an AUX area was mapped for the event
+ * @period_ns: shortest time between two snapshots
+ * @next_ns: no snapshot is due before this time
+ * @start_ns: time of the first header; 0: none yet
+ * @snapshots: number of snapshots so far
+ * @named: number of the last name change that was written to the stream; 0: none
+ * @writing: the stream gets the current snapshot
+ * @record: buffer for the record that is being written
  */
 struct cache_qos_stream {
 	struct pmukit_event pev;
@@ -132,7 +133,7 @@ static void cache_qos_header_fill(struct cache_qos_live *live, struct cache_qos_
 	words[PMUKIT_CACHE_QOS_H_LOST] = stream->pev.lost;
 }
 
-/* Return: is there a reading? Its sequence is the stream's affair. */
+/* Return: true if there is a reading. The stream sets the sequence number. */
 static bool cache_qos_reading_fill(struct cache_qos_live *live, u16 domain, u16 monitor, u32 event,
 				   u64 *words)
 {
@@ -166,7 +167,7 @@ static bool cache_qos_reading_fill(struct cache_qos_live *live, u16 domain, u16 
 	return true;
 }
 
-/* A name's record, which a stream gets if the change is news to it. */
+/* Fill in a name record. Its sequence word holds the change number until a stream writes it. */
 static void cache_qos_name_fill(struct cache_qos_live *live, u16 domain, u16 monitor, u32 part,
 				u32 parts, u64 *words)
 {
@@ -175,7 +176,7 @@ static void cache_qos_name_fill(struct cache_qos_live *live, u16 domain, u16 mon
 	__le64 bytes[PMUKIT_CACHE_QOS_NAME_PART_BYTES / sizeof(__le64)] = {};
 	u32 i;
 
-	/* Text is bytes, whatever the order of those of a word. */
+	/* Text is a byte string, whatever the byte order of words. */
 	memcpy(bytes, text, strnlen(text, sizeof(bytes)));
 	words[PMUKIT_CACHE_QOS_N_MARK] = PMUKIT_CACHE_QOS_NAME_MARK;
 	words[PMUKIT_CACHE_QOS_N_SEQUENCE] = name->changed;
@@ -209,7 +210,7 @@ static void cache_qos_snapshot_names(struct cache_qos_live *live, u16 domain)
 	snapshot->nr_names = snapshot->nr;
 }
 
-/* Each value is a sum over all RMIDs: with interrupts on between any two. */
+/* Each value is a sum over all RMIDs, so interrupts are on between two values. */
 static void cache_qos_snapshot_take(struct cache_qos_live *live, u16 domain)
 {
 	struct cache_qos_snapshot *snapshot = &live->snapshot;
@@ -232,7 +233,7 @@ static void cache_qos_snapshot_take(struct cache_qos_live *live, u16 domain)
 
 /* Streams */
 
-/* An AUX area is never filled to the end: perf would disable the event. */
+/* Leaves one record free in an AUX area: perf would disable the event if the area were full. */
 static bool cache_qos_stream_open(struct cache_qos_stream *stream, struct pmukit_sink *sink)
 {
 	bool is_open = READ_ONCE(stream->aux) ? pmukit_sink_open_aux(sink, &stream->pev) :
@@ -268,11 +269,11 @@ static void cache_qos_stream_record(struct cache_qos_stream *stream, struct pmuk
 }
 
 /*
- * A snapshot comes into an AUX area at once, so that no reader finds half of one: that is copying.
- * A sample takes perf longer: a section of them at a time.
+ * A snapshot is copied into an AUX area at once, so that no reader sees a part of it. Samples take
+ * perf longer, so they are written in batches.
  *
- * PERF_AUX_FLAG_TRUNCATED would make perf disable the event: a gap in a stream that goes on is
- * PERF_AUX_FLAG_PARTIAL.
+ * Lost records set PERF_AUX_FLAG_PARTIAL: with PERF_AUX_FLAG_TRUNCATED perf would disable the
+ * event.
  */
 static void cache_qos_stream_write(struct cache_qos_live *live, struct cache_qos_stream *stream)
 {
@@ -296,7 +297,7 @@ static void cache_qos_stream_write(struct cache_qos_live *live, struct cache_qos
 	if (is_open)
 		pmukit_sink_close(&sink, lost != stream->pev.lost ? PERF_AUX_FLAG_PARTIAL : 0);
 
-	/* Its last sample may have stopped it. */
+	/* The last sample may have stopped the event. */
 	stream->writing = !stream->pev.event->hw.state && end < snapshot->nr;
 	if (stream->writing)
 		WRITE_ONCE(snapshot->more, true);
@@ -309,7 +310,7 @@ static bool cache_qos_stream_due(const struct cache_qos_stream *stream, u64 now_
 	return !stream->pev.event->hw.state && now_ns >= stream->next_ns;
 }
 
-/* Behind a header all names are news. */
+/* The last name change that a stream knows; 0 before a header, which all names follow. */
 static u64 cache_qos_stream_knows(const struct cache_qos_stream *stream)
 {
 	return stream->snapshots % PMUKIT_CACHE_QOS_HEADER_PASSES ? stream->named : 0;
@@ -368,8 +369,8 @@ static void cache_qos_domain_streams_write(struct cache_qos_live *live, u16 doma
 }
 
 /**
- * cache_qos_streams_write - after a pass: every stream that is due gets its records
- * @live: everything
+ * cache_qos_streams_write - after a pass: write the records of every stream that is due
+ * @live: driver state
  *
  * Context: the sampler; may sleep.
  */
@@ -426,7 +427,7 @@ static void cache_qos_aux_del(struct perf_event *event, int flags)
 		cpumask_clear_cpu(smp_processor_id(), &live->stream_cpus);
 }
 
-/* The count is the number of records delivered. */
+/* Nothing to do: the count is the number of records delivered. */
 static void cache_qos_aux_read(struct perf_event *event)
 {
 }
@@ -452,7 +453,7 @@ static const char *cache_qos_aux_wrong(const struct perf_event *event)
 		return "there is one event, snapshot, and period_ms";
 	if (event->cpu < 0 || event->attach_state & PERF_ATTACH_TASK)
 		return "counts for a CPU (-a, -C), not for a task";
-	/* perf has the mutex of its leader's context, under which no probe may be attached. */
+	/* perf holds the mutex of the leader's context, under which no probe may be attached. */
 	if (event->group_leader != event)
 		return "leads its group, or has none";
 	return pmukit_sampling_wrong(attr);
@@ -480,7 +481,7 @@ static int cache_qos_aux_event_init(struct perf_event *event)
 
 	if (event->attr.type != event->pmu->type)
 		return -ENOENT;
-	/* What others have in the cache is not for everybody. */
+	/* The values show what other users have in the cache. */
 	if (!perfmon_capable())
 		return -EACCES;
 	wrong = cache_qos_aux_wrong(event);
@@ -592,8 +593,8 @@ static const struct pmukit_pmu_ops cache_qos_aux_ops = {
 };
 
 /**
- * cache_qos_aux_fill - prepare the PMU; its first reference is the caller's
- * @live: everything
+ * cache_qos_aux_fill - prepare the PMU; the caller owns its first reference
+ * @live: driver state
  */
 void cache_qos_aux_fill(struct cache_qos_live *live)
 {

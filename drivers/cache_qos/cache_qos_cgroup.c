@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: cgroups that perf events watch. The nearest one of a task is looked for at each
- * context switch, from the task's cgroup upwards: at most as many steps as the tree is deep, each a
- * look into a small table.
+ * cache_qos: cgroups that perf events watch. Each context switch looks for the nearest watched
+ * cgroup of the task, from the task's cgroup upwards: one lookup in a small hash table per level.
  */
 
 #include <linux/cgroup.h>
@@ -13,7 +12,7 @@
 
 #ifdef CONFIG_CGROUP_PERF
 
-/* Under RCU, with preemption off, or under the lock */
+/* Under RCU, with preemption off, or under live->lock */
 static struct cache_qos_cgroup *cache_qos_cgroup_find(struct cache_qos_live *live,
 						      struct cgroup_subsys_state *css)
 {
@@ -38,8 +37,8 @@ static u16 cache_qos_cgroup_nearest(struct cache_qos_live *live, struct cgroup_s
 }
 
 /**
- * cache_qos_cgroup_of - the nearest watched cgroup a task is in
- * @live: everything
+ * cache_qos_cgroup_of - find the nearest watched cgroup of a task
+ * @live: driver state
  * @task: the task
  *
  * Context: interrupts off.
@@ -59,8 +58,9 @@ u16 cache_qos_cgroup_of(struct cache_qos_live *live, struct task_struct *task)
 }
 
 /*
- * Those below a cgroup whose parent is one node get another. It fails only where they come deeper
- * than nodes may be; some are then moved, and moved back by the same with the nodes exchanged.
+ * Change the parent of watched cgroups below @css from node @from to node @to. Fails only if a node
+ * would be too deep; some are then moved, and a second call with @from and @to exchanged moves them
+ * back.
  */
 static int cache_qos_cgroup_adopt(struct cache_qos_live *live, struct cgroup_subsys_state *css,
 				  u16 from, u16 to)
@@ -78,9 +78,9 @@ static int cache_qos_cgroup_adopt(struct cache_qos_live *live, struct cgroup_sub
 }
 
 /**
- * cache_qos_cgroup_key - the key that identifies the cgroup of an event
- * @cgroup: filled in; no reference is taken
- * @event: of a cgroup
+ * cache_qos_cgroup_key - set the key that identifies the cgroup of an event
+ * @cgroup: its key is set; no reference is taken
+ * @event: an event of a cgroup
  *
  * Return: 0.
  */
@@ -91,14 +91,14 @@ int cache_qos_cgroup_key(struct cache_qos_cgroup *cgroup, const struct perf_even
 }
 
 /**
- * cache_qos_cgroup_watch - begin to watch a cgroup
- * @live: everything
- * @cgroup: with its key; not watched yet. A reference of its css is taken.
- * @now_ns: time
+ * cache_qos_cgroup_watch - start to watch a cgroup
+ * @live: driver state
+ * @cgroup: the cgroup, with its key; not watched yet. A reference of its css is taken.
+ * @now_ns: current time
  *
- * Context: the lock.
+ * Context: the caller holds live->lock.
  *
- * Return: the monitor or -errno; -ENAMETOOLONG: too many that are watched lie one in the other.
+ * Return: the monitor or -errno; -ENAMETOOLONG: the watched cgroups are nested too deeply.
  */
 int cache_qos_cgroup_watch(struct cache_qos_live *live, struct cache_qos_cgroup *cgroup,
 			   u64 now_ns)
@@ -110,7 +110,7 @@ int cache_qos_cgroup_watch(struct cache_qos_live *live, struct cache_qos_cgroup 
 	node = cache_qos_node_make(&live->core, parent);
 	if (node < 0)
 		return node;
-	/* Those that had its parent have it between them from here on. */
+	/* Watched cgroups below this one get it as their parent. */
 	ret = cache_qos_cgroup_adopt(live, css, parent, node);
 	if (!ret)
 		ret = cache_qos_node_monitor(&live->core, node, true, PMUKIT_CACHE_QOS_KIND_CGROUP,
@@ -128,12 +128,12 @@ int cache_qos_cgroup_watch(struct cache_qos_live *live, struct cache_qos_cgroup 
 }
 
 /**
- * cache_qos_cgroup_unwatch - the opposite
- * @live: everything
- * @cgroup: one that is watched; the caller puts its css and waits for RCU before it frees it
- * @now_ns: time
+ * cache_qos_cgroup_unwatch - stop watching a cgroup
+ * @live: driver state
+ * @cgroup: a watched cgroup; the caller puts its css, and waits for RCU before it frees the cgroup
+ * @now_ns: current time
  *
- * Context: the lock.
+ * Context: the caller holds live->lock.
  */
 void cache_qos_cgroup_unwatch(struct cache_qos_live *live, struct cache_qos_cgroup *cgroup,
 			      u64 now_ns)
@@ -147,10 +147,10 @@ void cache_qos_cgroup_unwatch(struct cache_qos_live *live, struct cache_qos_cgro
 }
 
 /**
- * cache_qos_cgroup_event - is it an event of a cgroup
- * @event: one that perf has finished to make
+ * cache_qos_cgroup_event - check if an event is for a cgroup
+ * @event: an event that perf has completely set up
  *
- * Return: it is.
+ * Return: true if it is for a cgroup.
  */
 bool cache_qos_cgroup_event(const struct perf_event *event)
 {

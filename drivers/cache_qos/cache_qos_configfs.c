@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: groups as users see them: folders below /sys/kernel/config/cache_qos, which is the
- * root group. Documentation/ABI/testing has the promise.
+ * cache_qos: configfs interface of groups: folders below /sys/kernel/config/cache_qos, which is the
+ * root group. Documentation/ABI/testing documents the files.
  *
- * Each file answers under its own name and with "cacheqos." before it, as the files were called
- * when they were proposed as a cgroup controller. configfs does not tell a file's show which file
- * it is, so there is a function for each, made by macros from a few.
+ * Each file exists twice: under its name, and with the prefix "cacheqos.", as in the proposed
+ * cgroup controller. configfs does not pass the attribute to a show function, so macros define one
+ * function per file.
  *
  * Context: process context, under locks of configfs.
  */
@@ -26,19 +26,19 @@
 
 #include "cache_qos.h"
 
-#define CACHE_QOS_PAGE_BYTES	4096	/* of a file of text: configfs shows no more */
-#define CACHE_QOS_STORE_BYTES	(CACHE_QOS_PAGE_BYTES - 1) /* of a write that a file gets at once */
+#define CACHE_QOS_PAGE_BYTES	4096	/* largest text file of configfs */
+#define CACHE_QOS_STORE_BYTES	(CACHE_QOS_PAGE_BYTES - 1) /* most bytes in one store call */
 #define CACHE_QOS_SEPARATORS	", \t\n"
-#define CACHE_QOS_LIST_MAX	(CACHE_QOS_PAGE_BYTES / 2)	/* tids in it at most */
-#define CACHE_QOS_TID_BYTES	12	/* a tid and what follows it */
-#define CACHE_QOS_LISTED_MAX	0x100000U	/* tids of tasks_all at most */
+#define CACHE_QOS_LIST_MAX	(CACHE_QOS_PAGE_BYTES / 2)	/* most tids in a text file */
+#define CACHE_QOS_TID_BYTES	12	/* a tid and its newline */
+#define CACHE_QOS_LISTED_MAX	0x100000U	/* most tids in tasks_all */
 
 /**
- * struct cache_qos_folder - a group
- * @at: of configfs; only that of the root is a subsystem, the others are its group alone
- * @live: everything; it outlives the folder
+ * struct cache_qos_folder - configfs folder of a group
+ * @at: the subsystem for the root; other folders use only its su_group
+ * @live: driver state; it outlives the folder
  * @node: the group
- * @path: from the root group on, which has an empty one
+ * @path: path relative to the root group, whose path is empty
  */
 struct cache_qos_folder {
 	struct configfs_subsystem at;
@@ -54,7 +54,7 @@ static struct cache_qos_folder *to_cache_qos_folder(struct config_item *item)
 
 /* Values */
 
-/* How a value is written down */
+/* Output format of a value */
 enum cache_qos_form {
 	CACHE_QOS_BYTES,
 	CACHE_QOS_PERCENT,
@@ -70,7 +70,7 @@ static int cache_qos_emit(char *buf, int at, enum cache_qos_form form,
 		return sysfs_emit_at(buf, at, "%llu\n", value->bound);
 	if (form == CACHE_QOS_BYTES || !cache_bytes)
 		return sysfs_emit_at(buf, at, "%llu\n", value->bytes);
-	/* A cache is far smaller than 2^64 / 10000. */
+	/* No overflow: a cache is far smaller than 2^64 / 10000. */
 	hundredths = (value->bytes * 10000 + cache_bytes / 2) / cache_bytes;
 	return sysfs_emit_at(buf, at, "%llu.%02llu\n", hundredths / 100, hundredths % 100);
 }
@@ -90,7 +90,7 @@ static ssize_t cache_qos_show_sum(struct config_item *item, char *buf, u32 event
 			      cache_qos_cache_bytes(&live->core, CACHE_QOS_ALL));
 }
 
-/* One L3 that fails leaves the lines of the others where they are. */
+/* A domain without a value gets a line, too, so that the lines of the others do not move. */
 static int cache_qos_emit_domain(struct cache_qos_folder *folder, char *buf, int at, u32 event,
 				 enum cache_qos_form form, u16 domain)
 {
@@ -210,7 +210,7 @@ static ssize_t cache_qos_status_show(struct config_item *item, char *buf)
 	struct cache_qos_value value = {};
 	int len, i;
 
-	/* Without a value there is a status all the same. */
+	/* There is a status even without a value. */
 	cache_qos_group_peek(live, folder->node, PMUKIT_CACHE_QOS_EVENT_OCCUPANCY, CACHE_QOS_ALL,
 			     &value);
 	len = sysfs_emit(buf, "monitored %d\nmonitor ", monitor != CACHE_QOS_NONE);
@@ -243,7 +243,7 @@ static bool cache_qos_may_move(struct task_struct *task)
 	return may;
 }
 
-/* 0 is the caller; -n is task n, back to the root. */
+/* 0 is the calling task; -n moves task n back to the root group. */
 static int cache_qos_move(struct cache_qos_folder *folder, int nr, bool process)
 {
 	u16 node = nr < 0 ? CACHE_QOS_ROOT : folder->node;
@@ -264,8 +264,8 @@ static int cache_qos_move(struct cache_qos_folder *folder, int nr, bool process)
 }
 
 /*
- * Of a long write configfs hands over as much as fits, which may end in the middle of a number.
- * Return: where the last whole number ends; the writer comes again with the rest.
+ * configfs passes a long write in pieces, which may end in the middle of a number. Return: length
+ * up to the end of the last whole number; the writer passes the rest again.
  */
 static size_t cache_qos_list_bytes(const char *buf, size_t count)
 {
@@ -279,8 +279,8 @@ static size_t cache_qos_list_bytes(const char *buf, size_t count)
 }
 
 /*
- * Stops at the first that fails; those before it stay moved. A part of a long list may be nothing
- * but separators.
+ * Stops at the first task that fails; tasks before it stay moved. A piece of a long list may
+ * consist of separators only.
  */
 static ssize_t cache_qos_move_list(struct config_item *item, const char *buf, size_t count,
 				   bool process)
@@ -317,7 +317,7 @@ static ssize_t cache_qos_procs_store(struct config_item *item, const char *buf, 
 	return cache_qos_move_list(item, buf, count, true);
 }
 
-/* As many whole lines as fit into a page; tasks_all has all of them. */
+/* As many whole lines as fit into a page; tasks_all has all tasks. */
 static ssize_t cache_qos_list(struct config_item *item, char *buf, bool processes)
 {
 	struct cache_qos_folder *folder = to_cache_qos_folder(item);
@@ -349,7 +349,7 @@ static ssize_t cache_qos_procs_show(struct config_item *item, char *buf)
 	return cache_qos_list(item, buf, true);
 }
 
-/* configfs returns the whole buffer, which is not cleared: the rest is filled with empty lines. */
+/* configfs returns the whole buffer, which is not cleared: fill the rest with empty lines. */
 static void cache_qos_tasks_all_fill(const pid_t *pids, unsigned int nr, char *buf, size_t room)
 {
 	size_t len = 0;
@@ -361,8 +361,8 @@ static void cache_qos_tasks_all_fill(const pid_t *pids, unsigned int nr, char *b
 }
 
 /*
- * Called twice: for the size, without a buffer, and for the content, which is taken to have that
- * size. Tasks come and go between.
+ * configfs calls this twice: without a buffer for the size, then for the content, which must have
+ * that size. The number of tasks may change in between.
  */
 static ssize_t cache_qos_tasks_all_read(struct config_item *item, void *buf, size_t room)
 {
@@ -463,7 +463,7 @@ CACHE_QOS_RO_PREFIXED(mbm_local_persocket);
 CACHE_QOS_RO(mbm_local_domains);
 CACHE_QOS_RO_PREFIXED(mbm_local_domains);
 
-/* monitor_cache first: the root has all but that. */
+/* monitor_cache is first, because the root has all files except that one. */
 static struct configfs_attribute *cache_qos_attrs[] = {
 	&cache_qos_file_plain_monitor_cache,
 	&cache_qos_file_cacheqos_monitor_cache,
@@ -524,7 +524,7 @@ static struct configfs_item_operations cache_qos_item_ops = {
 
 static struct config_group *cache_qos_make_group(struct config_group *parent, const char *name);
 
-/* What configfs has found empty; its tasks go to the parent. */
+/* configfs removes only groups without children; the tasks move to the parent. */
 static void cache_qos_drop_item(struct config_group *parent, struct config_item *item)
 {
 	struct cache_qos_folder *folder = to_cache_qos_folder(item);
@@ -589,10 +589,10 @@ static struct cache_qos_folder cache_qos_root = {
 };
 
 /**
- * cache_qos_configfs_register - show the root group
- * @live: everything
+ * cache_qos_configfs_register - create the root group's folder
+ * @live: driver state
  *
- * Context: one at a time.
+ * Context: serialized by the caller.
  *
  * Return: 0 or -errno.
  */
@@ -605,7 +605,7 @@ int cache_qos_configfs_register(struct cache_qos_live *live)
 }
 
 /**
- * cache_qos_configfs_unregister - the opposite; there are no other groups any more
+ * cache_qos_configfs_unregister - remove the root group's folder; there are no other groups
  */
 void cache_qos_configfs_unregister(void)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: monitors, groups, tasks, and the RMID a CPU has to carry. The interface
- * with its locking is described in cache_qos_core.h.
+ * cache_qos: monitors, groups, tasks, and the RMID a CPU has to carry. cache_qos_core.h describes
+ * the interface and its locking.
  *
- * What context switches read without the lock: cache_qos_node.set, cache_qos_task.node and .set,
- * and the generation. A slot of a CPU is believed only in the generation it was found in, and the
- * generation goes up after every change that could make a slot wrong, the reuse of a set's number
- * among them. Sets that became equal or empty are left as they are: an atom is found by its
- * members, not by the numbers of the sets they came from.
+ * Context switches read without the lock: the set of a node, of a task and of a CPU, the node of a
+ * task, and the generation. A slot of a CPU is valid only in the generation in which it was
+ * resolved. The generation increases after every change that could invalidate a slot, including the
+ * reuse of a set's number. Sets that became equal or empty are left as they are: an atom is found
+ * by its members, not by the numbers of sets.
  */
 
 #include <linux/bitfield.h>
@@ -25,7 +25,7 @@
 
 /* Monitors */
 
-/* Numbers are taken round-robin: a recording may still have readings of the last owner. */
+/* Round-robin: a recording may still contain readings of the previous monitor with the number. */
 static u32 cache_qos_next_monitor(const struct cache_qos *cq)
 {
 	u32 m = cq->last_monitor, left;
@@ -46,7 +46,7 @@ int cache_qos_monitor_make(struct cache_qos *cq, enum pmukit_cache_qos_kind kind
 	if (m == CACHE_QOS_NONE)
 		return -ENOSPC;
 	cq->last_monitor = m;
-	/* Its RMIDs are none: they were dropped when it ended. */
+	/* It has no RMIDs: cache_qos_monitor_end() removed them. */
 	cq->monitors[m].kind = kind;
 	cq->monitors[m].status = 0;
 	cq->monitors[m].generation = 0;
@@ -89,7 +89,7 @@ static void cache_qos_union(const struct cache_qos *cq, const struct cache_qos_t
 	cache_qos_unite(members, &cq->sets[task->set].members);
 }
 
-/* Nodes are promised a set each: the rest may not take all. */
+/* One set is reserved for each node; tasks and CPUs use the rest. */
 static bool cache_qos_sets_full(const struct cache_qos *cq)
 {
 	return cq->free_sets <= CACHE_QOS_MAX_NODES;
@@ -126,7 +126,7 @@ void cache_qos_task_unwatch(struct cache_qos *cq, struct cache_qos_task *task, u
 	if (!cache_qos_has(&own, monitor))
 		return;
 	cache_qos_drop(&own, monitor);
-	/* Without a free set for the smaller one the old set stays: the monitor ends anyway. */
+	/* If no set is free for the rest, the old set stays: the monitor ends anyway. */
 	set = cache_qos_set_get(cq, &own);
 	if (set == CACHE_QOS_NONE)
 		return;
@@ -204,12 +204,12 @@ static void cache_qos_node_set(struct cache_qos *cq, u16 node)
 	struct cache_qos_members members;
 
 	cache_qos_chain(cq, node, &members);
-	/* Put the old set first: so a free set is always left (cache_qos_sets_full()). */
+	/* The old set is put first, so that a set is always free (cache_qos_sets_full()). */
 	cache_qos_set_put(cq, cq->nodes[node].set);
 	WRITE_ONCE(cq->nodes[node].set, cache_qos_set_get(cq, &members));
 }
 
-/* The monitors of a node and of all below it have changed. */
+/* Update the sets of a node and of all nodes below it. */
 static void cache_qos_subtree(struct cache_qos *cq, u16 above)
 {
 	u16 node;
@@ -301,7 +301,7 @@ int cache_qos_node_monitor(struct cache_qos *cq, u16 node, bool on,
 	return 0;
 }
 
-/* How many levels there are below a node. */
+/* Number of levels below a node */
 static u32 cache_qos_height(const struct cache_qos *cq, u16 above)
 {
 	u32 base = cache_qos_depth(cq, above), most = base;
@@ -393,7 +393,7 @@ static u64 cache_qos_key(const struct cache_qos *cq, const struct cache_qos_cpu 
 	       READ_ONCE(cq->nodes[READ_ONCE(task->node)].set);
 }
 
-/* The top bits of a product with 2^64 divided by the golden ratio */
+/* Top bits of the product with 2^64 divided by the golden ratio (Fibonacci hashing) */
 static u32 cache_qos_place(u64 key)
 {
 	return (key * 0x9e3779b97f4a7c15ULL) >> 58;
@@ -402,7 +402,7 @@ static u32 cache_qos_place(u64 key)
 u32 cache_qos_resolve(const struct cache_qos *cq, const struct cache_qos_cpu *cpu,
 		      const struct cache_qos_task *task, u16 cgroup)
 {
-	/* First of all: what is read after it is not older than it. */
+	/* First: nothing that is read after it is older than this generation. */
 	u32 generation = smp_load_acquire(&cq->generation);
 	u64 key = cache_qos_key(cq, cpu, task, cgroup);
 	const struct cache_qos_slot *slot = &cpu->slots[cache_qos_place(key)];
@@ -462,7 +462,7 @@ static bool cache_qos_pqr_write(struct cache_qos *cq, struct cache_qos_cpu *cpu,
 	return true;
 }
 
-/* The newest comes first; each is there once. */
+/* Newest first, without duplicates */
 static void cache_qos_remember(struct cache_qos_cpu *cpu, u32 rmid)
 {
 	u32 i;
@@ -474,7 +474,7 @@ static void cache_qos_remember(struct cache_qos_cpu *cpu, u32 rmid)
 	cpu->recent[0] = rmid;
 }
 
-/* PQR_ASSOC has another RMID than was written. Return: it may be overwritten. */
+/* PQR_ASSOC has another RMID than the driver wrote. Return: true if it may be overwritten. */
 static bool cache_qos_hijacked(struct cache_qos *cq, struct cache_qos_cpu *cpu, u32 found)
 {
 	WRITE_ONCE(cpu->hijacks, cpu->hijacks + 1);
@@ -487,7 +487,7 @@ static bool cache_qos_hijacked(struct cache_qos *cq, struct cache_qos_cpu *cpu, 
 	return false;
 }
 
-/* What PQR_ASSOC holds now. Return: it may be written. */
+/* Read PQR_ASSOC. Return: true if it may be written. */
 static bool cache_qos_pqr_read(struct cache_qos *cq, struct cache_qos_cpu *cpu, u64 *found)
 {
 	u32 rmid;
@@ -553,7 +553,7 @@ void cache_qos_mark_suspects(struct cache_qos *cq)
 	}
 }
 
-/* Life */
+/* Setup and CPUs */
 
 void cache_qos_init(struct cache_qos *cq, const struct pmukit_cache_qos_backend *backend,
 		    const struct cache_qos_hw *hw, struct cache_qos_atom *atoms,
@@ -608,7 +608,7 @@ int cache_qos_cpu_online(struct cache_qos *cq, unsigned int cpu, u16 domain)
 		cache_qos_cpu_count(cq, c, domain);
 		return 0;
 	}
-	/* A machine that was suspended may still have ours. */
+	/* After suspend PQR_ASSOC may still have the driver's RMID. */
 	if (rmid && !cq->force && !(c->ready && rmid == c->rmid))
 		return -EBUSY;
 	c->pqr = found;
@@ -633,7 +633,7 @@ void cache_qos_cpu_offline(struct cache_qos *cq, unsigned int cpu)
 	cache_qos_domain_lose(cq, c->domain);
 }
 
-/* Has PQR_ASSOC of a CPU the RMID that was written there? */
+/* Return: true if @found, read from PQR_ASSOC, has the RMID that the driver wrote. */
 static bool cache_qos_is_ours(const struct cache_qos *cq, const struct cache_qos_cpu *cpu,
 			      u64 found)
 {

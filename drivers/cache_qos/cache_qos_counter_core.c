@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: counters of bandwidth that are bound to RMIDs by hand (AMD's ABMC, which Linux turns
- * on since 6.18 where the CPU has it). An L3 has 32, and each counts one event of one RMID from 0
- * on. The interface with its locking is described in cache_qos_core.h.
+ * cache_qos: bandwidth counters that software assigns to RMIDs (AMD ABMC, which Linux 6.18 and
+ * later enable if the CPU has it). An L3 has up to 32. Each counts one event of one RMID and starts
+ * at 0. cache_qos_core.h describes the interface and its locking.
  *
- *    RMID 0 and those of atoms   one for each event
- *    the next few to be given out the same, if there are any left: so a new monitor misses nothing
- *    in limbo                    until what was moved before has been read
+ *    RMID 0 and RMIDs of atoms   one counter per event
+ *    RMIDs allocated next        the same if counters are left: a new monitor misses no traffic
+ *    RMIDs in limbo              until their last traffic was read
  *
- * One that another user has bound stays as it is, and serves its RMID. An RMID without one has no
- * bandwidth, and says so (PMUKIT_CACHE_QOS_S_GAP).
+ * A counter that another user has assigned is left as it is, and is read for its RMID. An RMID
+ * without a counter has no bandwidth, and reports PMUKIT_CACHE_QOS_S_GAP.
  *
- * A counter is read by its RMID: CPUs answer with the one that counts what the event counts (AMD64
+ * A counter is read by its RMID: the CPU returns the counter with the event's traffic types (AMD64
  * Architecture Programmer's Manual, volume 2, "Assignable Bandwidth Monitoring").
  */
 
@@ -32,7 +32,7 @@ static u64 cache_qos_counter_config(const struct cache_qos *cq, u32 rmid, u32 ev
 	       FIELD_PREP(CACHE_QOS_ABMC_TYPES, cq->hw.types[event - 1]);
 }
 
-/* What a counter is for; with @config applied before, if it has CACHE_QOS_ABMC_APPLY. */
+/* Read the configuration of a counter; first apply @config if it has CACHE_QOS_ABMC_APPLY. */
 static bool cache_qos_counter_describe(const struct cache_qos *cq, u32 id, u64 config, u64 *is)
 {
 	config |= FIELD_PREP(CACHE_QOS_ABMC_ID, id);
@@ -44,8 +44,8 @@ static bool cache_qos_counter_describe(const struct cache_qos *cq, u32 id, u64 c
 }
 
 /*
- * From here on the event is read from a counter that was 0 at @now_ns (@bound), or not at all. What
- * an RMID in use moved before that is not counted.
+ * From now on the event has a counter, which was 0 at @now_ns (@bound), or has none. Earlier
+ * traffic of an RMID in use is not counted.
  */
 static void cache_qos_counter_serve(struct cache_qos *cq, struct cache_qos_domain *domain, u32 rmid,
 				    u32 event, bool bound, u64 now_ns)
@@ -53,7 +53,7 @@ static void cache_qos_counter_serve(struct cache_qos *cq, struct cache_qos_domai
 	struct cache_qos_cell *cell = &domain->cells[rmid];
 
 	raw_spin_lock(&domain->lock);
-	/* What is being read now was read before. */
+	/* Readings in progress are from before: cache_qos_fold() drops them. */
 	smp_store_release(&cell->folded, cell->folded + 1);
 	WRITE_ONCE(cell->served, bound ? cell->served | BIT(event) : cell->served & ~BIT(event));
 	if (bound) {
@@ -66,7 +66,7 @@ static void cache_qos_counter_serve(struct cache_qos *cq, struct cache_qos_domai
 		cell->skewed = true;
 		cache_qos_note(domain, cell, CACHE_QOS_MARK_NEW);
 	} else if (bound) {
-		/* It stands still: what was lost before is lost, and nothing will be. */
+		/* The RMID is not in use: it loses no traffic from now on. */
 		cell->skewed = false;
 		cell->skew = cell->chunks[CACHE_QOS_TOTAL - 1] - cell->chunks[CACHE_QOS_LOCAL - 1] -
 			     cell->chunks[CACHE_QOS_REMOTE - 1];
@@ -85,7 +85,7 @@ static void cache_qos_counter_release(struct cache_qos *cq, struct cache_qos_dom
 		counter->state = CACHE_QOS_COUNTER_OTHERS;
 }
 
-/* The RMID's counter of an event; CACHE_QOS_OCCUPANCY: it has none */
+/* The event that a counter with configuration @is counts; CACHE_QOS_OCCUPANCY: none */
 static u32 cache_qos_counter_event(const struct cache_qos *cq, u64 is)
 {
 	u32 rmid = FIELD_GET(CACHE_QOS_ABMC_SOURCE, is), event;
@@ -106,7 +106,7 @@ static void cache_qos_counter_found(struct cache_qos *cq, struct cache_qos_domai
 	u32 rmid = FIELD_GET(CACHE_QOS_ABMC_SOURCE, is);
 	u32 event = cache_qos_counter_event(cq, is);
 
-	/* Ours from before another user had the registers: release it */
+	/* The driver's counter from before another user had the registers: release it */
 	if (counter->state == CACHE_QOS_COUNTER_OURS && counter->rmid == rmid &&
 	    counter->event == event) {
 		cache_qos_counter_release(cq, domain, id);
@@ -116,7 +116,7 @@ static void cache_qos_counter_found(struct cache_qos *cq, struct cache_qos_domai
 						      CACHE_QOS_COUNTER_FREE;
 	if (counter->state == CACHE_QOS_COUNTER_FREE || event == CACHE_QOS_OCCUPANCY)
 		return;
-	/* It was not at 0: its first reading is where it begins. */
+	/* The counter did not start at 0: count from its first reading. */
 	raw_spin_lock(&domain->lock);
 	WRITE_ONCE(domain->cells[rmid].served, domain->cells[rmid].served | BIT(event));
 	domain->cells[rmid].known &= ~BIT(event);
@@ -151,7 +151,7 @@ static bool cache_qos_is_spare(const struct cache_qos *cq, u32 rmid)
 	return false;
 }
 
-/* Bandwidth of an RMID is to be counted; those that are merely next only where it costs nothing. */
+/* Return: true if an RMID needs counters, or is allocated next and gets them if any are left. */
 static bool cache_qos_counter_due(const struct cache_qos *cq, u32 rmid)
 {
 	u8 state = READ_ONCE(cq->atoms[rmid].state);
@@ -161,8 +161,8 @@ static bool cache_qos_counter_due(const struct cache_qos *cq, u32 rmid)
 }
 
 /*
- * Return: a free counter's id, or cq->hw.counters: none. Unless it is for a @spare RMID, a counter
- * of a free RMID may be taken.
+ * Return: id of a free counter; cq->hw.counters: none. The counter of a free RMID may be taken, but
+ * not for a @spare RMID.
  */
 static u32 cache_qos_counter_take(struct cache_qos *cq, struct cache_qos_domain *domain, bool spare)
 {
@@ -195,7 +195,7 @@ static void cache_qos_counter_bind(struct cache_qos *cq, struct cache_qos_domain
 	if (id == cq->hw.counters)
 		return;
 	if (!cache_qos_counter_describe(cq, id, CACHE_QOS_ABMC_APPLY | want, &is) || is != want) {
-		/* It is none of those that can be had. */
+		/* The hardware refused the configuration. */
 		domain->counters[id].state = CACHE_QOS_COUNTER_OTHERS;
 		return;
 	}

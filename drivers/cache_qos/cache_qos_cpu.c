@@ -2,10 +2,9 @@
 /*
  * cache_qos: CPUs and domains, CPU hotplug, suspend.
  *
- * The hotplug state is dynamic and registered after resctrl's, so its callback comes later: what
- * resctrl writes into PQR_ASSOC of a CPU that comes online is found there.
- * Suspend takes all CPUs but one offline; that one's register is written again when the machine
- * wakes (cache_qos_main.c).
+ * The hotplug state is dynamic and registered after resctrl's, so its callback runs later: it sees
+ * what resctrl writes into PQR_ASSOC of a CPU that comes online. Suspend takes all CPUs but one
+ * offline; the register of that one is written again on resume (cache_qos_main.c).
  */
 
 #include <linux/cpu.h>
@@ -18,7 +17,7 @@
 
 static int cache_qos_hotplug_state;
 
-/* What all CPUs say */
+/* Features of all CPUs */
 
 struct cache_qos_probe {
 	const struct pmukit_cache_qos_backend *backend;
@@ -69,10 +68,10 @@ static int cache_qos_probe_cpu(unsigned int cpu, struct cache_qos_probe *probe)
 }
 
 /**
- * cache_qos_hw_probe - what is the same of all CPUs that are online
+ * cache_qos_hw_probe - find the features that all online CPUs have in common
  * @backend: the back-end with the registers
- * @asked: events the owner asks for where they are off by default
- * @hw: filled in; not finished
+ * @asked: events that the user enables although errata disable them
+ * @hw: result, before cache_qos_hw_finish()
  *
  * Return: 0 or -errno, with a line in the log.
  */
@@ -105,7 +104,7 @@ int cache_qos_hw_probe(const struct pmukit_cache_qos_backend *backend, u32 asked
 	return ret;
 }
 
-/* Events that are missing although the CPU has them */
+/* Warn about events that the CPU has but the driver does not offer */
 static void cache_qos_hw_say(const struct pmukit_cache_qos_backend *backend,
 			     const struct cache_qos_hw *hw)
 {
@@ -140,7 +139,7 @@ static int cache_qos_domain_make(struct cache_qos_live *live,
 	return ret;
 }
 
-/* On the CPU, which may not be migrated from here. */
+/* Runs on @cpu and cannot be migrated. */
 static int cache_qos_cpu_join(struct cache_qos_live *live, unsigned int cpu,
 			      const struct pmukit_cache_qos_domain *is)
 {
@@ -162,8 +161,8 @@ static int cache_qos_cpu_join(struct cache_qos_live *live, unsigned int cpu,
 }
 
 /*
- * A CPU that cannot take part is left alone once the driver is up: it must not keep the machine
- * from bringing it online.
+ * Once the driver is up, a CPU that cannot be used is skipped: the driver must not prevent it from
+ * coming online.
  */
 static int cache_qos_online(unsigned int cpu, struct hlist_node *node)
 {
@@ -199,7 +198,7 @@ static void cache_qos_again_ipi(void *data)
 	struct cache_qos_cpu *cpu = this_cpu_ptr(live->cpus);
 
 	raw_spin_lock(&live->lock);
-	/* -EBUSY: an RMID of another tool came meanwhile. */
+	/* -EBUSY: another tool has written an RMID meanwhile. */
 	if (cpu->online && cache_qos_cpu_online(&live->core, cpu->cpu, cpu->domain) == -EBUSY)
 		WRITE_ONCE(live->core.foreign, true);
 	raw_spin_unlock(&live->lock);
@@ -208,7 +207,7 @@ static void cache_qos_again_ipi(void *data)
 
 /**
  * cache_qos_cpus_again - set up all CPUs after another user had the registers, or after suspend
- * @live: everything
+ * @live: driver state
  *
  * Context: may sleep.
  */
@@ -232,7 +231,7 @@ static void cache_qos_cpus_fill(struct cache_qos_live *live)
 
 /**
  * cache_qos_cpus_free - free the memory of the CPUs
- * @live: everything, when no other reference to it is left
+ * @live: driver state, when no other reference to it is left
  */
 void cache_qos_cpus_free(struct cache_qos_live *live)
 {
@@ -251,8 +250,8 @@ void cache_qos_cpus_free(struct cache_qos_live *live)
 }
 
 /**
- * cache_qos_cpus_start - the core, and the CPUs that are online and those that come
- * @live: with its back-end
+ * cache_qos_cpus_start - set up the core and all CPUs, including those that come online later
+ * @live: driver state, with its back-end
  *
  * Return: 0 or -errno.
  */
@@ -287,8 +286,8 @@ int cache_qos_cpus_start(struct cache_qos_live *live)
 }
 
 /**
- * cache_qos_cpus_stop - RMIDs are 0 again, and the back-end is not called any more
- * @live: everything; also after a start that failed
+ * cache_qos_cpus_stop - set all RMIDs to 0; the back-end is not called any more
+ * @live: driver state, also after cache_qos_cpus_start() failed
  *
  * Context: may sleep.
  */
@@ -301,7 +300,7 @@ void cache_qos_cpus_stop(struct cache_qos_live *live)
 }
 
 /**
- * cache_qos_hotplug_register - before the first back-end
+ * cache_qos_hotplug_register - register the hotplug state, before the first back-end
  *
  * Return: 0 or -errno.
  */
@@ -317,7 +316,7 @@ int cache_qos_hotplug_register(void)
 }
 
 /**
- * cache_qos_hotplug_unregister - after the last back-end
+ * cache_qos_hotplug_unregister - unregister the hotplug state, after the last back-end
  */
 void cache_qos_hotplug_unregister(void)
 {

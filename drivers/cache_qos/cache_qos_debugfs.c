@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: its counters in debugfs, one a file, beside those that all PMUs have:
+ * cache_qos: debugfs counters, one per file, in addition to those that all PMUs have:
  * /sys/kernel/debug/pmukit/cache_qos/<counter>.
  *
- * Context: process context. The folder goes with the PMU, and debugfs waits for readers.
+ * Context: process context. The folder is removed with the PMU, and debugfs waits for readers.
  */
 
 #include <linux/atomic.h>
@@ -33,7 +33,7 @@ static u64 cache_qos_violations(const struct cache_qos_live *live)
 	return sum;
 }
 
-/* One counter. Under the lock; what is written without it is read so that it is whole. */
+/* One counter. The caller holds live->lock. */
 #define CACHE_QOS_STAT(_name, _value)							\
 	static u64 cache_qos_stat_##_name(const struct cache_qos_live *live)		\
 	{										\
@@ -101,8 +101,8 @@ static int cache_qos_stat_get(void *data, u64 *value)
 DEFINE_DEBUGFS_ATTRIBUTE(cache_qos_stat_fops, cache_qos_stat_get, NULL, "%llu\n");
 
 /**
- * cache_qos_debugfs_add - show the counters
- * @live: the driver, whose PMU is registered; the files go when it is removed
+ * cache_qos_debugfs_add - create the debugfs files
+ * @live: driver state, whose PMU is registered; removing the PMU removes the files
  */
 void cache_qos_debugfs_add(struct cache_qos_live *live)
 {

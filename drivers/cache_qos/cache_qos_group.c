@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: groups, which cache_qos_configfs.c shows to users. A group is a node of the core;
- * group CACHE_QOS_ROOT is everything and always there.
+ * cache_qos: groups, which users see through cache_qos_configfs.c. A group is a node of the core;
+ * group CACHE_QOS_ROOT is the whole machine and always exists.
  *
- * Context of all: process context, may sleep.
+ * Context of all functions: process context, may sleep.
  */
 
 #include <linux/pid.h>
@@ -13,12 +13,12 @@
 #include "cache_qos.h"
 
 /**
- * cache_qos_group_make - a new group, not monitored, without tasks
- * @live: everything
- * @parent: of it
- * @path: its name, which stays until cache_qos_group_remove()
+ * cache_qos_group_make - create a group, without a monitor and without tasks
+ * @live: driver state
+ * @parent: parent group
+ * @path: path of the group, valid until cache_qos_group_remove()
  *
- * Return: the group, -ENOSPC: too many, -ENAMETOOLONG: too deep, or another -errno.
+ * Return: the group, -ENOSPC: too many groups, -ENAMETOOLONG: too deep, or another -errno.
  */
 int cache_qos_group_make(struct cache_qos_live *live, u16 parent, const char *path)
 {
@@ -39,7 +39,7 @@ int cache_qos_group_make(struct cache_qos_live *live, u16 parent, const char *pa
 	return ret;
 }
 
-/* A bucket at a time: there may be as many tasks as the machine has. */
+/* One bucket per hold of the lock: the group may have all tasks of the machine. */
 static void cache_qos_group_empty(struct cache_qos_live *live, u16 group)
 {
 	u16 parent = live->core.nodes[group].parent;
@@ -57,16 +57,16 @@ static void cache_qos_group_empty(struct cache_qos_live *live, u16 group)
 }
 
 /**
- * cache_qos_group_remove - a group is no more
- * @live: everything
- * @group: one without children, not CACHE_QOS_ROOT; its tasks go to its parent
+ * cache_qos_group_remove - remove a group
+ * @live: driver state
+ * @group: a group without children, not CACHE_QOS_ROOT; its tasks move to its parent
  */
 void cache_qos_group_remove(struct cache_qos_live *live, u16 group)
 {
 	int ret;
 
 	mutex_lock(&live->config_mutex);
-	/* Again where a task that was still in it has had a child in a bucket that was done. */
+	/* Repeat if a task of the group has forked, and the child is in a bucket that was done. */
 	do {
 		cache_qos_group_empty(live, group);
 		raw_spin_lock_irq(&live->lock);
@@ -83,12 +83,12 @@ void cache_qos_group_remove(struct cache_qos_live *live, u16 group)
 }
 
 /**
- * cache_qos_group_monitor - switch the monitor of a group
- * @live: everything
+ * cache_qos_group_monitor - switch the monitor of a group on or off
+ * @live: driver state
  * @group: not CACHE_QOS_ROOT (-EINVAL)
- * @on: it gets one, or loses it
+ * @on: true: create a monitor; false: end it
  *
- * Return: 0, also where it is so already, -EAGAIN: there is no RMID, -EBUSY: another user has the
+ * Return: 0 even if nothing changes, -EAGAIN: no RMID is available, -EBUSY: another user has the
  * registers.
  */
 int cache_qos_group_monitor(struct cache_qos_live *live, u16 group, bool on)
@@ -111,11 +111,11 @@ int cache_qos_group_monitor(struct cache_qos_live *live, u16 group, bool on)
 }
 
 /**
- * cache_qos_group_number - the number of a group's monitor, as readings and trace events have it
- * @live: everything
+ * cache_qos_group_number - number of a group's monitor, as in readings and trace events
+ * @live: driver state
  * @group: the group
  *
- * Return: the number; CACHE_QOS_NONE: it has no monitor of its own. The root's is CACHE_QOS_MACHINE.
+ * Return: the number; CACHE_QOS_NONE: no monitor of its own. The root's is CACHE_QOS_MACHINE.
  */
 u16 cache_qos_group_number(struct cache_qos_live *live, u16 group)
 {
@@ -123,18 +123,18 @@ u16 cache_qos_group_number(struct cache_qos_live *live, u16 group)
 }
 
 /**
- * cache_qos_group_monitored - has a group a monitor of its own
- * @live: everything
+ * cache_qos_group_monitored - check if a group has a monitor of its own
+ * @live: driver state
  * @group: the group
  *
- * Return: it has. The root always has.
+ * Return: true if it has one. The root always has one.
  */
 bool cache_qos_group_monitored(struct cache_qos_live *live, u16 group)
 {
 	return cache_qos_group_number(live, group) != CACHE_QOS_NONE;
 }
 
-/* config_mutex; cache_qos_group_moved() is to follow. */
+/* The caller holds config_mutex and calls cache_qos_group_moved() afterwards. */
 static int cache_qos_group_move(struct cache_qos_live *live, u16 group, struct task_struct *task)
 {
 	struct cache_qos_task *is;
@@ -160,11 +160,11 @@ static void cache_qos_group_moved(struct cache_qos_live *live, u16 group)
 
 /**
  * cache_qos_group_attach - move a task to a group
- * @live: everything
- * @group: where it is from here on, and nowhere else
- * @task: the task, with a reference; its later children follow it
+ * @live: driver state
+ * @group: the new group, which replaces the old one
+ * @task: the task, with a reference; its later children are in the group, too
  *
- * Return: 0, -ESRCH: it is no more, -ENOMEM.
+ * Return: 0, -ESRCH: the task has exited, -ENOMEM.
  */
 int cache_qos_group_attach(struct cache_qos_live *live, u16 group, struct task_struct *task)
 {
@@ -177,7 +177,7 @@ int cache_qos_group_attach(struct cache_qos_live *live, u16 group, struct task_s
 	return ret;
 }
 
-/* A thread of the process of a task that is not in the group, with a reference; NULL: none. */
+/* A thread of the process of @task that is not in the group, with a reference; NULL: none. */
 static struct task_struct *cache_qos_group_stray(struct cache_qos_live *live, u16 group,
 						 struct task_struct *task)
 {
@@ -200,13 +200,13 @@ static struct task_struct *cache_qos_group_stray(struct cache_qos_live *live, u1
 
 /**
  * cache_qos_group_attach_process - move all threads of a process to a group
- * @live: everything
- * @group: where they are from here on
- * @task: one of them, with a reference
+ * @live: driver state
+ * @group: the new group
+ * @task: a thread of the process, with a reference
  *
- * A thread that is made meanwhile is found, or is where the one that made it is.
+ * A thread that is created meanwhile is found, or is in the group of the thread that created it.
  *
- * Return: 0 or -ENOMEM; a thread that ends meanwhile is left out.
+ * Return: 0 or -ENOMEM; a thread that exits meanwhile is skipped.
  */
 int cache_qos_group_attach_process(struct cache_qos_live *live, u16 group,
 				   struct task_struct *task)
@@ -228,14 +228,14 @@ int cache_qos_group_attach_process(struct cache_qos_live *live, u16 group,
 }
 
 /**
- * cache_qos_group_tasks - the tasks of a group
- * @live: everything
+ * cache_qos_group_tasks - list the tasks of a group
+ * @live: driver state
  * @group: the group
- * @processes: only those whose first thread is in it
- * @pids: filled in, as the caller's namespace numbers them; NULL: they are only counted
- * @max: entries of @pids
+ * @processes: list processes: only main threads
+ * @pids: result, numbered as in the caller's pid namespace; NULL: only count
+ * @max: entries in @pids
  *
- * Return: how many there are, which may be more than @max.
+ * Return: number of tasks, which may be more than @max.
  */
 unsigned int cache_qos_group_tasks(struct cache_qos_live *live, u16 group, bool processes,
 				   pid_t *pids, unsigned int max)
@@ -261,17 +261,17 @@ unsigned int cache_qos_group_tasks(struct cache_qos_live *live, u16 group, bool 
 }
 
 /**
- * cache_qos_group_value - the value of a group, not older than sample_ms
- * @live: everything
+ * cache_qos_group_value - value of a group, not older than sample_ms
+ * @live: driver state
  * @group: the group
- * @event: which value
- * @domain: index, or CACHE_QOS_ALL
- * @value: filled in
+ * @event: event type
+ * @domain: index of a domain, or CACHE_QOS_ALL
+ * @value: result
  *
- * To read several values, refresh once (cache_qos_refresh()) and use cache_qos_group_peek().
+ * To read several values, call cache_qos_refresh() once and use cache_qos_group_peek().
  *
- * Return: 0, -ENODATA: it is not monitored, or there is no value, -EIO: hardware refused, -EBUSY:
- * another user has the registers, -ETIMEDOUT, -EOPNOTSUPP: there is no such event.
+ * Return: 0, -ENODATA: not monitored, or no value, -EIO: hardware error, -EBUSY: another user has
+ * the registers, -ETIMEDOUT, -EOPNOTSUPP: the hardware does not support the event.
  */
 int cache_qos_group_value(struct cache_qos_live *live, u16 group,
 			  enum pmukit_cache_qos_event event, u16 domain,
@@ -288,14 +288,14 @@ int cache_qos_group_value(struct cache_qos_live *live, u16 group,
 }
 
 /**
- * cache_qos_group_peek - the value of a group, as it was last read
- * @live: everything
+ * cache_qos_group_peek - value of a group, as last read
+ * @live: driver state
  * @group: the group
- * @event: which value
- * @domain: index, or CACHE_QOS_ALL
- * @value: filled in, also when another user has the registers: its status says so
+ * @event: event type
+ * @domain: index of a domain, or CACHE_QOS_ALL
+ * @value: result, also filled in if another user has the registers (PMUKIT_CACHE_QOS_S_YIELDED)
  *
- * Return: as cache_qos_group_value().
+ * Return: as for cache_qos_group_value().
  */
 int cache_qos_group_peek(struct cache_qos_live *live, u16 group,
 			 enum pmukit_cache_qos_event event, u16 domain,

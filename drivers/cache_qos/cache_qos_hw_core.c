@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: what CPUID says, and values of MSRs. Nothing here knows a monitor.
+ * cache_qos: features from CPUID, and values of MSRs. Nothing here depends on monitors.
  *
- * What CPUID says is checked before anything is built on it: a hypervisor may have written it.
+ * Values from CPUID are checked before they are used, because a hypervisor may have set them.
  */
 
 #include <linux/bitfield.h>
@@ -12,7 +12,7 @@
 
 #include "cache_qos_core.h"
 
-/* How often a read is tried when another user changes QM_EVTSEL in between */
+/* Attempts to read a counter while another user keeps changing QM_EVTSEL */
 #define CACHE_QOS_READ_TRIES	5
 
 #define CACHE_QOS_FACTOR_SHIFT	20
@@ -21,9 +21,9 @@
 
 #define CACHE_QOS_MODEL_BROADWELL_X	0x4f
 #define CACHE_QOS_MODEL_SKYLAKE_X	0x55
-#define CACHE_QOS_SKYLAKE_X_BROKEN	4	/* the last stepping that cannot monitor */
+#define CACHE_QOS_SKYLAKE_X_BROKEN	4	/* last stepping with broken monitoring */
 
-/* Parts whose L3 can be divided among nodes with RMIDs of their own (Linux, resctrl/monitor.c) */
+/* CPU models with sub-NUMA clustering (Linux, arch/x86/kernel/cpu/resctrl/monitor.c) */
 static const u32 cache_qos_snc_models[] = {
 	0x6a,	/* Ice Lake */
 	0x8f,	/* Sapphire Rapids */
@@ -50,12 +50,12 @@ static struct cache_qos_leaf cache_qos_leaf(const struct pmukit_cache_qos_backen
 
 /**
  * struct cache_qos_model - vendor and model of the CPU
- * @intel: Intel
- * @amd: AMD or Hygon, whose counters are fewer than RMIDs and begin again
- * @default_width: of counters, where CPUID does not say
- * @family: CPUID's, the extended part added
- * @model: the same
- * @stepping: the same
+ * @intel: vendor is Intel
+ * @amd: vendor is AMD or Hygon: fewer counters than RMIDs, and counters restart at 0
+ * @default_width: width of the counters if CPUID does not report one
+ * @family: family plus extended family
+ * @model: model with the extended model
+ * @stepping: stepping
  */
 struct cache_qos_model {
 	bool intel;
@@ -93,7 +93,7 @@ static u32 cache_qos_width(const struct cache_qos_model *model, u32 eax)
 {
 	u32 more = FIELD_GET(CACHE_QOS_L3_WIDTH, eax);
 
-	/* 0 is "does not say"; what would not fit below the two flags cannot be meant. */
+	/* 0 means not reported. A width that overlaps the two flag bits is invalid. */
 	if (!more || more > CACHE_QOS_WIDTH_MAX - CACHE_QOS_WIDTH_BASE)
 		return model->default_width;
 	return CACHE_QOS_WIDTH_BASE + more;
@@ -109,7 +109,7 @@ static struct cache_qos_leaf cache_qos_amd_leaf(const struct pmukit_cache_qos_ba
 	return cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_AMD_QOS, subleaf);
 }
 
-/* Does an event count what it does after a reset? What cannot be known is not offered. */
+/* Return: true if an event is known to count the same traffic as after reset. */
 static bool cache_qos_is_default(const struct pmukit_cache_qos_backend *backend, u32 event,
 				 u32 types)
 {
@@ -119,7 +119,7 @@ static bool cache_qos_is_default(const struct pmukit_cache_qos_backend *backend,
 	       found == types;
 }
 
-/* AMD: what events count, and whether counters are bound to RMIDs by hand */
+/* AMD: traffic types of the events, and assignable counters */
 static void cache_qos_amd(const struct pmukit_cache_qos_backend *backend, unsigned int cpu,
 			  struct cache_qos_hw *hw)
 {
@@ -142,7 +142,7 @@ static void cache_qos_amd(const struct pmukit_cache_qos_backend *backend, unsign
 	     !(config & CACHE_QOS_EXT_CFG_ABMC)))
 		return;
 	hw->abmc = true;
-	/* By which types a counter is for an event is known where these can be read. */
+	/* The event of an assigned counter follows from its traffic types, if these can be read. */
 	if (features & CACHE_QOS_AMD_QOS_BMEC &&
 	    !cache_qos_rdmsr(backend, CACHE_QOS_L3_QOS_EXT_CFG, &config))
 		hw->counters = min_t(u32, FIELD_GET(CACHE_QOS_AMD_QOS_LAST_ID, last) + 1,
@@ -150,8 +150,8 @@ static void cache_qos_amd(const struct pmukit_cache_qos_backend *backend, unsign
 }
 
 /*
- * Errata BDF102 and SKX99: above some RMID bandwidth is counted wrongly, by a factor that depends
- * on how many RMIDs the part has; by (RMIDs / 8) - 1. Intel's table as Linux has it
+ * Errata BDF102 and SKX99: bandwidth of RMIDs above a limit is wrong by a factor. Limit and factor
+ * depend on the number of RMIDs; the index is (RMIDs / 8) - 1. Intel's table, as in Linux
  * (arch/x86/kernel/cpu/resctrl/monitor.c).
  */
 static const struct {
@@ -184,7 +184,7 @@ static void cache_qos_quirks(const struct cache_qos_model *model, u32 nr_rmid,
 	if (model->model != CACHE_QOS_MODEL_BROADWELL_X &&
 	    model->model != CACHE_QOS_MODEL_SKYLAKE_X)
 		return;
-	/* Fewer than 8 RMIDs make this a very large number. */
+	/* With fewer than 8 RMIDs the unsigned index is very large. */
 	if (place >= sizeof(cache_qos_factors) / sizeof(*cache_qos_factors))
 		return;
 	if (cache_qos_factors[place].factor == CACHE_QOS_FACTOR(1000000))
@@ -193,7 +193,7 @@ static void cache_qos_quirks(const struct cache_qos_model *model, u32 nr_rmid,
 	hw->factor_above = cache_qos_factors[place].above;
 }
 
-/* Errata make Linux's resctrl leave these alone unless its option rdt= asks for them. */
+/* Errata: resctrl does not monitor on these steppings unless the boot option rdt= is set. */
 static bool cache_qos_is_broken_skylake(const struct cache_qos_model *model)
 {
 	return model->intel && model->family == 6 && model->model == CACHE_QOS_MODEL_SKYLAKE_X &&
@@ -239,7 +239,7 @@ static const char *cache_qos_leaves_wrong(const struct pmukit_cache_qos_backend 
 	return NULL;
 }
 
-/* Doc in cache_qos_core.h, as of everything there. */
+/* Documented in cache_qos_core.h, like all functions that are not static. */
 const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, unsigned int cpu,
 			      u32 asked, struct cache_qos_hw *hw, int *error)
 {
@@ -258,7 +258,7 @@ const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, un
 
 	all = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_MONITORING, 0);
 	l3 = cache_qos_leaf(backend, cpu, CACHE_QOS_LEAF_MONITORING, 1);
-	/* One can be written to PQR_ASSOC, the other be read. */
+	/* EBX: highest RMID for PQR_ASSOC; ECX: highest RMID that can be read */
 	max = min_t(u32, all.reg[CACHE_QOS_EBX], l3.reg[CACHE_QOS_ECX]);
 	if (!max)
 		return "this CPU has no RMID but 0";
@@ -288,8 +288,8 @@ const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, un
 }
 
 /*
- * May a CPU of any node carry all RMIDs? That is the kernel's to choose: one before Linux 6.11
- * believes that the register is as at reset, one since then that it is not.
+ * Return: true if a CPU of any node may carry all RMIDs. The kernel chooses: Linux before 6.11
+ * expects the reset value of the register, Linux 6.11 and later expects shared RMIDs.
  */
 static bool cache_qos_shares_rmids(const struct pmukit_cache_qos_backend *backend)
 {
@@ -306,7 +306,7 @@ const char *cache_qos_hw_divide(const struct pmukit_cache_qos_backend *backend, 
 		return NULL;
 	if (!hw->snc)
 		return "its L3 is divided among NUMA nodes (Cluster-on-Die), by which this CPU does not count";
-	/* As many as there are parts with */
+	/* Numbers of nodes that existing CPUs have */
 	if (nodes != 2 && nodes != 3 && nodes != 4 && nodes != 6)
 		return "its L3 has neither 2, 3, 4 nor 6 NUMA nodes";
 	if (!cache_qos_shares_rmids(backend))
@@ -404,7 +404,7 @@ static enum cache_qos_read_status cache_qos_decode(u64 value)
 	return CACHE_QOS_READ_OK;
 }
 
-/* The pair of registers is not ours alone: what it answered may be the answer to another. */
+/* Return: true if another user changed QM_EVTSEL, so that the value may belong to another event. */
 static bool cache_qos_stolen(const struct pmukit_cache_qos_backend *backend, u64 select)
 {
 	u64 now;
@@ -422,7 +422,7 @@ cache_qos_read_event(const struct pmukit_cache_qos_backend *backend, u64 select,
 		ret = cache_qos_wrmsr(backend, CACHE_QOS_QM_EVTSEL, select);
 		if (!ret)
 			ret = cache_qos_rdmsr(backend, CACHE_QOS_QM_CTR, value);
-		/* This CPU is in the midst of another access: the next pass reads it. */
+		/* -EBUSY: this CPU is in another access; the next pass reads the counter. */
 		if (ret)
 			return ret == -EBUSY ? CACHE_QOS_READ_SKIPPED : CACHE_QOS_READ_ERROR;
 		if (!paranoid && !(*value & CACHE_QOS_CTR_ERROR))
@@ -472,7 +472,7 @@ void cache_qos_read_rmids(const struct pmukit_cache_qos_backend *backend,
 
 	for (i = 0; i < nr; i++)
 		cache_qos_read_events(backend, hw, paranoid, &requests[i]);
-	/* Another user's worker may be between its two steps. */
+	/* Another user may be between its write of QM_EVTSEL and its read of QM_CTR. */
 	if (restore)
 		cache_qos_wrmsr(backend, CACHE_QOS_QM_EVTSEL, found);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: which L3 a CPU has, and where it is divided among NUMA nodes which part of it. The
- * interface is described in cache_qos_core.h.
+ * cache_qos: finds the L3 of a CPU and, if the L3 is divided among NUMA nodes, the part of the
+ * CPU's node. cache_qos_core.h describes the interface.
  *
- * CPUs whose APIC ids differ in the lowest bits only share an L3; how many bits these are follows
- * of how many ids the L3 is for, which CPUID says. No register says that an L3 is divided: that is
- * seen from the NUMA nodes of its CPUs, as Linux's resctrl does
- * (arch/x86/kernel/cpu/resctrl/monitor.c). CPUs that are offline count: a node without any that is
- * online is a node.
+ * CPUs share an L3 if their APIC ids differ in the lowest bits only. The number of these bits
+ * follows from the number of ids per L3, which CPUID reports. No register shows that an L3 is
+ * divided: the driver concludes it from the NUMA nodes of its CPUs, as resctrl does
+ * (arch/x86/kernel/cpu/resctrl/monitor.c). Offline CPUs count, so a node whose CPUs are all offline
+ * is still a node.
  */
 
 #include <linux/bitfield.h>
@@ -40,7 +40,7 @@ int cache_qos_l3_read(const struct pmukit_cache_qos_backend *backend, unsigned i
 {
 	u32 regs[4], topology[4];
 
-	/* A leaf of the other vendor is not there, or is all zeros. */
+	/* The leaf of the other vendor does not exist or is all zeros. */
 	if (!cache_qos_l3_leaf(backend, cpu, CACHE_QOS_LEAF_CACHES_INTEL, regs) &&
 	    !cache_qos_l3_leaf(backend, cpu, CACHE_QOS_LEAF_CACHES_AMD, regs))
 		return -ENODEV;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: a back-end comes and goes, and everything with it.
+ * cache_qos: registration of a back-end, setup and teardown of the driver state.
  *
- * There is one back-end at a time. backend=msr, the default, is the hardware and part of this
- * module: without it the module is not loaded. backend=sim waits for a module that registers under
- * that name; it is never chosen by default.
+ * There is one back-end at a time. backend=msr, the default, is the hardware back-end in this
+ * module; if it cannot be registered, loading fails. backend=sim waits for a module that registers
+ * under that name; it is never chosen by default.
  *
- * The back-end's module stays while there are events and groups (users), so when it leaves, there
- * are none.
+ * Events and groups (users) hold a reference of the back-end's module, so there are none when the
+ * back-end is unregistered.
  */
 
 #include <linux/module.h>
@@ -58,7 +58,7 @@ static void cache_qos_release(struct kref *ref)
 
 /**
  * cache_qos_live_put - drop a reference
- * @live: everything
+ * @live: driver state
  *
  * Context: may sleep.
  */
@@ -69,7 +69,7 @@ void cache_qos_live_put(struct cache_qos_live *live)
 
 /* Users */
 
-/* Drop the tasks left in the table: the probes are detached, so their end would not be seen. */
+/* Drop the tasks left in the table: the probes are detached and would not see their exit. */
 static void cache_qos_tasks_drop(struct cache_qos_live *live)
 {
 	mutex_lock(&live->config_mutex);
@@ -92,12 +92,12 @@ static void cache_qos_detach_work(struct work_struct *work)
 
 /**
  * cache_qos_users_get - add a user: an event or a group
- * @live: everything
+ * @live: driver state
  *
- * The first one attaches the probes of the scheduler.
+ * The first user attaches the probes of the scheduler.
  *
- * Context: may sleep; not under ctx->mutex of perf, so not for events that are inherited, nor for
- * members of a group unless the PMU is in the software context.
+ * Context: may sleep; not under ctx->mutex of perf, so not for inherited events, nor for members of
+ * a group unless the PMU is in the software context.
  *
  * Return: 0 or -errno.
  */
@@ -106,14 +106,14 @@ int cache_qos_users_get(struct cache_qos_live *live)
 	int ret = 0;
 
 	mutex_lock(&live->probe_mutex);
-	/* The PMU may outlive the back-end, whose memory is gone then. */
+	/* The PMU may outlive the back-end, whose memory is freed then. */
 	if (!live->serving || !try_module_get(live->backend->owner)) {
 		mutex_unlock(&live->probe_mutex);
 		return -ENODEV;
 	}
 	if (!live->attached) {
 		ret = cache_qos_attach(live);
-		/* While nothing was watched no pass has looked for RMIDs of other tools. */
+		/* Without users, passes do not check all CPUs for RMIDs of other tools. */
 		if (!ret)
 			cache_qos_meet_all(live);
 	}
@@ -129,23 +129,23 @@ int cache_qos_users_get(struct cache_qos_live *live)
 }
 
 /**
- * cache_qos_users_put - the opposite
- * @live: everything
+ * cache_qos_users_put - remove a user
+ * @live: driver state
  *
- * Context: any process context. The probes go later: a child that exits may close the last event
- * under ctx->mutex of perf.
+ * Context: any process context. A work item detaches the probes, because a child that exits may
+ * close the last event under ctx->mutex of perf.
  */
 void cache_qos_users_put(struct cache_qos_live *live)
 {
 	if (atomic_dec_and_test(&live->users))
 		queue_work(live->workqueue, &live->detach);
-	/* Last: from here on the back-end may leave. */
+	/* Last: after this the back-end may be unregistered. */
 	module_put(live->backend->owner);
 }
 
 /* Suspend */
 
-/* CPUs that came online meanwhile are as they should be; the one that stayed has lost its RMID. */
+/* CPUs that came online on resume are set up; the one that stayed online lost its RMID. */
 static void cache_qos_wake(struct cache_qos_live *live)
 {
 	u16 d;
@@ -175,7 +175,7 @@ static int cache_qos_on_pm(struct notifier_block *pm, unsigned long what, void *
 
 /* Back-ends */
 
-/* On return each call that adds a user has added it or was refused. */
+/* On return no cache_qos_users_get() that saw the old value is in progress. */
 static void cache_qos_serve(struct cache_qos_live *live, bool serving)
 {
 	mutex_lock(&live->probe_mutex);
@@ -196,8 +196,8 @@ static void cache_qos_bring_down(struct cache_qos_live *live)
 }
 
 /*
- * The folder of groups comes last of what can fail: an open file of it keeps the module, which is
- * in vain where loading fails.
+ * The configfs folder is the last step that can fail: an open file in it holds a reference of the
+ * module, which must be unloaded if loading fails.
  */
 static int cache_qos_bring_up(struct cache_qos_live *live)
 {
@@ -220,7 +220,7 @@ static int cache_qos_bring_up(struct cache_qos_live *live)
 	if (ret)
 		goto remove_aux;
 	live->pm.notifier_call = cache_qos_on_pm;
-	/* It cannot fail. */
+	/* Cannot fail */
 	register_pm_notifier(&live->pm);
 	cache_qos_serve(live, true);
 	return 0;
@@ -253,7 +253,7 @@ static void cache_qos_fill(struct cache_qos_live *live,
 	live->max_bytes_per_second = cache_qos_max_bandwidth;
 	live->paranoid = cache_qos_paranoid;
 	live->core.force = cache_qos_force;
-	/* Dropped by the release of each PMU */
+	/* One reference for the registration, and one for each PMU, which its release drops */
 	kref_init(&live->ref);
 	kref_get(&live->ref);
 	kref_get(&live->ref);
@@ -347,13 +347,14 @@ static int cache_qos_backend_wrong(const struct pmukit_cache_qos_backend *backen
 }
 
 /**
- * pmukit_cache_qos_register_backend - use these registers
- * @backend: used until pmukit_cache_qos_unregister_backend() has returned
+ * pmukit_cache_qos_register_backend - register a back-end
+ * @backend: the back-end; used until pmukit_cache_qos_unregister_backend() has returned
  *
  * Context: may sleep. The back-end is called before this returns.
  *
- * Return: 0, -EBUSY: there is one, or another user has its registers, -EINVAL: it is not the one
- * the module was loaded for, or CPUs differ, -ENODEV: it cannot monitor, or another -errno.
+ * Return: 0, -EBUSY: a back-end is registered already, or another user has the registers, -EINVAL:
+ * the module was loaded for another back-end, or CPUs differ, -ENODEV: no monitoring, or another
+ * -errno.
  */
 int pmukit_cache_qos_register_backend(const struct pmukit_cache_qos_backend *backend)
 {
@@ -386,10 +387,10 @@ unlock:
 EXPORT_SYMBOL_GPL(pmukit_cache_qos_register_backend);
 
 /**
- * pmukit_cache_qos_unregister_backend - the back-end leaves
- * @backend: one that was registered
+ * pmukit_cache_qos_unregister_backend - unregister a back-end
+ * @backend: a back-end that was registered
  *
- * On return it is not called any more, and the RMIDs of all CPUs are 0.
+ * On return the back-end is no longer called, and the RMIDs of all CPUs are 0.
  *
  * Context: may sleep.
  */
@@ -411,7 +412,7 @@ static int __init cache_qos_module_init(void)
 {
 	int ret;
 
-	/* The probe of fork() allocates, which must not sleep there and does on such a kernel. */
+	/* The fork probe allocates memory with preemption off, which PREEMPT_RT does not allow. */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
 		pr_err("cache_qos: not supported on a PREEMPT_RT kernel; use another one\n");
 		return -EOPNOTSUPP;
@@ -423,7 +424,7 @@ static int __init cache_qos_module_init(void)
 		ret = cache_qos_msr_register();
 	if (ret) {
 		cache_qos_hotplug_unregister();
-		/* PMUs may have been there for a moment. */
+		/* PMUs may have been registered for a moment. */
 		pmukit_pmu_flush();
 	}
 	return ret;

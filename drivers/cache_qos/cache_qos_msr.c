@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: the back-end that is the hardware: CPUID, MSRs, and which CPUs share an L3. resctrl has
- * the registers while its filesystem is mounted.
+ * cache_qos: the hardware back-end: CPUID, MSRs, and the CPUs that share an L3. resctrl has the
+ * registers while its filesystem is mounted.
  */
 
 #include <linux/cpumask.h>
@@ -34,7 +34,7 @@ static int cache_qos_msr_wrmsr(u32 msr, u64 value)
 	return wrmsrq_safe(msr, value) ? -EIO : 0;
 }
 
-/* The L3 of this CPU. Those that are offline have an APIC id and a node as well. */
+/* The L3 of this CPU. Offline CPUs count: they also have an APIC id and a node. */
 
 static int cache_qos_msr_domain_of(unsigned int cpu, struct pmukit_cache_qos_domain *domain)
 {
@@ -84,8 +84,9 @@ static const struct pmukit_cache_qos_backend cache_qos_msr = {
 };
 
 /*
- * It is part of the kernel or it is not there. Looking for a filesystem that is not there would
- * load a module of that name; where the CPU has monitoring, which is what resctrl needs, it is.
+ * resctrl is built in or does not exist. get_fs_type() would load a module for a filesystem that
+ * does not exist, so it is called only if the kernel has resctrl and the CPU has monitoring, which
+ * resctrl needs.
  */
 static void cache_qos_resctrl_find(void)
 {
@@ -101,7 +102,7 @@ static void cache_qos_resctrl_put(void)
 }
 
 /**
- * cache_qos_msr_register - use the hardware
+ * cache_qos_msr_register - register the hardware back-end
  *
  * Return: 0 or -errno, with a line in the log.
  */
@@ -117,7 +118,7 @@ int cache_qos_msr_register(void)
 }
 
 /**
- * cache_qos_msr_unregister - the opposite
+ * cache_qos_msr_unregister - unregister the hardware back-end
  */
 void cache_qos_msr_unregister(void)
 {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: names of monitors, for readers of values: what is watched, or the path of a group.
- * While names have a reader (streams, the trace event) the sampler updates them before it hands out
- * values: a monitor has its name from its first values on. Paths do not change; the comm of a
- * process does.
+ * cache_qos: names of monitors, for readers of values: the target, or the path of a group. While
+ * names have a reader (streams, the trace event), the sampler updates them before it emits values,
+ * so a monitor has its name from its first value. Paths do not change; the comm of a process does.
  *
- * Locking: names belong to the sampler. Watches and groups are read under the lock; tasks and
+ * Locking: names belong to the sampler. Watches and groups are read under live->lock; tasks and
  * cgroups are read without it, with a reference.
  */
 
@@ -20,8 +19,8 @@
 #include "cache_qos.h"
 
 /**
- * struct cache_qos_named - what is to be asked for its name without the lock, with a reference
- * @task: a process or thread; NULL: none, or it is no more
+ * struct cache_qos_named - a task or cgroup whose name is read without the lock, with a reference
+ * @task: a process or thread; NULL: none, or it has exited
  * @css: a cgroup; NULL: none
  */
 struct cache_qos_named {
@@ -29,7 +28,7 @@ struct cache_qos_named {
 	struct cgroup_subsys_state *css;
 };
 
-/* Of a long one the end says most. */
+/* If a path is too long, its end is the most specific part. */
 static void cache_qos_name_path(struct cache_qos_name *name, const char *path)
 {
 	size_t bytes = strlen(path);
@@ -77,7 +76,7 @@ static void cache_qos_name_watch(const struct cache_qos_watch *watch, struct cac
 	}
 }
 
-/* A task that is no more has the name that it had. */
+/* A task that has exited keeps its last name. */
 static void cache_qos_name_ask(struct cache_qos_live *live, struct cache_qos_name *name,
 			       const struct cache_qos_named *named)
 {
@@ -131,8 +130,8 @@ static void cache_qos_name_update(struct cache_qos_live *live, u16 monitor)
 }
 
 /**
- * cache_qos_names_update - read the names of monitors
- * @live: everything
+ * cache_qos_names_update - update the names of all monitors
+ * @live: driver state
  *
  * Context: the sampler.
  */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: the PMU: which events may be opened, and what perf's callbacks do, which is little:
- * the RMID of a CPU is set at context switches (cache_qos_switch.c), counts are brought up to
- * date by the sampler (cache_qos_watch.c).
+ * cache_qos: the PMU: checks of new events, and the callbacks of perf. The callbacks do little:
+ * context switches set the RMID of a CPU (cache_qos_switch.c), and the sampler updates counts
+ * (cache_qos_watch.c).
  *
- * Events are of a task, of a task on a CPU, of a CPU, of a cgroup on a CPU. The software context
- * is theirs: scheduling one in does not fail for want of a counter, and they can be siblings of
- * a clock.
+ * An event is for a task, a task on a CPU, a CPU, or a cgroup on a CPU. Events are in the software
+ * context: scheduling one in never fails for lack of a counter, and they can be siblings of a
+ * clock.
  */
 
 #include <linux/bitfield.h>
@@ -31,9 +31,10 @@ static bool cache_qos_exiting(const struct perf_event *event)
 }
 
 /*
- * Does an event leave its CPU other than by a switch? The probe has said before what the CPU is to
- * run next, and when an event is disabled, or its context put together anew, that is current. It
- * has said nothing where there was no switch since it came.
+ * Return: true if an event is removed from its CPU for another reason than a context switch. At a
+ * switch the probe has already recorded the next task. If an event is disabled, or its context
+ * rescheduled, the recorded task is current, or NULL if there was no switch since the probe was
+ * attached.
  */
 static bool cache_qos_stays(struct cache_qos_live *live, const struct perf_event *event)
 {
@@ -45,8 +46,8 @@ static bool cache_qos_stays(struct cache_qos_live *live, const struct perf_event
 }
 
 /*
- * Interrupts off; the event is settled. What cannot be locked stays as it was, unless @wait.
- * Nothing is fresh enough where an event begins to count, or stops.
+ * Read counters and update counts for an event with a known watch. Interrupts off. Unless @wait,
+ * counts whose lock is taken stay unchanged. @fresh_ns is 0 if the event starts or stops counting.
  */
 static void cache_qos_update(struct cache_qos_live *live, struct cache_qos_event *ev, u64 fresh_ns,
 			     bool wait)
@@ -65,7 +66,7 @@ static void cache_qos_pmu_stop(struct perf_event *event, int flags)
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 
-/* A count begins with what is known now. */
+/* A count starts with current readings. */
 static int cache_qos_pmu_add(struct perf_event *event, int flags)
 {
 	struct cache_qos_live *live = cache_qos_live_of(event);
@@ -75,7 +76,7 @@ static int cache_qos_pmu_add(struct perf_event *event, int flags)
 	if (READ_ONCE(live->dead))
 		return -ENODEV;
 	event->hw.state = flags & PERF_EF_START ? 0 : PERF_HES_STOPPED;
-	/* The first time; an event of a cgroup comes and goes with every switch. */
+	/* Only the first time: a cgroup event is added and removed with every switch. */
 	if (!(event->attach_state & PERF_ATTACH_TASK) && !ev->channel)
 		ret = cache_qos_watch_settle(live, ev);
 	if (ret)
@@ -91,8 +92,9 @@ static int cache_qos_pmu_add(struct perf_event *event, int flags)
 }
 
 /*
- * perf calls this at every switch. What a task leaves at its end, and what was moved until an event
- * is disabled, is read there. The last task of a family may be one that has inherited the event.
+ * perf calls this at every switch, but counters are read only if the task exits or the event is
+ * disabled, to count its last traffic. The last task of a process may be one that has inherited the
+ * event.
  */
 static void cache_qos_pmu_del(struct perf_event *event, int flags)
 {
@@ -108,9 +110,9 @@ static void cache_qos_pmu_del(struct perf_event *event, int flags)
 }
 
 /*
- * A trace event that fires while this CPU holds a lock, one of ours among them, may be the leader
- * of a group with us in it. What cannot be had at once is not waited for: the count then stays that
- * of the last pass.
+ * The leader of the event's group may be a trace event, which may fire while this CPU holds any
+ * lock, even one of the driver's. So locks are not waited for: without them the count stays that of
+ * the last pass.
  */
 static void cache_qos_pmu_read(struct perf_event *event)
 {
@@ -124,8 +126,8 @@ static void cache_qos_pmu_read(struct perf_event *event)
 /* Opening */
 
 /*
- * perf refuses events that exclude something only after they were opened (PERF_PMU_CAP_NO_EXCLUDE),
- * and perf stat tries one of those first: its RMID would be in limbo when the next is opened.
+ * perf refuses exclude_* flags only after event_init (PERF_PMU_CAP_NO_EXCLUDE), and perf stat tries
+ * such an event first: its RMID would be in limbo when the next event is opened.
  */
 static const char *cache_qos_event_wrong(struct perf_event *event)
 {
@@ -141,7 +143,7 @@ static const char *cache_qos_event_wrong(struct perf_event *event)
 		return "there are no branches";
 	if (event_has_any_exclude_flag(event))
 		return "nothing can be excluded";
-	/* perf would change the counts of two events, one of which has those of all. */
+	/* perf would exchange the counts of two events, but one event counts for all. */
 	if (attr->inherit && attr->inherit_stat)
 		return "the tasks of an inherited event have no counts of their own";
 	return NULL;
@@ -165,7 +167,7 @@ static int cache_qos_event_fill(struct cache_qos_live *live, struct cache_qos_ev
 		pr_debug("cache_qos: there is no domain %u\n", domain - 1);
 		return -EINVAL;
 	}
-	/* One that came online and could not take part has no L3 here. */
+	/* A CPU that came online and cannot be used has no domain. */
 	if (cpu >= 0 && READ_ONCE(per_cpu_ptr(live->cpus, cpu)->domain) == CACHE_QOS_NONE) {
 		pr_debug("cache_qos: CPU %d does not take part\n", cpu);
 		return -ENODEV;
@@ -173,7 +175,7 @@ static int cache_qos_event_fill(struct cache_qos_live *live, struct cache_qos_ev
 	return 0;
 }
 
-/* Another user that takes the registers after the check below is noticed by the next pass. */
+/* If another user takes the registers after the check below, the next pass detects it. */
 static int cache_qos_event_open(struct cache_qos_live *live, struct cache_qos_event *ev)
 {
 	struct perf_event *event = ev->pev.event;
@@ -257,8 +259,8 @@ static const struct pmukit_pmu_ops cache_qos_pmu_ops = {
 };
 
 /**
- * cache_qos_pmu_fill - prepare the PMU; its first reference is the caller's
- * @live: everything
+ * cache_qos_pmu_fill - prepare the PMU; the caller owns its first reference
+ * @live: driver state
  */
 void cache_qos_pmu_fill(struct cache_qos_live *live)
 {

@@ -8,7 +8,7 @@
 
 #include <linux/bits.h>
 
-/* CPUID. Registers are numbered as a back-end returns them. */
+/* CPUID. Register numbers index the array that a back-end fills in. */
 #define CACHE_QOS_EAX			0
 #define CACHE_QOS_EBX			1
 #define CACHE_QOS_ECX			2
@@ -32,22 +32,22 @@
 #define CACHE_QOS_LEAF_MONITORING	0xf
 /* subleaf 0: EBX is the highest RMID that may be written to PQR_ASSOC */
 #define   CACHE_QOS_MONITORING_L3	BIT(1)		/* EDX */
-/* subleaf 1: EBX bytes of a unit, ECX highest RMID that may be read, EDX bit n - 1: event n */
-#define   CACHE_QOS_L3_WIDTH		GENMASK_ULL(7, 0)	/* EAX: more than 24 */
+/* subleaf 1: EBX bytes per unit, ECX highest RMID that may be read, EDX bit n - 1: event n */
+#define   CACHE_QOS_L3_WIDTH		GENMASK_ULL(7, 0)	/* EAX: width - 24 */
 #define   CACHE_QOS_L3_EVENTS		GENMASK_ULL(2, 0)	/* EDX */
 
-/* The caches of a CPU, one a subleaf; and the levels of its topology */
+/* Caches of a CPU, one per subleaf; topology of a CPU */
 #define CACHE_QOS_LEAF_CACHES_INTEL	0x4
 #define CACHE_QOS_LEAF_CACHES_AMD	0x8000001dU
-#define   CACHE_QOS_CACHES_TYPE		GENMASK_ULL(4, 0)	/* EAX; 0: no more */
+#define   CACHE_QOS_CACHES_TYPE		GENMASK_ULL(4, 0)	/* EAX; 0: end of the list */
 #define   CACHE_QOS_CACHES_LEVEL	GENMASK_ULL(7, 5)
-#define   CACHE_QOS_CACHES_SHARING	GENMASK_ULL(25, 14)	/* CPUs, less 1 */
-#define   CACHE_QOS_CACHES_LINE		GENMASK_ULL(11, 0)	/* EBX; each less 1 */
+#define   CACHE_QOS_CACHES_SHARING	GENMASK_ULL(25, 14)	/* CPUs that share it, minus 1 */
+#define   CACHE_QOS_CACHES_LINE		GENMASK_ULL(11, 0)	/* EBX; each minus 1 */
 #define   CACHE_QOS_CACHES_PARTS	GENMASK_ULL(21, 12)
 #define   CACHE_QOS_CACHES_WAYS		GENMASK_ULL(31, 22)
-#define CACHE_QOS_LEAF_TOPOLOGY		0xb		/* EDX: the id of this CPU */
+#define CACHE_QOS_LEAF_TOPOLOGY		0xb		/* EDX: APIC id of this CPU */
 
-/* The signature of a hypervisor; that of QEMU where it emulates the processor */
+/* Hypervisor signature; the values are those of QEMU when it emulates the processor */
 #define CACHE_QOS_LEAF_HYPERVISOR	0x40000000U
 #define   CACHE_QOS_EMULATED_EBX	0x54474354U	/* "TCGT" */
 #define   CACHE_QOS_EMULATED_ECX	0x43544743U	/* "CGTC" */
@@ -55,19 +55,19 @@
 
 #define CACHE_QOS_LEAF_EXTENDED_MAX	0x80000000U
 #define CACHE_QOS_LEAF_AMD_QOS		0x80000020U	/* subleaf 0, EBX */
-#define   CACHE_QOS_AMD_QOS_BMEC	BIT(3)	/* what an event counts can be chosen */
-#define   CACHE_QOS_AMD_QOS_ABMC	BIT(5)	/* counters can be bound to RMIDs */
-/* subleaf 3: ECX types of traffic; subleaf 5: EBX[15:0] highest id of a counter */
+#define   CACHE_QOS_AMD_QOS_BMEC	BIT(3)	/* traffic types of an event can be configured */
+#define   CACHE_QOS_AMD_QOS_ABMC	BIT(5)	/* counters can be assigned to RMIDs */
+/* subleaf 3: ECX traffic types; subleaf 5: EBX[15:0] highest id of a counter */
 #define   CACHE_QOS_AMD_QOS_LAST_ID	GENMASK_ULL(15, 0)
 
 #define CACHE_QOS_WIDTH_BASE		24
-#define CACHE_QOS_WIDTH_AMD		44		/* where the leaf says 0 */
+#define CACHE_QOS_WIDTH_AMD		44		/* if the leaf returns 0 */
 #define CACHE_QOS_WIDTH_HYGON		32
 #define CACHE_QOS_WIDTH_MAX		62
 
 /* MSRs */
-#define CACHE_QOS_SNC_CONFIG		0xca0		/* RW, of an L3; Intel with sub-NUMA clustering */
-#define   CACHE_QOS_SNC_PARTITION	BIT_ULL(0)	/* RMIDs are divided among the nodes; at reset */
+#define CACHE_QOS_SNC_CONFIG		0xca0		/* RW, per L3; Intel with SNC */
+#define   CACHE_QOS_SNC_PARTITION	BIT_ULL(0)	/* RMIDs are divided among nodes (reset) */
 
 #define CACHE_QOS_QM_EVTSEL		0xc8d		/* RW */
 #define   CACHE_QOS_EVTSEL_EVENT	GENMASK_ULL(7, 0)
@@ -79,25 +79,25 @@
 #define   CACHE_QOS_CTR_ERROR		BIT_ULL(63)
 
 #define CACHE_QOS_PQR_ASSOC		0xc8f		/* RW */
-#define   CACHE_QOS_PQR_RMID		GENMASK_ULL(31, 0)	/* above the highest RMID: #GP */
-#define   CACHE_QOS_PQR_CLOSID		GENMASK_ULL(63, 32)	/* of cache allocation: not ours */
+#define   CACHE_QOS_PQR_RMID		GENMASK_ULL(31, 0)	/* #GP above the highest RMID */
+#define   CACHE_QOS_PQR_CLOSID		GENMASK_ULL(63, 32)	/* cache allocation: preserved */
 
-/* AMD with ABMC. Of a CPU; what is configured through it is the L3's. */
+/* AMD with ABMC. The register is per CPU; the configuration behind it is per L3. */
 #define CACHE_QOS_L3_QOS_ABMC_CFG	0xc00003fdU	/* RW */
-#define   CACHE_QOS_ABMC_APPLY		BIT_ULL(63)	/* otherwise only the id is taken */
+#define   CACHE_QOS_ABMC_APPLY		BIT_ULL(63)	/* 16 bits: domain of the readings */
 #define   CACHE_QOS_ABMC_ENABLE		BIT_ULL(62)
 #define   CACHE_QOS_ABMC_ID		GENMASK_ULL(52, 48)
 #define   CACHE_QOS_ABMC_CLASS		BIT_ULL(47)	/* the source is a class of service */
 #define   CACHE_QOS_ABMC_SOURCE		GENMASK_ULL(43, 32)
 #define   CACHE_QOS_ABMC_TYPES		GENMASK_ULL(31, 0)
-#define CACHE_QOS_L3_QOS_ABMC_DSC	0xc00003feU	/* RO: the counter whose id ABMC_CFG has */
-#define   CACHE_QOS_ABMC_WRONG		BIT_ULL(63)	/* ABMC_CFG was not taken; else as there */
+#define CACHE_QOS_L3_QOS_ABMC_DSC	0xc00003feU	/* RO: the counter that ABMC_CFG selects */
+#define   CACHE_QOS_ABMC_WRONG		BIT_ULL(63)	/* ABMC_CFG was rejected; rest as there */
 #define CACHE_QOS_L3_QOS_EXT_CFG	0xc00003ffU	/* RW, AMD with ABMC */
 #define   CACHE_QOS_EXT_CFG_ABMC	BIT_ULL(0)
 
-/* AMD with BMEC, of an L3: types of traffic that an event counts; + 1: local */
+/* AMD with BMEC, per L3: traffic types that total counts; the next MSR is for local */
 #define CACHE_QOS_EVT_CFG_TOTAL		0xc0000400U	/* RW */
-#define   CACHE_QOS_TYPES_TOTAL		0x7f		/* at reset, as far as CPUID has them */
+#define   CACHE_QOS_TYPES_TOTAL		0x7f		/* at reset, limited to types in CPUID */
 #define   CACHE_QOS_TYPES_LOCAL		0x15
 
 #endif /* CACHE_QOS_REGS_H */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: reads the counters, pass by pass: every RMID that is in use or in limbo, in every
- * domain by a work item on one of its CPUs, a few at a time so that interrupts are not off for
- * long. No lock is held while registers are read.
+ * cache_qos: reads the counters in passes. In a pass, a work item on one CPU of each domain reads
+ * every RMID that is used or in limbo, a few at a time, so that interrupts are not off for long. No
+ * lock is held while counters are read.
  *
- * A pass also finds out whether another user has come for the registers, which RMIDs may be used
- * again, and brings the counts of perf events up to date: perf does not ask a driver about an event
- * that is not running.
+ * A pass also checks if another user has taken the registers, finds RMIDs that may be used again,
+ * and updates the counts of perf events: perf does not call pmu->read for an event that is not
+ * running.
  *
- * With no user the passes go on, seldom: bandwidth counters must not go round unseen, and limbo is
- * to end.
+ * Without users passes continue at long intervals: bandwidth counters must not wrap unnoticed, and
+ * RMIDs have to leave limbo.
  */
 
 #include <linux/cpu.h>
@@ -23,11 +23,11 @@
 #include "cache_qos.h"
 #include "cache_qos_trace.h"
 
-#define CACHE_QOS_IDLE_MS	10000	/* no readers */
-#define CACHE_QOS_LIMBO_MS	1000	/* no readers, but RMIDs are in limbo */
-#define CACHE_QOS_YIELDED_MS	1000	/* are the registers free again? */
-#define CACHE_QOS_CHECK_NS	NSEC_PER_SEC	/* is the RMID still ours? */
-#define CACHE_QOS_LIMBO_CHUNK	16	/* RMIDs with the lock held */
+#define CACHE_QOS_IDLE_MS	10000	/* interval without users */
+#define CACHE_QOS_LIMBO_MS	1000	/* interval without users while RMIDs are in limbo */
+#define CACHE_QOS_YIELDED_MS	1000	/* interval of checks if the registers are free again */
+#define CACHE_QOS_CHECK_NS	NSEC_PER_SEC	/* interval of checks of PQR_ASSOC */
+#define CACHE_QOS_LIMBO_CHUNK	16	/* RMIDs handled per hold of live->lock */
 
 /* Other users of the registers */
 
@@ -39,10 +39,10 @@ static void cache_qos_release_ipi(void *data)
 }
 
 /**
- * cache_qos_foreign_cpu - a CPU with an RMID of another tool
- * @live: everything
+ * cache_qos_foreign_cpu - find a CPU with an RMID of another tool
+ * @live: driver state
  *
- * Return: nr_cpu_ids: there is none.
+ * Return: the CPU; nr_cpu_ids: none.
  */
 unsigned int cache_qos_foreign_cpu(const struct cache_qos_live *live)
 {
@@ -93,7 +93,7 @@ static bool cache_qos_looks_foreign(int cpu, void *data)
 	return READ_ONCE(per_cpu_ptr(live->cpus, cpu)->foreign);
 }
 
-/* First the CPUs that had one, and the others only once these are free. */
+/* Check the CPUs that had a foreign RMID first, and the others only if these are free. */
 static bool cache_qos_is_free(struct cache_qos_live *live)
 {
 	on_each_cpu_cond(cache_qos_looks_foreign, cache_qos_look_ipi, live, 1);
@@ -115,7 +115,7 @@ static void cache_qos_come_back(struct cache_qos_live *live)
 	dev_info(&live->parent->dev, "the registers are free again\n");
 }
 
-/* What another user of the registers changes for us. */
+/* Yield if another user has taken the registers, resume if they are free again. */
 static void cache_qos_heed(struct cache_qos_live *live, bool claimed)
 {
 	if (!live->core.yielded && (claimed || READ_ONCE(live->core.foreign)))
@@ -132,7 +132,7 @@ static void cache_qos_check_here(struct cache_qos_live *live)
 	WRITE_ONCE(cpu->checked_ns, cache_qos_now_ns());
 }
 
-/* Records the task that runs on this CPU, as the probe has not been called for it. */
+/* Record the task that runs on this CPU: no probe was called when it started to run. */
 static void cache_qos_meet_ipi(void *data)
 {
 	struct cache_qos_live *live = data;
@@ -143,10 +143,11 @@ static void cache_qos_meet_ipi(void *data)
 }
 
 /**
- * cache_qos_meet_all - the probes are attached: learn what each CPU runs and what its RMID is
- * @live: everything
+ * cache_qos_meet_all - after the probes are registered: record the task and check the RMID of each
+ *	CPU
+ * @live: driver state
  *
- * Context: may sleep. The only time that a CPU is interrupted which no monitor concerns.
+ * Context: may sleep. Interrupts all CPUs, even those that no monitor concerns.
  */
 void cache_qos_meet_all(struct cache_qos_live *live)
 {
@@ -158,7 +159,7 @@ static void cache_qos_check_ipi(void *data)
 	cache_qos_check_here(data);
 }
 
-/* CPUs that have carried an RMID for long: nothing else would notice that it is another's now. */
+/* Check CPUs that do not switch for long: nothing else detects that another user set their RMID. */
 static void cache_qos_check_carriers(struct cache_qos_live *live, struct cpumask *carriers)
 {
 	u64 now_ns = cache_qos_now_ns();
@@ -177,7 +178,7 @@ static void cache_qos_check_carriers(struct cache_qos_live *live, struct cpumask
 
 /* Reading */
 
-/* Interrupts off. What the events need is read without a lock. */
+/* Interrupts off. The counters are read without a lock. */
 static void cache_qos_read_batch(struct cache_qos_live *live, u16 domain,
 				 struct cache_qos_request *requests, u32 nr, bool wait)
 {
@@ -192,7 +193,7 @@ static void cache_qos_read_batch(struct cache_qos_live *live, u16 domain,
 		cache_qos_fold(&live->core, domain, &requests[i], now_ns, wait);
 }
 
-/* The next RMIDs from @rmid on. Return: where to go on. */
+/* Read the next RMIDs, starting at @rmid. Return: the RMID to continue with. */
 static u32 cache_qos_read_some(struct cache_qos_live *live, u16 domain, u32 rmid)
 {
 	struct cache_qos_request requests[CACHE_QOS_MAX_READS];
@@ -205,7 +206,7 @@ static u32 cache_qos_read_some(struct cache_qos_live *live, u16 domain, u32 rmid
 		if (cache_qos_wanted(&live->core, domain, rmid, READ_ONCE(live->pass)))
 			cache_qos_ask(&live->core, domain, rmid, &requests[nr++]);
 	}
-	/* The CPU that was meant may have gone. */
+	/* If the chosen CPU went offline, the work item may run in another domain. */
 	if (cpu->ready && cpu->domain == domain && !READ_ONCE(live->asleep) &&
 	    !cache_qos_is_taken(&live->core))
 		cache_qos_read_batch(live, domain, requests, nr, true);
@@ -213,7 +214,7 @@ static u32 cache_qos_read_some(struct cache_qos_live *live, u16 domain, u32 rmid
 	return rmid;
 }
 
-/* Of PQR_ASSOC, by the CPUs of a domain */
+/* Number of writes of PQR_ASSOC by the CPUs of a domain */
 static u64 cache_qos_writes(const struct cache_qos_live *live, u16 domain)
 {
 	unsigned int cpu;
@@ -228,7 +229,7 @@ static u64 cache_qos_writes(const struct cache_qos_live *live, u16 domain)
 	return writes;
 }
 
-/* Binds counters to RMIDs that need them in this pass (ABMC). Interrupts are off for two. */
+/* Assign counters to RMIDs that need them (ABMC), two at a time with interrupts off. */
 static void cache_qos_bind_all(struct cache_qos_live *live, u16 domain)
 {
 	const struct cache_qos_cpu *cpu;
@@ -239,7 +240,7 @@ static void cache_qos_bind_all(struct cache_qos_live *live, u16 domain)
 			continue;
 		local_irq_disable();
 		cpu = this_cpu_ptr(live->cpus);
-		/* The CPU that was meant may have gone. */
+		/* If the chosen CPU went offline, the work item may run in another domain. */
 		if (cpu->ready && cpu->domain == domain && !READ_ONCE(live->asleep)) {
 			if (!rmid) {
 				cache_qos_counters_scan(&live->core, domain);
@@ -251,7 +252,7 @@ static void cache_qos_bind_all(struct cache_qos_live *live, u16 domain)
 	}
 }
 
-/* On a CPU of the domain */
+/* Runs on a CPU of the domain. */
 static void cache_qos_read_work(struct work_struct *work)
 {
 	struct cache_qos_reader *reader = container_of(to_delayed_work(work),
@@ -277,7 +278,7 @@ static void cache_qos_read_work(struct work_struct *work)
 	WRITE_ONCE(reader->read_ns, now_ns);
 }
 
-/* How good a CPU is to read the counters of its L3: one that is awake anyway is best. */
+/* Suitability of a CPU to read the counters of its L3: CPUs that are awake anyway rank highest. */
 static int cache_qos_reader_rank(const struct cache_qos_live *live, unsigned int cpu)
 {
 	const struct task_struct *running = READ_ONCE(per_cpu(*live->running, cpu));
@@ -301,7 +302,7 @@ static void cache_qos_choose_readers(struct cache_qos_live *live)
 
 		if (!READ_ONCE(each->ready))
 			continue;
-		/* A task that has ended is in memory until a grace period is over. */
+		/* RCU: a task that has exited is in memory until the end of a grace period. */
 		rcu_read_lock();
 		rank = cache_qos_reader_rank(live, cpu);
 		rcu_read_unlock();
@@ -329,14 +330,14 @@ static bool cache_qos_is_carried(const struct cache_qos_live *live, u16 domain)
 	return false;
 }
 
-/* Is what counts for the machine asked for? That is everything. */
+/* Return: true if values of the machine are wanted, for which all RMIDs must be read. */
 static bool cache_qos_wants_machine(const struct cache_qos_live *live)
 {
 	return READ_ONCE(live->machine_watches) || READ_ONCE(live->aux_pp.nr_events) ||
 	       trace_cache_qos_sample_enabled();
 }
 
-/* How old the readings of a domain may become which no monitor uses. */
+/* Maximum age of readings in a domain that no monitor uses */
 static u64 cache_qos_lag_ns(const struct cache_qos_live *live)
 {
 	u64 lag_ns = READ_ONCE(live->core.nr_atoms[CACHE_QOS_LIMBO]) ? CACHE_QOS_LIMBO_MS :
@@ -346,8 +347,9 @@ static u64 cache_qos_lag_ns(const struct cache_qos_live *live)
 }
 
 /*
- * Where no CPU has carried an RMID since the last reading values change slowly: others evict the
- * lines. Such a domain is read when a CPU of it is awake, and is not waited for.
+ * Return: true if the pass has to wait for a domain. If no CPU has carried an RMID there since the
+ * last reading, values change slowly, by evictions only. Such a domain is read when one of its CPUs
+ * is awake, and the pass does not wait.
  */
 static bool cache_qos_is_due(const struct cache_qos_live *live, u16 domain)
 {
@@ -428,7 +430,7 @@ static void cache_qos_look_after_cpus(struct cache_qos_live *live)
 {
 	cpumask_var_t carriers;
 
-	/* A task may have changed its cgroup without a switch. */
+	/* A task may have changed its cgroup without a context switch. */
 	if (READ_ONCE(live->nr_cgroups))
 		cache_qos_resolve_changed(live);
 	if (!zalloc_cpumask_var(&carriers, GFP_KERNEL))
@@ -437,7 +439,7 @@ static void cache_qos_look_after_cpus(struct cache_qos_live *live)
 	free_cpumask_var(carriers);
 }
 
-/* Were files read lately? Then a pass covers all domains, for the reads before the next pass. */
+/* Return: true if files were read recently; a pass then reads all domains for further reads. */
 static bool cache_qos_is_asked(const struct cache_qos_live *live, u64 now_ns)
 {
 	return now_ns < READ_ONCE(live->asked_ns) + 2 * READ_ONCE(live->sample_ms) * NSEC_PER_MSEC;
@@ -451,7 +453,7 @@ static void cache_qos_pass(struct cache_qos_live *live)
 
 	if (READ_ONCE(live->asleep))
 		return;
-	/* Before the lock of CPU hotplug: an unmount of resctrl takes that lock under its own. */
+	/* Not under cpus_read_lock(): an unmount takes it under the superblock's lock. */
 	claimed = live->backend->claimed();
 	cpus_read_lock();
 	cache_qos_heed(live, claimed);
@@ -478,15 +480,15 @@ static void cache_qos_sampler_work(struct work_struct *work)
 
 	WRITE_ONCE(live->pass, live->pass + 1);
 	cache_qos_pass(live);
-	smp_store_release(&live->done, live->pass);	/* what was read is there */
+	smp_store_release(&live->done, live->pass);	/* pairs with cache_qos_passed() */
 	wake_up_all(&live->passed);
 	queue_delayed_work(live->workqueue, &live->sampler,
 			   msecs_to_jiffies(cache_qos_interval_ms(live)));
 }
 
 /**
- * cache_qos_sampler_hurry - the next pass is to begin now
- * @live: everything
+ * cache_qos_sampler_hurry - start the next pass now
+ * @live: driver state
  */
 void cache_qos_sampler_hurry(struct cache_qos_live *live)
 {
@@ -495,11 +497,11 @@ void cache_qos_sampler_hurry(struct cache_qos_live *live)
 
 static bool cache_qos_passed(const struct cache_qos_live *live, u32 pass)
 {
-	/* With the number comes what was read. */
+	/* Pairs with cache_qos_sampler_work(): the readings of the pass are visible. */
 	return (s32)(smp_load_acquire(&live->done) - pass) >= 0;
 }
 
-/* Younger than @sample_ms, and than the newest monitor of a group? */
+/* Return: true if readings are younger than sample_ms and than the newest group monitor. */
 static bool cache_qos_is_fresh(const struct cache_qos_live *live)
 {
 	u64 read_ns = READ_ONCE(live->all_read_ns);
@@ -509,10 +511,10 @@ static bool cache_qos_is_fresh(const struct cache_qos_live *live)
 }
 
 /**
- * cache_qos_refresh - see to it that what was read of all domains is younger than sample_ms
- * @live: everything
+ * cache_qos_refresh - make sure that the readings of all domains are younger than sample_ms
+ * @live: driver state
  *
- * Readers at the same time wait for the same pass.
+ * Concurrent readers wait for the same pass.
  *
  * Context: may sleep.
  *
@@ -533,14 +535,14 @@ int cache_qos_refresh(struct cache_qos_live *live)
 }
 
 /**
- * cache_qos_sampler_start - begin to read; on return one pass is complete
- * @live: everything
+ * cache_qos_sampler_start - start passes; on return one pass is complete
+ * @live: driver state
  */
 void cache_qos_sampler_start(struct cache_qos_live *live)
 {
 	u32 d;
 
-	/* Idle CPUs are not woken up for it. */
+	/* Deferrable: an idle CPU is not woken up for it. */
 	for (d = 0; d < CACHE_QOS_MAX_DOMAINS; d++) {
 		INIT_DEFERRABLE_WORK(&live->readers[d].work, cache_qos_read_work);
 		live->readers[d].live = live;
@@ -551,8 +553,8 @@ void cache_qos_sampler_start(struct cache_qos_live *live)
 }
 
 /**
- * cache_qos_sampler_stop - the opposite
- * @live: everything
+ * cache_qos_sampler_stop - stop passes
+ * @live: driver state
  */
 void cache_qos_sampler_stop(struct cache_qos_live *live)
 {
@@ -563,9 +565,9 @@ void cache_qos_sampler_stop(struct cache_qos_live *live)
 		cancel_delayed_work_sync(&live->readers[d].work);
 }
 
-/* One monitor, on this CPU, now */
+/* Immediate reading of one monitor on this CPU */
 
-/* Under the lock: the RMIDs of a monitor that were not read since */
+/* RMIDs of a monitor that were not read since @since_ns. The caller holds live->lock. */
 static u32 cache_qos_stale_rmids(const struct cache_qos_live *live, u16 monitor, u16 domain,
 				 u64 since_ns, struct cache_qos_request *requests)
 {
@@ -584,14 +586,14 @@ static u32 cache_qos_stale_rmids(const struct cache_qos_live *live, u16 monitor,
 
 /**
  * cache_qos_read_here - read the RMIDs of a monitor in the domain of this CPU
- * @live: everything
- * @monitor: not CACHE_QOS_MACHINE, whose RMIDs are too many
- * @fresh_ns: what was read so short a time ago is not read again
- * @wait: for the lock; otherwise nothing is read where it is taken
+ * @live: driver state
+ * @monitor: CACHE_QOS_MACHINE is not read, because it has too many RMIDs
+ * @fresh_ns: RMIDs that were read within this time are not read again
+ * @wait: wait for live->lock; otherwise nothing is read if it is taken
  *
- * At most CACHE_QOS_MAX_READS of them; the rest is as old as the last pass.
+ * Reads at most CACHE_QOS_MAX_READS RMIDs; the rest is as old as the last pass.
  *
- * Context: interrupts off, not in an NMI, no lock of ours held.
+ * Context: interrupts off, not in an NMI, no raw lock of the driver held.
  */
 void cache_qos_read_here(struct cache_qos_live *live, u16 monitor, u64 fresh_ns, bool wait)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: domains, what was read in them, when an RMID may be used again, and sums. The
- * interface with its locking is described in cache_qos_core.h.
+ * cache_qos: domains, readings, limbo and sums. cache_qos_core.h describes the interface and its
+ * locking.
  */
 
 #include <linux/bitops.h>
@@ -16,7 +16,7 @@
 
 #include "cache_qos_core.h"
 
-/* A free RMID is read in one pass of so many. */
+/* A free RMID without lines is read once in this many passes. */
 #define CACHE_QOS_FREE_PASSES	16
 
 /* Domains */
@@ -64,14 +64,14 @@ int cache_qos_domain_add(struct cache_qos *cq, const struct pmukit_cache_qos_dom
 		return -ENOSPC;
 	*domain = (struct cache_qos_domain) { .is = *is, .cells = cells, .accumulated = accumulated };
 	raw_spin_lock_init(&domain->lock);
-	/* A reader without the lock that sees the number sees the domain as well. */
+	/* Pairs with cache_qos_nr_domains(): a reader that sees the number sees the domain. */
 	smp_store_release(&cq->nr_domains, cq->nr_domains + 1);
 	if (cq->nr_domains == 1)
 		cq->threshold = cache_qos_default_threshold(cq) / cq->hw.scale;
 	return cq->nr_domains - 1;
 }
 
-/* What was not read here cannot be trusted to be clean here. */
+/* Move all free RMIDs to limbo: they may have lines that the driver has not read. */
 static void cache_qos_distrust(struct cache_qos *cq)
 {
 	u32 rmid;
@@ -95,7 +95,7 @@ void cache_qos_domain_gain(struct cache_qos *cq, u16 domain)
 	WRITE_ONCE(d->nr_cpus, d->nr_cpus + 1);
 	if (d->nr_cpus > 1)
 		return;
-	/* What the cache has kept from before may be anybody's. */
+	/* Lines that were in the cache before may belong to any earlier atom. */
 	raw_spin_lock(&d->lock);
 	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
 		d->cells[rmid].bound = ~0ULL;
@@ -114,7 +114,7 @@ void cache_qos_rebase(struct cache_qos *cq, u16 domain)
 		d->cells[rmid].known = 0;
 		d->cells[rmid].gap = 0;
 		WRITE_ONCE(d->cells[rmid].served, 0);
-		/* What is being read now was read before. */
+		/* Readings in progress are from before: cache_qos_fold() drops them. */
 		d->cells[rmid].folded++;
 	}
 	raw_spin_unlock(&d->lock);
@@ -128,7 +128,7 @@ void cache_qos_domain_lose(struct cache_qos *cq, u16 domain)
 	WRITE_ONCE(d->nr_cpus, d->nr_cpus - 1);
 	if (d->nr_cpus)
 		return;
-	/* What was counted since the last pass is not in any sum, and never will be. */
+	/* Traffic since the last pass is lost. */
 	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
 		if (!rmid || cq->atoms[rmid].state != CACHE_QOS_FREE)
 			cache_qos_mark(cq, rmid, PMUKIT_CACHE_QOS_S_GAP);
@@ -156,11 +156,11 @@ u64 cache_qos_cache_bytes(const struct cache_qos *cq, u16 domain)
 	return bytes;
 }
 
-/* Samples */
+/* Readings */
 
 bool cache_qos_wanted(const struct cache_qos *cq, u16 domain, u32 rmid, u32 pass)
 {
-	/* Lines of a free RMID are part of the machine's sum, and only become fewer. */
+	/* The lines of a free RMID count for the machine; they only become fewer. */
 	if (!rmid || READ_ONCE(cq->atoms[rmid].state) != CACHE_QOS_FREE ||
 	    READ_ONCE(cq->first_free) == rmid ||
 	    READ_ONCE(cq->domains[domain].cells[rmid].occupancy))
@@ -169,8 +169,8 @@ bool cache_qos_wanted(const struct cache_qos *cq, u16 domain, u32 rmid, u32 pass
 }
 
 /*
- * What it has moved until it came into limbo has been read, or is known to be missing. Once it is
- * free, where its counters stand is taken as it is.
+ * Return: true if the traffic of an RMID until it entered limbo was read, or is known to be
+ * missing. Once the RMID is free, its counters are read as they are and add nothing.
  */
 static bool cache_qos_counted_here(const struct cache_qos *cq, const struct cache_qos_cell *cell,
 				   u64 since_ns)
@@ -198,7 +198,7 @@ u32 cache_qos_events_wanted(const struct cache_qos *cq, u16 domain, u32 rmid)
 
 	if (!cq->hw.restarts || !rmid || state == CACHE_QOS_USED)
 		return all;
-	/* What it has moved until it came into limbo counts, and then it stands still. */
+	/* Traffic until the RMID entered limbo counts; then its counters do not change. */
 	if (state == CACHE_QOS_LIMBO &&
 	    (test_bit(rmid, cq->carried) || READ_ONCE(cell->time_ns[CACHE_QOS_TOTAL]) <= since_ns ||
 	     !cache_qos_counted_here(cq, cell, since_ns)))
@@ -211,7 +211,7 @@ void cache_qos_ask(const struct cache_qos *cq, u16 domain, u32 rmid,
 {
 	const struct cache_qos_cell *cell = &cq->domains[domain].cells[rmid];
 
-	/* Before the counters: what is folded in from here on may be later than they. */
+	/* Before the counters are read: a reading that is folded in from now on may be newer. */
 	request->folded = smp_load_acquire(&cell->folded);
 	request->rmid = rmid;
 	request->counted = cq->domains[domain].is.node * cq->hw.nr_rmid + rmid;
@@ -273,8 +273,8 @@ struct cache_qos_reads cache_qos_count_reads(const struct cache_qos *cq)
 }
 
 /*
- * No more units are in an L3, whose size need not be a multiple. What the CPUs of a node bring in
- * may be memory of another node, and lie in that one's part.
+ * The most counter units in an L3, whose size need not be a multiple. CPUs of one node may fill
+ * lines with memory of another node; those lines are in the part of that node.
  */
 static u64 cache_qos_room(const struct cache_qos *cq, const struct cache_qos_domain *domain)
 {
@@ -286,7 +286,7 @@ static void cache_qos_fold_occupancy(struct cache_qos *cq, struct cache_qos_doma
 {
 	u64 most = cache_qos_room(cq, domain);
 
-	/* More than there is cannot be: no sum is to show it. */
+	/* The value is impossible: no sum may show more lines than the cache has. */
 	if (units > most) {
 		domain->violations++;
 		units = most;
@@ -296,8 +296,8 @@ static void cache_qos_fold_occupancy(struct cache_qos *cq, struct cache_qos_doma
 }
 
 /*
- * How much a counter has gone on. After a time without a value it may have begun again at 0 or
- * not: the smaller of the two is the truth or less than it.
+ * Difference to the last value of a counter. After a gap the counter may have restarted at 0 or
+ * not; the smaller of the two differences is never too high.
  */
 static u64 cache_qos_step(const struct cache_qos *cq, const struct cache_qos_cell *cell, u32 event,
 			  u64 data)
@@ -317,7 +317,7 @@ static void cache_qos_fold_counter(struct cache_qos *cq, struct cache_qos_domain
 	u64 before_ns = cell->time_ns[event];
 	bool late = before_ns && now_ns > before_ns && now_ns - before_ns > cq->hw.wrap_ns;
 
-	/* No CPU carries a free RMID: it has counted nothing, and its last value may be old. */
+	/* No CPU carries a free RMID: it counted nothing, and its last value may be old. */
 	if (rmid && READ_ONCE(cq->atoms[rmid].state) == CACHE_QOS_FREE)
 		goto known;
 	if (!(cell->known & BIT(event))) {
@@ -327,12 +327,12 @@ static void cache_qos_fold_counter(struct cache_qos *cq, struct cache_qos_domain
 		goto known;
 	}
 	if (late) {
-		/* It has moved what is seen, or that and some times a whole round. */
+		/* The counter may have wrapped: the difference is a lower bound. */
 		cell->skewed = true;
 		WRITE_ONCE(domain->reads.uncertain, domain->reads.uncertain + 1);
 		cache_qos_note(domain, cell, PMUKIT_CACHE_QOS_S_UNCERTAIN);
 	}
-	/* It may have been unavailable while this RMID was free, and too low for its user now. */
+	/* The gap may be older than the RMID's atom; the count may then be too low. */
 	if (cell->gap & BIT(event))
 		cache_qos_note(domain, cell, PMUKIT_CACHE_QOS_S_GAP);
 	WRITE_ONCE(*chunks, *chunks + cache_qos_step(cq, cell, event, data));
@@ -350,7 +350,7 @@ static void cache_qos_fold_unavailable(const struct cache_qos *cq, struct cache_
 		return;
 	cell->skewed = true;
 	cache_qos_note(domain, cell, PMUKIT_CACHE_QOS_S_GAP);
-	/* One that is bound by hand goes on, or is bound to the RMID again, at 0. */
+	/* The counter restarts at 0; with ABMC it continues, or is assigned again at 0. */
 	if (cq->hw.restarts && !cq->hw.abmc) {
 		cell->last[event - 1] = 0;
 		cell->known |= BIT(event);
@@ -360,9 +360,9 @@ static void cache_qos_fold_unavailable(const struct cache_qos *cq, struct cache_
 }
 
 /*
- * The two were not read at the same time: their difference may go back a little, this does not.
- * Local traffic that was lost is not remote: after a step of unknown size the difference counts
- * from here.
+ * TOTAL and LOCAL are not read at the same moment: their difference may decrease a little, REMOTE
+ * may not. Lost local traffic is not remote traffic: after a step of unknown size REMOTE continues
+ * from its old value.
  */
 static void cache_qos_fold_remote(const struct cache_qos *cq, struct cache_qos_cell *cell,
 				  const struct cache_qos_sample *sample)
@@ -421,7 +421,7 @@ static void cache_qos_fold_locked(struct cache_qos *cq, struct cache_qos_domain 
 	for (event = 0; event < CACHE_QOS_NR_READ; event++)
 		cache_qos_fold_event(cq, domain, request->rmid, event, &request->sample, now_ns);
 	cache_qos_fold_remote(cq, cell, &request->sample);
-	/* A reader of this number reads later counters after it. */
+	/* Pairs with cache_qos_ask(), which reads the counters after this number. */
 	smp_store_release(&cell->folded, cell->folded + 1);
 }
 
@@ -438,7 +438,7 @@ void cache_qos_fold(struct cache_qos *cq, u16 domain, const struct cache_qos_req
 	raw_spin_unlock(&d->lock);
 }
 
-/* Was it read well, or never and for good reason? */
+/* Return: true if the last reads were good or were skipped. */
 static bool cache_qos_cell_good(const struct cache_qos_cell *cell)
 {
 	return cell->status[CACHE_QOS_OCCUPANCY] <= CACHE_QOS_READ_OK &&
@@ -460,7 +460,7 @@ static void cache_qos_check_room(struct cache_qos *cq, struct cache_qos_domain *
 	}
 	before = d->moved;
 	d->moved = moved;
-	/* The correction of bandwidth is less than a half. */
+	/* The bandwidth correction is less than a factor of 2. */
 	room = cache_qos_room(cq, d) + (moved - before) * (cq->hw.factor ? 2 : 1);
 	if (known && units > room)
 		d->violations++;
@@ -468,7 +468,7 @@ static void cache_qos_check_room(struct cache_qos *cq, struct cache_qos_domain *
 
 /* Limbo */
 
-/* Yes, no, or not read since it came into limbo */
+/* State of an RMID in limbo; UNREAD: not read since it entered limbo */
 enum cache_qos_clean {
 	CACHE_QOS_CLEAN,
 	CACHE_QOS_DIRTY,
@@ -485,7 +485,7 @@ static enum cache_qos_clean cache_qos_clean_here(const struct cache_qos *cq,
 	    READ_ONCE(cell->time_ns[CACHE_QOS_OCCUPANCY]) <= cq->atoms[rmid].since_ns ||
 	    !cache_qos_counted_here(cq, cell, cq->atoms[rmid].since_ns))
 		return CACHE_QOS_UNREAD;
-	/* A threshold of 0 asks for none at all. */
+	/* With a threshold of 0 the RMID must have no lines. */
 	if (lines && lines >= cq->threshold)
 		return CACHE_QOS_DIRTY;
 	return CACHE_QOS_CLEAN;
@@ -496,7 +496,7 @@ static enum cache_qos_clean cache_qos_clean(const struct cache_qos *cq, u32 rmid
 	enum cache_qos_clean worst = CACHE_QOS_UNREAD;
 	u32 d;
 
-	/* A sum, no difference: the clock may have stepped back since. */
+	/* A sum instead of a difference, because the clock may have stepped back. */
 	if (!(cq->hw.events & BIT(CACHE_QOS_OCCUPANCY)))
 		return now_ns >= cq->atoms[rmid].since_ns + cq->limbo_min_ns ? CACHE_QOS_CLEAN :
 									       CACHE_QOS_UNREAD;
@@ -543,7 +543,7 @@ void cache_qos_yield(struct cache_qos *cq, bool claimed)
 	WRITE_ONCE(cq->yielded, true);
 }
 
-/* Whatever the other did with our RMIDs: lines may be his, counts are not ours. */
+/* The other user may have used any RMID: lines may belong to it, counters start anew. */
 void cache_qos_resume(struct cache_qos *cq)
 {
 	u32 d, rmid;
@@ -581,7 +581,7 @@ static u32 cache_qos_cell_status(const struct cache_qos_cell *cell, u32 event, u
 	return status;
 }
 
-/* Does the newest read have no value, in no domain and ever? Then there is none to show. */
+/* Add age and status of a cell. A sum without any good cell has no value. */
 static void cache_qos_tally_time(struct cache_qos_tally *tally, const struct cache_qos_cell *cell,
 				 u32 event, u64 since_ns)
 {
@@ -595,7 +595,7 @@ static void cache_qos_tally_time(struct cache_qos_tally *tally, const struct cac
 		tally->good++;
 }
 
-/* All that was ever counted is the machine's. */
+/* The machine's sum includes everything that was ever counted. */
 static void cache_qos_tally_sum(const struct cache_qos *cq, struct cache_qos_tally *tally,
 				const struct cache_qos_cell *cell, u32 rmid, u32 event,
 				bool machine)
@@ -626,7 +626,7 @@ static void cache_qos_tally_cell(const struct cache_qos *cq, struct cache_qos_ta
 
 	cache_qos_tally_sum(cq, tally, cell, rmid, event, machine);
 	tally->status |= READ_ONCE(cell->marks) & ~CACHE_QOS_MARK_NEW;
-	/* Free ones stand still, and are read seldom; on some hardware those in limbo as well. */
+	/* Ignore the age of counts that do not change: free, and on some hardware limbo. */
 	if (!READ_ONCE(domain->nr_cpus) || (rmid && state == CACHE_QOS_FREE) ||
 	    (rmid && state == CACHE_QOS_LIMBO && cq->hw.restarts && event != CACHE_QOS_OCCUPANCY))
 		return;
@@ -638,7 +638,7 @@ static void cache_qos_tally_cell(const struct cache_qos *cq, struct cache_qos_ta
 	cache_qos_tally_time(tally, cell, CACHE_QOS_LOCAL, since_ns);
 }
 
-/* RMIDs are read one after the other: lines that changed hands meanwhile are in the sum twice. */
+/* RMIDs are read one after the other: a line that changes its RMID may be summed twice. */
 static void cache_qos_tally_cap(const struct cache_qos *cq, const struct cache_qos_domain *domain,
 				struct cache_qos_tally *tally, u32 event)
 {
@@ -667,7 +667,7 @@ static void cache_qos_machine_sums(const struct cache_qos *cq, struct cache_qos_
 	}
 }
 
-/* Without the domain's lock, which the CPU may have; the fields may be of two passes. */
+/* Without the domain's lock, which this CPU may hold; the fields may be from different passes. */
 static void cache_qos_tally_machine(const struct cache_qos_domain *domain, u32 event,
 				    struct cache_qos_tally *tally)
 {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: the probes of the scheduler, and the RMID of a CPU. Everything that writes
- * PQR_ASSOC is here: at a context switch, or in an interrupt when what is watched has changed.
- * perf's add and del take no part in it: perf swaps whole contexts between a parent and its
- * clones without telling.
+ * cache_qos: the probes of the scheduler, and the RMID of each CPU. RMIDs change here: at a context
+ * switch, or in an IPI after a change of watched targets. perf's add and del do not change RMIDs,
+ * because perf swaps whole contexts between a parent and its clones without calling them.
  *
- * The probe of sched_switch runs before perf's and before __switch_to(), with interrupts off and
- * the lock of the run queue held: the RMID is right a little too early.
+ * The probe of sched_switch runs before perf's probe and before __switch_to(), with interrupts off
+ * and the run queue locked: the RMID changes slightly too early.
  */
 
 #include <linux/sched/task.h>
@@ -16,8 +15,8 @@
 #include "cache_qos.h"
 
 /*
- * Where the lock is taken a switch does not wait for it with the run queue locked: the task runs
- * with RMID 0 until the interrupt, as soon as interrupts are on again.
+ * A context switch does not wait for live->lock with the run queue locked. If the lock is taken,
+ * the task runs with RMID 0 until the irq_work, which runs as soon as interrupts are on.
  */
 static u32 cache_qos_run_slow(struct cache_qos_live *live, struct cache_qos_cpu *cpu,
 			      struct cache_qos_task *is, u16 cgroup, bool wait)
@@ -33,10 +32,7 @@ static u32 cache_qos_run_slow(struct cache_qos_live *live, struct cache_qos_cpu 
 	return rmid;
 }
 
-/*
- * Interrupts off. The probe says what the CPU is about to run, and until the next switch that is
- * what it runs.
- */
+/* Set the RMID for @task, which this CPU runs or is about to run. Interrupts off. */
 static void cache_qos_run(struct cache_qos_live *live, struct task_struct *task, bool wait)
 {
 	struct cache_qos_cpu *cpu = this_cpu_ptr(live->cpus);
@@ -64,22 +60,22 @@ static void cache_qos_on_switch(void *data, bool preempt, struct task_struct *pr
 
 	WRITE_ONCE(cpu->switching, true);
 	this_cpu_write(*live->running, next);
-	/* Pairs with cache_qos_resolve_changed(): it sees this, or we see what was changed. */
+	/* Pairs with cache_qos_resolve_changed(): it sees this, or this CPU sees the change. */
 	smp_mb();
 	cache_qos_run(live, next, false);
-	/* A reader that sees this sees the RMID. */
+	/* Pairs with cache_qos_is_concerned(): a reader that sees this sees the RMID. */
 	smp_store_release(&cpu->switching, false);
 }
 
 /**
  * cache_qos_resolve_here - what runs on this CPU may need another RMID
- * @live: everything
+ * @live: driver state
  *
- * perf enables events of cgroups in the middle of a switch, where current is still the task that
- * leaves, so the task last passed to the probe is used. Once the probes are about to be detached it
- * is not updated any more, and that task may have ended: then current is used.
+ * perf enables cgroup events in the middle of a switch, where current is still the previous task,
+ * so the task last passed to the probe is used. When the probes are about to be detached, that task
+ * is no longer updated and may have exited: then current is used.
  *
- * Context: interrupts off, no lock of ours held.
+ * Context: interrupts off, no raw lock of the driver held.
  */
 void cache_qos_resolve_here(struct cache_qos_live *live)
 {
@@ -97,8 +93,8 @@ static void cache_qos_resolve_late(struct irq_work *work)
 }
 
 /**
- * cache_qos_late_fill - prepare the interrupts for switches that found the lock taken
- * @live: everything
+ * cache_qos_late_fill - prepare the irq_work for switches that find live->lock taken
+ * @live: driver state
  */
 void cache_qos_late_fill(struct cache_qos_live *live)
 {
@@ -119,8 +115,8 @@ static void cache_qos_resolve_ipi(void *data)
 
 /**
  * cache_qos_ipi - call a function on some CPUs, and wait
- * @live: everything; the function's argument
- * @cpus: those; CPUs that are offline are left out
+ * @live: driver state; argument of the function
+ * @cpus: the CPUs; offline CPUs are skipped
  * @func: runs with interrupts off
  *
  * Context: may sleep.
@@ -148,7 +144,7 @@ static u32 cache_qos_expected_on(struct cache_qos_live *live, const struct cache
 	return rmid;
 }
 
-/* Has a CPU another RMID than what runs there needs? If it is not known: yes. */
+/* Return: true if a CPU carries another RMID than its task needs, or may do so. */
 static bool cache_qos_is_concerned(struct cache_qos_live *live, unsigned int cpu)
 {
 	const struct cache_qos_cpu *each = per_cpu_ptr(live->cpus, cpu);
@@ -159,10 +155,10 @@ static bool cache_qos_is_concerned(struct cache_qos_live *live, unsigned int cpu
 		return false;
 	if (!READ_ONCE(live->attached))
 		return READ_ONCE(each->rmid);
-	/* Before the task and the RMID: see cache_qos_on_switch(). */
+	/* Read before the task and the RMID, see cache_qos_on_switch(). */
 	if (smp_load_acquire(&each->switching))
 		return true;
-	/* A task that has ended is in memory until a grace period is over. */
+	/* RCU: a task that has exited is in memory until the end of a grace period. */
 	rcu_read_lock();
 	task = READ_ONCE(per_cpu(*live->running, cpu));
 	if (task)
@@ -172,12 +168,11 @@ static bool cache_qos_is_concerned(struct cache_qos_live *live, unsigned int cpu
 }
 
 /**
- * cache_qos_resolve_changed - on return every CPU has the RMID that what is watched asks for
- * @live: everything
+ * cache_qos_resolve_changed - after a change of watched targets: correct the RMID of every CPU
+ * @live: driver state
  *
- * Only CPUs that have another one are interrupted. One that was between the probe and the switch
- * had interrupts off and takes the interrupt after it; one that switches later sees the new
- * configuration.
+ * Only CPUs with a wrong RMID get an IPI. A CPU between the probe and the switch has interrupts off
+ * and takes the IPI after the switch; a CPU that switches later sees the new configuration.
  *
  * Context: process context, no raw lock held.
  */
@@ -201,7 +196,7 @@ void cache_qos_resolve_changed(struct cache_qos_live *live)
 	free_cpumask_var(concerned);
 }
 
-/* Tracepoints; modules may look for one, but not name it. */
+/* Tracepoints are looked up by name, because those of the scheduler are not exported to modules. */
 
 static const struct {
 	const char *name;
@@ -234,16 +229,16 @@ static void cache_qos_detach_from(struct cache_qos_live *live, u32 nr)
 	tracepoint_synchronize_unregister();
 	for_each_possible_cpu(cpu)
 		irq_work_sync(&per_cpu_ptr(live->late, cpu)->work);
-	/* Without probes the end of these tasks is not seen. */
+	/* Without probes the exit of these tasks is not seen. */
 	for_each_possible_cpu(cpu)
 		WRITE_ONCE(per_cpu(*live->running, cpu), NULL);
 }
 
 /**
- * cache_qos_attach - register the probes for switches, forks and ends of tasks
- * @live: everything
+ * cache_qos_attach - register the probes for switches, forks and exits of tasks
+ * @live: driver state
  *
- * Context: probe_mutex.
+ * Context: the caller holds probe_mutex.
  *
  * Return: 0 or -errno.
  */
@@ -266,9 +261,9 @@ int cache_qos_attach(struct cache_qos_live *live)
 
 /**
  * cache_qos_detach - unregister the probes; on return none is running and RMIDs are 0
- * @live: everything
+ * @live: driver state
  *
- * Context: probe_mutex.
+ * Context: the caller holds probe_mutex.
  */
 void cache_qos_detach(struct cache_qos_live *live)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: files of the PMU: format/, events/, caps/, and a few of its own.
- * Documentation/ABI/testing has the promise.
+ * cache_qos: sysfs files of the PMU: format/, events/, caps/, and files that only this PMU has.
+ * Documentation/ABI/testing documents the files.
  *
- * There is no cpumask, which would make perf take the PMU for one of the whole system, and no
- * .per-pkg, which would make it drop all but one L3 of a package.
+ * There is no cpumask, because perf would take the PMU for a system-wide one, and no .per-pkg,
+ * because perf would drop all but one L3 of a package.
  */
 
 #include <linux/device.h>
@@ -39,7 +39,7 @@ static const struct attribute_group cache_qos_format_group = {
 	.attrs = cache_qos_format_attrs,
 };
 
-/* events/: what this hardware has */
+/* events/: events that the hardware supports */
 
 struct cache_qos_event_attr {
 	struct device_attribute attr;
@@ -108,7 +108,7 @@ static const struct attribute_group cache_qos_event_group = {
 	.is_visible = cache_qos_event_visible,
 };
 
-/* caps/: never changes while the PMU is there */
+/* caps/: constant while the PMU is registered */
 
 static int cache_qos_emit_source(struct pmukit_pmu *pp, char *buf, int at)
 {
@@ -160,7 +160,7 @@ static const struct attribute_group cache_qos_caps_group = {
 	.attrs = cache_qos_caps_attrs,
 };
 
-/* domains: a line for each that has ever been online */
+/* domains: one line per domain that has ever been online */
 
 static ssize_t domains_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -180,12 +180,12 @@ static ssize_t domains_show(struct device *dev, struct device_attribute *attr, c
 static DEVICE_ATTR_RO(domains);
 
 /**
- * cache_qos_emit_holder - the owner of the registers now
- * @live: everything
- * @buf: of the file
- * @at: written so far
+ * cache_qos_emit_holder - write the current user of the registers
+ * @live: driver state
+ * @buf: buffer of the file
+ * @at: bytes written so far
  *
- * Return: characters written.
+ * Return: bytes written.
  */
 int cache_qos_emit_holder(const struct cache_qos_live *live, char *buf, int at)
 {
@@ -205,7 +205,7 @@ static ssize_t registers_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(registers);
 
-/* What may be set */
+/* Writable files */
 
 static ssize_t sample_ms_show(struct device *dev, struct device_attribute *attr, char *buf)
 {

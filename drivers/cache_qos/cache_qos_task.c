@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: the tasks that are tracked: those in a group and those that an event watches. All
- * others are in the root group and have no entry.
+ * cache_qos: tracked tasks: those in a group and those that an event watches. All other tasks are
+ * in the root group and have no entry.
  *
- * struct task_struct has no field for this driver, so there is a table by its address. An entry is
- * removed at sched_process_free, which comes for every task a grace period after it was taken from
- * the lists and before its memory is freed. Code that adds an entry checks afterwards that the task
- * is still in the lists: if it is, sched_process_free is yet to come and will see the entry.
+ * struct task_struct has no field for this driver, so entries are in a hash table by address of the
+ * task. The probe of sched_process_free removes an entry. It runs for every task, a grace period
+ * after the task was removed from the task lists and before its memory is freed. Code that adds an
+ * entry then checks that the task is still in the lists: if so, sched_process_free is yet to run
+ * and will see the entry.
  */
 
 #include <linux/hash.h>
@@ -17,13 +18,13 @@
 #include "cache_qos.h"
 
 /**
- * cache_qos_entry_find - the entry of a task
- * @live: everything
+ * cache_qos_entry_find - find the entry of a task
+ * @live: driver state
  * @task: the task
  *
- * Context: preemption off or RCU read side, and valid as long as that lasts; or under the lock.
+ * Context: preemption off or RCU read side, for as long as the entry is used; or under live->lock.
  *
- * Return: NULL: it is not tracked.
+ * Return: the entry; NULL: the task is not tracked.
  */
 struct cache_qos_entry *cache_qos_entry_find(struct cache_qos_live *live, struct task_struct *task)
 {
@@ -37,13 +38,13 @@ struct cache_qos_entry *cache_qos_entry_find(struct cache_qos_live *live, struct
 }
 
 /**
- * cache_qos_task_find - what the core knows of a task
- * @live: everything
+ * cache_qos_task_find - find group and monitors of a task
+ * @live: driver state
  * @task: the task
  *
- * Context: preemption off or RCU read side, and valid as long as that lasts; or under the lock.
+ * Context: preemption off or RCU read side, for as long as the result is used; or under live->lock.
  *
- * Return: NULL: it is not tracked.
+ * Return: the core's struct; NULL: the task is not tracked.
  */
 struct cache_qos_task *cache_qos_task_find(struct cache_qos_live *live, struct task_struct *task)
 {
@@ -52,7 +53,7 @@ struct cache_qos_task *cache_qos_task_find(struct cache_qos_live *live, struct t
 	return entry ? &entry->is : NULL;
 }
 
-/* Under the lock. The caller frees it. */
+/* Remove the entry of a task from the table. The caller holds live->lock and frees the entry. */
 static struct cache_qos_entry *cache_qos_untrack(struct cache_qos_live *live,
 						 struct task_struct *task)
 {
@@ -66,7 +67,7 @@ static struct cache_qos_entry *cache_qos_untrack(struct cache_qos_live *live,
 	return entry;
 }
 
-/* The end of an entry, if there is one */
+/* Remove and free the entry of a task, if there is one */
 static void cache_qos_task_forget(struct cache_qos_live *live, struct task_struct *task)
 {
 	struct cache_qos_entry *entry;
@@ -86,7 +87,7 @@ static struct cache_qos_entry *cache_qos_entry_alloc(struct task_struct *task, g
 	return kmemdup(&new, sizeof(new), gfp);
 }
 
-/* Under the lock. Return: the entry that is in the table now, which may be another. */
+/* The caller holds live->lock. Return: the entry in the table, which may be an older one. */
 static struct cache_qos_entry *cache_qos_entry_add(struct cache_qos_live *live,
 						   struct cache_qos_entry *entry)
 {
@@ -102,16 +103,15 @@ static struct cache_qos_entry *cache_qos_entry_add(struct cache_qos_live *live,
 
 /**
  * cache_qos_track - make sure that a task has an entry
- * @live: everything
+ * @live: driver state
  * @task: the task, with a reference
  *
- * The task may end at any time, and the entry with it: a reference does not keep it, nor does
- * config_mutex. So a user of the entry looks for it again under the lock that is held while it is
- * used.
+ * The task may exit at any time, and its entry with it: neither a reference nor config_mutex
+ * prevents that. So users look the entry up again, under a lock that they hold while they use it.
  *
- * Context: config_mutex, without which an unmonitored entry may be pruned at any time.
+ * Context: the caller holds config_mutex; otherwise an unmonitored entry may be pruned at any time.
  *
- * Return: 0, or -ENOMEM, -ESRCH: the task is no more.
+ * Return: 0, -ENOMEM, or -ESRCH: the task has exited.
  */
 int cache_qos_track(struct cache_qos_live *live, struct task_struct *task)
 {
@@ -126,7 +126,7 @@ int cache_qos_track(struct cache_qos_live *live, struct task_struct *task)
 	if (found != entry)
 		kfree(entry);
 
-	/* Pairs with the lock in cache_qos_on_free(). One that is being made is in no list yet. */
+	/* Pairs with the lock in cache_qos_on_free(). A TASK_NEW task is in no list yet. */
 	if (pid_alive(task) || READ_ONCE(task->__state) == TASK_NEW)
 		return 0;
 	cache_qos_task_forget(live, task);
@@ -135,8 +135,8 @@ int cache_qos_track(struct cache_qos_live *live, struct task_struct *task)
 
 /**
  * cache_qos_on_free - probe of sched_process_free
- * @data: everything
- * @task: its memory is about to be given back
+ * @data: driver state
+ * @task: the task, whose memory is about to be freed
  */
 void cache_qos_on_free(void *data, struct task_struct *task)
 {
@@ -150,7 +150,7 @@ void cache_qos_on_free(void *data, struct task_struct *task)
 		cache_qos_task_forget(live, task);
 }
 
-/* CACHE_QOS_ROOT: it is not tracked, or in the root. */
+/* The group of a task; CACHE_QOS_ROOT if it is not tracked */
 static u16 cache_qos_group_of(struct cache_qos_live *live, struct task_struct *task)
 {
 	struct cache_qos_task *is;
@@ -164,7 +164,7 @@ static u16 cache_qos_group_of(struct cache_qos_live *live, struct task_struct *t
 	return node;
 }
 
-/* Under the lock. Its group is incomplete from here on, so are those around it; not the root. */
+/* A child is not tracked: mark its group and the groups above as partial. Under live->lock. */
 static void cache_qos_fork_lost(struct cache_qos_live *live, u16 node)
 {
 	struct cache_qos *cq = &live->core;
@@ -176,7 +176,7 @@ static void cache_qos_fork_lost(struct cache_qos_live *live, u16 node)
 	}
 }
 
-/* Under the lock. @entry: new, or NULL. Return: the child's, NULL: it has none. */
+/* The caller holds live->lock. @entry: new, or NULL. Return: the child's entry; NULL: none. */
 static struct cache_qos_entry *cache_qos_fork_place(struct cache_qos_live *live,
 						    struct task_struct *child, u16 node,
 						    struct cache_qos_entry *entry)
@@ -193,11 +193,11 @@ static struct cache_qos_entry *cache_qos_fork_place(struct cache_qos_live *live,
 
 /**
  * cache_qos_on_fork - probe of sched_process_fork: a child is in the group of its parent
- * @data: everything
+ * @data: driver state
  * @parent: the parent
- * @child: has not run yet
+ * @child: the child, which has not run yet
  *
- * What events watch a child is perf's to say: it opens the inherited ones by itself.
+ * Inherited events are not handled here: perf opens them for the child.
  */
 void cache_qos_on_fork(void *data, struct task_struct *parent, struct task_struct *child)
 {
@@ -210,9 +210,9 @@ void cache_qos_on_fork(void *data, struct task_struct *parent, struct task_struc
 		return;
 	entry = cache_qos_entry_alloc(child, GFP_ATOMIC | __GFP_NOWARN);
 
-	/* Under one lock: an unwatched entry in the root may be pruned as soon as it is added. */
+	/* Under one lock: an unmonitored entry in the root may be pruned as soon as it is added. */
 	raw_spin_lock_irqsave(&live->lock, flags);
-	node = cache_qos_group_of(live, parent);	/* it may have been moved meanwhile */
+	node = cache_qos_group_of(live, parent);	/* the parent may have been moved */
 	if (node != CACHE_QOS_ROOT)
 		found = cache_qos_fork_place(live, child, node, entry);
 	raw_spin_unlock_irqrestore(&live->lock, flags);
@@ -220,7 +220,7 @@ void cache_qos_on_fork(void *data, struct task_struct *parent, struct task_struc
 		kfree(entry);
 }
 
-/* Take one unwatched entry out of the table; the caller frees it without the lock. NULL: none. */
+/* Remove one unused entry from the table; the caller frees it without the lock. NULL: none. */
 static struct cache_qos_entry *cache_qos_untrack_unused(struct cache_qos_live *live, int bucket)
 {
 	struct cache_qos_entry *entry, *found = NULL;
@@ -239,13 +239,13 @@ static struct cache_qos_entry *cache_qos_untrack_unused(struct cache_qos_live *l
 
 /**
  * cache_qos_task_closed - an event of a task is closed
- * @live: everything
- * @task: the task, which may be no more, with a reference
+ * @live: driver state
+ * @task: the task, with a reference; it may have exited
  *
- * A fork that fails half-way closes the events that the child has inherited and then frees it
- * without a word to anybody: once the last of them is closed the entry must go.
+ * If fork() fails half-way, perf closes the events that the child has inherited, and the child is
+ * freed without sched_process_free: its entry is removed when the last of these events is closed.
  *
- * Context: config_mutex.
+ * Context: the caller holds config_mutex.
  */
 void cache_qos_task_closed(struct cache_qos_live *live, struct task_struct *task)
 {
@@ -264,10 +264,10 @@ void cache_qos_task_closed(struct cache_qos_live *live, struct task_struct *task
 }
 
 /**
- * cache_qos_tasks_prune - drop the entries of tasks that are not watched any more
- * @live: everything
+ * cache_qos_tasks_prune - remove the entries of tasks that are no longer monitored
+ * @live: driver state
  *
- * Context: config_mutex: no entry is in use outside it.
+ * Context: the caller holds config_mutex: no other code uses an entry meanwhile.
  */
 void cache_qos_tasks_prune(struct cache_qos_live *live)
 {

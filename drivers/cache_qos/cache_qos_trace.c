@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * cache_qos: the trace events, and the calls that fire those of a pass.
- */
+/* cache_qos: the trace events, and the functions that emit those of a pass. */
 
 #include "cache_qos.h"
 
@@ -36,8 +34,8 @@ static void cache_qos_trace_monitor(struct cache_qos_live *live, u16 monitor, u3
 }
 
 /**
- * cache_qos_trace_samples - the values of all monitors, if anybody is listening
- * @live: everything, after a pass
+ * cache_qos_trace_samples - emit the values of all monitors if the trace event is enabled
+ * @live: driver state, after a pass
  */
 void cache_qos_trace_samples(struct cache_qos_live *live)
 {
@@ -56,12 +54,12 @@ void cache_qos_trace_samples(struct cache_qos_live *live)
 }
 
 /**
- * cache_qos_trace_rmid_event - the core's notify
- * @cq: the core
+ * cache_qos_trace_rmid_event - trace an event of an RMID (cache_qos.notify)
+ * @cq: core state
  * @news: what happened to the RMID
  * @rmid: the RMID
  *
- * Context: the lock, perhaps that of a run queue.
+ * Context: the core lock is held, perhaps also the lock of a run queue.
  */
 void cache_qos_trace_rmid_event(struct cache_qos *cq, enum cache_qos_rmid_event news, u32 rmid)
 {

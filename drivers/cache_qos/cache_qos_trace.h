@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * cache_qos: trace events: what a pass found, what became of an RMID, the owner of the registers.
- * They are recorded by stock perf (-e 'cache_qos:*') and need no PMU event.
+ * cache_qos: trace events: values of a pass, events of RMIDs, and yielding the registers. Stock
+ * perf records them (-e 'cache_qos:*'); they need no PMU event.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM cache_qos
@@ -13,7 +13,7 @@
 
 #include "cache_qos.h"
 
-/* So that their values, not their names, are in what user space reads of the events' formats. */
+/* Makes the format files, which user space reads, show values instead of names of enums. */
 TRACE_DEFINE_ENUM(PMUKIT_CACHE_QOS_KIND_MACHINE);
 TRACE_DEFINE_ENUM(PMUKIT_CACHE_QOS_KIND_GROUP);
 TRACE_DEFINE_ENUM(PMUKIT_CACHE_QOS_KIND_TASK);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: what perf events watch, and which of them reports.
+ * cache_qos: targets of perf events, and which event reports a value.
  *
- * Events that watch the same are readers of one monitor: the threads of a process (or whatever was
- * opened with the same share by one opener), the CPUs an opener names, a cgroup. Of those that ask
- * for the same figure one reports it and the others count 0: perf adds the counts of threads and
- * CPUs up, and what is in a cache is there once. Samples are not added up: what they show is
- * another matter (struct cache_qos_channel).
+ * Events with the same target share one monitor. A target is a process (or all tasks that one
+ * opener opened with the same share), the CPUs that an opener names, or a cgroup. Of the events
+ * that read the same value one reports it and the others count 0: perf adds up the counts of
+ * threads and CPUs, but the contents of a cache must count once. Samples are not added up (struct
+ * cache_qos_channel).
  *
- * What an event of a CPU watches is known when it is enabled for the first time: event_init does
- * not learn of a cgroup, nor whether the other CPUs are going to be asked for as well, which
- * makes it the whole machine and needs no RMID. Nothing is allocated there: the memory waits in
- * the event.
+ * The target of a CPU event is resolved when the event is first enabled, because event_init knows
+ * neither the cgroup nor the other CPUs that the opener is about to name. If these are all CPUs,
+ * the target is the whole machine, which needs no RMID. Enabling an event cannot allocate memory,
+ * so the memory is preallocated in the event.
  */
 
 #include <linux/capability.h>
@@ -25,9 +25,9 @@
 
 #include "cache_qos.h"
 
-#define CACHE_QOS_SHARE_NONE	0xffffffffU	/* each task is a monitor of its own */
+#define CACHE_QOS_SHARE_NONE	0xffffffffU	/* each task has a separate monitor */
 
-/* Watches; under the lock */
+/* Watches; the caller holds live->lock */
 
 static bool cache_qos_watch_matches(const struct cache_qos_watch *watch,
 				    const struct cache_qos_watch *key)
@@ -63,7 +63,7 @@ static int cache_qos_watch_monitor(struct cache_qos_live *live, const struct cac
 	return monitor;
 }
 
-/* The event's own memory becomes a watch. */
+/* Turn the preallocated memory of an event into a watch. */
 static struct cache_qos_watch *cache_qos_watch_install(struct cache_qos_live *live,
 						       struct cache_qos_event *ev, u16 monitor)
 {
@@ -84,7 +84,7 @@ static void cache_qos_watch_hold(struct cache_qos_event *ev, struct cache_qos_wa
 	ev->watch = watch;
 }
 
-/* Return: is it the end of the watch, which cache_qos_watch_free() then completes? */
+/* Return: true if this was the last reference; the caller then calls cache_qos_watch_free(). */
 static bool cache_qos_watch_drop(struct cache_qos_live *live, struct cache_qos_watch *watch)
 {
 	u64 now_ns = cache_qos_now_ns();
@@ -128,7 +128,7 @@ static struct cache_qos_channel *cache_qos_channel_find(struct cache_qos_watch *
 	return NULL;
 }
 
-/* An event that stays on a CPU shows what is in that CPU's cache. */
+/* Unless it has a domain term, an event of a CPU reads the domain of that CPU. */
 static u16 cache_qos_channel_domain(struct cache_qos_live *live, const struct cache_qos_event *ev)
 {
 	int cpu = ev->pev.event->cpu;
@@ -178,11 +178,12 @@ static void cache_qos_channel_leave(struct cache_qos_event *ev)
 	kfree(channel);
 }
 
-/* Counts; under the watch's lock */
+/* Counts; the caller holds watch->lock */
 
 /*
- * Disabling a group disables its leader only. A leader that is closed is freed after RCU. An
- * event that is in no group yet, or was taken out of it first, names a leader that may be gone.
+ * Disabling a group changes the state of its leader only. A closed leader is freed after an RCU
+ * grace period. Without PERF_ATTACH_GROUP, group_leader may be stale: the event is not in its group
+ * yet, or no longer.
  */
 static bool cache_qos_group_is_off(const struct perf_event *event)
 {
@@ -195,8 +196,8 @@ static bool cache_qos_group_is_off(const struct perf_event *event)
 }
 
 /*
- * An event that counts, running or not; also one whose task is gone while children that inherited
- * it live on.
+ * Return: true if an event counts, running or not. An event whose task has exited counts while
+ * children that inherited it live on.
  */
 static bool cache_qos_counts(const struct perf_event *event)
 {
@@ -216,8 +217,9 @@ static bool cache_qos_runs(const struct cache_qos_event *ev)
 }
 
 /*
- * perf record opens an event of a task on each CPU, and samples come from where the task runs:
- * there the bandwidth is to be as well. A task that waits will go on where it was.
+ * Return: true if @ev is a better reporter than @best. perf record opens an event of a task on each
+ * CPU and samples on the CPU where the task runs: bandwidth is reported there, too. If the task
+ * sleeps, the event on its last CPU reports.
  */
 static bool cache_qos_reports_rather(const struct cache_qos_channel *channel,
 				     const struct cache_qos_event *ev,
@@ -232,7 +234,7 @@ static bool cache_qos_reports_rather(const struct cache_qos_channel *channel,
 	return ev->pev.event->cpu < best->pev.event->cpu;
 }
 
-/* The event that reports: on the lowest CPU, the oldest of a task. NULL: no event counts. */
+/* The event that reports: on the lowest CPU; for a task, the oldest. NULL: no event counts. */
 static struct perf_event *cache_qos_reporter(const struct cache_qos_channel *channel)
 {
 	struct cache_qos_event *ev, *best = NULL;
@@ -245,7 +247,7 @@ static struct perf_event *cache_qos_reporter(const struct cache_qos_channel *cha
 	return best ? best->pev.event : NULL;
 }
 
-/* Without an event that reports, the last value stays where it is. */
+/* If no event counts, the last value stays. */
 static void cache_qos_publish_gauge(struct cache_qos_channel *channel, u64 bytes)
 {
 	struct perf_event *reporter = cache_qos_reporter(channel);
@@ -271,7 +273,7 @@ static void cache_qos_publish_counter(struct cache_qos_channel *channel, u64 byt
 	channel->primed = reporter;
 }
 
-/* Its last CPU has gone: what may be in it is in no sum. */
+/* The last CPU of the domain is offline: the contents of the cache are in no sum. */
 static bool cache_qos_channel_is_offline(const struct cache_qos_live *live,
 					 const struct cache_qos_channel *channel)
 {
@@ -295,7 +297,7 @@ static void cache_qos_publish(struct cache_qos_live *live, struct cache_qos_watc
 
 	if (!cache_qos_lock(&live->lock, wait))
 		return;
-	/* The sums of two monitors have nothing to do with one another. */
+	/* The watch has another monitor, whose sum is unrelated to the old one. */
 	if (channel->monitor != watch->monitor)
 		channel->primed = false;
 	channel->monitor = watch->monitor;
@@ -307,7 +309,7 @@ static void cache_qos_publish(struct cache_qos_live *live, struct cache_qos_watc
 			cache_qos_publish_counter(channel, value.bytes);
 		return;
 	}
-	/* perf has no error for a read: the last good value stays. */
+	/* pmu->read cannot return an error: the last good value stays. */
 	if (!ret)
 		cache_qos_publish_gauge(channel, value.bytes);
 	else if (cache_qos_channel_is_offline(live, channel))
@@ -315,12 +317,12 @@ static void cache_qos_publish(struct cache_qos_live *live, struct cache_qos_watc
 }
 
 /**
- * cache_qos_watch_publish - bring the counts of a watch's events up to date
- * @live: everything
- * @watch: one the caller keeps
- * @wait: for the locks; otherwise what they keep from us stays as it was
+ * cache_qos_watch_publish - update the counts of the events of a watch
+ * @live: driver state
+ * @watch: the watch, which the caller protects from being freed
+ * @wait: wait for the locks; otherwise counts whose lock is taken stay unchanged
  *
- * Context: any but NMI; where a trace event may have fired, only without @wait.
+ * Context: any except NMI; @wait must be false if a trace event may be the caller.
  */
 void cache_qos_watch_publish(struct cache_qos_live *live, struct cache_qos_watch *watch, bool wait)
 {
@@ -340,7 +342,8 @@ void cache_qos_watch_publish(struct cache_qos_live *live, struct cache_qos_watch
  * cache_qos_watch_resume - an event that was disabled counts again
  * @ev: the event
  *
- * What was moved meanwhile is not its own, unless another one of its channel went on counting.
+ * Traffic while the event was disabled is not counted, unless another event of its channel counted
+ * meanwhile.
  *
  * Context: interrupts off.
  */
@@ -358,8 +361,8 @@ void cache_qos_watch_resume(struct cache_qos_event *ev)
 }
 
 /**
- * cache_qos_watches_publish - the same for all
- * @live: everything
+ * cache_qos_watches_publish - update the counts of the events of all watches
+ * @live: driver state
  */
 void cache_qos_watches_publish(struct cache_qos_live *live)
 {
@@ -371,9 +374,9 @@ void cache_qos_watches_publish(struct cache_qos_live *live)
 	rcu_read_unlock();
 }
 
-/* CPUs and cgroups, when they are first enabled; under the lock */
+/* CPU and cgroup events, when they are first enabled; the caller holds live->lock */
 
-/* Does the opener ask for every CPU? */
+/* Return: true if the opener has events on all online CPUs. */
 static bool cache_qos_covers(struct cache_qos_live *live, const struct cache_qos_watch *watch)
 {
 	struct cache_qos_event *ev;
@@ -387,7 +390,7 @@ static bool cache_qos_covers(struct cache_qos_live *live, const struct cache_qos
 	return cpumask_subset(cpu_online_mask, &live->asked);
 }
 
-/* Of all CPUs it is the machine, which needs no RMID. */
+/* Add a CPU to a watch. If it has all CPUs, it gets the machine's monitor, which needs no RMID. */
 static int cache_qos_watch_cpu(struct cache_qos_live *live, struct cache_qos_watch *watch,
 			       unsigned int cpu)
 {
@@ -463,8 +466,8 @@ static int cache_qos_settle(struct cache_qos_live *live, struct cache_qos_event 
 }
 
 /*
- * An event is closed: its CPU is watched no more, unless another event of the watch is on it. The
- * machine stays the machine. Return: the CPU needs another RMID.
+ * An event is closed: stop watching its CPU, unless another event of the watch is on the same CPU.
+ * A watch of the machine does not change. Return: true if the CPU needs another RMID.
  */
 static bool cache_qos_leave_cpu(struct cache_qos_live *live, struct cache_qos_event *ev)
 {
@@ -486,11 +489,12 @@ static bool cache_qos_leave_cpu(struct cache_qos_live *live, struct cache_qos_ev
 }
 
 /**
- * cache_qos_watch_settle - an event is enabled: find out what it watches
- * @live: everything
- * @ev: the event, on the CPU it is to run on, interrupts off
+ * cache_qos_watch_settle - resolve the target of an event that is enabled
+ * @live: driver state
+ * @ev: the event; called on its CPU, interrupts off
  *
- * Return: 0, or -errno: there is no RMID for it. The event then does not run.
+ * Return: 0, or -errno: no RMID is available, or another user has the registers. The event then
+ * does not run.
  */
 int cache_qos_watch_settle(struct cache_qos_live *live, struct cache_qos_event *ev)
 {
@@ -506,9 +510,9 @@ int cache_qos_watch_settle(struct cache_qos_live *live, struct cache_qos_event *
 	return 0;
 }
 
-/* Tasks, when they are opened */
+/* Task events, when they are opened */
 
-/* Under the lock */
+/* The caller holds live->lock. */
 static void cache_qos_event_track(struct cache_qos_event *ev, struct cache_qos_entry *entry)
 {
 	entry->events++;
@@ -528,7 +532,7 @@ static int cache_qos_watch_task(struct cache_qos_live *live, struct cache_qos_ev
 	key->share = ev->share;
 
 	raw_spin_lock_irq(&live->lock);
-	/* The task may end at this moment, and its pid with it, but not with interrupts off. */
+	/* The task may exit now, but RCU does not free its pid while interrupts are off. */
 	key->process = ev->share == CACHE_QOS_SHARE_NONE ? task_pid(task) :
 		       ev->share			 ? NULL :
 							   task_tgid(task);
@@ -574,7 +578,7 @@ static int cache_qos_open_task(struct cache_qos_live *live, struct cache_qos_eve
 	return 0;
 }
 
-/* fork() does not fail for us: what could not be tracked makes the monitor partial. */
+/* Does not make fork() fail: if the child cannot be tracked, the monitor becomes partial. */
 static int cache_qos_open_child(struct cache_qos_live *live, struct cache_qos_event *ev)
 {
 	struct perf_event *event = ev->pev.event;
@@ -627,13 +631,13 @@ static void cache_qos_spare_free(struct cache_qos_event *ev)
 }
 
 /**
- * cache_qos_watch_open - an event is opened
- * @live: everything
- * @ev: with its terms filled in
+ * cache_qos_watch_open - set up the target of a new event
+ * @live: driver state
+ * @ev: the event, with its terms filled in
  *
  * Context: process context, sometimes under perf's ctx->mutex.
  *
- * Return: 0, or -errno and nothing was done.
+ * Return: 0, or -errno without side effects.
  */
 int cache_qos_watch_open(struct cache_qos_live *live, struct cache_qos_event *ev)
 {
@@ -669,12 +673,12 @@ free_spare:
 }
 
 /**
- * cache_qos_watch_close - the end of an event that was opened
- * @live: everything
+ * cache_qos_watch_close - release the target of an event
+ * @live: driver state
  * @ev: the event
  *
- * A task whose event was inherited stays watched until it or the watch ends: perf may have swapped
- * its events with those of another task.
+ * A task whose event was inherited stays watched until the task exits or the watch ends: perf may
+ * have swapped its events with those of another task.
  *
  * Context: process context.
  */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The seam between cache_qos.ko and what has the registers of L3 monitoring: CPUID leaves and
- * MSRs, one value at a time. Encoding, decoding, widths and units are the driver's. The driver
- * cannot tell one back-end from another, but for its name, which it shows wherever it shows values.
+ * Interface between cache_qos.ko and a back-end, which accesses the registers of L3 monitoring:
+ * CPUID leaves and MSRs, one value at a time. Encoding, decoding, widths and scales are the
+ * driver's job. The driver handles all back-ends alike, and shows the name of the back-end wherever
+ * it shows values.
  *
- * Documentation/devices/cache_qos.rst has the registers.
+ * Documentation/devices/cache_qos.rst describes the registers.
  */
 #ifndef PMUKIT_CACHE_QOS_BACKEND_H
 #define PMUKIT_CACHE_QOS_BACKEND_H
@@ -14,15 +15,15 @@
 struct module;
 
 /**
- * struct pmukit_cache_qos_domain - an L3 cache and the CPUs that share it; where it is divided among
+ * struct pmukit_cache_qos_domain - an L3 cache and the CPUs that share it; if it is divided among
  *	NUMA nodes (sub-NUMA clustering), the part of one node
- * @id: its number, the same from each of its CPUs; of no other of the machine. Of a part: the
- *	number of its NUMA node.
- * @package: the package it lies in
+ * @id: number of the domain, unique in the machine and the same on each of its CPUs. For a part:
+ *	the number of its NUMA node.
+ * @package: package that contains it
  * @bytes: its size
- * @l3: the number of the L3, which parts of it have in common
- * @nodes: NUMA nodes that share the L3; 0 and 1: it is not divided
- * @node: which of them this is, from 0 on
+ * @l3: number of the L3, the same for all its parts
+ * @nodes: NUMA nodes that share the L3; 0 or 1: it is not divided
+ * @node: index of the part in the L3, starting at 0
  */
 struct pmukit_cache_qos_domain {
 	u32 id;
@@ -34,19 +35,20 @@ struct pmukit_cache_qos_domain {
 };
 
 /**
- * struct pmukit_cache_qos_backend - access to the registers, of hardware or a simulation
- * @name: "msr" or "sim": in sysfs, in the log, in every output; at most 15 characters
- * @owner: kept in memory while there are events or groups
- * @cpuid: registers of a leaf, in the order EAX, EBX, ECX, EDX; 0 for a leaf that is not there
- * @rdmsr: read an MSR; -EIO: there is none, which on hardware is a #GP; -EBUSY: this CPU is in the
- *	midst of another access
- * @wrmsr: write one; -EIO: not with this value, or there is none; -EBUSY: as above
- * @domain_of: the L3 of @cpu, or its part; -ENODEV: none
- * @claimed: another user has the registers, as the resctrl filesystem does while it is mounted.
- *	May sleep; everything else may not.
+ * struct pmukit_cache_qos_backend - access to the registers of hardware or of a simulation
+ * @name: "msr" or "sim"; shown in sysfs, in the log and in every output; at most 15 characters
+ * @owner: module that stays loaded while there are events or groups
+ * @cpuid: read a CPUID leaf: EAX, EBX, ECX, EDX; zeros if the leaf does not exist
+ * @rdmsr: read an MSR; -EIO: it does not exist (#GP on hardware); -EBUSY: this CPU is in the middle
+ *	of another access
+ * @wrmsr: write an MSR; -EIO: it does not exist or rejects the value; -EBUSY: as for @rdmsr
+ * @domain_of: find the L3 of @cpu, or its part of the L3; -ENODEV: none
+ * @claimed: returns true if another user has the registers, for example resctrl while its
+ *	filesystem is mounted. May sleep; the other functions must not.
  *
- * @cpuid and @domain_of are called on @cpu itself, as @rdmsr and @wrmsr are on the CPU they mean,
- * all with interrupts off and never from an NMI. The scheduler's locks may be held.
+ * @cpuid and @domain_of are called on @cpu; @rdmsr and @wrmsr access the CPU they are called on.
+ *	All four are called with interrupts off and never from an NMI. Locks of the scheduler may be
+ *	held.
  */
 struct pmukit_cache_qos_backend {
 	const char *name;

@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * cache_qos: what values mean, and the snapshot stream of cache_qos_aux: records of 64 bytes, eight
- * little-endian 64-bit words each, one behind the other in the AUX area, one in the raw payload of
- * each sample. Drawn in Documentation/devices/cache_qos.rst.
+ * cache_qos: events, status flags, and the records of cache_qos_aux. A record has 64 bytes: eight
+ * little-endian 64-bit words. The AUX area has one record after the other; each sample has one
+ * record in its raw payload. Documentation/devices/cache_qos.rst has a drawing.
  *
- * Word 0 tells a header from a reading: a header has PMUKIT_CACHE_QOS_MARK there, which no time
- * is. A header goes before the first reading after the event was enabled, and before the readings
- * of every PMUKIT_CACHE_QOS_HEADER_PASSES-th pass, so that a piece of a recording has one, too.
- * Records are numbered together: a gap in the sequence is a loss.
+ * Word 0 distinguishes a header from a reading: in a header it is PMUKIT_CACHE_QOS_MARK, which is
+ * not a valid time. A header precedes the first snapshot of an event and every
+ * PMUKIT_CACHE_QOS_HEADER_PASSES-th snapshot after it, so that a part of a recording has one, too.
+ * All records are numbered in one sequence: a gap is a loss.
  *
  *   header                                         reading
  *   word 0  PMUKIT_CACHE_QOS_MARK                  time
  *   word 1  sequence                               sequence
  *   word 2  version, bytes, domain, backend        monitor, domain, event, kind
- *   word 3  scale: bytes of a unit                 generation, status
- *   word 4  time of the event's first header       raw, in units of the hardware
+ *   word 3  scale: bytes per counter unit          generation, status
+ *   word 4  time of the event's first header       raw value in counter units
  *   word 5  number of RMIDs, width of counters     bytes
  *   word 6  size of the L3 in bytes                error bound in bytes
- *   word 7  records lost since the event opened    age of the oldest part, in nanoseconds
+ *   word 7  records lost since the event opened    age of the oldest reading in it, in nanoseconds
  *
- * A name, with PMUKIT_CACHE_QOS_NAME_MARK in word 0, says what a monitor watches, for the readings
- * that follow. All names are written after a header; a name also when its monitor begins, and when
- * it changes (the program that a process runs). A long one comes in parts, one behind the other.
+ * A name record, with PMUKIT_CACHE_QOS_NAME_MARK in word 0, describes the target of a monitor for
+ * the readings that follow. All names are written after a header. A name is also written when its
+ * monitor is new and when it changes (a process runs another program). A long name is split into
+ * parts, one record after the other.
  *
  *   word 0  PMUKIT_CACHE_QOS_NAME_MARK
  *   word 1  sequence
  *   word 2  monitor, domain, kind, as in a reading
- *   word 3  process or thread, or cgroup, by number; 0: none
+ *   word 3  id of the process, thread or cgroup; 0: none
  *   word 4  life, part, parts
- *   word 5  PMUKIT_CACHE_QOS_NAME_PART_BYTES of text, which 0 ends early: of a task its comm, or
- *           "share N"; a list of CPUs; the path of a group or cgroup, of a long one its end
+ *   word 5  PMUKIT_CACHE_QOS_NAME_PART_BYTES of text, ended early by 0. For tasks the comm or
+ *           "share N", for CPUs their list, for a group or cgroup its path (the end of the path
+ *           if it is too long)
  *
  * Times are nanoseconds of CLOCK_MONOTONIC.
  */
@@ -78,13 +80,13 @@ enum pmukit_cache_qos_name_word {
 #define PMUKIT_CACHE_QOS_MARK			0xf1534f5148434143ULL	/* bytes: "CACHQOS", 0xf1 */
 #define PMUKIT_CACHE_QOS_NAME_MARK		0xf14d414e48434143ULL	/* bytes: "CACHNAM", 0xf1 */
 #define PMUKIT_CACHE_QOS_NAME_PART_BYTES	24
-#define PMUKIT_CACHE_QOS_NAME_PARTS		10	/* at most */
+#define PMUKIT_CACHE_QOS_NAME_PARTS		10	/* maximum */
 #define PMUKIT_CACHE_QOS_VERSION		1
 
 /* Word 2 of a header */
 #define PMUKIT_CACHE_QOS_FORMAT_VERSION_SHIFT	0	/* 16 bits: PMUKIT_CACHE_QOS_VERSION */
-#define PMUKIT_CACHE_QOS_FORMAT_BYTES_SHIFT	16	/* 16 bits: of a record */
-#define PMUKIT_CACHE_QOS_FORMAT_DOMAIN_SHIFT	32	/* 16 bits: of the readings that follow */
+#define PMUKIT_CACHE_QOS_FORMAT_BYTES_SHIFT	16	/* 16 bits: bytes of a record */
+#define PMUKIT_CACHE_QOS_FORMAT_DOMAIN_SHIFT	32	/* 16 bits: domain of the readings */
 #define PMUKIT_CACHE_QOS_FORMAT_BACKEND_SHIFT	48	/* 8 bits: PMUKIT_CACHE_QOS_BACKEND_* */
 
 /* Word 5 of a header */
@@ -92,8 +94,8 @@ enum pmukit_cache_qos_name_word {
 #define PMUKIT_CACHE_QOS_HARDWARE_WIDTH_SHIFT	32	/* 8 bits */
 
 /* Word 2 of a reading */
-#define PMUKIT_CACHE_QOS_WHAT_MONITOR_SHIFT	0	/* 32 bits: 0 is the whole machine */
-#define PMUKIT_CACHE_QOS_WHAT_DOMAIN_SHIFT	32	/* 16 bits: id of the L3 */
+#define PMUKIT_CACHE_QOS_WHAT_MONITOR_SHIFT	0	/* 32 bits; 0: the whole machine */
+#define PMUKIT_CACHE_QOS_WHAT_DOMAIN_SHIFT	32	/* 16 bits: id of the domain */
 #define PMUKIT_CACHE_QOS_WHAT_EVENT_SHIFT	48	/* 8 bits: PMUKIT_CACHE_QOS_EVENT_* */
 #define PMUKIT_CACHE_QOS_WHAT_KIND_SHIFT	56	/* 8 bits: PMUKIT_CACHE_QOS_KIND_* */
 
@@ -102,8 +104,8 @@ enum pmukit_cache_qos_name_word {
 #define PMUKIT_CACHE_QOS_STATE_STATUS_SHIFT	32	/* 32 bits: PMUKIT_CACHE_QOS_S_* */
 
 /* Word 4 of a name */
-#define PMUKIT_CACHE_QOS_LIFE_NUMBER_SHIFT	0	/* 32 bits: how often the number was given out */
-#define PMUKIT_CACHE_QOS_LIFE_PART_SHIFT	32	/* 8 bits: from 0 on */
+#define PMUKIT_CACHE_QOS_LIFE_NUMBER_SHIFT	0	/* 32 bits: which use of the number */
+#define PMUKIT_CACHE_QOS_LIFE_PART_SHIFT	32	/* 8 bits: starts at 0 */
 #define PMUKIT_CACHE_QOS_LIFE_PARTS_SHIFT	40	/* 8 bits */
 
 enum pmukit_cache_qos_backend_kind {
@@ -114,34 +116,34 @@ enum pmukit_cache_qos_backend_kind {
 
 /* The event term of cache_qos */
 enum pmukit_cache_qos_event {
-	PMUKIT_CACHE_QOS_EVENT_OCCUPANCY = 1,	/* bytes of the L3 that are filled now */
+	PMUKIT_CACHE_QOS_EVENT_OCCUPANCY = 1,	/* bytes in the L3 now */
 	PMUKIT_CACHE_QOS_EVENT_TOTAL,		/* bytes moved between L3 and memory */
-	PMUKIT_CACHE_QOS_EVENT_LOCAL,		/* the same, memory of the L3's own node */
-	PMUKIT_CACHE_QOS_EVENT_REMOTE,		/* the difference of the two */
+	PMUKIT_CACHE_QOS_EVENT_LOCAL,		/* part of TOTAL: memory of the L3's own node */
+	PMUKIT_CACHE_QOS_EVENT_REMOTE,		/* TOTAL - LOCAL */
 };
 
-/* What a monitor watches */
+/* Target of a monitor */
 enum pmukit_cache_qos_kind {
 	PMUKIT_CACHE_QOS_KIND_MACHINE,
-	PMUKIT_CACHE_QOS_KIND_GROUP,		/* of configfs */
+	PMUKIT_CACHE_QOS_KIND_GROUP,		/* configfs group */
 	PMUKIT_CACHE_QOS_KIND_TASK,
 	PMUKIT_CACHE_QOS_KIND_CPU,
 	PMUKIT_CACHE_QOS_KIND_CGROUP,
 };
 
 /*
- * What a value is to be taken with. PARTIAL, DIRTY and the last three do not go away while the
- * monitor lives; the others tell of the newest pass.
+ * Status of a value. PARTIAL, DIRTY and the last three persist until the monitor ends; the others
+ * describe the newest pass.
  */
-#define PMUKIT_CACHE_QOS_S_PARTIAL	(1U << 0)	/* RMIDs ran out: some of it is not in it */
+#define PMUKIT_CACHE_QOS_S_PARTIAL	(1U << 0)	/* RMIDs ran out: a part is not counted */
 #define PMUKIT_CACHE_QOS_S_DIRTY	(1U << 1)	/* an RMID was used again too early */
-#define PMUKIT_CACHE_QOS_S_UNAVAILABLE	(1U << 2)	/* hardware has no value: an L3 or more */
-#define PMUKIT_CACHE_QOS_S_ERROR	(1U << 3)	/* hardware refused: an L3 or more */
-#define PMUKIT_CACHE_QOS_S_UNREAD	(1U << 4)	/* not read since the RMID was given out */
-#define PMUKIT_CACHE_QOS_S_YIELDED	(1U << 5)	/* frozen: others have the registers */
-#define PMUKIT_CACHE_QOS_S_UNCERTAIN	(1U << 6)	/* at least: a counter may have wrapped */
-#define PMUKIT_CACHE_QOS_S_GAP		(1U << 7)	/* a counter began again: less */
-#define PMUKIT_CACHE_QOS_S_SUSPECT	(1U << 8)	/* another user wrote the RMID of a CPU */
+#define PMUKIT_CACHE_QOS_S_UNAVAILABLE	(1U << 2)	/* hardware has no value in some L3 */
+#define PMUKIT_CACHE_QOS_S_ERROR	(1U << 3)	/* hardware returned an error in some L3 */
+#define PMUKIT_CACHE_QOS_S_UNREAD	(1U << 4)	/* not read since the RMID was allocated */
+#define PMUKIT_CACHE_QOS_S_YIELDED	(1U << 5)	/* frozen: another user has the registers */
+#define PMUKIT_CACHE_QOS_S_UNCERTAIN	(1U << 6)	/* lower bound: counter may have wrapped */
+#define PMUKIT_CACHE_QOS_S_GAP		(1U << 7)	/* a counter restarted: too low */
+#define PMUKIT_CACHE_QOS_S_SUSPECT	(1U << 8)	/* another user changed a CPU's RMID */
 
 /* The tag of a sample's raw payload, see <pmukit/raw.h> */
 #define PMUKIT_RAW_TAG_CACHE_QOS	0x534f5143U	/* "CQOS" as bytes */
