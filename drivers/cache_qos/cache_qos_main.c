@@ -196,8 +196,8 @@ static void cache_qos_bring_down(struct cache_qos_live *live)
 }
 
 /*
- * The configfs folder is the last step that can fail: an open file in it holds a reference of the
- * module, which must be unloaded if loading fails.
+ * configfs is the last step that can fail: an open file in it would pin a module whose loading then
+ * fails.
  */
 static int cache_qos_bring_up(struct cache_qos_live *live)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * cache_qos_sim: what its files share.
+ * cache_qos_sim: declarations shared by its files.
  *
- * Locking: there is one lock, raw, taken with interrupts off: by the scheduler's probe under the
- * run queue's lock, by the driver's accesses to registers, by the timer and by debugfs. Nothing of
- * the kernel is called under it but a clock.
+ * Locking: there is one raw lock, taken with interrupts off by the sched_switch probe (under the
+ * run queue lock), by the driver's register accesses, by the timer, by hotplug callbacks and by
+ * debugfs. Its holder takes no other lock.
  */
 #ifndef CACHE_QOS_SIM_H
 #define CACHE_QOS_SIM_H
@@ -19,18 +19,18 @@
 #define CACHE_QOS_SIM_NR_PAGES	2048
 
 /**
- * struct cache_qos_sim_page - an entry of the simulation's own record: a task in a cgroup
- * @used: belongs to a task; not reused while it has lines
- * @tid: of the task
- * @tgid: of its process
- * @started: start time of the task, which distinguishes it from another one with the same @tid
- * @cgroup: its id in the unified tree
- * @comm: the name that made the stream
- * @stream: what it does; its owner is the number of the page
- * @accesses: hits and misses
- * @ran_ns: on CPUs
- * @next: page of the same bucket; 0: none
- * @last_ns: when it was last on a CPU
+ * struct cache_qos_sim_page - reference counters of a task in a cgroup
+ * @used: the page belongs to a task; it is not reused while the task has lines in a cache
+ * @tid: thread id
+ * @tgid: process id
+ * @started: start time of the task, which distinguishes tasks with the same @tid
+ * @cgroup: id of the cgroup in the unified hierarchy
+ * @comm: name of the task when @stream was set
+ * @stream: accesses of the task; the owner of its lines is the number of the page
+ * @accesses: number of accesses, hits and misses
+ * @ran_ns: time on CPUs
+ * @next: next page in the hash bucket; 0: end
+ * @last_ns: when the task last ran
  */
 struct cache_qos_sim_page {
 	bool used;
@@ -48,9 +48,9 @@ struct cache_qos_sim_page {
 
 /**
  * struct cache_qos_sim_place - the task that runs on a CPU
- * @page: index of its page; 0: no task that uses caches
+ * @page: index of its page; 0: the task does not use caches
  * @since_ns: time up to which its accesses are simulated
- * @next: the task that is being switched to, when it has a page; NULL: none
+ * @next: task with a page that the CPU is switching to; NULL: none
  */
 struct cache_qos_sim_place {
 	u32 page;
@@ -61,14 +61,14 @@ struct cache_qos_sim_place {
 /**
  * struct cache_qos_sim_live - the machine and the tasks that run on it
  * @sim: the machine; owner n is page n
- * @lock: protects all but @claimed
- * @pages: the simulation's own record; page 0 belongs to no task
+ * @lock: protects everything except @claimed
+ * @pages: reference counters; page 0 belongs to no task
  * @places: by CPU
- * @frozen: programs stand still
- * @flush_offline: an L3 without CPUs loses its contents
- * @claimed: what the back-end's claimed() returns: another user has the registers
- * @forgotten_units: of pages that were reused for another task
- * @untracked: times that no page was free for a task
+ * @frozen: tasks make no accesses
+ * @flush_offline: an L3 without online CPUs loses its contents
+ * @claimed: return value of the back-end's claimed(): another user has the registers
+ * @forgotten_units: total traffic, in lines, of pages that were reused for another task
+ * @untracked: times no page was free for a task
  */
 struct cache_qos_sim_live {
 	struct cache_qos_sim sim;
@@ -84,13 +84,13 @@ struct cache_qos_sim_live {
 
 extern struct cache_qos_sim_live cache_qos_sim_live;
 
-/* cache_qos_sim_live.c: the scheduler's tasks use the caches */
+/* cache_qos_sim_live.c: accesses of the scheduler's tasks */
 int cache_qos_sim_live_prepare(unsigned int tick_ms);
 void cache_qos_sim_live_finish(void);
 void cache_qos_sim_advance(struct cache_qos_sim_live *live);
 void cache_qos_sim_freeze(struct cache_qos_sim_live *live, bool frozen);
 
-/* cache_qos_sim_debugfs.c: the simulation's own record, and fault injection */
+/* cache_qos_sim_debugfs.c: reference counters and fault injection */
 void cache_qos_sim_debugfs_prepare(void);
 void cache_qos_sim_debugfs_finish(void);
 

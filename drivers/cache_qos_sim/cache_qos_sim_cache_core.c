@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * cache_qos_sim: caches and the programs that use them. A line is tagged with the RMID of the CPU
- * that brings it in, and keeps that tag until it is evicted, also when other tasks use it.
+ * that fills it. It keeps the tag until it is evicted, even if other tasks use it.
  *
  *      set 0    | line | line | line | ...   ways
  *      set 1    | line | line | line |       address % sets chooses the set
@@ -17,7 +17,7 @@
 
 #define CACHE_QOS_SIM_NS_PER_S	1000000000ULL
 
-/* xorshift64 of Marsaglia: the same seed, the same run */
+/* xorshift64 (Marsaglia): the same seed gives the same run */
 static u64 cache_qos_sim_random(struct cache_qos_sim *sim)
 {
 	sim->random ^= sim->random << 13;
@@ -27,10 +27,10 @@ static u64 cache_qos_sim_random(struct cache_qos_sim *sim)
 }
 
 /*
- * The RMID as the L3 has it. Where an L3 has nodes each has its own RMIDs, one behind the other.
- * Shared, a CPU's RMID is counted from the first of its node. Partitioned, it has to be one of its
- * node's; what the hardware does with others is not known, here the node's first one stands for
- * them.
+ * RMID that the L3 tags a line with. If an L3 has nodes, each node has a separate range of RMIDs,
+ * one after the other. If RMIDs are shared, the RMID of a CPU is an offset in the range of its
+ * node. If they are partitioned, the RMID must be in the range of its node. What hardware does with
+ * other RMIDs is unknown; the model uses the first RMID of the node.
  */
 static u32 cache_qos_sim_tag(const struct cache_qos_sim *sim, u32 cpu)
 {
@@ -61,7 +61,7 @@ static void cache_qos_sim_empty(struct cache_qos_sim *sim, struct cache_qos_sim_
 	line->pinned = false;
 }
 
-/* One that is empty; or the least recently used; or any. NULL: all are pinned. */
+/* The line to replace: an empty, the least recently used, or any line. NULL: all are pinned. */
 static struct cache_qos_sim_line *cache_qos_sim_victim(struct cache_qos_sim *sim,
 						       struct cache_qos_sim_line *set, u32 ways)
 {
@@ -89,7 +89,7 @@ static void cache_qos_sim_transfer(struct cache_qos_sim *sim, struct cache_qos_s
 	sim->owners[owner].units[1] += local;
 }
 
-/* Written back for the task that brought it in: the line's tag is all that hardware knows. */
+/* A write-back counts for the task that filled the line: hardware knows only the line's tag. */
 static void cache_qos_sim_evict(struct cache_qos_sim *sim, struct cache_qos_sim_domain *domain,
 				struct cache_qos_sim_line *line)
 {
@@ -116,7 +116,7 @@ static void cache_qos_sim_fill(struct cache_qos_sim *sim, struct cache_qos_sim_d
 	domain->valid++;
 }
 
-/* True: it was in the cache. */
+/* Return: true if the line was in the cache. */
 bool cache_qos_sim_touch(struct cache_qos_sim *sim, u32 cpu,
 			 const struct cache_qos_sim_access *access)
 {
@@ -157,7 +157,7 @@ void cache_qos_sim_flush(struct cache_qos_sim *sim, u32 domain)
 			cache_qos_sim_empty(sim, d, &d->lines[i]);
 }
 
-/* A deep sleep has made the cache smaller for a while: each line goes with this probability. */
+/* A deep sleep state shrinks the cache for a while: evict each line with this probability. */
 u32 cache_qos_sim_shrink(struct cache_qos_sim *sim, u32 domain, u32 permille)
 {
 	struct cache_qos_sim_domain *d = &sim->domains[domain];
@@ -173,7 +173,7 @@ u32 cache_qos_sim_shrink(struct cache_qos_sim *sim, u32 domain, u32 permille)
 	return gone;
 }
 
-/* So many lines of a RMID stay for ever: what it has had never quite goes. Returns how many do. */
+/* Pin lines of an RMID, so that some of its lines are never evicted. Return: how many. */
 u32 cache_qos_sim_pin(struct cache_qos_sim *sim, u32 domain, u32 rmid, u32 lines)
 {
 	struct cache_qos_sim_domain *d = &sim->domains[domain];
@@ -190,7 +190,7 @@ u32 cache_qos_sim_pin(struct cache_qos_sim *sim, u32 domain, u32 rmid, u32 lines
 
 /* Programs */
 
-/* Lets a program run for a time of a second at most. Returns how often it went to memory. */
+/* Let a program run for @ns, at most a second. Return: number of its accesses. */
 u64 cache_qos_sim_run(struct cache_qos_sim *sim, u32 cpu, struct cache_qos_sim_stream *stream,
 		      u64 ns)
 {
@@ -214,7 +214,7 @@ u64 cache_qos_sim_run(struct cache_qos_sim *sim, u32 cpu, struct cache_qos_sim_s
 	return accesses;
 }
 
-/* "12M": digits and at most one of K, M, G. Returns what comes behind. NULL: no such number. */
+/* Parse digits and at most one of K, M, G ("12M"). Return: the rest of the text; NULL: invalid. */
 static const char *cache_qos_sim_parse_bytes(const char *text, u64 *bytes)
 {
 	static const char suffixes[] = "KMG";
@@ -240,8 +240,8 @@ static const char *cache_qos_sim_parse_bytes(const char *text, u64 *bytes)
 }
 
 /*
- * The stream of a program of this name: "cq-" and "ws" (its own memory) or "sh" (memory that all of
- * its kind share), how large, "-", how much a second: cq-ws8M-10G. K, M and G are powers of 1024.
+ * Set the stream of a program from its name: "cq-" and "ws" (private memory) or "sh" (memory shared
+ * by all such programs), size, "-", bytes per second: cq-ws8M-10G. K, M and G are powers of 1024.
  */
 bool cache_qos_sim_stream_of_name(const char *name, u32 unit, struct cache_qos_sim_stream *stream)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * cache_qos_sim: registers, CPUID and faults of the machine; cache_qos_sim_cache_core.c has its
- * caches. A read of a counter is two steps, as in hardware, and others may come between them:
+ * caches. As in hardware, a counter is read in two steps, and another user may interfere between
+ * them:
  *
  *      wrmsr QM_EVTSEL  | RMID | event |
  *                              <- faults: another user writes QM_EVTSEL or PQR_ASSOC
@@ -20,7 +21,7 @@
 #define OCCUPANCY	0x1
 #define BANDWIDTH	0x6
 
-/* Values of real processors, from public dumps of CPUID; the last ones are made up for tests. */
+/* Real processors have values of public CPUID dumps; the last profiles are made up for tests. */
 const struct cache_qos_sim_profile cache_qos_sim_profiles[] = {
 	/* Xeon E5-2699 v3 */
 	{ .name = "hsw", .pqm = true, .signature = 0x306f2, .max_rmid_any = 71, .max_rmid = 71,
@@ -107,7 +108,7 @@ void cache_qos_sim_reset_cpu(struct cache_qos_sim *sim, u32 cpu)
 	c->ext_cfg = cache_qos_sim_has_abmc(sim) ? CACHE_QOS_SIM_EXT_CFG_ABMC : 0;
 }
 
-/* Counters start again, and those that are not bound for good have to be looked at first. */
+/* Restart the counters. Unless @tracked, a counter starts when it is first read. */
 static void cache_qos_sim_reset_traffic(struct cache_qos_sim *sim,
 					struct cache_qos_sim_domain *domain, bool tracked)
 {
@@ -124,7 +125,7 @@ static void cache_qos_sim_reset_traffic(struct cache_qos_sim *sim,
 	}
 }
 
-/* The caller has filled in sizes and memory; caches and owners are all zeros. */
+/* The caller has set the sizes and allocated the memory, with caches and owners cleared. */
 void cache_qos_sim_reset(struct cache_qos_sim *sim)
 {
 	struct cache_qos_sim_domain *domain;
@@ -156,7 +157,7 @@ bool cache_qos_sim_inject(struct cache_qos_sim *sim, const struct cache_qos_sim_
 	return false;
 }
 
-/* Does one of this kind strike? It counts down, and goes when it is used up. */
+/* Return: a fault of this kind that applies now, or NULL. Counts it down, and removes it at 0. */
 static const struct cache_qos_sim_fault *cache_qos_sim_strike(struct cache_qos_sim *sim,
 							      enum cache_qos_sim_fault_kind kind,
 							      u32 cpu, u32 rmid)
@@ -183,7 +184,7 @@ static const struct cache_qos_sim_fault *cache_qos_sim_strike(struct cache_qos_s
 	return NULL;
 }
 
-/* What a register can hold, for any writer */
+/* Register writes, by the driver or another user */
 
 bool cache_qos_sim_set_evtsel(struct cache_qos_sim *sim, u32 cpu, u64 value)
 {
@@ -212,14 +213,14 @@ bool cache_qos_sim_set_pqr(struct cache_qos_sim *sim, u32 cpu, u64 value)
 
 #define LEAF(leaf, subleaf)	((u64)(leaf) << 32 | (subleaf))
 
-/* EBX, ECX, EDX: the name is read in the order 1, 3, 2. */
+/* EBX, ECX, EDX; the vendor name reads EBX, EDX, ECX. */
 static void cache_qos_sim_leaf_vendor(const struct cache_qos_sim_profile *profile, u32 regs[4])
 {
 	regs[0] = profile->amd ? 0x10 : 0x14;
 	memcpy(&regs[1], profile->amd ? "AuthcAMDenti" : "GenuntelineI", 12);
 }
 
-/* Both vendors' leaf has this form; it is the L3 of this CPU. */
+/* The L3 of this CPU; the leaves of both vendors have this format. */
 static void cache_qos_sim_leaf_cache(const struct cache_qos_sim *sim, u32 cpu, u32 regs[4])
 {
 	const struct cache_qos_sim_domain *domain = &sim->domains[sim->cpus[cpu].domain];
@@ -292,7 +293,7 @@ static void cache_qos_sim_leaf_of_amd(const struct cache_qos_sim *sim, u32 cpu, 
 	}
 }
 
-/* A leaf that is not known is all zeros. */
+/* Unknown leaves are all zeros. */
 void cache_qos_sim_cpuid(const struct cache_qos_sim *sim, u32 cpu, u32 leaf, u32 subleaf,
 			 u32 regs[4])
 {
@@ -311,7 +312,7 @@ static u64 cache_qos_sim_mask(u32 width)
 	return (1ULL << width) - 1;
 }
 
-/* What the hardware has counted since it began to. */
+/* What the hardware has counted since the counter started, including the erratum */
 static u64 cache_qos_sim_counted(const struct cache_qos_sim *sim, u32 rmid,
 				 const struct cache_qos_sim_traffic *traffic)
 {
@@ -323,7 +324,7 @@ static u64 cache_qos_sim_counted(const struct cache_qos_sim *sim, u32 rmid,
 	       units % sim->profile->short_ppm * 1000000 / sim->profile->short_ppm;
 }
 
-/* The counter that was read longest ago is taken from its RMID, when all are in use. */
+/* Start a counter for an RMID. If all are in use, the one that was read longest ago stops. */
 static void cache_qos_sim_track(struct cache_qos_sim *sim, struct cache_qos_sim_domain *domain,
 				struct cache_qos_sim_traffic *traffic)
 {
@@ -346,7 +347,7 @@ static void cache_qos_sim_track(struct cache_qos_sim *sim, struct cache_qos_sim_
 	traffic->base = traffic->truth;
 }
 
-/* Counters that are bound by hand. What they count beside the two events is not modelled. */
+/* Assignable counters (ABMC). Only the traffic types of the two events are modeled. */
 
 static u64 cache_qos_sim_traffic_of(const struct cache_qos_sim_domain *domain, u64 config)
 {
@@ -371,7 +372,7 @@ static u64 cache_qos_sim_read_counter_id(const struct cache_qos_sim *sim,
 	       cache_qos_sim_mask(sim->profile->width);
 }
 
-/* By RMID: of the counters that count it the one with the lowest id */
+/* Read by RMID: if several counters count it, the one with the lowest id is read */
 static u64 cache_qos_sim_read_bound(const struct cache_qos_sim *sim,
 				    const struct cache_qos_sim_domain *domain, u32 rmid, u32 kind)
 {
@@ -386,7 +387,7 @@ static u64 cache_qos_sim_read_bound(const struct cache_qos_sim *sim,
 	return CACHE_QOS_SIM_CTR_UNAVAILABLE;
 }
 
-/* Each read is later than the one before: what is used longest ago stays well defined. */
+/* The clock advances with every read, so the counter that was read longest ago is well defined. */
 static u64 cache_qos_sim_read_traffic(struct cache_qos_sim *sim, struct cache_qos_sim_cpu *cpu,
 				      struct cache_qos_sim_domain *domain, u32 rmid, u32 kind)
 {
@@ -465,7 +466,7 @@ static bool cache_qos_sim_is_evt_cfg(const struct cache_qos_sim *sim, u32 msr)
 	return cache_qos_sim_has_bmec(sim) && msr - CACHE_QOS_SIM_MSR_EVT_CFG < CACHE_QOS_SIM_NR_TRAFFIC;
 }
 
-/* Are the registers there with which counters are bound? */
+/* Return: true if the registers for assigning counters exist. */
 static bool cache_qos_sim_binds(const struct cache_qos_sim *sim, const struct cache_qos_sim_cpu *cpu)
 {
 	return cache_qos_sim_has_abmc(sim) && cpu->ext_cfg & CACHE_QOS_SIM_EXT_CFG_ABMC;
@@ -510,7 +511,7 @@ static bool cache_qos_sim_read(struct cache_qos_sim *sim, u32 cpu, u32 msr, u64 
 	return true;
 }
 
-/* False: #GP. */
+/* Return: false on #GP. */
 bool cache_qos_sim_rdmsr(struct cache_qos_sim *sim, u32 cpu, u32 msr, u64 *value)
 {
 	bool read = cache_qos_sim_read(sim, cpu, msr, value);
@@ -564,7 +565,7 @@ static bool cache_qos_sim_write_abmc(const struct cache_qos_sim *sim,
 	return true;
 }
 
-/* Each change of the mode is the end of all counters. */
+/* Changing the mode clears all counters. */
 static bool cache_qos_sim_write_ext_cfg(struct cache_qos_sim *sim,
 					struct cache_qos_sim_domain *domain,
 					struct cache_qos_sim_cpu *cpu, u64 value)
@@ -604,7 +605,7 @@ static bool cache_qos_sim_write(struct cache_qos_sim *sim, u32 cpu, u32 msr, u64
 	return false;
 }
 
-/* False: #GP, and nothing is written. */
+/* Return: false on #GP; nothing is written then. */
 bool cache_qos_sim_wrmsr(struct cache_qos_sim *sim, u32 cpu, u32 msr, u64 value)
 {
 	bool written = !cache_qos_sim_strike(sim, CACHE_QOS_SIM_FAULT_GP, cpu, msr) &&

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * cache_qos_sim: processors with cache monitoring, in memory: registers of each CPU, CPUID, caches
- * whose lines carry a RMID, counters of bandwidth, faults. And reference counters that no register
- * shows: the owner of each line. Pure C without kernel calls; what it works on is the caller's.
- * Documentation/devices/cache_qos_sim-model.rst says what is modelled and what is not.
+ * cache_qos_sim: a model of processors with cache monitoring: registers of each CPU, CPUID, caches
+ * whose lines are tagged with an RMID, bandwidth counters, faults. Reference counters record the
+ * owner of each line; no register shows them. Pure C without kernel calls; the caller allocates all
+ * memory. Documentation/devices/cache_qos_sim-model.rst describes what is modeled and what is not.
  *
- * A line of this cache is as large as a unit of the occupancy counter: what CPUID says (scale), or
- * where an L3 is divided among nodes that part of it, as Linux's resctrl takes it.
+ * A line of the model is as large as a unit of the occupancy counter: the scale of CPUID, divided
+ * by the number of nodes if an L3 is divided among nodes, as in Linux's resctrl.
  */
 #ifndef CACHE_QOS_SIM_CORE_H
 #define CACHE_QOS_SIM_CORE_H
@@ -25,24 +25,24 @@
 
 /**
  * struct cache_qos_sim_profile - a processor
- * @name: short, as the parameter has it
+ * @name: short name, as in the module parameter
  * @amd: AMD's vendor, leaves and field widths; otherwise Intel's
- * @pqm: it has monitoring at all
+ * @pqm: the processor has monitoring
  * @signature: CPUID.1:EAX
  * @max_rmid_any: CPUID.(0xF,0):EBX
  * @max_rmid: CPUID.(0xF,1):ECX
- * @scale: bytes of a unit
- * @odd_scale: the same on CPUs of odd number
+ * @scale: bytes per counter unit
+ * @odd_scale: the same on CPUs with odd numbers; 0: as @scale
  * @width_field: CPUID.(0xF,1):EAX
  * @width: bits of a bandwidth counter
  * @events: CPUID.(0xF,1):EDX
  * @snc: an L3 may be divided among nodes
- * @qos: CPUID.0x80000020:EBX; CACHE_QOS_SIM_EBX_BMEC: types of traffic can be chosen,
- *	CACHE_QOS_SIM_EBX_ABMC: counters are bound by hand, and in that mode at reset, as Linux
- *	leaves them
- * @mbm_counters: of each L3, where there are fewer than RMIDs; 0: enough
+ * @qos: CPUID.0x80000020:EBX. CACHE_QOS_SIM_EBX_BMEC: traffic types can be configured.
+ *	CACHE_QOS_SIM_EBX_ABMC: software assigns counters; this mode is on at reset, because Linux
+ *	enables it.
+ * @mbm_counters: bandwidth counters of each L3 if there are fewer than RMIDs; 0: enough for all
  * @short_above: RMIDs above this one are counted wrongly (erratum BDF102/SKX99); 0: none
- * @short_ppm: what Linux multiplies such counts by, in millionths
+ * @short_ppm: factor by which Linux corrects such counts, in millionths
  */
 struct cache_qos_sim_profile {
 	const char *name;
@@ -71,16 +71,16 @@ const struct cache_qos_sim_profile *cache_qos_sim_profile_by_name(const char *na
 /* The machine */
 
 /**
- * struct cache_qos_sim_line - a line, all zeros: empty
+ * struct cache_qos_sim_line - a cache line; all zeros: empty
  * @address: in lines
- * @stamp: when it was used last, in accesses to this L3
- * @filled: when it was brought in
- * @owner: the task that brought it in; index of @cache_qos_sim.owners
- * @rmid: its tag
- * @home: L3 next to the memory it is of
- * @valid: there is something in it
- * @dirty: it was written to
- * @pinned: it is never evicted
+ * @stamp: when it was last used, in accesses to this L3
+ * @filled: when it was filled, in accesses to this L3
+ * @owner: task that filled it; index in @cache_qos_sim.owners
+ * @rmid: RMID that it is tagged with
+ * @home: index of the L3 next to its memory
+ * @valid: the line is not empty
+ * @dirty: the line was written to
+ * @pinned: the line is never evicted
  */
 struct cache_qos_sim_line {
 	u64 address;
@@ -95,12 +95,12 @@ struct cache_qos_sim_line {
 };
 
 /**
- * struct cache_qos_sim_traffic - a counter of bandwidth
- * @truth: units since the machine began; no register shows this
- * @base: @truth where the hardware began to count
- * @read: what the last read made of it, before it was cut to the width
- * @used: when it was read last
- * @tracked: it counts
+ * struct cache_qos_sim_traffic - a bandwidth counter
+ * @truth: lines moved since the machine was reset; no register shows this
+ * @base: @truth when the hardware counter started
+ * @read: value of the last read, before it was truncated to the counter's width
+ * @used: when it was last read
+ * @tracked: the hardware counter is running
  */
 struct cache_qos_sim_traffic {
 	u64 truth;
@@ -111,8 +111,8 @@ struct cache_qos_sim_traffic {
 };
 
 /**
- * struct cache_qos_sim_rmid - what one L3 knows of a RMID
- * @lines: how many carry it
+ * struct cache_qos_sim_rmid - counters of an RMID in an L3
+ * @lines: number of lines with this tag
  * @traffic: total and local
  */
 struct cache_qos_sim_rmid {
@@ -121,9 +121,9 @@ struct cache_qos_sim_rmid {
 };
 
 /**
- * struct cache_qos_sim_owner - ground truth of one user of the caches, whatever its RMIDs
- * @units: brought in since the machine began: total and local
- * @lines: which are in some L3 now
+ * struct cache_qos_sim_owner - reference counters of a user of the caches, independent of RMIDs
+ * @units: lines moved since the machine was reset: total and local
+ * @lines: number of its lines in all L3s now
  */
 struct cache_qos_sim_owner {
 	u64 units[CACHE_QOS_SIM_NR_TRAFFIC];
@@ -131,9 +131,9 @@ struct cache_qos_sim_owner {
 };
 
 /**
- * struct cache_qos_sim_counter - a counter that is bound by hand
+ * struct cache_qos_sim_counter - an assignable counter (ABMC)
  * @config: CACHE_QOS_SIM_MSR_ABMC_DSC
- * @base: what its RMID had moved when it was bound
+ * @base: traffic of its RMID when the counter was assigned
  */
 struct cache_qos_sim_counter {
 	u64 config;
@@ -143,13 +143,13 @@ struct cache_qos_sim_counter {
 /**
  * struct cache_qos_sim_domain - an L3
  * @id: its number
- * @package: its package's
- * @nr_lines: @ways lines in each set
- * @ways: see there
- * @lines: @nr_lines
- * @rmids: one for each RMID
- * @valid: lines that hold something
- * @clock: accesses so far
+ * @package: number of its package
+ * @nr_lines: number of lines
+ * @ways: lines per set
+ * @lines: @nr_lines entries, set by set
+ * @rmids: by RMID
+ * @valid: number of lines that are not empty
+ * @clock: number of accesses so far
  * @snc_config: CACHE_QOS_SIM_MSR_SNC_CONFIG
  * @evt_cfg: CACHE_QOS_SIM_MSR_EVT_CFG
  * @counters: by id
@@ -171,15 +171,15 @@ struct cache_qos_sim_domain {
 /**
  * struct cache_qos_sim_cpu - a logical CPU
  * @domain: index of its L3
- * @node: of its L3
- * @evtsel_cpu: the CPU whose QM_EVTSEL it uses
+ * @node: its node in the L3
+ * @evtsel_cpu: CPU whose QM_EVTSEL it uses
  * @pqr: PQR_ASSOC
  * @evtsel: QM_EVTSEL
  * @ext_cfg: CACHE_QOS_SIM_MSR_EXT_CFG
  * @abmc_cfg: CACHE_QOS_SIM_MSR_ABMC_CFG
- * @pqr_writes: how often it was written, by the driver
- * @evtsel_writes: the same
- * @ctr_reads: how often QM_CTR was read
+ * @pqr_writes: writes of PQR_ASSOC by the driver
+ * @evtsel_writes: writes of QM_EVTSEL by the driver
+ * @ctr_reads: reads of QM_CTR
  * @gp: accesses that raised #GP
  */
 struct cache_qos_sim_cpu {
@@ -198,22 +198,22 @@ struct cache_qos_sim_cpu {
 
 enum cache_qos_sim_fault_kind {
 	CACHE_QOS_SIM_FAULT_NONE,
-	CACHE_QOS_SIM_FAULT_UNAVAILABLE,	/* QM_CTR says so */
-	CACHE_QOS_SIM_FAULT_ERROR,		/* the same */
+	CACHE_QOS_SIM_FAULT_UNAVAILABLE,	/* QM_CTR returns Unavailable */
+	CACHE_QOS_SIM_FAULT_ERROR,		/* QM_CTR returns Error */
 	CACHE_QOS_SIM_FAULT_GP,			/* a write raises #GP */
 	CACHE_QOS_SIM_FAULT_STEAL_EVTSEL,	/* QM_EVTSEL = @value before QM_CTR is read */
-	CACHE_QOS_SIM_FAULT_HIJACK_PQR,		/* PQR_ASSOC = @value at the same point */
+	CACHE_QOS_SIM_FAULT_HIJACK_PQR,		/* PQR_ASSOC = @value before QM_CTR is read */
 	CACHE_QOS_SIM_NR_FAULTS
 };
 
 /**
- * struct cache_qos_sim_fault - what shall go wrong
- * @kind: how
- * @rmid: only reads of this RMID, or CACHE_QOS_SIM_ANY; for GP: only this MSR
- * @domain: only on CPUs of this L3 (its index), or CACHE_QOS_SIM_ANY
- * @after: so many that match go well first
- * @times: then so many do not
- * @value: what is written; nothing, if the register cannot hold it
+ * struct cache_qos_sim_fault - a fault to inject
+ * @kind: kind of fault
+ * @rmid: affects only reads of this RMID, or CACHE_QOS_SIM_ANY; for GP: only this MSR
+ * @domain: affects only CPUs of this L3 (its index), or CACHE_QOS_SIM_ANY
+ * @after: number of matching accesses that succeed first
+ * @times: number of matching accesses that fail then
+ * @value: value to write; not written if the register cannot hold it
  */
 struct cache_qos_sim_fault {
 	enum cache_qos_sim_fault_kind kind;
@@ -227,20 +227,20 @@ struct cache_qos_sim_fault {
 /**
  * struct cache_qos_sim - a machine
  * @profile: its processor
- * @nodes: of each L3 (sub-NUMA clustering); 1: it is not divided
- * @partition: RMIDs are divided among them at reset; otherwise shared, as Linux leaves it
- * @nr_cpus: how many
- * @cpus: so many
- * @nr_domains: how many
- * @domains: so many
- * @nr_owners: how many
- * @owners: so many; 0: all tasks without a page
- * @random: state of the generator; not 0
- * @lru: the least recently used line goes; otherwise any
- * @write_backs: a dirty line that goes is traffic, too
- * @mbm_start: where counters of bandwidth begin
- * @closids: CLOSIDs from here on raise #GP
- * @faults: empty ones are CACHE_QOS_SIM_FAULT_NONE
+ * @nodes: nodes of each L3 (sub-NUMA clustering); 1: it is not divided
+ * @partition: at reset RMIDs are divided among the nodes; otherwise shared, as Linux configures it
+ * @nr_cpus: entries in @cpus
+ * @cpus: by number
+ * @nr_domains: entries in @domains
+ * @domains: by index
+ * @nr_owners: entries in @owners
+ * @owners: by index; 0: all tasks without a page
+ * @random: state of the random number generator; not 0
+ * @lru: evict the least recently used line; otherwise a random line
+ * @write_backs: evicting a dirty line counts as traffic, too
+ * @mbm_start: start value of bandwidth counters
+ * @closids: number of CLOSIDs; higher ones raise #GP
+ * @faults: unused entries are CACHE_QOS_SIM_FAULT_NONE
  */
 struct cache_qos_sim {
 	const struct cache_qos_sim_profile *profile;
@@ -264,7 +264,7 @@ void cache_qos_sim_reset(struct cache_qos_sim *sim);
 void cache_qos_sim_reset_cpu(struct cache_qos_sim *sim, u32 cpu);
 bool cache_qos_sim_inject(struct cache_qos_sim *sim, const struct cache_qos_sim_fault *fault);
 
-/* Writes by another user, not counted as the driver's. False: #GP, and nothing is written. */
+/* Writes by another user, which do not count as the driver's. Return: false on #GP. */
 bool cache_qos_sim_set_evtsel(struct cache_qos_sim *sim, u32 cpu, u64 value);
 bool cache_qos_sim_set_pqr(struct cache_qos_sim *sim, u32 cpu, u64 value);
 
@@ -290,21 +290,21 @@ static inline bool cache_qos_sim_has_bmec(const struct cache_qos_sim *sim)
 	return sim->profile->qos & CACHE_QOS_SIM_EBX_BMEC;
 }
 
-/* What the driver sees */
+/* Registers, as the driver sees them */
 
 void cache_qos_sim_cpuid(const struct cache_qos_sim *sim, u32 cpu, u32 leaf, u32 subleaf,
 			 u32 regs[4]);
 bool cache_qos_sim_rdmsr(struct cache_qos_sim *sim, u32 cpu, u32 msr, u64 *value);
 bool cache_qos_sim_wrmsr(struct cache_qos_sim *sim, u32 cpu, u32 msr, u64 value);
 
-/* What programs do */
+/* Programs */
 
 /**
  * struct cache_qos_sim_access - one access to memory
  * @address: in lines
- * @owner: the task; index of @cache_qos_sim.owners
- * @home: index of the L3 next to that memory
- * @write: it makes the line dirty
+ * @owner: task that makes the access; index in @cache_qos_sim.owners
+ * @home: index of the L3 next to the memory
+ * @write: the access makes the line dirty
  */
 struct cache_qos_sim_access {
 	u64 address;
@@ -314,16 +314,16 @@ struct cache_qos_sim_access {
 };
 
 /**
- * struct cache_qos_sim_stream - a program's way through its memory, round and round
- * @base: where it begins, in lines
- * @lines: how large it is
- * @bytes_per_s: how fast it goes; CACHE_QOS_SIM_MAX_BYTES_PER_S at most
- * @owner: whose it is
- * @home: index of the L3 next to that memory
- * @shuffled: it goes there at random
- * @shared: others of its kind use the same memory; the code that sets @base reads it
- * @at: how far it is
- * @owed: byte-nanoseconds per second not gone yet
+ * struct cache_qos_sim_stream - accesses of a program, which walks through its memory in a loop
+ * @base: start of the memory, in lines
+ * @lines: size of the memory
+ * @bytes_per_s: access rate, at most CACHE_QOS_SIM_MAX_BYTES_PER_S
+ * @owner: owner of the lines
+ * @home: index of the L3 next to the memory
+ * @shuffled: accesses are in random order
+ * @shared: the memory is shared with other such programs; used by the code that sets @base
+ * @at: position in the memory
+ * @owed: remainder of less than one access, in nanoseconds times bytes per second
  */
 struct cache_qos_sim_stream {
 	u64 base;

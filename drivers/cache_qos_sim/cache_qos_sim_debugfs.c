@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * cache_qos_sim: reference counters and fault injection, in /sys/kernel/debug/cache_qos_sim. Files
- * of lines, a word before each number; "control" takes one command per line.
+ * consist of lines with a word before each number; "control" takes one command per write.
  *
- *   reference  cache lines and traffic of each task in each cgroup, known without registers
+ *   reference  cache lines and traffic of each task in each cgroup, independent of registers
  *   domains    each L3
- *   cpus       registers, and how often they were used
- *   rmids      what each L3 counts for each RMID that is not zero
+ *   cpus       registers, and how often they were accessed
+ *   rmids      what each L3 counts for each RMID, except zeros
  */
 
 #include <linux/cpumask.h>
@@ -25,9 +25,9 @@
 
 static struct dentry *cache_qos_sim_folder;
 
-/* The simulation's own record */
+/* Reference counters */
 
-/* The fields printed of one page, RMID or CPU are consistent: they are read under the lock. */
+/* A page, RMID or CPU is copied under the lock, so the fields of a line are consistent. */
 static int reference_show(struct seq_file *file, void *unused)
 {
 	struct cache_qos_sim_live *live = &cache_qos_sim_live;
@@ -116,7 +116,7 @@ static int rmids_show(struct seq_file *file, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(rmids);
 
-/* Commands; they run under the lock, with everything up to date */
+/* Commands; they run under the lock, after simulated time has advanced to now */
 
 static int cache_qos_sim_do_freeze(struct cache_qos_sim_live *live, const s64 *words)
 {
@@ -168,7 +168,7 @@ static int cache_qos_sim_do_pin(struct cache_qos_sim_live *live, const s64 *word
 	return 0;
 }
 
-/* As system management mode would: lines without an owner, under the RMID of the CPU. */
+/* Fills lines without an owner, under the RMID of the CPU, as system management mode does. */
 static int cache_qos_sim_do_fill(struct cache_qos_sim_live *live, const s64 *words)
 {
 	static u64 address = 1ULL << 63;
@@ -274,7 +274,7 @@ static const struct file_operations cache_qos_sim_control_fops = {
 	.write	= control_write,
 };
 
-/* Without debugfs the reference counters cannot be read; all else works. */
+/* Without debugfs the reference counters cannot be read; everything else works. */
 void cache_qos_sim_debugfs_prepare(void)
 {
 	cache_qos_sim_folder = debugfs_create_dir("cache_qos_sim", NULL);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos_sim: the scheduler's tasks use the simulated caches. The name of a task selects what it
- * does (cache_qos_sim_stream_of_name()); the owner of a line is the task with its cgroup. The
- * simulation's own record does not depend on RMIDs.
+ * cache_qos_sim: tasks of the scheduler use the simulated caches. The name of a task selects its
+ * accesses (cache_qos_sim_stream_of_name()); the owner of a line is the task in its cgroup.
+ * Reference counters do not depend on RMIDs.
  *
- * Simulated time advances for all CPUs at once: at a task switch, before the driver reads or writes
- * a register, and on a timer. So accesses before a write of PQR_ASSOC have the old RMID. Our probe
- * of a switch is called before the driver's, and from there to the switch itself no program runs:
+ * Simulated time advances for all CPUs at once: at a task switch, before the driver accesses a
+ * register, and on a timer. So accesses before a write of PQR_ASSOC have the old RMID. The
+ * sched_switch probe of the simulation runs before the driver's probe; from then until the switch
+ * no program runs:
  *
- *        task A     probe, ours   probe, driver's: PQR write   switch     task B
+ *        task A     probe, sim    probe, driver's: PQR write   switch     task B
  *   -------|-------------|-------------------|--------------------|--------|------->
  *          +- A, old RMID+            no task                     +- B, new RMID
  */
@@ -36,8 +37,9 @@ static struct tracepoint *cache_qos_sim_switch_point;
 /* Time */
 
 /*
- * Is a CPU between our probe and the switch, however long a hypervisor may leave it there? The
- * scheduler says that a task is on a CPU after all probes of the switch, and before it runs.
+ * Return: true if a CPU is between the simulation's probe and the switch; a hypervisor may delay
+ * the CPU there. The scheduler sets on_cpu of the next task after all probes of the switch, and
+ * before it runs.
  */
 static bool cache_qos_sim_switching(struct cache_qos_sim_place *place, u64 now_ns)
 {
@@ -67,7 +69,7 @@ static void cache_qos_sim_advance_cpu(struct cache_qos_sim_live *live, u32 cpu, 
 	page->accesses += cache_qos_sim_run(&live->sim, cpu, &page->stream, ns);
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 void cache_qos_sim_advance(struct cache_qos_sim_live *live)
 {
 	u64 now_ns = ktime_get_mono_fast_ns();
@@ -112,7 +114,7 @@ static bool cache_qos_sim_runs_somewhere(const struct cache_qos_sim_live *live, 
 	return false;
 }
 
-/* An unused page; or, of those without lines, the one that was used longest ago. 0: none. */
+/* Page for a new task: unused, or without lines and used longest ago. 0: none. */
 static u32 cache_qos_sim_page_to_give(const struct cache_qos_sim_live *live)
 {
 	const struct cache_qos_sim_page *page;
@@ -145,7 +147,7 @@ static void cache_qos_sim_page_forget(struct cache_qos_sim_live *live, u32 numbe
 	memset(page, 0, sizeof(*page));
 }
 
-/* Its memory is next to the CPU where it is first seen, and the same in each cgroup. */
+/* The memory of a task is next to the CPU where it is first seen in this cgroup. */
 static void cache_qos_sim_page_begin(struct cache_qos_sim_live *live, u32 number,
 				     const struct task_struct *task, u64 cgroup, u32 cpu)
 {
@@ -206,7 +208,7 @@ static u32 cache_qos_sim_page_get(struct cache_qos_sim_live *live, const struct 
 	return number;
 }
 
-/* Of a task that is about to run; 0: it does not use caches. A new name is a new stream. */
+/* Page of a task that is about to run; 0: it uses no caches. A new name starts a new stream. */
 static u32 cache_qos_sim_page_of(struct cache_qos_sim_live *live, const struct task_struct *task,
 				 u32 cpu)
 {
@@ -240,8 +242,8 @@ static bool cache_qos_sim_may_stream(const struct task_struct *task)
 }
 
 /*
- * Interrupts are off, the run queue is locked. Most switches are between tasks without a stream.
- * A task that has a page comes by here before it goes, so @place->next is one that is still there.
+ * Interrupts are off, the run queue is locked. Most switches are between tasks without a stream. A
+ * task with a page is switched away from before it exits, so @place->next is never stale.
  */
 static void cache_qos_sim_sched_switch(void *data, bool preempt, struct task_struct *prev,
 				       struct task_struct *next, unsigned int prev_state)
@@ -278,7 +280,7 @@ int cache_qos_sim_live_prepare(unsigned int tick_ms)
 		pr_err("cache_qos_sim: no trace event sched_switch\n");
 		return -ENOENT;
 	}
-	/* Before the driver's, which write registers. */
+	/* Runs before the driver's probe, which writes registers. */
 	err = tracepoint_probe_register_prio(cache_qos_sim_switch_point, cache_qos_sim_sched_switch,
 					     &cache_qos_sim_live, TRACEPOINT_DEFAULT_PRIO + 1);
 	if (err)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos_sim: simulated processors with cache monitoring, for cache_qos.ko where there are none
- * (Documentation/devices/cache_qos_sim-model.rst). It is loaded by the user, after
- * "modprobe cache_qos backend=sim", and says what it is in the log; the driver says it with every
- * value. It never calls the driver: it answers accesses to registers, as hardware does.
+ * cache_qos_sim: simulated processors with cache monitoring, a back-end of cache_qos.ko for
+ * machines without the hardware (Documentation/devices/cache_qos_sim-model.rst). The user loads it
+ * after "modprobe cache_qos backend=sim". It reports in the log that it is a simulation; the driver
+ * reports it with every value. It never calls the driver except to register: it responds to
+ * register accesses, like hardware.
  */
 
 #include <linux/cpuhotplug.h>
@@ -22,8 +23,8 @@
 #define CACHE_QOS_SIM_MAX_LINES		BIT(20)
 #define CACHE_QOS_SIM_MAX_WAYS		1024
 #define CACHE_QOS_SIM_MAX_DOMAINS	64
-#define CACHE_QOS_SIM_MAX_NODES		8	/* of an L3; no part has more than 6 */
-#define CACHE_QOS_SIM_MAX_TICK_MS	1000	/* no longer is a program let run at once */
+#define CACHE_QOS_SIM_MAX_NODES		8	/* per L3; real processors have at most 6 */
+#define CACHE_QOS_SIM_MAX_TICK_MS	1000	/* longest time a program runs at once */
 
 static char *profile = "spr";
 module_param(profile, charp, 0444);
@@ -138,7 +139,7 @@ static const struct pmukit_cache_qos_backend cache_qos_sim_backend = {
 	.claimed	= cache_qos_sim_ops_claimed,
 };
 
-/* Hotplug: before the CPU runs, and after it is gone */
+/* Hotplug: before the CPU starts, and after it has stopped */
 
 static int cache_qos_sim_cpu_comes(unsigned int cpu)
 {
@@ -292,7 +293,7 @@ static int __init cache_qos_sim_load(void)
 	err = pmukit_cache_qos_register_backend(&cache_qos_sim_backend);
 	if (err)
 		goto remove_state;
-	/* Last: an open file keeps the module, which is in vain where loading fails. */
+	/* Last: an open file would pin a module whose loading then fails. */
 	cache_qos_sim_debugfs_prepare();
 	pr_info("cache_qos_sim: simulated registers and caches: %s, %u L3 of %llu bytes\n",
 		profile, domains, cache_qos_sim_domain_bytes(&live->sim, live->sim.domains));
