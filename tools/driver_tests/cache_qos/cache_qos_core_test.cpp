@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Atoms, groups, limbo and sums, against a machine of two CPUs whose counters the tests set.
-// R-n names the requirement of Documentation/devices/cache_qos.rst that a test is for.
+// Tests atoms, groups, limbo and sums on a machine of two CPUs whose counters the tests set. Rnn in
+// a name is the requirement R-nn of Documentation/devices/cache_qos.rst.
 extern "C" {
 #include "cache_qos/cache_qos_core.h"
 }
@@ -60,7 +60,7 @@ class CacheQos : public testing::Test {
 protected:
     static constexpr u32 kCpus = 2;
 
-    // Each CPU has an L3 of its own.
+    // Each CPU has a separate L3.
     void start(u32 max_rmid = 7, u32 width = 24, u32 events = 7)
     {
         cache_qos_hw hw = {};
@@ -126,7 +126,7 @@ protected:
         EXPECT_EQ(static_cast<u32>(pqr[cpu]), cpus[cpu].rmid);
         return static_cast<u32>(pqr[cpu]);
     }
-    // As run(), where another user may have written PQR_ASSOC.
+    // Like run(), but another user may have written PQR_ASSOC.
     void run_any(u32 cpu, const cache_qos_task *task)
     {
         current_cpu = cpu;
@@ -135,7 +135,7 @@ protected:
             rmid = cache_qos_resolve_slow(cq.get(), &cpus[cpu], task, CACHE_QOS_NONE, now);
         cache_qos_carry(cq.get(), &cpus[cpu], rmid);
     }
-    // The task fills lines and moves as many, half of them from its own node.
+    // The running task fills lines and moves as many, half of them from its own node.
     void fill(u32 cpu, u64 units)
     {
         auto &c = counters[cpu][static_cast<u32>(pqr[cpu])];
@@ -147,7 +147,7 @@ protected:
     u64 value(u16 monitor, pmukit_cache_qos_event event = kOccupancy, u16 domain = CACHE_QOS_ALL)
     {
         cache_qos_value v;
-        // The machine's sums are those of the last pass.
+        // Updates the machine's sums, which the driver computes once per pass.
         for (u16 d = 0; monitor == CACHE_QOS_MACHINE && d < cq->nr_domains; d++) {
             cache_qos_domain &l3 = cq->domains[d];
             const u64 violations = l3.violations, moved = l3.moved;
@@ -194,7 +194,7 @@ protected:
     std::array<cache_qos_cpu *, kCpus> cpu_pointers;
     std::array<std::vector<cache_qos_cell>, kCpus> cells;
     std::array<std::vector<cache_qos_sums>, kCpus> accumulated;
-    std::vector<std::vector<std::array<u64, 3>>> counters;  // domain, RMID, event
+    std::vector<std::vector<std::array<u64, 3>>> counters;  // by domain, RMID, event
     u64 now = 1'000'000'000;
     u8 status = CACHE_QOS_READ_OK;
     u64 misses = 0;
@@ -212,7 +212,7 @@ TEST_F(CacheQos, R14_without_monitors_no_register_is_written)
     EXPECT_EQ(misses, 0u);
 }
 
-TEST_F(CacheQos, R15_one_write_for_each_change_of_rmid)
+TEST_F(CacheQos, R15_writes_once_per_rmid_change)
 {
     start();
     auto a = task(), b = task(), c = task();
@@ -231,9 +231,8 @@ TEST_F(CacheQos, R15_one_write_for_each_change_of_rmid)
     EXPECT_EQ(misses, 1u);
 }
 
-// What is taken under the lock is taken once for each combination, on each CPU, until the
-// configuration changes.
-TEST_F(CacheQos, R16_the_lock_is_taken_for_what_is_new_to_the_cpu)
+// The lock is taken once per combination and CPU, until the configuration changes.
+TEST_F(CacheQos, R16_takes_lock_only_for_new_combinations)
 {
     start();
     auto a = task(), b = task(), unmonitored = task();
@@ -242,7 +241,7 @@ TEST_F(CacheQos, R16_the_lock_is_taken_for_what_is_new_to_the_cpu)
     for (int i = 0; i < 1000; i++)
         for (const cache_qos_task *t : {&a, &b, &unmonitored})
             run(0, t);
-    EXPECT_EQ(misses, 2u);  // a task that is not watched is no combination
+    EXPECT_EQ(misses, 2u);  // a task that is not watched needs no combination
     run(1, &a);
     EXPECT_EQ(misses, 3u);
     ASSERT_EQ(monitor(group()), 0);
@@ -251,7 +250,7 @@ TEST_F(CacheQos, R16_the_lock_is_taken_for_what_is_new_to_the_cpu)
     EXPECT_EQ(misses, 4u);
 }
 
-TEST_F(CacheQos, R09_closid_stays)
+TEST_F(CacheQos, R09_carry_and_release_preserve_closid)
 {
     start();
     pqr[0] = 0x500000000;
@@ -266,8 +265,8 @@ TEST_F(CacheQos, R09_closid_stays)
     EXPECT_EQ(pqr[0], 0x500000000u);
 }
 
-// Two CPUs of one L3 read the same counter, and fold in another order.
-TEST_F(CacheQos, R30_a_reading_that_another_one_has_overtaken_is_left_out)
+// Two CPUs of one L3 read the same counter, and fold in the opposite order.
+TEST_F(CacheQos, R30_drops_reading_older_than_folded_one)
 {
     start();
     cache_qos_request early = {}, late = {};
@@ -283,7 +282,7 @@ TEST_F(CacheQos, R30_a_reading_that_another_one_has_overtaken_is_left_out)
     cache_qos_ask(cq.get(), 0, 0, &early);
     std::fill_n(early.sample.status, 3, u8{CACHE_QOS_READ_OK});
     early.sample.data[1] = 110;
-    cq->domains[0].lock.held = true;  // by this CPU, where a trace event fires
+    cq->domains[0].lock.held = true;  // by this CPU, on which a trace event fires
     cache_qos_fold(cq.get(), 0, &early, now, false);
     cq->domains[0].lock.held = false;
     EXPECT_EQ(value(CACHE_QOS_MACHINE, kTotal, 0), 105u);
@@ -291,7 +290,7 @@ TEST_F(CacheQos, R30_a_reading_that_another_one_has_overtaken_is_left_out)
     EXPECT_EQ(value(CACHE_QOS_MACHINE, kTotal, 0), 110u);
 }
 
-TEST_F(CacheQos, R63_users_without_privileges_leave_rmids_to_others)
+TEST_F(CacheQos, R63_unprivileged_users_cannot_take_all_rmids)
 {
     start(15);
     ASSERT_EQ(cq->max_limited, 4u);
@@ -311,12 +310,12 @@ TEST_F(CacheQos, R63_users_without_privileges_leave_rmids_to_others)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 4u);
     auto ours = task();
     ASSERT_EQ(watch(ours, make()), 0);
-    // What they gave back counts until it is clean.
+    // A released RMID counts against the limit until it is clean.
     cache_qos_monitor_end(cq.get(), monitors[0], now);
     EXPECT_EQ(watch(tasks[4], monitors[4]), -ENOSPC);
     pass();
     EXPECT_EQ(watch(tasks[4], monitors[4]), 0);
-    // Its task in a group that root watches: the group counts on.
+    // The group is watched by root, so it still counts the task.
     const u16 g = group();
     ASSERT_EQ(monitor(g), 0);
     cache_qos_task_move(cq.get(), &tasks[4], g);
@@ -325,7 +324,7 @@ TEST_F(CacheQos, R63_users_without_privileges_leave_rmids_to_others)
     EXPECT_TRUE(cache_qos_has(&cq->atoms[rmid].members, cq->nodes[g].monitor));
 }
 
-TEST_F(CacheQos, R17_the_rmid_that_a_running_task_needs_is_known_to_other_cpus)
+TEST_F(CacheQos, R17_predicts_rmid_of_running_task)
 {
     start();
     auto t = task();
@@ -343,7 +342,7 @@ TEST_F(CacheQos, R17_the_rmid_that_a_running_task_needs_is_known_to_other_cpus)
     EXPECT_EQ(cache_qos_expected(cq.get(), &cpus[0], &t, CACHE_QOS_NONE), both);
 }
 
-TEST_F(CacheQos, R09_a_closid_written_between_two_switches_stays)
+TEST_F(CacheQos, R09_preserves_closid_written_between_switches)
 {
     start();
     auto t = task();
@@ -359,8 +358,8 @@ TEST_F(CacheQos, R09_a_closid_written_between_two_switches_stays)
     EXPECT_FALSE(cache_qos_is_taken(cq.get()));
 }
 
-// pqos reads the register, changes the upper half and writes both; meanwhile there was a switch.
-TEST_F(CacheQos, R09_a_tool_that_writes_back_an_older_rmid_takes_nothing)
+// pqos reads the register, changes the upper half and writes both, with a switch in between.
+TEST_F(CacheQos, R09_overwrites_older_rmid_that_a_tool_wrote_back)
 {
     start();
     auto t = task();
@@ -388,7 +387,7 @@ TEST_F(CacheQos, R09_a_tool_that_writes_back_an_older_rmid_takes_nothing)
     EXPECT_FALSE(last.status & PMUKIT_CACHE_QOS_S_SUSPECT);
 }
 
-TEST_F(CacheQos, R08_the_driver_gives_way_to_a_foreign_rmid)
+TEST_F(CacheQos, R08_yields_to_foreign_rmid)
 {
     start();
     auto t = task();
@@ -419,7 +418,7 @@ TEST_F(CacheQos, R08_the_driver_gives_way_to_a_foreign_rmid)
     EXPECT_EQ(pqr[0] >> 32, 3u);
 }
 
-TEST_F(CacheQos, R08_a_foreign_rmid_is_found_by_the_switch_that_would_replace_it)
+TEST_F(CacheQos, R08_switch_detects_foreign_rmid)
 {
     start();
     auto t = task();
@@ -434,8 +433,8 @@ TEST_F(CacheQos, R08_a_foreign_rmid_is_found_by_the_switch_that_would_replace_it
     EXPECT_EQ(cpus[0].hijacks, 2u);
 }
 
-// resctrl allocates small RMIDs as well; another class of service shows that it wrote the register.
-TEST_F(CacheQos, R07_an_rmid_of_resctrls_that_is_one_of_ours_stays)
+// resctrl may use the same RMID number; a changed class of service shows that it wrote the RMID.
+TEST_F(CacheQos, R07_preserves_resctrl_rmid_with_equal_number)
 {
     start();
     auto t = task();
@@ -447,7 +446,7 @@ TEST_F(CacheQos, R07_an_rmid_of_resctrls_that_is_one_of_ours_stays)
     EXPECT_EQ(pqr[0], 0x200000000 | rmid);
 }
 
-TEST_F(CacheQos, R61_a_cpu_that_kept_our_rmid_over_suspend_is_not_foreign)
+TEST_F(CacheQos, R61_own_rmid_after_suspend_is_not_foreign)
 {
     start();
     auto t = task();
@@ -460,7 +459,7 @@ TEST_F(CacheQos, R61_a_cpu_that_kept_our_rmid_over_suspend_is_not_foreign)
     EXPECT_EQ(run(0, &t), rmid);
 }
 
-TEST_F(CacheQos, R08_no_rmid_is_foreign_without_monitors)
+TEST_F(CacheQos, R08_ignores_foreign_rmid_on_offline_cpu_or_after_yield)
 {
     start();
     auto t = task();
@@ -477,7 +476,7 @@ TEST_F(CacheQos, R08_no_rmid_is_foreign_without_monitors)
     EXPECT_EQ(cpus[0].hijacks + cpus[1].hijacks, 0u);
 }
 
-TEST_F(CacheQos, R08_a_foreign_rmid_at_load_is_refused_unless_forced)
+TEST_F(CacheQos, R08_rejects_foreign_rmid_at_load_unless_forced)
 {
     start();
     cache_qos_cpu_offline(cq.get(), 0);
@@ -491,8 +490,8 @@ TEST_F(CacheQos, R08_a_foreign_rmid_at_load_is_refused_unless_forced)
     EXPECT_EQ(pqr[0], 0x700000000u);
 }
 
-// More RMIDs can be written than read, or the driver ignores foreign RMIDs (cq->force).
-TEST_F(CacheQos, R08_a_foreign_rmid_may_be_none_of_ours)
+// With cq->force, a CPU may come online with an RMID that the driver does not have.
+TEST_F(CacheQos, R08_handles_foreign_rmid_outside_own_range)
 {
     start();
     auto t = task();
@@ -512,7 +511,7 @@ TEST_F(CacheQos, R08_a_foreign_rmid_may_be_none_of_ours)
     }
 }
 
-TEST_F(CacheQos, R13_release_leaves_what_is_not_ours)
+TEST_F(CacheQos, R13_release_preserves_foreign_rmid)
 {
     start();
     auto t = task();
@@ -525,13 +524,13 @@ TEST_F(CacheQos, R13_release_leaves_what_is_not_ours)
     EXPECT_EQ(pqr[0], 0x100000005u);
 }
 
-TEST_F(CacheQos, R03_writes_and_those_that_are_refused_are_counted)
+TEST_F(CacheQos, R03_counts_pqr_writes_and_faults)
 {
     start();
     auto t = task();
     ASSERT_EQ(watch(t, make()), 0);
     highest_rmid = 0;
-    EXPECT_EQ(run(0, &t), 0u);  // refused, and the register stays
+    EXPECT_EQ(run(0, &t), 0u);  // the write fails, and the register is unchanged
     EXPECT_EQ(cpus[0].faults, 1u);
     EXPECT_EQ(cpus[0].writes, 0u);
     highest_rmid = 7;
@@ -553,7 +552,7 @@ TEST_F(CacheQos, R03_writes_and_those_that_are_refused_are_counted)
     EXPECT_EQ(pqr_writes, 3u);
 }
 
-TEST_F(CacheQos, R54_tasks_are_counted_where_they_are)
+TEST_F(CacheQos, R54_counts_tasks_per_group)
 {
     start();
     const u16 g = group();
@@ -570,7 +569,7 @@ TEST_F(CacheQos, R54_tasks_are_counted_where_they_are)
     EXPECT_EQ(cache_qos_node_remove(cq.get(), g, now), 0);
 }
 
-TEST_F(CacheQos, R21_every_rmid_but_0_is_given_out_oldest_first)
+TEST_F(CacheQos, R21_allocates_all_rmids_except_0_oldest_first)
 {
     for (u32 max_rmid : {1u, 2u, 7u}) {
         start(max_rmid);
@@ -619,7 +618,7 @@ TEST_F(CacheQos, R22_limbo_ends_when_all_domains_are_clean)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 1u);
 }
 
-TEST_F(CacheQos, R22_limbo_wants_a_reading_of_its_own)
+TEST_F(CacheQos, R22_limbo_needs_reading_after_its_start)
 {
     start(1);
     auto t = task();
@@ -632,7 +631,7 @@ TEST_F(CacheQos, R22_limbo_wants_a_reading_of_its_own)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 1u);
 }
 
-TEST_F(CacheQos, R22_not_free_while_a_cpu_carries_it)
+TEST_F(CacheQos, R22_rmid_stays_in_limbo_while_carried)
 {
     start(1);
     auto t = task();
@@ -647,7 +646,7 @@ TEST_F(CacheQos, R22_not_free_while_a_cpu_carries_it)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 1u);
 }
 
-TEST_F(CacheQos, R22_without_occupancy_limbo_is_a_time)
+TEST_F(CacheQos, R22_limbo_lasts_minimum_time_without_occupancy)
 {
     start(3, 24, 6);
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 3u);
@@ -656,7 +655,7 @@ TEST_F(CacheQos, R22_without_occupancy_limbo_is_a_time)
     const u16 m = make();
     ASSERT_EQ(watch(t, m), 0);
     cache_qos_monitor_end(cq.get(), m, now);
-    EXPECT_EQ(end_limbo(cq.get(), now - 1), 0u);  // the clock of another CPU
+    EXPECT_EQ(end_limbo(cq.get(), now - 1), 0u);  // the clock of another CPU is behind
     for (int i = 0; i < 4; i++) {
         pass();
         EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 1u);
@@ -665,7 +664,7 @@ TEST_F(CacheQos, R22_without_occupancy_limbo_is_a_time)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 0u);
 }
 
-TEST_F(CacheQos, R23_threshold)
+TEST_F(CacheQos, R23_default_threshold_and_limits)
 {
     start(7);
     EXPECT_EQ(cache_qos_default_threshold(cq.get()), u64{kUnits / 8} * kScale);
@@ -678,7 +677,7 @@ TEST_F(CacheQos, R23_threshold)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 7u);
 }
 
-TEST_F(CacheQos, R25_dirty_rather_than_none)
+TEST_F(CacheQos, R25_alloc_dirty_takes_rmid_with_fewest_lines)
 {
     start(2);
     cq->alloc_dirty = true;
@@ -704,9 +703,9 @@ TEST_F(CacheQos, R25_dirty_rather_than_none)
     EXPECT_EQ(cq->stats.dirty, 1u);
 }
 
-// What was filled since the last reading is in no bound: one that was read is cleaner, and of one
-// that was not everything may be another's.
-TEST_F(CacheQos, R25_R26_what_was_not_read_since_may_be_anything)
+// An RMID in limbo that was read is preferred. If an RMID was not read, all its lines may belong to
+// an earlier atom.
+TEST_F(CacheQos, R25_R26_bound_covers_all_lines_of_unread_dirty_rmid)
 {
     start(2);
     cq->alloc_dirty = true;
@@ -743,7 +742,7 @@ TEST_F(CacheQos, R25_R26_what_was_not_read_since_may_be_anything)
 }
 
 // An unavailable bandwidth counter does not hide the number of lines.
-TEST_F(CacheQos, R25_an_unavailable_counter_makes_no_rmid_dirtier)
+TEST_F(CacheQos, R25_unavailable_counter_does_not_affect_dirty_choice)
 {
     start(2);
     cq->alloc_dirty = true;
@@ -772,13 +771,13 @@ TEST_F(CacheQos, R25_an_unavailable_counter_makes_no_rmid_dirtier)
     EXPECT_EQ(run(0, &t), 2u);
     EXPECT_EQ(value(c), 400u);
     EXPECT_EQ(last.bound, 400u * kScale);
-    counters[0][2][1] = 30;  // it began again
+    counters[0][2][1] = 30;  // it restarted
     pass();
     EXPECT_EQ(value(c, kTotal), 30u);
 }
 
-// It may have come back, and moved something for the last owner, before the RMID came to limbo.
-TEST_F(CacheQos, R25_R27_unavailable_before_limbo_says_nothing)
+// The counter may have become available, and have counted for the earlier atom, before limbo.
+TEST_F(CacheQos, R25_R27_counter_unavailable_before_limbo_causes_gap)
 {
     for (bool restarts : {false, true}) {
         start(1);
@@ -802,9 +801,8 @@ TEST_F(CacheQos, R25_R27_unavailable_before_limbo_says_nothing)
     }
 }
 
-// The monitors that are left of a reused RMID miss what it moved since the last read, and report a
-// gap.
-TEST_F(CacheQos, R25_R27_what_was_not_read_since_is_missing_elsewhere)
+// The remaining monitors of a reused RMID miss its traffic since the last read, and report a gap.
+TEST_F(CacheQos, R25_R27_reuse_of_unread_rmid_causes_gap_in_outer_group)
 {
     start(2);
     cq->alloc_dirty = true;
@@ -824,8 +822,8 @@ TEST_F(CacheQos, R25_R27_what_was_not_read_since_is_missing_elsewhere)
     EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_GAP);
 }
 
-// Neither one that is used nor one that a CPU still carries, however few lines they have.
-TEST_F(CacheQos, R25_a_dirty_rmid_that_is_reused_has_no_owner)
+// alloc_dirty does not take an RMID that is used or carried by a CPU, however few lines it has.
+TEST_F(CacheQos, R25_does_not_reuse_used_or_carried_rmid)
 {
     start(3);
     cq->alloc_dirty = true;
@@ -849,7 +847,7 @@ TEST_F(CacheQos, R25_a_dirty_rmid_that_is_reused_has_no_owner)
     EXPECT_EQ(watch(carried, make()), -EBUSY);
 }
 
-TEST_F(CacheQos, R24_of_two_rmids_for_one_set_one_goes)
+TEST_F(CacheQos, R24_retires_second_rmid_of_equal_sets)
 {
     start();
     auto t = task(), u = task();
@@ -857,7 +855,7 @@ TEST_F(CacheQos, R24_of_two_rmids_for_one_set_one_goes)
     ASSERT_EQ(watch(t, a), 0);
     ASSERT_EQ(watch(u, a), 0);
     ASSERT_EQ(watch(u, b), 0);
-    ASSERT_EQ(watch(u, b), 0);  // once more is no change
+    ASSERT_EQ(watch(u, b), 0);  // a second time changes nothing
     EXPECT_NE(run(0, &t), run(1, &u));
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 2u);
     cache_qos_monitor_end(cq.get(), b, now);
@@ -866,7 +864,7 @@ TEST_F(CacheQos, R24_of_two_rmids_for_one_set_one_goes)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 1u);
 }
 
-TEST_F(CacheQos, R27_the_generation_tells_of_other_rmids)
+TEST_F(CacheQos, R27_generation_changes_with_rmid_set)
 {
     start();
     auto t = task(), u = task();
@@ -892,7 +890,7 @@ TEST_F(CacheQos, R27_the_generation_tells_of_other_rmids)
     EXPECT_NE(last.generation, of_b);
 }
 
-TEST_F(CacheQos, unwatch_of_what_is_not_watched_changes_nothing)
+TEST_F(CacheQos, unwatching_unwatched_target_changes_nothing)
 {
     start();
     auto t = task();
@@ -916,8 +914,8 @@ TEST_F(CacheQos, unwatch_of_what_is_not_watched_changes_nothing)
     EXPECT_EQ(cq->free_sets, sets);
 }
 
-// A cgroup that comes between: depth and children are those of the new place.
-TEST_F(CacheQos, R57_a_node_is_put_elsewhere)
+// A cgroup is inserted between two others: depth and children are those of the new parent.
+TEST_F(CacheQos, R57_reparenting_updates_depth_and_children)
 {
     start();
     const u16 top = static_cast<u16>(cache_qos_node_make(cq.get(), CACHE_QOS_NONE));
@@ -943,7 +941,7 @@ TEST_F(CacheQos, R57_a_node_is_put_elsewhere)
     EXPECT_EQ(cache_qos_node_remove(cq.get(), top, now), 0);
 }
 
-TEST_F(CacheQos, a_cpu_that_leaves_twice_leaves_once)
+TEST_F(CacheQos, second_offline_of_cpu_has_no_effect)
 {
     start();
     auto t = task();
@@ -952,13 +950,13 @@ TEST_F(CacheQos, a_cpu_that_leaves_twice_leaves_once)
     cache_qos_cpu_offline(cq.get(), 1);
     cache_qos_cpu_offline(cq.get(), 1);
     EXPECT_EQ(cq->domains[1].nr_cpus, 0u);
-    pqr[1] = 5;  // another user's, later
+    pqr[1] = 5;  // written later by another user
     cache_qos_cpu_release(cq.get(), 1);
     EXPECT_EQ(pqr[1], 5u);
     EXPECT_EQ(cpus[1].faults, 0u);
 }
 
-TEST_F(CacheQos, R26_the_bound_covers_what_was_left_behind)
+TEST_F(CacheQos, R26_bound_covers_lines_of_earlier_owner)
 {
     start(1);
     auto a = task();
@@ -986,7 +984,7 @@ TEST_F(CacheQos, R26_the_bound_covers_what_was_left_behind)
     EXPECT_FALSE(last.status & PMUKIT_CACHE_QOS_S_UNREAD);
 }
 
-TEST_F(CacheQos, R27_lines_left_behind_still_count)
+TEST_F(CacheQos, R27_lines_in_limbo_count_for_remaining_monitors)
 {
     start(3);
     ASSERT_EQ(cache_qos_set_threshold(cq.get(), 10 * kScale), 0);
@@ -1005,14 +1003,14 @@ TEST_F(CacheQos, R27_lines_left_behind_still_count)
     pass();
     EXPECT_EQ(value(of(outer)), 250u);
     EXPECT_EQ(value(of(outer), kTotal), 250u);
-    counters[0][2][0] = 0;  // evicted: limbo ends, what was moved stays
+    counters[0][2][0] = 0;  // evicted: limbo ends, bandwidth stays
     pass();
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 0u);
     EXPECT_EQ(value(of(outer)), 50u);
     EXPECT_EQ(value(of(outer), kTotal), 250u);
 }
 
-TEST_F(CacheQos, R03_domains_are_found_by_id_and_not_more_than_there_is_room_for)
+TEST_F(CacheQos, R03_finds_domains_by_id_and_limits_their_number)
 {
     start();
     EXPECT_EQ(cache_qos_domain_find(cq.get(), 10), 0);
@@ -1036,7 +1034,7 @@ TEST_F(CacheQos, R03_domains_are_found_by_id_and_not_more_than_there_is_room_for
     EXPECT_EQ(cq->nr_domains, u32{CACHE_QOS_MAX_DOMAINS});
 }
 
-TEST_F(CacheQos, R23_the_threshold_is_of_the_smallest_cache_and_set_once)
+TEST_F(CacheQos, R23_threshold_limits_follow_smallest_cache)
 {
     start();
     EXPECT_EQ(cq->threshold, kUnits / 8);
@@ -1052,7 +1050,7 @@ TEST_F(CacheQos, R23_the_threshold_is_of_the_smallest_cache_and_set_once)
     EXPECT_EQ(cq->threshold, 80u);
 }
 
-TEST_F(CacheQos, R22_a_pass_says_how_many_RMIDs_became_free)
+TEST_F(CacheQos, R22_limbo_pass_returns_number_of_freed_rmids)
 {
     start();
     auto t = task();
@@ -1066,7 +1064,7 @@ TEST_F(CacheQos, R22_a_pass_says_how_many_RMIDs_became_free)
     for (u32 d = 0; d < kCpus; d++)
         for (u32 rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
             read(d, rmid);
-    // Another user has the registers: what was read is not to be trusted.
+    // Another user has the registers: the readings are not trusted.
     cache_qos_yield(cq.get(), true);
     EXPECT_EQ(end_limbo(cq.get(), now), 0u);
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 2u);
@@ -1075,9 +1073,9 @@ TEST_F(CacheQos, R22_a_pass_says_how_many_RMIDs_became_free)
     EXPECT_EQ(end_limbo(cq.get(), now), 0u);
 }
 
-// One whose counter could not be read when its lines had gone must not be freed: what it has moved
-// would be forgotten.
-TEST_F(CacheQos, R22_R30_what_was_moved_is_read_before_an_RMID_is_free)
+// An RMID whose lines are gone must not be freed before its counters were read: its last traffic
+// would be lost.
+TEST_F(CacheQos, R22_R30_limbo_lasts_until_traffic_is_read)
 {
     start();
     auto t = task();
@@ -1113,7 +1111,7 @@ TEST_F(CacheQos, R22_R30_what_was_moved_is_read_before_an_RMID_is_free)
     EXPECT_EQ(value(CACHE_QOS_MACHINE, kLocal), 12u);
 }
 
-TEST_F(CacheQos, R24_an_rmid_stays_with_those_who_are_left_of_its_set)
+TEST_F(CacheQos, R24_rmid_stays_with_remaining_monitors)
 {
     start();
     auto t = task();
@@ -1121,11 +1119,11 @@ TEST_F(CacheQos, R24_an_rmid_stays_with_those_who_are_left_of_its_set)
     ASSERT_EQ(watch(t, m), 0);
     ASSERT_EQ(watch(t, n), 0);
     const u32 both = run(0, &t);
-    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 2u);  // m's alone, and both
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 2u);  // {m} and {m, n}
     cache_qos_monitor_end(cq.get(), m, now);
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 1u);
     EXPECT_EQ(run(0, &t), both);
-    // Where the rest of the set has an RMID already one of the two is too many.
+    // If the remaining monitors have an RMID already, one of the two is retired.
     auto u = task();
     const u16 o = make();
     ASSERT_EQ(watch(u, n), 0);
@@ -1135,7 +1133,7 @@ TEST_F(CacheQos, R24_an_rmid_stays_with_those_who_are_left_of_its_set)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 1u);
 }
 
-TEST_F(CacheQos, R29_a_domain_that_is_offline_leaves_the_sum)
+TEST_F(CacheQos, R29_occupancy_sum_omits_offline_domain)
 {
     start();
     auto t = task();
@@ -1151,12 +1149,12 @@ TEST_F(CacheQos, R29_a_domain_that_is_offline_leaves_the_sum)
     current_cpu = 1;
     cache_qos_cpu_offline(cq.get(), 1);
     EXPECT_EQ(value(m), 100u);
-    EXPECT_EQ(value(m, kTotal), 200u);  // never falls
+    EXPECT_EQ(value(m, kTotal), 200u);  // never decreases
     EXPECT_EQ(value(m, kOccupancy, 1), 0u);
     EXPECT_EQ(last_error, -ENODATA);
     EXPECT_EQ(cache_qos_cache_bytes(cq.get(), CACHE_QOS_ALL), u64{kUnits} * kScale);
     ASSERT_EQ(cache_qos_cpu_online(cq.get(), 1, 1), 0);
-    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 0u);  // not before they were read there
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 0u);  // not before they were read in the domain
     pass();
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 6u);
     EXPECT_EQ(value(m), 200u);
@@ -1194,9 +1192,8 @@ TEST_F(CacheQos, R30_counts_across_wraps)
     }
 }
 
-// The two counters are not read at the same time; what moves in between is not remote again and
-// again.
-TEST_F(CacheQos, R30_R38_what_moves_between_two_reads_does_not_add_up)
+// The two counters are not read at the same time; traffic in between must not add up as remote.
+TEST_F(CacheQos, R30_R38_read_skew_does_not_accumulate)
 {
     start();
     auto t = task();
@@ -1217,8 +1214,8 @@ TEST_F(CacheQos, R30_R38_what_moves_between_two_reads_does_not_add_up)
     EXPECT_EQ(value(m, kRemote), 20u);
 }
 
-// What is seen is the least there was: the counter may have gone round any number of times.
-TEST_F(CacheQos, R30_a_late_pass_shows_the_least_there_was)
+// The counter may have wrapped any number of times: the difference is a lower bound.
+TEST_F(CacheQos, R30_late_pass_reports_lower_bound)
 {
     start();
     auto t = task();
@@ -1238,7 +1235,7 @@ TEST_F(CacheQos, R30_a_late_pass_shows_the_least_there_was)
     EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_UNCERTAIN);
 }
 
-TEST_F(CacheQos, R30_unavailable_never_counts_too_much)
+TEST_F(CacheQos, R30_unavailable_counter_never_overcounts)
 {
     for (bool restarts : {false, true}) {
         start();
@@ -1254,7 +1251,7 @@ TEST_F(CacheQos, R30_unavailable_never_counts_too_much)
         EXPECT_EQ(value(m, kTotal), 0u);
         EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_UNAVAILABLE);
         status = CACHE_QOS_READ_OK;
-        counters[0][rmid][1] = 600;  // it began again
+        counters[0][rmid][1] = 600;  // it restarted
         pass();
         EXPECT_EQ(value(m, kTotal), 600u);
         EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_GAP);
@@ -1262,7 +1259,7 @@ TEST_F(CacheQos, R30_unavailable_never_counts_too_much)
     }
 }
 
-TEST_F(CacheQos, R30_a_counter_that_went_on_while_unavailable)
+TEST_F(CacheQos, R30_counts_difference_if_unavailable_counter_continued)
 {
     start();
     auto t = task();
@@ -1278,7 +1275,7 @@ TEST_F(CacheQos, R30_a_counter_that_went_on_while_unavailable)
     EXPECT_EQ(value(m, kTotal), 100u);
 }
 
-TEST_F(CacheQos, R31_no_sum_shows_more_than_the_cache_has)
+TEST_F(CacheQos, R31_sums_never_exceed_cache_size)
 {
     start();
     auto t = task();
@@ -1300,7 +1297,7 @@ TEST_F(CacheQos, R31_no_sum_shows_more_than_the_cache_has)
     EXPECT_EQ(cq->domains[0].violations, before + 1);
 }
 
-TEST_F(CacheQos, R31_what_was_not_read_at_one_moment_is_no_violation)
+TEST_F(CacheQos, R31_lines_moving_during_pass_are_no_violation)
 {
     start();
     counters[0][1] = {kUnits, kUnits, 0};
@@ -1311,7 +1308,7 @@ TEST_F(CacheQos, R31_what_was_not_read_at_one_moment_is_no_violation)
     pass();
     cache_qos_check_domain(cq.get(), 0);
     EXPECT_EQ(cq->domains[0].violations, 0u);
-    // It is in no sum all the same.
+    // Even so, no sum shows more than the cache has.
     EXPECT_EQ(value(CACHE_QOS_MACHINE), kUnits + 1);
     counters[1][0] = {7, 7, 0};
     pass();
@@ -1331,8 +1328,8 @@ TEST_F(CacheQos, R31_what_was_not_read_at_one_moment_is_no_violation)
     EXPECT_EQ(cq->domains[0].violations, 1u);
 }
 
-// Where counters are fewer than RMIDs a read takes one from another RMID.
-TEST_F(CacheQos, R30_counters_stay_with_RMIDs_of_running_tasks)
+// If there are fewer counters than RMIDs, a read takes a counter from another RMID.
+TEST_F(CacheQos, R30_reads_do_not_take_counters_from_running_rmids)
 {
     start();
     cq->hw.restarts = true;
@@ -1348,7 +1345,7 @@ TEST_F(CacheQos, R30_counters_stay_with_RMIDs_of_running_tasks)
     fill(0, 10);
     cq->threshold = 0;
 
-    // In limbo, and m's still: read until it stands still, and once then.
+    // In limbo, but still counted for m: read while a CPU carries it, and once afterwards.
     now += 1;
     cache_qos_monitor_end(cq.get(), n, now);
     EXPECT_EQ(cq->atoms[rmid].state, CACHE_QOS_LIMBO);
@@ -1364,7 +1361,7 @@ TEST_F(CacheQos, R30_counters_stay_with_RMIDs_of_running_tasks)
     EXPECT_EQ(value(m, kTotal), 10u);
 }
 
-TEST_F(CacheQos, R36_one_domain_that_fails_leaves_the_others)
+TEST_F(CacheQos, R36_failing_domain_does_not_affect_others)
 {
     start();
     auto t = task();
@@ -1392,7 +1389,7 @@ TEST_F(CacheQos, R36_one_domain_that_fails_leaves_the_others)
     EXPECT_EQ(last_error, -ENODATA);
 }
 
-TEST_F(CacheQos, R33_a_pass_reads_what_a_reader_waits_for)
+TEST_F(CacheQos, R33_pass_reads_used_limbo_and_next_rmids)
 {
     start();
     auto t = task();
@@ -1419,7 +1416,7 @@ TEST_F(CacheQos, R33_a_pass_reads_what_a_reader_waits_for)
     EXPECT_LT(now_and_then, 500u);
 }
 
-TEST_F(CacheQos, R35_the_age_is_that_of_the_oldest_part)
+TEST_F(CacheQos, R35_age_is_that_of_oldest_reading)
 {
     start();
     auto t = task();
@@ -1441,7 +1438,7 @@ TEST_F(CacheQos, R35_the_age_is_that_of_the_oldest_part)
     EXPECT_EQ(last.age_ns, 5'070u);
 }
 
-TEST_F(CacheQos, R48_what_cannot_be_read_is_what_it_was)
+TEST_F(CacheQos, R48_failed_read_preserves_last_value)
 {
     start();
     auto t = task();
@@ -1475,7 +1472,7 @@ TEST_F(CacheQos, R48_what_cannot_be_read_is_what_it_was)
     EXPECT_EQ(last.status & (PMUKIT_CACHE_QOS_S_UNAVAILABLE | PMUKIT_CACHE_QOS_S_ERROR), 0u);
 }
 
-TEST_F(CacheQos, R05_R66_each_event_is_there_by_itself)
+TEST_F(CacheQos, R05_R66_supports_every_combination_of_events)
 {
     for (u32 events = 1; events < 8; events++) {
         start(7, 24, events);
@@ -1502,7 +1499,7 @@ TEST_F(CacheQos, R05_R66_each_event_is_there_by_itself)
     }
 }
 
-TEST_F(CacheQos, R60_a_cpu_that_comes_back_carries_what_it_has_to)
+TEST_F(CacheQos, R60_cpu_carries_its_rmid_again_after_hotplug)
 {
     start();
     auto t = task();
@@ -1517,7 +1514,7 @@ TEST_F(CacheQos, R60_a_cpu_that_comes_back_carries_what_it_has_to)
         EXPECT_EQ(pqr[1], 0u);
         EXPECT_EQ(cpus[1].rmid, 0u);
         EXPECT_EQ(cq->domains[1].nr_cpus, 0u);
-        cache_qos_carry(cq.get(), &cpus[1], rmid);  // a late switch on its way out
+        cache_qos_carry(cq.get(), &cpus[1], rmid);  // a late switch while the CPU goes offline
         EXPECT_EQ(pqr[1], 0u);
         pass();
         current_cpu = 1;
@@ -1544,7 +1541,7 @@ TEST_F(CacheQos, R37_many_tasks_of_one_monitor_use_one_rmid)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 1u);
 }
 
-TEST_F(CacheQos, R40_an_event_is_refused_when_no_rmid_is_left)
+TEST_F(CacheQos, R40_refuses_event_without_available_rmid)
 {
     start(2);
     auto t = task(), other = task();
@@ -1560,7 +1557,7 @@ TEST_F(CacheQos, R40_an_event_is_refused_when_no_rmid_is_left)
     EXPECT_EQ(watch(other, c), 0);
 }
 
-TEST_F(CacheQos, R20_partial_is_less_never_more)
+TEST_F(CacheQos, R20_partial_values_are_never_too_high)
 {
     start(2);
     const u16 g = group();
@@ -1568,7 +1565,7 @@ TEST_F(CacheQos, R20_partial_is_less_never_more)
     auto t = task(), inside = task(g);
     const u16 m = make();
     ASSERT_EQ(watch(t, m), 0);
-    ASSERT_EQ(watch(inside, m, false), 0);  // {g, m} would be the third
+    ASSERT_EQ(watch(inside, m, false), 0);  // {g, m} would need a third RMID
     const u32 rmid = run(0, &inside);
     EXPECT_EQ(cq->stats.partial, 1u);
     fill(0, 100);
@@ -1582,7 +1579,7 @@ TEST_F(CacheQos, R20_partial_is_less_never_more)
     value(counted);
     EXPECT_FALSE(last.status & PMUKIT_CACHE_QOS_S_PARTIAL);
     EXPECT_EQ(cq->monitors[counted].missed, 0u);
-    // With an RMID free again it is exact again.
+    // Once an RMID is free, values are exact again.
     cache_qos_task_exit(cq.get(), &t);
     const u16 h = group();
     EXPECT_EQ(monitor(h), -ENOSPC);
@@ -1593,7 +1590,7 @@ TEST_F(CacheQos, R20_partial_is_less_never_more)
     EXPECT_NE(run(0, &inside), 0u);
 }
 
-TEST_F(CacheQos, R46_the_machine_is_everything)
+TEST_F(CacheQos, R46_machine_monitor_counts_all_rmids)
 {
     start();
     auto t = task(), unmonitored = task();
@@ -1613,7 +1610,7 @@ TEST_F(CacheQos, R46_the_machine_is_everything)
     EXPECT_EQ(value(CACHE_QOS_MACHINE, kTotal), 130u);
 }
 
-TEST_F(CacheQos, R51_a_parent_is_its_subtree)
+TEST_F(CacheQos, R51_parent_includes_subtree)
 {
     start();
     const u16 a = group(), b = group(a), c = group(b);
@@ -1625,7 +1622,7 @@ TEST_F(CacheQos, R51_a_parent_is_its_subtree)
     fill(0, 20);
     pass();
     EXPECT_EQ(value(of(a)), 30u);
-    ASSERT_EQ(monitor(c), 0);  // with an unmonitored one in between
+    ASSERT_EQ(monitor(c), 0);  // with the unmonitored b in between
     run(0, &tc);
     fill(0, 40);
     pass();
@@ -1657,7 +1654,7 @@ TEST_F(CacheQos, R52_unmonitored_groups_need_no_rmid)
     }
 }
 
-TEST_F(CacheQos, R49_groups_have_a_depth)
+TEST_F(CacheQos, R49_limits_depth_of_groups)
 {
     start();
     u16 node = CACHE_QOS_ROOT;
@@ -1667,7 +1664,7 @@ TEST_F(CacheQos, R49_groups_have_a_depth)
     EXPECT_EQ(monitor(CACHE_QOS_ROOT), -EINVAL);
 }
 
-TEST_F(CacheQos, R50_monitoring_twice_is_no_change)
+TEST_F(CacheQos, R50_switching_monitor_on_twice_changes_nothing)
 {
     start();
     const u16 a = group();
@@ -1680,7 +1677,7 @@ TEST_F(CacheQos, R50_monitoring_twice_is_no_change)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 1u);
 }
 
-TEST_F(CacheQos, R53_a_group_goes_and_its_lines_stay_in_the_parent)
+TEST_F(CacheQos, R53_lines_of_removed_group_count_for_parent)
 {
     start();
     const u16 a = group(), b = group(a);
@@ -1701,7 +1698,7 @@ TEST_F(CacheQos, R53_a_group_goes_and_its_lines_stay_in_the_parent)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 1u);
 }
 
-TEST_F(CacheQos, R18_a_child_is_where_its_parent_is)
+TEST_F(CacheQos, R18_child_inherits_group_and_monitors)
 {
     start();
     const u16 a = group();
@@ -1716,10 +1713,10 @@ TEST_F(CacheQos, R18_a_child_is_where_its_parent_is)
     EXPECT_NE(run(0, &child), 0u);
     cache_qos_task_exit(cq.get(), &child);
     EXPECT_EQ(cq->nodes[a].tasks, 0u);
-    EXPECT_EQ(cq->free_sets, CACHE_QOS_MAX_SETS - 2u);  // that of the group
+    EXPECT_EQ(cq->free_sets, CACHE_QOS_MAX_SETS - 2u);  // one is used by the group
 }
 
-TEST_F(CacheQos, R57_cgroups_tasks_and_groups_overlap_exactly)
+TEST_F(CacheQos, R57_overlapping_cgroups_tasks_and_groups_are_exact)
 {
     start();
     const int a = cache_qos_node_make(cq.get(), CACHE_QOS_NONE);
@@ -1748,7 +1745,7 @@ TEST_F(CacheQos, R57_cgroups_tasks_and_groups_overlap_exactly)
     EXPECT_EQ(value(CACHE_QOS_MACHINE), 110u);
 }
 
-TEST_F(CacheQos, R19_R46_a_cpu_counts_what_runs_on_it_idle_or_not)
+TEST_F(CacheQos, R19_R46_cpu_monitor_counts_tasks_and_idle)
 {
     start();
     const u16 m = make(PMUKIT_CACHE_QOS_KIND_CPU);
@@ -1767,7 +1764,7 @@ TEST_F(CacheQos, R19_R46_a_cpu_counts_what_runs_on_it_idle_or_not)
     EXPECT_EQ(run(0, nullptr), 0u);
 }
 
-TEST_F(CacheQos, R07_yielding_freezes_everything)
+TEST_F(CacheQos, R07_yield_freezes_values_and_stops_writes)
 {
     start();
     auto t = task();
@@ -1796,11 +1793,11 @@ TEST_F(CacheQos, R07_yielding_freezes_everything)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 0u);
     pass();
     EXPECT_EQ(value(m), 500u);
-    EXPECT_EQ(last.bound, 500u * kScale);  // all of it may be the other's
+    EXPECT_EQ(last.bound, 500u * kScale);  // all of it may belong to the other user
     EXPECT_EQ(value(m, kTotal), 100u);
 }
 
-TEST_F(CacheQos, R61_counters_that_began_anew_by_themselves)
+TEST_F(CacheQos, R61_rebase_continues_after_counter_reset)
 {
     start();
     auto t = task();
@@ -1818,7 +1815,7 @@ TEST_F(CacheQos, R61_counters_that_began_anew_by_themselves)
     EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_GAP);
 }
 
-TEST_F(CacheQos, a_reused_set_is_not_mistaken_for_the_old_one)
+TEST_F(CacheQos, reused_set_number_resolves_to_new_rmid)
 {
     start();
     auto t = task();
@@ -1833,7 +1830,7 @@ TEST_F(CacheQos, a_reused_set_is_not_mistaken_for_the_old_one)
     EXPECT_NE(run(0, &u), first);
 }
 
-TEST_F(CacheQos, sets_may_run_out_and_nodes_still_have_theirs)
+TEST_F(CacheQos, nodes_have_reserved_sets_when_sets_run_out)
 {
     start(7);
     std::vector<u16> monitors;
@@ -1854,7 +1851,7 @@ TEST_F(CacheQos, sets_may_run_out_and_nodes_still_have_theirs)
     EXPECT_EQ(cache_qos_node_make(cq.get(), CACHE_QOS_ROOT), -ENOSPC);
 }
 
-TEST_F(CacheQos, monitors_may_run_out)
+TEST_F(CacheQos, monitor_allocation_fails_when_all_are_used)
 {
     start();
     for (u32 i = 1; i < CACHE_QOS_MAX_MONITORS; i++)
@@ -1867,7 +1864,7 @@ TEST_F(CacheQos, monitors_may_run_out)
     EXPECT_EQ(make(), 77);
 }
 
-TEST_F(CacheQos, numbers_of_monitors_are_given_out_round_robin)
+TEST_F(CacheQos, monitor_numbers_are_allocated_round_robin)
 {
     start();
     EXPECT_EQ(make(), 1);
@@ -1878,10 +1875,10 @@ TEST_F(CacheQos, numbers_of_monitors_are_given_out_round_robin)
         cache_qos_monitor_end(cq.get(), static_cast<u16>(i), now);
     }
     EXPECT_EQ(make(), 1);
-    EXPECT_EQ(make(), 3);  // 2 is still there
+    EXPECT_EQ(make(), 3);  // 2 is still in use
 }
 
-TEST_F(CacheQos, a_group_that_is_monitored_again_has_another_number)
+TEST_F(CacheQos, group_monitored_again_gets_new_number)
 {
     start();
     const u16 g = group();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the driver's core costs on a machine of 256 CPUs and 32 L3s with 512 RMIDs, where each
-// access to an MSR takes 0.5 us: prints "bench cache_qos.NAME VALUE us" lines, and fails above the
-// budgets. Times are of this thread, the fastest of some rounds; accesses are counted, not waited
-// for.
+// Costs of the driver's core on a machine with 256 CPUs, 32 L3s and 512 RMIDs. Prints lines "bench
+// cache_qos.NAME VALUE us", and fails if a budget is exceeded. A cost is CPU time of this thread
+// plus 0.5 us per MSR access (accesses are counted, not simulated), the minimum of several rounds.
 extern "C" {
 #include "cache_qos/cache_qos_core.h"
 }
@@ -19,7 +18,7 @@ extern "C" {
 namespace {
 
 constexpr u32 kCpus = 256, kDomains = 32, kRmids = 512, kCgroups = 200, kRounds = 15;
-constexpr u32 kLimboStep = 16;  // of the sampler
+constexpr u32 kLimboStep = 16;  // as in the sampler
 constexpr double kAccessUs = 0.5;
 
 std::vector<u64> pqr(kCpus);
@@ -94,7 +93,7 @@ public:
         current_cpu = 0;
     }
 
-    // A batch of the reader. Returns where it ended.
+    // Reads one batch, as the reader of a domain does. Returns the RMID to continue with.
     u32 read_batch(u16 domain, u32 rmid)
     {
         cache_qos_request requests[CACHE_QOS_MAX_READS];
@@ -107,7 +106,7 @@ public:
             cache_qos_fold(cq.get(), domain, &requests[i], now_, true);
         return rmid;
     }
-    // The work of a domain's reader; @most: the longest time with interrupts off.
+    // Cost of the reader of a domain; @most: the longest time with interrupts off.
     double read_domain(u16 domain, double *most)
     {
         double sum = 0;
@@ -144,7 +143,7 @@ public:
         limbo(&most);
         pass_++;
     }
-    // As many cgroups as are asked for, each with an RMID.
+    // Watches @nr cgroups, each with an RMID.
     void watch_cgroups(u32 nr)
     {
         for (u32 i = 0; i < nr; i++) {

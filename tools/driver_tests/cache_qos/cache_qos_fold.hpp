@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The sampler's half of a reading, where nothing comes between it and the next.
+// Folds a reading at once, as the sampler does if no other reading is in progress.
 #pragma once
 
 extern "C" {

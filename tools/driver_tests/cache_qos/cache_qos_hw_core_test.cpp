@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// CPUID leaves and values of MSRs, against leaves as machines have them and registers that refuse.
-// R-n names the requirement of Documentation/devices/cache_qos.rst that a test is for.
+// Tests CPUID leaves and MSR values, with leaves of real machines and registers that fail. Rnn in a
+// name is the requirement R-nn of Documentation/devices/cache_qos.rst.
 extern "C" {
 #include "cache_qos/cache_qos_core.h"
 }
@@ -26,14 +26,15 @@ using pmukit::driver_tests::Recorded;
 using pmukit::driver_tests::recorded;
 using pmukit::driver_tests::RecordedL3;
 
-// A CPU: leaves and MSRs, and what is done to them. The back-end has no place for an object.
+// A CPU: leaves, MSRs and the accesses to them. Used through a global pointer, because functions of
+// a back-end have no context argument.
 struct Machine {
     Leaves leaves;
     std::map<u32, u64> msrs;
     std::vector<std::pair<u32, u64>> writes;
     std::map<u64, u64> counters;  // by QM_EVTSEL
-    int thefts = 0;               // writes of QM_EVTSEL by another user, each behind ours
-    bool busy = false;            // in the midst of another access
+    int thefts = 0;               // writes of QM_EVTSEL by another user, each after the driver's
+    bool busy = false;            // in the middle of another access
 };
 Machine *machine;
 
@@ -92,7 +93,7 @@ Machine machine_of(const Recorded &r)
 
 constexpr u32 kIntel = CACHE_QOS_VENDOR_INTEL_EBX, kAmd = CACHE_QOS_VENDOR_AMD_EBX;
 
-// Signatures (leaf 1) and the monitoring leaves as these parts have them.
+// A processor with this signature (leaf 1) and these monitoring leaves.
 Machine part(u32 vendor, u32 signature, u32 max_rmid, u32 scale, u32 width, u32 events)
 {
     Machine m;
@@ -135,7 +136,7 @@ protected:
         machine = &m_;
     }
     const char *divide(u32 nodes) { return cache_qos_hw_divide(&kBackend, nodes, &hw); }
-    // The reason for a refusal; empty: none.
+    // Returns the reason for a refusal; empty: none.
     std::string read()
     {
         const char *wrong = cache_qos_hw_read(&kBackend, 0, asked, &hw, &error);
@@ -155,7 +156,7 @@ protected:
 
 constexpr u32 kAll = 0xf;
 
-TEST_F(CacheQosHw, R02_R04_recorded_leaves)
+TEST_F(CacheQosHw, R02_R04_decodes_recorded_cpuid_leaves)
 {
     const std::vector<Recorded> parts = recorded(CACHE_QOS_LEAVES);
     ASSERT_GE(parts.size(), 40u);
@@ -181,9 +182,9 @@ TEST_F(CacheQosHw, R02_R04_recorded_leaves)
     }
 }
 
-// The MSRs as the manuals have them, spelled out here: what is written to them, and what comes of
-// what they say, of the highest RMID of each part.
-TEST_F(CacheQosHw, R02_R30_R32_registers_of_recorded_parts)
+// Register numbers and bits are literals from the manuals. For the highest RMID of each processor:
+// checks what is written to the MSRs, and which values result from what is read.
+TEST_F(CacheQosHw, R02_R30_R32_reads_counters_of_recorded_processors)
 {
     for (const Recorded &r : recorded(CACHE_QOS_LEAVES)) {
         if (r.refused && !r.asked)
@@ -202,7 +203,7 @@ TEST_F(CacheQosHw, R02_R30_R32_registers_of_recorded_parts)
         EXPECT_EQ(s.status[CACHE_QOS_OCCUPANCY], CACHE_QOS_READ_OK);
         EXPECT_EQ(s.data[CACHE_QOS_OCCUPANCY], 12345u);
         EXPECT_EQ(m_.msrs[0xc8d], 0u);
-        EXPECT_EQ(m_.writes.size(), r.events & 2 ? 4u : 2u);  // one an event, and what was there
+        EXPECT_EQ(m_.writes.size(), r.events & 2 ? 4u : 2u);  // one per event, and the restore
         if (!(r.events & 2))
             continue;
         EXPECT_EQ(s.data[CACHE_QOS_TOTAL], top - 1);
@@ -215,7 +216,7 @@ TEST_F(CacheQosHw, R02_R30_R32_registers_of_recorded_parts)
 }
 
 // Values that no processor has, but that a hypervisor may report.
-TEST_F(CacheQosHw, R04_widths_and_numbers_that_cannot_be)
+TEST_F(CacheQosHw, R04_limits_impossible_widths_and_rmid_counts)
 {
     const struct {
         const char *name;
@@ -237,7 +238,7 @@ TEST_F(CacheQosHw, R04_widths_and_numbers_that_cannot_be)
     }
 }
 
-TEST_F(CacheQosHw, R03_a_processor_that_qemu_emulates_is_known_by_its_signature)
+TEST_F(CacheQosHw, R03_detects_qemu_emulation_by_signature)
 {
     for (const auto &[letters, emulated] :
          {std::pair{"TCGTCGTCGTCG", true}, std::pair{"KVMKVMKVM\0\0", false}}) {
@@ -256,7 +257,7 @@ TEST_F(CacheQosHw, R03_a_processor_that_qemu_emulates_is_known_by_its_signature)
     }
 }
 
-TEST_F(CacheQosHw, R04_refuses_what_cannot_monitor)
+TEST_F(CacheQosHw, R04_rejects_cpus_without_monitoring)
 {
     struct {
         std::pair<u32, u32> leaf;
@@ -265,11 +266,11 @@ TEST_F(CacheQosHw, R04_refuses_what_cannot_monitor)
     } const table[] = {
         {{0, 0}, {0xe, kIntel, 0, 0}, -ENODEV},           // no leaf 0xf
         {{7, 0}, {0, 0, 0, 0}, -ENODEV},                  // no PQM
-        {{0xf, 0}, {0, 87, 0, 0}, -ENODEV},               // not the L3
+        {{0xf, 0}, {0, 87, 0, 0}, -ENODEV},               // no L3 monitoring
         {{0xf, 0}, {0, 0, 0, 2}, -ENODEV},                // only RMID 0 may be written
         {{0xf, 1}, {0, 61440, 0, 7}, -ENODEV},            // only RMID 0 may be read
         {{0xf, 1}, {0, 61440, 87, 0xfffffff8}, -ENODEV},  // no event
-        {{0xf, 1}, {0, 0, 87, 7}, -EINVAL},               // no unit
+        {{0xf, 1}, {0, 0, 87, 7}, -EINVAL},               // no scale
     };
     for (const auto &row : table) {
         use(broadwell());
@@ -279,7 +280,7 @@ TEST_F(CacheQosHw, R04_refuses_what_cannot_monitor)
     }
 }
 
-TEST_F(CacheQosHw, R04_skylake_monitors_what_the_owner_asks_for)
+TEST_F(CacheQosHw, R04_skylake_with_errata_monitors_only_requested_events)
 {
     use(skylake(4));
     EXPECT_NE(read().find("rdt="), std::string::npos);
@@ -292,7 +293,7 @@ TEST_F(CacheQosHw, R04_skylake_monitors_what_the_owner_asks_for)
     EXPECT_EQ(read(), "");
 }
 
-TEST_F(CacheQosHw, R04_the_smaller_number_of_rmids_counts)
+TEST_F(CacheQosHw, R04_uses_smaller_rmid_count_of_leaves)
 {
     use(broadwell());
     m_.leaves[{0xf, 0}] = {0, 200, 0, 2};
@@ -303,7 +304,7 @@ TEST_F(CacheQosHw, R04_the_smaller_number_of_rmids_counts)
     EXPECT_EQ(hw.nr_rmid, 32u);
 }
 
-TEST_F(CacheQosHw, R04_joins_only_what_is_alike)
+TEST_F(CacheQosHw, R04_join_rejects_differing_cpus)
 {
     use(icelake());
     finish();
@@ -324,7 +325,7 @@ TEST_F(CacheQosHw, R04_joins_only_what_is_alike)
     EXPECT_NE(cache_qos_hw_join(&hw, &one), nullptr);
 }
 
-TEST_F(CacheQosHw, R04_a_later_cpu_has_all_that_the_others_have)
+TEST_F(CacheQosHw, R04_detects_late_cpu_with_fewer_features)
 {
     use(icelake());
     ASSERT_EQ(read(), "");
@@ -332,7 +333,7 @@ TEST_F(CacheQosHw, R04_a_later_cpu_has_all_that_the_others_have)
     finish();
     cache_qos_hw joined = hw;
     ASSERT_EQ(cache_qos_hw_join(&joined, &same), nullptr);
-    EXPECT_FALSE(cache_qos_hw_less(&joined, &hw));  // remote is made of two others
+    EXPECT_FALSE(cache_qos_hw_less(&joined, &hw));  // remote is derived from two others
     for (u32 event : {CACHE_QOS_OCCUPANCY, CACHE_QOS_TOTAL, CACHE_QOS_LOCAL}) {
         cache_qos_hw one = same;
         joined = hw;
@@ -350,7 +351,7 @@ TEST_F(CacheQosHw, R04_a_later_cpu_has_all_that_the_others_have)
     EXPECT_TRUE(cache_qos_hw_less(&joined, &hw));
 }
 
-TEST_F(CacheQosHw, R04_what_the_least_of_all_cpus_has_is_legal_on_each)
+TEST_F(CacheQosHw, R04_join_takes_minimum_of_all_cpus)
 {
     use(icelake());
     ASSERT_EQ(read(), "");
@@ -367,14 +368,14 @@ TEST_F(CacheQosHw, R04_what_the_least_of_all_cpus_has_is_legal_on_each)
     EXPECT_TRUE(hw.abmc);
 }
 
-TEST_F(CacheQosHw, R30_a_bandwidth_of_nothing_is_no_division_by_it)
+TEST_F(CacheQosHw, R30_zero_max_bandwidth_does_not_divide_by_zero)
 {
     use(icelake());
     finish(0);
     EXPECT_EQ(hw.wrap_ns, (114688ULL << 24) * 1000000);
 }
 
-TEST_F(CacheQosHw, R30_the_correction_is_of_intels_parts_alone)
+TEST_F(CacheQosHw, R30_corrects_bandwidth_on_intel_only)
 {
     use(broadwell());
     ASSERT_EQ(read(), "");
@@ -397,7 +398,7 @@ Machine turin()
     return m;
 }
 
-TEST_F(CacheQosHw, R12_counters_bound_by_hand_are_known_or_withdrawn)
+TEST_F(CacheQosHw, R12_identifies_abmc_counters_or_disables_bandwidth)
 {
     use(turin());
     finish();
@@ -406,27 +407,27 @@ TEST_F(CacheQosHw, R12_counters_bound_by_hand_are_known_or_withdrawn)
     EXPECT_EQ(hw.counters, 32u);
     EXPECT_EQ(hw.types[CACHE_QOS_TOTAL - 1], 0x7fu);
     EXPECT_EQ(hw.types[CACHE_QOS_LOCAL - 1], 0x15u);
-    m_.leaves[{0x80000020, 5}] = {0x14, 0xffff, 1, 0};  // more than a field holds
+    m_.leaves[{0x80000020, 5}] = {0x14, 0xffff, 1, 0};  // more than the field can hold
     finish();
     EXPECT_EQ(hw.counters, u32{CACHE_QOS_MAX_COUNTERS});
-    m_.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 2;  // something else is on
+    m_.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 2;  // another mode is on
     finish();
     EXPECT_EQ(hw.events, kAll);
     EXPECT_FALSE(hw.abmc);
-    m_.msrs.erase(CACHE_QOS_L3_QOS_EXT_CFG);  // cannot be known
+    m_.msrs.erase(CACHE_QOS_L3_QOS_EXT_CFG);  // register missing: the mode is unknown
     finish();
     EXPECT_EQ(hw.events, 1u);
     m_.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 1;
-    m_.leaves[{0x80000020, 0}] = {0, 0x20, 0, 0};  // what they count cannot be known
+    m_.leaves[{0x80000020, 0}] = {0, 0x20, 0, 0};  // no BMEC: the events of counters are unknown
     finish();
     EXPECT_EQ(hw.events, 1u);
-    m_.leaves[{0x80000000, 0}] = {0x8000001f, 0, 0, 0};  // the leaf is not there
+    m_.leaves[{0x80000000, 0}] = {0x8000001f, 0, 0, 0};  // the leaf does not exist
     finish();
     EXPECT_EQ(hw.events, kAll);
     EXPECT_FALSE(hw.abmc);
 }
 
-TEST_F(CacheQosHw, R12_cpus_that_differ_in_it_have_no_counters)
+TEST_F(CacheQosHw, R12_cpus_that_differ_in_abmc_get_no_counters)
 {
     use(turin());
     ASSERT_EQ(read(), "");
@@ -446,8 +447,8 @@ TEST_F(CacheQosHw, R12_cpus_that_differ_in_it_have_no_counters)
     EXPECT_TRUE(cache_qos_hw_less(&one, &hw));
 }
 
-// AMD's BMEC: an event that counts something else than after a reset is not what its name says.
-TEST_F(CacheQosHw, R05_an_event_whose_traffic_was_chosen_is_not_offered)
+// AMD's BMEC: the name of an event is wrong if it counts other traffic than after reset.
+TEST_F(CacheQosHw, R05_does_not_offer_reconfigured_events)
 {
     use(turin());
     m_.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 0;
@@ -457,17 +458,17 @@ TEST_F(CacheQosHw, R05_an_event_whose_traffic_was_chosen_is_not_offered)
     finish();
     EXPECT_EQ(hw.events, BIT(CACHE_QOS_OCCUPANCY) | BIT(CACHE_QOS_TOTAL));
     EXPECT_EQ(hw.chosen, BIT(CACHE_QOS_LOCAL));
-    m_.msrs.erase(0xc0000400);  // cannot be known
+    m_.msrs.erase(0xc0000400);  // register missing: the types are unknown
     finish();
     EXPECT_EQ(hw.events, BIT(CACHE_QOS_OCCUPANCY));
-    m_.leaves[{0x80000020, 0}] = {0, 0x2, 0, 0};  // Rome: nothing can be chosen
+    m_.leaves[{0x80000020, 0}] = {0, 0x2, 0, 0};  // Rome: types cannot be configured
     finish();
     EXPECT_EQ(hw.events, kAll);
 }
 
 // Sub-NUMA clustering
 
-TEST_F(CacheQosHw, R04_rmids_and_the_unit_are_those_of_a_node)
+TEST_F(CacheQosHw, R04_divides_rmids_and_scale_by_nodes)
 {
     for (u32 nodes : {2u, 3u, 4u, 6u}) {
         use(part(kIntel, 0xa06d1, 287, 73728, 0x608, 7));
@@ -479,7 +480,7 @@ TEST_F(CacheQosHw, R04_rmids_and_the_unit_are_those_of_a_node)
     }
 }
 
-TEST_F(CacheQosHw, R04_an_l3_that_cannot_be_divided_is_refused)
+TEST_F(CacheQosHw, R04_rejects_unsupported_l3_division)
 {
     for (u32 signature : {0x406f1u, 0x50657u, 0x306f2u}) {  // Cluster-on-Die
         use(part(kIntel, signature, 87, 61440, 0, 7));
@@ -497,13 +498,13 @@ TEST_F(CacheQosHw, R04_an_l3_that_cannot_be_divided_is_refused)
         finish();
         EXPECT_NE(divide(nodes), nullptr);
     }
-    use(part(kIntel, 0x806f8, 2, 90112, 8, 7));  // one RMID a node
+    use(part(kIntel, 0x806f8, 2, 90112, 8, 7));  // one RMID per node
     finish();
     EXPECT_NE(divide(2), nullptr);
 }
 
-// Before Linux 6.11 the kernel's resctrl needs the register as it is at reset: it is not written.
-TEST_F(CacheQosHw, R04_nodes_that_do_not_share_rmids_are_refused_and_left_so)
+// resctrl before Linux 6.11 needs the reset value of the register, so the driver does not write it.
+TEST_F(CacheQosHw, R04_rejects_nodes_without_shared_rmids_writes_nothing)
 {
     const std::string divided =
         "RMIDs are divided among the NUMA nodes of its L3 (MSR 0xca0); "
@@ -522,7 +523,7 @@ TEST_F(CacheQosHw, R04_nodes_that_do_not_share_rmids_are_refused_and_left_so)
     EXPECT_TRUE(m_.writes.empty());
 }
 
-TEST_F(CacheQosHw, R04_all_cpus_have_as_many_nodes)
+TEST_F(CacheQosHw, R04_join_rejects_differing_node_counts)
 {
     use(part(kIntel, 0x806f8, 351, 90112, 8, 7));
     finish();
@@ -533,7 +534,7 @@ TEST_F(CacheQosHw, R04_all_cpus_have_as_many_nodes)
 
 // The L3s of recorded machines
 
-// As the CPU with this id sees the L3 of a kind: the first kind is what was recorded.
+// Sets the leaves of a CPU for an L3 of this kind; the first kind is as recorded.
 void set_l3(Machine &m, const Recorded &r, const RecordedL3 &kind, u32 apic_id)
 {
     m.leaves[{0xb, 0}] = {0, 0, 0, apic_id};
@@ -548,7 +549,7 @@ void set_l3(Machine &m, const Recorded &r, const RecordedL3 &kind, u32 apic_id)
     }
 }
 
-TEST_F(CacheQosHw, R04_every_l3_of_a_recorded_machine_has_a_number_of_its_own)
+TEST_F(CacheQosHw, R04_l3_ids_of_recorded_machines_are_unique)
 {
     u32 machines = 0;
     for (const Recorded &r : recorded(CACHE_QOS_LEAVES)) {
@@ -562,7 +563,7 @@ TEST_F(CacheQosHw, R04_every_l3_of_a_recorded_machine_has_a_number_of_its_own)
             for (u32 i = 0; i < kind.count; i++)
                 for (u32 cpu = 0; cpu < kind.cpus; cpu++) {
                     use(machine_of(r));
-                    // Kinds come one after the other in a package.
+                    // In a package, L3s of one kind follow those of another.
                     const u32 apic_id =
                         (i / each) << kind.package_shift | (i % each + k) << kind.shift | cpu;
                     set_l3(m_, r, kind, apic_id);
@@ -582,18 +583,18 @@ TEST_F(CacheQosHw, R04_every_l3_of_a_recorded_machine_has_a_number_of_its_own)
         EXPECT_EQ(bytes_of.size(), wanted);
         machines += !r.l3.empty();
     }
-    EXPECT_EQ(machines, 36u);  // of one there are two parts
+    EXPECT_EQ(machines, 36u);  // one of them is recorded as two parts
 }
 
-// A machine with nodes of memory alone between those of CPUs, and one with all CPUs of a node
-// offline: they are present all the same.
-TEST_F(CacheQosHw, R04_the_nodes_of_an_l3_are_counted_and_named)
+// Also a machine with memory-only nodes between nodes with CPUs, and one where all CPUs of a node
+// are offline: they are present nevertheless.
+TEST_F(CacheQosHw, R04_describes_nodes_of_divided_l3)
 {
     const cache_qos_l3 l3 = {.apic_id = 1 << 7 | 5, .shift = 7, .bytes = 84480 << 10};
     pmukit_cache_qos_domain domain{};
     for (u32 nodes : {2u, 3u, 4u})
         for (u32 node = 0; node < nodes; node++) {
-            const unsigned long of_l3 = ((1ul << nodes) - 1) << nodes;  // of the second package
+            const unsigned long of_l3 = ((1ul << nodes) - 1) << nodes;  // the second package
             cache_qos_l3_domain(&l3, 1, nodes + node, &of_l3, 64, &domain);
             EXPECT_EQ(domain.id, nodes + node);
             EXPECT_EQ(domain.l3, 1u);
@@ -609,7 +610,7 @@ TEST_F(CacheQosHw, R04_the_nodes_of_an_l3_are_counted_and_named)
     EXPECT_EQ(domain.id, 65u);
 }
 
-TEST_F(CacheQosHw, R04_without_an_l3_there_is_none)
+TEST_F(CacheQosHw, R04_reports_missing_l3)
 {
     use(part(kIntel, 0x806f8, 351, 90112, 8, 7));
     m_.leaves[{4, 0}] = {0x4121, 0x1c0003f, 0x3f, 0};
@@ -617,7 +618,7 @@ TEST_F(CacheQosHw, R04_without_an_l3_there_is_none)
     EXPECT_EQ(cache_qos_l3_read(&kBackend, 0, &l3), -ENODEV);
 }
 
-TEST_F(CacheQosHw, R30_time_of_a_wrap)
+TEST_F(CacheQosHw, R30_computes_time_to_wrap)
 {
     use(icelake());
     finish(1'000'000'000'000);
@@ -628,7 +629,7 @@ TEST_F(CacheQosHw, R30_time_of_a_wrap)
     EXPECT_EQ(hw.wrap_ns, ~0ULL);
 }
 
-TEST_F(CacheQosHw, R30_deltas_by_width)
+TEST_F(CacheQosHw, R30_computes_deltas_for_each_width)
 {
     for (u32 width : {24u, 32u, 44u, 62u}) {
         const u64 top = (1ULL << width) - 1;
@@ -639,7 +640,7 @@ TEST_F(CacheQosHw, R30_deltas_by_width)
     }
 }
 
-TEST_F(CacheQosHw, R30_correction_above_the_threshold)
+TEST_F(CacheQosHw, R30_corrects_only_rmids_above_limit)
 {
     use(broadwell());
     finish();
@@ -651,14 +652,14 @@ TEST_F(CacheQosHw, R30_correction_above_the_threshold)
     EXPECT_NEAR(static_cast<double>(corrected) / static_cast<double>(chunks), 1.454545, 1e-6);
 }
 
-TEST_F(CacheQosHw, R32_units_that_are_no_power_of_two)
+TEST_F(CacheQosHw, R32_scales_by_non_power_of_two)
 {
     use(haswell());
     finish();
     EXPECT_EQ(cache_qos_bytes(&hw, 3, 1ULL << 40), (1ULL << 40) * 61440);
 }
 
-TEST_F(CacheQosHw, R02_evtsel_has_event_and_rmid)
+TEST_F(CacheQosHw, R02_encodes_event_and_rmid_in_evtsel)
 {
     EXPECT_EQ(cache_qos_evtsel(0, CACHE_QOS_OCCUPANCY), 1u);
     EXPECT_EQ(cache_qos_evtsel(0x3ff, CACHE_QOS_LOCAL), 0x3ff00000003u);
@@ -684,7 +685,7 @@ protected:
     }
 };
 
-TEST_F(CacheQosRead, R02_reads_the_events_of_an_rmid)
+TEST_F(CacheQosRead, R02_reads_all_events_of_an_rmid)
 {
     counter(200, CACHE_QOS_OCCUPANCY, 11);
     counter(200, CACHE_QOS_TOTAL, 22);
@@ -696,7 +697,7 @@ TEST_F(CacheQosRead, R02_reads_the_events_of_an_rmid)
     }
 }
 
-TEST_F(CacheQosRead, R05_skips_events_that_are_not_there)
+TEST_F(CacheQosRead, R05_skips_unsupported_events)
 {
     hw.events = BIT(CACHE_QOS_OCCUPANCY);
     const auto s = sample(1);
@@ -705,14 +706,14 @@ TEST_F(CacheQosRead, R05_skips_events_that_are_not_there)
         EXPECT_TRUE(value == 0 || value == cache_qos_evtsel(1, CACHE_QOS_OCCUPANCY));
 }
 
-TEST_F(CacheQosRead, R10_evtsel_is_left_as_it_was_found)
+TEST_F(CacheQosRead, R10_restores_evtsel)
 {
     m_.msrs[CACHE_QOS_QM_EVTSEL] = 0x4200000003;
     sample(7);
     EXPECT_EQ(m_.msrs[CACHE_QOS_QM_EVTSEL], 0x4200000003u);
 }
 
-TEST_F(CacheQosRead, R36_the_two_error_flags_are_distinguished)
+TEST_F(CacheQosRead, R36_distinguishes_error_and_unavailable)
 {
     counter(1, CACHE_QOS_OCCUPANCY, 1ULL << 63);
     counter(1, CACHE_QOS_TOTAL, 1ULL << 62);
@@ -723,13 +724,13 @@ TEST_F(CacheQosRead, R36_the_two_error_flags_are_distinguished)
     EXPECT_EQ(s.status[CACHE_QOS_LOCAL], CACHE_QOS_READ_OK);
 }
 
-TEST_F(CacheQosRead, R30_bits_above_the_width_are_left_out)
+TEST_F(CacheQosRead, R30_ignores_bits_above_counter_width)
 {
     counter(1, CACHE_QOS_TOTAL, 1ULL << 61 | 0x1234567);
     EXPECT_EQ(sample(1).data[CACHE_QOS_TOTAL], 0x234567u);
 }
 
-TEST_F(CacheQosRead, R11_paranoid_reads_again_when_evtsel_was_stolen)
+TEST_F(CacheQosRead, R11_paranoid_retries_after_stolen_evtsel)
 {
     counter(1, CACHE_QOS_OCCUPANCY, 77);
     m_.counters[0xdead] = 99;
@@ -741,7 +742,7 @@ TEST_F(CacheQosRead, R11_paranoid_reads_again_when_evtsel_was_stolen)
     EXPECT_EQ(sample(1, true).status[CACHE_QOS_OCCUPANCY], CACHE_QOS_READ_STOLEN);
 }
 
-TEST_F(CacheQosRead, R11_an_error_is_believed_only_if_it_is_ours)
+TEST_F(CacheQosRead, R11_retries_error_of_stolen_evtsel)
 {
     counter(1, CACHE_QOS_OCCUPANCY, 77);
     m_.counters[0xdead] = 1ULL << 63;
@@ -749,14 +750,14 @@ TEST_F(CacheQosRead, R11_an_error_is_believed_only_if_it_is_ours)
     EXPECT_EQ(sample(1).status[CACHE_QOS_OCCUPANCY], CACHE_QOS_READ_OK);
 }
 
-TEST_F(CacheQosRead, R36_a_register_that_refuses_is_an_error)
+TEST_F(CacheQosRead, R36_failed_register_access_is_an_error)
 {
     m_.msrs.erase(CACHE_QOS_QM_EVTSEL);
     EXPECT_EQ(sample(1).status[CACHE_QOS_OCCUPANCY], CACHE_QOS_READ_ERROR);
     EXPECT_TRUE(m_.writes.empty());
 }
 
-TEST_F(CacheQosRead, R36_what_cannot_be_read_now_is_no_error)
+TEST_F(CacheQosRead, R36_busy_backend_is_no_error)
 {
     counter(1, CACHE_QOS_OCCUPANCY, 77);
     m_.busy = true;
@@ -767,8 +768,8 @@ TEST_F(CacheQosRead, R36_what_cannot_be_read_now_is_no_error)
     EXPECT_EQ(sample(1).data[CACHE_QOS_OCCUPANCY], 77u);
 }
 
-// What the numbers are not: each source of error that the requirements name has its words.
-TEST(CacheQosPage, R65_what_the_numbers_are_not_is_written_down)
+// The section on limitations mentions each source of error that the requirements name.
+TEST(CacheQosPage, R65_documents_limitations_of_values)
 {
     std::ifstream file(CACHE_QOS_PAGE);
     const std::string page{std::istreambuf_iterator<char>(file), {}};

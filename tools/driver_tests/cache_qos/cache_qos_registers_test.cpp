@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // PQR_ASSOC has several writers: this driver, tools that set classes of service (pqos -a, rdtset),
-// tools that monitor (pqos -m, PCM) and resctrl. Steps by chance, and after each the rules:
+// tools that monitor (pqos -m, PCM) and resctrl. Makes random steps, and checks these rules after
+// each:
 //
-//   the upper half is what another writer put there last, whatever the driver did
-//   a register whose lower half is another writer's is not written
-//   once the driver has given way no register has an RMID of its own
-//   while it has the registers a CPU carries the RMID of what runs there
+//   the upper half is what another writer wrote last, whatever the driver did
+//   a register whose lower half belongs to another writer is not written
+//   after the driver has yielded, no register has an RMID of the driver
+//   while the driver has the registers, each CPU carries the RMID of its task
 extern "C" {
 #include "cache_qos/cache_qos_core.h"
 }
@@ -27,7 +28,7 @@ using pmukit::driver_tests::end_limbo;
 using pmukit::driver_tests::fold_reading;
 
 constexpr u32 kCpus = 4, kDomains = 2, kRmids = 64, kTasks = 6, kMonitors = 4;
-// The driver gives out the lowest ones, of which it never needs so many here.
+// The driver allocates the lowest RMIDs, and never needs this many here.
 constexpr u32 kForeignFrom = 40;
 
 std::array<u64, kCpus> pqr;
@@ -86,7 +87,7 @@ public:
                 static_cast<u16>(cache_qos_monitor_make(cq_.get(), PMUKIT_CACHE_QOS_KIND_TASK));
     }
 
-    // One step. Returns what it was.
+    // Makes one step and returns its name.
     std::string step()
     {
         const u32 cpu = dice(kCpus);
@@ -117,7 +118,7 @@ public:
         }
     }
 
-    // Empty, or which rule is broken.
+    // Returns the rule that is broken; empty: none.
     std::string check() const
     {
         for (u32 i = 0; i < kCpus; i++) {
@@ -143,9 +144,9 @@ private:
         cache_qos_cpu driver{};
         bool online = false;
         u32 closid = 0;
-        bool is_foreign = false;  // the lower half is another writer's
+        bool is_foreign = false;  // the lower half belongs to another writer
         u32 foreign = 0;
-        bool stale = false;  // it was written back by a tool that read it before
+        bool stale = false;  // a tool has written back an RMID that it read earlier
         u32 task = 0;
         u64 tool_has = 0;  // what the tool has read
     };
@@ -170,7 +171,7 @@ private:
             c.online = false;
             return "offline";
         }
-        // A CPU that was reset
+        // The CPU was reset.
         pqr[cpu] = 0;
         c.closid = 0;
         c.is_foreign = c.stale = false;
@@ -230,8 +231,8 @@ private:
         cpus_[cpu].tool_has = pqr[cpu];
         return "tool reads";
     }
-    // It has read some time ago, but not before the CPU came online or while others had the
-    // register.
+    // The tool has read the register some time ago, but not before the CPU came online or while
+    // another writer had the register.
     std::string tool_writes(u32 cpu)
     {
         Cpu &c = cpus_[cpu];
@@ -264,7 +265,7 @@ private:
     {
         cpus_[cpu].is_foreign = false;
         cpus_[cpu].tool_has = 0;
-        // Until the driver has looked it cannot know.
+        // The driver does not know this before it reads the register.
         cpus_[cpu].stale = true;
         write(cpu, cpus_[cpu].closid, 0);
     }
@@ -301,7 +302,7 @@ private:
             if (!cpus_[i].online)
                 continue;
             cache_qos_cpu_release(cq_.get(), i);
-            // With another class of service it is taken for resctrl's, if that is mounted.
+            // If resctrl is mounted, an RMID with a changed class of service counts as resctrl's.
             cpus_[i].stale |= mounted_ && cpus_[i].driver.pqr >> 32 != cpus_[i].closid;
         }
     }
@@ -365,7 +366,7 @@ private:
     u64 now_ = 1;
 };
 
-TEST(CacheQosRegisters, R07_R08_R09_AMillionStepsWithOtherWriters)
+TEST(CacheQosRegisters, R07_R08_R09_SharesPqrAssocWithOtherWriters)
 {
     constexpr u32 kSeeds = 4, kSteps = 250000;
     u64 gave_way = 0, came_back = 0, written_back = 0;

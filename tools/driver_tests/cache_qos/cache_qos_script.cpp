@@ -127,7 +127,7 @@ const std::vector<Script::Word> &Script::words()
          [](Script &s, Numbers n) {
              cache_qos_sim_pin(s.world_.machine().get(), cast(n[0]), cast(n[1]), cast(n[2]));
          }},
-        // Kind, how many reads go well first, how many do not then
+        // Kind, number of reads that succeed first, number of reads that fail then
         {"fault", 3,
          [](Script &s, Numbers n) {
              const cache_qos_sim_fault fault = {static_cast<cache_qos_sim_fault_kind>(n[0]),
@@ -138,7 +138,7 @@ const std::vector<Script::Word> &Script::words()
                                                 0};
              cache_qos_sim_inject(s.world_.machine().get(), &fault);
          }},
-        // What a fault kept from being read is read by the next pass.
+        // If a fault prevented a read, values are compared after the next pass.
         {"pass", 0,
          [](Script &s, Numbers) {
              const bool faults = s.world_.machine().has_faults();
@@ -212,7 +212,7 @@ std::string Script::run(std::string_view text)
     return wrong;
 }
 
-// Chance
+// Random steps
 
 RandomSteps::RandomSteps(Script &script, u64 seed, u32 cpus, u32 domains)
     : script_(script), engine_(seed), cpus_(cpus), domains_(domains), offline_(cpus)
@@ -303,7 +303,7 @@ std::string RandomSteps::of_machine()
                             1 + dice(4));
             break;
         case 4:
-            // CPU 0 never leaves.
+            // CPU 0 stays online.
             if (with_hotplug) {
                 const u32 cpu = 1 + dice(cpus_ - 1);
                 offline_[cpu] = !offline_[cpu];

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Steps of a World as text, a line each: written by hand in a test, or random; random steps are
-// printed when something is wrong, so that they can be run again.
+// Steps of a World as text, one per line, written in a test or random. Random steps are printed if
+// something is wrong, so that they can be run again.
 //
-//     task 100 50          task 0: 100 lines of its own, 50 lines a millisecond
-//     group 0              group 1, in the root
-//     monitor 1 1          it is monitored
-//     move 0 1
+//     task 100 50          task 0: 100 lines of its own, 50 accesses per millisecond
+//     group 0              makes group 1 in the root
+//     monitor 1 1          switches its monitor on
+//     move 0 1             moves task 0 to group 1
 //     switch 1 0           CPU 1 runs task 0; "idle": no task
 //     run 2000             microseconds
-//     pass                 the sampler; then everything is compared with the truth
-//     bytes group 1 1 = 100     event 1 of a group (cgroup, monitor), in units
+//     pass                 a pass of the sampler; then all values are compared with the truth
+//     bytes group 1 1 = 100     expects 100 units of event 1 for a group (cgroup, monitor)
 #pragma once
 
 #include <random>
@@ -28,17 +28,17 @@ public:
     {
     }
 
-    // Throws std::invalid_argument if the line makes no sense.
+    // Throws std::invalid_argument if the line is not a valid step.
     void step(const std::string &line);
-    // Lines; empty ones and those that begin with # are not steps. Returns what was wrong.
+    // Runs each line except empty lines and lines that begin with #. Returns the errors.
     std::string run(std::string_view text);
 
     World &world() { return world_; }
 
-    // What there is, by number
+    // Numbers of the tasks, groups and monitors that exist
     std::vector<u32> tasks, groups, monitors;
     u32 cgroups = 0;
-    int result = 0;  // of the last step that can be refused
+    int result = 0;  // of the last step that can fail
 
 private:
     struct Word;
@@ -48,7 +48,7 @@ private:
     World world_;
 };
 
-// Steps by chance, of which each makes sense.
+// Random steps, each of which is valid.
 class RandomSteps {
 public:
     RandomSteps(Script &script, u64 seed, u32 cpus, u32 domains);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver's pure half and the simulated machine together. Steps by chance: everything watched is
-// compared with the truth after each pass. Steps by hand: one rule each, which the name says; R and
-// a number is a requirement of Documentation/devices/cache_qos.rst.
+// The driver's core and the simulated machine together. Random steps: the values of all monitors
+// are compared with the truth after each pass. Scripted steps: one rule each, which the name
+// states; Rnn is the requirement R-nn of Documentation/devices/cache_qos.rst.
 //
-// CACHE_QOS_STEPS=1000000 CACHE_QOS_SEED=7 runs more of them, or others.
+// CACHE_QOS_STEPS=1000000 sets the number of random steps, CACHE_QOS_SEED=7 the first seed.
 #include "cache_qos_script.hpp"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ MachineShape shape_of(const std::string &profile, u32 domains = 1, u32 lines = 2
     return shape;
 }
 
-// Steps by chance
+// Random steps
 
 struct Kind {
     const char *name;
@@ -55,7 +55,7 @@ struct Kind {
 
 class CacheQosRandom : public testing::TestWithParam<Kind> {};
 
-// A world has so many steps; then another begins.
+// After this many steps a new world starts.
 constexpr u64 kStepsOfAWorld = 1000;
 
 void run_a_world(const Kind &kind, u64 seed, u64 steps)
@@ -78,7 +78,7 @@ void run_a_world(const Kind &kind, u64 seed, u64 steps)
     }
 }
 
-TEST_P(CacheQosRandom, R21_R22_R26_R27_R30_R31_R51_EveryValueIsTheTruthWithinItsBound)
+TEST_P(CacheQosRandom, R21_R22_R26_R27_R30_R31_R51_ValuesMatchTruthWithinBound)
 {
     const u64 first = from_environment("CACHE_QOS_SEED", 1);
     const u64 steps = from_environment("CACHE_QOS_STEPS", 5 * kStepsOfAWorld);
@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Profiles, CacheQosRandom,
                                          Kind{"four_nodes", "emr", 1, 256, false, true, 4}),
                          [](const testing::TestParamInfo<Kind> &kind) { return kind.param.name; });
 
-// Steps by hand
+// Scripted steps
 
 std::string run_on(const MachineShape &shape, std::string_view text)
 {
@@ -112,7 +112,7 @@ std::string run_on(const MachineShape &shape, std::string_view text)
     return script.run(text);
 }
 
-TEST(CacheQosScript, SaysWhatIsWrongWithAStep)
+TEST(CacheQosScript, ReportsInvalidSteps)
 {
     Script script(shape_of("spr"));
     EXPECT_EQ(script.run("nonsense 1\n"), "nonsense 1: no such step\n");
@@ -121,7 +121,7 @@ TEST(CacheQosScript, SaysWhatIsWrongWithAStep)
     EXPECT_EQ(script.run("# nothing\n\n"), "");
 }
 
-// The seed's session: a group in a group, each with its own tasks.
+// Nested groups, each with its own tasks.
 constexpr std::string_view kGroupsAddUp = R"(
         task 50 100
         task 30 100
@@ -165,12 +165,12 @@ constexpr std::string_view kGroupsAddUp = R"(
         bytes group 1 1 = 50
     )";
 
-TEST(CacheQosScript, R51_R52_R54_GroupsAddUp)
+TEST(CacheQosScript, R51_R52_R54_ParentGroupIncludesChildren)
 {
     EXPECT_EQ(run_on(shape_of("spr"), kGroupsAddUp), "");
 }
 
-TEST(CacheQosScript, R57_R58_ACgroupHasItsDescendants)
+TEST(CacheQosScript, R57_R58_CgroupIncludesDescendants)
 {
     EXPECT_EQ(run_on(shape_of("spr"), R"(
         cgroup none
@@ -202,8 +202,8 @@ TEST(CacheQosScript, R57_R58_ACgroupHasItsDescendants)
               "");
 }
 
-// The core of the thread of 2014: A fills, A ends, and its lines are still there.
-TEST(CacheQosScript, R22_R26_LinesOfAnEarlierOwnerAreRefusedOrBounded)
+// The main point of the discussion of 2014: A fills lines and ends, and its lines are still there.
+TEST(CacheQosScript, R22_R26_LeftoverLinesAreExcludedOrBounded)
 {
     Script script(shape_of("tiny", 1, 256));
     ASSERT_EQ(script.run(R"(
@@ -233,7 +233,7 @@ TEST(CacheQosScript, R22_R26_LinesOfAnEarlierOwnerAreRefusedOrBounded)
     )"),
               "");
     EXPECT_EQ(script.world().driver().nr_atoms[CACHE_QOS_LIMBO], 1U);
-    // R-25: asked to, the driver gives it out all the same, and says how much may be A's.
+    // R-25: with alloc_dirty the driver allocates the RMID anyway, and reports how much may be A's.
     script.world().driver().alloc_dirty = true;
     ASSERT_EQ(script.run("watch 4 1\nresult 0\nrun 2000\npass\n"), "");
     const struct cache_qos_value value = script.world().value(4, PMUKIT_CACHE_QOS_EVENT_OCCUPANCY);
@@ -242,8 +242,9 @@ TEST(CacheQosScript, R22_R26_LinesOfAnEarlierOwnerAreRefusedOrBounded)
 }
 
 // Zijlstra's counter-example: a program of many threads that fits in the cache, and a monitor that
-// goes from thread to thread. What the threads share was filled long ago; nothing is made up.
-TEST(CacheQosScript, R24_R26_AMonitorThatWandersClaimsNothing)
+// moves from thread to thread. What the threads share was filled earlier: the monitor must count
+// none of it.
+TEST(CacheQosScript, R24_R26_MovingMonitorCountsNoEarlierLines)
 {
     Script script(shape_of("hsw"));
     std::string text = "monitors 0\n";
@@ -268,8 +269,8 @@ struct Wraps {
 
 class CacheQosWraps : public testing::TestWithParam<Wraps> {};
 
-// More than ten times round, in steps of less than once round.
-TEST_P(CacheQosWraps, R30_R32_NothingIsLost)
+// More than ten wraps, in steps of less than one wrap.
+TEST_P(CacheQosWraps, R30_R32_CountsTrafficAcrossWraps)
 {
     MachineShape shape = shape_of(GetParam().profile);
     shape.mbm_start = (u64{1} << GetParam().width) - 5;
@@ -279,7 +280,7 @@ TEST_P(CacheQosWraps, R30_R32_NothingIsLost)
     ASSERT_EQ(script.run("task 10 1\nmonitors 0\nwatch 1 0\nswitch 0 0\npass\npass\n"), "");
     const u64 before = script.world().bytes(1, PMUKIT_CACHE_QOS_EVENT_TOTAL);
     const u64 step = (u64{1} << GetParam().width) / 3 * 2;
-    // The largest width would not fit into 64 bits of bytes so often.
+    // With the largest width, so many bytes would not fit into 64 bits.
     const u64 rounds = GetParam().width > 44 ? 1 : 16;
     const u64 scale = script.world().scale();
     const u64 units = GetParam().width > 44 ? ~u64{0} / scale / 2 : step;
@@ -293,8 +294,8 @@ INSTANTIATE_TEST_SUITE_P(Widths, CacheQosWraps,
                          testing::Values(Wraps{"tiny", 24}, Wraps{"clx", 24}, Wraps{"spr", 32},
                                          Wraps{"amd-rome", 44}, Wraps{"wide", 62}));
 
-// Erratum BDF102: what is counted wrongly comes out right, but for the rounding of the factor.
-TEST(CacheQosScript, R30_CountsThatAreWrongAreCorrected)
+// Erratum BDF102: corrected counts are right, except for the rounding of the factor.
+TEST(CacheQosScript, R30_CorrectsCountsOfErratum)
 {
     Script script(shape_of("bdx"));
     script.world().bandwidth_slack_bytes = 100 * script.world().scale();
@@ -308,9 +309,9 @@ TEST(CacheQosScript, R30_CountsThatAreWrongAreCorrected)
                 100000.0 * double(script.world().scale()), 100.0 * double(script.world().scale()));
 }
 
-// All traffic is local. A reading of local fails while its counter goes round: what it misses must
-// not turn up as remote.
-TEST(CacheQosScript, R30_WhatLocalMissesIsNotRemote)
+// All traffic is local. A read of local fails while its counter wraps: what local misses must not
+// appear as remote.
+TEST(CacheQosScript, R30_LostLocalTrafficIsNotRemote)
 {
     MachineShape shape = shape_of("tiny");
     shape.mbm_start = (u64{1} << 24) - 5;
@@ -329,7 +330,7 @@ TEST(CacheQosScript, R30_WhatLocalMissesIsNotRemote)
                 PMUKIT_CACHE_QOS_S_GAP);
 }
 
-TEST(CacheQosScript, R21_R37_EveryRmidIsOfUseAndNoneIsMistakenForAnother)
+TEST(CacheQosScript, R21_R37_EachRmidServesOneMonitor)
 {
     for (const char *profile : {"tiny", "hsw", "spr", "clx", "uneven"}) {
         Script script(shape_of(profile));
@@ -345,8 +346,8 @@ TEST(CacheQosScript, R21_R37_EveryRmidIsOfUseAndNoneIsMistakenForAnother)
     }
 }
 
-// More RMIDs than ten bits can say: the newest monitors have the largest numbers.
-TEST(CacheQosScript, R21_RmidsOfMoreThanTenBits)
+// More RMIDs than ten bits can represent: the newest monitors have the largest RMIDs.
+TEST(CacheQosScript, R21_SupportsRmidsAboveTenBits)
 {
     Script script(shape_of("wide", 1, 64));
     World &world = script.world();
@@ -367,7 +368,7 @@ TEST(CacheQosScript, R21_RmidsOfMoreThanTenBits)
     EXPECT_GT(highest, 1024U);
 }
 
-TEST(CacheQosScript, R55_AfterLimboThereIsAnRmidAgain)
+TEST(CacheQosScript, R55_RmidIsAvailableAfterLimbo)
 {
     EXPECT_EQ(run_on(shape_of("tiny", 1, 256), R"(
         task 20 100
@@ -399,7 +400,7 @@ TEST(CacheQosScript, R55_AfterLimboThereIsAnRmidAgain)
               "");
 }
 
-TEST(CacheQosScript, R36_OneL3ThatFailsLeavesTheOthers)
+TEST(CacheQosScript, R36_FailingL3DoesNotAffectOthers)
 {
     Script script(shape_of("spr", 2));
     ASSERT_EQ(script.run(R"(
@@ -428,7 +429,7 @@ TEST(CacheQosScript, R36_OneL3ThatFailsLeavesTheOthers)
     EXPECT_TRUE(v.status & PMUKIT_CACHE_QOS_S_ERROR);
 }
 
-TEST(CacheQosScript, R11_AStolenEvtselIsNoticed)
+TEST(CacheQosScript, R11_DetectsStolenEvtsel)
 {
     Script script(shape_of("spr"));
     ASSERT_EQ(script.run("task 20 100\nmonitors 0\nwatch 1 0\nswitch 0 0\nrun 2000\n"), "");
@@ -449,7 +450,7 @@ TEST(CacheQosScript, R11_AStolenEvtselIsNoticed)
     ASSERT_EQ(script.run("bytes monitor 1 1 = 20\n"), "");
 }
 
-TEST(CacheQosScript, R08_R09_AForeignRmidStays)
+TEST(CacheQosScript, R08_R09_DoesNotOverwriteForeignRmid)
 {
     Script script(shape_of("spr"));
     World &world = script.world();
@@ -465,9 +466,9 @@ TEST(CacheQosScript, R08_R09_AForeignRmidStays)
                 PMUKIT_CACHE_QOS_S_SUSPECT);
 }
 
-// A million switches between tasks that are watched and others, and classes of service that change
-// between them.
-TEST(CacheQosScript, R09_R15_AMillionSwitches)
+// A million switches between watched and other tasks, with changes of the class of service in
+// between.
+TEST(CacheQosScript, R09_R15_SwitchesPreserveClosidAndWriteOncePerChange)
 {
     Script script(shape_of("spr"));
     World &world = script.world();
@@ -492,7 +493,7 @@ TEST(CacheQosScript, R09_R15_AMillionSwitches)
     EXPECT_GT(world.changes(0), 100000U);
 }
 
-TEST(CacheQosScript, R18_AHundredThousandForksLeaveNothing)
+TEST(CacheQosScript, R18_RepeatedForkAndExitLeakNothing)
 {
     Script script(shape_of("spr"));
     World &world = script.world();
@@ -508,13 +509,13 @@ TEST(CacheQosScript, R18_AHundredThousandForksLeaveNothing)
     EXPECT_EQ(world.driver().nr_atoms[CACHE_QOS_USED], used);
 }
 
-// What a processor says it is, and what the driver makes of it. 0: refused.
+// What the driver must detect on a processor.
 struct Probed {
     const char *profile;
     u32 nr_rmid, width, events;
 };
 
-TEST(CacheQosScript, R04_R05_R12_ProcessorsAreTakenForWhatTheyAre)
+TEST(CacheQosScript, R04_R05_R12_DetectsFeaturesOfProcessors)
 {
     constexpr u32 kAll = 0xf, kOccupancyAlone = 1;
     for (const Probed &want :
@@ -538,7 +539,7 @@ TEST(CacheQosScript, R04_R05_R12_ProcessorsAreTakenForWhatTheyAre)
         EXPECT_THROW(World world(shape_of(refused)), std::runtime_error) << refused;
 }
 
-// Counters that are bound to RMIDs by hand (ABMC)
+// Assignable counters (ABMC)
 
 u32 counters_in_use(World &world)
 {
@@ -547,9 +548,9 @@ u32 counters_in_use(World &world)
         [](const auto &counter) { return (counter.config & CACHE_QOS_SIM_ABMC_ENABLE) != 0; }));
 }
 
-// RMID 0 and 15 others have two counters each. The first tasks have them from the beginning, those
-// comes late gets those of one that has gone, and says that something is missing.
-TEST(CacheQosScript, R12_R31_CountersAreBoundToWhoIsCounted)
+// RMID 0 and 15 others have two counters each. The first monitors have counters from the beginning.
+// A later monitor gets the counters of one that has ended, and reports a gap.
+TEST(CacheQosScript, R12_R31_AssignsCountersToMonitoredRmids)
 {
     Script script(shape_of("amd-turin"));
     World &world = script.world();
@@ -572,7 +573,7 @@ TEST(CacheQosScript, R12_R31_CountersAreBoundToWhoIsCounted)
             "bytes monitor 16 2 = 0\nend 3\nrun 10\npass\nrun 10\npass\nwatch 16 0\nrun 10\npass\n"
             "burst 0 70\nrun 10\npass\nbytes monitor 16 2 = 70\n"),
         "");
-    // All have gone: the next one misses nothing.
+    // After all monitors have ended, the next one misses nothing.
     text.clear();
     for (u32 monitor = 1; monitor <= 16; monitor++)
         if (monitor != 3)
@@ -582,16 +583,16 @@ TEST(CacheQosScript, R12_R31_CountersAreBoundToWhoIsCounted)
         "run 10\npass\nbytes monitor 17 2 = 30\n";
     ASSERT_EQ(script.run(text), "");
     EXPECT_EQ(world.value(17, PMUKIT_CACHE_QOS_EVENT_TOTAL).status, 0U);
-    // The last CPU leaves: nothing of ours stays.
+    // After the last CPU went offline, no counter of the driver is left.
     for (u32 cpu = 0; cpu < 4; cpu++)
         world.cpu_online(cpu, false);
     EXPECT_EQ(counters_in_use(world), 0U);
     EXPECT_EQ(world.violations(), "");
 }
 
-// Another user has bound two counters: one counts the same as an event, of an RMID that is not in
-// use yet, the other something else. Both stay as they are, also after the end.
-TEST(CacheQosScript, R12_CountersOfOthersAreUsedAsTheyAre)
+// Another user has assigned two counters: one counts an event of an RMID that is not in use yet,
+// the other counts other traffic. Both stay unchanged, even at the end.
+TEST(CacheQosScript, R12_UsesCountersOfOtherUsersUnchanged)
 {
     Script script(shape_of("amd-turin"));
     World &world = script.world();
@@ -621,9 +622,9 @@ TEST(CacheQosScript, R12_CountersOfOthersAreUsedAsTheyAre)
     EXPECT_EQ(world.violations(), "");
 }
 
-// resctrl is mounted for a while, binds counters as it likes and gives them back; some that were
-// the driver's it has not touched. While it is there nothing is written.
-TEST(CacheQosScript, R07_R12_CountersAfterResctrlWasMounted)
+// resctrl is mounted for a while, assigns counters and releases them; other counters are still the
+// driver's. While resctrl is mounted the driver writes nothing.
+TEST(CacheQosScript, R07_R12_ReassignsCountersAfterResctrlUnmount)
 {
     Script script(shape_of("amd-turin"));
     World &world = script.world();
@@ -648,8 +649,8 @@ TEST(CacheQosScript, R07_R12_CountersAfterResctrlWasMounted)
     EXPECT_EQ(counters_in_use(world), 0U);
 }
 
-// Sub-NUMA clustering: a node has RMIDs of its own, and the whole is their sum.
-TEST(CacheQosScript, R04_R29_NodesAreDomainsAndAddUp)
+// Sub-NUMA clustering: each node has separate RMIDs, and the L3 is the sum of its nodes.
+TEST(CacheQosScript, R04_R29_SumsNodesAsDomains)
 {
     for (u32 nodes : {2U, 3U, 4U}) {
         MachineShape shape = shape_of("gnr");
@@ -678,7 +679,7 @@ TEST(CacheQosScript, R04_R29_NodesAreDomainsAndAddUp)
     }
 }
 
-// Of one group; with one L3 or more, whose line counts are as large as those of any machine here.
+// Nested groups whose tasks run on one L3, with few enough lines for every recorded machine.
 constexpr std::string_view kGroupsOfOneL3 = R"(
     task 25 100
     task 15 100
@@ -707,8 +708,8 @@ constexpr std::string_view kGroupsOfOneL3 = R"(
     switch 0 idle
 )";
 
-// Recorded machines: CPUID says what it said there, and the registers are what that promises. Of
-// many L3s of a kind two are enough, and an L3 is smaller, in proportion.
+// A recorded machine: CPUID returns the recorded values, and registers match them. It has at most
+// two L3s of each kind, and their sizes are reduced in proportion.
 MachineShape shape_of_recorded(const Recorded &r, u32 nodes)
 {
     constexpr u32 kLines = 256, kMostL3s = 2;
@@ -748,7 +749,7 @@ MachineShape shape_of_recorded(const Recorded &r, u32 nodes)
     return shape;
 }
 
-// As it was recorded; an Intel processor that can be divided, in each way.
+// Runs a recorded machine with L3s that are divided into @nodes nodes (1: not divided).
 void run_recorded(const Recorded &r, u32 nodes)
 {
     const MachineShape shape = shape_of_recorded(r, nodes);
@@ -769,7 +770,7 @@ void run_recorded(const Recorded &r, u32 nodes)
     }
 }
 
-TEST(CacheQosRecorded, R04_R26_R30_R31_R51_EachMachineIsRight)
+TEST(CacheQosRecorded, R04_R26_R30_R31_R51_RecordedMachinesMatchTruth)
 {
     u32 machines = 0;
     for (const Recorded &r : recorded(CACHE_QOS_LEAVES)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The simulated processor by itself: its registers against the manuals' rules, its caches against
-// what must be true of any cache and against the closed form of a contest for a full one.
+// Tests the simulated processor alone: registers against the rules of the manuals, caches against
+// invariants of any cache and against the closed form of contention for a full one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ private:
 
 // CPUID
 
-TEST(CacheQosSimCpuid, SaysWhatTheProcessorIs)
+TEST(CacheQosSimCpuid, ReportsVendorAndSignature)
 {
     Machine bdx(of_profile("bdx"));
     EXPECT_EQ(leaf(bdx, 0)[1], 0x756e6547U);  // Genu
@@ -62,7 +62,7 @@ TEST(CacheQosSimCpuid, SaysWhatTheProcessorIs)
     EXPECT_EQ(leaf(rome, 0)[2], 0x444d4163U);  // cAMD
 }
 
-TEST(CacheQosSimCpuid, SaysWhatIsMonitored)
+TEST(CacheQosSimCpuid, ReportsMonitoringFeatures)
 {
     Machine bdx(of_profile("bdx"));
     EXPECT_EQ(leaf(bdx, 7)[1], 1U << 12);
@@ -81,7 +81,7 @@ TEST(CacheQosSimCpuid, SaysWhatIsMonitored)
     EXPECT_EQ(leaf(abmc, 0x80000020, 5)[1], 31U);
 }
 
-TEST(CacheQosSimCpuid, SaysNothingOfWhatIsNotThere)
+TEST(CacheQosSimCpuid, ReturnsZerosForMissingLeaves)
 {
     Machine none(of_profile("none"));
     const std::vector<u32> nothing(4);
@@ -98,7 +98,7 @@ TEST(CacheQosSimCpuid, SaysNothingOfWhatIsNotThere)
     EXPECT_EQ(leaf(rome, 0x80000020, 5), nothing);
 }
 
-TEST(CacheQosSimCpuid, MixesScalesWhereItIsBroken)
+TEST(CacheQosSimCpuid, BrokenProfilesHaveMixedScalesOrNoRmids)
 {
     Machine machine(of_profile("broken-mixed"));
     EXPECT_EQ(leaf(machine, 0xf, 1, 0)[1], 65536U);
@@ -108,8 +108,8 @@ TEST(CacheQosSimCpuid, MixesScalesWhereItIsBroken)
     EXPECT_EQ(leaf(broken, 0xf, 1)[2], 0U);
 }
 
-// ways * partitions * line * sets of the leaf, and the CPUs that share it
-TEST(CacheQosSimCpuid, HasTheCacheAsLargeAsItIs)
+// Size is ways * partitions * line size * sets; also checks how many CPUs share the cache.
+TEST(CacheQosSimCpuid, ReportsCacheSizeAndSharing)
 {
     for (const char *name : {"hsw", "gnr", "amd-rome"}) {
         MachineShape shape = of_profile(name);
@@ -125,7 +125,7 @@ TEST(CacheQosSimCpuid, HasTheCacheAsLargeAsItIs)
     }
 }
 
-TEST(CacheQosSimProfiles, AreFoundByName)
+TEST(CacheQosSimProfiles, FindsProfileByName)
 {
     for (u32 i = 0; i < cache_qos_sim_nr_profiles; i++)
         EXPECT_EQ(cache_qos_sim_profile_by_name(cache_qos_sim_profiles[i].name),
@@ -136,7 +136,7 @@ TEST(CacheQosSimProfiles, AreFoundByName)
 
 // Registers
 
-TEST(CacheQosSimPqr, RefusesWhatHardwareRefuses)
+TEST(CacheQosSimPqr, RejectsInvalidRmidAndClosid)
 {
     Machine machine(of_profile("tiny"));
     EXPECT_TRUE(machine.write(0, CACHE_QOS_SIM_MSR_PQR, 3));
@@ -165,7 +165,7 @@ TEST(CacheQosSimEvtsel, RefusesReservedBits)
     EXPECT_EQ(intel.cpu(0).evtsel_writes, 1U);
 }
 
-TEST(CacheQosSimEvtsel, IsOfACpuOrOfACore)
+TEST(CacheQosSimEvtsel, IsPerCpuOrSharedByCore)
 {
     Machine machine(MachineShape{});
     machine.write(0, CACHE_QOS_SIM_MSR_EVTSEL, 1);
@@ -176,7 +176,7 @@ TEST(CacheQosSimEvtsel, IsOfACpuOrOfACore)
     EXPECT_EQ(machine.read(0, CACHE_QOS_SIM_MSR_EVTSEL), 2U);
 }
 
-TEST(CacheQosSimMsrs, ExistOnlyWhereTheProcessorHasThem)
+TEST(CacheQosSimMsrs, ExistOnlyOnSupportingProcessors)
 {
     Machine none(of_profile("none")), clx(of_profile("clx")), spr(of_profile("spr"));
     Machine abmc(of_profile("amd-turin"));
@@ -195,7 +195,7 @@ TEST(CacheQosSimMsrs, ExistOnlyWhereTheProcessorHasThem)
     EXPECT_EQ(clx.cpu(0).gp, 5U);
 }
 
-TEST(CacheQosSimCtr, SaysErrorForWhatDoesNotExist)
+TEST(CacheQosSimCtr, ReturnsErrorForMissingRmidOrEvent)
 {
     Machine hsw(of_profile("hsw")), uneven(of_profile("uneven"));
     EXPECT_EQ(hsw.counter(0, 71, kOccupancy), 0U);
@@ -208,7 +208,7 @@ TEST(CacheQosSimCtr, SaysErrorForWhatDoesNotExist)
     EXPECT_TRUE(uneven.write(0, CACHE_QOS_SIM_MSR_PQR, 255));
 }
 
-TEST(CacheQosSimReset, OfACpuForgetsItsRegisters)
+TEST(CacheQosSimReset, CpuResetClearsItsRegisters)
 {
     Machine machine(of_profile("amd-turin"));
     machine.run_as(0, 7);
@@ -224,7 +224,7 @@ TEST(CacheQosSimReset, OfACpuForgetsItsRegisters)
 
 // Caches
 
-TEST(CacheQosSimCache, LinesKeepTheTagOfWhoFilledThem)
+TEST(CacheQosSimCache, HitDoesNotChangeRmidOfLine)
 {
     Machine machine(MachineShape{});
     machine.run_as(0, 5);
@@ -238,7 +238,7 @@ TEST(CacheQosSimCache, LinesKeepTheTagOfWhoFilledThem)
     EXPECT_EQ(machine.owner(2).lines, 0U);
 }
 
-TEST(CacheQosSimCache, GrowsToTheFootprintAndStays)
+TEST(CacheQosSimCache, OccupancyGrowsToFootprint)
 {
     Machine machine(MachineShape{});
     machine.run_as(0, 1);
@@ -249,7 +249,7 @@ TEST(CacheQosSimCache, GrowsToTheFootprintAndStays)
     EXPECT_EQ(machine.counter(0, 1, kTotal), 500U);
 }
 
-TEST(CacheQosSimCache, TheLeastRecentlyUsedLineGoes)
+TEST(CacheQosSimCache, EvictsLeastRecentlyUsedLine)
 {
     MachineShape shape;
     shape.lines = shape.ways = 4;
@@ -263,7 +263,7 @@ TEST(CacheQosSimCache, TheLeastRecentlyUsedLineGoes)
     EXPECT_FALSE(machine.touch(0, 2, 1));
 }
 
-TEST(CacheQosSimCache, SetsDoNotTakeFromEachOther)
+TEST(CacheQosSimCache, SetsDoNotEvictFromEachOther)
 {
     MachineShape shape;
     shape.lines = 64;
@@ -278,7 +278,7 @@ TEST(CacheQosSimCache, SetsDoNotTakeFromEachOther)
     EXPECT_EQ(machine.lines_of(0, 2), 60U);
 }
 
-TEST(CacheQosSimCache, LocalIsWhatIsNextToIt)
+TEST(CacheQosSimCache, CountsOwnMemoryAsLocal)
 {
     MachineShape shape;
     shape.domains = 2;
@@ -294,7 +294,7 @@ TEST(CacheQosSimCache, LocalIsWhatIsNextToIt)
     EXPECT_EQ(machine.owner(1).units[1], 1U);
 }
 
-TEST(CacheQosSimCache, WritesBackOnBehalfOfTheLinesTag)
+TEST(CacheQosSimCache, WriteBackCountsForRmidOfLine)
 {
     for (bool write_backs : {false, true}) {
         MachineShape shape;
@@ -312,7 +312,7 @@ TEST(CacheQosSimCache, WritesBackOnBehalfOfTheLinesTag)
     }
 }
 
-TEST(CacheQosSimCache, NothingIsLeftAfterAFlush)
+TEST(CacheQosSimCache, FlushEmptiesCache)
 {
     Machine machine(MachineShape{});
     machine.run_as(0, 1);
@@ -325,7 +325,7 @@ TEST(CacheQosSimCache, NothingIsLeftAfterAFlush)
     EXPECT_EQ(machine.counter(0, 1, kTotal), 100U);
 }
 
-TEST(CacheQosSimCache, ShrinksByAboutWhatIsAsked)
+TEST(CacheQosSimCache, ShrinkEvictsRequestedShare)
 {
     Machine machine(MachineShape{});
     for (u64 address = 0; address < 1024; address++)
@@ -337,7 +337,7 @@ TEST(CacheQosSimCache, ShrinksByAboutWhatIsAsked)
     EXPECT_EQ(cache_qos_sim_shrink(machine.get(), 0, 1000), 1024 - gone);
 }
 
-TEST(CacheQosSimCache, PinnedLinesNeverGo)
+TEST(CacheQosSimCache, PinnedLinesAreNeverEvicted)
 {
     MachineShape shape;
     shape.lines = 32;
@@ -358,8 +358,8 @@ TEST(CacheQosSimCache, PinnedLinesNeverGo)
     EXPECT_EQ(machine.counter(0, 1, kOccupancy), 5U);
 }
 
-// The counters are kept as lines come and go; a look at each line must say the same.
-TEST(CacheQosSimCache, NothingIsLostAndNothingIsMade)
+// Counters are updated with every fill and eviction; counting all lines must give the same.
+TEST(CacheQosSimCache, CountersMatchLinesAfterRandomAccesses)
 {
     for (u64 seed = 1; seed <= 20; seed++) {
         Dice dice(seed);
@@ -401,7 +401,7 @@ TEST(CacheQosSimCache, NothingIsLostAndNothingIsMade)
     }
 }
 
-TEST(CacheQosSimCache, TheSameSeedIsTheSameRun)
+TEST(CacheQosSimCache, SameSeedRepeatsRun)
 {
     MachineShape shape;
     Machine one(shape), two(shape);
@@ -417,10 +417,10 @@ TEST(CacheQosSimCache, TheSameSeedIsTheSameRun)
     EXPECT_TRUE(differs);
 }
 
-// dO/dt = m - M * O / C: what misses at a rate of m of all M gets O(t) = C * m/M * (1 - exp(-M
-// t/C)) of a cache of C that was full of something else. By chance, so with five standard
-// deviations.
-TEST(CacheQosSimCache, AContestFollowsTheClosedForm)
+// dO/dt = m - M * O / C: a task with m of all M misses gets O(t) = C * m/M * (1 - exp(-M t/C))
+// lines of a cache of C lines that was full of other lines. Evictions are random, so the tolerance
+// is five standard deviations.
+TEST(CacheQosSimCache, OccupancyFollowsClosedFormUnderContention)
 {
     MachineShape shape;
     shape.cpus = 3;
@@ -450,8 +450,8 @@ TEST(CacheQosSimCache, AContestFollowsTheClosedForm)
     }
 }
 
-// Without pressure the lines that another RMID left behind stay for ever.
-TEST(CacheQosSimCache, NothingDecaysByItself)
+// Without contention, lines that another RMID left stay forever.
+TEST(CacheQosSimCache, LinesStayWithoutContention)
 {
     Machine machine(MachineShape{});
     machine.run_as(0, 1);
@@ -467,7 +467,7 @@ TEST(CacheQosSimCache, NothingDecaysByItself)
 
 // Nodes of an L3
 
-TEST(CacheQosSimSnc, SharedRmidsAreCountedFromTheNodesFirst)
+TEST(CacheQosSimSnc, SharedRmidsAreOffsetsInNodeRange)
 {
     MachineShape shape = of_profile("spr");
     shape.nodes = 2;
@@ -484,7 +484,7 @@ TEST(CacheQosSimSnc, SharedRmidsAreCountedFromTheNodesFirst)
     EXPECT_FALSE(machine.write(0, CACHE_QOS_SIM_MSR_SNC_CONFIG, 2));
 }
 
-TEST(CacheQosSimSnc, PartitionedRmidsHaveToBeTheNodesOwn)
+TEST(CacheQosSimSnc, PartitionedRmidsMustBeInNodeRange)
 {
     MachineShape shape = of_profile("spr");
     shape.nodes = 2;
@@ -502,11 +502,11 @@ TEST(CacheQosSimSnc, PartitionedRmidsHaveToBeTheNodesOwn)
     EXPECT_EQ(machine.counter(0, 181, kOccupancy), 1U);
 }
 
-// Counters of bandwidth
+// Bandwidth counters
 
 class CacheQosSimWidth : public testing::TestWithParam<std::pair<const char *, u32>> {};
 
-TEST_P(CacheQosSimWidth, CountersWrapThere)
+TEST_P(CacheQosSimWidth, CountersWrapAtTheirWidth)
 {
     MachineShape shape = of_profile(GetParam().first);
     const u64 wrap = u64{1} << GetParam().second;
@@ -526,7 +526,7 @@ INSTANTIATE_TEST_SUITE_P(Profiles, CacheQosSimWidth,
                          testing::Values(std::pair{"bdx", 24U}, std::pair{"spr", 32U},
                                          std::pair{"wide", 62U}));
 
-TEST(CacheQosSimTraffic, IsCountedWronglyAboveTheErratumsRmid)
+TEST(CacheQosSimTraffic, ErratumMiscountsHighRmids)
 {
     Machine machine(of_profile("bdx"));
     for (u32 rmid : {31U, 32U}) {
@@ -539,7 +539,7 @@ TEST(CacheQosSimTraffic, IsCountedWronglyAboveTheErratumsRmid)
     EXPECT_EQ(machine.domain(0).rmids[32].traffic[0].truth, 8000U);
 }
 
-TEST(CacheQosSimTraffic, OfAmdBeginsWhenItIsFirstRead)
+TEST(CacheQosSimTraffic, AmdCountsFromFirstRead)
 {
     Machine machine(of_profile("amd-rome"));
     machine.run_as(0, 9);
@@ -551,20 +551,20 @@ TEST(CacheQosSimTraffic, OfAmdBeginsWhenItIsFirstRead)
     EXPECT_EQ(machine.domain(0).rmids[9].traffic[0].truth, 2U);
 }
 
-TEST(CacheQosSimTraffic, OfAmdIsLostWhereCountersRunOut)
+TEST(CacheQosSimTraffic, AmdReadTakesOldestCounterIfAllAreUsed)
 {
     Machine machine(of_profile("amd-rome"));
     const u32 counters = machine.profile().mbm_counters;
     for (u32 rmid = 0; rmid < counters; rmid++)
         EXPECT_EQ(machine.counter(0, rmid, kTotal), kUnavailable);
     EXPECT_EQ(machine.counter(0, 0, kTotal), 0U);
-    EXPECT_EQ(machine.counter(0, counters, kTotal), kUnavailable);  // takes that of RMID 1
+    EXPECT_EQ(machine.counter(0, counters, kTotal), kUnavailable);  // takes the counter of RMID 1
     EXPECT_EQ(machine.counter(0, 0, kTotal), 0U);
     EXPECT_EQ(machine.counter(0, 2, kTotal), 0U);
     EXPECT_EQ(machine.counter(0, 1, kTotal), kUnavailable);
 }
 
-TEST(CacheQosSimTraffic, OfAmdIsNotReadByRmidWhereCountersAreBound)
+TEST(CacheQosSimTraffic, RmidWithoutAbmcCounterIsUnavailable)
 {
     Machine machine(of_profile("amd-turin"));
     EXPECT_EQ(machine.counter(0, 1, kTotal), kUnavailable);
@@ -575,7 +575,7 @@ TEST(CacheQosSimTraffic, OfAmdIsNotReadByRmidWhereCountersAreBound)
     EXPECT_EQ(machine.counter(0, 1, kTotal), 0U);
 }
 
-TEST(CacheQosSimTraffic, StartsAnewWhenItsTypesAreChosen)
+TEST(CacheQosSimTraffic, RestartsWhenTrafficTypesChange)
 {
     Machine machine(of_profile("amd-turin"));
     machine.write(0, CACHE_QOS_SIM_MSR_EXT_CFG, 0);
@@ -596,7 +596,7 @@ cache_qos_sim_fault fault_of(cache_qos_sim_fault_kind kind)
     return {kind, CACHE_QOS_SIM_ANY, CACHE_QOS_SIM_ANY, 0, 1, 0};
 }
 
-TEST(CacheQosSimFaults, StrikeTheNthReadSoManyTimes)
+TEST(CacheQosSimFaults, ApplyFromNthReadForGivenTimes)
 {
     Machine machine(MachineShape{});
     cache_qos_sim_fault fault = fault_of(CACHE_QOS_SIM_FAULT_UNAVAILABLE);
@@ -613,7 +613,7 @@ TEST(CacheQosSimFaults, StrikeTheNthReadSoManyTimes)
     EXPECT_EQ(reads, (std::vector<u64>{0, 0, u, u, u, 0, 0}));
 }
 
-TEST(CacheQosSimFaults, StrikeOneL3)
+TEST(CacheQosSimFaults, AffectOnlyOneL3)
 {
     MachineShape shape;
     shape.domains = 2;
@@ -626,7 +626,7 @@ TEST(CacheQosSimFaults, StrikeOneL3)
     EXPECT_EQ(machine.counter(1, 1, kOccupancy), 0U);
 }
 
-TEST(CacheQosSimFaults, RefuseAWrite)
+TEST(CacheQosSimFaults, GpFaultRejectsOneWrite)
 {
     Machine machine(MachineShape{});
     cache_qos_sim_fault fault = fault_of(CACHE_QOS_SIM_FAULT_GP);
@@ -638,7 +638,7 @@ TEST(CacheQosSimFaults, RefuseAWrite)
     EXPECT_TRUE(machine.write(0, CACHE_QOS_SIM_MSR_PQR, 1));
 }
 
-TEST(CacheQosSimFaults, AnotherToolWritesBetweenTheTwoSteps)
+TEST(CacheQosSimFaults, OtherToolWritesBetweenEvtselAndCtr)
 {
     Machine machine(MachineShape{});
     machine.run_as(0, 2);
@@ -655,7 +655,7 @@ TEST(CacheQosSimFaults, AnotherToolWritesBetweenTheTwoSteps)
     EXPECT_EQ(machine.cpu(0).pqr_writes, 1U);
 }
 
-// The caches have a place for each RMID of the register, and for no other.
+// The model has counters for each RMID that the register can hold, and for no other.
 TEST(CacheQosSimFaults, InvalidWritesOfAnotherToolAreDropped)
 {
     for (const u64 value : {4ULL, 1ULL << 31, 16ULL << 32 | 1, ~0ULL}) {
@@ -677,7 +677,7 @@ TEST(CacheQosSimFaults, InvalidWritesOfAnotherToolAreDropped)
     }
 }
 
-TEST(CacheQosSimFaults, AreSoManyAtATime)
+TEST(CacheQosSimFaults, InjectionFailsIfAllSlotsAreUsed)
 {
     Machine machine(MachineShape{});
     const cache_qos_sim_fault fault = fault_of(CACHE_QOS_SIM_FAULT_ERROR);
@@ -690,7 +690,7 @@ TEST(CacheQosSimFaults, AreSoManyAtATime)
 
 // Programs
 
-TEST(CacheQosSimStream, GoesAsFastAsItSays)
+TEST(CacheQosSimStream, AccessRateMatchesBytesPerSecond)
 {
     Machine machine(of_profile("wide"));
     cache_qos_sim_stream stream{};
@@ -699,12 +699,12 @@ TEST(CacheQosSimStream, GoesAsFastAsItSays)
     u64 accesses = 0;
     for (int i = 0; i < 1000; i++)
         accesses += cache_qos_sim_run(machine.get(), 0, &stream, 333333);
-    EXPECT_EQ(accesses, 333U);  // of 333.333: nothing is lost to rounding
+    EXPECT_EQ(accesses, 333U);  // of 333.333: no fraction is lost
     EXPECT_EQ(cache_qos_sim_run(machine.get(), 0, &stream, kSecond), 1000U);
     EXPECT_EQ(cache_qos_sim_run(machine.get(), 0, &stream, 3600 * kSecond), 1000U);
 }
 
-TEST(CacheQosSimStream, GoesRoundItsFootprint)
+TEST(CacheQosSimStream, StaysInItsFootprint)
 {
     for (bool shuffled : {false, true}) {
         Machine machine(of_profile("wide"));
@@ -726,7 +726,7 @@ struct Named {
     bool shared;
 };
 
-TEST(CacheQosSimStream, IsSetByTheNameOfTheProgram)
+TEST(CacheQosSimStream, ParsesProgramNames)
 {
     for (const Named &want :
          {Named{"cq-ws8M-10G", 128, 10ULL << 30, false}, Named{"cq-sh65536-1", 1, 1, true},
@@ -739,7 +739,7 @@ TEST(CacheQosSimStream, IsSetByTheNameOfTheProgram)
     }
 }
 
-TEST(CacheQosSimStream, IsNotSetByOtherNames)
+TEST(CacheQosSimStream, RejectsOtherProgramNames)
 {
     for (const char *name : {"",          "c",         "cq",           "cq-",
                              "cq-w",      "cq-s",      "cq-ws",        "cq-ws8",

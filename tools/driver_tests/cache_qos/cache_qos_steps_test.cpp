@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A few steps by chance of kernel_cache_qos_script_test, quick enough to be asked again and again:
-// faults that are put into the driver's core one at a time (make mutants) have to get past them.
+// A few random steps of kernel_cache_qos_script_test, fast enough to run for every mutant of the
+// driver's core (make mutants).
 #include <gtest/gtest.h>
 
 #include "cache_qos_script.hpp"
@@ -17,7 +17,7 @@ struct Kind {
     bool hotplug, faults;
 };
 
-TEST(CacheQosSteps, R21_R26_R31_R51_SomeByChance)
+TEST(CacheQosSteps, R21_R26_R31_R51_RandomStepsMatchTruth)
 {
     constexpr u32 kSteps = 400, kSeeds = 3;
     for (const Kind &kind : {Kind{"spr", 2, true, false}, Kind{"tiny", 1, false, true},

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Two of the driver's files with what they need of the kernel and of the rest of the driver, whose
- * own header would need all of perf.
+ * Builds two files of the driver with stubs for the kernel and for the rest of the driver, because
+ * the driver's header would need all of perf.
  */
-#define CACHE_QOS_H	/* drivers/cache_qos/cache_qos.h is left out */
+#define CACHE_QOS_H	/* suppresses drivers/cache_qos/cache_qos.h */
 
 #include <asm/rwonce.h>
 #include <errno.h>
@@ -108,7 +108,7 @@ void tasks_begin(void)
 	removed = CACHE_QOS_ROOT;
 }
 
-/* The task leaves the lists first, and after a grace period sched_process_free comes. */
+/* The task is removed from the task lists; after a grace period sched_process_free runs. */
 void tasks_end_now(void)
 {
 	if (!task.alive)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * The driver's table of tasks and its groups (cache_qos_task.c, cache_qos_group.c), with a task
- * that may end at any moment: there is one moment before each lock that the driver takes.
+ * that may exit at any moment: the moments are before each lock that the driver takes.
  */
 #ifndef KSHIM_CACHE_QOS_TASKS_H
 #define KSHIM_CACHE_QOS_TASKS_H
@@ -12,15 +12,15 @@
 extern "C" {
 #endif
 
-/* An empty table, and a task that is not tracked */
+/* Start with an empty table and a task that is not tracked */
 void tasks_begin(void);
-/* It ends before the n-th lock from here on is taken, and a grace period is over as well. */
+/* The task exits, and a grace period ends, before the n-th lock from now on is taken. */
 void tasks_end_before_lock(unsigned int n);
 void tasks_end_now(void);
 
-/* It has a child, which only the driver may track. */
+/* The task forks; perf opens no event for the child. */
 void tasks_fork(void);
-/* The same, and its group is removed just before the driver takes the lock. */
+/* As tasks_fork(), but the group is removed just before the driver takes the lock. */
 void tasks_fork_beside_removal(u16 group);
 void tasks_end_child(void);
 
@@ -29,7 +29,7 @@ int tasks_attach(u16 group);
 int tasks_attach_process(u16 group);
 void tasks_remove_group(u16 group);
 
-/* As the driver counts them */
+/* As counted by the driver */
 u32 tasks_in(u16 group);
 u32 tasks_tracked(void);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A task that ends while it is put into a group: whatever the moment, it is in no count afterwards,
-// and the group can be removed.
+// A task that exits while it is moved to a group: at whatever moment, no count includes it
+// afterwards, and the group can be removed.
 #include "cache_qos_tasks.h"
 
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@ namespace pmukit::kshim {
 namespace {
 
 constexpr u16 kRoot = 0;
-constexpr unsigned kMoments = 6;  // more than the driver takes locks
+constexpr unsigned kMoments = 6;  // more than the number of locks that the driver takes
 
-// Removing a group that counts a task without an entry would never end.
+// Removing a group would never end if the group counted a task without an entry.
 void expect_nothing_left(u16 group)
 {
     tasks_end_now();
@@ -23,7 +23,7 @@ void expect_nothing_left(u16 group)
     tasks_remove_group(group);
 }
 
-TEST(CacheQosTasks, OneThatLivesIsInItsGroupUntilItEnds)
+TEST(CacheQosTasks, TaskStaysInGroupUntilExit)
 {
     tasks_begin();
     const u16 group = static_cast<u16>(tasks_make_group());
@@ -33,20 +33,20 @@ TEST(CacheQosTasks, OneThatLivesIsInItsGroupUntilItEnds)
     expect_nothing_left(group);
 }
 
-TEST(CacheQosTasks, OneThatEndsOnItsWayIsNowhere)
+TEST(CacheQosTasks, TaskExitingDuringAttachLeavesNothing)
 {
     for (unsigned moment = 1; moment <= kMoments; moment++) {
         SCOPED_TRACE(moment);
         tasks_begin();
         const u16 group = static_cast<u16>(tasks_make_group());
         tasks_end_before_lock(moment);
-        // Before it is in the table, and before it is moved
+        // Moments 1 and 2: before the task is in the table, and before it is moved
         EXPECT_EQ(tasks_attach(group), moment <= 2 ? -ESRCH : 0);
         expect_nothing_left(group);
     }
 }
 
-TEST(CacheQosTasks, AProcessThatEndsOnItsWayIsLeftOut)
+TEST(CacheQosTasks, AttachSkipsProcessThatExitsMeanwhile)
 {
     for (unsigned moment = 1; moment <= kMoments; moment++) {
         SCOPED_TRACE(moment);
@@ -58,7 +58,7 @@ TEST(CacheQosTasks, AProcessThatEndsOnItsWayIsLeftOut)
     }
 }
 
-TEST(CacheQosTasks, AChildIsWhereItsParentIs)
+TEST(CacheQosTasks, ChildJoinsGroupOfParent)
 {
     tasks_begin();
     tasks_fork();
@@ -72,8 +72,8 @@ TEST(CacheQosTasks, AChildIsWhereItsParentIs)
     expect_nothing_left(group);
 }
 
-// The probes are removed with the last group: the driver would not see the child's end.
-TEST(CacheQosTasks, AChildOfAGroupThatIsRemovedMeanwhileIsNotTracked)
+// The probes are detached with the last group: the driver would not see the child's exit.
+TEST(CacheQosTasks, ChildForkedDuringGroupRemovalIsNotTracked)
 {
     tasks_begin();
     const u16 group = static_cast<u16>(tasks_make_group());

@@ -31,7 +31,7 @@ std::string number(u64 value)
 
 World *World::current_;
 
-// The seam
+// The back-end
 
 int World::rdmsr(u32 msr, u64 *value)
 {
@@ -101,7 +101,7 @@ pmukit_cache_qos_domain World::describe(u32 domain)
             .node = domain % nodes};
 }
 
-// From here on the lines that carry this RMID count no longer, or for another monitor.
+// From now on the existing lines of this RMID count for no monitor, or for another one.
 void World::notify(cache_qos *, cache_qos_rmid_event news, u32 rmid)
 {
     World &world = *current_;
@@ -118,7 +118,7 @@ void World::notify(cache_qos *, cache_qos_rmid_event news, u32 rmid)
     }
 }
 
-// Life
+// Setup
 
 World::World(const MachineShape &shape, const driver_tests::Recorded *is)
     : machine_(with_owners(shape)), recorded_(is), cq_(std::make_unique<cache_qos>())
@@ -318,7 +318,7 @@ u16 World::watched_node_of(u32 cgroup) const
     return watched == kNone ? u16{CACHE_QOS_NONE} : cgroups_[watched].node;
 }
 
-// An unmonitored task may be unknown to the driver or known: the result must be the same.
+// Half of the unmonitored tasks are passed as untracked: the result must be the same.
 void World::resolve(u32 cpu)
 {
     Cpu &c = cpus_[cpu];
@@ -359,7 +359,7 @@ void World::switch_to(u32 cpu, u32 task)
     resolve(cpu);
 }
 
-// Upper half, as allocation of the cache has it: written with the RMID that is there.
+// Writes the upper half as cache allocation does: with the RMID that is in the register.
 void World::set_closid(u32 cpu, u32 closid)
 {
     cpus_[cpu].closid = closid;
@@ -395,7 +395,7 @@ u32 World::begin_monitor(u16 number)
     return static_cast<u32>(monitors_.size() - 1);
 }
 
-// -EBUSY and -ENOSPC want that there is no RMID to be had; both leave everything as it is.
+// -EBUSY and -ENOSPC are right only if no RMID is free.
 void World::expect_refusal_is_right(int result, const std::string &label)
 {
     if (result >= 0)
@@ -436,7 +436,7 @@ int World::monitor_group(u32 group, bool on)
     return 0;
 }
 
-// As rmdir does it: its tasks go to the parent.
+// Like rmdir: the tasks move to the parent.
 int World::remove_group(u32 group)
 {
     Group &g = groups_[group];
@@ -477,7 +477,7 @@ int World::watch_cgroup(u32 cgroup, bool on)
     if (on == (g.node != CACHE_QOS_NONE))
         return 0;
     const u16 above = g.parent == kNone ? u16{CACHE_QOS_NONE} : watched_node_of(g.parent);
-    // Before it is one of them, those whose nearest watched ancestor it comes or was between.
+    // Watched cgroups whose nearest watched ancestor this cgroup becomes or was.
     std::vector<u32> below;
     if (on) {
         const int node = cache_qos_node_make(cq_.get(), above);
@@ -660,7 +660,7 @@ struct cache_qos_value World::value(u32 monitor, pmukit_cache_qos_event event, u
     return value;
 }
 
-// reported = true - lost + what other monitors left under the same RMIDs, at most the bound
+// reported = true - lost + lines that other monitors left under the same RMIDs, at most the bound
 void World::compare_occupancy(u32 monitor, u16 domain)
 {
     const bool all = domain == CACHE_QOS_ALL;
@@ -676,7 +676,7 @@ void World::compare_occupancy(u32 monitor, u16 domain)
                number(bound) + " may be another's; the truth is " + number(is.lines) +
                ", without " + number(is.lost) + " lost; status " + number(v.status);
     };
-    // Of a monitor without any RMID there is nothing to be known.
+    // A monitor without any RMID has no value.
     expect(error == 0 || (error == -ENODATA && !reported && !kept),
            [&] { return "no value: " + std::to_string(error) + ": " + label(); });
     expect(v.bytes % scale() == 0,
@@ -684,7 +684,7 @@ void World::compare_occupancy(u32 monitor, u16 domain)
     expect(reported <= kept + bound, [&] { return "too much: " + label(); });
     if (!(v.status & PMUKIT_CACHE_QOS_S_PARTIAL))
         expect(reported >= kept, [&] { return "too little: " + label(); });
-    // The lines of a node may lie anywhere in its L3.
+    // The lines of a node may be anywhere in its L3.
     const u64 parts = all && all_online() ? 1 : machine_.nodes();
     expect(v.bytes <= cache_qos_cache_bytes(cq_.get(), domain) * parts,
            [&] { return "R-31: more than there is: " + label(); });

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver's pure half on a simulated machine, in a scripted order and a virtual time: what the
-// scheduler, perf, configfs and the sampler would ask of it is asked by steps. The world keeps its
-// own record of which monitors watch which tasks, from which the ground truth follows: each owner
-// in the machine's reference counters is a set of monitors, those that are to count what is brought
-// in under it.
+// The driver's core on a simulated machine, in scripted order and virtual time. Steps make the
+// calls that the scheduler, perf, configfs and the sampler would make. The world records which
+// monitors watch which tasks, and derives the ground truth from that: each owner in the machine's
+// reference counters is the set of monitors that must count the lines filled under it.
 #pragma once
 
 extern "C" {
@@ -22,30 +21,30 @@ extern "C" {
 
 namespace pmukit::kshim {
 
-// What a monitor is to show, by the lines of the machine and its reference counters.
+// Expected values of a monitor, from the lines of the machine and its reference counters.
 struct Truth {
-    u64 lines = 0;  // brought in under it
-    u64 lost = 0;   // of them, those whose RMID was given up since
+    u64 lines = 0;  // lines filled under the monitor
+    u64 lost = 0;   // part of lines whose RMID was released since
     u64 units[2] = {};
 };
 
 class World {
 public:
-    static constexpr u32 kRoot = 0;  // of groups
+    static constexpr u32 kRoot = 0;  // the root group
     static constexpr u32 kIdle = ~0U;
     static constexpr u32 kNoCgroup = ~0U;
 
-    // CPUID says what was recorded, if something was; otherwise what the machine's profile has.
+    // CPUID returns what was recorded, if @is is given, otherwise what the machine's profile has.
     explicit World(const MachineShape &shape, const driver_tests::Recorded *is = nullptr);
     ~World();
     World(const World &) = delete;
     World &operator=(const World &) = delete;
 
-    // Steps. Those that can be refused return what the driver returned.
+    // Steps. Those that can fail return the result of the driver.
 
-    // For so long every CPU runs what it runs.
+    // Runs the current task of each CPU for @ns.
     void run(u64 ns);
-    // So many units past the caches, by the task on the CPU.
+    // Adds traffic of the CPU's task that fills no lines.
     void burst(u32 cpu, u64 units);
     void switch_to(u32 cpu, u32 task);
     u32 new_task(u64 lines, u64 bytes_per_s);
@@ -55,7 +54,7 @@ public:
     int remove_group(u32 group);
     int monitor_group(u32 group, bool on);
     void move_task(u32 task, u32 group);
-    // Cgroups are there anyway; watching makes nodes of them.
+    // A cgroup has a node only while it is watched.
     u32 new_cgroup(u32 parent);
     int watch_cgroup(u32 cgroup, bool on);
     void move_to_cgroup(u32 task, u32 cgroup);
@@ -66,23 +65,23 @@ public:
     void unwatch_cpu(u32 monitor, u32 cpu);
     void end_monitor(u32 monitor);
     void cpu_online(u32 cpu, bool online);
-    // The sampler: reads what is wanted in all domains. False: a reading was no good.
+    // A pass of the sampler over all domains. Returns false if a reading failed.
     bool pass();
-    // Another user writes the upper half of a CPU's PQR_ASSOC, without the driver.
+    // Another user writes the upper half of a CPU's PQR_ASSOC.
     void set_closid(u32 cpu, u32 closid);
 
-    // What was seen to be wrong since the last call, a line each.
+    // Returns the violations found since the last call, one per line.
     std::string violations();
-    // Holds everything that is watched against the truth; right after a pass.
+    // Compares the values of all monitors with the truth; to be called right after a pass.
     void compare();
-    // What must hold at any moment, of the machine alone.
+    // Checks invariants of the machine, which hold at any time.
     void conserve();
 
     Machine &machine() { return machine_; }
     cache_qos &driver() { return *cq_; }
     u64 now_ns() const { return now_ns_; }
     u64 scale() const { return cq_->hw.scale; }
-    // A group's monitor; of the root: the machine's
+    // Monitor of a group; for the root group the machine's
     u32 monitor_of_group(u32 group) const { return groups_.at(group).monitor; }
     u32 monitor_of_cgroup(u32 cgroup) const { return cgroups_.at(cgroup).monitor; }
     Truth truth(u32 monitor, std::optional<u32> domain = {}) const;
@@ -91,24 +90,24 @@ public:
     u64 bytes(u32 monitor, pmukit_cache_qos_event event) { return value(monitor, event).bytes; }
     u32 running(u32 cpu) const { return cpus_.at(cpu).task; }
     bool is_online(u32 cpu) const { return cpus_.at(cpu).online; }
-    // How often the RMID of a CPU had to be changed
+    // Number of changes of a CPU's RMID
     u64 changes(u32 cpu) const { return cpus_.at(cpu).changes; }
-    // Everything runs as if it were on this CPU.
+    // Makes this CPU the one that accesses registers.
     void on(u32 cpu) { cpu_ = cpu; }
     const pmukit_cache_qos_backend *backend() const;
-    // By what it may be a little off: counts that the driver corrects are rounded.
+    // Tolerance of bandwidth: counts that the driver corrects are rounded.
     u64 bandwidth_slack_bytes = 0;
-    // Some readings are older than others: their sum may be more than the cache.
+    // After a failed read, readings differ in age: their sum may exceed the cache.
     bool had_bad_readings = false;
 
     static constexpr u32 kNone = ~0U;
-    static constexpr u32 kMachine = 0;  // the monitor of everything
+    static constexpr u32 kMachine = 0;  // the monitor of the whole machine
 
 private:
     using Members = std::set<u32>;
 
     struct Monitor {
-        u16 number = 0;  // the driver's
+        u16 number = 0;  // its number in the driver
         bool alive = false;
         u64 last_bytes[5] = {};
     };
@@ -162,7 +161,7 @@ private:
     u32 begin_monitor(u16 number);
     bool read_domain(u16 domain, u32 cpu);
     void bind_counters(u16 domain);
-    // The driver's domains are L3s, or their nodes one after the other.
+    // Domains of the driver are L3s or, if these are divided, their nodes one after the other.
     pmukit_cache_qos_domain describe(u32 domain);
     u32 domain_of_cpu(u32 cpu) const;
     const cache_qos_sim_domain &l3_of(u32 domain) const;
@@ -181,7 +180,7 @@ private:
     std::vector<cache_qos_cpu *> driver_cpus_;
     std::vector<std::vector<cache_qos_cell>> cells_;
     std::vector<std::vector<cache_qos_sums>> banked_;
-    std::vector<std::vector<u64>> given_up_;  // by L3 and RMID: the L3's clock at that time
+    std::vector<std::vector<u64>> given_up_;  // by L3 and RMID: clock of the L3 at the last release
     std::vector<Cpu> cpus_;
     std::vector<Monitor> monitors_;
     std::vector<Group> groups_;
