@@ -34,7 +34,7 @@
 #define CACHE_QOS_AUX_PERIOD_MS		GENMASK_ULL(31, 0)	/* config1; 0: after each pass */
 #define CACHE_QOS_AUX_SNAPSHOT		1
 
-#define CACHE_QOS_STREAM_SECTION	256U	/* samples per stretch of interrupts off */
+#define CACHE_QOS_STREAM_SECTION	256U	/* samples per batch with interrupts off */
 
 /**
  * struct cache_qos_stream - an open event

@@ -317,7 +317,7 @@ static ssize_t cache_qos_procs_store(struct config_item *item, const char *buf, 
 	return cache_qos_move_list(item, buf, count, true);
 }
 
-/* As many whole lines as fit into a page; tasks_all has all tasks. */
+/* List as many tasks as fit into a page; tasks_all lists all of them. */
 static ssize_t cache_qos_list(struct config_item *item, char *buf, bool processes)
 {
 	struct cache_qos_folder *folder = to_cache_qos_folder(item);

@@ -54,7 +54,7 @@
 #define CACHE_QOS_MAX_SETS	2048
 #define CACHE_QOS_BUCKET_BITS	9	/* hash table of atoms */
 #define CACHE_QOS_LIMITED_SHARE	4	/* unprivileged users get 1/n of the RMIDs */
-#define CACHE_QOS_MAX_READS	8	/* RMIDs read in one stretch with interrupts off */
+#define CACHE_QOS_MAX_READS	8	/* RMIDs per batch with interrupts off */
 #define CACHE_QOS_CACHE_SLOTS	64	/* per CPU: remembered combinations of sets */
 #define CACHE_QOS_MAX_COUNTERS	32	/* assignable counters: width of the id in ABMC_CFG */
 #define CACHE_QOS_SPARES	4	/* RMIDs that are allocated next */

@@ -82,7 +82,7 @@
 #define   CACHE_QOS_PQR_RMID		GENMASK_ULL(31, 0)	/* #GP above the highest RMID */
 #define   CACHE_QOS_PQR_CLOSID		GENMASK_ULL(63, 32)	/* cache allocation: preserved */
 
-/* AMD with ABMC. The register is per CPU; the configuration behind it is per L3. */
+/* AMD with ABMC. The register is per CPU; what it configures is per L3. */
 #define CACHE_QOS_L3_QOS_ABMC_CFG	0xc00003fdU	/* RW */
 #define   CACHE_QOS_ABMC_APPLY		BIT_ULL(63)	/* 16 bits: domain of the readings */
 #define   CACHE_QOS_ABMC_ENABLE		BIT_ULL(62)

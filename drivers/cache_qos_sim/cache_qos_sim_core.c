@@ -312,7 +312,7 @@ static u64 cache_qos_sim_mask(u32 width)
 	return (1ULL << width) - 1;
 }
 
-/* What the hardware has counted since the counter started, including the erratum */
+/* Count of the hardware since the counter started, including the erratum */
 static u64 cache_qos_sim_counted(const struct cache_qos_sim *sim, u32 rmid,
 				 const struct cache_qos_sim_traffic *traffic)
 {

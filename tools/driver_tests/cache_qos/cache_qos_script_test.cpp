@@ -509,7 +509,7 @@ TEST(CacheQosScript, R18_RepeatedForkAndExitLeakNothing)
     EXPECT_EQ(world.driver().nr_atoms[CACHE_QOS_USED], used);
 }
 
-// What the driver must detect on a processor.
+// Features that the driver must detect on a processor.
 struct Probed {
     const char *profile;
     u32 nr_rmid, width, events;

@@ -20,7 +20,7 @@ void tasks_end_now(void);
 
 /* The task forks; perf opens no event for the child. */
 void tasks_fork(void);
-/* As tasks_fork(), but the group is removed just before the driver takes the lock. */
+/* Like tasks_fork(), but the group is removed just before the driver takes the lock. */
 void tasks_fork_beside_removal(u16 group);
 void tasks_end_child(void);
 
@@ -29,7 +29,7 @@ int tasks_attach(u16 group);
 int tasks_attach_process(u16 group);
 void tasks_remove_group(u16 group);
 
-/* As counted by the driver */
+/* Counts of the driver */
 u32 tasks_in(u16 group);
 u32 tasks_tracked(void);
 
