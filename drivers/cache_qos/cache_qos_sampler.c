@@ -159,7 +159,7 @@ static void cache_qos_check_ipi(void *data)
 	cache_qos_check_here(data);
 }
 
-/* Check CPUs that do not switch for long: nothing else detects that another user set their RMID. */
+/* Check carriers of an RMID once a second: without a switch nothing else detects another user. */
 static void cache_qos_check_carriers(struct cache_qos_live *live, struct cpumask *carriers)
 {
 	u64 now_ns = cache_qos_now_ns();
