@@ -119,6 +119,7 @@ static void cache_qos_state(struct cache_qos *cq, u32 rmid, enum cache_qos_rmid_
 
 	cq->nr_atoms[atom->state]--;
 	cq->nr_atoms[state]++;
+	WRITE_ONCE(atom->quiet, false);
 	WRITE_ONCE(atom->state, state);
 	WRITE_ONCE(atom->since_ns, now_ns);
 }
@@ -203,7 +204,22 @@ void cache_qos_free(struct cache_qos *cq, u32 rmid, u64 now_ns)
 	}
 }
 
-void cache_qos_carried(struct cache_qos *cq)
+/* A CPU does not load an RMID in limbo; one that carries it does so until its next switch. */
+static void cache_qos_find_quiet(struct cache_qos *cq, u64 now_ns)
+{
+	u32 rmid;
+
+	for (rmid = 1; rmid < cq->hw.nr_rmid; rmid++) {
+		struct cache_qos_atom *atom = &cq->atoms[rmid];
+		bool quiet = atom->state == CACHE_QOS_LIMBO && !test_bit(rmid, cq->carried);
+
+		if (quiet && !atom->quiet)
+			WRITE_ONCE(atom->since_ns, now_ns);
+		WRITE_ONCE(atom->quiet, quiet);
+	}
+}
+
+void cache_qos_carried(struct cache_qos *cq, u64 now_ns)
 {
 	u32 next = cq->first_free;
 	unsigned int i;
@@ -219,6 +235,7 @@ void cache_qos_carried(struct cache_qos *cq)
 		if (rmid < CACHE_QOS_MAX_RMIDS)
 			__set_bit(rmid, cq->carried);
 	}
+	cache_qos_find_quiet(cq, now_ns);
 }
 
 /*
@@ -279,16 +296,16 @@ static u64 cache_qos_lines(const struct cache_qos *cq, u32 rmid)
  * failure. If the RMID was not read since it entered limbo, its remaining monitors miss its last
  * traffic.
  */
-static u32 cache_qos_take_dirty(struct cache_qos *cq)
+static u32 cache_qos_take_dirty(struct cache_qos *cq, u64 now_ns)
 {
 	u64 least = ~0ULL;
 	u32 best = 0, rmid;
 
-	cache_qos_carried(cq);
+	cache_qos_carried(cq, now_ns);
 	for (rmid = 1; rmid < cq->hw.nr_rmid; rmid++) {
 		u64 lines;
 
-		if (cq->atoms[rmid].state != CACHE_QOS_LIMBO || test_bit(rmid, cq->carried))
+		if (!cq->atoms[rmid].quiet)
 			continue;
 		lines = cache_qos_lines(cq, rmid);
 		if (!best || lines < least) {
@@ -393,7 +410,7 @@ int cache_qos_atom_get(struct cache_qos *cq, const struct cache_qos_members *mem
 		return -ENOSPC;
 	rmid = cache_qos_pop(cq);
 	if (!rmid && READ_ONCE(cq->alloc_dirty))
-		rmid = cache_qos_take_dirty(cq);
+		rmid = cache_qos_take_dirty(cq, now_ns);
 	if (!rmid)
 		return cq->nr_atoms[CACHE_QOS_LIMBO] ? -EBUSY : -ENOSPC;
 

@@ -362,16 +362,19 @@ enum cache_qos_rmid_state {
  * @dirty: the RMID was allocated while its lines were above the threshold
  * @limited: the RMID counts against cq->max_limited
  * @suspect: a CPU that should carry the RMID was found with another one; written without the lock
+ * @quiet: LIMBO: no CPU has carried the RMID since @since_ns
  * @next: next RMID in the list of free RMIDs
  * @hash_next: next used RMID in the hash bucket; 0: end
  * @members: FREE: empty; LIMBO: monitors that still count its lines
- * @since_ns: when the RMID entered its state
+ * @since_ns: when the RMID entered its state; if @quiet, when cache_qos_carried() found that no CPU
+ *	carries it any more
  */
 struct cache_qos_atom {
 	u8 state;
 	bool dirty;
 	bool limited;
 	bool suspect;
+	bool quiet;
 	u16 next;
 	u16 hash_next;
 	struct cache_qos_members members;
@@ -910,16 +913,15 @@ bool cache_qos_counters_wanted(const struct cache_qos *cq, u16 domain, u32 rmid)
 void cache_qos_counters_bind(struct cache_qos *cq, u16 domain, u32 rmid, u64 now_ns);
 
 /*
- * Update cq->carried, the RMIDs that CPUs carry now, and cq->spares, the RMIDs that are allocated
- * next. Called before cache_qos_limbo_pass(). One caller at a time; needs the lock only for
- * cq->spares.
+ * Find the RMIDs in limbo that no CPU carries any more, and update cq->spares, the RMIDs that are
+ * allocated next. Called before the counters are read: a CPU that carries an RMID in limbo until
+ * its next context switch still fills lines and moves bytes, so only a later reading is final.
  */
-void cache_qos_carried(struct cache_qos *cq);
+void cache_qos_carried(struct cache_qos *cq, u64 now_ns);
 
 /*
  * Free the RMIDs in limbo, among @nr RMIDs starting at @first, that all domains have read as clean
- * since they entered limbo and that no CPU carries. Called for all RMIDs after each pass. Return:
- * how many.
+ * since no CPU carries them. Called for all RMIDs after each pass. Return: how many.
  */
 u32 cache_qos_limbo_pass(struct cache_qos *cq, u32 first, u32 nr, u64 now_ns);
 

@@ -401,7 +401,6 @@ static void cache_qos_evaluate(struct cache_qos_live *live)
 	}
 	raw_spin_lock_irq(&live->lock);
 	cache_qos_mark_suspects(&live->core);
-	cache_qos_carried(&live->core);
 	raw_spin_unlock_irq(&live->lock);
 	for (rmid = 0; rmid < live->core.hw.nr_rmid; rmid += CACHE_QOS_LIMBO_CHUNK) {
 		raw_spin_lock_irq(&live->lock);
@@ -460,6 +459,9 @@ static void cache_qos_pass(struct cache_qos_live *live)
 	if (!live->core.yielded) {
 		if (atomic_read(&live->users))
 			cache_qos_look_after_cpus(live);
+		raw_spin_lock_irq(&live->lock);
+		cache_qos_carried(&live->core, cache_qos_now_ns());
+		raw_spin_unlock_irq(&live->lock);
 		cache_qos_read_all(live, all);
 		cache_qos_evaluate(live);
 	}

@@ -200,7 +200,7 @@ u32 cache_qos_events_wanted(const struct cache_qos *cq, u16 domain, u32 rmid)
 		return all;
 	/* Traffic until the RMID entered limbo counts; then its counters do not change. */
 	if (state == CACHE_QOS_LIMBO &&
-	    (test_bit(rmid, cq->carried) || READ_ONCE(cell->time_ns[CACHE_QOS_TOTAL]) <= since_ns ||
+	    (!READ_ONCE(atom->quiet) || READ_ONCE(cell->time_ns[CACHE_QOS_TOTAL]) <= since_ns ||
 	     !cache_qos_counted_here(cq, cell, since_ns)))
 		return all;
 	return all & BIT(CACHE_QOS_OCCUPANCY);
@@ -527,7 +527,7 @@ u32 cache_qos_limbo_pass(struct cache_qos *cq, u32 first, u32 nr, u64 now_ns)
 		clean = cache_qos_clean(cq, rmid, now_ns);
 		if (clean == CACHE_QOS_DIRTY && cq->notify)
 			cq->notify(cq, CACHE_QOS_RMID_EVENT_DIRTY, rmid);
-		if (clean != CACHE_QOS_CLEAN || test_bit(rmid, cq->carried))
+		if (clean != CACHE_QOS_CLEAN || !cq->atoms[rmid].quiet)
 			continue;
 		cache_qos_free(cq, rmid, now_ns);
 		freed++;

@@ -107,6 +107,7 @@ protected:
     }
     void pass()
     {
+        cache_qos_carried(cq.get(), now);
         now += 1'000'000;
         for (u32 d = 0; d < kCpus; d++)
             for (u32 rmid = 0; rmid < cq->hw.nr_rmid && cq->domains[d].nr_cpus; rmid++)
@@ -646,6 +647,53 @@ TEST_F(CacheQos, R22_rmid_stays_in_limbo_while_carried)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 1u);
 }
 
+// A CPU that carries an RMID in limbo still fills lines: a reading from before its next context
+// switch says nothing of these.
+TEST_F(CacheQos, R22_reading_while_carried_does_not_end_limbo)
+{
+    start(1);
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    const u32 rmid = run(0, &t);
+    cache_qos_monitor_end(cq.get(), m, now);
+    cache_qos_carried(cq.get(), now);
+    now += 1'000'000;
+    for (u32 d = 0; d < kCpus; d++)
+        read(d, rmid);
+    counters[0][rmid][0] = 2 * cq->threshold + 2;  // until the switch
+    run(0, nullptr);
+    EXPECT_EQ(end_limbo(cq.get(), now), 0u);
+    cache_qos_carried(cq.get(), now);  // a pass that does not read this domain
+    EXPECT_EQ(end_limbo(cq.get(), now), 0u);
+    pass();
+    EXPECT_EQ(cq->atoms[rmid].state, CACHE_QOS_LIMBO);
+    counters[0][rmid][0] = 0;
+    pass();
+    EXPECT_EQ(cq->atoms[rmid].state, CACHE_QOS_FREE);
+}
+
+// An RMID that enters limbo between cache_qos_carried() and the reading may be carried until after
+// the reading.
+TEST_F(CacheQos, R22_rmid_that_enters_limbo_during_a_pass_waits_for_the_next)
+{
+    start(1);
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    cache_qos_carried(cq.get(), now);
+    now += 1'000'000;
+    const u32 rmid = run(0, &t);
+    cache_qos_monitor_end(cq.get(), m, now);
+    now += 1'000'000;
+    for (u32 d = 0; d < kCpus; d++)
+        read(d, rmid);
+    run(0, nullptr);
+    EXPECT_EQ(end_limbo(cq.get(), now), 0u);
+    pass();
+    EXPECT_EQ(cq->atoms[rmid].state, CACHE_QOS_FREE);
+}
+
 TEST_F(CacheQos, R22_limbo_lasts_minimum_time_without_occupancy)
 {
     start(3, 24, 6);
@@ -758,6 +806,7 @@ TEST_F(CacheQos, R25_unavailable_counter_does_not_affect_dirty_choice)
     run(0, nullptr);
     cache_qos_monitor_end(cq.get(), a, now);
     cache_qos_monitor_end(cq.get(), b, now);
+    cache_qos_carried(cq.get(), now);
     now += 1'000'000;
     for (u16 d = 0; d < kCpus; d++) {
         for (u32 rmid = 1; rmid <= 2; rmid++) {
@@ -1060,6 +1109,7 @@ TEST_F(CacheQos, R22_limbo_pass_returns_number_of_freed_rmids)
     cache_qos_monitor_end(cq.get(), m, now);
     cache_qos_monitor_end(cq.get(), n, now);
     ASSERT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 2u);
+    cache_qos_carried(cq.get(), now);
     now += 1;
     for (u32 d = 0; d < kCpus; d++)
         for (u32 rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
@@ -1091,6 +1141,7 @@ TEST_F(CacheQos, R22_R30_limbo_lasts_until_traffic_is_read)
     now += 1;
     run(0, nullptr);
     ASSERT_EQ(cq->atoms[rmid].state, CACHE_QOS_LIMBO);
+    cache_qos_carried(cq.get(), now);
     for (const u8 bad : {CACHE_QOS_READ_ERROR, CACHE_QOS_READ_STOLEN}) {
         now += 1'000'000;
         for (u32 d = 0; d < kCpus; d++) {

@@ -133,9 +133,9 @@ public:
     void pass()
     {
         double most = 0;
+        cache_qos_carried(cq.get(), now_);
         now_ += 1000000;
         moved++;
-        cache_qos_carried(cq.get());
         for (u16 d = 0; d < kDomains; d++)
             read_domain(d, &most);
         for (u16 d = 0; d < kDomains; d++)

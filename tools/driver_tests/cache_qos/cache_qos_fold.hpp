@@ -22,7 +22,6 @@ inline void fold_reading(cache_qos *cq, u16 domain, u32 rmid, const cache_qos_sa
 
 inline u32 end_limbo(cache_qos *cq, u64 now_ns)
 {
-    cache_qos_carried(cq);
     return cache_qos_limbo_pass(cq, 0, cq->hw.nr_rmid, now_ns);
 }
 

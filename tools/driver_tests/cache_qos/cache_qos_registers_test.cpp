@@ -340,6 +340,7 @@ private:
         }
         cache_qos_sample sample = {};
         sample.status[CACHE_QOS_OCCUPANCY] = CACHE_QOS_READ_OK;
+        cache_qos_carried(cq_.get(), now_);
         now_++;
         for (u16 d = 0; d < kDomains; d++)
             for (u32 rmid = 0; rmid < kRmids; rmid++)

@@ -623,7 +623,8 @@ bool World::read_domain(u16 domain, u32 cpu)
 bool World::pass()
 {
     bool good = true;
-    cache_qos_carried(cq_.get());
+    cache_qos_carried(cq_.get(), now_ns_);
+    now_ns_++;  // the counters are read later
     for (u16 i = 0; i < cells_.size(); i++)
         if (const std::optional<u32> cpu = cpu_of_domain(i))
             good &= read_domain(i, *cpu);
