@@ -88,26 +88,24 @@ bool check_case(const Arguments &arguments, const Case &seen)
     std::set<uint64_t> truly_hot = checker::hottest(seen.log, arguments.rank);
     checker::Score score = checker::score(truly_hot, seen.report.hot, arguments.rank);
 
-    bool good =
-        check(seen.log == seen.tally,
-              fmt::format("access log {} accesses, workload's own tally {}, unit by unit the same",
-                          accesses, checker::sum_of(seen.tally)));
+    bool good = check(seen.log == seen.tally,
+                      fmt::format("access log: {} accesses, workload: {}, equal in each unit",
+                                  accesses, checker::sum_of(seen.tally)));
     good &= check(accesses == seen.model.accesses,
                   fmt::format("the model counted {}", seen.model.accesses));
     good &= check(
         seen.report.entries + seen.report.lost == seen.model.entries,
-        fmt::format("hot-list entries: {} decoded, {} reported lost, {} put there by the model ({} "
-                    "more found its list full)",
+        fmt::format("hot-list entries: {} decoded, {} reported lost; the model inserted {} ({} "
+                    "dropped, list full)",
                     seen.report.entries, seen.report.lost, seen.model.entries, seen.model.dropped));
     good &= check(truly_hot.size() >= arguments.rank,
-                  fmt::format("{} truly hottest units (ties count)", truly_hot.size()));
+                  fmt::format("hottest units of the access log: {}, with ties", truly_hot.size()));
     if (!arguments.moved_from.empty()) {
         std::set<uint64_t> before = checker::hottest(seen.other_log, arguments.rank), both;
         std::set_intersection(before.begin(), before.end(), truly_hot.begin(), truly_hot.end(),
                               std::inserter(both, both.end()));
-        good &=
-            check(both.size() * 2 < arguments.rank,
-                  fmt::format("the hot set has moved: {} units were hot before too", both.size()));
+        good &= check(both.size() * 2 < arguments.rank,
+                      fmt::format("the hot set has moved: {} units were hot before", both.size()));
     }
     good &= check(score.recall >= arguments.require && score.precision >= arguments.require,
                   fmt::format("recall and precision at least {:.2f}", arguments.require));
@@ -125,8 +123,8 @@ int run(int argc, char **argv)
     CLI::App app{"cxl_hmu_checker: a recording's hottest units against the model's access log"};
     app.add_option("--report", arguments.report, "output of 'pmukit report --json'")->required();
     app.add_option("--log", arguments.log, "access log of the model")->required();
-    app.add_option("--tally", arguments.tally, "what the workload counted itself")->required();
-    app.add_option("--model", arguments.model, "what the model printed")->required();
+    app.add_option("--tally", arguments.tally, "counts of the workload")->required();
+    app.add_option("--model", arguments.model, "output of the model")->required();
     app.add_option("--kernel", arguments.kernel, "version of the guest's kernel, for the last line")
         ->required();
     app.add_option("--require", arguments.require, "least recall and precision")
