@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * uncore_pmon: what its files share.
+ * uncore_pmon: declarations shared by its files.
  *
- *   uncore_pmon_main.c       the module: registers and unregisters PMUs as functions come and go
+ *   uncore_pmon_main.c       the module: registers PMUs, unregisters them with their PCI function
  *   uncore_pmon_table.c      finds and reads the discovery tables
- *   uncore_pmon_box.c        registers of a unit: memory, MSRs, configuration space
+ *   uncore_pmon_box.c        register access of a unit: MMIO, MSR, PCI configuration space
  *   uncore_pmon_pmu.c        perf callbacks
  *   uncore_pmon_sysfs.c      format/, events/, caps/ and alias of a PMU
  *   uncore_pmon_core.c       table entries, event terms, counters: no kernel calls
- *   uncore_pmon_types_core.c what is known of each type of unit
+ *   uncore_pmon_types_core.c properties of each unit type
  *
- * A table belongs to a package. A PMU is a unit type and id; it has one box, the registers, in each
- * package whose table lists that unit. The boxes of a PMU never change while it is registered: when
- * a package gains or loses its box, the PMU is replaced by another of the same name.
+ * A table belongs to a package. A PMU represents one unit type and id. It has one box, the unit's
+ * registers, in each package whose table lists that unit. The boxes of a PMU never change while it
+ * is registered: when a package gains or loses its box, the driver registers a new PMU of the same
+ * name in its place.
  */
 #ifndef UNCORE_PMON_H
 #define UNCORE_PMON_H
@@ -31,24 +32,24 @@
 
 #include "uncore_pmon_core.h"
 
-/* How often a register is read that does not answer. */
+/* Attempts to read a register that does not respond */
 #define UNCORE_PMON_TRIES	4
 
 struct uncore_pmon_box;
 
 /**
  * struct uncore_pmon_table - the units that one PCI function describes
- * @pdev: the function, with a reference; it may belong to another driver and is only read
+ * @pdev: the function, with a reference; only read, as it may be bound to another driver
  * @dvsec: offset of the capability; 0: the links of a Sapphire Rapids, see uncore_pmon_links()
- * @package: physical package of its units
- * @placed: @package is known, not taken from the order in which functions were found
- * @wrong: why the whole table is rejected, NULL for no reason
- * @begun: its global control was written, where it is
+ * @package: physical package of the units
+ * @placed: @package is known, not guessed from the order in which functions were found
+ * @wrong: why the whole table is rejected, or NULL
+ * @begun: uncore_pmon_table_begin() has handled the global control
  * @global: the first entry
- * @entries: the others
- * @nr_entries: how many
- * @nr_reported: rejected entries so far
- * @node: place among all tables
+ * @entries: the entries after the first
+ * @nr_entries: length of @entries
+ * @nr_reported: calls of uncore_pmon_report_entry() for this table
+ * @node: entry in the list of all tables
  */
 struct uncore_pmon_table {
 	struct pci_dev *pdev;
@@ -65,16 +66,16 @@ struct uncore_pmon_table {
 };
 
 /**
- * struct uncore_pmon_access - how registers of a unit are reached
- * @claim: before the unit is used; may sleep
- * @release: the unit is not used any more; may sleep
- * @read32: a control
- * @write: a control
- * @read: a counter
+ * struct uncore_pmon_access - register access of a unit
+ * @claim: called before the first access; may sleep
+ * @release: called after the last access; may sleep
+ * @read32: reads a control
+ * @write: writes a control
+ * @read: reads a counter
  *
- * Offsets are from the box control. A register that does not answer reads as all ones. read32,
+ * Offsets are from the box control. A register that does not respond reads as all ones. read32,
  * write and read are called under box->lock, those of MSRs on a CPU of the unit's package. They
- * take no lock: perf may come from an NMI, or from within whatever is traced.
+ * take no lock: perf may read an event in an NMI, or from within any traced code.
  */
 struct uncore_pmon_access {
 	const char *(*claim)(struct uncore_pmon_box *box);
@@ -88,10 +89,10 @@ struct uncore_pmon_access {
  * struct uncore_pmon_event - an open event
  * @pev: the common part
  * @box: the unit in the package of the event's CPU
- * @cfg: what it asks for; never changes
- * @slot: the slot it has while it is added, else UNCORE_PMON_NO_SLOT
- * @based: prev_count is what its counter showed; the unit did not answer before that
- * @node: place in uncore_pmon_box.added
+ * @cfg: the decoded terms; never changes
+ * @slot: slot of an added event, else UNCORE_PMON_NO_SLOT
+ * @based: prev_count is a value of the counter; false while the unit has not responded
+ * @node: entry in uncore_pmon_box.added
  */
 struct uncore_pmon_event {
 	struct pmukit_event pev;
@@ -118,33 +119,33 @@ struct uncore_pmon_event_file {
 
 /**
  * struct uncore_pmon_box - the registers of a unit in one package
- * @pmu: whose they are; the box is freed with it
- * @unit: what the table says
- * @entry: where it says so; only while @pmu is registered
- * @function: where the table is; only while @pmu is registered
+ * @pmu: the PMU; the box is freed with it
+ * @unit: the unit as its table entry describes it
+ * @entry: the table entry; valid only while @pmu is registered
+ * @function: the function with the table; valid only while @pmu is registered
  * @package: physical package
- * @access: how the registers are reached
+ * @access: register access
  * @claimed: @access->claim() has succeeded
- * @kinds: mask of enum uncore_pmon_kind that it has; complete once it is claimed
- * @node: place in @pmu->boxes
- * @base: MMIO: the registers
- * @free_base: MMIO: those of counters that always run
- * @pdev: PCI: the function they are in, with a reference
- * @lock: guards the registers and everything below. Interrupts off, innermost.
+ * @kinds: mask of enum uncore_pmon_kind that the unit has; complete once @claimed
+ * @node: entry in @pmu->boxes
+ * @base: MMIO: the mapped registers
+ * @free_base: MMIO: the mapped free-running counters
+ * @pdev: PCI: the function with the registers, with a reference
+ * @lock: protects the registers and the members below; interrupts off, innermost
  * @changing: between pmu_disable and pmu_enable; not under @lock
- * @unused: why the unit is left alone, NULL for no reason
+ * @unused: why the driver does not use the unit, or NULL
  * @dead: the registers must not be accessed any more; never cleared
- * @silent: the last counter that was read did not answer
- * @reset: they were brought into a known state
+ * @silent: the last read of a counter got no response
+ * @reset: the driver has reset the unit
  * @frozen: no counter of the unit counts
- * @controls: what the control of each slot contains
+ * @controls: content of the control of each slot
  * @counting: mask of the slots whose event is started
- * @added: struct uncore_pmon_event
- * @nr_running: how many of them are started
+ * @added: list of struct uncore_pmon_event
+ * @nr_running: number of started events in @added
  * @timer: reads the counters before they can wrap; on the events' CPU
- * @warned: mask of enum uncore_pmon_warning
- * @pending_warnings: those of them that are not in the log yet; atomic, not under @lock
- * @print_warnings: puts them there; not under @lock
+ * @warned: mask of enum uncore_pmon_warning raised so far
+ * @pending_warnings: warnings that are not in the log yet; atomic, not under @lock
+ * @print_warnings: logs @pending_warnings; not under @lock
  */
 struct uncore_pmon_box {
 	struct uncore_pmon_pmu *pmu;
@@ -180,18 +181,18 @@ struct uncore_pmon_box {
 
 /**
  * struct uncore_pmon_pmu - a unit type and id
- * @pp: the common part; its reference count is this structure's
- * @unit: the unit of the first box; those of further packages are built like it
- * @platform: whose events it has
+ * @pp: the common part; its reference count covers the whole structure
+ * @unit: the unit of the first box; the units of further packages have the same layout
+ * @platform: platform that defines the named events
  * @kinds: mask of enum uncore_pmon_kind that all boxes have
- * @fold_ns: how often counters are read
- * @boxes: struct uncore_pmon_box, one a package; constant while the PMU is registered
- * @node: place among all PMUs
- * @alias: its name by numbers, empty when that is its name
- * @event_files: content of events/
- * @event_attrs: the same for sysfs
- * @events_group: events/
- * @groups: all of sysfs
+ * @fold_ns: interval between reads of a counter
+ * @boxes: struct uncore_pmon_box, one per package; constant while the PMU is registered
+ * @node: entry in the list of all PMUs
+ * @alias: second name, by type number (uncore_type_6_0), or empty
+ * @event_files: files in events/
+ * @event_attrs: attributes of @event_files
+ * @events_group: attribute group of events/
+ * @groups: all attribute groups
  */
 struct uncore_pmon_pmu {
 	struct pmukit_pmu pp;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * uncore_pmon: the registers of a unit.
+ * uncore_pmon: register access and state of a unit.
  *
  *   box control + 0                 box control: freeze, reset
  *               + counter_offset    counter 0, 1, ...
  *               + control_offset    control 0, 1, ...
  *
- * A unit is where its entry says, which need not be in a BAR of any function: on real machines
- * memory controllers have their registers elsewhere, and CXL units theirs in the BAR of a port. The
- * memory is mapped, not claimed: others may have it too. What keeps a wrong address from doing harm
- * is that RAM is rejected, and a BAR where no unit can be; and that a unit must keep the freeze bit
- * as it is written.
+ * The table entry has the address of a unit, which need not be in a BAR: on real machines the
+ * registers of memory controllers are in no BAR, those of CXL units in the BAR of a port. The
+ * driver maps the registers without requesting the region, so that other drivers can still request
+ * it. It guards against a wrong address in two ways: it rejects RAM and BARs that cannot have
+ * units, and the freeze bit must read back as written.
  */
 
 #include <linux/bitfield.h>
@@ -30,7 +30,7 @@
 
 /* MMIO */
 
-/* Intel's ports (CXL), system peripherals and performance counters. */
+/* True for Intel bridges (CXL ports), system peripherals and performance counters. */
 static bool uncore_pmon_may_have_units(const struct pci_dev *pdev)
 {
 	switch (pdev->class >> 16) {
@@ -54,7 +54,7 @@ static const char *uncore_pmon_bar_check(const struct pci_dev *pdev, struct reso
 			continue;
 		if (!uncore_pmon_may_have_units(pdev))
 			return "its registers are in a BAR of another device";
-		/* So are windows of bridges that lead to another machine's memory. */
+		/* Windows of non-transparent bridges to another host's memory are prefetchable. */
 		if (bar->flags & IORESOURCE_PREFETCH)
 			return "its registers are in a BAR of prefetchable memory";
 		if (!resource_contains((struct resource *)bar, place))
@@ -68,7 +68,7 @@ static bool uncore_pmon_meets(u64 address, u64 bytes, unsigned long flags, unsig
 	return region_intersects(address, bytes, flags, desc) != REGION_DISJOINT;
 }
 
-/* Memory that is not System RAM, or not yet */
+/* True for memory that is not, or not yet, System RAM */
 static bool uncore_pmon_is_memory(u64 address, u64 bytes)
 {
 	static const u8 descs[] = {
@@ -84,7 +84,7 @@ static bool uncore_pmon_is_memory(u64 address, u64 bytes)
 	return false;
 }
 
-/* Why no register of a unit can be at an address; NULL for no reason. */
+/* Return: why these bytes cannot be registers of a unit, or NULL. */
 static const char *uncore_pmon_mmio_check(u64 address, u64 bytes)
 {
 	struct resource place = DEFINE_RES_MEM(address, bytes);
@@ -152,10 +152,10 @@ static u64 uncore_pmon_mmio_read(const struct uncore_pmon_box *box, u32 offset)
 }
 
 /**
- * uncore_pmon_global_run - let all units of a package count that are not frozen by themselves
- * @address: of a global control that is MMIO
+ * uncore_pmon_global_run - clear the global freeze of a package
+ * @address: MMIO address of the global control
  *
- * Return: what is wrong, or NULL.
+ * Return: error text, or NULL.
  */
 const char *uncore_pmon_global_run(u64 address)
 {
@@ -186,9 +186,9 @@ static const struct uncore_pmon_access uncore_pmon_mmio = {
 };
 
 /*
- * PCI configuration space. A counter may be read from within whatever is traced, also from under
- * the lock of configuration accesses, and that must not be waited for. So units are used only where
- * an access takes none: registers that are reached as memory.
+ * PCI configuration space. perf may read a counter from within any traced code, even while this CPU
+ * holds the lock of configuration accesses, so a read must not take that lock. The driver uses only
+ * units whose registers are accessed through ECAM, which needs no lock.
  */
 
 static const char *uncore_pmon_pci_claim(struct uncore_pmon_box *box)
@@ -221,7 +221,7 @@ static u32 uncore_pmon_pci_read32(const struct uncore_pmon_box *box, u32 offset)
 	return pci_read_config_dword(box->pdev, at, &value) ? U32_MAX : value;
 }
 
-/* The half with the enabled event last. */
+/* Writes the low half last: its event field starts the counter. */
 static void uncore_pmon_pci_write(const struct uncore_pmon_box *box, u32 offset, u64 value)
 {
 	u32 at = FIELD_GET(UNCORE_PMON_PCI_OFFSET, box->unit.box_control) + offset;
@@ -232,8 +232,8 @@ static void uncore_pmon_pci_write(const struct uncore_pmon_box *box, u32 offset,
 }
 
 /*
- * The halves are read apart: once more when the upper one has moved meanwhile. Where one half did
- * not answer there is no answer.
+ * Reads both halves, and the low one again if the high one has changed meanwhile. All ones if
+ * either half did not respond.
  */
 static u64 uncore_pmon_pci_read(const struct uncore_pmon_box *box, u32 offset)
 {
@@ -254,7 +254,7 @@ static const struct uncore_pmon_access uncore_pmon_pci = {
 	.read = uncore_pmon_pci_read,
 };
 
-/* MSR: registers of the package of the CPU that accesses them */
+/* MSRs: a CPU accesses those of its own package */
 
 static const char *uncore_pmon_msr_claim(struct uncore_pmon_box *box)
 {
@@ -279,7 +279,7 @@ static u32 uncore_pmon_msr_read32(const struct uncore_pmon_box *box, u32 offset)
 
 static void uncore_pmon_msr_write(const struct uncore_pmon_box *box, u32 offset, u64 value)
 {
-	/* One that is not there does not keep the freeze bit either, for which it is asked. */
+	/* A failed write needs no error: the freeze bit of a missing MSR does not read back. */
 	wrmsrq_safe(box->unit.box_control + offset, value);
 }
 
@@ -299,7 +299,7 @@ static const struct uncore_pmon_access *const uncore_pmon_accesses[] = {
 
 /* The box */
 
-/* In an interrupt that irq_work_queue() asked for, without locks. */
+/* irq_work handler; no locks are held. */
 static void uncore_pmon_print_warnings(struct irq_work *work)
 {
 	static const char *const texts[UNCORE_PMON_NR_WARNINGS] = {
@@ -321,8 +321,8 @@ static void uncore_pmon_print_warnings(struct irq_work *work)
  * @box: the box; its lock is held
  * @what: the warning
  *
- * perf starts and stops events under the lock of the run queue, under which nothing may be printed:
- * the console wakes tasks.
+ * perf starts and stops events under the run queue lock. printk() could deadlock there, as the
+ * console wakes tasks, so an irq_work prints.
  */
 void uncore_pmon_warn(struct uncore_pmon_box *box, enum uncore_pmon_warning what)
 {
@@ -334,9 +334,9 @@ void uncore_pmon_warn(struct uncore_pmon_box *box, enum uncore_pmon_warning what
 }
 
 /**
- * uncore_pmon_box_freeze - stop or let run all counters of a unit
+ * uncore_pmon_box_freeze - freeze or unfreeze all counters of a unit
  * @box: the unit; its lock is held
- * @freeze: which of the two
+ * @freeze: true to freeze
  */
 void uncore_pmon_box_freeze(struct uncore_pmon_box *box, bool freeze)
 {
@@ -345,7 +345,7 @@ void uncore_pmon_box_freeze(struct uncore_pmon_box *box, bool freeze)
 }
 
 /**
- * uncore_pmon_box_reset - bring a unit into a known state: frozen, controls and counters 0
+ * uncore_pmon_box_reset - reset a unit: frozen, controls and counters 0
  * @box: the unit; its lock is held
  */
 void uncore_pmon_box_reset(struct uncore_pmon_box *box)
@@ -357,7 +357,7 @@ void uncore_pmon_box_reset(struct uncore_pmon_box *box)
 	box->reset = true;
 }
 
-/* A read may fail now and then on real machines. */
+/* Reads a control. On real machines a read occasionally fails, so it is retried. */
 static u32 uncore_pmon_box_ask(const struct uncore_pmon_box *box, u32 offset)
 {
 	u32 value = U32_MAX;
@@ -373,7 +373,10 @@ static bool uncore_pmon_box_is_frozen(const struct uncore_pmon_box *box)
 	return uncore_pmon_box_ask(box, UNCORE_PMON_BOX) & UNCORE_PMON_BOX_FREEZE;
 }
 
-/* Programs count with a unit, too, through /dev/mem or MSRs; drivers leave it frozen behind. */
+/*
+ * True if a user program counts with the unit, through /dev/mem or MSRs. Drivers freeze a unit
+ * before they release it.
+ */
 static bool uncore_pmon_box_counts(const struct uncore_pmon_box *box)
 {
 	int slot;
@@ -388,7 +391,10 @@ static bool uncore_pmon_box_counts(const struct uncore_pmon_box *box)
 	       uncore_pmon_box_ask(box, UNCORE_PMON_IMC_FIXED_CONTROL);
 }
 
-/* Resets a unit that is where its entry says and not in use. On a CPU that can access it. */
+/*
+ * Resets a unit unless it does not respond or is in use, and checks its freeze bit. Runs on a CPU
+ * that can access it.
+ */
 static void uncore_pmon_box_prepare(void *data)
 {
 	struct uncore_pmon_box *box = data;
@@ -409,7 +415,7 @@ static void uncore_pmon_box_prepare(void *data)
 	pmukit_unlock(&box->lock, flags);
 }
 
-/* An event may have been enabled again since the PMU was removed: the unit is frozen. */
+/* Freezes the unit: perf may have enabled an event again since the PMU was removed. */
 static void uncore_pmon_box_kill(void *data)
 {
 	struct uncore_pmon_box *box = data;
@@ -422,7 +428,7 @@ static void uncore_pmon_box_kill(void *data)
 	pmukit_unlock(&box->lock, flags);
 }
 
-/* Of MSRs a CPU reaches those of its own package only. */
+/* MSRs are accessible only on a CPU of the package. Return: false if none is online. */
 static bool uncore_pmon_box_call(struct uncore_pmon_box *box, void (*call)(void *data))
 {
 	if (box->unit.access != UNCORE_PMON_ACCESS_MSR) {
@@ -433,12 +439,12 @@ static bool uncore_pmon_box_call(struct uncore_pmon_box *box, void (*call)(void 
 }
 
 /**
- * uncore_pmon_box_new - a box in no list, whose registers are not accessed yet
+ * uncore_pmon_box_new - allocate a box; it is in no list, its registers are not accessed
  * @pmu: the PMU it will belong to
- * @table: where its entry is
- * @entry: the entry
+ * @table: the table with @entry
+ * @entry: the table entry of the unit
  *
- * Return: NULL when there is no memory.
+ * Return: the box, or NULL if out of memory.
  */
 struct uncore_pmon_box *uncore_pmon_box_new(struct uncore_pmon_pmu *pmu,
 					    struct uncore_pmon_table *table,
@@ -469,9 +475,9 @@ struct uncore_pmon_box *uncore_pmon_box_new(struct uncore_pmon_pmu *pmu,
  * uncore_pmon_box_up - make the registers accessible and reset the unit
  * @box: a new box
  *
- * A unit that is left alone, see @box->unused, was only read.
+ * If this sets @box->unused, the unit was only read.
  *
- * Return: what is wrong, or NULL; the caller calls uncore_pmon_box_down() in both cases.
+ * Return: error text, or NULL; the caller calls uncore_pmon_box_down() in both cases.
  */
 const char *uncore_pmon_box_up(struct uncore_pmon_box *box)
 {
@@ -486,12 +492,12 @@ const char *uncore_pmon_box_up(struct uncore_pmon_box *box)
 }
 
 /**
- * uncore_pmon_box_down - on return the registers are not accessed any more
+ * uncore_pmon_box_down - end all accesses to the registers
  * @box: a box whose PMU was removed or never registered
  */
 void uncore_pmon_box_down(struct uncore_pmon_box *box)
 {
-	/* Where no CPU of the package is online, none accesses its MSRs. */
+	/* If no CPU of the package is online, none can access its MSRs. */
 	if (box->claimed && !uncore_pmon_box_call(box, uncore_pmon_box_kill))
 		WRITE_ONCE(box->dead, true);
 	hrtimer_cancel(&box->timer);
@@ -504,8 +510,8 @@ void uncore_pmon_box_down(struct uncore_pmon_box *box)
 /**
  * uncore_pmon_box_control - write the control of a slot
  * @box: the unit; its lock is held
- * @slot: a slot of it
- * @control: what to write, 0 to stop it
+ * @slot: a slot of the unit
+ * @control: value to write; 0 stops the counter
  */
 void uncore_pmon_box_control(struct uncore_pmon_box *box, int slot, u64 control)
 {
@@ -527,10 +533,10 @@ static u64 uncore_pmon_box_read(const struct uncore_pmon_box *box,
  * @uev: the event
  * @count: filled in
  *
- * All ones are no answer; if they were a count, the next reading has it. What did not answer the
- * last time is asked once, for each costs a timeout.
+ * All ones mean that the unit did not respond; if they are a real count, the next read includes it.
+ * After a failure the driver reads only once, as each attempt costs a timeout.
  *
- * Return: false when the unit does not answer, which is reported.
+ * Return: false if the unit does not respond, after a warning.
  */
 bool uncore_pmon_box_count(struct uncore_pmon_box *box, const struct uncore_pmon_event *uev,
 			   u64 *count)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * uncore_pmon: the arithmetic of the discovery table, of event terms and of counters.
+ * uncore_pmon: decoding of the discovery table and of event terms, arithmetic of counters.
  *
- * A table is firmware's or a device's and not believed: what comes out of the decoders here can
- * be counted on, or is refused with a reason. Two units may still claim the same registers, or
- * some that are not theirs; that shows when the memory is claimed.
+ * A table comes from firmware or a device and is not trusted: the decoders check each entry, or
+ * reject it with a reason. Two accepted units may still have the same registers, or an address
+ * where no unit is; uncore_pmon_box_check() and @claim of struct uncore_pmon_access detect that.
  */
 
 #include <linux/bitfield.h>
@@ -15,16 +15,17 @@
 #include "uncore_pmon_core.h"
 
 #define UNCORE_PMON_ALL_ONES		(~0ULL)
-#define UNCORE_PMON_MMIO_LIMIT		BIT_ULL(52)	/* of physical addresses on x86 */
+#define UNCORE_PMON_MMIO_LIMIT		BIT_ULL(52)	/* physical addresses of x86 */
 /*
- * All known MSRs of an uncore with a table are in 0x2000 .. 0x3fff. Architecture has its own below
- * and from 0xc0000000 on, hypervisors from 0x40000000 on: no table may have those written.
+ * All known uncore MSRs of discovery tables are in 0x2000 .. 0x3fff. Architectural MSRs are below
+ * that and at 0xc0000000 or above, those of hypervisors at 0x40000000 or above: a table must not
+ * make the driver write them.
  */
 #define UNCORE_PMON_MSR_FIRST		0x2000ULL
 #define UNCORE_PMON_MSR_LIMIT		0x40000000ULL
 #define UNCORE_PMON_PCI_LIMIT		BIT_ULL(31)
 #define UNCORE_PMON_PCI_SPACE		4096
-#define UNCORE_PMON_PCI_PORTS		256	/* reached through ports in domain 0 */
+#define UNCORE_PMON_PCI_PORTS		256	/* bytes accessed through I/O ports in domain 0 */
 #define UNCORE_PMON_COUNTER_BYTES	8
 
 /* The table */
@@ -42,11 +43,11 @@ static bool uncore_pmon_all_ones(const u64 *words)
 
 /**
  * uncore_pmon_global_decode - decode and check the first entry of a table
- * @words: its UNCORE_PMON_ENTRY_WORDS words
- * @bar_bytes: length of the BAR that the table begins
+ * @words: UNCORE_PMON_ENTRY_WORDS words
+ * @bar_bytes: length of the BAR with the table at its start
  * @global: filled in
  *
- * Return: what is wrong, or NULL.
+ * Return: error text, or NULL.
  */
 const char *uncore_pmon_global_decode(const u64 *words, u64 bar_bytes,
 				      struct uncore_pmon_global *global)
@@ -81,10 +82,10 @@ u64 uncore_pmon_table_bytes(const struct uncore_pmon_global *global)
 }
 
 /**
- * uncore_pmon_global_is_mmio - is the global control a register that can be written
+ * uncore_pmon_global_is_mmio - test for a global control that is MMIO
  * @global: the first entry of a table
  *
- * Return: false as well when its address cannot be one.
+ * Return: true if it is, at a valid address.
  */
 bool uncore_pmon_global_is_mmio(const struct uncore_pmon_global *global)
 {
@@ -92,17 +93,17 @@ bool uncore_pmon_global_is_mmio(const struct uncore_pmon_global *global)
 	       global->control < UNCORE_PMON_MMIO_LIMIT;
 }
 
-/* @end: how far its registers reach */
+/* @end: number of MSRs after @address that must be in the range, too */
 static bool uncore_pmon_is_msr(u64 address, u32 end)
 {
 	return address >= UNCORE_PMON_MSR_FIRST && address < UNCORE_PMON_MSR_LIMIT - end;
 }
 
 /**
- * uncore_pmon_global_is_msr - is the global control an MSR that can be written
+ * uncore_pmon_global_is_msr - test for a global control that is an MSR
  * @global: the first entry of a table
  *
- * Return: false as well when its address cannot be one of the uncore.
+ * Return: true if it is, at an address of the uncore.
  */
 bool uncore_pmon_global_is_msr(const struct uncore_pmon_global *global)
 {
@@ -147,7 +148,7 @@ static u32 uncore_pmon_counters_end(const struct uncore_pmon_unit *unit)
 	return unit->counter_offset + unit->counters * unit->counter_step;
 }
 
-/* Can the registers be where the entry says? */
+/* Return: why the registers cannot be at the address of the entry, or NULL. */
 static const char *uncore_pmon_unit_place(const struct uncore_pmon_unit *unit)
 {
 	u32 end = max_t(u32, uncore_pmon_controls_end(unit), uncore_pmon_counters_end(unit));
@@ -199,13 +200,13 @@ static const char *uncore_pmon_entry_check(const u64 *words, struct uncore_pmon_
 }
 
 /**
- * uncore_pmon_units_alike - are two units of a type built alike
+ * uncore_pmon_units_alike - compare the layout of two units of a type
  * @a: a unit
- * @b: another one
+ * @b: another unit
  *
- * All units of a type must be; the first one says how.
+ * All units of a type must have the layout of the first one.
  *
- * Return: true when they are.
+ * Return: true if the layouts are equal.
  */
 bool uncore_pmon_units_alike(const struct uncore_pmon_unit *a, const struct uncore_pmon_unit *b)
 {
@@ -232,9 +233,9 @@ static const char *uncore_pmon_unit_among(const struct uncore_pmon_unit *unit,
 
 /**
  * uncore_pmon_table_decode - decode and check all units of a table
- * @table: all uncore_pmon_table_bytes() of it
+ * @table: the whole table, uncore_pmon_table_bytes() long
  * @global: its first entry
- * @entries: max_units of them are filled in
+ * @entries: filled in; @global->max_units entries
  */
 void uncore_pmon_table_decode(const u64 *table, const struct uncore_pmon_global *global,
 			      struct uncore_pmon_entry *entries)
@@ -255,10 +256,10 @@ void uncore_pmon_table_decode(const u64 *table, const struct uncore_pmon_global 
 }
 
 /**
- * uncore_pmon_table_limit_chas - refuse caching agents that are not there
+ * uncore_pmon_table_limit_chas - reject caching agents that do not exist
  * @entries: decoded entries
- * @nr: how many
- * @chas: number of caching agents as the processor has it
+ * @nr: length of @entries
+ * @chas: number of caching agents that the processor reports
  */
 void uncore_pmon_table_limit_chas(struct uncore_pmon_entry *entries, u32 nr, u64 chas)
 {
@@ -278,7 +279,7 @@ static bool uncore_pmon_collide(u32 first, u32 first_end, u32 second, u32 second
 	return first < second_end && second < first_end;
 }
 
-/* Are these bytes free of the unit's general registers? */
+/* True if no general register of the unit is in these bytes. */
 static bool uncore_pmon_bytes_free(const struct uncore_pmon_unit *unit, u32 offset, u32 bytes)
 {
 	return !uncore_pmon_collide(offset, offset + bytes, unit->control_offset,
@@ -288,14 +289,15 @@ static bool uncore_pmon_bytes_free(const struct uncore_pmon_unit *unit, u32 offs
 }
 
 /**
- * uncore_pmon_has_fixed - is there a fixed counter
+ * uncore_pmon_has_fixed - test for a fixed counter
  * @unit: the unit
- * @platform: where we are
+ * @platform: its platform
  *
- * The table does not say. A memory controller whose other registers are at the offsets of the fixed
- * counter has none. On Diamond Rapids it is elsewhere; for later processors it is not known.
+ * Tables do not list the fixed counter. A memory controller with other registers at the offsets of
+ * the fixed counter has none. On Diamond Rapids the fixed counter has another offset; its offset on
+ * later processors is unknown.
  *
- * Return: true when there is one.
+ * Return: true if the unit has one.
  */
 bool uncore_pmon_has_fixed(const struct uncore_pmon_unit *unit, enum uncore_pmon_platform platform)
 {
@@ -308,14 +310,14 @@ bool uncore_pmon_has_fixed(const struct uncore_pmon_unit *unit, enum uncore_pmon
 }
 
 /**
- * uncore_pmon_has_free - are there counters that always run
+ * uncore_pmon_has_free - test for free-running counters
  * @unit: the unit
- * @platform: where we are
+ * @platform: its platform
  *
- * The table does not say either. They belong to a pair of memory controllers and are given to the
- * first of the two, which is known by its place.
+ * Tables do not list them. They belong to a pair of memory controllers; the driver assigns them to
+ * the first of the pair, which it recognizes by its address.
  *
- * Return: true when there are.
+ * Return: true if the unit has them.
  */
 bool uncore_pmon_has_free(const struct uncore_pmon_unit *unit, enum uncore_pmon_platform platform)
 {
@@ -327,13 +329,13 @@ bool uncore_pmon_has_free(const struct uncore_pmon_unit *unit, enum uncore_pmon_
 }
 
 /**
- * uncore_pmon_is_misplaced - is the unit elsewhere than its entry says
+ * uncore_pmon_is_misplaced - test for a unit whose address in the table is wrong
  * @unit: the unit
- * @platform: where we are
+ * @platform: its platform
  *
- * Or nothing to count with at all, as one type of Diamond Rapids, which Linux passes over.
+ * Includes a type of Diamond Rapids that has no counters and that intel_uncore ignores.
  *
- * Return: true when its registers must not be touched.
+ * Return: true if the registers at that address must not be accessed.
  */
 bool uncore_pmon_is_misplaced(const struct uncore_pmon_unit *unit,
 			      enum uncore_pmon_platform platform)
@@ -346,13 +348,13 @@ bool uncore_pmon_is_misplaced(const struct uncore_pmon_unit *unit,
 }
 
 /**
- * uncore_pmon_pci_is_memory - are registers in a configuration space reached as memory
+ * uncore_pmon_pci_is_memory - test for a unit that is accessed through ECAM
  * @unit: a unit with PCI access
  *
- * x86 reaches the first bytes of a space in domain 0 through a pair of ports, under a lock. All
- * that follows is memory and needs none; the box control is a unit's first register.
+ * In domain 0, x86 accesses the first 256 bytes of a configuration space through I/O ports, under a
+ * lock. All other accesses use ECAM, without a lock. The box control is a unit's first register.
  *
- * Return: true when all of them are.
+ * Return: true if all registers are accessed through ECAM.
  */
 bool uncore_pmon_pci_is_memory(const struct uncore_pmon_unit *unit)
 {
@@ -361,7 +363,7 @@ bool uncore_pmon_pci_is_memory(const struct uncore_pmon_unit *unit)
 }
 
 /**
- * uncore_pmon_control_offset - where the control of a slot is
+ * uncore_pmon_control_offset - offset of the control of a slot
  * @unit: the unit
  * @slot: a slot that the unit has
  *
@@ -375,7 +377,7 @@ u32 uncore_pmon_control_offset(const struct uncore_pmon_unit *unit, u32 slot)
 }
 
 /**
- * uncore_pmon_counter_offset - where the counter of a slot is
+ * uncore_pmon_counter_offset - offset of the counter of a slot
  * @unit: the unit
  * @slot: a slot that the unit has
  *
@@ -389,11 +391,11 @@ u32 uncore_pmon_counter_offset(const struct uncore_pmon_unit *unit, u32 slot)
 }
 
 /**
- * uncore_pmon_unit_bytes - how far the registers of a unit reach
+ * uncore_pmon_unit_bytes - length of the registers of a unit
  * @unit: the unit
  * @kinds: mask of enum uncore_pmon_kind that it has
  *
- * Return: bytes from the box control on, of MSRs their number.
+ * Return: bytes from the box control on; for MSRs, the number of registers.
  */
 u32 uncore_pmon_unit_bytes(const struct uncore_pmon_unit *unit, u32 kinds)
 {
@@ -405,14 +407,14 @@ u32 uncore_pmon_unit_bytes(const struct uncore_pmon_unit *unit, u32 kinds)
 }
 
 /**
- * uncore_pmon_units_collide - have two units registers in common
+ * uncore_pmon_units_collide - test for registers that two units share
  * @a: a unit
- * @b: another one
+ * @b: another unit
  *
- * An address in a configuration space is one of 4096 that no register reaches beyond, so ends are
- * comparable however a unit is reached.
+ * The registers of a unit never extend past the 4096 bytes of a configuration space, so addresses
+ * are comparable for each kind of access.
  *
- * Return: true when they have.
+ * Return: true if they share a register.
  */
 bool uncore_pmon_units_collide(const struct uncore_pmon_unit *a, const struct uncore_pmon_unit *b)
 {
@@ -442,10 +444,10 @@ static const struct uncore_pmon_free *uncore_pmon_free_find(u64 umask)
 }
 
 /**
- * uncore_pmon_config_mask - bits of config that mean something to a unit
+ * uncore_pmon_config_mask - bits of config that a unit supports
  * @unit: the unit
  *
- * Controls of MMIO units have 32 bits, and those of an unknown type are taken to have as many.
+ * Controls of MMIO units have 32 bits; the driver assumes the same for unknown types.
  *
  * Return: the mask.
  */
@@ -474,7 +476,7 @@ static u32 uncore_pmon_allowed_counters(const struct uncore_pmon_unit *unit, u8 
 	return all;
 }
 
-/* Event 0xff: the fixed counter, or one that always runs. */
+/* Event 0xff selects the fixed counter or a free-running one. */
 static const char *uncore_pmon_special_parse(u32 kinds, u64 config, struct uncore_pmon_config *cfg)
 {
 	u64 umask = FIELD_GET(UNCORE_PMON_CONTROL_UMASK, config);
@@ -495,7 +497,7 @@ static const char *uncore_pmon_special_parse(u32 kinds, u64 config, struct uncor
 }
 
 /**
- * uncore_pmon_config_parse - decode and check what an event asks for
+ * uncore_pmon_config_parse - decode and check the terms of an event
  * @unit: the unit
  * @kinds: mask of enum uncore_pmon_kind that it has
  * @config: of the event
@@ -503,7 +505,7 @@ static const char *uncore_pmon_special_parse(u32 kinds, u64 config, struct uncor
  * @config2: of the event
  * @cfg: filled in
  *
- * Return: what is wrong, or NULL.
+ * Return: error text, or NULL.
  */
 const char *uncore_pmon_config_parse(const struct uncore_pmon_unit *unit, u32 kinds,
 				     u64 config, u64 config1, u64 config2,
@@ -525,23 +527,24 @@ const char *uncore_pmon_config_parse(const struct uncore_pmon_unit *unit, u32 ki
 /* Counters */
 
 /*
- * The fastest count that can be: a clock of 2^32 Hz that adds 2^8, the most that a threshold can
- * be compared with, at each tick.
+ * Upper bound of the counting rate: a clock of 2^32 Hz that adds 2^8 per tick, the range of an
+ * 8-bit threshold.
  */
 #define UNCORE_PMON_RATE_LOG2		40
 #define UNCORE_PMON_SECOND_NS		1000000000ULL
 #define UNCORE_PMON_FOLD_MAX_NS		(60 * UNCORE_PMON_SECOND_NS)
 /*
- * Not more often than this: 24 bits then still keep up with 4 counts a tick of a 2 GHz clock,
- * 32 bits with the fastest.
+ * Shortest interval. It suffices for a 24-bit counter at 4 counts per tick of a 2 GHz clock, and
+ * for a 32-bit counter at the upper bound.
  */
 #define UNCORE_PMON_FOLD_MIN_NS		1000000ULL
 
 /**
- * uncore_pmon_fold_ns - how often counters must be looked at
- * @width_bits: their width
+ * uncore_pmon_fold_ns - interval between two reads of a counter
+ * @width_bits: width of the counter
  *
- * At most half of their range may pass in between, so that a step backwards differs from a wrap.
+ * A counter advances by at most half its range in between, so that a step backwards differs from a
+ * wrap.
  *
  * Return: nanoseconds.
  */
@@ -558,13 +561,14 @@ u64 uncore_pmon_fold_ns(u32 width_bits)
 }
 
 /**
- * uncore_pmon_delta - what a counter has counted
- * @before: what it showed
- * @now: what it shows
- * @width_bits: its width; what is above means nothing
+ * uncore_pmon_delta - difference between two values of a counter
+ * @before: the earlier value
+ * @now: the later value
+ * @width_bits: width of the counter; higher bits are ignored
  * @delta: filled in
  *
- * Return: false when it has gone backwards, or further than it can; nothing is to be added then.
+ * Return: false if the counter went backwards, or half its range forward; the caller then adds
+ * nothing.
  */
 bool uncore_pmon_delta(u64 before, u64 now, u32 width_bits, u64 *delta)
 {
@@ -575,8 +579,8 @@ bool uncore_pmon_delta(u64 before, u64 now, u32 width_bits, u64 *delta)
 }
 
 /*
- * Finds a slot for one event by moving others: a walk over the slots in widening circles. via[s]
- * is the slot whose holder would move to s, itself for a slot that the event can take at once.
+ * Finds a slot for one event, by a breadth-first search for other events to move. via[s] is the
+ * slot whose holder would move to s; it is s itself if the new event can use s directly.
  */
 static bool uncore_pmon_place(const u32 *slots, s8 *slot, const s8 *holder, u32 wanted)
 {
@@ -614,14 +618,14 @@ found:
 }
 
 /**
- * uncore_pmon_assign - give each event a slot
- * @slots: of each event a mask of the slots it can have; 0: it needs none
- * @slot: of each event the slot it has, or UNCORE_PMON_NO_SLOT; brought up to date
- * @nr: how many events
+ * uncore_pmon_assign - assign a slot to each event
+ * @slots: per event, mask of the slots it can use; 0: it needs none
+ * @slot: per event, its slot or UNCORE_PMON_NO_SLOT; updated
+ * @nr: number of events
  *
- * Events keep their slot where they can, and are only moved when another one needs it.
+ * An event keeps its slot unless another event needs it.
  *
- * Return: false when there are not enough slots; @slot is then of no use.
+ * Return: false if there are not enough slots; @slot is then invalid.
  */
 bool uncore_pmon_assign(const u32 *slots, s8 *slot, u32 nr)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * uncore_pmon: the arithmetic of the discovery table, of event terms, of the assignment
- * of counters, and what is known of each type of unit. Pure C without kernel calls, so that a
- * test in user space can run it.
+ * uncore_pmon: decoding of the discovery table and of event terms, assignment of counters,
+ * properties of unit types. No kernel calls, so that a test in user space can run it.
  */
 #ifndef UNCORE_PMON_CORE_H
 #define UNCORE_PMON_CORE_H
@@ -18,21 +17,21 @@
 #define UNCORE_PMON_MIN_WIDTH		24
 #define UNCORE_PMON_MAX_WIDTH		64
 
-/* A slot holds one event: the general counters, then the fixed one. */
+/* A slot is a counter that holds one event: first the general counters, then the fixed one. */
 #define UNCORE_PMON_SLOT_FIXED		UNCORE_PMON_MAX_COUNTERS
 #define UNCORE_PMON_NR_SLOTS		(UNCORE_PMON_MAX_COUNTERS + 1)
 #define UNCORE_PMON_NO_SLOT		(-1)
 
-/* Event terms beside the bits of a control: these name counters that have no event select. */
+/* Event terms that are not written to a control: they select counters without an event select. */
 #define UNCORE_PMON_EVENT_SPECIAL	0xff
-#define UNCORE_PMON_UMASK_FREE		0x10	/* the first one that always runs */
+#define UNCORE_PMON_UMASK_FREE		0x10	/* the first free-running counter */
 
 /**
  * struct uncore_pmon_global - the first entry of a table
- * @stride_words: from one entry to the next, at least UNCORE_PMON_ENTRY_WORDS
- * @max_units: how many entries follow, at least 1
- * @access: how the global control is reached; not checked
- * @control: its address; not checked
+ * @stride_words: distance between two entries, at least UNCORE_PMON_ENTRY_WORDS
+ * @max_units: number of entries that follow, at least 1
+ * @access: access type of the global control; not checked
+ * @control: address of the global control; not checked
  */
 struct uncore_pmon_global {
 	u32 stride_words;
@@ -42,17 +41,17 @@ struct uncore_pmon_global {
 };
 
 /**
- * struct uncore_pmon_unit - a unit as its entry describes it, all of it checked
- * @box_control: address of its first register, in the address space that @access names
- * @type: what kind of unit
- * @id: which one of them
+ * struct uncore_pmon_unit - a unit as its table entry describes it; all fields are checked
+ * @box_control: address of the first register, in the address space that @access selects
+ * @type: unit type
+ * @id: number among the units of its type
  * @access: UNCORE_PMON_ACCESS_*
- * @counters: general ones, 1 .. UNCORE_PMON_MAX_COUNTERS
- * @width_bits: UNCORE_PMON_MIN_WIDTH .. UNCORE_PMON_MAX_WIDTH
- * @control_offset: of the first control, from @box_control
- * @counter_offset: of the first counter, from @box_control
- * @control_step: from one control to the next
- * @counter_step: from one counter to the next
+ * @counters: number of general counters, 1 .. UNCORE_PMON_MAX_COUNTERS
+ * @width_bits: width of a counter, UNCORE_PMON_MIN_WIDTH .. UNCORE_PMON_MAX_WIDTH
+ * @control_offset: offset of the first control from @box_control
+ * @counter_offset: offset of the first counter from @box_control
+ * @control_step: distance between two controls, in bytes or MSRs
+ * @counter_step: distance between two counters, in bytes or MSRs
  */
 struct uncore_pmon_unit {
 	u64 box_control;
@@ -68,11 +67,11 @@ struct uncore_pmon_unit {
 };
 
 /**
- * struct uncore_pmon_entry - what became of an entry of the table
- * @wrong: why it is refused, NULL for no reason
- * @unused: why the unit is left alone, NULL for no reason
- * @used: false for a place without a unit
- * @unit: valid when @used and nothing is @wrong
+ * struct uncore_pmon_entry - a decoded entry of the table
+ * @wrong: why the entry is rejected, or NULL
+ * @unused: why the driver does not use the unit, or NULL
+ * @used: false for an empty entry
+ * @unit: valid if @used is set and @wrong is NULL
  */
 struct uncore_pmon_entry {
 	const char *wrong;
@@ -81,7 +80,7 @@ struct uncore_pmon_entry {
 	struct uncore_pmon_unit unit;
 };
 
-/* Whose events are meant: the same codes mean other things elsewhere. */
+/* The platform defines the meaning of event codes. */
 enum uncore_pmon_platform {
 	UNCORE_PMON_UNKNOWN,
 	UNCORE_PMON_SPR,	/* Sapphire and Emerald Rapids */
@@ -90,9 +89,9 @@ enum uncore_pmon_platform {
 };
 
 /**
- * struct uncore_pmon_constraint - an event that not every counter can count
- * @event: its code
- * @counters: mask of those that can
+ * struct uncore_pmon_constraint - an event that only some counters can count
+ * @event: event code
+ * @counters: mask of the counters that can count it
  */
 struct uncore_pmon_constraint {
 	u8 event;
@@ -100,15 +99,15 @@ struct uncore_pmon_constraint {
 };
 
 /**
- * struct uncore_pmon_type - what is known of a type of unit
- * @name: in the names of its PMUs
- * @constraints: up to one with no counters
+ * struct uncore_pmon_type - properties of a unit type
+ * @name: part of the PMU names
+ * @constraints: terminated by a constraint without counters
  * @id: number in the table
- * @control_step: from one control to the next where the unit is MMIO
- * @more: bits of a control that is no MMIO beyond those of all; 0: UNCORE_PMON_CONTROL_UMASK_EXT
- * @fixed: has the fixed counter of a memory controller
- * @free_running: has the counters of a pair of memory controllers
- * @misplaced: mask of enum uncore_pmon_platform whose tables do not say where it is
+ * @control_step: MMIO: distance between two controls, in bytes
+ * @more: MSR, PCI: additional bits of a control; 0: UNCORE_PMON_CONTROL_UMASK_EXT
+ * @fixed: a memory controller may have a fixed counter
+ * @free_running: a pair of memory controllers may have free-running counters
+ * @misplaced: mask of enum uncore_pmon_platform whose tables have a wrong address
  */
 struct uncore_pmon_type {
 	const char *name;
@@ -121,18 +120,18 @@ struct uncore_pmon_type {
 	u8 misplaced;
 };
 
-/* What one count of an event stands for, as published to perf in sysfs */
+/* Meaning of one count of an event, published to perf in sysfs */
 enum uncore_pmon_meaning {
 	UNCORE_PMON_OCCURRENCES,
 	UNCORE_PMON_LINES,	/* 64 bytes each, shown in MiB */
 };
 
 /**
- * struct uncore_pmon_named_event - an event that has a name
+ * struct uncore_pmon_named_event - a named event
  * @name: file in events/
- * @umask: term
- * @type: of the units that have it
- * @event: term
+ * @umask: value of the term umask
+ * @type: type of the units that have it
+ * @event: value of the term event
  * @platforms: mask of enum uncore_pmon_platform
  * @meaning: enum uncore_pmon_meaning
  */
@@ -152,9 +151,9 @@ enum uncore_pmon_kind {
 };
 
 /**
- * struct uncore_pmon_free - a counter that always runs
- * @umask: its term
- * @offset: from the beginning of the registers of its pair of memory controllers
+ * struct uncore_pmon_free - a free-running counter
+ * @umask: value of the term umask that selects it
+ * @offset: offset in the registers of its pair of memory controllers
  */
 struct uncore_pmon_free {
 	u8 umask;
@@ -162,11 +161,11 @@ struct uncore_pmon_free {
 };
 
 /**
- * struct uncore_pmon_config - what an event asks for, fit for its unit
- * @kind: which kind of counter
- * @slots: mask of the slots that can hold it; 0 when it needs none
- * @control: what starts its counter
- * @free: of UNCORE_PMON_FREE
+ * struct uncore_pmon_config - decoded terms of an event that its unit can count
+ * @kind: kind of counter
+ * @slots: mask of the slots that can hold the event; 0 if it needs none
+ * @control: value of the control that starts the counter
+ * @free: the counter, if @kind is UNCORE_PMON_FREE
  */
 struct uncore_pmon_config {
 	enum uncore_pmon_kind kind;
@@ -176,7 +175,7 @@ struct uncore_pmon_config {
 };
 
 /*
- * Functions that return "const char *" return what is wrong in a few words, NULL for nothing.
+ * Functions that return "const char *" return a short error text, or NULL on success.
  */
 
 /* The table */
@@ -203,7 +202,7 @@ bool uncore_pmon_links(u16 device, u32 domain, u8 bus, u8 devfn,
 		       struct uncore_pmon_entry *entries);
 bool uncore_pmon_is_misplaced(const struct uncore_pmon_unit *unit,
 			      enum uncore_pmon_platform platform);
-/* Up to one without a name */
+/* Terminated by an event without a name */
 extern const struct uncore_pmon_named_event uncore_pmon_named_events[];
 bool uncore_pmon_event_fits(const struct uncore_pmon_named_event *event,
 			    const struct uncore_pmon_unit *unit,

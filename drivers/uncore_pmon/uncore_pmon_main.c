@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * uncore_pmon: the module. Registers a PMU for each unit of the discovery tables that can be used,
- * and unregisters it when its function goes or when the kernel's own driver comes.
+ * uncore_pmon: the module. Registers a PMU for each usable unit of the discovery tables, and
+ * unregisters it when its PCI function is removed or intel_uncore loads.
  *
- * Units that are MSRs or lie in PCI configuration space are only listed unless a parameter says
- * otherwise. The kernel's intel_uncore programs the same units: this module does not load where
- * intel_uncore has them, and gives them up before intel_uncore starts, unless a parameter says
- * otherwise.
+ * Units accessed through MSRs or PCI configuration space are only listed unless program_msr or
+ * program_pci is set. The in-tree intel_uncore programs the same units. Unless beside_intel_uncore
+ * is set, this module does not load while intel_uncore uses them, and unregisters its PMUs before
+ * intel_uncore initializes.
  *
- * Locking: uncore_pmon_mutex guards the lists of tables and PMUs. It is taken inside the PCI core's
- * lock of rescanning and removing, and outside of all locks of perf and pmukit_common.
+ * Locking: uncore_pmon_mutex protects the lists of tables and PMUs. It is taken inside
+ * pci_lock_rescan_remove(), and outside all locks of perf and pmukit_common.
  */
 
 #include <linux/debugfs.h>
@@ -51,13 +51,13 @@ static DEFINE_MUTEX(uncore_pmon_mutex);
 static LIST_HEAD(uncore_pmon_tables);
 static LIST_HEAD(uncore_pmon_pmus);
 static bool uncore_pmon_yielded;	/* intel_uncore is loaded: no PMUs */
-static bool uncore_pmon_started;	/* all tables of the beginning were looked at */
+static bool uncore_pmon_started;	/* the scan at load is complete */
 static struct platform_device *uncore_pmon_parent;
 static struct dentry *uncore_pmon_debugfs;
 
-/* Where we are */
+/* Platform */
 
-/* Models of family 6 */
+/* CPU models of family 6 */
 static const struct {
 	u8 model;
 	enum uncore_pmon_platform platform;
@@ -71,7 +71,7 @@ static const struct {
 	{ 0xdd, UNCORE_PMON_GNR },	/* Clearwater Forest */
 };
 
-/* The CPU of a guest says nothing of a model's uncore: it is that of the first with a table. */
+/* A guest's CPU need not match its modeled uncore: assume the first platform with a table. */
 static enum uncore_pmon_platform uncore_pmon_platform_of_cpu(void)
 {
 	u32 i;
@@ -85,7 +85,7 @@ static enum uncore_pmon_platform uncore_pmon_platform_of_cpu(void)
 }
 
 /**
- * uncore_pmon_platform_of - whose events the units of a function have
+ * uncore_pmon_platform_of - platform that defines the events of a function's units
  * @pdev: the function
  *
  * Return: the platform.
@@ -102,10 +102,10 @@ enum uncore_pmon_platform uncore_pmon_platform_of(const struct pci_dev *pdev)
 }
 
 /**
- * uncore_pmon_programs - are units used that are reached so
+ * uncore_pmon_programs - test for units that the driver programs
  * @access: UNCORE_PMON_ACCESS_*
  *
- * Return: false when they are only listed.
+ * Return: false if units with this access are only listed.
  */
 bool uncore_pmon_programs(u8 access)
 {
@@ -115,10 +115,10 @@ bool uncore_pmon_programs(u8 access)
 }
 
 /**
- * uncore_pmon_looks_for_programs - is a unit left alone with which a program counts
+ * uncore_pmon_looks_for_programs - test if units that a user program counts with are skipped
  *
- * Return: false once the module is loaded: a unit of a function that was removed may count for
- * events that ended with it.
+ * Return: true only while the module loads. Later, a unit that counts may do so for events that
+ * ended when its function was removed.
  */
 bool uncore_pmon_looks_for_programs(void)
 {
@@ -127,7 +127,7 @@ bool uncore_pmon_looks_for_programs(void)
 
 /* Entries; under uncore_pmon_mutex */
 
-/* Why a unit of a table is only listed, NULL when it is to be used. */
+/* Return: why a unit of a table is only listed, or NULL if the driver is to use it. */
 static const char *uncore_pmon_unused(const struct uncore_pmon_table *table,
 				      const struct uncore_pmon_entry *entry)
 {
@@ -181,15 +181,14 @@ static struct uncore_pmon_box *uncore_pmon_box_find(const struct uncore_pmon_ent
 	return NULL;
 }
 
-/* The kernel's own driver; under uncore_pmon_mutex */
+/* intel_uncore; under uncore_pmon_mutex */
 
 /*
- * Has the kernel a PMU of this name? The bus of PMUs is not exported; a device on it leads there,
- * and before this is answered none may be ours: registering a name that is taken is a warning of
- * sysfs. So one that is always there is looked up in the set that all devices are in
- * (kset_find_obj() takes a reference; it is there from boot on, before anybody could make another
- * device of its name). In kernel/events/ this would be perf_pmu_register() failing without the
- * warning.
+ * True if a PMU of this name is registered. The driver must know before it registers its own: sysfs
+ * warns about a duplicate name. The bus of PMUs is not exported, but each of its devices refers to
+ * it. The PMU "software" is registered at boot, before any other device could have its name, so the
+ * driver finds it in the kset of all devices; kset_find_obj() takes a reference. Code in
+ * kernel/events/ could make perf_pmu_register() fail without the warning instead.
  */
 static bool uncore_pmon_is_pmu(const char *name)
 {
@@ -204,8 +203,8 @@ static bool uncore_pmon_is_pmu(const char *name)
 }
 
 /*
- * Is intel_uncore between the announcement, which came before our notifier was there, and the end
- * of its init function? The reference keeps the module's memory.
+ * True while the init function of intel_uncore runs. Its MODULE_STATE_COMING was sent before this
+ * driver registered its notifier. The reference keeps struct module in memory.
  */
 static bool uncore_pmon_others_load(void)
 {
@@ -218,7 +217,10 @@ static bool uncore_pmon_others_load(void)
 	return loads;
 }
 
-/* intel_uncore leaves out the id where a type has one unit, and the name where it knows none. */
+/*
+ * True if intel_uncore has a PMU for the unit. It omits the id if the type has one unit, and uses
+ * the type's number if it knows no name.
+ */
 static bool uncore_pmon_is_served(const struct uncore_pmon_unit *unit)
 {
 	const struct uncore_pmon_type *type = uncore_pmon_type_find(unit->type);
@@ -238,7 +240,7 @@ static bool uncore_pmon_is_served(const struct uncore_pmon_unit *unit)
 	return false;
 }
 
-/* Does another driver have PMUs of units that have none of ours? */
+/* True if another driver has a PMU for a unit for which this driver has none. */
 static bool uncore_pmon_others_serve(void)
 {
 	const struct uncore_pmon_table *table;
@@ -259,8 +261,9 @@ static bool uncore_pmon_others_serve(void)
 /* PMUs; under uncore_pmon_mutex */
 
 /*
- * uncore_imc_0, and by its number uncore_type_6_0, which is also the name of one without. Beside
- * intel_uncore, which may come by these names, uncore_pmon_imc_0 and no other.
+ * The name is uncore_imc_0 with the alias uncore_type_6_0; a type without a name has only the
+ * latter. With beside_intel_uncore the name is uncore_pmon_imc_0, without an alias, as intel_uncore
+ * may register the other names.
  */
 static void uncore_pmon_names(struct uncore_pmon_pmu *pmu)
 {
@@ -304,7 +307,7 @@ static const char *uncore_pmon_box_check(const struct uncore_pmon_table *table,
 	return NULL;
 }
 
-/* Why the unit is not used goes to its entry. Returns -ENOMEM, or 0. */
+/* Adds the unit of an entry, or stores in the entry why not. Return: 0 or -ENOMEM. */
 static int uncore_pmon_box_add(struct uncore_pmon_pmu *pmu, struct uncore_pmon_table *table,
 			       struct uncore_pmon_entry *entry)
 {
@@ -348,7 +351,7 @@ static int uncore_pmon_boxes_add(struct uncore_pmon_pmu *pmu)
 	return 0;
 }
 
-/* The end of a PMU that was removed or never registered. */
+/* Releases a PMU that was removed or never registered. */
 static void uncore_pmon_pmu_drop(struct uncore_pmon_pmu *pmu)
 {
 	struct uncore_pmon_box *box;
@@ -358,7 +361,7 @@ static void uncore_pmon_pmu_drop(struct uncore_pmon_pmu *pmu)
 	pmukit_pmu_put(&pmu->pp);
 }
 
-/* On return it can have its name again, and its events count no more. */
+/* On return, the name can be registered again and the events no longer count. */
 static void uncore_pmon_pmu_remove(struct uncore_pmon_pmu *pmu)
 {
 	list_del(&pmu->node);
@@ -406,7 +409,7 @@ static int uncore_pmon_pmu_add(const struct uncore_pmon_table *table,
 	return 0;
 }
 
-/* The next PMU that has no unit in a package that lists one; NULL: there is none. */
+/* Return: a PMU without a box in a package whose table lists its unit, or NULL. */
 static struct uncore_pmon_pmu *uncore_pmon_outdated(void)
 {
 	struct uncore_pmon_table *table;
@@ -445,8 +448,8 @@ static int uncore_pmon_add_missing(void)
 }
 
 /*
- * Brings the PMUs up to date with the tables. Those that are to get a unit in a further package are
- * replaced.
+ * Registers a PMU for each unit of the tables, and replaces PMUs that get a box in a further
+ * package. Return: -EBUSY if intel_uncore uses the units.
  */
 static int uncore_pmon_pmus_update(void)
 {
@@ -497,7 +500,10 @@ static void uncore_pmon_tables_remove(const struct pci_dev *pdev)
 	}
 }
 
-/* A function that did not decode its BARs may do so once it has a driver. */
+/*
+ * Drops the tables of a function if all are rejected: it may decode its BARs now that it has a
+ * driver. Return: true if the function must be scanned again.
+ */
 static bool uncore_pmon_forget_wrong(const struct pci_dev *pdev)
 {
 	const struct uncore_pmon_table *table;
@@ -518,7 +524,7 @@ static bool uncore_pmon_depends_on(const struct uncore_pmon_pmu *pmu, const stru
 	bool depends = false;
 
 	list_for_each_entry(box, &pmu->boxes, node) {
-		/* It does not come back with the table's function. */
+		/* The next update must not add this unit again. */
 		if (box->pdev == pdev)
 			box->entry->wrong = "its PCI function was removed";
 		depends = depends || box->function == pdev || box->pdev == pdev;
@@ -526,7 +532,7 @@ static bool uncore_pmon_depends_on(const struct uncore_pmon_pmu *pmu, const stru
 	return depends;
 }
 
-/* While its registers are still there. */
+/* Called while the registers of the function can still be accessed. */
 static void uncore_pmon_function_gone(const struct pci_dev *pdev)
 {
 	struct uncore_pmon_pmu *pmu, *next;
@@ -540,7 +546,7 @@ static void uncore_pmon_function_gone(const struct pci_dev *pdev)
 		pr_warn("uncore_pmon: not all PMUs of the other packages came back\n");
 }
 
-/* debugfs: what became of each entry of each table */
+/* debugfs: state of each entry of each table */
 
 static void uncore_pmon_show_entry(struct seq_file *file, const struct uncore_pmon_table *table,
 				   u32 nr)
@@ -598,7 +604,10 @@ DEFINE_SHOW_ATTRIBUTE(uncore_pmon_units);
 
 /* Notifiers */
 
-/* In a work: a function that is announced has no BARs yet, but once the PCI core's lock is free. */
+/*
+ * A work, as a function has no BARs yet at BUS_NOTIFY_ADD_DEVICE, but has them once
+ * pci_lock_rescan_remove() succeeds.
+ */
 static void uncore_pmon_rescan(struct work_struct *work)
 {
 	int ret = 0;
@@ -643,7 +652,7 @@ static struct notifier_block uncore_pmon_bus_notifier = {
 	.notifier_call = uncore_pmon_bus_event,
 };
 
-/* Before the init function of intel_uncore runs. */
+/* Called before the init function of intel_uncore. */
 static void uncore_pmon_yield(void)
 {
 	mutex_lock(&uncore_pmon_mutex);
@@ -654,7 +663,7 @@ static void uncore_pmon_yield(void)
 	mutex_unlock(&uncore_pmon_mutex);
 }
 
-/* It was unloaded, or did not load. */
+/* intel_uncore was unloaded, or failed to load. */
 static void uncore_pmon_resume(void)
 {
 	mutex_lock(&uncore_pmon_mutex);
@@ -702,7 +711,7 @@ static void uncore_pmon_report(void)
 		rejected);
 }
 
-/* One line says why there is nothing to count with. */
+/* If no unit can be used, one line in the log has the reason. */
 static int uncore_pmon_start(void)
 {
 	int ret = uncore_pmon_scan();
@@ -738,7 +747,7 @@ static int uncore_pmon_start_locked(void)
 	return ret;
 }
 
-/* The reverse of what init did; its notifiers are registered. */
+/* Undoes uncore_pmon_init() after the notifiers are registered. */
 static void uncore_pmon_stop(void)
 {
 	if (!beside_intel_uncore)
@@ -751,7 +760,7 @@ static void uncore_pmon_stop(void)
 	uncore_pmon_tables_remove(NULL);
 	mutex_unlock(&uncore_pmon_mutex);
 	platform_device_unregister(uncore_pmon_parent);
-	/* What is left of the PMUs runs in this module. */
+	/* PMUs that are still being unregistered run code of this module. */
 	pmukit_pmu_flush();
 }
 

@@ -2,17 +2,18 @@
 /*
  * uncore_pmon: perf callbacks. Units count for the whole package and never interrupt.
  *
- * perf brackets changes of events by pmu_disable and pmu_enable. Only for events of a group is the
- * unit frozen from the first change on, so that they start and stop together; single events that
- * share counters do not stop the others. A control is left as it is until pmu_enable: an event that
- * comes back to its counter costs no write. Of a group whose leader is throttled perf stops one
- * after the other and nothing else: each of those is a change by itself.
+ * perf calls pmu_disable before and pmu_enable after it changes events. The first change of a
+ * grouped event freezes the unit until pmu_enable, so that a group starts and stops together.
+ * Single events do not freeze the unit, so that multiplexing does not stop the other events.
+ * Controls are not cleared before pmu_enable, so that an event that returns to its counter costs no
+ * write. If perf throttles a group leader, it stops the events of the group one by one, without
+ * pmu_disable: each stop is a separate change.
  *
  * Locking: event_init runs in process context, sometimes under perf's ctx->mutex. add, del, start
  * and stop run on the events' CPU with interrupts off, read anywhere in the package and in any
- * context; all of them take box->lock. Under it timers are called, whose locks a reader may have:
- * it then goes without. Nothing is missed: the timer is not set while it is on, and is on while
- * events run.
+ * context; all of them take box->lock. The lock's holder calls hrtimer functions. A reader may hold
+ * hrtimer locks, so it does not wait for the holder then and does not update the count. The timer
+ * still reads all counters in time: it is queued as long as events run.
  */
 
 #include <linux/bits.h>
@@ -36,13 +37,13 @@ static struct uncore_pmon_event *uncore_pmon_of_event(struct perf_event *event)
 }
 
 /**
- * uncore_pmon_box_of_package - the box that a PMU has in a package
+ * uncore_pmon_box_of_package - find the box of a PMU in a package
  * @pmu: the PMU
  * @package: the package
  *
  * Context: any, once the PMU is registered.
  *
- * Return: NULL when it has none.
+ * Return: the box, or NULL.
  */
 struct uncore_pmon_box *uncore_pmon_box_of_package(const struct uncore_pmon_pmu *pmu, int package)
 {
@@ -69,7 +70,7 @@ static u32 uncore_pmon_width(const struct uncore_pmon_box *box,
 	return uev->cfg.kind == UNCORE_PMON_GENERAL ? box->unit.width_bits : UNCORE_PMON_MC_WIDTH;
 }
 
-/* Adds what the counter has counted since it was last read; nothing when it does not answer. */
+/* Adds to the count what the counter has counted since the last read that got a response. */
 static void uncore_pmon_fold(struct uncore_pmon_box *box, struct uncore_pmon_event *uev)
 {
 	struct perf_event *event = uev->pev.event;
@@ -150,7 +151,7 @@ static void uncore_pmon_timer_stop(struct uncore_pmon_box *box)
 	pmukit_lock_calls(&box->lock, false);
 }
 
-/* After a change: counters without an event stop, and a unit without events is frozen. */
+/* Completes a change: stops counters without an event, and freezes a unit without events. */
 static void uncore_pmon_settle(struct uncore_pmon_box *box)
 {
 	int slot;
@@ -165,7 +166,7 @@ static void uncore_pmon_settle(struct uncore_pmon_box *box)
 		uncore_pmon_timer_stop(box);
 }
 
-/* On the events' CPU, with interrupts off. What was due meanwhile is done at once. */
+/* Runs on the events' CPU with interrupts off. A timer that has expired meanwhile fires at once. */
 static void uncore_pmon_timer_follow(void *data)
 {
 	struct uncore_pmon_box *box = data;
@@ -181,8 +182,8 @@ static void uncore_pmon_timer_follow(void *data)
 }
 
 /*
- * Where the last event came before the first left, the timer was never off, and is still with the
- * CPU before: with that it would go to any other one, perhaps of another package.
+ * If events move one by one, the timer may never have stopped and is still queued on the old CPU.
+ * When that CPU goes offline, the timer would migrate to any CPU, even of another package.
  */
 static void uncore_pmon_place_changed(struct pmukit_pmu *pp, unsigned int cpu)
 {
@@ -193,13 +194,13 @@ static void uncore_pmon_place_changed(struct pmukit_pmu *pp, unsigned int cpu)
 }
 
 /**
- * uncore_pmon_timer - read all counters that run
- * @timer: of a box
+ * uncore_pmon_timer - read all counters in use
+ * @timer: timer of a box
  *
- * Meanwhile the events may have stopped here and begun again on another CPU, which has started the
- * timer there: then it is not restarted here.
+ * If the events have moved to another CPU, which has queued the timer there, this call does not
+ * restart it.
  *
- * Return: whether it is restarted.
+ * Return: HRTIMER_RESTART or HRTIMER_NORESTART.
  */
 enum hrtimer_restart uncore_pmon_timer(struct hrtimer *timer)
 {
@@ -230,7 +231,7 @@ static void uncore_pmon_event_run(struct uncore_pmon_box *box, struct uncore_pmo
 	if (box->dead)
 		return;
 	uncore_pmon_counter_start(box, uev);
-	/* From here, so that the timer is on the events' CPU; not again for each rotation. */
+	/* Start the timer on the events' CPU; do not restart it at each rotation. */
 	if (!hrtimer_is_queued(&box->timer))
 		uncore_pmon_timer_start(box);
 }
@@ -245,7 +246,7 @@ static void uncore_pmon_event_halt(struct uncore_pmon_box *box, struct uncore_pm
 	box->nr_running--;
 }
 
-/* perf stops a group whose leader is throttled without pmu_disable and pmu_enable. */
+/* Completes a change that no pmu_enable follows: perf throttles a group without pmu_disable. */
 static void uncore_pmon_settle_alone(struct uncore_pmon_box *box)
 {
 	if (!READ_ONCE(box->changing) && !box->dead)
@@ -254,7 +255,7 @@ static void uncore_pmon_settle_alone(struct uncore_pmon_box *box)
 
 /* Slots; under box->lock */
 
-/* Gives the new event a slot, by moving others where that helps. */
+/* Assigns a slot to the new event; may move other events. */
 static bool uncore_pmon_place_event(struct uncore_pmon_box *box, struct uncore_pmon_event *new)
 {
 	struct uncore_pmon_event *events[UNCORE_PMON_NR_SLOTS + 1];
@@ -310,7 +311,7 @@ static void uncore_pmon_group_add(const struct uncore_pmon_event *uev, u32 *slot
 		slots[(*nr)++] = uev->cfg.slots;
 }
 
-/* Could all events of the group count at once, if nothing else did? */
+/* True if all events of the group could count at once, without other events. */
 static bool uncore_pmon_group_fits(struct perf_event *event, const struct uncore_pmon_event *new)
 {
 	struct perf_event *leader = event->group_leader, *sibling;
@@ -355,7 +356,7 @@ static int uncore_pmon_event_create(struct uncore_pmon_pmu *pmu, struct perf_eve
 	if (ret)
 		goto free_event;
 	event->event_caps |= PERF_EV_CAP_READ_ACTIVE_PKG;
-	/* An NMI may read it once it is active, which it is before it is added. */
+	/* perf makes an event active before it adds it, and an NMI may read an active event. */
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	return 0;
 
@@ -393,7 +394,7 @@ static void uncore_pmon_event_free(struct pmukit_event *pev)
 
 /* Running events */
 
-/* Nothing changes before an event does. */
+/* Accesses no register: the first change of an event does. */
 static void uncore_pmon_pmu_disable(struct pmu *pmu)
 {
 	struct uncore_pmon_box *box = uncore_pmon_box_of_cpu(uncore_pmon_of_pmu(pmu),
@@ -474,7 +475,10 @@ static void uncore_pmon_event_del(struct perf_event *event, int how)
 	pmukit_unlock(&box->lock, flags);
 }
 
-/* Perf may do this from within any other of these, or an NMI: the count then stays as it is. */
+/*
+ * perf may read from within any other callback or an NMI. Without the lock the count is not
+ * updated.
+ */
 static void uncore_pmon_event_read(struct perf_event *event)
 {
 	struct uncore_pmon_event *uev = uncore_pmon_of_event(event);
@@ -515,7 +519,7 @@ static const struct pmukit_pmu_ops uncore_pmon_pmu_ops = {
 };
 
 /**
- * uncore_pmon_pmu_fill - prepare a new PMU; its first reference is the caller's
+ * uncore_pmon_pmu_fill - initialize a new PMU; the caller owns its first reference
  * @pmu: the PMU, with its unit
  */
 void uncore_pmon_pmu_fill(struct uncore_pmon_pmu *pmu)

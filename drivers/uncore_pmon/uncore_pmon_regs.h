@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Intel uncore PMON self-discovery: the capability that leads to the table, the table, and the
- * registers of a unit. Documentation/devices/uncore_pmon.rst says where it is known from.
+ * Intel uncore PMON self-discovery: the capability with the location of the table, the table, and
+ * the registers of a unit. Documentation/devices/uncore_pmon.rst lists the sources.
  */
 #ifndef UNCORE_PMON_REGS_H
 #define UNCORE_PMON_REGS_H
@@ -20,16 +20,16 @@
 #define UNCORE_PMON_DVSEC_PLACE		0x0c
 #define   UNCORE_PMON_DVSEC_PLACE_BIR	GENMASK(2, 0)
 
-/* The table: entry 0 is the global one, each has three words and stands at its stride */
+/* The table: entry 0 is the global entry; each entry has three words, entries are a stride apart */
 #define UNCORE_PMON_ENTRY_WORDS		3
 #define UNCORE_PMON_GLOBAL0_TYPE	GENMASK_ULL(7, 0)
 #define UNCORE_PMON_GLOBAL0_STRIDE	GENMASK_ULL(15, 8)	/* in words */
 #define UNCORE_PMON_GLOBAL0_MAX_UNITS	GENMASK_ULL(25, 16)
 #define UNCORE_PMON_GLOBAL0_ACCESS	GENMASK_ULL(63, 62)
 #define UNCORE_PMON_UNIT0_COUNTERS	GENMASK_ULL(7, 0)
-#define UNCORE_PMON_UNIT0_CONTROL	GENMASK_ULL(15, 8)	/* offset of the first */
+#define UNCORE_PMON_UNIT0_CONTROL	GENMASK_ULL(15, 8)	/* offset of the first control */
 #define UNCORE_PMON_UNIT0_WIDTH		GENMASK_ULL(23, 16)	/* in bits */
-#define UNCORE_PMON_UNIT0_COUNTER	GENMASK_ULL(31, 24)	/* offset of the first */
+#define UNCORE_PMON_UNIT0_COUNTER	GENMASK_ULL(31, 24)	/* offset of the first counter */
 #define UNCORE_PMON_UNIT0_STATUS	GENMASK_ULL(39, 32)
 #define UNCORE_PMON_UNIT0_ACCESS	GENMASK_ULL(63, 62)
 #define   UNCORE_PMON_ACCESS_MSR	0
@@ -51,29 +51,29 @@
 #define   UNCORE_PMON_BOX_RESET_COUNTERS	BIT(9)	/* clears itself */
 
 /* Global control, RW */
-#define UNCORE_PMON_GLOBAL_FREEZE	BIT(0)	/* of all units */
+#define UNCORE_PMON_GLOBAL_FREEZE	BIT(0)	/* freezes all units */
 
-/* MSR of Sapphire and Emerald Rapids: how many caching agents there are; 0: it does not say */
+/* MSR of Sapphire and Emerald Rapids: number of caching agents; 0: unknown */
 #define UNCORE_PMON_MSR_CHAS		0x2ffe	/* RO */
 
-/* Control of a counter, RW; the bits are those of perf's config */
+/* Control of a counter, RW; same bits as perf's config */
 #define UNCORE_PMON_CONTROL_EVENT	GENMASK_ULL(7, 0)
 #define UNCORE_PMON_CONTROL_UMASK	GENMASK_ULL(15, 8)
 #define UNCORE_PMON_CONTROL_EDGE	BIT_ULL(18)
 #define UNCORE_PMON_CONTROL_ENABLE	BIT_ULL(22)	/* the fixed counter needs it */
 #define UNCORE_PMON_CONTROL_INVERT	BIT_ULL(23)
 #define UNCORE_PMON_CONTROL_THRESHOLD	GENMASK_ULL(31, 24)
-#define UNCORE_PMON_CONTROL_UMASK_EXT	GENMASK_ULL(55, 32)	/* not where the unit is MMIO */
+#define UNCORE_PMON_CONTROL_UMASK_EXT	GENMASK_ULL(55, 32)	/* not in MMIO units */
 #define UNCORE_PMON_CONTROL_UMASK_CHA	GENMASK_ULL(63, 32)
-#define UNCORE_PMON_CONTROL_IIO		GENMASK_ULL(50, 32)	/* more threshold, port, class */
+#define UNCORE_PMON_CONTROL_IIO		GENMASK_ULL(50, 32)	/* upper thresh, ch_mask, fc_mask */
 
 /* The fixed counter of a memory controller, offsets from the box control */
 #define UNCORE_PMON_IMC_FIXED_COUNTER	0x38
 #define UNCORE_PMON_IMC_FIXED_CONTROL	0x54
 
 /*
- * Counters that always run, of a pair of memory controllers; offsets from the beginning of their
- * 512 KiB of registers, in which the box control of the first of the two has its own.
+ * Free-running counters of a pair of memory controllers. Offsets are from the start of the pair's
+ * 512 KiB of registers, as is that of the first controller's box control (UNCORE_PMON_MC_BOX).
  */
 #define UNCORE_PMON_MC_MASK		GENMASK_ULL(18, 0)
 #define UNCORE_PMON_MC_BOX		0x22800

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * uncore_pmon: format/, events/, caps/ and alias of a PMU. Documentation/ABI/testing
- * has the promise.
+ * uncore_pmon: format/, events/, caps/ and alias of a PMU, as documented in
+ * Documentation/ABI/testing.
  *
- * Context: process context. Nothing here asks the unit, and what is shown never changes while the
- * PMU is registered.
+ * Context: process context. Nothing here accesses the unit, and no value changes while the PMU is
+ * registered.
  */
 
 #include <linux/perf_event.h>
@@ -20,7 +20,7 @@ static struct uncore_pmon_pmu *uncore_pmon_of_dev(struct device *dev)
 	return to_uncore_pmon_pmu(to_pmukit_pmu(pmu));
 }
 
-/* format/: the bits of a control. What a unit does not have is not shown. */
+/* format/: the bits of a control that the unit supports */
 
 PMU_FORMAT_ATTR(event,		"config:0-7");
 PMU_FORMAT_ATTR(umask,		"config:8-15");
@@ -30,7 +30,7 @@ PMU_FORMAT_ATTR(thresh,		"config:24-31");
 PMU_FORMAT_ATTR(ch_mask,	"config:36-47");
 PMU_FORMAT_ATTR(fc_mask,	"config:48-50");
 
-/* The longer ones, under the same name */
+/* Wider umask and thresh of some units, under the same file names */
 
 static ssize_t uncore_pmon_umask_ext_show(struct device *dev, struct device_attribute *attr,
 					  char *buf)
@@ -130,7 +130,7 @@ static const struct attribute_group *uncore_pmon_format(const struct uncore_pmon
 	return &uncore_pmon_format_group;
 }
 
-/* events/: name, and name.scale and name.unit where a count stands for bytes */
+/* events/: NAME; also NAME.scale and NAME.unit if a count means bytes */
 
 static ssize_t uncore_pmon_event_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -140,7 +140,7 @@ static ssize_t uncore_pmon_event_show(struct device *dev, struct device_attribut
 	return sysfs_emit(buf, "event=0x%02x,umask=0x%02llx\n", event->event, event->umask);
 }
 
-/* 64 bytes in MiB: 2^-14, all its digits */
+/* 64 bytes in MiB: exactly 2^-14 */
 static ssize_t uncore_pmon_scale_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "6.103515625e-5\n");
@@ -210,7 +210,7 @@ static int uncore_pmon_events_fill(struct uncore_pmon_pmu *pmu)
 	return 0;
 }
 
-/* alias: its name by numbers, where it has another */
+/* alias: the name by type number, if the PMU has another name */
 
 static ssize_t alias_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -295,7 +295,7 @@ static const struct attribute_group uncore_pmon_caps_group = {
 };
 
 /**
- * uncore_pmon_sysfs_fill - make the groups of a PMU
+ * uncore_pmon_sysfs_fill - create the attribute groups of a PMU
  * @pmu: a PMU with its boxes and names
  *
  * Return: 0 or -ENOMEM.
@@ -317,7 +317,7 @@ int uncore_pmon_sysfs_fill(struct uncore_pmon_pmu *pmu)
 }
 
 /**
- * uncore_pmon_sysfs_free - the end of uncore_pmon_sysfs_fill(), also of one that failed
+ * uncore_pmon_sysfs_free - undo uncore_pmon_sysfs_fill(), even if it failed
  * @pmu: the PMU
  */
 void uncore_pmon_sysfs_free(struct uncore_pmon_pmu *pmu)

@@ -2,9 +2,9 @@
 /*
  * uncore_pmon: finds and reads discovery tables.
  *
- * A table is behind a DVSEC of any Intel function, usually one that intel_vsec drives, and a
- * function may have several. The function is not ours: it is neither bound, enabled nor claimed. A
- * table is mapped, read once and unmapped.
+ * A DVSEC of any Intel function has the location of a table, usually of a function bound to
+ * intel_vsec; a function may have several tables. This driver neither binds nor enables the
+ * function, and requests none of its regions. It maps a table, reads it once and unmaps it.
  *
  * Context: process context, under the mutex of uncore_pmon_main.c.
  */
@@ -30,7 +30,7 @@
  * uncore_pmon_cpu_of - an online CPU of a package
  * @package: the package
  *
- * Return: nr_cpu_ids when there is none.
+ * Return: the CPU, or nr_cpu_ids if none is online.
  */
 unsigned int uncore_pmon_cpu_of(int package)
 {
@@ -55,8 +55,9 @@ static bool uncore_pmon_package_taken(int package, const struct list_head *table
 }
 
 /*
- * Without a NUMA node there is only the order in which functions are found: each belongs to the
- * next package, as the kernel's own driver has it.
+ * Without a NUMA node, each function is assigned to the next package in the order in which
+ * functions are found, as in intel_uncore. Return: true if the package is known, false if it is so
+ * assigned.
  */
 static bool uncore_pmon_place(struct pci_dev *pdev, const struct list_head *tables, int *package)
 {
@@ -83,7 +84,7 @@ static bool uncore_pmon_place(struct pci_dev *pdev, const struct list_head *tabl
 
 /* Reading */
 
-/* The next DVSEC that leads to a table, 0 when there is none. */
+/* Return: offset of the next DVSEC that locates a table, or 0. */
 static int uncore_pmon_dvsec(struct pci_dev *pdev, int at)
 {
 	u32 header, entry;
@@ -122,7 +123,7 @@ static const char *uncore_pmon_find_bar(struct pci_dev *pdev, int dvsec, int *ba
 	return NULL;
 }
 
-/* Copies the first words of a BAR; the caller frees them. NULL: no memory. */
+/* Copies the first words of a BAR; the caller frees the copy. NULL: out of memory. */
 static u64 *uncore_pmon_copy(struct pci_dev *pdev, int bar, u64 bytes)
 {
 	void __iomem *base = ioremap(pci_resource_start(pdev, bar), bytes);
@@ -163,7 +164,7 @@ static int uncore_pmon_read_entries(struct uncore_pmon_table *table, int bar)
 	return table->entries ? 0 : -ENOMEM;
 }
 
-/* A table that cannot be believed is kept, without entries: it is reported once. */
+/* A rejected table stays in the list, without entries, so that it is reported only once. */
 static int uncore_pmon_read(struct uncore_pmon_table *table)
 {
 	int ret, bar;
@@ -199,12 +200,12 @@ static const char *uncore_pmon_run_all_by_msr(const struct uncore_pmon_table *ta
 }
 
 /**
- * uncore_pmon_table_begin - once a unit of a table was found where the table says
+ * uncore_pmon_table_begin - clear the global freeze, once a unit was found at its address
  * @table: the table
  *
- * Granite Rapids and its like may begin with all units frozen; nothing is written where they are
- * not. Sapphire Rapids, whose global control is an MSR as well, is left as firmware set it, as the
- * kernel's own driver leaves it.
+ * On Granite Rapids and similar processors all units may be frozen at boot; if they are not,
+ * nothing is written. The global control of Sapphire Rapids, also an MSR, stays as firmware set it,
+ * as with intel_uncore.
  */
 void uncore_pmon_table_begin(struct uncore_pmon_table *table)
 {
@@ -222,7 +223,7 @@ void uncore_pmon_table_begin(struct uncore_pmon_table *table)
 			table->global.control);
 }
 
-/* Tables of some Sapphire Rapids list more caching agents than there are. */
+/* Tables of some Sapphire Rapids list caching agents that do not exist. */
 static void uncore_pmon_limit_chas(struct uncore_pmon_table *table)
 {
 	unsigned int cpu = uncore_pmon_cpu_of(table->package);
@@ -237,9 +238,9 @@ static void uncore_pmon_limit_chas(struct uncore_pmon_table *table)
 }
 
 /**
- * uncore_pmon_report_entry - one line for an entry that is not used, but not a thousand for a table
- * @table: its table
- * @entry: the entry; what is only left alone is no warning
+ * uncore_pmon_report_entry - log an entry that is not used; a few lines per table at most
+ * @table: the table
+ * @entry: the entry; a warning only if it is rejected
  */
 void uncore_pmon_report_entry(struct uncore_pmon_table *table,
 			      const struct uncore_pmon_entry *entry)
@@ -269,8 +270,8 @@ static void uncore_pmon_report_table(struct uncore_pmon_table *table)
 /* Tables of a function */
 
 /**
- * uncore_pmon_table_free - the end of a table
- * @table: the table, in no list; no box refers to it any more
+ * uncore_pmon_table_free - free a table
+ * @table: the table, in no list; no box refers to it
  */
 void uncore_pmon_table_free(struct uncore_pmon_table *table)
 {
@@ -327,7 +328,10 @@ static bool uncore_pmon_has_function(const struct uncore_pmon_entry *entry)
 	return pdev;
 }
 
-/* What tables of Sapphire Rapids say of links is replaced: their first function leads to them. */
+/*
+ * Replaces the link entries of Sapphire Rapids tables, which are wrong. The function of the first
+ * link locates the others.
+ */
 static int uncore_pmon_links_add(struct pci_dev *pdev, struct list_head *tables,
 				 const struct list_head *others)
 {
@@ -360,11 +364,11 @@ static int uncore_pmon_links_add(struct pci_dev *pdev, struct list_head *tables,
 
 /**
  * uncore_pmon_tables_add - read all tables of a function
- * @pdev: a function of Intel's
- * @tables: they are added here, those of other functions are here already
+ * @pdev: an Intel function
+ * @tables: list of tables; has those of other functions already
  *
- * A table has addresses that are written to, so not everybody may bring one: functions of the
- * uncore are on a root bus; what is plugged in behind a port, or from outside, is not believed.
+ * The driver writes to addresses from the table, so it ignores tables of functions that are not on
+ * a root bus, where all uncore functions are, and of untrusted functions.
  *
  * Return: 0 or -ENOMEM.
  */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * uncore_pmon: what is known of each type of unit, and the events that have names. The one place
- * where it stands; Documentation/devices/uncore_pmon.rst says where it is known from. Pure C
- * without kernel calls.
+ * uncore_pmon: properties of each unit type, and the named events. No other file has them;
+ * Documentation/devices/uncore_pmon.rst lists the sources. No kernel calls.
  */
 
 #include <linux/bitfield.h>
@@ -88,8 +87,8 @@ static const struct uncore_pmon_constraint uncore_pmon_m2pcie_constraints[] = {
 };
 
 /*
- * Sapphire, Emerald and Granite Rapids, Sierra Forest: no number means two things among them. A
- * control of an MMIO unit has 4 bytes, but for those whose link is CXL, where it has 8.
+ * Types of Sapphire, Emerald and Granite Rapids and Sierra Forest; no number has two meanings among
+ * them. Controls of MMIO units are 4 bytes apart, those of CXL units 8.
  */
 static const struct uncore_pmon_type uncore_pmon_types[] = {
 	{ .id = UNCORE_PMON_CHA,	.name = "cha",		.control_step = 4,
@@ -124,10 +123,10 @@ static const struct uncore_pmon_type uncore_pmon_types[] = {
 };
 
 /**
- * uncore_pmon_type_find - what is known of a type of unit
- * @id: its number in the table
+ * uncore_pmon_type_find - find a unit type
+ * @id: number of the type in the table
  *
- * Return: NULL when nothing is.
+ * Return: the type, or NULL if it is unknown.
  */
 const struct uncore_pmon_type *uncore_pmon_type_find(u16 id)
 {
@@ -141,8 +140,8 @@ const struct uncore_pmon_type *uncore_pmon_type_find(u16 id)
 }
 
 /*
- * The links of Sapphire and Emerald Rapids, whose places in the table are wrong: the function of
- * the first one is known by its device id, the others are in the next devices.
+ * UPI and M3UPI links of Sapphire and Emerald Rapids, whose addresses in the table are wrong. The
+ * function of the first link has a known device id; the other links are in the next devices.
  */
 struct uncore_pmon_first_link {
 	u16 device;
@@ -160,14 +159,14 @@ static const struct uncore_pmon_first_link uncore_pmon_first_links[] = {
 #define UNCORE_PMON_NEXT_DEVICE		8	/* in devfn */
 
 /**
- * uncore_pmon_links - the units that replace those of a table
+ * uncore_pmon_links - the units that replace the link entries of a table
  * @device: device id of a function
- * @domain: where it is
- * @bus: where it is
- * @devfn: where it is
- * @entries: UNCORE_PMON_MAX_LINKS, filled in; whether these functions exist is not known here
+ * @domain: domain of the function
+ * @bus: bus of the function
+ * @devfn: device and function number
+ * @entries: UNCORE_PMON_MAX_LINKS, filled in; the functions of the links need not exist
  *
- * Return: false when the function is not that of a first link.
+ * Return: false if the function is not that of a first link.
  */
 bool uncore_pmon_links(u16 device, u32 domain, u8 bus, u8 devfn,
 		       struct uncore_pmon_entry *entries)
@@ -337,12 +336,12 @@ const struct uncore_pmon_named_event uncore_pmon_named_events[] = {
 };
 
 /**
- * uncore_pmon_event_fits - does a unit have a named event
+ * uncore_pmon_event_fits - test for a named event of a unit
  * @event: the event
  * @unit: the unit
- * @platform: where we are
+ * @platform: its platform
  *
- * Return: true when it has.
+ * Return: true if the unit has the event.
  */
 bool uncore_pmon_event_fits(const struct uncore_pmon_named_event *event,
 			    const struct uncore_pmon_unit *unit,
