@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver's arithmetic against the documented rules: the table, event terms, counters and which
-// event gets which.
+// Tests the driver's decoding of table entries and event terms, its counter arithmetic and the
+// assignment of counters to events against the documented rules.
 extern "C" {
 #include "uncore_pmon/uncore_pmon_core.h"
 }
@@ -17,7 +17,7 @@ extern "C" {
 
 namespace {
 
-// What a memory controller has beside the counters of its table.
+// Kinds of counters of a memory controller that its table does not list
 constexpr u32 kFixed = 1U << UNCORE_PMON_FIXED;
 constexpr u32 kFree = 1U << UNCORE_PMON_FREE;
 
@@ -73,7 +73,7 @@ std::string global_text(u64 word0, u64 word1, u64 word2, u64 bar_bytes)
     return wrong ? wrong : "good";
 }
 
-TEST(UncorePmonGlobal, IsMeasuredAgainstTheBar)
+TEST(UncorePmonGlobal, RejectsTableBeyondTheBar)
 {
     const u64 eight_units = 3 << 8 | 8 << 16;
     EXPECT_EQ(global_text(eight_units, 1, 0, 216), "good");
@@ -89,7 +89,7 @@ TEST(UncorePmonGlobal, IsMeasuredAgainstTheBar)
     EXPECT_EQ(uncore_pmon_table_bytes(&global), 2088960U);
 }
 
-TEST(UncorePmonGlobal, HasAControlThatMayBeMemory)
+TEST(UncorePmonGlobal, RecognizesMmioControl)
 {
     const auto is_mmio = [](u64 access, u64 address) {
         const u64 words[] = {access << 62 | 3 << 8 | 1 << 16, address, 0};
@@ -105,7 +105,7 @@ TEST(UncorePmonGlobal, HasAControlThatMayBeMemory)
     EXPECT_FALSE(is_mmio(2, 0x2ff0));
 }
 
-TEST(UncorePmonGlobal, IsRefusedWithAReason)
+TEST(UncorePmonGlobal, RejectsInvalidEntryWithReason)
 {
     EXPECT_EQ(global_text(3 << 8, 1, 0, 4096), "the table has no units");
     for (u64 stride = 0; stride < 3; stride++)
@@ -120,7 +120,7 @@ TEST(UncorePmonGlobal, IsRefusedWithAReason)
     }
 }
 
-TEST(UncorePmonUnits, AreTakenAsTheyAre)
+TEST(UncorePmonUnits, DecodesFieldsAndOffsets)
 {
     const uncore_pmon_unit unit = unit_of({.id = 7});
     EXPECT_EQ(unit.box_control, 0xc8aa2800U);
@@ -141,7 +141,7 @@ TEST(UncorePmonUnits, AreTakenAsTheyAre)
     EXPECT_EQ(uncore_pmon_unit_bytes(&counters_last, 0), 56U);
 }
 
-TEST(UncorePmonUnits, HaveStepsByAccessAndType)
+TEST(UncorePmonUnits, StepsDependOnAccessAndType)
 {
     for (u64 type : {12, 13, 17}) {
         const uncore_pmon_unit unit = unit_of({.type = type});
@@ -158,7 +158,7 @@ TEST(UncorePmonUnits, HaveStepsByAccessAndType)
     EXPECT_EQ(uncore_pmon_counter_offset(&pci, 1), 16U);
 }
 
-TEST(UncorePmonUnits, AreRefusedWithAReason)
+TEST(UncorePmonUnits, RejectsInvalidEntriesWithReason)
 {
     EXPECT_EQ(why({}), "");
     EXPECT_EQ(why({.counters = 0}), "no counters");
@@ -193,8 +193,9 @@ TEST(UncorePmonUnits, AreRefusedWithAReason)
     EXPECT_EQ(why({.access = 2, .box_control = 0x7fffffa0}), "");
 }
 
-// The writer of the table must not have the way into the kernel written, or a hypervisor's pages.
-TEST(UncorePmonUnits, AreNoMsrsOfArchitectureOrHypervisors)
+// A table must not make the driver write system call MSRs or MSRs with addresses of hypervisor
+// pages.
+TEST(UncorePmonUnits, RejectsMsrsOfArchitectureAndHypervisors)
 {
     for (u64 msr : {0x2000U, 0x3800U, 0x3fffffbbU})
         EXPECT_EQ(why({.access = 0, .box_control = msr}), "") << msr;
@@ -207,7 +208,7 @@ TEST(UncorePmonUnits, AreNoMsrsOfArchitectureOrHypervisors)
               "control address is not an MSR of the uncore");
 }
 
-TEST(UncorePmonUnits, MayHaveTheirCountersLast)
+TEST(UncorePmonUnits, AcceptsCountersAfterControls)
 {
     EXPECT_EQ(why({.control = 8, .counter = 24}), "") << "right behind the controls";
     EXPECT_EQ(why({.control = 8, .counter = 80, .box_control = (u64{1} << 52) - 120}), "");
@@ -221,7 +222,7 @@ TEST(UncorePmonUnits, MayHaveTheirCountersLast)
               "control address is not in a configuration space");
 }
 
-TEST(UncorePmonUnits, AreInTheTableOnceWithOneTypeEach)
+TEST(UncorePmonUnits, RejectsDuplicatesAndUnlikeUnitsOfAType)
 {
     const std::vector<uncore_pmon_entry> entries =
         decode({entry_of({}), entry_of({.id = 1}), entry_of({.id = 1}),
@@ -245,7 +246,7 @@ TEST(UncorePmonUnits, AreInTheTableOnceWithOneTypeEach)
                      "not as the first unit of its type");
 }
 
-TEST(UncorePmonGlobal, HasAControlThatMayBeAnMsr)
+TEST(UncorePmonGlobal, RecognizesMsrControl)
 {
     const auto is_msr = [](u8 access, u64 control) {
         const uncore_pmon_global global = {
@@ -261,7 +262,7 @@ TEST(UncorePmonGlobal, HasAControlThatMayBeAnMsr)
     EXPECT_FALSE(is_msr(2, 0x2ff0));
 }
 
-TEST(UncorePmonUnits, AreNoMoreChasThanTheProcessorHas)
+TEST(UncorePmonUnits, RejectsMoreChasThanTheProcessorHas)
 {
     const auto cha = [](u64 id) {
         return entry_of(
@@ -280,7 +281,7 @@ TEST(UncorePmonUnits, AreNoMoreChasThanTheProcessorHas)
     EXPECT_EQ(entries[6].wrong, nullptr) << "behind the last that was asked for";
 }
 
-TEST(UncorePmonUnits, CollideWhereRegistersAreThoseOfBoth)
+TEST(UncorePmonUnits, CollideIfRegistersOverlap)
 {
     const auto collide = [](const UnitWords &a, const UnitWords &b) {
         const uncore_pmon_unit one = unit_of(a), other = unit_of(b);
@@ -302,8 +303,8 @@ TEST(UncorePmonUnits, CollideWhereRegistersAreThoseOfBoth)
     EXPECT_FALSE(collide(msr, {.access = 1, .box_control = 0x2000})) << "memory is no MSR";
 }
 
-// Ports reach the first 256 bytes in domain 0, one access at a time.
-TEST(UncorePmonUnits, AreReachedAsMemoryBehindWhatPortsReach)
+// In domain 0, the first 256 bytes are accessed through I/O ports, under a lock.
+TEST(UncorePmonUnits, UseEcamExceptInPortRangeOfDomain0)
 {
     const auto is_memory = [](u64 domain, u64 offset) {
         const u64 address = domain << 28 | 0xfe11000 | offset;
@@ -318,8 +319,8 @@ TEST(UncorePmonUnits, AreReachedAsMemoryBehindWhatPortsReach)
     EXPECT_TRUE(is_memory(7, 0xfc));
 }
 
-// Sapphire Rapids has its links elsewhere than its table says.
-TEST(UncorePmonUnits, AreWhereTheTableSaysButForLinks)
+// The addresses of links in a Sapphire Rapids table are wrong.
+TEST(UncorePmonUnits, MisplacedAreLinksAndIgnoredType)
 {
     for (u64 type = 0; type < 100; type++) {
         const uncore_pmon_unit unit =
@@ -331,8 +332,8 @@ TEST(UncorePmonUnits, AreWhereTheTableSaysButForLinks)
     }
 }
 
-// Where intel_uncore looks for them instead: PCI ids, first device, registers.
-TEST(UncorePmonLinks, ReplaceThoseOfTheTable)
+// The values of intel_uncore: PCI ids, first device, registers.
+TEST(UncorePmonLinks, ReplaceMisplacedEntries)
 {
     const struct {
         u16 device, type;
@@ -359,7 +360,7 @@ TEST(UncorePmonLinks, ReplaceThoseOfTheTable)
     }
 }
 
-TEST(UncorePmonLinks, AreFoundByTheFirstAlone)
+TEST(UncorePmonLinks, FoundOnlyThroughFirstLink)
 {
     std::array<uncore_pmon_entry, UNCORE_PMON_MAX_LINKS> links = {};
     EXPECT_FALSE(uncore_pmon_links(0x3241, 0, 0xfe, 0x11, links.data())) << "the second";
@@ -370,7 +371,7 @@ TEST(UncorePmonLinks, AreFoundByTheFirstAlone)
     EXPECT_FALSE(uncore_pmon_links(0x3241, 8, 0xfe, 0x09, links.data())) << "no such domain";
 }
 
-TEST(UncorePmonUnits, MayBeMissing)
+TEST(UncorePmonUnits, SkipsEmptyEntries)
 {
     const std::vector<uncore_pmon_entry> entries =
         decode({Entry{0, 0, 5}, entry_of({}), Entry{0, 1, 0}, Entry{1, 0, 0}});
@@ -381,9 +382,9 @@ TEST(UncorePmonUnits, MayBeMissing)
     EXPECT_STREQ(entries[3].wrong, "no control address or no description");
 }
 
-// Counters beside those of the table
+// Counters that the table does not list
 
-TEST(UncorePmonFixed, IsThereWhereTheTableLeavesRoom)
+TEST(UncorePmonFixed, ExistsUnlessOtherRegistersOverlapIt)
 {
     const auto has_fixed = [](const UnitWords &words,
                               uncore_pmon_platform platform = UNCORE_PMON_SPR) {
@@ -403,7 +404,7 @@ TEST(UncorePmonFixed, IsThereWhereTheTableLeavesRoom)
     EXPECT_TRUE(has_fixed({.counters = 6, .control = 88})) << "just above it";
 }
 
-TEST(UncorePmonFree, BelongsToTheFirstOfAPair)
+TEST(UncorePmonFree, BelongsToFirstControllerOfAPair)
 {
     const auto has_free = [](const UnitWords &words, uncore_pmon_platform platform) {
         const uncore_pmon_unit unit = unit_of(words);
@@ -435,7 +436,7 @@ Parsed parse(const UnitWords &words, u64 config, u32 kinds = kFixed, u64 config1
     return parsed;
 }
 
-TEST(UncorePmonTerms, AreTheControl)
+TEST(UncorePmonTerms, AreWrittenToTheControl)
 {
     const Parsed parsed = parse({}, 0xff84cf05);
     EXPECT_EQ(parsed.wrong, "");
@@ -444,7 +445,7 @@ TEST(UncorePmonTerms, AreTheControl)
     EXPECT_EQ(parsed.cfg.slots, 0xfU);
 }
 
-TEST(UncorePmonTerms, RefuseWhatTheUnitDoesNotHave)
+TEST(UncorePmonTerms, RejectsBitsTheUnitLacks)
 {
     const UnitWords pci = {.access = 2, .box_control = 0xfe11318, .type = 7};
     const UnitWords cha = {.access = 0, .box_control = 0x2000, .type = 0};
@@ -467,8 +468,9 @@ TEST(UncorePmonTerms, RefuseWhatTheUnitDoesNotHave)
     EXPECT_EQ(parse({}, 5, kFixed, 0, 1).wrong, "unknown bits");
 }
 
-// Of Linux 6.12, uncore_snbep.c: skx_uncore_chabox_, icx_uncore_iio_, icx_uncore_m3upi_constraints
-TEST(UncorePmonTerms, KnowWhichCountersOfMsrUnitsCan)
+// From Linux 6.12, uncore_snbep.c: skx_uncore_chabox_, icx_uncore_iio_ and
+// icx_uncore_m3upi_constraints
+TEST(UncorePmonTerms, ApplyCounterConstraintsOfMsrUnits)
 {
     struct Case {
         u64 type, event;
@@ -497,7 +499,7 @@ TEST(UncorePmonTerms, KnowWhichCountersOfMsrUnitsCan)
     }
 }
 
-TEST(UncorePmonTerms, KnowWhichCountersCan)
+TEST(UncorePmonTerms, ApplyCounterConstraints)
 {
     const UnitWords cxlcm = {.counters = 8, .control = 72, .type = 12};
     for (u64 event = 0; event < 0xff; event++) {
@@ -512,7 +514,7 @@ TEST(UncorePmonTerms, KnowWhichCountersCan)
     EXPECT_EQ(parse({.type = 3}, 0x2e).cfg.slots, 15U);
 }
 
-TEST(UncorePmonTerms, NameTheFixedCounter)
+TEST(UncorePmonTerms, SelectTheFixedCounter)
 {
     const Parsed parsed = parse({}, 0xff);
     EXPECT_EQ(parsed.wrong, "");
@@ -524,7 +526,7 @@ TEST(UncorePmonTerms, NameTheFixedCounter)
     EXPECT_EQ(parse({}, 0xff | 1 << 24).wrong, "event 0xff takes no term but umask");
 }
 
-TEST(UncorePmonTerms, NameCountersThatAlwaysRun)
+TEST(UncorePmonTerms, SelectFreeRunningCounters)
 {
     const std::pair<u64, u16> counters[] = {{0x10, 0x22b0}, {0x20, 0x2318}, {0x21, 0x2320}};
     for (const auto &[umask, offset] : counters) {
@@ -550,7 +552,7 @@ std::span<const uncore_pmon_named_event> named_events()
     return {uncore_pmon_named_events, end};
 }
 
-TEST(UncorePmonNamed, AllAreTermsOfTheirUnits)
+TEST(UncorePmonNamed, AllParseForTheirUnits)
 {
     for (const uncore_pmon_named_event &event : named_events()) {
         const bool pci = event.umask > 0xff;
@@ -568,7 +570,7 @@ TEST(UncorePmonNamed, AllAreTermsOfTheirUnits)
     }
 }
 
-TEST(UncorePmonNamed, AreUniqueForAUnit)
+TEST(UncorePmonNamed, NamesAreUniquePerUnitType)
 {
     for (uncore_pmon_platform platform : {UNCORE_PMON_SPR, UNCORE_PMON_GNR}) {
         std::set<std::pair<u16, std::string>> seen;
@@ -583,7 +585,7 @@ TEST(UncorePmonNamed, AreUniqueForAUnit)
     }
 }
 
-TEST(UncorePmonNamed, HaveTheirCodes)
+TEST(UncorePmonNamed, HaveExpectedCodes)
 {
     const struct {
         uncore_pmon_platform platform;
@@ -627,7 +629,7 @@ TEST(UncorePmonNamed, HaveTheirCodes)
     }
 }
 
-TEST(UncorePmonNamed, FitTheirUnitAndPlatform)
+TEST(UncorePmonNamed, EventsMatchUnitAndPlatform)
 {
     const uncore_pmon_unit first = unit_of({}), second = unit_of({.box_control = 0xc8aaa800});
     const uncore_pmon_unit crowded = unit_of({.counters = 6});
@@ -649,7 +651,7 @@ TEST(UncorePmonNamed, FitTheirUnitAndPlatform)
     EXPECT_TRUE(names(unit_of({.type = 99}), UNCORE_PMON_SPR).empty());
 }
 
-TEST(UncorePmonTypes, HaveTheirNumbers)
+TEST(UncorePmonTypes, NamesMatchTypeNumbers)
 {
     const std::pair<u16, const char *> types[] = {
         {0, "cha"},    {1, "iio"},    {2, "irp"},    {3, "m2pcie"},   {4, "pcu"},
@@ -667,10 +669,10 @@ TEST(UncorePmonTypes, HaveTheirNumbers)
 
 // Counters
 
-TEST(UncorePmonFold, ComesWellBeforeAWrap)
+TEST(UncorePmonFold, IntervalIsWellBelowWrapTime)
 {
     for (u32 width = 32; width <= 64; width++) {
-        // Half the range at 2^40 a second, but for what a minute and a millisecond cut off.
+        // Time for half the range at 2^40 counts per second, within 1 ms .. 60 s.
         const double half_ns = std::min(
             6e10, std::max(1e6, 1e9 / (1ULL << 40) * static_cast<double>(1ULL << (width - 1))));
         EXPECT_LE(static_cast<double>(uncore_pmon_fold_ns(width)), half_ns) << width;
@@ -685,7 +687,7 @@ TEST(UncorePmonFold, ComesWellBeforeAWrap)
     EXPECT_EQ(uncore_pmon_fold_ns(24), 1000000U);
 }
 
-TEST(UncorePmonDelta, KnowsTheWidth)
+TEST(UncorePmonDelta, HandlesEveryCounterWidth)
 {
     for (u32 width = 24; width <= 64; width++) {
         const u64 top = width == 64 ? ~u64{0} : (u64{1} << width) - 1;
@@ -698,13 +700,13 @@ TEST(UncorePmonDelta, KnowsTheWidth)
         EXPECT_TRUE(uncore_pmon_delta(1, 1 + top / 2, width, &delta)) << width;
         EXPECT_EQ(delta, top / 2);
         EXPECT_FALSE(uncore_pmon_delta(1, 2 + top / 2, width, &delta)) << width;
-        // What stands above the width means nothing.
+        // Bits above the width are ignored.
         EXPECT_TRUE(uncore_pmon_delta(5, (~top) | 6, width, &delta));
         EXPECT_EQ(delta, 1U);
     }
 }
 
-// Which event gets which counter
+// Assignment of counters to events
 
 bool assigned_well(const std::vector<u32> &slots, const std::vector<s8> &slot)
 {
@@ -722,7 +724,7 @@ bool assigned_well(const std::vector<u32> &slots, const std::vector<s8> &slot)
     return true;
 }
 
-// Hall's condition: no set of events wants fewer slots than it has members.
+// Hall's condition: each set of events can use at least as many slots as it has members.
 bool can_be_assigned(const std::vector<u32> &slots)
 {
     for (u32 set = 0; set < 1U << slots.size(); set++) {
@@ -739,7 +741,7 @@ bool can_be_assigned(const std::vector<u32> &slots)
     return true;
 }
 
-TEST(UncorePmonAssign, FindsASlotWheneverThereIsOne)
+TEST(UncorePmonAssign, FindsAnAssignmentIfOneExists)
 {
     std::mt19937 random(7);
     int possible = 0;
@@ -760,7 +762,7 @@ TEST(UncorePmonAssign, FindsASlotWheneverThereIsOne)
     EXPECT_LT(possible, 2900);
 }
 
-TEST(UncorePmonAssign, MovesOnlyWhatMustMove)
+TEST(UncorePmonAssign, MovesOnlyEventsInTheWay)
 {
     const std::vector<u32> slots = {0xff, 0xff, 0x0f, 0x03};
     std::vector<s8> slot = {0, 5, 1, UNCORE_PMON_NO_SLOT};
