@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# check_perf_stat.sh TAP LOG [PORT...]: the figures that perf_stat.sh saw in the guest against what the model's log says the
-# counters had to count (count_accesses.sh). For each event of a unit the log's counts come in the same order as perf's; what
-# the log has after them is other programs'. Figures in MiB agree within their rounding.
+# check_perf_stat.sh TAP LOG [PORT...]: compares the counts that perf_stat.sh saw in the guest with the expected counts from the
+# model's log (count_accesses.sh). For each event of a unit, the log's counts are in the order of perf's; later counts in the log
+# belong to other programs. Values in MiB agree within their rounding.
 set -eu
 here=$(dirname "$0")
 tap=$1
@@ -15,13 +15,13 @@ BEGIN {
 	control["cas_count_read"] = "0xcf05"; control["cas_count_write"] = "0xf005"
 	control["rxc_pack_buf_inserts_mem_data"] = "0x1041"; control["txc_pack_buf_inserts_mem_data"] = "0x1002"
 }
-# First the log: <type>.<id> <counter> <control> <count>
+# First input, expected counts: <type>.<id> <counter> <control> <count>
 FNR == NR {
 	if (NF == 4)
 		logged[$1 " " $3, ++nr[$1 " " $3]] = $4
 	next
 }
-# uncore_imc_0, uncore_type_6_0; without a number all of the type
+# Units of a PMU name: uncore_imc_0, uncore_type_6_0; a name without a number has all units of the type
 function units_of(pmu,    part, n) {
 	n = split(pmu, part, "_")
 	if (part[2] == "type")
@@ -39,7 +39,7 @@ function control_of(terms,    event, umask) {
 	sub(/^0+/, "", umask)
 	return "0x" umask event
 }
-# Then perf: # <count> [<unit>] <pmu>/<terms>/ ...
+# Second input, output of perf: # <count> [<unit>] <pmu>/<terms>/ ...
 /^# [0-9.]+ / {
 	for (i = 3; i <= NF && $i !~ /^uncore_.*\//; i++)
 		;

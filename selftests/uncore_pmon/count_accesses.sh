@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# count_accesses.sh LOG: what counters had to count, from the accesses in a log of the uncore model and from the register
-# writes between them (Documentation/devices/uncore_pmon-model.rst). One line each time that an event was taken off a
-# counter, or that the counter was cleared under it:
+# count_accesses.sh LOG: computes the expected counts from the accesses and register writes in a log of the uncore model
+# (Documentation/devices/uncore_pmon-model.rst). Prints one line each time an event leaves a counter, or the counter is cleared
+# while it counts the event:
 #
 #   <type>.<id> <counter> <control> <count>
 #
-# and at the end one of all accesses. Knows IMC units with whole umasks (0xcf, 0xf0, 0xff) and the CXL units' requests and
-# data, of one served port or of several given as further arguments in the model's order; another event counts as '?'.
+# and one line with the totals at the end. Supports IMC events with whole umasks (0xcf, 0xf0, 0xff), and requests and data of
+# CXL units, of one served port or of several, given as further arguments in the model's order. Other events have the count '?'.
 set -eu
 log=$1
 shift
@@ -20,16 +20,16 @@ function number(hex,    i, value) {
 }
 BEGIN {
 	nr_ports = split(ports, port_of, " ")
-	# What a control counts: kinds of access, for type 6 of ddr, for the others of cxl.
+	# Kinds of access that a control counts: ddr accesses for type 6, cxl accesses for the others.
 	kinds["6 0xcf05"] = "R"; kinds["6 0xf005"] = "W"; kinds["6 0xff05"] = "RW"
 	kinds["12 0x802"] = "R"; kinds["12 0x1002"] = "W"; kinds["12 0x1041"] = "R"; kinds["12 0x841"] = "W"
 	kinds["13 0x1002"] = "R"; kinds["13 0x2002"] = "W"
 	kinds["17 0x424"] = "R"; kinds["17 0x1025"] = "W"
-	# The first control of a type, and from one to the next.
+	# Offset of the first control of a type, distance between controls, number of the last one.
 	first[6] = 64; step[6] = 4; last[6] = 3
 	first[12] = 16; step[12] = 8; last[12] = 7
 	first[13] = first[17] = 16; step[13] = step[17] = 8; last[13] = last[17] = 3
-	# Counters that an event has: the others count nothing.
+	# Events that only counters 0 to 3 (low) or 4 to 7 (high) can count.
 	low["12 0x802"] = low["12 0x1002"] = 1; high["12 0x1041"] = high["12 0x841"] = 1
 }
 function end_of(unit, counter,    key) {

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# count_rotations.sh LOG: what sharing counters costs the IMC units, from a log of the uncore model in which they did nothing else.
-# Each time that perf gives a counter to another event it is read, its control is written, and it is read again; an event that
-# comes back to its counter costs two reads. The accesses in between are time in which perf's clock of the events goes on, and a
-# frozen unit counts nothing in all of it. So there are few of them, and nothing freezes.
+# count_rotations.sh LOG: checks the cost of multiplexing for the IMC units, from a log of the uncore model without other activity.
+# When perf gives a counter to another event, the driver reads the counter, writes its control and reads it again; an event that
+# returns to its counter costs two reads. perf's time of the events advances during these accesses, and a frozen unit would count
+# nothing meanwhile. So the accesses must be few, and no unit may be frozen.
 set -eu
 exec awk '
 $2 == "reg" && $4 ~ /^6\./ {
@@ -15,7 +15,7 @@ END {
 	for (unit in accesses) {
 		printf "%s rotations=%d accesses=%d freezes=%d\n", unit, rotations[unit], accesses[unit], freezes[unit]
 		units++
-		# The first and the last event of a program cost some more.
+		# The first and the last event of a program need a few more accesses.
 		bad += rotations[unit] < 100 || accesses[unit] > 6 * rotations[unit] || freezes[unit] > 10
 	}
 	printf "units=%d bad=%d end\n", units, bad

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# count_writes.sh LOG FROM TO [UNIT]: writes of registers between two marks, from a log of the uncore model: of all units and what freezes
-# them, or of the unit <type>.<id>. A mark is a load of one byte of the memory that counters count, at the mark's number: programs load more at once.
+# count_writes.sh LOG FROM TO [UNIT]: fails if a log of the uncore model has register writes between two marks: to any unit or global control,
+# or to the unit <type>.<id>. A mark is a 1-byte load of counted memory at the offset with the mark's number; other loads are wider.
 set -eu
 exec awk -v from="$2" -v to="$3" -v unit="${4-}" '
 function number(hex,    i, value) {

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# discover.sh: pmukit discover on the live table, with the driver or without; a saved table reads as the live one.
+# discover.sh: pmukit discover prints the expected units of the live table, with or without the driver, and the same for a saved table.
 . "$(dirname "$0")/tap.sh"
 function=00:18.0
 sysfs=/sys/bus/pci/devices/0000:$function
 
 [ "$(cat $sysfs/device 2>/dev/null)" = 0x09a7 ] || skip_all "no uncore model at $function"
 
-# Where the units of BAR 2 lie, and what they have: Documentation/devices/uncore_pmon-model.rst. The
-# seed's words, at this guest's addresses; counters are 48 bits wide, the model's default.
+# unit TYPE ID OFFSET COUNTERS CONTROL COUNTER: the expected line for a unit. Documentation/devices/uncore_pmon-model.rst has the
+# offsets in BAR 2 and the registers. Counters are 48 bits wide, the model's default.
 unit() {
 	printf '    unit PMU  of type %s ID %s box ctrl: 0x%x (-) with access type MMIO width 48 numRegs %s ctrlOffset %s ctrOffset %s\n' \
 		"$1" "$2" $((base + $3)) "$4" "$5" "$6"
@@ -29,7 +29,7 @@ expected() {
 	unit 99 0 0x100000 2 16 32
 }
 
-# What was found, line for line.
+# Compares all lines of the live table with the expected ones.
 named() {
 	expected >"$work/expected"
 	diff "$work/expected" "$work/live" >"$work/other" && return
@@ -37,7 +37,8 @@ named() {
 	return 1
 }
 
-# same OPTION...: the live table and the saved one, shown so; but for the length of the BAR, of which only the table is saved.
+# same OPTION...: the live table and the saved one have the same output with these options, except for the length of the BAR: only the
+# table is saved.
 same() {
 	pmukit discover "$@" >"$work/shown" && sed 's/"bar_bytes":[0-9]*/"bar_bytes":/' "$work/shown" >"$work/live" || return 1
 	pmukit discover "$@" "$work/0000:$function" >"$work/shown" && sed 's/"bar_bytes":[0-9]*/"bar_bytes":/' "$work/shown" >"$work/saved" ||

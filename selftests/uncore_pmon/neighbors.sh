@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# neighbors.sh MODULE: the kernel's own drivers of the same hardware. intel_vsec has the function that the discovery table is in, and
-# must have all of it before, beside and after uncore_pmon, in both orders, over unloading and over a rescan of PCI. intel_uncore
-# programs the same units: uncore_pmon must never count beside it. intel_uncore refuses processors that say they are emulated, so
-# this one does not say so.
+# neighbors.sh MODULE: tests uncore_pmon together with the in-tree drivers of the same hardware. intel_vsec binds the function with the
+# discovery table. It must keep all its devices while uncore_pmon loads and unloads, in both orders, and across a PCI rescan. intel_uncore
+# programs the same units, so uncore_pmon must not count while it is loaded. intel_uncore does not load if CPUID reports a hypervisor,
+# so this guest hides it.
 . "$(dirname "$0")/tap.sh"
 module=$1
 pci=/sys/bus/pci/devices
@@ -12,7 +12,7 @@ units=/sys/kernel/debug/uncore_pmon/units
 ours=uncore_imc_0
 theirs=uncore_type_6_0
 event=event=0x05,umask=0xcf
-# Not all of the modules: to walk through them takes a guest a minute.
+# Only a part of the stock modules is searched: a search of all takes a guest a minute.
 stock=/stock/usr/lib/modules/$(uname -r)/kernel
 [ -d "$stock" ] || stock=/stock/lib/modules/$(uname -r)/kernel
 
@@ -22,12 +22,12 @@ for function in "$pci"/*; do
 done
 [ -n "$bdf" ] || skip_all "no uncore function"
 
-# find_stock NAME: a stock module's file. Fails where the kernel has none.
+# find_stock NAME: prints the file of a stock module. Fails if the kernel has none.
 find_stock() {
 	find "$stock/arch/x86/events/intel" "$stock/drivers/platform/x86/intel" -name "$(echo "$1" | sed 's/_/[-_]/g').ko*" | grep -m 1 .
 }
 
-# load NAME: a stock module, which some releases compress
+# load NAME: loads a stock module, compressed in some releases
 load() {
 	file=$(find_stock "$1") || return
 	case $file in
@@ -36,8 +36,8 @@ load() {
 	esac && insmod "$work/$1.ko"
 }
 
-# What stock drivers have of the function: its driver, its auxiliary devices, what these offer. TPMI's table and registers, read
-# through the mailbox of the function, are where its addresses are.
+# Prints the state of the stock drivers: the function's driver, its auxiliary devices and their interfaces. Reads TPMI's table and
+# registers too; addresses are removed from the output.
 have() {
 	echo "driver: $(basename "$(readlink "$pci/$bdf/driver" 2>/dev/null)")"
 	ls /sys/bus/auxiliary/devices /sys/class/intel_pmt 2>/dev/null
@@ -49,14 +49,14 @@ have() {
 	done
 }
 
-# Registers of the first memory controller, where it lies in BAR 2: Documentation/devices/uncore_pmon-model.rst.
+# Offset of the first memory controller in BAR 2: Documentation/devices/uncore_pmon-model.rst.
 imc0=$((0x2a2800))
 register() { uncore_load --function "${bdf#0000:}" --bar 2 --width 4 "$@"; }
 
-# mark NUMBER: in the model's log, see count_writes.sh
+# mark NUMBER: adds a mark to the model's log, see count_writes.sh
 mark() { uncore_load --function "${bdf#0000:}" --width 1 --offset "$1" --bytes 1 --reads 1 >/dev/null; }
 
-# In the order in which they are loaded; not every kernel has all of them.
+# Modules in load order; not every kernel has all of them.
 vsec="intel_vsec pmt_class pmt_discovery pmt_telemetry intel_vsec_tpmi"
 vsec_load() {
 	for name in $vsec; do
@@ -64,9 +64,9 @@ vsec_load() {
 	done
 }
 
-# A script, for it also runs while an event counts. Linux 7.2 frees the devices of intel_vsec from a work item (of their links), by a
-# function of that module, and does not wait for it when the module is unloaded: seen to panic, without a function of ours in the trace.
-# So the function is unbound first, and the work item has its time.
+# A script, as it also runs while an event counts. Linux 7.2 frees the devices of intel_vsec in a work item (of device links) that calls
+# a function of the module, and does not wait for the work item at unload. That caused a panic without any pmukit function in the trace.
+# So the script unbinds the function first, and leaves the work item time to run.
 cat >"$work/vsec_unload" <<END
 for name in intel_vsec_tpmi pmt_telemetry pmt_discovery pmt_class; do
 	[ ! -e /sys/module/\$name ] || rmmod \$name || exit
@@ -75,7 +75,7 @@ echo "$bdf" >/sys/bus/pci/drivers/intel_vsec/unbind && sleep 2 && rmmod intel_vs
 END
 vsec_unload() { sh "$work/vsec_unload"; }
 
-# unchanged: intel_vsec has what it has without uncore_pmon
+# unchanged: the state of the stock drivers is that without uncore_pmon
 unchanged() {
 	have >"$work/now"
 	diff "$work/before" "$work/now" >"$work/other" && return
@@ -83,7 +83,7 @@ unchanged() {
 	return 1
 }
 
-# stat PMU COMMAND...: what perf says of it
+# stat PMU COMMAND...: runs COMMAND under perf stat; the output goes to $work/stat
 stat() {
 	pmu=$1
 	shift
@@ -91,13 +91,13 @@ stat() {
 	sed 's/^/# /' "$work/stat"
 }
 
-# counts PMU [OFFSET]: loads of the memory behind the first memory controller, or another one, exactly
+# counts PMU [OFFSET]: the PMU counts loads exactly, from the memory of the first memory controller or at OFFSET
 counts() {
 	stat "$1" uncore_load --function "${bdf#0000:}" --offset "${2:-0}" --reads 1234
 	grep -q "^1234 .*$1/" "$work/stat"
 }
 
-# counts_while COMMAND: what it does to the machine while an event counts is not seen in the count
+# counts_while COMMAND: COMMAND runs while an event counts; the count must be exact
 counts_while() {
 	cat >"$work/while" <<-END
 		uncore_load --function ${bdf#0000:} --reads 200 >/dev/null
@@ -108,7 +108,7 @@ counts_while() {
 	grep -q "^500 .*$ours/" "$work/stat"
 }
 
-# ends COMMAND: an event that counts while this is done has no count at the end
+# ends COMMAND: COMMAND runs while an event counts; the event must have no count at the end
 ends() {
 	cat >"$work/while" <<-END
 		uncore_load --function ${bdf#0000:} --reads 200 >/dev/null
@@ -120,10 +120,10 @@ ends() {
 	grep -q "$ours/" "$work/stat" && ! grep -q "^[0-9].*$ours/" "$work/stat"
 }
 
-# said TIMES TEXT: lines in the log. An insmod that fails is tried in two ways.
+# said TIMES TEXT: the log has TEXT this number of times. insmod tries two ways to load a module, so a failure is logged twice.
 said() { [ "$(dmesg | grep -c "uncore_pmon: .*$2")" = "$1" ]; }
 
-# comes PMU: within ten seconds
+# comes PMU: the PMU is registered within ten seconds
 comes() { within 10 [ -e "$pmus/$1" ]; }
 
 gone() { [ ! -e "$pmus/$1" ]; }
@@ -188,7 +188,7 @@ result "but with the parameter, by names that intel_uncore has not" $?
 rmmod uncore_pmon && rmmod intel_uncore && insmod "$module" && comes $ours && counts $ours
 result "without intel_uncore the parameter is not needed" $?
 
-# A program that has no driver: a unit that is not frozen and has an event.
+# Simulates a user program without a driver: a unit that is not frozen and has an event.
 rmmod uncore_pmon && register --poke $imc0=0x200 && register --poke $((imc0 + 0x40))=0xcf05 && mark 3 && insmod "$module" &&
 	comes uncore_imc_1 && gone $ours && grep -q "imc_0 mmio .*: listed: another program counts with it$" "$units"
 result "a unit that a program counts with is left alone" $?

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# odd.sh: what tables of real machines have and a tidy one has not: two tables of a function, ids with gaps, a unit that never answers,
-# units whose registers read as all ones now and then. Every count is exact, and none of it is a warning.
-#   00:18.0  two tables: imc 3 and 9; cxlcm 4, cxldp 6, b2cxl 8, an unknown one 7
-#   00:19.0  imc 12, and 15, which never answers
-#   00:1a.0  imc 20 and 31, an unknown one 40: each third read fails
+# odd.sh: irregular tables as on real machines: a function with two tables, ids with gaps, a unit that never responds, units whose
+# registers sometimes read as all ones. Every count is exact, and the driver logs no warning.
+#   00:18.0  two tables: imc 3 and 9; cxlcm 4, cxldp 6, b2cxl 8, unknown type 7
+#   00:19.0  imc 12; imc 15, which never responds
+#   00:1a.0  imc 20 and 31, unknown type 40; every third read fails
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/qualify_steps.sh"
 pmus=/sys/bus/event_source/devices
@@ -13,21 +13,21 @@ expander=01:00.0
 
 [ -d $pmus/uncore_imc_3 ] || skip_all "no uncore_imc_3"
 
-# counted EVENTS -- COMMAND...: by perf, in $work/stat
+# counted EVENTS -- COMMAND...: runs COMMAND under perf stat; the output goes to $work/stat
 counted() {
 	perf stat -x ' ' -a -e "$@" >/dev/null 2>"$work/stat"
 	sed 's/^/# /' "$work/stat"
 }
-# has COUNT EVENT
+# has COUNT EVENT: $work/stat has the event with this count
 has() {
 	awk -v wanted="$1" -v event="$2" '$1 == wanted && index($0, event) { found = 1 } END { exit !found }' "$work/stat"
 }
-# loads FUNCTION NTH READS WRITES: of the memory behind the NTH memory controller of a function, from 0
+# loads FUNCTION NTH READS WRITES: the command for accesses to the memory of the NTH memory controller of a function, from 0
 loads() { echo "uncore_load --function $1 --bar 4 --bytes 0x100000 --offset $(($2 * 0x100000)) --reads $3 --writes $4"; }
 
 reads=event=0x05,umask=0xcf
 writes=event=0x05,umask=0xf0
-# exact ID FUNCTION NTH READS WRITES: a memory controller's reads and writes, alone and in a group
+# exact ID FUNCTION NTH READS WRITES: a memory controller counts reads and writes exactly, as single events and as a group
 exact() {
 	pmu=uncore_imc_$1
 	# shellcheck disable=SC2046
@@ -35,10 +35,10 @@ exact() {
 		counted "{$pmu/$reads/,$pmu/$writes/}" -- $(loads "$2" "$3" "$5" "$4") && has "$5" "$pmu/$reads/" && has "$4" "$pmu/$writes/"
 }
 
-# Lines of the driver that are warnings, or worse.
+# Lines of the driver in the log with level warning or above.
 warnings() { dmesg -r | grep '^<[0-4]>.*uncore_pmon'; }
 
-# passes DEVICE...: each of them, what is read and what is written
+# passes DEVICE...: each device passes the read-only and the writing checks
 passes() {
 	for nth; do
 		none FAIL "$nth" && is PASS "$nth" 4 10 11 17 18 19 || return
@@ -84,7 +84,7 @@ done >"$work/rejected"
 [ "$(sort -u "$work/rejected")" = 0 ] && ! warnings
 result "no reading was rejected, and there is no warning" $?
 
-# Devices are tables: 0 and 1 of the first function, 2, 3.
+# qualify numbers devices by table: 0 and 1 are those of the first function, then 2 and 3.
 rmmod uncore_pmon
 qualify --active uncore_pmon
 [ "$status" = 0 ] && passes 0 1 2 3 && is PASS 3 20 26 && grep -q 'box control 0x1; 1 of 2' "$work/report"

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# parameters.sh MODULE: units that are MSRs or lie in PCI configuration space are listed in every
-# case, and accessed only where the module's parameters say so: those of the model have no
-# registers, which only an access finds out.
-# parameters.sh MODULE packages: it is not known in which of two packages the function is, so its
-# MSRs are not asked.
+# parameters.sh MODULE: the driver always lists units in MSRs or PCI configuration space, and
+# accesses them only if a module parameter enables that. The model's units of these kinds have no
+# registers, which only an access reveals.
+# parameters.sh MODULE packages: the function may belong to either of two packages, so the driver
+# does not access its MSRs.
 . "$(dirname "$0")/tap.sh"
 module=$1
 sysfs=/sys/bus/event_source/devices
@@ -16,7 +16,7 @@ list=/sys/kernel/debug/uncore_pmon/units
 reload() { rmmod uncore_pmon && insmod "$module" "$@"; }
 pmus() { ls $sysfs | grep -c "^uncore_$1_"; }
 
-# lists ACCESS STATE UNIT...: exactly these units are reached so, and all of them are in that state
+# lists ACCESS STATE UNIT...: exactly these units have the access type and the state
 lists() {
 	access=$1 state=$2
 	shift 2
@@ -24,12 +24,12 @@ lists() {
 	[ "$(cat "$work/units")" = "$(printf '%s\n' "$@")" ] || { sed 's/^/# /' $list; return 1; }
 }
 
-# rejects UNITS WHY: so many entries, all for that, and nothing else
+# rejects UNITS WHY: the driver rejects exactly UNITS entries, all for the reason WHY
 rejects() {
 	[ "$(grep -c ' rejected: ' $list)" = "$1" ] && [ "$(grep -c " rejected: $2\$" $list)" = "$1" ]
 }
 
-# says PMUS LISTED REJECTED: the last line of the log about them
+# says PMUS LISTED REJECTED: the driver's last summary in the log has these numbers
 says() {
 	line=$(dmesg | grep "uncore_pmon: [0-9]* PMUs" | tail -n 1)
 	echo "# ${line##*] }"

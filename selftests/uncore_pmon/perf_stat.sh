@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf_stat.sh exact|shared: the distribution's own perf counts what a program does to memory, exactly; or shares counters
-# among more events, for which the clock of the machine must not depend on what else its host does.
+# perf_stat.sh exact|shared: the distribution's perf counts the memory accesses of a program exactly; or multiplexes more events
+# than counters, for which the clock of the machine must not depend on the host's load.
 . "$(dirname "$0")/tap.sh"
 sysfs=/sys/bus/event_source/devices
 uncore=00:18.0
@@ -10,13 +10,13 @@ expander=01:00.0
 command -v perf >/dev/null || skip_all "no perf"
 [ -d $sysfs/uncore_imc_0 ] || skip_all "no uncore_imc_0"
 
-# counted EVENTS -- COMMAND...: lines "event count", as perf says them to programs; what it says is kept
+# counted EVENTS -- COMMAND...: runs COMMAND under perf stat; the machine-readable output goes to $work/stat
 counted() {
 	perf stat -x ' ' -a -e "$@" 2>"$work/stat" >"$work/said" || cat "$work/stat" "$work/said" | sed 's/^/# /'
 	sed 's/^/# /' "$work/stat"
 }
 
-# has COUNT EVENT: perf printed that event with that count. Other columns are the unit, times and shares.
+# has COUNT EVENT: perf printed the event with this count. The other columns are the unit, times and shares.
 has() {
 	awk -v wanted="$1" -v event="$2" '$1 == wanted && index($0, event) { found = 1 } END { exit !found }' "$work/stat"
 }
@@ -29,8 +29,8 @@ writes=uncore_imc_0/event=0x05,umask=0xf0/
 
 if [ "$1" = shared ]; then
 	plan 1
-	# Two more events than counters, so ordered that each time another event follows on a counter. The program stays on the CPU
-	# that takes them in turns, and keeps its rate: 2 s are 500 rotations.
+	# Two more events than counters, in an order that gives each counter to another event at every rotation. The program runs on
+	# the CPU that rotates the events, at a constant rate: 2 s are 500 rotations.
 	all=uncore_imc_0/event=0x05,umask=0xff/
 	# shellcheck disable=SC2046
 	counted "$reads,$reads,$writes,$writes,$all,$all" -- \

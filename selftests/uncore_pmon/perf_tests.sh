@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf_tests.sh: perf's own tests of whatever PMUs are there, with ours among them.
+# perf_tests.sh: perf's own tests of all registered PMUs, with the uncore_pmon PMUs among them.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/perf_test.sh"
 
@@ -8,9 +8,9 @@ command -v perf >/dev/null || skip_all "no perf"
 [ -d /sys/bus/event_source/devices/uncore_imc_0 ] || skip_all "no uncore_imc_0"
 sysfs=/sys/bus/event_source/devices
 
-# 6.1's test of the events in sysfs looks at the PMU called cpu and at no other; without one, as on an emulated processor, it is
-# skipped, and with one it says nothing of ours. So each of ours is shown to it as cpu: in a copy of sysfs, in which its number
-# is that of cpu, too. Nothing is opened: the test is one of perf's reading events/ and format/, in all releases.
+# The test of events in sysfs of perf 6.1 reads only the PMU called cpu. On an emulated processor without that PMU perf skips the test.
+# So this runs the test once per uncore PMU, in a copy of sysfs that has the uncore PMU under the name and the type number of cpu.
+# In all releases the test only parses events/ and format/ and opens no event.
 each_as_cpu() {
 	for pmu in $sysfs/uncore_*; do
 		tree=$work/as-cpu
@@ -33,7 +33,7 @@ parses_all() {
 	grep -q 'omitting PMU cpu tests' "$work/said" && each_as_cpu "$1"
 }
 
-# What no test of 6.1 does: every file of events/, of every unit, opened by its name.
+# Opens each file in events/ of each unit by its name, which no test of perf 6.1 does.
 opens_all() {
 	opened=0
 	for pmu in $sysfs/uncore_*; do
@@ -54,7 +54,7 @@ says_ok "perf all PMU test"
 result "perf test: perf all PMU test" $?
 opens_all
 result "perf stat opens every event in sysfs" $?
-# Later releases list units that differ only in their number once.
+# Later releases of perf list units that differ only in their number as one.
 perf list --raw-dump pmu 2>/dev/null | tr ' ' '\n' >"$work/list"
 grep -q 'uncore_imc\(_0\)\?/cas_count_read/' "$work/list"
 result "perf list has our events" $?

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# qualify.sh healthy|faults: pmukit qualify of the model of the uncore: a healthy function, or one function a fault:
-#   0 healthy, 1 control-unaligned, 2 stride-2, 3 bar-prefetchable, 4 registers-all-ones, 5 healthy, with a global control in memory
+# qualify.sh healthy|faults: pmukit qualify on the uncore model: a healthy function, or one function per fault:
+#   0 healthy, 1 control-unaligned, 2 stride-2, 3 bar-prefetchable, 4 registers-all-ones, 5 healthy, with an MMIO global control
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/qualify_steps.sh"
 [ -d /sys/module/uncore_pmon ] || skip_all "the module is not loaded"
@@ -30,7 +30,7 @@ if [ "$1" = faults ]; then
 	exit $tap_failed
 fi
 
-# Registers of the first memory controller, where it lies in BAR 2: Documentation/devices/uncore_pmon-model.rst.
+# Offset of the first memory controller in BAR 2: Documentation/devices/uncore_pmon-model.rst.
 imc0=$((0x2a2800))
 register() { uncore_load --function 00:18.0 --bar 2 --width 4 "$@"; }
 
@@ -52,13 +52,13 @@ result "and what is written" $?
 [ -s "$work/bundle.tar.zst" ]
 result "a bundle is written" $?
 qualify uncore_pmon
-# Clocks go on.
+# Check 12 reads running clocks: leave it out of the comparison.
 sed '/ 12  /,+2d' "$work/before" >"$work/a"
 sed '/ 12  /,+2d' "$work/report" >"$work/b"
 cmp "$work/a" "$work/b"
 result "afterwards each register reads as before" $?
 
-# As PCM and likwid do.
+# Program the unit as PCM and likwid do.
 register --poke $imc0=0x200 && register --poke $((imc0 + 0x40))=0xcf05 && uncore_load --function 00:18.0 --reads 70 >/dev/null
 qualify --active uncore_pmon
 [ "$status" = 0 ] && none FAIL 0 && is "NOT TESTED" 0 17 18 19 20 26 && grep -q 'uncore_imc_0 is not frozen and has an event' "$work/report" &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The guests of uncore_pmon: devices, steps, checks made outside.
+// Scenarios of uncore_pmon: devices, guest steps, host checks.
 #include <fmt/format.h>
 
 #include <string>
@@ -13,10 +13,10 @@ namespace pmukit::vm {
 
 namespace {
 
-// The uncore function, and a memory expander whose link its CXL units watch.
+// The uncore function, and a memory expander whose link the CXL units observe.
 //
 //   00:10.0 --- 01:00.0 expander
-//   00:18.0 the uncore: IMC units 0 and 1, CXLCM, CXLDP and B2CXL unit 0, one of an unknown type
+//   00:18.0 uncore: IMC units 0 and 1; CXLCM, CXLDP and B2CXL unit 0; one unit of an unknown type
 constexpr std::string_view kUncore = "uncore_pmon --serves 00:10.0 --access-log {out}/accesses.log";
 
 Scenario uncore_pmon_scenario(std::string_view name, std::string_view function = kUncore)
@@ -54,7 +54,7 @@ Scenario uncore_pmon_test()
     test.steps = {
         {"abi_paths", "/selftests/uncore_pmon/abi_paths.sh", 180},
         {"discover", "/selftests/uncore_pmon/discover.sh", 60},
-        // Where accesses take long, clocks are shared for two minutes.
+        // If accesses are slow, shares_clocks_without_a_gap takes two minutes.
         {"uncore_pmon_test", "uncore_pmon_test -T shares_counters_fairly", 600},
         {"perf_stat", "/selftests/uncore_pmon/perf_stat.sh exact", 600},
         {"perf_tests", "/selftests/uncore_pmon/perf_tests.sh", 900},
@@ -63,7 +63,7 @@ Scenario uncore_pmon_test()
     return test;
 }
 
-// Every counter begins little before its wrap, and is no wider than it has to be.
+// Every counter starts just below its wrap and has only 32 bits.
 Scenario uncore_pmon_wrap()
 {
     Scenario wrap = uncore_pmon_scenario(
@@ -76,8 +76,8 @@ Scenario uncore_pmon_wrap()
     return wrap;
 }
 
-// More events than counters. What is scaled is right when traffic is the same all the time, which
-// is not in the hands of a guest; but its time is.
+// More events than counters. Scaled counts are exact only for constant traffic, so the guest runs
+// with a steady clock.
 Scenario uncore_pmon_shared()
 {
     Scenario shared = uncore_pmon_scenario("shared");
@@ -92,9 +92,9 @@ Scenario uncore_pmon_shared()
     return shared;
 }
 
-// The least width there is: counters are read each millisecond. What perf counts first is checked
-// on the host. Tests that compare clocks of 1.2 GHz are left out: 24 bits of them wrap in 14 ms,
-// for which a busy host holds up a guest now and then.
+// The smallest counter width: the driver reads counters each millisecond. The host checks the
+// counts of perf, which runs first. Tests that compare 1.2 GHz clocks are excluded: 24 bits wrap in
+// 14 ms, and a busy host may delay a guest that long.
 Scenario uncore_pmon_narrow()
 {
     Scenario narrow = uncore_pmon_scenario("narrow",
@@ -114,8 +114,8 @@ Scenario uncore_pmon_narrow()
     return narrow;
 }
 
-// The rounds of uncore_pmon_life_test, behind a port. In its window there is no other place for a
-// BAR: that one is tried in "test".
+// uncore_pmon_life_test, with the function below a root port. units_move runs in "test" instead, as
+// the port's window has no other address for the BAR.
 Scenario uncore_pmon_life()
 {
     Scenario life;
@@ -132,8 +132,8 @@ Scenario uncore_pmon_life()
     return life;
 }
 
-// Units that are not there are known to the driver from the table alone, until a module parameter
-// makes it access them.
+// The table lists units that do not exist. The driver notices only if a module parameter makes it
+// access them.
 Scenario uncore_pmon_parameters()
 {
     Scenario parameters = uncore_pmon_scenario("parameters");
@@ -145,7 +145,7 @@ Scenario uncore_pmon_parameters()
     return parameters;
 }
 
-// Two processors, and no nodes that would say in which of them the function is.
+// Two processors without NUMA nodes, so that the package of the function is unknown.
 Scenario uncore_pmon_packages()
 {
     Scenario packages = uncore_pmon_parameters();
@@ -159,7 +159,7 @@ Scenario uncore_pmon_packages()
     return packages;
 }
 
-// Two processors of two CPUs each, whose tables have the same units.
+// Two processors of two CPUs each; their tables have the same units.
 Scenario uncore_pmon_sockets()
 {
     Scenario sockets = uncore_pmon_parameters();
@@ -198,9 +198,9 @@ Scenario uncore_pmon_qualify_faults()
     return qualify;
 }
 
-// The kernel's own drivers of the function and of its units. intel_uncore takes them where the
-// processor does not say that it is emulated; it brings them up with the second CPU of a die, so
-// both are on one. Not on debug kernels: it leaves memory behind when it goes.
+// The in-tree drivers of the function and its units. intel_uncore loads only if CPUID reports no
+// hypervisor, and initializes units with the second CPU of a die, so both CPUs are on one die. Not
+// on debug kernels: intel_uncore leaks memory at unload.
 Scenario uncore_pmon_neighbors()
 {
     Scenario neighbors = uncore_pmon_scenario("neighbors");
@@ -223,8 +223,8 @@ Scenario uncore_pmon_neighbors()
     return neighbors;
 }
 
-// What real tables have: two in a function, ids with gaps, a unit that never answers, and units of
-// which single reads fail.
+// Irregular tables as on real machines: two tables in a function, ids with gaps, a unit that never
+// responds, and units whose reads sometimes fail.
 Scenario uncore_pmon_odd()
 {
     Scenario odd = uncore_pmon_scenario(
@@ -244,7 +244,7 @@ Scenario uncore_pmon_odd()
     return odd;
 }
 
-// One function a fault of the model; the first has none. Each has units of its own.
+// One function per fault of the model; the first has none. Unit ids are unique.
 Scenario uncore_pmon_faults()
 {
     static constexpr std::string_view kFaults[] = {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# sockets.sh: two processors, each with a discovery table that has the same units. There is one PMU for each of these, with a CPU of
-# each processor; -a sums, --per-socket splits, and a name without a number takes all memory controllers.
+# sockets.sh: two processors with the same units in their discovery tables. Each unit has one PMU, with a CPU of each processor in its
+# cpumask. perf stat -a sums, --per-socket splits, and a PMU name without a number selects all memory controllers.
 . "$(dirname "$0")/tap.sh"
 sysfs=/sys/bus/event_source/devices
 pmu=uncore_imc_0
@@ -14,14 +14,14 @@ second=00:19.0
 cpumask() { cat $sysfs/$pmu/cpumask; }
 online() { echo "$2" >"/sys/devices/system/cpu/cpu$1/online"; }
 
-# Loads of the memory behind the first memory controller of the one and the other, and behind the second of the first.
+# Loads from the first memory controller of each processor, and from the second one of the first processor.
 cat >"$work/traffic" <<-END
 	uncore_load --function $first --bar 4 --bytes 0x100000 --reads 700 >/dev/null
 	uncore_load --function $second --bar 4 --bytes 0x100000 --reads 90 >/dev/null
 	uncore_load --function $first --bar 4 --bytes 0x100000 --offset 0x100000 --reads 5 >/dev/null
 END
 
-# stat EVENT OPTION... -- COMMAND...: what perf says
+# stat EVENT OPTION... -- COMMAND...: runs COMMAND under perf stat; the output goes to $work/stat
 stat() {
 	event_of=$1
 	shift
@@ -51,7 +51,7 @@ stat $pmu/$event/ -a -- sh "$work/leave"
 grep -q "^1190 .*$pmu/" "$work/stat" && [ "$(cpumask)" = 0,3 ]
 result "events go to another CPU of the processor" $?
 online 2 1
-# Counters of 24 bits: a clock of 1.2 GHz needs the timer each 14 ms.
+# A 24-bit counter of a 1.2 GHz clock wraps every 14 ms, so it depends on the timer.
 printf 'echo 0 >/sys/devices/system/cpu/cpu3/online\nsleep 1\n' >"$work/leave"
 stat $pmu/event=0x01,umask=0x01/ -C 3 -- sh "$work/leave"
 awk '/umask=0x01/ { ticks = $1 } END { exit !(ticks > 600000000) }' "$work/stat"

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# traffic.sh: the uncore function and the expander are at the addresses the model was given; without
-# a driver, a program that writes the units' registers finds there what another one did to memory.
-# What the model saw is checked on the host, by count_accesses.sh.
+# traffic.sh: the uncore function and the expander have the addresses given to the model. Without a
+# driver, a program that writes the units' registers reads exact counts of another program's memory
+# accesses. The host checks the model's log with count_accesses.sh.
 . "$(dirname "$0")/tap.sh"
 uncore=00:18.0
 expander=01:00.0
 
-# at BDF IDS: that function is there
+# at BDF IDS: checks that the function at BDF has these IDs
 at() {
 	device=/sys/bus/pci/devices/0000:$1
 	[ "$(cat "$device/vendor" "$device/device" 2>/dev/null | tr '\n' ' ')" = "$2 " ]
@@ -15,14 +15,14 @@ at() {
 }
 
 register() { uncore_load --function $uncore --bar 2 "$@"; }
-# holds NAME OFFSET VALUE: the counter there
+# holds NAME OFFSET VALUE: checks the value of the counter at OFFSET
 holds() {
 	value=$(register --peek "$2")
 	[ "$value" = "$3" ]
 	result "$1: $value of $3" $?
 }
 
-# Where the units of BAR 2 lie: Documentation/devices/uncore_pmon-model.rst.
+# Offsets of the units in BAR 2: Documentation/devices/uncore_pmon-model.rst.
 imc0=$((0x2a2800)) imc1=$((0x2aa800)) cxlcm=$((0x10000)) cxldp=$((0x14000)) b2cxl=$((0x18000))
 
 [ "$(cat /sys/bus/pci/devices/0000:$uncore/device 2>/dev/null)" = 0x09a7 ] || skip_all "no uncore model at $uncore"
@@ -32,7 +32,7 @@ at $expander "0x1234 0x4348"
 uncore_load --function $uncore --bar 4 --peek 0 >/dev/null
 result "the function decodes its BARs" $?
 
-# A driver that found the units has left them frozen.
+# Reset the units: a driver may have left them frozen.
 for unit in $imc0 $imc1 $cxlcm $cxldp $b2cxl; do
 	register --width 4 --poke "$unit=0x300"
 done

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Touches the memory behind a BAR a known number of times: the DDR range of the emulated uncore
- * function, or the memory of the CXL expander beside it. Each load and each store is one access of
- * --width bytes, --step bytes after the one before, round in --bytes from --offset on; with
- * --every-us one of each so often as the clock goes, and more at once when something has held it
- * up. It also reads and writes single registers. The resource file in sysfs is mapped, so no driver
- * is involved. What was done is printed.
+ * Accesses the memory of a BAR a known number of times: the DDR range of the emulated uncore
+ * function, or the memory of the CXL expander. Each load and each store is one access of --width
+ * bytes. Each access is --step bytes after the previous one and wraps around within the --bytes
+ * that begin at --offset. With --every-us the program makes one load and one store per period, and
+ * catches up after a delay. It also reads and writes single registers. It maps the resource file in
+ * sysfs, so no driver is involved, and prints the number of accesses.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -65,10 +65,7 @@ static void wait_until(long long us)
 		;
 }
 
-/*
- * Loads and stores take turns as long as there are both: the traffic is the same from beginning to
- * end.
- */
+/* Loads and stores alternate, so that their ratio is constant while there are both. */
 static void touch(const struct options *opt, const struct memory *memory)
 {
 	unsigned long width = opt->value[WIDTH], step = opt->value[STEP];

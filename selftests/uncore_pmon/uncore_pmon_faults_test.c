@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the driver makes of tables and units that lie: one function a fault of the model, all in one
+ * Tests the driver with invalid tables and units: one function per fault of the model, all in one
  * machine. PMUKIT_FAULTS names the faults of the uncore functions in the order of their PCI
- * addresses; the first is "healthy" and must count exactly after each of the others has been looked
- * at.
+ * addresses; the first is "healthy" and must count exactly after the check of each other function.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -21,11 +20,11 @@
 #define UNITS		"/sys/kernel/debug/uncore_pmon/units"
 
 enum outcome {
-	NO_TABLE,		/* no line: the function is none of ours */
-	TABLE_REFUSED,		/* one line in the log that says why */
-	ENTRIES_REFUSED,	/* a line for each; the others are PMUs */
-	ENTRIES_LISTED,		/* the same, and no register is written */
-	SURVIVES,		/* what is registered need not be right */
+	NO_TABLE,		/* no line in the log: the driver ignores the function */
+	TABLE_REFUSED,		/* one line in the log with the reason */
+	ENTRIES_REFUSED,	/* a line for each; the other entries have PMUs */
+	ENTRIES_LISTED,		/* a line for each; their registers are not written */
+	SURVIVES,		/* the PMUs need not be correct */
 };
 
 FIXTURE(fault) {
@@ -36,8 +35,8 @@ FIXTURE(fault) {
 FIXTURE_VARIANT(fault) {
 	const char *name;
 	enum outcome outcome;
-	const char *why;	/* what the line says */
-	int refused;		/* entries */
+	const char *why;	/* reason in the line */
+	int refused;		/* number of entries */
 };
 
 #define TABLE(_id, _name, _why) \
@@ -109,7 +108,7 @@ static bool has_both(const char *line, const void *data)
 	return strstr(line, texts->one) && strstr(line, texts->other);
 }
 
-/* Lines of the kernel's log since boot with both texts in them. */
+/* Number of lines of the kernel log since boot that contain both texts, or -errno. */
 static int lines_with(const char *one, const char *other)
 {
 	struct texts texts = { one, other };
@@ -123,7 +122,7 @@ static int lines_with(const char *one, const char *other)
 	return count;
 }
 
-/* Lines of the driver's list that begin with the first text and have the other in them. */
+/* Number of lines of the driver's list that begin with the prefix and contain the other text. */
 static int units_with(const char *prefix, const char *other)
 {
 	FILE *file = fopen(UNITS, "r");
@@ -166,7 +165,7 @@ FIXTURE_TEARDOWN(fault)
 	close(fd);
 }
 
-TEST_F_TIMEOUT(fault, is_met_with_one_line, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(fault, is_reported_in_log_and_list, TIMEOUT_SECONDS)
 {
 	char in_log[PCI_NAME_BYTES + 2], in_list[PCI_NAME_BYTES + 2];
 
@@ -201,7 +200,7 @@ TEST_F_TIMEOUT(fault, is_met_with_one_line, TIMEOUT_SECONDS)
 	}
 }
 
-/* Function n of the machine has memory controllers 2 n and 2 n + 1. */
+/* Function n has memory controllers 2 n and 2 n + 1. */
 TEST(backwards_counters_are_reported_once_and_not_counted)
 {
 	int index = index_of_fault("counters-go-backwards"), events[2];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The function and the module come and go under events that run, twenty times each. After each time
- * the events must be harmless and new ones must count exactly.
+ * Removes the function, and tries to unload the module, while events run, twenty times each. After
+ * each removal the old events must fail cleanly and new events must count exactly.
  *   PMUKIT_MODULE   file of the module, for unloading and loading it
  */
 #define _GNU_SOURCE
@@ -33,7 +33,7 @@ FIXTURE(life) {
 	int fds[EVENTS];
 };
 
-/* A group of two and a third event. */
+/* Opens and enables a group of two events and a third event. */
 static int open_running(int fds[EVENTS])
 {
 	static const __u64 configs[EVENTS] = { IMC_READS, IMC_WRITES, IMC_ALL };
@@ -55,7 +55,7 @@ static void close_all(int fds[EVENTS])
 	}
 }
 
-/* What the events count more than before. */
+/* Makes accesses and compares the increase of each count. */
 static void touch_and_compare(struct __test_metadata *_metadata, const char *pci,
 			      const int fds[EVENTS])
 {
@@ -87,7 +87,7 @@ static void everything_works(struct __test_metadata *_metadata, const char *pci)
 	close_all(fds);
 }
 
-/* A count would pass for all there was. Nothing else may hang or crash. */
+/* Reads must fail: a returned count would look complete. The other calls must not hang or crash. */
 static void use_dead_events(struct __test_metadata *_metadata, const int fds[EVENTS])
 {
 	struct uncore_count count;
@@ -100,7 +100,7 @@ static void use_dead_events(struct __test_metadata *_metadata, const int fds[EVE
 	}
 }
 
-/* Number of PMUs that have given up their names and are still registered with perf; -1: unknown. */
+/* Number of removed PMUs that are still registered with perf under another name; -1: unknown. */
 static long long leavers(void)
 {
 	glob_t found;
@@ -138,8 +138,8 @@ static int rescan(void)
 	return pci_rescan() ?: uncore_wait(PMU, 1);
 }
 
-/* Perf needs more time to let go of a PMU than the function to come and go. */
-TEST_F_TIMEOUT(life, removed_pmus_do_not_pile_up, TIMEOUT_SECONDS)
+/* perf may need more time to unregister a PMU than a removal and a rescan take. */
+TEST_F_TIMEOUT(life, removed_pmus_are_unregistered_in_time, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < TIMES; i++) {
 		ASSERT_EQ(0, remove_function(self->pci));
@@ -149,7 +149,7 @@ TEST_F_TIMEOUT(life, removed_pmus_do_not_pile_up, TIMEOUT_SECONDS)
 	everything_works(_metadata, self->pci);
 }
 
-/* In every second round the dead events are closed before the function comes back. */
+/* In every second round the dead events are closed before the rescan. */
 TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < TIMES; i++) {
@@ -165,7 +165,7 @@ TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
 	}
 }
 
-/* Where the guest has put the units. */
+/* Address that the guest has assigned to the BAR of the units. */
 static unsigned long long units_at(const char *pci)
 {
 	unsigned long long begin = 0;
@@ -198,7 +198,9 @@ static int write_bar(const char *pci, unsigned int value)
 	return err;
 }
 
-/* A BAR without an address gets one from the kernel, and so do the units in the table. */
+/*
+ * The kernel assigns a new address to a BAR that has none; the unit addresses in the table follow.
+ */
 TEST_F_TIMEOUT(life, units_move, TIMEOUT_SECONDS)
 {
 	unsigned long long before = units_at(self->pci), after;

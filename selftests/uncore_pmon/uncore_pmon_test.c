@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PMUs as a program sees them: what they refuse, what they count, which event gets which counter. The
- * memory that is counted is this program's alone, so every count must be exact.
+ * Tests the PMUs through perf_event_open(): rejected events, counts, assignment of counters. No
+ * other program accesses the counted memory, so every count must be exact.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,25 +21,25 @@
 
 #define TIMEOUT_SECONDS		180
 #define MANY			4	/* counters of a memory controller */
-#define LOADS			3000	/* more than a counter near its wrap lacks to it */
+#define LOADS			3000	/* enough to wrap counters of --below-wrap */
 #define STORES			1700
-#define GROUP			3	/* of which two need more counters than there are */
+#define GROUP			3	/* events; two groups exceed the unit's counters */
 #define GROUP_ROTATIONS		20
 #define ROUNDS			5
-#define ROTATIONS		50	/* at least; SHARED_MS has 500 */
+#define ROTATIONS		50	/* minimum; SHARED_MS is long enough for 500 */
 #define ROTATION_NS		4000000LL	/* perf_event_mux_interval_ms */
 #define SHARED_MS		2000
 #define TOUCHES_PER_MS		2
 #define SHARED_ROTATIONS	20
-#define ROTATION_ACCESSES	12	/* of registers, of six events on four counters */
-#define ROTATION_PART		0.02	/* of an interval, at most */
-#define SHARED_PART		0.03	/* beside that */
-#define SAMPLE_US		20000	/* between two accesses that are measured */
+#define ROTATION_ACCESSES	12	/* of registers; six events on four counters */
+#define ROTATION_PART		0.02	/* largest part of an interval that they may take */
+#define SHARED_PART		0.03	/* additional tolerance */
+#define SAMPLE_US		20000	/* between two timed accesses */
 #define MUX_INTERVAL		PMU_SYSFS "/uncore_imc_0/perf_event_mux_interval_ms"
-#define HELD_UP_US		5000	/* of 24 bits at 1.2 GHz half is 7 ms */
+#define HELD_UP_US		5000	/* below half the range of 24 bits at 1.2 GHz, 7 ms */
 #define BEGINNINGS		20
 #define MAX_SAMPLE_RATE		"/proc/sys/kernel/perf_event_max_sample_rate"
-#define THROTTLED_NS		100000	/* often enough for a tenth of it */
+#define THROTTLED_NS		100000	/* a tenth of this rate is throttled, too */
 #define THROTTLED_MS		500
 #define TRACEFS			"/sys/kernel/tracing"
 
@@ -110,7 +110,7 @@ TEST_F(uncore, has_a_pmu_for_each_unit)
 	EXPECT_EQ(-ENOENT, read_text(PMU_SYSFS "/uncore_type_99_0/alias", alias, sizeof(alias)));
 }
 
-TEST_F(uncore, names_events_with_scale_and_unit)
+TEST_F(uncore, events_have_scale_and_unit)
 {
 	char text[64];
 
@@ -128,7 +128,7 @@ TEST_F(uncore, names_events_with_scale_and_unit)
 		  read_text(PMU_SYSFS "/uncore_imc_1/events/free_dclk", text, sizeof(text)));
 }
 
-/* Refusing */
+/* Rejected events */
 
 static int open_with(void (*change)(struct perf_event_attr *attr), int pid, int cpu)
 {
@@ -161,7 +161,7 @@ static void config2(struct perf_event_attr *attr) { attr->config2 = 1; }
 static void no_such_counter(struct perf_event_attr *attr) { attr->config = 0x11ff; }
 static void fixed_with_edge(struct perf_event_attr *attr) { attr->config = IMC_FIXED | 1 << 18; }
 
-TEST_F(uncore, refuses_what_it_cannot_do)
+TEST_F(uncore, rejects_unsupported_attributes)
 {
 	struct perf_event_attr plain = { .type = pmu_type("uncore_imc_0"), .config = IMC_READS };
 	int cpu = pmu_cpu("uncore_imc_0");
@@ -181,7 +181,7 @@ TEST_F(uncore, refuses_what_it_cannot_do)
 	EXPECT_EQ(-EINVAL, open_with(NULL, 0, cpu));
 }
 
-TEST_F(uncore, refuses_a_group_larger_than_its_counters)
+TEST_F(uncore, rejects_group_larger_than_its_counters)
 {
 	int fds[MANY + 1];
 
@@ -190,7 +190,7 @@ TEST_F(uncore, refuses_a_group_larger_than_its_counters)
 		ASSERT_LE(0, fds[i]);
 	}
 	EXPECT_EQ(-EINVAL, uncore_open("uncore_imc_0", IMC_WRITES, fds[0]));
-	/* The fixed counter is one more, and another unit has its own. */
+	/* The unit has one more counter, the fixed one. */
 	fds[MANY] = uncore_open("uncore_imc_0", IMC_FIXED, fds[0]);
 	EXPECT_LE(0, fds[MANY]);
 	EXPECT_EQ(-EINVAL, uncore_open("uncore_imc_0", IMC_FIXED, fds[0]));
@@ -249,7 +249,10 @@ TEST_F_TIMEOUT(uncore, counts_a_group_as_one, TIMEOUT_SECONDS)
 		for (int i = 0; i < MANY; i++) {
 			EXPECT_EQ(round * expected[i], value_of(fds[i]))
 				TH_LOG("event %d, round %d", i, round);
-			/* For 0 ns, where perf's clock stands still as the TSC is given up. */
+			/*
+			 * Both times can be 0: perf's clock stops while the kernel abandons the
+			 * TSC.
+			 */
 			EXPECT_TRUE(never_waited(fds[i]));
 		}
 	}
@@ -266,9 +269,8 @@ static long long now_us(void)
 }
 
 /*
- * A narrow counter that was not read for half its range may have wrapped, which cannot be seen: the
- * driver rejects such a reading. Another attempt is made only where the clock shows that the
- * machine was held up for so long.
+ * A narrow counter that was not read for half its range may have wrapped undetected: the driver
+ * rejects such a value. Retries only if the clock shows that the machine was delayed that long.
  */
 static bool counts_on(int fd)
 {
@@ -310,8 +312,8 @@ TEST_F_TIMEOUT(uncore, counts_clocks, TIMEOUT_SECONDS)
 	}
 }
 
-/* One line a load from the expander: requests go out, data comes in. */
-TEST_F_TIMEOUT(uncore, counts_what_passes_a_cxl_link, TIMEOUT_SECONDS)
+/* A load from the expander is one request (M2S) and one line of data (S2M). */
+TEST_F_TIMEOUT(uncore, counts_cxl_link_traffic, TIMEOUT_SECONDS)
 {
 	static const struct {
 		const char *pmu;
@@ -342,10 +344,10 @@ TEST_F_TIMEOUT(uncore, counts_what_passes_a_cxl_link, TIMEOUT_SECONDS)
 	}
 }
 
-/* Which event gets which counter */
+/* Assignment of counters */
 
-/* Clocks take counters 0 to 3 first; requests can have no other ones, so the clocks must move. */
-TEST_F_TIMEOUT(uncore, moves_events_that_are_in_the_way, TIMEOUT_SECONDS)
+/* Clock events take counters 0 to 3; requests can count on these only, so the clocks must move. */
+TEST_F_TIMEOUT(uncore, moves_events_to_other_counters_when_needed, TIMEOUT_SECONDS)
 {
 	int clocks[4], loads[4], extra;
 	__u64 before;
@@ -370,7 +372,10 @@ TEST_F_TIMEOUT(uncore, moves_events_that_are_in_the_way, TIMEOUT_SECONDS)
 		EXPECT_TRUE(ran_all_the_time(clocks[i]));
 	}
 	EXPECT_LT(before, value_of(clocks[0]));
-	/* A group of five for four counters can never count, whatever else is free. */
+	/*
+	 * Five events that need the same four counters are rejected, even if other counters are
+	 * free.
+	 */
 	extra = loads[0];
 	for (int i = 1; i < 4; i++)
 		close(loads[i]);
@@ -386,15 +391,15 @@ TEST_F_TIMEOUT(uncore, moves_events_that_are_in_the_way, TIMEOUT_SECONDS)
 }
 
 /*
- * The model's clocks stand still when and only when the unit does, so any gap between the four
- * would show.
+ * The model's clocks stop exactly while the unit is frozen, so counts of a group that does not
+ * start and stop together differ.
  */
 TEST_F_TIMEOUT(uncore, counts_a_group_at_once, TIMEOUT_SECONDS)
 {
 	int fds[2 * GROUP];
 	__u64 first = 0;
 
-	/* Two groups that do not fit at once: they rotate. */
+	/* The two groups do not fit at once, so perf rotates them. */
 	for (int i = 0; i < 2 * GROUP; i++) {
 		fds[i] = uncore_open("uncore_imc_0", IMC_CLOCK,
 				     i % GROUP ? fds[i / GROUP * GROUP] : -1);
@@ -428,8 +433,8 @@ static void stay_on(int cpu)
 }
 
 /*
- * One load and one store each so often, as the clock of this machine goes, whatever it costs.
- * Returns how many of each.
+ * Loads and stores at a constant rate by this machine's clock, however long an access takes.
+ * Returns the number of loads, which is that of stores.
  */
 static unsigned int touch_steadily(const struct uncore_memory *memory)
 {
@@ -446,9 +451,9 @@ static unsigned int touch_steadily(const struct uncore_memory *memory)
 }
 
 /*
- * Six events for four counters, so ordered that each time another kind of event follows on a
- * counter. In a machine whose clock goes by its instructions the rate is the same from beginning to
- * end, whatever the host does besides.
+ * Six events on four counters, in an order that gives each counter to another kind of event at
+ * every rotation. If the machine's clock follows its instruction count, the rate is constant,
+ * independent of the host's load.
  */
 TEST_F_TIMEOUT(uncore, shares_counters_fairly, TIMEOUT_SECONDS)
 {
@@ -465,7 +470,7 @@ TEST_F_TIMEOUT(uncore, shares_counters_fairly, TIMEOUT_SECONDS)
 		fds[i] = uncore_open("uncore_imc_1", configs[i], -1);
 		ASSERT_LE(0, fds[i]);
 	}
-	/* Opening takes long on a debug kernel: an event that counted meanwhile would count nothing. */
+	/* Open all events before enabling any: opening takes long on a debug kernel. */
 	for (int i = 0; i < MANY + 2; i++)
 		ASSERT_EQ(0, uncore_enable_event(fds[i]));
 	touched = touch_steadily(&self->ddr);
@@ -488,7 +493,7 @@ TEST_F_TIMEOUT(uncore, shares_counters_fairly, TIMEOUT_SECONDS)
 	}
 }
 
-/* Beside trace events: perf reads a group when its leader samples, wherever that is. */
+/* Groups with a trace event: perf reads the group when the leader samples, in any context. */
 
 static int trace_event_id(const char *name)
 {
@@ -501,7 +506,7 @@ static int trace_event_id(const char *name)
 	return err ? err : (int)id;
 }
 
-/* Disabled; each of its samples reads all of its group. */
+/* Opens a disabled leader, each sample of which reads the whole group. */
 static int open_leader(struct pmu_event *leader, int type, __u64 config, __u64 period)
 {
 	struct perf_event_attr attr = {
@@ -518,10 +523,10 @@ static int open_leader(struct pmu_event *leader, int type, __u64 config, __u64 p
 }
 
 /*
- * The first event of a unit starts a timer, which is the leader's event: it samples, and so reads
- * the event that is just being started.
+ * The first event of a unit starts an hrtimer, which triggers the leader: its sample reads the
+ * event that is being started.
  */
-TEST_F_TIMEOUT(uncore, begins_while_its_leader_samples, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(uncore, starts_event_while_its_leader_samples, TIMEOUT_SECONDS)
 {
 	int id = trace_event_id("timer/hrtimer_start"), fd;
 	struct pmu_event leader;
@@ -542,16 +547,16 @@ TEST_F_TIMEOUT(uncore, begins_while_its_leader_samples, TIMEOUT_SECONDS)
 		while (pmu_event_record(&leader, record, sizeof(record)) > 0)
 			;
 	}
-	/* Beside the leader the PMU would hold its module for a moment longer. */
+	/* Close the leader first: otherwise the PMU would hold its module for a moment longer. */
 	pmu_event_close(&leader);
 	close(fd);
 }
 
 /*
- * A leader that samples too often is stopped until the next tick, by Linux 7.2 with all of its
- * group: that does not concern other events of the same unit. They are compared with the clock of
- * the other memory controller. It takes its time to freeze an emulated unit, so not to the percent:
- * one that stands still with the group shows a quarter.
+ * perf throttles a leader that samples too often until the next tick; Linux 7.2 stops its whole
+ * group. Other events of the unit must keep counting, which a comparison with the clock of the
+ * other memory controller shows. The tolerance is large, as freezing an emulated unit takes long:
+ * an event that stops with the group would have a quarter of the count.
  */
 static int open_clock(const char *pmu)
 {
@@ -579,7 +584,7 @@ TEST_F_TIMEOUT(uncore, counts_on_when_others_are_throttled, TIMEOUT_SECONDS)
 	double part;
 
 	ASSERT_EQ(0, read_text(MAX_SAMPLE_RATE, rate, sizeof(rate)));
-	/* One sample a tick: an emulated machine on a busy host takes no more than a few. */
+	/* One sample per tick: an emulated machine on a busy host achieves only a few. */
 	ASSERT_EQ(0, write_text(MAX_SAMPLE_RATE, "250"));
 	ASSERT_EQ(0, open_leader(&leader, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK,
 				 THROTTLED_NS));
@@ -608,10 +613,10 @@ TEST_F_TIMEOUT(uncore, counts_on_when_others_are_throttled, TIMEOUT_SECONDS)
 
 struct shared {
 	struct uncore_count of[MANY + 2], clock;
-	double access_us;	/* how long an access to the function took meanwhile */
+	double access_us;	/* mean time of an access to the function meanwhile */
 };
 
-/* Waits, and measures how long an access takes meanwhile: a load of memory behind the function. */
+/* Waits, and returns the mean time of an access meanwhile: a load from the function's memory. */
 static double access_us(const struct uncore_memory *memory, long long ms)
 {
 	long long begin = now_ms(), before, took_us = 0;
@@ -651,21 +656,21 @@ static void share_clocks(struct __test_metadata *_metadata, FIXTURE_DATA(uncore)
 }
 
 /*
- * Clocks run also while perf and the driver move events, so a counter that stands still or is not
- * read after a rotation loses its share of that interval. They are compared with the clock of the
- * other memory controller, which no two events share.
+ * The clocks also run while perf and the driver move events. If a counter stops, or is not read
+ * after a rotation, its event loses the count of that interval. The test compares the counts with
+ * the clock of the other memory controller, on which no events share a counter.
  *
- * A rotation itself costs register accesses in which the clocks run and no event counts: four reads
- * when events leave their counters, four writes and four reads when others come. How long they take
- * is up to the host: each goes to the model over a socket. But it is the same in a short interval
- * and in a long one, and what a driver loses of intervals is not. So the interval is chosen by how
- * long accesses take, never by what was counted: ROTATION_ACCESSES of them, as long as they took
- * while the events were shared, are at most ROTATION_PART of it, 2 %. What else is missing may be
- * SHARED_PART, 3 %: together 5 %.
+ * During a rotation the clocks run while no event counts, for 12 register accesses: four reads when
+ * the old events are removed, four writes and four reads when the new ones are added. Their time
+ * depends on the host, as each access goes to the model over a socket, but not on the length of the
+ * interval; what a faulty driver loses is in proportion to it. So the test chooses the interval by
+ * the time of an access, never by the counts: the time of ROTATION_ACCESSES accesses, measured
+ * while the events share the counters, must be at most ROTATION_PART of the interval, 2 %. The
+ * additional tolerance is SHARED_PART, 3 %: 5 % in all.
  *
- * Four of six events count at a time, so each does in 13 or 14 of SHARED_ROTATIONS intervals, and a
- * driver that loses a single one of them is 7 % low, however long the interval is. One that loses
- * one in ten, of each event or of all together, loses 8 of the 80.
+ * Four of six events count at a time, so each counts in 13 or 14 of SHARED_ROTATIONS intervals. A
+ * driver that loses one of these is 7 % low, however long the interval is. A driver that loses one
+ * interval in ten, of each event or of all together, loses 8 of the 80.
  */
 TEST_F_TIMEOUT(uncore, shares_clocks_without_a_gap, TIMEOUT_SECONDS)
 {
