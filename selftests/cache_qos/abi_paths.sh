@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What the ABI documents promise is there, can be read and has its mode, they describe every file of the module, and what they say is
-# what the simulated machine is.
+# Each file in the ABI documents exists, is readable and has the documented mode; the documents describe every file of the module. The
+# capabilities in sysfs match the simulated machine.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/abi.sh"
 . "$(dirname "$0")/sim.sh"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a task switch costs: two tasks on one CPU wake each other alternately,
- *   null_probe  with an empty BPF program on the tracepoint of the switch, no task monitored;
- *   untracked   while another task is monitored;
- *   tracked     both in one monitored group;
- *   monitored   each in a group of its own, so every switch writes PQR_ASSOC.
- * Each round runs all four one after the other, since the speed of an emulated machine drifts; the
- * result is the median of each.
+ * Measures the cost of a task switch. Two tasks on one CPU wake each other alternately:
+ *   null_probe  an empty BPF program is attached to sched_switch, no task is monitored;
+ *   untracked   monitored groups exist, but neither task is in one;
+ *   tracked     both tasks are in one monitored group;
+ *   monitored   the tasks are in two monitored groups, so every switch writes PQR_ASSOC.
+ * Each round measures all four, as the speed of an emulated machine drifts; the results are the
+ * medians of all rounds.
  *
  * cache_qos_bench: prints "bench cache_qos.switch_ns.NAME VALUE ns" lines and TAP; fails above 4
  * (monitored) and 1.5 (untracked) times null_probe.
@@ -35,8 +35,8 @@
 #define GROUPS		CONFIGFS "/cache_qos"
 #define STATS		"/sys/kernel/debug/pmukit/cache_qos"
 #define ROUNDS		21
-#define WARM_UP		50	/* task switches that are not timed */
-#define SWITCHES		200	/* of both tasks, in a round */
+#define WARM_UP		50	/* round trips that are not timed */
+#define SWITCHES		200	/* timed round trips, two switches each */
 #define CPU		1
 #define WAIT_MS		5000
 
@@ -95,7 +95,7 @@ static bool switch_tasks(const struct pair *pair, int times)
 	return true;
 }
 
-/* Nanoseconds a switch, or -1 */
+/* Nanoseconds per switch, or -1 */
 static double time_of_switches(const struct pair *pair)
 {
 	long long ns;
@@ -109,7 +109,7 @@ static double time_of_switches(const struct pair *pair)
 	return (double)ns / (2 * SWITCHES);
 }
 
-/* What is attached to the switch */
+/* The program attached to sched_switch */
 
 static int empty_program(void)
 {
@@ -127,7 +127,7 @@ static int empty_program(void)
 	return syscall(__NR_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
 }
 
-/* Attached until it is closed */
+/* Attaches the program until the returned file is closed */
 static int attach(int program)
 {
 	union bpf_attr attr = {
@@ -155,7 +155,7 @@ static int make_groups(void)
 	       write_text(GROUPS "/two/monitor_cache", "1");
 }
 
-/* The driver's probe goes a little after the last group. */
+/* The driver detaches its probe a little after the last group is removed. */
 static int remove_groups(void)
 {
 	long long probes = -1;
@@ -195,7 +195,7 @@ static int round_of(const struct pair *pair, int program, double *ns)
 	return remove_groups();
 }
 
-/* Figures */
+/* Results */
 
 static int by_size(const void *a, const void *b)
 {

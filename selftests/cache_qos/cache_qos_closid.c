@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos_closid CPU ROUNDS [sim|msr]: change the class of service of a CPU as pqos and rdtset
- * do, which read PQR_ASSOC, change its upper half and write both; each is looked for again after
- * the driver has written the register. The CPU is a simulated one, or has the register: msr.
+ * cache_qos_closid CPU ROUNDS [sim|msr]: changes the class of service of a CPU as pqos and rdtset
+ * do: reads PQR_ASSOC, replaces the upper half and writes it back. Each class must still be there
+ * after the driver has written the register. sim: registers of the simulated machine; msr: of the
+ * processor.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #define WRITES "/sys/kernel/debug/pmukit/cache_qos/pqr_writes"
 #define PQR_ASSOC 0xc8f
 
-/* Where PQR_ASSOC is, how often the driver has written it, and the highest class of service. */
+/* Access to PQR_ASSOC and to the driver's number of writes; the highest class of service */
 struct registers {
 	const char *name;
 	unsigned int classes;
@@ -63,7 +64,7 @@ static int open_msr(unsigned int cpu, int flags)
 	return open(path, flags);
 }
 
-/* Of all CPUs: no other CPU may have a task that is monitored. */
+/* The number of writes is for all CPUs, so no other CPU may run a monitored task. */
 static int msr_read_cpu(unsigned int cpu, unsigned long long *pqr, unsigned long long *writes)
 {
 	FILE *file = fopen(WRITES, "r");
@@ -107,7 +108,7 @@ static const struct registers *registers_by_name(const char *name)
 	return NULL;
 }
 
-/* Until the driver has written the register after @before, for a second at most. */
+/* Waits until the number of writes is no longer @before, for a second at most. */
 static int wait_write(const struct registers *has, unsigned int cpu, unsigned long long before,
 		      unsigned long long *pqr)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos_crowd THREADS: so many threads that sleep until they are killed; "ready" says that all
- * are there.
+ * cache_qos_crowd THREADS: starts this number of threads, which sleep until they are killed. Prints
+ * "ready" once all are running.
  */
 #include <limits.h>
 #include <pthread.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos_load NAME SECONDS [THREADS [FORKS [PAUSE_MS]]]: threads of this name, which says to the
- * simulated machine what they do (cq-ws8M-1G), each busy for so long, or only for a moment after
- * each pause; and beside them so many children one after the other, each busy for a moment.
+ * cache_qos_load NAME SECONDS [THREADS [FORKS [PAUSE_MS]]]: runs threads with this name, which
+ * defines their accesses in the simulated machine (cq-ws8M-1G). Each is busy for SECONDS, or with
+ * PAUSE_MS only for a moment after each pause. Meanwhile FORKS children run one after the other,
+ * each busy for a moment.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ static void busy_until(double end)
 		continue;
 }
 
-/* A name counts from the next time the task gets a CPU. */
+/* The simulation reads a name when the task is next switched to. */
 static void *work(void *unused)
 {
 	double end = now() + seconds;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PMU cache_qos as a program sees it, on the simulated machine: what it refuses, which CPU reports,
- * and that a value equals the simulation's reference counters while programs stand still.
+ * Tests the PMU cache_qos through perf_event_open() on the simulated machine: rejected events, the
+ * reporting CPU, and values, which equal the simulation's reference counters while programs are
+ * frozen.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -44,7 +45,9 @@ static bool sim(const char *command)
 	return write_text(SIM "/control", command) == 0;
 }
 
-/* A field of a task in the simulation's own record, summed over its entries, in units; -1: none */
+/*
+ * A field of the simulation's reference counters, summed over a task's entries, in units; -1: none
+ */
 static long long reference_of(pid_t tid, const char *word)
 {
 	char line[512], key[32], *at;
@@ -72,7 +75,7 @@ static long long unit_bytes(void)
 	return atoll(text + strlen("scale "));
 }
 
-/* A busy task of this name, on one CPU */
+/* Starts a busy task with this name, on one CPU */
 static pid_t busy(const char *name, int cpu)
 {
 	pid_t child = fork();
@@ -85,7 +88,7 @@ static pid_t busy(const char *name, int cpu)
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	sched_setaffinity(0, sizeof(set), &set);
-	/* The simulation takes the name when the task gets a CPU the next time. */
+	/* The simulation reads the name when the task is next switched to. */
 	usleep(1000);
 	for (;;)
 		continue;
@@ -157,8 +160,8 @@ static long long number_in(const char *path)
 }
 
 /*
- * A pass of the sampler has begun and ended since, which on a busy host may take long; some time
- * has gone by in any case.
+ * Waits for a complete pass of the sampler, which may take long on a busy host, and at least 1.5
+ * seconds.
  */
 static void wait_for_passes(void)
 {
@@ -169,7 +172,7 @@ static void wait_for_passes(void)
 		usleep(100000);
 }
 
-/* Waits for the simulation's record of a task, which may take long on a busy host; then for @us. */
+/* Waits until the field of the task exceeds @more_than, which may take long; then for @us. */
 static void let_run(pid_t tid, const char *word, long long more_than, useconds_t us)
 {
 	for (int i = 0; i < 100 && reference_of(tid, word) <= more_than; i++)
@@ -193,7 +196,7 @@ static unsigned long long pqr_of_cpu(int cpu)
 	return pqr;
 }
 
-TEST_F(cache_qos, R_39_refuses_what_it_cannot_do)
+TEST_F(cache_qos, R_39_rejects_unsupported_attributes)
 {
 	struct pmu_event *event = &self->events[0];
 
@@ -209,7 +212,9 @@ TEST_F(cache_qos, R_39_refuses_what_it_cannot_do)
 	EXPECT_EQ(pmu_event_open(event, &self->attr, 0, -1), -EINVAL);
 	self->attr.config = OCCUPANCY | 200 << 8;
 	EXPECT_LT(pmu_event_open(event, &self->attr, 0, -1), 0);
-	/* perf would swap the counts of two tasks, one of which has those of all. */
+	/*
+	 * inherit_stat makes perf swap counts of two tasks, but one of them has those of all tasks.
+	 */
 	self->attr.config = OCCUPANCY;
 	self->attr.inherit_stat = 1;
 	EXPECT_EQ(pmu_event_open(event, &self->attr, 0, -1), 0);
@@ -237,7 +242,7 @@ TEST_F_TIMEOUT(cache_qos, R_43_occupancy_of_a_task_equals_the_reference_while_it
 	counts = counts_of(event);
 	EXPECT_GT(counts.value, 0);
 	EXPECT_EQ(counts.value, reference_of(child, "lines") * unit_bytes());
-	/* It stands; its lines go all the same. */
+	/* Lines of a stopped task can be evicted. */
 	kill(child, SIGSTOP);
 	ASSERT_TRUE(sim("flush 0"));
 	wait_for_passes();
@@ -246,8 +251,8 @@ TEST_F_TIMEOUT(cache_qos, R_43_occupancy_of_a_task_equals_the_reference_while_it
 }
 
 /*
- * A count begins once perf has put the event on a CPU, which is a little after the task has come
- * there, or with the first pass: one is waited for while nothing moves.
+ * An event starts to count when perf schedules it, a little after the task, or at the first pass.
+ * So the test waits for a pass while the simulation is frozen.
  */
 TEST_F_TIMEOUT(cache_qos, R_30_traffic_of_a_task_equals_the_reference, 120)
 {
@@ -278,8 +283,8 @@ TEST_F_TIMEOUT(cache_qos, R_30_traffic_of_a_task_equals_the_reference, 120)
 	end(child);
 }
 
-/* perf stat -D: the leader is disabled, and what is in its group with it. */
-TEST_F_TIMEOUT(cache_qos, R_44_a_group_that_is_disabled_counts_nothing, 120)
+/* As in perf stat -D: a disabled leader disables its group. */
+TEST_F_TIMEOUT(cache_qos, R_44_disabled_group_counts_nothing, 120)
 {
 	struct pmu_event *leader = &self->events[0], *event = &self->events[1];
 	pid_t child = busy("cq-ws900M-400M", 0);
@@ -326,8 +331,11 @@ TEST_F(cache_qos, R_41_one_cpu_reports_for_the_machine)
 	end(child);
 }
 
-/* Two of three CPUs, so that it is not the machine, and then one of them. Two are the machine. */
-TEST_F_TIMEOUT(cache_qos, R_46_a_cpu_whose_event_is_closed_is_watched_no_more, 120)
+/*
+ * Monitors two CPUs of at least three, as events on all CPUs monitor the machine; then one of the
+ * two.
+ */
+TEST_F_TIMEOUT(cache_qos, R_46_close_ends_monitoring_of_a_cpu, 120)
 {
 	pid_t child;
 	__u64 value;
@@ -339,7 +347,7 @@ TEST_F_TIMEOUT(cache_qos, R_46_a_cpu_whose_event_is_closed_is_watched_no_more, 1
 	for (int i = 0; i < 3; i++)
 		ASSERT_EQ(pmu_event_open(&self->events[i], &self->attr, -1, i > 0), 0);
 	let_run(child, "total", reference_of(child, "total"), 500000);
-	/* Another event is there of the same CPU. */
+	/* CPU 1 still has another event. */
 	pmu_event_close(&self->events[2]);
 	self->events[2].fd = -1;
 	wait_for_passes();
@@ -360,10 +368,10 @@ TEST_F_TIMEOUT(cache_qos, R_46_a_cpu_whose_event_is_closed_is_watched_no_more, 1
 }
 
 /*
- * Once each CPU is asked for it is the machine that is watched, whose sum is of all that moved
- * since the driver was loaded: none of that belongs to an event that is opened now.
+ * Events on all CPUs monitor the machine, whose sum includes all traffic since the driver was
+ * loaded: a new event must not include earlier traffic.
  */
-TEST_F_TIMEOUT(cache_qos, R_41_the_machine_begins_at_nothing, 120)
+TEST_F_TIMEOUT(cache_qos, R_41_machine_counts_start_at_zero, 120)
 {
 	long nr = sysconf(_SC_NPROCESSORS_ONLN);
 	pid_t child = busy("cq-ws900M-400M", 0);
@@ -389,7 +397,7 @@ TEST_F_TIMEOUT(cache_qos, R_41_the_machine_begins_at_nothing, 120)
 	end(child);
 }
 
-TEST_F_TIMEOUT(cache_qos, R_44_a_reset_is_of_counts, 120)
+TEST_F_TIMEOUT(cache_qos, R_44_reset_clears_the_count, 120)
 {
 	struct pmu_event *event = &self->events[0];
 	pid_t child = busy("cq-ws900M-400M", 0);
@@ -407,7 +415,7 @@ TEST_F_TIMEOUT(cache_qos, R_44_a_reset_is_of_counts, 120)
 	end(child);
 }
 
-/* The time that a process has had a CPU, to the moment; -1: it is gone */
+/* CPU time of a process until now; -1: the process has ended */
 static long long cpu_ns_of(pid_t pid)
 {
 	struct timespec ran;
@@ -418,7 +426,7 @@ static long long cpu_ns_of(pid_t pid)
 	return ran.tv_sec * 1000000000LL + ran.tv_nsec;
 }
 
-/* Times a task was switched to or from, of its own will or not */
+/* Voluntary and involuntary context switches of a task */
 static long switches_of(pid_t tid)
 {
 	char path[64], line[256];
@@ -437,8 +445,8 @@ static long switches_of(pid_t tid)
 	return sum;
 }
 
-/* Between two passes, which is a second: a task counts from its switch to the next. */
-TEST_F_TIMEOUT(cache_qos, R_44_what_is_moved_while_it_is_enabled_counts, 120)
+/* Enables and disables the event between two passes, which are a second apart. */
+TEST_F_TIMEOUT(cache_qos, R_44_counts_traffic_only_while_enabled, 120)
 {
 	static const char sample_ms[] = PMU_SYSFS "/" PMU "/sample_ms";
 	int cpu = sysconf(_SC_NPROCESSORS_ONLN) - 1;
@@ -453,8 +461,8 @@ TEST_F_TIMEOUT(cache_qos, R_44_what_is_moved_while_it_is_enabled_counts, 120)
 	let_run(child, "total", 0, 0);
 	ASSERT_EQ(write_text(sample_ms, "1000"), 0);
 	/*
-	 * Now and then another task has the CPU just then, and the task is not switched to before
-	 * the end. Where it was not switched away from, the first figures must be right.
+	 * Sometimes another task has the CPU until the end of a round; the test then repeats it. If
+	 * the task was not switched away from, the first result must be right.
 	 */
 	for (int try = 0; try < 10 && (value <= 0 || value != moved || more); try++) {
 		long switches = switches_of(child);
@@ -471,7 +479,7 @@ TEST_F_TIMEOUT(cache_qos, R_44_what_is_moved_while_it_is_enabled_counts, 120)
 		moved = (reference_of(child, "total") - moved) * unit_bytes();
 		ASSERT_EQ(pmu_event_disable(event), 0);
 		value = counts_of(event).value;
-		/* It is not enabled; and then it is. */
+		/* Traffic while the event is disabled must not count. */
 		ASSERT_TRUE(sim("freeze 0"));
 		usleep(100000);
 		ASSERT_TRUE(sim("freeze 1"));
@@ -494,8 +502,8 @@ TEST_F_TIMEOUT(cache_qos, R_44_what_is_moved_while_it_is_enabled_counts, 120)
 	end(child);
 }
 
-/* What sysfs calls an event, its number, can be opened by it. */
-TEST_F(cache_qos, R_05_R_38_R_66_each_event_of_sysfs_opens)
+/* Each event in sysfs can be opened with the number in its file. */
+TEST_F(cache_qos, R_05_R_38_R_66_each_event_in_sysfs_opens)
 {
 	static const char *const names[] = {
 		"llc_occupancy", "total_bytes", "local_bytes", "remote_bytes",
@@ -512,8 +520,8 @@ TEST_F(cache_qos, R_05_R_38_R_66_each_event_of_sysfs_opens)
 	}
 }
 
-/* The CPU carries its RMID when open() returns, though the task was not switched to meanwhile. */
-TEST_F_TIMEOUT(cache_qos, R_17_a_task_that_runs_is_counted_at_once, 120)
+/* The CPU carries the task's RMID when open() returns, even without a task switch. */
+TEST_F_TIMEOUT(cache_qos, R_17_running_task_is_monitored_at_once, 120)
 {
 	struct pmu_event *event = &self->events[0];
 	int cpu = sysconf(_SC_NPROCESSORS_ONLN) - 1;
@@ -526,13 +534,12 @@ TEST_F_TIMEOUT(cache_qos, R_17_a_task_that_runs_is_counted_at_once, 120)
 	CPU_ZERO(&first);
 	CPU_SET(0, &first);
 	ASSERT_EQ(sched_setaffinity(0, sizeof(first), &first), 0);
-	/* So that the probes need not be put there each time */
+	/* Keep the probes attached in all rounds. */
 	ASSERT_EQ(pmu_event_open(&self->events[1], &self->attr, 0, -1), 0);
 	usleep(200000);
 	/*
-	 * Now and then another task has the CPU just then, which says nothing. Where the task has
-	 * run since before the open, and was not switched away from, the CPU must have its RMID:
-	 * the first time that it is so decides.
+	 * A round in which another task has the CPU shows nothing. The first round in which the
+	 * task ran throughout and was not switched away from decides: the CPU must carry its RMID.
 	 */
 	for (int try = 0; try < 60 && !seen; try++) {
 		long switches = switches_of(child);
@@ -571,7 +578,7 @@ static pid_t kernel_thread(const char *name)
 	return found;
 }
 
-TEST_F(cache_qos, R_19_kernel_threads_may_be_watched)
+TEST_F(cache_qos, R_19_kernel_threads_can_be_monitored)
 {
 	struct pmu_event *event = &self->events[0];
 	pid_t thread = kernel_thread("ksoftirqd/0");
@@ -586,12 +593,12 @@ TEST_F(cache_qos, R_19_kernel_threads_may_be_watched)
 }
 
 /*
- * All that a group reads is of one pass. All of the traffic is local, so what is local and of a
- * later pass would be more than the total. perf looks at one count after the other, so a pass may
- * end in between, but not often; and it has no say once the program stands still. Local traffic
- * between the reading of one counter and the other is taken for remote.
+ * All values of a group belong to one pass. All traffic is local, so local traffic of a later pass
+ * would exceed the total. perf reads one count after the other, so a pass may occasionally end in
+ * between, but not while the program is frozen. The driver takes local traffic between its reads of
+ * the two counters for remote traffic.
  */
-TEST_F_TIMEOUT(cache_qos, R_45_a_group_is_of_one_pass, 120)
+TEST_F_TIMEOUT(cache_qos, R_45_group_values_belong_to_one_pass, 120)
 {
 	struct pmu_event *event = self->events;
 	pid_t child = busy("cq-ws900M-800M", 0);
@@ -602,7 +609,7 @@ TEST_F_TIMEOUT(cache_qos, R_45_a_group_is_of_one_pass, 120)
 	long long total, local;
 	int alike = 0;
 
-	/* All begin at the same count. */
+	/* All events start while the simulation is frozen. */
 	ASSERT_TRUE(sim("freeze 1"));
 	for (int i = 0; i < 4; i++) {
 		self->attr.config = i == 0 ? TOTAL : i == 1 ? LOCAL : i == 2 ? REMOTE : OCCUPANCY;
@@ -638,7 +645,7 @@ TEST_F_TIMEOUT(cache_qos, R_45_a_group_is_of_one_pass, 120)
 	end(child);
 }
 
-/* A child that inherits shows nothing itself: what the family has is in the first event, once. */
+/* An inherited event counts nothing: the first event has the counts of all children, once. */
 TEST_F_TIMEOUT(cache_qos, R_42_children_are_counted_once, 120)
 {
 	struct pmu_event *event = &self->events[0];
@@ -687,7 +694,7 @@ TEST_F_TIMEOUT(cache_qos, R_42_children_are_counted_once, 120)
 	}
 }
 
-/* On a busy host a while may be without a tick, by which the simulation counts. */
+/* The simulation counts at ticks, and a busy host may delay ticks. */
 static void run_a_little_and_end(int result)
 {
 	pid_t self = getpid();
@@ -703,8 +710,8 @@ static void run_a_little_and_end(int result)
 	_exit(write(result, &self, sizeof(self)) != sizeof(self));
 }
 
-/* The first of them ends before its child. Passes are a second apart. */
-TEST_F_TIMEOUT(cache_qos, R_42_a_family_is_counted_to_its_end, 120)
+/* The monitored process ends before its child. Passes are a second apart. */
+TEST_F_TIMEOUT(cache_qos, R_42_counts_until_the_last_child_ends, 120)
 {
 	static const char sample_ms[] = PMU_SYSFS "/" PMU "/sample_ms";
 	struct pmu_event *event = &self->events[0];
@@ -740,8 +747,8 @@ TEST_F_TIMEOUT(cache_qos, R_42_a_family_is_counted_to_its_end, 120)
 	}
 }
 
-/* Of one process, with and without a share: a monitor for all, or one for each. */
-TEST_F_TIMEOUT(cache_qos, R_37_R_41_tasks_of_one_share_report_once, 120)
+/* Events of one opener with equal share have one monitor; share 0xffffffff gives each its own. */
+TEST_F_TIMEOUT(cache_qos, R_37_R_41_tasks_with_equal_share_report_once, 120)
 {
 	pid_t children[2] = { busy("cq-ws2M-200M", 0), busy("cq-ws2M-200M", 1) };
 	long long truth = 0;
@@ -770,8 +777,8 @@ TEST_F_TIMEOUT(cache_qos, R_37_R_41_tasks_of_one_share_report_once, 120)
 	end(children[1]);
 }
 
-/* While another user has the registers, values are frozen and opens fail; then opens succeed. */
-TEST_F(cache_qos, R_06_R_07_gives_way_while_the_registers_are_claimed)
+/* While another user has the registers, values do not change and opens fail; then opens succeed. */
+TEST_F(cache_qos, R_06_R_07_yields_while_registers_are_claimed)
 {
 	struct pmu_event *event = self->events;
 	pid_t child = busy("cq-ws4M-400M", 0);
@@ -801,7 +808,7 @@ static void *read_the_root(void *unused)
 	return NULL;
 }
 
-/* How many passes there were while so many read a file at the same time */
+/* Number of passes while this number of threads read a file at the same time */
 static long long passes_of_readers(int readers)
 {
 	long long before = number_in(PASSES);
@@ -816,7 +823,7 @@ static long long passes_of_readers(int readers)
 	return number_in(PASSES) - before;
 }
 
-TEST_F_TIMEOUT(cache_qos, R_33_R_34_readers_share_one_new_pass, 120)
+TEST_F_TIMEOUT(cache_qos, R_33_R_34_concurrent_readers_share_a_pass, 120)
 {
 	static const char sample_ms[] = PMU_SYSFS "/" PMU "/sample_ms";
 	pid_t child = busy("cq-ws4M-400M", 0);
@@ -833,12 +840,12 @@ TEST_F_TIMEOUT(cache_qos, R_33_R_34_readers_share_one_new_pass, 120)
 	ASSERT_TRUE(sim("freeze 1"));
 	EXPECT_GT(number_in(ROOT_GROUP "/occupancy"), 0);
 	ASSERT_TRUE(sim("flush 0"));
-	/* What was read before may be shown for sample_ms. */
+	/* A file may show older values for sample_ms. */
 	usleep(1100000);
 	EXPECT_EQ(number_in(ROOT_GROUP "/occupancy"), 0);
 	/*
-	 * Now and then a reader begins when the pass of the others has ended. What is looked for
-	 * is that a pass can be shared at all: without that there are always as many as readers.
+	 * Sometimes a reader begins after the pass of the others has ended. The test only requires
+	 * that readers can share a pass at all: without that each reader has its own pass.
 	 */
 	for (int try = 0; try < 20 && !shared; try++)
 		shared = passes_of_readers(12) <= 4;
@@ -847,8 +854,11 @@ TEST_F_TIMEOUT(cache_qos, R_33_R_34_readers_share_one_new_pass, 120)
 	end(child);
 }
 
-/* The first stream attaches probes, and not under the mutex that perf holds for members. */
-TEST_F(cache_qos, R_47_a_stream_leads_its_group)
+/*
+ * Opening the first stream attaches probes, which cannot be done under perf's mutex for group
+ * members.
+ */
+TEST_F(cache_qos, R_47_stream_must_lead_its_group)
 {
 	struct pmu_event *event = self->events;
 	struct perf_event_attr clock = {
@@ -864,7 +874,10 @@ TEST_F(cache_qos, R_47_a_stream_leads_its_group)
 	EXPECT_EQ(pmu_event_open_beside(&event[4], &clock, -1, 0, event[2].fd), 0);
 }
 
-/* Takes everything out of both rings: the bytes of the AUX area and the flags of its records. */
+/*
+ * Empties both rings: returns the bytes of the AUX area, and adds the flags of AUX records to
+ * @flags.
+ */
 static size_t drain(struct pmu_event *event, __u64 *flags)
 {
 	static char bytes[65536];
@@ -887,13 +900,13 @@ static bool lost_more_than(long long before)
 	return number_in(AUX_LOST) > before;
 }
 
-/* The area is full twice, and each time the stream goes on once there is space again. */
-TEST_F_TIMEOUT(cache_qos, R_47_a_stream_goes_on_after_a_loss, 120)
+/* The area fills up twice; each time the stream resumes once there is space again. */
+TEST_F_TIMEOUT(cache_qos, R_47_stream_resumes_after_a_loss, 120)
 {
 	struct pmu_event *event = &self->events[0];
 
 	attr_of_stream(&self->attr);
-	/* perf stops an event that runs when a ring is mapped for it. */
+	/* perf stops a running event when a ring is mapped for it. */
 	self->attr.disabled = 1;
 	ASSERT_EQ(pmu_event_open(event, &self->attr, -1, 0), 0);
 	ASSERT_EQ(pmu_event_map(event, 16, 1), 0);
@@ -914,8 +927,8 @@ TEST_F_TIMEOUT(cache_qos, R_47_a_stream_goes_on_after_a_loss, 120)
 	pmu_event_close(event);
 }
 
-/* 7.2 stops it inside its last sample, with most of the snapshot still to come. */
-TEST_F(cache_qos, R_47_a_stream_that_ends_counts_what_it_has_delivered)
+/* Linux 7.2 stops the event inside its last sample, before most of the snapshot is delivered. */
+TEST_F(cache_qos, R_47_ending_stream_counts_delivered_records)
 {
 	struct pmu_event *event = &self->events[0];
 	long long before;
@@ -964,7 +977,7 @@ static int move_a_task(struct perf_event_attr *unused)
 	return write_text(ROOT_GROUP "/tasks", "1");
 }
 
-TEST_F(cache_qos, R_63_is_not_for_everybody)
+TEST_F(cache_qos, R_63_rejects_unprivileged_users)
 {
 	EXPECT_EQ(as_unprivileged(open_of_a_cpu, &self->attr), -EACCES);
 	self->attr.type = pmu_type(PMU "_aux");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos_walk MIB PASSES MARK [SECONDS]: writes to each cache line of so much memory, so many
- * times, then sleeps. Before the walk it makes mark MARK, after it MARK + 1, where a processor that
- * is emulated with tools/rdt writes its reference log; elsewhere a mark does nothing. With 0 MiB it
- * makes MARK alone.
+ * cache_qos_walk MIB PASSES MARK [SECONDS]: writes to each cache line of MIB MiB, PASSES times,
+ * then sleeps. Makes mark MARK before the walk and MARK + 1 after it. At a mark, a processor
+ * emulated with tools/rdt writes its reference log; elsewhere a mark does nothing. With 0 MiB it
+ * makes only MARK.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 		mark(number);
 		return 0;
 	}
-	/* The kernel's own writes, which make the pages, are done by then. */
+	/* MAP_POPULATE: the kernel writes the new pages before the first mark. */
 	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (memory == MAP_FAILED) {

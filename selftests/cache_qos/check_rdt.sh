@@ -1,21 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# check_rdt.sh LOG READINGS COUNT: what was read in the guest (rdt*.sh) against the reference log of the emulated
-# processor (tools/rdt); there are COUNT readings:
-#   occupancy READER L3 MARK BEFORE AFTER VALUE             within a unit of each L3. MARK is a mark that the walk made; it was read between the others
+# check_rdt.sh LOG READINGS COUNT: compares COUNT readings from the guest (rdt*.sh) with the reference log of the emulated
+# processor (tools/rdt). Marks are numbered points in the log; MARK is one that the walk made. Readings:
+#   occupancy READER L3 MARK BEFORE AFTER VALUE             read between marks BEFORE and AFTER; tolerance: one unit per L3
 #   total|local READER L3 MARK FROM TO BEFORE AFTER VALUE [ROUNDING]
-#                                                          moved from mark FROM to TO at least, from BEFORE to AFTER at most, which differ by a
-#                                                          sixteenth at most: within a unit, and what the reader may have rounded
+#                                                          at least the bytes from mark FROM to TO, at most those from BEFORE to AFTER,
+#                                                          which differ by a sixteenth at most; tolerance: one unit and ROUNDING
 #   class READER MARK VALUE                                class of service of the CPU that made the mark
-#   writes READER CPU FROM TO VALUE                        how often PQR_ASSOC of the CPU was written from mark FROM to TO
-#   changes READER CPU FROM TO VALUE                       how often the class of service of the CPU changed from mark FROM to TO
+#   writes READER CPU FROM TO VALUE                        number of writes of the CPU's PQR_ASSOC from mark FROM to TO
+#   changes READER CPU FROM TO VALUE                       number of changes of the CPU's class of service from mark FROM to TO
 set -u
 awk -v readings="${3:-7}" '
 	function report(good, text) {
 		print (good ? "ok: " : "NOT OK: ") text
 		failed = failed || !good
 	}
-	# of an RMID at a mark, in one L3 or all
+	# value of an RMID at a mark, in one L3 or in all
 	function at(kind, mark, l3, rmid,    i, sum) {
 		if (l3 != "all")
 			return bytes[kind, mark, l3, rmid] + 0

@@ -1,19 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Other users take the registers: resctrl is mounted while the driver is busy, and registers are
-# written without its knowledge.
+# Other users take the registers: resctrl is mounted while the driver monitors groups, and other tools
+# write registers.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine
 cd "$work" || exit 1
 plan 19
 
-# pqr CPU, evtsel CPU: what the register has
+# pqr CPU, evtsel CPU: value of the register
 pqr() { awk -v cpu="$1" '$1 == "cpu" && $2 == cpu { print $6 }' $sim/cpus; }
 evtsel() { awk -v cpu="$1" '$1 == "cpu" && $2 == cpu { print $8 }' $sim/cpus; }
 no_rmids() { awk '$1 == "cpu" { if ($6 !~ /^(0x)?[0-9a-f]*00000000$/ && $6 != "0") bad = 1 } END { exit bad }' $sim/cpus; }
 
-# Classes of service (CLOSIDs) and event selections that another user has written
+# Another user has written classes of service (CLOSIDs) and event selections.
 sim pqr 0 $((3 << 32))
 sim pqr 1 $((5 << 32))
 sim evtsel 0 $((9 << 32 | 1))
@@ -31,12 +31,12 @@ case "$(pqr 0) $(pqr 1)" in
 esac
 result "R-09 the class of service of each CPU stays" $?
 echo "# $writes writes, PQR_ASSOC $(pqr 0) $(pqr 1), QM_EVTSEL $(evtsel 0) $(evtsel 1)"
-# While a pass is under way something else is there.
+# During a pass QM_EVTSEL has other values.
 as_found() { [ "$(evtsel 0)" = 0x900000001 ] && [ "$(evtsel 1)" = 0x700000002 ]; }
 [ "$writes" -gt 0 ] && within 5 as_found
 result "R-10 QM_EVTSEL is as it was found" $?
 
-# Another tool monitors with an RMID of its own, as pqos -m does, on the CPU the task runs on.
+# Another tool, as pqos -m, monitors with another RMID on the CPU of the task.
 registers_are() { [ "$(cat $devices/cache_qos/registers)" = "$1" ]; }
 taskset -p 1 $one >/dev/null
 registers_are cache_qos
@@ -101,7 +101,7 @@ kill $one
 wait $one 2>/dev/null
 rmdir $groups/g1 $groups/g2
 
-# Without users no pass checks PQR_ASSOC, and the driver writes it as soon as there is one.
+# Without monitors no pass checks PQR_ASSOC, and the driver writes it for the first monitor.
 within 5 stat_is probes 0
 cache_qos_load cq-ws4M-400M 100 &
 one=$!

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Another tool (pqos -a, rdtset, wrmsr) changes the class of service of a CPU a thousand times, while a task that is watched and one that
-# is not take turns there.
+# Another tool (pqos -a, rdtset, wrmsr) changes the class of service of a CPU a thousand times, while a monitored task and an unmonitored
+# one alternate on that CPU.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine
@@ -18,7 +18,7 @@ sleep 2
 taskset -p 1 $one >/dev/null
 taskset -p 1 $two >/dev/null
 yields=$(stat_of yields)
-# On the CPU itself, as wrmsr runs: the simulated register can be written from elsewhere, in the middle of what the driver does.
+# Run on the CPU itself, as wrmsr does: from another CPU the simulated register could be written in the middle of an update by the driver.
 taskset 1 cache_qos_closid 0 1000 >said
 lost=$?
 sed 's/^/# /' said

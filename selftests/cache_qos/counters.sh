@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Zen 5: counters of bandwidth that are bound to RMIDs (ABMC). Monitors with a counter are right, those without report so, and a counter that
-# comes free is given to the next.
+# Zen 5: bandwidth counters assigned to RMIDs (ABMC). Monitors with a counter are right, monitors without one report that, and a freed
+# counter is assigned to the next monitor.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine
@@ -12,7 +12,7 @@ plan 8
 [ -e $devices/cache_qos/events/total_bytes ] && [ -e $devices/cache_qos/events/local_bytes ]
 result "R-12 bandwidth is offered" $?
 
-# Eighteen groups, and RMID 0, of which sixteen get counters of total and of local traffic.
+# Eighteen groups and RMID 0: sixteen of them get counters for total and local traffic.
 last=18
 for n in $(seq $last); do
 	mkdir $groups/g$n && echo 1 >$groups/g$n/monitor_cache
@@ -24,8 +24,7 @@ in_group g$last cq-ws256K-4M 300
 two=$!
 taskset -p 1 $one >/dev/null
 taskset -p 2 $two >/dev/null
-# moved GROUP TASK: what the group has counted in two seconds, and what the simulation's own record
-# has
+# moved GROUP TASK: sets $counted, the group's bytes in two seconds, and $truth, the task's bytes in the reference counters
 moved() {
 	sim freeze 1
 	before=$(cat $groups/$1/mbm_total) reference_before=$(reference_sum total tid $2)
@@ -53,7 +52,7 @@ result "R-12 its occupancy is right" $?
 for n in $(seq 2 5); do
 	rmdir $groups/g$n
 done
-# RMIDs are given back when their limbo is over, and counters with them.
+# RMIDs and their counters are freed at the end of limbo.
 within 20 stat_is rmids_limbo 0
 passes
 moved g$last $two
@@ -67,7 +66,7 @@ sim claim 1
 within 10 grep -qx resctrl $devices/cache_qos/registers
 sim claim 0
 within 10 grep -qx cache_qos $devices/cache_qos/registers
-# All RMIDs begin in limbo, but those in use.
+# Except for those in use, all RMIDs are in limbo again.
 passes
 moved g1 $one
 [ "$truth" -gt 0 ] && nearly "$counted" "$truth"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Groups as the patches of 2014 had them, in configfs, compared with the simulation's reference counters while its programs stand still.
+# Groups in configfs, with the interface of the 2014 patches, compared with the simulation's reference counters while programs are frozen.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 root=/sys/kernel/config/cache_qos
@@ -10,10 +10,10 @@ mount -t configfs configfs /sys/kernel/config 2>/dev/null
 [ -r $sim/reference ] || skip_all "no simulated machine"
 plan 15
 
-# number GROUP: of its monitor
+# number GROUP: number of its monitor
 number() { awk '$1 == "monitor" { print $2 }' "$1/status"; }
 
-# in_group GROUP NAME SECONDS: a program in that group
+# in_group GROUP NAME SECONDS: starts a program in the group
 in_group() { sh -c 'echo $$ >"$1"/tasks && exec cache_qos_load "$2" "$3"' sh "$@" & }
 
 cd $root || exit 1
@@ -86,7 +86,7 @@ wait "$first" "$second" 2>/dev/null
 ! rmdir g1 2>/dev/null && rmdir g1/in && rmdir g1
 result "R-53 children first" $?
 
-# come_and_go GROUP: one of one's own, and one that all want
+# come_and_go GROUP: makes and removes this group, which no other process uses, and a group "all" for which the processes compete
 come_and_go() {
 	for _ in $(seq 100); do
 		mkdir "$1" && rmdir "$1" || return 1

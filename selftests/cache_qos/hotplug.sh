@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A CPU, and with it a whole L3, goes and comes; many times under load; and the machine sleeps.
+# A CPU, and with it a whole L3, goes offline and online, also many times under load; and the machine suspends.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine
@@ -10,8 +10,7 @@ reload domains=2 lines=1024 || skip_all "no machine of two L3s"
 cd "$work" || exit 1
 plan 16
 
-# right: the group's occupancy is that of the simulation's own record, in caches that were flushed
-# and filled again
+# right: flushes the caches; the group's occupancy in the refilled caches equals the reference counters
 right() {
 	sim flush 0
 	sim flush 1
@@ -60,7 +59,7 @@ result "R-29 and is right" $?
 [ "$hijacks" = 0 ]
 result "R-60 no register value is taken for that of another user" $?
 
-# perf ends its event of a CPU that goes, and does not begin it again when the CPU is back.
+# perf ends its event of a CPU that goes offline, and does not start it again when the CPU is back.
 perf stat -x, -a -A -I 500 -e cache_qos/llc_occupancy/ -- sleep 7 2>stat &
 stat=$!
 within 60 test -s stat
@@ -74,7 +73,7 @@ sed 's/^/# /' stat
 awk -F, '$2 == "CPU1" { some += $3 > 0; last = $3 } END { exit !(some && last == 0) }' stat
 result "R-29 R-41 perf stat -a leaves out the L3 of a CPU that is offline" $?
 
-# A storm, with events and groups that come and go
+# Many offline/online cycles while events and groups are created and removed
 perf stat -a -e cache_qos/llc_occupancy/ -- sleep 60 >/dev/null 2>&1 &
 three=$!
 perf stat -p $two -I 100 -e cache_qos/total_bytes/ -- sleep 60 >/dev/null 2>&1 &
@@ -104,8 +103,8 @@ result "R-60 a storm of CPUs that come and go" $?
 right
 result "R-60 afterwards values are right" $?
 
-# It only thinks that it sleeps, for some seconds: an emulated machine's devices would not wake. CPU 0 has lost its RMID
-# meanwhile. A switch before that may notice (hijacks); 0 is no other tool's.
+# pm_test: the kernel only pretends to suspend, for some seconds, as devices of an emulated machine would not resume. CPU 0 loses
+# its RMID meanwhile. A task switch before the suspend may notice that (hijacks); RMID 0 does not belong to another tool.
 echo 1000 >$devices/cache_qos/sample_ms
 total=$(cat $groups/g1/mbm_total) yields=$(stat_of yields)
 echo freezer >/sys/power/pm_test && passes && sim pqr 0 0 && echo mem >/sys/power/state
@@ -120,7 +119,7 @@ end_g1
 [ "$(refused)" = 0 ]
 result "R-60 no write was refused by the machine" $?
 
-# CPU 1 has not been online since the driver came up: to an L3 that has a CPU, and to one that has none
+# CPU 1 is offline when the simulated machine is loaded; then it comes online in an L3 without a CPU, and in one that has a CPU
 echo 0 >$online
 reload domains=2 lines=1024 && echo 1 >$online && passes
 echo "# cpumask $(cat $devices/cache_qos_aux/cpumask)"

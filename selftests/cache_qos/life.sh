@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Twenty lives of the machine, of every kind that can monitor: each time a group and an event are right.
+# Loads the simulated machine twenty times, with each profile that supports monitoring: a group and an event are right each time.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine
 cd "$work" || exit 1
 plan 20
 
-# What waits for lines of the group, at most ten seconds: the program may not run at once.
+# Commands that wait until the group has lines, for ten seconds at most: the program may not run at once.
 some_lines="for _ in \$(seq 100); do [ \$(cat $groups/g1/occupancy) = 0 ] || break; sleep 0.1; done"
 
-# live NAME KIND...: one life, with a program of this name. The group is read while there is the event: when that ends the RMID of both is given back, and lines
-# of it below the threshold are let go.
+# live NAME PARAMETER...: loads the machine and runs a program with this name. The group is read while the event is open: when the event
+# ends, the driver frees the RMID of both and no longer counts its lines if they are below the threshold.
 live() {
 	program=$1
 	shift
@@ -34,7 +34,7 @@ round=0
 for seed in 1 2; do
 	for kind in hsw bdx clx spr gnr-snc emr wide amd-rome amd-genoa amd-turin; do
 		round=$((round + 1))
-		# A unit of AMD has 64 bytes.
+		# AMD's unit is 64 bytes.
 		case $kind in
 		amd-*) program=cq-ws16K-4M nodes=1 ;;
 		gnr-snc) program=cq-ws2M-400M nodes=2 ;;

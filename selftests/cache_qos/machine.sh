@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The simulated machine does what its page says: commands, and faults, which the driver counts.
+# Commands and faults of the simulated machine work as documented, and the driver counts the faults.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine
@@ -9,7 +9,7 @@ plan 11
 
 refuses() { ! writes $sim/control "$1" 2>/dev/null; }
 refuses_all() { for command; do refuses "$command" || { echo "# took '$command'"; return 1; }; done; }
-# strikes STAT KIND RMID VALUE: the driver counts a fault of that kind
+# strikes STAT KIND RMID VALUE: the driver counts a fault of this kind in the statistic STAT
 strikes() {
 	before=$(stat_of "$1")
 	sim fault "$2" "$3" -1 0 1000 "$4" && within 10 counted "$1" "$before"
@@ -39,11 +39,11 @@ in_group m cq-ws1M-100M 100
 program=$!
 strikes unavailable 1 -1 0
 strikes errors 2 -1 0
-# The CPU that asked is checked where the answer is an error.
+# The driver checks QM_EVTSEL only after a read with an error.
 sim fault 2 -1 -1 0 1000 0
 strikes stolen 4 -1 1
 strikes hijacks 5 -1 9
-# It gives way to that RMID, until it is gone.
+# The driver yields to that RMID until no CPU carries it.
 for cpu in $(awk '$1 == "cpu" { print $2 }' $sim/cpus); do
 	sim pqr "$cpu" 0
 done

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Everything at once: perf stat of nested cgroups and of a process, groups in configfs, and a
-# process that forks all the time, each task in several of them. Programs stand still when
-# monitoring begins and when it ends, so all values equal the simulation's own record to the byte.
+# All kinds of monitors at once: perf stat of nested cgroups and of a process, groups in configfs, and
+# a process that forks all the time; each task is in several of them. Programs are frozen when
+# monitoring begins and ends, so all values equal the reference counters to the byte.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 root=/sys/kernel/config/cache_qos
-# By its number: perf shows total_bytes in megabytes.
+# The event by its number, as perf shows total_bytes in megabytes.
 occupancy=cache_qos/llc_occupancy/ traffic=cache_qos/event=0x2/
 
 command -v perf >/dev/null || skip_all "no perf"
@@ -16,7 +16,7 @@ mount -t configfs configfs /sys/kernel/config 2>/dev/null
 plan 13
 cd "$work" || exit 1
 
-# count FILE EVENT [CGROUP]: the number of that line; none: "none"
+# count FILE EVENT [CGROUP]: the count in the event's line, or "none"
 count() {
 	awk -F, -v event="$2" -v cgroup="${3:-}" 'index($3, event) && (cgroup == "" || $4 == cgroup) { n = $1; found = 1; exit }
 		END { print found ? n : "none" }' "$1"
@@ -29,7 +29,7 @@ is() {
 }
 stat_of() { file=$1; shift; perf stat -x, -o "$file" "$@" -- sh -c 'touch "$1.began"; until [ -e end ]; do sleep 0.2; done' sh "$file" & }
 
-# No cgroup has perf's controller, which is implicit, before one is handed down.
+# A cgroup has perf's implicit controller only if another controller is enabled.
 mkdir cgroup && mount -t cgroup2 none cgroup && echo +pids >cgroup/cgroup.subtree_control
 deep=a/b/c/d/e
 mkdir -p cgroup/$deep cgroup/f
@@ -39,7 +39,7 @@ echo 1 >$root/g/in/monitor_cache
 sim flush 0
 sim freeze 1
 
-# run_in CGROUP GROUP NAME SECONDS THREADS FORKS: one and a group of it
+# run_in CGROUP GROUP NAME SECONDS THREADS FORKS: starts a program in a cgroup and in a group of configfs
 run_in() {
 	sh -c 'echo $$ >"cgroup/$1/cgroup.procs" && echo $$ >"$2/tasks" && shift 2 && exec cache_qos_load "$@"' sh "$@" &
 }
@@ -47,7 +47,7 @@ run_in a $root cq-ws4M-150M 600 1 0
 outer=$!
 run_in $deep $root/g cq-ws3M-150M 600 2 0
 inner=$!
-# In a cgroup of its own: the simulation drops the record of children that have no lines any more,
+# In a separate cgroup: the simulation drops the reference counters of ended children without lines,
 # traffic included.
 run_in f $root/g/in cq-ws1M-100M 600 2 100000
 forker=$!

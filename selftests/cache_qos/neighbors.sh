@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# neighbors.sh: cache_qos beside resctrl and the PMUs of the kernel, on a processor without monitoring: what such a guest can show.
-# What others have is the same before, beside and after cache_qos, whether it finds a simulation or nothing. (claim.sh has resctrl
-# mounted in a simulation.)
+# neighbors.sh: cache_qos together with resctrl and the kernel's PMUs, on a processor without monitoring. Their state is the same
+# before, during and after the use of cache_qos, with a simulation or without. (claim.sh tests a mounted resctrl in a simulation.)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 module=/lib/vmrun/cache_qos.ko
@@ -12,7 +11,7 @@ simulation=$(grep '/cache_qos_sim\.ko' /etc/vmrun/modules)
 [ -e "$module" ] && [ -n "$simulation" ] || skip_all "no modules"
 ! grep -qw cqm /proc/cpuinfo || skip_all "the processor has monitoring"
 
-# PMUs with the number of their events, what resctrl is here and how it refuses to be mounted, model-specific registers, tracepoints in use
+# Prints the PMUs with the number of their events, the state of resctrl, and the error of mounting resctrl
 have() {
 	for pmu in $(ls $pmus | grep -v '^cache_qos'); do
 		echo "$pmu $(ls "$pmus/$pmu/events" 2>/dev/null | wc -l)"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Sub-NUMA clustering: an L3 of two nodes, by which a monitor is counted and summed; refused where nodes do not share RMIDs.
+# Sub-NUMA clustering: an L3 of two nodes. A monitor is counted per node and summed. The driver rejects nodes that do not share RMIDs.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine
@@ -24,7 +24,7 @@ sed 's/^/# /' $devices/cache_qos/domains
 result "R-03 each node is a domain" $?
 
 two_in_g1 cq-ws2M-400M cq-ws4M-400M
-# of DOMAIN: what g1 has there
+# of DOMAIN: occupancy of g1 in the domain
 of() { awk -v domain="$1" '$1 == domain { print $3 }' $groups/g1/occupancy_domains; }
 right() {
 	sim flush 0
@@ -40,7 +40,7 @@ right() {
 right && nearly "$(of 0)" "$first" && nearly "$(of 1)" "$second"
 result "R-26 nodes are counted apart, and add up" $?
 
-# The RMID of both nodes is one: a task that moves counts where it runs.
+# Both nodes use the same RMID: a task that moves is counted where it runs.
 taskset -p 2 $one >/dev/null
 right && nearly "$(of 0)" 0 && nearly "$(of 1)" $((first + second))
 result "R-26 so they are where a task moves to the other node" $?

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The distribution's own perf on the simulated machine, compared with its reference counters.
+# The distribution's perf on the simulated machine, compared with the machine's reference counters.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 event=cache_qos/llc_occupancy/
@@ -13,7 +13,7 @@ plan 14
 
 show() { sed 's/^/# /' "$1"; }
 
-# count EVENT [CGROUP]: the number in the line of stat of that event; nothing: there is none
+# count EVENT [CGROUP]: the event's count in the file stat, or nothing
 count() {
 	awk -F, -v event="$1" -v cgroup="${2:-}" '
 		$3 ~ "cache_qos/" event "/" && $1 ~ /^[0-9.]+$/ && (cgroup == "" || $4 == cgroup) { print $1; exit }' stat
@@ -26,7 +26,7 @@ for name in llc_occupancy total_bytes local_bytes remote_bytes; do
 done
 result "R-38 perf list has the events" $missing
 
-# The program ends with its lines in the cache; no other program has a stream, so they stay.
+# The program's lines are still in the cache when it ends, as no other program accesses memory.
 sim flush 0
 perf stat -x, -e $event -- cache_qos_load cq-ws4M-400M 2 2>stat
 show stat
@@ -43,10 +43,10 @@ echo "# the reference has $truth"
 [ "$truth" -gt 0 ] && nearly "$(count llc_occupancy)" "$truth"
 result "R-42 threads and children are not counted twice" $?
 
-# What perf runs for a moment: the caches are empty, filled by the tasks that run, and then stand still until perf has read.
+# Commands that perf runs: empty the caches, let the running tasks fill them, and freeze them until perf has read.
 moment="echo 'flush 0' >$sim/control; sleep 2; echo 'freeze 1' >$sim/control; sleep 3"
 
-# Occupancy is what is there; bandwidth is of the interval, and this program has nothing to fetch once it has all.
+# Occupancy is the current value, bandwidth that of the interval. Once its data is in the cache, this program fetches nothing.
 cache_qos_load cq-ws4M-400M 100 &
 one=$!
 perf stat -x, -I 1000 -e $event,cache_qos/total_bytes/ -p $one -- sh -c "$moment" 2>stat
@@ -67,7 +67,7 @@ echo "# the machine has $truth lines"
 result "R-46 the whole machine has what is in its caches" $?
 sim freeze 0
 
-# Two CPUs of one cache: one of them reports.
+# Only one of two CPUs with the same cache reports.
 perf stat -x, -A -a -e $event -- sh -c "$moment" 2>stat
 show stat
 [ "$(grep -c llc_occupancy stat)" = 2 ] && [ "$(grep -c ',0,Bytes' stat)" = 1 ]
@@ -100,8 +100,7 @@ sim freeze 0
 kill $one
 wait $one 2>/dev/null
 
-# In a kernel that was just booted no cgroup below the root has a controller, not even perf's, which is implicit, before one
-# is handed down.
+# After boot no cgroup below the root has a controller, not even perf's implicit one, until another controller is enabled.
 mkdir cgroup && mount -t cgroup2 none cgroup && echo +pids >cgroup/cgroup.subtree_control && mkdir -p cgroup/a/b cgroup/c
 in_cgroup() { sh -c 'echo $$ >"cgroup/$1/cgroup.procs" && exec cache_qos_load "$2" 100' sh "$@" & }
 in_cgroup a cq-ws4M-200M
@@ -121,7 +120,7 @@ nearly "$outer" "$(reference_sum lines tid $one $two)" && nearly "$inner" "$(ref
 result "R-57 each equals the reference" $?
 sim freeze 0
 
-# A task and its cgroup at once
+# Events of a task and of its cgroup at the same time
 perf stat -x, -p $two -e $event -- sleep 6 2>task &
 task=$!
 sleep 1
@@ -137,7 +136,7 @@ sim freeze 0
 kill $one $two $three
 wait $one $two $three 2>/dev/null
 
-# One in the other, the innermost first: the outermost comes above as many as may lie so, and is refused instead of wrong.
+# Nested cgroups, opened from the innermost: the outermost exceeds the supported depth and is rejected instead of counted wrongly.
 path=cgroup/deep list=deep
 mkdir $path
 for level in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do

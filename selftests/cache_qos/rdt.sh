@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A processor that is emulated with registers of RDT (tools/rdt), two packages of one CPU: the kernel's resctrl and cache_qos read one
-# and the same walk. What they read is in /out/rdt.readings, for check_rdt.sh, which has the reference.
+# A processor emulated with RDT registers (tools/rdt), two packages of one CPU: resctrl, cache_qos and perf read the values of the same
+# kind of walk. The readings are in /out/rdt.readings; check_rdt.sh compares them with the reference log.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 . "$(dirname "$0")/walk.sh"
@@ -12,8 +12,8 @@ cd "$work" || exit 1
 plan 9
 : >$readings
 
-# readings_of READER TASK MARK: $occupancy, $total and $local of $group, whose task walked between MARK and the next, were read before the
-# one after that. Ends the task and the group.
+# readings_of READER TASK MARK: records $occupancy, $total and $local of $group. The walk made the marks TASK and TASK + 1 between MARK and
+# MARK + 1; the values were read between MARK + 1 and MARK + 2. Ends the task and removes the group.
 readings_of() {
 	reading occupancy "$1" $cpu "$2" $(($3 + 1)) $(($3 + 2)) "$occupancy"
 	reading total "$1" $cpu "$2" "$2" $(($2 + 1)) "$3" $(($3 + 2)) "$total"
@@ -25,7 +25,7 @@ readings_of() {
 	rmdir "$group"
 }
 
-# The kernel's resctrl
+# resctrl
 rmmod cache_qos
 mount -t resctrl resctrl $resctrl
 result "resctrl mounts" $?
@@ -45,7 +45,7 @@ mark 3
 readings_of resctrl 10 1
 umount $resctrl
 
-# The driver, over the same registers
+# The driver, on the same registers
 insmod $module && mount -t configfs configfs /sys/kernel/config
 [ "$(cat $devices/cache_qos/caps/backend) $(cat $devices/cache_qos/caps/source)" = "msr model" ]
 result "R-01 cache_qos loads with the registers, and says that the processor is emulated" $?
@@ -59,13 +59,13 @@ walks walked.group sh -c 'echo 0 >"$1/tasks" && exec taskset -c "$3" cache_qos_w
 result "a task of a group walks" $?
 mark 5
 passes
-# of_package FILE: the value of that L3
+# of_package FILE: the value for the L3 of $cpu
 of_package() { awk -v l3="$cpu" '$2 == l3 { print $3 }' "$group/$1"; }
 occupancy=$(of_package occupancy_domains) total=$(of_package mbm_total_domains) local=$(of_package mbm_local_domains)
 mark 6
 readings_of cache_qos 20 4
 
-# perf, of a program from its beginning to its end, in all L3s
+# perf stat of a program, from its beginning to its end, in all L3s
 evict 104
 mark 7
 perf stat -x, -e cache_qos/llc_occupancy/ -- $on_cpu cache_qos_walk $mib 3 30 2>stat

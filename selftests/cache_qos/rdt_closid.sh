@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# rdt_closid.sh ROUNDS: another tool changes the class of service of CPU 1 so many times, there and from CPU 0, by model-specific registers
-# of a processor that is emulated with them (tools/rdt), while a task that is watched and one that is not take turns there. How often the
-# class changed is in /out/rdt_closid.readings, for check_rdt.sh.
+# rdt_closid.sh ROUNDS: another tool changes the class of service of CPU 1 this number of times, from CPU 1 and from CPU 0, through MSRs of
+# a processor emulated with RDT registers (tools/rdt), while a monitored task and an unmonitored one alternate on CPU 1. The number of
+# changes is in /out/rdt_closid.readings, for check_rdt.sh.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 . "$(dirname "$0")/walk.sh"
@@ -26,7 +26,7 @@ two=$walker
 within 20 registers_are cache_qos
 yields=$(stat_of yields)
 
-# contest CPU MARK: the tool runs on that CPU
+# contest CPU MARK: runs the tool on this CPU
 contest() {
 	mark "$2"
 	taskset $((1 << $1)) cache_qos_closid 1 "$rounds" msr >said 2>&1

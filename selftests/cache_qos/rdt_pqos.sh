@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Debian's pqos, by model-specific registers of a processor that is emulated with them (tools/rdt): what it reads of a walk without the
-# driver, and the two beside each other. Readings are in /out/rdt_pqos.readings, for check_rdt.sh, which has the reference.
+# Debian's pqos through MSRs of a processor emulated with RDT registers (tools/rdt): its values for a walk without the driver, and pqos
+# together with the driver. The readings are in /out/rdt_pqos.readings; check_rdt.sh compares them with the reference log.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 . "$(dirname "$0")/walk.sh"
@@ -13,12 +13,12 @@ command -v pqos >/dev/null || skip_all "no pqos"
 cd "$work" || exit 1
 plan 13
 : >$readings
-# What is not walked is on CPU 0.
+# All programs except the walks run on CPU 0.
 taskset -p 1 $$ >/dev/null
 mkdir -p /var/lock
 
 pqos() { /usr/bin/pqos --iface=msr "$@"; }
-# watches FILE: CPU 1, a line each second, until it is interrupted; $watcher
+# watches FILE: starts pqos on CPU 1, which writes a line each second until unwatch; $watcher is its pid
 watches() {
 	rm -f "$1"
 	/usr/bin/pqos --iface=msr -m llc:1 -u csv -o "$1" >said 2>&1 &
@@ -26,7 +26,7 @@ watches() {
 	within 20 has_lines "$1" 2
 }
 has_lines() { [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ]; }
-# A line that pqos began to read after now: the one after the next.
+# Waits for a line that pqos began to read after this call: the one after the next.
 later_line() { within 20 has_lines "$1" $(($(wc -l <"$1") + 2)); }
 unwatch() {
 	kill -INT $watcher
@@ -53,7 +53,7 @@ unwatch
 [ "$(rmid_on 1)" = 0 ]
 result "pqos has given back the register" $?
 
-# The driver has the registers; pqos comes.
+# pqos starts while the driver has the registers.
 insmod $module && mount -t configfs configfs /sys/kernel/config
 mkdir $group
 echo 1 >$group/monitor_cache
@@ -61,7 +61,7 @@ busy_in_group $group 20
 one=$walker
 within 20 sh -c "[ \$(cat $group/occupancy) -gt 0 ]"
 result "cache_qos watches a group on CPU 1" $?
-# It looks at the register once: something else may run there in that moment, and then the driver gives way.
+# pqos reads the register once. If another task runs at that moment, pqos takes the CPU and the driver yields.
 if pqos -m llc:1 -t 4 >said 2>&1; then
 	[ "$(logged "is another tool's")" = 1 ] && within 20 registers_are cache_qos
 else
@@ -90,7 +90,7 @@ result "pqos resets allocation" $?
 [ "$(class_on 1)" = 0 ] && registers_are cache_qos && [ "$(stat_of yields)" = "$yields" ]
 result "R-08 the driver keeps the registers through that" $?
 
-# pqos has the CPU; the driver comes.
+# pqos takes the CPU before the driver's task runs again.
 kill -STOP $one
 within 20 sh -c "[ \$(dd if=/dev/cpu/1/msr bs=8 count=1 skip=$((0xc8f)) iflag=skip_bytes 2>/dev/null | od -An -tu4 -N4) = 0 ]"
 watches beside

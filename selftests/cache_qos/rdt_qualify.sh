@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# rdt_qualify.sh [silent]: pmukit qualify of a processor that is emulated with registers (tools/rdt), with the driver, without it, and while
-# another program or resctrl has the registers. How often registers were written is in /out/rdt_qualify.readings, for check_rdt.sh.
-# silent: a processor that answers each reading with an error.
+# rdt_qualify.sh [silent]: pmukit qualify on a processor emulated with RDT registers (tools/rdt), with the driver, without it, and while
+# another program or resctrl has the registers. The number of register writes is in /out/rdt_qualify.readings, for check_rdt.sh.
+# silent: a processor on which each read of QM_CTR returns an error.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 . "$(dirname "$0")/walk.sh"
@@ -20,7 +20,7 @@ if [ "${1-}" = silent ]; then
 	exit $tap_failed
 fi
 
-# registers: what the monitoring registers of all CPUs are
+# registers: prints the monitoring registers of all CPUs
 registers() {
 	for each in 0 1; do
 		echo "$each $(msr $each 0xc8d) $(msr $each 0xc8f)"
@@ -31,7 +31,7 @@ set_pqr() {
 	printf "\\$(printf %03o "$2")\\0\\0\\0\\0\\0\\0\\0" |
 		dd of="/dev/cpu/$1/msr" bs=8 count=1 seek=$((0xc8f)) oflag=seek_bytes conv=notrunc 2>/dev/null
 }
-# held MARK WHY: registers of others are read and not written
+# held MARK WHY: qualify reads registers that are in use, and does not write them
 held() {
 	registers >before
 	mark "$1"
@@ -61,7 +61,7 @@ registers >after
 for each in 0 1; do
 	reading changes pmukit $each 1 2 0
 done
-# A CPU has no sibling.
+# The CPUs have no SMT siblings.
 [ "$status" = 0 ] && none FAIL 0 && is PASS 0 1 2 3 4 5 6 7 8 9 10 11 12 14 15 16 17 18 19 && is "NOT TESTED" 0 13 20 21
 result "without the driver the processor passes what is read and what is written" $?
 cmp before after

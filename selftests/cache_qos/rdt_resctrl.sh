@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# resctrl is mounted and unmounted while a group is watched, on a processor that is emulated with registers (tools/rdt): the owner of the
-# registers, and that resctrl's numbers, its class of service and ours are right. Readings are in /out/rdt_resctrl.readings, for
-# check_rdt.sh, which has the reference.
+# resctrl is mounted and unmounted while a group is monitored, on a processor emulated with RDT registers (tools/rdt). Checks the owner of
+# the registers, the values and class of service of resctrl, and the values of the driver. The readings are in /out/rdt_resctrl.readings;
+# check_rdt.sh compares them with the reference log.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 . "$(dirname "$0")/walk.sh"
@@ -14,12 +14,12 @@ group=$groups/watched
 cd "$work" || exit 1
 plan 15
 : >$readings
-# What is not walked is on CPU 0.
+# All programs except the walks run on CPU 0.
 taskset -p 1 $$ >/dev/null
 mount -t configfs configfs /sys/kernel/config
 
 has_value() { [ "$(cat $group/occupancy 2>/dev/null || echo 0)" -gt 0 ]; }
-# reads_group MARK: what the group's file says between the marks MARK and the next
+# reads_group MARK: records the group's occupancy, read between the marks MARK and MARK + 1
 reads_group() {
 	passes
 	mark "$1"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The three ways to record: beside a clock, trace events, snapshots in an AUX area or as samples. pmukit and the distribution's
-# perf both record; what is found in a recording is compared with the simulation's reference counters.
+# The three ways to record: in a group with a clock event, trace events, snapshots in an AUX area or in samples. pmukit and the
+# distribution's perf both record; values in the recordings are compared with the simulation's reference counters.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 for program in perf pmukit; do
@@ -12,7 +12,7 @@ cd "$work" || exit 1
 plan 20
 event=cache_qos/llc_occupancy/
 
-# whole FILE N: each figure of each of the 64 groups is in it as often as any other, but for N
+# whole FILE N: the recording has each value of each of the 64 groups equally often, with a difference of N at most
 whole() {
 	pmukit dump -i "$1" | awk -v cut="$2" '
 		{ sub(/^ *(0x[0-9a-f]+)? */, "") }
@@ -28,10 +28,10 @@ whole() {
 		}'
 }
 
-# value_of N: of the last sample, as it was read, the N-th event of the group
+# value_of N: raw value of the N-th event of the group in the last sample
 value_of() { printf '%d\n' "0x$(sed -n "$1s/.*value \([0-9a-f]*\).*/\1/p" values)"; }
 
-# perf opens events of a task for each CPU; samples come from the one it runs on.
+# perf opens one event per CPU for a task; only the event of the CPU where the task runs has samples.
 for cpu in 0 1; do
 	name=cq-ws4M-40${cpu}M
 	sim flush 0
@@ -46,7 +46,7 @@ for cpu in 0 1; do
 	echo "# the last sample has $last and $(value_of 3), the reference $truth and $moved at the end"
 	[ "$truth" -gt 0 ] && nearly "$last" "$truth" && nearly "$(value_of 3)" "$moved"
 	result "R-47 each sample has the value of that moment, CPU $cpu" $?
-	# It prints by how much a value has changed since the last sample, and only where it has.
+	# perf script prints the change of a value since the last sample, if it is not 0.
 	perf script -i group.data -F event,period >script 2>said
 	grep llc_occupancy script | head -n 2 | cat - said | sed 's/^/# /'
 	[ "$(awk '/llc_occupancy/ { sum += $1 } END { printf "%d\n", sum }' script)" = "$last" ]
@@ -74,11 +74,11 @@ result "R-67 and the name of the task" $?
 kill $one
 wait $one 2>/dev/null
 
-# The program of a process is known when it runs, not when it is watched; cgroups are known by their path.
+# A process is shown with the name of the program that it executes later; cgroups are shown with their path.
 mkdir cgroup && mount -t cgroup2 none cgroup && echo +pids >cgroup/cgroup.subtree_control && mkdir -p cgroup/a/b
 long=cgroup/0123456789-0123456789-0123456789
 mkdir $long
-# perf turns an event of a cgroup on where a task of it runs.
+# perf enables a cgroup event on a CPU when a task of the cgroup runs there.
 in_cgroup() { sh -c 'echo $$ >"$1/cgroup.procs" && exec cache_qos_load cq-ws1M-10M 300' sh "$1" & }
 in_cgroup cgroup/a/b
 three=$!
@@ -139,7 +139,7 @@ perf record -q -R -C 0 -m 1024 -e cache_qos_aux/snapshot,period_ms=100/ -o sampl
 result "R-47 perf record -R of snapshots" $?
 sed 's/^/# /' said
 head -n 25 report | sed 's/^/# /'
-# The last one may have been under way when perf stopped.
+# The last snapshot may have been incomplete when perf stopped.
 whole samples.data 1
 result "R-47 and in samples, which come in sections" $?
 kill $one

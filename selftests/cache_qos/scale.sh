@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What monitoring costs the CPUs that it does not concern: interrupts, wake-ups of readers, passes for reads of files.
+# Cost of monitoring for uninvolved CPUs: interrupts, wake-ups of readers, passes for reads of files.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The guests of cache_qos: devices, steps, checks made outside.
+// Scenarios of cache_qos: devices, guest steps, host checks.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,7 +16,7 @@ Scenario cache_qos_live(std::string_view name)
     Scenario live;
     live.name = name;
     live.kernels = kX86Kernels;
-    live.smp = "3";  // two of them are not the machine
+    live.smp = "3";  // so that two CPUs are not the whole machine
     live.steps = {{"abi_paths", "/selftests/cache_qos/abi_paths.sh", 300},
                   {"groups", "/selftests/cache_qos/groups.sh", 300},
                   {"events", "cache_qos_test", 300}};
@@ -41,7 +41,7 @@ Scenario cache_qos_life()
     return life;
 }
 
-// Of 16 CPUs where all scenarios are asked for.
+// The variant with 16 CPUs runs only if all scenarios are requested.
 Scenario cache_qos_scale(std::string_view name, std::string_view cpus)
 {
     Scenario scale = cache_qos_script(name, "/selftests/cache_qos/scale.sh", 300, {"7.2"});
@@ -50,7 +50,7 @@ Scenario cache_qos_scale(std::string_view name, std::string_view cpus)
     return scale;
 }
 
-// By instructions: what else the host does would be in the figures otherwise.
+// The guest's clock follows its instructions, so that the host's load does not affect the results.
 Scenario cache_qos_bench()
 {
     Scenario bench = cache_qos_script("bench", "cache_qos_bench", 400, {"6.12"});
@@ -58,7 +58,7 @@ Scenario cache_qos_bench()
     return bench;
 }
 
-// What was read in the guest against the reference log of the emulated processor.
+// Compares values read in the guest with the reference log of the emulated processor.
 HostStep rdt_check(std::string_view what, const std::string &script, const std::string &count)
 {
     return {std::string(what),
@@ -68,7 +68,7 @@ HostStep rdt_check(std::string_view what, const std::string &script, const std::
             {"good=yes"}};
 }
 
-// On registers: the driver with its hardware back-end, two L3s.
+// The driver with its hardware back-end on emulated registers, two L3s.
 Scenario cache_qos_on_registers(std::string_view name, std::vector<std::string_view> kernels)
 {
     Scenario rdt;
@@ -80,7 +80,7 @@ Scenario cache_qos_on_registers(std::string_view name, std::vector<std::string_v
     return rdt;
 }
 
-// The kernel's resctrl and the driver read the same.
+// resctrl and the driver read the same values.
 Scenario cache_qos_beside_resctrl(std::string_view name, std::vector<std::string_view> kernels)
 {
     Scenario rdt = cache_qos_on_registers(name, std::move(kernels));
@@ -100,8 +100,8 @@ Scenario cache_qos_rdt()
     return rdt;
 }
 
-// 6.12 does not boot with a thread for each emulated CPU, and plugins are given wrong numbers of
-// CPUs that share one.
+// Linux 6.12 does not boot with one host thread per emulated CPU. CPUs that share a thread have
+// wrong numbers in plugins, so the guest has one CPU.
 Scenario cache_qos_rdt_one()
 {
     Scenario rdt = cache_qos_beside_resctrl("rdt_one", {"6.12"});
@@ -109,17 +109,17 @@ Scenario cache_qos_rdt_one()
     return rdt;
 }
 
-// Zen 5: counters of bandwidth that are bound to RMIDs (ABMC), by resctrl and then by the driver.
+// Zen 5: bandwidth counters assigned to RMIDs (ABMC), by resctrl and then by the driver.
 Scenario cache_qos_rdt_amd()
 {
     Scenario rdt = cache_qos_beside_resctrl("rdt_amd", {"7.2"});
     rdt.rdt = "cpus-per-l3=1,vendor=amd,rmids=256,classes=16,unit=64,width=44,abmc=32";
-    // Of the kernel's, about microcode that an emulated processor has not.
+    // The kernel warns about microcode, which an emulated processor does not have.
     rdt.harmless = {"Speculative Return Stack Overflow: WARNING"};
     return rdt;
 }
 
-// Counters of bandwidth of 24 bits that are at their end after 64000 bytes.
+// 24-bit bandwidth counters that wrap after 64000 bytes.
 Scenario cache_qos_rdt_wrap()
 {
     Scenario rdt = cache_qos_beside_resctrl("rdt_wrap", {"6.1", "7.2"});
@@ -127,7 +127,7 @@ Scenario cache_qos_rdt_wrap()
     return rdt;
 }
 
-// Beside another writer of the registers; the script has the scenario's name.
+// Another program writes the registers, too; the script has the scenario's name.
 Scenario cache_qos_rdt_msr(std::string_view name, std::vector<std::string_view> kernels,
                            std::string_view arguments, std::string_view what,
                            const std::string &readings)
@@ -147,7 +147,7 @@ Scenario cache_qos_rdt_closid()
                              "classes of service change as often as they were set", "2");
 }
 
-// The kernel's resctrl is mounted and unmounted meanwhile.
+// resctrl is mounted and unmounted while the driver monitors a group.
 Scenario cache_qos_rdt_resctrl()
 {
     return cache_qos_rdt_msr(
@@ -155,19 +155,19 @@ Scenario cache_qos_rdt_resctrl()
         "resctrl and cache_qos show what is in the caches, one after the other", "4");
 }
 
-// Debian's pqos, by model-specific registers: the reader's reference, and a neighbor.
+// Debian's pqos through MSRs: alone for comparison, then together with the driver.
 Scenario cache_qos_rdt_pqos()
 {
     Scenario rdt = cache_qos_rdt_msr(
         "rdt_pqos", {"6.1", "7.2"}, "",
         "pqos and cache_qos show what is in the caches, and the class of service", "3");
-    // It divides by NUMA nodes of a socket.
+    // pqos divides by the number of NUMA nodes per socket.
     rdt.smp = {};
     rdt.two_nodes = true;
     return rdt;
 }
 
-// pmukit qualify of a processor with registers, and of one that does not answer.
+// pmukit qualify on a processor with registers; rdt_silent: on one whose reads return errors.
 Scenario cache_qos_rdt_qualify()
 {
     return cache_qos_rdt_msr("rdt_qualify", {"6.1", "7.2"}, "",
@@ -213,8 +213,8 @@ Scenario cache_qos_stress()
     return stress;
 }
 
-// Every file of the driver's that can be written. The program that runs this goes into a group that
-// is monitored and back to the root; the group is removed in the end, or the modules could not be.
+// Writes to every writable file of the driver. The writing program moves into a monitored group and
+// back to the root. The group is removed at the end, so that the modules can be unloaded.
 std::string cache_qos_writes()
 {
     constexpr std::string_view kWrites[] = {
@@ -232,7 +232,7 @@ std::string cache_qos_writes()
     return options + " && rmdir /sys/kernel/config/cache_qos/fails";
 }
 
-// Where the module is: x86.
+// The module exists on x86 only.
 Scenario cache_qos_examples()
 {
     Scenario examples;
@@ -242,7 +242,7 @@ Scenario cache_qos_examples()
 
 }  // namespace
 
-// An L3 of 208 MiB.
+// The simulated L3 has 208 MiB.
 DriverSpec cache_qos_driver()
 {
     DriverSpec driver;
@@ -345,7 +345,7 @@ DriverSpec cache_qos_tests()
           "mount -t configfs configfs /sys/kernel/config && "},
          {"fail_nth_task", "--pmu cache_qos --event event=1 --task"},
          {"fail_nth_cgroup", "--pmu cache_qos --event event=1 --cgroup /tmp/cgroup/fails",
-          // perf's controller is there below the root once another one is turned on.
+          // A cgroup has perf's implicit controller only if another controller is enabled.
           "mkdir /tmp/cgroup && mount -t cgroup2 none /tmp/cgroup && "
           "echo +pids >/tmp/cgroup/cgroup.subtree_control && mkdir /tmp/cgroup/fails && "},
          {"fail_nth_files", cache_qos_writes(), "mkdir /sys/kernel/config/cache_qos/fails && "},
@@ -355,7 +355,7 @@ DriverSpec cache_qos_tests()
         {{"privileges",
           "--pmu cache_qos --policy paranoid --event event=1 --tree /sys/kernel/config/cache_qos "
           "&& rmdir /sys/kernel/config/cache_qos/watched",
-          // Mounted by the steps before.
+          // Earlier steps have mounted configfs.
           "mkdir /sys/kernel/config/cache_qos/watched && "
           "echo 1 >/sys/kernel/config/cache_qos/watched/monitor_cache && "},
          {"privileges_task", "--pmu cache_qos --policy paranoid --event event=1 --task"},

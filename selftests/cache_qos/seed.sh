@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The session that the patches of 2014 describe, with the path of configfs for that of their mount: the same commands
-# in the same order, and what they promise of each file.
+# The example session of the 2014 patches, with the configfs path instead of their mount point: the same commands in the
+# same order, and the documented behavior of each file.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 root=/sys/kernel/config/cache_qos
@@ -16,7 +16,7 @@ sums="occupancy occupancy_percent occupancy_error mbm_total mbm_local"
 files="tasks procs monitor_cache status"
 for name in $sums; do files="$files $name ${name}_persocket ${name}_domains"; done
 
-# size: of all caches; state: a word of g1's status
+# size: total size of all caches; state WORD: value of WORD in g1's status
 size() { awk '{ n += $3 } END { printf "%d\n", n }' /sys/bus/event_source/devices/cache_qos/domains; }
 state() { awk -v word="$1" '$1 == word { print $2 }' g1/status; }
 
@@ -78,7 +78,7 @@ fresh() { [ "$(state age_ms)" -le 2000 ]; }
 [ "$(state backend)" = sim ] && [ "$(state state)" = good ] && within 5 fresh
 result "R-03 R-35 the status names the owner of the registers, that all is well, and how old it is" $?
 
-# A group in a group in a group; the program goes down, and its parents keep what it has.
+# Three nested groups: the program moves to the innermost, and the outer groups still include its lines.
 mkdir -p g1/g2/g3
 echo $load > g1/g2/g3/tasks
 echo 1 > g1/g2/g3/cacheqos.monitor_cache
@@ -114,7 +114,7 @@ result "R-55 one is given back, and after limbo it is the next one's" $?
 rmdir many/*/ && rmdir many
 result "R-53 groups go" $?
 
-# More tasks than fit into a page.
+# A list of tasks that is longer than a page
 echo $((4 * crowd)) >/proc/sys/kernel/threads-max
 cache_qos_crowd $crowd >"$work/ready" &
 all=$!
@@ -125,15 +125,15 @@ until grep -q ready "$work/ready" || [ $tries = 120 ]; do
 done
 ls /proc/$all/task >"$work/wanted"
 cat g1/tasks_all >"$work/have"
-# missing FILE IN: how many words of one are not in the other
+# missing FILE IN: number of words of FILE that are not in IN
 missing() { awk 'FILENAME == ARGV[1] { there[$1]; next } NF && !($1 in there) { n++ } END { print n + 0 }' "$2" "$1"; }
 lost=$(missing "$work/wanted" "$work/have")
-# The shell and the program that reads
+# Other tasks in the group: the shell, and the program that reads
 strange=$(missing "$work/have" "$work/wanted")
 echo "# $(wc -l <"$work/wanted") threads, $lost of them not listed, $strange others"
 [ "$(wc -l <"$work/wanted")" = $crowd ] && [ "$lost" = 0 ] && [ "$strange" -le 2 ] && ! (echo 1 >g1/tasks_all) 2>/dev/null
 result "R-50 tasks_all is complete with $crowd tasks, and not to be written" $?
-# A write ends wherever it is full. A tail of nothing but line ends is what tasks_all has.
+# A list is split between writes at any byte, even within a number. As tasks_all does, it ends with empty lines.
 mkdir copy
 lost=0
 for ahead in "" ",,"; do

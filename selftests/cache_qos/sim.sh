@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Sourced by test scripts, beside which it is installed: reference counters of the simulated machine, and its control file.
+# Sourced by test scripts in the same folder: reference counters of the simulated machine, and its control file.
 sim=/sys/kernel/debug/cache_qos_sim
 
-# What was read before it has changed may be shown for sample_ms.
+# sim COMMAND...: sends a command to the machine; waits, as the driver may show older values for sample_ms
 sim() {
 	echo "$*" >$sim/control || return
 	case $1 in
@@ -11,7 +11,7 @@ sim() {
 }
 scale() { awk '$1 == "scale" { print $2 }' $sim/reference; }
 
-# field FILE WORD [KEY VALUE...]: summed over the file's lines, or those whose KEY is one of the values
+# field FILE WORD [KEY VALUE...]: sum of the field WORD over the file's lines, or over those whose KEY is one of the values
 field() {
 	file=$1 word=$2 key=${3-}
 	shift $(($# < 3 ? $# : 3))
@@ -26,25 +26,25 @@ field() {
 		END { printf "%d\n", sum }' "$sim/$file"
 }
 
-# reference_sum WORD KEY VALUE...: of the reference counters, in bytes
+# reference_sum WORD KEY VALUE...: sum of the field in the reference counters, in bytes
 reference_sum() { echo $(($(field reference "$@") * $(scale))); }
 
-# Of all CPUs, by the driver
+# Totals of all CPUs: the driver's writes of PQR_ASSOC, and accesses that the machine refused
 pqr_writes() { field cpus pqr_writes; }
 refused() { field cpus gp; }
 
-# nearly A B: within two lines. The driver's probe of a task switch and the simulation's are not one, and between them a program that
-# is only about to run may be given a line under the RMID before.
+# nearly A B: equal within two lines. The driver and the simulation have separate probes of a task switch; between the two, a program that
+# is about to run may fill a line under the previous RMID.
 nearly() { awk -v a="$1" -v b="$2" -v line="$(scale)" 'BEGIN { d = a - b; exit !(a != "" && d <= 2 * line && d >= -2 * line) }'; }
 
-# What the driver says
+# Statistics of the driver
 devices=/sys/bus/event_source/devices
 stat_of() { cat "/sys/kernel/debug/pmukit/cache_qos/$1"; }
 stat_is() { [ "$(stat_of "$1")" = "$2" ]; }
 
 groups=/sys/kernel/config/cache_qos
 
-# Everything these scripts need is there.
+# Skips the script unless driver, groups and simulated machine exist.
 need_machine() {
 	mount -t configfs configfs /sys/kernel/config 2>/dev/null
 	[ -d $devices/cache_qos ] || skip_all "no cache_qos"
@@ -52,13 +52,13 @@ need_machine() {
 	[ -r $sim/reference ] || skip_all "no simulated machine"
 }
 
-# reload PARAMETER...: another machine
+# reload PARAMETER...: loads another machine
 reload() { rmmod cache_qos_sim && insmod "${PMUKIT_SIM:-/lib/vmrun/cache_qos_sim.ko}" "$@"; }
 
-# in_group GROUP NAME SECONDS: a program in that group
+# in_group GROUP NAME SECONDS: starts a program in the group
 in_group() { sh -c 'echo 0 >"$1/tasks" && exec cache_qos_load "$2" "$3"' sh "$groups/$1" "$2" "$3" & }
 
-# two_in_g1 NAME NAME: a group of two programs, $one on CPU 0 and $two on CPU 1; end_g1 ends them and it
+# two_in_g1 NAME NAME: makes group g1 with two programs, $one on CPU 0 and $two on CPU 1; end_g1 ends the programs and removes the group
 two_in_g1() {
 	mkdir $groups/g1 && echo 1 >$groups/g1/monitor_cache
 	in_group g1 "$1" 300
@@ -74,7 +74,7 @@ end_g1() {
 	rmdir $groups/g1
 }
 
-# A pass of the sampler has begun and ended since.
+# Waits for a complete pass of the sampler.
 passes() {
 	seen=$(($(stat_of passes) + 2))
 	while [ "$(stat_of passes)" -lt $seen ]; do
@@ -82,12 +82,12 @@ passes() {
 	done
 }
 
-# refused_with WORDS COMMAND...: it fails, and says so
+# refused_with WORDS COMMAND...: the command fails and prints WORDS
 refused_with() {
 	words=$1
 	shift
 	! "$@" >"$work/said" 2>&1 && grep -qi "$words" "$work/said"
 }
 
-# writes FILE TEXT, as a command
+# writes FILE TEXT: a write as a command, for refused_with
 writes() { sh -c 'echo "$2" >"$1"' sh "$1" "$2"; }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A machine of four RMIDs, of which RMID 0 is not given out: what is refused, what is reported as
-# partial, and that it works again.
+# A machine with four RMIDs, of which RMID 0 is never assigned: rejected monitors, values marked as
+# partial, and recovery once RMIDs are free.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine
@@ -41,7 +41,7 @@ echo "# $left bytes were left behind"
 	grep -qx "rmids_limbo 1" $groups/g4/status
 result "R-22 an RMID whose lines are there still is not given out" $?
 
-# Rather too much, with a bound, than nothing
+# alloc_dirty: a value that is too large, with an error bound, instead of an error
 sim freeze 1
 writes $devices/cache_qos/alloc_dirty 1 && writes $groups/g4/monitor_cache 1
 result "R-25 alloc_dirty gives it out all the same" $?
@@ -60,7 +60,7 @@ echo 0 >$groups/g4/monitor_cache
 within 5 grep -qx "rmids_free 1" $groups/g4/status
 result "R-24 and given back" $?
 
-# A task of its own, then one of g1: for both together there is no RMID.
+# The task has its own event, then joins g1, too: no RMID is left for the combination.
 cache_qos_load cq-ws2M-100M 100 &
 task=$!
 sleep 0.5
@@ -80,7 +80,7 @@ echo "# g1 has $value, the task $truth; $(stat_of partial) times partial"
 [ "$(stat_of partial)" -gt "$partial" ] && [ "$value" -le "$truth" ]
 result "R-20 without an RMID for both a value is too small, never too large" $?
 task_has=$(awk -F, '/llc_occupancy/ { print $1 }' stat)
-# One of the two has all of it, the other says that it has not.
+# One of the two has the whole value, the other is marked as partial.
 if grep -q "^state.* partial" $groups/g1/status; then
 	[ "$task_has" -gt 0 ]
 else
@@ -91,7 +91,7 @@ sim freeze 0
 kill $task
 wait $task 2>/dev/null
 
-# Each RMID has had lines, which stay, and no task is watched any more.
+# Each RMID still has lines in the cache, and no task is monitored any more.
 sim flush 0
 within 5 writes $groups/g3/monitor_cache 1
 for group in g1 g2 g3; do

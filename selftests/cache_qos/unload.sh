@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Modules that are asked to go while they are used, under load; and that come back.
+# Unloads modules while they are in use, under load; and loads them again.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine
@@ -33,7 +33,7 @@ rmdir $groups/g1
 within 5 stat_is probes 0 && idle
 result "R-13 after the last group the probes are gone and RMIDs are 0" $?
 
-# The machine comes and goes while everybody asks for it.
+# The simulated machine is unloaded and loaded while events and groups use it.
 use() {
 	while [ ! -e stop ]; do
 		perf stat -a -e cache_qos/llc_occupancy/ -- sleep 0.1
@@ -78,7 +78,7 @@ result "the driver goes" $?
 said=$(dmesg | grep -c "cache_qos: msr: CPU 0: ")
 refused_with "no such device" insmod $driver
 result "R-01 without the hardware loading is ENODEV" $?
-# Once for each try of insmod, which makes two.
+# One line for each attempt of insmod, which makes two.
 said=$(($(dmesg | grep -c "cache_qos: msr: CPU 0: ") - said))
 [ $said -ge 1 ] && [ $said -le 2 ]
 result "R-01 and one line in the log" $?
