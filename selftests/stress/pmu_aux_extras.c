@@ -2,9 +2,10 @@
 /*
  * pmu_aux_extras --pmu PMU [--event TERMS] [--aux PAGES]
  *
- * What perf has around AUX areas for PMUs that say they can (PERF_PMU_CAP_AUX_OUTPUT,
- * PERF_PMU_CAP_AUX_PAUSE, a callback snapshot_aux): none of ours does, so each is refused, by an
- * event of the PMU's and by a software event in its group. The same without the extra is accepted.
+ * Optional AUX features of perf, for PMUs that declare support (PERF_PMU_CAP_AUX_OUTPUT,
+ * PERF_PMU_CAP_AUX_PAUSE, a callback snapshot_aux). None of these drivers does, so perf must reject
+ * each, in an event of the PMU and in a software event of its group. The event without the feature
+ * is accepted.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,11 +26,11 @@
 
 struct extra {
 	const char *name;
-	bool beside;		/* wanted by a software event in the PMU's group */
+	bool beside;		/* set in a software event of the PMU's group */
 	bool output;
 	__u32 sample_bytes;
 	__u32 action;
-	int refusal;		/* of a kernel that knows it */
+	int refusal;		/* error of a kernel that knows the feature */
 };
 
 static const struct extra extras[] = {
@@ -51,7 +52,7 @@ static void set_extra(struct perf_event_attr *attr, const struct extra *extra)
 	memcpy((char *)attr + PMU_ATTR_AUX_ACTION, &extra->action, sizeof(extra->action));
 }
 
-/* One that samples, disabled. */
+/* A sampling event, disabled. */
 static struct perf_event_attr software_attr(void)
 {
 	return (struct perf_event_attr){
@@ -63,7 +64,7 @@ static struct perf_event_attr software_attr(void)
 	};
 }
 
-/* extra is not set unless wanted. */
+/* Opens an event, with the extra if wanted, and closes it. 0 or -errno. */
 static int ask(const struct stress_subject *subject, const struct extra *extra, bool wanted)
 {
 	struct perf_event_attr attr = extra->beside ? software_attr() :
@@ -81,7 +82,7 @@ static int ask(const struct stress_subject *subject, const struct extra *extra, 
 	return err;
 }
 
-/* To others the word is reserved: they refuse whatever is in it, with -EINVAL. */
+/* In older kernels the word is reserved: they reject any value with -EINVAL. */
 static bool kernel_knows_actions(void)
 {
 	static const struct extra paused = { .action = START_PAUSED };

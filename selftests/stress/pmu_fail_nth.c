@@ -4,17 +4,17 @@
  *              [--bind DRIVER/DEVICE] [--load MODULE=FILE] [--write FILE=[BEFORE,]VALUE]...
  *              [--mkdir FOLDER] [--dense N]
  *
- * Each act with a PMU is done again and again, its 1st, 2nd, 3rd ... allocation (then page, then
- * copy from or to user space) failing, until there are no more of them: each time it must either
- * fail with an error or work, and when the last one does not fail, work. What comes before an act
- * must always work, so nothing is left of a failure. That nothing leaks is for kmemleak to say. Of
- * an act with more than --dense allocations (default: all) the later ones fail in growing steps.
- * Events are those of a CPU, of this task (--task) or of a cgroup. Each --write is an act of its
- * own; where there is a BEFORE, that is written first each time, with nothing failing.
+ * Repeats each act with a PMU while its 1st, 2nd, 3rd ... slab allocation fails, then likewise with
+ * page allocations and user copies, until an act runs without an injected failure. An act with an
+ * injected failure must return an error or succeed; an act without one must succeed. The steps
+ * before an act must always succeed, so no failure has lasting effects. kmemleak detects leaks.
+ * With --dense N, failures after the N-th allocation are injected in growing steps (default: at
+ * each). Events are those of a CPU, of this task (--task) or of a cgroup. Each --write is a
+ * separate act; BEFORE, if given, is written first each time, without injected failures.
  *
- * The kernel needs fault injection with stack filters (Documentation/fault-injection in its
- * source): only what has a module on the stack fails. The tracker of kmemleak is spared: it would
- * switch itself off.
+ * Needs fault injection with stack filters (Documentation/fault-injection in the kernel source):
+ * only calls with a module on the stack fail. Allocations of kmemleak itself do not fail, as it
+ * would disable itself.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -34,33 +34,33 @@
 #include "stress.h"
 
 #define DEBUGFS		"/sys/kernel/debug"
-#define MOST_FAILURES	100000		/* of one act: then it does not come to an end */
+#define MOST_FAILURES	100000		/* per act; more are taken for an endless loop */
 #define DATA_PAGES	4
-#define AROUND_MODULES	(64ULL << 20)	/* where one that is loaded later may be */
+#define AROUND_MODULES	(64ULL << 20)	/* margin for modules that are loaded later */
 #define BIND_BYTES	128
 #define MOST_WRITES	16
 
 struct file_write {
 	char file[BIND_BYTES];
 	char value[BIND_BYTES];
-	char before[BIND_BYTES];	/* empty: nothing */
+	char before[BIND_BYTES];	/* empty: none */
 };
 
 struct trial {
 	struct stress_subject subject;
-	bool task;			/* of this one; otherwise of a CPU */
-	const char *cgroup;		/* its folder, or NULL */
+	bool task;			/* events of this task, otherwise of a CPU */
+	const char *cgroup;		/* folder of a cgroup, or NULL */
 	struct pmu_event event;		/* fd -1: closed */
 	unsigned int dense;
 	char driver[BIND_BYTES], device[BIND_BYTES];
-	char module[BIND_BYTES], file[BIND_BYTES];	/* of the module */
+	char module[BIND_BYTES], file[BIND_BYTES];	/* name and file of the module */
 	struct file_write writes[MOST_WRITES];
 	unsigned int nr_writes;
-	const struct file_write *write;	/* the one to be done */
+	const struct file_write *write;	/* the current one */
 	const char *folder;
 };
 
-/* What fails */
+/* Fault injection */
 
 static const char *const injectors[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
 #define NR_INJECTORS	ARRAY_SIZE(injectors)
@@ -74,7 +74,7 @@ static int set(const char *injector, const char *file, unsigned long long value)
 	return write_text(path, text);
 }
 
-/* [begin, end) of a function of the kernel's. */
+/* Address range [begin, end) of a kernel function. */
 static int find_function(const char *name, unsigned long long *begin, unsigned long long *end)
 {
 	unsigned long long at;
@@ -95,7 +95,7 @@ static int find_function(const char *name, unsigned long long *begin, unsigned l
 	return *end ? 0 : -ENOENT;
 }
 
-/* Where modules are, from those that are there. */
+/* Address range of the loaded modules. */
 static int find_modules(unsigned long long *begin, unsigned long long *end)
 {
 	char text[64];
@@ -124,7 +124,7 @@ static int choose_injector(unsigned int chosen, const unsigned long long modules
 	int err = 0;
 
 	for (unsigned int i = 0; i < NR_INJECTORS && !err; i++) {
-		/* The others have no stack to their liking. */
+		/* No stack matches the range of the other injectors. */
 		err = set(injectors[i], "require-start", i == chosen ? modules[0] : 1);
 		if (!err)
 			err = set(injectors[i], "require-end", i == chosen ? modules[1] : 2);
@@ -151,13 +151,15 @@ static int set_up_injectors(unsigned long long modules[2])
 		err = set(name, "verbose", 0) ?: set(name, "stacktrace-depth", 32) ?:
 		      set(name, "reject-start", tracker[0]) ?: set(name, "reject-end", tracker[1]);
 	}
-	/* By default both spare allocations that may wait for memory; pages also large blocks only. */
+	/*
+	 * By default both ignore allocations that may sleep, and fail_page_alloc ignores order 0.
+	 */
 	return err ?: write_text(DEBUGFS "/failslab/ignore-gfp-wait", "N") ?:
 		      write_text(DEBUGFS "/fail_page_alloc/ignore-gfp-wait", "N") ?:
 		      set("fail_page_alloc", "min-order", 0);
 }
 
-/* The n-th of this process fails; 0: none. */
+/* The n-th call of this process fails; 0: none. */
 static int arm(unsigned int n)
 {
 	char text[16];
@@ -166,7 +168,7 @@ static int arm(unsigned int n)
 	return write_text("/proc/self/fail-nth", text);
 }
 
-/* Returns what is left of n: 0 when one has failed. */
+/* Returns the number of calls left until the failure; 0: a call has failed. */
 static long long disarm(void)
 {
 	long long left = -1;
@@ -184,7 +186,7 @@ static int open_event(struct trial *trial)
 	struct perf_event_attr attr;
 	int cpu;
 
-	subject->pmu.type = pmu_type(subject->name);	/* another one since it was bound again */
+	subject->pmu.type = pmu_type(subject->name);	/* changes when the device is rebound */
 	attr = stress_subject_attr(subject);
 	if (subject->aux_pages)
 		attr.sample_type = PERF_SAMPLE_RAW;
@@ -266,7 +268,7 @@ static int bind_and_open(struct trial *trial)
 	return (is_bound(trial) ? 0 : bind(trial)) ?: open_event(trial);
 }
 
-/* With its last event a PMU whose device has left is gone, whatever failed before. */
+/* The PMU of an unbound device is unregistered with its last event, whatever failed before. */
 static int close_and_wait(struct trial *trial)
 {
 	char path[sizeof(PMU_SYSFS) + BIND_BYTES];
@@ -315,7 +317,7 @@ static int nothing(struct trial *trial)
 	return 0;
 }
 
-/* There is always something to fail in acts that are @fertile. */
+/* @fertile: the act always has an allocation that can fail. */
 static const struct act {
 	const char *name;
 	int (*before)(struct trial *trial);
@@ -338,7 +340,7 @@ static const struct act {
 
 #define NR_ACTS	ARRAY_SIZE(acts)
 
-/* How often it is tried: acts with an event once, others if there is something to do it to. */
+/* Number of tests of an act: one for acts with an event; for others it depends on the options. */
 static unsigned int times(const struct trial *trial, const struct act *act)
 {
 	if (act->act == write_file)
@@ -355,11 +357,11 @@ static unsigned int times(const struct trial *trial, const struct act *act)
 /* Sweeps */
 
 struct tally {
-	unsigned int failures;		/* that were injected */
-	unsigned int errors;		/* of these: the act said so */
+	unsigned int failures;		/* injected */
+	unsigned int errors;		/* injected failures for which the act returned an error */
 };
 
-/* NULL, or what was wrong. */
+/* Returns an error text, or NULL. */
 static const char *sweep(struct trial *trial, const struct act *act, struct tally *tally)
 {
 	long long left = 0;

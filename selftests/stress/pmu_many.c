@@ -2,9 +2,9 @@
 /*
  * pmu_many --pmu PMU [--event TERMS]
  *
- * As many events as there are file descriptors, ten thousand of them: all are opened until there
- * are none left, or the PMU, if it serves one user at a time, tells all others so. When they are
- * closed an event works again.
+ * Opens events until the limit of ten thousand file descriptors is reached, or, if the PMU supports
+ * one event at a time, until ten thousand opens have failed with -EBUSY. Once all are closed, an
+ * event works again.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -3,20 +3,20 @@
  * pmu_privileges --pmu PMU --policy capability|paranoid [--event TERMS] [--aux PAGES] [--task]
  *                [--tree FOLDER]... [--busy]
  *
- * Privileges that a PMU asks for: each kind of user opens an event at each perf_event_paranoid, and
- * the result is compared with the driver's rule, which is written down here a second time. Files of
- * the PMU are not writable by users without privileges, and show no address of the kernel, of
- * memory or of a device. An AUX area is zero before and behind what was recorded, and the recorded
- * data has no word of poison; with page_poison=1 and slab_debug this finds freed memory that leaks.
+ * Privileges that a PMU requires: each kind of user opens an event at each perf_event_paranoid, and
+ * the result must match the driver's policy, which this test states independently. Files of the PMU
+ * are not writable by users without privileges, and show no address of the kernel, of memory or of
+ * a device. An AUX area is zero before the recording and after the recorded data, and the data has
+ * no poison word; with page_poison=1 and slab_debug this detects leaked freed memory.
  *
- *   capability   events need CAP_PERFMON, whatever perf_event_paranoid says
- *   paranoid     events of a CPU need CAP_PERFMON where perf_event_paranoid is above 0, as those
- *                of any PMU
- *   --task       the event is of the user's own process: above 1, and it is the kernel's part that
- *                is in the way
- *   --tree       files elsewhere that are held to the same as those of the PMU; of a PCI function
- *                the driver's only, as the kernel's own say its addresses
- *   --busy       there is something to record: an AUX area must get it, and samples are looked at
+ *   capability   events need CAP_PERFMON at each perf_event_paranoid
+ *   paranoid     events of a CPU need CAP_PERFMON if perf_event_paranoid is above 0, as those of
+ *                any PMU
+ *   --task       the event counts the user's own process: it needs CAP_PERFMON above 1, because it
+ *                includes the kernel
+ *   --tree       a folder whose files are checked like those of the PMU; of a PCI function only
+ *                folders of the driver, as files of the PCI core have addresses
+ *   --busy       the device has data: it must appear in the AUX area, and samples are checked
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -41,18 +41,18 @@
 
 #define PARANOID	"/proc/sys/kernel/perf_event_paranoid"
 #define LEAST_LEVEL	-1
-#define MOST_LEVEL	3	/* Debian's: only CAP_SYS_ADMIN opens anything */
+#define MOST_LEVEL	3	/* of Debian: only CAP_SYS_ADMIN can open events */
 #define UNPRIVILEGED_ID		65534
 #define DATA_PAGES	8
-#define DEEPEST		4	/* folders below the PMU's */
+#define DEEPEST		4	/* levels of folders */
 #define MOST_TREES	64
 #define MOST_PLACES	64
-#define LOW_MEMORY	0x100000	/* bytes: below, numbers are like others */
+#define LOW_MEMORY	0x100000	/* lower numbers are not taken for addresses */
 #define HEX_DIGITS	"0123456789abcdefABCDEF"
 #define RUN_US		300000
-#define MOST_RUNS	20	/* until there is something to look at */
+#define MOST_RUNS	20	/* periods of RUN_US until something is recorded */
 
-/* Physical addresses, both in it. */
+/* A range of physical addresses, first and last inclusive. */
 struct place {
 	__u64 first, last;
 };
@@ -68,7 +68,7 @@ struct subject {
 
 /* Users */
 
-/* Of a user without any but these. */
+/* Becomes an unprivileged user with only this capability. */
 static int keep_capability(int capability)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -101,7 +101,7 @@ static int become_unprivileged(void)
 	return setgid(UNPRIVILEGED_ID) || setuid(UNPRIVILEGED_ID) ? -errno : 0;
 }
 
-/* All capabilities, but not over this machine. */
+/* All capabilities, but only in the namespace. */
 static int become_root_of_a_namespace(void)
 {
 	return become_unprivileged() ?: unshare(CLONE_NEWUSER) ? -errno : 0;
@@ -111,7 +111,7 @@ static const struct user {
 	const char *name;
 	int (*become)(void);
 	bool capable;
-	bool optional;		/* kernels can be built without */
+	bool optional;		/* not supported by all kernels */
 } users[] = {
 	{ "root", become_root, true, false },
 	{ "a user with CAP_PERFMON", become_observer, true, false },
@@ -142,7 +142,7 @@ static int open_event(const struct subject *subject, struct pmu_event *event)
 
 #define CANNOT_BECOME	255
 
-/* What a child that is this user gets: 0 or an errno. */
+/* Result of what() in a child process of this user: 0 or an errno. */
 static int ask(const struct subject *subject, const struct user *user,
 	       int (*what)(const struct subject *subject))
 {
@@ -166,7 +166,7 @@ static int try_to_open(const struct subject *subject)
 	return open_event(subject, &event);
 }
 
-/* What kernels give to anybody, unless their administrator wants no events at all. */
+/* An event that any user may open, unless the administrator forbids all events. */
 static int try_the_least(const struct subject *subject)
 {
 	struct perf_event_attr attr = {
@@ -210,7 +210,7 @@ static bool is_pci_function(const char *name)
 	return sscanf(name, "%4x:%2x:%2x.%1x", &domain, &bus, &device, &function) == 4;
 }
 
-/* Where memory and the BARs of functions are, which root alone may know. 0 or -errno. */
+/* Reads the addresses of memory and of BARs, which only root can see. 0 or -errno. */
 static int read_places(struct subject *subject)
 {
 	FILE *file = fopen("/proc/iomem", "re");
@@ -231,8 +231,8 @@ static int read_places(struct subject *subject)
 }
 
 /*
- * Behind 0x, or of eight digits and more, some of them letters: others are counts and sizes. An
- * address that is written without either is not seen.
+ * True for a number after 0x, or with eight or more digits, some of them letters: other numbers are
+ * counts and sizes. The test does not detect other notations of an address.
  */
 static bool is_like_address(const char *text, const char *number, size_t digits)
 {
@@ -244,7 +244,7 @@ static bool is_like_address(const char *text, const char *number, size_t digits)
 static bool is_address(const struct place *places, unsigned int nr_places, __u64 number)
 {
 	if (number >> 48 == 0xffff && number != ~0ULL)
-		return true;	/* the kernel's */
+		return true;	/* a kernel address */
 	for (unsigned int i = 0; i < nr_places; i++)
 		if (number >= places[i].first && number <= places[i].last)
 			return true;
@@ -326,7 +326,7 @@ static bool tree_is_good(const struct subject *subject, const char *tree)
 	struct walk walk = { .subject = subject };
 	char path[PATH_MAX];
 
-	/* With its slash: names of PMUs and devices are links. */
+	/* The slash follows the symbolic link that a PMU's or device's name is. */
 	snprintf(path, sizeof(path), "%s/", tree);
 	check_folder(&walk, path, DEEPEST);
 	ksft_print_msg("%s: %u files\n", tree, walk.files);
@@ -372,7 +372,7 @@ static bool is_poison(__u64 word)
 	       word == 0x5a5a5a5a5a5a5a5aULL;
 }
 
-/* Of poison at least fifteen bytes long, for it has such a word wherever it begins. */
+/* Finds poison of at least 15 bytes, which contains an aligned poison word. */
 static bool has_poison(const char *bytes, size_t size)
 {
 	__u64 word;
@@ -396,11 +396,11 @@ static bool aux_is_good(const struct subject *subject, const struct pmu_event *e
 		ksft_print_msg("nothing was recorded\n");
 		return false;
 	}
-	/* Once around, all of it is what was recorded. */
+	/* After a wrap, the whole area is recorded data. */
 	return !has_poison(event->aux, recorded) && is_clean(event, recorded, "recorded");
 }
 
-/* Enabled for RUN_US; if it is busy longer, until head moves. */
+/* Enables the event for RUN_US; with --busy for longer, until head moves. */
 static int run_until_recorded(const struct subject *subject, struct pmu_event *event,
 			      const __u64 *head)
 {
@@ -436,7 +436,7 @@ static void test_aux(const struct subject *subject)
 
 /* Samples */
 
-/* How many there are, -1: one has what it should not. */
+/* Number of samples; -1: a sample has poison, or a record is invalid. */
 static int check_samples(struct pmu_event *event)
 {
 	static union {

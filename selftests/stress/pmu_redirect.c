@@ -2,11 +2,11 @@
 /*
  * pmu_redirect --pmu PMU --other PMU --aux PAGES [--event TERMS]
  *
- * An event of the PMU is redirected to the ring of a software event, where an event of the other
- * PMU, which takes the same terms, has set up the AUX area (PERF_EVENT_IOC_SET_OUTPUT). That area
- * is not the PMU's: it must stay as it is, and the event makes samples. It is full: perf disables
- * an event that asks for space in it; up to Linux 6.12 not on CPU 0, as perf stores the number of
- * the CPU as the flag that the event is to be disabled.
+ * Redirects an event of the PMU to the ring of a software event (PERF_EVENT_IOC_SET_OUTPUT) whose
+ * AUX area belongs to an event of the other PMU, which has the same terms. The PMU must not write
+ * to that area: the area must not change, and the event must deliver samples. The area is full, so
+ * perf disables an event that requests space in it; up to Linux 6.12 not on CPU 0, as perf uses the
+ * CPU number as the flag to disable the event.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -2,12 +2,12 @@
 /*
  * pmu_refresh --pmu PMU [--event TERMS] [--aux PAGES]
  *
- * An event that ends by itself after one, two and three samples (PERF_EVENT_IOC_REFRESH), without
- * and with an AUX area. perf may stop it from inside the very sample that was the last one, so it
- * is also disabled at moments when that sample may just be on its way. An ordinary event must work
- * after all that, and the PMU may not take its own end for a reset.
+ * Events that stop after one, two and three samples (PERF_EVENT_IOC_REFRESH), without and with an
+ * AUX area. perf may stop such an event inside its last sample, so the test also disables it at
+ * times when that sample may be in progress. Afterwards an event without a limit must work, and the
+ * driver must not take the stop for a reset of the device.
  *
- * The PMU must have something to say all the time.
+ * The PMU must have data all the time.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,12 +24,12 @@
 #define DATA_PAGES	64
 #define RUN_MS		1000
 
-/* Some within the first epoch or buffer, some behind it. */
+/* Some within the first epoch or buffer, some after it. */
 static const unsigned int moments_ms[] = {
 	0, 1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30, 40, 60
 };
 
-/* Opened, mapped and started for so many samples; the caller closes it either way. */
+/* Opens, maps and starts an event for limit samples; the caller closes it either way. */
 static int start(const struct stress_subject *subject, unsigned int aux_pages, unsigned int limit,
 		 struct pmu_event *event)
 {
@@ -44,7 +44,7 @@ static int start(const struct stress_subject *subject, unsigned int aux_pages, u
 	return err;
 }
 
-/* Disabled after run_ms, if it has not ended by then. */
+/* Runs an event and disables it after run_ms. */
 static int run(const struct stress_subject *subject, unsigned int aux_pages, unsigned int limit,
 	       unsigned int run_ms, unsigned int *samples)
 {
@@ -60,7 +60,7 @@ static int run(const struct stress_subject *subject, unsigned int aux_pages, uns
 	return err;
 }
 
-/* Kernels that end it a moment later let more samples through. */
+/* Kernels that disable the event late deliver extra samples. */
 static void test_limit(const struct stress_subject *subject, unsigned int aux_pages,
 		       unsigned int limit)
 {
@@ -74,7 +74,7 @@ static void test_limit(const struct stress_subject *subject, unsigned int aux_pa
 			 subject->name, limit, aux_pages, at_last, strerror(-err));
 }
 
-/* An event does what it can. */
+/* An event without a limit counts. */
 static void test_ordinary(const struct stress_subject *subject)
 {
 	struct pmu_event event = { .fd = -1 };

@@ -3,9 +3,9 @@
  * pmu_reload --pmu PMU [--event TERMS] [--aux PAGES] [--cycles N]
  *            --load 'MODULE=FILE[ PARAMETERS]'...
  *
- * The modules, in the order in which they were loaded, go and come back N times (200), with an
- * event of the PMU that runs in between. While they are gone nothing is called after them, and what
- * the kernel has for itself must not grow; on a debug kernel kmemleak has the last word.
+ * Unloads and loads the modules, given in load order, N times (200), and runs an event of the PMU
+ * after each load. While they are unloaded, no file or interrupt may have their name. The memory of
+ * the kernel must not grow; on a debug kernel kmemleak detects smaller leaks.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 #define RUN_US		1000
 #define MOST_MODULES	4
-#define WARM_CYCLES	10	/* caches of the kernel fill in the first */
+#define WARM_CYCLES	10	/* fill caches of the kernel */
 #define SLACK_KB	4096
 
 struct reload {
@@ -75,7 +75,7 @@ static int load_all(const struct reload *reload)
 	return err;
 }
 
-/* Devices may be probed after the module's load has ended. */
+/* Waits for the PMU, as devices may be probed after the load returns, and runs an event. */
 static int use(struct stress_subject *subject)
 {
 	struct pmu_event event = { .fd = -1 };
@@ -92,7 +92,7 @@ static int use(struct stress_subject *subject)
 	return err;
 }
 
-/* Whatever a module may have made under its name. */
+/* Files that a module may create under its name. */
 static const char *const places[] = {
 	"/sys/module/%s", "/sys/bus/pci/drivers/%s", "/sys/kernel/debug/%s",
 	"/sys/kernel/tracing/events/%s", "/sys/kernel/config/%s",
@@ -123,7 +123,7 @@ static int left_of(const char *name)
 	return err;
 }
 
-/* -EEXIST: a name is left. */
+/* -EEXIST: a name still exists. */
 static int names_are_gone(const struct reload *reload)
 {
 	int err = pmu_type(reload->subject.name) < 0 ? 0 : -EEXIST;
@@ -152,7 +152,7 @@ static int cycles(struct reload *reload, unsigned int count)
 	return err;
 }
 
-/* In KiB, what neither programs nor files have; -1 if the kernel does not say. */
+/* Memory of the kernel itself in KiB, without programs and files; -1 if it is unknown. */
 static long kernel_memory(void)
 {
 	static const char *const lines[] = { "SUnreclaim", "KernelStack", "PageTables", "Percpu",
@@ -164,7 +164,7 @@ static long kernel_memory(void)
 
 	sync();
 	write_text("/proc/sys/vm/drop_caches", "3");
-	sleep(2);	/* what is freed after a grace period */
+	sleep(2);	/* for memory that is freed after a grace period */
 	file = fopen("/proc/meminfo", "r");
 	while (file && fscanf(file, "%63[^:]: %ld%*[^\n] ", name, &kb) == 2)
 		for (unsigned int i = 0; i < ARRAY_SIZE(lines); i++)

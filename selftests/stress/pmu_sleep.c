@@ -2,9 +2,9 @@
 /*
  * pmu_sleep --pmu PMU [--event TERMS] [--aux PAGES]
  *
- * The machine is suspended with an event that runs, all the way to idle but for the idling: whether
- * its clock could wake it is not in our hands. The event may go on or end with an error; it must be
- * closed without trouble, and a new one must work.
+ * Suspends the machine to idle with a running event, except for the idle loop itself, as the clock
+ * of the machine might not wake it. The event may continue or end with an error; it must be
+ * possible to close it, and a new one must work.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define POWER		"/sys/power"
 #define RUN_US		200000
 
-/* An event does all that it can. */
+/* Opens, maps, enables, disables, reads and closes an event. */
 static int try_all(const struct stress_subject *subject)
 {
 	struct pmu_event event = { .fd = -1 };
@@ -38,7 +38,7 @@ static int try_all(const struct stress_subject *subject)
 
 /* Suspend */
 
-/* The kernel goes so far, waits some seconds there and wakes by itself. */
+/* The kernel suspends up to this point, waits for some seconds and resumes by itself. */
 static int suspend(const char *how_far)
 {
 	int err = write_text(POWER "/pm_test", how_far) ?: write_text(POWER "/state", "freeze");
@@ -52,7 +52,7 @@ static const struct {
 	const char *name;
 } sleeps[] = {
 	{ "devices", "as far as the devices" },
-	/* All of it but the idle loop: PCI functions have no power, interrupts are off. */
+	/* All but the idle loop: PCI functions are powered down, interrupts are off. */
 	{ "platform", "as far as their power and interrupts" },
 };
 
@@ -64,7 +64,7 @@ static void test_sleep(const struct stress_subject *subject, unsigned int which)
 	int err = stress_subject_start(subject, &event), asleep;
 
 	asleep = err ?: suspend(sleeps[which].how_far);
-	/* It may have ended; that it can be closed is what counts. */
+	/* The event may have ended with an error; only the close must succeed. */
 	if (!asleep)
 		pmu_event_disable(&event);
 	pmu_event_close(&event);

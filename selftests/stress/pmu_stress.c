@@ -5,9 +5,9 @@
  *            [--bind DRIVER/DEVICE] [--remove DEVICE] [--write FILE=VALUE,...] [--read FOLDER]
  *            [--unload MODULE=FILE[ PARAMETERS],...] [--group FOLDER] [--open-by-number PMU[=TERMS]]
  *
- * Prints TAP: each worker and actor came to its end, there was enough of what was meant, and the
- * module has no user left. --least-opens and --least-aux are what is enough of a minute. The same
- * seed makes each process do the same; how they meet is the scheduler's.
+ * Checks that each worker and actor ends, that enough events were opened and AUX areas mapped, and
+ * that the module's reference count is as before. --least-opens and --least-aux are minimums per
+ * minute. With the same seed each process makes the same calls; the scheduler interleaves them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,7 +27,7 @@
 #include "stress.h"
 
 #define MOST		16
-#define GRACE_SECONDS	60	/* for what a process is in when the time is over */
+#define GRACE_SECONDS	60	/* for calls in progress when the time is over */
 #define UNPRIVILEGED_ID		65534
 
 struct actor {
@@ -71,7 +71,7 @@ static const struct option plain_options[] = {
 
 #define PLAIN_OPTIONS	ARRAY_SIZE(plain_options)
 
-/* The PMUs that are there now; their names stay when they go. */
+/* Adds the PMUs that match now; their names are kept while they are unregistered. */
 static bool add_pmus(struct options *options, const char *pattern)
 {
 	char path[256];
@@ -143,7 +143,7 @@ static bool parse(struct options *options, int argc, char **argv)
 	return optind == argc && options->nr_pmus;
 }
 
-/* Users of the module, or -errno. */
+/* Reference count of the module, or -errno. */
 static long long users_of(const char *module)
 {
 	long long users;
@@ -155,7 +155,7 @@ static long long users_of(const char *module)
 	return err ? err : users;
 }
 
-/* The last reference may go a moment after the last close. */
+/* The last reference may be dropped a moment after the last close. */
 static bool users_return_to(const char *module, long long before)
 {
 	for (unsigned int step = 0; step < 500; step++) {
@@ -166,7 +166,7 @@ static bool users_return_to(const char *module, long long before)
 	return false;
 }
 
-/* Signals that attr.sigtrap or a lost mapping may send end a worker; none is expected. */
+/* Ignores SIGTRAP, which attr.sigtrap may send. Other signals end a worker; none is expected. */
 static pid_t start_worker(const struct options *options, unsigned int number, long long until,
 			  struct shared *shared)
 {
@@ -199,7 +199,7 @@ static pid_t start_actor(const struct options *options, unsigned int number, lon
 	_exit(!!err);
 }
 
-/* Where everything that hangs in the kernel hangs. */
+/* Prints the kernel stacks of all processes in state D. */
 static void print_stacks(void)
 {
 	char path[128], name[64], stack[2048], state;
@@ -219,7 +219,7 @@ static void print_stacks(void)
 	globfree(&found);
 }
 
-/* It ends by itself; one that does not hangs in the kernel. */
+/* True if the process exits with status 0. A process that does not end hangs in the kernel. */
 static bool ends_well(pid_t pid, long long by_ms)
 {
 	int status = 0;
@@ -242,7 +242,7 @@ static void run(const struct options *options, struct shared *shared)
 
 	for (unsigned int i = 0; i < workers; i++) {
 		worker[i] = start_worker(options, i, until, shared);
-		/* Some PMUs take one event at a time: let the first worker begin alone. */
+		/* Some PMUs support one event at a time: let the first worker begin alone. */
 		while (!i && !__atomic_load_n(&shared->tallies[i].begun, __ATOMIC_ACQUIRE) &&
 		       now_ms() < until)
 			usleep(1000);
@@ -275,7 +275,7 @@ static struct stress_tally sum_of(const struct stress_tally *tallies, unsigned i
 	return sum;
 }
 
-/* Of what is wanted in a minute. A shorter run has what every run begins with. */
+/* Minimum for this run. A run of less than a minute has at least the fixed steps at the start. */
 static __u64 floor_of(const struct options *options, __u64 a_minute)
 {
 	__u64 wanted = a_minute * (options->seconds / 60);

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# soak.sh SECONDS: all drivers in use side by side, again and again. A round of a driver records or
-# counts what is done meanwhile and compares it, to the byte, with what was done or the simulation's
-# own record; every loss must be reported. The kernel's own memory must be the same in the end as
-# after the first rounds.
+# soak.sh SECONDS: runs tests of all drivers in parallel, repeatedly. In each round the tests of a
+# driver compare their counts or records, to the byte, with the work done or with the simulation's
+# reference counters; every loss must be reported. The kernel's memory at the end must be that after
+# the first rounds.
 . "$(dirname "$0")/tap.sh"
 seconds=${1:-60}
 drivers="cache_qos cxl_hmu hisi_ptt imc uncore_pmon"
@@ -15,7 +15,7 @@ hisi_ptt() { hisi_ptt_test -t an_aux_area_carries_every_store -t samples_carry_e
 imc() { imc_trace_test -t delivers_each_record; }
 uncore_pmon() { uncore_pmon_test -t counts_loads_and_stores_of_its_own_memory -t counts_a_group_as_one; }
 
-# until_second DRIVER WHEN: rounds, at least one, until that second or the first that fails; what that one said is kept.
+# until_second DRIVER WHEN: runs rounds, at least one, until that second or until a round fails; keeps the output of a failed round.
 until_second() {
 	rounds=0
 	while [ "$rounds" = 0 ] || [ "$(date +%s)" -lt "$2" ]; do
@@ -30,7 +30,7 @@ all_until() {
 	wait
 }
 
-# In KiB, what neither programs nor files have.
+# Memory of the kernel itself in KiB, without programs and files.
 kernel_memory() {
 	sync
 	echo 3 >/proc/sys/vm/drop_caches

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * pmu_stress: unusual calls on events of a PMU, in an order that a seed decides. Workers use the
+ * pmu_stress: unusual calls on events of a PMU, in an order that depends on a seed. Workers use
  * events, actors change the machine. Values are not checked: the kernel must log no warning, and
  * the module must be unloadable afterwards.
  */
@@ -26,7 +26,7 @@ __u64 stress_next(struct stress_random *random);
 /* In [0, n); n > 0 */
 unsigned int stress_below(struct stress_random *random, unsigned int n);
 bool stress_one_in(struct stress_random *random, unsigned int n);
-/* Small ones, powers of two and their neighbours, all-ones, anything. */
+/* Small numbers, powers of two plus or minus one, all ones, or random bits. */
 __u64 stress_number(struct stress_random *random);
 
 /* A PMU as sysfs describes it. */
@@ -38,86 +38,90 @@ struct stress_term {
 struct stress_pmu {
 	char name[STRESS_NAME_BYTES];
 	int type;
-	int cpu;		/* the first of its cpumask; -1: it has none */
+	int cpu;		/* first CPU of the cpumask; -1: no cpumask */
 	unsigned int nr_terms, nr_events;
 	struct stress_term terms[STRESS_MOST_TERMS];
 	__u64 events[STRESS_MOST_EVENTS][3];
 };
 
-/* Reads name's description; -errno while there is no such PMU. */
+/* Reads the description of a PMU; -errno if the PMU is not registered. */
 int stress_pmu_read(struct stress_pmu *pmu, const char *name);
 
-/* "event=0x05,umask=0xcf"; a word without a value stands for 1. Nothing if the PMU lacks a term. */
+/*
+ * Adds an event such as "event=0x05,umask=0xcf"; a term without a value means 1. No effect if the
+ * PMU lacks a term.
+ */
 void stress_pmu_add_event(struct stress_pmu *pmu, const char *terms);
 
 /*
- * Reads it for its first event: that of terms, or of sysfs if they are NULL. -EINVAL if there is
- * none.
+ * Reads the description of a PMU and chooses its first event: that of terms, or the first in sysfs
+ * if terms is NULL. -EINVAL if there is none.
  */
 int stress_pmu_choose(struct stress_pmu *pmu, const char *name, const char *terms);
 
-/* That event, disabled. */
+/* The chosen event, disabled. */
 struct perf_event_attr stress_pmu_first_event(const struct stress_pmu *pmu);
 
-/* A CPU on which its events can be opened. */
+/* A CPU on which events of the PMU can be opened. */
 int stress_pmu_some_cpu(const struct stress_pmu *pmu);
 
-/* The one PMU that a program asks about, by its options. */
+/* The PMU that a program tests, from its options. */
 struct stress_subject {
 	struct stress_pmu pmu;
-	const char *name, *terms;	/* of options; terms may be NULL */
-	unsigned int aux_pages;		/* 0: its events are opened to count only */
+	const char *name, *terms;	/* from the options; terms may be NULL */
+	unsigned int aux_pages;		/* 0: events only count */
 };
 
 struct option;
 
 /*
- * Takes --pmu PMU, which there must be, --event TERMS and --aux PAGES. Options of the program's own
- * are others, ended by one without a name (or NULL: none); each goes to other, with data and its
- * val, which must be below 256 and says whether optarg is good. Returns whether all of argv is.
+ * Parses --pmu PMU, which is required, --event TERMS and --aux PAGES. others are additional options
+ * of the program, terminated by one without a name, or NULL. Each is passed to other() with data
+ * and its val, which must be below 256; other() returns false if optarg is invalid. Returns true if
+ * argv is valid.
  */
 bool stress_subject_parse(struct stress_subject *subject, int argc, char **argv,
 			  const struct option *others, bool (*other)(void *data, int option),
 			  void *data);
 
-/* Begins the TAP of the program and reads what sysfs says of the PMU; if it lacks, ends it. */
+/* Prints the TAP header and reads the PMU's description; ends the program if the PMU is missing. */
 void stress_subject_choose(struct stress_subject *subject);
 
-/* Of its first event, disabled; with an AUX area it samples: some PMUs do nothing else. */
+/* The first event, disabled. With an AUX area it samples, as some PMUs support nothing else. */
 struct perf_event_attr stress_subject_attr(const struct stress_subject *subject);
 
-/* Opens it for the machine. 0 or -errno. */
+/* Opens the event system-wide. 0 or -errno. */
 int stress_subject_open(const struct stress_subject *subject, struct pmu_event *event);
 
 /*
- * Opens it, maps its buffers, an AUX area too if it takes one, and enables it. 0 or -errno; the
- * caller closes it either way.
+ * Opens the event, maps its ring and, with aux_pages, an AUX area, and enables it. 0 or -errno; the
+ * caller closes the event either way.
  */
 int stress_subject_start(const struct stress_subject *subject, struct pmu_event *event);
 
 /*
- * What a worker counts, in memory it shares with the process that checks the results. Opens and
- * refusals are those of events of the PMUs; software events beside them do not count.
+ * Counts of a worker, in memory shared with the process that checks the results. opens and refused
+ * are those of PMU events, without software events.
  */
 struct stress_tally {
 	__u64 opens, refused, data_maps, aux_maps, reads, ioctls, steps;
-	bool begun;	/* what is not left to chance is done */
+	bool begun;	/* the fixed steps at the start are done */
 };
 
 /*
- * Of all processes, in memory they share: how a PMU that was away gets used before it goes again.
+ * Shared by all processes, so that a PMU is used before an actor removes it again.
  */
 struct stress_progress {
-	__u64 opened;		/* events of the PMUs */
-	__u64 wanted;		/* by then, before one goes again */
-	long long since_ms;	/* when one went last, by now_ms() */
+	__u64 opened;		/* number of opened PMU events */
+	__u64 wanted;		/* value of opened that allows the next removal */
+	long long since_ms;	/* time of the last removal, by now_ms() */
 };
 
 /*
- * Opens, maps, enables, reads, spoils and closes events of the PMUs until now_ms() is until_ms.
- * names are looked up again now and then, as PMUs come and go. terms: an event that sysfs does not
- * name, or NULL. Before that an event of each PMU that takes an AUX area runs with one, so that a
- * short run has some whatever the seed says. Leaves nothing open.
+ * Opens, maps, enables, reads, corrupts and closes events of the PMUs until now_ms() is until_ms.
+ * Looks up names repeatedly, as PMUs are removed and added. terms: an event that is not in sysfs,
+ * or NULL. First starts an event with an AUX area of each PMU that supports one, so that a short
+ * run has some with any seed. Leaves nothing open.
  */
 void stress_events(const char *const *names, unsigned int nr_names, const char *terms, __u64 seed,
 		   long long until_ms, struct stress_tally *tally,
@@ -125,21 +129,21 @@ void stress_events(const char *const *names, unsigned int nr_names, const char *
 
 /*
  * Opens software events of the calling task that stay open until it and its children end, so that
- * no static key of perf is switched meanwhile. Before anything else: Linux 6.1 cannot open them
- * while a PMU goes. False, with errno: not all of them are open.
+ * no static key of perf is switched meanwhile. Must be called first: Linux 6.1 cannot open them
+ * while a PMU is unregistered. Returns false, with errno, if not all of them are open.
  */
 bool stress_hold_static_keys(void);
 
-/* What each worker does to the machine meanwhile. */
+/* Actions of the actors, each with its argument. */
 enum stress_deed {
-	STRESS_CPU,	/* argument: number of a CPU, which leaves and comes back */
-	STRESS_BIND,	/* DRIVER/FUNCTION: unbound from and bound to its driver */
-	STRESS_REMOVE,	/* FUNCTION: removed from the bus, which is scanned again */
-	STRESS_WRITE,	/* FILE=VALUE,VALUE...: one of these, or something else */
-	STRESS_READ,	/* FOLDER: all files below it are read */
-	STRESS_UNLOAD,	/* MODULES: unloaded in this order if unused, loaded again */
-	STRESS_GROUP,	/* FOLDER of configfs: groups in it, their tasks and switches */
-	STRESS_OPEN_BY_NUMBER,	/* PMU or PMU=TERMS: events are opened while it comes and goes */
+	STRESS_CPU,	/* number of a CPU: takes it offline and online */
+	STRESS_BIND,	/* DRIVER/FUNCTION: unbinds and binds the function */
+	STRESS_REMOVE,	/* FUNCTION: removes it and rescans the bus */
+	STRESS_WRITE,	/* FILE=VALUE,VALUE...: writes one of these, or something else */
+	STRESS_READ,	/* FOLDER: reads all files below it */
+	STRESS_UNLOAD,	/* MODULES: unloads them in this order if unused, loads them again */
+	STRESS_GROUP,	/* FOLDER of configfs: makes groups, writes their tasks and switches */
+	STRESS_OPEN_BY_NUMBER,	/* PMU or PMU=TERMS: opens events by the PMU's last type number */
 	STRESS_NR_DEEDS,
 };
 
@@ -147,10 +151,10 @@ enum stress_deed {
 const char *stress_deed_name(enum stress_deed deed);
 
 /*
- * Does the deed again and again, with pauses, until now_ms() is until_ms, or a while longer until
- * it was done once; leaves the machine as it was. 0 or -errno. A deed that takes PMUs away waits
- * until some events were opened since any deed took one away; those of STRESS_OPEN_BY_NUMBER count as well.
- * A STRESS_OPEN_BY_NUMBER that could open no event is not counted in @done.
+ * Repeats the deed, with pauses, until now_ms() is until_ms, or a while longer until it has
+ * succeeded once; restores the machine. 0 or -errno. A deed that removes PMUs waits until some
+ * events were opened since the last removal; those of STRESS_OPEN_BY_NUMBER count, too. A
+ * STRESS_OPEN_BY_NUMBER that could open no event is not counted in @done.
  *
  * MODULES are separated by commas, each MODULE=FILE[ PARAMETERS].
  */

@@ -21,17 +21,17 @@
 #include "stress.h"
 
 #define MOST_PMUS		16
-#define MOST_EVENTS		32	/* a worker has open at a time */
+#define MOST_EVENTS		32	/* open at a time, per worker */
 #define LEAST_DATA_PAGES	8
-#define STEPS_A_LOOK		64	/* between looks at the clock */
-#define LOOKS_A_DESCRIPTION	64	/* and at sysfs */
-#define ABSENCE_US		2000	/* between two looks for a PMU that is away */
+#define STEPS_A_LOOK		64	/* steps between two reads of the clock */
+#define LOOKS_A_DESCRIPTION	64	/* reads of the clock between two reads of sysfs */
+#define ABSENCE_US		2000	/* between two checks for an unregistered PMU */
 
 static const unsigned int aux_pages[] = {
 	0, 1, 2, 3, 4, 5, 8, 16, 31, 32, 33, 64, 128, 256, 1024, 4096,
 };
 
-/* As large as a guest's memory allows beside everything else, and one that never fits. */
+/* Sizes near the limit of a guest's memory, and one that never fits. */
 static const size_t large_aux_pages[] = { 8192, 16384, 2097152 };
 
 static const unsigned int data_pages[] = { 0, 1, 2, 3, 4, 8, 16, 64 };
@@ -39,11 +39,11 @@ static const unsigned int attr_sizes[] = {
 	0, 1, 63, 64, 72, 80, 96, 104, 112, 120, 128, 136, 144, 152, 4096, 4097,
 };
 
-/* There everywhere, and cheap beside what is meant. */
+/* Available on all machines, and cheap. */
 static const __u64 software_events[] = { PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK,
 					 PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_DUMMY };
 
-#define NR_CLOCKS	2	/* of these, the first */
+#define NR_CLOCKS	2	/* the first of these are clocks */
 
 struct mapping {
 	char *at;	/* NULL: none */
@@ -52,7 +52,7 @@ struct mapping {
 };
 
 struct event {
-	int fd;		/* -1: closed, though mappings may be left */
+	int fd;		/* -1: closed; mappings may still exist */
 	struct mapping data, aux;
 };
 
@@ -63,10 +63,10 @@ struct worker {
 	unsigned int nr_names;
 	unsigned int nr_software_events;
 	const char *terms;
-	int program;	/* of BPF, for samples; -1: may not load one */
+	int program;	/* BPF program for samples; -1: not permitted */
 	struct stress_progress *progress;
 	struct stress_pmu pmus[MOST_PMUS];
-	bool in_doubt[MOST_PMUS];	/* perf said that there is no such PMU */
+	bool in_doubt[MOST_PMUS];	/* the last open failed with ENOENT or ENODEV */
 	struct event events[MOST_EVENTS];
 	size_t page;
 };
@@ -98,7 +98,7 @@ static struct event *any_event(struct worker *worker)
 	return &worker->events[stress_below(&worker->random, MOST_EVENTS)];
 }
 
-/* Mostly one that is open: most openings are refused. */
+/* Prefers open events, as most opens fail. */
 static struct event *any_open_event(struct worker *worker)
 {
 	struct event *event = any_event(worker);
@@ -122,7 +122,7 @@ static void set_bits(__u64 *word, const struct stress_term *term, __u64 value)
 	*word = (*word & ~(mask << term->first)) | (value & mask) << term->first;
 }
 
-/* An event of sysfs, terms with values, or anything. */
+/* An event of sysfs, terms with random values, or random bits. */
 static void choose_config(struct worker *worker, const struct stress_pmu *pmu, __u64 config[3])
 {
 	struct stress_random *random = &worker->random;
@@ -144,7 +144,7 @@ static void choose_config(struct worker *worker, const struct stress_pmu *pmu, _
 		config[stress_below(random, 3)] = stress_next(random);
 }
 
-/* Now and then those too that mean nothing yet. */
+/* Flips flags, sometimes also undefined ones. */
 static void spoil_flags(struct worker *worker, struct perf_event_attr *attr)
 {
 	__u64 *flags = (__u64 *)((char *)attr + offsetof(struct perf_event_attr, read_format) +
@@ -168,7 +168,7 @@ static void spoil_sampling(struct worker *worker, struct perf_event_attr *attr)
 	attr->watermark = stress_one_in(random, 2);
 }
 
-/* Fields that few events have a use for, and what is reserved; where headers may lack a name. */
+/* Rarely used and reserved fields; by offset if headers may lack the name. */
 #define FIELD(name)	{ offsetof(struct perf_event_attr, name), \
 			  sizeof(((struct perf_event_attr *)0)->name) }
 
@@ -189,7 +189,7 @@ static const struct field {
 	{ PMU_ATTR_CONFIG4 * sizeof(__u64), sizeof(__u64) },
 };
 
-/* Little-endian, as all that this is built for. */
+/* Assumes little-endian, as on all supported architectures. */
 static void spoil_field(struct worker *worker, union pmu_attr *attr)
 {
 	const struct field *field = &pick(worker, rare_fields);
@@ -198,7 +198,7 @@ static void spoil_field(struct worker *worker, union pmu_attr *attr)
 	memcpy((char *)attr + field->offset, &value, field->bytes);
 }
 
-/* And sizes that only some kernels know. */
+/* Sets rare fields, and sizes that only some kernels accept. */
 static void spoil_rest(struct worker *worker, union pmu_attr *wide)
 {
 	struct stress_random *random = &worker->random;
@@ -240,7 +240,7 @@ static void choose_attr(struct worker *worker, const struct stress_pmu *pmu, uni
 		spoil_rest(worker, wide);
 }
 
-/* Where: mostly where the PMU wants it. */
+/* Chooses pid and cpu, mostly valid ones for the PMU. */
 static void choose_place(struct worker *worker, const struct stress_pmu *pmu, int *pid, int *cpu)
 {
 	struct stress_random *random = &worker->random;
@@ -253,9 +253,9 @@ static void choose_place(struct worker *worker, const struct stress_pmu *pmu, in
 		*pid = stress_one_in(random, 2) ? 0 : (int)stress_number(random);
 }
 
-/* What a worker does */
+/* Actions of a worker */
 
-/* What stayed mapped would keep its event, which may be the only one that a PMU has. */
+/* Aborts on failure: a remaining mapping would keep its event, perhaps the only one of a PMU. */
 static void unmap(struct mapping *mapping)
 {
 	if (mapping->at && munmap(mapping->at, mapping->bytes))
@@ -278,7 +278,7 @@ static void drop(struct worker *worker, struct event *event)
 	}
 }
 
-/* In a free place, if one is soon found. */
+/* A slot for an event, a free one if it is found quickly. */
 static struct event *a_place(struct worker *worker)
 {
 	struct event *event = any_event(worker);
@@ -298,7 +298,7 @@ static void count_opening(struct worker *worker, bool opened)
 	__atomic_fetch_add(&worker->progress->opened, 1, __ATOMIC_RELAXED);
 }
 
-/* The smallest area that the PMU takes; most take none. */
+/* Maps the smallest AUX area that the PMU accepts; most PMUs accept none. */
 static bool map_least_aux(struct worker *worker, struct event *event)
 {
 	struct perf_event_mmap_page *page = (void *)event->data.at;
@@ -318,7 +318,10 @@ static bool map_least_aux(struct worker *worker, struct event *event)
 	return event->aux.at;
 }
 
-/* As a recorder has it. What takes no AUX area is closed again: it may be in the way of another. */
+/*
+ * Starts an event as a recorder does. Closes it if the PMU accepts no AUX area, as it may block
+ * another event.
+ */
 static void begin_with_aux(struct worker *worker, const struct stress_pmu *pmu, struct event *event)
 {
 	struct perf_event_attr attr = stress_pmu_first_event(pmu);
@@ -344,9 +347,10 @@ static void begin_with_aux(struct worker *worker, const struct stress_pmu *pmu, 
 }
 
 /*
- * A PMU whose device comes and goes is not there for long, and may have another number each time.
- * One that has come back is used as a recorder would, before it goes again. Who looks for it all
- * the time keeps its driver from the processor.
+ * True if the PMU is registered. A PMU whose device is removed and added repeatedly is registered
+ * only for short times, perhaps with a new type number each time. When it is back, the worker
+ * starts an event as a recorder does, before the next removal. The pause leaves the CPU to the
+ * driver.
  */
 static bool is_there(struct worker *worker, unsigned int number)
 {
@@ -400,7 +404,7 @@ static void drop_one(struct worker *worker)
 	drop(worker, any_event(worker));
 }
 
-/* A private mapping must be refused. */
+/* Sometimes tries a private mapping, which must fail. */
 static void *map_buffer(struct worker *worker, const struct event *event, size_t bytes,
 			bool writable, size_t offset)
 {
@@ -457,8 +461,8 @@ static void drop_all(struct worker *worker)
 }
 
 /*
- * Gives everything back and begins as a recorder would. Some PMUs have but one event at a time:
- * the first would keep it, and hardly ever do with it what it is for.
+ * Closes everything and starts an event as a recorder does. Otherwise the first event of a PMU that
+ * supports only one would stay open, and would rarely be used in the normal way.
  */
 static void begin_anew(struct worker *worker)
 {
@@ -476,7 +480,7 @@ static void unmap_one(struct worker *worker)
 	unmap(stress_one_in(&worker->random, 2) ? &event->aux : &event->data);
 }
 
-/* To another place, where it may be shorter; a longer mapping must be refused. */
+/* Moves a mapping, perhaps with a smaller size; a larger size must fail. */
 static void move_mapping(struct worker *worker, struct mapping *mapping)
 {
 	size_t sizes[] = { mapping->bytes, mapping->bytes, mapping->bytes - worker->page,
@@ -495,7 +499,7 @@ static void move_mapping(struct worker *worker, struct mapping *mapping)
 	mapping->bytes = bytes;
 }
 
-/* Whole, in halves, or under the nose of a running event. */
+/* Changes a mapping, whole or in part, while its event may run. */
 static void bend_mapping(struct worker *worker)
 {
 	struct event *event = any_open_event(worker);
@@ -509,7 +513,7 @@ static void bend_mapping(struct worker *worker)
 		madvise(mapping->at, mapping->bytes, MADV_DONTNEED);
 		break;
 	case 1:
-		/* Kernels since August 2025 do not let a buffer be split; then it stays whole. */
+		/* Kernels since August 2025 refuse to split a buffer. */
 		if (!munmap(mapping->at + half, mapping->bytes - half))
 			mapping->bytes = half;
 		break;
@@ -522,7 +526,7 @@ static void bend_mapping(struct worker *worker)
 	}
 }
 
-/* The positions that the kernel shares with us, by what it must not believe. */
+/* Writes values that the kernel must not trust to positions in the shared page. */
 static void scribble(struct worker *worker)
 {
 	struct event *event = any_open_event(worker);
@@ -535,7 +539,7 @@ static void scribble(struct worker *worker)
 	*pick(worker, words) = stress_number(&worker->random);
 }
 
-/* What a reader that behaves does. */
+/* Consumes all data, as a correct reader does. */
 static void take_all(struct worker *worker)
 {
 	struct event *event = any_open_event(worker);
@@ -574,7 +578,7 @@ static void switch_one(struct worker *worker)
 		worker->tally->ioctls++;
 }
 
-/* Of tracepoints, of address ranges, and of nothing. */
+/* Filters of tracepoints and of address ranges, and invalid ones. */
 static int set_filter(struct worker *worker, int fd)
 {
 	static const char *const filters[] = {
@@ -592,7 +596,7 @@ static int set_filter(struct worker *worker, int fd)
 	return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, many);
 }
 
-/* It throws all samples away, or none. */
+/* The program drops all samples, or none. */
 static int load_program(struct worker *worker)
 {
 	const struct bpf_insn instructions[] = {
@@ -610,7 +614,7 @@ static int load_program(struct worker *worker)
 	return syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
 }
 
-#define MOST_PROGRAMS	64	/* an event can be asked for */
+#define MOST_PROGRAMS	64	/* per query of an event */
 
 static int query_programs(struct worker *worker, int fd)
 {
@@ -666,7 +670,7 @@ static void ask_one(struct worker *worker)
 		worker->tally->ioctls++;
 }
 
-/* Events of a task that has children, some of which outlive what they inherited. */
+/* Forks a child that inherits the events, closes one and exits a little later. */
 static void fork_one(struct worker *worker)
 {
 	pid_t child = fork();
@@ -733,7 +737,8 @@ static void step(struct worker *worker)
 /*
  * Linux 6.1 hangs when a PMU is unregistered while a task opens a software event other than a
  * clock: perf_pmu_unregister() waits for openers with pmus_lock held, and perf_swevent_init() waits
- * for that lock. A driver cannot prevent it (pmukit_perf_unregister()), so it is left out here.
+ * for that lock. A driver cannot prevent that (pmukit_perf_unregister()), so the test uses only
+ * clocks on 6.1.
  */
 static unsigned int software_events_of_kernel(void)
 {
@@ -777,9 +782,9 @@ void stress_events(const char *const *names, unsigned int nr_names, const char *
 }
 
 /*
- * The first of these events that is open, and the last that goes, make perf rewrite the code of its
- * static keys (perf_sched_events, perf_swevent_enabled). An emulated CPU was seen to execute the
- * breakpoint of a rewriting that was over, which ends the kernel. No PMU is better tested by that.
+ * When the first of these events is opened, and when the last one is closed, perf patches the code
+ * of its static keys (perf_sched_events, perf_swevent_enabled). An emulated CPU was seen to execute
+ * the breakpoint of a patch that was complete, which crashes the kernel. That is no test of a PMU.
  */
 bool stress_hold_static_keys(void)
 {

@@ -19,23 +19,23 @@
 
 #define PCI		"/sys/bus/pci"
 #define PAUSE_US	50000
-#define LONG_PAUSE_US	500000	/* in which events come to what is there again */
+#define LONG_PAUSE_US	500000	/* time to open events of a PMU that is back */
 #define PATIENCE_MS	30000
 #define DEEPEST		4	/* folders below the one to read */
-#define OPENS_PER_LOOK		64	/* between two looks at a PMU's number */
-#define MOST_OPENS	8	/* of events, between two times that a PMU goes */
-#define WAIT_MS		30000	/* but no longer */
+#define OPENS_PER_LOOK		64	/* between two reads of a PMU's type number */
+#define MOST_OPENS	8	/* opened events between two removals of a PMU */
+#define WAIT_MS		30000	/* for these at most */
 #define MOST_MODULES	2
 #define MOST_GROUPS	4
-#define MOST_GROUP_ACTS	8	/* in the life of one */
-#define NEIGHBOURS	16	/* processes that began next */
+#define MOST_GROUP_ACTS	8	/* writes per group */
+#define NEIGHBOURS	16	/* pids from the parent's on */
 
-/* A deed's argument, taken apart at its separator. */
+/* A deed's argument, split at its separator. */
 struct target {
 	struct stress_random random;
 	char first[PATH_MAX];
 	char second[PATH_MAX];		/* empty: there was no separator */
-	struct perf_event_attr attr;	/* of a PMU that may have gone; size 0: never seen */
+	struct perf_event_attr attr;	/* of a PMU that may be unregistered; size 0: none yet */
 	struct stress_progress *progress;
 };
 
@@ -58,7 +58,7 @@ static int toggle_cpu(struct target *target)
 	return err;
 }
 
-/* "0000:00:18.0", or the first function of a kind: "19e5:a12e" */
+/* said is "0000:00:18.0", or "19e5:a12e" for the first function with these IDs */
 static const char *function_name(const char *said, char name[PCI_NAME_BYTES])
 {
 	unsigned int vendor, device;
@@ -114,7 +114,7 @@ static int write_value(struct target *target)
 	return 0;
 }
 
-/* How many files had an answer. */
+/* Number of files that could be read. */
 static unsigned int read_folder(const char *path, unsigned int depth)
 {
 	char below[PATH_MAX], text[4096];
@@ -154,7 +154,10 @@ static unsigned int parse_modules(char *text, struct module modules[MOST_MODULES
 	return count;
 }
 
-/* -EAGAIN: events keep it, which is a good answer. What the first stands on goes with it or not. */
+/*
+ * -EAGAIN: events use the first module, which is a valid result. The modules that it depends on are
+ * sometimes unloaded, too.
+ */
 static int reload(struct target *target)
 {
 	struct module modules[MOST_MODULES];
@@ -182,7 +185,7 @@ static int reload(struct target *target)
 /* Groups of configfs */
 
 static const struct {
-	const char *file, *text;	/* no text: a process that began after this one's parent */
+	const char *file, *text;	/* text NULL: one of NEIGHBOURS pids */
 } group_writes[] = {
 	{ "monitor_cache", "1" }, { "monitor_cache", "1" }, { "cacheqos.monitor_cache", "0" },
 	{ "monitor_cache", "2" }, { "tasks", "0" }, { "procs", "0" }, { "tasks", "-0" },
@@ -201,8 +204,8 @@ static void write_to_group(struct target *target, const char *group)
 }
 
 /*
- * The life of a group, or of one within it, which others may be in at the same time: tasks come,
- * monitors are switched, all files are read, and it is removed with the tasks in it.
+ * Makes a group, or one inside it, which other actors may use at the same time. Moves tasks into
+ * it, switches monitoring, reads all files, and removes the group with its tasks.
  */
 static int use_group(struct target *target)
 {
@@ -232,8 +235,8 @@ static bool is_expected_of_a_stale_type(int err)
 }
 
 /*
- * Opens events by the type number that the PMU had last, and into a group: perf_event_open() waits
- * for the mutex of the group's context after the PMU is looked up. -EAGAIN: no event was opened.
+ * Opens events by the last type number of the PMU, in a group: perf_event_open() waits for the
+ * mutex of the group's context after it has looked up the PMU. -EAGAIN: no event was opened.
  */
 static int open_by_number(struct target *target)
 {
@@ -273,10 +276,10 @@ static int open_by_number(struct target *target)
 static const struct {
 	const char *name;
 	int (*act)(struct target *target);
-	unsigned int pause_us;	/* until the next one, at most */
+	unsigned int pause_us;	/* longest pause after the deed */
 	char separator;
-	bool may_fail;		/* while others do something to the same thing */
-	bool takes_away;	/* a PMU */
+	bool may_fail;		/* while other actors change the same object */
+	bool takes_away;	/* removes a PMU */
 } deeds[STRESS_NR_DEEDS] = {
 	[STRESS_CPU] = { "cpu", toggle_cpu, PAUSE_US, '\0', true },
 	[STRESS_BIND] = { "bind", rebind, LONG_PAUSE_US, '/', true, true },
@@ -293,7 +296,7 @@ const char *stress_deed_name(enum stress_deed deed)
 	return deed < STRESS_NR_DEEDS ? deeds[deed].name : NULL;
 }
 
-/* A PMU that is always away is not used: some events must be opened before it goes again. */
+/* Waits until some events were opened since the last removal, so that PMUs are used. */
 static void wait_for_opens(const struct stress_progress *progress, long long until_ms)
 {
 	for (long long now = now_ms(); now < until_ms; now = now_ms()) {
@@ -328,7 +331,7 @@ int stress_act(enum stress_deed deed, const char *argument, __u64 seed, long lon
 		*at = '\0';
 		snprintf(target.second, sizeof(target.second), "%s", at + 1);
 	}
-	/* What was not possible while others were at it is so when they have ended. */
+	/* A deed that failed because of other actors can succeed once they have ended. */
 	while (now_ms() < until_ms || (!*done && now_ms() < until_ms + PATIENCE_MS)) {
 		if (deeds[deed].takes_away)
 			wait_for_opens(progress, until_ms);

@@ -11,7 +11,7 @@
 #include "pmu_event.h"
 #include "stress.h"
 
-/* What becomes of the files of a folder of the PMU's. */
+/* A folder of the PMU in sysfs, and the function that is called for each of its files. */
 struct reader {
 	const char *folder;
 	void (*each)(struct stress_pmu *pmu, const char *name, const char *text);
@@ -38,7 +38,7 @@ static void read_folder(struct stress_pmu *pmu, const struct reader *reader)
 	closedir(dir);
 }
 
-/* "config1:0-31"; a term of several ranges counts by its first. */
+/* text is "config1:0-31"; a term with several bit ranges is used with its first range. */
 static void add_term(struct stress_pmu *pmu, const char *name, const char *text)
 {
 	unsigned int word = 0, first, last;
@@ -76,14 +76,14 @@ void stress_pmu_add_event(struct stress_pmu *pmu, const char *terms)
 	pmu->events[pmu->nr_events++][2] = attr.config2;
 }
 
-/* Not llc_occupancy.scale and its like. */
+/* Ignores llc_occupancy.scale and similar files. */
 static void add_named_event(struct stress_pmu *pmu, const char *name, const char *text)
 {
 	if (!strchr(name, '.'))
 		stress_pmu_add_event(pmu, text);
 }
 
-/* Events are made of terms. */
+/* Terms first, as events consist of terms. */
 static const struct reader readers[] = {
 	{ "format", add_term },
 	{ "events", add_named_event },

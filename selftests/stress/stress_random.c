@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "stress.h"
 
-/* splitmix64, so that neighbouring seeds have nothing in common */
+/* splitmix64, so that adjacent seeds have unrelated sequences */
 struct stress_random stress_seeded(__u64 seed)
 {
 	__u64 mixed = seed + 0x9e3779b97f4a7c15ULL;

@@ -12,7 +12,7 @@
 #define MOST_OPTIONS	16
 #define DATA_PAGES	4
 
-/* Beyond those that a program takes itself. */
+/* Above the values of a program's additional options. */
 enum { OPTION_PMU = 256, OPTION_EVENT, OPTION_AUX };
 
 static const struct option ours[] = {
