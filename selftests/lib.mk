@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What every selftest folder includes, as the kernel's own lib.mk. The folder sets
+# Included by the Makefile of each selftest folder, like the kernel's lib.mk. The folder sets
 #   FOLDER          its name
 #   TEST_PROGRAMS   programs that print TAP, each from <name>.c
 #   TEST_SCRIPTS    scripts that print TAP
-#   OTHER_PROGRAMS  built and installed beside them, not run by themselves
+#   OTHER_PROGRAMS  programs that are built and installed in the same folder, but not run as tests
 #   SOURCES         part of every program of the folder
 #   LDLIBS          linked to every program of the folder
-#   TEST_FILES      what these use; put beside them, wherever they are run
+#   TEST_FILES      files that the tests use; copied to the same folder
 # The kselftest harness is taken from a kernel source tree, never copied here.
 .DEFAULT_GOAL := all
 top       := $(dir $(realpath $(lastword $(MAKEFILE_LIST))))
@@ -24,7 +24,7 @@ headers  := $(wildcard *.h $(top)lib/*.h $(top)../include/uapi/pmukit/*.h)
 
 all: $(programs) scripts
 
-# In one folder all find each other, as they do once they are installed.
+# All files are in one folder, as after the installation, so that scripts find each other.
 scripts:
 	@mkdir -p '$(OUTPUT)'
 	@$(if $(TEST_SCRIPTS)$(TEST_FILES),cp $(TEST_SCRIPTS) $(TEST_FILES) '$(OUTPUT)')

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Sourced by abi_paths.sh of each driver, beside which it is installed, behind what defines plan, result and work: ABI documents
-# against a live system, both ways.
+# Sourced by abi_paths.sh of each driver in the same folder, after tap.sh: compares ABI documents with a live system, in both
+# directions.
 
-# promised DOCUMENT...: What: lines, and the lines that continue them, each behind the mode that its entry says: "Mode 0400." Entries
-# that say none are of files of 0444.
+# promised DOCUMENT...: prints the paths of What: lines and of their continuation lines, each after the mode in its entry, as in
+# "Mode 0400."; the default is 0444.
 promised() {
 	for document; do
 		for file in "$here/$document" "$here/../../Documentation/ABI/testing/$document"; do
@@ -20,19 +20,19 @@ promised() {
 	done
 }
 
-# As regular expressions: <X> stands for any name without a dot, <X.Y> for one that may have some, ... for any folders or none.
+# Converts paths to regular expressions: <X> matches a name without a dot, <X.Y> any name, ... any number of folders.
 expressions() {
 	sed 's|/\.\.\./|/@/|; s/<[^>.]*\.[^>]*>/<<>>/g; s/[.]/\\./g; s/<<>>/[^\/]+/g; s/<[^>]*>/[^\/.]+/g; s|/@/|/(.+/)?|'
 }
 
-# made ROOT...: folders and files below, but for those that every device, PMU and module has.
+# made ROOT...: prints the folders and files below the roots, except those that every device, PMU and module has.
 made() {
 	for root; do
 		find "$root"/ \( -type f -o -type d \)
 	done | sed 's|//*|/|g; s|/$||' | grep -vE '/uevent$|/power(/|$)|^/sys/bus/event_source/devices/[^/]+/(type|perf_event_mux_interval_ms|nr_addr_filters)$'
 }
 
-# readable, of paths on stdin
+# readable: the files and folders on stdin can be read; $work/files lists the files
 readable() {
 	while read -r path; do
 		if [ -d "$path" ]; then
@@ -44,13 +44,13 @@ readable() {
 	[ ! -s "$work/files" ] || xargs cat <"$work/files" >/dev/null
 }
 
-# have_mode MODE: the files that were readable
+# have_mode MODE: the files in $work/files have this mode
 have_mode() {
 	[ ! -s "$work/files" ] || ! xargs stat -c '0%a %n' <"$work/files" | grep -v "^$1 " | sed "s/^/# not $1: /" | grep .
 }
 
-# abi "DOCUMENT..." ROOT...: plans and gives a result for each promise, which stands for something that can be read and has
-# its mode, and one for all: what is below the roots is promised. $abi_more results of the caller's own follow.
+# abi "DOCUMENT..." ROOT...: prints the plan; a result for each documented path, which must exist, be readable and have its mode;
+# and one result for all files below the roots, which must be documented. The caller adds $abi_more results.
 abi() {
 	documents=$1
 	shift
@@ -64,7 +64,7 @@ abi() {
 		grep -xE "$expression" "$work/made" >"$work/matching" && readable <"$work/matching" && have_mode "$mode"
 		result "$promise" $?
 	done <"$work/promised" 3<"$work/expressions"
-	# A folder is described by what is in it.
+	# Folders are described by their files.
 	while read -r path; do
 		[ -d "$path" ] || echo "$path"
 	done <"$work/made" >"$work/files"

@@ -14,7 +14,7 @@
 #include "kselftest.h"
 #include "pmu_event.h"
 
-#define MOST_RECORD_BYTES	65536	/* its header cannot say more */
+#define MOST_RECORD_BYTES	65536	/* limit of the size in a record header */
 
 int read_text(const char *path, char *text, size_t size)
 {
@@ -154,7 +154,7 @@ int pmu_event_open(struct pmu_event *event, struct perf_event_attr *attr, int pi
 	return pmu_event_open_beside(event, attr, pid, cpu, -1);
 }
 
-/* A kernel that finds the attr too large says how large its own is. */
+/* A kernel that rejects the size of attr stores its own size there. */
 static bool refuses_bit(const struct perf_event_attr *attr, int pid, int cpu, unsigned int word,
 			unsigned int bit)
 {
@@ -180,7 +180,7 @@ bool pmu_refuses_extra_config(const struct perf_event_attr *attr, int pid, int c
 	return true;
 }
 
-/* With what more sets, beside what is set already. */
+/* Opens the event with the bits of more set, in addition to those of attr. */
 static int open_with_more(const struct perf_event_attr *attr, const struct perf_event_attr *more,
 			  int pid, int cpu)
 {
@@ -224,7 +224,7 @@ bool pmu_refuses_exclusions(const struct perf_event_attr *attr, int pid, int cpu
 	return refuses_each(attr, pid, cpu, exclusions, ARRAY_SIZE(exclusions));
 }
 
-/* perf itself refuses these where what goes with them is missing; so it is there. */
+/* perf itself rejects one of these fields without the other, so both are set. */
 static const struct perf_event_attr branches = {
 	.sample_type = PERF_SAMPLE_BRANCH_STACK,
 	.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER,
@@ -344,7 +344,7 @@ void pmu_event_close(struct pmu_event *event)
 	event->fd = -1;
 }
 
-/* size bytes at position at of a ring of ring_bytes (a power of two). */
+/* Copies size bytes at position at of a ring of ring_bytes (a power of two). */
 static void copy_from_ring(void *to, const char *ring, size_t ring_bytes, __u64 at, size_t size)
 {
 	size_t offset = at & (ring_bytes - 1);

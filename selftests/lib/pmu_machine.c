@@ -15,7 +15,7 @@
 #define CONSOLE		"/dev/console"
 #define STEP_US		10000
 #define STEPS		500
-#define FILE_STEPS	3000	/* a hot-plug slot waits five seconds before it lets go */
+#define FILE_STEPS	3000	/* a hot-plug slot waits five seconds before it powers off */
 
 int module_load_with(const char *file, const char *parameters)
 {
@@ -112,7 +112,7 @@ int log_open(void)
 	return log;
 }
 
-/* Each read gives one line; EPIPE says that some were overwritten before they were read. */
+/* Each read returns one line; EPIPE means that lines were overwritten before they were read. */
 int log_count(int log, bool (*wanted)(const char *line, const void *data), const void *data)
 {
 	char line[8192];

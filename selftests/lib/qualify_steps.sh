@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Sourced behind tap.sh: runs of pmukit qualify, and what they said of a device.
+# Sourced after tap.sh: runs pmukit qualify and checks its verdicts.
 
-# qualify OPTIONS...: in $work/report, with its exit status in $status; shown as comments
+# qualify OPTIONS...: runs pmukit qualify; the report is in $work/report, the exit status in $status; prints both as TAP comments
 qualify() {
 	status=0
 	pmukit qualify "$@" >"$work/report" 2>"$work/error" || status=$?
@@ -9,7 +9,7 @@ qualify() {
 	sed 's/^/# /' "$work/report" "$work/error"
 }
 
-# said DEVICE VERDICT: the numbers with it of the DEVICE-th device, from 0, in a line
+# said DEVICE VERDICT: prints the numbers of the checks with this verdict of the DEVICE-th device, from 0, in a line
 said() {
 	awk -v device="$1" -v verdict="$2" '
 		/^[a-z_]*: / { n++ }
@@ -20,7 +20,7 @@ said() {
 		}' "$work/report"
 }
 
-# is VERDICT DEVICE NUMBER...: each of them has that verdict
+# is VERDICT DEVICE NUMBER...: each of these checks of the device has the verdict
 is() {
 	verdict=$1 device=$2
 	shift 2
@@ -33,5 +33,5 @@ is() {
 	done
 }
 
-# none VERDICT DEVICE
+# none VERDICT DEVICE: no check of the device has the verdict
 none() { [ -z "$(said "$2" "$1")" ] || { echo "# device $2: $1: $(said "$2" "$1")"; return 1; }; }

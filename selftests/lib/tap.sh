@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Sourced by test scripts, beside which it is installed: TAP.
+# Sourced by test scripts in the same folder: TAP output.
 tap_number=0
 tap_failed=0
 work=$(mktemp -d)
@@ -9,14 +9,14 @@ plan() {
 	echo "1..$1"
 }
 
-# No device is no failure on a real machine.
+# Exit status 4 is a skip: on a real machine a missing device is not a failure.
 skip_all() {
 	echo "TAP version 13"
 	echo "1..0 # SKIP $*"
 	exit 4
 }
 
-# result NAME STATUS: 0 is good
+# result NAME STATUS: the test passes if STATUS is 0
 result() {
 	tap_number=$((tap_number + 1))
 	if [ "$2" = 0 ]; then
@@ -27,7 +27,7 @@ result() {
 	fi
 }
 
-# within SECONDS COMMAND...: until it succeeds; its errors until then are dropped
+# within SECONDS COMMAND...: retries COMMAND until it succeeds, for SECONDS at most; drops its error output
 within() {
 	left=$(($1 * 5))
 	shift

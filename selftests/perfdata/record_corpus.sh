@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# record_corpus.sh: one small recording by stock perf for each set of options below, into $out/corpus. What this perf or
-# kernel refuses is named; too few recordings are a failure. `make corpus` keeps them in tools/perfdata/testdata.
-# Where trace_imc is, recordings of it and no others.
+# record_corpus.sh: makes a small recording with stock perf for each set of options below, in $out/corpus. Prints the names of
+# recordings that this perf or kernel refuses; too few recordings are a failure. `make corpus` stores them in
+# tools/perfdata/testdata. If the PMU trace_imc exists, only its recordings are made.
 out=${OUT:-/out}
 [ -d "$out" ] || out=$(mktemp -d)
-# Recorded here first: what is shared with the host refuses writes straight from perf's ring.
+# Recorded here first: the file system shared with the host refuses writes directly from perf's ring.
 work=$(mktemp -d)
 cd "$work" || exit 1
 made=0
@@ -21,7 +21,7 @@ exit 0
 LOAD
 chmod 755 load
 
-# keep NAME: what lies in NAME.data, a file or a folder, unless perf left nothing.
+# keep NAME: copies NAME.data, a file or a folder, to the corpus, unless it is empty.
 keep() {
 	if [ -s "$1.data" ] && cp -r "$1.data" "$out/corpus/" 2>/dev/null; then
 		made=$((made + 1))
@@ -36,7 +36,7 @@ rec() {
 	timeout 60 perf record -N -o "$name.data" "$@" -- ./load >"$name.said" 2>&1 || rm -rf "$name.data"
 	keep "$name"
 }
-# piped NAME RECORD-OPTION...: the same in pipe layout.
+# piped NAME RECORD-OPTION...: records the load in pipe layout.
 piped() {
 	name=$1
 	shift
@@ -44,7 +44,7 @@ piped() {
 	keep "$name"
 }
 
-# finish AT_LEAST: the result, and the end.
+# finish AT_LEAST: prints the result and exits; at least this number of recordings is required.
 finish() {
 	perf --version >"$out/corpus/version"
 	echo "TAP version 13"
@@ -161,7 +161,7 @@ keep injected_build_ids
 perf inject -s -i context_switches.data -o injected_sched.data >injected_sched.said 2>&1
 keep injected_sched
 
-# A recorder that dies leaves the size of its data at 0.
+# A killed recorder leaves the data size in the header at 0.
 perf record -N -o killed.data $clock -a -- sleep 60 >killed.said 2>&1 &
 recorder=$!
 sleep 3
