@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# boot.sh FOLDER FILE: installs pmukit-dkms of FOLDER in a throw-away Debian, for the kernel whose modules arrive as tar on standard
-# input, and writes the system to FILE, a tar. Started by systemd.unit=pmukit-report.service it says on the console which
-# modules udev has loaded, and ends.
+# boot.sh FOLDER FILE: installs pmukit-dkms of FOLDER in a throw-away Debian, for the kernel whose modules are in a tar on standard
+# input, and writes the system to FILE, a tar. Booted with systemd.unit=pmukit-report.service, the system prints on the console
+# which modules udev has loaded, and powers off.
 set -euo pipefail
 debs=$1 out=$2
 kernel=$(ls /kernels | sort -V | head -n 1)
@@ -26,7 +26,7 @@ Type=oneshot
 StandardOutput=tty
 ExecStart=/usr/local/sbin/pmukit-report
 UNIT
-# A report in one piece: nothing else writes while it does.
+# The kernel prints nothing on the console meanwhile, so that the report is in one piece.
 cat >/usr/local/sbin/pmukit-report <<'REPORT'
 #!/bin/sh
 dmesg -n 1

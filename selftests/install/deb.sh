@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# deb.sh FOLDER: the packages of FOLDER in a throw-away Debian: checked (lintian), installed, used,
-# purged; then nothing of them is left.
+# deb.sh FOLDER: checks the packages of FOLDER in a throw-away Debian (lintian), installs, uses and
+# purges them; then none of their files is left.
 set -u
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/kernel.sh"
@@ -20,8 +20,8 @@ check() {
 	result "$name" $status
 }
 
-# Every file of the system but those that change without us: logs, caches, databases of dpkg and depmod, and the key that DKMS makes
-# for itself when it first signs.
+# Prints every file of the system, except those that change independently of the packages: logs, caches, databases of dpkg and depmod,
+# and the key that DKMS makes when it first signs.
 everything() {
 	find / -xdev \( -path /tmp -o -path /proc -o -path /dev -o -path /src -o -path /run -o -path "/var/lib/dkms/mok.*" -o -path /var/lib/dpkg -o -path /var/log -o -path /var/cache \
 		-o -path "/lib/modules/$release/modules.*" -o -path "/usr/lib/modules/$release/modules.*" -o -path /root \) -prune -o -print | sort
@@ -39,7 +39,7 @@ all_installed() {
 	done
 }
 says_version() { [ "$(pmukit --version)" = "pmukit $version" ]; }
-# 1: this is no machine to record on, which it says.
+# Status 1 is allowed: doctor reports that this machine cannot record.
 doctor() {
 	local status=0
 	pmukit doctor || status=$?
@@ -52,10 +52,10 @@ manual_pages() {
 	done
 	dpkg -L libpmukit-dev | grep -q '/man3/libpmukit\.3\.gz$'
 }
-# What autopkgtest would run with the installed packages.
+# Runs a test of autopkgtest with the installed packages.
 autopkgtest() { mkdir "$work/$1" && AUTOPKGTEST_TMP=$work/$1 debian/tests/"$1"; }
 dkms_modules() { for package in "$@"; do tools/scripts/dkms-source "${package%-dkms}"; done | sed 's/^common$/pmukit_common/' | sort; }
-# modules DKMS-PACKAGE...: theirs are there, of this version, and no other is.
+# modules DKMS-PACKAGE...: exactly the modules of these packages exist, of this version.
 modules() {
 	local module
 	diff <(dkms_modules "$@") <(find "/lib/modules/$release/updates" -name '*.ko*' -printf '%f\n' | sed 's/\.ko.*//' | sort) || return 1
@@ -63,7 +63,7 @@ modules() {
 		[ "$(modinfo -k "$release" -F version "$module")" = "$version" ] || { echo "no $module"; return 1; }
 	done
 }
-# The package as it was before it was three: every module in it, and the catalogue.
+# Builds and installs the package of earlier versions, which has the modules of all three packages, and the catalogue.
 old_package() {
 	local tree=$work/old package
 	mkdir -p "$tree"
@@ -81,7 +81,7 @@ old_package() {
 	dpkg-deb --root-owner-group -b "$tree" "$work/pmukit-dkms_0.0.9_all.deb" && dpkg -i "$work/pmukit-dkms_0.0.9_all.deb" &&
 		[ -n "$(modinfo -k "$release" -F version uncore_pmon)" ]
 }
-# Upgraded without the lab: its modules go, DKMS forgets the old version.
+# An upgrade without the lab package removes its modules; DKMS no longer lists the old version.
 upgrade_leaves_host_modules() { install_packages pmukit-dkms && modules pmukit-dkms && ! dkms status | grep -F 0.0.9; }
 rules() { udevadm verify --resolve-names=never /usr/lib/udev/rules.d/60-pmukit.rules; }
 service() {
@@ -89,7 +89,7 @@ service() {
 		systemd-analyze verify --man=no pmukit-record@hot.service && rm -r /etc/pmukit &&
 		systemd-analyze security --offline=true --threshold=30 pmukit-record@.service
 }
-# What is commented out in them is read as if it were not.
+# Checks the lines that are commented out in the examples, too.
 examples() {
 	local folder=/usr/share/doc/pmukit/examples
 	sed -n 's/^#\([a-z]*\.[a-z_.]* = \)/\1/p' $folder/sysctl.conf >"$work/sysctl.conf" && sysctl --dry-run -p "$work/sysctl.conf" &&

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# dkms.sh: the life of the modules under DKMS, in a throw-away Debian (in-debian --throw-away) with the sources at /src.
-# The kernels of /kernels come one after the other, oldest first, as they would on a machine that is kept. Nothing is loaded.
+# dkms.sh: builds, installs, upgrades and removes the modules with DKMS, in a throw-away Debian (in-debian --throw-away) with the
+# sources at /src. The kernels of /kernels are installed one after the other, oldest first, as by upgrades. No module is loaded.
 # The three packages are installed as a user would: pmukit alone first.
 set -u
 . "$(dirname "$0")/../lib/tap.sh"
@@ -10,7 +10,7 @@ version=$(cat VERSION)
 mapfile -t kernels < <(ls /kernels | sort -V)
 packages="pmukit pmukit-hisi-ptt pmukit-lab"
 
-# quiet COMMAND...: its words only if it fails
+# quiet COMMAND...: shows the output of COMMAND only if it fails
 quiet() {
 	"$@" >"$work/said" 2>&1 && return 0
 	sed 's/^/# /' "$work/said"
@@ -30,7 +30,7 @@ release() { cat "/kernels/$1/release"; }
 folder() { echo "/lib/modules/$(release "$1")"; }
 modules() { tools/scripts/dkms-source "$1" | sed 's/^common$/pmukit_common/'; }
 arrives() { kernel_arrives "/kernels/$1" "$(release "$1")"; }
-# configured K LINE: as if the kernel were built so, for DKMS: which reads auto.conf since 3.2 (Debian 13).
+# configured K LINE: adds LINE to the kernel's configuration for DKMS, which reads auto.conf since 3.2 (Debian 13).
 configured() {
 	local file
 	for file in .config include/config/auto.conf; do
@@ -45,7 +45,7 @@ add() {
 	done
 }
 step() { dkms "$1" "$2/$version" -k "$(release "$old")"; }
-# state PACKAGE K WANTED: what dkms says of PACKAGE for K, one of its words; - is none
+# state PACKAGE K WANTED: the state in dkms status of PACKAGE for kernel K is WANTED; - for none
 state() {
 	local said
 	said=$(dkms status "$1/$version" -k "$(release "$2")" | sed -nE 's/.*: ([a-z]+).*/\1/p')
@@ -57,21 +57,21 @@ states() {
 		state "$package" "$1" "$2" || return 1
 	done
 }
-# passes_over PACKAGE KERNEL-RELEASE: DKMS does not build for it, and this is no failure of its.
+# passes_over PACKAGE KERNEL-RELEASE: DKMS skips the build for this kernel (BUILD_EXCLUSIVE) and does not report a failure.
 passes_over() {
 	local status=0
 	dkms install "$1/$version" -k "$2" >"$work/over" 2>&1 || status=$?
 	cat "$work/over"
 	[ $status = 77 ] && grep -q BUILD_EXCLUSIVE "$work/over"
 }
-# A real-time kernel is known by its configuration.
+# A real-time kernel is recognized by its configuration.
 real_time() {
 	local release=6.1.0-99-rt-amd64
 	mkdir -p "/lib/modules/$release/build/include"
 	echo CONFIG_64BIT=y >"/lib/modules/$release/build/.config"
 	! passes_over "$1" $release && echo CONFIG_PREEMPT_RT=y >>"/lib/modules/$release/build/.config" && passes_over "$1" $release
 }
-# So is one of 32 bits.
+# A 32-bit kernel is recognized by its configuration.
 narrow() {
 	local release=6.1.0-99-686
 	mkdir -p "/lib/modules/$release/build/include"
@@ -79,8 +79,8 @@ narrow() {
 	passes_over "$1" $release && echo CONFIG_64BIT=y >>"/lib/modules/$release/build/.config" && ! passes_over "$1" $release
 }
 
-# A stand-in for the module that arm64 kernels bring, where the kernel's own modules stand. Like that one it has no version:
-# DKMS would leave one of the same version where it is.
+# A stand-in for the in-tree hisi_ptt of arm64 kernels, in the folder of the kernel's modules. Like the in-tree module it has no
+# version: DKMS would not replace a module of the same version.
 in_tree() { echo "$(folder "$1")/kernel/drivers/hwtracing/ptt/hisi_ptt.ko"; }
 put_in_tree() {
 	mkdir -p "$work/ptt" "$(dirname "$(in_tree "$1")")"
@@ -89,9 +89,9 @@ put_in_tree() {
 	make -C "$(folder "$1")/build" M="$work/ptt" modules &&
 		cp "$work/ptt/hisi_ptt.ko" "$(in_tree "$1")" && depmod "$(release "$1")" && configured "$1" CONFIG_HISI_PTT=m
 }
-# The line of Documentation/process/installing.rst.
+# Applies the line that Documentation/process/installing.rst recommends.
 owner_wants_ours() { sed -n 's/^#   //p' packaging/dkms/pmukit-hisi-ptt.conf >/etc/dkms/pmukit-hisi-ptt.conf; }
-# loads K MODULE: the files that modprobe would insert, in order.
+# loads K MODULE: prints the files that modprobe would insert, in order.
 loads() { modprobe -S "$(release "$1")" --show-depends "$2" | sed -nE 's/^insmod ([^ ]*).*/\1/p'; }
 comes_from() {
 	local file
@@ -102,9 +102,9 @@ comes_from() {
 	esac
 }
 
-# installed K: every module of ours that there is, without its suffix.
+# installed K: prints the names of all modules in updates/ of kernel K.
 installed() { find "$(folder "$1")" -path "*/updates/*" -name '*.ko*' -printf '%f\n' | sed 's/\.ko.*//' | sort; }
-# exactly K PACKAGE...: their modules are installed, of this version and kernel, and no other.
+# exactly K PACKAGE...: exactly the modules of these packages are installed, of this version and for this kernel.
 exactly() {
 	local k=$1 package module file
 	shift
@@ -125,14 +125,14 @@ common_first() {
 		loads "$1" "$module" | head -n 1 | grep -q '/pmukit_common\.ko' || { echo "$module: pmukit_common is not first"; return 1; }
 	done
 }
-# Every symbol that a module of ours wants is of the installed modules, or the kernel's; with the same checksum.
+# All modules that import a symbol of these packages have the same checksum for it.
 symbols_agree() {
 	local file
 	for file in "$(folder "$1")"/updates/dkms/*.ko*; do
 		modprobe -S "$(release "$1")" --dump-modversions "$file" | grep -E 'pmukit_|cache_qos_|imc_' | awk '{ print $2, $1 }'
 	done | sort -u | awk '$1 == last { print $1 " has two checksums"; bad = 1 } { last = $1; n++ } END { exit bad || !n }'
 }
-# Signed by DKMS's own key: the last words of a signed module, and the name that the key was made with.
+# Each module is signed; prints the subject of DKMS's key.
 signed() {
 	local module file
 	for module in $(installed "$1"); do
@@ -141,13 +141,13 @@ signed() {
 	done
 	openssl x509 -in /var/lib/dkms/mok.pub -inform der -noout -subject
 }
-# The kernel's own cxl_hmu stays the only one.
+# For a kernel with an in-tree cxl_hmu, DKMS does not build cxl_hmu.
 leaves_cxl_hmu() {
 	dkms uninstall "pmukit/$version" -k "$(release "$1")" && dkms unbuild "pmukit/$version" -k "$(release "$1")" &&
 		configured "$1" CONFIG_CXL_HMU=m && dkms install "pmukit/$version" -k "$(release "$1")" &&
 		diff <(modules pmukit | grep -vx cxl_hmu | sort) <(installed "$1" | grep -xF "$(modules pmukit)")
 }
-# Modules of another version than that of pmukit are not installed, which is said.
+# A package whose version differs from that of pmukit is not installed; the output has the reason.
 refused_of_other_version() {
 	mkdir -p "$work/other" && tools/scripts/dkms-source pmukit-hisi-ptt "$work/other/pmukit-hisi-ptt-0.0.9" &&
 		sed -i 's/^PACKAGE_VERSION=.*/PACKAGE_VERSION="0.0.9"/' "$work/other/pmukit-hisi-ptt-0.0.9/dkms.conf" &&

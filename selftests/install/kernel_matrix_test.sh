@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# tools/scripts/kernel-matrix on faked suites: which kernels it finds, what it keeps of a run, the page. An apt of its own answers.
+# Tests tools/scripts/kernel-matrix on faked suites, with a fake apt: the kernels found, the stored result of a run, the page.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -8,7 +8,7 @@ mkdir "$folder/bin"
 export PATH=$folder/bin:$PATH PMUKIT_CACHE=$folder/cache PMUKIT_MIRROR=file:///nowhere PMUKIT_MATRIX=$folder/table SUITES=$folder/suites
 export PMUKIT_SUITES='old new gone'
 fail() { echo "kernel_matrix_test: $*"; exit 1; }
-# update fails for the suite that is gone; apt-cache -c CONF pkgnames
+# Fakes: apt-get update, which fails for the suite "gone", and apt-cache -c CONF pkgnames.
 printf '#!/bin/sh\ncase "$*" in *matrix-gone*) echo "E: no Release file" >&2; exit 100 ;; esac\n' >"$folder/bin/apt-get"
 printf '#!/bin/sh\ncat "$SUITES/$(basename "$(dirname "$2")")"\n' >"$folder/bin/apt-cache"
 chmod +x "$folder"/bin/*
@@ -28,7 +28,7 @@ cat >"$SUITES/matrix-new" <<-P
 	linux-headers-7.3.4+deb13-powerpc64le
 	linux-headers-7.3.4+deb13-common-rt
 P
-# same WHAT EXPECTED: standard input is it
+# same WHAT EXPECTED: standard input equals EXPECTED
 same() { diff -u <(printf '%s\n' "$2") - || fail "$1"; }
 
 tools/scripts/kernel-matrix list 2>"$folder/said" | same 'all kernels' '5.10.0-9-amd64 old amd64

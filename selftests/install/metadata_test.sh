@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# tools/scripts/metadata on a copy of the files it writes: another maintainer and another version are found missing, then written.
+# Tests tools/scripts/metadata on a copy of the files that it writes: it reports files with an old maintainer or version, and updates them.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

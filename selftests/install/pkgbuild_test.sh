@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# packaging/arch/PKGBUILD as makepkg reads it, but for what is compiled: a cmake of its own stands in. Each package function puts what is
-# expected into its folder, below usr alone; the DKMS packages have what tools/scripts/dkms-source says.
+# Tests packaging/arch/PKGBUILD as makepkg reads it, without compiling: a fake cmake is used. Each package function installs the expected
+# files in its folder, only below usr; the DKMS packages have the drivers that tools/scripts/dkms-source lists.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

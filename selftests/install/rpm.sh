@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# rpm.sh FOLDER: the packages of FOLDER in a throw-away Debian: what they have and want, installed by rpm, used, built by DKMS, removed;
-# then nothing of them is left. Dependencies are compared by name alone: Fedora's packages are not here.
+# rpm.sh FOLDER: checks files and dependencies of the packages of FOLDER in a throw-away Debian, installs them with rpm, uses them, builds
+# the modules with DKMS, and removes all; then no file is left. Dependencies are compared by name only, without Fedora's packages.
 set -u
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/kernel.sh"
@@ -18,10 +18,10 @@ check() {
 	[ $status = 0 ] || tail -n 60 "$work/said" | sed 's/^/# /'
 	result "$name" $status
 }
-# A database of its own: that of the system is dpkg's.
+# rpm with a separate database, as this system uses dpkg.
 rpm_() { rpm --dbpath "$work/rpm" "$@"; }
 file_of() { ls "$rpms/$1-$version"-*."$(uname -m)".rpm "$rpms/$1-$version"-*.noarch.rpm 2>/dev/null; }
-# Every file but those that change without us: caches, the indexes of depmod, the key that DKMS makes when it first signs.
+# Prints every file, except those that change independently: caches, the indexes of depmod, the key that DKMS makes when it first signs.
 everything() {
 	find / -xdev \( -path /tmp -o -path /proc -o -path /dev -o -path /src -o -path /run -o -path "/var/lib/dkms/mok.*" -o -path /var/log -o -path /var/cache \
 		-o -path "/usr/lib/modules/$release/modules.*" -o -path "/lib/modules/$release/modules.*" -o -path /root \) -prune -o -print | sort
@@ -45,7 +45,7 @@ dependencies() {
 	wants pmukit-devel 'pmukit-libs.* = .*' && wants pmukit-static 'pmukit-devel.* = .*' && wants pmukit-dkms dkms &&
 		wants pmukit-lab-dkms "pmukit-dkms = $version-1" && wants pmukit-hisi-ptt-dkms "pmukit-dkms = $version-1"
 }
-# Nothing of a test, a model or a path of the build; manual pages, completion, service and rule are where Fedora has them.
+# No test, model or build path is packaged; manual pages, completion, service and rule are in Fedora's folders.
 contents() {
 	local file
 	for file in "$rpms"/*.rpm; do
@@ -70,13 +70,13 @@ install_all() {
 	for name in $names; do file_of "$name"; done | xargs rpm --dbpath "$work/rpm" --nodeps -i
 }
 says_version() { [ "$(pmukit --version)" = "pmukit $version" ]; }
-# This system looks into no lib64.
+# Debian does not search lib64.
 builds_example() {
 	cmake -S tools/lib/example -B "$work/example" -Dpmukit_DIR=/usr/lib64/cmake/pmukit && cmake --build "$work/example" &&
 		LD_LIBRARY_PATH=/usr/lib64 ldd "$work"/example/hot_pages | grep 'libpmukit\.so\.2 => /usr/lib64/'
 }
 reports() { mkdir "$work/reports" && AUTOPKGTEST_TMP=$work/reports debian/tests/command; }
-# For the kernel whose headers are here; on a Fedora the scriptlets build for the one that runs.
+# Builds for the kernel whose headers are installed; on Fedora the scriptlets build for the running kernel.
 dkms_builds() { dkms autoinstall -k "$release"; dkms status | tee /dev/stderr | grep -c "^pmukit.*/$version, $release.*: installed" | grep -qx 3; }
 modules() {
 	local module package
@@ -102,7 +102,7 @@ check 'files are where Fedora has them, and none of a test' contents
 check 'no file in two packages' no_file_twice
 kernel_arrives "/kernels/$kernel" "$release" >"$work/said" 2>&1
 result "headers of $release" $?
-# Folders that packages of Fedora own, of which none is here.
+# Folders that belong to Fedora packages, which are not installed here.
 mkdir -p /usr/lib/firmware /usr/lib64/cmake /usr/lib64/pkgconfig /usr/share/licenses
 everything >"$work/before"
 check 'install' install_all

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The whole set-up on faked suites, without a network: with Linux 7.2 in backports, and after backports moved on. An apt of its own
-# answers; its packages have what the set-up looks for in them, and no more.
+# Tests the whole set-up on faked suites, without a network: with Linux 7.2 in backports, and with only newer kernels there. A fake apt
+# provides packages that have only the files needed by the set-up.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -62,7 +62,7 @@ done
 APT
 chmod +x "$folder"/bin/*
 
-# suites BACKPORTS-VERSION...: what each suite has, by package names alone
+# suites BACKPORTS-VERSION...: writes the package names of all suites
 suites() {
 	local arch kernel
 	for arch in amd64 arm64; do
@@ -73,7 +73,7 @@ suites() {
 		done
 	done | sort -u >"$FAKE_SUITES"
 }
-# set_up CACHE [PART...]
+# set_up CACHE [PART...]: runs the set-up; it must succeed
 set_up() {
 	local cache=$1
 	shift

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The set-up on suites that have moved on: which kernel packages it takes for K=7.2. An apt-cache of its own answers.
+# Tests which kernel packages the set-up selects for K=7.2 if the suites have newer kernels only, with a fake apt-cache.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -14,7 +14,7 @@ export PATH=$folder:$PATH SUITES_PACKAGES=$folder/packages PMUKIT_CACHE=$folder
 
 regex='linux-headers-7\.2\.[0-9]+\+deb13-amd64'
 failed=0
-# takes WHAT REGEX EXPECTED WARNINGS: of the packages on standard input.
+# takes WHAT REGEX EXPECTED WARNINGS: selects a package from those on standard input, and compares it and the number of warnings.
 takes() {
 	cat >"$SUITES_PACKAGES"
 	local name
