@@ -17,7 +17,7 @@ namespace pmukit::vm {
 
 namespace {
 
-constexpr int kExitNotStarted = 127;  // as sh has it
+constexpr int kExitNotStarted = 127;  // as in sh
 constexpr std::chrono::milliseconds kPollStep{10};
 
 // Between fork and exec: only async-signal-safe calls.
@@ -94,9 +94,9 @@ Result<Child> Child::start(const Command &command)
         return Error{Errc::kEnvironment, fmt::format("no process: {}", std::strerror(errno))};
     if (pid == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (::getppid() != parent)  // died before the line above took effect
+        if (::getppid() != parent)  // the parent died before prctl()
             ::_exit(kExitNotStarted);
-        // In a terminal, Ctrl-C is for us; we end our children in order.
+        // In a terminal, Ctrl-C reaches only vmrun, which then ends its children in order.
         if (!command.terminal)
             ::setpgid(0, 0);
         redirect(command.terminal ? -1 : null.get(), STDIN_FILENO);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Child processes: each dies with its Child object, and with vmrun itself.
+// Child processes: each is killed when its Child object is destroyed, and when vmrun dies.
 #pragma once
 
 #include <sys/types.h>
@@ -17,9 +17,9 @@ namespace pmukit::vm {
 
 struct Command {
     std::vector<std::string> words;  // the program is looked up in PATH
-    std::filesystem::path output{};  // stdout goes there; empty: as ours
-    std::filesystem::path errors{};  // stderr likewise; empty: as ours
-    bool terminal = false;           // keeps our stdin; otherwise /dev/null
+    std::filesystem::path output{};  // file for stdout; empty: inherited
+    std::filesystem::path errors{};  // file for stderr; empty: inherited
+    bool terminal = false;           // inherits stdin; otherwise /dev/null
     bool pipe_output = false;        // stdout to a pipe: Child::output()
 };
 
@@ -36,11 +36,11 @@ public:
     pid_t pid() const { return pid_; }
     int output() const { return output_.get(); }  // non-blocking read end
 
-    // The exit code once it has ended; death by signal n is 128 + n.
+    // The exit code, once the process has ended; 128 + n if signal n killed it.
     std::optional<int> poll();
     std::optional<int> wait(std::chrono::milliseconds limit);
 
-    // SIGTERM, and SIGKILL when that was not heard in time. Returns the exit code.
+    // Sends SIGTERM, and SIGKILL if the process has not ended in time. Returns the exit code.
     int stop(std::chrono::milliseconds patience);
 
 private:
@@ -51,12 +51,13 @@ private:
     std::optional<int> exit_code_;
 };
 
-// From here on SIGINT and SIGTERM only set a flag, so that children and temporary files are cleaned
-// up.
+// After this call SIGINT, SIGTERM and SIGHUP only set a flag, so that children and temporary files
+// are cleaned up.
 void catch_interrupts();
 bool interrupted();
 
-// Starts, waits for the end, returns the exit code; an Error when we were interrupted.
+// Starts a command and waits for its end. Returns the exit code, or an Error if vmrun is
+// interrupted.
 Result<int> run_to_end(const Command &command);
 
 }  // namespace pmukit::vm

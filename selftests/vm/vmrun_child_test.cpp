@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-TEST(Child, ExitCodesComeBack)
+TEST(Child, ReturnsExitCodes)
 {
     EXPECT_EQ(*run_to_end({{"true"}}), 0);
     EXPECT_EQ(*run_to_end({{"sh", "-c", "exit 7"}}), 7);
@@ -26,7 +26,7 @@ TEST(Child, ExitCodesComeBack)
     EXPECT_EQ(*run_to_end({{"/nonexistent/program"}}), 127);
 }
 
-TEST(Child, OutputGoesToFiles)
+TEST(Child, WritesOutputToFiles)
 {
     fs::path folder = fs::path(testing::TempDir()) / "vmrun_child";
     fs::create_directories(folder);
@@ -51,7 +51,7 @@ TEST(Child, StopKillsAProcessThatIgnoresSigterm)
     fs::remove(deaf);
 }
 
-TEST(Child, DiesWithItsObject)
+TEST(Child, IsKilledWithItsObject)
 {
     pid_t pid = 0;
     {
@@ -64,7 +64,7 @@ TEST(Child, DiesWithItsObject)
     EXPECT_EQ(errno, ESRCH);
 }
 
-TEST(Child, OutputCannotBeWritten)
+TEST(Child, FailsIfOutputCannotBeWritten)
 {
     EXPECT_FALSE(run_to_end({{"true"}, "/nonexistent/file"}));
 }

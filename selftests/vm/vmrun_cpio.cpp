@@ -10,7 +10,7 @@ namespace pmukit::vm {
 
 namespace {
 
-// Header plus name, and content, each end on a multiple of four.
+// The header with the name, and the content, are padded to a multiple of four.
 constexpr size_t kAlign = 4;
 
 void pad(std::string &archive)

@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Writes an initramfs: a cpio archive in the "newc" format of the kernel's
-// Documentation/driver-api/early-userspace/buffer-format.rst. Owners are root, for any user that
-// runs this.
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause Writes an initramfs: a cpio archive in the
+// "newc" format of the kernel's Documentation/driver-api/early-userspace/buffer-format.rst. All
+// files belong to root, whoever runs vmrun.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ public:
     void link(std::string_view path, std::string_view target);
     void character_device(std::string_view path, uint32_t major, uint32_t minor);
 
-    // The whole archive, closed by its trailer. The writer is empty afterwards.
+    // Returns the whole archive, with its trailer. The writer is empty afterwards.
     std::string finish();
 
 private:

@@ -19,7 +19,7 @@ unsigned long field(const std::string &archive, size_t at, unsigned number)
     return std::strtoul(archive.substr(at + 6 + number * 8, 8).c_str(), nullptr, 16);
 }
 
-// Reads the format by its own rules: header of 110 bytes, name, content, both padded to four.
+// Reads the archive without code of the writer: header of 110 bytes, name, content, padded to four.
 std::vector<Entry> read_back(const std::string &archive)
 {
     std::vector<Entry> entries;
@@ -37,7 +37,7 @@ std::vector<Entry> read_back(const std::string &archive)
     return entries;
 }
 
-TEST(Cpio, FoldersComeBeforeWhatIsInThemAndOnce)
+TEST(Cpio, FoldersPrecedeTheirFilesOnce)
 {
     CpioWriter cpio;
     cpio.file("a/b/one", "1", true);
@@ -53,7 +53,7 @@ TEST(Cpio, FoldersComeBeforeWhatIsInThemAndOnce)
     EXPECT_EQ(entries[4].name, "TRAILER!!!");
 }
 
-TEST(Cpio, ContentsOfEverySizeSurvive)
+TEST(Cpio, PreservesContentsOfEverySize)
 {
     CpioWriter cpio;
     for (size_t size = 0; size < 9; size++)
@@ -66,7 +66,7 @@ TEST(Cpio, ContentsOfEverySizeSurvive)
     }
 }
 
-TEST(Cpio, LinksAndDevices)
+TEST(Cpio, WritesLinksAndDevices)
 {
     CpioWriter cpio;
     cpio.link("bin/sh", "busybox");
@@ -80,7 +80,7 @@ TEST(Cpio, LinksAndDevices)
     EXPECT_EQ(entries[3].minor, 1u);
 }
 
-TEST(Cpio, FinishStartsAnew)
+TEST(Cpio, FinishResetsTheWriter)
 {
     CpioWriter cpio;
     cpio.folder("a");

@@ -28,7 +28,7 @@ ModuleIndex ModuleIndex::parse(std::string_view modules_dep, std::string_view mo
         if (colon == std::string::npos)
             continue;
         std::string path = line.substr(0, colon), name = name_of(path);
-        // depmod lists what is needed with the furthest dependency last.
+        // depmod lists the furthest dependency last.
         std::vector<std::string> needs = words_of(std::string_view(line).substr(colon + 1));
         std::reverse(needs.begin(), needs.end());
         for (std::string &need : needs)

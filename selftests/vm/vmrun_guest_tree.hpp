@@ -16,11 +16,11 @@ namespace pmukit::vm {
 // Dependencies of modules, from depmod's files.
 class ModuleIndex {
 public:
-    // modules_dep: "path: dependency..." lines; modules_builtin: one path a line.
+    // modules_dep: "path: dependency..." lines; modules_builtin: one path per line.
     static ModuleIndex parse(std::string_view modules_dep, std::string_view modules_builtin);
 
-    // The files to load, in order, so that each of `names` is in: dependencies first, nothing
-    // twice, built-in ones left out. Paths are relative to the modules folder.
+    // The files to load for `names`, in order: dependencies first, no file twice, no built-in
+    // modules. Paths are relative to the modules folder.
     Result<std::vector<std::string>> load_order(const std::vector<std::string> &names) const;
 
     // "kernel/net/9p/9pnet-virtio.ko.xz" -> "9pnet_virtio"
@@ -31,8 +31,7 @@ private:
                      std::set<std::string> &seen) const;
 
     std::map<std::string, std::string> paths_;
-    std::map<std::string, std::vector<std::string>>
-        needs_;  // in the order depmod wants them loaded
+    std::map<std::string, std::vector<std::string>> needs_;  // in load order
     std::set<std::string> builtin_;
 };
 
@@ -48,8 +47,8 @@ struct GuestTree {
 
 Result<GuestTree> open_guest_tree(const std::filesystem::path &root);
 
-// Plain .ko bytes of a stock module that may be packed (.ko.xz); unpacked ones are kept in
-// `unpacked` and made anew when the packed file is newer.
+// The content of a stock module, which may be compressed (.ko.xz). The folder `unpacked` caches
+// decompressed modules; a newer compressed file replaces them.
 Result<std::string> stock_module_bytes(const std::filesystem::path &file,
                                        const std::filesystem::path &unpacked);
 

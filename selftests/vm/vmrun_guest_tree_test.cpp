@@ -15,7 +15,7 @@ constexpr std::string_view kDep =
     "kernel/drivers/cxl/cxl-pci.ko.xz: kernel/drivers/cxl/core/cxl_core.ko.xz\n";
 constexpr std::string_view kBuiltin = "kernel/drivers/cxl/core/cxl_core.ko\n";
 
-TEST(ModuleIndex, DependenciesComeFirstAndOnce)
+TEST(ModuleIndex, LoadsDependenciesFirstAndOnce)
 {
     auto index = ModuleIndex::parse(kDep, kBuiltin);
     auto order = index.load_order({"9p", "9pnet", "netfs"});
@@ -24,7 +24,7 @@ TEST(ModuleIndex, DependenciesComeFirstAndOnce)
                              "kernel/fs/9p/9p.ko.xz"}));
 }
 
-TEST(ModuleIndex, BuiltInIsNotLoaded)
+TEST(ModuleIndex, SkipsBuiltInModules)
 {
     auto index = ModuleIndex::parse(kDep, kBuiltin);
     auto order = index.load_order({"cxl_core", "cxl_pci"});
@@ -32,21 +32,21 @@ TEST(ModuleIndex, BuiltInIsNotLoaded)
     EXPECT_EQ(*order, Words{"kernel/drivers/cxl/cxl-pci.ko.xz"});
 }
 
-TEST(ModuleIndex, UnknownModuleIsNamed)
+TEST(ModuleIndex, UnknownModuleErrorNamesIt)
 {
     auto order = ModuleIndex::parse(kDep, kBuiltin).load_order({"nosuch"});
     ASSERT_FALSE(order);
     EXPECT_NE(order.error().message.find("nosuch"), std::string::npos);
 }
 
-TEST(ModuleIndex, CircularDependenciesEnd)
+TEST(ModuleIndex, HandlesCircularDependencies)
 {
     auto order = ModuleIndex::parse("a.ko: b.ko\nb.ko: a.ko\n", "").load_order({"a"});
     ASSERT_TRUE(order);
     EXPECT_EQ(order->size(), 2u);
 }
 
-TEST(GuestTree, AMissingTreeErrorNamesTheCommand)
+TEST(GuestTree, MissingTreeErrorNamesTheCommand)
 {
     auto tree = open_guest_tree("/nonexistent");
     ASSERT_FALSE(tree);

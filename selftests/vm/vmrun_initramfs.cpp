@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kModuleFolder = "lib/vmrun";
 
-// The way out of the guest; loaded before anything that may fail.
+// Modules for the shared folders; loaded before modules whose load may fail.
 const std::vector<std::string> kEarlyModules = {"virtio_pci", "9pnet_virtio", "9p"};
 
 Result<fs::path> find_module(const fs::path &folder, std::string_view name)
@@ -46,7 +46,7 @@ Result<void> add_host_file(CpioWriter &cpio, const fs::path &from, const std::st
     return {};
 }
 
-// Adds the files and returns their paths in the guest, one a line.
+// Adds the files and returns their paths in the guest, one per line.
 Result<std::string> add_stock_modules(CpioWriter &cpio, const GuestTree &tree,
                                       const InitramfsSpec &spec,
                                       const std::vector<std::string> &order)
@@ -64,7 +64,7 @@ Result<std::string> add_stock_modules(CpioWriter &cpio, const GuestTree &tree,
     return list;
 }
 
-// The lists of what to load first, what to load then, and what to unload at the end.
+// Lists of the modules to load first, to load then, and to unload at the end.
 struct ModuleLists {
     std::string early, rest, unload;
 };
@@ -110,8 +110,8 @@ Result<ModuleLists> add_modules(CpioWriter &cpio, const GuestTree &tree, const I
     return lists;
 }
 
-// What programs of the host need there: all below `folder`, which a guest whose programs are static
-// does without.
+// Adds all files below `folder`, libraries for programs of the host. The folder need not exist if
+// the guest's programs are static.
 Result<void> add_libraries(CpioWriter &cpio, const fs::path &folder)
 {
     std::error_code none;

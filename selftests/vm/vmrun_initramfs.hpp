@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What goes into a guest: busybox, stock modules, our modules and programs, init and its lists.
+// The initramfs of a guest: busybox, stock modules, the driver's modules and programs, init and its
+// lists.
 #pragma once
 
 #include <filesystem>
@@ -15,22 +16,22 @@ namespace pmukit::vm {
 
 struct Step {
     unsigned limit_seconds = 0;
-    std::string name;  // of its .tap file
+    std::string name;  // also of the .tap file
     std::string command;
 };
 
 struct InitramfsSpec {
-    std::string kernel;                       // 6.12
-    const DriverSpec *driver = nullptr;       // nullptr: a plain guest
-    std::span<const std::string_view> lacks;  // stock modules this kernel was built without
+    std::string kernel;                       // for example 6.12
+    const DriverSpec *driver = nullptr;       // nullptr: a guest without a driver
+    std::span<const std::string_view> lacks;  // stock modules that this kernel does not have
     std::string mode;
     std::vector<Step> steps;
     std::filesystem::path build;      // top of the build outputs
-    std::filesystem::path selftests;  // our source folder
-    std::string banner{};             // what a shell shows on entering
+    std::filesystem::path selftests;  // source folder of the selftests
+    std::string banner{};             // text that a shell shows at its start
 };
 
-// The names of our modules are looked up below build/modules/<kernel>.
+// The driver's modules are searched by name below build/modules/<kernel>.
 Result<std::string> make_initramfs(const GuestTree &tree, const InitramfsSpec &spec);
 
 }  // namespace pmukit::vm

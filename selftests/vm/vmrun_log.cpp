@@ -11,7 +11,7 @@ namespace pmukit::vm {
 
 namespace {
 
-// Each with the part of the kernel that prints it.
+// Parts of log lines, with the part of the kernel that prints them.
 constexpr std::string_view kWarnings[] = {
     "WARNING:",  // WARN(), lockdep
     "BUG:",      // BUG(), KASAN, atomic sleep, soft lockup
@@ -35,7 +35,7 @@ constexpr std::string_view kWarnings[] = {
     "scheduling while atomic",
     "unreferenced object",  // kmemleak
     "suspected memory leaks",
-    "Cannot allocate a kmemleak_object structure",  // ... which then switches itself off
+    "Cannot allocate a kmemleak_object structure",  // kmemleak then disables itself
     "Kernel memory leak detector disabled",
     "detected stall",         // RCU
     "blocked for more than",  // hung task
@@ -43,7 +43,7 @@ constexpr std::string_view kWarnings[] = {
     "hard LOCKUP",
     "ODEBUG:",       // DEBUG_OBJECTS
     "DMA-API:",      // DMA_API_DEBUG
-    "nobody cared",  // an interrupt without a taker
+    "nobody cared",  // an interrupt without a handler
     "Trying to vfree",
     "refcount_t:",
     "list_add corruption",
@@ -57,7 +57,7 @@ bool contains_any(std::string_view line, std::span<const std::string_view> parts
     });
 }
 
-// What KCSAN and KASAN draw above and below a report.
+// The line that KCSAN and KASAN print above and below a report.
 constexpr std::string_view kBar =
     "==================================================================";
 
@@ -66,14 +66,14 @@ bool has(std::string_view line, std::string_view part)
     return line.find(part) != std::string_view::npos;
 }
 
-// As backtraces name the module of a function.
+// Backtraces show the module of a function in brackets.
 bool names_any(std::string_view line, std::span<const std::string> modules)
 {
     return std::any_of(modules.begin(), modules.end(),
                        [&](const std::string &module) { return has(line, "[" + module + "]"); });
 }
 
-// "[    9.062233] "
+// True for text such as "[    9.062233] ".
 bool begins_with_kernel_time(std::string_view text)
 {
     constexpr std::string_view kDigits = "0123456789";
@@ -86,7 +86,7 @@ bool begins_with_kernel_time(std::string_view text)
     return end != std::string_view::npos && end == point + 7 && text[end] == ']';
 }
 
-// npos where the kernel does not speak.
+// Position of a kernel message in the line, or npos.
 size_t where_kernel_speaks(std::string_view line)
 {
     size_t at = line.find('[');
@@ -162,7 +162,7 @@ std::map<std::string, uint64_t> violations_in(std::string_view model_log)
             line.substr(kBegin.size(), line.find(' ', kBegin.size()) - kBegin.size()));
         std::string_view rest = line.substr(at + kCount.size());
         const Result<uint64_t> count = parse_u64(rest.substr(0, rest.find(' ')));
-        sums[driver] += count ? *count : 1;  // what cannot be read is nothing to rely on
+        sums[driver] += count ? *count : 1;  // an unreadable count is one violation
     }
     return sums;
 }

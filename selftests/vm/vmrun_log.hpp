@@ -12,11 +12,11 @@
 
 namespace pmukit::vm {
 
-// Puts together what a guest writes on its console: the kernel may speak in the middle of a line,
-// whose rest then follows behind what the kernel said.
+// Reassembles the lines that a guest writes on its console: a kernel message may interrupt a line,
+// whose rest then follows the message.
 class GuestLines {
 public:
-    // Takes the next line of the console. A line of the guest's own, once its end has come.
+    // Takes the next line of the console. Returns a line of the guest once it is complete.
     std::optional<std::string> take(std::string_view line);
 
 private:
@@ -28,17 +28,17 @@ private:
 std::vector<std::string> warnings_in(std::string_view log,
                                      std::span<const std::string_view> harmless);
 
-// `log` without KCSAN's reports of which no backtrace passes through one of `modules`: the kernel
-// has data races of its own. A report that does not come to its end stays.
+// `log` without KCSAN reports in which no backtrace has one of `modules`: those are data races of
+// the kernel itself. An incomplete report stays.
 std::string without_races_of_others(std::string_view log, std::span<const std::string> modules);
 
 bool has_panicked(std::string_view log);
 
-// Of what QEMU itself wrote: has it aborted on a condition that it takes for impossible?
+// True if QEMU's error output has a failed assertion.
 bool has_asserted(std::string_view errors);
 
-// Of what a device model printed at its end: how often the guest violated the documentation of its
-// devices, by their drivers.
+// Numbers of violations of the devices' documentation by the guest, per driver, from the output of
+// a device model at its end.
 std::map<std::string, uint64_t> violations_in(std::string_view model_log);
 
 }  // namespace pmukit::vm

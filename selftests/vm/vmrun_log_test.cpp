@@ -10,7 +10,7 @@ namespace {
 
 class KernelWarning : public testing::TestWithParam<std::string_view> {};
 
-// First lines of reports as kernels print them.
+// First lines of kernel reports.
 constexpr std::string_view kReports[] = {
     "[    4.1] WARNING: CPU: 1 PID: 77 at kernel/events/core.c:1234 perf_x+0x1/0x2",
     "[    4.1] BUG: KASAN: slab-use-after-free in foo+0x1/0x2 [cxl_hmu]",
@@ -42,7 +42,7 @@ TEST_P(KernelWarning, IsFound)
 
 INSTANTIATE_TEST_SUITE_P(KernelLog, KernelWarning, testing::ValuesIn(kReports));
 
-TEST(KernelLog, OrdinaryLinesPass)
+TEST(KernelLog, IgnoresOrdinaryLines)
 {
     EXPECT_TRUE(
         warnings_in(
@@ -54,7 +54,7 @@ TEST(KernelLog, OrdinaryLinesPass)
             .empty());
 }
 
-TEST(KernelLog, HarmlessPartsExcuseTheirLineOnly)
+TEST(KernelLog, HarmlessTextExcludesOnlyItsLine)
 {
     constexpr std::string_view kExcused[] = {"Spectre V2 : WARNING"};
     auto found = warnings_in("Spectre V2 : WARNING: eIBRS\nWARNING: CPU: 0\n", kExcused);
@@ -62,7 +62,7 @@ TEST(KernelLog, HarmlessPartsExcuseTheirLineOnly)
     EXPECT_EQ(found[0], "WARNING: CPU: 0");
 }
 
-// As KCSAN prints one, in a function of `where`.
+// A KCSAN report about a function of the module `where`, " [module]" or empty.
 std::string race_in(std::string_view where)
 {
     return "[ 1.0][ T77] ==================================================================\n"
@@ -75,7 +75,7 @@ std::string race_in(std::string_view where)
 
 const std::vector<std::string> kOurs = {"pmukit_common", "cxl_hmu"};
 
-TEST(Races, OnlyRacesInOurModulesAreReported)
+TEST(Races, ReportsOnlyRacesInOurModules)
 {
     std::string log = "before\n" + race_in("") + "between\n" + race_in(" [cxl_hmu]") +
                       race_in(" [cxl_core]") + "after\n";
@@ -83,13 +83,13 @@ TEST(Races, OnlyRacesInOurModulesAreReported)
               "before\nbetween\n" + race_in(" [cxl_hmu]") + "after\n");
 }
 
-TEST(Races, AReportWithoutAnEndIsReported)
+TEST(Races, KeepsIncompleteReport)
 {
     std::string whole = race_in(""), cut = whole.substr(0, whole.size() / 2);
     EXPECT_EQ(without_races_of_others(cut + "\n", kOurs), cut + "\n");
 }
 
-TEST(Races, OtherReportsAreReported)
+TEST(Races, KeepsReportsOfOtherDetectors)
 {
     std::string log =
         "==================================================================\n"
@@ -98,8 +98,8 @@ TEST(Races, OtherReportsAreReported)
     EXPECT_EQ(without_races_of_others(log + race_in(""), kOurs), log);
 }
 
-// What a kernel with KCSAN says of itself at boot passes there, and hides nothing on its line.
-TEST(Races, BootLinesOfKcsanAreIgnored)
+// Boot messages of KCSAN are ignored with a KCSAN kernel, but other warnings are not.
+TEST(Races, IgnoresBootLinesOfKcsan)
 {
     const KernelQuirks &kernel = *kernel_by_name("kcsan-6.12");
     EXPECT_TRUE(warnings_in("[ 0.0] kcsan: enabled early\n"
@@ -116,7 +116,7 @@ TEST(Races, BootLinesOfKcsanAreIgnored)
         1u);
 }
 
-TEST(Races, RacesOfTheClocksLatchAreIgnored)
+TEST(Races, IgnoresRacesOfTheClockLatch)
 {
     const KernelQuirks &kernel = *kernel_by_name("kcsan-6.12");
     EXPECT_TRUE(
@@ -130,7 +130,7 @@ TEST(Races, RacesOfTheClocksLatchAreIgnored)
               1u);
 }
 
-TEST(Races, TheRaceOfAFileWhoseDeviceIsRemovedIsIgnored)
+TEST(Races, IgnoresKernfsRaceOfRemovedDevice)
 {
     const KernelQuirks &kernel = *kernel_by_name("kcsan-6.12");
     EXPECT_TRUE(warnings_in("BUG: KCSAN: data-race in __kernfs_remove / kernfs_unlink_open_file\n",
@@ -142,7 +142,7 @@ TEST(Races, TheRaceOfAFileWhoseDeviceIsRemovedIsIgnored)
               1u);
 }
 
-TEST(Console, KernelMessagesAreFoundAnywhereInALine)
+TEST(Console, ReassemblesLineAroundKernelMessage)
 {
     const std::string own = "vm: unplug device 4";
     for (const char *said :
@@ -156,20 +156,20 @@ TEST(Console, KernelMessagesAreFoundAnywhereInALine)
         }
 }
 
-TEST(Console, ATimestampAloneIsOutputOfTheGuest)
+TEST(Console, KeepsGuestLinesSimilarToTimestamps)
 {
     for (const char *own : {"", "[", "[ ", "[  1", "[ 1.", "vm: step a[1]", "vm: up [1.5]",
                             "[ x.123456]", "[ 12.1234567] ", "[.123456]"})
         EXPECT_EQ(GuestLines().take(own), own);
 }
 
-TEST(KernelLog, PanicIsSeen)
+TEST(KernelLog, DetectsPanic)
 {
     EXPECT_TRUE(has_panicked("x\n[ 1.0] Kernel panic - not syncing: VFS\n"));
     EXPECT_FALSE(has_panicked("panic=-1"));
 }
 
-TEST(Log, AnAssertionOfTheEmulatorIsNoticed)
+TEST(Log, DetectsAssertionOfTheEmulator)
 {
     EXPECT_TRUE(
         has_asserted("read failed\nqemu-system-x86_64: util/error.c:62: error_setv: "
@@ -177,7 +177,7 @@ TEST(Log, AnAssertionOfTheEmulatorIsNoticed)
     EXPECT_FALSE(has_asserted("qemu-system-x86_64: failed to read header: EOF\n"));
 }
 
-TEST(Log, ViolationsOfAllDevicesOfAModelAreAddedByTheirUnits)
+TEST(Log, SumsViolationsPerDriver)
 {
     using Violations = std::map<std::string, uint64_t>;
     EXPECT_EQ(violations_in("model: ready socket=/x\n"

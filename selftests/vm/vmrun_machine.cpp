@@ -24,10 +24,10 @@ namespace {
 
 constexpr seconds kKvmProbeLimit{5};
 constexpr seconds kQuietLimit{15};
-// First of the slots our functions or their root ports take on the root bus.
+// First slot on the root bus for the models' functions or their root ports.
 constexpr size_t kFirstSlot = 0x10;
-constexpr size_t kSlots = 0x20 - kFirstSlot - 1;  // q35 has devices of its own in the last
-// For regions in front of the devices behind cxl-rp.
+constexpr size_t kSlots = 0x20 - kFirstSlot - 1;  // q35 uses the last slot
+// Size of the CXL fixed memory window, for regions of devices below cxl-rp.
 constexpr std::string_view kCxlWindow = "4G";
 
 #if defined(__x86_64__)
@@ -38,7 +38,7 @@ constexpr std::string_view kHostArch = "arm64";
 constexpr std::string_view kHostArch = "other";
 #endif
 
-// The counter of the host that emulated x86 CPUs show; others have none.
+// The TSC of an x86 host, which its emulated x86 CPUs have, too.
 uint64_t ticks()
 {
 #if defined(__x86_64__)
@@ -53,7 +53,7 @@ struct Moment {
     uint64_t ticks;
 };
 
-// Both clocks at once: of several readings the one that took the least time.
+// Reads both clocks at once: the fastest of several attempts.
 Moment read_both_clocks()
 {
     Moment best{};
@@ -79,7 +79,7 @@ uint64_t measure_tsc_khz()
     return static_cast<uint64_t>(static_cast<double>(end.ticks - begin.ticks) / ms.count());
 }
 
-// The dynamic loader of the private root; merged-usr keeps it in one of these.
+// The dynamic loader of the private root, with merged /usr.
 constexpr std::string_view kLoaders[] = {"usr/lib64/ld-linux-x86-64.so.2",
                                          "usr/lib/ld-linux-aarch64.so.1"};
 constexpr std::string_view kLibraryFolders[] = {"usr/lib/x86_64-linux-gnu",
@@ -123,10 +123,9 @@ Result<Emulator> find_program(const KernelQuirks &quirks, const fs::path &cache)
                     quirks.qemu, (cache / "roots/build").string())};
 }
 
-// A CPU that stands still while Linux counts its ticks makes it take the counter for one of another
-// speed, and all of its time then goes wrong by that: 66 times too fast was seen. One that stands
-// still between two reads makes the watchdog of Linux 7.2 call the counter unstable; the kernel
-// then patches itself for it, and the guest hung in that.
+// If an emulated CPU stalls while Linux calibrates its TSC, Linux assumes a wrong frequency and its
+// clock is wrong; 66 times too fast was seen. If it stalls between two reads, the watchdog of Linux
+// 7.2 marks the TSC as unstable and patches the kernel, in which the guest was seen to hang.
 std::string known_tsc(const Emulator &emulator, const MachineSpec &spec)
 {
     if (!emulator.tsc_khz || emulator.kvm || spec.steady)
@@ -150,7 +149,7 @@ std::string boot_id()
     return id ? *id : std::string();
 }
 
-// A comma in a QEMU option value is written twice.
+// A comma in a QEMU option value is doubled.
 std::string option_value(const fs::path &path)
 {
     std::string escaped;
@@ -159,8 +158,8 @@ std::string option_value(const fs::path &path)
     return escaped;
 }
 
-// Through a port of its own: only a PCI Express device can say that it keeps its state while it
-// sleeps, and from one that does not the kernel takes it.
+// Below a separate port: only a PCI Express device can declare that it keeps its state in D3hot
+// (No_Soft_Reset); other devices lose their state when the guest suspends.
 void add_share_that_sleeps(std::vector<std::string> &words, const fs::path &path,
                            std::string_view tag, bool read_only)
 {
@@ -186,14 +185,14 @@ void add_share(std::vector<std::string> &words, const fs::path &path, std::strin
                                 option_value(path), tag, read_only ? ",readonly=on" : ""));
 }
 
-// More devices than slots share them, eight functions each.
+// If there are more devices than slots, each slot has eight functions.
 std::string address_of(size_t number, size_t count)
 {
     size_t functions = count > kSlots ? 8 : 1;
     return fmt::format("{:x}.{:x}", kFirstSlot + number / functions, number % functions);
 }
 
-// The CXL root bridge in front of the cxl-rp ports; its number keeps clear of the ports' below it.
+// The CXL host bridge above the cxl-rp ports. Its bus number does not collide with those of ports.
 void add_cxl_bridge(std::vector<std::string> &words)
 {
     words.insert(words.end(),
@@ -236,7 +235,7 @@ void add_devices(std::vector<std::string> &words, const MachineSpec &spec)
 
 }  // namespace
 
-// JSON is the only form in which QEMU takes the socket.
+// QEMU accepts the socket only in JSON.
 std::string device_json(const PlacedDevice &device)
 {
     nlohmann::json json = {{"driver", "vfio-user-pci"},
@@ -298,13 +297,13 @@ bool kvm_works(const Emulator &emulator, const KernelQuirks &quirks, const fs::p
     bool works = run && run->ending == Ending::kPoweredOff &&
                  run->console.find("VFS: ") != std::string::npos;
     if (auto kept = write_file(memo, id + (works ? "yes\n" : "no\n")); !kept)
-        return works;  // asked again next time
+        return works;  // tested again next time
     return works;
 }
 
 namespace {
 
-// vfio-user needs guest memory that can be handed to the model as a file.
+// vfio-user passes guest memory to the model as a file.
 std::string memory_words(std::string_view id, std::string_view bytes)
 {
     return fmt::format("memory-backend-memfd,id={},size={},share=on", id, bytes);
@@ -320,8 +319,8 @@ void add_tapped_node(std::vector<std::string> &words, const TappedNode &node)
                               option_value(node.ring), option_value(node.tally))});
 }
 
-// Sapphire Rapids and Turin: ones that Linux knows and whose monitoring it uses. What they have
-// besides is that of the emulator's own.
+// Sapphire Rapids and Turin, whose monitoring Linux supports. Their other features are those of the
+// emulator's CPU.
 constexpr std::string_view kRdtIntel =
     ",vendor=GenuineIntel,family=6,model=143,stepping=8,level=0x1f";
 constexpr std::string_view kRdtAmd = ",vendor=AuthenticAMD,family=26,model=2,stepping=1,level=0x10";
@@ -333,14 +332,14 @@ std::string_view rdt_cpu(const RdtProcessor &rdt)
 
 std::string cpu_words(const KernelQuirks &quirks, const MachineSpec &spec)
 {
-    // A region is committed only where the kernel believes it can flush CPU caches, and it does not
-    // under a hypervisor it knows of.
+    // Linux commits a CXL region only if it can flush the CPU caches, which it refuses under a
+    // hypervisor.
     const bool bare = spec.placement == Placement::kCxlRootPort || spec.hides_hypervisor;
     return fmt::format("{}{}{}", quirks.cpu, spec.rdt ? rdt_cpu(*spec.rdt) : "",
                        bare ? ",-hypervisor" : "");
 }
 
-// QEMU gives plugins wrong numbers of CPUs that share a thread.
+// With a thread shared by CPUs, QEMU passes wrong CPU numbers to plugins.
 constexpr std::string_view kRdtTcg = "tcg,thread=multi";
 
 void add_rdt(std::vector<std::string> &words, const RdtProcessor &rdt)
@@ -351,7 +350,7 @@ void add_rdt(std::vector<std::string> &words, const RdtProcessor &rdt)
 
 }  // namespace
 
-// 2^3 ns an instruction: little less than an emulated CPU needs on a host without other work.
+// 2^3 ns per instruction: slightly less than an emulated CPU needs on an idle host.
 constexpr const char *kSteadyTime = "shift=3";
 
 std::vector<std::string> machine_words(const Emulator &emulator, const KernelQuirks &quirks,
@@ -380,7 +379,8 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
     } else if (two_nodes) {
         add({"-object", memory_words("m", memory)});
         add({"-M", fmt::format("{}{}", quirks.machine, cxl ? ",cxl=on" : "")});
-        // The CXL bridge is nearer to the second CPU, which can go offline on every architecture.
+        // The CXL bridge is in the node of the second CPU, which can go offline on every
+        // architecture.
         add({"-numa", "node,nodeid=0,cpus=0,memdev=m", "-numa", "node,nodeid=1,cpus=1"});
     } else {
         add({"-object", memory_words("m", memory)});
@@ -389,9 +389,9 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
     if (spec.rdt)
         add_rdt(words, *spec.rdt);
     add({"-kernel", spec.image, "-initrd", spec.initramfs});
-    // 5: warnings and worse on the console, the whole log is saved by init. The stall and lockup
-    // detectors get time, and x86 must not conclude from a late tick that its timer is broken: the
-    // host under an emulated CPU may be busy with something else.
+    // loglevel=5: only warnings and above on the console; init saves the whole log. The other
+    // options are for busy hosts, which delay an emulated CPU: longer timeouts of the stall and
+    // lockup detectors, and no check of the timer at boot on x86.
     add({"-append",
          fmt::format("console={} panic=-1 oops=panic loglevel=5 log_buf_len=4M "
                      "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 "
@@ -412,7 +412,7 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
 
 namespace {
 
-// Cuts a stream into lines and keeps all of it.
+// Splits a stream into lines and stores all of it.
 class ConsoleReader {
 public:
     ConsoleReader(const fs::path &file, Watcher &watcher)

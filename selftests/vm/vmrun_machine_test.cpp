@@ -21,7 +21,7 @@ std::string joined(const MachineSpec &spec, std::string_view kernel)
     return pmukit::joined(machine_words({{"qemu"}}, *kernel_by_name(kernel), spec), " ");
 }
 
-TEST(MachineWords, IntegratedFunctionsSitOnTheRootBusAtFixedSlots)
+TEST(MachineWords, IntegratedFunctionsHaveFixedSlotsOnRootBus)
 {
     MachineSpec spec;
     spec.sockets = {"/run/s0", "/run/s1"};
@@ -32,7 +32,7 @@ TEST(MachineWords, IntegratedFunctionsSitOnTheRootBusAtFixedSlots)
     EXPECT_EQ(words.find("pcie-root-port"), std::string::npos);
 }
 
-TEST(MachineWords, RootPortsCarryOneFunctionEach)
+TEST(MachineWords, EachFunctionHasARootPort)
 {
     MachineSpec spec;
     spec.sockets = {"/run/s0", "/run/s1"};
@@ -43,7 +43,7 @@ TEST(MachineWords, RootPortsCarryOneFunctionEach)
     EXPECT_NE(words.find(R"("bus":"rp1")"), std::string::npos);
 }
 
-TEST(MachineWords, MoreFunctionsThanSlotsShareThem)
+TEST(MachineWords, ExcessFunctionsShareSlots)
 {
     MachineSpec spec;
     for (int i = 0; i < 20; i++)
@@ -55,7 +55,7 @@ TEST(MachineWords, MoreFunctionsThanSlotsShareThem)
     EXPECT_NE(joined(spec, "6.12").find("id=rp19,bus=pcie.0,addr=12.3"), std::string::npos);
 }
 
-TEST(MachineWords, CxlRootPortsHangOffOneBridgeWithAWindow)
+TEST(MachineWords, CxlRootPortsShareABridgeWithAWindow)
 {
     MachineSpec spec;
     spec.sockets = {"/run/s0", "/run/s1"};
@@ -70,7 +70,7 @@ TEST(MachineWords, CxlRootPortsHangOffOneBridgeWithAWindow)
     EXPECT_NE(words.find(R"("bus":"rp1")"), std::string::npos);
 }
 
-TEST(MachineWords, TheProcessorSaysThatItIsEmulatedUnlessItMustNot)
+TEST(MachineWords, HidesHypervisorOnRequest)
 {
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "6.12").find("hypervisor"), std::string::npos);
@@ -91,7 +91,7 @@ TEST(MachineWords, TwoNodesHaveACpuEach)
     EXPECT_EQ(words.find("cxl"), std::string::npos);
 }
 
-TEST(MachineWords, AProcessorWithRdtIsIntelsAndHasAPlugin)
+TEST(MachineWords, RdtUsesAnIntelCpuAndAPlugin)
 {
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "6.1").find("GenuineIntel"), std::string::npos);
@@ -107,8 +107,8 @@ TEST(MachineWords, AProcessorWithRdtIsIntelsAndHasAPlugin)
     EXPECT_EQ(words.find("hypervisor"), std::string::npos);
 }
 
-// QEMU gives plugins wrong numbers of CPUs that share a thread.
-TEST(MachineWords, AProcessorWithRdtHasAThreadForEachCpu)
+// With a thread shared by CPUs, QEMU passes wrong CPU numbers to plugins.
+TEST(MachineWords, RdtUsesOneThreadPerCpu)
 {
     MachineSpec spec;
     EXPECT_NE(joined(spec, "6.12").find("-accel tcg,thread=single"), std::string::npos);
@@ -116,7 +116,7 @@ TEST(MachineWords, AProcessorWithRdtHasAThreadForEachCpu)
     EXPECT_NE(joined(spec, "6.12").find("-accel tcg,thread=multi"), std::string::npos);
 }
 
-TEST(MachineWords, ATappedNodeIsMemoryAloneAndHasAPlugin)
+TEST(MachineWords, TappedNodeHasOnlyMemoryAndAPlugin)
 {
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "6.12").find("-plugin"), std::string::npos);
@@ -133,7 +133,7 @@ TEST(MachineWords, ATappedNodeIsMemoryAloneAndHasAPlugin)
     EXPECT_EQ(words.find("memory-backend=m "), std::string::npos);
 }
 
-TEST(MachineWords, PlacedDevicesComeBehindTheBridgesTheyHangOn)
+TEST(MachineWords, PlacedDevicesFollowTheirBridges)
 {
     MachineSpec spec;
     spec.bridges = {"pcie-root-port,id=a,bus=pcie.0,addr=10.0"};
@@ -147,7 +147,7 @@ TEST(MachineWords, PlacedDevicesComeBehindTheBridgesTheyHangOn)
     EXPECT_LT(bridge, below);
 }
 
-TEST(MachineWords, ObjectsComeBeforeTheDevicesThatNeedThem)
+TEST(MachineWords, ObjectsPrecedeTheirDevices)
 {
     MachineSpec spec;
     spec.objects = {"memory-backend-ram,id=stock,size=256M"};
@@ -160,7 +160,7 @@ TEST(MachineWords, ObjectsComeBeforeTheDevicesThatNeedThem)
     EXPECT_LT(object, device);
 }
 
-TEST(MachineWords, ADeviceThatComesLaterIsNotThereYetAndTheMonitorListens)
+TEST(MachineWords, OmitsUnpluggedDevicesAndAddsTheMonitor)
 {
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "6.12").find("-qmp"), std::string::npos);
@@ -173,7 +173,7 @@ TEST(MachineWords, ADeviceThatComesLaterIsNotThereYetAndTheMonitorListens)
     EXPECT_NE(device_json(spec.placed[1]).find(R"("bus":"b")"), std::string::npos);
 }
 
-TEST(MachineWords, FollowTheQuirksOfTheKernel)
+TEST(MachineWords, FollowKernelQuirks)
 {
     EXPECT_NE(joined({}, "6.12").find("tcg,thread=single"), std::string::npos);
     EXPECT_NE(joined({}, "6.12-arm64").find("console=ttyAMA0"), std::string::npos);
@@ -185,7 +185,7 @@ TEST(MachineWords, FollowTheQuirksOfTheKernel)
               std::string::npos);
 }
 
-TEST(MachineWords, SteadyTimeGoesByInstructions)
+TEST(MachineWords, SteadyClockFollowsInstructions)
 {
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "7.2").find("-icount"), std::string::npos);
@@ -196,8 +196,8 @@ TEST(MachineWords, SteadyTimeGoesByInstructions)
     EXPECT_EQ(words.find("kvm"), std::string::npos) << "which knows no such time";
 }
 
-// Only an emulated x86 CPU has the host's counter.
-TEST(MachineWords, CommandLineHasTheFrequencyOfTheTsc)
+// Only an emulated x86 CPU has the host's TSC.
+TEST(MachineWords, PassesTheTscFrequency)
 {
     const KernelQuirks &kernel = *kernel_by_name("7.2");
     const auto words_of = [&kernel](const Emulator &emulator, bool steady) {
@@ -229,7 +229,7 @@ TEST(Emulator, RefusesVersionsBefore10_1)
     EXPECT_FALSE(version_has_vfio_user("version x"));
 }
 
-TEST(Emulator, AMissingEmulatorErrorNamesTheCommand)
+TEST(Emulator, MissingEmulatorErrorNamesTheCommand)
 {
     KernelQuirks quirks = *kernel_by_name("6.12");
     quirks.qemu = "qemu-system-nonexistent";
@@ -238,7 +238,7 @@ TEST(Emulator, AMissingEmulatorErrorNamesTheCommand)
     EXPECT_NE(found.error().message.find("make setup"), std::string::npos);
 }
 
-// A shell script in the place of QEMU.
+// Records the lines of a shell script that runs in place of QEMU.
 class Recorder : public Watcher {
 public:
     explicit Recorder(milliseconds limit) : deadline_(steady_clock::now() + limit) {}
@@ -264,7 +264,7 @@ protected:
     fs::path folder = fs::path(testing::TempDir()) / fmt::format("vmrun_machine_{}", ::getpid());
 };
 
-TEST_F(MachineRunTest, LinesArriveAndAreKept)
+TEST_F(MachineRunTest, PassesLinesAndStoresTheConsole)
 {
     Recorder recorder(seconds(20));
     auto run = run_machine({"sh", "-c", "echo one; printf 'two\\nthr'; sleep 0.1; echo ee; exit 3"},
@@ -276,7 +276,7 @@ TEST_F(MachineRunTest, LinesArriveAndAreKept)
     EXPECT_EQ(run->console, "one\ntwo\nthree\n");
 }
 
-TEST_F(MachineRunTest, ADeadlineEndsAHungMachine)
+TEST_F(MachineRunTest, DeadlineEndsAHungMachine)
 {
     Recorder recorder(seconds(20));
     recorder.limit_behind_a_line = milliseconds(300);

@@ -96,13 +96,13 @@ void describe(CLI::App &app, Arguments &arguments)
                  "show the console (also V=1 in the environment)");
 }
 
-// Sockets have a name limit of 107 bytes, and lie in a folder of the folder.
+// Socket paths are limited to 107 bytes, and the sockets are in a subfolder.
 bool fits_sockets(const fs::path &out)
 {
     return out.string().size() < 85;
 }
 
-// Of a shell and a demo what was recorded is kept: below the build outputs, a folder for each.
+// Recordings of a shell or a demo are kept, in a new folder below the build outputs for each run.
 fs::path folder_to_keep(const Arguments &arguments)
 {
     if (!arguments.keep.empty() || arguments.mode == "test")
@@ -133,14 +133,14 @@ Result<void> add_result_line(const Arguments &arguments, const vm::Totals &total
 {
     if (arguments.results.empty())
         return {};
-    auto before = vm::read_file(arguments.results);  // not there the first time
+    auto before = vm::read_file(arguments.results);  // missing in the first run
     return vm::write_file(
         arguments.results,
         (before ? *before : "") + fmt::format("{} {} {} {}\n", totals.passed, totals.failed,
                                               arguments.driver, arguments.kernel));
 }
 
-// After a demo or shell: what the guest booted from is not kept.
+// After a demo or shell: removes the initramfs and prints the folder of the recordings.
 void name_recordings(const fs::path &out)
 {
     std::error_code ignored;
@@ -182,7 +182,7 @@ int conclude(const Arguments &arguments, const vm::SessionOptions &options,
     return good ? 0 : kExitFailed;
 }
 
-// What the words mean; the output folder is made later.
+// Checks and converts the arguments; the output folder is made later.
 Result<vm::SessionOptions> make_options(const Arguments &arguments)
 {
     auto mode = vm::mode_by_name(arguments.mode);
@@ -259,7 +259,7 @@ int main(int argc, char **argv)
 {
     try {
         return run(argc, argv);
-    } catch (const std::exception &failure) {  // of the libraries below us
+    } catch (const std::exception &failure) {  // from libraries
         std::fprintf(stderr, "vmrun: %s\n", failure.what());
         return kExitEnvironment;
     }

@@ -25,7 +25,7 @@ Error failure(std::string_view what)
     return Error{Errc::kEnvironment, fmt::format("QEMU's monitor: {}", what)};
 }
 
-// A member that is a text, or nothing.
+// The value of a string member, or an empty string.
 std::string text_in(const json &object, const char *name)
 {
     auto found = object.find(name);
@@ -48,7 +48,7 @@ Result<Monitor> Monitor::connect(const std::filesystem::path &socket)
     return Monitor(std::move(fd));
 }
 
-// Its greeting, which it wants answered before anything else.
+// Reads QEMU's greeting and negotiates, which QEMU requires before any command.
 Result<void> Monitor::open()
 {
     if (opened_)
@@ -141,7 +141,7 @@ Result<std::string> Monitor::next_line()
             unread_.erase(0, at + 1);
             return line;
         }
-        // What is there already is taken, however late it is.
+        // Data that is available is read even after the deadline.
         const auto left = std::max(
             std::chrono::duration_cast<std::chrono::milliseconds>(end - steady_clock::now()),
             std::chrono::milliseconds(0));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// QEMU's control socket (QMP): devices that are plugged and unplugged while the guest runs.
-// Protocol: docs/interop/qmp-spec.rst of QEMU; one JSON object a line.
+// QEMU's control socket (QMP): plugs and unplugs devices while the guest runs.
+// Protocol: docs/interop/qmp-spec.rst of QEMU; one JSON object per line.
 #pragma once
 
 #include <chrono>
@@ -18,17 +18,17 @@ namespace pmukit::vm {
 class Monitor {
 public:
     static Result<Monitor> connect(const std::filesystem::path &socket);
-    // Each answer may take so long.
+    // limit: timeout for each reply
     explicit Monitor(Fd socket, std::chrono::milliseconds limit = std::chrono::seconds(20))
         : socket_(std::move(socket)), limit_(limit)
     {
     }
 
-    // A device as -device takes it in JSON. One of the same name that is still leaving is waited
-    // for: its slot is free only then.
+    // Plugs a device, in JSON as for -device. First waits until a device of the same name that is
+    // being unplugged is gone: its slot is free only then.
     Result<void> plug(std::string_view device_json);
 
-    // The guest is asked to let go of it; it leaves when the guest has.
+    // Asks the guest to release the device; QEMU removes it once the guest has done so.
     Result<void> unplug(std::string_view id);
 
 private:

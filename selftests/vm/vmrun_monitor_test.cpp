@@ -20,7 +20,8 @@ constexpr std::string_view kDevice = R"({"driver": "e1000e", "id": "device1", "b
 constexpr std::string_view kGone =
     R"({"event": "DEVICE_DELETED", "data": {"device": "device1", "path": "/x"}})";
 
-// Stands in for QEMU: its answers wait to be read, and the commands sent to it are checked after.
+// A stand-in for QEMU: its replies are sent in advance, and the received commands are checked
+// later.
 class MonitorTest : public testing::Test {
 protected:
     MonitorTest()
@@ -86,18 +87,18 @@ TEST_F(MonitorTest, ForwardsTheErrorOfTheMonitor)
     EXPECT_NE(plugged.error().message.find("no such bus"), std::string::npos);
 }
 
-TEST_F(MonitorTest, ADeviceThatIsLeavingIsPluggedOnlyWhenItHasLeft)
+TEST_F(MonitorTest, WaitsForUnplugBeforeReplug)
 {
     Monitor monitor(std::move(ours_), milliseconds(50));
     says({kGreeting, kDone, kDone});
     ASSERT_TRUE(monitor.unplug("device1"));
     EXPECT_FALSE(monitor.plug(kDevice));
-    EXPECT_EQ(commands().size(), 2u);  // no command to plug was sent
+    EXPECT_EQ(commands().size(), 2u);  // device_add was not sent
     says({kGone, kDone});
     EXPECT_TRUE(monitor.plug(kDevice));
 }
 
-TEST_F(MonitorTest, ADeviceThatCouldNotBeUnpluggedIsNotWaitedFor)
+TEST_F(MonitorTest, DoesNotWaitAfterFailedUnplug)
 {
     Monitor monitor(std::move(ours_), milliseconds(50));
     says({kGreeting, kDone, R"({"error": {"desc": "not found"}})", kDone});
@@ -105,13 +106,13 @@ TEST_F(MonitorTest, ADeviceThatCouldNotBeUnpluggedIsNotWaitedFor)
     EXPECT_TRUE(monitor.plug(kDevice));
 }
 
-TEST_F(MonitorTest, SilenceInvalidAnswersAndAHangUpAreErrors)
+TEST_F(MonitorTest, FailsOnTimeoutInvalidReplyAndHangUp)
 {
     Monitor monitor(std::move(ours_), milliseconds(20));
-    EXPECT_FALSE(monitor.unplug("device1"));  // nothing
+    EXPECT_FALSE(monitor.unplug("device1"));  // no reply
     says({"nonsense"});
     EXPECT_FALSE(monitor.unplug("device1"));
-    says({"{}"});  // an object, and no greeting
+    says({"{}"});  // an object, but no greeting
     EXPECT_FALSE(monitor.unplug("device1"));
     says_bytes(kGreeting.substr(0, 10));
     qemu_.reset();

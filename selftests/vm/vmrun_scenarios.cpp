@@ -31,7 +31,7 @@ GuestStep stress_step(std::string_view name, std::string_view options)
 
 DriverSpec with_stress(DriverSpec driver, Scenario stress, const std::string &many)
 {
-    // First as many events as there are file descriptors, then the steps of the scenario.
+    // pmu_many runs before the steps of the scenario.
     stress.steps.insert(stress.steps.begin(), {"many", "pmu_many " + many, 180});
     stress.name = "stress";
     stress.on_request = true;
@@ -140,8 +140,9 @@ DriverSpec with_failures(DriverSpec driver, const std::vector<ProgramStep> &step
     Scenario failures = on_the_machine_of_stress(driver, "fail_nth");
     failures.only_all = true;
     failures.kernels = kFailingKernels;
-    // Of the kernel's own: an interrupt whose files in /proc could not be made has none to remove,
-    // and DMA debugging gives up. Each trouble has a line of its own above its backtrace.
+    // Kernel messages after an injected failure: files of an interrupt in /proc that could not be
+    // made are removed, and DMA debugging disables itself. A real problem has another line above
+    // its backtrace.
     failures.harmless = {"remove_proc_entry+", "Call Trace:", "cacheline tracking ENOMEM"};
     failures.steps.clear();
     for (const ProgramStep &step : steps)

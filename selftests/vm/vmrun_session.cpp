@@ -30,7 +30,7 @@ namespace {
 
 constexpr seconds kBootLimit{180};
 constexpr unsigned kDebugSlower = 4;
-constexpr seconds kGrace{60};  // beyond a step's own limit, which the guest itself enforces
+constexpr seconds kGrace{60};  // in addition to a step's limit, which the guest itself enforces
 constexpr std::chrono::milliseconds kModelReadyLimit{10000};
 constexpr std::chrono::milliseconds kModelLeaveLimit{10000};
 constexpr size_t kTailLines = 40;
@@ -64,10 +64,10 @@ std::string tail(std::string_view text, size_t count)
     return out;
 }
 
-// Prints what the guest says of its progress and moves the deadline with every step.
+// Prints progress messages of the guest and moves the deadline with every step.
 class Progress : public Watcher {
 public:
-    // What the guest says may be a request.
+    // heed() gets each message of the guest, which may be a request.
     Progress(const std::vector<Step> &steps, seconds boot_limit, bool verbose,
              std::function<void(const std::vector<std::string> &)> heed,
              std::function<void(std::string_view)> look_at_models)
@@ -102,7 +102,7 @@ public:
     bool reached_init() const { return reached_init_; }
 
 private:
-    // Behind the line that says how a step ended.
+    // The duration of a step, for the message about its end.
     std::string seconds_of_step(const std::vector<std::string> &words) const
     {
         if (words.size() != 4 || words[0] != "step" || words[2] != "ended:")
@@ -135,7 +135,7 @@ private:
     steady_clock::time_point deadline_;
 };
 
-// A model, and what is known about its end.
+// A model process, and how it ended.
 struct Device {
     Child model;
     fs::path socket;  // empty: a chassis, which has several
@@ -152,7 +152,7 @@ public:
     }
 
     Result<Totals> run();
-    // After an error of run(): the emulator's fault, not that of anything we started it with.
+    // After an error of run(): true if the emulator itself failed, not the models or the guest.
     bool machine_failed() const { return machine_failed_; }
 
 private:
@@ -311,8 +311,8 @@ Result<void> Session::wait_for_model(size_t number)
                                                  tail(errors ? *errors : "", kTailLines))};
 }
 
-// What a guest may ask for on its console: "vm: <verb> <noun> <number>". It sees by itself whether
-// anything came of it.
+// Requests of a guest on its console: "vm: <verb> <noun> <number>". There is no reply; the guest
+// must detect the effect itself.
 void Session::heed(const std::vector<std::string> &words)
 {
     struct Request {
@@ -368,8 +368,8 @@ Result<void> Session::unplug_device(size_t number)
     return monitor ? (*monitor)->unplug(placed(number).id) : monitor.error();
 }
 
-// As a device dies that is pulled out: without a word to its client. The model is asked to end: one
-// that is killed resets its connection where something is unread, and QEMU does not survive that.
+// Simulates surprise removal of a device: the client gets no notice. The model gets SIGTERM: a
+// killed model with unread data would reset the connection, and QEMU does not survive that.
 Result<void> Session::end_model(size_t number)
 {
     if (number >= devices_.size())
@@ -379,7 +379,7 @@ Result<void> Session::end_model(size_t number)
     return {};
 }
 
-// A model that ends while its guest runs is known at once, and by the step that saw it.
+// Reports at once, with the current step, that a model has ended while its guest runs.
 void Session::look_at_models(std::string_view step)
 {
     for (size_t i = 0; i < devices_.size(); i++) {
@@ -411,7 +411,7 @@ void Session::stop_models()
     devices_.clear();
 }
 
-// Each device of a chassis is checked by its own driver, whichever driver's scenario it is in.
+// Each device of a chassis is checked by the rules of its own driver, in any driver's scenario.
 void Session::check_conformance(size_t number)
 {
     auto said = read_file(out(fmt::format("model{}.log", number)));
@@ -454,8 +454,7 @@ Result<MachineSpec> Session::make_machine()
     spec.initramfs = out("initramfs");
     if (auto written = write_file(spec.initramfs, *archive); !written)
         return written.error();
-    // The guest has a folder of its own: it must not write over what the check needs from
-    // outside.
+    // The guest has a separate folder, so that it cannot overwrite files that the checks need.
     spec.out = out("guest");
     fs::create_directories(spec.out);
     spec.stock = tree_.root;
@@ -570,7 +569,7 @@ void Session::check_steps()
     }
 }
 
-// Only of a guest that got that far.
+// Called only if the guest ran to its end.
 void Session::check_unload()
 {
     auto warnings = read_file(out("guest/unload"));
@@ -581,7 +580,7 @@ void Session::check_unload()
                         : warnings.error().message});
 }
 
-// A KASAN report or a taint switches lockdep off without a word, and later lock faults go unseen.
+// A KASAN report or a taint disables lockdep silently, and later lock errors are not reported.
 void Session::check_debug_kernel()
 {
     auto lockdep = read_file(out("guest/lockdep")), leaks = read_file(out("guest/kmemleak"));
@@ -596,7 +595,7 @@ void Session::check_debug_kernel()
              clean ? "" : tail(leaks ? *leaks : leaks.error().message, kTailLines)});
 }
 
-// By their names, without parameters.
+// Names of the driver's modules, without parameters.
 std::vector<std::string> Session::our_modules() const
 {
     std::vector<std::string> names;
@@ -693,7 +692,7 @@ Result<Totals> Session::run()
     return totals_;
 }
 
-// What is wanted, in the table's order.
+// The scenarios to run, in the order of the table.
 Result<std::vector<const Scenario *>> chosen_scenarios(const SessionOptions &options)
 {
     static const Scenario kPlain{"plain", {}, {}, {}, {}, {}, {}};
@@ -723,16 +722,15 @@ Result<std::vector<const Scenario *>> chosen_scenarios(const SessionOptions &opt
     if (!left_out.empty())
         say("driver={} kernel={}: for another shard:{}", options.driver->name,
             options.kernel->kernel, left_out);
-    // A driver that a kernel's architecture does not have has none there.
+    // A driver may have no scenario for the kernel's architecture; only a named one must exist.
     if (chosen.empty() && !options.scenario.empty())
         return Error{Errc::kUsage, fmt::format("no scenario '{}' for driver {}: one of{}",
                                                options.scenario, options.driver->name, names)};
     return chosen;
 }
 
-// The emulator of a busy host may fail where the guest has not, and that says nothing of what is
-// tested: such a run is made once more. QEMU's vfio-user client was seen to abort when a device
-// died.
+// The emulator may fail on a busy host without a fault of the guest or the drivers: such a run is
+// repeated once. QEMU's vfio-user client was seen to abort when a device died.
 Result<Totals> run_scenario(const SessionOptions &options, const Scenario &scenario,
                             const fs::path &out)
 {
@@ -758,7 +756,7 @@ Result<Totals> run_scenarios(const SessionOptions &options)
         fs::path out = options.out / scenario->name;
         auto totals = run_scenario(options, *scenario, out);
         if (!totals) {
-            std::error_code not_empty;  // a run that never began leaves no folder
+            std::error_code not_empty;  // removes only the empty folder of a run that never began
             fs::remove(out, not_empty);
             return totals;
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Guests from models to verdicts.
+// Runs guests with their device models, and checks the results.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,21 @@ namespace pmukit::vm {
 
 struct SessionOptions {
     const KernelQuirks *kernel = nullptr;
-    const DriverSpec *driver =
-        nullptr;  // nullptr: a guest without devices, to see that one boots at all
+    const DriverSpec *driver = nullptr;  // nullptr: a guest without devices, to test that it boots
     Mode mode = Mode::kTest;
-    std::string scenario;                // of a test; empty: those of a plain run
-    bool all = false;                    // or every one that runs on the kernel
-    std::optional<uint64_t> brief;       // or the one of this number that is brief, counted around
-    std::optional<uint64_t> shard;       // or what of a plain run is in this shard, counted around
-    std::optional<Placement> placement;  // instead of the scenario's own
+    std::string scenario;                // name; empty: the scenarios of a plain run
+    bool all = false;                    // or every scenario that runs on the kernel
+    std::optional<uint64_t> brief;       // or the brief scenario of this number, modulo their count
+    std::optional<uint64_t> shard;       // or this shard of a plain run, modulo kShards
+    std::optional<Placement> placement;  // replaces that of the scenario
     uint64_t seed = 1;
-    unsigned seconds = 60;  // of the steps that go on for as long as one likes
+    unsigned seconds = 60;  // length of steps with {seconds}
     bool verbose = false;
     bool allow_kvm = true;
     std::filesystem::path cache;
     std::filesystem::path build;
     std::filesystem::path selftests;
-    std::filesystem::path out;  // exists and is empty; sockets lie here too, so its path is short
+    std::filesystem::path out;  // an empty folder; its path is short, as sockets are in it, too
 };
 
 struct Totals {
@@ -38,8 +37,8 @@ struct Totals {
     std::string kernel_version;
 };
 
-// Runs one guest for each scenario and checks its results, printing as it goes. An Error means that
-// the test environment failed and nothing was checked.
+// Runs one guest for each scenario, checks its results and prints them. An Error means that the
+// test environment failed and nothing was checked.
 Result<Totals> run_session(const SessionOptions &options);
 
 }  // namespace pmukit::vm

@@ -21,8 +21,8 @@ constexpr std::string_view kOneThread = "tcg,thread=single";
 constexpr std::string_view kManyThreads = "tcg,thread=multi";
 
 // The debug kernels of tools/scripts/debug-kernel. kmemleak needs slab_debug: without it stale
-// pointers in per-CPU caches hide leaks. An emulated processor with five levels of page tables
-// maps KASAN's shadow so slowly at boot that some do not get through.
+// pointers in per-CPU caches hide leaks. With five levels of page tables an emulated processor maps
+// KASAN's shadow so slowly that some boots do not complete.
 constexpr std::string_view kDebugAppend =
     "kasan_multi_shot slab_debug=FZU page_poison=1 init_on_alloc=0 no5lvl";
 constexpr std::string_view kRacesAppend = "no5lvl";
@@ -30,10 +30,10 @@ constexpr std::string_view kHarmlessInDebug[] = {
     "DMA-API: preallocated",  // DMA_API_DEBUG at boot
     "DMA-API: debugging enabled",
 };
-// What KCSAN says of itself at boot. A race is a line that begins with BUG: KCSAN:. The kernel's
-// clock that may be read anywhere keeps two copies, of which a reader takes the one that is not
-// written; KCSAN does not see that. A file of any device that is closed while the device is
-// removed: kernfs asks one bit of a word in which it sets another, under two locks.
+// Boot messages of KCSAN, and two harmless races of the kernel ("BUG: KCSAN:"). The NMI-safe clock
+// has two copies, of which a reader uses the one that is not being written; KCSAN does not know
+// that. When a device file is closed while the device is removed, kernfs tests one bit of a word
+// and sets another bit of it, under different locks.
 constexpr std::string_view kHarmlessInRaces[] = {
     "DMA-API: preallocated",
     "DMA-API: debugging enabled",
@@ -41,7 +41,7 @@ constexpr std::string_view kHarmlessInRaces[] = {
     "kcsan: strict mode configured",
     "kcsan: non-strict mode configured",  // ... use CONFIG_KCSAN_STRICT=y to see all data races
     "kcsan: selftest:",
-    "BUG: KCSAN: data-race in ktime_get_mono_fast_ns+",  // the other side is not named
+    "BUG: KCSAN: data-race in ktime_get_mono_fast_ns+",  // no name of the other side
     "BUG: KCSAN: data-race in __kernfs_remove / kernfs_unlink_open_file",
 };
 constexpr std::string_view kDebugLacks[] = {"libnvdimm", "cxl_pmem"};
@@ -56,10 +56,11 @@ constexpr KernelQuirks kKernels[] = {
      kHarmlessInDebug, kDebugAppend, kDebugLacks, true},
     {"debug-7.2", "amd64", "qemu-system-x86_64", "q35", "max", kManyThreads, "ttyS0", "1G",
      kHarmlessInDebug, kDebugAppend, kDebugLacks, true},
-    // Drivers are removed after their first probe, and what is gone is freed seconds later.
+    // Drivers are removed after their first probe, and kobjects are released seconds later.
     {"late-6.12", "amd64", "qemu-system-x86_64", "q35", "max", kOneThread, "ttyS0", "1G",
      kHarmlessInDebug, kDebugAppend, kDebugLacks, true},
-    // Two processors that take turns hardly ever meet within a watchpoint, so each has a thread.
+    // Two CPUs in one thread hardly ever access a watchpoint at the same time, so each has a
+    // thread.
     {"kcsan-6.12", "amd64", "qemu-system-x86_64", "q35", "max", kManyThreads, "ttyS0", "1G",
      kHarmlessInRaces, kRacesAppend, kDebugLacks, true, true},
 };
@@ -122,7 +123,7 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
-// What is new in `more`, behind what there is.
+// Appends the names of `more` that are not in `names` yet.
 void append_new(Names &names, const Names &more)
 {
     for (const std::string_view name : more)

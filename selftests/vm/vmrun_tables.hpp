@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What differs between guest kernels and between drivers, as data. A new kernel is a row of
-// vmrun_tables.cpp; the scenarios of a driver are in selftests/<driver>/scenarios.cpp.
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause Properties of guest kernels and of
+// drivers, as data. A new kernel is a row of vmrun_tables.cpp; the scenarios of a driver are in
+// selftests/<driver>/scenarios.cpp.
 #pragma once
 
 #include <chrono>
@@ -17,16 +17,16 @@ struct KernelQuirks {
     std::string_view kernel;   // folder under the cache's guests/
     std::string_view arch;     // amd64, arm64: folder under build/guest/
     std::string_view qemu;     // program
-    std::string_view machine;  // -M, memory backend apart
+    std::string_view machine;  // -M, without the memory backend
     std::string_view cpu;
-    std::string_view tcg;      // -accel when there is no KVM
+    std::string_view tcg;      // -accel without KVM
     std::string_view console;  // kernel's name of the first serial port
     std::string_view memory;
-    // Log lines of this kernel that look worse than they are.
+    // Parts of log lines of this kernel that look like warnings but are harmless.
     std::span<const std::string_view> harmless{};
     std::string_view append{};                  // more kernel parameters
-    std::span<const std::string_view> lacks{};  // stock modules it was built without
-    bool debug = false;  // KASAN, lockdep, kmemleak: slower, and they are asked at the end
+    std::span<const std::string_view> lacks{};  // stock modules that it does not have
+    bool debug = false;  // KASAN, lockdep, kmemleak: slower; checked at the end
     bool races = false;  // KCSAN in place of KASAN and kmemleak
 };
 
@@ -36,130 +36,128 @@ struct GuestStep {
     std::string_view name;
     // For the guest's sh; {seed}, {next_seed} and {seconds} are replaced; prints TAP.
     std::string command;
-    // Enough for an emulated CPU on a busy machine; {seconds} are added if the command has them.
+    // Sufficient for an emulated CPU on a busy host; plus {seconds} if the command uses it.
     unsigned limit_seconds;
 };
 
-// A check on the host, of what the guest left in {guest} and the models in {out}. More
+// A check on the host, of files that the guest has written to {guest} and the models to {out}. More
 // placeholders: {kernel}, {kver}, {seed}, {next_seed}, the programs {pmukit}, {model}, {checker},
 // {entries_checker}, {topology_checker}, {ptt_checker}, and the folder {selftests}.
 struct HostStep {
     std::string name;
     std::vector<std::string> command;
     int exit_code = 0;
-    std::vector<std::string_view> must_say{};  // each is in the output (stdout and stderr)
-    std::string output_to{};                   // keeps stdout; otherwise a demo shows it
+    std::vector<std::string_view> must_say{};  // required in the output (stdout and stderr)
+    std::string output_to{};                   // file for stdout; empty: a demo prints it
 };
 
-// On pcie.0 (RCiEP), each behind its own pcie-root-port, or each behind its own cxl-rp of one
-// pxb-cxl.
+// On pcie.0 (RCiEP), below one pcie-root-port each, or below one cxl-rp each of a pxb-cxl.
 enum class Placement { kIntegrated, kRootPort, kCxlRootPort };
 
 // One device of a chassis: a single process serves all of them, and they see each other's packets.
 struct ChassisDevice {
-    std::string_view words;  // as pmukit-model chassis --device takes them, without --socket
-    std::string_view bus;    // what QEMU calls the place it goes to
+    std::string_view words;  // for pmukit-model chassis --device, without --socket
+    std::string_view bus;    // QEMU's name of the device's bus
     std::string_view address{};
-    bool plugged = true;  // from the beginning; otherwise when the guest asks for it
+    bool plugged = true;  // present at boot; otherwise plugged when the guest requests it
 };
 
-// Where a tapped node is, as QEMU's -m and a model's --tap-base have it; {tap_base} and
-// {tap_bytes} in the words of a model. In front of it lies the rest of the guest's memory.
+// Sizes and address of a tapped node, for QEMU's -m and a model's --tap-base; {tap_base} and
+// {tap_bytes} in the words of a model. The rest of the guest's memory is below the node.
 inline constexpr std::string_view kTappedBytes = "256M", kUntappedBytes = "768M",
                                   kTappedBase = "0x30000000";
 
-// One guest: the devices in it, what runs inside, what is checked on the host.
+// One guest: its devices, the steps in it, the checks on the host.
 struct Scenario {
-    std::string_view name;  // also that of the folder for its output
+    std::string_view name;  // also of the output folder
     Placement placement = Placement::kIntegrated;
-    // One device each: arguments of pmukit-model after the driver's name; {out} is replaced. What
-    // the n-th model prints is kept in {out}/model<n>.log, counted from 0.
+    // One device each: arguments of pmukit-model after the driver's name; {out} is replaced. The
+    // output of model n, from 0, is in {out}/model<n>.log.
     std::vector<std::string> models;
     std::vector<GuestStep> steps;
     std::vector<HostStep> checks;
     std::vector<std::string_view> kernels{};  // empty: all
-    // Stock kernels on which a plain run takes it; the others come with --all, debug kernels always
-    // take everything. Empty: all.
+    // Stock kernels on which a plain run includes the scenario; on other kernels only --all does. A
+    // plain run on a debug kernel includes all scenarios. Empty: all.
     std::vector<std::string_view> routine{};
     bool only_all = false;  // too long for a plain run on any stock kernel
-    // Makes something rather than tests it: only when it is named.
+    // Runs only if it is named.
     bool on_request = false;
-    // In place of models and placement: what one process serves, as model 0, and the ports and
-    // switches it hangs on, as QEMU's -device takes them.
+    // In place of models and placement: the devices of one process, model 0, and the ports and
+    // switches above them, for QEMU's -device.
     std::vector<ChassisDevice> chassis{};
     std::vector<std::string_view> bridges{};
     std::vector<std::string_view> objects{};  // QEMU's -object, for devices among bridges
-    // Other drivers in the guest: their modules and programs.
+    // Other drivers whose modules and programs are in the guest, too.
     std::vector<std::string_view> beside{};
-    // Modules in place of the driver's. One with a folder is below build/modules/<kernel>/ there.
+    // Modules in place of the driver's. A name with a folder is a path below
+    // build/modules/<kernel>/.
     std::vector<std::string_view> modules_instead{};
-    std::vector<std::string_view> stock_modules{};  // besides the driver's
-    std::vector<std::string_view> examples{};       // of a shell, in place of the driver's
-    // Two NUMA nodes with a CPU each: a device that is said to be near the second has a CPU that
-    // can go offline on x86 as well.
+    std::vector<std::string_view> stock_modules{};  // in addition to the driver's
+    std::vector<std::string_view> examples{};       // for a shell, in place of the driver's
+    // Two NUMA nodes with a CPU each: the CPU near a device in the second node can go offline, even
+    // on x86.
     bool two_nodes = false;
     std::string_view smp{};     // QEMU's -smp in place of two CPUs; not with nodes
     std::string_view append{};  // more kernel parameters
-    // Parts of lines that the kernel itself prints when this is done to it.
+    // Parts of log lines that the kernel prints in this scenario and that are harmless.
     std::vector<std::string_view> harmless{};
-    // The guest's time goes by its instructions, so that what else the host does cannot be seen in
-    // it. Devices have the host's clock all the same.
+    // The guest's clock follows its instructions, independent of the host's load. Devices still use
+    // the host's clock.
     bool steady = false;
-    // Two NUMA nodes: the first has the CPUs, the second is memory alone, that of the first model.
-    // A plugin of the emulator reports the guest's accesses to it to the model: see kTapped* above.
+    // Two NUMA nodes: the first has the CPUs, the second only memory, that of the first model. A
+    // plugin of QEMU reports the guest's accesses to that memory to the model: see kTapped* above.
     bool tapped_node = false;
-    // Not empty: the processor is one of Intel's with RDT, by a plugin of the emulator that takes
-    // these options (tools/rdt). The guest sees two L3s if it has two sockets and cpus-per-l3=1.
+    // Not empty: a processor with RDT, emulated by a plugin of QEMU with these options (tools/rdt).
+    // The guest has two L3s if it has two sockets and cpus-per-l3=1.
     std::string_view rdt{};
-    // It is suspended: what results leave it by keeps its state meanwhile. From Linux 6.12 on.
+    // The guest suspends: the devices of the shared folders keep their state. Linux 6.12 or newer.
     bool sleeps = false;
-    // The processor does not say that it is emulated: for drivers that refuse one that does.
+    // CPUID reports no hypervisor: for drivers that do not load under one.
     bool hides_hypervisor = false;
-    // Its steps also do what the documentation of a device does not allow, to see what comes of it;
-    // a check says what that was.
+    // The steps also violate the documentation of a device on purpose; a check expects the
+    // violations.
     bool trespasses = false;
 };
 
 struct DriverSpec {
     std::string_view name;
-    std::vector<std::string_view>
-        stock_modules;                       // in the order they are loaded; built-in ones pass
-    std::vector<std::string_view> modules;   // ours, in order, each with its parameters
-    std::vector<std::string_view> programs;  // paths below build/guest/<arch>; all go to /usr/bin
-    std::vector<std::string_view> files;     // of the source tree; all go to /selftests/<driver>
+    std::vector<std::string_view> stock_modules;  // in load order; built-in ones are skipped
+    std::vector<std::string_view> modules;   // of pmukit, in load order, each with its parameters
+    std::vector<std::string_view> programs;  // below build/guest/<arch>; copied to /usr/bin
+    std::vector<std::string_view> files;     // of the source tree; copied to /selftests/<driver>
     std::vector<Scenario> tests;
-    Scenario demo;  // also what a shell finds, unless a scenario is named
-    // Commands that a shell prints on entering, each complete: one records, one explains.
+    Scenario demo;  // also for a shell, unless a scenario is named
+    // Complete commands that a shell prints at its start: one records, one reports.
     std::vector<std::string_view> examples{};
-    // Of tests: those that last at most three minutes on a debug kernel, where `make test` takes
-    // one.
+    // Tests that last at most three minutes on a debug kernel, where `make test` runs one of them.
     std::vector<std::string_view> brief{};
-    // Below build/modules/<kernel>/firmware; found in the guest's /lib/firmware.
+    // Below build/modules/<kernel>/firmware; copied to the guest's /lib/firmware.
     std::vector<std::string_view> firmware{};
-    // What the documentation of a device does not allow, and its model counts as a violation, fails
-    // a scenario; not where the model has a --fault.
+    // Violations of the device's documentation, which its model counts, fail a scenario, unless the
+    // model has a --fault.
     bool conforms = false;
 };
 
-// What is in the guest of a scenario: the driver with what the scenario wants of others.
+// The driver, with the changes and additions of the scenario.
 DriverSpec with_others(const DriverSpec &driver, const Scenario &scenario);
 
 bool runs_on(const Scenario &scenario, const KernelQuirks &kernel);
 bool is_routine_on(const Scenario &scenario, const KernelQuirks &kernel);
 
-// The routine of a kernel in kShards shards, counted around: a scenario comes once. In the same
-// shard the next kernel has other ones, so that a scenario of all kernels is in each shard on one
-// of them.
+// Divides the routine scenarios of a kernel into kShards shards; the shard is taken modulo kShards.
+// A shard has other scenarios on the next kernel, so that each shard has a scenario of all kernels
+// on one of them.
 inline constexpr uint64_t kShards = 3;
 bool is_in_shard(const DriverSpec &driver, const Scenario &scenario, const KernelQuirks &kernel,
                  uint64_t shard);
 
-// What `make vm` shows on entering: what is in the guest, commands to try, and the folder on the
-// host that is /out inside.
+// The text that `make vm` prints at the start: content of the guest, example commands, and the
+// host's folder of the guest's /out.
 std::string shell_banner(const DriverSpec &driver, std::string_view scenario,
                          std::string_view kernel_version, std::string_view folder);
 
-// The number-th brief one of the driver, counted around; nullptr if it has none.
+// The driver's brief scenario of this number, modulo their count; nullptr if it has none.
 const Scenario *brief_scenario(const DriverSpec &driver, uint64_t number);
 
 std::optional<Mode> mode_by_name(std::string_view name);

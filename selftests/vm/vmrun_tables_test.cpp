@@ -10,7 +10,7 @@
 namespace pmukit::vm {
 namespace {
 
-TEST(Tables, NamesAreFoundAndUnknownOnesAreNot)
+TEST(Tables, FindsKnownNamesOnly)
 {
     EXPECT_EQ(kernel_by_name("6.12")->arch, "amd64");
     EXPECT_EQ(kernel_by_name("6.12-arm64")->console, "ttyAMA0");
@@ -30,8 +30,8 @@ std::vector<Scenario> scenarios_of(const DriverSpec &driver)
     return all;
 }
 
-// A step's name is a file name and a word of /etc/vmrun/steps; a name twice would hide a result.
-TEST(Tables, StepNamesAreWordsAndUnique)
+// A step's name is a file name and a word of /etc/vmrun/steps; a duplicate would hide a result.
+TEST(Tables, StepNamesAreUniqueWords)
 {
     for (const DriverSpec &driver : drivers()) {
         for (const Scenario &scenario : scenarios_of(driver)) {
@@ -45,8 +45,8 @@ TEST(Tables, StepNamesAreWordsAndUnique)
     }
 }
 
-// A scenario's name is a folder; "none" could never be run.
-TEST(Tables, ScenariosHaveNamesOfTheirOwnAndKernelsThatExist)
+// A scenario's name is a folder name. A scenario for an unknown kernel would never run.
+TEST(Tables, ScenariosHaveUniqueNamesAndKnownKernels)
 {
     for (const DriverSpec &driver : drivers()) {
         std::set<std::string_view> names;
@@ -66,9 +66,9 @@ uint64_t mebibytes(std::string_view size)
     return std::stoull(std::string(size));
 }
 
-// The memory in front of a tapped node ends where the model's options say that the node begins, and
-// both are all of a guest's memory.
-TEST(Tables, ATappedNodeIsAtTheAddressTheModelGets)
+// The untapped memory ends at the address of the node in the model's options; both together are the
+// guest's memory.
+TEST(Tables, TappedNodeAddressMatchesModelOptions)
 {
     EXPECT_EQ(std::stoull(std::string(kTappedBase), nullptr, 0), mebibytes(kUntappedBytes) << 20);
     for (const KernelQuirks &kernel : kernels()) {
@@ -86,7 +86,7 @@ TEST(Tables, ATappedNodeIsAtTheAddressTheModelGets)
             }
 }
 
-TEST(Tables, AProcessorWithRdtIsAnEmulatedX86)
+TEST(Tables, RdtScenariosRunOnEmulatedX86)
 {
     for (const DriverSpec &driver : drivers())
         for (const Scenario &scenario : driver.tests)
@@ -98,7 +98,7 @@ TEST(Tables, AProcessorWithRdtIsAnEmulatedX86)
             }
 }
 
-TEST(Tables, AScenarioHasWhatItNeedsOfOtherDriversOnce)
+TEST(Tables, OtherDriversAreAddedOnce)
 {
     for (const DriverSpec &driver : drivers())
         for (const Scenario &scenario : scenarios_of(driver)) {
@@ -106,7 +106,7 @@ TEST(Tables, AScenarioHasWhatItNeedsOfOtherDriversOnce)
                 ASSERT_TRUE(driver_by_name(name)) << name;
             const DriverSpec all = with_others(driver, scenario);
             EXPECT_EQ(all.name, driver.name);
-            // Modules of the kernel itself need none of ours.
+            // Stock modules do not need pmukit_common.
             if (scenario.modules_instead.empty())
                 EXPECT_EQ(std::ranges::count(all.modules, "pmukit_common"), 1);
             else
@@ -118,7 +118,7 @@ TEST(Tables, AScenarioHasWhatItNeedsOfOtherDriversOnce)
         }
 }
 
-TEST(Tables, AScenarioHasModulesOfTheKernelAndExamplesOfItsOwn)
+TEST(Tables, ScenarioAddsStockModulesAndReplacesExamples)
 {
     DriverSpec driver;
     driver.stock_modules = {"configfs"};
@@ -132,11 +132,11 @@ TEST(Tables, AScenarioHasModulesOfTheKernelAndExamplesOfItsOwn)
     EXPECT_EQ(all.examples, scenario.examples);
 }
 
-TEST(Tables, AShellShowsWhatIsLoadedWhatToTryAndWhereFilesStay)
+TEST(Tables, BannerShowsModulesExamplesAndFolder)
 {
     for (const DriverSpec &driver : drivers()) {
         const std::string banner = shell_banner(driver, "demo", "6.12.1", "/folder/guest");
-        // soak is all drivers together, in no guest of its own.
+        // soak runs all drivers together and has no examples.
         EXPECT_LE(driver.name == "soak" ? 0u : 3u, driver.examples.size()) << driver.name;
         for (const std::string_view example : driver.examples)
             EXPECT_NE(banner.find(fmt::format("\n    {}\n", example)), banner.npos);
@@ -147,7 +147,7 @@ TEST(Tables, AShellShowsWhatIsLoadedWhatToTryAndWhereFilesStay)
     }
 }
 
-TEST(Tables, AScenarioWithoutKernelsRunsOnAllOfThem)
+TEST(Tables, ScenarioWithoutKernelsRunsOnAll)
 {
     Scenario scenario;
     EXPECT_TRUE(runs_on(scenario, *kernel_by_name("6.1")));
@@ -156,7 +156,7 @@ TEST(Tables, AScenarioWithoutKernelsRunsOnAllOfThem)
     EXPECT_TRUE(runs_on(scenario, *kernel_by_name("7.2")));
 }
 
-TEST(Tables, ARoutineIsForTheStockKernelsItNamesAndForEveryDebugKernel)
+TEST(Tables, RoutineScenarioRunsOnNamedAndDebugKernels)
 {
     Scenario scenario;
     EXPECT_TRUE(is_routine_on(scenario, *kernel_by_name("6.1")));
@@ -173,14 +173,14 @@ TEST(Tables, ARoutineIsForTheStockKernelsItNamesAndForEveryDebugKernel)
     EXPECT_TRUE(is_routine_on(scenario, *kernel_by_name("debug-6.12")));
 }
 
-TEST(Tables, KernelsThatWatchThemselvesBootWithFourLevelsOfPageTables)
+TEST(Tables, DebugKernelsUseFourLevelPageTables)
 {
     for (std::string_view name : {"debug-6.12", "debug-7.2", "late-6.12", "kcsan-6.12"})
         EXPECT_NE(kernel_by_name(name)->append.find("no5lvl"), std::string_view::npos) << name;
     EXPECT_EQ(kernel_by_name("6.12")->append.find("no5lvl"), std::string_view::npos);
 }
 
-TEST(Tables, EachDriverHasBriefScenariosForItsShards)
+TEST(Tables, EachDriverHasBriefScenarios)
 {
     for (const DriverSpec &driver : drivers()) {
         if (driver.name == "soak")
@@ -196,7 +196,7 @@ TEST(Tables, EachDriverHasBriefScenariosForItsShards)
     EXPECT_FALSE(brief_scenario(DriverSpec{}, 0));
 }
 
-TEST(Tables, ShardsTogetherHaveEveryRoutineScenario)
+TEST(Tables, EachRoutineScenarioIsInOneShard)
 {
     for (const DriverSpec &driver : drivers())
         for (const KernelQuirks &kernel : kernels())
@@ -209,7 +209,7 @@ TEST(Tables, ShardsTogetherHaveEveryRoutineScenario)
             }
 }
 
-TEST(Tables, EachShardHasAScenarioOfAllKernelsOnOneOfThem)
+TEST(Tables, ShardRunsAScenarioOnOneStockKernelAtMost)
 {
     for (const DriverSpec &driver : drivers())
         for (const Scenario &scenario : driver.tests) {
@@ -221,8 +221,8 @@ TEST(Tables, EachShardHasAScenarioOfAllKernelsOnOneOfThem)
         }
 }
 
-// Every scenario is in a plain run on some kernel, so that none is left untested. A scenario for
-// --all only has a shorter equivalent beside it, or one on another kernel.
+// Each scenario is part of a plain run on some kernel. A scenario that runs only with --all has a
+// shorter equivalent, or one on another kernel.
 TEST(Tables, EveryScenarioIsRoutineOnAStockKernel)
 {
     for (const DriverSpec &driver : drivers())
@@ -236,8 +236,8 @@ TEST(Tables, EveryScenarioIsRoutineOnAStockKernel)
                 << scenario.name;
 }
 
-// Random use that met no event proves nothing.
-TEST(Tables, EveryStepOfStressDemandsEvents)
+// Random use without an open event proves nothing.
+TEST(Tables, StressStepsRequireEvents)
 {
     for (const DriverSpec &driver : drivers())
         for (const Scenario &scenario : driver.tests)
@@ -255,7 +255,7 @@ TEST(Tables, EveryHostCheckHasACriterion)
                 EXPECT_FALSE(step.must_say.empty()) << step.name;
 }
 
-TEST(Tables, FilesOfAHostCheckAreInTheFolderOfTheScenario)
+TEST(Tables, HostCheckFilesAreInScenarioFolder)
 {
     for (const DriverSpec &driver : drivers())
         for (const Scenario &scenario : driver.tests)
@@ -270,8 +270,8 @@ bool conforms(std::string_view driver)
     return spec && spec->conforms;
 }
 
-// Also in the chassis of another driver's scenario.
-TEST(Tables, DevicesThatConformAreStrictInEveryScenario)
+// Includes devices in the chassis of another driver's scenario.
+TEST(Tables, ConformingDevicesAreStrictInEveryScenario)
 {
     unsigned beside = 0;
     for (const DriverSpec &driver : drivers())

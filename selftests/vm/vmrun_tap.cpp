@@ -24,7 +24,7 @@ std::string_view trim(std::string_view text)
     return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-// Takes a number off the front.
+// Removes a number from the front.
 std::optional<unsigned> take_number(std::string_view &text)
 {
     unsigned value = 0;
@@ -43,7 +43,7 @@ bool take_prefix(std::string_view &text, std::string_view prefix)
     return true;
 }
 
-// One program's output while it is read.
+// State while one program's output is read.
 struct TapReading {
     std::optional<unsigned> plan;
     bool plan_twice = false;
@@ -92,7 +92,7 @@ void read_result(std::string_view program, std::string_view line, TapReading &ta
     tap.results.push_back(std::move(result));
 }
 
-// Why the output as a whole cannot be believed; empty when it can.
+// Why the output as a whole is invalid; empty if it is valid.
 std::string failure_of(const TapReading &tap, int exit_code)
 {
     if (!tap.bail_out.empty())

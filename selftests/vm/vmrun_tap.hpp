@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Reads TAP as the kernel's selftests write it (kselftest.h) and checks it: a program that prints
-// no plan, too few or too many results, or the same number twice, has failed whatever its lines
-// say.
+// no plan, too few or too many results, or the same number twice has failed, whatever the results.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +16,14 @@ struct TestResult {
     std::string program;
     std::string name;
     Verdict verdict = Verdict::kFail;
-    std::string reason;  // of a skip or a failure, when one was given
+    std::string reason;  // for a skip or a failure; may be empty
 };
 
-// Results of one program, at least one. exit_code is what the program returned (TAP may be whole
-// and the program still have crashed later); 0, and 4 with skips only, go with passing results.
+// Results of one program, at least one. exit_code is that of the program, which may crash after
+// complete TAP: results without a failure need 0, or 4 if none has passed.
 std::vector<TestResult> parse_tap(std::string_view program, std::string_view text, int exit_code);
 
-// Lines "<kernel or *> <program> <test name>"; text after '#' is the reason, which must be there.
+// Lines "<kernel or *> <program> <test name> # <reason>"; the reason is required.
 class ExpectedSkips {
 public:
     static ExpectedSkips parse(std::string_view text);

@@ -39,19 +39,19 @@ TEST(Tap, ReadsPassSkipAndExpectedFailure)
 
 TEST(Tap, EveryTruncationBeforeTheLastResultFails)
 {
-    size_t needed = kGood.find("ok 3") + 6;  // "ok 3 t": from here on the third result is there
+    size_t needed = kGood.find("ok 3") + 6;  // "ok 3 t" is enough for the third result
     for (size_t length = 0; length < kGood.find("ok 3") + 4; length++)
         EXPECT_TRUE(fails(kGood.substr(0, length), 0)) << length;
     EXPECT_FALSE(fails(kGood.substr(0, needed), 0));
 }
 
-TEST(Tap, ANotOkFails)
+TEST(Tap, NotOkFails)
 {
     EXPECT_TRUE(fails("1..1\nnot ok 1 a\n", 1));
     EXPECT_TRUE(fails("1..1\nnot ok 1 a # SKIP is no excuse\n", 0));
 }
 
-TEST(Tap, PlanMustMatch)
+TEST(Tap, RejectsPlanMismatch)
 {
     EXPECT_TRUE(fails("ok 1 a\n", 0));
     EXPECT_TRUE(fails("1..2\nok 1 a\n", 0));
@@ -62,7 +62,7 @@ TEST(Tap, PlanMustMatch)
     EXPECT_TRUE(fails("1..0\n", 0));
 }
 
-TEST(Tap, ExitCodeMustAgree)
+TEST(Tap, RejectsExitCodeMismatch)
 {
     EXPECT_FALSE(fails("1..1\nok 1 a\n", 0));
     EXPECT_TRUE(fails("1..1\nok 1 a\n", 139));
@@ -70,7 +70,7 @@ TEST(Tap, ExitCodeMustAgree)
     EXPECT_FALSE(fails("1..1\nok 1 a # SKIP b\n", 4));
 }
 
-TEST(Tap, WholeProgramMaySkip)
+TEST(Tap, AcceptsSkipOfWholeProgram)
 {
     auto results = parse_tap("p", "TAP version 13\n1..0 # SKIP no device\n", 4);
     ASSERT_EQ(results.size(), 1u);
@@ -94,7 +94,7 @@ TEST(ExpectedSkips, MatchKernelProgramAndName)
     EXPECT_FALSE(skips.contains("7.2", {"other", "two", Verdict::kSkip, ""}));
 }
 
-TEST(ExpectedSkips, AReasonIsDemanded)
+TEST(ExpectedSkips, RequireAReason)
 {
     EXPECT_EQ(ExpectedSkips::parse("* prog two\n").errors().size(), 1u);
     EXPECT_EQ(ExpectedSkips::parse("* prog # reason\n").errors().size(), 1u);

@@ -15,7 +15,7 @@ namespace pmukit::vm {
 std::vector<std::string> lines_of(std::string_view text);  // without line ends; CR is dropped
 std::vector<std::string> words_of(std::string_view text);  // split at blanks and tabs
 
-// NAME=VALUE lines; empty ones and # comments are passed over.
+// NAME=VALUE lines; empty lines and # comments are skipped.
 Result<std::map<std::string, std::string>> parse_settings(std::string_view text);
 
 // Replaces each {name} by its value; an unknown name stays as it is.

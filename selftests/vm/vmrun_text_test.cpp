@@ -8,20 +8,20 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-TEST(Text, LinesLoseTheirEnds)
+TEST(Text, StripsLineEndings)
 {
     EXPECT_EQ(lines_of(""), Words{});
     EXPECT_EQ(lines_of("a"), Words{"a"});
     EXPECT_EQ(lines_of("a\r\n\nb\n"), (Words{"a", "", "b"}));
 }
 
-TEST(Text, WordsSplitAtBlanksAndTabs)
+TEST(Text, SplitsWordsAtBlanksAndTabs)
 {
     EXPECT_EQ(words_of("  a\tb  c "), (Words{"a", "b", "c"}));
     EXPECT_EQ(words_of(" \t "), Words{});
 }
 
-TEST(Text, SettingsNeedANameAndAnEqualsSign)
+TEST(Text, RejectsSettingsWithoutNameOrEqualsSign)
 {
     auto good = parse_settings("# comment\nKVER=6.1\n\nEMPTY=\n");
     ASSERT_TRUE(good);
@@ -38,7 +38,7 @@ TEST(Text, ExpandReplacesKnownNamesOnly)
     EXPECT_EQ(expand("{a}", {{"a", "{a}"}}), "{a}");
 }
 
-TEST(Text, QuotesSurviveTheShell)
+TEST(Text, QuotesWordsForTheShell)
 {
     EXPECT_EQ(shell_quote("a b"), "'a b'");
     EXPECT_EQ(shell_quote("it's"), "'it'\\''s'");
