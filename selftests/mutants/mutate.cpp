@@ -10,7 +10,7 @@
 namespace pmukit::mutants {
 namespace {
 
-// Where a piece of non-code that starts at `at` ends, or `at` when code starts there.
+// The end of a comment, string or preprocessor line that begins at `at`; `at` if code begins there.
 size_t skip_non_code(std::string_view text, size_t at)
 {
     auto behind = [&](std::string_view closing, size_t from) {
@@ -38,8 +38,8 @@ size_t skip_non_code(std::string_view text, size_t at)
     return at;
 }
 
-// Text with its comments, strings and preprocessor lines blanked: same length, so that places
-// agree.
+// Text with its comments, strings and preprocessor lines blanked. The length is the same, so that
+// positions agree.
 std::string code_only(std::string_view text)
 {
     std::string code(text);
@@ -53,7 +53,7 @@ std::string code_only(std::string_view text)
     return code;
 }
 
-// The place just behind the bracket that closes the one at `open`.
+// The position after the bracket that closes the one at `open`.
 std::optional<size_t> behind_bracket(std::string_view code, size_t open)
 {
     int depth = 0;
@@ -102,7 +102,7 @@ void for_each_match(const Source &source, const std::regex &pattern, Found found
         found(*hit);
 }
 
-// min(a, b) -> (a), and -> (b): the clamp is gone one way or the other.
+// min(a, b) -> (a), and -> (b): without the clamp.
 void drop_clamps(const Source &source, std::vector<Mutant> &out)
 {
     static const std::regex kClamp(R"(\b(?:std::)?(min|max|clamp)(_t)?(?:<[\w ]+>)?\()");
@@ -124,7 +124,7 @@ void drop_clamps(const Source &source, std::vector<Mutant> &out)
     });
 }
 
-// FIELD_GET(A, x) -> FIELD_GET(B, x), B the next mask the file names.
+// FIELD_GET(A, x) -> FIELD_GET(B, x), with the next mask B in the file.
 void swap_fields(const Source &source, std::vector<Mutant> &out)
 {
     static const std::regex kField(R"(\bFIELD_(?:GET|PREP)\((\w+))");
@@ -142,7 +142,7 @@ void swap_fields(const Source &source, std::vector<Mutant> &out)
     });
 }
 
-// if (bad) return ...: the check is never true.
+// if (bad) return ...: the condition is made false.
 void drop_checks(const Source &source, std::vector<Mutant> &out)
 {
     static const std::regex kIf(R"(\bif \()");
@@ -167,7 +167,7 @@ struct Rewrite {
     std::string_view after;
 };
 
-// Blanks on both sides keep templates, pointers and shifts out.
+// Blanks on both sides exclude templates, pointers and shifts.
 constexpr std::array kRewrites = {
     Rewrite{"shift-compare", " >= ", " > "},  Rewrite{"shift-compare", " > ", " >= "},
     Rewrite{"shift-compare", " <= ", " < "},  Rewrite{"shift-compare", " < ", " <= "},
@@ -190,8 +190,8 @@ void rewrite(const Source &source, std::vector<Mutant> &out)
         }
 }
 
-// x |= y; x &= ~y; x += y; x++;: state that is never brought up to date, a W1C bit that is never
-// cleared.
+// x |= y; x &= ~y; x += y; x++;: removes the statement, so that state is never updated or a W1C bit
+// never cleared.
 void drop_updates(const Source &source, std::vector<Mutant> &out)
 {
     static const std::regex kUpdate(
@@ -226,7 +226,7 @@ std::vector<Line> lines_of(std::string_view text)
     return lines;
 }
 
-// "word rest" -> rest, when the line starts with the word.
+// "word rest" -> rest, if the line begins with the word.
 std::optional<std::string> after_word(std::string_view line, std::string_view word)
 {
     if (!line.starts_with(word) || (line.size() > word.size() && line[word.size()] != ' '))
@@ -250,7 +250,7 @@ Result<void> check_whole(const std::vector<HandMutant> &list, size_t number)
     return {};
 }
 
-// Adds a line to the mutant; false when it is none of its fields.
+// Adds a line to the mutant. Returns false if it is not a field of a mutant.
 bool take_field(HandMutant &mutant, std::string_view line)
 {
     if (auto file = after_word(line, "file"))

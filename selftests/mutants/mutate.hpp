@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Small faults for source text: what a test suite must notice. Knows C and C++ as far as comments,
-// strings and brackets; whether a fault compiles is found out by the caller that builds it.
+// Small faults (mutants) of source text that a test suite must detect. Recognizes comments, strings
+// and brackets of C and C++; only a build shows whether a mutant compiles.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace pmukit::mutants {
 
-// One replacement in a text: bytes [at, at + length) become `with`.
+// One replacement in a text: `with` replaces the bytes [at, at + length).
 struct Mutant {
     std::string_view kind;  // the name of the operator, e.g. "drop-clamp"
     size_t at = 0;
@@ -20,30 +20,30 @@ struct Mutant {
     std::string with;
 };
 
-// Every mutant of the text, by operator, then by place. Kinds: drop-clamp, swap-field, drop-check,
-// shift-compare, flip-logic, off-by-one, drop-update.
+// Every mutant of the text, by operator, then by position. Kinds: drop-clamp, swap-field,
+// drop-check, shift-compare, flip-logic, off-by-one, drop-update.
 std::vector<Mutant> list_mutants(std::string_view text);
 
 std::string mutated(std::string_view text, const Mutant &mutant);
 
-// Number of the line (from 1) that holds a byte.
+// Number of the line, from 1, that contains a byte.
 size_t line_of(std::string_view text, size_t at);
 
-// A fault written by hand: lines of a file (compared without leading and trailing blanks) and what
-// replaces them.
+// A fault written by hand: lines of a file (compared without leading and trailing blanks) and their
+// replacement.
 struct HandMutant {
     std::string name;
     std::string file;
-    std::string tests;  // build target, or the guest step that must notice
+    std::string tests;  // build target or guest step that must fail
     std::vector<std::string> before;
     std::vector<std::string> after;
 };
 
-// Blocks of "mutant NAME", "file PATH", "tests TARGET", "- line"..., "+ line"...; '#' comments,
-// blank lines between.
+// Blocks of "mutant NAME", "file PATH", "tests TARGET", "- line"..., "+ line"...; '#' comments and
+// blank lines are ignored.
 Result<std::vector<HandMutant>> parse_hand_mutants(std::string_view text);
 
-// The lines must occur exactly once, or the tree has moved away from its mutant.
+// An Error if the lines do not occur exactly once: the mutant no longer matches the tree.
 Result<std::string> mutated(std::string_view text, const HandMutant &mutant);
 
 }  // namespace pmukit::mutants

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// mutate list FILE             lines "number, kind, line, what stands there, what replaces it"
-// mutate apply FILE NUMBER     FILE with that mutant, on standard output
-// mutate hand-list LIST        one line a mutant: name, file, tests
-// mutate hand-apply LIST NAME  its file with the mutant, on standard output
-// mutate hand-check LIST       nothing, if each mutant of the list finds its lines
-// Paths are from the working folder.
+// mutate list FILE             prints lines "number, kind, line, original text, replacement"
+// mutate apply FILE NUMBER     prints FILE with this mutant
+// mutate hand-list LIST        prints one line per mutant: name, file, tests
+// mutate hand-apply LIST NAME  prints the mutant's file with the mutant
+// mutate hand-check LIST       prints nothing if the lines of each mutant are in the tree
+// Paths are relative to the working folder.
 #include <fmt/core.h>
 
 #include <charconv>

@@ -6,7 +6,7 @@
 namespace pmukit::mutants {
 namespace {
 
-// Every text that the mutants of one kind make of a source.
+// The texts after each mutant of one kind.
 std::vector<std::string> results(std::string_view text, std::string_view kind)
 {
     std::vector<std::string> out;
@@ -18,7 +18,7 @@ std::vector<std::string> results(std::string_view text, std::string_view kind)
 
 using Texts = std::vector<std::string>;
 
-TEST(Mutate, DropsAClampOneWayAndTheOther)
+TEST(Mutate, ReplacesAClampByEachArgument)
 {
     EXPECT_EQ(results("x = min(a, b(c, d));", "drop-clamp"),
               (Texts{"x = (a);", "x = ( b(c, d));"}));
@@ -28,7 +28,7 @@ TEST(Mutate, DropsAClampOneWayAndTheOther)
     EXPECT_EQ(results("x = clamp(v, lo, hi);", "drop-clamp"), (Texts{"x = (v);"}));
 }
 
-TEST(Mutate, ReadsEachFieldThroughTheNextMask)
+TEST(Mutate, SwapsEachMaskForTheNext)
 {
     EXPECT_EQ(results("a = FIELD_GET(A, r); b = FIELD_PREP(B, v);", "swap-field"),
               (Texts{"a = FIELD_GET(B, r); b = FIELD_PREP(B, v);",
@@ -36,7 +36,7 @@ TEST(Mutate, ReadsEachFieldThroughTheNextMask)
     EXPECT_TRUE(results("a = FIELD_GET(A, r);", "swap-field").empty());
 }
 
-TEST(Mutate, DropsOnlyChecksThatLeave)
+TEST(Mutate, DropsOnlyChecksThatLeaveTheBlock)
 {
     EXPECT_EQ(results("if (a(b) ||\n    c)\n\treturn -EINVAL;", "drop-check"),
               (Texts{"if (0 && (a(b) ||\n    c))\n\treturn -EINVAL;"}));
@@ -51,19 +51,19 @@ TEST(Mutate, ShiftsComparesButNotTemplates)
     EXPECT_EQ(results("a == b", "shift-compare"), (Texts{"a != b"}));
 }
 
-TEST(Mutate, ChangesTheIntegerOneAlone)
+TEST(Mutate, ChangesOnlyTheIntegerOne)
 {
     EXPECT_EQ(results("a + 1;", "off-by-one"), (Texts{"a + 0;"}));
     EXPECT_TRUE(results("a + 10; b - 1.5;", "off-by-one").empty());
 }
 
-TEST(Mutate, LeavesOutUpdatesOfState)
+TEST(Mutate, DropsUpdatesOfState)
 {
     EXPECT_EQ(results("{\n\ts->bits &= ~w1c;\n\tn++;\n}", "drop-update"),
               (Texts{"{\n\t;\n\tn++;\n}", "{\n\ts->bits &= ~w1c;\n\t;\n}"}));
 }
 
-TEST(Mutate, LooksAtCodeOnly)
+TEST(Mutate, IgnoresCommentsStringsAndPreprocessor)
 {
     EXPECT_TRUE(
         list_mutants("/* a < b */ // c + 1\n#define X \\\n\ta < b\nchar c = '\"'; s = \"a < b\";")
@@ -83,7 +83,7 @@ constexpr std::string_view kHand =
     "mutant one\nfile a.c\ntests t\n- x = 1;\n- y = 2;\n+ x = 2;\n"
     "\nmutant two\nfile b.c\ntests u\n- gone();\n";
 
-TEST(HandMutant, IsReadFromItsList)
+TEST(HandMutant, ParsesAList)
 {
     auto list = parse_hand_mutants(kHand);
     ASSERT_TRUE(list);
@@ -94,7 +94,7 @@ TEST(HandMutant, IsReadFromItsList)
     EXPECT_TRUE((*list)[1].after.empty());
 }
 
-TEST(HandMutant, ReplacesItsLinesWhateverTheirIndent)
+TEST(HandMutant, ReplacesLinesIgnoringIndentation)
 {
     auto list = parse_hand_mutants(kHand);
     ASSERT_TRUE(list);
@@ -103,7 +103,7 @@ TEST(HandMutant, ReplacesItsLinesWhateverTheirIndent)
     EXPECT_EQ(*text, "a\nx = 2;\nb\n");
 }
 
-TEST(HandMutant, IsRefusedWhenItsLinesAreGoneOrTwice)
+TEST(HandMutant, RejectsMissingAndDuplicateLines)
 {
     auto list = parse_hand_mutants(kHand);
     ASSERT_TRUE(list);
@@ -111,7 +111,7 @@ TEST(HandMutant, IsRefusedWhenItsLinesAreGoneOrTwice)
     EXPECT_FALSE(mutated("gone();\ngone();\n", (*list)[1]));
 }
 
-TEST(HandMutant, ListWithHolesIsRefused)
+TEST(HandMutant, RejectsIncompleteLists)
 {
     EXPECT_FALSE(parse_hand_mutants("file a.c\n"));
     EXPECT_FALSE(parse_hand_mutants("mutant one\nfile a.c\n- x\n"));
