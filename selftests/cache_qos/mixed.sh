@@ -21,7 +21,7 @@ count() {
 	awk -F, -v event="$2" -v cgroup="${3:-}" 'index($3, event) && (cgroup == "" || $4 == cgroup) { n = $1; found = 1; exit }
 		END { print found ? n : "none" }' "$1"
 }
-# is NAME HAVE WANT
+# is NAME HAVE WANT: passes if both values are equal
 is() {
 	echo "# $1: $2, the reference has $3"
 	[ "$2" = "$3" ]

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A processor emulated with RDT registers (tools/rdt), two packages of one CPU: resctrl, cache_qos and perf read the values of the same
-# kind of walk. The readings are in /out/rdt.readings; check_rdt.sh compares them with the reference log.
+# A processor emulated with RDT registers (tools/rdt), two packages of one CPU: resctrl, cache_qos and perf read the values of
+# equal walks. The readings are in /out/rdt.readings; check_rdt.sh compares them with the reference log.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 . "$(dirname "$0")/walk.sh"

@@ -26,7 +26,7 @@ registers() {
 		echo "$each $(msr $each 0xc8d) $(msr $each 0xc8f)"
 	done
 }
-# set_pqr CPU RMID: with class of service 0
+# set_pqr CPU RMID: writes PQR_ASSOC, class of service 0
 set_pqr() {
 	printf "\\$(printf %03o "$2")\\0\\0\\0\\0\\0\\0\\0" |
 		dd of="/dev/cpu/$1/msr" bs=8 count=1 seek=$((0xc8f)) oflag=seek_bytes conv=notrunc 2>/dev/null

@@ -139,7 +139,7 @@ enum stress_deed {
 	STRESS_CPU,	/* number of a CPU: takes it offline and online */
 	STRESS_BIND,	/* DRIVER/FUNCTION: unbinds and binds the function */
 	STRESS_REMOVE,	/* FUNCTION: removes it and rescans the bus */
-	STRESS_WRITE,	/* FILE=VALUE,VALUE...: writes one of these, or something else */
+	STRESS_WRITE,	/* FILE=VALUE,VALUE...: writes one of these, or an invalid value */
 	STRESS_READ,	/* FOLDER: reads all files below it */
 	STRESS_UNLOAD,	/* MODULES: unloads them in this order if unused, loads them again */
 	STRESS_GROUP,	/* FOLDER of configfs: makes groups, writes their tasks and switches */

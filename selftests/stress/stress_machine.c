@@ -24,7 +24,7 @@
 #define DEEPEST		4	/* folders below the one to read */
 #define OPENS_PER_LOOK		64	/* between two reads of a PMU's type number */
 #define MOST_OPENS	8	/* opened events between two removals of a PMU */
-#define WAIT_MS		30000	/* for these at most */
+#define WAIT_MS		30000	/* longest wait for opened events */
 #define MOST_MODULES	2
 #define MOST_GROUPS	4
 #define MOST_GROUP_ACTS	8	/* writes per group */
@@ -94,7 +94,7 @@ static int remove_and_rescan(struct target *target)
 	return err;
 }
 
-/* One of the values given, or, one time in four, a malformed or unlisted one. */
+/* Writes one of the listed values or, one time in four, a malformed or unlisted value. */
 static int write_value(struct target *target)
 {
 	static const char *const nonsense[] = {

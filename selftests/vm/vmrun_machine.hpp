@@ -58,7 +58,7 @@ struct MachineSpec {
     std::optional<RdtProcessor> rdt{};        // not with KVM
     std::string_view smp{};                   // replaces two CPUs
     bool steady = false;                      // clock follows instructions; not with KVM
-    bool hides_hypervisor = false;            // in CPUID; always with cxl-rp
+    bool hides_hypervisor = false;            // from CPUID; always with cxl-rp
     std::string_view append{};                // more kernel parameters
     bool sleeps = false;                      // suspends: the shares keep their state
     bool terminal = false;                    // console on vmrun's terminal
@@ -97,7 +97,7 @@ public:
     virtual void on_line(std::string_view line) = 0;              // each line of the console
     virtual void on_quiet(std::chrono::seconds since_start) = 0;  // no output for a while
     virtual void on_look() {}                                     // called several times a second
-    virtual std::chrono::steady_clock::time_point deadline() const = 0;  // read as often
+    virtual std::chrono::steady_clock::time_point deadline() const = 0;  // read that often too
 };
 
 // Runs QEMU until it ends, the deadline passes, or vmrun is interrupted. Writes the console to

@@ -174,7 +174,7 @@ DriverSpec with_examples(DriverSpec driver, const std::vector<std::string_view> 
 // The devices that the modules of all drivers need in one guest:
 //
 //   00:10.0 --- 01:00.0        00:11.0 a memory expander
-//   00:18.0 the trace block    00:19.0 an uncore with a memory of its own
+//   00:18.0 the trace block    00:19.0 a simulated uncore
 DriverSpec soak()
 {
     Scenario scenario;
