@@ -191,9 +191,16 @@ static const struct uncore_pmon_access uncore_pmon_mmio = {
  * units whose registers are accessed through ECAM, which needs no lock.
  */
 
+static void uncore_pmon_pci_release(struct uncore_pmon_box *box)
+{
+	pci_dev_put(box->pdev);
+	box->pdev = NULL;
+}
+
 static const char *uncore_pmon_pci_claim(struct uncore_pmon_box *box)
 {
 	u64 address = box->unit.box_control;
+	const char *wrong = NULL;
 
 	box->pdev = pci_get_domain_bus_and_slot(FIELD_GET(UNCORE_PMON_PCI_DOMAIN, address),
 						FIELD_GET(UNCORE_PMON_PCI_BUS, address),
@@ -201,16 +208,12 @@ static const char *uncore_pmon_pci_claim(struct uncore_pmon_box *box)
 	if (!box->pdev)
 		return "there is no such PCI function";
 	if (box->pdev->vendor != PCI_VENDOR_ID_INTEL)
-		return "the PCI function is not Intel's";
-	if (!uncore_pmon_pci_is_memory(&box->unit))
-		return "accesses to its registers take a lock";
-	return NULL;
-}
-
-static void uncore_pmon_pci_release(struct uncore_pmon_box *box)
-{
-	pci_dev_put(box->pdev);
-	box->pdev = NULL;
+		wrong = "the PCI function is not Intel's";
+	else if (!uncore_pmon_pci_is_memory(&box->unit))
+		wrong = "accesses to its registers take a lock";
+	if (wrong)
+		uncore_pmon_pci_release(box);
+	return wrong;
 }
 
 static u32 uncore_pmon_pci_read32(const struct uncore_pmon_box *box, u32 offset)
