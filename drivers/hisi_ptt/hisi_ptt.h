@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * hisi_ptt: what its files share.
+ * hisi_ptt: structures and functions that the driver's files share.
  *
- *   hisi_ptt_pci.c    finds the device, brings it up and down
+ *   hisi_ptt_pci.c    PCI probe, remove and reset
  *   hisi_ptt_pmu.c    perf callbacks and event terms
- *   hisi_ptt_sysfs.c  format/ and caps/, and debugfs
+ *   hisi_ptt_sysfs.c  format/, events/ and caps/, and debugfs
  *   hisi_ptt_tune.c   tune/
- *   hisi_ptt_filter.c root_port_filters/ and requester_filters/, and hotplug
- *   hisi_ptt_dma.c    the buffers that the device writes to
+ *   hisi_ptt_filter.c root_port_filters/ and requester_filters/, and PCI hotplug
+ *   hisi_ptt_dma.c    the DMA buffers
  *   hisi_ptt_run.c    starts and stops the trace
- *   hisi_ptt_drain.c  moves entries to perf: interrupt, timer, stop
- *   hisi_ptt_trace.c  the trace event of a record
- *   hisi_ptt_core.c   the arithmetic of all of them
+ *   hisi_ptt_drain.c  copies entries to perf, on interrupt, timer and event stop
+ *   hisi_ptt_trace.c  the trace event hisi_ptt_record
+ *   hisi_ptt_core.c   arithmetic without kernel calls
  */
 #ifndef HISI_PTT_H
 #define HISI_PTT_H
@@ -31,18 +31,18 @@
 
 #include "hisi_ptt_core.h"
 
-/* At most this much is copied with interrupts off, of samples a quarter while the event runs. */
+/* Limits of one interrupts-off section while the event runs: into an AUX area, and as records */
 #define HISI_PTT_SECTION_BYTES		(64U << 10)
 #define HISI_PTT_SAMPLE_SECTION_BYTES	(16U << 10)
 
-/* Between two looks of the timer: an interrupt may be lost. Then a reader that is behind. */
+/* Poll period, in case an interrupt is lost; retry period while perf's buffer is full */
 #define HISI_PTT_LOOK_NS		(4 * NSEC_PER_MSEC)
 #define HISI_PTT_RETRY_NS		(1 * NSEC_PER_MSEC)
 
 /**
- * struct hisi_ptt_buffer - one of the four that the device writes to
- * @cpu: for us; NULL: it is not allocated
- * @dma: for the device; a multiple of HISI_PTT_BUFFER_BYTES
+ * struct hisi_ptt_buffer - one of the four DMA buffers
+ * @cpu: kernel address; NULL: not allocated
+ * @dma: DMA address, a multiple of HISI_PTT_BUFFER_BYTES
  */
 struct hisi_ptt_buffer {
 	void *cpu;
@@ -52,10 +52,10 @@ struct hisi_ptt_buffer {
 /**
  * struct hisi_ptt_event - an open event
  * @pev: the common part
- * @cfg: what it asks for; never changes
+ * @cfg: decoded event terms; never change
  * @flags: PMUKIT_HISI_PTT_F_* for the next record
- * @aux_flags: the same, for the next flags in the AUX area
- * @inexact: more may be lost than @pev counts
+ * @aux_flags: PMUKIT_HISI_PTT_F_* for the next loss reported in the AUX area
+ * @inexact: the lost count in @pev is a lower bound
  */
 struct hisi_ptt_event {
 	struct pmukit_event pev;
@@ -66,12 +66,12 @@ struct hisi_ptt_event {
 };
 
 /**
- * enum hisi_ptt_state - is the trace running
- * @HISI_PTT_OFF: no
- * @HISI_PTT_ON: yes
- * @HISI_PTT_PAUSED: the device overran the buffers and was stopped; it is started again when they
- *	are taken. The event is started.
- * @HISI_PTT_ENDED: it ended by itself; the event is still started
+ * enum hisi_ptt_state - state of the trace
+ * @HISI_PTT_OFF: no event is started
+ * @HISI_PTT_ON: the trace runs
+ * @HISI_PTT_PAUSED: the device overran the buffers and was stopped; the driver restarts it once
+ *	the buffers are drained. The event stays started.
+ * @HISI_PTT_ENDED: an error or a reset of the device ended the trace. The event stays started.
  */
 enum hisi_ptt_state {
 	HISI_PTT_OFF,
@@ -81,10 +81,10 @@ enum hisi_ptt_state {
 };
 
 /**
- * struct hisi_ptt_record - a record with the header of a sample before it
- * @pad: puts @words on a multiple of 8
- * @raw: for perf
- * @words: little-endian
+ * struct hisi_ptt_record - a record, preceded by the header of a sample's raw data
+ * @pad: aligns @words to 8 bytes
+ * @raw: header of the raw data
+ * @words: the record, little-endian
  */
 struct hisi_ptt_record {
 	u32 pad;
@@ -96,51 +96,51 @@ static_assert(offsetof(struct hisi_ptt_record, words) == 16);
 
 /**
  * struct hisi_ptt - one device, one PMU
- * @pp: the common part; its reference count is this structure's
+ * @pp: the common part, with the reference count of this structure
  * @pdev: the device, with a reference
  * @irq: Linux interrupt number
  * @range: the DEVICE_RANGE register
  * @tune_mutex: one tune operation at a time; protects @tune_gone
- * @tune_gone: the registers are not to be touched by tune
- * @filter_mutex: adding and removing filters; perf_event_disable() is called under it
+ * @tune_gone: tune operations must not access the registers any more
+ * @filter_mutex: serializes adding and removing filters; held while perf disables an event
  * @filter_lock: protects @filters; raw, interrupts off, innermost
- * @filters: struct hisi_ptt_filter
- * @filter_notifier: on the PCI bus
+ * @filters: list of struct hisi_ptt_filter
+ * @filter_notifier: notifier of the PCI bus
  * @dma_mutex: protects allocating and freeing @buffers, and @dma_gone
- * @buffers: what the device writes to; while it traces they stay as they are
- * @dma_gone: there are no buffers any more
- * @lock: guards the trace registers and everything down to @timer. Raw, interrupts off,
+ * @buffers: the DMA buffers; not reallocated while the device traces
+ * @dma_gone: buffers must not be allocated any more
+ * @lock: protects the trace registers and everything down to @timer. Raw, interrupts off,
  *	innermost: never held while calling perf.
- * @base: registers; not to be touched by the trace when @dead
- * @dead: the device has left; never cleared
- * @master_off: bus mastering was taken away from a device that did not stop
+ * @base: registers; the trace code must not access them once @dead is set
+ * @dead: the device is removed; never cleared
+ * @master_off: bus mastering is disabled because the device did not stop
  * @state: see enum hisi_ptt_state
- * @ring: how far the buffers were taken
- * @halted: the stop was written to the device
- * @stopped: it does not write any more
- * @halt_status: INT_STAT as the stop found it before it masked the interrupts
- * @was_reset: the function was reset while the trace ran
- * @resetting: the function is being reset: registers forget what is written to them
- * @spurious: interrupts without a cause since the last one with, or since the timer's last look
- * @irq_off: there were too many of them: the interrupt is disabled until the next start
- * @irq_again: there was one, and the timer is to enable it
- * @active: the started event; changes on @cpu with interrupts off only
- * @cpu: where it runs
- * @message: what went wrong, to be printed by the timer
- * @last_logged: the message printed last since the last good start
- * @timer: next part of a drain, or next look at the device
- * @kick: brings a service to @cpu
- * @delivering: @cpu is inside perf with a record. This and the following are used on @cpu with
- *	interrupts off only.
- * @runs: how often a trace was started
- * @restarts: how often one was started again after an overrun
- * @copied_bytes: entries moved by the CPU since the device was found
- * @sections: sections that copied, but for the last of a run
- * @sections_ns: the time of all of them together
- * @section_max_bytes: most of them in one interrupts-off section, but for the last of a run
- * @section_max_ns: the longest such section
- * @last_max_ns: the longest last section of a run
- * @record: the record being put together
+ * @ring: read position in the buffers
+ * @halted: hisi_ptt_halt() has run since the last launch
+ * @stopped: the device does not write to the buffers any more
+ * @halt_status: INT_STAT as hisi_ptt_halt() read it before masking the interrupts
+ * @was_reset: the function was reset since the last launch
+ * @resetting: a function reset is in progress: register writes would be lost
+ * @spurious: consecutive spurious interrupts; the timer clears it
+ * @irq_off: the interrupt is disabled until the next start, after too many spurious ones
+ * @irq_again: an event was started: the timer must enable the interrupt again
+ * @active: the started event; changes only on @cpu with interrupts off
+ * @cpu: CPU of @active
+ * @message: error message for the timer to print
+ * @last_logged: message printed last; NULL after a successful start
+ * @timer: continues a drain, or polls the device
+ * @kick: runs hisi_ptt_service() on @cpu
+ * @delivering: a drain is in progress on @cpu. This and the following members are written only on
+ *	@cpu with interrupts off.
+ * @runs: traces started
+ * @restarts: traces restarted after an overrun
+ * @copied_bytes: bytes of entries that the CPU copied since probe
+ * @sections: interrupts-off sections that copied entries, except the last of each run
+ * @sections_ns: total time of @sections
+ * @section_max_bytes: most bytes copied by one of @sections
+ * @section_max_ns: longest of @sections
+ * @last_max_ns: longest last section of a run
+ * @record: buffer in which a record is composed
  */
 struct hisi_ptt {
 	struct pmukit_pmu pp;
@@ -213,7 +213,7 @@ static inline void hisi_ptt_write(const struct hisi_ptt *ptt, u32 offset, u32 va
 	writel(value, ptt->base + offset);
 }
 
-/* An unplugged or dead device answers every read with ones, which no status register can hold. */
+/* Reads of an unplugged or dead device return all ones, which no status register can hold. */
 static inline bool hisi_ptt_absent(u32 status)
 {
 	return status == U32_MAX;

@@ -2,22 +2,22 @@
 /*
  * hisi_ptt: the arithmetic of event terms, filters, buffers and records.
  *
- * The device writes its four buffers one after the other and never waits. The driver takes full
- * ones behind it; index and offset say how far it is:
+ * The device fills its four buffers round-robin and never waits. The driver follows and reads full
+ * buffers; index and offset are its read position:
  *
  *        buffer 0         buffer 1         buffer 2         buffer 3
  *      +----------------+----------------+----------------+----------------+
- *      | taken |  full  |      full      |    written     |      taken     |
+ *      | read  |  full  |      full      |    writing     |      read      |
  *      +----------------+----------------+----------------+----------------+
- *              ^ index 0, offset                ^ the device is here
+ *              ^ index 0, offset                ^ write position of the device
  *
- * A buffer that is full sets its bit in INT_STAT, in ring order, beginning with buffer index. A bit
- * that the driver acknowledges stays in ring.full until its buffer is taken, so all four bits are
- * in ring.full and INT_STAT together from the moment that the device writes into buffer index
- * again, whatever came between reading INT_STAT and acknowledging it. How often the device went
- * round since then no register tells.
+ * The device sets a buffer's bit in INT_STAT when the buffer is full, in ring order, starting with
+ * buffer index. When the driver acknowledges a bit, it sets the bit in ring.full until the buffer
+ * is read. So once the device overwrites buffer index, ring.full and INT_STAT together have all
+ * four bits, whatever happens between reading and acknowledging INT_STAT. No register tells how
+ * often the device has wrapped since then.
  *
- * WR_STS says how far the device is. It is used once the device is idle, and then only.
+ * WR_STS holds the write position. The driver uses it only once the device is idle.
  */
 
 #include <linux/bitfield.h>
@@ -33,8 +33,8 @@
 /* Event terms */
 
 /*
- * Directions 2 and 3 are inbound alone in the 8DW format; in the 4DW format they carry the outbound
- * packets as well.
+ * In the 8DW format directions 2 and 3 trace inbound packets only, in the 4DW format outbound
+ * packets too.
  */
 static bool hisi_ptt_traces_outbound(const struct hisi_ptt_config *cfg)
 {
@@ -61,9 +61,9 @@ static const char *hisi_ptt_config_check(const struct hisi_ptt_config *cfg)
  * @config2: .config2
  * @cfg: filled in
  *
- * Whether the filter is there is not known here.
+ * Does not check that the filter exists.
  *
- * Return: what is wrong, or NULL.
+ * Return: error text, NULL on success.
  */
 const char *hisi_ptt_config_parse(u64 config, u64 config1, u64 config2,
 				  struct hisi_ptt_config *cfg)
@@ -88,10 +88,10 @@ const char *hisi_ptt_config_parse(u64 config, u64 config1, u64 config2,
 }
 
 /**
- * hisi_ptt_trace_ctrl - the control register of a running trace
+ * hisi_ptt_trace_ctrl - encode the control register of a running trace
  * @cfg: a checked configuration
  *
- * Return: its value.
+ * Return: the register's value.
  */
 u32 hisi_ptt_trace_ctrl(const struct hisi_ptt_config *cfg)
 {
@@ -114,16 +114,16 @@ u32 hisi_ptt_entry_bytes(const struct hisi_ptt_config *cfg)
 	return cfg->wide ? HISI_PTT_ENTRY_BYTES_8DW : HISI_PTT_ENTRY_BYTES_4DW;
 }
 
-/* Place and filters */
+/* Location and filters */
 
 /**
- * hisi_ptt_place_check - does the device know where it is
+ * hisi_ptt_place_check - check the location registers
  * @location: the LOCATION register
  * @range: the DEVICE_RANGE register
  *
- * A range without a port is accepted: such a device has nothing to trace and can be tuned.
+ * A range without root ports is valid: such a device can be tuned but traces nothing.
  *
- * Return: what is wrong, or NULL.
+ * Return: error text, NULL on success.
  */
 const char *hisi_ptt_place_check(u32 location, u32 range)
 {
@@ -133,11 +133,11 @@ const char *hisi_ptt_place_check(u32 location, u32 range)
 }
 
 /**
- * hisi_ptt_range_has - is a root port served by the device
+ * hisi_ptt_range_has - test if the device serves a root port
  * @range: the DEVICE_RANGE register
  * @devid: bus, device and function of the port
  *
- * Return: true when it is.
+ * Return: true if the port is in the range.
  */
 bool hisi_ptt_range_has(u32 range, u16 devid)
 {
@@ -146,10 +146,10 @@ bool hisi_ptt_range_has(u32 range, u16 devid)
 }
 
 /**
- * hisi_ptt_port_mask - the bit of a root port
- * @devid: its bus, device and function; the function does not matter
+ * hisi_ptt_port_mask - filter bit of a root port
+ * @devid: bus, device and function of the port; the function is ignored
  *
- * Return: a mask of one bit, number (slot & 7) * 2.
+ * Return: a mask with bit (slot & 7) * 2 set.
  */
 u16 hisi_ptt_port_mask(u16 devid)
 {
@@ -159,11 +159,11 @@ u16 hisi_ptt_port_mask(u16 devid)
 }
 
 /**
- * hisi_ptt_filter_value - the value of the filter term
- * @is_port: the device is a root port, else it is a requester below one
- * @devid: its bus, device and function
+ * hisi_ptt_filter_value - value of the filter term for a function
+ * @is_port: true for a root port, false for a requester below one
+ * @devid: bus, device and function
  *
- * Return: 20 bits.
+ * Return: the value, 20 bits.
  */
 u32 hisi_ptt_filter_value(bool is_port, u16 devid)
 {
@@ -173,10 +173,10 @@ u32 hisi_ptt_filter_value(bool is_port, u16 devid)
 /* Tune */
 
 /**
- * hisi_ptt_tune_level - the level a written number stands for
- * @value: what was written
+ * hisi_ptt_tune_level - convert a number written to a tune file
+ * @value: the number
  *
- * Return: 0 .. HISI_PTT_TUNE_MAX; what is beyond becomes the highest.
+ * Return: the level, 0 .. HISI_PTT_TUNE_MAX; larger numbers are clamped.
  */
 u16 hisi_ptt_tune_level(u64 value)
 {
@@ -184,12 +184,12 @@ u16 hisi_ptt_tune_level(u64 value)
 }
 
 /**
- * hisi_ptt_tune_ctrl - select a tune event
- * @old: the control register as it is
- * @code: the event
- * @sub: its part
+ * hisi_ptt_tune_ctrl - encode the selection of a tune event
+ * @old: current value of the control register
+ * @code: code of the event
+ * @sub: sub-code of the event
  *
- * Return: the control register as it shall be; bits of unknown meaning are kept.
+ * Return: new value of the control register; bits of unknown meaning do not change.
  */
 u32 hisi_ptt_tune_ctrl(u32 old, u16 code, u8 sub)
 {
@@ -201,7 +201,7 @@ u32 hisi_ptt_tune_ctrl(u32 old, u16 code, u8 sub)
 /* Buffers */
 
 /**
- * hisi_ptt_ring_start - the device was reset, it begins with buffer 0
+ * hisi_ptt_ring_start - initialize for a device that was reset and starts with buffer 0
  * @ring: filled in
  * @buffer_bytes: length of a buffer
  * @entry_bytes: length of an entry
@@ -219,13 +219,13 @@ static u32 hisi_ptt_ring_bit(u32 index)
 	return BIT(index & HISI_PTT_BUFFER_MASK);
 }
 
-/* Of so many bytes those that are whole entries */
+/* Rounds down to whole entries. */
 static u32 hisi_ptt_ring_whole(const struct hisi_ptt_ring *ring, u32 bytes)
 {
 	return bytes & ~(ring->entry_bytes - 1);
 }
 
-/* Bits of @count buffers from the current one on */
+/* Bits of @count buffers, starting with the current one */
 static u32 hisi_ptt_ring_bits(const struct hisi_ptt_ring *ring, u32 count)
 {
 	u32 bits = 0;
@@ -237,10 +237,10 @@ static u32 hisi_ptt_ring_bits(const struct hisi_ptt_ring *ring, u32 count)
 }
 
 /**
- * hisi_ptt_ring_nr_full - how many buffers are full
+ * hisi_ptt_ring_nr_full - count the full buffers
  * @ring: the ring
  *
- * Return: their number, from the current one on without a gap.
+ * Return: number of consecutive full buffers, starting with the current one.
  */
 u32 hisi_ptt_ring_nr_full(const struct hisi_ptt_ring *ring)
 {
@@ -252,7 +252,7 @@ u32 hisi_ptt_ring_nr_full(const struct hisi_ptt_ring *ring)
 	return count;
 }
 
-/* A buffer that is taken whole */
+/* Moves to the next buffer once a full one has been read. */
 static void hisi_ptt_ring_step(struct hisi_ptt_ring *ring)
 {
 	if (ring->offset_bytes < ring->buffer_bytes ||
@@ -264,12 +264,12 @@ static void hisi_ptt_ring_step(struct hisi_ptt_ring *ring)
 }
 
 /**
- * hisi_ptt_ring_report - buffers were reported full
+ * hisi_ptt_ring_report - note that the device reported buffers full
  * @ring: the ring
- * @status: their bits, each acknowledged to the device
+ * @status: their bits in INT_STAT, all acknowledged
  *
- * Return: HISI_PTT_GOOD, and what is full can be taken. HISI_PTT_OVERRUN: all four are full, see
- * hisi_ptt_ring_resync(). HISI_PTT_DISORDER: @status cannot be true and was ignored.
+ * Return: HISI_PTT_GOOD: full buffers can be read. HISI_PTT_OVERRUN: all four are full, see
+ * hisi_ptt_ring_resync(). HISI_PTT_DISORDER: @status is impossible and was ignored.
  */
 enum hisi_ptt_verdict hisi_ptt_ring_report(struct hisi_ptt_ring *ring, u32 status)
 {
@@ -287,10 +287,10 @@ enum hisi_ptt_verdict hisi_ptt_ring_report(struct hisi_ptt_ring *ring, u32 statu
 }
 
 /**
- * hisi_ptt_ring_waiting - how much was not taken yet
+ * hisi_ptt_ring_waiting - count the unread bytes
  * @ring: the ring
  *
- * Return: bytes; of a device that is not idle, in full buffers.
+ * Return: bytes; until the device is idle, those in full buffers only.
  */
 u64 hisi_ptt_ring_waiting(const struct hisi_ptt_ring *ring)
 {
@@ -299,10 +299,10 @@ u64 hisi_ptt_ring_waiting(const struct hisi_ptt_ring *ring)
 }
 
 /**
- * hisi_ptt_ring_drop - what was not taken yet is given up; nothing more comes
+ * hisi_ptt_ring_drop - discard the unread data at the end of a run
  * @ring: the ring
  *
- * Return: its bytes.
+ * Return: bytes discarded.
  */
 u64 hisi_ptt_ring_drop(struct hisi_ptt_ring *ring)
 {
@@ -315,11 +315,11 @@ u64 hisi_ptt_ring_drop(struct hisi_ptt_ring *ring)
 }
 
 /**
- * hisi_ptt_ring_finish - how far is the first buffer written that is not full
- * @ring: the ring, after a good report
+ * hisi_ptt_ring_finish - set the fill level of the first buffer that is not full
+ * @ring: the ring, after a report that returned HISI_PTT_GOOD
  * @wr_sts: the WR_STS register of an idle device
  *
- * Return: false when the answer cannot be true; nothing is taken from that buffer then.
+ * Return: false if @wr_sts is impossible; that buffer is then not read.
  */
 bool hisi_ptt_ring_finish(struct hisi_ptt_ring *ring, u32 wr_sts)
 {
@@ -329,7 +329,7 @@ bool hisi_ptt_ring_finish(struct hisi_ptt_ring *ring, u32 wr_sts)
 
 	if (bytes > ring->buffer_bytes)
 		return false;
-	/* It may still name the end of the buffer that became full last. */
+	/* WR_STS may still be at the end of the last full buffer. */
 	if (ahead == 1 && bytes == ring->buffer_bytes)
 		bytes = 0;
 	else if (ahead)
@@ -339,14 +339,14 @@ bool hisi_ptt_ring_finish(struct hisi_ptt_ring *ring, u32 wr_sts)
 }
 
 /**
- * hisi_ptt_ring_resync - take the newest entries after an overrun
+ * hisi_ptt_ring_resync - move the read position to the oldest entry after an overrun
  * @ring: the ring, with all buffers full
  * @wr_sts: the WR_STS register of an idle device
  *
- * An idle device has left the four buffers whole: the oldest entry is behind WR_STS, the newest
- * before it. All of that can be taken.
+ * Once the device is idle, the four buffers do not change and can be read: the oldest entry starts
+ * at WR_STS, the newest ends there.
  *
- * Return: bytes that are lost at least: the device may have gone round more often.
+ * Return: lower bound of the lost bytes: the device may have wrapped more often.
  */
 u64 hisi_ptt_ring_resync(struct hisi_ptt_ring *ring, u32 wr_sts)
 {
@@ -366,7 +366,7 @@ u64 hisi_ptt_ring_resync(struct hisi_ptt_ring *ring, u32 wr_sts)
 	oldest = hisi_ptt_ring_whole(ring, bytes + ring->entry_bytes - 1);
 	overwritten = (now - ring->index) & HISI_PTT_BUFFER_MASK;
 	overwritten = overwritten * ring->buffer_bytes + oldest;
-	/* What was taken from this buffer before may be the last that came before the overrun. */
+	/* The entries before offset_bytes may still be those read before the overrun. */
 	if (now == ring->index)
 		oldest = max_t(u32, oldest, ring->offset_bytes);
 	overwritten -= min_t(u64, overwritten, ring->offset_bytes);
@@ -379,10 +379,10 @@ u64 hisi_ptt_ring_resync(struct hisi_ptt_ring *ring, u32 wr_sts)
 }
 
 /**
- * hisi_ptt_ring_intact - was the current buffer still whole at the last report
+ * hisi_ptt_ring_intact - test if the current buffer was intact at the last report
  * @ring: the ring
  *
- * Return: false when the device may have overwritten some of it.
+ * Return: false if the device may have overwritten part of it.
  */
 bool hisi_ptt_ring_intact(const struct hisi_ptt_ring *ring)
 {
@@ -390,11 +390,11 @@ bool hisi_ptt_ring_intact(const struct hisi_ptt_ring *ring)
 }
 
 /**
- * hisi_ptt_ring_slice - how much can be taken in one piece
+ * hisi_ptt_ring_slice - length of the next contiguous piece
  * @ring: the ring
- * @limit_bytes: at most this much
+ * @limit_bytes: upper limit
  *
- * Return: bytes, whole entries; they begin at the current place.
+ * Return: bytes, whole entries, starting at the read position.
  */
 u32 hisi_ptt_ring_slice(const struct hisi_ptt_ring *ring, u32 limit_bytes)
 {
@@ -405,9 +405,9 @@ u32 hisi_ptt_ring_slice(const struct hisi_ptt_ring *ring, u32 limit_bytes)
 }
 
 /**
- * hisi_ptt_ring_take - a piece was taken
+ * hisi_ptt_ring_take - advance the read position
  * @ring: the ring
- * @bytes: what hisi_ptt_ring_slice() allowed, or less
+ * @bytes: at most the result of hisi_ptt_ring_slice()
  */
 void hisi_ptt_ring_take(struct hisi_ptt_ring *ring, u32 bytes)
 {
@@ -419,8 +419,8 @@ void hisi_ptt_ring_take(struct hisi_ptt_ring *ring, u32 bytes)
 
 /**
  * hisi_ptt_header_encode - write the header of a record
- * @header: its content
- * @words: HISI_PTT_HEADER_WORDS words in the byte order of the CPU
+ * @header: the header's fields
+ * @words: HISI_PTT_HEADER_WORDS words in the CPU's byte order
  */
 void hisi_ptt_header_encode(const struct hisi_ptt_header *header, u64 *words)
 {

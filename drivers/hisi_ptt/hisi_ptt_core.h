@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * hisi_ptt: the arithmetic of event terms, filters, buffers and records. Pure C without kernel
- * calls, so that a test in user space can run it.
+ * calls, so that user-space tests can run it.
  */
 #ifndef HISI_PTT_CORE_H
 #define HISI_PTT_CORE_H
@@ -27,22 +27,22 @@
 /* The highest level of a tune file */
 #define HISI_PTT_TUNE_MAX		2
 
-/* Length and alignment of a device buffer. The kernel's own driver uses no other. */
+/* Length and alignment of a device buffer, as in the in-tree driver */
 #define HISI_PTT_BUFFER_BYTES		(4U << 20)
 
 /* The smallest AUX area */
 #define HISI_PTT_AUX_BYTES_MIN		(128U << 10)
 
-/* Length of a record's header */
+/* Length of a record's header, and of the longest record */
 #define HISI_PTT_HEADER_WORDS		(2 + PMUKIT_HISI_PTT_EXTRA_WORDS)
 #define HISI_PTT_RECORD_WORDS		(HISI_PTT_HEADER_WORDS + PMUKIT_HISI_PTT_DATA_BYTES / 8)
 
 /**
- * struct hisi_ptt_config - what an event asks for
+ * struct hisi_ptt_config - decoded event terms
  * @target: mask of port bits, or a requester ID
- * @by_port: which of the two
+ * @by_port: true: @target is a mask of port bits
  * @direction: 0 .. HISI_PTT_DIRECTION_MAX
- * @types: bit mask, some of HISI_PTT_TYPES
+ * @types: bit mask, a subset of HISI_PTT_TYPES
  * @wide: 8DW format, else 4DW
  */
 struct hisi_ptt_config {
@@ -54,13 +54,14 @@ struct hisi_ptt_config {
 };
 
 /**
- * struct hisi_ptt_ring - the four device buffers and how far they were taken
- * @buffer_bytes: length of each
+ * struct hisi_ptt_ring - the four device buffers and the read position
+ * @buffer_bytes: length of each buffer
  * @entry_bytes: length of an entry; divides @buffer_bytes
- * @index: the buffer to take from next
- * @offset_bytes: how much of it is taken; 0 unless it is full or the device idle
- * @full: bit n: buffer n was reported full and is not wholly taken
- * @written_bytes: of an idle device, whole entries in the first buffer that is not full
+ * @index: buffer of the read position
+ * @offset_bytes: read position in that buffer; 0 unless the buffer is full or the device idle
+ * @full: bit n: buffer n was reported full and has unread data
+ * @written_bytes: once the device is idle, fill level of the first buffer that is not full,
+ *	rounded down to whole entries
  */
 struct hisi_ptt_ring {
 	u32 buffer_bytes;
@@ -72,10 +73,10 @@ struct hisi_ptt_ring {
 };
 
 /**
- * enum hisi_ptt_verdict - what a status of the device says about the buffers
- * @HISI_PTT_GOOD: what is full can be taken
- * @HISI_PTT_OVERRUN: the device has begun to overwrite what is not taken
- * @HISI_PTT_DISORDER: it reported a buffer full out of order, or twice
+ * enum hisi_ptt_verdict - result of checking which buffers the device reports full
+ * @HISI_PTT_GOOD: full buffers can be read
+ * @HISI_PTT_OVERRUN: the device has begun to overwrite unread data
+ * @HISI_PTT_DISORDER: the device reported a buffer full out of order, or twice
  */
 enum hisi_ptt_verdict {
 	HISI_PTT_GOOD,
@@ -84,13 +85,13 @@ enum hisi_ptt_verdict {
 };
 
 /**
- * struct hisi_ptt_header - what precedes the entries of a record
- * @time_ns: perf clock of the drain
+ * struct hisi_ptt_header - fields of a record's header
+ * @time_ns: perf clock at the drain
  * @flags: PMUKIT_HISI_PTT_F_*
  * @sequence: number of the record
  * @lost: entries known to be lost since the event was opened
- * @entries: how many follow
- * @entry_bytes: length of each
+ * @entries: entries in the record
+ * @entry_bytes: length of an entry
  */
 struct hisi_ptt_header {
 	u64 time_ns;
@@ -101,9 +102,7 @@ struct hisi_ptt_header {
 	u32 entry_bytes;
 };
 
-/*
- * Functions that return "const char *" return what is wrong in a few words, NULL for nothing.
- */
+/* Functions that return "const char *" return a short error text, NULL on success. */
 
 /* Event terms */
 const char *hisi_ptt_config_parse(u64 config, u64 config1, u64 config2,
@@ -111,7 +110,7 @@ const char *hisi_ptt_config_parse(u64 config, u64 config1, u64 config2,
 u32 hisi_ptt_trace_ctrl(const struct hisi_ptt_config *cfg);
 u32 hisi_ptt_entry_bytes(const struct hisi_ptt_config *cfg);
 
-/* Place and filters */
+/* Location and filters */
 const char *hisi_ptt_place_check(u32 location, u32 range);
 bool hisi_ptt_range_has(u32 range, u16 devid);
 u16 hisi_ptt_port_mask(u16 devid);

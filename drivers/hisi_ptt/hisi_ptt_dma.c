@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hisi_ptt: the four buffers that the device writes to.
+ * hisi_ptt: the four DMA buffers.
  *
- * They are those of the kernel's own driver: coherent memory, 4 MiB each, aligned to their size.
- * They are allocated when an event is opened for the first time and stay until the device leaves,
- * so that their addresses are written to the device only then and after a reset.
+ * The layout is that of the in-tree driver: coherent memory, 4 MiB each, aligned to the size. The
+ * first event that is opened allocates the buffers, and remove frees them. So their addresses are
+ * written to the device only once, and again after a reset.
  *
- * Locking: dma_mutex, process context; in event_init, sometimes inside perf's ctx->mutex. Memory
- * is allocated and ptt->lock taken inside.
+ * Locking: dma_mutex, in process context; event_init may take it under perf's ctx->mutex. Memory
+ * is allocated and ptt->lock is taken under dma_mutex.
  */
 
 #include <linux/align.h>
@@ -16,14 +16,14 @@
 
 #include "hisi_ptt.h"
 
-/* Gaps before aligned addresses that are filled before the allocation fails with -ENOMEM */
+/* Most fillers before the allocation fails with -ENOMEM */
 #define HISI_PTT_MAX_FILLERS		16
 
 /**
- * struct hisi_ptt_filler - memory that keeps others from the beginning of a gap
- * @cpu: NULL: there is none
- * @dma: its address for the device
- * @bytes: its length
+ * struct hisi_ptt_filler - memory that occupies the unaligned start of a free area
+ * @cpu: kernel address; NULL: not allocated
+ * @dma: DMA address
+ * @bytes: length
  */
 struct hisi_ptt_filler {
 	void *cpu;
@@ -52,9 +52,9 @@ static void hisi_ptt_buffers_free(struct hisi_ptt *ptt)
 }
 
 /*
- * The page allocator aligns so much memory to its size, the contiguous allocator of arm64 only to
- * 1 MiB, and takes the first gap that is long enough: what lies there before the next boundary is
- * filled, until all four buffers are there.
+ * The page allocator aligns 4 MiB to their size. The contiguous allocator (CMA) of arm64 aligns
+ * only to 1 MiB and returns the first free area that is long enough. A filler then occupies the
+ * area up to the next 4 MiB boundary, until all four buffers are allocated.
  */
 static int hisi_ptt_buffer_alloc(struct hisi_ptt *ptt, struct hisi_ptt_buffer *buffer,
 				 struct hisi_ptt_filler *fillers, u32 *nr_fillers)
@@ -94,7 +94,7 @@ static int hisi_ptt_buffers_alloc(struct hisi_ptt *ptt)
 }
 
 /**
- * hisi_ptt_dma_program - tell the device where its buffers are
+ * hisi_ptt_dma_program - write addresses and size of the buffers to the device
  * @ptt: a device that is not dead and does not trace
  */
 void hisi_ptt_dma_program(struct hisi_ptt *ptt)
@@ -116,7 +116,7 @@ void hisi_ptt_dma_program(struct hisi_ptt *ptt)
 }
 
 /**
- * hisi_ptt_dma_open - see that there are buffers for an event that is being opened
+ * hisi_ptt_dma_open - allocate the buffers for an event that is being opened, if needed
  * @ptt: the device
  *
  * Return: 0, -ENODEV, -ENOMEM.
@@ -146,10 +146,10 @@ unlock:
 }
 
 /**
- * hisi_ptt_dma_leave - give the buffers back
+ * hisi_ptt_dma_leave - free the buffers
  * @ptt: a dead device
  *
- * Memory that a device may still write to cannot be used for anything else.
+ * Buffers that the device may still write to are leaked.
  */
 void hisi_ptt_dma_leave(struct hisi_ptt *ptt)
 {

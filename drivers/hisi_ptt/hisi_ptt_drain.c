@@ -2,34 +2,36 @@
 /*
  * hisi_ptt: copying entries to perf.
  *
- * The interrupt (a buffer is full), the timer and the stop of the event ask for it. All of them end
- * up on the event's CPU with interrupts off, because perf's buffers have one writer:
+ * The interrupt (a buffer is full), the timer and the event's stop callback drain the device. All
+ * of them do so on the event's CPU with interrupts off, because perf's buffers have one writer:
  *
  *   interrupt ------------.      (other CPU: kick)
  *   timer -----------------+---> hisi_ptt_service() ---> hisi_ptt_drain()
  *   hisi_ptt_drain_last() ------------------------------------^
  *
- * A section takes at most HISI_PTT_SECTION_BYTES; what is left has the timer continue a moment
- * later, so that other interrupts are served between the two. Only full buffers are taken while the
- * device runs. It goes on writing meanwhile: each piece is copied to where no reader sees it yet,
- * then INT_STAT is read, and only when the device cannot have come round to the place that the
- * piece was copied from it is handed over. The last section of a run, when the device is idle,
- * takes all that is there.
+ * A section is what one drain copies with interrupts off, at most HISI_PTT_SECTION_BYTES. The timer
+ * copies the rest a moment later, so that other interrupts are served in between. While the device
+ * runs, only full buffers are read. The device keeps writing meanwhile. So the driver copies each
+ * piece to where no reader sees it yet, reads INT_STAT, and delivers the piece only if the device
+ * cannot have wrapped to the place it was copied from. The last section of a run, with the device
+ * idle, reads all that is left.
  *
- * When all four buffers were full the device is stopped. What lies in them is then whole, but what
- * came before is lost, and nothing tells how much: only a lower bound is counted. The trace begins
- * again when the buffers are taken.
+ * When all four buffers were full, the driver stops the device. The data in the buffers is then
+ * intact. Older data is lost, and no register tells how much: the driver counts a lower bound. The
+ * trace restarts once the buffers are drained.
  *
- * A loss stands in the AUX area as a record without data, at the place where the entries are
- * missing: PERF_AUX_FLAG_PARTIAL where the run goes on, PERF_AUX_FLAG_TRUNCATED, which makes perf
- * disable the event, where it ends, both with PERF_AUX_FLAG_COLLISION when its size is not known.
- * How many entries they are is in lost_samples of the event, which PERF_FORMAT_LOST reads and which
- * recorders store at the end. Records of samples have the count of their event in them.
+ * The driver reports a loss in the AUX area by a record without data at the position of the missing
+ * entries: PERF_AUX_FLAG_PARTIAL if the run continues, PERF_AUX_FLAG_TRUNCATED, which makes perf
+ * disable the event, if the run ends; either with PERF_AUX_FLAG_COLLISION if the size of the loss
+ * is unknown. The number of lost entries is added to the event's lost_samples, which
+ * PERF_FORMAT_LOST reads and which recorders store at the end. Records in samples contain the
+ * event's count of lost entries.
  *
- * Locking: ptt->lock while touching registers and ring; not while calling perf, which may call our
- * stop. ptt->record, ptt->delivering and the flags and counts of the event belong to the event's
- * CPU with interrupts off. Only perf changes ptt->active meanwhile, when it stops the event from
- * inside its last sample: a drain names its event once, and goes on only while that one is active.
+ * Locking: the driver holds ptt->lock while it accesses registers and the ring, but not while it
+ * calls perf, which may call the driver's stop callback. ptt->record, ptt->delivering and the
+ * event's flags and counts belong to the event's CPU with interrupts off. During a drain only perf
+ * can change ptt->active, by stopping the event inside its last sample. So a drain reads
+ * ptt->active once and continues only while it is unchanged.
  */
 
 #include <linux/interrupt.h>
@@ -45,7 +47,7 @@
 /* Pause between two sections of one drain */
 #define HISI_PTT_CONTINUE_NS		(20 * NSEC_PER_USEC)
 
-/* Interrupts without a cause between two looks, before the interrupt is disabled */
+/* Spurious interrupts between two polls by the timer before the interrupt is disabled */
 #define HISI_PTT_MAX_SPURIOUS		64
 
 static u64 hisi_ptt_entries(const struct hisi_ptt *ptt, u64 bytes)
@@ -53,7 +55,7 @@ static u64 hisi_ptt_entries(const struct hisi_ptt *ptt, u64 bytes)
 	return div_u64(bytes, ptt->ring.entry_bytes);
 }
 
-/* Losses; on the event's CPU. The event is named: perf may have stopped it since. */
+/* Losses; on the event's CPU. Callers pass the event: perf may have stopped it since. */
 
 static void hisi_ptt_flag(struct hisi_ptt_event *hev, u64 flags)
 {
@@ -79,7 +81,7 @@ static void hisi_ptt_lose(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, u64 
 	pmukit_stat_add(&ptt->pp, PMUKIT_STAT_LOST, entries);
 }
 
-/* More may be lost: the lost count of the event is a lower bound from here on. */
+/* More may be lost: from now on the event's lost count is a lower bound. */
 static void hisi_ptt_lose_at_least(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, u64 bytes,
 				   u64 flags)
 {
@@ -88,9 +90,9 @@ static void hisi_ptt_lose_at_least(struct hisi_ptt *ptt, struct hisi_ptt_event *
 	pmukit_stat_inc(&ptt->pp, PMUKIT_STAT_OVERFLOWS);
 }
 
-/* Looking at the device; on the event's CPU, under ptt->lock */
+/* Checking the device; on the event's CPU, under ptt->lock */
 
-/* What is still in the buffers is given up. */
+/* Ends the run and discards the data still in the buffers. */
 static void hisi_ptt_end_run(struct hisi_ptt *ptt, enum pmukit_stat stat, const char *message)
 {
 	ptt->state = HISI_PTT_ENDED;
@@ -99,7 +101,7 @@ static void hisi_ptt_end_run(struct hisi_ptt *ptt, enum pmukit_stat stat, const 
 	hisi_ptt_warn(ptt, stat, message);
 }
 
-/* One that answers again has gone on meanwhile, and would come round to what is full. */
+/* Halts the device: if it responds again, it has kept writing and would overwrite the buffers. */
 static void hisi_ptt_end_silent_run(struct hisi_ptt *ptt)
 {
 	if (!ptt->halted)
@@ -124,7 +126,7 @@ static void hisi_ptt_overrun(struct hisi_ptt *ptt)
 	ptt->state = HISI_PTT_PAUSED;
 }
 
-/* Acknowledge before the buffers are taken: one that fills meanwhile interrupts again. */
+/* Acknowledges before the buffers are read: a buffer that fills meanwhile interrupts again. */
 static void hisi_ptt_look(struct hisi_ptt *ptt)
 {
 	u32 status;
@@ -162,7 +164,7 @@ static void hisi_ptt_look(struct hisi_ptt *ptt)
 	}
 }
 
-/* How far the last buffer is written is known of an idle device only. */
+/* Halts the device first: the fill level of the last buffer is known only when it is idle. */
 static void hisi_ptt_look_last(struct hisi_ptt *ptt)
 {
 	u32 wr_sts;
@@ -181,7 +183,7 @@ static void hisi_ptt_look_last(struct hisi_ptt *ptt)
 	hisi_ptt_lose_at_least(ptt, ptt->active, 0, PMUKIT_HISI_PTT_F_TRUNCATED);
 }
 
-/* Once what was left in the buffers after an overrun is taken */
+/* Restarts the trace after an overrun, once the buffers are drained. */
 static void hisi_ptt_restart(struct hisi_ptt *ptt)
 {
 	struct hisi_ptt_event *hev = ptt->active;
@@ -189,7 +191,7 @@ static void hisi_ptt_restart(struct hisi_ptt *ptt)
 	if (ptt->dead || ptt->state != HISI_PTT_PAUSED || ptt->resetting ||
 	    hisi_ptt_ring_waiting(&ptt->ring))
 		return;
-	/* What passed since the device was stopped is missing in front of what comes. */
+	/* Packets since the stop are lost: the flags report that before the next entries. */
 	if (hisi_ptt_launch(ptt, &hev->cfg)) {
 		ptt->state = HISI_PTT_ENDED;
 		hisi_ptt_lose_at_least(ptt, hev, 0, PMUKIT_HISI_PTT_F_RESET);
@@ -201,7 +203,7 @@ static void hisi_ptt_restart(struct hisi_ptt *ptt)
 
 /* Copying; on the event's CPU, interrupts off, no lock */
 
-/* An AUX area that cannot be opened now is on its way out; nothing is counted for it. */
+/* Returns false if the event's AUX area is full or being unmapped; nothing is then delivered. */
 static bool hisi_ptt_open_sink(struct hisi_ptt_event *hev, struct pmukit_sink *sink)
 {
 	if (pmukit_aux_of_event(hev->pev.event))
@@ -214,7 +216,7 @@ static bool hisi_ptt_sink_samples(const struct pmukit_sink *sink)
 	return !sink->ring && is_sampling_event(sink->pev->event);
 }
 
-/* What needs the entries in a record of their own */
+/* Samples and the trace event need the entries in a record. */
 static bool hisi_ptt_sink_records(const struct pmukit_sink *sink)
 {
 	return hisi_ptt_sink_samples(sink) || trace_hisi_ptt_record_enabled();
@@ -224,7 +226,7 @@ static u32 hisi_ptt_budget(const struct hisi_ptt *ptt, const struct pmukit_sink 
 {
 	u32 budget = HISI_PTT_SECTION_BYTES;
 
-	/* Where entries are only counted nothing is copied. */
+	/* No limit if entries are only counted, not copied. */
 	if (last || (!sink->ring && !hisi_ptt_sink_records(sink)))
 		budget = (HISI_PTT_NR_BUFFERS + 1) * HISI_PTT_BUFFER_BYTES;
 	else if (hisi_ptt_sink_records(sink))
@@ -242,7 +244,7 @@ static void hisi_ptt_put_header(struct hisi_ptt *ptt, const struct hisi_ptt_head
 		ptt->record.words[i] = (__force u64)cpu_to_le64(words[i]);
 }
 
-/* A sample that does not fit into perf's buffer is not delivered, although perf has counted it. */
+/* Returns false if the sample was dropped. perf counts a sample that does not fit: undo that. */
 static bool hisi_ptt_deliver_sample(struct hisi_ptt *ptt, struct pmukit_sink *sink, u32 nr_words,
 				    u32 nr_entries)
 {
@@ -258,8 +260,8 @@ static bool hisi_ptt_deliver_sample(struct hisi_ptt *ptt, struct pmukit_sink *si
 }
 
 /*
- * The trace event comes last: before, a sample's sink holds perf's recursion context, and perf as
- * the reader of the trace event would get nothing.
+ * Emits the trace event last: until the sample is written, its sink holds perf's recursion context,
+ * and perf as the reader of the trace event would get nothing.
  */
 static bool hisi_ptt_deliver_record(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 				    struct pmukit_sink *sink, u32 bytes)
@@ -277,7 +279,7 @@ static bool hisi_ptt_deliver_record(struct hisi_ptt *ptt, struct hisi_ptt_event 
 
 	hisi_ptt_put_header(ptt, &header);
 	ptt->record.raw.tag = PMUKIT_RAW_TAG_HISI_PTT;
-	/* What a stop inside this sample has to say is for the next run of the event. */
+	/* Flags set by a stop inside this sample belong to the next run of the event. */
 	hev->flags = 0;
 	if (hisi_ptt_sink_samples(sink) &&
 	    !hisi_ptt_deliver_sample(ptt, sink, nr_words, header.entries)) {
@@ -291,7 +293,7 @@ static bool hisi_ptt_deliver_record(struct hisi_ptt *ptt, struct hisi_ptt_event 
 	return true;
 }
 
-/* @records: there is a record of them; an event that started since waits for the next one. */
+/* @records: the piece is in ptt->record. A trace event enabled since then starts with the next. */
 static void hisi_ptt_deliver(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 			     struct pmukit_sink *sink, u32 bytes, bool records)
 {
@@ -306,7 +308,7 @@ static void hisi_ptt_deliver(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 	pmukit_stat_add(&ptt->pp, PMUKIT_STAT_ENTRIES, entries);
 }
 
-/* One piece without a gap in memory. Returns its length, 0: there is none. */
+/* Copies one contiguous piece. Returns its length, 0 if none was delivered. */
 static u32 hisi_ptt_move_piece(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 			       struct pmukit_sink *sink, u32 limit_bytes)
 {
@@ -328,7 +330,7 @@ static u32 hisi_ptt_move_piece(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 	pmukit_sink_stage(sink, from, bytes / sizeof(u64));
 	if (records)
 		memcpy(&ptt->record.words[HISI_PTT_HEADER_WORDS], from, bytes);
-	/* The device is asked once all of it was read, else its answer says nothing of the copy. */
+	/* The copy is complete before INT_STAT is read, which tells if the source was intact. */
 	rmb();
 
 	raw_spin_lock(&ptt->lock);
@@ -386,8 +388,8 @@ static u32 hisi_ptt_move(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, bool 
 }
 
 /*
- * One that is throttled goes on with the next tick, one that moves on its next CPU: their streams
- * are not cut.
+ * A throttled event continues at the next tick, a moving event on its next CPU: neither ends the
+ * stream.
  */
 static u64 hisi_ptt_aux_flags(const struct hisi_ptt *ptt, const struct hisi_ptt_event *hev,
 			      bool end)
@@ -402,8 +404,8 @@ static u64 hisi_ptt_aux_flags(const struct hisi_ptt *ptt, const struct hisi_ptt_
 }
 
 /*
- * Reports a loss by a record without entries, before the entries that follow it. @end: nothing
- * follows. A loss that perf's buffer cannot take now is reported later.
+ * Reports a loss by a record without entries, before the entries that follow it. @end: no entries
+ * follow. If perf's buffer is full, the loss is reported later.
  */
 static void hisi_ptt_report_loss(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, bool end)
 {
@@ -420,7 +422,7 @@ static void hisi_ptt_report_loss(struct hisi_ptt *ptt, struct hisi_ptt_event *he
 	pmukit_sink_close(&sink, aux_flags);
 }
 
-/* Returns how soon to go on. */
+/* Returns the delay until the timer continues, in ns. */
 static u64 hisi_ptt_drain(struct hisi_ptt *ptt)
 {
 	struct hisi_ptt_event *hev = ptt->active;
@@ -449,14 +451,14 @@ static u64 hisi_ptt_drain(struct hisi_ptt *ptt)
 
 /*
  * Since Linux 6.16 perf throttles the whole group of an event, and writes PERF_RECORD_THROTTLE only
- * for the event that sampled too fast: nothing says that one with an AUX area stood still.
+ * for the event that sampled too fast: no record tells that an event with an AUX area paused.
  */
 static bool hisi_ptt_throttled_silently(const struct hisi_ptt_event *hev)
 {
 	return pmukit_event_throttled(hev->pev.event) && !hisi_ptt_event_samples(hev);
 }
 
-/* What passes until the event, or the trace, goes on is missing behind the last that was traced. */
+/* Packets are lost after the last traced entry, until the event or the trace continues. */
 static void hisi_ptt_note_pause(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
 {
 	if (ptt->state == HISI_PTT_PAUSED)
@@ -475,12 +477,12 @@ static void hisi_ptt_stop_and_drain(struct hisi_ptt *ptt)
 	hisi_ptt_look_last(ptt);
 	raw_spin_unlock(&ptt->lock);
 
-	/* An overrun that this look found lies before what is left. */
+	/* Report an overrun that the check just found before the remaining entries. */
 	hisi_ptt_report_loss(ptt, hev, false);
 	hisi_ptt_move(ptt, hev, true);
 	hisi_ptt_note_pause(ptt, hev);
 
-	/* Where perf has stopped the event inside a sample nothing is left. */
+	/* If perf stopped the event inside a sample, the ring is already empty. */
 	raw_spin_lock(&ptt->lock);
 	waiting = hisi_ptt_ring_drop(&ptt->ring);
 	raw_spin_unlock(&ptt->lock);
@@ -490,9 +492,9 @@ static void hisi_ptt_stop_and_drain(struct hisi_ptt *ptt)
 	ptt->delivering = false;
 }
 
-/* Asking for it */
+/* Triggering a drain */
 
-/* On any CPU, interrupts off. */
+/* On any CPU, interrupts off. @unasked: the timer is the caller. */
 static void hisi_ptt_service(struct hisi_ptt *ptt, bool unasked)
 {
 	const char *message;
@@ -515,7 +517,7 @@ static void hisi_ptt_service(struct hisi_ptt *ptt, bool unasked)
 	if (cpu < 0)
 		return;
 	if (cpu != smp_processor_id()) {
-		/* -EBUSY: a kick is on its way, which will do. */
+		/* -EBUSY: a kick is already pending, which is enough. */
 		smp_call_function_single_async(cpu, &ptt->kick);
 		return;
 	}
@@ -534,8 +536,8 @@ static void hisi_ptt_kicked(void *data)
 }
 
 /*
- * The interrupt gets another chance after a start. Not inside the start: under perf's locks the
- * lock of an interrupt may not be taken.
+ * Enables the interrupt again after a start. Runs in the timer, not in the start callback:
+ * enable_irq() takes the lock of the irq_desc, which is not allowed under perf's locks.
  */
 static void hisi_ptt_irq_resume(struct hisi_ptt *ptt)
 {
@@ -558,13 +560,13 @@ static enum hrtimer_restart hisi_ptt_timer(struct hrtimer *timer)
 
 	hisi_ptt_irq_resume(ptt);
 	hisi_ptt_service(ptt, true);
-	/* The service has started the timer again where it is needed. */
+	/* hisi_ptt_service() has started the timer again if needed. */
 	return HRTIMER_NORESTART;
 }
 
 /*
- * A device that goes on interrupting for nothing would keep its CPU busy for ever, masked or not.
- * The timer does without the interrupt. In the handler, without a lock.
+ * Disables the interrupt: a device that sends spurious interrupts without end, even masked ones,
+ * would occupy the CPU. The timer drains without the interrupt. In the handler, without a lock.
  */
 static void hisi_ptt_irq_give_up(struct hisi_ptt *ptt)
 {
@@ -578,13 +580,13 @@ static void hisi_ptt_irq_give_up(struct hisi_ptt *ptt)
 }
 
 /**
- * hisi_ptt_interrupt - the handler
+ * hisi_ptt_interrupt - interrupt handler
  * @irq: unused
  * @data: the device
  *
- * What is reported while no trace runs is acknowledged and forgotten.
+ * While no trace runs, full buffers are acknowledged and ignored.
  *
- * Return: IRQ_NONE when no buffer is full.
+ * Return: IRQ_NONE if no buffer is full.
  */
 irqreturn_t hisi_ptt_interrupt(int irq, void *data)
 {
@@ -597,7 +599,7 @@ irqreturn_t hisi_ptt_interrupt(int irq, void *data)
 	raw_spin_lock(&ptt->lock);
 	if (!ptt->dead)
 		status = hisi_ptt_read(ptt, HISI_PTT_TRACE_INT_STAT);
-	/* All ones is not our interrupt; the timer will find the device gone. */
+	/* All ones: not an interrupt of this device; the timer will find the device gone. */
 	if (hisi_ptt_absent(status))
 		status = 0;
 	status &= HISI_PTT_TRACE_INT_FULL;
@@ -618,13 +620,13 @@ irqreturn_t hisi_ptt_interrupt(int irq, void *data)
 	return status ? IRQ_HANDLED : IRQ_NONE;
 }
 
-/* perf stops the event inside its last sample: what the device wrote beyond it is lost. */
+/* perf stops the event inside its last sample: entries after that sample are lost. */
 static void hisi_ptt_stop_inside(struct hisi_ptt *ptt)
 {
 	u64 waiting;
 
 	raw_spin_lock(&ptt->lock);
-	/* The last drain has done that already. */
+	/* The last drain of a run has already halted the device. */
 	if (!ptt->halted)
 		hisi_ptt_look_last(ptt);
 	waiting = hisi_ptt_ring_drop(&ptt->ring);
@@ -635,18 +637,18 @@ static void hisi_ptt_stop_inside(struct hisi_ptt *ptt)
 }
 
 /**
- * hisi_ptt_drain_last - stop the trace and hand over what is left
+ * hisi_ptt_drain_last - stop the trace and deliver the remaining entries
  * @ptt: a device whose event is being stopped
  *
- * Context: the stop callback: event's CPU, interrupts off, no lock. When perf calls it from
- * inside a drain of ours, that drain's record was the last one and what is left is lost.
+ * Context: the stop callback: event's CPU, interrupts off, no lock. If perf calls it inside a
+ * drain, the record of that drain is the last one and the remaining entries are lost.
  */
 void hisi_ptt_drain_last(struct hisi_ptt *ptt)
 {
 	if (!ptt->active || ptt->state == HISI_PTT_OFF)
 		return;
 
-	/* The filters of a device that is being removed are not kept up to date. */
+	/* The filters of a device that is being removed are no longer updated. */
 	if (pmukit_pmu_gone(&ptt->pp))
 		ptt->active->aux_flags |= PMUKIT_HISI_PTT_F_RESET;
 	else if (!hisi_ptt_filter_available(ptt, &ptt->active->cfg))
@@ -659,11 +661,11 @@ void hisi_ptt_drain_last(struct hisi_ptt *ptt)
 }
 
 /**
- * hisi_ptt_drain_none - say that nothing is traced from here on
+ * hisi_ptt_drain_none - report that an event could not be started
  * @ptt: the device
- * @hev: an event that could not be started, for which perf has no errno
+ * @hev: the event; perf's start callback cannot return an error
  *
- * An event with an AUX area ends with a record that says so; others say it in their next record.
+ * A PERF_RECORD_AUX reports it in an AUX area and ends the event, else the next record reports it.
  *
  * Context: the start callback: event's CPU, interrupts off, no lock.
  */
@@ -675,7 +677,7 @@ void hisi_ptt_drain_none(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
 }
 
 /**
- * hisi_ptt_drain_init - make timer and kick ready
+ * hisi_ptt_drain_init - initialize timer and kick
  * @ptt: a new device
  */
 void hisi_ptt_drain_init(struct hisi_ptt *ptt)
@@ -685,7 +687,7 @@ void hisi_ptt_drain_init(struct hisi_ptt *ptt)
 }
 
 /**
- * hisi_ptt_drain_shutdown - wait for everything that may still look at the device
+ * hisi_ptt_drain_shutdown - cancel the timer and wait for kicks
  * @ptt: a dead device whose interrupt is freed
  *
  * Context: may sleep.

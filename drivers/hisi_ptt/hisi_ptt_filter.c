@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hisi_ptt: root_port_filters/ and requester_filters/: what an event may ask for.
+ * hisi_ptt: root_port_filters/ and requester_filters/: the functions that an event can trace.
  *
  * Every function at or below a root port that the device serves is a filter: the port itself by
- * its bit, everything else by its requester ID. The list follows the PCI bus: the notifier is
- * registered before the bus is walked, and the second of them finds the function listed. One that
- * the walk meets on its way out is either no longer found on the bus, and not listed, or unlisted
- * by the last announcement, which comes behind that.
+ * its bit, every other function by its requester ID. The list follows the PCI bus: the driver
+ * registers the notifier, then walks the bus, and a function that both report is listed once. If
+ * the walk finds a function during its removal, either the function is no longer on the bus, and
+ * not listed, or BUS_NOTIFY_REMOVED_DEVICE, which follows, unlists it.
  *
- * When what an event traces leaves, the event is disabled; its last record says why. It may be
- * enabled again once the function is back.
+ * When a function that an event traces is removed, the driver disables the event; its last record
+ * gives the reason. The event can be enabled again once the function is back.
  *
- * Locking: filter_mutex serialises changes. filter_lock protects the list alone, so that
- * event_init and add may look at it. perf is called under filter_mutex, never the other way
- * round.
+ * Locking: filter_mutex serializes changes. filter_lock protects only the list, so that event_init
+ * and add can read it. The driver calls perf under filter_mutex; perf callbacks do not take it.
  */
 
 #include <linux/device.h>
@@ -26,11 +25,11 @@
 
 /**
  * struct hisi_ptt_filter - a function that can be traced
- * @node: place in hisi_ptt.filters
+ * @node: entry in hisi_ptt.filters
  * @is_port: a root port, else a requester below one
  * @devid: bus, device and function
- * @attr: its file
- * @name: of the file: domain, bus, device and function
+ * @attr: sysfs file
+ * @name: name of the file: domain, bus, device and function
  */
 struct hisi_ptt_filter {
 	struct list_head node;
@@ -72,7 +71,7 @@ static ssize_t hisi_ptt_multiselect_show(struct device *dev, struct device_attri
 		.attrs = hisi_ptt_##_name##_attrs,				\
 	}
 
-/* Ports have a bit each; the device compares one requester ID. */
+/* Each port has a bit; the device compares only one requester ID. */
 HISI_PTT_FILTER_GROUP(root_port, "1");
 HISI_PTT_FILTER_GROUP(requester, "0");
 
@@ -97,13 +96,13 @@ static struct hisi_ptt_filter *hisi_ptt_filter_find(struct hisi_ptt *ptt, u16 de
 }
 
 /**
- * hisi_ptt_filter_available - can it be traced now
+ * hisi_ptt_filter_available - test if the functions that an event traces exist
  * @ptt: the device
- * @cfg: what is asked for
+ * @cfg: terms of the event
  *
  * Context: any; interrupts may be off.
  *
- * Return: false when the requester or one of the ports is not there.
+ * Return: false if the requester or one of the ports does not exist.
  */
 bool hisi_ptt_filter_available(struct hisi_ptt *ptt, const struct hisi_ptt_config *cfg)
 {
@@ -154,7 +153,7 @@ warn:
 	pci_warn(ptt->pdev, "%s cannot be traced: its filter was not added\n", pci_name(pdev));
 }
 
-/* No event can be opened with it any more. */
+/* After this no event can be opened with the filter. */
 static void hisi_ptt_filter_unlist(struct hisi_ptt *ptt, struct hisi_ptt_filter *filter)
 {
 	raw_spin_lock_irq(&ptt->filter_lock);
@@ -170,9 +169,9 @@ static void hisi_ptt_filter_free(struct hisi_ptt *ptt, struct hisi_ptt_filter *f
 	kfree(filter);
 }
 
-/* The bus */
+/* PCI bus */
 
-/* Root port 0: not served by the device. */
+/* Returns NULL if the device does not serve the root port of @pdev. */
 static struct pci_dev *hisi_ptt_root_port_of(const struct hisi_ptt *ptt, struct pci_dev *pdev)
 {
 	struct pci_dev *root_port;
@@ -190,7 +189,7 @@ static bool hisi_ptt_on_bus(const struct pci_dev *pdev)
 	struct pci_dev *found = pci_get_domain_bus_and_slot(pci_domain_nr(pdev->bus),
 							    pdev->bus->number, pdev->devfn);
 
-	/* Only compared from here on. */
+	/* The pointer is only compared from here on. */
 	pci_dev_put(found);
 	return found == pdev;
 }
@@ -208,7 +207,7 @@ static void hisi_ptt_function_comes(struct hisi_ptt *ptt, struct pci_dev *pdev)
 	mutex_unlock(&ptt->filter_mutex);
 }
 
-/* Is what the event traces gone? It need not run: one that is throttled is stopped, and goes on. */
+/* Checks stopped events too: a throttled event continues later. */
 static bool hisi_ptt_event_orphaned(struct hisi_ptt *ptt)
 {
 	struct pmukit_event *pev;
@@ -236,7 +235,7 @@ static void hisi_ptt_function_goes(struct hisi_ptt *ptt, struct pci_dev *pdev)
 		hisi_ptt_filter_unlist(ptt, filter);
 		if (hisi_ptt_event_orphaned(ptt))
 			pmukit_pmu_disable_events(&ptt->pp);
-		/* Last: once the file is not found any more, the event has ended. */
+		/* Remove the file last: once it is gone, the event has ended. */
 		hisi_ptt_filter_free(ptt, filter);
 	}
 	mutex_unlock(&ptt->filter_mutex);
@@ -253,10 +252,10 @@ static int hisi_ptt_filter_notify(struct notifier_block *nb, unsigned long actio
 	return NOTIFY_DONE;
 }
 
-/* Coming and going */
+/* Probe and remove */
 
 /**
- * hisi_ptt_filter_init - make the filters of a new device ready
+ * hisi_ptt_filter_init - initialize the filters of a new device
  * @ptt: the device
  */
 void hisi_ptt_filter_init(struct hisi_ptt *ptt)
@@ -268,7 +267,7 @@ void hisi_ptt_filter_init(struct hisi_ptt *ptt)
 }
 
 /**
- * hisi_ptt_filter_join - list what can be traced, from now on
+ * hisi_ptt_filter_join - list the functions that can be traced, and follow the PCI bus
  * @ptt: a device whose PMU is registered
  *
  * Return: 0 or -errno.
@@ -288,7 +287,7 @@ int hisi_ptt_filter_join(struct hisi_ptt *ptt)
 }
 
 /**
- * hisi_ptt_filter_leave - the end of all filters
+ * hisi_ptt_filter_leave - stop following the PCI bus and remove all filters
  * @ptt: a device whose PMU is still registered
  */
 void hisi_ptt_filter_leave(struct hisi_ptt *ptt)

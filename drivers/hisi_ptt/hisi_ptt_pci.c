@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hisi_ptt: the PCI device, a root complex integrated endpoint beside the root ports it serves.
+ * hisi_ptt: the PCI device, a root complex integrated endpoint next to the root ports it serves.
  *
- * The module and the driver have the name of the kernel's own, so only one of the two can be
- * there: whichever is loaded first keeps the devices.
+ * Module and PCI driver have the names of the in-tree driver, so only one of the two drivers can be
+ * loaded.
  *
- * devm and pcim serve what dies with the device. The PMU is reference-counted and may outlive it;
- * it comes last but for the filters, which need its folder in sysfs, and goes first but for them.
+ * devm and pcim manage the resources that end with the device. The PMU is reference-counted and may
+ * outlive the device. Probe registers it after everything except the filters, which need its sysfs
+ * directory. Remove runs in reverse order.
  */
 
 #include <linux/bitfield.h>
@@ -20,9 +21,9 @@
 
 #include "hisi_ptt.h"
 
-/* Bringing up */
+/* Probe */
 
-/* The device bypasses the translation of an IOMMU: what it is given must be physical addresses. */
+/* The device bypasses IOMMU translation: its buffer addresses must be physical addresses. */
 static bool hisi_ptt_dma_is_direct(struct pci_dev *pdev)
 {
 	struct iommu_domain *domain = iommu_get_domain_for_dev(&pdev->dev);
@@ -65,7 +66,7 @@ static int hisi_ptt_identify(struct pci_dev *pdev, struct hisi_ptt *ptt)
 	return 0;
 }
 
-/* Exactly one MSI; the device has neither MSI-X nor a legacy interrupt that we know of. */
+/* Exactly one MSI; the device is not known to have MSI-X or INTx. */
 static int hisi_ptt_request_irq(struct pci_dev *pdev, struct hisi_ptt *ptt)
 {
 	int ret;
@@ -101,7 +102,7 @@ static struct hisi_ptt *hisi_ptt_new(struct pci_dev *pdev)
 	return ptt;
 }
 
-/* From here on nothing of ours touches the registers, and the device writes nowhere. */
+/* After this the driver does not access the registers, and the device does not write to memory. */
 static void hisi_ptt_kill(struct hisi_ptt *ptt)
 {
 	raw_spin_lock_irq(&ptt->lock);
@@ -109,7 +110,7 @@ static void hisi_ptt_kill(struct hisi_ptt *ptt)
 	ptt->dead = true;
 	raw_spin_unlock_irq(&ptt->lock);
 
-	/* A timer that has not seen this may be about to enable the interrupt. */
+	/* A timer callback that has not seen ptt->dead may be about to enable the interrupt. */
 	hrtimer_cancel(&ptt->timer);
 	free_irq(ptt->irq, ptt);
 	hisi_ptt_drain_shutdown(ptt);
@@ -150,7 +151,7 @@ static int hisi_ptt_bring_up(struct pci_dev *pdev, struct hisi_ptt *ptt)
 	if (ret)
 		return ret;
 
-	/* Firmware, or another kernel, may have left it tracing. */
+	/* Firmware or a previous kernel may have left the trace enabled. */
 	hisi_ptt_quiet(ptt);
 	ret = hisi_ptt_request_irq(pdev, ptt);
 	if (ret)
@@ -189,7 +190,7 @@ static int hisi_ptt_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	return 0;
 }
 
-/* Events end first, then interrupt and timer, then the registers are unmapped. */
+/* Ends events first, then interrupt and timer; devres unmaps the registers afterwards. */
 static void hisi_ptt_remove(struct pci_dev *pdev)
 {
 	struct hisi_ptt *ptt = pci_get_drvdata(pdev);
@@ -200,9 +201,9 @@ static void hisi_ptt_remove(struct pci_dev *pdev)
 	pmukit_pmu_put(&ptt->pp);
 }
 
-/* A reset of the function, by a user's request */
+/* Reset of the function, requested by a user */
 
-/* The next look at the device ends the run, and none begins before the reset is done. */
+/* The next check of the device ends the run; no run starts before the reset is done. */
 static void hisi_ptt_reset_prepare(struct pci_dev *pdev)
 {
 	struct hisi_ptt *ptt = pci_get_drvdata(pdev);
@@ -247,11 +248,11 @@ static struct pci_driver hisi_ptt_driver = {
 	.err_handler = &hisi_ptt_reset_handlers,
 };
 
-/* What is left when the driver is gone runs in this module. */
+/* Waits for code of this module that may still run after the driver is unregistered. */
 static void hisi_ptt_settle(void)
 {
 	pmukit_pmu_flush();
-	/* Behind the last hisi_ptt_free_aux(), which lets go of the module before it returns. */
+	/* Wait for tasks that were preempted in this module. */
 	synchronize_rcu_tasks();
 }
 
@@ -259,7 +260,7 @@ static int __init hisi_ptt_init(void)
 {
 	int ret = pci_register_driver(&hisi_ptt_driver);
 
-	/* Devices may have been there for a moment. */
+	/* Devices may have been probed before the registration failed. */
 	if (ret)
 		hisi_ptt_settle();
 	return ret;

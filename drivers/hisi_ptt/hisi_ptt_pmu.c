@@ -2,11 +2,11 @@
 /*
  * hisi_ptt: perf callbacks.
  *
- * Nothing of the event is written to the device, or to what a running trace uses, before it
- * starts: event_init may be called for a second event meanwhile, which is then refused.
+ * event_init writes nothing of the event to the device or to the state of a running trace: it may
+ * be called for a second event meanwhile, which is then refused.
  *
  * Locking: event_init and the freeing of an event run in process context, event_init sometimes
- * under perf's ctx->mutex; they take dma_mutex, filter_lock and ptt->lock only. add, del, start and
+ * under perf's ctx->mutex; they take only dma_mutex, filter_lock and ptt->lock. add, del, start and
  * stop run on the event's CPU with interrupts off.
  */
 
@@ -85,7 +85,7 @@ static int hisi_ptt_event_init(struct perf_event *event)
 	if (event->attr.type != event->pmu->type)
 		return -ENOENT;
 
-	/* The packets, and the addresses in them, are of the whole machine. */
+	/* Packets, and the addresses in them, are system-wide. */
 	if (!perfmon_capable())
 		return -EACCES;
 
@@ -103,7 +103,7 @@ static void hisi_ptt_event_free(struct pmukit_event *pev)
 	kfree(to_hisi_ptt_event(pev));
 }
 
-/* perf's default for an unprivileged user is the least that is taken. */
+/* The minimum is perf's default size for an unprivileged user. */
 static void *hisi_ptt_setup_aux(struct perf_event *event, void **pages, int nr_pages,
 				bool overwrite)
 {
@@ -142,7 +142,7 @@ static void hisi_ptt_event_start(struct perf_event *event, int flags)
 	local_irq_restore(irq_flags);
 }
 
-/* perf drops samples of a stopped event, so the last drain comes first. */
+/* perf drops samples of a stopped event: drain before marking the event stopped. */
 static void hisi_ptt_event_stop(struct perf_event *event, int flags)
 {
 	struct hisi_ptt *ptt = hisi_ptt_of_event(event);
@@ -185,8 +185,8 @@ static void hisi_ptt_event_del(struct perf_event *event, int flags)
 }
 
 /*
- * The count is the number of entries handed over; each drain brings it up to date. While the event
- * runs that is full buffers.
+ * The count is the number of delivered entries; each drain updates it. While the event runs, only
+ * full buffers are delivered.
  */
 static void hisi_ptt_event_read(struct perf_event *event)
 {
@@ -203,9 +203,9 @@ static void hisi_ptt_release(struct pmukit_pmu *pp)
 }
 
 /*
- * The interrupt comes to the events' CPU, so that it can be served there at once. Where it cannot
- * be sent there, the service is kicked over. Not when an event starts: under perf's locks the lock
- * of an interrupt may not be taken.
+ * Routes the interrupt to the events' CPU, so that the handler can drain there. If routing fails,
+ * hisi_ptt_service() kicks that CPU. The start callback cannot do this: irq_set_affinity() takes
+ * the lock of the irq_desc, which is not allowed under perf's locks.
  */
 static void hisi_ptt_place_changed(struct pmukit_pmu *pp, unsigned int cpu)
 {
@@ -219,7 +219,7 @@ static const struct pmukit_pmu_ops hisi_ptt_pmu_ops = {
 };
 
 /**
- * hisi_ptt_pmu_fill - prepare the PMU of a new device; its first reference is the caller's
+ * hisi_ptt_pmu_fill - prepare the PMU of a new device; the caller owns the first reference
  * @ptt: the device
  */
 void hisi_ptt_pmu_fill(struct hisi_ptt *ptt)

@@ -5,8 +5,8 @@
  *   begin: reset the write pointer, enable
  *   halt:  disable, mask, wait until the device is idle
  *
- * A device that does not become idle may go on writing into its buffers: its bus mastering is
- * taken away until it is found idle again, and the buffers are not freed before.
+ * A device that does not become idle may still write to its buffers. The driver disables its bus
+ * mastering until the device is idle, and does not free the buffers before.
  *
  * Locking: ptt->lock.
  */
@@ -23,7 +23,7 @@
 /**
  * hisi_ptt_arm - (re)start the timer on this CPU
  * @ptt: the device
- * @ns: when
+ * @ns: delay
  */
 void hisi_ptt_arm(struct hisi_ptt *ptt, u64 ns)
 {
@@ -34,13 +34,13 @@ void hisi_ptt_arm(struct hisi_ptt *ptt, u64 ns)
 }
 
 /**
- * hisi_ptt_warn - count what went wrong and have the timer print it
+ * hisi_ptt_warn - count an error and let the timer print it
  * @ptt: the device
- * @stat: what to count
- * @message: a few words for the log
+ * @stat: counter of the error
+ * @message: text for the log
  *
- * Nothing is printed here: perf may hold the scheduler's locks. Once is enough until a trace has
- * started well again: perf tries a start that failed again and again.
+ * Does not print: perf may hold the scheduler's locks. The timer does not repeat a message until a
+ * trace has started, because perf retries a failed start again and again.
  */
 void hisi_ptt_warn(struct hisi_ptt *ptt, enum pmukit_stat stat, const char *message)
 {
@@ -64,7 +64,7 @@ static bool hisi_ptt_wait_idle(struct hisi_ptt *ptt)
 	return !ret && !hisi_ptt_absent(status);
 }
 
-/* The write pointer goes to the beginning of buffer 0. */
+/* Moves the write pointer to the beginning of buffer 0. */
 static bool hisi_ptt_reset(struct hisi_ptt *ptt)
 {
 	u32 wr_sts;
@@ -78,7 +78,7 @@ static bool hisi_ptt_reset(struct hisi_ptt *ptt)
 }
 
 /**
- * hisi_ptt_quiet - disable the trace and its interrupts, drop what is pending
+ * hisi_ptt_quiet - disable the trace and mask its interrupts
  * @ptt: a device that is not dead
  */
 void hisi_ptt_quiet(struct hisi_ptt *ptt)
@@ -88,13 +88,12 @@ void hisi_ptt_quiet(struct hisi_ptt *ptt)
 }
 
 /**
- * hisi_ptt_halt - stop the trace and see that nothing is written any more
+ * hisi_ptt_halt - stop the trace and wait until the device is idle
  * @ptt: a device that is not dead
  *
- * What became full is read before the interrupts are masked: nothing says that INT_STAT shows a
- * masked bit.
+ * Reads INT_STAT before masking the interrupts: INT_STAT may not show masked bits.
  *
- * Return: false when the device did not become idle in time.
+ * Return: false if the device did not become idle in time.
  */
 bool hisi_ptt_halt(struct hisi_ptt *ptt)
 {
@@ -110,7 +109,7 @@ bool hisi_ptt_halt(struct hisi_ptt *ptt)
 
 	pci_clear_master(ptt->pdev);
 	ptt->master_off = true;
-	/* A device that is gone writes nothing; one that answers again cannot any more. */
+	/* A device that is gone does not write, and cannot when it responds again: no mastering. */
 	ptt->stopped = hisi_ptt_absent(hisi_ptt_read(ptt, HISI_PTT_TRACE_STS));
 	if (ptt->stopped)
 		return true;
@@ -127,7 +126,7 @@ bool hisi_ptt_halt(struct hisi_ptt *ptt)
  * @ptt: the device; its buffers are allocated
  * @cfg: what to trace
  *
- * Return: 0, -ENODEV, -EBUSY when the last trace still runs or the function is being reset,
+ * Return: 0; -ENODEV; -EBUSY if the last trace still runs or the function is being reset;
  * -ETIMEDOUT.
  */
 int hisi_ptt_launch(struct hisi_ptt *ptt, const struct hisi_ptt_config *cfg)

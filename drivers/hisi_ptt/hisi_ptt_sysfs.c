@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hisi_ptt: format/, events/ and caps/ of the PMU, and its folder in debugfs. caps/ says what the
- * device can do in the words of the event terms; Documentation/ABI/testing has the promise.
+ * hisi_ptt: format/, events/ and caps/ of the PMU, and its debugfs files. caps/ lists the
+ * capabilities of the device by event term; Documentation/ABI/testing defines the files.
  *
- * Context: process context. Nothing here asks the device.
+ * Context: process context. No function accesses the device.
  */
 
 #include <linux/debugfs.h>
@@ -32,7 +32,7 @@ static const struct attribute_group hisi_ptt_format_group = {
 	.attrs = hisi_ptt_format_attrs,
 };
 
-/* events/: one type and one direction each. perf wants "?" from its user, as that of hv_gpci. */
+/* events/: one type and one direction each. perf requires a value for "?", as with hv_gpci. */
 
 #define HISI_PTT_EVENT(_name, _terms)							\
 	PMU_EVENT_ATTR_STRING(_name, hisi_ptt_event_##_name, _terms ",format=1,filter=?")
@@ -75,7 +75,7 @@ static int hisi_ptt_emit_type(struct pmukit_pmu *pp, char *buf, int at)
 
 PMUKIT_CAP(type, hisi_ptt_emit_type);
 
-/* What depends on format is shown as format=value,value... */
+/* Values that depend on the format are shown as format=value,value... */
 
 static int hisi_ptt_emit_direction(struct pmukit_pmu *pp, char *buf, int at)
 {
@@ -142,8 +142,8 @@ const struct attribute_group *hisi_ptt_attr_groups[] = {
 /* debugfs */
 
 /**
- * hisi_ptt_debugfs_add - show what copying costs, beside the counters of every PMU
- * @ptt: a device whose PMU is registered, and removes the files
+ * hisi_ptt_debugfs_add - add the copying statistics to the PMU's debugfs directory
+ * @ptt: a device with a registered PMU, whose removal also removes the files
  */
 void hisi_ptt_debugfs_add(struct hisi_ptt *ptt)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hisi_ptt: the body of its trace event, and the proof that its layout is the published one.
+ * hisi_ptt: the trace event, and checks of its layout against <pmukit/hisi_ptt.h>.
  */
 
 #include <linux/build_bug.h>
@@ -21,5 +21,5 @@ static_assert(HISI_PTT_TRACE_AT(entries) == HISI_PTT_UAPI_AT(entries));
 static_assert(HISI_PTT_TRACE_AT(entry_bytes) == HISI_PTT_UAPI_AT(entry_bytes));
 static_assert(HISI_PTT_TRACE_AT(nr_words) == HISI_PTT_UAPI_AT(nr_words));
 static_assert(HISI_PTT_TRACE_AT(__data_loc_words) == HISI_PTT_UAPI_AT(words_location));
-/* The words are the only thing of variable length. */
+/* Only the words have a variable length. */
 static_assert(HISI_PTT_TRACE_AT(__data) == sizeof(struct pmukit_hisi_ptt_trace));

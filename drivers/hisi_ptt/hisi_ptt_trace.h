@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * hisi_ptt: the trace event of a record, for ftrace and BPF. It fires for each record that was
- * handed over, as a sample or inside a longer piece of an AUX area, and always carries all of it.
+ * hisi_ptt: the trace event of a record, for ftrace and BPF. It fires for each delivered record,
+ * both for samples and for AUX data, and carries the whole record.
  *
- * struct pmukit_hisi_ptt_trace in <pmukit/hisi_ptt.h> is this layout written down for BPF programs,
- * which get no BTF of an out-of-tree module; hisi_ptt_trace.c holds the two against each other.
- * The name is an array, not a __string(): its place is then fixed, and so is that of the words.
+ * struct pmukit_hisi_ptt_trace in <pmukit/hisi_ptt.h> is the same layout for BPF programs, which
+ * get no BTF of an out-of-tree module; hisi_ptt_trace.c checks that the two agree. The name is an
+ * array, not a __string(), so that the offsets of name and words are fixed.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM hisi_ptt

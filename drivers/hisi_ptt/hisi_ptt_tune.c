@@ -2,11 +2,10 @@
 /*
  * hisi_ptt: tune/, the link parameters of the PCIe core.
  *
- * Two files have a second name: the first published description of the device listed them under
- * it.
+ * Two files have a second name, from the first published description of the device.
  *
- * Context: process context. tune_mutex serialises the operations: the device has one set of
- * registers for all of them. No other lock is taken inside.
+ * Context: process context. tune_mutex serializes the operations: the device has one set of
+ * registers for all of them. No other lock is taken under it.
  */
 
 #include <linux/bitfield.h>
@@ -20,10 +19,10 @@
 #define HISI_PTT_TUNE_TIMEOUT_US	USEC_PER_SEC
 
 /**
- * struct hisi_ptt_tune - a file
- * @attr: the file
- * @code: the event
- * @sub: its part
+ * struct hisi_ptt_tune - a file in tune/
+ * @attr: sysfs file
+ * @code: code of the tune event
+ * @sub: sub-code of the tune event
  */
 struct hisi_ptt_tune {
 	struct device_attribute attr;
@@ -33,7 +32,7 @@ struct hisi_ptt_tune {
 
 /* The device */
 
-/* Until the device has no operation under way. */
+/* Waits until no operation is in progress. */
 static int hisi_ptt_tune_wait(struct hisi_ptt *ptt)
 {
 	u32 status;
@@ -48,9 +47,8 @@ static int hisi_ptt_tune_wait(struct hisi_ptt *ptt)
 }
 
 /*
- * One operation: select the event, write @data, wait until the device has done with it. One that
- * was given up may end late: the device takes no other one before, and what it has in the end is
- * not the answer to ours.
+ * One operation: select the event, write @data, wait until the device is done. A previous operation
+ * that timed out may still be in progress: wait for its end first. Its result is not returned.
  */
 static int hisi_ptt_tune_operate(struct hisi_ptt *ptt, const struct hisi_ptt_tune *tune,
 				 u32 data, u16 *result)
@@ -100,7 +98,7 @@ static ssize_t hisi_ptt_tune_show(struct device *dev, struct device_attribute *a
 	return ret ? ret : sysfs_emit(buf, "%u\n", value);
 }
 
-/* A number too long to be one is out of range as well, and becomes the highest level. */
+/* A number that does not fit in 64 bits is also clamped to the highest level. */
 static ssize_t hisi_ptt_tune_store(struct device *dev, struct device_attribute *attr,
 				   const char *buf, size_t count)
 {
