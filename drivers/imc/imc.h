@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * imc: what its files share.
+ * imc: structures and functions that the driver's files share.
  *
- *   imc_main.c     a back-end comes and goes, and the PMUs with it
+ *   imc_main.c     registers a back-end and its PMUs
  *   imc_cpu.c      memory of CPUs and cores, engines, CPU hotplug
- *   imc_event.c    opening events: privileges, what excludes what
- *   imc_counter.c  nest_*, core_imc and thread_imc while they run
- *   imc_trace.c    trace_imc while it runs
- *   imc_probe.c    what is heard of while events are open
+ *   imc_event.c    opens events: privileges, mutually exclusive types
+ *   imc_counter.c  perf callbacks of nest_*, core_imc and thread_imc
+ *   imc_trace.c    perf callbacks of trace_imc
+ *   imc_probe.c    attaches tracepoint probes while events are open
  *   imc_sysfs.c    format/, events/, caps/ and alias of a PMU
- *   imc_debugfs.c  the control blocks of the nest engines
- *   imc_catalog_core.c, imc_ring_core.c  the arithmetic
+ *   imc_debugfs.c  control blocks of the nest engines
+ *   imc_catalog_core.c, imc_ring_core.c  arithmetic without kernel calls
  */
 #ifndef IMC_H
 #define IMC_H
@@ -35,15 +35,15 @@ struct imc;
 struct imc_event;
 struct imc_pmu;
 
-#define IMC_MAX_CHIPS		32	/* more are left alone */
+#define IMC_MAX_CHIPS		32	/* more are ignored */
 #define IMC_TRACEPOINTS		2
-#define IMC_SECTION		128U	/* records */
+#define IMC_SECTION		128U	/* records per drain */
 
 /**
  * struct imc_engine - an engine that several events may use
- * @lock: guards @users and the calls of start and stop. Raw, interrupts off; taken under
- *	perf's and the scheduler's locks.
- * @users: events that run
+ * @lock: protects @users and the calls of the back-end's start and stop. Raw, interrupts off;
+ *	taken under perf's and the scheduler's locks.
+ * @users: running events
  */
 struct imc_engine {
 	raw_spinlock_t lock;
@@ -51,11 +51,11 @@ struct imc_engine {
 };
 
 /**
- * struct imc_core - a core; made when its first CPU comes online, and kept
- * @node: place in imc.cores
- * @engine: of core, thread and trace events alike; a core has one
- * @memory: its counters
- * @prepared: firmware knows of it; hotplug callbacks only
+ * struct imc_core - a core; allocated when its first CPU comes online, freed with struct imc
+ * @node: entry in imc.cores
+ * @engine: the engine of the core, for core, thread and trace events
+ * @memory: counters of the core
+ * @prepared: the back-end has prepared the engine; hotplug callbacks only
  */
 struct imc_core {
 	struct list_head node;
@@ -66,10 +66,10 @@ struct imc_core {
 
 /**
  * struct imc_chip - a chip
- * @engine: of nest events
- * @id: the back-end's number for it
- * @homer: its memory, the back-end's
- * @bytes: of it
+ * @engine: the engine for nest events
+ * @id: the back-end's chip ID
+ * @homer: memory of the chip, owned by the back-end
+ * @bytes: length of @homer
  */
 struct imc_chip {
 	struct imc_engine engine;
@@ -79,23 +79,23 @@ struct imc_chip {
 };
 
 /**
- * struct imc_cpu - a CPU; kept while it is offline
- * @imc: all of it
- * @cpu: its number
- * @core: its core, once it has been online; never changes again
- * @ready: it is online with all it needs. Written by hotplug callbacks, read on the CPU.
- * @thread_memory: its counters
- * @trace_memory: its trace buffer
- * @nr_threads: thread events that run. This and the following are used on the CPU itself with
- *	interrupts off.
- * @tracing: trace events that run: struct imc_event
- * @ring: the reader of @trace_memory
- * @draining: records are on their way to perf, which may call our stop
- * @timer: looks into the buffer now and then while there are events
- * @since_ns: when the timer last ran
- * @recent: records since then
- * @section: what one drain takes, IMC_SECTION records in the byte order of the CPU
- * @record: the sample being put together
+ * struct imc_cpu - state of a CPU; remains while the CPU is offline
+ * @imc: driver state
+ * @cpu: number of the CPU
+ * @core: core of the CPU; set when the CPU first comes online, never changed afterwards
+ * @ready: the CPU is online and has its memory. Written by hotplug callbacks, read on the CPU.
+ * @thread_memory: counters of the hardware thread
+ * @trace_memory: trace buffer
+ * @nr_threads: thread events added on this CPU. This and the following members are used on the
+ *	CPU itself with interrupts off.
+ * @tracing: trace events added on this CPU: list of struct imc_event
+ * @ring: reader of @trace_memory
+ * @draining: a drain passes records to perf, which may call the driver's stop callback
+ * @timer: polls the trace buffer while there are trace events
+ * @since_ns: time when the timer last ran
+ * @recent: records read or skipped since then
+ * @section: buffer for one drain, IMC_SECTION records in CPU byte order
+ * @record: buffer in which a sample is composed
  */
 struct imc_cpu {
 	struct imc *imc;
@@ -124,15 +124,15 @@ struct imc_event_file {
 };
 
 /**
- * struct imc_kind - what makes the counters of chips, cores and threads different
+ * struct imc_kind - differences between chip, core and thread counters
  * @type: IMC_TYPE_*
- * @ops: for the common part
- * @scope: which CPUs they count for
+ * @ops: operations for the common part
+ * @scope: CPUs that an event counts for
  * @context: pmu.task_ctx_nr
  * @capabilities: pmu.capabilities
- * @slot: where the counter at @at lies for a CPU; NULL: nowhere
- * @begin: start the engine
- * @end: the opposite
+ * @slot: returns the address of the counter at offset @at for a CPU; NULL: none
+ * @begin: starts the engine
+ * @end: stops the engine
  */
 struct imc_kind {
 	u32 type;
@@ -146,16 +146,16 @@ struct imc_kind {
 };
 
 /**
- * struct imc_pmu - a unit of the catalogue, one PMU
- * @pp: the common part; its reference count is this structure's
- * @imc: all of it, with a reference
- * @unit: in imc->catalog
- * @kind: how its counters are reached; NULL: it traces
- * @alias: its name in old documents; empty when that is its name
- * @event_files: content of events/
- * @event_attrs: the same for sysfs
- * @events_group: events/
- * @groups: all of sysfs
+ * struct imc_pmu - a PMU, one unit of the catalog
+ * @pp: the common part, with the reference count of this structure
+ * @imc: driver state, with a reference
+ * @unit: the unit in imc->catalog
+ * @kind: kind of counters; NULL: the PMU traces
+ * @alias: name in old documents; empty if it is the same
+ * @event_files: files of events/
+ * @event_attrs: attributes of events/
+ * @events_group: attribute group of events/
+ * @groups: all attribute groups
  */
 struct imc_pmu {
 	struct pmukit_pmu pp;
@@ -169,22 +169,23 @@ struct imc_pmu {
 	const struct attribute_group *groups[6];
 };
 
-/* What has to be heard of while events are open: pages; switches; for a trace, by the driver too */
+/* Groups of probes, by the events that need them */
 enum imc_probes_for {
-	IMC_PROBES_NEST,
-	IMC_PROBES_CORE,	/* thread events, too */
-	IMC_PROBES_TRACE,
+	IMC_PROBES_NEST,	/* page allocation */
+	IMC_PROBES_CORE,	/* task switches; also for thread events */
+	IMC_PROBES_TRACE,	/* task switches; the driver has probes too */
 	IMC_NR_PROBES
 };
 
 /**
- * struct imc_probes - probes of trace events that are attached together
- * @imc: all of it
- * @engine: PMUKIT_IMC_*, for the back-end
- * @users: events that need them; claim_lock
- * @attached: they are; written under probe_mutex and claim_lock, so that either is enough to read
- * @error: of the last try of @attach; claim_lock
- * @attach: attaches them for an event that may not
+ * struct imc_probes - tracepoint probes that are attached together
+ * @imc: driver state
+ * @engine: PMUKIT_IMC_*, passed to the back-end
+ * @users: open events that need the probes; claim_lock
+ * @attached: the probes are attached; written under both probe_mutex and claim_lock, read under
+ *	either
+ * @error: error of the last run of @attach; claim_lock
+ * @attach: attaches the probes for an event that must not do so itself
  */
 struct imc_probes {
 	struct imc *imc;
@@ -196,35 +197,36 @@ struct imc_probes {
 };
 
 /**
- * struct imc - a back-end and what came with it
+ * struct imc - driver state: a back-end and its PMUs
  * @ref: held by the registration and by each PMU, which may live longer
- * @backend: not to be called when @dead, but for its module
- * @backend_name: its name, which may outlive it
- * @serving: events may take its module: from the end of the way up to the begin of the way down
- * @dead: the back-end has left; never cleared
- * @parent: of the PMUs in sysfs
- * @blob: the catalogue as it was loaded
- * @catalog: the same, parsed
+ * @backend: the back-end; its callbacks must not be called once @dead is set
+ * @backend_name: copy of the name, which may outlive the back-end
+ * @serving: events may take a reference to the back-end's module: set last at registration, cleared
+ *	first at unregistration
+ * @dead: the back-end is unregistered; never cleared
+ * @parent: parent device of the PMUs
+ * @blob: the catalog as it was loaded
+ * @catalog: the parsed catalog
  * @trace: its trace unit; NULL: none
- * @thread: its thread unit
- * @core: its core unit
- * @cpus: CPUs
- * @cores: struct imc_core; hotplug callbacks only
- * @chips: chips
- * @nr_chips: how many
- * @hotplug_node: place in the CPU hotplug state's list
- * @claim_lock: guards @claimed, @nr_claims, @serving and users of @probes; process context,
+ * @thread: its thread unit; NULL: none
+ * @core: its core unit; NULL: none
+ * @cpus: state of each CPU
+ * @cores: list of struct imc_core; hotplug callbacks only
+ * @chips: the back-end's chips
+ * @nr_chips: number of @chips
+ * @hotplug_node: entry in the list of the CPU hotplug state
+ * @claim_lock: protects @claimed, @nr_claims, @serving and users of @probes; process context,
  *	innermost
- * @claimed: the type of core, thread and trace events that are open
- * @nr_claims: how many
- * @probe_mutex: guards attaching and detaching; imc_probe.c has the order of locks
- * @probes: what is heard of
- * @probes_rest: detaches what has no users any more
- * @probes_stopped: none is attached again; claim_lock
- * @tracepoints: that tell us of tasks
- * @debugfs: the folder of control blocks
- * @pmus: by unit
- * @nr_pmus: how many are registered
+ * @claimed: type of the open core, thread or trace events
+ * @nr_claims: number of these events
+ * @probe_mutex: serializes attaching and detaching; imc_probe.c has the lock order
+ * @probes: the groups of probes
+ * @probes_rest: detaches probes without users
+ * @probes_stopped: probes must not be attached any more; claim_lock
+ * @tracepoints: tracepoints of task switch and exit
+ * @debugfs: debugfs directory
+ * @pmus: registered PMUs
+ * @nr_pmus: number of @pmus
  */
 struct imc {
 	struct kref ref;
@@ -261,12 +263,12 @@ struct imc {
 /**
  * struct imc_event - an open event
  * @pev: the common part
- * @slot: a counter that runs: where it lies
- * @node: trace: place in imc_cpu.tracing
- * @since_tb: trace: timebase of the last record that is not its own
- * @aux: trace: an AUX area was mapped for it
- * @reported_lost: trace: lost records that a flag of the AUX area has reported
- * @cut: trace: stopped in an NMI; what waits has yet to be counted as lost
+ * @slot: counter event: address of the counter
+ * @node: trace event: entry in imc_cpu.tracing
+ * @since_tb: trace event: timebase of the last record before its start
+ * @aux: trace event: an AUX area was mapped for it
+ * @reported_lost: trace event: lost records already reported by a flag in the AUX area
+ * @cut: trace event: stopped in an NMI; the waiting records must still be counted as lost
  */
 struct imc_event {
 	struct pmukit_event pev;
@@ -298,7 +300,7 @@ static inline bool imc_dead(const struct imc *imc)
 	return READ_ONCE(imc->dead);
 }
 
-/* Whether an event may begin on a CPU. */
+/* Returns true if an event may start on the CPU. */
 static inline bool imc_may_run(const struct imc_pmu *ipmu, const struct imc_cpu *cpu)
 {
 	return !imc_dead(ipmu->imc) && !pmukit_pmu_gone(&ipmu->pp) && READ_ONCE(cpu->ready);

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc: the catalogue. A flattened device tree (Devicetree Specification 0.4, chapter 5) says which
- * PMUs there are, which events they have and where the counters lie. Documentation/devices/imc.rst
- * has the nodes and properties.
+ * imc: the catalog. A flattened device tree (Devicetree Specification 0.4, chapter 5) lists the
+ * PMUs, their events and the locations of the counters. Documentation/devices/imc.rst has the nodes
+ * and properties.
  *
- * The blob comes from firmware or from disk and is not believed. A tree that is none is refused, with
- * the path of the node that is wrong; a unit that cannot be true is skipped, and remembered with its
- * reason. Everything that comes out can be counted on: counters lie inside their unit's memory, names
- * can be names of files, none comes twice.
+ * The blob comes from firmware or from disk and is not trusted. The parser rejects a malformed tree
+ * and reports the path of the faulty node. It skips an invalid unit and records the reason. Its
+ * result is valid: counters lie inside their unit's memory, names are valid file names and unique.
  *
- * The tokens are checked once from end to end; only then are nodes looked for, so a token that was
- * checked cannot fail any more.
+ * The parser first checks all tokens from end to end. Only then does it look up nodes, so no token
+ * can fail any more.
  */
 
 #include <linux/ctype.h>
@@ -20,7 +19,7 @@
 
 #include "imc_core.h"
 
-/* The format */
+/* Format */
 
 #define IMC_FDT_MAGIC		0xd00dfeed
 #define IMC_FDT_VERSION		17
@@ -36,11 +35,11 @@
 #define IMC_NOWHERE		(~0U)
 
 /**
- * struct imc_fdt - the two blocks of a blob that matter
+ * struct imc_fdt - structure block and strings block of a blob
  * @structs: tokens
- * @structs_bytes: their length
+ * @structs_bytes: length of the tokens
  * @strings: names of properties
- * @strings_bytes: their length
+ * @strings_bytes: length of the names
  */
 struct imc_fdt {
 	const u8 *structs;
@@ -52,10 +51,10 @@ struct imc_fdt {
 /**
  * struct imc_token - one token
  * @kind: IMC_FDT_*
- * @next: where the next one begins
- * @name: of the node or property
- * @data: of the property
- * @bytes: their length
+ * @next: offset of the next token
+ * @name: name of the node or property
+ * @data: value of the property
+ * @bytes: length of the value
  */
 struct imc_token {
 	u32 kind;
@@ -66,10 +65,10 @@ struct imc_token {
 };
 
 /**
- * struct imc_walk - the nodes around a token
- * @at: the next token
- * @depth: how many nodes are open
- * @names: of these
+ * struct imc_walk - position in the tree
+ * @at: offset of the next token
+ * @depth: number of open nodes
+ * @names: names of the open nodes
  */
 struct imc_walk {
 	u32 at;
@@ -115,7 +114,7 @@ static const char *imc_fdt_header(const u8 *blob, size_t bytes, struct imc_fdt *
 	return NULL;
 }
 
-/* Whether a string that starts in @bytes ends there as well; its length. */
+/* Sets @length. Returns true if the string ends within @bytes. */
 static bool imc_string_ends(const void *string, u32 bytes, u32 *length)
 {
 	*length = strnlen(string, bytes);
@@ -173,7 +172,7 @@ static const char *imc_token_read(const struct imc_fdt *fdt, u32 at, struct imc_
 	return wrong;
 }
 
-/* One step. The walk is over when nothing is open any more. */
+/* Reads one token and tracks the open nodes. */
 static const char *imc_walk_step(const struct imc_fdt *fdt, struct imc_walk *walk,
 				 struct imc_token *token)
 {
@@ -198,12 +197,12 @@ static const char *imc_walk_step(const struct imc_fdt *fdt, struct imc_walk *wal
 	return NULL;
 }
 
-/* Paths, for people */
+/* Paths, for the log */
 
 static u32 imc_path_add(char *path, u32 length, const char *name)
 {
 	while (*name && length < IMC_PATH_BYTES - 1) {
-		/* What is not to be printed does not get into the log. */
+		/* Unprintable characters must not get into the log. */
 		path[length++] = *name > ' ' && *name < 0x7f ? *name : '?';
 		name++;
 	}
@@ -223,7 +222,7 @@ static void imc_path_write(char *path, const struct imc_walk *walk)
 	path[length] = '\0';
 }
 
-/* The path of the node at @node of a checked tree. */
+/* Path of the node at @node in a checked tree */
 static void imc_path_find(const struct imc_fdt *fdt, u32 node, char *path)
 {
 	struct imc_walk walk = {};
@@ -251,7 +250,7 @@ static const char *imc_fdt_check(const struct imc_fdt *fdt, struct imc_catalog *
 	return wrong;
 }
 
-/* Nodes, in a checked tree: a node is the place of its BEGIN_NODE. */
+/* Nodes of a checked tree; the offset of its BEGIN_NODE token identifies a node. */
 
 struct imc_prop {
 	const u8 *data;
@@ -259,8 +258,8 @@ struct imc_prop {
 };
 
 /*
- * A property of the node at @node. Those of a node come before its children, says the format; one
- * that comes later is not found.
+ * Finds a property of the node at @node. The format requires a node's properties before its
+ * children; a property after them is not found.
  */
 static bool imc_node_prop(const struct imc_fdt *fdt, u32 node, const char *name,
 			  struct imc_prop *prop)
@@ -283,7 +282,7 @@ static bool imc_node_prop(const struct imc_fdt *fdt, u32 node, const char *name,
 	return false;
 }
 
-/* The first cell of a property. */
+/* Reads the first cell of a property. */
 static bool imc_node_cell(const struct imc_fdt *fdt, u32 node, const char *name, u32 *value)
 {
 	struct imc_prop prop;
@@ -304,8 +303,8 @@ static bool imc_text_good(const char *text)
 }
 
 /*
- * A property that is a line of text. It may be missing or empty, which leaves @text as it is, but not
- * be anything else. False: it is wrong.
+ * Reads a property that is one line of text. A missing or empty property does not change @text.
+ * Returns false if the property is malformed.
  */
 static bool imc_node_text(const struct imc_fdt *fdt, u32 node, const char *name, u32 limit,
 			  const char **text)
@@ -323,7 +322,7 @@ static bool imc_node_text(const struct imc_fdt *fdt, u32 node, const char *name,
 	return true;
 }
 
-/* Is one of the strings of "compatible" this one? */
+/* Returns true if the node's "compatible" lists @wanted. */
 static bool imc_node_compatible(const struct imc_fdt *fdt, u32 node, const char *wanted)
 {
 	struct imc_prop prop;
@@ -364,7 +363,7 @@ static bool imc_name_char(char c)
 	       c == '_' || c == '-';
 }
 
-/* The name of a node, up to the @. */
+/* Copies the name of a node up to the "@". Returns false if the name is invalid. */
 static bool imc_unit_name(char *name, const char *node)
 {
 	u32 length = 0;
@@ -379,8 +378,8 @@ static bool imc_unit_name(char *name, const char *node)
 }
 
 /*
- * Appends a part of an event's name. In lower case: perf's own test wants the name of a file in
- * events/ in one case, and NAME.scale is such a file. On its command line it takes either.
+ * Appends a part of an event's name, in lower case: perf's self-test requires file names in events/
+ * to be in one case, and NAME.scale is one of the files. perf's command line accepts either case.
  */
 static bool imc_event_name_add(char *name, u32 *length, const char *more)
 {
@@ -393,7 +392,7 @@ static bool imc_event_name_add(char *name, u32 *length, const char *more)
 	return true;
 }
 
-/* POWER10 has DATA_FROM_L3.1; but what perf takes for a file about an event is none. */
+/* Dots are valid (DATA_FROM_L3.1 on POWER10), but not the suffixes of perf's files about events. */
 static bool imc_event_name_good(const char *name)
 {
 	static const char * const reserved[] = { ".scale", ".unit", ".per-pkg", ".snapshot", NULL };
@@ -410,11 +409,11 @@ static bool imc_event_name_good(const char *name)
 /* Events */
 
 /**
- * struct imc_defaults - what the node of a unit says for its events
- * @prefix: of their names
- * @base: added to their place
- * @scale: of those that have none
- * @unit: the same
+ * struct imc_defaults - properties of a unit that apply to its events
+ * @prefix: prefix of event names
+ * @base: added to event offsets
+ * @scale: scale of events without one
+ * @unit: unit of measurement of events without one
  */
 struct imc_defaults {
 	const char *prefix;
@@ -482,7 +481,7 @@ static const char *imc_event_parse(const struct imc_fdt *fdt, u32 node,
 	return NULL;
 }
 
-/* The children of the node at @events. */
+/* Parses the children of the node at @events. */
 static const char *imc_events_parse(const struct imc_fdt *fdt, u32 events,
 				    const struct imc_defaults *defaults,
 				    struct imc_catalog *catalog, struct imc_unit *unit)
@@ -518,7 +517,7 @@ static const char *imc_unit_events(const struct imc_fdt *fdt, u32 node,
 	if (events == IMC_NOWHERE)
 		return "events points to no node";
 
-	/* Units of POWER9 have an empty one. */
+	/* The prefix may be empty, as in units of POWER9. */
 	if (!imc_node_prop(fdt, node, "events-prefix", &prop) ||
 	    !imc_node_text(fdt, node, "events-prefix", IMC_NAME_BYTES, &defaults.prefix))
 		return "events without events-prefix";
@@ -560,7 +559,7 @@ static const char *imc_unit_memory(const struct imc_fdt *fdt, u32 node, struct i
 	return NULL;
 }
 
-/* One engine of a core serves one unit of a type; a chip's serves many. */
+/* Rejects duplicates. A core's engine serves one unit per type, a chip's engine serves many. */
 static const char *imc_unit_among(const struct imc_unit *unit, const struct imc_catalog *catalog)
 {
 	u32 i;
@@ -584,7 +583,7 @@ static const char *imc_unit_parse(const struct imc_fdt *fdt, u32 node, const cha
 	struct imc_unit *unit = &catalog->units[catalog->nr_units];
 	const char *wrong;
 
-	/* What is skipped counts as well: so much is looked at and no more. */
+	/* Skipped units count too, to bound the work. */
 	if (catalog->nr_units + catalog->nr_skipped >= IMC_MAX_UNITS)
 		return "more units than a catalogue may have";
 	*unit = (struct imc_unit) {};
@@ -602,7 +601,7 @@ static const char *imc_unit_parse(const struct imc_fdt *fdt, u32 node, const cha
 	return wrong;
 }
 
-/* The first ones are remembered, all are counted. */
+/* Records the first skipped units, counts all. */
 static void imc_unit_skip(struct imc_catalog *catalog, const char *why)
 {
 	if (catalog->nr_skipped < IMC_MAX_SKIPPED) {
@@ -614,7 +613,7 @@ static void imc_unit_skip(struct imc_catalog *catalog, const char *why)
 	catalog->nr_skipped++;
 }
 
-/* With its events, or without a trace of them. */
+/* Adds a unit with all its events, or skips both. */
 static void imc_unit_take(const struct imc_fdt *fdt, u32 node, const char *name,
 			  struct imc_catalog *catalog)
 {
@@ -652,13 +651,12 @@ static const char *imc_units_parse(const struct imc_fdt *fdt, struct imc_catalog
 }
 
 /**
- * imc_catalog_parse - read a catalogue
+ * imc_catalog_parse - parse a catalog
  * @blob: a flattened device tree; aligned to 4 bytes
  * @bytes: its length
- * @catalog: filled in; strings point into @blob. Units that cannot be true are not in it, but in
- *	@catalog->skipped.
+ * @catalog: filled in; strings point into @blob. Invalid units are only in @catalog->skipped.
  *
- * Return: NULL, or what is wrong; @catalog->path is then that of the node it was found in.
+ * Return: NULL, or error text; @catalog->path is then the path of the faulty node.
  */
 const char *imc_catalog_parse(const void *blob, size_t bytes, struct imc_catalog *catalog)
 {
@@ -680,11 +678,11 @@ const char *imc_catalog_parse(const void *blob, size_t bytes, struct imc_catalog
 }
 
 /**
- * imc_unit_lies_in - are a chip's counters and control block within the first bytes of its memory
+ * imc_unit_lies_in - test if a chip unit fits into the chip's memory
  * @unit: a unit of a chip
- * @bytes: so many
+ * @bytes: length of the chip's memory
  *
- * Return: whether all of both are.
+ * Return: true if the unit's counters and control block are within @bytes.
  */
 bool imc_unit_lies_in(const struct imc_unit *unit, u64 bytes)
 {
@@ -693,11 +691,11 @@ bool imc_unit_lies_in(const struct imc_unit *unit, u64 bytes)
 }
 
 /**
- * imc_unit_has_counter - does a counter at this place lie in the unit's memory
+ * imc_unit_has_counter - test if a counter lies in the unit's memory
  * @unit: a unit with counters
- * @offset: the place
+ * @offset: offset of the counter
  *
- * Return: false as well when it is not aligned.
+ * Return: false if it lies outside or is not aligned.
  */
 bool imc_unit_has_counter(const struct imc_unit *unit, u64 offset)
 {
@@ -705,14 +703,14 @@ bool imc_unit_has_counter(const struct imc_unit *unit, u64 offset)
 }
 
 /**
- * imc_unit_samples - is this what the trace unit samples
- * @catalog: the catalogue
+ * imc_unit_samples - test if the trace unit samples what an event asks for
+ * @catalog: the catalog
  * @unit: its trace unit
- * @value: what an event asks for
+ * @value: config of the event
  *
- * Firmware chooses what is sampled and how often; the catalogue says what it chose.
+ * Firmware chooses what is sampled and how often; the catalog lists the choice.
  *
- * Return: whether an event of the unit has this number.
+ * Return: true if an event of the unit has this value.
  */
 bool imc_unit_samples(const struct imc_catalog *catalog, const struct imc_unit *unit, u64 value)
 {

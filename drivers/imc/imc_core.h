@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * imc: the catalogue and the trace buffer as plain data and arithmetic; imc_catalog_core.c and
- * imc_ring_core.c, which a test in user space runs as well.
+ * imc: the catalog and the trace buffer as data and arithmetic: imc_catalog_core.c and
+ * imc_ring_core.c, which user-space tests also run.
  */
 #ifndef IMC_CORE_H
 #define IMC_CORE_H
@@ -10,24 +10,24 @@
 
 #include "imc_regs.h"
 
-/* What a catalogue may hold at most */
+/* Limits of a catalog */
 #define IMC_CATALOG_MAX_BYTES	0x100000U
 #define IMC_MAX_UNITS		128	/* POWER10 has 61 */
 #define IMC_MAX_UNIT_EVENTS	1024
 #define IMC_MAX_EVENTS		4096
-#define IMC_NAME_BYTES		48	/* of a unit or an event, with its end */
-#define IMC_TEXT_BYTES		48	/* of a scale or a unit of measurement */
+#define IMC_NAME_BYTES		48	/* name of a unit or an event, with terminator */
+#define IMC_TEXT_BYTES		48	/* scale or unit of measurement, with terminator */
 #define IMC_PATH_BYTES		128
 #define IMC_MAX_SKIPPED		8	/* units that are logged one by one */
 
 /**
- * struct imc_event_desc - an event of the catalogue
- * @name: with the prefix, in lower case
- * @value: the event's number: where its counter lies, or what trace is to sample
- * @scale: NULL: none
- * @unit: of measurement; NULL: none
+ * struct imc_event_desc - an event of the catalog
+ * @name: name with the prefix, in lower case
+ * @value: offset of the event's counter, or what a trace event samples
+ * @scale: scale; NULL: none
+ * @unit: unit of measurement; NULL: none
  *
- * Strings but @name lie in the blob.
+ * @scale and @unit point into the blob.
  */
 struct imc_event_desc {
 	char name[IMC_NAME_BYTES];
@@ -37,14 +37,14 @@ struct imc_event_desc {
 };
 
 /**
- * struct imc_unit - a PMU of the catalogue
- * @name: of its node, without what follows an @
+ * struct imc_unit - a PMU of the catalog
+ * @name: name of its node, without the unit address
  * @type: IMC_TYPE_*
- * @bytes: of counter memory, or of the trace buffer
- * @offset: of the counters from the start of a chip's memory; IMC_TYPE_CHIP only
- * @cb_offset: of the control block from the counters; IMC_TYPE_CHIP only
- * @first_event: in imc_catalog.events
- * @nr_events: how many
+ * @bytes: length of the counter memory or of the trace buffer
+ * @offset: offset of the counters from the start of a chip's memory; IMC_TYPE_CHIP only
+ * @cb_offset: offset of the control block from the counters; IMC_TYPE_CHIP only
+ * @first_event: index in imc_catalog.events
+ * @nr_events: number of events
  */
 struct imc_unit {
 	char name[IMC_NAME_BYTES];
@@ -57,9 +57,9 @@ struct imc_unit {
 };
 
 /**
- * struct imc_skipped - a unit that cannot be used
- * @path: of the node that is wrong: its own or an event's
- * @why: what is wrong with it
+ * struct imc_skipped - a unit that was skipped
+ * @path: path of the faulty node: the unit's or an event's
+ * @why: reason
  */
 struct imc_skipped {
 	char path[IMC_PATH_BYTES];
@@ -67,14 +67,14 @@ struct imc_skipped {
 };
 
 /**
- * struct imc_catalog - what a flattened device tree says
+ * struct imc_catalog - a parsed catalog
  * @units: filled in, array of IMC_MAX_UNITS
  * @events: filled in, array of IMC_MAX_EVENTS
- * @nr_units: how many
- * @nr_events: how many
- * @nr_skipped: units that are not among @units
- * @skipped: the first of them
- * @path: of the node that is wrong
+ * @nr_units: number of @units
+ * @nr_events: number of @events
+ * @nr_skipped: number of skipped units
+ * @skipped: the first skipped units
+ * @path: path of the faulty node
  */
 struct imc_catalog {
 	struct imc_unit *units;
@@ -92,17 +92,17 @@ bool imc_unit_has_counter(const struct imc_unit *unit, u64 offset);
 bool imc_unit_samples(const struct imc_catalog *catalog, const struct imc_unit *unit, u64 value);
 
 /**
- * struct imc_ring - the reader's side of a trace buffer; the engine goes round in it silently
+ * struct imc_ring - reader of a trace buffer; the engine writes and wraps without notice
  * @words: the buffer
- * @records: how many records it has
- * @written: number of the record after the last one seen; its place is that modulo @records
- * @taken: number of the next one to take; those before were taken, lost or rejected
- * @newest_tb: timebase of the last whole record seen; everything newer is unseen, but for one that
- *	may be half-written
+ * @records: length of the buffer in records
+ * @written: number of the record after the last one seen; modulo @records, its position
+ * @taken: number of the next record to read; earlier ones were read, lost or rejected
+ * @newest_tb: timebase of the last whole record seen; newer records are unseen, except for one
+ *	that may be half-written
  * @last_tb: timebase of the last record seen, whole or not
- * @taken_tb: timebase of the last record taken
- * @torn: number of the record that was found half-written at the last look; ~0: none
- * @restarted: the engine began again, where is not yet known
+ * @taken_tb: timebase of the last record read
+ * @torn: number of the last record that was found half-written; ~0: none
+ * @restarted: the engine was restarted and its position is not yet known
  */
 struct imc_ring {
 	const __be64 *words;
@@ -117,10 +117,10 @@ struct imc_ring {
 };
 
 /**
- * struct imc_ring_tally - what became of records that were not taken
- * @lost: overwritten before they were taken
- * @rejected: not what an engine writes
- * @lapped: the engine has gone round since the last look: @lost may be some rounds short
+ * struct imc_ring_tally - counts of records that were not read
+ * @lost: overwritten or dropped before they were read
+ * @rejected: invalid
+ * @lapped: the engine lapped the reader since the last poll: @lost may be short by whole rounds
  */
 struct imc_ring_tally {
 	u64 lost;
@@ -129,9 +129,9 @@ struct imc_ring_tally {
 };
 
 enum imc_ring_state {
-	IMC_RING_EMPTY,		/* nothing to take now */
-	IMC_RING_PASSED,	/* one was passed over; go on */
-	IMC_RING_RECORD,	/* one was taken */
+	IMC_RING_EMPTY,		/* no record to read now */
+	IMC_RING_PASSED,	/* a record was skipped; read again */
+	IMC_RING_RECORD,	/* a record was read */
 };
 
 void imc_ring_init(struct imc_ring *ring, const void *words, u32 bytes);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc: nest_*, core_imc and thread_imc while they run.
+ * imc: perf callbacks of nest_*, core_imc and thread_imc.
  *
  * Counters are words in memory that an engine adds to; they are never reset. The count of an event
- * is the difference between the value at its start and the value now, which is right over a wrap of
- * the 64 bits too.
+ * is the current value minus the value at its start, which is correct even if the 64 bits wrap.
  *
- * Context: add, del, start and stop run on the event's CPU with interrupts off. Reading takes no
- * lock: perf may do it from an NMI, when the event is in the group of one that samples there.
+ * Context: add, del, start and stop run on the event's CPU with interrupts off. read takes no lock:
+ * perf may call it from an NMI, if another event of the group samples there.
  */
 
 #include <asm/byteorder.h>
@@ -83,8 +82,8 @@ static int imc_thread_begin(struct imc *imc, struct imc_cpu *cpu)
 }
 
 /*
- * Other events of the task may still run, and then nothing stops the engine. LDBAR is written all
- * the same: what went through the value before is in memory then.
+ * Other events of the task may still run, so the engine may not stop. LDBAR is written even then:
+ * after that all counts written through its previous value are in memory.
  */
 static void imc_thread_end(struct imc *imc, struct imc_cpu *cpu)
 {
@@ -129,7 +128,7 @@ static void imc_counter_stop(struct perf_event *event, int flags)
 	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 
-/* The base is read before START: what the engine adds from then on is the event's, all of it. */
+/* Reads the base value before the engine starts, so that the event gets all that it adds. */
 static int imc_counter_add(struct perf_event *event, int flags)
 {
 	struct imc_pmu *ipmu = imc_pmu_of(event);
@@ -153,7 +152,7 @@ static int imc_counter_add(struct perf_event *event, int flags)
 	return 0;
 }
 
-/* The engine first: what it still had to write is the event's. */
+/* Stops the engine first: its last counts still belong to the event. */
 static void imc_counter_del(struct perf_event *event, int flags)
 {
 	struct imc_pmu *ipmu = imc_pmu_of(event);
@@ -173,8 +172,8 @@ static bool imc_backend_same_chip(const struct pmukit_imc_backend *backend, unsi
 }
 
 /*
- * A PMU that could not give up its name has its cpumask in sysfs for longer than there is a
- * back-end. imc_cpus_stop() waits for CPUs that do not yet see that.
+ * If perf could not free a PMU's name, its cpumask remains in sysfs after the back-end is
+ * unregistered. imc_cpus_stop() waits for readers that have not yet seen imc->dead.
  */
 static bool imc_same_chip(struct pmukit_pmu *pp, unsigned int a, unsigned int b)
 {
@@ -214,7 +213,7 @@ static const struct pmukit_pmu_ops imc_thread_ops = {
 	.event_free = imc_event_free,
 };
 
-/* perf asks tasks for exclude_guest: thread events look at what is excluded themselves. */
+/* perf sets exclude_guest for tasks, so event_init of thread events checks the exclude_* bits. */
 static const struct imc_kind imc_kinds[] = {
 	{
 		.type = IMC_TYPE_CHIP,
@@ -248,7 +247,7 @@ static const struct imc_kind imc_kinds[] = {
 };
 
 /**
- * imc_counter_fill - prepare the PMU of a unit with counters; its first reference is the caller's
+ * imc_counter_fill - prepare the PMU of a unit with counters; the caller owns the first reference
  * @ipmu: the PMU
  */
 void imc_counter_fill(struct imc_pmu *ipmu)

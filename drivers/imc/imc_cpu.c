@@ -2,13 +2,13 @@
 /*
  * imc: memory of CPUs and cores, engines, CPU hotplug.
  *
- * A core is found by the CPU's siblings when it comes online, and stays the CPU's for good: the
- * kernel forgets the siblings of a CPU that is offline. Memory is kept as well, so that an engine
- * that was not stopped never writes to memory that was freed.
+ * When a CPU first comes online, the driver finds its core through its siblings. The core of a CPU
+ * never changes afterwards, because the kernel forgets the siblings of an offline CPU. Memory is
+ * not freed either, so that an engine that was not stopped cannot write to freed memory.
  *
- * Firmware's calls that prepare an engine also halt it, so they are made only when the first CPU of
- * a core comes online, and never again: a CPU that was to leave and stays comes online under its
- * events.
+ * Firmware calls that prepare an engine also halt it. So the driver makes them only when the first
+ * CPU of a core comes online, and never again: if taking a CPU offline is rolled back, the CPU
+ * comes online while its events run.
  */
 
 #include <linux/cpu.h>
@@ -30,11 +30,11 @@ static int imc_hotplug_state;
 /* Engines */
 
 /**
- * imc_engine_get - let an engine run for one more event
- * @imc: all of it
+ * imc_engine_get - add a user to an engine; the first one starts it
+ * @imc: driver state
  * @engine: the engine
- * @type: what it is to do
- * @cpu: a CPU that stands for it
+ * @type: PMUKIT_IMC_*
+ * @cpu: a CPU of the engine's core or chip
  *
  * Context: any, interrupts off.
  *
@@ -53,11 +53,11 @@ int imc_engine_get(struct imc *imc, struct imc_engine *engine, u32 type, unsigne
 }
 
 /**
- * imc_engine_put - the opposite
- * @imc: all of it
+ * imc_engine_put - remove a user from an engine; the last one stops it
+ * @imc: driver state
  * @engine: the engine
- * @type: as it was started with
- * @cpu: a CPU that stands for it
+ * @type: type passed to imc_engine_get()
+ * @cpu: a CPU of the engine's core or chip
  */
 void imc_engine_put(struct imc *imc, struct imc_engine *engine, u32 type, unsigned int cpu)
 {
@@ -70,11 +70,11 @@ void imc_engine_put(struct imc *imc, struct imc_engine *engine, u32 type, unsign
 /* Chips */
 
 /**
- * imc_chip_of - the chip of a CPU
- * @imc: all of it
+ * imc_chip_of - find the chip of a CPU
+ * @imc: driver state
  * @cpu: the CPU
  *
- * Return: NULL when it has none.
+ * Return: the chip; NULL if the CPU has none.
  */
 struct imc_chip *imc_chip_of(struct imc *imc, unsigned int cpu)
 {
@@ -89,8 +89,8 @@ struct imc_chip *imc_chip_of(struct imc *imc, unsigned int cpu)
 }
 
 /**
- * imc_chips_find - ask the back-end for its chips
- * @imc: all of it
+ * imc_chips_find - get the chips from the back-end
+ * @imc: driver state
  */
 void imc_chips_find(struct imc *imc)
 {
@@ -115,7 +115,7 @@ static unsigned int imc_memory_order(u32 bytes)
 	return get_order(max_t(u32, bytes, IMC_MEMORY_ALIGN));
 }
 
-/* What an order of pages is aligned to is the whole of it. LDBAR has 50 bits for the address. */
+/* The page allocator aligns an order to its size. LDBAR holds addresses of up to 50 bits. */
 static void *imc_memory_alloc(u32 bytes, unsigned int cpu)
 {
 	unsigned int order = imc_memory_order(bytes);
@@ -162,7 +162,7 @@ static struct imc_core *imc_core_alloc(struct imc *imc, unsigned int cpu)
 	return core;
 }
 
-/* A sibling that was online before has the core already. */
+/* Returns the core of a sibling that was online before, else a new one. */
 static struct imc_core *imc_core_find(struct imc *imc, unsigned int cpu)
 {
 	unsigned int sibling;
@@ -176,7 +176,7 @@ static struct imc_core *imc_core_find(struct imc *imc, unsigned int cpu)
 	return imc_core_alloc(imc, cpu);
 }
 
-/* What is there already, from the last time the CPU was online, is kept. */
+/* Memory from the last time the CPU was online is used again. */
 static int imc_cpu_thread_memory(const struct imc_unit *thread, struct imc_cpu *cpu)
 {
 	if (!cpu->thread_memory)
@@ -244,8 +244,8 @@ static int imc_cpu_prepare(struct imc *imc, struct imc_cpu *cpu)
 }
 
 /*
- * A CPU that there is no memory for comes online all the same, without events of ours. When the
- * back-end is new that is a failure: nr_pmus tells the two apart.
+ * If this fails, the CPU still goes online, but without IMC events. While nr_pmus is 0, a back-end
+ * is being registered, and the registration fails.
  */
 static int imc_cpu_online(unsigned int cpu, struct hlist_node *node)
 {
@@ -258,7 +258,7 @@ static int imc_cpu_online(unsigned int cpu, struct hlist_node *node)
 	return 0;
 }
 
-/* perf takes its events off the CPU later than this; till then none can begin. */
+/* perf removes its events from the CPU after this. Until then no event can start. */
 static int imc_cpu_offline(unsigned int cpu, struct hlist_node *node)
 {
 	struct imc *imc = hlist_entry(node, struct imc, hotplug_node);
@@ -270,8 +270,8 @@ static int imc_cpu_offline(unsigned int cpu, struct hlist_node *node)
 }
 
 /**
- * imc_cpus_alloc - make the CPUs ready, without their memory
- * @imc: all of it
+ * imc_cpus_alloc - allocate the state of the CPUs, without memory for the engines
+ * @imc: driver state
  *
  * Return: 0 or -ENOMEM.
  */
@@ -294,8 +294,8 @@ int imc_cpus_alloc(struct imc *imc)
 }
 
 /**
- * imc_cpus_free - the end of imc_cpus_alloc() and imc_cpus_start()
- * @imc: all of it; nothing writes there any more
+ * imc_cpus_free - free what imc_cpus_alloc() and imc_cpus_start() allocated
+ * @imc: driver state; no engine writes to its memory any more
  */
 void imc_cpus_free(struct imc *imc)
 {
@@ -317,8 +317,8 @@ void imc_cpus_free(struct imc *imc)
 }
 
 /**
- * imc_cpus_start - give memory to the CPUs that are online, and to those that come
- * @imc: all of it
+ * imc_cpus_start - allocate memory for online CPUs, and for others when they come online
+ * @imc: driver state
  *
  * Return: 0 or -errno.
  */
@@ -343,15 +343,15 @@ static void imc_engine_silence(struct imc *imc, struct imc_engine *engine, u32 t
 	raw_spin_unlock_irq(&engine->lock);
 }
 
-/* Without the lock: while an engine has users, events are open, and the claim does not change. */
+/* Needs no lock: while an engine has users, events are open, and the claim does not change. */
 static u32 imc_claimed_engine(const struct imc *imc)
 {
 	return READ_ONCE(imc->claimed) == IMC_TYPE_TRACE ? PMUKIT_IMC_TRACE : PMUKIT_IMC_CORE;
 }
 
 /*
- * No event calls the back-end once every CPU has taken the interrupt: add and del look at the flag
- * and call with interrupts off.
+ * No event calls the back-end once on_each_cpu() has interrupted every CPU: add and del test
+ * imc->dead and call with interrupts off.
  */
 static void imc_engines_silence(struct imc *imc)
 {
@@ -369,8 +369,8 @@ static void imc_engines_silence(struct imc *imc)
 }
 
 /**
- * imc_cpus_stop - from here on the back-end is not called and nothing is written
- * @imc: all of it; its PMUs were removed
+ * imc_cpus_stop - stop the engines; on return the back-end is not called and no memory written
+ * @imc: driver state; its PMUs were removed
  *
  * Context: may sleep.
  */
@@ -385,14 +385,14 @@ void imc_cpus_stop(struct imc *imc)
 	on_each_cpu(imc_cpu_silence, imc, 1);
 	imc_engines_silence(imc);
 	cpus_read_unlock();
-	/* Callers that ask for the chip of a CPU have interrupts on. */
+	/* imc_same_chip() calls the back-end with interrupts on. */
 	synchronize_rcu();
 	for_each_possible_cpu(cpu)
 		hrtimer_cancel(&per_cpu_ptr(imc->cpus, cpu)->timer);
 }
 
 /**
- * imc_hotplug_register - before the first back-end
+ * imc_hotplug_register - set up the CPU hotplug state, before the first back-end
  *
  * Return: 0 or -errno.
  */
@@ -408,7 +408,7 @@ int imc_hotplug_register(void)
 }
 
 /**
- * imc_hotplug_unregister - after the last back-end
+ * imc_hotplug_unregister - remove the CPU hotplug state, after the last back-end
  */
 void imc_hotplug_unregister(void)
 {

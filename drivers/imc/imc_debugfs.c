@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc: imc/probes in debugfs, how many are attached; and the control blocks of the nest engines,
- * to examine the engine itself: imc/imc_{cmd,mode,speed,status}_<chip>. Starting
- * and halting for events goes by the back-end, as firmware has it.
+ * imc: debugfs. imc/probes is the number of attached probes. imc/imc_{cmd,mode,speed,status}_<chip>
+ * are the control blocks of the nest engines, to examine an engine. Events start and stop engines
+ * through the back-end, as on firmware.
  *
- * The block is the back-end's memory; debugfs waits for calls inside a file when it is
- * removed, which is before the back-end leaves.
+ * A control block is memory of the back-end. Removing the files waits for accesses in progress and
+ * happens before the back-end is unregistered.
  */
 
 #include <asm/byteorder.h>
@@ -57,7 +57,7 @@ static int imc_debugfs_probes(void *data, u64 *value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(imc_probes_fops, imc_debugfs_probes, NULL, "%llu\n");
 
-/* All nest units of a catalogue share the block; the first one says where it is. */
+/* All nest units of a catalog share the control block; the first unit has its offset. */
 static const struct imc_unit *imc_nest_unit(const struct imc *imc)
 {
 	u32 i;
@@ -70,8 +70,8 @@ static const struct imc_unit *imc_nest_unit(const struct imc *imc)
 }
 
 /**
- * imc_debugfs_add - show the probes and the control blocks
- * @imc: all of it
+ * imc_debugfs_add - add the files for probes and control blocks
+ * @imc: driver state
  */
 void imc_debugfs_add(struct imc *imc)
 {
@@ -95,8 +95,8 @@ void imc_debugfs_add(struct imc *imc)
 }
 
 /**
- * imc_debugfs_remove - the opposite
- * @imc: all of it
+ * imc_debugfs_remove - remove the files
+ * @imc: driver state
  */
 void imc_debugfs_remove(struct imc *imc)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc: opening events: privileges, what an event may ask for, what excludes what.
+ * imc: opening events: privileges, valid terms, mutually exclusive types.
  *
- * A core has one engine, which either accumulates for the core, or for its threads, or traces. It
- * is claimed for one of the three as long as there are events of that type, on any CPU: so the
- * refusal comes when an event is opened, not as a count that stays 0.
+ * A core has one engine, which counts for the core, counts for its threads, or traces. Open events
+ * of one of these types, on any CPU, claim all engines for the type. So an event of another type
+ * fails to open, instead of counting 0.
  *
- * Context: process context, sometimes under perf's ctx->mutex: imc_probe.c says when.
+ * Context: process context, sometimes under perf's ctx->mutex (see imc_probe.c).
  */
 
 #include <linux/bits.h>
@@ -48,7 +48,7 @@ static void imc_unclaim(struct imc *imc, u32 type)
 	spin_unlock(&imc->claim_lock);
 }
 
-/* What may be asked for */
+/* Valid terms; the functions return an error text, NULL on success. */
 
 static const char *imc_counter_wrong(const struct imc_pmu *ipmu, struct perf_event *event)
 {
@@ -63,7 +63,7 @@ static const char *imc_system_wrong(const struct imc_pmu *ipmu, struct perf_even
 {
 	if (event->cpu < 0 || event->attach_state & PERF_ATTACH_TASK)
 		return "counts for a CPU (-a, -C), not for a task";
-	/* perf refuses it too (PERF_PMU_CAP_NO_EXCLUDE), but not before the engine is claimed. */
+	/* perf refuses this too (PERF_PMU_CAP_NO_EXCLUDE), but only after the engine is claimed. */
 	if (event_has_any_exclude_flag(event))
 		return "counts in all modes";
 	return imc_counter_wrong(ipmu, event);
@@ -86,7 +86,7 @@ static const char *imc_trace_wrong(const struct imc_pmu *ipmu, struct perf_event
 
 	if (!imc_unit_samples(&ipmu->imc->catalog, ipmu->unit, attr->config))
 		return "firmware samples what is in events/ and nothing else";
-	/* perf sends one before the task goes on, and a drain has many records. */
+	/* perf sends one signal before the task continues, but a drain delivers many records. */
 	if (attr->sigtrap)
 		return "no signals";
 	return pmukit_sampling_wrong(attr);
@@ -106,9 +106,9 @@ static const char *imc_event_wrong(const struct imc_pmu *ipmu, struct perf_event
 }
 
 /*
- * Another task's threads and kernel addresses are for privileged users. An inherited event was
- * allowed when its first one was opened: refusing it would make fork() fail in a task that has
- * given up its privileges.
+ * Thread and trace events need privileges, because they show other tasks and kernel addresses.
+ * Inherited events are not checked again: refusing one would make fork() fail in a task that has
+ * dropped its privileges.
  */
 static int imc_event_allowed(const struct imc_pmu *ipmu, struct perf_event *event)
 {
@@ -118,7 +118,7 @@ static int imc_event_allowed(const struct imc_pmu *ipmu, struct perf_event *even
 		return 0;
 	if (!event->parent && !perfmon_capable())
 		return -EACCES;
-	/* Counting is not what this PMU does: let perf ask others. */
+	/* This PMU does not count: let perf try other PMUs. */
 	if (type == IMC_TYPE_TRACE && !event->attr.sample_period)
 		return -ENOENT;
 	return 0;
@@ -134,8 +134,9 @@ static int imc_event_place(struct imc_pmu *ipmu, const struct perf_event *event)
 /* Opening and freeing */
 
 /*
- * A PMU is there before its back-end can no longer fail to load, and may be for longer than it. The
- * memory of the back-end goes with its module then, held or not: it is only looked at in between.
+ * A PMU exists before the init of the back-end's module has succeeded, and may exist after the
+ * back-end is unregistered. At these times a reference does not keep the memory of the back-end.
+ * So imc->backend is accessed only in between, while imc->serving is set.
  */
 static bool imc_hold_backend(struct imc *imc)
 {
@@ -180,7 +181,7 @@ unclaim:
 }
 
 /**
- * imc_event_init - the event_init callback of all our PMUs
+ * imc_event_init - the event_init callback of all PMUs of this driver
  * @event: the new event
  *
  * Return: 0 or -errno.
@@ -214,13 +215,13 @@ int imc_event_init(struct perf_event *event)
 		return ret;
 	}
 	pmukit_sampling_prepare(&ev->pev);
-	/* An NMI may read or stop it once it is active, which it is before it is added. */
+	/* perf marks an event active before it calls add: an NMI may read or stop it by then. */
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	return 0;
 }
 
 /**
- * imc_event_free - the event is gone
+ * imc_event_free - free a destroyed event
  * @pev: part of a struct imc_event
  */
 void imc_event_free(struct pmukit_event *pev)
@@ -231,6 +232,6 @@ void imc_event_free(struct pmukit_event *pev)
 	imc_probes_put(ipmu->imc, ipmu->unit->type);
 	imc_unclaim(ipmu->imc, ipmu->unit->type);
 	kfree(container_of(pev, struct imc_event, pev));
-	/* Last: from here on the back-end may leave. */
+	/* Last: after this the back-end may be unregistered. */
 	module_put(owner);
 }

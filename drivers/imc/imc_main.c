@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc: a back-end comes and goes, and the PMUs with it.
+ * imc: registration of a back-end and its PMUs.
  *
- * In-Memory Collection of POWER9 and later: engines count and trace into memory; perf's side of
- * it is here, what drives the engines is a back-end (<pmukit/imc_backend.h>). Without one there is
- * no PMU. There is one at a time: its PMUs have fixed names.
+ * In-Memory Collection of POWER9 and later: engines count and trace into memory. This driver has
+ * the perf side, and a back-end (<pmukit/imc_backend.h>) drives the engines. Without a back-end
+ * there is no PMU. Only one back-end can be registered, because its PMUs have fixed names.
  *
- * The back-end's module stays while events are open (imc_event.c), so when it leaves, none is.
+ * Open events hold a reference to the back-end's module (imc_event.c), so no event is open when it
+ * unregisters.
  */
 
 #include <linux/cpu.h>
@@ -39,7 +40,7 @@ static void imc_release(struct kref *ref)
 
 /**
  * imc_get - take a reference
- * @imc: all of it
+ * @imc: driver state
  */
 void imc_get(struct imc *imc)
 {
@@ -48,7 +49,7 @@ void imc_get(struct imc *imc)
 
 /**
  * imc_put - drop a reference
- * @imc: all of it
+ * @imc: driver state
  *
  * Context: may sleep.
  */
@@ -57,7 +58,7 @@ void imc_put(struct imc *imc)
 	kref_put(&imc->ref, imc_release);
 }
 
-/* Catalogue */
+/* Catalog */
 
 static const struct imc_unit *imc_unit_find(const struct imc *imc, u32 type)
 {
@@ -115,7 +116,7 @@ static int imc_catalog_load(struct imc *imc)
 	if (ret)
 		return dev_err_probe(&imc->parent->dev, ret, "no catalogue %s\n",
 				     imc->backend->catalog);
-	/* One byte more, so that an empty file is a blob as well. */
+	/* One extra byte: an empty file needs a valid blob too. */
 	imc->blob = kvmalloc(firmware->size + 1, GFP_KERNEL);
 	ret = -ENOMEM;
 	if (imc->blob) {
@@ -129,7 +130,7 @@ static int imc_catalog_load(struct imc *imc)
 /* PMUs */
 
 /**
- * imc_pmu_free - the last reference is gone, or there never was one
+ * imc_pmu_free - free a PMU whose last reference was dropped
  * @ipmu: the PMU
  */
 void imc_pmu_free(struct imc_pmu *ipmu)
@@ -141,7 +142,7 @@ void imc_pmu_free(struct imc_pmu *ipmu)
 	imc_put(imc);
 }
 
-/* As the kernel's own driver has them: nest_mcs01_imc, core_imc. Old documents say nest_mcs01. */
+/* Names are those of the in-tree driver: nest_mcs01_imc, core_imc. Old documents: nest_mcs01. */
 static void imc_pmu_name(struct imc_pmu *ipmu)
 {
 	const struct imc_unit *unit = ipmu->unit;
@@ -184,7 +185,7 @@ static int imc_pmu_add(struct imc *imc, const struct imc_unit *unit)
 	return 0;
 }
 
-/* The 4 MiB that the parser allows are more than a back-end may have. */
+/* A chip may have less memory than the 4 MiB that the parser allows. */
 static bool imc_unit_lies_in_chips(const struct imc *imc, const struct imc_unit *unit)
 {
 	u32 i;
@@ -202,7 +203,7 @@ static bool imc_unit_lies_in_chips(const struct imc *imc, const struct imc_unit 
 	return true;
 }
 
-/* Counters of threads are written by the engine of the core, which the core unit prepares. */
+/* The core's engine writes the thread counters, and is prepared only if there is a core unit. */
 static bool imc_unit_usable(const struct imc *imc, const struct imc_unit *unit)
 {
 	if (unit->type == IMC_TYPE_CHIP)
@@ -273,8 +274,7 @@ static void imc_set_serving(struct imc *imc, bool serving)
 }
 
 /*
- * On the way down events are refused first, then everything that may still call the back-end is
- * waited for.
+ * Makes new events fail first, then waits for everything that may still call the back-end.
  */
 static void imc_bring_down(struct imc *imc)
 {
@@ -308,7 +308,7 @@ static int imc_bring_up(struct imc *imc)
 		imc_bring_down(imc);
 		return ret;
 	}
-	/* Last: an event that is open holds the back-end, which a failure here would let go. */
+	/* Last: a failure would unregister the back-end, which must not happen with open events. */
 	imc_set_serving(imc, true);
 	return 0;
 }
@@ -342,15 +342,15 @@ static void imc_destroy(struct imc *imc)
 }
 
 /**
- * pmukit_imc_register_backend - show the PMUs of a back-end to the world
- * @backend: it is used until pmukit_imc_unregister_backend() has returned
+ * pmukit_imc_register_backend - register a back-end and its PMUs
+ * @backend: the back-end; used until pmukit_imc_unregister_backend() returns
  *
- * Reads the catalogue, prepares the engines of all CPUs that are online, registers the PMUs.
+ * Loads the catalog, prepares the engines of all online CPUs, registers the PMUs.
  *
- * Context: may sleep. The back-end may be called before this returns, and events may be open once
- * it has: it is the last step of a module's init.
+ * Context: may sleep. The back-end may be called before this function returns, and events may be
+ * opened afterwards: call it as the last step of a module's init.
  *
- * Return: 0, -EBUSY when there is a back-end already, another -errno when the catalogue or memory
+ * Return: 0, -EBUSY if a back-end is already registered, another -errno if the catalog or memory
  * is missing.
  */
 int pmukit_imc_register_backend(const struct pmukit_imc_backend *backend)
@@ -379,11 +379,11 @@ unlock:
 EXPORT_SYMBOL_GPL(pmukit_imc_register_backend);
 
 /**
- * pmukit_imc_unregister_backend - the back-end leaves
- * @backend: one that was registered
+ * pmukit_imc_unregister_backend - unregister a back-end
+ * @backend: a registered back-end
  *
- * On return it is not called any more and nothing it was given is to be written. Events that are
- * open, if its module let that happen, count nothing from here on.
+ * On return the back-end is not called any more, and must not write to memory that it was given.
+ * If its module allowed this while events are open, they count nothing any more.
  *
  * Context: may sleep.
  */

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc: probes of the kernel's trace events, ours and the back-end's, are attached while events are
- * open that need them, and at no other time: each costs its caller, a task switch or a page that is
- * allocated, a call (Documentation/decisions/0019-imc-probes.rst).
+ * imc: tracepoint probes of the driver and of the back-end. They are attached only while events
+ * that need them are open, because a probe adds a call to each task switch or page allocation
+ * (Documentation/decisions/0019-imc-probes.rst).
  *
  *   event_init ---> imc_probes_get() ---- attached? ------------------------------> one user more
  *                        |                   ^ no                                       ^
  *                        |                   '-- attach, under probe_mutex -------------|
- *                        '-- under ctx->mutex: a work item attaches, the system call is made again
+ *                        '-- under ctx->mutex: a work item attaches, the system call is restarted
  *
- *   destroy ------> imc_probes_put() ---> a work item, a second later: detach what has no user
+ *   destroy ------> imc_probes_put() ---> a work item, a second later: detach probes without users
  *
- * Locking: attaching and detaching change code, which takes cpu_hotplug_lock. perf takes
- * ctx->mutex under that when a CPU comes or goes. So:
+ * Locking: attaching and detaching patch code, which takes cpu_hotplug_lock. When a CPU goes online
+ * or offline, perf takes ctx->mutex under that lock. So the order is:
  *
  *   probe_mutex > tracepoints_mutex > cpu_hotplug_lock > ctx->mutex > claim_lock
  *
- * An event is destroyed under ctx->mutex at times, an inherited one when its task ends: it only
- * counts down, under claim_lock. An event is initialized without any of these locks, but for two:
- * one that is inherited, whose first one has the probes attached already, and a member of a group
- * (perf_try_init_event(); not if its PMU is of perf_sw_context, which is not relied on).
+ * An event may be destroyed under ctx->mutex, for example an inherited one when its task exits:
+ * destroy only decrements the number of users, under claim_lock. event_init holds none of these
+ * locks, with two exceptions: for an inherited event, whose parent already has the probes attached,
+ * and for a member of a group (perf_try_init_event(); not for PMUs of perf_sw_context, but this
+ * code does not rely on that).
  */
 
 #include <linux/bug.h>
@@ -32,9 +33,9 @@
 
 #include "imc.h"
 
-/* Opening one event after the other does not change code each time. */
+/* Delay of detaching, so that opening events one after the other does not patch code each time */
 #define IMC_PROBES_LINGER	HZ
-/* Between two tries of a caller that may not attach. */
+/* Delay between two attempts of a caller that must not attach */
 #define IMC_PROBES_RETRY_US	1000
 
 /* Attaching */
@@ -108,7 +109,7 @@ static bool imc_probes_join(struct imc *imc, struct imc_probes *probes)
 	return attached;
 }
 
-/* Probes without a user are taken to be detached: from here on no user joins. */
+/* Marks probes without users as detached: after this no user joins. */
 static bool imc_probes_leave(struct imc *imc, struct imc_probes *probes)
 {
 	bool idle;
@@ -121,7 +122,7 @@ static bool imc_probes_leave(struct imc *imc, struct imc_probes *probes)
 	return idle;
 }
 
-/* Under claim_lock, so that none is queued once imc_probes_stop() has begun. */
+/* Under claim_lock, so that no work is queued once imc_probes_stop() has begun. */
 static void imc_probes_rest_later(struct imc *imc)
 {
 	lockdep_assert_held(&imc->claim_lock);
@@ -142,7 +143,7 @@ static void imc_probes_rest_work(struct work_struct *work)
 	mutex_unlock(&imc->probe_mutex);
 }
 
-/* For callers that may not attach: they come again, or the probes are detached unused. */
+/* For callers that must not attach: they retry, or the probes are detached unused. */
 static void imc_probes_attach_work(struct work_struct *work)
 {
 	struct imc_probes *probes = container_of(work, struct imc_probes, attach);
@@ -160,10 +161,9 @@ static void imc_probes_attach_work(struct work_struct *work)
 }
 
 /*
- * Of a member of a group, under ctx->mutex: neither attach nor wait for another caller that does.
- * The system call gives up its locks and is made again, without its caller's knowing, until the
- * probes are there.
- * Events that the kernel itself opens are no members of a group.
+ * For a member of a group, under ctx->mutex: this function must neither attach nor wait for another
+ * caller that attaches. The system call drops its locks and is restarted, invisibly for the caller,
+ * until the probes are attached. Events that the kernel itself opens are not members of a group.
  */
 static int imc_probes_ask(struct imc *imc, struct imc_probes *probes)
 {
@@ -172,7 +172,7 @@ static int imc_probes_ask(struct imc *imc, struct imc_probes *probes)
 	spin_lock(&imc->claim_lock);
 	ret = probes->error;
 	probes->error = 0;
-	/* One that runs has not said yet what came of it. */
+	/* A running work item has not reported its result yet. */
 	if (!ret && !imc->probes_stopped && !work_busy(&probes->attach))
 		schedule_work(&probes->attach);
 	spin_unlock(&imc->claim_lock);
@@ -183,8 +183,8 @@ static int imc_probes_ask(struct imc *imc, struct imc_probes *probes)
 }
 
 /**
- * imc_probes_get - an event is opened: on return what it needs to hear of is heard of
- * @imc: all of it; its back-end's module is held
+ * imc_probes_get - attach the probes that an event needs
+ * @imc: driver state; the caller holds the back-end's module
  * @event: the event
  *
  * Context: event_init; may sleep.
@@ -198,7 +198,7 @@ int imc_probes_get(struct imc *imc, struct perf_event *event)
 
 	if (imc_probes_join(imc, probes))
 		return 0;
-	/* The one it is inherited from is a user, and stays one until this one is gone. */
+	/* The parent event is a user until all inherited events are gone. */
 	if (WARN_ON_ONCE(event->parent))
 		return -ENODEV;
 	if (event->group_leader != event)
@@ -213,9 +213,9 @@ int imc_probes_get(struct imc *imc, struct perf_event *event)
 }
 
 /**
- * imc_probes_put - the opposite
- * @imc: all of it
- * @type: the event's, IMC_TYPE_*
+ * imc_probes_put - end the use of probes by an event
+ * @imc: driver state
+ * @type: type of the event, IMC_TYPE_*
  *
  * Context: any process context.
  */
@@ -229,11 +229,11 @@ void imc_probes_put(struct imc *imc, u32 type)
 	spin_unlock(&imc->claim_lock);
 }
 
-/* Begin and end */
+/* Init and stop */
 
 /**
- * imc_probes_init - nothing is attached
- * @imc: all of it
+ * imc_probes_init - initialize the groups of probes, with no probe attached
+ * @imc: driver state
  */
 void imc_probes_init(struct imc *imc)
 {
@@ -254,10 +254,10 @@ void imc_probes_init(struct imc *imc)
 }
 
 /**
- * imc_probes_stop - detach all; on return no probe runs, and none is attached again
- * @imc: all of it; no event is opened any more
+ * imc_probes_stop - detach all probes; on return none runs, and none is attached again
+ * @imc: driver state; no event is opened any more
  *
- * Context: may sleep; no lock of perf's.
+ * Context: may sleep; no perf lock is held.
  */
 void imc_probes_stop(struct imc *imc)
 {

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * In-Memory Collection: the catalogue's numbers, LDBAR, the trace record and the nest's control
- * block. Documentation/devices/imc.rst says where each is known from. Memory is big-endian.
+ * In-Memory Collection: types in the catalog, LDBAR, the trace record and the nest control block.
+ * Documentation/devices/imc.rst has the sources. Memory is big-endian.
  */
 #ifndef IMC_REGS_H
 #define IMC_REGS_H
 
 #include <linux/bits.h>
 
-/* Catalogue: the type property of a unit's node */
+/* Catalog: the type property of a unit's node */
 #define IMC_TYPE_THREAD			0x1
 #define IMC_TYPE_TRACE			0x2
 #define IMC_TYPE_CORE			0x4
 #define IMC_TYPE_CHIP			0x10
 
-/* LDBAR, one for each hardware thread */
-#define IMC_LDBAR_ENABLE		BIT_ULL(63)	/* accumulate; stays 0 when tracing */
+/* LDBAR, one per hardware thread */
+#define IMC_LDBAR_ENABLE		BIT_ULL(63)	/* accumulate; 0 when tracing */
 #define IMC_LDBAR_TRACE			BIT_ULL(62)
 #define IMC_LDBAR_ADDRESS		GENMASK_ULL(49, 13)
 
-/* Memory that an engine writes: what LDBAR and PDBAR can say of an address */
+/* Alignment of memory that an engine writes, from the address fields of LDBAR and PDBAR */
 #define IMC_MEMORY_ALIGN		8192
 
 /*
- * Trace record, in 64-bit words. The engine goes round in a buffer whose size is chosen by
- * BUFFERSIZE of TRACE_IMC_SCOM; firmware always chooses 0.
+ * Trace record, in 64-bit words. The engine writes a ring buffer whose size is set by BUFFERSIZE of
+ * TRACE_IMC_SCOM; firmware always sets 0.
  */
 #define IMC_TRACE_BYTES			0x40000
 #define IMC_RECORD_WORDS		8
@@ -35,7 +35,7 @@
 #define   IMC_RECORD_VAL_PR		BIT_ULL(62)	/* MSR[PR]: user */
 #define IMC_RECORD_CPMC1		3	/* four counters */
 #define IMC_RECORD_TB2			7
-#define   IMC_RECORD_TB2_TB		GENMASK_ULL(41, 0)	/* of the timebase in word 0 */
+#define   IMC_RECORD_TB2_TB		GENMASK_ULL(41, 0)	/* low bits of word 0 */
 
 /* Nest control block, offsets in bytes from a chip's counters + cb_offset; 64-bit words */
 #define IMC_CB_DEFAULT			0x3fc00
@@ -43,11 +43,11 @@
 #define IMC_CB_COMMAND			0x08	/* RW: 1 resume, 2 pause, 3 clear and restart */
 #define IMC_CB_SPEED			0x10	/* RW: 0..7, 128 us to 1 s */
 #define   IMC_CB_SPEED_MAX		7
-#define IMC_CB_AVAILABLE		0x18	/* RO: bit i from the left: unit i is there */
+#define IMC_CB_AVAILABLE		0x18	/* RO: bit i from the left: unit i exists */
 #define IMC_CB_MODE			0x20	/* RW: 0 normal */
 #define IMC_CB_BYTES			0x28
 
-/* Of a chip: counters and control block lie in it */
+/* Length of a chip's memory, which holds counters and control block */
 #define IMC_HOMER_BYTES			0x400000
 
 #endif /* IMC_REGS_H */

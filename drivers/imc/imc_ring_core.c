@@ -2,20 +2,19 @@
 /*
  * imc: reading a trace buffer that hardware fills without any handshake.
  *
- * The engine writes records one behind the other, goes on at the beginning when it reaches the end,
- * and reports neither its position nor a wrap. The driver relies on one property: the timebase
- * rises from record to record. So, from the position where the last read ended, newer records
- * follow up to the position of the engine; beyond it all are older. That position is found by
- * bisection:
+ * The engine writes one record after the other, wraps at the end of the buffer, and reports neither
+ * its position nor a wrap. The driver relies on one property: the timebase increases from record to
+ * record. So, starting where the last poll ended, newer records follow up to the position of the
+ * engine; all records after that are older. The driver finds the position by bisection:
  *
  *   taken          written                    the engine
  *     |               |                            |
  *     v               v                            v
- *   [ read later ...  | newer than newest_tb ...   | older: the round before ... ]
+ *   [ seen, unread    | newer than newest_tb ...   | older: previous round ...   ]
  *
- * With a look in every round the number of records written is exact, whether they can be taken or
- * not, and so is the number of those that were overwritten. The reader writes nothing: a record
- * is never touched while the engine may be there.
+ * If the driver polls at least once per round, it knows exactly how many records were written and
+ * how many were overwritten, even if it cannot read them all. The reader does not write to the
+ * buffer.
  *
  * The contents of the buffer are not trusted: positions are taken modulo its size.
  */
@@ -53,9 +52,10 @@ static bool imc_timebases_agree(u64 first, u64 second)
 }
 
 /*
- * Copies a record. False: another one has begun in its place. The two timebases stand at the ends
- * of a record, and which of them is written last is not documented: so both are read before and
- * after what is between. A second one that changes is that of a record just being finished.
+ * Copies a record. Returns false if a newer record has begun in its place. The two timebases are
+ * the first and the last word of a record. It is not documented which the engine writes last, so
+ * both are read before and after the other words. If the second timebase changes, the engine is
+ * just finishing the record.
  */
 static bool imc_ring_copy(const struct imc_ring *ring, u64 number, u64 *record)
 {
@@ -63,11 +63,11 @@ static bool imc_ring_copy(const struct imc_ring *ring, u64 number, u64 *record)
 
 	record[IMC_RECORD_TB1] = imc_ring_tb(ring, number);
 	record[IMC_RECORD_TB2] = imc_ring_word(ring, number, IMC_RECORD_TB2);
-	/* The ends before the middle; pairs with the engine's barriers. */
+	/* Read the timebases before the other words; pairs with the engine's barriers. */
 	smp_rmb();
 	for (i = IMC_RECORD_TB1 + 1; i < IMC_RECORD_TB2; i++)
 		record[i] = imc_ring_word(ring, number, i);
-	/* The middle before the ends again. */
+	/* Read the other words before the timebases again. */
 	smp_rmb();
 	if (imc_ring_word(ring, number, IMC_RECORD_TB2) != record[IMC_RECORD_TB2])
 		record[IMC_RECORD_TB2] = ~record[IMC_RECORD_TB1];
@@ -79,9 +79,9 @@ static bool imc_record_whole(const u64 *record)
 	return imc_timebases_agree(record[IMC_RECORD_TB1], record[IMC_RECORD_TB2]);
 }
 
-/* Where the engine is */
+/* Position of the engine */
 
-/* How many records from @from on are newer than @tb, provided that newer ones come first. */
+/* Counts the records newer than @tb, starting at @from; requires that newer records come first. */
 static u64 imc_ring_count_newer(const struct imc_ring *ring, u64 from, u64 tb)
 {
 	u64 low = 0, high = ring->records;
@@ -98,8 +98,8 @@ static u64 imc_ring_count_newer(const struct imc_ring *ring, u64 from, u64 tb)
 }
 
 /*
- * The record seen last has been overwritten: the engine has gone round since. Behind its place
- * come the records of the round before.
+ * The engine has lapped the reader and overwritten the last record seen. Counts the records written
+ * since then. The records of the previous round follow the position of the engine.
  */
 static u64 imc_ring_count_lapped(const struct imc_ring *ring)
 {
@@ -111,8 +111,9 @@ static u64 imc_ring_count_lapped(const struct imc_ring *ring)
 }
 
 /*
- * Whether an engine goes on where it was, or at the beginning, when LDBAR is written again is not
- * documented: both places are looked at, and the older of two new records was the first.
+ * When LDBAR is written again, the engine continues at its old position or at the beginning of the
+ * buffer; which one is not documented. So the reader checks both positions. If both have a new
+ * record, the older one was written first.
  */
 static void imc_ring_find_start(struct imc_ring *ring)
 {
@@ -121,7 +122,7 @@ static void imc_ring_find_start(struct imc_ring *ring)
 	u64 here_tb = imc_ring_tb(ring, ring->written);
 	u64 there_tb = imc_ring_tb(ring, beginning);
 	bool here = here_tb > ring->newest_tb;
-	/* One that was seen half-written is not new. */
+	/* A record that was seen half-written is not new. */
 	bool there = there_tb > ring->newest_tb && there_tb != ring->last_tb;
 
 	ring->restarted = !here && !there;
@@ -140,9 +141,9 @@ static bool imc_ring_is_newer(const struct imc_ring *ring, u64 number)
 }
 
 /*
- * A record that cannot be true must not pass for newer than all that will ever come, nor for the
- * place of the engine when it is of the round before. So what is seen ends with a whole record, but
- * for one that may be half-written.
+ * An invalid record must not become newest_tb, because it could hide all later records; nor must
+ * one of the previous round mark the position of the engine. So the last record seen is a whole
+ * one, or is half-written and follows a whole one.
  */
 static void imc_ring_see(struct imc_ring *ring, u64 newer)
 {
@@ -170,11 +171,11 @@ static void imc_ring_overwrite(struct imc_ring *ring, struct imc_ring_tally *tal
 }
 
 /**
- * imc_ring_look - see what the engine has written
+ * imc_ring_look - poll for records that the engine has written
  * @ring: the reader
  * @tally: added to
  *
- * To be called at least once while the engine goes round once.
+ * Must be called at least once per round of the engine.
  */
 void imc_ring_look(struct imc_ring *ring, struct imc_ring_tally *tally)
 {
@@ -193,9 +194,9 @@ void imc_ring_look(struct imc_ring *ring, struct imc_ring_tally *tally)
 	imc_ring_overwrite(ring, tally);
 }
 
-/* Taking */
+/* Reading */
 
-/* A record that is not whole: is it still being written? Only the last one can be. */
+/* Returns true, once per record, if an incomplete record may still be written: the last one may. */
 static bool imc_ring_await(struct imc_ring *ring)
 {
 	bool again = ring->torn == ring->taken;
@@ -205,14 +206,14 @@ static bool imc_ring_await(struct imc_ring *ring)
 }
 
 /**
- * imc_ring_take - take the oldest record
+ * imc_ring_take - read the oldest record
  * @ring: the reader
- * @record: IMC_RECORD_WORDS words, in the byte order of the CPU
+ * @record: IMC_RECORD_WORDS words, in CPU byte order
  * @tally: added to
  *
- * One that was overwritten since the look, or cannot be true, is passed over.
+ * Skips a record that is invalid or was overwritten since the poll.
  *
- * Return: IMC_RING_EMPTY also when the last one is not yet complete.
+ * Return: IMC_RING_EMPTY even if there is a last record that is not yet complete.
  */
 enum imc_ring_state imc_ring_take(struct imc_ring *ring, u64 *record,
 				  struct imc_ring_tally *tally)
@@ -241,7 +242,7 @@ enum imc_ring_state imc_ring_take(struct imc_ring *ring, u64 *record,
 }
 
 /**
- * imc_ring_drop - give up what has not been taken
+ * imc_ring_drop - drop the unread records
  * @ring: the reader
  * @tally: added to
  */
@@ -252,11 +253,11 @@ void imc_ring_drop(struct imc_ring *ring, struct imc_ring_tally *tally)
 }
 
 /**
- * imc_ring_restart - the engine is about to be started, with LDBAR newly written
- * @ring: its reader
+ * imc_ring_restart - prepare for a start of the engine with LDBAR newly written
+ * @ring: the reader
  *
- * What is there is not what will come, whether it was seen or not: a record that was not would
- * be taken for the place where the engine goes on.
+ * Polls and drops all old records, so that none of them is mistaken for a new one, and thus for the
+ * position where the engine continues.
  */
 void imc_ring_restart(struct imc_ring *ring)
 {
@@ -268,10 +269,10 @@ void imc_ring_restart(struct imc_ring *ring)
 }
 
 /**
- * imc_ring_init - the reader of a buffer that is all zero
+ * imc_ring_init - initialize the reader of a buffer that is all zero
  * @ring: filled in
  * @words: the buffer
- * @bytes: its length, some records
+ * @bytes: length of the buffer
  */
 void imc_ring_init(struct imc_ring *ring, const void *words, u32 bytes)
 {
@@ -283,12 +284,12 @@ void imc_ring_init(struct imc_ring *ring, const void *words, u32 bytes)
 }
 
 /**
- * imc_poll_ns - when to look again
- * @since_ns: time since the last look
- * @records: that came in that time
- * @section: most records that one look may take
+ * imc_poll_ns - delay until the next poll
+ * @since_ns: time since the last poll
+ * @records: records that arrived in that time
+ * @section: most records that one drain reads
  *
- * Return: the time in which about half a section will come, within bounds.
+ * Return: the time in which about half a section will arrive, within bounds.
  */
 u64 imc_poll_ns(u64 since_ns, u64 records, u32 section)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc: format/, events/, caps/ and alias of a PMU. Documentation/ABI/testing has the promise.
+ * imc: format/, events/, caps/ and alias of a PMU. Documentation/ABI/testing defines the files.
  *
- * Context: process context. What is shown never changes while the PMU is registered.
+ * Context: process context. The contents never change while the PMU is registered.
  */
 
 #include <linux/perf_event.h>
@@ -18,7 +18,7 @@ static struct imc_pmu *imc_pmu_of_dev(struct device *dev)
 	return to_imc_pmu(to_pmukit_pmu(pmu));
 }
 
-/* format/, under the names of the kernel's own driver */
+/* format/, with the names of the in-tree driver */
 
 PMU_FORMAT_ATTR(event,			"config:0-61");
 PMU_FORMAT_ATTR(offset,			"config:0-31");
@@ -56,7 +56,7 @@ static const struct attribute_group imc_format_trace_group = {
 	.attrs = imc_format_trace_attrs,
 };
 
-/* events/: name, and name.scale and name.unit where the catalogue has them */
+/* events/: NAME, and NAME.scale and NAME.unit if the catalog has them */
 
 static const struct imc_event_desc *imc_desc_of(struct device_attribute *attr)
 {
@@ -118,7 +118,7 @@ static int imc_events_fill(struct imc_pmu *ipmu)
 	return 0;
 }
 
-/* alias: what old documents call it, where that is something else */
+/* alias: name of the PMU in old documents, if different */
 
 static ssize_t alias_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -137,7 +137,7 @@ static const struct attribute_group imc_alias_group = {
 
 /* caps/ */
 
-/* Every back-end that can be a module stands in for hardware: decision 0007. */
+/* Every back-end that can be a module is a model of the hardware: decision 0007. */
 static int imc_emit_source(struct pmukit_pmu *pp, char *buf, int at)
 {
 	return sysfs_emit_at(buf, at, "model");
@@ -164,8 +164,8 @@ static const struct attribute_group imc_caps_group = {
 };
 
 /**
- * imc_sysfs_fill - make the groups of a PMU
- * @ipmu: a PMU with its names
+ * imc_sysfs_fill - build the attribute groups of a PMU
+ * @ipmu: a PMU whose names are set
  *
  * Return: 0 or -ENOMEM.
  */
@@ -190,7 +190,7 @@ int imc_sysfs_fill(struct imc_pmu *ipmu)
 }
 
 /**
- * imc_sysfs_free - the end of imc_sysfs_fill(), also of one that failed
+ * imc_sysfs_free - free what imc_sysfs_fill() allocated, even if it failed
  * @ipmu: the PMU
  */
 void imc_sysfs_free(struct imc_pmu *ipmu)

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc: trace_imc while it runs.
+ * imc: perf callbacks of trace_imc.
  *
  * The engine writes records into the buffer of the CPU periodically, without an interrupt. So the
- * buffer is polled: by a timer on each CPU that has events, at every switch of tasks there, and
- * when an event stops. A sample takes its task and its time from the moment it is handed to perf,
- * not from the record; this matters at a switch. Records written before it belong to the task that
- * leaves, which is still current for perf:
+ * driver polls the buffer: by a timer on each CPU that has events, at every task switch there, and
+ * when an event stops. perf takes task and time of a sample at its delivery, not from the record.
+ * So the driver drains the buffer before a switch: the records belong to the previous task, which
+ * is still current for perf:
  *
  *   timer ----------------.
  *   sched_switch ----------+---> imc_trace_drain() ---> each event of the CPU: AUX area or samples
  *   sched_process_exit ----|
  *   stop, del ------------'
  *
- * Tracepoints are used because perf notifies a PMU of a switch only when the events change, which
- * those of a CPU never do, and those of a task do not between threads with the same events. A task
- * that ends has no PID any more at its last switch; so the buffer is drained at its exit as well.
+ * The driver uses tracepoints because perf calls a PMU at a switch only if the set of events
+ * changes: never for events of a CPU, and not between threads with the same events. An exiting task
+ * has no PID any more at its last switch, so the buffer is drained at its exit too.
  *
- * A drain is one section with interrupts off and takes IMC_SECTION records at most; the timer comes
- * again soon for the rest. At a switch the rest cannot wait: it would be taken for the next task's.
- * It is given up and counted as lost. The timer is paced so that half a section is waiting.
+ * A drain is one section with interrupts off and reads at most IMC_SECTION records; the timer reads
+ * the rest soon. At a switch the rest cannot wait: perf would attribute it to the next task. The
+ * driver drops it and counts it as lost. The timer is paced so that half a section is waiting.
  *
- * The records are taken once, then given to one event after the other: events may share an AUX area
- * (PERF_EVENT_IOC_SET_OUTPUT), and perf allows one open transaction at a time on an area.
+ * A drain reads the records once, then delivers them to one event after the other: events may share
+ * an AUX area (PERF_EVENT_IOC_SET_OUTPUT), and perf allows one open transaction per area.
  *
  * All of this state is per CPU, used with interrupts off. No lock is held around calls to perf.
  */
@@ -45,7 +45,7 @@
 static_assert(PMUKIT_IMC_W_RECORD + IMC_RECORD_WORDS == PMUKIT_IMC_WORDS);
 static_assert(PMUKIT_IMC_WORDS <= PMUKIT_RECORD_WORDS);
 
-/* Handing records over */
+/* Delivering records */
 
 static bool imc_trace_runs(const struct imc_event *ev)
 {
@@ -57,13 +57,13 @@ static bool imc_trace_cut(const struct imc_event *ev)
 	return READ_ONCE(ev->cut);
 }
 
-/* Of one that was stopped in an NMI at least the loss. */
+/* The event runs, or was stopped in an NMI and must still get its loss counted. */
 static bool imc_trace_is_owed(const struct imc_event *ev)
 {
 	return imc_trace_runs(ev) || imc_trace_cut(ev);
 }
 
-/* The area is mapped for the event that was opened, not for those tasks inherit from it. */
+/* The AUX area is mapped for the event that was opened, not for its inherited copies. */
 static bool imc_trace_has_aux(struct imc_event *ev)
 {
 	struct perf_event *event = ev->pev.event;
@@ -96,7 +96,7 @@ static void imc_trace_lose_all(struct imc_cpu *cpu, const struct imc_ring_tally 
 	}
 }
 
-/* What the event does not want to see. */
+/* Returns true if the event excludes the record. */
 static bool imc_trace_excluded(const struct perf_event_attr *attr, u64 val)
 {
 	bool user = val & IMC_RECORD_VAL_PR, host = val & IMC_RECORD_VAL_HV;
@@ -161,8 +161,9 @@ static void imc_trace_give(struct imc_cpu *cpu, struct imc_event *ev, struct pmu
 }
 
 /*
- * An area has one writer at a time. What tasks inherit from an event for all CPUs runs on others
- * than the event; perf does not map an area for such an event, but lets it have another one's.
+ * An AUX area has one writer at a time. Inherited copies of an event for all CPUs (cpu == -1) may
+ * run on other CPUs than the event. perf maps no area for such an event, but allows it to use the
+ * area of another event.
  */
 static bool imc_trace_may_write_area(const struct imc_event *ev)
 {
@@ -171,7 +172,7 @@ static bool imc_trace_may_write_area(const struct imc_event *ev)
 	return !event->parent || event->cpu >= 0;
 }
 
-/* An AUX area is never filled to the end: perf would disable the event. */
+/* Leaves one record of the AUX area free: perf would disable the event if it were full. */
 static bool imc_trace_open(struct imc_event *ev, struct pmukit_sink *sink)
 {
 	if (!imc_trace_may_write_area(ev)) {
@@ -184,7 +185,7 @@ static bool imc_trace_open(struct imc_event *ev, struct pmukit_sink *sink)
 	return true;
 }
 
-/* All of a section to one event, whose AUX area is open no longer than that. */
+/* Delivers a section to one event, whose AUX area is open only meanwhile. */
 static void imc_trace_hand_over(struct imc_cpu *cpu, struct imc_event *ev, u32 taken)
 {
 	struct pmukit_sink sink;
@@ -196,14 +197,14 @@ static void imc_trace_hand_over(struct imc_cpu *cpu, struct imc_event *ev, u32 t
 		imc_trace_give(cpu, ev, &sink, cpu->section[i]);
 	if (!is_open)
 		return;
-	/* Only together with data, not each time that nothing fits. */
+	/* Report a loss only together with data, not each time the area is full. */
 	report = sink.written_bytes && ev->reported_lost != ev->pev.lost;
 	if (report)
 		ev->reported_lost = ev->pev.lost;
 	pmukit_sink_close(&sink, report ? PERF_AUX_FLAG_PARTIAL : 0);
 }
 
-/* The last loss, with no data behind it that could report it. */
+/* Reports the last loss, after which no data follows that could report it. */
 static void imc_trace_report_loss(struct imc_event *ev)
 {
 	struct pmukit_sink sink;
@@ -224,9 +225,9 @@ static void imc_trace_hand_out(struct imc_cpu *cpu, u32 taken)
 	}
 }
 
-/* Taking records */
+/* Reading records */
 
-/* How many records the event can take now; an event that shares its AUX area may use them up. */
+/* Records that fit for the event now; an event that shares its AUX area may use up the space. */
 static u32 imc_trace_event_room(struct imc_event *ev)
 {
 	struct pmukit_sink sink;
@@ -239,7 +240,7 @@ static u32 imc_trace_event_room(struct imc_event *ev)
 	return sink.room_words / IMC_RECORD_WORDS;
 }
 
-/* As many as the event with the most space takes: a slow reader does not hold back others. */
+/* Space of the event that has the most: a slow reader does not delay other events. */
 static u32 imc_trace_room(struct imc_cpu *cpu)
 {
 	struct imc_event *ev;
@@ -250,7 +251,7 @@ static u32 imc_trace_room(struct imc_cpu *cpu)
 	return min(room, IMC_SECTION);
 }
 
-/* What is passed over counts as well, so that it is bounded. Returns how many were taken. */
+/* Skipped records also count against @room, to bound the loop. Returns the number read. */
 static u32 imc_trace_take(struct imc_cpu *cpu, u32 room, struct imc_ring_tally *tally)
 {
 	u32 tries, taken = 0;
@@ -271,8 +272,8 @@ static u64 imc_trace_waiting(const struct imc_cpu *cpu)
 }
 
 /*
- * What an event that was stopped in an NMI did not get any more. Some of it may have come after the
- * stop: only a look tells what there is, and none can be taken there. Nothing is owed it then.
+ * Counts as lost what events stopped in an NMI have missed. This may include records written after
+ * the stop: only a poll finds the number of records, and an NMI cannot poll.
  */
 static void imc_trace_count_cut(struct imc_cpu *cpu, const struct imc_ring_tally *tally)
 {
@@ -288,7 +289,7 @@ static void imc_trace_count_cut(struct imc_cpu *cpu, const struct imc_ring_tally
 	}
 }
 
-/* Records written while perf has stopped all events belong to none: drop them uncounted. */
+/* Records written while perf has stopped all events belong to no event: drop them uncounted. */
 static void imc_trace_drop_unowned(struct imc_cpu *cpu)
 {
 	struct imc_ring_tally unowned = {};
@@ -301,7 +302,7 @@ static void imc_trace_drop_unowned(struct imc_cpu *cpu)
 	imc_ring_drop(&cpu->ring, &unowned);
 }
 
-/* One section. Returns whether to go on soon: there was more than it may take. */
+/* Copies one section. Returns true if the timer should continue soon: more records are waiting. */
 static bool imc_trace_drain(struct imc_cpu *cpu)
 {
 	struct imc_ring_tally tally = {};
@@ -324,8 +325,8 @@ static bool imc_trace_drain(struct imc_cpu *cpu)
 }
 
 /*
- * What is not delivered now would be the next task's: a sample has its number, and so has the
- * record that announces data in an AUX area.
+ * Drops the records that were not delivered. perf would attribute them to the next task: a sample
+ * and a PERF_RECORD_AUX carry the PID of the current task.
  */
 static void imc_trace_drain_task(struct imc_cpu *cpu)
 {
@@ -341,7 +342,7 @@ static enum hrtimer_restart imc_trace_timer(struct hrtimer *timer)
 	struct imc_cpu *cpu = container_of(timer, struct imc_cpu, timer);
 	u64 now = ktime_get_ns(), pause_ns = IMC_PAUSE_NS;
 
-	/* Without events, or taken to another CPU when ours went away. */
+	/* No events, or the timer was moved when its CPU went offline. */
 	if (imc_dead(cpu->imc) || cpu->cpu != smp_processor_id() || list_empty(&cpu->tracing))
 		return HRTIMER_NORESTART;
 
@@ -353,7 +354,7 @@ static enum hrtimer_restart imc_trace_timer(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* sched_switch: on the CPU of the switch, interrupts off, before it; current is about to leave. */
+/* sched_switch: on the switching CPU, interrupts off, before the switch: current is still @prev. */
 static void imc_trace_switch(void *data, bool preempt, struct task_struct *prev,
 			     struct task_struct *next, unsigned int prev_state)
 {
@@ -365,8 +366,8 @@ static void imc_trace_switch(void *data, bool preempt, struct task_struct *prev,
 }
 
 /*
- * sched_process_exit: current is about to end and still has its PID. Kernels before 6.16 do not
- * pass group_dead, which is not used.
+ * sched_process_exit: current is exiting and still has its PID. Kernels before 6.16 do not pass
+ * group_dead, which is not used.
  */
 static void imc_trace_exit(void *data, struct task_struct *task, bool group_dead)
 {
@@ -381,9 +382,9 @@ static void imc_trace_exit(void *data, struct task_struct *task, bool group_dead
 	local_irq_restore(flags);
 }
 
-/* The engine */
+/* Engine */
 
-/* On the CPU itself, interrupts off. The first look is soon: the rate is not known. */
+/* On the CPU itself, interrupts off. The first poll is soon, because the rate is not known. */
 static void imc_trace_timer_start(struct imc_cpu *cpu)
 {
 	if (!hrtimer_is_queued(&cpu->timer))
@@ -418,7 +419,7 @@ static void imc_trace_engine_stop(struct imc *imc, struct imc_cpu *cpu)
 
 /* Perf callbacks */
 
-/* What came while the event was stopped is not its own. */
+/* Skips the records written while the event was stopped. */
 static void imc_trace_start(struct perf_event *event, int flags)
 {
 	struct imc_cpu *cpu = this_cpu_ptr(imc_pmu_of(event)->imc->cpus);
@@ -432,18 +433,18 @@ static void imc_trace_start(struct perf_event *event, int flags)
 	event->hw.state = 0;
 }
 
-/* perf drops samples of a stopped event, so the drain comes first. */
+/* Runs before the event is marked stopped: perf drops samples of a stopped event. */
 static void imc_trace_settle(struct imc_cpu *cpu, struct imc_event *ev)
 {
 	imc_trace_drain(cpu);
-	/* Others of the CPU may still take it: this is no switch. */
+	/* The rest remains for other events of the CPU: this is not a switch. */
 	if (imc_trace_is_owed(ev))
 		imc_trace_lose(ev, imc_trace_waiting(cpu));
 }
 
 /*
- * No drain where it may interrupt one: perf stops an event while it delivers a sample of it, the
- * last one asked for; and in an NMI, when the leader of its group is throttled there.
+ * Must not drain inside a drain: perf stops an event during its last requested sample, and in an
+ * NMI if the leader of its group is throttled there.
  */
 static void imc_trace_stop(struct perf_event *event, int flags)
 {
@@ -458,7 +459,7 @@ static void imc_trace_stop(struct perf_event *event, int flags)
 	else if (in_nmi())
 		WRITE_ONCE(ev->cut, true);
 	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	/* After that no NMI sets it. */
+	/* An NMI does not set ev->cut of a stopped event. */
 	if (settle)
 		WRITE_ONCE(ev->cut, false);
 }
@@ -485,8 +486,8 @@ static int imc_trace_add(struct perf_event *event, int flags)
 }
 
 /*
- * The engine first: what it still had to write is the event's, unless perf has stopped it before,
- * as it does when the buffer is unmapped.
+ * Stops the engine first: its last records belong to the event, unless perf has already stopped the
+ * event, as it does when the buffer is unmapped.
  */
 static void imc_trace_del(struct perf_event *event, int flags)
 {
@@ -519,7 +520,7 @@ static void *imc_trace_setup_aux(struct perf_event *event, void **pages, int nr_
 	return aux;
 }
 
-/* Tracepoints; modules may look for one, but not name it. */
+/* Tracepoints, looked up by name because they are not exported to modules */
 
 static const struct {
 	const char *name;
@@ -550,8 +551,8 @@ static void imc_trace_detach_from(struct imc *imc, u32 nr)
 }
 
 /**
- * imc_trace_attach - register the probes for switches and ends of tasks
- * @imc: all of it
+ * imc_trace_attach - register the probes of task switch and exit
+ * @imc: driver state
  *
  * Context: probe_mutex.
  *
@@ -576,7 +577,7 @@ int imc_trace_attach(struct imc *imc)
 
 /**
  * imc_trace_detach - unregister the probes; on return none is running
- * @imc: all of it
+ * @imc: driver state
  *
  * Context: probe_mutex.
  */
@@ -588,8 +589,8 @@ void imc_trace_detach(struct imc *imc)
 /* Registration */
 
 /**
- * imc_trace_cpu_init - the part of a CPU that traces
- * @cpu: a new one
+ * imc_trace_cpu_init - initialize the trace state of a CPU
+ * @cpu: state of the CPU
  */
 void imc_trace_cpu_init(struct imc_cpu *cpu)
 {
@@ -598,8 +599,8 @@ void imc_trace_cpu_init(struct imc_cpu *cpu)
 }
 
 /**
- * imc_trace_cpu_online - a CPU came, or was to leave and stays, with its events
- * @cpu: the CPU, where this runs
+ * imc_trace_cpu_online - restart the timer if the CPU has events (its offlining was rolled back)
+ * @cpu: state of the CPU, on which this runs
  */
 void imc_trace_cpu_online(struct imc_cpu *cpu)
 {
@@ -622,7 +623,7 @@ static const struct pmukit_pmu_ops imc_trace_ops = {
 };
 
 /**
- * imc_trace_fill - prepare the PMU of the trace unit; its first reference is the caller's
+ * imc_trace_fill - prepare the PMU of the trace unit; the caller owns the first reference
  * @ipmu: the PMU
  */
 void imc_trace_fill(struct imc_pmu *ipmu)
