@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * imc_engine: what its files share.
+ * imc_engine: structures and functions that the engine's files share.
  *
- * Locking: a core's lock is innermost but for nothing. It is taken with interrupts off, by the
- * scheduler's probe (under the run queue's lock), by ticks, and by starts and stops.
- * Nothing of the kernel is called under it but clocks.
+ * Locking: a core's lock is innermost. It is taken with interrupts off, by the sched_switch probe
+ * (under the run queue's lock), by ticks, and by starts and stops. Under it the engine calls no
+ * kernel functions except clocks.
  */
 #ifndef IMC_ENGINE_H
 #define IMC_ENGINE_H
@@ -20,20 +20,20 @@
 
 #include "imc_engine_core.h"
 
-/* Counters are posted to memory this often while their engine runs. */
+/* Interval at which a running engine posts counters to memory */
 #define IMC_ENGINE_POST_NS	4000000
 
 /**
- * struct imc_engine_core - a core, named after the first of its threads that was seen
- * @lock: protects all below, and the threads of @cpus
- * @cpus: its threads; grows only
- * @mode: which engine HTM lets run: 0, PMUKIT_IMC_CORE or PMUKIT_IMC_TRACE
- * @pdbar: where its counters are; 0: nowhere
+ * struct imc_engine_core - a core; its number is that of its first CPU that came online
+ * @lock: protects all members below, and the threads of @cpus
+ * @cpus: CPUs of the core; only grows
+ * @mode: what HTM runs: 0 (nothing), PMUKIT_IMC_CORE or PMUKIT_IMC_TRACE
+ * @pdbar: address of the core's counters; 0: none
  * @scom: TRACE_IMC_SCOM
- * @state: of the core
- * @posted: what its memory knows of
- * @reference: what was added to each counter since load
- * @rounds: how often
+ * @state: accounting state
+ * @posted: facts at the last post to memory
+ * @reference: reference counters: increments of each counter since load
+ * @rounds: number of posts
  */
 struct imc_engine_core {
 	raw_spinlock_t lock;
@@ -49,26 +49,26 @@ struct imc_engine_core {
 
 /**
  * struct imc_engine_thread - a CPU
- * @core: set once, before the CPU is first used; NULL: never seen online
- * @chip: number of its chip
- * @online: ticks may run here
- * @watched: the scheduler's probe tells of each switch here since @task was set
- * @ldbar: the register
- * @task: what runs here; NULL: unknown, and idle as far as @state knows
- * @task_faults: its page faults when they were last counted
- * @task_user_ns: its time in user mode then
- * @state: of the thread
- * @posted: what the memory behind LDBAR knows of
- * @trace: place in the buffer behind LDBAR
- * @traced_ns: up to when its records are written, or given up
- * @tick: stands for the hardware: runs on this CPU while the core's HTM does
- * @period_ns: of @tick; this CPU alone
- * @ticks: how often it fired
- * @late: records of the trace that were given up, for the tick came too late
- * @blind: ticks without interrupted registers
- * @reference: what was added to each counter through LDBAR since load
- * @kick: asks this CPU to start its tick
- * @kicked: @kick is on its way
+ * @core: set once, before the CPU is first used; NULL: the CPU was never online
+ * @chip: ID of the chip
+ * @online: ticks may run on this CPU
+ * @watched: the sched_switch probe has reported each switch on this CPU since @task was set
+ * @ldbar: the LDBAR register
+ * @task: the running task; NULL: unknown, and counted as idle in @state
+ * @task_faults: page faults of @task when last accounted
+ * @task_user_ns: user time of @task when last accounted
+ * @state: accounting state
+ * @posted: facts at the last post to the memory at LDBAR
+ * @trace: position in the trace buffer at LDBAR
+ * @traced_ns: time up to which records were written or dropped
+ * @tick: timer in place of the hardware: runs on this CPU while the core's HTM runs
+ * @period_ns: period of @tick; accessed on this CPU only
+ * @ticks: number of ticks
+ * @late: trace records dropped because the tick was late
+ * @blind: trace ticks without interrupted registers
+ * @reference: reference counters: increments of each counter through LDBAR since load
+ * @kick: starts the tick on this CPU
+ * @kicked: @kick is pending
  */
 struct imc_engine_thread {
 	struct imc_engine_core *core;
@@ -119,12 +119,12 @@ static inline struct imc_engine_thread *imc_engine_thread_of(unsigned int cpu)
 struct pmukit_imc_chip;
 
 /**
- * struct imc_engine_chip_reference - reference counters: what a chip's engine did
- * @id: the chip
+ * struct imc_engine_chip_reference - reference counters of a chip's engine
+ * @id: ID of the chip
  * @status: IMC_ENGINE_STATUS_*
- * @speed: as the control block has it
- * @rounds: how often counters were posted
- * @slots: what was added to each since load
+ * @speed: speed in the control block
+ * @rounds: number of posts
+ * @slots: increments of each counter since load
  */
 struct imc_engine_chip_reference {
 	u32 id;
@@ -142,7 +142,7 @@ int imc_engine_chip_of(unsigned int cpu);
 void imc_engine_pages(enum imc_engine_nest_fact fact, unsigned int order);
 bool imc_engine_chip_read(unsigned int index, struct imc_engine_chip_reference *reference);
 
-/* imc_engine_probe.c: trace events of the kernel */
+/* imc_engine_probe.c: probes of kernel tracepoints */
 int imc_engine_probe_find(void);
 int imc_engine_probe_get(u32 type);
 void imc_engine_probe_put(u32 type);

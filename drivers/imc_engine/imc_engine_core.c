@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc_engine: the arithmetic of counters, records and the nest's control block.
+ * imc_engine: the arithmetic of counters, records and the nest control block.
  *
- * Facts only grow. A counter in memory is fed by the difference of two states of them, converted
- * before they are subtracted: what is lost to rounding in one round comes with the next.
+ * Facts only grow. A counter in memory is increased by the difference between two values of a fact,
+ * each converted before the subtraction: so the next post adds what this one loses by rounding.
  *
- * A trace buffer is written like this; a wrap to its beginning is not signaled:
+ * A trace buffer is written like this; the engine does not signal a wrap to its beginning:
  *
  *      +--------+--------+--------+--------+     +--------+
  *      | newest | oldest |        |        | ... |        |   4096 << BUFFERSIZE records
@@ -24,7 +24,7 @@
 
 /* Facts */
 
-/* A clock that went back counts as one that stood. */
+/* A clock that went backwards counts as stopped. */
 static u64 imc_engine_elapsed(u64 since_ns, u64 now_ns)
 {
 	return now_ns > since_ns ? now_ns - since_ns : 0;
@@ -64,7 +64,7 @@ void imc_engine_set_busy(struct imc_engine_core_state *core,
 	thread->busy = busy;
 }
 
-/* What one thread sees: its core's time, its own work. */
+/* Facts of one thread: the time of its core, its own work */
 void imc_engine_thread_facts(const struct imc_engine_core_state *core,
 			     const struct imc_engine_thread_state *thread,
 			     struct imc_engine_facts *facts)
@@ -79,7 +79,7 @@ void imc_engine_thread_facts(const struct imc_engine_core_state *core,
 
 /* Counters */
 
-/* A processor cycle is a nanosecond, and an instruction takes one. */
+/* A processor cycle takes 1 ns, and an instruction takes one cycle. */
 #define IMC_ENGINE_SLOT(_name, _offset, _fact, _multiplier, _divisor)			\
 	{ _name, IMC_ENGINE_OFFSET_CORE + (_offset), _fact, _multiplier, _divisor }
 #define IMC_ENGINE_NS_SLOT(_name, _offset, _fact)					\
@@ -95,12 +95,12 @@ const struct imc_engine_slot imc_engine_slots[IMC_ENGINE_NR_SLOTS] = {
 	IMC_ENGINE_NS_SLOT("CPM_1THRD_NON_IDLE_PCYC", 0x108, IMC_ENGINE_BUSY_1_NS),
 	IMC_ENGINE_NS_SLOT("CPM_2THRD_NON_IDLE_PCYC", 0x148, IMC_ENGINE_BUSY_2_NS),
 	IMC_ENGINE_NS_SLOT("CPM_1THRD_NON_IDLE_INST", 0x100, IMC_ENGINE_BUSY_1_NS),
-	/* Of POWER9's threads as well as of its cores. */
+	/* Events of POWER9's threads and cores */
 	IMC_ENGINE_NS_SLOT("CPM_CS_PCYC_USER", 0x1000, IMC_ENGINE_USER_NS),
 	IMC_ENGINE_NS_SLOT("CPM_CS_INST_USER", 0x1008, IMC_ENGINE_USER_NS),
 	IMC_ENGINE_SLOT("CPM_CS_32MHZ_CYC_USER", 0x10c8, IMC_ENGINE_USER_NS,
 			4, 125 * IMC_ENGINE_SCALE_CORE),
-	/* Of no POWER, where its catalogue has nothing. */
+	/* Invented events, at offsets that are free in POWER9's catalog */
 	IMC_ENGINE_SLOT("CPM_ENGINE_CONTEXT_SWITCHES", 0x20, IMC_ENGINE_SWITCHES, 1, 1),
 	IMC_ENGINE_SLOT("CPM_ENGINE_PAGE_FAULTS", 0x28, IMC_ENGINE_FAULTS, 1, 1),
 	IMC_ENGINE_SLOT("CPM_ENGINE_TASK_CLOCK", 0x30, IMC_ENGINE_TASK_NS, 1, 1),
@@ -121,7 +121,7 @@ u64 imc_engine_slot_delta(const struct imc_engine_slot *slot, const struct imc_e
 
 /* Trace */
 
-/* What skiboot writes on POWER9, with a period of our own. */
+/* Value that skiboot writes on POWER9, except for the period */
 u64 imc_engine_scom(u32 cpmc_load)
 {
 	return FIELD_PREP(IMC_ENGINE_SCOM_SAMPSEL, IMC_ENGINE_SAMPSEL_CPMC2) |
@@ -130,7 +130,7 @@ u64 imc_engine_scom(u32 cpmc_load)
 	       FIELD_PREP(IMC_ENGINE_SCOM_CPMC2SEL, IMC_ENGINE_CPMC2SEL_32MHZ);
 }
 
-/* From CPMC_LOAD to the overflow of 32 bits; an event of the 32 MHz clock takes 31.25 ns. */
+/* Time from CPMC_LOAD to the overflow at 2^32; a cycle of the 32 MHz clock takes 31.25 ns. */
 u64 imc_engine_period_ns(u64 scom)
 {
 	u64 events = BIT_ULL(32) - FIELD_GET(IMC_ENGINE_SCOM_CPMC_LOAD, scom);
@@ -156,9 +156,9 @@ u64 imc_engine_32mhz(u64 ns)
 }
 
 /*
- * The first sampling time after now on a fixed grid: CPMC counts on while a thread is not traced,
- * so its sampling times do not depend on when tracing was started. Otherwise a task that never runs
- * for a whole period would not be seen at all.
+ * First sampling time after now on a fixed grid. CPMC also counts while a thread is not traced, so
+ * the sampling times do not depend on the start of the trace. Otherwise a task that never runs for
+ * a whole period would never be sampled.
  */
 u64 imc_engine_next_tick(u64 now_ns, u64 period_ns, u64 phase_ns)
 {
@@ -167,13 +167,13 @@ u64 imc_engine_next_tick(u64 now_ns, u64 period_ns, u64 phase_ns)
 	return phase_ns + ((now_ns - phase_ns) / period_ns + 1) * period_ns;
 }
 
-/* The first multiple of the period that is long enough for a timer. */
+/* Smallest multiple of the period that is long enough for a timer */
 u64 imc_engine_tick_ns(u64 period_ns)
 {
 	return (IMC_ENGINE_TICK_NS + period_ns - 1) / period_ns * period_ns;
 }
 
-/* The moments of the grid after @since_ns, up to @now_ns. */
+/* Sampling times after @since_ns, up to @now_ns */
 struct imc_engine_due imc_engine_trace_due(u64 since_ns, u64 now_ns, u64 period_ns, u64 phase_ns)
 {
 	u64 first_ns = imc_engine_next_tick(since_ns, period_ns, phase_ns);
@@ -187,13 +187,13 @@ struct imc_engine_due imc_engine_trace_due(u64 since_ns, u64 now_ns, u64 period_
 	return due;
 }
 
-/* Makes the next record, in this CPU's byte order. Returns its place in the buffer. */
+/* Composes the next record, in CPU byte order. Returns its index in the buffer. */
 u32 imc_engine_trace_record(struct imc_engine_trace *trace, u64 scom, u64 now_ns, u64 ip,
 			    bool user, u64 switches, u64 words[IMC_ENGINE_RECORD_WORDS])
 {
 	u32 at = trace->at;
 
-	/* Readers find the end of what is new where the timebase does not grow. */
+	/* Readers detect the last new record by its timebase, which must be the highest. */
 	trace->timebase = max_t(u64, imc_engine_timebase(now_ns), trace->timebase + 1);
 	words[IMC_ENGINE_RECORD_TB1] = trace->timebase;
 	words[IMC_ENGINE_RECORD_IP] = ip;
@@ -210,7 +210,7 @@ u32 imc_engine_trace_record(struct imc_engine_trace *trace, u64 scom, u64 now_ns
 
 /* Nest */
 
-/* Memory controllers count lines of memory, the fabric its own cycles. */
+/* Memory controllers count lines of memory, the fabric counts its cycles. */
 const struct imc_engine_nest_slot imc_engine_nest_slots[IMC_ENGINE_NR_NEST_SLOTS] = {
 	{ "PM_MCS01_128B_RD_DISP_PORT01", IMC_ENGINE_OFFSET_MCS01 + 0x08,
 	  IMC_ENGINE_NEST_PAGES_FREED },
@@ -253,7 +253,7 @@ u64 imc_engine_nest_status(u64 status, u64 command)
 	}
 }
 
-/* A speed that does not exist is the slowest. */
+/* An invalid speed counts as the slowest one. */
 u64 imc_engine_nest_interval_ns(u64 speed)
 {
 	static const u32 us[IMC_ENGINE_SPEED_MAX + 1] = {

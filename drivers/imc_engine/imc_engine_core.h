@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * imc_engine: what the engine knows of the machine, and the arithmetic of counters, records and
- * the nest's control block. Pure C without kernel calls, so that a test in user space can run it.
+ * imc_engine: facts about the machine, and the arithmetic of counters, records and the nest control
+ * block. Pure C without kernel calls, so that user-space tests can run it.
  */
 #ifndef IMC_ENGINE_CORE_H
 #define IMC_ENGINE_CORE_H
@@ -10,26 +10,26 @@
 
 #include "imc_engine_regs.h"
 
-/* Periods shorter than that of POWER's firmware are refused. */
+/* Shortest valid sampling period: that of POWER's firmware */
 #define IMC_ENGINE_PERIOD_MIN_NS	7843
 
-/* Ticks are no closer than this: where the period is, each writes what came due since the last. */
+/* Shortest time between ticks. If the period is shorter, a tick writes all records due by then. */
 #define IMC_ENGINE_TICK_NS		100000
 
-/* What came due longer ago than this, and before the last of it, is given up. */
+/* Records due longer ago than this are dropped, except for the last one. */
 #define IMC_ENGINE_ARREARS_NS		1000000
 
-/* All that is known of a thread or a core; they only grow. */
+/* Facts about a thread or a core; the values only grow. */
 enum imc_engine_fact {
 	IMC_ENGINE_ELAPSED_NS,
-	IMC_ENGINE_NON_IDLE_NS,		/* thread: not idle; core: one of its threads is not */
-	IMC_ENGINE_TASK_NS,		/* thread: the same; core: summed over its threads */
+	IMC_ENGINE_NON_IDLE_NS,		/* thread: not idle; core: at least one thread not idle */
+	IMC_ENGINE_TASK_NS,		/* thread: not idle; core: sum over its threads */
 	IMC_ENGINE_BUSY_0_NS,		/* no thread of the core is busy */
-	IMC_ENGINE_BUSY_1_NS,		/* exactly one */
-	IMC_ENGINE_BUSY_2_NS,		/* more */
+	IMC_ENGINE_BUSY_1_NS,		/* exactly one thread is busy */
+	IMC_ENGINE_BUSY_2_NS,		/* two or more threads are busy */
 	IMC_ENGINE_SWITCHES,
 	IMC_ENGINE_FAULTS,
-	IMC_ENGINE_USER_NS,		/* of tasks in user mode, as the kernel accounts it */
+	IMC_ENGINE_USER_NS,		/* user time of tasks, as the kernel accounts it */
 	IMC_ENGINE_NR_FACTS
 };
 
@@ -38,10 +38,10 @@ struct imc_engine_facts {
 };
 
 /**
- * struct imc_engine_core_state - a core through time
- * @stamp_ns: up to when the facts are
- * @busy: how many of its threads run a task
- * @facts: of the core
+ * struct imc_engine_core_state - accounting state of a core
+ * @stamp_ns: time up to which @facts are accounted
+ * @busy: number of its threads that run a task
+ * @facts: facts of the core
  */
 struct imc_engine_core_state {
 	u64 stamp_ns;
@@ -50,13 +50,13 @@ struct imc_engine_core_state {
 };
 
 /**
- * struct imc_engine_thread_state - a thread through time; time itself is its core's
- * @busy: it runs a task
- * @since_ns: up to when @task_ns is
+ * struct imc_engine_thread_state - accounting state of a thread; its core has the elapsed time
+ * @busy: the thread runs a task
+ * @since_ns: time up to which @task_ns is accounted
  * @task_ns: time spent on tasks
- * @switches: times that it got another task
+ * @switches: task switches
  * @faults: page faults of its tasks
- * @user_ns: what the kernel accounted to its tasks as spent in user mode
+ * @user_ns: user time of its tasks, as the kernel accounts it
  */
 struct imc_engine_thread_state {
 	bool busy;
@@ -80,11 +80,11 @@ void imc_engine_thread_facts(const struct imc_engine_core_state *core,
 
 /**
  * struct imc_engine_slot - one counter in memory
- * @name: its event's, as the catalogue has it
- * @offset: from where PDBAR or LDBAR points
- * @fact: what it counts
- * @multiplier: its unit: fact * @multiplier / @divisor
- * @divisor: see there
+ * @name: name of its event in the catalog
+ * @offset: offset from the address in PDBAR or LDBAR
+ * @fact: fact that it counts
+ * @multiplier: the count is fact * @multiplier / @divisor
+ * @divisor: see @multiplier
  */
 struct imc_engine_slot {
 	const char *name;
@@ -104,10 +104,10 @@ u64 imc_engine_slot_delta(const struct imc_engine_slot *slot, const struct imc_e
 /* Trace */
 
 /**
- * struct imc_engine_trace - a thread's place in its buffer
- * @at: the next record
- * @records: written since the engine was loaded
- * @timebase: of the last one
+ * struct imc_engine_trace - position of a thread in its trace buffer
+ * @at: index of the next record
+ * @records: records written since load
+ * @timebase: timebase of the last record
  */
 struct imc_engine_trace {
 	u32 at;
@@ -116,10 +116,10 @@ struct imc_engine_trace {
 };
 
 /**
- * struct imc_engine_due - records that a tick is to write
- * @count: how many
- * @first_ns: when the first of them was due; the others follow, a period apart
- * @late: how many before it are given up
+ * struct imc_engine_due - records that a tick must write
+ * @count: number of records
+ * @first_ns: due time of the first record; the others follow one period apart
+ * @late: number of earlier records that are dropped
  */
 struct imc_engine_due {
 	u64 count;
@@ -155,9 +155,9 @@ struct imc_engine_nest_facts {
 
 /**
  * struct imc_engine_nest_slot - one counter in a chip's memory
- * @name: its event's
- * @offset: from the chip's first counter
- * @fact: what it counts
+ * @name: name of its event
+ * @offset: offset from the chip's first counter
+ * @fact: fact that it counts
  */
 struct imc_engine_nest_slot {
 	const char *name;

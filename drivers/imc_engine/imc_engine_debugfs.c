@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc_engine: reference counters in debugfs, imc_engine/: what the engine did, to be compared with
- * what the driver counted. One file for each CPU, core and chip, whose values are consistent; each
- * line a word and a value. Also the number of probes attached, and fault injection for attaching.
- * See Documentation/ABI/testing/debugfs-imc_engine. In sysfs: the kind of model.
+ * imc_engine: reference counters in debugfs, imc_engine/. They record what the engine did, and
+ * tests compare them with the driver's counts. There is one file per CPU, core and chip, with a
+ * word and a value per line; the values of a file are consistent. Other files have the number of
+ * attached probes and inject faults when probes are attached
+ * (Documentation/ABI/testing/debugfs-imc_engine). A file in sysfs has the kind of model.
  */
 
 #include <linux/atomic.h>
@@ -130,7 +131,7 @@ static int imc_engine_probes_get(void *data, u64 *value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(imc_engine_probes_fops, imc_engine_probes_get, NULL, "%llu\n");
 
-/* Fault injection: the error with which the next attempt to attach probes fails. */
+/* Fault injection: returns the error of the next attempt to attach probes. */
 int imc_engine_fail_once(void)
 {
 	return -(int)min_t(u32, xchg(&imc_engine_fail_probes, 0), MAX_ERRNO);
@@ -171,7 +172,7 @@ static void imc_engine_debugfs_add(void)
 		imc_engine_page_add("chip", chip, &imc_engine_chip_fops);
 }
 
-/* Chips and cores are known. */
+/* Called once chips and cores are known. */
 int imc_engine_debugfs_prepare(void)
 {
 	int err;

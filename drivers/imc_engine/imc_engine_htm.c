@@ -3,10 +3,10 @@
  * imc_engine: cores and threads. HTM is the part of a core that runs either the counters of the
  * core and its threads, or the trace of its threads (Documentation/devices/imc_engine-model.rst).
  *
- * While a core's HTM runs, every thread of it has a tick on its own CPU. Counting, the tick posts
- * to memory what the scheduler's probe gathered; tracing, it writes down what it interrupted. A
- * tick that finds HTM stopped does not come again; so stop needs nothing from other CPUs, and a
- * start soon after finds ticks still there.
+ * While a core's HTM runs, each of its threads has a tick on its own CPU. While HTM counts, the
+ * tick posts to memory what the sched_switch probe gathered. While HTM traces, the tick records
+ * what it interrupted. A tick that finds HTM stopped does not rearm its timer. So a stop needs no
+ * action on other CPUs, and a start soon afterwards finds the timers still armed.
  */
 
 #include <linux/bitfield.h>
@@ -26,11 +26,11 @@
 
 DEFINE_PER_CPU(struct imc_engine_thread, imc_engine_threads);
 
-/* By the number of a CPU; a core has the first of its threads that was seen. */
+/* Indexed by CPU; a core has the number of its first CPU that came online. */
 static struct imc_engine_core *imc_engine_cores;
 static DEFINE_RAW_SPINLOCK(imc_engine_place_lock);
 
-/* The scheduler's probe is there. Written under cpu_hotplug_lock, read by hotplug callbacks. */
+/* The sched_switch probe is attached. Written under cpu_hotplug_lock, read by hotplug callbacks. */
 static bool imc_engine_watching;
 
 static u32 imc_engine_cpmc_load;
@@ -47,15 +47,15 @@ static u64 imc_engine_faults_of(const struct task_struct *task)
 	return READ_ONCE(task->maj_flt) + READ_ONCE(task->min_flt);
 }
 
-/* Most kernels look at each tick in which mode the CPU is, and add the whole of it. */
+/* Most kernels sample the CPU's mode at each tick and account the whole tick to this mode. */
 static u64 imc_engine_user_ns_of(const struct task_struct *task)
 {
 	return READ_ONCE(task->utime);
 }
 
 /*
- * Brings a thread and its core up to now. Under the core's lock: the scheduler's probe of the
- * thread's CPU waits for it before the task can go away, and so does a detach of the probe.
+ * Accounts a thread and its core up to now. Under the core's lock: the sched_switch probe of the
+ * thread's CPU takes it before the task can be freed, and so does a detach of the probe.
  */
 void imc_engine_thread_account(struct imc_engine_thread *thread)
 {
@@ -84,7 +84,7 @@ static void imc_engine_thread_task(struct imc_engine_thread *thread, struct task
 	thread->task_user_ns = task ? imc_engine_user_ns_of(task) : 0;
 }
 
-/* The scheduler's probe: this CPU is about to run another task. Interrupts are off. */
+/* Called by the sched_switch probe before this CPU runs @next. Interrupts are off. */
 void imc_engine_task_switch(struct task_struct *next)
 {
 	struct imc_engine_thread *thread = this_cpu_ptr(&imc_engine_threads);
@@ -102,7 +102,7 @@ void imc_engine_task_switch(struct task_struct *next)
 	raw_spin_unlock(&core->lock);
 }
 
-/* Accumulation. All under the core's lock. */
+/* Counting; all under the core's lock */
 
 static void imc_engine_add(u64 address, u32 offset, u64 delta)
 {
@@ -111,7 +111,7 @@ static void imc_engine_add(u64 address, u32 offset, u64 delta)
 	WRITE_ONCE(*counter, cpu_to_be64(be64_to_cpu(READ_ONCE(*counter)) + delta));
 }
 
-/* Adds what came since @posted to the counters at @address and to the reference counters. */
+/* Adds the changes since @posted to the counters at @address and to the reference counters. */
 static void imc_engine_post(u64 address, u64 *reference, struct imc_engine_facts *posted,
 			    const struct imc_engine_facts *now)
 {
@@ -162,7 +162,7 @@ static void imc_engine_post_core(struct imc_engine_core *core)
 	core->rounds++;
 }
 
-/* From here on LDBAR's memory gets what happens from here on. */
+/* The memory at LDBAR gets only what happens after this. */
 static void imc_engine_thread_rebase(struct imc_engine_thread *thread)
 {
 	imc_engine_thread_account(thread);
@@ -173,8 +173,8 @@ static void imc_engine_thread_rebase(struct imc_engine_thread *thread)
 /* Trace */
 
 /*
- * tb1 makes the record invalid until tb2 is the same again: a reader of tb2, the middle and then
- * tb1 has a whole record or sees that he has not.
+ * Writing tb1 makes the record invalid until tb2 agrees again. A reader that reads tb2, the middle
+ * and then tb1 gets a whole record, or detects that it did not.
  */
 static void imc_engine_publish(u64 address, u32 at, const u64 words[IMC_ENGINE_RECORD_WORDS])
 {
@@ -189,13 +189,13 @@ static void imc_engine_publish(u64 address, u32 at, const u64 words[IMC_ENGINE_R
 	WRITE_ONCE(record[IMC_ENGINE_RECORD_TB2], cpu_to_be64(words[IMC_ENGINE_RECORD_TB2]));
 }
 
-/* CPUs do not all tick at once. */
+/* Spreads the ticks of the CPUs over a period. */
 static u64 imc_engine_phase_ns(unsigned int cpu, u64 period_ns)
 {
 	return period_ns / nr_cpu_ids * cpu;
 }
 
-/* All that came due since the last tick; what the CPU did then is what this one interrupted. */
+/* Writes all records due since the last tick, with the registers that this tick interrupted. */
 static void imc_engine_trace_tick(struct imc_engine_thread *thread, u64 now_ns)
 {
 	u64 scom = thread->core->scom, period_ns = imc_engine_period_ns(scom), i;
@@ -222,7 +222,7 @@ static void imc_engine_trace_tick(struct imc_engine_thread *thread, u64 now_ns)
 
 /* Ticks */
 
-/* 0: no ticks now. Under the core's lock. */
+/* Returns 0 if no ticks are needed. Under the core's lock. */
 static u64 imc_engine_wanted_period_ns(const struct imc_engine_thread *thread)
 {
 	if (!thread->online || !thread->core->mode)
@@ -257,7 +257,7 @@ static enum hrtimer_restart imc_engine_tick(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* Has this CPU's tick come when it is due. Interrupts are off. */
+/* Starts this CPU's tick if it is needed. Interrupts are off. */
 static void imc_engine_tick_start(struct imc_engine_thread *thread)
 {
 	u64 period_ns, first_ns;
@@ -278,11 +278,11 @@ static void imc_engine_kicked(void *data)
 	struct imc_engine_thread *thread = data;
 
 	atomic_set(&thread->kicked, 0);
-	smp_mb();	/* sees writes of CPUs that found it set; pairs with imc_engine_kick() */
+	smp_mb();	/* see writes of CPUs that found kicked set; pairs with imc_engine_kick() */
 	imc_engine_tick_start(thread);
 }
 
-/* A tick starts on its own CPU alone. A CPU that is offline starts it when it comes. */
+/* Starts the tick of a CPU, on that CPU. An offline CPU starts its tick when it comes online. */
 static void imc_engine_kick(unsigned int cpu)
 {
 	struct imc_engine_thread *thread = imc_engine_thread_of(cpu);
@@ -291,7 +291,7 @@ static void imc_engine_kick(unsigned int cpu)
 		imc_engine_tick_start(thread);
 		return;
 	}
-	/* A tick that waits will see what is wanted; it left the queue before it took the lock. */
+	/* A queued tick will see the new mode: it leaves the queue before it takes the lock. */
 	if (hrtimer_is_queued(&thread->tick))
 		return;
 	/* The exchange is a full barrier. */
@@ -301,7 +301,7 @@ static void imc_engine_kick(unsigned int cpu)
 		atomic_set(&thread->kicked, 0);
 }
 
-/* The interface: firmware's calls */
+/* Interface: firmware calls */
 
 static struct imc_engine_core *imc_engine_core_of(unsigned int cpu)
 {
@@ -310,7 +310,7 @@ static struct imc_engine_core *imc_engine_core_of(unsigned int cpu)
 	return READ_ONCE(imc_engine_thread_of(cpu)->core);
 }
 
-/* The core of the first sibling that has one, else a new one. The CPU is online. */
+/* Assigns an online CPU to the core of a sibling, else to a new core. */
 static void imc_engine_place(unsigned int cpu)
 {
 	struct imc_engine_thread *thread = imc_engine_thread_of(cpu);
@@ -326,7 +326,7 @@ static void imc_engine_place(unsigned int cpu)
 			core = imc_engine_thread_of(sibling)->core;
 			break;
 		}
-		/* A platform that does not know says -1: one chip. */
+		/* -1: the platform does not know; assume one chip. */
 		thread->chip = max(topology_physical_package_id(cpu), 0);
 		raw_spin_lock(&core->lock);
 		cpumask_set_cpu(cpu, core->cpus);
@@ -336,7 +336,7 @@ static void imc_engine_place(unsigned int cpu)
 	raw_spin_unlock_irqrestore(&imc_engine_place_lock, flags);
 }
 
-/* OPAL_IMC_COUNTERS_INIT of a core; the driver may see a CPU come before we do. */
+/* OPAL_IMC_COUNTERS_INIT of a core. The driver's online callback may run before the engine's. */
 int imc_engine_htm_init(u32 type, phys_addr_t address, unsigned int cpu)
 {
 	struct imc_engine_core *core;
@@ -365,7 +365,7 @@ int imc_engine_htm_start(u32 type, unsigned int cpu)
 
 	if (!core)
 		return -EINVAL;
-	/* Interrupts stay off until all were kicked: we stay on this CPU. */
+	/* Interrupts stay off until all are kicked, so that this code stays on its CPU. */
 	raw_spin_lock_irqsave(&core->lock, flags);
 	core->mode = type;
 	for_each_cpu(sibling, core->cpus)
@@ -378,7 +378,7 @@ int imc_engine_htm_start(u32 type, unsigned int cpu)
 	return 0;
 }
 
-/* What was not posted yet is posted now. */
+/* Posts the remaining counts first. */
 int imc_engine_htm_stop(unsigned int cpu)
 {
 	struct imc_engine_core *core = imc_engine_core_of(cpu);
@@ -418,8 +418,8 @@ struct imc_engine_core *imc_engine_core_by_number(unsigned int number)
 }
 
 /*
- * The running task. While no event is open no probe reports task switches and the task is unknown:
- * what a thread ran before is not counted; counts are differences from the start of an engine.
+ * The running task. While no event is open, no probe reports task switches, and the task is unknown
+ * and not counted. Events do not need this time: their counts start when an engine starts.
  */
 
 /* On the thread's CPU, under the core's lock. The probe reports later switches. */
@@ -446,13 +446,13 @@ static void imc_engine_learn_here(void *unused)
 	if (!core)
 		return;
 	raw_spin_lock(&core->lock);
-	/* One that is about to come or to go has its callback for this. */
+	/* The hotplug callbacks do this for a CPU that is going online or offline. */
 	if (thread->online)
 		imc_engine_thread_learn(thread);
 	raw_spin_unlock(&core->lock);
 }
 
-/* The scheduler's probe has just been attached: ask each CPU what it runs. May sleep. */
+/* Called after the sched_switch probe is attached: learns the task of each CPU. May sleep. */
 void imc_engine_tasks_learn(void)
 {
 	cpus_read_lock();
@@ -461,7 +461,7 @@ void imc_engine_tasks_learn(void)
 	cpus_read_unlock();
 }
 
-/* Before the probe is detached: the end of a task is not reported from then on. May sleep. */
+/* Called before the sched_switch probe is detached: later task exits are not seen. May sleep. */
 void imc_engine_tasks_forget(void)
 {
 	unsigned int cpu;
@@ -559,7 +559,7 @@ int imc_engine_htm_prepare(u32 cpmc_load)
 	return 0;
 }
 
-/* The driver is gone, all CPUs went through imc_engine_cpu_offline(), and no probe runs. */
+/* Called after unregistration and after imc_engine_cpu_offline() of all CPUs; no probe runs. */
 void imc_engine_htm_finish(void)
 {
 	unsigned int cpu;
@@ -567,7 +567,7 @@ void imc_engine_htm_finish(void)
 	for_each_possible_cpu(cpu)
 		while (atomic_read(&imc_engine_thread_of(cpu)->kicked))
 			usleep_range(500, 1000);
-	/* A kick that has said so may still be at its last instructions, with interrupts off. */
+	/* imc_engine_kicked() may still run after it has cleared kicked, with interrupts off. */
 	synchronize_rcu();
 	imc_engine_cores_free();
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * imc_engine: a software engine in place of the hardware and firmware of In-Memory Collection
- * (Documentation/devices/imc_engine-model.rst). It is loaded explicitly, after imc.ko, and says
- * what it is in the log and in sysfs. It never calls the driver: it writes memory, as hardware
+ * (Documentation/devices/imc_engine-model.rst). Users load it explicitly, after imc.ko; the log and
+ * sysfs identify it. Once registered it does not call the driver, but writes memory as hardware
  * does.
  *
- * The engine is the driver's last, and goes first: when pmukit_imc_unregister_backend() has
- * returned, no memory of the driver is in any register.
+ * The engine registers as the last step of load and unregisters as the first step of unload: when
+ * pmukit_imc_unregister_backend() returns, no register holds an address of the driver's memory.
  */
 
 #include <linux/cpuhotplug.h>
@@ -18,14 +18,14 @@
 
 #include "imc_engine.h"
 
-/* 31991 events of 32 MHz: about 1 ms, and not in step with the kernel's own ticks. */
+/* 31991 cycles of 32 MHz: about 1 ms, but not synchronous with the kernel's ticks */
 static unsigned int cpmc_load = 0xffff8309;
 module_param(cpmc_load, uint, 0444);
 MODULE_PARM_DESC(cpmc_load, "CPMC_LOAD of TRACE_IMC_SCOM: a sample every 2^32 - CPMC_LOAD cycles of 32 MHz");
 
 static enum cpuhp_state imc_engine_hotplug;
 
-/* The back-end */
+/* Back-end */
 
 static int imc_engine_init(u32 type, phys_addr_t address, unsigned int cpu)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc_engine: chips. A chip's microcode looks at its control block at the speed written there, and
+ * imc_engine: chips. A chip's microcode polls its control block at the speed written there, and
  * adds to the counters in its HOMER while it runs (Documentation/devices/imc_engine-model.rst).
  */
 
@@ -17,20 +17,20 @@
 
 #include "imc_engine.h"
 
-/* While paused the control block is looked at this often, whatever the speed. */
+/* Poll interval of the control block while paused, whatever the speed */
 #define IMC_ENGINE_NEST_PAUSED_NS	64000000ULL
 
 /**
  * struct imc_engine_chip - a chip and its microcode
- * @id: its number
- * @homer: its memory, up to IMC_ENGINE_HOMER_BYTES
- * @timer: the microcode's
- * @lock: protects all below; interrupts off
- * @status: what run_status says
- * @posted: what the counters know of
- * @reference: what was added to each
- * @rounds: how often
- * @node: place in imc_engine_all_chips
+ * @id: ID of the chip
+ * @homer: memory of the chip, IMC_ENGINE_HOMER_BYTES
+ * @timer: timer of the microcode
+ * @lock: protects all members below; interrupts off
+ * @status: run status
+ * @posted: facts at the last post
+ * @reference: increments of each counter since load
+ * @rounds: number of posts
+ * @node: entry in imc_engine_all_chips
  */
 struct imc_engine_chip {
 	u32 id;
@@ -47,10 +47,10 @@ struct imc_engine_chip {
 /* Does not change once the module is loaded. */
 static LIST_HEAD(imc_engine_all_chips);
 
-/* Pages that each CPU took and gave back. */
+/* Pages that each CPU allocated and freed */
 static DEFINE_PER_CPU(struct imc_engine_nest_facts, imc_engine_cpu_pages);
 
-/* From the page allocator's probes, in any context. */
+/* Called by the page allocator's probes, in any context. */
 void imc_engine_pages(enum imc_engine_nest_fact fact, unsigned int order)
 {
 	this_cpu_add(imc_engine_cpu_pages.value[fact], 1ULL << order);
@@ -121,7 +121,7 @@ static void imc_engine_nest_clear(struct imc_engine_chip *chip)
 	imc_engine_control_write(chip, IMC_ENGINE_CB_COMMAND, IMC_ENGINE_COMMAND_NOP);
 }
 
-/* One look at the control block. */
+/* Polls the control block once. */
 static void imc_engine_nest_step(struct imc_engine_chip *chip)
 {
 	u64 command = imc_engine_control_read(chip, IMC_ENGINE_CB_COMMAND);
@@ -149,14 +149,14 @@ static enum hrtimer_restart imc_engine_nest_timer(struct hrtimer *timer)
 									  IMC_ENGINE_CB_SPEED));
 	if (chip->status != IMC_ENGINE_STATUS_RUNNING)
 		interval_ns = IMC_ENGINE_NEST_PAUSED_NS;
-	/* A command may have set the timer meanwhile, which is then left as it is. */
+	/* If a command has restarted the timer meanwhile, do not change it. */
 	if (!hrtimer_is_queued(timer))
 		hrtimer_forward_now(timer, ns_to_ktime(interval_ns));
 	raw_spin_unlock_irqrestore(&chip->lock, flags);
 	return HRTIMER_RESTART;
 }
 
-/* The interface */
+/* Interface */
 
 static struct imc_engine_chip *imc_engine_chip_by_id(u32 id)
 {
@@ -173,7 +173,7 @@ int imc_engine_chip_of(unsigned int cpu)
 	if (cpu >= nr_cpu_ids || !cpu_possible(cpu) || !imc_engine_thread_of(cpu)->core)
 		return -ENODEV;
 	if (!imc_engine_chip_by_id(imc_engine_thread_of(cpu)->chip))
-		return -ENODEV;	/* came after us */
+		return -ENODEV;	/* first CPU of a chip online after load */
 	return imc_engine_thread_of(cpu)->chip;
 }
 
@@ -194,7 +194,7 @@ unsigned int imc_engine_chips(struct pmukit_imc_chip *chips, unsigned int max)
 	return nr;
 }
 
-/* Firmware writes the command as anybody could, and has the microcode look at once. */
+/* Writes the command, as firmware does, and lets the microcode poll at once. */
 int imc_engine_nest_command(unsigned int cpu, u64 command)
 {
 	int id = imc_engine_chip_of(cpu);
@@ -207,14 +207,14 @@ int imc_engine_nest_command(unsigned int cpu, u64 command)
 	raw_spin_lock_irqsave(&chip->lock, flags);
 	imc_engine_control_write(chip, IMC_ENGINE_CB_COMMAND, command);
 	imc_engine_nest_step(chip);
-	/* The next look was set while it was paused. */
+	/* The timer still has the interval of the paused state. */
 	if (command == IMC_ENGINE_COMMAND_RESUME)
 		hrtimer_start(&chip->timer, 0, HRTIMER_MODE_REL_HARD);
 	raw_spin_unlock_irqrestore(&chip->lock, flags);
 	return 0;
 }
 
-/* For imc_engine_debugfs.c: the record of the index-th chip; false: there is none. */
+/* Reads the reference counters of the index-th chip. Returns false if it does not exist. */
 bool imc_engine_chip_read(unsigned int index, struct imc_engine_chip_reference *reference)
 {
 	struct imc_engine_chip *chip;
@@ -263,7 +263,7 @@ static int imc_engine_chip_add(u32 id)
 	return 0;
 }
 
-/* The chips of the CPUs that are there. */
+/* Adds the chips of the CPUs that have been online. */
 int imc_engine_nest_prepare(void)
 {
 	unsigned int cpu;

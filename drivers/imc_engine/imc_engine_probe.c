@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc_engine: what the kernel tells of its activity. Its trace events are not exported one by one;
- * modules may walk all of them. The types of the probes are checked against the trace events'.
+ * imc_engine: probes of kernel tracepoints. The tracepoints are not exported by name, but modules
+ * can walk all of them. The build checks the types of the probes against the tracepoints.
  *
- * Probes are attached while the driver has events that need them: that of switches for cores,
- * threads and traces, those of pages for chips.
+ * Probes are attached while the driver has events that need them: sched_switch for cores, threads
+ * and traces, the page probes for chips.
  */
 
 #include <linux/build_bug.h>
@@ -90,7 +90,7 @@ static int imc_engine_probes_add(unsigned int first, unsigned int nr)
 	return 0;
 }
 
-/* Users: engines that have events; one call of these at a time */
+/* Users: engines that have events; the driver serializes these calls. */
 
 static unsigned int imc_engine_switch_users;
 static unsigned int imc_engine_attached;
@@ -124,7 +124,7 @@ static void imc_engine_switches_put(void)
 	imc_engine_attached_add(-IMC_ENGINE_SWITCH_NR);
 }
 
-/* The driver is about to have events of an engine: have the kernel tell what it counts. */
+/* Attaches the probes that events of an engine need. */
 int imc_engine_probe_get(u32 type)
 {
 	int err = imc_engine_fail_once();
@@ -139,7 +139,7 @@ int imc_engine_probe_get(u32 type)
 	return err;
 }
 
-/* The opposite; on return no probe of it runs. */
+/* Detaches the probes of an engine; on return none of them runs. */
 void imc_engine_probe_put(u32 type)
 {
 	if (type != PMUKIT_IMC_NEST) {
@@ -150,13 +150,13 @@ void imc_engine_probe_put(u32 type)
 	imc_engine_attached_add(-IMC_ENGINE_PAGE_NR);
 }
 
-/* How many are attached */
+/* Number of attached probes */
 unsigned int imc_engine_probe_count(void)
 {
 	return READ_ONCE(imc_engine_attached);
 }
 
-/* Before anything is attached. */
+/* Called before any probe is attached. */
 int imc_engine_probe_find(void)
 {
 	unsigned int i;

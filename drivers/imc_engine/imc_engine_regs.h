@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * In-Memory Collection, the hardware's side: LDBAR, TRACE_IMC_SCOM, the trace record, the nest's
- * control block. Facts from Documentation/arch/powerpc/imc.rst of Linux and from skiboot, which
- * count bits from the most significant one; here bit 0 is the least significant.
- * Documentation/devices/imc_engine-model.rst has them drawn.
+ * In-Memory Collection hardware: LDBAR, TRACE_IMC_SCOM, the trace record, the nest control block.
+ * Sources are Linux's Documentation/arch/powerpc/imc.rst and skiboot, which number bits from the
+ * most significant one; here bit 0 is the least significant.
+ * Documentation/devices/imc_engine-model.rst has drawings.
  */
 #ifndef IMC_ENGINE_REGS_H
 #define IMC_ENGINE_REGS_H
 
 #include <linux/bits.h>
 
-/* LDBAR, of a thread; PDBAR, of a core, has the address alone */
+/* LDBAR, one per thread; PDBAR, one per core, has only the address */
 #define IMC_ENGINE_LDBAR_ENABLE		BIT_ULL(63)	/* accumulate */
-#define IMC_ENGINE_LDBAR_TRACE		BIT_ULL(62)	/* works without the bit above as well */
+#define IMC_ENGINE_LDBAR_TRACE		BIT_ULL(62)	/* trace, even without ENABLE */
 #define IMC_ENGINE_BAR_ADDRESS		GENMASK_ULL(49, 13)
 
-/* TRACE_IMC_SCOM, of a core */
+/* TRACE_IMC_SCOM, one per core */
 #define IMC_ENGINE_SCOM_SAMPSEL		GENMASK_ULL(63, 62)	/* 0: CPMC1, 1: CPMC2 */
 #define IMC_ENGINE_SCOM_CPMC_LOAD	GENMASK_ULL(61, 30)	/* counts up from here to 2^32 */
 #define IMC_ENGINE_SCOM_CPMC1SEL	GENMASK_ULL(29, 23)
@@ -37,37 +37,37 @@
 #define   IMC_ENGINE_RECORD_PR		BIT_ULL(62)	/* MSR[PR]: user */
 #define IMC_ENGINE_RECORD_CPMC1		3	/* .. CPMC4 */
 #define IMC_ENGINE_RECORD_TB2		7
-#define   IMC_ENGINE_RECORD_TB2_MASK	GENMASK_ULL(41, 0)	/* of the timebase */
+#define   IMC_ENGINE_RECORD_TB2_MASK	GENMASK_ULL(41, 0)	/* low bits of the timebase */
 
 /* Nest: offsets in a chip's HOMER, big-endian doublewords */
 #define IMC_ENGINE_HOMER_COUNTERS	0x180000
 #define IMC_ENGINE_HOMER_CONTROL	0x1bfc00
-#define IMC_ENGINE_HOMER_BYTES		0x1c0000	/* as far as anybody looks */
+#define IMC_ENGINE_HOMER_BYTES		0x1c0000	/* in whole pages, with control block */
 
-#define IMC_ENGINE_CB_RUN_STATUS	0x00	/* ours */
+#define IMC_ENGINE_CB_RUN_STATUS	0x00	/* engine writes */
 #define   IMC_ENGINE_STATUS_INIT	0
 #define   IMC_ENGINE_STATUS_RUNNING	1
 #define   IMC_ENGINE_STATUS_PAUSED	2
-#define IMC_ENGINE_CB_COMMAND		0x08	/* the host's, but CLEAR is taken off */
+#define IMC_ENGINE_CB_COMMAND		0x08	/* host writes; engine resets CLEAR */
 #define   IMC_ENGINE_COMMAND_NOP	0
 #define   IMC_ENGINE_COMMAND_RESUME	1
 #define   IMC_ENGINE_COMMAND_PAUSE	2
-#define   IMC_ENGINE_COMMAND_CLEAR	3	/* and go on */
-#define IMC_ENGINE_CB_SPEED		0x10	/* the host's: 128 us .. 1 s */
+#define   IMC_ENGINE_COMMAND_CLEAR	3	/* clear the counters and run */
+#define IMC_ENGINE_CB_SPEED		0x10	/* host writes: 128 us .. 1 s */
 #define   IMC_ENGINE_SPEED_1MS		2
 #define   IMC_ENGINE_SPEED_MAX		7
-#define IMC_ENGINE_CB_AVAILABILITY	0x18	/* ours; unit i is bit 63 - i */
+#define IMC_ENGINE_CB_AVAILABILITY	0x18	/* engine writes; unit i is bit 63 - i */
 #define   IMC_ENGINE_UNIT_POWERBUS0	BIT_ULL(63)
 #define   IMC_ENGINE_UNIT_MCS0		BIT_ULL(62)
 #define   IMC_ENGINE_UNIT_MCS1		BIT_ULL(61)
-#define IMC_ENGINE_CB_RUN_MODE		0x20	/* the host's, for debugging: no meaning here */
+#define IMC_ENGINE_CB_RUN_MODE		0x20	/* host writes, for debugging; ignored */
 
-/* Where the catalogue (imc-power9.dts), and POWER9's, puts the first counter of a unit. */
-#define IMC_ENGINE_OFFSET_CORE		0x18	/* of a thread as well */
+/* Offset of a unit's first counter in imc-power9.dts, as in POWER9's catalog */
+#define IMC_ENGINE_OFFSET_CORE		0x18	/* also for threads */
 #define IMC_ENGINE_OFFSET_POWERBUS0	0x8
 #define IMC_ENGINE_OFFSET_MCS01		0xc8
 
-/* A count of POWER9's stands for so many; the catalogue says it as well. */
+/* Events per count on POWER9; the same number is the scale in the catalog. */
 #define IMC_ENGINE_SCALE_CORE		512
 #define IMC_ENGINE_SCALE_NEST		256
 
