@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver's arithmetic against the documented rules, spelled out one by one, and against a
-// device that writes its four buffers entry by entry and never waits.
+// Tests the driver's arithmetic against each documented rule, and against a device model that
+// writes its four buffers entry by entry and never waits.
 extern "C" {
 #include "hisi_ptt/hisi_ptt_core.h"
 }
@@ -38,7 +38,7 @@ std::string wrong(u64 config, u64 config1 = 0, u64 config2 = 0)
     return reason ? reason : "";
 }
 
-TEST(HisiPttTerms, TakeTheExampleOfTheDocument)
+TEST(HisiPttTerms, ParseDocumentedExample)
 {
     hisi_ptt_config cfg;
     ASSERT_EQ(hisi_ptt_config_parse(0x101180001, 0, 0, &cfg), nullptr)
@@ -52,7 +52,7 @@ TEST(HisiPttTerms, TakeTheExampleOfTheDocument)
     EXPECT_EQ(hisi_ptt_entry_bytes(&cfg), 32U);
 }
 
-TEST(HisiPttTerms, MakeARequesterTraceIn4dw)
+TEST(HisiPttTerms, EncodeRequesterTraceIn4dw)
 {
     hisi_ptt_config cfg;
     ASSERT_EQ(hisi_ptt_config_parse(config_of({.filter = 0x101, .type = 7}), 0, 0, &cfg), nullptr);
@@ -61,7 +61,7 @@ TEST(HisiPttTerms, MakeARequesterTraceIn4dw)
     EXPECT_EQ(hisi_ptt_entry_bytes(&cfg), 16U);
 }
 
-// The documented rules, written down as a table of what is allowed.
+// The documented rules for valid terms
 bool allowed(u64 direction, u64 type, u64 format)
 {
     if (direction > 3 || format > 1 || type == 0 || type > 7)
@@ -73,7 +73,7 @@ bool allowed(u64 direction, u64 type, u64 format)
     return single || !outbound;
 }
 
-TEST(HisiPttTerms, FollowEveryRuleForEveryValue)
+TEST(HisiPttTerms, AcceptExactlyTheDocumentedCombinations)
 {
     for (u64 direction = 0; direction < 16; direction++)
         for (u64 type = 0; type < 256; type++)
@@ -83,25 +83,25 @@ TEST(HisiPttTerms, FollowEveryRuleForEveryValue)
                     << direction << ' ' << type << ' ' << format;
 }
 
-TEST(HisiPttTerms, RefuseEightDwWithDirectionZero)
+TEST(HisiPttTerms, Reject8dwWithDirectionZero)
 {
     EXPECT_NE(wrong(config_of({.direction = 0, .format = 1})).find("reserved"), std::string::npos);
 }
 
-TEST(HisiPttTerms, RefuseSeveralTypesOutbound)
+TEST(HisiPttTerms, RejectSeveralTypesForOutbound)
 {
     EXPECT_NE(wrong(config_of({.direction = 1, .type = 3})), "");
     EXPECT_NE(wrong(config_of({.direction = 2, .type = 6})), "") << "4DW 2 carries outbound";
     EXPECT_EQ(wrong(config_of({.direction = 2, .type = 6, .format = 1})), "") << "8DW 2 does not";
 }
 
-TEST(HisiPttTerms, RefuseAnEmptyPortMask)
+TEST(HisiPttTerms, RejectEmptyPortMask)
 {
     EXPECT_NE(wrong(config_of({.filter = 0x80000})), "");
     EXPECT_EQ(wrong(config_of({.filter = 0})), "") << "requester 00:00.0 is a number like any";
 }
 
-TEST(HisiPttTerms, RefuseEveryReservedBit)
+TEST(HisiPttTerms, RejectEveryReservedBit)
 {
     for (int bit = 0; bit < 64; bit++) {
         if ((bit >= 16 && bit <= 18) || bit >= 36) {
@@ -112,9 +112,9 @@ TEST(HisiPttTerms, RefuseEveryReservedBit)
     }
 }
 
-// Place and filters
+// Location and filters
 
-TEST(HisiPttPlace, RefusesRegistersThatReadAsAllOnes)
+TEST(HisiPttPlace, RejectsRegistersThatReadAllOnes)
 {
     EXPECT_NE(hisi_ptt_place_check(~0U, ~0U), nullptr);
     EXPECT_EQ(hisi_ptt_place_check(0x00000002, 0x00880080), nullptr);
@@ -136,7 +136,7 @@ TEST(HisiPttPlace, RangeIsInclusive)
             << "upper below lower";
 }
 
-TEST(HisiPttFilter, ValuesAreThoseOfTheDocument)
+TEST(HisiPttFilter, ValuesMatchDocumentation)
 {
     EXPECT_EQ(hisi_ptt_filter_value(true, 0x10 << 3), 0x80001U) << "00:10.0";
     EXPECT_EQ(hisi_ptt_filter_value(true, 0x11 << 3), 0x80004U) << "00:11.0";
@@ -146,7 +146,7 @@ TEST(HisiPttFilter, ValuesAreThoseOfTheDocument)
 
 // Tune
 
-TEST(HisiPttTune, OutOfRangeBecomesTheHighestLevel)
+TEST(HisiPttTune, ClampsToHighestLevel)
 {
     EXPECT_EQ(hisi_ptt_tune_level(0), 0);
     EXPECT_EQ(hisi_ptt_tune_level(1), 1);
@@ -156,7 +156,7 @@ TEST(HisiPttTune, OutOfRangeBecomesTheHighestLevel)
     EXPECT_EQ(hisi_ptt_tune_level(~0ULL), 2);
 }
 
-TEST(HisiPttTune, SelectsTheEventAndKeepsTheRest)
+TEST(HisiPttTune, SelectsEventAndKeepsOtherBits)
 {
     EXPECT_EQ(hisi_ptt_tune_ctrl(0, 4, 3), 0x00030004U);
     EXPECT_EQ(hisi_ptt_tune_ctrl(0xffffffff, 5, 7), 0xff070005U);
@@ -164,7 +164,7 @@ TEST(HisiPttTune, SelectsTheEventAndKeepsTheRest)
 
 // Buffers
 
-constexpr u32 kBytes = 128;  // a buffer of 8 entries of 16 bytes: every case is small
+constexpr u32 kBytes = 128;  // a buffer of 8 entries of 16 bytes
 constexpr u32 kEntry = 16;
 
 u32 wr_sts(u32 buffer, u32 bytes)
@@ -179,7 +179,7 @@ hisi_ptt_ring started(u32 entry_bytes = kEntry)
     return ring;
 }
 
-TEST(HisiPttRing, NothingIsThereAtTheBeginning)
+TEST(HisiPttRing, StartsEmpty)
 {
     hisi_ptt_ring ring = started();
     EXPECT_EQ(hisi_ptt_ring_report(&ring, 0), HISI_PTT_GOOD);
@@ -189,7 +189,7 @@ TEST(HisiPttRing, NothingIsThereAtTheBeginning)
     EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 0U);
 }
 
-TEST(HisiPttRing, AWritePointerBeyondTheBufferGivesNothing)
+TEST(HisiPttRing, RejectsWritePointerBeyondBuffer)
 {
     for (u32 bytes : {kBytes + 1, kBytes + kEntry, 0x0fffffffU}) {
         hisi_ptt_ring ring = started();
@@ -201,7 +201,7 @@ TEST(HisiPttRing, AWritePointerBeyondTheBufferGivesNothing)
     EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), kBytes);
 }
 
-TEST(HisiPttRing, AWritePointerInAnotherBufferGivesNothing)
+TEST(HisiPttRing, RejectsWritePointerInOtherBuffer)
 {
     for (u32 buffer : {0U, 2U, 3U}) {
         hisi_ptt_ring ring = started();
@@ -211,7 +211,7 @@ TEST(HisiPttRing, AWritePointerInAnotherBufferGivesNothing)
     }
 }
 
-TEST(HisiPttRing, AWritePointerAtTheEndOfTheLastFullBufferIsTheBeginningOfTheNext)
+TEST(HisiPttRing, AcceptsWritePointerAtEndOfLastFullBuffer)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 3), HISI_PTT_GOOD);
@@ -221,7 +221,7 @@ TEST(HisiPttRing, AWritePointerAtTheEndOfTheLastFullBufferIsTheBeginningOfTheNex
     EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 2 * kBytes);
 }
 
-TEST(HisiPttRing, AnOverrunAtTheEndOfTheFourthBufferHasOverwrittenNothingForSure)
+TEST(HisiPttRing, OverrunAtEndOfFourthBufferCountsNoLoss)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 0xf), HISI_PTT_OVERRUN);
@@ -230,7 +230,7 @@ TEST(HisiPttRing, AnOverrunAtTheEndOfTheFourthBufferHasOverwrittenNothingForSure
     EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 4 * kBytes);
 }
 
-TEST(HisiPttRing, OnlyWholeEntriesAreTaken)
+TEST(HisiPttRing, ReadsOnlyWholeEntries)
 {
     hisi_ptt_ring ring = started(32);
     ASSERT_TRUE(hisi_ptt_ring_finish(&ring, wr_sts(0, 95)));
@@ -239,7 +239,7 @@ TEST(HisiPttRing, OnlyWholeEntriesAreTaken)
     EXPECT_EQ(hisi_ptt_ring_slice(&ring, 31), 0U);
 }
 
-TEST(HisiPttRing, SeveralBuffersFullBeforeOneInterruptAreAllTaken)
+TEST(HisiPttRing, ReadsAllBuffersFilledBeforeOneInterrupt)
 {
     for (u32 count = 1; count <= 3; count++) {
         hisi_ptt_ring ring = started();
@@ -257,7 +257,7 @@ TEST(HisiPttRing, SeveralBuffersFullBeforeOneInterruptAreAllTaken)
     }
 }
 
-TEST(HisiPttRing, WhatIsDroppedIsCounted)
+TEST(HisiPttRing, CountsDroppedBytes)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
@@ -269,7 +269,7 @@ TEST(HisiPttRing, WhatIsDroppedIsCounted)
     EXPECT_EQ(hisi_ptt_ring_drop(&ring), 0U);
 }
 
-TEST(HisiPttRing, FourFullBuffersAreAnOverrun)
+TEST(HisiPttRing, DetectsOverrunWhenAllFourAreFull)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 0xf), HISI_PTT_OVERRUN);
@@ -279,18 +279,18 @@ TEST(HisiPttRing, FourFullBuffersAreAnOverrun)
     EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 4 * kBytes);
 }
 
-TEST(HisiPttRing, BitsThatCameInSeveralReportsAreAnOverrunTogether)
+TEST(HisiPttRing, DetectsOverrunAcrossSeveralReports)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 3), HISI_PTT_GOOD);
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 4), HISI_PTT_GOOD);
     EXPECT_TRUE(hisi_ptt_ring_intact(&ring)) << "the device is in buffer 3";
-    // It went round between the report and its acknowledgement: the bits of that are gone.
+    // The device wrapped before the acknowledgment, which cleared the bits set meanwhile.
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 8), HISI_PTT_OVERRUN);
     EXPECT_FALSE(hisi_ptt_ring_intact(&ring));
 }
 
-TEST(HisiPttRing, WhatWasTakenBeforeAnOverrunIsNotLostAndNotTakenAgain)
+TEST(HisiPttRing, DataReadBeforeOverrunIsNeitherLostNorRepeated)
 {
     for (u32 bytes : {0U, 32U, 96U, 112U}) {
         hisi_ptt_ring ring = started();
@@ -302,7 +302,7 @@ TEST(HisiPttRing, WhatWasTakenBeforeAnOverrunIsNotLostAndNotTakenAgain)
     }
 }
 
-TEST(HisiPttRing, AnOverrunOfADeviceThatSaysNoPlaceGivesNothing)
+TEST(HisiPttRing, OverrunWithInvalidWritePointerDropsAllData)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 0xf), HISI_PTT_OVERRUN);
@@ -310,7 +310,7 @@ TEST(HisiPttRing, AnOverrunOfADeviceThatSaysNoPlaceGivesNothing)
     EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 0U);
 }
 
-TEST(HisiPttRing, BuffersFullOutOfOrderAreRejected)
+TEST(HisiPttRing, RejectsBuffersFullOutOfOrder)
 {
     for (u32 status : {2U, 4U, 8U, 5U, 6U, 9U, 10U, 11U, 12U, 13U, 14U}) {
         hisi_ptt_ring ring = started();
@@ -321,7 +321,7 @@ TEST(HisiPttRing, BuffersFullOutOfOrderAreRejected)
     }
 }
 
-TEST(HisiPttRing, TheSameBufferTwiceIsRejected)
+TEST(HisiPttRing, RejectsBufferReportedTwice)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
@@ -329,7 +329,7 @@ TEST(HisiPttRing, TheSameBufferTwiceIsRejected)
     EXPECT_EQ(hisi_ptt_ring_drop(&ring), kBytes) << "the first time was true";
 }
 
-TEST(HisiPttRing, APlaceTheDeviceHasComeRoundToIsNotIntact)
+TEST(HisiPttRing, IsIntactWhileDeviceWritesAnotherBuffer)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 7), HISI_PTT_GOOD);
@@ -339,7 +339,7 @@ TEST(HisiPttRing, APlaceTheDeviceHasComeRoundToIsNotIntact)
     EXPECT_TRUE(hisi_ptt_ring_intact(&ring)) << "it is in buffer 0, which is taken";
 }
 
-// Numbers below a bound, the same in every run.
+// Random numbers below a bound, with a fixed seed
 class Random {
 public:
     explicit Random(u32 seed) : engine_(seed) {}
@@ -349,7 +349,7 @@ private:
     std::mt19937 engine_;
 };
 
-// A device that numbers its entries, and the driver's loop around the ring.
+// Device model that numbers its entries
 class Device {
 public:
     void write(u32 entries)
@@ -383,7 +383,7 @@ private:
     u32 buffer_ = 0, bytes_ = 0, status_ = 0;
 };
 
-// Wherever the driver does not hold the device it may write up to so many entries.
+// The driver's loop around the ring. Between its steps the device writes fewer than `most` entries.
 class Driver {
 public:
     Driver(Device &device, Random &random, u32 most) : device_(device), random_(random), most_(most)
@@ -406,7 +406,7 @@ public:
         exact = false;
         lost += hisi_ptt_ring_resync(&ring_, device_.pointer()) / kEntry;
     }
-    // One piece, as hisi_ptt_move_piece().
+    // Moves one piece, like hisi_ptt_move_piece().
     bool move(u32 limit)
     {
         const u32 bytes = hisi_ptt_ring_slice(&ring_, limit);
@@ -432,7 +432,7 @@ public:
         ring_ = started();
         idle_ = false;
     }
-    // The device is idle before the last look.
+    // The device is idle before the last check.
     void stop()
     {
         most_ = 0;
@@ -466,7 +466,7 @@ private:
     bool idle_ = false;
 };
 
-TEST(HisiPttRing, EveryEntryIsTakenOnceAndInOrderWhenNotOverrun)
+TEST(HisiPttRing, ReadsEveryEntryOnceInOrderWithoutOverrun)
 {
     Random random(1);
     for (int round = 0; round < 200; round++) {
@@ -487,9 +487,9 @@ TEST(HisiPttRing, EveryEntryIsTakenOnceAndInOrderWhenNotOverrun)
     }
 }
 
-TEST(HisiPttRing, AnOverrunNeverDeliversAnythingTwiceTornOrOutOfOrder)
+TEST(HisiPttRing, OverrunDeliversNoTornRepeatedOrReorderedEntries)
 {
-    constexpr u32 kMost[] = {2, 16, 300};  // up to nine times round between two steps
+    constexpr u32 kMost[] = {2, 16, 300};  // up to nine rounds between two steps
     Random random(2);
     u64 overruns = 0, exact = 0;
     for (int round = 0; round < 900; round++) {
@@ -520,7 +520,7 @@ TEST(HisiPttRing, AnOverrunNeverDeliversAnythingTwiceTornOrOutOfOrder)
 
 // Records
 
-TEST(HisiPttRecord, HeaderIsThePublishedOne)
+TEST(HisiPttRecord, HeaderMatchesUapi)
 {
     const hisi_ptt_header header = {
         .time_ns = 11, .flags = 22, .sequence = 33, .lost = 44, .entries = 96, .entry_bytes = 32};
@@ -532,7 +532,7 @@ TEST(HisiPttRecord, HeaderIsThePublishedOne)
     EXPECT_EQ(std::memcmp(&mark, "HISI_PTT", 8), 0);
 }
 
-TEST(HisiPttRecord, DataAreWholeEntriesOfEitherKind)
+TEST(HisiPttRecord, DataFitsWholeEntriesOfBothFormats)
 {
     EXPECT_EQ(PMUKIT_HISI_PTT_DATA_BYTES % HISI_PTT_ENTRY_BYTES_8DW, 0);
     EXPECT_EQ(HISI_PTT_RECORD_WORDS, 6 + 384);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver's reader of a catalogue against blobs that libfdt has written, the one we ship as dtc
-// compiles it, and bytes of hand where no tool would write them.
+// Tests the driver's catalog parser with blobs written by libfdt, the shipped catalog as compiled
+// by dtc, and hand-written bytes that no tool would write.
 extern "C" {
 #include "imc/imc_core.h"
 }
@@ -20,7 +20,7 @@ namespace {
 
 using Blob = std::vector<char>;
 
-// Nodes and properties, one after the other, as libfdt takes them.
+// Writes nodes and properties in sequence with libfdt.
 class Tree {
 public:
     Tree()
@@ -82,7 +82,7 @@ std::unique_ptr<Parsed> parse(const Blob &blob)
     return parsed;
 }
 
-// What is wrong, behind the path.
+// Path and error of a rejected blob
 std::string refusal(const Blob &blob)
 {
     const auto parsed = parse(blob);
@@ -90,7 +90,7 @@ std::string refusal(const Blob &blob)
     return std::string(parsed->catalog.path) + ": " + parsed->wrong;
 }
 
-// The one unit that was skipped: the path, and why.
+// Path and reason of the only skipped unit
 std::string skipped(const Blob &blob)
 {
     const auto parsed = parse(blob);
@@ -161,9 +161,9 @@ std::string text(const char *string)
     return string ? string : "none";
 }
 
-// Good catalogues
+// Valid catalogs
 
-TEST(ImcCatalog, UnitAndEventAreRead)
+TEST(ImcCatalog, ReadsUnitAndEvent)
 {
     const auto parsed = parse(make({}));
     ASSERT_EQ(parsed->wrong, "") << parsed->catalog.path;
@@ -183,7 +183,7 @@ TEST(ImcCatalog, UnitAndEventAreRead)
     EXPECT_EQ(parsed->catalog.nr_skipped, 0U);
 }
 
-TEST(ImcCatalog, ScaleAndUnitAreInheritedWhereAnEventHasNone)
+TEST(ImcCatalog, EventWithoutScaleAndUnitInheritsThem)
 {
     const auto parsed =
         parse(make({.unit = [](Tree &tree) { tree.text("scale", "2.5").text("unit", "MiB"); },
@@ -203,7 +203,7 @@ TEST(ImcCatalog, ScaleAndUnitAreInheritedWhereAnEventHasNone)
     EXPECT_EQ(parsed->events[0].value, 0x18U) << "no reg of the unit: nothing is added";
 }
 
-TEST(ImcCatalog, AllTypesAndUnitsWithoutEvents)
+TEST(ImcCatalog, ReadsAllTypesAndUnitsWithoutEvents)
 {
     const auto parsed = parse(make({.more_units = [](Tree &tree) {
         add_unit(tree, "mcs23", 0x10, 8);
@@ -218,9 +218,9 @@ TEST(ImcCatalog, AllTypesAndUnitsWithoutEvents)
     EXPECT_STREQ(parsed->units[4].name, "trace");
 }
 
-// What IBM's catalogues of POWER9 and POWER10 have (github.com/open-power/ima-catalog)
+// Features of IBM's POWER9 and POWER10 catalogs (github.com/open-power/ima-catalog)
 
-TEST(ImcCatalog, PrefixMayBeEmpty)
+TEST(ImcCatalog, AcceptsEmptyPrefix)
 {
     const auto parsed =
         parse(make({.node = "nvlink3@288",
@@ -231,7 +231,7 @@ TEST(ImcCatalog, PrefixMayBeEmpty)
     EXPECT_EQ(parsed->catalog.nr_skipped, 0U);
 }
 
-TEST(ImcCatalog, NamesOfEventsHaveDots)
+TEST(ImcCatalog, AcceptsDotsInEventNames)
 {
     const auto parsed = parse(make({.more_events = [](Tree &tree) {
         add_event(tree, "DATA_FROM_L3.1", 8);
@@ -243,8 +243,8 @@ TEST(ImcCatalog, NamesOfEventsHaveDots)
     EXPECT_STREQ(parsed->events[1].name, "pm_mcs01_data_from_l3.1");
 }
 
-// Names of files in events/ pass "PMU event names" of perf test: all in one case, with .scale too.
-TEST(ImcCatalog, NamesOfEventsAreOfOneCase)
+// "PMU event names" of perf test requires file names in events/ in one case, and .scale is one.
+TEST(ImcCatalog, ConvertsEventNamesToLowerCase)
 {
     const auto parsed =
         parse(make({.more_events = [](Tree &tree) { add_event(tree, "Mixed_CASE", 8); }}));
@@ -254,7 +254,7 @@ TEST(ImcCatalog, NamesOfEventsAreOfOneCase)
               "/imc-counters/events@0/event@64b_rd: the unit has an event of that name already");
 }
 
-TEST(ImcCatalog, SecondUnitOfANameIsSkippedAndTheOthersStay)
+TEST(ImcCatalog, SkipsOnlySecondUnitOfSameName)
 {
     const auto parsed = parse(make({.node = "pb@118", .more_units = [](Tree &tree) {
                                         add_unit(tree, "pb@198", 0x10, 8);
@@ -270,8 +270,8 @@ TEST(ImcCatalog, SecondUnitOfANameIsSkippedAndTheOthersStay)
     EXPECT_STREQ(parsed->catalog.skipped[0].why, "there is such a unit already");
 }
 
-// The events before the wrong one go with the unit; those of the next unit begin where they did.
-TEST(ImcCatalog, UnitWithAWrongEventLeavesNothing)
+// The unit's valid events are dropped too, and the next unit's events start at the same index.
+TEST(ImcCatalog, SkipsUnitWithInvalidEventAndAllItsEvents)
 {
     const auto parsed =
         parse(make({.more_events = [](Tree &tree) { add_event(tree, "bad/name", 8); },
@@ -293,7 +293,7 @@ TEST(ImcCatalog, UnitWithAWrongEventLeavesNothing)
     EXPECT_EQ(parsed->catalog.nr_skipped, 1U);
 }
 
-TEST(ImcCatalog, UnknownTypesAreSkippedCountedAndTheFirstOnesNamed)
+TEST(ImcCatalog, CountsUnknownTypesAndRecordsTheFirst)
 {
     const auto parsed = parse(make({.more_units = [](Tree &tree) {
         for (u32 i = 0; i < IMC_MAX_SKIPPED + 2; i++)
@@ -309,7 +309,7 @@ TEST(ImcCatalog, UnknownTypesAreSkippedCountedAndTheFirstOnesNamed)
     }
 }
 
-TEST(ImcCatalog, WhatIsSkippedCountsAmongTheUnits)
+TEST(ImcCatalog, SkippedUnitsCountTowardTheUnitLimit)
 {
     const auto parsed = parse(make({.more_units = [](Tree &tree) {
         for (u32 i = 1; i < IMC_MAX_UNITS; i++)
@@ -321,7 +321,7 @@ TEST(ImcCatalog, WhatIsSkippedCountsAmongTheUnits)
     EXPECT_EQ(parsed->catalog.nr_skipped, u32{IMC_MAX_UNITS});
 }
 
-TEST(ImcCatalog, CompatibleIsAListAndUnitsMayLieDeeper)
+TEST(ImcCatalog, AcceptsCompatibleListAndNestedUnits)
 {
     Tree tree;
     tree.begin("").begin("a").bytes("compatible",
@@ -331,7 +331,7 @@ TEST(ImcCatalog, CompatibleIsAListAndUnitsMayLieDeeper)
     EXPECT_EQ(parse(tree.finish())->wrong, "");
 }
 
-TEST(ImcCatalog, OldPropertyOfHandlesAndCbOffsetAreKnown)
+TEST(ImcCatalog, ReadsOldPhandlePropertyAndCbOffset)
 {
     Tree tree;
     tree.begin("").begin("imc").text("compatible", "ibm,opal-in-memory-counters");
@@ -351,7 +351,7 @@ TEST(ImcCatalog, OldPropertyOfHandlesAndCbOffsetAreKnown)
     EXPECT_STREQ(parsed->events[0].name, "p_a");
 }
 
-TEST(ImcCatalog, TraceEventIsAValueNotAPlace)
+TEST(ImcCatalog, TraceEventIsAValueNotAnOffset)
 {
     const auto parsed =
         parse(make({.node = "trace@0",
@@ -369,7 +369,7 @@ TEST(ImcCatalog, TraceEventIsAValueNotAPlace)
     EXPECT_FALSE(imc_unit_samples(&parsed->catalog, &unit, 0x10200001ULL | 1ULL << 32));
 }
 
-TEST(ImcCatalog, ShippedCatalogueIsRead)
+TEST(ImcCatalog, ReadsShippedCatalog)
 {
     std::ifstream file(IMC_CATALOG, std::ios::binary);
     const Blob blob((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -389,15 +389,15 @@ TEST(ImcCatalog, ShippedCatalogueIsRead)
         EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
 }
 
-// Refused, or skipped with the path
+// Rejected catalogs, and skipped units
 
-TEST(ImcCatalog, WithoutItsRootItIsRefused)
+TEST(ImcCatalog, RejectsCatalogWithoutRootNode)
 {
     EXPECT_EQ(refusal(make({.compatible = "other"})),
               "/: no node is compatible with ibm,opal-in-memory-counters");
 }
 
-TEST(ImcCatalog, WithoutAUnitThatCanBeUsedItIsRefused)
+TEST(ImcCatalog, RejectsCatalogWithoutUsableUnit)
 {
     const Blob blob = make({.type = [](Tree &tree) { tree.cell("type", 8); }});
     EXPECT_EQ(refusal(blob), "/: no unit");
@@ -412,7 +412,7 @@ struct Skipped {
 
 class ImcCatalogSkipped : public testing::TestWithParam<Skipped> {};
 
-TEST_P(ImcCatalogSkipped, WithThePathAndTheReason)
+TEST_P(ImcCatalogSkipped, ReportsPathAndReason)
 {
     EXPECT_EQ(skipped(make(GetParam().recipe)), GetParam().says);
 }
@@ -539,9 +539,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "/imc-counters/trace: the trace buffer is not of 256 KiB, as firmware sets it up"}),
     [](const auto &one) { return std::string(one.param.name); });
 
-// Sizes: n - 1, n, n + 1
+// Limits: n - 1, n, n + 1
 
-TEST(ImcCatalog, LastCounterOfTheMemory)
+TEST(ImcCatalog, AcceptsLastCounterInMemory)
 {
     const Recipe last = {.unit = kNothing,
                          .reg = [](Tree &tree) { tree.cell("reg", 0x40000 - 8); }};
@@ -554,8 +554,8 @@ TEST(ImcCatalog, LastCounterOfTheMemory)
         EXPECT_FALSE(imc_unit_has_counter(&unit, at)) << at;
 }
 
-// A back-end has less memory for a chip than a catalogue may speak of.
-TEST(ImcCatalog, UnitLiesInTheMemoryOfAChipWithItsControlBlock)
+// A chip of a back-end may have less memory than the parser allows.
+TEST(ImcCatalog, UnitAndControlBlockMustFitChipMemory)
 {
     imc_unit unit = {};
     unit.offset = 0x180000;
@@ -571,7 +571,7 @@ TEST(ImcCatalog, UnitLiesInTheMemoryOfAChipWithItsControlBlock)
     EXPECT_FALSE(imc_unit_lies_in(&unit, IMC_HOMER_BYTES)) << "no sum of 32 bits";
 }
 
-TEST(ImcCatalog, LongestNamesAndTexts)
+TEST(ImcCatalog, AcceptsLongestNamesAndTexts)
 {
     const Recipe recipe = {
         .name = [](Tree &tree) { tree.text("event-name", std::string(38, 'A')); },
@@ -584,7 +584,7 @@ TEST(ImcCatalog, LongestNamesAndTexts)
     EXPECT_NE(parse(make(longer))->wrong, "");
 }
 
-TEST(ImcCatalog, ControlBlockMayEndWithTheChip)
+TEST(ImcCatalog, AcceptsControlBlockAtEndOfChip)
 {
     EXPECT_EQ(
         parse(make({.unit = [](Tree &tree) { tree.cell("cb_offset", 0x280000 - 0x28); }}))->wrong,
@@ -599,7 +599,7 @@ Blob with_units(u32 count)
     }});
 }
 
-TEST(ImcCatalog, AsManyUnitsAsThereMayBe)
+TEST(ImcCatalog, AcceptsUpToMaxUnits)
 {
     EXPECT_EQ(parse(with_units(IMC_MAX_UNITS))->wrong, "");
     EXPECT_EQ(parse(with_units(IMC_MAX_UNITS))->catalog.nr_skipped, 0U);
@@ -615,15 +615,15 @@ Blob with_events(u32 count)
     }});
 }
 
-TEST(ImcCatalog, AsManyEventsAsAUnitMayHave)
+TEST(ImcCatalog, AcceptsUpToMaxEventsPerUnit)
 {
     EXPECT_EQ(parse(with_events(IMC_MAX_UNIT_EVENTS))->wrong, "");
     EXPECT_EQ(skipped(with_events(IMC_MAX_UNIT_EVENTS + 1)),
               "/imc-counters/events@0/event@E1024: more events than a catalogue may have");
 }
 
-// One list of events may serve many units.
-TEST(ImcCatalog, AsManyEventsAsThereMayBe)
+// Many units may share one list of events.
+TEST(ImcCatalog, AcceptsUpToMaxEvents)
 {
     const auto blob = [](u32 units) {
         return make({.more_events =
@@ -650,7 +650,7 @@ TEST(ImcCatalog, AsManyEventsAsThereMayBe)
               "/imc-counters/events@0/event@118: more events than a catalogue may have");
 }
 
-TEST(ImcCatalog, AsDeepAsNodesMayBe)
+TEST(ImcCatalog, AcceptsUpToMaxDepth)
 {
     const auto blob = [](u32 depth) {
         Tree tree;
@@ -667,9 +667,9 @@ TEST(ImcCatalog, AsDeepAsNodesMayBe)
     EXPECT_EQ(refusal(blob(9)), "/imc/n/n/n/n/n/n: nodes nested deeper than 8");
 }
 
-// Bytes that no tool writes
+// Malformed blobs
 
-TEST(ImcCatalog, EveryPrefixIsRefused)
+TEST(ImcCatalog, RejectsEveryTruncation)
 {
     const Blob whole = make({});
     for (size_t bytes = 0; bytes < whole.size(); bytes++)
@@ -677,8 +677,8 @@ TEST(ImcCatalog, EveryPrefixIsRefused)
             << bytes;
 }
 
-// The same with a header that says so: blocks and tokens end early.
-TEST(ImcCatalog, EveryShorterTreeIsRefused)
+// The header has the shorter size too: tokens and strings end early.
+TEST(ImcCatalog, RejectsEveryShortenedBlock)
 {
     const Blob whole = make({});
     const u32 structs = fdt_size_dt_struct(whole.data()),
@@ -695,7 +695,7 @@ TEST(ImcCatalog, EveryShorterTreeIsRefused)
     }
 }
 
-TEST(ImcCatalog, InvalidHeadersAreRefused)
+TEST(ImcCatalog, RejectsInvalidHeaders)
 {
     const Blob whole = make({});
     const u32 end = static_cast<u32>(whole.size());
@@ -717,7 +717,7 @@ TEST(ImcCatalog, InvalidHeadersAreRefused)
     EXPECT_EQ(with(fdt_set_size_dt_strings, 0xffffffff), beyond);
 }
 
-TEST(ImcCatalog, LargerThanAMebibyteIsRefused)
+TEST(ImcCatalog, RejectsMoreThanOneMebibyte)
 {
     Blob blob = make({});
     const auto padded = [&blob](u32 bytes) {
@@ -730,7 +730,7 @@ TEST(ImcCatalog, LargerThanAMebibyteIsRefused)
     EXPECT_EQ(padded((1U << 20) + 1), "cut short, or larger than 1 MiB");
 }
 
-// Tokens of hand: a good header around them.
+// Puts a valid header around hand-written tokens.
 Blob of_tokens(const std::vector<u32> &tokens)
 {
     Blob blob(40 + tokens.size() * 4 + 2);
@@ -750,7 +750,7 @@ Blob of_tokens(const std::vector<u32> &tokens)
     return blob;
 }
 
-TEST(ImcCatalog, BlockOfNothingMayLieAtTheEnd)
+TEST(ImcCatalog, AcceptsEmptyBlockAtEnd)
 {
     Blob blob = of_tokens({9});
     fdt_set_off_dt_strings(blob.data(), static_cast<u32>(blob.size()));
@@ -758,7 +758,7 @@ TEST(ImcCatalog, BlockOfNothingMayLieAtTheEnd)
     EXPECT_EQ(refusal(blob), "/: no node is compatible with ibm,opal-in-memory-counters");
 }
 
-TEST(ImcCatalog, TokensThatMakeNoTreeAreRefused)
+TEST(ImcCatalog, RejectsInvalidTokenSequences)
 {
     const std::vector<std::pair<std::vector<u32>, std::string>> cases = {
         {{9}, "/: no node is compatible with ibm,opal-in-memory-counters"},
@@ -780,9 +780,9 @@ TEST(ImcCatalog, TokensThatMakeNoTreeAreRefused)
         EXPECT_EQ(refusal(of_tokens(tokens)), says);
 }
 
-// Any byte wrong: refused or read, but nothing outside is touched (AddressSanitizer) and what comes
-// out can be counted on.
-TEST(ImcCatalog, SurvivesAnyDamagedByte)
+// Whatever byte changes, the parser accesses nothing outside the blob (AddressSanitizer), and its
+// result, if any, is valid.
+TEST(ImcCatalog, HandlesAnyCorruptedByte)
 {
     const Blob whole = make({});
     for (size_t at = 0; at < whole.size(); at++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The engine's arithmetic against the documented rules: what a thread and a core add up to, the
-// record, the registers' published examples, and the catalogue it gives to the driver.
+// Tests the engine's arithmetic against the documented rules: facts of threads and cores, trace
+// records, published register values, and the catalog for the driver.
 extern "C" {
 #include "imc_engine/imc_engine_core.h"
 }
@@ -35,10 +35,10 @@ struct Machine {
     }
 };
 
-TEST(ImcEngineFacts, DistinguishBusyThreads)
+TEST(ImcEngineFacts, CountTimeByNumberOfBusyThreads)
 {
     Machine machine;
-    machine.busy(0, true, 100);   // no thread until here
+    machine.busy(0, true, 100);   // no busy thread until here
     machine.busy(1, true, 130);   // 30 with one
     machine.busy(2, true, 150);   // 20 with two
     machine.busy(1, false, 155);  // 5 with three
@@ -56,7 +56,7 @@ TEST(ImcEngineFacts, DistinguishBusyThreads)
     EXPECT_EQ(machine.thread_fact(2, IMC_ENGINE_NON_IDLE_NS), 15U);
 }
 
-TEST(ImcEngineFacts, SumOfThreadsIsTheCores)
+TEST(ImcEngineFacts, ThreadTimesAddUpToCoreTime)
 {
     std::mt19937 random(7);
     Machine machine;
@@ -76,7 +76,7 @@ TEST(ImcEngineFacts, SumOfThreadsIsTheCores)
     EXPECT_EQ(machine.fact(IMC_ENGINE_ELAPSED_NS), now);
 }
 
-TEST(ImcEngineFacts, SettingTheSameAgainChangesNothing)
+TEST(ImcEngineFacts, RepeatedSetBusyChangesNothing)
 {
     Machine machine;
     machine.busy(0, true, 10);
@@ -88,7 +88,7 @@ TEST(ImcEngineFacts, SettingTheSameAgainChangesNothing)
     EXPECT_EQ(machine.fact(IMC_ENGINE_TASK_NS), 20U);
 }
 
-TEST(ImcEngineFacts, StandWhileTheClockGoesBack)
+TEST(ImcEngineFacts, DoNotChangeWhileClockGoesBackwards)
 {
     Machine machine;
     machine.busy(0, true, 100);
@@ -100,7 +100,7 @@ TEST(ImcEngineFacts, StandWhileTheClockGoesBack)
     EXPECT_EQ(machine.thread_fact(0, IMC_ENGINE_TASK_NS), 10U);
 }
 
-TEST(ImcEngineFacts, AThreadHasItsOwnWorkAndItsCoresTime)
+TEST(ImcEngineFacts, ThreadHasOwnWorkAndCoreTime)
 {
     Machine machine;
     machine.threads[0].switches = 3;
@@ -130,7 +130,7 @@ const imc_engine_slot &slot_named(const std::string &name)
     return imc_engine_slots[0];
 }
 
-TEST(ImcEngineSlots, NothingIsLostToRounding)
+TEST(ImcEngineSlots, RoundingLosesNothing)
 {
     const imc_engine_slot &slot = slot_named("CPM_32MHZ_CYC");
     imc_engine_facts from{}, to{};
@@ -143,7 +143,7 @@ TEST(ImcEngineSlots, NothingIsLostToRounding)
     EXPECT_EQ(sum, 17000U * 1000 / 16000);
 }
 
-TEST(ImcEngineSlots, CountWhatTheirNameSays)
+TEST(ImcEngineSlots, CountTheFactOfTheirName)
 {
     imc_engine_facts from{}, to{};
     for (u64 i = 0; i < IMC_ENGINE_NR_FACTS; i++) {
@@ -173,12 +173,12 @@ TEST(ImcEngineSlots, CountWhatTheirNameSays)
 
 // Trace
 
-TEST(ImcEngineScom, IsWhatSkibootWrites)
+TEST(ImcEngineScom, MatchesSkiboot)
 {
     EXPECT_EQ(imc_engine_scom(0xffffff05), 0x7fffffc142020000U);
 }
 
-TEST(ImcEngineScom, GivesThePeriod)
+TEST(ImcEngineScom, EncodesPeriod)
 {
     EXPECT_EQ(imc_engine_period_ns(imc_engine_scom(0xffffff05)), 7843U);  // 251 events
     EXPECT_EQ(imc_engine_period_ns(imc_engine_scom(0xffff8300)), 1000000U);
@@ -186,7 +186,7 @@ TEST(ImcEngineScom, GivesThePeriod)
     EXPECT_EQ(imc_engine_period_ns(imc_engine_scom(0)), 134217728000U);
 }
 
-TEST(ImcEngineScom, GivesTheBuffer)
+TEST(ImcEngineScom, EncodesBufferSize)
 {
     EXPECT_EQ(imc_engine_buffer_records(imc_engine_scom(0)), 4096U);
     const u32 records[] = {4096, 8192, 16384, 32768, 65536, 65536, 65536, 65536};
@@ -194,7 +194,7 @@ TEST(ImcEngineScom, GivesTheBuffer)
         EXPECT_EQ(imc_engine_buffer_records(size << 13), records[size]);
 }
 
-TEST(ImcEngineTrace, WritesARecordOfTheKernel)
+TEST(ImcEngineTrace, WritesKernelModeRecord)
 {
     imc_engine_trace trace{};
     u64 words[IMC_ENGINE_RECORD_WORDS];
@@ -210,7 +210,7 @@ TEST(ImcEngineTrace, WritesARecordOfTheKernel)
     EXPECT_EQ(trace.at, 1U);
 }
 
-TEST(ImcEngineTrace, SaysUser)
+TEST(ImcEngineTrace, MarksUserMode)
 {
     imc_engine_trace trace{};
     u64 words[IMC_ENGINE_RECORD_WORDS];
@@ -218,7 +218,7 @@ TEST(ImcEngineTrace, SaysUser)
     EXPECT_EQ(words[IMC_ENGINE_RECORD_PIDR] >> 62, 3U);
 }
 
-TEST(ImcEngineTrace, TimebaseGrowsWhateverTheClockDoes)
+TEST(ImcEngineTrace, TimebaseIncreasesEvenIfClockDoesNot)
 {
     imc_engine_trace trace{};
     u64 words[IMC_ENGINE_RECORD_WORDS], before = 0;
@@ -250,7 +250,7 @@ TEST(ImcEngineTrace, WrapsAtTheEndOfTheBuffer)
     EXPECT_EQ(trace.at, 1U);
 }
 
-TEST(ImcEngineTrace, TicksStandOnAGrid)
+TEST(ImcEngineTrace, TicksAreOnAFixedGrid)
 {
     EXPECT_EQ(imc_engine_next_tick(0, 100, 30), 30U);
     EXPECT_EQ(imc_engine_next_tick(29, 100, 30), 30U);
@@ -259,7 +259,7 @@ TEST(ImcEngineTrace, TicksStandOnAGrid)
     EXPECT_EQ(imc_engine_next_tick(1234, 100, 30), 1330U);
 }
 
-TEST(ImcEngineTrace, TicksAreAMultipleOfThePeriod)
+TEST(ImcEngineTrace, TickIntervalIsAMultipleOfThePeriod)
 {
     EXPECT_EQ(imc_engine_tick_ns(999718), 999718U);
     EXPECT_EQ(imc_engine_tick_ns(100000), 100000U);
@@ -274,19 +274,19 @@ void expect_due(const imc_engine_due &due, u64 count, u64 first_ns, u64 late)
     EXPECT_EQ(due.late, late);
 }
 
-TEST(ImcEngineTrace, WritesWhatCameDue)
+TEST(ImcEngineTrace, WritesAllRecordsDue)
 {
-    // Of a grid of 7843 from 30 on: after the first moment, up to the last.
+    // A grid of 7843 ns that starts at 30: from after the first time to the second, inclusive
     expect_due(imc_engine_trace_due(30, 30 + 13 * 7843, 7843, 30), 13, 30 + 7843, 0);
     expect_due(imc_engine_trace_due(30, 29 + 13 * 7843, 7843, 30), 12, 30 + 7843, 0);
     expect_due(imc_engine_trace_due(31, 7800, 7843, 30), 0, 30 + 7843, 0);
-    // A clock that went back
+    // A clock that goes backwards
     expect_due(imc_engine_trace_due(30 + 7843, 40, 7843, 30), 0, 30 + 7843, 0);
 }
 
-TEST(ImcEngineTrace, GivesUpWhatIsLongDue)
+TEST(ImcEngineTrace, DropsRecordsDueTooLongAgo)
 {
-    // A millisecond has 127 of 7843 ns, and no second one of its own length.
+    // At most 1 ms is made up for: 127 periods of 7843 ns, but at least one period.
     expect_due(imc_engine_trace_due(0, 200 * 7843, 7843, 0), 127, 74 * 7843, 73);
     expect_due(imc_engine_trace_due(0, 3 * 999718, 999718, 0), 1, 3 * 999718, 2);
     expect_due(imc_engine_trace_due(0, 40000000, 30000000, 0), 1, 30000000, 0);
@@ -294,7 +294,7 @@ TEST(ImcEngineTrace, GivesUpWhatIsLongDue)
 
 // Nest
 
-TEST(ImcEngineNest, FollowsCommands)
+TEST(ImcEngineNest, AppliesCommands)
 {
     EXPECT_EQ(imc_engine_nest_status(2, 0), 2U);
     EXPECT_EQ(imc_engine_nest_status(1, 0), 1U);
@@ -330,20 +330,20 @@ TEST(ImcEngineNest, CountsLinesAndCycles)
             << slot.name;
 }
 
-TEST(ImcEngineNest, NothingIsLostToRounding)
+TEST(ImcEngineNest, RoundingLosesNothing)
 {
     const imc_engine_nest_slot &slot = imc_engine_nest_slots[0];
     imc_engine_nest_facts from{}, to{};
     u64 sum = 0;
     for (int i = 0; i < 1000; i++) {
-        to.value[slot.fact] += 3;  // pages; a count is 8 of 4 KiB
+        to.value[slot.fact] += 3;  // pages; a count is 8 pages of 4 KiB
         sum += imc_engine_nest_delta(&slot, 4096, &from, &to);
         from = to;
     }
     EXPECT_EQ(sum, 3000U / 8);
 }
 
-// The catalogue: units with their prefix and base, and the events they point to
+// The catalog: units with prefix and base, and the events they point to
 
 using Offsets = std::map<std::string, u64>;
 
@@ -356,7 +356,7 @@ std::string property(const std::string &node, const std::string &name)
     return found[1].matched ? found[1].str() : found[2].str();
 }
 
-// "PMU/event" -> where its counter is
+// "PMU/event" -> offset of its counter
 Offsets catalogue()
 {
     std::ifstream file(PMUKIT_DRIVERS "/imc_engine/imc-power9.dts");
@@ -383,7 +383,7 @@ Offsets catalogue()
     return offsets;
 }
 
-TEST(ImcEngineCatalogue, PutsCountersWhereTheEngineDoes)
+TEST(ImcEngineCatalogue, OffsetsMatchTheEngine)
 {
     Offsets expected = {{"trace/trace_cycles", 0x10200000}};
     for (const imc_engine_slot &slot : imc_engine_slots) {

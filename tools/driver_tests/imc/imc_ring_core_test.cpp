@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The reader of a trace buffer against an engine that writes silently, goes round, and does not
+// Tests the reader of a trace buffer with an engine that writes without notice, wraps, and does not
 // wait.
 extern "C" {
 #include "imc/imc_core.h"
@@ -19,12 +19,12 @@ constexpr u32 kWords = IMC_RECORD_WORDS;
 constexpr u32 kBytes = kRecords * kWords * sizeof(u64);
 constexpr u64 kTb2Mask = (1ULL << 42) - 1;
 
-// What the sheet says of the hardware, and nothing of the reader.
+// Model of the hardware from its documentation, independent of the reader
 class Engine {
 public:
     explicit Engine(u32 records = kRecords) : memory_(records * kWords) {}
 
-    // One record; its program counter is its number.
+    // Writes one record, with its number as program counter.
     void write()
     {
         tb_ += step_;
@@ -58,7 +58,7 @@ protected:
 
     void look() { imc_ring_look(&ring, &tally); }
 
-    // Numbers of the records that can be taken now.
+    // Reads the available records, returns their numbers.
     std::vector<u64> take(size_t most = SIZE_MAX)
     {
         std::vector<u64> numbers;
@@ -93,7 +93,7 @@ TEST_F(ImcRing, EmptyBufferHasNoRecord)
     EXPECT_EQ(tally.lost + tally.rejected, 0U);
 }
 
-TEST_F(ImcRing, RecordsComeInOrderAndOnce)
+TEST_F(ImcRing, ReadsEachRecordOnceInOrder)
 {
     engine.write(5);
     look();
@@ -105,7 +105,7 @@ TEST_F(ImcRing, RecordsComeInOrderAndOnce)
     EXPECT_EQ(take(), numbers(5, 8));
 }
 
-TEST_F(ImcRing, AllWordsAreInTheOrderOfTheCpu)
+TEST_F(ImcRing, ConvertsAllWordsToCpuByteOrder)
 {
     engine.write();
     look();
@@ -113,7 +113,7 @@ TEST_F(ImcRing, AllWordsAreInTheOrderOfTheCpu)
     EXPECT_EQ(record, (std::array<u64, kWords>{1016, 0, 1ULL << 63, 3, 4, 5, 6, 1016}));
 }
 
-TEST_F(ImcRing, GoesRoundWithTheEngine)
+TEST_F(ImcRing, FollowsEngineAcrossWraps)
 {
     u64 next = 0;
     for (u32 round = 0; round < 50; round++) {
@@ -126,7 +126,7 @@ TEST_F(ImcRing, GoesRoundWithTheEngine)
     EXPECT_FALSE(tally.lapped);
 }
 
-TEST_F(ImcRing, TakesNoMoreThanWasSeen)
+TEST_F(ImcRing, ReadsOnlyRecordsSeenByThePoll)
 {
     engine.write(2);
     look();
@@ -134,10 +134,10 @@ TEST_F(ImcRing, TakesNoMoreThanWasSeen)
     EXPECT_EQ(take(), numbers(0, 2));
 }
 
-// n - 1, n, n + 1 records, from every place in the buffer: the seam is everywhere once.
+// n - 1, n, n + 1 records, starting at every position in the buffer
 class ImcRingFull : public testing::TestWithParam<u64> {};
 
-TEST_P(ImcRingFull, TheSeamIsFoundAndTheNewestAreDelivered)
+TEST_P(ImcRingFull, FindsEnginePositionAndReadsNewestRecords)
 {
     for (u64 place = 0; place < kRecords; place++) {
         Engine engine;
@@ -168,8 +168,8 @@ INSTANTIATE_TEST_SUITE_P(Counts, ImcRingFull,
                          testing::Values(kRecords - 1, kRecords, kRecords + 1, kRecords + 5,
                                          2 * kRecords - 1));
 
-// Looks without taking, as when the reader of an AUX area is behind: the loss is exact over rounds.
-TEST_F(ImcRing, LossIsExactOverManyRoundsWithALookInEach)
+// Polls without reading, as when the reader of an AUX area is slow.
+TEST_F(ImcRing, CountsLossExactlyWithAPollPerRound)
 {
     u64 taken = 0;
     for (u32 i = 0; i < 40; i++) {
@@ -182,11 +182,11 @@ TEST_F(ImcRing, LossIsExactOverManyRoundsWithALookInEach)
     EXPECT_FALSE(tally.lapped);
 }
 
-TEST_F(ImcRing, RecordOverwrittenAfterTheLookIsLostOnce)
+TEST_F(ImcRing, CountsRecordOverwrittenAfterPollOnce)
 {
     engine.write(4);
     look();
-    engine.write(kRecords - 2);  // over the first two
+    engine.write(kRecords - 2);  // overwrites the first two
     EXPECT_EQ(take(), numbers(2, 4));
     EXPECT_EQ(tally.lost, 2U);
     look();
@@ -194,7 +194,7 @@ TEST_F(ImcRing, RecordOverwrittenAfterTheLookIsLostOnce)
     EXPECT_EQ(tally.lost, 2U);
 }
 
-TEST_F(ImcRing, HalfWrittenRecordIsWaitedForOnce)
+TEST_F(ImcRing, WaitsOnceForHalfWrittenRecord)
 {
     engine.write(3);
     const u64 whole = engine.word(2, IMC_RECORD_TB2);
@@ -207,7 +207,7 @@ TEST_F(ImcRing, HalfWrittenRecordIsWaitedForOnce)
     EXPECT_EQ(tally.rejected, 0U);
 }
 
-TEST_F(ImcRing, RecordThatStaysHalfWrittenIsRejected)
+TEST_F(ImcRing, RejectsRecordThatStaysHalfWritten)
 {
     engine.write(3);
     engine.word(2, IMC_RECORD_TB2) = 0;
@@ -221,7 +221,7 @@ TEST_F(ImcRing, RecordThatStaysHalfWrittenIsRejected)
     EXPECT_EQ(take(), numbers(3, 4));
 }
 
-TEST_F(ImcRing, RecordInTheMiddleThatIsNotWholeIsRejectedAtOnce)
+TEST_F(ImcRing, RejectsIncompleteRecordInTheMiddleAtOnce)
 {
     engine.write(4);
     engine.word(1, IMC_RECORD_TB2) = htobe64(77);
@@ -230,7 +230,7 @@ TEST_F(ImcRing, RecordInTheMiddleThatIsNotWholeIsRejectedAtOnce)
     EXPECT_EQ(tally.rejected, 1U);
 }
 
-TEST_F(ImcRing, TimebaseThatGoesBackIsRejected)
+TEST_F(ImcRing, RejectsDecreasingTimebase)
 {
     engine.write(6);
     for (u32 word : {IMC_RECORD_TB1, IMC_RECORD_TB2})
@@ -240,8 +240,8 @@ TEST_F(ImcRing, TimebaseThatGoesBackIsRejected)
     EXPECT_EQ(tally.rejected, 1U);
 }
 
-// The last record of a look cannot be true: its timebase is one that no later record reaches.
-TEST_F(ImcRing, ImpossibleRecordHidesNothing)
+// The last record of a poll is invalid: no later record reaches its timebase.
+TEST_F(ImcRing, InvalidRecordHidesNoOthers)
 {
     for (u64 next = 0; next < 2 * kRecords; next += 5) {
         engine.write(3);
@@ -258,7 +258,7 @@ TEST_F(ImcRing, ImpossibleRecordHidesNothing)
     EXPECT_EQ(tally.lost, 0U);
 }
 
-TEST_F(ImcRing, ImpossibleRecordThatIsDroppedHidesNothing)
+TEST_F(ImcRing, DroppedInvalidRecordHidesNoOthers)
 {
     engine.write(3);
     engine.word(2, IMC_RECORD_TB1) = htobe64(1ULL << 63);
@@ -275,8 +275,8 @@ TEST_F(ImcRing, ImpossibleRecordThatIsDroppedHidesNothing)
     EXPECT_EQ(take(), numbers(5, 9));
 }
 
-// At the beginning of the buffer, which is where an engine may begin again.
-TEST_F(ImcRing, HalfWrittenRecordIsNotTakenForANewStart)
+// The half-written record is at the beginning of the buffer, where an engine may restart.
+TEST_F(ImcRing, DoesNotMistakeHalfWrittenRecordForARestart)
 {
     engine.write(kRecords);
     look();
@@ -291,7 +291,7 @@ TEST_F(ImcRing, HalfWrittenRecordIsNotTakenForANewStart)
     EXPECT_EQ(take(), numbers(kRecords + 1, kRecords + 3));
 }
 
-// Only 42 bits of the timebase stand in the last word.
+// The last word has only 42 bits of the timebase.
 TEST_F(ImcRing, SecondTimebaseHas42Bits)
 {
     engine.step(1ULL << 41);
@@ -304,7 +304,7 @@ TEST_F(ImcRing, SecondTimebaseHas42Bits)
     EXPECT_EQ(take(), numbers(0, 0));
 }
 
-TEST_F(ImcRing, WhatIsDroppedIsLost)
+TEST_F(ImcRing, CountsDroppedRecordsAsLost)
 {
     engine.write(5);
     look();
@@ -317,7 +317,7 @@ TEST_F(ImcRing, WhatIsDroppedIsLost)
     EXPECT_EQ(take(), numbers(5, 6));
 }
 
-TEST_F(ImcRing, EngineThatBeginsAgainAtTheBeginningIsFollowed)
+TEST_F(ImcRing, FollowsEngineThatRestartsAtBeginning)
 {
     engine.write(5);
     look();
@@ -335,37 +335,37 @@ TEST_F(ImcRing, EngineThatBeginsAgainAtTheBeginningIsFollowed)
     EXPECT_EQ(tally.lost + tally.rejected, 0U);
 }
 
-TEST_F(ImcRing, EngineThatGoesOnWhereItWasIsFollowed)
+TEST_F(ImcRing, FollowsEngineThatRestartsAtOldPosition)
 {
     engine.write(5);
     look();
     EXPECT_EQ(take(), numbers(0, 5));
     imc_ring_restart(&ring);
-    engine.write(14);  // over the beginning: both places are new
+    engine.write(14);  // past the beginning: both positions have new records
     look();
     EXPECT_EQ(take(), numbers(5, 19));
     EXPECT_EQ(tally.lost + tally.rejected, 0U);
 }
 
-TEST_F(ImcRing, EngineThatBeginsAgainIsFollowedPastItsOldPlace)
+TEST_F(ImcRing, FollowsRestartedEnginePastOldPosition)
 {
     engine.write(5);
     look();
     EXPECT_EQ(take(), numbers(0, 5));
     imc_ring_restart(&ring);
     engine.begin_again();
-    engine.write(8);  // the old place is new as well, and newer
+    engine.write(8);  // the old position has a new record too, a newer one
     look();
     EXPECT_EQ(take(), numbers(5, 13));
     EXPECT_EQ(tally.lost + tally.rejected, 0U);
 }
 
-TEST_F(ImcRing, RecordsUnseenBeforeAStartAreDropped)
+TEST_F(ImcRing, DropsUnseenRecordsAtRestart)
 {
     engine.write(5);
     look();
     EXPECT_EQ(take(2), numbers(0, 2));
-    engine.write(3);  // not looked at before the restart
+    engine.write(3);  // not polled before the restart
     imc_ring_restart(&ring);
     look();
     EXPECT_EQ(take(), numbers(0, 0));
@@ -379,7 +379,7 @@ TEST_F(ImcRing, RecordsUnseenBeforeAStartAreDropped)
     EXPECT_EQ(tally.lost + tally.rejected, 0U);
 }
 
-TEST_F(ImcRing, NothingIsStaleAfterManyStarts)
+TEST_F(ImcRing, ReadsNoStaleRecordAfterManyRestarts)
 {
     std::mt19937 random(1);
     u64 next = 0;
@@ -398,9 +398,9 @@ TEST_F(ImcRing, NothingIsStaleAfterManyStarts)
     EXPECT_EQ(tally.lost + tally.rejected, 0U);
 }
 
-// Whatever is in the buffer, places stay inside (AddressSanitizer) and every record is accounted
-// for.
-TEST_F(ImcRing, AnyContentIsSurvivedAndAccountedFor)
+// With any content, the reader stays inside the buffer (AddressSanitizer) and accounts for every
+// record.
+TEST_F(ImcRing, AccountsForEveryRecordWithAnyContent)
 {
     std::mt19937_64 random(7);
     for (u32 run = 0; run < 3000; run++) {
@@ -421,9 +421,9 @@ TEST_F(ImcRing, AnyContentIsSurvivedAndAccountedFor)
     }
 }
 
-// The pace of the timer
+// Timer interval
 
-TEST(ImcPoll, HalfASectionIsAimedAt)
+TEST(ImcPoll, AimsAtHalfASection)
 {
     EXPECT_EQ(imc_poll_ns(1000000, 128, 128), 500000U);
     EXPECT_EQ(imc_poll_ns(1000000, 64, 128), 1000000U);
@@ -436,7 +436,7 @@ TEST(ImcPoll, StaysInBounds)
     EXPECT_EQ(imc_poll_ns(1000000, 1, 128), 10000000U);
     EXPECT_EQ(imc_poll_ns(1000, 4096, 128), 250000U);
     EXPECT_EQ(imc_poll_ns(~0ULL, 1, 128), 10000000U);
-    EXPECT_EQ(imc_poll_ns(1ULL << 58, 1, 128), 10000000U);  // times 64 this would be 0
+    EXPECT_EQ(imc_poll_ns(1ULL << 58, 1, 128), 10000000U);  // times 64 wraps to 0
 }
 
 }  // namespace
