@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What the ABI document promises is there, can be read and has its mode, and it describes every file of the module.
+# Every file in the ABI documents exists, is readable and has the documented mode; the documents describe every file of the module.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/abi.sh"
 here=$(dirname "$0")

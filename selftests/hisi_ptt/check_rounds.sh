@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# check_rounds.sh ROUNDS OUT: the rounds of hisi_ptt_flood_test against OUT/buffers-CORE.log, what the model wrote in each trace. A round is
-# exact, delivered + lost = written, or said to have lost at least so much. The latter only where all four buffers of 131072 entries
-# were full, the first of them in part taken. Devices 10 to 12 must have had exact rounds, 16 others.
+# check_rounds.sh ROUNDS OUT: compares the rounds of hisi_ptt_flood_test with OUT/buffers-CORE.log, which has the entries that the model
+# wrote in each trace. A round is exact (delivered + lost = written) or its loss is a lower bound. A lower bound is valid only if more than
+# three of the four buffers, of 131072 entries each, were unread. Devices 10 to 12 must have exact rounds, device 16 a lower bound.
 set -eu
 awk '
 FILENAME != rounds && /^stop / {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# exact_record.sh: of a known number of stores every recorder has each, or the driver has counted it as lost. PMUKIT_ROUNDS rounds, 1
-# without it; no round is made again.
+# exact_record.sh: every recorder gets each of a known number of stores, or the driver counts it as lost. PMUKIT_ROUNDS: number of
+# rounds, default 1. Failed rounds are not repeated.
 . "$(dirname "$0")/tap.sh"
 
 command -v pmukit >/dev/null || skip_all "no pmukit"
@@ -14,7 +14,7 @@ load="pcie_load --function 01:00.0 --writes $writes"
 stat_of() { cat "/sys/kernel/debug/pmukit/$pmu/$1"; }
 tlps_of() { pmukit report --json -i "$1" | tr -d ' ' | tr ',' '\n' | sed -n 's/^"tlps":\([0-9]*\)$/\1/p' | head -n 1; }
 
-# What each recorder got of the load, in $got. Status: it ran.
+# Each function records the load and sets $got to the number of stores recorded. Status 0: the recorder ran.
 by_pmukit() { pmukit record -e "$event" -o "$work/data" -- $load && got=$(tlps_of "$work/data"); }
 by_perf_stat() { perf stat -x, -a -e "$event" -o "$work/stat" -- $load && got=$(grep hisi_ptt "$work/stat" | cut -d, -f1); }
 by_perf_samples() { perf record -R -a -e "$event" -o "$work/data" -- $load && got=$(tlps_of "$work/data"); }
@@ -37,7 +37,7 @@ exact() {
 plan 3
 exact "pmukit record" by_pmukit
 exact "perf stat" by_perf_stat
-# perf maps an AUX area where it was built for arm64, and takes samples elsewhere.
+# perf built for arm64 maps an AUX area; other builds take samples.
 if [ "$(uname -m)" = aarch64 ]; then
 	exact "perf record, AUX area" by_perf_aux
 else

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What copying costs: how long a section, all sections of 4 MiB and the stop of an event have
- * interrupts off, and how much is copied in a second, of devices that write without end (the
- * model's --flood): hisi_ptt0_10, which leaves time between two buffers, and hisi_ptt0_16, which
- * does not. Beside it what the kernel's own driver does in each interrupt and each stop, a copy of
- * 4 MiB, and in each start, 16 MiB of zeros; both in this program's memory, which is no coherent
- * memory of a device. A section reads a register behind each piece that it copied; in a guest that
- * read goes to the model by a socket, so how long it takes is measured as well.
+ * Cost of copying: time with interrupts off in a section, in all sections of 4 MiB and in the stop
+ * of an event, and the copy rate. The devices write without end (the model's --flood):
+ * hisi_ptt0_10 leaves time between two buffers, hisi_ptt0_16 does not. For comparison: a copy of
+ * 4 MiB, which the in-tree driver makes in each interrupt and each stop, and clearing 16 MiB, which
+ * it does in each start; both in this program's memory, which is not coherent device memory. A
+ * section reads a register after each copied piece. In a guest that read goes to the model through
+ * a socket, so its time is measured too.
  *
- * hisi_ptt_bench: prints "bench hisi_ptt.NAME VALUE UNIT" lines and TAP; fails when a section takes
- * on average as long as the shortest copy of 4 MiB. The longest section is whatever else the host
- * did meanwhile.
+ * hisi_ptt_bench prints "bench hisi_ptt.NAME VALUE UNIT" lines and TAP. It fails if a section takes
+ * on average as long as the shortest copy of 4 MiB. The longest section depends on whatever else
+ * the host does.
  */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -47,7 +47,7 @@ static long long now_ns(void)
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* The shortest of a few: another program may run meanwhile. */
+/* Shortest time of a few runs: another program may run meanwhile. */
 static long long shortest(void (*work)(unsigned char *bytes), unsigned char *bytes)
 {
 	long long best = 0;
@@ -73,8 +73,8 @@ static void clear_all_buffers(unsigned char *bytes)
 }
 
 /*
- * MB/s that came out in a run, of so many nanoseconds; -1: it could not be made. off_ns: how long
- * interrupts were off for each 4 MiB that was copied while it ran. The stop is not part of that.
+ * Copy rate of a run of @run_ns in MB/s; -1: the run failed. @off_ns: time with interrupts off per
+ * 4 MiB copied, without the stop.
  */
 static double run(const char *pmu, unsigned char *bytes, long long run_ns, double *off_ns)
 {
@@ -102,8 +102,8 @@ static double run(const char *pmu, unsigned char *bytes, long long run_ns, doubl
 }
 
 /*
- * How long a read of a register takes; 0: not known. Programs may map the registers of a function
- * without a driver only, and Linux 6.1 does not say of which function a PMU is.
+ * Time of a register read in ns; 0: unknown. Programs can only map the registers of a function
+ * without a driver, and Linux 6.1 does not show which function a PMU belongs to.
  */
 static double register_ns(const char *pmu)
 {

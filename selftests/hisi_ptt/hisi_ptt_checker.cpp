@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kLogTitle = "# pmukit tlp log 1";
 constexpr std::string_view kRootComplex = "00:00.0";
 
-// key=value and single words of a line; of a word that stands twice the last one counts.
+// The key=value pairs of a line; the last value of a repeated key counts.
 using Words = std::map<std::string_view, std::string_view>;
 
 struct Line {
@@ -56,7 +56,7 @@ std::string word_of(const Line &line, std::string_view key)
     return found == line.keys.end() ? std::string() : std::string(found->second);
 }
 
-// A number that has to be there; the first one that is not makes `good` false.
+// A required number; sets `good` to false if it is missing.
 uint64_t number_of(const Line &line, std::string_view key, bool &good)
 {
     const Result<uint64_t> value = parse_u64(word_of(line, key));
@@ -148,7 +148,7 @@ Result<void> take_note(const Line &line, std::vector<Trace> &runs)
     return {};
 }
 
-// Calls take(line) for every line behind the title.
+// Calls take(line) for every line after the title.
 template <typename Take>
 Result<void> for_each_line(std::string_view text, Take take)
 {
@@ -164,7 +164,7 @@ Result<void> for_each_line(std::string_view text, Take take)
     return {};
 }
 
-// The dump: <offset> <time> <kind> <requester> tag <tag> ..., a word and what follows it
+// The dump: <offset> <time> <kind> <requester> tag <tag> ..., names followed by their values
 
 std::string after(const Line &line, std::string_view word)
 {
@@ -180,7 +180,7 @@ uint64_t number_after(const Line &line, std::string_view word, bool &good)
     return value ? *value : 0;
 }
 
-// "be 0xf/0x3": which bytes of the first and of the last dword count.
+// "be 0xf/0x3": enabled bytes of the first and of the last dword
 void fill_from_enables(const Line &line, uint64_t dwords, Tlp &tlp, bool &good)
 {
     const std::string both = after(line, "be");
@@ -207,7 +207,7 @@ Result<Tlp> logged_in(const Line &line)
     tlp.tag = number_after(line, "tag", good);
     tlp.pasid = after(line, "pasid");
     if (tlp.kind.starts_with("Cfg")) {
-        tlp.kind = tlp.kind.substr(0, 5);  // both types of configuration request
+        tlp.kind = tlp.kind.substr(0, 5);  // without the type, 0 or 1
         tlp.other = after(line, "of");
         tlp.address = number_after(line, "register", good);
         fill_from_enables(line, 1, tlp, good);
@@ -233,7 +233,7 @@ unsigned type_bit(std::string_view flow)
     return flow == "NP" ? 2 : 4;
 }
 
-// What the documentation says of each direction, in words: which packets are traced?
+// The documented rules: which packets each direction traces
 bool direction_takes(const Selection &selection, const Seen &seen)
 {
     const bool completion = seen.flow == "CPL";

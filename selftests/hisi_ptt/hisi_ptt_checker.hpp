@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Compares the packets of a recording with the model's packet logs: the packets that became
-// entries, and of all packets seen those that should have. The recording is read from the output
-// of `pmukit dump --tlp`, or as in hisi_ptt_entries.hpp. Shares no code with decoder or model. The
-// logs: tools/models/hisi_ptt/tlp_log.hpp and run_logs.hpp.
+// Compares the packets of a recording with the model's packet logs: with the log of packets that
+// became entries, and with the packets in the log of all packets that should have. The recording is
+// read from the output of `pmukit dump --tlp`, or as in hisi_ptt_entries.hpp. Shares no code with
+// decoder or model. The logs: tools/models/hisi_ptt/tlp_log.hpp and run_logs.hpp.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,28 @@
 
 namespace pmukit::checker::hisi_ptt {
 
-// A packet as both sides can tell it.
+// A packet, with the fields that both sides have
 struct Tlp {
     std::string kind;       // MRd, MWr, CfgRd, CfgWr, Cpl, CplD
     std::string requester;  // 01:00.0
-    std::string other;      // completer, or whose configuration
-    std::string status;     // of a completion
-    std::string pasid;      // as it is written; empty without
+    std::string other;      // completer, or target of a configuration request
+    std::string status;     // completion status
+    std::string pasid;      // as printed; empty: none
     uint64_t tag = 0;
-    uint64_t ticks = 0;    // as many bits of the time as the format keeps
-    uint64_t address = 0;  // of the first byte; of a completion 7 bits; a register
-    uint64_t bytes = 0;    // sent or asked for; of a completion what was still to come
-    uint64_t dwords = 0;   // of a completion's data
+    uint64_t ticks = 0;    // the bits of the time that the format has
+    uint64_t address = 0;  // first byte; completion: its lower 7 bits; configuration: register
+    uint64_t bytes = 0;    // sent or requested; completion: bytes still to come
+    uint64_t dwords = 0;   // length of a completion's data
 
     bool operator==(const Tlp &) const = default;
 };
 
 std::string text_of(const Tlp &tlp);
 
-// What byte enables say of a request's first byte and length.
+// Sets a request's address and length from its byte enables.
 void count_enabled(uint64_t first, uint64_t last, uint64_t dwords, Tlp &tlp);
 
-// The packets that a trace is configured to take.
+// The packets that a trace is configured to record
 struct Selection {
     unsigned format_dwords = 8;
     unsigned direction = 0;
@@ -72,18 +72,18 @@ Result<std::vector<Tlp>> read_dump(std::string_view text);
 
 bool takes(const Selection &selection, const Seen &seen);
 
-// As a decoder of the run's format can know them.
+// The packets as a decoder of the run's format sees them.
 std::vector<Tlp> logged(const Trace &run, const std::vector<Seen> &packets);
 std::vector<Seen> ought_to_be_taken(const Trace &run, const std::vector<Seen> &seen);
 
-// One line naming the first place where they differ; nothing when they are the same.
+// One line about the first difference; nullopt if there is none.
 std::optional<std::string> difference(const std::vector<Tlp> &expected,
                                       const std::vector<Tlp> &found);
 
 // The packets of consecutive traces, for a recording that holds all of them.
 std::vector<Tlp> logged_of_all(std::span<const Trace> runs);
 
-// A decoder unwraps times; what the format kept of them is compared.
+// Cuts times to the bits that the format has: a decoder unwraps them.
 void cut_times(unsigned format_dwords, std::vector<Tlp> &tlps);
 
 }  // namespace pmukit::checker::hisi_ptt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// hisi_ptt_checker: the packets of a recording against those the model traced and saw.
-// Exit codes: 0 good, 1 a check failed, 2 usage or unreadable input.
+// hisi_ptt_checker: compares the packets of a recording with those that the model traced and saw.
+// Exit codes: 0 all checks passed, 1 a check failed, 2 usage or unreadable input.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -28,7 +28,7 @@ struct Arguments {
     size_t at_least = 1;
 };
 
-// Everything that is compared, read and parsed.
+// All inputs, parsed
 struct Case {
     std::vector<Tlp> found;
     uint64_t gaps = 0;  // reported by the recorder itself
@@ -50,7 +50,7 @@ Result<void> load(const std::string &path, T &into, Parse parse)
     return {};
 }
 
-// The recording, in whichever form it came.
+// Loads the recording in the given form.
 Result<void> load_recording(const Arguments &arguments, Case &loaded)
 {
     if (!arguments.dump.empty())
@@ -69,7 +69,7 @@ Result<void> load_recording(const Arguments &arguments, Case &loaded)
     return done;
 }
 
-// Only the traces that were asked for are kept.
+// Drops all traces except the requested ones.
 Result<void> choose_runs(const Arguments &arguments, Case &loaded)
 {
     const size_t all = loaded.runs.size();
@@ -98,7 +98,7 @@ Result<Case> load_case(const Arguments &arguments)
     return loaded;
 }
 
-// One line a comparison; true when it holds.
+// Prints one line per comparison; returns true if it holds.
 bool check(const std::optional<std::string> &trouble, const std::string &text)
 {
     fmt::print("checker: {}: {}{}{}\n", trouble ? "NOT OK" : "ok", text, trouble ? ": " : "",

@@ -10,7 +10,7 @@ constexpr std::string_view kTitle = "# pmukit tlp log 1\n";
 constexpr std::string_view kStart =
     "# start at=1000 format=8dw direction=1 types=0x3 filter=port:0x0001 buffer=4096 tick_ns=10\n";
 
-// Every kind of packet, as the model's log and the dump write it.
+// Every kind of packet, as written in the model's log and in the dump
 constexpr std::string_view kModelLog =
     "1010 out P MWr port=00:10.0 req=00:00.0 tag=0x0 addr=0xfe800011 bytes=2\n"
     "1020 out NP MRd port=00:10.0 req=00:00.0 tag=0x1e addr=0x400001000 bytes=8 pasid=0x12 ro\n"
@@ -41,17 +41,17 @@ std::vector<Trace> runs_of(std::string_view lines)
     return runs ? *runs : std::vector<Trace>{};
 }
 
-TEST(HisiPttChecker, ModelLogAndDumpOfTheSameTraceAreEqual)
+TEST(HisiPttChecker, ModelLogEqualsDumpOfSameTrace)
 {
     const std::vector<Trace> runs = runs_of(std::string(kStart) + std::string(kModelLog));
     ASSERT_EQ(runs.size(), 1u);
     EXPECT_EQ(difference(logged(runs[0], runs[0].packets), dump_of(kDump)), std::nullopt);
 }
 
-// Each of these changes one fact of the dump.
+// Each case changes one field of the dump.
 class OneFact : public testing::TestWithParam<std::pair<std::string_view, std::string_view>> {};
 
-TEST_P(OneFact, ThatDiffersIsSeen)
+TEST_P(OneFact, DifferenceIsDetected)
 {
     const auto [from, to] = GetParam();
     std::string text(kDump);
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{"0x7e length 2", "0x7e length 3"}, Change{"of 01:00.0", "of 02:00.0"},
                     Change{"0x104", "0x108"}, Change{"be 0xc", "be 0xf"}));
 
-TEST(HisiPttChecker, AMissingAndAnAdditionalPacketAreSeen)
+TEST(HisiPttChecker, DetectsMissingAndAdditionalPackets)
 {
     const std::vector<Tlp> all = dump_of(kDump);
     std::vector<Tlp> fewer = all;
@@ -85,7 +85,7 @@ TEST(HisiPttChecker, AMissingAndAnAdditionalPacketAreSeen)
     EXPECT_NE(difference(all, {}), std::nullopt);
 }
 
-TEST(HisiPttChecker, FourDwordsKeepElevenBitsOfTimeAndNoPrefix)
+TEST(HisiPttChecker, FourDwFormatHas11TimeBitsAndNoPrefix)
 {
     std::string start(kStart);
     start.replace(start.find("8dw"), 3, "4dw");
@@ -97,7 +97,7 @@ TEST(HisiPttChecker, FourDwordsKeepElevenBitsOfTimeAndNoPrefix)
     EXPECT_EQ(tlps[0].pasid, "");
 }
 
-TEST(HisiPttChecker, RunsAreKeptApart)
+TEST(HisiPttChecker, SeparatesTraces)
 {
     const std::vector<Trace> runs = runs_of(
         std::string(kStart) + "# stop at=2000\n" +
@@ -112,7 +112,7 @@ TEST(HisiPttChecker, RunsAreKeptApart)
     EXPECT_EQ(runs[1].selection.format_dwords, 4u);
 }
 
-TEST(HisiPttChecker, TimeAndSelectionSayWhatOughtToBeTaken)
+TEST(HisiPttChecker, SelectsPacketsByTimeAndTerms)
 {
     const auto seen = read_seen(
         std::string(kTitle) +
@@ -130,7 +130,7 @@ TEST(HisiPttChecker, TimeAndSelectionSayWhatOughtToBeTaken)
     EXPECT_EQ(taken[0].tlp.address, 4u);
 }
 
-TEST(HisiPttChecker, DirectionsFollowTheDocumentation)
+TEST(HisiPttChecker, DirectionsMatchDocumentation)
 {
     struct Case {
         unsigned format, direction;
@@ -162,7 +162,7 @@ TEST(HisiPttChecker, DirectionsFollowTheDocumentation)
     EXPECT_FALSE(takes({8, 2, 7, true, 0x0101, 1}, all[1].second));
 }
 
-TEST(HisiPttChecker, WhatIsNotUnderstoodIsNamed)
+TEST(HisiPttChecker, RejectsInvalidLines)
 {
     EXPECT_FALSE(read_seen("something else\n"));
     for (const char *line : {"x out P MWr req=00:00.0 tag=0x0 addr=0x0 bytes=4\n", "1 out P\n",

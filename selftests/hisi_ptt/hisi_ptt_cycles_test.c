@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two hundred starts and stops. Beside them one process tunes, one removes a function that is not
- * traced and rescans the bus, one has another plugged and unplugged, and, in the second half, one
- * takes the second CPU offline and online. Each stop finds another fill level, some beyond a device
- * buffer, most no multiple of anything. The contents of the AUX area are left in $OUT/cycles (or
- * /out/cycles), where hisi_ptt_checker compares them with the model's log entry by entry.
+ * Two hundred starts and stops. Meanwhile one process tunes, one removes a function that is not
+ * traced and rescans the bus, one has another function plugged and unplugged, and, in the second
+ * half, one takes the second CPU offline and online. Each stop finds another fill level, some of
+ * several pages, most not a multiple of a page. The test writes the contents of the AUX area to
+ * $OUT/cycles (or /out/cycles); hisi_ptt_checker compares them with the model's log entry by entry.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -21,15 +21,15 @@
 
 #define PMU		"hisi_ptt0_2"
 #define PCI_DEVICES	"/sys/bus/pci/devices"
-/* Both below the other port that is served */
+/* Both are below the other served port. */
 #define OTHER_ENDPOINT	"0000:04:00.0"
 #define PLUGGED_ENDPOINT "0000:05:00.0"
-#define PLUGGED_DEVICE	4		/* as vmrun counts */
+#define PLUGGED_DEVICE	4		/* number of the device in vmrun */
 #define RESCAN		"/sys/bus/pci/rescan"
 #define DATA_PAGES	64
-#define AUX_PAGES	32		/* 128 KiB, 4096 entries; the device has 4 MiB a buffer */
+#define AUX_PAGES	32		/* 128 KiB, 4096 entries; a device buffer has 4 MiB */
 #define MANY_ENTRIES	1024
-#define CYCLES		100		/* of each of the two tests */
+#define CYCLES		100		/* per test */
 #define PAUSE_US	50000
 #define MOST_BESIDE	4
 #define TIMEOUT_SECONDS	600
@@ -42,7 +42,7 @@ FIXTURE(cycles) {
 	pid_t beside[MOST_BESIDE];
 };
 
-/* Beside: they go on until they are killed. */
+/* Background processes, which run until they are killed */
 
 static void tune_on(unsigned int round)
 {
@@ -134,7 +134,7 @@ static int stores_of(int cycle)
 	return 1 + cycle * 7 % 61 + (cycle % 10 == 9 ? MANY_ENTRIES : 0);
 }
 
-/* Starts, makes stores, stops, and keeps what came. The number of stores among it, or -1. */
+/* Starts, makes stores, stops, saves the AUX data. Returns the number of stores in it, or -1. */
 static int cycle(struct __test_metadata *_metadata, FIXTURE_DATA(cycles) *self, int stores)
 {
 	size_t size;
@@ -147,8 +147,8 @@ static int cycle(struct __test_metadata *_metadata, FIXTURE_DATA(cycles) *self, 
 	return ptt_count_stores(self->bytes, size);
 }
 
-/* With a new AUX area in each second cycle; with one that goes on the head comes round. */
-TEST_F_TIMEOUT(cycles, at_odd_fill_levels_lose_nothing, TIMEOUT_SECONDS)
+/* First with a new AUX area in every second cycle, then with one area, whose head wraps. */
+TEST_F_TIMEOUT(cycles, odd_fill_levels_lose_no_entry, TIMEOUT_SECONDS)
 {
 	self->beside[0] = start_beside(tune_on);
 	self->beside[1] = start_beside(remove_on);
@@ -164,10 +164,10 @@ TEST_F_TIMEOUT(cycles, at_odd_fill_levels_lose_nothing, TIMEOUT_SECONDS)
 }
 
 /*
- * The PMU's CPU may be the one that goes offline: then the trace stops and goes on elsewhere, and
- * packets in between are not traced. The model's log, which hisi_ptt_checker reads, has both times.
+ * If the PMU's CPU goes offline, the trace stops and continues on another CPU; packets in between
+ * are not traced. The model's log, which hisi_ptt_checker reads, has both times.
  */
-TEST_F_TIMEOUT(cycles, with_cpus_coming_and_going_deliver_what_was_traced, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(cycles, cpu_hotplug_delivers_all_traced_entries, TIMEOUT_SECONDS)
 {
 	self->beside[0] = start_beside(tune_on);
 	self->beside[1] = start_beside(remove_on);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices die under an event that runs and whose AUX area is mapped: from one access to the next
- * every read gives ones. vmrun lets the models of all devices but the first die when asked to on
- * the console; a function whose device is dead does not come back in the same guest. Number n has
- * core number n and stands alone on bus n + 1; all of them make the same traffic for as long as
- * they are traced.
- *   PMUKIT_DEATHS   how many may die
+ * Devices die while an event runs and its AUX area is mapped: from one access to the next every
+ * read returns ones. On request through the console, vmrun ends the model of any device except the
+ * first one. A dead device stays dead in this guest. Device n has core number n and is alone on bus
+ * n + 1; all devices generate the same traffic while they are traced.
+ *   PMUKIT_DEATHS   number of devices that may die
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,7 +27,7 @@
 #define SETTLE_US	150000
 #define TIMEOUT_SECONDS	300
 
-/* All that the generator makes inbound. */
+/* All inbound packets of the generator */
 static const struct ptt_terms everything_in = { PTT_PORT_FILTER, 0, 7, 0 };
 
 FIXTURE(death) {
@@ -72,7 +71,7 @@ static void open_mapped(struct __test_metadata *_metadata, const char *pmu, stru
 	ASSERT_EQ(0, pmu_event_map(event, DATA_PAGES, AUX_PAGES));
 }
 
-/* Until enough has come */
+/* Records until enough entries have arrived. */
 static void record(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
 		   struct pmu_event *event)
 {
@@ -88,9 +87,7 @@ static void record(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
 	ptt_aux_flags(event);
 }
 
-/*
- * The driver looks at the device every few milliseconds; what it then finds is the end of the run.
- */
+/* The driver polls the device every few milliseconds; it then ends the run. */
 static __u64 flags_at_the_end(FIXTURE_DATA(death) *self)
 {
 	__u64 flags = 0;
@@ -111,7 +108,7 @@ static bool is_about(const char *line, const void *pmu)
 	return strstr(line, name);
 }
 
-/* One about the PMU since the last look; of many deaths in a row the kernel leaves out some. */
+/* One line about the PMU since the last call; after many deaths the kernel suppresses some. */
 static void expect_one_line(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
 			    const char *pmu, int death)
 {
@@ -122,7 +119,7 @@ static void expect_one_line(struct __test_metadata *_metadata, FIXTURE_DATA(deat
 		EXPECT_EQ(1, lines);
 }
 
-TEST_F_TIMEOUT(death, of_a_device_that_traces, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(death, dead_device_ends_its_running_event, TIMEOUT_SECONDS)
 {
 	struct pmu_event other = { .fd = -1 };
 	char path[128], pmu[32], text[16];
@@ -132,9 +129,9 @@ TEST_F_TIMEOUT(death, of_a_device_that_traces, TIMEOUT_SECONDS)
 		open_mapped(_metadata, pmu, &self->event);
 		record(_metadata, self, &self->event);
 		/*
-		 * QEMU aborts when its message to the model is not read any more: nothing may be
-		 * under way. Of a device that traces little only the timer reads a register, every
-		 * 4 ms. The fault all-ones-once-started shows the rest.
+		 * QEMU aborts if the model does not read its message any more, so no access may be
+		 * in progress. While a device traces little, only the timer reads a register, every
+		 * 4 ms. The fault all-ones-once-started covers the other cases.
 		 */
 		pmu_event_close(&self->event);
 		open_mapped(_metadata, pmu, &self->event);
@@ -151,7 +148,7 @@ TEST_F_TIMEOUT(death, of_a_device_that_traces, TIMEOUT_SECONDS)
 		pmu_event_disable(&self->event);
 		usleep(SETTLE_US);
 		expect_one_line(_metadata, self, pmu, i);
-		/* A start in vain is something else that is wrong. */
+		/* A failed start is another error and logs its own line. */
 		if (i % 4 == 0) {
 			pmu_event_enable(&self->event);
 			usleep(SETTLE_US);

@@ -14,7 +14,7 @@ namespace pmukit::checker::hisi_ptt {
 
 namespace {
 
-// What both formats come to. Of a 4DW entry header DW0 is put together from its fields.
+// Common form of both formats. Header DW0 of a 4DW entry is composed from its fields.
 struct Header {
     uint32_t prefix = 0;
     std::array<uint32_t, 4> dwords{};
@@ -38,7 +38,7 @@ Error no_entry(std::string_view what, uint64_t at)
 
 // Headers
 
-// By Type, without and with data; Fmt bit 1 is "with data".
+// Names by Type, without and with data (Fmt bit 1)
 struct Kind {
     uint32_t type;
     const char *plain;
@@ -50,7 +50,7 @@ constexpr Kind kKinds[] = {{0x00, "MRd", "MWr"},
                            {0x0a, "Cpl", "CplD"}};
 constexpr const char *kStatus[] = {"SC", "UR", "CRS", "3", "CA", "5", "6", "7"};
 
-// A length of 0 is the largest there is (2.2.2).
+// Length 0 encodes the maximum, 1024 (2.2.2).
 uint64_t length_of(const Header &header)
 {
     const uint32_t length = bits(header.dwords[0], 0, 9);
@@ -105,7 +105,7 @@ std::optional<Tlp> tlp_of(const Header &header)
     return tlp;
 }
 
-// Fields of DW0 of a 4DW entry, at their places in a header.
+// Moves the fields of a 4DW entry's DW0 to their positions in a header.
 Header header_of_4dw(const std::array<uint32_t, 4> &words)
 {
     Header header;
@@ -143,7 +143,7 @@ std::optional<TextLine> text_line_of(std::string_view line, ByteOrder order)
     return read;
 }
 
-// "flags: 0x101": the low byte is perf's, what lies above belongs to the driver.
+// "flags: 0x101": the low byte has perf's flags, the bits above are for the driver.
 bool says_gap(std::string_view line)
 {
     if (line.find("PERF_RECORD_LOST") != line.npos)
@@ -157,12 +157,12 @@ bool says_gap(std::string_view line)
     return !flags || (*flags & 0xff) != 0;
 }
 
-// Puts the lines of an entry together.
+// Assembles entries from lines.
 class PerfReader {
 public:
     explicit PerfReader(ByteOrder order) : order_(order) {}
 
-    // False: the line belongs to an entry and makes no sense.
+    // Returns false if the line is an invalid part of an entry.
     bool take(std::string_view line)
     {
         if (says_gap(line))

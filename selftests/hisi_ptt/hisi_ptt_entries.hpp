@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Entries that pmukit did not decode, read into hisi_ptt_checker's Tlp: the text of stock `perf
-// report -D`, and the bytes a program took out of an AUX area. The headers are read by PCI Express
-// Base 6.0, chapter 2; no code is shared with the decoder, whose output read_dump() reads.
+// Reads entries that pmukit did not decode into hisi_ptt_checker's Tlp: from the text of stock
+// `perf report -D`, and from the bytes of an AUX area. Headers are as in PCI Express Base 6.0,
+// chapter 2; no code is shared with the decoder, whose output read_dump() reads.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,18 @@
 
 namespace pmukit::checker::hisi_ptt {
 
-// perf 6.12 prints the bytes of a dword as they are in memory, 7.2 as the digits of a number.
+// perf 6.12 prints the bytes of a dword in memory order, perf 7.2 prints the dword as a number.
 enum class ByteOrder { kMemory, kNumber };
 
 struct PerfReport {
     std::vector<Tlp> tlps;
-    // Records that say something is missing: PERF_RECORD_LOST, or AUX data with a flag that is not
-    // of our own making.
+    // Records that report a loss: PERF_RECORD_LOST, or PERF_RECORD_AUX with one of perf's flags.
     uint64_t gaps = 0;
 };
 
 Result<PerfReport> read_perf_report(std::string_view text, ByteOrder order);
 
-// Entries of one format, one behind the other.
+// Reads consecutive entries of one format.
 Result<std::vector<Tlp>> read_entries(std::string_view bytes, unsigned format_dwords);
 
 }  // namespace pmukit::checker::hisi_ptt

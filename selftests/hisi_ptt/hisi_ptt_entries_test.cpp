@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Entries typed in from the layouts in Documentation/devices/hisi_ptt.rst and the header formats of
-// PCI Express Base 6.0, chapter 2.
+// Entries written by hand from the layouts in Documentation/devices/hisi_ptt.rst and the header
+// formats of PCI Express Base 6.0, chapter 2.
 #include "hisi_ptt_entries.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ constexpr uint32_t kWide[][8] = {
     {0xffffffff, 0, 0x0a000000, 0x01002004, 0x00001f00, 0, 0, 104},
     {0xffffffff, 0, 0x44000001, 0x0000200c, 0x01000104, 0, 0, 105},
 };
-// The same without the fields that do not fit into four dwords.
+// The same entries without the fields that do not fit into four dwords.
 constexpr uint32_t kNarrow[][4] = {
     {0x80200865, 0x00000006, 0xfe800010, 0}, {0x41801066, 0x00001eff, 0x00000004, 0x00001000},
     {0x94201067, 0x01000082, 0x00001e7e, 0}, {0x14200068, 0x01002004, 0x00001f00, 0},
@@ -63,14 +63,14 @@ void expect_same(const std::vector<Tlp> &wanted, const Result<std::vector<Tlp>> 
     EXPECT_EQ(difference(wanted, *found), std::nullopt);
 }
 
-TEST(Entries, EntriesInMemoryEqualTheModelLog)
+TEST(Entries, MemoryEntriesEqualModelLog)
 {
     expect_same(expected(8), read_entries(bytes_of(kWide), 8));
     expect_same(expected(4), read_entries(bytes_of(kNarrow), 4));
     expect_same({}, read_entries("", 8));
 }
 
-TEST(Entries, OfWhichOneBitDiffersAreSeen)
+TEST(Entries, DetectsMostSingleBitDifferences)
 {
     const std::string good = bytes_of(kWide);
     const std::vector<Tlp> wanted = expected(8);
@@ -81,13 +81,13 @@ TEST(Entries, OfWhichOneBitDiffersAreSeen)
         const auto found = read_entries(bad, 8);
         unseen += found && !difference(wanted, *found);
     }
-    // Fields that are not in the model's log: attributes, traffic class, the rest of the prefix,
-    // reserved bits, header DW3 of the four headers without one.
+    // Not detected: fields that are not in the model's log (attributes, traffic class, the rest of
+    // the prefix, reserved bits, header DW3 of the four headers without one).
     EXPECT_LT(unseen, 8 * good.size() / 2);
     EXPECT_GT(unseen, 0u);
 }
 
-TEST(Entries, APieceOfAnEntryIsNone)
+TEST(Entries, RejectsPartialEntry)
 {
     const std::string good = bytes_of(kWide);
     for (const size_t size : {size_t{1}, size_t{31}, size_t{33}, good.size() - 1})
@@ -95,7 +95,7 @@ TEST(Entries, APieceOfAnEntryIsNone)
     EXPECT_FALSE(read_entries(bytes_of(kNarrow).substr(0, 15), 4));
 }
 
-TEST(Entries, WithoutMarkOrWithUnknownTypeAreRefused)
+TEST(Entries, RejectsMissingMarkAndUnknownType)
 {
     std::string bytes = bytes_of(kWide);
     bytes[0] = 0;
@@ -128,7 +128,7 @@ constexpr std::string_view kNarrowText =
     ".  00000008: 10 00 80 fe                                 Header DW2\n"
     ".  0000000c: 00 00 00 00                                 Header DW3\n";
 
-TEST(PerfReport, HasThePacketsOfItsTextInEitherByteOrder)
+TEST(PerfReport, ReadsPacketsInBothByteOrders)
 {
     const std::string head(kReportHead);
     const auto wide =
@@ -144,7 +144,7 @@ TEST(PerfReport, HasThePacketsOfItsTextInEitherByteOrder)
     EXPECT_EQ(narrow->tlps[0], expected(4)[0]);
 }
 
-TEST(PerfReport, CutShortIsRefused)
+TEST(PerfReport, RejectsTruncatedEntry)
 {
     for (const std::string_view entry : {kWideText, kNarrowText}) {
         const ByteOrder order = entry == kWideText ? ByteOrder::kNumber : ByteOrder::kMemory;
@@ -161,7 +161,7 @@ TEST(PerfReport, CutShortIsRefused)
     EXPECT_FALSE(read_perf_report(std::string(kReportHead) + odd, ByteOrder::kNumber));
 }
 
-TEST(PerfReport, WhatPerfSaysOfLossesIsCounted)
+TEST(PerfReport, CountsReportedLosses)
 {
     const auto count = [](std::string_view text) {
         const auto report = read_perf_report(text, ByteOrder::kNumber);

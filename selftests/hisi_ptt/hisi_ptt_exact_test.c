@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What was stored is delivered in order or counted as lost, to the entry: by every reader, with AUX
- * areas that are too small and that are not read. No round is repeated.
- *   PMUKIT_ROUNDS   rounds of each test; a few without it
+ * Every store is delivered in order or counted as lost: with every reader, and with AUX areas that
+ * are too small or not read. Failed rounds are not repeated.
+ *   PMUKIT_ROUNDS   rounds of each test; default: a few
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static void begin(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *self, 
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
 }
 
-/* Delivered and lost is stored: no round fills the four buffers of the device. */
+/* Delivered and lost add up to the stores: no round fills the four buffers of the device. */
 static void expect_sum(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *self,
 		       long long stores, long long delivered, long long lost)
 {
@@ -73,7 +73,7 @@ static void expect_sum(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *s
 	}
 }
 
-/* A round in which the area is not read before the end */
+/* A round that reads the area only at the end */
 static void store_unread(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *self,
 			 unsigned int pages, int stores)
 {
@@ -87,14 +87,14 @@ static void store_unread(struct __test_metadata *_metadata, FIXTURE_DATA(exact) 
 	size = pmu_event_aux(&self->event, self->bytes, MAX_BYTES);
 	EXPECT_TRUE(ptt_stores_are_in_a_row(self->bytes, size));
 	expect_sum(_metadata, self, stores, size / PTT_ENTRY_BYTES_8DW, ptt_lost(&self->event));
-	/* perf leaves a byte free, and so an entry. */
+	/* perf leaves one byte free, which costs an entry. */
 	EXPECT_EQ(pages * getpagesize() - PTT_ENTRY_BYTES_8DW, size);
-	/* The end is missing, and its size is known. */
+	/* The last entries are missing, and their number is known. */
 	EXPECT_EQ(PERF_AUX_FLAG_TRUNCATED, flags);
 	pmu_event_close(&self->event);
 }
 
-TEST_F_TIMEOUT(exact, small_area_that_is_not_read_keeps_the_first_and_counts_the_rest,
+TEST_F_TIMEOUT(exact, small_unread_area_keeps_first_entries_and_counts_the_rest,
 	       TIMEOUT_SECONDS)
 {
 	unsigned int entries = 32 * getpagesize() / PTT_ENTRY_BYTES_8DW;
@@ -103,8 +103,8 @@ TEST_F_TIMEOUT(exact, small_area_that_is_not_read_keeps_the_first_and_counts_the
 		store_unread(_metadata, self, 32, entries * 17 / 16 + i * entries / 16);
 }
 
-/* A buffer of the device fills meanwhile. */
-TEST_F_TIMEOUT(exact, area_of_a_buffer_that_is_not_read_keeps_the_first_and_counts_the_rest,
+/* A device buffer fills during the round. */
+TEST_F_TIMEOUT(exact, unread_area_of_buffer_size_keeps_first_and_counts_the_rest,
 	       TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < rounds_or(1); i++)
@@ -112,7 +112,7 @@ TEST_F_TIMEOUT(exact, area_of_a_buffer_that_is_not_read_keeps_the_first_and_coun
 			     BUFFER_STORES + 20000);
 }
 
-/* The stores of another process, which is gone when @self reads for the last time. */
+/* Reads while another process stores, and again after it has exited. Returns the entries read. */
 static long long read_while_stored(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *self,
 				   int stores)
 {
@@ -133,7 +133,7 @@ static long long read_while_stored(struct __test_metadata *_metadata, FIXTURE_DA
 	return size / PTT_ENTRY_BYTES_8DW;
 }
 
-TEST_F_TIMEOUT(exact, area_that_is_read_meanwhile_gets_all_that_is_not_counted, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(exact, area_read_during_run_gets_all_entries_not_counted_lost, TIMEOUT_SECONDS)
 {
 	static const unsigned int pages[] = { 32, 1024, 4096 };
 	long long delivered;
@@ -147,7 +147,7 @@ TEST_F_TIMEOUT(exact, area_that_is_read_meanwhile_gets_all_that_is_not_counted, 
 	}
 }
 
-TEST_F_TIMEOUT(exact, count_has_every_store, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(exact, count_includes_every_store, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < rounds_or(2); i++) {
 		begin(_metadata, self, 0);
@@ -159,7 +159,7 @@ TEST_F_TIMEOUT(exact, count_has_every_store, TIMEOUT_SECONDS)
 	}
 }
 
-/* Most samples do not fit into the ring: those that perf dropped are lost and not in the count. */
+/* Most samples do not fit into the ring: the entries that perf drops are lost and not counted. */
 TEST_F_TIMEOUT(exact, samples_are_delivered_or_counted_as_lost, TIMEOUT_SECONDS)
 {
 	long long lost;
@@ -176,15 +176,15 @@ TEST_F_TIMEOUT(exact, samples_are_delivered_or_counted_as_lost, TIMEOUT_SECONDS)
 		EXPECT_LT(0, ptt_count(&self->event));
 		EXPECT_LT(0, lost);
 		expect_sum(_metadata, self, 20000, ptt_count(&self->event), lost);
-		/* A sample has many entries. */
+		/* PERF_FORMAT_LOST counts samples, which have many entries each. */
 		EXPECT_LT(0, ptt_lost(&self->event));
 		EXPECT_GT(lost, ptt_lost(&self->event));
 		pmu_event_close(&self->event);
 	}
 }
 
-/* The kernel's own driver copies a whole buffer with interrupts off. */
-TEST_F_TIMEOUT(exact, a_section_copies_64_kib_at_most, TIMEOUT_SECONDS)
+/* The in-tree driver copies a whole buffer with interrupts off. */
+TEST_F_TIMEOUT(exact, section_copies_at_most_64_kib, TIMEOUT_SECONDS)
 {
 	begin(_metadata, self, 1024);
 	read_while_stored(_metadata, self, BUFFER_STORES + 1000);

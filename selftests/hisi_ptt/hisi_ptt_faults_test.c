@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The outcome of each fault of the model: one device a fault, all in one machine, each with packets
- * of its own at every start. Packet n goes to address 4 * n (the model's --flood). They fill two
- * device buffers and a part of the third, so that a guest that stands still loses none; those of
- * "overrun", whose message comes with the fifth buffer, fill five, slowly. PMUKIT_FAULTS names the
- * faults in the order of the devices' core numbers, with one blank between them; number 0 is
- * "healthy", and must record every packet after each of the others has been tried. The outcomes are
- * those of Documentation/devices/hisi_ptt.rst, "When the device misbehaves". The device behind the
- * named ones takes 1.9 s for a tune operation.
+ * The outcome of each fault of the model: one device per fault, all in one guest, each with its own
+ * packets at every start. Packet n goes to address 4 * n (the model's --flood). The packets fill
+ * two device buffers and a part of the third, so that a guest that stalls loses none; those of
+ * "overrun", whose interrupt comes with the fifth buffer, fill five, slowly. PMUKIT_FAULTS lists
+ * the faults in the order of the devices' core numbers, separated by one blank; device 0 is
+ * "healthy", and must record every packet after each test of another device. The outcomes are those
+ * of Documentation/devices/hisi_ptt.rst, "When the device misbehaves". The device after the listed
+ * ones takes 1.9 s for a tune operation.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,31 +26,31 @@
 #define UNBIND		"/sys/bus/pci/drivers/hisi_ptt/unbind"
 #define BIND		"/sys/bus/pci/drivers/hisi_ptt/bind"
 #define DATA_PAGES	16
-#define PACKETS		560000		/* of a start: count= of the scenario's --flood */
+#define PACKETS		560000		/* per start: count= of the scenario's --flood */
 #define OVERRUN_PACKETS	1400000
-#define AUX_BYTES	(32u << 20)	/* more than they need */
+#define AUX_BYTES	(32u << 20)	/* more than the packets need */
 #define SMALL_AUX_BYTES	(1u << 20)
-#define RUN_US		2500000		/* the device has written them by then */
+#define RUN_US		2500000		/* the device has written all packets by then */
 #define OVERRUN_RUN_US	10000000
 #define GAP_FLAGS	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)
-#define LIMIT_MS	10000		/* beyond what a healthy device takes, on a busy host */
+#define LIMIT_MS	10000		/* more than a healthy device takes on a busy host */
 #define STEP_MS		10
 #define RESETS		20
-#define PAUSE_US	100000		/* between two of them */
+#define PAUSE_US	100000		/* between two resets */
 #define TIMEOUT_SECONDS	240
 
-/* All that the generator makes inbound. */
+/* All inbound packets of the generator */
 static const struct ptt_terms everything_in = { PTT_PORT_FILTER, 0, 7, 0 };
 
 enum outcome {
-	NO_PMU,		/* the device is not bound, and one line in the log says why */
-	REFUSED,	/* no trace starts: nothing arrives; lines in the log, a counter */
-	MARKED,		/* entries in order; where some are missing flags and a counter say so */
+	NO_PMU,		/* the device is not bound, and one log line gives the reason */
+	REFUSED,	/* no trace starts: no entries; log lines and a counter report it */
+	MARKED,		/* entries in order; flags and a counter report missing ones */
 	EXACT,		/* all entries, as from a healthy device */
-	NO_FILTER,	/* there is a PMU, and no port to trace */
+	NO_FILTER,	/* the PMU has no port to trace */
 };
 
-/* What came of the first run may be in the way of the next. */
+/* The first run may affect the next one. */
 #define RUNS		2
 
 FIXTURE(fault) {
@@ -63,11 +63,11 @@ FIXTURE(fault) {
 FIXTURE_VARIANT(fault) {
 	const char *name;
 	enum outcome outcome[RUNS];
-	const char *stat;	/* counter that has grown after both runs */
-	int tune;		/* what reading a tune file gives */
-	bool master_off;	/* the device may still be writing, and must not be able to */
-	bool keeps_buffers;	/* and its buffers are not freed when it is unbound */
-	int packets;		/* of a start; 0: PACKETS */
+	const char *stat;	/* counter that must have increased after both runs */
+	int tune;		/* result of reading a tune file */
+	bool master_off;	/* bus mastering must be off: the device may still write */
+	bool keeps_buffers;	/* unbind must not free its buffers */
+	int packets;		/* per start; 0: PACKETS */
 };
 
 #define FAULT(_id, _name, _first, _next, _stat, ...) \
@@ -102,8 +102,8 @@ static void name_of(int core, char *pmu, size_t size)
 }
 
 /*
- * The function behind a root port of its own. Ports are in the order of the cores; their buses are
- * numbered likewise.
+ * Each function is below a separate root port. The ports, and so their buses, are in the order of
+ * the cores.
  */
 static void place_of(int core, char *pci, size_t size)
 {
@@ -123,7 +123,7 @@ static bool is_about(const char *line, const void *data)
 	return strstr(line, name) || (strstr(line, subject->pci) && strstr(line, "hisi_ptt"));
 }
 
-/* Lines of our driver about the device since the last call. */
+/* Number of the driver's log lines about the device since the last call */
 static int messages(FIXTURE_DATA(fault) *self)
 {
 	struct log_subject subject = { self->pmu, self->pci };
@@ -178,7 +178,7 @@ FIXTURE_TEARDOWN(late)
 {
 }
 
-/* How long unbinding and binding takes; binding fails where the device is refused. */
+/* Time of unbind and bind in ms; bind fails if the driver rejects the device. */
 static long long bind_again_ms(const char *pci)
 {
 	long long begin = now_ms();
@@ -193,10 +193,10 @@ static long long bind_again_ms(const char *pci)
 struct seen {
 	long long entries;
 	__u64 flags;
-	bool malformed;		/* an entry that is no packet, or not behind the one before it */
+	bool malformed;		/* an entry is not a packet, or is out of order */
 };
 
-/* A memory write of three dwords: the packet's number, or -1. */
+/* Number of the packet if the entry is a memory write with a three-dword header, else -1 */
 static long long packet_of(const unsigned char *at)
 {
 	__u32 words[PTT_ENTRY_BYTES_4DW / 4];
@@ -307,7 +307,7 @@ static bool is_bus_master(const FIXTURE_DATA(fault) *self)
 	return command & PCI_COMMAND_MASTER;
 }
 
-/* What a CPU that was busy takes late, as interrupts, is counted late. */
+/* A busy CPU takes interrupts late, so the counter increases late. */
 static bool has_grown(const char *pmu, const char *stat, long long before)
 {
 	for (int ms = 0; ms < LIMIT_MS; ms += STEP_MS) {
@@ -319,8 +319,8 @@ static bool has_grown(const char *pmu, const char *stat, long long before)
 }
 
 /*
- * Before a reset: afterwards the device is known to write nothing, and its buffers are freed. What
- * is unbound here is reset without a driver and bound again by expect_reset_to_help().
+ * Call before a reset: after it the device cannot write, and its buffers are freed. Unbinds the
+ * device; expect_reset_to_help() resets it without a driver and binds it again.
  */
 static void expect_buffers_to_stay(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self)
 {
@@ -333,8 +333,8 @@ static void expect_buffers_to_stay(struct __test_metadata *_metadata, FIXTURE_DA
 }
 
 /*
- * What went wrong with the first run is over after a reset; a device that was wrong from the start
- * stays so.
+ * A reset ends a fault that appeared in the first run, but not a fault that the device had from the
+ * start.
  */
 static void expect_reset_to_help(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self,
 				 int packets, enum outcome outcome)
@@ -348,7 +348,7 @@ static void expect_reset_to_help(struct __test_metadata *_metadata, FIXTURE_DATA
 	expect_outcome(_metadata, self, packets, outcome);
 }
 
-TEST_F_TIMEOUT(fault, has_the_outcome_it_must_have, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(fault, has_documented_outcome, TIMEOUT_SECONDS)
 {
 	int packets = variant->packets ?: PACKETS;
 	long long before;
@@ -361,7 +361,7 @@ TEST_F_TIMEOUT(fault, has_the_outcome_it_must_have, TIMEOUT_SECONDS)
 			TH_LOG("there is a PMU");
 		}
 	} else {
-		/* To stop it when it was unbound was in vain as well. */
+		/* A device that rejects starts also fails to stop at unbind, and logs that. */
 		if (variant->outcome[0] != REFUSED) {
 			EXPECT_EQ(0, messages(self));
 		}
@@ -405,8 +405,8 @@ FIXTURE_TEARDOWN(healthy)
 	free(self->bytes);
 }
 
-/* The device drops requests that come before the operation that timed out is complete. */
-TEST_F_TIMEOUT(late, tune_operation_does_not_answer_the_next, TIMEOUT_SECONDS)
+/* The device drops requests until the operation that timed out is complete. */
+TEST_F_TIMEOUT(late, tune_result_is_not_returned_by_the_next_operation, TIMEOUT_SECONDS)
 {
 	long long before = ptt_debug_number(self->pmu, "timeouts");
 	char path[128];
@@ -431,10 +431,10 @@ static void reset_again_and_again(const char *pci)
 }
 
 /*
- * A reset takes a tenth of a second, and as much is between two of them: starts meet both. The
- * model reports a trace that begins without buffers.
+ * A reset takes 0.1 s, and so does the pause between two resets: starts happen during both. The
+ * model reports a trace that starts without buffers.
  */
-TEST_F_TIMEOUT(healthy, reset_beside_starts_leaves_no_run_empty_and_unmarked, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(healthy, reset_during_starts_leaves_no_empty_unmarked_run, TIMEOUT_SECONDS)
 {
 	int status = 0, runs = 0;
 	pid_t child = fork();

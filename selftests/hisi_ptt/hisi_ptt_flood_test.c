@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A device that writes faster than anybody waits for, whose interrupts come in time, late, for
- * several buffers at once, or not at all: every entry that is shown is whole and where it belongs,
- * and every gap is marked. Packet n of a trace goes to address 4 * n (the model's --flood), so the
- * entries themselves say what is missing.
+ * A device writes at full speed and never waits. Its interrupts arrive on time, late, for several
+ * buffers at once, or not at all. Every delivered entry must be whole and in order, and every gap
+ * must be marked. Packet n of a trace goes to address 4 * n (the model's --flood), so the entries
+ * themselves show what is missing.
  *
- * Each round is a line of $OUT/rounds (or /out/rounds), which check_rounds.sh holds against what
- * the model says it wrote:
+ * Each round writes a line to $OUT/rounds (or /out/rounds), which check_rounds.sh compares with
+ * what the model says it wrote:
  *   CORE TRACES DELIVERED LOST AT-LEAST BEFORE
- * BEFORE: entries in front of the first gap of unknown size; 0 where the place is not known.
+ * BEFORE: entries before the first gap of unknown size; 0 if its position is unknown.
  *
- * No round is made again. PMUKIT_ROUNDS: of areas of 128 KiB and 4 MiB and of counts; a few without
- * it. PMUKIT_LARGE_ROUNDS: of 16 and 64 MiB.
+ * Failed rounds are not repeated. PMUKIT_ROUNDS: rounds with areas of 128 KiB and 4 MiB, and with
+ * counts; default: a few. PMUKIT_LARGE_ROUNDS: rounds with areas of 16 and 64 MiB.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -27,17 +27,17 @@
 
 #define DATA_PAGES	128
 #define READ_BYTES	(20UL << 20)
-#define MAX_BYTES	(READ_BYTES + (84UL << 20))	/* the largest area, and what a stop brings */
+#define MAX_BYTES	(READ_BYTES + (84UL << 20))	/* largest area + data of a stop */
 #define MAX_MARKS	4096
 #define MS_OF_A_MIB	32		/* at a million packets a second */
 #define STEP_US		1000
 #define TIMEOUT_SECONDS	36000
 
 #define ENTRY_MARK	0xffffffff
-#define WRITE_OF_4	0x40000001	/* MWr, three dwords, one of data */
-#define ADDRESS_AT	4		/* dword of an entry */
+#define WRITE_OF_4	0x40000001	/* MWr, three-dword header, one dword of data */
+#define ADDRESS_AT	4		/* index of the dword in an entry */
 
-/* Where something is missing in the stream. */
+/* Position of a gap in the stream */
 struct mark {
 	__u64 offset, flags;
 };
@@ -52,7 +52,7 @@ FIXTURE(flood) {
 	long long lost, overruns, traces;
 };
 
-/* Each is a device of its own, by the number of its core. */
+/* Each variant is a separate device, identified by its core number. */
 FIXTURE_VARIANT(flood) {
 	int core;
 };
@@ -107,7 +107,7 @@ static void begin(struct __test_metadata *_metadata, FIXTURE_DATA(flood) *self, 
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
 }
 
-/* What the kernel says of the AUX area; nothing may be missing of that. */
+/* Reads the AUX records that report gaps; none of the records may be lost. */
 static void take_marks(struct __test_metadata *_metadata, FIXTURE_DATA(flood) *self)
 {
 	struct {
@@ -143,9 +143,9 @@ static bool is_whole(const __u32 *entry, const __u32 *first)
 }
 
 /*
- * The first entry that is not what it should be. Behind a mark packets may be missing. Behind one of
- * unknown size the trace may have begun anew, as often as the driver says, and with any packet:
- * a device that is fast enough goes round again before the first one is taken.
+ * Offset of the first wrong entry. After a mark, packets may be missing. After a mark of unknown
+ * size, the trace may have restarted, at most as often as the driver reports, and may begin with
+ * any packet: a fast device wraps again before the first packet is read.
  */
 static size_t first_wrong(const FIXTURE_DATA(flood) *self)
 {
@@ -199,7 +199,7 @@ static long long lost_in_round(const FIXTURE_DATA(flood) *self)
 	return ptt_debug_number(self->pmu, "lost") - self->lost;
 }
 
-/* The event is disabled: what came of it. */
+/* Writes the result of a round, after the event was disabled. */
 static void conclude(struct __test_metadata *_metadata, FIXTURE_DATA(flood) *self, int core,
 		     long long delivered, __u64 before)
 {
@@ -234,7 +234,7 @@ static void conclude_area(struct __test_metadata *_metadata, FIXTURE_DATA(flood)
 	}
 	EXPECT_LT(0, self->size);
 	EXPECT_GT(MAX_BYTES, self->size) TH_LOG("more came than the test has room for");
-	/* A loss has its mark, one of unknown size a mark that says so. */
+	/* A loss has a mark, and a loss of unknown size has a mark with PERF_AUX_FLAG_COLLISION. */
 	if (lost_in_round(self)) {
 		EXPECT_NE(NULL, first_mark(self, ~0ULL));
 	}
@@ -245,7 +245,7 @@ static void conclude_area(struct __test_metadata *_metadata, FIXTURE_DATA(flood)
 		 unknown ? unknown->offset / PTT_ENTRY_BYTES_8DW : 0);
 }
 
-/* Not read before the end: the trace runs for 1/16 to 1/2 more than fits into the area. */
+/* Reads only at the end: the trace writes 1/16 to 1/2 more than fits into the area. */
 static void round_unread(struct __test_metadata *_metadata, FIXTURE_DATA(flood) *self, int core,
 			 unsigned int mib_16, int round)
 {
@@ -266,7 +266,7 @@ static void round_read(struct __test_metadata *_metadata, FIXTURE_DATA(flood) *s
 }
 
 /* Areas in sixteenths of a MiB */
-TEST_F_TIMEOUT(flood, small_areas_have_no_entry_that_is_not_true, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(flood, small_areas_contain_only_valid_entries, TIMEOUT_SECONDS)
 {
 	static const unsigned int mib_16[] = { 2, 64 };
 
@@ -278,7 +278,7 @@ TEST_F_TIMEOUT(flood, small_areas_have_no_entry_that_is_not_true, TIMEOUT_SECOND
 	}
 }
 
-TEST_F_TIMEOUT(flood, large_areas_have_no_entry_that_is_not_true, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(flood, large_areas_contain_only_valid_entries, TIMEOUT_SECONDS)
 {
 	static const unsigned int mib_16[] = { 256, 1024 };
 
@@ -290,7 +290,7 @@ TEST_F_TIMEOUT(flood, large_areas_have_no_entry_that_is_not_true, TIMEOUT_SECOND
 	}
 }
 
-TEST_F_TIMEOUT(flood, counts_are_all_that_is_not_lost, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(flood, count_and_lost_add_up_to_written, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < rounds_or("PMUKIT_ROUNDS", 2); i++) {
 		ASSERT_EQ(0, ptt_open_counting(self->pmu, &self->event, &ptt_stores_8dw));
@@ -302,8 +302,8 @@ TEST_F_TIMEOUT(flood, counts_are_all_that_is_not_lost, TIMEOUT_SECONDS)
 	}
 }
 
-/* Most samples do not fit into the ring: those that perf dropped are lost and not in the count. */
-TEST_F_TIMEOUT(flood, samples_are_all_that_is_not_lost, TIMEOUT_SECONDS)
+/* Most samples do not fit into the ring: the entries that perf drops are lost and not counted. */
+TEST_F_TIMEOUT(flood, samples_and_lost_add_up_to_written, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < rounds_or("PMUKIT_ROUNDS", 2); i++) {
 		ASSERT_EQ(0, ptt_open_sampling(self->pmu, &self->event, &ptt_stores_8dw));

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Endpoints below a served port are plugged and unplugged by QEMU, as a hand would: vmrun has it
- * done when it is asked to on the console. What can be traced comes and goes with them. All that
- * came out of the AUX area is left in $OUT/hotplug (or /out/hotplug), for hisi_ptt_checker to hold
- * against the model's log entry by entry.
+ * QEMU plugs and unplugs endpoints below a served port: vmrun does this on request through the
+ * console. The filters follow the endpoints. The test writes all AUX data to $OUT/hotplug (or
+ * /out/hotplug); hisi_ptt_checker compares it with the model's log entry by entry.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -29,7 +28,7 @@
 #define THROTTLED_NS	100000
 #define MAX_SAMPLE_RATE	"/proc/sys/kernel/perf_event_max_sample_rate"
 
-/* A function that can be plugged. vmrun counts devices as the scenario lists them. */
+/* A function that can be plugged. vmrun numbers devices in the order of the scenario. */
 struct endpoint {
 	int device;
 	const char *bdf, *file, *filter;
@@ -37,7 +36,7 @@ struct endpoint {
 };
 
 static const struct endpoint old = { 1, "01:00.0", REQUESTERS "01:00.0", "0x00100", 0x100 };
-/* Below a switch; nothing is there when the guest starts. */
+/* Below a switch; the slot is empty when the guest starts. */
 static const struct endpoint new = { 4, "05:00.0", REQUESTERS "05:00.0", "0x00500", 0x500 };
 
 FIXTURE(hotplug) {
@@ -47,7 +46,7 @@ FIXTURE(hotplug) {
 	pid_t beside;
 };
 
-/* A function is announced before it has memory. The file of its second BAR comes last. */
+/* A function appears before its BARs are assigned. The file of its second BAR appears last. */
 static int plug_in(const struct endpoint *endpoint)
 {
 	char bar[64];
@@ -64,7 +63,7 @@ static int pull_out(const struct endpoint *endpoint)
 
 #define TRAFFIC "--writes 20 --reads 20 --width 4 --fetches 5 --stores 5 --bytes 700"
 
-/* Its DMA, which names it as the requester, and accesses by a CPU. */
+/* DMA with the endpoint as the requester, and CPU accesses */
 static int make_traffic(const struct endpoint *endpoint)
 {
 	char command[160];
@@ -74,7 +73,7 @@ static int make_traffic(const struct endpoint *endpoint)
 	return system(command);
 }
 
-/* Until the function is gone, or it is killed. */
+/* Makes traffic in a process until the function is gone or the process is killed. */
 static pid_t start_traffic(const struct endpoint *endpoint)
 {
 	pid_t pid = fork();
@@ -127,7 +126,7 @@ static int open_requester(FIXTURE_DATA(hotplug) *self, const struct endpoint *en
 	       pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES);
 }
 
-/* What has come is kept; how many entries. */
+/* Saves the AUX data; returns the number of entries. */
 static size_t take(struct __test_metadata *_metadata, FIXTURE_DATA(hotplug) *self)
 {
 	size_t size = pmu_event_aux(&self->event, self->bytes, AUX_PAGES * getpagesize());
@@ -145,7 +144,7 @@ static void record_traffic(struct __test_metadata *_metadata, FIXTURE_DATA(hotpl
 	ASSERT_LT(0, take(_metadata, self));
 }
 
-TEST_F_TIMEOUT(hotplug, a_function_that_comes_can_be_traced_until_it_goes, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(hotplug, function_is_traceable_while_plugged, TIMEOUT_SECONDS)
 {
 	char text[32];
 
@@ -163,10 +162,10 @@ TEST_F_TIMEOUT(hotplug, a_function_that_comes_can_be_traced_until_it_goes, TIMEO
 }
 
 /*
- * In the middle of its traffic in every second round. What had passed by then is delivered, and
- * then nothing.
+ * Every second round unplugs the function during its traffic. The event delivers all earlier
+ * packets and none after that.
  */
-TEST_F_TIMEOUT(hotplug, an_event_ends_when_its_requester_is_unplugged, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(hotplug, unplugging_the_requester_ends_the_event, TIMEOUT_SECONDS)
 {
 	long long count;
 
@@ -196,7 +195,7 @@ TEST_F_TIMEOUT(hotplug, an_event_ends_when_its_requester_is_unplugged, TIMEOUT_S
 	}
 }
 
-/* In the group of a clock that has more samples than it may. */
+/* Opens the event in the group of a clock that samples too fast. */
 static int open_throttled(FIXTURE_DATA(hotplug) *self, struct pmu_event *leader,
 			  const struct endpoint *endpoint)
 {
@@ -216,8 +215,8 @@ static int open_throttled(FIXTURE_DATA(hotplug) *self, struct pmu_event *leader,
 	       pmu_event_enable(&self->event) ?: pmu_event_enable(leader);
 }
 
-/* Linux 7.2 stops the event with each throttle of its group, and starts it with the next tick. */
-TEST_F_TIMEOUT(hotplug, an_event_ends_while_its_group_is_throttled, TIMEOUT_SECONDS)
+/* Linux 7.2 stops the event at each throttling of its group and starts it at the next tick. */
+TEST_F_TIMEOUT(hotplug, unplug_ends_event_of_throttled_group, TIMEOUT_SECONDS)
 {
 	unsigned int throttled = 0;
 	struct pmu_event leader;
@@ -225,7 +224,7 @@ TEST_F_TIMEOUT(hotplug, an_event_ends_while_its_group_is_throttled, TIMEOUT_SECO
 	char rate[32];
 
 	ASSERT_EQ(0, read_text(MAX_SAMPLE_RATE, rate, sizeof(rate)));
-	/* One sample a tick: an emulated machine on a busy host takes no more than a few. */
+	/* One sample per tick: a guest on a busy host takes no more than a few. */
 	ASSERT_EQ(0, write_text(MAX_SAMPLE_RATE, "250"));
 	for (int i = 0; i < TIMES; i++) {
 		ASSERT_EQ(0, open_throttled(self, &leader, &old));
@@ -246,8 +245,8 @@ TEST_F_TIMEOUT(hotplug, an_event_ends_while_its_group_is_throttled, TIMEOUT_SECO
 	EXPECT_EQ(0, write_text(MAX_SAMPLE_RATE, rate));
 }
 
-/* From one tick to the next nothing is traced then, and no record of perf's says so of the event. */
-TEST_F_TIMEOUT(hotplug, a_throttled_group_is_a_loss_of_unknown_size, TIMEOUT_SECONDS)
+/* Until the next tick nothing is traced then, and perf writes no record about it for the event. */
+TEST_F_TIMEOUT(hotplug, throttled_group_reports_loss_of_unknown_size, TIMEOUT_SECONDS)
 {
 	long long runs = ptt_debug_number(PMU, "runs");
 	struct pmu_event leader;
@@ -272,13 +271,13 @@ TEST_F_TIMEOUT(hotplug, a_throttled_group_is_a_loss_of_unknown_size, TIMEOUT_SEC
 	runs = ptt_debug_number(PMU, "runs") - runs;
 	TH_LOG("%lld runs, AUX flags %#llx", runs, flags);
 	EXPECT_EQ(runs > 1, !!(flags & PERF_AUX_FLAG_COLLISION));
-	/* Since Linux 6.16 */
+	/* perf throttles the whole group since Linux 6.16. */
 	if (major * 100 + minor >= 616)
 		EXPECT_LT(1, runs);
 }
 
-/* The port is what is traced, and it stays. */
-TEST_F_TIMEOUT(hotplug, an_event_of_a_port_goes_on_when_what_is_below_is_changed, TIMEOUT_SECONDS)
+/* The event traces the port, which remains. */
+TEST_F_TIMEOUT(hotplug, port_event_continues_when_devices_below_change, TIMEOUT_SECONDS)
 {
 	static const struct ptt_terms all_that_comes = { PTT_PORT_FILTER, 2, 7, 1 };
 

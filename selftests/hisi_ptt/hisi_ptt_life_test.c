@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Unbind, removal, reset, module unload and CPU offline while an event runs and its AUX area is
- * mapped, twenty times each. After each time the event must be harmless and a new one must record
- * exactly what was stored. Every second round goes on in an area that a run before has used.
+ * mapped, twenty times each. Afterwards the event must be harmless, and a new event must record
+ * exactly the stores. Every second round continues in an area that an earlier run has used.
  *   PMUKIT_MODULE   file of the module, for unloading and loading it
  */
 #define _GNU_SOURCE
@@ -60,8 +60,8 @@ static void open_mapped(struct __test_metadata *_metadata, struct pmu_event *eve
 }
 
 /*
- * Stores of ours in what the event has delivered since the last call; -1 when something else is
- * among it.
+ * Number of ptt_make_stores() stores that the event has delivered since the last call; -1 if an
+ * entry is invalid.
  */
 static int stores_in(FIXTURE_DATA(life) *self, struct pmu_event *event)
 {
@@ -70,7 +70,7 @@ static int stores_in(FIXTURE_DATA(life) *self, struct pmu_event *event)
 	return ptt_count_stores(self->bytes, size);
 }
 
-/* The stop hands over what is left of a run. */
+/* Disabling the event delivers the rest of the run. */
 static void store_and_compare(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self,
 			      struct pmu_event *event)
 {
@@ -90,7 +90,7 @@ static void everything_works(struct __test_metadata *_metadata, FIXTURE_DATA(lif
 	pmu_event_close(&event);
 }
 
-/* Running, in odd rounds behind a run before. */
+/* Starts a run, in odd rounds after an earlier one. */
 static void open_running(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self, int round)
 {
 	open_mapped(_metadata, &self->event);
@@ -101,7 +101,7 @@ static void open_running(struct __test_metadata *_metadata, FIXTURE_DATA(life) *
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
 }
 
-/* Whatever it answers, nothing may hang or crash, and the mapped pages stay valid. */
+/* Calls may fail, but nothing may hang or crash, and the mapped pages stay valid. */
 static void use_dead_event(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self)
 {
 	ptt_count(&self->event);
@@ -113,8 +113,8 @@ static void use_dead_event(struct __test_metadata *_metadata, FIXTURE_DATA(life)
 }
 
 /*
- * The device leaves by one file and comes back by another. In every third round the dead event is
- * closed in between.
+ * Removes the device through one sysfs file and restores it through another. Every third round
+ * closes the dead event in between.
  */
 static void leave_and_return(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self,
 			     const char *leave, const char *leave_text, const char *come,
@@ -125,7 +125,7 @@ static void leave_and_return(struct __test_metadata *_metadata, FIXTURE_DATA(lif
 		ASSERT_EQ(0, ptt_make_stores(STORES));
 		ASSERT_EQ(0, write_text(leave, leave_text));
 		ASSERT_GT(0, pmu_type(PMU));
-		/* The run was stopped before the device left. */
+		/* The run was stopped before the device was removed. */
 		ASSERT_EQ(STORES, stores_in(self, &self->event));
 		use_dead_event(_metadata, self);
 		if (i % 3 == 2)
@@ -147,7 +147,7 @@ TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
 }
 
 /*
- * The device loses its configuration; the event says so, stands still, and goes on when it is
+ * The device loses its configuration. The event reports this, stops, and runs again once it is
  * enabled again.
  */
 TEST_F_TIMEOUT(life, function_reset, TIMEOUT_SECONDS)
@@ -193,10 +193,10 @@ TEST_F_TIMEOUT(life, rmmod_while_open_and_after, TIMEOUT_SECONDS)
 }
 
 /*
- * Linux 7.2 lets go of a revoked event's module at once, older kernels when it is closed. The AUX
- * area is freed by code of pmukit_common's, which therefore stays until it is unmapped.
+ * Linux 7.2 releases the module of a revoked event at once, older kernels when the event is closed.
+ * Code of pmukit_common frees the AUX area, so that module stays until the area is unmapped.
  */
-TEST_F_TIMEOUT(life, modules_stay_while_an_aux_area_is_mapped, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, mapped_aux_area_holds_pmukit_common, TIMEOUT_SECONDS)
 {
 	const char *file = getenv("PMUKIT_MODULE");
 	int unloaded;
@@ -217,8 +217,8 @@ TEST_F_TIMEOUT(life, modules_stay_while_an_aux_area_is_mapped, TIMEOUT_SECONDS)
 	}
 }
 
-/* The event is there still, and the device is not: nothing may be set up for it. */
-TEST_F_TIMEOUT(life, an_aux_area_is_refused_once_the_device_has_left, TIMEOUT_SECONDS)
+/* The event is still open, but the device is gone: no AUX area may be set up. */
+TEST_F_TIMEOUT(life, aux_mmap_fails_after_unbind, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < TIMES; i++) {
 		ASSERT_EQ(0, ptt_open_counting(PMU, &self->event, &ptt_stores_8dw));
@@ -231,7 +231,7 @@ TEST_F_TIMEOUT(life, an_aux_area_is_refused_once_the_device_has_left, TIMEOUT_SE
 	}
 }
 
-/* It counts time, between each enabling and disabling and not otherwise. */
+/* The clock counts while it is enabled. */
 static void clock_works(struct __test_metadata *_metadata, struct pmu_event *clock)
 {
 	long long before = ptt_count(clock);
@@ -243,11 +243,11 @@ static void clock_works(struct __test_metadata *_metadata, struct pmu_event *clo
 }
 
 /*
- * A software event in a group with one of ours has its place with our PMU, and keeps it when ours
- * is closed. perf, to which the PMU is nothing but ours, would free that place: the PMU must stay,
- * and its module.
+ * A software event in a group with a hisi_ptt event uses a context of the hisi_ptt PMU, even after
+ * the hisi_ptt event is closed. Unregistering the PMU would free that context, so the PMU and its
+ * module must stay.
  */
-TEST_F_TIMEOUT(life, a_software_event_outlives_its_group_and_the_device, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, software_event_outlives_group_and_device, TIMEOUT_SECONDS)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .disabled = 1,
@@ -279,8 +279,8 @@ TEST_F_TIMEOUT(life, a_software_event_outlives_its_group_and_the_device, TIMEOUT
 }
 
 /*
- * x86 keeps its first CPU. Said to be near the second node, the device gets the second when it is
- * bound anew. Returns the PMU's CPU.
+ * x86 cannot take its first CPU offline. When numa_node says that the device is near the second
+ * node, the next bind gives the PMU the second CPU. Returns the PMU's CPU.
  */
 static int choose_a_cpu_that_can_leave(struct __test_metadata *_metadata)
 {
@@ -292,7 +292,7 @@ static int choose_a_cpu_that_can_leave(struct __test_metadata *_metadata)
 	return pmu_cpu(PMU);
 }
 
-/* Where the device's interrupt goes to, as /proc has it: a list of CPUs. -1: it is not there. */
+/* CPU of the device's interrupt, from /proc; -1: the interrupt is missing or has several CPUs. */
 static int interrupt_cpu(void)
 {
 	char line[512], path[64], text[64] = "";
@@ -314,7 +314,7 @@ static int interrupt_cpu(void)
 
 /*
  * The event moves to another CPU when its CPU goes offline. No store before or after the move is
- * missing, and what may be missing in between is reported.
+ * missing, and a possible loss in between is reported.
  */
 TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
 {
@@ -334,7 +334,7 @@ TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
 		EXPECT_FALSE(flags & PERF_AUX_FLAG_TRUNCATED);
 		EXPECT_NE(cpu, pmu_cpu(PMU));
 		EXPECT_EQ(pmu_cpu(PMU), interrupt_cpu());
-		/* What was traced on the CPU that left has been handed over. */
+		/* All packets traced before the CPU went offline have been delivered. */
 		ASSERT_EQ(STORES, stores_in(self, &self->event));
 		ASSERT_EQ(0, cpu_set_online(cpu, "1"));
 		store_and_compare(_metadata, self, &self->event);
@@ -344,10 +344,10 @@ TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
 }
 
 /*
- * It goes to the other CPU, as ours would, though none of ours is left; a CPU that leaves without
- * it would take it for one that has no place with our PMU any more.
+ * The software event moves to the other CPU, as a hisi_ptt event would, although none is left. If
+ * it stayed on the offline CPU, the driver would think that it no longer uses the PMU's context.
  */
-TEST_F_TIMEOUT(life, a_software_event_of_a_cpu_that_left_holds_the_module, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, software_event_of_offline_cpu_holds_module, TIMEOUT_SECONDS)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .disabled = 1,
@@ -365,7 +365,7 @@ TEST_F_TIMEOUT(life, a_software_event_of_a_cpu_that_left_holds_the_module, TIMEO
 		ASSERT_EQ(0, pmu_event_open_beside(&clock, &attr, -1, cpu, self->event.fd));
 		pmu_event_close(&self->event);
 		ASSERT_EQ(0, cpu_set_online(cpu, "0"));
-		/* Longer than between two looks for such events. */
+		/* Longer than the interval at which the driver looks for such events */
 		usleep(30 * STEP_US);
 		ASSERT_EQ(-EWOULDBLOCK, module_try_unload(MODULE));
 		clock_works(_metadata, &clock);
@@ -381,8 +381,8 @@ TEST_F_TIMEOUT(life, a_software_event_of_a_cpu_that_left_holds_the_module, TIMEO
 	everything_works(_metadata, self);
 }
 
-/* A write starts the timers by which perf rotates events, for as long as it says. */
-TEST_F_TIMEOUT(life, no_timer_of_perf_outlives_the_pmu, TIMEOUT_SECONDS)
+/* The write starts perf's timers for event rotation, with the written interval. */
+TEST_F_TIMEOUT(life, no_perf_timer_outlives_the_pmu, TIMEOUT_SECONDS)
 {
 	ASSERT_EQ(0, write_text(PMU_SYSFS "/" PMU "/perf_event_mux_interval_ms", "1000"));
 	ASSERT_EQ(0, write_text(UNBIND, PCI));

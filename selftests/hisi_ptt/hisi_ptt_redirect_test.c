@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * AUX areas that lie in the ring of a software event. 7.2 itself warns of its count of mappings
- * when such an area is mapped.
+ * AUX areas in the ring of a software event. Linux 7.2 warns about its own count of mappings when
+ * such an area is mapped.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -43,8 +43,9 @@ FIXTURE_TEARDOWN(redirect)
 }
 
 /*
- * The event writes into the ring of a software event, where the area is its own but mapped through
- * the other one only. With the last mapping of an event perf takes it off the ring: it comes again.
+ * The event writes into the ring of a software event. The AUX area belongs to the event but is
+ * mapped only through the software event. When the event's last mapping is removed, perf detaches
+ * it from the ring, so it is redirected again.
  */
 static int share_area(struct pmu_event *ring, struct pmu_event *event)
 {
@@ -74,10 +75,11 @@ static int run_once(struct pmu_event *event)
 }
 
 /*
- * Linux 6.1 does not stop the event then. What is in the device's buffers is counted, for there is
- * no area to copy it to, or was lost where perf has stopped the event before.
+ * Linux 6.1 does not stop the event then. The driver only counts the entries in the device's
+ * buffers, because there is no area to copy to, or counts them as lost if perf has stopped the
+ * event before.
  */
-TEST_F_TIMEOUT(redirect, an_area_unmapped_through_another_event_is_left, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(redirect, area_unmapped_through_other_event_is_not_used, TIMEOUT_SECONDS)
 {
 	long long lost = lost_so_far();
 
@@ -96,8 +98,8 @@ TEST_F_TIMEOUT(redirect, an_area_unmapped_through_another_event_is_left, TIMEOUT
 	EXPECT_LE(STORES, ptt_count(&self->event));
 }
 
-/* It lives on without the event that it was set up for; the next event has a ring of its own. */
-TEST_F_TIMEOUT(redirect, an_area_of_others_is_not_waited_for, TIMEOUT_SECONDS)
+/* The area outlives the event that it was set up for; the next event has a separate ring. */
+TEST_F_TIMEOUT(redirect, new_event_does_not_wait_for_surviving_area, TIMEOUT_SECONDS)
 {
 	ASSERT_EQ(0, share_area(&self->ring, &self->event));
 	pmu_event_close(&self->event);

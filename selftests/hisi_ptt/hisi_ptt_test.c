@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hisi_ptt PMU as a program sees it: sysfs, what is refused, what is recorded, what is left
- * afterwards. The traffic is that of pcie_load in another process, which says what it did by its
- * options; the places of the devices are those of the chassis in Documentation/components/vm.rst.
+ * The hisi_ptt PMU as a program sees it: sysfs, rejected events, recordings, and removal under an
+ * event. pcie_load in another process makes the traffic, which its options define. The addresses of
+ * the devices are those of the chassis in Documentation/components/vm.rst.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,7 +26,7 @@
 
 #define PMU			"hisi_ptt0_2"
 #define FOLDER			PMU_SYSFS "/" PMU
-#define REQUESTER_FILTER	0x00100ULL	/* 01:00.0, below it */
+#define REQUESTER_FILTER	0x00100ULL	/* 01:00.0, below 00:10.0 */
 #define PCI_DEVICES		"/sys/bus/pci/devices"
 #define ENDPOINT		"0000:01:00.0"
 #define PORT			"0000:00:11.0"
@@ -91,7 +91,7 @@ TEST_F(hisi_ptt, cpumask_names_one_cpu)
 	EXPECT_LE(0, pmu_cpu(PMU));
 }
 
-TEST_F(hisi_ptt, filters_are_the_served_ports_and_what_is_below)
+TEST_F(hisi_ptt, filters_list_served_ports_and_functions_below)
 {
 	EXPECT_STREQ("1", text_of("root_port_filters/multiselect"));
 	EXPECT_STREQ("0", text_of("requester_filters/multiselect"));
@@ -118,7 +118,7 @@ static int set_level(const char *file, const char *text)
 	return write_text(path, text);
 }
 
-TEST_F(hisi_ptt, tune_levels_are_kept_apart)
+TEST_F(hisi_ptt, tune_levels_are_independent)
 {
 	static const char *const files[] = {
 		"tune/qos_tx_cpl", "tune/qos_tx_np", "tune/qos_tx_p",
@@ -146,7 +146,7 @@ TEST_F(hisi_ptt, tune_rejects_invalid_input)
 	EXPECT_EQ(2, stat_of("tune/qos_tx_p"));
 }
 
-TEST_F(hisi_ptt, tune_files_have_their_first_names_too)
+TEST_F(hisi_ptt, tune_files_exist_under_their_first_names)
 {
 	ASSERT_EQ(0, set_level("tx_path_rx_req_alloc_buf_level", "1"));
 	ASSERT_EQ(0, set_level("tx_path_tx_req_alloc_buf_level", "0"));
@@ -154,7 +154,7 @@ TEST_F(hisi_ptt, tune_files_have_their_first_names_too)
 	EXPECT_EQ(0, stat_of("tune/tx_alloc_buf_level"));
 }
 
-/* Two at a time: an operation that met another's registers would give the other's level. */
+/* Runs in two processes: an operation that read the other's registers would return its level. */
 static int tune_and_compare(const char *file)
 {
 	char path[64];
@@ -168,7 +168,7 @@ static int tune_and_compare(const char *file)
 	return wrong;
 }
 
-TEST_F_TIMEOUT(hisi_ptt, tune_operations_do_not_mix, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(hisi_ptt, concurrent_tune_operations_do_not_mix, TIMEOUT_SECONDS)
 {
 	int status;
 	pid_t child = fork();
@@ -180,14 +180,14 @@ TEST_F_TIMEOUT(hisi_ptt, tune_operations_do_not_mix, TIMEOUT_SECONDS)
 	EXPECT_EQ(0, status);
 }
 
-/* Refusals */
+/* Rejected events */
 
-TEST_F(hisi_ptt, refuses_what_the_rules_forbid)
+TEST_F(hisi_ptt, rejects_invalid_terms)
 {
 	static const struct ptt_terms wrong[] = {
 		{ PTT_PORT_FILTER, 0, 1, 1 },	/* 8DW, direction 0 */
 		{ PTT_PORT_FILTER, 1, 3, 1 },	/* several types outbound */
-		{ PTT_PORT_FILTER, 2, 3, 0 },	/* 4DW direction 2 is outbound as well */
+		{ PTT_PORT_FILTER, 2, 3, 0 },	/* 4DW direction 2 is outbound too */
 		{ PTT_PORT_FILTER, 1, 0, 1 },	/* no type */
 		{ PTT_PORT_FILTER, 1, 8, 1 },
 		{ PTT_PORT_FILTER, 4, 1, 1 },
@@ -205,7 +205,7 @@ TEST_F(hisi_ptt, refuses_what_the_rules_forbid)
 	}
 }
 
-/* The tables of Documentation/devices/hisi_ptt.rst, in words of their own. */
+/* The tables of Documentation/devices/hisi_ptt.rst, written independently of the driver */
 static bool is_documented(const struct ptt_terms *terms)
 {
 	bool outbound = terms->direction == 1 || (!terms->format && terms->direction >= 2);
@@ -217,7 +217,7 @@ static bool is_documented(const struct ptt_terms *terms)
 	return !outbound || terms->type == 1 || terms->type == 2 || terms->type == 4;
 }
 
-TEST_F_TIMEOUT(hisi_ptt, takes_every_combination_that_is_documented_and_no_other, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(hisi_ptt, accepts_exactly_the_documented_combinations, TIMEOUT_SECONDS)
 {
 	struct ptt_terms terms = { .filter = PTT_PORT_FILTER };
 	int taken = 0;
@@ -240,7 +240,7 @@ TEST_F_TIMEOUT(hisi_ptt, takes_every_combination_that_is_documented_and_no_other
 	EXPECT_EQ(7 + 3 * 3 + 3 + 2 * 7, taken);
 }
 
-TEST_F(hisi_ptt, takes_ports_or_ed_and_no_port_beside_them)
+TEST_F(hisi_ptt, accepts_only_served_ports_and_requesters_below)
 {
 	static const struct {
 		__u64 filter;
@@ -263,7 +263,7 @@ TEST_F(hisi_ptt, takes_ports_or_ed_and_no_port_beside_them)
 	}
 }
 
-TEST_F(hisi_ptt, caps_say_what_the_rules_are)
+TEST_F(hisi_ptt, caps_match_the_rules)
 {
 	EXPECT_STREQ("0 1", text_of("caps/format"));
 	EXPECT_STREQ("1 2 4", text_of("caps/type"));
@@ -274,7 +274,7 @@ TEST_F(hisi_ptt, caps_say_what_the_rules_are)
 	EXPECT_EQ(SECTION_BYTES, stat_of("caps/section_bytes"));
 }
 
-TEST_F(hisi_ptt, refuses_reserved_words)
+TEST_F(hisi_ptt, rejects_reserved_bits)
 {
 	struct perf_event_attr attr;
 
@@ -296,7 +296,7 @@ TEST_F(hisi_ptt, refuses_reserved_words)
 	EXPECT_EQ(-EINVAL, pmu_event_open(&self->event, &attr, -1, pmu_cpu(PMU)));
 }
 
-TEST_F(hisi_ptt, refuses_samples_it_cannot_have)
+TEST_F(hisi_ptt, rejects_unsupported_sample_types)
 {
 	struct perf_event_attr attr;
 
@@ -304,7 +304,7 @@ TEST_F(hisi_ptt, refuses_samples_it_cannot_have)
 	EXPECT_TRUE(pmu_refuses_samples_of_programs(&attr, -1, pmu_cpu(PMU)));
 }
 
-TEST_F(hisi_ptt, refuses_exclusions)
+TEST_F(hisi_ptt, rejects_exclude_bits)
 {
 	struct perf_event_attr attr;
 
@@ -312,7 +312,7 @@ TEST_F(hisi_ptt, refuses_exclusions)
 	EXPECT_TRUE(pmu_refuses_exclusions(&attr, -1, pmu_cpu(PMU)));
 }
 
-TEST_F(hisi_ptt, refuses_events_of_a_task)
+TEST_F(hisi_ptt, rejects_task_events)
 {
 	struct perf_event_attr attr;
 
@@ -326,7 +326,7 @@ static bool is_about_the_pmu(const char *line, const void *data)
 	return strstr(line, "hisi_ptt");
 }
 
-/* Also what would be refused for another reason */
+/* The event would also be rejected for another reason. */
 static int open_as_unprivileged(void)
 {
 	struct perf_event_attr attr;
@@ -342,7 +342,7 @@ static int open_as_unprivileged(void)
 	return 0;
 }
 
-TEST_F(hisi_ptt, an_unprivileged_user_writes_no_line_to_the_log)
+TEST_F(hisi_ptt, unprivileged_open_writes_nothing_to_the_log)
 {
 	int status, log = log_open();
 	pid_t child = fork();
@@ -356,7 +356,7 @@ TEST_F(hisi_ptt, an_unprivileged_user_writes_no_line_to_the_log)
 	close(log);
 }
 
-TEST_F(hisi_ptt, refuses_a_second_event_and_goes_on_with_the_first)
+TEST_F(hisi_ptt, second_event_gets_ebusy_and_first_continues)
 {
 	static const struct ptt_terms other = { REQUESTER_FILTER, 1, 2, 1 };
 	struct pmu_event second = { .fd = -1 };
@@ -377,7 +377,7 @@ static int start_one(const void *terms)
 	       pmu_event_enable(&event);
 }
 
-TEST_F_TIMEOUT(hisi_ptt, is_free_again_when_its_holder_is_killed, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(hisi_ptt, killed_owner_releases_the_pmu, TIMEOUT_SECONDS)
 {
 	pid_t holder = pmu_fork_holder(start_one, &ptt_stores_8dw);
 
@@ -392,7 +392,7 @@ TEST_F_TIMEOUT(hisi_ptt, is_free_again_when_its_holder_is_killed, TIMEOUT_SECOND
 	EXPECT_LE(STORES, ptt_count(&self->event));
 }
 
-TEST_F(hisi_ptt, refuses_users_who_may_not_see_all_packets)
+TEST_F(hisi_ptt, rejects_unprivileged_users)
 {
 	int status;
 	pid_t child = fork();
@@ -407,7 +407,7 @@ TEST_F(hisi_ptt, refuses_users_who_may_not_see_all_packets)
 	EXPECT_EQ(0, status);
 }
 
-TEST_F(hisi_ptt, refuses_aux_areas_too_small_or_to_be_overwritten)
+TEST_F(hisi_ptt, rejects_small_and_overwrite_aux_areas)
 {
 	void *aux;
 
@@ -424,9 +424,9 @@ TEST_F(hisi_ptt, refuses_aux_areas_too_small_or_to_be_overwritten)
 	EXPECT_EQ(MAP_FAILED, aux);
 }
 
-/* Ways out */
+/* Recordings */
 
-/* Three ways of one load: the count, and the entries where the way carries them. */
+/* One run of the load, for counts, AUX areas and samples */
 static int run_once(struct pmu_event *event)
 {
 	int err = pmu_event_enable(event);
@@ -461,7 +461,7 @@ TEST_F_TIMEOUT(hisi_ptt, an_aux_area_carries_every_store, TIMEOUT_SECONDS)
 	}
 }
 
-TEST_F_TIMEOUT(hisi_ptt, a_run_that_follows_another_begins_behind_it, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(hisi_ptt, next_run_continues_after_previous_in_aux_area, TIMEOUT_SECONDS)
 {
 	long long copied = ptt_debug_number(PMU, "copied_bytes");
 	size_t size, sum = 0;
@@ -479,9 +479,7 @@ TEST_F_TIMEOUT(hisi_ptt, a_run_that_follows_another_begins_behind_it, TIMEOUT_SE
 	EXPECT_GE(SECTION_BYTES, ptt_debug_number(PMU, "section_max_bytes"));
 }
 
-/*
- * Takes the records of all samples apart: entries behind each other, header words checked. Or -1.
- */
+/* Checks the headers of all samples and concatenates the entries. Returns their length, or -1. */
 static long samples(struct pmu_event *event, unsigned char *bytes)
 {
 	struct {
@@ -526,10 +524,10 @@ TEST_F_TIMEOUT(hisi_ptt, samples_carry_every_store, TIMEOUT_SECONDS)
 	EXPECT_EQ(STORES, ptt_count_stores(self->bytes, size));
 }
 
-/* Filters that go */
+/* Removal of functions */
 
-/* A requester, and one of two ports with all that is below it. */
-TEST_F_TIMEOUT(hisi_ptt, an_event_ends_when_what_it_traces_leaves, TIMEOUT_SECONDS)
+/* Removes a requester, then one of two ports with all functions below it. */
+TEST_F_TIMEOUT(hisi_ptt, removing_traced_function_ends_event, TIMEOUT_SECONDS)
 {
 	static const struct {
 		struct ptt_terms terms;
@@ -563,9 +561,9 @@ TEST_F_TIMEOUT(hisi_ptt, an_event_ends_when_what_it_traces_leaves, TIMEOUT_SECON
 	}
 }
 
-/* The device leaves */
+/* Removal of the device */
 
-TEST_F_TIMEOUT(hisi_ptt, the_device_may_leave_under_an_open_event, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(hisi_ptt, unbind_with_open_event_is_safe, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < 5; i++) {
 		ASSERT_EQ(0, open_counting(&self->event, &ptt_stores_8dw));

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# iommu.sh [FUNCTION]: the device is behind an IOMMU that translates. It must not be bound then, and the log must say why; with
-# an identity domain it is bound like any other.
+# iommu.sh [FUNCTION]: the device is behind a translating IOMMU. The driver must not bind it, and the log must give the reason;
+# with an identity domain the driver binds it.
 function=/sys/bus/pci/devices/${1:-0000:00:18.0}
 KSFT_SKIP=4
 tap_number=0

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# near_node.sh NODE: the devices of hisi_ptt are near that NUMA node, which is what firmware says on a real machine.
+# near_node.sh NODE: assigns the hisi_ptt devices to that NUMA node, as firmware does on a real machine.
 . "$(dirname "$0")/tap.sh"
 
 set -- "$1" /sys/bus/pci/drivers/hisi_ptt/0000:*/numa_node

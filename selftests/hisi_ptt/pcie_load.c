@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes PCIe traffic: accesses to the memory of the emulated endpoint 1234:4550, its DMA into
- * memory of this program, its messages. It uses the endpoint's resource files in sysfs, so no
- * driver is involved, and checks what it moved. What was done is printed, so that it can be held
- * against what a tracer saw. Registers: Documentation/devices/hisi_ptt-model.rst.
+ * Makes PCIe traffic: CPU accesses to the memory of the emulated endpoint 1234:4550, DMA of the
+ * endpoint with memory of this program, its messages. It uses the endpoint's resource files in
+ * sysfs, so no driver is involved, and checks the transferred data. It prints what it did, for
+ * comparison with what a tracer saw. Registers: Documentation/devices/hisi_ptt-model.rst.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,7 @@
 #define STORES_UNDER_WAY	4096
 #define MESSAGE_DATA		0x4550
 
-#define NODES			63	/* in a mask of a word, whose last bit the kernel ignores */
+#define NODES			63	/* in a one-word mask, whose last bit the kernel ignores */
 #define ANY_NODE		(~0UL)
 
 enum setting {
@@ -55,17 +55,17 @@ enum setting {
 
 struct options {
 	const char *function;
-	const char *target;	/* NULL: memory of this program */
+	const char *target;	/* other end of DMA; NULL: memory of this program */
 	unsigned long value[NR_SETTINGS];
 };
 
 struct endpoint {
-	int config;		/* file */
+	int config;		/* file descriptor */
 	volatile __u32 *registers;
 	volatile __u8 *memory;
 	size_t memory_bytes;
-	__u8 *page;		/* of this program, for DMA and messages */
-	__u64 page_address;	/* physical, which is what the endpoint uses without an IOMMU */
+	__u8 *page;		/* page of this program, for DMA and messages */
+	__u64 page_address;	/* physical: the endpoint has no IOMMU */
 };
 
 /* The endpoint's function */
@@ -85,7 +85,7 @@ static int open_config(const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* What is mapped from here on is there. */
+/* Memory that is mapped after this is on the node. */
 static int stay_on_node(unsigned long node)
 {
 	unsigned long mask = 1UL << node % NODES;
@@ -148,9 +148,9 @@ static void pause_between(const struct options *opt)
 }
 
 /*
- * Stores are posted: the CPU does not wait for them. A load after them completes when they have
- * arrived. A load that takes too long times out, here as at a root port, and returns all ones: so
- * at most STORES_UNDER_WAY are in flight, which is too few for that.
+ * Stores are posted: the CPU does not wait for them. A later load completes once they have arrived.
+ * A load that takes too long times out, here as at a root port, and returns all ones. So at most
+ * STORES_UNDER_WAY stores are in flight, too few for a timeout.
  */
 static int await_stores(const struct endpoint *ep)
 {
@@ -174,7 +174,7 @@ static int store_all(const struct options *opt, const struct endpoint *ep)
 	return err ? err : await_stores(ep);
 }
 
-/* The last value written stands where it was written. */
+/* Each place must have the last value written to it. */
 static int load_all(const struct options *opt, const struct endpoint *ep)
 {
 	unsigned long width = opt->value[WIDTH], places = ep->memory_bytes / width;
@@ -215,7 +215,7 @@ static int transfer(const struct options *opt, struct endpoint *ep, __u64 addres
 	return ep->registers[EP_STATUS / 4] == EP_STATUS_GOOD ? 0 : -EIO;
 }
 
-/* What was fetched last is what is stored. */
+/* The endpoint stores the data that it fetched last. */
 static int run_dma(const struct options *opt, struct endpoint *ep)
 {
 	int err = 0;
@@ -237,7 +237,7 @@ static int run_dma(const struct options *opt, struct endpoint *ep)
 	return err;
 }
 
-/* Where the memory of another endpoint begins; which is then there to be reached. */
+/* Enables the memory of another endpoint and finds its address. */
 static int find_target(const char *function, __u64 *address)
 {
 	char name[PCI_NAME_BYTES];
@@ -286,7 +286,7 @@ static int find_msi(const struct endpoint *ep)
 	return -ENOENT;
 }
 
-/* A message is a memory write; here it goes to ordinary memory, where it can be seen. */
+/* A message is a memory write; here it goes to ordinary memory, where the program can see it. */
 static int aim_messages(const struct endpoint *ep, int msi, int on)
 {
 	__u32 address[2] = { (__u32)ep->page_address, ep->page_address >> 32 };

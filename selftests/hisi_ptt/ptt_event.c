@@ -9,7 +9,7 @@
 #include "ptt_event.h"
 
 #define MEMORY_BYTES	(1 << 20)
-#define STORE_DWORDS	2	/* unlike anything else that pcie_load does */
+#define STORE_DWORDS	2	/* no other access of pcie_load has this length */
 #define FMT_4_DWORDS	0x20000000
 
 const struct ptt_terms ptt_stores_8dw = { PTT_PORT_FILTER, 1, 1, 1 };
@@ -96,7 +96,7 @@ static struct entry entry_at(const unsigned char *bytes, size_t at)
 	return entry;
 }
 
-/* Fmt with data, Type 0. */
+/* Fmt "with data", Type 0 */
 static bool is_memory_write(const struct entry *entry)
 {
 	return entry->words[0] == 0xffffffff && !entry->words[6] &&
@@ -108,7 +108,7 @@ static bool is_store(const struct entry *entry)
 	return (entry->words[2] & 0x3ff) == STORE_DWORDS;
 }
 
-/* Where a memory request goes; its header has three or four dwords. */
+/* Address of a memory request, whose header has three or four dwords */
 static __u64 address_of(const struct entry *entry)
 {
 	const __u32 *header = entry->words + 2;
@@ -142,14 +142,14 @@ bool ptt_stores_are_in_a_row(const unsigned char *bytes, size_t size)
 		if (next && address_of(&entry) != next)
 			return false;
 		next = address_of(&entry) + 4 * STORE_DWORDS;
-		/* Behind the last place of the endpoint's memory comes the first. */
+		/* Stores wrap at the end of the endpoint's memory. */
 		if (!(next & (MEMORY_BYTES - 1)))
 			next -= MEMORY_BYTES;
 	}
 	return true;
 }
 
-/* As ptt_set_terms() has asked for them. */
+/* Layout of read(), as set by ptt_set_terms() */
 struct numbers {
 	long long count, lost;
 };

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# qualify.sh: pmukit qualify of the model of a trace device: a healthy one, then one fault each.
+# qualify.sh: runs pmukit qualify on models of a trace device: a healthy one, then one per fault.
 #   0 healthy, 1 range-reversed, 2 tune-never-finishes, 3 reset-never-finishes, 4 never-idle
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/qualify_steps.sh"
@@ -8,7 +8,7 @@ driver=/sys/bus/pci/drivers/hisi_ptt
 [ -d $driver ] || skip_all "the module is not loaded"
 plan 10
 
-# Linux 6.1 does not say of which function a PMU is: there is one.
+# Linux 6.1 does not show which function a PMU belongs to, so only one device stays bound.
 unbind() { echo "$1" >$driver/unbind; }
 for device in $(basename -a $driver/0000:* | sort | tail -n +2); do
 	unbind "$device"
@@ -40,7 +40,7 @@ result "fault reset-never-finishes: the pointer is not 0" $?
 is FAIL 4 8
 result "fault never-idle: it is not idle" $?
 qualify hisi_ptt
-# But for the write pointer, which was reset, and a tune operation that never ends.
+# The report without the write pointer, which was reset, and without a tune operation that never ends.
 constant() { sed '/ 9  /,+1d; / 11  /,+1d; / PASS,/d' "$1"; }
 constant "$work/before" >"$work/a"
 constant "$work/report" >"$work/b"

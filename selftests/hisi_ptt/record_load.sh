@@ -1,23 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# record_load.sh NAME TERMS [RECORDER-OPTION...] -- LOAD: records LOAD with pmukit, or with
-# RECORDER=perf, into $out/NAME.data, as hisi_ptt<S>_<C>/TERMS/; with REPORT=1 the output of `perf
-# report -D` into $out/NAME.report. The recording is checked on the host, by hisi_ptt_checker.
+# record_load.sh NAME TERMS [RECORDER-OPTION...] -- LOAD: records LOAD with the event hisi_ptt<S>_<C>/TERMS/ into
+# $out/NAME.data, with pmukit, or with perf if RECORDER=perf. With REPORT=1 it also writes the output of
+# `perf report -D` to $out/NAME.report. hisi_ptt_checker checks the recording on the host.
 KSFT_SKIP=4
 out=${OUT:-/out}
 [ -d "$out" ] || out=$(mktemp -d)
-# Recorded here first: what is shared with the host refuses writes straight from perf's ring.
+# Record here first: the directory shared with the host rejects writes directly from perf's ring.
 work=$(mktemp -d)
 name=$1 terms=$2
 recorder=${RECORDER:-pmukit}
 all=-a
-[ "$recorder" != pmukit ] || all=	# it knows by itself
+[ "$recorder" != pmukit ] || all=	# pmukit needs no -a
 shift 2
 
 pmu=$(ls /sys/bus/event_source/devices | grep '^hisi_ptt[0-9]*_[0-9]*$' | head -n 1)
 [ -n "$pmu" ] || { echo "TAP version 13"; echo "1..0 # SKIP no hisi_ptt PMU"; exit $KSFT_SKIP; }
 
-# What stock perf says of the recording, when that is asked for
+# Writes stock perf's report of the recording if REPORT is set.
 reported() {
 	[ -n "$REPORT" ] || return 0
 	perf report -D -i "$work/$name.data" >"$work/$name.report" 2>>"$out/$name.said" && cp "$work/$name.report" "$out"

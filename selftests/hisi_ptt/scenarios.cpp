@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The guests of hisi_ptt: devices, steps, checks made outside.
+// Guest scenarios of hisi_ptt: devices, steps, and checks on the host.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -19,14 +19,14 @@ constexpr std::string_view kPttBlock = PTT_BLOCK;
 constexpr std::string_view kPttLateBlock = PTT_BLOCK " --irq-late 2";
 constexpr std::string_view kPttMergedBlock = PTT_BLOCK " --irq-merge 3";
 constexpr std::string_view kPttLostBlock = PTT_BLOCK " --irq-lose 2";
-// With more traffic than the endpoints can make: each trace meets 20000 requests and their
-// completions within a second.
+// With more traffic than the endpoints can make: during each trace 20000 requests and their
+// completions within a second
 constexpr std::string_view kPttBusyBlock = PTT_BLOCK
     " --generate rate=40000,seed=7,count=40000,peer=20,unsupported=5,pasid=10,relaxed=10 "
     "--function 01:00.0@00:10.0 --function 04:00.0@00:11.0";
 
-// A core with two root ports, an endpoint below the one and a switch with an endpoint below the
-// other; and a root port of another core.
+// A core with two root ports: below the first an endpoint, below the second a switch with an
+// endpoint. And a root port of another core.
 //
 //   00:10.0 --- 01:00.0        00:12.0 --- 06:00.0
 //   00:11.0 --- 02:00.0 -+- 03:00.0 --- 04:00.0
@@ -67,9 +67,9 @@ Scenario hisi_ptt_traffic(std::string_view name)
     return traffic;
 }
 
-// A recording and what it must hold: all packets that the model traced meanwhile, and of all
-// packets seen just those that the terms select. A recording is compared with the trace of the same
-// number, as the traces of a log are in order.
+// A recording and what it must contain: all packets that the model traced meanwhile, which must be
+// exactly the packets seen that the terms select. The n-th recording is compared with the n-th
+// trace of the log.
 struct PttRecording {
     std::string_view name;
     std::string_view terms;
@@ -79,13 +79,13 @@ struct PttRecording {
 };
 
 // Both formats, every direction and type, one port and several, a requester above and below a
-// switch. The load is the same for all of them: what a CPU and the functions' DMA do.
+// switch. The load is the same for all of them: CPU accesses and DMA of the functions.
 constexpr PttRecording kPttRecordings[] = {
     {"posted_out_8dw", "filter=0x80001,type=1,direction=1,format=1", "400"},
     {"inbound_4dw", "filter=0x80005,type=7,direction=0,format=0", "300"},
     {"requester_8dw", "filter=0x00400,type=7,direction=2,format=1", "40"},
     {"completions_a_4dw", "filter=0x80001,type=4,direction=3,format=0", "100"},
-    // The first four are the least that has every direction, both formats and kinds of filter.
+    // The four above are the smallest set with every direction, both formats and kinds of filter.
     {"reads_out_8dw", "filter=0x80004,type=2,direction=1,format=1", "100"},
     {"completions_out_8dw", "filter=0x80005,type=4,direction=1,format=1", "40"},
     {"inbound_8dw", "filter=0x80005,type=7,direction=2,format=1", "100"},
@@ -98,13 +98,13 @@ constexpr PttRecording kPttRecordings[] = {
 constexpr std::span<const PttRecording> kPttAll = kPttRecordings;
 constexpr size_t kPttLeast = 4;
 
-// By the names of functions, which pmukit knows.
+// Filters by function name, which pmukit resolves
 constexpr PttRecording kPttNamed[] = {
     {"named_port_8dw", "filter=0000:00:10.0,type=1,direction=1,format=1", "400"},
     {"named_requester_4dw", "filter=04:00.0,type=7,direction=0,format=0", "40"},
 };
 
-// Through an area of four device buffers, and through one of a single one.
+// With AUX areas of the size of four device buffers and of one
 constexpr PttRecording kPttFloods[] = {
     {"flood_aux_16m", "filter=0x80005,type=7,direction=0,format=0", "20000", "sleep 5",
      "-m 64,4096"},
@@ -112,19 +112,19 @@ constexpr PttRecording kPttFloods[] = {
      "-m 64,1024"},
 };
 
-// The recorders. perf knows the PMU where it was built for arm64: it maps an AUX area, and `perf
-// report -D` prints the entries. Elsewhere it takes samples, whose payload comes with -R.
+// The recorders. perf built for arm64 knows the PMU: it maps an AUX area, and `perf report -D`
+// prints the entries. Other builds take samples, and need -R for the payload.
 struct PttRecorder {
-    std::string_view words;    // in front of record_load.sh
-    std::string_view options;  // of the recorder
+    std::string_view words;    // before record_load.sh in the command
+    std::string_view options;  // options of the recorder
     bool perf_report = false;  // check the text of perf report -D as well
     bool says_source = false;  // the recording says that the device is a model
 };
 constexpr PttRecorder kPttPmukit{"", " --source model", false, true};
 constexpr PttRecorder kPttPerfAux{"RECORDER=perf REPORT=1 ", "", true};
-// As perf maps for an unprivileged user: an AUX area of 128 KiB instead of 16 MiB.
+// The AUX area that perf maps for an unprivileged user: 128 KiB instead of 16 MiB
 constexpr PttRecorder kPttPerfSmallAux{"RECORDER=perf REPORT=1 ", " -m 64,32", true};
-// The cpumask of the kernel's own driver names all CPUs near the device: each would trace in turn.
+// The cpumask of the in-tree driver has all CPUs near the device: each would trace in turn.
 constexpr PttRecorder kPttPerfOneCpu{"RECORDER=perf REPORT=1 ", " -C 0", true};
 constexpr PttRecorder kPttPerfSamples{"RECORDER=perf ", " -R", false};
 
@@ -170,8 +170,8 @@ Scenario hisi_ptt_record()
     return scenario;
 }
 
-// The kernel's own driver, unmodified, in place of ours: pmukit takes it as it is. Its cpumask on
-// x86 is that of a node, which the device must have.
+// The unmodified in-tree driver in place of this project's; pmukit supports it. On x86 its cpumask
+// is that of a node, so the device must have one.
 Scenario hisi_ptt_stock_driver(std::string_view name, const PttRecorder &recorder, bool two_nodes,
                                std::vector<std::string_view> kernels)
 {
@@ -181,7 +181,7 @@ Scenario hisi_ptt_stock_driver(std::string_view name, const PttRecorder &recorde
     stock.modules_instead = {"stock/hisi_ptt"};
     if (two_nodes)
         stock.steps = {{"near_node", "/selftests/hisi_ptt/near_node.sh 1", 30}};
-    // perf report -D prints each entry: the least will do.
+    // perf report -D prints each entry: use the smallest set.
     if (recorder.perf_report) {
         add_recordings(stock, kPttAll.first(kPttLeast), recorder);
         return stock;
@@ -192,8 +192,8 @@ Scenario hisi_ptt_stock_driver(std::string_view name, const PttRecorder &recorde
     return stock;
 }
 
-// What comes in at two ports, non-posted requests and completions: of what the functions behind
-// them ask each other both are seen, and so is how long it took.
+// Inbound non-posted requests and completions at two ports: for requests between the functions
+// below them the trace has both, and so the latency.
 constexpr PttRecording kPttDemo[] = {
     {"latency_4dw", "filter=0000:00:10.0+0000:00:11.0,type=6,direction=0,format=0", "100"},
 };
@@ -215,7 +215,7 @@ Scenario hisi_ptt_flood()
     return scenario;
 }
 
-// The recordings of stock perf: the least in a plain run, the others beside it on demand.
+// The recordings of stock perf: the smallest set in a normal run, the others on demand
 Scenario hisi_ptt_stock(std::string_view name, const PttRecorder &recorder,
                         std::span<const PttRecording> recordings,
                         std::vector<std::string_view> kernels)
@@ -228,20 +228,20 @@ Scenario hisi_ptt_stock(std::string_view name, const PttRecorder &recorder,
     return scenario;
 }
 
-// The endpoints' DMA is translated: only a CPU makes packets.
+// The endpoints' DMA is translated, so only CPUs make packets.
 constexpr PttRecording kPttBehindIommu[] = {
     {"posted_out_8dw", "filter=0x80001,type=1,direction=1,format=1", "400",
      "pcie_load --function 01:00.0 --writes 400 --width 4"},
 };
 
-// Behind an IOMMU that translates, where the device may not be bound.
+// Behind a translating IOMMU, where the driver must not bind the device
 Scenario hisi_ptt_iommu()
 {
     Scenario scenario = hisi_ptt_scenario("iommu");
     scenario.kernels = {"6.1", "6.12", "7.2", "debug-6.12", "debug-7.2"};
     scenario.routine = {"6.12"};
     scenario.append = "intel_iommu=on";
-    // Devices that come behind it are behind it.
+    // The IOMMU translates for devices that are listed after it.
     scenario.bridges.insert(scenario.bridges.begin(), "intel-iommu,caching-mode=on,intremap=off");
     scenario.steps = {{"iommu", "/selftests/hisi_ptt/iommu.sh", 60}};
     add_recordings(scenario, kPttBehindIommu, kPttPmukit);
@@ -251,7 +251,7 @@ Scenario hisi_ptt_iommu()
 Scenario hisi_ptt_test()
 {
     Scenario test = hisi_ptt_scenario("test");
-    // The last takes functions off the bus; on arm64 not all are endpoints again after that.
+    // The last step removes functions; on arm64 not all of them work as endpoints again afterwards.
     test.steps = {{"abi_paths", "/selftests/hisi_ptt/abi_paths.sh", 180},
                   {"live", "/selftests/hisi_ptt/live.sh", 180},
                   {"slow_reader", "/selftests/hisi_ptt/slow_reader.sh", 180},
@@ -260,8 +260,8 @@ Scenario hisi_ptt_test()
     return test;
 }
 
-// Devices that write whether anybody stores or not, by the way of their interrupts. The last is
-// faster than any guest reads.
+// Devices that write by themselves, one per interrupt behavior. The last one writes faster than any
+// guest reads.
 constexpr ChassisDevice kPttFloodDevices[] = {
     {"hisi_ptt --core 10 --serves 00:10.0 --function 01:00.0@00:10.0 --flood rate=1000000 "
      "--buffers-log {out}/buffers-10.log",
@@ -286,8 +286,8 @@ constexpr ChassisDevice kPttFloodDevices[] = {
      "pcie.0", "1a.0"},
 };
 
-// Every packet delivered in order, or counted, or said to be among at least so many; by every
-// reader and with areas of every size. A few rounds, or a few hundred of each.
+// Every packet is delivered in order, counted as lost, or covered by a lower bound, with every
+// reader and area size. A few rounds, or a few hundred of each.
 Scenario hisi_ptt_exact(std::string_view name, const std::string &rounds, unsigned step_seconds)
 {
     Scenario exact = hisi_ptt_scenario(name);
@@ -306,7 +306,7 @@ Scenario hisi_ptt_exact(std::string_view name, const std::string &rounds, unsign
     return exact;
 }
 
-// 200 rounds with areas of 128 KiB and 4 MiB, 20 of 16 and 64 MiB, by the way of the interrupts.
+// Per interrupt behavior 200 rounds with areas of 128 KiB and 4 MiB, 20 with 16 and 64 MiB
 Scenario hisi_ptt_exact_long()
 {
     Scenario exact = hisi_ptt_exact("exact_long", "PMUKIT_ROUNDS=200 PMUKIT_LARGE_ROUNDS=20 ",
@@ -316,7 +316,7 @@ Scenario hisi_ptt_exact_long()
     return exact;
 }
 
-// 20 rounds of each reader, which take as long as their stores.
+// 20 rounds of each reader; the stores determine the time.
 Scenario hisi_ptt_readers_long()
 {
     Scenario readers = hisi_ptt_scenario("readers_long");
@@ -328,7 +328,7 @@ Scenario hisi_ptt_readers_long()
     return readers;
 }
 
-// All readers, with interrupts that come late, for several buffers at once, or not at all.
+// All readers, with interrupts that arrive late, for several buffers at once, or not at all
 Scenario hisi_ptt_irq(std::string_view name, std::string_view block, std::string_view kernel)
 {
     Scenario scenario = hisi_ptt_scenario(name, block);
@@ -341,7 +341,7 @@ Scenario hisi_ptt_irq(std::string_view name, std::string_view block, std::string
     return scenario;
 }
 
-// What copying costs.
+// Cost of copying
 Scenario hisi_ptt_bench()
 {
     Scenario bench = hisi_ptt_scenario("bench");
@@ -352,7 +352,7 @@ Scenario hisi_ptt_bench()
     return bench;
 }
 
-// With an endpoint more, below the other port of the switch, where at first nothing is.
+// With one more endpoint, below the other port of the switch, which is empty at first
 Scenario hisi_ptt_with_a_free_slot(std::string_view name)
 {
     Scenario scenario = hisi_ptt_scenario(name);
@@ -361,10 +361,10 @@ Scenario hisi_ptt_with_a_free_slot(std::string_view name)
     return scenario;
 }
 
-// Events that are opened by the number of a PMU while it goes: more at a time than there are CPUs,
-// so that some are in the middle of it. Each has to have opened some; the worker beside them need
-// not, for its first event lacks a filter. Freed memory is poisoned, for most of these kernels have
-// no KASAN.
+// Events are opened by PMU type number while the PMU is removed: with more openers than CPUs, so
+// that some are preempted in the middle. Each opener must have opened some; the worker need not,
+// because its first event lacks a filter. Freed memory is poisoned, because most of these kernels
+// have no KASAN.
 Scenario hisi_ptt_late_openers()
 {
     Scenario late = hisi_ptt_scenario("late_openers");
@@ -380,7 +380,7 @@ Scenario hisi_ptt_late_openers()
     return late;
 }
 
-// Starts and stops, and the entries of all of them.
+// Starts and stops; all entries are compared.
 Scenario hisi_ptt_cycles()
 {
     Scenario cycles = hisi_ptt_with_a_free_slot("cycles");
@@ -410,7 +410,7 @@ Scenario hisi_ptt_hotplug()
     return hotplug;
 }
 
-// AUX areas in the ring of another event, of which 7.2 itself warns: see with_redirect().
+// AUX areas in the ring of another event. Linux 7.2 itself warns about them: see with_redirect().
 Scenario hisi_ptt_redirect()
 {
     Scenario redirect = hisi_ptt_scenario("redirect");
@@ -420,7 +420,7 @@ Scenario hisi_ptt_redirect()
     return redirect;
 }
 
-// On x86 the device is said to be near the second CPU, since the first cannot leave.
+// On x86 the device is near the second CPU, because the first cannot go offline.
 Scenario hisi_ptt_life(std::string_view name, bool two_nodes, std::vector<std::string_view> kernels)
 {
     Scenario life = hisi_ptt_scenario(name);
@@ -432,8 +432,8 @@ Scenario hisi_ptt_life(std::string_view name, bool two_nodes, std::vector<std::s
     return life;
 }
 
-// Devices that stand alone, each with traffic of its own (an option of the model): all serve the
-// first one's port, and the n-th has core number n.
+// Standalone devices, each with its own traffic (an option of the model): all serve port 00:10.0,
+// and device n has core number n.
 std::vector<std::string> ptt_blocks(size_t count, std::string_view traffic)
 {
     std::vector<std::string> blocks;
@@ -443,8 +443,8 @@ std::vector<std::string> ptt_blocks(size_t count, std::string_view traffic)
     return blocks;
 }
 
-// One device a fault of the model; the first has none, and the last needs more time to tune than it
-// is given.
+// One device per fault of the model; the first has none, and the last needs more time to tune than
+// the driver waits.
 Scenario hisi_ptt_faults()
 {
     static constexpr std::string_view kFaults[] = {
@@ -468,22 +468,22 @@ Scenario hisi_ptt_faults()
     faults.name = "faults";
     faults.routine = {"6.12"};
     faults.placement = Placement::kRootPort;
-    // Two device buffers of 4 MiB and a part of the third; of the fault whose message comes with
-    // the fifth buffer five.
+    // The packets fill two device buffers of 4 MiB and a part of the third; those of "overrun",
+    // whose interrupt comes with the fifth buffer, fill five.
     constexpr size_t kDevices = 2 + std::size(kFaults);
     const size_t overrun = 1 + static_cast<size_t>(std::ranges::find(kFaults, "overrun") - kFaults);
     faults.models = ptt_blocks(kDevices, "--flood rate=1000000,count=560000");
     faults.models[overrun] = ptt_blocks(kDevices, "--flood rate=250000,count=1400000")[overrun];
     faults.models.back() += " --tune-us 1900000";
-    // Of the kernel's DMA debugging: two devices never become idle, and the driver leaves without
-    // their buffers. Each trouble has a line of its own above its backtrace.
+    // Lines of the kernel's DMA debugging: two devices never become idle, so unbind does not free
+    // their buffers. A real problem has another line above its backtrace.
     faults.harmless = {"device driver has pending DMA allocations", "dma_debug_device_change+",
                        "DMA-API: Mapped at:", "Call Trace:"};
     try_each_fault(faults, "hisi_ptt", kFaults);
     return faults;
 }
 
-// pmukit qualify: a healthy device with traffic, and one a fault, beside it on the first bus.
+// pmukit qualify: a healthy device with traffic, and next to it on the first bus one per fault
 constexpr ChassisDevice kPttFaultyDevices[] = {
     {"hisi_ptt --core 3 --serves 00:10.0 --fault range-reversed", "pcie.0", "19.0"},
     {"hisi_ptt --core 4 --serves 00:10.0 --fault tune-never-finishes", "pcie.0", "1a.0"},
@@ -514,7 +514,7 @@ Scenario hisi_ptt_death()
     return death;
 }
 
-// What stock perf records with many sets of options: the files of tools/perfdata's corpus.
+// Recordings of stock perf with many sets of options: the corpus of tools/perfdata
 Scenario hisi_ptt_corpus()
 {
     Scenario corpus = hisi_ptt_scenario("corpus");
@@ -642,7 +642,7 @@ DriverSpec hisi_ptt_tests()
                           " --bind hisi_ptt/0000:00:18.0 --load hisi_ptt=/lib/vmrun/hisi_ptt.ko "
                           "--write /sys/bus/event_source/devices/hisi_ptt0_2/tune/qos_tx_cpl=1"}});
     driver = with_busy_privileges(driver, "--pmu hisi_ptt0_2 --policy capability " + event);
-    // Stock perf has an AUX area for it there alone.
+    // Only on arm64 does stock perf map an AUX area for this PMU.
     return with_examples(
         driver,
         {"Documentation/getting-started/hisi_ptt-start.rst", "Documentation/devices/hisi_ptt.rst"},

@@ -7,8 +7,8 @@ command -v pmukit >/dev/null || skip_all "no pmukit"
 pmu=$(ls /sys/bus/event_source/devices | grep '^hisi_ptt[0-9]*_[0-9]*$' | head -n 1)
 [ -n "$pmu" ] || skip_all "no hisi_ptt PMU"
 
-# The recorded program, which stops its recorder meanwhile: 131072 stores fill a buffer of the device. What comes behind that is of
-# another width.
+# The recorded program stops its recorder during the first stores; 131072 stores fill one buffer of the device. The stores after that
+# have another width.
 cat >"$work/load" <<'LOAD'
 #!/bin/sh
 kill -STOP "$PPID"

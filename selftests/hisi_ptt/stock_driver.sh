@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# stock_driver.sh: pmukit with the kernel's own hisi_ptt, whose AUX areas have 16 MiB at least and
-# whose cpumask names all CPUs of a node. The recordings are checked on the host.
+# stock_driver.sh: pmukit with the in-tree hisi_ptt driver, which requires AUX areas of at least
+# 16 MiB and whose cpumask has all CPUs of a node. The recordings are checked on the host.
 . "$(dirname "$0")/tap.sh"
 
 pmu=hisi_ptt0_2
@@ -28,8 +28,8 @@ sed 's/^/# /' "$work/said" "$work/top"
 [ $status = 0 ] && grep -q '"tlps":300' "$work/top"
 result "top: has all stores" $?
 
-# The recorder stands still while the area fills: the driver ends its trace there and says nothing. What comes behind that, of another
-# width, is recorded again, and that something is missing in between is in the file: 524288 entries of 32 bytes are 16 MiB.
+# The recorder is stopped while the area fills: the in-tree driver then ends its trace without reporting it. The stores after that have
+# another width and are recorded, and the file shows that entries are missing in between. 524288 entries of 32 bytes are 16 MiB.
 cat >"$work/load" <<'LOAD'
 #!/bin/sh
 kill -STOP "$PPID"

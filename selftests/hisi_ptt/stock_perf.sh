@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# stock_perf.sh: the distribution's own perf has the events of events/, and wants the filter that they leave open; periods of its samples are
-# their entries.
+# stock_perf.sh: the distribution's perf lists the events of events/ and requires a value for their filter; the period of a sample is its
+# number of entries.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/perf_test.sh"
 
@@ -12,7 +12,7 @@ names="posted_inbound nonposted_inbound completions_inbound posted_outbound nonp
 port=0x80001
 load() { "$@" -- pcie_load --function 01:00.0 --writes 100 --width 4; }
 
-# quiet COMMAND...: with what it says as comments
+# quiet COMMAND...: runs it and prints its output as comments
 quiet() {
 	"$@" >"$work/said" 2>&1
 	status=$?
@@ -40,16 +40,16 @@ wants_filter() {
 	done
 }
 
-# 6.1's test looks at the PMU called cpu alone, and an emulated processor has none.
+# perf 6.1 tests only the PMU named cpu, which an emulated processor does not have.
 parses_all() {
 	says_ok "Parsing of all PMU events from sysfs" || grep -q 'omitting PMU cpu tests' "$work/said"
 }
 
-# What the periods of all samples add up to, and the entries they carry.
+# Sum of the periods of all samples, and number of entries in them.
 periods() { perf script -i "$1" -F period 2>/dev/null | awk '{ sum += $1 } END { print sum + 0 }'; }
 entries() { pmukit dump --tlp -i "$1" | grep -c '^0x'; }
 
-# perf of arm64 knows the PMU and maps an AUX area: it takes no samples.
+# perf on arm64 knows the PMU and maps an AUX area, so it takes no samples.
 samples=yes
 [ "$(uname -m)" != aarch64 ] || samples=
 plan $((7 + ${samples:+1}+0))

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# traffic.sh: the devices are at the addresses the model was given, and every kind of traffic of an
-# endpoint works. That the model saw all of it is checked on the host, by count_tlps.sh.
+# traffic.sh: the devices are at the addresses given to the model, and every kind of endpoint
+# traffic works. count_tlps.sh checks on the host that the model saw all of it.
 tap_number=0
 tap_failed=0
 
@@ -12,7 +12,7 @@ result() {
 	if [ "$2" = 0 ]; then echo "ok $tap_number $1"; else echo "not ok $tap_number $1"; fi
 }
 
-# at BDF IDS: that function is there
+# at BDF IDS: checks that function BDF exists and has these IDs
 at() {
 	device=/sys/bus/pci/devices/0000:$1
 	[ "$(cat "$device/vendor" "$device/device" 2>/dev/null | tr '\n' ' ')" = "$2 " ]
