@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What the ABI documents promise is there, can be read and has its mode, and they describe every file of the modules.
+# Every file in the ABI documents exists, is readable and has the documented mode; the documents describe every file of the modules.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/abi.sh"
 here=$(dirname "$0")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# check_split.sh REPORT: of work_0, work_1 and work_2 together, 70, 20 and 10 in 100 by the first percentage of their
-# lines; within 10 points, which some hundred samples are good for. `pmukit report` or `perf report --stdio` wrote it.
+# check_split.sh REPORT: work_0, work_1 and work_2 have 70, 20 and 10 % of their sum, by the first percentage in their lines.
+# Within 10 points, which a few hundred samples achieve. `pmukit report` or `perf report --stdio` wrote REPORT.
 awk '{ n = 0; for (i = 1; i <= NF; i++) if ($i ~ /^[0-9.]+%$/) { n = $i + 0; break } }
 	/work_0/ { a += n } /work_1/ { b += n } /work_2/ { c += n }
 	END { sum = a + b + c; if (sum == 0) exit 1; a *= 100 / sum; b *= 100 / sum; c *= 100 / sum

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a sample costs the program that is sampled: the same work without samples, with those of
- * trace_imc and with those of cpu-clock, in rounds. The least of all rounds so far counts, so what
- * else the machine does is left out; while the limit is not met there are more rounds, at most 20
- * times 40, which make all three minima truer. The engine's ticks, which hardware would not need,
- * are in the figure.
+ * Cost of a sample for the sampled program: the same work without samples, with samples of
+ * trace_imc and with samples of cpu-clock, in rounds. The minimum of all rounds counts, which
+ * excludes other activity of the machine. While the limit is not met, there are more rounds, at
+ * most 20 times 40, which improve all three minima. The cost includes the engine's ticks, which
+ * hardware does not need.
  *
- * imc_bench: prints "bench imc.handler_ns ..." lines and TAP; fails above 1.2 of cpu-clock.
+ * imc_bench prints "bench imc.handler_ns ..." lines and TAP. It fails if a sample costs more than
+ * 1.2 times that of cpu-clock.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -78,7 +79,7 @@ static int one_round(struct cost *cost, enum way way, int cpu, long long period_
 	return 0;
 }
 
-/* Nanoseconds a sample, by the least round and the period. */
+/* Nanoseconds per sample, from the shortest round and the period */
 static long long handler_ns(const struct cost *cost, enum way way, long long period_ns)
 {
 	long long samples = cost->least_ns[way] / period_ns;
@@ -86,7 +87,7 @@ static long long handler_ns(const struct cost *cost, enum way way, long long per
 	return (cost->least_ns[way] - cost->least_ns[NOTHING]) / (samples ?: 1);
 }
 
-/* ROUNDS more; minima and samples of those before stay in @cost. */
+/* Runs ROUNDS more rounds; @cost has minima and samples of all rounds so far. */
 static int measure(struct cost *cost, int cpu, long long period_ns)
 {
 	int err;
@@ -117,9 +118,9 @@ int main(void)
 	period_ns = reference_number("core", core_of(cpu), "period_ns");
 	run_on(cpu);
 	/*
-	 * Not made again: the times are the least of all rounds so far, and more rounds only bring
-	 * them closer to what a round costs where nothing else runs. This is a figure, no result of
-	 * the driver's that could be wrong.
+	 * These are no retries: the times are the minima of all rounds so far, and more rounds only
+	 * bring them closer to the cost on an idle machine. This is a measurement, not a result of
+	 * the driver that could be wrong.
 	 */
 	for (int try = 0; try < TRIES && !good; try++) {
 		err = measure(&cost, cpu, period_ns);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Catalogues that cannot be true: the engine does not load, one line of the log names the node,
- * nothing is registered, and the right one is taken after it. Where one unit cannot be true, that
- * unit is missing, a line of the log names it, and the others are there. PMUKIT_ENGINE: the file of
- * imc_engine.ko.
+ * Invalid catalogs: the engine does not load, one log line names the node, nothing is registered,
+ * and a valid catalog works afterwards. If only one unit is invalid, that unit is missing, a log
+ * line names it, and the other units work. PMUKIT_ENGINE: the file of imc_engine.ko.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,13 +20,13 @@
 #define CATALOG		"/lib/firmware/pmukit/imc-power9.dtb"
 #define MAX_BYTES	0x10000
 
-/* Bytes of the catalogue, once in it, and as many others */
+/* Bytes of the catalog, of which the first occurrence is replaced, and what is expected then */
 struct damage {
 	const char *find, *put;
 	size_t length;
 	const char *node, *said;
-	const char *missing;	/* the PMU; NULL: all of them */
-	int lines;		/* one for each unit that has it */
+	const char *missing;	/* missing PMU; NULL: all */
+	int lines;		/* in the log, one per affected unit */
 };
 
 #define REFUSED(find, put, node, said)	{ find, put, sizeof(find) - 1, node, said, NULL, 1 }
@@ -46,14 +45,14 @@ static const struct damage refused[] = {
 };
 
 static const struct damage skipped[] = {
-	/* Not the end of cb_offset. */
+	/* The leading zero excludes cb_offset. */
 	SKIPPED("\0offset", "\0offsez", "/imc-counters/mcs01@c8", "without offset",
 		"nest_mcs01_imc", 1),
 	SKIPPED("32MHZ_CYC", "32MHZ/CYC", "/imc-counters/core-thread-events/event@88",
 		"other than letters", "core_imc", 2),
 	SKIPPED("RD_DISP_PORT23", "RD_DISP_PORT01", "/imc-counters/nest-mcs01-events/event@28",
 		"of that name already", "nest_mcs01_imc", 1),
-	/* cb_offset, once. The engine has less of a chip's memory than a catalogue may name. */
+	/* cb_offset of one unit. The engine's chips have less memory than the parser allows. */
 	SKIPPED("\0\x03\xfc\0", "\0\x04\0\0", "mcs01", "beyond the 0x1c0000 bytes of chip",
 		"nest_mcs01_imc", 1),
 	SKIPPED("thread@18", "core@0018", "/imc-counters/core@0018", "of that name already",
@@ -101,7 +100,7 @@ FIXTURE_SETUP(imc_faults)
 	ASSERT_EQ(module_unload("imc_engine"), 0);
 }
 
-/* All works as before. */
+/* Restores the catalog; events must work as before. */
 FIXTURE_TEARDOWN(imc_faults)
 {
 	struct pmu_event event = { .fd = -1 };
@@ -143,7 +142,7 @@ static bool damage_it(char *content, size_t bytes, const struct damage *damage)
 	return true;
 }
 
-/* What loading the engine returns with such a catalogue; its lines are counted. */
+/* Loads the engine with a damaged catalog. Returns the result, and the log lines in @lines. */
 static int load_damaged(FIXTURE_DATA(imc_faults) *self, const struct damage *damage, int *lines)
 {
 	const struct wanted wanted = { damage->node, damage->said };
@@ -159,7 +158,7 @@ static int load_damaged(FIXTURE_DATA(imc_faults) *self, const struct damage *dam
 	return ret;
 }
 
-TEST_F_TIMEOUT(imc_faults, a_damaged_catalogue_is_refused_with_its_node, 120)
+TEST_F_TIMEOUT(imc_faults, rejects_damaged_catalog_and_names_the_node, 120)
 {
 	int lines;
 
@@ -174,7 +173,7 @@ TEST_F_TIMEOUT(imc_faults, a_damaged_catalogue_is_refused_with_its_node, 120)
 	}
 }
 
-TEST_F_TIMEOUT(imc_faults, a_unit_that_cannot_be_true_is_skipped_with_a_line, 120)
+TEST_F_TIMEOUT(imc_faults, skips_invalid_unit_with_a_log_line, 120)
 {
 	int lines;
 
@@ -189,7 +188,7 @@ TEST_F_TIMEOUT(imc_faults, a_unit_that_cannot_be_true_is_skipped_with_a_line, 12
 	}
 }
 
-TEST_F_TIMEOUT(imc_faults, a_catalogue_cut_short_is_refused, 120)
+TEST_F_TIMEOUT(imc_faults, rejects_truncated_catalog, 120)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
 		ASSERT_TRUE(write_all(CATALOG, self->good, lengths[i]));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What was delivered of the engine's trace, held against what the engine and the driver say. */
+/* Compares the delivered part of the engine's trace with the counters of engine and driver. */
 #ifndef PMUKIT_SELFTESTS_IMC_FOLLOW_H
 #define PMUKIT_SELFTESTS_IMC_FOLLOW_H
 
@@ -10,12 +10,12 @@
 
 /* Samples, in order */
 struct sequence {
-	__u64 next[MAX_CPUS];	/* of the event */
+	__u64 next[MAX_CPUS];	/* expected sequence number of the event */
 	__u64 gaps;
-	__u64 number[MAX_CPUS];	/* of the engine */
+	__u64 number[MAX_CPUS];	/* number of the engine's last record */
 	__u64 lost[MAX_CPUS];
-	__u64 missing;		/* records of the engine between two samples */
-	__u64 reported;		/* by how much the losses rose from the first of a CPU to the last */
+	__u64 missing;		/* engine records missing between samples */
+	__u64 reported;		/* losses reported from the first to the last sample of a CPU */
 	bool begun[MAX_CPUS];
 	unsigned int damaged, backwards;
 };
@@ -30,7 +30,7 @@ struct stream {
 	unsigned int damaged, backwards;
 };
 
-/* Takes what is in the area. */
+/* Reads all data in the area. */
 void read_stream(struct pmu_event *event, struct stream *s);
 
 struct tally {
@@ -38,6 +38,6 @@ struct tally {
 };
 
 void tally_now(struct tally *tally);
-void tally_since(struct tally *tally);	/* what it was then becomes the difference */
+void tally_since(struct tally *tally);	/* replaces the values by their increase */
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Modules that go while they are used or try to, CPUs that leave and come back under running
- * events. PMUKIT_ENGINE and PMUKIT_IMC: the files of imc_engine.ko and imc.ko.
+ * Modules are unloaded while they are used, and CPUs go offline and online under running events.
+ * PMUKIT_ENGINE and PMUKIT_IMC: the files of imc_engine.ko and imc.ko.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -56,7 +56,7 @@ static int open_trace_on(struct pmu_event *event, int cpu)
 
 /* Modules */
 
-TEST_F(imc_life, modules_stay_while_an_event_is_open)
+TEST_F(imc_life, open_event_holds_modules)
 {
 	ASSERT_EQ(counter_open(&self->event, "core_imc", "CPM_CCYC", -1, 0), 0);
 	EXPECT_EQ(module_try_unload("imc_engine"), -EWOULDBLOCK);
@@ -108,8 +108,8 @@ TEST_F_TIMEOUT(imc_life, probes_are_attached_while_an_event_is_open, 180)
 	EXPECT_TRUE(probes_are_gone());
 }
 
-/* Those that are open share them; the last one to go counts. */
-TEST_F(imc_life, probes_stay_for_the_events_that_stay)
+/* Open events share the probes, which stay until the last event is closed. */
+TEST_F(imc_life, probes_stay_until_the_last_user_closes)
 {
 	struct pmu_event other;
 
@@ -134,8 +134,8 @@ static int open_member(struct pmu_event *member, struct pmu_event *leader)
 	return err ? err : pmu_event_open_beside(member, &attr, -1, 0, leader->fd);
 }
 
-/* perf holds a mutex of the group then, under which no probe may be attached. */
-TEST_F(imc_life, a_member_of_a_group_has_its_probes)
+/* perf then holds a mutex of the group, under which probes must not be attached. */
+TEST_F(imc_life, group_member_gets_its_probes)
 {
 	struct pmu_event leader;
 	long long before;
@@ -156,7 +156,7 @@ TEST_F(imc_life, a_member_of_a_group_has_its_probes)
 	pmu_event_close(&leader);
 }
 
-TEST_F(imc_life, an_event_without_its_probes_is_not_opened)
+TEST_F(imc_life, open_fails_if_probes_cannot_be_attached)
 {
 	struct pmu_event leader;
 
@@ -172,7 +172,7 @@ TEST_F(imc_life, an_event_without_its_probes_is_not_opened)
 	ASSERT_EQ(probes_fail_once(EMFILE), 0);
 	EXPECT_EQ(open_member(&self->event, &leader), -EMFILE);
 	EXPECT_EQ(probes_of_engine(), 0);
-	/* Nor is the engine claimed, or the module held. */
+	/* The engine is not claimed either, nor is the module held. */
 	ASSERT_EQ(open_trace_on(&self->event, 0), 0);
 	pmu_event_close(&self->event);
 	ASSERT_EQ(open_member(&self->event, &leader), 0);
@@ -182,8 +182,8 @@ TEST_F(imc_life, an_event_without_its_probes_is_not_opened)
 	ASSERT_EQ(module_load(getenv("PMUKIT_ENGINE")), 0);
 }
 
-/* The probes are still there, and what is to detach them waits. */
-TEST_F(imc_life, modules_go_right_after_the_last_event)
+/* The probes are still attached; the work that detaches them is delayed. */
+TEST_F(imc_life, modules_unload_right_after_last_close)
 {
 	for (int round = 0; round < ROUNDS; round++) {
 		const struct needed *n = &needed[round % ARRAY_SIZE(needed)];
@@ -229,7 +229,7 @@ static void use_all(void)
 	}
 }
 
-TEST_F_TIMEOUT(imc_life, the_engine_goes_and_comes_under_load, 300)
+TEST_F_TIMEOUT(imc_life, engine_reloads_under_load, 300)
 {
 	pid_t children[2];
 	int gone = 0, err;
@@ -253,7 +253,7 @@ TEST_F_TIMEOUT(imc_life, the_engine_goes_and_comes_under_load, 300)
 	}
 	TH_LOG("%d of %d times", gone, ROUNDS);
 	EXPECT_GT(gone, 0);
-	/* All works as before. */
+	/* Events work as before. */
 	ASSERT_EQ(counter_open(&self->event, "core_imc", "CPM_CCYC", -1, 0), 0);
 	ASSERT_EQ(pmu_event_enable(&self->event), 0);
 	usleep(10000);
@@ -263,7 +263,7 @@ TEST_F_TIMEOUT(imc_life, the_engine_goes_and_comes_under_load, 300)
 
 /* CPUs */
 
-/* The last CPU; x86 keeps its first. */
+/* The last CPU; x86 cannot take its first CPU offline. */
 static int last_cpu(void)
 {
 	return sysconf(_SC_NPROCESSORS_CONF) - 1;
@@ -283,7 +283,7 @@ static pid_t busy_child(int cpu)
 	return child;
 }
 
-/* A core's event stays the core's while one of its threads is there, and exact. */
+/* A core event counts exactly as long as one thread of the core is online. */
 TEST_F_TIMEOUT(imc_life, a_core_counts_on_when_its_cpu_leaves, 120)
 {
 	int cpu = last_cpu(), core = core_of(cpu), first = -1;
@@ -311,8 +311,8 @@ TEST_F_TIMEOUT(imc_life, a_core_counts_on_when_its_cpu_leaves, 120)
 	EXPECT_EQ(counter_read(&self->event), reference_number("core", core, "CPM_CCYC") - before);
 }
 
-/* A task is driven from a CPU that leaves, and its count stays exact. */
-TEST_F_TIMEOUT(imc_life, a_task_counts_on_when_its_cpu_leaves, 120)
+/* A task moves off a CPU that goes offline, and its count stays exact. */
+TEST_F_TIMEOUT(imc_life, task_event_continues_after_cpu_offline, 120)
 {
 	int cpu = last_cpu();
 	pid_t child = busy_child(-1);
@@ -335,8 +335,8 @@ TEST_F_TIMEOUT(imc_life, a_task_counts_on_when_its_cpu_leaves, 120)
 	EXPECT_EQ(count, reference_sum("cpu", "CPM_ENGINE_TASK_CLOCK") - before);
 }
 
-/* perf ends the event of a CPU that leaves; one that is opened later works. */
-TEST_F_TIMEOUT(imc_life, a_trace_ends_when_its_cpu_leaves, 120)
+/* perf ends the event of a CPU that goes offline; an event that is opened later works. */
+TEST_F_TIMEOUT(imc_life, trace_event_ends_at_cpu_offline, 120)
 {
 	int cpu = last_cpu();
 	long long records;
@@ -364,8 +364,8 @@ TEST_F_TIMEOUT(imc_life, a_trace_ends_when_its_cpu_leaves, 120)
 }
 
 /*
- * A CPU that is to leave and stays, since the kernel fails at a step after ours: what runs there
- * goes on.
+ * Taking a CPU offline fails at a hotplug step after the driver's, and is rolled back: running
+ * events continue.
  */
 #define HOTPLUG_STATES	"/sys/devices/system/cpu/hotplug/states"
 #define FAILING_STEP	": workqueue:online\n"
@@ -411,7 +411,7 @@ static int set_siblings_online(int cpu, const char *online)
 	return err;
 }
 
-TEST_F_TIMEOUT(imc_life, a_core_counts_on_when_its_last_cpu_stays, 120)
+TEST_F_TIMEOUT(imc_life, core_event_continues_after_failed_cpu_offline, 120)
 {
 	int cpu = last_cpu(), core = core_of(cpu);
 	long long before, count;
@@ -431,7 +431,7 @@ TEST_F_TIMEOUT(imc_life, a_core_counts_on_when_its_last_cpu_stays, 120)
 	ASSERT_EQ(set_siblings_online(cpu, "1"), 0);
 }
 
-/* Nothing but our timer interrupts it for longer than a section of records takes. */
+/* Runs without a task switch for longer than a section of records: only the timer can drain. */
 static pid_t obstinate_child(int cpu)
 {
 	struct sched_param first = { .sched_priority = 1 };
@@ -448,12 +448,12 @@ static pid_t obstinate_child(int cpu)
 }
 
 /*
- * The engine's probe sees task switches alone, and there is none: it asked what runs. The kernel is not to
- * take the CPU away from it for a twentieth of each second.
+ * There is no task switch for the engine's probe to see, so the engine must look up the running
+ * task. The test disables RT throttling, which would stop the task for 5 % of each second.
  */
 #define RT_RUNTIME	"/proc/sys/kernel/sched_rt_runtime_us"
 
-TEST_F_TIMEOUT(imc_life, a_task_that_ran_before_is_counted, 120)
+TEST_F_TIMEOUT(imc_life, counts_task_that_ran_before_the_event, 120)
 {
 	int cpu = last_cpu(), core = core_of(cpu);
 	long long busy, all;
@@ -478,7 +478,7 @@ TEST_F_TIMEOUT(imc_life, a_task_that_ran_before_is_counted, 120)
 	EXPECT_GE(busy, all * 9 / 10);
 }
 
-TEST_F_TIMEOUT(imc_life, a_trace_goes_on_when_its_cpu_stays, 120)
+TEST_F_TIMEOUT(imc_life, trace_event_continues_after_failed_cpu_offline, 120)
 {
 	long long records, lost = trace_stat("lost");
 	int cpu = last_cpu();
@@ -504,10 +504,10 @@ TEST_F_TIMEOUT(imc_life, a_trace_goes_on_when_its_cpu_stays, 120)
 }
 
 /*
- * Perf dissolves the group of a leader that leaves with its CPU, and lets a sibling of its own join
- * it all the same.
+ * perf dissolves the group of a leader whose CPU goes offline, but would still accept siblings for
+ * the leader. The driver rejects them.
  */
-TEST_F(imc_life, no_event_joins_a_leader_whose_cpu_left)
+TEST_F(imc_life, event_cannot_join_leader_of_offlined_cpu)
 {
 	struct pmu_event leader;
 	struct perf_event_attr attr;
@@ -524,8 +524,8 @@ TEST_F(imc_life, no_event_joins_a_leader_whose_cpu_left)
 	ASSERT_EQ(open_trace_on(&self->event, cpu), 0);
 }
 
-/* Closing what is running, in all states, from a child that is killed. */
-TEST_F_TIMEOUT(imc_life, survives_users_that_are_killed, 120)
+/* Killed children close running events in all states. */
+TEST_F_TIMEOUT(imc_life, killed_users_release_the_engine, 120)
 {
 	for (int round = 0; round < ROUNDS; round++) {
 		pid_t child = fork();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc_load busy MS | split MS | faults PAGES | switches N: a program to be measured. Says nothing.
+ * imc_load busy MS | split MS | faults PAGES | switches N: a program to measure. Prints nothing.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * trace_imc at the rate that POWER's firmware sets, a record every 7.8 us on each CPU: 128000 a
- * second, of which an emulated machine cannot take all. Each is delivered, or counted and reported
- * as lost.
+ * trace_imc at the rate that POWER's firmware sets, a record every 7.8 us on each CPU: 128000 per
+ * second, too many for an emulated machine. Each record is delivered, or counted and reported as
+ * lost.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -16,7 +16,7 @@
 
 #define PERIOD_NS	7843
 #define RUN_MS		2000
-#define MANY		20000	/* of the 255000 that are due: the machine may stand still in between */
+#define MANY		20000	/* of the 255000 due: the host may stop the guest meanwhile */
 #define POLL_US		2000
 #define AREA_PAGES	1024
 #define OWNERS		2
@@ -37,8 +37,8 @@ FIXTURE_TEARDOWN(imc_rate)
 	trace_close(&self->trace);
 }
 
-/* The area is read all the time. */
-TEST_F_TIMEOUT(imc_rate, an_area_has_each_record_or_they_are_counted, 120)
+/* The test reads the area all the time. */
+TEST_F_TIMEOUT(imc_rate, aux_area_has_each_record_or_counts_it_lost, 120)
 {
 	struct pmu_event *event = &self->trace.events[0];
 	long long from, started, ended, late, due, least;
@@ -62,7 +62,7 @@ TEST_F_TIMEOUT(imc_rate, an_area_has_each_record_or_they_are_counted, 120)
 	ended = now_ms();
 	ASSERT_EQ(pmu_event_disable(event), 0);
 	due = (now_ms() - from + 1) * 1000000 / PERIOD_NS;
-	/* A tick that was to come when the event ended does not, however late it was. */
+	/* A late tick that is still pending when the event ends never runs. */
 	least = (ended - started) * 1000000 / PERIOD_NS * 3 / 4;
 	read_stream(event, &s);
 	tally_since(&tally);
@@ -80,7 +80,7 @@ TEST_F_TIMEOUT(imc_rate, an_area_has_each_record_or_they_are_counted, 120)
 	EXPECT_EQ(s.damaged + s.backwards, 0);
 }
 
-/* Two programs that give the CPU to each other all the time: what is read is read at the switch. */
+/* Two programs yield the CPU to each other all the time, so records are read at the switches. */
 struct owned {
 	struct sequence sequence;
 	pid_t pids[OWNERS];
@@ -115,7 +115,7 @@ static void follow_owned(const struct trace_sample *sample, void *data)
 		owned->wrong++;
 }
 
-TEST_F_TIMEOUT(imc_rate, samples_have_their_task_and_losses_are_reported, 120)
+TEST_F_TIMEOUT(imc_rate, samples_have_the_right_task_and_losses_are_reported, 120)
 {
 	struct sequence *s;
 	struct owned owned = {};

@@ -23,7 +23,7 @@ struct raw_sample {
 	__u64 words[PMUKIT_IMC_WORDS];
 };
 
-/* The engine's record inside */
+/* Words of the engine's record in the raw data */
 #define RECORD(n)	(PMUKIT_IMC_W_RECORD + (n))
 #define RECORD_IP	RECORD(1)
 #define RECORD_PIDR	RECORD(2)
@@ -62,7 +62,7 @@ static bool cpu_is_online(int cpu)
 	long long online;
 
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
-	return read_number(path, &online) || online;	/* one that cannot go has no file */
+	return read_number(path, &online) || online;	/* no file: the CPU cannot go offline */
 }
 
 int trace_open(struct trace *trace, unsigned int pages, int pid)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two events of trace_imc on one CPU, with one AUX area between them (PERF_EVENT_IOC_SET_OUTPUT):
- * each record of the engine is there once for each event, or counted as lost. That perf does not
- * warn of two writers is found by vmrun in the kernel's log. And two of which perf stops one while
- * it delivers (PERF_EVENT_IOC_REFRESH): the other one goes on.
+ * Two events of trace_imc on one CPU share one AUX area (PERF_EVENT_IOC_SET_OUTPUT): the area has
+ * each record of the engine once per event, or the record is counted as lost. vmrun checks in the
+ * kernel log that perf does not warn about two writers. Two other events have separate rings, and
+ * perf stops one of them during a delivery (PERF_EVENT_IOC_REFRESH): the other one continues.
  */
 #include <endian.h>
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 #define CPU		0
 #define OTHER_CPU	1
-#define MOST		8192	/* records of the engine in a test */
+#define MOST		8192	/* most records of the engine in a test */
 #define LARGE_PAGES	128
 #define SMALL_PAGES	4
 #define ENDS		20
@@ -29,11 +29,11 @@
 #define MAX_SAMPLE_RATE	"/proc/sys/kernel/perf_event_max_sample_rate"
 #define ENOUGH		20
 #define TRIES		20
-#define THROTTLED_NS	100000	/* often enough for a tenth of it */
+#define THROTTLED_NS	100000	/* ten times the maximum rate that the test sets */
 
 struct area {
 	__u64 first;			/* number of the engine's first record */
-	unsigned char seen[MOST];	/* how often, by number from there */
+	unsigned char seen[MOST];	/* times seen, by number from @first */
 	long long records;
 	unsigned int damaged;
 };
@@ -64,7 +64,7 @@ FIXTURE_TEARDOWN(imc_shared)
 	pmu_event_close(&self->owner);
 }
 
-/* As a group, so that one call begins both and no record lies between. */
+/* Opens both as a group, so that one call starts both and no record falls in between. */
 static int open_both(struct pmu_event *owner, struct pmu_event *other, unsigned int aux_pages)
 {
 	struct perf_event_attr attr;
@@ -123,7 +123,7 @@ static long long count_of(struct pmu_event *event)
 	return read(event->fd, &count, sizeof(count)) == sizeof(count) ? (long long)count : -1;
 }
 
-/* From here on, or with a sign of -1: since then. */
+/* @sign 0: reads the counters; -1: replaces them by their increase since then. */
 static void tally(FIXTURE_DATA(imc_shared) *self, int sign)
 {
 	self->written = reference_number("cpu", CPU, "records") + sign * self->written;
@@ -131,7 +131,7 @@ static void tally(FIXTURE_DATA(imc_shared) *self, int sign)
 	self->lost = trace_stat("lost") + sign * self->lost;
 }
 
-TEST_F(imc_shared, each_record_comes_once_for_each)
+TEST_F(imc_shared, each_event_gets_each_record_once)
 {
 	ASSERT_EQ(open_both(&self->owner, &self->other, LARGE_PAGES), 0);
 	tally(self, 0);
@@ -155,8 +155,8 @@ TEST_F(imc_shared, each_record_comes_once_for_each)
 	EXPECT_EQ(self->area.damaged, 0);
 }
 
-/* Not read until the area is full: records of one event leave no space for those of the other. */
-TEST_F(imc_shared, what_finds_no_room_is_counted)
+/* The area is not read until it is full: records of one event take the space of the other. */
+TEST_F(imc_shared, records_that_do_not_fit_are_counted_lost)
 {
 	ASSERT_EQ(open_both(&self->owner, &self->other, SMALL_PAGES), 0);
 	tally(self, 0);
@@ -165,7 +165,7 @@ TEST_F(imc_shared, what_finds_no_room_is_counted)
 	read_area(&self->owner, &self->area);
 	reference_wait_records(CPU, 50);
 	ASSERT_EQ(pmu_event_disable(&self->owner), 0);
-	/* What waits when both end, in an area that is full for long. */
+	/* Records that wait when both events end, with an area that is full for a long time */
 	for (int i = 0; i < ENDS; i++) {
 		ASSERT_EQ(pmu_event_enable(&self->owner), 0);
 		reference_wait_records(CPU, 30);
@@ -192,8 +192,8 @@ static void work_a_while(void *data)
 }
 
 /*
- * An event for all CPUs is not mapped when tasks inherit it, but it may have the area of one that
- * they do not. Theirs are on other CPUs meanwhile, so what they have to say is not for the area.
+ * perf maps no area for an inherited event for all CPUs, but lets it use the area of an event that
+ * is not inherited. The inherited copies run on other CPUs, so they must not write into the area.
  */
 static int open_for_task(struct pmu_event *owner, struct pmu_event *other)
 {
@@ -220,12 +220,12 @@ static void count_of_task(const struct trace_sample *sample, void *data)
 		*task = 0;
 }
 
-TEST_F(imc_shared, area_is_not_for_those_who_inherit)
+TEST_F(imc_shared, inherited_events_do_not_write_the_aux_area)
 {
 	struct trace ring = { .nr = 1 };
 	pid_t task, seen;
 
-	/* Each CPU numbers its own records, and the area is that of one. */
+	/* Each CPU numbers its own records, and the area has the records of one CPU. */
 	ASSERT_EQ(run_on(CPU), 0);
 	ASSERT_EQ(open_for_task(&self->owner, &self->other), 0);
 	tally(self, 0);
@@ -248,7 +248,7 @@ TEST_F(imc_shared, area_is_not_for_those_who_inherit)
 	EXPECT_EQ(self->area.damaged, 0);
 }
 
-/* The last sample asked for */
+/* Refresh limit (PERF_EVENT_IOC_REFRESH) */
 
 static int open_limited(struct pmu_event *limited, struct pmu_event *other, unsigned int aux_pages)
 {
@@ -275,8 +275,8 @@ static long long samples_of(struct pmu_event *event)
 	return trace_read(&ring, NULL, NULL) ? -1 : ring.samples;
 }
 
-/* Kernels that stop an event only after the delivery pass the limit by what is delivered then. */
-TEST_F(imc_shared, goes_on_after_the_last_sample_of_one)
+/* Kernels that stop an event only after a delivery exceed the limit by the rest of the delivery. */
+TEST_F(imc_shared, other_continues_after_one_reaches_its_refresh_limit)
 {
 	long long before, at_limit;
 
@@ -298,8 +298,8 @@ TEST_F(imc_shared, goes_on_after_the_last_sample_of_one)
 	EXPECT_GE(samples_of(&self->other), 50);
 }
 
-/* What goes into an AUX area is no sample: the limit is never reached. */
-TEST_F(imc_shared, goes_on_with_a_limit_and_an_area)
+/* AUX data does not count as samples, so the limit is never reached. */
+TEST_F(imc_shared, refresh_limit_does_not_stop_an_aux_event)
 {
 	ASSERT_EQ(open_limited(&self->owner, &self->other, LARGE_PAGES), 0);
 	for (int limit = 1; limit <= MOST_LIMIT; limit++) {
@@ -314,8 +314,8 @@ TEST_F(imc_shared, goes_on_with_a_limit_and_an_area)
 }
 
 /*
- * A leader that samples too often is stopped until the next tick, by Linux 7.2 with all of its
- * group. What an event counts as delivered is in its ring all the same.
+ * perf stops a leader that samples too often until the next tick, Linux 7.2 with its whole group.
+ * Even then, all that an event counts as delivered is in its ring.
  */
 static int open_led(struct pmu_event *leader, struct pmu_event *led)
 {
@@ -337,7 +337,7 @@ static int open_led(struct pmu_event *leader, struct pmu_event *led)
 	return err ? err : pmu_event_map(led, 256, 0);
 }
 
-TEST_F(imc_shared, counts_what_perf_swallows)
+TEST_F(imc_shared, count_excludes_samples_dropped_by_throttling)
 {
 	struct trace ring = { .nr = 1 };
 	unsigned int throttled = 0;
@@ -349,8 +349,8 @@ TEST_F(imc_shared, counts_what_perf_swallows)
 	tally(self, 0);
 	ASSERT_EQ(pmu_event_enable(&self->owner), 0);
 	/*
-	 * Waits until perf has throttled: on a busy host there may be few samples in a tick. All
-	 * that came meanwhile is in what is compared below.
+	 * Waits until perf has throttled: on a busy host there may be few samples per tick. The
+	 * comparison below includes all records of this time.
 	 */
 	for (int try = 0; try < TRIES && (!throttled || count_of(&self->other) <= ENOUGH); try++) {
 		reference_wait_records(CPU, 1000);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What may be opened and what not; counts against the engine's reference counters, exactly, and against clocks
- * and perf's own events.
+ * Which events can be opened; counts equal the engine's reference counters, and agree with clocks
+ * and with perf's software events.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 #define NEST	"nest_mcs01_imc"
 
-/* What a count stands for: the scale of the unit, as its events/ has it */
+/* Events per count: the scale of the unit in its events/ */
 #define CORE_SCALE	512
 #define NEST_SCALE	256
 
@@ -146,7 +146,7 @@ static int attr_of(enum domain domain, struct perf_event_attr *attr)
 	}
 }
 
-TEST_F(imc, refuses_what_it_cannot_do)
+TEST_F(imc, rejects_unsupported_events)
 {
 	struct perf_event_attr attr;
 
@@ -172,15 +172,15 @@ TEST_F(imc, refuses_what_it_cannot_do)
 		if (domain == TRACE)
 			EXPECT_TRUE(pmu_refuses_samples_of_programs(&attr, -1, 0));
 	}
-	/* Nothing of it holds the engine. */
+	/* No rejected event holds the engine. */
 	for (int domain = 0; domain < NR_DOMAINS; domain++) {
 		ASSERT_EQ(open_domain(&self->events[0], domain), 0);
 		pmu_event_close(&self->events[0]);
 	}
 }
 
-/* Without the engine being claimed for a moment: -EINVAL, while it is another's, and not -EBUSY. */
-TEST_F(imc, what_is_refused_does_not_ask_for_the_engine)
+/* While an event of another type has the engine, they fail with -EINVAL, not with -EBUSY. */
+TEST_F(imc, rejected_events_do_not_claim_the_engine)
 {
 	struct perf_event_attr attr;
 
@@ -198,7 +198,7 @@ TEST_F(imc, what_is_refused_does_not_ask_for_the_engine)
 	}
 }
 
-TEST_F(imc, threads_and_trace_are_for_the_privileged)
+TEST_F(imc, thread_and_trace_events_need_privileges)
 {
 	int status;
 	pid_t child = fork();
@@ -216,7 +216,7 @@ TEST_F(imc, threads_and_trace_are_for_the_privileged)
 	EXPECT_EQ(status, 0);
 }
 
-/* Counts that equal the simulation's own record */
+/* Counts that equal the engine's reference counters */
 
 static const char *const slots[] = {
 	"CPM_CCYC", "CPM_32MHZ_CYC", "CPM_NON_IDLE_PCYC", "CPM_NON_IDLE_INST",
@@ -253,7 +253,7 @@ static void some_of_everything(void)
 		usleep(1000);
 }
 
-/* The engine runs from enable to disable, so its reference counters and the event cover the same. */
+/* The engine runs from enable to disable: its reference counters and the event cover this time. */
 TEST_F(imc, core_counts_equal_the_reference)
 {
 	struct pmu_event *event = &self->events[0];
@@ -281,7 +281,7 @@ TEST_F(imc, core_counts_equal_the_reference)
 	}
 }
 
-/* The task is switched often and goes from CPU to CPU. */
+/* The task is switched often and moves from CPU to CPU. */
 TEST_F(imc, thread_counts_equal_the_reference)
 {
 	struct pmu_event *event = &self->events[0];
@@ -306,7 +306,7 @@ TEST_F(imc, thread_counts_equal_the_reference)
 	}
 }
 
-/* As a group, so that one call begins all. */
+/* Opens a group, so that one call starts all events. */
 static int open_group(struct pmu_event *events, const char *const *counted)
 {
 	struct perf_event_attr attr;
@@ -321,8 +321,8 @@ static int open_group(struct pmu_event *events, const char *const *counted)
 	return err;
 }
 
-/* One after the other is taken off at each switch; neither faults nor switches come between. */
-TEST_F(imc, events_of_a_task_equal_the_reference)
+/* perf removes the events one by one at each switch; no fault or switch happens in between. */
+TEST_F(imc, group_of_task_events_equals_the_reference)
 {
 	static const char *const counted[] = { "CPM_ENGINE_PAGE_FAULTS", "CPM_ENGINE_CONTEXT_SWITCHES" };
 	long long before[2], counted_by_engine;
@@ -355,7 +355,7 @@ TEST_F(imc, nest_counts_equal_the_reference)
 
 	ASSERT_GT(nr, 0);
 	for (int chip = 0; chip < nr && chip < MAX_CPUS; chip++) {
-		/* Pages are a chip's by the CPU that takes them. */
+		/* A page belongs to the chip of the CPU that allocates it. */
 		ASSERT_EQ(run_on(cpus[chip]), 0);
 		for (int i = 0; i < 4; i++) {
 			ASSERT_EQ(counter_open(event, NEST, events[i], -1, cpus[chip]), 0);
@@ -366,7 +366,7 @@ TEST_F(imc, nest_counts_equal_the_reference)
 			count = counter_read(event);
 			EXPECT_EQ(count, reference_number("chip", chip, events[i]) - before)
 				TH_LOG("chip %d %s", chip, events[i]);
-			/* Of what was given back, some may still wait on a list of the CPU's. */
+			/* Some freed pages may still be on a per-CPU list. */
 			if (i < 2)
 				EXPECT_GE(count, blocks(i ? 500 : 400));
 			pmu_event_close(event);
@@ -375,8 +375,8 @@ TEST_F(imc, nest_counts_equal_the_reference)
 }
 
 /*
- * Counters are words of 64 bits that only grow; an event is a difference modulo 2^64. The control
- * block's command 3 sets them to 0, so that the difference runs below 0, and what follows is exact
+ * Counters are 64-bit words that only grow; a count is a difference modulo 2^64. Command 3 of the
+ * control block clears them, so that the difference becomes negative. Later increases are exact
  * again.
  */
 #define COMMAND	"/sys/kernel/debug/imc/imc_cmd_0"
@@ -392,7 +392,7 @@ static bool clear_counters(void)
 	return command == 0;
 }
 
-TEST_F(imc, counts_are_differences_over_the_end_of_a_word)
+TEST_F(imc, counts_are_differences_modulo_64_bits)
 {
 	struct pmu_event *event = &self->events[0];
 	long long before, first, second;
@@ -427,11 +427,11 @@ static bool close_to(long long a, long long b, int percent, long long slack)
 }
 
 /*
- * The simulation's own record is consistent: time is divided among its counters and nothing is left
- * over. The growth of a counter in one run is the difference of two values that were rounded down:
- * less than one off.
+ * The engine's reference counters are consistent: they divide the time among them without a rest.
+ * The increase of a counter in one run is the difference of two values that were rounded down, so
+ * its error is less than one.
  */
-TEST_F(imc, reference_of_a_core_adds_up)
+TEST_F(imc, reference_counters_of_a_core_add_up)
 {
 	static const char *const words[] = {
 		"CPM_CCYC", "CPM_0THRD_NON_IDLE_PCYC", "CPM_1THRD_NON_IDLE_PCYC",
@@ -468,11 +468,11 @@ static long long clock_ns(void)
 
 struct clocked {
 	const char *pmu, *event;
-	int numerator, denominator;	/* counts of a nanosecond */
+	int numerator, denominator;	/* counts per nanosecond */
 };
 
-/* Whatever the machine does meanwhile, the count lies between the clocks inside and outside. */
-TEST_F(imc, cycles_are_the_clocks)
+/* The count is between an inner and an outer clock interval, whatever the machine does. */
+TEST_F(imc, cycles_match_the_clock)
 {
 	static const struct clocked clocked[] = {
 		{ "core_imc", "CPM_CCYC", 1, CORE_SCALE },
@@ -509,12 +509,12 @@ struct compared {
 };
 
 /*
- * Between two of perf's own events of the same task: one that begins before and ends after it, and
- * one that begins after and ends before it. What holds the machine up between two of them is in the
- * outer one. A switch of the task stops and starts the three one after the other, which is what the
- * bounds are for.
+ * Compares the event with two software events of the same task: the outer one starts before it and
+ * ends after it, the inner one starts after it and ends before it. Delays between them count for
+ * the outer one only. A switch of the task stops and starts the three events one by one; the
+ * tolerances allow for that.
  */
-TEST_F_TIMEOUT(imc, threads_agree_with_perf, 120)
+TEST_F_TIMEOUT(imc, thread_counts_agree_with_perf, 120)
 {
 	static const struct compared compared[] = {
 		{ "CPM_ENGINE_CONTEXT_SWITCHES", 1, PERF_COUNT_SW_CONTEXT_SWITCHES, 1, 2 },
@@ -555,8 +555,8 @@ TEST_F_TIMEOUT(imc, threads_agree_with_perf, 120)
 	}
 }
 
-/* The kernel adds to it at each of its ticks, by what it finds then: near enough over a second. */
-TEST_F_TIMEOUT(imc, threads_distinguish_user_mode_from_the_kernel, 120)
+/* The kernel samples the mode at each tick, which is accurate enough over a second. */
+TEST_F_TIMEOUT(imc, thread_counts_distinguish_user_and_kernel_mode, 120)
 {
 	struct pmu_event *all = &self->events[0], *user = &self->events[1];
 	long long ran, in_user;
@@ -586,7 +586,7 @@ TEST_F_TIMEOUT(imc, threads_distinguish_user_mode_from_the_kernel, 120)
 	}
 }
 
-/* Memory controllers: never more than the page allocator gave out, never less than was touched. */
+/* Memory controllers count at most the allocated pages, and at least the touched ones. */
 static long long pages_given_out(void)
 {
 	char line[256];
@@ -601,7 +601,7 @@ static long long pages_given_out(void)
 	return sum;
 }
 
-TEST_F(imc, memory_controllers_agree_with_the_allocator)
+TEST_F(imc, memory_controller_counts_match_the_page_allocator)
 {
 	int cpus[MAX_CPUS], nr = pmu_cpus(NEST, cpus, 4);
 	long long pages, count = 0;
@@ -618,7 +618,7 @@ TEST_F(imc, memory_controllers_agree_with_the_allocator)
 	for (int i = 0; i < 2 * nr; i++)
 		ASSERT_EQ(pmu_event_enable(&self->events[i]), 0);
 	touch(3000);
-	/* An event that is read while the chip counts for others has what was posted last. */
+	/* If the chip also counts for other events, an event only has the values of the last post. */
 	for (int chip = 0; chip < nr; chip++)
 		reference_wait_posted(chip);
 	for (int i = 0; i < 2 * nr; i++)
@@ -632,8 +632,8 @@ TEST_F(imc, memory_controllers_agree_with_the_allocator)
 	EXPECT_LE(count, blocks(pages) + 2 * nr);
 }
 
-/* Two threads of one core, each kept busy: the time with both is nearly all. */
-TEST_F(imc, busy_threads_are_distinguished)
+/* All threads of a core are busy: the counter for that number gets nearly all of the time. */
+TEST_F(imc, core_counts_distinguish_number_of_busy_threads)
 {
 	int cpus[MAX_CPUS], nr = 0, core = core_of(0);
 	long long before[3], after[3], sum = 0;
@@ -652,7 +652,7 @@ TEST_F(imc, busy_threads_are_distinguished)
 		}
 	}
 	ASSERT_EQ(counter_open(&self->events[0], "core_imc", "CPM_CCYC", -1, cpus[0]), 0);
-	usleep(1000000);	/* all of them run, however long it took them to get there */
+	usleep(1000000);	/* all children run by then */
 	before[0] = reference_number("core", core, "CPM_0THRD_NON_IDLE_PCYC");
 	before[1] = reference_number("core", core, "CPM_1THRD_NON_IDLE_PCYC");
 	before[2] = reference_number("core", core, "CPM_2THRD_NON_IDLE_PCYC");

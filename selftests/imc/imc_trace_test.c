@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * trace_imc against the engine's reference counters and against programs whose course is known: every record is
- * delivered or counted as lost, and samples belong to the code, the mode and the thread that ran.
+ * trace_imc compared with the engine's reference counters and with programs of known behavior:
+ * every record is delivered or counted as lost, and samples belong to the code, the mode and the
+ * thread that ran.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -18,7 +19,7 @@
 #include "kselftest_harness.h"
 #include "pmu_machine.h"
 
-#define POINTS		3	/* of a hundred */
+#define POINTS		3	/* tolerance, in percentage points */
 #define WANTED		5000	/* samples */
 #define SOME		40	/* records */
 #define POLL_US		20000
@@ -46,7 +47,7 @@ struct newer {
 	unsigned int old;
 };
 
-/* Runs until every CPU wrote so many records, reading or not. */
+/* Runs until the engine wrote that many records on every CPU; @reading: reads meanwhile. */
 static void run_records(struct trace *trace, long long records, bool reading, struct sequence *s)
 {
 	long long first[MAX_CPUS], end = now_ms() + 120000;
@@ -91,8 +92,8 @@ TEST_F(imc_trace, delivers_each_record)
 	EXPECT_EQ(s.backwards, 0);
 }
 
-/* A ring of one page that is not read for a while: perf loses, and what it says adds up. */
-TEST_F(imc_trace, counts_what_perf_loses)
+/* A ring of one page is not read for a while: perf loses samples and reports their exact number. */
+TEST_F(imc_trace, counts_samples_lost_by_perf)
 {
 	struct sequence s = {};
 	struct tally tally;
@@ -102,7 +103,7 @@ TEST_F(imc_trace, counts_what_perf_loses)
 	tally_now(&tally);
 	ASSERT_EQ(trace_enable(&self->trace), 0);
 	run_records(&self->trace, 400, false, &s);
-	/* The record that tells of a loss comes with the next sample. */
+	/* perf writes PERF_RECORD_LOST with the next sample. */
 	run_records(&self->trace, 200, true, &s);
 	ASSERT_EQ(trace_read(&self->trace, follow, &s), 0);
 	ASSERT_EQ(trace_disable(&self->trace), 0);
@@ -120,14 +121,14 @@ TEST_F(imc_trace, counts_what_perf_loses)
 }
 
 /*
- * An AUX area that is not read until the engine has wrapped in its own buffer: records from before
- * the area was full are there, and those from after it is read, up to the newest; the rest is
- * counted as lost.
+ * An AUX area is not read until the engine has wrapped in its buffer. The area has the records from
+ * before it was full, and those from after it is read, up to the newest; the rest is counted as
+ * lost.
  */
 #define AUX_PAGES	4
 #define ROUND		4096	/* records of the engine's buffer */
 
-TEST_F_TIMEOUT(imc_trace, aux_area_has_the_newest_after_a_wrap, 300)
+TEST_F_TIMEOUT(imc_trace, aux_area_has_newest_records_after_a_wrap, 300)
 {
 	struct perf_event_attr attr;
 	struct stream s = {};
@@ -160,7 +161,7 @@ TEST_F_TIMEOUT(imc_trace, aux_area_has_the_newest_after_a_wrap, 300)
 	EXPECT_EQ(s.backwards, 0);
 }
 
-/* A page, which has 64 records, is the least that perf knows. */
+/* The smallest area is a page, which holds 64 records. */
 TEST_F_TIMEOUT(imc_trace, aux_areas_of_every_size_work, 300)
 {
 	struct pmu_event *event = &self->trace.events[0];
@@ -188,7 +189,7 @@ TEST_F_TIMEOUT(imc_trace, aux_areas_of_every_size_work, 300)
 	}
 }
 
-/* What PERF_RECORD_AUX says of an area, with sample_id_all */
+/* PERF_RECORD_AUX with sample_id_all */
 struct aux_record {
 	struct perf_event_header header;
 	__u64 offset, size, flags;
@@ -207,7 +208,7 @@ static int open_area(struct pmu_event *event)
 	return err ? err : pmu_event_map(event, 256, AUX_PAGES);
 }
 
-/* The next one on the data ring. */
+/* Reads the next PERF_RECORD_AUX from the data ring. */
 static bool next_aux_record(struct pmu_event *event, struct aux_record *aux)
 {
 	union {
@@ -223,8 +224,8 @@ static bool next_aux_record(struct pmu_event *event, struct aux_record *aux)
 	return false;
 }
 
-/* The area is not read before the event ends: its last AUX record says that data is missing. */
-TEST_F(imc_trace, area_that_was_full_is_marked_truncated)
+/* The area is not read until the event ends: its last AUX record reports that data is missing. */
+TEST_F(imc_trace, full_area_is_marked_partial)
 {
 	long room = AUX_PAGES * sysconf(_SC_PAGESIZE) / 64;
 	struct aux_record aux, last = {};
@@ -249,7 +250,7 @@ TEST_F(imc_trace, area_that_was_full_is_marked_truncated)
 	EXPECT_TRUE(last.flags & PERF_AUX_FLAG_PARTIAL);
 }
 
-/* A task's event, over its threads and CPUs: nothing of what the engine wrote is forgotten. */
+/* An event of a task, on all its CPUs: every record of the engine is delivered or counted. */
 static void switch_often(void *data)
 {
 	for (;;) {
@@ -285,7 +286,7 @@ TEST_F(imc_trace, delivers_each_record_of_a_task)
 
 /*
  * perf stops an event whose buffer is unmapped. Records that the engine writes after that belong to
- * no event, and hide none of those that it writes for the next event.
+ * no event, and must not hide records that it writes for the next event.
  */
 static void expect_newer(const struct trace_sample *sample, void *data)
 {
@@ -300,7 +301,7 @@ static void newer_from_now(struct newer *newer, const struct trace *trace)
 		newer->from[trace->cpus[i]] = reference_number("cpu", trace->cpus[i], "records");
 }
 
-TEST_F(imc_trace, begins_anew_after_an_unmapped_buffer)
+TEST_F(imc_trace, new_event_gets_no_old_records_after_munmap)
 {
 	struct sequence s = {};
 	struct newer newer = {};
@@ -321,12 +322,12 @@ TEST_F(imc_trace, begins_anew_after_an_unmapped_buffer)
 	EXPECT_EQ(newer.old, 0);
 }
 
-/* Whose samples */
+/* Attribution of samples */
 
 struct shares {
 	__u32 pid;
 	long long all, user, kernel, of_work[NR_WORKS];
-	unsigned int wrong;		/* a mode that the address contradicts */
+	unsigned int wrong;		/* samples whose mode contradicts the address */
 };
 
 static bool is_kernel_address(__u64 ip)
@@ -370,7 +371,7 @@ static void collect(struct trace *trace, struct shares *shares, long long wanted
 	trace_read(trace, share, shares);
 }
 
-TEST_F_TIMEOUT(imc_trace, attributes_70_20_10, 300)
+TEST_F_TIMEOUT(imc_trace, attributes_samples_to_functions_70_20_10, 300)
 {
 	pid_t child = child_that(work_on, NULL);
 	struct shares shares = { .pid = child };
@@ -391,8 +392,8 @@ TEST_F_TIMEOUT(imc_trace, attributes_70_20_10, 300)
 }
 
 /*
- * Beside cpu-clock, which samples the same programs at the same rate: whatever an emulated machine
- * does to time, it does it to both.
+ * Compares with cpu-clock, which samples the same programs at the same rate: distortions of time in
+ * an emulated machine affect both.
  */
 static void both_modes(void *data)
 {
@@ -468,10 +469,10 @@ TEST_F_TIMEOUT(imc_trace, distinguishes_user_from_kernel, 300)
 	EXPECT_EQ(ours.wrong, 0);
 }
 
-/* Threads that come and go */
+/* Short-lived threads */
 
 struct threads {
-	unsigned int units;		/* of work for each */
+	unsigned int units;		/* of work per thread */
 	__u32 pid, tids[NR_WORKS];
 	long long right[NR_WORKS], wrong, without;
 	struct trace_sample first_wrong;
@@ -488,7 +489,7 @@ static void *one_thread(void *data)
 	return NULL;
 }
 
-/* Eight, of which three are there at a time. */
+/* Eight threads, three at a time */
 static void come_and_go(void *data)
 {
 	pthread_t threads[NR_WORKS];
@@ -534,7 +535,7 @@ static void trace_threads(struct __test_metadata *_metadata, struct trace *trace
 	}
 	ASSERT_EQ(trace_disable(trace), 0);
 	memcpy(threads->tids, shared->tids, sizeof(threads->tids));
-	/* All of it fits into the ring. */
+	/* All samples fit into the ring. */
 	ASSERT_EQ(trace_read(trace, attribute, threads), 0);
 	ASSERT_EQ(trace->perf_lost, 0);
 	for (int i = 0; i < NR_WORKS; i++) {
@@ -547,7 +548,7 @@ static void trace_threads(struct __test_metadata *_metadata, struct trace *trace
 	EXPECT_EQ(threads->without, 0);
 }
 
-TEST_F_TIMEOUT(imc_trace, knows_threads_that_come_and_go, 300)
+TEST_F_TIMEOUT(imc_trace, attributes_samples_of_short_lived_threads, 300)
 {
 	struct threads threads = {};
 
@@ -555,8 +556,8 @@ TEST_F_TIMEOUT(imc_trace, knows_threads_that_come_and_go, 300)
 	trace_threads(_metadata, &self->trace, &threads);
 }
 
-/* The same for the event of a task that its threads inherit. */
-TEST_F_TIMEOUT(imc_trace, knows_threads_of_a_task, 300)
+/* The same with an event of a task, which its threads inherit */
+TEST_F_TIMEOUT(imc_trace, attributes_samples_of_inherited_threads, 300)
 {
 	struct threads threads = {};
 
@@ -565,8 +566,8 @@ TEST_F_TIMEOUT(imc_trace, knows_threads_of_a_task, 300)
 }
 
 /*
- * The record that announces data in an AUX area says whose they are, also when the area is full at
- * each switch from one task to another.
+ * PERF_RECORD_AUX has the PID of the task that its data belongs to, even if the area is full at
+ * each task switch.
  */
 #define OWNERS		2
 #define STREAM_BYTES	(1 << 20)
@@ -605,7 +606,7 @@ static void check_owner(struct owned *owned, const struct aux_record *aux)
 	}
 }
 
-TEST_F_TIMEOUT(imc_trace, area_says_whose_its_records_are, 300)
+TEST_F_TIMEOUT(imc_trace, aux_records_have_the_pid_of_the_owner, 300)
 {
 	static struct owned owned;
 	struct aux_record aux;

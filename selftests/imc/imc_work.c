@@ -14,7 +14,7 @@
 #define CALIBRATIONS		100
 #define CALIBRATION_UNITS	10
 
-/* A section of its own for each, whose ends the linker knows. */
+/* Each function is in a separate section, for which the linker defines start and stop symbols. */
 #define WORK(n)	extern const char __start_imc_work_##n[], __stop_imc_work_##n[];	\
 	__attribute__((noinline, section("imc_work_" #n)))		\
 	static void work_##n(unsigned int units)			\

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Work of known kinds, in functions that an instruction address identifies. */
+/* Work in functions that can be identified by the address of an instruction */
 #ifndef PMUKIT_SELFTESTS_IMC_WORK_H
 #define PMUKIT_SELFTESTS_IMC_WORK_H
 
@@ -9,24 +9,24 @@
 
 #define NR_WORKS	8
 
-/* Works alike, each in a place of its own. Each takes as long as any other for the same units. */
+/* NR_WORKS identical functions at separate addresses; the same units take the same time in each. */
 void work(int which, unsigned int units);
-/* Which of them an instruction belongs to, or -1. */
+/* Returns the function that contains an instruction, or -1. */
 int work_of(__u64 ip);
 
-/* How many units take a millisecond of a CPU that nothing else wants: the quickest of many. */
+/* Returns the units per millisecond on an idle CPU: the fastest of many measurements. */
 unsigned int work_units_per_ms(void);
 
-/* One round of seven parts in work 0, two in work 1, one in work 2. */
+/* One round: seven parts in work 0, two in work 1, one in work 2 */
 void work_split(void);
-/* The same for ever; data is not looked at. */
+/* Repeats this without end; @data is unused. */
 void work_on(void *data);
 
-/* A process that does this and ends, with its parent at the latest. Its number, or -1. */
+/* Starts a process that calls @act and exits, at the latest with its parent. Its PID, or -1. */
 pid_t child_that(void (*act)(void *data), void *data);
 void end_child(pid_t pid);
 
-/* About ms of this thread's time in read(2); of its own. Returns the time it took, in ns. */
+/* Spend about @ms of this thread's CPU time in read(2) or in user mode. Return the time in ns. */
 long long work_in_kernel(unsigned int ms);
 long long work_in_user(unsigned int ms);
 

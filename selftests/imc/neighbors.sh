@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# neighbors.sh: imc beside the PMUs of the kernel and of the suite's other drivers. They have the same before, beside and after imc, in both
-# orders, over unloading and over a rescan of PCI; what imc counts meanwhile equals the engine's reference counters.
+# neighbors.sh: imc together with the PMUs of the kernel and of the suite's other drivers. The others have the same PMUs and devices before,
+# with and after imc, in both load orders, across unloading and a PCI rescan; imc's counts meanwhile equal the engine's reference counters.
 . "$(dirname "$0")/tap.sh"
 pci=/sys/bus/pci/devices
 pmus=/sys/bus/event_source/devices
@@ -22,7 +22,7 @@ others_unload() {
 	for name in cache_qos_sim cache_qos cxl_hmu hisi_ptt uncore_pmon; do rmmod "$name" || return; done
 }
 
-# What others have: PMUs with the number of their events, and PCI functions with their drivers
+# Lists the other PMUs with the number of their events, and PCI functions with their drivers
 have() {
 	for pmu in $(ls $pmus | grep -vE "$ours"); do
 		echo "$pmu $(ls "$pmus/$pmu/events" 2>/dev/null | wc -l)"
@@ -33,7 +33,7 @@ have() {
 }
 
 is_as_before() { have >"$work/now" && cmp -s "$work/before" "$work/now"; }
-# unchanged: within ten seconds, since drivers probe when they like
+# unchanged: waits up to ten seconds, because drivers probe asynchronously
 unchanged() {
 	within 10 is_as_before && return
 	diff "$work/before" "$work/now" | sed 's/^/# /'
@@ -45,7 +45,7 @@ imc_unload() { rmmod imc_engine && rmmod imc && ! ls $pmus | grep -qE "$ours"; }
 
 no_probes() { [ "$(cat /sys/kernel/debug/imc/probes)" = 0 ] && [ "$(cat /sys/kernel/debug/imc_engine/probes)" = 0 ]; }
 
-# counts [COMMAND]: cores, threads and chips, while this is done to the machine
+# counts [COMMAND]: tests the counts of cores, threads and chips while COMMAND runs
 counts() {
 	imc_test -t core_counts_equal_the_reference -t thread_counts_equal_the_reference -t nest_counts_equal_the_reference \
 		>"$work/counted" 2>&1 &

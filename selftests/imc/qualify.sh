@@ -1,17 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# qualify.sh: pmukit qualify over the software engine, with a control block and a catalogue that cannot be; with it gone there is nothing to
-# qualify.
+# qualify.sh: runs pmukit qualify with the software engine, with an invalid control block, with an invalid catalog, and without the engine.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/qualify_steps.sh"
 [ -d /sys/bus/event_source/devices/trace_imc ] || skip_all "no PMU"
 command=/sys/kernel/debug/imc/imc_cmd_0
 catalogue=/lib/firmware/pmukit/imc-power9.dtb
 
-# fails NUMBER: that statement and no other
+# fails NUMBER: only that statement fails
 fails() { [ "$status" = 1 ] && [ "$(said 0 FAIL)" = "$1" ]; }
 
-# double: the catalogue that is read, with CCYC of cores and threads at the place of 32MHZ_CYC
+# double: copies the catalog, with CCYC of cores and threads at the offset of 32MHZ_CYC
 double() {
 	bytes=$(od -An -v -to1 | tr -d '\n')
 	moved=$(echo "$bytes" | sed 's/ 000 000 000 200 000 000 000 010/ 000 000 000 210 000 000 000 010/')

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Known work recorded by pmukit, in the AUX area: read by it, and turned into samples for stock perf. The recording
-# and the program are left in $out, where `pmukit report` is asked for functions: it has no ELF library here.
+# pmukit records known work in the AUX area, reports it, and converts it into samples for stock perf. The recording and the
+# program are copied to $out, where `pmukit report` shows functions on the host: in the guest it has no ELF library.
 . "$(dirname "$0")/tap.sh"
 out=${OUT:-/out}
 [ -d "$out" ] || out=$work

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The guests of imc: devices, steps, checks made outside.
+// Guest scenarios of imc: devices, steps, and checks on the host.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,9 +11,9 @@ namespace pmukit::vm {
 
 namespace {
 
-// Two chips of a core each, of two threads: CPUs of the second can all go offline on x86. arm64's
-// kernel takes neither two chips nor two threads a core for a sane machine: no cache is described
-// that they share.
+// Two chips with one core of two threads each: on x86 all CPUs of the second chip can go offline.
+// The arm64 kernel rejects two chips, or two threads per core, as inconsistent: no shared cache is
+// described.
 constexpr std::string_view kTwoChips = "4,sockets=2,cores=1,threads=2";
 constexpr std::string_view kFourCores = "4,sockets=1,cores=4";
 
@@ -38,7 +38,7 @@ Scenario imc_commands(std::string_view name)
     return commands;
 }
 
-// What stock perf records of it: files of tools/perfdata's corpus.
+// Recordings of stock perf: the corpus of tools/perfdata
 Scenario imc_corpus()
 {
     Scenario corpus;
@@ -66,7 +66,8 @@ Scenario imc_qualify()
     return qualify;
 }
 
-// A scenario of its own: perf's buffers, where two events meet, are the kernel's.
+// A separate scenario, routine on more kernels: two events share perf's buffers, which differ by
+// kernel.
 Scenario imc_shared()
 {
     Scenario shared;
@@ -112,7 +113,7 @@ Scenario imc_faults()
     return faults;
 }
 
-// Beside the PMUs of the kernel and of all other drivers; these devices as in the soak.
+// With the PMUs of the kernel and of all other drivers; the devices are those of the soak test.
 Scenario imc_neighbors()
 {
     Scenario neighbors;
@@ -131,7 +132,7 @@ Scenario imc_neighbors()
     return neighbors;
 }
 
-// The engine samples ten times as often as it would: what a sample costs stands out.
+// The engine samples ten times as often as by default, so that the cost of a sample is measurable.
 Scenario imc_bench()
 {
     Scenario bench;
@@ -145,7 +146,7 @@ Scenario imc_bench()
     return bench;
 }
 
-// As often as POWER's firmware samples.
+// At the sampling rate of POWER's firmware
 Scenario imc_rate()
 {
     Scenario rate;
@@ -187,7 +188,7 @@ DriverSpec imc_driver()
 {
     DriverSpec driver;
     driver.name = "imc";
-    driver.stock_modules = {"firmware_class"};  // a module where the kernel is made for debugging
+    driver.stock_modules = {"firmware_class"};  // a module on debug kernels
     driver.modules = {"pmukit_common", "imc", "imc_engine"};
     driver.firmware = {"pmukit/imc-power9.dtb"};
     driver.programs = {"tools/cli/pmukit",
@@ -237,7 +238,7 @@ DriverSpec imc_tests()
 {
     DriverSpec driver = with_stress(imc_driver(), imc_stress(), "--pmu core_imc");
     driver = with_sleep(driver, "--pmu core_imc");
-    // This one is routine on all kernels of x86.
+    // The scenario "shared" is routine on all x86 kernels.
     driver = with_aux_extras(
         driver, "shared",
         {{"aux_extras", "--pmu trace_imc --aux 16"}, {"aux_extras_counting", "--pmu core_imc"}});
