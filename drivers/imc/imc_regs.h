@@ -39,7 +39,7 @@
 
 /* Nest control block, offsets in bytes from a chip's counters + cb_offset; 64-bit words */
 #define IMC_CB_DEFAULT			0x3fc00
-#define IMC_CB_STATUS			0x00	/* RO: 0 initialising, 1 running, 2 paused */
+#define IMC_CB_STATUS			0x00	/* RO: 0 initializing, 1 running, 2 paused */
 #define IMC_CB_COMMAND			0x08	/* RW: 1 resume, 2 pause, 3 clear and restart */
 #define IMC_CB_SPEED			0x10	/* RW: 0..7, 128 us to 1 s */
 #define   IMC_CB_SPEED_MAX		7

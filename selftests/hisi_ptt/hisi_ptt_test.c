@@ -250,7 +250,7 @@ TEST_F(hisi_ptt, accepts_only_served_ports_and_requesters_below)
 		{ 0x80007, -EINVAL }, { 0x80015, -EINVAL }, { 0x8ffff, -EINVAL },
 		{ 0x80000, -EINVAL }, { 0x00000, -EINVAL },
 		{ 0x00100, 0 }, { 0x00101, -EINVAL }, { 0x80100, -EINVAL },
-		{ 0x00080, -EINVAL },	/* a port is no requester */
+		{ 0x00080, -EINVAL },	/* a port is not a requester */
 	};
 	struct ptt_terms terms = ptt_stores_8dw;
 

@@ -8,7 +8,7 @@
 
 #include "imc_ring.h"
 
-/* Samples, in order */
+/* Check of consecutive samples */
 struct sequence {
 	__u64 next[MAX_CPUS];	/* expected sequence number of the event */
 	__u64 gaps;
@@ -23,7 +23,7 @@ struct sequence {
 /* For trace_read(); data is a struct sequence. */
 void follow(const struct trace_sample *sample, void *data);
 
-/* Records of an AUX area, in order */
+/* Check of consecutive records in an AUX area */
 struct stream {
 	__u64 number, tb, missing;
 	long long records;

@@ -618,7 +618,7 @@ TEST_F(imc, memory_controller_counts_match_the_page_allocator)
 	for (int i = 0; i < 2 * nr; i++)
 		ASSERT_EQ(pmu_event_enable(&self->events[i]), 0);
 	touch(3000);
-	/* If the chip also counts for other events, an event only has the values of the last post. */
+	/* If the chip also counts for other events, an event only has what was posted last. */
 	for (int chip = 0; chip < nr; chip++)
 		reference_wait_posted(chip);
 	for (int i = 0; i < 2 * nr; i++)
@@ -627,7 +627,7 @@ TEST_F(imc, memory_controller_counts_match_the_page_allocator)
 	for (int i = 0; i < 2 * nr; i++)
 		count += counter_read(&self->events[i]);
 	TH_LOG("%lld blocks, %lld pages", count, pages);
-	/* Each of the counters may round up or down. */
+	/* Each counter may be off by one, due to rounding. */
 	EXPECT_GE(count, blocks(3000) - 2 * nr);
 	EXPECT_LE(count, blocks(pages) + 2 * nr);
 }
