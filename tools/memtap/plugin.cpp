@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A TCG plugin of QEMU: every load and store of the guest to a range of its physical memory goes
-// to the device model whose memory that range is, and into the plugin's own tally, which the model
-// is checked against. It has to be linked with the C library alone: it runs in QEMU's process.
+// A TCG plugin for QEMU. It passes the guest's loads and stores in a range of physical memory to
+// the device model of that memory, and counts them in a separate tally, against which the model is
+// checked. It must be linked with the C library only, because it runs in QEMU's process.
 //
 //   -plugin memtap.so,ring=FILE,tally=FILE
 //
-// A program in the guest says what it is about to do with an instruction that does nothing,
-// nopl 'p' 'm' 'k' <phase> (%rax): the tally is kept phase by phase. Phase 0 is all else.
+// A program in the guest starts a phase with an instruction that does nothing, nopl 'p' 'm' 'k'
+// <phase> (%rax). The tally has separate counts for each phase. Phase 0 is all time outside a
+// phase.
 //
 //   # pmukit memory tally 1
 //   range 0x30000000 0x10000000
-//   sum <phase> <loads> <stores> <outside>        in the range; anywhere else
+//   sum <phase> <loads> <stores> <outside>        outside: accesses not in the range
 //   page <phase> 0x<address> <loads> <stores>
-//   handed <accesses>                             to the model
-//   left <accesses>                               that it did not take: it had gone
-//   unknown <accesses>                            of which QEMU knew no physical address
+//   handed <accesses>                             passed to the model
+//   left <accesses>                               not passed: the model had exited
+//   unknown <accesses>                            QEMU knew no physical address
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -33,10 +34,10 @@ namespace {
 
 constexpr unsigned kPageShift = 12;
 constexpr unsigned kPhases = 8;
-constexpr unsigned char kMarker[] = {0x0f, 0x1f, 0x80, 'p', 'm', 'k'};  // and the phase
+constexpr unsigned char kMarker[] = {0x0f, 0x1f, 0x80, 'p', 'm', 'k'};  // followed by the phase
 constexpr long kPause_ns = 20'000;
-// A model that takes nothing for so long has died.
-constexpr unsigned kPatience_pauses = 500'000;  // 10 s and more
+// A model that reads nothing for this long has died.
+constexpr unsigned kPatience_pauses = 500'000;  // at least 10 s
 
 // State
 
@@ -44,7 +45,7 @@ struct Counts {
     std::atomic<uint64_t> loads, stores;
 };
 
-// One writer each, and read when all have stopped.
+// Each is written by one vCPU and read at exit.
 struct alignas(64) PerCpu {
     uint64_t outside[kPhases], handed, left, unknown;
 };
@@ -74,7 +75,7 @@ void pause_a_little()
     ::nanosleep(&pause, nullptr);
 }
 
-// The guest waits for the model, but not for one that is no more.
+// Waits while the ring is full. Returns false if the model has exited or died.
 bool hand_over(Ring &ring, uint64_t word)
 {
     for (unsigned waited = 0; !plugin.gone.load(std::memory_order_relaxed); waited++) {
@@ -122,7 +123,7 @@ void on_marker(unsigned, void *phase)
 
 // Translation
 
-// kPhases: not a marker.
+// Returns kPhases if the instruction is no marker.
 unsigned phase_of(const qemu_plugin_insn *insn)
 {
     unsigned char bytes[sizeof kMarker + 1];
@@ -196,7 +197,7 @@ void on_exit(void *)
 
 // Installation
 
-// The value of "name=value"; nullptr: another name.
+// Returns the text after "name=", nullptr if the argument has another name.
 const char *value_of(const char *argument, const char *name)
 {
     const size_t length = std::strlen(name);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the plugin uses of QEMU's TCG plugin interface, version 7 (QEMU 11.0 and newer), written
-// here by hand: no distribution packages the header. QEMU looks at qemu_plugin_version before it
-// calls anything, and refuses a plugin whose version it does not have.
+// The part of QEMU's TCG plugin interface, version 7 (QEMU 11.0 or newer), that the plugins use. It
+// is written by hand, because no distribution packages the header. QEMU checks qemu_plugin_version
+// before it calls a plugin, and rejects a version it does not support.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-// What QEMU looks up in a plugin, whose other symbols are hidden.
+// Exports a symbol that QEMU looks up; all other symbols are hidden.
 #define PMUKIT_EXPORT __attribute__((visibility("default")))
 
 extern "C" {
@@ -27,13 +27,13 @@ enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_CB_R_REGS, QEMU_
 enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_RW = 3 };
 enum qemu_plugin_cond { QEMU_PLUGIN_COND_NE = 3 };
 
-// A number of each CPU, which generated code can compare.
+// A number per vCPU that generated code can compare.
 struct qemu_plugin_u64 {
     qemu_plugin_scoreboard *score;
     size_t offset;
 };
 
-// Of GLib, which QEMU brings.
+// Types of GLib, with which QEMU is linked.
 struct GArray {
     char *data;
     unsigned len;
@@ -63,7 +63,7 @@ struct qemu_info_t {
     } system;  // only with system_emulation
 };
 
-// Since version 7 every callback has user data, and none the plugin's id.
+// Since version 7 every callback has user data, and none has the plugin's id.
 using qemu_plugin_udata_cb_t = void (*)(void *userdata);
 using qemu_plugin_vcpu_udata_cb_t = void (*)(unsigned vcpu, void *userdata);
 using qemu_plugin_vcpu_tb_trans_cb_t = void (*)(qemu_plugin_tb *tb, void *userdata);
@@ -74,7 +74,7 @@ void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, qemu_plugin_vcpu
                                            void *userdata);
 void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_udata_cb_t cb,
                                        void *userdata);
-// Before the block, where the CPU's number compares so with the constant.
+// Calls `cb` before the block if the vCPU's number compares to the constant as `cond` demands.
 void qemu_plugin_register_vcpu_tb_exec_cond_cb(qemu_plugin_tb *tb, qemu_plugin_vcpu_udata_cb_t cb,
                                                qemu_plugin_cb_flags flags, qemu_plugin_cond cond,
                                                qemu_plugin_u64 number, uint64_t constant,
@@ -88,15 +88,15 @@ void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_plugin_udata_cb_t 
 
 size_t qemu_plugin_tb_n_insns(const qemu_plugin_tb *tb);
 qemu_plugin_insn *qemu_plugin_tb_get_insn(const qemu_plugin_tb *tb, size_t index);
-// Copies at most so many bytes of the instruction, and says how many.
+// Copies at most `bytes` bytes of the instruction and returns the number copied.
 size_t qemu_plugin_insn_data(const qemu_plugin_insn *insn, void *into, size_t bytes);
 uint64_t qemu_plugin_insn_vaddr(const qemu_plugin_insn *insn);
 
 qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_bytes);
 void qemu_plugin_u64_set(qemu_plugin_u64 number, unsigned vcpu, uint64_t value);
 
-// Registers of the CPU that called back, with the flag that allows it. The array is of
-// descriptors and the caller's.
+// Registers of the calling vCPU; only in callbacks whose flag allows it. The caller frees the
+// array, whose elements are qemu_plugin_reg_descriptor.
 GArray *qemu_plugin_get_registers();
 bool qemu_plugin_read_register(qemu_plugin_register *handle, GByteArray *appended_to);
 bool qemu_plugin_write_register(qemu_plugin_register *handle, GByteArray *value);

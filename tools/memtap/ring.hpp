@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Memory accesses on their way from an emulated CPU to a device model: a file that two processes
-// map. Only this header knows how it is laid out; it needs nothing of the C++ library that has to
-// be linked, because one end lives inside QEMU.
+// Carries memory accesses from emulated CPUs to a device model, in a file that both processes map.
+// Only this header defines its layout. The header uses no C++ library function that must be linked,
+// because the writer runs inside QEMU.
 //
-//   0       Header    what range is watched, whether anybody reads
-//   4096    Ring 0    head, tail, kRingEntries words     one ring a CPU: one writer, one reader
+//   0       Header    the range, and whether the reader has left
+//   4096    Ring 0    head, tail, kRingEntries words     one ring per CPU: one writer, one reader
 //   ...     Ring 7
 //
 //   word    63 store | 62:56 log2 of the width | 55:0 offset in the range
 //
-// Nothing is lost: a writer waits while its ring is full. The reader believes nothing it reads.
+// Nothing is lost: a writer waits while its ring is full. The reader validates every word.
 #pragma once
 
 #include <atomic>
@@ -47,10 +47,10 @@ struct Header {
     std::atomic<uint32_t> reader_left;
 };
 
-// head and tail only grow; each on a cache line of its own, since either end spins on the other's.
+// head and tail only grow. Each has a separate cache line, because the other end polls it.
 struct Ring {
     alignas(64) std::atomic<uint64_t> head;  // words written
-    alignas(64) std::atomic<uint64_t> tail;  // words taken
+    alignas(64) std::atomic<uint64_t> tail;  // words read
     alignas(64) std::atomic<uint64_t> words[kRingEntries];
 };
 

@@ -16,7 +16,7 @@ namespace pmukit::memtap {
 
 namespace {
 
-constexpr unsigned kMaxLog2Width = 6;  // 64 bytes, the widest register there is
+constexpr unsigned kMaxLog2Width = 6;  // 64 bytes, the widest register
 
 }  // namespace
 
@@ -31,7 +31,7 @@ Result<Tap> Tap::create(const std::string &path, uint64_t base, uint64_t bytes)
     void *at = ::mmap(nullptr, sizeof(Layout), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
     if (at == MAP_FAILED)
         return system_error(path, errno);
-    auto *layout = static_cast<Layout *>(at);  // all zero: a file that was just made
+    auto *layout = static_cast<Layout *>(at);  // a new file is all zero
     layout->header.base = base;
     layout->header.bytes = bytes;
     layout->header.magic = kMagic;
@@ -77,7 +77,7 @@ size_t Tap::take_from(unsigned index, std::span<Access> into)
     Ring &ring = layout_->rings[index];
     uint64_t &tail = tails_[index];
     const uint64_t head = head_of(index);
-    if (head - tail > kRingEntries) {  // it went back, or ran over what was not taken
+    if (head - tail > kRingEntries) {  // the head decreased or overran unread words
         refused_++;
         tail = head;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The end of the rings at which a device model takes what the CPUs of a guest did to its memory.
+// The reader's end of the rings: a device model reads the guest's accesses to its memory.
 #pragma once
 
 #include <array>
@@ -15,22 +15,22 @@ namespace pmukit::memtap {
 
 class Tap {
 public:
-    // Makes the file, in place of an old one. The range is guest-physical.
+    // Creates the file, replacing an old one. The range is guest-physical.
     static Result<Tap> create(const std::string &path, uint64_t base, uint64_t bytes);
 
     Tap(Tap &&other) noexcept;
     Tap &operator=(Tap &&) = delete;
     Tap(const Tap &) = delete;
-    ~Tap();  // marks for the writers that the reader has left, and removes the file
+    ~Tap();  // marks the reader as gone and removes the file
 
-    // What is there now, ring after ring; how many. Each offset lies in the range. Fewer than fit:
-    // there was no more.
+    // Reads the available accesses, one ring after the other, and returns their number: less than
+    // into.size() if no more are available. Each offset is within the range.
     size_t take(std::span<Access> into);
-    // Marks for the writers that the reader has left. What is there now can still be taken, what
-    // comes later cannot: so take() comes to an end, however fast they write.
+    // Marks the reader as gone. take() then returns only words written before, so that it ends
+    // however fast the writers are.
     void close();
 
-    // Words that no honest writer writes: offsets outside the range, or more than a ring holds.
+    // Number of invalid words (offset outside the range, width too large) and invalid heads.
     uint64_t refused() const { return refused_; }
 
 private:
@@ -43,9 +43,9 @@ private:
 
     std::string path_;
     Layout *layout_;
-    uint64_t bytes_;  // the file's copy may change under us
+    uint64_t bytes_;  // a writer may change the file's copy
     uint64_t tails_[kRings] = {};
-    std::optional<std::array<uint64_t, kRings>> last_heads_;  // once closed
+    std::optional<std::array<uint64_t, kRings>> last_heads_;  // set by close()
     uint64_t refused_ = 0;
 };
 

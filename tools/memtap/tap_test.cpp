@@ -51,7 +51,7 @@ protected:
     Ring &ring = writer.layout->rings[0];
 };
 
-TEST(TapWord, KeepsWhatItIsMadeOf)
+TEST(TapWord, EncodesEveryField)
 {
     for (const Access &access : {Access{0, 0, false}, Access{0x1234, 3, true},
                                  Access{(uint64_t{1} << kOffsetBits) - 1, 6, false}}) {
@@ -62,14 +62,14 @@ TEST(TapWord, KeepsWhatItIsMadeOf)
     }
 }
 
-TEST_F(TapFile, SaysWhatIsWatched)
+TEST_F(TapFile, HeaderHoldsTheRange)
 {
     EXPECT_EQ(writer.layout->header.magic, kMagic);
     EXPECT_EQ(writer.layout->header.base, kBase);
     EXPECT_EQ(writer.layout->header.bytes, kBytes);
 }
 
-TEST_F(TapFile, GivesAccessesInTheirOrder)
+TEST_F(TapFile, ReturnsAccessesInOrder)
 {
     ASSERT_TRUE(offer(ring, word_of({0x10, 3, false})));
     ASSERT_TRUE(offer(ring, word_of({0x20, 2, true})));
@@ -82,7 +82,7 @@ TEST_F(TapFile, GivesAccessesInTheirOrder)
     EXPECT_TRUE(take(8).empty());
 }
 
-TEST_F(TapFile, TakesNoMoreThanFitsAndTheRestLater)
+TEST_F(TapFile, TakesWhatFitsAndTheRestLater)
 {
     for (uint64_t i = 0; i < 5; i++)
         ASSERT_TRUE(offer(ring, word_of({i, 0, false})));
@@ -99,7 +99,7 @@ TEST_F(TapFile, TakesFromEveryRing)
     EXPECT_EQ(take(2 * kRings).size(), kRings);
 }
 
-TEST_F(TapFile, IsFullWhenItHoldsAllItsEntries)
+TEST_F(TapFile, UsesEveryEntryBeforeItIsFull)
 {
     for (uint64_t i = 0; i < kRingEntries; i++)
         ASSERT_TRUE(offer(ring, word_of({i % kBytes, 0, false})));
@@ -111,7 +111,7 @@ TEST_F(TapFile, IsFullWhenItHoldsAllItsEntries)
     EXPECT_EQ(tap.refused(), 0u);
 }
 
-TEST_F(TapFile, RefusesWhatLiesOutside)
+TEST_F(TapFile, RejectsOutOfRangeOffsetsAndWidths)
 {
     ASSERT_TRUE(offer(ring, word_of({kBytes - 1, 0, false})));
     ASSERT_TRUE(offer(ring, word_of({kBytes, 0, false})));
@@ -127,7 +127,7 @@ TEST_F(TapFile, RejectsAnInvalidHead)
     EXPECT_EQ(tap.refused(), 1u);
     ASSERT_TRUE(offer(ring, word_of({5, 0, false})));
     EXPECT_EQ(take(8).size(), 1u);
-    ring.head.store(0);  // back
+    ring.head.store(0);  // decreases
     EXPECT_TRUE(take(8).empty());
     EXPECT_EQ(tap.refused(), 2u);
 }
@@ -151,7 +151,7 @@ TEST_F(TapFile, LosesNothingBetweenTwoThreads)
     EXPECT_TRUE(take(1).empty());
 }
 
-TEST_F(TapFile, OnceClosedGivesWhatWasThereAndNothingThatCameLater)
+TEST_F(TapFile, CloseLetsOnlyEarlierAccessesBeRead)
 {
     for (uint64_t i = 0; i < 3; i++)
         EXPECT_TRUE(offer(ring, word_of({i, 0, false})));
@@ -169,7 +169,7 @@ TEST_F(TapFile, OnceClosedGivesWhatWasThereAndNothingThatCameLater)
     EXPECT_EQ(tap.refused(), 0u);
 }
 
-TEST_F(TapFile, MarksItselfClosedForWriters)
+TEST_F(TapFile, DestructorMarksTheReaderAsGone)
 {
     EXPECT_EQ(writer.layout->header.reader_left.load(), 0u);
     {
@@ -179,7 +179,7 @@ TEST_F(TapFile, MarksItselfClosedForWriters)
     EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(TapRange, MustBeOne)
+TEST(TapRange, RejectsInvalidRanges)
 {
     const std::string path = testing::TempDir() + "tap-range-" + std::to_string(::getpid());
     EXPECT_FALSE(Tap::create(path, 0, 0));
