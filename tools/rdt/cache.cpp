@@ -34,7 +34,8 @@ Cache::Slot *Cache::find(Slot *set, uint64_t line) const
     return nullptr;
 }
 
-// The first empty way of the mask, or else the one that was used longest ago.
+// Returns the first empty way of the mask, else its least recently used way; nullptr if the mask is
+// empty.
 Cache::Slot *Cache::victim(Slot *set, uint64_t mask) const
 {
     Slot *oldest = nullptr;

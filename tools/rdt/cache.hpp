@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// An L3: set-associative, each line with the RMID of the access that brought it in. The mask of a
-// class of service says into which ways an access may bring a line, not where it may find one.
+// A set-associative L3. Each line carries the RMID of the access that filled it. The mask of a
+// class of service limits the ways that an access may fill, not the ways in which it may hit.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ struct FreeMemory {
 template <typename Element>
 using Memory = std::unique_ptr<Element[], FreeMemory>;
 
-// Of an RMID in one L3. Lines moved from memory count whether or not a way could take them.
+// Counts of one RMID in one L3. A line fetched from memory counts even if no way may be filled.
 struct Tally {
-    uint64_t lines = 0;  // that are there now
-    uint64_t local = 0;  // moved from memory of the L3's own node
+    uint64_t lines = 0;  // in the cache now
+    uint64_t local = 0;  // fetched from memory of the L3's node
     uint64_t remote = 0;
 };
 
@@ -36,12 +36,12 @@ public:
     // False: no memory.
     bool make(const Shape &shape);
 
-    // True: the line was there.
+    // Returns true on a hit.
     bool access(const Access &access);
 
     const Tally &of(uint32_t rmid) const { return tallies_[rmid]; }
 
-    // Lines of neighboring addresses lie in different sets, and so do those of one set's size.
+    // Hashes the line number, so that neighboring lines and large strides spread over the sets.
     static uint32_t set_of(uint64_t line, uint32_t sets);
 
 private:
@@ -61,19 +61,19 @@ private:
     Tally tallies_[kMaxRmids];
 };
 
-// In front of the L3, of one CPU, direct-mapped: what hits here is not seen by the L3. It does not
-// know what other CPUs write, and keeps what the L3 has lost.
+// A direct-mapped cache of one CPU in front of the L3, which sees its misses only. Neither writes
+// of other CPUs nor evictions from the L3 invalidate its lines.
 class InnerCache {
 public:
     // False: no memory.
     bool make(const Shape &shape);
 
-    // True: the line was there. It is now.
+    // Returns true on a hit; fills the line on a miss.
     bool access(uint64_t line);
 
 private:
     uint64_t lines_ = 0;
-    Memory<uint64_t> line_after_;  // number of the line + 1; 0: none
+    Memory<uint64_t> line_after_;  // line number + 1; 0: empty
 };
 
 }  // namespace pmukit::rdt

@@ -39,7 +39,7 @@ void walk(Cache &cache, uint64_t first, uint64_t lines, uint32_t rmid, uint64_t 
         cache.access({first + i, rmid, ways, false});
 }
 
-TEST(Cache, WorkingSetThatFitsIsOccupiedAndMovedOnce)
+TEST(Cache, FittingWorkingSetIsFetchedOnce)
 {
     auto cache = make(shape_of(1 << 20, 16));
     for (int pass = 0; pass < 3; pass++)
@@ -49,7 +49,7 @@ TEST(Cache, WorkingSetThatFitsIsOccupiedAndMovedOnce)
     EXPECT_EQ(cache->of(3).remote, 0u);
 }
 
-TEST(Cache, WorkingSetOfFourTimesTheSizeIsMovedInEachPass)
+TEST(Cache, OversizedWorkingSetIsFetchedInEachPass)
 {
     auto cache = make(shape_of(1 << 20, 16));
     for (int pass = 0; pass < 5; pass++)
@@ -58,7 +58,7 @@ TEST(Cache, WorkingSetOfFourTimesTheSizeIsMovedInEachPass)
     EXPECT_EQ(cache->of(3).local, 5u * 4 * 16384);
 }
 
-TEST(Cache, LineKeepsTheTagOfTheAccessThatFilledIt)
+TEST(Cache, LineKeepsRmidOfItsFill)
 {
     auto cache = make(shape_of(1 << 16, 4));
     walk(*cache, 0, 10, 1);
@@ -68,14 +68,14 @@ TEST(Cache, LineKeepsTheTagOfTheAccessThatFilledIt)
     EXPECT_EQ(cache->of(2).local, 0u);
 }
 
-TEST(Cache, MaskLimitsFillsAndNotHits)
+TEST(Cache, MaskLimitsFillsNotHits)
 {
     auto cache = make(shape_of(1 << 20, 16));
     // Two of sixteen ways
     for (int pass = 0; pass < 3; pass++)
         walk(*cache, 0, 16384, 1, 0x3);
     EXPECT_EQ(cache->of(1).lines, 16384u * 2 / 16);
-    // What lies in other ways is found with a mask that does not have them.
+    // An access also hits in ways outside its mask.
     walk(*cache, 1 << 20, 4096, 2, 0xfff0);
     const Tally before = cache->of(2);
     walk(*cache, 1 << 20, 4096, 3, 0x3);
@@ -92,7 +92,7 @@ TEST(Cache, ClassesWithoutCommonWaysDoNotEvictEachOther)
     EXPECT_EQ(cache->of(2).lines, 16384u * 12 / 16);
 }
 
-TEST(Cache, MaskWithoutWaysMovesBytesAndFillsNothing)
+TEST(Cache, EmptyMaskCountsTrafficWithoutFilling)
 {
     auto cache = make(shape_of(1 << 16, 4));
     walk(*cache, 0, 100, 1, 0);
@@ -100,7 +100,7 @@ TEST(Cache, MaskWithoutWaysMovesBytesAndFillsNothing)
     EXPECT_EQ(cache->of(1).local, 100u);
 }
 
-TEST(Cache, RemoteMemoryIsCountedApart)
+TEST(Cache, RemoteTrafficIsCountedSeparately)
 {
     auto cache = make(shape_of(1 << 16, 4));
     cache->access({1, 1, kAllWays, true});
@@ -111,7 +111,7 @@ TEST(Cache, RemoteMemoryIsCountedApart)
     EXPECT_EQ(cache->of(1).lines, 2u);
 }
 
-TEST(Cache, SetsAreUsedEvenlyByNeighborsAndByStrides)
+TEST(Cache, HashSpreadsNeighborsAndStrides)
 {
     constexpr uint32_t kSets = 16384;
     for (const uint64_t stride : {1ULL, 16384ULL, 65536ULL}) {
@@ -122,7 +122,7 @@ TEST(Cache, SetsAreUsedEvenlyByNeighborsAndByStrides)
     }
 }
 
-// A set as a list of lines, the one used last in front.
+// The reference: each set is a list of lines, the most recently used first.
 class NaiveCache {
 public:
     NaiveCache(uint32_t sets, uint32_t ways) : sets_(sets), ways_(ways) {}
@@ -182,7 +182,7 @@ private:
     std::map<uint32_t, std::list<Held>> held_;
 };
 
-TEST(Cache, AgreesWithAListOfLinesInRandomUse)
+TEST(Cache, MatchesReferenceInRandomUse)
 {
     const Shape shape = shape_of(16384, 8);
     for (unsigned seed = 1; seed <= 8; seed++) {
@@ -205,7 +205,7 @@ TEST(Cache, AgreesWithAListOfLinesInRandomUse)
     }
 }
 
-TEST(InnerCache, FiltersWhatWasAccessedLastAtItsPlace)
+TEST(InnerCache, HitsOnlyTheLastLineOfASlot)
 {
     Shape shape;
     shape.l2_bytes = 4 * kLineBytes;
@@ -219,7 +219,7 @@ TEST(InnerCache, FiltersWhatWasAccessedLastAtItsPlace)
     EXPECT_FALSE(inner.access(0));
 }
 
-TEST(InnerCache, OneOfNoBytesPassesAllOn)
+TEST(InnerCache, SizeZeroNeverHits)
 {
     Shape shape;
     shape.l2_bytes = 0;

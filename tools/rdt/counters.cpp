@@ -77,7 +77,7 @@ uint64_t Counters::value_of(const Cache &cache, const Bound &bound) const
 
 uint64_t Counters::read_bound(const Cache &cache, const Selection &selection)
 {
-    // The one extended event there is
+    // Event 1 is the only extended event.
     if (selection.event != 1 || !by_hand_ || selection.rmid >= shape_.abmc ||
         !binding_of(bound_[selection.rmid].config).enabled)
         return kError;

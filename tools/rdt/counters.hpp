@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// How QM_CTR shows what an L3 has counted: in units, so many bits wide, with what may stand in the
-// way of a value. AMD's counters of bandwidth are fewer than RMIDs: one that is read without a
-// counter gets that of the RMID that was read longest ago, is unavailable this time, and begins
-// at 0. With ABMC on, software binds counters to RMIDs instead: one that is configured begins at 0.
-// It is read by its number, or by its RMID and the event whose traffic it counts.
+// The value of QM_CTR: counts of an L3 in units, of limited width, with the Error and Unavailable
+// bits. AMD has fewer bandwidth counters than RMIDs. A read of an RMID without a counter takes the
+// counter of the RMID that was read least recently, returns Unavailable, and restarts the counter.
+// With ABMC enabled, software assigns counters to RMIDs instead; configuring a counter restarts it.
+// Software selects such a counter by its number, or by its RMID and an event with the same traffic
+// types.
 #pragma once
 
 #include <cstdint>
@@ -19,27 +20,27 @@ public:
 
     uint64_t read(const Cache &cache, const Selection &selection);
 
-    // EXT_CFG. To switch ABMC on or off takes all counters away.
+    // EXT_CFG. Switching ABMC on or off frees all counters.
     uint64_t ext_cfg() const { return by_hand_ ? kAbmcOn : 0; }
     void set_ext_cfg(uint64_t value);
-    // Of the event at that place.
+    // Traffic types of an event; place 0: total, 1: local.
     uint64_t types(uint32_t place) const { return types_[place]; }
     void set_types(uint32_t place, uint64_t types) { types_[place] = types; }
-    // ABMC_CFG with kAbmcApply.
+    // Applies ABMC_CFG that was written with kAbmcApply.
     void bind(const Cache &cache, uint64_t config);
-    // ABMC_DSC, of the counter that ABMC_CFG names.
+    // ABMC_DSC: the configuration of the counter that `config` (ABMC_CFG) selects.
     uint64_t bound(uint64_t config) const;
 
 private:
-    // A counter that serves an RMID now.
+    // A counter and the RMID to which hardware assigned it.
     struct Service {
         uint32_t rmid = 0;
         bool used = false;
         uint64_t read_at = 0;
-        Tally before{};  // when it began
+        Tally before{};  // at the assignment
     };
 
-    // A counter that is bound, or is not: as ABMC_DSC has it.
+    // An ABMC counter. `config` is what ABMC_DSC returns; 0: not assigned.
     struct Bound {
         uint64_t config = 0;
         Tally before{};

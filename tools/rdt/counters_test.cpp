@@ -30,7 +30,7 @@ protected:
     uint64_t next_line_ = 0;
 };
 
-TEST_F(CountersOfAnL3, ShowWholeUnits)
+TEST_F(CountersOfAnL3, RoundDownToWholeUnits)
 {
     Shape shape;
     shape.unit = 256;
@@ -41,7 +41,7 @@ TEST_F(CountersOfAnL3, ShowWholeUnits)
     EXPECT_EQ(read(kTotal, 6), 0u);
 }
 
-TEST_F(CountersOfAnL3, TotalIsLocalAndRemote)
+TEST_F(CountersOfAnL3, TotalIsLocalPlusRemote)
 {
     Shape shape;
     shape.unit = 64;
@@ -53,7 +53,7 @@ TEST_F(CountersOfAnL3, TotalIsLocalAndRemote)
     EXPECT_EQ(read(kOccupancy, 1), 12u);
 }
 
-TEST_F(CountersOfAnL3, UnknownEventOrRmidIsAnError)
+TEST_F(CountersOfAnL3, UnknownEventOrRmidReturnsError)
 {
     make({});
     for (const uint32_t event : {0u, 4u, 255u})
@@ -62,7 +62,7 @@ TEST_F(CountersOfAnL3, UnknownEventOrRmidIsAnError)
     EXPECT_EQ(read(kOccupancy, 64), 1ULL << 63);
 }
 
-TEST_F(CountersOfAnL3, BandwidthWrapsAtItsWidthAndOccupancyDoesNotStartAnywhereElse)
+TEST_F(CountersOfAnL3, WidthAndStartApplyToBandwidthOnly)
 {
     Shape shape;
     shape.unit = 64;
@@ -77,7 +77,7 @@ TEST_F(CountersOfAnL3, BandwidthWrapsAtItsWidthAndOccupancyDoesNotStartAnywhereE
     EXPECT_EQ(read(kOccupancy, 1), 5u);
 }
 
-TEST_F(CountersOfAnL3, EachNthReadHasTheBitThatWasAskedFor)
+TEST_F(CountersOfAnL3, EveryNthReadSetsTheConfiguredBit)
 {
     Shape shape;
     shape.unavailable = 3;
@@ -91,7 +91,7 @@ TEST_F(CountersOfAnL3, EachNthReadHasTheBitThatWasAskedFor)
     EXPECT_EQ(seen, "..ue.u.eu..e");
 }
 
-TEST_F(CountersOfAnL3, FewerThanRmidsServeThoseThatWereReadLast)
+TEST_F(CountersOfAnL3, LeastRecentlyReadRmidLosesItsCounter)
 {
     Shape shape;
     shape.unit = 64;
@@ -99,18 +99,18 @@ TEST_F(CountersOfAnL3, FewerThanRmidsServeThoseThatWereReadLast)
     make(shape);
     move(3, 1);
     EXPECT_EQ(read(kTotal, 1), 1ULL << 62);
-    EXPECT_EQ(read(kTotal, 1), 0u);  // what was moved before is lost
+    EXPECT_EQ(read(kTotal, 1), 0u);  // earlier traffic is lost
     move(2, 1);
     EXPECT_EQ(read(kTotal, 1), 2u);
     EXPECT_EQ(read(kLocal, 1), 2u);
     EXPECT_EQ(read(kTotal, 2), 1ULL << 62);
     EXPECT_EQ(read(kTotal, 1), 2u);
-    EXPECT_EQ(read(kTotal, 3), 1ULL << 62);  // takes that of 2
+    EXPECT_EQ(read(kTotal, 3), 1ULL << 62);  // takes the counter of RMID 2
     move(1, 1);
     EXPECT_EQ(read(kTotal, 1), 3u);
-    EXPECT_EQ(read(kTotal, 2), 1ULL << 62);  // takes that of 3
+    EXPECT_EQ(read(kTotal, 2), 1ULL << 62);  // takes the counter of RMID 3
     EXPECT_EQ(read(kTotal, 1), 3u);
-    EXPECT_EQ(read(kOccupancy, 3), 0u);  // needs none
+    EXPECT_EQ(read(kOccupancy, 3), 0u);  // needs no counter
 }
 
 class CountersThatAreBound : public CountersOfAnL3 {
@@ -132,7 +132,7 @@ protected:
     uint64_t counter(uint32_t number) { return counters_.read(*cache_, {1, number, true}); }
 };
 
-TEST_F(CountersThatAreBound, CountTheirTrafficSinceTheyWereBound)
+TEST_F(CountersThatAreBound, CountConfiguredTrafficSinceBinding)
 {
     move(9, 5);
     counters_.bind(*cache_, config(0, 5, 0x7f));
@@ -151,7 +151,7 @@ TEST_F(CountersThatAreBound, CountTheirTrafficSinceTheyWereBound)
     EXPECT_EQ(counter(0), 0u);
 }
 
-TEST_F(CountersThatAreBound, AreFoundByTheirRmidAndAnEventOfTheSameTraffic)
+TEST_F(CountersThatAreBound, AreReadByRmidAndEventOfSameTraffic)
 {
     counters_.bind(*cache_, config(0, 5, 0x7f));
     counters_.bind(*cache_, config(1, 6, 0x15));
@@ -167,7 +167,7 @@ TEST_F(CountersThatAreBound, AreFoundByTheirRmidAndAnEventOfTheSameTraffic)
     EXPECT_EQ(read(kTotal, 6), 3u);
 }
 
-TEST_F(CountersThatAreBound, AreDescribedAsTheyWereConfigured)
+TEST_F(CountersThatAreBound, DescriptorReturnsConfiguration)
 {
     counters_.bind(*cache_, config(3, 5, 0x15));
     EXPECT_EQ(counters_.bound(3ULL << 48), config(3, 5, 0x15) & ~kAbmcApply);
@@ -175,7 +175,7 @@ TEST_F(CountersThatAreBound, AreDescribedAsTheyWereConfigured)
     EXPECT_EQ(counters_.bound(4ULL << 48) & kAbmcWrong, kAbmcWrong);
 }
 
-TEST_F(CountersThatAreBound, TakeNoRmidCounterOrSourceThatIsNotThere)
+TEST_F(CountersThatAreBound, RejectInvalidCounterRmidOrSource)
 {
     for (const uint64_t wrong :
          {config(4, 5, 0x7f), config(0, 64, 0x7f), config(0, 5, 0x7f) | kAbmcClass}) {
@@ -185,7 +185,7 @@ TEST_F(CountersThatAreBound, TakeNoRmidCounterOrSourceThatIsNotThere)
     }
 }
 
-TEST_F(CountersThatAreBound, AreGoneWhenThatIsSwitchedOff)
+TEST_F(CountersThatAreBound, DisablingAbmcFreesCounters)
 {
     counters_.bind(*cache_, config(0, 5, 0x7f));
     move(3, 5);
@@ -198,7 +198,7 @@ TEST_F(CountersThatAreBound, AreGoneWhenThatIsSwitchedOff)
     EXPECT_EQ(counter(0), kError);
 }
 
-TEST_F(CountersThatAreBound, EventsOfRmidsCountTheTrafficThatWasChosen)
+TEST_F(CountersThatAreBound, RmidEventsCountConfiguredTraffic)
 {
     counters_.set_ext_cfg(0);
     move(7, 5);

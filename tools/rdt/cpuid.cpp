@@ -13,14 +13,14 @@ constexpr uint32_t kAmdExtendedMax = 0x80000000, kAmdFeatures = 0x80000008, kAmd
 constexpr uint32_t kPqm = 1u << 12, kPqe = 1u << 15;        // 7.0 EBX
 constexpr uint32_t kL3Monitoring = 1u << 1;                 // 0xf.0 EDX
 constexpr uint32_t kAllEvents = 7;                          // 0xf.1 EDX
-constexpr uint32_t kWidthBase = 24;                         // 0xf.1 EAX has what is more
+constexpr uint32_t kWidthBase = 24;                         // 0xf.1 EAX: width - 24
 constexpr uint32_t kL3Allocation = 1u << 1;                 // 0x10.0 EBX
 constexpr uint32_t kThrottling = 1u << 3;                   // 0x10.0 EBX, Intel
 constexpr uint32_t kLinear = 1u << 2;                       // 0x10.3 ECX
 constexpr uint32_t kAmdThrottling = 1u << 6;                // 0x80000008 EBX
 constexpr uint32_t kAmdL3Throttling = 1u << 1;              // 0x80000020.0 EBX
 constexpr uint32_t kAmdBmec = 1u << 3, kAmdAbmc = 1u << 5;  // 0x80000020.0 EBX
-constexpr uint32_t kAmdTraffic = 0x7f;  // 0x80000020.3 ECX: kinds that can be chosen
+constexpr uint32_t kAmdTraffic = 0x7f;  // 0x80000020.3 ECX: traffic types that can be selected
 constexpr uint32_t kAmdSourceRmid = 1;  // 0x80000020.5 ECX
 
 Leaf monitoring(const Shape &shape, uint32_t subleaf)

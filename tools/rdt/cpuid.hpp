@@ -15,10 +15,10 @@ struct Leaf {
     bool operator==(const Leaf &) const = default;
 };
 
-// Does RDT change what the processor answers?
+// Returns true if RDT may change the leaf.
 bool changes_leaf(const Shape &shape, uint32_t leaf);
 
-// `found`: what a processor without RDT answers.
+// `found`: the leaf of the processor without RDT.
 Leaf leaf_of(const Shape &shape, uint32_t leaf, uint32_t subleaf, const Leaf &found);
 
 }  // namespace pmukit::rdt

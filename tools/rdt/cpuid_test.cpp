@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Against values of real processors, from public dumps of CPUID (InstLatx64).
+// Compares with public CPUID dumps of real processors (InstLatx64).
 #include "rdt/cpuid.hpp"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 namespace pmukit::rdt {
 namespace {
 
-// What a processor answers that does not have a leaf.
+// A leaf that the processor does not implement.
 constexpr Leaf kNothing{};
 
 Shape genoa()
@@ -38,8 +38,8 @@ TEST(Cpuid, MonitoringOfGenoa)
     EXPECT_EQ(leaf_of(genoa(), 0xf, 2, kNothing), kNothing);
 }
 
-// ECX of 0x10.1 has bit 2 there, code and data apart, and 0x80000020.0 EBX slow memory, chosen
-// traffic and more: none of that is here.
+// Genoa also sets 0x10.1 ECX bit 2 (CDP) and, in 0x80000020.0 EBX, slow memory, BMEC and more. The
+// plugin does not emulate these.
 TEST(Cpuid, AllocationOfGenoa)
 {
     EXPECT_EQ(leaf_of(genoa(), 0x10, 0, kNothing), (Leaf{0, 2, 0, 0}));
@@ -50,8 +50,8 @@ TEST(Cpuid, AllocationOfGenoa)
     EXPECT_EQ(leaf_of(genoa(), 0x80000020, 2, kNothing), kNothing);
 }
 
-// 0x80000020.0 EBX is 0x7e there: slow memory and SDCIAE are not here.
-TEST(Cpuid, CountersThatAreBoundOfTurin)
+// Turin has 0x80000020.0 EBX = 0x7e; slow memory and SDCIAE, among others, are not emulated.
+TEST(Cpuid, AssignableCountersOfTurin)
 {
     Shape turin = genoa();
     turin.abmc = 32;
@@ -61,7 +61,7 @@ TEST(Cpuid, CountersThatAreBoundOfTurin)
     EXPECT_EQ(leaf_of(genoa(), 0x80000020, 5, kNothing), kNothing);
 }
 
-TEST(Cpuid, AmdReportsThrottlingAndThatTheLeafIsThere)
+TEST(Cpuid, AmdReportsThrottlingAndTheQosLeaf)
 {
     const Leaf found{1, 2, 3, 4};
     EXPECT_EQ(leaf_of(genoa(), 0x80000008, 0, found), (Leaf{1, 2 | 0x40, 3, 4}));
@@ -73,11 +73,12 @@ TEST(Cpuid, AmdReportsThrottlingAndThatTheLeafIsThere)
 TEST(Cpuid, MonitoringOfGraniteRapids)
 {
     EXPECT_EQ(leaf_of(granite_rapids(), 0xf, 0, kNothing), (Leaf{0, 0x11f, 0, 2}));
-    // EAX has more above the width there.
+    // Granite Rapids also sets EAX bits above the width field.
     EXPECT_EQ(leaf_of(granite_rapids(), 0xf, 1, kNothing), (Leaf{0x608 & 0xff, 0x12000, 0x11f, 7}));
 }
 
-// L2 is bit 2 of EBX there; ways shared with devices and masks with holes are in EBX and ECX.
+// Granite Rapids also reports L2 allocation (0x10.0 EBX bit 2), ways shared with devices (0x10.1
+// EBX) and noncontiguous masks (0x10.1 ECX).
 TEST(Cpuid, AllocationOfGraniteRapids)
 {
     EXPECT_EQ(leaf_of(granite_rapids(), 0x10, 0, kNothing), (Leaf{0, 0xe & ~4u, 0, 0}));
@@ -85,7 +86,7 @@ TEST(Cpuid, AllocationOfGraniteRapids)
     EXPECT_EQ(leaf_of(granite_rapids(), 0x10, 3, kNothing), (Leaf{89, 0, 4, 0xe}));
 }
 
-TEST(Cpuid, FeaturesAreAddedToThoseOfTheProcessor)
+TEST(Cpuid, RdtIsAddedToTheFeatureLeaf)
 {
     for (const Shape &shape : {genoa(), granite_rapids()}) {
         EXPECT_EQ(leaf_of(shape, 7, 0, {1, 0x10, 3, 4}), (Leaf{1, 0x9010, 3, 4}));
@@ -95,7 +96,7 @@ TEST(Cpuid, FeaturesAreAddedToThoseOfTheProcessor)
     EXPECT_EQ(0xf3bfbffbu & 0x9000, 0x9000u);  // Granite Rapids
 }
 
-TEST(Cpuid, OtherLeavesAreThoseOfTheProcessor)
+TEST(Cpuid, OtherLeavesAreUnchanged)
 {
     const Leaf found{1, 2, 3, 4};
     for (const uint32_t leaf : {0x0u, 0x1u, 0x4u, 0xbu, 0x12u, 0x80000001u, 0x8000001du}) {

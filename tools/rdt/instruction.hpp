@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The instructions of x86 that the plugin looks for.
+// The x86 instructions that the plugin intercepts.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace pmukit::rdt {
 
 inline constexpr size_t kLongestInstruction = 15;
 
-// A mark does nothing on any processor: nopl 'r' 'd' 't' 'm' (%rax). EAX has its number.
+// kMark does nothing on any processor: nopl 'r' 'd' 't' 'm' (%rax). EAX holds the mark's number.
 enum class Instruction { kOther, kCpuid, kRdmsr, kWrmsr, kMark };
 
 Instruction instruction_of(const uint8_t *bytes, size_t count);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The reference: what is in each L3 by RMID, and what was moved, whatever registers show. Written
-// at each mark of the guest and at the end.
+// The reference log: occupancy and traffic of each L3 by RMID, independent of what the registers
+// return. The plugin writes it at each mark of the guest and at exit.
 //
 //   # pmukit rdt log 1
 //   unit <bytes>
-//   mark <number> <cpu> <rmid> <class>            the registers of the CPU that made it
-//   rmid <l3> <rmid> <occupancy> <total> <local>  in bytes; those that ever moved anything
+//   mark <number> <cpu> <rmid> <class>            RMID and class of the CPU that executed it
+//   rmid <l3> <rmid> <occupancy> <total> <local>  in bytes; only RMIDs with traffic
 //   cpu <cpu> <rmid> <class> <writes of PQR_ASSOC> <of these, changes of class>
-//   end                                           in place of a mark; the same lines follow
+//   end                                           at exit; the same lines follow as after a mark
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace pmukit::rdt {
 
 class Log {
 public:
-    // False: errno says why.
+    // On failure returns false and sets errno.
     bool open(const char *path, const Shape &shape);
     void mark(Machine &machine, uint32_t cpu, uint32_t number);
-    // False: not all of it was written.
+    // Returns false if any write failed.
     bool end(Machine &machine);
 
 private:

@@ -21,7 +21,7 @@ protected:
         shape.cpus = 2;
         shape.cpus_per_l3 = 1;
         shape.node_bytes = 1 << 20;
-        shape.unavailable = 1;  // what registers show does not matter
+        shape.unavailable = 1;  // the log does not depend on register values
         EXPECT_TRUE(machine_->make(shape));
     }
     ~LogFile() override { std::filesystem::remove(path_); }
@@ -41,7 +41,7 @@ protected:
     std::unique_ptr<Log> log_ = std::make_unique<Log>();
 };
 
-TEST_F(LogFile, HasAtEachMarkAndAtTheEndWhatIsThereAndWhatWasMoved)
+TEST_F(LogFile, RecordsOccupancyAndTrafficAtMarksAndExit)
 {
     ASSERT_TRUE(log_->open(path_.c_str(), machine_->shape()));
     ASSERT_TRUE(machine_->write(1, kPqrAssoc, 2ULL << 32));
@@ -52,7 +52,7 @@ TEST_F(LogFile, HasAtEachMarkAndAtTheEndWhatIsThereAndWhatWasMoved)
     const std::string first =
         "# pmukit rdt log 1\nunit 65536\n"
         "mark 42 1 7 2\nrmid 1 7 128 128 64\ncpu 0 0 0 0 0\ncpu 1 7 2 2 1\n";
-    EXPECT_EQ(text(), first);  // while the guest runs on
+    EXPECT_EQ(text(), first);  // complete while the guest still runs
     machine_->access(0, 64);
     EXPECT_TRUE(log_->end(*machine_));
     EXPECT_EQ(text(), first +
@@ -60,7 +60,7 @@ TEST_F(LogFile, HasAtEachMarkAndAtTheEndWhatIsThereAndWhatWasMoved)
                           "cpu 0 0 0 0 0\ncpu 1 7 2 2 1\n");
 }
 
-TEST_F(LogFile, ThatCannotBeWrittenIsReported)
+TEST_F(LogFile, ReportsWriteErrors)
 {
     EXPECT_FALSE(log_->open("/no/such/folder/log", machine_->shape()));
     ASSERT_TRUE(log_->open("/dev/full", machine_->shape()));

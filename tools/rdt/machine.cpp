@@ -9,7 +9,7 @@ bool Machine::make(const Shape &shape)
     for (uint32_t cpu = 0; cpu < shape.cpus; cpu++)
         if (!cpus_[cpu].inner.make(shape))
             return false;
-    // At reset a class has all ways, and no limit of bandwidth.
+    // At reset a class has all ways and no bandwidth limit.
     const uint64_t ways = (1ULL << shape.ways) - 1;
     const uint64_t unlimited = shape.vendor == Vendor::kAmd ? 1ULL << kAmdBandwidthBits : 0;
     for (uint32_t l3 = 0; l3 < l3s_of(shape); l3++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The CPUs with their registers, and the L3s behind them. Each CPU calls from its own thread.
+// The CPUs with their registers, and their L3s. Each CPU calls from its own thread.
 #pragma once
 
 #include <sched.h>
@@ -14,7 +14,7 @@
 
 namespace pmukit::rdt {
 
-// QEMU's threads of CPUs hold it for the time of one access.
+// QEMU's vCPU threads hold it for one access or one mark.
 class SpinLock {
 public:
     void lock()
@@ -45,22 +45,22 @@ public:
     bool make(const Shape &shape);
     const Shape &shape() const { return shape_; }
 
-    // False: #GP. Of numbers for which is_of_rdt().
+    // Return false for #GP. `number` must satisfy is_of_rdt().
     bool read(uint32_t cpu, uint32_t number, uint64_t &value);
     bool write(uint32_t cpu, uint32_t number, uint64_t value);
 
     void access(uint32_t cpu, uint64_t physical);
 
-    // The reference, of all RMIDs of an L3 at one moment: shape().rmids of them.
+    // Copies the reference counts of all RMIDs (shape().rmids) of an L3 at one moment.
     void copy_tallies(uint32_t l3, Tally *into);
     Association association(uint32_t cpu) const;
     uint64_t writes_of_pqr(uint32_t cpu) const;
-    // Of these, how many changed the class of service.
+    // Writes of PQR_ASSOC that changed the class of service.
     uint64_t class_changes(uint32_t cpu) const;
 
 private:
     struct alignas(64) Cpu {
-        std::atomic<uint64_t> pqr{0}, writes_of_pqr{0}, class_changes{0};  // others only look
+        std::atomic<uint64_t> pqr{0}, writes_of_pqr{0}, class_changes{0};  // others only read
         uint64_t evtsel = 0, abmc = 0;
         InnerCache inner;
     };

@@ -38,7 +38,7 @@ uint64_t value_of(Machine &machine, uint32_t cpu, uint32_t number)
     return value;
 }
 
-// As a driver reads one.
+// Selects and reads a counter as a driver does.
 uint64_t counter_of(Machine &machine, uint32_t cpu, uint64_t event, uint64_t rmid)
 {
     EXPECT_TRUE(machine.write(cpu, kQmEvtsel, rmid << 32 | event));
@@ -51,7 +51,7 @@ void walk(Machine &machine, uint32_t cpu, uint64_t first, uint64_t bytes)
         machine.access(cpu, first + at);
 }
 
-TEST(Machine, AssociationAndSelectorAreTheCpusAndMasksTheL3s)
+TEST(Machine, PqrAndEvtselArePerCpuAndMasksPerL3)
 {
     auto machine = make(two_l3s());
     ASSERT_TRUE(machine->write(0, kPqrAssoc, 2ULL << 32 | 9));
@@ -73,7 +73,7 @@ TEST(Machine, AssociationAndSelectorAreTheCpusAndMasksTheL3s)
     EXPECT_EQ(value_of(*machine, 2, kDelay + 2), 0u);
 }
 
-TEST(Machine, CountersThatAreBoundAreTheL3sAndTheirRegisterTheCpus)
+TEST(Machine, AbmcCountersArePerL3AndAbmcCfgPerCpu)
 {
     Shape shape = two_l3s();
     shape.vendor = Vendor::kAmd;
@@ -112,7 +112,7 @@ TEST(Machine, RefusedWriteChangesNothing)
     EXPECT_EQ(machine->writes_of_pqr(0), 1u);
 }
 
-TEST(Machine, CountsChangesOfTheClassOfServiceByCpu)
+TEST(Machine, CountsClassChangesPerCpu)
 {
     auto machine = make(two_l3s());
     const uint64_t second = 2ULL << 32, written[] = {second, second | 9, 9, 0};
@@ -124,7 +124,7 @@ TEST(Machine, CountsChangesOfTheClassOfServiceByCpu)
     EXPECT_EQ(machine->class_changes(0), 0u);
 }
 
-TEST(Machine, LinesAreOfTheRmidAndTheL3OfTheCpu)
+TEST(Machine, LinesCountForRmidAndL3OfTheCpu)
 {
     auto machine = make(two_l3s());
     ASSERT_TRUE(machine->write(1, kPqrAssoc, 9));
@@ -137,7 +137,7 @@ TEST(Machine, LinesAreOfTheRmidAndTheL3OfTheCpu)
     EXPECT_EQ(counter_of(*machine, 0, 1, 0), 0u);
 }
 
-TEST(Machine, FillsGoToTheWaysOfTheClassOfService)
+TEST(Machine, FillsUseTheWaysOfTheClass)
 {
     auto machine = make(two_l3s());
     ASSERT_TRUE(machine->write(0, kL3Mask + 3, 0x3));
@@ -154,7 +154,7 @@ TEST(Machine, MemoryOfAnotherNodeIsRemote)
     walk(*machine, 0, 0, 64 * 10);
     walk(*machine, 0, 1 << 20, 64 * 4);
     walk(*machine, 2, 0, 64 * 3);
-    walk(*machine, 2, 7 << 20, 64 * 5);  // the last node has the rest
+    walk(*machine, 2, 7 << 20, 64 * 5);  // the last node owns all higher addresses
     EXPECT_EQ(counter_of(*machine, 0, 2, 0), 14u);
     EXPECT_EQ(counter_of(*machine, 0, 3, 0), 10u);
     EXPECT_EQ(counter_of(*machine, 2, 2, 0), 8u);
@@ -173,7 +173,7 @@ TEST(Machine, InnerCacheHidesRepeatedAccesses)
     EXPECT_EQ(counter_of(*machine, 0, 2, 0) * 64, (1u << 16) + (1u << 15));
 }
 
-TEST(Machine, BandwidthOfAmdHasNoLimitAtReset)
+TEST(Machine, AmdBandwidthIsUnlimitedAtReset)
 {
     Shape shape = two_l3s();
     shape.vendor = Vendor::kAmd;
@@ -183,8 +183,8 @@ TEST(Machine, BandwidthOfAmdHasNoLimitAtReset)
     EXPECT_FALSE(machine->read(0, kDelay, value));
 }
 
-// What all CPUs did at once is all there.
-TEST(Machine, CpusOfAnL3CountTogether)
+// No concurrent access is lost.
+TEST(Machine, CpusOfAnL3CountConcurrently)
 {
     Shape shape = two_l3s();
     shape.cpus_per_l3 = 4;
@@ -201,7 +201,7 @@ TEST(Machine, CpusOfAnL3CountTogether)
     EXPECT_EQ(counter_of(*machine, 0, 1, 0) + counter_of(*machine, 0, 1, 1), 16384u);
 }
 
-// Registers as a map of values, and counts of lines that no cache of this size forgets.
+// The reference: a map of register values, and lines that are never evicted.
 class NaiveMachine {
 public:
     void write(uint32_t cpu, uint32_t number, uint64_t value)
@@ -222,7 +222,7 @@ public:
         if (!owner.contains({cpu / 2, line}))
             owner[{cpu / 2, line}] = read(cpu, kPqrAssoc) & 0xffffffff;
     }
-    // By RMID
+    // Line counts by RMID
     std::vector<uint64_t> lines(uint32_t l3) const
     {
         std::vector<uint64_t> counts(64);
@@ -257,7 +257,7 @@ void expect_lines(Machine &machine, uint32_t l3, const std::vector<uint64_t> &li
     machine.write(cpu, kQmEvtsel, select);
 }
 
-TEST(Machine, AgreesWithMapsInRandomUse)
+TEST(Machine, MatchesReferenceInRandomUse)
 {
     constexpr uint32_t kNumbers[] = {kPqrAssoc, kQmEvtsel, kDelay, kDelay + 5};
     for (unsigned seed = 1; seed <= 4; seed++) {

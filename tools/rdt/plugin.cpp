@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A TCG plugin of stock QEMU: the guest's processor has RDT. It has to be linked with the C library
-// alone: it runs in a process of others.
+// A TCG plugin for stock QEMU that adds RDT to the guest's processor. It must be linked with the C
+// library only, because it runs in QEMU's process.
 //
-//   -plugin rdt.so,log=FILE[,kernel=1][,NAME=VALUE...]      the names are those of shape.cpp
+//   -plugin rdt.so,log=FILE[,kernel=1][,NAME=VALUE...]      names: see shape.cpp
 //
-// kernel=1: what the guest's kernel loads and stores fills the L3s as well.
+// kernel=1: loads and stores of the guest's kernel access the L3s, too.
 //
-// Stock QEMU ignores a write to an MSR it does not know and reads 0 from it; a plugin can read and
-// write general registers and nothing else. So the operands of WRMSR are read before it, and the
-// result of RDMSR and CPUID is written before whatever instruction comes next. #GP: RCX is made
-// an MSR number for which QEMU raises it, and is itself again when the handler begins.
+// Stock QEMU ignores writes to MSRs it does not know and reads them as 0. A plugin can access
+// general registers only. So the plugin reads the operands of WRMSR before the instruction, and
+// writes the results of RDMSR and CPUID before the next instruction. For #GP it sets RCX to an MSR
+// number for which QEMU raises #GP, and restores RCX when the handler begins.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -31,7 +31,7 @@ constexpr uint64_t kPageBytes = 4096;
 enum Name { kRax, kRbx, kRcx, kRdx, kCs, kNames };
 constexpr const char *kRegisterNames[kNames] = {"rax", "rbx", "rcx", "rdx", "cs"};
 
-// What is to be done before the next instruction.
+// Action due before the next instruction.
 enum Pending : uint64_t { kNothing, kAnswerCpuid, kAnswerRdmsr, kRestoreRcx };
 
 struct PerCpu {
@@ -39,7 +39,7 @@ struct PerCpu {
     GByteArray *buffer;
     Pending pending;
     uint32_t leaf, subleaf;
-    uint64_t value;  // of RDMSR, or RCX before a fault
+    uint64_t value;  // result of RDMSR, or RCX before a fault
 };
 
 struct Plugin {
@@ -52,7 +52,7 @@ struct Plugin {
     PerCpu cpus[kMaxCpus]{};
 };
 
-// Without a destructor: CPUs may run while the process ends.
+// Never destroyed: vCPUs may run while the process exits.
 alignas(Plugin) unsigned char storage[sizeof(Plugin)];
 Plugin &plugin = *new (storage) Plugin;
 
@@ -103,7 +103,7 @@ void raise_fault(unsigned vcpu)
     leave(vcpu, kRestoreRcx);
 }
 
-// Of user code the instruction faults by itself.
+// In user mode the instruction faults anyway.
 bool is_ours(unsigned vcpu)
 {
     return is_of_rdt(get32(vcpu, kRcx)) && !(get(vcpu, kCs) & 3);
@@ -153,7 +153,7 @@ void answer_cpuid(unsigned vcpu)
     set(vcpu, kRdx, leaf.edx);
 }
 
-// Before the instruction that follows, and before the block that follows: whichever is first.
+// Called before the next instruction and before the next block, whichever comes first.
 void on_next(unsigned vcpu, void *)
 {
     const PerCpu &cpu = plugin.cpus[vcpu];
@@ -181,7 +181,7 @@ void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *
     const uint64_t physical = qemu_plugin_hwaddr_phys_addr(address);
     const uint64_t last = physical + (1ULL << qemu_plugin_mem_size_shift(info)) - 1;
     plugin.machine.access(vcpu, physical);
-    // Where the next page is is not known.
+    // The physical address of the next page is unknown.
     if (last / kLineBytes != physical / kLineBytes && last / kPageBytes == physical / kPageBytes)
         plugin.machine.access(vcpu, last);
 }
@@ -205,7 +205,7 @@ qemu_plugin_vcpu_udata_cb_t callback_of(Instruction instruction)
     return nullptr;
 }
 
-// Linux has its code in the upper half of the addresses.
+// Linux kernel code is in the upper half of the address space.
 bool is_watched(const qemu_plugin_insn *insn)
 {
     return plugin.kernel || qemu_plugin_insn_vaddr(insn) >> 63 == 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The plugin in a QEMU that is made of this file: blocks of instructions, general registers, and
-// MSRs of which it knows none but the one that faults.
+// The plugin in a stub of QEMU: blocks of instructions, general registers, and MSRs, of which the
+// stub knows only the one that faults.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -196,7 +196,7 @@ int install(const char *target, std::vector<std::string> arguments)
     return qemu_plugin_install(1, &info, static_cast<int>(words.size()), words.data());
 }
 
-// One plugin is one process's: RMIDs of one test are not those of another.
+// The plugin lives as long as the process, so each test uses different RMIDs.
 class Plugin : public testing::Test {
 protected:
     Plugin()
@@ -225,7 +225,7 @@ protected:
         return qemu.registers[qemu.current][static_cast<size_t>(name)].value;
     }
 
-    // What the processor itself does. False: it faults.
+    // Executes an instruction as QEMU does. False: it faults.
     bool execute(const qemu_plugin_insn &insn)
     {
         if (insn.bytes == kCpuid) {
@@ -239,7 +239,7 @@ protected:
         return true;
     }
 
-    // False: an instruction has faulted, and the handler's block has begun.
+    // Runs a block. False: an instruction faulted and the handler's first block ran.
     bool run(qemu_plugin_tb tb)
     {
         qemu.on_translation(&tb, nullptr);
@@ -295,7 +295,7 @@ protected:
     uint64_t seen_ = 0;  // RCX when the last instruction ran
 };
 
-TEST_F(Plugin, AnswersCpuidBeforeTheInstructionOrTheBlockThatFollows)
+TEST_F(Plugin, SetsCpuidResultBeforeNextInstructionOrBlock)
 {
     reg(kRax) = 0xf;
     reg(kRcx) = 1;
@@ -317,7 +317,7 @@ TEST_F(Plugin, AnswersCpuidBeforeTheInstructionOrTheBlockThatFollows)
     EXPECT_EQ(reg(kRbx), 0x10u);
 }
 
-TEST_F(Plugin, KeepsRegistersOfEachCpu)
+TEST_F(Plugin, RegistersArePerCpu)
 {
     EXPECT_TRUE(wrmsr(0xc8f, 3ULL << 32 | 9));
     qemu.current = 1;
@@ -327,13 +327,13 @@ TEST_F(Plugin, KeepsRegistersOfEachCpu)
     EXPECT_EQ(rdmsr(0xc90), 0xffffu);
 }
 
-TEST_F(Plugin, MakesTheInstructionFaultAndGivesRcxBack)
+TEST_F(Plugin, FaultsTheInstructionAndRestoresRcx)
 {
     EXPECT_FALSE(wrmsr(0xc8f, 64));
     EXPECT_EQ(reg(kRcx), 0xc8fu);
     EXPECT_FALSE(wrmsr(0xc90, 5));
     EXPECT_EQ(reg(kRcx), 0xc90u);
-    reg(kRcx) = 0xc98;  // of a class that is not there
+    reg(kRcx) = 0xc98;  // mask of a class that does not exist
     EXPECT_FALSE(run({{{kRdmsr, kKernel}}, {}}));
     EXPECT_EQ(reg(kRcx), 0xc98u);
     EXPECT_TRUE(wrmsr(0xc90, 6));
@@ -341,7 +341,7 @@ TEST_F(Plugin, MakesTheInstructionFaultAndGivesRcxBack)
     EXPECT_EQ(rdmsr(0xc90), 6u);
 }
 
-TEST_F(Plugin, LeavesUserCodeAndOtherMsrsAlone)
+TEST_F(Plugin, IgnoresUserModeAndOtherMsrs)
 {
     EXPECT_TRUE(wrmsr(0xc0000102, 77));
     EXPECT_EQ(rdmsr(0xc0000102), 0u);
@@ -352,20 +352,20 @@ TEST_F(Plugin, LeavesUserCodeAndOtherMsrsAlone)
     EXPECT_EQ(rdmsr(0xc8f), 10u);
 }
 
-TEST_F(Plugin, FillsTheL3WithWhatUserCodeAccesses)
+TEST_F(Plugin, UserAccessesFillTheL3)
 {
     EXPECT_TRUE(wrmsr(0xc8f, 11));
     load(0x10000);
     load(0x10008);
-    load(0x1007c);           // over the end of a line
-    load(0x20ffc);           // over the end of a page
+    load(0x1007c);           // crosses a line
+    load(0x20ffc);           // crosses a page
     load(0x30000, kKernel);  // not watched
     EXPECT_EQ(lines(11), 4u);
     load(0x40000, 0x400000, 6);
     EXPECT_EQ(lines(11), 5u);
 }
 
-TEST_F(Plugin, WritesTheLogAtAMarkAndAtTheEnd)
+TEST_F(Plugin, WritesTheLogAtMarksAndExit)
 {
     EXPECT_TRUE(wrmsr(0xc8f, 2ULL << 32 | 12));
     load(0x50000);
@@ -380,7 +380,7 @@ TEST_F(Plugin, WritesTheLogAtAMarkAndAtTheEnd)
     EXPECT_NE(last.find("\nrmid 0 12 128 128 128\n"), std::string::npos) << whole;
 }
 
-TEST_F(Plugin, RefusesWhatItIsNotFor)
+TEST_F(Plugin, RejectsOtherTargetsAndInvalidOptions)
 {
     EXPECT_NE(install("aarch64", {"log=" + log_}), 0);
     EXPECT_NE(install("x86_64", {}), 0);

@@ -16,14 +16,14 @@ constexpr uint64_t kTypesField = 0xffffffff;
 constexpr uint64_t kAbmcFields =
     kAbmcApply | kAbmcEnable | kCounterField | kAbmcClass | kAmdRmidField | kTypesField;
 
-// Numbers that RDT defines, for all classes of service there could be.
+// MSR numbers that RDT defines, for the largest number of classes.
 struct Range {
     uint32_t first, last;
 };
 constexpr Range kRanges[] = {
-    {0xc81, 0xc82},            // code and data apart, of L3 and L2
-    {0xc8d, 0xd0f},            // monitoring, and masks of L3
-    {0xd10, 0xd8f},            // masks of L2, delays
+    {0xc81, 0xc82},            // CDP of L3 and L2
+    {0xc8d, 0xd0f},            // monitoring, L3 masks
+    {0xd10, 0xd8f},            // L2 masks, delays
     {0xc0000200, 0xc000020f},  // AMD
     {kAbmcCfg, kEventTypes + kTypedEvents - 1},
 };
@@ -130,7 +130,7 @@ bool takes(const Shape &shape, const Msr &msr, uint64_t value)
             return !(value & ~kAllTypes);
         case Register::kExt:
             return !(value & ~kAbmcOn);
-        case Register::kCtr:  // these are only read
+        case Register::kCtr:  // read-only
         case Register::kAbmcIs:
         case Register::kNone:
             return false;

@@ -29,7 +29,7 @@ bool takes(const Shape &shape, uint32_t number, uint64_t value)
     return takes(shape, msr_of(shape, number), value);
 }
 
-TEST(Registers, PqrTakesRmidsAndClassesThatThereAre)
+TEST(Registers, PqrAcceptsExistingRmidsAndClasses)
 {
     EXPECT_TRUE(takes(intel(), 0xc8f, 0));
     EXPECT_TRUE(takes(intel(), 0xc8f, 7ULL << 32 | 63));
@@ -41,7 +41,7 @@ TEST(Registers, PqrTakesRmidsAndClassesThatThereAre)
     EXPECT_EQ(association_of(5ULL << 32 | 9).clos, 5u);
 }
 
-TEST(Registers, SelectorHasTenBitsOfRmidOnIntelAndTwelveOnAmd)
+TEST(Registers, EvtselRmidHasTenBitsOnIntelTwelveOnAmd)
 {
     EXPECT_TRUE(takes(intel(), 0xc8d, 0x3ffULL << 32 | 0xff));
     EXPECT_FALSE(takes(intel(), 0xc8d, 1ULL << 42));
@@ -55,14 +55,14 @@ TEST(Registers, SelectorHasTenBitsOfRmidOnIntelAndTwelveOnAmd)
     EXPECT_EQ(selection_of(0x123ULL << 32 | 2).event, 2u);
 }
 
-TEST(Registers, CounterIsOnlyRead)
+TEST(Registers, CounterIsReadOnly)
 {
     EXPECT_FALSE(takes(intel(), 0xc8e, 0));
     EXPECT_TRUE(is_of_rdt(0xc8e));
 }
 
-// Every mask, by the text of its bits: Intel's are one run of ones.
-TEST(Registers, MasksOfIntelHaveNoHoles)
+// Checks every mask against its bits as text: Intel's masks are one run of ones.
+TEST(Registers, IntelMasksAreContiguous)
 {
     for (uint64_t mask = 0; mask < 1 << 13; mask++) {
         std::string bits;
@@ -78,7 +78,7 @@ TEST(Registers, MasksOfIntelHaveNoHoles)
     EXPECT_FALSE(takes(amd(), 0xc90, 1ULL << 63));
 }
 
-TEST(Registers, ThrottlesHaveTheRangeOfTheirVendor)
+TEST(Registers, ThrottleRangeDependsOnTheVendor)
 {
     EXPECT_TRUE(takes(intel(), 0xd50, 90));
     EXPECT_FALSE(takes(intel(), 0xd50, 91));
@@ -93,8 +93,8 @@ Shape with_abmc()
     return shape;
 }
 
-// As Linux writes them: resctrl_abmc_config_one_amd(), resctrl_arch_cntr_read().
-TEST(Registers, CountersThatAreBoundHaveThreeRegisters)
+// Values as Linux writes them: resctrl_abmc_config_one_amd(), resctrl_arch_cntr_read().
+TEST(Registers, AbmcHasThreeRegisters)
 {
     EXPECT_TRUE(takes(with_abmc(), 0xc00003fd, 3ULL << 62 | 31ULL << 48 | 63ULL << 32 | 0x7f));
     EXPECT_FALSE(takes(with_abmc(), 0xc00003fd, 1ULL << 61));
@@ -117,7 +117,7 @@ TEST(Registers, CountersThatAreBoundHaveThreeRegisters)
     }
 }
 
-TEST(Registers, TrafficOfAnEventHasSevenKinds)
+TEST(Registers, EventHasSevenTrafficTypes)
 {
     EXPECT_TRUE(takes(with_abmc(), 0xc0000400, 0x7f));
     EXPECT_TRUE(takes(with_abmc(), 0xc0000401, 0x15));
@@ -127,7 +127,7 @@ TEST(Registers, TrafficOfAnEventHasSevenKinds)
 }
 
 // Linux' MSR_RMID_SNC_CONFIG, bit 0.
-TEST(Registers, SharingOfRmidsIsOneBit)
+TEST(Registers, SncConfigHasOneBit)
 {
     EXPECT_TRUE(takes(intel(), 0xca0, 0));
     EXPECT_TRUE(takes(intel(), 0xca0, 1));
@@ -135,7 +135,7 @@ TEST(Registers, SharingOfRmidsIsOneBit)
     EXPECT_FALSE(takes(intel(), 0xca0, 1ULL << 63));
 }
 
-TEST(Registers, ThereIsOneForEachClassAndAFaultBehind)
+TEST(Registers, EachClassHasARegisterOthersFault)
 {
     EXPECT_EQ(msr_of(intel(), 0xc97).clos, 7u);
     EXPECT_EQ(msr_of(intel(), 0xc97).reg, Register::kMask);
@@ -150,9 +150,9 @@ TEST(Registers, ThereIsOneForEachClassAndAFaultBehind)
     EXPECT_EQ(msr_of(amd(), 0xca0).reg, Register::kNone);
 }
 
-TEST(Registers, NumbersOfOthersAreNotTaken)
+TEST(Registers, IgnoresMsrsOutsideRdt)
 {
-    // IA32_DEBUG_INTERFACE, between, IA32_BNDCFGS, IA32_XSS, EFER, KERNEL_GS_BASE, PQE
+    // IA32_DEBUG_INTERFACE, two in a gap, IA32_BNDCFGS, IA32_XSS, EFER, KERNEL_GS_BASE
     for (const uint32_t number : {0xc80u, 0xc83u, 0xc8cu, 0xd90u, 0xda0u, 0xc0000080u, 0xc0000102u})
         EXPECT_FALSE(is_of_rdt(number)) << number;
 }

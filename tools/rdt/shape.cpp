@@ -8,7 +8,7 @@ namespace pmukit::rdt {
 
 namespace {
 
-// What follows "name="; nullptr: another name.
+// Returns the text after "name=", nullptr if the option has another name.
 const char *value_of(const char *option, const char *name)
 {
     const size_t length = std::strlen(name);
@@ -17,7 +17,7 @@ const char *value_of(const char *option, const char *name)
     return option + length + 1;
 }
 
-// Decimal or 0x, with K, M or G behind it.
+// Parses a number as strtoull() with base 0, with an optional suffix K, M or G.
 bool parse(const char *text, uint64_t &number)
 {
     if (*text < '0' || *text > '9')

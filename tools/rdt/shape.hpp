@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the emulated processor has: everything in tools/rdt is made to this measure.
+// Properties of the emulated processor, used by all of tools/rdt.
 //
-// The sources of this folder that the plugin is made of use the C library alone: see plugin.cpp.
+// The sources that make up the plugin use the C library only: see plugin.cpp.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,23 @@ struct Shape {
     uint32_t cpus_per_l3 = kMaxCpus;
     uint64_t l3_bytes = 16 << 20;
     uint32_t ways = 16;
-    // Of the cache in front of the L3 that each CPU has; 0: none.
+    // Size of each CPU's cache in front of the L3; 0: none.
     uint64_t l2_bytes = 1 << 20;
     uint32_t rmids = 64;
     uint32_t classes = 8;
-    // Bytes of a unit of QM_CTR, and bits of the counters of bandwidth.
+    // Bytes per unit of QM_CTR, and width of the bandwidth counters in bits.
     uint32_t unit = 65536;
     uint32_t width = 32;
-    // Counters of bandwidth of an L3, where they are fewer than RMIDs (AMD); 0: each has one.
+    // Bandwidth counters of an L3, if there are fewer than RMIDs (AMD); 0: one per RMID.
     uint32_t counters = 0;
-    // Counters of bandwidth of an L3 that software can bind to RMIDs (AMD's ABMC); 0: none.
+    // Bandwidth counters of an L3 that software assigns to RMIDs (AMD's ABMC); 0: none.
     uint32_t abmc = 0;
-    // Units that the counters of bandwidth have when the machine starts: to be near a wrap.
+    // Initial value of the bandwidth counters, to start near a wrap.
     uint64_t start = 0;
-    // Memory of a node: that of L3 n begins at n times as much, the last one has what is above.
-    // 0: all memory is local.
+    // Memory per node. The node of L3 n begins at n * node_bytes; the last node owns all higher
+    // addresses. 0: all memory is local.
     uint64_t node_bytes = 0;
-    // Each n-th read of QM_CTR in an L3 has the bit; 0: none.
+    // Every n-th read of QM_CTR in an L3 sets the Unavailable or the Error bit; 0: never.
     uint32_t unavailable = 0;
     uint32_t error = 0;
 };
@@ -45,10 +45,10 @@ uint32_t l3s_of(const Shape &shape);
 uint32_t l3_of(const Shape &shape, uint32_t cpu);
 uint32_t sets_of(const Shape &shape);
 
-// Takes "name=value"; false: no such name, or no such value.
+// Applies "name=value". Returns false for an unknown name or a malformed value.
 bool take_option(Shape &shape, const char *option);
 
-// Why there is no such processor; nullptr: there is.
+// Returns the limit that the shape violates, nullptr if it is valid.
 const char *fault_of(const Shape &shape);
 
 }  // namespace pmukit::rdt

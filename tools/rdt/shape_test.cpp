@@ -16,7 +16,7 @@ Shape shape_with(std::initializer_list<const char *> options)
     return shape;
 }
 
-TEST(Shape, OptionsSetMembersWithDecimalHexadecimalAndBinaryUnits)
+TEST(Shape, ParsesDecimalHexadecimalAndBinaryUnits)
 {
     const Shape shape =
         shape_with({"vendor=amd", "l3=32M", "l2=512K", "node=1G", "rmids=0x100", "width=44",
@@ -40,7 +40,7 @@ TEST(Shape, OptionsSetMembersWithDecimalHexadecimalAndBinaryUnits)
     EXPECT_EQ(fault_of(shape), nullptr);
 }
 
-TEST(Shape, OptionsThatAreNoneAreRefused)
+TEST(Shape, RejectsMalformedOptions)
 {
     for (const char *option : {"", "l3", "l3=", "l3=x", "l3=1T", "l3=1MM", "l3=-1", "rmids=1x",
                                "vendor=via", "l33=1", "rmids=0x100000000", "=1"}) {
@@ -49,7 +49,7 @@ TEST(Shape, OptionsThatAreNoneAreRefused)
     }
 }
 
-TEST(Shape, WhatNoProcessorHasIsRefused)
+TEST(Shape, RejectsInvalidShapes)
 {
     for (const char *option :
          {"cpus-per-l3=0", "ways=0",    "ways=33",    "l3=3M",       "l3=8G",
@@ -63,7 +63,7 @@ TEST(Shape, WhatNoProcessorHasIsRefused)
     EXPECT_EQ(fault_of(shape_with({"l3=15M", "ways=15", "unit=90112"})), nullptr);
 }
 
-TEST(Shape, CpusShareL3sInTheirOrder)
+TEST(Shape, ConsecutiveCpusShareAnL3)
 {
     Shape shape = shape_with({"cpus-per-l3=3"});
     shape.cpus = 7;
@@ -73,7 +73,7 @@ TEST(Shape, CpusShareL3sInTheirOrder)
         l3s += std::to_string(l3_of(shape, cpu));
     EXPECT_EQ(l3s, "0001112");
     shape.cpus = 64;
-    EXPECT_NE(fault_of(shape), nullptr);  // 22 of them
+    EXPECT_NE(fault_of(shape), nullptr);  // 22 L3s
 }
 
 }  // namespace
