@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::endian kNative = std::endian::native;
 
-// Notes are name and description, each padded to four bytes (elf(5)).
+// A note has a name and a description, each padded to four bytes (elf(5)).
 std::optional<Bytes> find_build_id(Bytes notes)
 {
     constexpr std::string_view kOwner("GNU\0", 4);
@@ -49,7 +49,7 @@ std::string build_id()
                     sizeof segment);
         if (segment.p_type != PT_NOTE)
             continue;
-        // By file offset: header and notes share the first loaded segment.
+        // The file offset is valid in memory: header and notes are in the first loaded segment.
         const Bytes notes(pmukit_elf_header + segment.p_offset, segment.p_filesz);
         if (const std::optional<Bytes> id = find_build_id(notes)) {
             std::string text;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Which build of the program runs: a test can tell that it talks to the one it has just made.
+// Identifies the running build, so that a test can check that it runs the program just built.
 #pragma once
 
 #include <string>
 
 namespace pmukit::cli {
 
-// The GNU build id that the linker put into this program, in hex; "unknown" without one.
+// Returns the GNU build ID of this program in hex, "unknown" if it has none.
 std::string build_id();
 
 }  // namespace pmukit::cli

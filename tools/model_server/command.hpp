@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// One device of pmukit-model: the options that describe it, and the model they make. A new device
-// derives one class in models/<driver>/<driver>_command.cpp and defines
+// One device of pmukit-model: its command-line options, and the model created from them. A new
+// device derives one class in models/<driver>/<driver>_command.cpp and defines
 //     std::unique_ptr<ModelCommand> <driver>_command(CLI::App &app);
 // there; the build finds the file by its name.
 #pragma once
@@ -16,11 +16,11 @@
 
 namespace pmukit::cli {
 
-// Where a device listens and sits: the same words for every device.
+// Options common to all devices: the socket and the PCI location.
 class SlotWords {
 public:
     void add_to(CLI::App &command);
-    // Of a device that refuses a link: the help does not offer one.
+    // Hides the link options from --help, for a device that refuses a link.
     static void hide_link(CLI::App &command);
     Result<vfu::SlotOptions> settle() const;
     const std::string &socket() const { return socket_; }
@@ -43,17 +43,17 @@ public:
 
     virtual std::string name() const = 0;
     virtual bool chosen() const = 0;
-    // Checks the options, listens, and only then makes files: those of another run are left alone
-    // when the socket is in use. Makes the model and puts it into its slot. The command owns the
-    // model and must outlive the chassis' run.
+    // Checks the options, listens, and only then creates files, so that files of another run are
+    // untouched if the socket is in use. Creates the model and inserts it into its slot. The
+    // command owns the model and must outlive the chassis' run.
     virtual Result<void> start(vfu::Chassis &chassis) = 0;
     virtual const std::string &socket() const = 0;
     // Values of --fault.
     virtual std::vector<FaultDescription> faults() const { return {}; }
-    // After the run: closes the logs and says on stdout what was counted.
+    // After the run: closes the logs and prints the totals to stdout.
     virtual Result<void> finish() = 0;
 
-    // False: what was asked for needs no guest, and run_without_guest() does it.
+    // False: the options need no guest; call run_without_guest() instead of start().
     virtual bool serves() const { return true; }
     virtual Result<void> run_without_guest() { return {}; }
 };
@@ -68,7 +68,7 @@ std::vector<FaultDescription> describe(const Faults &faults)
     return described;
 }
 
-// A subcommand of the application for every device, by name.
+// Adds a subcommand for every device to the application.
 std::vector<std::unique_ptr<ModelCommand>> model_commands(CLI::App &app);
 
 }  // namespace pmukit::cli

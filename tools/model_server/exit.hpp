@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What pmukit-model says on stdout, and how it ends: one line on stderr and the exit code that the
-// kind of error asks for.
+// Output and exit of pmukit-model: an error gives one line on stderr and an exit code for its kind.
 #pragma once
 
 #include <fmt/core.h>
@@ -19,14 +18,14 @@ inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitEnvironment = 69;
 
-// fmt's own print throws when the stream takes nothing.
+// Unlike fmt::print, does not throw if the stream cannot be written.
 template <typename... Args>
 void say(fmt::format_string<Args...> format, Args &&...args)
 {
     std::fputs(fmt::format(format, std::forward<Args>(args)...).c_str(), stdout);
 }
 
-// Whether all that was said has arrived.
+// Returns an error if any output was lost.
 inline Result<void> flush_what_was_said()
 {
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)

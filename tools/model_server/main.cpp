@@ -54,7 +54,7 @@ ModelCommand *chosen_of(const Commands &commands)
     return found == commands.end() ? nullptr : found->get();
 }
 
-// One device of a chassis: its words parsed as the program's own would be.
+// One device of a chassis, whose options are parsed like those of the program.
 class DeviceLine {
 public:
     DeviceLine() : app_("one device", "pmukit-model"), commands_(model_commands(app_))
@@ -135,7 +135,7 @@ int run(int argc, char **argv)
     app.add_flag("--once", once,
                  "end when every device has had a client and none has one any more");
     app.require_subcommand(0, 1);
-    app.fallthrough();  // --once may stand behind the device's name
+    app.fallthrough();  // --once may follow the device's name
     const Commands commands = model_commands(app);
     CLI::App *chassis = app.add_subcommand(
         "chassis", "several devices in one process, which see each other's PCIe packets");
@@ -161,7 +161,7 @@ int run(int argc, char **argv)
     return give_up({Errc::kUsage, "which model? pmukit-model --help names them"});
 }
 
-// What was said is worth nothing if it did not arrive.
+// Returns an error if the output could not be written.
 int run_and_flush(int argc, char **argv)
 {
     const int status = run(argc, argv);
@@ -174,10 +174,10 @@ int run_and_flush(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    // A closed pipe and a file that may not grow are errors that are said, as a full disk is.
+    // Report a closed pipe and the file size limit as write errors, like a full disk.
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
-    // No component throws at its edges; what arrives here is memory running out, or a bug.
+    // No component throws across its interface: an exception here means out of memory or a bug.
     try {
         return pmukit::cli::run_and_flush(argc, argv);
     } catch (const std::exception &failure) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The command line of pmukit-model: a wrong word is answered with one line and an exit code.
+// The command line of pmukit-model: an invalid option gives one line of output and an exit code.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -28,10 +28,10 @@ struct Outcome {
     std::string text;  // stdout and stderr
 };
 
-// The program, from its start to its end.
+// One run of the program.
 class Program {
 public:
-    // Where stdout and stderr go, and what comes before, in the words of a shell.
+    // `streams` and `before` are shell text: redirections, and commands before the program.
     explicit Program(const std::string &arguments, const std::string &streams = "2>&1",
                      const std::string &before = "")
         : pipe_(::popen(
@@ -64,7 +64,7 @@ Outcome run(const std::string &arguments)
     return Program("cxl_hmu --socket /nonexistent/socket " + arguments).end();
 }
 
-// Connects, sends the words and closes. False: the socket did not take them.
+// Connects, sends the words and closes. False: could not connect or send.
 bool visit(const std::string &socket, std::string_view words = "")
 {
     const Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(PmukitModel, WrongUncore,
                                          "--dump-table /tmp/x --tables 2 --unknown 0",
                                          "--ddr 3M --socket /nonexistent/socket"));
 
-TEST(PmukitModel, WritesATableWithoutAGuest)
+TEST(PmukitModel, DumpsTableWithoutAGuest)
 {
     const TestFolder in;
     const Outcome outcome =
@@ -162,14 +162,14 @@ TEST(PmukitModel, WritesATableWithoutAGuest)
     EXPECT_EQ(Program("uncore_pmon --dump-table /nonexistent/folder").end().exit_code, 1);
 }
 
-TEST(PmukitModel, AnEndpointHasAPowerOfTwoOfMemory)
+TEST(PmukitModel, RejectsEndpointMemoryOfNoPowerOfTwo)
 {
     const Outcome outcome = Program("pcie_ep --socket /nonexistent/socket --memory 3M").end();
     EXPECT_EQ(outcome.exit_code, 2);
     EXPECT_NE(outcome.text.find("--memory"), std::string::npos) << outcome.text;
 }
 
-TEST(PmukitModel, ListsFaultsOfEveryUnit)
+TEST(PmukitModel, ListsFaultsOfEveryModel)
 {
     const Outcome outcome = Program("--list-faults").end();
     EXPECT_EQ(outcome.exit_code, 0);
@@ -178,7 +178,7 @@ TEST(PmukitModel, ListsFaultsOfEveryUnit)
         EXPECT_NE(outcome.text.find(word), std::string::npos) << word << outcome.text;
 }
 
-TEST(PmukitModel, NamesATraceThatItCannotRead)
+TEST(PmukitModel, ReportsUnreadableReplayTrace)
 {
     const Outcome outcome = run("--source replay:file=/nonexistent/trace");
     EXPECT_EQ(outcome.exit_code, 1);
@@ -194,15 +194,15 @@ TEST(PmukitModel, HelpDescribesTheSource)
         EXPECT_NE(outcome.text.find(word), std::string::npos) << word << outcome.text;
 }
 
-TEST(PmukitModel, AFunctionUnderALinkNeedsBothItsAddresses)
+TEST(PmukitModel, BdfAndRootPortNeedEachOther)
 {
     EXPECT_EQ(run("--bdf 01:00.0").exit_code, 2);
     EXPECT_EQ(run("--root-port 00:01.0").exit_code, 2);
 }
 
-// Streams that take nothing
+// Output that cannot be written
 
-TEST(PmukitModel, GoesOnWhenItsLogLinesAreLost)
+TEST(PmukitModel, ContinuesIfStderrIsFull)
 {
     const TestFolder in;
     Program program("--once cxl_hmu --socket " + in.path("socket"), "2>/dev/full");
@@ -213,13 +213,13 @@ TEST(PmukitModel, GoesOnWhenItsLogLinesAreLost)
     EXPECT_NE(outcome.text.find("device=cxl_hmu accesses=0"), std::string::npos) << outcome.text;
 }
 
-TEST(PmukitModel, ExitStatusIsRightWhenStandardErrorIsClosed)
+TEST(PmukitModel, ExitCodeIsRightWithoutStderr)
 {
     EXPECT_EQ(Program("cxl_hmu --bdf 1", "2>/dev/full").end().exit_code, 2);
     EXPECT_EQ(Program("uncore_pmon --dump-table /nonexistent/folder", "2>&-").end().exit_code, 1);
 }
 
-TEST(PmukitModel, SaysThatStandardOutputTakesNothing)
+TEST(PmukitModel, ReportsFullStdout)
 {
     const TestFolder in;
     for (const std::string &words :
@@ -232,7 +232,7 @@ TEST(PmukitModel, SaysThatStandardOutputTakesNothing)
     EXPECT_FALSE(std::filesystem::exists(in.path("socket")));
 }
 
-TEST(PmukitModel, SaysThatTheReaderOfItsOutputHasGone)
+TEST(PmukitModel, ReportsBrokenPipeOfOutput)
 {
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
@@ -244,7 +244,7 @@ TEST(PmukitModel, SaysThatTheReaderOfItsOutputHasGone)
     EXPECT_EQ(outcome.text, "pmukit-model: standard output: Broken pipe\n");
 }
 
-TEST(PmukitModel, SaysThatTheReaderOfItsTotalsHasGone)
+TEST(PmukitModel, ReportsBrokenPipeOfTotals)
 {
     const TestFolder in;
     int ends[2];
@@ -263,7 +263,7 @@ TEST(PmukitModel, SaysThatTheReaderOfItsTotalsHasGone)
     EXPECT_EQ(outcome.text, "pmukit-model: standard output: Broken pipe\n");
 }
 
-TEST(PmukitModel, SaysThatAFileMayNotGrow)
+TEST(PmukitModel, ReportsFileSizeLimit)
 {
     const TestFolder in;
     const Outcome outcome =
@@ -274,7 +274,7 @@ TEST(PmukitModel, SaysThatAFileMayNotGrow)
 
 class SecondStart : public testing::TestWithParam<std::pair<const char *, const char *>> {};
 
-TEST_P(SecondStart, LeavesTheFilesOfTheFirstAlone)
+TEST_P(SecondStart, DoesNotChangeFilesOfTheFirst)
 {
     constexpr std::string_view kText = "what the first has written";
     const auto &[device, option] = GetParam();
@@ -299,7 +299,7 @@ INSTANTIATE_TEST_SUITE_P(PmukitModel, SecondStart,
                                          std::pair("hisi_ptt --serves 00:10.0", "--seen-log"),
                                          std::pair("uncore_pmon", "--access-log")));
 
-TEST(PmukitModel, ALogThatCannotBeMadeLeavesNoSocket)
+TEST(PmukitModel, UnwritableLogLeavesNoSocket)
 {
     const TestFolder in;
     for (const char *words :
@@ -312,7 +312,7 @@ TEST(PmukitModel, ALogThatCannotBeMadeLeavesNoSocket)
     }
 }
 
-TEST(PmukitModelChassis, ServesEveryDeviceOfItsLine)
+TEST(PmukitModelChassis, ServesEveryDeviceOfTheCommandLine)
 {
     const TestFolder in;
     Program program("--once chassis --device 'cxl_hmu --socket " + in.path("a") +
@@ -327,7 +327,7 @@ TEST(PmukitModelChassis, ServesEveryDeviceOfItsLine)
     EXPECT_EQ(std::count(outcome.text.begin(), outcome.text.end(), '\n'), 2) << outcome.text;
 }
 
-TEST(PmukitModelChassis, ATraceBlockAndAnEndpointShareOne)
+TEST(PmukitModelChassis, RunsPttAndEndpointTogether)
 {
     const TestFolder in;
     Program program("--once chassis --device 'hisi_ptt --socket " + in.path("a") +
@@ -345,7 +345,7 @@ TEST(PmukitModelChassis, ATraceBlockAndAnEndpointShareOne)
     EXPECT_TRUE(std::filesystem::exists(in.path("seen")));
 }
 
-TEST(PmukitModelChassis, UncoreUnitsAndAnExpanderShareOne)
+TEST(PmukitModelChassis, RunsUncoreAndCxlMemoryTogether)
 {
     const TestFolder in;
     Program program("--once chassis --device 'uncore_pmon --socket " + in.path("a") +
@@ -363,14 +363,14 @@ TEST(PmukitModelChassis, UncoreUnitsAndAnExpanderShareOne)
     EXPECT_TRUE(std::filesystem::exists(in.path("log")));
 }
 
-TEST(PmukitModelChassis, ADumpIsNoDevice)
+TEST(PmukitModelChassis, RejectsTableDumpAsDevice)
 {
     const Outcome outcome = Program("chassis --device 'uncore_pmon --dump-table /tmp/x'").end();
     EXPECT_EQ(outcome.exit_code, 2);
     EXPECT_NE(outcome.text.find("serves no guest"), std::string::npos) << outcome.text;
 }
 
-TEST(PmukitModelChassis, NamesTheDeviceWhoseWordsAreWrong)
+TEST(PmukitModelChassis, ReportsDeviceWithInvalidOptions)
 {
     for (const char *device :
          {"", "none-such --socket x", "cxl_hmu", "cxl_hmu --socket x --what"}) {

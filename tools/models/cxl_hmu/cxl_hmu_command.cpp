@@ -16,9 +16,9 @@ namespace pmukit::cli {
 namespace {
 
 constexpr size_t kTapBatch = 1024;
-constexpr unsigned kGibPerBitmapQword = 16;  // 64 bits of 256 MiB
+constexpr unsigned kGibPerBitmapQword = 16;  // 64 bits, 256 MiB each
 
-// SCALE:VALUE, both decimal.
+// Parses SCALE:VALUE.
 std::optional<models::cxl_hmu::EpochLength> parse_epoch(const std::string &text)
 {
     const size_t colon = text.find(':');

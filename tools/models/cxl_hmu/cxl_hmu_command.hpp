@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit-model cxl_hmu: the command line of the CXL type 3 model, and the device it asks for.
+// pmukit-model cxl_hmu: the command line and creation of the CXL type 3 model.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@
 
 namespace pmukit::cli {
 
-// What the CPUs of a guest do to the device's memory, as a plugin of its emulator saw it.
+// The guest's accesses to the device's memory, as recorded by the plugin in QEMU.
 class TapFeed final : public models::cxl_hmu::RequestFeed {
 public:
     explicit TapFeed(memtap::Tap tap) : tap_(std::move(tap)) {}
@@ -51,7 +51,7 @@ private:
     void add_instance_options();
     void add_shape_options();
     void add_source_options();
-    Result<void> settle();  // from what was typed to options_
+    Result<void> settle();  // converts the command line to options_
     Result<void> settle_source();
     Result<void> settle_memory();
     Result<void> open_logs();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit-model hisi_ptt: the command line of the PCIe tune and trace model, and the device it asks
-// for.
+// pmukit-model hisi_ptt: the command line and creation of the PCIe tune and trace model.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -31,7 +30,7 @@ public:
 
 private:
     void add_messages();
-    Result<void> settle();  // from what was typed to options_
+    Result<void> settle();  // converts the command line to options_
     Result<void> settle_places();
     Result<void> open_logs();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit-model pcie_ep: the command line of the endpoint that makes traffic.
+// pmukit-model pcie_ep: the command line of the endpoint that generates traffic.
 #pragma once
 
 #include <CLI/CLI.hpp>

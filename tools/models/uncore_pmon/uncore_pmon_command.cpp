@@ -20,7 +20,7 @@ namespace {
 
 using models::uncore_pmon::Platform;
 
-// For a model without a guest, whose registers are only dumped.
+// The host of a model without a guest, whose registers are only dumped.
 class NoHost final : public vfu::Host {
 public:
     bool dma_read(uint64_t, std::span<std::byte>) override { return false; }
@@ -45,7 +45,7 @@ UncorePmonCommand::UncorePmonCommand(CLI::App &app)
         ->add_option("--dump-table", dump_,
                      "serve no guest: write the table to this folder as sysfs would show it")
         ->excludes(command_->get_option("--socket"));
-    command_->get_option("--socket")->required(false);  // settle() asks for it
+    command_->get_option("--socket")->required(false);  // start() checks it
 }
 
 void UncorePmonCommand::add_units()

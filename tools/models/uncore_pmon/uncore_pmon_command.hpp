@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit-model uncore_pmon: the command line of the uncore discovery model, and the device it asks
-// for.
+// pmukit-model uncore_pmon: the command line and creation of the uncore discovery model.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -35,7 +34,7 @@ private:
     void add_units();
     void add_table();
     Result<void> settle_names();
-    Result<void> settle();  // from what was typed to options_
+    Result<void> settle();  // converts the command line to options_
 
     CLI::App *command_;
     SlotWords slot_;
