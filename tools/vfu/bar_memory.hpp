@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The contents of a BAR that the guest maps instead of trapping: a sealed memory file, so that the
-// client can neither shrink nor grow it under us. What the guest does to it is never seen.
+// The memory of a BAR that the guest maps instead of trapping: a sealed memory file, so that the
+// client can neither shrink nor grow it. The server does not see the guest's accesses.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace pmukit::vfu {
 
 class BarMemory {
 public:
-    // size_bytes: that of the BAR, a multiple of 4096.
+    // size_bytes: size of the BAR, a multiple of 4096.
     static Result<BarMemory> create(uint64_t size_bytes);
 
     BarMemory(BarMemory &&other) noexcept;
@@ -24,7 +24,7 @@ public:
     ~BarMemory();
 
     int fd() const { return fd_.get(); }
-    // Guests write here while we look.
+    // The guest may write here at any time.
     std::span<std::byte> bytes() const { return bytes_; }
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Bus, device and function as people write them: 01:00.0, hexadecimal, without a domain.
+// Bus, device and function in hexadecimal, without a domain: 01:00.0.
 #pragma once
 
 #include <charconv>
@@ -9,7 +9,7 @@
 
 namespace pmukit::vfu {
 
-// bus << 8 | device << 3 | function; nothing for any other text.
+// Returns bus << 8 | device << 3 | function; nullopt for any other text.
 inline std::optional<uint16_t> parse_bdf(std::string_view text)
 {
     constexpr std::string_view kShape = "00:00.0";

@@ -20,8 +20,8 @@ Channel::Channel(Fd socket) : socket_(std::move(socket)), buffer_(wire::kMaxMess
     unsent_.reserve(wire::kMaxMessageBytes);
 }
 
-// A stream socket that is closed with something unread resets the connection, and QEMU (11.1) ends
-// itself by an assertion when it reads that. Nothing can come any more after the shutdown.
+// Closing a stream socket with unread data resets the connection, on which QEMU (11.1) fails an
+// assertion. After the shutdown no more data can arrive.
 Channel::~Channel()
 {
     shutdown(socket_.get(), SHUT_RDWR);
@@ -29,7 +29,7 @@ Channel::~Channel()
         continue;
 }
 
-// An incomplete message at the end of the buffer moves to its front.
+// Moves an incomplete message at the end of the buffer to its front.
 void Channel::compact()
 {
     if (begin_ == 0)
@@ -62,8 +62,8 @@ Channel::Fill Channel::fill()
     return fds_whole ? Fill::kData : Fill::kFdsLost;
 }
 
-// False: descriptors were lost. The process may have no more open, or the client sends more than
-// any message carries.
+// Returns false if descriptors were lost: the process is at its limit of open files, or the client
+// sent more than any message carries.
 bool Channel::take_fds(::msghdr &header, uint64_t chunk_end)
 {
     bool whole = (header.msg_flags & MSG_CTRUNC) == 0;
@@ -110,7 +110,7 @@ Channel::Next Channel::next(Message &message)
     return Next::kMessage;
 }
 
-// How much the socket took, 0 if it is full; nothing if the client is gone.
+// Returns the number of bytes sent, 0 if the socket is full; nullopt if the client is gone.
 std::optional<size_t> Channel::send_some(Bytes bytes)
 {
     alignas(cmsghdr) std::byte control[CMSG_SPACE(sizeof(int))] = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A connected stream socket cut into vfio-user messages. Reads as much as has come in one system
-// call; allocates only when constructed. Checks sizes and nothing else.
+// Splits a connected stream socket into vfio-user messages. Reads all available data in one system
+// call, allocates only when constructed, and checks sizes only.
 #pragma once
 
 #include <sys/socket.h>
@@ -17,8 +17,8 @@
 
 namespace pmukit::vfu {
 
-// Borrowed from the channel: good until its next call. A descriptor may be moved out, the others
-// are closed.
+// Borrowed from the channel, valid until its next call. The caller may move descriptors out; the
+// channel closes the others.
 struct Message {
     wire::Header header{};
     Bytes body{};
@@ -28,15 +28,15 @@ struct Message {
 class Channel {
 public:
     explicit Channel(Fd socket);
-    // The client finds the end of the stream, never a reset connection, whatever is unread.
+    // The client sees the end of the stream, not a reset connection, even if data is unread.
     ~Channel();
 
     int fd() const { return socket_.get(); }
 
     enum class Fill {
         kData,
-        kNothing,  // nothing has come, or a signal came instead
-        kFdsLost,  // descriptors that came could not be kept: any message may lack some
+        kNothing,  // no data yet, or interrupted by a signal
+        kFdsLost,  // received descriptors were lost: any message may lack some
         kClosed    // by the other side, or the socket is broken
     };
     Fill fill();
@@ -44,16 +44,16 @@ public:
     enum class Next {
         kMessage,
         kIncomplete,  // fill() first
-        kMalformed    // the stream makes no sense any more: close it
+        kMalformed    // the stream is out of sync: close it
     };
     Next next(Message &message);
 
-    // Bytes of a message whose rest has not come yet.
+    // Bytes of an incomplete message.
     size_t buffered_bytes() const { return end_ - begin_; }
 
-    // Sends without waiting; what the socket does not take is kept, one message at most: send
-    // nothing more until flush() has sent it. A descriptor goes with the first byte of its message;
-    // it must stay open until then. False: the client is gone.
+    // Sends without blocking. Buffers what the socket does not accept, one message at most: call
+    // flush() until has_unsent() is false before the next send(). The descriptor is sent with the
+    // first byte and must stay open until then. Returns false if the client is gone.
     [[nodiscard]] bool send(Bytes message, int fd = -1);
     [[nodiscard]] bool flush();
     bool has_unsent() const { return unsent_begin_ < unsent_.size(); }
@@ -78,8 +78,8 @@ private:
     size_t unsent_begin_ = 0;
     int unsent_fd_ = -1;
 
-    // Descriptors come with a chunk of the stream, and Linux ends a chunk with the send that
-    // carried them: they belong to the message in which the chunk ends.
+    // Linux ends a received chunk with the send that carried descriptors, so they belong to the
+    // message in which the chunk ends.
     std::vector<ReceivedFd> received_;
     std::vector<Fd> handed_out_;
 };

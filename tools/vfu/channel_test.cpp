@@ -22,7 +22,7 @@ std::vector<std::byte> numbered(uint16_t id, size_t body_bytes = 0)
     return TestClient::message(uint16_t{1}, std::vector<std::byte>(body_bytes), 0, id);
 }
 
-TEST_F(ChannelTest, NothingThereIsNotTheEnd)
+TEST_F(ChannelTest, EmptySocketIsNotTheEndOfTheStream)
 {
     EXPECT_EQ(channel.fill(), Channel::Fill::kNothing);
     EXPECT_EQ(channel.next(message), Channel::Next::kIncomplete);
@@ -30,7 +30,7 @@ TEST_F(ChannelTest, NothingThereIsNotTheEnd)
     EXPECT_EQ(channel.fill(), Channel::Fill::kClosed);
 }
 
-TEST(ChannelEndTest, ClientFindsTheEndOfTheStreamThoughItsMessagesWereNotRead)
+TEST(ChannelEndTest, ClosingWithUnreadDataDoesNotResetTheConnection)
 {
     const Fd event = make_eventfd();
     TestClient client;
@@ -94,7 +94,7 @@ TEST_F(ChannelTest, UnclaimedDescriptorsAreClosed)
     EXPECT_EQ(::read(read_end.get(), &byte, 1), 0);  // end of file: the last writer is gone
 }
 
-TEST_F(ChannelTest, DescriptorsThatCannotBeKeptAreNotTheEnd)
+TEST_F(ChannelTest, LostDescriptorsAreNotTheEndOfTheStream)
 {
     const Fd event = make_eventfd();
     client.send_raw(numbered(1), {event.get()});
@@ -140,7 +140,7 @@ TEST_F(ChannelTest, ManyMessagesOfManySizesArriveWhole)
     EXPECT_EQ(channel.buffered_bytes(), 0u);
 }
 
-TEST_F(ChannelTest, SendingToAClientThatLeftFailsWithoutASignal)
+TEST_F(ChannelTest, SendToAClosedSocketFailsWithoutSigpipe)
 {
     client.leave();
     const auto whole = numbered(1);

@@ -36,9 +36,9 @@ std::optional<sockaddr_un> socket_address(const std::string &path)
     return address;
 }
 
-// A socket file without a server refuses a connection; anything else is not ours to remove (a plain
-// file refuses too, hence the look at its type). A server must not notice: a datagram connection to
-// its stream socket is refused before it reaches the server.
+// Returns true for a socket file without a server, which refuses a connection; so does a regular
+// file, hence the check of its type. The probe is a datagram socket, so that the stream socket of a
+// live server fails it with EPROTOTYPE and the server sees no connection.
 bool is_dead_socket(const sockaddr_un &address)
 {
     struct stat status {};
@@ -56,7 +56,7 @@ bool bind_to(int fd, const sockaddr_un &address)
     return ::bind(fd, reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0;
 }
 
-// Non-blocking: a client that gives up between poll() and accept() must not hold us.
+// Non-blocking: accept() must not block if the client has left since poll().
 Result<Fd> listen_on(const std::string &path)
 {
     const std::optional<sockaddr_un> address = socket_address(path);
@@ -84,7 +84,8 @@ Result<Fd> listen_on(const std::string &path)
     return listener;
 }
 
-// Until one is ready or the deadline (nanoseconds of CLOCK_MONOTONIC) has come. False: errno says.
+// Waits until a descriptor is ready or the deadline (nanoseconds of CLOCK_MONOTONIC) has passed. On
+// failure returns false and sets errno.
 bool wait_for(std::span<pollfd> fds, std::optional<uint64_t> deadline_ns, uint64_t now_ns)
 {
     timespec timeout{};
@@ -125,7 +126,7 @@ void Slot::insert(Device &device)
     inserted_ = true;
 }
 
-// A second client waits in the listener's queue until the first has gone.
+// A second client waits in the listener's queue until the first has left.
 pollfd Slot::poll_entry(uint64_t now_ns) const
 {
     if (session_.attached())
@@ -133,7 +134,8 @@ pollfd Slot::poll_entry(uint64_t now_ns) const
     return {now_ns < next_accept_ns_ ? -1 : listener_.get(), POLLIN, 0};
 }
 
-// When to come again, if ever; 0 is at once. Without a client the device's time stands still.
+// Returns when to call again: 0 for at once, nullopt for never. Without a client the device does
+// not advance.
 std::optional<uint64_t> Slot::run_until_now()
 {
     if (session_.attached()) {
@@ -168,8 +170,8 @@ Result<void> Slot::accept_client()
         case ENFILE:
         case ENOBUFS:
         case ENOMEM:
-            // It passes, and the other slots need not suffer. The client stays in the queue, so
-            // asking again at once would only burn a core.
+            // A temporary failure: the other slots continue. The client stays in the queue, so an
+            // immediate retry would only use CPU time.
             session_.log(fmt::format("cannot take a client now: {}", std::strerror(errno)));
             next_accept_ns_ = session_.now_ns() + kAcceptAgain_ns;
             return {};
@@ -178,7 +180,7 @@ Result<void> Slot::accept_client()
     }
 }
 
-// All of them
+// The chassis
 
 Result<std::unique_ptr<Chassis>> Chassis::create()
 {

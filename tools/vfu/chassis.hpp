@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A process full of devices: each on its own UNIX socket, all on one thread and one loop, so models
-// may talk to each other without locks. Use:
+// Several devices in one process: each on a separate UNIX socket, all on one thread, so that models
+// may call each other without locks. Use:
 //
 //     auto chassis = Chassis::create();              // Result<std::unique_ptr<Chassis>>
 //     auto slot = chassis.value()->add_slot({path}); // Result<Slot *>
-//     Model model(slot.value()->host());             // the model asks the machine through Host
+//     Model model(slot.value()->host());             // the model's access to the guest
 //     slot.value()->insert(model);
 //     chassis.value()->run(Chassis::Until::kStopped);
 //
@@ -34,7 +34,7 @@ struct SlotOptions {
     LinkTiming timing{};
 };
 
-// One device's place: a listening socket and at most one client at a time.
+// The slot of one device: a listening socket and at most one client at a time.
 class Slot {
 public:
     Slot(const Slot &) = delete;
@@ -43,7 +43,7 @@ public:
 
     // Valid as long as the slot. Before run() nothing is mapped and interrupts are dropped.
     Host &host() { return session_; }
-    // Once, before run(); the device must outlive it.
+    // Call once, before run(). The device must outlive run().
     void insert(Device &device);
 
 private:
@@ -69,8 +69,8 @@ private:
 class Chassis {
 public:
     enum class Until {
-        kStopped,      // clients come and go
-        kClientsLeave  // every slot has had a client, and none has one any more
+        kStopped,      // until stop(); clients may come and go
+        kClientsLeave  // every slot has had a client, and none has one now
     };
 
     static Result<std::unique_ptr<Chassis>> create();
@@ -78,15 +78,15 @@ public:
     Chassis(const Chassis &) = delete;
     Chassis &operator=(const Chassis &) = delete;
 
-    // Begins to listen. A socket file whose server is dead is replaced; one that a process still
-    // holds is kBusy, and that process notices nothing. The slot lives as long as the chassis.
+    // Starts listening. Replaces a socket file whose server is dead. Returns kBusy if a process
+    // still uses the file; that process notices nothing. The slot lives as long as the chassis.
     Result<Slot *> add_slot(const SlotOptions &options);
 
     // The packets of all slots that have a link.
     Traffic &traffic() { return traffic_; }
 
-    // Each slot serves one client after the other; what one does disturbs no other. Each client
-    // finds the device as after power-on: a new client is a new machine. Every slot has a device.
+    // Each slot serves one client after the other, independent of other slots. Each client finds
+    // the device in its power-on state. Every slot must have a device.
     Result<void> run(Until until);
 
     // Ends run() from any thread or signal handler.
@@ -99,7 +99,7 @@ private:
     std::optional<uint64_t> run_devices();
     Result<void> serve(std::span<const pollfd> ready);
 
-    Fd stop_event_;  // becomes readable by stop() and stays so
+    Fd stop_event_;  // readable once stop() was called
     Traffic traffic_;
     std::vector<Session *> sessions_;  // of the slots
     std::vector<std::unique_ptr<Slot>> slots_;

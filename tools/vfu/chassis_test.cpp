@@ -42,7 +42,7 @@ protected:
             finished.wait();
     }
 
-    // One device each; the first two have a link.
+    // Starts `count` slots with one device each; the first two have a link.
     void start(Until until, size_t count = 1)
     {
         const std::optional<LinkPlace> links[] = {LinkPlace{0x0100, 0x0008},
@@ -89,7 +89,7 @@ protected:
     std::future<bool> finished;
 };
 
-TEST_F(ChassisTest, OnceEndsWhenTheClientLeaves)
+TEST_F(ChassisTest, RunEndsWhenTheClientLeaves)
 {
     start(Until::kClientsLeave);
     {
@@ -115,7 +115,7 @@ TEST_F(ChassisTest, ServesOneClientAfterAnother)
     EXPECT_EQ(device.resets, 5u);
 }
 
-TEST_F(ChassisTest, ASecondClientWaitsItsTurn)
+TEST_F(ChassisTest, SecondClientWaitsForTheFirst)
 {
     start(Until::kStopped);
     TestClient first = connect();
@@ -130,7 +130,7 @@ TEST_F(ChassisTest, ASecondClientWaitsItsTurn)
     ASSERT_TRUE(ended());
 }
 
-TEST_F(ChassisTest, StopEndsItWithAndWithoutAClient)
+TEST_F(ChassisTest, StopEndsRunWithAndWithoutAClient)
 {
     start(Until::kStopped);
     chassis->stop();
@@ -149,7 +149,7 @@ TEST_F(ChassisTest, StopEndsItWithAndWithoutAClient)
     EXPECT_TRUE(client.closed_by_peer(kPatience_ms));
 }
 
-TEST_F(ChassisTest, AMalformedStreamCostsTheClientItsConnectionOnly)
+TEST_F(ChassisTest, MalformedStreamClosesOnlyItsConnection)
 {
     start(Until::kStopped);
     TestClient bad = connect();
@@ -161,7 +161,7 @@ TEST_F(ChassisTest, AMalformedStreamCostsTheClientItsConnectionOnly)
     ASSERT_TRUE(ended());
 }
 
-TEST_F(ChassisTest, KeepsTheDevicesDeadlines)
+TEST_F(ChassisTest, AdvancesTheDeviceAtItsDeadline)
 {
     device.deadline_ns = 0;  // set before run(): no other thread touches it
     start(Until::kClientsLeave);
@@ -181,7 +181,7 @@ TEST_F(ChassisTest, RemovesItsSocketFile)
     EXPECT_FALSE(std::filesystem::exists(paths[0]));
 }
 
-TEST_F(ChassisTest, ReplacesADeadSocketAndSparesALivingOne)
+TEST_F(ChassisTest, ReplacesDeadSocketButNotALiveOne)
 {
     {
         const Fd dead(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -197,7 +197,7 @@ TEST_F(ChassisTest, ReplacesADeadSocketAndSparesALivingOne)
     EXPECT_TRUE(std::filesystem::exists(paths[0]));
 }
 
-TEST_F(ChassisTest, SparesASocketThatIsBoundAndNotYetListening)
+TEST_F(ChassisTest, BoundSocketThatDoesNotListenIsBusy)
 {
     const Fd bound(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
@@ -209,7 +209,7 @@ TEST_F(ChassisTest, SparesASocketThatIsBoundAndNotYetListening)
     EXPECT_EQ(slot.error().code, Errc::kBusy);
 }
 
-TEST_F(ChassisTest, CheckingASocketInUseIsNotServedAsAClient)
+TEST_F(ChassisTest, ProbeOfASocketInUseIsNoClient)
 {
     start(Until::kClientsLeave);
     const auto other = Chassis::create();
@@ -245,7 +245,7 @@ TEST_F(ChassisTest, ASocketInUseIsReportedBusyEachTime)
     EXPECT_EQ(device.resets, 1u);
 }
 
-TEST_F(ChassisTest, SparesAFileThatIsNoSocket)
+TEST_F(ChassisTest, DoesNotReplaceARegularFile)
 {
     const Fd file(open(paths[0].c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
     ASSERT_TRUE(file);
@@ -253,7 +253,7 @@ TEST_F(ChassisTest, SparesAFileThatIsNoSocket)
     EXPECT_TRUE(std::filesystem::is_regular_file(paths[0]));
 }
 
-TEST_F(ChassisTest, RefusesPathsThatDoNotFit)
+TEST_F(ChassisTest, RefusesEmptyAndTooLongPaths)
 {
     EXPECT_FALSE(chassis->add_slot({""}));
     const auto too_long = chassis->add_slot({std::string(200, 'x')});
@@ -278,7 +278,7 @@ TEST_F(ChassisTest, ServesSeveralDevicesAtOnce)
         EXPECT_EQ(one.calls.size(), 3u);
 }
 
-TEST_F(ChassisTest, AClientThatComesAndGoesDisturbsNoOther)
+TEST_F(ChassisTest, ReconnectingClientDoesNotDisturbOthers)
 {
     start(Until::kStopped, 2);
     TestClient staying = connect(0);
@@ -304,7 +304,7 @@ size_t open_files()
     return static_cast<size_t>(std::distance(begin(all), end(all)));
 }
 
-TEST_F(ChassisTest, AThousandClientsLeaveNothingBehind)
+TEST_F(ChassisTest, ThousandClientsLeakNoDescriptors)
 {
     start(Until::kStopped, 2);
     TestClient staying = connect(1);
@@ -322,22 +322,22 @@ TEST_F(ChassisTest, AThousandClientsLeaveNothingBehind)
             TestClient::message(Command::kSetIrqs,
                                 irqs_body(wire::kIrqDataEventfd | wire::kIrqActionTrigger, 0, 1)),
             {event.get()});
-        if (i % 3 == 0)  // and some leave in the middle of a word
+        if (i % 3 == 0)  // some leave in the middle of a message
             client.send_raw(std::vector<std::byte>(7));
         else
             ASSERT_TRUE(client.receive(kPatience_ms) && client.receive(kPatience_ms)) << i;
     }
     ASSERT_TRUE(read_once(staying));
-    // The last one's leaving is noticed before the next one is greeted.
+    // The chassis detaches the previous client before it answers the next one.
     TestClient last = connect(0);
     ASSERT_TRUE(greet(last));
-    EXPECT_LE(open_files(), before + 4);  // its two ends, the memory, the eventfd
+    EXPECT_LE(open_files(), before + 4);  // both ends of a connection, memory, eventfd
     chassis->stop();
     ASSERT_TRUE(ended());
     EXPECT_EQ(devices[0].resets, 1001u);
 }
 
-// What one thread has used; the chassis runs on the other.
+// Measures the CPU time of the process: this thread sleeps, and the chassis runs on another.
 TEST_F(ChassisTest, UsesNoCpuTimeAfterAClientHasLeft)
 {
     start(Until::kStopped, 2);
@@ -358,7 +358,7 @@ TEST_F(ChassisTest, UsesNoCpuTimeAfterAClientHasLeft)
     EXPECT_LT(used_ns() - before, 100'000'000);
 }
 
-TEST_F(ChassisTest, AllOfABurstIsAnsweredThoughNothingFollowsIt)
+TEST_F(ChassisTest, AnswersAWholeBurstWithoutFurtherInput)
 {
     start(Until::kStopped);
     TestClient client = connect();
@@ -372,8 +372,8 @@ TEST_F(ChassisTest, AllOfABurstIsAnsweredThoughNothingFollowsIt)
         ASSERT_TRUE(client.receive(kPatience_ms)) << i;
 }
 
-// Takes every descriptor that the process may still have. UBSan asks the kernel through a pipe of
-// its own when it meets an object's type for the first time, so it is shown what the log will use.
+// Uses up all file descriptors. UBSan opens a pipe when it first checks an object's type, so the
+// constructor lets it check the types that the log uses.
 class NoFilesLeft {
 public:
     NoFilesLeft()
@@ -397,7 +397,7 @@ private:
     std::vector<Fd> taken_;
 };
 
-TEST_F(ChassisTest, AClientThatCannotBeTakenNowIsTakenLater)
+TEST_F(ChassisTest, RetriesAcceptWhenOutOfDescriptors)
 {
     start(Until::kStopped, 2);
     TestClient staying = connect(1);
@@ -416,7 +416,7 @@ TEST_F(ChassisTest, AClientThatCannotBeTakenNowIsTakenLater)
     EXPECT_TRUE(waiting.receive(kPatience_ms));
 }
 
-TEST_F(ChassisTest, AClientThatTakesNoAnswersHoldsUpNoOther)
+TEST_F(ChassisTest, ClientThatReadsNoAnswersDelaysNoOther)
 {
     start(Until::kStopped, 2);
     TestClient deaf = connect(0);
@@ -435,14 +435,14 @@ TEST_F(ChassisTest, AClientThatTakesNoAnswersHoldsUpNoOther)
     }
 }
 
-TEST_F(ChassisTest, OnceWaitsForEveryDevicesClient)
+TEST_F(ChassisTest, RunWaitsForAClientOfEveryDevice)
 {
     start(Until::kClientsLeave, 2);
     {
         TestClient first = connect(0);
         ASSERT_TRUE(greet(first));
     }
-    EXPECT_FALSE(ended(100));  // the second has had none
+    EXPECT_FALSE(ended(100));  // the second slot has had no client
     {
         TestClient again = connect(0);
         ASSERT_TRUE(greet(again));
@@ -454,7 +454,7 @@ TEST_F(ChassisTest, OnceWaitsForEveryDevicesClient)
     EXPECT_TRUE(ended());
 }
 
-// Notes on its own thread, which is the chassis'; read after the end only.
+// Called on the chassis' thread. The test reads the packets only after run() has ended.
 class Watcher final : public TrafficObserver {
 public:
     void on_packet(const Packet &packet) override { packets.push_back(packet); }

@@ -94,7 +94,7 @@ constexpr uint16_t kMsiPerVectorMasking = 1u << 8;
 constexpr uint16_t kMsiEnable = 1u << 0;
 constexpr uint16_t kMsiControlWritable = 0x0071;  // enable, log2 of the vectors granted
 
-// Advanced error reporting (7.8.4), without ECRC. All of it is sticky but the control bits.
+// Advanced error reporting (7.8.4), without ECRC. All but the control bits are sticky.
 constexpr size_t kAerBytes = 0x48;
 constexpr uint32_t kAerUncorrectable = 0x03fff030;      // bits 4, 5, 12..25
 constexpr uint32_t kAerInternalError = 1u << 22;        // masked after reset
@@ -127,7 +127,7 @@ constexpr Register kAer[] = {
     {.offset = 0x28, .width = 4, .sticky = true},
 };
 
-// DVSEC (7.9.6): header 1 at +4, id at +8, then the vendor's own bytes
+// DVSEC (7.9.6): header 1 at +4, id at +8, then vendor-specific registers
 constexpr uint16_t kDvsecHeader1 = 0x04;
 constexpr uint16_t kDvsecId = 0x08;
 constexpr uint16_t kDvsecBody = 0x0a;
@@ -195,7 +195,7 @@ void ConfigSpace::add_bar(unsigned index, BarKind kind, uint64_t size_bytes)
     if (kind == BarKind::kMemory64Prefetchable)
         attributes |= kBarIsPrefetchable;
 
-    // Sizing by all ones works because the low bits cannot be written.
+    // A write of all ones sizes the BAR, because the low bits are read-only.
     const uint64_t mask = ~(size_bytes - 1);
     const auto reg = static_cast<uint16_t>(kBar0 + 4 * index);
     place(
@@ -211,7 +211,7 @@ void ConfigSpace::add_bar(unsigned index, BarKind kind, uint64_t size_bytes)
     bars_[index] = BarInfo{kind, size_bytes};
 }
 
-// Takes size_bytes for a capability, hangs it at the end of the list and writes its header.
+// Allocates size_bytes for a capability, appends it to the list and writes its header.
 uint16_t ConfigSpace::link_capability(uint8_t id, size_t size_bytes)
 {
     const uint16_t at = next_free_;

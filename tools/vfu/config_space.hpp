@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// PCI configuration space as data: registers are rows of tables that say what they hold after
-// power-on, which bits software may write, which it clears by writing one, and what a reset leaves
-// alone. Builders lay the tables out; afterwards only read(), write(), set() and the resets touch
-// them. Layouts: PCI Express Base Specification 6.0, chapter 7.
+// PCI configuration space defined by tables. A row describes a register: its value after power-on,
+// its writable bits, its write-one-to-clear bits, and whether it is sticky. Builders place the
+// rows; afterwards only read(), write(), set() and the resets access them. Layouts: PCI Express
+// Base Specification 6.0, chapter 7.
 #pragma once
 
 #include <array>
@@ -36,8 +36,8 @@ struct BarInfo {
     uint64_t size_bytes = 0;  // a power of two, >= 16
 };
 
-// Where the MSI-X table (16 bytes a vector) and the pending bits (8 bytes per 64 vectors) lie.
-// The server answers these two ranges itself: a model never sees an access to them.
+// Location of the MSI-X table (16 bytes per vector) and the pending bits (8 bytes per 64 vectors).
+// The server handles accesses to both, so a model never sees them.
 struct MsixLayout {
     unsigned vectors = 0;  // 1..2048
     unsigned table_bar = 0;
@@ -58,15 +58,16 @@ struct MsiLayout {
 struct Register {
     uint16_t offset = 0;
     uint8_t width = 0;    // 1, 2 or 4
-    bool sticky = false;  // RWS, RW1CS, ROS (7.4): only power-on changes it back
+    bool sticky = false;  // RWS, RW1CS, ROS (7.4): only power-on resets it
     uint32_t reset = 0;
     uint32_t writable = 0;          // RW bits
     uint32_t write_one_clears = 0;  // RW1C bits
 };
-// What a capability has no row for reads as zero and cannot be written.
+// Bytes of a capability without a row read as zero and are read-only.
 using Registers = std::span<const Register>;
 
-// A write as an aligned dword sees it: the bytes that were written, and 0xff for each of them.
+// The part of a write that falls into an aligned dword: the bytes written, and 0xff in `mask` for
+// each of them.
 struct DwordWrite {
     uint32_t value = 0;
     uint32_t mask = 0;
@@ -93,7 +94,7 @@ public:
     // set() its registers later. Capabilities appear in the lists in the order they are added.
 
     uint16_t add_capability(uint8_t id, size_t size_bytes, Registers registers);
-    // PCI Express capability, version 2, of an endpoint that can be reset alone (FLR).
+    // PCI Express capability, version 2, of an endpoint with function-level reset (FLR).
     uint16_t add_pcie_endpoint();
     // Both BARs must have been added; table and pending bits must lie inside them.
     uint16_t add_msix(const MsixLayout &layout);
@@ -101,14 +102,14 @@ public:
     uint16_t add_msi(const MsiLayout &layout);
 
     uint16_t add_extended(uint16_t id, uint8_t version, size_t size_bytes, Registers registers);
-    // id is what stands at +0x08; the vendor's own registers begin at +0x0A.
+    // id is the DVSEC ID at +0x08; vendor-specific registers begin at +0x0A.
     uint16_t add_dvsec(uint16_t vendor, uint8_t revision, uint16_t id, size_t size_bytes,
                        Registers registers);
     // Advanced error reporting, version 2, without ECRC.
     uint16_t add_aer();
 
-    // Registers that do something: called after each write that touches the aligned dword at
-    // `offset`, with what was written, whatever the masks let through. The effect may set().
+    // Registers with side effects: called after each write to the aligned dword at `offset`, with
+    // the bytes written, including bits that the masks reject. The effect may call set().
     using WriteEffect = std::function<void(const DwordWrite &write)>;
     void on_write(uint16_t offset, WriteEffect effect);
 
@@ -121,9 +122,9 @@ public:
 
     // --- the device's side
 
-    // Sets a register past all masks: how hardware changes a status bit.
+    // Sets a register regardless of masks, as hardware changes a status bit.
     void set(uint16_t offset, unsigned width, uint32_t value);
-    // Function-level or hot reset: all but the sticky registers.
+    // Function-level or hot reset: resets all but the sticky registers.
     void reset();
     void power_on();
 
@@ -134,9 +135,9 @@ public:
     unsigned msi_enabled_vectors() const;                              // 0: MSI is off
     uint32_t msi_masked() const;                                       // bit n: vector n
     uint64_t msi_address() const;
-    void set_msi_pending(uint32_t pending);  // as the guest sees it, if there is such a register
+    void set_msi_pending(uint32_t pending);  // sets the Pending Bits register, if it exists
 
-    // Device Control's limits on packets, 128 to 4096; what a function without one has is 128.
+    // Packet limits in Device Control, 128 to 4096; 128 without a PCI Express capability.
     uint32_t max_payload_bytes() const;
     uint32_t max_read_request_bytes() const;
 
@@ -160,7 +161,7 @@ private:
     Image write_one_clears_{};
     Image sticky_{};
     std::map<uint16_t, WriteEffect> effects_;  // by aligned offset
-    bool function_reset_ = false;              // asked for by the write under way
+    bool function_reset_ = false;              // requested by the current write
 
     std::array<std::optional<BarInfo>, kBars> bars_{};
     std::array<bool, kBars> bar_taken_{};

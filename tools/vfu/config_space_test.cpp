@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The lists are walked by code of the test's own, with offsets typed in from the specification.
+// The test walks the lists with its own code and literal offsets from the specification.
 #include "vfu/config_space.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace pmukit::vfu {
 namespace {
 
-// (id, offset) of the standard list as a driver finds it.
+// Returns (id, offset) of each standard capability, as a driver finds them.
 std::vector<std::pair<unsigned, unsigned>> walk(const ConfigSpace &config)
 {
     std::vector<std::pair<unsigned, unsigned>> found;
@@ -55,7 +55,7 @@ TEST(ConfigSpace, IdsCannotBeWritten)
     EXPECT_EQ(config.read(0x34, 4), 0u);
 }
 
-TEST(ConfigSpace, CommandKeepsOnlyWhatExists)
+TEST(ConfigSpace, CommandStoresOnlyImplementedBits)
 {
     ConfigSpace config({});
     config.write(0x04, 2, 0xffff);
@@ -67,7 +67,7 @@ TEST(ConfigSpace, CommandKeepsOnlyWhatExists)
     EXPECT_FALSE(config.bus_master_enabled());
 }
 
-TEST(ConfigSpace, AllOnesSizesABar)
+TEST(ConfigSpace, WritingAllOnesSizesABar)
 {
     ConfigSpace config({});
     config.add_bar(0, BarKind::kMemory64, 0x20000);
@@ -83,7 +83,7 @@ TEST(ConfigSpace, AllOnesSizesABar)
     EXPECT_EQ(config.read(0x24, 4), 0u);
 }
 
-TEST(ConfigSpace, KnowsItsBars)
+TEST(ConfigSpace, ReturnsOnlyExistingBars)
 {
     ConfigSpace config({});
     config.add_bar(2, BarKind::kMemory64, 0x1000);
@@ -128,14 +128,14 @@ TEST(ConfigSpace, CapabilitiesAreLinkedInOrder)
     EXPECT_EQ(config.read(vendor + 4, 1), 3u);
 }
 
-// Behind the two bytes of a capability's header: byte 0 half writable, byte 1 two bits to clear,
-// byte 2 writable, byte 3 fixed.
+// After the two header bytes of a capability: byte 0 is half writable, byte 1 has two
+// write-one-to-clear bits, byte 2 is writable, byte 3 is read-only.
 constexpr Register kMixed[] = {
     {.offset = 2, .width = 2, .reset = 0xff0f, .writable = 0x00f0, .write_one_clears = 0x8100},
     {.offset = 4, .width = 2, .reset = 0x5500, .writable = 0x00ff},
 };
 
-TEST(ConfigSpace, RegistersDecideWhatAWriteDoes)
+TEST(ConfigSpace, WritesHonorMasksAndClearBits)
 {
     ConfigSpace config({});
     const unsigned at = config.add_capability(0x09, 6, kMixed) + 2u;
@@ -146,7 +146,7 @@ TEST(ConfigSpace, RegistersDecideWhatAWriteDoes)
     EXPECT_EQ(config.read(at, 1), 0xffu);
 }
 
-TEST(ConfigSpace, AWideWriteEqualsItsBytes)
+TEST(ConfigSpace, WideWriteEqualsByteWrites)
 {
     for (const uint32_t value : {0u, 0xffffffffu, 0xa5c396f0u}) {
         ConfigSpace wide({});
@@ -222,7 +222,7 @@ TEST(ConfigSpace, MsixLayout)
     EXPECT_FALSE(config.msix_enabled());
 }
 
-TEST(ConfigSpace, MsiGrantsNoMoreThanItHas)
+TEST(ConfigSpace, MsiEnablesNoMoreVectorsThanSupported)
 {
     ConfigSpace config({});
     const unsigned at = config.add_msi({.vectors = 4});
@@ -252,7 +252,7 @@ TEST(ConfigSpace, MsiWithMaskingHasMaskAndPendingBits)
     EXPECT_EQ(config.msi_address(), 0x1fee01000u);
 }
 
-// Header 1 at +4: vendor, revision, length; id at +8; the vendor's bytes from +0xA.
+// Header 1 at +4: vendor, revision, length; id at +8; vendor-specific registers from +0xA.
 TEST(ConfigSpace, DvsecLayout)
 {
     ConfigSpace config({});
@@ -274,7 +274,7 @@ TEST(ConfigSpace, DvsecLayout)
     EXPECT_EQ(config.read(0x118, 4), 0x00050403u);
 }
 
-TEST(ConfigSpace, ADvsecsHeaderCannotBeWritten)
+TEST(ConfigSpace, DvsecHeaderIsReadOnly)
 {
     ConfigSpace config({});
     const Register body[] = {
@@ -333,7 +333,7 @@ TEST(ConfigSpace, PowerOnRestoresEveryByte)
     EXPECT_EQ(before, after);
 }
 
-TEST(ConfigSpace, ResetLeavesStickyRegistersAlone)
+TEST(ConfigSpace, ResetKeepsStickyRegisters)
 {
     ConfigSpace config({});
     config.add_bar(0, BarKind::kMemory64, 0x1000);
@@ -354,7 +354,7 @@ TEST(ConfigSpace, ResetLeavesStickyRegistersAlone)
     EXPECT_EQ(config.read(0x10, 4), 0x4u);
 }
 
-TEST(ConfigSpace, AnEffectSeesWhatWasWrittenToItsDword)
+TEST(ConfigSpace, WriteEffectSeesBytesWrittenToItsDword)
 {
     ConfigSpace config({});
     const Register body[] = {{.offset = 4, .width = 4}, {.offset = 8, .width = 4}};
@@ -364,12 +364,12 @@ TEST(ConfigSpace, AnEffectSeesWhatWasWrittenToItsDword)
                     [&](const DwordWrite &write) { seen.emplace_back(write.value, write.mask); });
     config.write(at + 4u, 4, 0x11223344);
     config.write(at + 6u, 1, 0x55);
-    config.write(at + 2u, 4, 0xaabbccdd);  // its upper half
+    config.write(at + 2u, 4, 0xaabbccdd);  // only its upper half is in the dword
     config.write(at + 8u, 4, 1);
     config.write(at, 4, 1);
     EXPECT_EQ(seen, (std::vector<std::pair<uint32_t, uint32_t>>{
                         {0x11223344, 0xffffffff}, {0x00550000, 0x00ff0000}, {0xaabb, 0xffff}}));
-    EXPECT_EQ(config.read(at + 4u, 4), 0u);  // nothing of it can be written
+    EXPECT_EQ(config.read(at + 4u, 4), 0u);  // the register is read-only
 }
 
 TEST(ConfigSpace, PacketLimitsFollowDeviceControl)
@@ -401,7 +401,7 @@ TEST(ConfigSpace, BarAddressIsWhatTheGuestWrote)
     EXPECT_EQ(config.bar_address(5), 0u);
 }
 
-TEST(ConfigSpace, OutsideReadsOnesAndDropsWrites)
+TEST(ConfigSpace, AccessesOutsideReadOnesAndDropWrites)
 {
     ConfigSpace config({});
     EXPECT_EQ(config.read(4096, 4), 0xffffffffu);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The line between a device model and the machine it sits in. A model implements Device and sees
-// the guest only through it; whatever it wants from the machine it asks of Host. Neither knows
+// The interface between a device model and its machine. A model implements Device, through which
+// the guest accesses it, and uses DMA, interrupts and time through Host. Neither depends on
 // sockets, so a test can be the host. All calls come from one thread.
 #pragma once
 
@@ -26,15 +26,15 @@ public:
     virtual bool dma_read(uint64_t address, std::span<std::byte> into) = 0;
     virtual bool dma_write(uint64_t address, Bytes from) = 0;
 
-    // Sends message-signalled interrupt `vector`. A vector masked or not enabled by the guest stays
+    // Sends message-signaled interrupt `vector`. A vector masked or not enabled by the guest stays
     // pending as the PCI specification says; a vector the function does not have is logged and
     // dropped.
     virtual void raise(unsigned vector) = 0;
 
-    // Monotonic nanoseconds. A model never asks another clock and never sleeps.
+    // Monotonic nanoseconds. A model must not use another clock and must not sleep.
     virtual uint64_t now_ns() const = 0;
 
-    // What the guest did wrong, or the model refused, in one line.
+    // Logs, in one line, an error of the guest or a refusal by the model.
     virtual void log(std::string_view line) = 0;
 };
 
@@ -46,12 +46,13 @@ public:
     // as long as the device. The server applies config accesses to it; BAR sizes do not change.
     virtual ConfigSpace &config() = 0;
 
-    // A trapped BAR access. offset + width lies inside the BAR, width is 1, 2, 4 or 8. A width or
-    // alignment a register does not allow is the model's to answer (all ones / ignored) and log.
+    // A trapped BAR access. offset + width lies inside the BAR, width is 1, 2, 4 or 8. The model
+    // handles (reads as all ones, ignores) and logs a width or alignment that a register does not
+    // allow.
     virtual uint64_t bar_read(unsigned bar, uint64_t offset, unsigned width) = 0;
     virtual void bar_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value) = 0;
 
-    // The same by another function's DMA, for a device that counts only what CPUs do.
+    // The same for DMA of another function, for a device that counts CPU accesses only.
     virtual uint64_t peer_read(unsigned bar, uint64_t offset, unsigned width)
     {
         return bar_read(bar, offset, width);
@@ -61,17 +62,17 @@ public:
         bar_write(bar, offset, width, value);
     }
 
-    // The memory behind a BAR that the guest shall map: then bar_read() and bar_write() never hear
-    // of it. It has the size of the BAR, lives as long as the device, and MSI-X is elsewhere. From
-    // then on QEMU waits for an answer to every write, also to the other BARs.
+    // The memory of a BAR that the guest maps: the server does not call bar_read() and bar_write()
+    // for it. It has the size of the BAR and lives as long as the device; the BAR contains no MSI-X
+    // structure. With such a BAR QEMU waits for an answer to every write, even to other BARs.
     virtual BarMemory *bar_memory(unsigned /*bar*/) { return nullptr; }
 
-    // Whether the guest's accesses to a BAR stand for CXL.mem requests, as QEMU can only trap loads
-    // and stores of a BAR: on a link they are distinct from those of CXL.io (traffic.hpp).
+    // Returns true if accesses to a BAR represent CXL.mem requests, because QEMU can only trap
+    // loads and stores of a BAR. On a link they are distinct from CXL.io packets (traffic.hpp).
     virtual bool is_cxl_mem(unsigned /*bar*/) const { return false; }
 
-    // Function-level, bus or machine reset: to the power-on state but for what is sticky. The
-    // server has already reset the configuration space.
+    // Function-level, bus or machine reset: restores the power-on state except for sticky state.
+    // The server has already reset the configuration space.
     virtual void reset() = 0;
 
     // Time: the server calls advance() when next_deadline_ns() has passed, and before every access

@@ -28,9 +28,9 @@ bool is_page_multiple(uint64_t value)
     return value % DmaMap::kPageBytes == 0;
 }
 
-// Touching a mapping behind the end of its file is SIGBUS: believe the file, not the client. A
-// memory file that may be sealed becomes no shorter from here on; others (files of a tmpfs or of
-// hugetlbfs, which QEMU can use for the memory of a guest) have no such seal.
+// An access past the end of a mapped file raises SIGBUS, so the size of the file counts, not the
+// client's request. A memory file that can be sealed cannot shrink after this. Other files (of
+// tmpfs or hugetlbfs, which QEMU can use for guest memory) have no such seal.
 std::errc check_file(int fd, uint64_t offset, uint64_t size_bytes)
 {
     struct stat status {};
@@ -124,8 +124,8 @@ void DmaMap::clear()
     windows_.clear();
 }
 
-// Calls copy(memory, done, size) for the piece in each window in turn; false at the first gap,
-// which the end of the address space is too.
+// Calls copy(memory, done, size) for the piece in each window in turn. Returns false at the first
+// gap or at the end of the address space.
 template <typename Copy>
 bool DmaMap::for_each_piece(uint64_t address, size_t size_bytes, bool Access::*right,
                             Copy copy) const

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The guest memory a device may reach by DMA: windows that the client maps and unmaps, each a
+// The guest memory a device may access by DMA: windows that the client maps and unmaps, each a
 // piece of a shared memory file. Under a virtual IOMMU the windows are 4 KiB and many, so one
 // access may gather from several. No pointer into a window is kept: an unmap invalidates it.
 #pragma once
@@ -16,7 +16,7 @@ namespace pmukit::vfu {
 
 class DmaMap {
 public:
-    static constexpr size_t kMaxWindows = 32768;  // half of what Linux lets a process mmap
+    static constexpr size_t kMaxWindows = 32768;  // half of Linux' default limit of mappings
     static constexpr uint64_t kPageBytes = 4096;
 
     struct Range {
@@ -33,8 +33,8 @@ public:
     DmaMap &operator=(const DmaMap &) = delete;
     ~DmaMap() { clear(); }
 
-    // memory_fd -1: the client keeps this memory to itself, so the window is known but unreachable.
-    // The descriptor may be closed afterwards. std::errc{} is success.
+    // memory_fd -1: the client does not share this memory, so the window exists but is
+    // inaccessible. The descriptor may be closed afterwards. std::errc{} is success.
     [[nodiscard]] std::errc map(const Range &range, const Access &access, int memory_fd,
                                 uint64_t file_offset);
 
@@ -42,11 +42,12 @@ public:
         std::errc error{};
         uint64_t size_bytes = 0;
     };
-    // Removes all windows inside the range; cutting one in two is refused, finding none is not.
+    // Removes all windows inside the range. A range that cuts a window is refused; a range without
+    // any window is not.
     [[nodiscard]] Unmapped unmap(const Range &range);
     void clear();
 
-    // False: some byte is not mapped, not reachable or not allowed; then nothing was copied.
+    // Return false, and copy nothing, if some byte is not mapped, inaccessible or not permitted.
     [[nodiscard]] bool read(uint64_t address, std::span<std::byte> into) const;
     [[nodiscard]] bool write(uint64_t address, Bytes from);
 
@@ -55,7 +56,7 @@ public:
 private:
     struct Window {
         uint64_t size_bytes;
-        std::byte *memory;  // nullptr: unreachable
+        std::byte *memory;  // nullptr: inaccessible
         Access access;
     };
     using Windows = std::map<uint64_t, Window>;

@@ -36,7 +36,7 @@ protected:
     DmaMap map;
 };
 
-TEST_F(DmaMapTest, ReadsAndWritesTheFileBehindAWindow)
+TEST_F(DmaMapTest, ReadsAndWritesTheFileOfAWindow)
 {
     ASSERT_EQ(add(0x100000, 2 * kPage, kPage), std::errc{});
     std::array<std::byte, 3> bytes{};
@@ -58,8 +58,8 @@ TEST_F(DmaMapTest, TheDescriptorMayBeClosedAfterMapping)
     EXPECT_EQ(byte[0], pattern_at(7));
 }
 
-// Where its end was cut off a copy would end the process.
-TEST_F(DmaMapTest, AMemoryFileThatMayBeSealedCannotBeCutWhileItIsMapped)
+// A copy past the truncated end would kill the process.
+TEST_F(DmaMapTest, SealableMemoryFileCannotShrinkWhileMapped)
 {
     memory = Fd(memfd_create("sealable", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     ASSERT_EQ(ftruncate(memory.get(), 2 * kPage), 0);
@@ -72,7 +72,7 @@ TEST_F(DmaMapTest, AMemoryFileThatMayBeSealedCannotBeCutWhileItIsMapped)
 
 TEST_F(DmaMapTest, GathersOverWindowsInAddressOrder)
 {
-    // Neighbours in address, reversed in the file.
+    // Adjacent in address, reversed in the file.
     ASSERT_EQ(add(0x2000, kPage, 0), std::errc{});
     ASSERT_EQ(add(0x1000, kPage, kPage), std::errc{});
     ASSERT_EQ(add(0x3000, kPage, 3 * kPage), std::errc{});
@@ -89,7 +89,7 @@ TEST_F(DmaMapTest, GathersOverWindowsInAddressOrder)
     EXPECT_TRUE(std::equal(ones.begin(), ones.end(), bytes.begin()));
 }
 
-TEST_F(DmaMapTest, AGapStopsTheWholeCopy)
+TEST_F(DmaMapTest, GapRefusesTheWholeCopy)
 {
     ASSERT_EQ(add(0x1000, kPage), std::errc{});
     ASSERT_EQ(add(0x3000, kPage, kPage), std::errc{});
@@ -121,7 +121,7 @@ TEST_F(DmaMapTest, TheTopOfTheAddressSpaceCanBeMapped)
     ASSERT_EQ(add(top, kPage), std::errc{});
     std::vector<std::byte> bytes(kPage + 1);
     EXPECT_TRUE(map.read(top, std::span(bytes).first(kPage)));
-    ASSERT_EQ(add(0, kPage), std::errc{});  // not a neighbour
+    ASSERT_EQ(add(0, kPage), std::errc{});  // not adjacent
     EXPECT_FALSE(map.read(top, bytes));
     EXPECT_EQ(map.unmap({top, kPage}).size_bytes, kPage);
 }
@@ -137,7 +137,7 @@ TEST_F(DmaMapTest, OverlapsAreRefused)
     EXPECT_EQ(map.windows(), 3u);
 }
 
-TEST_F(DmaMapTest, ImpossibleWindowsAreRefused)
+TEST_F(DmaMapTest, InvalidWindowsAreRefused)
 {
     EXPECT_EQ(add(0, 0), std::errc::invalid_argument);
     EXPECT_EQ(add(~uint64_t{0} - kPage + 1, 2 * kPage), std::errc::invalid_argument);
@@ -147,7 +147,7 @@ TEST_F(DmaMapTest, ImpossibleWindowsAreRefused)
     EXPECT_EQ(map.windows(), 0u);
 }
 
-TEST_F(DmaMapTest, AWindowBehindTheEndOfItsFileIsRefused)
+TEST_F(DmaMapTest, WindowPastTheEndOfItsFileIsRefused)
 {
     EXPECT_EQ(add(0, 5 * kPage), std::errc::invalid_argument);
     EXPECT_EQ(add(0, kPage, 4 * kPage), std::errc::invalid_argument);
@@ -155,7 +155,7 @@ TEST_F(DmaMapTest, AWindowBehindTheEndOfItsFileIsRefused)
     EXPECT_EQ(add(0, kPage, 3 * kPage), std::errc{});
 }
 
-TEST_F(DmaMapTest, OnlyFilesAreMapped)
+TEST_F(DmaMapTest, OnlyRegularFilesAreMapped)
 {
     const Fd event = test::make_eventfd();
     EXPECT_EQ(map.map({0, kPage}, kReadWrite, event.get(), 0), std::errc::invalid_argument);
@@ -163,7 +163,7 @@ TEST_F(DmaMapTest, OnlyFilesAreMapped)
     EXPECT_EQ(map.map({0, kPage}, {true, false}, folder.get(), 0), std::errc::invalid_argument);
 }
 
-TEST_F(DmaMapTest, UnmappedMemoryIsGivenBack)
+TEST_F(DmaMapTest, UnmapReleasesTheMapping)
 {
     const auto mappings = [] {
         std::ifstream maps("/proc/self/maps");
@@ -181,7 +181,7 @@ TEST_F(DmaMapTest, UnmappedMemoryIsGivenBack)
     EXPECT_EQ(mappings(), 0u);
 }
 
-TEST_F(DmaMapTest, RightsAreKept)
+TEST_F(DmaMapTest, AccessRightsAreEnforced)
 {
     ASSERT_EQ(add(0x1000, kPage, 0, {true, false}), std::errc{});
     ASSERT_EQ(add(0x2000, kPage, kPage, {false, true}), std::errc{});
@@ -215,7 +215,7 @@ TEST_F(DmaMapTest, UnmapRemovesWholeWindowsOnly)
     EXPECT_FALSE(map.read(0x1000, byte));
 }
 
-TEST_F(DmaMapTest, UnmapTakesManyAndForgivesNone)
+TEST_F(DmaMapTest, UnmapRemovesSeveralWindowsAndAcceptsNone)
 {
     for (uint64_t i = 0; i < 4; i++)
         ASSERT_EQ(add(0x10000 + 2 * i * kPage, kPage, i * kPage), std::errc{});

@@ -28,7 +28,7 @@ constexpr uint32_t kReady = 1u << 31;
 constexpr uint16_t kWriteMailbox = 0x10;
 constexpr uint16_t kReadMailbox = 0x14;
 
-// A data object: vendor and type, length in dwords with these two, then the rest (6.30.1).
+// A data object: vendor and type, length in dwords including these two, then the payload (6.30.1).
 constexpr size_t kHeaderDwords = 2;
 constexpr unsigned kTypeShift = 16;
 constexpr uint32_t kLengthMask = 0x3ffff;
@@ -73,7 +73,7 @@ Doe::Doe(ConfigSpace &config, Host &host, const DoeOptions &options)
 
 void Doe::add_protocol(uint16_t vendor, uint8_t type, Handler handler)
 {
-    assert(protocols_.size() < 255);  // discovery counts them in a byte, 0 ends it
+    assert(protocols_.size() < 255);  // discovery has an 8-bit index, and 0 ends the list
     protocols_.push_back({vendor, type, std::move(handler)});
 }
 
@@ -87,7 +87,7 @@ void Doe::set_status(uint32_t status)
     config_.set(static_cast<uint16_t>(at_ + kStatus), 4, status);
 }
 
-// Software is to look: an error, an answer, or no longer busy.
+// Signals an error, a response, or the end of Busy to software.
 void Doe::signal(uint32_t status)
 {
     const bool enabled = (config_.read(at_ + uint64_t{kControl}, 4) & kInterruptEnable) != 0;
@@ -97,7 +97,7 @@ void Doe::signal(uint32_t status)
         host_.raise(*options_.vector);
 }
 
-// The register shows the dword to be fetched next, and zero when there is none.
+// The register holds the next dword of the response, zero if there is none.
 void Doe::show_answer()
 {
     const uint32_t dword = taken_ < answer_.size() ? answer_[taken_] : 0;
@@ -114,7 +114,7 @@ void Doe::on_control(const DwordWrite &write)
         go();
 }
 
-// 6.30.2: the answer, the error and whatever was being worked on are gone.
+// Discards the response, the error and the current request (6.30.2).
 void Doe::abort()
 {
     request_.clear();
@@ -167,7 +167,7 @@ void Doe::answer()
     const uint32_t idle = status() & ~kBusy;
 
     answer_at_ns_.reset();
-    // 6.30.2: an object whose length is not what was written is dropped without a word.
+    // A request whose length differs from the dwords written is silently discarded (6.30.2).
     if (request_.size() < kHeaderDwords || (request_[1] & kLengthMask) != request_.size()) {
         request_.clear();
         signal(idle);
@@ -195,7 +195,7 @@ std::optional<std::vector<uint32_t>> Doe::answer_to_request() const
     return std::nullopt;
 }
 
-// Fetching is done by writing anything to the register that has just been read.
+// A write of any value to the register advances to the next dword.
 void Doe::on_read_mailbox()
 {
     if (!(status() & kReady))
@@ -206,8 +206,8 @@ void Doe::on_read_mailbox()
         set_status(status() & ~kReady);
 }
 
-// 6.30.1.1: index in, protocol and next index out; 0 ends the list. An index behind the end has a
-// vendor that cannot be.
+// Discovery (6.30.1.1): takes an index, returns the protocol and the next index; 0 ends the list.
+// An index past the end returns an invalid vendor.
 std::optional<std::vector<uint32_t>> Doe::discover(std::span<const uint32_t> request) const
 {
     if (request.size() != 1)

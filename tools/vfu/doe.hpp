@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Data object exchange: a mailbox in configuration space through which software asks in dwords and
-// is answered in dwords (PCI Express Base Specification 6.0, 6.30 and 7.9.24). Discovery, which
-// lists the other protocols, is always there.
+// Data object exchange: a mailbox in configuration space through which software sends requests and
+// reads responses in dwords (PCI Express Base Specification 6.0, 6.30 and 7.9.24). It always has
+// the discovery protocol, which lists the others.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@
 namespace pmukit::vfu {
 
 struct DoeOptions {
-    std::optional<unsigned> vector{};  // of its interrupt; nothing: it has none
-    uint64_t answer_ns = 0;            // how long it is busy with a request
+    std::optional<unsigned> vector{};  // of the interrupt; nullopt: no interrupt
+    uint64_t answer_ns = 0;            // how long a request takes
 };
 
 class Doe {
 public:
-    // What a request says and what its answer is: the dwords behind the two of the header.
-    // Nothing: there is no answer to that.
+    // Takes the dwords of a request after the two of the header, and returns those of the response.
+    // nullopt: no response.
     using Handler =
         std::function<std::optional<std::vector<uint32_t>>(std::span<const uint32_t> request)>;
 
-    static constexpr size_t kMaxDwords = 1024;  // of a request, header included
+    static constexpr size_t kMaxDwords = 1024;  // limit of a request, header included
 
     // Adds the capability; the configuration space and the host must outlive it.
     Doe(ConfigSpace &config, Host &host, const DoeOptions &options);
@@ -38,7 +38,7 @@ public:
 
     uint16_t offset() const { return at_; }
 
-    // The device passes these on.
+    // The device forwards these calls.
     void reset();
     std::optional<uint64_t> next_deadline_ns() const { return answer_at_ns_; }
     void advance(uint64_t now_ns);
@@ -71,7 +71,7 @@ private:
     std::vector<Protocol> protocols_;
     std::vector<uint32_t> request_;
     std::vector<uint32_t> answer_;
-    size_t taken_ = 0;  // dwords of the answer that software has fetched
+    size_t taken_ = 0;  // dwords of the response that software has read
     std::optional<uint64_t> answer_at_ns_;
 };
 

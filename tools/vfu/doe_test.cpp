@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A driver's side of the mailbox, with offsets typed in from the specification.
+// Uses the mailbox as a driver does, with literal offsets from the specification.
 #include "vfu/doe.hpp"
 
 #include <gtest/gtest.h>
@@ -68,19 +68,19 @@ protected:
         return object;
     }
 
-    uint32_t interrupts = 0;  // the enable bit of Control
+    uint32_t interrupts = 0;  // the interrupt enable bit of Control
     QuietHost host;
     ConfigSpace config{PciIds{}};
     Doe doe;
 };
 
-TEST_F(DoeTest, CapabilityIsWhereAndWhatADriverExpects)
+TEST_F(DoeTest, CapabilityHasExpectedOffsetAndFields)
 {
     EXPECT_EQ(config.read(0x100, 4), 0x0001002eu);
     EXPECT_EQ(read(0x04), 0u);  // no interrupt
     EXPECT_EQ(status(), 0u);
     write(0x08, 2);
-    EXPECT_EQ(read(0x08), 0u);  // none to enable
+    EXPECT_EQ(read(0x08), 0u);  // no interrupt to enable
 }
 
 TEST_F(DoeTest, DiscoveryListsEveryProtocol)
@@ -98,13 +98,13 @@ TEST_F(DoeTest, AnAnswerIsFetchedDwordByDword)
     ask({0x00021e98, 4, 40, 2});
     EXPECT_EQ(status(), kReady);
     EXPECT_EQ(read(0x14), 0x00021e98u);
-    EXPECT_EQ(read(0x14), 0x00021e98u);  // reading alone takes nothing
+    EXPECT_EQ(read(0x14), 0x00021e98u);  // a read does not advance
     EXPECT_EQ(fetch(), (std::vector<uint32_t>{0x00021e98, 4, 42, 0xabcdef01}));
     EXPECT_EQ(read(0x14), 0u);
     EXPECT_EQ(status(), 0u);
 }
 
-TEST_F(DoeTest, AWrongLengthIsDroppedWithoutAWord)
+TEST_F(DoeTest, WrongLengthIsSilentlyDiscarded)
 {
     ask({0x00021e98, 5, 40, 2});
     EXPECT_EQ(status(), 0u);
@@ -116,11 +116,12 @@ TEST_F(DoeTest, AWrongLengthIsDroppedWithoutAWord)
     EXPECT_EQ(fetch().size(), 4u);
 }
 
-TEST_F(DoeTest, WhatHasNoAnswerIsAnErrorUntilAborted)
+TEST_F(DoeTest, UnsupportedRequestIsAnErrorUntilAborted)
 {
-    for (const auto &object : {std::vector<uint32_t>{0x00031e98, 2},     // unknown type
-                               std::vector<uint32_t>{0x00021e98, 3, 1},  // the handler declines
-                               std::vector<uint32_t>{0x00000001, 2}}) {  // discovery of nothing
+    for (const auto &object :
+         {std::vector<uint32_t>{0x00031e98, 2},     // unknown type
+          std::vector<uint32_t>{0x00021e98, 3, 1},  // the handler declines
+          std::vector<uint32_t>{0x00000001, 2}}) {  // discovery without an index
         ask(object);
         EXPECT_EQ(status(), kError);
         ask({0x00021e98, 4, 1, 1});
@@ -132,7 +133,7 @@ TEST_F(DoeTest, WhatHasNoAnswerIsAnErrorUntilAborted)
     EXPECT_EQ(fetch().size(), 4u);
 }
 
-TEST_F(DoeTest, AbortForgetsHalfARequestAndHalfAnAnswer)
+TEST_F(DoeTest, AbortDiscardsPartialRequestAndResponse)
 {
     write(0x10, 0x00021e98);
     write(0x08, kAbort);
@@ -146,7 +147,7 @@ TEST_F(DoeTest, AbortForgetsHalfARequestAndHalfAnAnswer)
     EXPECT_EQ(fetch()[2], 4u);
 }
 
-TEST_F(DoeTest, ASecondRequestWaitsForTheAnswerToBeFetched)
+TEST_F(DoeTest, RequestBeforeResponseIsReadIsIgnored)
 {
     ask({0x00021e98, 4, 1, 1});
     ask({0x00021e98, 4, 5, 5});
@@ -155,7 +156,7 @@ TEST_F(DoeTest, ASecondRequestWaitsForTheAnswerToBeFetched)
     EXPECT_EQ(status(), 0u);
 }
 
-TEST_F(DoeTest, MemoryDoesNotGrowWithTheRequest)
+TEST_F(DoeTest, TooLongRequestIsAnError)
 {
     for (size_t i = 0; i < Doe::kMaxDwords; i++)
         write(0x10, 0);
@@ -164,7 +165,7 @@ TEST_F(DoeTest, MemoryDoesNotGrowWithTheRequest)
     EXPECT_EQ(status(), kError);
 }
 
-TEST_F(DoeTest, PartsOfADwordAreNoRequest)
+TEST_F(DoeTest, PartialDwordWriteIsIgnored)
 {
     config.write(doe.offset() + 0x10u, 2, 0x1e98);
     EXPECT_EQ(host.lines, 1u);
@@ -172,7 +173,7 @@ TEST_F(DoeTest, PartsOfADwordAreNoRequest)
     EXPECT_EQ(fetch().size(), 4u);
 }
 
-TEST_F(DoeTest, ResetForgetsEverything)
+TEST_F(DoeTest, ResetClearsRequestAndError)
 {
     ask({0x00031e98, 2});
     config.reset();
@@ -187,7 +188,7 @@ protected:
     SlowDoeTest() : DoeTest({.vector = kVector, .answer_ns = 500}) {}
 };
 
-TEST_F(SlowDoeTest, IsBusyUntilItHasAnswered)
+TEST_F(SlowDoeTest, IsBusyUntilTheResponseIsReady)
 {
     ask({0x00021e98, 4, 1, 1});
     EXPECT_EQ(status(), kBusy);
@@ -221,10 +222,10 @@ TEST_F(SlowDoeTest, InterruptsOnceUntilItsStatusIsCleared)
     EXPECT_EQ(status(), 0u);
     ask({0});
     doe.advance(5000);
-    EXPECT_EQ(host.raised.size(), 2u);  // no longer busy, though without an answer
+    EXPECT_EQ(host.raised.size(), 2u);  // no longer busy, without a response
 }
 
-TEST_F(SlowDoeTest, IsSilentWithInterruptsOff)
+TEST_F(SlowDoeTest, SendsNoInterruptIfDisabled)
 {
     ask({0x00021e98, 4, 1, 1});
     doe.advance(1500);

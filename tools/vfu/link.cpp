@@ -7,10 +7,10 @@
 namespace pmukit::vfu {
 namespace {
 
-constexpr uint32_t kBoundary = 4096;  // no packet crosses one (2.2.7)
+constexpr uint32_t kBoundary = 4096;  // no packet crosses a multiple of it (2.2.7)
 
-// Calls pass(address, bytes) for each packet: it ends at the next multiple of the limit, as devices
-// do that split on natural boundaries. The limit is a power of two and at most 4096.
+// Calls pass(address, bytes) for each packet. Packets end at multiples of the limit, as devices
+// split on natural boundaries. The limit is a power of two and at most 4096.
 template <typename Pass>
 void for_each_packet(uint64_t address, uint64_t bytes, uint32_t limit, Pass pass)
 {
@@ -23,8 +23,8 @@ void for_each_packet(uint64_t address, uint64_t bytes, uint32_t limit, Pass pass
     }
 }
 
-// A configuration request is for one dword; whatever else a client asks for (QEMU fetches all 4096
-// bytes once) is no access of a guest.
+// A configuration request is for one dword. Other accesses of a client (QEMU reads all 4096 bytes
+// once) are not accesses of the guest.
 bool is_config_request(uint64_t offset, uint32_t bytes)
 {
     return bytes > 0 && offset % 4 + bytes <= 4;
@@ -122,8 +122,7 @@ void Link::complete(const Request &request, uint64_t now_ns)
     });
 }
 
-// Whatever was asked of a register, the answer is about a whole dword: Byte Count 4, Lower Address
-// 0 (2.2.9.1).
+// The completion of any configuration request has Byte Count 4 and Lower Address 0 (2.2.9.1).
 void Link::complete_config(const Request &request, uint64_t now_ns)
 {
     Packet packet = answer(request.first_tag, now_ns);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// One function's PCIe link: turns what the machine and the function do to each other into the
-// packets that pass. A function without a place (a root-complex integrated endpoint) has no link,
-// and nothing of it is shown.
+// One function's PCIe link: converts accesses by CPUs and by the function to packets. A function
+// without a place (a root-complex integrated endpoint) has no link, and none of its packets is
+// shown.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ public:
     {
     }
 
-    // Whether an observer sees the packets; those of an unwatched link are dropped.
+    // Returns true if an observer sees the packets; packets of an unwatched link are dropped.
     bool watched() const { return traffic_ && traffic_->watched(); }
 
-    // A CPU asks for something that is answered: keep the request and complete it when the
-    // function has been asked, so that what the function did meanwhile stands in between.
+    // A non-posted request by a CPU. Pass it to complete() after the access to the function, so
+    // that packets the function sends meanwhile are shown in between.
     struct Request {
         PacketKind kind = PacketKind::kMemoryRead;
         uint64_t address = 0;
@@ -47,14 +47,14 @@ public:
     void cpu_writes(uint64_t address, uint32_t bytes, uint64_t now_ns,
                     LinkProtocol protocol = LinkProtocol::kIo);
 
-    // good: the memory was there; otherwise each request is answered Unsupported Request.
+    // good: the memory is mapped; otherwise each request completes with Unsupported Request.
     void dma_reads(uint64_t address, uint64_t bytes, bool good, const PacketLimits &limits,
                    uint64_t now_ns);
     void dma_writes(uint64_t address, uint64_t bytes, const PacketLimits &limits, uint64_t now_ns);
     void interrupts(uint64_t address, uint64_t now_ns);
 
-    // DMA to another function: down its link, and what it answers back up. Both functions have a
-    // link. Below one root port a switch turns the packets round and no root port sees them.
+    // DMA to another function: requests and completions are shown on both links. Both functions
+    // must have a link. Below one root port a switch routes the packets and no root port sees them.
     void peer_reads(uint64_t address, uint64_t bytes, const PacketLimits &limits, const Link &peer,
                     uint32_t peer_payload_bytes, uint64_t now_ns);
     void peer_writes(uint64_t address, uint64_t bytes, const PacketLimits &limits, const Link &peer,
@@ -62,9 +62,9 @@ public:
     bool has_place() const { return traffic_ != nullptr; }
 
 private:
-    // wait_ns: before it is sent.
+    // wait_ns: delay before the packet is sent.
     void show(const Packet &packet, uint64_t wait_ns = 0) const;
-    // The same packet on the link of another root port: sent down there, or handed up here.
+    // Show a request on the peer's link, and its completions on both links.
     void pass_down(const Packet &request, const Link &peer) const;
     void answer_peer(const Packet &request, const Link &peer, uint32_t payload_bytes) const;
     Packet outbound(PacketKind kind, uint64_t now_ns) const;
@@ -77,7 +77,7 @@ private:
     Traffic *traffic_ = nullptr;
     LinkPlace place_;
     LinkTiming timing_;
-    uint8_t next_tag_ = 0;  // of the function's own requests
+    uint8_t next_tag_ = 0;  // of the function's next request
 };
 
 }  // namespace pmukit::vfu

@@ -30,7 +30,7 @@ protected:
     const std::vector<Packet> &packets = watcher.packets;
 };
 
-TEST_F(LinkTest, ACpuReadIsARequestAndItsCompletion)
+TEST_F(LinkTest, CpuReadShowsRequestAndCompletion)
 {
     const Link::Request request = link.cpu_reads(0xfe000010, 8, kNow);
     ASSERT_EQ(packets.size(), 1u);
@@ -55,7 +55,7 @@ TEST_F(LinkTest, ACpuReadIsARequestAndItsCompletion)
     EXPECT_EQ(packets[1].time_ns, kNow + 1);
 }
 
-TEST_F(LinkTest, APeerThatTakesItsTimeAnswersLater)
+TEST_F(LinkTest, PeerAnswerTimeDelaysTheCompletion)
 {
     // 108 + 20 bytes at 128 MB/s are 1 us, the 20 of a request 156 ns.
     const Link fast(traffic, {0x0200, 0x0088}, {.answer_ns = 5000});
@@ -68,7 +68,7 @@ TEST_F(LinkTest, APeerThatTakesItsTimeAnswersLater)
     EXPECT_EQ(packets[3].time_ns, kNow + 156 + 5000 + 1000);
 }
 
-TEST_F(LinkTest, OnlyTheFirstPartOfAnAnswerIsWaitedFor)
+TEST_F(LinkTest, AnswerTimeDelaysFirstCompletionOnly)
 {
     const Link peer(traffic, {0x0200, 0x0088}, {.answer_ns = 5000});
     link.peer_reads(0, 256, kLimits, peer, 128, kNow);
@@ -77,7 +77,7 @@ TEST_F(LinkTest, OnlyTheFirstPartOfAnAnswerIsWaitedFor)
     EXPECT_EQ(packets[5].time_ns, kNow + 5000);
 }
 
-TEST_F(LinkTest, TheCpuWaitsAsWell)
+TEST_F(LinkTest, AnswerTimeDelaysCpuReads)
 {
     Link slow(traffic, kPlace, {.answer_ns = 700});
     slow.complete(slow.cpu_reads(0, 4, kNow), kNow + 1);
@@ -88,7 +88,7 @@ TEST_F(LinkTest, TheCpuWaitsAsWell)
     EXPECT_EQ(packets[3].time_ns, kNow + 1401);
 }
 
-TEST_F(LinkTest, ACpuWriteIsPosted)
+TEST_F(LinkTest, CpuWriteShowsNoCompletion)
 {
     link.cpu_writes(0xfe000010, 4, kNow);
     ASSERT_EQ(packets.size(), 1u);
@@ -132,14 +132,14 @@ TEST_F(LinkTest, AConfigurationReadIsAnsweredWithAWholeDword)
     EXPECT_EQ(packets[1].address, 0u);
 }
 
-TEST_F(LinkTest, ConfigurationAccessesBeyondADwordAreNoPackets)
+TEST_F(LinkTest, ConfigAccessesBeyondADwordShowNoPackets)
 {
     link.complete(link.cpu_reads_config(0, 4096, kNow), kNow);
     link.complete(link.cpu_reads_config(2, 4, kNow), kNow);
     EXPECT_TRUE(packets.empty());
 }
 
-TEST_F(LinkTest, DmaWritesEndAtTheNextMultipleOfThePayloadLimit)
+TEST_F(LinkTest, DmaWritesSplitAtMultiplesOfThePayloadLimit)
 {
     link.dma_writes(0x1040, 300, kLimits, kNow);
     ASSERT_EQ(packets.size(), 3u);
@@ -188,7 +188,7 @@ TEST_F(LinkTest, ADmaReadIsAnsweredInPayloadSizedPieces)
     EXPECT_NE(packets[5].tag, packets[0].tag);
 }
 
-TEST_F(LinkTest, ADmaReadOfNothingMappedIsUnsupported)
+TEST_F(LinkTest, DmaReadOfUnmappedMemoryIsUnsupported)
 {
     link.dma_reads(0x1000, 64, false, kLimits, kNow);
     ASSERT_EQ(packets.size(), 2u);
@@ -236,7 +236,7 @@ TEST_F(LinkTest, ADmaWriteToAPeerPassesBothLinks)
     EXPECT_EQ(packets[3].bytes, 2u);
 }
 
-TEST_F(LinkTest, BelowOneRootPortPeersAreNotSeen)
+TEST_F(LinkTest, PeersBelowOneRootPortShowNoPackets)
 {
     Link peer(traffic, {0x0300, kPlace.root_port});
     link.peer_reads(0x1000, 4, kLimits, peer, 128, kNow);
@@ -254,7 +254,7 @@ TEST_F(LinkTest, AnInterruptIsAMarkedWriteOfADword)
     EXPECT_TRUE(packets[0].interrupt);
 }
 
-TEST_F(LinkTest, AFunctionWithoutALinkIsNotSeen)
+TEST_F(LinkTest, FunctionWithoutLinkShowsNoPackets)
 {
     Link none;
     none.complete(none.cpu_reads(0, 4, kNow), kNow);
@@ -263,7 +263,7 @@ TEST_F(LinkTest, AFunctionWithoutALinkIsNotSeen)
     EXPECT_TRUE(packets.empty());
 }
 
-// An observer that writes its own trace by DMA, over a link that is itself watched.
+// An observer that, like a trace engine, does DMA over a watched link.
 class Echo final : public TrafficObserver {
 public:
     explicit Echo(Link &link) : link_(link) {}
@@ -278,7 +278,7 @@ private:
     Link &link_;
 };
 
-TEST_F(LinkTest, WhatAnObserverCausesIsNotShown)
+TEST_F(LinkTest, PacketsCausedByAnObserverAreNotShown)
 {
     Echo echo(link);
     traffic.add(echo);
@@ -287,7 +287,7 @@ TEST_F(LinkTest, WhatAnObserverCausesIsNotShown)
     EXPECT_EQ(packets.size(), 1u);
 }
 
-TEST(Bdf, IsReadAsPeopleWriteIt)
+TEST(Bdf, ParsesBusDeviceFunction)
 {
     EXPECT_EQ(parse_bdf("00:10.0"), 0x0080);
     EXPECT_EQ(parse_bdf("01:00.1"), 0x0101);

@@ -37,7 +37,8 @@ void Msi::send_what_can_go()
         const uint32_t bit = 1u << vector;
         if (!(pending_ & bit & ~state_.masked) || !triggers_[vector])
             continue;
-        // An eventfd that cannot be written is at its limit: the client has an interrupt to fetch.
+        // An eventfd that cannot be written is at its limit, so the client has a signal to read
+        // anyway.
         signal_eventfd(triggers_[vector].get());
         pending_ &= ~bit;
         if (sent_)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// MSI of one function: which vectors wait, and the eventfds by which the client wants to hear of
-// them (PCI Express Base Specification 6.0, 6.1.4). The registers are in the configuration space;
-// the session carries what the guest wrote there to set_state().
+// MSI of one function: pending vectors, and the client's eventfds that signal them (PCI Express
+// Base Specification 6.0, 6.1.4). The registers are in the configuration space; the session passes
+// their values to set_state().
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace pmukit::vfu {
 
 class Msi {
 public:
-    // sent() is called for every message that leaves, with its vector.
+    // sent() is called with the vector of every message sent.
     explicit Msi(unsigned vectors = 0, std::function<void(unsigned vector)> sent = {});
 
     unsigned vectors() const { return static_cast<unsigned>(triggers_.size()); }
@@ -22,18 +22,19 @@ public:
     struct State {
         unsigned enabled_vectors = 0;  // 0: MSI is off
         uint32_t masked = 0;           // bit n: vector n; 0 without per-vector masking
-        bool bus_master = false;       // a message is a memory write
+        bool bus_master = false;       // needed: a message is a memory write
     };
     void set_state(const State &state);
 
-    // The device has something to say: sent as soon as nothing holds it back. A function that was
-    // granted fewer vectors than it has sends them modulo those. While MSI is off nothing is kept.
+    // Makes the vector pending and sends it as soon as nothing blocks it. If the guest enabled
+    // fewer vectors than the function has, the vector is taken modulo their number. Ignored while
+    // MSI is off.
     void raise(unsigned vector);
 
-    // What the Pending Bits register shows.
+    // Value of the Pending Bits register.
     uint32_t pending() const { return pending_; }
 
-    // Where to signal a vector < vectors(); an empty Fd takes the place away. Survives reset().
+    // Sets the eventfd of a vector < vectors(); an empty Fd removes it. reset() does not change it.
     void set_trigger(unsigned vector, Fd eventfd);
     void clear_triggers();
 

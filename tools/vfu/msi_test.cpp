@@ -33,7 +33,7 @@ TEST_F(MsiTest, AnEnabledVectorIsSentAtOnce)
     EXPECT_EQ(messages, 1u);
 }
 
-TEST_F(MsiTest, WhileOffNothingIsKept)
+TEST_F(MsiTest, RaiseWhileDisabledIsIgnored)
 {
     msi.set_state({0, 0, true});
     msi.raise(1);
@@ -42,7 +42,7 @@ TEST_F(MsiTest, WhileOffNothingIsKept)
     EXPECT_EQ(messages, 0u);
 }
 
-TEST_F(MsiTest, AMaskedVectorPendsOnceAndIsSentOnceUnmasked)
+TEST_F(MsiTest, MaskedVectorPendsOnceAndIsSentOnUnmask)
 {
     msi.set_state({4, 0b0100, true});
     msi.raise(2);
@@ -69,14 +69,14 @@ TEST_F(MsiTest, WaitsForBusMasteringAndForTheClientsEventfd)
     EXPECT_EQ(signals(events[0]), 1u);
 }
 
-TEST_F(MsiTest, FewerVectorsGrantedShare)
+TEST_F(MsiTest, MessagesShareGrantedVectors)
 {
     msi.set_state({2, 0, true});
     msi.raise(3);
     EXPECT_EQ(signals(events[1]), 1u);
 }
 
-TEST_F(MsiTest, TurningItOffForgetsWhatPended)
+TEST_F(MsiTest, DisablingClearsPending)
 {
     msi.set_state({4, 0xf, true});
     msi.raise(0);
@@ -86,7 +86,7 @@ TEST_F(MsiTest, TurningItOffForgetsWhatPended)
     EXPECT_EQ(signals(events[0]), 0u);
 }
 
-TEST_F(MsiTest, AnEventfdAtItsLimitIsNotWaitedFor)
+TEST_F(MsiTest, FullEventfdDoesNotBlock)
 {
     msi.set_trigger(2, test::make_full_eventfd());
     msi.set_state({4, 0, true});
@@ -96,7 +96,7 @@ TEST_F(MsiTest, AnEventfdAtItsLimitIsNotWaitedFor)
     EXPECT_EQ(signals(events[1]), 1u);
 }
 
-TEST_F(MsiTest, ResetForgetsStateButNotTheWiring)
+TEST_F(MsiTest, ResetClearsStateButNotEventfds)
 {
     msi.set_state({4, 0xf, true});
     msi.raise(0);

@@ -13,7 +13,7 @@
 namespace pmukit::vfu {
 namespace {
 
-// Which bits of a table entry exist: address (dword aligned), data, and one bit of vector control.
+// Implemented bits of a table entry: address (dword aligned), data, one bit of vector control.
 constexpr std::array<uint8_t, Msix::kEntryBytes> kEntryBits = {
     0xfc, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0, 0, 0};
 constexpr size_t kVectorControl = 12;
@@ -64,7 +64,7 @@ void Msix::send_if_possible(Vector &vector)
 {
     if (!vector.pending || !open_ || masked(vector) || !vector.trigger)
         return;
-    // An eventfd that cannot be written is at its limit: the client has an interrupt to fetch.
+    // An eventfd that cannot be written is at its limit, so the client has a signal to read anyway.
     signal_eventfd(vector.trigger.get());
     vector.pending = false;
     if (sent_)

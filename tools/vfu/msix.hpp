@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// MSI-X of one function: the vector table and the pending bits the guest sees, and the eventfds by
-// which the client wants to hear of each vector (PCI Express Base Specification 6.0, 6.1.4).
+// MSI-X of one function: the vector table and the pending bits, and the client's eventfds that
+// signal vectors (PCI Express Base Specification 6.0, 6.1.4).
 //
-// QEMU keeps the table to itself: it masks, unmasks and re-sends on its own and only tells us
-// the eventfds; a table that is never written would leave every vector masked for ever. So the mask
-// bit of a vector counts from the first time the client writes it through the BAR, and not before.
-// Reads of the pending bits do come from QEMU.
+// QEMU emulates the table itself: it masks, unmasks and re-sends, passes only the eventfds to the
+// server, and never writes this table. So the mask bit of a vector applies only once the client has
+// written it through the BAR; otherwise every vector would stay masked. QEMU does pass on reads of
+// the pending bits.
 #pragma once
 
 #include <array>
@@ -19,29 +19,29 @@
 
 namespace pmukit::vfu {
 
-// True when the descriptor is an eventfd; a write to anything else could block us.
+// Returns true if the descriptor is an eventfd; a write to any other file could block.
 bool is_eventfd(int fd);
-// Signals it, without waiting where its counter is at the limit. False: it could not be written.
+// Signals an eventfd without blocking if its counter is at the limit. Returns false if it could not
+// be written.
 bool signal_eventfd(int fd);
 
 class Msix {
 public:
     static constexpr size_t kEntryBytes = 16;
 
-    // sent() is called for every message that leaves, with the address in its table entry.
+    // sent() is called for every message sent, with the address in its table entry.
     explicit Msix(unsigned vectors = 0, std::function<void(uint64_t address)> sent = {});
 
     unsigned vectors() const { return static_cast<unsigned>(vectors_.size()); }
 
-    // The device has something to say. The vector becomes pending and is sent as soon as
-    // nothing holds it back. vector < vectors().
+    // Makes the vector pending and sends it as soon as nothing blocks it. vector < vectors().
     void raise(unsigned vector);
 
-    // Whether the function may send at all: MSI-X enabled, function not masked, bus master on.
+    // open: the function may send (MSI-X enabled, function not masked, bus master enabled).
     void set_function_open(bool open);
 
-    // Where to signal a vector; an empty Fd takes the place away. Survives reset(): it is the
-    // client's wiring, not the function's state.
+    // Sets the eventfd of a vector; an empty Fd removes it. reset() does not change it, because it
+    // belongs to the client, not to the function.
     void set_trigger(unsigned vector, Fd eventfd);
     void clear_triggers();
 
@@ -50,7 +50,7 @@ public:
     void write_table(uint64_t offset, Bytes from);
     void read_pending(uint64_t offset, std::span<std::byte> into) const;
 
-    // Function reset: table as after power-on, nothing pending, closed.
+    // Function reset: table as after power-on, nothing pending, not open.
     void reset();
 
 private:

@@ -42,7 +42,7 @@ protected:
     std::vector<Fd> events;
 };
 
-TEST_F(MsixTest, AnOpenVectorIsSentAtOnce)
+TEST_F(MsixTest, UnmaskedVectorIsSentAtOnce)
 {
     msix.raise(69);
     EXPECT_EQ(signals(events[69]), 1u);
@@ -50,7 +50,7 @@ TEST_F(MsixTest, AnOpenVectorIsSentAtOnce)
     EXPECT_EQ(pending_word(1), 0u);
 }
 
-TEST_F(MsixTest, AClosedFunctionKeepsVectorsPending)
+TEST_F(MsixTest, FunctionThatMayNotSendKeepsVectorsPending)
 {
     msix.set_function_open(false);
     msix.raise(3);
@@ -64,7 +64,7 @@ TEST_F(MsixTest, AClosedFunctionKeepsVectorsPending)
     EXPECT_EQ(pending_word(0), 0u);
 }
 
-TEST_F(MsixTest, AMaskedVectorWaitsForItsUnmask)
+TEST_F(MsixTest, MaskedVectorIsSentOnUnmask)
 {
     set_mask(5, 1);
     msix.raise(5);
@@ -84,7 +84,7 @@ TEST_F(MsixTest, UnmaskingWithNothingPendingSendsNothing)
     EXPECT_EQ(signals(events[5]), 0u);
 }
 
-TEST_F(MsixTest, UnmaskingInAClosedFunctionSendsNothing)
+TEST_F(MsixTest, UnmaskingInAMaskedFunctionSendsNothing)
 {
     set_mask(5, 1);
     msix.raise(5);
@@ -95,7 +95,7 @@ TEST_F(MsixTest, UnmaskingInAClosedFunctionSendsNothing)
     EXPECT_EQ(signals(events[5]), 1u);
 }
 
-TEST_F(MsixTest, AnUnwrittenTableReadsMaskedButHoldsNothingBack)
+TEST_F(MsixTest, UnwrittenTableReadsMaskedButBlocksNothing)
 {
     std::array<std::byte, 4> control;
     msix.read_table(control_of(0), control);
@@ -114,7 +114,7 @@ TEST_F(MsixTest, AVectorWithoutAnEventfdStaysPendingUntilItHasOne)
     EXPECT_EQ(pending_word(0), 0u);
 }
 
-TEST_F(MsixTest, ResetForgetsPendingAndMasksButKeepsTheWiring)
+TEST_F(MsixTest, ResetClearsPendingAndMasksButNotEventfds)
 {
     set_mask(2, 1);
     msix.raise(2);
@@ -126,12 +126,12 @@ TEST_F(MsixTest, ResetForgetsPendingAndMasksButKeepsTheWiring)
     EXPECT_EQ(load_le<uint64_t>(entry.data()), 0u);
     EXPECT_EQ(load_le<uint32_t>(entry.data() + 12), 1u);
     msix.raise(2);
-    EXPECT_EQ(signals(events[2]), 0u);  // closed
+    EXPECT_EQ(signals(events[2]), 0u);  // not open
     msix.set_function_open(true);
     EXPECT_EQ(signals(events[2]), 1u);
 }
 
-TEST_F(MsixTest, ClearedTriggersAreGone)
+TEST_F(MsixTest, ClearedEventfdsAreNotSignaled)
 {
     msix.clear_triggers();
     msix.raise(0);
@@ -139,7 +139,7 @@ TEST_F(MsixTest, ClearedTriggersAreGone)
     EXPECT_EQ(pending_word(0), 1u);
 }
 
-TEST_F(MsixTest, TableEntriesKeepTheBitsThatExist)
+TEST_F(MsixTest, TableEntriesStoreImplementedBits)
 {
     const std::vector<std::byte> ones(16, std::byte{0xff});
     msix.write_table(16, ones);
@@ -148,14 +148,14 @@ TEST_F(MsixTest, TableEntriesKeepTheBitsThatExist)
     EXPECT_EQ(load_le<uint64_t>(entry.data()), 0xfffffffffffffffcu);
     EXPECT_EQ(load_le<uint32_t>(entry.data() + 8), 0xffffffffu);
     EXPECT_EQ(load_le<uint32_t>(entry.data() + 12), 1u);
-    // The neighbours are untouched.
+    // The adjacent entries are unchanged.
     msix.read_table(0, entry);
     EXPECT_EQ(load_le<uint64_t>(entry.data()), 0u);
     msix.read_table(32, entry);
     EXPECT_EQ(load_le<uint64_t>(entry.data()), 0u);
 }
 
-TEST_F(MsixTest, AnEventfdAtItsLimitIsNotWaitedFor)
+TEST_F(MsixTest, FullEventfdDoesNotBlock)
 {
     msix.set_trigger(5, make_full_eventfd());
     msix.raise(5);
@@ -172,7 +172,7 @@ TEST_F(MsixTest, AccessesMayCrossEntries)
     EXPECT_EQ(load_le<uint64_t>(bytes.data()), 0x1234567800000001u);
 }
 
-TEST_F(MsixTest, PendingBitsBehindTheLastVectorAreZero)
+TEST_F(MsixTest, PendingBitsPastTheLastVectorAreZero)
 {
     msix.set_function_open(false);
     for (unsigned vector = 0; vector < kVectorCount; vector++)
@@ -188,7 +188,7 @@ TEST(Eventfd, IsDistinguishedFromOtherDescriptors)
     EXPECT_FALSE(is_eventfd(-1));
 }
 
-TEST(Eventfd, SaysWhetherItCouldBeWritten)
+TEST(Eventfd, SignalReturnsFalseIfNotWritten)
 {
     const Fd event = make_eventfd();
     EXPECT_TRUE(signal_eventfd(event.get()));

@@ -63,7 +63,7 @@ TEST_F(PeerTest, AWriteArrivesInAlignedPieces)
     EXPECT_EQ(counter.packets, 2u);
 }
 
-TEST_F(PeerTest, AReadBringsTheBytesBack)
+TEST_F(PeerTest, ReadReturnsBytesOfThePeer)
 {
     EXPECT_TRUE(asker.dma_read(kAskedBar0 + 8, std::span(buffer).first(4)));
     EXPECT_EQ(buffer[0], std::byte{0x88});
@@ -72,7 +72,7 @@ TEST_F(PeerTest, AReadBringsTheBytesBack)
     EXPECT_EQ(counter.packets, 4u);
 }
 
-TEST_F(PeerTest, TheDeviceSeesTheRequesterId)
+TEST_F(PeerTest, DeviceDistinguishesPeerAndCpuAccesses)
 {
     const auto ask = [this](wire::Command command, const std::vector<std::byte> &body) {
         asked_client.send_raw(TestClient::message(command, body));
@@ -102,26 +102,26 @@ TEST_F(PeerTest, AFunctionThatDoesNotDecodeMemoryDoesNotAnswer)
     EXPECT_FALSE(asker.dma_read(kAskedBar0, std::span(buffer).first(4)));
 }
 
-TEST_F(PeerTest, AFunctionWithoutAClientIsNotThere)
+TEST_F(PeerTest, FunctionWithoutClientDoesNotAnswer)
 {
     asked.detach();
     EXPECT_FALSE(asker.dma_read(kAskedBar0, std::span(buffer).first(4)));
 }
 
-TEST_F(PeerTest, ItsOwnBarIsNoPeer)
+TEST_F(PeerTest, OwnBarIsNoPeer)
 {
     asker_device.config().write(0x10, 4, 0xfd000000);
     asker_device.config().write(0x04, 2, 0x0006);
     EXPECT_FALSE(asker.dma_read(0xfd000000, std::span(buffer).first(4)));
 }
 
-TEST_F(PeerTest, ABarThatWasNeverPlacedIsNotAtZero)
+TEST_F(PeerTest, BarWithoutAddressIsNotAtZero)
 {
     asked_device.config().write(0x10, 4, 0);
     EXPECT_FALSE(asker.dma_read(0, std::span(buffer).first(4)));
 }
 
-TEST_F(PeerTest, MemoryOfTheMachineComesFirst)
+TEST_F(PeerTest, GuestMemoryTakesPrecedence)
 {
     const Fd memory = make_memory(0x1000);
     asker_client.send_raw(TestClient::message(wire::Command::kVersion, version_body()));
@@ -136,7 +136,7 @@ TEST_F(PeerTest, MemoryOfTheMachineComesFirst)
     EXPECT_TRUE(asked_device.calls.empty());
 }
 
-// Its reads are DMA to where the asker's registers are.
+// A device whose register reads do DMA from the other device's BAR.
 class Echo final : public Device {
 public:
     Echo() : config_({.vendor = 0x1234, .device = 0x5678})
@@ -164,7 +164,7 @@ private:
     ConfigSpace config_;
 };
 
-TEST(Peers, TwoDmaEnginesAimedAtEachOtherComeToAnEnd)
+TEST(Peers, MutualPeerDmaDoesNotRecurse)
 {
     constexpr uint32_t kBars0[] = {0xfd000000, 0xfe000000};
     Traffic traffic;

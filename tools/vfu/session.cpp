@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
-// QEMU takes an answer no longer than its own VERSION message, about 200 bytes.
+// QEMU accepts no answer longer than its own VERSION message, about 200 bytes.
 constexpr std::string_view kCapabilities =
     R"({"capabilities":{"max_msg_fds":16,"max_data_xfer_size":65536,"max_dma_maps":32768}})";
 static_assert(wire::kMaxMessageFds == 16 && wire::kMaxTransferBytes == 65536 &&
@@ -53,8 +53,8 @@ constexpr bool overlaps(uint64_t offset, size_t width, uint64_t start, uint64_t 
     return offset < start + size_bytes && start < offset + width;
 }
 
-// A BAR access is one access of the same width if there is such a width; else the widest that
-// divides it, so that a region access of 3 is three bytes.
+// Width of the BAR accesses into which a region access is split: the widest that divides its count,
+// so that 3 bytes are three accesses.
 constexpr uint32_t piece_of(uint32_t count)
 {
     for (const uint32_t width : {8u, 4u, 2u})
@@ -106,7 +106,7 @@ uint64_t LineLimiter::take_rest()
     return std::exchange(suppressed_, 0);
 }
 
-// A line that stderr does not take is lost; fmt's own print would throw.
+// A line that cannot be written to stderr is lost; fmt::print would throw.
 void Session::print_line(std::string_view line) const
 {
     std::fputs(fmt::format("vfu: {}{}\n", name_, line).c_str(), stderr);
@@ -151,7 +151,7 @@ void Session::attach(Fd client)
     version_agreed_ = false;
     more_ = false;
     reset_function();
-    config().power_on();  // and what a reset leaves alone
+    config().power_on();  // resets sticky registers, too
 }
 
 void Session::detach()
@@ -194,7 +194,7 @@ bool Session::drop_client(std::string_view reason)
     return false;
 }
 
-// What has come, but nothing ahead of an answer that waits to be taken.
+// Handles received messages until an answer could not be sent completely.
 bool Session::handle_messages()
 {
     more_ = true;
@@ -231,7 +231,7 @@ const std::array<Session::Rule, 14> Session::kRules = {{
     {wire::Command::kVersion, "VERSION", sizeof(wire::Version) + 1, kMaxVersionBytes, 0, &Session::on_version},
     {wire::Command::kDmaMap, "DMA_MAP", sizeof(wire::DmaMap), sizeof(wire::DmaMap), 1, &Session::on_dma_map},
     {wire::Command::kDmaUnmap, "DMA_UNMAP", sizeof(wire::DmaUnmap), sizeof(wire::DmaUnmap), 0, &Session::on_dma_unmap},
-    // Newer clients may append fields that we leave out of the answer, as argsz tells them.
+    // Newer clients may append fields. The answer omits them, as its argsz shows.
     {wire::Command::kGetInfo, "GET_INFO", sizeof(wire::DeviceInfo), 2 * sizeof(wire::DeviceInfo), 0, &Session::on_get_info},
     {wire::Command::kGetRegionInfo, "GET_REGION_INFO", sizeof(wire::RegionInfo), sizeof(wire::RegionInfo), 0, &Session::on_get_region_info},
     {wire::Command::kGetRegionIoFds, "GET_REGION_IO_FDS", 0, wire::kMaxMessageBytes, 0, nullptr},
@@ -281,7 +281,7 @@ bool Session::handle(const Message &message)
     const wire::Header &header = message.header;
     const Rule *rule = rule_for(header.command);
 
-    // We never ask, so nothing can be answered; answering an answer would never end.
+    // The server sends no requests, so every reply is unsolicited. Answering it could loop forever.
     if ((header.flags & wire::kTypeMask) == wire::kTypeReply) {
         log(fmt::format("dropped an unsolicited reply, command {} id {}", header.command,
                         header.id));
@@ -325,7 +325,7 @@ Verdict Session::on_version(const Message &message, Answer &answer)
     if (message.body.back() != std::byte{0})
         return invalid("capabilities do not end with NUL");
 
-    // What the client offers beyond the minimum is never used, so its capabilities need no parsing.
+    // The server uses none of the client's optional capabilities, so it does not parse them.
     answer.put(wire::Version{0, 0});
     std::ranges::copy(std::as_bytes(std::span(kCapabilities)),
                       answer.body.begin() + sizeof(wire::Version));
@@ -350,8 +350,8 @@ Verdict Session::on_reset(const Message &, Answer &)
     return kGood;
 }
 
-// The client's wiring (DMA windows, eventfds) outlives a reset: after a function-level reset QEMU
-// does not send it again.
+// DMA windows and eventfds belong to the client and survive a reset: after a function-level reset
+// QEMU does not send them again.
 void Session::reset_function()
 {
     config().reset();
@@ -436,7 +436,7 @@ bool Session::dma_write(uint64_t address, Bytes from)
 
 // DMA between functions
 
-// The BAR of this function that the range lies in.
+// Returns the BAR of this function that contains the range.
 std::optional<Session::PeerRange> Session::claim(uint64_t address, size_t size_bytes)
 {
     if (!device_ || !attached() || !link_.has_place() || !config().memory_enabled())
@@ -449,8 +449,8 @@ std::optional<Session::PeerRange> Session::claim(uint64_t address, size_t size_b
     return std::nullopt;
 }
 
-// A function that is asked by another does not ask a third meanwhile: two DMA engines aimed at each
-// other's registers would never come to an end.
+// A function accessed by a peer does no peer DMA meanwhile: two DMA engines aimed at each other's
+// registers would recurse forever.
 Session::PeerRange Session::find_peer(uint64_t address, size_t size_bytes) const
 {
     if (!peers_ || !link_.has_place() || asked_by_peer_)
@@ -542,7 +542,7 @@ Verdict Session::on_get_region_info(const Message &message, Answer &answer)
     return kGood;
 }
 
-// Every access of the guest passes here before the device or the configuration space sees it.
+// Checks every access of the guest before the device or the configuration space sees it.
 Verdict Session::check_access(const wire::RegionAccess &access) const
 {
     if (access.region >= wire::kRegions)
@@ -768,8 +768,9 @@ Verdict Session::check_irqs(const wire::IrqSet &set, const Message &message) con
     return kGood;
 }
 
-// <linux/vfio.h>, VFIO_DEVICE_SET_IRQS: eventfds are connected or, without any, taken away; a
-// trigger without data fires; and of no vector at all it takes everything away.
+// VFIO_DEVICE_SET_IRQS of <linux/vfio.h>: eventfd data sets the vectors' eventfds, or removes them
+// if the message has none. Other data triggers vectors; without data and with count 0 it removes
+// all eventfds.
 Verdict Session::on_set_irqs(const Message &message, Answer &)
 {
     const auto set = *wire::get<wire::IrqSet>(message.body);
@@ -821,7 +822,7 @@ void Session::raise(unsigned vector)
     config().set_msi_pending(msi_.pending());
 }
 
-// A message-signalled interrupt is a memory write: it needs bus mastering like any other.
+// A message-signaled interrupt is a memory write, so it needs bus mastering.
 void Session::update_interrupts()
 {
     const bool bus_master = config().bus_master_enabled();

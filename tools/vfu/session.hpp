@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// One device and the client it talks to: checks every message, applies it, answers it, and is the
-// Host the device sees. Knows no listening socket and no loop; chassis.hpp has those.
+// One device and its client. Checks, applies and answers every message, and is the device's Host.
+// The listening sockets and the event loop are in chassis.hpp.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@
 
 namespace pmukit::vfu {
 
-// Why a message is refused. errc{}: it is not.
+// Why a message is refused; errc{}: it is accepted.
 struct Verdict {
     std::errc error{};
     const char *reason = "";
@@ -34,15 +34,15 @@ struct Verdict {
     bool ok() const { return error == std::errc{}; }
 };
 
-// Lets a burst of lines through, then so many a second, and counts what it holds back.
+// Admits kLinesPerSecond lines in each second and counts those it suppresses.
 class LineLimiter {
 public:
     static constexpr unsigned kLinesPerSecond = 20;
 
     bool admit(uint64_t now_ns);
-    // Lines held back since the last call; 0 as long as lines are being held back.
+    // Returns the lines suppressed since the last call; 0 while lines are still being suppressed.
     uint64_t take_suppressed(uint64_t now_ns);
-    // The same at the end, when no line may follow.
+    // Likewise at the end, even while lines are being suppressed.
     uint64_t take_rest();
 
 private:
@@ -57,34 +57,35 @@ class Session final : public Host {
 public:
     Session();
 
-    // Once, before the first client. The device must outlive the session's last client.
+    // Call once, before the first client. The device must outlive the session's last client.
     void bind(Device &device);
-    // Where the function sits, if its packets are to be seen, and what its log lines begin with.
+    // The link of the function, if its packets are shown, and the prefix of its log lines.
     void set_link(const Link &link) { link_ = link; }
     void set_name(std::string_view name) { name_ = name; }
-    // All functions that may stand behind an address that is no memory of the machine; this one may
-    // be among them. The list outlives the session.
+    // The functions whose BARs DMA to an address outside guest memory may hit; the list may contain
+    // this one. The list must outlive the session.
     void set_peers(const std::vector<Session *> &peers) { peers_ = &peers; }
 
-    // A new client is a new machine: nothing mapped, device as after power-on.
+    // A new client is a new machine: nothing is mapped, and the device is in its power-on state.
     void attach(Fd client);
     void detach();
     bool attached() const { return channel_.has_value(); }
     int fd() const { return channel_ ? channel_->fd() : -1; }
 
-    // What to poll the client's socket for. No more is read from a client that does not take its
-    // answers until it has: it holds up no other client and costs one message of memory.
+    // The events to poll the client's socket for. While an answer is not sent completely, the
+    // session reads no further message: a client that does not read delays no other client and
+    // costs the memory of one message.
     short poll_events() const;
-    // The socket is ready, or has_more(): handles what the client has sent, but no more than a
-    // batch, so that a flooding client does not keep the others waiting. False: the client has gone
-    // and is detached.
+    // Call if the socket is ready or has_more(). Handles at most one batch of messages, so that a
+    // flooding client does not delay others. Returns false if the client has left and is detached.
     bool on_ready();
-    // Something may be left of the last batch, which poll() would not know.
+    // Returns true if received messages may remain after the last batch, which poll() does not
+    // show.
     bool has_more() const { return channel_ && more_ && !channel_->has_unsent(); }
 
     static constexpr unsigned kMessagesPerBatch = 64;
 
-    // Lets the device catch up if it asked for it. When to come again; nullopt: never.
+    // Advances the device if its deadline has passed. Returns the next deadline; nullopt: none.
     std::optional<uint64_t> run_device_until_now();
 
     // Host
@@ -95,11 +96,11 @@ public:
     void log(std::string_view line) override;
 
 private:
-    // What a handler writes its answer into: the part behind the header.
+    // The answer that a handler writes, without the header.
     struct Answer {
         std::span<std::byte> body;
         size_t size_bytes = 0;
-        int fd = -1;  // to go along; stays open
+        int fd = -1;  // sent with the answer; stays open
 
         template <typename T>
         void put(const T &value)
@@ -110,14 +111,14 @@ private:
     };
     using Handler = Verdict (Session::*)(const Message &, Answer &);
 
-    // One row per command: what a body may look like, checked before the handler sees it.
+    // One row per command: limits of its body, checked before the handler is called.
     struct Rule {
         wire::Command command;
         const char *name;
         size_t min_body_bytes;
         size_t max_body_bytes;
         size_t max_fds;
-        Handler handler;  // nullptr: the protocol knows it, we do not offer it
+        Handler handler;  // nullptr: in the protocol, but not offered
     };
     static const std::array<Rule, 14> kRules;
 
@@ -125,7 +126,7 @@ private:
     void tell_suppressed(uint64_t lines) const;
     static const Rule *rule_for(uint16_t command);
     Verdict check(const wire::Header &header, const Message &message, const Rule *rule) const;
-    // False, as on_ready().
+    // Returns false, as on_ready() does.
     bool drop_client(std::string_view reason);
     bool handle_messages();
     bool handle(const Message &message);
@@ -149,7 +150,7 @@ private:
     void read_bar(unsigned bar, uint64_t offset, std::span<std::byte> into);
     void write_bar(unsigned bar, uint64_t offset, Bytes from);
 
-    // Whose bytes are these: the device's, or MSI-X's within its BARs?
+    // The owner of bytes in a BAR: the device or one of the MSI-X structures.
     enum class Owner { kDevice, kMsixTable, kMsixPending, kSeveral };
     Owner owner_of(unsigned bar, uint64_t offset, size_t width) const;
 
@@ -182,7 +183,7 @@ private:
     Msi msi_;
     Link link_;
     const std::vector<Session *> *peers_ = nullptr;
-    bool asked_by_peer_ = false;  // right now
+    bool asked_by_peer_ = false;  // during a peer's access
     std::string name_;
     std::vector<std::byte> answer_;
     LineLimiter limiter_;

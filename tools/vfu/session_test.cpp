@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The session against a client that says everything a client may and may not say.
+// Tests the session with valid and invalid messages of a client.
 #include "vfu/session.hpp"
 
 #include <cstdio>
@@ -26,7 +26,7 @@ protected:
         session.attach(client.connect());
     }
 
-    // Sends, lets the session work, and takes the answer.
+    // Sends a message, runs the session and returns the answer.
     std::optional<Reply> exchange(const std::vector<std::byte> &message,
                                   const std::vector<int> &fds = {})
     {
@@ -62,7 +62,7 @@ protected:
             data.resize(std::max(count, 1u));
         return ask(command, access_body(region, offset, count, data))->error();
     }
-    // Bus mastering and MSI-X on, as a driver does.
+    // Enables bus mastering and MSI-X, as a driver does.
     void open_interrupts()
     {
         ASSERT_TRUE(write<uint16_t>(wire::kRegionConfig, 0x04, 0x0006));
@@ -85,7 +85,7 @@ TEST_F(SessionTest, AgreesOnVersionZero)
     const std::string_view json(reinterpret_cast<const char *>(reply->body.data()) +
                                 sizeof(wire::Version));
     EXPECT_NE(json.find("\"max_msg_fds\":16"), json.npos);
-    // QEMU takes no answer that is longer than its own greeting of about 200 bytes.
+    // QEMU accepts no answer longer than its own VERSION message of about 200 bytes.
     EXPECT_LT(json.size(), 150u);
 }
 
@@ -96,7 +96,7 @@ TEST_F(SessionTest, RefusesAnotherMajorVersion)
     EXPECT_EQ(ask(Command::kVersion, body)->error(), std::errc::not_supported);
 }
 
-TEST_F(SessionTest, RefusesCapabilitiesWithoutEnd)
+TEST_F(SessionTest, RefusesUnterminatedCapabilities)
 {
     auto body = version_body();
     body.back() = std::byte{'}'};
@@ -177,7 +177,7 @@ TEST_F(SessionTest, EveryTruncatedBodyIsRefused)
     }
 }
 
-TEST_F(SessionTest, OneByteTooManyIsRefused)
+TEST_F(SessionTest, BodyOneByteTooLongIsRefused)
 {
     greet();
     for (const BodyCase &body_case : fixed_bodies())
@@ -186,7 +186,7 @@ TEST_F(SessionTest, OneByteTooManyIsRefused)
             << "command " << static_cast<int>(body_case.command);
 }
 
-TEST_F(SessionTest, FileDescriptorsWhereNoneBelongAreRefusedAndClosed)
+TEST_F(SessionTest, UnexpectedDescriptorsAreRefused)
 {
     greet();
     const Fd event = make_eventfd();
@@ -199,7 +199,7 @@ TEST_F(SessionTest, FileDescriptorsWhereNoneBelongAreRefusedAndClosed)
     }
 }
 
-TEST_F(SessionTest, MoreDescriptorsThanAnyMessageTakesAreRefused)
+TEST_F(SessionTest, TooManyDescriptorsAreRefused)
 {
     greet();
     const Fd event = make_eventfd();
@@ -225,7 +225,7 @@ TEST_F(SessionTest, TooSmallArgszIsRefused)
         ask(Command::kSetIrqs, bytes_of(wire::IrqSet{19, 0x21, wire::kIrqMsix, 0, 0}))->good());
 }
 
-TEST_F(SessionTest, OddHeaderFlagsAreRefused)
+TEST_F(SessionTest, InvalidHeaderFlagsAreRefused)
 {
     greet();
     for (const uint32_t flags : {2u, 15u, wire::kError, 0x40u, 0x80000000u})
@@ -235,7 +235,7 @@ TEST_F(SessionTest, OddHeaderFlagsAreRefused)
     EXPECT_EQ(device.resets, 1u);
 }
 
-TEST_F(SessionTest, UnsolicitedReplyIsDroppedInSilence)
+TEST_F(SessionTest, UnsolicitedReplyIsNotAnswered)
 {
     greet();
     EXPECT_FALSE(exchange(TestClient::message(Command::kReset, {}, wire::kTypeReply)));
@@ -261,7 +261,7 @@ TEST_F(SessionTest, MessagesOfAFloodingClientAreHandledInBatches)
         burst = burst + TestClient::message(Command::kRegionWrite,
                                             access_body(0, 0, 4, bytes_of(i)), wire::kNoReply);
     client.send_raw(burst);
-    client.leave();  // what was said before counts
+    client.leave();  // messages already sent still count
     for (size_t batches = 1; batches <= 2; batches++) {
         ASSERT_TRUE(session.on_ready());
         EXPECT_EQ(device.calls.size(), batches * Session::kMessagesPerBatch);
@@ -273,7 +273,7 @@ TEST_F(SessionTest, MessagesOfAFloodingClientAreHandledInBatches)
     EXPECT_FALSE(session.on_ready());
 }
 
-TEST_F(SessionTest, AMessageMayComeByteByByte)
+TEST_F(SessionTest, AcceptsAMessageByteByByte)
 {
     greet();
     const auto message = TestClient::message(Command::kRegionRead, access_body(0, 0x10, 4));
@@ -287,14 +287,14 @@ TEST_F(SessionTest, AMessageMayComeByteByByte)
     EXPECT_TRUE(client.receive()->good());
 }
 
-TEST_F(SessionTest, NothingToReadIsNotTheEnd)
+TEST_F(SessionTest, EmptySocketDoesNotDetachTheClient)
 {
     EXPECT_TRUE(session.on_ready());
     EXPECT_TRUE(session.attached());
     greet();
 }
 
-TEST_F(SessionTest, ImpossibleSizeClosesTheConnection)
+TEST_F(SessionTest, InvalidMessageSizeClosesTheConnection)
 {
     for (const uint32_t size : {0u, 15u, wire::kMaxMessageBytes + 1, 0xffffffffu}) {
         TestClient next;
@@ -317,8 +317,8 @@ TEST_F(SessionTest, SurvivesAClientThatLeavesMidMessage)
     EXPECT_TRUE(device.calls.empty());
 }
 
-// Good messages with a few bytes changed; what counts is that sanitizers stay silent, the client is
-// kept or dropped cleanly, and a request in an intact header gets exactly one answer.
+// Valid messages with a few bytes changed. Sanitizers must report nothing, the client is kept or
+// dropped cleanly, and a request with an intact header gets exactly one answer.
 TEST_F(SessionTest, SurvivesDamagedMessages)
 {
     std::mt19937 random(20261121);
@@ -345,7 +345,7 @@ TEST_F(SessionTest, SurvivesDamagedMessages)
             ASSERT_TRUE(client.receive()) << "round " << round;
             answered++;
         }
-        if (hits_header) {  // its size may be wrong: the stream is out of step
+        if (hits_header) {  // its size may be wrong: the stream is out of sync
             dropped += !kept;
             session.attach(client.connect());
             greet();
@@ -373,10 +373,10 @@ TEST_F(SessionTest, RefusalsAreLoggedInOneLineAndRateLimited)
     EXPECT_LT(std::count(many.begin(), many.end(), '\n'), 400);
 }
 
-TEST_F(SessionTest, LostDescriptorsAreNotTakenForAClientThatLeft)
+TEST_F(SessionTest, LostDescriptorsAreReportedAndCloseTheConnection)
 {
     greet();
-    access_error(Command::kRegionRead, 3, 0, 4);  // the log has been used before
+    access_error(Command::kRegionRead, 3, 0, 4);  // first use of the log opens a descriptor
     const Fd event = make_eventfd();
     client.send_raw(TestClient::message(Command::kSetIrqs, irqs_body(kConnect, 0, 1)),
                     {event.get()});
@@ -445,7 +445,7 @@ TEST(LineLimiterTest, ReportsSuppressedLinesAtTheEnd)
     EXPECT_EQ(limiter.take_rest(), 0u);
 }
 
-// What the device is
+// Device description
 
 TEST_F(SessionTest, DescribesAPciDevice)
 {
@@ -500,7 +500,7 @@ TEST_F(SessionTest, ReadsReachTheDeviceWithTheirWidth)
     }
 }
 
-TEST_F(SessionTest, WritesReachTheDeviceWithTheirWidthAndNothingMore)
+TEST_F(SessionTest, WritesReachTheDeviceWithTheirWidth)
 {
     greet();
     ASSERT_TRUE(write<uint8_t>(2, 1, 0xab));
@@ -513,7 +513,7 @@ TEST_F(SessionTest, WritesReachTheDeviceWithTheirWidthAndNothingMore)
                                                      {true, 2, 8, 8, 0xabcdef0123456789}}));
 }
 
-TEST_F(SessionTest, UnalignedAccessesPassAsTheyAre)
+TEST_F(SessionTest, UnalignedAccessesAreNotSplit)
 {
     greet();
     read(2, 3, 4);
@@ -555,7 +555,7 @@ TEST_F(SessionTest, AccessesOutsideARegionNeverReachTheDevice)
     EXPECT_TRUE(device.calls.empty());
 }
 
-// reliability of the answer, not of the value: whatever a guest can make QEMU send is answered.
+// Checks that every access a guest can make QEMU send is answered, not the value.
 TEST_F(SessionTest, EverySizeAtEveryAlignmentIsAnswered)
 {
     greet();
@@ -575,7 +575,7 @@ TEST_F(SessionTest, EverySizeAtEveryAlignmentIsAnswered)
         EXPECT_LE(call.offset + call.width, call.bar == 0 ? kBar0Bytes : kBar2Bytes);
 }
 
-TEST_F(SessionTest, TheLastByteOfARegionIsInside)
+TEST_F(SessionTest, LastByteOfARegionIsAccessible)
 {
     greet();
     EXPECT_EQ(read(0, kBar0Bytes - 1, 1).size(), 1u);
@@ -612,7 +612,7 @@ TEST_F(SessionTest, ConfigWritesAreAnswered)
     EXPECT_EQ(device.config().read(0x04, 2), 0x0546u);
 }
 
-TEST_F(SessionTest, TheWholeConfigSpaceIsReadAtOnce)
+TEST_F(SessionTest, ReadsTheWholeConfigSpaceAtOnce)
 {
     greet();
     const auto bytes = read(wire::kRegionConfig, 0, 4096);
@@ -621,7 +621,7 @@ TEST_F(SessionTest, TheWholeConfigSpaceIsReadAtOnce)
     EXPECT_TRUE(device.calls.empty());
 }
 
-TEST_F(SessionTest, TimePassesBeforeEveryAccess)
+TEST_F(SessionTest, EveryAccessFirstAdvancesTheDevice)
 {
     greet();
     read(0, 0, 4);
@@ -641,7 +641,7 @@ TEST_F(SessionTest, ADueDeadlineAdvancesTheDevice)
 
 // MSI-X inside a BAR
 
-TEST_F(SessionTest, TheMsixTableNeverReachesTheDevice)
+TEST_F(SessionTest, MsixTableAccessesNeverReachTheDevice)
 {
     greet();
     ASSERT_TRUE(write<uint32_t>(0, kMsixTableOffset + 8, 0x4321));
@@ -651,7 +651,7 @@ TEST_F(SessionTest, TheMsixTableNeverReachesTheDevice)
     EXPECT_EQ(load_le<uint64_t>(read(0, kMsixPbaOffset, 8).data()), 0u);
     EXPECT_TRUE(device.calls.empty());
 
-    // Its neighbours, and the same offsets in another BAR, do.
+    // Accesses next to the structures, and at the same offsets in another BAR, reach the device.
     read(0, kMsixTableOffset - 4, 4);
     read(0, kMsixTableOffset + 16 * kVectors, 4);
     read(0, kMsixPbaOffset + 8, 4);
@@ -659,7 +659,7 @@ TEST_F(SessionTest, TheMsixTableNeverReachesTheDevice)
     EXPECT_EQ(device.calls.size(), 4u);
 }
 
-TEST_F(SessionTest, AnAccessAcrossTheTableEdgeIsDividedByBytes)
+TEST_F(SessionTest, AccessAcrossTheMsixTableEdgeIsSplitIntoBytes)
 {
     greet();
     ASSERT_TRUE(write<uint32_t>(0, kMsixTableOffset - 2, 0xaabbccdd));
@@ -675,7 +675,7 @@ TEST_F(SessionTest, AnAccessAcrossTheTableEdgeIsDividedByBytes)
               (std::vector<DeviceCall>{{false, 0, end, 1, 0}, {false, 0, end + 1, 1, 0}}));
 }
 
-TEST_F(SessionTest, AnInterruptReachesItsEventfd)
+TEST_F(SessionTest, InterruptSignalsItsEventfd)
 {
     greet();
     open_interrupts();
@@ -686,7 +686,7 @@ TEST_F(SessionTest, AnInterruptReachesItsEventfd)
     session.raise(2);
     EXPECT_EQ(signals(events[0]), 0u);
     EXPECT_EQ(signals(events[1]), 1u);
-    session.raise(kVectors);  // logged, nothing else
+    session.raise(kVectors);  // only logged
 }
 
 TEST_F(SessionTest, AnInterruptWaitsForEnableUnmaskAndBusMaster)
@@ -706,7 +706,7 @@ TEST_F(SessionTest, AnInterruptWaitsForEnableUnmaskAndBusMaster)
     EXPECT_EQ(read(0, kMsixPbaOffset, 1)[0], std::byte{0});
 }
 
-TEST_F(SessionTest, TakingTheEventfdAwayStopsTheInterrupt)
+TEST_F(SessionTest, RemovingTheEventfdStopsTheInterrupt)
 {
     greet();
     open_interrupts();
@@ -724,7 +724,7 @@ TEST_F(SessionTest, TakingTheEventfdAwayStopsTheInterrupt)
     EXPECT_EQ(signals(event), 0u);
 }
 
-TEST_F(SessionTest, TheClientMayFireVectorsItself)
+TEST_F(SessionTest, ClientCanTriggerVectors)
 {
     greet();
     open_interrupts();
@@ -741,7 +741,7 @@ TEST_F(SessionTest, TheClientMayFireVectorsItself)
     EXPECT_EQ(signals(event), 1u);
 }
 
-TEST_F(SessionTest, WrongInterruptRequestsAreRefused)
+TEST_F(SessionTest, InvalidSetIrqsIsRefused)
 {
     greet();
     const Fd event = make_eventfd();
@@ -795,7 +795,7 @@ protected:
     Fd memory = make_memory(0x4000);
 };
 
-TEST_F(SessionDmaTest, ReachesMappedMemoryAtItsOffset)
+TEST_F(SessionDmaTest, AccessesMappedMemoryAtItsOffset)
 {
     ASSERT_TRUE(map(0x10000, 0x2000, memory.get(), 0x1000)->good());
     ASSERT_TRUE(session.dma_write(0x10008, bytes_of(uint32_t{0x12345678})));
@@ -807,7 +807,7 @@ TEST_F(SessionDmaTest, ReachesMappedMemoryAtItsOffset)
     EXPECT_EQ(load<uint32_t>(back.data(), std::endian::native), 0x12345678u);
 }
 
-TEST_F(SessionDmaTest, UnmapEchoesWhatItRemoved)
+TEST_F(SessionDmaTest, UnmapReturnsTheBytesRemoved)
 {
     ASSERT_TRUE(map(0x10000, 0x1000, memory.get())->good());
     ASSERT_TRUE(map(0x12000, 0x1000, memory.get())->good());
@@ -819,7 +819,7 @@ TEST_F(SessionDmaTest, UnmapEchoesWhatItRemoved)
     EXPECT_FALSE(session.dma_read(0x10000, back));
 }
 
-TEST_F(SessionDmaTest, UnmapAllTakesEverything)
+TEST_F(SessionDmaTest, UnmapAllRemovesEveryMapping)
 {
     ASSERT_TRUE(map(0x10000, 0x1000, memory.get())->good());
     EXPECT_FALSE(unmap(0x10000, 0x1000, wire::kUnmapAll)->good());
@@ -828,7 +828,7 @@ TEST_F(SessionDmaTest, UnmapAllTakesEverything)
     EXPECT_FALSE(session.dma_read(0x10000, back));
 }
 
-TEST_F(SessionDmaTest, WrongMapsAreRefused)
+TEST_F(SessionDmaTest, InvalidMapsAreRefused)
 {
     EXPECT_EQ(map(0, 0, memory.get())->error(), std::errc::invalid_argument);
     EXPECT_EQ(map(0, 0x5000, memory.get())->error(), std::errc::invalid_argument);
@@ -840,7 +840,7 @@ TEST_F(SessionDmaTest, WrongMapsAreRefused)
     EXPECT_EQ(unmap(0, 0x2000, 1)->error(), std::errc::not_supported);
 }
 
-TEST_F(SessionDmaTest, MemoryKeptPrivateIsKnownButOutOfReach)
+TEST_F(SessionDmaTest, MapWithoutDescriptorIsInaccessible)
 {
     ASSERT_TRUE(map(0x10000, 0x1000, -1)->good());
     std::array<std::byte, 4> back;
@@ -848,8 +848,8 @@ TEST_F(SessionDmaTest, MemoryKeptPrivateIsKnownButOutOfReach)
     EXPECT_TRUE(unmap(0x10000, 0x1000)->good());
 }
 
-// A device that could reach its own registers by DMA would be called from within itself.
-TEST_F(SessionDmaTest, DoesNotReachTheFunctionsOwnBars)
+// DMA to its own registers would call the device recursively.
+TEST_F(SessionDmaTest, DoesNotAccessTheFunctionsOwnBars)
 {
     ASSERT_TRUE(write<uint64_t>(wire::kRegionConfig, 0x10, 0xfe000000));
     ASSERT_TRUE(write<uint16_t>(wire::kRegionConfig, 0x04, 0x0006));
@@ -883,7 +883,7 @@ TEST_F(SessionTest, ResetRestoresConfigAndDevice)
     EXPECT_EQ(read(0, kMsixPbaOffset, 1)[0], std::byte{0});
 }
 
-TEST_F(SessionTest, FunctionLevelResetComesByDeviceControl)
+TEST_F(SessionTest, DeviceControlTriggersFunctionLevelReset)
 {
     greet();
     open_interrupts();
@@ -893,14 +893,14 @@ TEST_F(SessionTest, FunctionLevelResetComesByDeviceControl)
     EXPECT_EQ(device.resets, 2u);
     EXPECT_FALSE(device.config().msix_enabled());
 
-    // Nothing gets out until the guest has set it up again; the client's eventfd is still there.
+    // No interrupt is sent until the guest has set it up again; the eventfd is still connected.
     session.raise(0);
     EXPECT_EQ(signals(event), 0u);
     open_interrupts();
     EXPECT_EQ(signals(event), 1u);
 }
 
-TEST_F(SessionTest, AFunctionLevelResetKeepsStickyRegistersForTheNextLook)
+TEST_F(SessionTest, FunctionLevelResetKeepsStickyRegisters)
 {
     greet();
     const auto status = static_cast<uint16_t>(device.aer_offset + 4);
@@ -923,9 +923,9 @@ TEST_F(SessionTest, OtherDeviceControlBitsDoNotReset)
     EXPECT_EQ(device.resets, 1u);
 }
 
-// Coming and going
+// Attach and detach
 
-TEST_F(SessionTest, ANewClientFindsANewMachine)
+TEST_F(SessionTest, NewClientFindsPowerOnState)
 {
     greet();
     open_interrupts();
@@ -973,7 +973,7 @@ protected:
     Watcher watcher;
 };
 
-TEST_F(SessionLinkTest, RegisterAccessesCarryTheAddressTheGuestGaveTheBar)
+TEST_F(SessionLinkTest, RegisterPacketsUseTheGuestsBarAddress)
 {
     read(0, 0x10, 4);
     ASSERT_EQ(watcher.packets.size(), 2u);
@@ -986,13 +986,13 @@ TEST_F(SessionLinkTest, RegisterAccessesCarryTheAddressTheGuestGaveTheBar)
     EXPECT_EQ(last().bytes, 4u);
 }
 
-TEST_F(SessionLinkTest, ALongRegionAccessIsAsManyPacketsAsAccesses)
+TEST_F(SessionLinkTest, LongReadShowsPacketsOfEachBarAccess)
 {
     read(2, 0, 64);
     EXPECT_EQ(watcher.packets.size(), 2u * 8);
 }
 
-TEST_F(SessionLinkTest, AccessesToABarOfCxlMemoryAreMarkedAsCxlMem)
+TEST_F(SessionLinkTest, CxlMemBarAccessesAreMarkedCxlMem)
 {
     device.cxl_mem_bar = 2;
     read(2, 0x40, 8);
@@ -1010,7 +1010,7 @@ TEST_F(SessionLinkTest, AccessesToABarOfCxlMemoryAreMarkedAsCxlMem)
     EXPECT_EQ(last().protocol, LinkProtocol::kIo);
 }
 
-TEST_F(SessionLinkTest, ConfigurationAccessesAreSeen)
+TEST_F(SessionLinkTest, ConfigurationAccessesAreShown)
 {
     read(wire::kRegionConfig, 0, 4);
     ASSERT_EQ(watcher.packets.size(), 2u);
@@ -1020,7 +1020,7 @@ TEST_F(SessionLinkTest, ConfigurationAccessesAreSeen)
     EXPECT_EQ(watcher.packets[2].kind, PacketKind::kConfigWrite);
 }
 
-TEST_F(SessionLinkTest, DmaIsCutAsTheGuestSetDeviceControl)
+TEST_F(SessionLinkTest, DmaIsSplitAsDeviceControlSays)
 {
     const Fd memory = make_memory(0x2000);
     ASSERT_TRUE(
@@ -1039,7 +1039,7 @@ TEST_F(SessionLinkTest, DmaIsCutAsTheGuestSetDeviceControl)
     EXPECT_EQ(last().status, CompletionStatus::kUnsupportedRequest);
 }
 
-TEST_F(SessionLinkTest, AnMsixMessageIsAWriteToTheAddressInItsTableEntry)
+TEST_F(SessionLinkTest, MsixMessageWritesToItsTableEntryAddress)
 {
     const Fd event = make_eventfd();
     ASSERT_TRUE(ask(Command::kSetIrqs, irqs_body(kConnect, 0, 1), {event.get()})->good());
@@ -1104,7 +1104,7 @@ protected:
     TestClient client;
 };
 
-TEST_F(SessionMappedTest, OnlyTheBarWithMemoryComesWithADescriptor)
+TEST_F(SessionMappedTest, OnlyTheMappableBarHasADescriptor)
 {
     EXPECT_EQ(describe(0).flags, 3u);
     EXPECT_FALSE(client.take_fd());
@@ -1190,12 +1190,12 @@ protected:
     Fd event = make_eventfd();
 };
 
-TEST_F(SessionMsiTest, SendsMsiWhenThatIsWhatTheGuestEnabled)
+TEST_F(SessionMsiTest, SendsMsiIfTheGuestEnabledMsi)
 {
     connect_vector_0();
     session.raise(1);
     EXPECT_EQ(signals(event), 0u);
-    write_config(device.msi + 2u, 0x0001);  // one vector granted: all arrive there
+    write_config(device.msi + 2u, 0x0001);  // one vector granted: all use vector 0
     session.raise(1);
     EXPECT_EQ(signals(event), 0u);  // not bus master yet
     write_config(0x04, 0x0004);
@@ -1230,7 +1230,7 @@ TEST_F(SessionMsiTest, TheNextClientDoesNotInheritEventfds)
     EXPECT_EQ(signals(event), 0u);
 }
 
-TEST_F(SessionMsiTest, WithoutMsixTheWholeBarIsTheDevices)
+TEST_F(SessionMsiTest, WithoutMsixTheDeviceOwnsTheWholeBar)
 {
     tell(TestClient::message(Command::kRegionRead, access_body(0, 0, 1)));
     EXPECT_EQ(reply->body.back(), std::byte{0x42});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the tests of this component share: a device that writes down what it is asked, and a client
-// that can say anything, right or wrong.
+// Shared by the tests of this component: a device that records its accesses, and a client that can
+// send any message, valid or not.
 #pragma once
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ struct DeviceCall {
     bool operator==(const DeviceCall &) const = default;
 };
 
-// BAR 0 with the MSI-X structures in the middle, BAR 2 of 128 KiB. Reads give 0x1122334455667788.
+// BAR 0 with the MSI-X structures in the middle, BAR 2 of 128 KiB. Reads return 0x1122334455667788.
 class FakeDevice final : public Device {
 public:
     FakeDevice() : config_({.vendor = 0x1234, .device = 0x5678, .class_code = 0x050210})
@@ -90,7 +90,7 @@ public:
     uint16_t msix_offset = 0;
     uint16_t aer_offset = 0;
     std::vector<DeviceCall> calls;
-    unsigned peer_accesses = 0;  // of the calls
+    unsigned peer_accesses = 0;  // how many of the calls
     unsigned resets = 0;
     unsigned advances = 0;
     unsigned deadlines_met = 0;
@@ -106,7 +106,7 @@ inline Fd make_eventfd()
     return Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 
-// At its limit, where a write waits for a read.
+// An eventfd at its limit, where a write blocks until the next read.
 inline Fd make_full_eventfd()
 {
     constexpr uint64_t kMost = 0xffff'ffff'ffff'fffe;
@@ -115,7 +115,7 @@ inline Fd make_full_eventfd()
     return event;
 }
 
-// How often an eventfd was signalled since last asked.
+// Returns how often an eventfd was signaled since the last call.
 inline uint64_t signals(const Fd &event)
 {
     uint64_t count = 0;
@@ -129,7 +129,7 @@ inline Fd make_memory(size_t size_bytes)
     return fd;
 }
 
-// The process can open no descriptor meanwhile; not even poll() works.
+// While an object exists the process can open no descriptor; not even poll() works.
 class NoNewFiles {
 public:
     NoNewFiles()
@@ -174,7 +174,7 @@ public:
     TestClient() = default;
     explicit TestClient(Fd socket) : socket_(std::move(socket)) {}
 
-    // Makes a connected pair: keeps one end, hands out the other.
+    // Creates a connected pair, keeps one end and returns the other.
     Fd connect()
     {
         int ends[2];
@@ -217,10 +217,10 @@ public:
         return message(static_cast<uint16_t>(command), body, flags, id);
     }
 
-    // The descriptor that came with the last reply.
+    // The descriptor received with the last reply.
     Fd take_fd() { return std::move(received_fd_); }
 
-    // Nothing if no whole reply is there after wait_ms.
+    // Returns nullopt if no complete reply arrives within wait_ms.
     std::optional<Reply> receive(int wait_ms = 0)
     {
         Reply reply;

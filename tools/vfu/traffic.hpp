@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What passes over the PCIe links of a chassis, for a model that watches links for a living. Every
-// access to a served function's registers and configuration space, its DMA, its message-signalled
-// interrupts and all their completions are shown as transaction-layer packets, in the order in
-// which they happen (PCI Express Base Specification 6.0, chapter 2).
+// Packets on the PCIe links of a chassis, for models that observe links. CPU accesses to a served
+// function's registers and configuration space, its DMA, its message-signaled interrupts and all
+// their completions are shown as transaction-layer packets, in the order in which they happen (PCI
+// Express Base Specification 6.0, chapter 2).
 #pragma once
 
 #include <algorithm>
@@ -11,26 +11,26 @@
 
 namespace pmukit::vfu {
 
-// Requester id of the CPUs' accesses: the root complex itself, 00:00.0.
+// Requester ID of CPU accesses: the root complex, 00:00.0.
 inline constexpr uint16_t kRootComplex = 0;
 
-// Where a function sits. The vfio-user protocol does not say it, so the command line does; ids are
-// bus << 8 | device << 3 | function.
+// PCI location of a function. It comes from the command line, because the vfio-user protocol does
+// not transfer it. IDs are bus << 8 | device << 3 | function.
 struct LinkPlace {
     uint16_t function = 0;
     uint16_t root_port = 0;
 };
 
-// What a link takes beside the time that the guest and the model really need: rules of our own, for
-// no device was measured. One packet after the other passes, whatever its link.
+// Delays that a link adds to the real time of the guest and the model. The rules are this
+// project's; no device was measured. Packets of all links pass one after the other.
 struct LinkTiming {
-    uint64_t answer_ns = 0;     // from a read that reaches the function to its first completion
-    uint64_t bytes_per_us = 0;  // of packets, kPacketOverheadBytes included; 0: they take no time
+    uint64_t answer_ns = 0;     // from the arrival of a read to its first completion
+    uint64_t bytes_per_us = 0;  // including kPacketOverheadBytes per packet; 0: no delay
 
     constexpr uint64_t passing_ns(uint32_t payload_bytes) const;
 };
 
-// A header of three dwords, and eight bytes of framing, number and LCRC (3.6, 4.2.2).
+// A header of three dwords, and eight bytes of framing, sequence number and LCRC (3.6, 4.2.2).
 inline constexpr uint32_t kPacketOverheadBytes = 20;
 
 constexpr uint64_t LinkTiming::passing_ns(uint32_t payload_bytes) const
@@ -52,11 +52,11 @@ enum class PacketDirection : uint8_t {
     kInbound,   // from the function
 };
 
-// Which of a link's protocols it is. CXL.mem has no transaction-layer packets of its own here: a
-// request and its answer are shown as the read, the write and the completion that QEMU makes of it.
+// The protocol of a packet. CXL.mem has no packet format here: a request and its response are shown
+// as the read, write and completion that QEMU turns it into.
 enum class LinkProtocol : uint8_t {
     kIo,      // PCIe, CXL.io
-    kCxlMem,  // a memory request to a CXL device, one cache line whatever its bytes; its answer
+    kCxlMem,  // a CXL memory request, one cache line whatever `bytes` is, or its response
 };
 
 enum class CompletionStatus : uint8_t {
@@ -69,28 +69,28 @@ struct Packet {
     PacketDirection direction = PacketDirection::kOutbound;
     LinkProtocol protocol = LinkProtocol::kIo;
     uint16_t root_port = 0;
-    uint16_t function = 0;   // at the far end of the link
-    uint16_t requester = 0;  // of a completion: the sender of the request
-    uint16_t completer = 0;  // of completions, and of requests to a function; else 0
-    uint16_t tag = 0;        // 0..255; one sequence a requester, of reads and configuration writes
+    uint16_t function = 0;   // at the lower end of the link
+    uint16_t requester = 0;  // in a completion: the sender of the request
+    uint16_t completer = 0;  // in completions and in requests to a function; else 0
+    uint16_t tag = 0;  // 0..255; one sequence per requester, for reads and configuration writes
 
-    // Of the first byte; in a configuration request the register's offset, in the completion of a
-    // read the address of the first byte that it answers, in that of a configuration request 0. An
-    // MSI-X message has the address of its table entry, which is 0 under QEMU: it keeps the table
-    // to itself.
+    // Address of the first byte. Configuration request: the register's offset. Completion of a
+    // read: address of the first byte it returns; of a configuration request: 0. MSI-X message: the
+    // address in its table entry, which is 0 under QEMU, because QEMU does not pass on writes to
+    // the table.
     uint64_t address = 0;
-    uint32_t bytes = 0;       // payload, or what is asked for; never across a 4 KiB boundary
-    uint32_t bytes_left = 0;  // of a completion: its Byte Count, that is these and those to come
+    uint32_t bytes = 0;       // payload, or bytes requested; never across a 4 KiB boundary
+    uint32_t bytes_left = 0;  // in a completion: Byte Count, including this packet
     CompletionStatus status = CompletionStatus::kSuccessful;
     bool interrupt = false;  // this memory write is an MSI or MSI-X message
-    uint64_t time_ns = 0;    // of Host::now_ns(), and what LinkTiming adds; never goes back
+    uint64_t time_ns = 0;    // Host::now_ns() plus LinkTiming delays; never decreases
 };
 
 class TrafficObserver {
 public:
     virtual ~TrafficObserver() = default;
-    // Called while another device's access is under way: note the packet and return. What an
-    // observer causes from in here (DMA of a function with a link of its own) is not shown.
+    // Called during another device's access: record the packet and return. Packets that an observer
+    // causes during the call (DMA of a function with a link) are not shown.
     virtual void on_packet(const Packet &packet) = 0;
 };
 
@@ -100,7 +100,7 @@ public:
     void add(TrafficObserver &observer) { observers_.push_back(&observer); }
     bool watched() const { return !observers_.empty() && !showing_; }
 
-    // Has passed so much later than its own time and the packet before it.
+    // Shows the packet delay_ns after the later of its own time and the previous packet's time.
     void show(Packet packet, uint64_t delay_ns = 0)
     {
         if (!watched())

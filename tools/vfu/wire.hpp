@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What travels over the socket: vfio-user protocol 0.0 ("vfio-user Protocol Specification" in
-// QEMU's interop documents); the bodies are those of <linux/vfio.h>. Both ends are on one host:
-// host byte order.
+// Messages of the vfio-user protocol 0.0 ("vfio-user Protocol Specification" in QEMU's interop
+// documents). The bodies are structures of <linux/vfio.h>, in host byte order, because both ends
+// are on one host.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ inline constexpr uint32_t kError = 1u << 5;
 struct Header {
     uint16_t id;
     uint16_t command;
-    uint32_t size_bytes;  // with this header
+    uint32_t size_bytes;  // including this header
     uint32_t flags;
     uint32_t error;  // an errno, in replies with kError
 };
@@ -57,7 +57,7 @@ inline constexpr uint32_t kDmaWritable = 1u << 1;
 struct DmaMap {
     uint32_t argsz;
     uint32_t flags;
-    uint64_t offset;  // into the file that comes with the message
+    uint64_t offset;  // in the file received with the message
     uint64_t address;
     uint64_t size_bytes;
 };
@@ -86,7 +86,7 @@ inline constexpr uint32_t kRegionConfig = 7;
 inline constexpr uint32_t kRegions = 9;
 inline constexpr uint32_t kRegionReadable = 1u << 0;
 inline constexpr uint32_t kRegionWritable = 1u << 1;
-inline constexpr uint32_t kRegionMappable = 1u << 2;  // by the descriptor that comes along
+inline constexpr uint32_t kRegionMappable = 1u << 2;  // through the descriptor in the reply
 
 struct RegionInfo {
     uint32_t argsz;
@@ -125,7 +125,7 @@ struct IrqSet {
     uint32_t count;
 };
 
-// The bytes follow, in a write and in the answer to a read.
+// The data follows in a write and in the reply to a read.
 struct RegionAccess {
     uint64_t offset;
     uint32_t region;
@@ -143,13 +143,13 @@ static_assert(sizeof(IrqInfo) == 16);
 static_assert(sizeof(IrqSet) == 20);
 static_assert(sizeof(RegionAccess) == 16);
 
-// What this server accepts. Nothing is ever allocated by a size that came from the client.
+// Limits of this server. It never allocates memory by a size that a client sent.
 inline constexpr uint32_t kMaxTransferBytes = 64 * 1024;
 inline constexpr uint32_t kMaxMessageBytes =
     sizeof(Header) + sizeof(RegionAccess) + kMaxTransferBytes;
-inline constexpr uint32_t kMaxMessageFds = 16;  // QEMU refuses to hear of more
+inline constexpr uint32_t kMaxMessageFds = 16;  // QEMU accepts no more
 
-// The structure at the beginning of the bytes; nothing if they are too few.
+// Returns the structure at the beginning of the bytes; nullopt if there are too few.
 template <typename T>
 std::optional<T> get(Bytes from)
 {
@@ -161,7 +161,7 @@ std::optional<T> get(Bytes from)
     return value;
 }
 
-// The caller has made sure that the value fits.
+// The caller ensures that the value fits.
 template <typename T>
 void put(std::byte *to, const T &value)
 {
