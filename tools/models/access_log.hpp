@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The reference log of every access to a device's memory, one line each, in order. It knows nothing
-// of counters, units or epochs, so what is computed from the log can check them.
+// The reference log of every access to a device's memory: one line per access, in order. It is
+// independent of counters, units and epochs, so results computed from it can check them.
 //
 //   # pmukit access log 1
 //   R 0x<dpa> <width in bytes>
@@ -17,7 +17,7 @@ namespace pmukit::models {
 
 class AccessLog {
 public:
-    // Counts, but writes nowhere.
+    // Counts accesses, without a file.
     AccessLog() = default;
     // Creates or truncates the file.
     static Result<AccessLog> create(const std::string &path);
@@ -25,7 +25,7 @@ public:
     void read(uint64_t dpa, unsigned width) { add('R', dpa, width, reads_); }
     void write(uint64_t dpa, unsigned width) { add('W', dpa, width, writes_); }
 
-    // As LineFile::close().
+    // See LineFile::close().
     Result<void> close() { return file_.close(); }
     bool failed() const { return file_.failed(); }
 

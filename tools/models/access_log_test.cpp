@@ -37,7 +37,7 @@ TEST_F(AccessLogFile, HoldsEveryAccessInOrder)
     EXPECT_EQ(log->writes(), 1u);
 }
 
-TEST_F(AccessLogFile, LosesNothingWhenTheBufferWraps)
+TEST_F(AccessLogFile, LosesNothingAcrossBufferFlushes)
 {
     constexpr unsigned kAccesses = 20'000;  // several buffers
     Result<AccessLog> log = AccessLog::create(path_);
@@ -72,7 +72,7 @@ TEST(AccessLog, ReportsAFullDisk)
     ASSERT_FALSE(closed);
     EXPECT_TRUE(log->failed());
     EXPECT_NE(closed.error().message.find("/dev/full"), std::string::npos);
-    EXPECT_FALSE(log->close());  // the error stays
+    EXPECT_FALSE(log->close());  // the error persists
 }
 
 TEST(AccessLog, CountsWithoutAFile)

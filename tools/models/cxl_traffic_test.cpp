@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A guest with a CXL memory expander below a root port and the uncore units that watch the port's
-// link, each behind a vfio-user socket of its own: what it loads and stores is what they count.
+// A guest with a CXL memory expander below a root port, and uncore units that observe the port's
+// link, each on a separate vfio-user socket. The units must count the guest's loads and stores.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -88,7 +88,7 @@ protected:
         expander.write(vfu::wire::kRegionConfig, 0x18, 4, 0x80000000);
         uncore.write(vfu::wire::kRegionConfig, 0x18, 4, 0xe0000000);
     }
-    // The unit's control in its BAR, by the table.
+    // Returns the BAR offset of a unit's control, found through the table.
     uint64_t find(uint16_t type, uint16_t id)
     {
         const unsigned units = uncore.read(0, 2, 2) & 0x3ff;
@@ -117,7 +117,7 @@ protected:
                                               uncore.session};
 };
 
-TEST_F(CxlTraffic, EveryUnitOfTheLinkCountsTheGuestsLoadsAndStores)
+TEST_F(CxlTraffic, UnitsOfTheLinkCountTheGuestsLoadsAndStores)
 {
     const uint64_t cxlcm = find(12, 0), cxldp = find(13, 0), b2cxl = find(17, 0);
     const uint64_t elsewhere = find(12, 1), imc = find(6, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The machine as a unit test plays it: one piece of memory, time that stands still until the test
-// moves it, interrupts and log lines that are kept.
+// The machine of a unit test: one block of memory, time that only the test advances, and recorded
+// interrupts and log lines.
 #pragma once
 
 #include <algorithm>

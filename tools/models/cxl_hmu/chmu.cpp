@@ -10,7 +10,7 @@ namespace pmukit::models::cxl_hmu {
 
 namespace {
 
-// Far tables of one instance begin at a page of their own.
+// Far tables of each instance start on a new page.
 constexpr uint64_t kTablesAlign = 0x1000;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// One CHMU: the common capability and its instances, one behind the other (CXL r3.2 section 8.2.8).
-// Bitmaps and hot lists lie inside the instances, or behind all of them: their offsets have 64
-// bits, the length of an instance has 16.
+// One CHMU: the common capability, followed by its instances (CXL r3.2 section 8.2.8). Bitmaps and
+// hot lists are inside the instances (near) or after all of them (far): their offsets have 64 bits,
+// but the length of an instance has only 16.
 //
 //   near:  common | registers bitmap list | registers bitmap list | ...
 //   far:   common | registers | registers | ...  | bitmap list | bitmap list | ...
@@ -27,18 +27,18 @@ struct ChmuShape {
 
 class Chmu final : public RegisterBlock {
 public:
-    // messages: the vector of each instance; as many instances as there are messages.
+    // messages: one instance per element, which is the instance's vector.
     Chmu(const InstanceParams &params, const ChmuShape &shape, unsigned index,
          const std::vector<unsigned> &messages, vfu::Host &host);
 
-    // From one instance's first register to the next one's.
+    // Distance from one instance's first register to the next instance's.
     static uint64_t instance_bytes(const InstanceParams &params, const ChmuShape &shape);
 
     uint64_t bytes() const override;
     uint64_t read(uint64_t offset, unsigned width) override;
     void write(uint64_t offset, unsigned width, uint64_t value) override;
     void reset() override;
-    bool in_hot_list(uint64_t offset) const;  // of any instance
+    bool in_hot_list(uint64_t offset) const;  // in any instance's list
 
     void request(const Request &request);
     std::optional<uint64_t> next_deadline_ns() const;
@@ -52,17 +52,17 @@ public:
 
 private:
     uint64_t read_common(uint64_t offset, unsigned width);
-    // The instance that an access is for, and where in it; nothing when there is none, or two.
+    // The instance that an access hits and the offset in it; nullopt if it hits none, or two.
     struct Place {
         Instance *instance;
         uint64_t offset;
     };
     std::optional<Place> find(uint64_t offset, unsigned width) const;
-    uint64_t tables_begin() const;  // far ones
+    uint64_t tables_begin() const;  // begin of the far tables
 
     ChmuShape shape_;
     uint64_t instance_bytes_;
-    uint64_t tables_bytes_;  // of one instance, where they are far
+    uint64_t tables_bytes_;  // far tables of one instance
     unsigned index_;
     vfu::Host &host_;
     std::vector<std::unique_ptr<Instance>> instances_;

@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kCachemem = 0x1000;  // CXL.cachemem primary range inside the component registers
 constexpr uint64_t kCachememBytes = 0x1000;
 
-// Offsets from here on count from kCachemem. Capability header and array (section 8.2.4.1).
+// Offsets below are relative to kCachemem. Capability header and array (section 8.2.4.1).
 constexpr uint32_t kCachememId = 1;
 constexpr uint32_t kRasId = 2;
 constexpr uint32_t kHdmId = 5;
@@ -22,7 +22,7 @@ constexpr uint32_t capability(uint32_t id, uint32_t version, size_t offset)
     return id | version << 16 | static_cast<uint32_t>(offset) << 20;
 }
 
-// Which errors a type 3 device can have (section 8.2.4.17).
+// Errors that a type 3 device can report (section 8.2.4.17).
 constexpr uint32_t kUncorrectable = 0x0001cfff;
 constexpr uint32_t kCorrectable = 0x0000007f;
 
@@ -57,7 +57,7 @@ ComponentRegisters::ComponentRegisters(vfu::Host &host) : host_(host), cachemem_
     place_decoders();
 }
 
-// No error ever happens here: status, first error pointer and header log stay zero.
+// The model has no errors: status, first error pointer and header log stay zero.
 void ComponentRegisters::place_ras()
 {
     cachemem_.place(kRas + 0x00, 4, 0, 0, kUncorrectable);            // status
@@ -125,7 +125,8 @@ bool ComponentRegisters::committed(unsigned decoder) const
     return (cachemem_.read(decoder_at(decoder) + kDecoderControl, 4) & kCommitted) != 0;
 }
 
-// A committed decoder keeps its addresses; one locked on commit keeps everything until reset.
+// The addresses of a committed decoder are read-only; with Lock On Commit the whole decoder is
+// read-only until reset.
 void ComponentRegisters::write_decoder(unsigned decoder, size_t offset, uint32_t value)
 {
     const size_t control_at = decoder_at(decoder) + kDecoderControl;
@@ -139,7 +140,8 @@ void ComponentRegisters::write_decoder(unsigned decoder, size_t offset, uint32_t
         update_commit(decoder);
 }
 
-// COMMITTED follows COMMIT both ways. Decoders commit in order and need a size.
+// COMMITTED follows COMMIT, both when set and when cleared. Decoders commit in order and need a
+// size.
 void ComponentRegisters::update_commit(unsigned decoder)
 {
     const size_t at = decoder_at(decoder);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // CXL component registers (CXL r3.2 section 8.2.3, 8.2.4): the CXL.cachemem block with a RAS
-// capability, which cxl_pci wants from every function, and HDM decoders that commit.
+// capability, which cxl_pci requires of every function, and HDM decoders that commit.
 #pragma once
 
 #include "models/cxl_hmu/register_block.hpp"

@@ -57,7 +57,7 @@ TEST_F(Component, CommittedFollowsCommitBothWays)
     EXPECT_EQ(control(0) & (kCommitted | kError), kCommitted);
 }
 
-TEST_F(Component, DecodersCommitInOrderAndWithASize)
+TEST_F(Component, DecodersCommitOnlyInOrderAndWithASize)
 {
     commit(1);
     EXPECT_EQ(control(1) & (kCommitted | kError), kError);
@@ -68,7 +68,7 @@ TEST_F(Component, DecodersCommitInOrderAndWithASize)
     EXPECT_EQ(control(1) & (kCommitted | kError), kCommitted);
 }
 
-TEST_F(Component, ACommittedDecoderKeepsItsAddresses)
+TEST_F(Component, CommittedDecoderAddressesAreReadOnly)
 {
     commit(0);
     write(decoder(0) + 0x08, 0x20000000);
@@ -92,7 +92,7 @@ TEST_F(Component, AddressesAreMultiplesOf256MiB)
     EXPECT_EQ(read(decoder(0) + 0x00), 0xf0000000u);
 }
 
-TEST_F(Component, AnEightByteAccessIsTwoRegisters)
+TEST_F(Component, EightByteAccessHitsTwoRegisters)
 {
     regs_.write(decoder(0), 8, 0x12345678'30000000);
     EXPECT_EQ(read(decoder(0)), 0x30000000u);

@@ -9,8 +9,8 @@ namespace pmukit::models::cxl_hmu {
 
 namespace {
 
-// Multiplicative hash (Knuth, TAOCP 6.4): neighbouring units fall into different sets. The upper
-// 32 bits, scaled to the number of sets.
+// Multiplicative hash (Knuth, TAOCP 6.4): neighboring units map to different sets. The upper 32
+// bits are scaled to the number of sets.
 uint64_t set_of(uint64_t unit, uint64_t sets)
 {
     const uint64_t hash = (unit * 0x9e3779b97f4a7c15u) >> 32;
@@ -28,7 +28,7 @@ Counters::Counters(const CounterScheme &scheme)
     assert(ways_ != 0 && scheme.number % ways_ == 0);
 }
 
-// A free way has neither count nor credit and comes before all others.
+// A free way has neither count nor credit, so it is chosen before all others.
 bool Counters::gives_way_sooner(const Counter &way, const Counter &other) const
 {
     return replacement_ == Replacement::kLeast ? way.count < other.count

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The counters of one CHMU instance: few, as in silicon. CXL r3.2 leaves set and mapping to the
-// implementation (section 8.2.8, "counters"); this one is a set-associative tag array.
+// The counters of one CHMU instance, few as in hardware. CXL r3.2 leaves their organization to the
+// implementation (section 8.2.8, "counters"); here they are a set-associative tag array.
 //
 //            way 0             way 1              way 15
 //   set 0  | unit count credit | unit count credit | ... |
 //   set 1  | ...                                         |
 //
-// A unit hashes to one set. A hit counts and adds credit. A miss takes a free counter at value 1;
-// when the set is full, the replacement decides. By credit, the way with the least pays one, and
-// the newcomer takes its place once it has none left (the access is lost otherwise). Credit is kept
-// apart from the count, so that the count of a unit that stays is exact since its allocation, and a
-// stream of units seen once cannot wash out a unit seen often. The two others are what simpler
-// silicon would do.
+// A unit hashes to one set. A hit increments count and credit. A miss allocates a free counter with
+// count 1; if the set is full, the replacement policy applies. kCredit: the way with the least
+// credit loses one credit, and the new unit replaces it once it has none; otherwise the access is
+// lost. Credit is separate from the count, so that the count of a resident unit is exact since its
+// allocation, and a stream of units seen once cannot evict a unit seen often. The two other
+// policies model simpler hardware.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ namespace pmukit::models::cxl_hmu {
 
 enum class Replacement {
     kCredit,
-    kNone,   // a unit that finds no free counter is lost
-    kLeast,  // the way with the least count is given up at once
+    kNone,   // an access without a free counter is lost
+    kLeast,  // evict the way with the least count
 };
 
 struct CounterScheme {
@@ -40,14 +40,15 @@ public:
         uint64_t unit = 0;
         uint32_t count = 0;  // 0: free
         uint32_t credit = 0;
-        uint32_t birth = 0;  // tick of the allocation, for epochs of single counters
+        uint32_t birth = 0;  // tick of the allocation, for per-counter epochs
     };
 
-    // Counts one access, up to `limit`. The counter of the unit, or nothing when the access was
-    // lost. The pointer holds until the next call.
+    // Counts one access, up to `limit`. Returns the unit's counter, nullptr if the access was lost.
+    // The pointer is valid until the next call.
     Counter *count(uint64_t unit, uint32_t limit, uint32_t tick);
 
-    // Calls visit(counter) for each counter in use, in array order; a true answer frees it.
+    // Calls visit(counter) for each counter in use, in array order, and frees the counter if
+    // visit() returns true.
     template <typename Visit>
     void sweep(Visit visit)
     {
@@ -65,7 +66,7 @@ public:
     size_t used() const { return used_; }
 
 private:
-    static constexpr uint32_t kMaxCredit = 255;  // 8 bits of state in silicon
+    static constexpr uint32_t kMaxCredit = 255;  // 8 bits in hardware
 
     bool gives_way_sooner(const Counter &way, const Counter &other) const;
     bool gives_way(Counter &way) const;

@@ -48,7 +48,7 @@ TEST(Counters, NeverHoldsMoreUnitsThanCounters)
     }
 }
 
-TEST(Counters, AConflictLosesTheAccessUntilTheVictimHasPaid)
+TEST(Counters, ConflictLosesAccessesUntilCreditIsZero)
 {
     Counters counters({.number = 1});
     counters.count(1, kNoLimit, 0);
@@ -63,7 +63,7 @@ TEST(Counters, AConflictLosesTheAccessUntilTheVictimHasPaid)
     EXPECT_EQ(counters.used(), 1u);
 }
 
-TEST(Counters, ConflictsDoNotChangeTheCountOfAUnitThatStays)
+TEST(Counters, ConflictsDoNotChangeCountOfAResidentUnit)
 {
     Counters counters({.number = 1});
     for (int i = 0; i < 100; i++)
@@ -88,7 +88,7 @@ TEST(Counters, SweepFreesTheSelectedCounters)
     EXPECT_EQ(counters.used(), 0u);
 }
 
-TEST(Counters, WithoutReplacementTheFirstUnitsStay)
+TEST(Counters, WithoutReplacementTheFirstUnitsStayResident)
 {
     Counters counters({.number = 4, .ways = 4, .replacement = Replacement::kNone});
     for (uint64_t unit = 0; unit < 4; unit++)
@@ -100,7 +100,7 @@ TEST(Counters, WithoutReplacementTheFirstUnitsStay)
     EXPECT_NE(counters.count(4, kNoLimit, 0), nullptr);
 }
 
-TEST(Counters, TheLeastCountIsGivenUpAtOnce)
+TEST(Counters, LeastCountIsEvictedAtOnce)
 {
     Counters counters({.number = 2, .ways = 2, .replacement = Replacement::kLeast});
     for (int i = 0; i < 3; i++)
@@ -114,8 +114,9 @@ TEST(Counters, TheLeastCountIsGivenUpAtOnce)
     EXPECT_EQ(left, (std::set<uint64_t>{1, 3}));
 }
 
-// Every unit has one place, so two that share it drive each other out though others are free.
-TEST(Counters, DirectMappingHasOnePlaceForEachUnit)
+// Each unit maps to one counter: of two units with the same counter the second is lost, even if
+// others are free.
+TEST(Counters, DirectMappingHasOneCounterPerUnit)
 {
     Counters direct({.number = 64, .ways = 1, .replacement = Replacement::kNone});
     Counters full({.number = 64, .ways = 64, .replacement = Replacement::kNone});
@@ -129,8 +130,8 @@ TEST(Counters, DirectMappingHasOnePlaceForEachUnit)
     EXPECT_EQ(full.used(), 64u);
 }
 
-// The hottest units of a zipf stream, as the sum over epochs of what the counters report, against
-// an exact count made here. Units are spread over the space by a bijection, as pages of a heap.
+// Compares the hottest units of a Zipf stream, as the counters report them over all epochs, with
+// exact counts. A bijection spreads the units over the space, like the pages of a heap.
 class ZipfStream {
 public:
     ZipfStream(unsigned units, double exponent, unsigned seed) : units_(units), random_(seed)

@@ -22,11 +22,11 @@ constexpr Field kCapabilityInterrupt{50, 50};
 constexpr Field kCapabilityVersion{60, 63};
 constexpr uint64_t kCounterWidth = 48;
 
-constexpr size_t kOverflow = 0x10;        // RW1C, a bit a counter
-constexpr size_t kFreeze = 0x18;          // RW, a bit a counter
+constexpr size_t kOverflow = 0x10;        // RW1C, one bit per counter
+constexpr size_t kFreeze = 0x18;          // RW, one bit per counter
 constexpr size_t kEvents = 0x100;         // RO, 8 bytes each
-constexpr size_t kConfiguration = 0x200;  // 8 bytes a counter
-constexpr size_t kFilter = 0x400;         // 8 of 4 bytes a counter
+constexpr size_t kConfiguration = 0x200;  // 8 bytes per counter
+constexpr size_t kFilter = 0x400;         // 8 filters of 4 bytes per counter
 constexpr size_t kFiltersOfCounter = 0x20;
 constexpr size_t kCounter = 0xc00;  // 8 bytes each
 

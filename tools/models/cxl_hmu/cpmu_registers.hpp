@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A CXL PMU beside the hotness monitoring units (CXL r3.2 section 8.2.7): what a driver of it looks
-// for when it is loaded, and counters that can be set up, frozen and read. They count nothing.
+// A CXL PMU next to the CHMUs (CXL r3.2 section 8.2.7): the registers that its driver checks at
+// probe, and counters that can be configured, frozen and read. They never count.
 #pragma once
 
 #include "models/cxl_hmu/register_block.hpp"
@@ -12,7 +12,7 @@ class CpmuRegisters final : public RegisterBlock {
 public:
     static constexpr unsigned kCounters = 4;
 
-    // message: the vector that its overflows would have.
+    // message: the vector of its overflow interrupt, which it never sends.
     CpmuRegisters(unsigned message, vfu::Host &host);
 
     uint64_t bytes() const override { return registers_.size(); }

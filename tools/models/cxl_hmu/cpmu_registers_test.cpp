@@ -16,8 +16,8 @@ protected:
     CpmuRegisters cpmu_{kMessage, host_};
 };
 
-// As drivers/perf/cxl_pmu.c reads them.
-TEST_F(Cpmu, SaysThatItsCountersCanBeWrittenWhileFrozenAndHaveAVector)
+// Fields as drivers/perf/cxl_pmu.c reads them.
+TEST_F(Cpmu, CapabilityHasWritableFrozenCountersAndAVector)
 {
     const uint64_t capability = cpmu_.read(0, 8);
     EXPECT_EQ(capability & 0x3f, CpmuRegisters::kCounters - 1);
@@ -28,7 +28,7 @@ TEST_F(Cpmu, SaysThatItsCountersCanBeWrittenWhileFrozenAndHaveAVector)
     EXPECT_EQ(cpmu_.bytes(), 0xe00u);
 }
 
-TEST_F(Cpmu, EachCounterCanBeSetUpForTheOneGroupOfEvents)
+TEST_F(Cpmu, EveryCounterIsConfigurableForTheEventGroup)
 {
     EXPECT_EQ(cpmu_.read(0x100, 8) >> 48, 0x1e98u);
     for (unsigned i = 0; i < CpmuRegisters::kCounters; i++) {
@@ -39,7 +39,7 @@ TEST_F(Cpmu, EachCounterCanBeSetUpForTheOneGroupOfEvents)
     EXPECT_EQ(cpmu_.read(0x200 + 8 * CpmuRegisters::kCounters, 8), 0u);
 }
 
-TEST_F(Cpmu, CountersStandWhereTheyAreWrittenUntilAReset)
+TEST_F(Cpmu, CountersHoldTheWrittenValueUntilReset)
 {
     cpmu_.write(0x18, 8, ~uint64_t{0});
     EXPECT_EQ(cpmu_.read(0x18, 8), 0xfu);
@@ -53,7 +53,7 @@ TEST_F(Cpmu, CountersStandWhereTheyAreWrittenUntilAReset)
     EXPECT_TRUE(host_.lines.empty());
 }
 
-TEST_F(Cpmu, AnAccessOfAWrongWidthIsDroppedAndLogged)
+TEST_F(Cpmu, InvalidAccessIsDroppedAndLogged)
 {
     EXPECT_EQ(cpmu_.read(2, 2), ~uint64_t{0});
     cpmu_.write(0xc04, 8, 1);

@@ -9,21 +9,22 @@ namespace pmukit::models::cxl_hmu {
 
 namespace {
 
-// 0x1234 is what emulators use for devices that exist only in emulators; the device id spells "CH".
+// 0x1234 is the vendor ID that emulators use for devices without hardware; the device ID spells
+// "CH".
 constexpr uint16_t kVendor = 0x1234;
 constexpr uint16_t kDevice = 0x4348;
 constexpr uint32_t kClassCxlMemory = 0x050210;
 
 constexpr unsigned kRegisterBar = 0;
 constexpr unsigned kMemoryBar = 2;
-constexpr uint64_t kBlockAlign = 0x10000;  // what a register locator entry can express
-constexpr uint64_t kPbaOffset = 0x8000;    // behind the MSI-X table
+constexpr uint64_t kBlockAlign = 0x10000;  // granularity of a register locator entry
+constexpr uint64_t kPbaOffset = 0x8000;    // after the MSI-X table
 
 constexpr unsigned kVectors = kMessages;
 constexpr unsigned kFirstUnitVector = 1;  // 0 is for the events of the memory device
 constexpr unsigned kCpmuVector = kVectors - 1;
 
-// The feed has no bell. A writer that runs ahead of us waits.
+// The feed is polled, because it has no notification. A writer that is ahead of the model waits.
 constexpr uint64_t kFeedPeriod_ns = 1'000'000;
 constexpr size_t kFeedBatch = 4096;
 
@@ -34,7 +35,7 @@ constexpr uint16_t kDvsecDevice = 0;
 constexpr uint16_t kDvsecLocator = 8;
 constexpr uint16_t kExtSerialNumber = 0x0003;
 
-// Memory is sold by 256 MiB; what the BAR does not reach is never touched.
+// The capacity is a multiple of 256 MiB; the part beyond the BAR is never accessed.
 uint64_t capacity_of(const Options &options)
 {
     return align_up(options.memory_bytes, kCapacityUnit);
@@ -291,7 +292,7 @@ std::optional<uint64_t> CxlHmuModel::next_deadline_ns() const
     return earliest;
 }
 
-// What was fed before an epoch ends belongs to it.
+// Accesses fed before an epoch ends count in that epoch.
 void CxlHmuModel::advance(uint64_t now_ns)
 {
     if (feed_)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The whole function: a CXL type 3 memory device with CHMUs, as Documentation/devices/
-// cxl_type3-model.rst draws it. BAR 0 has the registers, BAR 2 the memory; every load and store of
-// BAR 2 is one M2S request at the DPA that is its offset, unless the guest maps it. Requests of a
-// feed come beside them. What another function does to the memory is CXL.io, and none.
+// The whole function: a CXL type 3 memory device with CHMUs (see
+// Documentation/devices/cxl_type3-model.rst). BAR 0 has the registers, BAR 2 the memory. Every load
+// and store of BAR 2 is one M2S request, whose DPA is the offset, unless the guest maps the BAR. A
+// feed can add requests. Accesses by other functions are CXL.io and no M2S requests.
 #pragma once
 
 #include <memory>
@@ -25,8 +25,8 @@ namespace pmukit::models::cxl_hmu {
 
 class CxlHmuModel final : public vfu::Device {
 public:
-    // options passed check(). The log gets every memory access before a CHMU does; its owner closes
-    // it.
+    // options must have passed check(). Each memory access is logged before a CHMU sees it; the
+    // log's owner closes it.
     CxlHmuModel(const Options &options, AccessLog &log, vfu::Host &host);
 
     vfu::ConfigSpace &config() override { return config_; }
@@ -36,14 +36,14 @@ public:
     void bar_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value) override;
     uint64_t peer_read(unsigned bar, uint64_t offset, unsigned width) override;
     void peer_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value) override;
-    // Memory keeps its contents, as it may in a device whose function is reset.
+    // The memory contents survive, as a function reset permits.
     void reset() override;
     std::optional<uint64_t> next_deadline_ns() const override;
     void advance(uint64_t now_ns) override;
 
-    // Takes all that the feed still has, when no guest waits for the device any more.
+    // Reads the rest of the feed, after the run.
     void take_rest_of_feed();
-    // The run is over: hot entries that still wait for space on the list count as dropped.
+    // After the run: counts hot entries that wait for space on the list as dropped.
     void drop_outstanding();
 
     uint64_t entries_stored() const;
@@ -60,7 +60,7 @@ private:
         RegisterBlock *block;
     };
 
-    uint64_t place(RegisterBlock &block, uint64_t base);  // where the next block can start
+    uint64_t place(RegisterBlock &block, uint64_t base);  // returns the base of the next block
     void build_units(const Options &options);
     void build_config(const Options &options, uint64_t registers_end);
     const Mapping *find(uint64_t offset, unsigned width) const;
@@ -74,7 +74,7 @@ private:
     std::optional<vfu::Doe> doe_;
     vfu::BarMemory *mapped_;
     RequestFeed *feed_;
-    uint64_t feed_due_ns_ = 0;  // when to look at it again
+    uint64_t feed_due_ns_ = 0;  // when to poll the feed again
     ComponentRegisters component_;
     DeviceRegisters device_;
     std::vector<Unit> units_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The function as a guest meets it: found through config space, programmed through BAR 0, loaded
-// and stored through BAR 2. The faults are seen from there as well.
+// The function as a guest accesses it: discovered through config space, programmed through BAR 0,
+// memory in BAR 2. The faults are tested through the same interfaces.
 #include "models/cxl_hmu/cxl_hmu_model.hpp"
 
 #include <gtest/gtest.h>
@@ -103,7 +103,7 @@ protected:
                                  kConfig0LevelInterrupt.mask() | kConfig0Enable.mask());
         pass_ns(options_.instance.operation_ns);
     }
-    // Empties the list: unit to count.
+    // Drains the list; returns counts by unit.
     std::map<uint64_t, uint64_t> drain(uint64_t at)
     {
         std::map<uint64_t, uint64_t> found;
@@ -161,7 +161,7 @@ TEST_F(Function, BarsFitTheOptions)
         const uint64_t length = kCommon1InstanceLength.get(read(block + 8));
         EXPECT_EQ(kCommon0Instances.get(read(block)), 8u);
         end = block + 0x10 + 8 * length;
-        EXPECT_EQ(read(end), kAllOnes);  // the block is as long as it says
+        EXPECT_EQ(read(end), kAllOnes);  // the block ends where it says
         EXPECT_NE(read(end - 8), kAllOnes);
     }
     EXPECT_LE(end, msix.table_offset);
@@ -174,8 +174,8 @@ struct Shape {
 
 class AnyShape : public Function, public testing::WithParamInterface<Shape> {};
 
-// Every instance is found by the locator, tracks on its own, and reports to its own list.
-TEST_P(AnyShape, HasThatManyInstancesThatCount)
+// The locator lists every instance; each tracks independently and reports to its list.
+TEST_P(AnyShape, EveryInstanceIsFoundAndCounts)
 {
     Options options;
     options.chmus = GetParam().chmus;
@@ -211,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, AnyShape, testing::ValuesIn(every_shape()), [](
     return std::to_string(shape.param.chmus) + "x" + std::to_string(shape.param.instances);
 });
 
-TEST_F(Function, HasTheSerialNumberItWasGiven)
+TEST_F(Function, HasTheConfiguredSerialNumber)
 {
     Options options;
     options.serial = 0x1122334455667788;
@@ -224,7 +224,7 @@ TEST_F(Function, HasTheSerialNumberItWasGiven)
     EXPECT_EQ(config(at + 8), 0x11223344u);
 }
 
-TEST_F(Function, WithADoeMailboxItAnswersDiscovery)
+TEST_F(Function, DoeMailboxAnswersDiscovery)
 {
     Options options;
     options.doe = true;
@@ -242,7 +242,7 @@ TEST_F(Function, WithADoeMailboxItAnswersDiscovery)
     EXPECT_EQ(config(at + 0x0c), 0u);
 }
 
-TEST_F(Function, ACxlPmuIsFoundBehindTheMonitoringUnits)
+TEST_F(Function, CxlPmuBlockFollowsTheChmuBlocks)
 {
     build();
     EXPECT_TRUE(blocks_[kLocatorCpmu].empty());
@@ -261,14 +261,14 @@ TEST_F(Function, ACxlPmuIsFoundBehindTheMonitoringUnits)
     EXPECT_EQ(read(at + 0xc00), 0u);
 }
 
-TEST_F(Function, OnlyItsMemoryIsCxlMem)
+TEST_F(Function, OnlyTheMemoryBarIsCxlMem)
 {
     build();
     EXPECT_TRUE(model_->is_cxl_mem(2));
     EXPECT_FALSE(model_->is_cxl_mem(0));
 }
 
-TEST_F(Function, MappedMemoryIsNotSeen)
+TEST_F(Function, OnlyTheMemoryBarCanBeMapped)
 {
     vfu::BarMemory memory = vfu::BarMemory::create(16 << 20).value();
     Options options;
@@ -278,7 +278,7 @@ TEST_F(Function, MappedMemoryIsNotSeen)
     EXPECT_EQ(model_->bar_memory(0), nullptr);
 }
 
-TEST_F(Function, InstancesHaveVectorsOfTheirOwn)
+TEST_F(Function, InstancesHaveSeparateVectors)
 {
     Options options;
     options.chmus = 2;
@@ -307,7 +307,7 @@ TEST_F(Function, MemoryReturnsWhatWasStored)
     EXPECT_EQ(log_.writes(), 2u);
 }
 
-TEST_F(Function, WhatAnotherFunctionDoesToItsMemoryIsNoRequest)
+TEST_F(Function, AccessesByAnotherFunctionAreNoRequests)
 {
     build();
     const uint64_t at = instance(0, 0);
@@ -409,7 +409,7 @@ TEST_F(Function, TheLevelInterruptDrainsAZipfWorkloadWithoutLoss)
 
 // --- Options
 
-TEST_F(Function, WhatWaitsAtTheEndOfTheRunIsDropped)
+TEST_F(Function, OutstandingEntriesAreDroppedAtTheEnd)
 {
     Options options;
     options.instance.hot_list_entries = 64;
@@ -507,7 +507,7 @@ INSTANTIATE_TEST_SUITE_P(
         return name;
     });
 
-TEST_F(Function, FaultWidth0StaysZeroWithAUnitSize)
+TEST_F(Function, FaultWidth0ReadsZeroWithAUnitSize)
 {
     build_with("width-0");
     start(instance(0, 0));
@@ -520,7 +520,7 @@ TEST_F(Function, FaultZeroInstances)
     EXPECT_EQ(kCommon0Instances.get(read(blocks_[kLocatorChmu][0])), 0u);
 }
 
-TEST_F(Function, FaultInstanceLengthLeavesTheBar)
+TEST_F(Function, FaultInstanceLengthExceedsTheBar)
 {
     build_with("instance-length-beyond-bar");
     const uint64_t block = blocks_[kLocatorChmu][0];
@@ -545,7 +545,7 @@ TEST_F(Function, FaultHeadIgnored)
     EXPECT_EQ(read(instance(0, 0) + kHead, 2), 0u);
 }
 
-TEST_F(Function, FaultsOfInterrupts)
+TEST_F(Function, InterruptFaults)
 {
     struct Case {
         const char *name;
@@ -569,7 +569,7 @@ TEST_F(Function, FaultsOfInterrupts)
     EXPECT_GT(host_.raised.size(), 10u);
 }
 
-TEST_F(Function, AStormEndsWithAReset)
+TEST_F(Function, ResetEndsAnInterruptStorm)
 {
     build_with("irq-storm");
     start(instance(0, 0), 1, 1);
@@ -581,7 +581,7 @@ TEST_F(Function, AStormEndsWithAReset)
     EXPECT_TRUE(host_.raised.empty());
 }
 
-TEST_F(Function, FaultResetMidRunForgetsTheConfiguration)
+TEST_F(Function, FaultResetMidRunClearsTheConfiguration)
 {
     build_with("reset-mid-run");
     const uint64_t at = instance(0, 0);
@@ -594,7 +594,7 @@ TEST_F(Function, FaultResetMidRunForgetsTheConfiguration)
     EXPECT_EQ(read(at + kConfig1), 0u);
 }
 
-TEST_F(Function, FaultResetMidRunCountsWhatTheSourceOffersToo)
+TEST_F(Function, FaultResetMidRunCountsSourceRequests)
 {
     const Source source = Source::create(parse_source("uniform:accesses=600").value()).value();
     Options options;
@@ -609,7 +609,7 @@ TEST_F(Function, FaultResetMidRunCountsWhatTheSourceOffersToo)
     pass_ns(kEpochNs);
     EXPECT_EQ(read(at + kStatus), 0u);
     EXPECT_EQ(read(at + kTail, 2), 0u);
-    start(at);  // once is enough
+    start(at);  // the fault occurs only once
     pass_ns(2 * kEpochNs);
     EXPECT_EQ(kStatusEnabled.get(read(at + kStatus)), 1u);
 }
@@ -662,7 +662,7 @@ TEST_F(Function, FaultDiesInListAtTheThirdEntryOfADrain)
     EXPECT_NE(read(at + kStatus), kAllOnes);
 }
 
-TEST_F(Function, ReadsOfADeviceThatDiedInItsListAreNumberedFromTheDrainsFirstEntry)
+TEST_F(Function, ReadsOfADeadDeviceAreNumberedFromTheStartOfTheDrain)
 {
     const std::string path = testing::TempDir() + "dead." + std::to_string(getpid());
     RunLogs logs;
@@ -686,7 +686,7 @@ TEST_F(Function, ReadsOfADeviceThatDiedInItsListAreNumberedFromTheDrainsFirstEnt
     EXPECT_TRUE(text.ends_with("\nchmu0 dead 0 5 0\n")) << text;
 }
 
-TEST_F(Function, AFaultBeginsAnewWithAReset)
+TEST_F(Function, ResetRestartsTheFault)
 {
     build_with("all-ones-once-enabled");
     const uint64_t common = blocks_[kLocatorChmu][0];
@@ -701,7 +701,7 @@ TEST_F(Function, AFaultBeginsAnewWithAReset)
     EXPECT_EQ(read(common), first);
 }
 
-TEST_F(Function, FaultResetMidRunStrikesAgainInTheNextMachine)
+TEST_F(Function, FaultResetMidRunRecursAfterAReset)
 {
     build_with("reset-mid-run");
     const uint64_t at = instance(0, 0);
@@ -744,9 +744,9 @@ TEST_F(Function, FaultValuesChangeBetweenReads)
 
 class AnyFault : public Function, public testing::WithParamInterface<const Fault *> {};
 
-// What is answered does not matter; that it is, by bounded work, with the sanitizers watching,
-// does.
-TEST_P(AnyFault, SurvivesAGuestThatWritesAnythingAnywhere)
+// Checks, under sanitizers, that each access is answered with bounded work. The values do not
+// matter.
+TEST_P(AnyFault, SurvivesRandomGuestAccesses)
 {
     const Source source = Source::create(parse_source("zipf:accesses=50").value()).value();
     Options options;
@@ -784,7 +784,7 @@ TEST_P(AnyFault, SurvivesAGuestThatWritesAnythingAnywhere)
         }
     }
     model_->reset();
-    EXPECT_LT(host_.lines.size(), 40'000u);  // a line an access, and a reason for an enable
+    EXPECT_LT(host_.lines.size(), 40'000u);  // one line per access, plus reasons of refused enables
 }
 
 std::vector<const Fault *> every_fault()
@@ -801,7 +801,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, AnyFault, testing::ValuesIn(every_fault()), [](
     return name;
 });
 
-// Accesses that the test has at hand, given so many at a time.
+// A feed of the accesses that the test supplies.
 class FeedOfTest final : public RequestFeed {
 public:
     size_t take(std::span<FedAccess> into) override
@@ -836,7 +836,7 @@ protected:
     FeedOfTest feed;
 };
 
-TEST_F(Fed, CountsWhatComesWithoutTheBar)
+TEST_F(Fed, CountsFedAccesses)
 {
     const uint64_t at = instance(0, 0);
     start(at);
@@ -847,7 +847,7 @@ TEST_F(Fed, CountsWhatComesWithoutTheBar)
     EXPECT_EQ(log_.writes(), 1u);
 }
 
-TEST_F(Fed, WhatCameBeforeTheEpochEndedBelongsToIt)
+TEST_F(Fed, AccessesFedBeforeAnEpochEndsCountInIt)
 {
     const uint64_t at = instance(0, 0);
     start(at);
@@ -857,7 +857,7 @@ TEST_F(Fed, WhatCameBeforeTheEpochEndedBelongsToIt)
     EXPECT_EQ(drain(at), (std::map<uint64_t, uint64_t>{{3, 1}}));
 }
 
-TEST_F(Fed, LooksAgainSoonAndAtOnceWhenThereIsMore)
+TEST_F(Fed, PollsPeriodicallyAndAtOnceIfThereIsMore)
 {
     ASSERT_TRUE(model_->next_deadline_ns());
     pass_ns(1);
@@ -872,7 +872,7 @@ TEST_F(Fed, LooksAgainSoonAndAtOnceWhenThereIsMore)
     EXPECT_EQ(*model_->next_deadline_ns(), host_.now + 1'000'000);
 }
 
-TEST_F(Fed, TakesTheRestAtTheEnd)
+TEST_F(Fed, DrainsTheFeedAtTheEnd)
 {
     feed.accesses.assign(10'000, {0x1000, 8, true});
     model_->take_rest_of_feed();
@@ -880,7 +880,7 @@ TEST_F(Fed, TakesTheRestAtTheEnd)
     EXPECT_TRUE(feed.accesses.empty());
 }
 
-TEST_F(Fed, TheRestOfAFeedThatNeverStopsIsWhatIsThereAtTheEnd)
+TEST_F(Fed, EndlessFeedIsDrainedOnceClosed)
 {
     feed.endless = true;
     feed.accesses.assign(3, {0x1000, 8, true});
@@ -889,7 +889,7 @@ TEST_F(Fed, TheRestOfAFeedThatNeverStopsIsWhatIsThereAtTheEnd)
     EXPECT_EQ(log_.reads(), 0u);
 }
 
-TEST_F(Function, WithoutAFeedHasNoRestOfIt)
+TEST_F(Function, DrainWithoutAFeedDoesNothing)
 {
     build();
     EXPECT_FALSE(model_->next_deadline_ns());
@@ -899,7 +899,7 @@ TEST_F(Function, WithoutAFeedHasNoRestOfIt)
 
 // --- Shapes
 
-TEST_F(Function, TablesCanLieBehindAllInstances)
+TEST_F(Function, TablesCanFollowAllInstances)
 {
     Options options;
     options.shape.far_tables = true;
@@ -922,7 +922,7 @@ TEST_F(Function, TablesCanLieBehindAllInstances)
         }
     }
     EXPECT_LE(last_end, model_->config().bar(0)->size_bytes);
-    // Each instance has its own.
+    // Each instance has separate tables.
     const uint64_t first = instance(0, 0), last = instance(1, 2);
     start(last);
     model_->bar_read(2, 0x5000, 8);
@@ -935,7 +935,7 @@ TEST_F(Function, TablesCanLieBehindAllInstances)
     EXPECT_EQ(model_->violations(), 1u);
 }
 
-TEST_F(Function, AFaultKnowsWhereTheInstancesEnd)
+TEST_F(Function, FaultAppliesToFarTables)
 {
     Options options;
     options.shape.far_tables = true;
@@ -953,7 +953,7 @@ TEST_F(Function, TheBlockCanHaveANewerVersion)
     EXPECT_EQ(kCommon0Version.get(read(blocks_[kLocatorChmu][0])), 2u);
 }
 
-TEST_F(Function, ItCanHaveNoVectors)
+TEST_F(Function, CanHaveNoVectors)
 {
     Options options;
     options.vectors = Vectors::kNone;
@@ -962,8 +962,8 @@ TEST_F(Function, ItCanHaveNoVectors)
     EXPECT_EQ(model_->config().msi_vectors(), 0u);
 }
 
-// PCIe Interrupt Message Number: with MSI it is one of the vectors that the function was given.
-TEST_F(Function, MessageNumbersFollowTheVectorsOfMsi)
+// PCIe Interrupt Message Number: with MSI it is one of the vectors that the guest enabled.
+TEST_F(Function, MessageNumbersDependOnEnabledMsiVectors)
 {
     Options options;
     options.instances = 5;
@@ -983,7 +983,7 @@ TEST_F(Function, MessageNumbersFollowTheVectorsOfMsi)
     EXPECT_EQ(kCap0Message.get(read(cap0)), 5u);
 }
 
-TEST_F(Function, RangesEndWithTheCapacity)
+TEST_F(Function, RangeBitmapEndsAtTheCapacity)
 {
     Options options;
     options.memory_bytes = uint64_t{1} << 30;
@@ -1001,7 +1001,7 @@ TEST_F(Function, RangesEndWithTheCapacity)
     EXPECT_EQ(read(instance(0, 0) + 0x70), ~uint64_t{0});
 }
 
-TEST(CxlHmuOptions, ShapesHaveLimits)
+TEST(CxlHmuOptions, ShapesAreCheckedAgainstTheirLimits)
 {
     const auto with = [](auto change) {
         Options options;

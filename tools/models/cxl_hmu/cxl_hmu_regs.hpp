@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// CXL hotness monitoring unit: register facts, hardware side. CXL r3.2 section 8.2.8; where the
-// text is unclear the reading of the CXL HMU RFC (J. Cameron, Nov 2024) and of QEMU's CHMU model
-// (RFC v2, June 2025) is taken and named. The driver has its own, independent copy.
+// Registers of the CXL hotness monitoring unit (CHMU), as the model implements them. CXL r3.2
+// section 8.2.8; where the text is unclear, comments name the interpretation of the CXL HMU RFC (J.
+// Cameron, Nov 2024) and of QEMU's CHMU model (RFC v2, June 2025) that is used. The driver has an
+// independent copy.
 #pragma once
 
 #include <cstdint>
 
 namespace pmukit::models::cxl_hmu {
 
-// Bits low..high of a word, both included.
+// Bits low..high of a word, inclusive.
 struct Field {
     unsigned low;
     unsigned high;
@@ -72,7 +73,7 @@ inline constexpr Field kConfig0Randomized{8, 8};         // RW while disabled
 inline constexpr Field kConfig0OverflowInterrupt{9, 9};  // RW while disabled
 inline constexpr Field kConfig0LevelInterrupt{10, 10};   // RW while disabled
 inline constexpr Field kConfig0Enable{16, 16};           // RW always
-inline constexpr Field kConfig0ResetCounters{17, 17};    // RW always, clears itself
+inline constexpr Field kConfig0ResetCounters{17, 17};    // RW always, self-clearing
 inline constexpr Field kConfig0Threshold{32, 63};        // RW while disabled
 
 inline constexpr uint64_t kConfig1 = 0x48;            // RW while disabled, 8 bytes
@@ -110,26 +111,26 @@ inline constexpr unsigned kMaxUnitLog2 = 31;           // 2 GiB
 inline constexpr unsigned kRangeLog2 = 28;             // one bitmap bit: 256 MiB
 inline constexpr uint64_t kMaxInstanceBytes = 0xffff;  // instance length has 16 bits
 inline constexpr unsigned kMinHotList = 64;
-inline constexpr unsigned kMessages = 16;  // vectors a message number reaches
+inline constexpr unsigned kMessages = 16;  // vectors that a message number can select
 
-// Scales 1..5 are 100 us, 1 ms, 10 ms, 100 ms, 1 s. Zero: the scale is not defined.
+// Scales 1..5 are 100 us, 1 ms, 10 ms, 100 ms, 1 s. Returns 0 for an undefined scale.
 constexpr uint64_t epoch_scale_ns(uint64_t scale)
 {
     constexpr uint64_t kScales[] = {0, 100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
     return scale < 6 ? kScales[scale] : 0;
 }
 
-// --- Which bits of a register software can change (everything else is read only)
+// --- Bits of a register that software can change (all others are read-only)
 
 struct Register {
     const char *name;
     uint64_t offset;
-    unsigned bytes;             // the one access width it has
+    unsigned bytes;             // the only access width
     uint64_t writable;          // RW bits
-    uint64_t writable_enabled;  // those of them that stay RW while enabled
+    uint64_t writable_enabled;  // RW bits that stay RW while enabled
     uint64_t write_one_clears;  // W1C bits
     uint64_t reset;
-    uint64_t reserved = 0;  // software writes zero
+    uint64_t reserved = 0;  // bits that software must write as zero
 };
 
 inline constexpr Register kRegisters[] = {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver's and the model's transcription of CXL r3.2 section 8.2.8, held against each other.
-// The only file that sees both; a slip of the pen on either side does not compile. What the asserts
-// cannot compare (write one to clear, locking, order) is the selftests' business.
+// Compares the driver's and the model's transcription of CXL r3.2 section 8.2.8. Only this file
+// includes both; a mistake in one of them does not compile. The selftests cover what the asserts
+// cannot compare (write one to clear, locking, order).
 #include "cxl_hmu/cxl_hmu_regs.h"
 #include "models/cxl_hmu/cxl_hmu_regs.hpp"
 
 namespace pmukit::models::cxl_hmu {
 
-// Where the blocks are
+// Register locator
 static_assert(CXL_HMU_LOCATOR_ID_CHMU == kLocatorChmu);
 
 // Block

@@ -228,7 +228,7 @@ void FaultyChmu::request(const Request &request)
     reset_if_due();
 }
 
-// The source speaks as epochs end.
+// Requests of the source arrive as epochs end.
 void FaultyChmu::advance(uint64_t now_ns)
 {
     chmu_.advance(now_ns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Ways in which the device can be broken on purpose, by name. The device itself knows nothing of
-// them: a filter stands between the BAR and a CHMU, another between the CHMU and the interrupts.
+// Faults of the device to inject, by name. The device itself is unaware of them: FaultyChmu filters
+// accesses between the BAR and a CHMU, FaultyHost filters interrupts.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace pmukit::models::cxl_hmu {
 
-// A field of a register that reads as, or is written as, `value`.
+// A register field that is read or written as `value` instead.
 struct FieldOverride {
     bool common = false;  // in the common capability; else in every instance
     uint64_t offset = 0;
@@ -32,12 +32,13 @@ struct Fault {
     std::optional<FieldOverride> read{};
     std::optional<FieldOverride> read_too{};
     std::optional<FieldOverride> write{};
-    std::optional<uint64_t> drop_writes{};  // to this register of every instance
-    bool all_ones = false;                  // every register of a CHMU
+    std::optional<uint64_t> drop_writes{};  // drops writes to this register of every instance
+    bool all_ones = false;                  // every register of a CHMU reads as ones
     bool all_ones_once_enabled = false;
-    bool capabilities_change = false;  // from one read to the next
-    unsigned ones_at_entry = 0;        // the entry read as so manyth in each drain; 0: none
-    unsigned dies_at_entry = 0;        // every register, from there on
+    bool capabilities_change = false;  // capabilities differ between two reads
+    unsigned ones_at_entry = 0;        // the n-th entry read in each drain is all ones; 0: none
+    unsigned dies_at_entry =
+        0;  // every register is all ones from the n-th entry read in a drain; 0: none
     Messages messages = Messages::kAsTheyAre;
     uint64_t reset_after_requests = 0;  // 0: never
     uint64_t operation_ns = 0;          // 0: as configured
@@ -46,10 +47,10 @@ struct Fault {
 std::span<const Fault> faults();
 const Fault *find_fault(std::string_view name);  // nullptr: no such fault
 
-// Interrupts as a fault lets them through.
+// Filters interrupts as the fault says.
 class FaultyHost final : public vfu::Host {
 public:
-    // No fault: nullptr.
+    // fault: nullptr for none.
     FaultyHost(vfu::Host &host, const Fault *fault) : host_(host), fault_(fault) {}
 
     bool dma_read(uint64_t address, std::span<std::byte> into) override;
@@ -58,7 +59,7 @@ public:
     uint64_t now_ns() const override { return host_.now_ns(); }
     void log(std::string_view line) override { host_.log(line); }
 
-    // A guest access happened: what a storm and a spurious interrupt feed on.
+    // Call on each guest access: may send an interrupt of a storm, or a spurious one.
     void access();
     void spurious_vector(unsigned vector) { spurious_ = vector; }
     void reset() { storming_.reset(); }
@@ -71,10 +72,10 @@ private:
     uint64_t accesses_ = 0;
 };
 
-// A CHMU as a fault shows it.
+// A CHMU with a fault applied.
 class FaultyChmu final : public RegisterBlock {
 public:
-    // index is that of the CHMU in the log, which is not owned; nullptr: nothing is written down.
+    // index: number of the CHMU in the log. logs is not owned; nullptr: no log.
     FaultyChmu(Chmu &chmu, uint64_t instance_bytes, unsigned instances, const Fault *fault,
                unsigned index, RunLogs *logs)
         : chmu_(chmu),
@@ -89,7 +90,7 @@ public:
     uint64_t bytes() const override { return chmu_.bytes(); }
     uint64_t read(uint64_t offset, unsigned width) override;
     void write(uint64_t offset, unsigned width, uint64_t value) override;
-    // The fault begins anew, too.
+    // Restarts the fault, too.
     void reset() override;
 
     void request(const Request &request);
@@ -98,7 +99,7 @@ public:
 private:
     void reset_if_due();
     bool is_dead() const;
-    // Of a read: does the fault hide what is there?
+    // Counts a read of a hot list entry. Returns true if the fault hides the entry.
     bool count_entry(uint64_t offset);
     void log_read_of_the_dead();
     bool matches(const FieldOverride &wanted, uint64_t offset) const;
@@ -107,16 +108,16 @@ private:
 
     Chmu &chmu_;
     uint64_t instance_bytes_;
-    uint64_t instances_end_;  // far tables are behind
+    uint64_t instances_end_;  // far tables follow
     const Fault *fault_;
     unsigned index_;
     RunLogs *logs_;
     bool was_reset_ = false;  // by the fault
     bool was_enabled_ = false;
     bool odd_read_ = false;
-    // Of the drain, which a write of the head ends:
+    // State of the current drain, which a write of the head ends:
     unsigned entries_read_ = 0;
-    unsigned reads_ = 0;  // of anything, from its first entry on
+    unsigned reads_ = 0;  // reads of any register since its first entry
     bool died_ = false;
 };
 

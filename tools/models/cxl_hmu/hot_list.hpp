@@ -6,8 +6,8 @@
 //     | free   | oldest .. newest |  free  |      empty: head == tail
 //                                                 full:  head == (tail + 1) mod M
 //
-// A device with postponed insertion keeps what did not fit as outstanding, up to a bound of its
-// own, and puts it on the list when software frees a slot.
+// A device with postponed insertion holds entries that did not fit as outstanding, up to a separate
+// limit, and inserts them when software frees a slot.
 #pragma once
 
 #include <cstdint>
@@ -30,15 +30,15 @@ public:
     unsigned tail() const { return tail_; }
     uint64_t entry(unsigned index) const { return ring_[index]; }  // index < size()
 
-    // False: not an index of this ring, nothing changed.
+    // Return false, and change nothing, if the index is out of range.
     bool set_head(unsigned index);
     bool set_tail(unsigned index);
 
-    // Puts outstanding entries into free slots; how many.
+    // Moves outstanding entries into free slots; returns their number.
     unsigned insert_outstanding();
     unsigned outstanding() const { return waiting_used_; }
     uint64_t outstanding_entry(unsigned index) const;  // index < outstanding(), oldest first
-    unsigned drop_outstanding();                       // how many there were
+    unsigned drop_outstanding();                       // returns their number
     void reset();
 
 private:

@@ -18,7 +18,7 @@ TEST(HotList, IsFullWithOneSlotFree)
     EXPECT_EQ(list.used(), 63u);
 }
 
-TEST(HotList, GoesOnAtTheWrap)
+TEST(HotList, StoresAcrossTheWrap)
 {
     HotList list(64, 0);
     for (unsigned i = 0; i < 60; i++)
@@ -33,7 +33,7 @@ TEST(HotList, GoesOnAtTheWrap)
         EXPECT_EQ(list.entry((60 + i) % 64), 100 + i);
 }
 
-TEST(HotList, RefusesAnIndexBeyondTheRing)
+TEST(HotList, RefusesAnIndexOutOfRange)
 {
     HotList list(64, 0);
     EXPECT_TRUE(list.set_head(63));
@@ -44,7 +44,7 @@ TEST(HotList, RefusesAnIndexBeyondTheRing)
     EXPECT_EQ(list.tail(), 63u);
 }
 
-TEST(HotList, PostponedEntriesFollowInOrderWhenSlotsAreFreed)
+TEST(HotList, PostponedEntriesAreInsertedInOrderIntoFreedSlots)
 {
     HotList list(64, 2);
     for (unsigned i = 0; i < 63; i++)

@@ -11,7 +11,8 @@ namespace {
 
 constexpr uint64_t kAllOnes = ~uint64_t{0};
 constexpr uint64_t kNever_ns = ~uint64_t{0};
-// With an epoch per counter, ages are looked at this often: an epoch is exact to a sixteenth.
+// With per-counter epochs, counter ages are checked this often per epoch: an epoch is exact to
+// 1/16.
 constexpr uint32_t kTicksPerEpoch = 16;
 constexpr unsigned kMaxCounterWidth = 32;  // as wide as the threshold
 
@@ -20,7 +21,7 @@ struct RequestType {
     bool writes;
     bool tee;
 };
-// Index is the code in configuration 0; capability bit is one less.
+// Indexed by the request type in configuration 0; its capability bit is the index minus 1.
 constexpr RequestType kRequestTypeTable[kRequestTypes + 1] = {
     {false, false, false}, {true, false, false}, {false, true, false}, {true, true, false},
     {true, false, true},   {false, true, true},  {true, true, true},
@@ -34,7 +35,7 @@ bool InstanceParams::supports_unit(uint64_t unit_log2) const
            (unit_sizes >> (unit_log2 - kMinUnitLog2) & 1) != 0;
 }
 
-// A larger unit needs fewer bits for its id in an entry and leaves more to the count.
+// A larger unit needs fewer bits for its id in an entry, which leaves more for the count.
 unsigned InstanceParams::counter_width(uint64_t unit_log2) const
 {
     if (!supports_unit(unit_log2))
@@ -109,8 +110,8 @@ std::optional<uint64_t> Instance::read_tables(uint64_t offset, unsigned width) c
     return qword < bitmap_.size() ? bitmap_[qword] : 0;
 }
 
-// Shapes of other implementations: halves of an entry, and one register for head and tail, of which
-// the tail cannot be read alone.
+// Quirks of other implementations: an entry can be read in halves; head and tail are one register,
+// whose tail cannot be read alone.
 std::optional<uint64_t> Instance::read_quirk(uint64_t offset, unsigned width) const
 {
     if (params_.quirks.joint_head_tail && offset == kHead && width == 4)
@@ -124,7 +125,7 @@ std::optional<uint64_t> Instance::read_quirk(uint64_t offset, unsigned width) co
     return whole ? std::optional(*whole >> (8 * (offset % 8)) & 0xffffffff) : std::nullopt;
 }
 
-// Of the vectors that the guest has enabled; before it has any, as if it had enabled all.
+// The message number modulo the MSI vectors that the guest has enabled; unchanged while none is.
 unsigned Instance::message() const
 {
     const unsigned enabled = params_.msi ? params_.msi->msi_enabled_vectors() : 0;
@@ -199,7 +200,7 @@ void Instance::write(uint64_t offset, unsigned width, uint64_t value)
         refuse("write", offset, width);
 }
 
-// Of the joint register a write of 2 bytes is one of 4, whose upper half is zero.
+// A 2-byte write of the joint register acts as a 4-byte write with a zero upper half.
 bool Instance::write_quirk(uint64_t offset, unsigned width, uint64_t value)
 {
     if (!params_.quirks.joint_head_tail || (offset != kHead && offset != kTail))
@@ -226,7 +227,7 @@ void Instance::write_bitmap(uint64_t qword, uint64_t value)
         bitmap_[qword] = params_.lenient ? value : value & ~beyond;
 }
 
-// A bit for each 256 MiB of the device.
+// Valid bits of a bitmap qword: one per 256 MiB of the device.
 uint64_t Instance::valid_ranges(size_t qword) const
 {
     const uint64_t ranges =
@@ -252,7 +253,7 @@ void Instance::write_register(const Register &reg, uint64_t value)
                             locked() ? " while enabled" : "", value));
     if (writable == 0)
         return;
-    // Software that ends tracking may write whatever it likes into the bits that are locked.
+    // A write that clears the enable bit may have any value in locked bits.
     const bool ends = reg.offset == kConfig0 && kConfig0Enable.get(value) == 0;
     if (reg.write_one_clears == 0 && !ends && ((value ^ old) & reg.writable & ~writable) != 0)
         violate("write-while-enabled",
@@ -277,7 +278,7 @@ void Instance::write_register(const Register &reg, uint64_t value)
     }
 }
 
-// Only an enable must name what to track; any other write may leave it open.
+// Request type 0 is valid here; only an enable needs a type (why_not_enable()).
 void Instance::check_config0(uint64_t value)
 {
     if (kConfig0Requests.get(value) > kRequestTypes)
@@ -306,7 +307,8 @@ void Instance::write_config0(uint64_t value)
         next_operation(host_.now_ns());
 }
 
-// What is wrong with a value of configuration 1, whatever the other registers say.
+// Returns why a value of configuration 1 is invalid, regardless of other registers; nullptr: it is
+// valid.
 const char *Instance::wrong_config1(uint64_t value) const
 {
     const EpochLength epoch{kConfig1EpochScale.get(value), kConfig1EpochValue.get(value)};
@@ -356,7 +358,8 @@ void Instance::write_status(uint64_t value)
     check_level();
 }
 
-// A bit that cannot be cleared has its cause again, as the device sees it.
+// A write to clear a sticky bit raises its interrupt again, because the device still sees the
+// cause.
 void Instance::announce_again(uint64_t value)
 {
     const bool overflow = overflow_ && kStatusOverflow.get(value) != 0 &&
@@ -439,7 +442,8 @@ void Instance::finish_operation()
     }
 }
 
-// Software saw no operation and may have changed its mind: its last word counts.
+// Software saw no operation in progress and may have changed the enable bit since: its last value
+// counts.
 void Instance::finish_hidden()
 {
     const bool enable_wanted = kConfig0Enable.get(config0_) != 0;
@@ -459,7 +463,7 @@ void Instance::finish_reset()
         drop_outstanding();
         list_.reset();
     }
-    // One write may ask for reset and enable at once.
+    // One write may request both reset and enable.
     next_operation(operation_done_ns_);
 }
 
@@ -509,7 +513,7 @@ const char *Instance::why_not_enable() const
     return nullptr;
 }
 
-// Units above 256 MiB cover several bits of the bitmap: all or none of them must be set.
+// A unit above 256 MiB covers several bits of the bitmap: all or none of them must be set.
 bool Instance::unit_fits_ranges() const
 {
     if (unit_log2() <= kRangeLog2)
@@ -580,7 +584,7 @@ bool Instance::sampled()
     return true;
 }
 
-// Randomized: 1 .. 2f-1, evenly, so that the mean is the factor f.
+// Randomized: uniform in 1 .. 2f-1, so that the mean is the factor f.
 uint64_t Instance::next_interval()
 {
     const uint64_t factor = uint64_t{1} << kConfig1Downsampling.get(config1_);
@@ -591,7 +595,7 @@ uint64_t Instance::next_interval()
 
 // Time
 
-// While a disable takes its time epochs end as before.
+// Epochs continue to end while a disable is in progress.
 std::optional<uint64_t> Instance::next_deadline_ns() const
 {
     const std::optional<uint64_t> epoch = epoch_deadline_ns();
@@ -611,8 +615,8 @@ std::optional<uint64_t> Instance::epoch_deadline_ns() const
 
 void Instance::advance(uint64_t now_ns)
 {
-    // An epoch that ends before an operation completes is still reported; one that ends after it
-    // knows nothing of what the operation forgot.
+    // An epoch that ends before an operation completes is still reported; one that ends later does
+    // not include what the operation cleared.
     while (operation_ != kOperationNone && now_ns >= operation_done_ns_) {
         if (enabled_)
             end_epochs(operation_done_ns_);
@@ -632,8 +636,8 @@ bool Instance::source_goes_on() const
     return params_.source != nullptr && !params_.source->ended(source_epoch_);
 }
 
-// The source speaks in the epoch that is about to end. Epochs that passed unseen behind it, because
-// the machine was busy, pass without: the source then lags, but its epochs come one by one.
+// The source's requests belong to the epoch that ends first. If more epochs have passed because the
+// host was busy, those have no requests: the source lags, but none of its epochs is skipped.
 void Instance::end_epochs(uint64_t now_ns)
 {
     if (tick_ns_ == kNever_ns || now_ns < tick_start_ns_ + tick_ns_)
@@ -666,7 +670,7 @@ void Instance::offer_source()
     }
 }
 
-// Nothing is counted meanwhile, so all of them can be swept as one.
+// No request arrives between these ticks, so one sweep suffices for all of them.
 void Instance::pass_ticks(uint64_t ticks)
 {
     tick_start_ns_ += ticks * tick_ns_;
@@ -749,8 +753,8 @@ void Instance::reset()
     leave_enabling();
 }
 
-// As another kernel left it, which did not wait: a configuration that runs, and an enable that
-// begins to take its time when the guest looks for the first time.
+// The state that a previous kernel left without waiting: a valid configuration, and an enable whose
+// time starts at the guest's first access.
 void Instance::leave_enabling()
 {
     left_enabling_ = params_.left_enabling_ns != 0;

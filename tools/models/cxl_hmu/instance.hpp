@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// One CHMU instance: its registers, its counters, its hot list and what it does with requests and
-// time. CXL r3.2 section 8.2.8. Where the specification leaves a choice:
+// One CHMU instance: its registers, counters and hot list, and how it handles requests and time.
+// CXL r3.2 section 8.2.8. Where the specification leaves a choice:
 //
 //  - A register has one access width (kRegisters), bitmap and hot list have 8 bytes. Any other
 //    access reads as ones or is dropped, and is a violation.
-//  - A strict device drops a write of configuration 1 with a value that it reserves or does not
-//    support, and bits of the bitmap beyond its capacity. A lenient one takes both.
+//  - A strict device drops a write of configuration 1 with a value that is reserved or not
+//    supported, and bits of the bitmap beyond its capacity. A lenient one accepts both.
 //  - A configuration the device cannot run (unsupported unit, threshold beyond the counter width)
 //    is accepted by the registers and refused at enable: the operation ends with Status[0] clear.
 //  - Control bits written while an operation is in progress are dropped.
-//  - Enable frees the counters in epoch mode, because an epoch starts with none; in always-on mode
-//    they stay until reset. A new unit size frees them too. Disable abandons the running epoch.
+//  - In epoch mode an enable frees the counters, because an epoch starts with none in use; in
+//    always-on mode they remain until a reset. A new unit size frees them, too. Disable abandons
+//    the current epoch.
 //  - Level crossing is checked only while tracking is enabled. A notification threshold of 0 is
 //    never crossed.
-//  - Downsampling picks among the requests that pass type and range; randomised, it picks alike
-//    after every enable.
+//  - Downsampling selects among the requests that pass type and range; randomized downsampling
+//    repeats the same sequence after every enable.
 #pragma once
 
 #include <cstdint>
@@ -43,16 +44,16 @@ struct EpochLength {
     constexpr uint64_t ns() const { return epoch_scale_ns(scale) * value; }
 };
 
-// What implementations do otherwise than the specification says.
+// Deviations of other implementations from the specification.
 struct Quirks {
     bool list_halves = false;      // an entry can be read in halves of 4 bytes
     bool joint_head_tail = false;  // head and tail are one register of 4 bytes
     bool overflow_when_full =
-        false;                  // overflow: the list is full, whether anything was lost or not
-    bool level_above = false;   // level crossing: more entries than the threshold
-    bool garbage_tail = false;  // after an epoch without requests the tail is no index
-    // Enable and disable look as if they took no time, and Status[0] follows so much later; until
-    // then the device does what it did. 0: it is as the specification says.
+        false;                  // overflow is set when the list is full, even if nothing was lost
+    bool level_above = false;   // level crossing needs more entries than the threshold
+    bool garbage_tail = false;  // the tail is invalid after an epoch without requests
+    // Enable and disable show no operation in progress, and take effect, with Status[0], only after
+    // this time. 0: as the specification says.
     uint64_t late_status_ns = 0;
     bool sticky_status = false;       // overflow and level are never cleared; a write to clear them
                                       // raises the interrupt again
@@ -80,17 +81,17 @@ struct InstanceParams {
     uint64_t operation_ns = 20'000;  // how long enable, disable and reset take
     uint32_t seed = 1;               // of randomized downsampling
     const Source *source = nullptr;  // not owned; nullptr: requests come from the guest only
-    RunLogs *logs = nullptr;         // not owned; nullptr: nothing is written down
-    // Not owned. Of a function with MSI, whose enabled vectors bound the message number; nullptr:
-    // the number stays.
+    RunLogs *logs = nullptr;         // not owned; nullptr: no log
+    // Not owned. The configuration space of a function with MSI, whose enabled vectors limit the
+    // message number; nullptr: no limit.
     const vfu::ConfigSpace *msi = nullptr;
 
     bool lenient = false;
     Quirks quirks{};
-    uint64_t capacity_bytes = 0;    // of the device; 0: as much as the bitmap covers
-    uint64_t left_enabling_ns = 0;  // at power on, an enable is under way for so long; 0: none is
+    uint64_t capacity_bytes = 0;         // capacity of the device; 0: as much as the bitmap covers
+    uint64_t left_enabling_ns = 0;       // duration of an enable in progress at power-on; 0: none
     uint64_t tables_at = kRegistersEnd;  // bitmap and hot list, from the instance's first byte
-    unsigned padding_qwords = 0;         // between the two
+    unsigned padding_qwords = 0;         // between bitmap and hot list
 
     uint64_t bitmap_offset() const { return tables_at; }
     uint64_t hot_list_offset() const
@@ -126,7 +127,7 @@ public:
     std::optional<uint64_t> next_deadline_ns() const;
     void advance(uint64_t now_ns);
 
-    // Entries that still wait for space on the list count as dropped.
+    // Counts entries that wait for space on the list as dropped.
     void drop_outstanding();
 
     uint64_t requests() const { return requests_; }  // since the reset, tracked or not
@@ -216,22 +217,22 @@ private:
     bool level_ = false;
     uint64_t operation_ = kOperationNone;
     uint64_t operation_done_ns_ = 0;
-    bool left_enabling_ = false;  // its time begins with the guest's first access
+    bool left_enabling_ = false;  // its time starts at the guest's first access
     uint64_t epoch_requests_ = 0;
     bool tail_is_garbage_ = false;
 
-    uint64_t tick_ns_ = 1;        // an epoch, or a part of it; set by enable()
+    uint64_t tick_ns_ = 1;        // an epoch or a part of it; set by enable()
     uint64_t tick_start_ns_ = 0;  // of the running tick
     uint32_t tick_ = 0;
-    uint32_t first_tick_ = 0;    // tick_ when tracking was enabled
-    uint64_t epoch_ = 0;         // for the entries log: of the source, else since enable
-    uint64_t source_epoch_ = 0;  // the next one to offer
-    uint64_t skip_ = 0;          // requests until the next one that counts
+    uint32_t first_tick_ = 0;  // tick_ when tracking was enabled
+    uint64_t epoch_ = 0;       // for the entries log: the source's epoch, else epochs since enable
+    uint64_t source_epoch_ = 0;  // the source's next epoch
+    uint64_t skip_ = 0;          // requests until the next sample
 
     uint64_t requests_ = 0;
     uint64_t stored_ = 0;
     uint64_t dropped_ = 0;
-    uint64_t guest_reads_ = 0;  // of registers, since the last line of the stats log
+    uint64_t guest_reads_ = 0;  // register reads since the last line of the stats log
     uint64_t guest_writes_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Each rule of the CHMU register sections has a test here named after what the device does.
+// Each rule of the CHMU register sections has a test, which is named after the device's behavior.
 #include "models/cxl_hmu/instance.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ constexpr uint64_t kEpochNs = 100'000'000;
 constexpr uint64_t kUnit = 4096;
 constexpr unsigned kMessage = 3;
 
-// What software programs; the defaults of a test.
+// Values that software programs, with a test's defaults.
 struct Settings {
     uint64_t requests = 6;
     bool randomized = false;
@@ -36,7 +36,7 @@ class Chmui : public testing::Test {
 protected:
     explicit Chmui(InstanceParams params = {}) : params_(params) { build(); }
 
-    // Most tests ask what a device does with anything; strict ones say so.
+    // Most tests use a lenient device; tests of a strict device say so.
     void build(bool lenient = true)
     {
         params_.lenient = lenient;
@@ -90,14 +90,14 @@ protected:
         control(0);
         settle();
     }
-    // Configures, enables, and is sure of it.
+    // Configures, enables, and checks that the instance is enabled.
     void start(const Settings &s = {})
     {
         configure(s);
         enable();
         ASSERT_EQ(status(kStatusEnabled), 1u) << (host_.lines.empty() ? "" : host_.lines.back());
     }
-    // Enable must end without tracking, for the reason named.
+    // Expects an enable to end without tracking, for this reason.
     void expect_refused(const Settings &s, std::string_view reason)
     {
         configure(s);
@@ -116,7 +116,7 @@ protected:
         for (unsigned unit = 0; unit < number; unit++)
             touch(unit, times);
     }
-    // Unit id to count, of all entries between head and tail.
+    // Returns counts by unit id of all entries between head and tail.
     std::map<uint64_t, uint64_t> entries()
     {
         std::map<uint64_t, uint64_t> found;
@@ -134,7 +134,7 @@ protected:
 
 // --- Capabilities
 
-TEST_F(Chmui, CapabilitiesSayWhatTheParametersSay)
+TEST_F(Chmui, CapabilitiesMatchTheParameters)
 {
     const uint64_t cap0 = read(kCap0);
     EXPECT_EQ(kCap0Message.get(cap0), kMessage);
@@ -201,7 +201,7 @@ TEST_F(Chmui, AWriteOfTheWrongWidthIsDropped)
     start();
     touch_units(8, 4);
     pass_ns(kEpochNs);
-    write(kHead, 0x00020002, 4);  // head and tail in one
+    write(kHead, 0x00020002, 4);  // head and tail in one write
     EXPECT_EQ(head(), 0u);
     EXPECT_EQ(tail(), 8u);
     disable();
@@ -216,7 +216,7 @@ TEST_F(Chmui, AWriteOfTheWrongWidthIsDropped)
 
 // --- Configuration and its lock
 
-TEST_F(Chmui, CounterWidthFollowsTheUnitSize)
+TEST_F(Chmui, CounterWidthDependsOnTheUnitSize)
 {
     EXPECT_EQ(status(kStatusCounterWidth), 0u);  // nothing written yet
     for (const auto &[unit_log2, width] : std::map<uint64_t, uint64_t>{
@@ -226,7 +226,7 @@ TEST_F(Chmui, CounterWidthFollowsTheUnitSize)
     }
 }
 
-TEST_F(Chmui, CounterWidthsStayWithinWhatTheFormatHolds)
+TEST_F(Chmui, CounterWidthIsLimitedByTheEntryFormat)
 {
     params_.unit_sizes = 0xffffff;
     params_.counter_width_4k = 2;
@@ -292,7 +292,7 @@ TEST_F(Chmui, AnUnsupportedModeIsIgnored)
     EXPECT_EQ(kConfig1Mode.get(read(kConfig1)), kModeEpoch);
 }
 
-TEST_F(Chmui, EnableRefusesWhatTheDeviceCannotRun)
+TEST_F(Chmui, EnableRefusesUnsupportedConfigurations)
 {
     InstanceParams params;
     params.unit_sizes = 0x10;
@@ -321,10 +321,10 @@ TEST_F(Chmui, EnableRefusesWhatTheDeviceCannotRun)
     expect_refused(s, "epoch out of range");
     s.epoch = {6, 1};
     expect_refused(s, "epoch out of range");
-    start();  // and still runs what it can
+    start();  // a supported configuration still works
 }
 
-TEST_F(Chmui, EnableRefusesAModeItLacks)
+TEST_F(Chmui, EnableRefusesAnUnsupportedMode)
 {
     InstanceParams params;
     params.epoch_mode = false;
@@ -394,7 +394,7 @@ TEST_F(Chmui, OverlapWithASiblingIsRefusedWhenNotSupported)
     start(elsewhere);
 }
 
-// One bitmap may be longer than the other, and only what is tracked counts.
+// Bitmaps may differ in length, and only an enabled sibling counts.
 TEST_F(Chmui, SiblingsThatTrackNothingInCommonAreAccepted)
 {
     for (const auto &[ours, theirs] : {std::pair{16u, 8u}, std::pair{8u, 16u}}) {
@@ -410,7 +410,7 @@ TEST_F(Chmui, SiblingsThatTrackNothingInCommonAreAccepted)
             kConfig1, 8,
             kConfig1UnitSize.put(12) | kConfig1EpochScale.put(4) | kConfig1EpochValue.put(1));
         sibling.write(other.bitmap_offset(), 8, 0x1);
-        start();  // the sibling has the same range in mind, but is not enabled
+        start();  // the sibling selects the same range but is not enabled
         disable();
         sibling.write(other.bitmap_offset(), 8, 0x2);
         sibling.write(kConfig0, 8, kConfig0Requests.put(6) | kConfig0Enable.mask());
@@ -474,13 +474,13 @@ TEST_F(Chmui, ResetCountersKeepsConfigurationAndTheList)
     EXPECT_EQ(entries().count(9), 0u);
 }
 
-TEST_F(Chmui, CountersThatAResetFreedAreNotReportedByALateLook)
+TEST_F(Chmui, CountersFreedByAResetAreNotReportedLater)
 {
     start();
     touch(9, 50);
     pass_ns(kEpochNs - params_.operation_ns - 1);
     control(kConfig0Enable.mask() | kConfig0ResetCounters.mask());
-    pass_ns(kEpochNs);  // both ends lie in this step: first the reset, then the epoch
+    pass_ns(kEpochNs);  // both end in this step: first the reset, then the epoch
     EXPECT_EQ(status(kStatusOperation), kOperationNone);
     EXPECT_EQ(head(), tail());
     touch(9, 50);
@@ -488,7 +488,7 @@ TEST_F(Chmui, CountersThatAResetFreedAreNotReportedByALateLook)
     EXPECT_EQ(entries().size(), 1u);
 }
 
-TEST_F(Chmui, AnEpochThatEndsBeforeAResetDoesIsReported)
+TEST_F(Chmui, EpochEndingBeforeAResetCompletesIsReported)
 {
     start();
     touch(9, 50);
@@ -498,7 +498,7 @@ TEST_F(Chmui, AnEpochThatEndsBeforeAResetDoesIsReported)
     EXPECT_EQ(entries().size(), 1u);
 }
 
-TEST_F(Chmui, ResetAndEnableInOneWriteDoBoth)
+TEST_F(Chmui, OneWriteCanResetAndEnable)
 {
     configure({});
     control(kConfig0Enable.mask() | kConfig0ResetCounters.mask());
@@ -509,7 +509,7 @@ TEST_F(Chmui, ResetAndEnableInOneWriteDoBoth)
     EXPECT_EQ(kConfig0ResetCounters.get(read(kConfig0)), 0u);
 }
 
-TEST_F(Chmui, ADeviceResetForgetsEverything)
+TEST_F(Chmui, DeviceResetClearsAllState)
 {
     start();
     touch_units(3, 5);
@@ -566,7 +566,7 @@ TEST_F(Chmui, OnlyRangesInTheBitmapAreTracked)
     EXPECT_EQ(found.count(2 * units_per_range - 1), 1u);
 }
 
-TEST_F(Chmui, TheBitmapReachesOneTebibyte)
+TEST_F(Chmui, BitmapCoversUpToOneTebibyte)
 {
     InstanceParams params;
     params.bitmap_qwords = 64;
@@ -579,7 +579,7 @@ TEST_F(Chmui, TheBitmapReachesOneTebibyte)
     enable();
     const uint64_t last_unit = (uint64_t{1} << 40) / kUnit - 1;
     touch(last_unit, 3);
-    touch(last_unit + 1, 5);  // behind 1 TiB
+    touch(last_unit + 1, 5);  // beyond 1 TiB
     touch((uint64_t{1} << (40 - 1)) / kUnit, 7);
     pass_ns(kEpochNs);
     EXPECT_EQ(entries(), (std::map<uint64_t, uint64_t>{{last_unit, 3}}));
@@ -621,7 +621,7 @@ TEST_F(Chmui, RandomizedDownsamplingStaysCloseToTheFactor)
     s.downsampling = 5;
     s.randomized = true;
     start(s);
-    // Two requests in turn: a fixed even interval would see only one of them.
+    // Two alternating units: a fixed even interval would count only one of them.
     for (int i = 0; i < 64'000; i++)
         touch(i % 2 == 0 ? 1 : 2);
     pass_ns(kEpochNs);
@@ -630,7 +630,7 @@ TEST_F(Chmui, RandomizedDownsamplingStaysCloseToTheFactor)
     EXPECT_NEAR(static_cast<double>(found[1]), 1000, 200);
 }
 
-TEST_F(Chmui, CountsStopAtTheCounterWidth)
+TEST_F(Chmui, CountsSaturateAtTheCounterWidth)
 {
     InstanceParams params;
     params.counter_width_4k = 4;
@@ -641,7 +641,7 @@ TEST_F(Chmui, CountsStopAtTheCounterWidth)
     EXPECT_EQ(entries()[1], 15u);
 }
 
-TEST_F(Chmui, AnEntryIsUnitIdAboveTheCount)
+TEST_F(Chmui, EntryHoldsUnitIdAboveTheCount)
 {
     Settings s;
     s.unit_log2 = 13;
@@ -689,7 +689,7 @@ TEST_F(Chmui, EpochsKeepTheirPhaseAcrossIdleTime)
     EXPECT_EQ(entries().size(), 1u);
 }
 
-TEST_F(Chmui, EnableStartsAFreshEpoch)
+TEST_F(Chmui, EnableStartsANewEpoch)
 {
     start();
     touch(1, 10);
@@ -705,7 +705,7 @@ TEST_F(Chmui, AnEpochThatEndsAfterDisableIsAbandoned)
     touch(1, 10);
     pass_ns(kEpochNs - params_.operation_ns - 1);
     control(0);
-    pass_ns(kEpochNs);  // both ends lie in this step: first disable, then the epoch
+    pass_ns(kEpochNs);  // both end in this step: first disable, then the epoch
     EXPECT_EQ(head(), tail());
 
     enable();
@@ -716,7 +716,7 @@ TEST_F(Chmui, AnEpochThatEndsAfterDisableIsAbandoned)
     EXPECT_EQ(entries().size(), 1u);
 }
 
-TEST_F(Chmui, AnEpochIsNotReportedEarlyBecauseADisableIsUnderWay)
+TEST_F(Chmui, DisableInProgressDoesNotEndTheEpochEarly)
 {
     start();
     touch(1, 10);
@@ -728,7 +728,7 @@ TEST_F(Chmui, AnEpochIsNotReportedEarlyBecauseADisableIsUnderWay)
     EXPECT_EQ(entries().size(), 1u);
 }
 
-TEST_F(Chmui, ALocalEpochStartsAtTheFirstTouch)
+TEST_F(Chmui, PerCounterEpochStartsAtTheFirstAccess)
 {
     InstanceParams params;
     params.per_counter_epochs = true;
@@ -851,7 +851,7 @@ TEST_F(Chmui, AHeadBeyondTheListIsDropped)
     EXPECT_TRUE(host_.logged("beyond the hot list"));
 }
 
-TEST_F(Chmui, PostponedEntriesAppearWhenSlotsAreFreedAndGoAtDisable)
+TEST_F(Chmui, PostponedEntriesFillFreedSlotsAndAreDroppedAtDisable)
 {
     InstanceParams params;
     params.hot_list_entries = 64;
@@ -891,7 +891,7 @@ TEST_F(Chmui, LevelCrossingIsAtOrAboveTheThreshold)
     EXPECT_EQ(host_.raised, std::vector<unsigned>{kMessage});
     touch_units(7, 1);
     pass_ns(kEpochNs);
-    EXPECT_EQ(host_.raised.size(), 1u);  // no further one until cleared
+    EXPECT_EQ(host_.raised.size(), 1u);  // no further interrupt until it is cleared
 }
 
 TEST_F(Chmui, ClearingTheLevelBitAboveTheThresholdFiresAgain)
@@ -981,7 +981,7 @@ TEST_F(Chmui, ANotificationThresholdBeyondTheListIsIgnored)
     }
 }
 
-TEST_F(Chmui, SoftwareClearsTheListByHeadAndMayMoveTheTailWhileDisabled)
+TEST_F(Chmui, HeadAndTailAreWritableWhileDisabled)
 {
     start();
     touch_units(5, 2);
@@ -1006,7 +1006,7 @@ protected:
         params_.capacity_bytes = uint64_t{3} << 28;
         build(false);
     }
-    // What `action` violates, and how often.
+    // Expects `action` to violate `rule`, `times` times.
     template <typename Action>
     void expect_violation(const std::string &rule, Action action, unsigned times = 1)
     {
@@ -1019,7 +1019,7 @@ protected:
     static constexpr uint64_t kValid1 = 12 | uint64_t{4} << 48 | uint64_t{1} << 52;
 };
 
-TEST_F(StrictChmu, ARunByTheRulesViolatesNothing)
+TEST_F(StrictChmu, ValidRunHasNoViolations)
 {
     start();
     touch_units(8, 4);
@@ -1033,18 +1033,18 @@ TEST_F(StrictChmu, ARunByTheRulesViolatesNothing)
     settle();
     write(kTail, head(), 2);
     start();
-    write(kConfig0, 0);  // disable, in one
+    write(kConfig0, 0);  // disable with a write of all zeros
     EXPECT_EQ(unit_->violations(), 0u) << host_.lines.front();
 }
 
-TEST_F(StrictChmu, Configuration1IsWrittenWholeAndValid)
+TEST_F(StrictChmu, Configuration1RejectsPartialAndInvalidWrites)
 {
     write(kConfig1, kValid1);
     EXPECT_EQ(unit_->violations(), 0u);
     for (const uint64_t wrong : {
              uint64_t{12},                                         // epoch 0 of scale 0
              kValid1 & ~(uint64_t{0xf} << 48),                     // scale 0 is reserved
-             kValid1 | uint64_t{6} << 48,                          // and so are 6 and up
+             kValid1 | uint64_t{6} << 48,                          // 6 and above are reserved, too
              kValid1 & ~(uint64_t{0xfff} << 52),                   // value 0
              kValid1 | uint64_t{0xfff} << 52 | uint64_t{5} << 48,  // beyond the maximum
              kValid1 | 0xff,                                       // no such unit
@@ -1057,7 +1057,7 @@ TEST_F(StrictChmu, Configuration1IsWrittenWholeAndValid)
     EXPECT_EQ(read(kConfig1), kValid1);
 }
 
-TEST_F(StrictChmu, AFactorThatIsNotSupportedIsNotTaken)
+TEST_F(StrictChmu, UnsupportedDownsamplingIsRejected)
 {
     InstanceParams params;
     params.downsampling = 0x2;
@@ -1067,7 +1067,7 @@ TEST_F(StrictChmu, AFactorThatIsNotSupportedIsNotTaken)
     EXPECT_EQ(kConfig1Downsampling.get(read(kConfig1)), 1u);
 }
 
-TEST_F(StrictChmu, ReservedBitsAreWrittenAsZero)
+TEST_F(StrictChmu, ReservedBitsMustBeWrittenAsZero)
 {
     expect_violation("reserved-bits", [&] { write(kConfig0, uint64_t{1} << 11); });
     expect_violation("reserved-bits", [&] { write(kConfig0, uint64_t{1} << 31); });
@@ -1088,14 +1088,14 @@ TEST_F(StrictChmu, BitsBeyondTheCapacityStayZero)
     write(params_.bitmap_offset() + 8, 0);
 }
 
-TEST_F(StrictChmu, EntriesAreReadWhole)
+TEST_F(StrictChmu, PartialListAndHeadAccessesAreViolations)
 {
     expect_violation("wrong-access", [&] { read(params_.hot_list_offset(), 4); });
     expect_violation("wrong-access", [&] { read(kHead, 4); });
     expect_violation("wrong-access", [&] { write(kHead, 0, 4); });
 }
 
-TEST_F(StrictChmu, NothingButControlIsWrittenWhileEnabled)
+TEST_F(StrictChmu, OtherWritesWhileEnabledAreViolations)
 {
     start();
     expect_violation("write-while-enabled", [&] { write(kConfig2, 5); });
@@ -1105,7 +1105,7 @@ TEST_F(StrictChmu, NothingButControlIsWrittenWhileEnabled)
                      [&] { control(kConfig0Enable.mask() | kConfig0Threshold.put(8)); });
 }
 
-TEST_F(StrictChmu, TheHeadStaysBeforeTheTail)
+TEST_F(StrictChmu, HeadOutsideTheFilledPartIsAViolation)
 {
     start();
     touch_units(4, 4);
@@ -1130,7 +1130,7 @@ TEST_F(StrictChmu, ARefusedEnableIsAViolation)
 
 // --- Shapes
 
-TEST_F(StrictChmu, TheListCanLieBehindPadding)
+TEST_F(StrictChmu, ListCanFollowPadding)
 {
     InstanceParams params;
     params.padding_qwords = 48;
@@ -1157,7 +1157,7 @@ TEST_F(StrictChmu, AListHasUpTo65535Entries)
     Settings s;
     s.unit_log2 = 8;
     start(s);
-    for (unsigned round = 0; round < 2; round++) {  // the second one goes round the end
+    for (unsigned round = 0; round < 2; round++) {  // the second round wraps
         for (uint64_t unit = 0; unit < 40000; unit++)
             for (unsigned i = 0; i < 2; i++)
                 unit_->request({unit << 8, false, false});
@@ -1191,12 +1191,12 @@ TEST_F(StrictChmu, ADeviceThatIsAlwaysOnNeedsNoEpoch)
     EXPECT_EQ(unit_->violations(), 0u);
 }
 
-TEST_F(StrictChmu, AnotherKernelCanHaveLeftAnEnableUnderWay)
+TEST_F(StrictChmu, PreviousKernelCanLeaveAnEnableInProgress)
 {
     InstanceParams params;
     params.left_enabling_ns = 5000;
     strict(params);
-    host_.now += 1'000'000'000;  // the time begins when the guest looks
+    host_.now += 1'000'000'000;  // the time starts at the first access of the guest
     EXPECT_EQ(status(kStatusOperation), kOperationEnabling);
     write(kConfig0, 0);  // dropped
     EXPECT_EQ(unit_->next_deadline_ns(), host_.now + 5000);
@@ -1245,7 +1245,7 @@ TEST_F(StrictChmu, HeadAndTailCanBeOneRegister)
     write(kHead, 0x00030003, 4);
     EXPECT_EQ(read(kHead, 4), 0x00030003u);
     disable();
-    write(kHead, 2, 2);  // of 4 bytes, as the device has it
+    write(kHead, 2, 2);  // acts as a 4-byte write
     EXPECT_EQ(read(kHead, 4), 0x00000002u);
 }
 
@@ -1266,7 +1266,7 @@ TEST_F(StrictChmu, OverflowCanMeanFull)
     }
 }
 
-TEST_F(StrictChmu, TheLevelCanHaveToBeExceeded)
+TEST_F(StrictChmu, LevelCrossingCanRequireExceedingTheLevel)
 {
     for (const bool quirk : {false, true}) {
         InstanceParams params;
@@ -1284,7 +1284,7 @@ TEST_F(StrictChmu, TheLevelCanHaveToBeExceeded)
     }
 }
 
-TEST_F(StrictChmu, TheTailCanBeGarbageWhileThereIsNothingToCount)
+TEST_F(StrictChmu, TailCanBeInvalidAfterAnIdleEpoch)
 {
     InstanceParams params;
     params.quirks.garbage_tail = true;
@@ -1327,7 +1327,7 @@ TEST_F(StrictChmu, TheStatusCanBeLateForEnableAndDisable)
     EXPECT_EQ(unit_->violations(), 0u);
 }
 
-TEST_F(StrictChmu, ALateStatusFollowsTheLastWord)
+TEST_F(StrictChmu, LateStatusFollowsTheLastEnableBit)
 {
     InstanceParams params;
     params.quirks.late_status_ns = kEpochNs;
@@ -1351,7 +1351,7 @@ TEST_F(StrictChmu, ALateStatusFollowsTheLastWord)
     EXPECT_EQ(status(kStatusOperation), kOperationNone);
 }
 
-TEST_F(StrictChmu, StatusBitsCanStayAndBeAnnouncedAtEachTry)
+TEST_F(StrictChmu, StickyStatusBitsInterruptAgainOnClear)
 {
     InstanceParams params;
     params.quirks.sticky_status = true;

@@ -19,7 +19,7 @@ constexpr uint16_t kConfigChange = 1u << 1;
 constexpr uint16_t kPolicyChange = 1u << 3;
 constexpr uint16_t kLogChange = 1u << 4;
 
-// 0da9c0b5-bf41-4b78-8f79-96b1623b3f17, as bytes of the text.
+// 0da9c0b5-bf41-4b78-8f79-96b1623b3f17, in the byte order of the text.
 constexpr std::array<uint8_t, 16> kEffectsLogUuid = {
     0x0d, 0xa9, 0xc0, 0xb5, 0xbf, 0x41, 0x4b, 0x78, 0x8f, 0x79, 0x96, 0xb1, 0x62, 0x3b, 0x3f, 0x17};
 
@@ -82,7 +82,7 @@ MailboxReply Mailbox::execute(uint16_t opcode, Bytes input)
     return (this->*command->run)(input);
 }
 
-// Events: none ever happens, so every log is empty.
+// The model has no events, so every event log is empty.
 
 MailboxReply Mailbox::get_event_records(Bytes input)
 {
@@ -98,7 +98,7 @@ MailboxReply Mailbox::clear_event_records(Bytes input)
     return {};
 }
 
-// One byte a log: mode in 1:0 (1 is MSI), vector in 7:4. The device picks the vector: the first.
+// One byte per event log: mode in 1:0 (1 is MSI), vector in 7:4. The device selects vector 0.
 MailboxReply Mailbox::get_interrupt_policy(Bytes)
 {
     return {MailboxCode::kSuccess, {policy_.begin(), policy_.end()}};
@@ -133,7 +133,7 @@ MailboxReply Mailbox::set_timestamp(Bytes input)
     return {};
 }
 
-// Logs: the command effects log is the only one.
+// The command effects log is the only log.
 
 std::vector<std::byte> Mailbox::command_effects_log()
 {
@@ -166,7 +166,7 @@ MailboxReply Mailbox::get_log(Bytes input)
     return {MailboxCode::kSuccess, {first, first + static_cast<ptrdiff_t>(length)}};
 }
 
-// Memory device. Capacities count in 256 MiB; no partition can be moved (alignment 0).
+// Capacities are multiples of 256 MiB; the partition is fixed (alignment 0).
 
 MailboxReply Mailbox::identify(Bytes)
 {
@@ -186,7 +186,7 @@ MailboxReply Mailbox::get_partition_info(Bytes)
     return {MailboxCode::kSuccess, std::move(out)};
 }
 
-// All well: life used, temperature and error counts are zero.
+// A healthy device: life used, temperature and error counts are zero.
 MailboxReply Mailbox::get_health_info(Bytes)
 {
     return {MailboxCode::kSuccess, zeros(18)};

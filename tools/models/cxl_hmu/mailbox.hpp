@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The mailbox commands of the memory device (CXL r3.2 section 8.2.10): what a driver needs to bind
-// and no more; anything else is "unsupported". A table names the commands and is the command
-// effects log at the same time.
+// The mailbox commands of the memory device (CXL r3.2 section 8.2.10): only those that a driver
+// needs to bind; all others return Unsupported. One table defines the commands and the command
+// effects log.
 #pragma once
 
 #include <array>

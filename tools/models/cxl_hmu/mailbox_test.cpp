@@ -69,7 +69,7 @@ std::vector<uint8_t> log_request(uint32_t offset, uint32_t length)
     return input;
 }
 
-TEST_F(DeviceRegisterBlock, HasTheThreeCapabilitiesADriverNeedsApart)
+TEST_F(DeviceRegisterBlock, HasThreeMandatoryCapabilitiesWithoutOverlap)
 {
     ASSERT_EQ(found_.size(), 3u);
     uint64_t end = 0x10 * (found_.size() + 1);
@@ -92,7 +92,7 @@ TEST_F(DeviceRegisterBlock, MediaAndMailboxAreReady)
     EXPECT_EQ(status & 0xe3, 0u);
 }
 
-TEST_F(DeviceRegisterBlock, PayloadIsAsLargeAsItSays)
+TEST_F(DeviceRegisterBlock, PayloadSizeMatchesTheCapability)
 {
     const uint64_t log2 = regs_.read(mailbox_, 4) & 0x1f;
     EXPECT_GE(log2, 8u);
@@ -109,7 +109,7 @@ TEST_F(DeviceRegisterBlock, StatusRegistersAreReadOnly)
     EXPECT_NE(regs_.read(0, 8), 0u);
 }
 
-TEST_F(DeviceRegisterBlock, EffectsLogNamesWhatIsSupported)
+TEST_F(DeviceRegisterBlock, EffectsLogListsSupportedCommands)
 {
     ASSERT_EQ(execute(0x0400), kSuccess);
     ASSERT_EQ(output_.size(), 28u);
@@ -137,7 +137,7 @@ TEST_F(DeviceRegisterBlock, LogReadsAreBounded)
     EXPECT_EQ(execute(0x0401, unknown_log), kInvalidInput);
 }
 
-TEST_F(DeviceRegisterBlock, IdentifyTellsTheCapacityIn256MiB)
+TEST_F(DeviceRegisterBlock, IdentifyReportsTheCapacityIn256MiB)
 {
     ASSERT_EQ(execute(0x4000), kSuccess);
     ASSERT_EQ(output_.size(), 0x43u);
@@ -149,7 +149,7 @@ TEST_F(DeviceRegisterBlock, IdentifyTellsTheCapacityIn256MiB)
     EXPECT_EQ(output_le(0, 8), 2u);
 }
 
-TEST_F(DeviceRegisterBlock, EventCommandsFollowTheSequenceOfAProbe)
+TEST_F(DeviceRegisterBlock, EventCommandsSucceedInTheOrderOfAProbe)
 {
     ASSERT_EQ(execute(0x0102), kSuccess);
     EXPECT_EQ(output_, (std::vector<uint8_t>{0, 0, 0, 0}));
@@ -163,10 +163,11 @@ TEST_F(DeviceRegisterBlock, EventCommandsFollowTheSequenceOfAProbe)
     }
     EXPECT_EQ(execute(0x0101, {0, 0, 0, 0, 0, 0}), kSuccess);
     EXPECT_EQ(execute(0x0100, {4}), kInvalidInput);
-    EXPECT_EQ(execute(0x0103, {2, 1, 1, 1}), kInvalidInput);  // firmware interrupts: no
+    EXPECT_EQ(execute(0x0103, {2, 1, 1, 1}),
+              kInvalidInput);  // firmware interrupts are not supported
 }
 
-TEST_F(DeviceRegisterBlock, TimeRunsOnFromWhatWasSet)
+TEST_F(DeviceRegisterBlock, TimestampAdvancesFromTheValueSet)
 {
     ASSERT_EQ(execute(0x0300), kSuccess);
     EXPECT_EQ(output_le(0, 8), 0u);
@@ -183,7 +184,7 @@ TEST_F(DeviceRegisterBlock, RefusesUnknownCommandsAndWrongLengths)
     EXPECT_EQ(execute(0x0301, {1, 2, 3}), kInvalidLength);
     EXPECT_EQ(execute(0x4000, {1}), kInvalidLength);
     EXPECT_EQ(execute(0x0401), kInvalidLength);
-    // A length beyond the payload must not be believed.
+    // A length beyond the payload must be rejected.
     regs_.write(mailbox_ + 0x08, 8, 0x0101 | uint64_t{0x1fffff} << 16);
     regs_.write(mailbox_ + 0x04, 4, 1);
     EXPECT_EQ(regs_.read(mailbox_ + 0x10, 8) >> 32, kInvalidLength);

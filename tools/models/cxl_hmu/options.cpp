@@ -12,9 +12,9 @@ namespace pmukit::models::cxl_hmu {
 namespace {
 
 constexpr uint64_t kMinMemory = 64 << 10;
-constexpr uint64_t kMaxMemory = uint64_t{1} << 40;  // a bitmap of 1 TiB, ids of 32 bits at 256 B
+constexpr uint64_t kMaxMemory = uint64_t{1} << 40;  // a bitmap of 1 TiB; 32-bit ids of 256 B units
 constexpr unsigned kMaxBitmapQwords = 64;           // 1 TiB
-constexpr unsigned kMaxCounters = 1 << 17;          // more than a hot list has entries, in any set
+constexpr unsigned kMaxCounters = 1 << 17;          // more than the largest hot list has entries
 constexpr unsigned kMaxWays = 64;
 constexpr uint64_t kMaxOperationNs = 10'000'000'000;
 constexpr unsigned kMaxPaddingQwords = 4096;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What can be chosen about the device, and whether it can be built that way.
+// The options of the device, and their check.
 #pragma once
 
 #include "base/result.hpp"
@@ -10,18 +10,18 @@
 
 namespace pmukit::models::cxl_hmu {
 
-enum class Vectors { kMsix, kMsi, kNone };  // kNone: everything is polled
+enum class Vectors { kMsix, kMsi, kNone };  // kNone: software must poll
 
 struct Options {
     uint64_t memory_bytes = uint64_t{16} << 20;
     unsigned chmus = 1;
     unsigned instances = 2;  // of each CHMU
     uint64_t serial = 0x4348'4d55'0000'0001;
-    bool doe = false;   // a DOE mailbox, which knows discovery alone
-    bool cpmu = false;  // a CXL PMU, whose counters stand still
-    // The device's memory, which the guest maps, so that its accesses are not seen; not owned.
+    bool doe = false;   // a DOE mailbox with discovery only
+    bool cpmu = false;  // a CXL PMU, whose counters never count
+    // The device's memory, if the guest maps it, so that its accesses are not seen; not owned.
     vfu::BarMemory *mapped = nullptr;
-    // The memory is the guest's own, and this tells what is done to it; not owned.
+    // Reports accesses, if the memory is part of the guest's memory; not owned.
     RequestFeed *feed = nullptr;
     Vectors vectors = Vectors::kMsix;
     ChmuShape shape{};
@@ -29,7 +29,7 @@ struct Options {
     const Fault *fault = nullptr;
 };
 
-// One line naming the option and its limits when the device cannot be built.
+// An error is one line with the option and its limits.
 Result<void> check(const Options &options);
 
 }  // namespace pmukit::models::cxl_hmu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A run of registers somewhere in a BAR, and bytes that know which of their bits software changes.
+// A block of registers in a BAR, and register bytes with masks of their writable bits.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ public:
     virtual void reset() = 0;
 };
 
-// Little-endian register bytes with reset values and masks. Offsets and widths are the owner's to
-// check; a register that was never placed reads as zero and cannot be written.
+// Little-endian register bytes with reset values and masks. The owner checks offsets and widths. A
+// register that was never placed reads as zero and is read-only.
 class MaskedBytes {
 public:
     explicit MaskedBytes(size_t size);
@@ -28,8 +28,8 @@ public:
                uint64_t write_one_clears = 0);
 
     uint64_t read(size_t offset, unsigned width) const;
-    void write(size_t offset, unsigned width, uint64_t value);  // through the masks
-    void set(size_t offset, unsigned width, uint64_t value);    // past them
+    void write(size_t offset, unsigned width, uint64_t value);  // applies the masks
+    void set(size_t offset, unsigned width, uint64_t value);    // ignores the masks
     void reset() { value_ = reset_; }
 
     std::byte *data() { return value_.data(); }

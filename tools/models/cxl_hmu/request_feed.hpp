@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Accesses to the device's memory that come another way than through its BAR: where the memory is a
-// part of the guest's own, no access to it is trapped, and another component reports it.
+// Accesses to the device's memory that do not use its BAR: if the memory is part of the guest's
+// memory, no access to it is trapped, and another component reports it.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,10 @@ struct FedAccess {
 class RequestFeed {
 public:
     virtual ~RequestFeed() = default;
-    // What has come since the last call, in its order; how many. Fewer than fit: there is no more
-    // now.
+    // Reads accesses in order and returns their number: less than into.size() if no more are
+    // available.
     virtual size_t take(std::span<FedAccess> into) = 0;
-    // No guest waits for the device any more: take() gives what is there now, and so comes to an
-    // end.
+    // Call after the run: take() then returns only accesses reported so far, so that it ends.
     virtual void close() = 0;
 };
 

@@ -9,7 +9,7 @@ namespace pmukit::models::cxl_hmu {
 
 namespace {
 
-constexpr unsigned kWidth = 64;  // bytes: an M2S request moves one cache line
+constexpr unsigned kWidth = 64;  // bytes: an M2S request transfers one cache line
 
 Result<void> open(LineFile &file, std::string_view kind, const std::string &path)
 {

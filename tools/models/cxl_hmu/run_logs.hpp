@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the instances of a run write down, so that a test can compare what software delivered with
-// what the device produced. Each log is a text file of its own, its first line names it, lines that
-// start with # separate; a log that was not opened costs nothing.
+// Logs of the instances, with which a test compares what software delivered with what the device
+// produced. Each log is a separate text file; its first line names it, and lines that start with #
+// are separators. A log that is not open costs nothing.
 //
 //   # pmukit entries log 1
 //   # <instance> enabled
-//   <instance> <epoch> <raw entry, 16 hex digits>             put on the hot list
-//   <instance> <epoch> <raw entry, 16 hex digits> dropped     hot, but never put there
+//   <instance> <epoch> <raw entry, 16 hex digits>             inserted into the hot list
+//   <instance> <epoch> <raw entry, 16 hex digits> dropped     hot, but not inserted
 //
 //   # pmukit source log 1
 //   # <instance> <epoch>
-//   R|W 0x<dpa> 64 [T]                                        a line of a trace, to be replayed
+//   R|W 0x<dpa> 64 [T]                                        a trace line, for replay
 //
 //   # pmukit stats log 1
-//   <instance> head <entries drained> <reads> <writes>        up to and with a write of the head
+//   <instance> head <entries drained> <reads> <writes>        through the write of the head
 //   <instance> enabled|disabled 0 <reads> <writes>            up to the end of the operation
-//   <chmu> dead 0 <reads> 0          of a CHMU that died in a drain: reads since its first entry
+//   <chmu> dead 0 <reads> 0          CHMU that died in a drain: reads since the drain's first entry
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ public:
     Result<void> open_entries(const std::string &path);
     Result<void> open_source(const std::string &path);
     Result<void> open_stats(const std::string &path);
-    // The first error of any of them.
+    // Returns the first error of any log.
     Result<void> close();
 
     void enabled(std::string_view instance);

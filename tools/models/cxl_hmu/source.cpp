@@ -16,11 +16,11 @@ namespace pmukit::models::cxl_hmu {
 
 namespace {
 
-constexpr uint64_t kLineBytes = 64;  // an M2S request moves one cache line
+constexpr uint64_t kLineBytes = 64;  // an M2S request transfers one cache line
 constexpr uint64_t kHotPercent = 90;
 constexpr size_t kMaxTraceLines = size_t{1} << 24;
 
-// "R|W 0x<dpa> <width> [T]": a line of the access log, with a mark for a TEE's.
+// Parses "R|W 0x<dpa> <width> [T]": a line of the access log, where T marks an access by a TEE.
 std::optional<Request> parse_access(std::string_view line)
 {
     const std::vector<std::string_view> word = split(line, ' ');
@@ -36,8 +36,8 @@ std::optional<Request> parse_access(std::string_view line)
 
 }  // namespace
 
-// SplitMix64 (Steele, Lea, Flood 2014). The distributions of the C++ library are left to the
-// implementation; these are the same everywhere.
+// SplitMix64 (Steele, Lea, Flood 2014). The distributions of the C++ library depend on the
+// implementation; these do not.
 class Source::Random {
 public:
     explicit Random(uint64_t seed) : state_(seed) {}
@@ -52,10 +52,10 @@ public:
     // 0 .. limit - 1, limit up to 2^32.
     uint64_t below(uint64_t limit) { return (next() >> 32) * limit >> 32; }
     bool percent(uint64_t share) { return below(100) < share; }
-    // 0 up to, but not including, 1.
+    // In [0, 1).
     double fraction() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
-    // A stream of its own for each number.
+    // A separate stream for each number.
     static Random stream(uint64_t seed, uint64_t number)
     {
         return Random(Random(Random(seed).next() ^ number).next());
@@ -106,7 +106,7 @@ Result<void> Source::read_trace()
     return {};
 }
 
-// Hot units lie anywhere, as pages of a heap do. Fisher and Yates.
+// Spreads hot units over the space, like the pages of a heap (Fisher-Yates shuffle).
 void Source::shuffle_units()
 {
     Random random(params_.seed);

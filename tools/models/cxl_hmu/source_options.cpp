@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The text of --source.
+// Parses the text of --source.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -32,14 +32,14 @@ constexpr unsigned only(Pattern pattern)
 }
 constexpr unsigned kReplay = only(Pattern::kReplay);
 constexpr unsigned kAll = ~0u;
-constexpr unsigned kMade = kAll & ~kReplay;  // everything that is not read from a file
+constexpr unsigned kMade = kAll & ~kReplay;  // all but replay, which reads a file
 
 struct Key {
     std::string_view name;
     uint64_t SourceParams::*value;
     uint64_t min;
     uint64_t max;
-    unsigned patterns;  // that know it
+    unsigned patterns;  // patterns that have this key
 };
 constexpr Key kKeys[] = {
     {"accesses", &SourceParams::accesses, 1, kMaxAccesses, kAll},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// An instance with a synthetic source: what arrives on its hot list, and what the logs say of it.
+// An instance with a synthetic source: the entries of its hot list, and its logs.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -71,7 +71,7 @@ protected:
         pass_ns(params_.operation_ns);
         ASSERT_EQ(kStatusEnabled.get(unit_->read(kStatus, 8)), 0u);
     }
-    // Empties the list: the raw entries.
+    // Drains the list; returns the raw entries.
     std::vector<uint64_t> drain()
     {
         std::vector<uint64_t> found;
@@ -82,7 +82,7 @@ protected:
         unit_->write(kHead, 2, head);
         return found;
     }
-    // One run of so many epochs, drained after each.
+    // One run of `epochs` epochs, drained after each.
     std::vector<uint64_t> run(unsigned epochs, const Settings &s = {})
     {
         std::vector<uint64_t> found;
@@ -95,7 +95,7 @@ protected:
         stop();
         return found;
     }
-    // Unit to count.
+    // Returns counts by unit.
     static std::map<uint64_t, uint64_t> counts(const std::vector<uint64_t> &entries)
     {
         std::map<uint64_t, uint64_t> found;
@@ -137,7 +137,7 @@ protected:
     std::unique_ptr<Instance> unit_;
 };
 
-TEST_F(SourceRun, TwoEnablesGiveTheSameEntries)
+TEST_F(SourceRun, EveryEnableRepeatsTheSameEntries)
 {
     build("zipf:epochs=8");
     const std::vector<uint64_t> first = run(10);
@@ -149,7 +149,7 @@ TEST_F(SourceRun, TwoEnablesGiveTheSameEntries)
     EXPECT_NE(run(10), first);
 }
 
-TEST_F(SourceRun, RandomizedDownsamplingRepeatsItselfToo)
+TEST_F(SourceRun, RandomizedDownsamplingIsReproducible)
 {
     build("zipf:accesses=8000,units=64,epochs=8");
     const Settings settings{.downsampling = 2, .randomized = true};
@@ -158,7 +158,7 @@ TEST_F(SourceRun, RandomizedDownsamplingRepeatsItselfToo)
     EXPECT_EQ(run(8, settings), first);
 }
 
-TEST_F(SourceRun, CountsAreExactWhenThereAreCountersEnough)
+TEST_F(SourceRun, CountsAreExactWithEnoughCounters)
 {
     build("uniform:units=100,epochs=1");
     const auto found = counts(run(1, {.threshold = 1}));
@@ -168,7 +168,7 @@ TEST_F(SourceRun, CountsAreExactWhenThereAreCountersEnough)
     EXPECT_EQ(found, expected);
 }
 
-TEST_F(SourceRun, TheTimingOfTheMachineDoesNotMatter)
+TEST_F(SourceRun, EntriesDoNotDependOnTiming)
 {
     build("zipf:epochs=4");
     const std::vector<uint64_t> smooth = run(4);
@@ -183,7 +183,7 @@ TEST_F(SourceRun, TheTimingOfTheMachineDoesNotMatter)
     EXPECT_EQ(found, smooth);
 }
 
-TEST_F(SourceRun, AccessesOfTheGuestJoinTheEpoch)
+TEST_F(SourceRun, GuestAccessesCountInTheSameEpoch)
 {
     build("sequential:accesses=64,epochs=1");
     start();
@@ -193,7 +193,7 @@ TEST_F(SourceRun, AccessesOfTheGuestJoinTheEpoch)
     EXPECT_EQ(counts(drain()), (std::map<uint64_t, uint64_t>{{0, 65}}));
 }
 
-TEST_F(SourceRun, TheFirstEpochIsOfferedAtItsEndAndNotBefore)
+TEST_F(SourceRun, FirstEpochIsReportedAtItsEnd)
 {
     build("uniform:epochs=1");
     start();
@@ -205,7 +205,7 @@ TEST_F(SourceRun, TheFirstEpochIsOfferedAtItsEndAndNotBefore)
     EXPECT_FALSE(drain().empty());
 }
 
-TEST_F(SourceRun, NothingIsPlannedAfterTheLastEpoch)
+TEST_F(SourceRun, NoDeadlineAfterTheLastEpoch)
 {
     build("uniform:epochs=3");
     start();
@@ -219,20 +219,20 @@ TEST_F(SourceRun, NothingIsPlannedAfterTheLastEpoch)
     EXPECT_TRUE(drain().empty());
 }
 
-TEST_F(SourceRun, GoesOnWithoutALimit)
+TEST_F(SourceRun, RunsWithoutAnEpochLimit)
 {
     build("uniform:accesses=4,units=1");
     EXPECT_EQ(run(300).size(), 300u);
 }
 
-TEST_F(SourceRun, DisablingInTheMiddleStartsAgain)
+TEST_F(SourceRun, EnableRestartsTheSource)
 {
     build("sequential:accesses=64,units=8,epochs=8");
     EXPECT_EQ(counts(run(3)), (std::map<uint64_t, uint64_t>{{0, 64}, {1, 64}, {2, 64}}));
     EXPECT_EQ(counts(run(2)), (std::map<uint64_t, uint64_t>{{0, 64}, {1, 64}}));
 }
 
-TEST_F(SourceRun, TheFilterSelectsReadsWritesAndTee)
+TEST_F(SourceRun, RequestTypeSelectsReadsWritesAndTee)
 {
     build("uniform:units=10,writes=25,tee=20,epochs=1");
     const std::vector<Request> all = source_->epoch(0);
@@ -247,7 +247,7 @@ TEST_F(SourceRun, TheFilterSelectsReadsWritesAndTee)
     }
 }
 
-TEST_F(SourceRun, TheRangeBitmapHolds)
+TEST_F(SourceRun, RangeBitmapFiltersTheSource)
 {
     build("uniform:units=10,base=0x10000000,epochs=1");
     EXPECT_TRUE(run(1, {.ranges = 1}).empty());
@@ -260,13 +260,13 @@ TEST_F(SourceRun, AlwaysOnReportsWithinTheEpoch)
     EXPECT_EQ(run(1, {.threshold = 16, .mode = kModeAlwaysOn}).size(), 4u);
 }
 
-TEST_F(SourceRun, EpochsOfSingleCountersRepeatToo)
+TEST_F(SourceRun, PerCounterEpochsAreReproducible)
 {
     params_.per_counter_epochs = true;
     build("zipf:epochs=4");
     const std::vector<uint64_t> first = run(8);
     EXPECT_GT(first.size(), 100u);
-    // In a machine that is never quite on time.
+    // With irregular intervals between calls.
     start();
     std::vector<uint64_t> found;
     for (unsigned i = 0; i < 40; i++) {
@@ -277,7 +277,7 @@ TEST_F(SourceRun, EpochsOfSingleCountersRepeatToo)
     EXPECT_EQ(found, first);
 }
 
-TEST_F(SourceRun, ASlowDrainLosesEntriesUnlessTheSourceWaitsForRoom)
+TEST_F(SourceRun, SourceThatWaitsForFreeEntriesAvoidsLoss)
 {
     params_.hot_list_entries = 64;
     const std::string source = "uniform:units=20,epochs=4";
@@ -305,7 +305,7 @@ TEST_F(SourceRun, ASlowDrainLosesEntriesUnlessTheSourceWaitsForRoom)
     EXPECT_EQ(unit_->entries_dropped(), 0u);
 }
 
-TEST_F(SourceRun, RoomThatTheListNeverHasIsRefused)
+TEST_F(SourceRun, RefusesToWaitForMoreEntriesThanTheListHas)
 {
     build("uniform:room=1024");
     Options options;
@@ -320,7 +320,7 @@ TEST_F(SourceRun, RoomThatTheListNeverHasIsRefused)
 
 // --- Logs
 
-TEST_F(SourceRun, TheEntriesLogHoldsWhatSoftwareReads)
+TEST_F(SourceRun, EntriesLogMatchesTheEntriesRead)
 {
     open_logs();
     build("sequential:accesses=128,units=4,epochs=2");
@@ -347,7 +347,7 @@ TEST_F(SourceRun, TheEntriesLogHoldsWhatSoftwareReads)
     EXPECT_EQ(log[7], log[2]);
 }
 
-TEST_F(SourceRun, TheEntriesLogNamesWhatWasDropped)
+TEST_F(SourceRun, EntriesLogMarksDroppedEntries)
 {
     params_.hot_list_entries = 64;
     open_logs();
@@ -360,7 +360,7 @@ TEST_F(SourceRun, TheEntriesLogNamesWhatWasDropped)
         EXPECT_EQ(log[2 + i].ends_with(" dropped"), i >= 63) << log[2 + i];
 }
 
-TEST_F(SourceRun, PostponedEntriesAreLoggedWhenTheyArePutOrLost)
+TEST_F(SourceRun, PostponedEntriesAreLoggedWhenInsertedOrDropped)
 {
     params_.hot_list_entries = 64;
     params_.postponed = true;
@@ -368,11 +368,11 @@ TEST_F(SourceRun, PostponedEntriesAreLoggedWhenTheyArePutOrLost)
     build("uniform:units=200,accesses=20000,epochs=1");
     start();
     pass_ns(kEpochNs);
-    std::vector<uint64_t> found = drain();  // and 63 more appear
+    std::vector<uint64_t> found = drain();  // inserts 63 postponed entries
     const std::vector<uint64_t> more = drain();
     found.insert(found.end(), more.begin(), more.end());
     ASSERT_EQ(found.size(), 126u);
-    stop();  // 63 more are on the list, 11 still wait
+    stop();  // 63 more are on the list, 11 are outstanding
     ASSERT_TRUE(logs_.close());
     const std::vector<std::string> log = lines("entries");
     ASSERT_EQ(log.size(), 2 + 200u);
@@ -409,7 +409,7 @@ TEST_F(SourceRun, TheSourceLogCanBeReplayed)
     EXPECT_EQ(run(4), first);
 }
 
-TEST_F(SourceRun, TheStatsLogCountsWhatADrainTakes)
+TEST_F(SourceRun, StatsLogCountsAccessesPerDrain)
 {
     open_logs();
     build("uniform:units=20,epochs=1");
@@ -422,13 +422,13 @@ TEST_F(SourceRun, TheStatsLogCountsWhatADrainTakes)
     ASSERT_TRUE(logs_.close());
     const std::vector<std::string> expected = {
         "# pmukit stats log 1", "chmu0.0 enabled 0 0 3",
-        "chmu0.0 head 20 23 1",  // status, head, tail and the entries; the head
+        "chmu0.0 head 20 23 1",  // reads of status, head, tail, entries; write of head
         "chmu0.0 head 0 2 2",   "chmu0.0 disabled 0 0 1",
     };
     EXPECT_EQ(lines("stats"), expected);
 }
 
-TEST_F(SourceRun, ALogThatCannotBeWrittenIsReported)
+TEST_F(SourceRun, ReportsUnwritableLogs)
 {
     EXPECT_FALSE(logs_.open_entries("/nonexistent/log"));
     ASSERT_TRUE(logs_.open_stats("/dev/full"));

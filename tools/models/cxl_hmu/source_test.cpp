@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The synthetic workload alone: its text, its sequences and the shape of each pattern.
+// The synthetic workload alone: its text, its sequences and the distribution of each pattern.
 #include "models/cxl_hmu/source.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::vector<uint64_t> dpas(const Source &source, uint64_t epoch)
     return found;
 }
 
-// Unit to accesses.
+// Returns accesses by unit.
 std::map<uint64_t, unsigned> tally(const Source &source, uint64_t epoch, uint64_t unit_bytes = 4096)
 {
     std::map<uint64_t, unsigned> counts;
@@ -58,7 +58,7 @@ uint64_t hottest(const std::map<uint64_t, unsigned> &counts)
 
 // --- The text
 
-TEST(SourceText, SetsWhatItNames)
+TEST(SourceText, SetsEveryParameter)
 {
     const Result<SourceParams> p = parse_source(
         "zipf:seed=7,accesses=100,units=64,unit-bytes=0x100,base=4096,epochs=8,writes=30,tee=5,"
@@ -83,7 +83,7 @@ TEST(SourceText, SetsWhatItNames)
 
 class WrongSourceText : public testing::TestWithParam<const char *> {};
 
-TEST_P(WrongSourceText, IsAnsweredWithOneLine)
+TEST_P(WrongSourceText, ReturnsOneErrorLine)
 {
     const Result<SourceParams> params = parse_source(GetParam());
     ASSERT_FALSE(params);
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class AnyPattern : public testing::TestWithParam<const char *> {};
 
-TEST_P(AnyPattern, DependsOnTheEpochAndOnNothingElse)
+TEST_P(AnyPattern, DependsOnlyOnTheEpoch)
 {
     const Source one = make(GetParam());
     const Source other = make(GetParam());
@@ -123,7 +123,7 @@ TEST_P(AnyPattern, DependsOnTheEpochAndOnNothingElse)
     EXPECT_NE(upwards[0], upwards[1]);
 }
 
-TEST_P(AnyPattern, StaysInItsMemory)
+TEST_P(AnyPattern, StaysWithinItsUnits)
 {
     const Source source = make(std::string(GetParam()) + ",base=0x100000,units=100");
     for (uint64_t epoch : {uint64_t{0}, uint64_t{5}, uint64_t{1} << 40, ~uint64_t{0}}) {
@@ -149,7 +149,7 @@ TEST(Source, EndsAfterItsEpochs)
     EXPECT_FALSE(make("uniform:epochs=0").ended(~uint64_t{0}));
 }
 
-TEST(Source, AnotherSeedHasAnotherHotSet)
+TEST(Source, SeedSelectsTheHotSet)
 {
     EXPECT_NE(hottest(tally(make("zipf:seed=1"), 0)), hottest(tally(make("zipf:seed=2"), 0)));
     const char *phase[] = {"phase:hot=16,seed=1", "phase:hot=16,seed=2"};
@@ -158,7 +158,7 @@ TEST(Source, AnotherSeedHasAnotherHotSet)
     EXPECT_NE(dpas(make("bursts:seed=1"), 0), dpas(make("bursts:seed=2"), 0));
 }
 
-TEST(Source, WritesAndTeeHaveTheirShares)
+TEST(Source, WritesAndTeeMatchTheirShares)
 {
     const auto shares = [](std::string_view text) {
         unsigned writes = 0, tee = 0;
@@ -173,13 +173,13 @@ TEST(Source, WritesAndTeeHaveTheirShares)
     const auto [writes, tee] = shares("uniform:writes=25,tee=10");
     EXPECT_NEAR(writes, 500, 100);
     EXPECT_NEAR(tee, 200, 60);
-    // The shares do not change where the accesses go.
+    // The shares do not change the addresses.
     EXPECT_EQ(dpas(make("zipf"), 1), dpas(make("zipf:writes=50,tee=50"), 1));
 }
 
 // --- Shapes
 
-TEST(SourceShape, UniformTouchesEveryUnitAlike)
+TEST(SourceShape, UniformAccessesEveryUnitEqually)
 {
     const auto counts = tally(make("uniform:units=20"), 0);
     ASSERT_EQ(counts.size(), 20u);
@@ -187,7 +187,7 @@ TEST(SourceShape, UniformTouchesEveryUnitAlike)
         EXPECT_NEAR(count, 100, 40) << unit;
 }
 
-TEST(SourceShape, ZipfHalvesWithTheSecondRank)
+TEST(SourceShape, ZipfCountsFollowTheRank)
 {
     const auto counts = tally(make("zipf:units=1000,accesses=100000"), 0);
     std::vector<unsigned> sorted;
@@ -203,13 +203,13 @@ TEST(SourceShape, ZipfHalvesWithTheSecondRank)
     EXPECT_NEAR(tally(steeper, 0)[hottest(counts)], 100000 / 1.644, 700);
 }
 
-TEST(SourceShape, ZipfKeepsItsHotUnitsFromEpochToEpoch)
+TEST(SourceShape, ZipfHotUnitsAreTheSameInEveryEpoch)
 {
     const Source source = make("zipf");
     EXPECT_EQ(hottest(tally(source, 0)), hottest(tally(source, 9)));
 }
 
-TEST(SourceShape, SequentialGoesOnLineByLineAndWraps)
+TEST(SourceShape, SequentialContinuesLineByLineAndWraps)
 {
     const Source source = make("sequential:units=4,accesses=100");
     uint64_t expected = 0;
@@ -237,7 +237,7 @@ TEST(SourceShape, PhaseMovesItsHotSet)
     EXPECT_NEAR(inside, 1800, 60);
 }
 
-TEST(SourceShape, BurstsStayOnAUnit)
+TEST(SourceShape, BurstsAccessOneUnitAtATime)
 {
     const std::vector<uint64_t> touched = dpas(make("bursts:burst=50"), 4);
     std::set<uint64_t> units;
@@ -264,7 +264,7 @@ protected:
     std::string path_ = testing::TempDir() + "pmukit_trace_" + std::to_string(::getpid());
 };
 
-TEST_F(Replay, GivesTheLinesInOrder)
+TEST_F(Replay, ReturnsTraceLinesInOrder)
 {
     const Result<Source> source = replay(
         "# pmukit access log 1\nR 0x1000 8\nW 0x2040 4\n\n# a word\nR 0x3000 64 T\nW 0x0 1 T\n"
@@ -284,7 +284,7 @@ TEST_F(Replay, GivesTheLinesInOrder)
     EXPECT_TRUE(source->ended(~uint64_t{0}));
 }
 
-TEST_F(Replay, EndsWithTheTraceOrBefore)
+TEST_F(Replay, EndsAtTheTraceEndOrTheEpochLimit)
 {
     const std::string four = "R 0x0 8\nR 0x0 8\nR 0x0 8\nR 0x0 8\n";
     EXPECT_FALSE(replay(four, ",accesses=2")->ended(1));
@@ -292,7 +292,7 @@ TEST_F(Replay, EndsWithTheTraceOrBefore)
     EXPECT_TRUE(replay(four, ",accesses=2,epochs=1")->ended(1));
 }
 
-TEST_F(Replay, NamesTheLineItCannotRead)
+TEST_F(Replay, ReportsTheInvalidLine)
 {
     for (const char *line :
          {"X 0x0 8", "R 0 8", "R 0x 8", "R 0xg 8", "R 0x0", "R 0x0 0", "R 0x0 65", "R 0x0 8 S",
@@ -304,7 +304,7 @@ TEST_F(Replay, NamesTheLineItCannotRead)
     }
 }
 
-TEST_F(Replay, NeedsAnAccess)
+TEST_F(Replay, RejectsTracesWithoutAccesses)
 {
     EXPECT_FALSE(replay(""));
     EXPECT_FALSE(replay("# pmukit access log 1\n"));
