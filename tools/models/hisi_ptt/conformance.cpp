@@ -15,7 +15,7 @@ constexpr Field kTraceCtrlReserved{8, 13};
 
 }  // namespace
 
-// What software had asked for is gone; where its buffers were counts for nothing.
+// Clears the copy. Afterwards buffers may be at other addresses.
 void Conformance::power_on()
 {
     ctrl_ = size_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Whether software uses the registers as the documentation and the kernel's own driver do: four
+// Checks that software uses the registers like the documentation and the in-tree driver: four
 // aligned buffers of 4 MiB, programmed while no trace runs and not moved afterwards; a DMA reset
-// before each start; the write status read after a stop only. Watches accesses and keeps its own
-// copy of what was written, so it knows nothing of the engine.
+// before each start; the write status read only after a stop. It has a separate copy of the values
+// written and does not depend on the engine.
 #pragma once
 
 #include <array>
@@ -21,11 +21,11 @@ public:
     Conformance(vfu::Host &host, bool lenient) : violations_(host, lenient) {}
 
     void read(uint32_t offset);
-    // Before the write takes effect.
+    // Call before the write takes effect.
     void wrote(uint32_t offset, uint32_t value, bool tune_busy);
-    // An access that no register takes.
+    // An invalid access: no register, a wrong width, or a write of a read-only register.
     void wrong_access(std::string_view what) { violations_.add("wrong-access", what); }
-    // Software that turns bus mastering off gives its buffers back.
+    // Clearing bus mastering releases the buffers.
     void bus_master_off() { placed_ = false; }
     void power_on();
 
@@ -46,7 +46,7 @@ private:
     uint32_t size_ = 0;
     Buffers base_{};
     bool reset_ = false;    // a DMA reset since the last start
-    bool placed_ = false;   // a trace has used `start_base_`, which software still owns
+    bool placed_ = false;   // a trace used `start_base_`, and the buffers are not released
     Buffers start_base_{};  // of the last start
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Register accesses as the kernel's own driver makes them, and each one that it never makes.
+// Register accesses of the in-tree driver, and each access that it never makes.
 #include "models/hisi_ptt/conformance.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ protected:
     Conformance conformance{machine, false};
 };
 
-TEST_F(ConformanceTest, TheKernelsOwnUseIsNoViolation)
+TEST_F(ConformanceTest, InTreeDriverAccessesAreNoViolation)
 {
     place();
     for (unsigned i = 0; i < 3; i++) {
@@ -67,7 +67,7 @@ TEST_F(ConformanceTest, TheKernelsOwnUseIsNoViolation)
     EXPECT_EQ(conformance.violations(), 0u) << machine.lines.front();
 }
 
-TEST_F(ConformanceTest, BuffersAreOf4MiB)
+TEST_F(ConformanceTest, BuffersMustBe4MiB)
 {
     for (const uint32_t size : {0u, 0x10000u, 0x200000u, 0x800000u}) {
         const uint64_t before = conformance.violations();
@@ -79,14 +79,14 @@ TEST_F(ConformanceTest, BuffersAreOf4MiB)
     EXPECT_TRUE(machine.logged("violation: buffer-size: TRACE_ADDR_SIZE is 0x10000,"));
 }
 
-TEST_F(ConformanceTest, BuffersAreAligned)
+TEST_F(ConformanceTest, BuffersMustBeAligned)
 {
     place(0x1'0020'0000);
     start();
     expect_only("buffer-alignment", 4);
 }
 
-TEST_F(ConformanceTest, BuffersDoNotOverlap)
+TEST_F(ConformanceTest, BuffersMustNotOverlap)
 {
     place();
     write(0x818, 0);
@@ -94,7 +94,7 @@ TEST_F(ConformanceTest, BuffersDoNotOverlap)
     expect_only("buffers-overlap");
 }
 
-TEST_F(ConformanceTest, ABufferIsSomewhere)
+TEST_F(ConformanceTest, BufferAddressMustNotBeZero)
 {
     place();
     write(0x810, 0);
@@ -103,7 +103,7 @@ TEST_F(ConformanceTest, ABufferIsSomewhere)
     expect_only("buffer-alignment");
 }
 
-TEST_F(ConformanceTest, BuffersStayWhereTheyAre)
+TEST_F(ConformanceTest, BuffersMustNotMove)
 {
     place();
     start();
@@ -113,7 +113,7 @@ TEST_F(ConformanceTest, BuffersStayWhereTheyAre)
     expect_only("buffer-moved", 4);
 }
 
-TEST_F(ConformanceTest, AddressesAreNotWrittenDuringATrace)
+TEST_F(ConformanceTest, AddressWriteDuringATraceIsAViolation)
 {
     place();
     start();
@@ -123,7 +123,7 @@ TEST_F(ConformanceTest, AddressesAreNotWrittenDuringATrace)
     expect_only("written-while-enabled", 2);
 }
 
-TEST_F(ConformanceTest, TheWriteStatusIsReadAfterAStop)
+TEST_F(ConformanceTest, WriteStatusReadDuringATraceIsAViolation)
 {
     place();
     conformance.read(0x8a0);
@@ -135,7 +135,7 @@ TEST_F(ConformanceTest, TheWriteStatusIsReadAfterAStop)
     expect_only("write-status-while-enabled");
 }
 
-TEST_F(ConformanceTest, EachStartFollowsAReset)
+TEST_F(ConformanceTest, StartNeedsAReset)
 {
     place();
     start();
@@ -144,7 +144,7 @@ TEST_F(ConformanceTest, EachStartFollowsAReset)
     expect_only("start-without-reset");
 }
 
-TEST_F(ConformanceTest, AResetIsForATraceThatStands)
+TEST_F(ConformanceTest, ResetDuringATraceIsAViolation)
 {
     place();
     start();
@@ -152,7 +152,7 @@ TEST_F(ConformanceTest, AResetIsForATraceThatStands)
     EXPECT_TRUE(machine.logged("violation: reset-while-enabled:"));
 }
 
-TEST_F(ConformanceTest, TheControlDoesNotChangeDuringATrace)
+TEST_F(ConformanceTest, ControlChangeDuringATraceIsAViolation)
 {
     place();
     start();
@@ -162,7 +162,7 @@ TEST_F(ConformanceTest, TheControlDoesNotChangeDuringATrace)
     expect_only("control-while-enabled");
 }
 
-TEST_F(ConformanceTest, ReservedControlsAreNotUsed)
+TEST_F(ConformanceTest, ReservedControlIsAViolation)
 {
     place();
     for (const uint32_t control :
@@ -176,14 +176,14 @@ TEST_F(ConformanceTest, ReservedControlsAreNotUsed)
     EXPECT_TRUE(machine.logged("violation: reserved-control:"));
 }
 
-TEST_F(ConformanceTest, OneTuneOperationAtATime)
+TEST_F(ConformanceTest, ConcurrentTuneIsAViolation)
 {
     conformance.wrote(0x004, 1, false);
     conformance.wrote(0x004, 1, true);
     expect_only("tune-while-busy");
 }
 
-TEST_F(ConformanceTest, ALenientDeviceTakesAll)
+TEST_F(ConformanceTest, LenientDeviceReportsNoViolations)
 {
     Conformance lenient(machine, true);
     lenient.wrote(0x850, 1, false);

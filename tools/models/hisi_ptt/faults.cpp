@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kAllOnes = ~0u;
 constexpr Field kWholeWord{0, 31};
-constexpr uint64_t kSpuriousEvery = 64;  // happenings
+constexpr uint64_t kSpuriousEvery = 64;  // calls of something_happened()
 
 constexpr Fault kFaults[] = {
     {.name = "write-pointer-beyond-buffer",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Ways in which the trace block can be broken on purpose, by name. The block itself knows nothing
-// of them: one filter stands between the BAR and its registers, another before its messages.
+// Faults of the trace block to inject, by name. The block itself is unaware of them:
+// FaultyRegisters filters values read, FaultyHost filters messages.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct FieldOverride {
     uint32_t value = 0;
 };
 
-// From when on registers are broken.
+// When a register fault applies.
 enum class Since {
     kPowerOn,
-    kStart,       // of the first trace
-    kResetBegan,  // TRACE_CTRL.RST is set, and as long as it is
-    kStop,        // a trace was stopped, until the next start
-    kTuneBegan,   // the first operation
+    kStart,       // after the start of the first trace
+    kResetBegan,  // while TRACE_CTRL.RST is set
+    kStop,        // after a trace was stopped, until the next start or reset
+    kTuneBegan,   // after the first tune operation
 };
 
 enum class Messages { kAsTheyAre, kLost, kStorm, kSpurious };
@@ -38,16 +38,16 @@ struct Fault {
     Since since = Since::kPowerOn;
     bool all_ones = false;  // every register
     Messages messages = Messages::kAsTheyAre;
-    unsigned buffers_a_message = 1;  // one message when so many have filled
+    unsigned buffers_a_message = 1;  // full buffers per message
 };
 
 std::span<const Fault> faults();
 const Fault *find_fault(std::string_view name);  // nullptr: no such fault
 
-// Messages as a fault lets them through.
+// Filters messages as the fault says.
 class FaultyHost final : public vfu::Host {
 public:
-    // No fault: nullptr.
+    // fault: nullptr for none.
     FaultyHost(vfu::Host &host, const Fault *fault) : host_(host), fault_(fault) {}
 
     bool dma_read(uint64_t address, std::span<std::byte> into) override;
@@ -56,10 +56,9 @@ public:
     uint64_t now_ns() const override { return host_.now_ns(); }
     void log(std::string_view line) override { host_.log(line); }
 
-    // The guest has touched a register, or a packet went by: what a storm and spurious messages
-    // feed on.
+    // Call on each register access and packet: may send a message of a storm, or a spurious one.
     void something_happened();
-    // What is held back belongs to the trace before.
+    // Discards messages held back from the previous trace.
     void trace_begins() { held_back_ = 0; }
     void power_on();
 
@@ -71,13 +70,14 @@ private:
     uint64_t happenings_ = 0;
 };
 
-// What a fault makes of a register's value.
+// Applies the fault to register values.
 class FaultyRegisters {
 public:
     explicit FaultyRegisters(const Fault *fault) : fault_(fault) {}
 
     uint32_t read(uint32_t offset, uint32_t value) const;
-    void wrote(uint32_t offset, uint32_t value);  // what the guest does, to know the time
+    // Tracks guest writes, to know when the fault applies.
+    void wrote(uint32_t offset, uint32_t value);
     void power_on();
 
 private:

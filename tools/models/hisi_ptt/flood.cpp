@@ -59,7 +59,7 @@ void Flood::run_until(uint64_t now_ns, const std::function<void(const Packets &)
     const uint64_t first = made_;
     made_ += count;
     made_since_ += count;
-    // A second has as many packets as the rate says; a generator that is late does not catch up.
+    // Restarts the clock each second and after a delay, so that a late flood does not catch up.
     if (count < due || whole_seconds != 0) {
         start_ns_ = now_ns;
         made_since_ = 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Packets far faster than any guest reads them: memory writes of 4 bytes, of which packet n of a
-// trace goes to address 4 * n (of 32 bits). A reader of entries sees from the addresses alone
-// which packets are there, in which order, and how many are missing. They run only while a trace
-// does, and a trace begins with packet 0.
+// Packets at a rate that no guest can read: memory writes of 4 bytes; packet n of a trace goes to
+// address 4 * n (32 bits). The addresses alone show which packets a reader got, in which order, and
+// how many are missing. The flood runs only during a trace, which starts with packet 0.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +14,12 @@
 namespace pmukit::models::hisi_ptt {
 
 struct FloodParams {
-    uint64_t rate = 10'000'000;  // packets a second
-    uint64_t count = 0;          // of a trace; 0 goes on
-    uint64_t burst = 65536;      // packets before the guest is let in again
+    uint64_t rate = 10'000'000;  // packets per second
+    uint64_t count = 0;          // per trace; 0: unlimited
+    uint64_t burst = 65536;      // packets before the guest runs again
 };
 
-// KEY=VALUE[,KEY=VALUE]..., as rate=50000000,count=1000000.
+// Parses KEY=VALUE[,KEY=VALUE]..., as rate=50000000,count=1000000.
 Result<FloodParams> parse_flood(std::string_view text);
 
 class Flood {
@@ -36,9 +35,9 @@ public:
         uint64_t count = 0;
         uint64_t time_ns = 0;
     };
-    // What is due by now, a burst at most: what a burst does not hold comes later than asked for.
+    // Passes packets due by now to sink, one burst at most; further packets are delayed.
     void run_until(uint64_t now_ns, const std::function<void(const Packets &)> &sink);
-    // When to come again; nothing while it does not run.
+    // Returns when to call run_until() again; nullopt while stopped.
     std::optional<uint64_t> next_ns() const;
 
 private:
@@ -47,7 +46,7 @@ private:
     FloodParams params_;
     bool running_ = false;
     uint64_t made_ = 0;
-    uint64_t made_since_ = 0;  // start_ns_
+    uint64_t made_since_ = 0;  // packets since start_ns_
     uint64_t start_ns_ = 0;
 };
 

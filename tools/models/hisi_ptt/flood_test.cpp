@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint64_t kStart = 5'000'000'000;
 
-// From the start on, in steps of so many ns.
+// Runs from the start for until_ns in steps of step_ns; returns the number of packets.
 uint64_t packets_in(const FloodParams &params, uint64_t until_ns, uint64_t step_ns)
 {
     Flood flood(params);
@@ -24,7 +24,7 @@ uint64_t packets_in(const FloodParams &params, uint64_t until_ns, uint64_t step_
     return expected;
 }
 
-TEST(Flood, ASecondHasAsManyPacketsAsTheRateSays)
+TEST(Flood, PacketsPerSecondMatchTheRate)
 {
     for (const uint64_t rate : {1u, 999u, 100'000'000u}) {
         const uint64_t packets =
@@ -34,7 +34,7 @@ TEST(Flood, ASecondHasAsManyPacketsAsTheRateSays)
     }
 }
 
-TEST(Flood, ATraceHasSoManyAndNoMore)
+TEST(Flood, StopsAtTheConfiguredPacketCount)
 {
     EXPECT_EQ(packets_in({.count = 12345}, 1'000'000'000, 1'000'000), 12345u);
     Flood flood({.count = 1});
@@ -43,13 +43,13 @@ TEST(Flood, ATraceHasSoManyAndNoMore)
     EXPECT_EQ(flood.next_ns(), std::nullopt);
 }
 
-TEST(Flood, ABurstLetsTheGuestInAgain)
+TEST(Flood, BurstSizeIsLimited)
 {
     EXPECT_EQ(packets_in({.rate = 1'000'000'000, .burst = 100}, 9'000'000, 1'000'000),
               1 + 9 * 100u);
 }
 
-TEST(Flood, AnotherTraceBeginsAnew)
+TEST(Flood, EachTraceStartsWithPacket0)
 {
     Flood flood(FloodParams{});
     for (const uint64_t now : {kStart, kStart + 1234567}) {
@@ -62,7 +62,7 @@ TEST(Flood, AnotherTraceBeginsAnew)
     }
 }
 
-TEST(Flood, TextIsListOfNumbers)
+TEST(Flood, ParsesKeyValueText)
 {
     const Result<FloodParams> params = parse_flood("rate=5,count=7,burst=9");
     ASSERT_TRUE(params);

@@ -19,15 +19,15 @@ constexpr uint64_t kNsPerSecond = 1'000'000'000;
 constexpr uint64_t kNoLimit = ~uint64_t{0};
 constexpr uint64_t kMaxRate = 10'000'000;
 
-constexpr unsigned kBurst = 4096;         // packets before the server is let in again
-constexpr uint64_t kPauseNs = 1'000'000;  // a faster rate comes in bursts, one a millisecond
-constexpr size_t kInFlight = 16;          // completions that wait
-// Real requests here have tags of 8 bits; these have 10, or 14.
+constexpr unsigned kBurst = 4096;         // packets before the server runs again
+constexpr uint64_t kPauseNs = 1'000'000;  // faster rates come in bursts, one per millisecond
+constexpr size_t kInFlight = 16;          // outstanding completions
+// Tags of real requests have 8 bits; generated tags have 10 or 14 bits and differ from them.
 constexpr uint16_t kFirstTag = 0x100;
 constexpr uint16_t kTags = 0x300;
 constexpr uint16_t kFirstWideTag = 0x400;
 constexpr uint16_t kWideTags = 0x3c00;
-constexpr uint16_t kWideTagStep = 0x101;  // so that all parts of a tag change soon
+constexpr uint16_t kWideTagStep = 0x101;  // changes all parts of a tag quickly
 constexpr uint32_t kPayloadBytes = 128;
 constexpr uint32_t kReadRequestBytes = 512;
 constexpr uint32_t kPageBytes = 4096;         // no request crosses a multiple of it
@@ -75,7 +75,7 @@ bool Generator::percent(uint64_t of_hundred)
     return below(100) < of_hundred;
 }
 
-// A second has as many packets as the rate says, so each is like the first and no count gets large.
+// Restarts the count each second, so that it stays small and times stay exact.
 void Generator::count_delivered()
 {
     if (++delivered_ < params_.rate)
@@ -99,7 +99,7 @@ void Generator::run_until(uint64_t now_ns, const std::function<void(const Tlp &)
         if (due_ns > now_ns)
             return;
         if (burst == kBurst) {
-            // Slower than asked for, rather than with times that others have already passed.
+            // Delays the rest instead of giving packets times that are already past.
             start_ns_ += now_ns - due_ns;
             return;
         }
@@ -111,7 +111,7 @@ void Generator::run_until(uint64_t now_ns, const std::function<void(const Tlp &)
     }
 }
 
-// A completion when enough of them wait, sometimes before, and when no request is left.
+// Returns a completion if enough are outstanding, at random before that, or if no request is left.
 Tlp Generator::next()
 {
     const bool over = params_.count != 0 && made_ == params_.count;

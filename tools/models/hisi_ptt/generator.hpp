@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Synthetic packets, for volume: they run only while a trace does, and a second trace gets the same
-// ones again. What is in them depends on the parameters alone; only their times do not.
+// Synthetic packets for volume, only during a trace. Each trace gets the same packets again: their
+// contents depend only on the parameters, their times do not.
 //
-// Every read is answered: a completion follows its request after some other packets, as it would
-// with several requests in flight.
+// Every read is completed. Completions follow after some other packets, as with several requests in
+// flight.
 #pragma once
 
 #include <cstdint>
@@ -19,34 +19,34 @@
 namespace pmukit::models::hisi_ptt {
 
 struct GeneratorParams {
-    uint64_t rate = 1000;  // packets a second
+    uint64_t rate = 1000;  // packets per second
     uint64_t seed = 1;
-    uint64_t count = 0;  // requests of a trace, completions come on top; 0 goes on
+    uint64_t count = 0;  // requests per trace, without completions; 0: unlimited
     // Percent of the requests
     uint64_t inbound = 50;
     uint64_t reads = 50;
-    uint64_t peer = 0;         // of the outbound ones: asked by another device
-    uint64_t unsupported = 0;  // of the reads: answered Unsupported Request
-    uint64_t pasid = 0;        // of the inbound ones: with a prefix
+    uint64_t peer = 0;         // of outbound requests: from another device
+    uint64_t unsupported = 0;  // of reads: completed with Unsupported Request
+    uint64_t pasid = 0;        // of inbound requests: with a PASID prefix
     uint64_t relaxed = 0;      // with relaxed ordering
 };
 
-// KEY=VALUE[,KEY=VALUE]..., as rate=100000,seed=3,reads=20. A wrong text is answered with one line
-// that names the word and its limits.
+// Parses KEY=VALUE[,KEY=VALUE]..., as rate=100000,seed=3,reads=20. An error is one line with the
+// word and its limits.
 Result<GeneratorParams> parse_generator(std::string_view text);
 
 class Generator {
 public:
-    // The functions whose traffic it makes up; at least one.
+    // places: functions whose traffic is generated; at least one.
     Generator(const GeneratorParams &params, std::vector<vfu::LinkPlace> places,
               bool wide_tags = false);
 
     void start(uint64_t now_ns);
     void stop() { running_ = false; }
 
-    // Gives what is due by now to sink, in order and with times that are not later than now.
+    // Passes packets due by now to sink, in order and with times up to now.
     void run_until(uint64_t now_ns, const std::function<void(const Tlp &)> &sink);
-    // When to come again; nothing while it does not run.
+    // Returns when to call run_until() again; nullopt while stopped.
     std::optional<uint64_t> next_ns() const;
 
 private:
@@ -62,11 +62,11 @@ private:
     std::vector<vfu::LinkPlace> places_;
     bool wide_tags_;
     std::mt19937_64 random_;
-    std::deque<Tlp> in_flight_;  // completions to come
+    std::deque<Tlp> in_flight_;  // outstanding completions
     bool running_ = false;
     uint64_t made_ = 0;       // requests
-    uint64_t delivered_ = 0;  // packets of the running second, which is what time counts
-    uint64_t start_ns_ = 0;   // of that second
+    uint64_t delivered_ = 0;  // packets of the current second
+    uint64_t start_ns_ = 0;   // start of that second
     uint32_t next_tag_ = 0;
 };
 

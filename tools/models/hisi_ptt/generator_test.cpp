@@ -29,7 +29,7 @@ std::vector<Tlp> run(Generator &generator, uint64_t start_ns, uint64_t end_ns)
 {
     std::vector<Tlp> tlps;
     generator.start(start_ns);
-    // A fast rate comes in pieces, one a call.
+    // A fast rate needs several calls, one burst each.
     for (uint64_t now = start_ns; now <= end_ns && generator.next_ns(); now += kSecond / 1000)
         generator.run_until(now, [&](const Tlp &tlp) { tlps.push_back(tlp); });
     return tlps;
@@ -52,7 +52,7 @@ TEST(Generator, TheSameSeedGivesTheSamePacketsInEveryTrace)
     EXPECT_NE(line_of(first[0]) + line_of(first[1]), line_of(other[0]) + line_of(other[1]));
 }
 
-TEST(Generator, EveryReadIsAnsweredByteForByte)
+TEST(Generator, EveryReadIsCompletedInFull)
 {
     std::map<std::pair<uint16_t, uint16_t>, Tlp> asked;
     uint64_t requests = 0;
@@ -87,7 +87,7 @@ TEST(Generator, NoRequestCrossesAPage)
     }
 }
 
-TEST(Generator, TheMixIsWhatWasAskedFor)
+TEST(Generator, PacketMixMatchesTheParameters)
 {
     for (const Tlp &tlp : made("rate=50000,count=300,reads=0,inbound=100,pasid=100,relaxed=100")) {
         EXPECT_EQ(tlp.packet.kind, PacketKind::kMemoryWrite);
@@ -108,7 +108,7 @@ TEST(Generator, TheMixIsWhatWasAskedFor)
                   tlp.packet.status == vfu::CompletionStatus::kUnsupportedRequest);
 }
 
-TEST(Generator, TimesFollowTheRateAndNeverTheFuture)
+TEST(Generator, TimesFollowTheRateAndAreNotInTheFuture)
 {
     Generator generator(params_of("rate=1000"), kPlaces);
     generator.start(5 * kSecond);
@@ -135,7 +135,7 @@ TEST(Generator, TimesStayExactFromSecondToSecond)
     }
 }
 
-TEST(Generator, PacketsThatAreLateAreNotCaughtUp)
+TEST(Generator, LatePacketsAreNotCaughtUp)
 {
     Generator generator(params_of("rate=10000000"), kPlaces);
     generator.start(0);
@@ -155,7 +155,7 @@ TEST(Generator, PacketsThatAreLateAreNotCaughtUp)
     EXPECT_GE(last, kSecond);
 }
 
-TEST(Generator, ItRunsOnlyWhileATraceDoes)
+TEST(Generator, RunsOnlyDuringATrace)
 {
     Generator generator(params_of("rate=1000,count=2,reads=0"), kPlaces);
     size_t packets = 0;
@@ -175,7 +175,7 @@ TEST(Generator, ItRunsOnlyWhileATraceDoes)
 
 class WrongGenerator : public testing::TestWithParam<const char *> {};
 
-TEST_P(WrongGenerator, IsAnsweredWithALineThatNamesIt)
+TEST_P(WrongGenerator, ReturnsOneErrorLineWithTheOption)
 {
     const Result<GeneratorParams> params = parse_generator(GetParam());
     ASSERT_FALSE(params);
@@ -188,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(Texts, WrongGenerator,
                                          "reads=101", "speed=3", "seed=x", "rate=5,,seed=1",
                                          "rate=5,"));
 
-TEST(Generator, WideTagsHave14BitsAndDifferFromThoseOfRealPackets)
+TEST(Generator, WideTagsHave14BitsAndDifferFromRealTags)
 {
     Generator generator(params_of("rate=50000,count=20000,reads=0"), kPlaces, true);
     std::set<uint16_t> upper;

@@ -16,14 +16,14 @@ namespace pmukit::models::hisi_ptt {
 
 namespace {
 
-// No class is published for it: a system peripheral like none of the others.
+// The class is not published; this is "other system peripheral".
 constexpr uint32_t kClass = 0x088000;
-constexpr uint64_t kBarBytes = 0x1000;  // the least that holds all registers
+constexpr uint64_t kBarBytes = 0x1000;  // smallest size that holds all registers
 constexpr uint32_t kRegisterBytes = 4;
 constexpr uint16_t kCommand = 0x04;  // of configuration space
 constexpr uint32_t kCommandBusMaster = 1u << 2;
 
-constexpr uint64_t kFloodPieceBytes = 8192;  // written to memory at once
+constexpr uint64_t kFloodPieceBytes = 8192;  // written to memory in one piece
 
 constexpr uint32_t range_of(const std::vector<uint16_t> &ports)
 {
@@ -84,7 +84,7 @@ HisiPttModel::HisiPttModel(const Options &options, RunLogs &logs, vfu::Host &hos
     build_config();
 }
 
-// On the root bus QEMU shows the endpoint's capability as that of an integrated one.
+// On the root bus QEMU shows the endpoint as a root-complex integrated endpoint.
 void HisiPttModel::build_config()
 {
     config_.add_bar(kRegisterBar, vfu::BarKind::kMemory64, kBarBytes);
@@ -327,7 +327,7 @@ bool HisiPttModel::serves(uint16_t root_port) const
     return root_port >= kDeviceRangeLower.get(range_) && root_port <= kDeviceRangeUpper.get(range_);
 }
 
-// What was made up for the time before this packet goes first.
+// Generated packets due before this packet go first.
 void HisiPttModel::on_packet(const vfu::Packet &packet)
 {
     advance(packet.time_ns);
@@ -354,7 +354,8 @@ void HisiPttModel::trace(const Tlp &tlp)
     log_progress();
 }
 
-// A write that the guest's selection takes: of a CPU, or else of the function.
+// Returns a write that the guest's selection matches: by a CPU, else by the function; nullopt if
+// neither matches.
 std::optional<Tlp> HisiPttModel::flood_packet() const
 {
     for (const bool outbound : {true, false}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The whole function, as Documentation/devices/hisi_ptt-model.rst draws it: a root complex
-// integrated endpoint that watches the links of some root ports and writes what passes to memory.
+// The whole function (see Documentation/devices/hisi_ptt-model.rst): a root-complex integrated
+// endpoint that observes the links of some root ports and writes their packets to memory.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ namespace pmukit::models::hisi_ptt {
 
 class HisiPttModel final : public vfu::Device, public vfu::TrafficObserver {
 public:
-    // options passed check(). Closing the logs is the owner's.
+    // options must have passed check(). The owner of the logs closes them.
     HisiPttModel(const Options &options, RunLogs &logs, vfu::Host &host);
 
     vfu::ConfigSpace &config() override { return config_; }
@@ -46,7 +46,7 @@ public:
     uint64_t messages_arrived() const { return messages_.arrived(); }
 
 private:
-    // One register: how it is read and written. No write: it is read only.
+    // A register and its access functions; a register without `write` is read-only.
     struct Register {
         uint32_t offset;
         uint32_t (HisiPttModel::*read)(uint32_t offset);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The function as a driver meets it: registers, packets, buffers, messages.
+// The function as a driver uses it: registers, packets, buffers, messages.
 #include "models/hisi_ptt/hisi_ptt_model.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ Options options_of(const char *fault = nullptr)
     options.functions = {{kFunction, kPort}};
     options.sicl = 3;
     options.core = 1;
-    options.lenient = true;  // buffers are small here
+    options.lenient = true;  // the buffers are smaller than documented
     if (fault) {
         options.fault = find_fault(fault);
         EXPECT_NE(options.fault, nullptr) << fault;
@@ -49,7 +49,7 @@ public:
     }
     void write(uint32_t offset, uint32_t value) { model.bar_write(kRegisterBar, offset, 4, value); }
 
-    // As the sheet's flow of a start: reset, then everything, then enable.
+    // Starts a trace in the documented order: program the buffers, reset, enable.
     void start(uint32_t selection)
     {
         for (uint32_t i = 0; i < kBuffers; i++) {
@@ -63,7 +63,7 @@ public:
         write(kTraceIntMask, 0);
         write(kTraceCtrl, selection | kTraceCtrlEnable.put(1));
     }
-    // 32 bytes each; eight fill a buffer.
+    // Shows packets, each traced as a 32-byte entry; eight fill a buffer.
     void packets(unsigned count, uint16_t port = kPort)
     {
         for (unsigned i = 0; i < count; i++) {
@@ -88,7 +88,7 @@ public:
 constexpr uint32_t kWrites8Dw = kTraceCtrlFormat.put(1) | kTraceCtrlDirection.put(1) |
                                 kTraceCtrlType.put(kTypePosted) | kTraceCtrlTarget.put(1);
 
-TEST(HisiPttModel, IsAnEndpointWithOneMessageAndOneBar)
+TEST(HisiPttModel, HasOneMsiVectorAndOneBar)
 {
     Ptt ptt;
     vfu::ConfigSpace &config = ptt.model.config();
@@ -100,7 +100,7 @@ TEST(HisiPttModel, IsAnEndpointWithOneMessageAndOneBar)
     EXPECT_GE(config.bar(kRegisterBar)->size_bytes, 0x1000u);
 }
 
-TEST(HisiPttModel, PlaceIsReadOnly)
+TEST(HisiPttModel, RangeAndLocationAreReadOnly)
 {
     Ptt ptt;
     EXPECT_EQ(ptt.read(kDeviceRange), 0x00880080u);
@@ -112,7 +112,7 @@ TEST(HisiPttModel, PlaceIsReadOnly)
     EXPECT_TRUE(ptt.machine.logged("read only"));
 }
 
-TEST(HisiPttModel, AccessesAreOfFourBytesAtARegister)
+TEST(HisiPttModel, OnlyAlignedFourByteAccessesAreValid)
 {
     Ptt ptt;
     EXPECT_EQ(ptt.model.bar_read(kRegisterBar, kLocation, 8), ~uint64_t{0});
@@ -134,7 +134,7 @@ TEST(HisiPttModel, AddressesReadAsWritten)
         EXPECT_EQ(ptt.read(kTraceAddrBaseLo + 4 * i), 0x1000 + i);
 }
 
-TEST(HisiPttModel, TracesAnEntryForAPacket)
+TEST(HisiPttModel, TracesOneEntryPerPacket)
 {
     Ptt ptt;
     EXPECT_EQ(ptt.read(kTraceStatus), 1u);
@@ -164,7 +164,7 @@ TEST(HisiPttModel, FourDwordEntriesAreHalfAsLong)
     EXPECT_EQ(ptt.word(16 + 8), 0x1004u);
 }
 
-TEST(HisiPttModel, LinksOfOtherCoresAreNotSeen)
+TEST(HisiPttModel, LinksOfOtherCoresAreIgnored)
 {
     Ptt ptt;
     ptt.start(kWrites8Dw | kTraceCtrlTarget.put(0xffff));
@@ -187,7 +187,7 @@ TEST(HisiPttModel, AFullBufferSendsOneMessage)
     EXPECT_EQ(ptt.read(kTraceIntStat), 0u);
 }
 
-TEST(HisiPttModel, ReservedCombinationsAreLoggedAndNotRefused)
+TEST(HisiPttModel, ReservedSelectionsAreLoggedButNotRefused)
 {
     Ptt ptt;
     ptt.start(kWrites8Dw & ~kTraceCtrlDirection.mask());
@@ -196,7 +196,7 @@ TEST(HisiPttModel, ReservedCombinationsAreLoggedAndNotRefused)
     EXPECT_TRUE(ptt.machine.logged("reserved combination"));
 }
 
-TEST(HisiPttModel, AResetIsAsAfterPowerOn)
+TEST(HisiPttModel, ResetRestoresThePowerOnState)
 {
     Ptt ptt;
     ptt.start(kWrites8Dw);
@@ -212,7 +212,7 @@ TEST(HisiPttModel, AResetIsAsAfterPowerOn)
     EXPECT_EQ(ptt.model.trace_counts().entries, 9u);
 }
 
-TEST(HisiPttModel, GeneratedPacketsRunWithTheTraceAndInOrderWithRealOnes)
+TEST(HisiPttModel, GeneratedPacketsAreTracedInOrderWithRealOnes)
 {
     Options options = options_of();
     options.generator = *parse_generator("rate=1000,count=3,inbound=0,reads=0");
@@ -220,7 +220,7 @@ TEST(HisiPttModel, GeneratedPacketsRunWithTheTraceAndInOrderWithRealOnes)
     EXPECT_FALSE(ptt.model.next_deadline_ns());
     ptt.start(kWrites8Dw);
     ASSERT_TRUE(ptt.model.next_deadline_ns());
-    ptt.machine.now += 1'500'000;  // two are due before the real one
+    ptt.machine.now += 1'500'000;  // two generated packets are due before the real one
     ptt.packets(1);
     EXPECT_EQ(ptt.read(kTraceWriteStatus), 3 * 32u);
     EXPECT_EQ(ptt.word(64 + 16), 0x1000u);
@@ -229,7 +229,7 @@ TEST(HisiPttModel, GeneratedPacketsRunWithTheTraceAndInOrderWithRealOnes)
     EXPECT_EQ(ptt.read(kTraceWriteStatus), 4 * 32u);
 }
 
-TEST(HisiPttModel, AnOperationOfTuneIsBusyAndThenDone)
+TEST(HisiPttModel, TuneOperationIsBusyThenDone)
 {
     Ptt ptt;
     ptt.write(kTuningCtrl, kTuneQosTxP);
@@ -252,7 +252,7 @@ TEST(HisiPttFaults, NamesAreUniqueAndFound)
     EXPECT_EQ(find_fault("none-such"), nullptr);
 }
 
-TEST(HisiPttFaults, TheWritePointerLeavesTheBufferAfterAStop)
+TEST(HisiPttFaults, WritePointerExceedsTheBufferAfterAStop)
 {
     Ptt ptt(options_of("write-pointer-beyond-buffer"));
     ptt.start(kWrites8Dw);
@@ -274,7 +274,7 @@ TEST(HisiPttFaults, NeverIdle)
     EXPECT_EQ(later.read(kTraceStatus), 0u);
 }
 
-TEST(HisiPttFaults, AResetDoesNotFinish)
+TEST(HisiPttFaults, ResetNeverFinishes)
 {
     Ptt ptt(options_of("reset-never-finishes"));
     EXPECT_EQ(ptt.read(kTraceWriteStatus), 0u);
@@ -282,7 +282,7 @@ TEST(HisiPttFaults, AResetDoesNotFinish)
     EXPECT_NE(ptt.read(kTraceWriteStatus), 0u);
 }
 
-TEST(HisiPttFaults, SeveralBuffersComeWithOneMessage)
+TEST(HisiPttFaults, OneMessageForSeveralBuffers)
 {
     Ptt ptt(options_of("several-buffers-at-once"));
     ptt.start(kWrites8Dw);
@@ -293,7 +293,7 @@ TEST(HisiPttFaults, SeveralBuffersComeWithOneMessage)
     EXPECT_EQ(ptt.read(kTraceIntStat), 3u);
 }
 
-TEST(HisiPttFaults, OverrunIsReportedTooLate)
+TEST(HisiPttFaults, MessageArrivesAfterAnOverrun)
 {
     Ptt ptt(options_of("overrun"));
     ptt.start(kWrites8Dw);
@@ -304,7 +304,7 @@ TEST(HisiPttFaults, OverrunIsReportedTooLate)
     EXPECT_EQ(ptt.model.trace_counts().overruns, 1u);
 }
 
-TEST(HisiPttFaults, BuffersOfTheTraceBeforeDoNotBringAMessage)
+TEST(HisiPttFaults, BuffersOfThePreviousTraceSendNoMessage)
 {
     Ptt ptt(options_of("overrun"));
     ptt.start(kWrites8Dw);
@@ -317,7 +317,7 @@ TEST(HisiPttFaults, BuffersOfTheTraceBeforeDoNotBringAMessage)
     EXPECT_EQ(ptt.machine.raised.size(), 1u);
 }
 
-TEST(HisiPttFaults, MessagesAreLostStormOrComeWithoutACause)
+TEST(HisiPttFaults, MessagesAreLostStormingOrSpurious)
 {
     Ptt lost(options_of("irq-lost")), storm(options_of("irq-storm"));
     Ptt spurious(options_of("irq-spurious"));
@@ -338,7 +338,7 @@ TEST(HisiPttFaults, MessagesAreLostStormOrComeWithoutACause)
     EXPECT_EQ(spurious.machine.raised.size(), 1u);
 }
 
-TEST(HisiPttFaults, ATuneOperationDoesNotFinish)
+TEST(HisiPttFaults, TuneOperationNeverFinishes)
 {
     Ptt ptt(options_of("tune-never-finishes"));
     EXPECT_EQ(ptt.read(kTuningIntStat), 0u);
@@ -356,7 +356,7 @@ TEST(HisiPttFaults, RegistersReadAsOnes)
     EXPECT_EQ(later.read(kTraceIntStat), ~0u);
 }
 
-TEST(HisiPttFaults, PlaceAndStatusRegistersAreWrong)
+TEST(HisiPttFaults, RangeAndStatusRegistersAreWrong)
 {
     Ptt range(options_of("range-reversed")), empty(options_of("status-empty"));
     Ptt beyond(options_of("status-beyond-buffers"));
@@ -372,7 +372,7 @@ TEST(HisiPttFaults, PlaceAndStatusRegistersAreWrong)
 
 // Options
 
-TEST(HisiPttOptions, WhatCannotBeBuiltIsNamed)
+TEST(HisiPttOptions, ErrorsNameTheInvalidOption)
 {
     const auto said = [](const Options &options) {
         const Result<void> checked = check(options);
@@ -397,9 +397,9 @@ TEST(HisiPttOptions, WhatCannotBeBuiltIsNamed)
     EXPECT_TRUE(said(wrong).starts_with("--generate"));
 }
 
-// Interrupts late, merged or lost; packets faster than the guest
+// Late, merged or lost interrupts; floods
 
-TEST(HisiPttModel, AMessageCanBeBuffersLate)
+TEST(HisiPttModel, MessageCanLagByNBuffers)
 {
     Options options = options_of();
     options.messages.late = 2;
@@ -413,7 +413,7 @@ TEST(HisiPttModel, AMessageCanBeBuffersLate)
     EXPECT_EQ(ptt.model.messages_arrived(), 1u);
 }
 
-TEST(HisiPttModel, AMessageCanBeAFixedTimeLate)
+TEST(HisiPttModel, MessageCanLagByAFixedTime)
 {
     Options options = options_of();
     options.messages.late_ns = 5000;
@@ -433,7 +433,7 @@ Options flooded(uint64_t count)
     return options;
 }
 
-TEST(HisiPttModel, AFloodFillsBuffersAtOnceAndNumbersItsPackets)
+TEST(HisiPttModel, FloodFillsBuffersAndNumbersItsPackets)
 {
     Ptt ptt(flooded(5 * 8 + 3));
     ptt.start(kWrites8Dw);
@@ -443,7 +443,7 @@ TEST(HisiPttModel, AFloodFillsBuffersAtOnceAndNumbersItsPackets)
     EXPECT_EQ(ptt.model.trace_counts().buffers, 5u);
     EXPECT_EQ(ptt.model.trace_counts().overruns, 2u);
     EXPECT_EQ(ptt.read(kTraceWriteStatus), 1u << 28 | 3 * 32);
-    // Buffer 0 was written again: packets 32 and up; the fifth fill of the ring is in buffer 1.
+    // Buffer 0 was overwritten with packets 32..39, and buffer 1 partly with packets 40..42.
     EXPECT_EQ(ptt.word(0x00 + 16), 4 * 32u);
     EXPECT_EQ(ptt.word(0xe0 + 16), 4 * 39u);
     EXPECT_EQ(ptt.word(0x100 + 16), 4 * 40u);
@@ -454,7 +454,7 @@ TEST(HisiPttModel, AFloodFillsBuffersAtOnceAndNumbersItsPackets)
     EXPECT_EQ(ptt.model.next_deadline_ns(), std::nullopt);
 }
 
-TEST(HisiPttModel, AFloodComesFromTheFunctionWhenInboundIsTraced)
+TEST(HisiPttModel, FloodIsInboundIfInboundIsTraced)
 {
     Ptt ptt(flooded(4));
     ptt.start(kTraceCtrlDirection.put(0) | kTraceCtrlType.put(kTypePosted) |
@@ -467,7 +467,7 @@ TEST(HisiPttModel, AFloodComesFromTheFunctionWhenInboundIsTraced)
     EXPECT_EQ(ptt.word(16 + 8), 4u);
 }
 
-TEST(HisiPttModel, AFloodThatIsNotSelectedIsNotTraced)
+TEST(HisiPttModel, FloodOutsideTheSelectionIsNotTraced)
 {
     Ptt ptt(flooded(4));
     ptt.start((kWrites8Dw & ~kTraceCtrlTarget.mask()) | kTraceCtrlTarget.put(4));
@@ -483,7 +483,7 @@ std::string contents(const std::filesystem::path &path)
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-TEST(HisiPttModel, TheBuffersLogSaysWhatIsWhereAndWhatWasOverwritten)
+TEST(HisiPttModel, BuffersLogRecordsFillsAndOverwrites)
 {
     TestFolder folder;
     Options options = flooded(4 * 8 + 8 + 2);
@@ -517,12 +517,12 @@ TEST(HisiPttModel, TheBuffersLogSaysWhatIsWhereAndWhatWasOverwritten)
 
 // Conformance
 
-TEST(HisiPttModel, AStrictDeviceCountsWhatTheDocumentationForbids)
+TEST(HisiPttModel, StrictDeviceCountsViolations)
 {
     Options options = options_of();
     options.lenient = false;
     Ptt ptt(options);
-    ptt.start(kWrites8Dw);  // buffers of 256 bytes that are not where they may be
+    ptt.start(kWrites8Dw);  // buffers of 256 bytes at unaligned addresses
     EXPECT_EQ(ptt.model.violations(), 1u + 3);
     ptt.read(kTraceWriteStatus);
     EXPECT_EQ(ptt.model.violations(), 5u);
@@ -535,7 +535,7 @@ TEST(HisiPttModel, AStrictDeviceCountsWhatTheDocumentationForbids)
     EXPECT_EQ(ptt.model.violations(), 8u);
 }
 
-TEST(HisiPttModel, BuffersMayMoveWhenBusMasteringWasOff)
+TEST(HisiPttModel, BuffersMayMoveAfterBusMasteringWasOff)
 {
     Options options = options_of();
     options.lenient = false;

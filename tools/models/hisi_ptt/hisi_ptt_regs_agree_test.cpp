@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver's and the model's transcription of the tune and trace block, held against each other.
-// The only file that sees both; a slip of the pen on either side does not compile. What the asserts
-// cannot compare (write one to clear, order, the meaning of values) is the selftests' business.
+// Compares the driver's and the model's transcription of the tune and trace block. Only this file
+// includes both; a mistake in one of them does not compile. The selftests cover what the asserts
+// cannot compare (write one to clear, order, the meaning of values).
 #include "hisi_ptt/hisi_ptt_regs.h"
 #include "models/hisi_ptt/hisi_ptt_regs.hpp"
 
@@ -46,7 +46,7 @@ static_assert(HISI_PTT_TRACE_WR_STS_BUFFER == kTraceWriteStatusBuffer.mask());
 static_assert(HISI_PTT_TRACE_STS == kTraceStatus);
 static_assert(HISI_PTT_TRACE_STS_IDLE == kTraceStatusIdle.mask());
 
-// Place
+// Location
 static_assert(HISI_PTT_DEVICE_RANGE == kDeviceRange);
 static_assert(HISI_PTT_DEVICE_RANGE_LOWER == kDeviceRangeLower.mask());
 static_assert(HISI_PTT_DEVICE_RANGE_UPPER == kDeviceRangeUpper.mask());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A guest that writes anything anywhere at any time, under every fault, while packets go by, the
-// memory of its buffers goes and comes, and resets end what runs: the device answers, and its
-// pointer stays within its buffers. The sanitizers look on.
+// A guest with random accesses under every fault, while packets pass, buffer memory is removed and
+// added, and resets interrupt traces. The device must answer, and its write pointer must stay
+// within the buffers; sanitizers check the rest.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -69,7 +69,7 @@ private:
         machine.memory.shrink_to_fit();
     }
     uint64_t below(uint64_t limit) { return random_() % limit; }
-    // Mostly registers, accessed as they want to be.
+    // Mostly valid registers and widths.
     uint64_t offset() { return below(4) ? kOffsets[below(std::size(kOffsets))] : below(0xff8); }
     unsigned width() { return below(8) ? 4 : 1u << below(4); }
     uint64_t value()
@@ -78,7 +78,7 @@ private:
             case 0:
                 return random_();
             case 1:
-                return 1 + below(100);  // sizes shorter than an entry, and no multiple of one
+                return 1 + below(100);  // sizes shorter than an entry, or no multiple of one
             case 2:
                 return kTraceCtrlEnable.put(1) | kTraceCtrlType.put(7) |
                        kTraceCtrlTarget.put(0xffff) | kTraceCtrlDirection.put(2) |

@@ -5,7 +5,7 @@ namespace pmukit::models::hisi_ptt {
 
 namespace {
 
-constexpr unsigned kVector = 0;  // there is no other
+constexpr unsigned kVector = 0;  // the only vector
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The way of a message from the engine to the machine, and how it can be late, merged with others
-// or lost. Memory is written at once whatever happens here, as in the hardware: only software hears
-// of it later.
+// Delivers messages from the engine to the machine, and can delay, merge or lose them. Memory is
+// written at once in any case, as in hardware: only the message is late.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +14,10 @@
 namespace pmukit::models::hisi_ptt {
 
 struct MessageParams {
-    unsigned late = 0;        // arrives when so many more have been sent,
-    uint64_t late_ns = 0;     // or so long after it was sent, whichever is first; 0: no such limit
-    unsigned merge = 1;       // one arrives for so many
-    unsigned lose_every = 0;  // one of so many that would arrive does not; 0: none
+    unsigned late = 0;        // arrives after this many later messages,
+    uint64_t late_ns = 0;     // or this long after it was sent, whichever is first; 0: no limit
+    unsigned merge = 1;       // messages merged into one
+    unsigned lose_every = 0;  // every n-th message is lost; 0: none
 };
 
 class MessagePath final : public vfu::Host {
@@ -34,7 +33,7 @@ public:
     uint64_t now_ns() const override { return host_.now_ns(); }
     void log(std::string_view line) override { host_.log(line); }
 
-    // What is still on its way belongs to the trace before, and never arrives.
+    // Discards pending messages, which belong to the previous trace.
     void trace_begins();
     std::optional<uint64_t> next_deadline_ns() const;
     void advance(uint64_t now_ns);
@@ -46,9 +45,9 @@ private:
 
     vfu::Host &host_;
     MessageParams params_;
-    std::deque<uint64_t> under_way_;  // when each was sent
+    std::deque<uint64_t> under_way_;  // time each was sent
     unsigned merged_ = 0;
-    uint64_t due_ = 0;  // of a trace: those that should have arrived
+    uint64_t due_ = 0;  // messages due in this trace
     uint64_t arrived_ = 0;
 };
 

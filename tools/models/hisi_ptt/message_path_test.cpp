@@ -8,7 +8,7 @@
 namespace pmukit::models::hisi_ptt {
 namespace {
 
-// Which of ten messages arrive, and after how many have been sent.
+// Sends ten messages; returns for each arrival how many were sent before or with it.
 std::vector<unsigned> arrivals(const MessageParams &params)
 {
     FakeMachine machine;
@@ -30,25 +30,25 @@ TEST(MessagePath, MessagesArriveAtOnce)
     EXPECT_EQ(arrivals({}), (Sent{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
 }
 
-TEST(MessagePath, ALateMessageComesWithAnother)
+TEST(MessagePath, LateMessageArrivesAfterNMore)
 {
     EXPECT_EQ(arrivals({.late = 1}), (Sent{2, 3, 4, 5, 6, 7, 8, 9, 10}));
     EXPECT_EQ(arrivals({.late = 5}), (Sent{6, 7, 8, 9, 10}));
 }
 
-TEST(MessagePath, MergedMessagesAreOne)
+TEST(MessagePath, MergedMessagesArriveAsOne)
 {
     EXPECT_EQ(arrivals({.merge = 3}), (Sent{3, 6, 9}));
     EXPECT_EQ(arrivals({.late = 1, .merge = 3}), (Sent{6, 9}));
 }
 
-TEST(MessagePath, ALostMessageDoesNotArrive)
+TEST(MessagePath, EveryNthMessageIsLost)
 {
     EXPECT_EQ(arrivals({.lose_every = 4}), (Sent{1, 2, 3, 5, 6, 7, 9, 10}));
     EXPECT_EQ(arrivals({.lose_every = 1}), Sent{});
 }
 
-TEST(MessagePath, ALateMessageComesWhenItsTimeIsUp)
+TEST(MessagePath, LateMessageArrivesAfterItsDelay)
 {
     for (const unsigned late : {0u, 2u}) {
         FakeMachine machine;
@@ -66,7 +66,7 @@ TEST(MessagePath, ALateMessageComesWhenItsTimeIsUp)
     }
 }
 
-TEST(MessagePath, WhatIsUnderWayAtAStartNeverArrives)
+TEST(MessagePath, PendingMessagesAreDiscardedAtAStart)
 {
     FakeMachine machine;
     MessagePath path(machine, {.late = 1});

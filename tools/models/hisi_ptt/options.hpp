@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What can be chosen about the trace block, and whether it can be built that way.
+// The options of the trace block, and their check.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@
 namespace pmukit::models::hisi_ptt {
 
 struct Options {
-    std::vector<uint16_t> root_ports;       // served; the range runs from the lowest to the highest
-    std::vector<vfu::LinkPlace> functions;  // under them: whose traffic a generator makes up
+    std::vector<uint16_t> root_ports;       // served; the range is from the lowest to the highest
+    std::vector<vfu::LinkPlace> functions;  // below them: functions whose traffic is generated
     unsigned sicl = 0;
     unsigned core = 2;
-    uint64_t tune_ns = 5000;  // of an operation
-    uint64_t tick_ns = 10;    // of the time stamps
+    uint64_t tune_ns = 5000;  // duration of an operation
+    uint64_t tick_ns = 10;    // unit of the time stamps
     std::optional<GeneratorParams> generator{};
     std::optional<FloodParams> flood{};
     MessageParams messages;
-    bool wide_tags = false;  // tags of 14 bits, where the entry has bits for them
-    bool lenient = false;    // what the documentation does not allow is no violation
+    bool wide_tags = false;  // 14-bit tags, if the entry has bits for them
+    bool lenient = false;    // report no violations
     const Fault *fault = nullptr;
 };
 
-// One line naming the option and its limits when the device cannot be built.
+// An error is one line with the option and its limits.
 Result<void> check(const Options &options);
 
 }  // namespace pmukit::models::hisi_ptt

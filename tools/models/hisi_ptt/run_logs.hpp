@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the trace block writes down, so that a test can compare what software delivered with what
-// there was. Each log is a text file of its own; one that was not opened costs nothing.
+// Logs of the trace block, with which a test compares what software delivered with what happened.
+// Each log is a separate text file; a log that is not open costs nothing.
 //
 //   seen     every packet on the links of the served root ports     tlp_log.hpp
-//   traced   those that went into a buffer, with lines between:     tlp_log.hpp
+//   traced   packets written to a buffer, with separator lines:     tlp_log.hpp
 //              # start at=<ns> format=8dw direction=1 types=0x1 filter=port:0x0001 ...
 //              # stop at=<ns>
 //   stats    how many register accesses the guest needed, and what for:
 //              # pmukit stats log 1
-//              start|message|acknowledge|stop <reads> <writes>     since the line before
-//   buffers  which entries went into which buffer, and when:
+//              start|message|acknowledge|stop <reads> <writes>     since the previous line
+//   buffers  which entries were written to which buffer, and when:
 //              # pmukit buffers log 1
 //              start at=<ns> size=<bytes>
 //              fill|part <n> buffer=<n> address=<hex> first=<entry> entries=<n> bytes=<n>
@@ -35,7 +35,7 @@ public:
     Result<void> open_traced(const std::string &path);
     Result<void> open_stats(const std::string &path);
     Result<void> open_buffers(const std::string &path);
-    // The first error of any of them.
+    // Returns the first error of any log.
     Result<void> close();
 
     TlpLog &seen() { return seen_; }

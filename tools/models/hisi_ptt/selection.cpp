@@ -9,7 +9,7 @@ namespace pmukit::models::hisi_ptt {
 
 namespace {
 
-// Completions on their way in answer a CPU (A) or another device (B).
+// Inbound completions are for a CPU (A) or another device (B).
 enum Part : unsigned {
     kOutbound = 1u << 0,
     kInboundRequest = 1u << 1,
@@ -17,7 +17,7 @@ enum Part : unsigned {
     kInboundCompletionB = 1u << 3,
 };
 
-// By format and direction, as Linux' Documentation/trace/hisi-ptt.rst has them.
+// Indexed by format and direction, from Linux' Documentation/trace/hisi-ptt.rst.
 constexpr unsigned kParts[2][4] = {
     {kInboundRequest | kInboundCompletionA | kInboundCompletionB, kOutbound,
      kOutbound | kInboundRequest | kInboundCompletionB, kOutbound | kInboundCompletionA},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Which packets a trace takes: TRACE_CTRL held against direction, type and filter.
+// Selects the packets of a trace by direction, type and filter in TRACE_CTRL.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ public:
     explicit Selection(uint32_t trace_ctrl) : ctrl_(trace_ctrl) {}
 
     bool takes(const Tlp &tlp) const;
-    // A combination that the documentation reserves; what it says of the effect is nothing.
+    // Returns true for a combination that the documentation reserves without defining its effect.
     bool reserved() const;
 
 private:

@@ -28,8 +28,8 @@ Tlp tlp_of(PacketKind kind, PacketDirection direction, uint16_t requester)
     return tlp;
 }
 
-// All that crosses a link: capital letters go out, small ones come in; P, N, C, and the two kinds
-// of completions that come in.
+// All packets of a link; capital letters are outbound, small ones inbound: P posted, N non-posted,
+// C completion, G and H configuration accesses, a and b the two kinds of inbound completions.
 struct Sort {
     char name;
     Tlp tlp;
@@ -86,7 +86,7 @@ TEST(Selection, TypesAreBits)
     EXPECT_EQ(taken(ctrl_of(0, 2, 8)), "");
 }
 
-TEST(Selection, APortIsNamedByTwiceItsSlotModuloEight)
+TEST(Selection, PortBitIsTwiceTheSlotModuloEight)
 {
     struct Case {
         uint16_t port;
@@ -101,7 +101,7 @@ TEST(Selection, APortIsNamedByTwiceItsSlotModuloEight)
     }
 }
 
-TEST(Selection, ARequesterIsComparedWhole)
+TEST(Selection, RequesterFilterComparesAllBits)
 {
     const uint32_t both = ctrl_of(0, 2, 7) & ~kTraceCtrlTarget.mask();
     const uint32_t mode = kTraceCtrlFilterMode.put(1);
@@ -110,7 +110,7 @@ TEST(Selection, ARequesterIsComparedWhole)
     EXPECT_EQ(taken(both | mode | kTraceCtrlTarget.put(kFunction | 1)), "");
 }
 
-TEST(Selection, ReservedCombinationsAreKnown)
+TEST(Selection, DetectsReservedCombinations)
 {
     EXPECT_TRUE(Selection(ctrl_of(1, 0, 1)).reserved());
     EXPECT_TRUE(Selection(ctrl_of(0, 1, 3)).reserved());

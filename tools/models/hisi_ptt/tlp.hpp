@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A packet as the trace block meets it on the link of a root port: what vfu shows, and what only
-// generated traffic has. The encoder and the log are written from this, each without the other.
+// A packet on the link of a root port: the packet that vfu shows, and fields that only generated
+// traffic has. The encoder and the log use it independently of each other.
 #pragma once
 
 #include <cstdint>

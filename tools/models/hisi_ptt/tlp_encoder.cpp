@@ -77,7 +77,7 @@ uint32_t type_of(PacketKind kind)
     return kTypeCpl;
 }
 
-// A request of nothing still names one dword, with no byte of it enabled (2.2.5).
+// A zero-length request has a length of one dword with no byte enabled (2.2.5).
 uint32_t dwords_of(const Packet &packet)
 {
     const auto from = static_cast<uint32_t>(packet.address & 3);
@@ -116,7 +116,7 @@ uint32_t first_dword(const Tlp &tlp)
 
 void put_completion(const Packet &packet, Header &header)
 {
-    // Without data there is no first byte, and its address is 0 (2.2.9.1).
+    // Without data Lower Address is 0 (2.2.9.1).
     const auto lower = static_cast<uint32_t>(packet.bytes == 0 ? 0 : packet.address & 0x7f);
     header[1] = kRequester.put(packet.completer) |
                 kStatus.put(static_cast<uint32_t>(packet.status)) |
@@ -169,7 +169,8 @@ std::array<uint32_t, 4> encode_4dw(const Tlp &tlp, uint64_t time, bool wide_tags
     const uint32_t first =
         kEntry4Format.put(kFmt.get(header[0])) | kEntry4Type.put(kType.get(header[0])) |
         kEntry4Tag9.put(kTag9.get(header[0])) | kEntry4Tag8.put(kTag8.get(header[0])) |
-        // What the bit means is not published; by its name it is the opposite of relaxed ordering.
+        // The meaning of the bit is not published; its name suggests the opposite of relaxed
+        // ordering.
         kEntry4StrongOrder.put(!tlp.relaxed_ordering) | kEntry4Length.put(kLength.get(header[0])) |
         kEntry4Time.put(static_cast<uint32_t>(time));
     return {first, header[1], header[2], header[3]};

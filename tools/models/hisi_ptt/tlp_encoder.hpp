@@ -14,8 +14,8 @@
 //   8 dwords:  mark, prefix, DW0, DW1, DW2, DW3, 0, time
 //   4 dwords:  Fmt Type T9 T8 TH SO Length time, DW1, DW2, DW3
 //
-// Tags of 14 bits (PCI Express 6.0) do not fit a header; the block puts the upper ones into unused
-// bits of the header, as tools/perf/util/hisi-ptt-decoder of Linux reads them:
+// 14-bit tags (PCI Express 6.0) do not fit a header; the block stores the upper bits in unused bits
+// of the header, as Linux' tools/perf/util/hisi-ptt-decoder reads them:
 //
 //              31   30     23 22  21 20  19      16 15         0
 //   64-bit DW2 | - | segment | - |TV| T |tag 13:10 | address 47:32 |
@@ -24,7 +24,7 @@
 //   32-bit DW3 | segment | -            | -  | -   |TV| T |tag 13:10 |
 //   compl. DW3 | segment | segment      |DSV | -   |TV| T |tag 13:10 |
 //
-// TV says that the tag is valid. Everything here is in segment 0, and T is 0.
+// TV: the tag is valid. The model uses segment 0 only, and T is 0.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@
 
 namespace pmukit::models::hisi_ptt {
 
-// time counts ticks; each format keeps as many of its low bits as fit.
+// time is in ticks; each format stores as many of its low bits as fit.
 std::array<uint32_t, 4> encode_4dw(const Tlp &tlp, uint64_t time, bool wide_tags = false);
 std::array<uint32_t, 8> encode_8dw(const Tlp &tlp, uint64_t time, bool wide_tags = false);
 

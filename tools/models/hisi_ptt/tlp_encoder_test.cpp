@@ -25,8 +25,8 @@ Tlp write_of(uint64_t address, uint32_t bytes)
     return tlp;
 }
 
-// The one packet that the published document shows: a write of one dword by 01:00.0, tag 0x1e.
-TEST(TlpEncoder, ThePublishedExampleComesOutWordForWord)
+// The only packet that the public document shows: a write of one dword by 01:00.0, tag 0x1e.
+TEST(TlpEncoder, EncodesThePublishedExample)
 {
     Tlp tlp = write_of(0x4'0281'0040, 4);
     tlp.packet.tag = 0x1e;
@@ -49,7 +49,7 @@ TEST(TlpEncoder, ReadsCarryNoData)
     EXPECT_EQ(encode_8dw(tlp, 0)[2], 0x00000080u);
 }
 
-TEST(TlpEncoder, ByteEnablesNameTheBytesOfBothEnds)
+TEST(TlpEncoder, ByteEnablesCoverBothEnds)
 {
     struct Case {
         uint64_t address;
@@ -74,7 +74,7 @@ TEST(TlpEncoder, ALengthOf1024DwordsIsWrittenAsZero)
     EXPECT_EQ(encode_8dw(write_of(0x2000, 4092), 0)[2], 0x400003ffu);
 }
 
-TEST(TlpEncoder, ACompletionSaysWhatIsLeftAndWhereItBegins)
+TEST(TlpEncoder, CompletionHasByteCountAndLowerAddress)
 {
     Tlp tlp;
     tlp.packet.kind = PacketKind::kCompletion;
@@ -97,7 +97,7 @@ TEST(TlpEncoder, AByteCountOf4096IsWrittenAsZero)
     EXPECT_EQ(encode_8dw(tlp, 0)[3], 0u);
 }
 
-TEST(TlpEncoder, AnUnsupportedRequestIsAnsweredWithoutData)
+TEST(TlpEncoder, UnsupportedRequestCompletionHasNoData)
 {
     Tlp tlp;
     tlp.packet.kind = PacketKind::kCompletion;
@@ -110,7 +110,7 @@ TEST(TlpEncoder, AnUnsupportedRequestIsAnsweredWithoutData)
               (Words8{0xffffffff, 0, 0x0a000000, 0x00002040, 0x01000700, 0, 0, 0}));
 }
 
-TEST(TlpEncoder, ConfigurationRequestsNameFunctionAndRegister)
+TEST(TlpEncoder, ConfigurationRequestsHaveFunctionAndRegister)
 {
     Tlp tlp;
     tlp.packet.kind = PacketKind::kConfigRead;
@@ -124,7 +124,7 @@ TEST(TlpEncoder, ConfigurationRequestsNameFunctionAndRegister)
     EXPECT_EQ(encode_8dw(tlp, 0)[2], 0x44000001u);
 }
 
-TEST(TlpEncoder, TheFourDwordFormCondensesTheFirstDword)
+TEST(TlpEncoder, FourDwordEntryCondensesTheFirstDword)
 {
     Tlp tlp = write_of(0x4'0281'0040, 4);
     tlp.packet.tag = 0x31e;
@@ -136,7 +136,7 @@ TEST(TlpEncoder, TheFourDwordFormCondensesTheFirstDword)
     EXPECT_EQ(encode_4dw(tlp, 0)[0] >> 21 & 1, 0u);
 }
 
-TEST(TlpEncoder, TheEightDwordFormKeepsTheWholeTagAndTheAttributes)
+TEST(TlpEncoder, EightDwordEntryHasTheWholeTagAndAttributes)
 {
     Tlp tlp = write_of(0x1000, 4);
     tlp.packet.tag = 0x31e;
@@ -144,7 +144,7 @@ TEST(TlpEncoder, TheEightDwordFormKeepsTheWholeTagAndTheAttributes)
     EXPECT_EQ(encode_8dw(tlp, 0)[2], 0x40000001u | 1u << 23 | 1u << 19 | 1u << 13);
 }
 
-TEST(TlpEncoder, APrefixIsThereOnlyWithAPasid)
+TEST(TlpEncoder, PrefixIsPresentOnlyWithAPasid)
 {
     Tlp tlp = write_of(0x1000, 4);
     EXPECT_EQ(encode_8dw(tlp, 0)[1], 0u);
@@ -160,8 +160,8 @@ TEST(TlpEncoder, TimeKeepsItsLowBits)
     EXPECT_EQ(encode_4dw(write_of(0, 4), 0x1'2345'6789)[0] & 0x7ff, 0x789u);
 }
 
-// Tags of 14 bits: tag<7:0> in DW1 or DW2, tag<9:8> in DW0, tag<13:10> with its valid bit where
-// tools/perf/util/hisi-ptt-decoder/hisi-ptt-pkt-decoder.h has them. 0x2b1e is 0xa, 3, 0x1e.
+// 14-bit tags: tag<7:0> in DW1 or DW2, tag<9:8> in DW0, tag<13:10> with its valid bit as in
+// tools/perf/util/hisi-ptt-decoder/hisi-ptt-pkt-decoder.h. 0x2b1e is 0xa, 3, 0x1e.
 
 TEST(TlpEncoder, AWideTagOfAWriteToAHighAddressIsInDw2)
 {
@@ -205,7 +205,7 @@ TEST(TlpEncoder, AWideTagOfACompletionIsInDw3)
               (Words8{0xffffffff, 0, 0x4a880001, 0x01000004, 0x00001e00, 0x2a, 0, 1}));
 }
 
-TEST(TlpEncoder, ANarrowTagIsValidToo)
+TEST(TlpEncoder, NarrowTagAlsoHasTheValidBit)
 {
     EXPECT_EQ(encode_8dw(write_of(0xfee00000, 4), 1, true)[5], 0x20u);
 }

@@ -13,7 +13,7 @@ using vfu::Packet;
 using vfu::PacketKind;
 
 struct Words {
-    std::string_view flow;  // what flow control calls it
+    std::string_view flow;  // flow control type
     std::string_view kind;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The reference log: packets in words, one line each, in order. It is written from the packet
-// itself and shares nothing with the encoder, so what is decoded from a trace can be compared with
-// it.
+// The reference log: packets as text, one line each, in order. It is written from the packet itself
+// and shares no code with the encoder, so a decoded trace can be compared with it.
 //
 //   # pmukit tlp log 1
 //   <ns> in|out P|NP|CPL <kind> port=<bdf> req=<bdf> tag=<hex> <what>
@@ -11,8 +10,8 @@
 //   CfgRd, CfgWr         target=<bdf> reg=<hex> bytes=<n>
 //   Cpl, CplD            cpl=<bdf> status=SC|UR left=<n> bytes=<n> [addr=<hex>]
 //
-// followed by pasid=<hex> and ro where they apply, and lost for an entry that could not be written.
-// Lines that start with # separate.
+// followed by pasid=<hex> and ro if they apply, and lost for an entry that could not be written.
+// Lines that start with # are separators.
 #pragma once
 
 #include <string>
@@ -29,13 +28,13 @@ std::string line_of(const Tlp &tlp);  // without the newline
 
 class TlpLog {
 public:
-    // Writes nowhere.
+    // Without a file: writes nothing.
     TlpLog() = default;
     static Result<TlpLog> create(const std::string &path);
 
     void add(const Tlp &tlp, bool lost = false);
     void note(std::string_view text);  // a line that starts with #
-    // As LineFile::close().
+    // See LineFile::close().
     Result<void> close() { return file_.close(); }
 
 private:

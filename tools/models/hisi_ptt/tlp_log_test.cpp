@@ -28,7 +28,7 @@ Tlp some_tlp()
     return tlp;
 }
 
-TEST(TlpLog, ARequestNamesItsBytes)
+TEST(TlpLog, RequestLineHasAddressAndBytes)
 {
     Tlp tlp = some_tlp();
     EXPECT_EQ(line_of(tlp),
@@ -41,14 +41,14 @@ TEST(TlpLog, ARequestNamesItsBytes)
               "pasid=0xabc ro");
 }
 
-TEST(TlpLog, AMessageIsAWriteThatSaysSo)
+TEST(TlpLog, MessageIsAWriteMarkedMsi)
 {
     Tlp tlp = some_tlp();
     tlp.packet.interrupt = true;
     EXPECT_TRUE(line_of(tlp).ends_with(" bytes=128 msi"));
 }
 
-TEST(TlpLog, AConfigurationRequestNamesFunctionAndRegister)
+TEST(TlpLog, ConfigurationLineHasFunctionAndRegister)
 {
     Tlp tlp;
     tlp.packet = {.kind = PacketKind::kConfigWrite,
@@ -61,7 +61,7 @@ TEST(TlpLog, AConfigurationRequestNamesFunctionAndRegister)
               "0 out NP CfgWr port=00:10.0 req=00:00.0 tag=0x0 target=01:00.0 reg=0x44 bytes=2");
 }
 
-TEST(TlpLog, ACompletionNamesWhoAnswersWhomAndWhatIsLeft)
+TEST(TlpLog, CompletionLineHasCompleterStatusAndByteCount)
 {
     Tlp tlp;
     tlp.packet = {.kind = PacketKind::kCompletion,
@@ -82,7 +82,7 @@ TEST(TlpLog, ACompletionNamesWhoAnswersWhomAndWhatIsLeft)
               "bytes=0");
 }
 
-TEST(TlpLog, TheFileHasATitleNotesAndWhatWasLost)
+TEST(TlpLog, FileHasTitleNotesAndLostEntries)
 {
     const std::string path = testing::TempDir() + "/tlp_log_" + std::to_string(::getpid());
     Result<TlpLog> log = TlpLog::create(path);
@@ -96,7 +96,7 @@ TEST(TlpLog, TheFileHasATitleNotesAndWhatWasLost)
     EXPECT_EQ(text.str(), "# pmukit tlp log 1\n# start\n" + line_of(some_tlp()) + " lost\n");
 }
 
-TEST(TlpLog, AFolderThatIsNotThereIsAnError)
+TEST(TlpLog, MissingFolderIsAnError)
 {
     EXPECT_FALSE(TlpLog::create("/nonexistent/log"));
 }

@@ -23,7 +23,7 @@ void TraceEngine::power_on()
     counts_ = counts;
 }
 
-// The write status cannot count what is larger than its field; such a size has no buffer.
+// A size beyond the write status field counts as no buffer.
 void TraceEngine::start()
 {
     running_ = true;
@@ -52,7 +52,8 @@ void TraceEngine::reset_pointer()
 bool TraceEngine::put(Bytes entry)
 {
     bool written = run_bytes_ > 0;
-    // A size that is no multiple of the entry's puts the rest of it into the next buffer.
+    // If the size is no multiple of the entry's, the rest of an entry is written to the next
+    // buffer.
     while (run_bytes_ > 0 && !entry.empty()) {
         const size_t piece = std::min<size_t>(entry.size(), run_bytes_ - used_bytes_);
         written = write(entry.first(piece), piece == entry.size()) && written;
@@ -78,8 +79,8 @@ uint64_t TraceEngine::put_many(Bytes entries, uint32_t entry_bytes)
     return counts_.entries - written_before;
 }
 
-// The place of the next piece is settled before: a machine may show the write as a packet, and that
-// comes back here.
+// The position advances before the DMA write: the machine may show the write as a packet, which
+// calls this function again.
 bool TraceEngine::write(Bytes piece, uint64_t entries)
 {
     if (used_bytes_ == 0 || !fill_)
@@ -148,7 +149,7 @@ void TraceEngine::clear_status(uint32_t bits)
     status_ &= ~bits;
 }
 
-// What waited behind the mask is sent when the mask is lifted.
+// Unmasking a pending status bit sends its message.
 void TraceEngine::set_mask(uint32_t mask)
 {
     const uint32_t before = status_ & ~mask_;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The half of the trace block that writes memory: four buffers of one size, filled one after the
-// other and round again. It never waits for software: data that is read late is overwritten.
+// The part of the trace block that writes memory: a ring of four buffers of one size. It never
+// waits for software: data that software reads too late is overwritten.
 //
 //        +-> buffer 0 -> buffer 1 -> buffer 2 -> buffer 3 -+
 //        +------------------------------------------------ +
 //               full: status bit 0, message; the next entry goes to buffer 1
 //
-// A buffer's address counts from the moment its first byte is written, the size from the start.
+// A new buffer address takes effect when the buffer's first byte is written, a new size at the next
+// start.
 #pragma once
 
 #include <array>
@@ -21,23 +22,23 @@
 
 namespace pmukit::models::hisi_ptt {
 
-// What a run has come to, for tests; no register shows any of it.
+// Totals of a run, for tests; no register shows them.
 struct TraceCounts {
     uint64_t entries = 0;   // written
     uint64_t lost = 0;      // not written: no such memory, or no buffer
     uint64_t buffers = 0;   // filled
-    uint64_t overruns = 0;  // buffers begun while software had not taken what they held
+    uint64_t overruns = 0;  // buffers started before software released their contents
     uint64_t messages = 0;  // sent
 };
 
-// One buffer filled once, or begun when the trace stopped. Numbers count from the start of the
-// trace, of buffers in the order in which they are begun. Fill n + 4 overwrites what fill n wrote.
+// One fill of a buffer, partial if the trace stopped. Fills are numbered from the start of the
+// trace; fill n + 4 overwrites fill n.
 struct Fill {
     uint64_t number = 0;
     unsigned buffer = 0;
     uint64_t address = 0;
     uint64_t first_entry = 0;
-    uint64_t entries = 0;  // that end here
+    uint64_t entries = 0;  // entries that end in this fill
     uint32_t bytes = 0;
     uint64_t begin_ns = 0;
     uint64_t end_ns = 0;
@@ -57,12 +58,12 @@ public:
     bool running() const { return running_; }
     void reset_pointer();  // DMA reset: back to the first byte of buffer 0
 
-    // One entry, whole. False: it is lost.
+    // Writes one whole entry. Returns false if it is lost.
     bool put(Bytes entry);
-    // Many of one size, whole: how many of them were written.
+    // Writes whole entries of one size; returns how many were written.
     uint64_t put_many(Bytes entries, uint32_t entry_bytes);
 
-    // Those that ended since it was asked last.
+    // Returns the fills that ended since the last call.
     std::vector<Fill> take_fills() { return std::exchange(fills_, {}); }
     uint64_t run_entries() const { return run_entries_; }
 
@@ -73,7 +74,7 @@ public:
     void set_mask(uint32_t mask);
 
     const TraceCounts &counts() const { return counts_; }
-    void power_on();  // but the counts
+    void power_on();  // resets all but the counts
 
 private:
     bool write(Bytes piece, uint64_t entries);
@@ -86,16 +87,16 @@ private:
     std::array<uint64_t, kBuffers> base_{};
     uint32_t size_bytes_ = 0;
     bool running_ = false;
-    uint32_t run_bytes_ = 0;  // size of the buffers of this run; 0: none that could be used
-    uint64_t run_base_ = 0;   // of the buffer that is being filled
+    uint32_t run_bytes_ = 0;  // buffer size of this run; 0: no usable buffer
+    uint64_t run_base_ = 0;   // address of the buffer being filled
     unsigned buffer_ = 0;
     uint32_t used_bytes_ = 0;
     uint32_t status_ = 0;
     uint32_t mask_ = kTraceIntBuffers.limit();
     TraceCounts counts_;
-    std::optional<Fill> fill_;  // under way
+    std::optional<Fill> fill_;  // current fill
     std::vector<Fill> fills_;
-    uint64_t begun_ = 0;  // of the trace
+    uint64_t begun_ = 0;  // fills started in this trace
     uint64_t run_entries_ = 0;
 };
 

@@ -54,7 +54,7 @@ TEST_F(TraceEngineTest, EntriesFollowEachOtherInABuffer)
     EXPECT_TRUE(machine.raised.empty());
 }
 
-TEST_F(TraceEngineTest, AFullBufferRaisesAnInterruptAndTheNextOneBegins)
+TEST_F(TraceEngineTest, FullBufferRaisesAnInterruptAndStartsTheNext)
 {
     begin();
     put(2);
@@ -80,13 +80,13 @@ TEST_F(TraceEngineTest, TheFourthBufferIsFollowedByTheFirst)
     EXPECT_EQ(at(0), std::byte{9});
 }
 
-TEST_F(TraceEngineTest, SoftwareThatDoesNotComeIsOverrunAndCounted)
+TEST_F(TraceEngineTest, OverrunIsCountedIfSoftwareIsLate)
 {
     begin();
     put(7);
     EXPECT_EQ(engine.status(), 7u);
     EXPECT_EQ(engine.counts().overruns, 0u);
-    put(1);  // buffer 3 is full, but buffer 0 not begun again
+    put(1);  // buffer 3 is full, but buffer 0 is not started again
     EXPECT_EQ(engine.counts().overruns, 0u);
     put(2);
     EXPECT_EQ(engine.counts().overruns, 1u);
@@ -95,7 +95,7 @@ TEST_F(TraceEngineTest, SoftwareThatDoesNotComeIsOverrunAndCounted)
     EXPECT_EQ(engine.counts().buffers, 5u);
 }
 
-TEST_F(TraceEngineTest, AMaskHoldsTheMessageBackUntilItIsLifted)
+TEST_F(TraceEngineTest, UnmaskingSendsThePendingMessage)
 {
     begin();
     engine.set_mask(0x1);
@@ -104,11 +104,11 @@ TEST_F(TraceEngineTest, AMaskHoldsTheMessageBackUntilItIsLifted)
     EXPECT_EQ(engine.status(), 1u);
     engine.set_mask(0);
     EXPECT_EQ(machine.raised.size(), 1u);
-    engine.set_mask(0);  // nothing new
+    engine.set_mask(0);  // no new status bit
     EXPECT_EQ(machine.raised.size(), 1u);
 }
 
-TEST_F(TraceEngineTest, AMaskOfAnotherBufferHoldsNothingBack)
+TEST_F(TraceEngineTest, MaskOfAnotherBufferDoesNotBlock)
 {
     begin();
     engine.set_mask(0xe);
@@ -116,7 +116,7 @@ TEST_F(TraceEngineTest, AMaskOfAnotherBufferHoldsNothingBack)
     EXPECT_EQ(machine.raised.size(), 1u);
 }
 
-TEST_F(TraceEngineTest, EverythingIsMaskedAtPowerOn)
+TEST_F(TraceEngineTest, AllBuffersAreMaskedAtPowerOn)
 {
     engine.start();
     put(2);
@@ -124,7 +124,7 @@ TEST_F(TraceEngineTest, EverythingIsMaskedAtPowerOn)
     EXPECT_TRUE(machine.raised.empty());
 }
 
-TEST_F(TraceEngineTest, OneWrittenClearsAndNothingElseDoes)
+TEST_F(TraceEngineTest, StatusBitsClearOnlyByWritingOne)
 {
     begin();
     put(4);
@@ -134,7 +134,7 @@ TEST_F(TraceEngineTest, OneWrittenClearsAndNothingElseDoes)
     EXPECT_EQ(engine.status(), 1u);
 }
 
-TEST_F(TraceEngineTest, AStopKeepsThePartialBufferUntilTheReset)
+TEST_F(TraceEngineTest, PartialBufferSurvivesAStopUntilTheReset)
 {
     begin();
     put(3);
@@ -151,7 +151,7 @@ TEST_F(TraceEngineTest, AStopKeepsThePartialBufferUntilTheReset)
     EXPECT_EQ(at(0), std::byte{5});
 }
 
-TEST_F(TraceEngineTest, AnEntryThatDoesNotFitGoesOnInTheNextBuffer)
+TEST_F(TraceEngineTest, EntryThatDoesNotFitContinuesInTheNextBuffer)
 {
     engine.set_size(40);
     begin();
@@ -163,7 +163,7 @@ TEST_F(TraceEngineTest, AnEntryThatDoesNotFitGoesOnInTheNextBuffer)
     EXPECT_EQ(engine.write_status(), 1u << 28 | 24);
 }
 
-TEST_F(TraceEngineTest, ABaseWrittenWhileItsBufferFillsCountsTheNextTime)
+TEST_F(TraceEngineTest, BaseWrittenDuringAFillAppliesToTheNextFill)
 {
     begin();
     put(1);
@@ -176,7 +176,7 @@ TEST_F(TraceEngineTest, ABaseWrittenWhileItsBufferFillsCountsTheNextTime)
     EXPECT_EQ(at(0x80), std::byte{9});
 }
 
-TEST_F(TraceEngineTest, ASizeThatTheStatusCannotCountHasNoBuffer)
+TEST_F(TraceEngineTest, SizeBeyondTheStatusFieldHasNoBuffer)
 {
     for (const uint32_t size : {0u, 0x10000000u, 0xffffffffu}) {
         engine.set_size(size);
@@ -188,7 +188,7 @@ TEST_F(TraceEngineTest, ASizeThatTheStatusCannotCountHasNoBuffer)
     EXPECT_EQ(engine.counts().entries, 0u);
 }
 
-TEST_F(TraceEngineTest, MemoryThatIsNotThereLosesTheEntryButNotThePlace)
+TEST_F(TraceEngineTest, MissingMemoryLosesTheEntryButAdvances)
 {
     engine.set_base(0, kBase - 32);
     begin();
@@ -199,7 +199,7 @@ TEST_F(TraceEngineTest, MemoryThatIsNotThereLosesTheEntryButNotThePlace)
     EXPECT_EQ(engine.status(), 1u);
 }
 
-// Shows its first write as a packet that is traced too.
+// Shows its first write as a packet, which is traced, too.
 class EchoingMachine final : public vfu::Host {
 public:
     bool dma_read(uint64_t address, std::span<std::byte> into) override
@@ -223,7 +223,7 @@ public:
     TraceEngine *echo_to = nullptr;
 };
 
-TEST(TraceEngine, AnEntryThatComesWhileAnotherIsWrittenHasAPlaceOfItsOwn)
+TEST(TraceEngine, EntryDuringAWriteIsStoredSeparately)
 {
     for (const uint32_t before : {0u, 32u}) {
         EchoingMachine echoing;
@@ -247,7 +247,7 @@ TEST(TraceEngine, AnEntryThatComesWhileAnotherIsWrittenHasAPlaceOfItsOwn)
     }
 }
 
-TEST_F(TraceEngineTest, PowerOnForgetsAllButTheCounts)
+TEST_F(TraceEngineTest, PowerOnClearsAllButTheCounts)
 {
     begin();
     put(3);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The tune half: a handful of levels, read and set through one pair of registers by operations that
-// take a while.
+// The tune part: levels that are read and set through one pair of registers, by operations that
+// take time.
 #pragma once
 
 #include <array>
@@ -29,19 +29,19 @@ public:
 private:
     static constexpr size_t kEvents = 5;
 
-    void settle();  // what has had its time is done
+    void settle();  // completes the operation if its time has passed
     uint32_t *level_of_chosen();
 
     vfu::Host &host_;
     uint64_t operation_ns_;
     uint32_t ctrl_ = 0;
     uint32_t data_ = 0;
-    std::optional<uint32_t> written_;  // the operation that runs: what was written to TUNING_DATA
+    std::optional<uint32_t> written_;  // running operation: the value written to TUNING_DATA
     uint64_t done_ns_ = 0;
     uint64_t operations_ = 0;
     std::array<uint32_t, kEvents> levels_ = kPowerOn;
 
-    // Nothing is published about it; the only example shows this value.
+    // The power-on level is not published; the only public example shows this value.
     static constexpr std::array<uint32_t, kEvents> kPowerOn{1, 1, 1, 1, 1};
 };
 

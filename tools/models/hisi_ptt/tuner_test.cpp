@@ -36,7 +36,7 @@ protected:
     Tuner tuner{machine, kOperationNs};
 };
 
-TEST_F(TunerTest, EveryEventHasALevelOfItsOwn)
+TEST_F(TunerTest, EveryEventHasASeparateLevel)
 {
     const uint32_t events[] = {kTuneQosTxCpl, kTuneQosTxNp, kTuneQosTxP, kTuneRxAllocBufLevel,
                                kTuneTxAllocBufLevel};
@@ -48,7 +48,7 @@ TEST_F(TunerTest, EveryEventHasALevelOfItsOwn)
         EXPECT_EQ(read(event), value++ % 3) << event;
 }
 
-TEST_F(TunerTest, LevelsAboveTwoBecomeTwo)
+TEST_F(TunerTest, LevelsAreClampedToTwo)
 {
     for (const uint32_t value : {2u, 3u, 0xffffu}) {
         set(kTuneQosTxP, 0);
@@ -63,7 +63,7 @@ TEST_F(TunerTest, OnlyTheLowHalfIsAValue)
     EXPECT_EQ(read(kTuneQosTxP), 1u);
 }
 
-TEST_F(TunerTest, AnOperationTakesItsTime)
+TEST_F(TunerTest, OperationCompletesAfterItsDuration)
 {
     tuner.write_ctrl(kTuneQosTxNp);
     tuner.write_data(2);
@@ -74,7 +74,7 @@ TEST_F(TunerTest, AnOperationTakesItsTime)
     EXPECT_EQ(tuner.operations(), 1u);
 }
 
-TEST_F(TunerTest, WhileOneRunsNoOtherBegins)
+TEST_F(TunerTest, SecondOperationWhileBusyIsDropped)
 {
     tuner.write_ctrl(kTuneQosTxNp);
     tuner.write_data(2);
@@ -87,13 +87,13 @@ TEST_F(TunerTest, WhileOneRunsNoOtherBegins)
     EXPECT_EQ(machine.lines.size(), 2u);
 }
 
-TEST_F(TunerTest, AnUnknownEventEndsAndIsLogged)
+TEST_F(TunerTest, UnknownEventCompletesAndIsLogged)
 {
     EXPECT_EQ(read(0x00080004), 0u);
     EXPECT_TRUE(machine.logged("no event"));
 }
 
-TEST_F(TunerTest, BitsBesideTheEventAreKeptAndDoNotMatter)
+TEST_F(TunerTest, BitsOutsideTheEventAreKeptAndIgnored)
 {
     set(0xab000000 | kTuneQosTxCpl, 2);
     EXPECT_EQ(tuner.ctrl(), 0xab000000 | kTuneQosTxCpl);
