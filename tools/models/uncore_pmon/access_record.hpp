@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The reference log: every access that a counter could count, and every access to a unit's
-// registers and to the control of all units, one line each, in order. It is written from the access
-// itself and knows no events and no counters, so what is computed from it can check them.
+// The reference log: every countable access, and every access to a unit's registers or to the
+// global control, one line each, in order. It is independent of events and counters, so results
+// computed from it can check them.
 //
 //   # pmukit uncore log 1
 //   <ns> ddr R|W 0x<offset in the DDR range> <width> imc=<n>
@@ -9,7 +9,7 @@
 //   <ns> reg R|W <type>.<id> 0x<bytes from the unit's control> <width> 0x<value> [ones]
 //   <ns> global R|W 0x<value>
 //
-// A value read is as the unit gave it, before a fault; "ones" says that all ones were answered.
+// A value read is the unit's, before a fault applies; "ones" means that the read returned all ones.
 #pragma once
 
 #include <cstdint>
@@ -37,12 +37,12 @@ struct AccessTally {
     uint64_t cxl_writes = 0;
     uint64_t register_reads = 0;
     uint64_t register_writes = 0;
-    uint64_t all_ones = 0;  // of the reads
+    uint64_t all_ones = 0;  // reads that returned all ones
 };
 
 class AccessRecord {
 public:
-    // Counts, but writes nowhere.
+    // Counts accesses, without a file.
     AccessRecord() = default;
     // Creates or truncates the file.
     static Result<AccessRecord> create(const std::string &path);
@@ -50,11 +50,11 @@ public:
     void ddr(uint64_t now_ns, bool write, uint64_t offset, unsigned width, unsigned imc);
     void cxl(const vfu::Packet &request);
     void reg(uint64_t now_ns, bool write, const RegisterAccess &access);
-    // The control of all units, where it is a register; in no tally.
+    // The global control, if it is a register; not in the tally.
     void global(uint64_t now_ns, bool write, uint64_t value);
 
     const AccessTally &tally() const { return tally_; }
-    // As LineFile::close().
+    // See LineFile::close().
     Result<void> close() { return file_.close(); }
 
 private:

@@ -120,7 +120,7 @@ uint64_t CounterBox::read(uint32_t offset, unsigned width) const
     return value;
 }
 
-// A register takes its whole width, and 8 bytes take their halves too.
+// A write must have the register's width; 8-byte registers also accept their 4-byte halves.
 bool CounterBox::write(uint32_t offset, unsigned width, uint64_t value)
 {
     const Slot *const slot = find(offset);

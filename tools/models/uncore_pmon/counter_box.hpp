@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // One unit with its registers: a box control, event controls, counters, and for an IMC a fixed
-// counter. All of it little-endian, at bytes from the box control:
+// counter. All are little-endian, at byte offsets from the box control:
 //
-//   0          box control      FRZ stops, RST_CTRL and RST_CTRS do their work and read as zero
+//   0          box control      FRZ freezes; RST_CTRL and RST_CTRS reset and read as zero
 //   control0   event controls   4 or 8 bytes each; 0 counts nothing
 //   counter0   counters         8 bytes each, of which `width` bits count and wrap
 #pragma once
@@ -17,7 +17,7 @@ namespace pmukit::models::uncore_pmon {
 struct BoxParams {
     Platform platform = Platform::kSpr;
     unsigned width = 48;
-    uint64_t below_wrap = 0;  // what a reset leaves a counter short of its wrap; 0: it is zero
+    uint64_t below_wrap = 0;  // distance of a reset counter from its wrap; 0: reset to zero
 };
 
 class CounterBox {
@@ -25,16 +25,16 @@ public:
     // The type must outlive the box.
     CounterBox(const UnitType &type, const BoxParams &params);
 
-    // Any width at any offset; bytes that no register has read as zero.
+    // Any width at any offset; bytes without a register read as zero.
     uint64_t read(uint32_t offset, unsigned width) const;
-    // False: nothing there takes a write of this width, and nothing happened.
+    // Returns false, and changes nothing, if no register accepts a write of this width.
     [[nodiscard]] bool write(uint32_t offset, unsigned width, uint64_t value);
     bool is_counter(uint32_t offset) const;
 
     void happened(const Happening &happening);
-    // The clocks up to now: before each access, and before anything happens that stops them.
+    // Advances the clocks to now. Call before each access and before freeze_from_outside().
     void advance(uint64_t now_ns);
-    // Another freeze, from outside of the box.
+    // Freezes the box in addition to its own freeze bit.
     void freeze_from_outside(bool frozen) { frozen_outside_ = frozen; }
     void power_on();
 

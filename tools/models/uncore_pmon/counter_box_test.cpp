@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Counters against numbers that are written down here: offsets, codes and results are typed in from
-// Documentation/devices/uncore_pmon-model.rst, not taken from the tables under test.
+// Offsets, codes and results are literals from Documentation/devices/uncore_pmon-model.rst, not
+// taken from the tables under test.
 #include "models/uncore_pmon/counter_box.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ public:
     CounterBox box;
 };
 
-TEST(UncoreBox, RegistersLieWhereTheTypeSays)
+TEST(UncoreBox, RegistersAreAtTheOffsetsOfTheType)
 {
     Box imc;
     for (unsigned i = 0; i < 4; i++) {
@@ -79,7 +79,7 @@ TEST(UncoreBox, RegistersLieWhereTheTypeSays)
     EXPECT_EQ(cxl.box.bytes(), 0x90u);
 }
 
-TEST(UncoreBox, KnowsItsCounters)
+TEST(UncoreBox, IdentifiesCounterOffsets)
 {
     Box imc;
     for (const uint32_t counter : {0x08u, 0x0cu, 0x20u, 0x38u})
@@ -88,7 +88,7 @@ TEST(UncoreBox, KnowsItsCounters)
         EXPECT_FALSE(imc.box.is_counter(other)) << other;
 }
 
-TEST(UncoreBox, AnyWidthReadsAnyBytes)
+TEST(UncoreBox, ReadsAnyWidthAtAnyOffset)
 {
     Box imc;
     imc.write(0x08, 8, 0x0000'1122'3344'5566);
@@ -101,7 +101,7 @@ TEST(UncoreBox, AnyWidthReadsAnyBytes)
     EXPECT_EQ(imc.box.read(0x5c, 8), 0u);                    // the status register
 }
 
-TEST(UncoreBox, ARegisterTakesItsWidthAndLongOnesTheirHalves)
+TEST(UncoreBox, WritesNeedFullWidthOrAHalfOf8Bytes)
 {
     Box imc;
     imc.write(0x08, 4, 0x89abcdef);
@@ -125,7 +125,7 @@ TEST(UncoreBox, ARegisterTakesItsWidthAndLongOnesTheirHalves)
     EXPECT_EQ(cxl.box.read(0x10, 8), 0x5'0000'0006u);
 }
 
-TEST(UncoreBox, ResetBitsDoTheirWorkAndReadAsZero)
+TEST(UncoreBox, ResetBitsResetAndReadAsZero)
 {
     Box imc;
     imc.program(0, kReads);
@@ -152,7 +152,7 @@ TEST(UncoreBox, ResetBitsDoTheirWorkAndReadAsZero)
     EXPECT_EQ(imc.counter(0), 0u);
 }
 
-TEST(UncoreBox, FreezeStopsEveryCounterAndLosesNone)
+TEST(UncoreBox, FreezeStopsCountersAndKeepsCounts)
 {
     Box imc;
     imc.program(0, kReads);
@@ -184,7 +184,7 @@ TEST(UncoreBox, AControlOfZeroCountsNothing)
         EXPECT_EQ(imc.counter(i), 0u);
 }
 
-TEST(UncoreBox, ControlsKeepWhatTheyDoNotUse)
+TEST(UncoreBox, ControlsStoreUnusedBits)
 {
     Box imc;
     const uint32_t stored = 0xff000000 | 1u << 23 | 1u << 18 | 1u << 16 | kReads;
@@ -194,7 +194,7 @@ TEST(UncoreBox, ControlsKeepWhatTheyDoNotUse)
     EXPECT_EQ(imc.counter(0), 1u);
 }
 
-TEST(UncoreBox, TheResetBitOfAControlClearsItsCounterAlone)
+TEST(UncoreBox, ControlResetBitClearsOnlyItsCounter)
 {
     Box imc;
     imc.program(0, kReads);
@@ -221,11 +221,11 @@ TEST(UncoreBox, WrapsAtItsWidth)
         EXPECT_EQ(imc.counter(0), all - 1) << width;
         imc.write(0x08, 8, ~uint64_t{0});
         EXPECT_EQ(imc.counter(0), all) << width;
-        EXPECT_EQ(imc.box.read(0x38, 8), 0xfffffffffffeu) << width;  // always of 48 bits
+        EXPECT_EQ(imc.box.read(0x38, 8), 0xfffffffffffeu) << width;  // always 48 bits
     }
 }
 
-TEST(UncoreBox, TheFixedCounterAsksForItsEnableBit)
+TEST(UncoreBox, FixedCounterNeedsItsEnableBit)
 {
     Box imc(kImc, {.below_wrap = 1});
     imc.happen(Signal::kDclk);
@@ -239,7 +239,7 @@ TEST(UncoreBox, TheFixedCounterAsksForItsEnableBit)
     EXPECT_FALSE(Box(kCxlcm).box.write(0x38 + 0x60, 8, 1));
 }
 
-// Every code that is documented, and what one happening of each kind on each lane adds to it.
+// Every documented code, and what one occurrence of each signal on each lane adds to its counter.
 struct Code {
     const UnitType *type;
     Platform platform;
@@ -267,8 +267,8 @@ std::vector<Code> documented_codes()
         {&kImc, spr, 0x4f05, {{S::kReadCas, kEven}, {S::kUnderfillCas, kEven}}},
         {&kImc, spr, 0xb005, {{S::kWriteCas, kOdd}}},
         {&kImc, spr, 0xff05, {{S::kReadCas, kAll}, {S::kUnderfillCas, kAll}, {S::kWriteCas, kAll}}},
-        {&kImc, spr, 0x0105, {}},  // no pseudo channel
-        {&kImc, spr, 0xc005, {}},  // no kind
+        {&kImc, spr, 0x0105, {}},  // no pseudo channel selected
+        {&kImc, spr, 0xc005, {}},  // no kind of access selected
         {&kImc, spr, 0xcf06, {}},
         {&kImc, spr, 0x0110, {{S::kReadQueued, kEven}}},
         {&kImc, spr, 0x0210, {{S::kReadQueued, kOdd}}},
@@ -304,7 +304,7 @@ constexpr Signal kEverySignal[] = {
     Signal::kS2mResponse,
 };
 
-TEST(UncoreBox, EveryCodeCountsWhatItIsSaidToAndNothingElse)
+TEST(UncoreBox, EveryCodeCountsOnlyItsDocumentedSignals)
 {
     for (const Code &code : documented_codes()) {
         Box unit(*code.type, {.platform = code.platform});
@@ -324,7 +324,7 @@ TEST(UncoreBox, EveryCodeCountsWhatItIsSaidToAndNothingElse)
     }
 }
 
-TEST(UncoreBox, CxlcmCountsAnEventOnItsOwnCountersOnly)
+TEST(UncoreBox, CxlcmEventsCountOnlyOnAllowedCounters)
 {
     struct Case {
         uint32_t control;
@@ -346,7 +346,7 @@ TEST(UncoreBox, CxlcmCountsAnEventOnItsOwnCountersOnly)
     }
 }
 
-TEST(UncoreBox, ClocksRunByTheTimeAndStandInAFreeze)
+TEST(UncoreBox, ClocksFollowTimeAndStopInAFreeze)
 {
     Box imc;
     imc.box.advance(5'000'000'000);
@@ -363,7 +363,7 @@ TEST(UncoreBox, ClocksRunByTheTimeAndStandInAFreeze)
     EXPECT_EQ(imc.counter(1), 6u + 600);
 }
 
-// Ticks of many short spans are those of the long one, and a year of them does not overflow.
+// Many short intervals give the same ticks as a long one, and a year of ticks does not overflow.
 TEST(UncoreBox, NoTickIsLostBetweenAccesses)
 {
     Box imc;
@@ -375,7 +375,7 @@ TEST(UncoreBox, NoTickIsLostBetweenAccesses)
     EXPECT_EQ(imc.counter(0), 7000u * 1200 / 1000);
 }
 
-TEST(UncoreBox, PowerOnForgetsEverything)
+TEST(UncoreBox, PowerOnClearsAllState)
 {
     Box imc(kImc, {.below_wrap = 5});
     imc.program(0, kReads);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The discovery table as the guest reads it: entries of `stride` words of 64 bits, the first about
-// all units, one for each unit behind it, three words of each in use.
+// The discovery table as the guest reads it: entries of `stride` 64-bit words, three of them used.
+// The first entry is global, the others are one per unit.
 //
 //            63:62   61:40  39:32   31:24   23:16  15:8      7:0
 //   global   access                 max units      stride    type        (max units in 25:16)
@@ -40,14 +40,14 @@ struct UnitEntry {
     uint16_t id = 0;
 };
 
-// (1 + max_units) x stride words; the entries behind the last unit are zero. There are at most
-// max_units units, and the stride is at least kEntryWords.
+// Returns (1 + max_units) x stride words; entries past the last unit are zero. There must be at
+// most max_units units, and a stride of at least kEntryWords.
 std::vector<uint64_t> table_words(const GlobalEntry &global, std::span<const UnitEntry> units);
 
-// Word 1 of a unit behind PCI configuration space.
+// Word 1 of a unit in PCI configuration space.
 uint64_t pci_control(unsigned bus, unsigned devfn, unsigned offset);
 
-// The bytes of words, little-endian; beyond them zero.
+// Reads bytes of words, little-endian; bytes past the end are zero.
 uint64_t read_words(std::span<const uint64_t> words, uint64_t offset, unsigned width);
 
 }  // namespace pmukit::models::uncore_pmon

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Table words against words that were put together by hand.
+// Compares table words with words assembled by hand.
 #include "models/uncore_pmon/discovery_table.hpp"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 namespace pmukit::models::uncore_pmon {
 namespace {
 
-// A memory controller's unit as a Sapphire Rapids shows it: width 48, 4 counters, controls at 64,
+// A memory controller's unit as in a Sapphire Rapids: width 48, 4 counters, controls at 64,
 // counters at 8, MMIO, box control 0xc8aa2800, type 6.
 UnitEntry imc_unit(uint16_t id)
 {
@@ -22,7 +22,7 @@ UnitEntry imc_unit(uint16_t id)
             .id = id};
 }
 
-TEST(UncoreTable, AUnitIsThreeWords)
+TEST(UncoreTable, UnitEntryHasThreeWords)
 {
     const UnitEntry units[] = {imc_unit(0), imc_unit(7)};
     const std::vector<uint64_t> words = table_words({.stride = 3, .max_units = 2}, units);
@@ -34,7 +34,7 @@ TEST(UncoreTable, AUnitIsThreeWords)
     EXPECT_EQ(words[8], 0x00070006u);
 }
 
-TEST(UncoreTable, TheGlobalEntryStandsFirst)
+TEST(UncoreTable, GlobalEntryIsFirst)
 {
     const std::vector<uint64_t> words = table_words({.stride = 8,
                                                      .max_units = 0x201,
@@ -61,7 +61,7 @@ TEST(UncoreTable, EntriesAreAStrideApartAndTheRestIsZero)
         EXPECT_EQ(words[zero], 0u) << zero;
 }
 
-TEST(UncoreTable, FieldsDoNotRunIntoEachOther)
+TEST(UncoreTable, FieldsDoNotOverflowIntoOthers)
 {
     const UnitEntry full = {.counters = 0x1ff,
                             .control0 = 0x100,
@@ -77,12 +77,12 @@ TEST(UncoreTable, FieldsDoNotRunIntoEachOther)
     EXPECT_EQ(words[5], 0x00000000ffffffffu);
 }
 
-TEST(UncoreTable, APciUnitNamesItsPlace)
+TEST(UncoreTable, PciUnitHasItsAddress)
 {
     EXPECT_EQ(pci_control(0xfe, 0x0c << 3 | 1, 0x438), 0x0fe61438u);
 }
 
-TEST(UncoreTable, BytesAreReadInAnyWidth)
+TEST(UncoreTable, ReadsBytesInAnyWidth)
 {
     const uint64_t words[] = {0x8877665544332211, 0x00ffeeddccbbaa99};
     EXPECT_EQ(read_words(words, 0, 8), words[0]);

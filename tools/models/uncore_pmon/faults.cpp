@@ -10,11 +10,11 @@ namespace {
 
 constexpr uint64_t kAllOnes = ~uint64_t{0};
 constexpr Field kWholeWord{0, 63};
-constexpr uint64_t kMemory = 0x100000;  // of the machine: where a kernel may lie
+constexpr uint64_t kMemory = 0x100000;  // guest memory, possibly the kernel
 constexpr uint64_t kBackwardsStep = 1000;
 constexpr uint64_t kBeforeEnd = 16;
-constexpr uint16_t kUnknownEntry = 3;     // of the capability
-constexpr uint32_t kPrefetchableBar = 4;  // the memory of the controllers
+constexpr uint16_t kUnknownEntry = 3;     // DVSEC ID of no known table
+constexpr uint32_t kPrefetchableBar = 4;  // the DDR range
 
 constexpr Fault kFaults[] = {
     {.name = "no-table",

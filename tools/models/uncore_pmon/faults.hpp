@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Ways in which the function can be broken on purpose, by name. Table and units know nothing of
-// them: one filter stands between the table and the guest, another before the units' registers.
+// Faults of the function to inject, by name. Table and units are unaware of them: FaultyTable
+// filters table reads, FaultyRegisters reads of unit registers.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace pmukit::models::uncore_pmon {
 enum class Entry : uint8_t {
     kGlobal,
     kFirst,      // the first unit
-    kSecond,     // the second, which is of the first one's type where there are several IMC units
-    kFirstType,  // all units of the first one's type
+    kSecond,     // the second unit, of the first unit's type if there are several IMC units
+    kFirstType,  // all units of the first unit's type
 };
 
-// A field that reads as `value`, or as that of the first unit.
+// A field that reads as `value`, or as the field of the first unit.
 struct TableEdit {
     Entry entry = Entry::kGlobal;
     unsigned word = 0;
@@ -27,17 +27,17 @@ struct TableEdit {
     std::optional<uint64_t> value{};
 };
 
-// What the capability that leads to the table says.
+// Contents of the capability that locates the table.
 struct TablePlace {
-    uint16_t entry = 0;  // what it leads to
-    uint32_t word = 0;   // number of the BAR, offset in it
+    uint16_t entry = 0;  // DVSEC ID
+    uint32_t word = 0;   // BAR number and offset in the BAR
 };
 
-// Where the first unit is said to be.
+// The address that the table shows for the first unit.
 enum class Control : uint8_t {
     kAsItIs,
     kEndOfBar,   // 16 bytes before the end of its BAR
-    kBehindBar,  // at the end
+    kBehindBar,  // at the end of its BAR
 };
 
 enum class Registers : uint8_t { kAsTheyAre, kAllOnes, kBackwards };
@@ -47,9 +47,9 @@ struct Fault {
     std::string_view effect;
     std::optional<TablePlace> place{};
     std::optional<TableEdit> table{};
-    bool every_other_time = false;  // the edit comes and goes with each access to the table
+    bool every_other_time = false;  // the edit applies to every second access to the table
     bool table_of_ones = false;
-    bool small_bar = false;  // the table's BAR is no larger than it must be
+    bool small_bar = false;  // the table's BAR has the minimum size
     Control control = Control::kAsItIs;
     Registers registers = Registers::kAsTheyAre;
 };
@@ -57,18 +57,18 @@ struct Fault {
 std::span<const Fault> faults();
 const Fault *find_fault(std::string_view name);  // nullptr: no such fault
 
-// With a fault that says so it is another. fault: nullptr is none.
+// Returns the place of the fault if it has one, else `place`. fault: nullptr for none.
 TablePlace shown_place(const Fault *fault, const TablePlace &place);
 
-// The table as a fault shows it.
+// A table with a fault applied.
 class FaultyTable {
 public:
-    // No fault: nullptr.
+    // fault: nullptr for none.
     explicit FaultyTable(const Fault *fault) : fault_(fault) {}
 
     bool has_fault() const { return fault_ != nullptr; }
-    // With a fault, for each access of the guest. units_end: where the BAR with the units ends in
-    // the machine. There are two units of the first type at least.
+    // Applies the fault, which must exist, for each access of the guest. units_end: guest-physical
+    // end of the units' BAR. There must be at least two units of the first type.
     void show(std::span<uint64_t> words, unsigned stride, uint64_t units_end);
 
 private:
@@ -78,7 +78,7 @@ private:
     uint64_t shown_ = 0;
 };
 
-// What a fault makes of a register's value.
+// Applies the fault to register values.
 class FaultyRegisters {
 public:
     explicit FaultyRegisters(const Fault *fault) : fault_(fault) {}

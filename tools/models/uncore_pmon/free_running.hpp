@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The counters of a memory controller that always run, whatever its two units are set to: DCLK, and
-// the DCLK cycles that reads and writes spent in their queues. Here each of them waits one cycle.
+// The free-running counters of a memory controller, independent of the settings of its two units:
+// DCLK, and the DCLK cycles that reads and writes spend in their queues. In the model each of them
+// spends one cycle.
 #pragma once
 
 #include <array>
@@ -13,10 +14,11 @@ namespace pmukit::models::uncore_pmon {
 
 class FreeRunning {
 public:
-    // below_wrap: what they begin short of their wrap; 0: at zero.
+    // below_wrap: initial distance from the wrap; 0: start at zero.
     explicit FreeRunning(uint64_t below_wrap) : below_wrap_(below_wrap) { power_on(); }
 
-    // offset: bytes from the controller's base. Nothing: no counter has all of these bytes.
+    // offset: bytes from the controller's base. Returns nullopt if no counter has all of these
+    // bytes.
     std::optional<uint64_t> read(uint32_t offset, unsigned width) const;
 
     void happened(const Happening &happening);

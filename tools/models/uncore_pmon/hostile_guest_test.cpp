@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A guest that writes anything anywhere at any time, and moves the BARs meanwhile, under every
-// fault: the device answers, and counters stay within their width. The sanitizers look on.
+// A guest with random accesses that also moves the BARs, under every fault. The device must answer,
+// and counters must stay within their width; sanitizers check the rest.
 #include <gtest/gtest.h>
 
 #include <iterator>
@@ -69,7 +69,7 @@ public:
 
 private:
     uint64_t below(uint64_t limit) { return random_() % limit; }
-    // Anywhere in a BAR, as the server lets through: the whole access lies inside.
+    // Any offset for which the whole access is inside the BAR, as the server ensures.
     uint64_t place(unsigned bar) { return below(model->config().bar(bar)->size_bytes - 7); }
     uint64_t register_offset()
     {

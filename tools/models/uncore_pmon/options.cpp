@@ -20,7 +20,7 @@ constexpr unsigned kMinWidth = 24;
 constexpr unsigned kMaxWidth = 64;
 constexpr uint64_t kMaxBelowWrap = (uint64_t{1} << kMinWidth) - 1;
 constexpr unsigned kMaxOnesEvery = 1'000'000;
-constexpr unsigned kMaxTableBar = 1;  // behind it are the units and the DDR range
+constexpr unsigned kMaxTableBar = 1;  // the next BARs are the units and the DDR range
 
 struct Bound {
     const char *option;
@@ -42,7 +42,7 @@ std::optional<uint16_t> parse_id(std::string_view text)
     return static_cast<uint16_t>(*number);
 }
 
-// All that can be wrong with the ids of one type, given how many units it has.
+// Checks the ids of one type, which has `units` units.
 Result<void> check_ids(const UnitIds &ids, unsigned units)
 {
     if (ids.ids.size() != units)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What can be chosen about the function, and whether it can be built that way.
+// The options of the function, and their check.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace pmukit::models::uncore_pmon {
 
 inline constexpr unsigned kMaxImcs = 16;
-inline constexpr unsigned kMaxListed = 128;  // units that are listed and nothing more
+inline constexpr unsigned kMaxListed = 128;  // units that are only listed
 inline constexpr unsigned kMaxUnknown = 8;
 inline constexpr unsigned kMaxPorts = 16;
 inline constexpr unsigned kMaxTables = 2;
@@ -29,35 +29,35 @@ struct UnitName {
     uint16_t id = 0;
 };
 
-// "cxlcm=2,4,6" and "b2cxl.0".
+// Parse "cxlcm=2,4,6" and "b2cxl.0".
 Result<UnitIds> parse_unit_ids(std::string_view text);
 Result<UnitName> parse_unit_name(std::string_view text);
 
 struct Options {
     uint16_t device = kDevice;
     unsigned imcs = 2;
-    uint64_t ddr_bytes = uint64_t{1} << 20;  // behind each IMC unit
+    uint64_t ddr_bytes = uint64_t{1} << 20;  // of each IMC unit
     bool underfill = false;                  // a partial write reads its line first
     std::vector<uint16_t> root_ports;        // one CXLCM, CXLDP and B2CXL unit for each
     unsigned unknown = 1;
-    unsigned msr_units = 0;  // listed, but there is nothing behind them
+    unsigned msr_units = 0;  // only listed, without registers
     unsigned pci_units = 0;
 
-    std::vector<UnitIds> ids;        // of a type that is not here: 0 and up
+    std::vector<UnitIds> ids;        // types without ids here have 0 and up
     std::vector<UnitName> all_ones;  // units whose registers read as ones,
-    unsigned ones_every = 1;         // at each read of that many
+    unsigned ones_every = 1;         // on every n-th read
 
     BoxParams box;  // of every unit
     unsigned tables = 1;
     unsigned stride = 8;
-    unsigned max_units = 0;  // of a table; 0: as many as there are
+    unsigned max_units = 0;  // entries of a table; 0: as many as there are units
     unsigned table_bar = 0;
     bool table_64bit = false;
-    bool global_mmio = false;  // a global control in a BAR, that freezes all units
+    bool global_mmio = false;  // a global control in a BAR freezes all units
     const Fault *fault = nullptr;
 
-    // In one table: IMC first, then CXL, unknown, and those that are only listed. Of two, CXL and
-    // unknown have the second one.
+    // Units per table. One table: IMC, CXL, unknown, and units that are only listed. Two tables:
+    // the second has the CXL and unknown units.
     std::array<unsigned, kMaxTables> units() const
     {
         const unsigned listed = imcs + msr_units + pci_units;
@@ -68,7 +68,7 @@ struct Options {
     uint16_t id_of(const UnitType &type, unsigned nth) const;
 };
 
-// One line naming the option and its limits when the device cannot be built.
+// An error is one line with the option and its limits.
 Result<void> check(const Options &options);
 
 }  // namespace pmukit::models::uncore_pmon

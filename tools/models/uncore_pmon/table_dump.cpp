@@ -25,7 +25,7 @@ struct BarPlace {
     unsigned bar;
     uint64_t address;
 };
-// The tables' BARs come behind that of the units.
+// The tables' BARs follow the BAR of the units.
 constexpr BarPlace kUnits = {kUnitBar, 0xc8800000};
 constexpr uint64_t kTablesAt = 0xc9000000;
 constexpr BarPlace kDdr = {kDdrBar, 0x200000000000};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The table as files, in the shape that sysfs has: DIR/config with the 4096 bytes of configuration
-// space, DIR/resource<n> with the bytes of the table's BAR. BARs lie where a Sapphire Rapids had
-// its memory controllers.
+// Writes the table to files as in sysfs: DIR/config with the 4096 bytes of configuration space,
+// DIR/resource<n> with the bytes of the table's BAR. The BAR addresses are those of a Sapphire
+// Rapids.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace pmukit::models::uncore_pmon {
 
-// Leaves the BARs where it put them. The folder is made if it is not there.
+// Programs the BARs and does not restore them. Creates the folder if it does not exist.
 Result<void> dump_table(UncorePmonModel &model, const std::string &folder);
 
 }  // namespace pmukit::models::uncore_pmon

@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint32_t kAccessLocal = 3;
 constexpr unsigned kSizeShift = 12;
-constexpr uint32_t kGuid = 0x706d756b;  // no layout of Intel's
+constexpr uint32_t kGuid = 0x706d756b;  // not a layout of Intel
 constexpr uint64_t kEntryBytes = kTelemetryEntryDwords * sizeof(uint32_t);
 
 constexpr uint32_t kEntry[kTelemetryEntryDwords] = {

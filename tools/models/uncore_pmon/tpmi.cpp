@@ -27,7 +27,7 @@ constexpr Feature kFeatures[kTpmiEntries] = {
 
 constexpr Field kTableId{0, 7}, kTableBanks{8, 15}, kTableDwords{16, 31}, kTableAt{32, 47};
 
-// The mailbox: status, command and data, a qword each way.
+// The mailbox: a status qword, and a qword with command and data.
 constexpr Field kRunBusy{0, 0}, kOwner{4, 5}, kCompletion{6, 6}, kResult{8, 15};
 constexpr uint64_t kInBand = 1;
 constexpr uint64_t kSuccess = 0x40, kNoSuchState = 0x90;

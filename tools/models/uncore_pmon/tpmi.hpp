@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What else the function is for: TPMI, by which software manages power. A DVSEC of id 0x42 leads to
-// a table of features, two dwords each; a feature has register banks of one size, one behind the
-// other. Linux 6.12 and later: intel_vsec, intel_vsec_tpmi. None of it counts anything here.
+// Another part of the function: TPMI, an interface for power management. A DVSEC with ID 0x42
+// locates a table of features, two dwords each; a feature has consecutive register banks of one
+// size. Linux 6.12 and later: intel_vsec, intel_vsec_tpmi. In the model nothing is counted in it.
 //
 //          49:48      47:32                       31:16        15:8   7:0
 //   +0     attribute  KiB from the table's start  bank dwords  banks  feature
 //
-// A feature's state is asked for by the control feature, a mailbox: a command taken gives software
-// the mailbox, run busy executes it at once, completion returns the mailbox. The banks of the
-// others are read-only: qword 0 is the version (0.0), qword n of bank b reads as feature << 16 |
-// b << 8 | n.
+// Software reads a feature's state through the control feature, a mailbox: a write of the command
+// makes software its owner, run busy executes the command at once, completion releases the mailbox.
+// The banks of other features are read-only: qword 0 is the version (0.0), qword n of bank b reads
+// as feature << 16 | b << 8 | n.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ class Tpmi {
 public:
     static bool has(uint64_t offset) { return offset >= kTpmiAt && offset < kTpmiEnd; }
 
-    // Offsets in the BAR that has() knows; bytes where there is nothing are zero.
+    // offset: in the BAR, within has(). Unused bytes are zero.
     uint64_t read(uint64_t offset, unsigned width) const;
-    // False: no register that can be written in this width.
+    // Returns false if no register is writable with this width.
     bool write(uint64_t offset, unsigned width, uint64_t value);
     void reset() { *this = {}; }
 

@@ -13,17 +13,17 @@ namespace pmukit::models::uncore_pmon {
 
 namespace {
 
-constexpr uint32_t kClass = 0x088000;  // a system peripheral like none of the others
+constexpr uint32_t kClass = 0x088000;  // other system peripheral
 constexpr uint64_t kMinTableBytes = 0x1000;
-// Real functions have two such BARs, whatever they need.
+// Real functions have two BARs of this size.
 constexpr uint64_t kTableBarBytes = 0x80000;
 static_assert(kTelemetryEnd <= kTpmiAt && kTpmiEnd <= kTableBarBytes);
 constexpr uint64_t kLineBytes = 64;
 
-// The BAR of the units. Memory controllers lie as far apart as on a Sapphire Rapids, two units in
-// each; every unit has at least 16 KiB to itself.
+// Layout of the units' BAR. Memory controllers are as far apart as on a Sapphire Rapids and have
+// two units each; every unit has at least 16 KiB.
 //
-//   0x000000  global control, if it is here
+//   0x000000  global control, if it is MMIO
 //   0x010000  CXLCM, CXLDP, B2CXL units
 //   0x100000  units of the unknown type
 //   0x280000  memory controllers: +0x22b0 free-running counters, +0x22800 and +0x2a800 units
@@ -39,7 +39,8 @@ static_assert(kCxlAt + kUnitStep * 3 * kMaxPorts <= kUnknownAt);
 static_assert(kUnknownAt + kMaxUnknown * kUnitStep <= kControllerAt);
 static_assert(kControllerAt + kMaxImcs / kImcsOfController * kControllerBytes <= kUnitBarBytes);
 
-// What a Sapphire Rapids has as its global control, and units of the kinds that no BAR reaches.
+// The global control MSR of a Sapphire Rapids, and units accessed by MSR or through PCI
+// configuration space.
 constexpr uint64_t kGlobalMsr = 0x2ff0;
 constexpr UnitEntry kListedCha = {.counters = 4,
                                   .control0 = 2,
@@ -50,7 +51,7 @@ constexpr UnitEntry kListedCha = {.counters = 4,
                                   .control = 0x2000,
                                   .type = kTypeCha};
 constexpr uint64_t kChaStep = 0x10;
-// Controls and counters of 8 bytes each, one behind the other.
+// Controls and counters of 8 bytes each, one after the other.
 constexpr UnitEntry kListedM2m = {.counters = 4,
                                   .control0 = 0x28,
                                   .width = 48,
@@ -67,7 +68,8 @@ constexpr uint32_t in_bar(unsigned bar, uint64_t offset = 0)
     return static_cast<uint32_t>(offset | kDvsecBirField.put(bar));
 }
 
-// A 64-bit table BAR takes BAR registers 0 and 1: the second BAR is then the one behind the units'.
+// A 64-bit table BAR takes BAR registers 0 and 1: the second BAR is then the one after the units'
+// BAR.
 unsigned second_bar_of(const Options &options)
 {
     return options.table_64bit ? kBarBehindUnits : 1 - options.table_bar;
@@ -192,7 +194,7 @@ void UncorePmonModel::build_config(const Options &options)
     }
 }
 
-// A global control holds everything until software lets it go.
+// An MMIO global control freezes all units until software clears it.
 void UncorePmonModel::power_on()
 {
     global_ = global_mmio_ ? kGlobalFreeze : 0;
@@ -247,7 +249,7 @@ void UncorePmonModel::bar_write(unsigned bar, uint64_t offset, unsigned width, u
         refuse("write", bar, offset, width);
 }
 
-// The tables hold addresses of the machine: they follow the BAR of the units.
+// The tables hold guest-physical addresses, which depend on the units' BAR.
 
 const UncorePmonModel::Table &UncorePmonModel::table_of(const UnitType &type) const
 {
@@ -328,7 +330,7 @@ bool UncorePmonModel::write_units(uint64_t offset, unsigned width, uint64_t valu
     return unit != nullptr;
 }
 
-// A box that sleeps, or whose bus does not answer.
+// Models a box in a sleep state, or whose bus does not respond.
 bool UncorePmonModel::answers_ones(Unit &unit) const
 {
     return unit.all_ones && ++unit.reads % ones_every_ == 0;
@@ -378,7 +380,7 @@ void UncorePmonModel::write_global(uint64_t value)
     global_ = value & kGlobalFreeze;
 }
 
-// DDR: each IMC unit has a piece of its own.
+// DDR: each IMC unit has a separate part of the range.
 
 bool UncorePmonModel::has_ddr(uint64_t offset, unsigned width) const
 {
@@ -401,8 +403,8 @@ void UncorePmonModel::write_ddr(uint64_t offset, unsigned width, uint64_t value)
     ddr_.store(offset, width, value);
 }
 
-// One line between a queue and DDR. A write of less than a line either waits in its queue until the
-// line is whole, or reads the rest of it first.
+// Transfers one line between a queue and DDR. With underfill a partial write reads its line first;
+// otherwise it waits in its queue until the line is complete.
 void UncorePmonModel::moves(uint64_t line, bool write)
 {
     const uint64_t imc = line * kLineBytes / imc_bytes_;
@@ -422,7 +424,7 @@ void UncorePmonModel::moves(uint64_t line, bool write)
     }
 }
 
-// CXL.mem: a read is a request down and data up, a write is data down and a response up, which no
+// CXL.mem: a read is an M2S request and S2M data; a write is M2S data and an S2M response, which no
 // packet shows.
 
 void UncorePmonModel::on_packet(const vfu::Packet &packet)

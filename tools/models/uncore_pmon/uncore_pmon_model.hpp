@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The whole function, as Documentation/devices/uncore_pmon-model.rst draws it: a discovery table
-// in one BAR, telemetry and perhaps another table in a second, the units in a third, and a DDR
-// range behind the memory controllers' units.
+// The whole function (see Documentation/devices/uncore_pmon-model.rst): a discovery table in one
+// BAR, telemetry and optionally another table in a second, the units in a third, and the DDR range
+// of the memory controllers in a fourth.
 #pragma once
 
 #include <array>
@@ -31,14 +31,14 @@ inline constexpr unsigned kDdrBar = 4;
 
 class UncorePmonModel final : public vfu::Device, public vfu::TrafficObserver {
 public:
-    // options passed check(). The record gets every access before a counter does; its owner closes
-    // it.
+    // options must have passed check(). Each access is recorded before a counter counts it; the
+    // record's owner closes it.
     UncorePmonModel(const Options &options, AccessRecord &record, vfu::Host &host);
 
     vfu::ConfigSpace &config() override { return config_; }
     uint64_t bar_read(unsigned bar, uint64_t offset, unsigned width) override;
     void bar_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value) override;
-    // The DDR range keeps its contents, as memory may in a reset.
+    // The DDR contents survive, as a reset permits.
     void reset() override;
     std::optional<uint64_t> next_deadline_ns() const override { return std::nullopt; }
     void advance(uint64_t) override {}
@@ -53,9 +53,9 @@ private:
     struct Unit {
         const UnitType *type;
         uint16_t id;
-        uint64_t offset;  // of its control, in its BAR
+        uint64_t offset;  // of its control in the BAR
         CounterBox box;
-        std::optional<uint16_t> port;  // whose link it watches
+        std::optional<uint16_t> port;  // root port whose link it observes
         bool all_ones;
         unsigned reads = 0;
     };
@@ -63,7 +63,7 @@ private:
         unsigned bar;
         GlobalEntry global;
         std::vector<uint64_t> words;
-        std::optional<uint64_t> built_for;  // where the units' BAR was
+        std::optional<uint64_t> built_for;  // address of the units' BAR then
     };
     struct Controller {
         uint64_t base;
@@ -109,11 +109,11 @@ private:
     uint64_t ddr_bytes_;
 
     std::vector<Unit> units_;              // IMC units first
-    std::vector<Controller> controllers_;  // one for two IMC units
-    std::vector<UnitEntry> listed_;        // and nothing behind them
+    std::vector<Controller> controllers_;  // one per two IMC units
+    std::vector<UnitEntry> listed_;        // only listed in the table
 
     std::vector<Table> tables_;
-    FaultyTable shown_table_;  // the first
+    FaultyTable shown_table_;  // applies to the first table
     FaultyRegisters shown_registers_;
 
     Tpmi tpmi_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The function as a driver meets it: capability, table, units, DDR range, links.
+// The function as a driver uses it: capability, table, units, DDR range, links.
 #include "models/uncore_pmon/uncore_pmon_model.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace pmukit::models::uncore_pmon {
 namespace {
 
-constexpr uint64_t kUnits = 0xe0000000;  // where the machine puts BAR 2
+constexpr uint64_t kUnits = 0xe0000000;  // address of BAR 2
 constexpr uint32_t kReads = 0xcf05, kWrites = 0xf005;
 constexpr uint16_t kPort = 0x0080, kSecondPort = 0x0088;
 
@@ -46,7 +46,7 @@ protected:
     {
         return model->bar_read(table_bar, 8 * (uint64_t{entry} * stride + which), 8);
     }
-    // As a driver finds a unit: by the address in its entry.
+    // Finds a unit as a driver does: by the address in its entry.
     uint64_t unit(unsigned index) { return word(1 + index, 1) - kUnits; }
     void write(uint64_t at, uint32_t value) { model->bar_write(kUnitBar, at, 4, value); }
     uint64_t read(uint64_t at) { return model->bar_read(kUnitBar, at, 8); }
@@ -83,7 +83,7 @@ uint16_t find_pmon(vfu::ConfigSpace &config)
     return 0;
 }
 
-TEST_F(Function, TheCapabilityNamesTheTablesBar)
+TEST_F(Function, CapabilityHasTheTablesBar)
 {
     for (const unsigned bar : {0u, 1u}) {
         Options options;
@@ -103,7 +103,7 @@ TEST_F(Function, TheCapabilityNamesTheTablesBar)
     }
 }
 
-// All DVSECs of Intel's: id, revision, entries, dwords of an entry, and where the table is.
+// All Intel DVSECs: id, revision, entries, dwords per entry, location of the table.
 struct Dvsec {
     uint32_t id, revision, entries, dwords, place;
     bool operator==(const Dvsec &) const = default;
@@ -119,7 +119,7 @@ std::vector<Dvsec> find_dvsecs(vfu::ConfigSpace &config)
     return found;
 }
 
-TEST_F(Function, EveryDvsecIsOfTheRevisionThatLinuxKnows)
+TEST_F(Function, EveryDvsecHasTheRevisionThatLinuxSupports)
 {
     build();
     EXPECT_EQ(
@@ -127,7 +127,7 @@ TEST_F(Function, EveryDvsecIsOfTheRevisionThatLinuxKnows)
         (std::vector<Dvsec>{{2, 1, 1, 4, 0x40001}, {0x42, 1, 4, 2, 0x48001}, {1, 1, 1, 4, 0}}));
 }
 
-// By Linux 6.1 to 7.2, drivers/platform/x86/intel/vsec.c and pmt/class.c.
+// As read by Linux 6.1 to 7.2, drivers/platform/x86/intel/vsec.c and pmt/class.c.
 TEST_F(Function, TelemetryHasAnEntryAndSamples)
 {
     for (const unsigned bar : {0u, 1u}) {
@@ -138,7 +138,7 @@ TEST_F(Function, TelemetryHasAnEntryAndSamples)
         const uint64_t entry = 0x40000;
         EXPECT_EQ(find_dvsecs(model->config())[0].place, entry | other);
         const uint64_t first = model->bar_read(other, entry, 4);
-        EXPECT_EQ(first & 0xf, 3u);  // local: behind the entry
+        EXPECT_EQ(first & 0xf, 3u);  // local: after the entry
         const uint64_t bytes = (first >> 12 & 0xffff) * 4;
         EXPECT_EQ(bytes, 256u);
         EXPECT_NE(model->bar_read(other, entry + 4, 4), 0u);
@@ -154,8 +154,8 @@ TEST_F(Function, TelemetryHasAnEntryAndSamples)
     }
 }
 
-// By Linux 6.12, drivers/platform/x86/intel/tpmi.c.
-TEST_F(Function, TpmiListsFeaturesAndTellsTheirState)
+// As read by Linux 6.12, drivers/platform/x86/intel/tpmi.c.
+TEST_F(Function, TpmiListsFeaturesAndReportsTheirState)
 {
     build();
     const uint64_t table = 0x48000, control = table + 0x800;
@@ -186,7 +186,7 @@ TEST_F(Function, TpmiListsFeaturesAndTellsTheirState)
     EXPECT_TRUE(machine.logged("write"));
 }
 
-TEST_F(Function, AnotherProcessorHasAnotherDeviceId)
+TEST_F(Function, DeviceIdIsConfigurable)
 {
     Options options;
     options.device = 0x09a1;
@@ -214,13 +214,13 @@ TEST_F(Function, ASecondTableListsTheCxlUnits)
     EXPECT_EQ(word(1, 2), 12u);
     EXPECT_EQ(word(4, 2), 99u);
     EXPECT_EQ(word(5, 0), 0u);
-    EXPECT_EQ(model->bar_read(1, 0x40000, 4) & 0xf, 3u);  // telemetry is where it was
+    EXPECT_EQ(model->bar_read(1, 0x40000, 4) & 0xf, 3u);  // telemetry has not moved
     write(unit(0) + 0x10, 0x0802);
     pass(vfu::PacketKind::kMemoryRead);
     EXPECT_EQ(read(unit(0) + 0x50), 1u);
 }
 
-TEST_F(Function, UnitsHaveTheIdsTheyAreGiven)
+TEST_F(Function, UnitsHaveTheConfiguredIds)
 {
     Options options;
     options.root_ports = {kPort, kSecondPort};
@@ -232,7 +232,7 @@ TEST_F(Function, UnitsHaveTheIdsTheyAreGiven)
         EXPECT_EQ(word(1 + i, 2), expected[i]) << i;
 }
 
-TEST_F(Function, AUnitCanAnswerAllOnesNowAndThen)
+TEST_F(Function, UnitCanReadAsAllOnesEveryNthTime)
 {
     Options options;
     options.all_ones = {parse_unit_name("imc.1").value()};
@@ -254,18 +254,18 @@ TEST_F(Function, AUnitCanAnswerAllOnesNowAndThen)
     EXPECT_EQ(read(unit(1)), ~uint64_t{0});
 }
 
-TEST_F(Function, TheTablesBarCanBeOf64Bits)
+TEST_F(Function, TableBarCanBe64Bit)
 {
     Options options;
     options.table_64bit = true;
     build(options);
     EXPECT_EQ(model->config().bar(0)->kind, vfu::BarKind::kMemory64);
     EXPECT_EQ(word(0, 0) & 0xff00, 0x0800u);
-    EXPECT_EQ(find_dvsecs(model->config())[0].place, 0x40003u);  // telemetry has a BAR of its own
+    EXPECT_EQ(find_dvsecs(model->config())[0].place, 0x40003u);  // telemetry has a separate BAR
     EXPECT_EQ(model->bar_read(3, 0x40000, 4) & 0xf, 3u);
 }
 
-TEST_F(Function, TheTableNamesEveryUnit)
+TEST_F(Function, TableListsEveryUnit)
 {
     Options options;
     options.imcs = 3;
@@ -307,19 +307,19 @@ TEST_F(Function, TheTableNamesEveryUnit)
     EXPECT_EQ(word(13, 1), 0x0fe60438u);
 }
 
-TEST_F(Function, TheTableFollowsTheBarOfTheUnits)
+TEST_F(Function, TableAddressesFollowTheUnitsBar)
 {
     build();
     EXPECT_EQ(word(1, 1), 0xe02a2800u);
     EXPECT_EQ(word(2, 1), 0xe02aa800u);
     move_units(0xc8800000);
     EXPECT_EQ(word(1, 1), 0xc8aa2800u);
-    model->config().power_on();  // as a new client does: no BAR has an address
+    model->config().power_on();  // as for a new client: no BAR has an address
     model->reset();
     EXPECT_EQ(word(1, 1), 0x002a2800u);
 }
 
-TEST_F(Function, TheTableIsReadInAnyWidthAndNotWritten)
+TEST_F(Function, TableIsReadableInAnyWidthAndReadOnly)
 {
     build();
     const uint64_t at = 8 * stride;
@@ -333,7 +333,7 @@ TEST_F(Function, TheTableIsReadInAnyWidthAndNotWritten)
     EXPECT_TRUE(machine.logged("BAR 0: write"));
 }
 
-TEST_F(Function, TheTablesBarHoldsIt)
+TEST_F(Function, TableBarFitsTheLargestTable)
 {
     Options options;
     options.stride = 255;
@@ -344,7 +344,7 @@ TEST_F(Function, TheTablesBarHoldsIt)
     EXPECT_EQ(word(1023, 0), 0u);
 }
 
-TEST_F(Function, AnImcCountsTheLinesOfItsOwnPieceOfMemory)
+TEST_F(Function, ImcCountsLinesOfItsMemoryOnly)
 {
     build();
     const uint64_t first = unit(0), second = unit(1);
@@ -367,7 +367,7 @@ TEST_F(Function, AnImcCountsTheLinesOfItsOwnPieceOfMemory)
     EXPECT_EQ(record.tally().ddr_writes, 8u);
 }
 
-TEST_F(Function, AnAccessAcrossTwoLinesMovesBoth)
+TEST_F(Function, AccessAcrossTwoLinesCountsBoth)
 {
     build();
     write(unit(0) + 0x40, kReads);
@@ -379,7 +379,7 @@ TEST_F(Function, AnAccessAcrossTwoLinesMovesBoth)
     EXPECT_EQ(read(unit(0) + 0x10), 2u);
 }
 
-TEST_F(Function, APartialWriteReadsItsLineWhereItIsAskedTo)
+TEST_F(Function, UnderfillMakesPartialWritesReadTheLine)
 {
     Options options;
     options.underfill = true;
@@ -398,7 +398,7 @@ TEST_F(Function, APartialWriteReadsItsLineWhereItIsAskedTo)
     EXPECT_EQ(read(box + 0x20), 2u);
 }
 
-TEST_F(Function, LinesGoRoundThePseudoChannels)
+TEST_F(Function, LinesAlternateBetweenPseudoChannels)
 {
     build();
     const uint64_t box = unit(0);
@@ -410,7 +410,7 @@ TEST_F(Function, LinesGoRoundThePseudoChannels)
     EXPECT_EQ(read(box + 0x10), 1u);
 }
 
-TEST_F(Function, MemoryKeepsWhatWasWrittenThroughAReset)
+TEST_F(Function, MemoryContentsSurviveAReset)
 {
     build();
     model->bar_write(kDdrBar, ddr_bytes + 3, 4, 0x11223344);
@@ -418,7 +418,7 @@ TEST_F(Function, MemoryKeepsWhatWasWrittenThroughAReset)
     EXPECT_EQ(model->bar_read(kDdrBar, ddr_bytes + 4, 2), 0x2233u);
 }
 
-TEST_F(Function, BehindTheLastImcThereIsNoMemory)
+TEST_F(Function, NoMemoryPastTheLastImc)
 {
     Options options;
     options.imcs = 3;
@@ -439,7 +439,7 @@ TEST_F(Function, FreeRunningCountersBelongToAPairOfImcs)
     build(options);
     const uint64_t first = unit(0) - 0x22800, second = unit(2) - 0x22800;
     EXPECT_EQ(unit(1), first + 0x2a800);
-    write(unit(0), 1);  // a freeze is not for them
+    write(unit(0), 1);  // a freeze does not affect them
     load(0);
     load(ddr_bytes);
     store(ddr_bytes);
@@ -461,7 +461,7 @@ TEST_F(Function, FreeRunningCountersBelongToAPairOfImcs)
     EXPECT_EQ(read(first + 0x22b0), 0u);
 }
 
-TEST_F(Function, CountersCanBeginJustBelowTheirWrap)
+TEST_F(Function, CountersCanStartJustBelowTheirWrap)
 {
     Options options;
     options.box.width = 24;
@@ -479,7 +479,7 @@ TEST_F(Function, CountersCanBeginJustBelowTheirWrap)
     EXPECT_EQ(read(box - 0x22800 + 0x2320), 0xfffffffffffeu);
 }
 
-TEST_F(Function, ALinksUnitsCountItsCxlMem)
+TEST_F(Function, LinkUnitsCountTheirCxlMemTraffic)
 {
     Options options;
     options.root_ports = {kPort, kSecondPort};
@@ -518,7 +518,7 @@ TEST_F(Function, ALinksUnitsCountItsCxlMem)
     EXPECT_EQ(record.tally().cxl_writes, 3u);
 }
 
-TEST_F(Function, CxlMemDoesNotPassAnImc)
+TEST_F(Function, ImcDoesNotCountCxlMem)
 {
     Options options;
     options.root_ports = {kPort};
@@ -529,7 +529,7 @@ TEST_F(Function, CxlMemDoesNotPassAnImc)
     EXPECT_EQ(read(unit(0) + 0x08), 0u);
 }
 
-TEST_F(Function, ClocksRunBetweenAccessesAndStandInAFreeze)
+TEST_F(Function, ClocksRunBetweenAccessesAndStopInAFreeze)
 {
     build();
     const uint64_t box = unit(0);
@@ -545,7 +545,7 @@ TEST_F(Function, ClocksRunBetweenAccessesAndStandInAFreeze)
     EXPECT_EQ(read(box + 0x08), 1212u);
 }
 
-TEST_F(Function, AGlobalControlInABarHoldsAllUnits)
+TEST_F(Function, MmioGlobalControlFreezesAllUnits)
 {
     Options options;
     options.global_mmio = true;
@@ -572,7 +572,7 @@ TEST_F(Function, AGlobalControlInABarHoldsAllUnits)
     EXPECT_EQ(model->bar_read(kUnitBar, global, 4), 1u);
 }
 
-TEST_F(Function, WithoutAGlobalControlThereIsNothing)
+TEST_F(Function, WithoutMmioGlobalControlItsOffsetIsUnused)
 {
     build();
     EXPECT_EQ(word(0, 0) >> 62, 0u);
@@ -595,7 +595,7 @@ TEST_F(Function, AResetClearsEveryUnit)
     EXPECT_EQ(model->bar_read(kUnitBar, box + 0x40, 4), 0u);
 }
 
-TEST_F(Function, WrongAccessesAreAnsweredAndLogged)
+TEST_F(Function, InvalidAccessesAreAnsweredAndLogged)
 {
     build();
     const uint64_t box = unit(0);
@@ -608,7 +608,7 @@ TEST_F(Function, WrongAccessesAreAnsweredAndLogged)
 
 // Faults
 
-TEST_F(Function, FaultsOfTheCapabilityAreShown)
+TEST_F(Function, CapabilityFaultsAreApplied)
 {
     struct Case {
         const char *fault;
@@ -627,7 +627,7 @@ TEST_F(Function, FaultsOfTheCapabilityAreShown)
     EXPECT_EQ(find_pmon(model->config()), 0u);
 }
 
-TEST_F(Function, FaultsOfTheGlobalEntryAreShown)
+TEST_F(Function, GlobalEntryFaultsAreApplied)
 {
     struct Case {
         const char *fault;
@@ -651,7 +651,7 @@ TEST_F(Function, FaultsOfTheGlobalEntryAreShown)
     EXPECT_GT(3u * 8 * 255, model->config().bar(0)->size_bytes);
 }
 
-TEST_F(Function, FaultsOfAUnitAreShown)
+TEST_F(Function, UnitEntryFaultsAreApplied)
 {
     constexpr uint64_t kImcWord = 0x4000005c08304004;
     struct Case {
@@ -686,7 +686,7 @@ TEST_F(Function, FaultsOfAUnitAreShown)
     }
 }
 
-TEST_F(Function, DuplicateIdsAreThatOfTheFirstUnit)
+TEST_F(Function, DuplicateIdsRepeatTheFirstUnitsId)
 {
     Options options;
     options.ids = {parse_unit_ids("imc=48,49").value()};
@@ -722,7 +722,7 @@ TEST_F(Function, RegistersCanReadAsOnes)
     EXPECT_EQ(word(1, 2), 6u);
 }
 
-TEST(UncoreFaults, HaveNamesOfTheirOwn)
+TEST(UncoreFaults, HaveUniqueNames)
 {
     for (const Fault &fault : faults())
         EXPECT_EQ(find_fault(fault.name), &fault) << fault.name;
@@ -731,7 +731,7 @@ TEST(UncoreFaults, HaveNamesOfTheirOwn)
 
 // Options
 
-TEST(UncoreOptions, HaveLimits)
+TEST(UncoreOptions, AreCheckedAgainstTheirLimits)
 {
     EXPECT_TRUE(check({}));
     const auto with = [](auto change) {
@@ -816,8 +816,8 @@ protected:
     TestFolder folder_;
 };
 
-// What the first machine that was looked at showed of its eight memory channels.
-TEST_F(Files, ADumpHasTheEightOfASapphireRapids)
+// Compares with the eight memory channels of a real Sapphire Rapids.
+TEST_F(Files, DumpMatchesEightUnitsOfASapphireRapids)
 {
     Options options;
     options.imcs = 8;
@@ -845,7 +845,7 @@ TEST_F(Files, ADumpHasTheEightOfASapphireRapids)
     }
 }
 
-TEST_F(Files, ADumpThatCannotBeWrittenSaysWhere)
+TEST_F(Files, DumpErrorHasThePath)
 {
     build();
     const Result<void> dumped = dump_table(*model, "/nonexistent/folder");
@@ -855,7 +855,7 @@ TEST_F(Files, ADumpThatCannotBeWrittenSaysWhere)
     EXPECT_FALSE(dump_table(*model, folder_.path("file")));
 }
 
-TEST_F(Files, TheRecordHasEveryAccessInOrder)
+TEST_F(Files, RecordHasEveryAccessInOrder)
 {
     record = AccessRecord::create(folder_.path("log")).value();
     Options options;
@@ -885,7 +885,7 @@ TEST_F(Files, TheRecordHasEveryAccessInOrder)
     EXPECT_EQ(record.tally().register_writes, 1u);
 }
 
-TEST_F(Files, TheRecordHasTheGlobalControl)
+TEST_F(Files, RecordHasGlobalControlAccesses)
 {
     record = AccessRecord::create(folder_.path("log")).value();
     Options options;
@@ -902,7 +902,7 @@ TEST_F(Files, TheRecordHasTheGlobalControl)
               "100 global W 0x0\n");
 }
 
-TEST_F(Files, TheRecordDoesNotKnowOfAFault)
+TEST_F(Files, RecordHasValuesBeforeAFault)
 {
     record = AccessRecord::create(folder_.path("log")).value();
     build_faulty("counters-go-backwards");
@@ -912,7 +912,7 @@ TEST_F(Files, TheRecordDoesNotKnowOfAFault)
     EXPECT_NE(contents(folder_.path("log")).find("100 reg R 6.0 0x8 8 0x0\n"), std::string::npos);
 }
 
-TEST_F(Files, TheRecordSaysThatAllOnesWereAnswered)
+TEST_F(Files, RecordMarksReadsOfAllOnes)
 {
     record = AccessRecord::create(folder_.path("log")).value();
     Options options;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Intel uncore performance monitoring with self-discovery: register facts, hardware side, from what
-// is published of it (the register use of Linux 7.2, arch/x86/events/intel, and of the Intel PCM
-// tools). The driver has its own, independent copy.
+// Registers of Intel uncore performance monitoring with discovery tables, as the model implements
+// them, from public sources (the register use of Linux 7.2, arch/x86/events/intel, and of the Intel
+// PCM tools). The driver has an independent copy.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace pmukit::models::uncore_pmon {
 
-// Bits low..high of a 64-bit word, both included.
+// Bits low..high of a 64-bit word, inclusive.
 struct Field {
     unsigned low;
     unsigned high;
@@ -31,7 +31,7 @@ struct Field {
 
 inline constexpr uint16_t kVendor = 0x8086;
 inline constexpr uint16_t kDevice = 0x09a7;      // Sapphire, Emerald and Granite Rapids
-inline constexpr uint16_t kExtDvsec = 0x0023;    // PCIe's id of the capability
+inline constexpr uint16_t kExtDvsec = 0x0023;    // PCIe ID of the capability
 inline constexpr uint16_t kDvsecEntryId = 0x08;  // bits 15:0 of that dword
 inline constexpr uint16_t kEntryPmon = 1;
 inline constexpr uint8_t kDvsecRevision = 1;
@@ -44,12 +44,12 @@ inline constexpr Field kDvsecBirField{0, 2};  // the other bits are zero
 
 // --- The table, in words of 64 bits
 
-inline constexpr unsigned kEntryWords = 3;  // of any entry; the stride may be longer
+inline constexpr unsigned kEntryWords = 3;  // words used of an entry; the stride may be larger
 
 inline constexpr Field kGlobalType{0, 7};
 inline constexpr Field kGlobalStride{8, 15};  // words from entry to entry
 inline constexpr Field kGlobalMaxUnits{16, 25};
-inline constexpr Field kAccess{62, 63};  // of word 0, global and unit alike
+inline constexpr Field kAccess{62, 63};  // in word 0 of global and unit entries
 inline constexpr Field kGlobalStatusOffset{0, 7};
 inline constexpr Field kGlobalStatuses{8, 23};
 
@@ -69,9 +69,9 @@ inline constexpr Field kPciDevfn{12, 19};
 inline constexpr Field kPciBus{20, 27};
 inline constexpr Field kPciDomain{28, 30};
 
-// --- The global control where it is MMIO, 4 bytes
+// --- The MMIO global control, 4 bytes
 
-inline constexpr uint32_t kGlobalFreeze = 1u << 0;  // RW, of all units
+inline constexpr uint32_t kGlobalFreeze = 1u << 0;  // RW, freezes all units
 
 // --- A unit's registers, as bytes from its control
 
@@ -85,7 +85,7 @@ inline constexpr Field kControlUmask{8, 15};
 inline constexpr Field kControlThread{16, 16};
 inline constexpr Field kControlReset{17, 17};  // clears its counter, reads as zero
 inline constexpr Field kControlEdge{18, 18};
-inline constexpr Field kControlEnable{22, 22};  // asked for by fixed counters only
+inline constexpr Field kControlEnable{22, 22};  // needed by fixed counters only
 inline constexpr Field kControlInvert{23, 23};
 inline constexpr Field kControlThreshold{24, 31};
 
@@ -94,7 +94,7 @@ inline constexpr uint32_t kFixedCounter = 0x38;  // of an IMC unit
 inline constexpr uint32_t kFixedControl = 0x54;
 inline constexpr unsigned kFixedWidth = 48;
 
-// --- Free-running counters of a memory controller, as bytes from its base. Controllers lie 512 KiB
+// --- Free-running counters of a memory controller, as bytes from its base. Controllers are 512 KiB
 // apart and have two units each.
 
 inline constexpr uint64_t kControllerBytes = 0x80000;

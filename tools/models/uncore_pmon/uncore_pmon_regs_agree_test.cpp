@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver's and the model's transcription of the uncore's table and registers, held against each
-// other. The only file that sees both; a slip of the pen on either side does not compile. What the
-// asserts cannot compare (bits that clear themselves, order, what an event counts) is the
-// selftests' business.
+// Compares the driver's and the model's transcription of the uncore's table and registers. Only
+// this file includes both; a mistake in one of them does not compile. The selftests cover what the
+// asserts cannot compare (self-clearing bits, order, what an event counts).
 #include "models/uncore_pmon/uncore_pmon_regs.hpp"
 #include "uncore_pmon/uncore_pmon_regs.h"
 

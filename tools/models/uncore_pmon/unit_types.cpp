@@ -9,9 +9,9 @@ namespace pmukit::models::uncore_pmon {
 
 namespace {
 
-// DDR. The low six bits of a CAS event's umask name the kind of access, the upper two the pseudo
-// channel. A Granite Rapids IMC has an event for each of two subchannels. Lines go round: first
-// the (sub)channels, then what is below.
+// DDR. The low six bits of a CAS event's umask select the kind of access, the upper two the pseudo
+// channel. A Granite Rapids IMC has one event per subchannel. Consecutive lines alternate between
+// subchannels first, then between pseudo channels.
 constexpr std::array<uint8_t, kLanes> kPseudoChannels = {0x40, 0x80, 0x40, 0x80};
 constexpr std::array<uint8_t, kLanes> kSubchannel0 = {0x40, 0, 0x80, 0};
 constexpr std::array<uint8_t, kLanes> kSubchannel1 = {0, 0x40, 0, 0x80};
@@ -41,7 +41,7 @@ constexpr EventRule kImcGnr[] = {
     {.event = 0x22, .signal = Signal::kWriteQueued, .lane = kGnrQueues},
 };
 
-// Packing buffers: TxC towards the device, RxC from it; REQ also takes responses.
+// Packing buffers: TxC towards the device, RxC from it; REQ also counts responses.
 constexpr EventRule kCxlcmRules[] = {
     {.event = 0x01, .signal = Signal::kLinkClk, .any = 0x02},
     {.event = 0x02, .signal = Signal::kM2sRequest, .any = 0x08},
@@ -60,8 +60,8 @@ constexpr EventRule kCxldpRules[] = {
     {.event = 0x02, .signal = Signal::kM2sData, .any = 0x20},
 };
 
-// Only the clock is published. Reads and writes have the codes that the sister unit to the memory
-// controllers, B2CMI, has for them, without the channel in the umask's extension.
+// Only the code of the clock is published. Reads and writes have the codes of the similar unit
+// B2CMI, without the channel in the umask's extension.
 constexpr EventRule kB2cxlRules[] = {
     {.event = 0x01, .signal = Signal::kUclk, .umask = Umask::kIgnored},
     {.event = 0x24, .signal = Signal::kM2sRequest, .any = 0x04},
@@ -72,8 +72,8 @@ constexpr EventRule kUnknownRules[] = {
     {.event = 0x01, .signal = Signal::kUclk, .umask = Umask::kIgnored},
 };
 
-// The machine's clocks, all of them round: DCLK is a quarter of the data rate of DDR5-4800, HCLK
-// half of that; then the link's flits at 32 GT/s, and the mesh.
+// Clocks, in round numbers: DCLK is a quarter of the data rate of DDR5-4800, HCLK half of DCLK;
+// then the link's flits at 32 GT/s, and the mesh.
 constexpr Clock kClocks[] = {
     {Signal::kDclk, 1200},
     {Signal::kHclk, 600},
@@ -91,7 +91,7 @@ constinit const UnitType kCxldp = {"cxldp", kTypeCxldp, 4,     0x10,        0x50
                                    0x98,    8,          false, kCxldpRules, kCxldpRules};
 constinit const UnitType kB2cxl = {"b2cxl", kTypeB2cxl, 4,     0x10,        0x50,
                                    0x98,    8,          false, kB2cxlRules, kB2cxlRules};
-// Of no processor that is known.
+// A type that no known processor has.
 constinit const UnitType kUnknown = {"unknown", 99, 2,     0x10,          0x20,
                                      0x30,      4,  false, kUnknownRules, kUnknownRules};
 

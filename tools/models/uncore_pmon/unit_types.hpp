@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The types of units in one table: how many counters, where their registers lie, and which event
-// counts what.
+// Unit types: number of counters, register offsets, and which event counts which signal.
 #pragma once
 
 #include <array>
@@ -12,9 +11,9 @@ namespace pmukit::models::uncore_pmon {
 
 enum class Platform : uint8_t { kSpr, kGnr };
 
-// What can happen at a unit. A cache line has 64 bytes.
+// Signals of a unit. A cache line has 64 bytes.
 enum class Signal : uint8_t {
-    kDclk,  // ticks of the clocks
+    kDclk,  // clock ticks
     kHclk,
     kLinkClk,
     kUclk,
@@ -23,10 +22,10 @@ enum class Signal : uint8_t {
     kWriteCas,      // a line written to DDR
     kReadQueued,    // inserts into the read and the write pending queue
     kWriteQueued,
-    kM2sRequest,   // CXL.mem: a read asks
-    kM2sData,      // a write with its data
-    kS2mData,      // the data of a read comes back
-    kS2mResponse,  // a write is said to be complete
+    kM2sRequest,   // CXL.mem: read request
+    kM2sData,      // write request with data
+    kS2mData,      // read data
+    kS2mResponse,  // write completion
 };
 
 inline constexpr unsigned kLanes = 4;
@@ -34,13 +33,13 @@ inline constexpr std::array<uint8_t, kLanes> kEveryLane = {0xff, 0xff, 0xff, 0xf
 
 struct Happening {
     Signal signal;
-    unsigned lane = 0;  // of DDR: line number modulo 4
+    unsigned lane = 0;  // DDR: line number modulo 4
     uint64_t count = 1;
 };
 
 enum class Umask : uint8_t {
-    kSome,  // one of `any` is set, and one of the lane's
-    kNone,  // it must be zero
+    kSome,  // a bit of `any` and a bit of the lane's mask are set
+    kNone,  // the umask is zero
     kIgnored,
 };
 
@@ -52,7 +51,7 @@ struct EventRule {
     std::array<uint8_t, kLanes> lane = kEveryLane;
 };
 
-// An event that only some counters count, one bit each.
+// An event that only some counters can count, one bit per counter.
 struct Constraint {
     uint8_t event;
     uint8_t counters;
@@ -65,8 +64,8 @@ struct UnitType {
     uint8_t control0;  // bytes from the unit's control
     uint8_t counter0;
     uint8_t status;
-    uint8_t control_bytes;  // also from one control to the next: 4 or 8
-    bool fixed;             // has the fixed counter
+    uint8_t control_bytes;  // size and stride of a control: 4 or 8
+    bool fixed;             // has a fixed counter
     std::span<const EventRule> spr;
     std::span<const EventRule> gnr;
     std::span<const Constraint> constraints{};
