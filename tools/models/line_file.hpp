@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A text file that is written line by line, with a buffer and a memory for errors.
+// A text file that is written line by line through a buffer; close() reports the first write error.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@ namespace pmukit::models {
 
 class LineFile {
 public:
-    // Writes nowhere.
+    // Without a file: append() does nothing.
     LineFile() = default;
-    // Creates or truncates the file. what names its kind in errors: "access log".
+    // Creates or truncates the file. `what` is its kind in errors, as "access log".
     static Result<LineFile> create(const std::string &what, const std::string &path);
 
     LineFile(LineFile &&) = default;
@@ -24,11 +24,11 @@ public:
     ~LineFile();
 
     bool is_open() const { return static_cast<bool>(file_); }
-    // At most kMaxLineBytes, the newline included.
+    // At most kMaxLineBytes, including the newline.
     void append(std::string_view line);
 
-    // Writes what is still buffered. The first error of any write is kept and returned here and by
-    // every later call: a log with a hole is worth nothing.
+    // Writes the rest of the buffer. Returns the first error of any write, also from every later
+    // call, because an incomplete log is useless.
     Result<void> close();
     bool failed() const { return failure_ != 0; }
 

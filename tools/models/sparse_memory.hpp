@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The device's memory: zero until written, and only what was written takes host memory.
+// The device's memory: zero until written; only written pages use host memory.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace pmukit::models {
 
 class SparseMemory {
 public:
-    // width is 1..8; the caller has checked address + width against the size of the memory.
+    // width is 1..8; the caller checks address + width against the size of the memory.
     uint64_t load(uint64_t address, unsigned width) const;
     void store(uint64_t address, unsigned width, uint64_t value);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What the guest did that the device's documentation forbids or reserves: counted, and the first of
-// each rule logged as one line "violation: <rule>: <detail>". A lenient device counts nothing.
+// Counts guest accesses that the device's documentation forbids or reserves, and logs the first
+// kLinesPerRule of each rule as "violation: <rule>: <detail>". A lenient device counts nothing.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ public:
 
     Violations(vfu::Host &host, bool lenient) : host_(host), lenient_(lenient) {}
 
-    // rule: a literal.
+    // rule: a string literal, because only the view is stored.
     void add(std::string_view rule, std::string_view detail);
     uint64_t count() const { return count_; }
 

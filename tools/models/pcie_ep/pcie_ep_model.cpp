@@ -13,7 +13,7 @@ namespace pmukit::models::pcie_ep {
 
 namespace {
 
-constexpr uint32_t kClass = 0xff0000;  // fits no other
+constexpr uint32_t kClass = 0xff0000;  // unassigned class
 constexpr uint64_t kRegisterBytes = 0x1000;
 constexpr uint64_t kMinMemory = 0x1000;
 constexpr uint64_t kMaxMemory = uint64_t{1} << 26;
@@ -46,7 +46,7 @@ PcieEpModel::PcieEpModel(const Options &options, vfu::Host &host)
     config_.add_msi({.vectors = 1});
 }
 
-// Memory keeps its contents, as it may in a function that is reset.
+// The memory contents survive, as a function reset permits.
 void PcieEpModel::reset()
 {
     next_ = {};

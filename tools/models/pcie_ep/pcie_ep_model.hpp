@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A plain PCIe endpoint that makes traffic on request: memory behind a BAR, a DMA engine and one
-// message. It needs no driver; a program with its resource files mapped can use all of it.
+// A PCIe endpoint that generates traffic on request: memory in a BAR, a DMA engine and one message.
+// It needs no driver: a program that maps its resource files can use all of it.
 #pragma once
 
 #include <array>
@@ -18,12 +18,12 @@ struct Options {
     uint64_t memory_bytes = uint64_t{1} << 20;
 };
 
-// One line naming the option and its limits when the device cannot be built.
+// An error is one line with the option and its limits.
 Result<void> check(const Options &options);
 
 class PcieEpModel final : public vfu::Device {
 public:
-    // options passed check().
+    // options must have passed check().
     PcieEpModel(const Options &options, vfu::Host &host);
 
     vfu::ConfigSpace &config() override { return config_; }
@@ -45,7 +45,7 @@ private:
         uint32_t length = 0;
     };
 
-    uint32_t *find(uint64_t offset);  // a word of the next transfer
+    uint32_t *find(uint64_t offset);  // returns a word of the next transfer
     uint32_t read_register(uint64_t offset);
     void write_register(uint64_t offset, uint32_t value);
     void run(uint32_t command);

@@ -27,7 +27,7 @@ protected:
     PcieEpModel model{{.memory_bytes = 0x1000}, machine};
 };
 
-TEST_F(PcieEp, MemoryKeepsWhatEveryWidthWrote)
+TEST_F(PcieEp, MemoryStoresEveryWidth)
 {
     model.bar_write(kMemoryBar, 0x10, 8, 0x1122334455667788);
     model.bar_write(kMemoryBar, 0x12, 2, 0xabcd);
@@ -35,7 +35,7 @@ TEST_F(PcieEp, MemoryKeepsWhatEveryWidthWrote)
     EXPECT_EQ(model.bar_read(kMemoryBar, 0xfff, 1), 0u);
 }
 
-TEST_F(PcieEp, StoreAndFetchMoveExactlyTheBytesAsked)
+TEST_F(PcieEp, StoreAndFetchTransferExactBytes)
 {
     model.bar_write(kMemoryBar, 0x20, 4, 0xdeadbeef);
     describe(kBase + 0x101, 0x20, 3);
@@ -52,7 +52,7 @@ TEST_F(PcieEp, StoreAndFetchMoveExactlyTheBytesAsked)
     EXPECT_EQ(read(kTransfers), 2u);
 }
 
-TEST_F(PcieEp, ATransferOutsideItsMemoryMovesNothing)
+TEST_F(PcieEp, TransferOutsideDeviceMemoryIsRejected)
 {
     struct Case {
         uint32_t offset;
@@ -70,14 +70,14 @@ TEST_F(PcieEp, ATransferOutsideItsMemoryMovesNothing)
     EXPECT_EQ(read(kTransfers), 0u);
 }
 
-TEST_F(PcieEp, HostMemoryThatIsNotThereIsAStatus)
+TEST_F(PcieEp, MissingHostMemoryIsReported)
 {
     describe(kBase + 0xffd, 0, 4);
     write(kCommand, kCommandFetch);
     EXPECT_EQ(read(kStatus), kStatusNoHostMemory);
 }
 
-TEST_F(PcieEp, MessagesComeFromTheDoorbellAndFromACommandThatAsks)
+TEST_F(PcieEp, DoorbellAndMessageBitSendMessages)
 {
     write(kDoorbell, 0);
     EXPECT_EQ(machine.raised.size(), 1u);
