@@ -82,7 +82,7 @@ TEST_F(TapFile, ReturnsAccessesInOrder)
     EXPECT_TRUE(take(8).empty());
 }
 
-TEST_F(TapFile, TakesWhatFitsAndTheRestLater)
+TEST_F(TapFile, SmallTakeLeavesTheRestForTheNext)
 {
     for (uint64_t i = 0; i < 5; i++)
         ASSERT_TRUE(offer(ring, word_of({i, 0, false})));

@@ -24,7 +24,7 @@ TEST(Instruction, DecodesOpcodes)
 
 TEST(Instruction, DecodesOpcodesAfterPaddingPrefixes)
 {
-    // As in the kernel's text: ds wrmsr, and ds ds wrmsrns
+    // Padded as in kernel code: ds wrmsr, and ds ds wrmsrns
     EXPECT_EQ(of({0x3e, 0x0f, 0x30}), Instruction::kWrmsr);
     EXPECT_EQ(of({0x3e, 0x3e, 0x0f, 0x01, 0xc6}), Instruction::kWrmsr);
     EXPECT_EQ(of({0x48, 0x0f, 0xa2}), Instruction::kCpuid);

@@ -523,7 +523,7 @@ TEST_F(Chmui, DeviceResetClearsAllState)
     EXPECT_EQ(unit_->next_deadline_ns(), std::nullopt);
 }
 
-// --- What is counted
+// --- Counted requests
 
 TEST_F(Chmui, RequestTypesSelectReadsWritesAndTee)
 {
@@ -995,7 +995,7 @@ TEST_F(Chmui, HeadAndTailAreWritableWhileDisabled)
     EXPECT_EQ(tail(), 0u);
 }
 
-// --- What the specification reserves
+// --- Writes and accesses that the specification reserves
 
 class StrictChmu : public Chmui {
 protected:
@@ -1249,7 +1249,7 @@ TEST_F(StrictChmu, HeadAndTailCanBeOneRegister)
     EXPECT_EQ(read(kHead, 4), 0x00000002u);
 }
 
-TEST_F(StrictChmu, OverflowCanMeanFull)
+TEST_F(StrictChmu, OverflowCanBeSetByAFullList)
 {
     for (const bool quirk : {false, true}) {
         InstanceParams params;

@@ -154,7 +154,7 @@ TEST(TlpEncoder, PrefixIsPresentOnlyWithAPasid)
     EXPECT_EQ(encode_8dw(tlp, 0)[1], 0x91000000u);
 }
 
-TEST(TlpEncoder, TimeKeepsItsLowBits)
+TEST(TlpEncoder, TimeIsTruncatedToItsLowBits)
 {
     EXPECT_EQ(encode_8dw(write_of(0, 4), 0x1'2345'6789)[7], 0x23456789u);
     EXPECT_EQ(encode_4dw(write_of(0, 4), 0x1'2345'6789)[0] & 0x7ff, 0x789u);

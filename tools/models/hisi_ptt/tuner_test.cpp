@@ -57,7 +57,7 @@ TEST_F(TunerTest, LevelsAreClampedToTwo)
     }
 }
 
-TEST_F(TunerTest, OnlyTheLowHalfIsAValue)
+TEST_F(TunerTest, LevelIsTheLowHalfOfTuningData)
 {
     set(kTuneQosTxP, 0x00050001);
     EXPECT_EQ(read(kTuneQosTxP), 1u);
