@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Where the entries in a stream of AUX data begin. A driver hands over whole entries while a trace
-// runs, so each PERF_RECORD_AUX begins with one. The last record of a run may end inside of one, as
-// the device left it: what follows it has a grid of its own.
+// Finds where entries begin in a stream of AUX data. While a trace runs the driver delivers whole
+// entries, so each PERF_RECORD_AUX begins with an entry. The last record of a run may end inside an
+// entry, where the device stopped; the data after it starts a new grid.
 //
 //     AUX records   |-------------|-------------|-----|-------------|---
 //     entries       |  |  |  |  |  |  |  |  |  |  |  :|  |  |  |  |  |
 //                   one chain                        part of an entry
 //
-// Of AUX data without a record, because that did not fit into the ring, only both ends are known:
-// its entries follow the record before, unless that leaves part of one in front of the next.
+// If an AUX record did not fit into the ring, only both ends of its data are known. Its entries
+// follow the previous record, unless the data is not a whole number of entries.
 #pragma once
 
 #include <cstdint>
@@ -23,27 +23,26 @@ namespace pmukit::cli {
 class AuxGrid {
 public:
     struct Piece {
-        // Entries begin here, behind or before the piece, and every entry_bytes; nullopt: it is
-        // unknown where.
+        // Offset of an entry; another one begins every entry_bytes. nullopt: unknown.
         std::optional<uint64_t> base;
-        // Of the piece; UINT64_MAX: nothing that is known lies behind it.
+        // Range of the piece; end is UINT64_MAX if no later record is known.
         uint64_t begin, end;
     };
 
     explicit AuxGrid(uint64_t entry_bytes) : entry_bytes_(entry_bytes) {}
 
-    // In order; one that lies before what is known is passed over.
+    // Records in stream order; a record that begins before announced() is ignored.
     void note(const perfdata::AuxRecord &aux, Budget &left);
-    // What the byte at this offset is part of. Before anything is known of a stream each of its
-    // buffers begins with an entry; this one begins at buffer_begin.
+    // Returns the piece that contains offset. Before the stream's first AUX record, each buffer is
+    // assumed to begin with an entry; the buffer that contains offset begins at buffer_begin.
     Piece at(uint64_t offset, uint64_t buffer_begin) const;
-    // The end of what AUX records announce; UINT64_MAX: there were more than the budget allows.
+    // End of the last announced range; UINT64_MAX: the budget did not suffice for all records.
     uint64_t announced() const { return full_ ? UINT64_MAX : known_end(); }
 
 private:
     uint64_t known_end() const { return chains_.empty() ? 0 : chains_.back().end; }
 
-    // Records that follow each other on one grid.
+    // Adjacent AUX records on one entry grid.
     struct Chain {
         uint64_t begin, end;
     };

@@ -33,7 +33,7 @@ void expect_piece(const AuxGrid &grid, uint64_t offset, std::optional<uint64_t> 
     EXPECT_EQ(piece.end, end) << offset;
 }
 
-TEST(AuxGrid, WholeRecordsAreOnePiece)
+TEST(AuxGrid, RecordsOfWholeEntriesFormOnePiece)
 {
     const AuxGrid grid = grid_of({{0, 64}, {64, 32}, {96, 320}});
     for (uint64_t offset : {0, 63, 96, 415})
@@ -42,7 +42,7 @@ TEST(AuxGrid, WholeRecordsAreOnePiece)
     EXPECT_EQ(grid.announced(), 416U);
 }
 
-TEST(AuxGrid, ARecordBehindPartOfAnEntryBeginsAnother)
+TEST(AuxGrid, RecordAfterPartialEntryBeginsNewPiece)
 {
     const AuxGrid grid = grid_of({{0, 96 + 16}, {112, 64}, {176, 64}});
     expect_piece(grid, 111, 0, 0, 112);
@@ -50,7 +50,7 @@ TEST(AuxGrid, ARecordBehindPartOfAnEntryBeginsAnother)
     expect_piece(grid, 239, 112, 112, 240);
 }
 
-TEST(AuxGrid, WhatNoRecordAnnouncesFollowsTheOneBefore)
+TEST(AuxGrid, UnannouncedDataFollowsThePreviousRecord)
 {
     const AuxGrid grid = grid_of({{0, 64 + 5}, {69 + 96, 32}});
     expect_piece(grid, 69, 69, 69, 165);
@@ -58,7 +58,7 @@ TEST(AuxGrid, WhatNoRecordAnnouncesFollowsTheOneBefore)
     expect_piece(grid, 165, 165, 165, 197);
 }
 
-// A run ended somewhere in it.
+// A run ended somewhere in the gap.
 TEST(AuxGrid, EntryOffsetsAreUnknownInAGapThatHoldsPartOfAnEntry)
 {
     const AuxGrid grid = grid_of({{0, 64}, {64 + 40, 32}});
@@ -66,7 +66,7 @@ TEST(AuxGrid, EntryOffsetsAreUnknownInAGapThatHoldsPartOfAnEntry)
     expect_piece(grid, 104, 104, 104, 136);
 }
 
-TEST(AuxGrid, BeforeTheFirstRecordABufferBeginsWithAnEntry)
+TEST(AuxGrid, BufferBeforeTheFirstRecordBeginsWithAnEntry)
 {
     expect_piece(AuxGrid(kEntry), 1000, 1000, 1000, kEnd, 1000);
     const AuxGrid grid = grid_of({{100, 32}});
@@ -74,15 +74,15 @@ TEST(AuxGrid, BeforeTheFirstRecordABufferBeginsWithAnEntry)
     expect_piece(grid, 40, std::nullopt, 35, 100, 35);
 }
 
-TEST(AuxGrid, PassesOverWhatIsEmptyOldOrImpossible)
+TEST(AuxGrid, IgnoresEmptyOldAndImpossibleRecords)
 {
     const AuxGrid grid = grid_of({{0, 64}, {64, 0}, {32, 64}, {UINT64_MAX - 3, 8}});
     EXPECT_EQ(grid.announced(), 64U);
     expect_piece(grid, 10, 0, 0, 64);
 }
 
-// Records that each begin a grid of their own.
-TEST(AuxGrid, BeyondWhatThereIsRoomForNothingIsKnown)
+// Each record begins a new grid.
+TEST(AuxGrid, EntryOffsetsAreUnknownBeyondTheBudget)
 {
     constexpr uint64_t kLeast = limits::kChains / 32, kMost = limits::kChains / 16;
     Budget left(limits::kChains);
@@ -96,13 +96,13 @@ TEST(AuxGrid, BeyondWhatThereIsRoomForNothingIsKnown)
     }
     EXPECT_GT(end, kLeast * 33);
     EXPECT_LE(end, (kMost + 1) * 33);
-    end -= 33;  // of the last one within the budget
+    end -= 33;  // end of the last record within the budget
     expect_piece(grid, end - 1, end - 33, end - 33, end);
     expect_piece(grid, end, std::nullopt, end, kEnd);
     EXPECT_EQ(grid.announced(), kEnd);
 }
 
-TEST(AuxGrid, WithoutRoomForItsFirstRecordNothingIsKnown)
+TEST(AuxGrid, EntryOffsetsAreUnknownWithoutABudget)
 {
     const AuxGrid grid = grid_of({{32, 64}}, 0);
     expect_piece(grid, 40, std::nullopt, 0, kEnd);

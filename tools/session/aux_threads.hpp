@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Whose AUX data is it? AUXTRACE says no time and, of a CPU, no thread. But PERF_RECORD_AUX
-// announces each range of bytes, in the context of the thread that ran until then.
+// Finds the thread that AUX data belongs to. AUXTRACE has no time and, in per-CPU data, no thread.
+// But PERF_RECORD_AUX announces each range of bytes, in the context of the thread that ran until
+// then.
 #pragma once
 
 #include <set>
@@ -18,29 +19,29 @@ namespace pmukit::cli {
 class AuxThreads {
 public:
     struct Range {
-        uint64_t begin, end;  // bytes of the stream
-        uint64_t before_ns;   // when the range before it was announced; 0: it is the first
+        uint64_t begin, end;  // offsets in the stream
+        uint64_t before_ns;   // time of the previous range's AUX record; 0: the first range
         perfdata::SampleId sample_id;
     };
 
-    // All that a file says, before it is walked: what announces bytes may stand behind them.
-    // Nothing of what can be read only once. only: of streams of this driver, and of those whose
-    // driver is unknown; nullptr: of all. names: gets what the file says of threads and maps, too.
+    // Reads all AUX records of a file before the walk, as a record may follow its data. Returns no
+    // ranges for a file that can be read only once. only: streams of this driver, and those of an
+    // unknown driver; nullptr: all streams. names: also receives the thread and map records.
     static AuxThreads of_file(const std::string &path, Drivers drivers,
                               const Driver *only = nullptr, Threads *names = nullptr);
 
-    // A range that is known is passed over.
+    // Ignores a range that begins before the end of the last one.
     void note(const Stream &stream, const perfdata::AuxRecord &aux,
               const perfdata::SampleId &sample_id);
     // nullptr: no AUX record covers this byte.
     const Range *find(const Stream &stream, uint64_t offset) const;
     bool knows(size_t event) const;
-    // Of ranges beyond limits::kAnnounced; empty: there were none.
+    // Message about ranges dropped over limits::kAnnounced; empty: none were dropped.
     std::string left_out(const std::string &path) const;
 
 private:
-    StableMap<Stream, std::vector<Range>, StreamHash> ranges_;  // by begin
-    std::set<size_t> events_;                                   // of them
+    StableMap<Stream, std::vector<Range>, StreamHash> ranges_;  // sorted by begin
+    std::set<size_t> events_;                                   // that have ranges
     Budget left_{limits::kAnnounced};
     uint64_t left_out_ = 0;
 };

@@ -10,7 +10,7 @@ namespace pmukit::cli {
 namespace {
 
 constexpr Stream kStream{0, 0};
-constexpr uint64_t kBytes = 8;  // of a range
+constexpr uint64_t kBytes = 8;  // size of a range
 
 perfdata::AuxRecord announced(uint64_t offset, uint64_t bytes = kBytes)
 {
@@ -28,7 +28,7 @@ perfdata::SampleId of_thread(uint32_t tid, uint64_t time_ns = 0)
     return who;
 }
 
-TEST(AuxThreads, FindsWhoseRangeAByteIsIn)
+TEST(AuxThreads, FindsTheRangeThatContainsAByte)
 {
     AuxThreads threads;
     EXPECT_EQ(threads.find(kStream, 0), nullptr);
@@ -47,8 +47,8 @@ TEST(AuxThreads, FindsWhoseRangeAByteIsIn)
     EXPECT_EQ(threads.left_out("perf.data"), "");
 }
 
-// A vector grows by a quarter, so that the last ranges may need more than there is.
-TEST(AuxThreads, KeepsNoMoreRangesThanItsLimitAndCountsTheRest)
+// A vector grows by a quarter, so its last growth may already exceed the budget.
+TEST(AuxThreads, LimitsRangesAndCountsTheRest)
 {
     constexpr uint64_t kMost = limits::kAnnounced / sizeof(AuxThreads::Range);
     AuxThreads threads;
@@ -66,8 +66,8 @@ TEST(AuxThreads, KeepsNoMoreRangesThanItsLimitAndCountsTheRest)
         << threads.left_out("perf.data");
 }
 
-// Streams that have a range each.
-TEST(AuxThreads, StreamsCountAsTheirRangesDo)
+// One range per stream.
+TEST(AuxThreads, StreamsCountTowardsTheLimit)
 {
     constexpr uint64_t kMost = limits::kAnnounced / (2 * sizeof(AuxThreads::Range) + kNodeBytes);
     AuxThreads threads;

@@ -15,13 +15,13 @@ namespace {
 
 constexpr size_t kMostSectionBytes = size_t{64} << 20;
 constexpr size_t kMostEntries = 1 << 20;
-constexpr size_t kMostEntriesInARow = 8192;  // without a table libdw reads and keeps all
-constexpr size_t kBytesPerEntry = 160;       // that libdw keeps of one
+constexpr size_t kMostEntriesInARow = 8192;  // without a search table libdw keeps all
+constexpr size_t kBytesPerEntry = 160;       // memory of libdw
 constexpr size_t kMostInstructionBytes = 8192, kMostExpressionBytes = 1024;
 constexpr uint64_t kRegisters = 256;
 constexpr unsigned kMostStates = 32;
 
-// Of the instructions of an entry. Behind the end all is bad.
+// Checks the instructions of an entry. A read past the end fails the check.
 class CfiReader {
 public:
     CfiReader(const uint8_t *at, const uint8_t *end) : at_(at), end_(end) {}
@@ -78,7 +78,7 @@ private:
         }
         switch (instruction) {
             case DW_CFA_nop:
-            case DW_CFA_GNU_window_save:  // of arm64: the return address is signed
+            case DW_CFA_GNU_window_save:  // arm64: the return address is signed
                 return;
             case DW_CFA_remember_state:
                 if (++states_ > kMostStates)
@@ -143,7 +143,7 @@ struct Sections {
     bool good = true;
 };
 
-// As libdw looks for them: by name.
+// Finds the sections by name, as libdw does.
 Sections sections_of(Elf *elf)
 {
     Sections found;
@@ -180,7 +180,7 @@ public:
     {
     }
 
-    // All entries, one after the other.
+    // Checks all entries in order.
     bool are_sane()
     {
         if (!section_.data->d_buf)
@@ -221,7 +221,7 @@ private:
         fdes_.push_back(static_cast<uint32_t>(at));
         if (used_.empty() || used_.back() != entry.fde.CIE_pointer)
             used_.push_back(entry.fde.CIE_pointer);
-        // What stands before the instructions is read as a part of them, too: addresses.
+        // The range start..end also includes the addresses before the instructions.
         return entry.fde.end >= entry.fde.start &&
                static_cast<size_t>(entry.fde.end - entry.fde.start) <= kMostInstructionBytes &&
                has_sane_instructions(entry.fde);
@@ -240,7 +240,7 @@ private:
     std::vector<uint32_t> fdes_;
 };
 
-// Where a pointer of this encoding ends, in bytes. 0: of no encoding that compilers use here.
+// Size of a pointer of this encoding in bytes. 0: an encoding that compilers do not use here.
 size_t pointer_bytes(uint8_t encoding)
 {
     switch (encoding & 0x0f) {
@@ -259,7 +259,7 @@ size_t pointer_bytes(uint8_t encoding)
     }
 }
 
-// Behind the addresses of an FDE, and its augmentation data.
+// Offset of an FDE's instructions, after its addresses and augmentation data.
 std::optional<size_t> SectionCheck::instructions_at(const Dwarf_FDE &fde) const
 {
     Dwarf_Off next = 0;
@@ -313,7 +313,7 @@ std::optional<size_t> SectionCheck::instructions_at(const Dwarf_FDE &fde) const
     return at;
 }
 
-// The table that libdw searches: pairs of addresses, of code and of its entry. It may be absent.
+// Checks the search table of libdw: pairs of code address and entry address. It may be absent.
 enum class Table { kNone, kGood, kBad };
 Table check_table(const Section &table, const Section &eh_frame, const SectionCheck &entries)
 {
@@ -343,7 +343,7 @@ Table check_table(const Section &table, const Section &eh_frame, const SectionCh
 
 uint64_t unpacked_bytes(const ElfFile &file)
 {
-    constexpr size_t kOldFront = 12;  // "ZLIB", and the size as 8 bytes, the highest first
+    constexpr size_t kOldFront = 12;  // "ZLIB" and the size as 8 big-endian bytes
     uint64_t bytes = 0;
     size_t names = 0;
     GElf_Shdr header;

@@ -29,7 +29,7 @@ std::string hex_of(Bytes bytes)
 bool same_build(Bytes recorded, Bytes found)
 {
     const size_t common = std::min(recorded.size(), found.size());
-    // perf of old keeps 20 bytes of every id, the last of them 0 if it is shorter.
+    // Old versions of perf store 20 bytes of every id, padded with zeros.
     const auto zero = [](std::byte byte) { return byte == std::byte{0}; };
     return common == 0 || (std::ranges::equal(recorded.first(common), found.first(common)) &&
                            std::ranges::all_of(recorded.subspan(common), zero));
@@ -78,7 +78,7 @@ void ElfFile::End::operator()(Elf *elf) const
     elf_end(elf);
 }
 
-// The path is of the recording: it may name anything.
+// The path comes from the recording: it may name any file.
 Result<ElfFile> ElfFile::open(const std::string &root, const std::string &path)
 {
     Result<Fd> fd = perfdata::open_untrusted(root, path);

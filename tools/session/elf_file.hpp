@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Programs and libraries that a recording names, as ELF files of either byte order. Anybody may
-// have written them: they are opened as decision 0017 says.
+// Programs and libraries that a recording names, as ELF files of either byte order. They are
+// untrusted, and opened as decision 0017 describes.
 #pragma once
 
 #include <bit>
@@ -18,20 +18,20 @@ struct Elf;
 
 namespace pmukit::cli {
 
-// Of a file: what is mapped as code, and where its symbols say that it lies.
+// An executable segment: its range in the file, and its address as used by symbols.
 struct CodeSegment {
     uint64_t offset, bytes, address;
 };
-// nullopt: an offset of no code.
+// nullopt: the offset is not in code.
 std::optional<uint64_t> address_in(const std::vector<CodeSegment> &code, uint64_t file_offset);
 
 class ElfFile {
 public:
-    // A file below root (empty: of this machine).
+    // A file below root (empty: this machine).
     static Result<ElfFile> open(const std::string &root, const std::string &path);
     // The separate debug information of a build, below root.
     static Result<ElfFile> open_debug(const std::string &root, Bytes build_id);
-    // The bytes of a file.
+    // A file in memory.
     static Result<ElfFile> of(Bytes bytes);
 
     Elf *elf() const { return elf_.get(); }
@@ -40,7 +40,7 @@ public:
     bool is_relocatable() const { return is_relocatable_; }
     const std::vector<std::byte> &build_id() const { return build_id_; }
     const std::vector<CodeSegment> &code() const { return code_; }
-    // Of all that is mapped; begin as libdwfl has it.
+    // Address range of all loaded segments; begin is aligned as in libdwfl.
     uint64_t begin() const { return begin_; }
     uint64_t end() const { return end_; }
 
@@ -66,7 +66,7 @@ private:
 // "0123456789abcdef"
 std::string hex_of(Bytes bytes);
 
-// Do both name the same build? True where one of them does not say.
+// True if both build ids match, or if either is absent.
 bool same_build(Bytes recorded, Bytes found);
 
 }  // namespace pmukit::cli

@@ -10,7 +10,7 @@
 namespace pmukit::cli {
 namespace {
 
-// What an event is called: as it was recorded, or by its PMU alone.
+// True if name is the event's recorded name, or only its PMU.
 bool is_called(const perfdata::Reader &reader, const perfdata::Event &event,
                const std::string &name)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Events of a recording that were asked for by name: --event.
+// Selects events of a recording by name (--event).
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace pmukit::cli {
 
-// By the number of the event: is it chosen? names: of an event, or of a PMU, which means all of its
-// events. Without names: no numbers, all are meant. Error, usage: nothing is called so.
+// Returns for each event index whether the event is selected; empty if names is empty, which
+// selects all. names: events, or PMUs (all of their events). Usage error: a name matches nothing.
 Result<std::vector<bool>> choose_events(const perfdata::Reader &reader,
                                         const std::vector<std::string> &names);
 

@@ -18,7 +18,7 @@ namespace {
 
 using decode::imc::Mode;
 
-// Where perf record keeps programs: /.debug/.build-id/01/23456789
+// Path below $HOME of perf record's copy of a program: /.debug/.build-id/01/23456789
 std::string kept_path(Bytes build_id)
 {
     const std::string hex = hex_of(build_id);
@@ -40,7 +40,8 @@ std::string_view base_name(std::string_view path)
 
 namespace {
 
-// As perf calls it: [nf_tables] of /lib/modules/6.12/kernel/net/netfilter/nf-tables.ko.xz
+// Module name as perf prints it: [nf_tables] for
+// /lib/modules/6.12/kernel/net/netfilter/nf-tables.ko.xz
 std::string module_name(std::string_view path)
 {
     const std::string_view file = base_name(path);
@@ -59,7 +60,7 @@ Programs::Programs(const Threads &threads, std::string symfs, const perfdata::Re
 {
 }
 
-// Of a pipe they are known when it has come so far.
+// In a pipe the build ids arrive late, so this may find none yet.
 void Programs::read_build_ids()
 {
     const std::optional<Bytes> content = reader_.feature(perfdata::kFeatBuildId);
@@ -125,7 +126,7 @@ const NamedFrames &Programs::frames(const Threads::Place &place)
             found.frames.push_back({});
             return found;
         }
-        // Read before another file may take the place of this one.
+        // Copied now, as opening another file may evict this one from the cache.
         const NamedFrame function{valid_utf8(demangle_(symbol->name)), symbol->offset, false};
         const auto address = known->address_of(place.file_offset);
         if (Inlines *inlined = inlines(place.object); inlined && address) {
@@ -193,7 +194,7 @@ const NamedFrames &Explainer::frames_at(uint32_t pid, Mode mode, uint64_t ip, ui
     const auto place = threads_.find(mode == Mode::kKernel ? Threads::kKernel : pid, ip, time_ns);
     if (mode == Mode::kUser)
         return place ? programs_.frames(*place) : kUnknown;
-    // Of the kernel an address is as good as a place in a file, and is none in a program's.
+    // Cache kernel addresses under object numbers that no program has.
     const size_t object = SIZE_MAX - (place ? place->object + 1 : 0);
     return programs_.kept(object, ip, [&] { return kernel_frames(place, ip); });
 }
@@ -227,8 +228,8 @@ Function Explainer::kernel_function(uint64_t ip, uint64_t time_ns)
     return {object, std::string(symbol), true, Mode::kKernel};
 }
 
-// The map of the kernel is called after one of its symbols and has that one's address for an
-// offset. In a copy of kallsyms of another boot it lies elsewhere.
+// The kernel's map is named after one of its symbols, whose address is the offset of the map.
+// Returns the distance to the same symbol in kallsyms, which may be from another boot.
 uint64_t Explainer::moved_by(std::string_view symbol, const Threads::Place &place) const
 {
     const auto there = kernel_ ? kernel_->address_of(symbol) : std::nullopt;
@@ -251,7 +252,7 @@ Result<std::optional<SymbolTable>> read_kallsyms(const std::string &path)
 {
     if (path.empty())
         return std::optional<SymbolTable>();
-    // procfs does not say its size.
+    // Files in procfs have size 0.
     std::string text;
     const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What lies at an address of a recording, by name: from the maps that the recording has, and the
-// symbols of its programs and of the kernel where they are to be had.
+// Names the function at an address of a recording, from the recording's maps and, if available, the
+// symbols of its programs and of the kernel.
 #pragma once
 
 #include <compare>
@@ -30,38 +30,36 @@ struct Function {
 
 std::string_view base_name(std::string_view path);
 
-// What perf script shows of an address.
+// An address as perf script prints it.
 struct NamedFrame {
     std::string symbol;   // empty: unknown
-    uint64_t offset = 0;  // behind where the symbol begins
+    uint64_t offset = 0;  // from the begin of the symbol
     bool is_inlined = false;
 };
 struct NamedFrames {
-    std::string object;  // empty: unknown
-    std::vector<NamedFrame>
-        frames;  // inlined functions, the innermost first, then the one they are in
+    std::string object;              // empty: unknown
+    std::vector<NamedFrame> frames;  // innermost inlined function first, then its callers
 };
 
 // Programs of the recording, opened when a sample needs them.
 class Programs {
 public:
-    // symfs: the folder in which they are; empty: /
+    // symfs: root folder of the programs; empty: /
     Programs(const Threads &threads, std::string symfs, const perfdata::Reader &reader);
 
     // Empty: no symbol.
     std::string_view find(const Threads::Place &place);
-    // Of user space; valid until the next call.
+    // Frames of a user address; valid until the next call.
     const NamedFrames &frames(const Threads::Place &place);
-    // As frames() has it, of anything else that is found with difficulty.
+    // Cached frames, as in frames(); make() finds them on a miss.
     template <typename Make>
     const NamedFrames &kept(size_t object, uint64_t offset, Make make);
-    // The program, if it is the build that was recorded: where the recording says, or what
-    // perf record kept of it in $HOME/.debug.
+    // Opens the program from its recorded path, or perf record's copy in $HOME/.debug, if it is
+    // the recorded build.
     std::optional<ElfFile> open_file(size_t object);
-    // Files that are there, but of another build.
+    // Files that exist, but are another build.
     const std::vector<std::string> &changed() const { return changed_; }
-    // Files of which more would have to be kept or read than may be: they have no names, or no
-    // inlined functions.
+    // Files that exceed a limit of memory or work: they have no names, or no inlined functions.
     const std::set<std::string> &too_large() const { return too_large_; }
 
 private:
@@ -83,7 +81,7 @@ private:
     std::map<size_t, std::optional<Inlines>> inlines_;
     std::map<Place, NamedFrames> frames_;
     Budget symbols_left_{limits::kSymbols}, frames_left_{limits::kFrames};
-    Budget to_read_{kMostRead};  // bytes of symbols and debug information, of all files
+    Budget to_read_{kMostRead};  // bytes of symbols and debug information, over all files
     Demangler demangle_;
     std::set<std::string> changed_paths_;
     std::vector<std::string> changed_;
@@ -110,7 +108,7 @@ const NamedFrames &Programs::kept(size_t object, uint64_t offset, Make make)
 
 class Explainer {
 public:
-    // kernel: nullptr: its symbols are not known.
+    // kernel: nullptr if its symbols are unknown.
     Explainer(const Threads &threads, Programs &programs, const SymbolTable *kernel)
         : threads_(threads), programs_(programs), kernel_(kernel)
     {
@@ -131,24 +129,24 @@ private:
     const SymbolTable *kernel_;
 };
 
-// Names for all addresses of a recording; its programs are opened when the first is asked for.
+// Names for all addresses of a recording. Its programs are opened on the first lookup.
 class Names {
 public:
-    // symfs: as Programs has it. kernel: nothing: its symbols are not known.
+    // symfs: see Programs. kernel: nullopt if its symbols are unknown.
     Names(const perfdata::Reader &reader, std::string symfs, std::optional<SymbolTable> kernel)
         : reader_(reader), symfs_(std::move(symfs)), kernel_(std::move(kernel))
     {
     }
 
-    // threads: the same each time.
+    // threads: the same object in each call.
     Explainer explainer(const Threads &threads);
     Programs &programs(const Threads &threads);
-    // Files that are there, but of another build.
+    // Files that exist, but are another build.
     std::vector<std::string> changed() const
     {
         return programs_ ? programs_->changed() : std::vector<std::string>();
     }
-    // Files of which more would have to be kept or read than may be.
+    // Files that exceed a limit of memory or work.
     std::set<std::string> too_large() const
     {
         return programs_ ? programs_->too_large() : std::set<std::string>();
@@ -161,7 +159,7 @@ private:
     std::optional<Programs> programs_;
 };
 
-// A copy of /proc/kallsyms; an empty path: none.
+// Reads a copy of /proc/kallsyms; nullopt for an empty path.
 Result<std::optional<SymbolTable>> read_kallsyms(const std::string &path);
 
 }  // namespace pmukit::cli

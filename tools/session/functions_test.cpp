@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Names of the kernel's functions by a copy of kallsyms of the same boot, and of another.
+// Names kernel functions from a copy of kallsyms of another boot.
 #include "session/functions.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace pmukit::cli {
 namespace {
 
-// The kernel's map of a recording: it has the name and the address of a symbol.
+// A recording whose kernel map has the name and the address of a kernel symbol.
 class FunctionsTest : public testing::Test {
 protected:
     static constexpr uint64_t kText = 0xffffffff90000000;
@@ -44,8 +44,8 @@ private:
     Threads threads_;
 };
 
-// Both names are of one place, as on most machines; perf takes the one or the other.
-TEST_F(FunctionsTest, OfAnotherBootAreFoundByWhicheverNameTheMapHas)
+// _text and _stext share an address, as on most machines; perf may use either.
+TEST_F(FunctionsTest, FindsSymbolsOfAnotherBootByEitherMapName)
 {
     const Result<SymbolTable> other_boot = parse_kallsyms(
         "ffffffff81000000 T _stext\nffffffff81000000 T _text\n"

@@ -22,9 +22,9 @@ namespace pmukit::cli {
 namespace {
 
 constexpr uint64_t kMostUnitBytes = uint64_t{64} << 20;
-constexpr size_t kMostUnits = 32768, kUnitBytes = 384;  // that libdw keeps of one
-constexpr size_t kAbbrevBytes = 96;                     // that libdw keeps of one
-constexpr size_t kMostAbbrevs = 50000;                  // of a unit
+constexpr size_t kMostUnits = 32768, kUnitBytes = 384;  // memory of libdw per unit
+constexpr size_t kAbbrevBytes = 96;                     // memory of libdw per abbreviation
+constexpr size_t kMostAbbrevs = 50000;                  // in a table
 constexpr unsigned kMostRanges = 4096, kMostDepth = 64, kMostHops = 8;
 
 Elf_Data *section_of(Elf *elf, std::string_view wanted)
@@ -40,8 +40,8 @@ Elf_Data *section_of(Elf *elf, std::string_view wanted)
     return nullptr;
 }
 
-// Of a table of abbreviations: how many there are up to the one of this code, and in all. libdw
-// keeps those that it has passed.
+// Counts the abbreviations of a table, and its bytes. libdw keeps each abbreviation that it has
+// parsed.
 struct AbbrevCount {
     size_t all = 0, bytes = 0;
 };
@@ -93,13 +93,13 @@ private:
     using OwnDwarf = std::unique_ptr<Dwarf, EndDwarf>;
     struct Unit {
         Dwarf_Off offset, end;   // in .debug_info
-        Dwarf_Off die, abbrevs;  // where its first entry is, and its table in .debug_abbrev
+        Dwarf_Off die, abbrevs;  // offsets of the first DIE, and of the table in .debug_abbrev
     };
     struct UnitRange {
         uint64_t begin, end;
         uint32_t unit;
     };
-    // Of an entry of debug information: what it covers, and where it ends.
+    // The address range of a function, and the range of its DIE.
     struct Function {
         uint64_t begin, end;
         Dwarf_Off die, die_end;
@@ -126,15 +126,15 @@ private:
     std::string name_of(Dwarf_Die die);
 
     ElfFile file_;
-    std::optional<ElfFile> other_;  // with what several files have in common (dwz)
+    std::optional<ElfFile> other_;  // shared debug information of several files (dwz)
     Budget &work_;
     Budget left_{limits::kInlines};
     OwnDwarf other_dwarf_, dwarf_;
     Bytes abbrevs_;
     std::vector<Unit> units_;
-    std::vector<UnitRange> ranges_;  // by where they begin
+    std::vector<UnitRange> ranges_;  // sorted by begin
     std::map<uint32_t, std::vector<Function>> functions_;
-    std::map<Dwarf_Off, bool> read_;  // tables of abbreviations that were paid for
+    std::map<Dwarf_Off, bool> read_;  // checked tables of abbreviations: within limits?
     size_t unpacked_ = 0;
     bool too_much_ = false;
 };
@@ -159,7 +159,7 @@ Inlines::Libdw::Libdw(ElfFile file, const std::string &root, Budget &work)
     const void *id = nullptr;
     const ssize_t id_bytes = dwarf_ ? dwelf_dwarf_gnu_debugaltlink(dwarf_.get(), &name, &id) : 0;
     if (id_bytes > 0) {
-        // libdw would open the file that is named there, whatever it is.
+        // libdw would open whatever file is named there.
         Result<ElfFile> other = ElfFile::open_debug(
             root, Bytes(static_cast<const std::byte *>(id), static_cast<size_t>(id_bytes)));
         if (!other || other->is_relocatable() || unpacked_bytes(*other) > kMostUnpackedBytes) {
@@ -172,7 +172,7 @@ Inlines::Libdw::Libdw(ElfFile file, const std::string &root, Budget &work)
     too_much_ = !begin_anew() || !read_units() || !index_units();
 }
 
-// Without what libdw has kept until now.
+// Restarts libdw, which frees the memory that it has kept.
 bool Inlines::Libdw::begin_anew()
 {
     dwarf_.reset();
@@ -198,7 +198,7 @@ bool Inlines::Libdw::charge(size_t memory, size_t work)
     return left_.take(memory) && work_.take(work);
 }
 
-// False: this unit cannot be read within the limits.
+// Returns false if this unit cannot be read within the limits.
 bool Inlines::Libdw::may_read(Dwarf_Off abbrevs)
 {
     const auto [at, fresh] = read_.try_emplace(abbrevs);
@@ -211,7 +211,7 @@ bool Inlines::Libdw::may_read(Dwarf_Off abbrevs)
 
 bool Inlines::Libdw::read_units()
 {
-    // Unpacked by dwarf_begin_elf().
+    // dwarf_begin_elf() has decompressed the section.
     const Elf_Data *abbrevs = dwarf_ ? section_of(file_.elf(), ".debug_abbrev") : nullptr;
     if (!abbrevs || !abbrevs->d_buf)
         return true;
@@ -250,7 +250,7 @@ bool Inlines::Libdw::for_ranges(Dwarf_Die *die, Each each)
 bool Inlines::Libdw::index_units()
 {
     for (uint32_t i = 0; i < units_.size(); i++) {
-        // Only its first entry is needed: what libdw keeps to read it is given back.
+        // Only the unit's first DIE is needed: begin_anew() frees what libdw kept for others.
         if (!may_read(units_[i].abbrevs) && (!begin_anew() || !may_read(units_[i].abbrevs)))
             return false;
         Dwarf_Die die;
@@ -272,7 +272,8 @@ bool Inlines::Libdw::index_units()
     return begin_anew();
 }
 
-// False: not all of them. Each is given with where it ends, which is where the next one begins.
+// Calls each(child, end) for each child; end is the offset of the next sibling. Returns false if it
+// stops early.
 template <typename Each>
 bool Inlines::Libdw::for_children(Dwarf_Die *parent, Dwarf_Off end, Each each)
 {
@@ -284,7 +285,7 @@ bool Inlines::Libdw::for_children(Dwarf_Die *parent, Dwarf_Off end, Each each)
         const Dwarf_Off at = dwarf_dieoffset(&child);
         more = dwarf_siblingof(&child, &next) == 0;
         const Dwarf_Off child_end = more ? dwarf_dieoffset(&next) : end;
-        // No entry ends before it begins, whatever it says of its sibling.
+        // A sibling at or before the DIE itself is damage.
         if (child_end <= at || child_end > end || !work_.take(child_end - at))
             return false;
         if (!each(child, child_end))
@@ -344,7 +345,7 @@ bool Inlines::Libdw::covers(Dwarf_Die *die, uint64_t address)
     return found;
 }
 
-// The outermost first.
+// Appends the inlined functions at the address, the outermost first.
 bool Inlines::Libdw::put_inlined(Dwarf_Die die, Dwarf_Off end, uint64_t address, unsigned depth,
                                  std::vector<std::string> &names)
 {
@@ -363,7 +364,7 @@ bool Inlines::Libdw::put_inlined(Dwarf_Die die, Dwarf_Off end, uint64_t address,
     });
 }
 
-// An inlined function refers to what it is, and that to where it was declared.
+// Follows the abstract origin of an inlined function, and the specification of that, to a name.
 std::string Inlines::Libdw::name_of(Dwarf_Die die)
 {
     constexpr size_t kMostNameBytes = 4096;
@@ -383,7 +384,7 @@ std::string Inlines::Libdw::name_of(Dwarf_Die die)
             !dwarf_formref_die(&attribute, &origin) ||
             !dwarf_cu_die(origin.cu, &unit, nullptr, &abbrevs, nullptr, nullptr, nullptr, nullptr))
             break;
-        // Of this file its table is checked; of the other one all were, or it is not there.
+        // Follow references within this file only, if the unit's table is within the limits.
         const bool is_other = other_dwarf_ && dwarf_cu_getdwarf(origin.cu) == other_dwarf_.get();
         if (is_other || !may_read(abbrevs))
             break;
@@ -400,7 +401,7 @@ std::vector<std::string> Inlines::Libdw::at(uint64_t address)
         return names;
     const uint32_t unit = std::prev(behind)->unit;
     const std::vector<Function> *functions = functions_of(unit);
-    if (!functions)  // perhaps because others of the file take too much
+    if (!functions)  // retry without the memory that other units take
         functions = begin_anew() ? functions_of(unit) : nullptr;
     too_much_ = !functions;
     if (!functions)

@@ -4,7 +4,7 @@
 //
 //     unit                    compilation unit, found by its ranges
 //       function              found in a list of the unit's functions
-//         inlined function    holds the address, and so on inwards
+//         inlined function    contains the address; and so on, inwards
 #pragma once
 
 #include <memory>
@@ -18,18 +18,18 @@ namespace pmukit::cli {
 
 class Inlines {
 public:
-    // Of the file itself, or else of its separate debug information below root. work: bytes of
-    // debug information that may still be read, of all files; it outlives this.
+    // Reads the file itself, or else its separate debug information below root. work: bytes of
+    // debug information that may still be read, over all files; outlives the object.
     Inlines(ElfFile file, const std::string &root, Budget &work);
     ~Inlines();
     Inlines(Inlines &&) noexcept;
     Inlines &operator=(Inlines &&) noexcept;
 
-    // Names as they are written there, the innermost first. address: as symbols have it.
+    // Names without demangling, the innermost first. address: as used by symbols.
     std::vector<std::string> at(uint64_t address);
-    // That it takes now.
+    // Memory in use.
     size_t memory() const;
-    // There is debug information, and too much of it or more than may be read.
+    // True if the debug information exceeds a limit.
     bool has_too_much() const;
 
 private:

@@ -62,7 +62,7 @@ TEST_F(LostCounts, IncludeLossesOfTheRecorder)
     EXPECT_EQ(count.not_repeated(), (std::map<size_t, uint64_t>{{0, 4}}));
 }
 
-TEST_F(LostCounts, AddSamplesThatNeverCameToTheRing)
+TEST_F(LostCounts, AddSamplesLostByHardware)
 {
     records(3, 1000);
     EXPECT_EQ(samples(10, 1500), LostCount::Kind::kSamples);
@@ -70,19 +70,20 @@ TEST_F(LostCounts, AddSamplesThatNeverCameToTheRing)
     EXPECT_EQ(count.samples(), 13U);
 }
 
-TEST_F(LostCounts, NameTheEventOfLossesOfTheRecorder)
+TEST_F(LostCounts, ReportTheEventOfRecorderLosses)
 {
     samples(7, 0);
     EXPECT_EQ(count.not_repeated(), (std::map<size_t, uint64_t>{{0, 7}}));
 }
 
-TEST_F(LostCounts, LeaveOutWhatAFilterDropped)
+TEST_F(LostCounts, IgnoreSamplesDroppedByAFilter)
 {
     EXPECT_EQ(samples(10, 0, 1 << 15), LostCount::Kind::kNone);
     EXPECT_EQ(count.samples(), 0U);
 }
 
-// Event 0, with entries, is 8 on one CPU; event 1 is 9 there and 19 on another one.
+// Event 0, whose driver counts entries, has id 8 on one CPU. Event 1 has id 9 on that CPU and id 19
+// on another one.
 class LostEntriesOf : public testing::Test {
 protected:
     LostEntriesOf() { file_.event(24, kTypeOfSamples, {8}).event(1, kTypeOfSamples, {9, 19}); }
@@ -94,7 +95,7 @@ protected:
     {
         file_.record(PERF_RECORD_LOST_SAMPLES, {count, 0, id});
     }
-    // perf says by ID_INDEX that 8 and 9 are in ring 0, 19 in ring 1.
+    // perf's ID_INDEX: ids 8 and 9 use ring 0, id 19 uses ring 1.
     void say_rings()
     {
         std::vector<uint64_t> words = {3};
@@ -102,7 +103,7 @@ protected:
             words.insert(words.end(), {id, id == 19, id == 19, UINT64_MAX});
         file_.record(perfdata::kIdIndex, words);
     }
-    // What event 0 lost: "7" or "at least 7".
+    // Entries that event 0 lost: "7" or "at least 7".
     std::string entries(uint64_t gap_flags)
     {
         count_ = LostCount();
@@ -121,7 +122,7 @@ protected:
     LostCount count_;
 };
 
-TEST_F(LostEntriesOf, AGapAreWhatWasCounted)
+TEST_F(LostEntriesOf, GapLossEqualsTheRecordersCount)
 {
     counted(8, 5);
     counted(8, 2);
@@ -130,14 +131,14 @@ TEST_F(LostEntriesOf, AGapAreWhatWasCounted)
     EXPECT_EQ(entries(kGap | PERF_AUX_FLAG_COLLISION), "at least 7");
 }
 
-TEST_F(LostEntriesOf, AGapThatWasNotCountedAreAtLeastNone)
+TEST_F(LostEntriesOf, UncountedGapIsAtLeastZero)
 {
     EXPECT_EQ(entries(kGap), "at least 0");
     EXPECT_EQ(entries(0), "0");
 }
 
-// The LOST record of the counted records may not be in the file.
-TEST_F(LostEntriesOf, ACountWithoutAGapMayBeRecords)
+// The count may be of records whose LOST record is not in the file.
+TEST_F(LostEntriesOf, CountWithoutGapMayBeOfLostRecords)
 {
     counted(8, 7);
     EXPECT_EQ(entries(0), "at least 0");
@@ -145,7 +146,7 @@ TEST_F(LostEntriesOf, ACountWithoutAGapMayBeRecords)
     EXPECT_EQ(count_.not_repeated(), (std::map<size_t, uint64_t>{{0, 7}}));
 }
 
-TEST_F(LostEntriesOf, ARingThatLostRecordsAreALowerBound)
+TEST_F(LostEntriesOf, LostRecordsInTheRingGiveALowerBound)
 {
     lost(8, 1);
     EXPECT_EQ(entries(0), "at least 0");
@@ -155,8 +156,8 @@ TEST_F(LostEntriesOf, ARingThatLostRecordsAreALowerBound)
     EXPECT_TRUE(count_.not_repeated().empty());
 }
 
-// The event that LOST names is the one that wrote next.
-TEST_F(LostEntriesOf, ASharedRingAreWhatAllCountsHaveMoreThanLost)
+// LOST names the event that wrote to the ring next.
+TEST_F(LostEntriesOf, SharedRingEntriesAreCountsBeyondLost)
 {
     lost(8, 1000);
     counted(9, 1000);
@@ -165,7 +166,7 @@ TEST_F(LostEntriesOf, ASharedRingAreWhatAllCountsHaveMoreThanLost)
     EXPECT_EQ(count_.samples(), 1000U);
 }
 
-TEST_F(LostEntriesOf, ASharedRingAreNotThoseThatLostTellsOf)
+TEST_F(LostEntriesOf, SharedRingExcludesRecordsReportedByLost)
 {
     lost(9, 3);
     counted(8, 3);
@@ -173,7 +174,7 @@ TEST_F(LostEntriesOf, ASharedRingAreNotThoseThatLostTellsOf)
     EXPECT_EQ(count_.samples(), 3U);
 }
 
-TEST_F(LostEntriesOf, ARingAreNotMoreThanItsCount)
+TEST_F(LostEntriesOf, NeverExceedTheCountOfTheEvent)
 {
     counted(8, 5);
     counted(9, 100);
@@ -181,7 +182,7 @@ TEST_F(LostEntriesOf, ARingAreNotMoreThanItsCount)
     EXPECT_EQ(count_.samples(), 100U);
 }
 
-TEST_F(LostEntriesOf, ARingOfPerfAreNotThoseOfAnother)
+TEST_F(LostEntriesOf, PerfRingIgnoresLossesOfOtherRings)
 {
     say_rings();
     lost(19, 50);
@@ -193,8 +194,8 @@ TEST_F(LostEntriesOf, ARingOfPerfAreNotThoseOfAnother)
     EXPECT_EQ(entries(kGap), "at least 6");
 }
 
-// In files of pmukit record the ring of an AUX area has no other event's records.
-TEST_F(LostEntriesOf, AnAreaWithARingOfItsOwnAreNotThoseOfAnother)
+// In files of pmukit record, an event with an AUX area shares its ring with no other event.
+TEST_F(LostEntriesOf, RingOfAuxAreaIgnoresLossesOfOtherRings)
 {
     lost(9, 50);
     counted(8, 7);
@@ -207,7 +208,7 @@ TEST_F(LostEntriesOf, AnAreaWithARingOfItsOwnAreNotThoseOfAnother)
     EXPECT_EQ(entries(kGap), "at least 6");
 }
 
-TEST_F(LostEntriesOf, NoEventAreWhatNeverCameToTheRing)
+TEST_F(LostEntriesOf, SamplesLostByHardwareAreNotEntries)
 {
     file_.record(PERF_RECORD_LOST_SAMPLES, {10, 1500, 8});
     EXPECT_EQ(entries(0), "0");

@@ -8,8 +8,7 @@
 namespace pmukit::cli {
 namespace {
 
-// A map has two edges, of which each has two nodes. Most maps lie at one node, or beside others
-// that were there before at two.
+// Per map: two edges, and two tree nodes per edge. Most maps are stored at one or two nodes.
 constexpr size_t kNodesPaid = 2;
 constexpr size_t kMapBytes =
     sizeof(Map) + 2 * sizeof(uint64_t) + (4 + kNodesPaid) * sizeof(uint32_t);
@@ -37,7 +36,7 @@ size_t MapIndex::build(Budget &left)
     }
     std::ranges::sort(edges_);
     edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
-    // First how many numbers each node has, then where the last of them ends.
+    // starts_ first holds the count of each node, then the end of its range, at last the begin.
     starts_.assign(2 * edges_.size() + 1, 0);
     size_t without_room = 0;
     for (Map &map : maps_) {
@@ -45,7 +44,7 @@ size_t MapIndex::build(Budget &left)
         for_nodes_of(map, [&nodes](size_t) { nodes++; });
         const size_t bytes = (nodes - std::min(nodes, kNodesPaid)) * sizeof(uint32_t);
         if (!left.take(bytes)) {
-            map.end = map.begin;  // is at no node
+            map.end = map.begin;  // stored at no node
             without_room++;
             continue;
         }
@@ -68,7 +67,7 @@ size_t MapIndex::piece_of(uint64_t address) const
     return static_cast<size_t>(std::ranges::upper_bound(edges_, address) - edges_.begin()) - 1;
 }
 
-// From the pieces upwards, as long as there is something between the two ends.
+// Visits the nodes that together cover the map, from the pieces upwards.
 template <typename Each>
 void MapIndex::for_nodes_of(const Map &map, Each each) const
 {
@@ -94,7 +93,7 @@ const Map *MapIndex::find(uint64_t address, uint64_t since_ns, uint64_t time_ns)
         const std::span numbers(numbers_.begin() + starts_[node],
                                 numbers_.begin() + starts_[node + 1]);
         const auto later = std::ranges::lower_bound(numbers, after);
-        // The order of what is indexed is that of time, so pointers into it compare as times do.
+        // The indexed maps are sorted by time, so pointers to them compare like their times.
         if (later != numbers.end() && (!first || &maps_[*later] < first))
             first = &maps_[*later];
         if (later != numbers.begin() && (!best || &maps_[*std::prev(later)] > best))

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What lay at an address at a time, of the maps of one process, which may overlap as they like.
+// Finds the map of one process that covered an address at a given time. Maps may overlap.
 //
-// The places where maps begin and end cut the addresses into pieces. Over the pieces stands a
-// binary tree; a map is kept at the few nodes that it covers whole. Those of an address are found
-// on the way from its piece to the root.
+// The begins and ends of maps cut the address space into pieces, the leaves of a binary tree. A map
+// is stored at the few nodes that together cover its range. A lookup visits the nodes from the
+// piece of the address to the root.
 //
 //     node             1
 //                 2         3
 //     piece     0    1    2    3
-//     map a     |---------|            is kept at node 2
-//     map b          |---------|       is kept at the pieces 1 and 2
+//     map a     |---------|            is stored at node 2
+//     map b          |---------|       is stored at the pieces 1 and 2
 #pragma once
 
 #include <algorithm>
@@ -23,24 +23,25 @@ namespace pmukit::cli {
 
 struct Map {
     uint64_t time_ns, begin, end, file_offset;
-    uint32_t object;  // what is mapped
+    uint32_t object;  // index of the mapped object
 };
 
 class MapIndex {
 public:
-    // Of a map that ends behind its begin. False: the budget has no space for it.
+    // map.end is above map.begin. Returns false if the budget has no space.
     bool add(const Map &map, Budget &left);
     size_t size() const { return maps_.size(); }
 
-    // Of the maps at this address that are not older than since_ns: the latest that is not after
-    // time_ns; if all are, the first, because the records of what was there before the recording
-    // have some time within it. Of equal times the later in the list, or the first. nullptr: none.
+    // Returns the latest map at this address with since_ns <= map.time_ns <= time_ns. If none
+    // exists, returns the earliest later map: maps from before the recording have record times
+    // within it. Equal times: the last added is the latest, the first added the earliest. nullptr:
+    // no map.
     const Map *find(uint64_t address, uint64_t since_ns, uint64_t time_ns) const;
 
-    // When is_built() is false, before find(). Returns the maps that overlap so many others that
-    // the budget has no space for their nodes; they are found no more.
+    // Call before find() if is_built() is false. Returns the number of maps that overlap too many
+    // others for the budget; find() no longer returns these.
     size_t build(Budget &left);
-    // Few maps were added since: those are looked at one by one.
+    // True if few maps were added since build(); find() searches those linearly.
     bool is_built() const { return maps_.size() - indexed_ <= std::max(kFew, indexed_ / kFewOf); }
 
 private:
@@ -50,11 +51,11 @@ private:
 
     static constexpr size_t kFew = 16, kFewOf = 8;
 
-    std::vector<Map> maps_;          // the first indexed_ in the order of time
-    std::vector<uint64_t> edges_;    // where the pieces begin; the last: where all end
-    std::vector<uint32_t> starts_;   // of node n, in numbers_; its end is the start of the next
-    std::vector<uint32_t> numbers_;  // of maps, by node; n is above 2n and 2n + 1, pieces come last
-    size_t taken_ = 0;               // for nodes of maps that have many
+    std::vector<Map> maps_;          // the first indexed_ are sorted by time
+    std::vector<uint64_t> edges_;    // begins of the pieces, and the end of the last one
+    std::vector<uint32_t> starts_;   // begin of each node's range in numbers_, and the last end
+    std::vector<uint32_t> numbers_;  // map numbers by node; 2n and 2n + 1 are the children of n
+    size_t taken_ = 0;               // bytes of the budget for nodes beyond kNodesPaid per map
     size_t indexed_ = 0;
 };
 

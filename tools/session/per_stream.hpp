@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What drivers do alike with AUX data: a decoder for each stream, started where its data begins.
+// Common part of the sinks of AUX data: one decoder per stream, started where its data begins.
 #pragma once
 
 #include "session/stream_map.hpp"
 
 namespace pmukit::cli {
 
-// Role: what the command wants of a driver. Each: made of To, where its records go, and of the
-// stream; has the decoder().
+// Role: the interface that the command expects. Each: constructed from To, the destination of its
+// records, and the stream; provides decoder().
 template <typename Role, typename Each, typename To>
 class PerStream : public Role {
 public:
@@ -27,9 +27,9 @@ public:
 
 protected:
     To &to() { return to_; }
-    // Its aux_begin() has been.
+    // Requires an earlier aux_begin() of the stream.
     Each &of(const Stream &stream) { return streams_.at(stream); }
-    // No more data. Then what each has come to.
+    // Ends all decoders. Returns each stream with its Each.
     auto end_streams()
     {
         streams_.end();
@@ -41,7 +41,7 @@ private:
     StreamMap<Each> streams_;
 };
 
-// An Each that is its decoder and nothing more; sink_of() says what that gives its records to.
+// An Each that only holds the decoder; To::sink_of() returns the sink of its records.
 template <typename Decoder>
 class PlainDecoder {
 public:

@@ -14,7 +14,7 @@
 namespace pmukit::cli {
 namespace {
 
-// Of which host a folder tells; empty: a copy, which does not say.
+// Host that a folder describes; empty: a saved copy, whose host is unknown.
 std::string host_of(const std::string &dir)
 {
     std::error_code failure;
@@ -34,7 +34,7 @@ Result<Placer> Placer::open_for(const Recording &recording, const std::string &d
                                 const std::string &host)
 {
     const std::string &all = recording.reader().hostname();
-    const std::vector<std::string_view> hosts = split(all, '+');  // as merge names several
+    const std::vector<std::string_view> hosts = split(all, '+');  // merge joins them with +
     const auto refused = [&](const std::string &option, std::string_view why) {
         return Error{Errc::kUsage, fmt::format("{}: {} is of {}; {}", option, recording.path(),
                                                escape(all), why)};
@@ -64,8 +64,7 @@ Result<Placer> Placer::open(const std::string &dir, std::string host)
                   std::move(*memory));
 }
 
-// cxl_hmu_mem0.1.2 is the second instance of the first unit of mem0. Empty: of no device of this
-// host.
+// Memory device of a PMU: mem0 for cxl_hmu_mem0.1.2. Empty: not a device of this host.
 std::string Placer::memdev_of(std::string_view pmu) const
 {
     const size_t at = pmu.find('@');
@@ -138,7 +137,7 @@ std::vector<HotPlace> PlaceHeat::hottest() const
     for (const auto &[key, place] : places_) {
         hot.push_back(place);
         if (key_ == PlaceKey::kNode)
-            hot.back().at.hpa.reset();  // a node is not one range
+            hot.back().at.hpa.reset();  // a node may have several ranges
     }
     std::ranges::stable_sort(hot, [](const HotPlace &a, const HotPlace &b) {
         return std::tie(a.accesses, a.epochs) > std::tie(b.accesses, b.epochs);

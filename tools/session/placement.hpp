@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Where hot units of device memory are for the host: address, NUMA node, memory tier. What is not
-// known is absent.
+// Translates hot units of device memory to host address, NUMA node and memory tier. Unknown values
+// are absent.
 #pragma once
 
 #include <map>
@@ -25,16 +25,16 @@ struct Placement {
 
 class Placer {
 public:
-    // dir: /sys, or a saved copy of it. host: whose it is, of a recording of several; empty: of
-    // none.
+    // dir: /sys, or a saved copy of it. host: the host that dir describes, if PMU names of a merged
+    // recording end with @HOST; may be empty.
     static Result<Placer> open(const std::string &dir, std::string host = {});
-    // For a recording, which must be of the host that dir describes. host: --host, empty: not
-    // given. Error, usage: it is of another, or of several.
+    // For a recording of the host that dir describes. host: argument of --host; empty: not given.
+    // Usage error: the recording is of another host, or of several.
     static Result<Placer> open_for(const Recording &recording, const std::string &dir,
                                    const std::string &host);
 
     Placement place(std::string_view pmu, uint64_t dpa, uint64_t bytes) const;
-    // Of a host range.
+    // The same for a host address.
     Placement place_host(uint64_t hpa, uint64_t bytes) const;
     // Why a unit has no host address; nullopt: it has one.
     std::optional<std::string> why_not(std::string_view pmu, uint64_t dpa, uint64_t bytes) const;
@@ -47,12 +47,12 @@ private:
     }
     std::string memdev_of(std::string_view pmu) const;
 
-    std::string host_;  // as merged recordings name it behind @
+    std::string host_;  // name after @ in PMU names of merged recordings
     topology::Translator translator_;
     topology::MemoryMap memory_;
 };
 
-// Heat of one place, gathered over all devices and events of a recording.
+// Heat of one place, summed over all devices and events of a recording.
 struct HotPlace {
     Placement at;
     uint64_t accesses = 0, epochs = 0, units = 0;
@@ -65,9 +65,9 @@ public:
     PlaceHeat(const Placer &placer, PlaceKey key) : placer_(placer), key_(key) {}
 
     void add(const std::string &pmu, const decode::cxl_hmu::HotList &list);
-    // By accesses, then by times seen. Units without a host address share one place.
+    // Sorted by accesses, then by epochs. Units without a host address share one place.
     std::vector<HotPlace> hottest() const;
-    // Units without a host address, and the reason of the first.
+    // Units without a host address, and the reason for the first.
     uint64_t lost_units() const { return lost_units_; }
     const std::string &first_reason() const { return first_reason_; }
 
@@ -83,7 +83,7 @@ private:
     std::string first_reason_;
 };
 
-// "5", or "-" for what is not known.
+// "5", or "-" if unknown.
 std::string or_dash(const std::optional<uint32_t> &number);
 // "0x..-0x..", or "-".
 std::string range_or_dash(const std::optional<topology::HpaRange> &range);

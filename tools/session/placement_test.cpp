@@ -27,7 +27,7 @@ protected:
         tree_.put("devices/system/memory/block_size_bytes", "8000000\n");
     }
 
-    // Of a recording of these hosts; "good", or why not.
+    // Opens a Placer for a recording of these hosts. Returns "good" or the error.
     std::string opened(const std::string &hosts, const std::string &dir, const std::string &host)
     {
         perfdata::WriterEvent event{std::vector<std::byte>(128), {7}, "an event"};
@@ -47,7 +47,7 @@ protected:
     TestFolder tree_;
 };
 
-TEST_F(OpenFor, AcceptsARecordingOfOneHostWithACopyOfUnknownHost)
+TEST_F(OpenFor, AcceptsOneHostWithTopologyCopyOfUnknownHost)
 {
     for (const char *hosts : {"", "aaa", "bbb"})
         EXPECT_EQ(opened(hosts, tree_.dir(), ""), "good") << hosts;
@@ -61,7 +61,7 @@ TEST_F(OpenFor, RefusesSeveralHostsUnlessOneIsNamed)
     EXPECT_NE(opened("aaa+bbb", tree_.dir(), "ccc").find("--host ccc: "), std::string::npos);
 }
 
-TEST_F(OpenFor, RefusesAnotherHostsRecordingByTheTopologyOfThisMachine)
+TEST_F(OpenFor, RefusesRecordingOfAnotherHostWithLocalTopology)
 {
     const auto is_refused = [&](const std::string &hosts, const std::string &host) {
         return opened(hosts, "/sys/", host).find("--cxl-topology /sys/: ") != std::string::npos;
@@ -72,7 +72,7 @@ TEST_F(OpenFor, RefusesAnotherHostsRecordingByTheTopologyOfThisMachine)
     EXPECT_FALSE(is_refused("renamed", "renamed"));
 }
 
-TEST_F(OpenFor, PlacesDevicesOfTheOneHostOnly)
+TEST_F(OpenFor, PlacesDevicesOfTheNamedHostOnly)
 {
     const Result<Placer> placer = Placer::open(tree_.dir(), "bbb");
     ASSERT_TRUE(placer) << placer.error().message;

@@ -64,7 +64,7 @@ Stream stream_of(const Recording &recording, const perfdata::AuxStream &stream,
             recording.decoder_version()};
 }
 
-// record: that announces it.
+// record: the AUX record itself.
 void tell_aux(const Recording &recording, const perfdata::AuxStream &stream,
               const perfdata::AuxRecord &aux, const Record &record, DriverSink &to)
 {
@@ -77,7 +77,7 @@ void tell_aux(const Recording &recording, const perfdata::AuxStream &stream,
         to.aux_said(stream_of(recording, stream, recording.driver(stream.event)), aux, *sample_id);
 }
 
-// Tells of AUX data, and gives none.
+// Reports AUX records, but delivers no AUX data.
 class AuxListener final : public perfdata::AuxSink {
 public:
     AuxListener(const Recording &recording, DriverSink &to)
@@ -106,7 +106,7 @@ private:
 
 class Walker final : public perfdata::AuxSink {
 public:
-    // grids: of all that the recording has; nullopt: they are learned on the way.
+    // grids: entry grids of the whole recording; nullopt: they are built during the walk.
     Walker(Recording &recording, DriverSink &sink, std::optional<AuxGrids> grids = std::nullopt)
         : recording_(recording),
           reader_(recording.reader()),
@@ -160,7 +160,7 @@ private:
         uint64_t aux_offset, file_offset, bytes;
         uint64_t end() const { return aux_offset + bytes; }
     };
-    // Data of a driver with entries, before the record that says how to read it.
+    // AUX data of a driver with entries, held until AUX records say where entries begin.
     struct Held {
         Stream stream;
         Run run;
@@ -172,23 +172,23 @@ private:
     bool hold(const perfdata::AuxStream &key, OfStream &known, Bytes data);
     void release(const perfdata::AuxStream &key, OfStream &known);
 
-    std::optional<Run> run_;          // was announced; its first bytes will tell the driver
-    const Record *record_ = nullptr;  // that merge_ is given
-    Stream stream_{};                 // of the run that is under way
-    uint64_t run_begin_ = 0;          // in the stream
-    // Losses of unknown size that were announced and merge_ has not given yet.
+    std::optional<Run> run_;          // announced; its first bytes identify the driver
+    const Record *record_ = nullptr;  // record that merge_ processes
+    Stream stream_{};                 // of the current run
+    uint64_t run_begin_ = 0;          // offset of the current run in the stream
+    // Announced losses of unknown size that merge_ has not delivered yet.
     struct SaidLosses {
-        std::vector<bool> is_unknown;  // not counted either
+        std::vector<bool> is_unknown;  // true: not counted either
         size_t next = 0;
     };
     struct OfStream {
         bool has_data = false;
-        const Driver *driver = nullptr;  // of its data
+        const Driver *driver = nullptr;  // that wrote its data
         SaidLosses said;
         std::unique_ptr<Held> held;
     };
     StableMap<perfdata::AuxStream, OfStream, perfdata::AuxStreamHash> streams_;
-    FlatMap<perfdata::AuxStream> aux_events_;  // the first of each
+    FlatMap<perfdata::AuxStream> aux_events_;  // first stream of each event
     bool grids_known_;
     GridNotes notes_;
     Budget held_left_{limits::kHeld};
@@ -196,7 +196,7 @@ private:
     LostCount lost_;
 };
 
-// In pipe layout events come with the records.
+// In pipe layout, events arrive between the records.
 void Walker::grow()
 {
     for (auto *counts : {&totals_.aux_bytes, &totals_.samples})
@@ -248,7 +248,7 @@ void Walker::sample(const Record &record)
         sink_.sample(stream, record.offset, *driver->words_of_raw(*sample->raw));
 }
 
-// The payload says whose it is, if there is one.
+// A raw payload identifies the driver.
 const Driver *Walker::driver_of_sample(size_t event, const perfdata::Sample &sample) const
 {
     for (const Driver *driver : recording_.drivers())
@@ -258,7 +258,7 @@ const Driver *Walker::driver_of_sample(size_t event, const perfdata::Sample &sam
     return driver && driver->bare_samples ? driver : nullptr;
 }
 
-// A cut file has lost the names of its PMUs: then the bytes must speak for themselves.
+// A truncated file has lost its PMU names; then the data must identify the driver.
 const Driver *Walker::driver_of(size_t event, Bytes data) const
 {
     const bool known = event != perfdata::kUnknownEvent;
@@ -275,7 +275,8 @@ const Driver *Walker::driver_of(size_t event, Bytes data) const
     return nullptr;
 }
 
-// The loss of unknown size that merge_ gives: that of its AUX record, or the first that waits.
+// Returns true if the loss that merge_ delivers was not counted either. It belongs to the current
+// AUX record, or else is the first pending loss.
 bool Walker::is_unknown(OfStream &known)
 {
     auto &[all, next] = known.said;
@@ -290,7 +291,7 @@ bool Walker::is_unknown(OfStream &known)
     return unknown;
 }
 
-// What only the end of the recording says.
+// Lost entries are known only at the end of the recording.
 void Walker::give_lost_entries()
 {
     std::set<size_t> events;
@@ -373,7 +374,7 @@ const AuxGrid &Walker::grid_of(const perfdata::AuxStream &stream) const
     return known ? known->second : kNothing;
 }
 
-// The sink gets where entries begin at the begin of a run and wherever that changes inside.
+// Tells the sink where entries begin, at the begin of a run and at each change within it.
 void Walker::give(const perfdata::AuxStream &key, const Stream &stream, uint64_t run_begin,
                   uint64_t aux_offset, Bytes data)
 {
@@ -390,7 +391,7 @@ void Walker::give(const perfdata::AuxStream &key, const Stream &stream, uint64_t
         sink_.aux(stream, data);
 }
 
-// False: nothing of this stream is held, or no more.
+// Returns false if data of this stream is not held, or no longer.
 bool Walker::hold(const perfdata::AuxStream &key, OfStream &known, Bytes data)
 {
     if (!known.held)
@@ -403,8 +404,8 @@ bool Walker::hold(const perfdata::AuxStream &key, OfStream &known, Bytes data)
     return false;
 }
 
-// Gives the held data of a stream by the AUX records known so far: no more of them come for it, or
-// the budget is used up.
+// Delivers the held data of a stream with the AUX records known so far: they suffice, no more
+// follow, or the budget is used up.
 void Walker::release(const perfdata::AuxStream &key, OfStream &known)
 {
     if (!known.held)
@@ -437,7 +438,8 @@ void Walker::aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, ui
 
 LostCount::Kind LostCount::note(const perfdata::Record &record, const perfdata::Reader &reader)
 {
-    constexpr uint16_t kByFilter = 1 << 15;  // PERF_RECORD_MISC_LOST_SAMPLES_BPF: as was asked for
+    constexpr uint16_t kByFilter = 1
+                                   << 15;  // PERF_RECORD_MISC_LOST_SAMPLES_BPF: dropped on request
     const auto counts_of = [this](Id id, std::optional<size_t> event) -> Counts & {
         const std::pair<Id, size_t> key(id, event.value_or(perfdata::kUnknownEvent));
         const bool fits =
@@ -468,7 +470,8 @@ LostCount::Kind LostCount::note(const perfdata::Record &record, const perfdata::
     return Kind::kRepeated;
 }
 
-// Which ring an event's records are in. In AUX data of perf the reference means something else.
+// Notes which ring an event uses. pmukit stores the event's id in the reference of AUXTRACE; perf
+// stores something else there.
 void LostCount::note_places(const perfdata::Record &record, const perfdata::Reader &reader)
 {
     const auto put = [&](uint64_t id, RingKey ring) {
@@ -532,7 +535,7 @@ std::map<size_t, perfdata::LostEntries> LostCount::take_entries(const std::set<s
         for (const auto &[event, counted] : ring.by_event)
             if (const auto own = taken.find(event); own != taken.end())
                 own->second.ring(counted, ring.lost, of_others);
-        if (key.first != RingBy::kNothing)  // of which there is one
+        if (key.first != RingBy::kNothing)  // only the ring without a key follows
             continue;
         for (auto &[event, lost] : taken)
             if (!ring.by_event.contains(event) && !placed.contains(event))
@@ -556,7 +559,7 @@ std::map<size_t, uint64_t> LostCount::not_repeated() const
         const uint64_t records = ring.counted - ring.entries;
         const auto has_some = [](const auto &of) { return of.second != 0; };
         const bool is_of_one = std::ranges::count_if(ring.by_event, has_some) == 1;
-        // Which of them LOST tells of is not known.
+        // LOST does not say which events lost the records.
         const bool is_of_each = ring.lost == 0 && ring.entries == 0;
         if (records <= ring.lost)
             continue;
@@ -632,7 +635,7 @@ Error explain_open(const std::string &path, const Error &error)
 {
     if (error.code == Errc::kNotFound)
         return Error{Errc::kNotFound, error.message + "; record first, or name a file with -i"};
-    // What the system refuses names the file itself.
+    // Messages of system errors already name the file.
     const bool of_system = error.code == Errc::kDenied || error.code == Errc::kIo;
     return of_system ? error : in_file(recording_name(path), error);
 }
@@ -660,7 +663,7 @@ uint64_t Recording::entry_bytes(size_t event) const
     const bool is_known = event < reader_.events().size();
     const Driver *driver = is_known ? this->driver(event) : auxtrace_driver_;
     const bool has_name = is_known && !reader_.pmu_name(reader_.events()[event].attr.type).empty();
-    if (!driver && !has_name) {  // its bytes will tell
+    if (!driver && !has_name) {  // its data will identify the driver
         const auto any = std::ranges::find_if(
             drivers_, [](const Driver *one) { return one->entry_bytes != nullptr; });
         driver = any == drivers_.end() ? nullptr : *any;
@@ -668,7 +671,7 @@ uint64_t Recording::entry_bytes(size_t event) const
     return driver && driver->entry_bytes ? driver->entry_bytes(config(event)) : 0;
 }
 
-// In pipe layout events come with the records.
+// In pipe layout, events arrive between the records.
 std::optional<AuxGrids> Recording::read_grids() const
 {
     if (read_once_)
@@ -679,7 +682,7 @@ std::optional<AuxGrids> Recording::read_grids() const
     if (!any)
         return AuxGrids();
     Result<Recording> again = open(path_, drivers_);
-    // What is wrong with the file is said by the walk that needs its data.
+    // The walk that reads the data reports errors of the file.
     if (!again)
         return AuxGrids();
     GridNotes notes(*again);
@@ -732,14 +735,14 @@ Result<void> Recording::listen(DriverSink &sink)
     }
 }
 
-// As its bytes come
+// Pushed recordings
 
 struct PushedRecording::State {
     State(std::string name, perfdata::Reader reader, Drivers drivers, DriverSink &sink)
         : recording(std::move(name), std::move(reader), drivers), walker(recording, sink)
     {
     }
-    // Until the reader wants more. False: it wants none.
+    // Walks until the reader needs more bytes. False: the recording has ended.
     Result<bool> walk()
     {
         for (Record record;;) {
@@ -776,7 +779,7 @@ Result<void> PushedRecording::feed(Bytes bytes)
         const Result<bool> more = state_->walk();
         if (!more)
             return more.error();
-        if (!*more)  // what comes behind its end is not its own
+        if (!*more)  // bytes after the end do not belong to the recording
             return {};
     }
     return {};
@@ -799,7 +802,7 @@ const Recording &PushedRecording::recording() const
     return state_->recording;
 }
 
-// They may be many, and they are asked for each event; a pipe may have them late.
+// Cached, as the list may be long and is needed for each event. In a pipe it may arrive late.
 const Recording::OwnCaps &Recording::own_caps() const
 {
     const std::optional<Bytes> content = reader_.feature(perfdata::kFeatPmuCaps);
@@ -821,7 +824,7 @@ const Recording::OwnCaps &Recording::own_caps() const
     return own_caps_;
 }
 
-// An event whose PMU has lost its name may be that of any.
+// An event whose PMU name is lost may belong to any of the PMUs.
 std::optional<std::string> Recording::source(size_t event) const
 {
     if (claimed_source_)

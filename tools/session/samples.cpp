@@ -25,7 +25,7 @@ bool is_of_driver(const Recording &recording, size_t event, const perfdata::Samp
     return recording.driver(event) != nullptr;
 }
 
-// The kernel's number of a user part that comes later: the last word, behind its mark.
+// Cookie of a deferred user callchain: the last word, after PERF_CONTEXT_USER_DEFERRED.
 std::optional<uint64_t> deferred_cookie(const WordView &callchain)
 {
     const size_t words = callchain.size();
@@ -142,7 +142,7 @@ void Samples::take_deferred(const Record &record)
     waiting_.erase(begin, end);
 }
 
-// Counters that it inherited are gone with it; its number may be another's next.
+// Drops the inherited counts of a thread that exits; its tid may be reused.
 void Samples::take_exit(const Record &record)
 {
     const auto task = perfdata::parse_task(record.body, recording_.reader().order());
@@ -154,7 +154,7 @@ void Samples::take_exit(const Record &record)
     counted_left_.give_back((before - counted_.size()) * kCountBytes);
 }
 
-// Their user parts will not come.
+// Delivers all waiting samples without their deferred user part.
 void Samples::give_waiting()
 {
     chains_missing_ += waiting_.size();
@@ -192,7 +192,7 @@ void Samples::give(size_t index, const perfdata::Sample &sample, uint16_t misc,
         each_(whole);
 }
 
-// Since Linux 6.12 each thread has counts of its own where the event is inherited.
+// Since Linux 6.12 an inherited event counts separately for each thread.
 void Samples::give_counts(EventSample sample)
 {
     constexpr uint64_t kInherit = 1 << 1;
@@ -216,7 +216,7 @@ void Samples::give_counts(EventSample sample)
     }
 }
 
-// perf takes calls from the branch stack as: where the newest branch went, then whence each came.
+// LBR call stacks as in perf: the target of the newest branch, then the source of every branch.
 void Samples::put_frames(const perfdata::Event &event, const perfdata::Sample &sample,
                          uint16_t misc)
 {
@@ -237,7 +237,7 @@ void Samples::put_frames(const perfdata::Event &event, const perfdata::Sample &s
         frames_.push_back({Mode::kUser, sample.branches[i].from});
 }
 
-// False: calls of a copy of the stack are missing.
+// Returns false if the stack dump could not be unwound completely.
 bool Samples::put_unwound(const perfdata::Sample &sample)
 {
     if (sample.user_stack.empty())
@@ -249,7 +249,7 @@ bool Samples::put_unwound(const perfdata::Sample &sample)
     return whole;
 }
 
-// Marks among the addresses (PERF_CONTEXT_*) say whose the next ones are.
+// PERF_CONTEXT_* markers set the mode of the addresses that follow.
 void Samples::put_words(const WordView &words, Mode mode)
 {
     struct Mark {

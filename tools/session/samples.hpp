@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Samples of events that no driver of the suite decodes, as perf script has them: by time, with
-// whole callchains, and once for each member of a group that has counted.
+// Samples of events that no driver of the suite decodes, as in perf script: sorted by time, with
+// whole callchains, and one sample for each group member that has counted.
 //
-//   deferred chains   the user part comes in a later record and is joined (Linux 7.2)
-//   branch stacks     the user part where the event asked for call stacks (--call-graph lbr)
-//   copies of stacks  unwound (--call-graph dwarf); samples of which calls are missing are counted
-//   :S groups         a sample brings the count of each member; each that went on has a sample, and
-//                     its period is by how much
+//   deferred chains   the user part is in a later record and is joined (Linux 7.2)
+//   branch stacks     replace the user part if they are call stacks (--call-graph lbr)
+//   stack dumps       are unwound (--call-graph dwarf); incomplete ones are counted
+//   :S groups         a record has the counts of all members; each member that advanced yields a
+//                     sample with the difference as its period
 #pragma once
 
 #include <compare>
@@ -29,7 +29,7 @@ namespace pmukit::cli {
 
 class Unwinder;
 
-// Where a program was, and through which calls it came there.
+// One frame of a call stack.
 struct StackFrame {
     decode::imc::Mode mode;
     uint64_t ip;
@@ -37,36 +37,36 @@ struct StackFrame {
 };
 
 struct EventSample {
-    size_t event;                        // that has counted
-    const perfdata::Sample &sample;      // of the event that made it
-    uint16_t misc;                       // of its record
-    uint64_t period;                     // events that it stands for
-    std::optional<uint64_t> count;       // of the event since it began, where the sample says it
+    size_t event;                        // index of the event that counted
+    const perfdata::Sample &sample;      // for a group, of its leader
+    uint16_t misc;                       // of the record header
+    uint64_t period;                     // events that the sample represents
+    std::optional<uint64_t> count;       // total of the event, if the sample has it
     std::span<const StackFrame> frames;  // the innermost first
-    bool has_chain;                      // or where the program was, alone
+    bool has_chain;                      // false: frames has only the sampled ip
 };
 
 class Samples {
 public:
     using Each = std::function<void(const EventSample &)>;
 
-    // What lives no longer than the call is borrowed by each sample.
+    // An EventSample refers to data that is valid only during the call of each.
     Samples(const Recording &recording, Each each) : recording_(recording), each_(std::move(each))
     {
     }
 
-    // What reads copies of stacks; nullptr: nothing does.
+    // Sets the unwinder of stack dumps; nullptr: they are not unwound.
     void unwind_by(Unwinder *unwinder) { unwinder_ = unwinder; }
     // Each record, in the order of the file.
     void note(const perfdata::Record &record);
-    // No more. What waits is given.
+    // Ends the input and delivers all pending samples.
     void finish();
 
-    // After finish(): samples whose user part never came, or of which a copy of the stack does not
-    // tell all calls.
+    // After finish(): samples without their deferred user part; samples whose stack dump could not
+    // be unwound completely.
     uint64_t chains_missing() const { return chains_missing_; }
     uint64_t stacks_not_unwound() const { return stacks_not_unwound_; }
-    // Of counters of more threads than are kept.
+    // Counts dropped over limits::kCounts.
     uint64_t counts_left_out() const { return counts_left_out_; }
 
 private:
@@ -76,8 +76,8 @@ private:
         uint16_t misc;
         std::vector<std::byte> body;
     };
-    using Cookie = std::pair<uint32_t, uint64_t>;   // thread, and the kernel's number
-    using Counter = std::pair<uint32_t, uint64_t>;  // thread if inherited, or 0; and id
+    using Cookie = std::pair<uint32_t, uint64_t>;   // tid; cookie of the kernel
+    using Counter = std::pair<uint32_t, uint64_t>;  // tid if inherited, else 0; event id
     static size_t bytes_of(const Waiting &waiting);
     static constexpr size_t kCountBytes = sizeof(Counter) + sizeof(uint64_t) + kNodeBytes;
 
@@ -87,7 +87,7 @@ private:
     void take_deferred(const perfdata::Record &record);
     void take_exit(const perfdata::Record &record);
     void give_waiting();
-    // user: the part of the chain that came later.
+    // user: the deferred user part of the chain.
     void give_late(const Waiting &waiting, const perfdata::WordView &user);
     void give(size_t event, const perfdata::Sample &sample, uint16_t misc,
               const perfdata::WordView &user);
@@ -110,7 +110,7 @@ private:
     uint64_t chains_missing_ = 0, stacks_not_unwound_ = 0, counts_left_out_ = 0;
 };
 
-// Of a record's misc.
+// CPU mode in perf_event_header.misc.
 decode::imc::Mode mode_of_misc(uint16_t misc);
 
 }  // namespace pmukit::cli

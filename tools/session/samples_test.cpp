@@ -82,7 +82,7 @@ std::vector<uint64_t> ips_of(const Given &given)
     return ips;
 }
 
-TEST(Samples, ComeByTimeWhateverTheOrderOfTheRings)
+TEST(Samples, AreSortedByTimeAcrossRings)
 {
     FileBuilder file;
     file.event(PERF_TYPE_SOFTWARE, kTimed, {7});
@@ -101,11 +101,11 @@ FileBuilder &deferred(FileBuilder &file, uint64_t cookie, uint64_t ip, uint64_t 
     return file.record(kRecordCallchainDeferred, {cookie, 1, ip, kTask, time_ns, 7});
 }
 
-TEST(Samples, HaveTheUserPartThatComesLater)
+TEST(Samples, IncludeTheDeferredUserPart)
 {
     FileBuilder file;
     file.event(PERF_TYPE_SOFTWARE, kTimed | PERF_SAMPLE_CALLCHAIN, {7});
-    // The later record first, as of another ring.
+    // The deferred record precedes its samples, as if from another ring.
     deferred(file, 99, 0x4000, 20);
     for (const uint64_t ip : {0xb1, 0xb2})
         file.record(PERF_RECORD_SAMPLE,
@@ -121,8 +121,8 @@ TEST(Samples, HaveTheUserPartThatComesLater)
     EXPECT_EQ(all.chains_missing, 1U);
 }
 
-// The user part of the first comes when all others wait.
-TEST(Samples, AreWaitedForUpToSoManyBytes)
+// The deferred part of the first sample follows all other samples.
+TEST(Samples, LimitTheMemoryOfWaitingSamples)
 {
     constexpr uint64_t kFew = 10000, kMany = limits::kWaiting / 64;
     for (const uint64_t samples : {kFew, kMany}) {
@@ -137,8 +137,8 @@ TEST(Samples, AreWaitedForUpToSoManyBytes)
     }
 }
 
-// Those that the file has the user part of give their bytes back.
-TEST(Samples, ThatHaveTheirUserPartMakeRoomForOthers)
+// Each sample is completed before the next one waits.
+TEST(Samples, CompletedSamplesReturnTheirMemoryToTheBudget)
 {
     constexpr uint64_t kMany = limits::kWaiting / 64;
     FileBuilder file;
@@ -150,7 +150,7 @@ TEST(Samples, ThatHaveTheirUserPartMakeRoomForOthers)
     EXPECT_EQ(samples_of(file).chains_missing, 0U);
 }
 
-TEST(Samples, TakeUserFramesFromBranchesWhereCallsWereAskedFor)
+TEST(Samples, TakeUserFramesFromLbrCallStacks)
 {
     FileBuilder file;
     file.event(PERF_TYPE_HARDWARE, kTimed | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK, {7})
@@ -162,7 +162,7 @@ TEST(Samples, TakeUserFramesFromBranchesWhereCallsWereAskedFor)
     EXPECT_EQ(ips_of(all.given[0]), (std::vector<uint64_t>{0xb1, 0x1000, 0x2001, 0x3001}));
 }
 
-TEST(Samples, OfAGroupAreOneForEachMemberThatCounted)
+TEST(Samples, GroupYieldsOneSamplePerMemberThatCounted)
 {
     constexpr uint64_t kFormat = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
     FileBuilder file;
@@ -181,7 +181,7 @@ TEST(Samples, OfAGroupAreOneForEachMemberThatCounted)
     }
 }
 
-TEST(Samples, OfAnInheritedGroupCountForEachThreadUntilItEnds)
+TEST(Samples, InheritedGroupCountsPerThreadUntilExit)
 {
     constexpr uint64_t kInherit = 1 << 1, kSampleIdAll = 1 << 18;
     FileBuilder file;
@@ -194,14 +194,14 @@ TEST(Samples, OfAnInheritedGroupCountForEachThreadUntilItEnds)
     sample(10, 1000);
     sample(20, 1500);
     file.record(PERF_RECORD_EXIT, {kTask, kTask, 25, kTask, 25, 7});
-    sample(30, 40);  // another thread by the same number
+    sample(30, 40);  // a new thread with the same tid
     std::vector<uint64_t> periods;
     for (const Given &given : samples_of(file).given)
         periods.push_back(given.period);
     EXPECT_EQ(periods, (std::vector<uint64_t>{1000, 500, 40}));
 }
 
-TEST(Samples, CountForAsManyThreadsAsAreKept)
+TEST(Samples, LimitTheThreadsWithCounts)
 {
     constexpr uint64_t kInherit = 1 << 1, kSampleIdAll = 1 << 18;
     constexpr uint64_t kFew = 10000, kMany = limits::kCounts / 64;
@@ -221,7 +221,7 @@ TEST(Samples, CountForAsManyThreadsAsAreKept)
     }
 }
 
-TEST(Samples, WhoseStackIsACopyAreCounted)
+TEST(Samples, StackDumpsWithoutUnwinderAreCounted)
 {
     FileBuilder file;
     file.event(PERF_TYPE_SOFTWARE, PERF_SAMPLE_IP | kTimed | PERF_SAMPLE_STACK_USER, {7});

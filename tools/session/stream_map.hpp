@@ -9,7 +9,7 @@
 
 namespace pmukit::cli {
 
-// Each: a decoder (start(), data(), loss(), end()), or what has the decoder().
+// Each: a decoder (start(), data(), loss(), end()), or a class that provides decoder().
 template <typename Each>
 class StreamMap {
 public:
@@ -17,14 +17,14 @@ public:
     StreamMap(const StreamMap &) = delete;
     StreamMap &operator=(const StreamMap &) = delete;
 
-    // The Each of this stream; a new one is made of args.
+    // The Each of this stream; a new one is constructed from args.
     template <typename... Args>
     Each &of(const Stream &stream, Args &&...args)
     {
         Each *const each = find(stream);
         return each ? *each : make(stream, std::forward<Args>(args)...);
     }
-    // The same of AUX data; the decoder of a new one starts at offset.
+    // Like of(), for AUX data: the decoder of a new Each starts at offset.
     template <typename... Args>
     Each &begin_at(const Stream &stream, uint64_t offset, Args &&...args)
     {
@@ -34,7 +34,7 @@ public:
         decoder_of(fresh).start(offset);
         return fresh;
     }
-    // nullptr: nothing of this stream came yet.
+    // nullptr: no data of this stream yet.
     Each *find(const Stream &stream)
     {
         if (last_ && last_->first == stream)
@@ -45,10 +45,10 @@ public:
         last_ = known;
         return &known->second;
     }
-    // Its data has begun.
+    // Requires that data of the stream has begun.
     Each &at(const Stream &stream) { return *find(stream); }
     void data(const Stream &stream, Bytes data) { decoder_of(at(stream)).data(data); }
-    // Before its first data nothing is there that could lose.
+    // A loss before the stream's first data is ignored.
     void loss(const Stream &stream, uint64_t bytes)
     {
         if (Each *each = find(stream))
@@ -60,7 +60,7 @@ public:
         for (auto &[stream, each] : streams_.sorted())
             decoder_of(each).end();
     }
-    // By event, CPU and thread.
+    // Sorted by event, CPU and thread.
     auto all() { return streams_.sorted(); }
 
 private:
@@ -79,7 +79,7 @@ private:
     }
 
     StableMap<Stream, Each, StreamHash> streams_;
-    std::pair<const Stream, Each> *last_ = nullptr;  // that was asked for: most calls are of it
+    std::pair<const Stream, Each> *last_ = nullptr;  // most calls repeat it
 };
 
 }  // namespace pmukit::cli

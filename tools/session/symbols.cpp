@@ -25,7 +25,8 @@ namespace {
 
 constexpr size_t kMostNameBytes = 4096;
 
-// S_, S1A_, T_, T0_: what was there before comes again. Some of a name's own letters look like one.
+// Counts substitutions (S_, S1A_) and template parameters (T_, T0_), which repeat earlier parts of
+// a mangled name. Letters of identifiers may look like these, so the count is an upper bound.
 size_t references_in(std::string_view mangled)
 {
     const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); };
@@ -41,8 +42,8 @@ size_t references_in(std::string_view mangled)
     return references;
 }
 
-// The most that a mangled name can stand for. Of what repeats r times what repeats others, and so
-// on, r times r times ... is the most for r = e: n references repeat things e^(n/e) times at most.
+// Upper bound for the size of the demangled name. If each level repeats the one below r times, n
+// references yield r^(n/r) repetitions; that is largest for r = e.
 double most_bytes(std::string_view mangled)
 {
     return static_cast<double>(mangled.size()) *
@@ -69,8 +70,8 @@ void SymbolTable::add_kept(uint64_t address, uint64_t bytes, std::string_view na
     symbols_.push_back({address, bytes, name, rank});
 }
 
-// Of two at one address: the one that says its size, has the better rank, begins with fewer
-// underscores, is longer; as choose_best_symbol() of perf.
+// Orders two symbols at one address as perf's choose_best_symbol() does: prefers a symbol with a
+// size, then the better rank, fewer leading underscores, the longer name.
 bool SymbolTable::is_better(const Symbol &a, const Symbol &b)
 {
     if ((a.bytes != 0) != (b.bytes != 0))
@@ -90,7 +91,7 @@ void SymbolTable::sort()
     std::ranges::stable_sort(symbols_, [](const Symbol &a, const Symbol &b) {
         return a.address != b.address ? a.address < b.address : is_better(a, b);
     });
-    // Both are often at one place, which keeps one name.
+    // Both often share an address, of which the table keeps one name.
     constexpr std::string_view kReferences[] = {"_text", "_stext"};
     for (const Symbol &symbol : symbols_)
         if (std::ranges::find(kReferences, symbol.name) != std::end(kReferences))
@@ -173,7 +174,7 @@ Result<SymbolTable> parse_kallsyms(std::string_view text)
         if (!address)
             continue;
         any_address |= *address != 0;
-        // "name\t[module]" of a module
+        // Symbols of modules: "name\t[module]"
         table.add(*address, 0, std::string(words[2].substr(0, words[2].find('\t'))),
                   rank_of(words[1][0]));
     }
@@ -214,7 +215,7 @@ public:
         GElf_Ehdr header;
         if (!gelf_getehdr(elf_, &header))
             return symbols;
-        // ELFv1 of POWER: a function's symbol is that of its descriptor in .opd.
+        // POWER ELFv1: a function symbol has the address of its descriptor in .opd.
         constexpr uint32_t kAbiMask = 3, kAbi2 = 2;
         descriptors_ = header.e_machine == EM_PPC64 && (header.e_flags & kAbiMask) != kAbi2;
         read_sections(symbols);
@@ -256,7 +257,7 @@ private:
             symbols.too_many_ = !read_symbols(table, symbols.symbols_);
     }
 
-    // False: more than are kept.
+    // Returns false if there are more symbols than the limit.
     bool read_symbols(Elf_Scn *section, SymbolTable &table)
     {
         GElf_Shdr header, strings_header;
@@ -286,8 +287,8 @@ private:
 
     void add_symbol(const GElf_Sym &symbol, std::string_view names, SymbolTable &table) const
     {
-        // What is longer is named by its beginning: to look for the end of each name in a table
-        // without any would be quadratic.
+        // Truncate longer names: in a table without terminators, the search for the end of each
+        // name would be quadratic.
         const std::string_view from =
             names.substr(std::min<size_t>(symbol.st_name, names.size()), kMostNameBytes + 1);
         const std::string_view name = from.substr(0, from.find('\0'));
@@ -306,7 +307,7 @@ private:
         table.add_kept(address, bytes, name, rank);
     }
 
-    // Of code in assembler. Not one of arm64's marks between code ($x) and data ($d).
+    // True for labels of assembler code, but not for the mapping symbols of arm64 ($x, $d).
     bool is_label(const GElf_Sym &symbol, std::string_view name) const
     {
         const unsigned seen = GELF_ST_VISIBILITY(symbol.st_other);
@@ -318,7 +319,7 @@ private:
         return section && gelf_getshdr(section, &header) && (header.sh_flags & SHF_EXECINSTR);
     }
 
-    // What says no size, as _init, ends with its section at the latest. 0: not known.
+    // A symbol without a size, such as _init, ends with its section at the latest. 0: unknown.
     uint64_t rest_of_section(const GElf_Sym &symbol, uint64_t address) const
     {
         Elf_Scn *section = elf_getscn(elf_, symbol.st_shndx);
@@ -329,8 +330,9 @@ private:
         return known ? header.sh_addr + header.sh_size - address : 0;
     }
 
-    // Each jump goes through a slot that the linker fills: its relocation names the function. The
-    // first stubs are for the linker itself. With .plt.sec (x86, IBT) programs go through that.
+    // Names the stubs in .plt: each jumps through a slot whose relocation names the function. The
+    // first bytes belong to the dynamic linker. If .plt.sec exists (x86 with IBT), programs call
+    // the stubs there instead.
     void read_stubs(unsigned machine, ElfSymbols &symbols)
     {
         struct Layout {
@@ -365,8 +367,8 @@ private:
         }
     }
 
-    // Stubs of functions whose address the program needs as well (.plt.got): each jumps through a
-    // slot that is filled when the program is loaded. x86: [endbr64] [bnd] jmp *offset(%rip)
+    // Names the stubs in .plt.got, of functions whose address the program takes as well: each jumps
+    // through a slot that is filled at load time. x86: [endbr64] [bnd] jmp *offset(%rip)
     void read_slot_stubs(SymbolTable &table)
     {
         constexpr size_t kJumpBytes = 6, kPrefixBytes = 5;
@@ -401,7 +403,7 @@ private:
         }
     }
 
-    // Where the address of a function of another file is put, and the function's symbol.
+    // Address of each slot for a function of another file, and the index of the function's symbol.
     std::map<uint64_t, uint64_t> filled_slots() const
     {
         std::map<uint64_t, uint64_t> symbols;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Names of functions: of programs and libraries from their ELF symbols (by libelf; built without it
-// there are none), of the kernel from a copy of /proc/kallsyms. Files may be of another machine,
-// of either byte order.
+// Function names: for programs and libraries from ELF symbols (none if built without libelf), for
+// the kernel from a copy of /proc/kallsyms. Files may come from another machine, with either byte
+// order.
 #pragma once
 
 #include <cstdint>
@@ -19,43 +19,43 @@
 
 namespace pmukit::cli {
 
-// Of several symbols at one address perf shows the best one; so does a table.
+// If several symbols share an address, a table returns the best one, as perf does.
 enum class SymbolRank : uint8_t { kGlobal, kLocal, kWeak, kLabel };  // the best first
 
 class SymbolTable {
 public:
     struct Found {
         std::string_view name;
-        uint64_t offset;  // behind where it begins
+        uint64_t offset;  // from the begin of the symbol
     };
 
     SymbolTable() = default;
     SymbolTable(SymbolTable &&) = default;
     SymbolTable &operator=(SymbolTable &&) = default;
 
-    // bytes 0: up to the next one
+    // bytes 0: the symbol extends to the next one.
     void add(uint64_t address, uint64_t bytes, std::string name,
              SymbolRank rank = SymbolRank::kGlobal);
-    // Names of a program lie in one table, and many symbols may share a long one: it is kept once.
-    // What add_kept() has are parts of what this gives.
+    // Stores a whole string table, as many symbols may share one long name. The names passed to
+    // add_kept() are parts of the returned text.
     std::string_view keep(std::string names);
     void add_kept(uint64_t address, uint64_t bytes, std::string_view name,
                   SymbolRank rank = SymbolRank::kGlobal);
-    // After the last, before the first question.
+    // Call after the last add(), before the first lookup.
     void sort();
     bool empty() const { return symbols_.empty(); }
     size_t size() const { return symbols_.size(); }
-    // nullopt: none has this address.
+    // nullopt: no symbol contains the address.
     std::optional<Found> locate(uint64_t address) const;
     // Its name; empty: none.
     std::string_view find(uint64_t address) const;
-    // That the symbols and their names take.
+    // Memory of the symbols and their names.
     size_t bytes() const { return name_bytes_ + symbols_.capacity() * sizeof(Symbol); }
     static constexpr size_t bytes_of(size_t symbols, size_t names)
     {
         return names + symbols * sizeof(Symbol);
     }
-    // Of one that a map of the kernel can be called after: _text or _stext.
+    // Address of _text or _stext, after which a map of the kernel can be named.
     std::optional<uint64_t> address_of(std::string_view name) const;
 
 private:
@@ -68,35 +68,35 @@ private:
 
     std::deque<std::string> names_;
     size_t name_bytes_ = 0;
-    std::vector<Symbol> symbols_;  // by address
+    std::vector<Symbol> symbols_;  // sorted by address
     std::map<std::string, uint64_t, std::less<>> references_;
 };
 
-// Names as a C++ programmer wrote them, of programs that anybody may have written: a short name can
-// stand for gigabytes, for each reference in it repeats what came before.
+// Demangles C++ names of untrusted programs. A short name can expand to gigabytes, because each
+// reference in it repeats an earlier part.
 class Demangler {
 public:
-    // most_bytes: of text, of all names together.
+    // most_bytes: limit for the text of all demangled names together.
     explicit Demangler(uint64_t most_bytes = uint64_t{256} << 20) : bytes_left_(most_bytes) {}
-    // As it is (no longer than a few KiB) where it is none of those, where what it stands for may
-    // be too long, and where too much was made of the names before it.
+    // Returns the name itself (cut to a few KiB) if it is not mangled, if it could expand too far,
+    // or if earlier names used up the limit.
     std::string operator()(std::string_view name);
 
 private:
     std::string demangled(std::string_view name);
 
-    uint64_t bytes_left_;  // that may still be made
+    uint64_t bytes_left_;  // of most_bytes
 };
 
 class ElfSymbols {
 public:
-    // A file below root (empty: of this machine), and where it has no symbols of its own that of
-    // usr/lib/debug there.
+    // A file below root (empty: this machine). If it has no .symtab, its debug file in
+    // usr/lib/debug below root supplies the symbols.
     static Result<ElfSymbols> open(const std::string &path, const std::string &root);
     static ElfSymbols of(const ElfFile &file, const std::string &root);
 
     const std::vector<std::byte> &build_id() const { return build_id_; }
-    // Is this the file that a recording names so? True where one of both does not say.
+    // True if the build ids match, or if either is absent.
     bool matches(Bytes build_id) const { return same_build(build_id, build_id_); }
     std::optional<SymbolTable::Found> locate(uint64_t file_offset) const;
     std::string_view find(uint64_t file_offset) const;
@@ -105,13 +105,13 @@ public:
         return address_in(code_, file_offset);
     }
     bool has_symbols() const { return !symbols_.empty(); }
-    // More symbols than are kept of one file: it has none.
+    // The file has more symbols than the limit: none are kept.
     bool has_too_many() const { return too_many_; }
     size_t bytes() const { return symbols_.bytes() + stubs_.bytes(); }
 
 private:
     friend class ElfReader;
-    // A stub of a function of the file itself, which is chosen when it is loaded (IRELATIVE).
+    // A stub of an indirect function of the file itself, resolved at load time (IRELATIVE).
     struct OwnStub {
         uint64_t address, bytes, function;
     };
@@ -124,10 +124,11 @@ private:
     bool is_full_ = false;  // .symtab, not only .dynsym
     bool too_many_ = false;
     SymbolTable symbols_;
-    SymbolTable stubs_;  // NAME@plt: jumps to functions of other files, which have no symbols
+    SymbolTable stubs_;  // NAME@plt: PLT stubs, which have no symbols of their own
 };
 
-// Lines "address type name [module]". Error: it has no addresses, as for users without privilege.
+// Parses lines "address type name [module]". Error: all addresses are 0, as unprivileged users read
+// them.
 Result<SymbolTable> parse_kallsyms(std::string_view text);
 
 }  // namespace pmukit::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Symbols of ELF files that are laid out here word by word, in either byte order, and of this very
-// program, whose functions have addresses to ask by.
+// Symbols of ELF files built here word by word, in either byte order, and of the test program
+// itself, whose function addresses are known.
 #include "session/symbols.hpp"
 
 #include <elf.h>
@@ -18,7 +18,7 @@
 namespace pmukit::cli {
 namespace {
 
-TEST(SymbolTable, FindsWhatAnAddressIsIn)
+TEST(SymbolTable, FindsTheSymbolThatContainsAnAddress)
 {
     SymbolTable table;
     table.add(0x200, 0x10, "second");
@@ -35,7 +35,7 @@ TEST(SymbolTable, FindsWhatAnAddressIsIn)
     EXPECT_EQ(table.find(0x300), "sized");
 }
 
-TEST(Kallsyms, HasCodeAndModules)
+TEST(Kallsyms, ParsesTextAndModuleSymbols)
 {
     Result<SymbolTable> table = parse_kallsyms(
         "c000000000001000 T _text\nc000000000002000 d data\nc000000000003000 t a_loop\n"
@@ -47,7 +47,7 @@ TEST(Kallsyms, HasCodeAndModules)
     EXPECT_EQ(table->find(0xc008000000000008), "probe");
 }
 
-TEST(Kallsyms, KnowsBothNamesThatAMapOfTheKernelCanHave)
+TEST(Kallsyms, FindsBothSymbolsThatCanNameTheKernelMap)
 {
     Result<SymbolTable> table = parse_kallsyms(
         "ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81000100 t a_loop\n");
@@ -58,13 +58,13 @@ TEST(Kallsyms, KnowsBothNamesThatAMapOfTheKernelCanHave)
     EXPECT_EQ(table->size(), 2U);
 }
 
-TEST(Kallsyms, WithoutAddressesIsRefused)
+TEST(Kallsyms, RejectsATableWithoutAddresses)
 {
     EXPECT_FALSE(parse_kallsyms("0000000000000000 T _text\n0000000000000000 t a_loop\n"));
     EXPECT_FALSE(parse_kallsyms(""));
 }
 
-TEST(Demangler, OnlyWhatIsMangled)
+TEST(Demangler, LeavesUnmangledNamesUnchanged)
 {
     Demangler demangle;
     EXPECT_EQ(demangle("_ZN3abc1fEi"), "abc::f(int)");
@@ -76,7 +76,7 @@ TEST(Demangler, OnlyWhatIsMangled)
               "f(std::vector<int, std::allocator<int> >, std::vector<int, std::allocator<int> >)");
 }
 
-// f(P<int, int>, P<P<int, int>, P<int, int> >, ...): each is twice the one before.
+// f(P<int, int>, P<P<int, int>, P<int, int> >, ...): each parameter is twice the one before.
 std::string doubling(size_t times)
 {
     const auto reference = [](size_t number) {
@@ -90,7 +90,7 @@ std::string doubling(size_t times)
     return name;
 }
 
-TEST(Demangler, LeavesWhatWouldBecomeTooLong)
+TEST(Demangler, LeavesNamesThatWouldBecomeTooLong)
 {
     Demangler demangle;
     EXPECT_EQ(demangle(doubling(2)),
@@ -104,10 +104,10 @@ TEST(Demangler, LeavesWhatWouldBecomeTooLong)
     EXPECT_EQ(demangle(longer).size(), 4096U);
 }
 
-TEST(Demangler, MakesOnlySoMuchOfAllNames)
+TEST(Demangler, LimitsTheTotalSizeOfAllNames)
 {
     Demangler demangle(uint64_t{1} << 20);
-    const std::string name = doubling(8);  // some KiB each, within the limit of one
+    const std::string name = doubling(8);  // some KiB each, within the limit per name
     const std::string text = demangle("_Z1fv");
     EXPECT_EQ(text, "f()");
     for (size_t i = 0; i < 2000 && demangle("_Z1fv") == text; i++)
@@ -117,7 +117,7 @@ TEST(Demangler, MakesOnlySoMuchOfAllNames)
 
 #ifdef PMUKIT_LIBELF
 
-// A program of one function at address 0x10000420, which lies at 0x420 of the file.
+// A program with one function, at address 0x10000420 and file offset 0x420.
 class Image {
 public:
     explicit Image(std::endian order, uint32_t flags = 2) : order_(order), flags_(flags) {}
@@ -149,7 +149,7 @@ public:
         put64(image, 80, 0x10000000);
         put64(image, 96, kBytes);
         put64(image, 104, kBytes);
-        // Symbols: none, then the function.
+        // Symbols: the null symbol, then the function.
         const bool opd = (flags_ & 3) != 2;
         put32(image, 0x200 + 24, 1);
         image[0x200 + 24 + 4] = std::byte{STB_GLOBAL << 4 | STT_FUNC};
@@ -208,7 +208,7 @@ private:
     uint32_t flags_;
 };
 
-// Another test of this file may run beside this one.
+// Tests of this file may run in parallel.
 Result<ElfSymbols> opened(Bytes bytes)
 {
     const std::string path = testing::TempDir() + "pmukit_symbols." + std::to_string(::getpid());
@@ -232,18 +232,18 @@ void expect_hot_loop(const std::vector<std::byte> &image)
     EXPECT_EQ(symbols->build_id().size(), 8U);
 }
 
-TEST(ElfSymbols, OfEitherByteOrder)
+TEST(ElfSymbols, ReadEitherByteOrder)
 {
     expect_hot_loop(Image(std::endian::little).bytes());
     expect_hot_loop(Image(std::endian::big).bytes());
 }
 
-TEST(ElfSymbols, GoThroughFunctionDescriptors)
+TEST(ElfSymbols, FollowFunctionDescriptors)
 {
     expect_hot_loop(Image(std::endian::big, 1).bytes());
 }
 
-TEST(ElfSymbols, KnowTheirBuild)
+TEST(ElfSymbols, MatchTheBuildId)
 {
     Result<ElfSymbols> symbols = opened(Image(std::endian::little).bytes());
     ASSERT_TRUE(symbols);
@@ -256,7 +256,7 @@ TEST(ElfSymbols, KnowTheirBuild)
     EXPECT_FALSE(symbols->matches(id));
 }
 
-// objdump knows the stubs of this program: "0000000000401030 <getppid@plt>:", "00 <_init>:".
+// objdump prints the stubs of this program: "0000000000401030 <getppid@plt>:", "00 <_init>:".
 TEST(ElfSymbols, NameStubsAsObjdumpDoes)
 {
     const std::string self = std::filesystem::read_symlink("/proc/self/exe");
@@ -283,8 +283,8 @@ TEST(ElfSymbols, NameStubsAsObjdumpDoes)
     EXPECT_EQ(symbols->find(offset), "") << "the linker's own stub, behind _init";
 }
 
-// Each name would be searched for its end to the end of them all.
-TEST(ElfSymbols, NamesWithoutEndCostNoMoreThanOthers)
+// The search for the end of each name would scan the rest of the table.
+TEST(ElfSymbols, ReadUnterminatedNamesInLinearTime)
 {
     constexpr size_t kSymbols = 100000, kNames = size_t{8} << 20;
     std::vector<std::byte> image = Image(std::endian::little).bytes();
@@ -312,7 +312,7 @@ TEST(ElfSymbols, NamesWithoutEndCostNoMoreThanOthers)
     EXPECT_EQ(symbols->find(0x420), std::string(4097, 'n'));
 }
 
-TEST(ElfSymbols, OfAnyBytesAreNoneOrSome)
+TEST(ElfSymbols, SurviveTruncatedAndDamagedFiles)
 {
     const std::vector<std::byte> image = Image(std::endian::big, 1).bytes();
     for (size_t size = 0; size < image.size(); size += 7)

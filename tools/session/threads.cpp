@@ -12,8 +12,8 @@
 namespace pmukit::cli {
 namespace {
 
-constexpr size_t kMaxMaps = 65536;  // of a process; vm.max_map_count is 65530
-constexpr size_t kMaxNames = 4096;  // of a thread
+constexpr size_t kMaxMaps = 65536;  // per process; vm.max_map_count is 65530
+constexpr size_t kMaxNames = 4096;  // per thread
 constexpr unsigned kMaxAncestors = 64;
 
 }  // namespace
@@ -76,7 +76,7 @@ void Threads::note_map(const perfdata::MmapRecord &map, uint64_t time_ns)
         dropped_++;
 }
 
-// in_front: of those of the same time.
+// in_front: insert before lives with the same time.
 void Threads::add_life(uint32_t tid, uint64_t time_ns, Life life, bool in_front)
 {
     Thread *const thread = entry(threads_, tid);
@@ -100,7 +100,7 @@ void Threads::note_command(const perfdata::CommRecord &command, bool exec, uint6
 
 void Threads::note_fork(const perfdata::TaskRecord &task, bool own_program)
 {
-    // A name of the same time was given behind it.
+    // A COMM with the same time follows the fork.
     if (task.parent_tid != task.tid)
         add_life(task.tid, task.time_ns, Life{{}, task.parent_tid, true}, true);
     if (task.pid == task.parent_pid || own_program)
@@ -121,8 +121,8 @@ std::string_view Threads::command(uint32_t tid, uint64_t time_ns) const
         const auto thread = threads_.find(tid);
         if (thread == threads_.end() || thread->second.lives.empty())
             return tid == 0 ? kIdle : std::string_view();
-        // The records of what was there before the recording have some time within it: then the
-        // first life counts, unless it began there.
+        // Records of threads from before the recording have times within it. So the first life
+        // also covers earlier times, unless it began there.
         const auto &lives = thread->second.lives;
         auto life = lives.upper_bound(time_ns);
         if (life != lives.begin())

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Which task ran, and what was mapped at an address: from the COMM, FORK, MMAP and MMAP2 records of
-// a recording. They come in any order; everything has its time, and questions are asked at a time.
+// Task names and maps over time, from the COMM, FORK, MMAP and MMAP2 records of a recording.
+// Records may arrive in any order; each entry and each query has a time.
 //
-// A process has its own maps, and those that its parent had when it was forked, until it executes
-// another program. No record says when a map goes: a later one over the same address counts.
+// A process has its own maps and, until it executes another program, those that its parent had at
+// the fork. No record reports an unmap: the latest map of an address counts.
 //
-// Questions are cheap once everything is noted: a record between two of them costs an index anew.
+// Queries are cheap after the last note(); a note() between two queries may rebuild an index.
 #pragma once
 
 #include <cstdint>
@@ -34,21 +34,22 @@ public:
     struct Place {
         size_t object;         // index into objects()
         uint64_t file_offset;  // in the file of the object
-        uint64_t map_offset;   // in it, where the map begins
+        uint64_t map_offset;   // file offset of the begin of the map
         bool operator==(const Place &) const = default;
     };
-    static constexpr uint32_t kKernel = UINT32_MAX;  // as a process
+    static constexpr uint32_t kKernel = UINT32_MAX;  // pid of the kernel
 
     void note(const perfdata::Record &record, const perfdata::Reader &reader);
 
-    // Of thread tid. Empty: unknown.
+    // Name of thread tid. Empty: unknown.
     std::string_view command(uint32_t tid, uint64_t time_ns) const;
-    // Since when it has this name and its process this program; 0: since before the recording.
+    // Time since which the thread has its name and its process its program; 0: from before the
+    // recording.
     uint64_t since_ns(uint32_t pid, uint32_t tid, uint64_t time_ns) const;
     std::optional<Place> find(uint32_t pid, uint64_t address, uint64_t time_ns) const;
     const std::vector<Object> &objects() const { return objects_; }
-    // Maps, names and forks that could not be kept: no machine has so many, or limits::kThreads.
-    // After the last question: what it takes to find maps that overlap is known with the first.
+    // Maps, names and forks that were dropped: implausible, or over limits::kThreads. Call after
+    // the last query, as queries build indexes and may drop maps.
     uint64_t dropped() const { return dropped_; }
 
 private:
@@ -58,14 +59,14 @@ private:
         std::optional<uint32_t> parent;
         uint64_t forked_ns = 0;
     };
-    // As which a thread goes on: under a name, or, when it begins, under its parent's.
+    // A period of a thread with one name: its own, or after a fork that of its parent.
     struct Life {
         std::string name;
         std::optional<uint32_t> parent;
-        bool begins;  // here, with a program or as a thread: it was not so before
+        bool begins;  // starts with an exec or a fork, so it does not cover earlier times
     };
     struct Thread {
-        std::multimap<uint64_t, Life> lives;  // since when
+        std::multimap<uint64_t, Life> lives;  // by begin
     };
 
     void note_map(const perfdata::MmapRecord &map, uint64_t time_ns);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME;
 
-// Gives Threads records of an event whose trailer is time and id.
+// Feeds Threads with records whose sample_id trailer is time and id.
 class ThreadsTest : public testing::Test {
 protected:
     void mmap(uint32_t pid, uint64_t address, uint64_t bytes, uint64_t offset,
@@ -71,7 +71,7 @@ private:
     Result<perfdata::Reader> reader_ = perfdata::Reader::open(file_);
 };
 
-TEST_F(ThreadsTest, AMapIsAFileAtAnOffset)
+TEST_F(ThreadsTest, FindsFileAndOffsetOfAnAddress)
 {
     mmap(10, 0x1000, 0x100, 0x40, "/bin/a", 5);
     EXPECT_EQ(at(10, 0xfff, 9), "nothing");
@@ -82,7 +82,7 @@ TEST_F(ThreadsTest, AMapIsAFileAtAnOffset)
     EXPECT_EQ(at(10, 0x1000, 1), "/bin/a+64") << "reported later than it was mapped";
 }
 
-TEST_F(ThreadsTest, TheLatestMapCounts)
+TEST_F(ThreadsTest, LatestMapBeforeTheTimeWins)
 {
     mmap(10, 0x1000, 0x100, 0, "/lib/late", 20);
     mmap(10, 0x1000, 0x100, 0, "/lib/early", 10);
@@ -91,7 +91,7 @@ TEST_F(ThreadsTest, TheLatestMapCounts)
     EXPECT_EQ(at(10, 0x1000, 25), "/lib/late+0");
 }
 
-TEST_F(ThreadsTest, AChildHasItsParentsMapsUntilItExecutes)
+TEST_F(ThreadsTest, ChildHasItsParentsMapsUntilExec)
 {
     mmap(10, 0x1000, 0x100, 0, "/bin/shell", 5);
     fork(20, 10, 20, 10, 30);
@@ -104,7 +104,7 @@ TEST_F(ThreadsTest, AChildHasItsParentsMapsUntilItExecutes)
     EXPECT_EQ(at(10, 0x1000, 55), "/lib/later+0");
 }
 
-TEST_F(ThreadsTest, NamesAreInheritedAndChange)
+TEST_F(ThreadsTest, NamesAreInheritedUntilTheyChange)
 {
     comm(10, 10, "shell", 5, false);
     fork(10, 10, 11, 10, 20);
@@ -119,7 +119,7 @@ TEST_F(ThreadsTest, NamesAreInheritedAndChange)
     EXPECT_EQ(threads.command(99, 40), "");
 }
 
-TEST_F(ThreadsTest, WhatTheRecordingFoundRunningHadItsNameBefore)
+TEST_F(ThreadsTest, ThreadsFromBeforeTheRecordingHadTheirFirstName)
 {
     comm(10, 10, "shell", 20, false);
     comm(11, 11, "busy", 20, true);
@@ -129,7 +129,7 @@ TEST_F(ThreadsTest, WhatTheRecordingFoundRunningHadItsNameBefore)
     EXPECT_EQ(threads.command(12, 10), "") << "it was not there";
 }
 
-TEST_F(ThreadsTest, ANumberThatIsUsedAgainHasANewName)
+TEST_F(ThreadsTest, ReusedTidHasANewName)
 {
     comm(10, 10, "shell", 5, false);
     comm(30, 30, "before", 6, true);
@@ -143,7 +143,7 @@ TEST_F(ThreadsTest, ANumberThatIsUsedAgainHasANewName)
     EXPECT_EQ(threads.command(40, 70), "as it began");
 }
 
-TEST_F(ThreadsTest, AThreadIsAnotherSinceItsNameOrProgramChanged)
+TEST_F(ThreadsTest, SinceIsTheLastChangeOfNameOrProgram)
 {
     comm(10, 10, "shell", 5, false);
     comm(10, 10, "busy", 20, true);
@@ -156,14 +156,14 @@ TEST_F(ThreadsTest, AThreadIsAnotherSinceItsNameOrProgramChanged)
     EXPECT_EQ(threads.since_ns(77, 77, 31), 0U);
 }
 
-TEST_F(ThreadsTest, ThreadZeroIsTheIdleOne)
+TEST_F(ThreadsTest, ThreadZeroIsSwapper)
 {
     EXPECT_EQ(threads.command(0, 1), "swapper");
     comm(0, 0, "swapper/0", 5, false);
     EXPECT_EQ(threads.command(0, 6), "swapper/0");
 }
 
-TEST_F(ThreadsTest, OfEqualTimesTheLastIsTaken)
+TEST_F(ThreadsTest, LastOfEqualTimestampsWins)
 {
     for (const char *name : {"first", "last"})
         comm(10, 10, name, 20, false);
@@ -174,8 +174,8 @@ TEST_F(ThreadsTest, OfEqualTimesTheLastIsTaken)
     EXPECT_EQ(threads.command(10, 19), "earlier");
 }
 
-// A map whose record comes between two questions counts in the second.
-TEST_F(ThreadsTest, QuestionsAndMapsMayTakeTurns)
+// A map noted between two queries counts in the second.
+TEST_F(ThreadsTest, QueriesAndMapsMayAlternate)
 {
     for (uint64_t i = 0; i < 20; i++) {
         const std::string path = "/lib/" + std::to_string(i);
@@ -184,7 +184,7 @@ TEST_F(ThreadsTest, QuestionsAndMapsMayTakeTurns)
     }
 }
 
-// As each question was answered before there was an index: by looking at all maps.
+// Reference implementation without an index: a search of all maps.
 const Map *find_slowly(const std::vector<Map> &maps, uint64_t address, uint64_t since_ns,
                        uint64_t time_ns)
 {
@@ -210,7 +210,7 @@ MapIndex index_of(const std::vector<Map> &maps)
     return index;
 }
 
-TEST(MapIndex, FindsWhatLookingAtAllMapsFinds)
+TEST(MapIndex, AgreesWithLinearSearch)
 {
     std::mt19937 random(2026);
     for (size_t round = 0; round < 300; round++) {
@@ -232,7 +232,7 @@ TEST(MapIndex, FindsWhatLookingAtAllMapsFinds)
     }
 }
 
-TEST(MapIndex, MapsThatCameSinceTheIndexAreFoundToo)
+TEST(MapIndex, FindsMapsAddedAfterTheBuild)
 {
     std::mt19937 random(37);
     for (size_t round = 0; round < 200; round++) {
@@ -258,7 +258,7 @@ TEST(MapIndex, MapsThatCameSinceTheIndexAreFoundToo)
     }
 }
 
-TEST(MapIndex, AddressesEndWhereNumbersDo)
+TEST(MapIndex, CoversTheWholeAddressRange)
 {
     const MapIndex index = index_of({{0, UINT64_MAX - 1, UINT64_MAX, 0, 1}, {0, 0, 1, 0, 2}});
     EXPECT_EQ(index.find(UINT64_MAX - 1, 0, 0)->object, 1U);
@@ -267,8 +267,8 @@ TEST(MapIndex, AddressesEndWhereNumbersDo)
     EXPECT_EQ(index.find(1, 0, 0), nullptr);
 }
 
-// As many questions as would take minutes if each looked at all maps, or at all names.
-TEST_F(ThreadsTest, ManyMapsOverOneAddress)
+// That many queries would take minutes if each searched all maps or all names.
+TEST_F(ThreadsTest, ManyMapsOfOneAddressAreSearchedQuickly)
 {
     constexpr uint64_t kMaps = 65536, kQuestions = 50000, kMiddle = 0x100000;
     for (uint64_t i = 0; i < kMaps; i++)
@@ -277,7 +277,7 @@ TEST_F(ThreadsTest, ManyMapsOverOneAddress)
         ASSERT_EQ(threads.find(10, kMiddle, i)->file_offset, i + 1);
 }
 
-TEST_F(ThreadsTest, ManyNamesOfManyAncestors)
+TEST_F(ThreadsTest, ManyNamesOfManyAncestorsAreSearchedQuickly)
 {
     constexpr uint32_t kThreads = 30;
     constexpr uint64_t kNames = 4096, kQuestions = 60000;
@@ -291,8 +291,8 @@ TEST_F(ThreadsTest, ManyNamesOfManyAncestors)
         ASSERT_EQ(threads.command(1, kNames + i), "ancestor");
 }
 
-// As perf and pmukit record say of what was there before.
-TEST_F(ThreadsTest, AProcessWithAProgramOfItsOwnHasNoMapsOfItsParent)
+// perf and pmukit record synthesize such forks for processes from before the recording.
+TEST_F(ThreadsTest, ForkWithExecInheritsNoMaps)
 {
     mmap(10, 0x1000, 0x1000, 0, "/bin/shell", 0);
     fork(20, 10, 20, 10, 0, PERF_RECORD_MISC_FORK_EXEC);
@@ -301,7 +301,7 @@ TEST_F(ThreadsTest, AProcessWithAProgramOfItsOwnHasNoMapsOfItsParent)
     EXPECT_EQ(at(30, 0x1000, 50), "/bin/shell+0");
 }
 
-TEST_F(ThreadsTest, ParentsInACircleEnd)
+TEST_F(ThreadsTest, CyclicParentsTerminate)
 {
     fork(1, 2, 1, 2, 5);
     fork(2, 1, 2, 1, 5);
@@ -309,7 +309,7 @@ TEST_F(ThreadsTest, ParentsInACircleEnd)
     EXPECT_EQ(threads.command(1, 9), "");
 }
 
-TEST_F(ThreadsTest, MapsThatCannotBeAreDropped)
+TEST_F(ThreadsTest, ImpossibleMapsAreDropped)
 {
     mmap(10, UINT64_MAX - 5, 100, 0, "/bin/a", 5);
     mmap(10, 0x1000, 0, 0, "/bin/a", 5);
@@ -317,8 +317,8 @@ TEST_F(ThreadsTest, MapsThatCannotBeAreDropped)
     EXPECT_TRUE(threads.objects().empty());
 }
 
-// Names, forks and maps of other threads each time.
-TEST_F(ThreadsTest, NoMoreIsKeptThanItsLimit)
+// Each round adds a name, a fork and a map of a new thread.
+TEST_F(ThreadsTest, EntriesBeyondTheLimitAreDropped)
 {
     constexpr uint32_t kLeast = limits::kThreads / 1000, kMost = limits::kThreads / 100;
     uint32_t task = 1;
@@ -339,8 +339,8 @@ TEST_F(ThreadsTest, NoMoreIsKeptThanItsLimit)
     EXPECT_EQ(threads.command(kMost + 1, 9), "");
 }
 
-// A server: each of its processes maps some of the same libraries, one behind the other.
-TEST_F(ThreadsTest, MapsOfAServerAreKeptAndOfAMuchLargerOneTheFirst)
+// A server: each process maps some of the same libraries, at consecutive addresses.
+TEST_F(ThreadsTest, KeepsAllMapsOfAServerAndTheFirstOfATooLargeOne)
 {
     constexpr uint32_t kLibraries = 300, kMapsOfAProcess = 25, kProcesses = 16000;
     constexpr uint32_t kFarTooMany = 2 * kProcesses;
@@ -369,8 +369,8 @@ TEST_F(ThreadsTest, MapsOfAServerAreKeptAndOfAMuchLargerOneTheFirst)
     EXPECT_EQ(at(kFarTooMany, address_of(kFarTooMany, 3), 9), "nothing");
 }
 
-// Each lies at two nodes of every level of the tree.
-TEST(MapIndex, MapsThatOverlapAreFoundUpToTheLimit)
+// Each map is stored at two nodes of every level of the tree.
+TEST(MapIndex, OverlappingMapsAreFoundUpToTheLimit)
 {
     constexpr uint64_t kMaps = 4096, kMiddle = 0x100000;
     Budget left(100 * kMaps);
@@ -384,7 +384,7 @@ TEST(MapIndex, MapsThatOverlapAreFoundUpToTheLimit)
     EXPECT_LT(index.build(left), kMaps / 100) << "what is left out gives back its room";
 }
 
-TEST_F(ThreadsTest, NamesOfAFewThreadsAreKeptUpToTheLimitToo)
+TEST_F(ThreadsTest, NamesOfFewThreadsAreLimitedToo)
 {
     constexpr uint32_t kTasks = 100, kNameBytes = 200, kNames = limits::kThreads / kNameBytes;
     const std::string name(kNameBytes, 'n');

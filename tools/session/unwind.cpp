@@ -28,9 +28,9 @@ bool Unwinder::can_unwind(const perfdata::Sample &sample)
 
 namespace {
 
-// enum perf_event_x86_regs, enum perf_event_arm_regs: what is where in a sample.
+// Register numbers of enum perf_event_x86_regs and enum perf_event_arm_regs.
 constexpr unsigned kX86Sp = 7, kX86Ip = 8, kArmSp = 31, kArmPc = 32;
-// By the numbers that DWARF has for them.
+// perf_event_x86_regs by DWARF register number.
 constexpr unsigned kX86Registers[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 8};
 constexpr unsigned kArmRegisters = 32;
 constexpr uint64_t kAbi64 = 2;  // PERF_SAMPLE_REGS_ABI_64
@@ -60,7 +60,7 @@ private:
     struct EndDwfl {
         void operator()(Dwfl *dwfl) const { dwfl_end(dwfl); }
     };
-    // The programs of a process that were needed until now.
+    // The programs of one process that libdwfl knows so far.
     struct Space {
         std::unique_ptr<Dwfl, EndDwfl> dwfl;
         std::vector<Module> modules;
@@ -68,10 +68,10 @@ private:
     };
     enum class Walk { kWhole, kCut, kConflict };
 
-    // One that libdw may read.
+    // A program; file: if libdw may read it.
     struct Program {
         std::optional<ElfFile> file;
-        size_t memory = 0;  // that libdw may keep of it
+        size_t memory = 0;  // that libdw may allocate for it
     };
 
     const Program *program(size_t object);
@@ -106,14 +106,14 @@ private:
     Budget left_{limits::kUnwinding}, work_{kMostChecked};
     bool is_full_ = false;
 
-    // Of the walk that goes on.
+    // State of the current walk.
     const perfdata::Sample *sample_ = nullptr;
     std::vector<uint64_t> *calls_ = nullptr;
     Space *space_ = nullptr;
     size_t most_ = 0;
     unsigned machine_ = 0;
     bool has_conflict_ = false;
-    bool is_word_missing_ = false;  // since the last frame
+    bool is_word_missing_ = false;  // a stack read failed since the last frame
 };
 
 const Dwfl_Callbacks Unwinder::Libdw::kFiles = {find_elf, find_no_debuginfo, nullptr, nullptr};
@@ -127,7 +127,7 @@ int Unwinder::Libdw::find_elf(Dwfl_Module *, void **userdata, const char *, Dwar
     return -1;
 }
 
-// libdwfl asks for the threads of a process: it has one.
+// libdwfl enumerates the threads of a process: there is one.
 pid_t Unwinder::Libdw::next_thread(Dwfl *dwfl, void *arg, void **thread)
 {
     if (*thread)
@@ -206,7 +206,7 @@ void Unwinder::Libdw::forget_spaces()
     is_full_ = false;
 }
 
-// What has this address is known to libdwfl, then.
+// Makes the program at this address known to libdwfl.
 Unwinder::Libdw::Walk Unwinder::Libdw::add_module(Space &space, uint64_t pc)
 {
     const auto place = threads_.find(sample_->sample_id.pid.value_or(UINT32_MAX), pc,
@@ -247,7 +247,8 @@ bool Unwinder::Libdw::attach(Space &space)
     return space.is_attached;
 }
 
-// Where the program was is in another register of each machine, and its file says which that is.
+// The number of the ip register depends on the machine, which only the program's file states: tries
+// each.
 Unwinder::Libdw::Walk Unwinder::Libdw::start(Space &space)
 {
     struct Ip {
@@ -282,7 +283,7 @@ Unwinder::Libdw::Walk Unwinder::Libdw::walk(Space &space)
     const int ended = dwfl_getthread_frames(space.dwfl.get(), 1, take_frame, this);
     if (has_conflict_)
         return Walk::kConflict;
-    // To libdwfl a return address that cannot be read is the end.
+    // libdwfl takes an unreadable return address for the end of the stack.
     return ended == 0 && !is_word_missing_ ? Walk::kWhole : Walk::kCut;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Calls from copies of user stacks (--call-graph dwarf): by elfutils' libdw, from the registers and
-// the bytes of a sample, the maps of the recording, and the call frame information of its programs.
+// Unwinds user stack dumps (--call-graph dwarf) with elfutils' libdw, from the registers and stack
+// bytes of a sample, the maps of the recording, and the call frame information of its programs.
 // x86-64 and arm64. Documentation/decisions/0023-elfutils-names-and-unwinds.rst has the limits.
 #pragma once
 
@@ -19,15 +19,15 @@ class Unwinder {
 public:
     static constexpr size_t kMostCalls = 127;  // as perf's --max-stack
 
-    // Both outlive this.
+    // Both must outlive the Unwinder.
     Unwinder(const Threads &threads, Programs &programs);
     ~Unwinder();
     Unwinder(Unwinder &&) noexcept;
 
-    // The sample has the registers and a copy of the stack that this needs.
+    // True if the sample has the registers and the stack dump.
     static bool can_unwind(const perfdata::Sample &sample);
-    // Appends where the program was, and where each of its callers is: in the call, not behind it.
-    // False: there are more, which cannot be known.
+    // Appends the sampled ip, and for each caller an address inside its call instruction. Returns
+    // false if the stack could not be unwound completely.
     bool unwind(const perfdata::Sample &sample, std::vector<uint64_t> &calls);
 
 private:

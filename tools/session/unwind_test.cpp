@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The stack of this program itself, as a sample of it would have it; and stacks, registers and
-// files that make no sense.
+// Unwinds the test's own stack, as a sample would contain it, and random stacks, registers and
+// files.
 #include "session/unwind.hpp"
 
 #include <gtest/gtest.h>
@@ -34,9 +34,9 @@ namespace {
 constexpr uint32_t kPid = 7;
 constexpr uint64_t kX86Mask = 0xff01ff;  // the general registers and ip
 
-// What a sample of --call-graph dwarf has of user space.
+// User registers and stack in a sample of --call-graph dwarf.
 struct Stack {
-    std::vector<uint64_t> registers;  // as many as the mask has bits
+    std::vector<uint64_t> registers;  // one per bit of the mask
     std::vector<std::byte> bytes;     // from the stack pointer upwards
 };
 
@@ -104,7 +104,7 @@ protected:
 
 #ifdef __x86_64__
 
-// Of the caller of copy_stack().
+// Stack of the caller of copy_stack().
 Stack stack_now(const ucontext_t &context)
 {
     const auto &from = context.uc_mcontext.gregs;
@@ -177,7 +177,7 @@ TEST_F(UnwindTest, FindsTheCallersOfThisFunction)
     EXPECT_LT(inner, outer) << all;
 }
 
-TEST_F(UnwindTest, StopsWhereTheCopyOfTheStackEnds)
+TEST_F(UnwindTest, StopsAtTheEndOfTheStackDump)
 {
     map_this_program();
     Stack stack;
@@ -194,7 +194,7 @@ TEST_F(UnwindTest, StopsWhereTheCopyOfTheStackEnds)
     }
 }
 
-TEST_F(UnwindTest, AnyRegistersAndStacksEnd)
+TEST_F(UnwindTest, RandomRegistersAndStacksTerminate)
 {
     map_this_program();
     Stack stack;
@@ -202,7 +202,7 @@ TEST_F(UnwindTest, AnyRegistersAndStacksEnd)
     std::mt19937_64 random(1);
     for (unsigned i = 0; i < 300; i++) {
         Stack other = stack;
-        // Somewhere in a program, with whatever is in the other registers.
+        // The ip stays in a program; the other registers are random.
         for (size_t at = 0; at < other.registers.size(); at++)
             if (at != 8 && random() % 3 == 0)
                 other.registers[at] = random() >> (random() % 64);
@@ -225,7 +225,7 @@ TEST_F(UnwindTest, AnyRegistersAndStacksEnd)
     }
 }
 
-TEST_F(UnwindTest, FewerRegistersThanTheMaskPromisesAreNone)
+TEST_F(UnwindTest, RejectsFewerRegistersThanTheMaskHas)
 {
     map_this_program();
     Stack stack;
@@ -236,8 +236,8 @@ TEST_F(UnwindTest, FewerRegistersThanTheMaskPromisesAreNone)
     EXPECT_TRUE(calls.empty());
 }
 
-// The same addresses, of another file by another map.
-TEST_F(UnwindTest, AMapThatIsReplacedIsRead)
+// A later map puts another file at the same addresses.
+TEST_F(UnwindTest, UnwindsTheNewFileOfAReplacedMap)
 {
     map_this_program();
     Stack stack;
@@ -261,7 +261,7 @@ TEST_F(UnwindTest, AMapThatIsReplacedIsRead)
 
 #endif
 
-// A file with call frame information: an entry that all share, one of a function, and no table.
+// A file with call frame information: a CIE, an FDE, and no search table.
 std::vector<std::byte> image_with(const std::vector<uint8_t> &instructions)
 {
     constexpr size_t kFrames = 0x200, kNames = 0x1000, kSections = 0x1100;
@@ -320,8 +320,8 @@ bool is_accepted(const std::vector<uint8_t> &instructions)
     return check_cfi(*file, work).has_value();
 }
 
-// libdw would make room for as many registers or states.
-TEST(CfiCheck, TakesWhatCompilersWriteAndNothingElse)
+// libdw would allocate memory for that many registers or states.
+TEST(CfiCheck, AcceptsOnlyWhatCompilersEmit)
 {
     EXPECT_TRUE(is_accepted({}));
     EXPECT_TRUE(is_accepted({0x41, 0x0e, 0x10, 0x86, 2, 0x0a, 0x0b}));
@@ -331,7 +331,7 @@ TEST(CfiCheck, TakesWhatCompilersWriteAndNothingElse)
     EXPECT_FALSE(is_accepted({0x3f})) << "no instruction";
 }
 
-TEST(CfiCheck, CostsNoMoreThanItMay)
+TEST(CfiCheck, StopsAtTheWorkBudget)
 {
     const Result<ElfFile> file = ElfFile::of(image_with({}));
     ASSERT_TRUE(file);
@@ -339,12 +339,12 @@ TEST(CfiCheck, CostsNoMoreThanItMay)
     EXPECT_FALSE(check_cfi(*file, work));
 }
 
-TEST(Inlines, OfAnyBytesEnd)
+TEST(Inlines, TruncatedFilesHaveNone)
 {
     Result<MappedFile> self = MappedFile::open("/proc/self/exe");
     ASSERT_TRUE(self);
     std::mt19937_64 random(2);
-    // Of a file of some megabytes the front is enough: sections lie behind it and are missing.
+    // The front of the file is enough: the section headers after it are missing.
     for (const size_t bytes : {0, 1, 64, 4096, 1 << 20}) {
         std::vector<std::byte> part(
             self->bytes().begin(),
