@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What decoders have in common that read a stream in pieces: where they are in it, and the bytes
-// that cannot be read before more of them are there.
+// Helpers for decoders that read a stream in pieces: the position in it, and the bytes that cannot
+// be decoded without more.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@
 
 namespace pmukit::decode {
 
-// The offset of a decoder, and what it passed over but has not reported yet: damage is one piece,
-// in however many steps it was passed over.
+// Offset of a decoder, and the skipped bytes that it has not reported yet. Bytes skipped in several
+// steps are reported as one piece.
 class Position {
 public:
     explicit Position(uint64_t offset = 0) : offset_(offset) {}
 
-    // Of the first byte that was not consumed.
+    // Offset of the first byte that was not consumed.
     uint64_t offset() const { return offset_; }
     void move(uint64_t bytes) { offset_ += bytes; }
     void skip(uint64_t bytes)
@@ -29,7 +29,7 @@ public:
         skipped_bytes_ += bytes;
         offset_ += bytes;
     }
-    // sink.skipped(offset, bytes), unless there is nothing to tell.
+    // Calls sink.skipped(offset, bytes) if there are unreported bytes.
     template <typename Sink>
     void tell_skipped(Sink &sink)
     {
@@ -43,16 +43,16 @@ private:
     uint64_t skipped_at_ = 0, skipped_bytes_ = 0;  // not reported yet
 };
 
-// The last bytes of a stream, for whose meaning others are missing. A `use` takes what it can from
-// the start of the bytes it is given and returns their number; of kBytes or more it leaves less.
+// Carries the last bytes of a piece to the next one. `use` consumes as many leading bytes as it can
+// and returns their number; given kBytes or more, it leaves fewer than kBytes.
 template <size_t kBytes>
 class Carry {
 public:
     size_t size() const { return size_; }
     void clear() { size_ = 0; }
 
-    // More of the stream: what is carried goes on with it, until the rest can be used where it
-    // lies.
+    // The next bytes of the stream. Some are appended to the carried bytes until `use` has consumed
+    // those; the rest is used in place.
     template <typename Use>
     void data(Bytes bytes, const Use &use)
     {
@@ -62,7 +62,7 @@ public:
             std::memcpy(bytes_.data() + size_, bytes.data(), more);
             size_ += more;
             const size_t used = use(Bytes(bytes_.data(), size_));
-            if (used >= before) {  // the rest of the carry is the beginning of these bytes
+            if (used >= before) {  // all carried bytes are used
                 bytes = bytes.subspan(used - before);
                 size_ = 0;
             } else {
@@ -77,7 +77,7 @@ public:
         size_ = rest.size();
     }
 
-    // Nothing follows for now: `use` decides by what is there.
+    // Lets `use` decide on the carried bytes without more data.
     template <typename Use>
     void settle(const Use &use)
     {

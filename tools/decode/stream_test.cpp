@@ -37,7 +37,7 @@ Bytes bytes_of(const std::string &text)
     return std::as_bytes(std::span(text));
 }
 
-// Words that end with a blank; the longest that can be read has seven letters.
+// Splits text into words, each with at most seven letters and a blank at its end.
 struct Words {
     size_t operator()(Bytes bytes)
     {
@@ -52,7 +52,7 @@ struct Words {
     std::vector<std::string> words;
 };
 
-TEST(Carry, GivesTheSameInPiecesOfAnySize)
+TEST(Carry, PiecesOfAnySizeGiveTheSame)
 {
     const std::string text = "a decoder wants its records whole but they come in pieces ";
     Words whole;
@@ -69,7 +69,7 @@ TEST(Carry, GivesTheSameInPiecesOfAnySize)
     }
 }
 
-TEST(Carry, KeepsWhatCannotBeUsedYet)
+TEST(Carry, KeepsBytesThatCannotBeUsedYet)
 {
     Carry<8> carry;
     const auto nothing = [](Bytes) { return size_t{0}; };

@@ -24,8 +24,8 @@ void add_columns(TimeGrid::Columns &to, const TimeGrid::Columns &from)
 
 }  // namespace
 
-// Both axes begin at multiples of their widths, and the new one reaches further at both ends: each
-// old column lies within one new.
+// Both axes begin at multiples of their column width, and the new axis includes the old one. So
+// each old column is inside one new column.
 void TimeGrid::rebase(uint64_t base, unsigned width_log2)
 {
     const unsigned by = width_log2 - width_log2_;
@@ -96,8 +96,8 @@ bool AddressGrid::has_room(uint64_t row)
     return paid;
 }
 
-// As much as it takes that two of the rows, and of these others, are one: addresses that are far
-// apart would be gone over for each bit between them.
+// Widens the rows until at least two of them, including the rows passed, coincide. The step is
+// computed, as repeated doubling would take long for distant addresses.
 void AddressGrid::merge_rows(std::vector<uint64_t> rows)
 {
     for (const auto &[row, columns] : grid_.all())
@@ -118,7 +118,7 @@ void AddressGrid::widen_rows(unsigned by)
     paid_ -= fewer;
 }
 
-// Rows are merged until the address fits: in the worst case all addresses are one row.
+// Merges rows until the address fits; in the worst case all addresses share one row.
 void AddressGrid::add(uint64_t address, uint64_t time, uint64_t value)
 {
     while (!has_room(address >> row_log2_) || !grid_.add(address >> row_log2_, time, value))

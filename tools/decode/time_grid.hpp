@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Rows of sums over one time axis, made while a recording streams by. The axis has a fixed number
-// of columns, which double their width as time goes on; the number of rows is limited, too. So
-// memory has a limit that no recording can raise.
+// Rows of sums over one time axis, built while a recording is read. The axis has a fixed number of
+// columns, which double their width as time advances. The number of rows is limited too, so no
+// recording can exceed the memory limit.
 //
-// Columns begin at multiples of their width: grids of one clock can be brought to one axis.
+// Columns begin at multiples of their width, so grids of one clock can be converted to one axis.
 //
 //     time    first ...                                   last
 //             |  column 0  |  column 1  | ...             |        each 2^width_log2 long
@@ -32,17 +32,17 @@ public:
 
     explicit TimeGrid(size_t max_rows) : max_rows_(max_rows) {}
 
-    // False: there are max_rows other rows, and the value is not added.
+    // Returns false, and does not add the value, if it would need a row beyond max_rows.
     bool add(uint64_t row, uint64_t time, uint64_t value);
-    // Each row becomes what the function makes of its number; rows that become one are added up.
+    // Renumbers the rows with the function; rows that get the same number are added up.
     void fold(const std::function<uint64_t(uint64_t)> &to);
-    // The axis becomes at least as wide and as long as this.
+    // Makes the columns at least this wide, and extends the axis to this time.
     void widen(unsigned width_log2, uint64_t time);
 
     bool empty() const { return !started_; }
     size_t rows() const { return rows_.size(); }
     const AddressMap<Columns> &all() const { return rows_; }
-    // Where column 0 begins, how wide each is, how many there are something in.
+    // Begin of column 0; width of a column; number of columns up to the last time.
     uint64_t origin() const { return base_ << width_log2_; }
     unsigned width_log2() const { return width_log2_; }
     uint64_t column_width() const { return uint64_t{1} << width_log2_; }
@@ -62,19 +62,19 @@ private:
     AddressMap<Columns> rows_;
 };
 
-// Sums over address and time. When there are too many rows of addresses, two become one.
+// Sums over address and time. If there are too many rows of addresses, rows are merged.
 class AddressGrid {
 public:
     static constexpr size_t kMaxRows = 256;
 
-    // left: limits::kLines, of all grids of one picture; two rows are free.
+    // left: limits::kLines, shared by all grids of one picture; two rows are free.
     explicit AddressGrid(std::shared_ptr<Budget> left = std::make_shared<Budget>(limits::kLines))
         : grid_(kMaxRows), left_(std::move(left))
     {
     }
 
     void add(uint64_t address, uint64_t time, uint64_t value);
-    // The same with no more rows than that (two at least), none smaller than row_log2.
+    // A copy with at most this many rows (at least two), each of at least 2^row_log2 bytes.
     AddressGrid coarser(size_t rows, unsigned row_log2) const;
 
     unsigned row_log2() const { return row_log2_; }
@@ -89,7 +89,7 @@ private:
     unsigned row_log2_ = 0;
     TimeGrid grid_;
     std::shared_ptr<Budget> left_;
-    size_t paid_ = 0;  // rows
+    size_t paid_ = 0;  // rows taken from the budget
 };
 
 }  // namespace pmukit::decode

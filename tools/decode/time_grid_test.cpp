@@ -23,7 +23,7 @@ uint64_t in_column(const TimeGrid &grid, uint64_t row, uint64_t time)
     return grid.all().at(row)[(time - grid.origin()) / grid.column_width()];
 }
 
-TEST(TimeGrid, KeepsEachTimeApartWhileThereAreColumns)
+TEST(TimeGrid, SeparatesTimesWhileColumnsSuffice)
 {
     TimeGrid grid(2);
     for (uint64_t time = 1000; time < 1000 + TimeGrid::kColumns; time++)
@@ -33,7 +33,7 @@ TEST(TimeGrid, KeepsEachTimeApartWhileThereAreColumns)
     EXPECT_EQ(in_column(grid, 7, 1033), 1033U);
 }
 
-TEST(TimeGrid, DoublesItsColumnsAndLosesNothing)
+TEST(TimeGrid, DoublesColumnWidthWithoutLoss)
 {
     TimeGrid grid(2);
     for (uint64_t time = 1000; time <= 1000 + TimeGrid::kColumns; time++)
@@ -44,8 +44,8 @@ TEST(TimeGrid, DoublesItsColumnsAndLosesNothing)
     EXPECT_EQ(sum_of(grid), TimeGrid::kColumns + 1);
 }
 
-// Against a table of every value, which is what no recording is small enough for.
-TEST(TimeGrid, SaysTheSameAsATableOfAllValuesInWhateverOrder)
+// Compares with a table of all single values.
+TEST(TimeGrid, MatchesAFullTableInAnyOrder)
 {
     std::mt19937_64 random(1);
     for (int round = 0; round < 50; round++) {
@@ -71,7 +71,7 @@ TEST(TimeGrid, SaysTheSameAsATableOfAllValuesInWhateverOrder)
     }
 }
 
-TEST(TimeGrid, TakesBothEndsOfTime)
+TEST(TimeGrid, AcceptsTheFirstAndTheLastTime)
 {
     TimeGrid grid(1);
     grid.add(0, UINT64_MAX, 1);
@@ -81,7 +81,7 @@ TEST(TimeGrid, TakesBothEndsOfTime)
     EXPECT_EQ(grid.all().at(0).back(), 1U);
 }
 
-TEST(TimeGrid, RefusesMoreRowsThanItHasRoomFor)
+TEST(TimeGrid, RefusesRowsBeyondItsLimit)
 {
     TimeGrid grid(2);
     EXPECT_TRUE(grid.add(1, 0, 1));
@@ -92,7 +92,7 @@ TEST(TimeGrid, RefusesMoreRowsThanItHasRoomFor)
     EXPECT_EQ(sum_of(grid), 3U);
 }
 
-TEST(TimeGrid, SaturatesInsteadOfBeginningAnew)
+TEST(TimeGrid, SaturatesInsteadOfWrapping)
 {
     TimeGrid grid(1);
     grid.add(0, 0, UINT64_MAX);
@@ -100,7 +100,7 @@ TEST(TimeGrid, SaturatesInsteadOfBeginningAnew)
     EXPECT_EQ(sum_of(grid), UINT64_MAX);
 }
 
-TEST(TimeGrid, ComesToTheAxisOfAnother)
+TEST(TimeGrid, ConvertsToTheAxisOfAnotherGrid)
 {
     TimeGrid early(1), late(1);
     early.add(0, 100, 1);
@@ -128,7 +128,7 @@ TEST(AddressGrid, MergesRowsWhenThereAreTooMany)
     EXPECT_EQ(sum_of(grid.grid()), 2 * AddressGrid::kMaxRows);
 }
 
-TEST(AddressGrid, GridsOfOnePictureShareTheRoomForRows)
+TEST(AddressGrid, GridsOfOnePictureShareTheBudgetForRows)
 {
     constexpr size_t kBytes = 100000, kGrids = 50, kAddresses = 200;
     const auto left = std::make_shared<Budget>(kBytes);
@@ -146,7 +146,7 @@ TEST(AddressGrid, GridsOfOnePictureShareTheRoomForRows)
     EXPECT_LE(rows * sizeof(TimeGrid::Columns), kBytes + 2 * kGrids * sizeof(TimeGrid::Columns));
 }
 
-TEST(AddressGrid, OfOnePictureKeepNoMoreRowsThanTheLimit)
+TEST(AddressGrid, GridsOfOnePictureKeepRowsUpToTheLimit)
 {
     constexpr size_t kRows = limits::kLines / sizeof(TimeGrid::Columns);
     constexpr size_t kGrids = kRows / AddressGrid::kMaxRows + 10;
@@ -165,7 +165,7 @@ TEST(AddressGrid, OfOnePictureKeepNoMoreRowsThanTheLimit)
     EXPECT_EQ(grids.back().grid().rows(), 2U) << "and then what is free";
 }
 
-TEST(AddressGrid, TakesAddressesFarApart)
+TEST(AddressGrid, AcceptsDistantAddresses)
 {
     AddressGrid grid;
     grid.add(0, 1, 1);
@@ -176,7 +176,7 @@ TEST(AddressGrid, TakesAddressesFarApart)
     EXPECT_EQ(grid.coarser(1, 0).grid().rows(), 2U) << "no shift by all bits";
 }
 
-TEST(AddressGrid, IsBroughtDownToAFewRowsWithTheSameSum)
+TEST(AddressGrid, CoarserGridHasTheSameSum)
 {
     AddressGrid grid;
     for (uint64_t i = 0; i < 100; i++)

@@ -52,7 +52,7 @@ std::optional<Record> parse_header(Bytes bytes)
     return header;
 }
 
-// Zeros and noise are no readings.
+// Rejects zeros and noise.
 bool makes_sense(const Reading &reading)
 {
     return reading.time_ns != 0 && reading.time_ns >> 63 == 0 && reading.event != 0 &&
@@ -134,7 +134,7 @@ std::string Name::label() const
     return kind == PMUKIT_CACHE_QOS_KIND_TASK && id ? text + "-" + std::to_string(id) : text;
 }
 
-// The parts of a name come one after the other; if one is missing, the old name stays. If the
+// The parts of a name arrive in order. If a part is missing, the monitor keeps its old name. If the
 // budget has no space for a name, the monitor has only a number.
 void Names::note(const NamePart &part)
 {
@@ -207,7 +207,7 @@ void StreamDecoder::take(Bytes bytes)
     position_.move(kRecordBytes);
 }
 
-// Whole records; returns how many bytes were used.
+// Decodes whole records; returns the number of bytes used.
 size_t StreamDecoder::consume(Bytes bytes)
 {
     size_t used = 0;
@@ -218,7 +218,7 @@ size_t StreamDecoder::consume(Bytes bytes)
 
 void StreamDecoder::data(Bytes bytes)
 {
-    // The rest of a record that began before there was anything to read.
+    // Skips the rest of a record that began before the data.
     if (carry_.size() == 0 && position_.offset() % kRecordBytes) {
         const size_t rest =
             std::min<size_t>(kRecordBytes - position_.offset() % kRecordBytes, bytes.size());
@@ -235,7 +235,7 @@ void StreamDecoder::drop_carry()
     position_.tell_skipped(sink_);
 }
 
-// Records are lost whole.
+// Records are lost whole, so the records after the loss are at multiples of their size.
 void StreamDecoder::loss(uint64_t bytes)
 {
     drop_carry();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Records of cache_qos_aux from bytes. Format: include/uapi/pmukit/cache_qos.h. Headers, readings
-// and names are 64 bytes each and lie at multiples of that in the stream: what is damaged is one
-// record, and the next is where it has to be.
+// Decodes records of cache_qos_aux. Format: include/uapi/pmukit/cache_qos.h. Headers, readings and
+// names have 64 bytes each and are at multiples of 64 in the stream. So damage affects one record,
+// and the place of the next one is known.
 #pragma once
 
 #include <pmukit/cache_qos.h>
@@ -25,17 +25,17 @@ namespace pmukit::decode::cache_qos {
 
 constexpr size_t kRecordBytes = PMUKIT_CACHE_QOS_RECORD_BYTES;
 
-// What holds for the readings that follow.
+// Properties of the readings that follow.
 struct Header {
     uint64_t sequence = 0;
     uint16_t domain = 0;
     uint8_t backend = 0;  // PMUKIT_CACHE_QOS_BACKEND_*
-    uint64_t scale = 0;   // bytes of a unit
+    uint64_t scale = 0;   // bytes per unit
     uint64_t start_ns = 0;
     uint32_t rmids = 0;
     uint8_t width = 0;  // bits of a bandwidth counter
     uint64_t cache_bytes = 0;
-    uint64_t lost = 0;  // records, since the event was opened
+    uint64_t lost = 0;  // records lost since the event was opened
 };
 
 struct Reading {
@@ -49,18 +49,18 @@ struct Reading {
     uint32_t status = 0;  // PMUKIT_CACHE_QOS_S_*
     uint64_t raw = 0;     // in units
     uint64_t bytes = 0;
-    uint64_t bound = 0;  // occupancy: the truth is at most so much less
+    uint64_t bound = 0;  // occupancy: the true value is at most this much lower
     uint64_t age_ns = 0;
 };
 
-// A part of the name of a monitor, for the readings that follow.
+// Part of the name of a monitor, for the readings that follow.
 struct NamePart {
     uint64_t sequence = 0;
     uint32_t monitor = 0;
     uint16_t domain = 0;
     uint8_t kind = 0;   // PMUKIT_CACHE_QOS_KIND_*
     uint64_t id = 0;    // process or thread, cgroup; 0: none
-    uint32_t life = 0;  // how often the number was given out
+    uint32_t life = 0;  // how often the monitor number was assigned
     uint8_t part = 0, parts = 0;
     std::string text;
 };
@@ -73,12 +73,12 @@ struct Name {
     uint64_t id = 0;
     uint32_t life = 0;
     std::string text;
-    // "gzip-1234", as perf has a thread; a path; CPUs
+    // "gzip-1234" for a thread, as in perf; a path; CPUs
     std::string label() const;
     bool operator==(const Name &) const = default;
 };
 
-// Names of the monitors of an L3, put together from their parts.
+// Names of the monitors of each L3, assembled from their parts.
 class Names {
 public:
     explicit Names(std::shared_ptr<Budget> left = std::make_shared<Budget>(limits::kMonitors))
@@ -96,20 +96,20 @@ private:
     std::map<Key, Name> names_;
     Key key_{};
     Name begun_;
-    uint8_t next_part_ = 0;  // of the one that has begun; 0: none has
+    uint8_t next_part_ = 0;  // next part of begun_; 0: no name has begun
 };
 
-// nullopt: fewer than kRecordBytes, or no record of a version that is known.
+// nullopt: fewer than kRecordBytes, or not a record of a known version.
 std::optional<Record> parse_record(Bytes bytes);
 
-// Text that a 0 may end. It could steer no terminal: control characters are '?'.
+// Text up to the first 0. Control characters, which could affect a terminal, become '?'.
 std::string text_of(Bytes bytes);
 
-// Names as perf and people have them; "?" where there is none.
+// Names for output; "?" for an unknown number.
 std::string_view event_name(uint8_t event);
 std::string_view kind_name(uint8_t kind);
 std::string_view backend_name(uint8_t backend);
-// Of the lowest bit that is set.
+// Name of the lowest bit that is set.
 std::string_view status_name(uint32_t status);
 
 class Sink {
@@ -141,16 +141,16 @@ private:
     Carry<kRecordBytes> carry_;
 };
 
-// Do these bytes begin like records? For streams whose PMU has no known name.
+// True if these bytes begin like records. For streams whose PMU name is unknown.
 bool looks_like_records(Bytes bytes);
 
-// The record inside the raw payload of a sample. nullopt: it is not ours.
+// Extracts the record from the raw payload of a sample. nullopt: not a cache_qos payload.
 std::optional<Bytes> words_of_raw(Bytes raw);
 
-// What the numbers say about missing records. One for each event of a CPU.
+// Counts missing records by sequence number. One per event and CPU.
 class SequenceAccount {
 public:
-    // False: this record came before (stock perf's reader can write a burst twice).
+    // Returns false for a duplicate (stock perf's reader can write a burst twice).
     bool note(uint64_t sequence);
 
     uint64_t missing() const { return missing_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Records are laid out here word by word; what the decoder finds is held against what they were
-// made from.
+// Builds records word by word, and compares what the decoder finds with the values they were built
+// from.
 #include "decode/cache_qos/cache_qos_decode.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ void put_reading(Stream &to, uint64_t sequence, uint64_t time, uint64_t bytes, u
              status << 32 | 5, bytes / 65536, bytes, 4096, 250});
 }
 
-// Of the L3 with the id 3; monitor 7 is a task unless kind says otherwise
+// Appends a name record of monitor 7 (a task unless kind is set) of the L3 with id 3.
 void put_name(Stream &to, uint64_t sequence, uint64_t life, std::string_view text,
               uint64_t part = 0, uint64_t parts = 1, uint64_t kind = 2)
 {
@@ -90,7 +90,7 @@ Found decoded(const Stream &stream, size_t piece = SIZE_MAX, uint64_t start = 0)
     return found;
 }
 
-TEST(CacheQosDecode, HasEachFieldOfAHeader)
+TEST(CacheQosDecode, DecodesEachFieldOfAHeader)
 {
     Stream stream;
     put_header(stream, 9, 4);
@@ -108,7 +108,7 @@ TEST(CacheQosDecode, HasEachFieldOfAHeader)
     EXPECT_EQ(header.lost, 4U);
 }
 
-TEST(CacheQosDecode, HasEachFieldOfAName)
+TEST(CacheQosDecode, DecodesEachFieldOfAName)
 {
     Stream stream;
     put_name(stream, 10, 3, "gz\x1b\x7fip", 0, 1);
@@ -129,14 +129,14 @@ TEST(CacheQosDecode, HasEachFieldOfAName)
     EXPECT_EQ(found.names.find(7, 2), nullptr);
 }
 
-TEST(CacheQosDecode, R67_PutsALongNameTogether)
+TEST(CacheQosDecode, R67_AssemblesALongName)
 {
     const std::string path = "/kubepods.slice/kubepods-burstable.slice/pod-0123456789abcdef";
     Stream stream;
     for (uint64_t part = 0; part < 3; part++)
         put_name(stream, part, 1, std::string_view(path).substr(part * 24, 24), part, 3, 4);
     EXPECT_EQ(decoded(stream).names.find(7, 3)->label(), path);
-    // One that lacks a part is none, and the one before stays.
+    // A name that lacks a part is dropped; the old name stays.
     put_name(stream, 3, 2, "/a", 0, 2, 4);
     put_name(stream, 4, 2, "/b", 0, 3, 4);
     put_name(stream, 6, 2, "/c", 2, 3, 4);
@@ -144,7 +144,7 @@ TEST(CacheQosDecode, R67_PutsALongNameTogether)
     EXPECT_TRUE(decoded(stream, 7).skips.empty());
 }
 
-TEST(CacheQosDecode, TakesNoNameForOneThatCannotBe)
+TEST(CacheQosDecode, RejectsImpossibleNameParts)
 {
     for (const auto &[part, parts, kind] :
          {std::array<uint64_t, 3>{1, 1, 2}, {0, 0, 2}, {0, 11, 2}, {0, 1, 5}}) {
@@ -154,7 +154,7 @@ TEST(CacheQosDecode, TakesNoNameForOneThatCannotBe)
     }
 }
 
-TEST(CacheQosDecode, HasEachFieldOfAReading)
+TEST(CacheQosDecode, DecodesEachFieldOfAReading)
 {
     Stream stream;
     put_reading(stream, 10, 2000, 655360, 2, 0x101);
@@ -175,7 +175,7 @@ TEST(CacheQosDecode, HasEachFieldOfAReading)
     EXPECT_EQ(reading.age_ns, 250U);
 }
 
-TEST(CacheQosDecode, EveryPrefixIsItsWholeRecords)
+TEST(CacheQosDecode, TruncatedDataGivesItsWholeRecords)
 {
     Stream stream;
     put_header(stream, 0);
@@ -205,7 +205,7 @@ TEST(CacheQosDecode, PiecesOfAnySizeGiveTheSame)
     }
 }
 
-TEST(CacheQosDecode, BeginsWhereRecordsBegin)
+TEST(CacheQosDecode, StartsAtTheNextRecordBoundary)
 {
     Stream stream(40);
     put_reading(stream, 1, 100, 65536);
@@ -216,7 +216,7 @@ TEST(CacheQosDecode, BeginsWhereRecordsBegin)
     }
 }
 
-TEST(CacheQosDecode, ALossBreaksARecord)
+TEST(CacheQosDecode, LossBreaksAnIncompleteRecord)
 {
     Stream stream;
     put_reading(stream, 1, 100, 65536);
@@ -231,7 +231,7 @@ TEST(CacheQosDecode, ALossBreaksARecord)
     EXPECT_EQ(found.offsets, std::vector<uint64_t>{3 * kRecordBytes});
 }
 
-TEST(CacheQosDecode, ZerosAndNoiseAreNoRecords)
+TEST(CacheQosDecode, RejectsZerosAndNoise)
 {
     for (size_t at : {0, 1, 2, 3}) {
         Stream stream;
@@ -267,7 +267,7 @@ TEST(CacheQosDecode, RecognizesItsStream)
     EXPECT_FALSE(looks_like_records({}));
 }
 
-TEST(CacheQosDecode, FindsTheWordsOfASample)
+TEST(CacheQosDecode, ExtractsTheWordsOfASample)
 {
     Stream raw(8);
     for (char c : {'C', 'Q', 'O', 'S'})
@@ -281,7 +281,7 @@ TEST(CacheQosDecode, FindsTheWordsOfASample)
     EXPECT_FALSE(words_of_raw(Bytes(raw).first(11)));
 }
 
-TEST(CacheQosDecode, NamesItsEvents)
+TEST(CacheQosDecode, NamesEventsKindsAndStatuses)
 {
     EXPECT_EQ(event_name(1), "llc_occupancy");
     EXPECT_EQ(event_name(4), "remote_bytes");
@@ -295,7 +295,7 @@ TEST(CacheQosDecode, NamesItsEvents)
     EXPECT_EQ(status_name(0), "?");
 }
 
-TEST(CacheQosSequence, CountsWhatIsMissingAndWhatComesAgain)
+TEST(CacheQosSequence, CountsMissingAndDuplicateRecords)
 {
     SequenceAccount account;
     for (uint64_t sequence : {100, 101, 105, 106})
@@ -362,7 +362,7 @@ TEST(CacheQosSeries, CountIsReportedPerSecond)
     EXPECT_EQ(large.summary().max, uint64_t{1} << 62);
 }
 
-TEST(CacheQosSeries, ColumnsHaveTheLargestOfEachHoweverLongItGoesOn)
+TEST(CacheQosSeries, ColumnsKeepTheirMaximumInALongRecording)
 {
     Series series;
     constexpr uint64_t kReadings = 100'000;
@@ -382,7 +382,7 @@ TEST(CacheQosSeries, ColumnsHaveTheLargestOfEachHoweverLongItGoesOn)
     EXPECT_EQ(column->number, 70'000'000'000U >> series.width_log2());
 }
 
-TEST(CacheQosSeries, GrowthOfTheColumnsAddsUpToTheTotal)
+TEST(CacheQosSeries, ColumnGrowthAddsUpToTheTotal)
 {
     Series series;
     for (uint64_t i = 0; i < 10'000; i++)
@@ -394,7 +394,7 @@ TEST(CacheQosSeries, GrowthOfTheColumnsAddsUpToTheTotal)
     EXPECT_EQ(grown, 7U * 9'999);
 }
 
-TEST(CacheQosSeries, TheMedianIsExactForFewValuesAndCloseForMany)
+TEST(CacheQosSeries, MedianIsExactForFewValuesAndCloseForMany)
 {
     for (uint64_t readings : {uint64_t{Levels::kExact}, uint64_t{50'001}}) {
         Levels levels;
@@ -408,7 +408,7 @@ TEST(CacheQosSeries, TheMedianIsExactForFewValuesAndCloseForMany)
     }
 }
 
-TEST(CacheQosSeries, EveryNumberHasItsMedianNearIt)
+TEST(CacheQosSeries, MedianOfEqualNumbersIsExact)
 {
     for (uint64_t level : {uint64_t{0}, uint64_t{15}, uint64_t{16}, uint64_t{31}, UINT64_MAX}) {
         Levels levels;
@@ -426,7 +426,7 @@ Reading of_monitor(uint32_t monitor, uint8_t kind, uint64_t time, uint64_t bytes
     return reading;
 }
 
-TEST(CacheQosSeries, AnotherKindUnderTheNumberIsAnotherSeries)
+TEST(CacheQosSeries, MonitorNumberWithAnotherKindStartsANewSeries)
 {
     SeriesTable table;
     table.add(of_monitor(1, PMUKIT_CACHE_QOS_KIND_TASK, 1, 0));
@@ -443,13 +443,13 @@ TEST(CacheQosSeries, AnotherKindUnderTheNumberIsAnotherSeries)
     EXPECT_EQ(monitor_name({1, 0, 2, 1}), "1#2");
 }
 
-TEST(CacheQosSeries, ACountThatFallsIsAnotherSeries)
+TEST(CacheQosSeries, FallingCountStartsANewSeries)
 {
     SeriesTable table;
     for (uint64_t bytes : {50, 100, 5, 9})
         table.add(
             of_monitor(1, PMUKIT_CACHE_QOS_KIND_TASK, 10 + table.all().size() + bytes, bytes));
-    EXPECT_EQ(table.all().size(), 1U);  // its time went back: another stream's
+    EXPECT_EQ(table.all().size(), 1U);  // its time is earlier, so it is from another stream
     table.add(of_monitor(1, PMUKIT_CACHE_QOS_KIND_TASK, 1000, 3));
     table.add(of_monitor(2, PMUKIT_CACHE_QOS_KIND_TASK, 1001, 1));
     ASSERT_EQ(table.all().size(), 3U);
@@ -457,7 +457,7 @@ TEST(CacheQosSeries, ACountThatFallsIsAnotherSeries)
     EXPECT_EQ(table.all().at({2, 0, 2, 0}).last_bytes(), 1U);
 }
 
-TEST(CacheQosSeries, ThereIsRoomForSoManyAndNoMore)
+TEST(CacheQosSeries, LimitsTheNumberOfSeries)
 {
     constexpr uint32_t kLeast = 4096, kMost = limits::kMonitors / 256;
     SeriesTable table;
@@ -470,8 +470,8 @@ TEST(CacheQosSeries, ThereIsRoomForSoManyAndNoMore)
     EXPECT_FALSE(table.add(of_monitor(kept, PMUKIT_CACHE_QOS_KIND_TASK, 1, 0)));
 }
 
-// All that they can have: columns, levels and names.
-TEST(CacheQosSeries, TablesOfAllEventsShareWhatThereIsRoomFor)
+// Each series has the most that it can have: columns, levels and a name.
+TEST(CacheQosSeries, TablesOfAllEventsShareOneBudget)
 {
     constexpr size_t kBytes = size_t{1} << 20, kLargest = 24 << 10;
     constexpr uint64_t kReadings = 4000;
@@ -523,8 +523,9 @@ NamePart named(uint32_t life, std::string text, uint64_t id = 1234)
             .text = std::move(text)};
 }
 
-// The program of a process changes: it is the same. The number is given out again: it is not.
-TEST(CacheQosSeries, R67_AReusedMonitorNumberIsAnotherSeriesWithItsOwnName)
+// A process that executes another program continues its series; a monitor number that is assigned
+// again starts a new one.
+TEST(CacheQosSeries, R67_ReusedMonitorNumberStartsASeriesWithANewName)
 {
     SeriesTable table;
     Reading reading{.time_ns = 1, .monitor = 7, .domain = 3, .event = 1, .kind = 1, .bytes = 5};
@@ -548,8 +549,8 @@ TEST(CacheQosSeries, R67_AReusedMonitorNumberIsAnotherSeriesWithItsOwnName)
     EXPECT_EQ(young.named()->label(), "/b");
 }
 
-// What was lost is the name of the new one: nothing says that it was the old one's.
-TEST(CacheQosSeries, ANameOfAnotherKindIsNotTaken)
+// The name record of the new monitor is lost, so the old name must not be used.
+TEST(CacheQosSeries, IgnoresANameOfAnotherKind)
 {
     SeriesTable table;
     table.name(named(1, "/a"));

@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
-// Buckets: each power of two is cut into 16. Smaller numbers have one each.
+// Buckets: one per number below 16, then 16 per power of two.
 constexpr unsigned kPartsLog2 = 4;
 constexpr uint64_t kParts = uint64_t{1} << kPartsLog2;
 
@@ -97,7 +97,7 @@ Summary Levels::summary() const
     return {min_, median(), max_};
 }
 
-// Neither a clock that stood nor a count that fell is a rate.
+// Rate per second; 0 if the clock did not advance or the count fell.
 uint64_t Series::rate_of(const Point &from, const Point &to)
 {
     if (to.time_ns <= from.time_ns || to.bytes <= from.bytes)
@@ -106,7 +106,7 @@ uint64_t Series::rate_of(const Point &from, const Point &to)
                                  kNsPerSecond / (to.time_ns - from.time_ns));
 }
 
-// The axis becomes as long as that: old columns lie within new ones.
+// Extends the axis to this time; each old column is inside one new column.
 void Series::cover(uint64_t time_ns)
 {
     first_ns_ = readings_ ? std::min(first_ns_, time_ns) : time_ns;
@@ -202,7 +202,7 @@ std::string monitor_name(const SeriesKey &key)
 
 bool SeriesTable::put(const SeriesKey &key, const Reading &reading, const Name *named)
 {
-    // More than a series can grow by one reading.
+    // Upper bound for the growth of a series by one reading.
     constexpr size_t kMostBytes = size_t{32} << 10;
     if (!left_->take(kMostBytes))
         return false;

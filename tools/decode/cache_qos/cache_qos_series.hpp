@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What a monitor showed through time. A gauge (occupancy) is what it is at each reading; a count
-// (bandwidth) is looked at by what it grew a second between two: its level.
+// The values of a monitor over time. The level of a gauge (occupancy) is its value at each reading;
+// the level of a count (bandwidth) is its growth per second between two readings.
 //
-// Made while a recording streams by. Readings are not kept, but folded into a fixed number of
-// columns, which double their width as time goes on, and into a histogram for the median: the
-// memory of a series has a limit that no recording can raise.
+// Built while a recording is read. Readings are not stored, but folded into a fixed number of
+// columns, which double their width as time advances, and into a histogram for the median. So no
+// recording can exceed the memory limit of a series.
 #pragma once
 
 #include <compare>
@@ -18,20 +18,20 @@
 
 namespace pmukit::decode::cache_qos {
 
-// Of bytes, or of bytes a second.
+// In bytes, or bytes per second.
 struct Summary {
     uint64_t min = 0, median = 0, max = 0;
 };
 
-// Numbers of which the median is wanted: exact while there are few, then within one part in 32.
+// Computes the median: exact for at most kExact numbers, then within 1/32.
 class Levels {
 public:
     static constexpr size_t kExact = 512;
 
     void add(uint64_t level);
-    // Of an even number the lower of the two in the middle; 0 without any.
+    // The median of an even count is the lower of the middle two; all are 0 without numbers.
     Summary summary() const;
-    size_t bytes() const;  // of memory, beside itself
+    size_t bytes() const;  // memory in addition to the object
 
 private:
     struct Bucket {
@@ -42,20 +42,20 @@ private:
     uint64_t median() const;
     void count(uint64_t level);
 
-    std::vector<uint64_t> exact_;  // as they came; empty when there are more than kExact
-    std::vector<Bucket> buckets_;  // by number
+    std::vector<uint64_t> exact_;  // in order of arrival; empty beyond kExact
+    std::vector<Bucket> buckets_;  // sorted by number
     uint64_t levels_ = 0, min_ = UINT64_MAX, max_ = 0;
 };
 
 // The readings whose time is in one column.
 struct Column {
-    uint64_t number = 0;                   // of its width, since time 0
+    uint64_t number = 0;                   // index since time 0
     uint64_t highest = 0, highest_ns = 0;  // the largest level, and the time of its reading
     uint64_t last_bytes = 0;
-    uint64_t grown = 0;  // of a count, since the reading before each
+    uint64_t grown = 0;  // of a count: sum of its growth since the previous readings
     uint64_t max_bound = 0;
     uint32_t status = 0;  // of all its readings
-    uint32_t levels = 0;  // fewer than readings by the first of a count
+    uint32_t levels = 0;  // number of levels; the first reading of a count has none
     bool operator==(const Column &) const = default;
 };
 
@@ -64,7 +64,7 @@ public:
     static constexpr size_t kColumns = 64;
 
     void add(const Reading &reading);
-    // False: the monitor number has a new owner: the kind or the life differs, or the count fell.
+    // Returns false if the number has a new owner: the kind or the life differs, or the count fell.
     // named: the monitor's name at the reading; nullptr: unknown.
     bool continues(const Reading &reading, const Name *named) const;
     void call(const Name &named) { named_ = named; }
@@ -76,7 +76,7 @@ public:
     uint64_t readings() const { return readings_; }
     uint64_t first_ns() const { return first_ns_; }
     uint64_t last_ns() const { return last_ns_; }
-    // In the order of time; none without a reading. Each is 2^width_log2 ns long, and begins at a
+    // Sorted by time; only those with a reading. Each is 2^width_log2 ns long and begins at a
     // multiple of that.
     const std::vector<Column> &columns() const { return columns_; }
     unsigned width_log2() const { return width_log2_; }
@@ -84,14 +84,14 @@ public:
     std::vector<uint64_t> highest() const;
     Summary summary() const { return levels_.summary(); }
     uint64_t last_bytes() const { return last_.bytes; }
-    // What a count grew from the first reading to the last.
+    // Growth of a count from the first reading to the last.
     uint64_t grown() const;
     uint64_t max_bound() const { return max_bound_; }
     uint64_t max_age_ns() const { return max_age_ns_; }
     uint32_t status() const { return status_; }  // of all readings
-    // How often other RMIDs stood behind it than before.
+    // How often the RMIDs of the monitor changed.
     uint64_t generations() const { return generations_; }
-    size_t bytes() const;  // of memory
+    size_t bytes() const;  // memory
 
 private:
     struct Point {
@@ -114,37 +114,37 @@ private:
     bool is_count_ = false;
 };
 
-constexpr uint32_t kMachine = 0;  // the monitor that is everything
+constexpr uint32_t kMachine = 0;  // the monitor of the whole machine
 
-// A monitor in an L3, and which of its values
+// A monitor in an L3, and one of its events
 struct SeriesKey {
     uint32_t monitor = 0;
     uint16_t domain = 0;
     uint8_t event = 0;
-    uint32_t life = 0;  // how many had the number before
+    uint32_t life = 0;  // number of earlier owners
     auto operator<=>(const SeriesKey &) const = default;
 };
 
-// "5"; "5#2" is the second that had the number.
+// "5"; "5#2" for the second owner of the number.
 std::string monitor_name(const SeriesKey &key);
 
 class SeriesTable {
 public:
-    // left: limits::kMonitors, of all events together.
+    // left: limits::kMonitors, shared by all events.
     explicit SeriesTable(std::shared_ptr<Budget> left = std::make_shared<Budget>(limits::kMonitors))
         : left_(std::move(left)), names_(left_)
     {
     }
 
-    // Before the readings it is for.
+    // Call before the readings that follow the name record.
     void name(const NamePart &part) { names_.note(part); }
-    // False: the budget has no space for the series, and the reading is not kept.
+    // Returns false, and drops the reading, if the budget has no space for the series.
     bool add(const Reading &reading);
     // At least one monitor has a name.
     bool has_names() const { return has_names_; }
 
     const std::map<SeriesKey, Series> &all() const { return all_; }
-    // What all lives of a monitor grew.
+    // Growth over all owners of a monitor number.
     uint64_t grown(uint32_t monitor, uint16_t domain, uint8_t event) const;
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Records are taken whole where they lie; only one that straddles two pieces of data is copied.
-// After damage the decoder looks word by word for a header (the mark is word 1) that is followed by
-// another header or by the end of what is there, and reports what it passed over.
+// Whole records are decoded in place; only a record that spans two pieces of data is copied. After
+// damage the decoder searches word by word for a header (the mark is word 1) that is followed by
+// another header or by the end of the data, and reports the skipped bytes.
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 
 #include <algorithm>
@@ -25,9 +25,9 @@ unsigned field_of(uint64_t word, unsigned shift, uint64_t mask)
     return static_cast<unsigned>(word >> shift & mask);
 }
 
-// Accepts the mark, a counter width that leaves bits of an entry for the unit, and zero in
-// undefined bits. In the layouts of 0.1.0 and of the RFC the number of words is that of the entries
-// alone.
+// Requires the mark, a counter width that leaves bits of an entry for the unit, and zero in
+// undefined bits. In the layouts of pmukit 0.1.0 and of the RFC, the number of words covers only
+// the entries.
 std::optional<Header> parse_header(Bytes bytes)
 {
     ByteReader in(bytes);
@@ -87,8 +87,8 @@ Record make_record(const Header &header, Bytes bytes, uint64_t offset)
     return record;
 }
 
-// In search of a record only: an entry may look like the mark, so what follows must fit too. bytes:
-// at least a header.
+// Only for the search: an entry may look like the mark, so the data after the record must fit too.
+// bytes: at least a header.
 bool chain_begins(Bytes bytes)
 {
     if (load_le<uint64_t>(bytes.data() + kWordBytes) != kMark)
@@ -111,11 +111,10 @@ void StreamDecoder::start(uint64_t offset)
     in_step_ = true;
 }
 
-// Words from the start of bytes that no record begins with. Less than a header is left for the next
-// data.
+// Skips leading words that begin no record. Less than a header is left for the next data.
 size_t StreamDecoder::skip_damage(Bytes bytes)
 {
-    // Words lie at multiples of their size; after a loss the data may begin elsewhere.
+    // Words are at multiples of their size; after a loss the data may begin inside a word.
     size_t at =
         std::min<size_t>(bytes.size(), (kWordBytes - position_.offset() % kWordBytes) % kWordBytes);
     while (bytes.size() - at >= kHeaderBytes) {
@@ -131,7 +130,7 @@ size_t StreamDecoder::skip_damage(Bytes bytes)
     return at;
 }
 
-// Takes whole records from the start of bytes; returns how many bytes were used.
+// Decodes the leading whole records; returns the number of bytes used.
 size_t StreamDecoder::consume(Bytes bytes)
 {
     size_t used = 0;
@@ -172,7 +171,7 @@ void StreamDecoder::data(Bytes bytes)
         fill_carry(bytes, wanted);
         const size_t left = carry_.size() - consume(carry_);
         const size_t taken = before.size() - bytes.size();
-        if (left <= taken) {  // all of it lies in these bytes, too: a search goes on there
+        if (left <= taken) {  // these bytes have all of the rest: continue there
             bytes = before.subspan(taken - left);
             carry_.clear();
         } else {
@@ -192,9 +191,9 @@ void StreamDecoder::drop_carry()
 
 void StreamDecoder::loss(uint64_t bytes)
 {
-    drop_carry();  // what lay before the loss does not go on behind it
+    drop_carry();  // an incomplete record does not continue after the loss
     position_.move(bytes);
-    in_step_ = bytes == 0;  // a loss of unknown size lies between whole records
+    in_step_ = bytes == 0;  // a loss of unknown size is between whole records
 }
 
 void StreamDecoder::end()

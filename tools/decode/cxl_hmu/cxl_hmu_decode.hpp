@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// cxl_hmu records from bytes. Format: include/uapi/pmukit/cxl_hmu.h.
+// Decodes cxl_hmu records. Format: include/uapi/pmukit/cxl_hmu.h.
 #pragma once
 
 #include <pmukit/cxl_hmu.h>
@@ -17,7 +17,7 @@ namespace pmukit::decode::cxl_hmu {
 
 constexpr size_t kWordBytes = 8;
 constexpr uint64_t kMark = PMUKIT_CXL_HMU_MARK;
-constexpr std::string_view kPmuPrefix = "cxl_hmu_mem";  // and then MEMDEV.INSTANCE
+constexpr std::string_view kPmuPrefix = "cxl_hmu_mem";  // then MEMDEV.CHMU.INSTANCE
 
 // Words of a record as a borrowed array: little-endian, at any alignment.
 class Words {
@@ -42,7 +42,7 @@ struct Record {
     Words extra;                 // all extra words, known or not
     Words entries;               // hot-list entries
 
-    // Of the extra words; absent in a record that has fewer.
+    // From the extra words; absent if the record has fewer.
     std::optional<uint64_t> time_ns, sequence, lost;
     std::optional<unsigned> unit_log2, downsampling_log2;
     uint64_t flags = 0;  // PMUKIT_CXL_HMU_F_*
@@ -78,13 +78,13 @@ private:
     Sink &sink_;
     Position position_;
     bool in_step_ = true;           // false: looking for the next record
-    std::vector<std::byte> carry_;  // the beginning of a record whose end has not come; < 1 MiB
+    std::vector<std::byte> carry_;  // begin of an incomplete record; < 1 MiB
 };
 
-// The record's words inside the raw payload of a sample. nullopt: it is not ours.
+// Extracts the record's words from the raw payload of a sample. nullopt: not a cxl_hmu payload.
 std::optional<Bytes> words_of_raw(Bytes raw);
 
-// Do these bytes begin like a record? For streams whose PMU has no known name.
+// True if these bytes begin like a record. For streams whose PMU name is unknown.
 bool looks_like_record(Bytes bytes);
 
 }  // namespace pmukit::decode::cxl_hmu

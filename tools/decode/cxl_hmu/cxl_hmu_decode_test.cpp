@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Golden vectors: the lines that the CXL HMU RFC prints (header words 29c/10 and deadbeef, then
-// entries), the same with our extra words, and everything that can be missing or wrong around them.
+// entries), the same with pmukit's extra words, and truncated, damaged and invalid variants.
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 
 #include <gtest/gtest.h>
@@ -11,19 +11,18 @@
 namespace pmukit::decode::cxl_hmu {
 namespace {
 
-// The RFC's example: "units: 29c counter_width 10", then its eight printed entries; units set to
-// the eight.
+// The RFC's example "units: 29c counter_width 10" with its eight printed entries; here units is 8.
 constexpr uint64_t kRfcWord0 = 0x10'0008;
 const std::vector<uint64_t> kRfcRecord = {kRfcWord0, 0xdeadbeef, 0x0283,  0x10364, 0x20366,
                                           0x3033c,   0x40343,    0x502ff, 0x6030d, 0x7031a};
 
-// As pmukit 0.1.0 wrote it, and the RFC where extra is 0: entries are counted.
+// Word 0 of pmukit 0.1.0, and of the RFC if extra is 0: counts only the entries.
 uint64_t old_word0(uint64_t entries, uint64_t width, uint64_t extra)
 {
     return entries | width << 16 | extra << 56;
 }
 
-// As it is now: extra words are counted, too, and bit 24 says so.
+// Current word 0: also counts the extra words, which bit 24 indicates.
 uint64_t word0(uint64_t entries, uint64_t width, uint64_t extra)
 {
     return (entries + extra) | width << 16 | uint64_t{1} << 24 | extra << 56;
@@ -76,11 +75,11 @@ public:
     }
 
     std::vector<Seen> records;
-    Record last;  // its words are gone; its numbers stay
+    Record last;  // only its numbers are valid; its words are gone
     uint64_t skipped_bytes = 0, first_skipped = UINT64_MAX;
 };
 
-// bytes in pieces of `piece` bytes.
+// Decodes bytes in pieces of `piece` bytes.
 Collector decode(Bytes bytes, size_t piece = SIZE_MAX)
 {
     Collector collector;
@@ -130,7 +129,7 @@ TEST(CxlHmuDecode, ReadsOurExtraWords)
     EXPECT_EQ(got.records[0].entries, (std::vector<uint64_t>{0x10010, 0x20020}));
 }
 
-TEST(CxlHmuDecode, ReadsTheLayoutOf0_1_0Alike)
+TEST(CxlHmuDecode, ReadsTheLayoutOf0_1_0)
 {
     Collector old = decode(bytes_of(kOldRecord)), now = decode(bytes_of(kFullRecord));
     EXPECT_EQ(old.records, now.records);
@@ -146,8 +145,8 @@ TEST(CxlHmuDecode, RecordsOfAllLayoutsMayFollowEachOther)
     EXPECT_EQ(got.skipped_bytes, 0U);
 }
 
-// A reader that knows nothing but the RFC: word 0 says how many words follow word 1.
-TEST(CxlHmuDecode, AReaderOfTheRfcStaysInStep)
+// For a reader that knows only the RFC, word 0 is the number of words after word 1.
+TEST(CxlHmuDecode, RfcReaderStaysInStep)
 {
     std::vector<uint64_t> words;
     for (uint64_t entries : {0, 1, 57, 2, 300, 0}) {
@@ -170,7 +169,7 @@ TEST(CxlHmuDecode, AReaderOfTheRfcStaysInStep)
     EXPECT_EQ(ours.records[4].entries.size(), 300U) << "the entries, not the words";
 }
 
-TEST(CxlHmuDecode, MoreExtraWordsThanWordsAreNoRecord)
+TEST(CxlHmuDecode, RejectsMoreExtraWordsThanWords)
 {
     std::vector<uint64_t> words = {word0(0, 16, 5) - 1, 0xdeadbeef, 0, 12, 0, 0, 0};
     Collector got = decode(bytes_of(words));
@@ -178,7 +177,7 @@ TEST(CxlHmuDecode, MoreExtraWordsThanWordsAreNoRecord)
     EXPECT_EQ(got.skipped_bytes, 56U);
 }
 
-TEST(CxlHmuDecode, TheLongestRecordIsReadWhole)
+TEST(CxlHmuDecode, ReadsTheLongestRecord)
 {
     std::vector<uint64_t> words = {word0(0xffff - 5, 16, 5), 0xdeadbeef};
     words.resize(2 + 0xffff, 0x10001);
@@ -189,8 +188,8 @@ TEST(CxlHmuDecode, TheLongestRecordIsReadWhole)
     EXPECT_EQ(PMUKIT_CXL_HMU_W0(65530, 16), words[0]);
 }
 
-// Extra words come in order; a record may stop after any of them.
-TEST(CxlHmuDecode, AFieldIsThereWhenItsWordIs)
+// The extra words have a fixed order; a record may end after any of them.
+TEST(CxlHmuDecode, FieldIsPresentIfItsWordIs)
 {
     for (uint64_t extra = 0; extra <= 5; extra++) {
         std::vector<uint64_t> words(kFullRecord.begin(), kFullRecord.begin() + 2 + extra);
@@ -216,7 +215,7 @@ TEST(CxlHmuDecode, InvalidUnitsAndFactorsAreRejected)
     EXPECT_EQ(decode(bytes_of(words)).last.downsampling_log2, std::nullopt);
 }
 
-TEST(CxlHmuDecode, IgnoresExtraWordsItDoesNotKnow)
+TEST(CxlHmuDecode, IgnoresUnknownExtraWords)
 {
     std::vector<uint64_t> record = {word0(1, 16, 255), 0xdeadbeef};
     record.resize(2 + 255, 9);
@@ -233,7 +232,7 @@ TEST(CxlHmuDecode, ReadsARecordWithoutEntries)
         EXPECT_EQ(decode(bytes_of({word0(0, width, 0), 0xdeadbeef})).records.size(), 1U) << width;
 }
 
-TEST(CxlHmuDecode, RefusesAWidthThatLeavesNoUnitOrNoCount)
+TEST(CxlHmuDecode, RejectsWidthWithoutUnitBitsOrCountBits)
 {
     for (uint64_t width : {0, 64, 255}) {
         Collector got = decode(bytes_of({word0(1, width, 0), 0xdeadbeef, 1}));
@@ -254,7 +253,7 @@ TEST(CxlHmuDecode, PiecesOfAnySizeGiveTheSame)
     }
 }
 
-TEST(CxlHmuDecode, EveryPrefixGivesTheWholeRecordsAndReportsTheRest)
+TEST(CxlHmuDecode, TruncatedDataGivesWholeRecordsAndReportsTheRest)
 {
     std::vector<std::byte> bytes = join({kRfcRecord, kFullRecord, kRfcRecord});
     const size_t ends[] = {kRfcRecord.size() * 8, (kRfcRecord.size() + kFullRecord.size()) * 8,
@@ -284,9 +283,9 @@ TEST(CxlHmuDecode, FindsTheNextRecordAfterDamage)
     }
 }
 
-TEST(CxlHmuDecode, AnEntryThatLooksLikeTheMarkStartsNoRecord)
+TEST(CxlHmuDecode, EntryThatLooksLikeTheMarkStartsNoRecord)
 {
-    // In search of a record: word 0 and word 1 look like a header, but no record follows it.
+    // During the search, word 0 and word 1 look like a header, but no record follows it.
     std::vector<std::byte> bytes =
         join({{7, word0(1, 16, 0), 0xdeadbeef, 5, 6}, kRfcRecord, kRfcRecord});
     Collector got = decode(bytes);
@@ -294,7 +293,7 @@ TEST(CxlHmuDecode, AnEntryThatLooksLikeTheMarkStartsNoRecord)
     EXPECT_EQ(got.skipped_bytes, 40U);
 }
 
-TEST(CxlHmuDecode, ALossInsideARecordBreaksItAndTheNextIsFound)
+TEST(CxlHmuDecode, LossInsideARecordBreaksItAndTheNextIsFound)
 {
     std::vector<std::byte> bytes = join({kRfcRecord, kRfcRecord, kFullRecord});
     Collector got;
@@ -309,7 +308,7 @@ TEST(CxlHmuDecode, ALossInsideARecordBreaksItAndTheNextIsFound)
     EXPECT_EQ(got.skipped_bytes, kRfcRecord.size() * 8);
 }
 
-TEST(CxlHmuDecode, ALossOfOddSizeDoesNotBlindTheSearch)
+TEST(CxlHmuDecode, FindsRecordAfterALossOfOddSize)
 {
     std::vector<std::byte> bytes = bytes_of(kRfcRecord);
     Collector got;
@@ -324,7 +323,7 @@ TEST(CxlHmuDecode, ALossOfOddSizeDoesNotBlindTheSearch)
     EXPECT_EQ(got.skipped_bytes, 5U);
 }
 
-TEST(CxlHmuDecode, ALossOfUnknownSizeBetweenRecordsCostsNone)
+TEST(CxlHmuDecode, UnknownLossBetweenRecordsLosesNoOther)
 {
     std::vector<std::byte> bytes = bytes_of(kRfcRecord);
     Collector got;
@@ -338,7 +337,7 @@ TEST(CxlHmuDecode, ALossOfUnknownSizeBetweenRecordsCostsNone)
     EXPECT_EQ(got.skipped_bytes, 0U);
 }
 
-TEST(CxlHmuDecode, AnyBytesEndInRecordsOrSkippedBytes)
+TEST(CxlHmuDecode, AnyBytesAreInRecordsOrSkipped)
 {
     std::mt19937_64 random(2026);
     for (int round = 0; round < 300; round++) {
@@ -373,7 +372,7 @@ TEST(CxlHmuDecode, AnyBytesEndInRecordsOrSkippedBytes)
     }
 }
 
-TEST(CxlHmuRaw, TakesTheWordsBehindTheTag)
+TEST(CxlHmuRaw, ExtractsTheWordsAfterTheTag)
 {
     std::vector<std::byte> raw(12);
     store_le<uint32_t>(raw.data() + 8, PMUKIT_RAW_TAG_CXL_HMU);
@@ -385,7 +384,7 @@ TEST(CxlHmuRaw, TakesTheWordsBehindTheTag)
     EXPECT_TRUE(looks_like_record(*got));
 }
 
-TEST(CxlHmuRaw, RefusesAnotherTagAndEveryShorterPayload)
+TEST(CxlHmuRaw, RejectsOtherTagAndTruncatedPayload)
 {
     std::vector<std::byte> raw(12);
     EXPECT_FALSE(words_of_raw(raw));

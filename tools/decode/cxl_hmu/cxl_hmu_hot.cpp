@@ -11,7 +11,7 @@ uint64_t shift_or_max(uint64_t value, unsigned by)
 
 }  // namespace
 
-// False: this record was seen before (stock perf's reader can write a burst twice).
+// Returns false for a duplicate record (stock perf's reader can write a burst twice).
 bool HotList::note_sequence(const Record &record)
 {
     if (!record.sequence)
@@ -19,7 +19,7 @@ bool HotList::note_sequence(const Record &record)
     uint64_t sequence = *record.sequence;
     const bool is_newer = !record.time_ns || *record.time_ns > last_time_ns_;
     bool restarted = last_sequence_ && sequence == 0 && *last_sequence_ != 0 && is_newer;
-    if (restarted) {  // the event was enabled anew: numbers and losses begin at 0 again
+    if (restarted) {  // the event was re-enabled: sequence and losses restart at 0
         lost_before_restart_ = add_or_max(lost_before_restart_, lost_since_);
         lost_since_ = 0;
         last_sequence_.reset();

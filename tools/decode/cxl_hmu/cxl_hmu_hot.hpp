@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Hot ranges out of cxl_hmu records: accesses and times seen per unit of device memory, and
-// everything the records say about what is missing. Memory grows with the units seen, up to a
-// limit.
+// Hot units from cxl_hmu records: accesses and epochs per unit of device memory, and all losses
+// that the records report. Memory grows with the units seen, up to a limit.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +18,14 @@ struct HotTotals {
     uint64_t accesses = 0;
     uint64_t lost = 0;           // entries that the driver counted as lost
     uint64_t truncated = 0;      // records that follow a loss in the driver
-    uint64_t overflows = 0;      // records at which the list was full: units may be missing
-    uint64_t resets = 0;         // records at which the device had lost its configuration
-    uint64_t sequence_gaps = 0;  // records missing by their numbers
-    uint64_t duplicates = 0;     // records that came twice and were counted once
+    uint64_t overflows = 0;      // records that report a full list: units may be missing
+    uint64_t resets = 0;         // records that report that the device lost its configuration
+    uint64_t sequence_gaps = 0;  // records missing by sequence number
+    uint64_t duplicates = 0;     // repeated records, which were counted once
     uint64_t saturated = 0;      // entries whose count is the largest the counter can hold
     uint64_t invalid = 0;        // entries whose address does not fit in 64 bits
-    uint64_t without_time = 0;   // records that do not say theirs
-    uint64_t without_unit = 0;   // records that do not say the unit size and were not counted
+    uint64_t without_time = 0;   // records without a time
+    uint64_t without_unit = 0;   // records without a unit size, which were not counted
     uint64_t skipped_bytes = 0;  // bytes in which no record was found
     bool always_on = false;
     std::optional<unsigned> unit_log2, downsampling_log2;
@@ -34,29 +33,29 @@ struct HotTotals {
 
 class HotList final : public Sink {
 public:
-    // unit_log2 serves records that do not say their unit size.
+    // unit_log2: unit size for records without one.
     explicit HotList(std::optional<unsigned> unit_log2 = std::nullopt)
         : default_unit_log2_(unit_log2)
     {
     }
 
-    // The first records are in an earlier recording: whatever number comes first is no gap.
+    // The first records are in an earlier recording: the first sequence number here is no gap.
     void begins_later() { begins_later_ = true; }
 
     void record(const Record &record) override;
     void skipped(uint64_t offset, uint64_t bytes) override;
 
-    // Called for each entry that is counted: its address, the time of its record, and what it adds,
-    // accesses or, in always-on mode, 1.
+    // Called for each counted entry: its address, the time of its record, and the heat that it
+    // adds (accesses; 1 in always-on mode).
     using Watch = std::function<void(uint64_t dpa, uint64_t time_ns, uint64_t heat)>;
     void watch(Watch watch) { watch_ = std::move(watch); }
 
     const HotTotals &totals() const { return totals_; }
-    // Of further units the coldest are left out, and counted.
+    // Beyond a limit the coldest units are dropped; left_out() counts them.
     size_t units() const { return units_.all().size(); }
     const std::vector<HotUnit> &all() const { return units_.all(); }
     const LeftOut &left_out() const { return units_.left_out(); }
-    // Hottest first: by accesses, then by times seen, then by address. 0: all.
+    // Hottest first: by accesses, then by epochs, then by address. limit 0: all.
     std::vector<HotUnit> hottest(size_t limit) const;
 
 private:
@@ -69,7 +68,7 @@ private:
     std::optional<uint64_t> last_sequence_;
     bool begins_later_ = false;
     uint64_t lost_before_restart_ = 0, lost_since_ = 0;
-    uint64_t last_time_ns_ = 0;  // what a record without a time is given
+    uint64_t last_time_ns_ = 0;  // also used for records without a time
     Watch watch_;
 };
 

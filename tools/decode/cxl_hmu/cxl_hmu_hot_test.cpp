@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Hot units add up, and what is missing is counted.
+// Tests that hot units are summed and losses are counted.
 #include "decode/cxl_hmu/cxl_hmu_hot.hpp"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 namespace pmukit::decode::cxl_hmu {
 namespace {
 
-// A record that keeps its own entries.
+// A record that owns its entries.
 struct Made {
     explicit Made(std::vector<uint64_t> entries, uint64_t sequence = 0) : bytes(entries.size() * 8)
     {
@@ -24,7 +24,7 @@ struct Made {
     Record record;
 };
 
-TEST(HotList, AddsCountsTimesTheDownsampling)
+TEST(HotList, MultipliesCountsByTheDownsampling)
 {
     HotList list;
     list.record(Made({0x0105, 0x0203}, 0).record);
@@ -40,7 +40,7 @@ TEST(HotList, AddsCountsTimesTheDownsampling)
     EXPECT_EQ(list.hottest(1).size(), 1U);
 }
 
-// Entries of one count each: unit 5 is seen twice, 4 and 6 once with the same count, 7 with more.
+// Units 4, 5 and 6 have equal accesses, unit 5 in two epochs; unit 7 has more.
 TEST(HotList, OrdersByAccessesThenEpochsThenAddress)
 {
     HotList list;
@@ -52,7 +52,7 @@ TEST(HotList, OrdersByAccessesThenEpochsThenAddress)
     EXPECT_EQ(order, (std::vector<uint64_t>{7, 5, 4, 6}));
 }
 
-TEST(HotList, CountsThatDoNotFitStopAtTheLargest)
+TEST(HotList, CountsSaturate)
 {
     HotList list;
     Made made({(uint64_t{1} << 63) | 0xff}, 0);
@@ -65,7 +65,7 @@ TEST(HotList, CountsThatDoNotFitStopAtTheLargest)
     EXPECT_EQ(list.totals().accesses, UINT64_MAX);
 }
 
-TEST(HotList, TakesRecordsWithoutNumbersForNew)
+TEST(HotList, TreatsRecordsWithoutSequenceAsNew)
 {
     HotList list;
     Made made({0x0101}, 0);
@@ -76,7 +76,7 @@ TEST(HotList, TakesRecordsWithoutNumbersForNew)
     EXPECT_EQ(list.totals().duplicates, 0U);
 }
 
-TEST(HotList, AddsUpWhatNoRecordWasFoundIn)
+TEST(HotList, AddsUpSkippedBytes)
 {
     HotList list;
     list.skipped(0, 24);
@@ -108,7 +108,7 @@ TEST(HotList, LossesAddUpOverRestarts)
     EXPECT_EQ(list.totals().sequence_gaps, 0U);
 }
 
-TEST(HotList, AFirstBurstWrittenTwiceCountsOnce)
+TEST(HotList, FirstBurstWrittenTwiceCountsOnce)
 {
     HotList list;
     Made first({{5, 3}}, 0), second({{5, 3}}, 1);
@@ -147,7 +147,7 @@ TEST(HotList, AlwaysOnCountsAreNotAccesses)
     EXPECT_FALSE(HotList().totals().always_on);
 }
 
-TEST(HotList, NotesSaturatedCountersAndImpossibleAddresses)
+TEST(HotList, CountsSaturatedCountersAndImpossibleAddresses)
 {
     HotList list;
     list.record(Made({0x01ff, ~uint64_t{0}}, 0).record);
@@ -155,7 +155,7 @@ TEST(HotList, NotesSaturatedCountersAndImpossibleAddresses)
     EXPECT_EQ(list.totals().invalid, 1U);
 }
 
-TEST(HotList, NeedsAUnitSizeFromSomewhere)
+TEST(HotList, NeedsAUnitSizeFromRecordOrCaller)
 {
     Made made({0x0105}, 0);
     made.record.unit_log2.reset();

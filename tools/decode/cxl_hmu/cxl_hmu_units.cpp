@@ -8,7 +8,7 @@ namespace {
 
 constexpr unsigned kFirstSlotsLog2 = 4;
 
-// Not a function of its own: sorting would call it for each two.
+// A lambda, so that the sort inlines it.
 constexpr auto hotter = [](const HotUnit &a, const HotUnit &b) {
     if (a.accesses != b.accesses)
         return a.accesses > b.accesses;
@@ -24,7 +24,7 @@ UnitTable::UnitTable(size_t most_units) : most_units_(most_units)
     index(kFirstSlotsLog2);
 }
 
-// Where the unit is, or would be.
+// Slot of the unit, or the free slot where it belongs.
 size_t UnitTable::slot_of(uint64_t dpa) const
 {
     size_t slot = hash_.slot(dpa, slots_log2_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Heat by unit of memory, in a table with a limit: 32 bytes a unit. When it is full its colder half
-// is left out, added up, and how much a unit can have lost by that is known:
+// Heat per unit of memory, in a table with a limit; 32 bytes per unit. When the table is full, its
+// colder half is dropped and summed up. This bounds how much heat a unit can have lost:
 //
 //     heat in the table <= heat <= heat in the table + most_short
 #pragma once
@@ -20,11 +20,11 @@ struct HotUnit {
     uint64_t epochs = 0;    // times the unit was on the hot list
 };
 
-// What is not in the table. Nothing as long as all units fit.
+// Heat that the table dropped; 0 as long as all units fit.
 struct LeftOut {
-    uint64_t units = 0;  // one that came back and was left out again is counted again
+    uint64_t units = 0;  // a unit that is dropped twice counts twice
     uint64_t accesses = 0, epochs = 0;
-    uint64_t most_short_accesses = 0, most_short_epochs = 0;  // of any one unit
+    uint64_t most_short_accesses = 0, most_short_epochs = 0;  // for any single unit
 };
 
 inline uint64_t add_or_max(uint64_t a, uint64_t b)
@@ -38,11 +38,11 @@ public:
 
     explicit UnitTable(size_t most_units = kMostUnits);
 
-    // Of this unit; made when it is new. Good until the next call.
+    // Heat of this unit, which is added if it is new. Valid until the next call.
     HotUnit &at(uint64_t dpa);
-    // In no order.
+    // Unsorted.
     const std::vector<HotUnit> &all() const { return units_; }
-    // Hottest first: by accesses, then by times seen, then by address. 0: all.
+    // Hottest first: by accesses, then by epochs, then by address. limit 0: all.
     std::vector<HotUnit> hottest(size_t limit) const;
     const LeftOut &left_out() const { return left_out_; }
 
@@ -53,9 +53,9 @@ private:
 
     size_t most_units_;
     std::vector<HotUnit> units_;
-    std::vector<uint32_t> slots_;  // index into units_ plus 1; 0: free. Half of them at least are
+    std::vector<uint32_t> slots_;  // index into units_ plus 1; 0: free. At least half are free
     unsigned slots_log2_ = 0;
-    MultiplyHash hash_;  // a device chooses the addresses
+    MultiplyHash hash_;  // randomized, as the device chooses the addresses
     LeftOut left_out_;
 };
 

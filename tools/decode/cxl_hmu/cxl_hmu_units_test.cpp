@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A table that has a limit, against one that has none.
+// Compares the limited table with an unlimited one.
 #include "decode/cxl_hmu/cxl_hmu_units.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kUnitBytes = 4096;
 
-// Puts the same into the table and into a map.
+// Adds the same heat to the table and to an unlimited map.
 class Both {
 public:
     explicit Both(size_t most) : table(most) {}
@@ -39,8 +39,9 @@ TEST(UnitTable, IsExactUntilItIsFull)
         ASSERT_EQ(both.table.at(i * kUnitBytes).accesses, i);
 }
 
-// Units that one multiplier puts into neighboring slots: with a fixed one the time was quadratic.
-TEST(UnitTable, TimeIsLinearWhateverUnitsADeviceChooses)
+// Units that one multiplier maps to neighboring slots: if it were fixed, the time would be
+// quadratic.
+TEST(UnitTable, TimeIsLinearForAnyUnits)
 {
     constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
     static constexpr uint64_t kUnits = 100000;
@@ -60,7 +61,7 @@ TEST(UnitTable, TimeIsLinearWhateverUnitsADeviceChooses)
     EXPECT_LT(seconds_of([=](uint64_t i) { return i * inverse; }), 10 * benign + 0.5);
 }
 
-// Twenty hot units among thousands that come once.
+// Twenty hot units among thousands that are seen once.
 TEST(UnitTable, KeepsTheHottestWhenItIsFull)
 {
     constexpr uint64_t kHot = 20;
@@ -80,8 +81,8 @@ TEST(UnitTable, KeepsTheHottestWhenItIsFull)
     }
 }
 
-// Whatever comes: units that come back after they were left out, too.
-TEST(UnitTable, SaysHowMuchAUnitMayHaveLost)
+// Random units, some of which return after they were dropped.
+TEST(UnitTable, BoundsTheHeatThatAUnitCanHaveLost)
 {
     Both both(32);
     uint64_t random = 1, accesses = 0;
@@ -111,7 +112,7 @@ TEST(UnitTable, SaysHowMuchAUnitMayHaveLost)
                     std::ranges::count(both.table.all(), dpa, &HotUnit::dpa) == 1);
 }
 
-TEST(UnitTable, HalfOfAllThatAreAlikeIsLeftOut)
+TEST(UnitTable, DropsHalfOfEquallyHotUnits)
 {
     UnitTable table(16);
     for (uint64_t i = 0; i <= 16; i++)

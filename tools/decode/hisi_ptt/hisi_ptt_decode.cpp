@@ -14,14 +14,14 @@ uint32_t dword(const std::byte *at, size_t index)
     return load_le<uint32_t>(at + index * kDword);
 }
 
-// 4DW: the first dword, from its top: Fmt 2, Type 5, T9, T8, TH, SO, Length 10, Time 11.
+// First dword of a 4DW entry, from bit 31 down: Fmt 2, Type 5, T9, T8, TH, SO, Length 10, Time 11.
 uint32_t header_dword0_of_4dw(uint32_t dw0)
 {
     return (dw0 >> 25) << 24 | (dw0 >> 24 & 1) << 23 | (dw0 >> 23 & 1) << 19 |
            (dw0 >> 22 & 1) << 16 | (dw0 >> 11 & 0x3ff);
 }
 
-// Of whole 8DW entries: bytes of those that these begin with and that have their mark.
+// Size of the leading entries that have their mark. entries: whole 8DW entries.
 size_t bytes_with_mark(Bytes entries)
 {
     size_t at = 0;
@@ -30,7 +30,7 @@ size_t bytes_with_mark(Bytes entries)
     return at;
 }
 
-// Of whole 8DW entries: bytes of those that these begin with and that have no mark anywhere.
+// Size of the leading entries without a mark at any dword. entries: whole 8DW entries.
 size_t bytes_without_marks(Bytes entries)
 {
     for (size_t at = 0; at < entries.size(); at += k8dwBytes) {
@@ -45,7 +45,7 @@ size_t bytes_without_marks(Bytes entries)
 
 enum class Mark { kMissing, kThere, kUnknown };
 
-// kUnknown: the bytes end before.
+// kUnknown: the bytes end before it.
 Mark mark_at(Bytes bytes, size_t at)
 {
     if (at + kDword > bytes.size())
@@ -78,9 +78,9 @@ size_t Framer::give(Bytes entries)
     return entries.size();
 }
 
-// Of the 32 bytes or more that an 8DW entry should begin. Another run begins inside of them where a
-// mark is, two more follow it, and the two that should be next are missing. last: nothing follows
-// these bytes, and what is not there contradicts nothing.
+// Examines 32 bytes or more, where an 8DW entry is expected. Another run begins inside them if a
+// mark there is followed by two more at its distance, and the next two expected marks are missing.
+// last: no data follows, and marks beyond the end count as present.
 Framer::Look Framer::look_at(Bytes bytes, bool last)
 {
     const bool is_marked = is_8dw(bytes.data());
@@ -101,7 +101,8 @@ Framer::Look Framer::look_at(Bytes bytes, bool last)
     return look;
 }
 
-// Entries up to the first that is none, or that something is wrong behind.
+// Delivers the leading marked entries; look_at() decides on the last of them. Returns the number of
+// bytes used.
 size_t Framer::take_8dw(Bytes bytes, bool last)
 {
     const Bytes entries = bytes.first(std::min(kRunBytes, bytes.size() / k8dwBytes * k8dwBytes));
@@ -121,7 +122,7 @@ size_t Framer::take_8dw(Bytes bytes, bool last)
     return skip(look.bytes);
 }
 
-// Returns how many bytes were used; 0: there is no whole entry.
+// Returns the number of bytes used; 0: more data is needed.
 size_t Framer::take(Bytes bytes, bool last)
 {
     if (!base_)
@@ -164,7 +165,7 @@ void Framer::align(std::optional<uint64_t> base)
     base_ = base;
 }
 
-// Nothing follows what is carried: what is no whole entry is none.
+// Delivers the carried whole entries and skips the rest.
 void Framer::end()
 {
     settle();
@@ -180,7 +181,7 @@ void Framer::loss(uint64_t bytes)
     position_.move(bytes);
 }
 
-// Taking apart
+// Decoding
 
 Packet unpack(const Layout &layout, uint64_t offset, const std::byte *at, Clock &clock)
 {

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// hisi_ptt trace entries from bytes. Format: Documentation/devices/hisi_ptt.rst. All of it is
-// little-endian, whatever recorded it and whatever reads it.
+// Decodes hisi_ptt trace entries. Format: Documentation/devices/hisi_ptt.rst. Entries are
+// little-endian, independent of the recording and the reading machine.
 //
 //     8DW  | 0xffffffff | prefix | TLP header dword 0 1 2 3 | 0 | time |
 //     4DW  | Fmt Type T9 T8 TH SO Length Time | TLP header dword 1 2 3 |
 //
-// Two layers. The Framer gives entries in runs, in place, for fast readers. The StreamDecoder
+// Two layers: the Framer delivers runs of entries, in place, for fast readers. The StreamDecoder
 // decodes each entry of a run.
 //
-// Where entries begin is never guessed: the event's config says which format the device writes, the
-// first byte of a stream is that of an entry, unless align() says another, and each begins at a
-// multiple of its length from there. An 8DW entry begins with a dword of ones, of which 21 bits are
-// its mark: where that is missing the 32 bytes are damaged and passed over. A 4DW entry has no
-// mark, so that each is given, if need be with an unknown type.
+// The decoder never guesses where entries begin. The event's config selects the format. Entries
+// begin at multiples of their size from offset 0 of the stream, or from the offset that align()
+// sets. An 8DW entry begins with a dword of ones, 21 bits of which are its mark; 32 bytes without
+// it are damaged and skipped. A 4DW entry has no mark, so each is delivered, if need be with an
+// unknown type.
 //
-// The device may be stopped inside of an entry, and its next run then begins behind that part. A
-// caller that knows where calls align(). The marks of 8DW entries show it, too: where those that
-// should be next are missing, and others follow each other inside of the entries.
+// The device may stop inside an entry, and its next run then begins after that part. A caller that
+// knows the offset calls align(). The marks of 8DW entries show it too: the expected marks are
+// missing, and others follow each other at another offset.
 //
 //     marks    |       |       |   |       |       |
 //     entries  |-------|-------|---|-------|-------|
-//                          part of one
+//                       part of an entry
 #pragma once
 
 #include <array>
@@ -36,33 +36,34 @@ namespace pmukit::decode::hisi_ptt {
 
 enum class Format : uint8_t { k4dw, k8dw };
 
-// The format that the event's config asks of the device.
+// The format that the event's config selects.
 constexpr Format format_of(uint64_t config)
 {
     return (config >> 32 & 0xf) == 1 ? Format::k8dw : Format::k4dw;
 }
 
-// The layout of the headers in a file. The recording program says it in the second word of
-// AUXTRACE_INFO: the perf patches of June 2026 their decoder's version, the later ones and the perf
-// of openEuler the pattern that the event asks of the device.
+// Version of the header layout in a file, from the second word of AUXTRACE_INFO. The perf patches
+// of June 2026 store their decoder version there. Later patches and the perf of openEuler store the
+// pattern that the event selects.
 //
 //                 June 2026    pattern
 //     version 1   no word      no word, 0   headers of PCI Express 5.0
 //     version 2   2            1            tags of 14 bits and segments in unused bits
 //
-// What is newer than 2 is read as 2.
+// Newer versions are read as 2.
 constexpr uint64_t kDecoderVersion = 2;
 constexpr uint64_t decoder_version(uint64_t word)
 {
     return word < 2 ? word + 1 : word;
 }
-// The word for an event. A driver without the term "pattern" leaves bit 8 of TRACE_CTRL 0, which is
-// pattern 1; an older device has only the other layout, in which no valid bit is set.
+// The second word of AUXTRACE_INFO for an event. A driver without the term "pattern" leaves bit 8
+// of TRACE_CTRL 0, which selects pattern 1. An older device has only the other layout, in which no
+// valid bit is set.
 constexpr uint64_t auxtrace_word(uint64_t config, bool has_pattern)
 {
     return has_pattern ? config >> 36 & 0xf : 1;
 }
-// The word by patterns that says a version.
+// The second word of AUXTRACE_INFO, as a pattern, for a version.
 constexpr uint64_t word_of_version(uint64_t version)
 {
     return version - 1;
@@ -72,7 +73,7 @@ constexpr bool has_wide_tags(uint64_t version)
     return version != 1;
 }
 
-// What must be known of a stream to read it.
+// Parameters to decode a stream.
 struct Layout {
     Format format = Format::k4dw;
     bool wide_tags = false;
@@ -89,27 +90,27 @@ constexpr uint64_t entry_bytes(uint64_t config)
     return packet_bytes(format_of(config));
 }
 
-// Does an 8DW entry begin here? At least four bytes.
+// True if an 8DW entry begins here. at: at least four bytes.
 inline bool is_8dw(const std::byte *at)
 {
     constexpr uint32_t kMark = 0xfffff800;
     return (load_le<uint32_t>(at) & kMark) == kMark;
 }
 
-// What every reader of a stream gets besides its entries.
+// Receives the gaps in the entries of a stream.
 class LossSink {
 public:
     virtual ~LossSink() = default;
-    // Bytes that are there and part of no entry.
+    // Bytes of the stream that are part of no entry.
     virtual void skipped(uint64_t offset, uint64_t bytes) = 0;
-    // Bytes that never arrived; 0: some, their number is unknown.
+    // Bytes that never arrived; 0: an unknown number.
     virtual void lost(uint64_t offset, uint64_t bytes) = 0;
 };
 
 class RunSink : public LossSink {
 public:
-    // One or more whole entries of one format, borrowed for the call; a few KiB at most, so that
-    // they are still in the nearest cache.
+    // One or more whole entries of one format, borrowed for the call; at most a few KiB, so that
+    // they stay in the L1 cache.
     virtual void run(Format format, uint64_t offset, Bytes packets) = 0;
 };
 
@@ -121,20 +122,20 @@ public:
     void data(Bytes bytes) override;
     void loss(uint64_t bytes) override;
     void end() override;
-    // From here on entries begin at this offset of the stream, or would before and behind it;
-    // nullopt: it is unknown where, and all is passed over until the next call. A new run, at the
-    // same place in its entries: what was given before is decided without what follows.
+    // Starts a new run: entries now begin at this offset of the stream, and at multiples of their
+    // size from it. nullopt: unknown, and all data is skipped until the next call. Entries before
+    // the call are decided without the data after it.
     void align(std::optional<uint64_t> base);
-    // Whole entries are decided by what is there.
+    // Decides on the carried whole entries without more data.
     void settle();
 
 private:
-    // What an 8DW entry and what follows it are: how many bytes hold none, or more are needed.
+    // What an 8DW entry should begin: an entry, bytes without one, or more data is needed.
     struct Look {
         bool is_entry = false, needs_more = false;
-        size_t bytes = 0;  // to pass over
+        size_t bytes = 0;  // to skip
     };
-    static constexpr size_t kLookBytes = 3 * k8dwBytes;  // that decide
+    static constexpr size_t kLookBytes = 3 * k8dwBytes;  // enough to decide
 
     static Look look_at(Bytes bytes, bool last);
     size_t consume(Bytes bytes, bool last);
@@ -150,14 +151,14 @@ private:
     Carry<kLookBytes> carry_;
 };
 
-// An entry. The four dwords are those of the TLP; a 4DW entry has only some fields of the first.
+// A decoded entry. header: of the TLP; a 4DW entry has only some fields of its first dword.
 struct Packet {
     uint64_t offset = 0;  // in the stream, bytes
     uint64_t time = 0;    // ticks, unwrapped
     Format format = Format::k4dw;
-    bool wide_tags = false;         // as the Layout has it
+    bool wide_tags = false;         // from the Layout
     bool strongly_ordered = false;  // SO; 4DW only
-    uint32_t stamp = 0;             // the time as it stands there
+    uint32_t stamp = 0;             // the raw timestamp
     uint32_t prefix = 0;            // TLP prefix; 0: none, as always in 4DW
     TlpHeader header{};
 };
@@ -166,9 +167,9 @@ inline Tlp parse_tlp(const Packet &packet)
     return parse_tlp(packet.header, packet.prefix, packet.wide_tags);
 }
 
-// Stamps of 11 (4DW) or 32 bits (8DW) to a time that does not wrap. The unit is the device's own
-// and unknown. 4DW: time only goes on, and an interval of 2048 ticks or more is taken for its
-// remainder modulo 2048. 8DW: a stamp up to half the range behind the last one is taken for older.
+// Unwraps timestamps of 11 (4DW) or 32 bits (8DW). The length of a tick is unknown. 4DW: time never
+// goes back, and an interval counts modulo 2048 ticks. 8DW: a stamp at most half the range before
+// the last one counts as older.
 class Clock {
 public:
     uint64_t unwrap(Format format, uint32_t stamp)
@@ -196,7 +197,7 @@ private:
     uint64_t now_ = 0;
 };
 
-// One entry taken apart. at: whole, of this format.
+// Decodes one entry. at: a whole entry of this format.
 Packet unpack(const Layout &layout, uint64_t offset, const std::byte *at, Clock &clock);
 
 class Sink : public LossSink {
@@ -218,8 +219,7 @@ public:
     void loss(uint64_t bytes) override { framer_.loss(bytes); }
     void end() override { framer_.end(); }
     void align(std::optional<uint64_t> base) { framer_.align(base); }
-    // Whole entries of any format: as they come in samples, between start() and end(), and not
-    // together with data().
+    // Whole entries of any format, from samples. Call between start() and end(), without data().
     void entries(Format format, Bytes entries);
 
 private:
@@ -234,8 +234,8 @@ private:
     uint64_t entries_offset_ = 0;
 };
 
-// Do these bytes look like entries? Only 8DW ones can be recognized. For streams whose PMU has no
-// known name.
+// True if these bytes look like 8DW entries; 4DW ones cannot be recognized. For streams whose PMU
+// name is unknown.
 bool looks_like_entries(Bytes bytes);
 
 }  // namespace pmukit::decode::hisi_ptt

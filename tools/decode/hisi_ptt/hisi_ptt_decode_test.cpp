@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Golden entries out of testdata; the same cut anywhere, begun anywhere, in pieces and damaged.
+// Golden entries from testdata: whole, truncated, started at any offset, in pieces, and damaged.
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 
 #include <fmt/core.h>
@@ -51,7 +51,7 @@ public:
     uint64_t skipped_bytes = 0, given_bytes = 0;
 };
 
-// bytes in pieces of `piece` bytes, as a stream that begins at this offset.
+// Decodes bytes in pieces of `piece` bytes, as a stream that begins at this offset.
 Collector decode(Format format, Bytes bytes, uint64_t offset = 0, size_t piece = SIZE_MAX)
 {
     Collector collector;
@@ -74,7 +74,7 @@ protected:
     testing::Vectors vectors_;
 };
 
-TEST_P(HisiPttVectors, AreReadAsWritten)
+TEST_P(HisiPttVectors, DecodeToTheExpectedText)
 {
     const Collector got = decode(GetParam(), vectors_.bytes);
     EXPECT_EQ(got.lines, vectors_.lines);
@@ -82,7 +82,7 @@ TEST_P(HisiPttVectors, AreReadAsWritten)
     ASSERT_FALSE(vectors_.lines.empty());
 }
 
-TEST_P(HisiPttVectors, EveryPrefixGivesItsWholeEntriesAndNamesTheRest)
+TEST_P(HisiPttVectors, TruncatedDataGivesWholeEntriesAndReportsTheRest)
 {
     for (size_t size = 0; size < vectors_.bytes.size(); size++) {
         const Collector got = decode(GetParam(), Bytes(vectors_.bytes).first(size));
@@ -107,7 +107,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Formats, HisiPttStream, ::testing::Values(Format::k4dw, Format::k8dw),
                          [](const auto &of) { return of.param == Format::k8dw ? "8dw" : "4dw"; });
 
-TEST_P(HisiPttStream, BegunAnywhereLosesOnlyTheCutEntry)
+TEST_P(HisiPttStream, StartInsideAnEntryLosesOnlyThatEntry)
 {
     const Buffer all = stream_of(GetParam(), 300);
     for (size_t begin = 1; begin <= 64; begin++) {
@@ -120,7 +120,7 @@ TEST_P(HisiPttStream, BegunAnywhereLosesOnlyTheCutEntry)
     }
 }
 
-TEST_P(HisiPttStream, PiecesOfAnySizeGiveTheSameAmidDamage)
+TEST_P(HisiPttStream, PiecesOfAnySizeGiveTheSameWithDamage)
 {
     Buffer all = stream_of(GetParam(), 200);
     std::fill_n(all.begin() + 1003, 150, std::byte{0x5f});
@@ -132,7 +132,7 @@ TEST_P(HisiPttStream, PiecesOfAnySizeGiveTheSameAmidDamage)
     }
 }
 
-TEST_P(HisiPttStream, GoesOnBehindALossOfKnownSize)
+TEST_P(HisiPttStream, ResumesAfterLossOfKnownSize)
 {
     const Buffer all = stream_of(GetParam(), 200);
     const size_t cut = 50 * size() + 5, again = 100 * size() + 9;
@@ -149,7 +149,7 @@ TEST_P(HisiPttStream, GoesOnBehindALossOfKnownSize)
     EXPECT_EQ(got.packets[50].offset, 101 * size());
 }
 
-TEST_P(HisiPttStream, ALossOfUnknownSizeLiesBetweenEntries)
+TEST_P(HisiPttStream, UnknownLossIsBetweenEntries)
 {
     const Buffer all = stream_of(GetParam(), 3);
     Collector got;
@@ -164,7 +164,7 @@ TEST_P(HisiPttStream, ALossOfUnknownSizeLiesBetweenEntries)
     EXPECT_EQ(got.skipped_bytes, 0U);
 }
 
-TEST_P(HisiPttStream, ASecondStartForgetsTheFirst)
+TEST_P(HisiPttStream, SecondStartDiscardsTheFirst)
 {
     const Buffer all = stream_of(GetParam(), 2);
     Collector got;
@@ -179,9 +179,9 @@ TEST_P(HisiPttStream, ASecondStartForgetsTheFirst)
     EXPECT_EQ(got.skipped_bytes, 0U);
 }
 
-// A device and a disk that break rules: up to 30 % of the entries are headers that no specification
-// allows, of 8DW some have lost their mark. What is given is what stands there and nothing else.
-TEST_P(HisiPttStream, InventsNothingAndDropsNothingAmidHeadersThatBreakRules)
+// Up to 30 % of the entries are replaced by random bytes, and some 8DW ones lack their mark. The
+// decoder must deliver exactly the entries that are there.
+TEST_P(HisiPttStream, DeliversExactlyTheEntriesDespiteInvalidHeaders)
 {
     for (unsigned trace = 0; trace < 1000; trace++) {
         std::mt19937 random(trace);
@@ -217,8 +217,8 @@ TEST_P(HisiPttStream, InventsNothingAndDropsNothingAmidHeadersThatBreakRules)
     }
 }
 
-// Runs of the device one behind the other, each but the last ended inside of an entry: what stands
-// there, and what of it is whole.
+// Consecutive runs of the device, each except the last ending inside an entry: their bytes, and the
+// offsets of the runs and of the whole entries.
 struct Runs {
     Buffer bytes;
     std::vector<uint64_t> begins;
@@ -249,7 +249,7 @@ std::vector<uint64_t> offsets_of(const Collector &got)
     return offsets;
 }
 
-// Pieces of any size, cut where a run begins as well; align() says where that is.
+// Decodes pieces of any size, which also end where a run begins; align() sets that offset.
 Collector decode_runs(Format format, const Runs &runs, std::mt19937 &random)
 {
     Collector got;
@@ -268,7 +268,7 @@ Collector decode_runs(Format format, const Runs &runs, std::mt19937 &random)
     return got;
 }
 
-TEST_P(HisiPttStream, InventsNothingOfTwoRunsWhoseBeginIsKnown)
+TEST_P(HisiPttStream, DeliversExactlyTheWholeEntriesOfAlignedRuns)
 {
     std::mt19937 random(35);
     for (unsigned trace = 0; trace < 1000; trace++) {
@@ -292,7 +292,7 @@ TEST(HisiPttDecode, FindsTheNextRunByItsMarks)
     }
 }
 
-// The last run may be as short as one entry, or end inside of its first.
+// The last run may be as short as one entry, or end inside its second.
 TEST(HisiPttDecode, FindsAShortLastRunByItsMarks)
 {
     const Buffer all = stream_of(Format::k8dw, 4);
@@ -308,7 +308,7 @@ TEST(HisiPttDecode, FindsAShortLastRunByItsMarks)
         }
 }
 
-TEST(HisiPttDecode, FindsTheNextRunBehindADamagedEnd)
+TEST(HisiPttDecode, FindsTheNextRunAfterADamagedEnd)
 {
     Buffer bytes = stream_of(Format::k8dw, 5);
     bytes.resize(4 * k8dwBytes + 12);
@@ -335,7 +335,7 @@ TEST_P(HisiPttStream, SkipsDataOfUnknownAlignment)
     EXPECT_EQ(got.gaps, (std::vector<Gap>{{5 * size(), 10 * size() + 3}}));
 }
 
-TEST_P(HisiPttStream, TheSameGridAgainCutsNothing)
+TEST_P(HisiPttStream, RepeatedAlignmentSplitsNoEntry)
 {
     const Buffer all = stream_of(GetParam(), 20);
     Collector got;
@@ -350,7 +350,7 @@ TEST_P(HisiPttStream, TheSameGridAgainCutsNothing)
     EXPECT_EQ(got.skipped_bytes, 0U);
 }
 
-TEST(HisiPttDecode, DamageIsOnePieceAndEntriesGoOnBehindIt)
+TEST(HisiPttDecode, DamageIsOneGapAndEntriesFollowIt)
 {
     Buffer all = stream_of(Format::k8dw, 1000);
     std::fill_n(all.begin() + 32 * 100, 32 * 700, std::byte{0x7e});
@@ -360,7 +360,7 @@ TEST(HisiPttDecode, DamageIsOnePieceAndEntriesGoOnBehindIt)
     EXPECT_EQ(got.packets[100].offset, 32U * 800);
 }
 
-// Inside an entry ones are no mark, wherever they stand.
+// Dwords of ones inside an entry are not marks.
 TEST(HisiPttDecode, IsNotMisledByOnesInsideAnEntry)
 {
     Buffer all;
@@ -371,7 +371,7 @@ TEST(HisiPttDecode, IsNotMisledByOnesInsideAnEntry)
     EXPECT_EQ(decode(Format::k8dw, Bytes(all).subspan(4), 4).packets.size(), 39U);
 }
 
-TEST(HisiPttDecode, EntriesOfNoTypeAreGiven)
+TEST(HisiPttDecode, DeliversEntriesOfUnknownType)
 {
     Buffer all = stream_of(Format::k4dw, 20);
     all.resize(all.size() + 100 * k4dwBytes, std::byte{0x7e});  // Fmt 1, Type 0x1f
@@ -380,7 +380,7 @@ TEST(HisiPttDecode, EntriesOfNoTypeAreGiven)
     EXPECT_EQ(got.lines.back(), "4dw time 1662 so unknown");
 }
 
-// The first ten of twenty entries, a loss, and what is behind it.
+// Decodes the first ten of twenty entries, a loss, and the bytes from again_at.
 Collector decode_around_loss(uint64_t loss, size_t again_at)
 {
     const Buffer all = stream_of(Format::k4dw, 20);
@@ -394,14 +394,14 @@ Collector decode_around_loss(uint64_t loss, size_t again_at)
     return collector;
 }
 
-TEST(HisiPttDecode, BehindALossOfKnownSizeAnEntryMayBeCut)
+TEST(HisiPttDecode, EntryAfterLossOfKnownSizeMayBeIncomplete)
 {
     const Collector got = decode_around_loss(40, 10 * k4dwBytes + 40);
     EXPECT_EQ(got.packets.size(), 17U);
     EXPECT_EQ(got.gaps, (std::vector<Gap>{{10 * k4dwBytes + 40, 8}}));
 }
 
-TEST(HisiPttDecode, BehindALossOfUnknownSizeTheNextEntryBeginsAtOnce)
+TEST(HisiPttDecode, EntryFollowsUnknownLossDirectly)
 {
     const Collector got = decode_around_loss(0, 17 * k4dwBytes);
     EXPECT_EQ(got.packets.size(), 13U);
@@ -414,7 +414,7 @@ TEST(HisiPttDecode, TakesTheFormatFromTheEvent)
     EXPECT_EQ(format_of(0x1'0110'0001), Format::k8dw);
 }
 
-TEST(HisiPttDecode, TakesTheVersionFromTheWordOfBothPostings)
+TEST(HisiPttDecode, TakesTheVersionFromEitherKindOfAuxtraceWord)
 {
     EXPECT_EQ(decoder_version(0), 1U);
     EXPECT_EQ(decoder_version(1), 2U);
@@ -425,7 +425,7 @@ TEST(HisiPttDecode, TakesTheVersionFromTheWordOfBothPostings)
     EXPECT_EQ(auxtrace_word(0x1'0110'0001, false), 1U);
 }
 
-TEST(HisiPttDecode, ReadsWideTagsUnlessTheFileIsOfTheFirstVersion)
+TEST(HisiPttDecode, ReadsWideTagsExceptInVersion1)
 {
     EXPECT_FALSE(has_wide_tags(1));
     EXPECT_TRUE(has_wide_tags(kDecoderVersion));
@@ -437,7 +437,7 @@ TEST(HisiPttDecode, ReadsWideTagsUnlessTheFileIsOfTheFirstVersion)
     EXPECT_EQ(parse_tlp(got.packets.at(0)).tag, 0x2c17);
 }
 
-TEST_P(HisiPttStream, OffsetsGoOnBeyondFourGiB)
+TEST_P(HisiPttStream, OffsetsCanExceedFourGiB)
 {
     const uint64_t begin = (uint64_t{1} << 32) - 4 * size();
     const Collector got = decode(GetParam(), stream_of(GetParam(), 300), begin, /*piece=*/333);
@@ -446,7 +446,7 @@ TEST_P(HisiPttStream, OffsetsGoOnBeyondFourGiB)
     EXPECT_EQ(got.skipped_bytes, 0U);
 }
 
-TEST_P(HisiPttStream, EntriesOfSamplesFollowEachOther)
+TEST_P(HisiPttStream, EntriesOfSamplesHaveConsecutiveOffsets)
 {
     const Buffer all = stream_of(GetParam(), 5);
     Collector collector;
@@ -469,7 +469,7 @@ TEST(HisiPttClock, UnwrapsElevenBits)
     EXPECT_EQ(clock.unwrap(Format::k4dw, 2047), 4095U);
 }
 
-TEST(HisiPttClock, UnwrapsThirtyTwoBitsAndTakesSmallStepsBack)
+TEST(HisiPttClock, UnwrapsThirtyTwoBitsAndAllowsSmallStepsBack)
 {
     Clock clock;
     EXPECT_EQ(clock.unwrap(Format::k8dw, 0xffffff00), 0xffffff00U);
@@ -499,7 +499,7 @@ TEST_P(HisiPttStream, ScanCountsByTypeAndRequester)
     EXPECT_EQ(scan.packets(), 303U);
     EXPECT_EQ(scan.losses(), 1U);
     EXPECT_EQ(scan.skipped_bytes(), 0U);
-    // Entry i is a read if i is even, and of requester 0x100 + i % 3.
+    // Entry i is a read if i is even; its requester is 0x100 + i % 3.
     EXPECT_EQ(scan.count(0x100, TlpType::kMRd), 51U);
     EXPECT_EQ(scan.count(0x101, TlpType::kMRd), 50U);
     EXPECT_EQ(scan.count(0x102, TlpType::kMWr), 50U);
@@ -507,7 +507,7 @@ TEST_P(HisiPttStream, ScanCountsByTypeAndRequester)
     EXPECT_EQ(scan.count(0x100, TlpType::kUnknown), 1U);
 }
 
-TEST(HisiPttDecode, RecognizesItsData)
+TEST(HisiPttDecode, RecognizesOnly8dwData)
 {
     EXPECT_TRUE(looks_like_entries(stream_of(Format::k8dw, 2)));
     EXPECT_FALSE(looks_like_entries(Bytes(stream_of(Format::k8dw, 2)).first(63)));

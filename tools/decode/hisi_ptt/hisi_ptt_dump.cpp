@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A packet is some 400 characters, nearly all of them constant: those are copied in pieces whose
-// size the compiler knows, and bytes become digits by table.
+// A packet prints as some 400 characters, nearly all constant. For speed, constant text is copied
+// in pieces of compile-time size, and bytes are converted with a table.
 #include "decode/hisi_ptt/hisi_ptt_dump.hpp"
 
 #include <array>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr char kDigits[] = "0123456789abcdef";
 
-// "xx " of each byte, and one more blank so that it is copied as a word.
+// "xx " for each byte, and one more blank so that it can be copied as a word.
 constexpr auto kHex = [] {
     std::array<std::array<char, 4>, 256> table{};
     for (unsigned i = 0; i < table.size(); i++)
@@ -20,11 +20,11 @@ constexpr auto kHex = [] {
     return table;
 }();
 
-// More than any packet takes: seven lines of less than 120 characters.
+// Upper bound for a packet: seven lines of less than 120 characters.
 constexpr size_t kPacketChars = 7 * 120;
 
-// The end of the line of a dword: blanks for the further bytes of a full line of perf's dump, then
-// the name.
+// End of a dword's line: blanks in place of the other bytes of a full line of perf's dump, then the
+// name.
 template <size_t kSize>
 constexpr std::array<char, 31 + kSize> line_end(const char (&name)[kSize])
 {
@@ -57,7 +57,7 @@ char *put(char *to, const char (&text)[kSize])
     return to + kSize - 1;
 }
 
-// ".  xxxxxxxx: xx xx xx xx "; three more characters behind it are overwritten by what follows.
+// Writes ".  xxxxxxxx: xx xx xx xx ", and one more character, which the next text overwrites.
 char *put_dword(char *to, uint32_t offset, uint32_t value)
 {
     to = put(to, ".  ");
@@ -69,7 +69,7 @@ char *put_dword(char *to, uint32_t offset, uint32_t value)
     return to;
 }
 
-// As %x: no leading zeros. Fields have at most 12 bits.
+// Prints like %x: no leading zeros. Fields have at most 12 bits.
 char *put_field(char *to, uint32_t value)
 {
     if (value > 0xff)
@@ -80,7 +80,7 @@ char *put_field(char *to, uint32_t value)
     return to;
 }
 
-// Of the first dword of a 4DW entry, by the number of its lowest bit.
+// Lowest bit of each field in the first dword of a 4DW entry.
 struct Fields {
     unsigned format, type, t9, t8, th, so, length, time;
 };
@@ -100,7 +100,7 @@ char *put_fields_4dw(char *to, uint32_t dw0, const Fields &at)
     return put(to, "\n");
 }
 
-// An entry, printed as one perf does.
+// Prints an entry like one version of perf.
 template <PerfText kPerf>
 class Lines {
 public:
@@ -123,7 +123,7 @@ public:
     }
 
 private:
-    // Its most significant byte is printed first.
+    // The most significant byte of the result is printed first.
     static uint32_t dword(const std::byte *at, size_t index)
     {
         const auto value = load_le<uint32_t>(at + index * 4);

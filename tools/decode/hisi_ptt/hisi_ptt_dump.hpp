@@ -3,12 +3,12 @@
 //
 //     .  00000008: 60 00 00 01                                 Header DW0
 //
-// Offset in the buffer, the dword, its name. Of an 8DW entry the first and the seventh dword are
-// not shown, because they say nothing; the first dword of a 4DW entry is shown with its fields.
+// A line has an offset in the buffer, the dword and its name. The first and the seventh dword of an
+// 8DW entry are constant and not printed; the first dword of a 4DW entry is printed as fields.
 //
 //           a dword                              fields of a 4DW entry
-//     6.12  as in memory: 01 00 00 60            counted from bit 0 up, which is not where they are
-//     7.2   the most significant byte first      where they are
+//     6.12  in memory order: 01 00 00 60         at wrong bits: counted from bit 0 up
+//     7.2   most significant byte first          at the right bits
 #pragma once
 
 #include <string_view>
@@ -18,16 +18,16 @@
 
 namespace pmukit::decode::hisi_ptt {
 
-// Whose text.
+// Version of perf whose text is printed.
 enum class PerfText : uint8_t { kLinux6_12, kLinux7_2 };
 
 class DumpText {
 public:
-    static constexpr size_t kMaxPackets = 256;  // at once
+    static constexpr size_t kMaxPackets = 256;  // per call
 
     explicit DumpText(PerfText perf = PerfText::kLinux7_2);
-    // Whole packets, at most kMaxPackets; offset: of the first in its buffer. The text is good
-    // until the next call.
+    // packets: whole ones, at most kMaxPackets. offset: of the first packet in its buffer. The text
+    // is valid until the next call.
     std::string_view lines(Format format, uint32_t offset, Bytes packets);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// testdata/*.perf.txt is what perf of Linux 7.2 printed for the entries of *.ptt.txt beside it.
+// testdata/*.perf.txt is the output of perf of Linux 7.2 for the entries in *.ptt.txt.
 #include "decode/hisi_ptt/hisi_ptt_dump.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace pmukit::decode::hisi_ptt {
 namespace {
 
-// All lines but the first, which names the size.
+// All lines except the first, which has the size.
 std::string recorded(const std::string &name)
 {
     std::ifstream file(std::string(HISI_PTT_TESTDATA) + "/" + name + ".perf.txt");
@@ -69,7 +69,7 @@ TEST(HisiPttDump, OffsetsBeginAtTheGivenBase)
     EXPECT_NE(text.find("\n.  fedcbaa4: 00 00 00 00 "), std::string::npos) << text;
 }
 
-TEST(HisiPttDump, FieldsHaveAsManyDigitsAsTheyNeed)
+TEST(HisiPttDump, FieldsHaveNoLeadingZeros)
 {
     for (const uint32_t time : {0x0u, 0xfu, 0x10u, 0xffu, 0x100u, 0x7ffu}) {
         testing::Buffer packet(k4dwBytes, std::byte{0});
@@ -82,7 +82,7 @@ TEST(HisiPttDump, FieldsHaveAsManyDigitsAsTheyNeed)
     }
 }
 
-TEST(HisiPttDump, HasRoomForAsManyPacketsAsItSays)
+TEST(HisiPttDump, HandlesTheMaximumNumberOfPackets)
 {
     const testing::Buffer widest(DumpText::kMaxPackets * k4dwBytes, std::byte{0x7e});
     DumpText dump;

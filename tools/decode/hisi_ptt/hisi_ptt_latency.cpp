@@ -7,7 +7,7 @@
 
 namespace pmukit::decode::hisi_ptt {
 
-// Histogram: values below 8 have a bucket each, every power of two above has 8.
+// Histogram: one bucket per value below 8, then 8 buckets per power of two.
 
 size_t Histogram::bucket_of(uint64_t value)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// How long non-posted requests wait for their completions. A completion names its request by
-// requester and tag, whose 14 bits count where both have them; a read may have several completions,
-// of which the one that brings the last byte ends it. Nothing is allocated per packet: tags are
-// kept in pages of 256, those of a requester that differ in their lower eight bits.
+// Measures how long non-posted requests wait for their completions. A completion names its request
+// by requester and tag (14 bits if both have wide tags). A read may have several completions; the
+// one with the last byte ends it. Nothing is allocated per packet: pending requests are in pages of
+// 256 tags of one requester, which differ in their lower eight bits.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace pmukit::decode::hisi_ptt {
 
-// How often which value came up; small values exactly, others to an eighth.
+// Counts values: small ones exactly, others within one eighth.
 class Histogram {
 public:
     void add(uint64_t value);
@@ -42,18 +42,18 @@ private:
     static uint64_t first_of(size_t bucket);
     static uint64_t last_of(size_t bucket);
 
-    std::vector<uint64_t> counts_;  // as many as the largest value wants
+    std::vector<uint64_t> counts_;  // up to the bucket of the largest value
     uint64_t count_ = 0, min_ = UINT64_MAX, max_ = 0;
     double sum_ = 0;
 };
 
 struct LatencyTotals {
     uint64_t requests = 0;   // non-posted
-    uint64_t answered = 0;   // to their last completion
-    uint64_t failed = 0;     // of those: with a status that is not success
-    uint64_t unmatched = 0;  // completions of no request that was seen
-    uint64_t reused = 0;     // requests whose tag came again before their completion
-    uint64_t forgotten = 0;  // requests that waited when data was lost
+    uint64_t answered = 0;   // requests whose last completion was seen
+    uint64_t failed = 0;     // of those: with a status other than success
+    uint64_t unmatched = 0;  // completions without a known request
+    uint64_t reused = 0;     // requests whose tag was used again before their completion
+    uint64_t forgotten = 0;  // requests that were pending when data was lost
     uint64_t untracked = 0;  // requests beyond the memory budget
 };
 
@@ -64,9 +64,9 @@ public:
         : budget_(std::move(budget))
     {
     }
-    // The ticks that the request took, when this TLP is the last of its completions.
+    // Returns the ticks that a request took, if this TLP is its last completion.
     std::optional<uint64_t> note(const Tlp &tlp, uint64_t time);
-    // Data was lost: completions of what waits may be in it.
+    // Call when data was lost: it may include completions of pending requests.
     void forget();
 
     const LatencyTotals &totals() const { return totals_; }
@@ -75,7 +75,7 @@ public:
 private:
     struct Pending {
         uint64_t since = 0;
-        uint64_t era = 0;  // outstanding while equal to era_
+        uint64_t era = 0;  // pending while equal to era_
     };
     static constexpr unsigned kPageLog2 = 8;  // tags
     using Page = std::array<Pending, 1U << kPageLog2>;
@@ -91,7 +91,7 @@ private:
 
     std::shared_ptr<Budget> budget_;
     std::array<std::unique_ptr<Bus>, 256> buses_;
-    uint64_t era_ = 1;  // a loss begins the next
+    uint64_t era_ = 1;  // incremented by a loss
     uint64_t outstanding_ = 0;
     LatencyTotals totals_;
 };

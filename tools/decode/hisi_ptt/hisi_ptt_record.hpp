@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Entries as they travel in samples: a header of words, then entries whose number and format it
-// says. Format: include/uapi/pmukit/hisi_ptt.h.
+// Records in samples: a header of words, then entries, whose number and format the header states.
+// Format: include/uapi/pmukit/hisi_ptt.h.
 #pragma once
 
 #include <pmukit/hisi_ptt.h>
@@ -15,28 +15,28 @@ namespace pmukit::decode::hisi_ptt {
 
 struct Record {
     Format format = Format::k4dw;
-    Bytes entries;  // whole ones, borrowed; none: the record only tells of a loss
-    // Of the extra words; absent in a record that has fewer.
+    Bytes entries;  // whole ones, borrowed; empty: the record only reports a loss
+    // From the extra words; absent if the record has fewer.
     std::optional<uint64_t> time_ns, sequence, lost;
     uint64_t flags = 0;  // PMUKIT_HISI_PTT_F_*
 };
 
-// The words inside the raw payload of a sample. nullopt: it is not ours.
+// Extracts the words from the raw payload of a sample. nullopt: not a hisi_ptt payload.
 std::optional<Bytes> words_of_raw(Bytes raw);
-// nullopt: these words are no record, or end before it does.
+// nullopt: not a record, or a truncated one.
 std::optional<Record> parse_record(Bytes words);
 
-// What the numbers of records say about missing ones. One for each event and CPU.
+// Counts missing records by sequence number. One per event and CPU.
 class RecordAccount {
 public:
-    // The first records are in an earlier recording: whatever number comes first is no gap.
+    // The first records are in an earlier recording: the first sequence number here is no gap.
     void begins_later() { begins_later_ = true; }
-    // False: this record came before (stock perf's reader can write a burst twice).
+    // Returns false for a duplicate (stock perf's reader can write a burst twice).
     bool note(const Record &record);
 
     uint64_t records() const { return records_; }
     uint64_t lost_entries() const { return lost_before_ + lost_now_; }
-    // More than lost_entries() may be lost.
+    // lost_entries() is a lower bound.
     bool at_least() const { return at_least_; }
     uint64_t missing_records() const { return missing_; }
     uint64_t duplicates() const { return duplicates_; }
@@ -48,7 +48,7 @@ private:
     bool note_sequence(const Record &record);
 
     uint64_t records_ = 0, missing_ = 0, duplicates_ = 0, overruns_ = 0, resets_ = 0;
-    uint64_t lost_before_ = 0, lost_now_ = 0;  // before and since the event was last enabled anew
+    uint64_t lost_before_ = 0, lost_now_ = 0;  // before and since the event was last re-enabled
     bool filter_gone_ = false, at_least_ = false, begins_later_ = false;
     std::optional<uint64_t> last_sequence_;
     uint64_t last_time_ns_ = 0;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Counts TLPs by type and requester, and looks at nothing else: about as fast as memory is read.
+// Counts TLPs by type and requester only, at about the speed of memory.
 //
-// Layout. The counters of a requester lie together, 160 bytes of them: a trace has few requesters,
-// so what is counted stays in the nearest cache while the packets stream past, and does not crowd
-// into the same few sets of it as a power of two would. Pages of requesters that never come up are
-// never touched.
+// Layout: the counters of a requester are adjacent, 160 bytes. A trace has few requesters, so their
+// counters stay in the L1 cache while the packets stream past; with a power of two as the size,
+// they would share few cache sets. Pages of requesters that do not occur are never touched.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@ public:
     void skipped(uint64_t offset, uint64_t bytes) override;
     void lost(uint64_t offset, uint64_t bytes) override;
 
-    // Of an unknown type is taken for a requester what a request has there.
+    // For an unknown type, the requester is read at its offset in a request.
     uint64_t count(uint16_t requester, TlpType type) const;
     uint64_t packets() const { return packets_; }
     uint64_t skipped_bytes() const { return skipped_bytes_; }

@@ -30,7 +30,7 @@ inline Buffer entry_8dw(const TlpHeader &header, uint32_t time, uint32_t prefix 
     return entry;
 }
 
-// As the device squeezes the first dword.
+// Packs the first dword as the device does.
 inline Buffer entry_4dw(const TlpHeader &header, uint32_t time)
 {
     const uint32_t dw0 = header[0];
@@ -74,7 +74,7 @@ inline void join(Buffer &to, const Buffer &more)
     append(to, more);
 }
 
-// Reads and writes of a few requesters, time going on by seven.
+// Reads and writes of a few requesters; the time advances by seven.
 inline Buffer stream_of(Format format, size_t packets, uint32_t time = 100)
 {
     Buffer all;
@@ -90,7 +90,7 @@ inline Buffer stream_of(Format format, size_t packets, uint32_t time = 100)
 
 struct Vectors {
     Buffer bytes;
-    std::vector<std::string> lines;  // what must be read, one an entry
+    std::vector<std::string> lines;  // expected text, one per entry
 };
 
 // testdata/NAME.ptt.txt

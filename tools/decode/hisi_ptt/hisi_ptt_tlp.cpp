@@ -14,10 +14,10 @@ constexpr uint32_t bits(uint32_t word, unsigned high, unsigned low)
     return (word >> low) & ((uint32_t{2} << (high - low)) - 1);
 }
 
-// Facts: table 2-3 of the specification, and the deferrable memory write of its later revisions.
+// From table 2-3 of the specification, and the deferrable memory write of its later revisions.
 
 constexpr uint8_t kFmtWide = 1, kFmtData = 2;  // bits of Fmt; bit 2 means a prefix
-constexpr uint8_t kMessageTypes = 0x10;        // and seven more: the routing is in the low bits
+constexpr uint8_t kMessageTypes = 0x10;        // 0x10 to 0x17: the routing is in the low bits
 
 struct Row {
     uint8_t type_bits;
@@ -75,7 +75,7 @@ constexpr std::string_view kClassNames[] = {"unknown", "posted", "non-posted", "
 
 constexpr uint8_t kRoutedByAddress = 1, kRoutedById = 2;
 
-// Bits 31:22 are the mark of a PASID prefix: Fmt 100, Type 1 0001, two reserved.
+// Bits 31:24 identify a PASID prefix: Fmt 100, Type 1 0001.
 constexpr uint32_t kPasidMark = 0x91, kPasidMarkShift = 24;
 
 // Fields
@@ -137,7 +137,7 @@ bool is_posted_hint(const Tlp &tlp)
     return tlp.hint && tlp.kind.type == TlpType::kMWr;
 }
 
-// Between the first and the last enabled byte; what is disabled in between still travels.
+// Bytes from the first to the last enabled one; disabled bytes in between are transferred as well.
 uint32_t enabled_bytes(const Tlp &tlp)
 {
     const uint32_t all = uint32_t{tlp.length_dw} * 4;
@@ -156,7 +156,7 @@ bool is_atomic(TlpType type)
     return type == TlpType::kFetchAdd || type == TlpType::kSwap || type == TlpType::kCas;
 }
 
-// Where the upper bits of a tag stand: a half dword.
+// Position of the upper bits of a tag, in half of a dword.
 struct WidePlace {
     size_t dword;
     unsigned tag_bit, valid_bit, segment_bit;

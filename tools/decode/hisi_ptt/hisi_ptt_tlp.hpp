@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What a TLP header says. Layout: PCI Express Base Specification 5.0, sections 2.2.1 (first dword),
+// Decodes TLP headers. Layout: PCI Express Base Specification 5.0, sections 2.2.1 (first dword),
 // 2.2.4.1 (addresses), 2.2.5 (byte enables), 2.2.6 (requester, tag), 2.2.8 (messages), 2.2.9
-// (completions) and 6.20.2.1 (PASID prefix). Dwords are numbers as the specification draws them:
-// its byte 0 is bits 31:24.
+// (completions) and 6.20.2.1 (PASID prefix). Byte 0 of a dword in the specification is bits 31:24
+// here.
 #pragma once
 
 #include <array>
@@ -39,22 +39,22 @@ enum class TlpType : uint8_t {
 };
 constexpr size_t kTlpTypes = static_cast<size_t>(TlpType::kCount);
 
-// How it queues, which is what the device's `type` filter selects by.
+// Queue class of a TLP; the device's `type` filter selects by it.
 enum class TlpClass : uint8_t { kUnknown, kPosted, kNonPosted, kCompletion, kCount };
 
-// What the dwords behind the first hold.
+// Layout of the dwords after the first.
 enum class TlpShape : uint8_t { kUnknown, kMemory, kIo, kConfig, kMessage, kCompletion };
 
-// Everything that Fmt and Type decide.
+// The properties that Fmt and Type determine.
 struct TlpKind {
     TlpType type = TlpType::kUnknown;
     TlpClass queue = TlpClass::kUnknown;
     TlpShape shape = TlpShape::kUnknown;
-    bool wide = false;  // four dwords of header: 64-bit addresses
+    bool wide = false;  // header of four dwords: 64-bit address
     bool data = false;  // a payload follows the header
 };
 
-// By bits 31:24 of the first dword: three bits of Fmt, five of Type.
+// fmt_type: bits 31:24 of the first dword, three bits of Fmt and five of Type.
 const TlpKind &kind_of(uint8_t fmt_type);
 std::string_view name_of(TlpType type);
 std::string_view name_of(TlpClass queue);
@@ -66,7 +66,7 @@ enum class CompletionStatus : uint8_t {
     kAborted = 4,
 };
 
-// The prefix that ties a request to a process' address space.
+// TLP prefix that names the address space of a request.
 struct Pasid {
     uint32_t pasid;  // 20 bits
     bool execute, privileged;
@@ -77,18 +77,18 @@ using TlpHeader = std::array<uint32_t, 4>;
 struct Tlp {
     TlpKind kind;
     uint16_t requester = 0;  // bus << 8 | device << 3 | function
-    uint16_t tag = 0;        // 10 bits, with T9 and T8; 14 where it is wide
-    bool wide_tag = false;   // the header says that the upper four are valid
-    uint8_t segment = 0;     // with it: of the requester, of a configuration of its target
-    uint16_t length_dw = 0;  // 1..1024; of a message without data it means nothing
+    uint16_t tag = 0;        // 10 bits, with T9 and T8; 14 bits if wide_tag
+    bool wide_tag = false;   // the header marks the upper four bits as valid
+    uint8_t segment = 0;     // if wide_tag: requester's; configuration request: target's
+    uint16_t length_dw = 0;  // 1..1024; undefined in a message without data
     uint8_t traffic_class = 0;
     uint8_t address_type = 0;  // 0 untranslated, 1 translation request, 2 translated
     bool poisoned = false, digest = false, hint = false;  // EP, TD, TH
 
-    // Requests. With TH the steering tag stands in place of a write's tag, and of the byte enables
-    // of any other memory request, of which all bytes count (section 2.2.7.1).
+    // Requests. With TH, the steering tag replaces the tag of a write, or the byte enables of any
+    // other memory request; then all bytes are enabled (section 2.2.7.1).
     uint8_t first_be = 0, last_be = 0;
-    uint64_t address = 0;  // memory, I/O, messages routed by address; register of a configuration
+    uint64_t address = 0;  // memory, I/O, messages routed by address; configuration: register
     uint16_t target = 0;   // configuration, messages routed by id: the target function
 
     // Messages
@@ -97,24 +97,24 @@ struct Tlp {
     // Completions
     uint16_t completer = 0;
     uint8_t status = 0;       // CompletionStatus, or a reserved value
-    uint16_t byte_count = 0;  // 1..4096, of the request that are still to come, this one included
+    uint16_t byte_count = 0;  // 1..4096: bytes that the request still expects, with this TLP's
     uint8_t lower_address = 0;
 
     std::optional<Pasid> pasid;
 };
 
-// wide_tags: the upper four bits of a tag, and a segment, may stand where the header of PCI Express
-// 5.0 has nothing: the upper half of dword 2 (64-bit addresses, of which 48 bits are left) or of
-// dword 3 (configuration), the lower half of dword 3 (32-bit addresses, completions). One bit there
-// says that they do. Of messages no place is known.
+// wide_tags: the header may have the upper four bits of a tag, and a segment, in bits that PCI
+// Express 5.0 does not use: the upper half of dword 2 (64-bit addresses, of which 48 bits remain)
+// or of dword 3 (configuration), or the lower half of dword 3 (32-bit addresses, I/O, completions).
+// A valid bit there marks them. For messages no such place is known.
 Tlp parse_tlp(const TlpHeader &header, uint32_t prefix, bool wide_tags = false);
 
 bool has_byte_enables(const Tlp &tlp);
-// Bytes of payload that count: those that are enabled, those that were asked for.
+// Bytes of payload that are enabled, or that the request of a completion expects.
 uint32_t data_bytes(const Tlp &tlp);
-// Bytes that a request without payload asks for; 0 for everything else.
+// Bytes that a request without payload reads; 0 for all other TLPs.
 uint32_t requested_bytes(const Tlp &tlp);
-// All of it in one line: "MWr 01:00.0 tag 0x01e address 0x402810040 length 1 be 0xf/0x0"
+// The TLP in one line: "MWr 01:00.0 tag 0x01e address 0x402810040 length 1 be 0xf/0x0"
 std::string tlp_text(const Tlp &tlp);
 // "01:00.1"
 std::string bdf_text(uint16_t id);

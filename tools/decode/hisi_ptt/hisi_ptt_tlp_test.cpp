@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Headers drawn from the figures of the specification, and what is wrong with wrong ones.
+// Headers built from the figures of the specification, and invalid headers.
 #include "decode/hisi_ptt/hisi_ptt_tlp.hpp"
 
 #include <gtest/gtest.h>
@@ -23,13 +23,13 @@ TEST(HisiPttTlp, CountsEnabledBytes)
     EXPECT_EQ(write_bytes(2, 0xe, 0x3), 5U);
     EXPECT_EQ(write_bytes(16, 0x8, 0x1), 58U);
     EXPECT_EQ(write_bytes(0, 0xf, 0xf), 4096U);
-    // Which no device may send: all that travels.
+    // Forbidden by the specification: the whole payload counts.
     EXPECT_EQ(write_bytes(4, 0, 0xf), 16U);
     EXPECT_EQ(write_bytes(4, 0xf, 0), 16U);
 }
 
-// The steering tag stands in place of a write's tag, and of a read's byte enables.
-TEST(HisiPttTlp, WithAHintEveryByteOfAReadCounts)
+// The steering tag replaces the tag of a write, or the byte enables of a read.
+TEST(HisiPttTlp, HintMakesEveryByteOfAReadCount)
 {
     constexpr uint32_t kHint = 1 << 16;
     EXPECT_EQ(write_bytes(1 | kHint, 0x1, 0), 1U);
@@ -39,11 +39,11 @@ TEST(HisiPttTlp, WithAHintEveryByteOfAReadCounts)
     EXPECT_EQ(tlp_text(parse_tlp({0x40000001 | kHint, 0x0100aa01, 0x1000, 0}, 0)),
               "MWr 01:00.0 steering tag 0xaa address 0x1000 length 1 be 0x1/0x0 th");
     const TlpHeader io_write = {0x42000001 | kHint, 0x01000001, 0x1000, 0};
-    EXPECT_EQ(data_bytes(parse_tlp(io_write, 0)), 1U);  // which has none
+    EXPECT_EQ(data_bytes(parse_tlp(io_write, 0)), 1U);  // I/O has no hints
 }
 
 // Neither operands of atomics nor data of messages have byte enables.
-TEST(HisiPttTlp, AtomicsAndMessagesBringWholeDwords)
+TEST(HisiPttTlp, AtomicsAndMessagesHaveWholeDwords)
 {
     for (uint32_t fetch_add_swap_cas : {0x4c000002, 0x4d000002, 0x4e000002})
         EXPECT_EQ(data_bytes(parse_tlp({fetch_add_swap_cas, 0x01000018, 0x1000, 0}, 0)), 8U);
@@ -53,14 +53,14 @@ TEST(HisiPttTlp, AtomicsAndMessagesBringWholeDwords)
 TEST(HisiPttTlp, CountsBytesOfCompletions)
 {
     TlpHeader header = testing::completion_tlp(0x100, 0, 3, 1);
-    header[2] |= 1;  // three bytes, from the second of the dword on
+    header[2] |= 1;  // three bytes, beginning with the second of the dword
     EXPECT_EQ(data_bytes(parse_tlp(header, 0)), 3U);
     EXPECT_EQ(data_bytes(parse_tlp(testing::completion_tlp(0x100, 0, 2, 1), 0)), 2U);
     EXPECT_EQ(data_bytes(parse_tlp(testing::completion_tlp(0x100, 0, 256, 16), 0)), 64U);
     EXPECT_EQ(data_bytes(parse_tlp(testing::completion_tlp(0x100, 0, 4, 0), 0)), 0U);
 }
 
-TEST(HisiPttTlp, ReadsAskAndWritesBring)
+TEST(HisiPttTlp, ReadsRequestBytesAndWritesCarryThem)
 {
     const Tlp read = parse_tlp(testing::read_tlp(0x100, 1, 0x1000, 16), 0);
     EXPECT_EQ(requested_bytes(read), 64U);
@@ -70,7 +70,7 @@ TEST(HisiPttTlp, ReadsAskAndWritesBring)
     EXPECT_EQ(data_bytes(write), 64U);
 }
 
-TEST(HisiPttTlp, KnowsWhichQueueATypeIsOf)
+TEST(HisiPttTlp, ClassifiesTypesByQueue)
 {
     const std::pair<uint8_t, TlpClass> cases[] = {
         {0x00, TlpClass::kNonPosted},  {0x60, TlpClass::kPosted},    {0x34, TlpClass::kPosted},
@@ -84,8 +84,9 @@ TEST(HisiPttTlp, KnowsWhichQueueATypeIsOf)
         EXPECT_EQ(kind_of(fmt_type).queue, queue) << int{fmt_type};
 }
 
-// The half dwords of PCI Express 6.0's upper tag bits, each with tag 0x2c17 and segment 0x5a.
-TEST(HisiPttTlp, ReadsWideTagsWhereTheHeaderHasRoom)
+// Each half dword that can have the upper tag bits of PCI Express 6.0, here with tag 0x2c17 and
+// segment 0x5a.
+TEST(HisiPttTlp, ReadsWideTagsInUnusedBits)
 {
     constexpr uint32_t kUpper = 0x5aU << 23 | 1U << 21 | 0xb0000,
                        kLower = 0x5aU << 24 | 1U << 5 | 0xb;
@@ -110,7 +111,7 @@ TEST(HisiPttTlp, ReadsWideTagsWhereTheHeaderHasRoom)
     EXPECT_EQ(parse_tlp(headers[0], 0).address, 0x2d2b123456789abcU);
 }
 
-TEST(HisiPttTlp, ATagThatIsNotSaidToBeWideHasTenBits)
+TEST(HisiPttTlp, TagWithoutValidBitHasTenBits)
 {
     const Tlp tlp = parse_tlp({0x20880001, 0x0100170f, 0x5a1b1234, 0x56789abc}, 0, true);
     EXPECT_FALSE(tlp.wide_tag);
@@ -120,7 +121,7 @@ TEST(HisiPttTlp, ATagThatIsNotSaidToBeWideHasTenBits)
     EXPECT_FALSE(parse_tlp({0x34000000, 0x0100007f, 0xffffffff, 0xffffffff}, 0, true).wide_tag);
 }
 
-TEST(HisiPttTlp, OnlyAPasidPrefixIsOne)
+TEST(HisiPttTlp, DecodesOnlyPasidPrefixes)
 {
     const TlpHeader header = testing::read_tlp(0x100, 1, 0x1000, 16);
     EXPECT_FALSE(parse_tlp(header, 0).pasid);
@@ -132,7 +133,7 @@ TEST(HisiPttTlp, OnlyAPasidPrefixIsOne)
     EXPECT_FALSE(tlp.pasid->privileged);
 }
 
-TEST(HisiPttTlp, MessagesGoByAddressOrId)
+TEST(HisiPttTlp, MessagesAreRoutedByAddressOrId)
 {
     EXPECT_EQ(parse_tlp({0x31000000, 0x01000000, 0xab, 0xcd000000}, 0).address, 0xabcd000000U);
     EXPECT_EQ(parse_tlp({0x32000000, 0x0100007f, 0x02010000, 0}, 0).target, 0x201U);

@@ -14,7 +14,7 @@ void add(TlpCount &to, const TlpCount &count)
     to.requested += count.requested;
 }
 
-// Where the first byte that counts is.
+// Address of the first enabled byte.
 uint64_t first_byte(const Tlp &tlp)
 {
     const bool enables = tlp.first_be != 0 && has_byte_enables(tlp);
@@ -34,8 +34,8 @@ void TimeStrip::double_width()
     width_log2_++;
 }
 
-// Stamps of different directions may be a little out of order: what is older than the first counts
-// as the first.
+// Timestamps of the two directions may be slightly out of order: a time before the first counts as
+// the first.
 void TimeStrip::add(uint64_t time, uint64_t bytes)
 {
     if (!started_)
@@ -52,7 +52,7 @@ void TimeStrip::add(uint64_t time, uint64_t bytes)
 
 // Traffic
 
-// References into a map stay good while it grows.
+// References into a map remain valid while it grows.
 RequesterTraffic &Traffic::requester(uint16_t id)
 {
     if (last_requester_ && last_requester_->id == id)

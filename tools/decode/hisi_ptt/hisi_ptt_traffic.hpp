@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What a trace says about a link: TLPs and bytes by type, requester, address and time, sizes,
-// alignment, and how long requests wait. Memory grows with requesters and address ranges seen, up
-// to limits in bytes, never with the trace.
+// Statistics of a link from a trace: TLPs and bytes by type, requester, address and time, sizes,
+// alignment, and latencies of requests. Memory grows with the requesters and address ranges seen,
+// up to limits in bytes, but not with the length of the trace.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace pmukit::decode::hisi_ptt {
 struct TlpCount {
     uint64_t tlps = 0;
     uint64_t bytes = 0;      // of payload
-    uint64_t requested = 0;  // bytes that reads ask for
+    uint64_t requested = 0;  // bytes that reads request
 };
 
 struct LatencySummary {
@@ -33,7 +33,7 @@ struct LatencySummary {
 
 struct RequesterTraffic {
     uint16_t id = 0;
-    TlpCount posted, non_posted, completions;  // completions: that answer it
+    TlpCount posted, non_posted, completions;  // completions: of its requests
     LatencySummary latency;                    // of its requests
     uint64_t tlps() const { return posted.tlps + non_posted.tlps + completions.tlps; }
     uint64_t bytes() const { return posted.bytes + non_posted.bytes + completions.bytes; }
@@ -41,11 +41,11 @@ struct RequesterTraffic {
 
 struct RangeTraffic {
     uint64_t address = 0;
-    TlpCount reads, writes;  // writes: and atomics
+    TlpCount reads, writes;  // writes: including atomics
     uint64_t tlps() const { return reads.tlps + writes.tlps; }
 };
 
-// TLPs and bytes over time in a fixed number of columns, which double their width as time goes on.
+// TLPs and bytes over time in a fixed number of columns, which double their width as time advances.
 class TimeStrip {
 public:
     static constexpr size_t kColumns = 64;
@@ -72,7 +72,7 @@ private:
     std::array<Column, kColumns> columns_{};
 };
 
-// What several may share, so that all together keep no more.
+// Memory budgets, which several Traffic objects can share.
 struct TrafficRoom {
     std::shared_ptr<Budget> ranges = std::make_shared<Budget>(limits::kRanges);
     std::shared_ptr<Budget> requesters = std::make_shared<Budget>(limits::kRequesters);
@@ -88,7 +88,7 @@ public:
     {
     }
 
-    // Called for each memory request: its offset in the stream, the request and its data.
+    // Called for each memory request, with its offset in the stream and its numbers of bytes.
     using Watch = std::function<void(uint64_t offset, const Tlp &tlp, const TlpCount &count)>;
     void watch(Watch watch) { watch_ = std::move(watch); }
 
@@ -103,14 +103,14 @@ public:
     // Most TLPs first.
     std::vector<const RequesterTraffic *> requesters() const;
     std::vector<RangeTraffic> ranges() const;
-    // The sums of the requesters, and of the ranges, beyond the memory budget.
+    // Sums over the requesters, and over the ranges, beyond the memory budget.
     const RequesterTraffic &other_requesters() const { return other_requesters_; }
     const TlpCount &elsewhere() const { return elsewhere_; }
     uint64_t range_bytes() const { return uint64_t{1} << range_log2_; }
-    // Bytes of payload, bytes asked for, of TLPs that have any.
+    // Payload bytes and requested bytes, of TLPs that have any.
     const Histogram &payload() const { return payload_; }
     const Histogram &requested() const { return requested_; }
-    // Memory requests by the power of two their first byte is aligned to.
+    // Number of memory requests whose first byte is aligned to 2^log2 bytes and no more.
     uint64_t aligned(unsigned log2) const { return aligned_[log2]; }
     const TimeStrip &time() const { return time_; }
     const Histogram &latency() const { return latency_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Histograms, latencies, traffic and the records of samples, by small conversations.
+// Histograms, latencies, traffic and the records of samples, from short sequences of TLPs.
 #include "decode/hisi_ptt/hisi_ptt_traffic.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using testing::completion_tlp;
 using testing::read_tlp;
 using testing::write_tlp;
 
-TEST(HisiPttHistogram, KeepsSmallValuesExactlyAndOthersToAnEighth)
+TEST(HisiPttHistogram, KeepsSmallValuesExactlyAndOthersWithinAnEighth)
 {
     std::mt19937_64 random(3);
     for (int i = 0; i < 2000; i++) {
@@ -33,7 +33,7 @@ TEST(HisiPttHistogram, KeepsSmallValuesExactlyAndOthersToAnEighth)
     }
 }
 
-TEST(HisiPttHistogram, BucketsCoverAllNumbersOnce)
+TEST(HisiPttHistogram, BucketsCoverEachNumberOnce)
 {
     Histogram histogram;
     for (uint64_t value = 0; value < 8; value++)
@@ -49,7 +49,7 @@ TEST(HisiPttHistogram, BucketsCoverAllNumbersOnce)
     EXPECT_EQ(histogram.buckets().back().last, UINT64_MAX);
 }
 
-TEST(HisiPttHistogram, KnowsQuantiles)
+TEST(HisiPttHistogram, ReportsQuantiles)
 {
     Histogram histogram;
     EXPECT_EQ(histogram.quantile(0.5), 0U);
@@ -73,7 +73,7 @@ protected:
     LatencyMatcher matcher_;
 };
 
-TEST_F(HisiPttLatency, TheLastCompletionEndsARequest)
+TEST_F(HisiPttLatency, LastCompletionEndsTheRequest)
 {
     EXPECT_FALSE(note(read_tlp(0x100, 1, 0x1000, 32), 10));
     EXPECT_FALSE(note(completion_tlp(0x100, 1, 128, 16), 20));
@@ -83,7 +83,7 @@ TEST_F(HisiPttLatency, TheLastCompletionEndsARequest)
     EXPECT_EQ(matcher_.totals().answered, 1U);
 }
 
-TEST_F(HisiPttLatency, RequesterAndTagBothCount)
+TEST_F(HisiPttLatency, MatchesByRequesterAndTag)
 {
     note(read_tlp(0x100, 1, 0x1000, 1), 10);
     EXPECT_FALSE(note(completion_tlp(0x100, 2, 4, 1), 20));
@@ -103,27 +103,27 @@ TEST_F(HisiPttLatency, TagsHaveTenBits)
     EXPECT_EQ(note(answer, 20), 10U);
 }
 
-TEST_F(HisiPttLatency, AnErrorEndsARequestAtOnce)
+TEST_F(HisiPttLatency, ErrorStatusEndsTheRequestAtOnce)
 {
     note(read_tlp(0x100, 1, 0x1000, 32), 10);
     EXPECT_EQ(note(completion_tlp(0x100, 1, 128, 0, 1), 12), 2U);
     EXPECT_EQ(matcher_.totals().failed, 1U);
 }
 
-TEST_F(HisiPttLatency, WritesOfConfigurationWaitToo)
+TEST_F(HisiPttLatency, ConfigurationWritesHaveACompletion)
 {
     note({0x44000001, 0x0000070f, 0x01000010, 0}, 5);
     EXPECT_EQ(note(completion_tlp(0x000, 7, 4, 0), 9), 4U);
 }
 
-TEST_F(HisiPttLatency, PostedRequestsDoNotWait)
+TEST_F(HisiPttLatency, PostedRequestsHaveNoCompletion)
 {
     note(write_tlp(0x100, 0x1000, 1), 10);
     EXPECT_EQ(matcher_.totals().requests, 0U);
     EXPECT_EQ(matcher_.outstanding(), 0U);
 }
 
-TEST_F(HisiPttLatency, ATagThatComesAgainIsCounted)
+TEST_F(HisiPttLatency, CountsReusedTags)
 {
     note(read_tlp(0x100, 1, 0x1000, 1), 10);
     note(read_tlp(0x100, 1, 0x1000, 1), 50);
@@ -132,7 +132,7 @@ TEST_F(HisiPttLatency, ATagThatComesAgainIsCounted)
     EXPECT_EQ(note(completion_tlp(0x100, 1, 4, 1), 60), 10U);
 }
 
-TEST_F(HisiPttLatency, ALossForgetsWhatWaits)
+TEST_F(HisiPttLatency, LossDropsPendingRequests)
 {
     note(read_tlp(0x100, 1, 0x1000, 1), 10);
     note(read_tlp(0x101, 1, 0x1000, 1), 10);
@@ -166,8 +166,8 @@ TEST_F(HisiPttLatency, DistinguishesWideTags)
     EXPECT_FALSE(matcher_.note(parse_tlp(answer_to(0), 0, true), 100));
 }
 
-// Of a requester that waits for one answer 4 KiB of tags and tables are kept, and little more.
-TEST_F(HisiPttLatency, FollowsNoMoreRequestersThanItHasRoomFor)
+// A requester with one pending request takes little more than 4 KiB of tags and tables.
+TEST_F(HisiPttLatency, LimitsTheRequestersThatItFollows)
 {
     constexpr uint32_t kFollowed = limits::kRequesters / 4800, kAll = limits::kRequesters / 4096;
     for (uint32_t id = 0; id <= kAll; id++)
@@ -179,7 +179,7 @@ TEST_F(HisiPttLatency, FollowsNoMoreRequestersThanItHasRoomFor)
               2U);  // the requesters seen first are still followed
 }
 
-TEST_F(HisiPttLatency, CostsNothingBeforeSomethingWaits)
+TEST_F(HisiPttLatency, NeedsNoBudgetWithoutPendingRequests)
 {
     const auto none = std::make_shared<Budget>(0);
     LatencyMatcher empty(none);
@@ -189,7 +189,7 @@ TEST_F(HisiPttLatency, CostsNothingBeforeSomethingWaits)
     EXPECT_EQ(empty.outstanding(), 0U);
 }
 
-TEST(HisiPttTimeStrip, DoublesItsColumnsAsTimeGoesOn)
+TEST(HisiPttTimeStrip, DoublesColumnWidthAsTimeAdvances)
 {
     TimeStrip strip;
     EXPECT_TRUE(strip.empty());
@@ -248,7 +248,7 @@ TEST(HisiPttTraffic, KeepsNoMoreRangesThanItsLimit)
     EXPECT_EQ(traffic.elsewhere().bytes, 4U);
 }
 
-TEST(HisiPttTraffic, SeveralShareWhatTheyKeep)
+TEST(HisiPttTraffic, SeveralObjectsShareOneBudget)
 {
     const TrafficRoom room{std::make_shared<Budget>(sizeof(RangeTraffic) + kNodeBytes),
                            std::make_shared<Budget>(sizeof(RequesterTraffic) + kNodeBytes)};
@@ -265,8 +265,8 @@ TEST(HisiPttTraffic, SeveralShareWhatTheyKeep)
     EXPECT_EQ(second.packets(), 1U);
 }
 
-// Addresses of ranges that a table with the identity for a hash puts into one bucket.
-TEST(HisiPttTraffic, TimeIsLinearWhateverAddressesADeviceChooses)
+// Addresses of ranges that a hash table with the identity as its hash puts into one bucket.
+TEST(HisiPttTraffic, TimeIsLinearForAnyAddresses)
 {
     std::unordered_set<uint64_t> plain;
     for (uint64_t i = 0; i < kMostRanges; i++)
@@ -283,7 +283,7 @@ TEST(HisiPttTraffic, TimeIsLinearWhateverAddressesADeviceChooses)
     EXPECT_LT(seconds_of(plain.bucket_count()), 10 * benign + 0.5);
 }
 
-TEST(HisiPttTraffic, AlignmentIsThatOfTheFirstByteThatCounts)
+TEST(HisiPttTraffic, AlignmentIsThatOfTheFirstEnabledByte)
 {
     Traffic traffic;
     TlpHeader odd = write_tlp(0x100, 0x1000, 1);
@@ -297,7 +297,7 @@ TEST(HisiPttTraffic, AlignmentIsThatOfTheFirstByteThatCounts)
     EXPECT_EQ(traffic.aligned(12), 2U);
 }
 
-TEST(HisiPttTraffic, UnknownTypesAreCountedAndNothingElse)
+TEST(HisiPttTraffic, UnknownTypesAreOnlyCounted)
 {
     Traffic traffic;
     traffic.packet(packet_of({0x7f000000, 0x01000000, 0, 0}, 1));
@@ -306,7 +306,7 @@ TEST(HisiPttTraffic, UnknownTypesAreCountedAndNothingElse)
     EXPECT_TRUE(traffic.requesters().empty());
 }
 
-TEST(HisiPttTraffic, ACompletionIsOfTheRequesterItAnswers)
+TEST(HisiPttTraffic, CompletionCountsForItsRequester)
 {
     Traffic traffic;
     traffic.packet(packet_of(write_tlp(0x100, 0x1000, 16), 5));
@@ -325,7 +325,7 @@ TEST(HisiPttTraffic, ACompletionIsOfTheRequesterItAnswers)
     EXPECT_EQ(traffic.latency().max(), 20U);
 }
 
-TEST(HisiPttTraffic, WhatIsMissingIsCountedAndMakesNoLatency)
+TEST(HisiPttTraffic, LossesAreCountedAndGiveNoLatency)
 {
     Traffic traffic;
     traffic.packet(packet_of(read_tlp(0x200, 1, 0x2000, 16), 10));
@@ -353,7 +353,7 @@ TEST(HisiPttTraffic, ReportsEachMemoryRequestAndNothingElse)
     write.offset = 320;
     traffic.packet(write);
     traffic.packet(packet_of(completion_tlp(0x200, 1, 64, 16), 30));
-    traffic.packet(packet_of({0x44000001, 0x0000070f, 0x01000010, 0}, 31));  // of configuration
+    traffic.packet(packet_of({0x44000001, 0x0000070f, 0x01000010, 0}, 31));  // configuration
     ASSERT_EQ(seen.size(), 1U);
     EXPECT_EQ(seen[0], std::tuple(320U, 0x1000U, 64U));
 }
@@ -371,7 +371,7 @@ testing::Buffer words_of(std::initializer_list<uint64_t> words)
     return bytes;
 }
 
-TEST(HisiPttRecord, EveryPrefixOfARecordIsNone)
+TEST(HisiPttRecord, TruncatedRecordIsRejected)
 {
     testing::Buffer words =
         words_of({2 | 16 << 16 | uint64_t{5} << 56, PMUKIT_HISI_PTT_MARK, 11, 12, 13, 14, 15});
@@ -388,7 +388,7 @@ TEST(HisiPttRecord, EveryPrefixOfARecordIsNone)
         EXPECT_FALSE(parse_record(Bytes(words).first(size))) << size;
 }
 
-TEST(HisiPttRecord, ExtraWordsMayBeFewer)
+TEST(HisiPttRecord, AcceptsFewerExtraWords)
 {
     const std::optional<Record> record =
         parse_record(words_of({32 << 16 | uint64_t{1} << 56, PMUKIT_HISI_PTT_MARK, 11}));
@@ -399,13 +399,13 @@ TEST(HisiPttRecord, ExtraWordsMayBeFewer)
     EXPECT_EQ(record->flags, 0U);
 }
 
-TEST(HisiPttRecord, RefusesOtherSizesAndMarks)
+TEST(HisiPttRecord, RejectsOtherEntrySizesAndMarks)
 {
     EXPECT_FALSE(parse_record(words_of({1 | 8 << 16, PMUKIT_HISI_PTT_MARK, 0})));
     EXPECT_FALSE(parse_record(words_of({16 << 16, 0xdeadbeef})));
 }
 
-TEST(HisiPttRecord, IsFoundBehindItsTag)
+TEST(HisiPttRecord, IsFoundAfterItsTag)
 {
     testing::Buffer raw(8);
     testing::put_dword(raw, PMUKIT_RAW_TAG_HISI_PTT);
@@ -418,7 +418,7 @@ TEST(HisiPttRecord, IsFoundBehindItsTag)
     EXPECT_FALSE(words_of_raw(Bytes(raw).first(11)));
 }
 
-TEST(HisiPttRecord, ATagWithNothingBehindItIsARecordOfNoWords)
+TEST(HisiPttRecord, TagAloneHasNoWords)
 {
     testing::Buffer raw(8);
     testing::put_dword(raw, PMUKIT_RAW_TAG_HISI_PTT);
@@ -428,7 +428,7 @@ TEST(HisiPttRecord, ATagWithNothingBehindItIsARecordOfNoWords)
     EXPECT_FALSE(parse_record(*words));
 }
 
-TEST(HisiPttRecord, NumbersSayWhatIsMissing)
+TEST(HisiPttRecord, CountsMissingRecordsAndLostEntries)
 {
     RecordAccount account;
     Record record;
@@ -444,13 +444,13 @@ TEST(HisiPttRecord, NumbersSayWhatIsMissing)
     EXPECT_EQ(account.missing_records(), 2U);
     EXPECT_EQ(account.duplicates(), 1U);
     EXPECT_EQ(account.lost_entries(), 6U);
-    EXPECT_TRUE(note(0, 1));  // enabled anew
+    EXPECT_TRUE(note(0, 1));  // re-enabled
     EXPECT_EQ(account.lost_entries(), 7U);
     EXPECT_EQ(account.missing_records(), 2U);
     EXPECT_EQ(account.records(), 4U);
 }
 
-TEST(HisiPttRecord, AFirstBurstWrittenTwiceCountsOnce)
+TEST(HisiPttRecord, FirstBurstWrittenTwiceCountsOnce)
 {
     RecordAccount account;
     Record first, second;
@@ -465,7 +465,7 @@ TEST(HisiPttRecord, AFirstBurstWrittenTwiceCountsOnce)
     EXPECT_EQ(account.duplicates(), 2U);
 }
 
-TEST(HisiPttRecord, FlagsAreCountedEachByItself)
+TEST(HisiPttRecord, EachFlagIsCountedSeparately)
 {
     const auto counted = [](uint64_t flags) {
         RecordAccount account;

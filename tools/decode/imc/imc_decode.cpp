@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What is decided depends on the bytes alone, never on the pieces they come in: a record waits for
+// The result depends only on the bytes, not on the pieces in which they arrive: a record waits for
 // its successor, or for the end.
 #include "decode/imc/imc_decode.hpp"
 
@@ -13,7 +13,7 @@ constexpr size_t kTimebase2At = 56;
 constexpr size_t kCheckedBytes = 2 * kRecordBytes;  // a record and its successor
 constexpr size_t kSearchedBytes = 3 * kRecordBytes;
 constexpr size_t kNothingExpected = kRecordBytes;
-constexpr size_t kRunBytes = 8192;  // stays in the nearest cache
+constexpr size_t kRunBytes = 8192;  // stays in the L1 cache
 constexpr unsigned kModeShift = 62;
 constexpr uint64_t kKernelAddress = uint64_t{1} << 63;
 
@@ -22,21 +22,22 @@ uint64_t be64(const std::byte *at)
     return load<uint64_t>(at, std::endian::big);
 }
 
-// The time of the record here. 0: there is none. A record whose tb2 is 0 comes once in 2^42 ticks;
-// what is not a record often has 0 there.
+// Time of the record at this address; 0: no record. A record with a tb2 of 0 is rejected: it occurs
+// once in 2^42 ticks, whereas other data often has 0 there.
 uint64_t time_at(const std::byte *at)
 {
     const uint64_t tb1 = be64(at), tb2 = be64(at + kTimebase2At);
     return (tb1 & kTimebase2Mask) == tb2 && tb2 != 0 ? tb1 : 0;
 }
 
-// The time of what comes behind the record here, if that is there to be seen.
+// Time of the record after the one at this offset; 0 if the bytes end before or it is no record.
 uint64_t time_behind(Bytes bytes, size_t at)
 {
     return bytes.size() - at >= kCheckedBytes ? time_at(bytes.data() + at + kRecordBytes) : 0;
 }
 
-// Of two records that do not go on, the first is the wrong one if the second goes on from before.
+// If the time does not rise to the next record, but that one is later than the record before, this
+// record is the wrong one.
 bool is_outlier(uint64_t time, uint64_t before, uint64_t next)
 {
     return next > before && next <= time;
@@ -47,7 +48,7 @@ bool is_one(Bytes bytes, size_t at)
     return bytes.size() >= at + kRecordBytes && time_at(bytes.data() + at) != 0;
 }
 
-// A record that another follows, or that ends the bytes.
+// True if a record is at this offset, and a later one or the end of the bytes follows.
 bool is_followed(Bytes bytes, size_t at, uint64_t before)
 {
     if (bytes.size() - at < kRecordBytes)
@@ -57,10 +58,10 @@ bool is_followed(Bytes bytes, size_t at, uint64_t before)
     return time > before && (ends || time_behind(bytes, at) > time);
 }
 
-// While the timebase is young, its upper bytes are 0 and a place some bytes before or behind a
-// record looks like one as well, again and again: with times 256 times as large, or with a byte of
-// something else on top. The smallest time is the true one. What begins before these bytes is seen
-// one record later.
+// While the timebase is young, its upper bytes are 0, and offsets some bytes before or after a
+// record look like records as well: with times 256 times as large, or with a foreign byte on top.
+// The smallest time is the true one. If the true record begins before these bytes, its successor
+// is found.
 size_t best_neighbour(Bytes bytes, size_t at, uint64_t before)
 {
     constexpr size_t kWord = sizeof(uint64_t);
@@ -92,7 +93,7 @@ void StreamDecoder::start(uint64_t offset)
     carry_.clear();
 }
 
-// In step: records from the start of bytes, up to one that is none.
+// In step: delivers the leading records, up to the first that is invalid.
 size_t StreamDecoder::take_run(Bytes bytes, bool last)
 {
     const size_t checked = last ? kRecordBytes : kCheckedBytes;
@@ -117,8 +118,8 @@ size_t StreamDecoder::take_run(Bytes bytes, bool last)
     return run;
 }
 
-// Does a record begin here, where nothing said so? If it does not, but another place looks better,
-// `at` is moved there.
+// Out of step: true if a record begins at `at`. If a neighboring offset fits better, `at` is moved
+// there.
 bool StreamDecoder::begins(Bytes bytes, size_t &at) const
 {
     const size_t to_expected =
@@ -135,7 +136,7 @@ bool StreamDecoder::begins(Bytes bytes, size_t &at) const
     return true;
 }
 
-// Passes over what no record begins with. Too few bytes for a decision are left for the next data.
+// Skips bytes that begin no record. Bytes too few for a decision are left for the next data.
 size_t StreamDecoder::search(Bytes bytes, bool last)
 {
     const size_t checked = last ? kRecordBytes : kSearchedBytes;
@@ -152,7 +153,7 @@ size_t StreamDecoder::search(Bytes bytes, bool last)
     return at;
 }
 
-// Returns how many bytes were used.
+// Returns the number of bytes used.
 size_t StreamDecoder::consume(Bytes bytes, bool last)
 {
     size_t used = 0;
@@ -176,7 +177,7 @@ void StreamDecoder::settle()
     carry_.settle([this](Bytes there) { return consume(there, true); });
 }
 
-// Nothing follows what is carried: whole records of it are given, the rest is not one.
+// No data follows the carried bytes: delivers their whole records and skips the rest.
 void StreamDecoder::finish_part()
 {
     settle();
@@ -189,7 +190,7 @@ void StreamDecoder::loss(uint64_t bytes)
 {
     finish_part();
     position_.move(bytes);
-    if (bytes == 0)  // a loss of unknown size lies between whole records
+    if (bytes == 0)  // a loss of unknown size is between whole records
         phase_ = position_.offset() % kRecordBytes;
     in_step_ = position_.offset() % kRecordBytes == phase_;
 }

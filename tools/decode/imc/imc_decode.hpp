@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Records of trace_imc from bytes. Format: Documentation/devices/imc-decode.rst. All of it is
-// big-endian, whatever recorded it and whatever reads it.
+// Decodes records of trace_imc. Format: Documentation/devices/imc-decode.rst. Records are
+// big-endian, independent of the recording and the reading machine.
 //
 //     | tb1 | ip | val | cpmc1 | cpmc2 | cpmc3 | cpmc4 | tb2 |      8 bytes each
 //
-// Where records begin. A record is one when the low 42 bits of tb1 are tb2, and it is taken when
-// tb1 is above that of the record before. Records lie at multiples of their size, counted from the
-// last one or from offset 0 of the stream; as long as they do nothing else is looked at. Anywhere
-// else another record must follow, or the end of what there is, and no neighbour may look better. A
-// record whose tb1 is above that of its successor, which is above the one before, is the one that
-// is wrong: a single bad time does not make all later ones look old.
+// How records are found. The low 42 bits of tb1 must equal tb2, and tb1 must be above that of the
+// record before. Records are expected at multiples of their size, counted from the last record or
+// from offset 0 of the stream; while they are there, no other offset is examined. At any other
+// offset another record or the end of the data must follow, and no neighboring offset may fit
+// better. If tb1 is above that of the successor, and the successor's is above that of the record
+// before, this record is wrong. So a single bad time does not make all later records look old.
 #pragma once
 
 #include <pmukit/imc.h>
@@ -33,11 +33,11 @@ struct Record {
     std::array<uint64_t, kCounters> cpmc{};
 };
 
-// Where the processor was.
+// Mode of the processor.
 enum class Mode : uint8_t { kGuestKernel, kGuestUser, kKernel, kUser };
 enum class ModeRule : uint8_t {
-    kHvPr,     // ISA 3.1 (POWER10) and the software engine: the record says
-    kAddress,  // before: the upper half of the address space is the kernel's
+    kHvPr,     // ISA 3.1 (POWER10) and the software engine: HV and PR in the record
+    kAddress,  // older: the upper half of the address space belongs to the kernel
 };
 Mode mode_of(const Record &record, ModeRule rule);
 
@@ -46,7 +46,7 @@ class Records {
 public:
     explicit Records(Bytes bytes) : bytes_(bytes) {}
     size_t size() const { return bytes_.size() / kRecordBytes; }
-    // Of one of them, as they stand there.
+    // The bytes of one record.
     Bytes bytes(size_t i) const { return bytes_.subspan(i * kRecordBytes, kRecordBytes); }
     Record operator[](size_t i) const
     {
@@ -68,9 +68,9 @@ private:
 class Sink {
 public:
     virtual ~Sink() = default;
-    // One or more records in the order of their times, borrowed for the call; a few KiB at most.
+    // One or more records with rising times, borrowed for the call; at most a few KiB.
     virtual void records(uint64_t offset, Records records) = 0;
-    // Bytes at this offset of the stream that are part of no record, or of one that is too old.
+    // Bytes at this offset of the stream that are part of no record, or of an outdated one.
     virtual void skipped(uint64_t offset, uint64_t bytes) = 0;
 };
 
@@ -82,7 +82,7 @@ public:
     void data(Bytes bytes) override;
     void loss(uint64_t bytes) override;
     void end() override;
-    // No more data for now: decides on what waits for the record behind it, without that record.
+    // Decides on a record that waits for its successor, without that successor.
     void settle();
 
 private:
@@ -100,25 +100,25 @@ private:
     Carry<8 * kRecordBytes> carry_;
 };
 
-// Do these bytes begin like records? For streams whose PMU has no known name.
+// True if these bytes begin like records. For streams whose PMU name is unknown.
 bool looks_like_records(Bytes bytes);
 
 // The raw payload of a sample
 
-// Its words. nullopt: it is not ours.
+// Extracts its words. nullopt: not an IMC payload.
 std::optional<Bytes> words_of_raw(Bytes raw);
 
 struct SampleRecord {
     uint64_t sequence = 0, lost = 0;  // since the event was opened
     Record record;
 };
-// nullopt: these words end too early, or their record fails the rule of tb1 and tb2.
+// nullopt: too few words, or tb1 and tb2 of the record do not match.
 std::optional<SampleRecord> parse_sample_record(Bytes words);
 
-// What the numbers in samples say about missing ones. One for each event as the kernel has them.
+// Counts missing samples by sequence number. One per event of the kernel.
 class SampleAccount {
 public:
-    // False: this sample came before (stock perf's reader can write a burst twice).
+    // Returns false for a duplicate (stock perf's reader can write a burst twice).
     bool note(const SampleRecord &sample);
 
     uint64_t missing() const { return missing_; }

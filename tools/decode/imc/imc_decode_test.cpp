@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Records are laid out here word by word; what the decoder finds is held against the list they were
-// made from.
+// Builds records word by word, and compares what the decoder finds with the values they were built
+// from.
 #include "decode/imc/imc_decode.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ void put_record(Stream &to, uint64_t timebase, uint64_t ip = 0x401000, uint64_t 
         put(to, word);
 }
 
-// Times kFirst, kFirst + 1 ...
+// Records with the times kFirst, kFirst + 1 ...
 Stream stream_of(size_t records)
 {
     Stream stream;
@@ -96,7 +96,7 @@ TEST(ImcRecord, IsEightBigEndianWords)
     EXPECT_EQ(record.cpmc, (std::array<uint64_t, 4>{11, 12, 13, 14}));
 }
 
-TEST(ImcRecord, SaysItsModeOrItsAddressDoes)
+TEST(ImcRecord, TakesTheModeFromHvPrOrTheAddress)
 {
     const auto mode = [](uint64_t hv_pr, uint64_t ip, ModeRule rule) {
         return mode_of({1, ip, hv_pr << 62 | 1, {}}, rule);
@@ -109,7 +109,7 @@ TEST(ImcRecord, SaysItsModeOrItsAddressDoes)
     EXPECT_EQ(mode(2, 0x7fffffffffffffff, ModeRule::kAddress), Mode::kUser);
 }
 
-TEST(ImcStream, GivesEachRecordOnce)
+TEST(ImcStream, DeliversEachRecordOnce)
 {
     for (size_t records : {0U, 1U, 2U, 3U, 127U, 128U, 129U, 300U}) {
         const Found found = decode(stream_of(records));
@@ -138,7 +138,7 @@ TEST(ImcStream, PiecesOfAnySizeGiveTheSame)
     }
 }
 
-TEST(ImcStream, EveryPrefixGivesItsWholeRecords)
+TEST(ImcStream, TruncatedDataGivesItsWholeRecords)
 {
     const Stream stream = stream_of(5);
     for (size_t size = 0; size < stream.size(); size++) {
@@ -148,8 +148,8 @@ TEST(ImcStream, EveryPrefixGivesItsWholeRecords)
     }
 }
 
-// first_time: of the first record. from: bytes of the stream left out. start: the offset at which
-// the decoder is started.
+// first_time: of the first record. from: number of leading bytes left out. start: the offset passed
+// to the decoder.
 void expect_begin(uint64_t first_time, size_t from, uint64_t start)
 {
     constexpr size_t kRecords = 6;
@@ -177,7 +177,8 @@ TEST(ImcStream, BeginsAtAnUnknownOffset)
         expect_begin(kFirst | uint64_t{1} << 40, from, 0);
 }
 
-// Counters of 0 and a young timebase: the place one byte before a record looks like one, too.
+// With counters of 0 and a young timebase, the offset one byte before a record looks like a record
+// as well.
 TEST(ImcStream, FindsRecordsAmongWordsThatLookLikeTimes)
 {
     Stream stream(3, std::byte{0x77});
@@ -192,7 +193,7 @@ TEST(ImcStream, FindsRecordsAmongWordsThatLookLikeTimes)
     }
 }
 
-TEST(ImcStream, ADamagedByteCostsItsRecordAlone)
+TEST(ImcStream, DamagedByteCostsOnlyItsRecord)
 {
     const Stream good = stream_of(5);
     for (size_t at = 0; at < kRecordBytes; at++) {
@@ -216,7 +217,7 @@ TEST(ImcStream, EverySecondRecordMayBeDamaged)
     EXPECT_EQ(found.skips, (Skips{{0, 64}, {128, 64}, {256, 64}, {384, 64}}));
 }
 
-TEST(ImcStream, GoesOnBehindMissingAndAddedBytes)
+TEST(ImcStream, ResumesAfterMissingAndAddedBytes)
 {
     Stream stream = stream_of(10);
     stream.erase(stream.begin() + 3 * kRecordBytes + 5, stream.begin() + 3 * kRecordBytes + 25);
@@ -230,7 +231,7 @@ TEST(ImcStream, GoesOnBehindMissingAndAddedBytes)
     EXPECT_EQ(more.skips, (Skips{{3 * 64, 7}}));
 }
 
-TEST(ImcStream, ALoneRecordCountsOnlyWhereOneIsExpected)
+TEST(ImcStream, SingleRecordCountsOnlyAtAnExpectedOffset)
 {
     Stream stream(kRecordBytes);
     put_record(stream, kFirst);
@@ -239,12 +240,12 @@ TEST(ImcStream, ALoneRecordCountsOnlyWhereOneIsExpected)
     stream.insert(stream.begin(), std::byte{0});
     EXPECT_EQ(decode(stream).times.size(), 0U);
     EXPECT_EQ(decode(stream).skipped_bytes(), stream.size());
-    // Nothing behind it: what ends the data is a record.
+    // A record that ends the data needs no successor.
     EXPECT_EQ(decode(Bytes(stream).first(1 + 2 * kRecordBytes)).offsets,
               (std::vector<uint64_t>{65}));
 }
 
-TEST(ImcStream, PassesOverZeros)
+TEST(ImcStream, SkipsZeros)
 {
     const Stream zeros(1000);
     const Found found = decode(zeros);
@@ -252,9 +253,9 @@ TEST(ImcStream, PassesOverZeros)
     EXPECT_EQ(found.skips, (Skips{{0, 1000}}));
 }
 
-TEST(ImcStream, TimesOnlyRise)
+TEST(ImcStream, DeliversOnlyRisingTimes)
 {
-    // A lap of the engine's buffer: behind the newest records stand those of the lap before.
+    // The engine's buffer has wrapped: records of the previous round follow the newest ones.
     Stream stream;
     for (uint64_t time : {50, 51, 52, 40, 41, 52, 42, 53})
         put_record(stream, kFirst + time);
@@ -264,7 +265,7 @@ TEST(ImcStream, TimesOnlyRise)
     EXPECT_EQ(found.skips, (Skips{{3 * 64, 4 * 64}}));
 }
 
-TEST(ImcStream, ATimeOutOfOrderDoesNotMakeLaterOnesOld)
+TEST(ImcStream, BadTimeDoesNotMakeLaterRecordsLookOld)
 {
     for (size_t bad : {0U, 2U}) {
         Stream stream = stream_of(5);
@@ -275,7 +276,7 @@ TEST(ImcStream, ATimeOutOfOrderDoesNotMakeLaterOnesOld)
     }
 }
 
-TEST(ImcStream, ALossKeepsTheStepOfRecords)
+TEST(ImcStream, LossOfWholeRecordsKeepsTheAlignment)
 {
     const Stream stream = stream_of(4);
     Found found;
@@ -289,7 +290,7 @@ TEST(ImcStream, ALossKeepsTheStepOfRecords)
     EXPECT_EQ(found.skips, (Skips{{64, 36}}));
 }
 
-TEST(ImcStream, ALossOfUnknownSizeLiesBetweenRecords)
+TEST(ImcStream, UnknownLossIsBetweenRecords)
 {
     const Stream stream = stream_of(4);
     Found found;
@@ -297,7 +298,7 @@ TEST(ImcStream, ALossOfUnknownSizeLiesBetweenRecords)
     decoder.start(0);
     decoder.data(Bytes(stream).first(100));
     decoder.loss(0);
-    // One record, which nothing follows that would speak for it.
+    // One record, without a successor that would confirm it.
     Stream rest(Bytes(stream).begin() + 128, Bytes(stream).begin() + 192);
     rest.resize(rest.size() + 200);
     decoder.data(rest);
@@ -306,7 +307,7 @@ TEST(ImcStream, ALossOfUnknownSizeLiesBetweenRecords)
     EXPECT_EQ(found.skips, (Skips{{64, 36}, {164, 200}}));
 }
 
-TEST(ImcStream, ALossElsewhereIsSearchedBehind)
+TEST(ImcStream, SearchesAfterALossOfOddSize)
 {
     const Stream stream = stream_of(4);
     Found found;
@@ -320,7 +321,7 @@ TEST(ImcStream, ALossElsewhereIsSearchedBehind)
     EXPECT_TRUE(found.skips.empty());
 }
 
-TEST(ImcStream, StartForgetsWhatWas)
+TEST(ImcStream, StartDiscardsEarlierData)
 {
     const Stream stream = stream_of(3);
     Found found;
@@ -335,7 +336,7 @@ TEST(ImcStream, StartForgetsWhatWas)
     EXPECT_TRUE(found.skips.empty());
 }
 
-TEST(ImcStream, SettledRecordsDoNotWait)
+TEST(ImcStream, SettleDeliversWaitingRecords)
 {
     const Stream stream = stream_of(2);
     Found found;
@@ -374,7 +375,7 @@ Stream raw_of(uint64_t sequence, uint64_t lost, uint64_t timebase)
     return raw;
 }
 
-TEST(ImcSample, HasNumbersAndTheRecord)
+TEST(ImcSample, DecodesSequenceLossAndRecord)
 {
     const Stream raw = raw_of(7, 3, kFirst);
     const std::optional<Bytes> words = words_of_raw(raw);
@@ -389,7 +390,7 @@ TEST(ImcSample, HasNumbersAndTheRecord)
         EXPECT_FALSE(parse_sample_record(words->first(size))) << size;
 }
 
-TEST(ImcSample, OfOthersIsNotOurs)
+TEST(ImcSample, RejectsForeignPayloads)
 {
     Stream raw = raw_of(7, 3, kFirst);
     raw[8] ^= std::byte{1};
@@ -398,7 +399,7 @@ TEST(ImcSample, OfOthersIsNotOurs)
         EXPECT_FALSE(words_of_raw(Bytes(raw_of(7, 3, kFirst)).first(size))) << size;
 }
 
-TEST(ImcSample, WithATornRecordIsRefused)
+TEST(ImcSample, RejectsATornRecord)
 {
     Stream raw = raw_of(7, 3, kFirst);
     raw.back() ^= std::byte{1};
@@ -406,7 +407,7 @@ TEST(ImcSample, WithATornRecordIsRefused)
     EXPECT_FALSE(parse_sample_record(*words_of_raw(raw_of(7, 3, 0))));
 }
 
-TEST(ImcSample, AccountsForWhatIsMissing)
+TEST(ImcSample, CountsMissingLostAndDuplicateSamples)
 {
     SampleAccount account;
     const auto note = [&account](uint64_t sequence, uint64_t lost) {

@@ -23,14 +23,15 @@ constexpr size_t kBarBytes = 4;
 constexpr uint32_t kBarIsIo = 1, kBarPrefetchable = 8;
 
 // The table
-constexpr size_t kWords = 3;  // of an entry that mean something
+constexpr size_t kWords = 3;  // of an entry that are defined
 constexpr uint32_t kMinStrideWords = 3;
 constexpr unsigned kMaxCounters = 8;
-// Narrower counters could wrap between two looks at them.
+// Narrower counters could wrap between two reads.
 constexpr unsigned kMinWidthBits = 24, kMaxWidthBits = 64;
 constexpr uint64_t kAllOnes = ~uint64_t{0};
 constexpr uint64_t kMmioLimit = uint64_t{1} << 52;  // of physical addresses on x86
-// Architecture has MSRs below and from 0xc0000000 on, hypervisors from the limit on.
+// MSRs below kMsrFirst and from 0xc0000000 are architectural; MSRs from kMsrLimit belong to
+// hypervisors.
 constexpr uint64_t kMsrFirst = 0x2000;
 constexpr uint64_t kMsrLimit = 0x40000000;
 constexpr uint64_t kPciLimit = uint64_t{1} << 31;
@@ -49,7 +50,7 @@ struct TypeName {
     bool wide_controls;  // MMIO controls 8 bytes apart instead of 4
 };
 
-// Sapphire, Emerald and Granite Rapids, Sierra Forest: no number means two things among them.
+// Sapphire, Emerald and Granite Rapids, Sierra Forest: a number has the same meaning on all.
 constexpr TypeName kTypes[] = {
     {"cha", 0, false},     {"iio", 1, false},    {"irp", 2, false},      {"m2pcie", 3, false},
     {"pcu", 4, false},     {"ubox", 5, false},   {"imc", 6, false},      {"m2m", 7, false},
@@ -97,8 +98,8 @@ size_t next_capability(uint32_t header)
     return header >> 20 & 0xffc;
 }
 
-// Offset of the DVSEC of entry 1, from that offset on. Each capability lies behind its 4 bytes, so
-// more than a thousand of them are a circle.
+// Offset of the first DVSEC of entry 1, searched from offset. A capability has at least 4 bytes, so
+// a list of more than kConfigBytes / 4 is circular.
 std::optional<size_t> find_dvsec(Bytes config, size_t offset)
 {
     for (size_t left = kConfigBytes / 4; left && offset >= kExtended; left--) {
@@ -129,7 +130,7 @@ bool has_all_ones(const Words &words)
     return std::ranges::find(words, kAllOnes) != words.end();
 }
 
-// Why the registers cannot be where the entry says; offsets are from the box control on.
+// Why the registers cannot be at the entry's offsets, which are relative to the box control.
 const char *wrong_layout(const Unit &unit)
 {
     const unsigned step = control_step(unit.type, unit.access);
@@ -195,7 +196,7 @@ const char *wrong_unit(const Unit &unit)
     return wrong_layout(unit);
 }
 
-// All units of a type are built alike; the first one says how.
+// All units of a type must have the layout of the first one.
 bool alike(const Unit &a, const Unit &b)
 {
     return a.access == b.access && a.counters == b.counters && a.width_bits == b.width_bits &&
@@ -261,7 +262,7 @@ Result<std::optional<Place>> find_table(Bytes config)
     return place_from(config, kExtended);
 }
 
-// A list that leads back has no next one.
+// A list that leads back has no next table.
 Result<std::optional<Place>> next_table(Bytes config, const Place &place)
 {
     const auto header = at<uint32_t>(config, place.capability);
@@ -316,7 +317,7 @@ Result<Table> parse_table(Bytes table, uint64_t bar_bytes)
     Table result = {*global, {}, {}};
     for (uint32_t entry = 1; entry <= global->max_units; entry++) {
         const Words words = words_at(table, entry, *global);
-        if (!words[0] && !words[1])  // an unused place
+        if (!words[0] && !words[1])  // an unused entry
             continue;
         const Unit unit = unit_of(words, entry);
         const char *wrong = wrong_words(words);

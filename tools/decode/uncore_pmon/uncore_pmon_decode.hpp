@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The discovery table of Intel's uncore: where it is (configuration space), what is in it, and
-// where the registers are that follow from it. Documentation/devices/uncore_pmon.rst has the
-// layout. Nothing in a table is believed: a unit is sound, or refused with a reason.
+// Parses the discovery table of the Intel uncore: its place (from configuration space), its
+// entries, and the addresses of registers. Documentation/devices/uncore_pmon.rst has the layout.
+// The table is not trusted: each unit is valid, or refused with a reason.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace pmukit::decode::uncore_pmon {
 enum class Access : uint8_t { kMsr = 0, kMmio = 1, kPci = 2 };
 std::string_view name_of(Access access);
 
-// Of the function: 8086, and where its table is.
+// Place of a table in a function; vendor is 8086.
 struct Place {
     unsigned bir;             // number of the BAR that begins with the table
     size_t capability;        // offset of the DVSEC in configuration space
@@ -28,18 +28,18 @@ struct Place {
 constexpr size_t kConfigBytes = 4096;
 constexpr uint16_t kIntel = 0x8086;
 
-// nullopt: not a function with a table. An Error when it says it has one that cannot be read.
-// config may end early, as it does for readers without privileges: what is beyond is not there.
+// nullopt: a function without a table. Error: it has a table that cannot be read. config may be
+// truncated, as for unprivileged readers; capabilities after its end are ignored.
 Result<std::optional<Place>> find_table(Bytes config);
-// The one behind it in the same function: it may have several.
+// The next table of the same function, which may have several.
 Result<std::optional<Place>> next_table(Bytes config, const Place &place);
-// Is there a list of capabilities that these bytes are too short for?
+// True if the function has capabilities and config is truncated.
 bool is_cut_short(Bytes config);
 
 struct Global {
     uint8_t type;
-    uint8_t access;         // as it stands there: only units are used by it
-    uint32_t stride_words;  // from one entry to the next, in 8 bytes
+    uint8_t access;         // raw value; only the access of units is used
+    uint32_t stride_words;  // distance of entries in 8-byte words
     uint32_t max_units;
     uint64_t control;
     uint8_t status_offset;
@@ -49,7 +49,7 @@ struct Global {
 };
 
 struct Unit {
-    uint32_t entry;  // place in the table, from 1
+    uint32_t entry;  // index in the table, from 1
     uint16_t type, id;
     Access access;
     uint8_t counters, width_bits;
@@ -70,21 +70,21 @@ struct Table {
 
 constexpr size_t kGlobalBytes = 24;
 
-// bar_bytes: length of the BAR, of which begin is the beginning; at least kGlobalBytes of it.
+// begin: the first bytes of the BAR, at least kGlobalBytes. bar_bytes: size of the BAR.
 Result<Global> parse_global(Bytes begin, uint64_t bar_bytes);
-// table: global.bytes() bytes at least, or an Error.
+// Error if table has fewer than global.bytes() bytes.
 Result<Table> parse_table(Bytes table, uint64_t bar_bytes);
 
 // The name of a type of units, as in the name of the PMU; empty: unknown.
 std::string_view name_of_type(uint16_t type);
-// uncore_imc_0, uncore_type_99_0: the PMU that the driver registers for it.
+// Name of the PMU that the driver registers for a unit: uncore_imc_0, uncore_type_99_0.
 std::string pmu_name(const Unit &unit);
 
-// Where its registers are: MMIO addresses, MSR numbers, or offsets in configuration space.
+// Where registers of a unit are: MMIO address, MSR number, or offset in configuration space.
 uint64_t control_address(const Unit &unit, unsigned counter);
 uint64_t counter_address(const Unit &unit, unsigned counter);
 
-// Of units with PCI access: "fe:02.1@318", bus, device, function and offset.
+// For units with PCI access: "fe:02.1@318", bus, device, function and offset.
 std::string pci_text(uint64_t address);
 
 }  // namespace pmukit::decode::uncore_pmon

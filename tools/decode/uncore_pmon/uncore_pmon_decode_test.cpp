@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The discovery table, sound and otherwise.
+// Valid and invalid discovery tables.
 #include "decode/uncore_pmon/uncore_pmon_decode.hpp"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(UncorePlace, NeedsAnIntelFunctionWithTheCapability)
     EXPECT_EQ(place_text(find_table(config_of({.entry_id = 0x70001}))), "BAR 0");
 }
 
-TEST(UncorePlace, IsRefusedWhereTheBarCannotBegin)
+TEST(UncorePlace, IsRefusedInAnInvalidBar)
 {
     EXPECT_EQ(place_text(find_table(config_of({.bar_number = 6}))), "there is no BAR 6");
     EXPECT_EQ(place_text(find_table(config_of({.bar_number = 8}))),
@@ -56,7 +56,7 @@ TEST(UncorePlace, IsRefusedWhereTheBarCannotBegin)
     EXPECT_EQ(place_text(find_table(config_of({.bar = 0xfe000004}))), "BAR 0");
 }
 
-TEST(UncorePlace, MayBeFollowedByOtherCapabilities)
+TEST(UncorePlace, MayBeFollowedByAnotherTable)
 {
     std::vector<std::byte> config = config_of({.dvsec = 0x23 | 1 << 16 | 0x180U << 20});
     store_le<uint32_t>(config.data() + 0x14, 0xfd000000);
@@ -73,14 +73,14 @@ TEST(UncorePlace, MayBeFollowedByOtherCapabilities)
     EXPECT_EQ(place_text(next_table(circle, **find_table(circle))), "none");
 }
 
-TEST(UncorePlace, CircularCapabilityListsEnd)
+TEST(UncorePlace, CircularCapabilityListsTerminate)
 {
     // The list leads back to its beginning.
     EXPECT_EQ(place_text(find_table(config_of({.dvsec = 0x24 | 0x100U << 20}))), "none");
     EXPECT_EQ(place_text(find_table(config_of({.dvsec = 0x24 | 0x040U << 20}))), "none");
 }
 
-TEST(UncorePlace, TakesEveryPrefixOfAConfigurationSpace)
+TEST(UncorePlace, HandlesEveryTruncationOfConfigSpace)
 {
     const std::vector<std::byte> config = config_of({});
     for (size_t size = 0; size < 0x160; size++) {
@@ -101,7 +101,7 @@ std::string global_text(const GlobalWords &words, uint64_t bar_bytes)
     return global ? "good" : global.error().message;
 }
 
-TEST(UncoreGlobal, SaysHowLongTheTableIs)
+TEST(UncoreGlobal, GivesTheSizeOfTheTable)
 {
     const std::vector<std::byte> bytes =
         table_of({.type = 7, .stride = 5, .max_units = 1023, .control = 9, .status = 0x123456}, {});
@@ -142,7 +142,7 @@ Table parsed(const std::vector<Entry> &units)
     return table ? *table : Table{};
 }
 
-// Why a lone unit is refused; empty when it is sound.
+// Why the only unit of a table is refused; empty if it is valid.
 std::string why(const UnitWords &words)
 {
     const Table table = parsed({words.entry()});
@@ -150,7 +150,7 @@ std::string why(const UnitWords &words)
     return table.refused.empty() ? "" : table.refused[0].why;
 }
 
-TEST(UncoreUnits, AreTheEightMemoryControllers)
+TEST(UncoreUnits, DecodeTheEightMemoryControllers)
 {
     const Table table = parsed(test::eight_imcs());
     ASSERT_EQ(table.units.size(), 8U);
@@ -168,7 +168,7 @@ TEST(UncoreUnits, AreTheEightMemoryControllers)
     EXPECT_EQ(pmu_name(last), "uncore_imc_7");
 }
 
-TEST(UncoreUnits, HaveTheirRegistersWhereTheTypeSays)
+TEST(UncoreUnits, PlaceRegistersByType)
 {
     const Unit imc = parsed({UnitWords{}.entry()}).units.at(0);
     EXPECT_EQ(control_address(imc, 0), 0xc8aa2840U);
@@ -189,7 +189,7 @@ TEST(UncoreUnits, HaveTheirRegistersWhereTheTypeSays)
     EXPECT_EQ(pci_text(pci.box_control), "fe:2.1@318");
 }
 
-TEST(UncoreUnits, WithoutANameGoByNumber)
+TEST(UncoreUnits, UnknownTypesAreNamedByNumber)
 {
     EXPECT_EQ(pmu_name(parsed({UnitWords{.type = 10, .id = 3}.entry()}).units.at(0)),
               "uncore_type_10_3");
@@ -218,7 +218,7 @@ TEST(UncoreUnits, AreRefusedWithAReason)
               "no control address or no description");
 }
 
-TEST(UncoreUnits, AreRefusedWhenRegistersShareBytes)
+TEST(UncoreUnits, AreRefusedIfRegistersOverlap)
 {
     // Counters are bytes 8 to 39, controls four of four bytes.
     EXPECT_EQ(why({.control_offset = 36}), "controls and counters overlap");
@@ -230,7 +230,7 @@ TEST(UncoreUnits, AreRefusedWhenRegistersShareBytes)
     EXPECT_EQ(why({.control_offset = 4, .counter_offset = 40, .type = 12}), "");
 }
 
-TEST(UncoreUnits, AreRefusedWhereRegistersCannotBe)
+TEST(UncoreUnits, AreRefusedAtImpossibleAddresses)
 {
     EXPECT_EQ(why({.box_control = 0xc8aa2804}), "registers not aligned");
     EXPECT_EQ(why({.control_offset = 66}), "registers not aligned");
@@ -253,7 +253,7 @@ TEST(UncoreUnits, AreRefusedWhereRegistersCannotBe)
               "control address is not in a configuration space");
 }
 
-TEST(UncoreUnits, MayHaveTheirCountersLast)
+TEST(UncoreUnits, MayHaveCountersAfterControls)
 {
     const auto at = [](uint64_t access, uint64_t box_control) {
         return why({.control_offset = 8,
@@ -270,7 +270,7 @@ TEST(UncoreUnits, MayHaveTheirCountersLast)
     EXPECT_EQ(at(2, 0xfe11f94), "control address is not in a configuration space");
 }
 
-TEST(UncoreUnits, AreInTheTableOnceWithOneTypeEach)
+TEST(UncoreUnits, AreRefusedAsDuplicatesOrWithAMixedLayout)
 {
     std::vector<Entry> units = test::eight_imcs();
     units[3] = units[2];
@@ -301,7 +301,7 @@ TEST(UncoreUnits, SkipUnusedEntriesWithoutWarning)
     EXPECT_TRUE(table.refused.empty());
 }
 
-TEST(UncoreUnits, LieAtTheirStride)
+TEST(UncoreUnits, AreReadAtTheirStride)
 {
     const std::vector<std::byte> bytes =
         table_of(GlobalWords{.stride = 9, .max_units = 8}, test::eight_imcs());
@@ -311,7 +311,7 @@ TEST(UncoreUnits, LieAtTheirStride)
     EXPECT_EQ(table->units[6].box_control, 0xc8c22800U);
 }
 
-TEST(UncoreUnits, TakeEveryPrefixOfATable)
+TEST(UncoreUnits, TruncatedTableIsRejected)
 {
     const std::vector<std::byte> bytes = table_of(test::eight_imcs());
     for (size_t size = 0; size <= bytes.size(); size++) {

@@ -36,7 +36,7 @@ struct GlobalWords {
     }
 };
 
-// The table as it lies in the BAR: the global entry, then the units, each at its stride.
+// The table as in the BAR: the global entry, then the units, each at its stride.
 inline std::vector<std::byte> table_of(const GlobalWords &global, const std::vector<Entry> &units)
 {
     const size_t stride = global.stride < 3 ? 3 : global.stride;
@@ -64,7 +64,7 @@ inline std::vector<Entry> eight_imcs()
     return units;
 }
 
-// What a reader of these must see.
+// Expected output for these units.
 inline const std::string kEightImcsText = R"(PMU type 6 (8 boxes)
     unit PMU  of type 6 ID 0 box ctrl: 0xc8aa2800 (-) with access type MMIO width 48 numRegs 4 ctrlOffset 64 ctrOffset 8
     unit PMU  of type 6 ID 1 box ctrl: 0xc8aaa800 (-) with access type MMIO width 48 numRegs 4 ctrlOffset 64 ctrOffset 8
