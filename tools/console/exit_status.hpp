@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// How the program ends.
+// Exit status of the program.
 #pragma once
 
 namespace pmukit::cli {

@@ -9,7 +9,7 @@
 namespace pmukit::cli {
 namespace {
 
-// Those whose disposition main() changes. Of any other a handler of ours goes at the exec.
+// Signals whose disposition main() changes. For any other, exec removes the handler.
 constexpr int kChanged[] = {SIGPIPE, SIGXFSZ, SIGCHLD, SIGBUS};
 
 struct Inherited {

@@ -11,20 +11,20 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Stands in quotes as it is.
+// True if the text needs no escaping between quotes.
 bool is_plain(std::string_view text)
 {
     return std::ranges::all_of(
         text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
 }
 
-// What is no UTF-8 (a path may be any bytes) is replaced.
+// Replaces invalid UTF-8 (a path may have any bytes).
 std::string text_of(const ordered_json &value)
 {
     return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-// In one piece where it is short: there are very many of them.
+// Writes short texts, which are frequent, in one piece.
 void put_text(std::string_view text, std::string_view behind, Output &out)
 {
     std::array<char, 128> piece;
@@ -61,7 +61,7 @@ void JsonWriter::name(std::string_view name)
     put_text(name, ":", out_);
 }
 
-// Only what is rare goes the long way through a serializer of its own.
+// Only rare types use the library's serializer, which is slower.
 void JsonWriter::put(const JsonValue &value)
 {
     if (const auto *const number = std::get_if<uint64_t>(&value.value_)) {

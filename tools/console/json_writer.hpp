@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// One object of JSON in one line, as print_json() prints one, member by member: so lists of any
-// length take no memory.
+// Writes a JSON object in one line, as print_json() does, but member by member: lists of any length
+// take no memory.
 //
 //     JsonWriter json(out);                    {"schema_version":2
 //     json.member("lost", 5U);                 ,"lost":5
@@ -23,14 +23,14 @@
 
 namespace pmukit::cli {
 
-// null: nothing.
+// nullopt becomes null.
 template <typename T, typename Json = nlohmann::ordered_json>
 Json json_or_null(const std::optional<T> &value)
 {
     return value ? Json(*value) : Json(nullptr);
 }
 
-// What a member is, to be written at once: texts and JSON are borrowed.
+// Value of a member, to be written at once: texts and JSON are borrowed.
 class JsonValue {
 public:
     JsonValue(std::nullptr_t) {}
@@ -45,7 +45,7 @@ public:
     JsonValue(const std::string &text) : value_(std::string_view(text)) {}
     JsonValue(const char *text) : value_(std::string_view(text)) {}
     JsonValue(const nlohmann::ordered_json &json) : value_(&json) {}
-    // null: nothing.
+    // nullopt becomes null.
     template <typename T>
     JsonValue(const std::optional<T> &value)
     {
@@ -67,19 +67,19 @@ struct JsonMember {
 
 class JsonWriter {
 public:
-    enum Kind : char { kObject = '}', kArray = ']' };  // what ends it
+    enum Kind : char { kObject = '}', kArray = ']' };  // the closing character
 
-    // Begins the object. All that is begun ends before finish().
+    // Begins the object. Each begin() and begin_element() needs an end() before finish().
     explicit JsonWriter(Output &out);
     JsonWriter(const JsonWriter &) = delete;
     JsonWriter &operator=(const JsonWriter &) = delete;
 
-    // Of an object:
+    // In an object:
     void member(std::string_view name, const JsonValue &value);
     void members(std::initializer_list<JsonMember> members);
     void members(const nlohmann::ordered_json &object);
     void begin(std::string_view name, Kind kind);
-    // Of an array:
+    // In an array:
     void element(const nlohmann::ordered_json &value);
     void element(std::initializer_list<JsonMember> members);
     void begin_element();  // an object
@@ -94,8 +94,8 @@ private:
     void put(const JsonValue &value);
 
     Output &out_;
-    std::string ends_;   // of what has begun
-    bool first_ = true;  // in that
+    std::string ends_;   // closing characters of what is open
+    bool first_ = true;  // nothing is in the innermost yet
 };
 
 }  // namespace pmukit::cli

@@ -36,7 +36,7 @@ protected:
     TestFolder folder_;
 };
 
-TEST_F(Written, ValuesLookAsTheLibraryPrintsThem)
+TEST_F(Written, PrintsValuesLikeTheJsonLibrary)
 {
     const std::string odd = "a\"b\\c\x01\n\x7f \xc3\xa9 \xff/";
     const std::optional<uint64_t> none, some = 5;
@@ -75,7 +75,7 @@ TEST_F(Written, ValuesLookAsTheLibraryPrintsThem)
     EXPECT_EQ(text, expected.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
-TEST_F(Written, ListsAndObjectsHaveCommasBetween)
+TEST_F(Written, SeparatesElementsAndMembersWithCommas)
 {
     const std::string text = text_of([](JsonWriter &json) {
         json.begin("list", JsonWriter::kArray);

@@ -16,7 +16,7 @@ namespace pmukit::cli {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{256} << 10;
-constexpr size_t kDirectBytes = size_t{32} << 10;  // so much is not worth a copy
+constexpr size_t kDirectBytes = size_t{32} << 10;  // from this size, a copy does not pay
 
 }  // namespace
 
@@ -117,7 +117,7 @@ bool is_standard_output(const std::string &path)
 
 void warn(const std::string &message)
 {
-    // Nothing is left to tell when standard error is gone.
+    // An error here cannot be reported anywhere.
     (void)static_cast<bool>(write_all(
         STDERR_FILENO, as_bytes("pmukit: " + escape(message, "\n\t") + "\n"), "standard error"));
 }

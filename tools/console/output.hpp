@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Buffered output that does not forget errors: a full disk or a closed pipe makes the command fail.
+// Buffered output that remembers errors: a full disk or a closed pipe makes the command fail.
 #pragma once
 
 #include <cstdint>
@@ -30,15 +30,15 @@ public:
         append(buffer_, format, std::forward<Args>(args)...);
         flush_when_full();
     }
-    // Words in a colour of the terminal, if there are colours.
+    // Text in a color of the terminal, if colors are on.
     void set_color(bool on) { color_ = on; }
     std::string painted(Paint paint, std::string_view text) const;
     // Sixteen hexadecimal digits and a newline; the hot path of dump.
     void hex16_line(uint64_t value);
 
-    // The reader of our output has gone: a pager that was closed.
+    // The reader of the output has exited, as a pager does.
     bool reader_left() const { return reader_left_; }
-    // Must be called at the end: only its answer says whether everything was written.
+    // Must be called at the end: only its result shows whether everything was written.
     Result<void> finish();
 
 private:
@@ -53,23 +53,24 @@ private:
     Result<void> state_;
 };
 
-// What is raised when a field of any JSON output changes its name or meaning, or goes.
+// Is raised when a field of any JSON output changes its name or meaning, or is removed.
 constexpr int kJsonSchemaVersion = 2;
 
-// An object with fields, in one line, schema_version before them. Documentation/json.rst has the
-// fields, json_writer.hpp writes what is long.
+// Prints an object in one line, with schema_version before its fields. Documentation/json.rst lists
+// the fields; json_writer.hpp is for long objects.
 void print_json(const nlohmann::ordered_json &json, Output &out);
 
-// A file of this content, complete but for its name; it goes when the program is killed before.
+// Writes a file with this content, complete except for its name. If the program is killed before it
+// is named, the file vanishes.
 Result<perfdata::NewFile> unnamed_file(const std::string &path, const std::vector<Bytes> &content);
-// The same, with its name.
+// The same, and names the file.
 Result<void> write_new_file(const std::string &path, Bytes content);
 
-// "-", or a path of the same pipe or device as standard output (/dev/stdout): what is printed there
-// would stand in the middle of it.
+// True for "-" and for a path of the pipe or device that is standard output (/dev/stdout): printed
+// text would get into the middle of the file.
 bool is_standard_output(const std::string &path);
 
-// One line on standard error, as every diagnostic of the program.
+// Prints one line on standard error. All diagnostics of the program use it.
 void warn(const std::string &message);
 
 }  // namespace pmukit::cli

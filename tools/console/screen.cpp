@@ -12,7 +12,7 @@
 namespace pmukit::cli {
 namespace {
 
-// The other page without a cursor, and back.
+// Switch to the alternate screen without a cursor, and back.
 constexpr std::string_view kEnter = "\033[?1049h\033[?25l\033[2J";
 constexpr std::string_view kLeave = "\033[?25h\033[?1049l";
 constexpr std::string_view kHome = "\033[H";
@@ -29,7 +29,7 @@ Result<Screen> Screen::open()
         return system_error("the terminal", errno);
     termios raw = before;
     raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
-    raw.c_cc[VMIN] = 0;  // a key that is not there is not waited for
+    raw.c_cc[VMIN] = 0;  // read() does not wait for a key
     raw.c_cc[VTIME] = 0;
     if (::tcsetattr(tty.get(), TCSANOW, &raw) != 0)
         return system_error("the terminal", errno);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The terminal as a page that is drawn over and over, and its keys. It is /dev/tty: standard input
-// may be a recording. Plain sequences of ECMA-48 that every terminal of today has; no library.
+// The terminal as a page that is redrawn repeatedly, and its keys. Uses /dev/tty, as standard input
+// may be a recording, and the ECMA-48 sequences that every current terminal supports; no library.
 #pragma once
 
 #include <termios.h>
@@ -23,12 +23,12 @@ public:
     static Result<Screen> open();
     Screen(Screen &&) = default;
     Screen &operator=(Screen &&) = delete;
-    ~Screen();  // gives the terminal back as it was
+    ~Screen();  // restores the terminal
 
-    int fd() const { return tty_.get(); }  // readable: a key
+    int fd() const { return tty_.get(); }  // readable if a key was pressed
     std::optional<char> key() const;
     Size size() const;
-    // Lines are cut to the width; what does not fit below is left out.
+    // Cuts lines to the width, and omits lines below the last row.
     Result<void> draw(const std::vector<std::string> &lines) const;
 
 private:

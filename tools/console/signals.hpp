@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Signals that end what runs, not the program: there is something to complete.
+// Signals that end the current operation, but not the program, which still has to complete files.
 #pragma once
 
 #include <initializer_list>
@@ -9,10 +9,11 @@
 
 namespace pmukit::cli {
 
-// nohup(1) and shells' background jobs ignore some on purpose.
+// nohup(1) and background jobs of shells ignore some signals on purpose.
 bool is_ignored(int signal);
 
-// These come as bytes (signalfd(2)). Not SIGHUP where it is ignored: what is blocked comes even so.
+// Returns a signalfd(2) for these signals. Leaves out SIGHUP if it is ignored, as a blocked signal
+// would arrive there even so.
 Result<Fd> catch_signals(std::initializer_list<int> signals);
 
 }  // namespace pmukit::cli

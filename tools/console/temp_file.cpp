@@ -19,19 +19,19 @@
 namespace pmukit::cli {
 namespace {
 
-// All that a signal handler may touch.
+// The only data that signal handlers use.
 char unfinished[PATH_MAX];
 
-// struct linux_dirent64 of getdents64(2): where its fields are.
+// Offsets of fields in struct linux_dirent64 of getdents64(2).
 constexpr size_t kRecordBytesAt = 16, kNameAt = 19;
-constexpr int kMostDepth = 8;  // ours have four: OUT/host=/driver=/date=
+constexpr int kMostDepth = 8;  // outputs have four: OUT/host=/driver=/date=
 
 bool is_dots(const char *name)
 {
     return name[0] == '.' && (name[1] == 0 || (name[1] == '.' && name[2] == 0));
 }
 
-// What is in a folder goes. System calls alone: opendir(3) may not be called in a signal handler.
+// Removes the contents of a folder. Only system calls: a signal handler must not call opendir(3).
 void empty_folder(int folder, int depth)
 {
     char entries[2048];
@@ -55,7 +55,7 @@ void empty_folder(int folder, int depth)
 
 void remove_and_end(int signal)
 {
-    if (signal == SIGINT && pager_reads())  // it was meant for the pager
+    if (signal == SIGINT && pager_reads())  // Ctrl-C was meant for the pager
         return;
     remove_temp_file();
     ::signal(signal, SIG_DFL);
@@ -91,7 +91,7 @@ void remove_when_killed(const std::string &output)
 
 Result<void> begin_output(const std::string &output, const std::vector<std::string> &inputs)
 {
-    std::error_code failure;  // what is not there is not the same
+    std::error_code failure;  // a missing file is not equivalent
     for (const std::string &input : inputs)
         if (std::filesystem::equivalent(output, input, failure) &&
             !std::filesystem::is_other(output, failure))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Ctrl-C half way leaves nothing behind: what was written so far would pass for a recording that
-// can be recovered.
+// Removes an unfinished output when the program is interrupted: a partial file would look like a
+// recording that can be recovered.
 #pragma once
 
 #include <string>
@@ -10,20 +10,20 @@
 
 namespace pmukit::cli {
 
-// The unfinished file of this output (perfdata::NewFile), or the folder of its name, is removed
-// when SIGINT, SIGTERM or SIGHUP ends the program. One output a program.
+// Removes the unfinished file of this output (perfdata::NewFile), or the folder with its name, when
+// SIGINT, SIGTERM or SIGHUP ends the program. One output per program.
 void remove_when_killed(const std::string &output);
 
-// The first thing a command does that writes an output. Error, usage: it is one of the inputs, by
-// whatever name or link, and would be replaced. Empty, "-": there is no file.
+// Call first in a command that writes an output. Usage error: the output is one of the inputs, by
+// any name or link, and would be replaced. output empty or "-": no file.
 Result<void> begin_output(const std::string &output, const std::vector<std::string> &inputs);
 
-// For signal handlers: the file or folder goes at once, if remove_when_killed() named one.
+// For signal handlers: removes the file or folder that remove_when_killed() named, if any.
 void remove_temp_file();
 
-// The last thing a command does: what it had to say is said, so that no want of memory comes
-// between a name and a status. file: complete, of perfdata (Writer, NewFile). The status, unless
-// the name cannot be given.
+// Call last in a command, after all its output, so that no allocation can fail between naming the
+// file and returning the status. file: a complete perfdata::Writer or NewFile. Returns status, or
+// an error if the file cannot be named.
 template <typename File>
 Result<int> named_last(File &file, int status)
 {

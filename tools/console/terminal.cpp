@@ -21,11 +21,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr uint64_t kStepBytes = uint64_t{1} << 20;  // the clock is not looked at more often
+constexpr uint64_t kStepBytes = uint64_t{1} << 20;  // between two reads of the clock
 constexpr auto kPatience = 500ms, kPause = 100ms;
 constexpr size_t kBarWidth = 24;
 
-// All that a signal handler may touch. 0: no pager.
+// The only data that signal handlers use. 0: no pager.
 volatile sig_atomic_t pager_pid;
 
 std::string variable(const char *name)
@@ -34,7 +34,7 @@ std::string variable(const char *name)
     return value ? value : "";
 }
 
-// The caller may have been allowed this one command as another user, as by sudo: a pager that runs
+// The caller may be allowed to run only this command as another user (sudo): a pager that runs
 // programs would allow all of them.
 bool is_for_another_user()
 {
@@ -42,7 +42,7 @@ bool is_for_another_user()
            ::getuid() != ::geteuid();
 }
 
-// In the order in which they are asked.
+// PMUKIT_PAGER, then PAGER, then less.
 std::string chosen_pager()
 {
     if (is_for_another_user())
@@ -53,7 +53,7 @@ std::string chosen_pager()
     return "less";
 }
 
-// In the child. Where there is no less, its text must not be lost.
+// Runs in the child. Falls back to cat, so that no text is lost without less.
 [[noreturn]] void run_pager(const char *pager, int from)
 {
     ::dup2(from, STDIN_FILENO);
@@ -77,9 +77,9 @@ void end_unless_paged(int signal)
     ::raise(signal);
 }
 
-// A pager takes Ctrl-C as the end of a search, not of itself; we end when our output is read no
-// more. An ignored signal stays ignored. A handler, not SIG_IGN: when the pager is closed Ctrl-C
-// ends us again.
+// In a pager Ctrl-C ends a search, not the pager; this program ends when its output is no longer
+// read. An ignored signal stays ignored. Installs a handler instead of SIG_IGN, so that Ctrl-C ends
+// the program again after the pager has exited.
 void leave_keys_to_pager()
 {
     struct sigaction action {};
@@ -94,7 +94,7 @@ void leave_keys_to_pager()
 
 bool pager_reads()
 {
-    const int error = errno;  // of the code that the signal interrupted
+    const int error = errno;  // of the interrupted code
     const pid_t pid = pager_pid;
     const bool reads = pid != 0 && ::waitpid(pid, nullptr, WNOHANG) == 0;
     if (!reads)
@@ -181,7 +181,7 @@ void Progress::draw(uint64_t done)
         line = fmt::format("\r{}  {:>3}% [{:<{}}]\033[K", what_, percent, bar, kBarWidth);
     }
     drawn_ = true;
-    // Nothing is lost when standard error is gone.
+    // An error here is harmless.
     (void)static_cast<bool>(write_all(STDERR_FILENO, as_bytes(line), "standard error"));
 }
 

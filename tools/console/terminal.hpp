@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What a terminal gets and a file does not: colours, a pager, a line that says how far we are.
-// The only reader of NO_COLOR, TERM, PMUKIT_PAGER and PAGER.
+// Output for terminals only: colors, a pager, a progress line. The only reader of NO_COLOR, TERM,
+// PMUKIT_PAGER and PAGER.
 #pragma once
 
 #include <sys/types.h>
@@ -18,8 +18,8 @@ namespace pmukit::cli {
 // (no-color.org: set and not empty).
 bool wants_color(const std::string &when, int fd);
 
-// Standard output through a pager, as git does it: PMUKIT_PAGER, PAGER or less, with LESS=FRX. An
-// empty one, and cat, are none.
+// Sends standard output through a pager, as git does: PMUKIT_PAGER, PAGER or less, with LESS=FRX.
+// An empty value, or cat, means no pager.
 class Pager {
 public:
     Pager() = default;
@@ -27,28 +27,28 @@ public:
     Pager &operator=(const Pager &) = delete;
     ~Pager() { end(); }
 
-    // Standard output goes there from now on. Nothing happens where none is wanted or can be had.
-    // Ctrl-C is the pager's from then on, until it is closed: a program that ends before it would
-    // leave two readers to the terminal, the pager and the shell.
+    // Redirects standard output to the pager; does nothing if no pager is wanted or available.
+    // Until the pager exits, Ctrl-C does not end this program: otherwise the pager and the shell
+    // would both read from the terminal.
     void begin();
     bool is_on() const { return pid_ > 0; }
-    // Everything is written: waits until the reader has seen enough.
+    // Call after all output: waits until the pager exits.
     void end();
 
 private:
     pid_t pid_ = -1;
 };
 
-// For signal handlers. Whether a pager is there that was not closed yet.
+// For signal handlers: true if a pager is running.
 bool pager_reads();
-// The same. Standard output ends; until the pager, if there is one, is closed.
+// For signal handlers: closes standard output, and waits until the pager, if any, exits.
 void wait_for_pager();
 
-// "reading perf.data  43% [##########              ]" on standard error when that is a terminal and
-// it takes longer than a moment; gone at the end.
+// "reading perf.data  43% [##########              ]" on standard error, if that is a terminal and
+// the operation takes longer than half a second; erased at the end.
 class Progress {
 public:
-    // all: what is 100 %; 0: unknown.
+    // all: the value at 100 %; 0: unknown.
     Progress(std::string_view what, uint64_t all);
     Progress(const Progress &) = delete;
     Progress &operator=(const Progress &) = delete;
