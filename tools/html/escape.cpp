@@ -19,7 +19,7 @@ constexpr Entity kEntities[] = {
     {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"},
 };
 
-// By the number of bytes: how the first begins, and the smallest number that needs so many.
+// Forms of UTF-8 by number of bytes: lead bits of the first byte, and the smallest code point.
 struct Form {
     uint8_t mask, lead;
     uint32_t smallest;
@@ -35,7 +35,7 @@ bool is_xml_char(uint32_t point)
     return point <= 0x10ffff && !surrogate && point != 0xfffe && point != 0xffff;
 }
 
-// Bytes of the character that begins here; nullopt: there is none that a page may have.
+// Bytes of the leading character; nullopt: invalid, or not allowed in a page.
 std::optional<size_t> character_at(std::string_view text)
 {
     const auto first = static_cast<uint8_t>(text.front());
@@ -65,7 +65,7 @@ std::string_view entity_of(char character)
     return {};
 }
 
-// Stands for itself, and so does most of every page.
+// True for characters without escaping, which are most of every page.
 bool is_plain(char c)
 {
     return c >= ' ' && c <= '~' && entity_of(c).empty();

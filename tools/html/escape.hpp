@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Text from outside (names of PMUs, commands, functions, files) as text of a page, whatever bytes
-// it is made of.
+// Escapes untrusted text (names of PMUs, commands, functions, files), which may have any bytes, for
+// a page.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace pmukit::html {
 
-// Valid between tags and in quoted attributes. What is no UTF-8, and a character that XML 1.0
-// (section 2.2, Char) excludes, becomes U+FFFD.
+// Valid between tags and in quoted attributes. Invalid UTF-8, and characters that XML 1.0 (section
+// 2.2, Char) excludes, become U+FFFD.
 std::string escaped(std::string_view text);
 
 }  // namespace pmukit::html

@@ -8,19 +8,19 @@ namespace {
 
 const std::string kNone = "\xef\xbf\xbd";
 
-TEST(Escaped, LeavesNothingThatOpensATagOrEndsAnAttribute)
+TEST(Escaped, EscapesTagsAndQuotes)
 {
     EXPECT_EQ(escaped(R"(</title><script>a("b" & 'c')</script>)"),
               "&lt;/title&gt;&lt;script&gt;a(&quot;b&quot; &amp; &#39;c&#39;)&lt;/script&gt;");
 }
 
-TEST(Escaped, KeepsWhatIsUtf8)
+TEST(Escaped, KeepsValidUtf8)
 {
     const std::string text = "a\tb\nc \xc3\xa4 \xe2\x82\xac \xf0\x9f\x94\xa5";
     EXPECT_EQ(escaped(text), text);
 }
 
-TEST(Escaped, ReplacesBytesThatAreNoUtf8)
+TEST(Escaped, ReplacesInvalidUtf8)
 {
     EXPECT_EQ(escaped("a\xff"), "a" + kNone);
     EXPECT_EQ(escaped("\xc0\xaf"), kNone + kNone) << "two bytes for what needs one";
@@ -29,14 +29,14 @@ TEST(Escaped, ReplacesBytesThatAreNoUtf8)
     EXPECT_EQ(escaped("\xf4\x90\x80\x80"), kNone + kNone + kNone + kNone) << "beyond Unicode";
 }
 
-TEST(Escaped, ReplacesWhatXmlHasNoRoomFor)
+TEST(Escaped, ReplacesCharactersThatXmlExcludes)
 {
     using namespace std::string_view_literals;
     EXPECT_EQ(escaped("\0\x01\x1b[31m"sv), kNone + kNone + kNone + "[31m");
     EXPECT_EQ(escaped("\xef\xbf\xbe"), kNone + kNone + kNone);
 }
 
-TEST(Escaped, TakesEveryPrefixOfACharacter)
+TEST(Escaped, ReplacesTruncatedCharacters)
 {
     const std::string_view fire = "\xf0\x9f\x94\xa5";
     for (size_t bytes = 1; bytes < fire.size(); bytes++) {

@@ -10,8 +10,8 @@
 namespace pmukit::html {
 namespace {
 
-// Where the numbers are from, and what is missing from them. elsewhere: something is, which stands
-// in another place of the page; nullptr: nothing is, which is said by whole.
+// Adds badges for the source of the numbers and for their losses. elsewhere: text that refers to
+// losses in another place of the page; nullptr: no losses, whole is the text.
 void add_badges(std::string &to, const std::string &source, const std::vector<std::string> &losses,
                 const char *elsewhere, const std::string &whole)
 {
@@ -77,7 +77,7 @@ void add_figure(std::string &to, const Figure &figure, size_t number, bool page_
         append(to, "<p>{}</p>\n", escaped(words));
     to += "</figcaption>\n";
     to += text_of(figure.picture, figure.title);
-    // The script fills it; without scripts there are the tool tips and the table.
+    // The script fills it; without scripts, the tool tips and the table remain.
     to += "<p class=\"readout\" aria-live=\"polite\"></p>\n";
     add_table(to, figure, number);
     to += "</figure>\n";
@@ -94,7 +94,7 @@ void Page::add(const Figure &figure)
     if (figure.whole != kWhole)
         whole_ = "see the figures";
     add_figure(figures_.emplace_back(), figure, number, !losses.empty());
-    figures_.back().shrink_to_fit();  // by half, where it has grown in steps
+    figures_.back().shrink_to_fit();  // by up to half, as it has grown in steps
     bytes_ += figures_.back().size();
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A page of figures: one file that needs nothing else, no network, no font, no script of others.
-// The caller fills these structs with numbers; how they look is decided here alone.
+// A page of figures: one self-contained file, without network, fonts or external scripts. The
+// caller fills these structs with numbers; only this component decides how they look.
 //
-// A figure is a picture (inline SVG) and a table with the same numbers. Marks of a picture have a
-// text each; they can be reached by keyboard, and pointed at. Without JavaScript the texts show up
-// as tool tips, and the tables are as good as ever.
+// A figure is a picture (inline SVG) and a table with the same numbers. Each mark of a picture has
+// a text, and can be reached by keyboard and by pointer. Without JavaScript the texts are tool
+// tips, and the tables are unaffected.
 #pragma once
 
 #include <algorithm>
@@ -18,20 +18,20 @@
 
 namespace pmukit::html {
 
-// Rows of cells that are the darker, by daylight, the more there is.
+// Rows of cells; a larger value is darker in the light color scheme, and lighter in the dark one.
 struct HeatMap {
     struct Row {
         std::string label;
-        std::vector<uint64_t> values;  // as columns
-        std::string value_name;        // of a number: "accesses"
-        bool own_scale = false;        // its shades are about itself alone
+        std::vector<uint64_t> values;  // one per column
+        std::string value_name;        // what the values count: "accesses"
+        bool own_scale = false;        // shades are relative to this row only
     };
     std::vector<Row> rows;
-    std::vector<std::string> columns;  // what each is
-    std::string first, last;           // ends of the axis below
+    std::vector<std::string> columns;  // name of each
+    std::string first, last;           // labels of the ends of the axis
 };
 
-// Lying bars, each with its words on it.
+// Horizontal bars, each with its text.
 struct Bars {
     struct Bar {
         std::string label, value;
@@ -40,32 +40,32 @@ struct Bars {
     std::vector<Bar> bars;
 };
 
-// Standing columns side by side.
+// Vertical columns side by side.
 struct Columns {
     struct Column {
         std::string text;
         double part = 0;  // of the highest, 0 to 1
     };
     std::vector<Column> columns;
-    std::string highest;      // what the full height is
-    std::string first, last;  // ends of the axis below
+    std::string highest;      // label of the full height
+    std::string first, last;  // labels of the ends of the axis
 };
 
-// One small line above the other, over one axis.
+// Small line charts above each other, with one axis.
 struct Timelines {
     struct Point {
         std::string text;
         double at = 0, part = 0;  // along the axis; of the full height; 0 to 1
     };
     struct Line {
-        std::string label, highest;  // highest: what the full height of this line is
-        std::vector<Point> points;   // in the order of at
+        std::string label, highest;  // highest: label of the full height
+        std::vector<Point> points;   // sorted by at
     };
     std::vector<Line> lines;
     std::string first, last;
 };
 
-// Frames under those that contain them.
+// Flame graph: each frame is below the frame that contains it.
 struct Flame {
     struct Frame {
         std::string name, text;
@@ -75,7 +75,7 @@ struct Flame {
     };
     static constexpr unsigned kHues = 6;
     std::vector<Frame> frames;
-    std::vector<std::string> hues;  // what each hue that is used means
+    std::vector<std::string> hues;  // meaning of each hue in use
 };
 
 struct Table {
@@ -85,7 +85,7 @@ struct Table {
     };
     std::vector<Column> columns;
     std::vector<std::vector<std::string>> rows;
-    std::vector<std::string> total;  // the last row; empty: there is none
+    std::vector<std::string> total;  // the last row; empty: no total
 };
 
 using Picture = std::variant<HeatMap, Bars, Columns, Timelines, Flame>;
@@ -94,30 +94,31 @@ constexpr const char *kWhole = "nothing lost";
 
 struct Figure {
     std::string title;
-    std::string pmu;                  // whose numbers these are
+    std::string pmu;                  // that the numbers are from
     std::string source;               // "model": its device is emulated; empty: unknown
-    std::vector<std::string> losses;  // a line each; empty: nothing is missing
-    std::string whole = kWhole;       // what is said then
-    std::vector<std::string> words;   // below the title, a paragraph each
+    std::vector<std::string> losses;  // one line each; empty: nothing is missing
+    std::string whole = kWhole;       // text of the badge then
+    std::vector<std::string> words;   // paragraphs below the title
     Picture picture;
     Table table;
 };
 
 class Page {
 public:
-    std::string title, program;      // program: that made it
-    std::string source;              // as of a figure
+    std::string title, program;      // program: that made the page
+    std::string source;              // as in Figure
     std::vector<std::string> facts;  // about the recording as a whole
     std::vector<std::string> losses;
 
-    // After the losses.
+    // Call after setting the losses.
     void add(const Figure &figure);
-    // Before the figures of each of many. False: they are left out, by limits::kPage.
+    // Call before the figures of each of many parts. False: limits::kPage is reached, and the part
+    // counts as left out.
     bool has_room();
-    // For what one figure has of many.
+    // Space that a figure of many parts may use.
     size_t bytes_left() const { return limits::kPage - std::min(bytes_, limits::kPage); }
 
-    // XHTML 5: read alike as HTML and as XML. In pieces that follow each other.
+    // The page in consecutive pieces. XHTML 5: the same as HTML and as XML.
     std::vector<std::string> take_text();
 
 private:
@@ -127,7 +128,7 @@ private:
     std::vector<std::string> figures_;
     size_t bytes_ = 0, left_out_ = 0;
     bool a_figure_lost_ = false;
-    std::string whole_ = kWhole;  // of a figure that says otherwise, if one does
+    std::string whole_ = kWhole;  // other text if a figure has one
 };
 
 }  // namespace pmukit::html

@@ -46,7 +46,7 @@ HeatMap hostile_heat()
             kHostile};
 }
 
-TEST(Page, LetsNothingFromOutsideBecomeMarkupInAnyPicture)
+TEST(Page, EscapesUntrustedTextInEveryPicture)
 {
     Page page;
     page.title = page.program = page.source = kHostile;
@@ -69,7 +69,7 @@ TEST(Page, LetsNothingFromOutsideBecomeMarkupInAnyPicture)
     EXPECT_GT(count_of(text, "&lt;b x=&quot;1&quot;&gt;&amp;&#39;\xef\xbf\xbd"), 40U);
 }
 
-TEST(Page, StopsTabOnceAtAPicture)
+TEST(Page, TabStopsOnceAtAPicture)
 {
     Page page;
     page.add(figure_with(hostile_heat()));
@@ -78,7 +78,7 @@ TEST(Page, StopsTabOnceAtAPicture)
     EXPECT_EQ(count_of(text, "role=\"img\" tabindex=\"-1\""), 3U);
 }
 
-TEST(Page, ShadesWhatWasSeenAndLeavesOutWhatWasNot)
+TEST(Page, ShadesNonzeroCellsAndOmitsZeros)
 {
     Page page;
     page.add(figure_with(
@@ -110,7 +110,7 @@ TEST(Page, LeavesOutFramesTooSmallToSee)
     EXPECT_EQ(text.find("thin: 1"), std::string::npos);
 }
 
-TEST(Page, IsThereWithoutAnyFigure)
+TEST(Page, IsValidWithoutFigures)
 {
     const std::string text = text_of(Page());
     EXPECT_TRUE(text.starts_with("<!DOCTYPE html>\n"));
@@ -118,8 +118,8 @@ TEST(Page, IsThereWithoutAnyFigure)
     EXPECT_NE(text.find("nothing lost"), std::string::npos);
 }
 
-// A figure whose recording does not say what it lacks is no figure that lacks nothing.
-TEST(Page, SaysNothingLostOnlyWhereThatIsKnown)
+// If a recording does not mark losses, its figure must not claim that nothing is lost.
+TEST(Page, ClaimsNothingLostOnlyIfKnown)
 {
     Page page;
     Figure figure = figure_with(Bars{});
@@ -132,7 +132,7 @@ TEST(Page, SaysNothingLostOnlyWhereThatIsKnown)
     EXPECT_NE(text.find(">see the figures</span>"), text.npos);
 }
 
-TEST(Page, TakesPicturesOfNothing)
+TEST(Page, AcceptsEmptyPictures)
 {
     Page page;
     for (const Picture &nothing :
@@ -145,7 +145,7 @@ TEST(Page, TakesPicturesOfNothing)
     EXPECT_EQ(count_of(text, "</figure>"), 6U);
 }
 
-TEST(Page, HasFiguresUpToItsLimitAndSaysWhatIsLeftOut)
+TEST(Page, LimitsItsFiguresAndReportsTheRest)
 {
     constexpr size_t kFigures = 1000, kWords = limits::kPage / 100;
     Page page;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What a page is put together from.
+// Parts of a page.
 #pragma once
 
 #include <string>

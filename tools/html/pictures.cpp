@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Pictures as SVG. Across, everything is in percent, down in pixels: letters have the same size on
-// a telephone as on a wall. Axes and names of rows are HTML beside the SVG for the same reason.
+// Pictures as SVG. Horizontal lengths are in percent, vertical ones in pixels: text has the same
+// size on every screen. For the same reason, axes and names of rows are HTML beside the SVG.
 
 #include <algorithm>
 #include <cmath>
@@ -18,14 +18,14 @@ constexpr unsigned kShades = 8;
 constexpr unsigned kCellPixels = 15, kBarPixels = 26, kColumnsPixels = 170, kLinePixels = 52,
                    kFramePixels = 23, kTextPixels = 17;
 constexpr size_t kBarLetters = 44;         // of a label and its value on one line
-constexpr double kSmallestPercent = 0.02;  // of a frame: nothing is to be seen of smaller ones
+constexpr double kSmallestPercent = 0.02;  // of a frame: smaller ones are invisible
 
 double percent(double part)
 {
     return std::clamp(part, 0.0, 1.0) * 100;
 }
 
-// The first mark of a picture is where Tab stops; the script moves that along.
+// Tab stops at the first mark of a picture; the script then moves the tab stop.
 class Marks {
 public:
     std::string attributes(std::string_view classes)
@@ -45,7 +45,7 @@ void open_svg(std::string &to, std::string_view classes, std::string_view name, 
     to += '\n';
 }
 
-// What stands left of the picture, a row each.
+// Adds the labels left of the picture, one per row.
 void add_gutter(std::string &to, const std::vector<std::string> &labels, unsigned row_pixels)
 {
     append(to, R"(<div class="gutter" aria-hidden="true" style="grid-auto-rows:{}px">)",
@@ -63,7 +63,7 @@ void add_axis(std::string &to, const std::string &first, const std::string &last
 
 // Heat map
 
-// The root shows the warm beside the hot; what was seen at all is never blank.
+// The square root keeps small values visible beside large ones; a nonzero value is never blank.
 unsigned shade_of(uint64_t value, uint64_t largest)
 {
     const double part = std::sqrt(static_cast<double>(value) / static_cast<double>(largest));
@@ -131,7 +131,7 @@ std::string body_of(const HeatMap &map, std::string_view name)
 
 // Bars
 
-// A value is beside its label, or below it where a page of 400 pixels is too narrow for both.
+// A value is beside its label, or below it if a page of 400 pixels is too narrow for both.
 unsigned value_line_pixels(const Bars &bars)
 {
     const bool fits = std::ranges::all_of(bars.bars, [](const Bars::Bar &bar) {
@@ -194,7 +194,7 @@ std::string body_of(const Columns &columns, std::string_view name)
 
 // Timelines
 
-// A nested drawing that is stretched: its line is a path, and paths know no percent.
+// Adds a nested, stretched <svg>: the line is a path, and paths do not support percent.
 void add_path(std::string &to, const Timelines::Line &line, size_t y)
 {
     append(
@@ -212,7 +212,7 @@ void add_path(std::string &to, const Timelines::Line &line, size_t y)
     to += "</svg>\n";
 }
 
-// Each point can be pointed at between the middles to its neighbours.
+// The pointer area of a point extends halfway to its neighbors.
 void add_points(std::string &to, const Timelines::Line &line, size_t y, Marks &marks)
 {
     const std::vector<Timelines::Point> &points = line.points;
@@ -263,7 +263,7 @@ std::string body_of(const Flame &flame, std::string_view name)
     for (const Flame::Frame &frame : flame.frames) {
         if (percent(frame.width) < kSmallestPercent)
             continue;
-        // An <svg> of its own cuts off the letters that do not fit.
+        // A nested <svg> clips text that does not fit.
         append(out, R"(<svg {} x="{:.4f}%" y="{}" width="{:.4f}%" height="{}"><title>{}</title>)",
                marks.attributes(fmt::format("f{}", frame.hue % Flame::kHues)), percent(frame.left),
                frame.depth * kFramePixels, percent(frame.width), kFramePixels - 1,

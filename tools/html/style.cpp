@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// How a page looks, and how keys move in it. Shades of heat differ in lightness alone, so that they
-// are distinct without colors; in a dark color scheme more is lighter. Words have a contrast of 4.5
-// or more on whatever they stand on. Neither part has a character that XML would read as markup.
+// Style sheet and keyboard script of a page. Shades of heat differ in lightness only, so that they
+// are distinct without colors; in a dark color scheme a larger value is lighter. Text has a
+// contrast of at least 4.5 to its background. Neither string has a character that XML would read as
+// markup.
 #include "html/parts.hpp"
 
 namespace pmukit::html {
@@ -97,8 +98,8 @@ footer { color: var(--quiet); font-size: .85rem; }
 @media print { .readout { display: none; } figure { break-inside: avoid; } }
 )css";
 
-// Tab goes from picture to picture, arrows to the next mark in their direction, Home and End to the
-// first and last one. The ring around a mark is drawn last, or its neighbours would cover it.
+// Tab moves from picture to picture, arrows to the next mark in their direction, Home and End to
+// the first and last mark. The ring around a mark is drawn last, as its neighbors would cover it.
 const std::string_view kScript = R"js((function () {
   "use strict";
   var steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
