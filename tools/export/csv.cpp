@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// RFC 4180: lines end in CR LF, a field in which a comma, a quote or an end of line stands is
-// quoted. A field that is not known is empty; a text that is empty is "". A text that a spreadsheet
-// would take for a formula has a ' before it: programs name themselves, and quotes do not help.
+// RFC 4180: lines end with CR LF; a field with a comma, a quote or a line end is quoted. An unknown
+// field is empty; an empty text is "". A text that a spreadsheet would take for a formula gets a '
+// before it: programs choose their names, and quotes do not prevent formulas.
 #include <map>
 #include <optional>
 
@@ -13,7 +13,7 @@
 namespace pmukit::exporter {
 namespace {
 
-// A field with its comma and quotes, without what is between the quotes.
+// Upper bound for a field with comma and quotes, without the text between the quotes.
 constexpr size_t kMostPlain = 24;
 constexpr size_t kLineEnd = 2;
 
@@ -35,13 +35,13 @@ char *put_quoted(char *at, std::string_view text)
     return at;
 }
 
-// Of so many fields. texts: which of them are kText.
+// Upper bound for a line with this number of fields. texts: which of them are kText.
 size_t most_bytes(size_t fields, uint64_t texts, const Value *values)
 {
     return kLineEnd + kMostPlain * fields + 2 * text_bytes(texts, values);
 }
 
-// Each field with a comma behind it.
+// Appends each field with a comma after it.
 char *put_fields(char *at, std::span<const Column> columns, const Value *values)
 {
     for (const Column &column : columns) {
@@ -69,7 +69,7 @@ private:
 
     std::optional<Folder> folder_;
     std::map<const Table *, TextFile> files_;
-    std::string prefix_;  // the common fields of the rows that are being written
+    std::string prefix_;  // common fields of the current rows
     Result<void> state_;
 };
 
@@ -85,7 +85,7 @@ WriterResult Csv::make(const Output &output)
         if (!folder)
             return folder.error();
         csv->folder_.emplace(std::move(*folder));
-        // Nothing lost is an answer, too.
+        // The file also shows that nothing was lost.
         csv->open_in_folder(*find_table("losses"));
     }
     if (!csv->state_)
@@ -113,7 +113,7 @@ void Csv::open(const Table &table, const std::string &path, const std::string &s
     files_.emplace(&table, std::move(*file));
 }
 
-// nullptr: there is none, and state_ says why.
+// nullptr: the file could not be created; state_ has the error.
 TextFile *Csv::file_of(const Table &table)
 {
     const auto known = files_.find(&table);

@@ -13,7 +13,7 @@
 namespace pmukit::exporter {
 namespace {
 
-// The field of a host of this name, as it stands in the file.
+// The host field in the file, for this host name.
 std::string host_field(std::string_view host)
 {
     std::string folder = (std::filesystem::temp_directory_path() / "csv_test.XXXXXX").string();
@@ -31,18 +31,18 @@ std::string host_field(std::string_view host)
     text << file.rdbuf();
     std::filesystem::remove_all(folder);
     const std::string all = text.str();
-    const size_t begin = all.find("\r\n") + 3;  // behind the comma of the source
+    const size_t begin = all.find("\r\n") + 3;  // after the comma of the source
     return all.substr(begin, all.find(",,", begin) - begin);
 }
 
-TEST(Csv, QuotesWhatWouldEndAField)
+TEST(Csv, QuotesTextThatWouldEndAField)
 {
     EXPECT_EQ(host_field("plain"), "plain");
     EXPECT_EQ(host_field(""), "\"\"");
     EXPECT_EQ(host_field("a\"b\nc"), "\"a\"\"b\nc\"");
 }
 
-TEST(Csv, NoTextIsAFormulaToASpreadsheet)
+TEST(Csv, PreventsSpreadsheetFormulas)
 {
     for (const std::string text : {"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"})
         EXPECT_EQ(host_field(text), "\"'" + text + "\"");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A trace of the Common Trace Format, written by libbabeltrace2: an event class for each table, a
-// stream for each table, PMU and CPU (of the first kMostStreams; rows of others share one). CTF 1.8
-// has no absent fields: what is not known is 0 or empty, and its bit in the field `known` (bit 0:
+// A trace in the Common Trace Format, written by libbabeltrace2: one event class per table, one
+// stream per table, PMU and CPU (for the first kMostStreams; the rows of others share one). CTF 1.8
+// has no absent fields: an unknown value is 0 or empty, and its bit in the field `known` (bit 0:
 // the first column) is clear.
 //
-// Babeltrace pulls: its sink asks a message iterator of ours for messages. Rows wait until there is
-// a batch of them; then the graph runs until the iterator says that there are no more for now.
+// Babeltrace pulls: its sink requests messages from a message iterator in this file. Rows wait
+// until there is a batch of them; then the graph runs until the iterator has no more messages.
 #include "export/writer.hpp"
 
 #ifdef PMUKIT_BABELTRACE
@@ -29,7 +29,7 @@ namespace pmukit::exporter {
 namespace {
 
 constexpr size_t kBatchRows = 1024, kBatchTextBytes = size_t{1} << 20;
-// Each is a file that stays open, and the sink compares the names of all with that of a new one.
+// Each stream is an open file, and the sink compares the name of a new one with all others.
 constexpr size_t kMostStreams = 1024;
 constexpr uint64_t kNanosecondsHz = 1000000000;
 
@@ -59,7 +59,7 @@ public:
     Result<void> finish() override;
 
 private:
-    // A row on its way, with copies of its texts.
+    // A waiting row, with copies of its texts.
     struct Waiting {
         const Table *table;
         size_t stream;
@@ -75,7 +75,7 @@ private:
     using StreamKey = std::tuple<const Table *, std::string, std::string, uint64_t>;
     struct OneStream {
         StreamRef stream;
-        uint64_t last_ns = 0;  // time only goes on
+        uint64_t last_ns = 0;  // times in a stream must not go back
         bool begun = false;
     };
 
@@ -104,13 +104,13 @@ private:
     std::map<StreamKey, size_t> stream_by_;
     std::vector<Waiting> waiting_;
     size_t waiting_text_bytes_ = 0;
-    size_t given_ = 0;  // of waiting_
-    size_t ended_ = 0;  // of streams_
+    size_t given_ = 0;  // number of rows in waiting_ delivered
+    size_t ended_ = 0;  // number of streams_ ended
     bool is_last_ = false;
     std::vector<Value> row_;
     Result<void> state_;
     const bt_component_source *source_ = nullptr;
-    Graph graph_;  // goes first: it refers to the rest
+    Graph graph_;  // destroyed first, as it refers to the other members
 };
 
 void Ctf::fail(const char *what)
@@ -155,7 +155,7 @@ bool Ctf::make_classes(bt_self_component *component)
     if (!trace_class_ || !clock_)
         return false;
     bt_clock_class_set_frequency(clock_.get(), kNanosecondsHz);
-    // The clock of a recording is that of the event: seldom the wall's.
+    // A recording uses the clock of the event, which is seldom wall-clock time.
     bt_clock_class_set_origin_is_unix_epoch(clock_.get(), BT_FALSE);
     for (const Table &table : tables())
         if (!make_event_class(table, classes_[&table]))
@@ -214,7 +214,7 @@ Result<void> Ctf::open()
 {
     const ForUserAlone made;
     graph_.reset(bt_graph_create(0));
-    // The sink makes the folder of its one trace, and none where there is one.
+    // The sink creates the folder of its trace, and fails if the folder exists.
     if (::rmdir(folder_.part().c_str()) != 0 || !graph_ || !connect())
         fail("set up its ctf plugin");
     return state_;
@@ -233,7 +233,7 @@ size_t Ctf::stream_of(const Table &table, Values origin)
     if (fresh) {
         OneStream one;
         one.stream.reset(bt_stream_create(classes_[&table].stream.get(), trace_.get()));
-        // The name of its file. Without one, the sink tries "stream-0" and so on each time.
+        // Becomes the file name. Without a name, the sink would try "stream-0" and so on each time.
         const std::string name = std::string(table.name) + '-' + std::to_string(streams_.size());
         if (!one.stream || bt_stream_set_name(one.stream.get(), name.c_str()) != 0)
             fail("make a stream");
@@ -279,7 +279,7 @@ void Ctf::rows(const Table &table, Values common, Values rest)
     }
 }
 
-// What the library gets
+// Messages for the library
 
 const bt_message *Ctf::event_of(bt_self_message_iterator *iterator, const Waiting &row)
 {
@@ -302,7 +302,7 @@ const bt_message *Ctf::event_of(bt_self_message_iterator *iterator, const Waitin
     return message;
 }
 
-// nullptr: there is none for now.
+// nullptr: no message for now.
 const bt_message *Ctf::message_of(bt_self_message_iterator *iterator)
 {
     if (given_ < waiting_.size()) {
@@ -335,7 +335,7 @@ bt_message_iterator_class_next_method_status Ctf::next(bt_self_message_iterator 
                          : BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_AGAIN;
 }
 
-// Until what waits is written.
+// Runs the graph until all waiting rows are written.
 void Ctf::pump()
 {
     const ForUserAlone made;
@@ -358,7 +358,7 @@ Result<void> Ctf::finish()
         pump();
     const ForUserAlone made;
     graph_.reset();  // writes metadata
-    // Without a row there was nothing to make a folder for.
+    // Without rows the sink has created no folder.
     if (state_ && ::mkdir(folder_.part().c_str(), 0700) != 0 && errno != EEXIST)
         state_ = system_error(folder_.path(), errno);
     return state_ ? folder_.finish() : state_;

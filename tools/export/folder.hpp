@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A folder that has its name when all its files are whole: until then it is called as an unfinished
-// file is (perfdata::NewFile). And the permissions of what is made.
+// An output folder, which gets its name when all its files are complete; until then it has the name
+// of an unfinished file (perfdata::NewFile). And the permissions of outputs.
 #pragma once
 
 #include <sys/stat.h>
@@ -12,8 +12,8 @@
 
 namespace pmukit::exporter {
 
-// While it lives, files and folders that this process makes are its user's alone, whatever library
-// makes them: they hold addresses.
+// RAII: sets the umask so that files and folders that any library creates are accessible only to
+// the user, as they contain addresses.
 class ForUserAlone {
 public:
     ForUserAlone() : before_(::umask(077)) {}
@@ -27,16 +27,16 @@ private:
 
 class Folder {
 public:
-    // Error: there is something of this name already.
+    // Error: the name exists already.
     static Result<Folder> create(const std::string &path);
-    // "tables" of "tables/": what is called after it stands beside it, not in it.
+    // "tables" for "tables/": other names derived from it are then beside the folder, not in it.
     static std::string name_of(std::string path);
     Folder(Folder &&other) noexcept;
     Folder &operator=(Folder &&) = delete;
     ~Folder();
 
     const std::string &path() const { return path_; }
-    // Where its files are written, by the descriptor of the folder that it is in.
+    // Path to write the files to, through a descriptor of the parent folder.
     const std::string &part() const { return part_; }
     Result<void> finish();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// JSON lines: an object a row, all tables in one stream. Numbers are numbers, addresses and BDFs
-// strings; what is not known is left out.
+// JSON lines: one object per row, all tables in one stream. Numbers are numbers, addresses and BDFs
+// are strings; unknown values are omitted.
 #include <map>
 #include <vector>
 
@@ -15,7 +15,7 @@ constexpr size_t kMostKey = 24;    // ,"traffic_class":"
 constexpr size_t kMostPlain = 24;  // with a closing quote
 constexpr size_t kLineEnd = 2;
 
-// ,"name": and the quote before a value that is a string. Copied whole, whatever is used of it.
+// ,"name": and the quote before a string value. Always copied whole, even if only a part is used.
 struct Key {
     explicit Key(const Column &column) : kind(column.kind), quoted(kind != Kind::kNumber)
     {
@@ -29,7 +29,7 @@ struct Key {
     bool quoted;
 };
 
-// Of so many fields. texts: which of them are kText.
+// Upper bound for a line with this number of fields. texts: which of them are kText.
 size_t most_bytes(size_t fields, uint64_t texts, const Value *values)
 {
     return kLineEnd + fields * (kMostKey + kMostPlain) + kMostEscaped * text_bytes(texts, values);

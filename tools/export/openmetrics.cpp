@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Sums over a recording in the text of OpenMetrics 1.0, which is also Prometheus' exposition format
-// 0.0.4: for the textfile collector of node_exporter. A recording is an interval, so that
-// everything is a gauge: what there was in this one.
+// Sums over a recording in the text format of OpenMetrics 1.0, which is also Prometheus' exposition
+// format 0.0.4, for the textfile collector of node_exporter. All metrics are gauges, because a
+// recording covers one interval.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -23,8 +23,8 @@ struct Metric {
     std::string_view name, help, table;
     How how;
     std::string_view value;  // the column that is summed up, or whose last value counts
-    std::array<std::string_view, 5> labels{};  // behind source, host and pmu
-    std::array<std::string_view, 2> newest{};  // behind those, of the newest row: no series by them
+    std::array<std::string_view, 5> labels{};  // after source, host and pmu
+    std::array<std::string_view, 2> newest{};  // then, from the newest row: not part of the series
 };
 constexpr Metric kMetrics[] = {
     {"pmukit_cache_qos_bytes",
@@ -61,10 +61,10 @@ constexpr Metric kMetrics[] = {
 };
 constexpr Origin kCommonLabels[] = {kSource, kHost, kPmu};
 
-// No machine has so many; each stays in memory.
+// Each series stays in memory; no plausible machine has that many.
 constexpr size_t kMostSeries = 100000;
 
-// Two escapes are enough where there are no control characters.
+// Labels have fewer escapes than JSON; without control characters, both are the same.
 std::string label_text(std::string_view text)
 {
     std::string printable(text);
@@ -181,7 +181,7 @@ Result<void> OpenMetrics::finish()
 
 }  // namespace
 
-// The collector may be another user than the one that records; there is no address in it.
+// Readable for other users, such as the collector's: the file contains no addresses.
 WriterResult make_openmetrics(const Output &output)
 {
     Result<TextFile> file = TextFile::create(output.path);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Parquet by Apache Arrow's C++ library, in folders as Hive has them:
-// OUT/host=H/driver=D/date=DAY/, a file in each for each recording, so that a query over OUT sees a
-// whole fleet. A recording that is exported again takes the place of what it was before. Files come
-// into their folders when all of them are whole.
+// Parquet with Apache Arrow's C++ library, in Hive partitions: OUT/host=H/driver=D/date=DAY/, with
+// one file per recording, so that a query over OUT covers a whole fleet. A recording that is
+// exported again replaces its old files. Files are moved to their folders when all are complete.
 #include "export/writer.hpp"
 
 #ifdef PMUKIT_PARQUET
@@ -30,16 +29,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// So many rows are in memory, as columns; what an engine skips or reads at once.
+// Rows in memory, as columns; also the unit that an engine skips or reads.
 constexpr int64_t kRowGroupRows = 65536;
 
-// The host is the name of a folder, and a column of the table that an engine makes of the folders.
+// The host is the name of a folder, from which an engine makes a column of the table.
 bool is_in_path(size_t column)
 {
     return column == kHost;
 }
 
-// An engine makes columns of the folders' names, which would take the place of one in the file.
+// An engine makes columns from the names of the folders; they would replace one of the same name.
 std::string field_name(const Column &column)
 {
     return std::string(column.name) + (column.name == "driver" ? "_" : "");
@@ -50,7 +49,7 @@ bool is_string(Kind kind)
     return is_text(kind) || kind == Kind::kBdf;
 }
 
-// As Hive writes values of partitions: what could be a path is escaped; nothing has a name, too.
+// Value of a partition as Hive writes it: path characters are escaped, an empty value has a name.
 std::string folder_name(std::string_view value)
 {
     if (value.empty())
@@ -79,7 +78,7 @@ std::shared_ptr<arrow::Schema> schema_of(const Table &table)
     return arrow::schema(fields, about);
 }
 
-// Of one table of one host.
+// The file for one table of one host.
 class HostFile {
 public:
     static arrow::Result<std::unique_ptr<HostFile>> create(const Table &table,
@@ -140,7 +139,7 @@ arrow::Status HostFile::append(arrow::ArrayBuilder &builder, Kind kind, const Va
         put_bdf(bdf, value.number());
         return texts.Append(std::string_view(bdf, sizeof bdf));
     }
-    // Strings of Parquet are UTF-8.
+    // Strings in Parquet must be UTF-8.
     const std::string_view text = value.text();
     std::string valid(kMostUtf8 * text.size(), '\0');
     valid.resize(static_cast<size_t>(put_utf8(valid.data(), text) - valid.data()));
@@ -180,7 +179,7 @@ public:
 
 private:
     struct Placed {
-        std::string folder, staged;  // where it goes, where it is
+        std::string folder, staged;  // final folder; current path
         std::unique_ptr<HostFile> file;
     };
     HostFile *file_of(const Table &table, Values origin);
@@ -257,7 +256,7 @@ Result<void> Parquet::finish()
 WriterResult make_parquet(const Output &output)
 {
     const ForUserAlone made;
-    // Through a link that another user could have planted, directories would be made elsewhere.
+    // A link planted by another user would redirect the directories.
     const auto to = perfdata::Destination::of(output.path + kStagedName);
     if (!to && to.error().code != Errc::kNotFound)
         return to.error();

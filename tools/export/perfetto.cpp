@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Trace events as JSON, which ui.perfetto.dev and chrome://tracing show: a process for each PMU of
-// a host, a thread in it for each CPU, an instant for each row with its fields as arguments.
-// Format: Trace Event Format of Chromium. What has no time of its own but ticks (entries of
-// hisi_ptt) stands as many nanoseconds behind the first of its stream as it has ticks more.
+// Trace events as JSON for ui.perfetto.dev and chrome://tracing: one process per PMU and host, in
+// it one thread per CPU, and one instant per row, with its fields as arguments. Format: Trace Event
+// Format of Chromium. A row that has ticks, but no time (entries of hisi_ptt), is shown after the
+// first row of its stream, one nanosecond per tick.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -17,10 +17,11 @@ namespace {
 
 constexpr size_t kNoColumn = SIZE_MAX;
 
-// How rows of a table look: what an instant is called after, and what is drawn as a curve.
+// Presentation of a table's rows: the column that names an instant, and the column drawn as a
+// curve.
 struct Look {
     std::string_view table, name;
-    std::string_view sum;    // of rows that came together: one point of the curve
+    std::string_view sum;    // summed over rows written together: one point of the curve
     std::string_view ticks;  // finer than the time
 };
 constexpr Look kLooks[] = {
@@ -141,7 +142,7 @@ size_t Perfetto::most_bytes() const
     return most;
 }
 
-// Microseconds, with the nanoseconds behind the point.
+// Times are microseconds, with nanoseconds as decimals.
 char *Perfetto::begin(char *at, const char *phase, const Track &track, uint64_t time_ns)
 {
     at = put_text(at, is_first_ ? "\n{\"ph\":\"" : ",\n{\"ph\":\"");

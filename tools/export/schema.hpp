@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What a recording is as tables: the one list of tables and columns that every format writes.
-// Described for people in Documentation/components/export.rst, which a test holds against this.
+// A recording as tables: the list of tables and columns that every format writes. A test compares
+// it with its description in Documentation/components/export.rst.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ enum class Kind : uint8_t {
     kNumber,   // unsigned, decimal in text
     kAddress,  // unsigned, 0x... in text
     kText,     // from the recording: any bytes
-    kWord,     // one of a few of our own, such as MRd; needs no escaping
+    kWord,     // one of a few fixed words, such as MRd; needs no escaping
     kBdf,      // bus << 8 | device << 3 | function; 01:00.0 in text
 };
 
@@ -34,16 +34,16 @@ struct Table {
 constexpr size_t kOriginColumns = 5;
 enum Origin : size_t { kSource, kHost, kPmu, kCpu, kTime };
 
-// What is raised when a column changes its name or meaning, or goes.
+// Is raised when a column changes its name or meaning, or is removed.
 constexpr int kSchemaVersion = 2;
 
 std::span<const Table> tables();
-// nullptr: there is none of this name.
+// nullptr: no table has this name.
 const Table *find_table(std::string_view name);
-// Of a table that has it: the place of a column.
+// Index of a column, which the table must have.
 size_t column_of(const Table &table, std::string_view name);
 
-// A field of a row: a number or a text, whichever its column is of; or nothing is known. Texts are
+// A field of a row: a number or a text, according to the kind of its column; or unknown. Texts are
 // borrowed for the call.
 struct Value {
     constexpr Value() = default;
@@ -72,8 +72,8 @@ constexpr bool is_text(Kind kind)
 class RowSink {
 public:
     virtual ~RowSink() = default;
-    // Rows that begin alike: `common` are their first fields (at least the origin), `rest` the
-    // other ones, row by row.
+    // Rows with equal first fields: `common` has these (at least the origin), `rest` the other
+    // fields, row by row.
     virtual void rows(const Table &table, Values common, Values rest) = 0;
 };
 

@@ -17,7 +17,7 @@ std::string document()
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(Schema, BeginsEveryTableAlike)
+TEST(Schema, EveryTableBeginsWithTheOriginColumns)
 {
     const auto first = tables().front().columns.first(kOriginColumns);
     for (const Table &table : tables())
@@ -27,7 +27,7 @@ TEST(Schema, BeginsEveryTableAlike)
     EXPECT_EQ(first[kTime].name, "time_ns");
 }
 
-TEST(Schema, HasEachNameOnceAndShort)
+TEST(Schema, NamesAreUniqueAndShort)
 {
     std::set<std::string_view> names;
     for (const Table &table : tables()) {
@@ -40,7 +40,7 @@ TEST(Schema, HasEachNameOnceAndShort)
     }
 }
 
-TEST(Schema, IsWhatTheDocumentSays)
+TEST(Schema, MatchesTheDocument)
 {
     const std::string text = document();
     ASSERT_FALSE(text.empty()) << EXPORT_DOCUMENT;
@@ -57,7 +57,7 @@ TEST(Schema, IsWhatTheDocumentSays)
     }
 }
 
-TEST(Schema, FindsByName)
+TEST(Schema, FindsTablesAndColumnsByName)
 {
     EXPECT_EQ(find_table("imc")->name, "imc");
     EXPECT_EQ(find_table("mci"), nullptr);

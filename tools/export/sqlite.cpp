@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A database of SQLite. Rows of a table lie in NAME_rows, which has the number of a stream instead
-// of source, host, pmu and cpu; the view NAME has all columns of the schema. The table schema_ says
-// what they mean, PRAGMA user_version which version of the schema it is. Numbers above 2^63 - 1 are
-// stored as the negative number of the same bits: SQLite has no others.
+// An SQLite database. The rows of a table are in NAME_rows, which has a stream number instead of
+// source, host, pmu and cpu; the view NAME has all columns of the schema. The table schema_
+// describes the columns; PRAGMA user_version is the schema version. SQLite integers are signed, so
+// numbers above 2^63 - 1 are stored as the negative number with the same bits.
 #include "export/writer.hpp"
 
 #ifdef PMUKIT_SQLITE
@@ -25,7 +25,7 @@
 namespace pmukit::exporter {
 namespace {
 
-constexpr size_t kStreamColumns = kCpu + 1;  // those that the stream's number stands for
+constexpr size_t kStreamColumns = kCpu + 1;  // the columns that a stream number replaces
 
 struct Close {
     void operator()(sqlite3 *database) const { sqlite3_close(database); }
@@ -47,7 +47,8 @@ std::string quoted(std::string_view text)
     return to + "'";
 }
 
-// SQLITE_OPEN_NOFOLLOW refuses a link anywhere in the path: those of the folder are followed here.
+// SQLITE_OPEN_NOFOLLOW refuses links anywhere in the path, so links in the folder's path are
+// resolved here.
 std::string without_links(const std::string &path)
 {
     std::error_code failure;
@@ -68,7 +69,7 @@ public:
 private:
     struct Insert {
         Statement statement;
-        std::vector<std::array<char, kBdfBytes>> bdfs;  // one for each column
+        std::vector<std::array<char, kBdfBytes>> bdfs;  // one per column
     };
     Error error() const;
     void run(const std::string &sql);
@@ -80,7 +81,7 @@ private:
     uint64_t stream_of(Values origin);
 
     perfdata::NewName file_;
-    Database database_;  // before the statements, which go first
+    Database database_;  // declared before the statements, so destroyed after them
     std::map<const Table *, Insert> inserts_;
     std::map<std::tuple<std::string, std::string, std::string, uint64_t>, uint64_t> streams_;
     Result<void> state_;
@@ -114,12 +115,12 @@ void Sqlite::step(sqlite3_stmt *statement)
     sqlite3_reset(statement);
 }
 
-// The file is new: a journal and waiting for the disk would save nothing that is worth keeping.
+// The file is new, so a journal and synchronous writes would protect nothing.
 Result<void> Sqlite::open()
 {
     if (file_.is_in_place())
         return Error{Errc::kUsage, file_.path() + ": a database is a file of its own; name one"};
-    if (Result<Fd> empty = file_.create(); !empty)  // SQLite itself would follow a link
+    if (Result<Fd> empty = file_.create(); !empty)  // SQLite would follow a link
         return empty.error();
     sqlite3 *opened = nullptr;
     const int status = sqlite3_open_v2(

@@ -6,7 +6,7 @@
 namespace pmukit::exporter {
 namespace {
 
-// The first character of text, which then goes; U+FFFD for a byte that is none.
+// Copies the first character of text and removes it from there; U+FFFD for an invalid byte.
 char *put_character(char *at, std::string_view &text)
 {
     const size_t bytes = utf8_bytes(text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Fields as text, for the formats that are text. Every function writes to `at`, where the caller
-// has reserved space, and returns the place behind the text.
+// Writes fields for the text formats. Every function writes to `at`, where the caller has reserved
+// space, and returns the end of the text.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace pmukit::exporter {
 
-// No number or address takes more, but so much may be overwritten by any.
+// Most bytes of a number or address. Each call may overwrite this many bytes, even if it uses
+// fewer.
 constexpr size_t kMostDigits = 20;
 constexpr size_t kBdfBytes = 7;
 
@@ -22,7 +23,7 @@ inline char *put_text(char *at, std::string_view text)
     return at + text.size();
 }
 
-// For a few characters, of which it is not known how many: nothing is called for them.
+// For short texts of variable length: copies without a call of memcpy().
 inline char *put_word(char *at, std::string_view word)
 {
     const char *from = word.data();
@@ -48,7 +49,8 @@ namespace detail {
 inline constexpr char kHexDigits[] = "0123456789abcdef";
 constexpr uint64_t kEachByte = 0x0101010101010101;
 
-// Eight digits, a byte each and the first in the lowest: halves, quarters, eighths side by side.
+// Splits a number into eight digits, one per byte, the first in the lowest byte; computes halves,
+// quarters and digits in parallel.
 constexpr uint64_t eight_decimals(uint32_t value)
 {
     const uint64_t halves = value / 10000 | uint64_t{value % 10000} << 32;
@@ -58,7 +60,7 @@ constexpr uint64_t eight_decimals(uint32_t value)
     return (quarters - 10 * tens) << 8 | tens;
 }
 
-// The same of 32 bits; the value of a nibble each.
+// The same for hexadecimal: the eight nibbles of a number, one per byte.
 constexpr uint64_t eight_nibbles(uint32_t value)
 {
     uint64_t nibbles = value;
@@ -67,14 +69,14 @@ constexpr uint64_t eight_nibbles(uint32_t value)
     return (nibbles << 8 | nibbles >> 4) & 0x0f0f0f0f0f0f0f0f;
 }
 
-// To '0' ... '9', 'a' ... 'f'.
+// Converts nibbles to '0' ... '9', 'a' ... 'f'.
 constexpr uint64_t hex_characters(uint64_t nibbles)
 {
     const uint64_t letters = (nibbles + 6 * kEachByte) >> 4 & kEachByte;
     return nibbles + '0' * kEachByte + letters * ('a' - '0' - 10);
 }
 
-// The first character is in the lowest byte.
+// Writes eight characters; the first is in the lowest byte.
 inline void put_eight(char *at, uint64_t characters)
 {
     if (std::endian::native == std::endian::big)
@@ -107,7 +109,7 @@ inline char *put_decimal(char *at, uint64_t value)
     return at + 8 - leading;
 }
 
-// 0x and as few digits as it takes.
+// 0x, without leading zeros.
 inline char *put_address(char *at, uint64_t value)
 {
     const int leading = __builtin_clzll(value | 1) / 4;
@@ -134,7 +136,7 @@ inline char *put_bdf(char *at, uint64_t id)
     return at + kBdfBytes;
 }
 
-// Of a field that is known and no kText.
+// Writes a known field of any kind except kText.
 inline char *put_plain(char *at, Kind kind, const Value &value)
 {
     switch (kind) {
@@ -151,7 +153,7 @@ inline char *put_plain(char *at, Kind kind, const Value &value)
     return put_word(at, value.text());
 }
 
-// Which of the columns are kText, a bit each: asked once, not for every row.
+// Bit mask of the columns that are kText. Computed once, not for every row.
 inline uint64_t text_columns(std::span<const Column> columns)
 {
     uint64_t texts = 0;
@@ -160,7 +162,7 @@ inline uint64_t text_columns(std::span<const Column> columns)
     return texts;
 }
 
-// What their texts have in a row.
+// Bytes of the kText fields in a row. texts: see text_columns().
 inline size_t text_bytes(uint64_t texts, const Value *values)
 {
     size_t bytes = 0;
@@ -169,10 +171,10 @@ inline size_t text_bytes(uint64_t texts, const Value *values)
     return bytes;
 }
 
-// The inside of a JSON string; what is no UTF-8 becomes U+FFFD. At most six times as long.
+// Escapes text for a JSON string; invalid UTF-8 becomes U+FFFD. At most six times as long.
 char *put_json_escaped(char *at, std::string_view text);
 constexpr size_t kMostEscaped = 6;
-// As it is, but for what is no UTF-8: U+FFFD. At most three times as long.
+// Copies text; invalid UTF-8 becomes U+FFFD. At most three times as long.
 char *put_utf8(char *at, std::string_view text);
 constexpr size_t kMostUtf8 = 3;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A file for rows of text: room() reserves space, then the characters are put there without an
-// allocation.
+// A file for rows of text: room() reserves space, to which the caller then writes characters
+// without allocations.
 #pragma once
 
 #include <memory>
@@ -14,17 +14,17 @@ namespace pmukit::exporter {
 
 class TextFile {
 public:
-    // "-": standard output. shown: the name for messages; none: the path.
+    // path "-": standard output. shown: name in messages; empty: the path.
     static Result<TextFile> create(const std::string &path, const std::string &shown = {});
 
-    // Where at most `bytes` characters may be written.
+    // Returns space for at most `bytes` characters.
     char *room(size_t bytes)
     {
         if (bytes > size_ - used_)
             make_room(bytes);
         return buffer_.get() + used_;
     }
-    // Behind the last character that was written there.
+    // end: after the last character written there.
     void wrote(const char *end) { used_ = static_cast<size_t>(end - buffer_.get()); }
     void text(std::string_view text);
 

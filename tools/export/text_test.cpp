@@ -30,7 +30,7 @@ TEST(Text, WritesDecimalsOfEveryLength)
     EXPECT_EQ(put(put_decimal, UINT64_MAX), "18446744073709551615");
 }
 
-TEST(Text, WritesAddressesInAsFewDigitsAsItTakes)
+TEST(Text, WritesAddressesWithoutLeadingZeros)
 {
     EXPECT_EQ(put(put_address, uint64_t{0}), "0x0");
     EXPECT_EQ(put(put_address, uint64_t{0xf}), "0xf");
@@ -53,7 +53,7 @@ TEST(Text, WritesWordsOfEveryLength)
 }
 
 // A number overwrites no more bytes than its callers reserve for it.
-TEST(Text, OverwritesNoMoreThanANumberMayTake)
+TEST(Text, OverwritesAtMostTheReservedBytes)
 {
     for (uint64_t value = UINT64_MAX; value != 0; value /= 3)
         for (char *(*function)(char *, uint64_t) : {&put_decimal, &put_address}) {
@@ -70,15 +70,15 @@ TEST(Text, EscapesForJson)
               "\xc3\xa9\xf0\x9f\x98\x80");
 }
 
-// Whatever bytes a recording has for a name: the reader at the other end gets a string.
-TEST(Text, MakesJsonOfAnyBytes)
+// Any bytes of a name in a recording must give valid JSON.
+TEST(Text, MakesValidJsonOfAnyBytes)
 {
     uint64_t random = 1;
     for (int round = 0; round < 20000; round++) {
         std::string bytes;
         for (int i = 0; i < 8; i++) {
             random = random * 6364136223846793005U + 1442695040888963407U;
-            // Half of them where UTF-8 has its limits.
+            // Half of the bytes are boundary values of UTF-8.
             constexpr uint8_t kEdges[] = {0xc1, 0xc2, 0xe0, 0x9f, 0xa0, 0xed, 0xf0, 0x8f,
                                           0x90, 0xf4, 0xf5, 0x80, 0xbf, 0x7f, 0x1f, 0xef};
             const uint8_t byte = static_cast<uint8_t>(random >> 40);

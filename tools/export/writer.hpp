@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tables into files, a writer for each format. An output has its name when it is whole: a writer
-// that goes without finish() takes what it wrote with it.
+// Writes tables to files, one writer per format. An output gets its name when it is complete: a
+// writer that is destroyed without finish() removes what it wrote.
 #pragma once
 
 #include <memory>
@@ -14,35 +14,35 @@ namespace pmukit::exporter {
 
 class Writer : public RowSink {
 public:
-    // Error: the first that could not be written; nothing that comes after it is.
+    // The first write error; nothing is written after it.
     virtual const Result<void> &state() const = 0;
-    // All rows were given.
+    // Call after all rows.
     virtual Result<void> finish() = 0;
 };
 
 using WriterResult = Result<std::unique_ptr<Writer>>;
 
-// path: of the output; "-" is standard output, where a format is one stream of bytes. only: the
-// one table that will be given; nullptr: all of them.
+// path: of the output; "-" is standard output, for formats that are one stream of bytes. only: the
+// only table that will be written; nullptr: all tables.
 struct Output {
     std::string path;
     const Table *only = nullptr;
-    std::string date;  // of the recording, YYYY-MM-DD, for folders by date; empty: not known
-    std::string name;  // that no other recording has, for files beside those of others
+    std::string date;  // of the recording, YYYY-MM-DD, for folders by date; empty: unknown
+    std::string name;  // unique name of the recording, for folders shared with others
 };
 
-// RFC 4180, one table a file: with `only` the output is a file, otherwise a folder of them.
+// RFC 4180, one file per table: with `only` the output is a file, otherwise a folder of files.
 WriterResult make_csv(const Output &output);
-// One object a row, its table in "table"; what is not known is left out.
+// One object per row, its table in "table"; unknown values are omitted.
 WriterResult make_jsonl(const Output &output);
 WriterResult make_sqlite(const Output &output);
 // Chrome's trace events, for ui.perfetto.dev.
 WriterResult make_perfetto(const Output &output);
-// A folder with a CTF trace, by libbabeltrace2.
+// A folder with a CTF trace, written by libbabeltrace2.
 WriterResult make_ctf(const Output &output);
-// Folders as Hive has them, in which the files of many recordings lie together.
+// Hive partitions, which contain the files of many recordings.
 WriterResult make_parquet(const Output &output);
-// Behind the path of an output that is such a folder: where files lie until they are whole.
+// Appended to the path of a Parquet output: the folder of files that are not complete yet.
 constexpr const char *kStagedName = "/_unfinished";
 // Sums, for Prometheus' textfile collector.
 WriterResult make_openmetrics(const Output &output);
@@ -50,12 +50,12 @@ WriterResult make_openmetrics(const Output &output);
 struct Format {
     std::string_view name;
     std::string_view meaning;  // for --help
-    bool to_stream;            // "-" is a place for it
-    bool into_folder;          // adds to what is in a folder
+    bool to_stream;            // can be written to "-"
+    bool into_folder;          // adds files to an existing folder
     WriterResult (*make)(const Output &output);
 };
 std::span<const Format> formats();
-// nullptr: there is none of this name.
+// nullptr: no format has this name.
 const Format *find_format(std::string_view name);
 
 }  // namespace pmukit::exporter
