@@ -16,7 +16,7 @@ namespace pmukit::tier {
 namespace {
 
 constexpr size_t kPagesAtOnce = 512;
-// What a system call never says: the page was not looked at.
+// Initial status: the call did not report one for this page.
 constexpr int kUnanswered = -EBUSY;
 
 struct Reason {
@@ -27,7 +27,7 @@ struct Reason {
 // Statuses of move_pages(2); any other is a page that could not be isolated or copied.
 constexpr Reason kReasons[] = {
     {-ENOENT, &Moved::gone},
-    {-EFAULT, &Moved::gone},  // the mapping, or only the zero page is left there
+    {-EFAULT, &Moved::gone},  // no mapping any more, or only the zero page
     {-EACCES, &Moved::shared},
     {-ENOMEM, &Moved::no_room},
 };
@@ -57,7 +57,7 @@ Error explain(pid_t pid, uint32_t node, int error)
     }
 }
 
-// One call's worth.
+// The arguments of one call.
 struct Batch {
     std::vector<void *> pages;
     std::vector<int> nodes, status;
@@ -70,8 +70,8 @@ struct Batch {
     }
 };
 
-// Where a page is now counts, not what the call said of it: some kernels leave the status of pages
-// that they failed to copy unwritten.
+// Counts by the node where a page is now, not by the reported status: some kernels do not write the
+// status of pages that they failed to copy.
 void count(const Batch &batch, const std::vector<int> &now, uint32_t node, Moved &moved)
 {
     for (size_t i = 0; i < now.size(); i++) {

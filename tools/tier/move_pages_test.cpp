@@ -18,13 +18,13 @@ namespace {
 constexpr pid_t kPid = 77;
 constexpr uint64_t kPage = 4096;
 
-// A kernel that moves what it can, as the test has it.
+// A simulated kernel, which moves pages as the test configures it.
 struct Kernel {
     std::map<uint64_t, int> refuses;  // address to status of the move
     std::map<uint64_t, int> node_of;  // where pages are
-    int error = 0;                    // of the move as a whole
+    int error = 0;                    // of the whole move
     int query_error = 0;
-    std::vector<size_t> sizes;  // of the moves asked for
+    std::vector<size_t> sizes;  // of the requested moves
     int flags = -1;
 };
 
@@ -77,7 +77,7 @@ protected:
     Moved moved;
 };
 
-TEST_F(Moving, MovesAll)
+TEST_F(Moving, MovesAllPages)
 {
     pages(3);
     ASSERT_TRUE(move());
@@ -86,7 +86,7 @@ TEST_F(Moving, MovesAll)
     EXPECT_EQ(kernel.flags, MPOL_MF_MOVE);
 }
 
-TEST_F(Moving, AsksForNoMoreThanFitsACall)
+TEST_F(Moving, SplitsMovesIntoCallsOfMaximumSize)
 {
     for (size_t number : {0, 1, 511, 512, 513, 1025}) {
         kernel = {};
@@ -101,7 +101,7 @@ TEST_F(Moving, AsksForNoMoreThanFitsACall)
     }
 }
 
-// Another one may have its number.
+// Another process may have the same pid.
 TEST_F(Moving, MovesNothingOfAProcessThatEnded)
 {
     const pid_t child = ::fork();
@@ -125,7 +125,7 @@ TEST_F(Moving, MovesNothingOfAProcessThatEnded)
     EXPECT_EQ(kernel.node_of[2 * kPage], 1);
 }
 
-TEST_F(Moving, CountsWhatStaysByItsReason)
+TEST_F(Moving, CountsUnmovedPagesByReason)
 {
     pages(7);
     kernel.refuses = {{1 * kPage, -EBUSY},  {2 * kPage, -EACCES}, {3 * kPage, -ENOMEM},
@@ -134,13 +134,13 @@ TEST_F(Moving, CountsWhatStaysByItsReason)
     kernel.node_of[5 * kPage] = -EFAULT;
     ASSERT_TRUE(move());
     EXPECT_EQ(moved.moved, 1u);
-    EXPECT_EQ(moved.busy, 2u);  // the sixth is where it was, whatever was said
+    EXPECT_EQ(moved.busy, 2u);  // status 0, but the sixth page did not move
     EXPECT_EQ(moved.shared, 1u);
     EXPECT_EQ(moved.no_room, 1u);
     EXPECT_EQ(moved.gone, 2u);
 }
 
-TEST_F(Moving, AFullNodeIsNoError)
+TEST_F(Moving, FullNodeIsNotAnError)
 {
     pages(4);
     kernel.error = ENOMEM;
@@ -148,7 +148,7 @@ TEST_F(Moving, AFullNodeIsNoError)
     EXPECT_EQ(moved.no_room, 4u);
 }
 
-TEST_F(Moving, SaysWhyNothingMoves)
+TEST_F(Moving, ReportsWhyNothingMoves)
 {
     struct Case {
         int error;
@@ -169,7 +169,7 @@ TEST_F(Moving, SaysWhyNothingMoves)
     }
 }
 
-TEST_F(Moving, AProcessMayEndInBetween)
+TEST_F(Moving, ProcessMayEndBeforeTheQuery)
 {
     pages(1);
     kernel.query_error = ESRCH;

@@ -59,8 +59,8 @@ void Planner::add(const Page &page)
         hot_.push_back(move);
 }
 
-// In place of a page that is less hot, as long as there is one. residents: those that leave first
-// come first, and the first `gone` have left.
+// Promotes hot pages in exchange for less hot residents. residents: in the order of demotion; the
+// first `gone` are already demoted.
 void Planner::swap(Plan &plan, size_t next, const std::vector<Move> &hot,
                    std::vector<Resident> &residents, size_t gone) const
 {
@@ -119,7 +119,7 @@ Result<Budget> parse_budget(std::string_view text)
     return budget;
 }
 
-// Rounded down, without leaving 64 bits.
+// Rounds down, without overflow of 64 bits.
 uint64_t pages_of(const Budget &budget, uint64_t process_pages)
 {
     if (!budget.percent)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Which pages of a process shall move between a fast and a slow NUMA node. Pure: heat and pages in,
-// moves out.
+// Plans which pages of a process to move between a fast and a slow NUMA node. Pure functions: heat
+// and pages in, moves out.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace pmukit::tier {
 
-// A hot range of physical memory. Its heat, in whatever was counted, is spread evenly over it.
+// A hot range of physical memory. Its heat, of any unit, is spread evenly over it.
 struct HotRange {
     uint64_t hpa = 0, bytes = 0;
     double heat = 0;
@@ -22,11 +22,11 @@ class HeatMap {
 public:
     explicit HeatMap(std::vector<HotRange> ranges);  // may overlap; those without bytes are dropped
 
-    // Of all ranges, the parts that lie there.
+    // Heat at this address, from the overlapping parts of all ranges.
     double of(uint64_t hpa, uint64_t bytes) const;
 
 private:
-    std::vector<HotRange> ranges_;  // by start
+    std::vector<HotRange> ranges_;  // sorted by start
     uint64_t longest_ = 0;
 };
 
@@ -39,7 +39,7 @@ struct Page {
 
 struct Nodes {
     uint32_t fast = 0, slow = 0;
-    // Nodes on which a page without heat is cold; other nodes were not measured.
+    // Measured nodes: a page without heat is cold there; on other nodes its heat is unknown.
     std::set<uint32_t> watched{};
 };
 
@@ -49,8 +49,8 @@ struct Move {
 };
 
 struct Plan {
-    // Demotions go first: they free pages of the fast node. Hottest first to the fast node, coldest
-    // first away.
+    // promote: to the fast node, hottest first. demote: from it, coldest first; executed before, as
+    // it frees pages of the fast node.
     std::vector<Move> promote, demote;
     uint64_t fast_pages_before = 0, fast_pages_after = 0;
     double heat = 0, fast_heat_before = 0, fast_heat_after = 0;  // of the whole process
@@ -58,22 +58,22 @@ struct Plan {
 
 class Planner {
 public:
-    // heat outlives the planner.
+    // heat must outlive the planner.
     Planner(const HeatMap &heat, Nodes nodes, uint64_t page_bytes)
         : heat_(heat), nodes_(std::move(nodes)), page_bytes_(page_bytes)
     {
     }
 
-    // In any order. Of what is neither hot nor on the fast node only the number is kept.
+    // In any order. Pages that are neither hot nor on the fast node are only counted.
     void add(const Page &page);
 
     uint64_t pages() const { return pages_; }
     uint64_t fast_pages() const { return residents_.size(); }
 
-    // At most budget_pages of the process are on the fast node afterwards. The hottest pages get
-    // what is free of these; then a hot page takes the place of one that is known to be less hot. A
-    // page of which nothing is known leaves only when more are there than the budget allows, after
-    // all that are known.
+    // Plans for at most budget_pages of the process on the fast node. The hottest pages fill the
+    // free part of the budget; then hot pages replace pages that are known to be less hot. A page
+    // of unknown heat is demoted only if the fast node exceeds the budget, and after all pages of
+    // known heat.
     Plan plan(uint64_t budget_pages) const;
 
 private:
@@ -89,11 +89,11 @@ private:
     Nodes nodes_;
     uint64_t page_bytes_;
     uint64_t pages_ = 0;
-    std::vector<Move> hot_;            // elsewhere
-    std::vector<Resident> residents_;  // of the fast node
+    std::vector<Move> hot_;            // hot pages on other nodes
+    std::vector<Resident> residents_;  // pages on the fast node
 };
 
-// How much of the fast node a process may have: "420" pages, or "20%" of its own.
+// How much of the fast node a process may use: "420" pages, or "20%" of its pages.
 struct Budget {
     uint64_t value = 100;
     bool percent = true;

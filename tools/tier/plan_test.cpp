@@ -29,7 +29,7 @@ TEST(HeatMap, SpreadsARangeOverItsPages)
     EXPECT_EQ(heat.of(8 * kPage, kPage), 0);
 }
 
-TEST(HeatMap, GathersRangesSmallerThanAPage)
+TEST(HeatMap, AddsRangesSmallerThanAPage)
 {
     const HeatMap heat({{kPage, 256, 3}, {kPage + 256, 256, 4}, {2 * kPage - 256, 256, 5}});
     EXPECT_EQ(heat.of(kPage, kPage), 12);
@@ -37,14 +37,14 @@ TEST(HeatMap, GathersRangesSmallerThanAPage)
     EXPECT_EQ(heat.of(2 * kPage, kPage), 0);
 }
 
-TEST(HeatMap, AddsRangesThatOverlap)
+TEST(HeatMap, AddsOverlappingRanges)
 {
     const HeatMap heat({{0, 1 << 20, 256}, {2 * kPage, kPage, 10}, {2 * kPage, kPage, 5}});
     EXPECT_EQ(heat.of(2 * kPage, kPage), 16);
     EXPECT_EQ(heat.of(255 * kPage, kPage), 1);
 }
 
-TEST(HeatMap, FindsALongRangeBehindManyShortOnes)
+TEST(HeatMap, FindsALongRangeAfterManyShortOnes)
 {
     std::vector<HotRange> ranges = {{0, 64 * kPage, 64}};
     for (uint64_t i = 1; i < 32; i++)
@@ -63,10 +63,10 @@ TEST(HeatMap, WorksAtTheEndOfTheAddresses)
     EXPECT_EQ(heat.of(0, 0), 0);
 }
 
-// Page n of the process has the address 0x1000 * n and the physical one of its place.
+// Page n of the process has the virtual address 0x1000 * n and the physical page 0x1000 + n.
 class Planning : public testing::Test {
 protected:
-    // A page with heat of its own; on which node, the caller says.
+    // Adds a page on this node, with this heat.
     void page(uint64_t number, uint32_t node, double heat)
     {
         const uint64_t hpa = (0x1000 + number) * kPage;
@@ -103,14 +103,14 @@ TEST_F(Planning, PromotesTheHottestFirst)
     EXPECT_EQ(two.fast_heat_after, 50);
 }
 
-TEST_F(Planning, TakesTheLowerOfTwoAlike)
+TEST_F(Planning, PrefersTheLowerAddressOfEquallyHotPages)
 {
     page(5, kSlow, 10);
     page(3, kSlow, 10);
     EXPECT_EQ(addresses(plan(1).promote), std::vector<uint64_t>{3 * kPage});
 }
 
-TEST_F(Planning, NeverPromotesWhatIsCold)
+TEST_F(Planning, NeverPromotesColdPages)
 {
     page(1, kSlow, 0);
     page(2, kOther, 0);
@@ -124,7 +124,7 @@ TEST_F(Planning, PromotesFromEveryOtherNode)
     EXPECT_EQ(addresses(plan(2).promote), (std::vector<uint64_t>{2 * kPage, kPage}));
 }
 
-TEST_F(Planning, WithoutABudgetMovesNothingThere)
+TEST_F(Planning, PromotesNothingWithoutABudget)
 {
     page(1, kSlow, 5);
     const Plan none = plan(0);
@@ -132,7 +132,7 @@ TEST_F(Planning, WithoutABudgetMovesNothingThere)
     EXPECT_TRUE(none.demote.empty());
 }
 
-TEST_F(Planning, CountsWhatIsThereAlready)
+TEST_F(Planning, CountsPagesAlreadyOnTheFastNode)
 {
     page(1, kFast, 0);
     page(2, kFast, 0);
@@ -153,7 +153,7 @@ TEST_F(Planning, DoesNotEvictPagesThatWereNotMeasured)
     EXPECT_TRUE(one.demote.empty());
 }
 
-TEST_F(Planning, SwapsWhatIsKnownToBeCold)
+TEST_F(Planning, SwapsPagesKnownToBeColder)
 {
     page(1, kFast, 0);
     page(2, kFast, 50);
@@ -168,7 +168,7 @@ TEST_F(Planning, SwapsWhatIsKnownToBeCold)
     EXPECT_EQ(two.fast_heat_after, 130);
 }
 
-TEST_F(Planning, DoesNotSwapForAsMuch)
+TEST_F(Planning, DoesNotSwapEquallyHotPages)
 {
     page(1, kFast, 40);
     page(2, kSlow, 40);
@@ -177,7 +177,7 @@ TEST_F(Planning, DoesNotSwapForAsMuch)
     EXPECT_TRUE(one.demote.empty());
 }
 
-TEST_F(Planning, FillsTheRoomBeforeItSwaps)
+TEST_F(Planning, FillsTheBudgetBeforeItSwaps)
 {
     page(1, kFast, 1);
     page(2, kSlow, 10);
@@ -187,7 +187,7 @@ TEST_F(Planning, FillsTheRoomBeforeItSwaps)
     EXPECT_EQ(addresses(two.demote), std::vector<uint64_t>{kPage});
 }
 
-TEST_F(Planning, DemotesWhatIsTooMuchColdestFirst)
+TEST_F(Planning, DemotesPagesOverTheBudgetColdestFirst)
 {
     page(1, kFast, 30);
     page(2, kFast, 10);
@@ -197,7 +197,7 @@ TEST_F(Planning, DemotesWhatIsTooMuchColdestFirst)
     EXPECT_EQ(one.fast_pages_after, 1u);
 }
 
-TEST_F(Planning, DemotesTheUnknownAfterTheKnown)
+TEST_F(Planning, DemotesPagesOfUnknownHeatLast)
 {
     page(1, kFast, 0);
     page(2, kFast, 99);
@@ -207,7 +207,7 @@ TEST_F(Planning, DemotesTheUnknownAfterTheKnown)
     EXPECT_EQ(addresses(plan(0).demote), (std::vector<uint64_t>{2 * kPage, kPage, 3 * kPage}));
 }
 
-TEST_F(Planning, HoldsItsPromisesForAnyProcess)
+TEST_F(Planning, KeepsItsInvariantsForRandomProcesses)
 {
     std::mt19937_64 random(7);
     for (int round = 0; round < 200; round++) {
@@ -233,7 +233,7 @@ TEST_F(Planning, HoldsItsPromisesForAnyProcess)
     }
 }
 
-TEST(Budget, IsPagesOrAPercentage)
+TEST(Budget, AcceptsPagesOrAPercentage)
 {
     EXPECT_EQ(pages_of(*parse_budget("420"), 10), 420u);
     EXPECT_EQ(pages_of(*parse_budget("20%"), 2099), 419u);
@@ -242,7 +242,7 @@ TEST(Budget, IsPagesOrAPercentage)
     EXPECT_EQ(pages_of(*parse_budget("100%"), UINT64_MAX), UINT64_MAX);
 }
 
-TEST(Budget, IsNothingElse)
+TEST(Budget, RejectsOtherText)
 {
     for (const char *wrong : {"", "%", "101%", "-1", "20 %", "many", "1.5%", "20%%"}) {
         const Result<Budget> budget = parse_budget(wrong);

@@ -21,7 +21,7 @@ constexpr uint64_t kFrame = (uint64_t{1} << 55) - 1;
 constexpr size_t kEntriesAtOnce = 8192;
 constexpr size_t kMaxMapsBytes = size_t{256} << 20;
 
-// A process of many mappings has more than a page of them.
+// The file of a process with many mappings is larger than a page.
 Result<std::string> read_maps(const std::string &path)
 {
     const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -63,7 +63,7 @@ bool can_hold_pages(std::string_view line, std::string_view access)
     return !line.substr(name + 1).starts_with("[v");  // [vdso], [vvar], [vsyscall]
 }
 
-// Whole entries only; fewer than wanted: the mapping has gone meanwhile.
+// Reads whole entries; fewer than requested if the mapping is gone meanwhile.
 Result<size_t> read_entries(int file, uint64_t first, std::vector<uint64_t> &entries,
                             const std::string &path)
 {
@@ -117,7 +117,7 @@ private:
             return {};
         counts_.present++;
         const uint64_t frame = entry & kFrame;
-        if (frame == 0)  // no process has the first frame of a machine
+        if (frame == 0)  // hidden: no process has frame 0
             return Error{Errc::kDenied,
                          path_ + " hides where pages are: CAP_SYS_ADMIN is needed, be root"};
         if (entry & kExclusive)

@@ -16,7 +16,7 @@ constexpr uint64_t kMine = uint64_t{1} << 63 | uint64_t{1} << 56;
 constexpr uint64_t kShared = uint64_t{1} << 63;
 constexpr uint64_t kSwapped = uint64_t{1} << 62;
 
-TEST(Maps, KeepsWhatCanHoldPages)
+TEST(Maps, KeepsMappingsThatCanHavePages)
 {
     const auto maps = parse_maps(
         "1000-3000 r-xp 00000000 08:01 42                         /usr/bin/a program\n"
@@ -32,7 +32,7 @@ TEST(Maps, KeepsWhatCanHoldPages)
     EXPECT_EQ((*maps)[1].start, 0x7000u);
 }
 
-TEST(Maps, RefusesWhatIsNone)
+TEST(Maps, RejectsMalformedLines)
 {
     for (const char *wrong : {"1000-3000\n", "3000-1000 r--p 0 0 0 \n", "x-3000 r--p 0 0 0 \n",
                               "1000 r--p 0 0 0 \n", "1000-2000-3000 r--p 0 0 0 \n"})
@@ -40,7 +40,7 @@ TEST(Maps, RefusesWhatIsNone)
     EXPECT_TRUE(parse_maps("")->empty());
 }
 
-// What a kernel shows of a process, in plain files.
+// A simulated /proc/PID, in regular files.
 class Process : public testing::Test {
 protected:
     void maps(const std::string &text) const { folder_.put("maps", text); }
@@ -55,10 +55,10 @@ protected:
     }
 
     TestFolder folder_;
-    std::map<uint64_t, uint64_t> seen;  // address to physical
+    std::map<uint64_t, uint64_t> seen;  // virtual to physical address
 };
 
-TEST_F(Process, ShowsItsOwnPages)
+TEST_F(Process, VisitsOnlyItsOwnPages)
 {
     maps("1000-5000 rw-p 00000000 00:00 0 \n7000-8000 rw-p 00000000 00:00 0 \n");
     pagemap({kMine | 1, kMine | 0x100, kShared | 0x200, kSwapped | 5, 0, kMine | 2, kMine | 3,
@@ -71,7 +71,7 @@ TEST_F(Process, ShowsItsOwnPages)
     EXPECT_EQ(counts->swapped, 1u);
 }
 
-TEST_F(Process, HasMorePagesThanAreReadAtOnce)
+TEST_F(Process, ReadsPagemapInChunks)
 {
     constexpr uint64_t kPages = 20000;
     maps("0-4e20000 rw-p 00000000 00:00 0 \n");  // 20000 pages
@@ -84,7 +84,7 @@ TEST_F(Process, HasMorePagesThanAreReadAtOnce)
     EXPECT_EQ(seen[(kPages - 1) * kPage], kPages * kPage);
 }
 
-TEST_F(Process, MayLoseAMappingMeanwhile)
+TEST_F(Process, MayUnmapDuringTheWalk)
 {
     maps("1000-5000 rw-p 00000000 00:00 0 \n");
     pagemap({0, kMine | 1});
@@ -92,7 +92,7 @@ TEST_F(Process, MayLoseAMappingMeanwhile)
     EXPECT_EQ(seen.size(), 1u);
 }
 
-TEST_F(Process, MayKeepMoreAddressesThanCanBeLookedAt)
+TEST_F(Process, SkipsVastMappings)
 {
     maps("0-10000001000 rw-p 00000000 00:00 0 \n0-10000000000 rw-p 00000000 00:00 0 \n");
     pagemap({kMine | 1});
@@ -102,7 +102,7 @@ TEST_F(Process, MayKeepMoreAddressesThanCanBeLookedAt)
     EXPECT_EQ(counts->present, 1u);
 }
 
-TEST_F(Process, HidesItsFramesFromTheUnprivileged)
+TEST_F(Process, HiddenFramesAreAnError)
 {
     maps("0-1000 rw-p 00000000 00:00 0 \n");
     pagemap({kMine});
@@ -112,7 +112,7 @@ TEST_F(Process, HidesItsFramesFromTheUnprivileged)
     EXPECT_NE(counts.error().message.find("CAP_SYS_ADMIN"), std::string::npos);
 }
 
-TEST_F(Process, MustBeThere)
+TEST_F(Process, MissingOrMalformedProcessIsAnError)
 {
     const Result<PageCounts> none =
         walk_pages(folder_.path("none"), kPage, [](uint64_t, uint64_t) {});
@@ -123,8 +123,8 @@ TEST_F(Process, MustBeThere)
     EXPECT_FALSE(walk());
 }
 
-// Of the machine under the test: the same numbers that any process has.
-TEST(ThisProcess, IsReadOrItIsSaidWhyNot)
+// Runs on the real /proc, whatever its permissions.
+TEST(ThisProcess, IsReadableOrTheErrorIsReported)
 {
     const Result<PageCounts> counts = walk_pages("/proc/self", kPage, [](uint64_t, uint64_t) {});
     if (counts) {
