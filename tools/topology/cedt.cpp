@@ -89,13 +89,13 @@ Result<XorMaps> parse_cxims(ByteReader body)
     return maps;
 }
 
-// `at` is the place in the table.
+// at: offset in the table.
 void skip(Cedt &cedt, std::string_view why, size_t at, std::string_view what)
 {
     cedt.skipped.push_back(fmt::format("CEDT: {} (at {:#x}): {}", why, at, what));
 }
 
-// Other types are not read here.
+// Ignores structures of other types.
 void parse_structure(uint8_t type, ByteReader body, size_t at, Cedt &cedt)
 {
     const auto keep = [&](auto parsed, auto &all) {
@@ -110,7 +110,7 @@ void parse_structure(uint8_t type, ByteReader body, size_t at, Cedt &cedt)
         keep(parse_cxims(body), cedt.xor_maps);
 }
 
-// The table without what lies behind its length.
+// Returns the table without the bytes after its length.
 Result<Bytes> check_header(Bytes table)
 {
     if (table.size() < kHeaderBytes)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The windows and XOR maps of the CXL Early Discovery Table (ACPI). Linux shows neither the
-// arithmetic of a window nor the maps anywhere else. Follows "CXL Early Discovery Table" of the CXL
+// Parses the windows and XOR maps of the CXL Early Discovery Table (ACPI). Linux shows the
+// arithmetic of a window and the maps nowhere else. Source: "CXL Early Discovery Table" of the CXL
 // specification.
 #pragma once
 
@@ -33,16 +33,16 @@ struct XorMaps {
 struct Cedt {
     std::vector<FixedWindow> windows;
     std::vector<XorMaps> xor_maps;
-    // One line for each CFMWS or CXIMS that is invalid and left out, as Linux leaves it out, for
-    // the rest behind a structure whose end is not in the table, and for a wrong checksum.
+    // One line for each invalid CFMWS or CXIMS, which is omitted as in Linux; for the rest of the
+    // table after a structure that exceeds it; and for a wrong checksum.
     std::vector<std::string> skipped;
 };
 
-// Refused as a whole only for its header.
+// Error: the header is invalid. Invalid structures are only skipped.
 Result<Cedt> parse_cedt(Bytes table);
 
-// From DIR/CEDT, else DIR/firmware/acpi/tables/CEDT; nullopt when there is neither. Of a table that
-// cannot be read nothing is known but why: it stands in `skipped`.
+// From DIR/CEDT, else DIR/firmware/acpi/tables/CEDT; nullopt if neither exists. If the table cannot
+// be read, the result has only the reason, in `skipped`.
 std::optional<Cedt> read_cedt(const std::string &dir);
 
 }  // namespace pmukit::topology

@@ -14,7 +14,7 @@ namespace {
 std::vector<std::byte> good_table()
 {
     std::vector<std::byte> structures;
-    append_le<uint8_t>(structures, 0);  // CHBS, which is not read
+    append_le<uint8_t>(structures, 0);  // CHBS, which is ignored
     append_le<uint8_t>(structures, 0);
     append_le<uint16_t>(structures, 32);
     structures.resize(32);
@@ -41,15 +41,15 @@ TEST(Cedt, ReadsWindowsAndMaps)
     EXPECT_EQ(cedt->xor_maps[0].maps, std::vector<uint64_t>{0x2020900});
 }
 
-TEST(Cedt, RefusesEveryPrefix)
+TEST(Cedt, RejectsATruncatedTable)
 {
     const std::vector<std::byte> table = good_table();
     for (size_t size = 0; size < table.size(); size++)
         EXPECT_FALSE(parse_cedt(Bytes(table).first(size))) << size;
 }
 
-// The header agrees with the shorter table, so that the structures themselves end too early.
-TEST(Cedt, SkipsAStructureThatIsCutAndKeepsThoseBefore)
+// The length in the header is adjusted, so that the last structure exceeds the table.
+TEST(Cedt, SkipsATruncatedStructureAndKeepsThoseBefore)
 {
     const std::vector<std::byte> table = good_table();
     const std::set<size_t> whole = {36, 68, 112, 160, 176};
@@ -65,7 +65,7 @@ TEST(Cedt, SkipsAStructureThatIsCutAndKeepsThoseBefore)
     }
 }
 
-TEST(Cedt, NamesTheStructureThatEndsBeyondTheTable)
+TEST(Cedt, ReportsAStructureThatExceedsTheTable)
 {
     std::vector<std::byte> table = good_table();
     store_le<uint16_t>(table.data() + 112 + 2, 65535);
@@ -83,7 +83,7 @@ TEST(Cedt, NamesTheStructureThatEndsBeyondTheTable)
               "CEDT: a structure is shorter than its header (at 0x70): skipped with all behind it");
 }
 
-// One window of size 0 among good ones, as firmware writes for a bridge without memory.
+// Includes a window of size 0, as firmware writes for a bridge without memory.
 TEST(Cedt, SkipsInvalidStructuresAndKeepsTheOthers)
 {
     std::vector<std::byte> structures;
@@ -123,8 +123,8 @@ TEST(Cedt, SurvivesEveryValueOfEveryByte)
         }
 }
 
-// As Linux: ACPI_CHECKSUM_ABORT is off.
-TEST(Cedt, UsesATableWithAWrongChecksumAndSaysSo)
+// Like Linux with ACPI_CHECKSUM_ABORT off.
+TEST(Cedt, UsesATableWithAWrongChecksumAndReportsIt)
 {
     std::vector<std::byte> table = good_table();
     table[60] ^= std::byte{1};
@@ -135,7 +135,7 @@ TEST(Cedt, UsesATableWithAWrongChecksumAndSaysSo)
               std::vector<std::string>{"CEDT: the checksum is wrong: used all the same"});
 }
 
-TEST(Cedt, IsFoundInTheFolderOrWhereTheFirmwareHasIt)
+TEST(Cedt, IsReadFromTheFolderOrTheFirmwareTables)
 {
     TestFolder tree;
     EXPECT_FALSE(read_cedt(tree.dir()));
@@ -146,7 +146,7 @@ TEST(Cedt, IsFoundInTheFolderOrWhereTheFirmwareHasIt)
     EXPECT_EQ(read_cedt(tree.dir())->skipped.size(), 0U);
 }
 
-TEST(Cedt, OfOneThatCannotBeReadOnlyTheReasonIsKnown)
+TEST(Cedt, UnreadableTableGivesOnlyTheReason)
 {
     TestFolder tree;
     const auto reason = [&tree] {

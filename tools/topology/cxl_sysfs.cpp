@@ -14,7 +14,7 @@
 namespace pmukit::topology {
 namespace {
 
-constexpr uint64_t kNoAddress = UINT64_MAX;  // what Linux shows where nothing is assigned
+constexpr uint64_t kNoAddress = UINT64_MAX;  // Linux shows this if no address is assigned
 
 struct DecoderName {
     uint32_t port = 0, decoder = 0;
@@ -38,8 +38,8 @@ bool wraps(uint64_t start, uint64_t bytes)
     return bytes == 0 || start > UINT64_MAX - (bytes - 1);
 }
 
-// Reads the attributes of one device and keeps the first error, so that the readers below stay
-// lists of facts.
+// Reads the attributes of one device and stores the first error, so that the readers below need no
+// error handling.
 class Attributes {
 public:
     explicit Attributes(std::string dir) : dir_(std::move(dir)) {}
@@ -58,7 +58,7 @@ public:
     {
         return keep(read_optional_attribute(path(name)), std::optional<std::string>());
     }
-    // For what only root may read: absent is as good as denied.
+    // For attributes that only root may read: denied counts as absent.
     std::optional<uint64_t> number_if_allowed(const char *name)
     {
         Result<std::optional<uint64_t>> number = read_optional_number(path(name));
@@ -99,7 +99,7 @@ void check_interleave(Attributes &from, uint64_t ways)
         from.refuse("interleave_ways", std::to_string(ways), "is not 1, 2, 3, 4, 6, 8, 12 or 16");
 }
 
-// -1 is how Linux says that it does not know.
+// Linux shows -1 if it does not know the node.
 std::optional<uint32_t> read_numa_node(Attributes &from)
 {
     std::optional<std::string> text = from.text_if_any("numa_node");
@@ -121,8 +121,8 @@ Memdev read_memdev(Attributes &from, const std::string &name)
     return memdev;
 }
 
-// Which memdev an endpoint belongs to: the link `uport`. In a copy it may be a folder, which then
-// is the memdev with the same device number, or a text with the name.
+// The memdev of an endpoint, from the link `uport`. In a copy, uport may be a folder, whose device
+// number identifies the memdev, or a text with the name.
 Result<std::string> memdev_of_endpoint(const std::string &devices, uint32_t port,
                                        const std::vector<std::string> &names)
 {
@@ -250,7 +250,7 @@ public:
                 good = decoder(name, decoder_name->port);
             if (good)
                 continue;
-            // Without root everything is denied: that is no oddity of one device.
+            // Without root every device is denied, so this is not a fault of one device.
             if (good.error().code == Errc::kDenied)
                 return good.error();
             found_.left_out.push_back({name, good.error()});
@@ -287,12 +287,12 @@ private:
         if (from.failed())
             return from.error();
         if (start == kNoAddress)
-            return {};  // it is still being set up
+            return {};  // the region is still being set up
         Region one = read_region(from, name, start);
         return add(found_.regions, std::move(one), from);
     }
 
-    // Decoders of switches and host bridges have neither; nothing is asked of them.
+    // Decoders of switches and host bridges have neither attribute, and are ignored.
     Result<void> decoder(const std::string &name, uint32_t port)
     {
         Attributes from = attributes(name);

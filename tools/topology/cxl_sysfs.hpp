@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The CXL devices, decoders and regions of a machine as sysfs shows them
-// (Documentation/ABI/testing/sysfs-bus-cxl of Linux), live or from a saved copy in plain files.
+// Reads the CXL devices, decoders and regions of a machine from sysfs
+// (Documentation/ABI/testing/sysfs-bus-cxl of Linux), live or a saved copy in regular files.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ struct Memdev {
     std::optional<uint64_t> serial, ram_bytes;
 };
 
-// An endpoint decoder that has a part of its device.
+// An endpoint decoder that decodes a part of its device.
 struct EndpointDecoder {
     std::string name;    // decoder4.0
     std::string memdev;  // mem0; empty: unknown
     std::string mode;    // ram, pmem
-    std::string region;  // region0; empty: in none
+    std::string region;  // region0; empty: no region
     uint64_t dpa = 0, dpa_bytes = 0;
-    std::optional<uint64_t> start,
-        bytes;  // the host addresses it decodes; only root may read the start
+    // Host addresses that it decodes; only root may read the start.
+    std::optional<uint64_t> start, bytes;
 };
 
 // A region that has host addresses.
@@ -36,7 +36,7 @@ struct Region {
     bool committed = true;
     uint64_t start = 0, bytes = 0;
     uint64_t ways = 0, granularity = 0;
-    uint64_t cache_bytes = 0;          // extended linear cache at its beginning
+    uint64_t cache_bytes = 0;          // extended linear cache at the begin of the region
     std::vector<std::string> targets;  // endpoint decoders by position; empty: none yet
 };
 
@@ -47,7 +47,7 @@ struct RootDecoder {
     std::vector<uint64_t> targets;  // ids of the host bridges
 };
 
-// A device, decoder or region with an attribute that is wrong or missing.
+// A device, decoder or region that is left out for a wrong or missing attribute.
 struct LeftOut {
     std::string name;
     Error why;
@@ -61,9 +61,8 @@ struct CxlDevices {
     std::vector<LeftOut> left_out;  // in none of the above
 };
 
-// From DIR/bus/cxl/devices, else from DIR itself. Everything found is checked for itself; the
-// Translator checks what must fit together. Refused as a whole only where the caller may not read
-// it, or where nothing is left.
+// From DIR/bus/cxl/devices, else from DIR itself. Checks each object separately; the Translator
+// checks that they fit together. Error: the caller may not read the tree, or no object is valid.
 Result<CxlDevices> read_cxl_devices(const std::string &dir);
 
 }  // namespace pmukit::topology

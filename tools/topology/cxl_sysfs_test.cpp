@@ -13,7 +13,7 @@ namespace {
 
 const std::string kDevices = "bus/cxl/devices/";
 
-TEST(CxlSysfs, ReadsACopyInPlainFiles)
+TEST(CxlSysfs, ReadsACopyInRegularFiles)
 {
     TestFolder tree;
     put_region(tree, {.ways = 2, .root_ways = 2, .dpa_bytes = 0x10000000});
@@ -71,7 +71,7 @@ TEST(CxlSysfs, FindsTheMemdevByItsDeviceNumber)
     EXPECT_EQ(read_cxl_devices(tree.dir())->endpoints[0].memdev, "mem1");
 }
 
-TEST(CxlSysfs, PassesOverWhatIsNotAssembled)
+TEST(CxlSysfs, IgnoresUnassembledAndOtherObjects)
 {
     TestFolder tree;
     put_region(tree, {});
@@ -93,8 +93,8 @@ struct Damage {
     const char *file, *text;
 };
 
-// One wrong value leaves out what has it, and nothing else.
-TEST(CxlSysfs, AWrongValueCostsOneDeviceAndNamesTheFile)
+// A wrong value leaves out only the object that has it.
+TEST(CxlSysfs, WrongValueLeavesOutOneObjectAndNamesTheFile)
 {
     const Damage damages[] = {
         {"decoder4.0/dpa_resource", "zero"},
@@ -135,14 +135,14 @@ TEST(CxlSysfs, AWrongValueCostsOneDeviceAndNamesTheFile)
         ASSERT_EQ(found->left_out.size(), 1U) << damage.file << " " << damage.text;
         const std::string folder = *std::filesystem::path(damage.file).begin();
         EXPECT_EQ(found->left_out[0].name, folder == "endpoint4" ? "decoder4.0" : folder);
-        // A range is named by its size, whichever end is wrong.
+        // For a bad range the error names the size, whichever end is wrong.
         const std::string &why = found->left_out[0].why.message;
         EXPECT_EQ(why.find(tree.path(kDevices + folder)), 0U) << why;
         EXPECT_EQ(why.find('\n'), std::string::npos) << why;
     }
 }
 
-TEST(CxlSysfs, SaysWhyWhenNothingIsLeft)
+TEST(CxlSysfs, ReportsWhyNothingIsLeft)
 {
     TestFolder tree;
     put_region(tree, {});
@@ -155,8 +155,8 @@ TEST(CxlSysfs, SaysWhyWhenNothingIsLeft)
         << found.error().message;
 }
 
-// In a copy uport is a folder; the number of another memdev that cannot be read is not compared.
-TEST(CxlSysfs, ADeviceNumberThatCannotBeReadCostsThatMemdev)
+// In a copy uport may be a folder. A memdev with an unreadable device number is not compared.
+TEST(CxlSysfs, UnreadableDeviceNumberExcludesOnlyThatMemdev)
 {
     TestFolder tree;
     put_region(tree, {.ways = 2, .root_ways = 2});
@@ -185,8 +185,8 @@ void damage(const TestFolder &tree, const std::string &file, int kind, const std
     }
 }
 
-// Every file missing, empty, text, enormous, a folder, a loop, a pipe: an answer each time, never a
-// crash or a wait.
+// Each file in turn missing, empty, text, enormous, a folder, a loop, a pipe: the reader must
+// return each time, without a crash or a block.
 TEST(CxlSysfs, SurvivesEveryFileDamaged)
 {
     TestFolder tree;
@@ -214,7 +214,7 @@ TEST(CxlSysfs, SurvivesEveryFileDamaged)
     EXPECT_GT(refused, files.size() * 4);
 }
 
-TEST(CxlSysfs, SaysThatThereIsNothing)
+TEST(CxlSysfs, ReportsThatThereIsNothing)
 {
     TestFolder tree;
     Result<CxlDevices> found = read_cxl_devices(tree.path("nowhere"));

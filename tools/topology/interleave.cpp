@@ -8,7 +8,7 @@
 namespace pmukit::topology {
 namespace {
 
-// Encoded ways 0..4 are powers of two, 8..10 are three times one.
+// Encoded ways 0..4 are powers of two, 8..10 are three times a power of two.
 constexpr std::array<unsigned, 8> kWays = {1, 2, 3, 4, 6, 8, 12, 16};
 constexpr uint64_t kMinGranularity = 256;
 constexpr uint64_t kMaxGranularity = 16384;
@@ -28,8 +28,7 @@ unsigned ports_per_bridge(const Interleave &set)
     return set.ways / set.root_ways;
 }
 
-// How far the host bridges are rotated within a row. Addresses and rows are counted in root
-// granules.
+// Rotation of the host bridges within a row, in root granules.
 unsigned rotation(const Interleave &set)
 {
     if (!has_factor_3(set.root_ways))
@@ -37,9 +36,9 @@ unsigned rotation(const Interleave &set)
     return static_cast<unsigned>(set.base / set.root_granularity % set.root_ways);
 }
 
-// A rotation of `steps` root granules: the host bridge moves, the port below it stays. The root
+// Rotates by `steps` root granules: the host bridge changes, the port below it does not. The root
 // decoder is either the finer of the two levels (granules as large as the region's) or the coarser
-// (one granule holds all ports of a bridge).
+// (one granule covers all ports of a bridge).
 unsigned rotate(const Interleave &set, unsigned place, unsigned steps)
 {
     const unsigned ports = ports_per_bridge(set);
@@ -61,7 +60,7 @@ unsigned position_of(const Interleave &set, unsigned slot)
     return rotated ? rotate(set, slot, rotated) : slot;
 }
 
-// The lowest bit of a map becomes the parity of all its bits; applied twice, nothing has changed.
+// Replaces the lowest bit of the map by the parity of all its bits; the inverse of itself.
 uint64_t apply(uint64_t map, uint64_t address)
 {
     if (!map)
@@ -71,8 +70,8 @@ uint64_t apply(uint64_t map, uint64_t address)
     return odd ? address | select : address & ~select;
 }
 
-// The host's address and the one that root decoders take modulo. A map may hold the select bits of
-// later maps: undoing goes backwards.
+// Converts between a host address and the address that root decoders take modulo. A map may include
+// the select bits of later maps, so the inverse applies the maps in reverse order.
 uint64_t to_decoders(const Interleave &set, uint64_t hpa)
 {
     for (uint64_t map : set.xor_maps)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Checks the address arithmetic against a simulation, which walks the host addresses upwards and
-// deals out granule after granule, as the decoders of root, host bridge and device do.
+// Compares the address arithmetic with a simulation, which walks the host addresses upwards and
+// assigns each granule as the decoders of root, host bridge and device do.
 #include "topology/interleave.hpp"
 
 #include <gtest/gtest.h>
@@ -42,8 +42,8 @@ unsigned bridge_of(const Interleave &set, uint64_t hpa)
     return chosen;
 }
 
-// Every granule of the region in the order of host addresses. A bridge hands its granules to its
-// ports in turn, a device keeps what it gets in order.
+// Every granule of the region in the order of host addresses. A bridge distributes its granules to
+// its ports in turn; a device stores them in order.
 std::map<uint64_t, Dealt> deal(const Interleave &set, uint64_t rows)
 {
     const unsigned ports = set.ways / set.root_ways;
@@ -87,14 +87,14 @@ Interleave flat(unsigned ways, uint64_t granularity, uint64_t base)
     return {base, granularity, ways, ways, granularity, {}};
 }
 
-TEST(Interleave, DealsOutEveryWayAndGranularity)
+TEST(Interleave, DistributesForAllWaysAndGranularities)
 {
     for (unsigned ways : {1U, 2U, 3U, 4U, 6U, 8U, 12U, 16U})
         for (uint64_t granularity = 256; granularity <= 16384; granularity *= 2)
             expect_as_dealt(flat(ways, granularity, 48 * kBlock), 24);
 }
 
-TEST(Interleave, DealsOutTwoLevels)
+TEST(Interleave, DistributesOverTwoLevels)
 {
     for (unsigned ports : {1U, 2U, 4U, 8U})
         for (unsigned bridges : {1U, 2U, 3U, 4U, 6U}) {
@@ -105,7 +105,7 @@ TEST(Interleave, DealsOutTwoLevels)
         }
 }
 
-TEST(Interleave, TurnsTheBridgesWhenTheBaseIsNoMultipleOfThree)
+TEST(Interleave, RotatesBridgesIfTheBaseIsNotAMultipleOfThree)
 {
     for (uint64_t block = 1; block < 13; block++)
         for (unsigned bridges : {3U, 6U, 12U})
@@ -125,7 +125,7 @@ TEST(Interleave, FollowsXorMaps)
     for (unsigned ways : {2U, 4U, 6U, 8U, 12U, 16U})
         for (uint64_t block : {48, 96, 49, 50}) {
             if (block % 3 && ways % 3 == 0)
-                continue;  // below
+                continue;  // has a separate test below
             for (unsigned shift : {0U, 2U, 6U}) {
                 Interleave set = flat(ways, uint64_t{256} << shift, block * kBlock);
                 for (unsigned i = 0; i < xor_map_count(ways); i++)
@@ -135,7 +135,7 @@ TEST(Interleave, FollowsXorMaps)
         }
 }
 
-TEST(Interleave, FollowsXorMapsWhereTheBridgesAreTurned)
+TEST(Interleave, FollowsXorMapsWithRotatedBridges)
 {
     for (uint64_t block = 1; block < 7; block++) {
         Interleave six = flat(6, 256, block * kBlock);
@@ -147,21 +147,21 @@ TEST(Interleave, FollowsXorMapsWhereTheBridgesAreTurned)
     }
 }
 
-TEST(Interleave, UndoesMapsThatShareBits)
+TEST(Interleave, InvertsMapsThatShareBits)
 {
     Interleave set = flat(4, 256, 48 * kBlock);
-    set.xor_maps = {0x1300, 0x1200};  // the first holds the select bit of the second
+    set.xor_maps = {0x1300, 0x1200};  // the first includes the select bit of the second
     expect_as_dealt(set, 64);
 }
 
-TEST(Interleave, LeavesSelectBitsOfAnEmptyMapAlone)
+TEST(Interleave, LeavesSelectBitsOfAnEmptyMapUnchanged)
 {
     Interleave set = flat(2, 256, 48 * kBlock);
     set.xor_maps = {0};
     EXPECT_EQ(hpa_of(set, {1, 0}), set.base + 256);
 }
 
-TEST(Interleave, RefusesWhatItCannotCompute)
+TEST(Interleave, RejectsSetsThatItCannotCompute)
 {
     const Interleave good = flat(4, 256, kBlock);
     auto refused = [&good](auto change) {

@@ -10,7 +10,7 @@
 namespace pmukit::topology {
 namespace {
 
-// The kernel writes the size of a block in hexadecimal without 0x.
+// The kernel shows the block size in hexadecimal without 0x.
 Result<std::optional<uint64_t>> read_block_bytes(const std::string &path)
 {
     Result<std::optional<std::string>> text = read_optional_attribute(path);
@@ -24,8 +24,8 @@ Result<std::optional<uint64_t>> read_block_bytes(const std::string &path)
     return std::optional<uint64_t>(*bytes);
 }
 
-// A block has a link, or in a copy a folder, for each node it has memory of. Several: no single
-// answer.
+// A block has a link (in a copy a folder) for each node whose memory it contains. nullopt for
+// several nodes.
 Result<std::optional<uint32_t>> node_of_block(const std::string &path)
 {
     Result<std::vector<std::string>> names = list_folder(path);
@@ -42,7 +42,7 @@ Result<std::optional<uint32_t>> node_of_block(const std::string &path)
     return found;
 }
 
-// Names of a folder that need not be there.
+// Names in a folder; none if it does not exist.
 Result<std::vector<std::string>> names_if_any(const std::string &path)
 {
     Result<std::vector<std::string>> names = list_folder(path);
@@ -100,7 +100,7 @@ Result<void> MemoryMap::read_tiers(const std::string &dir)
         Result<std::string> text = read_attribute(path);
         if (!text)
             return text.error();
-        Result<std::vector<int>> nodes = parse_cpulist(*text);  // nodes are listed as CPUs are
+        Result<std::vector<int>> nodes = parse_cpulist(*text);  // same format as a CPU list
         if (!nodes)
             return wrong_value(path, *text, "is not a list of nodes such as 0-1,3");
         for (int node : *nodes)

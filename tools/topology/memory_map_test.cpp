@@ -11,7 +11,7 @@ namespace {
 const std::string kMemory = "devices/system/memory/";
 const std::string kTiering = "devices/virtual/memory_tiering/";
 
-TEST(MemoryMap, NamesNodeAndTier)
+TEST(MemoryMap, FindsNodeAndTier)
 {
     TestFolder tree;
     tree.put(kMemory + "block_size_bytes", "8000000\n");  // 128 MiB
@@ -19,7 +19,7 @@ TEST(MemoryMap, NamesNodeAndTier)
     tree.folder(kMemory + "memory3/node1");
     tree.folder(kMemory + "memory4/node2");
     tree.folder(kMemory + "memory5/node2");
-    tree.folder(kMemory + "memory5/node3");  // shared: no single answer
+    tree.folder(kMemory + "memory5/node3");  // shared: no single node
     tree.folder(kMemory + "memory6");        // offline
     tree.put(kTiering + "memory_tier4/nodelist", "0,2\n");
     tree.put(kTiering + "memory_tier22/nodelist", "1\n");
@@ -41,7 +41,7 @@ TEST(MemoryMap, NamesNodeAndTier)
     EXPECT_EQ(map->tier_of(3), std::nullopt);
 }
 
-TEST(MemoryMap, OfNothingKnowsNothing)
+TEST(MemoryMap, EmptyTreeGivesNoNodeAndNoTier)
 {
     TestFolder tree;
     Result<MemoryMap> map = MemoryMap::read(tree.dir());
@@ -50,7 +50,7 @@ TEST(MemoryMap, OfNothingKnowsNothing)
     EXPECT_EQ(map->tier_of(0), std::nullopt);
 }
 
-TEST(MemoryMap, RefusesDamageAndNamesIt)
+TEST(MemoryMap, RejectsDamagedFilesAndNamesThem)
 {
     const std::pair<std::string, std::string> bad[] = {
         {kMemory + "block_size_bytes", ""},

@@ -28,8 +28,8 @@ struct TreeRegion {
     unsigned number = 0;
 };
 
-// One root decoder, one region, `ways` memdevs with one endpoint decoder each: memdev i is target
-// i, its endpoint is endpoint<i+4>. Those of region N are counted from 16 N on.
+// Writes one root decoder, one region, and `ways` memdevs with one endpoint decoder each: memdev i
+// is target i, its endpoint is endpoint<i+4>. For region N, these numbers start at 16 * N.
 inline void put_region(const TestFolder &tree, const TreeRegion &region)
 {
     const std::string devices = "bus/cxl/devices/";
@@ -78,7 +78,7 @@ void append_le(std::vector<std::byte> &to, T value)
     append(to, bytes);
 }
 
-// encoded_ways and encoded_granularity as in the table.
+// encoded_ways, encoded_granularity: encoded as in the table.
 inline void append_cfmws(std::vector<std::byte> &to, uint64_t start, uint64_t bytes,
                          uint8_t encoded_ways, unsigned targets, uint32_t encoded_granularity,
                          uint8_t arithmetic)

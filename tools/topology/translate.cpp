@@ -35,7 +35,7 @@ Error unusable(const Region &region, const std::string &why)
                  fmt::format("{}: no translation possible: {}", region.name, why)};
 }
 
-// Why the devices' range is not the region's; empty: it is.
+// Why the endpoint's range differs from the region's; empty: they are equal.
 std::string decodes_otherwise(const EndpointDecoder &endpoint, const Region &region)
 {
     constexpr uint64_t k4GiB = uint64_t{4} << 30;
@@ -44,13 +44,13 @@ std::string decodes_otherwise(const EndpointDecoder &endpoint, const Region &reg
     const bool same_start = !endpoint.start || *endpoint.start == start;
     if (same_start && (!endpoint.bytes || *endpoint.bytes == bytes))
         return {};
-    // Linux makes the region as large as the window, which ends where the host has its devices; the
-    // endpoints' decoders end at a multiple of 256 MiB for each of the ways.
+    // Linux makes the region as large as the window, which ends at the MMIO hole of the host; the
+    // endpoint decoders end at a multiple of 256 MiB times the ways.
     if (same_start && start == 0 && *endpoint.bytes > bytes && bytes < k4GiB)
         return fmt::format("decodes {:#x} bytes, the region ends at {:#x} (low memory hole)",
                            *endpoint.bytes, bytes);
-    // With normalized addressing (AMD) the endpoints decode addresses of their own, from 0, and
-    // only the firmware knows the way to the host's. Linux hides that flag.
+    // With normalized addressing (AMD) the endpoints decode separate addresses from 0, which only
+    // the firmware can translate to host addresses. Linux hides that flag.
     if (!same_start && *endpoint.start == 0)
         return "decodes other addresses than the region (normalized addressing)";
     if (!same_start)
@@ -91,7 +91,7 @@ Result<Translator::Plan> Translator::plan_of(const Region &region, const std::op
         static_cast<unsigned>(root->ways), root->granularity,  std::move(*maps)};
     if (Result<void> good = check(plan.set); !good)
         return unusable(region, good.error().message);
-    // Rows must be whole and end in the region: nothing below can then leave 64 bits.
+    // Rows must be whole and end in the region: then nothing below can overflow 64 bits.
     const uint64_t bytes = region.bytes - region.cache_bytes;
     const uint64_t root_rows = root->granularity << plan.set.xor_maps.size();
     if (plan.dpa_bytes % region.granularity || plan.dpa_bytes > bytes / region.ways ||
@@ -155,7 +155,7 @@ Result<std::vector<uint64_t>> Translator::xor_maps_of(const Region &region, cons
     return unusable(region, "the CEDT has no XOR maps for its window");
 }
 
-// Why the first of these was left out, as the end of an error; empty: none was.
+// Why the first object with this prefix was left out, as the end of an error; empty: none was.
 std::string Translator::left_out(std::string_view prefix) const
 {
     for (const LeftOut &one : devices_.left_out)

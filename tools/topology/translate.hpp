@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Device physical addresses to host physical addresses and back, for the regions of one machine.
+// Translates device physical addresses to host physical addresses and back, for the regions of one
+// machine.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +16,14 @@
 
 namespace pmukit::topology {
 
-// Where a range of device memory is. A range larger than the granularity of an interleaved region
-// lies in pieces between those of other devices: `start` and `bytes` then are of the whole rows
-// that hold it.
+// Host addresses of a range of device memory. A range larger than the granularity of an interleaved
+// region alternates with pieces of other devices: then `start` and `bytes` cover the whole rows
+// that contain it.
 struct HpaRange {
     uint64_t start = 0, bytes = 0;
     uint64_t pieces = 1;
     std::string region;
-    // Extended linear cache: the same memory's address in the half of the region that is the cache.
+    // Extended linear cache: address of the same memory in the cache half of the region.
     std::optional<uint64_t> alias = std::nullopt;
 };
 
@@ -33,28 +34,28 @@ struct DpaPlace {
 
 class Translator {
 public:
-    // Without a CEDT the arithmetic of a root decoder is not known; it is taken for modulo, see
+    // Without a CEDT the arithmetic of a root decoder is unknown; modulo is assumed, see
     // assumptions().
     Translator(CxlDevices devices, const std::optional<Cedt> &cedt);
-    Translator(Translator &&) = default;  // plans point into vectors, which keep their place
+    Translator(Translator &&) = default;  // plans point into vectors, whose elements do not move
     Translator(const Translator &) = delete;
 
-    // Errors say in one line why there is no translation.
+    // An Error has one line: why there is no translation.
     Result<HpaRange> hpa_of(std::string_view memdev, uint64_t dpa, uint64_t bytes) const;
     Result<DpaPlace> dpa_of(uint64_t hpa) const;
 
     const CxlDevices &devices() const { return devices_; }
-    // One line for each region whose translation rests on a guess, for each part of the CEDT that
-    // was left out, and for each device, decoder and region that was.
+    // One line for each region whose translation is based on an assumption, for each skipped part
+    // of the CEDT, and for each device, decoder and region that was left out.
     const std::vector<std::string> &assumptions() const { return assumptions_; }
 
 private:
-    // A region with its targets found; or why it cannot be used.
+    // A region and its targets.
     struct Plan {
         const Region *region = nullptr;
         Interleave set;
         std::vector<const EndpointDecoder *> targets;
-        uint64_t dpa_bytes = 0;  // of each target
+        uint64_t dpa_bytes = 0;  // per target
     };
 
     Result<Plan> plan_of(const Region &region, const std::optional<Cedt> &cedt);
@@ -65,7 +66,7 @@ private:
     std::string left_out(std::string_view prefix) const;
 
     CxlDevices devices_;
-    std::vector<Result<Plan>> plans_;  // as devices_.regions
+    std::vector<Result<Plan>> plans_;  // parallel to devices_.regions
     std::vector<std::string> assumptions_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Whole trees: what a region of each kind answers, and why some cannot. The arithmetic has its own
-// test.
+// Translates regions of each kind in whole trees, and reports why some cannot be translated. The
+// arithmetic has a separate test.
 #include "topology/translate.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ Translator translator_of(const TestFolder &tree)
     return Translator(std::move(*devices), read_cedt(tree.dir()));
 }
 
-// Every granule of every device: there, back, and no address twice.
+// Translates every granule of every device in both directions; no address may occur twice.
 void expect_whole(const TestFolder &tree, const TreeRegion &region)
 {
     const Translator translator = translator_of(tree);
@@ -46,7 +46,7 @@ void expect_whole(const TestFolder &tree, const TreeRegion &region)
         }
 }
 
-TEST(Translate, CoversRegionsOfEveryWays)
+TEST(Translate, TranslatesRegionsOfAllWays)
 {
     for (unsigned ways : {1U, 2U, 3U, 4U, 6U, 8U, 12U, 16U})
         for (unsigned root_ways : {1U, ways})
@@ -82,7 +82,7 @@ TEST(Translate, AppliesXorMapsOfTheCedt)
     const TreeRegion region = {.ways = 4, .root_ways = 4};
     TestFolder tree;
     put_region(tree, region);
-    // The whole table may hold more maps than this window needs.
+    // The table may have more maps than this window needs.
     tree.put("CEDT", xor_table(region, 2, {0x2100, 0x1200, 0x400}));
     expect_whole(tree, region);
     const Translator translator = translator_of(tree);
@@ -92,8 +92,8 @@ TEST(Translate, AppliesXorMapsOfTheCedt)
     EXPECT_EQ(translator.hpa_of("mem0", 0x800, 64)->start, region.start + 0x2100);
 }
 
-// An invalid window costs the regions of that window alone.
-TEST(Translate, UsesTheOtherWindowsOfATableWithAnInvalidOne)
+// An invalid window affects only the regions of that window.
+TEST(Translate, UsesOtherWindowsDespiteAnInvalidOne)
 {
     const TreeRegion region = {.ways = 4, .root_ways = 4};
     TestFolder tree;
@@ -115,7 +115,7 @@ TEST(Translate, UsesTheOtherWindowsOfATableWithAnInvalidOne)
         << range.error().message;
 }
 
-TEST(Translate, SaysWhenTheArithmeticIsAGuess)
+TEST(Translate, ReportsAnAssumedArithmetic)
 {
     const TreeRegion region = {.ways = 2, .root_ways = 2};
     TestFolder tree;
@@ -126,8 +126,8 @@ TEST(Translate, SaysWhenTheArithmeticIsAGuess)
     EXPECT_TRUE(translator_of(tree).hpa_of("mem1", 0, 64)) << "modulo needs no maps";
 }
 
-// Of one root way nothing in the table is needed.
-TEST(Translate, ATableThatCannotBeReadCostsTheRegionsThatNeedIt)
+// A root decoder of one way needs nothing from the table.
+TEST(Translate, UnreadableTableAffectsOnlyRegionsThatNeedIt)
 {
     TestFolder tree;
     put_region(tree, {});
@@ -144,7 +144,7 @@ TEST(Translate, ATableThatCannotBeReadCostsTheRegionsThatNeedIt)
     EXPECT_EQ(translator.assumptions(), std::vector<std::string>{why});
 }
 
-TEST(Translate, AWrongValueCostsTheRegionThatNeedsIt)
+TEST(Translate, WrongValueAffectsOnlyTheRegionThatNeedsIt)
 {
     const std::pair<const char *, const char *> damages[] = {
         {"region0/size",
@@ -178,7 +178,7 @@ TEST(Translate, AWrongValueCostsTheRegionThatNeedsIt)
     }
 }
 
-TEST(Translate, RefusesXorThatItCannotFollow)
+TEST(Translate, RejectsUnsupportedXorTables)
 {
     const TreeRegion region = {.ways = 2, .root_ways = 2};
     TestFolder tree;
@@ -194,7 +194,7 @@ TEST(Translate, RefusesXorThatItCannotFollow)
     }
 }
 
-TEST(Translate, GivesTheRowsOfAUnitLargerThanTheGranularity)
+TEST(Translate, GivesWholeRowsForAUnitLargerThanTheGranularity)
 {
     TestFolder tree;
     put_region(tree, {.ways = 2, .root_ways = 2, .dpa = kBlock});
@@ -210,7 +210,7 @@ TEST(Translate, GivesTheRowsOfAUnitLargerThanTheGranularity)
     }
 }
 
-TEST(Translate, KeepsAUnitWholeWithoutInterleave)
+TEST(Translate, UnitIsOnePieceWithoutInterleave)
 {
     TestFolder tree;
     put_region(tree, {});
@@ -221,7 +221,7 @@ TEST(Translate, KeepsAUnitWholeWithoutInterleave)
     EXPECT_EQ(range->pieces, 1U);
 }
 
-TEST(Translate, KnowsItsLimits)
+TEST(Translate, RejectsRangesOutsideTheDevice)
 {
     TestFolder tree;
     put_region(tree, {.dpa = kBlock, .cache_bytes = 16384});
@@ -245,9 +245,9 @@ TEST(Translate, KnowsItsLimits)
     EXPECT_FALSE(translator.dpa_of(start - 1));
 }
 
-// The window of a platform whose devices' registers lie from 2 GiB on; 12 ways of 256 MiB decode
-// 3 GiB (Documentation/driver-api/cxl/conventions/cxl-lmh.rst of Linux).
-TEST(Translate, NamesTheLowMemoryHole)
+// The window of a platform with MMIO from 2 GiB; 12 ways of 256 MiB decode 3 GiB
+// (Documentation/driver-api/cxl/conventions/cxl-lmh.rst of Linux).
+TEST(Translate, ReportsTheLowMemoryHole)
 {
     TestFolder tree;
     put_region(tree, {.ways = 12, .root_ways = 12, .start = 0, .dpa_bytes = kBlock});
@@ -260,7 +260,7 @@ TEST(Translate, NamesTheLowMemoryHole)
               "ends at 0x80000000 (low memory hole)");
 }
 
-// Half of the region is the cache: two interleaved devices of 128 GiB behind as much memory.
+// Half of the region is the cache: 256 GiB of memory, then two interleaved devices of 128 GiB.
 TEST(Translate, GivesTheAliasInAnExtendedLinearCache)
 {
     const uint64_t half = uint64_t{256} << 30;
@@ -286,7 +286,7 @@ TEST(Translate, RefusesNormalizedAddressing)
     put_region(tree, {.ways = 2, .root_ways = 2});
     tree.put(kDevices + "decoder4.0/start", "0x0\n");
     tree.put(kDevices + "decoder4.0/size", "0x4000\n");
-    tree.put(kDevices + "region0/interleave_granularity", "1048576\n");  // Linux measures it there
+    tree.put(kDevices + "region0/interleave_granularity", "1048576\n");  // Linux reports it there
     Result<HpaRange> range = translator_of(tree).hpa_of("mem0", 0, 64);
     ASSERT_FALSE(range);
     EXPECT_NE(range.error().message.find("no translation possible"), std::string::npos)
@@ -296,7 +296,7 @@ TEST(Translate, RefusesNormalizedAddressing)
     EXPECT_FALSE(translator_of(tree).dpa_of(uint64_t{1} << 32));
 }
 
-// Trees whose files are each fine, but contradict each other.
+// Trees whose files are valid, but contradict each other.
 TEST(Translate, RefusesContradictions)
 {
     const std::pair<const char *, const char *> contradictions[] = {
@@ -337,7 +337,7 @@ TEST(Translate, RefusesDevicesThatDoNotFillWholeRows)
     put_region(broken, {});
     broken.put(kDevices + "decoder4.0/dpa_size", "0x3f80\n");
     EXPECT_FALSE(translator_of(broken).hpa_of("mem0", 0, 64));
-    // What a decoder decodes may be unknown; its device still must not be larger than the region.
+    // The decoder's range may be unknown, but the device must not be larger than the region.
     TestFolder large;
     put_region(large, {});
     large.remove(kDevices + "decoder4.0/start");
@@ -347,7 +347,7 @@ TEST(Translate, RefusesDevicesThatDoNotFillWholeRows)
     EXPECT_FALSE(translator_of(large).hpa_of("mem0", 0, 64));
 }
 
-TEST(Translate, ReadsTheSavedTrees)
+TEST(Translate, TranslatesSavedSysfsTrees)
 {
     const std::string dir = TOPOLOGY_TESTDATA;
     Result<CxlDevices> single = read_cxl_devices(dir + "/single");
@@ -357,8 +357,7 @@ TEST(Translate, ReadsTheSavedTrees)
     Result<CxlDevices> three = read_cxl_devices(dir + "/three-unaligned");
     ASSERT_TRUE(three) << three.error().message;
     const Translator translator(std::move(*three), std::nullopt);
-    // 0x410000000 is the 65th block of 256 MiB, and 65 * 2^20 granules leave 2 modulo 3: bridge 2
-    // comes first.
+    // 0x410000000 is 65 * 256 MiB, and 65 * 2^20 granules are 2 modulo 3: bridge 2 is first.
     EXPECT_EQ(translator.hpa_of("mem2", 0, 256)->start, 0x410000000U);
     EXPECT_EQ(translator.hpa_of("mem0", 0, 256)->start, 0x410000100U);
     EXPECT_EQ(translator.hpa_of("mem1", 256, 256)->start, 0x410000500U);
