@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For *_bench programs: how fast a piece of work goes through bytes, and how fast memory does.
+// For *_bench programs: measures the rate of work on bytes, and the rate of memory.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 namespace pmukit::bench {
 
 constexpr int kRounds = 7;
-inline volatile uint64_t keep;  // so that no work is optimised away
+inline volatile uint64_t keep;  // so that no work is optimized away
 
-// GB/s of the best of kRounds. Work returns a number that depends on all that it did.
+// GB/s of the best of kRounds. work() returns a number that depends on everything it computes.
 template <typename Work>
 double best_rate(size_t bytes, Work work)
 {
@@ -27,7 +27,7 @@ double best_rate(size_t bytes, Work work)
     return best;
 }
 
-// The words of these bytes added up: what any reader is measured by.
+// Sum of the words in these bytes: the reference for all readers.
 inline uint64_t memory_sum(Bytes bytes)
 {
     uint64_t sum = 0;

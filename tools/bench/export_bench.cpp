@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// How fast pmukit export makes tables of a PCIe trace (8DW, which has the most to say), by the
-// processor time that the program takes from beginning to end, and, in the same run, how long
-// others take for something alike: a loop that sums the words of a trace in memory, sqlite3 to
-// import the CSV. Prints `bench <name> <value> <unit>`; exits 1 when something failed.
+// Rate at which pmukit export writes the tables of a PCIe trace (8DW, which has the most fields),
+// by the processor time of the whole program; and, in the same run, the time of comparable work: a
+// loop that sums the words of a trace in memory, and sqlite3 importing the CSV. Prints `bench
+// <name> <value> <unit>`; exits 1 if something failed.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -24,12 +24,12 @@ namespace {
 using namespace pmukit;
 namespace fs = std::filesystem;
 
-constexpr size_t kBufferBytes = size_t{4} << 20;  // as the driver's
+constexpr size_t kBufferBytes = size_t{4} << 20;  // as in the driver
 constexpr size_t kTextBuffers = 32, kDatabaseBuffers = 8;
 constexpr size_t kEntryBytes = 32;
 constexpr int kTries = 3;
 
-// Writes, reads and completions of a device that copies, in turn.
+// Writes, reads and completions in turn, as of a device that copies.
 std::vector<std::byte> make_buffer(uint64_t seed)
 {
     std::vector<std::byte> buffer(kBufferBytes);
@@ -62,7 +62,7 @@ bool make_file(const std::string &path, size_t buffers)
     return file.finish();
 }
 
-// Processor seconds of a program and all that it starts; the best of `tries`. Below 0: it failed.
+// Processor seconds of a program and its children; the best of `tries`. Below 0: it failed.
 double seconds_of(const std::vector<std::string> &words, int tries)
 {
     std::vector<char *> arguments;
@@ -127,7 +127,7 @@ bool bench_text(const std::string &folder)
     return good;
 }
 
-// The same rows, first by us, then by sqlite3 from the CSV: every column a text, no index.
+// The same rows, by pmukit, then by sqlite3 from the CSV (every column is text, no index).
 bool bench_database(const std::string &folder)
 {
     const std::string file = folder + "/database.data", csv = folder + "/rows.csv";

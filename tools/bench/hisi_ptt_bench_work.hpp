@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// What benchmarks take for the least work that a reader of packets does.
+// The least work of a reader of packets, for benchmarks.
 #pragma once
 
 #include "base/bytes.hpp"
@@ -7,7 +7,7 @@
 
 namespace pmukit::decode::hisi_ptt {
 
-// All fields of a packet are worked out.
+// Decodes all fields of a packet.
 class Summing final : public Sink {
 public:
     void packet(const Packet &packet) override

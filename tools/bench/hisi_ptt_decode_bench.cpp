@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// How fast hisi_ptt entries are counted, taken apart and printed, beside a loop that only sums the
-// same words: the speed of memory. Prints `bench <name> <value> <unit>`; each figure is the best of
-// several, ratios are of the same run.
+// Rates at which hisi_ptt entries are counted, decoded and printed, compared with a plain sum of
+// the same words (memory bandwidth). Prints `bench <name> <value> <unit>`; each figure is the best
+// of several rounds, ratios are from one run.
 #include <cstdio>
 #include <vector>
 
@@ -47,7 +47,7 @@ std::vector<std::byte> make_8dw()
     return stream;
 }
 
-// The same, squeezed.
+// The same packets in 4DW format.
 std::vector<std::byte> make_4dw(Bytes wide)
 {
     std::vector<std::byte> stream(wide.size() / 2);
@@ -113,7 +113,7 @@ void measure(ptt::Format format, Bytes bytes)
     std::printf("bench decode.hisi_ptt.text%s %.2f GB/s\n", name, printed);
 }
 
-// Data without an entry, to its end.
+// Data without any entry.
 void measure_resync()
 {
     const std::vector<std::byte> damage(kBytes, std::byte{0x7e});

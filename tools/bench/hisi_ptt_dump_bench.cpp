@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit dump against stock perf, on the same file in the same run: that both print the same, and
-// how much processor time each takes (the best of several of ours, one of perf). perf is that of a
-// guest tree in the cache (make setup), run by its own loader. Prints `bench <name> <value>
-// <unit>`; exits 69 without a perf, 1 where the texts differ.
+// Compares pmukit dump with stock perf, on the same file in the same run: both must print the same
+// text, and the processor time of each is measured (the best of several for pmukit, one for perf).
+// perf is from a guest tree in the cache (make setup), run with the loader of that tree. Prints
+// `bench <name> <value> <unit>`; exits 69 without perf, 1 if the texts differ.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -27,14 +27,14 @@ namespace {
 using namespace pmukit;
 namespace fs = std::filesystem;
 
-constexpr size_t kBufferBytes = size_t{4} << 20;  // as the driver's
+constexpr size_t kBufferBytes = size_t{4} << 20;  // as in the driver
 constexpr size_t kTimedBuffers = 16, kComparedBuffers = 1;
 
 struct Perf {
     std::string kernel, root;
 };
 
-// 7.2 prints what we print; 6.12 prints the bytes of a dword the other way round.
+// perf 7.2 prints the same text as pmukit; 6.12 prints the bytes of a dword in reverse order.
 std::optional<Perf> find_perf()
 {
     const char *given = std::getenv("PMUKIT_CACHE"), *home = std::getenv("HOME");
@@ -47,7 +47,7 @@ std::optional<Perf> find_perf()
     return std::nullopt;
 }
 
-// perf report -D of a file into another. False: it failed.
+// Runs perf report -D of input to output. Returns false if it failed.
 bool run_perf(const Perf &perf, const std::string &input, const std::string &output)
 {
     const pid_t child = ::fork();
@@ -78,7 +78,7 @@ bool run_ours(const std::string &input, const std::string &output)
     return out.finish() && status && *status == cli::kExitGood;
 }
 
-// Entries with fields drawn by lot; TLP headers need not make sense to be printed.
+// Entries with random fields; a TLP header need not be valid to be printed.
 std::vector<std::byte> make_buffer(bool wide, uint64_t seed)
 {
     std::vector<std::byte> buffer(kBufferBytes);
@@ -95,7 +95,7 @@ std::vector<std::byte> make_buffer(bool wide, uint64_t seed)
             value &= 0x41ffffff;  // Fmt 0 or 1, Type 0: of a known type, and never a mark
         store_le(buffer.data() + at, value);
         if (!wide && word == 1)
-            store_le(buffer.data() + at, value | 0x11);  // both ends have bytes
+            store_le(buffer.data() + at, value | 0x11);  // first and last byte enables are not 0
     }
     return buffer;
 }
@@ -109,7 +109,8 @@ bool make_file(const std::string &path, bool wide, size_t buffers)
     return file.finish();
 }
 
-// Lines of entries: ".  xxxxxxxx: " and the line before them. perf prints other records as well.
+// True for lines of entries (".  xxxxxxxx: ") and the line before them; perf prints other records
+// too.
 bool is_ours(const std::string &line)
 {
     return line.starts_with(". ... HISI PTT") ||
@@ -134,7 +135,7 @@ size_t same_lines(const std::string &perf, const std::string &ours, bool &same)
     }
 }
 
-// Processor time that the work takes; target: this program, or its children.
+// Processor time of work(). target: RUSAGE_SELF or RUSAGE_CHILDREN.
 double seconds(int target, const std::function<bool()> &work, bool &good)
 {
     const auto now = [target] {
@@ -150,7 +151,7 @@ double seconds(int target, const std::function<bool()> &work, bool &good)
     return now() - begin;
 }
 
-// False: the texts differ, or something failed.
+// Returns false if the texts differ, or something failed.
 bool compare(const Perf &perf, const std::string &folder, bool wide)
 {
     const std::string file = folder + "/compared.data", theirs = folder + "/theirs",

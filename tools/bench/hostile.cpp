@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// hostile [FILTER...]: recordings that were made to cost as much as they can, of each kind of data
-// that a command keeps something of, and what every command and format needs for them: at most 64
-// MiB, and at most ten times the time of a benign recording of the same size (and, where the output
-// has a row for each of something, with as many rows). Prints a table, a row for each recording and
-// command; FILTER: only rows with this text. Exit status 1: some need more.
+// hostile [FILTER...]: runs every command and format on recordings that are built to cost as much
+// as possible, one for each kind of data that a command stores. Each run may take at most 64 MiB,
+// and at most ten times the time of a benign recording of the same size (and, if the output has one
+// row per item, with as many rows). Prints a table, with a row for each recording and command;
+// FILTER: only rows with this text. Exit status 1: some runs exceed the limits.
 //
-// Nothing is known of the limits in the code: a shape goes as far as a file of 4 MiB can.
+// The recordings do not depend on limits in the code: each uses what fits into 4 MiB.
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pmukit/cache_qos.h>
@@ -40,11 +40,12 @@ using namespace pmukit;
 using perfdata::Packer;
 
 constexpr size_t kFileBytes = size_t{4} << 20;
-constexpr size_t kMostFileBytes = kFileBytes + kFileBytes / 20;  // as whole records end
-constexpr int kRuns = 3;  // the least counts: what else the machine does only adds to it
+constexpr size_t kMostFileBytes =
+    kFileBytes + kFileBytes / 20;  // the last record may exceed kFileBytes
+constexpr int kRuns = 3;           // the fastest counts; other load only adds time
 constexpr size_t kMostMib = 64;
 constexpr double kMostTimes = 10;
-constexpr double kLeastSeconds = 0.1;  // below it a command's start counts more than the file
+constexpr double kLeastSeconds = 0.1;  // below this, start-up dominates
 constexpr uint64_t kFirstId = 7;
 constexpr uint32_t kType = 1000;  // of a PMU; PERF_TYPE_SOFTWARE for samples
 constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
@@ -52,7 +53,7 @@ constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_
 constexpr uint64_t kMiddle = uint64_t{1} << 40;
 constexpr uint64_t k8dwInbound = uint64_t{1} << 32 | uint64_t{7} << 24 | 0x80001;
 
-// A recording in the making
+// Building recordings
 
 struct Pmu {
     const char *name;
@@ -166,7 +167,7 @@ std::vector<std::byte> lost_record(uint64_t id, uint64_t lost)
     return record_of(PERF_RECORD_LOST, body);
 }
 
-// Words of 64 bits, of the byte order that data of this kind has.
+// 64-bit words in the byte order of this kind of data.
 std::vector<std::byte> words(std::initializer_list<uint64_t> values,
                              std::endian order = std::endian::little)
 {
@@ -198,7 +199,7 @@ std::vector<std::byte> read_entry(uint16_t requester, uint8_t tag, uint64_t addr
     return entry.take();
 }
 
-// What a monitor of an L3 has of it, in bytes, and the name of the monitor.
+// An occupancy reading of a monitor in bytes, and the name record of a monitor.
 std::vector<std::byte> qos_reading(uint64_t sequence, uint64_t time, uint64_t monitor,
                                    uint64_t bytes)
 {
@@ -243,9 +244,9 @@ public:
         record.tid = UINT32_MAX;
         record.cpu = ring;
         note(writer_.auxtrace(record, data, {}),
-             data.size() + 48 + 16);  // and its entry in the index
+             data.size() + 48 + 16);  // and the entry in the index
     }
-    // AUX data of one event and CPU, by the piece.
+    // AUX data of one event and CPU, built from pieces.
     void traces(const std::function<std::vector<std::byte>(uint64_t)> &piece)
     {
         uint64_t offset = 0;
@@ -280,7 +281,7 @@ private:
 
 struct Shape {
     const char *name;
-    const char *benign;  // what it is compared with; nullptr: it is benign
+    const char *benign;  // shape to compare with; nullptr: is benign itself
     Pmu pmu;
     size_t events;
     std::function<void(File &)> fill;
@@ -288,7 +289,7 @@ struct Shape {
     std::function<void(std::vector<perfdata::WriterEvent> &, perfdata::HostInfo &)> head = {};
 };
 
-constexpr uint64_t kSpread = 0x9e3779b97f4a7c15;  // one value after the other, all different
+constexpr uint64_t kSpread = 0x9e3779b97f4a7c15;  // multiples of it are all different
 
 template <typename Make>
 void fill_with(File &file, Make make)
@@ -333,7 +334,7 @@ std::vector<std::byte> packed(const std::vector<std::byte> &bytes)
 #endif
 }
 
-// As many bytes of one record as a few packed ones can stand for.
+// Fills the file with one record, repeated as often as compression allows.
 void fill_packed(File &file, const std::vector<std::byte> &record)
 {
     constexpr size_t kUnpackedBytes = size_t{512} << 20, kPieceBytes = 60000;
@@ -375,7 +376,7 @@ std::vector<Shape> shapes()
 {
     constexpr size_t kManyEvents = 8500, kManyLosses = 6700;  // with header and data 4 MiB
     return {
-        // Benign: what each kind of data is like.
+        // Benign recordings, one for each kind of data.
         {"benign samples", nullptr, kClock, 1,
          [](File &file) {
              fill_with(file, [](uint64_t i) {
@@ -387,7 +388,7 @@ std::vector<Shape> shapes()
          }},
         {"benign units", nullptr, kHmu, 1,
          [](File &file) { file.traces([](uint64_t i) { return hot_units(i, 4096); }); }},
-        // As many rows as a file can bring: memory that is read from front to end.
+        // As many rows as a file can have: a scan over memory.
         {"benign scan", nullptr, kHmu, 1,
          [](File &file) {
              file.traces([](uint64_t i) {
@@ -419,7 +420,7 @@ std::vector<Shape> shapes()
          [](File &file) { put_all_events(file, read_entry(0x100, 1, 0x1000, 1), kManyEvents); }},
         {"events of imc", "benign imc", kImc, kManyEvents,
          [](File &file) { put_all_events(file, imc_record(1, 16, 1), kManyEvents); }},
-        // Each in a ring of its own, that lost records, and with a gap in its AUX data.
+        // Each event has a ring that lost records, and a gap in its AUX data.
         {"losses of all events", "benign tlps", kPtt, kManyLosses,
          [](File &file) {
              for (uint64_t id = kFirstId; id < kFirstId + kManyLosses; id++) {
@@ -435,7 +436,7 @@ std::vector<Shape> shapes()
         {"ids", "benign samples", kClock, 1,
          [](File &file) { file.records(sample(moment(1), 0x400000, {})); }, false,
          [](std::vector<perfdata::WriterEvent> &events, perfdata::HostInfo &) {
-             for (uint64_t i = 1; i < kFileBytes / 16; i++)  // stand twice in a file
+             for (uint64_t i = 1; i < kFileBytes / 16; i++)  // each is in the file twice
                  events.front().ids.push_back(kFirstId + i);
          }},
         {"long names", "benign units", kHmu, 950,
@@ -621,7 +622,8 @@ bool make(const Shape &shape, const std::string &path)
     return fits;
 }
 
-// In a process of its own: the memory of the process that starts a command counts as the command's.
+// Builds in a child process: the memory of the process that starts a command counts towards the
+// command's peak.
 bool made(const Shape &shape, const std::string &path)
 {
     const pid_t child = ::fork();
@@ -728,7 +730,7 @@ private:
                    return row.find(filter) != row.npos;
                });
     }
-    // Benign ones also for those that are held against them.
+    // A benign shape is also run if a shape that is compared with it is wanted.
     bool command_wanted(const Shape &shape, const Command &command) const
     {
         return row_wanted(shape, command) || std::ranges::any_of(shapes_, [&](const Shape &other) {
@@ -761,7 +763,7 @@ private:
         if (!shape.benign)
             benign_[shape.name][command.name] = got.seconds;
         const double times = times_of();
-        // 1: something is missing or damaged; 2: not of this recording.
+        // Status 1: something is missing or damaged; 2: the command does not fit this recording.
         const bool ended = WIFEXITED(got.status) && WEXITSTATUS(got.status) <= 2;
         const bool good = ended && got.mib <= kMostMib && times <= kMostTimes;
         rows_++;
@@ -793,7 +795,7 @@ int main(int argc, char **argv)
         std::fprintf(stderr, "hostile: %s: cannot make a folder\n", folder.c_str());
         return 69;
     }
-    // What takes minutes or gigabytes is known to fail.
+    // Stops runs that take minutes or gigabytes, as these have failed anyway.
     const rlimit seconds = {60, 60}, bytes = {size_t{1} << 30, size_t{1} << 30};
     ::setrlimit(RLIMIT_CPU, &seconds);
     ::setrlimit(RLIMIT_DATA, &bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// How fast trace_imc records are decoded, beside a loop that only sums the same words: the speed of
-// memory. Prints `bench <name> <value> <unit>`; each figure is the best of several, ratios are of
-// the same run.
+// Decode rate of trace_imc records, compared with a plain sum of the same words (memory bandwidth).
+// Prints `bench <name> <value> <unit>`; each figure is the best of several rounds, ratios are from
+// one run.
 #include <cstdio>
 #include <vector>
 
@@ -36,7 +36,7 @@ std::vector<std::byte> make_stream()
     return stream;
 }
 
-// The least a profiler does: where it was, and in what mode.
+// The least work of a profiler: ip and mode of each record.
 class Summing final : public imc::Sink {
 public:
     void records(uint64_t, imc::Records records) override

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// How much memory a recording of 8 GiB takes (or of as many MiB as the first argument says): the
-// peak resident set of the commands that read one and of a loop over its records, at most 64 MiB
-// each, with no more than that to allocate (ulimit -d), and how fast they went through the file.
-// The recording is sparse: of each AUX buffer only the beginning has records, the rest are zeros
-// that decoders must look at, too. Another, of 512 MiB, is full. Two of 64 MiB say something else
-// in every record: each entry is of another unit of memory, each sample at another address. All lie
-// in TMPDIR while they are used.
+// Memory for reading a recording of 8 GiB (or as many MiB as the first argument): the peak resident
+// set of the reading commands and of a loop over the records, at most 64 MiB each, with a data
+// limit of the same size (ulimit -d); and their rate. The recording is sparse: only the begin of
+// each AUX buffer has records, the rest are zeros, which decoders must scan too. Another one, of
+// 512 MiB, is full. In two of 64 MiB every record differs: each entry has another unit of memory,
+// each sample another address. All are in TMPDIR while they are used.
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pmukit/cxl_hmu.h>
@@ -37,13 +36,13 @@ using namespace pmukit;
 constexpr uint64_t kId = 7;
 constexpr uint32_t kPmuType = 24;
 constexpr size_t kBufferBytes = size_t{1} << 20;
-constexpr size_t kEntriesPerRecord = 57;  // what the driver puts into one
+constexpr size_t kEntriesPerRecord = 57;  // as the driver writes
 constexpr uint64_t kFewUnits = 65536;     // different hot units in the recording
 constexpr uint64_t kManyUnits = uint64_t{1} << 40;
 constexpr unsigned kCounterWidth = 16;
 
-// Of one driver's AUX data: the name of its PMU, and a buffer of as many whole records as fit,
-// whose numbers go on from call to call.
+// AUX data of one driver: the name of its PMU, and a function that fills a buffer with whole
+// records, whose sequence numbers continue from call to call.
 struct Data {
     const char *pmu;
     std::vector<std::byte> (*make_buffer)(uint64_t &sequence);
@@ -74,7 +73,7 @@ std::vector<std::byte> make_hot_list(uint64_t &sequence)
     return buffer;
 }
 
-// A program without a symbol that is everywhere.
+// Samples of a program without symbols, at addresses all over it.
 std::vector<std::byte> make_samples(uint64_t &sequence)
 {
     std::vector<std::byte> buffer(kBufferBytes);
@@ -137,7 +136,7 @@ Result<void> write_recording(const std::string &path, const Data &data, size_t b
     return writer->finish();
 }
 
-// In pipe layout, whose header comes first, so that the rest can be holes.
+// In pipe layout, which has its header at the begin, so that the rest can be holes.
 Result<void> write_sparse(const std::string &path, size_t bytes)
 {
     constexpr size_t kSparseBufferBytes = size_t{256} << 20;
@@ -173,7 +172,7 @@ Result<void> write_sparse(const std::string &path, size_t bytes)
     return {};
 }
 
-// Every record, and every word of what follows one.
+// Reads every record, and every word of the data after a record.
 int iterate(const std::string &path)
 {
     Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
@@ -185,7 +184,7 @@ int iterate(const std::string &path)
         if (reader->error() || reader->damage())
             return 2;
         if (!more)
-            return sum == 1;  // looks at the sum, or the loop would be nothing
+            return sum == 1;  // uses the sum, or the loop would be optimized away
         for (size_t at = 0; at + 8 <= record.payload.size(); at += 8)
             sum += load_le<uint64_t>(record.payload.data() + at);
     }
@@ -215,14 +214,14 @@ Run run_command(const std::vector<std::string> &words)
     if (failed != 0 || ::wait4(pid, &status, 0, &usage) != pid)
         return {};
     std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    // 1: some bytes were no records.
+    // Status 1: some bytes were not part of a record.
     return {WIFEXITED(status) && WEXITSTATUS(status) <= 1, took.count(),
             static_cast<double>(usage.ru_maxrss) / 1024};
 }
 
 constexpr size_t kMostMib = 64;
 
-// What is run on a recording, by its name in the figures.
+// Runs a command on a recording. name: in the figures.
 bool measure(const char *name, const std::vector<std::string> &words, size_t mib)
 {
     const Run run = run_command(words);
@@ -268,8 +267,8 @@ bool measure_all(const std::string &self, const std::string &file, size_t mib)
     return good;
 }
 
-// Formats that take long for each row, or more disk space than the recording: measured with the
-// sparse recording alone.
+// Formats that take long per row, or more disk space than the recording: measured only with the
+// sparse recording.
 bool measure_other_forms(const std::string &file, size_t mib)
 {
     bool good = true;
@@ -289,7 +288,7 @@ bool has(const Result<void> &written)
     return bool(written);
 }
 
-// What is kept by what records say, with records of which none says what another did.
+// Memory that depends on the content of records, with records that all differ.
 bool measure_different(const std::string &file)
 {
     constexpr size_t kMib = 64;
@@ -322,7 +321,7 @@ int bench(const std::string &self, const std::string &file, size_t mib)
 
 int main(int argc, char **argv)
 {
-    // Inherited by what is run.
+    // The commands inherit the limit.
     const rlimit most = {kMostMib << 20, kMostMib << 20};
     ::setrlimit(RLIMIT_DATA, &most);
     if (argc == 3 && std::string_view(argv[1]) == "--iterate")

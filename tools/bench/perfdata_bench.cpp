@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// How fast recordings are read, beside a loop that sums the same bytes and beside stock perf on the
-// same files (that of the guests in PMUKIT_CACHE). Prints `bench <name> <value> <unit>`; each
-// figure is the best of kRounds. The files are made by our writer, in TMPDIR: samples with
+// Read rate of recordings, compared with a loop that sums the same bytes, and with stock perf on
+// the same files (perf of the guests in PMUKIT_CACHE). Prints `bench <name> <value> <unit>`; each
+// figure is the best of kRounds. perfdata::Writer creates the files in TMPDIR: samples with
 // callchains, and AUX buffers of hisi_ptt entries.
 #include <fcntl.h>
 #include <spawn.h>
@@ -33,7 +33,7 @@ namespace ptt = decode::hisi_ptt;
 
 constexpr int kRounds = 5;
 constexpr size_t kSampleBytes = size_t{240} << 20, kScriptBytes = size_t{24} << 20;
-constexpr size_t kFrames = 9;  // of a callchain, as perf record -g takes on average
+constexpr size_t kFrames = 9;  // frames of a callchain, the average of perf record -g
 constexpr uint64_t kSampleType = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                                  PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN;
 constexpr size_t kAuxBuffers = 64, kAuxBufferBytes = size_t{4} << 20;
@@ -152,7 +152,7 @@ void write_aux(const std::string &path)
     must(writer->finish());
 }
 
-// What is measured
+// Measured work
 
 uint64_t sum_memory(const std::string &path)
 {
@@ -195,7 +195,7 @@ uint64_t parse_samples(const std::string &path)
     return sum;
 }
 
-// Of all buffers, by so many threads.
+// Sums work() over all buffers, with this number of threads.
 uint64_t sum_of_buffers(const perfdata::AuxFile &file, unsigned threads, uint64_t (*work)(Bytes))
 {
     std::vector<uint64_t> sums(file.buffers().size());
@@ -294,7 +294,7 @@ void bench_threads(const std::string &folder)
     say("decode.threads1", gigabytes / one, "GB/s");
     say("decode.threads2", gigabytes / two, "GB/s");
     say("decode.threads2_ratio", one / two, "ratio");
-    // What the memory of this machine gives two threads that only add up the same bytes.
+    // The speed-up of two threads that only sum the same bytes, which memory bandwidth limits.
     say("decode.threads2_memsum_ratio",
         seconds(1, bench::memory_sum) / seconds(2, bench::memory_sum), "ratio");
 }

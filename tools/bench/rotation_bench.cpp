@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// rotation_bench: `pmukit record --interval 2` of the whole machine at 10 kHz, while 8000 threads
-// are there that each new file has to name, and how many samples the files lack. Exit status 1:
-// some are lost, 69: the system does not let us record, or has no room for the threads.
+// rotation_bench: counts the samples lost by `pmukit record --interval 2` of the whole machine at
+// 10 kHz, with 8000 threads that each new file has to name. Exit status 1: samples are lost; 69:
+// the system does not permit recording, or not that many threads.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/prctl.h>
@@ -28,8 +28,8 @@ using namespace pmukit;
 constexpr int kThreads = 8000, kUnavailable = 69;
 constexpr const char *kSeconds = "10";
 
-// The threads wait for nothing, in a process of their own. Its pid once all are there; -1: there is
-// no room for so many.
+// Starts a process with idle threads. Returns its pid once all threads exist; -1: the system does
+// not permit that many.
 pid_t start_threads()
 {
     int ready[2];
@@ -82,7 +82,7 @@ void add(const std::string &path, Found &found)
     found.whole = found.whole && reader;
     for (perfdata::Record record; reader && reader->next(record);) {
         found.samples += record.type == PERF_RECORD_SAMPLE;
-        // What LOST tells of, the recorder repeats as LOST_SAMPLES: the larger number counts.
+        // LOST_SAMPLES of the recorder repeats LOST, so a loss may count twice; none must occur.
         if (record.type == PERF_RECORD_LOST)
             found.lost += perfdata::parse_lost(record.body, reader->order())->lost;
         if (record.type == PERF_RECORD_LOST_SAMPLES)
