@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# record_rotating_test.sh SCRIPT: the rotation, with a recorder that writes its arguments.
+# record_rotating_test.sh SCRIPT: tests the rotation with a fake recorder that writes its arguments.
 set -u
 script=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
-# The recorder of this test: `pmukit record WORDS... -o FILE -- sleep N`; fails from the recording on that RECORDER_FAILS names.
-# `pmukit recover -i FILE -o FILE` makes nothing of an empty one.
+# The fake recorder: `pmukit record WORDS... -o FILE -- sleep N` fails from recording number RECORDER_FAILS. `pmukit recover -i FILE -o
+# FILE` writes nothing for an empty file.
 cat >"$work/pmukit" <<'RECORDER'
 #!/bin/sh
 words=$*
