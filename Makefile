@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The front door of pmukit. `make help` lists what it opens; Documentation/process/building.rst explains.
+# Entry point of the build. `make help` lists the targets; Documentation/process/building.rst explains them.
 
 CACHE   ?= $(or $(PMUKIT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pmukit)
 BUILD   := build
-# The slowest guests first, so that no core waits for them at the end.
+# The slowest guests first, so that they do not run alone at the end.
 KERNELS := 6.12-arm64 6.1 6.12 7.2
-# By their folders. That of the demo is the first.
+# Found by their folders. The first is that of the demo.
 DRIVERS := cxl_hmu $(filter-out cxl_hmu,$(patsubst selftests/%/scenarios.cpp,%,$(wildcard selftests/*/scenarios.cpp)))
 K       ?=
 U       ?=
@@ -26,7 +26,7 @@ BUILT   ?= $(BUILD)/tools
 JOBS    ?= $(shell nproc)
 export PMUKIT_CACHE := $(CACHE)
 
-# Names of the guests of today's suites, which stay when the numbers change: K=stable
+# Stable names for the guests of the current Debian suites, whose kernel versions change: K=stable
 guest-oldstable := 6.1
 guest-stable    := 6.12
 guest-newest    := 7.2
@@ -37,7 +37,7 @@ run_drivers := $(or $(U),$(DRIVERS))
 demo_kernel := $(call guests,$(or $(K),6.12))
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
-# Each of these has kernels of its own to build modules for, and make builds what several want only once.
+# Each of these targets builds modules for different kernels, but make builds a shared prerequisite only once.
 own_guests := races soak coverage vm case-studies upstream-patch
 for_guests := vmtest mutants corpus $(own_guests)
 ifneq ($(filter $(own_guests),$(MAKECMDGOALS)),)
@@ -46,7 +46,7 @@ $(error $(filter $(for_guests),$(MAKECMDGOALS)): one at a time, for each has ker
 endif
 endif
 
-# check and lint, for one, build in the same folder. What is built has JOBS of its own.
+# Targets do not run in parallel: check and lint, for example, build in the same folder. Each build uses JOBS processes.
 .NOTPARALLEL:
 
 .DEFAULT_GOAL := help
@@ -150,7 +150,7 @@ dkms-source:
 dkms-test:
 	@tools/scripts/dkms-test
 
-# Kernels that apt has. The page is made anew where one failed, too.
+# Kernels that apt offers. The page is written even if a build failed.
 matrix = tools/scripts/kernel-matrix $(1); status=$$?; tools/scripts/kernel-matrix page >Documentation/kernel-matrix.rst && exit $$status
 kernel-matrix: setup
 	@$(call matrix,build '$(K)')
@@ -195,9 +195,9 @@ demo:
 
 # Checks
 
-# Unit tests run under AddressSanitizer and UndefinedBehaviorSanitizer. clang compiles for these in two thirds of g++'s time, and both
-# have then warned of what they can. They run at fixed addresses: a program with the sanitizers' tables has 800000 places to relocate,
-# which is a third of the time that most of these tests take.
+# Unit tests run under AddressSanitizer and UndefinedBehaviorSanitizer. clang compiles them in two thirds of g++'s time, and the code
+# then has passed the warnings of both compilers. -no-pie: a program with sanitizers has 800000 relocations, which take a third of the
+# run time of most tests.
 check_options = -DCMAKE_BUILD_TYPE=Debug -DPMUKIT_SANITIZE=address,undefined -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
 	-DCMAKE_EXE_LINKER_FLAGS='-fuse-ld=lld -no-pie'
 check: setup
