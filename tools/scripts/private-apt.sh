@@ -36,11 +36,11 @@ keyrings() {
 	find /usr/share/keyrings -name 'debian-archive-*.gpg' ! -name '*removed*' | sort | paste -sd,
 }
 
-# Architectures that trees of amd64 have besides their own.
+# Further architectures of amd64 trees.
 foreign=arm64
 
-# apt_prepare TREE ARCH RELEASE SUITE...: a private apt for one tree, with an empty status. Trees of the same suites share their lists
-# and what apt makes of these, which are of today; forget_lists removes them when no other script needs them.
+# apt_prepare TREE ARCH RELEASE SUITE...: a private apt for one tree, with an empty status. Trees of the same suites share up-to-date
+# lists and apt's caches of them; forget_lists removes these when no other script needs them.
 apt_prepare() {
 	local tree=$1 arch=$2 release=$3 suite dir lists
 	shift 3
@@ -92,8 +92,8 @@ forget_lists() {
 	exec 8>&-
 }
 
-# The newest kernel of the guests is that of backports, which moves on. K=7.2 stays its name; when the suites have no 7.2 any more,
-# what they have instead is taken, with a warning.
+# The newest guest kernel is from backports, where it is replaced over time. K=7.2 remains its name; if the suites no longer have 7.2,
+# the newer kernel is used, with a warning.
 rolling='7\.2'
 
 # matching TREE REGEX: the newest package name that matches, by version; nothing if none does.
@@ -101,7 +101,7 @@ matching() {
 	apt-cache -c "$cache/apt/$1/apt.conf" pkgnames | { grep -E "^$2\$" || true; } | sort -V | tail -n 1
 }
 
-# newest TREE REGEX: the newest package name that matches, of a later kernel if the rolling one is gone.
+# newest TREE REGEX: the newest package name that matches, or that of a later kernel if the rolling one is gone.
 newest() {
 	local name
 	name=$(matching "$1" "$2")
@@ -136,13 +136,13 @@ fetch() {
 	done
 }
 
-# A package that the lists name and the mirror no longer has: the next run fetches new lists, and what they name, all of one age.
+# The mirror no longer has a package in the lists: removes lists and packages, so that the next run fetches a consistent set.
 stale_lists() {
 	rm -f "$cache"/apt/lists/*.updated "$cache/apt/$1"/debs/*.deb "$cache/apt/$1"/cache/archives/*.deb
 	die "$1: download failed: check the network and run 'make setup' again"
 }
 
-# unpack TREE TARGET: every fetched package, into TARGET.partial, merged-usr as Debian has it; as many at a time as there are processors.
+# unpack TREE TARGET: unpacks every fetched package into TARGET.partial, with merged /usr as in Debian; one process per processor.
 unpack() {
 	local tree=$1 target=$2 dir name
 	dir=$cache/apt/$tree
@@ -162,7 +162,7 @@ unpack() {
 		die "$tree: remove the package that is named above and try again"
 }
 
-# unpack_beside TREE TARGET LEFT-OUT...: every fetched package into what is there already, whose files stay as they are.
+# unpack_beside TREE TARGET LEFT-OUT...: unpacks every fetched package into an existing tree, without replacing its files.
 unpack_beside() {
 	local tree=$1 target=$2 dir=$cache/apt/$1 deb name
 	shift 2
@@ -178,8 +178,8 @@ unpack_beside() {
 	rm -rf "${cache:?}/apt/$tree"
 }
 
-# finish TREE TARGET RECIPE: the tree is whole from here on; the downloads can go. A tree of before, of another recipe, goes when
-# nothing runs in it any more: in-root and in-debian hold a lock on it.
+# finish TREE TARGET RECIPE: marks the tree as complete and removes the downloads. An old tree with another recipe is removed when no
+# process runs in it any more: in-root and in-debian hold a lock on it.
 finish() {
 	echo "$3" >"$2.partial/.recipe"
 	if [ -d "$2" ]; then
@@ -201,8 +201,8 @@ would_fetch() {
 	missing=1
 }
 
-# with_lock NAME FUNCTION ARG...: one at a time of those that name the same lock, until the next with_lock; Ctrl-C says
-# how to go on.
+# with_lock NAME FUNCTION ARG...: runs FUNCTION under the lock NAME, which is held until the next with_lock. On Ctrl-C, prints how to
+# continue.
 with_lock() {
 	mkdir -p "$cache"
 	exec 9>"$cache/.lock-$1"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What `gcov -t` said, in any number of runs: one line a folder below drivers or tools, and all lines that never ran into the
-# file missed. Ends with 1 when too few ran. Variables: root of the sources, sources (a pattern of those that count), others (of
-# those that do not), least_lines and least_errors (in 100), missed.
+# Evaluates the output of `gcov -t` from any number of runs: prints one line per folder below drivers or tools, and writes all lines
+# that never ran to the file missed. Exits with 1 if too few ran. Variables: root of the sources; sources, a pattern of those that
+# count; others, a pattern of exceptions; least_lines and least_errors in percent; missed.
 #
-# A line counts once, however often it ran. An error path is where an error comes from or is passed on.
+# A line counts once, however often it ran. An error path is a line that creates or returns an error.
 /^ *-: *0:Source:/ {
 	file = $0
 	sub(/^.*Source:/, "", file)
