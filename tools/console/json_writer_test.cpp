@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 
 class Written : public testing::Test {
 protected:
-    // What the function writes, as text.
+    // Returns the text that the function writes.
     template <typename Write>
     std::string text_of(Write write)
     {

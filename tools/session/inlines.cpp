@@ -250,7 +250,7 @@ bool Inlines::Libdw::for_ranges(Dwarf_Die *die, Each each)
 bool Inlines::Libdw::index_units()
 {
     for (uint32_t i = 0; i < units_.size(); i++) {
-        // Only the unit's first DIE is needed: begin_anew() frees what libdw kept for others.
+        // Only the first DIE of each unit is needed: begin_anew() frees the memory for others.
         if (!may_read(units_[i].abbrevs) && (!begin_anew() || !may_read(units_[i].abbrevs)))
             return false;
         Dwarf_Die die;

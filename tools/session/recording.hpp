@@ -63,8 +63,8 @@ public:
     virtual void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
                            uint64_t size) = 0;
     virtual void aux(const Stream &stream, Bytes data) = 0;
-    // For a driver with entries, before the data. base: offset in the stream, not after the data,
-    // where an entry begins; the others follow it. nullopt: unknown.
+    // For a driver with entries, before the data. base: offset in the stream, at or before the
+    // data, where an entry begins; the others follow it. nullopt: unknown.
     virtual void aux_entries(const Stream &, std::optional<uint64_t> /* base */) {}
     virtual void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) = 0;
     // Replaces aux_loss() on PERF_AUX_FLAG_COLLISION: the loss was not counted either.
@@ -121,8 +121,8 @@ public:
     Kind note(const perfdata::Record &record, const perfdata::Reader &reader);
     // The AUX data of this event has a gap.
     void gap(size_t event, uint64_t aux_flags) { gaps_[event] |= aux_flags; }
-    // Call once, after all records: the entries that each of these events lost, whose drivers count
-    // entries. samples() then excludes entries.
+    // Returns the entries that each of these events lost; events: those whose driver counts
+    // entries. Call once, after all records. samples() then excludes entries.
     std::map<size_t, perfdata::LostEntries> take_entries(const std::set<size_t> &events);
     uint64_t samples() const;
     // The part of samples() that only the recorder reported, by event; perfdata::kUnknownEvent:

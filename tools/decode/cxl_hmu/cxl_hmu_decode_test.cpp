@@ -107,7 +107,7 @@ TEST(CxlHmuDecode, ReadsTheRecordOfTheRfc)
     EXPECT_FALSE(got.last.sequence);
 }
 
-TEST(CxlHmuDecode, ReadsTheRfcHeaderWithItsOwnCount)
+TEST(CxlHmuDecode, ReadsTheRfcHeaderWithItsOriginalCount)
 {
     std::vector<uint64_t> record = {0x10029c, 0xdeadbeef};
     record.resize(2 + 0x29c, 0x0283);
@@ -116,7 +116,7 @@ TEST(CxlHmuDecode, ReadsTheRfcHeaderWithItsOwnCount)
     EXPECT_EQ(got.records[0].entries.size(), 0x29cU);
 }
 
-TEST(CxlHmuDecode, ReadsOurExtraWords)
+TEST(CxlHmuDecode, ReadsPmukitExtraWords)
 {
     Collector got = decode(bytes_of(kFullRecord));
     ASSERT_EQ(got.records.size(), 1U);
@@ -323,7 +323,7 @@ TEST(CxlHmuDecode, FindsRecordAfterALossOfOddSize)
     EXPECT_EQ(got.skipped_bytes, 5U);
 }
 
-TEST(CxlHmuDecode, UnknownLossBetweenRecordsLosesNoOther)
+TEST(CxlHmuDecode, UnknownLossBetweenRecordsKeepsTheNextRecord)
 {
     std::vector<std::byte> bytes = bytes_of(kRfcRecord);
     Collector got;

@@ -52,7 +52,7 @@ TEST(HotList, OrdersByAccessesThenEpochsThenAddress)
     EXPECT_EQ(order, (std::vector<uint64_t>{7, 5, 4, 6}));
 }
 
-TEST(HotList, CountsSaturate)
+TEST(HotList, AccessSumsSaturate)
 {
     HotList list;
     Made made({(uint64_t{1} << 63) | 0xff}, 0);

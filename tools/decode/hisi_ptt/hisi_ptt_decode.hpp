@@ -130,7 +130,8 @@ public:
     void settle();
 
 private:
-    // What an 8DW entry should begin: an entry, bytes without one, or more data is needed.
+    // Result for the bytes at an expected 8DW entry: an entry, bytes to skip, or more data is
+    // needed.
     struct Look {
         bool is_entry = false, needs_more = false;
         size_t bytes = 0;  // to skip
