@@ -98,8 +98,9 @@ bool check_case(const Arguments &arguments, const Case &seen)
         fmt::format("hot-list entries: {} decoded, {} reported lost; the model inserted {} ({} "
                     "dropped, list full)",
                     seen.report.entries, seen.report.lost, seen.model.entries, seen.model.dropped));
-    good &= check(truly_hot.size() >= arguments.rank,
-                  fmt::format("hottest units of the access log: {}, with ties", truly_hot.size()));
+    good &=
+        check(truly_hot.size() >= arguments.rank,
+              fmt::format("the access log has {} hottest units, ties included", truly_hot.size()));
     if (!arguments.moved_from.empty()) {
         std::set<uint64_t> before = checker::hottest(seen.other_log, arguments.rank), both;
         std::set_intersection(before.begin(), before.end(), truly_hot.begin(), truly_hot.end(),
