@@ -114,15 +114,12 @@ Scenario uncore_pmon_narrow()
     return narrow;
 }
 
-// uncore_pmon_life_test, with the function on a root bus of the second node, whose CPU can go
-// offline. units_move runs in "test" instead, as the bus's window has no other address for the BAR.
+// uncore_pmon_life_test; units_move runs in "test" instead.
 Scenario uncore_pmon_life()
 {
     Scenario life;
     life.name = "life";
-    life.placement = Placement::kCxlRootPort;
-    life.bridges = {"pxb-pcie,id=px,bus=pcie.0,addr=e.0,bus_nr=128,numa_node=1"};
-    life.chassis = {{"uncore_pmon", "px"}};
+    life.chassis = {{"uncore_pmon", "pcie.0", "18.0"}};
     life.steps = {{"life",
                    "PMUKIT_MODULE=/lib/vmrun/uncore_pmon.ko uncore_pmon_life_test -T units_move",
                    600}};
