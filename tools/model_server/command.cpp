@@ -20,20 +20,18 @@ void SlotWords::add_to(CLI::App &command)
 {
     command.add_option("--socket", socket_, "UNIX socket to listen on")->required();
     CLI::Option *function = command.add_option(
-        "--bdf", function_, "where the guest finds it, as 01:00.0: its requester id");
+        "--bdf", function_, "bus:device.function in the guest, as 01:00.0; its requester ID");
     CLI::Option *root_port = command.add_option(
-        "--root-port", root_port_, "the root port above it, as 00:10.0; without, it has no link");
+        "--root-port", root_port_, "root port above the function, as 00:10.0; default: no link");
     function->needs(root_port);
     root_port->needs(function);
     command
         .add_option("--answer-ns", timing_.answer_ns,
-                    "how long it takes to answer a read, on the clock of traced packets")
+                    "time from a read to its completion, on the clock of packet time stamps")
         ->needs(function)
         ->check(CLI::Range(uint64_t{0}, kMostAnswer_ns))
         ->capture_default_str();
-    command
-        .add_option("--link-mb-s", timing_.bytes_per_us,
-                    "how fast packets pass its link, MB/s; 0: they take no time")
+    command.add_option("--link-mb-s", timing_.bytes_per_us, "link bandwidth, MB/s; 0: no delay")
         ->needs(function)
         ->check(CLI::Range(uint64_t{0}, kMostLink_mb_s))
         ->capture_default_str();
@@ -53,10 +51,9 @@ Result<vfu::SlotOptions> SlotWords::settle() const
     const std::optional<uint16_t> function = vfu::parse_bdf(function_);
     const std::optional<uint16_t> root_port = vfu::parse_bdf(root_port_);
     if (!function || !root_port)
-        return Error{
-            Errc::kUsage,
-            fmt::format("--{} {}: bus, device and function are wanted, as 01:00.0",
-                        function ? "root-port" : "bdf", function ? root_port_ : function_)};
+        return Error{Errc::kUsage, fmt::format("--{} {}: must be bus:device.function, as 01:00.0",
+                                               function ? "root-port" : "bdf",
+                                               function ? root_port_ : function_)};
     options.link = vfu::LinkPlace{*function, *root_port};
     return options;
 }

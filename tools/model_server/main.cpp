@@ -113,7 +113,7 @@ int serve_chassis(const std::vector<std::string> &devices, bool once)
             return give_up(model.error());
         if (!(*model)->serves())
             return give_up(
-                {Errc::kUsage, fmt::format("--device '{}': serves no guest, so not here", words)});
+                {Errc::kUsage, fmt::format("--device '{}': this command serves no guest", words)});
         models.push_back(*model);
     }
     return serve(models, once);
@@ -130,10 +130,10 @@ int run(int argc, char **argv)
     CLI::App app("Device models for pmukit, as vfio-user servers", "pmukit-model");
     app.set_version_flag("--version", "pmukit-model build " + build_id());
     bool wants_faults = false;
-    app.add_flag("--list-faults", wants_faults, "name the ways in which a model can be broken");
+    app.add_flag("--list-faults", wants_faults, "list the faults that can be injected");
     bool once = false;
     app.add_flag("--once", once,
-                 "end when every device has had a client and none has one any more");
+                 "exit when every device has had a client and all have disconnected");
     app.require_subcommand(0, 1);
     app.fallthrough();  // --once may follow the device's name
     const Commands commands = model_commands(app);
@@ -158,7 +158,7 @@ int run(int argc, char **argv)
         return serve_chassis(devices, once);
     if (ModelCommand *model = chosen_of(commands))
         return model->serves() ? serve({model}, once) : run_without_guest(*model);
-    return give_up({Errc::kUsage, "which model? pmukit-model --help names them"});
+    return give_up({Errc::kUsage, "no model given; see pmukit-model --help"});
 }
 
 // Returns an error if the output could not be written.

@@ -78,13 +78,13 @@ void CxlHmuCommand::add_device_options()
         ->capture_default_str();
     command_->add_option("--serial", options_.serial, "serial number of the device")
         ->capture_default_str();
-    command_->add_flag("--doe", options_.doe, "have a DOE mailbox, with discovery");
-    command_->add_flag("--cpmu", options_.cpmu, "have a CXL PMU too, whose counters stand still");
+    command_->add_flag("--doe", options_.doe, "add a DOE mailbox with DOE discovery");
+    command_->add_flag("--cpmu", options_.cpmu, "add a CXL PMU, whose counters never count");
     command_->add_flag("--map-memory", map_memory_,
                        "let the guest map the memory: fast, and unseen by the CHMUs");
     command_->add_option("--tap", tap_path_,
-                         "take accesses from this file too, which memtap.so writes in QEMU: the "
-                         "memory is a part of the guest's own");
+                         "also count accesses from this file, which memtap.so writes in QEMU; the "
+                         "memory is part of the guest's RAM");
     command_
         ->add_option("--tap-base", tap_base_,
                      "guest-physical address of DPA 0, of as many bytes as --memory")
@@ -103,7 +103,7 @@ void CxlHmuCommand::add_instance_options()
         ->capture_default_str();
     command_
         ->add_option("--replacement", replacement_,
-                     "which unit is replaced when all are in use: credit|none|least")
+                     "replacement when no counter is free: credit|none|least")
         ->capture_default_str();
     command_->add_option("--hot-list", p.hot_list_entries, "entries of a hot list")
         ->capture_default_str();
@@ -124,10 +124,11 @@ void CxlHmuCommand::add_instance_options()
         ->capture_default_str();
     command_->add_option("--seed", p.seed, "of randomized downsampling")->capture_default_str();
     command_->add_flag("--per-counter-epochs", p.per_counter_epochs, "no global epoch");
-    command_->add_flag("--postponed", p.postponed, "keep what does not fit the hot list");
+    command_->add_flag("--postponed", p.postponed,
+                       "postponed insertion: hold entries that do not fit the hot list");
     const auto leave_out = [this](const char *option, bool &feature) {
         command_->add_flag_callback(
-            option, [&feature] { feature = false; }, "leave it out");
+            option, [&feature] { feature = false; }, "omit this feature");
     };
     leave_out("--no-level-interrupt", p.level_interrupt);
     leave_out("--no-overflow-interrupt", p.overflow_interrupt);
@@ -144,9 +145,9 @@ void CxlHmuCommand::add_shape_options()
     p.lenient = true;
     command_->add_flag_callback(
         "--strict", [&p] { p.lenient = false; },
-        "what the specification reserves is a violation, and is not taken");
+        "reject reserved values and report them as violations");
     command_->add_flag("--far-tables", options_.shape.far_tables,
-                       "range bitmaps and hot lists behind all instances");
+                       "range bitmaps and hot lists after all instances");
     command_
         ->add_option("--bitmap-padding", p.padding_qwords,
                      "qwords between the bitmap and the hot list")
@@ -155,7 +156,7 @@ void CxlHmuCommand::add_shape_options()
         ->capture_default_str();
     command_
         ->add_option("--left-enabling-us", left_enabling_us_,
-                     "an enable of a kernel before is under way for so long; 0: none is")
+                     "duration of an enable that a previous kernel left in progress; 0: none")
         ->capture_default_str();
     command_->add_flag_callback(
         "--msi", [this] { options_.vectors = models::cxl_hmu::Vectors::kMsi; },
@@ -175,8 +176,8 @@ void CxlHmuCommand::add_shape_options()
                        "the tail reads 0xffff after an epoch without requests");
     command_
         ->add_option("--late-status-us", late_status_us_,
-                     "enable and disable seem to take no time, and Status[0] follows so much "
-                     "later; 0: it does not lag")
+                     "enable and disable report no operation in progress, and Status[0] changes "
+                     "this much later; 0: no delay")
         ->capture_default_str();
     command_->add_flag("--sticky-status", quirks.sticky_status,
                        "overflow and level are never cleared, and announced again at each try");
@@ -189,7 +190,7 @@ void CxlHmuCommand::add_source_options()
     command_->add_option("--source", source_text_,
                          "synthetic accesses at the end of each epoch: "
                          "uniform|zipf|sequential|phase|bursts|replay[:KEY=VALUE,...]; all: "
-                         "accesses, epochs (0 goes on), room; all but replay: seed, units, "
+                         "accesses, epochs (0: unlimited), room; all but replay: seed, units, "
                          "unit-bytes, base, writes, tee (percent); zipf: skew (hundredths); "
                          "phase: hot, period; bursts: burst; replay: file");
     command_->add_option("--source-log", source_log_, "write the synthetic accesses here");
@@ -219,7 +220,7 @@ Result<void> CxlHmuCommand::settle()
     const auto epoch_min = parse_epoch(epoch_min_);
     const auto epoch_max = parse_epoch(epoch_max_);
     if (!epoch_min || !epoch_max)
-        return Error{Errc::kUsage, "--epoch-min, --epoch-max: SCALE:VALUE is wanted, as 4:1"};
+        return Error{Errc::kUsage, "--epoch-min, --epoch-max: must be SCALE:VALUE, as 4:1"};
     options_.instance.epoch_min = *epoch_min;
     options_.instance.epoch_max = *epoch_max;
 
@@ -252,7 +253,7 @@ Result<void> CxlHmuCommand::settle()
     if (Result<void> checked = models::cxl_hmu::check(options_); !checked)
         return checked;
     if (map_memory_ && !tap_path_.empty())
-        return Error{Errc::kUsage, "--tap: with --map-memory nothing else may tell of accesses"};
+        return Error{Errc::kUsage, "--tap: cannot be combined with --map-memory"};
     return settle_memory();
 }
 

@@ -257,7 +257,7 @@ void Instance::write_register(const Register &reg, uint64_t value)
     const bool ends = reg.offset == kConfig0 && kConfig0Enable.get(value) == 0;
     if (reg.write_one_clears == 0 && !ends && ((value ^ old) & reg.writable & ~writable) != 0)
         violate("write-while-enabled",
-                fmt::format("locked bits of {} change from {:#x} to {:#x}, those dropped", reg.name,
+                fmt::format("write to locked bits of {}: {:#x} to {:#x}; change dropped", reg.name,
                             old, value));
     value = (value & writable) | (old & ~writable);
 
@@ -375,8 +375,8 @@ void Instance::write_head(uint64_t value)
     const unsigned used_before = list_.used();
     const unsigned head_before = list_.head();
     if (!list_.set_head(static_cast<unsigned>(value))) {
-        violate("head",
-                fmt::format("head {} is beyond the hot list of {}, dropped", value, list_.size()));
+        violate("head", fmt::format("head {} is outside the hot list of {} entries; dropped", value,
+                                    list_.size()));
         return;
     }
     if ((list_.head() + list_.size() - head_before) % list_.size() > used_before)
@@ -389,8 +389,8 @@ void Instance::write_head(uint64_t value)
 void Instance::write_tail(uint64_t value)
 {
     if (!list_.set_tail(static_cast<unsigned>(value)))
-        violate("tail",
-                fmt::format("tail {} is beyond the hot list of {}, dropped", value, list_.size()));
+        violate("tail", fmt::format("tail {} is outside the hot list of {} entries; dropped", value,
+                                    list_.size()));
 }
 
 // Operations

@@ -848,7 +848,7 @@ TEST_F(Chmui, AHeadBeyondTheListIsDropped)
     start();
     write(kHead, 1024, 2);
     EXPECT_EQ(head(), 0u);
-    EXPECT_TRUE(host_.logged("beyond the hot list"));
+    EXPECT_TRUE(host_.logged("outside the hot list"));
 }
 
 TEST_F(Chmui, PostponedEntriesFillFreedSlotsAndAreDroppedAtDisable)

@@ -85,16 +85,17 @@ Result<void> check(const Options &options)
         return usage(
             "--source: makes accesses at the end of an epoch, and epochs of 0:0 have none");
     if (p.source && p.source->room() > p.hot_list_entries - 1)
-        return usage(fmt::format("--source: room={}: a hot list of {} entries never has that",
-                                 p.source->room(), p.hot_list_entries));
+        return usage(
+            fmt::format("--source: room={}: an empty hot list of {} entries has fewer free entries",
+                        p.source->room(), p.hot_list_entries));
     if (!p.epoch_mode && !p.always_on_mode)
         return usage("--no-epoch-mode and --no-always-on together leave no mode");
     if (const uint64_t bytes = Chmu::instance_bytes(p, options.shape); bytes > kMaxInstanceBytes)
-        return usage(
-            fmt::format("--hot-list {}: {} bytes an instance, its length register ends at "
-                        "{}; with this bitmap {} entries fit, or any number --far-tables",
-                        p.hot_list_entries, bytes, kMaxInstanceBytes,
-                        (kMaxInstanceBytes - p.hot_list_offset()) / 8));
+        return usage(fmt::format(
+            "--hot-list {}: {} bytes per instance exceed the maximum of its length register, {}; "
+            "with this bitmap {} entries fit, or any number with --far-tables",
+            p.hot_list_entries, bytes, kMaxInstanceBytes,
+            (kMaxInstanceBytes - p.hot_list_offset()) / 8));
     return {};
 }
 

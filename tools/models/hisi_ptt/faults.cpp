@@ -33,7 +33,7 @@ constexpr Fault kFaults[] = {
      .effect = "one message for every two buffers",
      .buffers_a_message = 2},
     {.name = "overrun",
-     .effect = "one message for every five buffers: the ring has come round before",
+     .effect = "one message for every five buffers: the ring wraps before",
      .buffers_a_message = kBuffers + 1},
     {.name = "irq-lost", .effect = "no message arrives", .messages = Messages::kLost},
     {.name = "irq-storm",
@@ -58,7 +58,7 @@ constexpr Fault kFaults[] = {
      .effect = "messages arrive, but no buffer has its status bit",
      .read = FieldOverride{kTraceIntStat, kWholeWord, 0}},
     {.name = "status-beyond-buffers",
-     .effect = "the interrupt status has bits of buffers that there are not",
+     .effect = "the interrupt status has bits of nonexistent buffers",
      .read = FieldOverride{kTraceIntStat, Field{4, 31}, kAllOnes},
      .since = Since::kStart},
 };

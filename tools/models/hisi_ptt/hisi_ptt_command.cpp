@@ -34,13 +34,12 @@ HisiPttCommand::HisiPttCommand(CLI::App &app)
 {
     slot_.add_to(*command_);
     SlotWords::hide_link(*command_);
-    command_
-        ->add_option("--serves", ports_, "a root port whose link it watches, as 00:10.0; repeat")
+    command_->add_option("--serves", ports_, "observed root port, as 00:10.0; repeat")
         ->required()
         ->allow_extra_args(false);
     command_
         ->add_option("--function", functions_,
-                     "what a generator pretends is there, as 01:00.0@00:10.0; repeat")
+                     "function whose traffic is generated, as 01:00.0@00:10.0; repeat")
         ->allow_extra_args(false);
     command_->add_option("--sicl", options_.sicl, "the I/O die it is on")->capture_default_str();
     command_->add_option("--core", options_.core, "the PCIe core it belongs to")
@@ -50,18 +49,17 @@ HisiPttCommand::HisiPttCommand(CLI::App &app)
     command_->add_option("--tick-ns", options_.tick_ns, "unit of the time stamps")
         ->capture_default_str();
     command_->add_option("--generate", generator_,
-                         "packets without a sender, while a trace runs: KEY=VALUE,...; rate (a "
-                         "second), seed, count (of requests, 0 goes on); percent: inbound, reads, "
+                         "generated packets during a trace: KEY=VALUE,...; rate (per second), "
+                         "seed, count (requests; 0: unlimited); percent: inbound, reads, "
                          "peer, unsupported, pasid, relaxed");
-    command_->add_option("--flood", flood_,
-                         "packets far faster than the guest, while a trace runs: KEY=VALUE,...; "
-                         "rate (a second), count (of a trace, 0 goes on), burst (before the guest "
-                         "is let in again)");
+    command_->add_option(
+        "--flood", flood_,
+        "packets far faster than the guest reads, during a trace: KEY=VALUE,...; rate (per "
+        "second), count (per trace; 0: unlimited), burst (before the guest is let in again)");
     add_messages();
     command_->add_flag("--wide-tags", options_.wide_tags,
                        "tags of 14 bits, the upper ones in DW2 or DW3 of the header");
-    command_->add_flag("--lenient", options_.lenient,
-                       "what the documentation does not allow is no violation");
+    command_->add_flag("--lenient", options_.lenient, "report no violations");
     command_->add_option("--fault", fault_, "break the device: see pmukit-model --list-faults");
     command_->add_option("--seen-log", seen_log_, "write every packet on the watched links here");
     command_->add_option("--traced-log", traced_log_, "write every traced packet here");
@@ -76,17 +74,17 @@ void HisiPttCommand::add_messages()
     models::hisi_ptt::MessageParams &messages = options_.messages;
     command_
         ->add_option("--irq-late", messages.late,
-                     "an interrupt arrives when so many more buffers are full")
+                     "an interrupt arrives after N later ones were sent")
         ->capture_default_str();
     command_
         ->add_option("--irq-late-us", late_us_,
-                     "or so long after its own, whichever is first; 0: no such limit")
+                     "or this time after it was sent, whichever is first; 0: no time limit")
         ->capture_default_str();
-    command_->add_option("--irq-merge", messages.merge, "one interrupt for so many buffers")
+    command_->add_option("--irq-merge", messages.merge, "one interrupt per N buffers")
         ->capture_default_str();
     command_
         ->add_option("--irq-lose", messages.lose_every,
-                     "one of so many interrupts is lost; 0: none, 1: all")
+                     "lose every N-th interrupt; 0: none, 1: all")
         ->capture_default_str();
 }
 
@@ -96,14 +94,17 @@ Result<void> HisiPttCommand::settle_places()
         const std::optional<uint16_t> port = vfu::parse_bdf(text);
         if (!port)
             return Error{Errc::kUsage,
-                         fmt::format("--serves {}: a root port is wanted, as 00:10.0", text)};
+                         fmt::format("--serves {}: must be a root port, as 00:10.0", text)};
         options_.root_ports.push_back(*port);
     }
     for (const std::string &text : functions_) {
         const std::optional<vfu::LinkPlace> place = parse_place(text);
         if (!place)
-            return Error{Errc::kUsage,
-                         fmt::format("--function {}: 01:00.0@00:10.0 is meant", text)};
+            return Error{
+                Errc::kUsage,
+                fmt::format(
+                    "--function {}: must be a function and its root port, as 01:00.0@00:10.0",
+                    text)};
         options_.functions.push_back(*place);
     }
     return {};

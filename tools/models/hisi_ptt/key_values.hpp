@@ -30,7 +30,7 @@ Result<Params> parse_keys(std::string_view option, std::string_view text,
     Params params;
     if (text.empty())
         return Error{Errc::kUsage,
-                     fmt::format("{}: KEY=VALUE is wanted, as {}=1000", option, keys.front().name)};
+                     fmt::format("{}: must be KEY=VALUE, as {}=1000", option, keys.front().name)};
     for (const std::string_view word : split(text, ',')) {
         const size_t equals = std::min(word.find('='), word.size());
         const auto key = std::ranges::find(keys, word.substr(0, equals), &Key<Params>::name);

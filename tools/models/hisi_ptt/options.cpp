@@ -53,7 +53,7 @@ Result<void> check(const Options &options)
                                      bound.min, bound.max));
     }
     if (options.root_ports.empty())
-        return usage("--serves: at least one root port is wanted, as 00:10.0");
+        return usage("--serves: at least one root port is required, as 00:10.0");
     for (const vfu::LinkPlace &place : options.functions) {
         if (!served(options, place.root_port))
             return usage(fmt::format("--function {}@{}: that port is not one of --serves",
@@ -61,7 +61,7 @@ Result<void> check(const Options &options)
     }
     if (options.functions.empty() && (options.generator || options.flood))
         return usage(fmt::format(
-            "--{}: needs a function under a root port to make up traffic of: --function",
+            "--{}: needs a function below a root port to generate traffic for: --function",
             options.generator ? "generate" : "flood"));
     return {};
 }

@@ -51,11 +51,11 @@ UncorePmonCommand::UncorePmonCommand(CLI::App &app)
 void UncorePmonCommand::add_units()
 {
     command_->add_option("--device-id", device_, "PCI device id, as 0x09a1")->capture_default_str();
-    command_->add_option("--platform", platform_, "spr or gnr: whose event codes an IMC unit knows")
+    command_->add_option("--platform", platform_, "event codes of the IMC units: spr or gnr")
         ->check(CLI::IsMember({"spr", "gnr"}))
         ->capture_default_str();
     command_->add_option("--imc", options_.imcs, "IMC units")->capture_default_str();
-    command_->add_option("--ddr", options_.ddr_bytes, "memory behind each IMC unit, as 1M")
+    command_->add_option("--ddr", options_.ddr_bytes, "memory of each IMC unit, as 1M")
         ->transform(CLI::AsSizeValue(false))
         ->capture_default_str();
     command_->add_flag("--underfill", options_.underfill,
@@ -67,9 +67,11 @@ void UncorePmonCommand::add_units()
         ->allow_extra_args(false);
     command_->add_option("--unknown", options_.unknown, "units of an unknown type")
         ->capture_default_str();
-    command_->add_option("--msr-units", options_.msr_units, "units listed as reached by MSR")
+    command_->add_option("--msr-units", options_.msr_units, "units listed with MSR access")
         ->capture_default_str();
-    command_->add_option("--pci-units", options_.pci_units, "units listed as in PCI config. space")
+    command_
+        ->add_option("--pci-units", options_.pci_units,
+                     "units listed with PCI configuration space access")
         ->capture_default_str();
     command_
         ->add_option("--unit-ids", ids_,
@@ -81,12 +83,12 @@ void UncorePmonCommand::add_units()
         ->allow_extra_args(false);
     command_
         ->add_option("--ones-every", options_.ones_every,
-                     "they do so at each read of that many; 1: always")
+                     "only every N-th read of these units returns all ones; 1: every read")
         ->capture_default_str();
     command_->add_option("--width", options_.box.width, "bits of a counter")->capture_default_str();
     command_
         ->add_option("--below-wrap", options_.box.below_wrap,
-                     "what a reset leaves each counter short of its wrap; 0: it is zero")
+                     "distance of a reset counter from its wrap; 0: reset to zero")
         ->capture_default_str();
 }
 
@@ -102,9 +104,9 @@ void UncorePmonCommand::add_table()
         ->add_option("--max-units", options_.max_units,
                      "entries of a table; 0: as many as there are units")
         ->capture_default_str();
-    command_->add_option("--table-bar", options_.table_bar, "the BAR that the table lies in")
+    command_->add_option("--table-bar", options_.table_bar, "BAR of the table")
         ->capture_default_str();
-    command_->add_flag("--table-64bit", options_.table_64bit, "that BAR is one of 64 bits");
+    command_->add_flag("--table-64bit", options_.table_64bit, "make the table BAR 64-bit");
     command_->add_flag("--global-mmio", options_.global_mmio,
                        "the global control is a register in a BAR, and not an MSR");
 }
@@ -137,7 +139,7 @@ Result<void> UncorePmonCommand::settle()
         const std::optional<uint16_t> port = vfu::parse_bdf(text);
         if (!port)
             return Error{Errc::kUsage,
-                         fmt::format("--serves {}: a root port is wanted, as 00:10.0", text)};
+                         fmt::format("--serves {}: must be a root port, as 00:10.0", text)};
         options_.root_ports.push_back(*port);
     }
     if (Result<void> names = settle_names(); !names)
