@@ -226,7 +226,7 @@ bool map_rings(const char *path)
     plugin.base = header.base;
     plugin.bytes = header.bytes;
     plugin.pages = (header.bytes + (1u << kPageShift) - 1) >> kPageShift;
-    return header.magic == kMagic || refuse("these are rings of another version");
+    return header.magic == kMagic || refuse("the ring file has another version");
 }
 
 bool settle(int argc, char **argv)
@@ -260,7 +260,7 @@ extern "C" PMUKIT_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu
 {
     using namespace pmukit::memtap;
     if (!info->system_emulation || info->system.max_vcpus > static_cast<int>(kRings)) {
-        refuse("is for whole machines of up to 8 CPUs");
+        refuse("supports only system emulation with up to 8 CPUs");
         return 1;
     }
     if (!settle(argc, argv))

@@ -270,7 +270,7 @@ bool settle(uint32_t cpus, int argc, char **argv)
         else if (std::strcmp(argv[i], "kernel=1") == 0)
             plugin.kernel = true;
         else if (!take_option(shape, argv[i]))
-            return refuse(argv[i], "no such option, or no such value");
+            return refuse(argv[i], "unknown option or invalid value");
     }
     if (!log)
         return refuse("log=FILE", "is missing");
@@ -294,7 +294,7 @@ extern "C" PMUKIT_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu
 {
     using namespace pmukit::rdt;
     if (!info->system_emulation || std::strcmp(info->target_name, "x86_64") != 0) {
-        refuse(info->target_name, "only whole machines, of x86_64, have RDT");
+        refuse(info->target_name, "only x86_64 system emulation is supported");
         return 1;
     }
     if (!settle(static_cast<uint32_t>(info->system.max_vcpus), argc, argv))

@@ -139,9 +139,9 @@ const char *fault_of(const Shape &shape)
     if (!between(shape.width, 24, 62))
         return "counters of 24 to 62 bits (width=)";
     if (shape.counters > kMaxCounters)
-        return "up to 32 counters of bandwidth (counters=)";
+        return "up to 32 bandwidth counters (counters=)";
     if (shape.abmc > kMaxCounters || (shape.abmc && shape.vendor != Vendor::kAmd))
-        return "up to 32 counters that are bound to RMIDs, of AMD (abmc=, vendor=)";
+        return "up to 32 assignable counters, AMD only (abmc=, vendor=)";
     return nullptr;
 }
 

@@ -172,7 +172,8 @@ Result<void> Slot::accept_client()
         case ENOMEM:
             // A temporary failure: the other slots continue. The client stays in the queue, so an
             // immediate retry would only use CPU time.
-            session_.log(fmt::format("cannot take a client now: {}", std::strerror(errno)));
+            session_.log(
+                fmt::format("cannot accept a client, will retry: {}", std::strerror(errno)));
             next_accept_ns_ = session_.now_ns() + kAcceptAgain_ns;
             return {};
         default:

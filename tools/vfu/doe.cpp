@@ -128,15 +128,15 @@ void Doe::abort()
 void Doe::on_write_mailbox(const DwordWrite &write)
 {
     if (write.mask != ~0u) {
-        host_.log("DOE: a write to the mailbox that is no dword; ignored");
+        host_.log("DOE: mailbox write of less than a dword; ignored");
         return;
     }
     if (status() & (kBusy | kError | kReady)) {
-        host_.log("DOE: a request while it has no room for one; ignored");
+        host_.log("DOE: request while busy, in error or with a pending response; ignored");
         return;
     }
     if (request_.size() == kMaxDwords) {
-        host_.log("DOE: a request longer than any that has an answer");
+        host_.log("DOE: request longer than any supported one; rejected");
         request_.clear();
         signal(status() | kError);
         return;
@@ -147,7 +147,7 @@ void Doe::on_write_mailbox(const DwordWrite &write)
 void Doe::go()
 {
     if (status() & (kBusy | kError | kReady)) {
-        host_.log("DOE: go while it has something else to do; ignored");
+        host_.log("DOE: Go while busy, in error or with a pending response; ignored");
         return;
     }
     set_status(status() | kBusy);

@@ -31,7 +31,7 @@ constexpr uint32_t kIrqDataFlags = wire::kIrqDataNone | wire::kIrqDataBool | wir
 constexpr uint32_t kIrqActionFlags =
     wire::kIrqActionMask | wire::kIrqActionUnmask | wire::kIrqActionTrigger;
 
-constexpr std::string_view kAnswerNotTaken = "the client left without taking its answer";
+constexpr std::string_view kAnswerNotTaken = "the client closed before reading its reply";
 constexpr std::string_view kFdsLost =
     "file descriptors of the client were lost: too many at once, or too few allowed here (ulimit "
     "-n); connection closed";
@@ -115,7 +115,7 @@ void Session::print_line(std::string_view line) const
 void Session::tell_suppressed(uint64_t lines) const
 {
     if (lines > 0)
-        print_line(fmt::format("{} lines were not shown", lines));
+        print_line(fmt::format("log lines suppressed: {}", lines));
 }
 
 void Session::log(std::string_view line)
@@ -259,7 +259,7 @@ Verdict Session::check(const wire::Header &header, const Message &message, const
     if (header.flags & ~kKnownFlags)
         return invalid("unknown flags");
     if (header.flags & wire::kError)
-        return invalid("a request that says error");
+        return invalid("a request with the error flag");
     if (!rule)
         return {std::errc::function_not_supported, "unknown command"};
     if (!rule->handler)
@@ -321,7 +321,7 @@ Verdict Session::on_version(const Message &message, Answer &answer)
     const auto version = wire::get<wire::Version>(message.body);
 
     if (version->major != 0)
-        return {std::errc::not_supported, "only major version 0 is spoken here"};
+        return {std::errc::not_supported, "only major version 0 is supported"};
     if (message.body.back() != std::byte{0})
         return invalid("capabilities do not end with NUL");
 
@@ -548,14 +548,14 @@ Verdict Session::check_access(const wire::RegionAccess &access) const
     if (access.region >= wire::kRegions)
         return invalid("no such region");
     if (access.count == 0)
-        return invalid("an access of nothing");
+        return invalid("a zero-length access");
     if (access.count > wire::kMaxTransferBytes)
         return invalid("more than max_data_xfer_size");
     const uint64_t size_bytes = region_bytes(access.region);
     if (size_bytes == 0)
         return invalid("the region is empty");
     if (access.offset >= size_bytes)
-        return invalid("behind the end of the region");
+        return invalid("past the end of the region");
     if (access.count > size_bytes - access.offset)
         return invalid("across the end of the region");
     return kGood;
@@ -809,7 +809,7 @@ void Session::set_trigger(uint32_t index, uint32_t vector, Fd eventfd)
 void Session::raise(unsigned vector)
 {
     if (!device_) {
-        log(fmt::format("interrupt vector {} before there is a device", vector));
+        log(fmt::format("interrupt vector {} before the device is attached", vector));
         return;
     }
     update_interrupts();

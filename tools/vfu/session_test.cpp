@@ -407,7 +407,7 @@ TEST_F(SessionTest, SuppressedLogLinesAreCountedWhenTheClientLeaves)
     unsigned shown = 0, hidden = 0;
     for (std::string line; std::getline(said, line);) {
         unsigned lines = 0;
-        if (std::sscanf(line.c_str(), "vfu: %u lines were not shown", &lines) == 1)
+        if (std::sscanf(line.c_str(), "vfu: log lines suppressed: %u", &lines) == 1)
             hidden += lines;
         else
             shown++;
