@@ -92,7 +92,7 @@ inline Result<void> write_to_pipe(int fd, Bytes bytes, const std::string &name, 
         ::poll(fds, 2, -1);
         if (fds[0].revents == 0 && fds[1].revents != 0 && ::poll(fds, 1, kPatience_ms) == 0)
             return Error{Errc::kIo,
-                         name + ": ended by a signal while nothing read it; it is incomplete"};
+                         name + ": stopped by a signal while it had no reader; incomplete"};
         if (fds[0].revents == 0)
             continue;
         const ssize_t put = ::write(fd, bytes.data(), std::min<size_t>(bytes.size(), PIPE_BUF));

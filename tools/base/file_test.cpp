@@ -118,7 +118,7 @@ TEST(WriteToPipe, StopsWaitingForAFullPipeOnceAStopIsRequested)
     stopper.join();
     ASSERT_FALSE(written);
     EXPECT_EQ(written.error().message,
-              "the pipe: ended by a signal while nothing read it; it is incomplete");
+              "the pipe: stopped by a signal while it had no reader; incomplete");
 }
 
 TEST(WriteToPipe, WritesAllWhenThePipeIsReadAfterAStopRequest)

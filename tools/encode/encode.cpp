@@ -91,7 +91,7 @@ Result<void> read_event(Case &into, Words words)
             into.events.push_back(std::move(event));
             return {};
         }
-    return usage("an event of a pmu that no line before names");
+    return usage("an event of an undefined pmu");
 }
 
 Result<void> read_order(Case &into, Words words)
@@ -197,7 +197,7 @@ Result<void> read_line(Case &into, std::string_view line)
     }
     if (words[0].starts_with('|')) {
         if (into.expected.empty())
-            return usage("a line of text that no expect is before");
+            return usage("a text line without a preceding expect");
         const std::string_view text = line.substr(line.find('|') + 1);
         into.expected.back().text += std::string(text.substr(text.starts_with(' '))) + "\n";
         return {};
@@ -208,7 +208,7 @@ Result<void> read_line(Case &into, std::string_view line)
     if (!bytes)
         return Error{Errc::kUsage, "unknown word '" + std::string(words[0]) + "'"};
     if (into.buffers.empty() || !takes_bytes(into.buffers.back()))
-        return usage("bytes of no buffer: aux comes first");
+        return usage("bytes outside a buffer: aux must come first");
     return bytes->append(rest, into.buffers.back().bytes);
 }
 

@@ -73,16 +73,15 @@ TEST(EncodeLines, RejectMoreCxlHmuEntriesThanTheCountHolds)
 
 TEST(EncodeCase, ErrorsNameTheLine)
 {
-    EXPECT_EQ(error_of("pmu 1 a\nevent 1 b//\n"),
-              "line 2: an event of a pmu that no line before names");
+    EXPECT_EQ(error_of("pmu 1 a\nevent 1 b//\n"), "line 2: an event of an undefined pmu");
     for (const char *line : {"pmu x a", "pmu 1", "pmu 1 a cap"})
         EXPECT_EQ(error_of(line), "line 1: pmu TYPE NAME [CAP=VALUE ...]");
     EXPECT_EQ(error_of("\n\nnonsense"), "line 3: unknown word 'nonsense'");
-    EXPECT_EQ(error_of("bytes 1"), "line 1: bytes of no buffer: aux comes first");
-    EXPECT_EQ(error_of("| text"), "line 1: a line of text that no expect is before");
+    EXPECT_EQ(error_of("bytes 1"), "line 1: bytes outside a buffer: aux must come first");
+    EXPECT_EQ(error_of("| text"), "line 1: a text line without a preceding expect");
     EXPECT_EQ(error_of(std::string(kHead) + "bytes 100"), "line 4: 100 does not fit");
     EXPECT_EQ(error_of(std::string(kHead) + "hot width 8 1:256"), "line 4: 1:256 does not fit");
-    EXPECT_EQ(error_of(std::string(kHead) + "hot wide 8"), "line 4: hot knows no 'wide'");
+    EXPECT_EQ(error_of(std::string(kHead) + "hot wide 8"), "line 4: hot has no term 'wide'");
     EXPECT_EQ(error_of(std::string(kHead) + "8dw 1 2"),
               "line 4: 8dw TIME DW0 DW1 DW2 DW3 [PREFIX]");
     EXPECT_EQ(error_of("# only this"), "a case has at least one pmu and one event");

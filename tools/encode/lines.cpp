@@ -118,7 +118,7 @@ Result<HotList> parse_hot(Words words)
         else if (words[i] == "width" && *value >= 1 && *value <= 63)
             hot.width = *value;
         else
-            return Error{Errc::kUsage, "hot knows no '" + std::string(words[i]) + "'"};
+            return Error{Errc::kUsage, "hot has no term '" + std::string(words[i]) + "'"};
         i++;
     }
     return hot;

@@ -65,7 +65,7 @@ Result<void> read_pairs(Buffer &into, Words words, const char *help)
 Result<void> add(Case &into, Buffer buffer)
 {
     if (into.events.empty())
-        return usage("a record of no event: event comes first");
+        return usage("a record without an event: event must come first");
     buffer.event_id = into.events.front().id;
     into.buffers.push_back(std::move(buffer));
     return {};

@@ -55,7 +55,7 @@ inline std::string compare_entries(const std::vector<uncore_pmon_entry> &kernel,
         units++;
     }
     const bool all = units == ours.units.size() && refused == ours.refused.size();
-    return all ? "" : "pmukit discover sees more";
+    return all ? "" : "pmukit discover accepts more entries";
 }
 
 // bytes: the start of a BAR of bar_bytes bytes.
@@ -71,7 +71,7 @@ inline std::string compare_table(Bytes bytes, uint64_t bar_bytes)
     uncore_pmon_global global;
     const char *wrong = uncore_pmon_global_decode(words.data(), bar_bytes, &global);
     if (!wrong != bool(ours))
-        return "only one of them takes the global entry";
+        return "only one of them accepts the global entry";
     if (wrong || words.size() * sizeof(u64) < uncore_pmon_table_bytes(&global))
         return "";
 

@@ -23,6 +23,6 @@ if [ -n "${UPDATE:-}" ]; then
 fi
 grep -v '^#' "$layouts" >"$work/kept"
 diff "$work/kept" "$work/found" >"$work/diff" && exit 0
-echo 'a class lies in memory as no program knows it: raise the soname (SOVERSION), or run with UPDATE=1 where it is new'
+echo 'the memory layout of a class changed: raise the soname (SOVERSION), or run with UPDATE=1 if the class is new'
 cat "$work/diff"
 exit 1

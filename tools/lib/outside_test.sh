@@ -16,8 +16,8 @@ fail() { echo "$*"; exit 1; }
 
 quietly env -u MAKEFLAGS -u MAKELEVEL make -C "$top" install BUILT="$build" DESTDIR="$stage" PREFIX=/usr
 if grep -q '^install: no manual pages: ' "$folder/log"; then
-	! command -v sphinx-build >"$folder/found" || fail 'there is Sphinx, and no manual page was made by it'
-	[ ! -e "$usr/share/man" ] || fail 'it says that there are no manual pages, and there are'
+	! command -v sphinx-build >"$folder/found" || fail 'Sphinx is installed, but no manual page was built'
+	[ ! -e "$usr/share/man" ] || fail 'manual pages were installed although the build reported none'
 else
 	for page in man1/pmukit.1 man1/pmukit-record.1 man3/libpmukit.3; do
 		[ -f "$usr/share/man/$page" ] || fail "not installed: $page"
@@ -37,7 +37,7 @@ for name in libpmukit.so libpmukit.a pmukitConfig.cmake pmukitConfigVersion.cmak
 	[ -n "$(find "$usr" -name "$name")" ] || fail "not installed: $name"
 done
 strays=$(find "$usr" ! -name '*.rst' '(' -name '*_test*' -o -name '*fuzz*' -o -name '*bench*' -o -name '*model*' ')')
-[ -z "$strays" ] || fail "installed, but only for ourselves: $strays"
+[ -z "$strays" ] || fail "installed, but internal: $strays"
 ! grep -rlIF "$folder" "$usr" >"$folder/log" || fail "knows the staging tree: $(cat "$folder/log")"
 "$usr/bin/pmukit" --version | grep -q '^pmukit ' || fail 'the installed pmukit does not start'
 
@@ -47,7 +47,7 @@ for header in "$usr"/include/pmukit/*.h; do
 done
 [ "$(ls "$usr/include")" = pmukit ] || fail "include has more than pmukit/: $(ls "$usr/include")"
 ! find "$usr/include" -name '*.hpp' -exec grep -l '#include "\(base\|perfdata\|decode\|lib\)/' {} + || fail 'headers that only our tree can include'
-[ -z "$(find "$usr/include" -name 'reader_state*' -o -name 'input*' -o -name 'unpack*')" ] || fail 'a header is installed that is none of the interface'
+[ -z "$(find "$usr/include" -name 'reader_state*' -o -name 'input*' -o -name 'unpack*')" ] || fail 'an internal header is installed'
 (cd "$usr/include" && find . -name '*.hpp' | sed 's|^\./\(.*\)|#include "\1"|') >"$folder/all.cpp"
 [ "$(wc -l <"$folder/all.cpp")" -ge 20 ] || fail 'hardly any headers'
 quietly "${CXX:-c++}" -std=c++20 -fsyntax-only -I "$usr/include" "$folder/all.cpp"
@@ -76,7 +76,7 @@ prefix=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --variable prefix libpmukit
 readelf -d "$library" | grep -q 'SONAME.*libpmukit\.so\.2]' || fail 'wrong soname'
 ! readelf -d "$library" "$usr/bin/pmukit" | grep -E 'R(UN)?PATH' || fail 'a path of the build in a program'
 foreign=$(nm -D --defined-only "$library" | c++filt | grep -v 'pmukit::\|LIBPMUKIT_2' || true)
-[ -z "$foreign" ] || fail "symbols that are not ours: $foreign"
+[ -z "$foreign" ] || fail "foreign symbols exported: $foreign"
 
 # The suite, the command, the packaged library and the library as a program finds it have the same version.
 version=$(cat "$top/VERSION")

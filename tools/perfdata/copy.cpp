@@ -39,7 +39,7 @@ RecordCopier::RecordCopier(const Reader &from, Writer &to, RecordFilter filter)
 Result<void> RecordCopier::record(const Record &record)
 {
     if (from_.events().size() != events_)
-        return Error{Errc::kUnsupported, "an event is described behind the first record",
+        return Error{Errc::kUnsupported, "an event is described after the first record",
                      record.offset};
     // The files of a directory are read one after another, so their rounds are not in order.
     // Without FINISHED_ROUND, perf sorts everything.

@@ -182,7 +182,7 @@ Result<void> Merge::check_trace_events(const Input &input)
     const Reader &reader = input.reader;
     if (hosts_.size() > 1)
         return Error{Errc::kUnsupported,
-                     reader.part() + ": trace events of several hosts cannot be one recording"};
+                     reader.part() + ": trace events of several hosts cannot be merged"};
     if (reader.is_pipe())
         return Error{
             Errc::kUnsupported,
@@ -190,7 +190,7 @@ Result<void> Merge::check_trace_events(const Input &input)
     const Bytes layouts = reader.feature(kFeatTracingData).value_or(Bytes());
     if (tracing_data_ && !std::ranges::equal(*tracing_data_, layouts))
         return Error{Errc::kUnsupported,
-                     reader.part() + ": recordings of different trace events cannot be one"};
+                     reader.part() + ": recordings of different trace events cannot be merged"};
     tracing_data_ = layouts;
     return {};
 }
@@ -200,7 +200,7 @@ Result<void> Merge::check(const Input &input)
     const Reader &reader = input.reader;
     if (reader.order() != inputs_.front().reader.order())
         return Error{Errc::kUnsupported,
-                     reader.part() + ": recordings of different byte order cannot be one"};
+                     reader.part() + ": recordings of different byte order cannot be merged"};
     if (reader.is_directory())
         return Error{Errc::kUnsupported,
                      reader.part() + ": a directory; make a file of it first, with pmukit cut"};
@@ -208,8 +208,8 @@ Result<void> Merge::check(const Input &input)
         if (!(event.attr.sample_type & PERF_SAMPLE_IDENTIFIER) || !event.attr.sample_id_all)
             return Error{Errc::kUnsupported,
                          reader.part() +
-                             ": its records do not say whose they are; record with perf record "
-                             "--sample-identifier, or with pmukit record"};
+                             ": its records have no event id (PERF_SAMPLE_IDENTIFIER); record with "
+                             "perf record --sample-identifier, or with pmukit record"};
         if (event.attr.type != kTracepointType)
             continue;
         if (Result<void> fits = check_trace_events(input); !fits)

@@ -63,8 +63,7 @@ Result<void> Reader::State::read_front()
     }
     if (passed_bytes > limits::kFront)
         warn({Errc::kUnsupported,
-              "more than 8 MiB of records before the first of the kernel: "
-              "those behind are left out"});
+              "more than 8 MiB of records before the first kernel record: the rest is ignored"});
     front_ = std::move(passed);
     return {};
 }
@@ -244,7 +243,7 @@ Result<Reader::Step> Reader::State::begin_payload(Record &into, size_t size)
     if (!payload)
         wrong = "an AUXTRACE or tracing data record is too short";
     else if (input_.whole() && *payload > ready_ - size)
-        wrong = "the data ends inside the bytes that follow a record";
+        wrong = "the data ends inside a record's payload";
     if (wrong) {
         if (Result<void> broken = break_off(wrong, into.type); !broken)
             return broken.error();
@@ -275,7 +274,7 @@ Result<Reader::Step> Reader::State::next_piece(Record &into)
     if (!there)
         return there.error();
     if (!*there && (ready_ == 0 || !input_.ended()))
-        return cut_short("the data ends inside the bytes that follow a record", piece_.type);
+        return cut_short("the data ends inside a record's payload", piece_.type);
     into = piece_;
     into.body = Bytes(piece_body_).first(piece_body_bytes_);
     into.payload = {at_, std::min(size, ready_)};
@@ -297,8 +296,8 @@ Result<void> Reader::State::begin_packed(const Record &record)
         std::optional<Bytes> exact =
             size && *size <= in.left() ? in.take(static_cast<size_t>(*size)) : std::nullopt;
         if (!exact) {
-            lose(record.offset, record.body.size(), "a packed record is shorter than it says",
-                 record.type);
+            lose(record.offset, record.body.size(),
+                 "a compressed record is shorter than its size field", record.type);
             unpacking_failed_ = true;
             return {};
         }
@@ -332,7 +331,7 @@ bool Reader::State::unpacked_record(Record &into)
         fill(into, bytes->data(), bytes->size(), packed_offset_, order_);
         if (may_be_packed(into.type))
             return true;
-        wrong = "a record that cannot be packed is packed";
+        wrong = "a header record inside a compressed record";
     }
     lose(packed_offset_, unpacker_->remainder(), std::move(wrong), kCompressed);
     unpacker_.reset();
@@ -345,7 +344,7 @@ bool Reader::State::unpacked_record(Record &into)
 Result<bool> Reader::State::next_part()
 {
     if (unpacker_ && unpacker_->remainder() != 0)
-        lose(packed_offset_, unpacker_->remainder(), "the packed records end inside a record",
+        lose(packed_offset_, unpacker_->remainder(), "the compressed data ends inside a record",
              kCompressed);
     unpacker_.reset();
     unpacking_failed_ = false;

@@ -257,7 +257,7 @@ Result<void> Reader::State::read_file_header(Bytes file)
     if (data.size > file.size() - data.offset) {
         warn({Errc::kTruncated,
               std::to_string(data.size - (file.size() - data.offset)) +
-                  " bytes of records, and the names of PMUs, are cut off",
+                  " bytes of records and the PMU names are missing: the file is truncated",
               file.size()});
         return {};
     }
@@ -460,7 +460,7 @@ bool Reader::State::may_keep(size_t bytes)
     const bool fits = event_bytes_.take(bytes);
     if (!fits && !std::exchange(events_warned_, true))
         warn({Errc::kUnsupported,
-              "more than 16 MiB of events and their names: further names are left out"});
+              "more than 16 MiB of events and their names: further names are ignored"});
     return fits;
 }
 

@@ -352,7 +352,7 @@ Result<void> DamagedRecording::write_records(size_t part, RecordCopier &copier,
             report(progress, at);
             const auto found = record_at(content.bytes, at, range.end, reader_.order());
             if (!found)  // the file changed meanwhile
-                return Error{Errc::kDamaged, "a record that was there is gone", at};
+                return Error{Errc::kDamaged, "the file changed while it was read", at};
             const Bytes payload = content.bytes.subspan(
                 at + found->bytes - found->record.payload_bytes, found->record.payload_bytes);
             if (Result<void> done = copy_in_pieces(found->record, payload, copier, behind); !done)
@@ -374,9 +374,10 @@ Result<Writer> DamagedRecording::write(const std::string &path,
     const bool packed =
         std::ranges::any_of(parts_, [](const Part &part) { return part.found.packed != 0; });
     if (packed && parts_.size() > 1)
-        return Error{Errc::kUnsupported,
-                     "packed records of several files cannot be kept in one; unpack them with "
-                     "pmukit cut"};
+        return Error{
+            Errc::kUnsupported,
+            "compressed records of several files cannot be stored in one; decompress them with "
+            "pmukit cut"};
     Result<Writer> to = Writer::create_copy(path, reader_.order(), events_for_copy(reader_));
     if (!to)
         return to.error();

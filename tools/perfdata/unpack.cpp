@@ -64,7 +64,7 @@ Result<void> Unpacker::fill()
             break;
     }
     if (in.pos < in.size && out.pos < out.size)
-        return Error{Errc::kDamaged, "zstd: the packed bytes lead nowhere"};
+        return Error{Errc::kDamaged, "zstd: the compressed data makes no progress"};
     packed_ = packed_.subspan(in.pos);
     last_ = out.pos;
     more_ = out.pos == out.size;

@@ -67,7 +67,7 @@ Error unknown_name(std::string_view all, size_t from, std::string_view text)
 {
     const std::string_view word = trim(text);
     if (word.starts_with('{'))
-        return bad_event_at(all, from, "groups are given by libpfm4's names: --pfm-events '{A,B}'");
+        return bad_event_at(all, from, "groups need libpfm4 names: --pfm-events '{A,B}'");
     if (word.starts_with("mem:"))
         return bad_event_at(all, from, "breakpoints are not recorded here; perf record does it");
     if (const size_t colon = word.find(':');
@@ -275,7 +275,7 @@ Result<EventSettings> encode_event(const EventString &event, const Pmu &pmu)
             return done.error();
     }
     if (settings.period && settings.frequency_hz)
-        return bad_event(event.text, "period and freq are two answers to one question; give one");
+        return bad_event(event.text, "period and freq exclude each other; give one");
     if (const auto refusal = find_unsupported(pmu, settings.words))
         return bad_event_at(event.text, place_of(event, refusal->term), refusal->why);
     if (const auto why = fit_modifiers(pmu, settings.modifiers))

@@ -92,10 +92,10 @@ std::optional<std::string> fault_of(std::string_view letters, size_t at)
         return wrong_text(Errc::kUsage, {&letter, 1}, known->meaning).message;
     const auto seen = std::ranges::count(letters.substr(0, at), letter);
     if (seen >= (letter == 'p' ? kMostPrecise : 1))
-        return wrong_text(Errc::kUsage, {&letter, 1}, "is there too often").message;
+        return wrong_text(Errc::kUsage, {&letter, 1}, "is given too often").message;
     if ((letter == 'p' || letter == 'P') &&
         letters.substr(0, at).find(letter == 'p' ? 'P' : 'p') != letters.npos)
-        return "'p' and 'P' are two answers to one question; leave one out";
+        return "'p' and 'P' exclude each other; give one";
     return std::nullopt;
 }
 
@@ -138,7 +138,7 @@ std::optional<std::string> fit_modifiers(const Pmu &pmu, Modifiers &modifiers)
                          modifiers.exclude_host || modifiers.exclude_idle;
     if (pmu.cpumask && by_whom)
         return pmu.name +
-               " sees the whole machine (cpumask) and has no task or mode; drop u, k, h, G, H and "
+               " is system-wide (cpumask) and cannot select tasks or modes; drop u, k, h, G, H and "
                "I";
     return std::nullopt;
 }

@@ -61,10 +61,10 @@ TEST(Modifiers, RefusalNamesTheLetterAndItsIndex)
         {"b", 0, "'b' (BPF counters)"},
         {"ukR", 2, "'R' (retire latency)"},
         {"X", 0, "'X' (own group)"},
-        {"pppp", 3, "'p' is there too often"},
-        {"uu", 1, "'u' is there too often"},
-        {"pP", 1, "two answers"},
-        {"Pp", 1, "two answers"},
+        {"pppp", 3, "'p' is given too often"},
+        {"uu", 1, "'u' is given too often"},
+        {"pP", 1, "exclude each other"},
+        {"Pp", 1, "exclude each other"},
         {"u/", 1, "'/' is no modifier"},
     };
     for (const auto &expected : faults) {

@@ -292,7 +292,7 @@ std::string denied_because(const Pmu &pmu, const Attempt &attempt)
     if (!samples_tasks(pmu))
         return "this needs CAP_PERFMON; run as root or set that capability";
     if (paranoid >= kNoUnprivileged)
-        return is + ", which leaves events to CAP_PERFMON: sysctl kernel.perf_event_paranoid=2" +
+        return is + ", which restricts events to CAP_PERFMON: sysctl kernel.perf_event_paranoid=2" +
                kOrRoot;
     if (attempt.is_of_another_user)
         return "process " + std::to_string(attempt.pid) +
@@ -300,8 +300,7 @@ std::string denied_because(const Pmu &pmu, const Attempt &attempt)
     if ((attempt.pid < 0 || attempt.has_cgroup) && paranoid >= 1)
         return is + ": the whole machine (-a, -C, -G) needs 0 or less" + kOrRoot;
     if (attempt.kernel_too && paranoid >= 2)
-        return is + ": the kernel's side needs 1 or less; give the event :u for programs alone" +
-               kOrRoot;
+        return is + ": kernel mode needs 1 or less; give the event :u for user mode only" + kOrRoot;
     return "this needs CAP_PERFMON; run as root or set that capability";
 }
 

@@ -222,13 +222,12 @@ TEST(ExplainOpenError, ExplainsWhyTheUserIsDenied)
         Attempt attempt;
         const char *why;
     } cases[] = {
-        {{5, 0, 3}, "kernel.perf_event_paranoid is 3, which leaves events to CAP_PERFMON"},
+        {{5, 0, 3}, "kernel.perf_event_paranoid is 3, which restricts events to CAP_PERFMON"},
         {{5, 0, 2, true, true}, "process 5 is another user's"},
         {{-1, 0, 1}, "kernel.perf_event_paranoid is 1: the whole machine (-a, -C, -G) needs 0"},
         {{7, 0, 1, true, false, true}, "the whole machine (-a, -C, -G) needs 0"},
         {{5, 0, 2},
-         "kernel.perf_event_paranoid is 2: the kernel's side needs 1 or less; give the "
-         "event :u"},
+         "kernel.perf_event_paranoid is 2: kernel mode needs 1 or less; give the event :u"},
         {{5, 0, 2, false}, "this needs CAP_PERFMON"},
     };
     for (const auto &[attempt, why] : cases)

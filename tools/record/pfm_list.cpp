@@ -62,7 +62,8 @@ private:
         const char mark = list_[at];
         if (mark == '{') {
             if (open_ || !wants_name_)
-                return bad_list(list_, at, "a group begins only behind a comma, and in no other");
+                return bad_list(
+                    list_, at, "a group can begin only after a comma and not inside another group");
             open_ = at;
             return {};
         }

@@ -49,8 +49,8 @@ TEST(PfmList, ErrorsNameTheFaultAndItsOffset)
         {"", 0, "a name is missing"},          {",a", 0, "a name is missing before"},
         {"a,", 1, "a name is missing"},        {"a,,b", 2, "a name is missing before"},
         {"{a", 0, "the '}' that closes"},      {"a}", 1, "there is no '{'"},
-        {"{}", 1, "a name is missing before"}, {"{a,{b}}", 3, "a group begins only"},
-        {"a{b}", 1, "a group begins only"},    {"{a}b", 3, "a comma is missing"},
+        {"{}", 1, "a name is missing before"}, {"{a,{b}}", 3, "a group can begin only"},
+        {"a{b}", 1, "a group can begin only"}, {"{a}b", 3, "a comma is missing"},
         {"{a,}", 3, "a name is missing"},      {"{a},", 3, "a name is missing"},
     };
     for (const auto &expected : wrong) {

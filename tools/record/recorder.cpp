@@ -58,8 +58,9 @@ Error about_clock(const Error &error, const RecordOptions &options)
                         *options.clock_id == CLOCK_MONOTONIC_RAW;
     if (always || error.code != Errc::kUsage)
         return error;
-    return Error{error.code, error.message + "; perhaps it is " + clock_name(*options.clock_id) +
-                                 ": only monotonic and monotonic_raw go with every PMU"};
+    return Error{error.code,
+                 error.message + "; " + clock_name(*options.clock_id) +
+                     " may be the reason: only monotonic and monotonic_raw work with every PMU"};
 }
 
 // Adds the current threads of a process.
@@ -170,7 +171,7 @@ Result<Recorder::Target> Recorder::Target::of(const RecordOptions &options, cons
         return cpus.error();
     if (!options.cpus.empty() && (cpus = those_online(options.cpus, *cpus))->empty())
         return Error{Errc::kUsage,
-                     request.text + ": none of the CPUs of -C is one that counts it; drop -C"};
+                     request.text + ": none of the CPUs given with -C counts this event; drop -C"};
     Target target{{-1}, *cpus};
     if (!request.cgroup.empty()) {
         Result<Fd> folder = open_cgroup(request.cgroup);
@@ -301,7 +302,7 @@ std::optional<std::string> fall_back(const Error &error, std::string &text, Pmu 
     if (text.find_first_of(":/") == text.npos)
         text += ':';
     text += 'u';
-    return text + ": the kernel's side is left out (kernel.perf_event_paranoid is " +
+    return text + ": kernel mode is excluded (kernel.perf_event_paranoid is " +
            std::to_string(paranoid) + ")";
 }
 
@@ -367,7 +368,7 @@ Result<void> Recorder::open_everywhere(const RecordOptions &options, const Reque
             break;
         }
     if (event.ids.empty())
-        return Error{Errc::kNotFound, request.text + ": all that was to be recorded has ended"};
+        return Error{Errc::kNotFound, request.text + ": all tasks to record have ended"};
     return {};
 }
 
@@ -449,7 +450,7 @@ Result<void> Recorder::add_ring(const RecordOptions &options, const Request &req
 {
     const int leader = leader_fd(request, pid, cpu);
     if (request.leader && leader < 0)
-        return Error{Errc::kUsage, event.text + ": the first of its group is not counted on CPU " +
+        return Error{Errc::kUsage, event.text + ": the leader of its group does not count on CPU " +
                                        std::to_string(cpu) + "; take the group apart"};
     const Attempt attempt{
         pid, cpu, {}, !request.settings.modifiers.exclude_kernel, false, !request.cgroup.empty()};
@@ -490,9 +491,9 @@ Result<void> Recorder::drain_records(Ring &ring, RecordSink &sink, RingNotes &no
     auto [tail, head] = ring.rings.record_window();
     std::optional<RingPieces> pieces = ring_pieces(ring.rings.records(), tail, head);
     if (!pieces || !note_records(ring.rings.records(), tail, head, notes))
-        return Error{Errc::kDamaged, events_[ring.event].text +
-                                         ": the kernel's ring makes no sense at " +
-                                         std::to_string(tail)};
+        return Error{
+            Errc::kDamaged,
+            events_[ring.event].text + ": the kernel's ring is invalid at " + std::to_string(tail)};
     for (Bytes piece : {pieces->first, pieces->second})
         if (Result<void> done = sink.records(piece); !done)
             return done;
@@ -509,9 +510,8 @@ Result<uint64_t> Recorder::drain_aux(size_t index, uint64_t until, RecordSink &s
     const uint64_t tail = ring.rings.aux_window().first;
     std::optional<RingPieces> aux = ring_pieces(ring.rings.aux(), tail, until);
     if (!aux)
-        return Error{
-            Errc::kDamaged,
-            events_[ring.event].text + ": the AUX area makes no sense at " + std::to_string(tail)};
+        return Error{Errc::kDamaged, events_[ring.event].text + ": the AUX area is invalid at " +
+                                         std::to_string(tail)};
     if (aux->size() == 0)
         return uint64_t{0};
     AuxChunk chunk{ring.id, tail, static_cast<uint32_t>(index), ring.cpu, *aux};

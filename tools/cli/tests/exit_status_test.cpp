@@ -954,8 +954,7 @@ TEST_F(Recorded, EndsOnASignalIfItsPipeIsNotRead)
     if (is_not_allowed(ended))
         GTEST_SKIP() << "this machine allows no system-wide events";
     EXPECT_EQ(ended.status, kFailed);
-    EXPECT_EQ(ended.said,
-              "pmukit: pipe: ended by a signal while nothing read it; it is incomplete\n");
+    EXPECT_EQ(ended.said, "pmukit: pipe: stopped by a signal while it had no reader; incomplete\n");
 }
 
 TEST_F(Recorded, ContinuesUnderNohupWithoutATerminal)
