@@ -73,7 +73,7 @@ endfunction()
 
 function(pmukit_print_parts)
   message("Parts of this build:")
-  pmukit_print_part(part found "what it brings" "Debian, Ubuntu" "Fedora, RHEL" openSUSE Arch)
+  pmukit_print_part(part found "feature" "Debian, Ubuntu" "Fedora, RHEL" openSUSE Arch)
   foreach(row IN LISTS pmukit_required pmukit_optional)
     pmukit_part("${row}")
     set(found no)

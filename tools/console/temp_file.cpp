@@ -96,7 +96,7 @@ Result<void> begin_output(const std::string &output, const std::vector<std::stri
         if (std::filesystem::equivalent(output, input, failure) &&
             !std::filesystem::is_other(output, failure))
             return Error{Errc::kUsage,
-                         output + ": it is the input, and is not replaced; name another output"};
+                         output + ": is the input and would be replaced; name another output"};
     if (!output.empty() && output != "-")
         remove_when_killed(output);
     return {};

@@ -29,7 +29,7 @@ Result<Folder> Folder::create(const std::string &given)
     const std::string path = name_of(given);
     std::error_code failure;
     if (fs::exists(fs::symlink_status(path, failure)))
-        return Error{Errc::kIo, path + ": is there already; name a new folder"};
+        return Error{Errc::kIo, path + ": already exists; name a new folder"};
     Result<perfdata::Destination> to = perfdata::Destination::of(path);
     if (!to)
         return to.error();

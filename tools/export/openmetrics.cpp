@@ -47,13 +47,13 @@ constexpr Metric kMetrics[] = {
     {"pmukit_imc_samples", "Samples of trace_imc", "imc", How::kRows, "", {"mode"}},
     {"pmukit_samples", "Ordinary samples", "samples", How::kRows, "", {"event"}},
     {"pmukit_lost",
-     "What is known to be missing, as far as its amount is known",
+     "Known losses, as far as their amount is known",
      "losses",
      How::kSum,
      "amount",
      {"driver", "kind", "measure", "at_least"}},
     {"pmukit_loss_reports",
-     "How often something was missing",
+     "Number of reported losses",
      "losses",
      How::kRows,
      "",
@@ -135,7 +135,7 @@ void OpenMetrics::add(const Metric &metric, const Table &table, Values row, std:
     const auto [at, fresh] = series_[&metric].try_emplace(labels);
     count_ += fresh;
     if (count_ > kMostSeries)
-        state_ = Error{Errc::kDamaged, "more than 100000 series: no machine has so many"};
+        state_ = Error{Errc::kDamaged, "more than 100000 series"};
     Series &series = at->second;
     series.value = metric.how == How::kLast ? value.number() : series.value + value.number();
     series.newest.clear();

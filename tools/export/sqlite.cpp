@@ -119,7 +119,7 @@ void Sqlite::step(sqlite3_stmt *statement)
 Result<void> Sqlite::open()
 {
     if (file_.is_in_place())
-        return Error{Errc::kUsage, file_.path() + ": a database is a file of its own; name one"};
+        return Error{Errc::kUsage, file_.path() + ": a database needs a separate file; name one"};
     if (Result<Fd> empty = file_.create(); !empty)  // SQLite would follow a link
         return empty.error();
     sqlite3 *opened = nullptr;

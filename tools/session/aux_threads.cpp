@@ -97,8 +97,8 @@ bool AuxThreads::knows(size_t event) const
 std::string AuxThreads::left_out(const std::string &path) const
 {
     return left_out_ ? fmt::format(
-                           "{}: {} ranges of AUX data more than are kept: whose they are "
-                           "is not known; cut the recording by time: pmukit cut --time",
+                           "{}: {} ranges of AUX data dropped (memory limit), their threads are "
+                           "unknown; cut the recording by time: pmukit cut --time",
                            path, left_out_)
                      : std::string();
 }

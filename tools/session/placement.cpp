@@ -42,7 +42,7 @@ Result<Placer> Placer::open_for(const Recording &recording, const std::string &d
     if (!host.empty() && !all.empty() && std::ranges::find(hosts, host) == hosts.end())
         return refused("--host " + host, "name that");
     if (host.empty() && hosts.size() > 1)
-        return refused("--cxl-topology " + dir, "give --host, whose topology that is");
+        return refused("--cxl-topology " + dir, "name the host of this topology with --host");
     if (const std::string here = host_of(dir);
         host.empty() && !here.empty() && !all.empty() && all != here)
         return refused("--cxl-topology " + dir, "that is of " + here +

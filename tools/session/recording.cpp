@@ -599,7 +599,7 @@ std::string_view Verdict::line(size_t event, bool driver_lost) const
     if (!has_anything(event))
         return {};
     if (!recording_.marks_losses(event))
-        return "\n  no loss is marked; the recording does not say that its driver marks losses\n";
+        return "\n  no loss is marked; the recording does not state that its driver marks losses\n";
     return whole_ ? "\n  nothing lost\n"
                   : "\n  the driver lost nothing; what the recording lacks is below\n";
 }
@@ -961,8 +961,8 @@ std::string names_not_kept(const std::string &path, uint64_t dropped)
     if (dropped == 0)
         return {};
     return fmt::format(
-        "{}: {} names, forks or maps of programs more than are kept; cut the recording by time: "
-        "pmukit cut --time",
+        "{}: {} names, forks or maps of programs dropped (memory limit); cut the recording by "
+        "time: pmukit cut --time",
         path, dropped);
 }
 

@@ -217,7 +217,7 @@ TEST(Samples, LimitTheThreadsWithCounts)
         EXPECT_EQ(all.given.size() + all.counts_left_out, threads + 1);
         EXPECT_GT(all.given.size(), kFew);
         EXPECT_EQ(all.counts_left_out != 0, threads == kMany);
-        EXPECT_EQ(all.given.back().period, 1U) << "one that is known goes on";
+        EXPECT_EQ(all.given.back().period, 1U) << "a known thread continues";
     }
 }
 

@@ -31,7 +31,7 @@ TEST(SymbolTable, FindsTheSymbolThatContainsAnAddress)
     EXPECT_EQ(table.find(0x100), "open");
     EXPECT_EQ(table.find(0x1ff), "open");
     EXPECT_EQ(table.find(0x20f), "second");
-    EXPECT_EQ(table.find(0x210), "") << "behind its end";
+    EXPECT_EQ(table.find(0x210), "") << "after its end";
     EXPECT_EQ(table.find(0x300), "sized");
 }
 
@@ -280,7 +280,7 @@ TEST(ElfSymbols, NameStubsAsObjdumpDoes)
     ASSERT_TRUE(symbols);
     for (const auto &[at, stub] : stubs)
         EXPECT_EQ(symbols->find(at - address + offset), stub);
-    EXPECT_EQ(symbols->find(offset), "") << "the linker's own stub, behind _init";
+    EXPECT_EQ(symbols->find(offset), "") << "the linker's stub, after _init";
 }
 
 // The search for the end of each name would scan the rest of the table.

@@ -381,7 +381,7 @@ TEST(MapIndex, OverlappingMapsAreFoundUpToTheLimit)
     EXPECT_GT(without_room, 0U);
     EXPECT_GT(found, kMaps / 100);
     EXPECT_GE(index.find(kMiddle, 0, UINT64_MAX)->time_ns, found - 1);
-    EXPECT_LT(index.build(left), kMaps / 100) << "what is left out gives back its room";
+    EXPECT_LT(index.build(left), kMaps / 100) << "dropped maps return their memory";
 }
 
 TEST_F(ThreadsTest, NamesOfFewThreadsAreLimitedToo)

@@ -327,7 +327,7 @@ TEST(CfiCheck, AcceptsOnlyWhatCompilersEmit)
     EXPECT_TRUE(is_accepted({0x41, 0x0e, 0x10, 0x86, 2, 0x0a, 0x0b}));
     EXPECT_FALSE(is_accepted({0x07, 0xff, 0xff, 0xff, 0x3f})) << "register 134217727";
     EXPECT_FALSE(is_accepted(std::vector<uint8_t>(100, 0x0a))) << "100 states";
-    EXPECT_FALSE(is_accepted({0x0f, 0xff, 0xff, 0x03})) << "an expression behind the end";
+    EXPECT_FALSE(is_accepted({0x0f, 0xff, 0xff, 0x03})) << "an expression past the end";
     EXPECT_FALSE(is_accepted({0x3f})) << "no instruction";
 }
 

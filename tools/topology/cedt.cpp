@@ -82,7 +82,7 @@ Result<XorMaps> parse_cxims(ByteReader body)
     if (!decoded)
         return damaged("a CXIMS has a granularity that does not exist");
     if (body.left() / 8 < *count)
-        return damaged("a CXIMS has fewer maps than it says");
+        return damaged("a CXIMS has fewer maps than its count");
     XorMaps maps{*decoded, {}};
     for (unsigned i = 0; i < *count; i++)
         maps.maps.push_back(*body.u64());
@@ -121,7 +121,7 @@ Result<Bytes> check_header(Bytes table)
     if (length < kHeaderBytes)
         return damaged("its length is shorter than its header");
     if (length > table.size())
-        return Error{Errc::kTruncated, "shorter than it says"};
+        return Error{Errc::kTruncated, "shorter than its length field"};
     return table.first(length);
 }
 
@@ -143,19 +143,20 @@ Result<Cedt> parse_cedt(Bytes table)
     Cedt cedt;
     // Linux warns and uses the table.
     if (!sums_to_zero(*whole))
-        cedt.skipped.emplace_back("CEDT: the checksum is wrong: used all the same");
+        cedt.skipped.emplace_back("CEDT: wrong checksum, used anyway");
     for (ByteReader in(whole->subspan(kHeaderBytes)); in.left();) {
         const size_t at = whole->size() - in.left();
         auto type = in.u8();
         in.skip(1);
         auto length = in.u16();
         if (!length || *length < kStructureBytes) {
-            skip(cedt, "a structure is shorter than its header", at, "skipped with all behind it");
+            skip(cedt, "a structure is shorter than its header", at,
+                 "skipped with everything after it");
             break;
         }
         auto body = in.take(*length - kStructureBytes);
         if (!body) {
-            skip(cedt, "a structure ends beyond the table", at, "skipped with all behind it");
+            skip(cedt, "a structure ends beyond the table", at, "skipped with everything after it");
             break;
         }
         parse_structure(*type, ByteReader(*body), at, cedt);

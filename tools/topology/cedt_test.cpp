@@ -74,13 +74,15 @@ TEST(Cedt, ReportsAStructureThatExceedsTheTable)
     ASSERT_TRUE(cedt) << cedt.error().message;
     EXPECT_EQ(cedt->windows.size(), 1U);
     EXPECT_EQ(cedt->xor_maps.size(), 0U);
-    EXPECT_EQ(cedt->skipped, std::vector<std::string>{
-                                 "CEDT: a structure ends beyond the table (at 0x70): skipped with "
-                                 "all behind it"});
+    EXPECT_EQ(
+        cedt->skipped,
+        std::vector<std::string>{
+            "CEDT: a structure ends beyond the table (at 0x70): skipped with everything after it"});
     store_le<uint16_t>(table.data() + 112 + 2, 3);
     fix_checksum(table);
-    EXPECT_EQ(parse_cedt(table)->skipped.at(0),
-              "CEDT: a structure is shorter than its header (at 0x70): skipped with all behind it");
+    EXPECT_EQ(
+        parse_cedt(table)->skipped.at(0),
+        "CEDT: a structure is shorter than its header (at 0x70): skipped with everything after it");
 }
 
 // Includes a window of size 0, as firmware writes for a bridge without memory.
@@ -131,8 +133,7 @@ TEST(Cedt, UsesATableWithAWrongChecksumAndReportsIt)
     Result<Cedt> cedt = parse_cedt(table);
     ASSERT_TRUE(cedt) << cedt.error().message;
     EXPECT_EQ(cedt->windows.size(), 2U);
-    EXPECT_EQ(cedt->skipped,
-              std::vector<std::string>{"CEDT: the checksum is wrong: used all the same"});
+    EXPECT_EQ(cedt->skipped, std::vector<std::string>{"CEDT: wrong checksum, used anyway"});
 }
 
 TEST(Cedt, IsReadFromTheFolderOrTheFirmwareTables)

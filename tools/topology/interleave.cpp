@@ -139,11 +139,10 @@ unsigned xor_map_count(unsigned root_ways)
 Result<void> check(const Interleave &set)
 {
     if (!is_ways(set.ways) || !is_ways(set.root_ways) || set.ways % set.root_ways)
-        return Error{Errc::kDamaged,
-                     "interleave ways of root decoder and region do not go together"};
+        return Error{Errc::kDamaged, "interleave ways of root decoder and region do not match"};
     if (!is_granularity(set.granularity) || !is_granularity(set.root_granularity))
         return Error{Errc::kDamaged,
-                     "an interleave granularity is no power of two from 256 to 16384"};
+                     "an interleave granularity is not a power of two from 256 to 16384"};
     if (!set.xor_maps.empty())
         if (Result<void> good = check_xor_maps(set); !good)
             return good;

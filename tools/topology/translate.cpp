@@ -67,7 +67,7 @@ Translator::Translator(CxlDevices devices, const std::optional<Cedt> &cedt)
     if (cedt)
         assumptions_ = cedt->skipped;
     for (const LeftOut &one : devices_.left_out)
-        assumptions_.push_back(fmt::format("{} left out: {}", one.name, one.why.message));
+        assumptions_.push_back(fmt::format("{} ignored: {}", one.name, one.why.message));
     for (const Region &region : devices_.regions)
         plans_.push_back(plan_of(region, cedt));
 }
@@ -110,7 +110,7 @@ Result<void> Translator::find_targets(Plan &plan) const
             return unusable(region, fmt::format("its target '{}' is missing or in another region{}",
                                                 name, left_out(name)));
         if (std::ranges::find(plan.targets, endpoint) != plan.targets.end())
-            return unusable(region, fmt::format("its target '{}' comes twice", name));
+            return unusable(region, fmt::format("its target '{}' is listed twice", name));
         if (const std::string why = decodes_otherwise(*endpoint, region); !why.empty())
             return unusable(region, fmt::format("{} {}", name, why));
         if (!plan.targets.empty() && endpoint->dpa_bytes != plan.dpa_bytes)
@@ -137,15 +137,15 @@ Result<std::vector<uint64_t>> Translator::xor_maps_of(const Region &region, cons
         return unusable(region, fmt::format("the CEDT has no valid window of {}: {}", root.name,
                                             cedt->skipped.front()));
     if (!window) {
-        assumptions_.push_back(
-            fmt::format("{}: interleave arithmetic unknown, taken for modulo: no CEDT that has {}",
-                        region.name, root.name));
+        assumptions_.push_back(fmt::format(
+            "{}: interleave arithmetic unknown, assumed to be modulo: no CEDT that has {}",
+            region.name, root.name));
         return none;
     }
     if (window->arithmetic == Arithmetic::kModulo)
         return none;
     if (window->arithmetic == Arithmetic::kUnknown)
-        return unusable(region, "the CEDT gives its window an unknown arithmetic");
+        return unusable(region, "the CEDT has an unknown arithmetic for its window");
     if (window->ways != root.ways || window->granularity != root.granularity)
         return unusable(region,
                         fmt::format("CEDT and {} differ in ways or granularity", root.name));
@@ -160,7 +160,7 @@ std::string Translator::left_out(std::string_view prefix) const
 {
     for (const LeftOut &one : devices_.left_out)
         if (!prefix.empty() && one.name.starts_with(prefix))
-            return fmt::format("; {} was left out: {}", one.name, one.why.message);
+            return fmt::format("; {} was ignored: {}", one.name, one.why.message);
     return {};
 }
 
@@ -187,15 +187,15 @@ Result<HpaRange> Translator::hpa_of(std::string_view memdev, uint64_t dpa, uint6
                      fmt::format("{}: {} is in no region", memdev, endpoint->name)};
     const Result<Plan> *found = find_plan(endpoint->region);
     if (!found)
-        return Error{Errc::kNotFound, fmt::format("{}: {} is not there{}", memdev, endpoint->region,
-                                                  left_out(endpoint->region))};
+        return Error{Errc::kNotFound, fmt::format("{}: {} does not exist{}", memdev,
+                                                  endpoint->region, left_out(endpoint->region))};
     if (!*found)
         return found->error();
 
     const Plan &plan = **found;
     auto target = std::ranges::find(plan.targets, &*endpoint);
     if (target == plan.targets.end())
-        return unusable(*plan.region, fmt::format("{} is none of its targets", endpoint->name));
+        return unusable(*plan.region, fmt::format("{} is not one of its targets", endpoint->name));
     const Interleave &set = plan.set;
     const uint64_t first = offset / set.granularity;
     const uint64_t chunks = (offset + (bytes - 1)) / set.granularity - first + 1;

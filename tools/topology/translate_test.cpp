@@ -107,10 +107,10 @@ TEST(Translate, UsesOtherWindowsDespiteAnInvalidOne)
     };
     tree.put("CEDT", table(region.dpa_bytes * region.ways));
     expect_whole(tree, region);
-    EXPECT_EQ(translator_of(tree).assumptions().size(), 1U) << "what was left out";
+    EXPECT_EQ(translator_of(tree).assumptions().size(), 1U) << "what was ignored";
     tree.put("CEDT", table(0));
     Result<HpaRange> range = translator_of(tree).hpa_of("mem0", 0, 64);
-    ASSERT_FALSE(range) << "not taken for modulo";
+    ASSERT_FALSE(range) << "not assumed to be modulo";
     EXPECT_NE(range.error().message.find("no valid window of decoder0.0"), std::string::npos)
         << range.error().message;
 }
@@ -148,14 +148,14 @@ TEST(Translate, WrongValueAffectsOnlyTheRegionThatNeedsIt)
 {
     const std::pair<const char *, const char *> damages[] = {
         {"region0/size",
-         "mem0: region0 is not there; region0 was left out: FILE: 'odd' is not a number of 64 "
+         "mem0: region0 does not exist; region0 was ignored: FILE: 'odd' is not a number of 64 "
          "bits"},
         {"decoder4.0/dpa_size",
-         "mem0: no decoder has DPA 0x0; decoder4.0 was left out: FILE: 'odd' is not a number of 64 "
+         "mem0: no decoder has DPA 0x0; decoder4.0 was ignored: FILE: 'odd' is not a number of 64 "
          "bits"},
         {"decoder0.0/size",
-         "region0: no translation possible: no root decoder holds the region; decoder0.0 was left "
-         "out: FILE: 'odd' is not a number of 64 bits"},
+         "region0: no translation possible: no root decoder holds the region; decoder0.0 was "
+         "ignored: FILE: 'odd' is not a number of 64 bits"},
     };
     for (const auto &[file, message] : damages) {
         TestFolder tree;
@@ -172,7 +172,7 @@ TEST(Translate, WrongValueAffectsOnlyTheRegionThatNeedsIt)
         EXPECT_TRUE(translator.hpa_of("mem16", 0, 64)) << file;
         EXPECT_TRUE(translator.dpa_of(uint64_t{1} << 33)) << file;
         ASSERT_EQ(translator.assumptions().size(), 1U);
-        EXPECT_NE(translator.assumptions()[0].find(" left out: " + tree.path(kDevices + file)),
+        EXPECT_NE(translator.assumptions()[0].find(" ignored: " + tree.path(kDevices + file)),
                   std::string::npos)
             << translator.assumptions()[0];
     }

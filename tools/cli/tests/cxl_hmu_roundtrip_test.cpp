@@ -449,7 +449,7 @@ TEST_F(RoundtripPlaces, TablesShowAddressNodeAndTier)
     EXPECT_TRUE(
         holds(out_, "1 units have no host address; the first: mem0: no decoder has DPA 0x9000"))
         << out_;
-    EXPECT_TRUE(holds(out_, "taken for modulo")) << out_;
+    EXPECT_TRUE(holds(out_, "assumed to be modulo")) << out_;
     EXPECT_EQ(report(false, tree_.dir(), "hpa"), kExitGood) << err_;
     EXPECT_FALSE(holds(out_, "DPA range")) << out_;
     EXPECT_LT(out_.find("0x0000000100004000"), out_.find("0x0000000100002000"));

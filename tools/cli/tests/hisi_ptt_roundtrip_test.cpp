@@ -1084,8 +1084,8 @@ TEST_F(HisiPttRoundtrip, ClaimsNoLossOnlyIfTheDriverMarksLosses)
         EXPECT_EQ(report(false), kExitGood) << err_;
         EXPECT_EQ(holds(out_, "\n  nothing lost\n"), marks) << out_;
         EXPECT_EQ(holds(out_,
-                        "\n  no loss is marked; the recording does not say that its driver "
-                        "marks losses\n"),
+                        "\n  no loss is marked; the recording does not state that its driver marks "
+                        "losses\n"),
                   !marks)
             << out_;
         ReportOptions options;

@@ -341,7 +341,7 @@ TEST_F(JoinLimits, LimitsTheHotUnits)
     EXPECT_LT(behind_the_device, kMany - kUnits);
     EXPECT_EQ(count_before(joined, "or of too many units"), kMany - kUnits);
     EXPECT_EQ(joined.ranges.size(), kUnits);
-    EXPECT_EQ(joined.ranges[0].heat, 2U) << "one that is known goes on";
+    EXPECT_EQ(joined.ranges[0].heat, 2U) << "a known thread continues";
 }
 
 // Each group is compared with each range.
