@@ -42,7 +42,7 @@ own_guests := races soak coverage vm case-studies upstream-patch
 for_guests := vmtest mutants corpus $(own_guests)
 ifneq ($(filter $(own_guests),$(MAKECMDGOALS)),)
 ifneq ($(word 2,$(filter $(for_guests),$(MAKECMDGOALS))),)
-$(error $(filter $(for_guests),$(MAKECMDGOALS)): one at a time, for each has kernels of its own)
+$(error $(filter $(for_guests),$(MAKECMDGOALS)): run them one at a time: each builds for different kernels)
 endif
 endif
 
@@ -56,32 +56,32 @@ help:
 	@echo 'pmukit - PMU drivers, device models and tools'
 	@echo
 	@echo '  make demo            set up, build, boot a guest with an emulated CXL device, name its hot pages'
-	@echo '  make test            set up, build, make check, make vmtest (what CI runs)'
+	@echo '  make test            set up, build, make check, make vmtest (as CI does)'
 	@echo
 	@echo '  make check           unit tests, format, dependency and component rules; no guest, no root'
 	@echo '  make lint            checkpatch, kernel-doc, sparse, coccinelle, clang-tidy; slower'
 	@echo '  make vmtest [U= K=]  selftests in guests; a skip or a kernel warning is a failure (ALL=1: each scenario on each kernel;'
-	@echo '                       SHARD=N: one of three shards, which have all of it together;'
-	@echo '                       BRIEF=N: of each driver one that is short on a debug kernel)'
+	@echo '                       SHARD=N: one of three shards, which together cover everything;'
+	@echo '                       BRIEF=N: for each driver one scenario that is short on a debug kernel)'
 	@echo '  make races [MINUTES= U= K= SEED=]  random use of PMUs, alone and while the machine changes, on four kernels; long'
-	@echo '  make soak [MINUTES= K=] all drivers at work in one guest, an hour: exact, nothing lost, memory flat'
+	@echo '  make soak [MINUTES= K=] all drivers active in one guest, one hour: exact counts, no loss, constant memory'
 	@echo '  make coverage [U= S=] lines of the drivers that the scenarios of debug-6.12 run (S: only these); long'
 	@echo '  make coverage-tools  lines of the parser and the decoders that their unit tests run'
-	@echo '  make tsan            unit tests of what has threads, under ThreadSanitizer'
+	@echo '  make tsan            unit tests of components with threads, under ThreadSanitizer'
 	@echo '  make vm [K= U= S=]   an interactive shell in a guest with the devices and modules of a driver (S: of a scenario)'
-	@echo '  make mutants [U= N=] faults put into overlays of the tree, one by one: the tests must notice (N: only a sample)'
+	@echo '  make mutants [U= N=] inserts faults into overlays of the tree, one at a time: the tests must fail (N: only a sample)'
 	@echo '  make bench           figures: bench <name> <value> <unit>'
-	@echo '  make hostile [S=]    recordings made to cost as much as they can, on every command and format: <= 64 MiB, <= 10x benign'
-	@echo '  make parquet-check   exported Parquet as DuckDB reads it, in a private Debian sid (270 MB to fetch, once)'
-	@echo '  make metrics-check   exported metrics as promtool reads them'
-	@echo '  make zsh-check       completion, as zsh has it'
+	@echo '  make hostile [S=]    the most expensive recordings, with every command and format: <= 64 MiB, <= 10x benign'
+	@echo '  make parquet-check   checks exported Parquet with DuckDB, in a private Debian sid (270 MB to fetch, once)'
+	@echo '  make metrics-check   checks exported metrics with promtool'
+	@echo '  make zsh-check       checks the completion in zsh'
 	@echo '  make fuzz [SECONDS=] the fuzzers, 300 seconds in all by default'
-	@echo '  make corpus [K=]     recordings by stock perf in guests, anew; corpus-words: only what the newest perf says of them'
+	@echo '  make corpus [K=]     regenerates recordings of stock perf in guests; corpus-words: only the newest perf output for them'
 	@echo
 	@echo '  make screenshots     pages of pmukit report --html in a browser: two widths, day and night; renews Documentation/pictures'
-	@echo '  make case-studies    Documentation/case-studies anew, from demo guests'
+	@echo '  make case-studies    regenerates Documentation/case-studies from demo guests'
 	@echo
-	@echo '  make pmukit          the command and the library alone, from what the distribution has: no set-up, no guests'
+	@echo '  make pmukit          only the command and the library, with packages of the distribution: no set-up, no guests'
 	@echo '  make setup           packages, QEMU and guest kernels (SETUP=no only prints)'
 	@echo '  make tools           userspace, into build/tools'
 	@echo '  make modules [K=]    modules for the guest kernels, into build/modules; KDIR=DIR: for that kernel tree'
@@ -89,20 +89,20 @@ help:
 	@echo '  make guest           programs for guests, into build/guest'
 	@echo '  make install         pmukit, headers, documents and, with Sphinx, manual pages (DESTDIR, PREFIX)'
 	@echo '  make docs            these pages as HTML and the manual pages, into build/docs'
-	@echo '  make demo-svg        the terminal recording of the README, anew'
-	@echo '  make dkms-source     what DKMS builds from, into /usr/src (DESTDIR; DKMS="pmukit pmukit-hisi-ptt pmukit-lab" for all)'
+	@echo '  make demo-svg        regenerates the terminal recording of the README'
+	@echo '  make dkms-source     copies the DKMS sources into /usr/src (DESTDIR; DKMS="pmukit pmukit-hisi-ptt pmukit-lab" for all)'
 	@echo '  make dkms-test       modules under DKMS in throw-away Debians, over upgrades of the kernel (root, 15 minutes)'
 	@echo '  make deb             Debian packages, into build/deb (root); deb-test: checked, installed, used and purged'
 	@echo '  make rpm             the packages of packaging/fedora, into build/rpm (root); rpm-test: examined, installed, used and removed'
 	@echo '  make sbom            each file with its license and checksum, as SPDX, into build/pmukit.spdx (root)'
-	@echo '  make boot-test       pmukit-dkms in a Debian that guests boot: what udev loads without and with a CXL device (root)'
+	@echo '  make boot-test       boots a Debian with pmukit-dkms in guests: modules that udev loads without and with a CXL device (root)'
 	@echo '  make kernel-matrix [K=REGEX]  modules for every kernel of the suites of Debian, and the page of the results (root; hours)'
-	@echo '  make newest          the same for the newest kernels of backports, sid and experimental'
+	@echo '  make newest          kernel-matrix only for the newest kernels of backports, sid and experimental'
 	@echo '  make debug-kernel K= a KASAN and lockdep kernel for vmtest K=debug-6.12, debug-7.2 (about 10 minutes, once);'
-	@echo '                       KCSAN=1: one that looks for data races; LATE=1: one that removes and releases late'
-	@echo '  make new-driver U=name  the components of a new driver, which compile; Documentation/process/adding-a-driver.rst goes on'
+	@echo '                       KCSAN=1: detects data races; LATE=1: delays removal and release'
+	@echo '  make new-driver U=name  creates the components of a new driver, which compile; see Documentation/process/adding-a-driver.rst'
 	@echo '  make upstream-patch U=  the driver as a patch against Linux 7.2, built there (root)'
-	@echo '  make components [U=] every component of every driver, and where it is'
+	@echo '  make components [U=] lists every component of every driver with its path'
 	@echo '  make clean           removes build/ (the cache stays: $(CACHE))'
 	@echo
 	@echo '  K: $(KERNELS), or oldstable, stable, newest      U: $(DRIVERS)      V=1: every command'

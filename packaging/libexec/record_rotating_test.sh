@@ -40,16 +40,16 @@ recordings() { find "$work/out" -name '*.data' | wc -l; }
 mkdir "$work/out"
 touch "$work/out/19700101T000000.data" "$work/out/old.partial" "$work/out/notes"
 (export PMUKIT_PERIOD_S=0.1 PMUKIT_KEEP=2; rotate) 2>"$work/said"
-expect 'a period that is no number is refused' [ $? = 2 ]
+expect 'a period that is not a number is refused' [ $? = 2 ]
 printf '#!/bin/sh\nexec /bin/sleep 0.05\n' >"$work/sleep"
 chmod +x "$work/sleep"
 
 (export PMUKIT_PERIOD_S=1 PMUKIT_KEEP=3 RECORDER_FAILS=6; rotate)
-expect 'the status of the recording that failed is that of the whole' [ $? = 7 ]
+expect 'the exit status is that of the failed recording' [ $? = 7 ]
 expect 'three of five are kept' [ "$(recordings)" = 3 ]
 expect 'the oldest is gone' [ ! -e "$work/out/19700101T000000.data" ]
-expect 'what was broken off before is gone' [ ! -e "$work/out/old.partial" ]
-expect 'what is no recording stays' [ -e "$work/out/notes" ]
+expect 'an earlier interrupted recording is removed' [ ! -e "$work/out/old.partial" ]
+expect 'other files are kept' [ -e "$work/out/notes" ]
 expect 'the recorder gets the events to record' grep -q -- '^record -a -e some// -o .* -- sleep 1$' "$(find "$work/out" -name '*.data' | head -n 1)"
 
 rm -f "$work"/log "$work"/out/*
@@ -57,9 +57,9 @@ echo whole >"$work/out/19710101T000000.partial.part-7"
 touch "$work/out/19720101T000000.partial.part-8" "$work/out/19730101T000000.data.part-9" "$work/out/19690101T000000.data"
 (export PMUKIT_PERIOD_S=1 PMUKIT_KEEP=1 RECORDER_FAILS=1; rotate) 2>"$work/said"
 expect 'a recorder that fails at once fails' [ $? = 7 ]
-expect 'what is whole of a broken-off recording is kept' grep -q whole "$work/out/19710101T000000.data"
-expect 'nothing of it is left beside' [ "$(find "$work/out" -name '*.part-*' | wc -l)" = 0 ]
-expect 'no more are kept than may be, though no recording ends' [ "$(recordings)" = 1 ]
+expect 'the intact part of an interrupted recording is kept' grep -q whole "$work/out/19710101T000000.data"
+expect 'its partial file is removed' [ "$(find "$work/out" -name '*.part-*' | wc -l)" = 0 ]
+expect 'the limit applies even if no recording finishes' [ "$(recordings)" = 1 ]
 
 rm -f "$work"/log "$work"/out/* "$work/sleep"
 (export PMUKIT_PERIOD_S=60 PMUKIT_KEEP=3 PATH="$work:$PATH" RECORDER_LOG="$work/log" PMUKIT_RECORD=-a; exec "$script" "$work/out") &

@@ -12,4 +12,4 @@ tail -n 1 "$work/log"
 # The threshold is effective: the same service without confinement fails.
 grep -v '^CapabilityBoundingSet=\|^SystemCallFilter=' "$unit" >"$work/${unit##*/}"
 ! systemd-analyze security --offline=true --threshold=30 "$work/${unit##*/}" >"$work/log" 2>&1 ||
-	{ echo 'a service that may do more is as good:'; tail -n 1 "$work/log"; exit 1; }
+	{ echo 'the threshold does not detect a less confined service:'; tail -n 1 "$work/log"; exit 1; }

@@ -184,7 +184,7 @@ finish() {
 	echo "$3" >"$2.partial/.recipe"
 	if [ -d "$2" ]; then
 		exec 3<"$2"
-		flock -n 3 || { say "$1: waiting for what runs in $2"; flock 3; }
+		flock -n 3 || { say "$1: waiting for processes in $2"; flock 3; }
 		rm -rf "$2"
 		exec 3<&-
 	fi
