@@ -31,7 +31,7 @@ void print_human(const std::vector<Finding> &findings, Output &out)
         if (!finding.fix.empty())
             out.print("{:<4}  {:<9}  fix: {}\n", "", "", escape(finding.fix));
     }
-    out.print("{} good, {} to note, {} bad\n", count(findings, Health::kGood),
+    out.print("{} good, {} noted, {} bad\n", count(findings, Health::kGood),
               count(findings, Health::kNote), count(findings, Health::kBad));
 }
 
@@ -61,7 +61,7 @@ Result<int> run_doctor(const DoctorOptions &options, Output &out)
     const Host host(options.root);
     if (!host.has("proc"))
         return Error{Errc::kNotFound,
-                     fmt::format("--root {}: there is no proc in it", options.root)};
+                     fmt::format("--root {}: it has no proc directory", options.root)};
     const std::vector<Finding> findings = examine(host);
     if (options.json)
         print_machine(findings, out);

@@ -80,7 +80,7 @@ void check_others(const Host &host, Findings &findings)
                 findings.push_back(
                     {"drivers", other.health, std::string(other.what), std::string(other.fix)});
     if (findings.size() == before)
-        findings.push_back({"drivers", Health::kGood, "no other driver is in the way"});
+        findings.push_back({"drivers", Health::kGood, "no conflicting driver is loaded"});
 }
 
 void check_devices(const Host &host, Findings &findings)
@@ -104,8 +104,7 @@ void check_paranoid(const Host &host, Findings &findings)
     if (may || *level <= 0)
         findings.push_back({"privilege", Health::kGood, what});
     else
-        findings.push_back({"privilege", Health::kBad,
-                            what + ": PMUs that see the whole machine are refused",
+        findings.push_back({"privilege", Health::kBad, what + ": system-wide PMUs cannot be opened",
                             "run as root, or sysctl kernel.perf_event_paranoid=0"});
 }
 
@@ -126,9 +125,8 @@ void check_kptr(const Host &host, Findings &findings)
             {"symbols", Health::kGood, fmt::format("kptr_restrict is {}", level)});
     findings.push_back(
         {"symbols", Health::kNote,
-         fmt::format("kptr_restrict is {}: functions of the kernel have no names in "
-                     "reports{}",
-                     level, level == 0 ? " of this user" : ""),
+         fmt::format("kptr_restrict is {}: kernel functions have no names in reports{}", level,
+                     level == 0 ? " of this user" : ""),
          level <= 1 ? "record as root" : "sysctl kernel.kptr_restrict=1, and record as root"});
 }
 
@@ -164,7 +162,7 @@ void check_tracefs(const Host &host, Findings &findings)
         findings.push_back({"tracefs", Health::kGood, "mounted on /sys/kernel/tracing"});
     else
         findings.push_back({"tracefs", Health::kNote,
-                            "not to be read: pmukit top takes AUX data instead of trace events",
+                            "not readable: pmukit top uses AUX data instead of trace events",
                             "mount -t tracefs tracefs /sys/kernel/tracing, and run as root"});
 }
 
@@ -201,12 +199,12 @@ void check_rings(const Host &host, Findings &findings)
     const std::optional<int64_t> limit = locked_kib(host);
     const int64_t all = each * static_cast<int64_t>(online_cpus(host)) + limit.value_or(0);
     if (host.can(CAP_IPC_LOCK) || !limit || all >= kRingKib)
-        return findings.push_back({"rings", Health::kGood, "room for the rings of an event"});
-    findings.push_back(
-        {"rings", Health::kNote,
-         fmt::format("this user may lock {} KiB, the rings of one event take {}", all, kRingKib),
-         fmt::format("record with -m 64,{}, or sysctl kernel.perf_event_mlock_kb={}", 256,
-                     kRingKib)});
+        return findings.push_back({"rings", Health::kGood, "the rings of an event fit"});
+    findings.push_back({"rings", Health::kNote,
+                        fmt::format("this user may lock {} KiB; the rings of one event need {} KiB",
+                                    all, kRingKib),
+                        fmt::format("record with -m 64,{}, or sysctl kernel.perf_event_mlock_kb={}",
+                                    256, kRingKib)});
 }
 
 // PMUs and the processes that use them
@@ -219,8 +217,8 @@ void check_pmus(const Host &host, Findings &findings)
             ours.push_back(name);
     if (!ours.empty())
         return findings.push_back({"pmus", Health::kGood, joined(ours, ", ")});
-    findings.push_back({"pmus", Health::kBad, "no PMU of the suite is here",
-                        "load the module of the device; dmesg says why it takes none"});
+    findings.push_back({"pmus", Health::kBad, "no PMU of the suite found",
+                        "load the module of the device; dmesg shows why it binds none"});
 }
 
 // An event that can be opened without effect: it stays disabled.
@@ -275,7 +273,7 @@ void note_refusal(const Host &host, const Error &error, Findings &findings)
     findings.push_back(
         {"holders", Health::kBad, error.message,
          holders.empty()
-             ? "its holder is not visible from here: look on the host, or in containers"
+             ? "its holder is not visible here: look on the host, or in containers"
              : fmt::format("end the recording; perf events are open in {}", names_of(holders))});
 }
 
@@ -296,7 +294,7 @@ void check_holders(const Host &host, Findings &findings)
     if (findings.size() != before)
         return;
     const std::vector<Holder> holders = perf_event_holders(host);
-    std::string what = tried ? "every PMU can be had" : "no PMU was tried";
+    std::string what = tried ? "every PMU is free" : "no PMU was tried";
     if (!holders.empty())
         what += "; perf events are open in " + names_of(holders);
     findings.push_back({"holders", Health::kGood, what});

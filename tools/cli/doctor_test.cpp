@@ -76,23 +76,23 @@ const Case kCases[] = {
     {"NoModule", [](const TestFolder &t) { t.remove("sys/module"); }, "module", Health::kNote,
      "no module of the suite", "insmod pmukit_common.ko"},
     {"ForeignHisiPtt", [](const TestFolder &t) { t.folder("sys/module/hisi_ptt"); }, "drivers",
-     Health::kGood, "kernel's own hisi_ptt", ""},
+     Health::kGood, "in-tree hisi_ptt", ""},
     {"OwnHisiPtt", [](const TestFolder &t) { put_module(t, "hisi_ptt"); }, "drivers", Health::kGood,
-     "no other driver", ""},
+     "no conflicting driver", ""},
     {"ForeignUncore",
      [](const TestFolder &t) { t.put("sys/bus/event_source/devices/uncore_imc_0/type", "30\n"); },
-     "drivers", Health::kNote, "intel_uncore has PMUs", "beside_intel_uncore=1"},
+     "drivers", Health::kNote, "intel_uncore is loaded", "beside_intel_uncore=1"},
     {"ForeignImc",
      [](const TestFolder &t) { t.put("sys/bus/event_source/devices/nest_mcs01_imc/type", "30\n"); },
      "drivers", Health::kNote, "imc driver has PMUs", "stock perf"},
     {"NoCxlPci", [](const TestFolder &t) { t.remove("sys/module/cxl_pci"); }, "drivers",
-     Health::kNote, "without cxl_pci", "standalone=1"},
+     Health::kNote, "cxl_pci is not", "standalone=1"},
     {"Standalone",
      [](const TestFolder &t) {
          t.remove("sys/module/cxl_pci");
          t.put("sys/module/cxl_hmu/parameters/standalone", "Y\n");
      },
-     "drivers", Health::kGood, "no other driver", ""},
+     "drivers", Health::kGood, "no conflicting driver", ""},
     {"ResctrlMounted",
      [](const TestFolder &t) { t.put("proc/mounts", "resctrl /sys/fs/resctrl resctrl rw 0 0\n"); },
      "resctrl", Health::kNote, "mounted on /sys/fs/resctrl", "umount /sys/fs/resctrl"},
@@ -101,7 +101,7 @@ const Case kCases[] = {
          t.put("proc/mounts", "none /rc resctrl rw 0 0\n");
          put_module(t, "cache_qos");
      },
-     "resctrl", Health::kBad, "cache_qos gives way", "umount /rc"},
+     "resctrl", Health::kBad, "cache_qos yields", "umount /rc"},
     {"ResctrlBehindManyMounts",
      [](const TestFolder &t) {
          std::string mounts;
@@ -110,13 +110,13 @@ const Case kCases[] = {
          t.put("proc/mounts", mounts + "resctrl /sys/fs/resctrl resctrl rw 0 0\n");
      },
      "resctrl", Health::kNote, "mounted on /sys/fs/resctrl", "umount /sys/fs/resctrl"},
-    {"NoTraceUnit", [](const TestFolder &) {}, "iommu", Health::kGood, "no PCIe trace unit", ""},
+    {"NoTraceUnit", [](const TestFolder &) {}, "iommu", Health::kGood, "no PCIe trace device", ""},
     {"TranslatedTraceUnit", [](const TestFolder &t) { put_trace_unit(t, "DMA-FQ\n"); }, "iommu",
-     Health::kBad, "0000:01:00.0: the IOMMU translates for it (type DMA-FQ)", "iommu=pt"},
+     Health::kBad, "0000:01:00.0: the IOMMU translates its addresses (type DMA-FQ)", "iommu=pt"},
     {"IdentityTraceUnit", [](const TestFolder &t) { put_trace_unit(t, "identity\n"); }, "iommu",
      Health::kGood, "identity domain", ""},
     {"BareTraceUnit", [](const TestFolder &t) { put_trace_unit(t, ""); }, "iommu", Health::kGood,
-     "no IOMMU", ""},
+     "not behind an IOMMU", ""},
     {"ParanoidRoot", [](const TestFolder &) {}, "privilege", Health::kGood,
      "is 3, and this user has", ""},
     {"ParanoidUser", [](const TestFolder &t) { t.put("proc/self/status", kUser); }, "privilege",
@@ -160,21 +160,21 @@ const Case kCases[] = {
     {"NoTracefs", [](const TestFolder &t) { t.remove("sys/kernel/tracing"); }, "tracefs",
      Health::kNote, "AUX data instead", "mount -t tracefs"},
     {"RingsOfRoot", [](const TestFolder &t) { t.put("proc/self/limits", ""); }, "rings",
-     Health::kGood, "room for", ""},
+     Health::kGood, "event fit", ""},
     {"RingsOfUser", [](const TestFolder &t) { t.put("proc/self/status", kUser); }, "rings",
-     Health::kGood, "room for", ""},
+     Health::kGood, "event fit", ""},
     {"RingsTooLarge",
      [](const TestFolder &t) {
          t.put("proc/self/status", kUser);
          t.put("proc/self/limits", "Max locked memory  65536  65536  bytes\n");
      },
-     "rings", Health::kNote, "may lock 1096 KiB, the rings of one event take 4612", "-m 64,"},
+     "rings", Health::kNote, "may lock 1096 KiB; the rings of one event need 4612", "-m 64,"},
     {"RingsUnlimited",
      [](const TestFolder &t) {
          t.put("proc/self/status", kUser);
          t.put("proc/self/limits", "Max locked memory  unlimited  unlimited  bytes\n");
      },
-     "rings", Health::kGood, "room for", ""},
+     "rings", Health::kGood, "event fit", ""},
     {"Pmu", [](const TestFolder &) {}, "pmus", Health::kGood, "cxl_hmu_mem0.0.0", ""},
     {"NoPmu", [](const TestFolder &t) { t.remove("sys/bus/event_source"); }, "pmus", Health::kBad,
      "no PMU of the suite", "dmesg"},
@@ -257,7 +257,7 @@ TEST_F(DoctorCommand, PassedChecksExitZero)
     const Result<int> status = run(false);
     ASSERT_TRUE(status) << status.error().message;
     EXPECT_EQ(*status, kExitGood) << out_;
-    EXPECT_NE(out_.find(" 0 to note, 0 bad\n"), std::string::npos) << out_;
+    EXPECT_NE(out_.find(" 0 noted, 0 bad\n"), std::string::npos) << out_;
     EXPECT_EQ(out_.find("fix:"), std::string::npos) << out_;
 }
 
@@ -308,7 +308,7 @@ TEST_F(DoctorCommand, RejectsRootWithoutProc)
 {
     const Result<int> status = run(false);
     ASSERT_FALSE(status);
-    EXPECT_NE(status.error().message.find("there is no proc in it"), std::string::npos);
+    EXPECT_NE(status.error().message.find("it has no proc directory"), std::string::npos);
 }
 
 }  // namespace

@@ -9,49 +9,48 @@ namespace {
 
 constexpr Takes kNo = Takes::kNothing, kValue = Takes::kValue, kPerhaps = Takes::kPerhaps;
 
-constexpr std::string_view kByPerf = "not taken here; perf record takes it";
-constexpr std::string_view kNewest = "--interval SECONDS,KEEP keeps what came last, in whole files";
+constexpr std::string_view kByPerf = "not supported; use perf record";
+constexpr std::string_view kNewest = "--interval SECONDS,KEEP keeps the newest complete files";
 constexpr std::string_view kEachFile = "--interval SECONDS[,KEEP] begins a new file after SECONDS";
-constexpr std::string_view kSynthesized =
-    "tasks that run when the recording begins are always in it, at its front";
+constexpr std::string_view kSynthesized = "running tasks are always recorded, at the beginning";
 
 constexpr PerfOption kOfRecord[] = {
     {'b', "branch-any", kNo, kByPerf},
     {'j', "branch-filter", kValue, kByPerf},
     {'d', "data", kNo, kByPerf},
-    {'D', "delay", kValue, "begin when it is time, with -p PID for what runs already"},
+    {'D', "delay", kValue, "start pmukit later, with -p PID for a running program"},
     {'I', "intr-regs", kPerhaps, kByPerf},
     {'n', "no-samples", kNo, "perf stat counts without samples"},
-    {'r', "realtime", kValue, "chrt -f PRIORITY pmukit record does it"},
+    {'r', "realtime", kValue, "use chrt -f PRIORITY pmukit record"},
     {'s', "stat", kNo, "perf stat --per-thread counts for each thread"},
     {'S', "snapshot", kPerhaps, kNewest},
     {'u', "uid", kValue, "-p \"$(pgrep -d, -u USER)\" names the processes of a user"},
     {'W', "weight", kNo, kByPerf},
-    {'z', "compression-level", kPerhaps, "records are not packed; zstd packs the file afterwards"},
-    {0, "affinity", kValue, "taskset or numactl before pmukit does it"},
-    {0, "aio", kPerhaps, "one thread writes; a larger -m lets it be late"},
+    {'z', "compression-level", kPerhaps, "records are not compressed; compress the file with zstd"},
+    {0, "affinity", kValue, "run pmukit with taskset or numactl"},
+    {0, "aio", kPerhaps, "one thread writes; a larger -m tolerates delays"},
     {0, "all-cgroups", kNo, "-G names the cgroup of an event"},
     {0, "aux-sample", kPerhaps, kByPerf},
     {0, "bpf-event", kNo, kByPerf},
-    {0, "buildid-all", kNo, "each file that is mapped has its build id anyhow: leave it out"},
+    {0, "buildid-all", kNo, "mapped files always have their build ids; omit the option"},
     {0, "clang-opt", kValue, kByPerf},
     {0, "clang-path", kValue, kByPerf},
     {0, "code-page-size", kNo, kByPerf},
     {0, "control", kValue,
-     "the recording begins with its command or at once and ends by SIGINT or SIGTERM; --interval "
-     "makes files"},
+     "the recording begins with its command or immediately and ends on SIGINT or SIGTERM; "
+     "--interval writes files"},
     {0, "data-page-size", kNo, kByPerf},
     {0, "debuginfod", kPerhaps, "set DEBUGINFOD_URLS for the command that reads the recording"},
-    {0, "exclude-perf", kNo, "-p or a command names what is recorded"},
+    {0, "exclude-perf", kNo, "select tasks with -p or a command"},
     {0, "filter", kValue, "terms of the event filter: -e pmu/term=value/"},
     {0, "group", kNo, "--pfm-events '{A,B}' makes a group"},
-    {0, "kcore", kNo, "pmukit report --kallsyms names the kernel's functions"},
-    {0, "kernel-callchains", kNo, "-g --all-kernel has chains of the kernel alone"},
+    {0, "kcore", kNo, "pmukit report --kallsyms names kernel functions"},
+    {0, "kernel-callchains", kNo, "-g --all-kernel records kernel call chains only"},
     {0, "latency", kNo, kByPerf},
-    {0, "max-size", kValue, "--interval SECONDS,KEEP bounds what is kept"},
-    {0, "mmap-flush", kValue, "every ring is emptied at once: leave it out"},
+    {0, "max-size", kValue, "--interval SECONDS,KEEP limits the number of files"},
+    {0, "mmap-flush", kValue, "rings are drained immediately; omit the option"},
     {0, "namespaces", kNo, kByPerf},
-    {0, "no-bpf-event", kNo, "none is recorded: leave it out"},
+    {0, "no-bpf-event", kNo, "none is recorded; omit the option"},
     {0, "no-buffering", kNo, "-o - writes what was recorded at once"},
     {0, "num-thread-synthesize", kValue, kSynthesized},
     {0, "off-cpu", kNo, kByPerf},
@@ -59,7 +58,7 @@ constexpr PerfOption kOfRecord[] = {
     {0, "overwrite", kNo, kNewest},
     {0, "per-thread", kNo, "-t TID names threads"},
     {0, "phys-data", kNo, kByPerf},
-    {0, "proc-map-timeout", kValue, "there is no such limit: leave it out"},
+    {0, "proc-map-timeout", kValue, "there is no such limit; omit the option"},
     {0, "running-time", kNo, kByPerf},
     {0, "setup-filter", kValue, kByPerf},
     {0, "switch-events", kNo, "-e context-switches samples each switch"},
@@ -68,13 +67,13 @@ constexpr PerfOption kOfRecord[] = {
     {0, "switch-output-event", kValue, kEachFile},
     {0, "synth", kValue, kSynthesized},
     {0, "tail-synthesize", kNo, kSynthesized},
-    {0, "threads", kPerhaps, "one thread empties all rings; a larger -m lets it be late"},
-    {0, "timestamp-boundary", kNo, "leave it out: readers find the first and the last time"},
+    {0, "threads", kPerhaps, "one thread drains all rings; a larger -m tolerates delays"},
+    {0, "timestamp-boundary", kNo, "omit the option; readers find the first and the last time"},
     {0, "timestamp-filename", kNo, "the shell names it: -o perf.data.$(date +%Y%m%d%H%M%S)"},
     {0, "transaction", kNo, kByPerf},
-    {0, "user-callchains", kNo, "-g --all-user has chains of programs alone"},
+    {0, "user-callchains", kNo, "-g --all-user records user call chains only"},
     {0, "user-regs", kPerhaps, kByPerf},
-    {0, "vmlinux", kValue, "pmukit report --kallsyms names the kernel's functions"},
+    {0, "vmlinux", kValue, "pmukit report --kallsyms names kernel functions"},
 };
 
 constexpr std::string_view kNoFunctions =
@@ -89,22 +88,22 @@ constexpr PerfOption kOfTop[] = {
     {'b', "branch-any", kNo, kNoFunctions},
     {'k', "vmlinux", kValue, kNoFunctions},
     {'K', "hide_kernel_symbols", kNo, kNoFunctions},
-    {'r', "realtime", kValue, "chrt -f PRIORITY pmukit top does it"},
-    {'s', "sort", kValue, "--view pages, requesters or groups is what there is"},
+    {'r', "realtime", kValue, "use chrt -f PRIORITY pmukit top"},
+    {'s', "sort", kValue, "use --view pages, requesters or groups"},
     {'u', "uid", kValue, "-p \"$(pgrep -d, -u USER)\" names the processes of a user"},
     {'U', "hide_user_symbols", kNo, kNoFunctions},
-    {'v', "verbose", kNo, "pmukit record -v says what is opened"},
+    {'v', "verbose", kNo, "pmukit record -v prints what is opened"},
     {'w', "column-widths", kValue, kNoFunctions},
     {'W', "weight", kNo, kNoFunctions},
-    {'z', "zero", kNo, "each picture is of its interval; key t shows all since the beginning"},
+    {'z', "zero", kNo, "each frame shows its interval; key t shows the totals"},
     {'E', "entries", kValue, "--top N shows the first N"},
     {0, "call-graph", kValue, kNoFunctions},
     {0, "children", kNo, kNoFunctions},
     {0, "fields", kValue, kNoFunctions},
     {0, "stdio", kNo, "--batch prints text"},
-    {0, "tui", kNo, "a terminal is a screen anyhow: leave it out"},
+    {0, "tui", kNo, "a terminal always gets a full screen; omit the option"},
     {0, "num-thread-synthesize", kValue, kSynthesized},
-    {0, "overwrite", kNo, "leave it out"},
+    {0, "overwrite", kNo, "omit the option"},
 };
 
 }  // namespace

@@ -156,7 +156,7 @@ Outcome check_identity(const Machine &machine, Ptt &ptt)
 {
     const auto type = machine.host().text(ptt.function.path + "/iommu_group/type");
     if (!type)
-        return pass("no IOMMU before it");
+        return pass("not behind an IOMMU");
     return *type == "identity" ? pass("identity")
                                : fail("type {}: boot with iommu.passthrough=1", *type);
 }

@@ -147,7 +147,7 @@ Result<void> check_output(const RecordCommandOptions &options)
                      "-o -: standard output is a terminal; pipe it, as in pmukit record -o - ... | "
                      "pmukit top -"};
     if (!options.interval.empty())
-        return Error{Errc::kUsage, "--interval makes files: name them by -o"};
+        return Error{Errc::kUsage, "--interval writes files: name them with -o"};
     return {};
 }
 
@@ -218,8 +218,9 @@ void say_losses(const record::Recorder &recorder, const record::RecordOutcome &o
         warn(fmt::format("{} records were lost: the ring was full; use a larger -m",
                          outcome.notes.lost_records));
     if (outcome.notes.lost_samples)
-        warn(fmt::format("{} samples were lost before they came to the ring; take fewer (-F, -c)",
-                         outcome.notes.lost_samples));
+        warn(fmt::format(
+            "{} samples were lost before they reached the ring; sample less often (-F, -c)",
+            outcome.notes.lost_samples));
     if (outcome.notes.aux_truncated)
         warn(
             fmt::format("AUX data is missing in {} places: its area was full (use a larger -m "
@@ -243,15 +244,13 @@ void say_outcome(const RecordCommandOptions &options, const record::Recorder &re
     if (!options.quiet)
         say_losses(recorder, outcome);
     for (const std::string &pmu : outcome.gone)
-        warn(fmt::format("{}: the PMU disappeared while recording; the file holds what came before",
-                         pmu));
+        warn(fmt::format(
+            "{}: the PMU disappeared while recording; the file has the data up to then", pmu));
     std::string cpus;
     for (const int cpu : outcome.came)
         cpus += (cpus.empty() ? "" : ",") + std::to_string(cpu);
     if (!cpus.empty())
-        warn(fmt::format(
-            "came online while recording: CPU {}, of which nothing is recorded; record anew",
-            cpus));
+        warn(fmt::format("came online while recording, not recorded: CPU {}; record again", cpus));
 }
 
 void say_remarks(const RecordCommandOptions &options, const std::vector<std::string> &remarks)

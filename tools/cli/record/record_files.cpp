@@ -83,12 +83,11 @@ Result<void> RecordFiles::find_earlier()
             earlier.emplace(*number, (output.parent_path() / name).string());
     }
     if (failure && failure != std::errc::no_such_file_or_directory)
-        return Error{Errc::kDenied,
-                     fmt::format("{}: {}; --interval numbers on behind the files that are there: "
-                                 "name a folder that can be listed",
-                                 folder.string(), failure.message())};
+        return Error{Errc::kDenied, fmt::format("{}: {}; --interval continues the numbers of "
+                                                "existing files: name a folder that can be listed",
+                                                folder.string(), failure.message())};
     if (!earlier.empty() && earlier.rbegin()->first == kMostFiles)
-        return Error{Errc::kUsage, fmt::format("{}: there is no number behind it; name another",
+        return Error{Errc::kUsage, fmt::format("{}: has the highest number; use another name",
                                                earlier.rbegin()->second)};
     for (auto &[number, path] : earlier) {
         number_ = number;

@@ -190,7 +190,7 @@ TEST_F(RecordFilesTest, RejectsASeriesThatUsedTheLastNumber)
     RecordFiles all = files(Interval{std::chrono::seconds(0), 1});
     const Result<void> begun = all.begin();
     ASSERT_FALSE(begun);
-    EXPECT_NE(begun.error().message.find("data.999999999999: there is no number behind it"),
+    EXPECT_NE(begun.error().message.find("data.999999999999: has the highest number"),
               std::string::npos);
 }
 

@@ -52,10 +52,10 @@ std::string why_kept(const std::string &path, const std::vector<std::string> &co
         const std::string &word = command[i];
         // The word may be in.txt or --file=in.txt.
         if (is_same_file(word, status) || is_same_file(word.substr(word.find('=') + 1), status))
-            return "the command has this file among its words (" + word + ")";
+            return "the file is an argument of the command (" + word + ")";
     }
     if (status.st_size != 0 && !is_recording(path))
-        return "there is a file of this name that is no recording";
+        return "a file of this name exists and is not a recording";
     return {};
 }
 

@@ -176,25 +176,25 @@ Result<void> Planner::choose_rate()
     if (!options_.period.empty()) {
         const Result<uint64_t> period = parse_u64(options_.period);
         if (!period || *period == 0)
-            return wrong_option("-c", options_.period, "expected a number of events, from 1 on");
+            return wrong_option("-c", options_.period, "expected a number of events, 1 or more");
         sampling.period = *period;
     }
     if (options_.frequency.empty())
         return {};
     if (sampling.period) {
-        remark("-F " + options_.frequency + " is left out: -c says how often");
+        remark("-F " + options_.frequency + " is ignored: -c sets the period");
         return {};
     }
     const Result<uint64_t> rate = options_.frequency == "max" ? Result<uint64_t>(host_.most_hz)
                                                               : parse_u64(options_.frequency);
     if (!rate || *rate == 0)
-        return wrong_option("-F", options_.frequency, "expected samples a second, or max");
+        return wrong_option("-F", options_.frequency, "expected samples per second, or max");
     if (*rate > host_.most_hz) {
         const std::string limit =
-            fmt::format("kernel.perf_event_max_sample_rate allows {} a second", host_.most_hz);
+            fmt::format("kernel.perf_event_max_sample_rate allows {} per second", host_.most_hz);
         if (options_.strict_frequency)
             return wrong_option("-F", options_.frequency, limit);
-        remark("-F " + options_.frequency + ": " + limit + ", which is taken");
+        remark("-F " + options_.frequency + ": " + limit + ", which is used");
     }
     sampling.frequency_hz = std::min(*rate, host_.most_hz);
     return {};
@@ -206,7 +206,8 @@ Result<void> Planner::note_rates()
         return {};
     for (const Described &event : events_)
         if (!record::samples_tasks(event.pmu))
-            remark("-F: not of " + event.text + ", whose PMU gives every record (cpumask)");
+            remark("-F does not apply to " + event.text +
+                   ": its PMU delivers every record (cpumask)");
     return {};
 }
 
@@ -251,10 +252,9 @@ Result<void> Planner::choose_chains()
             without.push_back(event.text);
     if (without.size() == events_.size())
         return Error{Errc::kUsage, "-g: " + joined(without, ", ") +
-                                       ": a PMU that sees the whole machine (cpumask) has no chain "
-                                       "of calls; drop -g"};
+                                       ": a system-wide PMU (cpumask) has no call chains; drop -g"};
     for (const std::string &event : without)
-        remark("-g: not of " + event + ", whose PMU sees the whole machine (cpumask)");
+        remark("-g does not apply to " + event + ": its PMU is system-wide (cpumask)");
     return {};
 }
 
@@ -312,16 +312,16 @@ Result<void> Planner::choose_whom()
     }
     // Rules of perf, one after another
     if (!recorder.processes.empty() && !recorder.threads.empty()) {
-        remark("-t is left out: -p selects the target");
+        remark("-t is ignored: -p selects the target");
         recorder.threads.clear();
     }
     const std::string tasks = !recorder.processes.empty() ? "-p"
                               : !recorder.threads.empty() ? "-t"
                                                           : "";
     if (!tasks.empty() && recorder.all_cpus)
-        remark("-a is left out: " + tasks + " selects the target");
+        remark("-a is ignored: " + tasks + " selects the target");
     if (!tasks.empty() && !recorder.cpus.empty())
-        remark("-C is left out: " + tasks + " selects the target");
+        remark("-C is ignored: " + tasks + " selects the target");
     if (!tasks.empty()) {
         recorder.all_cpus = false;
         recorder.cpus.clear();
@@ -392,13 +392,13 @@ std::string Planner::event_line(size_t index) const
     else
         line += fmt::format(", one of {}", uint64_t{attr.sample_period});
     if (options_.all_user || options_.all_kernel)
-        line += options_.all_user ? ", of programs alone" : ", of the kernel alone";
+        line += options_.all_user ? ", user mode only" : ", kernel only";
     if (attr.sample_type & PERF_SAMPLE_STACK_USER)
         line += fmt::format(", with {} of the stack", size_text(attr.sample_stack_user));
     else if (attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
-        line += ", with chains of calls by branch records";
+        line += ", with call chains from branch records";
     else if (attr.sample_type & PERF_SAMPLE_CALLCHAIN)
-        line += ", with chains of calls by frame pointers";
+        line += ", with call chains from frame pointers";
     if (!recorder.cgroups.empty() && record::samples_tasks(event.pmu)) {
         const std::string &cgroup =
             recorder.cgroups[recorder.cgroups.size() == 1

@@ -341,7 +341,7 @@ const Case kCases[] = {
     {"discover nowhere", kFailed, "nowhere: No such file"},
     {"qualify --root nowhere imc", kFailed, "--root nowhere: there is no sys in it"},
     {"qualify --root folder imc", kFailed, "--root folder: there is no sys in it"},
-    {"doctor --root nowhere", kFailed, "--root nowhere: there is no proc in it"},
+    {"doctor --root nowhere", kFailed, "--root nowhere: it has no proc directory"},
     {"tune --restore nowhere", kFailed, "nowhere: No such file"},
     {"record -a -e no_such_pmu/x/", kFailed, "there is no PMU no_such_pmu"},
     {"record -k tai -a -e no_such_pmu/x/", kFailed, "there is no PMU no_such_pmu"},

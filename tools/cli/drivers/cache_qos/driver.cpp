@@ -32,9 +32,10 @@ void check_resctrl(const Host &host, std::vector<Finding> &findings)
     if (at.empty())
         return findings.push_back({"resctrl", Health::kGood, "not mounted"});
     const Health health = is_ours(host, "cache_qos") ? Health::kBad : Health::kNote;
-    findings.push_back({"resctrl", health,
-                        "mounted on " + at + ": cache_qos gives way and its values stand still",
-                        "umount " + at});
+    findings.push_back(
+        {"resctrl", health,
+         "mounted on " + at + ": cache_qos yields the registers and its values are frozen",
+         "umount " + at});
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ constexpr Driver kRecorded = {"cxl_hmu", decode::cxl_hmu::kPmuPrefix, 0,
                               decode::cxl_hmu::looks_like_record, decode::cxl_hmu::words_of_raw};
 
 constexpr OtherDriver kOthers[] = {
-    {"cxl_hmu is loaded without cxl_pci, which it works beside",
+    {"cxl_hmu is loaded, but cxl_pci is not",
      [](const Host &host) {
          return is_ours(host, "cxl_hmu") && !host.has_module("cxl_pci") &&
                 host.text("sys/module/cxl_hmu/parameters/standalone") != "Y";

@@ -30,7 +30,7 @@ constexpr Driver kRecorded = {
 constexpr size_t kAuxBytes = size_t{16} << 20;
 
 constexpr OtherDriver kOthers[] = {
-    {"the kernel's own hisi_ptt drives the PCIe trace units: every command reads it as well",
+    {"the in-tree hisi_ptt drives the PCIe trace devices: all commands support it",
      [](const Host &host) { return host.has_module("hisi_ptt") && !is_ours(host, "hisi_ptt"); },
      Health::kGood, ""},
 };
@@ -53,16 +53,16 @@ void check_iommu(const Host &host, std::vector<Finding> &findings)
         const auto domain = host.text(device + "/iommu_group/type");
         if (!domain || *domain == "identity")
             findings.push_back({"iommu", Health::kGood,
-                                name + (domain ? ": identity domain" : ": no IOMMU before it")});
+                                name + (domain ? ": identity domain" : ": not behind an IOMMU")});
         else
             findings.push_back(
                 {"iommu", Health::kBad,
-                 fmt::format("{}: the IOMMU translates for it (type {})", name, *domain),
+                 fmt::format("{}: the IOMMU translates its addresses (type {})", name, *domain),
                  "boot with iommu=pt (intel_iommu=on iommu=pt, arm-smmu: "
                  "iommu.passthrough=1)"});
     }
     if (!any)
-        findings.push_back({"iommu", Health::kGood, "no PCIe trace unit that it could matter to"});
+        findings.push_back({"iommu", Health::kGood, "no PCIe trace device"});
 }
 
 Result<std::string> probe_terms(const Host &host, const std::string &pmu)

@@ -14,9 +14,10 @@ constexpr Driver kRecorded = {
     "imc", "trace_imc", 0, decode::imc::looks_like_records, decode::imc::words_of_raw, true};
 
 constexpr OtherDriver kOthers[] = {
-    {"the kernel's own imc driver has PMUs",
+    {"the in-tree imc driver has PMUs",
      [](const Host &host) { return has_pmu(host, "nest_") && !is_ours(host, "imc"); },
-     Health::kNote, "use that one: stock perf records trace_imc, and pmukit report reads it"},
+     Health::kNote,
+     "use the in-tree driver: stock perf records trace_imc, pmukit report reads the file"},
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ constexpr std::string_view kModules[] = {"uncore_pmon"};
 constexpr std::string_view kCountingPmus[] = {"uncore_"};
 
 constexpr OtherDriver kOthers[] = {
-    {"the kernel's own intel_uncore has PMUs, and uncore_pmon refuses functions beside it",
+    {"intel_uncore is loaded: uncore_pmon does not bind functions beside it",
      [](const Host &host) { return has_pmu(host, "uncore_") && !is_ours(host, "uncore_pmon"); },
      Health::kNote,
      "rmmod intel_uncore if it is a module, or insmod uncore_pmon.ko beside_intel_uncore=1"},
