@@ -120,7 +120,7 @@ inline std::string counted_text(uint64_t count, bool at_least, std::string_view 
 }
 
 // The wording of all commands for perfdata::LostEntries and for the counts in records.
-constexpr const char *kEntriesLost = "entries lost on the way to the AUX area or the ring";
+constexpr const char *kEntriesLost = "entries lost before the AUX area or the ring";
 
 // Passes each stream to the handler of its driver.
 template <typename Handler>

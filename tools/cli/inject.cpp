@@ -249,7 +249,7 @@ Result<void> Injector::record(const perfdata::Record &record)
     if (event && types_[*event] != reader.events()[*event].attr.sample_type)
         return Error{Errc::kUnsupported,
                      recording_.pmu_name(*event) +
-                         " has samples of another shape beside its AUX data; use --no-samples",
+                         " has samples of another format and AUX data; use --no-samples",
                      record.offset};
     return to_->copy(record);
 }
@@ -338,8 +338,8 @@ std::string unowned_text(const InjectOptions &options, uint64_t records)
     if (records == 0)
         return {};
     return fmt::format(
-        "{}: {} records of AUX data are of PMUs that it does not name, and became no "
-        "sample; pmukit report and export read them",
+        "{}: {} records of AUX data belong to unnamed PMUs and were not converted; pmukit report "
+        "and export read them",
         options.input, records);
 }
 
@@ -397,7 +397,7 @@ Result<int> run_inject(const InjectOptions &options, Output &out)
     if (Result<void> done = to->complete(); !done)
         return done.error();
 
-    out.print("{}: {} bytes of AUX data left out, {} samples made of them\n", options.output,
+    out.print("{}: {} bytes of AUX data removed, {} samples written\n", options.output,
               injector.aux_bytes(), injector.samples());
     if (totals->lost_aux_bytes)
         out.print("{}: {} bytes of AUX data never reached the recording\n", options.input,

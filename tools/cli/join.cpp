@@ -266,8 +266,8 @@ void Join::add_rest(Joined &joined) const
         if (count)
             joined.not_joined.push_back(fmt::format("{} {}", count, text));
     };
-    say(units_without_host_, "hot units have no host address; the first: " + why_not_);
-    say(units_in_pieces_, "hot units lie in pieces and count where these begin");
+    say(units_without_host_, "hot units have no host address; first reason: " + why_not_);
+    say(units_in_pieces_, "hot units have several pieces and count at the first");
     say(heat_elsewhere_,
         "accesses are of units without a host address, or of too many units or ranges");
     say(cold.tlps(),
@@ -276,10 +276,10 @@ void Join::add_rest(Joined &joined) const
     say(untranslated_,
         "memory requests have untranslated addresses: host addresses only where no IOMMU "
         "translates them");
-    say(translations_, "requests ask for a translation and touch no memory");
+    say(translations_, "requests are translation requests (no memory access)");
     say(without_time_, "memory requests have no time, or were too many to have a line over time");
     say(requests_elsewhere_, "memory requests were of too many requesters and ranges");
-    say(groups_elsewhere_, "series of groups were too many");
+    say(groups_elsewhere_, "series of groups exceed the limit");
     if (clocks_.size() < 2)
         return;
     std::string clocks;
@@ -287,7 +287,7 @@ void Join::add_rest(Joined &joined) const
         for (const std::string &pmu : pmus)
             clocks += fmt::format("{}{}: {}", clocks.empty() ? "" : ", ", pmu, name);
     joined.not_joined.push_back(
-        fmt::format("{} clocks were used and may be apart ({}); record with -k CLOCK_MONOTONIC",
+        fmt::format("{} clocks were used and may differ ({}); record with -k CLOCK_MONOTONIC",
                     clocks_.size(), clocks));
 }
 

@@ -39,7 +39,7 @@ CLI::Validator a_file()
 {
     return CLI::Validator(
         [](const std::string &text) {
-            return text == "-" ? std::string("'-' is no file, and this is written as one; name it")
+            return text == "-" ? std::string("'-' is not supported here: name a file")
                                : std::string();
         },
         "");
@@ -346,7 +346,7 @@ std::string about_extras(const CLI::App &command)
             options.push_back("--" + name);
     for (const std::string &extra : extras) {
         if (extra.starts_with('-'))
-            return wrong_text(Errc::kUsage, extra, "is no option").message +
+            return wrong_text(Errc::kUsage, extra, "is not an option").message +
                    did_you_mean(extra.substr(0, extra.find('=')), options);
         if (command.get_option_no_throw("--input"))
             return wrong_text(Errc::kUsage, extra, "is not expected; did you mean -i ").message +

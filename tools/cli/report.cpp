@@ -99,10 +99,10 @@ std::vector<Remark> remarks_of(const RecordingTotals &totals)
          "samples or records were lost between kernel and recorder; record with a larger -m"},
         {totals.lost_aux_bytes, "bytes of AUX data never reached the file"},
         {totals.aux_truncations,
-         "times AUX data is missing: its area was full (take a larger -m ,AUXPAGES), or the driver "
-         "lost it"},
+         "times AUX data was truncated: the area was full (use a larger -m ,AUXPAGES), or the "
+         "driver lost data"},
         {totals.aux_unknown_losses, "losses of AUX data are of unknown size"},
-        {totals.unknown_records, "records of unknown types were passed over"},
+        {totals.unknown_records, "records of unknown types were skipped"},
         {totals.unreadable_records, "records could not be read"},
     };
 }

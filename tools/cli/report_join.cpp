@@ -185,10 +185,10 @@ html::Figure range_figure(const Joined &joined, const ReportOptions &options)
     const uint64_t all = heat_of(joined);
     html::Figure figure =
         figure_of(head_of(joined, options), "Hot ranges, and PCIe requesters that access them");
-    figure.words = {fmt::format(
-        "Host ranges of {} with their NUMA node and memory tier, the requesters on PCIe that read "
-        "and wrote there, and the group of the caches that rose and fell most as they did.",
-        bytes_text(joined.range_bytes))};
+    figure.words = {
+        fmt::format("Host ranges of {} with their NUMA node and memory tier, the PCIe requesters "
+                    "that access them, and the cache group with the most similar activity.",
+                    bytes_text(joined.range_bytes))};
     figure.table.columns = {{"rank", true},   {"host range"},     {"node"},
                             {"tier"},         {"accesses", true}, {"share", true},
                             {"requester"},    {"reads", true},    {"bytes asked for", true},
@@ -241,7 +241,7 @@ html::Figure axis_figure(const Joined &joined, const ReportOptions &options)
     html::Figure figure = figure_of(head_of(joined, options), "All of it over one time");
     figure.words = {
         fmt::format("Accesses to hot ranges, bytes of requests to them, and what groups moved or "
-                    "had. A column is {:.3f} ms; the shades of a row are about that row alone.",
+                    "had. A column is {:.3f} ms; shades are scaled per row.",
                     static_cast<double>(joined.column_ns) / 1e6)};
     figure.table.columns = {{"what"}, {"sum", true}, {"largest", true}, {"at"}};
     html::HeatMap map;

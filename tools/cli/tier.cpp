@@ -151,7 +151,7 @@ struct Decision {
 Error explain_process(const TierOptions &options, const Error &error)
 {
     if (error.code == Errc::kNotFound)
-        return Error{Errc::kNotFound, fmt::format("process {}: there is none", options.pid)};
+        return Error{Errc::kNotFound, fmt::format("process {} does not exist", options.pid)};
     if (error.code == Errc::kDenied && error.message.find("CAP_") == std::string::npos)
         return Error{Errc::kDenied,
                      fmt::format("{}: CAP_SYS_PTRACE is needed, be root", error.message)};
@@ -243,7 +243,7 @@ void print_outcome(const tier::Moved &moved, size_t planned, Output &out)
         {moved.gone, "pages are gone: freed or swapped out meanwhile"},
         {moved.shared, "pages are shared with another process"},
         {moved.busy, "pages are pinned or were in use"},
-        {moved.no_room, "pages found no room on their node"},
+        {moved.no_room, "pages did not fit on their node"},
     };
     for (const Remark &remark : remarks)
         if (remark.count)
@@ -261,19 +261,18 @@ void print_decision(const TierOptions &options, const HotMemory &memory, const D
         {decision.counts.shared, "pages are shared with other processes and stay"},
         {decision.counts.swapped, "pages are swapped out"},
         {decision.unplaced, "pages are on no known node"},
-        {decision.counts.vast_mappings, "mappings beyond 1 TiB were not looked at"},
+        {decision.counts.vast_mappings, "mappings beyond 1 TiB were not examined"},
     };
     for (const Remark &remark : remarks)
         if (remark.count)
             out.print("  {} {}\n", remark.count, remark.text);
     if (memory.units_left_out)
-        out.print("  {} times a cold unit was left out: there are too many\n",
-                  memory.units_left_out);
+        out.print("  {} times a cold unit was dropped (limit of units)\n", memory.units_left_out);
     if (memory.units_without_place)
-        out.print("  {} hot units have no host address; the first: {}\n",
+        out.print("  {} hot units have no host address; first reason: {}\n",
                   memory.units_without_place, memory.first_reason);
     out.print("  budget: {} pages of node {}\n", decision.budget, decision.nodes.fast);
-    out.print("  promote {} pages to node {}, demote {} to node {}: {} are on node {} then\n",
+    out.print("  promote {} pages to node {}, demote {} to node {}; afterwards {} are on node {}\n",
               plan.promote.size(), decision.nodes.fast, plan.demote.size(), decision.nodes.slow,
               plan.fast_pages_after, decision.nodes.fast);
     out.print("  recorded heat of the process on node {}: {} before, {} after\n",
@@ -371,7 +370,7 @@ Command add_tier(CLI::App &app)
 Result<int> run_tier(const TierOptions &options, Output &out)
 {
     if (options.apply && options.dry_run)
-        return Error{Errc::kUsage, "--apply and --dry-run do not go together"};
+        return Error{Errc::kUsage, "--apply and --dry-run cannot be combined"};
     const Result<tier::Budget> budget = tier::parse_budget(options.budget);
     if (!budget)
         return budget.error();
@@ -406,7 +405,7 @@ Result<int> run_tier(const TierOptions &options, Output &out)
         if (moved)
             print_outcome(*moved, planned, out);
         else
-            out.text("\nnothing was moved; --apply does it\n");
+            out.text("\nnothing was moved; use --apply\n");
     }
     const int damaged = say_troubles({recording->damage()});
     if (outcome && outcome->error) {

@@ -192,10 +192,11 @@ TEST_F(Tier, TextShowsThePlan)
               std::string::npos)
         << said;
     EXPECT_NE(said.find("budget: 2 pages of node 0"), std::string::npos);
-    EXPECT_NE(said.find("promote 1 pages to node 0, demote 0 to node 1: 2 are on node 0 then"),
-              std::string::npos);
+    EXPECT_NE(
+        said.find("promote 1 pages to node 0, demote 0 to node 1; afterwards 2 are on node 0"),
+        std::string::npos);
     EXPECT_NE(said.find("node 0: 0.0% before, 50.0% after"), std::string::npos);
-    EXPECT_NE(said.find("nothing was moved; --apply does it"), std::string::npos);
+    EXPECT_NE(said.find("nothing was moved; use --apply"), std::string::npos);
 }
 
 TEST_F(Tier, TopLimitsTheListedMoves)
@@ -233,7 +234,7 @@ TEST_F(Tier, RejectsOneNodeAsFastAndSlow)
 TEST_F(Tier, ReportsAProcessThatDoesNotExist)
 {
     options.pid = 43;
-    EXPECT_EQ(refusal(), "process 43: there is none");
+    EXPECT_EQ(refusal(), "process 43 does not exist");
     EXPECT_EQ(error.code, Errc::kNotFound);
 }
 

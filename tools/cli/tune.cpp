@@ -140,8 +140,9 @@ Result<std::vector<Wanted>> parse_words(const std::vector<std::string> &words)
     for (const std::string &word : words) {
         const size_t equals = word.find('=');
         if (equals == word.npos)
-            return Error{Errc::kUsage,
-                         fmt::format("'{}': expected [PMU/]FILE=VALUE, as qos_tx_cpl=2", word)};
+            return Error{
+                Errc::kUsage,
+                fmt::format("'{}': expected [PMU/]FILE=VALUE, such as qos_tx_cpl=2", word)};
         Result<Wanted> wanted = parse_wanted(std::string_view(word).substr(0, equals),
                                              std::string_view(word).substr(equals + 1));
         if (!wanted)
@@ -201,7 +202,7 @@ bool apply(const std::vector<Setting> &settings)
         if (!now)
             warn(now.error().message);
         else if (*now != setting.value)
-            warn(fmt::format("{}: {} was asked for, the hardware took {}", setting.knob.text(),
+            warn(fmt::format("{}: requested {}, the hardware has {}", setting.knob.text(),
                              setting.value, *now));
         good = good && now && *now == setting.value;
     }
@@ -234,7 +235,7 @@ bool show(const std::vector<Knob> &knobs, bool as_json, Output &out)
 
 Result<void> save(const std::vector<Knob> &knobs, const std::string &path)
 {
-    std::string text = "# pmukit tune: bring it back with pmukit tune --restore\n";
+    std::string text = "# pmukit tune: restore with pmukit tune --restore\n";
     for (const Knob &knob : knobs) {
         const Result<uint64_t> value = read_knob(knob);
         if (!value)
@@ -250,7 +251,7 @@ Result<int> run_tune(const TuneOptions &options, Output &out)
 {
     const bool sets = !options.settings.empty();
     if (int{sets} + !options.save.empty() + !options.restore.empty() > 1)
-        return Error{Errc::kUsage, "settings, --save and --restore do not go together"};
+        return Error{Errc::kUsage, "settings, --save and --restore cannot be combined"};
     Result<std::vector<Wanted>> wanted =
         options.restore.empty() ? parse_words(options.settings) : parse_saved(options.restore);
     if (!wanted)

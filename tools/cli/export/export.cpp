@@ -220,8 +220,8 @@ std::string hidden_losses(const ExportOptions &options, const RowsOut &out)
     const bool all = options.driver.empty() && options.format != kFoldedFormat;
     if (all || options.driver == "losses" || losses == out.counts().end())
         return {};
-    return fmt::format("{}: something is missing: {} rows of --driver losses say what",
-                       options.input, losses->second);
+    return fmt::format("{}: data is missing: see the {} rows of --driver losses", options.input,
+                       losses->second);
 }
 
 void print_counts(const ExportOptions &options, const RowsOut &out, const Folded *folded,
@@ -287,7 +287,7 @@ std::vector<std::string> names_texts(const Recording &recording, const Names &na
                         recording.path(), path));
     for (const std::string &path : names.too_large())
         texts.push_back(
-            fmt::format("{}: {}: more symbols or debug information than is read; names are missing",
+            fmt::format("{}: {}: symbols or debug information exceed the limit; names are missing",
                         recording.path(), path));
     return texts;
 }

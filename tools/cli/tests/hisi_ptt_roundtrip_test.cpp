@@ -297,7 +297,7 @@ TEST_P(HisiPttFormats, InjectWritesTheSamplesOfTheDriver)
 
     EXPECT_EQ(inject(), kExitGood) << err_;
     EXPECT_TRUE(
-        holds(out_, std::to_string(2 * all.size()) + " bytes of AUX data left out, 2 samples"))
+        holds(out_, std::to_string(2 * all.size()) + " bytes of AUX data removed, 2 samples"))
         << out_;
     const std::vector<Buffer> raw = payloads();
     ASSERT_EQ(raw.size(), 2U);
@@ -622,9 +622,8 @@ TEST_F(HisiPttRoundtrip, HeadersOptionOverridesTheFile)
     for (const uint64_t word : {uint64_t{0}, uint64_t{1}})
         for (const std::string headers : {"narrow", "wide"}) {
             const bool wide = headers == "wide";
-            const std::string said =
-                fmt::format("headers {} by --hisi-ptt-headers, decoder version {} by the file",
-                            headers, word + 1);
+            const std::string said = fmt::format(
+                "headers {} (--hisi-ptt-headers), file has decoder version {}", headers, word + 1);
             const std::string tlp = wide ? "MRd 01:00.1 tag 0xc05 address 0x402810040 length"
                                          : "MRd 01:00.1 tag 0x5 address 0x23000402810040";
             file_ = original;
@@ -939,7 +938,7 @@ TEST_P(HisiPttLosses, UnknownSizeIsALowerBoundInTheReport)
     for (const std::string &shown : {text, page}) {
         EXPECT_TRUE(holds(shown, is_unknown() ? bound : exact)) << shown;
         EXPECT_EQ(holds(shown, bound), is_unknown()) << shown;
-        EXPECT_EQ(holds(shown, "times AUX data is missing"), !is_unknown()) << shown;
+        EXPECT_EQ(holds(shown, "times AUX data was truncated"), !is_unknown()) << shown;
         EXPECT_EQ(holds(shown, "losses of AUX data are of unknown size"), is_unknown()) << shown;
         EXPECT_FALSE(holds(shown, "overwrote")) << shown;
         EXPECT_FALSE(holds(shown, "nothing lost")) << shown;
@@ -951,7 +950,7 @@ TEST_P(HisiPttLosses, UnknownSizeIsALowerBoundInTheDump)
     record();
     EXPECT_EQ(dump(), kExitGood) << err_;
     EXPECT_TRUE(holds(out_, std::string("# hisi_ptt0_2: ") + (is_unknown() ? "at least " : "") +
-                                "7 entries lost on the way to the AUX area or the ring, in all\n"))
+                                "7 entries lost before the AUX area or the ring, in all\n"))
         << out_;
     EXPECT_EQ(holds(out_, "a loss of unknown size at AUX offset 0x20"), is_unknown()) << out_;
     EXPECT_EQ(holds(out_, "lost an unknown number of bytes at AUX offset 0x20"), !is_unknown());
@@ -1208,7 +1207,7 @@ TEST_F(HisiPttRoundtrip, ReportsLossesInSamples)
     EXPECT_EQ(json_["lost"]["overruns"], 1);
     EXPECT_EQ(report(false), kExitGood);
     EXPECT_TRUE(holds(out_, "20 entries lost;")) << out_;
-    EXPECT_TRUE(holds(out_, "what was traced left")) << out_;
+    EXPECT_TRUE(holds(out_, "the traced function was removed")) << out_;
     EXPECT_EQ(dump(), kExitGood);
     EXPECT_TRUE(holds(out_,
                       "# record 3, 17 entries lost so far\n"

@@ -79,7 +79,7 @@ protected:
     {
         InjectOptions options{path, folder_.path("injected")};
         EXPECT_EQ(said(run_inject, options, 1),
-                  options.output + ": 384 bytes of AUX data left out, 5 samples made of them\n");
+                  options.output + ": 384 bytes of AUX data removed, 5 samples written\n");
         return options.output;
     }
 
@@ -127,7 +127,7 @@ TEST_P(ImcRecording, InjectCopiesSamplesUnchanged)
         "pmu 30 trace_imc\nevent 9 trace_imc// period 251\n"
         "sample 9 user 0x10000420 pid 100 tid 100 time 5\n");
     EXPECT_EQ(said(run_inject, InjectOptions{path, folder_.path("same")}, 0),
-              folder_.path("same") + ": 0 bytes of AUX data left out, 0 samples made of them\n");
+              folder_.path("same") + ": 0 bytes of AUX data removed, 0 samples written\n");
     EXPECT_EQ(said(run_dump, DumpOptions{folder_.path("same")}, 0).substr(0, 33),
               "# trace_imc cpu 0: sample, file o");
 }

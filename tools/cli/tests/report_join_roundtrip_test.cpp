@@ -178,14 +178,14 @@ TEST_F(Joined, ReportsWhatCannotBeJoined)
     const json join = joined();
     for (const json &line : join.at("not_joined"))
         rest += line.get<std::string>() + "\n";
-    EXPECT_NE(rest.find("1 hot units have no host address; the first: "), std::string::npos)
+    EXPECT_NE(rest.find("1 hot units have no host address; first reason: "), std::string::npos)
         << rest;
     EXPECT_NE(rest.find("7 accesses are of units without a host address"), std::string::npos);
     EXPECT_NE(rest.find("1 memory requests, of 64 bytes, went to 1 ranges that were not hot"),
               std::string::npos);
     EXPECT_NE(rest.find("4 memory requests have untranslated addresses"), std::string::npos);
-    EXPECT_NE(rest.find("1 requests ask for a translation"), std::string::npos);
-    EXPECT_NE(rest.find("2 clocks were used and may be apart"), std::string::npos);
+    EXPECT_NE(rest.find("1 requests are translation requests"), std::string::npos);
+    EXPECT_NE(rest.find("2 clocks were used and may differ"), std::string::npos);
 }
 
 TEST_F(Joined, WarnsOnlyAboutDifferentClocks)
@@ -209,7 +209,7 @@ TEST_F(Joined, WarnsOnlyAboutDifferentClocks)
     EXPECT_NE(joined()
                   .at("not_joined")
                   .dump()
-                  .find("2 clocks were used and may be apart (cache_qos_aux: CLOCK_MONOTONIC, "
+                  .find("2 clocks were used and may differ (cache_qos_aux: CLOCK_MONOTONIC, "
                         "hisi_ptt0_2: CLOCK_MONOTONIC, cxl_hmu_mem0.0.0: CLOCK_MONOTONIC_RAW)"),
               std::string::npos)
         << joined().at("not_joined").dump();

@@ -83,7 +83,7 @@ public:
     }
     std::vector<LiveLoss> losses() const override
     {
-        return {{tap_.lost(), "records came faster than they were read"}};
+        return {{tap_.lost(), "records were lost: the reader was too slow"}};
     }
 
 private:

@@ -118,7 +118,7 @@ protected:
         live_->traced(trace_format(), trace_record(GetParam().words(time_ns_, sequence, lost)));
     }
     uint64_t lost() const { return count_of(*live_, "entries"); }
-    uint64_t missing() const { return count_of(*live_, "missing by their numbers"); }
+    uint64_t missing() const { return count_of(*live_, "missing (sequence gaps)"); }
 
     std::unique_ptr<LiveDriver> live_ = GetParam().make(no_name);
     uint64_t time_ns_ = 0;

@@ -51,7 +51,7 @@ public:
     {
         return {{totals_.lost_samples, "samples or records were lost between kernel and recorder"},
                 {totals_.lost_aux_bytes, "bytes of AUX data were lost"},
-                {totals_.aux_truncations, "times AUX data is missing"},
+                {totals_.aux_truncations, "times AUX data was truncated"},
                 {totals_.aux_unknown_losses, "losses of AUX data are of unknown size"}};
     }
     std::optional<std::string> source() const override { return recording_.recording().source(); }

@@ -328,13 +328,14 @@ Result<int> Top::run()
 Result<void> check_words(const TopOptions &options)
 {
     if (!options.input.empty() && options.input != "-")
-        return Error{Errc::kUsage, "'" + options.input +
-                                       "': top reads standard input, called -; pmukit report -i " +
-                                       options.input + " explains a file"};
+        return Error{
+            Errc::kUsage,
+            "'" + options.input +
+                "': top reads a recording only from standard input (-); use pmukit report -i " +
+                options.input + " for a file"};
     if (options.input == "-" &&
         (!options.events.empty() || !options.command.empty() || !options.recorder_words.empty()))
-        return Error{Errc::kUsage,
-                     "- reads what another pmukit records; -e and a command belong to that one"};
+        return Error{Errc::kUsage, "with -, give -e and the command to the pmukit that records"};
     if (options.input == "-" && ::isatty(STDIN_FILENO))
         return Error{Errc::kUsage,
                      "standard input is a terminal; pipe a recording into it: pmukit record -o - "

@@ -28,9 +28,9 @@ struct Event {
 };
 constexpr Event kEvents[] = {
     {false, "Cache occupancy", "bytes",
-     "What each monitor had of an L3; the table's bound is what an earlier owner may still have of "
-     "it."},
-    {true, "Memory bandwidth", "bytes/s", "What each monitor moved a second between two readings."},
+     "L3 occupancy of each monitor; bound: lines that an earlier owner of the RMID may still "
+     "have."},
+    {true, "Memory bandwidth", "bytes/s", "Bytes per second of each monitor between two readings."},
 };
 
 std::string label_of(const SeriesKey &key, const Series &series)

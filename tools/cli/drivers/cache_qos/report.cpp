@@ -165,18 +165,18 @@ void print_series(const EventReadings &event, Output &out)
             words_of_status(series.status(), " "));
     }
     out.text(
-        "\n  llc_occupancy is in bytes, of which up to bound may be an earlier owner's; the others "
-        "in bytes a second\n");
+        "\n  llc_occupancy in bytes, too high by up to bound (lines of an earlier RMID owner); "
+        "others in bytes/s\n");
 }
 
 std::vector<Remark> remarks_of(const EventReadings &event)
 {
     return {
-        {event.lost, "records found no room; record with a larger -m ,AUXPAGES or less often"},
-        {event.missing, "records are missing by their numbers"},
-        {event.duplicates, "records came twice and were counted once"},
+        {event.lost, "records were dropped; use a larger -m ,AUXPAGES or a longer interval"},
+        {event.missing, "records are missing (sequence gaps)"},
+        {event.duplicates, "records were duplicates, counted once"},
         {event.skipped_bytes, "bytes held no record and were skipped"},
-        {event.not_kept, "readings are more than there is room for; export has them"},
+        {event.not_kept, "readings exceed the memory limit; export has them"},
     };
 }
 

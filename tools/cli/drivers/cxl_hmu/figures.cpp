@@ -82,14 +82,14 @@ html::Figure heat_figure(const FigureHead &head, const HotList &list, const Addr
     const uint64_t all = totals.always_on ? totals.entries : totals.accesses;
     html::Figure figure = figure_of(head, "Hot memory over address and time");
     figure.words = {fmt::format(
-        "A row is {} of device memory by its first address; rows in which nothing was hot are left "
-        "out. A column is {:.3f} ms. {} {} in {} units of {}.",
+        "A row is {} of device memory by its first address; rows without hot units are omitted. A "
+        "column is {:.3f} ms. {} {} in {} units of {}.",
         bytes_text(heat.row_bytes()), static_cast<double>(grid.column_width()) / 1e6, all,
         value_name_of(totals), list.units(), bytes_text(uint64_t{1} << *totals.unit_log2))};
     if (totals.without_time)
-        figure.words.push_back(
-            fmt::format("{} records say no time and stand where the one before them does.",
-                        totals.without_time));
+        figure.words.push_back(fmt::format(
+            "{} records have no time and are shown at the time of the preceding record.",
+            totals.without_time));
     figure.table.columns = {{"from"},        {"to"},         {value_name_of(totals), true},
                             {"share", true}, {"first seen"}, {"last seen"}};
     html::HeatMap map;

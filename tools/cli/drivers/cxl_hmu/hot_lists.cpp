@@ -21,8 +21,8 @@ std::string left_out_text(const decode::cxl_hmu::LeftOut &left_out)
     if (!left_out.units)
         return {};
     return fmt::format(
-        "more than {} units: {} times a cold one was left out, with {} accesses and {} epochs in "
-        "all; any one unit has at most {} accesses and {} epochs more than are said",
+        "more than {} units: {} times a cold unit was dropped, with {} accesses and {} epochs in "
+        "all; a listed unit may lack up to {} accesses and {} epochs",
         decode::cxl_hmu::UnitTable::kMostUnits, left_out.units, left_out.accesses, left_out.epochs,
         left_out.most_short_accesses, left_out.most_short_epochs);
 }

@@ -112,11 +112,11 @@ public:
             left_out += heat.of(Span::kAll).left_out().units;
         }
         return {{sum.lost, "entries of hot lists were lost in the driver"},
-                {sum.sequence_gaps, "records of hot lists are missing by their numbers"},
+                {sum.sequence_gaps, "records of hot lists are missing (sequence gaps)"},
                 {sum.overflows, "times a hot list was full and the device may have dropped units"},
-                {sum.without_unit, "records do not say their unit size and were left out"},
+                {sum.without_unit, "records have no unit size and were skipped"},
                 {sum.skipped_bytes, "bytes held no record and were skipped"},
-                {left_out, "times a cold unit was left out: there are too many"},
+                {left_out, "times a cold unit was dropped (limit of units)"},
                 {unreadable_, "trace records could not be read"}};
     }
     void next_interval() override

@@ -121,8 +121,8 @@ std::vector<Remark> remarks_of(const HotTotals &totals)
 {
     return {
         {totals.lost, "entries were lost in the driver; record with a larger -m"},
-        {totals.truncated, "records follow such a loss"},
-        {totals.sequence_gaps, "records are missing by their numbers"},
+        {totals.truncated, "records follow a driver loss"},
+        {totals.sequence_gaps, "records are missing (sequence gaps)"},
         {totals.overflows,
          "times the hot list was full and the device may have dropped units; raise "
          "hotness_threshold"},
@@ -130,10 +130,9 @@ std::vector<Remark> remarks_of(const HotTotals &totals)
         {totals.saturated,
          "counts are the largest the counter can hold; raise downsampling_factor or shorten the "
          "epoch"},
-        {totals.duplicates, "records came twice and were counted once"},
-        {totals.invalid, "entries had an impossible address and were left out"},
-        {totals.without_unit,
-         "records do not say their unit size and were left out; give --unit-bytes"},
+        {totals.duplicates, "records were duplicates, counted once"},
+        {totals.invalid, "entries had an invalid address and were skipped"},
+        {totals.without_unit, "records have no unit size and were skipped; give --unit-bytes"},
         {totals.skipped_bytes, "bytes held no record and were skipped"},
     };
 }
@@ -150,7 +149,7 @@ void print_remarks(size_t event, const HotList &list, const Verdict &verdict, Ou
         out.print("  {}\n", text);
     if (totals.always_on)
         out.text(
-            "  always-on mode: counts depend on the threshold alone, so units are ranked by times "
+            "  always-on mode: counts only reflect the threshold; units are ranked by times "
             "seen\n");
 }
 
@@ -213,7 +212,7 @@ void print_placement(const Recording &recording, const std::map<size_t, HotList>
     if (const std::vector<HotPlace> hot = heat.hottest(); !hot.empty() && options.by != "dpa")
         print_places(hot, options.top, out);
     if (heat.lost_units())
-        out.print("{} units have no host address; the first: {}\n", heat.lost_units(),
+        out.print("{} units have no host address; first reason: {}\n", heat.lost_units(),
                   heat.first_reason());
     for (const std::string &assumption : placer.assumptions())
         out.print("{}\n", assumption);
@@ -458,7 +457,7 @@ void CxlHmuReport::add_figures(const Recording &recording, const Verdict &verdic
     const PlaceHeat heat = place_heat(recording, lists_, "node", *placer_);
     html::Figure figure = node_figure(all, heat.hottest(), always_on);
     if (heat.lost_units())
-        figure.words.push_back(fmt::format("{} units have no host address; the first: {}",
+        figure.words.push_back(fmt::format("{} units have no host address; first reason: {}",
                                            heat.lost_units(), heat.first_reason()));
     for (const std::string &assumption : placer_->assumptions())
         figure.words.push_back(assumption);

@@ -27,7 +27,7 @@ constexpr RecordFlag kRecordFlags[] = {
     {PMUKIT_HISI_PTT_F_OVERRUN, "overwritten in the device's buffers"},
     {PMUKIT_HISI_PTT_F_TRUNCATED, "entries are missing before this record"},
     {PMUKIT_HISI_PTT_F_RESET, "the device lost its configuration"},
-    {PMUKIT_HISI_PTT_F_FILTER_GONE, "what was traced left"},
+    {PMUKIT_HISI_PTT_F_FILTER_GONE, "the traced function was removed"},
 };
 
 // Prints the runs of one stream. Offsets count from the beginning of the piece of data in which an
@@ -91,7 +91,7 @@ private:
     void print_high_half(uint64_t half)
     {
         if (half != high_half_)
-            out_.print("# offsets from here on are those above {:#x}00000000\n", half);
+            out_.print("# following offsets are relative to {:#x}00000000\n", half);
         high_half_ = half;
     }
     void print_tlps(ptt::Format format, uint64_t offset, Bytes packets)

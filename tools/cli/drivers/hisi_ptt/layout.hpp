@@ -31,7 +31,7 @@ inline std::string headers_text(const Recording &recording)
 {
     const uint64_t version = recording.decoder_version();
     if (recording.claimed_decoder_version())
-        return fmt::format("headers {} by --hisi-ptt-headers, decoder version {} by the file",
+        return fmt::format("headers {} (--hisi-ptt-headers), file has decoder version {}",
                            decode::hisi_ptt::has_wide_tags(version) ? "wide" : "narrow",
                            recording.decoder_version_of_file());
     return version == 1 ? "" : fmt::format("decoder version {}", version);

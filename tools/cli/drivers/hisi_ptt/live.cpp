@@ -175,9 +175,9 @@ public:
             cuts += link.losses();
             unknown += link.unknown();
         }
-        return {{entries, "trace entries lost on the way to the AUX area or the ring", at_least},
-                {missing, "records of a trace are missing by their numbers"},
-                {overruns, "times the device overwrote what was not read yet"},
+        return {{entries, "trace entries lost before the AUX area or the ring", at_least},
+                {missing, "records of a trace are missing (sequence gaps)"},
+                {overruns, "times the device overwrote unread data"},
                 {cuts, "times trace data was lost"},
                 {unknown, "TLPs are of no known type and have no requester"},
                 {skipped_bytes, "bytes held no trace entry and were skipped"},

@@ -49,8 +49,8 @@ const char *direction_text(const Terms &terms)
 {
     constexpr const char *kNarrow[] = {
         "inbound", "outbound",
-        "outbound and inbound P NP CPL B, one sum: an entry does not tell which",
-        "outbound and inbound CPL A, one sum: an entry does not tell which"};
+        "outbound and inbound P NP CPL B in one sum: entries do not distinguish them",
+        "outbound and inbound CPL A in one sum: entries do not distinguish them"};
     constexpr const char *kWide[] = {"reserved", "outbound", "inbound P NP CPL B", "inbound CPL A"};
     if (terms.direction >= std::size(kNarrow))
         return "unknown";
@@ -270,11 +270,10 @@ std::vector<Remark> losses_of(const EventTraffic &event)
          account.at_least},
         {event.aux_unknown_losses, "losses of unknown size are marked"},
         {account.overruns,
-         "times the device overwrote what was not read yet, it is unknown how "
-         "often; trace fewer types or ports"},
-        {account.missing, "records are missing by their numbers"},
+         "times the device overwrote unread data, amount unknown; trace fewer types or ports"},
+        {account.missing, "records are missing (sequence gaps)"},
         {account.resets, "times the device lost its configuration while recording"},
-        {traffic.losses(), "times data was lost; requests that waited then are not counted"},
+        {traffic.losses(), "times data was lost; requests outstanding then are not counted"},
         {traffic.skipped_bytes(), "bytes held no entry and were skipped"},
         {event.bad_records, "samples held no record and were skipped"},
     };
@@ -287,11 +286,11 @@ void print_remarks(size_t index, const EventTraffic &event, const Verdict &verdi
     const ptt::LatencyTotals &latency = traffic.matcher().totals();
     const std::vector<Remark> losses = losses_of(event);
     const Remark others[] = {
-        {account.duplicates, "records came twice and were counted once"},
-        {account.filter_gone, "times what was traced left and the recording ended"},
+        {account.duplicates, "records were duplicates, counted once"},
+        {account.filter_gone, "times the traced function was removed and the event ended"},
         {latency.failed, "requests were answered with an error"},
-        {latency.reused, "requests had a tag that came again before their completion"},
-        {latency.forgotten, "requests waited when data was lost"},
+        {latency.reused, "requests had their tag reused before completion"},
+        {latency.forgotten, "requests were outstanding when data was lost"},
         {latency.untracked, "requests were of too many requesters to be followed"},
         {traffic.other_requesters().tlps(), "TLPs were of too many requesters to be listed"},
         {traffic.poisoned(), "TLPs were poisoned"},
@@ -686,8 +685,8 @@ std::vector<std::string> HisiPttReport::troubles(const Recording &recording) con
     std::vector<std::string> troubles;
     if (left_out_bytes_)
         troubles.push_back(
-            fmt::format("{}: {} bytes are of further events or streams than can be "
-                        "kept apart; cut them out: pmukit cut --event, --cpu",
+            fmt::format("{}: {} bytes belong to events or streams beyond the limit; select fewer "
+                        "with pmukit cut --event, --cpu",
                         recording.path(), left_out_bytes_));
     for (const auto &[index, event] : events_) {
         const std::string where = recording.path() + ": " + recording.pmu_name(index);

@@ -113,7 +113,7 @@ std::vector<Remark> losses_of(const EventSamples &seen)
     const AccountTotals account = totals_of(seen);
     return {
         {account.lost, "records were lost in the driver; record with a larger -m"},
-        {account.missing, "samples are missing by their numbers"},
+        {account.missing, "samples are missing (sequence gaps)"},
         {seen.skipped_bytes, "bytes held no record and were skipped"},
         {seen.bad_payloads, "samples had a payload that is no record"},
     };
@@ -124,13 +124,12 @@ void print_remarks(size_t event, const EventSamples &seen, const Verdict &verdic
     const AccountTotals account = totals_of(seen);
     const std::vector<Remark> losses = losses_of(seen);
     const Remark others[] = {
-        {account.duplicates, "samples came twice and were counted once"},
+        {account.duplicates, "samples were duplicates, counted once"},
         {seen.profile.without_symbol(),
          "samples have no symbol; --symfs and --kallsyms say where symbols are"},
-        {seen.profile.undivided(),
-         "of them are counted by program alone: they are at too many different addresses"},
+        {seen.profile.undivided(), "of them are only counted per program: too many addresses"},
         {seen.profile.two_meanings(),
-         "samples are at addresses that meant two things in the course of time; the first counts"},
+         "samples are at addresses with two mappings over time; the first is used"},
     };
     out.text(verdict.line(event, std::ranges::any_of(losses, &Remark::count)));
     for (const std::span<const Remark> remarks :

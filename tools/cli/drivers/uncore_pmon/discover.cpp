@@ -53,10 +53,9 @@ Error why_not(const std::string &path, int error, const DiscoverOptions &options
         return Error{Errc::kDenied, path + ": only root may read device memory"};
     }
     if (error == EINVAL)
-        return Error{Errc::kBusy,
-                     path +
-                         ": the kernel keeps this memory to a driver; unload it, or boot with "
-                         "iomem=relaxed"};
+        return Error{
+            Errc::kBusy,
+            path + ": a driver has claimed this memory; unload it, or boot with iomem=relaxed"};
     return system_error(path, error);
 }
 
