@@ -179,8 +179,8 @@ Outcome check_l3_resource(const Machine &, Qos &qos)
 Outcome check_rmids(const Machine &, Qos &qos)
 {
     if (qos.readable < 1 || qos.readable > qos.carried)
-        return fail("{} may be carried, {} be read", qos.carried, qos.readable);
-    return pass("{} may be carried, {} be read", qos.carried, qos.readable);
+        return fail("highest RMID {} in PQR_ASSOC, {} in QM_CTR", qos.carried, qos.readable);
+    return pass("highest RMID {} in PQR_ASSOC, {} in QM_CTR", qos.carried, qos.readable);
 }
 
 Outcome check_unit(const Machine &, Qos &qos)
@@ -232,7 +232,7 @@ Outcome check_abmc(const Machine &machine, Qos &qos)
     const Result<uint64_t> config = machine.msr(qos.cpus.front(), kExtendedConfig);
     if (!config)
         return not_tested(config.error());
-    return *config & 1 ? fail("{:#x}: bandwidth is counted for bound RMIDs alone", *config)
+    return *config & 1 ? fail("{:#x}: bandwidth is counted only for bound RMIDs", *config)
                        : pass("{:#x}", *config);
 }
 
@@ -351,8 +351,9 @@ Outcome check_evtsel_thread(const Machine &machine, Qos &qos)
     const Result<uint64_t> seen = machine.msr(cpu, kEvtsel);
     if (!one || !two || !seen)
         return not_tested("the MSR cannot be written");
-    return *seen == kOccupancy ? pass("CPU {} does not change it of CPU {}", other, cpu)
-                               : fail("CPU {} changes it of CPU {}", other, cpu);
+    return *seen == kOccupancy
+               ? pass("a write on CPU {} does not change QM_EVTSEL of CPU {}", other, cpu)
+               : fail("a write on CPU {} changes QM_EVTSEL of CPU {}", other, cpu);
 }
 
 Outcome check_sum(const Machine &machine, Qos &qos)
@@ -421,7 +422,7 @@ Outcome check_pqr_limit(const Machine &machine, Qos &qos)
         machine.write_msr(cpu, kPqr, (*kept.before() & ~uint64_t{0xffffffff}) | beyond);
     const Result<uint64_t> after = machine.msr(cpu, kPqr);
     if (written && after && *after != *kept.before())
-        return fail("{:#x} was taken", *after);
+        return fail("{:#x} was accepted", *after);
     return pass("{:#x} is refused", beyond);
 }
 
@@ -497,7 +498,7 @@ Outcome check_tags(const Machine &machine, Qos &qos)
     const KeptMsr kept(machine, cpu, kPqr), kept_evtsel(machine, cpu, kEvtsel);
     const Result<uint64_t> before = count_of(machine, cpu, kOccupancy, qos.readable);
     if (!here.done() || !kept.before() || !before)
-        return not_tested("CPU {} or its MSRs cannot be had", cpu);
+        return not_tested("CPU {} or its MSRs are not accessible", cpu);
     const size_t bytes = std::clamp<uint64_t>(l3.bytes / 4, 1 << 20, 16 << 20);
     const auto memory = std::make_unique_for_overwrite<char[]>(bytes);
     const Result<void> tagged =
@@ -567,68 +568,68 @@ Outcome check_event_bandwidth(const Machine &machine, Qos &qos)
 constexpr const char *kManuals = "Intel SDM volume 3B, AMD APM volume 2";
 
 constexpr Check<Qos> kQosChecks[] = {
-    {{1, Kind::kRead, "All CPUs say the same in CPUID leaf 0xf.", "assumed", "each online CPU"},
+    {{1, Kind::kRead, "CPUID leaf 0xf is the same on all CPUs.", "assumed", "each online CPU"},
      check_same_cpus},
-    {{2, Kind::kRead, "There is L3 monitoring, with occupancy.", kManuals,
+    {{2, Kind::kRead, "The processor has L3 monitoring with occupancy.", kManuals,
       "CPUID 0xf.0 EDX bit 1, 0xf.1 EDX bit 0"},
      check_l3_resource},
-    {{3, Kind::kRead, "There are RMIDs besides 0; all that can be read can be carried.", kManuals,
-      "CPUID 0xf.0 EBX, 0xf.1 ECX"},
+    {{3, Kind::kRead, "The highest RMID is above 0, and every readable RMID is valid in PQR_ASSOC.",
+      kManuals, "CPUID 0xf.0 EBX, 0xf.1 ECX"},
      check_rmids},
-    {{4, Kind::kRead, "A unit of occupancy is not 0, nor more than a cache.", kManuals,
+    {{4, Kind::kRead, "The occupancy unit is above 0 and at most the size of a cache.", kManuals,
       "CPUID 0xf.1 EBX"},
      check_unit},
-    {{5, Kind::kRead, "Counters of bandwidth have 24 to 62 bits.", kManuals, "CPUID 0xf.1 EAX"},
+    {{5, Kind::kRead, "Bandwidth counters have 24 to 62 bits.", kManuals, "CPUID 0xf.1 EAX"},
      check_width},
     {{6, Kind::kRead, "An L3 is in one package and one NUMA node.",
       "assumed: not so with sub-NUMA clustering", "cache/index3 of each CPU"},
      check_domains},
-    {{7, Kind::kRead, "The processor is none whose counts are known to be wrong.",
+    {{7, Kind::kRead, "The processor has no known count errata.",
       "Linux 7.2, resctrl: Skylake server up to stepping 4", "CPUID 1"},
      check_errata},
-    {{8, Kind::kRead, "Counters of bandwidth are not bound to RMIDs (ABMC).", "AMD APM volume 2",
+    {{8, Kind::kRead, "Bandwidth counters are not bound to RMIDs (ABMC).", "AMD APM volume 2",
       "CPUID 0x80000020.0 EBX bit 5, MSR 0xc00003ff"},
      check_abmc},
-    {{9, Kind::kRead, "PQR_ASSOC has the RMID in its lower half, one that may be carried.",
-      kManuals, "each online CPU"},
+    {{9, Kind::kRead, "PQR_ASSOC has a valid RMID in its lower half.", kManuals, "each online CPU"},
      check_pqr},
-    {{10, Kind::kRead, "QM_EVTSEL has bits 7:0 and 43:32 alone.", kManuals, "each online CPU"},
+    {{10, Kind::kRead, "QM_EVTSEL has only bits 7:0 and 43:32.", kManuals, "each online CPU"},
      check_evtsel},
-    {{11, Kind::kWrite, "QM_CTR answers at once for what QM_EVTSEL says.", "assumed",
-      "occupancy of RMID 0: no error"},
+    {{11, Kind::kWrite, "QM_CTR has the selected value immediately after a write of QM_EVTSEL.",
+      "assumed", "occupancy of RMID 0: no error"},
      check_pair},
-    {{12, Kind::kWrite, "QM_EVTSEL reads back as it was written.", "assumed", "the highest RMID"},
+    {{12, Kind::kWrite, "QM_EVTSEL reads back as written.", "assumed", "the highest RMID"},
      check_evtsel_kept},
-    {{13, Kind::kWrite, "QM_EVTSEL is a thread's own.",
-      "assumed: a core's is treated the same, but its siblings must not read at once",
+    {{13, Kind::kWrite, "Each thread has its own QM_EVTSEL.",
+      "assumed: one per core also works, but its siblings must not read at the same time",
       "the first CPU and its sibling"},
      check_evtsel_thread},
-    {{14, Kind::kWrite, "The lines of all RMIDs are no more than the cache has.", kManuals,
-      "occupancy of each RMID, a unit each; an eighth more may have moved meanwhile"},
+    {{14, Kind::kWrite, "The occupancies of all RMIDs add up to at most the size of the cache.",
+      kManuals, "occupancy of each RMID; tolerance: one eighth, as lines move between reads"},
      check_sum},
-    {{15, Kind::kWrite, "An event that there is not is an error (bit 63).", kManuals, "event 0x7f"},
+    {{15, Kind::kWrite, "An unsupported event sets the error bit (63).", kManuals, "event 0x7f"},
      check_wrong_event},
-    {{16, Kind::kWrite, "Bandwidth never falls, and has the width that CPUID says.", kManuals,
-      "total of RMID 0, twice"},
+    {{16, Kind::kWrite, "Bandwidth counts never fall and have the width that CPUID reports.",
+      kManuals, "total of RMID 0, twice"},
      check_bandwidth},
-    {{17, Kind::kWrite, "PQR_ASSOC refuses an RMID above the highest.", kManuals,
+    {{17, Kind::kWrite, "PQR_ASSOC rejects an RMID above the highest.", kManuals,
       "twice the next power of two"},
      check_pqr_limit},
-    {{18, Kind::kWrite, "The class of service stays when an RMID is written with it.", kManuals,
+    {{18, Kind::kWrite, "Writing an RMID with the old class of service keeps the class.", kManuals,
       "PQR_ASSOC of the first CPU"},
      check_pqr_halves},
-    {{19, Kind::kWrite, "Lines that a CPU brings in have the RMID it carries.", kManuals,
+    {{19, Kind::kWrite, "Fills are tagged with the CPU's current RMID.", kManuals,
       "a quarter of an L3, 16 MiB at most, is touched under the highest RMID"},
      check_tags},
-    {{20, Kind::kEvent, "The driver's occupancy of the machine is no more than its caches.",
+    {{20, Kind::kEvent, "The driver's machine-wide occupancy is at most the size of the caches.",
       "devices/cache_qos", "cache_qos/llc_occupancy/ for 300 ms"},
      check_event_occupancy},
-    {{21, Kind::kEvent, "The driver's bandwidth never falls; local is no more than total.",
+    {{21, Kind::kEvent, "The driver's bandwidth never falls; local is at most total.",
       "devices/cache_qos", "two events, five readings"},
      check_event_bandwidth},
     {{22, Kind::kOutside, "A line keeps its RMID while others read it.", kManuals,
       "two programs that share memory, and an idle machine"}},
-    {{23, Kind::kOutside, "Where counters are fewer than RMIDs, the one read longest ago is taken.",
+    {{23, Kind::kOutside,
+      "With fewer counters than RMIDs, the least recently read counter is reassigned.",
       "assumed (AMD)", "all RMIDs in use at once"}},
     {{24, Kind::kOutside, "A write of PQR_ASSOC costs less than a microsecond.", "assumed",
       "a clock inside the kernel"}},

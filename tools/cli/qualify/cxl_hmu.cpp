@@ -266,7 +266,7 @@ Outcome check_places(const Chmu &chmu, const Instance &instance)
     for (const Instance &other : chmu.instances)
         if (overlap(instance.bitmap(), h - r, other.at, kHmuRegisters) ||
             overlap(instance.list(), bytes, other.at, kHmuRegisters))
-            return fail("bitmap or list lie over the registers of {}", other.name);
+            return fail("bitmap or list overlaps the registers of {}", other.name);
     return pass("bitmap at {:#x}, list at {:#x}", r, h);
 }
 
@@ -650,7 +650,7 @@ Outcome check_tail(const Chmu &, const Instance &instance, const HmuRun &run)
 Outcome check_entries(const Chmu &chmu, const Instance &, const HmuRun &run)
 {
     if (run.entries.empty())
-        return not_tested("nothing was hot: use the device's memory meanwhile");
+        return not_tested("no unit was hot: access the device's memory during the run");
     for (const Entry &entry : run.entries) {
         const uint64_t unit = entry.word >> run.width;
         const uint64_t count = entry.word & ((uint64_t{1} << run.width) - 1);
@@ -665,7 +665,7 @@ Outcome check_entries(const Chmu &chmu, const Instance &, const HmuRun &run)
 Outcome check_w1c(const Chmu &, const Instance &, const HmuRun &run)
 {
     if (!run.bits_set)
-        return not_tested("neither was set: use the device's memory meanwhile");
+        return not_tested("neither was set: access the device's memory during the run");
     return run.bits_cleared ? pass("cleared") : fail("a written 1 does not clear it");
 }
 
@@ -708,35 +708,37 @@ constexpr HmuCheck kHmuChecks[] = {
      of_block<check_version>},
     {{2, Kind::kRead, "A CHMU has 1 to 8 instances.", kHmuSpec, "common capability, bits 15:8"},
      of_block<check_count>},
-    {{3, Kind::kRead, "The block is 0x10 bytes and the instances long, and lies in its BAR.",
+    {{3, Kind::kRead, "The block is 0x10 bytes plus the instances long and inside its BAR.",
       "linux-cxl", "length of the BAR"},
      of_block<check_block_in_bar>},
-    {{4, Kind::kRead, "An instance length has room for the registers, and is a multiple of 8.",
-      kHmuSpec, "common capability, second word"},
+    {{4, Kind::kRead, "An instance length covers the registers and is a multiple of 8.", kHmuSpec,
+      "common capability, second word"},
      of_block<check_length>},
-    {{5, Kind::kRead, "Instance i begins i instance lengths behind the common capability.",
+    {{5, Kind::kRead, "Instance i is i instance lengths after the common capability.",
       "assumed: one public implementation has another stride",
       "capabilities are there, and not all ones"},
      of_instances<check_stride>},
-    {{6, Kind::kRead, "There is a unit size, and bits 31:24 of the mask are 0.", kHmuSpec,
-      "capability 1"},
+    {{6, Kind::kRead, "At least one unit size is supported, and bits 31:24 of the mask are 0.",
+      kHmuSpec, "capability 1"},
      of_instances<check_units>},
-    {{7, Kind::kRead, "There is an access type.", kHmuSpec, "capability 0, bits 13:8"},
+    {{7, Kind::kRead, "At least one access type is supported.", kHmuSpec,
+      "capability 0, bits 13:8"},
      of_instances<check_access_types>},
-    {{8, Kind::kRead, "Bit n of the downsampling factors is 2^n: bit 0 is there.",
+    {{8, Kind::kRead, "Bit n of the downsampling factors is 2^n; bit 0 is set.",
       "linux-cxl; QEMU's model has bit 1", "capability 1, bits 47:32"},
      of_instances<check_downsampling>},
-    {{9, Kind::kRead, "There is epoch mode or always-on mode.", kHmuSpec,
+    {{9, Kind::kRead, "Epoch mode or always-on mode is supported.", kHmuSpec,
       "capability 1, bits 49:48"},
      of_instances<check_modes>},
-    {{10, Kind::kRead, "Epoch limits have scales 1 to 5 and values above 0, the shortest first.",
+    {{10, Kind::kRead,
+      "Epoch limits have scales 1 to 5 and values above 0; the shortest is at most the longest.",
       kHmuSpec, "capability 0"},
      of_instances<check_epochs>},
-    {{11, Kind::kRead, "A hot list has 64 places or more.", kHmuSpec, "capability 0, bits 63:48"},
+    {{11, Kind::kRead, "A hot list has 64 or more entries.", kHmuSpec, "capability 0, bits 63:48"},
      of_instances<check_list_size>},
     {{12, Kind::kRead,
-      "Bitmap and list count from the instance, in steps of 8, the bitmap first, inside the BAR "
-      "and over no registers.",
+      "Bitmap and list offsets are relative to the instance and multiples of 8; the bitmap "
+      "precedes the list; both are inside the BAR and overlap no registers.",
       "CXL 3.2 section 8.2.8; that they may leave the instance is assumed", "capabilities 2 and 3"},
      of_instances<check_places>},
     {{13, Kind::kRead, "The bitmap has a bit for each 256 MiB of the memory.", kHmuSpec,
@@ -747,50 +749,52 @@ constexpr HmuCheck kHmuChecks[] = {
      of_instances<check_reserved>},
     {{15, Kind::kRead, "The operation in progress is 0 to 3.", kHmuSpec, "status, bits 31:16"},
      of_instances<check_operation>},
-    {{16, Kind::kRead, "Head and tail are registers of 2 bytes, and inside the list.",
+    {{16, Kind::kRead, "Head and tail are 2-byte registers with values inside the list.",
       "CXL 3.2 section 8.2.8; one public implementation has one of 4 bytes",
       "two reads of 2 bytes"},
      of_instances<check_positions>},
-    {{17, Kind::kRead, "The message number is one of the function's vectors, of the first 16.",
-      kHmuSpec, "MSI-X or MSI capability"},
+    {{17, Kind::kRead, "The message number is one of the function's first 16 vectors.", kHmuSpec,
+      "MSI-X or MSI capability"},
      of_instances<check_message>},
-    {{18, Kind::kRead, "The list can be read 8 bytes at a time, also while it is not enabled.",
-      kHmuSpec, "its first and its last entry"},
+    {{18, Kind::kRead, "The list can be read 8 bytes at a time, even while disabled.", kHmuSpec,
+      "its first and its last entry"},
      of_instances<check_list_reads>},
-    {{19, Kind::kRead, "The ranges of the device DVSEC are all memory there is.",
+    {{19, Kind::kRead, "The ranges of the device DVSEC cover all memory of the device.",
       "assumed: not so for dynamic capacity", "ram/size and pmem/size of cxl_pci's memory device"},
      check_capacity},
-    {{20, Kind::kWrite, "The unit size is written as log2 of bytes, and gives a counter width.",
+    {{20, Kind::kWrite,
+      "The unit size is written as log2 of bytes; the device reports a counter width for it.",
       kHmuRfc, "configuration 1 with each unit size, status bits 39:32"},
      of_instances<check_width_of>},
-    {{21, Kind::kWrite, "A whole, valid configuration reads back as it was written.", kHmuSpec,
+    {{21, Kind::kWrite, "A complete, valid configuration reads back as written.", kHmuSpec,
       "configuration 1 and 2"},
      of_instances<check_config_of>},
-    {{22, Kind::kWrite, "The bitmap reads back as it was written.",
+    {{22, Kind::kWrite, "The bitmap reads back as written.",
       "CXL 3.2 section 8.2.8; QEMU's model reads 0", "the bit of the first range"},
      of_instances<check_bitmap_of>},
-    {{23, Kind::kWrite, "A reset of the counters clears itself and keeps the configuration.",
+    {{23, Kind::kWrite, "The counter reset bit clears itself, and the configuration is kept.",
       "CXL 3.2 section 8.2.8; QEMU's model clears head and tail as well",
       "configuration 0, bit 17"},
      of_runs<check_reset>},
     {{24, Kind::kWrite, "Writing the tail to the head empties the list.", kHmuSpec, "head"},
      of_runs<check_emptied>},
-    {{25, Kind::kWrite, "Enabling is over within a second: operation 0, status bit 0 set.",
+    {{25, Kind::kWrite, "Enabling ends within one second: operation 0, status bit 0 set.",
       "assumed", "polled"},
      of_runs<check_enable>},
-    {{26, Kind::kWrite, "The configuration is read only while enabled.",
+    {{26, Kind::kWrite, "The configuration is read-only while enabled.",
       "CXL 3.2 section 8.2.8; no public model does it", "configuration 2 is written"},
      of_runs<check_locked>},
     {{27, Kind::kWrite, "The tail stays inside the list.", kHmuSpec,
       "three of the shortest epochs"},
      of_runs<check_tail>},
-    {{28, Kind::kWrite, "An entry is the unit number, and below it a count of the counter width.",
+    {{28, Kind::kWrite,
+      "An entry has a count of the counter width in its lower bits, the unit number above.",
       kHmuSpec, "units are in the memory, counts above 0"},
      of_runs<check_entries>},
     {{29, Kind::kWrite, "Overflow and level bits are cleared by writing 1.",
       "CXL 3.2 section 8.2.8; one public implementation writes 0", "if one of them is set"},
      of_runs<check_w1c>},
-    {{30, Kind::kWrite, "Disabling is over within 300 ms.", "assumed", "polled"},
+    {{30, Kind::kWrite, "Disabling ends within 300 ms.", "assumed", "polled"},
      of_runs<check_disable>},
     {{31, Kind::kWrite,
       "A request to disable while enabling is in progress is carried out, or dropped and then "
@@ -800,12 +804,12 @@ constexpr HmuCheck kHmuChecks[] = {
     {{32, Kind::kOutside, "The level interrupt comes at the notification threshold.",
       "CXL 3.2 section 8.2.8; QEMU's model interrupts above it",
       "an interrupt handler: counted in a driver's selftests"}},
-    {{33, Kind::kOutside, "Overflow says that hot units were dropped, not that the list is full.",
+    {{33, Kind::kOutside, "Overflow means that hot units were dropped, not that the list is full.",
       "CXL 3.2 section 8.2.8; public models set it when the list is full",
       "traffic of a known amount"}},
-    {{34, Kind::kOutside, "Counts are the requests of the host: what is accessed n times counts n.",
-      kHmuSpec, "traffic of a known amount, past the caches"}},
-    {{35, Kind::kOutside, "A read during a function reset or containment gives all ones.",
+    {{34, Kind::kOutside, "Counts are host requests: n accesses count n.", kHmuSpec,
+      "traffic of a known amount, past the caches"}},
+    {{35, Kind::kOutside, "A read during a function reset or containment returns all ones.",
       "assumed; some root ports of arm64 may report an SError", "a reset of memory in use"}},
 };
 

@@ -197,7 +197,7 @@ Outcome check_place(const Ptt &ptt)
 {
     const uint32_t place = ptt.read(kPlace);
     if (ptt.other_places.contains(place))
-        return fail("{:#010x} is another one's as well", place);
+        return fail("{:#010x} is also the value of another device", place);
     return pass("SICL {}, core {}", place >> 16, place & 0xffff);
 }
 
@@ -364,7 +364,7 @@ Outcome check_tune_writes(const Machine &, Ptt &ptt)
     }
     const auto back = tune_level(ptt, tune.code, *before);
     if (!back || tune_level(ptt, tune.code, kTuneRead) != before)
-        return fail("{}: {} could not be put back", tune.name, *before);
+        return fail("{}: {} could not be restored", tune.name, *before);
     return wrong.empty() ? pass("{}: 0, 1, and 2 for 7; {} again", tune.name, *before)
                          : fail("{}", wrong);
 }
@@ -402,15 +402,15 @@ Outcome of_trace(const Machine &machine, Ptt &ptt)
 Outcome check_trace_runs(const AuxData &data)
 {
     if (data.notes.aux_ended)
-        return fail("the trace was cut");
-    return pass("{} bytes in 300 ms, not cut", data.bytes.size());
+        return fail("the trace was truncated");
+    return pass("{} bytes in 300 ms, not truncated", data.bytes.size());
 }
 
 Outcome check_entries8(const AuxData &data)
 {
     constexpr size_t kBytes = 32;
     if (data.bytes.size() < kBytes)
-        return not_tested("no packet passed: use a device behind the port meanwhile");
+        return not_tested("no packets: use a device below the port during the run");
     for (size_t at = 0; at + kBytes <= data.bytes.size(); at += kBytes) {
         const uint32_t mark = load_le<uint32_t>(data.bytes.data() + at),
                        zero = load_le<uint32_t>(data.bytes.data() + at + 24);
@@ -432,7 +432,7 @@ Outcome check_times(const AuxData &data)
         back += at && static_cast<int32_t>(time - before) < 0;
         before = time;
     }
-    return back ? fail("{} times back", back) : pass("they never go back");
+    return back ? fail("{} times backwards", back) : pass("never backwards");
 }
 
 constexpr const char *kPttLinux = "Linux 7.2, drivers/hwtracing/ptt";
@@ -443,21 +443,24 @@ constexpr Check<Ptt> kPttChecks[] = {
       kPttLinux, "PCI Express capability, length of BAR 2"},
      check_kind},
     {{2, Kind::kRead, "It has MSI.", kPttLinux, "MSI capability"}, check_msi},
-    {{3, Kind::kRead, "Nothing translates its addresses.", kPttLinux, "type of its IOMMU group"},
+    {{3, Kind::kRead, "No IOMMU translates its addresses.", kPttLinux, "type of its IOMMU group"},
      check_identity},
-    {{4, Kind::kRead, "Its registers answer.", kPttPage, "six registers, none is all ones"},
+    {{4, Kind::kRead, "Its registers are readable (not all ones).", kPttPage,
+      "six registers, none is all ones"},
      ptt_read<check_answers>},
-    {{5, Kind::kRead, "DEVICE_RANGE has the lowest root port below, the highest above.", kPttLinux,
-      "there is a root port in it"},
+    {{5, Kind::kRead,
+      "DEVICE_RANGE has the lowest root port in its lower half, the highest in its upper half.",
+      kPttLinux, "there is a root port in it"},
      ptt_read<check_range>},
     {{6, Kind::kRead, "No two root ports of a device have the same filter bit, (slot & 7) * 2.",
       kPttLinux, "root ports in DEVICE_RANGE"},
      ptt_read<check_port_bits>},
-    {{7, Kind::kRead, "LOCATION is another one for each device.", kPttLinux, "all devices"},
+    {{7, Kind::kRead, "LOCATION differs between devices.", kPttLinux, "all devices"},
      ptt_read<check_place>},
-    {{8, Kind::kRead, "TRACE_STS says idle while no trace runs.", kPttLinux, "bit 0"},
+    {{8, Kind::kRead, "TRACE_STS shows idle while no trace runs.", kPttLinux, "bit 0"},
      ptt_read<check_idle>},
-    {{9, Kind::kRead, "TRACE_WR_STS is bytes inside a buffer in 27:0, its number in 29:28.",
+    {{9, Kind::kRead,
+      "TRACE_WR_STS has the offset in a buffer in bits 27:0, the buffer number in 29:28.",
       kPttLinux, "TRACE_ADDR_SIZE"},
      ptt_read<check_write_status>},
     {{10, Kind::kRead, "TRACE_INT_STAT and TRACE_INT_MASK have four bits.", kPttLinux, "bits 31:4"},
@@ -470,39 +473,39 @@ constexpr Check<Ptt> kPttChecks[] = {
     {{13, Kind::kWrite, "TRACE_ADDR_SIZE and TRACE_ADDR_BASE keep 4 MiB and 64-bit addresses.",
       kPttLinux, "written and read while the device may not write to memory"},
      check_buffers},
-    {{14, Kind::kWrite, "TRACE_INT_MASK keeps what is written.", kPttLinux, "0xf and 0x5"},
+    {{14, Kind::kWrite, "TRACE_INT_MASK reads back as written.", kPttLinux, "0xf and 0x5"},
      check_mask},
     {{15, Kind::kWrite, "A reset sets TRACE_WR_STS to 0 within 10 us.", kPttLinux,
       "TRACE_CTRL bit 1"},
      check_dma_reset},
-    {{16, Kind::kWrite, "A level is read by writing 0xffffffff, within a second, and is 0 to 2.",
+    {{16, Kind::kWrite, "Writing 0xffffffff reads a level within one second; the level is 0 to 2.",
       kPttLinux, "the five levels"},
      check_tune_reads},
-    {{17, Kind::kWrite, "A level above 2 is taken as 2.", "Linux, Documentation/trace/hisi-ptt.rst",
-      "qos_tx_cpl, put back"},
+    {{17, Kind::kWrite, "A level above 2 is treated as 2.",
+      "Linux, Documentation/trace/hisi-ptt.rst", "qos_tx_cpl, restored"},
      check_tune_writes},
     {{18, Kind::kEvent, "A trace into four buffers of 4 MiB runs until it is stopped.", kPttLinux,
-      "the driver's event for 300 ms: it is not cut"},
+      "the driver's event for 300 ms: not truncated"},
      of_trace<check_trace_runs>},
     {{19, Kind::kEvent, "Entries of 8DW have 0x1fffff in bits 31:11 of DW0, and 0 in DW6.",
       "Linux, Documentation/trace/hisi-ptt.rst", "the same trace"},
      of_trace<check_entries8>},
-    {{20, Kind::kEvent, "Times of entries never go back.", "assumed", "the same trace"},
+    {{20, Kind::kEvent, "Time stamps of entries never go backwards.", "assumed", "the same trace"},
      of_trace<check_times>},
     {{21, Kind::kOutside, "Without bus mastering the device writes nothing to memory.", kPttPage,
       "memory that may be overwritten, and a stuck trace"}},
-    {{22, Kind::kOutside, "What lies before TRACE_WR_STS is in memory once the device is idle.",
+    {{22, Kind::kOutside, "Data up to TRACE_WR_STS is in memory once the device is idle.",
       kPttLinux, "buffers of a known pattern, and a stop between two packets"}},
-    {{23, Kind::kOutside, "The device does not wait for a buffer that was not taken.", kPttPage,
+    {{23, Kind::kOutside, "The device overwrites buffers that were not read.", kPttPage,
       "a driver that leaves four buffers full"}},
     {{24, Kind::kOutside, "The unit of an entry's time.", "not published",
       "packets a known time apart"}},
     {{25, Kind::kOutside, "With TRACE_CTRL bit 8 at 0 headers have wide tags where there are any.",
       "openEuler, drivers/hwtracing/ptt (952f66b76e0e)", "packets of known tags above 1023"}},
     {{26, Kind::kOutside, "A buffer is in memory when a read of TRACE_INT_STAT shows its bit.",
-      kPttPage, "a look at memory and register at once, without an interrupt before it"}},
+      kPttPage, "memory and register read at the same time, without an interrupt before"}},
     {{27, Kind::kOutside, "The bit of a full buffer is set before the next buffer is written.",
-      kPttPage, "a look at memory and register at once, while the device runs"}},
+      kPttPage, "memory and register read at the same time, while the device runs"}},
     {{28, Kind::kOutside, "TRACE_INT_STAT keeps bits, up to all four, until they are acknowledged.",
       kPttPage, "a driver that leaves four buffers full"}},
     {{29, Kind::kOutside, "A full buffer is written from its first byte to its last.", kPttPage,

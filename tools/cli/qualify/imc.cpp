@@ -115,7 +115,7 @@ Outcome check_configs(const Machine &machine, Imc &imc)
 {
     return each(imc.pmus, [&](const ImcPmu &pmu) {
         if (pmu.name == "trace_imc")
-            return not_tested("what is sampled, not a place");
+            return not_tested("trace events have no offset");
         for (const std::string &event : pmu.events) {
             const auto config = config_of(machine.host(), pmu, event);
             if (!config || *config % 8 || *config >> 32)
@@ -146,8 +146,8 @@ Outcome check_same_places(const Machine &machine, Imc &imc)
         for (const std::string &event : pmu.events)
             if (const auto config = config_of(machine.host(), pmu, event))
                 if (!places.insert(*config).second)
-                    return fail("{} has the place of another event", event);
-        return pass("{} places", places.size());
+                    return fail("{} has the offset of another event", event);
+        return pass("{} offsets", places.size());
     });
 }
 
@@ -245,7 +245,7 @@ std::optional<uint32_t> cell_of(const Host &host, const std::string &file, size_
 Outcome check_catalogue(const Machine &machine, Imc &imc)
 {
     if (imc.nodes.empty())
-        return not_tested("{} has no units: this is no POWER machine with OPAL", kTree);
+        return not_tested("{} has no units: this is not a POWER machine with OPAL", kTree);
     if (imc.nodes.size() > 128)
         return fail("{} units", imc.nodes.size());
     for (const std::string &node : imc.nodes) {
@@ -422,21 +422,20 @@ constexpr const char *kImcLinux = "Linux 7.2, imc-pmu.c";
 constexpr const char *kOpal = "Linux 7.2, opal-imc.c; skiboot";
 
 constexpr Check<Imc> kImcChecks[] = {
-    {{1, Kind::kRead, "There are core_imc, thread_imc and a nest PMU.", kImcLinux, "sysfs"},
+    {{1, Kind::kRead, "The PMUs core_imc, thread_imc and a nest PMU exist.", kImcLinux, "sysfs"},
      check_names},
-    {{2, Kind::kRead, "An event's place is a multiple of 8, below 4 GiB.", kImcLinux,
+    {{2, Kind::kRead, "Event offsets are multiples of 8 below 4 GiB.", kImcLinux,
       "events/ of each PMU but trace_imc"},
      check_configs},
-    {{3, Kind::kRead, "Names of events are letters, digits, _, - and dots.",
+    {{3, Kind::kRead, "Event names consist of letters, digits, _, - and dots.",
       "IBM's catalogues for POWER9 and POWER10", "events/ of each PMU"},
      check_event_names},
-    {{4, Kind::kRead, "Events of a unit have places of their own.", "assumed",
-      "events/ of each PMU"},
+    {{4, Kind::kRead, "Events of a unit have distinct offsets.", "assumed", "events/ of each PMU"},
      check_same_places},
-    {{5, Kind::kRead, "A nest event has one CPU of each chip.", kImcLinux,
+    {{5, Kind::kRead, "A nest event counts on one CPU per chip.", kImcLinux,
       "cpumask and the packages"},
      check_chip_mask},
-    {{6, Kind::kRead, "A core event has one CPU of each core.", kImcLinux,
+    {{6, Kind::kRead, "A core event counts on one CPU per core.", kImcLinux,
       "cpumask and the siblings"},
      check_core_mask},
     {{7, Kind::kRead, "A control block's status is 0 to 2.", "skiboot, include/imc.h", "debugfs"},
@@ -460,22 +459,22 @@ constexpr Check<Imc> kImcChecks[] = {
     {{16, Kind::kEvent, "Core and thread events exclude each other.", kImcLinux,
       "one of each at once"},
      check_exclusion},
-    {{17, Kind::kEvent,
-      "Records have rising timebases, and the low 42 bits again in the last word.", kImcLinux,
-      "AUX data of trace_imc, 500 ms"},
+    {{17, Kind::kEvent, "Timebases of records rise, and the last word repeats their low 42 bits.",
+      kImcLinux, "AUX data of trace_imc, 500 ms"},
      of_records<check_timebases>},
     {{18, Kind::kEvent, "MSR[PR] (bit 62 of word 2) is set for user mode.",
-      "Linux 7.2, imc-pmu.c: from POWER10 on", "a busy program: the address of each record"},
+      "Linux 7.2, imc-pmu.c: POWER10 or later", "a busy program: the address of each record"},
      of_records<check_user_bit>},
     {{19, Kind::kEvent, "The engine samples at a period of its own.", kOpal,
       "timebases of the same records"},
      of_records<check_period>},
-    {{20, Kind::kOutside, "At the end of its buffer the engine goes on at the beginning.",
-      kImcLinux, "a driver that does not look for 4096 records"}},
-    {{21, Kind::kOutside, "When LDBAR is written again the engine begins at the buffer's start.",
+    {{20, Kind::kOutside, "The engine wraps at the end of its buffer.", kImcLinux,
+      "a driver that does not look for 4096 records"}},
+    {{21, Kind::kOutside,
+      "After LDBAR is written again, the engine begins at the start of the buffer.",
       "not documented: the driver looks at both places", "a driver that writes LDBAR"}},
     {{22, Kind::kOutside, "The last word of a record is written last.", "assumed",
-      "a look at a record while it is being written"}},
+      "a record read while it is being written"}},
 };
 
 std::vector<Statement> imc_statements()

@@ -330,7 +330,7 @@ Outcome check_address(const Machine &machine, PmonUnit &unit)
 {
     const uint64_t at = unit.unit.box_control;
     if (machine.is_ram(at, at + unit.bytes - 1))
-        return fail("the registers lie in RAM: the addresses are of another machine");
+        return fail("the registers are in RAM: the addresses belong to another machine");
     return pass("{} bytes outside of RAM", unit.bytes);
 }
 
@@ -454,7 +454,7 @@ Outcome check_pci_unit(const Machine &machine, PmonUnit &unit)
     if (!machine.host().has("sys/bus/pci/devices/" + name))
         return fail("there is no function {}", name);
     if (at >> 28 == 0 && (at & 0xfff) < 0x100)
-        return fail("offset {:#x} of {} is reached under a lock", at & 0xfff, name);
+        return fail("accesses to offset {:#x} of {} take a lock", at & 0xfff, name);
     return pass("{} at {:#x}", name, at & 0xfff);
 }
 
@@ -800,7 +800,7 @@ Outcome check_msr_freeze(const Machine &machine, PmonUnit &unit)
     const Result<uint64_t> after = machine.msr(cpu, number);
     const Result<void> back = machine.write_msr(cpu, number, *before);
     if (!back)
-        return fail("{:#x} could not be put back", *before);
+        return fail("{:#x} could not be restored", *before);
     return written && after && *after & kFreeze ? pass("{:#x}", *after)
                                                 : fail("the freeze bit is not kept");
 }
@@ -814,56 +814,57 @@ constexpr Check<PmonTable> kPmonChecks[] = {
     {{2, Kind::kRead, "Entry 0 describes the table: a stride of 3 words or more, inside the BAR.",
       kUncoreLinux, "its three words"},
      of_table<check_global>},
-    {{3, Kind::kRead, "Each entry is unused, or a unit with a layout that can be.", kUncoreLinux,
+    {{3, Kind::kRead, "Each entry is unused or has a valid layout.", kUncoreLinux,
       "the rules of pmukit discover"},
      of_table<check_entries>},
     {{4, Kind::kRead, "The table is the same each time it is read.", "assumed", "two reads"},
      of_table<check_stable>},
     {{5, Kind::kRead,
-      "Units of a type are reached as by the driver: MSRs, memory or configuration space.",
+      "Units of a type have the access that the driver expects: MSRs, memory or configuration "
+      "space.",
       "Linux 7.2, uncore_snbep.c", "access type of each unit"},
      of_table<units_outcome<any, check_access>>},
     {{6, Kind::kRead, "Counters have 48 bits.", "the text that Intel's PCM prints",
       "width of each unit"},
      of_table<units_outcome<any, check_width>>},
-    {{7, Kind::kRead, "Addresses are this machine's, and not RAM.",
-      "assumed: not so where a function is passed through", "/proc/iomem"},
+    {{7, Kind::kRead, "Addresses belong to this machine and are not RAM.",
+      "assumed: not so if a function is passed through", "/proc/iomem"},
      of_table<units_outcome<in_memory, check_address>>},
     {{8, Kind::kRead,
-      "A unit in a BAR is in one of a bridge, system peripheral or signal processor of Intel's.",
+      "A unit in a BAR belongs to an Intel bridge, system peripheral or signal processor.",
       "assumed (devices/uncore_pmon)", "base class of the function that has the BAR: 06, 08, 11"},
      of_table<check_owner>},
-    {{9, Kind::kRead, "The function's package is known: by its node, or one function a package.",
+    {{9, Kind::kRead, "The function's package is known: by its node, or one function per package.",
       "Linux 7.2, get_device_die_id()", "numa_node, number of functions with tables and packages"},
      of_table<check_package>},
-    {{10, Kind::kRead, "The box control of a unit in memory answers.",
+    {{10, Kind::kRead, "The box control of a unit in memory is readable (not all ones).",
       "assumed: likwid saw all ones of B2CXL and UPI",
       "read up to four times; all ones are NOT TESTED"},
      of_table<units_outcome<in_memory, check_answers>>},
-    {{11, Kind::kRead, "Counters show no more bits than the table says.", kUncoreLinux,
+    {{11, Kind::kRead, "Counters have no bits above the width in the table.", kUncoreLinux,
       "counters of units in memory"},
      of_table<units_outcome<in_memory, check_counters>>},
     {{12, Kind::kRead,
-      "The DRAM clock that always runs is 0x22b0 into each pair of memory controllers.",
+      "The free-running DRAM clock is at offset 0x22b0 of each pair of memory controllers.",
       "Linux 7.2, uncore_snbep.c: Sapphire Rapids", "two reads, 20 ms apart"},
      of_table<units_outcome<is_first_of_pair, check_clock>>},
-    {{13, Kind::kRead, "Units in configuration space are behind the first 256 bytes of a function.",
+    {{13, Kind::kRead, "Units in configuration space start at offset 256 or more.",
       "assumed (devices/uncore_pmon)", "their addresses"},
      of_table<units_outcome<in_config, check_pci_unit>>},
-    {{14, Kind::kRead, "The box control of a unit in MSRs answers.", kUncoreLinux,
-      "read on a CPU of the function's package"},
+    {{14, Kind::kRead, "The box control of a unit in MSRs is readable (not all ones).",
+      kUncoreLinux, "read on a CPU of the function's package"},
      of_table<units_outcome<in_msrs, check_msr_unit>>},
-    {{15, Kind::kRead, "MSR 0x2ffe says how many CHAs there are, where it is not 0.",
-      "Linux 7.2, uncore_snbep.c", "the table's number of them; a CPU of the function's package"},
+    {{15, Kind::kRead, "MSR 0x2ffe is 0 or the number of CHAs.", "Linux 7.2, uncore_snbep.c",
+      "the table's number of them; a CPU of the function's package"},
      of_table<check_chas>},
-    {{16, Kind::kRead, "intel_uncore calls memory controllers by the ids of the table.",
-      "Linux 7.2, uncore.c", "its PMUs, where it is there"},
+    {{16, Kind::kRead, "intel_uncore names memory controllers by the ids in the table.",
+      "Linux 7.2, uncore.c", "its PMUs, if it is loaded"},
      of_table<check_names>},
-    {{17, Kind::kWrite, "The freeze bit of a unit in memory is kept as it is written.",
-      kUncoreLinux, "box control, bit 0"},
+    {{17, Kind::kWrite, "The freeze bit of a unit in memory reads back as written.", kUncoreLinux,
+      "box control, bit 0"},
      of_table<units_outcome<in_memory, of_box<check_freeze>>>},
     {{18, Kind::kWrite,
-      "Controls are 4 bytes apart, 8 for cxlcm, cxldp and b2cxl, and keep what is written.",
+      "Controls are 4 bytes apart, 8 for cxlcm, cxldp and b2cxl, and read back as written.",
       "Linux 7.2, uncore_snbep.c; that they read back is assumed", "all controls, frozen"},
      of_table<units_outcome<in_memory, of_box<check_controls>>>},
     {{19, Kind::kWrite, "Bits 8 and 9 reset controls and counters, and clear themselves.",
@@ -874,20 +875,20 @@ constexpr Check<PmonTable> kPmonChecks[] = {
       "it is.",
       "Linux 7.2, uncore_snbep.c", "counter 0 of imc units, 10 ms each"},
      of_table<of_running<is_imc_in_memory, check_counts>>},
-    {{21, Kind::kWrite, "The freeze bit of a unit in MSRs is kept as it is written.",
+    {{21, Kind::kWrite, "The freeze bit of a unit in MSRs reads back as written.",
       "assumed (devices/uncore_pmon)", "box control on a CPU of the function's package"},
      of_table<units_outcome<in_msrs, check_msr_freeze>>},
-    {{22, Kind::kOutside, "One event of cxlcm and cxldp stands for 64 bytes.", "assumed",
+    {{22, Kind::kOutside, "One event of cxlcm and cxldp represents 64 bytes.", "assumed",
       "traffic of a known amount to a CXL device"}},
     {{23, Kind::kOutside, "Some events count in some counters only (cxlcm, m2pcie).",
       "Linux 7.2, uncore_snbep.c", "traffic that makes these events"}},
     {{24, Kind::kOutside, "A control in configuration space takes two dwords, the upper one first.",
       "Linux 7.2, uncore_snbep.c",
-      "writes to configuration space, which this program leaves alone"}},
+      "writes to configuration space, which this program does not do"}},
     {{25, Kind::kOutside,
       "Upi and m3upi of Sapphire Rapids are at devices 1 and 5, not in the table.",
       "Linux 7.2, uncore_snbep.c",
-      "writes to configuration space, which this program leaves alone"}},
+      "writes to configuration space, which this program does not do"}},
     {{26, Kind::kWrite,
       "The fixed counter of a memory controller is at 0x38, its control at 0x54: bit 22 starts it.",
       "Linux 7.2, uncore_snbep.c: Sapphire and Granite Rapids", "10 ms each, as 20"},
@@ -895,8 +896,8 @@ constexpr Check<PmonTable> kPmonChecks[] = {
     {{27, Kind::kRead, "The global control does not freeze all units: bit 0 is 0.",
       "assumed: Granite Rapids may begin otherwise", "a register in memory, or an MSR"},
      of_table<check_global_freeze>},
-    {{28, Kind::kRead, "Units in MSRs have theirs in 0x2000 to 0x3fff.",
-      "assumed (devices/uncore_pmon)", "their numbers"},
+    {{28, Kind::kRead, "MSRs of units are in 0x2000 to 0x3fff.", "assumed (devices/uncore_pmon)",
+      "their numbers"},
      of_table<units_outcome<in_msrs, check_msr_range>>},
     {{29, Kind::kRead, "No unit is in a BAR of prefetchable memory.",
       "assumed (devices/uncore_pmon)", "the BAR that it is in"},
