@@ -99,7 +99,7 @@ void print_line(const std::string &name, const std::vector<uint64_t> &columns, O
 
 void print_time(const Joined &joined, const ReportOptions &options, Output &out)
 {
-    out.print("\n  over time from {}, one column is {} ns; shades are of each line alone\n",
+    out.print("\n  over time from {}, one column is {} ns; shades are scaled per line\n",
               seconds_text(joined.origin_ns), joined.column_ns);
     for (size_t i = 0; i < shown_of(joined, options); i++)
         print_line("accesses " + joined.ranges[i].line.name, joined.ranges[i].line.columns, out);

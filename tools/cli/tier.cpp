@@ -240,7 +240,7 @@ void print_outcome(const tier::Moved &moved, size_t planned, Output &out)
 {
     out.print("\nmoved {} of {} pages\n", moved.moved, planned);
     const Remark remarks[] = {
-        {moved.gone, "pages are gone: freed or swapped out meanwhile"},
+        {moved.gone, "pages are gone: freed or swapped out"},
         {moved.shared, "pages are shared with another process"},
         {moved.busy, "pages are pinned or were in use"},
         {moved.no_room, "pages did not fit on their node"},

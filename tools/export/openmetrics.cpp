@@ -34,7 +34,7 @@ constexpr Metric kMetrics[] = {
      "bytes",
      {"kind", "monitor", "life", "domain", "event"},
      {"name", "id"}},
-    {"pmukit_cxl_hmu_accesses", "Accesses that hot-list entries stand for", "cxl_hmu", How::kSum,
+    {"pmukit_cxl_hmu_accesses", "Accesses that hot-list entries represent", "cxl_hmu", How::kSum,
      "accesses"},
     {"pmukit_cxl_hmu_entries", "Hot-list entries", "cxl_hmu", How::kRows, ""},
     {"pmukit_hisi_ptt_bytes",

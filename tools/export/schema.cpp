@@ -27,7 +27,7 @@ constexpr std::array<Column, kOriginColumns + N> behind_origin(const Column (&ow
 constexpr auto kCxlHmu = behind_origin({
     {"sequence", Kind::kNumber, "number of the record that brought the entry"},
     {"unit_bytes", Kind::kNumber, "size of the unit of memory"},
-    {"downsampling", Kind::kNumber, "accesses that a count of 1 stands for"},
+    {"downsampling", Kind::kNumber, "accesses that a count of 1 represents"},
     {"flags", Kind::kNumber, "of the record, PMUKIT_CXL_HMU_F_*"},
     {"unit", Kind::kNumber, "number of the unit"},
     {"dpa", Kind::kAddress, "where the unit begins in the device; of records that say unit_bytes",

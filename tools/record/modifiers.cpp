@@ -75,7 +75,7 @@ std::string unknown_letter(char letter)
         return known.apply && std::tolower(static_cast<unsigned char>(known.letter)) ==
                                   std::tolower(static_cast<unsigned char>(letter));
     });
-    std::string why = wrong_text(Errc::kUsage, {&letter, 1}, "is no modifier; there are: ").message;
+    std::string why = wrong_text(Errc::kUsage, {&letter, 1}, "is not a modifier; known: ").message;
     why += known_letters();
     if (other_case != std::end(kLetters))
         why.append("; did you mean ").append(1, other_case->letter).append("?");

@@ -54,7 +54,7 @@ TEST(Modifiers, RefusalNamesTheLetterAndItsIndex)
         size_t at;
         const char *why;
     } faults[] = {
-        {"ux", 1, "'x' is no modifier; there are: u user"},
+        {"ux", 1, "'x' is not a modifier; known: u user"},
         {"U", 0, "did you mean u?"},
         {"d", 0, "did you mean D?"},
         {"uW", 1, "'W' (weak group)"},

@@ -72,11 +72,11 @@ Result<TraceFormat> parse_trace_format(std::string_view text)
         if (line.starts_with("ID:")) {
             const Result<uint64_t> id = parse_u64(trim(line.substr(3)));
             if (!id || *id > UINT32_MAX)
-                return wrong_text(Errc::kDamaged, line, "is no number of a trace event");
+                return wrong_text(Errc::kDamaged, line, "is not a number of a trace event");
             format.id = static_cast<uint32_t>(*id);
             numbered = true;
         } else if (line.starts_with("field:") && !add_field(line, format)) {
-            return wrong_text(Errc::kDamaged, line, "is no field of a trace event");
+            return wrong_text(Errc::kDamaged, line, "is not a field of a trace event");
         }
     }
     if (!numbered || format.fields.empty())

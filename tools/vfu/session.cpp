@@ -764,7 +764,7 @@ Verdict Session::check_irqs(const wire::IrqSet &set, const Message &message) con
         return invalid("file descriptors and count disagree");
     for (const Fd &fd : message.fds)
         if (!is_eventfd(fd.get()))
-            return invalid("a file descriptor that is no eventfd");
+            return invalid("a file descriptor that is not an eventfd");
     return kGood;
 }
 

@@ -339,7 +339,7 @@ Outcome check_tune_reads(const Machine &, Ptt &ptt)
     for (const Tune &tune : kTunes) {
         const auto level = tune_level(ptt, tune.code, kTuneRead);
         if (!level)
-            return fail("{}: not over after a second", tune.name);
+            return fail("{}: not finished after one second", tune.name);
         if (*level > 2)
             return fail("{} is {}", tune.name, *level);
         append(seen, "{}{} {}", seen.empty() ? "" : ", ", tune.name, *level);
@@ -354,7 +354,7 @@ Outcome check_tune_writes(const Machine &, Ptt &ptt)
     const Tune &tune = kTunes[0];
     const auto before = tune_level(ptt, tune.code, kTuneRead);
     if (!before)
-        return not_tested("{}: reading it is not over after a second", tune.name);
+        return not_tested("{}: reading it did not finish within one second", tune.name);
     std::string wrong;
     for (const auto &[written, expected] : {std::pair{0u, 0u}, {1u, 1u}, {7u, 2u}}) {
         tune_level(ptt, tune.code, written);

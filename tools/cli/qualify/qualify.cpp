@@ -161,7 +161,7 @@ Result<int> run_qualify(const QualifyOptions &options, Output &out)
     const Driver *driver = driver_of(options.driver);
     if (!driver && !options.driver.empty())
         return wrong_text(Errc::kUsage, options.driver,
-                          "is no driver; it is one of " + names(", "));
+                          "is not a driver; expected one of " + names(", "));
     if (!driver && !options.list)
         return Error{Errc::kUsage, "name a driver: " + names(", ")};
     if (options.list)
@@ -172,7 +172,7 @@ Result<int> run_qualify(const QualifyOptions &options, Output &out)
         return Error{Errc::kUsage, "--bundle: the report is on standard output; name a file"};
     const Machine machine(options.root, options.active, options.full);
     if (!machine.host().has("sys"))
-        return Error{Errc::kNotFound, text_of("--root {}: there is no sys in it", options.root)};
+        return Error{Errc::kNotFound, text_of("--root {}: it has no sys directory", options.root)};
     const Result<std::vector<DeviceReport>> reports = driver->examine(machine, options.full);
     if (!reports)  // no hardware to test, or no access for this user
         return Error{Errc::kEnvironment, text_of("{}: {}", driver->name, reports.error().message)};

@@ -336,8 +336,7 @@ Result<void> Planner::choose_cgroups()
     if (options_.cgroups.empty())
         return {};
     if (!plan_.recorder.all_cpus)
-        return wrong_option("-G", options_.cgroups,
-                            "a cgroup is recorded on the whole machine: add -a");
+        return wrong_option("-G", options_.cgroups, "a cgroup is recorded system-wide: add -a");
     for (const std::string_view name : split(options_.cgroups, ','))
         plan_.recorder.cgroups.emplace_back(name);
     if (plan_.recorder.cgroups.size() > events_.size())

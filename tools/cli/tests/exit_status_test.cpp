@@ -268,7 +268,7 @@ const Case kCases[] = {
     {"doctor --jsn", kUsage, "did you mean --json?"},
     {"qualify --nonsense", kUsage, "pmukit qualify --help"},
     {"qualify", kUsage, "name a driver: cache_qos, cxl_hmu"},
-    {"qualify moon", kUsage, "'moon' is no driver; it is one of cache_qos, cxl_hmu"},
+    {"qualify moon", kUsage, "'moon' is not a driver; expected one of cache_qos, cxl_hmu"},
     {"cut --nonsense", kUsage, "pmukit cut --help"},
     {"inject --nonsense", kUsage, "pmukit inject --help"},
     {"merge --nonsense a b", kUsage, "pmukit merge --help"},

@@ -341,9 +341,9 @@ Result<void> check_words(const TopOptions &options)
                      "standard input is a terminal; pipe a recording into it: pmukit record -o - "
                      "... | pmukit top -"};
     if (!options.recorder_words.empty() && options.feed == "bpf")
-        return Error{Errc::kUsage, options.recorder_words.front() +
-                                       ": trace events through BPF are of the whole machine; "
-                                       "drop it or --feed bpf"};
+        return Error{Errc::kUsage,
+                     options.recorder_words.front() +
+                         ": trace events through BPF are system-wide; drop it or --feed bpf"};
     if (!options.recorder_words.empty() && options.events.empty())
         return Error{Errc::kUsage, options.recorder_words.front() + ": of which event? give -e"};
     if (options.feed == "aux" && options.events.empty())

@@ -471,7 +471,7 @@ std::vector<std::string> CxlHmuReport::troubles(const Recording &recording) cons
         const HotTotals &hot = list.totals();
         if (hot.without_unit)
             troubles.push_back(
-                fmt::format("{}: {}: {} records do not say their unit size; give --unit-bytes",
+                fmt::format("{}: {}: {} records have no unit size; give --unit-bytes",
                             recording.path(), recording.pmu_name(event), hot.without_unit));
         if (hot.skipped_bytes)
             troubles.push_back(fmt::format("{}: {}: {} bytes hold no record and were skipped",

@@ -115,7 +115,7 @@ std::vector<Remark> losses_of(const EventSamples &seen)
         {account.lost, "records were lost in the driver; record with a larger -m"},
         {account.missing, "samples are missing (sequence gaps)"},
         {seen.skipped_bytes, "bytes held no record and were skipped"},
-        {seen.bad_payloads, "samples had a payload that is no record"},
+        {seen.bad_payloads, "samples had a payload that is not a record"},
     };
 }
 
