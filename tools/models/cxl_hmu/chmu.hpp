@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// One CHMU: the common capability, followed by its instances (CXL r3.2 section 8.2.8). Bitmaps and
-// hot lists are inside the instances (near) or after all of them (far): their offsets have 64 bits,
-// but the length of an instance has only 16.
+// One CHMU: the common capability, followed by its instances (CXL r3.2 section 8.2.8). An
+// instance's bitmap and hot list (its tables) are inside the instance (near) or follow all
+// instances (far). Far tables can be larger: the length of an instance has 16 bits, the offsets of
+// its tables have 64.
 //
 //   near:  common | registers bitmap list | registers bitmap list | ...
 //   far:   common | registers | registers | ...  | bitmap list | bitmap list | ...
@@ -21,13 +22,13 @@ constexpr uint64_t align_up(uint64_t value, uint64_t to)
 }
 
 struct ChmuShape {
-    bool far_tables = false;
+    bool far_tables = false;  // the tables follow all instances
     unsigned version = kCommonVersion;
 };
 
 class Chmu final : public RegisterBlock {
 public:
-    // messages: one instance per element, which is the instance's vector.
+    // messages: the interrupt vector of each instance; its size is the number of instances.
     Chmu(const InstanceParams &params, const ChmuShape &shape, unsigned index,
          const std::vector<unsigned> &messages, vfu::Host &host);
 
@@ -45,7 +46,7 @@ public:
     void advance(uint64_t now_ns);
     void drop_outstanding();
 
-    uint64_t requests() const;  // since the reset, at the instance that saw most
+    uint64_t requests() const;  // since the reset; maximum of the instances
     uint64_t entries_stored() const;
     uint64_t entries_dropped() const;
     uint64_t violations() const;
@@ -58,11 +59,11 @@ private:
         uint64_t offset;
     };
     std::optional<Place> find(uint64_t offset, unsigned width) const;
-    uint64_t tables_begin() const;  // begin of the far tables
+    uint64_t tables_begin() const;  // start of the far tables
 
     ChmuShape shape_;
     uint64_t instance_bytes_;
-    uint64_t tables_bytes_;  // far tables of one instance
+    uint64_t tables_bytes_;  // far tables of one instance; 0: near tables
     unsigned index_;
     vfu::Host &host_;
     std::vector<std::unique_ptr<Instance>> instances_;

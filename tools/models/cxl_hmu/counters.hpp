@@ -8,10 +8,10 @@
 //
 // A unit hashes to one set. A hit increments count and credit. A miss allocates a free counter with
 // count 1; if the set is full, the replacement policy applies. kCredit: the way with the least
-// credit loses one credit, and the new unit replaces it once it has none; otherwise the access is
-// lost. Credit is separate from the count, so that the count of a resident unit is exact since its
-// allocation, and a stream of units seen once cannot evict a unit seen often. The two other
-// policies model simpler hardware.
+// credit loses one credit. If it has none left, the new unit replaces its unit; otherwise the
+// access is lost. So a stream of units that are accessed once cannot evict a unit that is accessed
+// often. Misses lower the credit, not the count, so the count of a unit is exact since its
+// allocation. The two other policies model simpler hardware.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ enum class Replacement {
 };
 
 struct CounterScheme {
-    unsigned number = 1024;  // up to `ways`, or a multiple of it
+    unsigned number = 1024;  // at most `ways`, or a multiple of `ways`
     unsigned ways = 16;      // 1: direct mapped
     Replacement replacement = Replacement::kCredit;
 };

@@ -292,7 +292,7 @@ std::optional<uint64_t> CxlHmuModel::next_deadline_ns() const
     return earliest;
 }
 
-// Accesses fed before an epoch ends count in that epoch.
+// Reads the feed first: an access fed before the end of an epoch counts in that epoch.
 void CxlHmuModel::advance(uint64_t now_ns)
 {
     if (feed_)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The whole function: a CXL type 3 memory device with CHMUs (see
 // Documentation/devices/cxl_type3-model.rst). BAR 0 has the registers, BAR 2 the memory. Every load
-// and store of BAR 2 is one M2S request, whose DPA is the offset, unless the guest maps the BAR. A
-// feed can add requests. Accesses by other functions are CXL.io and no M2S requests.
+// and store of BAR 2 is one M2S request, whose DPA is the offset. If the guest maps the BAR, the
+// model does not see them. A feed can add requests. DMA of other functions is CXL.io, not an M2S
+// request.
 #pragma once
 
 #include <memory>
@@ -41,9 +42,9 @@ public:
     std::optional<uint64_t> next_deadline_ns() const override;
     void advance(uint64_t now_ns) override;
 
-    // Reads the rest of the feed, after the run.
+    // Call after the guest has ended: reads the rest of the feed.
     void take_rest_of_feed();
-    // After the run: counts hot entries that wait for space on the list as dropped.
+    // Call at the end, too: counts hot entries that wait for space on the list as dropped.
     void drop_outstanding();
 
     uint64_t entries_stored() const;
@@ -65,7 +66,7 @@ private:
     void build_config(const Options &options, uint64_t registers_end);
     const Mapping *find(uint64_t offset, unsigned width) const;
     void request(uint64_t dpa, bool write);
-    // False: there may be more.
+    // Returns false if the feed may have more accesses.
     bool take_from_feed();
 
     AccessLog &log_;
@@ -79,7 +80,7 @@ private:
     DeviceRegisters device_;
     std::vector<Unit> units_;
     std::optional<CpmuRegisters> cpmu_;
-    std::vector<Mapping> map_;  // BAR 0, ascending
+    std::vector<Mapping> map_;  // blocks of BAR 0, by ascending offset
     SparseMemory memory_;
 };
 

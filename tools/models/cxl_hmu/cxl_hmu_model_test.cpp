@@ -161,7 +161,7 @@ TEST_F(Function, BarsFitTheOptions)
         const uint64_t length = kCommon1InstanceLength.get(read(block + 8));
         EXPECT_EQ(kCommon0Instances.get(read(block)), 8u);
         end = block + 0x10 + 8 * length;
-        EXPECT_EQ(read(end), kAllOnes);  // the block ends where it says
+        EXPECT_EQ(read(end), kAllOnes);  // the block ends at the length that it reports
         EXPECT_NE(read(end - 8), kAllOnes);
     }
     EXPECT_LE(end, msix.table_offset);
@@ -662,7 +662,7 @@ TEST_F(Function, FaultDiesInListAtTheThirdEntryOfADrain)
     EXPECT_NE(read(at + kStatus), kAllOnes);
 }
 
-TEST_F(Function, ReadsOfADeadDeviceAreNumberedFromTheStartOfTheDrain)
+TEST_F(Function, StatsLogNumbersReadsOfADeadDeviceFromTheDrainsFirstEntry)
 {
     const std::string path = testing::TempDir() + "dead." + std::to_string(getpid());
     RunLogs logs;
@@ -682,6 +682,7 @@ TEST_F(Function, ReadsOfADeadDeviceAreNumberedFromTheStartOfTheDrain)
     std::ifstream in(path);
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     std::remove(path.c_str());
+    // chmu0 dead 0 <reads since the drain's first entry> 0, for each read of the dead device
     EXPECT_NE(text.find("chmu0 dead 0 3 0\nchmu0 dead 0 4 0\n"), text.npos) << text;
     EXPECT_TRUE(text.ends_with("\nchmu0 dead 0 5 0\n")) << text;
 }
@@ -935,7 +936,7 @@ TEST_F(Function, TablesCanFollowAllInstances)
     EXPECT_EQ(model_->violations(), 1u);
 }
 
-TEST_F(Function, FaultAppliesToFarTables)
+TEST_F(Function, FaultAllOnesCoversTablesAfterAllInstances)
 {
     Options options;
     options.shape.far_tables = true;

@@ -47,7 +47,7 @@ struct Fault {
 std::span<const Fault> faults();
 const Fault *find_fault(std::string_view name);  // nullptr: no such fault
 
-// Filters interrupts as the fault says.
+// Applies the fault to interrupts.
 class FaultyHost final : public vfu::Host {
 public:
     // fault: nullptr for none.
@@ -90,7 +90,7 @@ public:
     uint64_t bytes() const override { return chmu_.bytes(); }
     uint64_t read(uint64_t offset, unsigned width) override;
     void write(uint64_t offset, unsigned width, uint64_t value) override;
-    // Restarts the fault, too.
+    // Also resets the state of the fault, which can then occur again.
     void reset() override;
 
     void request(const Request &request);
@@ -117,7 +117,7 @@ private:
     bool odd_read_ = false;
     // State of the current drain, which a write of the head ends:
     unsigned entries_read_ = 0;
-    unsigned reads_ = 0;  // reads of any register since its first entry
+    unsigned reads_ = 0;  // register reads since the drain's first entry, inclusive
     bool died_ = false;
 };
 

@@ -45,7 +45,7 @@ private:
     void push(uint64_t entry);
 
     std::vector<uint64_t> ring_;
-    std::vector<uint64_t> waiting_;  // a ring too
+    std::vector<uint64_t> waiting_;  // outstanding entries, also a ring
     unsigned head_ = 0;
     unsigned tail_ = 0;
     unsigned waiting_first_ = 0;

@@ -442,8 +442,8 @@ void Instance::finish_operation()
     }
 }
 
-// Software saw no operation in progress and may have changed the enable bit since: its last value
-// counts.
+// Ends an operation that the status hid (quirk late_status_ns). Software saw no operation in
+// progress and may have changed the enable bit meanwhile, so the bit's current value applies.
 void Instance::finish_hidden()
 {
     const bool enable_wanted = kConfig0Enable.get(config0_) != 0;
@@ -636,8 +636,8 @@ bool Instance::source_goes_on() const
     return params_.source != nullptr && !params_.source->ended(source_epoch_);
 }
 
-// The source's requests belong to the epoch that ends first. If more epochs have passed because the
-// host was busy, those have no requests: the source lags, but none of its epochs is skipped.
+// If the host was busy and several epochs end at once, only the first of them has requests of the
+// source. So the source lags, but none of its epochs is skipped.
 void Instance::end_epochs(uint64_t now_ns)
 {
     if (tick_ns_ == kNever_ns || now_ns < tick_start_ns_ + tick_ns_)
@@ -753,8 +753,8 @@ void Instance::reset()
     leave_enabling();
 }
 
-// The state that a previous kernel left without waiting: a valid configuration, and an enable whose
-// time starts at the guest's first access.
+// Sets the state of a device whose enable a previous kernel started without waiting for its end: a
+// valid configuration, and an enable whose duration counts from the guest's first access.
 void Instance::leave_enabling()
 {
     left_enabling_ = params_.left_enabling_ns != 0;

@@ -5,9 +5,9 @@
 //  - A register has one access width (kRegisters), bitmap and hot list have 8 bytes. Any other
 //    access reads as ones or is dropped, and is a violation.
 //  - A strict device drops a write of configuration 1 with a value that is reserved or not
-//    supported, and bits of the bitmap beyond its capacity. A lenient one accepts both.
+//    supported, and bits of the bitmap beyond the capacity. A lenient device accepts both.
 //  - A configuration the device cannot run (unsupported unit, threshold beyond the counter width)
-//    is accepted by the registers and refused at enable: the operation ends with Status[0] clear.
+//    is accepted by the registers and refused at enable, which ends with the enabled bit clear.
 //  - Control bits written while an operation is in progress are dropped.
 //  - In epoch mode an enable frees the counters, because an epoch starts with none in use; in
 //    always-on mode they remain until a reset. A new unit size frees them, too. Disable abandons
@@ -52,8 +52,8 @@ struct Quirks {
         false;                  // overflow is set when the list is full, even if nothing was lost
     bool level_above = false;   // level crossing needs more entries than the threshold
     bool garbage_tail = false;  // the tail is invalid after an epoch without requests
-    // Enable and disable show no operation in progress, and take effect, with Status[0], only after
-    // this time. 0: as the specification says.
+    // Enable and disable show no operation in progress. They take effect, and change the enabled
+    // bit of the status, only after this time. 0: as the specification says.
     uint64_t late_status_ns = 0;
     bool sticky_status = false;       // overflow and level are never cleared; a write to clear them
                                       // raises the interrupt again
@@ -90,7 +90,7 @@ struct InstanceParams {
     Quirks quirks{};
     uint64_t capacity_bytes = 0;         // capacity of the device; 0: as much as the bitmap covers
     uint64_t left_enabling_ns = 0;       // duration of an enable in progress at power-on; 0: none
-    uint64_t tables_at = kRegistersEnd;  // bitmap and hot list, from the instance's first byte
+    uint64_t tables_at = kRegistersEnd;  // of bitmap and hot list, from the instance's first byte
     unsigned padding_qwords = 0;         // between bitmap and hot list
 
     uint64_t bitmap_offset() const { return tables_at; }
@@ -115,7 +115,8 @@ public:
     Instance(const Instance &) = delete;
     Instance &operator=(const Instance &) = delete;
 
-    // Instances of the same block, for the address-overlap rule.
+    // Adds an instance of the same block: without support of overlap, enabled instances must not
+    // track a common range.
     void add_sibling(const Instance &sibling) { siblings_.push_back(&sibling); }
 
     uint64_t read(uint64_t offset, unsigned width);
@@ -217,7 +218,7 @@ private:
     bool level_ = false;
     uint64_t operation_ = kOperationNone;
     uint64_t operation_done_ns_ = 0;
-    bool left_enabling_ = false;  // its time starts at the guest's first access
+    bool left_enabling_ = false;  // an enable awaits the guest's first access (left_enabling_ns)
     uint64_t epoch_requests_ = 0;
     bool tail_is_garbage_ = false;
 

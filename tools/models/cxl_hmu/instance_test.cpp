@@ -1095,7 +1095,7 @@ TEST_F(StrictChmu, PartialListAndHeadAccessesAreViolations)
     expect_violation("wrong-access", [&] { write(kHead, 0, 4); });
 }
 
-TEST_F(StrictChmu, OtherWritesWhileEnabledAreViolations)
+TEST_F(StrictChmu, WritesOfLockedRegistersAreViolations)
 {
     start();
     expect_violation("write-while-enabled", [&] { write(kConfig2, 5); });
@@ -1170,7 +1170,7 @@ TEST_F(StrictChmu, AListHasUpTo65535Entries)
     EXPECT_EQ(unit_->violations(), 0u);
 }
 
-TEST_F(StrictChmu, ADeviceThatIsAlwaysOnNeedsNoEpoch)
+TEST_F(StrictChmu, DeviceWithOnlyAlwaysOnModeNeedsNoEpochLength)
 {
     InstanceParams params;
     params.epoch_mode = false;

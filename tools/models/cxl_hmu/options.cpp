@@ -12,7 +12,7 @@ namespace pmukit::models::cxl_hmu {
 namespace {
 
 constexpr uint64_t kMinMemory = 64 << 10;
-constexpr uint64_t kMaxMemory = uint64_t{1} << 40;  // a bitmap of 1 TiB; 32-bit ids of 256 B units
+constexpr uint64_t kMaxMemory = uint64_t{1} << 40;  // the largest bitmap; 32-bit ids of 256 B units
 constexpr unsigned kMaxBitmapQwords = 64;           // 1 TiB
 constexpr unsigned kMaxCounters = 1 << 17;          // more than the largest hot list has entries
 constexpr unsigned kMaxWays = 64;

@@ -19,7 +19,7 @@ struct Options {
     uint64_t serial = 0x4348'4d55'0000'0001;
     bool doe = false;   // a DOE mailbox with discovery only
     bool cpmu = false;  // a CXL PMU, whose counters never count
-    // The device's memory, if the guest maps it, so that its accesses are not seen; not owned.
+    // The device's memory, if the guest maps it: its accesses are then not seen. Not owned.
     vfu::BarMemory *mapped = nullptr;
     // Reports accesses, if the memory is part of the guest's memory; not owned.
     RequestFeed *feed = nullptr;

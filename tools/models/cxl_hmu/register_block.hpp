@@ -8,7 +8,7 @@
 
 namespace pmukit::models::cxl_hmu {
 
-// Offsets count from the block's first byte; offset + width lies inside bytes().
+// Offsets count from the block's first byte; offset + width is at most bytes().
 class RegisterBlock {
 public:
     virtual ~RegisterBlock() = default;

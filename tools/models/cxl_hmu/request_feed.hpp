@@ -21,7 +21,7 @@ public:
     // Reads accesses in order and returns their number: less than into.size() if no more are
     // available.
     virtual size_t take(std::span<FedAccess> into) = 0;
-    // Call after the run: take() then returns only accesses reported so far, so that it ends.
+    // Call after the guest has ended: take() then returns only accesses reported so far.
     virtual void close() = 0;
 };
 

@@ -32,7 +32,7 @@ constexpr unsigned only(Pattern pattern)
 }
 constexpr unsigned kReplay = only(Pattern::kReplay);
 constexpr unsigned kAll = ~0u;
-constexpr unsigned kMade = kAll & ~kReplay;  // all but replay, which reads a file
+constexpr unsigned kMade = kAll & ~kReplay;  // patterns that generate accesses
 
 struct Key {
     std::string_view name;

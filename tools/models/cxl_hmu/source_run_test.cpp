@@ -82,7 +82,7 @@ protected:
         unit_->write(kHead, 2, head);
         return found;
     }
-    // One run of `epochs` epochs, drained after each.
+    // Tracks for `epochs` epochs and drains the list after each; returns the raw entries.
     std::vector<uint64_t> run(unsigned epochs, const Settings &s = {})
     {
         std::vector<uint64_t> found;
@@ -382,7 +382,7 @@ TEST_F(SourceRun, PostponedEntriesAreLoggedWhenInsertedOrDropped)
         EXPECT_EQ(log[2 + i].ends_with(" dropped"), i >= 189) << log[2 + i];
 }
 
-TEST_F(SourceRun, WithoutASourceEpochsCountFromTheEnable)
+TEST_F(SourceRun, NumbersEpochsFromTheEnableIfThereIsNoSource)
 {
     open_logs();
     build("uniform");

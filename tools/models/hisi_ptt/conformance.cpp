@@ -15,7 +15,7 @@ constexpr Field kTraceCtrlReserved{8, 13};
 
 }  // namespace
 
-// Clears the copy. Afterwards buffers may be at other addresses.
+// Clears the copy of the registers. Afterwards buffers may be at other addresses.
 void Conformance::power_on()
 {
     ctrl_ = size_ = 0;

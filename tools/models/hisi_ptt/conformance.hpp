@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Checks that software uses the registers like the documentation and the in-tree driver: four
+// Checks that software uses the registers as the documentation and the in-tree driver do: four
 // aligned buffers of 4 MiB, programmed while no trace runs and not moved afterwards; a DMA reset
 // before each start; the write status read only after a stop. It has a separate copy of the values
 // written and does not depend on the engine.
@@ -23,7 +23,7 @@ public:
     void read(uint32_t offset);
     // Call before the write takes effect.
     void wrote(uint32_t offset, uint32_t value, bool tune_busy);
-    // An invalid access: no register, a wrong width, or a write of a read-only register.
+    // An invalid access: no register, a wrong width, or a write to a read-only register.
     void wrong_access(std::string_view what) { violations_.add("wrong-access", what); }
     // Clearing bus mastering releases the buffers.
     void bus_master_off() { placed_ = false; }
@@ -45,7 +45,7 @@ private:
     uint32_t ctrl_ = 0;
     uint32_t size_ = 0;
     Buffers base_{};
-    bool reset_ = false;    // a DMA reset since the last start
+    bool reset_ = false;    // a DMA reset has followed the last start
     bool placed_ = false;   // a trace used `start_base_`, and the buffers are not released
     Buffers start_base_{};  // of the last start
 };

@@ -44,7 +44,7 @@ struct Fault {
 std::span<const Fault> faults();
 const Fault *find_fault(std::string_view name);  // nullptr: no such fault
 
-// Filters messages as the fault says.
+// Applies the fault to messages.
 class FaultyHost final : public vfu::Host {
 public:
     // fault: nullptr for none.

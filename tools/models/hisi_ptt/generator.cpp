@@ -30,7 +30,7 @@ constexpr uint16_t kWideTags = 0x3c00;
 constexpr uint16_t kWideTagStep = 0x101;  // changes all parts of a tag quickly
 constexpr uint32_t kPayloadBytes = 128;
 constexpr uint32_t kReadRequestBytes = 512;
-constexpr uint32_t kPageBytes = 4096;         // no request crosses a multiple of it
+constexpr uint32_t kPageBytes = 4096;         // PCIe: no request crosses a 4 KiB boundary
 constexpr uint64_t kLowMemory = 0xffff'ffff;  // half of the addresses fit 32 bits
 constexpr uint64_t kHighMemory = 0xff'ffff'ffff;
 
@@ -111,7 +111,8 @@ void Generator::run_until(uint64_t now_ns, const std::function<void(const Tlp &)
     }
 }
 
-// Returns a completion if enough are outstanding, at random before that, or if no request is left.
+// Returns a completion if kInFlight are outstanding or no request is left. Otherwise chooses at
+// random between an outstanding completion and a new request.
 Tlp Generator::next()
 {
     const bool over = params_.count != 0 && made_ == params_.count;

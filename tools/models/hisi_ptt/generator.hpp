@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Synthetic packets for volume, only during a trace. Each trace gets the same packets again: their
-// contents depend only on the parameters, their times do not.
+// Synthetic packets that add load, only during a trace. Each trace has the same packets, because
+// their contents depend only on the parameters; only the times differ.
 //
 // Every read is completed. Completions follow after some other packets, as with several requests in
 // flight.

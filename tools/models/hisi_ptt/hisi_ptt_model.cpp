@@ -327,7 +327,7 @@ bool HisiPttModel::serves(uint16_t root_port) const
     return root_port >= kDeviceRangeLower.get(range_) && root_port <= kDeviceRangeUpper.get(range_);
 }
 
-// Generated packets due before this packet go first.
+// Traces generated packets that are due before this packet first.
 void HisiPttModel::on_packet(const vfu::Packet &packet)
 {
     advance(packet.time_ns);
@@ -354,8 +354,8 @@ void HisiPttModel::trace(const Tlp &tlp)
     log_progress();
 }
 
-// Returns a write that the guest's selection matches: by a CPU, else by the function; nullopt if
-// neither matches.
+// Returns a write that the guest's selection accepts: an outbound one by a CPU, else an inbound one
+// by the function; nullopt if the selection accepts neither.
 std::optional<Tlp> HisiPttModel::flood_packet() const
 {
     for (const bool outbound : {true, false}) {

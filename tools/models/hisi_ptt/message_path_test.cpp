@@ -8,7 +8,7 @@
 namespace pmukit::models::hisi_ptt {
 namespace {
 
-// Sends ten messages; returns for each arrival how many were sent before or with it.
+// Sends ten messages. Returns, for each message that arrives, how many have been sent by then.
 std::vector<unsigned> arrivals(const MessageParams &params)
 {
     FakeMachine machine;

@@ -16,8 +16,8 @@
 namespace pmukit::models::hisi_ptt {
 
 struct Options {
-    std::vector<uint16_t> root_ports;       // served; the range is from the lowest to the highest
-    std::vector<vfu::LinkPlace> functions;  // below them: functions whose traffic is generated
+    std::vector<uint16_t> root_ports;       // served; device range: lowest to highest
+    std::vector<vfu::LinkPlace> functions;  // below the ports; their traffic is generated
     unsigned sicl = 0;
     unsigned core = 2;
     uint64_t tune_ns = 5000;  // duration of an operation

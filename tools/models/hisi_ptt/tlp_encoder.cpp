@@ -12,6 +12,8 @@ namespace {
 using vfu::Packet;
 using vfu::PacketKind;
 
+// Section numbers are those of the PCI Express Base Specification 6.0.
+
 // Header DW0 (2.2.1)
 constexpr Field kFmt{29, 31};
 constexpr Field kType{24, 28};

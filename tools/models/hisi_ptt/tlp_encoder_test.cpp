@@ -161,7 +161,7 @@ TEST(TlpEncoder, TimeIsTruncatedToItsLowBits)
 }
 
 // 14-bit tags: tag<7:0> in DW1 or DW2, tag<9:8> in DW0, tag<13:10> with its valid bit as in
-// tools/perf/util/hisi-ptt-decoder/hisi-ptt-pkt-decoder.h. 0x2b1e is 0xa, 3, 0x1e.
+// tools/perf/util/hisi-ptt-decoder/hisi-ptt-pkt-decoder.h. The parts of 0x2b1e are 0xa, 3 and 0x1e.
 
 TEST(TlpEncoder, AWideTagOfAWriteToAHighAddressIsInDw2)
 {
@@ -205,7 +205,7 @@ TEST(TlpEncoder, AWideTagOfACompletionIsInDw3)
               (Words8{0xffffffff, 0, 0x4a880001, 0x01000004, 0x00001e00, 0x2a, 0, 1}));
 }
 
-TEST(TlpEncoder, NarrowTagAlsoHasTheValidBit)
+TEST(TlpEncoder, WideTagFormatSetsTagValidForA10BitTagToo)
 {
     EXPECT_EQ(encode_8dw(write_of(0xfee00000, 4), 1, true)[5], 0x20u);
 }

@@ -23,7 +23,7 @@ void TraceEngine::power_on()
     counts_ = counts;
 }
 
-// A size beyond the write status field counts as no buffer.
+// A size that exceeds the offset field of the write status means that the trace has no buffer.
 void TraceEngine::start()
 {
     running_ = true;

@@ -22,7 +22,7 @@
 
 namespace pmukit::models::hisi_ptt {
 
-// Totals of a run, for tests; no register shows them.
+// Totals since the construction, for tests; no register shows them.
 struct TraceCounts {
     uint64_t entries = 0;   // written
     uint64_t lost = 0;      // not written: no such memory, or no buffer
@@ -87,7 +87,7 @@ private:
     std::array<uint64_t, kBuffers> base_{};
     uint32_t size_bytes_ = 0;
     bool running_ = false;
-    uint32_t run_bytes_ = 0;  // buffer size of this run; 0: no usable buffer
+    uint32_t run_bytes_ = 0;  // buffer size of this trace; 0: no usable buffer
     uint64_t run_base_ = 0;   // address of the buffer being filled
     unsigned buffer_ = 0;
     uint32_t used_bytes_ = 0;

@@ -9,7 +9,8 @@
 //   <ns> reg R|W <type>.<id> 0x<bytes from the unit's control> <width> 0x<value> [ones]
 //   <ns> global R|W 0x<value>
 //
-// A value read is the unit's, before a fault applies; "ones" means that the read returned all ones.
+// The value of a read is the unit's register, to which no fault is applied. "ones" means that the
+// guest read all ones instead.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,7 @@ struct AccessTally {
 
 class AccessRecord {
 public:
-    // Counts accesses, without a file.
+    // Without a file: only counts accesses.
     AccessRecord() = default;
     // Creates or truncates the file.
     static Result<AccessRecord> create(const std::string &path);
@@ -50,7 +51,7 @@ public:
     void ddr(uint64_t now_ns, bool write, uint64_t offset, unsigned width, unsigned imc);
     void cxl(const vfu::Packet &request);
     void reg(uint64_t now_ns, bool write, const RegisterAccess &access);
-    // The global control, if it is a register; not in the tally.
+    // An access to an MMIO global control, which the tally does not include.
     void global(uint64_t now_ns, bool write, uint64_t value);
 
     const AccessTally &tally() const { return tally_; }

@@ -77,7 +77,7 @@ TEST(UncoreTable, FieldsDoNotOverflowIntoOthers)
     EXPECT_EQ(words[5], 0x00000000ffffffffu);
 }
 
-TEST(UncoreTable, PciUnitHasItsAddress)
+TEST(UncoreTable, PciControlEncodesBusDeviceFunctionAndOffset)
 {
     EXPECT_EQ(pci_control(0xfe, 0x0c << 3 | 1, 0x438), 0x0fe61438u);
 }

@@ -67,8 +67,8 @@ public:
     explicit FaultyTable(const Fault *fault) : fault_(fault) {}
 
     bool has_fault() const { return fault_ != nullptr; }
-    // Applies the fault, which must exist, for each access of the guest. units_end: guest-physical
-    // end of the units' BAR. There must be at least two units of the first type.
+    // Applies the fault to the words of a guest's access. Needs has_fault(), and at least two units
+    // of the first type. units_end: guest-physical end of the units' BAR.
     void show(std::span<uint64_t> words, unsigned stride, uint64_t units_end);
 
 private:

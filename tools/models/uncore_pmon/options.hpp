@@ -43,7 +43,7 @@ struct Options {
     unsigned msr_units = 0;  // only listed, without registers
     unsigned pci_units = 0;
 
-    std::vector<UnitIds> ids;        // types without ids here have 0 and up
+    std::vector<UnitIds> ids;        // a type that is not listed has ids 0, 1, ...
     std::vector<UnitName> all_ones;  // units whose registers read as ones,
     unsigned ones_every = 1;         // on every n-th read
 

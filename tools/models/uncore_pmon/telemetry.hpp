@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Another part of the function: platform monitoring (PMT). A DVSEC with ID 2 locates a table of
 // four-dword entries, each of which locates a region of samples. Linux' intel_vsec and
-// pmt_telemetry use it. In the model nothing is counted in it.
+// pmt_telemetry use it. The model counts no accesses to it.
 //
 //          31:28  27:12          11:8  7:4   3:0
 //   +0     -      dwords of data  -    type  access: 3 is local
 //   +4     GUID: layout of the samples
-//   +8     begin of the samples: bytes after the entry
+//   +8     offset of the samples from the end of the entry
 //   +12    -
 #pragma once
 
@@ -24,7 +24,7 @@ inline constexpr uint64_t kTelemetrySampleAt = 0x1000;
 inline constexpr uint64_t kTelemetrySampleBytes = 0x100;
 inline constexpr uint64_t kTelemetryEnd = kTelemetryAt + kTelemetrySampleAt + kTelemetrySampleBytes;
 
-// Reads bytes of that BAR; unused bytes are zero. Sample n, a qword, reads as n.
+// Reads bytes of the telemetry BAR; unused bytes are zero. Sample n, a qword, reads as n.
 uint64_t read_telemetry(uint64_t offset, unsigned width);
 
 }  // namespace pmukit::models::uncore_pmon

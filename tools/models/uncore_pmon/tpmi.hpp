@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Another part of the function: TPMI, an interface for power management. A DVSEC with ID 0x42
 // locates a table of features, two dwords each; a feature has consecutive register banks of one
-// size. Linux 6.12 and later: intel_vsec, intel_vsec_tpmi. In the model nothing is counted in it.
+// size. Linux 6.12 and later: intel_vsec, intel_vsec_tpmi. The model counts no accesses to it.
 //
 //          49:48      47:32                       31:16        15:8   7:0
 //   +0     attribute  KiB from the table's start  bank dwords  banks  feature
 //
 // Software reads a feature's state through the control feature, a mailbox: a write of the command
-// makes software its owner, run busy executes the command at once, completion releases the mailbox.
+// makes software its owner, writing the run-busy bit executes the command at once, and writing the
+// completion bit releases the mailbox.
 // The banks of other features are read-only: qword 0 is the version (0.0), qword n of bank b reads
 // as feature << 16 | b << 8 | n.
 #pragma once
@@ -27,7 +28,7 @@ class Tpmi {
 public:
     static bool has(uint64_t offset) { return offset >= kTpmiAt && offset < kTpmiEnd; }
 
-    // offset: in the BAR, within has(). Unused bytes are zero.
+    // offset: in the BAR; has(offset) must be true. Unused bytes are zero.
     uint64_t read(uint64_t offset, unsigned width) const;
     // Returns false if no register is writable with this width.
     bool write(uint64_t offset, unsigned width, uint64_t value);

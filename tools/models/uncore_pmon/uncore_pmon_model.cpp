@@ -330,7 +330,7 @@ bool UncorePmonModel::write_units(uint64_t offset, unsigned width, uint64_t valu
     return unit != nullptr;
 }
 
-// Models a box in a sleep state, or whose bus does not respond.
+// Models a box that is in a sleep state, or whose bus does not respond.
 bool UncorePmonModel::answers_ones(Unit &unit) const
 {
     return unit.all_ones && ++unit.reads % ones_every_ == 0;

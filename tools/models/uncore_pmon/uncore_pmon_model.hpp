@@ -63,7 +63,7 @@ private:
         unsigned bar;
         GlobalEntry global;
         std::vector<uint64_t> words;
-        std::optional<uint64_t> built_for;  // address of the units' BAR then
+        std::optional<uint64_t> built_for;  // address of the units' BAR at that time
     };
     struct Controller {
         uint64_t base;

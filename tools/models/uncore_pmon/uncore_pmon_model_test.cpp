@@ -902,7 +902,7 @@ TEST_F(Files, RecordHasGlobalControlAccesses)
               "100 global W 0x0\n");
 }
 
-TEST_F(Files, RecordHasValuesBeforeAFault)
+TEST_F(Files, RecordHasTheValueWithoutTheFault)
 {
     record = AccessRecord::create(folder_.path("log")).value();
     build_faulty("counters-go-backwards");

@@ -72,8 +72,8 @@ constexpr EventRule kUnknownRules[] = {
     {.event = 0x01, .signal = Signal::kUclk, .umask = Umask::kIgnored},
 };
 
-// Clocks, in round numbers: DCLK is a quarter of the data rate of DDR5-4800, HCLK half of DCLK;
-// then the link's flits at 32 GT/s, and the mesh.
+// Clocks in MHz, rounded: DCLK is a quarter of the data rate of DDR5-4800, HCLK is half of DCLK.
+// The others are the flit rate of the link at 32 GT/s and the clock of the mesh.
 constexpr Clock kClocks[] = {
     {Signal::kDclk, 1200},
     {Signal::kHclk, 600},
