@@ -37,7 +37,7 @@ public:
         kData,
         kNothing,  // no data yet, or interrupted by a signal
         kFdsLost,  // received descriptors were lost: any message may lack some
-        kClosed    // by the other side, or the socket is broken
+        kClosed    // by the client, or the socket is broken
     };
     Fill fill();
 

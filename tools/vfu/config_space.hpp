@@ -108,8 +108,8 @@ public:
     // Advanced error reporting, version 2, without ECRC.
     uint16_t add_aer();
 
-    // Registers with side effects: called after each write to the aligned dword at `offset`, with
-    // the bytes written, including bits that the masks reject. The effect may call set().
+    // Adds a side effect of a register: `effect` is called after each write to the aligned dword at
+    // `offset`, with the bytes written, including bits that the masks reject. It may call set().
     using WriteEffect = std::function<void(const DwordWrite &write)>;
     void on_write(uint16_t offset, WriteEffect effect);
 

@@ -21,8 +21,8 @@ class Host {
 public:
     virtual ~Host() = default;
 
-    // DMA by guest-physical (or, under a vIOMMU, IO virtual) address. False: some byte of the
-    // range is not mapped; then nothing was copied.
+    // DMA by guest-physical (or, under a vIOMMU, IO virtual) address. Returns false, and copies
+    // nothing, if some byte of the range is not mapped.
     virtual bool dma_read(uint64_t address, std::span<std::byte> into) = 0;
     virtual bool dma_write(uint64_t address, Bytes from) = 0;
 

@@ -42,8 +42,8 @@ public:
         std::errc error{};
         uint64_t size_bytes = 0;
     };
-    // Removes all windows inside the range. A range that cuts a window is refused; a range without
-    // any window is not.
+    // Removes all windows inside the range. A range that contains only a part of a window is
+    // refused; a range without any window is accepted.
     [[nodiscard]] Unmapped unmap(const Range &range);
     void clear();
 

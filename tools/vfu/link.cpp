@@ -7,10 +7,10 @@
 namespace pmukit::vfu {
 namespace {
 
-constexpr uint32_t kBoundary = 4096;  // no packet crosses a multiple of it (2.2.7)
+constexpr uint32_t kBoundary = 4096;  // no packet crosses it (PCIe Base Specification, 2.2.7)
 
-// Calls pass(address, bytes) for each packet. Packets end at multiples of the limit, as devices
-// split on natural boundaries. The limit is a power of two and at most 4096.
+// Calls pass(address, bytes) for each packet. Packets end at multiples of the limit, because
+// devices split on natural boundaries. The limit is a power of two and at most 4096.
 template <typename Pass>
 void for_each_packet(uint64_t address, uint64_t bytes, uint32_t limit, Pass pass)
 {

@@ -194,7 +194,7 @@ bool Session::drop_client(std::string_view reason)
     return false;
 }
 
-// Handles received messages until an answer could not be sent completely.
+// Handles one batch of received messages at most, or up to an answer that is not sent completely.
 bool Session::handle_messages()
 {
     more_ = true;
@@ -275,7 +275,7 @@ Verdict Session::check(const wire::Header &header, const Message &message, const
     return kGood;
 }
 
-// False: the answer could not be sent.
+// Returns false if the answer cannot be sent, because the client is gone.
 bool Session::handle(const Message &message)
 {
     const wire::Header &header = message.header;

@@ -42,7 +42,7 @@ public:
     bool admit(uint64_t now_ns);
     // Returns the lines suppressed since the last call; 0 while lines are still being suppressed.
     uint64_t take_suppressed(uint64_t now_ns);
-    // Likewise at the end, even while lines are being suppressed.
+    // The same at the end, when lines may still be being suppressed.
     uint64_t take_rest();
 
 private:
@@ -100,7 +100,7 @@ private:
     struct Answer {
         std::span<std::byte> body;
         size_t size_bytes = 0;
-        int fd = -1;  // sent with the answer; stays open
+        int fd = -1;  // sent with the answer, which does not close it
 
         template <typename T>
         void put(const T &value)
@@ -126,7 +126,7 @@ private:
     void tell_suppressed(uint64_t lines) const;
     static const Rule *rule_for(uint16_t command);
     Verdict check(const wire::Header &header, const Message &message, const Rule *rule) const;
-    // Returns false, as on_ready() does.
+    // Always returns false, for on_ready() to return.
     bool drop_client(std::string_view reason);
     bool handle_messages();
     bool handle(const Message &message);
