@@ -33,7 +33,7 @@ struct Access {
 
 class Cache {
 public:
-    // False: no memory.
+    // Returns false if there is too little memory.
     bool make(const Shape &shape);
 
     // Returns true on a hit.
@@ -65,7 +65,7 @@ private:
 // of other CPUs nor evictions from the L3 invalidate its lines.
 class InnerCache {
 public:
-    // False: no memory.
+    // Returns false if there is too little memory.
     bool make(const Shape &shape);
 
     // Returns true on a hit; fills the line on a miss.

@@ -37,7 +37,7 @@ private:
         uint32_t rmid = 0;
         bool used = false;
         uint64_t read_at = 0;
-        Tally before{};  // at the assignment
+        Tally before{};  // the RMID's counts at the assignment
     };
 
     // An ABMC counter. `config` is what ABMC_DSC returns; 0: not assigned.

@@ -77,7 +77,7 @@ TEST_F(CountersOfAnL3, WidthAndStartApplyToBandwidthOnly)
     EXPECT_EQ(read(kOccupancy, 1), 5u);
 }
 
-TEST_F(CountersOfAnL3, EveryNthReadSetsTheConfiguredBit)
+TEST_F(CountersOfAnL3, EveryNthReadIsUnavailableOrAnError)
 {
     Shape shape;
     shape.unavailable = 3;

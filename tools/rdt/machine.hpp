@@ -41,7 +41,7 @@ private:
 
 class Machine {
 public:
-    // False: no memory.
+    // Returns false if there is too little memory.
     bool make(const Shape &shape);
     const Shape &shape() const { return shape_; }
 
@@ -60,7 +60,7 @@ public:
 
 private:
     struct alignas(64) Cpu {
-        std::atomic<uint64_t> pqr{0}, writes_of_pqr{0}, class_changes{0};  // others only read
+        std::atomic<uint64_t> pqr{0}, writes_of_pqr{0}, class_changes{0};  // written by it only
         uint64_t evtsel = 0, abmc = 0;
         InnerCache inner;
     };

@@ -103,7 +103,7 @@ void raise_fault(unsigned vcpu)
     leave(vcpu, kRestoreRcx);
 }
 
-// In user mode the instruction faults anyway.
+// Only in kernel mode: in user mode the instruction faults without the plugin.
 bool is_ours(unsigned vcpu)
 {
     return is_of_rdt(get32(vcpu, kRcx)) && !(get(vcpu, kCs) & 3);

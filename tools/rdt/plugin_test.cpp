@@ -225,7 +225,7 @@ protected:
         return qemu.registers[qemu.current][static_cast<size_t>(name)].value;
     }
 
-    // Executes an instruction as QEMU does. False: it faults.
+    // Executes an instruction as QEMU does. Returns false if it faults.
     bool execute(const qemu_plugin_insn &insn)
     {
         if (insn.bytes == kCpuid) {
@@ -239,7 +239,7 @@ protected:
         return true;
     }
 
-    // Runs a block. False: an instruction faulted and the handler's first block ran.
+    // Runs a block. Returns false if an instruction faulted; the handler's first block ran then.
     bool run(qemu_plugin_tb tb)
     {
         qemu.on_translation(&tb, nullptr);

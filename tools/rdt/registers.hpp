@@ -9,9 +9,9 @@
 namespace pmukit::rdt {
 
 inline constexpr uint32_t kQmEvtsel = 0xc8d, kQmCtr = 0xc8e, kPqrAssoc = 0xc8f;
-inline constexpr uint32_t kL3Mask = 0xc90;              // of class 0; the other classes follow
-inline constexpr uint32_t kDelay = 0xd50;               // likewise, Intel
-inline constexpr uint32_t kAmdBandwidth = 0xc0000200u;  // likewise, AMD
+inline constexpr uint32_t kL3Mask = 0xc90;              // class 0; the other classes follow
+inline constexpr uint32_t kDelay = 0xd50;               // class 0, Intel; the other classes follow
+inline constexpr uint32_t kAmdBandwidth = 0xc0000200u;  // class 0, AMD; the other classes follow
 
 inline constexpr uint32_t kRmidSncConfig = 0xca0;  // per L3, Intel
 // AMD's assignable bandwidth counters (ABMC). ABMC_CFG is per CPU and configures counters of the
