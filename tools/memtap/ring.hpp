@@ -61,7 +61,7 @@ struct Layout {
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-// False: the ring is full.
+// Returns false if the ring is full.
 inline bool offer(Ring &ring, uint64_t word)
 {
     const uint64_t head = ring.head.load(std::memory_order_relaxed);
