@@ -43,17 +43,17 @@ public:
 
     virtual std::string name() const = 0;
     virtual bool chosen() const = 0;
-    // Checks the options, listens, and only then creates files, so that files of another run are
-    // untouched if the socket is in use. Creates the model and inserts it into its slot. The
-    // command owns the model and must outlive the chassis' run.
+    // Checks the options, listens, and only then creates files: if another process uses the socket,
+    // the files of that process stay unchanged. Creates the model and inserts it into its slot. The
+    // command owns the model and must outlive Chassis::run().
     virtual Result<void> start(vfu::Chassis &chassis) = 0;
     virtual const std::string &socket() const = 0;
     // Values of --fault.
     virtual std::vector<FaultDescription> faults() const { return {}; }
-    // After the run: closes the logs and prints the totals to stdout.
+    // Call after Chassis::run(): closes the logs and prints the totals to stdout.
     virtual Result<void> finish() = 0;
 
-    // False: the options need no guest; call run_without_guest() instead of start().
+    // Returns false if the options need no guest: then call run_without_guest(), not start().
     virtual bool serves() const { return true; }
     virtual Result<void> run_without_guest() { return {}; }
 };

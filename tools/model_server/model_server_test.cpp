@@ -28,7 +28,7 @@ struct Outcome {
     std::string text;  // stdout and stderr
 };
 
-// One run of the program.
+// A process of pmukit-model.
 class Program {
 public:
     // `streams` and `before` are shell text: redirections, and commands before the program.
@@ -64,7 +64,7 @@ Outcome run(const std::string &arguments)
     return Program("cxl_hmu --socket /nonexistent/socket " + arguments).end();
 }
 
-// Connects, sends the words and closes. False: could not connect or send.
+// Connects, sends the words and closes. Returns false if it cannot connect or send.
 bool visit(const std::string &socket, std::string_view words = "")
 {
     const Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
