@@ -141,7 +141,7 @@ Result<Cedt> parse_cedt(Bytes table)
     if (!whole)
         return whole.error();
     Cedt cedt;
-    // Linux warns and uses the table.
+    // As Linux does: warn, and use the table.
     if (!sums_to_zero(*whole))
         cedt.skipped.emplace_back("CEDT: wrong checksum, used anyway");
     for (ByteReader in(whole->subspan(kHeaderBytes)); in.left();) {

@@ -33,16 +33,16 @@ struct XorMaps {
 struct Cedt {
     std::vector<FixedWindow> windows;
     std::vector<XorMaps> xor_maps;
-    // One line for each invalid CFMWS or CXIMS, which is omitted as in Linux; for the rest of the
-    // table after a structure that exceeds it; and for a wrong checksum.
+    // One line for each part that is not used: an invalid CFMWS or CXIMS (Linux omits it, too), and
+    // the rest of a table from a structure that exceeds the table. A line for a wrong checksum.
     std::vector<std::string> skipped;
 };
 
 // Error: the header is invalid. Invalid structures are only skipped.
 Result<Cedt> parse_cedt(Bytes table);
 
-// From DIR/CEDT, else DIR/firmware/acpi/tables/CEDT; nullopt if neither exists. If the table cannot
-// be read, the result has only the reason, in `skipped`.
+// Reads DIR/CEDT, else DIR/firmware/acpi/tables/CEDT; nullopt if neither exists. If the table
+// cannot be read, the result has only the reason, in `skipped`.
 std::optional<Cedt> read_cedt(const std::string &dir);
 
 }  // namespace pmukit::topology

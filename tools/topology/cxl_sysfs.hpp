@@ -36,7 +36,7 @@ struct Region {
     bool committed = true;
     uint64_t start = 0, bytes = 0;
     uint64_t ways = 0, granularity = 0;
-    uint64_t cache_bytes = 0;          // extended linear cache at the begin of the region
+    uint64_t cache_bytes = 0;          // extended linear cache at the start of the region
     std::vector<std::string> targets;  // endpoint decoders by position; empty: none yet
 };
 
@@ -61,8 +61,8 @@ struct CxlDevices {
     std::vector<LeftOut> left_out;  // in none of the above
 };
 
-// From DIR/bus/cxl/devices, else from DIR itself. Checks each object separately; the Translator
-// checks that they fit together. Error: the caller may not read the tree, or no object is valid.
+// Reads DIR/bus/cxl/devices, else DIR itself. Checks each object separately; the Translator checks
+// that the objects fit together. Error: the caller may not read the tree, or no object is valid.
 Result<CxlDevices> read_cxl_devices(const std::string &dir);
 
 }  // namespace pmukit::topology

@@ -185,8 +185,8 @@ void damage(const TestFolder &tree, const std::string &file, int kind, const std
     }
 }
 
-// Each file in turn missing, empty, text, enormous, a folder, a loop, a pipe: the reader must
-// return each time, without a crash or a block.
+// Makes each file in turn missing, empty, text, enormous, a folder, a loop and a pipe. The reader
+// must always return, without a crash or a block.
 TEST(CxlSysfs, SurvivesEveryFileDamaged)
 {
     TestFolder tree;
@@ -214,7 +214,7 @@ TEST(CxlSysfs, SurvivesEveryFileDamaged)
     EXPECT_GT(refused, files.size() * 4);
 }
 
-TEST(CxlSysfs, ReportsThatThereIsNothing)
+TEST(CxlSysfs, ReportsAMissingOrEmptyTree)
 {
     TestFolder tree;
     Result<CxlDevices> found = read_cxl_devices(tree.path("nowhere"));

@@ -9,8 +9,8 @@
 //       off 0    off 0          off g    off g               offset within each device
 //
 // The slot number is the position of the device in the region, with two exceptions:
-// - A root decoder of 3, 6 or 12 ways takes absolute addresses modulo its ways. If the region does
-//   not begin at a multiple of that, the host bridges are rotated within a row.
+// - A root decoder of 3, 6 or 12 ways numbers its granules from address 0, modulo its ways. If the
+//   number of the region's first granule is not 0, the host bridges are rotated within a row.
 // - With XOR arithmetic, the select bits of an address are replaced by parities of the address.
 #pragma once
 
@@ -33,7 +33,7 @@ struct Interleave {
 
 struct Place {
     unsigned position = 0;  // target of the region
-    uint64_t offset = 0;    // from the begin of the device's part
+    uint64_t offset = 0;    // from the start of the device's part
 };
 
 bool is_granularity(uint64_t bytes);

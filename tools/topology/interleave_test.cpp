@@ -183,10 +183,10 @@ TEST(Interleave, RejectsSetsThatItCannotCompute)
     EXPECT_TRUE(refused([](Interleave &set) {
         set.xor_maps = {0x100, 0x1000};
     }));  // selects no bridge
-    EXPECT_TRUE(refused([](Interleave &set) { set.xor_maps = {0x100, 0x400}; }));  // just beyond
+    EXPECT_TRUE(refused([](Interleave &set) { set.xor_maps = {0x100, 0x400}; }));  // too high
     EXPECT_TRUE(refused([](Interleave &set) {
         set.xor_maps = {0x180, 0x200};
-    }));  // within a granule
+    }));  // 0x180: bit in a granule
     EXPECT_TRUE(refused([](Interleave &set) {
         set.base += 256;
         set.xor_maps = {0x100, 0x200};

@@ -35,7 +35,7 @@ Error unusable(const Region &region, const std::string &why)
                  fmt::format("{}: no translation possible: {}", region.name, why)};
 }
 
-// Why the endpoint's range differs from the region's; empty: they are equal.
+// Returns why the endpoint's range differs from the region's; empty if they are equal.
 std::string decodes_otherwise(const EndpointDecoder &endpoint, const Region &region)
 {
     constexpr uint64_t k4GiB = uint64_t{4} << 30;
@@ -155,7 +155,8 @@ Result<std::vector<uint64_t>> Translator::xor_maps_of(const Region &region, cons
     return unusable(region, "the CEDT has no XOR maps for its window");
 }
 
-// Why the first object with this prefix was left out, as the end of an error; empty: none was.
+// Returns the end of an error message: why the first object with this prefix was left out; empty if
+// none was.
 std::string Translator::left_out(std::string_view prefix) const
 {
     for (const LeftOut &one : devices_.left_out)
