@@ -24,7 +24,7 @@ struct Reason {
     uint64_t Moved::*count;
 };
 
-// Statuses of move_pages(2); any other is a page that could not be isolated or copied.
+// Statuses of move_pages(2). Any other status: the page could not be isolated or copied.
 constexpr Reason kReasons[] = {
     {-ENOENT, &Moved::gone},
     {-EFAULT, &Moved::gone},  // no mapping any more, or only the zero page

@@ -13,11 +13,11 @@
 
 namespace pmukit::tier {
 
-// Results of the requested moves. The numbers add up to that of the pages.
+// Results of the requested moves. The sum of all is the number of requested pages.
 struct Moved {
     uint64_t moved = 0;
     uint64_t gone = 0;     // the page no longer exists
-    uint64_t shared = 0;   // with another process since the plan was made
+    uint64_t shared = 0;   // shared with another process since the plan was made
     uint64_t busy = 0;     // pinned, or in use at that moment
     uint64_t no_room = 0;  // no free memory on the node
 };
@@ -29,7 +29,7 @@ long system_move_pages(pid_t pid, unsigned long count, void **pages, const int *
                        int flags);
 
 // Adds to `moved`. Returns an Error for the process or the node, never for a page. process: the
-// process with this pid, checked to exist before each 512 pages.
+// process with this pid, which is checked to exist before each batch of 512 pages.
 Result<void> move_to(pid_t pid, const HeldProcess &process, std::span<const Move> moves,
                      uint32_t node, Moved &moved, MovePages call = system_move_pages);
 

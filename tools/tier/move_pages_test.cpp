@@ -169,7 +169,7 @@ TEST_F(Moving, ReportsWhyNothingMoves)
     }
 }
 
-TEST_F(Moving, ProcessMayEndBeforeTheQuery)
+TEST_F(Moving, ReportsAProcessThatEndsBeforeTheQuery)
 {
     pages(1);
     kernel.query_error = ESRCH;

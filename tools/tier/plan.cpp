@@ -59,8 +59,8 @@ void Planner::add(const Page &page)
         hot_.push_back(move);
 }
 
-// Promotes hot pages in exchange for less hot residents. residents: in the order of demotion; the
-// first `gone` are already demoted.
+// Promotes hot pages, from hot[next] on, in exchange for less hot pages of the fast node
+// (residents). residents: in the order of demotion; the first `gone` are already demoted.
 void Planner::swap(Plan &plan, size_t next, const std::vector<Move> &hot,
                    std::vector<Resident> &residents, size_t gone) const
 {

@@ -12,7 +12,7 @@
 
 namespace pmukit::tier {
 
-// A hot range of physical memory. Its heat, of any unit, is spread evenly over it.
+// A hot range of physical memory. Its heat, in any unit, is spread evenly over it.
 struct HotRange {
     uint64_t hpa = 0, bytes = 0;
     double heat = 0;
@@ -49,8 +49,8 @@ struct Move {
 };
 
 struct Plan {
-    // promote: to the fast node, hottest first. demote: from it, coldest first; executed before, as
-    // it frees pages of the fast node.
+    // promote: to the fast node, hottest first. demote: from the fast node, coldest first; executed
+    // before `promote`, because it frees pages of the fast node.
     std::vector<Move> promote, demote;
     uint64_t fast_pages_before = 0, fast_pages_after = 0;
     double heat = 0, fast_heat_before = 0, fast_heat_after = 0;  // of the whole process
@@ -64,7 +64,7 @@ public:
     {
     }
 
-    // In any order. Pages that are neither hot nor on the fast node are only counted.
+    // Call in any order. Pages that are neither hot nor on the fast node are only counted.
     void add(const Page &page);
 
     uint64_t pages() const { return pages_; }

@@ -63,7 +63,7 @@ bool can_hold_pages(std::string_view line, std::string_view access)
     return !line.substr(name + 1).starts_with("[v");  // [vdso], [vvar], [vsyscall]
 }
 
-// Reads whole entries; fewer than requested if the mapping is gone meanwhile.
+// Reads whole entries; fewer than requested if the process has removed the mapping.
 Result<size_t> read_entries(int file, uint64_t first, std::vector<uint64_t> &entries,
                             const std::string &path)
 {

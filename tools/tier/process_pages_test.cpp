@@ -84,7 +84,7 @@ TEST_F(Process, ReadsPagemapInChunks)
     EXPECT_EQ(seen[(kPages - 1) * kPage], kPages * kPage);
 }
 
-TEST_F(Process, MayUnmapDuringTheWalk)
+TEST_F(Process, SkipsPagesUnmappedDuringTheWalk)
 {
     maps("1000-5000 rw-p 00000000 00:00 0 \n");
     pagemap({0, kMine | 1});
