@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Endian-named access to bytes. Never cast a pointer to read a number; a failed read consumes
-// nothing.
+// Reads and writes numbers in bytes of a named byte order. Use these functions instead of a pointer
+// cast. A failed read consumes nothing.
 #pragma once
 
 #include <bit>

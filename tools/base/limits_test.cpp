@@ -29,7 +29,7 @@ size_t count_of(const std::string &text, const std::string &part)
     return count;
 }
 
-TEST(Limits, MatchTheirPage)
+TEST(Limits, MatchTheDocumentation)
 {
     const std::string text = document();
     size_t rows = 1;  // the header row

@@ -83,7 +83,7 @@ inline Result<std::vector<int>> parse_list(std::string_view text, int most)
 
 constexpr int kMaxCpu = 65535;
 
-// A list of CPUs, as for -C.
+// A list of CPUs, as option -C takes it.
 inline Result<std::vector<int>> parse_cpulist(std::string_view text)
 {
     return parse_list(text, kMaxCpu);

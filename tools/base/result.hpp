@@ -14,7 +14,7 @@ enum class Errc {
     kUsage,        // usage error (exit code 2)
     kNotFound,     // the named thing does not exist
     kDenied,       // not enough privilege
-    kUnsupported,  // known, but not offered here
+    kUnsupported,  // valid, but not supported
     kBusy,         // in use by another driver or program
     kTruncated,    // the input ends too early
     kDamaged,      // the input contradicts itself
