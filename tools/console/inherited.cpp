@@ -9,14 +9,14 @@
 namespace pmukit::cli {
 namespace {
 
-// Signals whose disposition main() changes. For any other, exec removes the handler.
+// Signals whose disposition main() changes. Others at most get a handler, which exec removes.
 constexpr int kChanged[] = {SIGPIPE, SIGXFSZ, SIGCHLD, SIGBUS};
 
 struct Inherited {
     bool is_ignored[std::size(kChanged)] = {};
     sigset_t blocked{};
     rlimit files{};
-    bool has_files = false;  // the limit was changed
+    bool has_files = false;  // true if the limit was changed
 };
 Inherited inherited;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Saves what the program inherits and changes, the state of signals and the limit of open files,
-// and restores it for the programs that it starts.
+// Saves the state of signals and the limit of open files that this program has inherited, and
+// restores them for the programs that it starts.
 #pragma once
 
 namespace pmukit::cli {
@@ -11,8 +11,8 @@ void note_inherited();
 // Call in a child, between fork and exec. Makes only system calls.
 void restore_inherited();
 
-// Raises RLIMIT_NOFILE to its hard limit: a descriptor per event and CPU soon exceeds the usual
-// 1024.
+// Raises RLIMIT_NOFILE to its hard limit, because one descriptor per event and CPU soon exceeds the
+// usual soft limit of 1024.
 void allow_more_files();
 
 }  // namespace pmukit::cli

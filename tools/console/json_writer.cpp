@@ -24,7 +24,7 @@ std::string text_of(const ordered_json &value)
     return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-// Writes short texts, which are frequent, in one piece.
+// Writes the text in quotes, and `behind` after it. Short texts, which are frequent, take one call.
 void put_text(std::string_view text, std::string_view behind, Output &out)
 {
     std::array<char, 128> piece;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Writes a JSON object in one line, as print_json() does, but member by member: lists of any length
-// take no memory.
+// Writes a JSON object in one line, as print_json() does, but member by member, so that lists of
+// any length take no memory.
 //
 //     JsonWriter json(out);                    {"schema_version":2
 //     json.member("lost", 5U);                 ,"lost":5
@@ -30,7 +30,7 @@ Json json_or_null(const std::optional<T> &value)
     return value ? Json(*value) : Json(nullptr);
 }
 
-// Value of a member, to be written at once: texts and JSON are borrowed.
+// Value of a member. Texts and JSON are borrowed, so write it while they exist.
 class JsonValue {
 public:
     JsonValue(std::nullptr_t) {}
@@ -94,8 +94,8 @@ private:
     void put(const JsonValue &value);
 
     Output &out_;
-    std::string ends_;   // closing characters of what is open
-    bool first_ = true;  // nothing is in the innermost yet
+    std::string ends_;   // closing characters of the open objects and arrays
+    bool first_ = true;  // the innermost object or array is still empty
 };
 
 }  // namespace pmukit::cli

@@ -16,7 +16,7 @@ namespace pmukit::cli {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{256} << 10;
-constexpr size_t kDirectBytes = size_t{32} << 10;  // from this size, a copy does not pay
+constexpr size_t kDirectBytes = size_t{32} << 10;  // longer texts are written without a copy
 
 }  // namespace
 

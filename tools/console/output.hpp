@@ -60,14 +60,15 @@ constexpr int kJsonSchemaVersion = 2;
 // the fields; json_writer.hpp is for long objects.
 void print_json(const nlohmann::ordered_json &json, Output &out);
 
-// Writes a file with this content, complete except for its name. If the program is killed before it
-// is named, the file vanishes.
+// Writes a file with this content, but does not name it yet. If the program is killed before it
+// names the file, the file vanishes.
 Result<perfdata::NewFile> unnamed_file(const std::string &path, const std::vector<Bytes> &content);
 // The same, and names the file.
 Result<void> write_new_file(const std::string &path, Bytes content);
 
-// True for "-" and for a path of the pipe or device that is standard output (/dev/stdout): printed
-// text would get into the middle of the file.
+// True for "-" and for a path of the pipe or device that is standard output (/dev/stdout). A
+// command that writes a file there must not print text, which would get into the middle of the
+// file.
 bool is_standard_output(const std::string &path);
 
 // Prints one line on standard error. All diagnostics of the program use it.

@@ -12,8 +12,8 @@ namespace pmukit::cli {
 // nohup(1) and background jobs of shells ignore some signals on purpose.
 bool is_ignored(int signal);
 
-// Returns a signalfd(2) for these signals. Leaves out SIGHUP if it is ignored, as a blocked signal
-// would arrive there even so.
+// Returns a signalfd(2) for these signals, and blocks them. Leaves out SIGHUP if it is ignored,
+// because a signalfd also receives ignored signals once they are blocked.
 Result<Fd> catch_signals(std::initializer_list<int> signals);
 
 }  // namespace pmukit::cli

@@ -108,7 +108,7 @@ void wait_for_pager()
     const pid_t pid = pager_pid;
     if (pid == 0)
         return;
-    ::close(STDOUT_FILENO);  // the last writer
+    ::close(STDOUT_FILENO);  // the last write end: the pager reads the end of its input
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR)
         ;
     pager_pid = 0;

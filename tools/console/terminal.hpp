@@ -14,8 +14,8 @@
 
 namespace pmukit::cli {
 
-// when: "auto", "always", "never". Auto: a terminal that is not dumb, and no NO_COLOR
-// (no-color.org: set and not empty).
+// when: "auto", "always", "never". "auto" means colors if fd is a terminal that is not dumb, and
+// NO_COLOR is unset or empty (no-color.org).
 bool wants_color(const std::string &when, int fd);
 
 // Sends standard output through a pager, as git does: PMUKIT_PAGER, PAGER or less, with LESS=FRX.
