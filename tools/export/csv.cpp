@@ -85,7 +85,7 @@ WriterResult Csv::make(const Output &output)
         if (!folder)
             return folder.error();
         csv->folder_.emplace(std::move(*folder));
-        // The file also shows that nothing was lost.
+        // Created even if it gets no rows, which shows that nothing was lost.
         csv->open_in_folder(*find_table("losses"));
     }
     if (!csv->state_)

@@ -29,7 +29,7 @@ namespace pmukit::exporter {
 namespace {
 
 constexpr size_t kBatchRows = 1024, kBatchTextBytes = size_t{1} << 20;
-// Each stream is an open file, and the sink compares the name of a new one with all others.
+// Each stream is an open file, and the sink compares the name of a new stream with all others.
 constexpr size_t kMostStreams = 1024;
 constexpr uint64_t kNanosecondsHz = 1000000000;
 
@@ -104,8 +104,8 @@ private:
     std::map<StreamKey, size_t> stream_by_;
     std::vector<Waiting> waiting_;
     size_t waiting_text_bytes_ = 0;
-    size_t given_ = 0;  // number of rows in waiting_ delivered
-    size_t ended_ = 0;  // number of streams_ ended
+    size_t given_ = 0;  // number of rows of waiting_ that are delivered
+    size_t ended_ = 0;  // number of streams_ that have ended
     bool is_last_ = false;
     std::vector<Value> row_;
     Result<void> state_;
@@ -214,7 +214,7 @@ Result<void> Ctf::open()
 {
     const ForUserAlone made;
     graph_.reset(bt_graph_create(0));
-    // The sink creates the folder of its trace, and fails if the folder exists.
+    // The sink itself creates the folder of its trace, and fails if the folder exists.
     if (::rmdir(folder_.part().c_str()) != 0 || !graph_ || !connect())
         fail("set up its ctf plugin");
     return state_;

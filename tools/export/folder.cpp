@@ -37,7 +37,7 @@ Result<Folder> Folder::create(const std::string &given)
     if (::mkdir(folder.part_.c_str(), 0700) == 0)
         return folder;
     Error error = system_error(path, errno);
-    folder.part_.clear();  // created by another process
+    folder.part_.clear();  // not created here, so the destructor must not remove it
     return error;
 }
 

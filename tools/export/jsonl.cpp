@@ -15,7 +15,8 @@ constexpr size_t kMostKey = 24;    // ,"traffic_class":"
 constexpr size_t kMostPlain = 24;  // with a closing quote
 constexpr size_t kLineEnd = 2;
 
-// ,"name": and the quote before a string value. Always copied whole, even if only a part is used.
+// The text ,"name": and the opening quote of a string value. A copy is always of the whole array,
+// even if only a part is used.
 struct Key {
     explicit Key(const Column &column) : kind(column.kind), quoted(kind != Kind::kNumber)
     {

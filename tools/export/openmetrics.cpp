@@ -23,8 +23,8 @@ struct Metric {
     std::string_view name, help, table;
     How how;
     std::string_view value;  // the column that is summed up, or whose last value counts
-    std::array<std::string_view, 5> labels{};  // after source, host and pmu
-    std::array<std::string_view, 2> newest{};  // then, from the newest row: not part of the series
+    std::array<std::string_view, 5> labels{};  // after the labels source, host and pmu
+    std::array<std::string_view, 2> newest{};  // labels of the newest row; do not identify a series
 };
 constexpr Metric kMetrics[] = {
     {"pmukit_cache_qos_bytes",
@@ -92,7 +92,7 @@ private:
     static void add_label(const Column &column, const Value &value, std::string &to);
     static void add_labels(std::span<const std::string_view> labels, const Table &table, Values row,
                            std::string &to);
-    // labels: those of the row's origin
+    // labels: source, host and pmu of the row
     void add(const Metric &metric, const Table &table, Values row, std::string labels);
 
     TextFile file_;

@@ -29,16 +29,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Rows in memory, as columns; also the unit that an engine skips or reads.
+// Rows that are held in memory, as columns; also the number of rows that a query engine skips or
+// reads at once.
 constexpr int64_t kRowGroupRows = 65536;
 
-// The host is the name of a folder, from which an engine makes a column of the table.
+// True for the host, which is not in the file: query engines make this column from the name of the
+// folder.
 bool is_in_path(size_t column)
 {
     return column == kHost;
 }
 
-// An engine makes columns from the names of the folders; they would replace one of the same name.
+// The folder driver=D also becomes a column, which would replace a column "driver" of the file.
 std::string field_name(const Column &column)
 {
     return std::string(column.name) + (column.name == "driver" ? "_" : "");

@@ -21,8 +21,8 @@ constexpr size_t kNoColumn = SIZE_MAX;
 // curve.
 struct Look {
     std::string_view table, name;
-    std::string_view sum;    // summed over rows written together: one point of the curve
-    std::string_view ticks;  // finer than the time
+    std::string_view sum;    // column drawn as a curve; a point is the sum over one call of rows()
+    std::string_view ticks;  // column of a time finer than time_ns
 };
 constexpr Look kLooks[] = {
     {"cache_qos", "event", "", ""},    {"cxl_hmu", "dpa", "accesses", ""},

@@ -43,8 +43,8 @@ const Table *find_table(std::string_view name);
 // Index of a column, which the table must have.
 size_t column_of(const Table &table, std::string_view name);
 
-// A field of a row: a number or a text, according to the kind of its column; or unknown. Texts are
-// borrowed for the call.
+// A field of a row: a number or a text, according to the kind of its column; or unknown. The
+// receiver of a row must copy a text that it needs after the call.
 struct Value {
     constexpr Value() = default;
     constexpr Value(uint64_t number) : bits{.number = number}, known(true) {}
@@ -72,8 +72,8 @@ constexpr bool is_text(Kind kind)
 class RowSink {
 public:
     virtual ~RowSink() = default;
-    // Rows with equal first fields: `common` has these (at least the origin), `rest` the other
-    // fields, row by row.
+    // Rows whose first fields are equal. `common` has these fields (at least the origin); `rest`
+    // has the other fields, row by row.
     virtual void rows(const Table &table, Values common, Values rest) = 0;
 };
 

@@ -10,7 +10,7 @@
 namespace pmukit::exporter {
 namespace {
 
-// More than the buffer of NewFile, so that it is written without another copy.
+// Larger than the buffer of NewFile, so that NewFile writes it without another copy.
 constexpr size_t kBufferBytes = (size_t{1} << 20) + (size_t{256} << 10);
 
 }  // namespace

@@ -24,7 +24,7 @@ public:
             make_room(bytes);
         return buffer_.get() + used_;
     }
-    // end: after the last character written there.
+    // Call after writing to the space from room(). end: past the last character.
     void wrote(const char *end) { used_ = static_cast<size_t>(end - buffer_.get()); }
     void text(std::string_view text);
 

@@ -22,18 +22,18 @@ public:
 
 using WriterResult = Result<std::unique_ptr<Writer>>;
 
-// path: of the output; "-" is standard output, for formats that are one stream of bytes. only: the
-// only table that will be written; nullptr: all tables.
+// path: "-" is standard output, for formats that are one stream of bytes. only: the only table that
+// will be written; nullptr: all tables.
 struct Output {
     std::string path;
     const Table *only = nullptr;
     std::string date;  // of the recording, YYYY-MM-DD, for folders by date; empty: unknown
-    std::string name;  // unique name of the recording, for folders shared with others
+    std::string name;  // unique name of the recording, for folders that recordings share
 };
 
 // RFC 4180, one file per table: with `only` the output is a file, otherwise a folder of files.
 WriterResult make_csv(const Output &output);
-// One object per row, its table in "table"; unknown values are omitted.
+// One object per row, whose member "table" names the table; unknown values are omitted.
 WriterResult make_jsonl(const Output &output);
 WriterResult make_sqlite(const Output &output);
 // Chrome's trace events, for ui.perfetto.dev.
