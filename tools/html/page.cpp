@@ -10,8 +10,9 @@
 namespace pmukit::html {
 namespace {
 
-// Adds badges for the source of the numbers and for their losses. elsewhere: text that refers to
-// losses in another place of the page; nullptr: no losses, whole is the text.
+// Adds badges for the source of the numbers and for their losses. If there are losses only in
+// another place of the page, `elsewhere` refers to that place; if there are none at all, it is
+// nullptr, and `whole` is the text of the badge.
 void add_badges(std::string &to, const std::string &source, const std::vector<std::string> &losses,
                 const char *elsewhere, const std::string &whole)
 {

@@ -35,7 +35,7 @@ struct HeatMap {
 struct Bars {
     struct Bar {
         std::string label, value;
-        double part = 0;  // of the longest, 0 to 1
+        double part = 0;  // length, as a fraction of the longest bar
     };
     std::vector<Bar> bars;
 };
@@ -44,7 +44,7 @@ struct Bars {
 struct Columns {
     struct Column {
         std::string text;
-        double part = 0;  // of the highest, 0 to 1
+        double part = 0;  // height, as a fraction of the highest column
     };
     std::vector<Column> columns;
     std::string highest;      // label of the full height
@@ -55,7 +55,7 @@ struct Columns {
 struct Timelines {
     struct Point {
         std::string text;
-        double at = 0, part = 0;  // along the axis; of the full height; 0 to 1
+        double at = 0, part = 0;  // position on the axis and height, as fractions: 0 to 1
     };
     struct Line {
         std::string label, highest;  // highest: label of the full height
@@ -69,9 +69,9 @@ struct Timelines {
 struct Flame {
     struct Frame {
         std::string name, text;
-        double left = 0, width = 1;  // of the whole
+        double left = 0, width = 1;  // fractions of the picture's width
         unsigned depth = 0;
-        unsigned hue = 0;  // below kHues
+        unsigned hue = 0;  // less than kHues
     };
     static constexpr unsigned kHues = 6;
     std::vector<Frame> frames;
@@ -94,10 +94,10 @@ constexpr const char *kWhole = "nothing lost";
 
 struct Figure {
     std::string title;
-    std::string pmu;                  // that the numbers are from
-    std::string source;               // "model": its device is emulated; empty: unknown
+    std::string pmu;                  // PMU that counted the numbers
+    std::string source;               // "model": the PMU is of an emulated device; empty: unknown
     std::vector<std::string> losses;  // one line each; empty: nothing is missing
-    std::string whole = kWhole;       // text of the badge then
+    std::string whole = kWhole;       // text of the badge if losses is empty
     std::vector<std::string> words;   // paragraphs below the title
     Picture picture;
     Table table;
@@ -105,20 +105,20 @@ struct Figure {
 
 class Page {
 public:
-    std::string title, program;      // program: that made the page
+    std::string title, program;      // program: name of the program that made the page
     std::string source;              // as in Figure
     std::vector<std::string> facts;  // about the recording as a whole
     std::vector<std::string> losses;
 
     // Call after setting the losses.
     void add(const Figure &figure);
-    // Call before the figures of each of many parts. False: limits::kPage is reached, and the part
-    // counts as left out.
+    // If a page has figures of many parts (such as events or streams), call before those of each
+    // part. False: limits::kPage is reached, and the part counts as left out.
     bool has_room();
-    // Space that a figure of many parts may use.
+    // Space for a figure that shows many parts.
     size_t bytes_left() const { return limits::kPage - std::min(bytes_, limits::kPage); }
 
-    // The page in consecutive pieces. XHTML 5: the same as HTML and as XML.
+    // The page in consecutive pieces, as XHTML 5: it has the same meaning as HTML and as XML.
     std::vector<std::string> take_text();
 
 private:
@@ -128,7 +128,7 @@ private:
     std::vector<std::string> figures_;
     size_t bytes_ = 0, left_out_ = 0;
     bool a_figure_lost_ = false;
-    std::string whole_ = kWhole;  // other text if a figure has one
+    std::string whole_ = kWhole;  // refers to the figures if one of them has another text
 };
 
 }  // namespace pmukit::html

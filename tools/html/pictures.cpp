@@ -17,8 +17,8 @@ namespace {
 constexpr unsigned kShades = 8;
 constexpr unsigned kCellPixels = 15, kBarPixels = 26, kColumnsPixels = 170, kLinePixels = 52,
                    kFramePixels = 23, kTextPixels = 17;
-constexpr size_t kBarLetters = 44;         // of a label and its value on one line
-constexpr double kSmallestPercent = 0.02;  // of a frame: smaller ones are invisible
+constexpr size_t kBarLetters = 44;         // label and value on one line have fewer letters
+constexpr double kSmallestPercent = 0.02;  // narrower frames are invisible, so omitted
 
 double percent(double part)
 {
