@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For *_bench programs: measures the rate of work on bytes, and the rate of memory.
+// Helpers of the *_bench programs: measure the rate of work on bytes, and the memory bandwidth.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ double best_rate(size_t bytes, Work work)
     return best;
 }
 
-// Sum of the words in these bytes: the reference for all readers.
+// Sum of the words in these bytes. Its rate is the reference for all readers.
 inline uint64_t memory_sum(Bytes bytes)
 {
     uint64_t sum = 0;

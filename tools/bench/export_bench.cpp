@@ -29,7 +29,7 @@ constexpr size_t kTextBuffers = 32, kDatabaseBuffers = 8;
 constexpr size_t kEntryBytes = 32;
 constexpr int kTries = 3;
 
-// Writes, reads and completions in turn, as of a device that copies.
+// Writes, reads and completions in turn, as a device that copies data makes them.
 std::vector<std::byte> make_buffer(uint64_t seed)
 {
     std::vector<std::byte> buffer(kBufferBytes);
@@ -62,7 +62,8 @@ bool make_file(const std::string &path, size_t buffers)
     return file.finish();
 }
 
-// Processor seconds of a program and its children; the best of `tries`. Below 0: it failed.
+// Processor seconds of a program and its children; the best of `tries`. Negative: the program
+// failed.
 double seconds_of(const std::vector<std::string> &words, int tries)
 {
     std::vector<char *> arguments;
@@ -127,7 +128,8 @@ bool bench_text(const std::string &folder)
     return good;
 }
 
-// The same rows, by pmukit, then by sqlite3 from the CSV (every column is text, no index).
+// Measures how fast pmukit writes an SQLite database, and how fast sqlite3 imports the same rows
+// from CSV (with text columns and no index).
 bool bench_database(const std::string &folder)
 {
     const std::string file = folder + "/database.data", csv = folder + "/rows.csv";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Rates at which hisi_ptt entries are counted, decoded and printed, compared with a plain sum of
-// the same words (memory bandwidth). Prints `bench <name> <value> <unit>`; each figure is the best
-// of several rounds, ratios are from one run.
+// the same words (memory bandwidth). Prints `bench <name> <value> <unit>`. Each figure is the best
+// of several rounds; both figures of a ratio are from the same run.
 #include <cstdio>
 #include <vector>
 
@@ -113,7 +113,7 @@ void measure(ptt::Format format, Bytes bytes)
     std::printf("bench decode.hisi_ptt.text%s %.2f GB/s\n", name, printed);
 }
 
-// Data without any entry.
+// Measures how fast the decoder skips data without any entry.
 void measure_resync()
 {
     const std::vector<std::byte> damage(kBytes, std::byte{0x7e});

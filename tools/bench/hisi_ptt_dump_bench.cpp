@@ -92,7 +92,7 @@ std::vector<std::byte> make_buffer(bool wide, uint64_t seed)
         if (wide && word == 6)
             value = 0;
         if (!wide && word == 0)
-            value &= 0x41ffffff;  // Fmt 0 or 1, Type 0: of a known type, and never a mark
+            value &= 0x41ffffff;  // Fmt 0 or 1, Type 0: a known type of TLP, never a padding mark
         store_le(buffer.data() + at, value);
         if (!wide && word == 1)
             store_le(buffer.data() + at, value | 0x11);  // first and last byte enables are not 0

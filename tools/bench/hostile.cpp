@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // hostile [FILTER...]: runs every command and format on recordings that are built to cost as much
-// as possible, one for each kind of data that a command stores. Each run may take at most 64 MiB,
-// and at most ten times the time of a benign recording of the same size (and, if the output has one
-// row per item, with as many rows). Prints a table, with a row for each recording and command;
-// FILTER: only rows with this text. Exit status 1: some runs exceed the limits.
+// as possible, one for each kind of data that a command stores. A command may take at most 64 MiB,
+// and at most ten times as long as on a benign recording of the same size (and of the same number
+// of rows, if the output has one row per item). Prints a table with a row for each recording and
+// command; FILTER: only rows with this text. Exit status 1: some rows exceed the limits.
 //
 // The recordings do not depend on limits in the code: each uses what fits into 4 MiB.
 #include <fcntl.h>
@@ -45,7 +45,7 @@ constexpr size_t kMostFileBytes =
 constexpr int kRuns = 3;           // the fastest counts; other load only adds time
 constexpr size_t kMostMib = 64;
 constexpr double kMostTimes = 10;
-constexpr double kLeastSeconds = 0.1;  // below this, start-up dominates
+constexpr double kLeastSeconds = 0.1;  // shorter runs always pass: they mostly start up
 constexpr uint64_t kFirstId = 7;
 constexpr uint32_t kType = 1000;  // of a PMU; PERF_TYPE_SOFTWARE for samples
 constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
@@ -244,7 +244,7 @@ public:
         record.tid = UINT32_MAX;
         record.cpu = ring;
         note(writer_.auxtrace(record, data, {}),
-             data.size() + 48 + 16);  // and the entry in the index
+             data.size() + 48 + 16);  // record header, and entry in the index
     }
     // AUX data of one event and CPU, built from pieces.
     void traces(const std::function<std::vector<std::byte>(uint64_t)> &piece)
@@ -281,7 +281,7 @@ private:
 
 struct Shape {
     const char *name;
-    const char *benign;  // shape to compare with; nullptr: is benign itself
+    const char *benign;  // shape to compare with; nullptr: this shape is benign
     Pmu pmu;
     size_t events;
     std::function<void(File &)> fill;
@@ -374,7 +374,7 @@ std::vector<std::byte> hot_units(uint64_t i, uint64_t different)
 
 std::vector<Shape> shapes()
 {
-    constexpr size_t kManyEvents = 8500, kManyLosses = 6700;  // with header and data 4 MiB
+    constexpr size_t kManyEvents = 8500, kManyLosses = 6700;  // each fills 4 MiB
     return {
         // Benign recordings, one for each kind of data.
         {"benign samples", nullptr, kClock, 1,
@@ -388,7 +388,7 @@ std::vector<Shape> shapes()
          }},
         {"benign units", nullptr, kHmu, 1,
          [](File &file) { file.traces([](uint64_t i) { return hot_units(i, 4096); }); }},
-        // As many rows as a file can have: a scan over memory.
+        // A scan over memory, which makes as many rows as a file can have.
         {"benign scan", nullptr, kHmu, 1,
          [](File &file) {
              file.traces([](uint64_t i) {
@@ -413,7 +413,7 @@ std::vector<Shape> shapes()
         {"benign packed", nullptr, kClock, 1,
          [](File &file) { fill_packed(file, sample(moment(1), 0x400000, chain_of(1, 8))); }},
 
-        // The header.
+        // Recordings with a costly header.
         {"events", "benign units", kHmu, kManyEvents,
          [](File &file) { put_all_events(file, hot_record(0, {5}), kManyEvents); }},
         {"events of tlps", "benign tlps", kPtt, kManyEvents,
@@ -436,7 +436,7 @@ std::vector<Shape> shapes()
         {"ids", "benign samples", kClock, 1,
          [](File &file) { file.records(sample(moment(1), 0x400000, {})); }, false,
          [](std::vector<perfdata::WriterEvent> &events, perfdata::HostInfo &) {
-             for (uint64_t i = 1; i < kFileBytes / 16; i++)  // each is in the file twice
+             for (uint64_t i = 1; i < kFileBytes / 16; i++)  // the file has each ID twice
                  events.front().ids.push_back(kFirstId + i);
          }},
         {"long names", "benign units", kHmu, 950,
@@ -467,7 +467,7 @@ std::vector<Shape> shapes()
         {"packed commands", "benign packed", kClock, 1,
          [](File &file) { fill_packed(file, comm(moment(1), "program")); }},
 
-        // Programs and threads.
+        // Many programs and threads.
         {"commands", "benign samples", kClock, 1,
          [](File &file) {
              fill_with(file, [](uint64_t i) { return comm(moment(i, task_of(i)), "program"); });
@@ -528,7 +528,7 @@ std::vector<Shape> shapes()
              });
          }},
 
-        // AUX data.
+        // Costly AUX data.
         {"units", "benign scan", kHmu, 1,
          [](File &file) {
              file.traces([](uint64_t i) { return hot_units(i, uint64_t{1} << 40); });

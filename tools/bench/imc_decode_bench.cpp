@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Decode rate of trace_imc records, compared with a plain sum of the same words (memory bandwidth).
-// Prints `bench <name> <value> <unit>`; each figure is the best of several rounds, ratios are from
-// one run.
+// Prints `bench <name> <value> <unit>`. Each figure is the best of several rounds; both figures of
+// a ratio are from the same run.
 #include <cstdio>
 #include <vector>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Memory for reading a recording of 8 GiB (or as many MiB as the first argument): the peak resident
-// set of the reading commands and of a loop over the records, at most 64 MiB each, with a data
-// limit of the same size (ulimit -d); and their rate. The recording is sparse: only the begin of
-// each AUX buffer has records, the rest are zeros, which decoders must scan too. Another one, of
-// 512 MiB, is full. In two of 64 MiB every record differs: each entry has another unit of memory,
-// each sample another address. All are in TMPDIR while they are used.
+// memory_bench [MIB]: measures the peak resident set and the rate of the commands that read, and of
+// a loop over the records, on a recording of 8 GiB (or MIB). Each may use at most 64 MiB, and runs
+// with a data limit of that size (ulimit -d). The recording is sparse: only the start of each AUX
+// buffer has records; the rest are zeros, which decoders must scan too. A second recording, of 512
+// MiB, is full. In two more, of 64 MiB, all records differ: each entry has a different unit of
+// memory, each sample a different address. The files are in TMPDIR.
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pmukit/cxl_hmu.h>
@@ -136,7 +136,7 @@ Result<void> write_recording(const std::string &path, const Data &data, size_t b
     return writer->finish();
 }
 
-// In pipe layout, which has its header at the begin, so that the rest can be holes.
+// Uses the pipe layout, which has nothing at the end of the file, so that data can be holes.
 Result<void> write_sparse(const std::string &path, size_t bytes)
 {
     constexpr size_t kSparseBufferBytes = size_t{256} << 20;
@@ -221,7 +221,7 @@ Run run_command(const std::vector<std::string> &words)
 
 constexpr size_t kMostMib = 64;
 
-// Runs a command on a recording. name: in the figures.
+// Runs a command on a recording. name: part of the names of its figures.
 bool measure(const char *name, const std::vector<std::string> &words, size_t mib)
 {
     const Run run = run_command(words);
@@ -267,8 +267,8 @@ bool measure_all(const std::string &self, const std::string &file, size_t mib)
     return good;
 }
 
-// Formats that take long per row, or more disk space than the recording: measured only with the
-// sparse recording.
+// Measures the formats that take long per row, or more disk space than the recording. Only for the
+// sparse recording, which has few rows.
 bool measure_other_forms(const std::string &file, size_t mib)
 {
     bool good = true;
@@ -288,7 +288,7 @@ bool has(const Result<void> &written)
     return bool(written);
 }
 
-// Memory that depends on the content of records, with records that all differ.
+// Measures, with records that all differ, the memory that depends on the content of records.
 bool measure_different(const std::string &file)
 {
     constexpr size_t kMib = 64;

@@ -195,7 +195,7 @@ uint64_t parse_samples(const std::string &path)
     return sum;
 }
 
-// Sums work() over all buffers, with this number of threads.
+// Sums the results of work() for all buffers, with this number of threads.
 uint64_t sum_of_buffers(const perfdata::AuxFile &file, unsigned threads, uint64_t (*work)(Bytes))
 {
     std::vector<uint64_t> sums(file.buffers().size());

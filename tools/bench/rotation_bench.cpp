@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // rotation_bench: counts the samples lost by `pmukit record --interval 2` of the whole machine at
-// 10 kHz, with 8000 threads that each new file has to name. Exit status 1: samples are lost; 69:
-// the system does not permit recording, or not that many threads.
+// 10 kHz, with 8000 threads, whose names each new file must contain. Exit status 1: samples are
+// lost; 69: the system does not permit recording, or not that many threads.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/prctl.h>
