@@ -5,7 +5,7 @@ CACHE   ?= $(or $(PMUKIT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pmukit)
 BUILD   := build
 # The slowest guests first, so that they do not run alone at the end.
 KERNELS := 6.12-arm64 6.1 6.12 7.2
-# Found by their folders. The first is that of the demo.
+# Drivers that have guest tests. The demo uses the first one.
 DRIVERS := cxl_hmu $(filter-out cxl_hmu,$(patsubst selftests/%/scenarios.cpp,%,$(wildcard selftests/*/scenarios.cpp)))
 K       ?=
 U       ?=
@@ -37,7 +37,7 @@ run_drivers := $(or $(U),$(DRIVERS))
 demo_kernel := $(call guests,$(or $(K),6.12))
 vmrun       := $(BUILD)/tools/selftests/vm/vmrun --cache $(CACHE) --build $(BUILD)
 
-# Each of these targets builds modules for different kernels, but make builds a shared prerequisite only once.
+# Each of these targets needs modules for different kernels. Only one may be named, because make builds a shared prerequisite only once.
 own_guests := races soak coverage vm case-studies upstream-patch
 for_guests := vmtest mutants corpus $(own_guests)
 ifneq ($(filter $(own_guests),$(MAKECMDGOALS)),)

@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 systemd-analyze security --offline=true --threshold=30 "$unit" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 tail -n 1 "$work/log"
-# The threshold is effective: the same service without confinement fails.
+# Checks that the threshold is effective: the same service without confinement must exceed it.
 grep -v '^CapabilityBoundingSet=\|^SystemCallFilter=' "$unit" >"$work/${unit##*/}"
 ! systemd-analyze security --offline=true --threshold=30 "$work/${unit##*/}" >"$work/log" 2>&1 ||
 	{ echo 'the threshold does not detect a less confined service:'; tail -n 1 "$work/log"; exit 1; }
