@@ -36,7 +36,7 @@ keyrings() {
 	find /usr/share/keyrings -name 'debian-archive-*.gpg' ! -name '*removed*' | sort | paste -sd,
 }
 
-# Further architectures of amd64 trees.
+# Foreign architectures (dpkg) of apt trees for amd64.
 foreign=arm64
 
 # apt_prepare TREE ARCH RELEASE SUITE...: a private apt for one tree, with an empty status. Trees of the same suites share up-to-date
@@ -118,7 +118,7 @@ newest() {
 	echo "$name"
 }
 
-# fetch TREE "SOLVED PACKAGES" "SINGLE PACKAGES": with and without their dependencies.
+# fetch TREE "SOLVED PACKAGES" "SINGLE PACKAGES": downloads SOLVED PACKAGES with their dependencies, and SINGLE PACKAGES without.
 fetch() {
 	local tree=$1 solved=$2 single=$3 dir uris bytes package
 	dir=$cache/apt/$tree
@@ -193,7 +193,7 @@ finish() {
 	say "$1: ready in $2"
 }
 
-# done_already TARGET RECIPE
+# done_already TARGET RECIPE: true if TARGET is complete and was made with RECIPE
 done_already() { [ "$(cat "$1/.recipe" 2>/dev/null)" = "$2" ]; }
 
 would_fetch() {
