@@ -30,7 +30,8 @@ enum class Shows {
 
 struct Command {
     CLI::App *words;
-    std::function<Result<int>(const Invocation &)> run;  // owns the options that `words` fills
+    std::function<Result<int>(const Invocation &)>
+        run;  // owns the options that the parser `words` fills
     Shows shows = Shows::kLines;
 };
 

@@ -16,7 +16,7 @@
 namespace pmukit::cli {
 
 struct ListOptions {
-    bool pfm = false;  // list the events that libpfm4 names, instead
+    bool pfm = false;  // list the events of libpfm4 instead of PMUs
     bool json = false;
     std::string root = "/";  // directory with proc and sys
 };
@@ -40,8 +40,8 @@ struct ReportOptions {
     std::string headers = "";  // see DumpOptions
     bool json = false;
     size_t top = 32;                     // rows per table; 0: all
-    std::optional<uint64_t> unit_bytes;  // for records without a unit size
-    std::optional<std::string> source;   // "model": emulated devices; the file cannot show it
+    std::optional<uint64_t> unit_bytes;  // unit size for records that do not have it
+    std::optional<std::string> source;  // "model": the devices were emulated; files may not show it
     std::optional<std::string>
         cxl_topology;        // /sys or a saved copy: adds host addresses, nodes and tiers
     std::string host;        // host that cxl_topology describes; empty: the recording's host
@@ -49,7 +49,8 @@ struct ReportOptions {
     uint64_t range_bytes = uint64_t{2} << 20;  // hisi_ptt: size of an address range, a power of two
     bool join = false;  // all drivers together, by host address and time, instead of separately
     std::string html;   // HTML file to write, instead of text; empty: none
-    // imc: root folder of the recorded programs, and the kernel's symbols; empty: /, none
+    // imc. symfs: root folder of the recorded programs; empty: /. kallsyms: file of kernel symbols;
+    // empty: none.
     std::string symfs, kallsyms;
 };
 
@@ -111,7 +112,7 @@ struct TuneOptions {
 };
 
 struct DiscoverOptions {
-    std::string root = "/sys/bus/pci/devices";  // folder of a function, or of several functions
+    std::string root = "/sys/bus/pci/devices";  // folder of one PCI function, or of several
     std::string save;                           // folder for a copy of the data read; empty: none
     bool addresses = false;                     // also print addresses of controls and counters
     bool json = false;

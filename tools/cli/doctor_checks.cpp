@@ -221,7 +221,8 @@ void check_pmus(const Host &host, Findings &findings)
                         "load the module of the device; dmesg shows why it binds none"});
 }
 
-// An event that can be opened without effect: it stays disabled.
+// Returns an event that doctor can open to test whether the PMU is free. Opening it has no other
+// effect, as it stays disabled.
 Result<record::EventString> probe_event(const Host &host, const std::string &pmu,
                                         const DriverDescription &driver)
 {
@@ -277,8 +278,8 @@ void note_refusal(const Host &host, const Error &error, Findings &findings)
              : fmt::format("end the recording; perf events are open in {}", names_of(holders))});
 }
 
-// The kernel does not report which process holds a PMU: each PMU is opened to find out whether it
-// is free, and all processes with an open perf event are named.
+// The kernel does not report which process holds a PMU. So doctor opens an event of each PMU to
+// find out whether the PMU is free, and names all processes with an open perf event.
 void check_holders(const Host &host, Findings &findings)
 {
     const size_t before = findings.size();

@@ -15,7 +15,7 @@ class Host {
 public:
     explicit Host(std::string root = "/") : root_(std::move(root)) {}
 
-    // True for the running machine, false for a copy: only here can events be opened.
+    // True for the running machine, where events can be opened; false for a copy.
     bool live() const { return root_ == "/"; }
     // name: without a leading slash.
     std::string path(std::string_view name) const;

@@ -29,17 +29,17 @@ class Join;
 
 class DriverReport : public DriverSink {
 public:
-    // Called before any data: the report also passes its data to this join, which stays valid until
+    // Called before any data. The report also passes its data to this join, which stays valid until
     // finish().
     virtual void join(Join &) {}
-    // Lists this event even if it recorded nothing: an empty result is a result.
+    // Lists this event even if it recorded nothing, because the report must show that, too.
     virtual void expect(size_t event) = 0;
     // End of data.
     virtual void finish() = 0;
 
     virtual void print(const Recording &recording, const Verdict &verdict, Output &out) = 0;
-    // write_pmus(): one object per PMU. write_extras(): members that the report has because of this
-    // driver.
+    // write_pmus() writes one object per PMU. write_extras() writes members of the report that only
+    // this driver has.
     virtual void write_pmus(const Recording &recording, JsonWriter &pmus) = 0;
     virtual void write_extras(const Recording &, JsonWriter &) {}
     // Figures of the HTML page, with the numbers that print() shows.
@@ -62,21 +62,21 @@ class RawSink {
 public:
     virtual ~RawSink() = default;
     virtual void sample(const Stream &stream, const SamplePoint &point, Bytes payload) = 0;
-    // offset: of the AUX data that the sample is made from, in its stream.
+    // Like sample(). offset: offset in the stream of the AUX data that the sample is made from.
     void raw(const Stream &stream, std::optional<uint64_t> offset, Bytes payload)
     {
         SamplePoint point;
         point.aux_offset = offset;
         sample(stream, point, payload);
     }
-    // An AUX record, for drivers that attribute samples to tasks.
+    // Drivers that attribute samples to tasks call this for each AUX record.
     virtual void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
                           const perfdata::SampleId &sample_id) = 0;
-    // The samples already report the losses that LOST_SAMPLES counts for this event.
+    // Call if the samples of this event already report the losses that LOST_SAMPLES counts.
     virtual void entries_accounted(size_t event) = 0;
-    // Number of bytes of AUX data that could not become samples.
+    // Call with the number of bytes of AUX data that could not become samples.
     virtual void skipped(uint64_t bytes) = 0;
-    // When the kernel wrote the AUX data at this offset. 0: unknown.
+    // Time at which the kernel wrote the AUX data at this offset. 0: unknown.
     virtual uint64_t time_ns(const Stream &stream, std::optional<uint64_t> offset) const = 0;
 };
 

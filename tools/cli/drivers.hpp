@@ -20,7 +20,7 @@
 
 namespace pmukit::cli {
 
-// A driver outside the suite that competes with this driver for devices, or that it needs.
+// A driver outside the suite that this driver needs, or that competes with it for devices.
 struct OtherDriver {
     std::string_view what;
     bool (*is_here)(const Host &host);
@@ -48,9 +48,9 @@ struct DriverDescription {
     std::unique_ptr<LiveDriver> (*live)(PmuNames);
     const char *trace_event;  // tracefs event that `live` reads
 
-    // To record: turns names in an event into numbers. root: see record::kSysfsPmus.
+    // To record. resolve() turns names in an event into numbers. root: see record::kSysfsPmus.
     Result<void> (*resolve)(record::EventString &event, const std::string &root);
-    size_t aux_bytes;  // default size of the AUX area; 0: that of any event
+    size_t aux_bytes;  // default size of the AUX area; 0: the default of all events
 
     // For `pmukit doctor`
     std::span<const OtherDriver> others;
@@ -61,7 +61,7 @@ struct DriverDescription {
 
 // Sorted by name.
 std::span<const DriverDescription *const> drivers();
-// Those that record, for tools/session.
+// The drivers that record, for tools/session.
 Drivers recorded_drivers();
 // Driver of a recording PMU. nullptr: the PMU is not of the suite.
 const DriverDescription *recorder_of_pmu(std::string_view pmu);

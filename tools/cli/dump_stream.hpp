@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For drivers whose records are printed one per line, each stream separately.
+// Dump of drivers whose records are printed one per line, each stream separately.
 #pragma once
 
 #include "cli/driver_handlers.hpp"

@@ -31,7 +31,8 @@ bool makes_samples(const Driver *recorded)
 constexpr uint32_t kAuxTypes[] = {PERF_RECORD_AUX, perfdata::kAuxtraceInfo, perfdata::kAuxtrace,
                                   perfdata::kAuxtraceError};
 
-// True for an AUXTRACE_INFO that names the layout of the data: the samples need it too.
+// True for an AUXTRACE_INFO that specifies the layout of the AUX data. It must be copied, because
+// the samples have the same layout.
 bool says_layout(const perfdata::Record &record, const perfdata::Reader &reader)
 {
     if (record.type != perfdata::kAuxtraceInfo)
@@ -41,7 +42,7 @@ bool says_layout(const perfdata::Record &record, const perfdata::Reader &reader)
     return driver && driver->decoder_version && info->priv.size() > 1;
 }
 
-// Records the layout that the user gave: a reader of the copy cannot know it otherwise.
+// Writes the layout that the user gave into the copy, whose readers cannot know it otherwise.
 Result<void> say_claimed_layout(const Recording &recording, perfdata::Writer &to)
 {
     const std::optional<uint64_t> version = recording.claimed_decoder_version();
@@ -66,7 +67,8 @@ std::optional<uint64_t> time_of_stamp(const perfdata::TimeConvRecord &conv, uint
 
 class Injector final : public RawSink {
 public:
-    // aux: threads of the file's AUX data. aux_known: the file could be read for them in advance.
+    // aux: threads of the file's AUX data. aux_known: `aux` is complete, because the file could be
+    // read in advance.
     Injector(const Recording &recording, AuxThreads aux, bool aux_known)
         : recording_(recording),
           events_(perfdata::events_for_copy(recording.reader())),
@@ -195,7 +197,8 @@ bool Injector::counts_entries(const perfdata::Record &record) const
            (aux_.knows(*event) || last_aux_.find({*event, UINT32_MAX}));
 }
 
-// These counts are for the whole recording, so they are summed and one record per id is enough.
+// Each of these records counts the losses of a whole recording, so one record per id with the sum
+// is enough.
 bool Injector::keep_count(const perfdata::Record &record)
 {
     const perfdata::Reader &reader = recording_.reader();
@@ -254,8 +257,8 @@ Result<void> Injector::record(const perfdata::Record &record)
     return to_->copy(record);
 }
 
-// AUXTRACE records have neither a time nor a thread: without better data, the preceding AUX record
-// gives both.
+// AUXTRACE records have neither a time nor a thread. If nothing better is known, those of the
+// preceding AUX record are used.
 perfdata::SampleId Injector::sample_id(const Stream &stream) const
 {
     const auto *found = last_aux_.find({stream.event, stream.cpu});
@@ -294,8 +297,8 @@ perfdata::SampleId Injector::sample_id(const Stream &stream, const SamplePoint &
     return sample_id;
 }
 
-// compose_sample() sets ip to 0 and the period to 1. The period is the last field before the
-// payload.
+// Replaces the ip of 0 and the period of 1 that compose_sample() writes. The period is the last
+// field before the payload.
 void Injector::put_point(size_t event, const SamplePoint &point, size_t raw_bytes,
                          std::vector<std::byte> &body) const
 {

@@ -55,7 +55,7 @@ double overlap_of(const std::vector<uint64_t> &a, const std::vector<uint64_t> &b
 
 // While the recording is read
 
-// A unit in several pieces counts where its first piece begins.
+// A unit that is in several pieces of host memory counts for the range of its first piece.
 std::optional<uint64_t> Join::range_of(const std::string &pmu, uint64_t unit_bytes, uint64_t dpa)
 {
     constexpr size_t kUnitBytes = 2 * (sizeof dpa + sizeof(uint64_t) + kNodeBytes);  // and units_

@@ -320,7 +320,7 @@ constexpr AddCommand kCommands[] = {
 };
 // clang-format on
 
-// CLI11 only reports that a subcommand is missing.
+// Reports an unknown subcommand, with a similar name: CLI11 would only say that one is missing.
 Result<void> check_subcommand(const std::vector<std::string> &words, const CLI::App &app)
 {
     std::vector<std::string> known;
@@ -371,7 +371,7 @@ Error explain(const CLI::ParseError &error, const CLI::App &app)
                                    (chosen.empty() ? "" : command.get_name() + " ") + "--help"};
 }
 
-// CLI11 parses -1 as the largest unsigned number.
+// CLI11 would parse -1 as the largest unsigned number.
 void refuse_negative_numbers(CLI::App &command)
 {
     const CLI::Validator positive(
@@ -454,7 +454,7 @@ int run_program(const std::vector<std::string> &words)
     pager.end();
     if (!status)
         warn(status.error().message);
-    // A command that prints while it works reports the same error.
+    // A command that prints while it works may have failed with the same error: print it once.
     if (!written && (status || status.error().message != written.error().message))
         warn(written.error().message);
     if (!status)
@@ -462,7 +462,8 @@ int run_program(const std::vector<std::string> &words)
     return written ? *status : static_cast<int>(kExitFailed);
 }
 
-// Destructors of JSON values allocate memory, and no exception may leave a destructor.
+// Called by std::terminate(): destructors of JSON values allocate memory, and an exception that
+// leaves a destructor ends the program.
 [[noreturn]] void end_without_memory()
 {
     try {

@@ -126,7 +126,7 @@ private:
         return {};
     }
 
-    // value: from the same word.
+    // value: the value in the word of the option itself; nullopt: none there.
     Result<void> take(const Known &known, std::optional<std::string> value)
     {
         if (known.refused)

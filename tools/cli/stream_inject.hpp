@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For drivers whose AUX data becomes samples record by record, each stream separately.
+// Conversion for drivers whose AUX data becomes samples record by record, each stream separately.
 #pragma once
 
 #include "cli/driver_handlers.hpp"

@@ -52,7 +52,7 @@ void add_list(const std::string &pmu, const decode::cxl_hmu::HotList &list, cons
         const double heat = heat_of(totals, unit);
         if (at.hpa) {
             memory.ranges.push_back({at.hpa->start, at.hpa->bytes, heat});
-            // With an extended linear cache either page may hold the line.
+            // With an extended linear cache, the data may be in either of two pages.
             if (at.hpa->alias)
                 memory.ranges.push_back({*at.hpa->alias, at.hpa->bytes, heat});
         } else if (memory.units_without_place++ == 0)

@@ -19,7 +19,7 @@
 
 namespace pmukit::cli {
 
-// Kinds of losses; Documentation/components/export.rst explains each.
+// One loss. Documentation/components/export.rst explains each kind.
 struct Loss {
     std::string_view driver;  // empty: the recording as a whole
     std::string_view kind;
@@ -52,7 +52,7 @@ public:
 
     // Writes rows of this table only; other rows are only counted.
     void only(const exporter::Table *table) { only_ = table; }
-    // False if rows of this table would not be written: they need not be made.
+    // False if rows of this table would not be written, so the caller need not make them.
     bool wants(const exporter::Table &table) const
     {
         return !stacks_ && (!only_ || only_ == &table);
@@ -65,8 +65,8 @@ public:
                std::span<const StackFrame> frames);
 
     const Recording &recording() const { return recording_; }
-    // names: of all threads of the recording; must outlive this object. Without it only threads
-    // that were read so far have names, as in a pipe.
+    // names: all threads of the recording; must outlive this object. Without this call, as for a
+    // pipe, only threads that were read so far have names.
     void name_by(const Threads &names) { names_of_all_ = &names; }
     const Threads &threads() const { return names_of_all_ ? *names_of_all_ : threads_; }
     void note(const perfdata::Record &record)
@@ -80,8 +80,8 @@ public:
         if (!names_of_all_)  // otherwise aux_ is already complete
             aux_.note(stream, aux, sample_id);
     }
-    // Task and time of a byte of AUX data; nullptr: no AUX record covers it.
     const AuxThreads &aux_threads() const { return aux_; }
+    // Task and time of the AUX data at this offset; nullptr: no AUX record covers it.
     const AuxThreads::Range *announced(const Stream &stream, uint64_t offset) const
     {
         return aux_.find(stream, offset);
@@ -119,12 +119,12 @@ private:
 // Evaluates the sequence numbers and the driver's loss counts of records.
 class Numbers {
 public:
-    // from_zero: numbers begin at 0, again after each enable. continues: an earlier recording has
-    // the beginning, and all losses until its end.
+    // from_zero: numbers begin at 0 again after each enable. continues: the first record follows an
+    // earlier recording, which has reported all losses until then.
     Numbers(bool from_zero, bool continues) : from_zero_(from_zero), continues_(continues) {}
     // Returns false for a duplicate record (stock perf's reader can write a burst twice).
     bool note(std::optional<uint64_t> sequence, std::optional<uint64_t> lost);
-    // Records missing, and losses, before the last record.
+    // Missing records, and the driver's losses, directly before the last record.
     uint64_t missing() const { return missing_; }
     uint64_t lost() const { return lost_; }
 

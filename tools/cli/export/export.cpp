@@ -165,7 +165,7 @@ void lose_at_end(const Recording &recording, const RecordingTotals &totals, Rows
         out.lose({{}, "damage", "bytes", damage->lost_bytes, damage->offset});
 }
 
-// Time at which the file was written: a recording has no calendar time. For a pipe: now.
+// Time at which the file was written, because a recording has no calendar time. For a pipe: now.
 timespec time_of_file(const std::string &path)
 {
     struct stat status {};
@@ -197,7 +197,7 @@ exporter::Output output_of(const ExportOptions &options)
 std::string nothing_text(const Recording &recording, const RecordingTotals &totals,
                          const RowsOut &out)
 {
-    // Events that no driver decodes have ordinary samples: that is enough.
+    // If no driver decodes an event of the recording, rows of ordinary samples are enough.
     bool ours = false;
     for (size_t event = 0; event < recording.reader().events().size(); event++)
         ours |= recording.driver(event) != nullptr;
@@ -240,7 +240,8 @@ void print_counts(const ExportOptions &options, const RowsOut &out, const Folded
                 to.print("{}: {} rows of {}\n", options.output, count->second, table.name);
 }
 
-// The writer of the format. folded: also the sink of stacks.
+// The writer of the format. folded: the same writer, as it is also the sink of stacks; nullptr:
+// another format.
 struct Target {
     std::unique_ptr<exporter::Writer> writer;
     Folded *folded = nullptr;
@@ -308,7 +309,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
         return wanted.error();
     recording->claim_source(options.source);
     claim_headers(*recording, options.headers);
-    Threads names;  // of a file: read before its samples
+    Threads names;  // for a file: all its threads, read in advance
     Result<std::optional<SymbolTable>> kernel = read_kallsyms(options.kallsyms);
     if (!kernel)
         return kernel.error();
@@ -332,7 +333,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
             everything.see(record);
             return writer.state();
         });
-    if (!writer.state())  // names the output; the recording is not at fault
+    if (!writer.state())  // this error names the output; that of walk(), the recording
         return writer.state().error();
     if (!totals)
         return totals.error();

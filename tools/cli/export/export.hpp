@@ -18,12 +18,13 @@ struct ExportOptions {
     std::string headers;              // see DumpOptions
     std::string driver;               // name of a table; empty: all
     std::vector<std::string> events;  // see choose_events()
-    // folded: root folder of the recorded programs, and the kernel's symbols; empty: /, none
+    // For folded. symfs: root folder of the recorded programs; empty: /. kallsyms: file of kernel
+    // symbols; empty: none.
     std::string symfs, kallsyms;
-    std::optional<std::string> source;  // "model": emulated device; the file cannot show it
+    std::optional<std::string> source;  // "model": the device was emulated; files may not show it
 };
 
-// Stacks are not rows: tools/export does not have this format.
+// This format is not in tools/export, because stacks are not rows.
 constexpr const char *kFoldedFormat = "folded";
 
 Result<int> run_export(const ExportOptions &options, Output &out);

@@ -27,7 +27,7 @@ namespace pmukit::cli {
 
 class Folded final : public exporter::Writer, public StackSink {
 public:
-    // names: of functions; must outlive this object.
+    // names: the names of functions; must outlive this object.
     static Result<std::unique_ptr<Folded>> make(const ExportOptions &options,
                                                 const Recording &recording, Names &names);
     Folded(exporter::TextFile file, const Recording &recording, Names &names)
@@ -49,7 +49,7 @@ private:
     struct Stack {
         size_t event;
         uint32_t pid, tid;
-        uint64_t since_ns;  // when its task got its name and program
+        uint64_t since_ns;  // time at which the task got its name and program
         std::vector<StackFrame> frames;
         auto operator<=>(const Stack &) const = default;
     };
@@ -70,8 +70,9 @@ private:
     exporter::TextFile file_;
     const Recording &recording_;
     Names &names_;
-    std::set<std::string> event_names_;        // at most two: enough to detect several
-    std::map<size_t, std::string> outermost_;  // frames before the command, by event
+    std::set<std::string> event_names_;  // at most two: enough to detect several
+    std::map<size_t, std::string>
+        outermost_;  // frames before the command's (source, event), by event
     const Threads *threads_ = nullptr;
     std::map<Stack, Seen> stacks_;
     std::map<std::string, uint64_t> lines_;

@@ -16,7 +16,7 @@ namespace pmukit::cli {
 
 class SampleRows {
 public:
-    // names: of functions and programs; must outlive this object.
+    // names: the names of functions and programs; must outlive this object.
     SampleRows(RowsOut &out, Names &names)
         : out_(out),
           explainer_(names.explainer(out.threads())),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For drivers whose records become rows, each stream separately, AUX data apart from samples.
+// Export of drivers whose records become rows, each stream separately, and its AUX data separately
+// from its samples.
 #pragma once
 
 #include "cli/export/driver_export.hpp"

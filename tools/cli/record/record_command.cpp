@@ -71,8 +71,8 @@ void add_clock(std::optional<int32_t> clock_id, perfdata::HostInfo &host)
     host.clock = {1, static_cast<uint32_t>(*clock_id), now_ns(CLOCK_REALTIME), now_ns(*clock_id)};
 }
 
-// Adds the caps of the recorded PMUs, as perf does; the source of their devices, which no device
-// can report; and the part number of a file whose sequence numbers began in an earlier file.
+// Adds the caps of the recorded PMUs, as perf does; the source of their devices, which the devices
+// do not report; and the part number of a file whose sequence numbers began in an earlier file.
 void add_caps(const record::Recorder &recorder, const std::string &source, size_t part,
               perfdata::HostInfo &host)
 {
@@ -156,7 +156,7 @@ Result<WorkloadStreams> command_streams(const RecordCommandOptions &options)
 {
     if (options.command_output) {
         const int fd = *options.command_output;
-        if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)  // the command has it as 1 and 2 only
+        if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)  // the command inherits only 1 and 2
             return system_error("--command-output", errno);
         return WorkloadStreams{fd, fd};
     }
@@ -176,7 +176,7 @@ Result<perfdata::Writer> open_writer(const RecordCommandOptions &options, const 
     return perfdata::Writer::create_pipe(std::move(out), writer_events(recorder), host, stop_fd);
 }
 
-// A recording cannot be repeated, unlike a conversion: its data is kept.
+// Keeps the data recorded so far, because a recording, unlike a conversion, cannot be repeated.
 Error failed_while_recording(const Error &error, RecordFiles &files)
 {
     const std::string part = files.keep();
@@ -187,8 +187,8 @@ Error failed_while_recording(const Error &error, RecordFiles &files)
                                          error.message, part)};
 }
 
-// Lines for drivers that count the entries they lost. gaps: reduced by the gaps that the lines
-// cover.
+// Warnings for drivers that count the entries they lost. gaps: number of gaps in AUX data; reduced
+// by those that these warnings cover.
 std::vector<std::string> device_lines(const record::Recorder &recorder, uint64_t &gaps)
 {
     std::vector<std::string> lines;

@@ -24,7 +24,7 @@ std::optional<size_t> usual_aux_pages(const std::vector<record::EventString> &ev
                                       size_t page_bytes);
 
 struct AuxtraceInfo {
-    uint32_t type;                // number of stock perf
+    uint32_t type;                // stock perf's number for this kind of AUX data
     std::vector<uint64_t> words;  // attr.type of the PMU, and words of its driver
 };
 struct EventOfPmu {

@@ -142,8 +142,8 @@ Result<void> RecordFiles::round()
     return begin();
 }
 
-// Completes the file in parallel with the recording, whose rings fill meanwhile: a disk can be
-// slow. Older files are deleted after that.
+// Completes the file in another thread, because rings would become full while a slow disk writes.
+// Older files are deleted after that.
 Result<void> RecordFiles::end_file()
 {
     if (Result<void> done = settle(); !done)

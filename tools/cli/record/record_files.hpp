@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Output of a recording: one file, or with --interval a series of complete files. The file changes
-// between two rounds, when every ring was drained: nothing is lost in between, and no record is in
-// two files.
+// between two rounds, after every ring was drained, so that no record is lost or in two files.
 #pragma once
 
 #include <chrono>

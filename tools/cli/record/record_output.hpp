@@ -9,8 +9,8 @@
 
 namespace pmukit::cli {
 
-// Error: the command has the file among its words, or the file exists and is not a recording. The
-// same applies to NAME.old if an earlier recording is to be renamed to it.
+// Error: the file is one of the command's arguments, or exists and is not a recording. The same
+// applies to NAME.old if an earlier recording is to be renamed to it.
 Result<void> claim_output(const std::string &path, const std::vector<std::string> &command);
 
 // Renames an earlier recording to NAME.old, like perf. Links and special files are left alone.

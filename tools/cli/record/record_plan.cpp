@@ -31,7 +31,7 @@ uint64_t setting(const char *name, uint64_t otherwise)
     return value ? *value : otherwise;
 }
 
-// Indexes of leaders count from the beginning of their list.
+// Adds a list of events. The indexes of group leaders in it count from the start of the list.
 Result<void> add_pfm_events(const std::string &list, std::vector<record::CodedEvent> &events)
 {
     Result<std::vector<record::CodedEvent>> more = record::encode_pfm_list(list);
@@ -310,7 +310,7 @@ Result<void> Planner::choose_whom()
             return parsed.error();
         *tasks = std::move(*parsed);
     }
-    // Rules of perf, one after another
+    // Precedence as in perf: -p, then -t, then -a and -C.
     if (!recorder.processes.empty() && !recorder.threads.empty()) {
         remark("-t is ignored: -p selects the target");
         recorder.threads.clear();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The feed of trace events. A driver emits them only while an event of its PMU is open: this
-// feed's, which only counts, or that of another process that records.
+// The feed of trace events. A driver emits them only while an event of its PMU is open: a counting
+// event of this feed, or an event of another process that records.
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 

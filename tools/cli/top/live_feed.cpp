@@ -75,7 +75,7 @@ Result<PushedRecording> begin(LiveDrivers &live, const std::string &name)
 // The running program itself.
 constexpr const char *kSelf = "/proc/self/exe";
 
-// printed: descriptor for the command's output.
+// Returns the command line of the recorder. printed: descriptor for the command's output.
 std::vector<std::string> recorder_words(const FeedOptions &options, int printed)
 {
     std::vector<std::string> words = {kSelf, "record", "-o", "-"};
@@ -128,7 +128,7 @@ public:
     }
 
 private:
-    // The recorder's last message with this beginning.
+    // Returns the recorder's last message that begins with this text; nullopt: none does.
     std::optional<std::string> line_it_said(std::string_view beginning) const
     {
         std::array<char, 4096> text{};

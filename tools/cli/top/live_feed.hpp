@@ -13,7 +13,7 @@
 
 namespace pmukit::cli {
 
-// The views of all drivers, and the recording that names PMUs while one is read.
+// The views of all drivers, and the recording that is read, if any, which names the PMUs.
 class LiveDrivers {
 public:
     LiveDrivers();

@@ -261,7 +261,7 @@ Result<void> Top::wait_until(Clock::time_point until)
 
 Result<void> Top::loop()
 {
-    // --once: an input or a command that ends is shown when it has ended.
+    // With --once, an input or command that will end is shown only after its end.
     const bool ends = options_.input == "-" || !options_.command.empty();
     const auto interval = milliseconds(options_.interval_ms);
     if (on_terminal())
@@ -293,7 +293,7 @@ bool Top::has_rows() const
 
 Result<int> Top::run()
 {
-    // Signals to end, and a change of the terminal's size.
+    // Signals that end top, and SIGWINCH, which reports a new size of the terminal.
     Result<Fd> signals = catch_signals({SIGINT, SIGTERM, SIGHUP, SIGWINCH});
     if (!signals)
         return signals.error();
