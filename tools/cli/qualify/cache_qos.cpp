@@ -374,7 +374,8 @@ Outcome check_sum(const Machine &machine, Qos &qos)
             bytes += (*count & kDataMask) * qos.unit;
             values++;
         }
-        // RMIDs are read one after another while lines move.
+        // RMIDs are read one after another, while lines change their RMID. So the sum may be too
+        // large by an eighth.
         if (bytes > l3.bytes + l3.bytes / 8)
             return fail("{}: {} bytes of {}", l3.name, bytes, l3.bytes);
     }

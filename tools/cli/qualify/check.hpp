@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Statements about hardware that so far only the project's models and simulators are known to
-// satisfy, and their checks on a machine. Each driver has one table of them (cxl_hmu.cpp and so
-// on).
+// Statements about hardware, each with a check that runs on a real machine. So far only the
+// project's models and simulators are known to satisfy them. Each driver has one table of
+// statements (cxl_hmu.cpp and so on).
 #pragma once
 
 #include <signal.h>
@@ -50,7 +50,8 @@ Outcome not_tested(fmt::format_string<Args...> format, Args &&...args)
 {
     return {Verdict::kNotTested, text_of(format, std::forward<Args>(args)...)};
 }
-// The access is not possible here, which is no property of the device.
+// For an access that is not possible on this machine or for this user: that does not show whether
+// the device satisfies the statement.
 inline Outcome not_tested(const Error &error)
 {
     return {Verdict::kNotTested, error.message};

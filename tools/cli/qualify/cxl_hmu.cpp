@@ -11,10 +11,10 @@
 namespace pmukit::cli::qualify {
 namespace {
 
-// Offsets of registers in the block and in an instance.
 constexpr uint16_t kCxlVendor = 0x1e98, kDeviceDvsec = 0, kLocatorDvsec = 8;
 constexpr uint32_t kCxlClass = 0x050200;  // with its programming interface
 constexpr uint8_t kChmuBlock = 5;
+// Size of the common part of the block; offsets of registers in an instance; their size.
 constexpr uint64_t kHmuCommonBytes = 0x10, kHmuCap1 = 0x08, kHmuConfig0 = 0x40, kHmuConfig1 = 0x48,
                    kHmuConfig2 = 0x50, kHmuStatus = 0x60, kHmuHead = 0x68, kHmuTail = 0x6a,
                    kHmuRegisters = 0x70;
@@ -31,7 +31,7 @@ struct Entry {
     uint64_t place, word;
 };
 
-// Observations from one run of an instance.
+// Observations while an instance was enabled once, by run_instance().
 struct HmuRun {
     bool idle_after_reset = false, reset_cleared = false, kept_by_reset = false;
     bool list_emptied = false;
@@ -180,7 +180,7 @@ Outcome check_length(const Chmu &chmu)
     return pass("{:#x} bytes", chmu.length());
 }
 
-// If the stride were not the instance length, there would be no capabilities here.
+// If the stride were not the instance length, this offset would not have capabilities.
 Outcome check_stride(const Chmu &, const Instance &instance)
 {
     for (unsigned q = 0; q < 2; q++)
@@ -453,7 +453,8 @@ private:
     std::vector<uint64_t> bitmap_;
 };
 
-// A complete and valid configuration 1: a device may ignore one with a reserved value.
+// A value of register CFG1 in which every field is valid, because a device may ignore a write with
+// a reserved value.
 uint64_t config1_of(const Instance &instance, unsigned unit_log2)
 {
     const uint64_t factor =
@@ -582,7 +583,8 @@ HmuRun run_instance(const Chmu &chmu, const Instance &instance)
     const int64_t end = now_us();
     run.disabled = disable(chmu, instance);
     run.disable_us = now_us() - end;
-    // The list is emptied first: above the threshold a cleared status bit is set again at once.
+    // Empties the list first: if it is above the threshold, a cleared status bit is set again at
+    // once.
     chmu.window.write<uint16_t>(instance.at + kHmuHead,
                                 chmu.window.read<uint16_t>(instance.at + kHmuTail));
     const uint64_t raised = status_of(chmu, instance) & (uint64_t{3} << 40);
@@ -593,7 +595,7 @@ HmuRun run_instance(const Chmu &chmu, const Instance &instance)
     return run;
 }
 
-// Runs each instance once, for all checks that examine the run.
+// Calls run_instance() once for each instance; all checks examine the same observations.
 Outcome runs_outcome(Chmu &chmu, Outcome (*check)(const Chmu &, const Instance &, const HmuRun &))
 {
     return each(chmu.instances, [&](Instance &instance) {

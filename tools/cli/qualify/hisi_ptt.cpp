@@ -267,7 +267,8 @@ std::optional<std::string> ptt_held(const Machine &machine, Ptt &ptt)
     return std::nullopt;
 }
 
-// If TRACE_ADDR_BASE does not keep the written value, it may show the address of a trace buffer.
+// If TRACE_ADDR_BASE does not keep the written value, its value may be the address of a trace
+// buffer, which is only shown with --full.
 Outcome check_buffers(const Machine &machine, Ptt &ptt)
 {
     const PutBack<uint32_t> size(ptt.window, kAddrSize), low(ptt.window, kAddrBase),

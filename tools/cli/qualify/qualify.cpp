@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit qualify: checks on this machine the statements that only models and simulators are known
-// to satisfy.
+// pmukit qualify: checks on this machine statements about hardware that so far only models and
+// simulators are known to satisfy.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>

@@ -32,7 +32,7 @@ struct PmonUnit {
     std::string name;  // uncore_imc_0
     uncore::Unit unit;
     bool fixed = false;             // has the fixed counter of a memory controller
-    std::optional<unsigned> cpu{};  // in its package, if known
+    std::optional<unsigned> cpu{};  // an online CPU of the package, if known
     uint64_t bytes = 0;             // from the box control
     std::optional<Window> box{};    // MMIO, if readable
     std::optional<Error> closed{};
@@ -48,9 +48,9 @@ struct PmonTable {
     bool stable = true;  // two reads gave the same data
     std::optional<Result<uncore::Table>> table{};
     std::vector<PmonUnit> units{};
-    std::optional<unsigned> cpu{};  // in its package, if known
+    std::optional<unsigned> cpu{};  // an online CPU of the package, if known
     const std::vector<PciFunction> *functions = nullptr;
-    size_t functions_with_tables = 0;  // in the machine
+    size_t functions_with_tables = 0;  // number in the whole machine
 };
 
 // Discovery
@@ -242,7 +242,7 @@ Outcome check_locator(const Machine &, PmonTable &table)
                : fail("BAR {} is not plain memory", table.place.bir);
 }
 
-// A check of the table: NOT TESTED if the table cannot be read.
+// Runs a check of the table. NOT TESTED if the table cannot be read.
 template <Outcome (*check)(const Machine &, PmonTable &)>
 Outcome of_table(const Machine &machine, PmonTable &table)
 {
@@ -367,8 +367,8 @@ Outcome check_package(const Machine &machine, PmonTable &table)
                : fail("no node, and {} functions for {} packages", functions, packages);
 }
 
-// On real machines reads fail now and then: a register that reads as all ones is read again, as in
-// the driver.
+// Reads a register, again if it reads as all ones, as the driver does: on real machines reads fail
+// now and then.
 template <typename T>
 T ask(const PmonUnit &unit, uint64_t offset)
 {
@@ -592,8 +592,9 @@ std::vector<uint64_t> counter_offsets(const PmonUnit &unit)
     return offsets_of(unit, counter_offset, kFixedCounter);
 }
 
-// Other programs count with units, too, through /dev/mem or MSRs. Drivers leave a unit frozen: one
-// that is not frozen and has an event is in use. A unit that does not respond is never written.
+// True if another program counts with the unit, through /dev/mem or MSRs. A unit that is not frozen
+// and has an event is in use, because drivers leave units frozen. A unit that does not respond is
+// never written.
 bool is_counting(const PmonUnit &unit)
 {
     if (ask<uint32_t>(unit, 0) & kFreeze)  // or all ones: no response
@@ -637,8 +638,8 @@ std::optional<std::string> pmon_held(const Machine &machine, PmonTable &table)
     return std::nullopt;
 }
 
-// Restores a unit at the end of a scope, and freezes it meanwhile. Values that were not read are
-// not written; a unit that does not respond is not written at all.
+// Freezes a unit, and restores it at the end of a scope. Does not restore values that could not be
+// read, and does not write to a unit that does not respond.
 class KeptBox {
 public:
     explicit KeptBox(const PmonUnit &unit) : unit_(unit), box_(ask<uint32_t>(unit, 0))
@@ -679,7 +680,7 @@ private:
     std::vector<uint64_t> counters_;
 };
 
-// A check of a writable unit in memory. Units of unknown types are not written.
+// Runs a check of a writable unit in memory. NOT TESTED for units of unknown types.
 template <Outcome (*check)(PmonUnit &)>
 Outcome of_box(const Machine &, PmonUnit &unit)
 {
@@ -773,7 +774,7 @@ bool is_imc_in_memory(const PmonUnit &unit)
     return unit.unit.type == kImc && in_memory(unit);
 }
 
-// A check of counting: NOT TESTED while the global control freezes all units.
+// Runs a check of counting. NOT TESTED while the global control freezes all units.
 template <bool (*concerns)(const PmonUnit &), Outcome (*check)(PmonUnit &)>
 Outcome of_running(const Machine &machine, PmonTable &table)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Snapshots of cache_qos_aux, one header or reading per sample: include/uapi/pmukit/cache_qos.h.
+// Converts snapshots of cache_qos_aux to samples, each with one header or reading
+// (include/uapi/pmukit/cache_qos.h).
 #include <array>
 
 #include "cli/drivers/cache_qos/handlers.hpp"

@@ -24,7 +24,7 @@ constexpr LiveView kView = {
 
 struct Level {
     uint64_t first = 0, before = 0, last = 0, most = 0, bound = 0;
-    uint64_t pass = 0;  // machine readings so far; each pass reads the machine first
+    uint64_t pass = 0;  // number of the last pass; each pass reads the whole machine first
     uint8_t kind = 0;
     std::optional<cache_qos::Name> named{};
 
@@ -73,7 +73,7 @@ public:
         const SeriesKey key = {reading.monitor, reading.domain, reading.event};
         const auto [at, fresh] = levels_.try_emplace(key);
         Level &level = at->second;
-        // Another kind or life: the monitor number has a new owner.
+        // If the kind or the life differs, the number now belongs to another monitor.
         if (fresh || level.kind != reading.kind ||
             (named && level.named && named->life != level.named->life))
             level.begin(reading.bytes);
@@ -90,7 +90,8 @@ public:
         for (auto &[key, level] : levels_)
             level.before = level.last;
     }
-    // True if the machine was read twice since: a whole pass skipped this monitor.
+    // True if the machine was read twice since the last reading of this monitor, so a whole pass
+    // has skipped the monitor.
     bool has_ended(const SeriesKey &key, const Level &level) const
     {
         return passes(key) > level.pass + 1;

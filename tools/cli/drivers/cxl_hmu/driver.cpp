@@ -21,7 +21,7 @@ constexpr OtherDriver kOthers[] = {
      Health::kNote, "modprobe cxl_pci, or insmod cxl_hmu.ko standalone=1"},
 };
 
-// The default terms are valid.
+// Doctor can open an event without terms, as the defaults are valid.
 Result<std::string> probe_terms(const Host &, const std::string &)
 {
     return std::string();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Records of a CXL hotness monitoring unit, one per sample: include/uapi/pmukit/cxl_hmu.h.
+// Converts records of a CXL hotness monitoring unit to samples, each with one record
+// (include/uapi/pmukit/cxl_hmu.h).
 #include "cli/drivers/cxl_hmu/handlers.hpp"
 #include "cli/stream_inject.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"

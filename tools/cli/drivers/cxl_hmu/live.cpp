@@ -25,7 +25,7 @@ constexpr LiveView kView = {0,     "pages",    "DPA range", "accesses", "epochs"
 // Both lists of a PMU get every record.
 class Heat final : public cxl_hmu::Sink {
 public:
-    // The event was open before top started.
+    // Call if the event was open before top started.
     void begins_later()
     {
         all_.begins_later();

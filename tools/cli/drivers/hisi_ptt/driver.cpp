@@ -26,7 +26,7 @@ constexpr Driver kRecorded = {
     .word_of_version = decode::hisi_ptt::word_of_version,
 };
 
-// The minimum of the in-tree driver.
+// Minimum AUX area of the in-tree driver.
 constexpr size_t kAuxBytes = size_t{16} << 20;
 
 constexpr OtherDriver kOthers[] = {

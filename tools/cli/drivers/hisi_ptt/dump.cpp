@@ -30,8 +30,8 @@ constexpr RecordFlag kRecordFlags[] = {
     {PMUKIT_HISI_PTT_F_FILTER_GONE, "the traced function was removed"},
 };
 
-// Prints the runs of one stream. Offsets count from the beginning of the piece of data in which an
-// entry begins.
+// Prints the entries of one stream. Offsets count from the beginning of the piece of data (an AUX
+// buffer or a sample) in which an entry begins.
 class StreamText final : public ptt::RunSink {
 public:
     StreamText(Output &out, ptt::DumpText &text, bool tlps, const ptt::Layout &layout)

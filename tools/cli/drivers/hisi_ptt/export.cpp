@@ -28,7 +28,8 @@ constexpr FlagLoss kFlagLosses[] = {
     {PMUKIT_HISI_PTT_F_FILTER_GONE, "device-gone"},
 };
 
-// Fields of a row after those that all rows of a run share.
+// Fields that differ between the rows of a run (entries without a gap), after the fields that are
+// the same.
 enum Field : size_t {
     kOffset,
     kTicks,
@@ -132,7 +133,7 @@ private:
     Stream stream_;
     const exporter::Table &table_ = *exporter::find_table(kUnit);
     Numbers numbers_;
-    bool at_least_ = false;  // flag of the last record
+    bool at_least_ = false;  // flag F_AT_LEAST of the last record
     ptt::Clock clock_;
     uint64_t entries_offset_ = 0;  // offset of the entries in samples
     uint64_t skipped_bytes_ = 0;

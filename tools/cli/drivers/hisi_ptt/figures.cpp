@@ -102,7 +102,7 @@ std::vector<std::string> row_of(size_t rank, const ptt::RequesterTraffic &one, u
             answered ? std::to_string(one.latency.max) : "-"};
 }
 
-// TLPs of unknown types have no requester. They are in the row "others", too.
+// The row "others" also counts TLPs of unknown types, which have no requester.
 html::Figure requesters_figure(const FigureHead &head, const ptt::Traffic &traffic, size_t top)
 {
     const std::vector<const ptt::RequesterTraffic *> all = traffic.requesters();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Trace entries, in records as the kernel driver writes them into samples:
-// include/uapi/pmukit/hisi_ptt.h. The AUX area has no sequence numbers and loss counts: they are
+// Converts trace entries to samples, each with one record as the kernel driver writes it
+// (include/uapi/pmukit/hisi_ptt.h). AUX data has no sequence numbers and loss counts, so they are
 // counted here.
 #include <algorithm>
 
@@ -27,7 +27,7 @@ public:
 
     ptt::Framer &decoder() { return framer_; }
 
-    // `bytes` of the AUX buffer follow; a record ends with them.
+    // An AUX buffer of `bytes` follows. A record ends with the last byte.
     void begin(uint64_t bytes) { left_ = bytes; }
     // Called after all data.
     void entries_lost(const perfdata::LostEntries &lost)
@@ -72,7 +72,7 @@ public:
         }
     }
     void skipped(uint64_t, uint64_t bytes) override { sink_.skipped(bytes); }
-    // The format of the lost entries is unknown: the last format is assumed.
+    // The format of the lost entries is unknown, so the last format is assumed.
     void lost(uint64_t, uint64_t bytes) override
     {
         give();

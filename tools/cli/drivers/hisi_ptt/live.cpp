@@ -22,7 +22,7 @@ struct Traffic {
     uint64_t tlps = 0, bytes = 0;
 };
 
-// By requester; there are at most 65536.
+// Counts TLPs by requester. Needs no limit, as there are at most 65536 requesters.
 class Link final : public ptt::Sink {
 public:
     void packet(const ptt::Packet &packet) override
@@ -59,7 +59,7 @@ private:
 // Losses that the records of an event report.
 class Account {
 public:
-    // The event was open before top started.
+    // Call if the event was open before top started.
     void begins_later(const ptt::Record &first)
     {
         records_.begins_later();
@@ -76,7 +76,7 @@ public:
         return aux_gap_ || aux_at_least_ ||
                (records_.at_least() && (!was_at_least_ || records_.overruns() != 0));
     }
-    // A gap in AUX data, which has no records: the entries lost in it are counted at the end.
+    // A gap in the AUX data. lose() gives the number of entries lost in it at the end.
     void gap() { aux_gap_ = true; }
     void lose(const perfdata::LostEntries &lost)
     {

@@ -84,7 +84,7 @@ struct EventTraffic {
     StreamMap<ptt::StreamDecoder> aux, samples;
     std::map<Stream, ptt::RecordAccount> accounts;
     uint64_t bad_records = 0;
-    // Losses in AUX data, which has no records to report them.
+    // Losses of AUX data. It has no records, so perf's records report these losses.
     perfdata::LostEntries aux_lost;
     uint64_t aux_unknown_losses = 0;
 };
@@ -507,7 +507,7 @@ public:
     {
     }
 
-    // Entries have device ticks only: AUX records give the time.
+    // Entries have only device ticks, so AUX records give the time.
     void join(Join &join) override
     {
         join_ = &join;
@@ -636,7 +636,8 @@ EventTraffic *HisiPttReport::event_of(size_t index)
     return &event;
 }
 
-// Takes memory for a new stream from the budget. True for a known stream.
+// Takes memory for a new stream from the budget. Returns false if that does not suffice; a known
+// stream needs none.
 bool HisiPttReport::has_room(bool known)
 {
     constexpr size_t kStreamBytes =

@@ -39,7 +39,8 @@ Path path_of(const ImcStack &stack)
             stack.function};
 }
 
-// The widest first at every level, with equal ones adjacent.
+// A frame of the last level. Leaves are sorted so that at every level the widest frames come first,
+// and equal frames are adjacent.
 struct Leaf {
     const ImcStack *stack;
     Path path;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Records of trace_imc, one per sample: the program counter and the mode in the fields of stock
-// perf, the record in the payload, as the kernel driver writes it (include/uapi/pmukit/imc.h). The
-// AUX area has no sequence numbers and loss counts: they are counted here.
+// Converts records of trace_imc to samples, each with one record: the program counter and the mode
+// are in fields that stock perf knows, and the payload is the record as the kernel driver writes it
+// (include/uapi/pmukit/imc.h). AUX data has no sequence numbers and loss counts, so they are
+// counted here.
 #include <map>
 
 #include "cli/drivers/imc/handlers.hpp"
@@ -98,7 +99,7 @@ public:
     void finish() override { streams_.end(); }
 
 private:
-    // Several ids: there is one kernel event per CPU or per thread.
+    // An event with several ids is one kernel event per CPU or per thread.
     Stream as_opened(const Stream &stream) const
     {
         const auto &events = recording_.reader().events();

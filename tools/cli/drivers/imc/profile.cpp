@@ -18,7 +18,8 @@ void ImcProfile::add(const Spot &spot, uint64_t time_ns)
         name_spots();
 }
 
-// Hottest first: only kMostNameless addresses without a symbol have separate entries.
+// Symbolizes the hottest addresses first, because only kMostNameless addresses without a symbol
+// have separate entries.
 void ImcProfile::name_spots()
 {
     Explainer explainer = names_.explainer(threads_);

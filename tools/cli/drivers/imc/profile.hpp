@@ -21,9 +21,9 @@ namespace pmukit::cli {
 
 class ImcProfile {
 public:
-    static constexpr size_t kMostSpots = 65536;     // not yet symbolized
-    static constexpr size_t kMostNameless = 32768;  // addresses without symbol; rest: by program
-    static constexpr size_t kMostStacks = 65536;    // functions by thread; rest: one per thread
+    static constexpr size_t kMostSpots = 65536;     // addresses not yet symbolized
+    static constexpr size_t kMostNameless = 32768;  // addresses without symbol; more: by program
+    static constexpr size_t kMostStacks = 65536;    // functions by thread; more: one per thread
     static constexpr size_t kModes = 4;
     static constexpr const char *kOthers = "[others]";
 
@@ -55,10 +55,11 @@ public:
     const std::map<Function, uint64_t> &functions() const { return functions_; }
     const std::map<Task, uint64_t> &tasks() const { return tasks_; }
     const std::map<ImcStack, uint64_t> &stacks() const { return stacks_; }
-    // Samples without a symbol; those among them counted as kOthers; those whose address had two
-    // meanings over time, of which the first is used.
+    // Number of samples without a symbol.
     uint64_t without_symbol() const { return without_symbol_; }
+    // Number of samples without a symbol that are counted as kOthers.
     uint64_t undivided() const { return undivided_; }
+    // Number of samples whose address had two meanings over time; the first is used.
     uint64_t two_meanings() const { return two_meanings_; }
 
 private:
@@ -75,7 +76,7 @@ private:
     Names &names_;
     const Threads &threads_;
     bool with_stacks_;
-    // The time is when the thread got its name and program.
+    // first: time at which the thread got its name and program.
     using Key = std::pair<uint64_t, Spot>;
     std::map<Key, Seen> spots_;
     uint64_t samples_ = 0, without_symbol_ = 0, undivided_ = 0, two_meanings_ = 0;

@@ -253,8 +253,8 @@ public:
 
 private:
     static const Driver *own_driver() { return driver_of_name("imc")->recorded; }
-    // True if the recording has an event of imc, or may have one: then names are needed before the
-    // data.
+    // True if the recording has an event of imc, or may have one. In that case names are needed
+    // before the data.
     static bool may_be_recorded(const Recording &recording)
     {
         const size_t events = recording.reader().events().size();

@@ -134,7 +134,7 @@ bool read_function(const std::string &path, const std::string &config,
     return true;
 }
 
-// The file may be missing in a copy.
+// False if the file is missing, as it may be in a copy.
 bool is_another_vendors(const std::string &path)
 {
     const Result<std::string> text = read_small_file(path + "/vendor");
