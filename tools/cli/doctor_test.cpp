@@ -223,7 +223,8 @@ TEST_P(Doctor, ReportsEachProblem)
     const auto worse = [](const Finding &finding) { return finding.health != Health::kGood; };
     EXPECT_LE(std::ranges::count_if(findings, worse), 3);
 }
-// How GoogleTest prints a case. By default it prints the bytes of pointers, which differ per run.
+// Lets GoogleTest print a case by its name. By default it prints bytes of pointers, which differ
+// from run to run.
 void PrintTo(const Case &value, std::ostream *out)
 {
     *out << value.name;

@@ -251,7 +251,8 @@ TEST_F(Tier, ReportsARecordingWithoutHotUnits)
     EXPECT_NE(refusal().find("no hot units"), std::string::npos) << error.message;
 }
 
-// Moves to node 1 succeed. Then the process has exited: moves to node 2 fail.
+// Replaces move_pages(2): moves to node 1 succeed, moves to node 2 fail as if the process had
+// exited.
 long moves_to_node_1(pid_t, unsigned long count, void **, const int *nodes, int *status, int)
 {
     if (nodes && nodes[0] == 2) {

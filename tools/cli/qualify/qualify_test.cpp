@@ -230,7 +230,7 @@ TEST_F(QualifyCxlHmu, ReadChecksPassAndWriteChecksNeedActive)
     EXPECT_EQ(bar_after(), bar_);
 }
 
-TEST_F(QualifyCxlHmu, StaticRegistersFailAndAreRestored)
+TEST_F(QualifyCxlHmu, FailsAndRestoresRegistersThatDoNotReact)
 {
     put_tree();
     const nlohmann::json report = tree_.report("--active", "cxl_hmu", 1);
@@ -491,7 +491,7 @@ TEST_F(QualifyUncorePmon, ReadChecksPass)
     EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
 }
 
-TEST_F(QualifyUncorePmon, StaticRegistersFailAndAreRestored)
+TEST_F(QualifyUncorePmon, FailsAndRestoresRegistersThatDoNotReact)
 {
     put<uint32_t>(memory_, kBox, 1);
     put<uint64_t>(memory_, kBox + 8, 0x1234);
@@ -852,7 +852,7 @@ TEST_F(QualifyCacheQos, InconsistentValuesFail)
     EXPECT_EQ(verdict_of(tree_.report("", "cache_qos", 1), 6), "FAIL");
 }
 
-TEST_F(QualifyCacheQos, StaticRegistersFailAndAreRestored)
+TEST_F(QualifyCacheQos, FailsAndRestoresRegistersThatDoNotReact)
 {
     put<uint64_t>(msrs_, 8 * 0xc8f, uint64_t{5} << 32);
     put<uint64_t>(msrs_, 8 * 0xc8d, 2);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# completion_test.sh PMUKIT COMPLETION: the choices of bash completion at several places of a command line.
+# completion_test.sh PMUKIT COMPLETION: checks the choices of bash completion at several places of a command line.
 set -u
 pmukit=$1
 # shellcheck source=/dev/null
@@ -11,7 +11,7 @@ cd "$folder" || exit 1
 touch one.data two.txt
 failed=0
 
-# offers WANTED WORD...: completes the last WORD. Every word of WANTED must be offered, except words after !, which must not.
+# offers WANTED WORD...: completes the last WORD. Every word of WANTED must be offered; a word marked with ! must not be offered.
 offers() {
 	local wanted=$1 word
 	shift

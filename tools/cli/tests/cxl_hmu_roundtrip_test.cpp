@@ -265,7 +265,8 @@ TEST_F(Roundtrip, JsonHasEveryKindOfLoss)
     sample(record_of(0, 0, PMUKIT_CXL_HMU_F_RESET, {0x10002, 0x20005}));
     std::vector<std::byte> vast = record_of(
         1, 0, PMUKIT_CXL_HMU_F_RESET | PMUKIT_CXL_HMU_F_ALWAYS_ON, {0x10001, ~uint64_t{0}});
-    store_le(vast.data() + 3 * 8, uint64_t{20});  // 1 MiB units: the last entry has no address
+    store_le(vast.data() + 3 * 8,
+             uint64_t{20});  // 1 MiB units; the address of the last entry exceeds 64 bits
     sample(vast);
     sample(packed(uint64_t{1 | 16 << 16}, uint64_t{PMUKIT_CXL_HMU_MARK}, uint64_t{0x30001}));
     end();
@@ -340,7 +341,8 @@ TEST_F(Roundtrip, InjectedSamplesGiveTheSameReport)
     EXPECT_EQ(json_, by_samples);
 }
 
-// Like a file of merge, which holds records with a time back until older records were written.
+// Both AUX records follow all AUX data. pmukit merge writes such files, as it delays records that
+// have a time until older ones are written.
 TEST_F(Roundtrip, InjectedSamplesHaveTheTimeOfTheirAuxRecord)
 {
     begin(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU);
@@ -433,7 +435,7 @@ TEST_F(RoundtripPlaces, UnitsGetAddressNodeAndTier)
                                       {"hpa_pieces", 16},
                                       {"node", 1},
                                       {"tier", 5}}));
-    // Beyond the decoder
+    // This unit is past the range that the HDM decoder maps.
     EXPECT_EQ(hot[1]["dpa"], 0x9000);
     EXPECT_TRUE(hot[1]["hpa"].is_null());
     EXPECT_TRUE(hot[1]["node"].is_null());

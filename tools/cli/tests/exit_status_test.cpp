@@ -655,7 +655,7 @@ protected:
     }
 };
 
-// The same commands, stopped while they write.
+// Commands that are stopped while they write their file.
 class InterruptedWriting : public Writing {
 protected:
     void SetUp() override
@@ -669,7 +669,7 @@ protected:
         const auto bytes = fs::file_size(part_of(run), failure);
         return !failure && bytes != 0;
     }
-    // On a busy machine the command may end before it is stopped: it is started again.
+    // Starts the command again if it ended before it was stopped, as on a busy machine.
     std::optional<Running> stopped_half_way(const std::string &command) const
     {
         for (int tries = 0; tries < 20; tries++) {
@@ -722,7 +722,7 @@ INSTANTIATE_TEST_SUITE_P(Commands, InterruptedWriting,
                              return command.substr(0, command.find(' '));
                          });
 
-// The output gets its name last
+// Outputs get their names only when they are complete
 
 using Results = Writing;
 
@@ -741,8 +741,9 @@ TEST_P(Results, FailureKeepsTheOldFile)
     EXPECT_EQ(content("new"), kOld);
 }
 
-// A user with write access to the folder can guess the name of the unfinished file.
-TEST_P(Results, AreNotWrittenThroughALinkAtTheUnfinishedName)
+// Another user with write access to the folder can guess the name of the unfinished file, and
+// create a link of this name.
+TEST_P(Results, DoNotFollowALinkAtTheUnfinishedName)
 {
     std::ofstream(path("victim")) << "old";
     const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -1048,7 +1049,7 @@ TEST_P(OutOfMemory, IsReportedAtEveryAllocation)
     const Ended whole = run_without(LONG_MAX);
     size_t said = 0;
     Ended ended{};
-    // With growing steps: each run takes as long as a complete one.
+    // The steps grow, because each run takes as long as a complete one.
     for (long first = kBeforeMain; first < 100000; first += first / 4) {
         fs::remove(path("new"));
         ended = run_without(first);

@@ -281,8 +281,8 @@ std::vector<Frames> frames_of_perf(const std::string &perf, const std::string &p
     return rows;
 }
 
-// perf prints no address of a sample with a stack copy that it cannot unwind, although each sample
-// has an address (-F ip is rejected otherwise).
+// perf prints no address for a sample whose stack copy it cannot unwind. The sample does have an
+// address, or perf would reject -F ip.
 bool is_not_unwound(const Frames &perfs)
 {
     return perfs.empty();

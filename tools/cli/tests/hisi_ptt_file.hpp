@@ -75,14 +75,14 @@ public:
                                           : std::vector<uint64_t>{kPmuType, options.info_word}));
     }
 
-    // A piece of AUX data: its AUX record, then the data.
+    // Writes an AUX record, then its AUX data.
     void aux(Bytes data, uint64_t flags = 0)
     {
         announce(data.size(), flags);
         piece(offset_ - data.size(), data);
         note(writer_->finished_round());
     }
-    // A piece of AUX data at this offset, without an AUX record.
+    // Writes AUX data at this offset, without an AUX record.
     void piece(uint64_t offset, Bytes data, uint32_t cpu = 0)
     {
         perfdata::AuxtraceRecord trace;
@@ -92,9 +92,9 @@ public:
         trace.cpu = cpu;
         note(writer_->auxtrace(trace, data, {}));
     }
-    // AUX data of a CPU, without an AUX record.
+    // Writes AUX data of a CPU, without an AUX record.
     void aux_of(uint32_t cpu, Bytes data) { piece(0, data, cpu); }
-    // An AUX record whose data the recorder did not read.
+    // Writes an AUX record, whose data is missing unless piece() writes it.
     void announce(uint64_t bytes, uint64_t flags = 0)
     {
         std::vector<std::byte> record = header(PERF_RECORD_AUX, 24 + 16);
@@ -103,13 +103,13 @@ public:
         note(writer_->records(record));
         offset_ += bytes;
     }
-    // lost(): records that did not fit into the ring, as the kernel reports them. lost_samples():
-    // the event's total count of losses, as a recorder writes it at the end.
+    // lost() writes the kernel's count of records that did not fit into the ring. lost_samples()
+    // writes the event's total count of losses, as a recorder does at the end.
     void lost(uint64_t records) { put_lost(PERF_RECORD_LOST, {kId, records}); }
     void lost_samples(uint64_t count) { put_lost(PERF_RECORD_LOST_SAMPLES, {count}); }
-    // AUX data whose AUX record did not fit into the ring.
+    // Skips AUX data that has no AUX record, because the record did not fit into the ring.
     void skip(uint64_t bytes) { offset_ += bytes; }
-    // raw: the bytes after the size field of PERF_SAMPLE_RAW.
+    // Writes a sample. raw: the bytes after the size field of PERF_SAMPLE_RAW.
     void sample(Bytes raw)
     {
         std::vector<std::byte> record =

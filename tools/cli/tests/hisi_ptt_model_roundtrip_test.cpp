@@ -88,7 +88,8 @@ void expect_completion(const decoder::Tlp &tlp, const vfu::Packet &truth)
     EXPECT_EQ(tlp.lower_address, truth.bytes > 0 ? truth.address & 0x7f : 0);
 }
 
-// The decoder has the first dword and its byte enables, the model's packet the first byte.
+// The decoder gives the address of the first dword and the byte enables; the model gives the
+// address of the first byte.
 void expect_request(const decoder::Tlp &tlp, const vfu::Packet &truth)
 {
     unsigned skipped = 0;

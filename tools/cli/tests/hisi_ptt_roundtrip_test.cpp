@@ -493,7 +493,7 @@ TEST_F(HisiPttRoundtrip, DumpsALongBufferAsOnePieceFromFileAndPipe)
     }
 }
 
-// A record of 48 bytes can create a stream: it must not allocate a text buffer for each.
+// A record of 48 bytes can create a stream, so dump must not allocate a text buffer per stream.
 TEST_F(HisiPttRoundtrip, StreamsShareOneTextBuffer)
 {
     constexpr uint32_t kStreams = 3000;
@@ -578,7 +578,7 @@ TEST_F(HisiPttRoundtrip, DumpsOneLinePerTlp)
 }
 
 // Two reads and their completions, with tags that differ only in the upper four bits.
-TEST_F(HisiPttRoundtrip, MatchesWideTagsFromDecoderVersion2On)
+TEST_F(HisiPttRoundtrip, MatchesWideTagsSinceDecoderVersion2)
 {
     Buffer all;
     for (const uint32_t upper : {3U, 12U}) {
@@ -591,7 +591,7 @@ TEST_F(HisiPttRoundtrip, MatchesWideTagsFromDecoderVersion2On)
         answer[3] = 1U << 5 | upper;
         append(all, ptt::testing::entry_8dw(answer, 150 + upper));
     }
-    // No word; that of the later version, that of the first version, and an unknown one.
+    // The file has no word, the word of the later version, of the first version, or an unknown one.
     for (const uint64_t word : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{3}}) {
         const uint64_t version = std::array<uint64_t, 4>{1, 2, 2, 3}[word];
         file_ = folder_.path("perf.data");
@@ -612,7 +612,7 @@ TEST_F(HisiPttRoundtrip, MatchesWideTagsFromDecoderVersion2On)
     }
 }
 
-// The user knows the device, and the file has no version or a wrong one.
+// The user knows the format of the device, but the file has no decoder version or a wrong one.
 TEST_F(HisiPttRoundtrip, HeadersOptionOverridesTheFile)
 {
     ptt::TlpHeader read = ptt::testing::read_tlp(0x101, 5, 0x402810040, 1);
@@ -688,7 +688,8 @@ TEST_F(HisiPttRoundtrip, EntryMaySpanTwoPieces)
     EXPECT_EQ(json_["tlps"], 6);
 }
 
-// The device was stopped inside an entry, and started again after it.
+// AUX data of two runs (periods of tracing): the device was stopped inside an entry, which is
+// therefore partial, and was started again.
 struct TwoRuns {
     explicit TwoRuns(Format format)
         : size(packet_bytes(format)), part(size / 2), all(conversation(format)), first(all)
@@ -756,7 +757,8 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Formats, HisiPttRuns, ::testing::Values(Format::k4dw, Format::k8dw),
                          [](const auto &of) { return of.param == Format::k8dw ? "8dw" : "4dw"; });
 
-// The reader was in time, or so late that both runs are in one buffer, or ahead of the AUX records.
+// The recorder read each run in time, or so late that both are in one buffer, or before the AUX
+// records.
 TEST_P(HisiPttRuns, DoesNotJoinPartialEntriesOfTwoRuns)
 {
     const TwoRuns runs(GetParam());
@@ -814,7 +816,8 @@ TEST_P(HisiPttRuns, RunsInAPipeAreSplitUpToTheLimitOfHeldBytes)
             EXPECT_EQ(json_["tlps"], whole);
             EXPECT_EQ(json_["lost"]["skipped_bytes"], runs.part);
         } else {
-            // Read as one run, in which the decoder resynchronizes.
+            // The data is decoded as one run, and the decoder resynchronizes after the partial
+            // entry.
             EXPECT_GE(json_["lost"]["skipped_bytes"], runs.part);
             EXPECT_LE(json_["tlps"], whole);
         }
@@ -824,7 +827,7 @@ TEST_P(HisiPttRuns, RunsInAPipeAreSplitUpToTheLimitOfHeldBytes)
 
 // The AUX record of a run was lost. The run is used if it fills the gap between two other runs with
 // complete entries, and is skipped otherwise.
-TEST_P(HisiPttRuns, UnannouncedRunIsDecodedIfItIsWhole)
+TEST_P(HisiPttRuns, RunWithoutAnAuxRecordIsDecodedIfItIsWhole)
 {
     const TwoRuns runs(GetParam());
     for (const bool pipe : {false, true})
@@ -920,7 +923,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Sizes, HisiPttLosses, ::testing::Bool(),
                          [](const auto &of) { return of.param ? "Unknown" : "Known"; });
 
-TEST_P(HisiPttLosses, UnknownSizeIsALowerBoundInTheReport)
+TEST_P(HisiPttLosses, ReportSaysAtLeastForALossOfUnknownSize)
 {
     for (const bool pipe : {false, true}) {
         record(pipe);
@@ -945,7 +948,7 @@ TEST_P(HisiPttLosses, UnknownSizeIsALowerBoundInTheReport)
     }
 }
 
-TEST_P(HisiPttLosses, UnknownSizeIsALowerBoundInTheDump)
+TEST_P(HisiPttLosses, DumpSaysAtLeastForALossOfUnknownSize)
 {
     record();
     EXPECT_EQ(dump(), kExitGood) << err_;
@@ -956,7 +959,7 @@ TEST_P(HisiPttLosses, UnknownSizeIsALowerBoundInTheDump)
     EXPECT_EQ(holds(out_, "lost an unknown number of bytes at AUX offset 0x20"), !is_unknown());
 }
 
-TEST_P(HisiPttLosses, UnknownSizeIsALowerBoundInExports)
+TEST_P(HisiPttLosses, ExportsMarkALossOfUnknownSizeAsALowerBound)
 {
     record();
     const std::string lines = exported("jsonl");
@@ -1024,8 +1027,8 @@ TEST_P(HisiPttLosses, MakeInjectedLossesALowerBound)
     EXPECT_EQ(nlohmann::json::parse(out_)["lost_samples"], 0);
 }
 
-// For an event with samples, the kernel's lost count is of records that did not fit into the ring,
-// each of which has entries.
+// For an event with samples, the kernel counts samples that did not fit into the ring. The number
+// of entries in them is unknown.
 TEST_F(HisiPttRoundtrip, DroppedSamplesMakeTheLossALowerBound)
 {
     for (const bool by_ring : {false, true}) {
@@ -1096,8 +1099,8 @@ TEST_F(HisiPttRoundtrip, ClaimsNoLossOnlyIfTheDriverMarksLosses)
     }
 }
 
-// For example an event that was cut out.
-TEST_F(HisiPttRoundtrip, NoVerdictForAnEventWithoutRecords)
+// An event can be without records after pmukit cut, for example.
+TEST_F(HisiPttRoundtrip, ReportsNoLossLineForAnEventWithoutRecords)
 {
     PttFile file(file_, {});
     ASSERT_TRUE(file.finish());
@@ -1108,7 +1111,7 @@ TEST_F(HisiPttRoundtrip, NoVerdictForAnEventWithoutRecords)
     EXPECT_FALSE(holds(out_, "lost")) << out_;
 }
 
-// The lost record may have reported a gap.
+// One of the dropped records may have been an AUX record that reports a gap.
 TEST_F(HisiPttRoundtrip, DroppedRecordMakesTheLossALowerBound)
 {
     PttFile file(file_, {});
@@ -1126,8 +1129,8 @@ TEST_F(HisiPttRoundtrip, DroppedRecordMakesTheLossALowerBound)
     EXPECT_TRUE(holds(out_, "# lost 2 samples or records\n")) << out_;
 }
 
-// The output of inject has the count if the samples do not have it.
-TEST_F(HisiPttRoundtrip, InjectKeepsLossesOfRecordsOrEntries)
+// inject must copy a count of lost records or entries that its samples do not contain.
+TEST_F(HisiPttRoundtrip, InjectKeepsACountOfLostRecordsOrEntries)
 {
     PttFile file(file_, {});
     file.aux(conversation(Format::k8dw));
@@ -1215,7 +1218,7 @@ TEST_F(HisiPttRoundtrip, ReportsLossesInSamples)
         << out_;
 }
 
-TEST_F(HisiPttRoundtrip, SampleWithoutARecordIsAnError)
+TEST_F(HisiPttRoundtrip, TruncatedRecordInASampleIsAnError)
 {
     Buffer raw = raw_record(Format::k8dw, conversation(Format::k8dw), 0);
     raw.resize(raw.size() - 32);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Recordings of trace_imc, encoded from text in either byte order: output of dump and report,
-// samples that inject makes of AUX data, and that stock perf reads them. The text is the reference.
+// Recordings of trace_imc, encoded from text in either byte order. Checks against this text what
+// dump and report print, and the samples that inject makes from AUX data, which stock perf must
+// read.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 

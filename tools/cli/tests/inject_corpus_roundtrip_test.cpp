@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// `pmukit inject` of every recording of the corpus: various recordings by stock perf, and encoded
-// ones of either byte order. Records other than AUX data stay unchanged. If AUX data became
-// samples, the reports are the same as before.
+// Runs `pmukit inject` on every recording of the corpus: various recordings of stock perf, and
+// encoded ones of either byte order. Records other than AUX data must stay unchanged. If inject
+// converted AUX data to samples, the report must be the same as before.
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
@@ -192,7 +192,7 @@ TEST_P(InjectCorpus, SamplesGiveTheSameReport)
     }
 }
 
-// A damaged file may lack the names of PMUs, or the events: their data then becomes no samples.
+// A damaged file may lack the names of PMUs, or the events. Data of such events is not converted.
 TEST_P(InjectCorpus, DamagedInputGivesAValidRecordingOrNone)
 {
     constexpr size_t kHeader = 104, kAttrsSize = 32, kStep = 56;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A library for LD_PRELOAD: from allocation number NO_MEMORY_FROM on, `new` throws std::bad_alloc.
-// Tests can thus fail every allocation, which a memory limit cannot.
+// A library for LD_PRELOAD, in which `new` throws std::bad_alloc for allocation number
+// NO_MEMORY_FROM and all later ones. So tests can make any allocation fail, which is not possible
+// by a memory limit.
 #include <atomic>
 #include <cstdlib>
 #include <new>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A file by `pmukit record` must have symbols and thread names, for pmukit and for stock perf. If
-// the kernel does not allow sampling, the tests are skipped.
+// pmukit and stock perf must find symbols and thread names in a file of `pmukit record`. If the
+// kernel does not allow sampling, the tests are skipped.
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <unistd.h>
@@ -104,7 +104,7 @@ TEST_F(RecordNames, ResolvesSymbolsOfTheCommand)
     EXPECT_EQ(tids.size(), 1U);
 }
 
-// The command started in the first file.
+// The exec of the command is only in the first file, so the other files need its name, too.
 TEST_F(RecordNames, EachFileOfASeriesNamesTheCommand)
 {
     if (!record("--interval 1", 2500))

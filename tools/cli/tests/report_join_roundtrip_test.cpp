@@ -246,7 +246,7 @@ TEST_F(Joined, HtmlMatchesText)
     EXPECT_NE(figures[1]->text.find("untranslated"), std::string::npos);
 }
 
-// Another size gives other ranges.
+// With ranges of 16 MiB, all hot units are in one range.
 TEST_F(Joined, RangeSizeIsAnOption)
 {
     record(kEverything);

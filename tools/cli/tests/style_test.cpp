@@ -246,7 +246,7 @@ protected:
     {
         EXPECT_TRUE(write_all(to_.get(), as_bytes(some), "the pipe"));
     }
-    // The program has read everything in the pipe: it has started its pager.
+    // Waits until the program has read everything in the pipe, and so has started its pager.
     void wait_until_read() const
     {
         int left = 1;

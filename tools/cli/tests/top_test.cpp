@@ -268,7 +268,8 @@ protected:
     static constexpr const char *kMany = " -e software/config=0,freq=10000/";
 };
 
-// More data is in flight than a pipe holds.
+// The recorder has more data to write than the pipe to top holds, so it would block forever if top
+// did not end it.
 TEST_F(TopRecords, EndsItsRecorderOnFailure)
 {
     std::string words = "--json --interval 0.2 --feed aux";

@@ -189,7 +189,7 @@ std::vector<uint64_t> flagged_record(uint64_t sequence, uint64_t lost, uint64_t 
     return words;
 }
 
-TEST(LiveHisiPtt, LossIsALowerBoundFromTheFlaggedRecordOn)
+TEST(LiveHisiPtt, LossIsALowerBoundOnceARecordHasTheFlag)
 {
     const std::unique_ptr<LiveDriver> live = make_hisi_ptt_live(no_name);
     const auto give = [&](uint64_t sequence, uint64_t lost, uint64_t flags) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For any number of addresses each sample is counted once, and named functions are exact.
+// Checks that each sample is counted once, and that counts of functions with a symbol are exact,
+// for any number of addresses.
 #include "cli/drivers/imc/profile.hpp"
 
 #include <gtest/gtest.h>
@@ -42,7 +43,7 @@ private:
 };
 
 // Every fourth byte of two functions: more addresses than are symbolized at a time.
-TEST_F(ImcProfileTest, NamedFunctionsAreExactForAnyNumberOfAddresses)
+TEST_F(ImcProfileTest, CountsFunctionsExactlyForAnyNumberOfAddresses)
 {
     ImcProfile made = profile(false);
     constexpr uint64_t kEach = 2 * ImcProfile::kMostSpots;
@@ -58,7 +59,7 @@ TEST_F(ImcProfileTest, NamedFunctionsAreExactForAnyNumberOfAddresses)
     EXPECT_EQ(made.tasks().at({"", 1, 1}), 2 * kEach);
 }
 
-// The hot address arrives last.
+// The hot address is added last, and must still have a separate entry.
 TEST_F(ImcProfileTest, DistinguishesUnnamedAddressesUpToALimit)
 {
     ImcProfile made = profile(false);
