@@ -22,8 +22,8 @@
  *
  * Locks, outermost first:
  *
- *   probe_mutex     registration of the probes. Never taken under a lock of perf, because
- *                   (un)registering a probe takes the CPU hotplug lock.
+ *   probe_mutex     registration of the probes. Never taken under a lock of perf: (un)registering a
+ *                   probe takes the CPU hotplug lock, under which perf takes its own locks.
  *   config_mutex    serializes changes of watches, groups and tracked tasks. event_init takes it,
  *                   sometimes under perf's ctx->mutex, so its holder calls nothing in perf and
  *                   does not take the CPU hotplug lock.
@@ -31,13 +31,13 @@
  *   watch->lock     raw, interrupts off: channels of a watch and the counts of their events, so
  *                   that each count has one writer at a time.
  *   live->lock      raw, interrupts off: the core lock of cache_qos_core.h. Also protects the
- *                   lists and tables of watched targets. Its holder wakes nothing up and reads no
- *                   counter. A context switch does not wait for it.
+ *                   lists and tables of watched targets. Its holder wakes up no task and reads no
+ *                   counter. A context switch only tries to take it.
  *   domain->lock    raw, interrupts off: cells of a domain (cache_qos_core.h). Innermost.
  *
- * pmu->read does not wait for the last three locks. A trace event may call it while this CPU holds
- * any lock, such as the simulation's or another watch's, and the holder of one of the three may be
- * waiting for that lock.
+ * pmu->read only tries to take the last three locks. A trace event may call pmu->read while this
+ * CPU holds any lock, for example a lock of the simulation or of another watch, and the holder of
+ * one of the three locks may be waiting for that lock.
  *
  * The tables of tasks and cgroups are changed under live->lock and read under RCU or with
  * preemption off.
@@ -76,7 +76,7 @@
 #define CACHE_QOS_CGROUP_BITS	6
 #define CACHE_QOS_POINTS	3	/* probed tracepoints */
 #define CACHE_QOS_REFRESH_MS	5000	/* timeout of a reader that waits for a pass */
-#define CACHE_QOS_FRESH_NS	1000000	/* a younger reading is not repeated */
+#define CACHE_QOS_FRESH_NS	1000000	/* readings younger than this are not repeated */
 #define CACHE_QOS_SAMPLE_MS	100	/* default interval between passes */
 #define CACHE_QOS_SAMPLE_MS_MIN	10
 #define CACHE_QOS_SAMPLE_MS_MAX	1000
@@ -87,7 +87,7 @@
  * @node: entry in cache_qos_live.tasks
  * @task: the task; valid until sched_process_free, whose probe removes the entry
  * @is: group and monitors of the task, for the core
- * @events: open events of the task; protected by live->lock
+ * @events: number of open events of the task; protected by live->lock
  * @rcu: for kfree_rcu()
  */
 struct cache_qos_entry {
@@ -110,9 +110,9 @@ struct cache_qos_cgroup {
 	u16 node;
 };
 
-/* Kind of target that a watch has */
+/* Kinds of targets */
 enum cache_qos_target {
-	CACHE_QOS_TARGET_TASKS,		/* tasks of a process, or opened with the same share */
+	CACHE_QOS_TARGET_TASKS,		/* a process, a thread, or tasks that share a monitor */
 	CACHE_QOS_TARGET_CPUS,		/* one, several or all CPUs */
 	CACHE_QOS_TARGET_CGROUP,
 };
@@ -125,12 +125,12 @@ enum cache_qos_target {
  * @opener: process that opened the events; NULL for cgroups
  * @share: value of the share term; unused for cgroups
  * @process: for tasks: the process if @share is 0, the thread if @share is CACHE_QOS_SHARE_NONE
- *	(one watch per thread); otherwise NULL
+ *	(one watch per thread), NULL for any other @share
  * @cgroup: the cgroup
  * @refs: number of events; protected by live->lock
  * @monitor: monitor in the core; protected by live->lock
  * @cpus: CPUs of the events, for CACHE_QOS_TARGET_CPUS; protected by live->lock
- * @settled: CPU and cgroup events of the watch; protected by live->lock
+ * @settled: list of the CPU and cgroup events of the watch; protected by live->lock
  * @lock: protects @channels
  * @channels: list of struct cache_qos_channel
  * @rcu: for kfree_rcu()
@@ -165,7 +165,7 @@ struct cache_qos_watch {
  * @published: bandwidth: value of the monitor at the last report
  * @monitor: monitor that @published belongs to; cache_qos_watch_cpu() may give the watch another
  *	one
- * @primed: @published is valid, because an event is enabled
+ * @primed: an event of the channel counts, so @published is valid
  */
 struct cache_qos_channel {
 	struct list_head node;
@@ -190,7 +190,7 @@ struct cache_qos_channel {
  * @place: entry in cache_qos_live.pending until @watch is known, then in cache_qos_watch.settled;
  *	unused for task events. Protected by live->lock.
  * @tracked: the event is counted in cache_qos_entry.events
- * @off: the event was removed from its CPU for another reason than a context switch
+ * @off: the event was removed from its CPU for a reason other than a context switch
  * @came_ns: when the event was last added to its CPU; set only if @sampled
  * @what: event type (enum pmukit_cache_qos_event)
  * @domain: the domain term as an index; CACHE_QOS_ALL: no domain term
@@ -267,8 +267,9 @@ struct cache_qos_name {
 /**
  * struct cache_qos_snapshot - records for the streams of a domain after a pass
  * @now_ns: time of the snapshot; streams that are due by then get it
- * @named: number of the last name change that all these streams know
- * @nr_names: the first @nr_names records are names; their sequence word holds the change number
+ * @named: number of the last name change that all streams that are due have received
+ * @nr_names: the first @nr_names records are names; their sequence word holds the number of the
+ *	name change until a stream writes them
  * @domains: domains with streams that are due
  * @cpus: CPUs with streams that are due
  * @domain: domain that @records belong to
@@ -304,7 +305,7 @@ struct cache_qos_stat_file {
 
 /**
  * struct cache_qos_live - driver state while a back-end is registered
- * @ref: held by the registration and by the PMUs, which may outlive it
+ * @ref: held by the registration and by the two PMUs, which may outlive the registration
  * @core: core state; protected by @lock
  * @lock: the core lock
  * @backend: must not be called once @dead is set
@@ -317,7 +318,7 @@ struct cache_qos_stat_file {
  * @cpus: per-CPU state of the core
  * @cpu_pointers: pointers to @cpus by CPU number, for the core
  * @running: by CPU: the running task, as last passed to the sched_switch probe; NULL: not known
- * @late: by CPU
+ * @late: by CPU: sets the RMID after a context switch that found @lock taken
  * @hotplug_node: node of the CPU hotplug instance
  * @probe_mutex: protects @attached and @serving
  * @users: number of events and groups; increased under @probe_mutex, decreased without it
@@ -325,10 +326,10 @@ struct cache_qos_stat_file {
  * @serving: the back-end is usable and not about to be unregistered; otherwise
  *	cache_qos_users_get() fails
  * @detach: unregisters the probes some time after the last user is gone
- * @points: sched_switch, sched_process_fork, sched_process_free
+ * @points: tracepoints: sched_switch, sched_process_fork, sched_process_free
  * @tasks: hash table of struct cache_qos_entry
  * @nr_tasks: entries in @tasks
- * @lost_forks: children that could not be tracked or watched
+ * @lost_forks: number of children that could not be tracked or watched
  * @cgroups: hash table of struct cache_qos_cgroup
  * @nr_cgroups: entries in @cgroups; read without @lock
  * @config_mutex: serializes changes of watches, groups and tracked tasks
@@ -462,9 +463,9 @@ static inline bool cache_qos_is_model(const struct cache_qos_live *live)
 }
 
 /*
- * The only clock of the driver, CLOCK_MONOTONIC. A trace event may call pmu->read while this CPU
- * sets the clock, and ktime_get_ns() would wait for that forever. This clock may step back by some
- * ns.
+ * CLOCK_MONOTONIC, the only clock of the driver. It is not read with ktime_get_ns(): a trace event
+ * may call pmu->read while this CPU updates the clock, and ktime_get_ns() would then wait forever.
+ * The fast clock may step back by some ns.
  */
 static inline u64 cache_qos_now_ns(void)
 {

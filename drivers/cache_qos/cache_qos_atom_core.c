@@ -34,7 +34,7 @@ void cache_qos_changed(struct cache_qos *cq)
 	smp_store_release(&cq->generation, next ? next : 1);
 }
 
-/* Return: the set's index, with a reference unless empty; CACHE_QOS_NONE: all sets are in use. */
+/* Return: index of the set, with a reference unless it is empty; CACHE_QOS_NONE: no set is free. */
 u16 cache_qos_set_get(struct cache_qos *cq, const struct cache_qos_members *members)
 {
 	u16 place = CACHE_QOS_NONE;
@@ -98,7 +98,7 @@ static void cache_qos_touch(struct cache_qos *cq, const struct cache_qos_members
 
 /*
  * Add status flags to the monitors of an RMID. CACHE_QOS_MACHINE counts every RMID. No other
- * monitor counts RMID 0, or an RMID outside the driver's range that another user wrote to
+ * monitor counts RMID 0, or an RMID outside the driver's range that other software wrote to
  * PQR_ASSOC.
  */
 void cache_qos_mark(struct cache_qos *cq, u32 rmid, u32 status)
@@ -204,7 +204,7 @@ void cache_qos_free(struct cache_qos *cq, u32 rmid, u64 now_ns)
 	}
 }
 
-/* A CPU does not load an RMID in limbo; one that carries it does so until its next switch. */
+/* No CPU starts to carry an RMID in limbo, but a CPU may carry one until its next task switch. */
 static void cache_qos_find_quiet(struct cache_qos *cq, u64 now_ns)
 {
 	u32 rmid;
@@ -239,8 +239,9 @@ void cache_qos_carried(struct cache_qos *cq, u64 now_ns)
 }
 
 /*
- * Return: true if the counter was unavailable at the last read of the whole RMID and will restart
- * at 0. Its traffic until then is known to be missing.
+ * Return: true if the counter was unavailable when the RMID was read after @since_ns, and restarts
+ * at 0. The earlier traffic is lost and marked as such, so there is no need to wait for a good
+ * read.
  */
 static bool cache_qos_is_missing(const struct cache_qos *cq, const struct cache_qos_cell *cell,
 				 u32 event, u64 since_ns)
@@ -250,7 +251,7 @@ static bool cache_qos_is_missing(const struct cache_qos *cq, const struct cache_
 	       cell->time_ns[CACHE_QOS_OCCUPANCY] > since_ns;
 }
 
-/* BIT() of the events without a good read in this domain since the RMID entered limbo */
+/* BIT() of the events without a good read in this domain since atom->since_ns */
 static u32 cache_qos_unread_here(const struct cache_qos *cq, const struct cache_qos_domain *domain,
 				 u32 rmid)
 {
@@ -292,7 +293,7 @@ static u64 cache_qos_lines(const struct cache_qos *cq, u32 rmid)
 }
 
 /*
- * Take the RMID in limbo with the fewest lines (alloc_dirty): the user prefers an error bound to a
+ * Take the RMID in limbo with the fewest lines (alloc_dirty): an error bound is preferred to a
  * failure. If the RMID was not read since it entered limbo, its remaining monitors miss its last
  * traffic.
  */
@@ -324,10 +325,13 @@ static u32 cache_qos_take_dirty(struct cache_qos *cq, u64 now_ns)
 }
 
 /*
- * No CPU carries the RMID, so its counters do not change: its new atom starts at the last reading.
+ * Start to count an RMID for its new atom in one domain.
+ *
+ * No CPU carries the RMID, so its counters do not change: the atom starts at the last reading.
  * Its lines can only become fewer, so the last reading is an upper bound for lines of earlier
- * atoms. An RMID taken out of limbo early (@dirty) may not have been read since a CPU carried it:
- * then the counters start at the next reading, and all its lines may belong to an earlier atom.
+ * atoms. An RMID that was taken out of limbo early (@dirty) may not have been read since a CPU
+ * carried it: then the counters start at the next reading, and all lines may belong to an earlier
+ * atom.
  */
 static void cache_qos_begin_here(const struct cache_qos *cq, struct cache_qos_domain *domain,
 				 u32 rmid, u64 now_ns)
@@ -420,7 +424,7 @@ int cache_qos_atom_get(struct cache_qos *cq, const struct cache_qos_members *mem
 	cache_qos_for_each_member(m, members)
 		__set_bit(rmid, cq->monitors[m].rmids);
 	cache_qos_atom_hash(cq, rmid);
-	/* Before the state changes: it needs the time when the RMID entered limbo. */
+	/* Before since_ns changes with the state: cache_qos_begin() needs the old value. */
 	cache_qos_begin(cq, rmid, now_ns);
 	cache_qos_state(cq, rmid, CACHE_QOS_USED, now_ns);
 	cache_qos_touch(cq, members);
@@ -454,8 +458,8 @@ void cache_qos_atom_leave(struct cache_qos *cq, u32 rmid, u16 monitor, u64 now_n
 }
 
 /*
- * An atom is nearer if it has more monitors of privileged users; if these are equal, if it has more
- * monitors.
+ * An atom is nearer if it has more monitors of privileged users; if these are equally many, if it
+ * has more monitors in total.
  */
 static u32 cache_qos_nearness(const struct cache_qos *cq, const struct cache_qos_members *members)
 {
@@ -488,7 +492,7 @@ static u32 cache_qos_atom_nearest(const struct cache_qos *cq,
 	return best;
 }
 
-/* No atom for @members: return CACHE_QOS_MISS, or the nearest atom if RMIDs ran out. */
+/* Return: RMID of the atom; if there is no atom, CACHE_QOS_MISS or, without RMIDs, the nearest. */
 u32 cache_qos_atom_expected(struct cache_qos *cq, const struct cache_qos_members *members)
 {
 	u32 rmid = cache_qos_atom_find(cq, members);

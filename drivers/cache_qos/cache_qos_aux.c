@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: the PMU cache_qos_aux. After a pass an event gets a record for each monitor and each
- * value in the L3 of its CPU, preceded by names of monitors that have changed: in the AUX area or
- * as samples. <pmukit/cache_qos.h> defines the records.
+ * cache_qos: the PMU cache_qos_aux, whose events record snapshots. After a pass an event gets one
+ * record per monitor and event type, with the value in the L3 of the event's CPU. Records with
+ * names of monitors that have changed precede them. Records are in the AUX area or are samples.
+ * <pmukit/cache_qos.h> defines the records.
  *
  * The sampler computes the values of an L3, which takes long if there are many. Then it interrupts
  * the CPUs that have streams (open events), which copy the values:
@@ -84,7 +85,7 @@ static u64 cache_qos_word(u64 value)
 	return (__force u64)cpu_to_le64(value);
 }
 
-/* A record that does not fit into the buffer is lost: a gap in the sequence. */
+/* A record that does not fit into the buffer is lost, and its sequence number is missing. */
 static void cache_qos_stream_put(struct cache_qos_stream *stream, struct pmukit_sink *sink,
 				 const u64 *words, bool is_open)
 {
@@ -133,7 +134,7 @@ static void cache_qos_header_fill(struct cache_qos_live *live, struct cache_qos_
 	words[PMUKIT_CACHE_QOS_H_LOST] = stream->pev.lost;
 }
 
-/* Return: true if there is a reading. The stream sets the sequence number. */
+/* Return: true if there is a reading. cache_qos_stream_record() sets its sequence number. */
 static bool cache_qos_reading_fill(struct cache_qos_live *live, u16 domain, u16 monitor, u32 event,
 				   u64 *words)
 {
@@ -210,7 +211,7 @@ static void cache_qos_snapshot_names(struct cache_qos_live *live, u16 domain)
 	snapshot->nr_names = snapshot->nr;
 }
 
-/* Each value is a sum over all RMIDs, so interrupts are on between two values. */
+/* Each value is a sum over many RMIDs, so interrupts are on between two values. */
 static void cache_qos_snapshot_take(struct cache_qos_live *live, u16 domain)
 {
 	struct cache_qos_snapshot *snapshot = &live->snapshot;
@@ -310,7 +311,7 @@ static bool cache_qos_stream_due(const struct cache_qos_stream *stream, u64 now_
 	return !stream->pev.event->hw.state && now_ns >= stream->next_ns;
 }
 
-/* The last name change that a stream knows; 0 before a header, which all names follow. */
+/* Number of the last name change that a stream has; 0 if a header is due, as all names follow it. */
 static u64 cache_qos_stream_knows(const struct cache_qos_stream *stream)
 {
 	return stream->snapshots % PMUKIT_CACHE_QOS_HEADER_PASSES ? stream->named : 0;
@@ -453,7 +454,7 @@ static const char *cache_qos_aux_wrong(const struct perf_event *event)
 		return "there is one event, snapshot, and period_ms";
 	if (event->cpu < 0 || event->attach_state & PERF_ATTACH_TASK)
 		return "counts for a CPU (-a, -C), not for a task";
-	/* perf holds the mutex of the leader's context, under which no probe may be attached. */
+	/* For a sibling, perf holds ctx->mutex, under which no probe may be attached. */
 	if (event->group_leader != event)
 		return "leads its group, or has none";
 	return pmukit_sampling_wrong(attr);

@@ -43,7 +43,7 @@ static u16 cache_qos_cgroup_nearest(struct cache_qos_live *live, struct cgroup_s
  *
  * Context: interrupts off.
  *
- * Return: its node, or CACHE_QOS_NONE.
+ * Return: node of the cgroup, or CACHE_QOS_NONE.
  */
 u16 cache_qos_cgroup_of(struct cache_qos_live *live, struct task_struct *task)
 {
@@ -59,8 +59,8 @@ u16 cache_qos_cgroup_of(struct cache_qos_live *live, struct task_struct *task)
 
 /*
  * Change the parent of watched cgroups below @css from node @from to node @to. Fails only if a node
- * would be too deep; some are then moved, and a second call with @from and @to exchanged moves them
- * back.
+ * would be too deep. Some nodes have then been moved, and a second call with @from and @to
+ * exchanged moves them back.
  */
 static int cache_qos_cgroup_adopt(struct cache_qos_live *live, struct cgroup_subsys_state *css,
 				  u16 from, u16 to)
@@ -79,7 +79,7 @@ static int cache_qos_cgroup_adopt(struct cache_qos_live *live, struct cgroup_sub
 
 /**
  * cache_qos_cgroup_key - set the key that identifies the cgroup of an event
- * @cgroup: its key is set; no reference is taken
+ * @cgroup: cgroup whose key is set; no reference is taken
  * @event: an event of a cgroup
  *
  * Return: 0.
@@ -150,7 +150,7 @@ void cache_qos_cgroup_unwatch(struct cache_qos_live *live, struct cache_qos_cgro
  * cache_qos_cgroup_event - check if an event is for a cgroup
  * @event: an event that perf has completely set up
  *
- * Return: true if it is for a cgroup.
+ * Return: true if the event is for a cgroup.
  */
 bool cache_qos_cgroup_event(const struct perf_event *event)
 {

@@ -90,7 +90,7 @@ static ssize_t cache_qos_show_sum(struct config_item *item, char *buf, u32 event
 			      cache_qos_cache_bytes(&live->core, CACHE_QOS_ALL));
 }
 
-/* A domain without a value gets a line, too, so that the lines of the others do not move. */
+/* A domain without a value gets a line, too, so that lines of other domains do not move. */
 static int cache_qos_emit_domain(struct cache_qos_folder *folder, char *buf, int at, u32 event,
 				 enum cache_qos_form form, u16 domain)
 {
@@ -210,7 +210,7 @@ static ssize_t cache_qos_status_show(struct config_item *item, char *buf)
 	struct cache_qos_value value = {};
 	int len, i;
 
-	/* There is a status even without a value. */
+	/* The return value is ignored, because there is a status even without a value. */
 	cache_qos_group_peek(live, folder->node, PMUKIT_CACHE_QOS_EVENT_OCCUPANCY, CACHE_QOS_ALL,
 			     &value);
 	len = sysfs_emit(buf, "monitored %d\nmonitor ", monitor != CACHE_QOS_NONE);
@@ -243,7 +243,7 @@ static bool cache_qos_may_move(struct task_struct *task)
 	return may;
 }
 
-/* 0 is the calling task; -n moves task n back to the root group. */
+/* @nr is a tid; 0: the calling task; -n: move task n back to the root group. */
 static int cache_qos_move(struct cache_qos_folder *folder, int nr, bool process)
 {
 	u16 node = nr < 0 ? CACHE_QOS_ROOT : folder->node;
@@ -524,7 +524,7 @@ static struct configfs_item_operations cache_qos_item_ops = {
 
 static struct config_group *cache_qos_make_group(struct config_group *parent, const char *name);
 
-/* configfs removes only groups without children; the tasks move to the parent. */
+/* configfs calls this only for a group without children. Its tasks move to the parent. */
 static void cache_qos_drop_item(struct config_group *parent, struct config_item *item)
 {
 	struct cache_qos_folder *folder = to_cache_qos_folder(item);

@@ -25,7 +25,7 @@
 
 /* Monitors */
 
-/* Round-robin: a recording may still contain readings of the previous monitor with the number. */
+/* Not the lowest free number: a recording may have readings of the number's last monitor. */
 static u32 cache_qos_next_monitor(const struct cache_qos *cq)
 {
 	u32 m = cq->last_monitor, left;
@@ -46,7 +46,7 @@ int cache_qos_monitor_make(struct cache_qos *cq, enum pmukit_cache_qos_kind kind
 	if (m == CACHE_QOS_NONE)
 		return -ENOSPC;
 	cq->last_monitor = m;
-	/* It has no RMIDs: cache_qos_monitor_end() removed them. */
+	/* The monitor has no RMIDs: cache_qos_monitor_end() removed them. */
 	cq->monitors[m].kind = kind;
 	cq->monitors[m].status = 0;
 	cq->monitors[m].generation = 0;
@@ -126,7 +126,7 @@ void cache_qos_task_unwatch(struct cache_qos *cq, struct cache_qos_task *task, u
 	if (!cache_qos_has(&own, monitor))
 		return;
 	cache_qos_drop(&own, monitor);
-	/* If no set is free for the rest, the old set stays: the monitor ends anyway. */
+	/* If no set is free for the remaining monitors, the old set stays: @monitor ends anyway. */
 	set = cache_qos_set_get(cq, &own);
 	if (set == CACHE_QOS_NONE)
 		return;
@@ -204,7 +204,7 @@ static void cache_qos_node_set(struct cache_qos *cq, u16 node)
 	struct cache_qos_members members;
 
 	cache_qos_chain(cq, node, &members);
-	/* The old set is put first, so that a set is always free (cache_qos_sets_full()). */
+	/* Put the old set first, so that a set is always free (cache_qos_sets_full()). */
 	cache_qos_set_put(cq, cq->nodes[node].set);
 	WRITE_ONCE(cq->nodes[node].set, cache_qos_set_get(cq, &members));
 }
@@ -402,7 +402,7 @@ static u32 cache_qos_place(u64 key)
 u32 cache_qos_resolve(const struct cache_qos *cq, const struct cache_qos_cpu *cpu,
 		      const struct cache_qos_task *task, u16 cgroup)
 {
-	/* First: nothing that is read after it is older than this generation. */
+	/* Read first: the sets that are read afterwards are not older than this generation. */
 	u32 generation = smp_load_acquire(&cq->generation);
 	u64 key = cache_qos_key(cq, cpu, task, cgroup);
 	const struct cache_qos_slot *slot = &cpu->slots[cache_qos_place(key)];
@@ -462,7 +462,7 @@ static bool cache_qos_pqr_write(struct cache_qos *cq, struct cache_qos_cpu *cpu,
 	return true;
 }
 
-/* Newest first, without duplicates */
+/* @recent is ordered newest first and has no duplicates. */
 static void cache_qos_remember(struct cache_qos_cpu *cpu, u32 rmid)
 {
 	u32 i;

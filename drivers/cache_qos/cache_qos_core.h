@@ -3,12 +3,12 @@
  * cache_qos core: hardware features, monitors, the RMID that each CPU has to carry, and the values
  * of monitors. The core is data and arithmetic only, so tests in user space run the same code.
  *
- * A CPU carries one RMID at a time, but several monitors may want to count the same cycles: the
- * monitors of a task, of its group, of the parent of that group, of its cgroup, and of the CPU. So
- * an RMID does not belong to one monitor. An *atom* is a set of monitors that count together. Each
- * atom has one RMID, and the value of a monitor is the sum over the atoms it is in. So monitors do
- * not conflict, they are not multiplexed, and a parent includes its children exactly. See
- * Documentation/decisions/0008-cache-qos-atoms.rst.
+ * A CPU carries one RMID at a time, in PQR_ASSOC, but several monitors may want to count the same
+ * cycles: the monitors of a task, of its group, of the parent of that group, of its cgroup, and of
+ * the CPU. So an RMID does not belong to one monitor. An *atom* is a set of monitors that count
+ * together. Each atom has one RMID, and the value of a monitor is the sum over the atoms it is in.
+ * So monitors do not conflict, they are not multiplexed, and a parent includes its children
+ * exactly. See Documentation/decisions/0008-cache-qos-atoms.rst.
  *
  *    group of the task ---> set of monitors --+
  *    task               ---> set of monitors --+--> union = members of an atom --> RMID
@@ -19,6 +19,9 @@
  *
  * An RMID is FREE, then USED by an atom, then in LIMBO until its lines have left the caches, then
  * FREE again. The lines of an RMID in limbo still count for the monitors of its last atom.
+ *
+ * Other software may use the same registers: resctrl while it is mounted, or a tool such as pqos.
+ * While it does, the driver yields: it writes no register, and values are frozen.
  *
  * Files: cache_qos_hw_core.c (CPUID, registers), cache_qos_l3_core.c (the L3 of a CPU),
  * cache_qos_counter_core.c (assignable counters), cache_qos_atom_core.c (sets, RMIDs),
@@ -92,9 +95,11 @@ enum cache_qos_index {
  * @factor_above: highest RMID that needs no correction
  * @restarts: a counter that was unavailable restarts at 0 (AMD)
  * @abmc: software assigns bandwidth counters to RMIDs (AMD ABMC)
- * @counters: assignable counters of each L3; 0: the event of an assigned counter cannot be read
+ * @counters: assignable counters of each L3. 0 if @abmc is set: the driver cannot use them, because
+ *	it cannot find out which event an assigned counter counts.
  * @types: by event - 1: traffic types of the event, as written to an assigned counter
- * @chosen: BIT(event): configured to count other traffic (AMD BMEC), so the event is not offered
+ * @chosen: BIT(event) of events that are configured to count other traffic than after reset (AMD
+ *	BMEC); the driver does not offer them
  * @emulated: the processor is emulated by QEMU (TCG)
  * @wrap_ns: shortest time in which a bandwidth counter can wrap; ~0: never
  */
@@ -135,7 +140,7 @@ const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, un
  * @nodes: NUMA nodes of the L3; 0 or 1: not divided
  * @hw: result of cache_qos_hw_read(); number of RMIDs and scale become those of one node
  *
- * Runs on the CPU. Writes no register: the kernel decides whether nodes share RMIDs.
+ * Called on the CPU. Writes no register, because the kernel decides whether nodes share RMIDs.
  *
  * Return: NULL, or the reason why this CPU cannot be used (-EOPNOTSUPP). Needs no lock.
  */
@@ -177,11 +182,11 @@ const char *cache_qos_hw_join(struct cache_qos_hw *all, const struct cache_qos_h
 
 /**
  * cache_qos_hw_less - check a CPU that comes online after the others
- * @hw: features joined with those of the new CPU
- * @than: features of the others, after cache_qos_hw_finish()
+ * @hw: common features, joined with those of the new CPU
+ * @than: common features without the new CPU, after cache_qos_hw_finish()
  *
- * Return: true if the new CPU lacks RMIDs, events or bandwidth counters that the others have, or if
- * only one side has ABMC. Needs no lock.
+ * Return: true if the new CPU lacks RMIDs, events or bandwidth counters that the other CPUs have,
+ * or if ABMC is on only in the new CPU or only in the other CPUs. Needs no lock.
  */
 bool cache_qos_hw_less(const struct cache_qos_hw *hw, const struct cache_qos_hw *than);
 
@@ -207,7 +212,7 @@ enum cache_qos_read_status {
 	CACHE_QOS_READ_OK,
 	CACHE_QOS_READ_UNAVAILABLE,	/* bit 62 of QM_CTR */
 	CACHE_QOS_READ_ERROR,		/* bit 63 of QM_CTR, or the access faulted */
-	CACHE_QOS_READ_STOLEN,		/* another user overwrote QM_EVTSEL at each retry */
+	CACHE_QOS_READ_STOLEN,		/* other software overwrote QM_EVTSEL at each attempt */
 };
 
 /**
@@ -232,8 +237,8 @@ struct cache_qos_sample {
  *
  * Interrupts off, not in an NMI. This function and cache_qos_read_rmids(), which reads several
  * requests, restore QM_EVTSEL. LOCAL is read before TOTAL, so that local traffic never exceeds
- * total traffic. Local traffic between the two reads appears in REMOTE, their difference, once and
- * not with every read (cache_qos_fold()). Needs no lock.
+ * total traffic. Local traffic between the two reads counts as REMOTE (TOTAL - LOCAL), but only
+ * once and not again with every read (cache_qos_fold()). Needs no lock.
  */
 void cache_qos_read_rmid(const struct pmukit_cache_qos_backend *backend,
 			 const struct cache_qos_hw *hw, u32 events, u32 rmid, bool paranoid,
@@ -275,7 +280,7 @@ struct cache_qos_members {
 /**
  * struct cache_qos_set - an interned set; number 0 is the empty set
  * @members: monitors in the set
- * @refs: nodes, tasks and CPUs that refer to it; 0: unused
+ * @refs: number of nodes, tasks and CPUs that refer to the set; 0: unused
  */
 struct cache_qos_set {
 	struct cache_qos_members members;
@@ -306,8 +311,8 @@ struct cache_qos_sums {
  * @used: the number is in use
  * @status: PMUKIT_CACHE_QOS_S_* flags that persist until the monitor ends
  * @generation: changes with the set of its RMIDs
- * @missed: times no RMID was available for it
- * @life: how often the number was allocated
+ * @missed: times no RMID was available for an atom of the monitor
+ * @life: how often this monitor number was allocated
  * @rmids: RMIDs of its atoms, used or in limbo
  */
 struct cache_qos_monitor {
@@ -324,10 +329,10 @@ struct cache_qos_monitor {
  * struct cache_qos_node - a group, or a watched cgroup
  * @used: the number is in use
  * @parent: parent node; CACHE_QOS_NONE: no parent
- * @monitor: monitor of this node; CACHE_QOS_NONE: it counts for the nearest ancestor that has one
+ * @monitor: monitor of this node; CACHE_QOS_NONE: the nearest ancestor that has a monitor counts it
  * @set: monitors of the node and of all its ancestors. Context switches read it without the lock.
  * @children: number of child nodes
- * @tasks: number of tasks in it
+ * @tasks: number of tasks in the group
  */
 struct cache_qos_node {
 	bool used;
@@ -365,9 +370,10 @@ enum cache_qos_rmid_state {
  * @quiet: LIMBO: no CPU has carried the RMID since @since_ns
  * @next: next RMID in the list of free RMIDs
  * @hash_next: next used RMID in the hash bucket; 0: end
- * @members: FREE: empty; LIMBO: monitors that still count its lines
+ * @members: USED: monitors that it counts for; LIMBO: monitors that still count its lines; FREE:
+ *	empty
  * @since_ns: when the RMID entered its state; if @quiet, when cache_qos_carried() found that no CPU
- *	carries it any more
+ *	carries the RMID any more
  */
 struct cache_qos_atom {
 	u8 state;
@@ -392,10 +398,11 @@ struct cache_qos_atom {
  * @known: BIT(event): @last is valid
  * @gap: BIT(event): the counter was unavailable after the last good read
  * @served: BIT(event): a counter is assigned to the RMID (ABMC)
- * @skewed: TOTAL or LOCAL missed traffic, perhaps only one of them
+ * @skewed: TOTAL or LOCAL missed traffic, perhaps only one of them, so @skew must be set anew
  * @skew: part of TOTAL - LOCAL that is not REMOTE
  * @status: enum cache_qos_read_status of the last read, by event
- * @marks: PMUKIT_CACHE_QOS_S_* for its monitors, until cache_qos_collect(); and CACHE_QOS_MARK_NEW
+ * @marks: PMUKIT_CACHE_QOS_S_* that cache_qos_collect() adds to the status of the RMID's monitors;
+ *	and CACHE_QOS_MARK_NEW
  * @folded: number of readings that were folded in
  */
 struct cache_qos_cell {
@@ -415,14 +422,14 @@ struct cache_qos_cell {
 	u32 folded;
 };
 
-/* Counting starts: traffic is missing if the RMID already has monitors */
+/* Mark of a cell: a counter was read for the first time, so monitors of the RMID miss traffic */
 #define CACHE_QOS_MARK_NEW	BIT(31)
 
 /**
  * struct cache_qos_reads - numbers of reads without an exact value
  * @unavailable: the hardware had no value
  * @errors: the hardware returned an error
- * @stolen: the driver gave up because another user kept writing QM_EVTSEL
+ * @stolen: the driver gave up because other software kept writing QM_EVTSEL
  * @uncertain: the count is a lower bound, because the counter may have wrapped
  */
 struct cache_qos_reads {
@@ -451,7 +458,7 @@ struct cache_qos_tally {
 enum cache_qos_counter_state {
 	CACHE_QOS_COUNTER_FREE,
 	CACHE_QOS_COUNTER_OURS,
-	CACHE_QOS_COUNTER_OTHERS,	/* assigned by another user, or cannot be assigned */
+	CACHE_QOS_COUNTER_OTHERS,	/* assigned by other software, or cannot be assigned */
 };
 
 /**
@@ -469,19 +476,20 @@ struct cache_qos_counter {
 /**
  * struct cache_qos_domain - an L3, or the part of an L3 that belongs to a NUMA node
  * @lock: raw, interrupts off; nests inside the core lock. Protects @cells and the fields after it.
- *	They are read without it if one reading more or less does not matter.
+ *	They are read without the lock where one reading more or less does not matter.
  * @is: description from the back-end
  * @nr_cpus: online CPUs of the domain; 0: the domain is offline
  * @cells: by RMID; allocated and cleared by the caller
- * @accumulated: by monitor: counts of RMIDs that it no longer has; allocated and cleared by the
- *	caller
+ * @accumulated: by monitor: counts of RMIDs that the monitor no longer has; allocated and cleared
+ *	by the caller
  * @violations: readings and passes that found more lines than the cache has
- * @moved: counter units that all RMIDs had moved at the last pass
+ * @moved: sum of the TOTAL counts of all RMIDs at the last pass, in counter units
  * @marked: a cell has marks
  * @reads: numbers of reads without an exact value
  * @machine: sums over all RMIDs at the last pass, by enum cache_qos_index
  * @scanned: @counters agrees with the hardware
- * @counters: by id. Used without a lock by the domain's reader, and when its last CPU goes offline.
+ * @counters: by id. Used without a lock by the domain's reader, and when the domain's last CPU goes
+ *	offline.
  */
 struct cache_qos_domain {
 	raw_spinlock_t lock;
@@ -501,7 +509,7 @@ struct cache_qos_domain {
 /**
  * struct cache_qos_slot - a combination of sets that a CPU has seen
  * @key: the numbers of the four sets
- * @generation: generation of the configuration in which it was resolved; 0: unused
+ * @generation: generation of the configuration in which @rmid was found; 0: the slot is unused
  * @rmid: RMID of the combination
  */
 struct cache_qos_slot {
@@ -516,11 +524,11 @@ struct cache_qos_slot {
  * @cpu: number of the CPU
  * @set: monitors of the CPU
  * @domain: index of its domain; CACHE_QOS_NONE: the CPU has never been online
- * @rmid: RMID it carries; other CPUs read it to learn which RMIDs are in use
+ * @rmid: RMID that the CPU carries; other CPUs read @rmid to learn which RMIDs are in use
  * @pqr: PQR_ASSOC as last written, or as last found with @rmid
- * @recent: RMIDs it carried before @rmid. pqos and rdtset read PQR_ASSOC, change its upper half and
- *	write both halves, so one of these RMIDs may reappear.
- * @foreign: RMID of another user of the registers, found on this CPU; 0: none
+ * @recent: RMIDs that the CPU carried before @rmid. pqos and rdtset read PQR_ASSOC, change its
+ *	upper half and write both halves, so one of these RMIDs may reappear.
+ * @foreign: RMID of other software, found in PQR_ASSOC of this CPU; 0: none
  * @online: the CPU counts for its domain
  * @ready: PQR_ASSOC was read and may be written
  * @slots: remembered combinations of sets
@@ -528,7 +536,7 @@ struct cache_qos_slot {
  * @checked_ns: when PQR_ASSOC was last compared with @rmid
  * @writes: number of writes of PQR_ASSOC
  * @faults: number of accesses of PQR_ASSOC that failed
- * @hijacks: times another user had changed the RMID in PQR_ASSOC
+ * @hijacks: times other software had changed the RMID in PQR_ASSOC
  */
 struct cache_qos_cpu {
 	unsigned int cpu;
@@ -573,15 +581,15 @@ struct cache_qos_stats {
  * @threshold: in counter units: an RMID in limbo with fewer lines in every domain becomes free
  * @limbo_min_ns: how long an RMID stays in limbo if occupancy cannot be read
  * @alloc_dirty: if no RMID is free, allocate the RMID in limbo with the fewest lines
- * @force: overwrite RMIDs of other users of the registers
- * @yielded: another user has the registers: counters are not read, values are frozen
- * @claimed: that user is resctrl
- * @foreign: an RMID of another user was found in PQR_ASSOC: nothing is written until
+ * @force: overwrite RMIDs of other software
+ * @yielded: other software has the registers: counters are not read, values are frozen
+ * @claimed: @yielded because resctrl is mounted
+ * @foreign: an RMID of other software was found in PQR_ASSOC: nothing is written until
  *	cache_qos_resume(), and the caller has to yield. Set without the lock.
  * @starved: no RMID was available for an atom; CPUs resolve again once an RMID is free
  * @generation: generation of the configuration; never 0
- * @notify: NULL, or called for each enum cache_qos_rmid_event; under the lock, also at context
- *	switches
+ * @notify: callback for events of RMIDs; may be NULL. Called under the core lock, also at context
+ *	switches.
  * @stats: statistics
  * @nr_atoms: number of RMIDs by enum cache_qos_rmid_state, without RMID 0
  * @first_free: oldest free RMID; 0: none. Passes read it without the lock, as well as @state of an
@@ -644,7 +652,8 @@ struct cache_qos {
 /* Setup and CPUs: cache_qos_core.c */
 
 /**
- * cache_qos_init - set up the state after load: only the machine's monitor, RMIDs 1 and up in limbo
+ * cache_qos_init - set up the state after load: only the machine's monitor, RMIDs 1 and higher in
+ *	limbo
  * @cq: cleared
  * @backend: the back-end with the registers
  * @hw: features of all CPUs, after cache_qos_hw_finish()
@@ -666,11 +675,11 @@ void cache_qos_init(struct cache_qos *cq, const struct pmukit_cache_qos_backend 
  * @cpu: number of the CPU; called on it
  * @domain: index of its domain
  *
- * cache_qos_carry() is the first to write PQR_ASSOC. While another user has the registers, the CPU
- * is only counted in its domain.
+ * PQR_ASSOC is not written before the first cache_qos_carry(). While other software has the
+ * registers, the CPU is only counted in its domain.
  *
- * Return: 0, -EBUSY: PQR_ASSOC has another user's RMID (not with cq->force), -EIO: PQR_ASSOC is
- * missing.
+ * Return: 0, -EBUSY: PQR_ASSOC has an RMID of other software (not with cq->force), -EIO: PQR_ASSOC
+ * is missing.
  */
 int cache_qos_cpu_online(struct cache_qos *cq, unsigned int cpu, u16 domain);
 
@@ -687,8 +696,8 @@ void cache_qos_cpu_offline(struct cache_qos *cq, unsigned int cpu);
 void cache_qos_cpu_release(struct cache_qos *cq, unsigned int cpu);
 
 /*
- * While another user has the registers: read PQR_ASSOC of this CPU and store its RMID in @foreign.
- * Called on the CPU, interrupts off; needs no lock.
+ * While other software has the registers: read PQR_ASSOC of this CPU and store its RMID in
+ * @foreign. Called on the CPU, interrupts off; needs no lock.
  */
 void cache_qos_cpu_look(struct cache_qos *cq, unsigned int cpu);
 
@@ -697,7 +706,7 @@ void cache_qos_cpu_look(struct cache_qos *cq, unsigned int cpu);
  *
  * If an RMID is needed and none is available, functions return -EBUSY if some RMIDs are in limbo or
  * the driver has yielded, and -ENOSPC if all are used or the limit for unprivileged users is
- * exceeded. They also return -ENOSPC if a table is full. Nothing has changed then.
+ * exceeded. They also return -ENOSPC if a table is full. A function that fails changes nothing.
  */
 
 /*
@@ -716,9 +725,9 @@ void cache_qos_monitor_limit(struct cache_qos *cq, u16 monitor);
 void cache_qos_monitor_end(struct cache_qos *cq, u16 monitor, u64 now_ns);
 
 /*
- * Make a monitor count a task or a CPU. Return: 0 even if it does already. An RMID for the task in
- * its group, or for the CPU, is allocated at once, so that an accepted event counts. @must is false
- * for a child that inherits the event: fork() must not fail because no RMID is available.
+ * Make a monitor count a task or a CPU. Return: 0 even if the monitor does already. An RMID for the
+ * task in its group, or for the CPU, is allocated at once, so that an accepted event counts. @must
+ * is false for a child that inherits the event: fork() must not fail because no RMID is available.
  * Unwatching frees no RMID; cache_qos_monitor_end() does.
  */
 int cache_qos_task_watch(struct cache_qos *cq, struct cache_qos_task *task, u16 monitor,
@@ -762,8 +771,8 @@ int cache_qos_node_remove(struct cache_qos *cq, u16 node, u64 now_ns);
  * @kind: PMUKIT_CACHE_QOS_KIND_GROUP or PMUKIT_CACHE_QOS_KIND_CGROUP
  * @now_ns: current time
  *
- * Return: 0 even if nothing changes, -EBUSY or -ENOSPC as above (configfs: -EAGAIN), -EINVAL for
- * the root.
+ * Return: 0 even if nothing changes, -EBUSY or -ENOSPC as for all functions on monitors (configfs
+ * reports -EAGAIN), -EINVAL for the root.
  */
 int cache_qos_node_monitor(struct cache_qos *cq, u16 node, bool on,
 			   enum pmukit_cache_qos_kind kind, u64 now_ns);
@@ -898,7 +907,7 @@ void cache_qos_ask(const struct cache_qos *cq, u16 domain, u32 rmid,
 void cache_qos_fold(struct cache_qos *cq, u16 domain, const struct cache_qos_request *request,
 		    u64 now_ns, bool wait);
 
-/* Move marks that folding has set into the status of monitors. Also takes the domain's lock. */
+/* Move the marks of cells into the status of monitors. Also takes the domain's lock. */
 void cache_qos_collect(struct cache_qos *cq, u16 domain);
 
 /*
@@ -920,8 +929,9 @@ void cache_qos_counters_bind(struct cache_qos *cq, u16 domain, u32 rmid, u64 now
 void cache_qos_carried(struct cache_qos *cq, u64 now_ns);
 
 /*
- * Free the RMIDs in limbo, among @nr RMIDs starting at @first, that all domains have read as clean
- * since no CPU carries them. Called for all RMIDs after each pass. Return: how many.
+ * Free the RMIDs in limbo, among @nr RMIDs starting at @first, that no CPU carries any more and
+ * that were then read as clean in all domains. Called for all RMIDs after each pass. Return: number
+ * of RMIDs freed.
  */
 u32 cache_qos_limbo_pass(struct cache_qos *cq, u32 first, u32 nr, u64 now_ns);
 
@@ -929,16 +939,16 @@ u32 cache_qos_limbo_pass(struct cache_qos *cq, u32 first, u32 nr, u64 now_ns);
 struct cache_qos_reads cache_qos_count_reads(const struct cache_qos *cq);
 
 /*
- * After a pass: compute the machine's sums in a domain. Takes the domain's lock, and needs no
- * other. More lines than the cache has count as a violation. RMIDs are read one after the other, so
+ * After a pass: compute the machine's sums in a domain. Takes the domain's lock, and needs no other
+ * lock. More lines than the cache has count as a violation. RMIDs are read one after the other, so
  * a line that changes its RMID meanwhile may be counted twice: the check tolerates as many lines as
  * were moved since the last pass. There is no check if that number is unknown.
  */
 void cache_qos_check_domain(struct cache_qos *cq, u16 domain);
 
 /*
- * Yield: another user has the registers, resctrl if @claimed, otherwise a tool whose RMID was
- * found. Values are frozen and nothing is written from then on. The caller calls
+ * Yield the registers to other software: to resctrl if @claimed, otherwise to a tool whose RMID was
+ * found. From then on values are frozen and nothing is written. The caller calls
  * cache_qos_cpu_release() on each CPU. When the registers are free again, the caller calls
  * cache_qos_resume(), then cache_qos_cpu_online() on each CPU: free RMIDs are in limbo again, and
  * counters start anew.
@@ -953,7 +963,7 @@ void cache_qos_rebase(struct cache_qos *cq, u16 domain);
 int cache_qos_set_threshold(struct cache_qos *cq, u64 bytes);
 u64 cache_qos_default_threshold(const struct cache_qos *cq);
 
-/* Size of a domain, or of all that are online (CACHE_QOS_ALL) */
+/* Size of a domain, or of all online domains (CACHE_QOS_ALL); 0: the domain is offline */
 u64 cache_qos_cache_bytes(const struct cache_qos *cq, u16 domain);
 
 /**
@@ -961,7 +971,7 @@ u64 cache_qos_cache_bytes(const struct cache_qos *cq, u16 domain);
  * @raw: in counter units; bandwidth: before the correction
  * @bytes: in bytes
  * @bound: occupancy: the true value is in [@bytes - @bound, @bytes]; bandwidth: 0
- * @age_ns: age of the oldest reading in it
+ * @age_ns: age of the oldest reading in the value
  * @status: PMUKIT_CACHE_QOS_S_*
  * @generation: changes with the monitor's set of RMIDs
  */
@@ -1051,7 +1061,7 @@ static inline void cache_qos_unite(struct cache_qos_members *members,
 	bitmap_or(members->bits, members->bits, more->bits, CACHE_QOS_MAX_MONITORS);
 }
 
-/* Return: true if another user has the registers, or the driver is about to yield. */
+/* Return: true if other software has the registers, or the driver is about to yield. */
 static inline bool cache_qos_is_taken(const struct cache_qos *cq)
 {
 	return READ_ONCE(cq->yielded) || READ_ONCE(cq->foreign);

@@ -6,9 +6,9 @@
  *
  *    RMID 0 and RMIDs of atoms   one counter per event
  *    RMIDs allocated next        the same if counters are left: a new monitor misses no traffic
- *    RMIDs in limbo              until their last traffic was read
+ *    RMIDs in limbo              their counters until the last traffic was read
  *
- * A counter that another user has assigned is left as it is, and is read for its RMID. An RMID
+ * A counter that other software has assigned is left as it is, and is read for its RMID. An RMID
  * without a counter has no bandwidth, and reports PMUKIT_CACHE_QOS_S_GAP.
  *
  * A counter is read by its RMID: the CPU returns the counter with the event's traffic types (AMD64
@@ -44,8 +44,8 @@ static bool cache_qos_counter_describe(const struct cache_qos *cq, u32 id, u64 c
 }
 
 /*
- * From now on the event has a counter, which was 0 at @now_ns (@bound), or has none. Earlier
- * traffic of an RMID in use is not counted.
+ * Record that an event of an RMID has a counter from now on, which was 0 at @now_ns (@bound), or
+ * has no counter any more. Earlier traffic of an RMID in use is not counted.
  */
 static void cache_qos_counter_serve(struct cache_qos *cq, struct cache_qos_domain *domain, u32 rmid,
 				    u32 event, bool bound, u64 now_ns)
@@ -53,7 +53,7 @@ static void cache_qos_counter_serve(struct cache_qos *cq, struct cache_qos_domai
 	struct cache_qos_cell *cell = &domain->cells[rmid];
 
 	raw_spin_lock(&domain->lock);
-	/* Readings in progress are from before: cache_qos_fold() drops them. */
+	/* Makes cache_qos_fold() drop readings in progress, which have old values. */
 	smp_store_release(&cell->folded, cell->folded + 1);
 	WRITE_ONCE(cell->served, bound ? cell->served | BIT(event) : cell->served & ~BIT(event));
 	if (bound) {
@@ -66,7 +66,7 @@ static void cache_qos_counter_serve(struct cache_qos *cq, struct cache_qos_domai
 		cell->skewed = true;
 		cache_qos_note(domain, cell, CACHE_QOS_MARK_NEW);
 	} else if (bound) {
-		/* The RMID is not in use: it loses no traffic from now on. */
+		/* The RMID is not in use yet: its next atom misses no traffic. */
 		cell->skewed = false;
 		cell->skew = cell->chunks[CACHE_QOS_TOTAL - 1] - cell->chunks[CACHE_QOS_LOCAL - 1] -
 			     cell->chunks[CACHE_QOS_REMOTE - 1];
@@ -106,7 +106,7 @@ static void cache_qos_counter_found(struct cache_qos *cq, struct cache_qos_domai
 	u32 rmid = FIELD_GET(CACHE_QOS_ABMC_SOURCE, is);
 	u32 event = cache_qos_counter_event(cq, is);
 
-	/* The driver's counter from before another user had the registers: release it */
+	/* Assigned by the driver before other software had the registers: release it. */
 	if (counter->state == CACHE_QOS_COUNTER_OURS && counter->rmid == rmid &&
 	    counter->event == event) {
 		cache_qos_counter_release(cq, domain, id);
@@ -161,8 +161,8 @@ static bool cache_qos_counter_due(const struct cache_qos *cq, u32 rmid)
 }
 
 /*
- * Return: id of a free counter; cq->hw.counters: none. The counter of a free RMID may be taken, but
- * not for a @spare RMID.
+ * Return: id of a free counter; cq->hw.counters: none. If none is free, a counter of a free RMID is
+ * released and used, unless the new counter is for a @spare RMID.
  */
 static u32 cache_qos_counter_take(struct cache_qos *cq, struct cache_qos_domain *domain, bool spare)
 {

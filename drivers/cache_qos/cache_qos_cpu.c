@@ -4,7 +4,7 @@
  *
  * The hotplug state is dynamic and registered after resctrl's, so its callback runs later: it sees
  * what resctrl writes into PQR_ASSOC of a CPU that comes online. Suspend takes all CPUs but one
- * offline; the register of that one is written again on resume (cache_qos_main.c).
+ * offline; PQR_ASSOC of the remaining CPU is written again on resume (cache_qos_main.c).
  */
 
 #include <linux/cpu.h>
@@ -206,7 +206,7 @@ static void cache_qos_again_ipi(void *data)
 }
 
 /**
- * cache_qos_cpus_again - set up all CPUs after another user had the registers, or after suspend
+ * cache_qos_cpus_again - set up all CPUs after other software had the registers, or after suspend
  * @live: driver state
  *
  * Context: may sleep.

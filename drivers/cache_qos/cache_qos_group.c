@@ -39,7 +39,7 @@ int cache_qos_group_make(struct cache_qos_live *live, u16 parent, const char *pa
 	return ret;
 }
 
-/* One bucket per hold of the lock: the group may have all tasks of the machine. */
+/* Unlock after each bucket of the table, because the group may have all tasks of the machine. */
 static void cache_qos_group_empty(struct cache_qos_live *live, u16 group)
 {
 	u16 parent = live->core.nodes[group].parent;
@@ -66,7 +66,7 @@ void cache_qos_group_remove(struct cache_qos_live *live, u16 group)
 	int ret;
 
 	mutex_lock(&live->config_mutex);
-	/* Repeat if a task of the group has forked, and the child is in a bucket that was done. */
+	/* Repeat if a task of the group forked and its child is in a bucket already processed. */
 	do {
 		cache_qos_group_empty(live, group);
 		raw_spin_lock_irq(&live->lock);
@@ -88,7 +88,7 @@ void cache_qos_group_remove(struct cache_qos_live *live, u16 group)
  * @group: not CACHE_QOS_ROOT (-EINVAL)
  * @on: true: create a monitor; false: end it
  *
- * Return: 0 even if nothing changes, -EAGAIN: no RMID is available, -EBUSY: another user has the
+ * Return: 0 even if nothing changes, -EAGAIN: no RMID is available, -EBUSY: other software has the
  * registers.
  */
 int cache_qos_group_monitor(struct cache_qos_live *live, u16 group, bool on)
@@ -115,7 +115,7 @@ int cache_qos_group_monitor(struct cache_qos_live *live, u16 group, bool on)
  * @live: driver state
  * @group: the group
  *
- * Return: the number; CACHE_QOS_NONE: no monitor of its own. The root's is CACHE_QOS_MACHINE.
+ * Return: the number; CACHE_QOS_NONE: the group has no monitor. The root has CACHE_QOS_MACHINE.
  */
 u16 cache_qos_group_number(struct cache_qos_live *live, u16 group)
 {
@@ -127,7 +127,7 @@ u16 cache_qos_group_number(struct cache_qos_live *live, u16 group)
  * @live: driver state
  * @group: the group
  *
- * Return: true if it has one. The root always has one.
+ * Return: true if the group has a monitor. The root always has one.
  */
 bool cache_qos_group_monitored(struct cache_qos_live *live, u16 group)
 {
@@ -177,7 +177,7 @@ int cache_qos_group_attach(struct cache_qos_live *live, u16 group, struct task_s
 	return ret;
 }
 
-/* A thread of the process of @task that is not in the group, with a reference; NULL: none. */
+/* Return: a thread of @task's process that is not in the group, with a reference; NULL: none */
 static struct task_struct *cache_qos_group_stray(struct cache_qos_live *live, u16 group,
 						 struct task_struct *task)
 {
@@ -204,7 +204,7 @@ static struct task_struct *cache_qos_group_stray(struct cache_qos_live *live, u1
  * @group: the new group
  * @task: a thread of the process, with a reference
  *
- * A thread that is created meanwhile is found, or is in the group of the thread that created it.
+ * A thread that is created meanwhile is created in the new group, or is moved as well.
  *
  * Return: 0 or -ENOMEM; a thread that exits meanwhile is skipped.
  */
@@ -270,7 +270,7 @@ unsigned int cache_qos_group_tasks(struct cache_qos_live *live, u16 group, bool 
  *
  * To read several values, call cache_qos_refresh() once and use cache_qos_group_peek().
  *
- * Return: 0, -ENODATA: not monitored, or no value, -EIO: hardware error, -EBUSY: another user has
+ * Return: 0, -ENODATA: not monitored, or no value, -EIO: hardware error, -EBUSY: other software has
  * the registers, -ETIMEDOUT, -EOPNOTSUPP: the hardware does not support the event.
  */
 int cache_qos_group_value(struct cache_qos_live *live, u16 group,
@@ -293,7 +293,7 @@ int cache_qos_group_value(struct cache_qos_live *live, u16 group,
  * @group: the group
  * @event: event type
  * @domain: index of a domain, or CACHE_QOS_ALL
- * @value: result, also filled in if another user has the registers (PMUKIT_CACHE_QOS_S_YIELDED)
+ * @value: result, also filled in if other software has the registers (PMUKIT_CACHE_QOS_S_YIELDED)
  *
  * Return: as for cache_qos_group_value().
  */

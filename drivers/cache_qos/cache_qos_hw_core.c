@@ -12,7 +12,7 @@
 
 #include "cache_qos_core.h"
 
-/* Attempts to read a counter while another user keeps changing QM_EVTSEL */
+/* Attempts to read a counter while other software keeps changing QM_EVTSEL */
 #define CACHE_QOS_READ_TRIES	5
 
 #define CACHE_QOS_FACTOR_SHIFT	20
@@ -306,7 +306,7 @@ const char *cache_qos_hw_divide(const struct pmukit_cache_qos_backend *backend, 
 		return NULL;
 	if (!hw->snc)
 		return "its L3 is divided among NUMA nodes (Cluster-on-Die), by which this CPU does not count";
-	/* Numbers of nodes that existing CPUs have */
+	/* Numbers of nodes per L3 that existing CPUs have */
 	if (nodes != 2 && nodes != 3 && nodes != 4 && nodes != 6)
 		return "its L3 has neither 2, 3, 4 nor 6 NUMA nodes";
 	if (!cache_qos_shares_rmids(backend))
@@ -404,7 +404,7 @@ static enum cache_qos_read_status cache_qos_decode(u64 value)
 	return CACHE_QOS_READ_OK;
 }
 
-/* Return: true if another user changed QM_EVTSEL, so that the value may belong to another event. */
+/* Return: true if QM_EVTSEL is not @select any more, so the value may belong to another event. */
 static bool cache_qos_stolen(const struct pmukit_cache_qos_backend *backend, u64 select)
 {
 	u64 now;
@@ -422,7 +422,9 @@ cache_qos_read_event(const struct pmukit_cache_qos_backend *backend, u64 select,
 		ret = cache_qos_wrmsr(backend, CACHE_QOS_QM_EVTSEL, select);
 		if (!ret)
 			ret = cache_qos_rdmsr(backend, CACHE_QOS_QM_CTR, value);
-		/* -EBUSY: this CPU is in another access; the next pass reads the counter. */
+		/*
+		 * -EBUSY: this CPU is in the middle of an access; the next pass reads the counter.
+		 */
 		if (ret)
 			return ret == -EBUSY ? CACHE_QOS_READ_SKIPPED : CACHE_QOS_READ_ERROR;
 		if (!paranoid && !(*value & CACHE_QOS_CTR_ERROR))
@@ -472,7 +474,7 @@ void cache_qos_read_rmids(const struct pmukit_cache_qos_backend *backend,
 
 	for (i = 0; i < nr; i++)
 		cache_qos_read_events(backend, hw, paranoid, &requests[i]);
-	/* Another user may be between its write of QM_EVTSEL and its read of QM_CTR. */
+	/* Other software may be between its write of QM_EVTSEL and its read of QM_CTR. */
 	if (restore)
 		cache_qos_wrmsr(backend, CACHE_QOS_QM_EVTSEL, found);
 }

@@ -6,8 +6,8 @@
  * CPUs share an L3 if their APIC ids differ in the lowest bits only. The number of these bits
  * follows from the number of ids per L3, which CPUID reports. No register shows that an L3 is
  * divided: the driver concludes it from the NUMA nodes of its CPUs, as resctrl does
- * (arch/x86/kernel/cpu/resctrl/monitor.c). Offline CPUs count, so a node whose CPUs are all offline
- * is still a node.
+ * (arch/x86/kernel/cpu/resctrl/monitor.c). Offline CPUs count, so a node is counted even if all its
+ * CPUs are offline.
  */
 
 #include <linux/bitfield.h>

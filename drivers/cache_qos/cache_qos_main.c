@@ -145,7 +145,7 @@ void cache_qos_users_put(struct cache_qos_live *live)
 
 /* Suspend */
 
-/* CPUs that came online on resume are set up; the one that stayed online lost its RMID. */
+/* CPUs that came online on resume are set up already; the CPU that stayed online lost its RMID. */
 static void cache_qos_wake(struct cache_qos_live *live)
 {
 	u16 d;
@@ -352,9 +352,9 @@ static int cache_qos_backend_wrong(const struct pmukit_cache_qos_backend *backen
  *
  * Context: may sleep. The back-end is called before this returns.
  *
- * Return: 0, -EBUSY: a back-end is registered already, or another user has the registers, -EINVAL:
- * the module was loaded for another back-end, or CPUs differ, -ENODEV: no monitoring, or another
- * -errno.
+ * Return: 0, -EBUSY: a back-end is registered already, or other software has the registers,
+ * -EINVAL: the module was loaded for another back-end, or CPUs differ, -ENODEV: no monitoring, or
+ * another -errno.
  */
 int pmukit_cache_qos_register_backend(const struct pmukit_cache_qos_backend *backend)
 {
@@ -424,7 +424,7 @@ static int __init cache_qos_module_init(void)
 		ret = cache_qos_msr_register();
 	if (ret) {
 		cache_qos_hotplug_unregister();
-		/* PMUs may have been registered for a moment. */
+		/* A PMU may have been registered and removed before the error. */
 		pmukit_pmu_flush();
 	}
 	return ret;

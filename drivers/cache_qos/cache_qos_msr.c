@@ -34,7 +34,9 @@ static int cache_qos_msr_wrmsr(u32 msr, u64 value)
 	return wrmsrq_safe(msr, value) ? -EIO : 0;
 }
 
-/* The L3 of this CPU. Offline CPUs count: they also have an APIC id and a node. */
+/*
+ * The L3 of this CPU. The nodes of offline CPUs count, too: these CPUs have an APIC id and a node.
+ */
 
 static int cache_qos_msr_domain_of(unsigned int cpu, struct pmukit_cache_qos_domain *domain)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: names of monitors, for readers of values: the target, or the path of a group. While
- * names have a reader (streams, the trace event), the sampler updates them before it emits values,
- * so a monitor has its name from its first value. Paths do not change; the comm of a process does.
+ * cache_qos: names of monitors, for the readers of values (streams and the trace event). The name
+ * is the target of a watch or the path of a group. While there are readers, the sampler updates
+ * names before it emits values, so a monitor has its name from its first value. Paths do not
+ * change; the comm of a process does.
  *
  * Locking: names belong to the sampler. Watches and groups are read under live->lock; tasks and
  * cgroups are read without it, with a reference.
@@ -28,7 +29,7 @@ struct cache_qos_named {
 	struct cgroup_subsys_state *css;
 };
 
-/* If a path is too long, its end is the most specific part. */
+/* A path that is too long loses its start, because its end is more specific. */
 static void cache_qos_name_path(struct cache_qos_name *name, const char *path)
 {
 	size_t bytes = strlen(path);

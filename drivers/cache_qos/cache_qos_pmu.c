@@ -5,8 +5,8 @@
  * (cache_qos_watch.c).
  *
  * An event is for a task, a task on a CPU, a CPU, or a cgroup on a CPU. Events are in the software
- * context: scheduling one in never fails for lack of a counter, and they can be siblings of a
- * clock.
+ * context: scheduling one in never fails for lack of a counter, and they can be siblings of a clock
+ * event.
  */
 
 #include <linux/bitfield.h>
@@ -31,7 +31,7 @@ static bool cache_qos_exiting(const struct perf_event *event)
 }
 
 /*
- * Return: true if an event is removed from its CPU for another reason than a context switch. At a
+ * Return: true if an event is removed from its CPU for a reason other than a context switch. At a
  * switch the probe has already recorded the next task. If an event is disabled, or its context
  * rescheduled, the recorded task is current, or NULL if there was no switch since the probe was
  * attached.
@@ -66,7 +66,7 @@ static void cache_qos_pmu_stop(struct perf_event *event, int flags)
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 
-/* A count starts with current readings. */
+/* Counters are read when an event starts, so that it does not count earlier traffic. */
 static int cache_qos_pmu_add(struct perf_event *event, int flags)
 {
 	struct cache_qos_live *live = cache_qos_live_of(event);
@@ -93,8 +93,8 @@ static int cache_qos_pmu_add(struct perf_event *event, int flags)
 
 /*
  * perf calls this at every switch, but counters are read only if the task exits or the event is
- * disabled, to count its last traffic. The last task of a process may be one that has inherited the
- * event.
+ * disabled, to count its last traffic. An exiting task with an inherited event counts, too: it may
+ * be the last task of the process.
  */
 static void cache_qos_pmu_del(struct perf_event *event, int flags)
 {
@@ -111,8 +111,8 @@ static void cache_qos_pmu_del(struct perf_event *event, int flags)
 
 /*
  * The leader of the event's group may be a trace event, which may fire while this CPU holds any
- * lock, even one of the driver's. So locks are not waited for: without them the count stays that of
- * the last pass.
+ * lock, even one of the driver's. So this function does not wait for locks: if one is taken, the
+ * count of the last pass stays.
  */
 static void cache_qos_pmu_read(struct perf_event *event)
 {
@@ -127,7 +127,8 @@ static void cache_qos_pmu_read(struct perf_event *event)
 
 /*
  * perf refuses exclude_* flags only after event_init (PERF_PMU_CAP_NO_EXCLUDE), and perf stat tries
- * such an event first: its RMID would be in limbo when the next event is opened.
+ * such an event first. If it were accepted here, its RMID would be in limbo when perf stat opens
+ * the event without the flags.
  */
 static const char *cache_qos_event_wrong(struct perf_event *event)
 {
@@ -143,7 +144,7 @@ static const char *cache_qos_event_wrong(struct perf_event *event)
 		return "there are no branches";
 	if (event_has_any_exclude_flag(event))
 		return "nothing can be excluded";
-	/* perf would exchange the counts of two events, but one event counts for all. */
+	/* perf would exchange the counts of parent and child, but one event counts for all. */
 	if (attr->inherit && attr->inherit_stat)
 		return "the tasks of an inherited event have no counts of their own";
 	return NULL;
@@ -175,7 +176,7 @@ static int cache_qos_event_fill(struct cache_qos_live *live, struct cache_qos_ev
 	return 0;
 }
 
-/* If another user takes the registers after the check below, the next pass detects it. */
+/* If other software takes the registers after the check below, the next pass detects it. */
 static int cache_qos_event_open(struct cache_qos_live *live, struct cache_qos_event *ev)
 {
 	struct perf_event *event = ev->pev.event;

@@ -61,13 +61,13 @@
 #define   CACHE_QOS_AMD_QOS_LAST_ID	GENMASK_ULL(15, 0)
 
 #define CACHE_QOS_WIDTH_BASE		24
-#define CACHE_QOS_WIDTH_AMD		44		/* if the leaf returns 0 */
+#define CACHE_QOS_WIDTH_AMD		44		/* if CPUID reports 0 */
 #define CACHE_QOS_WIDTH_HYGON		32
 #define CACHE_QOS_WIDTH_MAX		62
 
 /* MSRs */
 #define CACHE_QOS_SNC_CONFIG		0xca0		/* RW, per L3; Intel with SNC */
-#define   CACHE_QOS_SNC_PARTITION	BIT_ULL(0)	/* RMIDs are divided among nodes (reset) */
+#define   CACHE_QOS_SNC_PARTITION	BIT_ULL(0)	/* nodes divide the RMIDs; 1 at reset */
 
 #define CACHE_QOS_QM_EVTSEL		0xc8d		/* RW */
 #define   CACHE_QOS_EVTSEL_EVENT	GENMASK_ULL(7, 0)
@@ -80,22 +80,22 @@
 
 #define CACHE_QOS_PQR_ASSOC		0xc8f		/* RW */
 #define   CACHE_QOS_PQR_RMID		GENMASK_ULL(31, 0)	/* #GP above the highest RMID */
-#define   CACHE_QOS_PQR_CLOSID		GENMASK_ULL(63, 32)	/* cache allocation: preserved */
+#define   CACHE_QOS_PQR_CLOSID		GENMASK_ULL(63, 32)	/* class of service; preserved */
 
 /* AMD with ABMC. The register is per CPU; what it configures is per L3. */
 #define CACHE_QOS_L3_QOS_ABMC_CFG	0xc00003fdU	/* RW */
-#define   CACHE_QOS_ABMC_APPLY		BIT_ULL(63)	/* 16 bits: domain of the readings */
+#define   CACHE_QOS_ABMC_APPLY		BIT_ULL(63)	/* apply; 0: only select the id */
 #define   CACHE_QOS_ABMC_ENABLE		BIT_ULL(62)
 #define   CACHE_QOS_ABMC_ID		GENMASK_ULL(52, 48)
 #define   CACHE_QOS_ABMC_CLASS		BIT_ULL(47)	/* the source is a class of service */
 #define   CACHE_QOS_ABMC_SOURCE		GENMASK_ULL(43, 32)
 #define   CACHE_QOS_ABMC_TYPES		GENMASK_ULL(31, 0)
 #define CACHE_QOS_L3_QOS_ABMC_DSC	0xc00003feU	/* RO: the counter that ABMC_CFG selects */
-#define   CACHE_QOS_ABMC_WRONG		BIT_ULL(63)	/* ABMC_CFG was rejected; rest as there */
+#define   CACHE_QOS_ABMC_WRONG		BIT_ULL(63)	/* rejected; rest as in ABMC_CFG */
 #define CACHE_QOS_L3_QOS_EXT_CFG	0xc00003ffU	/* RW, AMD with ABMC */
 #define   CACHE_QOS_EXT_CFG_ABMC	BIT_ULL(0)
 
-/* AMD with BMEC, per L3: traffic types that total counts; the next MSR is for local */
+/* AMD with BMEC, per L3: traffic types that TOTAL counts; the next MSR is for LOCAL */
 #define CACHE_QOS_EVT_CFG_TOTAL		0xc0000400U	/* RW */
 #define   CACHE_QOS_TYPES_TOTAL		0x7f		/* at reset, limited to types in CPUID */
 #define   CACHE_QOS_TYPES_LOCAL		0x15

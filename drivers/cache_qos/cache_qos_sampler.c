@@ -4,12 +4,12 @@
  * every RMID that is used or in limbo, a few at a time, so that interrupts are not off for long. No
  * lock is held while counters are read.
  *
- * A pass also checks if another user has taken the registers, finds RMIDs that may be used again,
+ * A pass also checks if other software has taken the registers, finds RMIDs that may be used again,
  * and updates the counts of perf events: perf does not call pmu->read for an event that is not
  * running.
  *
- * Without users passes continue at long intervals: bandwidth counters must not wrap unnoticed, and
- * RMIDs have to leave limbo.
+ * While there is no user (an open event or a group), passes continue at long intervals: bandwidth
+ * counters must not wrap unnoticed, and RMIDs have to leave limbo.
  */
 
 #include <linux/cpu.h>
@@ -25,11 +25,11 @@
 
 #define CACHE_QOS_IDLE_MS	10000	/* interval without users */
 #define CACHE_QOS_LIMBO_MS	1000	/* interval without users while RMIDs are in limbo */
-#define CACHE_QOS_YIELDED_MS	1000	/* interval of checks if the registers are free again */
-#define CACHE_QOS_CHECK_NS	NSEC_PER_SEC	/* interval of checks of PQR_ASSOC */
-#define CACHE_QOS_LIMBO_CHUNK	16	/* RMIDs handled per hold of live->lock */
+#define CACHE_QOS_YIELDED_MS	1000	/* how often to check if the registers are free again */
+#define CACHE_QOS_CHECK_NS	NSEC_PER_SEC	/* how often to check PQR_ASSOC */
+#define CACHE_QOS_LIMBO_CHUNK	16	/* live->lock is released after this many RMIDs */
 
-/* Other users of the registers */
+/* Other software that uses the registers */
 
 static void cache_qos_release_ipi(void *data)
 {
@@ -93,7 +93,9 @@ static bool cache_qos_looks_foreign(int cpu, void *data)
 	return READ_ONCE(per_cpu_ptr(live->cpus, cpu)->foreign);
 }
 
-/* Check the CPUs that had a foreign RMID first, and the others only if these are free. */
+/*
+ * Check the CPUs that had an RMID of other software; check all CPUs only if none has one any more.
+ */
 static bool cache_qos_is_free(struct cache_qos_live *live)
 {
 	on_each_cpu_cond(cache_qos_looks_foreign, cache_qos_look_ipi, live, 1);
@@ -115,7 +117,7 @@ static void cache_qos_come_back(struct cache_qos_live *live)
 	dev_info(&live->parent->dev, "the registers are free again\n");
 }
 
-/* Yield if another user has taken the registers, resume if they are free again. */
+/* Yield if other software has taken the registers, resume if they are free again. */
 static void cache_qos_heed(struct cache_qos_live *live, bool claimed)
 {
 	if (!live->core.yielded && (claimed || READ_ONCE(live->core.foreign)))
@@ -132,7 +134,7 @@ static void cache_qos_check_here(struct cache_qos_live *live)
 	WRITE_ONCE(cpu->checked_ns, cache_qos_now_ns());
 }
 
-/* Record the task that runs on this CPU: no probe was called when it started to run. */
+/* Record the running task: the probe was not registered yet when the CPU switched to it. */
 static void cache_qos_meet_ipi(void *data)
 {
 	struct cache_qos_live *live = data;
@@ -147,7 +149,7 @@ static void cache_qos_meet_ipi(void *data)
  *	CPU
  * @live: driver state
  *
- * Context: may sleep. Interrupts all CPUs, even those that no monitor concerns.
+ * Context: may sleep. Interrupts all CPUs, even those that no monitor counts.
  */
 void cache_qos_meet_all(struct cache_qos_live *live)
 {
@@ -159,7 +161,10 @@ static void cache_qos_check_ipi(void *data)
 	cache_qos_check_here(data);
 }
 
-/* Check carriers of an RMID once a second: without a switch nothing else detects another user. */
+/*
+ * Once a second, check the CPUs that carry an RMID. If a CPU does not switch tasks, no other code
+ * detects that other software has overwritten PQR_ASSOC.
+ */
 static void cache_qos_check_carriers(struct cache_qos_live *live, struct cpumask *carriers)
 {
 	u64 now_ns = cache_qos_now_ns();
@@ -229,7 +234,10 @@ static u64 cache_qos_writes(const struct cache_qos_live *live, u16 domain)
 	return writes;
 }
 
-/* Assign counters to RMIDs that need them (ABMC), two at a time with interrupts off. */
+/*
+ * Assign counters to RMIDs that need them (ABMC). Interrupts are off for one RMID at a time. Before
+ * RMID 0, counters that are already assigned are found, and counters that are not needed released.
+ */
 static void cache_qos_bind_all(struct cache_qos_live *live, u16 domain)
 {
 	const struct cache_qos_cpu *cpu;
@@ -278,7 +286,7 @@ static void cache_qos_read_work(struct work_struct *work)
 	WRITE_ONCE(reader->read_ns, now_ns);
 }
 
-/* Suitability of a CPU to read the counters of its L3: CPUs that are awake anyway rank highest. */
+/* Rank of a CPU for reading the counters of its L3; CPUs that are awake anyway rank highest. */
 static int cache_qos_reader_rank(const struct cache_qos_live *live, unsigned int cpu)
 {
 	const struct task_struct *running = READ_ONCE(per_cpu(*live->running, cpu));
@@ -438,7 +446,7 @@ static void cache_qos_look_after_cpus(struct cache_qos_live *live)
 	free_cpumask_var(carriers);
 }
 
-/* Return: true if files were read recently; a pass then reads all domains for further reads. */
+/* Return: true if a file of a group was read recently. More reads are likely: read all domains. */
 static bool cache_qos_is_asked(const struct cache_qos_live *live, u64 now_ns)
 {
 	return now_ns < READ_ONCE(live->asked_ns) + 2 * READ_ONCE(live->sample_ms) * NSEC_PER_MSEC;
@@ -452,7 +460,10 @@ static void cache_qos_pass(struct cache_qos_live *live)
 
 	if (READ_ONCE(live->asleep))
 		return;
-	/* Not under cpus_read_lock(): an unmount takes it under the superblock's lock. */
+	/*
+	 * claimed() takes s_umount, and unmounting resctrl takes cpus_read_lock() under s_umount:
+	 * call it before cpus_read_lock().
+	 */
 	claimed = live->backend->claimed();
 	cpus_read_lock();
 	cache_qos_heed(live, claimed);
@@ -503,7 +514,9 @@ static bool cache_qos_passed(const struct cache_qos_live *live, u32 pass)
 	return (s32)(smp_load_acquire(&live->done) - pass) >= 0;
 }
 
-/* Return: true if readings are younger than sample_ms and than the newest group monitor. */
+/*
+ * Return: true if readings are younger than sample_ms and than the last change of a group monitor.
+ */
 static bool cache_qos_is_fresh(const struct cache_qos_live *live)
 {
 	u64 read_ns = READ_ONCE(live->all_read_ns);
@@ -544,7 +557,7 @@ void cache_qos_sampler_start(struct cache_qos_live *live)
 {
 	u32 d;
 
-	/* Deferrable: an idle CPU is not woken up for it. */
+	/* Deferrable: the work does not wake up an idle CPU. */
 	for (d = 0; d < CACHE_QOS_MAX_DOMAINS; d++) {
 		INIT_DEFERRABLE_WORK(&live->readers[d].work, cache_qos_read_work);
 		live->readers[d].live = live;
@@ -589,9 +602,9 @@ static u32 cache_qos_stale_rmids(const struct cache_qos_live *live, u16 monitor,
 /**
  * cache_qos_read_here - read the RMIDs of a monitor in the domain of this CPU
  * @live: driver state
- * @monitor: CACHE_QOS_MACHINE is not read, because it has too many RMIDs
+ * @monitor: number of the monitor; CACHE_QOS_MACHINE is not read, because it has too many RMIDs
  * @fresh_ns: RMIDs that were read within this time are not read again
- * @wait: wait for live->lock; otherwise nothing is read if it is taken
+ * @wait: wait for live->lock; if false, nothing is read while the lock is taken
  *
  * Reads at most CACHE_QOS_MAX_READS RMIDs; the rest is as old as the last pass.
  *

@@ -95,7 +95,7 @@ void cache_qos_domain_gain(struct cache_qos *cq, u16 domain)
 	WRITE_ONCE(d->nr_cpus, d->nr_cpus + 1);
 	if (d->nr_cpus > 1)
 		return;
-	/* Lines that were in the cache before may belong to any earlier atom. */
+	/* Lines from before the domain came online may belong to any earlier atom. */
 	raw_spin_lock(&d->lock);
 	for (rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
 		d->cells[rmid].bound = ~0ULL;
@@ -114,7 +114,7 @@ void cache_qos_rebase(struct cache_qos *cq, u16 domain)
 		d->cells[rmid].known = 0;
 		d->cells[rmid].gap = 0;
 		WRITE_ONCE(d->cells[rmid].served, 0);
-		/* Readings in progress are from before: cache_qos_fold() drops them. */
+		/* Makes cache_qos_fold() drop readings in progress, which have old values. */
 		d->cells[rmid].folded++;
 	}
 	raw_spin_unlock(&d->lock);
@@ -160,7 +160,7 @@ u64 cache_qos_cache_bytes(const struct cache_qos *cq, u16 domain)
 
 bool cache_qos_wanted(const struct cache_qos *cq, u16 domain, u32 rmid, u32 pass)
 {
-	/* The lines of a free RMID count for the machine; they only become fewer. */
+	/* The lines of a free RMID count for the machine until none are left. */
 	if (!rmid || READ_ONCE(cq->atoms[rmid].state) != CACHE_QOS_FREE ||
 	    READ_ONCE(cq->first_free) == rmid ||
 	    READ_ONCE(cq->domains[domain].cells[rmid].occupancy))
@@ -169,8 +169,8 @@ bool cache_qos_wanted(const struct cache_qos *cq, u16 domain, u32 rmid, u32 pass
 }
 
 /*
- * Return: true if the traffic of an RMID until it entered limbo was read, or is known to be
- * missing. Once the RMID is free, its counters are read as they are and add nothing.
+ * Return: true if the traffic of an RMID until @since_ns was read, or is known to be missing. Then
+ * the RMID may become free: readings of a free RMID add nothing.
  */
 static bool cache_qos_counted_here(const struct cache_qos *cq, const struct cache_qos_cell *cell,
 				   u64 since_ns)
@@ -198,7 +198,7 @@ u32 cache_qos_events_wanted(const struct cache_qos *cq, u16 domain, u32 rmid)
 
 	if (!cq->hw.restarts || !rmid || state == CACHE_QOS_USED)
 		return all;
-	/* Traffic until the RMID entered limbo counts; then its counters do not change. */
+	/* Traffic counts until no CPU carries the RMID; then its counters do not change. */
 	if (state == CACHE_QOS_LIMBO &&
 	    (!READ_ONCE(atom->quiet) || READ_ONCE(cell->time_ns[CACHE_QOS_TOTAL]) <= since_ns ||
 	     !cache_qos_counted_here(cq, cell, since_ns)))
@@ -211,7 +211,7 @@ void cache_qos_ask(const struct cache_qos *cq, u16 domain, u32 rmid,
 {
 	const struct cache_qos_cell *cell = &cq->domains[domain].cells[rmid];
 
-	/* Before the counters are read: a reading that is folded in from now on may be newer. */
+	/* Read before the counters: a reading folded in after this may be newer than this one. */
 	request->folded = smp_load_acquire(&cell->folded);
 	request->rmid = rmid;
 	request->counted = cq->domains[domain].is.node * cq->hw.nr_rmid + rmid;
@@ -273,8 +273,9 @@ struct cache_qos_reads cache_qos_count_reads(const struct cache_qos *cq)
 }
 
 /*
- * The most counter units in an L3, whose size need not be a multiple. CPUs of one node may fill
- * lines with memory of another node; those lines are in the part of that node.
+ * The most counter units that a domain may show; + 1, because the size of the L3 need not be a
+ * multiple of a unit. If the L3 is divided, the limit is the whole L3, because CPUs of one node may
+ * also fill lines with memory of other nodes, and these lines are in the parts of those nodes.
  */
 static u64 cache_qos_room(const struct cache_qos *cq, const struct cache_qos_domain *domain)
 {
@@ -332,7 +333,7 @@ static void cache_qos_fold_counter(struct cache_qos *cq, struct cache_qos_domain
 		WRITE_ONCE(domain->reads.uncertain, domain->reads.uncertain + 1);
 		cache_qos_note(domain, cell, PMUKIT_CACHE_QOS_S_UNCERTAIN);
 	}
-	/* The gap may be older than the RMID's atom; the count may then be too low. */
+	/* The count may be too low. Mark again: the gap may have begun before the RMID's atom. */
 	if (cell->gap & BIT(event))
 		cache_qos_note(domain, cell, PMUKIT_CACHE_QOS_S_GAP);
 	WRITE_ONCE(*chunks, *chunks + cache_qos_step(cq, cell, event, data));
@@ -421,7 +422,7 @@ static void cache_qos_fold_locked(struct cache_qos *cq, struct cache_qos_domain 
 	for (event = 0; event < CACHE_QOS_NR_READ; event++)
 		cache_qos_fold_event(cq, domain, request->rmid, event, &request->sample, now_ns);
 	cache_qos_fold_remote(cq, cell, &request->sample);
-	/* Pairs with cache_qos_ask(), which reads the counters after this number. */
+	/* Pairs with cache_qos_ask(), which reads this number before the counters. */
 	smp_store_release(&cell->folded, cell->folded + 1);
 }
 
@@ -535,7 +536,7 @@ u32 cache_qos_limbo_pass(struct cache_qos *cq, u32 first, u32 nr, u64 now_ns)
 	return freed;
 }
 
-/* Another user takes and returns the registers */
+/* Yielding the registers to other software */
 
 void cache_qos_yield(struct cache_qos *cq, bool claimed)
 {
@@ -543,7 +544,7 @@ void cache_qos_yield(struct cache_qos *cq, bool claimed)
 	WRITE_ONCE(cq->yielded, true);
 }
 
-/* The other user may have used any RMID: lines may belong to it, counters start anew. */
+/* Other software may have used any RMID: lines may belong to it, and counters start anew. */
 void cache_qos_resume(struct cache_qos *cq)
 {
 	u32 d, rmid;
@@ -626,7 +627,7 @@ static void cache_qos_tally_cell(const struct cache_qos *cq, struct cache_qos_ta
 
 	cache_qos_tally_sum(cq, tally, cell, rmid, event, machine);
 	tally->status |= READ_ONCE(cell->marks) & ~CACHE_QOS_MARK_NEW;
-	/* Ignore the age of counts that do not change: free, and on some hardware limbo. */
+	/* Ignore the age of counts that do not change: domain offline, RMID free, or AMD limbo. */
 	if (!READ_ONCE(domain->nr_cpus) || (rmid && state == CACHE_QOS_FREE) ||
 	    (rmid && state == CACHE_QOS_LIMBO && cq->hw.restarts && event != CACHE_QOS_OCCUPANCY))
 		return;
@@ -638,7 +639,7 @@ static void cache_qos_tally_cell(const struct cache_qos *cq, struct cache_qos_ta
 	cache_qos_tally_time(tally, cell, CACHE_QOS_LOCAL, since_ns);
 }
 
-/* RMIDs are read one after the other: a line that changes its RMID may be summed twice. */
+/* RMIDs are read one after the other, so a line that changes its RMID may be summed twice. */
 static void cache_qos_tally_cap(const struct cache_qos *cq, const struct cache_qos_domain *domain,
 				struct cache_qos_tally *tally, u32 event)
 {
@@ -667,7 +668,7 @@ static void cache_qos_machine_sums(const struct cache_qos *cq, struct cache_qos_
 	}
 }
 
-/* Without the domain's lock, which this CPU may hold; the fields may be from different passes. */
+/* Not under the domain's lock, which this CPU may hold: fields may be from different passes. */
 static void cache_qos_tally_machine(const struct cache_qos_domain *domain, u32 event,
 				    struct cache_qos_tally *tally)
 {

@@ -4,8 +4,8 @@
  * switch, or in an IPI after a change of watched targets. perf's add and del do not change RMIDs,
  * because perf swaps whole contexts between a parent and its clones without calling them.
  *
- * The probe of sched_switch runs before perf's probe and before __switch_to(), with interrupts off
- * and the run queue locked: the RMID changes slightly too early.
+ * The probe of sched_switch runs before perf schedules out the previous task's events and before
+ * __switch_to(), with interrupts off and the run queue locked: the RMID changes slightly too early.
  */
 
 #include <linux/sched/task.h>
@@ -15,8 +15,8 @@
 #include "cache_qos.h"
 
 /*
- * A context switch does not wait for live->lock with the run queue locked. If the lock is taken,
- * the task runs with RMID 0 until the irq_work, which runs as soon as interrupts are on.
+ * A context switch has the run queue locked, so it does not wait for live->lock. If the lock is
+ * taken, the task runs with RMID 0 until an irq_work sets its RMID, as soon as interrupts are on.
  */
 static u32 cache_qos_run_slow(struct cache_qos_live *live, struct cache_qos_cpu *cpu,
 			      struct cache_qos_task *is, u16 cgroup, bool wait)
@@ -60,15 +60,17 @@ static void cache_qos_on_switch(void *data, bool preempt, struct task_struct *pr
 
 	WRITE_ONCE(cpu->switching, true);
 	this_cpu_write(*live->running, next);
-	/* Pairs with cache_qos_resolve_changed(): it sees this, or this CPU sees the change. */
+	/*
+	 * Pairs with cache_qos_resolve_changed(): it sees @switching, or this CPU sees the change.
+	 */
 	smp_mb();
 	cache_qos_run(live, next, false);
-	/* Pairs with cache_qos_is_concerned(): a reader that sees this sees the RMID. */
+	/* Pairs with cache_qos_is_concerned(): a reader that sees false also sees the RMID. */
 	smp_store_release(&cpu->switching, false);
 }
 
 /**
- * cache_qos_resolve_here - what runs on this CPU may need another RMID
+ * cache_qos_resolve_here - set the RMID of this CPU, because its task may need another RMID
  * @live: driver state
  *
  * perf enables cgroup events in the middle of a switch, where current is still the previous task,
@@ -144,7 +146,7 @@ static u32 cache_qos_expected_on(struct cache_qos_live *live, const struct cache
 	return rmid;
 }
 
-/* Return: true if a CPU carries another RMID than its task needs, or may do so. */
+/* Return: true if a CPU carries, or may carry, another RMID than its task needs. */
 static bool cache_qos_is_concerned(struct cache_qos_live *live, unsigned int cpu)
 {
 	const struct cache_qos_cpu *each = per_cpu_ptr(live->cpus, cpu);
@@ -229,7 +231,7 @@ static void cache_qos_detach_from(struct cache_qos_live *live, u32 nr)
 	tracepoint_synchronize_unregister();
 	for_each_possible_cpu(cpu)
 		irq_work_sync(&per_cpu_ptr(live->late, cpu)->work);
-	/* Without probes the exit of these tasks is not seen. */
+	/* Without probes the driver does not see these tasks exit. */
 	for_each_possible_cpu(cpu)
 		WRITE_ONCE(per_cpu(*live->running, cpu), NULL);
 }

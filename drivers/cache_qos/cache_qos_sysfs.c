@@ -180,7 +180,7 @@ static ssize_t domains_show(struct device *dev, struct device_attribute *attr, c
 static DEVICE_ATTR_RO(domains);
 
 /**
- * cache_qos_emit_holder - write the current user of the registers
+ * cache_qos_emit_holder - write which software has the registers
  * @live: driver state
  * @buf: buffer of the file
  * @at: bytes written so far

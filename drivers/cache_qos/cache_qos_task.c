@@ -5,9 +5,9 @@
  *
  * struct task_struct has no field for this driver, so entries are in a hash table by address of the
  * task. The probe of sched_process_free removes an entry. It runs for every task, a grace period
- * after the task was removed from the task lists and before its memory is freed. Code that adds an
- * entry then checks that the task is still in the lists: if so, sched_process_free is yet to run
- * and will see the entry.
+ * after the task was removed from the task lists and before its memory is freed. After it has added
+ * an entry, cache_qos_track() checks that the task is still in the lists: if so, sched_process_free
+ * is yet to run and will find the entry.
  */
 
 #include <linux/hash.h>
@@ -67,7 +67,6 @@ static struct cache_qos_entry *cache_qos_untrack(struct cache_qos_live *live,
 	return entry;
 }
 
-/* Remove and free the entry of a task, if there is one */
 static void cache_qos_task_forget(struct cache_qos_live *live, struct task_struct *task)
 {
 	struct cache_qos_entry *entry;
@@ -87,7 +86,7 @@ static struct cache_qos_entry *cache_qos_entry_alloc(struct task_struct *task, g
 	return kmemdup(&new, sizeof(new), gfp);
 }
 
-/* The caller holds live->lock. Return: the entry in the table, which may be an older one. */
+/* The caller holds live->lock. Return: the task's entry, @entry or an older one. */
 static struct cache_qos_entry *cache_qos_entry_add(struct cache_qos_live *live,
 						   struct cache_qos_entry *entry)
 {
@@ -106,8 +105,8 @@ static struct cache_qos_entry *cache_qos_entry_add(struct cache_qos_live *live,
  * @live: driver state
  * @task: the task, with a reference
  *
- * The task may exit at any time, and its entry with it: neither a reference nor config_mutex
- * prevents that. So users look the entry up again, under a lock that they hold while they use it.
+ * The task may exit at any time, which removes its entry: neither a reference nor config_mutex
+ * prevents that. So callers look the entry up again, under a lock that they hold while they use it.
  *
  * Context: the caller holds config_mutex; otherwise an unmonitored entry may be pruned at any time.
  *
@@ -126,7 +125,7 @@ int cache_qos_track(struct cache_qos_live *live, struct task_struct *task)
 	if (found != entry)
 		kfree(entry);
 
-	/* Pairs with the lock in cache_qos_on_free(). A TASK_NEW task is in no list yet. */
+	/* In the lists: cache_qos_on_free() is yet to run. A TASK_NEW task is in no list yet. */
 	if (pid_alive(task) || READ_ONCE(task->__state) == TASK_NEW)
 		return 0;
 	cache_qos_task_forget(live, task);
@@ -164,7 +163,7 @@ static u16 cache_qos_group_of(struct cache_qos_live *live, struct task_struct *t
 	return node;
 }
 
-/* A child is not tracked: mark its group and the groups above as partial. Under live->lock. */
+/* A child could not be tracked: mark its group and all ancestors as partial. Under live->lock. */
 static void cache_qos_fork_lost(struct cache_qos_live *live, u16 node)
 {
 	struct cache_qos *cq = &live->core;
@@ -176,7 +175,7 @@ static void cache_qos_fork_lost(struct cache_qos_live *live, u16 node)
 	}
 }
 
-/* The caller holds live->lock. @entry: new, or NULL. Return: the child's entry; NULL: none. */
+/* Under live->lock. @entry: new; NULL: no memory. Return: the child's entry; NULL: not tracked. */
 static struct cache_qos_entry *cache_qos_fork_place(struct cache_qos_live *live,
 						    struct task_struct *child, u16 node,
 						    struct cache_qos_entry *entry)
@@ -210,7 +209,7 @@ void cache_qos_on_fork(void *data, struct task_struct *parent, struct task_struc
 		return;
 	entry = cache_qos_entry_alloc(child, GFP_ATOMIC | __GFP_NOWARN);
 
-	/* Under one lock: an unmonitored entry in the root may be pruned as soon as it is added. */
+	/* Add and move under one lock: an entry in the root group could be pruned in between. */
 	raw_spin_lock_irqsave(&live->lock, flags);
 	node = cache_qos_group_of(live, parent);	/* the parent may have been moved */
 	if (node != CACHE_QOS_ROOT)
@@ -220,7 +219,7 @@ void cache_qos_on_fork(void *data, struct task_struct *parent, struct task_struc
 		kfree(entry);
 }
 
-/* Remove one unused entry from the table; the caller frees it without the lock. NULL: none. */
+/* Remove one unused entry. Return: the entry, which the caller frees; NULL: none is unused. */
 static struct cache_qos_entry *cache_qos_untrack_unused(struct cache_qos_live *live, int bucket)
 {
 	struct cache_qos_entry *entry, *found = NULL;
@@ -243,7 +242,8 @@ static struct cache_qos_entry *cache_qos_untrack_unused(struct cache_qos_live *l
  * @task: the task, with a reference; it may have exited
  *
  * If fork() fails half-way, perf closes the events that the child has inherited, and the child is
- * freed without sched_process_free: its entry is removed when the last of these events is closed.
+ * freed without sched_process_free. So its entry is removed when the last of these events is
+ * closed.
  *
  * Context: the caller holds config_mutex.
  */

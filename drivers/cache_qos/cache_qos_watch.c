@@ -9,9 +9,9 @@
  * cache_qos_channel).
  *
  * The target of a CPU event is resolved when the event is first enabled, because event_init knows
- * neither the cgroup nor the other CPUs that the opener is about to name. If these are all CPUs,
- * the target is the whole machine, which needs no RMID. Enabling an event cannot allocate memory,
- * so the memory is preallocated in the event.
+ * neither the cgroup nor the other CPUs that the opener is about to name. If the opener names all
+ * CPUs, the target is the whole machine, which needs no RMID. Enabling an event cannot allocate
+ * memory, so the memory is preallocated in the event.
  */
 
 #include <linux/capability.h>
@@ -247,7 +247,7 @@ static struct perf_event *cache_qos_reporter(const struct cache_qos_channel *cha
 	return best ? best->pev.event : NULL;
 }
 
-/* If no event counts, the last value stays. */
+/* If no event of the channel counts, the events keep the last value. */
 static void cache_qos_publish_gauge(struct cache_qos_channel *channel, u64 bytes)
 {
 	struct perf_event *reporter = cache_qos_reporter(channel);
@@ -273,7 +273,7 @@ static void cache_qos_publish_counter(struct cache_qos_channel *channel, u64 byt
 	channel->primed = reporter;
 }
 
-/* The last CPU of the domain is offline: the contents of the cache are in no sum. */
+/* Return: true if the domain has no online CPU: the contents of its cache are in no sum. */
 static bool cache_qos_channel_is_offline(const struct cache_qos_live *live,
 					 const struct cache_qos_channel *channel)
 {
@@ -297,7 +297,7 @@ static void cache_qos_publish(struct cache_qos_live *live, struct cache_qos_watc
 
 	if (!cache_qos_lock(&live->lock, wait))
 		return;
-	/* The watch has another monitor, whose sum is unrelated to the old one. */
+	/* A new monitor of the watch has a sum that is unrelated to the old monitor's. */
 	if (channel->monitor != watch->monitor)
 		channel->primed = false;
 	channel->monitor = watch->monitor;
@@ -390,7 +390,7 @@ static bool cache_qos_covers(struct cache_qos_live *live, const struct cache_qos
 	return cpumask_subset(cpu_online_mask, &live->asked);
 }
 
-/* Add a CPU to a watch. If it has all CPUs, it gets the machine's monitor, which needs no RMID. */
+/* Add a CPU to a watch. A watch of all CPUs gets the machine's monitor, which needs no RMID. */
 static int cache_qos_watch_cpu(struct cache_qos_live *live, struct cache_qos_watch *watch,
 			       unsigned int cpu)
 {
@@ -493,7 +493,7 @@ static bool cache_qos_leave_cpu(struct cache_qos_live *live, struct cache_qos_ev
  * @live: driver state
  * @ev: the event; called on its CPU, interrupts off
  *
- * Return: 0, or -errno: no RMID is available, or another user has the registers. The event then
+ * Return: 0, or -errno: no RMID is available, or other software has the registers. The event then
  * does not run.
  */
 int cache_qos_watch_settle(struct cache_qos_live *live, struct cache_qos_event *ev)

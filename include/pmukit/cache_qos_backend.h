@@ -43,7 +43,7 @@ struct pmukit_cache_qos_domain {
  *	of another access
  * @wrmsr: write an MSR; -EIO: it does not exist or rejects the value; -EBUSY: as for @rdmsr
  * @domain_of: find the L3 of @cpu, or its part of the L3; -ENODEV: none
- * @claimed: returns true if another user has the registers, for example resctrl while its
+ * @claimed: returns true if other software has the registers, for example resctrl while its
  *	filesystem is mounted. May sleep; the other functions must not.
  *
  * @cpuid and @domain_of are called on @cpu; @rdmsr and @wrmsr access the CPU they are called on.

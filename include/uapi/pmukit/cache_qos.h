@@ -17,12 +17,12 @@
  *   word 4  time of the event's first header       raw value in counter units
  *   word 5  number of RMIDs, width of counters     bytes
  *   word 6  size of the L3 in bytes                error bound in bytes
- *   word 7  records lost since the event opened    age of the oldest reading in it, in nanoseconds
+ *   word 7  records lost since the event opened    age of its oldest reading, in nanoseconds
  *
  * A name record, with PMUKIT_CACHE_QOS_NAME_MARK in word 0, describes the target of a monitor for
  * the readings that follow. All names are written after a header. A name is also written when its
- * monitor is new and when it changes (a process runs another program). A long name is split into
- * parts, one record after the other.
+ * monitor is new and when the name changes (a process runs another program). A long name is split
+ * into parts, one record after the other.
  *
  *   word 0  PMUKIT_CACHE_QOS_NAME_MARK
  *   word 1  sequence
@@ -100,11 +100,11 @@ enum pmukit_cache_qos_name_word {
 #define PMUKIT_CACHE_QOS_WHAT_KIND_SHIFT	56	/* 8 bits: PMUKIT_CACHE_QOS_KIND_* */
 
 /* Word 3 of a reading */
-#define PMUKIT_CACHE_QOS_STATE_GENERATION_SHIFT	0	/* 32 bits: changes with its RMIDs */
+#define PMUKIT_CACHE_QOS_STATE_GENERATION_SHIFT	0	/* 32 bits: changes with the RMIDs */
 #define PMUKIT_CACHE_QOS_STATE_STATUS_SHIFT	32	/* 32 bits: PMUKIT_CACHE_QOS_S_* */
 
 /* Word 4 of a name */
-#define PMUKIT_CACHE_QOS_LIFE_NUMBER_SHIFT	0	/* 32 bits: which use of the number */
+#define PMUKIT_CACHE_QOS_LIFE_NUMBER_SHIFT	0	/* 32 bits: uses of the number so far */
 #define PMUKIT_CACHE_QOS_LIFE_PART_SHIFT	32	/* 8 bits: starts at 0 */
 #define PMUKIT_CACHE_QOS_LIFE_PARTS_SHIFT	40	/* 8 bits */
 
@@ -140,10 +140,10 @@ enum pmukit_cache_qos_kind {
 #define PMUKIT_CACHE_QOS_S_UNAVAILABLE	(1U << 2)	/* hardware has no value in some L3 */
 #define PMUKIT_CACHE_QOS_S_ERROR	(1U << 3)	/* hardware returned an error in some L3 */
 #define PMUKIT_CACHE_QOS_S_UNREAD	(1U << 4)	/* not read since the RMID was allocated */
-#define PMUKIT_CACHE_QOS_S_YIELDED	(1U << 5)	/* frozen: another user has the registers */
+#define PMUKIT_CACHE_QOS_S_YIELDED	(1U << 5)	/* frozen: the driver yields the MSRs */
 #define PMUKIT_CACHE_QOS_S_UNCERTAIN	(1U << 6)	/* lower bound: counter may have wrapped */
-#define PMUKIT_CACHE_QOS_S_GAP		(1U << 7)	/* a counter restarted: too low */
-#define PMUKIT_CACHE_QOS_S_SUSPECT	(1U << 8)	/* another user changed a CPU's RMID */
+#define PMUKIT_CACHE_QOS_S_GAP		(1U << 7)	/* too low: some traffic was missed */
+#define PMUKIT_CACHE_QOS_S_SUSPECT	(1U << 8)	/* other software changed a CPU's RMID */
 
 /* The tag of a sample's raw payload, see <pmukit/raw.h> */
 #define PMUKIT_RAW_TAG_CACHE_QOS	0x534f5143U	/* "CQOS" as bytes */
