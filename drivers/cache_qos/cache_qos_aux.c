@@ -311,7 +311,7 @@ static bool cache_qos_stream_due(const struct cache_qos_stream *stream, u64 now_
 	return !stream->pev.event->hw.state && now_ns >= stream->next_ns;
 }
 
-/* Number of the last name change that a stream has; 0 if a header is due, as all names follow it. */
+/* Last name change that a stream has; 0 if a header is due, which all names follow. */
 static u64 cache_qos_stream_knows(const struct cache_qos_stream *stream)
 {
 	return stream->snapshots % PMUKIT_CACHE_QOS_HEADER_PASSES ? stream->named : 0;

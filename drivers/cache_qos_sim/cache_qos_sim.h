@@ -48,8 +48,8 @@ struct cache_qos_sim_page {
 
 /**
  * struct cache_qos_sim_place - the task that runs on a CPU
- * @page: index of its page; 0: the task does not use caches
- * @since_ns: time up to which its accesses are simulated
+ * @page: index of the task's page; 0: the task does not use caches
+ * @since_ns: time up to which the task's accesses are simulated
  * @next: task with a page that the CPU is switching to; NULL: none
  */
 struct cache_qos_sim_place {
@@ -66,7 +66,7 @@ struct cache_qos_sim_place {
  * @places: by CPU
  * @frozen: tasks make no accesses
  * @flush_offline: an L3 without online CPUs loses its contents
- * @claimed: return value of the back-end's claimed(): another user has the registers
+ * @claimed: return value of the back-end's claimed(): true: other software has the registers
  * @forgotten_units: total traffic, in lines, of pages that were reused for another task
  * @untracked: times no page was free for a task
  */

@@ -17,7 +17,7 @@
 
 #define CACHE_QOS_SIM_NS_PER_S	1000000000ULL
 
-/* xorshift64 (Marsaglia): the same seed gives the same run */
+/* xorshift64 (Marsaglia): the same seed gives the same numbers */
 static u64 cache_qos_sim_random(struct cache_qos_sim *sim)
 {
 	sim->random ^= sim->random << 13;
@@ -28,9 +28,9 @@ static u64 cache_qos_sim_random(struct cache_qos_sim *sim)
 
 /*
  * RMID that the L3 tags a line with. If an L3 has nodes, each node has a separate range of RMIDs,
- * one after the other. If RMIDs are shared, the RMID of a CPU is an offset in the range of its
- * node. If they are partitioned, the RMID must be in the range of its node. What hardware does with
- * other RMIDs is unknown; the model uses the first RMID of the node.
+ * and the ranges are consecutive. If RMIDs are shared, the RMID of a CPU is an offset in the range
+ * of its node. If they are partitioned, the RMID must be in the range of its node. What hardware
+ * does with other RMIDs is unknown; the model uses the first RMID of the node.
  */
 static u32 cache_qos_sim_tag(const struct cache_qos_sim *sim, u32 cpu)
 {
@@ -157,7 +157,7 @@ void cache_qos_sim_flush(struct cache_qos_sim *sim, u32 domain)
 			cache_qos_sim_empty(sim, d, &d->lines[i]);
 }
 
-/* A deep sleep state shrinks the cache for a while: evict each line with this probability. */
+/* Evict each line with this probability, as a deep sleep state does. Return: lines evicted. */
 u32 cache_qos_sim_shrink(struct cache_qos_sim *sim, u32 domain, u32 permille)
 {
 	struct cache_qos_sim_domain *d = &sim->domains[domain];
@@ -173,7 +173,7 @@ u32 cache_qos_sim_shrink(struct cache_qos_sim *sim, u32 domain, u32 permille)
 	return gone;
 }
 
-/* Pin lines of an RMID, so that some of its lines are never evicted. Return: how many. */
+/* Pin lines of an RMID, which are then never evicted. Return: number of lines pinned. */
 u32 cache_qos_sim_pin(struct cache_qos_sim *sim, u32 domain, u32 rmid, u32 lines)
 {
 	struct cache_qos_sim_domain *d = &sim->domains[domain];

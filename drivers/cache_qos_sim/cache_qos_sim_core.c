@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * cache_qos_sim: registers, CPUID and faults of the machine; cache_qos_sim_cache_core.c has its
- * caches. As in hardware, a counter is read in two steps, and another user may interfere between
- * them:
+ * caches. As in hardware, a counter is read in two steps, and other software may write registers
+ * between them:
  *
  *      wrmsr QM_EVTSEL  | RMID | event |
- *                              <- faults: another user writes QM_EVTSEL or PQR_ASSOC
+ *                              <- faults: other software writes QM_EVTSEL or PQR_ASSOC
  *      rdmsr QM_CTR     | Error | Unavailable | data |
  */
 
@@ -157,7 +157,7 @@ bool cache_qos_sim_inject(struct cache_qos_sim *sim, const struct cache_qos_sim_
 	return false;
 }
 
-/* Return: a fault of this kind that applies now, or NULL. Counts it down, and removes it at 0. */
+/* Return: a fault of this kind that applies now; NULL: none. The last use of a fault removes it. */
 static const struct cache_qos_sim_fault *cache_qos_sim_strike(struct cache_qos_sim *sim,
 							      enum cache_qos_sim_fault_kind kind,
 							      u32 cpu, u32 rmid)
@@ -184,7 +184,7 @@ static const struct cache_qos_sim_fault *cache_qos_sim_strike(struct cache_qos_s
 	return NULL;
 }
 
-/* Register writes, by the driver or another user */
+/* Register writes, by the driver or other software */
 
 bool cache_qos_sim_set_evtsel(struct cache_qos_sim *sim, u32 cpu, u64 value)
 {
@@ -213,7 +213,7 @@ bool cache_qos_sim_set_pqr(struct cache_qos_sim *sim, u32 cpu, u64 value)
 
 #define LEAF(leaf, subleaf)	((u64)(leaf) << 32 | (subleaf))
 
-/* EBX, ECX, EDX; the vendor name reads EBX, EDX, ECX. */
+/* The vendor name is in EBX, EDX and ECX, in this order, and @regs has EBX, ECX, EDX. */
 static void cache_qos_sim_leaf_vendor(const struct cache_qos_sim_profile *profile, u32 regs[4])
 {
 	regs[0] = profile->amd ? 0x10 : 0x14;
@@ -372,7 +372,7 @@ static u64 cache_qos_sim_read_counter_id(const struct cache_qos_sim *sim,
 	       cache_qos_sim_mask(sim->profile->width);
 }
 
-/* Read by RMID: if several counters count it, the one with the lowest id is read */
+/* Read a counter by its RMID. If several counters count the RMID, the lowest id is read. */
 static u64 cache_qos_sim_read_bound(const struct cache_qos_sim *sim,
 				    const struct cache_qos_sim_domain *domain, u32 rmid, u32 kind)
 {

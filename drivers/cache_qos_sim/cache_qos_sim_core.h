@@ -32,7 +32,7 @@
  * @max_rmid_any: CPUID.(0xF,0):EBX
  * @max_rmid: CPUID.(0xF,1):ECX
  * @scale: bytes per counter unit
- * @odd_scale: the same on CPUs with odd numbers; 0: as @scale
+ * @odd_scale: bytes per counter unit on CPUs with odd numbers; 0: as @scale
  * @width_field: CPUID.(0xF,1):EAX
  * @width: bits of a bandwidth counter
  * @events: CPUID.(0xF,1):EDX
@@ -40,7 +40,7 @@
  * @qos: CPUID.0x80000020:EBX. CACHE_QOS_SIM_EBX_BMEC: traffic types can be configured.
  *	CACHE_QOS_SIM_EBX_ABMC: software assigns counters; this mode is on at reset, because Linux
  *	enables it.
- * @mbm_counters: bandwidth counters of each L3 if there are fewer than RMIDs; 0: enough for all
+ * @mbm_counters: number of bandwidth counters of each L3; 0: enough for all RMIDs
  * @short_above: RMIDs above this one are counted wrongly (erratum BDF102/SKX99); 0: none
  * @short_ppm: factor by which Linux corrects such counts, in millionths
  */
@@ -99,7 +99,7 @@ struct cache_qos_sim_line {
  * @truth: lines moved since the machine was reset; no register shows this
  * @base: @truth when the hardware counter started
  * @read: value of the last read, before it was truncated to the counter's width
- * @used: when it was last read
+ * @used: clock of the L3 when the counter was last read
  * @tracked: the hardware counter is running
  */
 struct cache_qos_sim_traffic {
@@ -121,7 +121,7 @@ struct cache_qos_sim_rmid {
 };
 
 /**
- * struct cache_qos_sim_owner - reference counters of a user of the caches, independent of RMIDs
+ * struct cache_qos_sim_owner - reference counters of a task, independent of RMIDs
  * @units: lines moved since the machine was reset: total and local
  * @lines: number of its lines in all L3s now
  */
@@ -149,7 +149,7 @@ struct cache_qos_sim_counter {
  * @lines: @nr_lines entries, set by set
  * @rmids: by RMID
  * @valid: number of lines that are not empty
- * @clock: number of accesses so far
+ * @clock: number of accesses so far, plus reads of bandwidth counters
  * @snc_config: CACHE_QOS_SIM_MSR_SNC_CONFIG
  * @evt_cfg: CACHE_QOS_SIM_MSR_EVT_CFG
  * @counters: by id
@@ -209,8 +209,8 @@ enum cache_qos_sim_fault_kind {
 /**
  * struct cache_qos_sim_fault - a fault to inject
  * @kind: kind of fault
- * @rmid: affects only reads of this RMID, or CACHE_QOS_SIM_ANY; for GP: only this MSR
- * @domain: affects only CPUs of this L3 (its index), or CACHE_QOS_SIM_ANY
+ * @rmid: RMID whose reads are affected; for GP: MSR whose writes are; CACHE_QOS_SIM_ANY: all
+ * @domain: index of the L3 whose CPUs are affected; CACHE_QOS_SIM_ANY: all
  * @after: number of matching accesses that succeed first
  * @times: number of matching accesses that fail then
  * @value: value to write; not written if the register cannot hold it
@@ -264,7 +264,7 @@ void cache_qos_sim_reset(struct cache_qos_sim *sim);
 void cache_qos_sim_reset_cpu(struct cache_qos_sim *sim, u32 cpu);
 bool cache_qos_sim_inject(struct cache_qos_sim *sim, const struct cache_qos_sim_fault *fault);
 
-/* Writes by another user, which do not count as the driver's. Return: false on #GP. */
+/* Register writes of other software, not counted as the driver's. Return: false on #GP. */
 bool cache_qos_sim_set_evtsel(struct cache_qos_sim *sim, u32 cpu, u64 value);
 bool cache_qos_sim_set_pqr(struct cache_qos_sim *sim, u32 cpu, u64 value);
 
@@ -321,7 +321,7 @@ struct cache_qos_sim_access {
  * @owner: owner of the lines
  * @home: index of the L3 next to the memory
  * @shuffled: accesses are in random order
- * @shared: the memory is shared with other such programs; used by the code that sets @base
+ * @shared: the program shares its memory with others; read by the code that sets @base
  * @at: position in the memory
  * @owed: remainder of less than one access, in nanoseconds times bytes per second
  */

@@ -27,7 +27,7 @@ static struct dentry *cache_qos_sim_folder;
 
 /* Reference counters */
 
-/* A page, RMID or CPU is copied under the lock, so the fields of a line are consistent. */
+/* A page, RMID or CPU is copied under the lock, so the fields of an output line are consistent. */
 static int reference_show(struct seq_file *file, void *unused)
 {
 	struct cache_qos_sim_live *live = &cache_qos_sim_live;

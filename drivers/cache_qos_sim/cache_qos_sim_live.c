@@ -114,7 +114,7 @@ static bool cache_qos_sim_runs_somewhere(const struct cache_qos_sim_live *live, 
 	return false;
 }
 
-/* Page for a new task: unused, or without lines and used longest ago. 0: none. */
+/* Return: an unused page, else the page without lines that was used longest ago; 0: none. */
 static u32 cache_qos_sim_page_to_give(const struct cache_qos_sim_live *live)
 {
 	const struct cache_qos_sim_page *page;
@@ -147,7 +147,7 @@ static void cache_qos_sim_page_forget(struct cache_qos_sim_live *live, u32 numbe
 	memset(page, 0, sizeof(*page));
 }
 
-/* The memory of a task is next to the CPU where it is first seen in this cgroup. */
+/* The memory of a task is next to the CPU where the task is first seen in this cgroup. */
 static void cache_qos_sim_page_begin(struct cache_qos_sim_live *live, u32 number,
 				     const struct task_struct *task, u64 cgroup, u32 cpu)
 {
@@ -208,7 +208,7 @@ static u32 cache_qos_sim_page_get(struct cache_qos_sim_live *live, const struct 
 	return number;
 }
 
-/* Page of a task that is about to run; 0: it uses no caches. A new name starts a new stream. */
+/* Page of the next task; 0: it uses no caches, or no page is free. A new name: a new stream. */
 static u32 cache_qos_sim_page_of(struct cache_qos_sim_live *live, const struct task_struct *task,
 				 u32 cpu)
 {
@@ -242,8 +242,9 @@ static bool cache_qos_sim_may_stream(const struct task_struct *task)
 }
 
 /*
- * Interrupts are off, the run queue is locked. Most switches are between tasks without a stream. A
- * task with a page is switched away from before it exits, so @place->next is never stale.
+ * Interrupts are off, and the run queue is locked. Most switches are between tasks without a
+ * stream, so these do not take the lock. A task with a page is switched out before it exits, so
+ * place->next is never stale.
  */
 static void cache_qos_sim_sched_switch(void *data, bool preempt, struct task_struct *prev,
 				       struct task_struct *next, unsigned int prev_state)

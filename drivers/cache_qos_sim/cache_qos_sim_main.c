@@ -2,9 +2,9 @@
 /*
  * cache_qos_sim: simulated processors with cache monitoring, a back-end of cache_qos.ko for
  * machines without the hardware (Documentation/devices/cache_qos_sim-model.rst). The user loads it
- * after "modprobe cache_qos backend=sim". It reports in the log that it is a simulation; the driver
- * reports it with every value. It never calls the driver except to register: it responds to
- * register accesses, like hardware.
+ * after "modprobe cache_qos backend=sim". The log shows that registers are simulated, and the
+ * driver shows it with every value. This module calls the driver only to register; like hardware,
+ * it responds to register accesses.
  */
 
 #include <linux/cpuhotplug.h>
@@ -24,7 +24,7 @@
 #define CACHE_QOS_SIM_MAX_WAYS		1024
 #define CACHE_QOS_SIM_MAX_DOMAINS	64
 #define CACHE_QOS_SIM_MAX_NODES		8	/* per L3; real processors have at most 6 */
-#define CACHE_QOS_SIM_MAX_TICK_MS	1000	/* longest time a program runs at once */
+#define CACHE_QOS_SIM_MAX_TICK_MS	1000	/* longest simulated time between two updates */
 
 static char *profile = "spr";
 module_param(profile, charp, 0444);

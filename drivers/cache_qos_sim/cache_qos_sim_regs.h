@@ -10,7 +10,7 @@
 #include <linux/bits.h>
 
 #define CACHE_QOS_SIM_MSR_SNC_CONFIG	0xca0		/* RW, per L3 */
-#define   CACHE_QOS_SIM_SNC_PARTITION	BIT_ULL(0)	/* RMIDs are divided among its nodes */
+#define   CACHE_QOS_SIM_SNC_PARTITION	BIT_ULL(0)	/* RMIDs are divided among the nodes */
 #define CACHE_QOS_SIM_MSR_EVTSEL	0xc8d		/* RW, per logical CPU */
 #define   CACHE_QOS_SIM_EVTSEL_EVENT	GENMASK_ULL(7, 0)
 #define   CACHE_QOS_SIM_EVTSEL_EXTENDED	BIT_ULL(31)	/* AMD: counter id instead of RMID */
