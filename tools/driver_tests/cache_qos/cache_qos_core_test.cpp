@@ -127,7 +127,7 @@ protected:
         EXPECT_EQ(static_cast<u32>(pqr[cpu]), cpus[cpu].rmid);
         return static_cast<u32>(pqr[cpu]);
     }
-    // Like run(), but another user may have written PQR_ASSOC.
+    // Like run(), but other software may have written PQR_ASSOC.
     void run_any(u32 cpu, const cache_qos_task *task)
     {
         current_cpu = cpu;
@@ -136,7 +136,7 @@ protected:
             rmid = cache_qos_resolve_slow(cq.get(), &cpus[cpu], task, CACHE_QOS_NONE, now);
         cache_qos_carry(cq.get(), &cpus[cpu], rmid);
     }
-    // The running task fills lines and moves as many, half of them from its own node.
+    // The running task fills this many lines, half of them with memory of its own node.
     void fill(u32 cpu, u64 units)
     {
         auto &c = counters[cpu][static_cast<u32>(pqr[cpu])];
@@ -266,7 +266,7 @@ TEST_F(CacheQos, R09_carry_and_release_preserve_closid)
     EXPECT_EQ(pqr[0], 0x500000000u);
 }
 
-// Two CPUs of one L3 read the same counter, and fold in the opposite order.
+// Two CPUs of one L3 read the same counter, and fold their readings in the opposite order.
 TEST_F(CacheQos, R30_drops_reading_older_than_folded_one)
 {
     start();
@@ -316,7 +316,7 @@ TEST_F(CacheQos, R63_unprivileged_users_cannot_take_all_rmids)
     EXPECT_EQ(watch(tasks[4], monitors[4]), -ENOSPC);
     pass();
     EXPECT_EQ(watch(tasks[4], monitors[4]), 0);
-    // The group is watched by root, so it still counts the task.
+    // The group's monitor is not limited, so it still counts the task.
     const u16 g = group();
     ASSERT_EQ(monitor(g), 0);
     cache_qos_task_move(cq.get(), &tasks[4], g);
@@ -611,7 +611,7 @@ TEST_F(CacheQos, R22_limbo_ends_when_all_domains_are_clean)
     pass();
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 1u);
     counters[1][1][0] = cq->threshold - 1;
-    status = CACHE_QOS_READ_ERROR;  // counts as dirty
+    status = CACHE_QOS_READ_ERROR;  // a failed read does not end limbo
     pass();
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 1u);
     status = CACHE_QOS_READ_OK;
@@ -648,7 +648,7 @@ TEST_F(CacheQos, R22_rmid_stays_in_limbo_while_carried)
 }
 
 // A CPU that carries an RMID in limbo still fills lines: a reading from before its next context
-// switch says nothing of these.
+// switch does not include these lines.
 TEST_F(CacheQos, R22_reading_while_carried_does_not_end_limbo)
 {
     start(1);
@@ -661,7 +661,7 @@ TEST_F(CacheQos, R22_reading_while_carried_does_not_end_limbo)
     now += 1'000'000;
     for (u32 d = 0; d < kCpus; d++)
         read(d, rmid);
-    counters[0][rmid][0] = 2 * cq->threshold + 2;  // until the switch
+    counters[0][rmid][0] = 2 * cq->threshold + 2;  // filled until the switch
     run(0, nullptr);
     EXPECT_EQ(end_limbo(cq.get(), now), 0u);
     cache_qos_carried(cq.get(), now);  // a pass that does not read this domain
@@ -712,7 +712,7 @@ TEST_F(CacheQos, R22_limbo_lasts_minimum_time_without_occupancy)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 0u);
 }
 
-TEST_F(CacheQos, R23_default_threshold_and_limits)
+TEST_F(CacheQos, R23_threshold_has_default_and_upper_limit)
 {
     start(7);
     EXPECT_EQ(cache_qos_default_threshold(cq.get()), u64{kUnits / 8} * kScale);
@@ -820,12 +820,12 @@ TEST_F(CacheQos, R25_unavailable_counter_does_not_affect_dirty_choice)
     EXPECT_EQ(run(0, &t), 2u);
     EXPECT_EQ(value(c), 400u);
     EXPECT_EQ(last.bound, 400u * kScale);
-    counters[0][2][1] = 30;  // it restarted
+    counters[0][2][1] = 30;  // the counter restarted
     pass();
     EXPECT_EQ(value(c, kTotal), 30u);
 }
 
-// The counter may have become available, and have counted for the earlier atom, before limbo.
+// The counter may have become available again and counted for the earlier atom before limbo.
 TEST_F(CacheQos, R25_R27_counter_unavailable_before_limbo_causes_gap)
 {
     for (bool restarts : {false, true}) {
@@ -999,7 +999,7 @@ TEST_F(CacheQos, second_offline_of_cpu_has_no_effect)
     cache_qos_cpu_offline(cq.get(), 1);
     cache_qos_cpu_offline(cq.get(), 1);
     EXPECT_EQ(cq->domains[1].nr_cpus, 0u);
-    pqr[1] = 5;  // written later by another user
+    pqr[1] = 5;  // written later by other software
     cache_qos_cpu_release(cq.get(), 1);
     EXPECT_EQ(pqr[1], 5u);
     EXPECT_EQ(cpus[1].faults, 0u);
@@ -1024,7 +1024,7 @@ TEST_F(CacheQos, R26_bound_covers_lines_of_earlier_owner)
     EXPECT_EQ(value(n), cq->threshold - 1);
     EXPECT_EQ(last.bound, (cq->threshold - 1) * kScale);
     EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_UNREAD);
-    counters[0][1][0] = 10;  // most of it is evicted
+    counters[0][1][0] = 10;  // most lines are evicted
     pass();
     fill(0, 90);
     pass();
@@ -1114,7 +1114,7 @@ TEST_F(CacheQos, R22_limbo_pass_returns_number_of_freed_rmids)
     for (u32 d = 0; d < kCpus; d++)
         for (u32 rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
             read(d, rmid);
-    // Another user has the registers: the readings are not trusted.
+    // Other software has the registers: the readings are not trusted.
     cache_qos_yield(cq.get(), true);
     EXPECT_EQ(end_limbo(cq.get(), now), 0u);
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 2u);
@@ -1205,7 +1205,7 @@ TEST_F(CacheQos, R29_occupancy_sum_omits_offline_domain)
     EXPECT_EQ(last_error, -ENODATA);
     EXPECT_EQ(cache_qos_cache_bytes(cq.get(), CACHE_QOS_ALL), u64{kUnits} * kScale);
     ASSERT_EQ(cache_qos_cpu_online(cq.get(), 1, 1), 0);
-    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 0u);  // not before they were read in the domain
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 0u);  // each must first be read in the domain
     pass();
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 6u);
     EXPECT_EQ(value(m), 200u);
@@ -1302,7 +1302,7 @@ TEST_F(CacheQos, R30_unavailable_counter_never_overcounts)
         EXPECT_EQ(value(m, kTotal), 0u);
         EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_UNAVAILABLE);
         status = CACHE_QOS_READ_OK;
-        counters[0][rmid][1] = 600;  // it restarted
+        counters[0][rmid][1] = 600;  // the counter restarted
         pass();
         EXPECT_EQ(value(m, kTotal), 600u);
         EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_GAP);
@@ -1354,7 +1354,7 @@ TEST_F(CacheQos, R31_lines_moving_during_pass_are_no_violation)
     counters[0][1] = {kUnits, kUnits, 0};
     pass();
     cache_qos_check_domain(cq.get(), 0);
-    // RMID 0 has taken lines that RMID 1 had when it was read.
+    // RMID 0 took lines after they were counted for RMID 1.
     counters[0][0] = {10, 10, 0};
     pass();
     cache_qos_check_domain(cq.get(), 0);
@@ -1396,7 +1396,7 @@ TEST_F(CacheQos, R30_reads_do_not_take_counters_from_running_rmids)
     fill(0, 10);
     cq->threshold = 0;
 
-    // In limbo, but still counted for m: read while a CPU carries it, and once afterwards.
+    // The RMID in limbo still counts for m: it is read while a CPU carries it, and once later.
     now += 1;
     cache_qos_monitor_end(cq.get(), n, now);
     EXPECT_EQ(cq->atoms[rmid].state, CACHE_QOS_LIMBO);
@@ -1844,7 +1844,7 @@ TEST_F(CacheQos, R07_yield_freezes_values_and_stops_writes)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 0u);
     pass();
     EXPECT_EQ(value(m), 500u);
-    EXPECT_EQ(last.bound, 500u * kScale);  // all of it may belong to the other user
+    EXPECT_EQ(last.bound, 500u * kScale);  // all lines may belong to other software
     EXPECT_EQ(value(m, kTotal), 100u);
 }
 

@@ -33,8 +33,8 @@ struct Machine {
     std::map<u32, u64> msrs;
     std::vector<std::pair<u32, u64>> writes;
     std::map<u64, u64> counters;  // by QM_EVTSEL
-    int thefts = 0;               // writes of QM_EVTSEL by another user, each after the driver's
-    bool busy = false;            // in the middle of another access
+    int thefts = 0;               // number of next writes of QM_EVTSEL that are overwritten
+    bool busy = false;            // accesses return -EBUSY
 };
 Machine *machine;
 
@@ -182,8 +182,8 @@ TEST_F(CacheQosHw, R02_R04_decodes_recorded_cpuid_leaves)
     }
 }
 
-// Register numbers and bits are literals from the manuals. For the highest RMID of each processor:
-// checks what is written to the MSRs, and which values result from what is read.
+// Reads the highest RMID of each processor. Checks the MSR writes and the values that result from
+// the counters. Register numbers and bits are literals from the manuals.
 TEST_F(CacheQosHw, R02_R30_R32_reads_counters_of_recorded_processors)
 {
     for (const Recorded &r : recorded(CACHE_QOS_LEAVES)) {
@@ -333,7 +333,7 @@ TEST_F(CacheQosHw, R04_detects_late_cpu_with_fewer_features)
     finish();
     cache_qos_hw joined = hw;
     ASSERT_EQ(cache_qos_hw_join(&joined, &same), nullptr);
-    EXPECT_FALSE(cache_qos_hw_less(&joined, &hw));  // remote is derived from two others
+    EXPECT_FALSE(cache_qos_hw_less(&joined, &hw));  // @same has no REMOTE, which is derived later
     for (u32 event : {CACHE_QOS_OCCUPANCY, CACHE_QOS_TOTAL, CACHE_QOS_LOCAL}) {
         cache_qos_hw one = same;
         joined = hw;
@@ -447,7 +447,7 @@ TEST_F(CacheQosHw, R12_cpus_that_differ_in_abmc_get_no_counters)
     EXPECT_TRUE(cache_qos_hw_less(&one, &hw));
 }
 
-// AMD's BMEC: the name of an event is wrong if it counts other traffic than after reset.
+// With AMD's BMEC, software can change the traffic that an event counts. Its name is then wrong.
 TEST_F(CacheQosHw, R05_does_not_offer_reconfigured_events)
 {
     use(turin());
@@ -504,7 +504,7 @@ TEST_F(CacheQosHw, R04_rejects_unsupported_l3_division)
 }
 
 // resctrl before Linux 6.11 needs the reset value of the register, so the driver does not write it.
-TEST_F(CacheQosHw, R04_rejects_nodes_without_shared_rmids_writes_nothing)
+TEST_F(CacheQosHw, R04_rejects_nodes_without_shared_rmids_and_writes_nothing)
 {
     const std::string divided =
         "RMIDs are divided among the NUMA nodes of its L3 (MSR 0xca0); "
@@ -563,7 +563,7 @@ TEST_F(CacheQosHw, R04_l3_ids_of_recorded_machines_are_unique)
             for (u32 i = 0; i < kind.count; i++)
                 for (u32 cpu = 0; cpu < kind.cpus; cpu++) {
                     use(machine_of(r));
-                    // In a package, L3s of one kind follow those of another.
+                    // In a package, the L3s of each kind follow those of the kind before.
                     const u32 apic_id =
                         (i / each) << kind.package_shift | (i % each + k) << kind.shift | cpu;
                     set_l3(m_, r, kind, apic_id);
@@ -586,8 +586,8 @@ TEST_F(CacheQosHw, R04_l3_ids_of_recorded_machines_are_unique)
     EXPECT_EQ(machines, 36u);  // one of them is recorded as two parts
 }
 
-// Also a machine with memory-only nodes between nodes with CPUs, and one where all CPUs of a node
-// are offline: they are present nevertheless.
+// Nodes of the second package, and nodes whose numbers are far apart, as if nodes with memory only
+// were in between.
 TEST_F(CacheQosHw, R04_describes_nodes_of_divided_l3)
 {
     const cache_qos_l3 l3 = {.apic_id = 1 << 7 | 5, .shift = 7, .bytes = 84480 << 10};

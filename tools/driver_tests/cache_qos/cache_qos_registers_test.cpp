@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // PQR_ASSOC has several writers: this driver, tools that set classes of service (pqos -a, rdtset),
 // tools that monitor (pqos -m, PCM) and resctrl. Makes random steps, and checks these rules after
-// each:
+// each step:
 //
 //   the upper half is what another writer wrote last, whatever the driver did
 //   a register whose lower half belongs to another writer is not written
@@ -28,7 +28,7 @@ using pmukit::driver_tests::end_limbo;
 using pmukit::driver_tests::fold_reading;
 
 constexpr u32 kCpus = 4, kDomains = 2, kRmids = 64, kTasks = 6, kMonitors = 4;
-// The driver allocates the lowest RMIDs, and never needs this many here.
+// First RMID of other tools. The driver allocates the lowest RMIDs, and needs fewer than this here.
 constexpr u32 kForeignFrom = 40;
 
 std::array<u64, kCpus> pqr;
@@ -148,7 +148,7 @@ private:
         u32 foreign = 0;
         bool stale = false;  // a tool has written back an RMID that it read earlier
         u32 task = 0;
-        u64 tool_has = 0;  // what the tool has read
+        u64 tool_has = 0;  // value of PQR_ASSOC that the tool has read
     };
 
     u32 dice(u32 sides) { return static_cast<u32>(random_() % sides); }
@@ -231,8 +231,8 @@ private:
         cpus_[cpu].tool_has = pqr[cpu];
         return "tool reads";
     }
-    // The tool has read the register some time ago, but not before the CPU came online or while
-    // another writer had the register.
+    // Writes back the RMID that the tool read some time ago, but not before the CPU came online and
+    // not while another writer had the register.
     std::string tool_writes(u32 cpu)
     {
         Cpu &c = cpus_[cpu];
@@ -265,7 +265,7 @@ private:
     {
         cpus_[cpu].is_foreign = false;
         cpus_[cpu].tool_has = 0;
-        // The driver does not know this before it reads the register.
+        // The driver does not notice the RMID 0 before it reads the register.
         cpus_[cpu].stale = true;
         write(cpu, cpus_[cpu].closid, 0);
     }

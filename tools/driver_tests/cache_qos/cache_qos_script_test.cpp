@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver's core and the simulated machine together. Random steps: the values of all monitors
-// are compared with the truth after each pass. Scripted steps: one rule each, which the name
-// states; Rnn is the requirement R-nn of Documentation/devices/cache_qos.rst.
+// The driver's core and the simulated machine together. In tests with random steps, the values of
+// all monitors are compared with the truth after each pass. Each test with scripted steps checks
+// the rule in its name; Rnn is the requirement R-nn of Documentation/devices/cache_qos.rst.
 //
 // CACHE_QOS_STEPS=1000000 sets the number of random steps, CACHE_QOS_SEED=7 the first seed.
 #include "cache_qos_script.hpp"
@@ -55,7 +55,7 @@ struct Kind {
 
 class CacheQosRandom : public testing::TestWithParam<Kind> {};
 
-// After this many steps a new world starts.
+// A new world starts after this many steps.
 constexpr u64 kStepsOfAWorld = 1000;
 
 void run_a_world(const Kind &kind, u64 seed, u64 steps)
@@ -121,7 +121,7 @@ TEST(CacheQosScript, ReportsInvalidSteps)
     EXPECT_EQ(script.run("# nothing\n\n"), "");
 }
 
-// Nested groups, each with its own tasks.
+// Nested groups, each with separate tasks.
 constexpr std::string_view kGroupsAddUp = R"(
         task 50 100
         task 30 100
@@ -202,7 +202,7 @@ TEST(CacheQosScript, R57_R58_CgroupIncludesDescendants)
               "");
 }
 
-// The main point of the discussion of 2014: A fills lines and ends, and its lines are still there.
+// The main objection of 2014: task A fills lines and ends, and its lines are still in the cache.
 TEST(CacheQosScript, R22_R26_LeftoverLinesAreExcludedOrBounded)
 {
     Script script(shape_of("tiny", 1, 256));
@@ -280,7 +280,7 @@ TEST_P(CacheQosWraps, R30_R32_CountsTrafficAcrossWraps)
     ASSERT_EQ(script.run("task 10 1\nmonitors 0\nwatch 1 0\nswitch 0 0\npass\npass\n"), "");
     const u64 before = script.world().bytes(1, PMUKIT_CACHE_QOS_EVENT_TOTAL);
     const u64 step = (u64{1} << GetParam().width) / 3 * 2;
-    // With the largest width, so many bytes would not fit into 64 bits.
+    // With the largest width, that many bytes would not fit into 64 bits.
     const u64 rounds = GetParam().width > 44 ? 1 : 16;
     const u64 scale = script.world().scale();
     const u64 units = GetParam().width > 44 ? ~u64{0} / scale / 2 : step;
@@ -330,7 +330,7 @@ TEST(CacheQosScript, R30_LostLocalTrafficIsNotRemote)
                 PMUKIT_CACHE_QOS_S_GAP);
 }
 
-TEST(CacheQosScript, R21_R37_EachRmidServesOneMonitor)
+TEST(CacheQosScript, R21_R37_AllocatesEveryRmidToAMonitor)
 {
     for (const char *profile : {"tiny", "hsw", "spr", "clx", "uneven"}) {
         Script script(shape_of(profile));
@@ -443,7 +443,7 @@ TEST(CacheQosScript, R11_DetectsStolenEvtsel)
         ASSERT_TRUE(cache_qos_sim_inject(script.world().machine().get(), &fault));
         script.world().machine().cpu(0).evtsel = 0;
         script.world().pass();
-        script.world().violations();  // drops those of the QM_EVTSEL that the fault wrote
+        script.world().violations();  // drops violations due to the QM_EVTSEL of the fault
         script.world().compare();
         ASSERT_EQ(script.world().violations(), "") << after;
     }
@@ -590,8 +590,8 @@ TEST(CacheQosScript, R12_R31_AssignsCountersToMonitoredRmids)
     EXPECT_EQ(world.violations(), "");
 }
 
-// Another user has assigned two counters: one counts an event of an RMID that is not in use yet,
-// the other counts other traffic. Both stay unchanged, even at the end.
+// Other software has assigned two counters: one counts an event of an RMID that is not in use yet,
+// the second counts traffic that is no event. Both stay unchanged, even at the end.
 TEST(CacheQosScript, R12_UsesCountersOfOtherUsersUnchanged)
 {
     Script script(shape_of("amd-turin"));
@@ -622,8 +622,8 @@ TEST(CacheQosScript, R12_UsesCountersOfOtherUsersUnchanged)
     EXPECT_EQ(world.violations(), "");
 }
 
-// resctrl is mounted for a while, assigns counters and releases them; other counters are still the
-// driver's. While resctrl is mounted the driver writes nothing.
+// resctrl is mounted for a while, and assigns and releases one counter. The driver still has the
+// other counters, but writes nothing while resctrl is mounted.
 TEST(CacheQosScript, R07_R12_ReassignsCountersAfterResctrlUnmount)
 {
     Script script(shape_of("amd-turin"));
@@ -650,7 +650,7 @@ TEST(CacheQosScript, R07_R12_ReassignsCountersAfterResctrlUnmount)
 }
 
 // Sub-NUMA clustering: each node has separate RMIDs, and the L3 is the sum of its nodes.
-TEST(CacheQosScript, R04_R29_SumsNodesAsDomains)
+TEST(CacheQosScript, R04_R29_NodesAreDomainsThatAddUp)
 {
     for (u32 nodes : {2U, 3U, 4U}) {
         MachineShape shape = shape_of("gnr");

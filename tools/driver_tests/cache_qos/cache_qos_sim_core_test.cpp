@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Tests the simulated processor alone: registers against the rules of the manuals, caches against
-// invariants of any cache and against the closed form of contention for a full one.
+// invariants of any cache and against the closed form of contention for a full cache.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -450,7 +450,7 @@ TEST(CacheQosSimCache, OccupancyFollowsClosedFormUnderContention)
     }
 }
 
-// Without contention, lines that another RMID left stay forever.
+// Without contention, lines that another RMID filled are never evicted.
 TEST(CacheQosSimCache, LinesStayWithoutContention)
 {
     Machine machine(MachineShape{});
@@ -575,7 +575,7 @@ TEST(CacheQosSimTraffic, RmidWithoutAbmcCounterIsUnavailable)
     EXPECT_EQ(machine.counter(0, 1, kTotal), 0U);
 }
 
-TEST(CacheQosSimTraffic, RestartsWhenTrafficTypesChange)
+TEST(CacheQosSimTraffic, CountersRestartWhenTrafficTypesChange)
 {
     Machine machine(of_profile("amd-turin"));
     machine.write(0, CACHE_QOS_SIM_MSR_EXT_CFG, 0);
@@ -613,7 +613,7 @@ TEST(CacheQosSimFaults, ApplyFromNthReadForGivenTimes)
     EXPECT_EQ(reads, (std::vector<u64>{0, 0, u, u, u, 0, 0}));
 }
 
-TEST(CacheQosSimFaults, AffectOnlyOneL3)
+TEST(CacheQosSimFaults, FaultOfADomainAffectsOnlyItsCpus)
 {
     MachineShape shape;
     shape.domains = 2;
@@ -638,7 +638,7 @@ TEST(CacheQosSimFaults, GpFaultRejectsOneWrite)
     EXPECT_TRUE(machine.write(0, CACHE_QOS_SIM_MSR_PQR, 1));
 }
 
-TEST(CacheQosSimFaults, OtherToolWritesBetweenEvtselAndCtr)
+TEST(CacheQosSimFaults, StealAndHijackWriteRegistersBeforeCtrIsRead)
 {
     Machine machine(MachineShape{});
     machine.run_as(0, 2);
@@ -655,7 +655,7 @@ TEST(CacheQosSimFaults, OtherToolWritesBetweenEvtselAndCtr)
     EXPECT_EQ(machine.cpu(0).pqr_writes, 1U);
 }
 
-// The model has counters for each RMID that the register can hold, and for no other.
+// The model has no counters for RMIDs that the register cannot hold, so it must not store them.
 TEST(CacheQosSimFaults, InvalidWritesOfAnotherToolAreDropped)
 {
     for (const u64 value : {4ULL, 1ULL << 31, 16ULL << 32 | 1, ~0ULL}) {
@@ -699,7 +699,7 @@ TEST(CacheQosSimStream, AccessRateMatchesBytesPerSecond)
     u64 accesses = 0;
     for (int i = 0; i < 1000; i++)
         accesses += cache_qos_sim_run(machine.get(), 0, &stream, 333333);
-    EXPECT_EQ(accesses, 333U);  // of 333.333: no fraction is lost
+    EXPECT_EQ(accesses, 333U);  // 333.333, as fractions of calls add up
     EXPECT_EQ(cache_qos_sim_run(machine.get(), 0, &stream, kSecond), 1000U);
     EXPECT_EQ(cache_qos_sim_run(machine.get(), 0, &stream, 3600 * kSecond), 1000U);
 }

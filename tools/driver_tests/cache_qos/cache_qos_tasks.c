@@ -55,7 +55,7 @@ void cache_qos_tasks_prune(struct cache_qos_live *live);
 int cache_qos_group_peek(struct cache_qos_live *live, u16 group, enum pmukit_cache_qos_event event,
 			 u16 domain, struct cache_qos_value *value);
 
-/* Time stands still. */
+/* The code under test does not depend on time. */
 static u64 cache_qos_now_ns(void)
 {
 	return 0;

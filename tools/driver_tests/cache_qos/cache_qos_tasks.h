@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * The driver's table of tasks and its groups (cache_qos_task.c, cache_qos_group.c), with a task
- * that may exit at any moment: the moments are before each lock that the driver takes.
+ * that exits before the driver takes a certain lock.
  */
 #ifndef KSHIM_CACHE_QOS_TASKS_H
 #define KSHIM_CACHE_QOS_TASKS_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A task that exits while it is moved to a group: at whatever moment, no count includes it
-// afterwards, and the group can be removed.
+// A task exits while it is moved to a group. Whatever the moment of its exit, no count includes the
+// task afterwards, and the group can be removed.
 #include "cache_qos_tasks.h"
 
 #include <gtest/gtest.h>

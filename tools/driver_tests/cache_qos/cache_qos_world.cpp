@@ -101,7 +101,8 @@ pmukit_cache_qos_domain World::describe(u32 domain)
             .node = domain % nodes};
 }
 
-// From now on the existing lines of this RMID count for no monitor, or for another one.
+// Records when an RMID is freed or allocated: its existing lines then no longer count for its
+// earlier monitors.
 void World::notify(cache_qos *, cache_qos_rmid_event news, u32 rmid)
 {
     World &world = *current_;
@@ -359,7 +360,7 @@ void World::switch_to(u32 cpu, u32 task)
     resolve(cpu);
 }
 
-// Writes the upper half as cache allocation does: with the RMID that is in the register.
+// Writes the upper half as tools for cache allocation do: with the RMID that is in the register.
 void World::set_closid(u32 cpu, u32 closid)
 {
     cpus_[cpu].closid = closid;
@@ -624,7 +625,7 @@ bool World::pass()
 {
     bool good = true;
     cache_qos_carried(cq_.get(), now_ns_);
-    now_ns_++;  // the counters are read later
+    now_ns_++;  // the counters are read after cache_qos_carried()
     for (u16 i = 0; i < cells_.size(); i++)
         if (const std::optional<u32> cpu = cpu_of_domain(i))
             good &= read_domain(i, *cpu);
@@ -661,7 +662,8 @@ struct cache_qos_value World::value(u32 monitor, pmukit_cache_qos_event event, u
     return value;
 }
 
-// reported = true - lost + lines that other monitors left under the same RMIDs, at most the bound
+// The reported value must be the true lines, minus the lost lines, plus lines that other monitors
+// left under the same RMIDs. The number of the latter is at most the bound.
 void World::compare_occupancy(u32 monitor, u16 domain)
 {
     const bool all = domain == CACHE_QOS_ALL;

@@ -2,7 +2,7 @@
 // The driver's core on a simulated machine, in scripted order and virtual time. Steps make the
 // calls that the scheduler, perf, configfs and the sampler would make. The world records which
 // monitors watch which tasks, and derives the ground truth from that: each owner in the machine's
-// reference counters is the set of monitors that must count the lines filled under it.
+// reference counters stands for the set of monitors that must count the lines filled under it.
 #pragma once
 
 extern "C" {
@@ -67,7 +67,7 @@ public:
     void cpu_online(u32 cpu, bool online);
     // A pass of the sampler over all domains. Returns false if a reading failed.
     bool pass();
-    // Another user writes the upper half of a CPU's PQR_ASSOC.
+    // Another tool writes the upper half of a CPU's PQR_ASSOC.
     void set_closid(u32 cpu, u32 closid);
 
     // Returns the violations found since the last call, one per line.
