@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * cache_qos_closid CPU ROUNDS [sim|msr]: changes the class of service of a CPU as pqos and rdtset
- * do: reads PQR_ASSOC, replaces the upper half and writes it back. Each class must still be there
- * after the driver has written the register. sim: registers of the simulated machine; msr: of the
- * processor.
+ * do: reads PQR_ASSOC, replaces the upper half and writes both halves. Each class must still be in
+ * the register after the driver has written it. sim: registers of the simulated machine; msr:
+ * registers of the processor.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define WRITES "/sys/kernel/debug/pmukit/cache_qos/pqr_writes"
 #define PQR_ASSOC 0xc8f
 
-/* Access to PQR_ASSOC and to the driver's number of writes; the highest class of service */
+/* Access to PQR_ASSOC and to the driver's number of writes; @classes: highest class of service */
 struct registers {
 	const char *name;
 	unsigned int classes;

@@ -213,7 +213,7 @@ TEST_F(cache_qos, R_39_rejects_unsupported_attributes)
 	self->attr.config = OCCUPANCY | 200 << 8;
 	EXPECT_LT(pmu_event_open(event, &self->attr, 0, -1), 0);
 	/*
-	 * inherit_stat makes perf swap counts of two tasks, but one of them has those of all tasks.
+	 * inherit_stat makes perf swap the counts of two tasks, but one event counts for all tasks.
 	 */
 	self->attr.config = OCCUPANCY;
 	self->attr.inherit_stat = 1;
@@ -332,8 +332,8 @@ TEST_F(cache_qos, R_41_one_cpu_reports_for_the_machine)
 }
 
 /*
- * Monitors two CPUs of at least three, as events on all CPUs monitor the machine; then one of the
- * two.
+ * Monitors two CPUs, then one of them. There must be a third CPU, because events on all CPUs would
+ * monitor the machine.
  */
 TEST_F_TIMEOUT(cache_qos, R_46_close_ends_monitoring_of_a_cpu, 120)
 {
@@ -595,8 +595,8 @@ TEST_F(cache_qos, R_19_kernel_threads_can_be_monitored)
 /*
  * All values of a group belong to one pass. All traffic is local, so local traffic of a later pass
  * would exceed the total. perf reads one count after the other, so a pass may occasionally end in
- * between, but not while the program is frozen. The driver takes local traffic between its reads of
- * the two counters for remote traffic.
+ * between, but not while the program is frozen. Local traffic between the driver's reads of the two
+ * counters counts as remote traffic, so local and remote may add up to more than the total.
  */
 TEST_F_TIMEOUT(cache_qos, R_45_group_values_belong_to_one_pass, 120)
 {
@@ -694,7 +694,7 @@ TEST_F_TIMEOUT(cache_qos, R_42_children_are_counted_once, 120)
 	}
 }
 
-/* The simulation counts at ticks, and a busy host may delay ticks. */
+/* Runs until the simulation has counted traffic, which a busy host may delay. */
 static void run_a_little_and_end(int result)
 {
 	pid_t self = getpid();
@@ -777,7 +777,7 @@ TEST_F_TIMEOUT(cache_qos, R_37_R_41_tasks_with_equal_share_report_once, 120)
 	end(children[1]);
 }
 
-/* While another user has the registers, values do not change and opens fail; then opens succeed. */
+/* While other software has the registers, values do not change and opens fail. */
 TEST_F(cache_qos, R_06_R_07_yields_while_registers_are_claimed)
 {
 	struct pmu_event *event = self->events;
@@ -927,7 +927,7 @@ TEST_F_TIMEOUT(cache_qos, R_47_stream_resumes_after_a_loss, 120)
 	pmu_event_close(event);
 }
 
-/* Linux 7.2 stops the event inside its last sample, before most of the snapshot is delivered. */
+/* Linux 7.2 stops the event with its last sample, before most of the snapshot is delivered. */
 TEST_F(cache_qos, R_47_ending_stream_counts_delivered_records)
 {
 	struct pmu_event *event = &self->events[0];

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Other users take the registers: resctrl is mounted while the driver monitors groups, and other tools
+# Other software takes the registers: resctrl is mounted while the driver monitors groups, and tools
 # write registers.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
@@ -13,7 +13,7 @@ pqr() { awk -v cpu="$1" '$1 == "cpu" && $2 == cpu { print $6 }' $sim/cpus; }
 evtsel() { awk -v cpu="$1" '$1 == "cpu" && $2 == cpu { print $8 }' $sim/cpus; }
 no_rmids() { awk '$1 == "cpu" { if ($6 !~ /^(0x)?[0-9a-f]*00000000$/ && $6 != "0") bad = 1 } END { exit bad }' $sim/cpus; }
 
-# Another user has written classes of service (CLOSIDs) and event selections.
+# Another tool has written classes of service (CLOSIDs) and event selections.
 sim pqr 0 $((3 << 32))
 sim pqr 1 $((5 << 32))
 sim evtsel 0 $((9 << 32 | 1))
@@ -36,7 +36,7 @@ as_found() { [ "$(evtsel 0)" = 0x900000001 ] && [ "$(evtsel 1)" = 0x700000002 ];
 [ "$writes" -gt 0 ] && within 5 as_found
 result "R-10 QM_EVTSEL is as it was found" $?
 
-# Another tool, as pqos -m, monitors with another RMID on the CPU of the task.
+# Another tool, such as pqos -m, monitors with another RMID on the CPU of the task.
 registers_are() { [ "$(cat $devices/cache_qos/registers)" = "$1" ]; }
 taskset -p 1 $one >/dev/null
 registers_are cache_qos
@@ -101,7 +101,7 @@ kill $one
 wait $one 2>/dev/null
 rmdir $groups/g1 $groups/g2
 
-# Without monitors no pass checks PQR_ASSOC, and the driver writes it for the first monitor.
+# Nothing is monitored, so no pass checks PQR_ASSOC; the driver writes it for the first monitor.
 within 5 stat_is probes 0
 cache_qos_load cq-ws4M-400M 100 &
 one=$!

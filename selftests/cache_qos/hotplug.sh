@@ -103,7 +103,7 @@ result "R-60 a storm of CPUs that come and go" $?
 right
 result "R-60 afterwards values are right" $?
 
-# pm_test: the kernel only pretends to suspend, for some seconds, as devices of an emulated machine would not resume. CPU 0 loses
+# pm_test: the kernel only pretends to suspend, for some seconds, because devices of an emulated machine would not resume. CPU 0 loses
 # its RMID meanwhile. A task switch before the suspend may notice that (hijacks); RMID 0 does not belong to another tool.
 echo 1000 >$devices/cache_qos/sample_ms
 total=$(cat $groups/g1/mbm_total) yields=$(stat_of yields)
@@ -119,7 +119,7 @@ end_g1
 [ "$(refused)" = 0 ]
 result "R-60 no write was refused by the machine" $?
 
-# CPU 1 is offline when the simulated machine is loaded; then it comes online in an L3 without a CPU, and in one that has a CPU
+# CPU 1 is offline when the simulated machine is loaded. It comes online first in an L3 without another CPU, then in an L3 with one.
 echo 0 >$online
 reload domains=2 lines=1024 && echo 1 >$online && passes
 echo "# cpumask $(cat $devices/cache_qos_aux/cpumask)"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Loads the simulated machine twenty times, with each profile that supports monitoring: a group and an event are right each time.
+# Loads the simulated machine twenty times, with each profile that supports monitoring: the values of a group and of an event are right
+# each time.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine
@@ -11,7 +12,7 @@ plan 20
 some_lines="for _ in \$(seq 100); do [ \$(cat $groups/g1/occupancy) = 0 ] || break; sleep 0.1; done"
 
 # live NAME PARAMETER...: loads the machine and runs a program with this name. The group is read while the event is open: when the event
-# ends, the driver frees the RMID of both and no longer counts its lines if they are below the threshold.
+# ends, the driver frees the RMID that both share, and no longer counts its lines if they are below the threshold.
 live() {
 	program=$1
 	shift

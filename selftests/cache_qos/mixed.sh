@@ -6,7 +6,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 root=/sys/kernel/config/cache_qos
-# The event by its number, as perf shows total_bytes in megabytes.
+# The event by its number, because perf shows total_bytes in megabytes.
 occupancy=cache_qos/llc_occupancy/ traffic=cache_qos/event=0x2/
 
 command -v perf >/dev/null || skip_all "no perf"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Sub-NUMA clustering: an L3 of two nodes. A monitor is counted per node and summed. The driver rejects nodes that do not share RMIDs.
+# Sub-NUMA clustering: an L3 of two nodes. A monitor is counted per node, and its values are summed. The driver rejects nodes that do not
+# share RMIDs.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine

@@ -43,10 +43,10 @@ echo "# the reference has $truth"
 [ "$truth" -gt 0 ] && nearly "$(count llc_occupancy)" "$truth"
 result "R-42 threads and children are not counted twice" $?
 
-# Commands that perf runs: empty the caches, let the running tasks fill them, and freeze them until perf has read.
+# Commands that perf runs: empty the caches, let the running tasks fill them, and freeze the tasks until perf has read the counts.
 moment="echo 'flush 0' >$sim/control; sleep 2; echo 'freeze 1' >$sim/control; sleep 3"
 
-# Occupancy is the current value, bandwidth that of the interval. Once its data is in the cache, this program fetches nothing.
+# Occupancy is the current value, bandwidth that of the interval. Once its data is in the cache, this program has no traffic.
 cache_qos_load cq-ws4M-400M 100 &
 one=$!
 perf stat -x, -I 1000 -e $event,cache_qos/total_bytes/ -p $one -- sh -c "$moment" 2>stat

@@ -26,7 +26,7 @@ watches() {
 	within 20 has_lines "$1" 2
 }
 has_lines() { [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ]; }
-# Waits for a line that pqos began to read after this call: the one after the next.
+# Waits for the second line from now, because pqos may have read the value of the next line already.
 later_line() { within 20 has_lines "$1" $(($(wc -l <"$1") + 2)); }
 unwatch() {
 	kill -INT $watcher

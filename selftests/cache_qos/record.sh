@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The three ways to record: in a group with a clock event, trace events, snapshots in an AUX area or in samples. pmukit and the
+# The three ways to record: as siblings of a clock event, as trace events, and as snapshots in an AUX area or in samples. pmukit and the
 # distribution's perf both record; values in the recordings are compared with the simulation's reference counters.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"

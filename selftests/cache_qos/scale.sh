@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Cost of monitoring for uninvolved CPUs: interrupts, wake-ups of readers, passes for reads of files.
+# Cost of monitoring for CPUs without monitored tasks: interrupts, and wake-ups to read counters; and the passes that reads of files cause.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine

@@ -119,7 +119,7 @@ Scenario cache_qos_rdt_amd()
     return rdt;
 }
 
-// 24-bit bandwidth counters that wrap after 64000 bytes.
+// 24-bit bandwidth counters that wrap for the first time after 64000 bytes.
 Scenario cache_qos_rdt_wrap()
 {
     Scenario rdt = cache_qos_beside_resctrl("rdt_wrap", {"6.1", "7.2"});
@@ -127,7 +127,7 @@ Scenario cache_qos_rdt_wrap()
     return rdt;
 }
 
-// Another program writes the registers, too; the script has the scenario's name.
+// Another program also writes the registers. The scenario has the name of its script.
 Scenario cache_qos_rdt_msr(std::string_view name, std::vector<std::string_view> kernels,
                            std::string_view arguments, std::string_view what,
                            const std::string &readings)
@@ -161,13 +161,13 @@ Scenario cache_qos_rdt_pqos()
     Scenario rdt = cache_qos_rdt_msr(
         "rdt_pqos", {"6.1", "7.2"}, "",
         "pqos and cache_qos show what is in the caches, and the class of service", "3");
-    // pqos divides by the number of NUMA nodes per socket.
+    // pqos divides its values by the number of NUMA nodes per socket.
     rdt.smp = {};
     rdt.two_nodes = true;
     return rdt;
 }
 
-// pmukit qualify on a processor with registers; rdt_silent: on one whose reads return errors.
+// pmukit qualify on a processor with registers; rdt_silent: on one whose QM_CTR returns errors.
 Scenario cache_qos_rdt_qualify()
 {
     return cache_qos_rdt_msr("rdt_qualify", {"6.1", "7.2"}, "",
@@ -242,7 +242,7 @@ Scenario cache_qos_examples()
 
 }  // namespace
 
-// The simulated L3 has 208 MiB.
+// The simulated L3 has 2048 lines of 88 KiB: 176 MiB.
 DriverSpec cache_qos_driver()
 {
     DriverSpec driver;

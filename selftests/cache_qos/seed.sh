@@ -133,7 +133,7 @@ strange=$(missing "$work/have" "$work/wanted")
 echo "# $(wc -l <"$work/wanted") threads, $lost of them not listed, $strange others"
 [ "$(wc -l <"$work/wanted")" = $crowd ] && [ "$lost" = 0 ] && [ "$strange" -le 2 ] && ! (echo 1 >g1/tasks_all) 2>/dev/null
 result "R-50 tasks_all is complete with $crowd tasks, and not to be written" $?
-# A list is split between writes at any byte, even within a number. As tasks_all does, it ends with empty lines.
+# A list is split between writes at any byte, even within a number. The list ends with empty lines, as tasks_all does.
 mkdir copy
 lost=0
 for ahead in "" ",,"; do

@@ -2,7 +2,7 @@
 # Sourced by test scripts in the same folder: reference counters of the simulated machine, and its control file.
 sim=/sys/kernel/debug/cache_qos_sim
 
-# sim COMMAND...: sends a command to the machine; waits, as the driver may show older values for sample_ms
+# sim COMMAND...: sends a command to the machine; waits, because the driver may show older values for sample_ms
 sim() {
 	echo "$*" >$sim/control || return
 	case $1 in

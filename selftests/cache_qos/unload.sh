@@ -78,7 +78,7 @@ result "the driver goes" $?
 said=$(dmesg | grep -c "cache_qos: msr: CPU 0: ")
 refused_with "no such device" insmod $driver
 result "R-01 without the hardware loading is ENODEV" $?
-# One line for each attempt of insmod, which makes two.
+# Each attempt to load logs one line, and insmod may try twice.
 said=$(($(dmesg | grep -c "cache_qos: msr: CPU 0: ") - said))
 [ $said -ge 1 ] && [ $said -le 2 ]
 result "R-01 and one line in the log" $?

@@ -25,7 +25,7 @@ walks() {
 	within 240 grep -q walked "$file"
 }
 
-# evict MARK: fills the L3 of the last CPU with lines of another program, which keeps its memory: the next walk starts without lines.
+# evict MARK: fills the L3 of the last CPU with lines of another program, which keeps its memory, so the next walk starts without lines.
 evict() { walks "evicted.$1" $on_cpu cache_qos_walk 64 1 "$1" 900; }
 
 # is_walk BYTES: the size of the walk, with tolerance for the program's stack and a few more pages
