@@ -37,9 +37,10 @@ struct pci_dev;
 #define CXL_HMU_READS_PER_SECTION	64
 
 /*
- * Device reads of a section besides entries. Interrupt: status in the handler, status and tail in
- * the drain. Stop: status before the disable and up to CXL_HMU_DISABLE_POLLS times after it, tail.
- * A section also writes head and status; a stop writes configuration 0 as well.
+ * Device reads of a section in addition to the entries. After an interrupt, the handler reads the
+ * status, and the drain reads status and tail. A stop reads the status once before the disable and
+ * up to CXL_HMU_DISABLE_POLLS times after the disable, and the tail. A section also writes head and
+ * status; a stop writes configuration 0 as well.
  */
 #define CXL_HMU_DISABLE_POLLS		4
 #define CXL_HMU_READS_OVERHEAD		(1 + CXL_HMU_DISABLE_POLLS + 1)
@@ -58,11 +59,11 @@ struct cxl_hmu_claim {
 
 /**
  * struct cxl_hmu_block - one CHMU: a register block with several instances
- * @ref: held by the attached device and by each instance, which may live longer
+ * @ref: held by the attached device and by each instance; an instance may outlive the device
  * @start: physical address of the block
  * @layout: register ranges in use
  * @maps: mapping of each span of @layout; NULL when unmapped
- * @claim_lock: protects @claims; process context, innermost
+ * @claim_lock: protects @claims; taken in process context; no other lock is taken under it
  * @claims: indexed by instance
  * @node: entry in cxl_hmu_device.blocks
  */
@@ -124,8 +125,9 @@ struct cxl_hmu_event {
  * @caps: its capabilities; constant once the PMU is registered
  * @irq: Linux interrupt number; 0: none, the list is polled
  * @node: entry in cxl_hmu_device.instances
- * @lock: protects the registers and the fields down to @kick. Raw, interrupts off, innermost; never
- *	held while calling perf.
+ * @lock: protects the registers and the fields from @base to @more. Raw spinlock, taken with
+ *	interrupts off; no other lock is taken under it, and the driver does not hold it while it
+ *	calls perf.
  * @base: registers. @base, @bitmap and @list must not be accessed when @dead.
  * @bitmap: range bitmap
  * @list: hot list
@@ -137,12 +139,13 @@ struct cxl_hmu_event {
  * @counters_clear: the counters were reset since the last run
  * @cfg0: value of configuration 0 without the control bits
  * @bitmap_next: next quadword of the bitmap to write
- * @filling: set at enable, cleared once the entries left in the list are counted or discarded
+ * @filling: the list may hold entries that are neither delivered nor counted as lost: set at the
+ *	enable, cleared when they are counted or discarded
  * @head: index of the next entry to read, and value of the head register
  * @tail_rejected: the last tail was out of range
  * @empty_polls: consecutive drains that read no entry although the status announced some
  * @burst: consecutive sections that left entries waiting, since the timer last ran
- * @burst_start: end of the first of these sections
+ * @burst_start: time at which the first of these sections ended
  * @error_unreported: the run has failed and no record has reported it yet
  * @active: the started event; changes on @cpu with interrupts off only
  * @cpu: CPU on which @active was started
@@ -150,7 +153,7 @@ struct cxl_hmu_event {
  * @timer: runs the next step, or the next drain
  * @more: irq_work that runs the next section of a drain at once
  * @kick: cross-CPU call that runs the drain on @cpu
- * @delivering: @cpu is in a drain and may be inside perf. @delivering and @record are used on @cpu
+ * @delivering: @cpu is in a drain, and perf may call back. @delivering and @record are used on @cpu
  *	with interrupts off only.
  * @record: the record under construction
  */

@@ -141,8 +141,8 @@ static bool cxl_hmu_epochs_valid(const struct cxl_hmu_caps *caps)
 }
 
 /*
- * Without epoch mode the limits have no meaning: one known device reports 0, others anything.
- * Invalid limits become 0, which marks a device without epochs.
+ * Invalid limits become 0, which marks a device without epochs. That is an error only if the device
+ * has epoch mode: otherwise the limits have no meaning, and a device may report any value.
  */
 static bool cxl_hmu_caps_epochs(struct cxl_hmu_caps *caps)
 {
@@ -412,7 +412,7 @@ static const char *cxl_hmu_parse_unit(const struct cxl_hmu_caps *caps, u64 confi
 	return NULL;
 }
 
-/* Needs the unit size, which determines the counter width. */
+/* Called after cxl_hmu_parse_unit(): the unit size determines the counter width. */
 static const char *cxl_hmu_parse_threshold(const struct cxl_hmu_caps *caps, u64 config1,
 					   struct cxl_hmu_config *cfg)
 {
@@ -461,7 +461,7 @@ static const char *cxl_hmu_parse_epoch(const struct cxl_hmu_caps *caps, u64 conf
 	return NULL;
 }
 
-/* Needs the unit size: a range must consist of whole units. */
+/* Called after cxl_hmu_parse_unit(): a range must consist of whole units. */
 static const char *cxl_hmu_parse_range(const struct cxl_hmu_caps *caps, u64 config2,
 				       struct cxl_hmu_config *cfg)
 {
@@ -530,7 +530,8 @@ const char *cxl_hmu_config_parse(const struct cxl_hmu_caps *caps, u64 config, u6
  * @unit_log2: log2 of a supported unit size
  * @cfg: filled in
  *
- * A device may drop a write to a configuration register if a value in it is not supported.
+ * Every field has a supported value, because a device may drop a register write that has an
+ * unsupported one.
  */
 void cxl_hmu_config_default(const struct cxl_hmu_caps *caps, u32 unit_log2,
 			    struct cxl_hmu_config *cfg)

@@ -29,13 +29,16 @@
 #define CXL_HMU_EPOCH_DEFAULT_US	100000
 #define CXL_HMU_ACCESS_TYPE_MAX		6
 
-/* With 1, every accessed unit is hot, and the list of a busy device overflows at once. */
+/*
+ * With a threshold of 1, every accessed unit is hot, and the list of a busy device overflows at
+ * once.
+ */
 #define CXL_HMU_THRESHOLD_DEFAULT	16
 
 /* Quadwords that cover all CXL addresses; the rest of a longer range bitmap is padding. */
 #define CXL_HMU_BITMAP_QWORDS_MAX	BIT(CXL_HMU_ADDRESS_BITS - CXL_HMU_RANGE_SHIFT - 6)
 
-/* Common capability; registers, range bitmap and hot list of each instance */
+/* One span for the common capability; per instance registers, range bitmap and hot list */
 #define CXL_HMU_MAX_SPANS		(1 + 3 * CXL_HMU_MAX_INSTANCES)
 
 /* Length of a record's header */
@@ -98,7 +101,7 @@ struct cxl_hmu_epoch {
  * @unit_mask: bit n: unit size of 2^n bytes; sizes without a valid counter width are removed
  * @downsampling_mask: bit n: factor 2^n
  * @epoch_min: shortest epoch; scale and value 0: the device has no epochs
- * @epoch_max: longest epoch; likewise
+ * @epoch_max: longest epoch; scale and value 0: the device has no epochs
  * @list_size: slots in the hot list, which holds one entry less
  * @bitmap_offset: offset of the range bitmap from the start of the instance
  * @bitmap_qwords: length of the range bitmap
@@ -156,7 +159,7 @@ struct cxl_hmu_config {
 /**
  * struct cxl_hmu_plan - which entries of the hot list one drain reads
  * @take: entries to read, starting at the head
- * @waiting: entries after these
+ * @waiting: entries of the list that are not read
  * @head: the head after the drain
  */
 struct cxl_hmu_plan {
@@ -169,7 +172,7 @@ struct cxl_hmu_plan {
  * struct cxl_hmu_header - header of a record
  * @time_ns: perf clock of the drain
  * @sequence: number of the record
- * @lost: entries read or dropped but never delivered, since the event was opened
+ * @lost: entries that were read or discarded without being delivered, since the event was opened
  * @flags: PMUKIT_CXL_HMU_F_*
  * @entries: number of entries that follow
  * @counter_width: bits of the count in an entry

@@ -7,26 +7,33 @@
  * event. All drains run on the event's CPU with interrupts off, because perf's buffers have one
  * writer:
  *
- *   interrupt ---------------.      (other CPU: kick)
- *   timer --------------------+---> cxl_hmu_service() ---> cxl_hmu_drain() ---.
- *   more (irq_work) ---------'  ^-------- entries wait ----------------------'
- *   cxl_hmu_drain_last() ---------------------------------^
+ *   interrupt ---------.
+ *   timer -------------+
+ *   kick (other CPU) --+---> cxl_hmu_service() ---> cxl_hmu_drain()
+ *   more (irq_work) ---'                                 ^  |
+ *         ^                                              |  | entries wait
+ *         '----------------------------------------------|--'
+ *   cxl_hmu_drain_last() --------------------------------'
  *
- * A full list takes many sections, with interrupts on between two of them. Sections are chained by
- * irq_work, which does not depend on timer latency. A CPU may run its irq_work before other
- * interrupts, so the chain is limited: after as many sections as a full list takes, at most
- * CXL_HMU_BURST_MAX, the timer continues after a pause as long as the chain took. So a device that
- * never runs out of entries uses at most half of the CPU.
+ * On a CPU other than the event's, cxl_hmu_service() only sends the kick. A run is the time from
+ * the start of an event to its stop.
  *
- * A drain first asks perf how long a record may be (sink), then reads at most that many entries
- * from the device, then delivers the record. Further entries stay in the device. Entries that are
- * read or discarded without being delivered are counted, and the next record reports them.
+ * Reading a full list takes many sections; interrupts are on between two sections. Each section
+ * queues the next one as irq_work, which does not depend on timer latency. A CPU may run its
+ * irq_work before other interrupts, so the chain is limited to the sections that a full list needs,
+ * and to CXL_HMU_BURST_MAX. Then the driver pauses for the time that the chain took, and the timer
+ * starts the next section. So a device that never runs out of entries uses at most half of the CPU.
+ *
+ * A drain first opens a sink (pmukit_sink_open()), which tells how long a record may be, then reads
+ * at most that many entries from the device, then delivers the record. Further entries stay in the
+ * device. Entries that are read or discarded without being delivered are counted, and the next
+ * record reports them.
  *
  * Locking: hmu->lock is held while registers are accessed, but not while calling perf, which may
  * call the stop callback. hmu->record, hmu->delivering and the fields of the event belong to the
- * event's CPU with interrupts off. During a drain only perf changes hmu->active: perf may stop the
- * event inside its final record. So a drain reads hmu->active once, and continues only while it is
- * still that event.
+ * event's CPU with interrupts off. During a drain only perf changes hmu->active: perf may call the
+ * stop callback while the driver delivers a record, which is then the event's last. So a drain
+ * reads hmu->active once, and delivers records only while hmu->active is still that event.
  */
 
 #include <linux/bitfield.h>
@@ -44,12 +51,12 @@
 #define CXL_HMU_PAUSE_MIN_NS		(100 * NSEC_PER_USEC)
 #define CXL_HMU_DISABLE_POLL_US		10
 
-/* Consecutive drains that the status requested and that read no entry */
+/* Maximum number of consecutive drains that read no entry although the status announced some */
 #define CXL_HMU_MAX_EMPTY_POLLS	3
 
 #define CXL_HMU_BATCH			(PMUKIT_RECORD_WORDS - CXL_HMU_HEADER_WORDS)
 
-/* + 1: the status is read once more after an all-ones entry, which counts as one of the batch. */
+/* + 1: after an all-ones entry the status is read once more. CXL_HMU_BATCH includes that entry. */
 static_assert(CXL_HMU_BATCH + CXL_HMU_READS_OVERHEAD + 1 <= CXL_HMU_READS_PER_SECTION);
 static_assert(CXL_HMU_READS_OVERHEAD <= 6);
 
@@ -165,8 +172,8 @@ static void cxl_hmu_move_head(struct cxl_hmu *hmu, u32 head)
 }
 
 /*
- * Read up to @limit entries. @last: status after the disable, in the last drain of a run; entries
- * beyond @limit are then discarded.
+ * Read up to @limit entries. @last: NULL, or in the last drain of a run the status after the
+ * disable. The last drain discards entries beyond @limit.
  */
 static void cxl_hmu_collect(struct cxl_hmu *hmu, u32 limit, const u64 *last,
 			    struct cxl_hmu_batch *batch)
@@ -229,13 +236,13 @@ static void cxl_hmu_deliver(struct cxl_hmu *hmu, struct cxl_hmu_event *hev,
 		.downsampling_log2 = hev->cfg.downsampling_log2,
 	};
 
-	/* perf stopped the event inside the previous record. */
+	/* hmu->active != hev: perf stopped the event while the previous record was delivered. */
 	if (hmu->active != hev || (!entries && !flags))
 		return;
 
 	cxl_hmu_put_header(hmu, &header);
 	hmu->record.raw.tag = PMUKIT_RAW_TAG_CXL_HMU;
-	/* Flags set by a stop inside this record belong to the event's next run. */
+	/* Flags that a stop sets during this delivery belong to the event's next run. */
 	hev->flags = 0;
 	if (!pmukit_sink_deliver(sink, &hmu->record, CXL_HMU_HEADER_WORDS + entries, entries)) {
 		hev->flags |= flags;
@@ -268,8 +275,8 @@ static u64 cxl_hmu_aux_flags(const struct cxl_hmu *hmu, bool last, u64 flags)
 }
 
 /*
- * Return: true to run the next section at once. If entries wait but none could be read, the reader
- * is behind, and an immediate retry would not help.
+ * Return: true to run the next section at once. If entries wait but none could be read, perf's
+ * buffer has no space, and an immediate retry would not help.
  */
 static bool cxl_hmu_drain(struct cxl_hmu *hmu, const u64 *last)
 {
@@ -314,8 +321,8 @@ static u32 cxl_hmu_burst_limit(const struct cxl_hmu *hmu)
 }
 
 /*
- * Return: true if the chain of sections is too long and the timer continues it. Until then status
- * bits stay set, so the device sends at most one interrupt per bit.
+ * Return: true while the chain of sections is paused, until the timer runs. No drain clears status
+ * bits during the pause, so the device sends at most one interrupt per bit.
  */
 static bool cxl_hmu_pauses(const struct cxl_hmu *hmu)
 {
@@ -352,7 +359,7 @@ static void cxl_hmu_continue(struct cxl_hmu *hmu, bool more)
 /*
  * On any CPU, interrupts off: run the next step, or drain on the event's CPU. @timer, @more and
  * @kick are started under the lock and only while the instance is not dead, so that a detach can
- * wait for them once it is dead.
+ * mark the instance dead and then wait for them.
  */
 static void cxl_hmu_service(struct cxl_hmu *hmu)
 {
@@ -453,8 +460,8 @@ static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 	if (hmu->dead)
 		return 0;
 	/*
-	 * Poll an enable in progress once more. If it is still in progress, what the device finds
-	 * is lost: flag that.
+	 * Poll an enable in progress once more. If it still has not completed, the entries that the
+	 * device collects are lost: flag the next record as truncated.
 	 */
 	if (looked)
 		cxl_hmu_run(hmu);
@@ -473,15 +480,19 @@ static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 		if (cxl_hmu_status_absent(status))
 			break;
 	}
-	/* Entries that arrive after this drain are only counted as lost: flag that. */
+	/*
+	 * Entries that arrive after this drain appear only in the PMU's lost counter, in no record:
+	 * flag the record as truncated.
+	 */
 	if (status & CXL_HMU_STATUS_BUSY)
 		hmu->active->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
 	return status;
 }
 
 /*
- * perf stops the event inside its final record: discard what the device still holds. If the device
- * is already disabled (last drain of a run), that drain reads or discards what it holds.
+ * perf stops the event while a record is delivered: discard the entries that the device still
+ * holds. If the disable was already sent, this happens in the last drain of the run, which handles
+ * these entries itself.
  */
 static void cxl_hmu_stop_inside(struct cxl_hmu *hmu)
 {

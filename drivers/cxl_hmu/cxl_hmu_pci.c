@@ -5,8 +5,8 @@
  * The PCI function is bound to cxl_pci, so this module cannot be its driver. It watches the PCI bus
  * instead: it attaches to the function's CHMU blocks after cxl_pci has bound the function, and
  * detaches before cxl_pci unbinds. The function belongs to cxl_pci: this module does not enable or
- * disable it, attaches no devres to it, and requests only the CHMU blocks of its BARs. To functions
- * that this module drives itself (cxl_hmu_standalone.c) it attaches in probe; they are detached
+ * disable it, attaches no devres to it, and requests only the CHMU blocks of its BARs. Functions
+ * that this module drives itself (cxl_hmu_standalone.c) are attached in their probe, and detached
  * like the others.
  *
  * Interrupt vectors belong to cxl_pci as well. cxl_pci of Linux 6.1 allocates none: if the function
@@ -220,7 +220,7 @@ static int cxl_hmu_learn_widths(struct cxl_hmu *hmu)
 		wrong = cxl_hmu_caps_set_width(&hmu->caps, unit, status);
 		if (wrong)
 			pr_debug("%s: unit size 2^%u: %s\n", hmu->pp.name, unit, wrong);
-		/* Control requests use this value until an event sets its own. */
+		/* Disable and reset requests write this value until an event sets its own. */
 		hmu->cfg0 = cxl_hmu_cfg0(&cfg, &hmu->caps, false);
 	}
 	return 0;
@@ -344,8 +344,9 @@ static bool cxl_hmu_instances_add(struct cxl_hmu_device *dev, struct list_head *
 }
 
 /*
- * After this the driver no longer accesses the instance's registers. The disable is requested again
- * here, because a device may drop the first request while another operation is in progress.
+ * After this call the driver no longer accesses the instance's registers. The call requests the
+ * disable again, because a device may drop the first request while another operation is in
+ * progress.
  * @answers: false if another instance of the device did not respond, so that the driver does not
  * wait again. Return: true if the device responds.
  */
@@ -385,7 +386,7 @@ static u64 cxl_hmu_range_bytes(struct pci_dev *pdev, u32 range)
 
 /*
  * Return: the memory size of the device, the sum of its two ranges; 0 if it reports none. cxl_pci
- * knows the size too, but it is private to the CXL core.
+ * knows the size too, but the CXL core keeps it private.
  */
 static u64 cxl_hmu_memory_bytes(struct pci_dev *pdev)
 {
@@ -536,9 +537,9 @@ static void cxl_hmu_free_vectors(struct cxl_hmu_device *dev)
 }
 
 /*
- * The mailbox or other instances may use the same vector. Without a vector the list is polled;
- * pci_irq_vector() would then return the legacy interrupt. CAP0 is read again because an MSI device
- * changes its message number once its vectors are allocated.
+ * The interrupt is shared: the mailbox or other instances may use the same vector. Without MSI-X
+ * and MSI the list is polled, because pci_irq_vector() would return the legacy interrupt. CAP0 is
+ * read again because an MSI device changes its message number once its vectors are allocated.
  */
 static void cxl_hmu_request_irq(struct cxl_hmu_device *dev, struct cxl_hmu *hmu)
 {
@@ -589,7 +590,7 @@ static bool cxl_hmu_is_kernels_own(struct device *dev)
 	return true;
 }
 
-/* The PMU is registered last and removed first. */
+/* The PMU is registered last, so that an event never starts on an incomplete instance. */
 static void cxl_hmu_instance_register(struct cxl_hmu_device *dev, struct cxl_hmu *hmu)
 {
 	int ret;
@@ -696,7 +697,7 @@ static u32 cxl_hmu_standalone_number(void)
 	return number;
 }
 
-/* The caller holds the function's device lock. */
+/* Bound and unbound functions; the caller holds the function's device lock */
 
 static bool cxl_hmu_is_cxl_pci(const struct device *dev)
 {
@@ -765,8 +766,8 @@ void cxl_hmu_function_detach(struct pci_dev *pdev)
 }
 
 /*
- * Skip other devices without taking their device lock: a driver's probe holds that lock and may
- * hang.
+ * Used to skip other devices without taking their device lock: a driver's probe holds that lock and
+ * may hang.
  */
 static bool cxl_hmu_is_memory_function(const struct device *dev)
 {

@@ -98,7 +98,7 @@
 #define   CXL_HMU_STATUS_COUNTER_WIDTH		GENMASK_ULL(39, 32)	/* RO, bits */
 #define   CXL_HMU_STATUS_OVERFLOW		BIT_ULL(40)		/* RW1C */
 #define   CXL_HMU_STATUS_LEVEL			BIT_ULL(41)		/* RW1C */
-/* Set until a disable is complete: Status[0] may change after the operation has ended. */
+/* One of these bits is set until a disable is complete: ENABLED may clear after OPERATION. */
 #define   CXL_HMU_STATUS_BUSY			(CXL_HMU_STATUS_OPERATION | CXL_HMU_STATUS_ENABLED)
 
 /* Instance: hot list indices, 2-byte accesses */
@@ -108,6 +108,6 @@
 
 /* Range bitmap at CAP2 (RW), hot list at CAP3 (RO): 8-byte accesses */
 #define CXL_HMU_RANGE_SHIFT			28		/* one bit per 256 MiB */
-#define CXL_HMU_ADDRESS_BITS			52		/* longest CXL address */
+#define CXL_HMU_ADDRESS_BITS			52		/* CXL address width */
 
 #endif /* CXL_HMU_REGS_H */

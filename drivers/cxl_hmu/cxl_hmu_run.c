@@ -11,13 +11,14 @@
  *
  *   any state -> FAILED after CXL_HMU_TIMEOUT_MS, or on an impossible register value
  *
- * The counters are reset at the end of a run, not at its beginning, so that a start waits for one
- * device operation only.
+ * A run is the time from begin to end. The counters are reset at the end of a run, not at its
+ * beginning, so that a start waits for one device operation only. If they are already clear,
+ * QUIESCE skips the reset.
  *
  * perf starts and stops events with interrupts off, and a device may take 100 ms for an operation.
  * So nothing here waits: each state has one step, which polls the device once, and the timer polls
- * it again. Only a start polls a few times more, for 40 us: with a fast device, tracking has begun
- * when the system call that enables the event returns.
+ * it again. Only a start polls a few times more, for 40 us, so that with a fast device, tracking
+ * has begun when the system call that enables the event returns.
  *
  * Locking: all functions run under hmu->lock, except cxl_hmu_disable_and_wait(), which runs before
  * the PMU is registered or on a dead instance.
@@ -152,7 +153,7 @@ static void cxl_hmu_count_leftovers(struct cxl_hmu *hmu)
 				cxl_hmu_list_used(hmu->head, tail, hmu->caps.list_size));
 }
 
-/* The device is disabled and its counters are clear: continue with an event that waits for it. */
+/* The device is disabled and its counters are clear: configure it if an event is waiting. */
 static void cxl_hmu_enter_disabled(struct cxl_hmu *hmu)
 {
 	cxl_hmu_enter(hmu, hmu->active ? CXL_HMU_CONFIGURE : CXL_HMU_OFF);
@@ -198,7 +199,10 @@ static bool cxl_hmu_step_resetting(struct cxl_hmu *hmu)
 	return true;
 }
 
-/* The counter width depends on the unit size; the event was checked against the same width. */
+/*
+ * The counter width depends on the unit size. The event's threshold was checked against the width
+ * found at attach, so any other width fails the run.
+ */
 static bool cxl_hmu_step_configure(struct cxl_hmu *hmu)
 {
 	const struct cxl_hmu_config *cfg = &hmu->active->cfg;
@@ -228,7 +232,10 @@ static bool cxl_hmu_step_bitmap(struct cxl_hmu *hmu)
 	for (i = hmu->bitmap_next; i < end; i++)
 		writeq(cxl_hmu_bitmap_qword(&hmu->active->cfg, i), hmu->bitmap + i * sizeof(u64));
 	hmu->bitmap_next = end;
-	/* Each part restarts the deadline, which is for the device and not for a long bitmap. */
+	/*
+	 * Each part restarts the deadline, which limits the device's delay, not the time to write a
+	 * long bitmap.
+	 */
 	cxl_hmu_enter(hmu, end < hmu->caps.bitmap_qwords ? CXL_HMU_BITMAP : CXL_HMU_ENABLE);
 	return hmu->state == CXL_HMU_ENABLE;
 }
@@ -305,7 +312,7 @@ static void cxl_hmu_run_spinning(struct cxl_hmu *hmu, int spins)
 
 	cxl_hmu_steps_run(hmu, spins);
 	if (hmu->state == CXL_HMU_ON) {
-		/* From the timer, drain at once: an interrupt may have arrived before ON. */
+		/* In the timer, drain at once: the handler ignores interrupts before ON. */
 		cxl_hmu_arm(hmu, spins ? cxl_hmu_flush_ns(hmu) : 0);
 		return;
 	}
@@ -374,7 +381,10 @@ void cxl_hmu_end(struct cxl_hmu *hmu)
 	hmu->active = NULL;
 	if (hmu->dead || hmu->state == CXL_HMU_OFF)
 		return;
-	/* No step runs until the next start, but the device may be enabled by now. */
+	/*
+	 * A failed instance runs no step until the next start, but the device may have become
+	 * enabled.
+	 */
 	if (hmu->state == CXL_HMU_FAILED) {
 		cxl_hmu_disable(hmu);
 		return;

@@ -4,13 +4,14 @@
  *
  * A function has one driver: the first that binds it. Loaded after cxl_pci, this driver gets the
  * functions that cxl_pci did not bind; loaded first, it keeps its functions until they are unbound.
- * The driver is probed asynchronously like cxl_pci, because synchronous drivers are tried first on
- * a hotplugged function. The PMUs are the same in both modes, except for the number in their names.
+ * The driver is probed asynchronously like cxl_pci, because on a hotplugged function the kernel
+ * tries a synchronous driver before cxl_pci. The PMUs are the same in both modes, except for the
+ * number in their names.
  *
  * There is no softdep on cxl_pci: modprobe -r of this module would unload cxl_pci as well, and
- * modprobe would load a cxl_pci that the administrator keeps from loading. The module has the alias
- * of the device table even without standalone=1. So udev loads it for a CXL memory device along
- * with cxl_pci, which has the same alias, and by default it binds nothing.
+ * modprobe would load cxl_pci even if the administrator does not want it loaded. The module has the
+ * alias of the device table even without standalone=1. So udev loads it for a CXL memory device
+ * along with cxl_pci, which has the same alias, and by default it binds nothing.
  */
 
 #include <linux/module.h>
