@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * hisi_ptt: structures and functions that the driver's files share.
+ * hisi_ptt: structures and functions that the driver's files share. In the comments a run is the
+ * time from the start of an event to its stop, and a section is what one drain does with interrupts
+ * off.
  *
  *   hisi_ptt_pci.c    PCI probe, remove and reset
  *   hisi_ptt_pmu.c    perf callbacks and event terms
@@ -31,7 +33,7 @@
 
 #include "hisi_ptt_core.h"
 
-/* Limits of one interrupts-off section while the event runs: into an AUX area, and as records */
+/* Most bytes that one section copies while the event runs: into an AUX area, and as records */
 #define HISI_PTT_SECTION_BYTES		(64U << 10)
 #define HISI_PTT_SAMPLE_SECTION_BYTES	(16U << 10)
 
@@ -103,14 +105,16 @@ static_assert(offsetof(struct hisi_ptt_record, words) == 16);
  * @tune_mutex: one tune operation at a time; protects @tune_gone
  * @tune_gone: tune operations must not access the registers any more
  * @filter_mutex: serializes adding and removing filters; held while perf disables an event
- * @filter_lock: protects @filters; raw, interrupts off, innermost
+ * @filter_lock: protects @filters. Raw spinlock, taken with interrupts off; no other lock is taken
+ *	under it.
  * @filters: list of struct hisi_ptt_filter
  * @filter_notifier: notifier of the PCI bus
  * @dma_mutex: protects allocating and freeing @buffers, and @dma_gone
  * @buffers: the DMA buffers; not reallocated while the device traces
  * @dma_gone: buffers must not be allocated any more
- * @lock: protects the trace registers and everything down to @timer. Raw, interrupts off,
- *	innermost: never held while calling perf.
+ * @lock: protects the trace registers and the fields from @base to @timer. Raw spinlock, taken with
+ *	interrupts off; the driver takes no other lock under it and does not hold it while calling
+ *	perf.
  * @base: registers; the trace code must not access them once @dead is set
  * @dead: the device is removed; never cleared
  * @master_off: bus mastering is disabled because the device did not stop

@@ -12,10 +12,10 @@
  *              ^ index 0, offset                ^ write position of the device
  *
  * The device sets a buffer's bit in INT_STAT when the buffer is full, in ring order, starting with
- * buffer index. When the driver acknowledges a bit, it sets the bit in ring.full until the buffer
- * is read. So once the device overwrites buffer index, ring.full and INT_STAT together have all
- * four bits, whatever happens between reading and acknowledging INT_STAT. No register tells how
- * often the device has wrapped since then.
+ * buffer index. When the driver acknowledges a bit, it sets the bit in ring.full, and clears that
+ * bit when the buffer is read. So once the device overwrites buffer index, ring.full and INT_STAT
+ * together have all four bits, whatever happens between reading and acknowledging INT_STAT. No
+ * register shows how often the device has wrapped since then.
  *
  * WR_STS holds the write position. The driver uses it only once the device is idle.
  */
@@ -366,7 +366,10 @@ u64 hisi_ptt_ring_resync(struct hisi_ptt_ring *ring, u32 wr_sts)
 	oldest = hisi_ptt_ring_whole(ring, bytes + ring->entry_bytes - 1);
 	overwritten = (now - ring->index) & HISI_PTT_BUFFER_MASK;
 	overwritten = overwritten * ring->buffer_bytes + oldest;
-	/* The entries before offset_bytes may still be those read before the overrun. */
+	/*
+	 * Entries before offset_bytes may have been read before the overrun: do not read them
+	 * again.
+	 */
 	if (now == ring->index)
 		oldest = max_t(u32, oldest, ring->offset_bytes);
 	overwritten -= min_t(u64, overwritten, ring->offset_bytes);

@@ -16,7 +16,7 @@
 
 #include "hisi_ptt.h"
 
-/* Most fillers before the allocation fails with -ENOMEM */
+/* Maximum number of fillers; an allocation that needs more fails with -ENOMEM */
 #define HISI_PTT_MAX_FILLERS		16
 
 /**

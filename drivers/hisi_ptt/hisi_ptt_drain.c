@@ -5,9 +5,12 @@
  * The interrupt (a buffer is full), the timer and the event's stop callback drain the device. All
  * of them do so on the event's CPU with interrupts off, because perf's buffers have one writer:
  *
- *   interrupt ------------.      (other CPU: kick)
- *   timer -----------------+---> hisi_ptt_service() ---> hisi_ptt_drain()
- *   hisi_ptt_drain_last() ------------------------------------^
+ *   interrupt ---------.
+ *   timer -------------+---> hisi_ptt_service() ---> hisi_ptt_drain()
+ *   kick (other CPU) --'
+ *   hisi_ptt_drain_last() ---> hisi_ptt_stop_and_drain()
+ *
+ * On a CPU other than the event's, hisi_ptt_service() only sends the kick.
  *
  * A section is what one drain copies with interrupts off, at most HISI_PTT_SECTION_BYTES. The timer
  * copies the rest a moment later, so that other interrupts are served in between. While the device
@@ -16,22 +19,22 @@
  * cannot have wrapped to the place it was copied from. The last section of a run, with the device
  * idle, reads all that is left.
  *
- * When all four buffers were full, the driver stops the device. The data in the buffers is then
- * intact. Older data is lost, and no register tells how much: the driver counts a lower bound. The
+ * When all four buffers are full, the driver stops the device. The data in the buffers is then
+ * intact. Older data is lost; no register shows how much, so the driver counts a lower bound. The
  * trace restarts once the buffers are drained.
  *
- * The driver reports a loss in the AUX area by a record without data at the position of the missing
- * entries: PERF_AUX_FLAG_PARTIAL if the run continues, PERF_AUX_FLAG_TRUNCATED, which makes perf
- * disable the event, if the run ends; either with PERF_AUX_FLAG_COLLISION if the size of the loss
- * is unknown. The number of lost entries is added to the event's lost_samples, which
- * PERF_FORMAT_LOST reads and which recorders store at the end. Records in samples contain the
- * event's count of lost entries.
+ * The driver reports a loss in the AUX area by a PERF_RECORD_AUX without data at the position of
+ * the missing entries. The record has PERF_AUX_FLAG_PARTIAL if the run continues. If the run ends,
+ * the record has PERF_AUX_FLAG_TRUNCATED, which makes perf disable the event.
+ * PERF_AUX_FLAG_COLLISION means in addition that the size of the loss is unknown. The number of
+ * lost entries is added to the event's lost_samples, which PERF_FORMAT_LOST reads and which
+ * recorders store at the end. Records in samples contain the event's count of lost entries.
  *
  * Locking: the driver holds ptt->lock while it accesses registers and the ring, but not while it
  * calls perf, which may call the driver's stop callback. ptt->record, ptt->delivering and the
  * event's flags and counts belong to the event's CPU with interrupts off. During a drain only perf
- * can change ptt->active, by stopping the event inside its last sample. So a drain reads
- * ptt->active once and continues only while it is unchanged.
+ * can change ptt->active, by stopping the event while the driver delivers a sample, which is then
+ * the last. So a drain reads ptt->active once and continues only while it is unchanged.
  */
 
 #include <linux/interrupt.h>
@@ -47,7 +50,10 @@
 /* Pause between two sections of one drain */
 #define HISI_PTT_CONTINUE_NS		(20 * NSEC_PER_USEC)
 
-/* Spurious interrupts between two polls by the timer before the interrupt is disabled */
+/*
+ * Maximum number of spurious interrupts between two polls by the timer; then the interrupt is
+ * disabled
+ */
 #define HISI_PTT_MAX_SPURIOUS		64
 
 static u64 hisi_ptt_entries(const struct hisi_ptt *ptt, u64 bytes)
@@ -55,7 +61,7 @@ static u64 hisi_ptt_entries(const struct hisi_ptt *ptt, u64 bytes)
 	return div_u64(bytes, ptt->ring.entry_bytes);
 }
 
-/* Losses; on the event's CPU. Callers pass the event: perf may have stopped it since. */
+/* Losses; on the event's CPU. Callers pass the event, because perf may have cleared ptt->active */
 
 static void hisi_ptt_flag(struct hisi_ptt_event *hev, u64 flags)
 {
@@ -81,7 +87,7 @@ static void hisi_ptt_lose(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, u64 
 	pmukit_stat_add(&ptt->pp, PMUKIT_STAT_LOST, entries);
 }
 
-/* More may be lost: from now on the event's lost count is a lower bound. */
+/* Used if more than @bytes may be lost: from now on the event's lost count is a lower bound. */
 static void hisi_ptt_lose_at_least(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, u64 bytes,
 				   u64 flags)
 {
@@ -101,7 +107,10 @@ static void hisi_ptt_end_run(struct hisi_ptt *ptt, enum pmukit_stat stat, const 
 	hisi_ptt_warn(ptt, stat, message);
 }
 
-/* Halts the device: if it responds again, it has kept writing and would overwrite the buffers. */
+/*
+ * The device does not respond. It is halted all the same: it may still be writing to the buffers
+ * and respond again.
+ */
 static void hisi_ptt_end_silent_run(struct hisi_ptt *ptt)
 {
 	if (!ptt->halted)
@@ -126,7 +135,10 @@ static void hisi_ptt_overrun(struct hisi_ptt *ptt)
 	ptt->state = HISI_PTT_PAUSED;
 }
 
-/* Acknowledges before the buffers are read: a buffer that fills meanwhile interrupts again. */
+/*
+ * Checks which buffers are full. Acknowledges before the buffers are read, so that a buffer that
+ * fills during the drain interrupts again.
+ */
 static void hisi_ptt_look(struct hisi_ptt *ptt)
 {
 	u32 status;
@@ -164,7 +176,10 @@ static void hisi_ptt_look(struct hisi_ptt *ptt)
 	}
 }
 
-/* Halts the device first: the fill level of the last buffer is known only when it is idle. */
+/*
+ * Halts the device first, because the fill level of the last buffer is known only while the device
+ * is idle.
+ */
 static void hisi_ptt_look_last(struct hisi_ptt *ptt)
 {
 	u32 wr_sts;
@@ -216,7 +231,7 @@ static bool hisi_ptt_sink_samples(const struct pmukit_sink *sink)
 	return !sink->ring && is_sampling_event(sink->pev->event);
 }
 
-/* Samples and the trace event need the entries in a record. */
+/* Returns true if the entries are copied into records: for samples, or for the trace event. */
 static bool hisi_ptt_sink_records(const struct pmukit_sink *sink)
 {
 	return hisi_ptt_sink_samples(sink) || trace_hisi_ptt_record_enabled();
@@ -244,7 +259,10 @@ static void hisi_ptt_put_header(struct hisi_ptt *ptt, const struct hisi_ptt_head
 		ptt->record.words[i] = (__force u64)cpu_to_le64(words[i]);
 }
 
-/* Returns false if the sample was dropped. perf counts a sample that does not fit: undo that. */
+/*
+ * Returns false if the sample was dropped. perf adds even a dropped sample to the count, so its
+ * entries are subtracted.
+ */
 static bool hisi_ptt_deliver_sample(struct hisi_ptt *ptt, struct pmukit_sink *sink, u32 nr_words,
 				    u32 nr_entries)
 {
@@ -279,7 +297,7 @@ static bool hisi_ptt_deliver_record(struct hisi_ptt *ptt, struct hisi_ptt_event 
 
 	hisi_ptt_put_header(ptt, &header);
 	ptt->record.raw.tag = PMUKIT_RAW_TAG_HISI_PTT;
-	/* Flags set by a stop inside this sample belong to the next run of the event. */
+	/* Flags that a stop sets during this delivery belong to the event's next run. */
 	hev->flags = 0;
 	if (hisi_ptt_sink_samples(sink) &&
 	    !hisi_ptt_deliver_sample(ptt, sink, nr_words, header.entries)) {
@@ -293,7 +311,10 @@ static bool hisi_ptt_deliver_record(struct hisi_ptt *ptt, struct hisi_ptt_event 
 	return true;
 }
 
-/* @records: the piece is in ptt->record. A trace event enabled since then starts with the next. */
+/*
+ * @records: the piece was copied to ptt->record too. If the trace event was enabled after the copy,
+ * it starts with the next piece.
+ */
 static void hisi_ptt_deliver(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 			     struct pmukit_sink *sink, u32 bytes, bool records)
 {
@@ -330,7 +351,7 @@ static u32 hisi_ptt_move_piece(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 	pmukit_sink_stage(sink, from, bytes / sizeof(u64));
 	if (records)
 		memcpy(&ptt->record.words[HISI_PTT_HEADER_WORDS], from, bytes);
-	/* The copy is complete before INT_STAT is read, which tells if the source was intact. */
+	/* Complete the copy before reading INT_STAT, which shows if the source was intact. */
 	rmb();
 
 	raw_spin_lock(&ptt->lock);
@@ -451,7 +472,8 @@ static u64 hisi_ptt_drain(struct hisi_ptt *ptt)
 
 /*
  * Since Linux 6.16 perf throttles the whole group of an event, and writes PERF_RECORD_THROTTLE only
- * for the event that sampled too fast: no record tells that an event with an AUX area paused.
+ * for the event that sampled too fast. So no record shows that another event of the group, one with
+ * an AUX area, paused.
  */
 static bool hisi_ptt_throttled_silently(const struct hisi_ptt_event *hev)
 {
@@ -477,12 +499,12 @@ static void hisi_ptt_stop_and_drain(struct hisi_ptt *ptt)
 	hisi_ptt_look_last(ptt);
 	raw_spin_unlock(&ptt->lock);
 
-	/* Report an overrun that the check just found before the remaining entries. */
+	/* If the check just found an overrun, report it before the remaining entries. */
 	hisi_ptt_report_loss(ptt, hev, false);
 	hisi_ptt_move(ptt, hev, true);
 	hisi_ptt_note_pause(ptt, hev);
 
-	/* If perf stopped the event inside a sample, the ring is already empty. */
+	/* If perf stopped the event while a sample was delivered, the ring is already empty. */
 	raw_spin_lock(&ptt->lock);
 	waiting = hisi_ptt_ring_drop(&ptt->ring);
 	raw_spin_unlock(&ptt->lock);
@@ -494,7 +516,7 @@ static void hisi_ptt_stop_and_drain(struct hisi_ptt *ptt)
 
 /* Triggering a drain */
 
-/* On any CPU, interrupts off. @unasked: the timer is the caller. */
+/* Called on any CPU with interrupts off. @unasked: the timer is the caller. */
 static void hisi_ptt_service(struct hisi_ptt *ptt, bool unasked)
 {
 	const char *message;
@@ -566,7 +588,8 @@ static enum hrtimer_restart hisi_ptt_timer(struct hrtimer *timer)
 
 /*
  * Disables the interrupt: a device that sends spurious interrupts without end, even masked ones,
- * would occupy the CPU. The timer drains without the interrupt. In the handler, without a lock.
+ * would occupy the CPU. From then on only the timer drains the device. Called in the handler,
+ * without a lock.
  */
 static void hisi_ptt_irq_give_up(struct hisi_ptt *ptt)
 {
@@ -620,7 +643,7 @@ irqreturn_t hisi_ptt_interrupt(int irq, void *data)
 	return status ? IRQ_HANDLED : IRQ_NONE;
 }
 
-/* perf stops the event inside its last sample: entries after that sample are lost. */
+/* perf stops the event while its last sample is delivered: entries after that sample are lost. */
 static void hisi_ptt_stop_inside(struct hisi_ptt *ptt)
 {
 	u64 waiting;
@@ -640,7 +663,7 @@ static void hisi_ptt_stop_inside(struct hisi_ptt *ptt)
  * hisi_ptt_drain_last - stop the trace and deliver the remaining entries
  * @ptt: a device whose event is being stopped
  *
- * Context: the stop callback: event's CPU, interrupts off, no lock. If perf calls it inside a
+ * Context: the stop callback: event's CPU, interrupts off, no lock. If perf calls it during a
  * drain, the record of that drain is the last one and the remaining entries are lost.
  */
 void hisi_ptt_drain_last(struct hisi_ptt *ptt)
@@ -665,7 +688,8 @@ void hisi_ptt_drain_last(struct hisi_ptt *ptt)
  * @ptt: the device
  * @hev: the event; perf's start callback cannot return an error
  *
- * A PERF_RECORD_AUX reports it in an AUX area and ends the event, else the next record reports it.
+ * If the event has an AUX area, a PERF_RECORD_AUX reports the failure and ends the event. Otherwise
+ * the event's next record reports the failure.
  *
  * Context: the start callback: event's CPU, interrupts off, no lock.
  */

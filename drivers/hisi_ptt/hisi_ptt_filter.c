@@ -2,17 +2,18 @@
 /*
  * hisi_ptt: root_port_filters/ and requester_filters/: the functions that an event can trace.
  *
- * Every function at or below a root port that the device serves is a filter: the port itself by
- * its bit, every other function by its requester ID. The list follows the PCI bus: the driver
- * registers the notifier, then walks the bus, and a function that both report is listed once. If
- * the walk finds a function during its removal, either the function is no longer on the bus, and
- * not listed, or BUS_NOTIFY_REMOVED_DEVICE, which follows, unlists it.
+ * Every function at or below a root port that the device serves is a filter. An event selects root
+ * ports by their bits, and any other function by its requester ID. The list follows the PCI bus:
+ * the driver registers the notifier, then walks the bus, and a function that both report is listed
+ * once. If the walk finds a function during its removal, either the function is no longer on the
+ * bus and is not listed, or the BUS_NOTIFY_REMOVED_DEVICE that follows unlists it.
  *
  * When a function that an event traces is removed, the driver disables the event; its last record
  * gives the reason. The event can be enabled again once the function is back.
  *
  * Locking: filter_mutex serializes changes. filter_lock protects only the list, so that event_init
- * and add can read it. The driver calls perf under filter_mutex; perf callbacks do not take it.
+ * and add can read it. The driver calls perf under filter_mutex, so no perf callback takes that
+ * mutex.
  */
 
 #include <linux/device.h>
@@ -71,7 +72,9 @@ static ssize_t hisi_ptt_multiselect_show(struct device *dev, struct device_attri
 		.attrs = hisi_ptt_##_name##_attrs,				\
 	}
 
-/* Each port has a bit; the device compares only one requester ID. */
+/*
+ * multiselect: an event can trace several ports, which have a bit each, but only one requester ID.
+ */
 HISI_PTT_FILTER_GROUP(root_port, "1");
 HISI_PTT_FILTER_GROUP(requester, "0");
 
@@ -153,7 +156,7 @@ warn:
 	pci_warn(ptt->pdev, "%s cannot be traced: its filter was not added\n", pci_name(pdev));
 }
 
-/* After this no event can be opened with the filter. */
+/* After this call no event can be opened with the filter. */
 static void hisi_ptt_filter_unlist(struct hisi_ptt *ptt, struct hisi_ptt_filter *filter)
 {
 	raw_spin_lock_irq(&ptt->filter_lock);
@@ -161,7 +164,7 @@ static void hisi_ptt_filter_unlist(struct hisi_ptt *ptt, struct hisi_ptt_filter 
 	raw_spin_unlock_irq(&ptt->filter_lock);
 }
 
-/* Removing the file waits for its readers. */
+/* Removing the file waits for its readers, so the filter can then be freed. */
 static void hisi_ptt_filter_free(struct hisi_ptt *ptt, struct hisi_ptt_filter *filter)
 {
 	sysfs_remove_file_from_group(&ptt->pp.pmu.dev->kobj, &filter->attr.attr,
@@ -235,7 +238,10 @@ static void hisi_ptt_function_goes(struct hisi_ptt *ptt, struct pci_dev *pdev)
 		hisi_ptt_filter_unlist(ptt, filter);
 		if (hisi_ptt_event_orphaned(ptt))
 			pmukit_pmu_disable_events(&ptt->pp);
-		/* Remove the file last: once it is gone, the event has ended. */
+		/*
+		 * Remove the file last: user space may conclude from its absence that the event has
+		 * ended.
+		 */
 		hisi_ptt_filter_free(ptt, filter);
 	}
 	mutex_unlock(&ptt->filter_mutex);

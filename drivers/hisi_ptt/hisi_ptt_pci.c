@@ -6,8 +6,8 @@
  * loaded.
  *
  * devm and pcim manage the resources that end with the device. The PMU is reference-counted and may
- * outlive the device. Probe registers it after everything except the filters, which need its sysfs
- * directory. Remove runs in reverse order.
+ * outlive the device. Probe registers the PMU after everything except the filters, which need the
+ * PMU's sysfs directory. Remove runs in reverse order.
  */
 
 #include <linux/bitfield.h>
@@ -102,7 +102,10 @@ static struct hisi_ptt *hisi_ptt_new(struct pci_dev *pdev)
 	return ptt;
 }
 
-/* After this the driver does not access the registers, and the device does not write to memory. */
+/*
+ * After this call the driver does not access the registers, and the device does not write to
+ * memory.
+ */
 static void hisi_ptt_kill(struct hisi_ptt *ptt)
 {
 	raw_spin_lock_irq(&ptt->lock);

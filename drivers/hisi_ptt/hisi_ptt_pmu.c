@@ -2,8 +2,8 @@
 /*
  * hisi_ptt: perf callbacks.
  *
- * event_init writes nothing of the event to the device or to the state of a running trace: it may
- * be called for a second event meanwhile, which is then refused.
+ * event_init does not change the device's trace settings or the state of a running trace: while an
+ * event traces, it may be called for a second event, which is refused.
  *
  * Locking: event_init and the freeing of an event run in process context, event_init sometimes
  * under perf's ctx->mutex; they take only dma_mutex, filter_lock and ptt->lock. add, del, start and
@@ -85,7 +85,7 @@ static int hisi_ptt_event_init(struct perf_event *event)
 	if (event->attr.type != event->pmu->type)
 		return -ENOENT;
 
-	/* Packets, and the addresses in them, are system-wide. */
+	/* The packets, and the addresses in them, belong to the whole system. */
 	if (!perfmon_capable())
 		return -EACCES;
 
@@ -117,7 +117,7 @@ static void *hisi_ptt_setup_aux(struct perf_event *event, void **pages, int nr_p
 
 /* Running events */
 
-/* Interrupts off. */
+/* Called with interrupts off. */
 static int hisi_ptt_start_event(struct perf_event *event)
 {
 	int ret;

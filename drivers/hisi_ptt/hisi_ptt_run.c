@@ -2,11 +2,11 @@
 /*
  * hisi_ptt: starting and stopping the trace.
  *
- *   begin: reset the write pointer, enable
- *   halt:  disable, mask, wait until the device is idle
+ *   launch: reset the write pointer, unmask the interrupts, enable the trace
+ *   halt:   disable the trace, wait until the device is idle, read INT_STAT, mask the interrupts
  *
- * A device that does not become idle may still write to its buffers. The driver disables its bus
- * mastering until the device is idle, and does not free the buffers before.
+ * A device that does not become idle may still write to its buffers. Until the device is idle, the
+ * driver keeps its bus mastering off and the buffers allocated.
  *
  * Locking: ptt->lock.
  */
@@ -78,7 +78,7 @@ static bool hisi_ptt_reset(struct hisi_ptt *ptt)
 }
 
 /**
- * hisi_ptt_quiet - disable the trace and mask its interrupts
+ * hisi_ptt_quiet - disable the trace and mask its interrupts, without waiting for the device
  * @ptt: a device that is not dead
  */
 void hisi_ptt_quiet(struct hisi_ptt *ptt)
@@ -91,7 +91,8 @@ void hisi_ptt_quiet(struct hisi_ptt *ptt)
  * hisi_ptt_halt - stop the trace and wait until the device is idle
  * @ptt: a device that is not dead
  *
- * Reads INT_STAT before masking the interrupts: INT_STAT may not show masked bits.
+ * Reads INT_STAT before masking the interrupts, because the device might not show masked bits in
+ * INT_STAT.
  *
  * Return: false if the device did not become idle in time.
  */
@@ -109,7 +110,9 @@ bool hisi_ptt_halt(struct hisi_ptt *ptt)
 
 	pci_clear_master(ptt->pdev);
 	ptt->master_off = true;
-	/* A device that is gone does not write, and cannot when it responds again: no mastering. */
+	/*
+	 * A device that is gone does not write. If it comes back, its bus mastering is still off.
+	 */
 	ptt->stopped = hisi_ptt_absent(hisi_ptt_read(ptt, HISI_PTT_TRACE_STS));
 	if (ptt->stopped)
 		return true;
@@ -169,7 +172,7 @@ int hisi_ptt_launch(struct hisi_ptt *ptt, const struct hisi_ptt_config *cfg)
  *
  * Context: on the event's CPU, interrupts off.
  *
- * Return: as hisi_ptt_launch().
+ * Return: the result of hisi_ptt_launch().
  */
 int hisi_ptt_begin(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
 {
