@@ -6,8 +6,8 @@
  *
  * Context: pmukit_sink_*() run on the event's CPU with interrupts off while the event is active
  * (its stop callback included). The only lock they take is pmukit_aux_lock. The driver must not
- * hold a lock that its stop callback takes: perf may call that callback from inside
- * perf_tp_event(). An open sink must be closed before another sink is opened on the same event.
+ * hold a lock that its stop callback takes: perf may call that callback in perf_tp_event(). An open
+ * sink must be closed before another sink is opened on the same event.
  */
 
 #include <linux/hashtable.h>
@@ -26,14 +26,15 @@
 /*
  * AUX areas. An event can be redirected to the ring of another event (PERF_EVENT_IOC_SET_OUTPUT),
  * and perf allows an event of a third PMU to set up the AUX area of that ring. A transaction on
- * such a foreign area could nest inside its owner's, and perf would disable the event if the
- * area is full. So this file looks up the event's ring before it calls perf.
+ * such a foreign area could nest inside a transaction of the PMU that owns the area, and perf would
+ * disable the event if the area is full. So this file looks up the event's ring before it calls
+ * perf.
  */
 
 #define PMUKIT_AUX_HASH_BITS	6
 
 static DEFINE_HASHTABLE(pmukit_aux_areas, PMUKIT_AUX_HASH_BITS);
-static DEFINE_RAW_SPINLOCK(pmukit_aux_lock);	/* pmukit_aux_areas; innermost, interrupts off */
+static DEFINE_RAW_SPINLOCK(pmukit_aux_lock);	/* protects pmukit_aux_areas */
 
 /**
  * struct pmukit_aux_area - an AUX area
@@ -41,7 +42,7 @@ static DEFINE_RAW_SPINLOCK(pmukit_aux_lock);	/* pmukit_aux_areas; innermost, int
  * @pmu: the PMU that set it up
  * @rb: the perf ring it belongs to; only compared, never dereferenced. perf frees the area before
  *	the ring.
- * @ring: the part that perf gets; last, because its length is variable
+ * @ring: returned to perf by setup_aux; the last member, because its length is variable
  */
 struct pmukit_aux_area {
 	struct hlist_node node;
@@ -59,7 +60,7 @@ struct pmukit_aux_area {
  * Context: any but NMI.
  *
  * Return: what setup_aux of the event's PMU returned; NULL if the ring has no area, or one of
- * another PMU. Only for comparison: the area may be freed at any time.
+ * another PMU. The pointer is only for comparison: the area may be freed at any time.
  */
 const void *pmukit_aux_of_event(const struct perf_event *event)
 {
@@ -92,10 +93,10 @@ EXPORT_SYMBOL_GPL(pmukit_aux_of_event);
  *
  * The transaction must be closed before interrupts are enabled again. Up to Linux 6.1, and on any
  * kernel while the event is being redirected, perf does not stop an event whose area is unmapped:
- * munmap() only waits until the event's CPU leaves its current section with interrupts off. If a
- * transaction is still open after that, closing it frees the area, in any context.
+ * munmap() only waits until the event's CPU enables interrupts again. If a transaction is still
+ * open after that, closing it frees the area, in any context.
  *
- * Context: as perf_aux_output_begin(), with interrupts off.
+ * Context: that of perf_aux_output_begin(), with interrupts off.
  *
  * Return: what setup_aux of the PMU returned. NULL, without a transaction, if the ring has no area
  * of this PMU, or no free space in it.
@@ -123,7 +124,8 @@ EXPORT_SYMBOL_GPL(pmukit_aux_begin);
  * @nr_pages: number of pages, a power of two
  * @overwrite: the reader wants the newest data to replace the oldest
  *
- * Overwrite mode is refused, because the next record could cut a record in two.
+ * Overwrite mode is refused, because a new record could overwrite part of an old one, and the
+ * reader could not find the start of the next.
  *
  * perf calls free_aux when the area is unmapped. A kernel that revokes events may have released the
  * PMU's module by then, so the area holds a reference to the module that contains
@@ -203,10 +205,10 @@ EXPORT_SYMBOL_GPL(pmukit_sampling_point);
 				 PERF_SAMPLE_STACK_USER)
 
 /*
- * On arm64 perf record -g requests the link register from all events, beside call chains: it holds
- * the caller of a function without a frame. The call chains of these events are empty, so the
- * register is not needed. Like the thread of a sample, it belongs to the task that was interrupted
- * when the record was delivered.
+ * On arm64 perf record -g requests not only call chains from all events but also the link register,
+ * which holds the caller of a function without a frame. The call chains of these events are empty,
+ * so the register is not needed. Like a sample's thread, the register belongs to the task that was
+ * interrupted when the record was delivered.
  */
 #ifdef CONFIG_ARM64
 #define PMUKIT_CHAIN_REGS	BIT_ULL(PERF_REG_ARM64_LR)
@@ -255,7 +257,7 @@ void pmukit_sampling_prepare(struct pmukit_event *pev)
 {
 	struct perf_event *event = pev->event;
 
-	/* A sample has no instruction and no task; it must not look like user space. */
+	/* A sample has no instruction and no task, so it must not look like one of user space. */
 	pmukit_sampling_point(pev, 0, false);
 	/* perf_callchain() would unwind the code that delivers the record. */
 	event->attr.exclude_callchain_kernel = 1;
@@ -291,8 +293,8 @@ EXPORT_SYMBOL_GPL(pmukit_check_period);
  * @sink: filled in
  * @pev: the event
  *
- * Return: false if there is no AUX area of the PMU, or no free space in it. The sink must not be
- * closed then, but each record may be passed to pmukit_sink_sample().
+ * Return: false if there is no AUX area of the PMU, or no free space in it. In that case the sink
+ * must not be closed, but each record may be passed to pmukit_sink_sample().
  */
 bool pmukit_sink_open_aux(struct pmukit_sink *sink, struct pmukit_event *pev)
 {
@@ -315,8 +317,9 @@ EXPORT_SYMBOL_GPL(pmukit_sink_open_aux);
  * @sink: filled in
  * @pev: the event
  *
- * Return: false if no record can be delivered at the moment; the sink must not be closed then. If
- * true, sink->room_words may still be too small for a record; the sink must be closed.
+ * Return: false if no record can be delivered at the moment; the caller must then not close the
+ * sink. If true, the caller must close the sink; sink->room_words may still be too small for a
+ * record.
  */
 bool pmukit_sink_open(struct pmukit_sink *sink, struct pmukit_event *pev)
 {
@@ -370,8 +373,8 @@ EXPORT_SYMBOL_GPL(pmukit_sink_commit);
  * @nr_words: number of words
  * @nr_entries: number to add to the event's count
  *
- * perf_tp_event() is the only exported function that outputs a sample. It takes a list of events,
- * which has one member here, and releases the recursion context.
+ * perf_tp_event() is the only exported function that outputs a sample. Its list of events has one
+ * member here; the function also releases the recursion context.
  *
  * perf adds the period to the event's count. If the event requests PERF_SAMPLE_PERIOD, the period
  * of a sample is its number of entries, so that the periods of all samples add up to the count.
@@ -452,10 +455,7 @@ void pmukit_sink_close(struct pmukit_sink *sink, u64 aux_flags)
 
 	if (aux_flags)
 		perf_aux_output_flag(&sink->handle, aux_flags);
-	/*
-	 * The words must be visible before the head that covers them; pairs with the reader's
-	 * barrier.
-	 */
+	/* The reader must see the words before the new head. Pairs with the reader's barrier. */
 	smp_wmb();
 	perf_aux_output_end(&sink->handle, sink->written_bytes);
 	sink->ring = NULL;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Workarounds for bugs of perf that affect a PMU that is removed. Only this file uses perf's
- * internal data. Decision 0015 explains why it is needed.
+ * internal data; decision 0015 explains why. Each function's comment names the bug, the affected
+ * kernels and the fix to send upstream.
  *
- *   bug                                            kernels     here
+ *   bug                                            kernels     workaround
  *   1 open events are not detached                 to 6.14     pmukit_give_up_name()
  *   2 software events in a group are missed        to 7.2      pmukit_has_foreign_events()
  *   3 a timer of a freed PMU runs                  to 7.2      pmukit_stop_rotation()
@@ -12,7 +13,8 @@
  *   6 a task refers to a freed PMU                 to 6.1      pmukit_forget_pmu()
  *   7 a migration moves only one group per call    from 6.15   pmukit_cpu_events()
  *
- * 7.2 was the newest kernel when this was written. Compile probes (drivers/compat/probes) select
+ * 7.2 was the newest kernel when this table was written. Compile probes (drivers/compat/probes)
+ * select
  * the workarounds that a kernel needs. One commit of 6.15 fixes 4 and 5; stable kernels have it too
  * (6.6.83, 6.12.19, 6.13.7). It changes no header, so no probe distinguishes them from older
  * kernels of their series. There the workaround costs 20 ms per removed PMU, without CPU hotplug
@@ -37,8 +39,9 @@
 
 /*
  * The context of a PMU on a CPU: the events scheduled with the PMU, including those of other PMUs,
- * and the timer that rotates them. Each possible CPU has one once the PMU is registered. Not for
- * PMUs of perf_sw_context: up to Linux 6.1 they share one context.
+ * and the timer that rotates them. Each possible CPU has one once the PMU is registered.
+ * pmukit_cpu_context() must not be used for PMUs of perf_sw_context: up to Linux 6.1 they share one
+ * context.
  */
 #if defined(HAVE_PMU_CONTEXT_BY_POINTER)
 #define PMUKIT_PMU_HOLDS	1	/* the PMU itself holds a reference */
@@ -85,8 +88,8 @@ unsigned int pmukit_cpu_events(struct pmu *pmu, unsigned int cpu)
 }
 
 /*
- * References to that context: one per event that is in it, or was in it and is not freed yet. Other
- * references are short-lived.
+ * Number of references to the PMU's context on @cpu: one per event that is in the context, or was
+ * in it and is not freed yet. Other references are short-lived.
  */
 static unsigned int pmukit_cpu_holders(struct pmu *pmu, unsigned int cpu)
 {
@@ -103,7 +106,8 @@ static unsigned int pmukit_cpu_holders(struct pmu *pmu, unsigned int cpu)
 
 /*
  * Return: true if the event certainly holds such a reference. perf sets event->ctx after it has
- * taken the reference and nothing can fail any more, and keeps it set until the event is freed.
+ * taken the reference, once opening the event cannot fail any more, and keeps event->ctx set until
+ * the event is freed.
  */
 static bool pmukit_event_holds(const struct perf_event *event)
 {
@@ -113,17 +117,18 @@ static bool pmukit_event_holds(const struct perf_event *event)
 /**
  * pmukit_has_foreign_events - check whether events of other PMUs hold a context of this PMU
  * @pp: the PMU, its lock held
- * @dying: an event that is no longer in @pp->events, or NULL; it must not be freed meanwhile
+ * @dying: an event that is no longer in @pp->events and is not freed during the call; may be NULL
  *
  * Bug: a software event that joins a group is scheduled with the PMU of its leader
- * (perf_event_open() picks group_leader->pmu_ctx->pmu) and stays so. perf does not look for such an
- * event when that PMU is unregistered: it frees the context that the event uses (6.1, 6.12), or the
- * PMU that the event refers to (7.2, whose pmu_detach_events() walks the PMU's own events).
+ * (perf_event_open() picks group_leader->pmu_ctx->pmu), even after the leader is closed. perf does
+ * not look for such an event when that PMU is unregistered: it frees the context that the event
+ * uses (6.1, 6.12), or the PMU that the event refers to (7.2, whose pmu_detach_events() walks the
+ * PMU's own events).
  * Kernels: to 7.2.
  * Fix to send: pmu_detach_events() walks the events of the PMU's contexts.
  *
  * The PMU's own events are counted before all references. An own event that takes its reference in
- * between is mistaken for a foreign one, never the other way round.
+ * between looks like a foreign one; a foreign event never looks like an own one.
  *
  * Return: true if there are such events, or may be.
  */
@@ -223,11 +228,12 @@ static void pmukit_stop_rotation(struct pmu *pmu)
  *   while it waits for pmus_lock in perf_event_exit_cpu_context(). So CPU hotplug is disabled here:
  *   it fails with -EBUSY, as while a PCI driver probes.
  * - perf_swevent_init() waits for pmus_lock itself. A driver cannot prevent that. Openers that
- *   queued during one call must finish before the next call, so calls are spaced.
+ *   queued during one call must finish before the next call, so the function sleeps before each
+ *   call.
  *
  * Kernels: to 6.14 (6.15: 2565e42539b1 "perf/core: Fix pmus_lock vs. pmus_srcu ordering"); not
  * 6.6.83, 6.12.19 and later kernels of these series, where the workaround is needless and harmless.
- * Fix to send: that commit, to 6.1.
+ * Fix to send: that commit, to stable 6.1.
  *
  * Context: may sleep; one call at a time.
  *
@@ -255,7 +261,10 @@ static int pmukit_last_event_init(struct perf_event *event)
 	return -ENOENT;
 }
 
-/* A PMU without events that is registered and unregistered at once. Static, so never freed. */
+/*
+ * A PMU without events that is registered and unregistered at once. The structure is static, so it
+ * is never freed.
+ */
 static struct pmu pmukit_last = {
 	.module = THIS_MODULE,
 	.task_ctx_nr = perf_sw_context,
@@ -266,7 +275,10 @@ static int pmukit_last_comes_and_goes(void)
 {
 	int ret;
 
-	/* Register it without a device where perf supports that. */
+	/*
+	 * pmukit_last needs no device in sysfs; newer kernels (PMU_NULL_DEV) can register a PMU
+	 * without one.
+	 */
 #ifdef PMU_NULL_DEV
 	pmukit_last.dev = PMU_NULL_DEV;
 #else
@@ -285,13 +297,13 @@ static int pmukit_last_comes_and_goes(void)
  * Bug: perf_pmu_unregister() removes the PMU's number after it has waited for openers. An opener
  * that looked the number up in between is in perf_try_init_event() with an unregistered PMU, and
  * may sleep there.
- * Kernels: to 6.14; the same commit removes the number first.
- * Fix to send: that commit, to 6.1.
+ * Kernels: to 6.14; commit 2565e42539b1 removes the number first.
+ * Fix to send: that commit, to stable 6.1.
  *
  * Openers are in a read section of pmus_srcu, which is private to perf. Unregistering any PMU waits
  * for such sections, so this function registers and unregisters another PMU.
  *
- * Context: may sleep, for as long as memory is short; one call at a time, not concurrently with
+ * Context: may sleep, until memory is available; one call at a time, not concurrently with
  * pmukit_perf_unregister().
  */
 void pmukit_wait_for_openers(void)
@@ -313,14 +325,14 @@ void pmukit_wait_for_openers(void)
  *	open
  *
  * Bug: perf_pmu_unregister() does not detach open events, so a PMU with open events must stay.
- * Kernels: to 6.14 (6.15: "perf: Make perf_pmu_unregister() useable"); later kernels for events of
- * other PMUs.
- * Fix to send: that of pmukit_has_foreign_events().
+ * Kernels: to 6.14 (6.15: "perf: Make perf_pmu_unregister() useable"); on later kernels only if
+ * events of other PMUs are open.
+ * Fix to send: the one described at pmukit_has_foreign_events().
  *
  * perf has no call to rename a registered PMU, and device_rename() does not rename the link of the
- * bus. So perf gets another device to unregister later: one outside of the bus, which no tool
- * reads. Its release function is that of the old device, which is part of the kernel image and
- * frees the new device.
+ * bus. So the function gives the PMU another device, outside of the bus, where no tool looks; perf
+ * unregisters it later. The new device is freed by the release function of the old one, which is
+ * part of the kernel image.
  */
 void pmukit_give_up_name(struct pmukit_pmu *pp)
 {

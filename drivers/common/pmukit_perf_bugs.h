@@ -10,8 +10,8 @@ struct pmu;
 struct pmukit_pmu;
 
 /*
- * perf_pmu_unregister() detaches open events. On kernels where it does not, unregistering a PMU
- * with open events corrupts memory.
+ * True if perf_pmu_unregister() detaches open events. Otherwise unregistering a PMU with open
+ * events corrupts memory.
  */
 #ifdef HAVE_PMU_REVOKES_EVENTS
 #define PMUKIT_PMU_REVOKES	true

@@ -3,50 +3,51 @@
  * Lifecycle of a PMU, from registration to the last reference. The hardware may be removed first.
  *
  * The hard case is a PMU that is removed while events are open. A kernel that revokes events
- * (PMUKIT_PMU_REVOKES) detaches them inside perf_pmu_unregister(). On older kernels unregistering
- * is only safe once no event is open, and neither unbinding nor unplugging can be refused. So the
+ * (PMUKIT_PMU_REVOKES) detaches them in perf_pmu_unregister(). On older kernels unregistering is
+ * only safe once no event is open, and neither unbinding nor unplugging can be refused. So the
  * removal has two parts:
  *
  *   pmukit_pmu_remove()                           pmukit_leave_work()
  *   1 set gone: no new event can be opened        5 wait until the core is done with the last event
  *   2 remove the CPU hotplug callback             6 perf_pmu_unregister()
- *   3 disable the open events: their counts       7 wait for calls that still try to open one
+ *   3 disable the open events: their counts       7 wait for calls that still try to open an event
  *     freeze, their files stay valid              8 drop the registration's reference
  *   4 release the name in sysfs, so that the device can return under it; then queue the work: at
  *     once, or, while events are open, when the last one is destroyed
  *
- * A software event in a group with this PMU's events is scheduled with this PMU, and stays so after
- * those are closed. perf does not report such a foreign event to the PMU, and no kernel up to 7.2
+ * A software event in a group with this PMU's events is scheduled with this PMU, even after those
+ * events are closed. perf does not report such a foreign event to the PMU, and no kernel up to 7.2
  * looks for it when a PMU is unregistered: its context would be freed while the event uses it. So
  * the destruction of the PMU's last event checks for foreign events. While there are some, the PMU
  * stays registered and its module is held (pmukit_foreign_work()). On a kernel that revokes events,
  * events are only revoked if there are no foreign ones.
  *
  * Foreign events are detected by the references that events hold on a context, from before they are
- * installed until after they are destroyed, even while their CPU is offline. A reference counted
- * too many only costs another check, or open events stay as on older kernels instead of being
- * revoked. While events migrate to another CPU they hold no reference: foreign events are then
- * assumed.
+ * installed until after they are destroyed, even while their CPU is offline. If the driver counts
+ * one reference too many, it only checks once more, or does not revoke the open events and handles
+ * them as on older kernels. While events migrate to another CPU they hold no reference, so the
+ * driver then assumes that there are foreign events.
  *
  * After pmukit_pmu_remove() perf may still call add() and start() for an event that is enabled
- * again. The driver refuses these by a flag of its own, under the lock that protects its MMIO.
+ * again. The driver must refuse these calls: it checks a flag under the lock that protects its
+ * MMIO.
  *
- * Step 5 is needed because the core still uses the PMU after it has called event->destroy(): it
+ * Step 5 is needed because perf's core still uses the PMU after it has called event->destroy(): it
  * puts the event's context and the module. The core does not sleep in between, so a grace period of
- * RCU tasks waits for it. The work cannot run inside destroy: the failure path of event_init calls
- * destroy inside the read section that perf_pmu_unregister() waits for.
+ * RCU tasks waits for it. event->destroy() itself cannot do the work: the failure path of
+ * event_init calls it in the read section that perf_pmu_unregister() waits for.
  *
  * pmu->module is the driver's module: rmmod is refused while events are open. The work may run
  * after they are closed; pmukit_pmu_flush() at the end of the driver's exit waits for it. A module
  * whose init fails is freed despite references. So no event can be opened before init has
  * succeeded, and an init that fails ends with pmukit_pmu_flush() too.
  *
- * Locking: pmukit_pmu.lock is a spinlock for process context, innermost except for
- * pmukit_leave_lock. event_init may run under perf's ctx->mutex, so nothing here holds a mutex
- * around perf_event_disable(). Instead, the event being disabled is pinned, and its destruction
- * waits until it is unpinned. No callback of perf takes cpus_read_lock() or
- * pmukit_pmu.hotplug_lock. The latter orders registration against the hotplug callback; it nests
- * inside the hotplug lock and outside perf's own mutexes.
+ * Locking: pmukit_pmu.lock is a spinlock for process context; only pmukit_leave_lock is taken under
+ * it. event_init may run under perf's ctx->mutex, so nothing here holds a mutex around
+ * perf_event_disable(). Instead, the event being disabled is pinned, and its destruction waits
+ * until it is unpinned. No callback of perf takes cpus_read_lock() or pmukit_pmu.hotplug_lock.
+ * hotplug_lock orders registration against the hotplug callback; it nests inside the CPU hotplug
+ * lock and outside perf's own mutexes.
  */
 
 #include <linux/cpu.h>
@@ -74,7 +75,7 @@ static struct workqueue_struct *pmukit_workqueue;	/* ordered */
 static DECLARE_WORK(pmukit_leave, pmukit_leave_work);
 static DEFINE_SPINLOCK(pmukit_leave_lock);
 static LIST_HEAD(pmukit_leave_list);		/* PMUs to unregister; under pmukit_leave_lock */
-static DEFINE_MUTEX(pmukit_unregister_mutex);	/* serializes; innermost mutex here */
+static DEFINE_MUTEX(pmukit_unregister_mutex);	/* serializes unregistering; innermost mutex */
 static int pmukit_hotplug_state;
 
 /* References */
@@ -136,7 +137,8 @@ static unsigned int pmukit_server_of(struct pmukit_pmu *pp, unsigned int cpu)
  * @servers: filled in
  *
  * A CPU that goes online for the first time may be in @pp->cpus before the driver knows its group.
- * It is left out if another CPU serves that group, and so is a CPU without a group.
+ * The function leaves such a CPU out if another CPU serves that group, and leaves out CPUs without
+ * a group.
  */
 void pmukit_pmu_servers(struct pmukit_pmu *pp, struct cpumask *servers)
 {
@@ -176,8 +178,9 @@ static void pmukit_set_moving(struct pmukit_pmu *pp, bool moving)
 /*
  * Since Linux 6.15 a call of perf_pmu_migrate_context() moves only one group: it continues its walk
  * from the event it has just removed, which is no longer linked. So there is one call per event on
- * the CPU, foreign events included, and one for a PMU's event that is just being installed, because
- * a call waits for the mutex of its context. Calls that find no event do nothing.
+ * the CPU, foreign events included, and one more for an event of the PMU that is just being
+ * installed: the call waits for the mutex of that event's context. Calls that find no event do
+ * nothing.
  */
 static void pmukit_migrate_events(struct pmukit_pmu *pp, unsigned int from, unsigned int to)
 {
@@ -203,7 +206,10 @@ static void pmukit_place_changed(struct pmukit_pmu *pp, unsigned int cpu)
 		pp->ops->place_changed(pp, cpu);
 }
 
-/* Move the PMU to another CPU: first new events, then the open ones. Under hotplug_lock. */
+/*
+ * Move the PMU to another CPU: first direct new events there, then move the open ones. Under
+ * hotplug_lock.
+ */
 static void pmukit_hand_on(struct pmukit_pmu *pp, unsigned int from, unsigned int to)
 {
 	if (pp->scope == PMUKIT_SCOPE_SYSTEM) {
@@ -285,7 +291,9 @@ static bool pmukit_unregister(struct pmukit_pmu *pp)
 	return !WARN_ON_ONCE(pmukit_perf_unregister(&pp->pmu));
 }
 
-/* One grace period, the longest part, serves all queued PMUs: a driver may have a hundred. */
+/*
+ * The grace period takes longest, so all queued PMUs share one: a driver may have a hundred PMUs.
+ */
 static void pmukit_leave_work(struct work_struct *work)
 {
 	struct pmukit_pmu *pp, *next;
@@ -294,7 +302,7 @@ static void pmukit_leave_work(struct work_struct *work)
 	spin_lock(&pmukit_leave_lock);
 	list_splice_init(&pmukit_leave_list, &leaving);
 	spin_unlock(&pmukit_leave_lock);
-	/* An earlier run may have handled all of them. */
+	/* An earlier run of this work may have handled all queued PMUs. */
 	if (list_empty(&leaving))
 		return;
 
@@ -318,7 +326,10 @@ static bool pmukit_is_idle(const struct pmukit_pmu *pp)
 	return !pp->nr_events && !pp->nr_dying;
 }
 
-/* Under pp->lock. Queues a PMU once at most: a PMU without hardware gets no new events. */
+/*
+ * Under pp->lock. Queues a PMU at most once, because a PMU whose hardware is gone gets no new
+ * events.
+ */
 static void pmukit_unregister_if_idle(struct pmukit_pmu *pp)
 {
 	if (!pp->leaving || !pmukit_is_idle(pp) || pp->waiting)
@@ -331,8 +342,9 @@ static void pmukit_unregister_if_idle(struct pmukit_pmu *pp)
 
 /*
  * The PMU's last event still holds the module while it is destroyed, so another reference can be
- * taken here; later events take their own. Foreign events that join a group while the kernel
- * revokes events are not waited for: perf has the bug of pmukit_has_foreign_events() with any PMU.
+ * taken here; events opened later take their own references. There is no wait for foreign events
+ * that join a group while the kernel revokes events: perf has that bug (see
+ * pmukit_has_foreign_events()) with any PMU.
  */
 static void pmukit_wait_for_foreign_events(struct pmukit_pmu *pp, const struct perf_event *dying)
 {
@@ -369,8 +381,8 @@ static void pmukit_foreign_work(struct work_struct *work)
 }
 
 /*
- * Pin an event that has a context, i.e. is installed or about to be, against its destruction.
- * Return: NULL if there is none left.
+ * Pin an event that is, or is about to be, installed in a context, so that it is not destroyed.
+ * Return: NULL if no such event is left.
  */
 static struct perf_event *pmukit_pin_event(struct pmukit_pmu *pp, struct list_head *done)
 {
@@ -403,8 +415,8 @@ static void pmukit_unpin_event(struct pmukit_pmu *pp)
  *
  * Their files stay valid, and user space may enable an event again.
  *
- * Context: may sleep. Not from a perf callback; one call at a time, and not concurrently with
- * pmukit_pmu_remove().
+ * Context: may sleep. Must not be called from a perf callback; one call at a time, and not
+ * concurrently with pmukit_pmu_remove().
  */
 void pmukit_pmu_disable_events(struct pmukit_pmu *pp)
 {
@@ -413,7 +425,10 @@ void pmukit_pmu_disable_events(struct pmukit_pmu *pp)
 
 	while ((event = pmukit_pin_event(pp, &done))) {
 		perf_event_disable(event);
-		/* Like a pinned event that cannot run: a read returns end of file. */
+		/*
+		 * A read of the event now returns end of file, as for a perf "pinned" event that
+		 * cannot run.
+		 */
 		if (pp->gone && pp->ends_in_error)
 			WRITE_ONCE(event->state, PERF_EVENT_STATE_ERROR);
 		pmukit_unpin_event(pp);
@@ -433,8 +448,8 @@ EXPORT_SYMBOL_GPL(pmukit_pmu_disable_events);
  * makes its start callback refuse events, under its own lock, and may unmap the hardware; it still
  * holds its reference. The registration's reference is dropped once perf has released the PMU.
  *
- * With PMUKIT_SCOPE_CPUS, open events may still run on a kernel that does not revoke them: the
- * driver freezes them itself.
+ * Exception: with PMUKIT_SCOPE_CPUS, open events may still run on a kernel that does not revoke
+ * them, and the driver must freeze them itself.
  *
  * Context: may sleep. Not from a perf callback.
  */
@@ -448,9 +463,9 @@ void pmukit_pmu_remove(struct pmukit_pmu *pp)
 	cpuhp_state_remove_instance_nocalls(pmukit_hotplug_state, &pp->hotplug_node);
 
 	/*
-	 * Only after the hotplug callback is removed: foreign events cannot be detected while
-	 * events migrate to another CPU. Events that must end in error are not revoked, because a
-	 * revoked event keeps a count that looks complete.
+	 * This check must follow the removal of the hotplug callback: foreign events cannot be
+	 * detected while events migrate to another CPU. Events that must end in error are not
+	 * revoked, because a revoked event keeps a count that looks complete.
 	 */
 	spin_lock(&pp->lock);
 	pp->revoked = PMUKIT_PMU_REVOKES && !pp->waiting &&
@@ -463,9 +478,9 @@ void pmukit_pmu_remove(struct pmukit_pmu *pp)
 	}
 
 	/*
-	 * Not for events of tasks, because of a deadlock: a task that exits destroys inherited
-	 * events under the mutex of its context. perf_event_disable() takes that mutex while the
-	 * pin blocks the destruction.
+	 * Disabling events of tasks could deadlock: a task that exits destroys inherited events
+	 * under the mutex of its context. perf_event_disable() would wait for that mutex, and the
+	 * destruction for the end of the pin.
 	 */
 	if (pp->scope != PMUKIT_SCOPE_CPUS)
 		pmukit_pmu_disable_events(pp);
@@ -493,8 +508,8 @@ EXPORT_SYMBOL_GPL(pmukit_pmu_flush);
  * pmukit_kick_sync - wait until all earlier smp_call_function_single_async() calls have run
  *
  * A CPU takes all its queued calls at once, with interrupts off, and runs synchronous ones first.
- * After kick_all_cpus_sync() it may still run asynchronous calls of the same batch, which the RCU
- * grace period waits for.
+ * After kick_all_cpus_sync() it may still run asynchronous calls of the same batch, so the function
+ * also waits for an RCU grace period.
  *
  * Context: may sleep.
  */
@@ -527,7 +542,10 @@ static void pmukit_event_destroy(struct perf_event *event)
 	/* event_free() may sleep, so a grace period of RCU tasks would not wait for it. */
 	pp->ops->event_free(pev);
 
-	/* Last: once the work is queued, only the core's own steps delay the release of @pp. */
+	/*
+	 * This comes last: once the work is queued, only steps of perf's core delay the release of
+	 * @pp.
+	 */
 	spin_lock(&pp->lock);
 	pp->nr_dying--;
 	pmukit_wait_for_foreign_events(pp, event);
@@ -546,8 +564,8 @@ static unsigned int pmukit_event_place(struct pmukit_pmu *pp, const struct perf_
 /*
  * Return: true if the group leader's CPU went offline. Such a leader is in no context and its group
  * is dissolved. perf would still accept siblings for it once the CPU is back, and would not find
- * them again when the leader is closed. The check may race with a CPU that goes offline: no lock of
- * this module can prevent that.
+ * these siblings when the leader is closed. The check may race with a CPU that goes offline: no
+ * lock of this module can prevent that.
  */
 static bool pmukit_event_leader_left(const struct perf_event *event)
 {
@@ -579,7 +597,10 @@ int pmukit_event_open(struct pmukit_pmu *pp, struct pmukit_event *pev, struct pe
 	unsigned int cpu = event->cpu;
 	int ret = 0;
 
-	/* perf shows a PMU before it is complete: Linux 6.12 and older create its contexts last. */
+	/*
+	 * Openers can find a PMU before its registration is complete: Linux 6.12 and older create
+	 * its contexts last.
+	 */
 	if (!smp_load_acquire(&pp->registered) || !pmukit_owner_is_live(pp) ||
 	    pmukit_event_leader_left(event))
 		return -ENODEV;
@@ -641,7 +662,7 @@ EXPORT_SYMBOL_GPL(pmukit_pmu_init);
  * in a loop would create PMUs faster than perf releases them, and the driver's exit would wait for
  * all of them.
  *
- * Context: may sleep; on failure for as long as memory is short.
+ * Context: may sleep; on failure until memory is available.
  *
  * Return: 0 or -errno.
  */
@@ -710,8 +731,8 @@ static void __exit pmukit_common_exit(void)
 	cpuhp_remove_multi_state(pmukit_hotplug_state);
 	destroy_workqueue(pmukit_workqueue);
 	/*
-	 * Wait for the last pmukit_free_aux() and pmukit_foreign_work(), which drop a reference to
-	 * their module before they return, and for openers that have found pmukit_last.
+	 * Wait for pmukit_free_aux() and pmukit_foreign_work(), which drop their last reference to
+	 * a module before they return, and for openers that have found pmukit_last.
 	 */
 	synchronize_rcu_tasks();
 }

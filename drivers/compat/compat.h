@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Included in every file of every module (see the top Kbuild). Functions that older kernels lack
- * are under their upstream names; interfaces that changed have wrappers with a compat_ prefix.
- * Outside of this file only drivers/common/pmukit_perf_bugs.[ch] read HAVE_*.
+ * are defined here under their upstream names; interfaces that changed have wrappers with a compat_
+ * prefix. Outside of this file only drivers/common/pmukit_perf_bugs.[ch] read HAVE_*.
  */
 #ifndef PMUKIT_COMPAT_H
 #define PMUKIT_COMPAT_H
@@ -14,12 +14,12 @@
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 
-/* Older kernels have these functions in <asm/processor.h>. */
+/* Older kernels have the CPUID functions in <asm/processor.h>. */
 #ifdef HAVE_CPUID_API
 #include <asm/cpuid/api.h>
 #endif
 
-/* Kernels without the flag always allocate AUX memory in large chunks. */
+/* Kernels without this flag always allocate AUX memory in large chunks. */
 #ifndef HAVE_PMU_CAP_AUX_PREFER_LARGE
 #define PERF_PMU_CAP_AUX_PREFER_LARGE	0
 #endif
@@ -53,8 +53,8 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #endif
 
 /*
- * The parent is set only if the PMU's device is certain to be removed before its parent: a PMU that
- * may outlive its hardware must not be its child in sysfs.
+ * A PMU that may outlive its hardware must not be a child of the hardware's device in sysfs. So the
+ * parent is set only on kernels that revoke events, where the PMU is removed first.
  */
 static inline void compat_pmu_set_parent(struct pmu *pmu, struct device *parent)
 {

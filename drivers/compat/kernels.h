@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The supported range of kernels, defined only here. Built and tested on 6.1, 6.12 and 7.2; kernels
- * in between are expected to work but are not tested.
+ * The supported range of kernels, defined only here. The modules are built and tested on 6.1, 6.12
+ * and 7.2; kernels in between are expected to work but are not tested.
  */
 #ifndef PMUKIT_COMPAT_KERNELS_H
 #define PMUKIT_COMPAT_KERNELS_H

@@ -6,7 +6,8 @@
 #   probe.sh OUT-FOLDER PROBE-FOLDER COMPILER FLAG...
 #
 # A probe that compiles becomes "#define HAVE_<NAME>" in OUT-FOLDER/pmukit_compat_config.h. Results are reused until compiler,
-# flags, kernel release or a probe changes. sanity.c must compile and insanity.c must not; otherwise the results mean nothing.
+# flags, kernel release or a probe changes. sanity.c must compile and insanity.c must not; otherwise the results are
+# meaningless, and the script fails.
 set -u
 
 out=$1

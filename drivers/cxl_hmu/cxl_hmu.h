@@ -63,7 +63,7 @@ struct cxl_hmu_claim {
  * @start: physical address of the block
  * @layout: register ranges in use
  * @maps: mapping of each span of @layout; NULL when unmapped
- * @claim_lock: protects @claims; taken in process context; no other lock is taken under it
+ * @claim_lock: protects @claims; taken in process context, no other lock is taken under it
  * @claims: indexed by instance
  * @node: entry in cxl_hmu_device.blocks
  */
@@ -126,8 +126,8 @@ struct cxl_hmu_event {
  * @irq: Linux interrupt number; 0: none, the list is polled
  * @node: entry in cxl_hmu_device.instances
  * @lock: protects the registers and the fields from @base to @more. Raw spinlock, taken with
- *	interrupts off; no other lock is taken under it, and the driver does not hold it while it
- *	calls perf.
+ *	interrupts off; the driver takes no other lock under it and does not hold it while calling
+ *	perf.
  * @base: registers. @base, @bitmap and @list must not be accessed when @dead.
  * @bitmap: range bitmap
  * @list: hot list
