@@ -24,10 +24,10 @@ enum pmukit_imc_type {
 
 /**
  * struct pmukit_imc_chip - a chip with a nest engine
- * @chip_id: its number; skiboot writes it to chip-id
- * @homer: physical address of its HOMER; skiboot writes it to base-addr. The counters of a nest
- *	unit are at this address + the offset property of its node, the control block is at this
- *	address + cb_offset.
+ * @chip_id: number of the chip; the property chip-id of skiboot's device tree
+ * @homer: physical address of the chip's HOMER; the property base-addr of skiboot's device tree.
+ *	The counters of a nest unit are at this address + the offset property of its node, the
+ *	control block is at this address + cb_offset.
  * @bytes: size of the HOMER; a catalogue with a unit past its end is refused
  */
 struct pmukit_imc_chip {
@@ -42,22 +42,23 @@ struct pmukit_imc_chip {
  * @catalog: file name of the catalogue, a flattened device tree, for the firmware loader
  * @owner: module that is held while events are open
  * @init: prepare the engine of @cpu and leave it stopped. NEST: nothing to do. CORE: accumulate at
- *	@address. TRACE: select what is sampled; the address is set by @set_ldbar. May sleep.
- * @start: start the engine; any context and any CPU, interrupts may be off
- * @stop: stop the engine; same contexts. The engine of @cpu may still finish one record, or one
- *	round of counts, after the return.
- * @set_ldbar: write LDBAR of @cpu; on that CPU, interrupts off. After the return nothing is written
- *	through the previous value.
+ *	@address. TRACE: select the events that are sampled; @set_ldbar sets the address. May sleep.
+ * @start: start the engine; called in any context and on any CPU, perhaps with interrupts off
+ * @stop: stop the engine; called in the contexts of @start. After the return, the engine of @cpu
+ *	may still finish one record, or one round of counts.
+ * @set_ldbar: write LDBAR of @cpu; called on that CPU with interrupts off. After the return the
+ *	engine no longer writes to the previous address.
  * @chips: fill in up to @max chips and return how many there are
  * @chip_of: chip_id of a CPU, negative: none
  * @get: called before the first event that needs an engine of this type is opened, and before its
  *	@start, to learn about the machine. CORE also serves threads. May sleep and take
  *	cpu_hotplug_lock; calls of @get and @put are serialized. May be NULL.
- * @put: undo @get, some time after the last of these events is closed; NULL if @get is. CORE and
- *	TRACE may overlap.
+ * @put: undo @get, some time after the last of these events is closed; NULL if @get is NULL. The
+ *	periods between @get and @put of CORE and TRACE may overlap.
  *
  * A CPU represents its core in CORE and TRACE, and its chip in NEST. Counters of a thread belong to
- * the core engine too, which writes them to the address in LDBAR. Return: 0 or -errno.
+ * the core engine too, which writes them to the address in LDBAR. Functions that return int return
+ * 0 or -errno, except @chip_of.
  */
 struct pmukit_imc_backend {
 	const char *name;

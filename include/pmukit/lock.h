@@ -9,9 +9,9 @@
  * lock until it has released it, and pmukit_lock_from_within() fails on a marked CPU.
  *
  * A BPF program on such a trace event may also read the driver's events on other CPUs, while the
- * locks of the traced code are held. A holder that calls code which takes locks announces it with
- * pmukit_lock_calls(). Meanwhile pmukit_lock_from_within() does not wait, because its caller may
- * hold one of these locks.
+ * locks of the traced code are held. A holder marks the time in which it calls code that takes
+ * locks with pmukit_lock_calls(). During that time pmukit_lock_from_within() does not wait, because
+ * its caller may hold one of these locks.
  */
 #ifndef PMUKIT_LOCK_H
 #define PMUKIT_LOCK_H
@@ -88,10 +88,10 @@ static inline void pmukit_lock_calls(struct pmukit_lock *lock, bool calls)
 }
 
 /*
- * Does not wait in an NMI: the interrupted code may hold a lock that the holder of this lock waits
- * for. Does not wait while the holder calls code that takes locks, either. Uses trylock, so that
- * lockdep records no lock order here: trace events of timers fire under timer locks, under which
- * this lock is otherwise never taken.
+ * In an NMI, the function does not wait: the interrupted code may hold a lock that the holder of
+ * this lock waits for. Neither does it wait while the holder calls code that takes locks. It uses
+ * trylock, so that lockdep records no lock order here: trace events of timers fire under timer
+ * locks, under which this lock is otherwise never taken.
  */
 static inline bool pmukit_lock_now(struct pmukit_lock *lock)
 {

@@ -30,8 +30,8 @@ struct pmukit_pmu;
 /* Counters of one PMU, shown in debugfs under these names in lower case. */
 enum pmukit_stat {
 	PMUKIT_STAT_RECORDS,	/* records delivered to perf */
-	PMUKIT_STAT_ENTRIES,	/* entries in them */
-	PMUKIT_STAT_LOST,	/* entries read or dropped but never delivered */
+	PMUKIT_STAT_ENTRIES,	/* entries in these records */
+	PMUKIT_STAT_LOST,	/* entries read or discarded, not delivered */
 	PMUKIT_STAT_OVERFLOWS,	/* times the device reported an overflow */
 	PMUKIT_STAT_RESETS,	/* times the device lost its configuration while running */
 	PMUKIT_STAT_REJECTED,	/* invalid values read from the device */
@@ -59,10 +59,11 @@ enum pmukit_scope {
  * @same_group: with PMUKIT_SCOPE_GROUPS: return true if two online CPUs are in one group; false for
  *	a CPU without a group, or whose group is not known yet, even if both are the same CPU. Any
  *	context.
- * @place_changed: optional: all events, with PMUKIT_SCOPE_GROUPS those of its group, run on this
- *	CPU from now on. Called after events have moved there, while both CPUs are online, and with
- *	PMUKIT_SCOPE_SYSTEM before the PMU is registered; the last time before pmukit_pmu_remove()
- *	returns. May sleep, but runs under hotplug_lock: must not call perf_event functions.
+ * @place_changed: optional: from now on all events (with PMUKIT_SCOPE_GROUPS: all events of the
+ *	CPU's group) run on @cpu. Called after the events have moved to @cpu, while the old and the
+ *	new CPU are online, and with PMUKIT_SCOPE_SYSTEM also before the PMU is registered; never
+ *	after pmukit_pmu_remove() has returned. May sleep, but runs under hotplug_lock: must not
+ *	call perf_event functions.
  */
 struct pmukit_pmu_ops {
 	void (*release)(struct pmukit_pmu *pp);
@@ -81,8 +82,8 @@ struct pmukit_pmu_ops {
  *	counts would look complete. The kernel does not revoke them.
  * @cpu: with PMUKIT_SCOPE_SYSTEM: the CPU all events run on. Changes when that CPU goes offline,
  *	and when a CPU on @node goes online while @cpu is on another node.
- * @cpus: with PMUKIT_SCOPE_GROUPS: such a CPU per group. If several CPUs of a group are set, the
- *	first is used (pmukit_pmu_servers()).
+ * @cpus: with PMUKIT_SCOPE_GROUPS: the CPU that the events of a group run on, for each group. If
+ *	several CPUs of a group are set, the first is used (pmukit_pmu_servers()).
  * @stats: see enum pmukit_stat
  * @debugfs: directory that shows @stats
  * @ref: the driver holds one reference, the registration with perf another
@@ -90,7 +91,8 @@ struct pmukit_pmu_ops {
  * @events: every event between pmukit_event_open() and its destruction
  * @nr_events: number of @events; a driver may read it without the lock
  * @nr_dying: events removed from @events whose driver data is still being freed
- * @pinned: the event that pmukit_pmu_disable_events() is disabling; must not be freed meanwhile
+ * @pinned: the event that pmukit_pmu_disable_events() is disabling; it must not be freed while it
+ *	is pinned
  * @unpinned: woken when @pinned is cleared
  * @gone: the hardware is gone; never cleared
  * @moving: events are migrating to another CPU
@@ -98,7 +100,7 @@ struct pmukit_pmu_ops {
  * @leaving: removal is done; destroying the last event unregisters the PMU
  * @leave_node: entry in the list of PMUs to unregister
  * @waiting: events of other PMUs use a context of this PMU; @foreign_work polls until they are gone
- * @foreign_work: that delayed work; the driver's module is held meanwhile
+ * @foreign_work: delayed work; holds the driver's module while it is scheduled
  * @hotplug_node: entry in the CPU hotplug state's list
  * @node: NUMA node of the hardware
  * @hotplug_lock: orders registration against CPU hotplug
@@ -141,10 +143,10 @@ struct pmukit_pmu {
  * struct pmukit_event - driver data of an open event
  * @event: the perf event
  * @sequence: number of the next record since the event was opened
- * @lost: entries that were read or dropped but never delivered, since the event was opened
+ * @lost: entries that were read or discarded without being delivered, since the event was opened
  * @node: entry in pmukit_pmu.events
- * @regs: CPU state of a sample; kernel mode without an instruction unless pmukit_sampling_point()
- *	sets another
+ * @regs: CPU state of a sample; kernel mode without an instruction, unless pmukit_sampling_point()
+ *	sets another state
  */
 struct pmukit_event {
 	struct perf_event *event;
@@ -173,7 +175,7 @@ static inline bool pmukit_event_throttled(const struct perf_event *event)
 	return event->hw.interrupts == U64_MAX;
 }
 
-/* The event will continue on another CPU. */
+/* True while events migrate: a stopped event will continue on another CPU. */
 static inline bool pmukit_pmu_moving(const struct pmukit_pmu *pp)
 {
 	return READ_ONCE(pp->moving);

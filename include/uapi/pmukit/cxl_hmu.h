@@ -12,9 +12,10 @@
  *                     a reader ignores extra words it does not know
  *   word 2 + x ..     the raw hot-list entries of the device
  *
- * Word 0 without PMUKIT_CXL_HMU_W0_COUNTS_EXTRA is that of pmukit 0.1.0, whose bits 15:0 count the
- * entries only, or, if x == 0, that of the CXL HMU RFC. A reader that knows only the RFC's record
- * (bits 15:0, then that many words) takes the extra words for entries and stays in step.
+ * If PMUKIT_CXL_HMU_W0_COUNTS_EXTRA is clear, bits 15:0 count the entries only: pmukit 0.1.0 wrote
+ * such records, or, if x == 0, the driver of the CXL HMU RFC. A reader that knows only the RFC's
+ * record (bits 15:0, then that many words) takes the extra words for entries, but finds the next
+ * record.
  */
 #ifndef _UAPI_PMUKIT_CXL_HMU_H
 #define _UAPI_PMUKIT_CXL_HMU_H
@@ -35,7 +36,7 @@ enum pmukit_cxl_hmu_extra {
 	PMUKIT_CXL_HMU_X_UNIT,		/* PMUKIT_CXL_HMU_UNIT_* */
 	PMUKIT_CXL_HMU_X_FLAGS,		/* PMUKIT_CXL_HMU_F_* */
 	PMUKIT_CXL_HMU_X_SEQUENCE,	/* 0, 1, 2 ... since open; a gap is a loss */
-	PMUKIT_CXL_HMU_X_LOST,		/* entries dropped by the driver since open */
+	PMUKIT_CXL_HMU_X_LOST,		/* entries lost in the driver since open */
 	PMUKIT_CXL_HMU_EXTRA_WORDS
 };
 

@@ -18,8 +18,8 @@
  * lower bound. A device that overwrote its buffers does not report how often it wrapped.
  *
  * In an AUX area a loss is a PERF_RECORD_AUX without data at the position of the missing entries.
- * PERF_AUX_FLAG_COLLISION: the size of the loss is unknown. PERF_AUX_FLAG_TRUNCATED: the run ends
- * here.
+ * PERF_AUX_FLAG_COLLISION means that the size of the loss is unknown, PERF_AUX_FLAG_TRUNCATED that
+ * the trace ends here.
  */
 #ifndef _UAPI_PMUKIT_HISI_PTT_H
 #define _UAPI_PMUKIT_HISI_PTT_H

@@ -5,7 +5,7 @@
  * Documentation/devices/imc.rst draws it.
  *
  *   word 0       sequence: 0, 1, 2 ... since the event was opened; a gap is a loss in perf
- *   word 1       lost: records of the engine not delivered to this event, since it was opened
+ *   word 1       lost: records of the engine that this event did not get, since it was opened
  *   word 2 .. 9  the record
  *
  * Words 0 and 1 are little-endian, the record is big-endian, as the engine wrote it.
