@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A CPU may try to take a lock that it holds or waits for: no CPU waits for itself.
+// pmukit_lock: a CPU may try to take a lock that it already holds or waits for. The attempt fails,
+// so that no CPU waits for itself.
 extern "C" {
-// C has separate name spaces for structs and functions: pmukit_lock is both.
+// pmukit_lock is a struct and a function. C keeps these names apart; in C++ the function hides the
+// struct.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #include <pmukit/lock.h>
@@ -34,7 +36,8 @@ protected:
         lock_.raw.held = false;
     }
 
-    // A trace event on @cpu reads an event: takes the lock if possible, and releases it.
+    // Simulates a trace event on @cpu that reads an event: takes and releases the lock. Returns
+    // false if the lock could not be taken.
     bool read_on(unsigned int cpu)
     {
         const unsigned int before = kshim_now.cpu;

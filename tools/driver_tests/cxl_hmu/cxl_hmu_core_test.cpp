@@ -94,7 +94,8 @@ TEST(CxlHmuCaps, DecodesEveryField)
     EXPECT_EQ(caps.list_offset, 0xf0U);
 }
 
-// The instance length has 16 bits, offsets and BARs have 64.
+// The instance length has 16 bits, but offsets and BARs have 64: bitmap and list may be outside the
+// instance.
 TEST(CxlHmuCaps, ListMayExceedTheInstanceButNotTheBar)
 {
     cxl_hmu_caps caps;
@@ -144,8 +145,8 @@ TEST(CxlHmuCaps, AlwaysOnDeviceNeedsNoEpochs)
     EXPECT_NE(cxl_hmu_config_parse(&caps, 1 | 4 << 10 | 1 << 14, 0, 0, &cfg), nullptr);
 }
 
-// Bits 47:32 of the first word have the shortest epoch, bits 31:16 the longest: a 4-bit scale, then
-// a 12-bit value.
+// Bits 47:32 of the first word hold the shortest epoch, bits 31:16 the longest. Each has a 4-bit
+// scale, then a 12-bit value.
 TEST(CxlHmuCaps, IgnoresInvalidEpochLimitsOfAlwaysOnDevice)
 {
     const u64 good_limits = 0x00120645;
@@ -620,7 +621,7 @@ TEST(CxlHmuHotList, IgnoresTailOutsideTheList)
     }
 }
 
-TEST(CxlHmuStatus, ClearsReadBitsButLevelOnlyOnceEmpty)
+TEST(CxlHmuStatus, ClearsBitsThatWereRead_LevelOnlyIfListIsEmpty)
 {
     const u64 others = ~(CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL);
     const u64 both = CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL;

@@ -42,7 +42,7 @@ bool accepts(const cxl_hmu_caps &caps, u64 config, u64 config1, u64 config2,
 
 constexpr u64 kUnit4k = 12ULL << 32;
 
-// The RFC compared the threshold with 1 << (64 - width), an int.
+// The RFC compared the threshold with 1 << (64 - width), which is computed as an int.
 TEST(CxlHmuRfcDefect, D1_ThresholdIsComparedWithTheWidthIn64Bits)
 {
     cxl_hmu_caps caps = generous_caps();
@@ -226,7 +226,7 @@ TEST(CxlHmuRfcDefect, D19_RecordCarriesUnitTimeSequenceAndLosses)
 
 // Requests of the RFC's reviewers.
 
-// The RFC refused downsampling_factor=32 of its documented example.
+// The RFC refused downsampling_factor=32, which its own documented example uses.
 TEST(CxlHmuRfcRequest, AcceptsTheDocumentedExample)
 {
     cxl_hmu_config cfg;
@@ -235,7 +235,7 @@ TEST(CxlHmuRfcRequest, AcceptsTheDocumentedExample)
     EXPECT_EQ(cfg.downsampling_log2, 5);
 }
 
-// "Failed to request region": the RFC mapped the block up to the end of the BAR.
+// A reviewer saw "Failed to request region": the RFC requested the block up to the end of the BAR.
 TEST(CxlHmuRfcRequest, BlockLengthIsThatOfItsInstances)
 {
     cxl_hmu_block_caps caps;

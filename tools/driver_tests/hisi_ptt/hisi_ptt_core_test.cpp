@@ -285,7 +285,8 @@ TEST(HisiPttRing, DetectsOverrunAcrossSeveralReports)
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 3), HISI_PTT_GOOD);
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 4), HISI_PTT_GOOD);
     EXPECT_TRUE(hisi_ptt_ring_intact(&ring)) << "the device is in buffer 3";
-    // The device wrapped before the acknowledgment, which cleared the bits set meanwhile.
+    // The device wrapped after the driver had read INT_STAT and before it acknowledged. The
+    // acknowledgment cleared the bits that the device had set in between.
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 8), HISI_PTT_OVERRUN);
     EXPECT_FALSE(hisi_ptt_ring_intact(&ring));
 }
@@ -383,7 +384,8 @@ private:
     u32 buffer_ = 0, bytes_ = 0, status_ = 0;
 };
 
-// The driver's loop around the ring. Between its steps the device writes fewer than `most` entries.
+// The driver's loop around the ring. Between two of its steps the device writes fewer than `most`
+// entries.
 class Driver {
 public:
     Driver(Device &device, Random &random, u32 most) : device_(device), random_(random), most_(most)
@@ -432,7 +434,7 @@ public:
         ring_ = started();
         idle_ = false;
     }
-    // The device is idle before the last check.
+    // From here on the device is idle, so the last check sees its final state.
     void stop()
     {
         most_ = 0;
@@ -489,7 +491,7 @@ TEST(HisiPttRing, ReadsEveryEntryOnceInOrderWithoutOverrun)
 
 TEST(HisiPttRing, OverrunDeliversNoTornRepeatedOrReorderedEntries)
 {
-    constexpr u32 kMost[] = {2, 16, 300};  // up to nine rounds between two steps
+    constexpr u32 kMost[] = {2, 16, 300};  // the device wraps up to nine times between two steps
     Random random(2);
     u64 overruns = 0, exact = 0;
     for (int round = 0; round < 900; round++) {

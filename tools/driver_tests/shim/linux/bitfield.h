@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* FIELD_GET and FIELD_PREP, without the kernel's compile-time checks (its own build has them). */
+/*
+ * FIELD_GET and FIELD_PREP, without the kernel's compile-time checks, which the build of the
+ * modules performs.
+ */
 #ifndef KSHIM_LINUX_BITFIELD_H
 #define KSHIM_LINUX_BITFIELD_H
 

@@ -16,7 +16,7 @@ static inline int ilog2(__u64 n)
 	return fls64(n) - 1;
 }
 
-/* 0 for 0 and 1 */
+/* Returns 0 if @n is 0 or 1. */
 static inline int order_base_2(__u64 n)
 {
 	return n > 1 ? fls64(n - 1) : 0;
