@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Compares what pmukit decoded from a recording with what really happened: the model's access log
-// (every load and store, written before any counter sees it), the tally of the workload, and the
-// model's count. Shares no code with the decoder or the model.
+// Compares the units and counts that pmukit decoded from a recording with the accesses that really
+// happened: the model's access log (every load and store, written before any counter sees it), the
+// workload's tally, and the model's count. Shares no code with the decoder or the model.
 #pragma once
 
 #include <cstdint>

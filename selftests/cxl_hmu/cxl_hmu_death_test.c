@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices die while an event runs whose AUX area is mapped: from one access to the next every read
- * returns all ones. On request on the console vmrun makes the model of a CXL memory function die,
- * except the first. A dead function does not return in the same guest.
+ * Devices die while an event runs and its AUX area is mapped: from one access to the next, every
+ * read returns all ones. The test asks vmrun on the console to end the model of a CXL memory
+ * function; the first function stays alive. A dead function does not return in the same guest.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -92,8 +92,8 @@ static bool names_pmu(const char *line, const void *pmu)
 }
 
 /*
- * Expects one line about the PMU since the last call, after waiting for some epochs. The kernel
- * suppresses some lines of many deaths in a row.
+ * Waits for some epochs, then expects one log line about the PMU since the last call. After many
+ * deaths in a row the kernel suppresses lines, so only the first death must have its line.
  */
 static void expect_one_line(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
 			    const char *pmu, unsigned int death)

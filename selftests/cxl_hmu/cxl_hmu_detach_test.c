@@ -45,8 +45,8 @@ FIXTURE_TEARDOWN(detach)
 }
 
 /*
- * Every device is reset when it is found. Once the reset is complete, the enable is the next
- * operation.
+ * The driver resets each device when it attaches. The function waits until the reset is complete,
+ * so that the enable is the next operation.
  */
 static void begin_to_enable(struct __test_metadata *_metadata, FIXTURE_DATA(detach) *self,
 			    unsigned int index)
@@ -61,7 +61,7 @@ static void begin_to_enable(struct __test_metadata *_metadata, FIXTURE_DATA(deta
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
 }
 
-/* The enable is still in progress. */
+/* Asserts that the enable is still in progress. */
 static void is_under_way(struct __test_metadata *_metadata, FIXTURE_DATA(detach) *self)
 {
 	ASSERT_GT(self->operation_us / 1000, now_ms() - self->begin);
@@ -81,7 +81,7 @@ TEST_F_TIMEOUT(detach, unbind_during_enable, TIMEOUT_SECONDS)
 	let_it_end(self);
 }
 
-/* The module is loaded again for the end of the run, but this device stays unbound. */
+/* At the end the module is loaded again, but this device stays unbound. */
 TEST_F_TIMEOUT(detach, unload_during_enable, TIMEOUT_SECONDS)
 {
 	begin_to_enable(_metadata, self, UNLOADED);

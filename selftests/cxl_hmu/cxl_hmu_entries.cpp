@@ -65,7 +65,7 @@ bool add_log_line(ModelRun &run, const std::vector<std::string> &words)
     return true;
 }
 
-// `text`: the words between the braces, which are the record as it is in memory.
+// `text`: the words of a record, as the trace event prints them between braces.
 bool add_record(std::vector<uint64_t> &entries, std::string_view text)
 {
     std::vector<uint64_t> words;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// cxl_hmu_entries_checker: compares recordings with the model's log of hot-list entries, enable by
-// enable. Exit codes: 0 good, 1 a check failed, 2 usage or unreadable input.
+// cxl_hmu_entries_checker: compares recordings with the model's log of hot-list entries, separately
+// for each enable of the device. Exit codes: 0 good, 1 a check failed, 2 usage or unreadable input.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>

@@ -30,7 +30,7 @@
 #define EPOCHS_US	400000
 #define STEP_US		10000
 #define STEPS		500
-#define LIMIT_MS	5000	/* added to the time of a healthy device, on a busy host */
+#define LIMIT_MS	5000	/* allowed in addition to a healthy device's time */
 #define TIMEOUT_SECONDS	60
 
 enum outcome {
@@ -54,7 +54,7 @@ FIXTURE_VARIANT(fault) {
 	enum outcome outcome;
 	const char *stat;	/* GIVES_UP: counter that has increased */
 	unsigned int units;	/* units accessed once each; 0: one unit, ACCESSES times */
-	__u64 flags;		/* flags of all records, ORed, if there are several units */
+	__u64 flags;		/* flags of all records, ORed; checked if units is not 0 */
 };
 
 #define WITH_LIST(_flags) .units = UNITS, .flags = (_flags)
@@ -145,7 +145,7 @@ static int wait_for_message(int log, const struct hmu_device *device)
 	return count;
 }
 
-/* Duration of a bind, until cxl_pci has finished. */
+/* Unbinds the device and binds it again. Returns the duration of the bind, or -1. */
 static long long bind_again_ms(const struct hmu_device *device)
 {
 	long long begin;
@@ -176,7 +176,7 @@ static void record(struct __test_metadata *_metadata, struct hmu_device *device,
 	ASSERT_EQ(0, hmu_open_plain(pmu, event));
 	ASSERT_EQ(0, pmu_event_map(event, DATA_PAGES, AUX_PAGES));
 	ASSERT_EQ(0, hmu_start(event));
-	usleep(EPOCHS_US);	/* slow operations end */
+	usleep(EPOCHS_US);	/* so that slow operations can end */
 	touch(device, units);
 	usleep(EPOCHS_US);
 	hmu_collect(tally, event);

@@ -91,7 +91,7 @@ static void everything_works(struct __test_metadata *_metadata, FIXTURE_DATA(lif
 	pmu_event_close(&event);
 }
 
-/* 0 if the event cannot be read any more. */
+/* Returns the event's count, or 0 if the event cannot be read any more. */
 static __u64 dead_count(FIXTURE_DATA(life) *self)
 {
 	__u64 count = 0;
@@ -102,8 +102,8 @@ static __u64 dead_count(FIXTURE_DATA(life) *self)
 }
 
 /*
- * Calls may succeed or fail, but nothing may hang or crash, and the mapped pages stay valid.
- * Registers are unmapped, so an access to them would fault.
+ * Calls on the event may succeed or fail, but nothing may hang or crash, and the mapped pages stay
+ * valid. The driver has unmapped the registers, so any access to them would fault.
  */
 static void use_dead_event(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self)
 {
@@ -182,8 +182,8 @@ TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
 }
 
 /*
- * The device loses its configuration: the event reports it, counts nothing, and continues when it
- * is enabled again.
+ * The device loses its configuration: the event reports the reset, counts nothing, and continues
+ * when it is enabled again.
  */
 TEST_F_TIMEOUT(life, function_reset, TIMEOUT_SECONDS)
 {
@@ -252,7 +252,10 @@ TEST_F_TIMEOUT(life, modules_stay_loaded_while_aux_is_mapped, TIMEOUT_SECONDS)
 	everything_works(_metadata, self, 2);
 }
 
-/* A rebound device has a PMU that selects its CPU again, near the device. */
+/*
+ * Opens an event on a CPU that can go offline. If the PMU's CPU cannot, the device is rebound: its
+ * new PMU selects a CPU near the device.
+ */
 static void open_on_a_cpu_that_can_leave(struct __test_metadata *_metadata,
 					 FIXTURE_DATA(life) *self)
 {

@@ -5,7 +5,7 @@
  * per case, numbered in the order of the cases: cxl_hmu_entries_checker adds them up and compares
  * with the device's log.
  *   PMUKIT_DEVICE           index of the CXL memory function
- *   PMUKIT_LATE_STATUS_US   how long it still fills its list after a disable; default 0
+ *   PMUKIT_LATE_STATUS_US   how long the device still fills its list after a disable; default 0
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -146,7 +146,10 @@ static int collect_to_the_end(FIXTURE_DATA(losses) *self)
 	return -ETIMEDOUT;
 }
 
-/* Adds a run without losses, so that a record reports the losses of the run before. */
+/*
+ * Enables and stops the event once more, without losses, so that a record reports the earlier
+ * losses.
+ */
 static int announce(FIXTURE_DATA(losses) *self)
 {
 	int err = enable(self);
@@ -158,8 +161,9 @@ static int announce(FIXTURE_DATA(losses) *self)
 }
 
 /*
- * Writes what the host compares; entries are copied unchanged. The overflow is the driver's
- * counter, because perf may have dropped the records that report it.
+ * Writes the file of the case, which the host compares; entries are copied unchanged. `overflow` is
+ * read from the driver's counter, because perf may have dropped the records that report an
+ * overflow.
  */
 static int write_case(FIXTURE_DATA(losses) *self, const char *number_and_name,
 		      const struct counts *counts)
@@ -233,8 +237,8 @@ static int wait_for_lost_samples(const struct pmu_event *event)
 }
 
 /*
- * Samples do not fit into perf's buffer: perf counts them as lost. All but the last ones leave gaps
- * in the sequence.
+ * Samples do not fit into perf's buffer: perf counts them as lost. All lost samples except the last
+ * ones leave gaps in the sequence.
  */
 TEST_F_TIMEOUT(losses, ring_full, TIMEOUT_SECONDS)
 {
@@ -269,7 +273,7 @@ static int leave_the_events_cpu(FIXTURE_DATA(losses) *self)
 	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
 }
 
-/* Waits until the first entries of an epoch have arrived; the others still wait. */
+/* Waits until the first entries of an epoch have arrived; the device may still hold the others. */
 static int wait_for_entries(FIXTURE_DATA(losses) *self, __u64 head)
 {
 	for (int poll = 0; poll < POLLS; poll++) {
@@ -283,7 +287,7 @@ static int wait_for_entries(FIXTURE_DATA(losses) *self, __u64 head)
 /*
  * The event is stopped when an epoch has ended and its entries are on the list, or about to be. It
  * depends on the speed of device and reader whether some entries still wait, so the test repeats
- * until some did. The entries of every round are checked.
+ * the stop until entries were lost. The entries of every stop are checked.
  */
 TEST_F_TIMEOUT(losses, stop_while_entries_wait, TIMEOUT_SECONDS)
 {
@@ -317,8 +321,8 @@ static unsigned int late_status_us(void)
 }
 
 /*
- * Losses once the device has stopped and its remaining entries are counted, as far as the test can
- * wait for that. If they are counted later, the test below only checks less.
+ * Waits until the device has stopped and the driver has probably counted the remaining entries.
+ * Returns the losses. If the driver counts them later, the test below only checks less.
  */
 static long long lost_once_stopped(FIXTURE_DATA(losses) *self)
 {

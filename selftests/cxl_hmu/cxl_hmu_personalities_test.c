@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices like those of other implementations, and devices that only the specification allows: each
- * records the accesses of the test exactly. PMUKIT_SHAPES names the CXL memory functions in the
- * order of their PCI addresses.
+ * Devices like those of other implementations, and devices that only the specification allows: the
+ * driver must record the test's accesses exactly on each. PMUKIT_SHAPES names the CXL memory
+ * functions in the order of their PCI addresses.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -73,14 +73,14 @@ PERSONALITY(largest_list, ROUNDS);
 PERSONALITY(padded, ROUNDS);		/* bits of the bitmap beyond the device's capacity */
 PERSONALITY(newer, ROUNDS);		/* a later version of the block */
 PERSONALITY(without_epochs, ROUNDS, .always_on = true, .flags = PMUKIT_CXL_HMU_F_ALWAYS_ON);
-PERSONALITY(left_enabling, ROUNDS);	/* as left by a previous kernel */
+PERSONALITY(left_enabling, ROUNDS);	/* a previous kernel left an enable in progress */
 PERSONALITY(lenient, ROUNDS);		/* no vector; allows 4-byte reads of entries */
 /*
- * The overflow bit means that the list is full: nothing is lost, and one record of two has
- * OVERFLOW.
+ * The device sets the overflow bit as soon as the list is full: nothing is lost, and one of two
+ * records has OVERFLOW.
  */
 PERSONALITY(full, ROUNDS, .units = FULL, .at_once = true, .flags = PMUKIT_CXL_HMU_F_OVERFLOW);
-PERSONALITY(above, ROUNDS, .units = LEVEL, .at_once = true);	/* no interrupt at the level */
+PERSONALITY(above, ROUNDS, .units = LEVEL, .at_once = true);	/* interrupts above the level */
 PERSONALITY(sticky_status, ROUNDS, .units = BEYOND_LEVEL, .at_once = true);
 PERSONALITY(reset_empties_list, ROUNDS);	/* head and tail are 0 after a reset */
 /*
@@ -120,7 +120,7 @@ FIXTURE_TEARDOWN(personality)
 	hmu_device_unmap(&self->device);
 }
 
-/* A unit is accessed once, so its recorded count is 1. */
+/* Opens an event with threshold 1: each unit is accessed once, so its recorded count is 1. */
 static int open_event(const char *pmu, struct pmu_event *event, bool always_on, bool at_once)
 {
 	static const char * const absent[] = { "epoch_scale", "epoch_multiplier" };
@@ -247,9 +247,10 @@ TEST_F_TIMEOUT(announced, entries_at_the_level_are_polled, TIMEOUT_SECONDS)
 }
 
 /*
- * The device sends an interrupt when a sticky bit is set, and each time the driver tries to clear
- * it: once when it has read the entries, and in vain after that. If the bit is still set from an
- * earlier run, the driver tries to clear it at the start, instead of the interrupt for setting it.
+ * The device sends an interrupt when it sets the sticky bit, and again each time the driver tries
+ * to clear the bit. The driver tries once after it has read the entries, and TRIES times when it
+ * finds no more entries. If the bit is still set from an earlier run, its setting causes no
+ * interrupt, but the attempt to clear it at the start does.
  */
 TEST_F_TIMEOUT(announced, sticky_status_bits_stop_interrupts, TIMEOUT_SECONDS)
 {

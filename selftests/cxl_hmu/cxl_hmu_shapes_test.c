@@ -156,8 +156,8 @@ TEST_F_TIMEOUT(shapes, all_instances_of_all_chmus_record_at_once, TIMEOUT_SECOND
 }
 
 /*
- * Epochs of a second: nearly all units are put on the list at once, which is then more than half
- * full.
+ * With epochs of a second, nearly all units are put on the list at once. The list is then more than
+ * half full, so the device sends an interrupt.
  */
 TEST_F_TIMEOUT(shapes, two_instances_on_one_vector_are_both_served, TIMEOUT_SECONDS)
 {
@@ -218,8 +218,8 @@ TEST_F_TIMEOUT(shapes, always_on_reports_unit_at_each_threshold, TIMEOUT_SECONDS
 }
 
 /*
- * Accesses eight units in turn. Without randomization every eighth access counts, which is always
- * the same unit.
+ * Accesses eight units in turn. Without randomization every eighth access counts, so all counted
+ * accesses are to the same unit.
  */
 static void touch_alternately(struct __test_metadata *_metadata, FIXTURE_DATA(shapes) *self,
 			  unsigned int randomized)
@@ -277,8 +277,8 @@ TEST_F_TIMEOUT(shapes, list_is_polled_without_an_interrupt, TIMEOUT_SECONDS)
 /* Postponed insertion into the hot list, and an epoch per counter */
 
 /*
- * An AUX area of one page and a list of 64 hold fewer than these units: the others wait in the
- * device.
+ * An AUX area of one page and a list of 64 slots hold fewer than @units entries: the others wait in
+ * the device.
  */
 static void fill_until_entries_wait(struct __test_metadata *_metadata, FIXTURE_DATA(shapes) *self,
 				    unsigned int units)
@@ -307,8 +307,8 @@ TEST_F_TIMEOUT(shapes, postponed_entries_arrive_once_the_list_has_space, TIMEOUT
 }
 
 /*
- * A disabled device discards the entries that wait, and does not report how many. OVERFLOW has
- * reported that there are some.
+ * A disabled device discards the entries that wait, and does not report how many. The OVERFLOW flag
+ * has reported that some wait.
  */
 TEST_F_TIMEOUT(shapes, entries_postponed_at_stop_are_not_in_the_next_run, TIMEOUT_SECONDS)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The cxl_hmu PMU from user space: sysfs, refused events, records, and what is left after close.
- * The memory of the device is a BAR that the test itself loads from and stores to, so that every
- * count is known. PMUKIT_DEVICE in the environment selects another than the first CXL memory
- * function.
+ * The cxl_hmu PMU from user space: sysfs, refused events, records, and the release of all
+ * references on close. The memory of the device is a BAR that the test itself loads from and stores
+ * to, so that every count is known. PMUKIT_DEVICE in the environment selects another than the first
+ * CXL memory function.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -365,7 +365,7 @@ TEST_F_TIMEOUT(recording, counts_equal_what_was_touched, TIMEOUT_SECONDS)
 	}
 }
 
-/* The model takes 20 us to enable, and the driver polls it for that long. */
+/* The model takes 20 us to enable, and the driver polls it for 40 us. */
 TEST_F_TIMEOUT(recording, first_access_after_enable_is_counted, TIMEOUT_SECONDS)
 {
 	ASSERT_EQ(0, pmu_event_enable(&self->event));

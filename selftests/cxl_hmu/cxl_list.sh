@@ -4,7 +4,7 @@
 . "$(dirname "$0")/hmu.sh"
 
 command -v cxl >/dev/null || skip_all "no cxl command"
-# A device without a CXL root port counts as idle (-i).
+# To cxl list, a device without a CXL root port is idle: -i shows it.
 pmu_of_device 0 >/dev/null || skip_all "no CXL memory function with a PMU"
 
 plan 3

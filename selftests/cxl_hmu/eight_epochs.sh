@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# eight_epochs.sh [DEVICE]: records a device that generates accesses for eight epochs, the same after each enable: as AUX data, as
-# samples of stock perf, and with the trace event while the PMU only counts. The recordings are left in $out;
-# cxl_hmu_entries_checker compares them with each other and with the device's log.
+# eight_epochs.sh [DEVICE]: after each enable, the device generates the same accesses for eight epochs. The script records them
+# three times: as AUX data, as samples of stock perf, and with the trace event while the PMU only counts. The recordings are left
+# in $out; cxl_hmu_entries_checker compares them with each other and with the device's log.
 . "$(dirname "$0")/hmu.sh"
 device=${1:-0}
 idle=$(dirname "$0")/until_idle.sh
@@ -20,7 +20,8 @@ trap 'echo 0 >"$trace/events/cxl_hmu/cxl_hmu_record/enable"; rmdir "$trace"' EXI
 echo 4096 >"$trace/buffer_size_kb"
 echo "pmu == \"$pmu\"" >"$trace/events/cxl_hmu/cxl_hmu_record/filter"
 
-# Read before the recording starts: in a slow guest the workload might start after all entries were delivered.
+# Called before the recording starts, because in a slow guest the workload might start only after all entries
+# were delivered.
 entries_now() {
 	cat "$counters/$pmu/entries"
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# enabled.sh N: the N-th CXL memory function (from 0) has an instance that was enabled before the driver attached. Needs the
-# module's file in PMUKIT_MODULE, and the module loaded without parameters.
+# enabled.sh N: tests the driver with a function that has an instance that was enabled before the driver attached: the N-th
+# CXL memory function (from 0). Needs the module's file in PMUKIT_MODULE, and the module loaded without parameters.
 . "$(dirname "$0")/hmu.sh"
 module=${PMUKIT_MODULE:-}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Sourced by the scripts of this folder: TAP, and the PMU of a device.
+# Sourced by the scripts of this folder: TAP functions, and functions that find the PMU of a device.
 . "$(dirname "$0")/tap.sh"
 # Counters of each PMU; debugfs is mounted.
 counters=/sys/kernel/debug/pmukit
@@ -22,8 +22,8 @@ pmu_of_device() {
 	return 1
 }
 
-# needs_model N: skips the test unless device N is the model: a program can access the memory of no other device, nor are the
-# accesses of others known.
+# needs_model N: skips the test unless device N is the model. Programs can access the memory of the model only, and only the
+# model logs all accesses.
 needs_model() {
 	pci=$(grep -lx 0x050210 /sys/bus/pci/devices/*/class | sort | sed -n "$(($1 + 1))p")
 	[ "$(cat "${pci%/class}/vendor" "${pci%/class}/device" | tr '\n' ' ')" = "0x1234 0x4348 " ] || skip_all "device $1 is not the model"
@@ -34,9 +34,9 @@ blocks=/sys/devices/system/memory
 slow_blocks() { ls -d /sys/devices/system/node/node1/memory[0-9]* 2>/dev/null; }
 has_slow_node() { [ -n "$(slow_blocks)" ]; }
 
-# describe_slow_node PMU: writes a sysfs to $work/sys. If firmware has programmed the decoders, sysfs shows them. The firmware of
-# these guests does not know the device, so the script writes what sysfs would show: node 1 is the device's memory, from its first
-# byte.
+# describe_slow_node PMU: writes a substitute for sysfs to $work/sys. sysfs shows CXL decoders only if firmware has programmed
+# them, and the firmware of these guests does not know the device. The substitute has decoders that map node 1 to the device's
+# memory, from its first byte.
 describe_slow_node() {
 	mem=${1#cxl_hmu_} mem=${mem%%.*}
 	block_bytes=$((0x$(cat $blocks/block_size_bytes)))

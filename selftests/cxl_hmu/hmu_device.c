@@ -20,7 +20,7 @@
 #define MODEL_VENDOR		0x1234
 #define MODEL_DEVICE		0x4348
 #define WAIT_STEP_US		20000
-#define WAIT_STEPS		500	/* cxl_pci probes asynchronously, emulated for seconds */
+#define WAIT_STEPS		500	/* an emulated probe takes seconds */
 
 static int is_cxl_memory(const struct dirent *entry)
 {

@@ -24,7 +24,10 @@ int hmu_device_find(struct hmu_device *device, unsigned int index);
 /* Like hmu_device_find(), without waiting; mem stays empty. */
 int hmu_device_locate(struct hmu_device *device, unsigned int index);
 
-/* Only the model's memory is a BAR: tests that access it need the model. */
+/*
+ * True if the device is the model. Only the model has its memory in a BAR, so tests that access
+ * memory need the model.
+ */
 bool hmu_device_is_model(const struct hmu_device *device);
 
 int hmu_device_map(struct hmu_device *device);

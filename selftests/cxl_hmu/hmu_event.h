@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Events of most tests, which count all accesses, and accesses by the test itself. */
+/*
+ * The event that most tests use, which counts all accesses, and functions that access the device's
+ * memory.
+ */
 #ifndef PMUKIT_SELFTESTS_HMU_EVENT_H
 #define PMUKIT_SELFTESTS_HMU_EVENT_H
 
@@ -17,8 +20,8 @@ int hmu_plain_terms(const char *pmu, struct perf_event_attr *attr);
 int hmu_open_plain(const char *pmu, struct pmu_event *event);
 
 /*
- * Enables the event and waits, so that even a slow device tracks on return: the driver does not
- * wait long for it with interrupts off, and accesses before that are not counted.
+ * Enables the event and waits, so that even a slow device tracks on return: the driver itself waits
+ * only briefly, because interrupts are off, and accesses before the device tracks are not counted.
  */
 int hmu_start(struct pmu_event *event);
 

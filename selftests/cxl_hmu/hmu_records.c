@@ -33,7 +33,8 @@ static void add_entry(struct hmu_tally *tally, __u64 entry, unsigned int width)
 
 /*
  * Returns the length of the first record in words, 0 if it is incomplete. This is the rule of the
- * CXL HMU RFC, whose reader does not know extra words: such a reader must stay in step.
+ * CXL HMU RFC, whose reader does not know extra words: such a reader must find the next record,
+ * too.
  */
 static size_t record_words(const __u64 *words, size_t available)
 {
@@ -45,7 +46,7 @@ static size_t record_words(const __u64 *words, size_t available)
 	return size <= available ? size : 0;
 }
 
-/* Sequence and lost count continue from open to close. */
+/* The sequence and the lost count are never reset while the event is open. */
 static void follow_stream(struct hmu_tally *tally, __u64 sequence, __u64 lost)
 {
 	if (sequence != tally->next_sequence) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # join.sh: records three PMUs together and checks `pmukit report --join`. A program and an endpoint use memory of node 1, which
 # belongs to the device; a group of programs occupies a part of a (simulated) cache. The endpoint's reads and writes are known to
-# the byte. `pmukit top` has a view of each PMU. The recording is left in $out.
+# the byte. The script also checks that `pmukit top` shows all three PMUs. The recording is left in $out.
 . "$(dirname "$0")/hmu.sh"
 accesses=200000 transfers=50 transfer_bytes=4096
 devices=/sys/bus/event_source/devices
@@ -50,7 +50,8 @@ cp "$work/join.data" "$out"
 join() { pmukit report -i "$work/join.data" --join --cxl-topology "$work/sys" --range-bytes 65536 "$@"; }
 join --top 8 >"$work/join.txt" 2>&1
 say "$work/join.txt"
-# The kernel uses all nodes: on a busy host there are more hot units than fit into the hot lists.
+# The kernel uses memory of all nodes. So on a busy host more units are hot than fit into the hot
+# lists, and only the other two PMUs must have no losses.
 pmukit report -i "$work/join.data" --top 1 >"$work/report" 2>&1
 say "$work/report"
 grep -q '^join by host address.* source=model$' "$work/join.txt" && [ "$(grep -c '^  nothing lost$' "$work/report")" -ge 2 ]
@@ -69,7 +70,8 @@ bytes=$((transfers * transfer_bytes))
 echo "# node 1: $(of_node accesses) accesses; read by endpoints: $(of_node read_bytes), written: $(of_node written_bytes), both should be $bytes"
 [ "$(of_node accesses)" -ge $accesses ] && [ "$(of_node read_bytes)" = $bytes ] && [ "$(of_node written_bytes)" = $bytes ]
 result "node 1 has all that the endpoint did there, to the byte, and what the program did" $?
-# A range on node 1, its requester, and the share of its heat while the group was busy
+# Finds a range on node 1 that the endpoint accessed and that has a share of its accesses while the
+# group was busy.
 awk '/^"hpa":/ { range = /"node":1,"tier":[0-9]/; requester = 0 }
 	range && /^"requester":"01:00.0"/ { requester = 1 }
 	requester && /"group [^"]*":(1|0\.[0-9]*[1-9])/ { found = 1 }
@@ -83,7 +85,8 @@ say "$work/top.json"
 grep -q '"pages":\[{.*"requesters":\[{.*"groups":\[{' "$work/top.json"
 result "top: pages, requesters and groups of one recording" $?
 
-# With the cache frozen, top (from trace events) must show the occupancy of the group.
+# The script freezes the simulated cache, so that the group's occupancy stays the same: top (from
+# trace events) must show it.
 sh "$work/in_group" 60 &
 for _ in $(seq 30); do
 	sleep 1

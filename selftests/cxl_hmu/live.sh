@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# live.sh [DEVICE]: runs pmukit doctor, and pmukit top with each of its feeds: the unit that the workload's tally shows as most
-# accessed is the hottest page, with the same number of accesses. A recording in pipe format is left in $out/live.data.
+# live.sh [DEVICE]: runs pmukit doctor, and pmukit top with each of its feeds. top must show the unit with the most accesses in
+# the workload's tally as the hottest page, with the same number of accesses. A recording in pipe format is left in
+# $out/live.data.
 . "$(dirname "$0")/hmu.sh"
 device=${1:-0}
 
@@ -15,7 +16,7 @@ workload="taskset -c $cpu zipf_access --device $device --accesses 3000 --units 5
 
 say() { sed 's/^/# /' "$1"; }
 
-# Succeeds if the page in $work/top.json is the hottest of the tally and nothing is missing.
+# Succeeds if the page in $work/top.json is the hottest of the tally and nothing is lost.
 is_hottest() {
 	say "$work/top.json"
 	hottest=$(awk '{ sum = $2 + $3; if (sum > most) { most = sum; unit = $1 } } END { print unit * 4096, most }' "$work/tally")
@@ -41,8 +42,8 @@ say "$work/doctor"
 grep -q '^good  module     cxl_hmu ' "$work/doctor" && grep -q "^good  pmus .*$pmu" "$work/doctor"
 result "the module is of these tools, and its PMU is here" $?
 
-# The recorder starts its workload once the event is enabled. Until then a doctor could hold the PMU, and the recorder would be
-# refused.
+# The recorder starts its workload once the event is enabled. Wait for that: a doctor that runs earlier could hold the PMU, and
+# the recorder would be refused.
 pmukit record -a -e "$event" -o "$work/held.data" -- sh -c ': >"$0"; exec sleep 600' "$work/held" 2>"$work/held.said" &
 recorder=$!
 until [ -e "$work/held" ] || ! kill -0 $recorder 2>/dev/null; do

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # long_list.sh DEVICE ENTRIES: records a device that generates ENTRIES entries, which fill its long list twice. The recording ends
-# when all have arrived, however slow the machine is. It is left in $out; cxl_hmu_entries_checker compares it with the device's
-# log.
+# when all have arrived, however slow the machine is. The recording is left in $out; cxl_hmu_entries_checker compares it with the
+# device's log.
 . "$(dirname "$0")/hmu.sh"
 device=$1 entries=$2
 

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# neighbors.sh: the in-tree drivers of the same hardware. cxl_pci is bound to all functions, two with hotness monitoring units and
-# one of QEMU; cxl_mem is bound to the memory devices that cxl_pci creates. Both have the same devices before, while and after
-# cxl_hmu is loaded, in both load orders, after unloading and after a rescan. Recordings made meanwhile are left in $out and
-# checked on the host. Needs the module's file in PMUKIT_MODULE.
-# The second function also has a CXL PMU. Stock kernels lack its driver, cxl_pmu (CONFIG_CXL_PMU is not set; debug kernels have
-# it), but since Linux 6.5 cxl_pci creates a device for it.
+# neighbors.sh: tests cxl_hmu beside the in-tree drivers of the same hardware. cxl_pci is bound to all functions, two with hotness
+# monitoring units and one of QEMU; cxl_mem is bound to the memory devices that cxl_pci creates. Both drivers must have the same
+# devices before, while and after cxl_hmu is loaded, in both load orders, after unloading and after a rescan. Recordings made
+# meanwhile are left in $out and checked on the host. Needs the module's file in PMUKIT_MODULE. The second function also has a CXL
+# PMU. Stock kernels lack its driver, cxl_pmu (CONFIG_CXL_PMU is not set; debug kernels have it), but since Linux 6.5 cxl_pci
+# creates a device for it.
 . "$(dirname "$0")/hmu.sh"
 module=$PMUKIT_MODULE
 of_pci=/sys/bus/pci/devices
@@ -45,7 +45,8 @@ have() {
 
 is_as_before() { have >"$work/now" && cmp -s "$work/before" "$work/now"; }
 
-# unchanged: waits up to ten seconds, because cxl_pci probes asynchronously
+# unchanged: succeeds if the in-tree drivers have the same devices as before. Waits up to ten
+# seconds, because cxl_pci probes asynchronously.
 unchanged() {
 	within 10 is_as_before && return
 	diff "$work/before" "$work/now" | sed 's/^/# /'
@@ -90,8 +91,8 @@ result "the other function is removed and found again while an event records" $?
 unchanged
 result "everybody has what he had" $?
 
-# Uses the second device, because all recordings of the first are checked. The recorder ends when its PMU is removed; then the
-# unloading continues with the other function.
+# Uses the second device, because all recordings of the first are checked. The recorder ends when its PMU is removed; then
+# rmmod cxl_pci continues with the other functions.
 pmukit record --source model -a -e "$other/$terms/" -o "$work/left.data" -- sh -c "sleep 1; rmmod cxl_pci; sleep 1" >"$work/said" 2>&1
 status=$?
 sed 's/^/# /' "$work/said"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# own_driver.sh: a kernel with an in-tree driver for hotness monitoring units, which a stand-in module simulates: its devices, or
-# the driver itself, are on the CXL bus. cxl_hmu does not attach to the functions of that driver. Needs two CXL memory functions,
-# and the files of the module and of the stand-in in PMUKIT_MODULE and PMUKIT_STANDIN; both are loaded.
+# own_driver.sh: a stand-in module simulates a kernel with an in-tree driver for hotness monitoring units: it adds a device of
+# that driver, or the driver itself, to the CXL bus. cxl_hmu must not attach to the functions of that driver. Needs two CXL
+# memory functions, and the files of the module and of the stand-in in PMUKIT_MODULE and PMUKIT_STANDIN; both are loaded.
 . "$(dirname "$0")/hmu.sh"
 module=$PMUKIT_MODULE standin=$PMUKIT_STANDIN
 pmus=/sys/bus/event_source/devices

@@ -12,8 +12,8 @@ needs_model "$device"
 # list, however fast the machine is. At its end the workload waits for the last epoch.
 event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/"
 
-# Runs on the CPU that drains the hot list: an emulator that runs its CPUs in turns (vmrun, 6.12) could otherwise delay interrupts
-# of that CPU by an epoch of 100 ms while the workload keeps the other CPU busy.
+# The workload runs on the CPU that drains the hot list: an emulator that runs its CPUs in turns (vmrun, 6.12) could otherwise
+# delay interrupts of that CPU by an epoch of 100 ms while the workload keeps the other CPU busy.
 cpu=$(cat "/sys/bus/event_source/devices/$pmu/cpumask")
 
 plan 2

@@ -182,8 +182,9 @@ Scenario cxl_hmu_life(std::string_view name, Placement placement,
     return life;
 }
 
-// Register accesses of a drain that read entries, from the model's stats log. Polls that find
-// nothing are counted for the next drain, so one in ten drains may have more reads.
+// Checks the register accesses of each drain that read entries, in the model's stats log. The log
+// adds the reads of polls that find nothing to the next drain, so one in ten drains may have more
+// reads.
 constexpr std::string_view kDrainCost = R"(
     $2 == "enabled" { on[$1] = 1 }
     $2 == "disabled" { on[$1] = 0 }
@@ -244,7 +245,7 @@ Scenario cxl_hmu_shapes()
     return shapes;
 }
 
-// From the model's stats log: there was an enable, and a disable after the last enable.
+// Checks in the model's stats log that there was an enable, and a disable after the last enable.
 constexpr std::string_view kLeftDisabled = R"(
     $2 == "enabled" { on[$1] = 1; enables++ }
     $2 == "disabled" { on[$1] = 0 }
@@ -334,9 +335,9 @@ Scenario cxl_hmu_personalities()
     return shapes;
 }
 
-// From the stats log of a device that dies at the third entry of a drain: reads since its first
-// entry. The three entries are followed by the status, and then the run ends. On detach the driver
-// reads the configuration and the status once more.
+// Checks the stats log of a device that dies at the third entry of a drain, which counts the reads
+// since the first entry. The driver reads three entries, then the status, and then disables the
+// device. On detach it reads the configuration and the status once more.
 constexpr std::string_view kReadsOfTheDead = R"(
     $2 == "dead" { reads = $4; until_disabled = disabled ? until_disabled : $4 }
     $2 == "disabled" { disabled = reads > 0 }
@@ -386,8 +387,8 @@ Scenario cxl_hmu_faults()
     return faults;
 }
 
-// pmukit qualify: a healthy device with traffic, and one device per fault. One check writes to an
-// enabled device.
+// pmukit qualify: a healthy device with traffic, and one device per fault. One check of pmukit
+// qualify writes to an enabled device.
 Scenario cxl_hmu_qualify()
 {
     Scenario qualify;
@@ -455,7 +456,7 @@ Scenario cxl_hmu_topology()
 }
 
 // A program whose memory is all in the device, and `pmukit tier` for it. The node's memory is not
-// cached: every load and store of it is a request.
+// cached, so every load and store of the program is a request to the device.
 Scenario cxl_hmu_tier()
 {
     Scenario tier;
@@ -499,7 +500,8 @@ Scenario cxl_hmu_join()
     return join;
 }
 
-// With the in-tree drivers of the same hardware, and a memory device of QEMU.
+// cxl_hmu beside the in-tree drivers of the same hardware, which also drive a memory device of
+// QEMU.
 Scenario cxl_hmu_neighbors()
 {
     Scenario neighbors;
@@ -569,8 +571,8 @@ Scenario cxl_hmu_stress()
 constexpr std::string_view kHotCxlHmu =
     "--event hotness_threshold=1,hotness_granual=12,epoch_scale=3,epoch_multiplier=1 --aux 16";
 
-// Two devices: an event of one is redirected to the ring of the other's AUX area. Linux 7.2 itself
-// warns about its mapping count if an area is mapped through an event without a ring.
+// Two devices: an event of one is redirected to the ring of the other's AUX area. Not on Linux 7.2,
+// which itself warns about a mapping count if an area is mapped through an event without a ring.
 DriverSpec with_redirect(DriverSpec driver)
 {
     Scenario redirect = on_the_machine_of_stress(driver, "redirect");
@@ -586,7 +588,7 @@ DriverSpec with_redirect(DriverSpec driver)
     return driver;
 }
 
-// Strict devices: they refuse what the specification reserves, and such an access fails the
+// Strict devices refuse accesses that the specification reserves; such an access fails the
 // scenario.
 DriverSpec with_strict_models(DriverSpec driver)
 {
@@ -683,7 +685,7 @@ DriverSpec cxl_hmu_driver()
     return driver;
 }
 
-// Adds the tests of every driver: random use, failing allocations, privileges.
+// Adds the tests that all drivers share: random use, failing allocations, privileges and others.
 DriverSpec cxl_hmu_tests()
 {
     const std::string plain =

@@ -66,7 +66,7 @@ echo "$function" >"$drivers/cxl_hmu/bind"
 records again "$alone" 1
 result "bound again it records" $?
 
-# cxl_pci was registered first.
+# cxl_pci was registered first, so the kernel offers a new function to cxl_pci first.
 echo 1 >"/sys/bus/pci/devices/$function/remove"
 echo 1 >/sys/bus/pci/rescan
 within 10 driver_is cxl_pci && back=$(pmu_of_device 1) && records back "$back" 1

@@ -73,7 +73,8 @@ result "an event that only counts is traced in full" $?
 [ "$(field count sequence | head -n 1)" = 0 ] && field count sequence | awk '$1 != NR - 1 { exit 1 }'
 result "no record of it is missing" $?
 
-# perf uses the same recursion context for a sample and for a trace event.
+# perf uses the same recursion context for a sample and for a trace event, so the driver must emit
+# the trace event after the sample.
 traced both perf record -R -a -e "$event" -e cxl_hmu:cxl_hmu_record -o "$work/both.data" -- $workload &&
 	perf script -i "$work/both.data" -F event >"$work/both.events" 2>/dev/null
 sampled=$(grep -c "$pmu" "$work/both.events")

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A stand-in for an in-tree driver of CXL hotness monitoring units, which no kernel has yet. It
- * puts on the CXL bus what the drivers posted to linux-cxl put there, and accesses no register.
+ * adds the same device or driver to the CXL bus as the drivers posted to linux-cxl, and accesses no
+ * register.
  *   shows=nothing   the default
  *   shows=device    hmu_mem0.0, a child of the first CXL memory function like memX
  *   shows=driver    a driver named cxl_hmu
