@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Compares the packets of a recording with the model's packet logs: with the log of packets that
-// became entries, and with the packets in the log of all packets that should have. The recording is
-// read from the output of `pmukit dump --tlp`, or as in hisi_ptt_entries.hpp. Shares no code with
-// decoder or model. The logs: tools/models/hisi_ptt/tlp_log.hpp and run_logs.hpp.
+// Compares the packets of a recording with the model's log of the packets that became entries, and
+// that log with the packets that should have become entries, selected from the log of all packets.
+// The recording is read from the output of `pmukit dump --tlp`, or by hisi_ptt_entries.hpp. Shares
+// no code with decoder or model. The logs: tools/models/hisi_ptt/tlp_log.hpp and run_logs.hpp.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace pmukit::checker::hisi_ptt {
 
-// A packet, with the fields that both sides have
+// A packet, with the fields that the recording and the logs have in common
 struct Tlp {
     std::string kind;       // MRd, MWr, CfgRd, CfgWr, Cpl, CplD
     std::string requester;  // 01:00.0
@@ -83,7 +83,7 @@ std::optional<std::string> difference(const std::vector<Tlp> &expected,
 // The packets of consecutive traces, for a recording that holds all of them.
 std::vector<Tlp> logged_of_all(std::span<const Trace> runs);
 
-// Cuts times to the bits that the format has: a decoder unwraps them.
+// Cuts times to the bits that the format has, because a decoder extends them.
 void cut_times(unsigned format_dwords, std::vector<Tlp> &tlps);
 
 }  // namespace pmukit::checker::hisi_ptt

@@ -147,7 +147,10 @@ static int cycle(struct __test_metadata *_metadata, FIXTURE_DATA(cycles) *self, 
 	return ptt_count_stores(self->bytes, size);
 }
 
-/* First with a new AUX area in every second cycle, then with one area, whose head wraps. */
+/*
+ * The first half of the cycles opens a new AUX area every second time; the others use one area,
+ * whose head wraps.
+ */
 TEST_F_TIMEOUT(cycles, odd_fill_levels_lose_no_entry, TIMEOUT_SECONDS)
 {
 	self->beside[0] = start_beside(tune_on);

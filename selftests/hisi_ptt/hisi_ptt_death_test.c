@@ -87,7 +87,7 @@ static void record(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
 	ptt_aux_flags(event);
 }
 
-/* The driver polls the device every few milliseconds; it then ends the run. */
+/* The driver polls the device every few milliseconds, and ends the run when it does not respond. */
 static __u64 flags_at_the_end(FIXTURE_DATA(death) *self)
 {
 	__u64 flags = 0;
@@ -108,7 +108,10 @@ static bool is_about(const char *line, const void *pmu)
 	return strstr(line, name);
 }
 
-/* One line about the PMU since the last call; after many deaths the kernel suppresses some. */
+/*
+ * Expects one log line about the PMU since the last call. After many deaths the kernel suppresses
+ * lines, so only the first death must have its line.
+ */
 static void expect_one_line(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
 			    const char *pmu, int death)
 {
@@ -129,7 +132,7 @@ TEST_F_TIMEOUT(death, dead_device_ends_its_running_event, TIMEOUT_SECONDS)
 		open_mapped(_metadata, pmu, &self->event);
 		record(_metadata, self, &self->event);
 		/*
-		 * QEMU aborts if the model does not read its message any more, so no access may be
+		 * QEMU aborts if the model ends before it has read a message, so no access may be
 		 * in progress. While a device traces little, only the timer reads a register, every
 		 * 4 ms. The fault all-ones-once-started covers the other cases.
 		 */

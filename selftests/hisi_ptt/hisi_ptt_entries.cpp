@@ -50,7 +50,7 @@ constexpr Kind kKinds[] = {{0x00, "MRd", "MWr"},
                            {0x0a, "Cpl", "CplD"}};
 constexpr const char *kStatus[] = {"SC", "UR", "CRS", "3", "CA", "5", "6", "7"};
 
-// Length 0 encodes the maximum, 1024 (2.2.2).
+// Length 0 encodes the maximum, 1024 (PCI Express Base 6.0, section 2.2.2).
 uint64_t length_of(const Header &header)
 {
     const uint32_t length = bits(header.dwords[0], 0, 9);

@@ -159,7 +159,10 @@ TEST_F_TIMEOUT(exact, count_includes_every_store, TIMEOUT_SECONDS)
 	}
 }
 
-/* Most samples do not fit into the ring: the entries that perf drops are lost and not counted. */
+/*
+ * Most samples do not fit into the ring: entries that perf drops are in the lost count, not in the
+ * event's.
+ */
 TEST_F_TIMEOUT(exact, samples_are_delivered_or_counted_as_lost, TIMEOUT_SECONDS)
 {
 	long long lost;
@@ -183,7 +186,7 @@ TEST_F_TIMEOUT(exact, samples_are_delivered_or_counted_as_lost, TIMEOUT_SECONDS)
 	}
 }
 
-/* The in-tree driver copies a whole buffer with interrupts off. */
+/* The limit of one copy with interrupts off; the in-tree driver copies a whole buffer of 4 MiB. */
 TEST_F_TIMEOUT(exact, section_copies_at_most_64_kib, TIMEOUT_SECONDS)
 {
 	begin(_metadata, self, 1024);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The outcome of each fault of the model: one device per fault, all in one guest, each with its own
- * packets at every start. Packet n goes to address 4 * n (the model's --flood). The packets fill
- * two device buffers and a part of the third, so that a guest that stalls loses none; those of
- * "overrun", whose interrupt comes with the fifth buffer, fill five, slowly. PMUKIT_FAULTS lists
- * the faults in the order of the devices' core numbers, separated by one blank; device 0 is
- * "healthy", and must record every packet after each test of another device. The outcomes are those
- * of Documentation/devices/hisi_ptt.rst, "When the device misbehaves". The device after the listed
- * ones takes 1.9 s for a tune operation.
+ * The outcome of each fault of the model: one device per fault, all in one guest. Each device
+ * generates packets at every start; packet n goes to address 4 * n (the model's --flood). The
+ * packets fill two device buffers and a part of the third, so that a guest that stalls loses none.
+ * The device "overrun", which sends its interrupt with the fifth buffer, slowly fills five.
+ * PMUKIT_FAULTS lists the faults in the order of the devices' core numbers, separated by one blank;
+ * device 0 is "healthy", and must record every packet after each test of another device. The
+ * outcomes are those of Documentation/devices/hisi_ptt.rst, "When the device misbehaves". The
+ * device after the listed ones takes 1.9 s for a tune operation.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -50,7 +50,7 @@ enum outcome {
 	NO_FILTER,	/* the PMU has no port to trace */
 };
 
-/* The first run may affect the next one. */
+/* Two runs, because the first may affect the next. */
 #define RUNS		2
 
 FIXTURE(fault) {
@@ -319,7 +319,7 @@ static bool has_grown(const char *pmu, const char *stat, long long before)
 }
 
 /*
- * Call before a reset: after it the device cannot write, and its buffers are freed. Unbinds the
+ * Call this before a reset: a reset device cannot write, and its buffers are freed. Unbinds the
  * device; expect_reset_to_help() resets it without a driver and binds it again.
  */
 static void expect_buffers_to_stay(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self)
@@ -361,7 +361,10 @@ TEST_F_TIMEOUT(fault, has_documented_outcome, TIMEOUT_SECONDS)
 			TH_LOG("there is a PMU");
 		}
 	} else {
-		/* A device that rejects starts also fails to stop at unbind, and logs that. */
+		/*
+		 * A device that rejects starts also fails to stop at unbind, and the driver logs
+		 * that.
+		 */
 		if (variant->outcome[0] != REFUSED) {
 			EXPECT_EQ(0, messages(self));
 		}

@@ -5,13 +5,14 @@
  * must be marked. Packet n of a trace goes to address 4 * n (the model's --flood), so the entries
  * themselves show what is missing.
  *
- * Each round writes a line to $OUT/rounds (or /out/rounds), which check_rounds.sh compares with
- * what the model says it wrote:
+ * Each round writes a line to $OUT/rounds (or /out/rounds), which check_rounds.sh compares with the
+ * model's log of written entries:
  *   CORE TRACES DELIVERED LOST AT-LEAST BEFORE
  * BEFORE: entries before the first gap of unknown size; 0 if its position is unknown.
  *
- * Failed rounds are not repeated. PMUKIT_ROUNDS: rounds with areas of 128 KiB and 4 MiB, and with
- * counts; default: a few. PMUKIT_LARGE_ROUNDS: rounds with areas of 16 and 64 MiB.
+ * Failed rounds are not repeated. PMUKIT_ROUNDS: number of rounds with areas of 128 KiB, with areas
+ * of 4 MiB, with counts, and with samples; default 2. PMUKIT_LARGE_ROUNDS: number of rounds with
+ * areas of 16 MiB, and with areas of 64 MiB; default 1.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -143,9 +144,9 @@ static bool is_whole(const __u32 *entry, const __u32 *first)
 }
 
 /*
- * Offset of the first wrong entry. After a mark, packets may be missing. After a mark of unknown
- * size, the trace may have restarted, at most as often as the driver reports, and may begin with
- * any packet: a fast device wraps again before the first packet is read.
+ * Returns the offset of the first wrong entry. After a mark, packets may be missing. After a mark
+ * of unknown size, the trace may have restarted, at most as often as the driver reports, and may
+ * begin with any packet: a fast device wraps again before the first packet is read.
  */
 static size_t first_wrong(const FIXTURE_DATA(flood) *self)
 {
@@ -302,7 +303,10 @@ TEST_F_TIMEOUT(flood, count_and_lost_add_up_to_written, TIMEOUT_SECONDS)
 	}
 }
 
-/* Most samples do not fit into the ring: the entries that perf drops are lost and not counted. */
+/*
+ * Most samples do not fit into the ring: entries that perf drops are in the lost count, not in the
+ * event's.
+ */
 TEST_F_TIMEOUT(flood, samples_and_lost_add_up_to_written, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < rounds_or("PMUKIT_ROUNDS", 2); i++) {

@@ -46,7 +46,10 @@ FIXTURE(hotplug) {
 	pid_t beside;
 };
 
-/* A function appears before its BARs are assigned. The file of its second BAR appears last. */
+/*
+ * A function appears before its BARs are assigned, so wait for the file of its second BAR, which
+ * appears last.
+ */
 static int plug_in(const struct endpoint *endpoint)
 {
 	char bar[64];
@@ -162,8 +165,8 @@ TEST_F_TIMEOUT(hotplug, function_is_traceable_while_plugged, TIMEOUT_SECONDS)
 }
 
 /*
- * Every second round unplugs the function during its traffic. The event delivers all earlier
- * packets and none after that.
+ * Every second round unplugs the function during its traffic. The event delivers all packets from
+ * before the unplug, and none from after it.
  */
 TEST_F_TIMEOUT(hotplug, unplugging_the_requester_ends_the_event, TIMEOUT_SECONDS)
 {
@@ -195,7 +198,9 @@ TEST_F_TIMEOUT(hotplug, unplugging_the_requester_ends_the_event, TIMEOUT_SECONDS
 	}
 }
 
-/* Opens the event in the group of a clock that samples too fast. */
+/*
+ * Opens the event in the group of a clock that samples too fast, so that perf throttles the group.
+ */
 static int open_throttled(FIXTURE_DATA(hotplug) *self, struct pmu_event *leader,
 			  const struct endpoint *endpoint)
 {
@@ -224,7 +229,7 @@ TEST_F_TIMEOUT(hotplug, unplug_ends_event_of_throttled_group, TIMEOUT_SECONDS)
 	char rate[32];
 
 	ASSERT_EQ(0, read_text(MAX_SAMPLE_RATE, rate, sizeof(rate)));
-	/* One sample per tick: a guest on a busy host takes no more than a few. */
+	/* Allow only one sample per tick, because a guest on a busy host takes few samples. */
 	ASSERT_EQ(0, write_text(MAX_SAMPLE_RATE, "250"));
 	for (int i = 0; i < TIMES; i++) {
 		ASSERT_EQ(0, open_throttled(self, &leader, &old));
@@ -245,7 +250,10 @@ TEST_F_TIMEOUT(hotplug, unplug_ends_event_of_throttled_group, TIMEOUT_SECONDS)
 	EXPECT_EQ(0, write_text(MAX_SAMPLE_RATE, rate));
 }
 
-/* Until the next tick nothing is traced then, and perf writes no record about it for the event. */
+/*
+ * While its group is throttled, the event traces nothing, and perf writes no record about that for
+ * the event.
+ */
 TEST_F_TIMEOUT(hotplug, throttled_group_reports_loss_of_unknown_size, TIMEOUT_SECONDS)
 {
 	long long runs = ptt_debug_number(PMU, "runs");

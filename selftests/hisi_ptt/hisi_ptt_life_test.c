@@ -90,7 +90,7 @@ static void everything_works(struct __test_metadata *_metadata, FIXTURE_DATA(lif
 	pmu_event_close(&event);
 }
 
-/* Starts a run, in odd rounds after an earlier one. */
+/* Starts a run, in odd rounds after an earlier run in the same area. */
 static void open_running(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self, int round)
 {
 	open_mapped(_metadata, &self->event);
@@ -344,8 +344,9 @@ TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
 }
 
 /*
- * The software event moves to the other CPU, as a hisi_ptt event would, although none is left. If
- * it stayed on the offline CPU, the driver would think that it no longer uses the PMU's context.
+ * The software event moves to the other CPU, as a hisi_ptt event would, although no hisi_ptt event
+ * is left. If the software event stayed on the offline CPU, the driver would conclude that no event
+ * uses the PMU's context any more.
  */
 TEST_F_TIMEOUT(life, software_event_of_offline_cpu_holds_module, TIMEOUT_SECONDS)
 {
@@ -365,7 +366,7 @@ TEST_F_TIMEOUT(life, software_event_of_offline_cpu_holds_module, TIMEOUT_SECONDS
 		ASSERT_EQ(0, pmu_event_open_beside(&clock, &attr, -1, cpu, self->event.fd));
 		pmu_event_close(&self->event);
 		ASSERT_EQ(0, cpu_set_online(cpu, "0"));
-		/* Longer than the interval at which the driver looks for such events */
+		/* Longer than the interval at which the driver checks for foreign events */
 		usleep(30 * STEP_US);
 		ASSERT_EQ(-EWOULDBLOCK, module_try_unload(MODULE));
 		clock_works(_metadata, &clock);
@@ -381,7 +382,10 @@ TEST_F_TIMEOUT(life, software_event_of_offline_cpu_holds_module, TIMEOUT_SECONDS
 	everything_works(_metadata, self);
 }
 
-/* The write starts perf's timers for event rotation, with the written interval. */
+/*
+ * The write starts perf's timers for event rotation, which fire after the written interval: after
+ * the PMU is freed.
+ */
 TEST_F_TIMEOUT(life, no_perf_timer_outlives_the_pmu, TIMEOUT_SECONDS)
 {
 	ASSERT_EQ(0, write_text(PMU_SYSFS "/" PMU "/perf_event_mux_interval_ms", "1000"));

@@ -45,7 +45,7 @@ FIXTURE_TEARDOWN(redirect)
 /*
  * The event writes into the ring of a software event. The AUX area belongs to the event but is
  * mapped only through the software event. When the event's last mapping is removed, perf detaches
- * it from the ring, so it is redirected again.
+ * the event from the ring, so the function redirects the event again.
  */
 static int share_area(struct pmu_event *ring, struct pmu_event *event)
 {
@@ -75,9 +75,9 @@ static int run_once(struct pmu_event *event)
 }
 
 /*
- * Linux 6.1 does not stop the event then. The driver only counts the entries in the device's
- * buffers, because there is no area to copy to, or counts them as lost if perf has stopped the
- * event before.
+ * Linux 6.1 does not stop an event whose area is unmapped through another event. The driver only
+ * counts the entries in the device's buffers, because there is no area to copy to, or counts them
+ * as lost if perf has stopped the event before.
  */
 TEST_F_TIMEOUT(redirect, area_unmapped_through_other_event_is_not_used, TIMEOUT_SECONDS)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hisi_ptt PMU as a program sees it: sysfs, rejected events, recordings, and removal under an
- * event. pcie_load in another process makes the traffic, which its options define. The addresses of
- * the devices are those of the chassis in Documentation/components/vm.rst.
+ * The hisi_ptt PMU as a program sees it: sysfs, rejected events, recordings, and the removal of
+ * functions and of the device while an event is open. pcie_load in another process makes the
+ * traffic, which its options define. The addresses of the devices are those of the chassis in
+ * Documentation/components/vm.rst.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -146,7 +147,7 @@ TEST_F(hisi_ptt, tune_rejects_invalid_input)
 	EXPECT_EQ(2, stat_of("tune/qos_tx_p"));
 }
 
-TEST_F(hisi_ptt, tune_files_exist_under_their_first_names)
+TEST_F(hisi_ptt, two_tune_files_have_a_second_name)
 {
 	ASSERT_EQ(0, set_level("tx_path_rx_req_alloc_buf_level", "1"));
 	ASSERT_EQ(0, set_level("tx_path_tx_req_alloc_buf_level", "0"));
@@ -154,7 +155,10 @@ TEST_F(hisi_ptt, tune_files_exist_under_their_first_names)
 	EXPECT_EQ(0, stat_of("tune/tx_alloc_buf_level"));
 }
 
-/* Runs in two processes: an operation that read the other's registers would return its level. */
+/*
+ * Runs in two processes. If operations were not serialized, one process would read the level that
+ * the other has set.
+ */
 static int tune_and_compare(const char *file)
 {
 	char path[64];
@@ -326,7 +330,10 @@ static bool is_about_the_pmu(const char *line, const void *data)
 	return strstr(line, "hisi_ptt");
 }
 
-/* The event would also be rejected for another reason. */
+/*
+ * The event is invalid for other reasons too, but the missing privilege must be found first:
+ * nothing may be logged.
+ */
 static int open_as_unprivileged(void)
 {
 	struct perf_event_attr attr;

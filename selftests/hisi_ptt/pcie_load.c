@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes PCIe traffic: CPU accesses to the memory of the emulated endpoint 1234:4550, DMA of the
- * endpoint with memory of this program, its messages. It uses the endpoint's resource files in
- * sysfs, so no driver is involved, and checks the transferred data. It prints what it did, for
- * comparison with what a tracer saw. Registers: Documentation/devices/hisi_ptt-model.rst.
+ * Makes PCIe traffic: CPU accesses to the memory of the emulated endpoint 1234:4550, DMA between
+ * the endpoint and memory of this program, and messages (MSI). It uses the endpoint's resource
+ * files in sysfs, so no driver is involved, and checks the transferred data. It prints the traffic
+ * it made, for comparison with the packets that a tracer saw. Registers:
+ * Documentation/devices/hisi_ptt-model.rst.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -85,7 +86,7 @@ static int open_config(const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Memory that is mapped after this is on the node. */
+/* Memory that is mapped after this call is on the node. */
 static int stay_on_node(unsigned long node)
 {
 	unsigned long mask = 1UL << node % NODES;

@@ -44,18 +44,18 @@ long long ptt_debug_number(const char *pmu, const char *file);
  */
 int ptt_make_stores(int stores);
 
-/* Counts such stores among 8DW entries; -1 if an entry is invalid. */
+/* Counts the stores of ptt_make_stores() among 8DW entries; -1 if an entry is invalid. */
 int ptt_count_stores(const unsigned char *bytes, size_t size);
 
 /*
  * Returns true if nothing is missing between the stores of one ptt_make_stores(): each goes to the
- * 8 bytes after the last.
+ * 8 bytes after the previous one.
  */
 bool ptt_stores_are_in_a_row(const unsigned char *bytes, size_t size);
 
 /*
- * The event's count, and what it lost: entries, or for an event with samples the samples that did
- * not fit into perf's buffer. Negative: -errno.
+ * ptt_count() returns the event's count. ptt_lost() returns the entries that it lost, or for a
+ * sampling event the samples that did not fit into perf's buffer. Negative: -errno.
  */
 long long ptt_count(struct pmu_event *event);
 long long ptt_lost(struct pmu_event *event);

@@ -6,7 +6,8 @@
 KSFT_SKIP=4
 out=${OUT:-/out}
 [ -d "$out" ] || out=$(mktemp -d)
-# Record here first: the directory shared with the host rejects writes directly from perf's ring.
+# Recordings are written here first, because the directory shared with the host rejects writes
+# directly from perf's ring.
 work=$(mktemp -d)
 name=$1 terms=$2
 recorder=${RECORDER:-pmukit}

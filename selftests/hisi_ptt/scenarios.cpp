@@ -19,8 +19,8 @@ constexpr std::string_view kPttBlock = PTT_BLOCK;
 constexpr std::string_view kPttLateBlock = PTT_BLOCK " --irq-late 2";
 constexpr std::string_view kPttMergedBlock = PTT_BLOCK " --irq-merge 3";
 constexpr std::string_view kPttLostBlock = PTT_BLOCK " --irq-lose 2";
-// With more traffic than the endpoints can make: during each trace 20000 requests and their
-// completions within a second
+// A device with more traffic than the endpoints can make: during each trace it generates 20000
+// requests and their completions within a second.
 constexpr std::string_view kPttBusyBlock = PTT_BLOCK
     " --generate rate=40000,seed=7,count=40000,peer=20,unsupported=5,pasid=10,relaxed=10 "
     "--function 01:00.0@00:10.0 --function 04:00.0@00:11.0";
@@ -67,8 +67,8 @@ Scenario hisi_ptt_traffic(std::string_view name)
     return traffic;
 }
 
-// A recording and what it must contain: all packets that the model traced meanwhile, which must be
-// exactly the packets seen that the terms select. The n-th recording is compared with the n-th
+// A recording. It must contain all packets that the model traced during it, and the model must have
+// traced exactly the packets that the terms select. The n-th recording is compared with the n-th
 // trace of the log.
 struct PttRecording {
     std::string_view name;
@@ -104,7 +104,7 @@ constexpr PttRecording kPttNamed[] = {
     {"named_requester_4dw", "filter=04:00.0,type=7,direction=0,format=0", "40"},
 };
 
-// With AUX areas of the size of four device buffers and of one
+// Recordings with AUX areas as large as four device buffers, and as large as one
 constexpr PttRecording kPttFloods[] = {
     {"flood_aux_16m", "filter=0x80005,type=7,direction=0,format=0", "20000", "sleep 5",
      "-m 64,4096"},
@@ -124,7 +124,8 @@ constexpr PttRecorder kPttPmukit{"", " --source model", false, true};
 constexpr PttRecorder kPttPerfAux{"RECORDER=perf REPORT=1 ", "", true};
 // The AUX area that perf maps for an unprivileged user: 128 KiB instead of 16 MiB
 constexpr PttRecorder kPttPerfSmallAux{"RECORDER=perf REPORT=1 ", " -m 64,32", true};
-// The cpumask of the in-tree driver has all CPUs near the device: each would trace in turn.
+// The cpumask of the in-tree driver has all CPUs near the device: without -C, each would trace in
+// turn.
 constexpr PttRecorder kPttPerfOneCpu{"RECORDER=perf REPORT=1 ", " -C 0", true};
 constexpr PttRecorder kPttPerfSamples{"RECORDER=perf ", " -R", false};
 
@@ -171,7 +172,7 @@ Scenario hisi_ptt_record()
 }
 
 // The unmodified in-tree driver in place of this project's; pmukit supports it. On x86 its cpumask
-// is that of a node, so the device must have one.
+// is that of a node, so the device must have a node.
 Scenario hisi_ptt_stock_driver(std::string_view name, const PttRecorder &recorder, bool two_nodes,
                                std::vector<std::string_view> kernels)
 {
@@ -192,8 +193,8 @@ Scenario hisi_ptt_stock_driver(std::string_view name, const PttRecorder &recorde
     return stock;
 }
 
-// Inbound non-posted requests and completions at two ports: for requests between the functions
-// below them the trace has both, and so the latency.
+// Inbound non-posted requests and completions at two ports: if a function below one port reads from
+// a function below the other, the trace has request and completion, and thus the latency.
 constexpr PttRecording kPttDemo[] = {
     {"latency_4dw", "filter=0000:00:10.0+0000:00:11.0,type=6,direction=0,format=0", "100"},
 };
@@ -228,7 +229,8 @@ Scenario hisi_ptt_stock(std::string_view name, const PttRecorder &recorder,
     return scenario;
 }
 
-// The endpoints' DMA is translated, so only CPUs make packets.
+// The IOMMU translates the endpoints' DMA, but pcie_load uses physical addresses, so the load
+// consists of CPU accesses only.
 constexpr PttRecording kPttBehindIommu[] = {
     {"posted_out_8dw", "filter=0x80001,type=1,direction=1,format=1", "400",
      "pcie_load --function 01:00.0 --writes 400 --width 4"},
@@ -287,7 +289,7 @@ constexpr ChassisDevice kPttFloodDevices[] = {
 };
 
 // Every packet is delivered in order, counted as lost, or covered by a lower bound, with every
-// reader and area size. A few rounds, or a few hundred of each.
+// reader and area size. `rounds` sets the number of rounds.
 Scenario hisi_ptt_exact(std::string_view name, const std::string &rounds, unsigned step_seconds)
 {
     Scenario exact = hisi_ptt_scenario(name);
@@ -306,7 +308,8 @@ Scenario hisi_ptt_exact(std::string_view name, const std::string &rounds, unsign
     return exact;
 }
 
-// Per interrupt behavior 200 rounds with areas of 128 KiB and 4 MiB, 20 with 16 and 64 MiB
+// For each interrupt behavior 200 rounds with areas of 128 KiB and 4 MiB, and 20 rounds with areas
+// of 16 and 64 MiB
 Scenario hisi_ptt_exact_long()
 {
     Scenario exact = hisi_ptt_exact("exact_long", "PMUKIT_ROUNDS=200 PMUKIT_LARGE_ROUNDS=20 ",
