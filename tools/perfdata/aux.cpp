@@ -34,7 +34,7 @@ struct __attribute__((visibility("hidden"))) AuxMerge::State {
         uint64_t run_end = 0;    // end of the run that was announced to the sink
         std::optional<uint64_t> first_announced;
         bool started = false;
-        bool sink_knows = false;  // the sink knows the stream
+        bool sink_knows = false;  // aux_start() was called
         bool overwrite = false;
         // Offsets of losses of unknown size; those before next_loss are already reported.
         std::vector<uint64_t> losses;
@@ -244,7 +244,7 @@ uint64_t AuxMerge::State::padding(const OfStream &state, uint64_t end)
     return is_padded && !state.overwrite ? end - state.announced : 0;
 }
 
-// record: the piece of a payload that begins at this offset of the stream.
+// record: contains the piece of a payload that begins at this offset of the stream.
 void AuxMerge::State::deliver(const AuxStream &stream, OfStream &state, uint64_t offset,
                               const Record &record)
 {
@@ -283,7 +283,7 @@ uint64_t AuxMerge::State::loss_ahead(const OfStream &state)
     return state.next_loss == state.losses.size() ? UINT64_MAX : state.losses[state.next_loss];
 }
 
-// behind: bytes of the buffer in later pieces.
+// behind: bytes of the same buffer that follow in later pieces.
 void AuxMerge::State::give(const AuxStream &stream, OfStream &state, uint64_t offset,
                            uint64_t file_offset, Bytes data, uint64_t behind)
 {

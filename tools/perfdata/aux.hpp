@@ -6,10 +6,11 @@
 //     file    |------- AUXTRACE -------|-- AUXTRACE --|  gap
 //     sink    start, data ............. data, loss(?)    loss(n), end
 //
-// Offsets are AUX bytes since the start of the event. Overwritten (snapshot) areas are delivered as
-// they are. AUXTRACE names no event. These identify it, in this order: the reference (our writer
-// stores the event id there), the ID_INDEX record (as in perf), the CPU of an AUX record, and the
-// only event that can have an AUX area.
+// Offsets are AUX bytes since the start of the event. Overwritten (snapshot) areas can begin at any
+// offset and are not compared. An AUXTRACE record does not name its event. AuxMerge
+// finds the event by the record's reference (our writer stores the event id there), by ID_INDEX (as
+// perf does), by the CPU of an AUX record, or because only one event can have an AUX area; the
+// first of these that identifies an event decides.
 #pragma once
 
 #include <cstdint>
@@ -74,16 +75,18 @@ class AuxMerge {
 public:
     enum class Gives {
         kAll,
-        kAuxRecords,  // no state of a stream is stored
+        kAuxRecords,  // calls only aux_record(), and stores nothing per stream
     };
     AuxMerge(const Reader &reader, AuxSink &sink, Gives gives = Gives::kAll);
     AuxMerge(AuxMerge &&) noexcept;
     AuxMerge &operator=(AuxMerge &&) noexcept;
     ~AuxMerge();
 
-    // Takes every record of the file in order, and ignores records that do not concern AUX data.
+    // Call with every record of the file, in order. Records that do not concern AUX data are
+    // ignored.
     void record(const Record &record);
-    // Call after the last record: announced data that no buffer held is reported as lost.
+    // Call after the last record: reports data as lost that AUX records announced and no buffer
+    // contained.
     void finish();
 
 private:

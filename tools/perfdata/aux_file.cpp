@@ -64,9 +64,9 @@ Result<AuxFile> AuxFile::open(const std::string &path)
     return AuxFile(std::move(state));
 }
 
-// An entry that does not match the file makes the whole index invalid. So does an entry that does
-// not follow the previous one, as in every writer's index: otherwise a small file could name a
-// buffer a million times.
+// Each entry must match the file and begin after the end of the previous entry, as in the index of
+// every writer; otherwise the whole index is invalid. Without this order, the index of a small file
+// could name a buffer a million times.
 bool AuxFile::State::read_index()
 {
     std::optional<Bytes> content = reader_.feature(kFeatAuxtrace);

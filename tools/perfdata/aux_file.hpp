@@ -32,12 +32,12 @@ public:
     AuxFile &operator=(AuxFile &&) noexcept;
     ~AuxFile();
 
-    // Events, PMU names and so on. After a walk it is at the end of the records.
+    // For events, PMU names and so on. If open() walked the records, the reader is at their end.
     const Reader &reader() const;
     const std::vector<AuxBuffer> &buffers() const;
     bool from_index() const;
 
-    // Valid as long as the file. buffer: index in buffers().
+    // The result is valid as long as this object. buffer: index in buffers().
     Bytes data(size_t buffer) const;
 
     // Calls visit(index of the buffer, its bytes) once per buffer, in no particular order, from

@@ -130,8 +130,8 @@ TEST_F(AuxFileTest, EveryBufferIsVisitedOnceByAnyNumberOfThreads)
     }
 }
 
-// Each entry on its own is valid.
-TEST_F(AuxFileTest, WalksWhenTheIndexNamesABufferTwiceOrGoesBack)
+// Each entry matches the file; only the order of the entries is wrong.
+TEST_F(AuxFileTest, WalksWhenTheIndexIsNotInAscendingOrder)
 {
     const std::vector<std::byte> good = content();
     const std::byte *index = good.data() + good.size() - 8 * (1 + 2 * kBuffers);

@@ -74,8 +74,8 @@ TEST(AuxMerge, DeliversDataInOrder)
     EXPECT_EQ(merge(file), (Expect{"data 0/0 0 16", "data 0/0 16 8"}));
 }
 
-// In a hash table without a salt, all these ids fall into one bucket: each would be compared with
-// all others.
+// In a hash table without a salt, all these ids would be in one bucket, and each id would be
+// compared with all others.
 TEST(AuxMerge, ChosenIdsCostNoMoreThanOthers)
 {
     constexpr uint64_t kRecords = 40, kEntries = 2000;
@@ -110,7 +110,7 @@ TEST(AuxMerge, MissingAnnouncedDataIsLostAtTheEnd)
     EXPECT_EQ(merge(nothing), (Expect{"loss 0/0 64 8"}));
 }
 
-TEST(AuxMerge, FirstBufferAfterTheAnnouncedOffsetIsALoss)
+TEST(AuxMerge, GapBeforeTheFirstBufferIsALoss)
 {
     FileBuilder file = one_event();
     file.aux(7, 0, 0, 32).auxtrace(7, 0, 16, filled(16, 1));
@@ -187,14 +187,14 @@ std::vector<std::string> merge_pipe(const FileBuilder &builder)
     return lines.lines;
 }
 
-// HEADER_ATTR of 64 bytes.
+// An event that arrives between the records: HEADER_ATTR of 64 bytes.
 FileBuilder &late_event(FileBuilder &file, uint32_t type, uint64_t id)
 {
     return file.record(kHeaderAttr, {uint64_t{64} << 32 | type, 0, 0, kSampleType, 0, 0, 0, 0, id});
 }
 
-// In a pipe, an event may arrive at any time: the only possible event is determined for each
-// buffer.
+// In a pipe, further events may arrive between buffers, so that the first event is no longer the
+// only one with an AUX area.
 TEST(AuxMerge, OnlyDeviceEventIsDeterminedForEachBuffer)
 {
     FileBuilder file;
@@ -233,7 +233,7 @@ TEST(AuxMerge, LimitsTheNumberOfStreams)
     EXPECT_TRUE(lines.back().starts_with("data ?")) << lines.back();
 }
 
-TEST(AuxMerge, ThreadsHaveNoCpu)
+TEST(AuxMerge, StreamOfAThreadHasNoCpu)
 {
     FileBuilder file = one_event();
     file.aux(7, 2, 0, 8)
@@ -370,7 +370,7 @@ TEST(AuxMerge, EachLossFlagIsALoss)
     }
 }
 
-TEST(AuxMerge, PiecesOfAPayloadAreOneStream)
+TEST(AuxMerge, DeliversEachPieceOfAPayloadAtItsOffset)
 {
     FileBuilder file = one_event();
     file.aux(7, 0, 64, (1 << 20) + 8).auxtrace(7, 0, 64, filled((1 << 20) + 8, 1));

@@ -48,7 +48,7 @@ Result<void> RecordCopier::record(const Record &record)
         return {};
     if (record.type != kHeaderTracingData)
         return filter_(record);
-    // Pipes have it as a record, files as a section.
+    // A pipe has the tracing data as a record, a file as a section.
     if (record.payload.size() > limits::kTracing - tracing_data_.size())
         return Error{Errc::kUnsupported, "more tracing data than any kernel has", record.offset};
     append(tracing_data_, record.payload);

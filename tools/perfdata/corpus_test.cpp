@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Compares the corpus, recordings by stock perf (testdata/corpus, made in guests by `make corpus`),
-// with what the newest perf prints for them. Each is read whole, truncated after every record, and
-// truncated at random offsets. Documentation/components/perfdata.rst lists defects of perf itself.
+// with what the newest perf prints for them. Each recording is read whole, truncated after every
+// record, and truncated at random offsets. Documentation/components/perfdata.rst lists defects of
+// perf itself.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,8 +31,8 @@ using testing::Recording;
 constexpr unsigned kRandomCuts = 200, kRecoveredCuts = 4;
 constexpr unsigned kSeed = 20260722;
 
-// Recordings of perf that the newest perf cannot read. The test also checks that it still cannot: a
-// recording that it can read again must leave this list.
+// Recordings of perf that the newest perf cannot read. The test fails if perf can read one of them
+// again, so that it is removed from this list.
 constexpr struct {
     std::string_view recording, why;
 } kPerfDefects[] = {
@@ -127,7 +128,7 @@ TEST_P(Corpus, SamplesMatchPerfScript)
 
 // Copies
 
-// Commands that copy a recording, with options that keep everything.
+// Each function copies a recording with one command, with options that keep everything.
 Result<void> cut_nothing(const std::string &from, const std::string &to)
 {
     Result<Reader> plan = Reader::open_path(from), copy = Reader::open_path(from);
@@ -192,8 +193,8 @@ Result<std::vector<std::byte>> aux_of(const std::string &path)
     }
 }
 
-// Compressed, piped, of several files, with AUX data: the copy is one uncompressed file with the
-// same contents.
+// Whether a recording is compressed, a pipe, a directory or has AUX data: its copy is one
+// uncompressed file with the same contents.
 TEST_P(Corpus, CopiesHaveTheSameContents)
 {
     const std::string to = folder_.path("copy");
@@ -250,8 +251,8 @@ Result<Samples> samples_of(const std::string &path)
     return samples;
 }
 
-// Cut in two by time, at a sample in the middle: each sample is in one of the halves, even
-// compressed ones.
+// A recording is cut in two by time, at a sample in the middle. Each sample must be in one of the
+// halves, even if it was compressed.
 TEST_P(Corpus, TwoHalvesHaveAllSamplesOfTheWhole)
 {
     const std::string to = folder_.path("half");
@@ -298,7 +299,7 @@ TEST_P(Corpus, TwoHalvesHaveAllSamplesOfTheWhole)
 // Truncation
 
 struct Whole {
-    uint64_t offset, end;  // range in the file of the record, or of the compressed record around it
+    uint64_t offset, end;  // range in the file; for a decompressed record, of the compressed record
     uint32_t type;
     const std::byte *body;
     size_t body_bytes;
@@ -325,7 +326,7 @@ std::vector<Whole> walk(Bytes file)
     return records;
 }
 
-// A record from a compressed record is in memory of the reader, not in the file.
+// False for a decompressed record, which is in the reader's memory, not in the file.
 bool lies_in(Bytes file, const std::byte *at)
 {
     return std::greater_equal<>()(at, file.data()) && std::less<>()(at, file.data() + file.size());
@@ -376,11 +377,12 @@ public:
         const bool may_be_silent =
             cut == file_.size() || (pipe_ && (borders_.contains(cut) || cut == data_begin_));
         ASSERT_TRUE(!silent || may_be_silent) << "nothing said of the cut";
-        // Compressed records: the last one continues in the next compressed record.
+        // Only a reader that reports damage, or that reads the file of a killed recorder (whose end
+        // is unknown), may return more than the records that end before the cut.
         ASSERT_TRUE(given == whole || reader->damage() || killed_) << "more than there is";
     }
 
-    // recover, which parses the bytes itself, also loses no whole record.
+    // DamagedRecording parses the bytes itself: it must not lose a whole record either.
     void check_recovery(uint64_t cut) const
     {
         Result<DamagedRecording> damaged = DamagedRecording::of(file_.first(cut));

@@ -93,7 +93,7 @@ public:
         return cpu == UINT32_MAX || selected(selection_.cpus, cpu);
     }
     // For a record with one time and one CPU. LOST_SAMPLES without a time covers the whole
-    // recording.
+    // recording, so a part of the recording does not include it.
     bool wants(const Record &record) const
     {
         if (record.type == PERF_RECORD_LOST_SAMPLES && !selection_.all_times() &&
@@ -288,7 +288,8 @@ bool Cutter::wants(const Record &record) const
         return true;
     if (std::ranges::find(kStateTypes, record.type) != std::end(kStateTypes))
         return !chooser_.is_over(record);
-    // These records complete callchains of earlier samples and belong to another event.
+    // These records complete callchains of earlier samples. They may belong to an event that is not
+    // selected, and follow the end of the selection.
     if (record.type == kRecordCallchainDeferred)
         return !chooser_.is_before(record);
     return chooser_.wants(record);
@@ -307,9 +308,9 @@ Result<void> Cutter::sample(const Record &record)
     return to_.copy(record);
 }
 
-// Selects the parts of an AUX record whose buffers are kept. Each part is written once: a record
-// that covers many buffers becomes many records, and several such records would multiply. Records
-// of an overwritten area repeat offsets and are copied whole; nothing is counted by them.
+// Selects the parts of an AUX record whose buffers are kept. One record can become many, one per
+// part. Each part is therefore written once, even if several records announce it; otherwise their
+// numbers would multiply. Records of an overwritten area repeat offsets and are copied unchanged.
 void Cutter::aux_record(const AuxStream &stream, const AuxRecord &aux)
 {
     const uint64_t end = aux.offset + aux.size;

@@ -25,7 +25,8 @@ namespace pmukit::perfdata {
 struct CutSelection {
     uint64_t begin_ns = 0, end_ns = UINT64_MAX;  // inclusive
     std::vector<int> cpus;                       // sorted; empty: all
-    // By index in Reader::events(); empty: all. Events past its end are not selected.
+    // By index in Reader::events(); empty: all. If the vector is shorter than the list of events,
+    // the events past its end are not selected.
     std::vector<bool> events;
     std::vector<int> buffers;  // numbers in file order, sorted; empty: all
 
@@ -43,8 +44,8 @@ struct CutRecording {
     Writer file;  // complete; finish() gives it its name
 };
 
-// The recording is read twice: plan and copy are two readers of it, not yet read from. Error also
-// if an event did not record a selected property.
+// The recording is read twice: plan and copy are two readers of the same recording, both at its
+// start. Error also if the selection needs a property (time, CPU) that an event did not record.
 Result<CutRecording> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,
                                    const std::string &to);
 Result<CutRecording> cut_recording(Reader &plan, Reader &copy, const CutSelection &selection,

@@ -54,7 +54,7 @@ protected:
     {
         return GetParam().order == std::endian::little ? number : uint64_t{number} << 32;
     }
-    // pid and tid 1, a name, the trailer of event 7.
+    // A COMM body: pid and tid 1, an empty name, the trailer of event 7.
     std::vector<uint64_t> comm(uint64_t time) const
     {
         return {uint64_t{1} << 32 | 1, 0, time, cpu(0), 7};
@@ -165,7 +165,7 @@ TEST_P(Cut, SelectsByEvent)
               "COMM@5 SAMPLE@10 SAMPLE@11 SAMPLE@20 SAMPLE@21 SAMPLE@30 SAMPLE@31 COMM@41");
 }
 
-// No section has the unit and the scale of an event.
+// Units and scales of events are only in records, in no section of the header.
 TEST(CutRecords, KeepsScalesOfEvents)
 {
     for (const bool pipe : {false, true}) {
@@ -192,7 +192,8 @@ TEST(CutRecords, KeepsScalesOfEvents)
     }
 }
 
-// perf lets another event deliver them after the sample.
+// The kernel writes the deferred callchain after the sample, and perf records it with another
+// event.
 TEST(CutRecords, KeepsDeferredCallchains)
 {
     TestFolder folder;
@@ -267,8 +268,8 @@ TEST_P(Cut, WriteErrorsAreReported)
     EXPECT_TRUE(fs::is_empty(folder_.path("cut")));
 }
 
-// One record announces two buffers. It is trimmed to the kept buffer; its loss flags belong to its
-// end.
+// One record announces two buffers and is trimmed to the kept buffer. Loss flags apply to the end
+// of a record, so they are dropped if that end is removed.
 TEST(CutAux, AuxRecordIsTrimmedToItsBuffers)
 {
     const TestFolder folder;
@@ -332,7 +333,8 @@ protected:
 using Expect = std::vector<std::string>;
 constexpr uint64_t kAuxSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU;
 
-// Many records that each announce many small buffers: the output must not have their product.
+// Many records announce the same small buffers. The output has one record per buffer, not one per
+// record and buffer.
 TEST_F(CutAuxFolder, WritesRepeatedAnnouncementsOnce)
 {
     constexpr uint64_t kBuffers = 200, kApart = 16;
@@ -349,7 +351,7 @@ TEST_F(CutAuxFolder, WritesRepeatedAnnouncementsOnce)
     EXPECT_EQ(announced(file, {}), expected);
 }
 
-// The offsets of each CPU are independent.
+// Two CPUs have the same AUX offsets; each CPU's record is written.
 TEST_F(CutAuxFolder, WritesAuxRecordsOfEachStream)
 {
     FileBuilder file;
@@ -374,7 +376,7 @@ TEST_F(CutAuxFolder, WritesEachAuxRecordOfAnOverwrittenArea)
     EXPECT_TRUE(announced(file, none).empty());
 }
 
-// Events past the end of the list are not selected.
+// 200 events, and a list of fewer: events past its end are not selected.
 TEST_F(CutAuxFolder, ShortListOfEventsSelectsOnlyThose)
 {
     FileBuilder file;

@@ -38,7 +38,7 @@ Result<std::string> link_text(int folder, const char *name, const std::string &p
     return std::string(text, static_cast<size_t>(bytes));
 }
 
-// statx() reports it since Linux 5.8. Renaming over a mount point fails with EBUSY.
+// statx() reports mount points since Linux 5.8. Renaming over one fails with EBUSY.
 bool is_mount_point(int fd)
 {
     struct statx status {};
@@ -265,7 +265,7 @@ std::string Destination::path_of(const std::string &name) const
 
 Result<Fd> Destination::open_in_place() const
 {
-    // Opens the checked file, not the one that has its name now.
+    // Opens the file that was checked, even if another file has its name by now.
     Fd fd(::open(through_proc(in_place_.get()).c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
     if (!fd)
         return system_error(path_of(name_), errno);
@@ -292,7 +292,7 @@ Result<Fd> open_untrusted(const std::string &root, const std::string &path)
         return system_error(root + path, errno);
     if (!S_ISREG(status.st_mode) || is_kernel_file_system(found.get()))
         return Error{Errc::kUnsupported, root + path + ": not a regular file"};
-    // O_NONBLOCK: another process may hold a lease on it.
+    // O_NONBLOCK: otherwise open() waits if another process holds a lease on the file.
     Fd opened(::open(through_proc(found.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     if (!opened)
         return system_error(root + path, errno);

@@ -194,8 +194,8 @@ TEST_F(DestinationTest, DescriptorOfAFileLeadsToItsPath)
     EXPECT_NE(refusal(path).find("deleted"), std::string::npos);
 }
 
-// The exit status of a child that calls this in its own mount namespace; nullopt: this machine does
-// not allow one.
+// The exit status of a child that calls holds() in its own mount namespace; nullopt: this machine
+// does not allow a mount namespace.
 std::optional<int> in_mount_namespace(const std::function<bool()> &holds)
 {
     const pid_t child = ::fork();

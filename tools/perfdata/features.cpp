@@ -82,7 +82,7 @@ public:
         for (uint64_t i = 0; i < count && whole_; i++) {
             const size_t before = left();
             elements.push_back(read(*this));
-            whole_ = whole_ && left() < before;  // an element without bytes would never end
+            whole_ = whole_ && left() < before;  // elements of no bytes would allow any count
         }
         return elements;
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Contents of the header's sections, as of Linux 7.2: perf.data-file-format.txt and the code of
 // perf. Each parser takes the bytes that Reader::feature() returns, and returns nullopt if they end
-// too early. Texts are borrowed from those bytes. A list grows only with data that exists.
+// too early. Texts are borrowed from those bytes. Memory is allocated per element that was read,
+// not by a count that the file claims.
 //
 // Sections without content (BRANCH_STACK, STAT) and opaque ones (TRACING_DATA, BPF_PROG_INFO,
 // BPF_BTF) have no parser.
@@ -50,7 +51,7 @@ struct CpuTopology {
     struct Cpu {
         uint32_t core = 0, socket = 0, die = 0;
     };
-    std::vector<Cpu> cpus;  // as many as available CPUs; empty in old files
+    std::vector<Cpu> cpus;  // one per available CPU; empty in files of old perf versions
 };
 // cpus: available CPUs, from NRCPUS of the same file.
 std::optional<CpuTopology> parse_cpu_topology(Bytes content, uint32_t cpus, std::endian order);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Parses a valid content of every section; every shorter one is refused.
+// Parses valid content of every section; every prefix of the content must be refused.
 #include "perfdata/features.hpp"
 
 #include <gtest/gtest.h>
@@ -101,7 +101,7 @@ TEST_P(Features, ParsesEventDescriptions)
     EXPECT_EQ(events[0].ids[1], 8U);
 }
 
-TEST_P(Features, AttributesHaveAtLeast64Bytes)
+TEST_P(Features, RefusesAttributesOfFewerThan64Bytes)
 {
     for (uint32_t bytes : {0U, 63U, 64U}) {
         Content one = content().u32(1).u32(bytes);

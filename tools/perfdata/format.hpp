@@ -19,7 +19,7 @@ constexpr size_t kMaxRecordBytes = 65528;  // the largest multiple of 8 in 16 bi
 constexpr size_t kSectionBytes = 16;       // offset, size
 constexpr size_t kFeatureBits = 256;
 
-// Kernel records and sample bits that are newer than the oldest supported build header.
+// Kernel records and sample bits that the oldest supported <linux/perf_event.h> lacks.
 constexpr uint32_t kRecordCallchainDeferred = 22;
 constexpr uint64_t kContextUserDeferred =
     static_cast<uint64_t>(-640);                         // PERF_CONTEXT_USER_DEFERRED

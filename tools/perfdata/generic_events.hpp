@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// perf's names of events of the kernel's own types (perf-list(1)): cycles, page-faults,
-// L1-dcache-load-misses, r1a8. No PMU directory in sysfs describes them.
+// perf's names (perf-list(1)) for events of the fixed types of enum perf_type_id: cycles,
+// page-faults, L1-dcache-load-misses, r1a8. No PMU directory in sysfs describes these names.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,15 @@ std::optional<GenericEvent> generic_event(std::string_view name);
 // All names except rNNN, for suggestions.
 std::vector<std::string> generic_names();
 
-// The dummy event counts nothing: perf records it for records other than samples.
+// True for the dummy event, which counts nothing: perf opens it to get records other than samples.
 bool is_dummy(const Attr &attr);
 
-// perf's name of an event that has no name in the file: cycles:u, raw 0x1a8. Empty: the PMU's type
-// is assigned by the kernel at run time.
+// perf's name for an event that has no name in the file, such as cycles:u or raw 0x1a8. Empty: a
+// dynamic PMU, whose type the kernel assigned at run time, so that the type does not name it.
 std::string default_name(const Attr &attr);
 // The name in the file, or the default name.
 std::string name_of(const Event &event);
-// Name of a PERF_TYPE_*: software. Empty: another type.
+// Name of a PERF_TYPE_*, such as "software". Empty for a dynamic type.
 std::string_view type_name(uint32_t type);
 
 }  // namespace pmukit::perfdata

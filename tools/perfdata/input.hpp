@@ -27,8 +27,8 @@ public:
     static Input memory(Bytes bytes);
     // A regular file is mapped; anything else is a stream. "-": standard input.
     static Result<Input> open(const std::string &path);
-    // A part of a directory: only a regular file is opened, as another user may have written the
-    // directory.
+    // Opens one file of a perf.data directory. Only a regular file is opened, because another user
+    // may have written the directory.
     static Result<Input> open_part(const std::string &path);
     static Result<Input> of_fd(Fd fd, std::string name);
     static Input fed();
@@ -46,7 +46,7 @@ public:
     size_t feed(Bytes bytes);
     void end_feed() { ended_ = true; }
 
-    // Drops the pages of a mapped file before offset from memory.
+    // Drops from memory those pages of a mapped file that lie before offset.
     void forget_before(uint64_t offset)
     {
         if (file_)

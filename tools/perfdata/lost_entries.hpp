@@ -18,14 +18,15 @@ constexpr uint64_t kAuxLossFlags =
 
 class LostEntries {
 public:
-    // The event's AUX data has a gap.
+    // Call for each gap in the event's AUX data.
     void gap(uint64_t aux_flags)
     {
         gap_ = true;
         uncounted_ |= (aux_flags & PERF_AUX_FLAG_COLLISION) != 0;
     }
-    // Adds one ring. counted: lost count of this event; lost: records that LOST reports; of_others:
-    // how many of those are in the counts of events without entries.
+    // Adds one ring. counted: lost count of this event; lost: records that LOST reports for the
+    // ring; of_others: the part of `lost` that is in the lost counts of the ring's events without
+    // entries.
     void ring(uint64_t counted, uint64_t lost, uint64_t of_others = 0)
     {
         const uint64_t records = lost - std::min(lost, of_others);
@@ -36,8 +37,8 @@ public:
 
     bool has_gap() const { return gap_; }
     uint64_t counted() const { return counted_; }
-    // Without a gap, the driver lost no entries, or its record is lost and the count may be for
-    // that record.
+    // Without a gap, either the driver lost no entries, or the record that reports the gap is
+    // itself lost. In that case the lost count may stand for that record, not for entries.
     uint64_t count() const { return gap_ ? entries_ : 0; }
     // True if the count is a lower bound: a lost record may have reported a gap.
     bool at_least() const { return uncounted_ || lost_ || gap_ == (counted_ == 0); }

@@ -33,12 +33,13 @@ constexpr size_t kLeastWaitingBytes = size_t{2} << 20;  // for records of one in
 constexpr size_t kRoundBytes = size_t{1} << 20;  // bytes of records between two FINISHED_ROUND
 constexpr uint32_t kTracepointType = 2;
 
-// Copied only from the first recording: perf expects one, or the merge writes its own.
+// Copied only from the first recording: perf expects one record of each type.
 constexpr uint32_t kOnlyFirst[] = {kThreadMap, kCpuMap, kStatConfig, kTimeConv, kFinishedInit};
 // Records about the kernel itself; two kernels cannot share their addresses.
 constexpr uint32_t kOfKernel[] = {PERF_RECORD_KSYMBOL, PERF_RECORD_BPF_EVENT,
                                   PERF_RECORD_TEXT_POKE};
-// Sections that apply to several hosts; other sections of one host would be taken for all.
+// Sections that may be copied although there are several hosts. Readers would apply any other
+// section, which describes one host, to all of them.
 constexpr unsigned kOfHosts[] = {kFeatVersion,     kFeatCmdline, kFeatClockId,  kFeatClockData,
                                  kFeatBranchStack, kFeatStat,    kFeatGroupDesc};
 
@@ -60,7 +61,7 @@ struct Input {
 
     Record head;
     bool ended = false;
-    uint64_t head_ns = 0;  // time of the head, or of the last record with a time; merged clock
+    uint64_t head_ns = 0;  // merged time of the head, or of the last record that had a time
     std::optional<uint32_t> info_type;  // type of AUXTRACE_INFO
     std::vector<uint64_t> info;
 };
@@ -228,7 +229,7 @@ uint32_t cpus_of(const Reader &reader)
                                                                            : kCpusUnknown;
 }
 
-// Machines may share a name (localhost). Compares properties that do not change on one machine.
+// Two machines may share a name (localhost), so their properties that never change are compared.
 Result<void> Merge::check_names() const
 {
     struct Trait {
@@ -389,8 +390,8 @@ Result<void> Merge::write_head(Input &input, Writer &to)
     return to.copy(record);
 }
 
-// Writes the records that perf writes before it records, of all hosts, before the first sample of
-// any host.
+// Writes the records that perf writes before it starts the events. For all hosts, these precede the
+// first sample of any host.
 Result<void> Merge::write_preamble(Input &input, Writer &to)
 {
     for (;;) {
@@ -441,7 +442,7 @@ Result<void> Merge::write_info(Writer &to)
     if (!of)
         return {};
     std::vector<uint64_t> priv = of->info;
-    if (!priv.empty())  // the PMU's type
+    if (!priv.empty())  // the first word is the PMU's type
         if (const auto type = of->types.find(static_cast<uint32_t>(priv[0]));
             type != of->types.end())
             priv[0] = type->second;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Merges several recordings into one, with the records in time order.
 //
-// Recordings of one host (by name) are combined without changes. Other hosts are distinguished:
-// their threads, CPUs and rings get new numbers, and their PMUs and events the name of the host
-// ("cxl_hmu_mem0.0.0@green"). Conflicting event ids and PMU types are renumbered.
+// Recordings of one host (by its name) are combined without changes. Other hosts are distinguished:
+// their threads, CPUs and rings get new numbers, and the name of the host is appended to their PMUs
+// and events ("cxl_hmu_mem0.0.0@green"). Conflicting event ids and PMU types are renumbered.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ enum class ClockRelation {
     kReference,  // the first recording: its clock is the clock of the output
     kSame,       // same host, same clock; correct unless the machine was restarted in between
     kAligned,    // aligned by the wall clock, as accurate as the wall clocks of the hosts
-    kUnknown,    // none of these: times are unchanged
+    kUnknown,    // clocks cannot be related: times are unchanged
 };
 
 struct MergedInput {
     std::string host;
     ClockRelation clock = ClockRelation::kReference;
     int64_t shift_ns = 0;       // added to the times of this input
-    uint64_t late_records = 0;  // records that the bounded memory could not sort
+    uint64_t late_records = 0;  // records that are out of order because memory is limited
 };
 
 struct Merged {
@@ -36,8 +36,8 @@ struct Merged {
     Writer file;  // complete; finish() gives it its name
 };
 
-// The readers must not have been read from. Memory: the records of a round of each recording, at
-// most 32 MiB in total, or 2 MiB per recording for more than 16. Error: recordings that do not fit
+// All readers must be at their start. Memory: one round of records per recording; at most 32 MiB in
+// total, or 2 MiB per recording if there are more than 16. Error: recordings that do not fit
 // together (byte order, events without ids).
 Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to);
 Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to,

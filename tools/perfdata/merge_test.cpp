@@ -134,8 +134,8 @@ INSTANTIATE_TEST_SUITE_P(Orders, MergeTest,
                              return order.param == std::endian::little ? "little" : "big";
                          });
 
-// One recording has 400 KB from two rings in a round: its queue must hold them, even if 200
-// recordings share the memory for queues.
+// One recording has 400 KB of records from two rings in a round. Its queue must hold them, even if
+// 200 recordings share the memory for queues.
 TEST_P(MergeTest, SortsRoundsOfManyRecordings)
 {
     constexpr uint64_t kSamples = 10000;
@@ -253,8 +253,8 @@ TEST_P(MergeTest, ThreadsOfAllHostsAreNamedBeforeTheirSamples)
     EXPECT_EQ(threads, (std::vector<uint32_t>{4194404, 100}));
 }
 
-// green is at 1000 when the wall clock is at 500000, blue at 100 when it is at 500050: blue's 100
-// is green's 1050.
+// green's clock is 1000 at wall time 500000, and blue's clock is 100 at wall time 500050. So 100 on
+// blue's clock is 1050 on green's.
 TEST_P(MergeTest, ClocksAreAlignedByTheWallClock)
 {
     write({"green", "hmu0", {1000, 1100}, std::pair(500000, 1000)});
@@ -298,7 +298,7 @@ TEST_P(MergeTest, DistinguishesPmusOfTheSameType)
     EXPECT_EQ(samples(), (std::vector<std::string>{"hmu0 100 2 @10", "ptt0 100 2 @20"}));
 }
 
-// With this many PMUs, comparing each with all others would take minutes. Every hundredth has
+// With this many PMUs, comparing each with all others would take minutes. Every hundredth PMU has
 // capabilities.
 TEST_P(MergeTest, PmuCapabilitiesAreWrittenOnce)
 {
@@ -327,8 +327,8 @@ TEST_P(MergeTest, PmuCapabilitiesAreWrittenOnce)
     }
 }
 
-// In a hash table without a salt, all these ids fall into one bucket: each would be compared with
-// all others.
+// In a hash table without a salt, all these ids would be in one bucket, and each id would be
+// compared with all others.
 TEST_P(MergeTest, ChosenIdsCostNoMoreThanOthers)
 {
     constexpr uint64_t kIds = 170000, kBuckets = 172933;  // a bucket count of libstdc++
@@ -421,8 +421,8 @@ TEST_P(MergeTest, RefusesAuxDataOfTwoLayouts)
         << merged.error().message;
 }
 
-// Records that perf drained from two rings one after the other, of more recordings than can share
-// the memory in whole megabytes.
+// Each recording has two rings, drained one after the other. There are more recordings than MiB of
+// memory for the queues.
 TEST_P(MergeTest, SortsManyRecordings)
 {
     constexpr size_t kInputs = 40;

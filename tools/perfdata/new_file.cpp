@@ -64,7 +64,8 @@ Result<Fd> NewName::create() const
 {
     if (is_in_place())
         return to_->open_in_place();
-    // Left over from an earlier program with the same PID, or created by another user.
+    // The file may be left over from an earlier program with the same PID, or another user created
+    // it.
     ::unlinkat(to_->folder(), part_.c_str(), 0);
     // Only the owner may read it, as with perf: a recording contains physical addresses.
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -166,7 +167,7 @@ Result<void> NewFile::flush()
 {
     Result<void> done = write(gathered_);
     gathered_.clear();
-    if (durable_ && done)  // a failure only leaves more to do at the end
+    if (durable_ && done)  // if this fails, the sync at the end writes the data
         ::sync_file_range(fd_.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
     return done;
 }
@@ -206,7 +207,7 @@ uint64_t NewFile::bytes_there() const
 std::string NewFile::keep(uint64_t end)
 {
     if (fd_ && bytes_there() > end) {
-        // A failure only leaves more bytes than wanted.
+        // If this fails, the kept file only has more bytes.
         [[maybe_unused]] const int cut = ::ftruncate(fd_.get(), static_cast<off_t>(end));
     }
     return name_.keep();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // A file that gets its name only when it is complete. Until then it is called NAME.part-PID, an
-// older file NAME is not changed, and the destructor removes the part unless it is kept. An
-// existing special file (/dev/null, a FIFO) or a descriptor is written in place instead. Small
-// writes are buffered. All operations use the open directory of destination.hpp.
+// older file NAME is not changed, and the destructor removes NAME.part-PID unless keep() was
+// called. An existing special file (/dev/null, a FIFO) or a descriptor is written in place instead.
+// Small writes are buffered. All operations use the open directory of destination.hpp.
 #pragma once
 
 #include <sys/types.h>
@@ -81,14 +81,14 @@ public:
     bool can_patch() const;  // false for a pipe
     // Size of the unfinished file, without buffered bytes.
     uint64_t bytes_there() const;
-    // Keeps the file although it is incomplete, without the bytes from `end` on. Returns its path;
-    // empty: there is no unfinished file.
+    // Keeps the incomplete file, truncated to `end` bytes. Returns its path; empty: there is no
+    // unfinished file.
     std::string keep(uint64_t end);
     // After finish(), the file survives a power failure. Data is written to the disk in the
     // background, so that finish() takes less time.
     void make_durable() { durable_ = true; }
     // Once this descriptor is readable, a pipe that accepts no data for a second is an error: its
-    // reader has stopped. Call before the first byte; -1: waits forever.
+    // reader has stopped. Call before the first write; -1: the writer waits forever.
     void give_up_when(int stop_fd);
     // Without this call, only the owner can access the file.
     Result<void> set_mode(mode_t mode);
@@ -101,8 +101,8 @@ private:
     NewFile(NewName name, Fd fd);
     Result<void> write(Bytes bytes);
 
-    NewName name_;  // without a part: written in place
-    Fd fd_;         // a file, until it is complete
+    NewName name_;
+    Fd fd_;  // complete() closes it, unless it is written in place
     std::vector<std::byte> gathered_;
     uint64_t offset_ = 0;
     bool durable_ = false;

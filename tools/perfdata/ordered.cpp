@@ -55,7 +55,7 @@ void TimeQueue::release()
     given_ = nullptr;
 }
 
-// Whole blocks count: one record can keep a block allocated.
+// Counts whole blocks, because a single record keeps its block allocated.
 bool TimeQueue::full() const
 {
     const size_t records = run_.size() + heap_.size();

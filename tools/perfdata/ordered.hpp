@@ -73,9 +73,11 @@ private:
     std::vector<std::unique_ptr<Block>> blocks_;
     Block *given_ = nullptr;  // holds the record that was returned last
     uint64_t sequence_ = 0;
-    uint64_t newest_ns_ = 0;                     // newest time of all stored records
-    uint64_t round_ns_ = 0, next_round_ns_ = 0;  // newest time to return; after this round
-    uint64_t given_ns_ = 0;                      // newest time that was returned
+    uint64_t newest_ns_ = 0;  // newest time of all stored records
+    // round_ns_: records up to this time may be returned; next_round_ns_: its value for the next
+    // round.
+    uint64_t round_ns_ = 0, next_round_ns_ = 0;
+    uint64_t given_ns_ = 0;  // newest time that was returned
     uint64_t late_ = 0;
     bool ended_ = false;
 };
@@ -93,8 +95,7 @@ public:
     // Like Reader::next() and error(); the record is valid until the next call.
     [[nodiscard]] bool next(Record &into);
     const std::optional<Error> &error() const;
-    // Records that arrived after a newer record was returned: too few bytes, or the file has no
-    // rounds.
+    // As in TimeQueue.
     uint64_t late_records() const;
 
 private:
@@ -102,8 +103,8 @@ private:
     std::unique_ptr<State> state_;
 };
 
-// The time of a kernel record, if it has one. perf sets 0 and -1 in its own records; so does an
-// event whose clock was not read.
+// The time of a kernel record. nullopt: the record has no time, or the time is 0 or -1, which mean
+// "unknown" in records that perf synthesizes and for events whose clock was not read.
 std::optional<uint64_t> kernel_time_ns(const Record &record, const Reader &reader);
 
 }  // namespace pmukit::perfdata

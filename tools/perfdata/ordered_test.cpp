@@ -121,8 +121,8 @@ TEST(OrderedReader, FullQueueReturnsItsOldestEarlyAndCountsLateRecords)
     EXPECT_TRUE(order_of(file, size_t{64} << 20).late == 0);
 }
 
-// Records of 64 kB before one that is older than all: within the limit, the oldest is returned
-// first.
+// Records of 64 kB precede a record that is older than all of them. The oldest is returned first if
+// all of them fit within the limit.
 TEST(OrderedReader, StoresBytesUpToItsLimit)
 {
     constexpr size_t kRecordBytes = 64000, kFits = limits::kQueue / kRecordBytes;

@@ -7,8 +7,8 @@
 
 namespace pmukit::perfdata {
 
-// Called for each record, with the number of bytes read before it; for a directory, of the current
-// file. May be empty.
+// Called for each record with the number of bytes that were read before it (for a directory, from
+// the current file). The function may be empty.
 using ProgressCallback = std::function<void(uint64_t bytes)>;
 
 inline void report(const ProgressCallback &progress, uint64_t bytes)

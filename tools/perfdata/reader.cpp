@@ -21,8 +21,8 @@ bool is_packed(uint32_t type)
     return type == kCompressed || type == kCompressed2;
 }
 
-// Recorders only compress data of the kernel's rings. It never has records whose content readers
-// store: a few compressed bytes could produce any number of these.
+// Recorders compress only data of the kernel's rings, which has no records whose content the reader
+// stores. Such records are refused here: a few compressed bytes could expand to any number of them.
 bool may_be_packed(uint32_t type)
 {
     return !is_packed(type) && !is_pipe_header(type) && type != kAuxtrace &&
@@ -150,7 +150,8 @@ Result<bool> Reader::State::have(size_t wanted)
     return ready_ >= wanted;
 }
 
-// The passed bytes are returned to the caller next: only earlier pages can be dropped.
+// Moves past these bytes. They belong to the record that is returned next, so only pages before
+// them can be dropped.
 void Reader::State::pass(size_t bytes)
 {
     if (position_ >= forget_at_) {
@@ -290,7 +291,7 @@ Result<void> Reader::State::begin_packed(const Record &record)
 {
     packed_offset_ = record.offset;
     Bytes packed = record.body;
-    if (record.type == kCompressed2) {  // has its exact size, because it is padded to a word
+    if (record.type == kCompressed2) {  // stores its exact size, because it is padded to a word
         ByteReader in(record.body, order_);
         std::optional<uint64_t> size = in.u64();
         std::optional<Bytes> exact =
@@ -355,7 +356,7 @@ Result<bool> Reader::State::next_part()
     Result<Input> input = Input::open_part(part_);
     if (!input)
         return input.error();
-    // The header sections stay those of the first file, so they are copied.
+    // Only the first file has header sections. They are copied before that file is unmapped.
     keep_features();
     input_ = std::move(*input);
     position_ = data_begin_ = 0;
@@ -395,7 +396,7 @@ std::optional<size_t> Reader::State::event_of(const Record &record) const
                                         : word_from_end(record.body, places.trailer_id);
     if (!id)
         return std::nullopt;
-    // Records that perf makes up itself have id 0: they belong to the first event.
+    // Records that perf synthesizes have id 0: they belong to the first event.
     if (*id == 0 && !sample && !event_by_id_.find(0))
         return 0;
     return event_of_id(*id);
@@ -455,7 +456,7 @@ Result<void> Reader::read_front()
 
 size_t Reader::feed(Bytes bytes)
 {
-    state_->ready_ = 0;  // the window moves
+    state_->ready_ = 0;  // feed() may move the window, and at_ points into it
     return state_->input_.feed(bytes);
 }
 

@@ -8,9 +8,10 @@
 //     if (reader->error() || reader->damage()) ...
 //
 // A record is a view that is valid until the next step. Nothing is copied or allocated per record,
-// and nothing is allocated by a size that the file only claims. If the stream of records breaks
-// off, all records before that point are returned, and damage() reports the offset and the number
-// of unread bytes. Memory: Documentation/decisions/0004-reading-perf-data.rst.
+// and a size that the file claims is checked before memory of that size is allocated. If the stream
+// of records breaks off, all records before that point are returned, and damage() reports the
+// offset and the number of unread bytes. For memory use, see
+// Documentation/decisions/0004-reading-perf-data.rst.
 #pragma once
 
 #include <bit>
@@ -40,7 +41,7 @@ struct Damage {
     uint64_t offset;      // where the records break off
     uint64_t lost_bytes;  // from there to the end of the data
     std::string reason;
-    uint32_t record_type = 0;  // type of the record where it was found; 0: between records
+    uint32_t record_type = 0;  // type of the damaged record; 0: the damage is between records
 };
 
 // A section of the header, of a known or unknown type.
@@ -75,8 +76,8 @@ public:
 
     // Returns false at the end of the records, or on an error that error() returns.
     [[nodiscard]] bool next(Record &into);
-    // A complete record that this reader cannot read, or a failed read of the system. nullopt: no
-    // error.
+    // The error that ended next(): a complete record that this reader cannot read, or a failed
+    // read(2). nullopt: no error.
     const std::optional<Error> &error() const;
     // Like next(), for pushed readers.
     Result<Step> step(Record &into);
@@ -98,13 +99,14 @@ public:
     uint64_t position() const;
     bool is_pipe() const;
     bool is_directory() const;
-    // Name of the current file; for a directory, one file after another.
+    // Name of the current file. The files of a directory are read one after another.
     const std::string &part() const;
-    // The files after it.
+    // The files of the directory that are read after part().
     std::vector<std::string> later_parts() const;
-    // The first missing file of a directory that has a later one; also in warnings().
+    // The first missing file of a directory in which a later file exists; also in warnings().
     const std::optional<std::string> &missing_part() const;
-    // Begin and end of a file's records, as far as the header can be trusted.
+    // Start and end of the current file's records. If the header has no size (killed recorder), the
+    // records end with the file.
     uint64_t data_begin() const;
     uint64_t data_end() const;
 

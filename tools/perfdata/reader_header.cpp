@@ -30,8 +30,8 @@ Section load_section(const std::byte *at, std::endian order)
     return {load<uint64_t>(at, order), load<uint64_t>(at + 8, order)};
 }
 
-// Far above what recorders write: perf opens a file for each id, of which systemd allows half a
-// million. base/limits.hpp has the other limits.
+// Limits far above what recorders write: perf opens one file per id, and systemd allows half a
+// million open files. base/limits.hpp has the other limits.
 constexpr size_t kMaxEvents = 65536, kMaxIds = limits::kIds / sizeof(uint64_t);
 constexpr size_t kMaxWarnings = 256;
 
@@ -75,8 +75,9 @@ Result<std::set<uint32_t>> part_numbers(const std::string &folder)
     return numbers;
 }
 
-// A section costs no disk space in a sparse file, and several sections may claim the same bytes.
-// room: bytes left for this section and later ones. nullptr: the section can be read.
+// Returns why a section is left out; nullptr: it can be read. The size of all sections is limited,
+// because a section needs no disk space in a sparse file, and several sections may claim the same
+// bytes. room: bytes left for this section and later ones.
 const char *why_left_out(unsigned feature, const std::optional<Bytes> &content, uint64_t room)
 {
     if (!content)
@@ -151,7 +152,7 @@ Result<Reader> Reader::open_path(const std::string &path)
     return opened;
 }
 
-// Only the list of the directory shows which files exist.
+// Lists the directory: the header does not say how many files there are.
 Result<void> Reader::State::find_parts(const std::string &folder)
 {
     const Result<std::set<uint32_t>> numbers = part_numbers(folder);
@@ -284,8 +285,8 @@ Result<void> Reader::State::read_attrs(Bytes bytes, uint64_t section_offset, siz
 
 Result<void> Reader::State::add_event(Bytes attr_bytes, Bytes ids, uint64_t offset)
 {
-    // In pipe layout each attribute has its own size; a writer gives all of them the size of the
-    // largest.
+    // Limited, because in pipe layout each attribute has its own size, and Writer pads all
+    // attributes to the size of the largest.
     if (attr_bytes.size() > kAttrMaxBytes)
         return Error{Errc::kDamaged,
                      "event attributes of " + std::to_string(attr_bytes.size()) + " bytes", offset};
@@ -406,7 +407,7 @@ bool Reader::State::read_event_desc(Bytes content)
 bool Reader::State::read_groups(Bytes content)
 {
     const auto groups = parse_groups(content, order_);
-    size_t next = 0;  // in order, so that no event is visited twice
+    size_t next = 0;  // groups are accepted in ascending order only: no event is visited twice
     for (const GroupDescription &group : groups.value_or(std::vector<GroupDescription>())) {
         if (group.leader < next || group.leader >= events_.size())
             continue;
@@ -454,7 +455,7 @@ void Reader::State::read_header_feature(const Record &record)
     read_feature(number, content, record.offset);
 }
 
-// Limits names, which a pipe can repeat any number of times.
+// Limits the memory for names: a pipe can send any number of them.
 bool Reader::State::may_keep(size_t bytes)
 {
     const bool fits = event_bytes_.take(bytes);
@@ -472,7 +473,7 @@ void Reader::State::read_event_update(const Record &record)
         events_[*event].name = update->text;
 }
 
-// Called before the file with the sections is closed.
+// Copies the sections. Called before the file that contains them is closed.
 void Reader::State::keep_features()
 {
     for (const FeatureSection &known : features_)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The same records from memory, a file, a pipe, fed bytes and a directory, compressed or not; each
-// truncated at every byte.
+// Reads the same records from memory, a file, a pipe, fed bytes and a directory, compressed or not.
+// Each source is also truncated at every byte.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
@@ -233,7 +233,7 @@ TEST_P(ReaderSource, SpecialFilesOfADirectoryAreNotOpened)
     EXPECT_FALSE(Reader::open_path(folder_.path("d")));
 }
 
-// Both end a loop, and the error remains.
+// next() ends a loop in both cases; error() tells them apart, even after further calls.
 TEST_P(ReaderSource, NextReturnsFalseAtTheEndAndAfterAnError)
 {
     fs::create_directory(folder_.path("d"));
@@ -337,7 +337,8 @@ TEST_P(ReaderSource, ReadsPastAMissingFileOfADirectoryAndReportsIt)
     EXPECT_EQ(reader->warnings()[0].message, folder_.path("d/data.1") + " is missing");
 }
 
-// Root can read everything. Without capabilities, file modes apply to root, too.
+// Root can read everything. While such an object exists, the process has no capabilities, so that
+// file modes also apply to root.
 class NoCapability {
 public:
     NoCapability()
@@ -463,7 +464,7 @@ std::vector<std::vector<std::byte>> pack(const std::vector<std::byte> &records, 
     return packed;
 }
 
-// window_log 0: that of the level.
+// window_log 0: zstd's default for the level.
 FileBuilder packed_file(uint32_t type, std::endian order, size_t step, int level = 1,
                         unsigned window_log = 0)
 {
@@ -639,8 +640,8 @@ uint64_t resident_bytes()
     return pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// Accesses all pages of a payload that is much larger than the limit. They must be dropped,
-// including those of a piece that is dropped while it is passed.
+// Accesses all pages of a payload that is much larger than the limit on resident memory. The reader
+// must drop the pages of each piece after the piece.
 TEST(ReaderMemory, DoesNotGrowWithThePayload)
 {
     constexpr uint64_t kPayload = uint64_t{256} << 20, kMost = uint64_t{48} << 20;

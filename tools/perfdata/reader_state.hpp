@@ -117,14 +117,12 @@ struct __attribute__((visibility("hidden"))) Reader::State {
     std::endian order_ = std::endian::little;
     bool begun_ = false, pipe_ = false, pieces_ = true;
     std::optional<Record> ahead_;  // the record where read_front() stopped
-    // Records that read_front() passed, which next() returns first, and the one that was returned
-    // last.
     struct Kept {
         Record record;
         std::vector<std::byte> body;
     };
-    std::deque<Kept> front_;
-    Kept given_;
+    std::deque<Kept> front_;  // records that read_front() read; next() returns them first
+    Kept given_;              // the one of them that next() returned last
 
     // The available bytes of the records: ready_ bytes at at_, which is position_ in the file.
     const std::byte *at_ = nullptr;
@@ -132,7 +130,7 @@ struct __attribute__((visibility("hidden"))) Reader::State {
     uint64_t position_ = 0, end_ = 0;
     uint64_t data_begin_ = 0, data_end_ = 0;
     uint64_t forget_at_ = 0;
-    uint64_t piece_left_ = 0;  // rest of the payload that piece_ began
+    uint64_t piece_left_ = 0;  // bytes of the payload of piece_ that are not yet returned
     Record piece_;
     std::array<std::byte, 64> piece_body_{};
     size_t piece_body_bytes_ = 0;

@@ -240,8 +240,8 @@ TEST(Reader, RefusesOverlappingIdSections)
     EXPECT_EQ(walk(bytes).error->code, Errc::kDamaged);
 }
 
-// In a hash table without a salt, all these ids fall into one bucket: each would be compared with
-// all others.
+// In a hash table without a salt, all these ids would be in one bucket, and each id would be
+// compared with all others.
 TEST(Reader, ChosenIdsCostNoMoreThanOthers)
 {
     constexpr uint64_t kIds = 350000, kBuckets = 351061;  // a bucket count of libstdc++
@@ -280,7 +280,7 @@ WriterEvent event_of(uint64_t id, std::endian order)
     return event;
 }
 
-// The feature bitmap is made of the longs of a 32-bit host.
+// The feature bitmap consists of 32-bit longs.
 TEST(Reader, ReadsTheHeaderOfA32BitBigEndianHost)
 {
     constexpr std::endian kOrder = std::endian::big;
@@ -383,7 +383,7 @@ std::vector<unsigned> features_of(const Reader &reader)
     return numbers;
 }
 
-TEST(ReaderFeatures, LimitTheSizeOfASection)
+TEST(ReaderFeatures, LimitsTheSizeOfASection)
 {
     const SparseFile file({{40, kMiB, 16 * kMiB}, {41, 20 * kMiB, 16 * kMiB + 1}}, 50 * kMiB);
     Result<Reader> reader = Reader::open_path(file.path());
@@ -393,7 +393,7 @@ TEST(ReaderFeatures, LimitTheSizeOfASection)
     EXPECT_EQ(reader->warnings()[0].message, "header feature 41 is too large");
 }
 
-TEST(ReaderFeatures, LimitTheSizeOfCapabilities)
+TEST(ReaderFeatures, LimitsTheSizeOfCapabilities)
 {
     for (const uint64_t more : {0, 1}) {
         const SparseFile file({{kFeatPmuCaps, kMiB, limits::kCaps + more}}, 50 * kMiB);
@@ -404,7 +404,7 @@ TEST(ReaderFeatures, LimitTheSizeOfCapabilities)
     }
 }
 
-TEST(ReaderFeatures, LimitTheTotalSizeToThatOfTheFile)
+TEST(ReaderFeatures, LimitsTheTotalSizeToThatOfTheFile)
 {
     const SparseFile file({{40, 0, 3 * kMiB}, {41, 0, kMiB}, {42, 0, 1}}, 4 * kMiB);
     Result<Reader> reader = Reader::open_path(file.path());
@@ -460,7 +460,7 @@ TEST(ReaderPipe, RefusedEventLeavesNoIds)
     EXPECT_EQ(events, (std::vector<std::optional<size_t>>{std::nullopt, 1}));
 }
 
-// With one event, every kernel record belongs to it, and no record that perf adds.
+// If there is only one event, every kernel record belongs to it. Records that perf adds do not.
 TEST(ReaderPipe, RecordsThatPerfAddsBelongToNoEvent)
 {
     FileBuilder file;
@@ -476,8 +476,8 @@ TEST(ReaderPipe, RecordsThatPerfAddsBelongToNoEvent)
         EXPECT_EQ(got.events[i].has_value(), got.types[i] < kHeaderAttr) << got.types[i];
 }
 
-// A writer gives all attributes the size of the largest, so a large one would cost memory for each
-// event.
+// A writer pads all attributes to the size of the largest, so one large attribute would cost memory
+// for each event.
 TEST(ReaderPipe, LimitsAttributesToOnePage)
 {
     for (const size_t bytes : {kAttrMaxBytes, kAttrMaxBytes + 8, size_t{65520}}) {
@@ -498,7 +498,7 @@ TEST(ReaderPipe, LimitsAttributesToOnePage)
     }
 }
 
-// Such a record has 8 bytes; a warning about it is ten times as large.
+// Each invalid record has 8 bytes, and its warning takes ten times as much memory.
 TEST(ReaderPipe, NumberOfWarningsIsLimited)
 {
     FileBuilder file;

@@ -22,7 +22,7 @@ namespace pmukit::perfdata {
 struct Record {
     uint32_t type = 0;
     uint16_t misc = 0;
-    uint64_t offset = 0;  // in the file, in bytes; for a compressed record, that of its container
+    uint64_t offset = 0;  // in the file; for a decompressed record, that of the compressed record
     Bytes body;           // after the record header
     // The bytes after an AUXTRACE or tracing-data record. A reader of a path or descriptor returns
     // a long payload in pieces, each with the record repeated.
@@ -55,7 +55,7 @@ struct MmapRecord {
     Bytes build_id;  // empty: the record has the inode instead
 };
 std::optional<MmapRecord> parse_mmap(Bytes body, std::endian order);
-// misc: of the record; a flag in it selects a build id instead of the inode.
+// misc: the record's field; PERF_RECORD_MISC_MMAP_BUILD_ID selects a build id, not the inode.
 std::optional<MmapRecord> parse_mmap2(Bytes body, uint16_t misc, std::endian order);
 
 struct CommRecord {
@@ -96,7 +96,7 @@ struct AuxRecord {
 };
 std::optional<AuxRecord> parse_aux(Bytes body, std::endian order);
 
-// ITRACE_START; also SWITCH_CPU_WIDE, where it is the other thread of the switch.
+// The thread of ITRACE_START, or the other thread of the switch in SWITCH_CPU_WIDE.
 struct ThreadRecord {
     uint32_t pid = 0, tid = 0;
 };
@@ -143,7 +143,7 @@ struct CallchainDeferredRecord {
 };
 std::optional<CallchainDeferredRecord> parse_callchain_deferred(Bytes body, std::endian order);
 
-// Records of perf
+// Records that perf adds
 
 // AUXTRACE: data that the recorder read from an AUX area.
 struct AuxtraceRecord {
@@ -155,7 +155,7 @@ constexpr size_t kAuxtraceBodyBytes = 40;
 std::optional<AuxtraceRecord> parse_auxtrace(Bytes body, std::endian order);
 
 struct AuxtraceInfoRecord {
-    uint32_t type = 0;  // 6: hisi_ptt
+    uint32_t type = 0;  // as stock perf numbers PMUs, for example 6: hisi_ptt
     WordView priv;
 };
 std::optional<AuxtraceInfoRecord> parse_auxtrace_info(Bytes body, std::endian order);
@@ -193,7 +193,8 @@ struct BuildIdRecord {
     Bytes build_id;
     std::string_view path;
 };
-// misc: a flag in it shows that the record has the length of its id; otherwise 20 bytes.
+// misc: the record's field; a flag shows that the record stores the length of its build id.
+// Without the flag, the id has 20 bytes.
 std::optional<BuildIdRecord> parse_build_id(Bytes body, uint16_t misc, std::endian order);
 
 // EVENT_UPDATE: further properties of the event with this id.
@@ -205,7 +206,7 @@ struct EventUpdateRecord {
 };
 std::optional<EventUpdateRecord> parse_event_update(Bytes body, std::endian order);
 
-// A count of more CPUs than the body holds is truncated.
+// The count of CPUs in data may exceed the body; cpus_of() returns the CPUs that exist.
 struct CpuMapRecord {
     enum Type : uint16_t { kCpus = 0, kMask = 1, kRange = 2 };
     uint16_t type = 0;
@@ -237,7 +238,7 @@ std::optional<StatRoundRecord> parse_stat_round(Bytes body, std::endian order);
 std::optional<WordView> parse_stat_config(Bytes body, std::endian order);
 
 // TIME_CONV: conversion of the time stamp counter to perf time, as in struct perf_event_mmap_page.
-// The members from cycles on are 0 in short records.
+// In short records, cycles and all later members are 0.
 struct TimeConvRecord {
     uint64_t shift = 0, mult = 0, zero = 0;
     uint64_t cycles = 0, mask = 0;

@@ -13,8 +13,8 @@
 namespace pmukit::perfdata {
 namespace {
 
-// Kernel records begin at multiples of 8 from the first one. In pipe layout, features whose size is
-// a multiple of 4 precede them. Compressed records have the size of their content.
+// Kernel records begin at multiples of 8 from the first one. In pipe layout, feature records, whose
+// size is a multiple of 4, precede them. Compressed records have any size: they are not padded.
 constexpr uint64_t kStep = 8, kPipeStep = 4, kPackedStep = 1;
 // A chain of this many records is no coincidence: each has a known type, and its size leads to the
 // next.
@@ -275,7 +275,7 @@ void DamagedRecording::find_first(Content content, const ProgressCallback &progr
         std::ranges::all_of(reader_.warnings(),
                             [](const Error &it) { return it.code == Errc::kNotFound; }) &&
         reader_.data_end() <= size;
-    // If the header is wrong about the data, its end of the data is not used either.
+    // If the header is invalid, the end of the records that it states is not used either.
     const uint64_t end = header_whole ? reader_.data_end() : size;
     // In pipe layout the events arrive with the records: read as far as possible first.
     for (Record record; reader_.is_pipe();) {

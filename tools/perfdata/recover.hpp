@@ -34,7 +34,7 @@ struct Recovery {
     uint64_t records = 0;
     uint64_t aux_buffers = 0;
     uint64_t packed = 0;       // how many of the records are compressed
-    bool header_whole = true;  // its sizes are valid and its sections exist
+    bool header_whole = true;  // the sizes in the header are valid and its sections exist
     bool missing = false;      // the file is missing from a directory that has later files
 
     bool clean() const { return lost.empty() && header_whole && !missing; }
@@ -60,7 +60,7 @@ public:
     bool clean() const;
 
     // Writes the kept records as one file that stock perf reads: with a valid header, the sections
-    // that exist, and a new index of AUX buffers. It is complete; finish() gives it its name.
+    // that exist, and a new index of AUX buffers. The file is complete; finish() gives it its name.
     Result<Writer> write(const std::string &path) const;
     Result<Writer> write(const std::string &path, const ProgressCallback &progress) const;
 

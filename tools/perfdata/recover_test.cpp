@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For each kind of damage: which records are kept, which bytes are reported as lost, and that the
-// written file is valid.
+// For each kind of damage, checks which records are kept, which bytes are reported as lost, and
+// that the written file is valid.
 #include "perfdata/recover.hpp"
 
 #include <fcntl.h>
@@ -208,7 +208,8 @@ TEST_P(RecoverOrder, ReportsAGapAndKeepsLaterRecords)
     EXPECT_EQ(recovery.records, 4 * kRounds - 4);
 }
 
-// The last round without its sample, and with 5 bytes of FINISHED_ROUND: AUX and AUXTRACE remain.
+// The gap includes the sample of the last round, and FINISHED_ROUND is truncated to 5 bytes. Only
+// AUX and AUXTRACE of that round are left.
 TEST_P(RecoverOrder, KeepsABufferBetweenAGapAndTruncation)
 {
     std::vector<std::byte> bytes = bytes_;
@@ -239,8 +240,8 @@ TEST_P(RecoverOrder, KeepsABufferBetweenTwoGaps)
     EXPECT_EQ(recovery.lost[1].begin, second);
 }
 
-// A truncated buffer contains data like an AUXTRACE except for one word, or like an AUXTRACE that
-// is followed by invalid data.
+// The data of a truncated buffer looks like an AUXTRACE record with one wrong word, or like a valid
+// one that is followed by invalid data.
 TEST_P(RecoverOrder, IgnoresDataThatLookLikeABuffer)
 {
     struct Word {
@@ -410,7 +411,8 @@ TEST_F(RecoverFiles, ReportsAMissingFileOfADirectory)
     EXPECT_EQ(std::ranges::count(all, uint32_t{PERF_RECORD_SAMPLE}), 2 * kRounds);
 }
 
-// The reader reads on into the other files while it looks for events.
+// In pipe layout the events arrive with the records. While the reader looks for events, it may
+// already read the other files of the directory.
 TEST_F(RecoverFiles, SearchesADirectoryWhoseFirstFileIsAPipe)
 {
     FileBuilder rest;
@@ -430,8 +432,8 @@ TEST_F(RecoverFiles, SearchesADirectoryWhoseFirstFileIsAPipe)
     EXPECT_TRUE(damaged->clean());
 }
 
-// The file is opened once for its events and once for its bytes. To make the two differ: "-" is
-// standard input for the reader, and a file name for the mapping.
+// The file is opened once for its events and once for its bytes. The test makes the two differ
+// through the path "-": the reader takes it as standard input, the mapping as a file name.
 TEST_F(RecoverFiles, HandlesAFileThatBecomesShorterMeanwhile)
 {
     const FileBuilder builder = recording();

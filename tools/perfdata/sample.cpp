@@ -41,7 +41,7 @@ public:
             return WordView(fail(), order_);
         return WordView(take(count * kWord), order_);
     }
-    // Words that were already read, as one view.
+    // The last `bytes` bytes that were read, as one view.
     WordView again(size_t bytes) const { return WordView(Bytes(at_ - bytes, bytes), order_); }
 
 private:

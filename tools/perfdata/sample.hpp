@@ -150,8 +150,8 @@ constexpr uint64_t kComposable = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_
                                  PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |
                                  PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
                                  PERF_SAMPLE_RAW;
-// The body of a sample. Fields that `sample_id` lacks are 0, the period is 1. sample_type: bits of
-// kComposable. nullopt: too long for a record.
+// Returns the body of a sample. Fields that `sample_id` lacks are 0; the period is 1. sample_type:
+// bits of kComposable. nullopt: the body is too long for a record.
 std::optional<std::vector<std::byte>> compose_sample(uint64_t sample_type,
                                                      const SampleId &sample_id, Bytes raw,
                                                      std::endian order);

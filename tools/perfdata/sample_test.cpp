@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Fields in the order of perf_event_open(2), with all possible fields before the payload.
+// Parses and composes samples whose fields are in the order of perf_event_open(2).
 #include "perfdata/sample.hpp"
 
 #include <gtest/gtest.h>
@@ -243,7 +243,7 @@ TEST(SampleId, IsReadFromTheEnd)
     EXPECT_FALSE(parse_sample_id(body, attr, std::endian::little)->id);
 }
 
-TEST(SampleIdPosition, FollowsTheFieldsAroundIt)
+TEST(SampleIdPosition, DependsOnTheOtherFields)
 {
     EXPECT_EQ(sample_id_position(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP), 0U);
     EXPECT_EQ(sample_id_position(PERF_SAMPLE_ID | PERF_SAMPLE_IP | PERF_SAMPLE_TIME), 16U);
@@ -252,7 +252,7 @@ TEST(SampleIdPosition, FollowsTheFieldsAroundIt)
     EXPECT_EQ(trailer_id_position(PERF_SAMPLE_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_STREAM_ID), 24U);
 }
 
-TEST(SampleTimePosition, FollowsTheFieldsAroundIt)
+TEST(SampleTimePosition, DependsOnTheOtherFields)
 {
     EXPECT_EQ(sample_time_position(PERF_SAMPLE_TIME), 0U);
     EXPECT_EQ(sample_time_position(PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID |

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Every number of every record that changes, and its new value; layout: perf_event_open(2).
+// Checks the new value of every number that a merge changes. Record layout: perf_event_open(2).
 #include "perfdata/translate.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Writes a perf.data file that stock perf reads: header, attributes and ids, records, AUXTRACE
 // buffers, feature sections. The file gets its name only when it is complete; until then it is
-// called NAME.part-PID. The same in pipe layout, as records into a descriptor. The records are new,
-// or copied from other recordings in their byte order.
+// called NAME.part-PID. In pipe layout, the writer writes the same content as records into a
+// descriptor. The records are new, or copied from other recordings in their byte order.
 #pragma once
 
 #include <bit>
@@ -36,7 +36,7 @@ struct HostInfo {
     uint32_t cpus_available = 0, cpus_online = 0;
     std::vector<std::string> cmdline;
     std::vector<std::pair<uint32_t, std::string>> pmus;  // attr.type, name
-    // Capabilities of a PMU (PMU_CAPS): its name; names and values
+    // PMU_CAPS: for each PMU its name, and the names and values of its capabilities
     using Caps = std::vector<std::pair<std::string, std::string>>;
     std::vector<std::pair<std::string, Caps>> caps = {};
     // If the events use their own clock: the times of that clock and the wall clock at one moment
@@ -59,15 +59,16 @@ public:
     // Pipe layout into a descriptor: the header is written at once, finish() only flushes.
     static Result<Writer> create_pipe(Fd fd, std::vector<WriterEvent> events, const HostInfo &host,
                                       int stop_fd = -1);
-    // For records of other recordings: section() adds sections of their header. Error: a FIFO.
+    // For records copied from other recordings: call section() for each section of their headers.
+    // Error: the path is a FIFO.
     static Result<Writer> create_copy(const std::string &path, std::endian order,
                                       std::vector<WriterEvent> events);
     Writer(Writer &&) = default;
     Writer &operator=(Writer &&) = delete;
     ~Writer() = default;  // removes an unfinished file, unless it is kept
 
-    // Sets the content of a header section, enum Feature; not in a pipe. The writer itself makes
-    // EVENT_DESC, and AUXTRACE, the index of AUX buffers.
+    // Sets the content of a header section (enum Feature); not for pipe layout. EVENT_DESC and
+    // AUXTRACE (the index of AUX buffers) are ignored: the writer makes them itself.
     void section(unsigned feature, std::vector<std::byte> content);
 
     // AUXTRACE_INFO: the number under which stock perf decodes the AUX data, and the words that it
@@ -76,14 +77,16 @@ public:
     Result<void> auxtrace_info(uint32_t type, const std::vector<uint64_t> &priv);
     // Complete perf records, one or many, as written by the kernel.
     Result<void> records(Bytes bytes);
-    // A record of a reader; called for each piece if the reader returns its payload in pieces.
+    // Copies a record of a reader; call for each piece if the reader returns the payload in pieces.
     Result<void> copy(const Record &record);
-    // One drained piece of an AUX area, in two parts because a ring wraps. Sets record.size.
+    // Writes one drained piece of an AUX area, in two parts because a ring wraps. record.size is
+    // set from them.
     Result<void> auxtrace(AuxtraceRecord record, Bytes first, Bytes second);
-    // All rings were drained once: readers that sort by time may flush. A pipe is flushed at once.
-    // In a file, records older than a second survive if the recorder is killed.
+    // Call each time all rings were drained once, so that readers that sort by time may flush. A
+    // pipe is flushed at once. In a file, records older than a second survive if the recorder is
+    // killed.
     Result<void> finished_round();
-    // Writes features and header; nothing may be written afterwards. Only the renaming remains.
+    // Writes features and header; after that, nothing may be written and only the renaming is left.
     Result<void> complete();
     // Calls complete(), then gives the file its name.
     Result<void> finish();

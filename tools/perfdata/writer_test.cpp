@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The reader reads what the writer wrote; an incomplete file gets no name.
+// The reader reads what the writer wrote; an incomplete file does not get the final name.
 #include "perfdata/writer.hpp"
 
 #include <fcntl.h>
@@ -167,7 +167,7 @@ TEST_F(WriterTest, RefusesTooManyWordsOfAuxtraceInfo)
     EXPECT_EQ(writer.data_bytes(), before);
 }
 
-TEST_F(WriterTest, AttributesHaveOneSizeWithoutUnusedWords)
+TEST_F(WriterTest, AttributesHaveTheSmallestCommonSize)
 {
     for (bool used : {false, true}) {
         std::vector<WriterEvent> wanted = events();
@@ -216,7 +216,7 @@ TEST_F(WriterTest, RefusesMoreEventIdsThanARecordOfAPipeHolds)
     std::vector<WriterEvent> many = events();
     many[0].ids.assign(8000, 7);
     EXPECT_TRUE(Writer::create_pipe(Fd(::open("/dev/null", O_WRONLY | O_CLOEXEC)), many, host()));
-    many[0].ids.assign(8190, 7);  // with the header 65528 bytes, and no attribute yet
+    many[0].ids.assign(8190, 7);  // header and ids have 65528 bytes, with no space for attributes
     Result<Writer> refused =
         Writer::create_pipe(Fd(::open("/dev/null", O_WRONLY | O_CLOEXEC)), many, host());
     ASSERT_FALSE(refused);
@@ -254,7 +254,7 @@ TEST_F(WriterTest, WithoutFinishAnOldFileIsNotReplaced)
     EXPECT_EQ(*read_small_file(path_), "old");
 }
 
-// While the writer runs, its file is the same as that of a killed recorder.
+// Until finish(), the file is the same as that of a killed recorder.
 TEST_F(WriterTest, FileOfAKilledRecorderCanBeRecovered)
 {
     Writer writer = create();
@@ -373,7 +373,7 @@ TEST_F(WriterTest, CompleteWritesEverythingExceptTheName)
     EXPECT_EQ(files(), 1U);
 }
 
-// As with sort -o and the redirection of a shell.
+// As sort -o and the redirection of a shell do.
 TEST_F(WriterTest, ReplacesTheTargetOfALinkAndKeepsTheLink)
 {
     folder_.folder("elsewhere");

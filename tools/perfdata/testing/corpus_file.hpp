@@ -30,7 +30,7 @@ struct Recording {
 
     bool perf_fails() const { return !mark.empty(); }
     bool perf_stops_early() const { return mark == "== perf stops early =="; }
-    // Writes the recording to files in the folder, where the previous one was; returns their path.
+    // Writes the recording into the folder and removes the previous one; returns the path.
     std::string unpacked(const TestFolder &folder) const;
 };
 

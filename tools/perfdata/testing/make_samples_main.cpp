@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// make_samples little|big FILE: writes a recording whose samples have every field that a kernel can
-// write, in either byte order, for the corpus: guests have no branch stacks, and perf prints the
-// payload only of these samples. All values differ from each other.
+// make_samples little|big FILE: writes a recording for the corpus, in either byte order, whose
+// samples have every field that a kernel can write. Recordings made in guests have no branch
+// stacks, and perf prints the payload only of BPF output events. All values differ from each other.
 #include <cstdio>
 #include <string_view>
 
@@ -22,7 +22,7 @@ constexpr uint64_t kSampleType =
     PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR |
     PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE;
 constexpr uint64_t kUserRegs = 0xff0fff;
-// Its bytes are the same in reverse order: perf does not swap the bytes of this mask.
+// A byte palindrome, because perf does not convert the byte order of this mask.
 constexpr uint64_t kIntrRegs = 0x0180000000008001;
 constexpr size_t kStackBytes = 32;
 constexpr uint64_t kCgroup = 77;
@@ -89,7 +89,7 @@ void put_stack(Packer &body, bool taken)
     body.put(uint64_t{kStackBytes - 8});  // valid bytes of the stack
 }
 
-// whole: also the fields that may be empty.
+// whole: fields that may be empty are not.
 std::vector<std::byte> sample(const Kind &kind, std::endian order, uint32_t number, bool whole)
 {
     const uint64_t n = number;
@@ -120,7 +120,7 @@ std::vector<std::byte> sample(const Kind &kind, std::endian order, uint32_t numb
     return record.take();
 }
 
-// Names the cgroup of half of the samples; that of the others has no name.
+// The CGROUP record for the cgroup of half of the samples. The cgroup of the others has no name.
 std::vector<std::byte> cgroup(std::endian order)
 {
     constexpr std::string_view kPath("/made\0\0", 8);

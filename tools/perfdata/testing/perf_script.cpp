@@ -47,8 +47,8 @@ constexpr uint32_t kShown[] = {
     PERF_RECORD_KSYMBOL,    PERF_RECORD_BPF_EVENT,
 };
 
-// perf does not print the instruction pointer as a field if it extends the callchain by a copy of
-// the stack. In a pipe, it also omits the field for samples of PMUs with a dynamic type.
+// perf does not print the instruction pointer as a field if it unwinds the callchain from a copy of
+// the stack. In a pipe, perf also omits the field for samples of PMUs with a dynamic type.
 bool without_ip(const Reader &reader, bool piped)
 {
     return std::ranges::any_of(reader.events(), [piped](const Event &event) {
@@ -192,8 +192,8 @@ void ScriptText::registers(const Registers &registers)
         say("{:#x} ", registers.values[i]);
 }
 
-// struct perf_branch_entry: bit fields begin at the lowest bit; on a big-endian machine at the
-// highest.
+// struct perf_branch_entry: bit fields begin at the lowest bit on a little-endian machine, and at
+// the highest bit on a big-endian one.
 void ScriptText::branches(const BranchView &branches)
 {
     const bool big = reader_.order() == std::endian::big;

@@ -17,9 +17,10 @@ namespace pmukit::perfdata::testing {
 // The value of perf script's option -F for this recording.
 Result<std::string> script_fields(Reader &reader);
 
-// Its samples, and the records that are printed between them, in time order.
+// Prints the samples, and the records that perf script prints between them, in time order.
 Result<std::string> perf_script(Reader &reader);
-// As above, but treats the recording as a pipe or not: for a copy of a pipe.
+// piped: whether to treat the recording as a pipe. A copy of a pipe is a file, but is compared with
+// perf's output for the pipe.
 Result<std::string> perf_script(Reader &reader, bool piped);
 
 // Reduces the output of perf script to the format of perf_script().

@@ -114,7 +114,7 @@ uint64_t PerfText::event_id(const Record &record, Bytes body) const
     return sample_id ? sample_id->id.value_or(UINT64_MAX) : UINT64_MAX;
 }
 
-// CPU and time, if any event records them.
+// Prints CPU and time, if any event records them.
 void PerfText::stamp(const Record &record)
 {
     const Attr *attr = attr_of(record);
@@ -149,8 +149,8 @@ void PerfText::add(const Record &record)
 {
     if (record.payload_at != 0)
         return;
-    // For records at the start of a pipe, perf's stamp depends on the events that it has already
-    // read.
+    // At the start of a pipe, perf's stamp depends on the events that perf has already read, so it
+    // is not compared for these records.
     if (record.type != kHeaderAttr && record.type != kHeaderFeature)
         stamp(record);
     // perf does not count the 16 bytes before the first record of a pipe.
@@ -475,7 +475,7 @@ void PerfText::counts(const CountView &counts, uint64_t read_format)
     }
 }
 
-// Records of perf
+// Records that perf adds
 
 void PerfText::perf_record(const Record &record)
 {

@@ -25,7 +25,7 @@ std::string perf_record_text(const Reader &reader, const Record &record);
 // numerical order.
 std::string perf_header_text(const Reader &reader);
 
-// perf's own output without the omitted lines. Both texts then have the same lines.
+// Returns perf's own output without the lines that our text omits.
 std::string plain_perf_text(std::string_view said);
 std::string plain_perf_header(std::string_view said);
 

@@ -3,10 +3,11 @@
 //   perf_text FILE                   prints a recording in the format of `perf report -D`
 //   perf_text --header FILE          in the format of `perf report --header-only -I`
 //   perf_text --script FILE          in the format of `perf script`
-//   perf_text --fields FILE          prints its fields that perf script can print, for option -F
+//   perf_text --fields FILE          prints the fields for option -F of perf script
 //   perf_text --plain, --plain-header, --plain-script
-//                                    perf's output from standard input, without omitted lines
-//   perf_text --bare FILE COPY       a copy without sections, with the real size of its records
+//                                    filters perf's output from standard input: removes lines that
+//                                    the formats above omit
+//   perf_text --bare FILE COPY       copies FILE without sections, with the real size of the data
 #include <cstdio>
 #include <iostream>
 #include <iterator>

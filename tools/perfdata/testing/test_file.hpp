@@ -53,7 +53,7 @@ public:
             put<uint64_t>(data_, word);
         return *this;
     }
-    // sample_type IDENTIFIER | CPU | RAW
+    // A sample with sample_type IDENTIFIER | CPU | RAW.
     FileBuilder &raw_sample(uint64_t id, uint32_t cpu, const std::vector<std::byte> &raw)
     {
         header(data_, PERF_RECORD_SAMPLE, 8 + 16 + 4 + raw.size());
@@ -64,7 +64,7 @@ public:
         data_.insert(data_.end(), raw.begin(), raw.end());
         return *this;
     }
-    // With the trailer of sample_type IDENTIFIER | CPU.
+    // An AUX record with the trailer of sample_type IDENTIFIER | CPU.
     FileBuilder &aux(uint64_t id, uint32_t cpu, uint64_t offset, uint64_t size, uint64_t flags = 0)
     {
         header(data_, PERF_RECORD_AUX, 8 + 24 + 16);
