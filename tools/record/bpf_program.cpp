@@ -49,13 +49,13 @@ public:
     void map_value(Register to, int fd) { wide(to, BPF_PSEUDO_MAP_VALUE, fd); }
     void call(bpf_func_id helper) { put(BPF_JMP | BPF_CALL, R0, R0, 0, helper); }
     void leave() { put(BPF_JMP | BPF_EXIT, R0, R0, 0, 0); }
-    // Each returns the jump, for land().
+    // Each returns the index of the jump, which land() takes.
     size_t jump_if_zero(Register what) { return jump(BPF_JMP | BPF_JEQ, what, 0); }
     size_t jump_if_above(Register what, uint32_t limit)
     {
         return jump(BPF_JMP | BPF_JGT, what, limit);
     }
-    // The next instruction is the target of the jump.
+    // Makes the next instruction the target of the jump.
     void land(size_t jump) { code_[jump].off = static_cast<int16_t>(code_.size() - jump - 1); }
 
     std::vector<bpf_insn> take() { return std::move(code_); }

@@ -13,11 +13,11 @@
 namespace pmukit::record {
 
 // An entry of the ring: 32 bits for the event index, 32 bits for the size in bytes, then the record
-// from byte 8 on. The first eight bytes belong to the kernel; a program may not read them.
+// without its first eight bytes. These belong to the kernel; a BPF program may not read them.
 constexpr size_t kTapHeaderBytes = 8;
 constexpr size_t kRecordHeadBytes = 8;
-// The longest record of the suite, of hisi_ptt, has 3208 bytes. Each ring entry reserves this
-// maximum.
+// Each ring entry reserves this maximum. The longest record of the suite's drivers has 3208 bytes
+// (hisi_ptt).
 constexpr uint32_t kTapMostBytes = 4096;
 
 struct TapMaps {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Runs the program in an interpreter for its instructions and helpers, which rejects invalid
-// accesses as the kernel's verifier does. The selftests in guests use the verifier itself.
+// Runs the BPF program in an interpreter, which rejects invalid accesses as the kernel's verifier
+// does. The selftests in guests use the verifier itself.
 #include "record/bpf_program.hpp"
 
 #include <gtest/gtest.h>
@@ -159,7 +159,7 @@ private:
     std::array<uint64_t, 11> registers_{};
 };
 
-// Eight bytes of the kernel, a number, and the location of the words.
+// A record with eight bytes of the kernel, a number, and the location of an array of words.
 TraceFormat with_words()
 {
     TraceFormat format;
@@ -214,7 +214,7 @@ TEST(TapProgram, CountsARecordAsLostIfTheRingIsFull)
 TEST(TapProgram, DiscardsTheEntryOfATooLongRecord)
 {
     constexpr uint32_t kMost = kTapMostBytes - kTapHeaderBytes;
-    // The longest that fits, one byte more, and one that ends before it begins.
+    // The longest record that fits, one byte more, and an array within the first eight bytes.
     for (auto [location, fits] : {std::pair((kMost - 12) << 16 | 20U, true),
                                   {(kMost - 11) << 16 | 20U, false},
                                   {0U << 16 | 7U, false}}) {
@@ -226,7 +226,7 @@ TEST(TapProgram, DiscardsTheEntryOfATooLongRecord)
     }
 }
 
-// If it returned 0, the kernel would deliver the record to no perf event of any user.
+// If the program returned 0, the kernel would not deliver the record to other users' perf events.
 TEST(TapProgram, AlwaysReturnsOneSoThatOthersGetTheRecord)
 {
     for (auto [location, room] :

@@ -23,9 +23,9 @@ namespace pmukit::record {
 namespace {
 
 constexpr uint32_t kRingBytes = uint32_t{8} << 20;  // 2048 records; a power of two pages
-// Records per call of take(): all that are in the ring when the call begins.
+// Limit of records per call of take(): as many as fit into the ring.
 constexpr uint32_t kTakenAtOnce = kRingBytes / kTapMostBytes;
-constexpr int kEnough = -ECANCELED;  // no other reason for ring_buffer__consume() to return it
+constexpr int kEnough = -ECANCELED;  // ring_buffer__consume() returns it for no other reason
 
 Result<Fd> create_map(bpf_map_type type, uint32_t key_bytes, uint32_t value_bytes, uint32_t entries)
 {
@@ -35,7 +35,7 @@ Result<Fd> create_map(bpf_map_type type, uint32_t key_bytes, uint32_t value_byte
     return map;
 }
 
-// probe_read_kernel() is only for programs under the GPL. This program is available under it.
+// Only programs under the GPL may call probe_read_kernel(). This program is dual-licensed.
 Result<Fd> load_program(const std::vector<bpf_insn> &code)
 {
     std::array<char, 4096> log{};
@@ -99,7 +99,7 @@ struct BpfTap::State {
 
 namespace {
 
-// Entries of the ring come from the program above, but are checked nevertheless.
+// Checks the entry, although only our BPF program writes to the ring.
 void hand_on(Bytes entry, std::vector<std::byte> &record, const BpfTap::Sink &sink)
 {
     ByteReader in(entry, std::endian::native);
@@ -165,8 +165,8 @@ int BpfTap::fd() const
     return ::ring_buffer__epoll_fd(state_->reader);
 }
 
-// libbpf continues while there are records. It also frees the record at which the callback stops
-// it.
+// libbpf calls the callback while there are records. If the callback ends that, libbpf still frees
+// the record of that call.
 Result<void> BpfTap::take()
 {
     state_->taken = 0;

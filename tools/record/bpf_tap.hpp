@@ -29,8 +29,8 @@ public:
 
     // Readable when records are available.
     int fd() const;
-    // Passes the available records to the sink. Records that arrive meanwhile may wait for the next
-    // call: the number per call is limited.
+    // Passes the available records to the sink. The number of records per call is limited, so that
+    // records that arrive during the call may be passed by the next one.
     Result<void> take();
     // Records that did not fit into the ring or were too long.
     uint64_t lost() const;

@@ -58,8 +58,8 @@ bool is_pmu_name(std::string_view name)
 // Offsets of the parts of the event at the front of a text.
 struct Extent {
     size_t name_end;      // the first slash or colon, or the end
-    size_t terms, close;  // after the first slash; the second slash. Both name_end: no terms
-    size_t letters, end;  // the modifiers; the comma after them, or the end
+    size_t terms, close;  // after the first slash; at the second slash. No terms: both name_end
+    size_t letters, end;  // of the modifiers; of the comma after them, or of the text's end
 };
 
 // The error for a name without a slash that is no known event.
@@ -200,14 +200,14 @@ bool is_given(const EventString &event, const std::string &name)
         event.terms, [&name](const Term &term) { return term.name == name && term.value; });
 }
 
-// The user has to set the value of a part such as filter=?.
+// Sets the terms of an alias. For a term such as filter=?, the event string must give the value.
 Result<void> apply_alias(const EventString &event, const Pmu &pmu, const Term &alias,
                          const std::string &text, EventSettings &settings)
 {
     for (Term &part : parse_terms(text, 0)) {
         part.at = alias.at;
         if (part.value == "?" && is_given(event, part.name))
-            continue;  // applied at its place in the event string
+            continue;  // the term in the event string is applied itself
         if (part.value == "?")
             return bad_event_at(event.text, alias.at,
                                 alias.name + " needs a value of " + part.name + ": " + event.pmu +

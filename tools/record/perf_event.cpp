@@ -161,7 +161,8 @@ std::vector<std::byte> make_attr(const Pmu &pmu, const EventSettings &settings, 
     attr.sample_type = kSampleType;
     attr.sample_id_all = 1;
     attr.disabled = start != Start::kWithLeader;
-    attr.inherit = inherit && !settings.modifiers.sample_value;  // kernels before 6.12 refuse both
+    // Kernels before 6.12 refuse inherit together with PERF_SAMPLE_READ.
+    attr.inherit = inherit && !settings.modifiers.sample_value;
     attr.enable_on_exec = start == Start::kOnExec;
     set_rate(pmu, settings, sampling, attr);
     if (samples_tasks(pmu))

@@ -41,7 +41,7 @@ struct Sampling {
 // (cpumask) delivers every record of its device.
 bool samples_tasks(const Pmu &pmu);
 
-// The end of all records except samples: task, time, id, CPU and id again.
+// Size of the sample_id at the end of all records except samples: task, time, id, CPU and id again.
 constexpr size_t kTrailerBytes = 5 * sizeof(uint64_t);
 
 // Attributes of a sampling event. If the settings have no rate, a system-wide PMU delivers every
@@ -63,8 +63,8 @@ bool has_lost_count();
 // Reads the count of an event with that format. nullopt: it could not be read.
 std::optional<uint64_t> read_lost_count(int fd);
 
-// The lost count of one event. Once the PMU is removed, Linux returns no data; the last count
-// stays.
+// The lost count of one event. After the PMU is removed, read(2) returns no data, and the last
+// count that was read remains valid.
 class LostCounter {
 public:
     void read(int fd);
@@ -81,8 +81,8 @@ std::vector<std::byte> lost_samples_record(uint64_t lost, uint64_t id, int cpu);
 // kernel.perf_event_paranoid. nullopt: not available.
 std::optional<int> perf_event_paranoid();
 
-// The target of an event. The members after cpu only serve to explain a refusal; open_event()
-// determines some of them itself.
+// The target of an event. The members after cpu are used only to explain a refusal; open_event()
+// fills in some of them.
 struct Attempt {
     pid_t pid = -1;                   // -1: any
     int cpu = -1;                     // -1: any

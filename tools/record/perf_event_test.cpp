@@ -28,7 +28,8 @@ uint32_t size_of(const std::vector<std::byte> &attr)
     return load<uint32_t>(attr.data() + offsetof(perf_event_attr, size), std::endian::native);
 }
 
-// The struct of this build's header; later fields do not matter to these tests.
+// Copies the attributes into the struct of this build's header. The struct may lack the last
+// fields, which these tests do not use.
 perf_event_attr attr_of(const Pmu &pmu, const EventSettings &settings,
                         Start start = Start::kWhenEnabled, bool inherit = false)
 {
@@ -68,7 +69,7 @@ TEST(MakeAttr, SystemWidePmuSamplesEveryRecordAndOthersAtARate)
     EXPECT_TRUE(attr_of(kUncore, {{}, {}, {}, 99}).freq);
 }
 
-TEST(MakeAttr, ModifiersSetItsBits)
+TEST(MakeAttr, ModifiersSetTheirBits)
 {
     Modifiers modifiers;
     ASSERT_FALSE(parse_modifiers("kGIppDeS", modifiers));

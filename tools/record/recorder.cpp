@@ -130,7 +130,7 @@ struct Recorder::Request {
 };
 
 struct Recorder::Target {
-    std::vector<pid_t> pids;  // the area was full; its data up to here is unread
+    std::vector<pid_t> pids;  // -1: any task; with cgroup: its descriptor
     std::vector<int> cpus;
     Fd cgroup{};
 
@@ -160,7 +160,7 @@ Result<Recorder::Target> Recorder::Target::of_device(const RecordOptions &option
     return target;
 }
 
-// Any other PMU counts where the user says.
+// The target of a PMU without a cpumask: the CPUs, tasks or cgroup that the user names.
 Result<Recorder::Target> Recorder::Target::of(const RecordOptions &options, const Request &request)
 {
     const Pmu &pmu = request.pmu;
@@ -439,7 +439,7 @@ Result<EventRings> Recorder::map_rings(const RecordOptions &options, const Reque
             return own;
         }
     }
-    // A driver may have moved the event to another CPU than the requested one.
+    // Fails if the driver moved the event to another CPU than requested. Then it gets its own ring.
     if (::ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rings_[shared->second].fd.get()) != 0)
         return EventRings::map(fd, options.pages, 0);
     return EventRings();
@@ -521,8 +521,8 @@ Result<uint64_t> Recorder::drain_aux(size_t index, uint64_t until, RecordSink &s
     return uint64_t{aux->size()};
 }
 
-// Data is missing between the moment at which the area was full and the next start. Some drivers
-// report that in their last record; the kernel does not.
+// Records a gap: data is missing between the moment at which the area was full and the next start
+// of the event. Some drivers report this gap in their last record; the kernel does not.
 Result<void> Recorder::mark_gap(Ring &ring, RecordSink &sink)
 {
     outcome_.notes.aux_truncated++;
@@ -591,8 +591,8 @@ Result<void> Recorder::drain_rings(Round round, RecordSink &sink)
     return {};
 }
 
-// The count vanished with the PMU, and more may be lost than was last read. Readers treat these
-// flags as a loss of unknown size.
+// The PMU was removed, so its lost count can no longer be read and may be higher than the last
+// value. Readers treat these flags as a loss of unknown size.
 Result<void> Recorder::mark_lost_count(Ring &ring, RecordSink &sink)
 {
     constexpr uint64_t kUnknown = PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_COLLISION;
@@ -716,7 +716,7 @@ Result<RecordOutcome> Recorder::run(RecordSink &sink, const std::vector<int> &st
             note_lost_counts();
         }
         stop |= all_gone() || (ends_with_tasks_ && std::ranges::none_of(rings_, &Ring::watched));
-        if (stop)  // data still in flight arrives before the last drain
+        if (stop)  // so that data still in flight arrives before the last drain
             for (const Ring &ring : rings_)
                 ::ioctl(ring.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
         stopped_ = stop;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Opens events, drains their rings into a sink until a stop fd is readable, and reports losses. It
-// starts no process and writes no file: the caller does.
+// Opens events, drains their rings into a sink until a stop fd is readable, and reports losses. The
+// caller starts the workload and writes the files.
 #pragma once
 
 #include <sys/types.h>
@@ -64,7 +64,7 @@ class RecordSink {
 public:
     virtual ~RecordSink() = default;
     virtual Result<void> records(
-        Bytes bytes) = 0;  // whole records, perhaps many; one may continue in the next call
+        Bytes bytes) = 0;  // next bytes of the records; a record may continue in the next call
     virtual Result<void> aux(const AuxChunk &chunk) = 0;
     virtual Result<void> round() = 0;  // every ring was drained once
 };
@@ -75,7 +75,7 @@ struct OpenedEvent {
     Pmu pmu;  // without a name if sysfs has no directory for the type
     std::vector<std::byte> attr;
     std::vector<uint64_t> ids;
-    bool of_tasks = false;  // counts nothing, reports tasks, names and maps
+    bool of_tasks = false;  // the tracking event: counts nothing, reports tasks, names and maps
 };
 
 struct RecordOutcome {
@@ -88,7 +88,7 @@ struct RecordOutcome {
 // Losses of an event with an AUX area before its data reached the area, by the kernel's count.
 struct DeviceLosses {
     perfdata::LostEntries entries;
-    uint64_t unclear = 0;  // records or entries: which is unknown
+    uint64_t unclear = 0;  // the count does not tell whether these are records or entries
     uint64_t gaps = 0;     // AUX records that report a gap after which data continues
 };
 
@@ -176,7 +176,8 @@ private:
     std::vector<std::string> remarks_;
     std::string sysfs_root_;
     std::string online_path_;
-    std::optional<std::vector<int>> online_;  // online CPUs; none: only the named CPUs matter
+    // CPUs that were online at the last check; none: CPUs were named, so others do not matter.
+    std::optional<std::vector<int>> online_;
     bool ends_with_tasks_ = false;
     bool stopped_ = false;   // all events are disabled for good
     RecordOutcome outcome_;  // so far

@@ -249,7 +249,7 @@ TEST_F(RecorderOfAllCpus, IgnoresCpusThatAreNotSelected)
 
 TEST_F(RecorderTest, EventsOfAGroupStartTogether)
 {
-    // Context switches, every one, in a group with the CPU clock
+    // A group: the CPU clock, and context switches with a sample for every one.
     options_.coded = {{"clock", 1, {{}, {}, kClockPeriod_ns, {}}, {}},
                       {"switches", 1, {{3}, {}, 1, {}}, size_t{0}}};
     std::optional<Recorder> recorder = open_or_skip();
@@ -260,7 +260,7 @@ TEST_F(RecorderTest, EventsOfAGroupStartTogether)
     Keeper keeper;
     ASSERT_TRUE(recorder->enable());
     std::thread stopper([this] {
-        cpu_set_t recorded;  // its sleeps make context switches there
+        cpu_set_t recorded;  // this thread sleeps on CPU 0, which causes context switches there
         CPU_ZERO(&recorded);
         CPU_SET(0, &recorded);
         EXPECT_EQ(::sched_setaffinity(0, sizeof recorded, &recorded), 0);

@@ -139,10 +139,11 @@ std::vector<std::byte> aux_gap_record(std::vector<std::byte> aux_record, uint64_
     return aux_record;
 }
 
-// With free space an event can continue. The kernel disables an event a moment after its record
-// reported that, possibly after it was enabled here, so the event is enabled once more at the next
-// tick. If only cuts arrive, it is enabled at ticks only. An event that delivers data after a cut
-// is running; an event that delivers none for kSilentTicks may be stopped and is restarted.
+// An event can continue once its area has free space. The kernel disables an event a moment after
+// the record that reports the cut, possibly after this code enabled the event, so the event is
+// enabled once more at the next tick. If only cuts arrive, the event is enabled at ticks only. An
+// event that delivers data after a cut is running. An event that delivers none for kSilentTicks may
+// be stopped and is restarted.
 AuxRevival::Act AuxRevival::after_round(uint64_t bytes, End end, bool tick)
 {
     const bool cut = end == End::kCut;

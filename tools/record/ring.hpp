@@ -64,10 +64,11 @@ uint64_t aux_until(uint64_t before, uint64_t after, uint64_t announced);
 // that position.
 bool aux_was_full(uint64_t tail, uint64_t head, size_t size);
 
-// Pure: the record at a position that note_records() has passed.
+// Pure: the record at a position. note_records() must have checked it.
 std::vector<std::byte> ring_record(Bytes ring, uint64_t position);
 
-// Pure: changes an AUX record into one of the same event and time with no data and a gap at offset.
+// Pure: returns an AUX record of the same event and time that announces no data, and a gap at
+// offset.
 std::vector<std::byte> aux_gap_record(std::vector<std::byte> aux_record, uint64_t offset,
                                       uint64_t flags);
 

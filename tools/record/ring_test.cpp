@@ -89,7 +89,7 @@ TEST_F(NoteRecords, DistinguishesAGapFromTruncation)
     EXPECT_EQ(notes_.aux_truncated, 1U);
 }
 
-TEST_F(NoteRecords, DistinguishDeviceLossesFromRingLosses)
+TEST_F(NoteRecords, DistinguishesDeviceLossesFromRingLosses)
 {
     put(PERF_RECORD_AUX, {0, 0, PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION});
     put(PERF_RECORD_AUX, {0, 16, PERF_AUX_FLAG_COLLISION});
@@ -104,7 +104,7 @@ TEST_F(NoteRecords, DistinguishDeviceLossesFromRingLosses)
     EXPECT_EQ(notes_.aux_truncated, 0U);
 }
 
-TEST_F(NoteRecords, FindTheEndOfAnnouncedData)
+TEST_F(NoteRecords, FindsTheEndOfAnnouncedData)
 {
     put(PERF_RECORD_AUX, {16, 8, 0});
     put(PERF_RECORD_SAMPLE, {});
@@ -112,7 +112,7 @@ TEST_F(NoteRecords, FindTheEndOfAnnouncedData)
     EXPECT_EQ(notes_.aux_end, 24U);
 }
 
-TEST_F(NoteRecords, AddCountsAndKeepTheLastAuxEnd)
+TEST_F(NoteRecords, AddingNotesSumsCountsAndKeepsTheLastAuxEnd)
 {
     RingNotes sum{1, 2, 3, 4, 5, 7, 6};
     sum.add({10, 20, 30, 40, 50, 70, 60});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Checks an event against the values that the suite's PMUs list in caps/, before the kernel is
-// asked, which has one errno for all reasons. Documentation/ABI describes each file.
+// Checks an event against the values that the suite's PMUs list in caps/, before it is opened: the
+// kernel has one errno for all reasons. Documentation/ABI describes each file.
 #pragma once
 
 #include <optional>

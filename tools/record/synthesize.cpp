@@ -94,7 +94,7 @@ std::optional<KernelText> kernel_text(const std::string &kallsyms_path)
 
 // Records
 
-// Appends a text that is ended by a zero and padded to whole words.
+// Appends a text with its NUL, padded to whole words.
 void put_text(Packer &record, std::string_view text)
 {
     record.put(as_bytes(text)).pad_to((record.bytes().size() / 8 + 1) * 8);

@@ -44,7 +44,7 @@ public:
     Result<void> kernel();
     // Skips processes that end meanwhile.
     Result<void> processes();
-    // Writes the process of one of its threads.
+    // Writes the process that has this thread.
     Result<void> process_of(uint32_t tid);
 
 private:

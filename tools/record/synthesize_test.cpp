@@ -204,7 +204,7 @@ TEST_F(SynthesizerTest, SkipsAPathThatIsTooLongForARecord)
     EXPECT_EQ(map_at(0).path, "/bin/busy");
 }
 
-// A recorder drains its rings in this callback; otherwise they would be full.
+// A recorder drains its rings in this callback; otherwise they would overflow while /proc is read.
 TEST_F(SynthesizerTest, CallsMeanwhileBetweenRecords)
 {
     root_.put("proc/70/status", "PPid:\t3\n");
@@ -242,7 +242,8 @@ TEST_F(SynthesizerTest, CallsMeanwhileBetweenRecords)
     EXPECT_FALSE(failing.processes()) << "what went wrong meanwhile ends it";
 }
 
-// Listing a process with ten thousand threads takes longer than a small ring lasts.
+// Listing the threads of a process with ten thousand threads takes longer than filling a small
+// ring.
 TEST_F(SynthesizerTest, CallsMeanwhileWhileListingADirectory)
 {
     root_.put("proc/version", "not a process\n");
