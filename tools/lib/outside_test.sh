@@ -24,7 +24,7 @@ else
 	done
 fi
 
-# Everything that a package has is installed, and nothing outside the prefix
+# All files of the package are installed, and nothing outside the prefix.
 [ "$(ls "$stage")" = usr ] || fail "beside usr: $(ls "$stage")"
 library=$(find "$usr" -name 'libpmukit.so.2')
 pc=$(find "$usr" -name libpmukit.pc)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The version of the library at run time, from VERSION. The headers have kHeaderVersion, and as
-// numbers PMUKIT_VERSION_* (tools/scripts/metadata writes both). Headers and library work together
-// if the soname is the same.
+// library_version() returns the version of the library at run time. kHeaderVersion and
+// PMUKIT_VERSION_* are the version of the headers; tools/scripts/metadata writes them from VERSION.
+// Headers and library work together if the soname is the same.
 #pragma once
 
 #define PMUKIT_VERSION_MAJOR 0

@@ -351,7 +351,7 @@ Result<void> DamagedRecording::write_records(size_t part, RecordCopier &copier,
         for (uint64_t at = range.begin; at < range.end;) {
             report(progress, at);
             const auto found = record_at(content.bytes, at, range.end, reader_.order());
-            if (!found)  // the file changed meanwhile
+            if (!found)  // the file has changed since the search
                 return Error{Errc::kDamaged, "the file changed while it was read", at};
             const Bytes payload = content.bytes.subspan(
                 at + found->bytes - found->record.payload_bytes, found->record.payload_bytes);
