@@ -109,7 +109,8 @@ void feed(decode::Decoder &decoder, Bytes bytes, size_t step)
     decoder.end();
 }
 
-// Each piece is a run. For every seventh run the start of its entries is unknown.
+// Feeds each piece as if the device had been restarted before it. For every seventh piece, the
+// offset of its first entry is unknown.
 constexpr unsigned kPttRuns = 4;
 void feed_runs(decode::hisi_ptt::StreamDecoder &decoder, Bytes bytes, size_t step)
 {
@@ -156,8 +157,8 @@ void cxl_hmu(Bytes bytes)
     (void)decode::cxl_hmu::words_of_raw(bytes);
 }
 
-// Second input byte: bit 0 is the format, bit 1 wide tags, bit 2 (kPttRuns) runs. Also checks that
-// the piece size does not change the result.
+// Second input byte: bit 0 selects the format, bit 1 wide tags, bit 2 (kPttRuns) feed_runs(). Also
+// checks that the piece size does not change the result.
 void hisi_ptt(Bytes bytes)
 {
     if (bytes.size() < 2)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver's catalog parser: it refuses a catalog or returns valid units and events. Its trace
-// buffer reader: with any contents, which may change at any time, it delivers or counts every
-// record.
+// The driver's catalog parser must refuse a catalog or return valid units and events. The driver's
+// reader of the trace buffer must deliver or count every record, whatever the buffer contains and
+// even if its contents change at any time.
 extern "C" {
 #include "imc/imc_core.h"
 }

@@ -41,7 +41,8 @@ public:
     uint64_t pass(uint64_t ns) { return now_ += ns; }
 
 private:
-    static constexpr uint64_t kMemoryBytes = 0x10000;  // from address 0: scripts are short
+    // Small and at address 0, so that the short numbers of a script are often valid addresses.
+    static constexpr uint64_t kMemoryBytes = 0x10000;
 
     bool reaches(uint64_t address, size_t size) const
     {
@@ -91,7 +92,7 @@ private:
         const uint64_t now = machine_.pass(ns);
         device_.advance(now);
         const std::optional<uint64_t> deadline = device_.next_deadline_ns();
-        hold(!deadline || *deadline > now);  // otherwise the server never sleeps again
+        hold(!deadline || *deadline > now);  // otherwise the server would never sleep again
     }
 
     void read_register()
@@ -177,7 +178,7 @@ void model_cxl_hmu(Bytes bytes)
     models::AccessLog log;
     cxl_hmu::Options options;
     options.memory_bytes = uint64_t{1} << 20;
-    options.instance.hot_list_entries = cxl_hmu::kMinHotList;  // soon full
+    options.instance.hot_list_entries = cxl_hmu::kMinHotList;  // a short script can fill it
     options.doe = true;
     options.fault = choose_fault(script, cxl_hmu::faults());
     hold(static_cast<bool>(check(options)));

@@ -15,7 +15,7 @@ namespace {
 
 using namespace perfdata;
 
-// The parsers do not rely on the record's type: for another type they return nothing.
+// Calls every parser: none may rely on the type of the record whose body it gets.
 void parse_as_anything(const Record &record, std::endian order)
 {
     const Bytes body = record.body;

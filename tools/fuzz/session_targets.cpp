@@ -21,7 +21,7 @@ namespace {
 
 using namespace cli;
 
-// A file that others can open by name.
+// A memory file that the code under test can open by name.
 class NamedBytes {
 public:
     explicit NamedBytes(Bytes bytes) : fd_(::memfd_create("fuzz", MFD_CLOEXEC))
@@ -47,7 +47,7 @@ public:
     void sample(const Stream &, uint64_t, Bytes) override {}
 };
 
-// The map in unwind(), whose recording has nothing else.
+// The process and the address of the only map in the recording of unwind().
 constexpr uint32_t kPid = 1;
 constexpr uint64_t kBegin = 0x400000;
 

@@ -15,7 +15,7 @@ constexpr size_t kEntryWords = 3;
 constexpr u32 kAllKinds =
     1U << UNCORE_PMON_GENERAL | 1U << UNCORE_PMON_FIXED | 1U << UNCORE_PMON_FREE;
 
-// Whatever the table contains, an event gets counters of the unit or is refused.
+// Checks that an event gets counters of the unit or is refused, whatever the table contains.
 void try_terms(const uncore_pmon_unit &unit, u64 config)
 {
     uncore_pmon_config cfg;

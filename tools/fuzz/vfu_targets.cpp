@@ -71,8 +71,8 @@ private:
     vfu::Host *host_ = nullptr;
 };
 
-// One session for all inputs, since a server serves one client after another. Its log lines about
-// clients are therefore limited to a number per second.
+// One session serves the clients of all inputs, one after another, so that its limit of log lines
+// per second covers all of them.
 vfu::Session &session()
 {
     static DmaDevice device;
