@@ -291,7 +291,7 @@ Result<void> write_recording(const Case &what, const std::string &path)
         trace.reference = buffer.event_id;
         if (auto put = writer->records(aux_record(what, buffer, offset)); !put)
             return put;
-        // A gap has no data.
+        // A buffer without bytes is a gap: it has an AUX record but no AUXTRACE.
         if (auto put =
                 buffer.bytes.empty() ? Result<void>() : writer->auxtrace(trace, buffer.bytes, {});
             !put)

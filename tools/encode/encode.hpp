@@ -3,8 +3,8 @@
 // pmukit commands. For tests, including those of other projects.
 // Documentation/components/encode.rst describes the language, testdata/ has examples.
 //
-// The encoder shares no code with the decoders: a case states the bytes themselves, so an error
-// common to both cannot hide.
+// The encoder shares no code with the decoders: a case states the bytes themselves. Otherwise, an
+// error common to both would not be found.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -48,7 +48,7 @@ struct Buffer {
     uint64_t time_ns = 0;
     uint64_t ip = 0, period = 0;   // for a sample; period 0: that of the event
     uint64_t flags = 0;            // PERF_AUX_FLAG_*
-    uint64_t missing_bytes = 0;    // reported by the kernel after the bytes, but not in the file
+    uint64_t missing_bytes = 0;    // announced by the AUX record after `bytes`, not in the file
     bool of_thread = false;        // the AUX area belongs to the thread, not to a CPU
     std::vector<std::byte> bytes;  // AUX data, raw payload or record body
 };

@@ -61,7 +61,7 @@ Result<void> read_pairs(Buffer &into, Words words, const char *help)
     return {};
 }
 
-// Kernel records belong to the first event.
+// Adds a kernel record, which belongs to the first event.
 Result<void> add(Case &into, Buffer buffer)
 {
     if (into.events.empty())
@@ -218,7 +218,7 @@ Result<void> read_mmap(Case &into, Words words)
         return read;
     Packer body(into.order);
     body.put(buffer.pid).put(buffer.tid).put((*place)[0]).put((*place)[1]).put((*place)[2]);
-    // Instead of device and inode: length of the build id, padding, the id.
+    // The build id replaces device and inode: its length, padding, the id.
     body.put(build_bytes).put(uint8_t{0}).put(uint16_t{0}).put(Bytes(build_id));
     constexpr uint32_t kReadExecute = 5, kPrivate = 2;
     body.put(kReadExecute).put(kPrivate);
