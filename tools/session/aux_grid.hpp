@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Finds where entries begin in a stream of AUX data. While a trace runs the driver delivers whole
-// entries, so each PERF_RECORD_AUX begins with an entry. The last record of a run may end inside an
-// entry, where the device stopped; the data after it starts a new grid.
+// Finds where entries begin in a stream of AUX data. While a trace runs, the driver delivers whole
+// entries, so each PERF_RECORD_AUX begins with an entry. When the trace stops, the last record may
+// end inside an entry. The data of the next trace then starts a new grid.
 //
 //     AUX records   |-------------|-------------|-----|-------------|---
 //     entries       |  |  |  |  |  |  |  |  |  |  |  :|  |  |  |  |  |
@@ -36,7 +36,7 @@ public:
     // Returns the piece that contains offset. Before the stream's first AUX record, each buffer is
     // assumed to begin with an entry; the buffer that contains offset begins at buffer_begin.
     Piece at(uint64_t offset, uint64_t buffer_begin) const;
-    // End of the last announced range; UINT64_MAX: the budget did not suffice for all records.
+    // End of the last announced range; UINT64_MAX: records were dropped for lack of budget.
     uint64_t announced() const { return full_ ? UINT64_MAX : known_end(); }
 
 private:

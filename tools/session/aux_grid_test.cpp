@@ -58,7 +58,7 @@ TEST(AuxGrid, UnannouncedDataFollowsThePreviousRecord)
     expect_piece(grid, 165, 165, 165, 197);
 }
 
-// A run ended somewhere in the gap.
+// A trace stopped somewhere in the gap, and the next one started.
 TEST(AuxGrid, EntryOffsetsAreUnknownInAGapThatHoldsPartOfAnEntry)
 {
     const AuxGrid grid = grid_of({{0, 64}, {64 + 40, 32}});

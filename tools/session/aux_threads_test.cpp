@@ -66,7 +66,7 @@ TEST(AuxThreads, LimitsRangesAndCountsTheRest)
         << threads.left_out("perf.data");
 }
 
-// One range per stream.
+// Each stream has only one range. The memory of a stream itself counts, too.
 TEST(AuxThreads, StreamsCountTowardsTheLimit)
 {
     constexpr uint64_t kMost = limits::kAnnounced / (2 * sizeof(AuxThreads::Range) + kNodeBytes);

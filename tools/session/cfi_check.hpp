@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Checks the call frame information of a file before libdw executes it. libdw trusts its register
-// numbers and states: a few bytes can make it allocate gigabytes. Anything that no compiler emits
-// is rejected.
+// Checks the call frame information of a file before libdw executes it. libdw trusts the register
+// numbers and saved states in it, so that a few bytes can make libdw allocate gigabytes. Anything
+// that no compiler emits is rejected.
 //
 //     .eh_frame_hdr   table -----> .eh_frame   CIE, FDE, FDE ...   each an entry with instructions
 #pragma once

@@ -26,17 +26,17 @@ struct Driver {
     // Size of an entry in its AUX data, by attr.config; each AUX record begins with an entry.
     // nullptr: the records in its AUX data carry their own size.
     uint64_t (*entry_bytes)(uint64_t config) = nullptr;
-    // decoder_version: layout of its AUX data, 1 or more, by the second word of AUXTRACE_INFO (0:
-    // absent); nullptr: there is one layout. newest_decoder: newest supported layout.
-    // auxtrace_word: that second word for an event with this config; has_pattern: its PMU has a
-    // term "pattern".
+    // decoder_version: returns the layout of the AUX data (1 or more) for the second word of
+    // AUXTRACE_INFO (0 if that word is absent); nullptr: there is only one layout. newest_decoder:
+    // newest supported layout. auxtrace_word: returns the second word of AUXTRACE_INFO for an event
+    // with this config; has_pattern: the event's PMU has a term "pattern".
     uint64_t (*decoder_version)(uint64_t word) = nullptr;
     uint64_t newest_decoder = 1;
     uint64_t (*auxtrace_word)(uint64_t config, bool has_pattern) = nullptr;
-    // Capability of its PMUs if their driver marks losses; another driver for the same PMUs lacks
-    // it. Empty: no such capability.
+    // Capability of a PMU whose driver marks losses; another driver of the same device may lack it.
+    // Empty: no such capability.
     std::string_view loss_cap = {};
-    // Second word of AUXTRACE_INFO for a layout.
+    // Inverse of decoder_version: returns the second word of AUXTRACE_INFO for a layout.
     uint64_t (*word_of_version)(uint64_t version) = nullptr;
 };
 

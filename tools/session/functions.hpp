@@ -33,7 +33,7 @@ std::string_view base_name(std::string_view path);
 // An address as perf script prints it.
 struct NamedFrame {
     std::string symbol;   // empty: unknown
-    uint64_t offset = 0;  // from the begin of the symbol
+    uint64_t offset = 0;  // from the start of the symbol
     bool is_inlined = false;
 };
 struct NamedFrames {
@@ -51,15 +51,15 @@ public:
     std::string_view find(const Threads::Place &place);
     // Frames of a user address; valid until the next call.
     const NamedFrames &frames(const Threads::Place &place);
-    // Cached frames, as in frames(); make() finds them on a miss.
+    // Returns cached frames, valid as in frames(); make() computes them on a cache miss.
     template <typename Make>
     const NamedFrames &kept(size_t object, uint64_t offset, Make make);
     // Opens the program from its recorded path, or perf record's copy in $HOME/.debug, if it is
     // the recorded build.
     std::optional<ElfFile> open_file(size_t object);
-    // Files that exist, but are another build.
+    // Files that exist, but whose build id is not the recorded one.
     const std::vector<std::string> &changed() const { return changed_; }
-    // Files that exceed a limit of memory or work: they have no names, or no inlined functions.
+    // Files that exceed a limit of memory or work: their names or inlined functions are missing.
     const std::set<std::string> &too_large() const { return too_large_; }
 
 private:
@@ -141,7 +141,7 @@ public:
     // threads: the same object in each call.
     Explainer explainer(const Threads &threads);
     Programs &programs(const Threads &threads);
-    // Files that exist, but are another build.
+    // Files that exist, but whose build id is not the recorded one.
     std::vector<std::string> changed() const
     {
         return programs_ ? programs_->changed() : std::vector<std::string>();

@@ -134,7 +134,7 @@ private:
     std::vector<Unit> units_;
     std::vector<UnitRange> ranges_;  // sorted by begin
     std::map<uint32_t, std::vector<Function>> functions_;
-    std::map<Dwarf_Off, bool> read_;  // checked tables of abbreviations: within limits?
+    std::map<Dwarf_Off, bool> read_;  // checked tables of abbreviations; true: within the limits
     size_t unpacked_ = 0;
     bool too_much_ = false;
 };
@@ -364,7 +364,7 @@ bool Inlines::Libdw::put_inlined(Dwarf_Die die, Dwarf_Off end, uint64_t address,
     });
 }
 
-// Follows the abstract origin of an inlined function, and the specification of that, to a name.
+// Finds the name of an inlined function through its abstract origin and the origin's specification.
 std::string Inlines::Libdw::name_of(Dwarf_Die die)
 {
     constexpr size_t kMostNameBytes = 4096;

@@ -137,7 +137,7 @@ TEST_F(LostEntriesOf, UncountedGapIsAtLeastZero)
     EXPECT_EQ(entries(0), "0");
 }
 
-// The count may be of records whose LOST record is not in the file.
+// The recorder's count may stand for records whose LOST record is not in the file.
 TEST_F(LostEntriesOf, CountWithoutGapMayBeOfLostRecords)
 {
     counted(8, 7);
@@ -157,7 +157,7 @@ TEST_F(LostEntriesOf, LostRecordsInTheRingGiveALowerBound)
 }
 
 // LOST names the event that wrote to the ring next.
-TEST_F(LostEntriesOf, SharedRingEntriesAreCountsBeyondLost)
+TEST_F(LostEntriesOf, SharedRingCountBeyondLostIsEntries)
 {
     lost(8, 1000);
     counted(9, 1000);

@@ -36,7 +36,7 @@ size_t MapIndex::build(Budget &left)
     }
     std::ranges::sort(edges_);
     edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
-    // starts_ first holds the count of each node, then the end of its range, at last the begin.
+    // starts_ first holds the count of each node, then the end of its range, finally its start.
     starts_.assign(2 * edges_.size() + 1, 0);
     size_t without_room = 0;
     for (Map &map : maps_) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Finds the map of one process that covered an address at a given time. Maps may overlap.
 //
-// The begins and ends of maps cut the address space into pieces, the leaves of a binary tree. A map
-// is stored at the few nodes that together cover its range. A lookup visits the nodes from the
+// The starts and ends of maps divide the address space into pieces, the leaves of a binary tree. A
+// map is stored at the few nodes that together cover its range. A lookup visits the nodes from the
 // piece of the address to the root.
 //
 //     node             1
@@ -33,9 +33,9 @@ public:
     size_t size() const { return maps_.size(); }
 
     // Returns the latest map at this address with since_ns <= map.time_ns <= time_ns. If none
-    // exists, returns the earliest later map: maps from before the recording have record times
-    // within it. Equal times: the last added is the latest, the first added the earliest. nullptr:
-    // no map.
+    // exists, returns the earliest later map, because the records of maps from before the recording
+    // have times within it. Among equal times, the map added last counts as the latest, and the map
+    // added first as the earliest. nullptr: no map.
     const Map *find(uint64_t address, uint64_t since_ns, uint64_t time_ns) const;
 
     // Call before find() if is_built() is false. Returns the number of maps that overlap too many
@@ -52,8 +52,8 @@ private:
     static constexpr size_t kFew = 16, kFewOf = 8;
 
     std::vector<Map> maps_;          // the first indexed_ are sorted by time
-    std::vector<uint64_t> edges_;    // begins of the pieces, and the end of the last one
-    std::vector<uint32_t> starts_;   // begin of each node's range in numbers_, and the last end
+    std::vector<uint64_t> edges_;    // starts of the pieces, and the end of the last piece
+    std::vector<uint32_t> starts_;   // start of each node's range in numbers_, and the last end
     std::vector<uint32_t> numbers_;  // map numbers by node; 2n and 2n + 1 are the children of n
     size_t taken_ = 0;               // bytes of the budget for nodes beyond kNodesPaid per map
     size_t indexed_ = 0;

@@ -6,8 +6,8 @@
 
 namespace pmukit::cli {
 
-// Role: the interface that the command expects. Each: constructed from To, the destination of its
-// records, and the stream; provides decoder().
+// Role: the sink interface that the command expects. To: the destination of decoded records. Each:
+// the state of one stream, constructed from a To and the stream; provides decoder().
 template <typename Role, typename Each, typename To>
 class PerStream : public Role {
 public:

@@ -14,7 +14,7 @@
 namespace pmukit::cli {
 namespace {
 
-// Host that a folder describes; empty: a saved copy, whose host is unknown.
+// Host that a folder describes. Empty: the folder is a saved copy, whose host is unknown.
 std::string host_of(const std::string &dir)
 {
     std::error_code failure;

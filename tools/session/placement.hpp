@@ -28,13 +28,13 @@ public:
     // dir: /sys, or a saved copy of it. host: the host that dir describes, if PMU names of a merged
     // recording end with @HOST; may be empty.
     static Result<Placer> open(const std::string &dir, std::string host = {});
-    // For a recording of the host that dir describes. host: argument of --host; empty: not given.
-    // Usage error: the recording is of another host, or of several.
+    // Checks that dir describes the host of the recording. host: argument of --host; empty: not
+    // given. Usage error: the recording is of another host, or of several.
     static Result<Placer> open_for(const Recording &recording, const std::string &dir,
                                    const std::string &host);
 
     Placement place(std::string_view pmu, uint64_t dpa, uint64_t bytes) const;
-    // The same for a host address.
+    // Like place(), for a host address.
     Placement place_host(uint64_t hpa, uint64_t bytes) const;
     // Why a unit has no host address; nullopt: it has one.
     std::optional<std::string> why_not(std::string_view pmu, uint64_t dpa, uint64_t bytes) const;

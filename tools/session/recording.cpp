@@ -64,7 +64,7 @@ Stream stream_of(const Recording &recording, const perfdata::AuxStream &stream,
             recording.decoder_version()};
 }
 
-// record: the AUX record itself.
+// record: the record that aux was parsed from.
 void tell_aux(const Recording &recording, const perfdata::AuxStream &stream,
               const perfdata::AuxRecord &aux, const Record &record, DriverSink &to)
 {
@@ -183,7 +183,7 @@ private:
     };
     struct OfStream {
         bool has_data = false;
-        const Driver *driver = nullptr;  // that wrote its data
+        const Driver *driver = nullptr;  // driver that wrote the stream's data
         SaidLosses said;
         std::unique_ptr<Held> held;
     };
@@ -275,8 +275,8 @@ const Driver *Walker::driver_of(size_t event, Bytes data) const
     return nullptr;
 }
 
-// Returns true if the loss that merge_ delivers was not counted either. It belongs to the current
-// AUX record, or else is the first pending loss.
+// Returns true if the driver did not count the loss that merge_ delivers. The loss belongs to the
+// current AUX record, or otherwise is the first pending one.
 bool Walker::is_unknown(OfStream &known)
 {
     auto &[all, next] = known.said;
@@ -374,7 +374,8 @@ const AuxGrid &Walker::grid_of(const perfdata::AuxStream &stream) const
     return known ? known->second : kNothing;
 }
 
-// Tells the sink where entries begin, at the begin of a run and at each change within it.
+// Delivers data. At the start of a run and at each change of the entry grid within it, tells the
+// sink where entries begin.
 void Walker::give(const perfdata::AuxStream &key, const Stream &stream, uint64_t run_begin,
                   uint64_t aux_offset, Bytes data)
 {
@@ -391,7 +392,7 @@ void Walker::give(const perfdata::AuxStream &key, const Stream &stream, uint64_t
         sink_.aux(stream, data);
 }
 
-// Returns false if data of this stream is not held, or no longer.
+// Returns false if the stream's data is not, or no longer, held.
 bool Walker::hold(const perfdata::AuxStream &key, OfStream &known, Bytes data)
 {
     if (!known.held)
@@ -404,8 +405,8 @@ bool Walker::hold(const perfdata::AuxStream &key, OfStream &known, Bytes data)
     return false;
 }
 
-// Delivers the held data of a stream with the AUX records known so far: they suffice, no more
-// follow, or the budget is used up.
+// Delivers the held data of a stream with the AUX records known so far. Called when these suffice,
+// when no more records follow, or when the budget is used up.
 void Walker::release(const perfdata::AuxStream &key, OfStream &known)
 {
     if (!known.held)
@@ -535,7 +536,7 @@ std::map<size_t, perfdata::LostEntries> LostCount::take_entries(const std::set<s
         for (const auto &[event, counted] : ring.by_event)
             if (const auto own = taken.find(event); own != taken.end())
                 own->second.ring(counted, ring.lost, of_others);
-        if (key.first != RingBy::kNothing)  // only the ring without a key follows
+        if (key.first != RingBy::kNothing)  // the rest is for the events whose ring is unknown
             continue;
         for (auto &[event, lost] : taken)
             if (!ring.by_event.contains(event) && !placed.contains(event))
@@ -663,7 +664,7 @@ uint64_t Recording::entry_bytes(size_t event) const
     const bool is_known = event < reader_.events().size();
     const Driver *driver = is_known ? this->driver(event) : auxtrace_driver_;
     const bool has_name = is_known && !reader_.pmu_name(reader_.events()[event].attr.type).empty();
-    if (!driver && !has_name) {  // its data will identify the driver
+    if (!driver && !has_name) {  // the event's data will identify the driver
         const auto any = std::ranges::find_if(
             drivers_, [](const Driver *one) { return one->entry_bytes != nullptr; });
         driver = any == drivers_.end() ? nullptr : *any;

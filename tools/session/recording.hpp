@@ -63,8 +63,9 @@ public:
     virtual void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
                            uint64_t size) = 0;
     virtual void aux(const Stream &stream, Bytes data) = 0;
-    // For a driver with entries, before the data. base: offset in the stream, at or before the
-    // data, where an entry begins; the others follow it. nullopt: unknown.
+    // For a driver with entries, called before the data. base: offset in the stream, at or before
+    // the data, at which an entry begins. Further entries begin at multiples of the entry size from
+    // base. nullopt: unknown.
     virtual void aux_entries(const Stream &, std::optional<uint64_t> /* base */) {}
     virtual void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) = 0;
     // Replaces aux_loss() on PERF_AUX_FLAG_COLLISION: the loss was not counted either.
@@ -72,8 +73,7 @@ public:
     {
         aux_loss(stream, offset, 0);
     }
-    // For a driver with entries, after all data: how many entries of an event the recording lacks,
-    // if any.
+    // For a driver with entries, called after all data if the recording lacks entries of an event.
     virtual void entries_lost(const Stream &, const perfdata::LostEntries &) {}
     // The words of one sample: whole records.
     virtual void sample(const Stream &stream, uint64_t file_offset, Bytes words) = 0;
@@ -91,11 +91,11 @@ struct RecordingTotals {
     uint64_t records = 0;
     uint64_t unknown_records = 0;                  // of a type newer than this program
     uint64_t unreadable_records = 0;               // too short for their event's attr
-    uint64_t lost_samples = 0;                     // LostCount
-    std::map<size_t, uint64_t> lost_not_repeated;  // LostCount
+    uint64_t lost_samples = 0;                     // LostCount::samples()
+    std::map<size_t, uint64_t> lost_not_repeated;  // LostCount::not_repeated()
     uint64_t lost_aux_bytes = 0;
-    uint64_t aux_truncations = 0;     // AUX data is missing; its record does not say how much
-    uint64_t aux_unknown_losses = 0;  // not counted either: PERF_AUX_FLAG_COLLISION
+    uint64_t aux_truncations = 0;     // AUX records that report missing data without its size
+    uint64_t aux_unknown_losses = 0;  // PERF_AUX_FLAG_COLLISION: the driver did not count the loss
     uint64_t pieces = 0;              // AUX buffers and samples delivered to a driver
     std::vector<uint64_t> aux_bytes;  // per event
     std::vector<uint64_t> samples;    // per event
@@ -115,11 +115,11 @@ struct RecordingTotals {
 // events are assumed to share one ring.
 class LostCount {
 public:
-    enum class Kind { kNone, kRecords, kSamples, kRepeated };  // kRepeated: the recorder's
+    enum class Kind { kNone, kRecords, kSamples, kRepeated };  // kRepeated: by the recorder
 
     // Takes records of any type.
     Kind note(const perfdata::Record &record, const perfdata::Reader &reader);
-    // The AUX data of this event has a gap.
+    // Call for each gap in the AUX data of an event.
     void gap(size_t event, uint64_t aux_flags) { gaps_[event] |= aux_flags; }
     // Returns the entries that each of these events lost; events: those whose driver counts
     // entries. Call once, after all records. samples() then excludes entries.
@@ -132,7 +132,7 @@ public:
 private:
     using Id = std::optional<uint64_t>;  // event id on one CPU; nullopt: unknown
     struct Counts {
-        uint64_t lost = 0, counted = 0;  // by LOST; by the recorder
+        uint64_t lost = 0, counted = 0;  // lost: by LOST; counted: by the recorder
     };
     // How an event's ring is known. Events of kNothing are assumed to share one ring.
     enum class RingBy { kNothing, kIndex, kOwn };
@@ -161,17 +161,17 @@ class Recording;
 // Entry grids of the streams whose driver has entries.
 using AuxGrids = StableMap<perfdata::AuxStream, AuxGrid, perfdata::AuxStreamHash>;
 
-// States whether the data of one driver is complete, from the losses of the recording and those in
-// the driver's records. Lost AUX data of other drivers does not count; lost samples may belong to
-// any driver.
+// States whether the data of one driver is complete, from the losses of the recording and the
+// losses that the driver's records report. Lost AUX data of other drivers does not count. Lost
+// samples do, because they may belong to any driver.
 class Verdict {
 public:
     Verdict(const Recording &recording, const RecordingTotals &totals, const Driver *driver);
 
-    // Line below the output of one event; an empty line if driver_lost; nothing if nothing of the
-    // event was recorded.
+    // The line to print after the output of one event. An empty line if driver_lost; no line if no
+    // data of the event was recorded.
     std::string_view line(size_t event, bool driver_lost) const;
-    // The same as a short badge. Call only if no loss is known.
+    // The content of line() as a short badge. Call only if no loss is known.
     const char *badge(size_t event) const;
 
 private:
@@ -201,8 +201,8 @@ int say_troubles(const std::vector<std::string> &troubles);
 // PMU capability in PMU_CAPS: origin of the device.
 constexpr const char *kSourceCap = "source";
 constexpr const char *kSourceModel = "model";
-// PMU capability of the second and later files of pmukit record --interval: number of the file. Its
-// record numbers continue those of the file before.
+// PMU capability of the second and later files of pmukit record --interval: number of the file.
+// Record numbers in such a file continue those of the previous file.
 constexpr const char *kPartCap = "part";
 
 // One open recording.
@@ -229,14 +229,16 @@ public:
     std::optional<std::string> source() const;
     // "model" if the devices of all events of the suite were emulated: for the whole recording.
     std::optional<std::string> common_source() const;
-    // True if its record numbers continue those of an earlier file. After read_front().
+    // True if the record numbers of this file continue those of an earlier file (kPartCap). After
+    // read_front().
     bool continues() const;
     // PMU name of an event; if the file lacks it, the name or number of the event type.
     std::string pmu_name(size_t event) const;
     // True if the event's driver marks losses. After read_front().
     bool marks_losses(size_t event) const;
     bool marks_losses() const;  // all events
-    // nullptr: no driver of the suite. AUXTRACE_INFO may identify an event without a PMU name.
+    // nullptr: no driver of the suite. If the PMU name is missing, AUXTRACE_INFO may identify the
+    // driver.
     const Driver *driver(size_t event) const;
     Drivers drivers() const { return drivers_; }
     // Stores the driver and the attr.type that AUXTRACE_INFO names.

@@ -216,7 +216,8 @@ void Samples::give_counts(EventSample sample)
     }
 }
 
-// LBR call stacks as in perf: the target of the newest branch, then the source of every branch.
+// Converts an LBR call stack to frames as perf does: the target of the newest branch, then the
+// source of every branch.
 void Samples::put_frames(const perfdata::Event &event, const perfdata::Sample &sample,
                          uint16_t misc)
 {

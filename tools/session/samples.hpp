@@ -50,14 +50,15 @@ class Samples {
 public:
     using Each = std::function<void(const EventSample &)>;
 
-    // An EventSample refers to data that is valid only during the call of each.
+    // each: called for every sample. Its EventSample refers to data that is valid only during that
+    // call.
     Samples(const Recording &recording, Each each) : recording_(recording), each_(std::move(each))
     {
     }
 
     // Sets the unwinder of stack dumps; nullptr: they are not unwound.
     void unwind_by(Unwinder *unwinder) { unwinder_ = unwinder; }
-    // Each record, in the order of the file.
+    // Call with each record, in the order of the file.
     void note(const perfdata::Record &record);
     // Ends the input and delivers all pending samples.
     void finish();
@@ -66,7 +67,7 @@ public:
     // be unwound completely.
     uint64_t chains_missing() const { return chains_missing_; }
     uint64_t stacks_not_unwound() const { return stacks_not_unwound_; }
-    // Counts dropped over limits::kCounts.
+    // Number of counts that were dropped because of limits::kCounts.
     uint64_t counts_left_out() const { return counts_left_out_; }
 
 private:
@@ -81,13 +82,14 @@ private:
     static size_t bytes_of(const Waiting &waiting);
     static constexpr size_t kCountBytes = sizeof(Counter) + sizeof(uint64_t) + kNodeBytes;
 
+    // Processes the records that the time queue releases.
     void give_what_may();
     void take(const perfdata::Record &record);
     void take_sample(const perfdata::Record &record);
     void take_deferred(const perfdata::Record &record);
     void take_exit(const perfdata::Record &record);
     void give_waiting();
-    // user: the deferred user part of the chain.
+    // Delivers a waiting sample. user: the deferred user part of its chain.
     void give_late(const Waiting &waiting, const perfdata::WordView &user);
     void give(size_t event, const perfdata::Sample &sample, uint16_t misc,
               const perfdata::WordView &user);
@@ -106,7 +108,7 @@ private:
     Budget counted_left_{limits::kCounts};
     std::vector<StackFrame> frames_;
     Unwinder *unwinder_ = nullptr;
-    std::vector<uint64_t> calls_;
+    std::vector<uint64_t> calls_;  // instruction pointers of an unwound stack
     uint64_t chains_missing_ = 0, stacks_not_unwound_ = 0, counts_left_out_ = 0;
 };
 

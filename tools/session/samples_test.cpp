@@ -105,7 +105,7 @@ TEST(Samples, IncludeTheDeferredUserPart)
 {
     FileBuilder file;
     file.event(PERF_TYPE_SOFTWARE, kTimed | PERF_SAMPLE_CALLCHAIN, {7});
-    // The deferred record precedes its samples, as if from another ring.
+    // The deferred record precedes its samples in the file, because another ring was drained first.
     deferred(file, 99, 0x4000, 20);
     for (const uint64_t ip : {0xb1, 0xb2})
         file.record(PERF_RECORD_SAMPLE,

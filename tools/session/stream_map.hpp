@@ -9,7 +9,8 @@
 
 namespace pmukit::cli {
 
-// Each: a decoder (start(), data(), loss(), end()), or a class that provides decoder().
+// Each: the state of one stream: a decoder (start(), data(), loss(), end()), or a class that
+// provides decoder().
 template <typename Each>
 class StreamMap {
 public:
@@ -54,7 +55,7 @@ public:
         if (Each *each = find(stream))
             decoder_of(*each).loss(bytes);
     }
-    // No more data of any stream.
+    // Ends all decoders: no stream has more data.
     void end()
     {
         for (auto &[stream, each] : streams_.sorted())
@@ -79,7 +80,7 @@ private:
     }
 
     StableMap<Stream, Each, StreamHash> streams_;
-    std::pair<const Stream, Each> *last_ = nullptr;  // most calls repeat it
+    std::pair<const Stream, Each> *last_ = nullptr;  // most calls are for the stream of the last
 };
 
 }  // namespace pmukit::cli

@@ -91,7 +91,7 @@ void SymbolTable::sort()
     std::ranges::stable_sort(symbols_, [](const Symbol &a, const Symbol &b) {
         return a.address != b.address ? a.address < b.address : is_better(a, b);
     });
-    // Both often share an address, of which the table keeps one name.
+    // _text and _stext often share an address, for which the table keeps only one name.
     constexpr std::string_view kReferences[] = {"_text", "_stext"};
     for (const Symbol &symbol : symbols_)
         if (std::ranges::find(kReferences, symbol.name) != std::end(kReferences))

@@ -26,7 +26,7 @@ class SymbolTable {
 public:
     struct Found {
         std::string_view name;
-        uint64_t offset;  // from the begin of the symbol
+        uint64_t offset;  // from the start of the symbol
     };
 
     SymbolTable() = default;
@@ -47,7 +47,7 @@ public:
     size_t size() const { return symbols_.size(); }
     // nullopt: no symbol contains the address.
     std::optional<Found> locate(uint64_t address) const;
-    // Its name; empty: none.
+    // Name of the symbol that contains the address; empty: none.
     std::string_view find(uint64_t address) const;
     // Memory of the symbols and their names.
     size_t bytes() const { return name_bytes_ + symbols_.capacity() * sizeof(Symbol); }
@@ -55,7 +55,7 @@ public:
     {
         return names + symbols * sizeof(Symbol);
     }
-    // Address of _text or _stext, after which a map of the kernel can be named.
+    // Address of _text or _stext: perf names the map of the kernel after one of them.
     std::optional<uint64_t> address_of(std::string_view name) const;
 
 private:
@@ -105,7 +105,7 @@ public:
         return address_in(code_, file_offset);
     }
     bool has_symbols() const { return !symbols_.empty(); }
-    // The file has more symbols than the limit: none are kept.
+    // True if the file has more symbols than the limit. Then no symbol is kept.
     bool has_too_many() const { return too_many_; }
     size_t bytes() const { return symbols_.bytes() + stubs_.bytes(); }
 

@@ -76,7 +76,6 @@ void Threads::note_map(const perfdata::MmapRecord &map, uint64_t time_ns)
         dropped_++;
 }
 
-// in_front: insert before lives with the same time.
 void Threads::add_life(uint32_t tid, uint64_t time_ns, Life life, bool in_front)
 {
     Thread *const thread = entry(threads_, tid);
@@ -121,8 +120,8 @@ std::string_view Threads::command(uint32_t tid, uint64_t time_ns) const
         const auto thread = threads_.find(tid);
         if (thread == threads_.end() || thread->second.lives.empty())
             return tid == 0 ? kIdle : std::string_view();
-        // Records of threads from before the recording have times within it. So the first life
-        // also covers earlier times, unless it began there.
+        // The records of threads from before the recording have times within it. So the first life
+        // also covers earlier times, unless it starts with a fork or an exec.
         const auto &lives = thread->second.lives;
         auto life = lives.upper_bound(time_ns);
         if (life != lives.begin())

@@ -34,7 +34,7 @@ public:
     struct Place {
         size_t object;         // index into objects()
         uint64_t file_offset;  // in the file of the object
-        uint64_t map_offset;   // file offset of the begin of the map
+        uint64_t map_offset;   // file offset at which the map starts
         bool operator==(const Place &) const = default;
     };
     static constexpr uint32_t kKernel = UINT32_MAX;  // pid of the kernel
@@ -43,8 +43,8 @@ public:
 
     // Name of thread tid. Empty: unknown.
     std::string_view command(uint32_t tid, uint64_t time_ns) const;
-    // Time since which the thread has its name and its process its program; 0: from before the
-    // recording.
+    // Time of the last change of the thread's name or of the process's program, up to time_ns. 0:
+    // there is no change in the recording.
     uint64_t since_ns(uint32_t pid, uint32_t tid, uint64_t time_ns) const;
     std::optional<Place> find(uint32_t pid, uint64_t address, uint64_t time_ns) const;
     const std::vector<Object> &objects() const { return objects_; }
@@ -59,19 +59,22 @@ private:
         std::optional<uint32_t> parent;
         uint64_t forked_ns = 0;
     };
-    // A period of a thread with one name: its own, or after a fork that of its parent.
+    // A period in which a thread has one name. From a fork until the thread sets a name, that is
+    // the name of the parent thread.
     struct Life {
         std::string name;
         std::optional<uint32_t> parent;
         bool begins;  // starts with an exec or a fork, so it does not cover earlier times
     };
     struct Thread {
-        std::multimap<uint64_t, Life> lives;  // by begin
+        std::multimap<uint64_t, Life> lives;  // by start time
     };
 
     void note_map(const perfdata::MmapRecord &map, uint64_t time_ns);
     void note_command(const perfdata::CommRecord &command, bool exec, uint64_t time_ns);
+    // own_program: PERF_RECORD_MISC_FORK_EXEC is set.
     void note_fork(const perfdata::TaskRecord &task, bool own_program);
+    // in_front: insert before lives with the same time.
     void add_life(uint32_t tid, uint64_t time_ns, Life life, bool in_front);
     std::optional<uint32_t> object_of(std::string_view path, Bytes build_id);
     template <typename Value>

@@ -68,7 +68,7 @@ private:
     };
     enum class Walk { kWhole, kCut, kConflict };
 
-    // A program; file: if libdw may read it.
+    // A program. file: nullopt if libdw must not read it.
     struct Program {
         std::optional<ElfFile> file;
         size_t memory = 0;  // that libdw may allocate for it
@@ -127,7 +127,7 @@ int Unwinder::Libdw::find_elf(Dwfl_Module *, void **userdata, const char *, Dwar
     return -1;
 }
 
-// libdwfl enumerates the threads of a process: there is one.
+// libdwfl enumerates the threads of a process with this callback; it sees only one.
 pid_t Unwinder::Libdw::next_thread(Dwfl *dwfl, void *arg, void **thread)
 {
     if (*thread)
@@ -304,7 +304,7 @@ bool Unwinder::Libdw::unwind(const perfdata::Sample &sample, std::vector<uint64_
     most_ = before + kMostCalls;
     Walk done = walk(spaces_[pid]);
     if (done == Walk::kConflict) {
-        // Something else is mapped there now.
+        // Another file is mapped at an address that libdwfl knows: start with a new space.
         calls.resize(before);
         spaces_.erase(pid);
         done = walk(spaces_[pid]);
