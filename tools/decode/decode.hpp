@@ -13,7 +13,7 @@ namespace pmukit::decode {
 class Decoder {
 public:
     virtual ~Decoder() = default;
-    // A new stream begins at this offset; an incomplete record of the last one is dropped.
+    // A new stream begins at this offset; an incomplete record of the previous stream is dropped.
     virtual void start(uint64_t offset) = 0;
     // The next bytes of the stream. They are only borrowed for the call.
     virtual void data(Bytes bytes) = 0;

@@ -43,16 +43,17 @@ private:
     uint64_t skipped_at_ = 0, skipped_bytes_ = 0;  // not reported yet
 };
 
-// Carries the last bytes of a piece to the next one. `use` consumes as many leading bytes as it can
-// and returns their number; given kBytes or more, it leaves fewer than kBytes.
+// Carries the last bytes of a piece to the next piece. `use` is a function that consumes as many
+// leading bytes as it can and returns their number. If it gets kBytes or more, it leaves fewer than
+// kBytes.
 template <size_t kBytes>
 class Carry {
 public:
     size_t size() const { return size_; }
     void clear() { size_ = 0; }
 
-    // The next bytes of the stream. Some are appended to the carried bytes until `use` has consumed
-    // those; the rest is used in place.
+    // Passes the next bytes of the stream to `use`. Some bytes are appended to the carried bytes
+    // until `use` has consumed all of these; the rest is used in place.
     template <typename Use>
     void data(Bytes bytes, const Use &use)
     {

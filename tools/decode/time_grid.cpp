@@ -96,8 +96,8 @@ bool AddressGrid::has_room(uint64_t row)
     return paid;
 }
 
-// Widens the rows until at least two of them, including the rows passed, coincide. The step is
-// computed, as repeated doubling would take long for distant addresses.
+// Widens the rows until at least two of them coincide; `rows` are rows that the grid does not have
+// yet. The step is computed, because repeated doubling would take long for distant addresses.
 void AddressGrid::merge_rows(std::vector<uint64_t> rows)
 {
     for (const auto &[row, columns] : grid_.all())

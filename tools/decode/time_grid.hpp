@@ -32,7 +32,7 @@ public:
 
     explicit TimeGrid(size_t max_rows) : max_rows_(max_rows) {}
 
-    // Returns false, and does not add the value, if it would need a row beyond max_rows.
+    // Returns false, and does not add the value, if that would take more than max_rows rows.
     bool add(uint64_t row, uint64_t time, uint64_t value);
     // Renumbers the rows with the function; rows that get the same number are added up.
     void fold(const std::function<uint64_t(uint64_t)> &to);
@@ -42,7 +42,7 @@ public:
     bool empty() const { return !started_; }
     size_t rows() const { return rows_.size(); }
     const AddressMap<Columns> &all() const { return rows_; }
-    // Begin of column 0; width of a column; number of columns up to the last time.
+    // Start of column 0; width of a column; number of columns up to the last time.
     uint64_t origin() const { return base_ << width_log2_; }
     unsigned width_log2() const { return width_log2_; }
     uint64_t column_width() const { return uint64_t{1} << width_log2_; }
@@ -67,7 +67,8 @@ class AddressGrid {
 public:
     static constexpr size_t kMaxRows = 256;
 
-    // left: limits::kLines, shared by all grids of one picture; two rows are free.
+    // left: limits::kLines, shared by all grids of one picture. The first two rows of each grid are
+    // not taken from it.
     explicit AddressGrid(std::shared_ptr<Budget> left = std::make_shared<Budget>(limits::kLines))
         : grid_(kMaxRows), left_(std::move(left))
     {

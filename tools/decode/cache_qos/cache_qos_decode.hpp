@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Decodes records of cache_qos_aux. Format: include/uapi/pmukit/cache_qos.h. Headers, readings and
-// names have 64 bytes each and are at multiples of 64 in the stream. So damage affects one record,
-// and the place of the next one is known.
+// names have 64 bytes each and are at multiples of 64 in the stream. So damage affects only one
+// record, and the offset of the next record is known.
 #pragma once
 
 #include <pmukit/cache_qos.h>

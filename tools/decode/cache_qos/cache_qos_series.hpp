@@ -76,8 +76,8 @@ public:
     uint64_t readings() const { return readings_; }
     uint64_t first_ns() const { return first_ns_; }
     uint64_t last_ns() const { return last_ns_; }
-    // Sorted by time; only those with a reading. Each is 2^width_log2 ns long and begins at a
-    // multiple of that.
+    // Sorted by time; columns without a reading are left out. Each column is 2^width_log2 ns long
+    // and begins at a multiple of its length.
     const std::vector<Column> &columns() const { return columns_; }
     unsigned width_log2() const { return width_log2_; }
     // The highest level of each column that has one.
@@ -140,7 +140,7 @@ public:
     void name(const NamePart &part) { names_.note(part); }
     // Returns false, and drops the reading, if the budget has no space for the series.
     bool add(const Reading &reading);
-    // At least one monitor has a name.
+    // True if at least one monitor has a name.
     bool has_names() const { return has_names_; }
 
     const std::map<SeriesKey, Series> &all() const { return all_; }

@@ -171,7 +171,7 @@ void StreamDecoder::data(Bytes bytes)
         fill_carry(bytes, wanted);
         const size_t left = carry_.size() - consume(carry_);
         const size_t taken = before.size() - bytes.size();
-        if (left <= taken) {  // these bytes have all of the rest: continue there
+        if (left <= taken) {  // the unused bytes are all in the new data: continue there
             bytes = before.subspan(taken - left);
             carry_.clear();
         } else {

@@ -75,7 +75,7 @@ public:
     }
 
     std::vector<Seen> records;
-    Record last;  // only its numbers are valid; its words are gone
+    Record last;  // only its numbers are valid: the words were borrowed
     uint64_t skipped_bytes = 0, first_skipped = UINT64_MAX;
 };
 
@@ -145,7 +145,8 @@ TEST(CxlHmuDecode, RecordsOfAllLayoutsMayFollowEachOther)
     EXPECT_EQ(got.skipped_bytes, 0U);
 }
 
-// For a reader that knows only the RFC, word 0 is the number of words after word 1.
+// A reader that knows only the RFC takes the low bits of word 0 as the number of words after word
+// 1. It must find each record of the current layout.
 TEST(CxlHmuDecode, RfcReaderStaysInStep)
 {
     std::vector<uint64_t> words;
@@ -188,7 +189,7 @@ TEST(CxlHmuDecode, ReadsTheLongestRecord)
     EXPECT_EQ(PMUKIT_CXL_HMU_W0(65530, 16), words[0]);
 }
 
-// The extra words have a fixed order; a record may end after any of them.
+// The extra words have a fixed order, and a record may have only the first few.
 TEST(CxlHmuDecode, FieldIsPresentIfItsWordIs)
 {
     for (uint64_t extra = 0; extra <= 5; extra++) {

@@ -39,7 +39,8 @@ public:
     {
     }
 
-    // The first records are in an earlier recording: the first sequence number here is no gap.
+    // Call if the first records are in an earlier recording, so that a first sequence number above
+    // 0 is no gap.
     void begins_later() { begins_later_ = true; }
 
     void record(const Record &record) override;
@@ -68,7 +69,7 @@ private:
     std::optional<uint64_t> last_sequence_;
     bool begins_later_ = false;
     uint64_t lost_before_restart_ = 0, lost_since_ = 0;
-    uint64_t last_time_ns_ = 0;  // also used for records without a time
+    uint64_t last_time_ns_ = 0;  // used for records without a time
     Watch watch_;
 };
 

@@ -17,7 +17,7 @@ namespace pmukit::decode::cxl_hmu {
 struct HotUnit {
     uint64_t dpa = 0;       // device physical address of the unit
     uint64_t accesses = 0;  // counts times the downsampling factor; 0 in always-on mode
-    uint64_t epochs = 0;    // times the unit was on the hot list
+    uint64_t epochs = 0;    // how often the unit was on the hot list
 };
 
 // Heat that the table dropped; 0 as long as all units fit.
@@ -38,7 +38,7 @@ public:
 
     explicit UnitTable(size_t most_units = kMostUnits);
 
-    // Heat of this unit, which is added if it is new. Valid until the next call.
+    // Returns the heat of a unit; a new unit is added. Valid until the next call.
     HotUnit &at(uint64_t dpa);
     // Unsorted.
     const std::vector<HotUnit> &all() const { return units_; }

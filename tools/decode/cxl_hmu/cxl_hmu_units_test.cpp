@@ -39,8 +39,8 @@ TEST(UnitTable, IsExactUntilItIsFull)
         ASSERT_EQ(both.table.at(i * kUnitBytes).accesses, i);
 }
 
-// Units that one multiplier maps to neighboring slots: if it were fixed, the time would be
-// quadratic.
+// A certain multiplier hashes all these units to neighboring slots. If the table always used that
+// multiplier, the time would be quadratic.
 TEST(UnitTable, TimeIsLinearForAnyUnits)
 {
     constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;

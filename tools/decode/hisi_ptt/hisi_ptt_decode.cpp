@@ -78,9 +78,9 @@ size_t Framer::give(Bytes entries)
     return entries.size();
 }
 
-// Examines 32 bytes or more, where an 8DW entry is expected. Another run begins inside them if a
-// mark there is followed by two more at its distance, and the next two expected marks are missing.
-// last: no data follows, and marks beyond the end count as present.
+// Examines 32 bytes or more, where an 8DW entry is expected. The entries continue at another offset
+// inside these bytes if a mark there is followed by marks one and two entries later, and the next
+// two expected marks are missing. last: no data follows, and marks beyond the end count as present.
 Framer::Look Framer::look_at(Bytes bytes, bool last)
 {
     const bool is_marked = is_8dw(bytes.data());

@@ -5,18 +5,18 @@
 //     8DW  | 0xffffffff | prefix | TLP header dword 0 1 2 3 | 0 | time |
 //     4DW  | Fmt Type T9 T8 TH SO Length Time | TLP header dword 1 2 3 |
 //
-// Two layers: the Framer delivers runs of entries, in place, for fast readers. The StreamDecoder
-// decodes each entry of a run.
+// There are two layers: the Framer delivers runs of adjacent entries, in place, for fast readers.
+// The StreamDecoder decodes each entry.
 //
 // The decoder never guesses where entries begin. The event's config selects the format. Entries
 // begin at multiples of their size from offset 0 of the stream, or from the offset that align()
 // sets. An 8DW entry begins with a dword of ones, 21 bits of which are its mark; 32 bytes without
-// it are damaged and skipped. A 4DW entry has no mark, so each is delivered, if need be with an
-// unknown type.
+// it are damaged and skipped. A 4DW entry has no mark, so every 16 bytes are delivered as an entry,
+// if need be with an unknown type.
 //
-// The device may stop inside an entry, and its next run then begins after that part. A caller that
-// knows the offset calls align(). The marks of 8DW entries show it too: the expected marks are
-// missing, and others follow each other at another offset.
+// The device may stop inside an entry. The entries after its next start then begin after that part.
+// A caller that knows this offset calls align(). The marks of 8DW entries show the offset, too: the
+// expected marks are missing, and marks at another offset follow each other.
 //
 //     marks    |       |       |   |       |       |
 //     entries  |-------|-------|---|-------|-------|
@@ -122,11 +122,11 @@ public:
     void data(Bytes bytes) override;
     void loss(uint64_t bytes) override;
     void end() override;
-    // Starts a new run: entries now begin at this offset of the stream, and at multiples of their
-    // size from it. nullopt: unknown, and all data is skipped until the next call. Entries before
-    // the call are decided without the data after it.
+    // Call when the device was started again: entries now begin at this offset of the stream, and
+    // at multiples of their size from it. nullopt: the offset is unknown, and all data is skipped
+    // until the next call. Carried entries are decided without more data, see settle().
     void align(std::optional<uint64_t> base);
-    // Decides on the carried whole entries without more data.
+    // Delivers or skips the carried whole entries without waiting for more data.
     void settle();
 
 private:
@@ -169,8 +169,8 @@ inline Tlp parse_tlp(const Packet &packet)
 }
 
 // Unwraps timestamps of 11 (4DW) or 32 bits (8DW). The length of a tick is unknown. 4DW: time never
-// goes back, and an interval counts modulo 2048 ticks. 8DW: a stamp at most half the range before
-// the last one counts as older.
+// goes back, and intervals are known only modulo 2048 ticks. 8DW: a stamp at most half the range
+// before the last one is taken as older.
 class Clock {
 public:
     uint64_t unwrap(Format format, uint32_t stamp)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Golden entries from testdata: whole, truncated, started at any offset, in pieces, and damaged.
+// Decodes golden entries from testdata: whole, truncated, from any offset, in pieces, and damaged.
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 
 #include <fmt/core.h>
@@ -179,8 +179,8 @@ TEST_P(HisiPttStream, SecondStartDiscardsTheFirst)
     EXPECT_EQ(got.skipped_bytes, 0U);
 }
 
-// Up to 30 % of the entries are replaced by random bytes, and some 8DW ones lack their mark. The
-// decoder must deliver exactly the entries that are there.
+// Up to 30 % of the entries are filled with random bytes, and some of these 8DW entries also lose
+// their mark. The decoder must deliver exactly the entries that have a mark (4DW: all entries).
 TEST_P(HisiPttStream, DeliversExactlyTheEntriesDespiteInvalidHeaders)
 {
     for (unsigned trace = 0; trace < 1000; trace++) {
@@ -217,12 +217,11 @@ TEST_P(HisiPttStream, DeliversExactlyTheEntriesDespiteInvalidHeaders)
     }
 }
 
-// Consecutive runs of the device, each except the last ending inside an entry: their bytes, and the
-// offsets of the runs and of the whole entries.
+// Data of a device that was started several times. Each run except the last ends inside an entry.
 struct Runs {
     Buffer bytes;
-    std::vector<uint64_t> begins;
-    std::vector<uint64_t> whole;  // offsets of entries
+    std::vector<uint64_t> begins;  // offsets of the runs
+    std::vector<uint64_t> whole;   // offsets of the whole entries
 };
 
 Runs runs_of(Format format, std::mt19937 &random, size_t unit)
@@ -249,7 +248,8 @@ std::vector<uint64_t> offsets_of(const Collector &got)
     return offsets;
 }
 
-// Decodes pieces of any size, which also end where a run begins; align() sets that offset.
+// Feeds pieces of random size. A piece also ends where the next run begins, and align() is called
+// with that offset.
 Collector decode_runs(Format format, const Runs &runs, std::mt19937 &random)
 {
     Collector got;
@@ -280,7 +280,7 @@ TEST_P(HisiPttStream, DeliversExactlyTheWholeEntriesOfAlignedRuns)
     }
 }
 
-// Without align() the marks show where a run begins.
+// Without align(), only the marks show where a run begins.
 TEST(HisiPttDecode, FindsTheNextRunByItsMarks)
 {
     std::mt19937 random(38);
@@ -292,7 +292,7 @@ TEST(HisiPttDecode, FindsTheNextRunByItsMarks)
     }
 }
 
-// The last run may be as short as one entry, or end inside its second.
+// The last run may be as short as one entry, or end inside its second entry.
 TEST(HisiPttDecode, FindsAShortLastRunByItsMarks)
 {
     const Buffer all = stream_of(Format::k8dw, 4);

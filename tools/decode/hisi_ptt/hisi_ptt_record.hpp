@@ -29,14 +29,15 @@ std::optional<Record> parse_record(Bytes words);
 // Counts missing records by sequence number. One per event and CPU.
 class RecordAccount {
 public:
-    // The first records are in an earlier recording: the first sequence number here is no gap.
+    // Call if the first records are in an earlier recording, so that a first sequence number above
+    // 0 is no gap.
     void begins_later() { begins_later_ = true; }
     // Returns false for a duplicate (stock perf's reader can write a burst twice).
     bool note(const Record &record);
 
     uint64_t records() const { return records_; }
     uint64_t lost_entries() const { return lost_before_ + lost_now_; }
-    // lost_entries() is a lower bound.
+    // True if lost_entries() is a lower bound.
     bool at_least() const { return at_least_; }
     uint64_t missing_records() const { return missing_; }
     uint64_t duplicates() const { return duplicates_; }

@@ -2,8 +2,9 @@
 // Counts TLPs by type and requester only, at about the speed of memory.
 //
 // Layout: the counters of a requester are adjacent, 160 bytes. A trace has few requesters, so their
-// counters stay in the L1 cache while the packets stream past; with a power of two as the size,
-// they would share few cache sets. Pages of requesters that do not occur are never touched.
+// counters stay in the L1 cache while the packets stream past. The size is no power of two, because
+// the counters would then compete for few cache sets. Pages of requesters that do not occur are
+// never touched.
 #pragma once
 
 #include <cstdint>

@@ -79,7 +79,7 @@ struct Tlp {
     uint16_t requester = 0;  // bus << 8 | device << 3 | function
     uint16_t tag = 0;        // 10 bits, with T9 and T8; 14 bits if wide_tag
     bool wide_tag = false;   // the header marks the upper four bits as valid
-    uint8_t segment = 0;     // if wide_tag: requester's; configuration request: target's
+    uint8_t segment = 0;     // if wide_tag: of the requester; configuration: of the target
     uint16_t length_dw = 0;  // 1..1024; undefined in a message without data
     uint8_t traffic_class = 0;
     uint8_t address_type = 0;  // 0 untranslated, 1 translation request, 2 translated

@@ -84,7 +84,7 @@ TEST(HisiPttTlp, ClassifiesTypesByQueue)
         EXPECT_EQ(kind_of(fmt_type).queue, queue) << int{fmt_type};
 }
 
-// Each half dword that can have the upper tag bits of PCI Express 6.0, here with tag 0x2c17 and
+// Each header has the upper tag bits of PCI Express 6.0 in another place; all have tag 0x2c17 and
 // segment 0x5a.
 TEST(HisiPttTlp, ReadsWideTagsInUnusedBits)
 {

@@ -33,8 +33,8 @@ struct LatencySummary {
 
 struct RequesterTraffic {
     uint16_t id = 0;
-    TlpCount posted, non_posted, completions;  // completions: of its requests
-    LatencySummary latency;                    // of its requests
+    TlpCount posted, non_posted, completions;  // completions: for requests of this requester
+    LatencySummary latency;                    // of this requester's requests
     uint64_t tlps() const { return posted.tlps + non_posted.tlps + completions.tlps; }
     uint64_t bytes() const { return posted.bytes + non_posted.bytes + completions.bytes; }
 };
@@ -103,7 +103,7 @@ public:
     // Most TLPs first.
     std::vector<const RequesterTraffic *> requesters() const;
     std::vector<RangeTraffic> ranges() const;
-    // Sums over the requesters, and over the ranges, beyond the memory budget.
+    // Sum over the requesters, and sum over the address ranges, that exceed the memory budget.
     const RequesterTraffic &other_requesters() const { return other_requesters_; }
     const TlpCount &elsewhere() const { return elsewhere_; }
     uint64_t range_bytes() const { return uint64_t{1} << range_log2_; }

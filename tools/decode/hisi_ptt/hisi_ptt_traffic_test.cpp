@@ -176,7 +176,7 @@ TEST_F(HisiPttLatency, LimitsTheRequestersThatItFollows)
     EXPECT_GE(matcher_.totals().untracked, 1U);
     EXPECT_EQ(matcher_.outstanding() + matcher_.totals().untracked, kAll + 1);
     EXPECT_EQ(note(completion_tlp(0, 1, 4, 1), 12),
-              2U);  // the requesters seen first are still followed
+              2U);  // the matcher still follows the requesters that it saw first
 }
 
 TEST_F(HisiPttLatency, NeedsNoBudgetWithoutPendingRequests)
@@ -265,7 +265,7 @@ TEST(HisiPttTraffic, SeveralObjectsShareOneBudget)
     EXPECT_EQ(second.packets(), 1U);
 }
 
-// Addresses of ranges that a hash table with the identity as its hash puts into one bucket.
+// With the identity as the hash, all these addresses would be in one bucket of a hash table.
 TEST(HisiPttTraffic, TimeIsLinearForAnyAddresses)
 {
     std::unordered_set<uint64_t> plain;

@@ -30,14 +30,15 @@ uint64_t time_at(const std::byte *at)
     return (tb1 & kTimebase2Mask) == tb2 && tb2 != 0 ? tb1 : 0;
 }
 
-// Time of the record after the one at this offset; 0 if the bytes end before or it is no record.
+// Time of the record after the one at this offset; 0 if the bytes end before it, or no record is
+// there.
 uint64_t time_behind(Bytes bytes, size_t at)
 {
     return bytes.size() - at >= kCheckedBytes ? time_at(bytes.data() + at + kRecordBytes) : 0;
 }
 
-// If the time does not rise to the next record, but that one is later than the record before, this
-// record is the wrong one.
+// If the next record is not later than this one, but later than the previous record, this record is
+// wrong.
 bool is_outlier(uint64_t time, uint64_t before, uint64_t next)
 {
     return next > before && next <= time;

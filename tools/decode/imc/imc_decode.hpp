@@ -4,12 +4,13 @@
 //
 //     | tb1 | ip | val | cpmc1 | cpmc2 | cpmc3 | cpmc4 | tb2 |      8 bytes each
 //
-// How records are found. The low 42 bits of tb1 must equal tb2, and tb1 must be above that of the
-// record before. Records are expected at multiples of their size, counted from the last record or
-// from offset 0 of the stream; while they are there, no other offset is examined. At any other
-// offset another record or the end of the data must follow, and no neighboring offset may fit
-// better. If tb1 is above that of the successor, and the successor's is above that of the record
-// before, this record is wrong. So a single bad time does not make all later records look old.
+// How records are found: the low 42 bits of tb1 must equal tb2, and tb1 must be above the tb1 of
+// the previous record. Records are expected at multiples of their size, counted from the last
+// record or from offset 0 of the stream. While records are found there, no other offset is
+// examined. At any other offset, a record is accepted only if another record or the end of the data
+// follows and no neighboring offset fits better. If a record's tb1 is above that of its successor,
+// and the successor's tb1 is above that of the previous record, the record is wrong. So a single
+// bad time does not make all later records look old.
 #pragma once
 
 #include <pmukit/imc.h>
@@ -82,7 +83,7 @@ public:
     void data(Bytes bytes) override;
     void loss(uint64_t bytes) override;
     void end() override;
-    // Decides on a record that waits for its successor, without that successor.
+    // Delivers or skips a record that waits for its successor, without that successor.
     void settle();
 
 private:

@@ -148,8 +148,8 @@ TEST(ImcStream, TruncatedDataGivesItsWholeRecords)
     }
 }
 
-// first_time: of the first record. from: number of leading bytes left out. start: the offset passed
-// to the decoder.
+// Decodes six records without their first `from` bytes. first_time: time of the first record.
+// start: the stream offset that the decoder is given.
 void expect_begin(uint64_t first_time, size_t from, uint64_t start)
 {
     constexpr size_t kRecords = 6;

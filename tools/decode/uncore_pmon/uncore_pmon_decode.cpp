@@ -30,8 +30,8 @@ constexpr unsigned kMaxCounters = 8;
 constexpr unsigned kMinWidthBits = 24, kMaxWidthBits = 64;
 constexpr uint64_t kAllOnes = ~uint64_t{0};
 constexpr uint64_t kMmioLimit = uint64_t{1} << 52;  // of physical addresses on x86
-// MSRs below kMsrFirst and from 0xc0000000 are architectural; MSRs from kMsrLimit belong to
-// hypervisors.
+// MSRs below kMsrFirst are architectural. MSRs at or above kMsrLimit belong to hypervisors, or at
+// 0xc0000000 and above are architectural, too.
 constexpr uint64_t kMsrFirst = 0x2000;
 constexpr uint64_t kMsrLimit = 0x40000000;
 constexpr uint64_t kPciLimit = uint64_t{1} << 31;
@@ -262,7 +262,7 @@ Result<std::optional<Place>> find_table(Bytes config)
     return place_from(config, kExtended);
 }
 
-// A list that leads back has no next table.
+// If the next capability is not at a higher offset (a circular list), there is no next table.
 Result<std::optional<Place>> next_table(Bytes config, const Place &place)
 {
     const auto header = at<uint32_t>(config, place.capability);

@@ -80,7 +80,7 @@ std::string_view name_of_type(uint16_t type);
 // Name of the PMU that the driver registers for a unit: uncore_imc_0, uncore_type_99_0.
 std::string pmu_name(const Unit &unit);
 
-// Where registers of a unit are: MMIO address, MSR number, or offset in configuration space.
+// Address of a unit's register: MMIO address, MSR number, or offset in configuration space.
 uint64_t control_address(const Unit &unit, unsigned counter);
 uint64_t counter_address(const Unit &unit, unsigned counter);
 
