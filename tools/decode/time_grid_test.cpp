@@ -71,7 +71,7 @@ TEST(TimeGrid, MatchesAFullTableInAnyOrder)
     }
 }
 
-TEST(TimeGrid, AcceptsTheFirstAndTheLastTime)
+TEST(TimeGrid, AcceptsTheSmallestAndTheLargestTime)
 {
     TimeGrid grid(1);
     grid.add(0, UINT64_MAX, 1);

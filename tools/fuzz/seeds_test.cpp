@@ -20,7 +20,7 @@ class Seeds : public testing::TestWithParam<Target> {};
 INSTANTIATE_TEST_SUITE_P(EveryTarget, Seeds, testing::ValuesIn(kTargets),
                          [](const auto &target) { return std::string(target.param.name); });
 
-TEST_P(Seeds, RunWithoutABrokenPromise)
+TEST_P(Seeds, RunWithoutACrash)
 {
     size_t files = 0;
     for (const auto &entry : fs::directory_iterator(fs::path(SEEDS_FOLDER) / GetParam().name)) {

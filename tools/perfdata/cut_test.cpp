@@ -130,7 +130,7 @@ TEST_P(Cut, SelectsByTimeAndKeepsEarlierState)
 }
 
 // At the end of a recording, the recorder writes the losses of the whole recording without a time.
-TEST_P(Cut, PartOmitsLossesOfTheWholeRecording)
+TEST_P(Cut, SelectionOmitsLossesOfTheWholeRecording)
 {
     FileBuilder file(GetParam().order);
     file.event(24, kSampleType, {9}).pmu(24, "hisi_ptt0_2");

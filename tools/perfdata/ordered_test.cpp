@@ -154,7 +154,7 @@ TEST(OrderedReader, SortsRandomRounds)
 }
 
 // Two rings of ten records, with the least possible memory.
-TEST(OrderedReader, SortsSmallRecordsInTheLeastMemory)
+TEST(OrderedReader, SortsSmallRecordsWithTheLeastMemory)
 {
     FileBuilder file = one_event();
     Times expected;

@@ -282,7 +282,7 @@ TEST_P(ReaderSource, LimitsTheBytesOfHeaderRecordsOfAPipe)
         }
 }
 
-TEST_P(ReaderSource, FileLayoutIsNotReadFromAPipe)
+TEST_P(ReaderSource, RefusesFileLayoutFromAPipe)
 {
     Lines lines = through_pipe(some_records(GetParam()).file());
     ASSERT_TRUE(lines.error);

@@ -227,7 +227,7 @@ TEST(SampleParser, ClearsFieldsOfThePreviousSample)
     EXPECT_TRUE(parser.parse(words({9}), attr_of(PERF_SAMPLE_TIME), std::endian::little));
 }
 
-TEST(SampleId, IsReadFromTheEnd)
+TEST(SampleId, IsReadFromTheEndOfTheRecord)
 {
     Attr attr = attr_of(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
                         PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);

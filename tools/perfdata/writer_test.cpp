@@ -241,7 +241,7 @@ TEST_F(WriterTest, WritesPayloadsLargerThanTheBuffer)
     }
 }
 
-TEST_F(WriterTest, WithoutFinishAnOldFileIsNotReplaced)
+TEST_F(WriterTest, KeepsTheOldFileIfFinishIsNotCalled)
 {
     ASSERT_TRUE(write_all(Fd(::open(path_.c_str(), O_CREAT | O_WRONLY, 0600)).get(),
                           as_bytes("old"), path_));

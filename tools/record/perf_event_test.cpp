@@ -99,7 +99,7 @@ TEST(MakeAttr, StartModeSetsDisabledAndEnableOnExec)
     EXPECT_FALSE(member.disabled || member.enable_on_exec);
 }
 
-TEST(WithClock, ChangesNothingElse)
+TEST(WithClock, ChangesOnlyTheClock)
 {
     const std::vector<std::byte> wide =
         make_attr(kUncore, {{1, 2, 3, 4, 5}, {}, {}, {}}, Start::kWhenEnabled, false);
@@ -117,7 +117,7 @@ TEST(WithClock, ChangesNothingElse)
     }
 }
 
-TEST(WithLostCount, ChangesNothingElse)
+TEST(WithLostCount, ChangesOnlyTheReadFormat)
 {
     const std::vector<std::byte> before =
         make_attr(kUncore, {{1, 2, 3, 4, 5}, {}, {}, {}}, Start::kWhenEnabled, false);

@@ -424,7 +424,7 @@ TEST_F(RecorderTest, SkipsOfflineCpus)
     EXPECT_EQ(skip_, "fake: none of its CPUs is online");
 }
 
-TEST_F(RecorderTest, WithoutACpumaskATargetIsRequired)
+TEST_F(RecorderTest, RequiresATargetIfThePmuHasNoCpumask)
 {
     root_.remove("fake/cpumask");
     EXPECT_EQ(Recorder::open(options_).error().code, Errc::kUsage);

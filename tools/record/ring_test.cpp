@@ -23,7 +23,7 @@ TEST(RingPieces, SplitsAtTheWrap)
     EXPECT_EQ(pieces->second.size(), 8U);
 }
 
-TEST(RingPieces, EdgesAreOnePiece)
+TEST(RingPieces, RangeUpToTheWrapIsOnePiece)
 {
     std::vector<std::byte> ring(kRing);
     EXPECT_EQ(ring_pieces(ring, 64, 64)->size(), 0U);

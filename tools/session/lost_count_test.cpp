@@ -138,7 +138,7 @@ TEST_F(LostEntriesOf, UncountedGapIsAtLeastZero)
 }
 
 // The recorder's count may stand for records whose LOST record is not in the file.
-TEST_F(LostEntriesOf, CountWithoutGapMayBeOfLostRecords)
+TEST_F(LostEntriesOf, CountWithoutAGapMayStandForLostRecords)
 {
     counted(8, 7);
     EXPECT_EQ(entries(0), "at least 0");

@@ -143,7 +143,7 @@ TEST_F(ThreadsTest, ReusedTidHasANewName)
     EXPECT_EQ(threads.command(40, 70), "as it began");
 }
 
-TEST_F(ThreadsTest, SinceIsTheLastChangeOfNameOrProgram)
+TEST_F(ThreadsTest, SinceNsIsTheLastChangeOfNameOrProgram)
 {
     comm(10, 10, "shell", 5, false);
     comm(10, 10, "busy", 20, true);

@@ -170,7 +170,7 @@ TEST(CxlHmuDecode, RfcReaderStaysInStep)
     EXPECT_EQ(ours.records[4].entries.size(), 300U) << "the entries, not the words";
 }
 
-TEST(CxlHmuDecode, RejectsMoreExtraWordsThanWords)
+TEST(CxlHmuDecode, RejectsMoreExtraWordsThanTheRecordHas)
 {
     std::vector<uint64_t> words = {word0(0, 16, 5) - 1, 0xdeadbeef, 0, 12, 0, 0, 0};
     Collector got = decode(bytes_of(words));
@@ -190,7 +190,7 @@ TEST(CxlHmuDecode, ReadsTheLongestRecord)
 }
 
 // The extra words have a fixed order, and a record may have only the first few.
-TEST(CxlHmuDecode, FieldIsPresentIfItsWordIs)
+TEST(CxlHmuDecode, FieldIsAbsentIfItsWordIsAbsent)
 {
     for (uint64_t extra = 0; extra <= 5; extra++) {
         std::vector<uint64_t> words(kFullRecord.begin(), kFullRecord.begin() + 2 + extra);
@@ -338,7 +338,7 @@ TEST(CxlHmuDecode, UnknownLossBetweenRecordsKeepsTheNextRecord)
     EXPECT_EQ(got.skipped_bytes, 0U);
 }
 
-TEST(CxlHmuDecode, AnyBytesAreInRecordsOrSkipped)
+TEST(CxlHmuDecode, EveryByteIsInARecordOrSkipped)
 {
     std::mt19937_64 random(2026);
     for (int round = 0; round < 300; round++) {

@@ -164,7 +164,7 @@ TEST_P(HisiPttStream, UnknownLossIsBetweenEntries)
     EXPECT_EQ(got.skipped_bytes, 0U);
 }
 
-TEST_P(HisiPttStream, SecondStartDiscardsTheFirst)
+TEST_P(HisiPttStream, StartDiscardsDataAndAlignmentOfThePreviousStream)
 {
     const Buffer all = stream_of(GetParam(), 2);
     Collector got;
@@ -181,7 +181,7 @@ TEST_P(HisiPttStream, SecondStartDiscardsTheFirst)
 
 // Up to 30 % of the entries are filled with random bytes, and some of these 8DW entries also lose
 // their mark. The decoder must deliver exactly the entries that have a mark (4DW: all entries).
-TEST_P(HisiPttStream, DeliversExactlyTheEntriesDespiteInvalidHeaders)
+TEST_P(HisiPttStream, SkipsOnlyEntriesThatLostTheirMark)
 {
     for (unsigned trace = 0; trace < 1000; trace++) {
         std::mt19937 random(trace);
