@@ -24,8 +24,8 @@ void add_columns(TimeGrid::Columns &to, const TimeGrid::Columns &from)
 
 }  // namespace
 
-// Both axes begin at multiples of their column width, and the new axis includes the old one. So
-// each old column is inside one new column.
+// The old and the new axis begin at multiples of their column width, and the new axis includes the
+// old one. So each old column is inside one new column.
 void TimeGrid::rebase(uint64_t base, unsigned width_log2)
 {
     const unsigned by = width_log2 - width_log2_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // A client that sends anything to a vfio-user server: well-formed messages with arbitrary contents,
 // and arbitrary bytes, with and without descriptors. Every reply must be well-formed. The device
-// behind the server uses the memory and interrupts that the client provided.
+// of the server uses the memory and interrupts that the client provided.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>

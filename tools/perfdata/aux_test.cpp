@@ -260,7 +260,7 @@ TEST(AuxMerge, IdIndexIdentifiesTheEventOfARing)
     EXPECT_EQ(merge(file), (Expect{"data 1/1 0 8", "data 0/0 0 8"}));
 }
 
-// One id with more rings than the limit: further rings are not stored.
+// ID_INDEX assigns one id to more rings than the limit; further rings are not stored.
 TEST(AuxMerge, LimitsTheNumberOfRingsOfTheIdIndex)
 {
     constexpr uint64_t kMost = limits::kStreams / kNodeBytes, kEntries = 2047;

@@ -453,7 +453,7 @@ TEST_P(Corpus, TruncatedFilesOfADirectoryKeepWholeRecords)
             if (!part.is_only_records)
                 continue;
             const DirectoryCutter cutter(recording.unpacked(folder_), part);
-            // In descending order, because truncated data is gone.
+            // In descending order, because each cut truncates the file in place.
             std::set<uint64_t, std::greater<>> cuts;
             for (uint64_t border : cutter.borders())
                 cuts.insert(border);

@@ -67,7 +67,7 @@ Result<Fd> NewName::create() const
     // The file may be left over from an earlier program with the same PID, or another user created
     // it.
     ::unlinkat(to_->folder(), part_.c_str(), 0);
-    // Only the owner may read it, as with perf: a recording contains physical addresses.
+    // Only the owner may read the file, as with perf: a recording contains physical addresses.
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     Fd fd(::openat(to_->folder(), part_.c_str(), kFlags, 0600));
     if (!fd)

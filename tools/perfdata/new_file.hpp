@@ -29,7 +29,7 @@ class NewName {
 public:
     // If the path is a link, uses the file that it leads to, or would lead to.
     static Result<NewName> of(const std::string &path);
-    // For an open descriptor, which may have a name elsewhere or none.
+    // For an open descriptor; `name` is only for messages.
     static NewName of_descriptor(std::string name);
     NewName(NewName &&other) noexcept;
     NewName &operator=(NewName &&) = delete;

@@ -50,7 +50,7 @@ protected:
             result.push_back(load<uint64_t>(body.data() + 8 * i, GetParam()));
         return result;
     }
-    // For a record of 32-bit numbers.
+    // Like translated(), for a record of 32-bit numbers.
     std::vector<uint32_t> translated_halves(uint32_t type, const std::vector<uint32_t> &halves,
                                             const Attr &attr = {}) const
     {

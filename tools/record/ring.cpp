@@ -220,7 +220,7 @@ std::pair<uint64_t, uint64_t> EventRings::record_window() const
     return {control()->data_tail, load_acquire(control()->data_head)};
 }
 
-// Whole words only; a partial word is read with later data.
+// The window has whole words only; a partial word is read with later data.
 std::pair<uint64_t, uint64_t> EventRings::aux_window() const
 {
     return {control()->aux_tail, aux_head() & kWordMask};

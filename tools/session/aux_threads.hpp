@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Finds the thread that AUX data belongs to. AUXTRACE has no time and, in per-CPU data, no thread.
-// But PERF_RECORD_AUX announces each range of bytes, in the context of the thread that ran until
-// then.
+// But each range of bytes is announced by a PERF_RECORD_AUX, which names the thread that ran on the
+// CPU until then.
 #pragma once
 
 #include <set>

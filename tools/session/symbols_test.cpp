@@ -283,7 +283,7 @@ TEST(ElfSymbols, NameStubsAsObjdumpDoes)
     EXPECT_EQ(symbols->find(offset), "") << "the linker's stub, after _init";
 }
 
-// The search for the end of each name would scan the rest of the table.
+// Without a limit, the search for the end of each name would scan the whole string table.
 TEST(ElfSymbols, ReadUnterminatedNamesInLinearTime)
 {
     constexpr size_t kSymbols = 100000, kNames = size_t{8} << 20;

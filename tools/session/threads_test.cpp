@@ -267,7 +267,7 @@ TEST(MapIndex, CoversTheWholeAddressRange)
     EXPECT_EQ(index.find(1, 0, 0), nullptr);
 }
 
-// That many queries would take minutes if each searched all maps or all names.
+// These queries would take minutes if each searched all maps, or in the next test all names.
 TEST_F(ThreadsTest, ManyMapsOfOneAddressAreSearchedQuickly)
 {
     constexpr uint64_t kMaps = 65536, kQuestions = 50000, kMiddle = 0x100000;

@@ -19,7 +19,7 @@ class Unwinder {
 public:
     static constexpr size_t kMostCalls = 127;  // as perf's --max-stack
 
-    // Both must outlive the Unwinder.
+    // threads and programs must outlive the Unwinder.
     Unwinder(const Threads &threads, Programs &programs);
     ~Unwinder();
     Unwinder(Unwinder &&) noexcept;

@@ -68,7 +68,7 @@ public:
     // named: the monitor's name at the reading; nullptr: unknown.
     bool continues(const Reading &reading, const Name *named) const;
     void call(const Name &named) { named_ = named; }
-    // The last name of the monitor, if a record gave one.
+    // The last name of the monitor; nullopt: no record named it.
     const std::optional<Name> &named() const { return named_; }
 
     bool is_count() const { return is_count_; }

@@ -87,7 +87,8 @@ Record make_record(const Header &header, Bytes bytes, uint64_t offset)
     return record;
 }
 
-// Only for the search: an entry may look like the mark, so the data after the record must fit too.
+// Used only in the search: an entry may look like the mark, so the data after the record is checked
+// as well.
 // bytes: at least a header.
 bool chain_begins(Bytes bytes)
 {

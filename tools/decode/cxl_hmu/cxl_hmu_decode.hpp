@@ -78,7 +78,7 @@ private:
     Sink &sink_;
     Position position_;
     bool in_step_ = true;           // false: looking for the next record
-    std::vector<std::byte> carry_;  // begin of an incomplete record; < 1 MiB
+    std::vector<std::byte> carry_;  // start of an incomplete record; < 1 MiB
 };
 
 // Extracts the record's words from the raw payload of a sample. nullopt: not a cxl_hmu payload.

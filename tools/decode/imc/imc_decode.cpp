@@ -59,10 +59,10 @@ bool is_followed(Bytes bytes, size_t at, uint64_t before)
     return time > before && (ends || time_behind(bytes, at) > time);
 }
 
-// While the timebase is young, its upper bytes are 0, and offsets some bytes before or after a
-// record look like records as well: with times 256 times as large, or with a foreign byte on top.
-// The smallest time is the true one. If the true record begins before these bytes, its successor
-// is found.
+// Soon after boot, the upper bytes of the timebase are 0. Then offsets some bytes before or after a
+// record look like records, too: with a time that is 256 times as large, or that has a byte of
+// other data on top. The smallest time is the right one. If the true record begins before these
+// bytes, its successor is found.
 size_t best_neighbour(Bytes bytes, size_t at, uint64_t before)
 {
     constexpr size_t kWord = sizeof(uint64_t);

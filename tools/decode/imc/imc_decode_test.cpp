@@ -177,8 +177,8 @@ TEST(ImcStream, BeginsAtAnUnknownOffset)
         expect_begin(kFirst | uint64_t{1} << 40, from, 0);
 }
 
-// With counters of 0 and a young timebase, the offset one byte before a record looks like a record
-// as well.
+// With counters of 0 and a small timebase, the offset one byte before a record looks like a record,
+// too.
 TEST(ImcStream, FindsRecordsAmongWordsThatLookLikeTimes)
 {
     Stream stream(3, std::byte{0x77});

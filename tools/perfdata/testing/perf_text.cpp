@@ -106,7 +106,7 @@ const Attr *PerfText::attr_of(const Record &record) const
     return event ? &event->attr : nullptr;
 }
 
-// UINT64_MAX if the record has no id, or the file has no event that gives its offset.
+// Returns UINT64_MAX if the record has no id, or no event of the file defines the id's offset.
 uint64_t PerfText::event_id(const Record &record, Bytes body) const
 {
     const Attr *attr = attr_of(record);
@@ -773,7 +773,7 @@ std::string plain_perf_header(std::string_view said)
         const size_t end = std::min(said.find('\n'), said.size());
         std::string_view line = said.substr(0, end);
         said.remove_prefix(std::min(end + 1, said.size()));
-        // For a node, only the size is compared, not the list of memory blocks after it.
+        // Only the size of a NUMA node is compared, not the list of memory blocks after the size.
         if (line.starts_with("#  ") && line.find("M]: ") != std::string_view::npos)
             line = line.substr(0, line.find(": "));
         if (starts_like_any(line, {"# hostname",

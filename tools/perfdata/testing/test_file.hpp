@@ -101,7 +101,7 @@ public:
         return *this;
     }
 
-    // Only the records, as in the parts of a directory.
+    // Returns only the records, as in the further files of a directory.
     const std::vector<std::byte> &records() const { return data_; }
 
     uint64_t data_offset() const
