@@ -41,9 +41,9 @@ struct imc_pmu;
 
 /**
  * struct imc_engine - an engine that several events may use
- * @lock: protects @users and the calls of the back-end's start and stop. Raw, interrupts off;
- *	taken under perf's and the scheduler's locks.
- * @users: running events
+ * @lock: protects @users and serializes the back-end's start and stop callbacks. A raw lock, taken
+ *	with interrupts off, because perf and the scheduler hold raw locks at that time.
+ * @users: number of running events
  */
 struct imc_engine {
 	raw_spinlock_t lock;
@@ -83,17 +83,18 @@ struct imc_chip {
  * @imc: driver state
  * @cpu: number of the CPU
  * @core: core of the CPU; set when the CPU first comes online, never changed afterwards
- * @ready: the CPU is online and has its memory. Written by hotplug callbacks, read on the CPU.
+ * @ready: the CPU is online and its memory is allocated. Written by hotplug callbacks, read on the
+ *	CPU.
  * @thread_memory: counters of the hardware thread
  * @trace_memory: trace buffer
  * @nr_threads: thread events added on this CPU. This and the following members are used on the
  *	CPU itself with interrupts off.
  * @tracing: trace events added on this CPU: list of struct imc_event
  * @ring: reader of @trace_memory
- * @draining: a drain passes records to perf, which may call the driver's stop callback
+ * @draining: set while a drain delivers records to perf, which may call the stop callback then
  * @timer: polls the trace buffer while there are trace events
  * @since_ns: time when the timer last ran
- * @recent: records read or skipped since then
+ * @recent: records read or skipped since @since_ns
  * @section: buffer for one drain, IMC_SECTION records in CPU byte order
  * @record: buffer in which a sample is composed
  */
@@ -130,9 +131,9 @@ struct imc_event_file {
  * @scope: CPUs that an event counts for
  * @context: pmu.task_ctx_nr
  * @capabilities: pmu.capabilities
- * @slot: returns the address of the counter at offset @at for a CPU; NULL: none
- * @begin: starts the engine
- * @end: stops the engine
+ * @slot: returns the address of the counter at offset @at for a CPU; NULL: the CPU has none
+ * @begin: adds an event to the engine, which starts with the first one
+ * @end: removes an event from the engine, which stops with the last one
  */
 struct imc_kind {
 	u32 type;
@@ -150,8 +151,8 @@ struct imc_kind {
  * @pp: the common part, with the reference count of this structure
  * @imc: driver state, with a reference
  * @unit: the unit in imc->catalog
- * @kind: kind of counters; NULL: the PMU traces
- * @alias: name in old documents; empty if it is the same
+ * @kind: kind of counters; NULL: the PMU is trace_imc
+ * @alias: name of the PMU in old documents; empty if they use the present name
  * @event_files: files of events/
  * @event_attrs: attributes of events/
  * @events_group: attribute group of events/
@@ -173,7 +174,7 @@ struct imc_pmu {
 enum imc_probes_for {
 	IMC_PROBES_NEST,	/* page allocation */
 	IMC_PROBES_CORE,	/* task switches; also for thread events */
-	IMC_PROBES_TRACE,	/* task switches; the driver has probes too */
+	IMC_PROBES_TRACE,	/* task switches; includes probes of the driver itself */
 	IMC_NR_PROBES
 };
 
@@ -181,11 +182,11 @@ enum imc_probes_for {
  * struct imc_probes - tracepoint probes that are attached together
  * @imc: driver state
  * @engine: PMUKIT_IMC_*, passed to the back-end
- * @users: open events that need the probes; claim_lock
+ * @users: open events that need the probes; protected by claim_lock
  * @attached: the probes are attached; written under both probe_mutex and claim_lock, read under
  *	either
- * @error: error of the last run of @attach; claim_lock
- * @attach: attaches the probes for an event that must not do so itself
+ * @error: error of @attach that imc_probes_get() has not yet returned; protected by claim_lock
+ * @attach: work item that attaches the probes if event_init must not (imc_probe.c)
  */
 struct imc_probes {
 	struct imc *imc;
@@ -198,31 +199,31 @@ struct imc_probes {
 
 /**
  * struct imc - driver state: a back-end and its PMUs
- * @ref: held by the registration and by each PMU, which may live longer
+ * @ref: references of the registration and of each PMU; a PMU may outlive the registration
  * @backend: the back-end; its callbacks must not be called once @dead is set
- * @backend_name: copy of the name, which may outlive the back-end
+ * @backend_name: copy of the back-end's name, valid even after the back-end is unregistered
  * @serving: events may take a reference to the back-end's module: set last at registration, cleared
  *	first at unregistration
  * @dead: the back-end is unregistered; never cleared
  * @parent: parent device of the PMUs
  * @blob: the catalog as it was loaded
  * @catalog: the parsed catalog
- * @trace: its trace unit; NULL: none
- * @thread: its thread unit; NULL: none
- * @core: its core unit; NULL: none
+ * @trace: trace unit of @catalog; NULL: none
+ * @thread: thread unit of @catalog; NULL: none
+ * @core: core unit of @catalog; NULL: none
  * @cpus: state of each CPU
  * @cores: list of struct imc_core; hotplug callbacks only
  * @chips: the back-end's chips
  * @nr_chips: number of @chips
  * @hotplug_node: entry in the list of the CPU hotplug state
- * @claim_lock: protects @claimed, @nr_claims, @serving and users of @probes; process context,
- *	innermost
+ * @claim_lock: protects @claimed, @nr_claims, @serving, @probes_stopped, and the users, attached
+ *	and error members of @probes; process context, innermost
  * @claimed: type of the open core, thread or trace events
  * @nr_claims: number of these events
  * @probe_mutex: serializes attaching and detaching; imc_probe.c has the lock order
  * @probes: the groups of probes
- * @probes_rest: detaches probes without users
- * @probes_stopped: probes must not be attached any more; claim_lock
+ * @probes_rest: work item that detaches probes without users
+ * @probes_stopped: probes must not be attached any more
  * @tracepoints: tracepoints of task switch and exit
  * @debugfs: debugfs directory
  * @pmus: registered PMUs
@@ -268,7 +269,7 @@ struct imc {
  * @since_tb: trace event: timebase of the last record before its start
  * @aux: trace event: an AUX area was mapped for it
  * @reported_lost: trace event: lost records already reported by a flag in the AUX area
- * @cut: trace event: stopped in an NMI; the waiting records must still be counted as lost
+ * @cut: trace event: stopped in an NMI; the records it missed are not yet counted as lost
  */
 struct imc_event {
 	struct pmukit_event pev;

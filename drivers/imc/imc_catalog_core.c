@@ -8,8 +8,8 @@
  * and reports the path of the faulty node. It skips an invalid unit and records the reason. Its
  * result is valid: counters lie inside their unit's memory, names are valid file names and unique.
  *
- * The parser first checks all tokens from end to end. Only then does it look up nodes, so no token
- * can fail any more.
+ * The parser first checks all tokens from end to end. Only then does it look up nodes, so reading a
+ * token cannot fail there.
  */
 
 #include <linux/ctype.h>
@@ -222,7 +222,7 @@ static void imc_path_write(char *path, const struct imc_walk *walk)
 	path[length] = '\0';
 }
 
-/* Path of the node at @node in a checked tree */
+/* Writes the path of the node at @node, in a checked tree. */
 static void imc_path_find(const struct imc_fdt *fdt, u32 node, char *path)
 {
 	struct imc_walk walk = {};
@@ -378,8 +378,9 @@ static bool imc_unit_name(char *name, const char *node)
 }
 
 /*
- * Appends a part of an event's name, in lower case: perf's self-test requires file names in events/
- * to be in one case, and NAME.scale is one of the files. perf's command line accepts either case.
+ * Appends a part of an event's name, in lower case: perf's self-test requires each file name in
+ * events/ to be in one case, and the suffix of NAME.scale is in lower case. perf's command line
+ * accepts either case.
  */
 static bool imc_event_name_add(char *name, u32 *length, const char *more)
 {
@@ -392,7 +393,10 @@ static bool imc_event_name_add(char *name, u32 *length, const char *more)
 	return true;
 }
 
-/* Dots are valid (DATA_FROM_L3.1 on POWER10), but not the suffixes of perf's files about events. */
+/*
+ * Dots are valid (DATA_FROM_L3.1 on POWER10). But a name must not end as the files do that describe
+ * an event, because perf would not show the event.
+ */
 static bool imc_event_name_good(const char *name)
 {
 	static const char * const reserved[] = { ".scale", ".unit", ".per-pkg", ".snapshot", NULL };
@@ -517,7 +521,7 @@ static const char *imc_unit_events(const struct imc_fdt *fdt, u32 node,
 	if (events == IMC_NOWHERE)
 		return "events points to no node";
 
-	/* The prefix may be empty, as in units of POWER9. */
+	/* events-prefix is mandatory but may be empty, as in units of POWER9. */
 	if (!imc_node_prop(fdt, node, "events-prefix", &prop) ||
 	    !imc_node_text(fdt, node, "events-prefix", IMC_NAME_BYTES, &defaults.prefix))
 		return "events without events-prefix";
@@ -559,7 +563,10 @@ static const char *imc_unit_memory(const struct imc_fdt *fdt, u32 node, struct i
 	return NULL;
 }
 
-/* Rejects duplicates. A core's engine serves one unit per type, a chip's engine serves many. */
+/*
+ * Rejects duplicates. A core's engine serves only one unit per type; a chip's engine serves many,
+ * of different names.
+ */
 static const char *imc_unit_among(const struct imc_unit *unit, const struct imc_catalog *catalog)
 {
 	u32 i;
@@ -601,7 +608,7 @@ static const char *imc_unit_parse(const struct imc_fdt *fdt, u32 node, const cha
 	return wrong;
 }
 
-/* Records the first skipped units, counts all. */
+/* Records path and reason of the first IMC_MAX_SKIPPED units, and counts all. */
 static void imc_unit_skip(struct imc_catalog *catalog, const char *why)
 {
 	if (catalog->nr_skipped < IMC_MAX_SKIPPED) {
@@ -613,7 +620,7 @@ static void imc_unit_skip(struct imc_catalog *catalog, const char *why)
 	catalog->nr_skipped++;
 }
 
-/* Adds a unit with all its events, or skips both. */
+/* Adds a unit with all its events. If one of them is invalid, skips the whole unit. */
 static void imc_unit_take(const struct imc_fdt *fdt, u32 node, const char *name,
 			  struct imc_catalog *catalog)
 {
@@ -703,14 +710,14 @@ bool imc_unit_has_counter(const struct imc_unit *unit, u64 offset)
 }
 
 /**
- * imc_unit_samples - test if the trace unit samples what an event asks for
+ * imc_unit_samples - test if the trace unit has an event with this config
  * @catalog: the catalog
  * @unit: its trace unit
  * @value: config of the event
  *
- * Firmware chooses what is sampled and how often; the catalog lists the choice.
+ * Firmware chooses what is sampled and how often; the catalog lists only this choice.
  *
- * Return: true if an event of the unit has this value.
+ * Return: true if the unit has such an event.
  */
 bool imc_unit_samples(const struct imc_catalog *catalog, const struct imc_unit *unit, u64 value)
 {

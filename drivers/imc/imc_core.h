@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * imc: the catalog and the trace buffer as data and arithmetic: imc_catalog_core.c and
- * imc_ring_core.c, which user-space tests also run.
+ * imc: interface of imc_catalog_core.c and imc_ring_core.c, which parse the catalog and read the
+ * trace buffer. They call no kernel functions, so that user-space tests can run them.
  */
 #ifndef IMC_CORE_H
 #define IMC_CORE_H
@@ -23,7 +23,7 @@
 /**
  * struct imc_event_desc - an event of the catalog
  * @name: name with the prefix, in lower case
- * @value: offset of the event's counter, or what a trace event samples
+ * @value: offset of the event's counter; trace event: what the hardware samples
  * @scale: scale; NULL: none
  * @unit: unit of measurement; NULL: none
  *
@@ -97,8 +97,8 @@ bool imc_unit_samples(const struct imc_catalog *catalog, const struct imc_unit *
  * @records: length of the buffer in records
  * @written: number of the record after the last one seen; modulo @records, its position
  * @taken: number of the next record to read; earlier ones were read, lost or rejected
- * @newest_tb: timebase of the last whole record seen; newer records are unseen, except for one
- *	that may be half-written
+ * @newest_tb: timebase of the last whole record seen. Newer records are unseen, except for at most
+ *	one that was seen half-written.
  * @last_tb: timebase of the last record seen, whole or not
  * @taken_tb: timebase of the last record read
  * @torn: number of the last record that was found half-written; ~0: none
@@ -120,7 +120,7 @@ struct imc_ring {
  * struct imc_ring_tally - counts of records that were not read
  * @lost: overwritten or dropped before they were read
  * @rejected: invalid
- * @lapped: the engine lapped the reader since the last poll: @lost may be short by whole rounds
+ * @lapped: the engine lapped the reader since the last poll: @lost may be too low by whole rounds
  */
 struct imc_ring_tally {
 	u64 lost;
@@ -130,7 +130,7 @@ struct imc_ring_tally {
 
 enum imc_ring_state {
 	IMC_RING_EMPTY,		/* no record to read now */
-	IMC_RING_PASSED,	/* a record was skipped; read again */
+	IMC_RING_PASSED,	/* a record was skipped; call again */
 	IMC_RING_RECORD,	/* a record was read */
 };
 

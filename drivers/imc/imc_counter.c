@@ -82,8 +82,8 @@ static int imc_thread_begin(struct imc *imc, struct imc_cpu *cpu)
 }
 
 /*
- * Other events of the task may still run, so the engine may not stop. LDBAR is written even then:
- * after that all counts written through its previous value are in memory.
+ * Other events may keep the engine running. LDBAR is written even then: once it is written, all
+ * counts that the engine wrote through the previous value are in memory.
  */
 static void imc_thread_end(struct imc *imc, struct imc_cpu *cpu)
 {
@@ -128,7 +128,9 @@ static void imc_counter_stop(struct perf_event *event, int flags)
 	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 
-/* Reads the base value before the engine starts, so that the event gets all that it adds. */
+/*
+ * Reads the base value before the engine starts, so that the event gets all counts of the engine.
+ */
 static int imc_counter_add(struct perf_event *event, int flags)
 {
 	struct imc_pmu *ipmu = imc_pmu_of(event);
@@ -172,8 +174,9 @@ static bool imc_backend_same_chip(const struct pmukit_imc_backend *backend, unsi
 }
 
 /*
- * If perf could not free a PMU's name, its cpumask remains in sysfs after the back-end is
- * unregistered. imc_cpus_stop() waits for readers that have not yet seen imc->dead.
+ * May run after the back-end is unregistered: if perf could not free a PMU's name, the PMU's
+ * cpumask remains in sysfs. The RCU section lets imc_cpus_stop() wait for readers that have not yet
+ * seen imc->dead.
  */
 static bool imc_same_chip(struct pmukit_pmu *pp, unsigned int a, unsigned int b)
 {
@@ -213,7 +216,10 @@ static const struct pmukit_pmu_ops imc_thread_ops = {
 	.event_free = imc_event_free,
 };
 
-/* perf sets exclude_guest for tasks, so event_init of thread events checks the exclude_* bits. */
+/*
+ * Thread events do not use PERF_PMU_CAP_NO_EXCLUDE, because perf sets exclude_guest for tasks:
+ * imc_thread_wrong() checks the exclude_* bits instead.
+ */
 static const struct imc_kind imc_kinds[] = {
 	{
 		.type = IMC_TYPE_CHIP,

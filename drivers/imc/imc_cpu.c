@@ -4,11 +4,11 @@
  *
  * When a CPU first comes online, the driver finds its core through its siblings. The core of a CPU
  * never changes afterwards, because the kernel forgets the siblings of an offline CPU. Memory is
- * not freed either, so that an engine that was not stopped cannot write to freed memory.
+ * not freed when a CPU goes offline, because an unstopped engine could still write to it.
  *
  * Firmware calls that prepare an engine also halt it. So the driver makes them only when the first
  * CPU of a core comes online, and never again: if taking a CPU offline is rolled back, the CPU
- * comes online while its events run.
+ * comes online with running events, which a halt would stop.
  */
 
 #include <linux/cpu.h>
@@ -115,7 +115,10 @@ static unsigned int imc_memory_order(u32 bytes)
 	return get_order(max_t(u32, bytes, IMC_MEMORY_ALIGN));
 }
 
-/* The page allocator aligns an order to its size. LDBAR holds addresses of up to 50 bits. */
+/*
+ * LDBAR holds addresses of up to 50 bits, aligned to IMC_MEMORY_ALIGN. The page allocator aligns
+ * each allocation to its size.
+ */
 static void *imc_memory_alloc(u32 bytes, unsigned int cpu)
 {
 	unsigned int order = imc_memory_order(bytes);
@@ -176,7 +179,7 @@ static struct imc_core *imc_core_find(struct imc *imc, unsigned int cpu)
 	return imc_core_alloc(imc, cpu);
 }
 
-/* Memory from the last time the CPU was online is used again. */
+/* Reuses the memory from the last time the CPU was online. */
 static int imc_cpu_thread_memory(const struct imc_unit *thread, struct imc_cpu *cpu)
 {
 	if (!cpu->thread_memory)
@@ -244,8 +247,9 @@ static int imc_cpu_prepare(struct imc *imc, struct imc_cpu *cpu)
 }
 
 /*
- * If this fails, the CPU still goes online, but without IMC events. While nr_pmus is 0, a back-end
- * is being registered, and the registration fails.
+ * Returns 0 even if the CPU could not be prepared: the CPU goes online, but without IMC events.
+ * Only while a back-end is being registered (nr_pmus is 0), an error is returned, and the
+ * registration fails.
  */
 static int imc_cpu_online(unsigned int cpu, struct hlist_node *node)
 {
@@ -258,7 +262,9 @@ static int imc_cpu_online(unsigned int cpu, struct hlist_node *node)
 	return 0;
 }
 
-/* perf removes its events from the CPU after this. Until then no event can start. */
+/*
+ * perf removes its events from the CPU after this callback. With @ready clear no event can start.
+ */
 static int imc_cpu_offline(unsigned int cpu, struct hlist_node *node)
 {
 	struct imc *imc = hlist_entry(node, struct imc, hotplug_node);
@@ -343,15 +349,15 @@ static void imc_engine_silence(struct imc *imc, struct imc_engine *engine, u32 t
 	raw_spin_unlock_irq(&engine->lock);
 }
 
-/* Needs no lock: while an engine has users, events are open, and the claim does not change. */
+/* Needs no lock: the claim does not change while an engine has users, because events are open. */
 static u32 imc_claimed_engine(const struct imc *imc)
 {
 	return READ_ONCE(imc->claimed) == IMC_TYPE_TRACE ? PMUKIT_IMC_TRACE : PMUKIT_IMC_CORE;
 }
 
 /*
- * No event calls the back-end once on_each_cpu() has interrupted every CPU: add and del test
- * imc->dead and call with interrupts off.
+ * Called after on_each_cpu() has interrupted every CPU. From then on no event calls the back-end:
+ * add and del run with interrupts off, and test imc->dead before they call the back-end.
  */
 static void imc_engines_silence(struct imc *imc)
 {
@@ -369,7 +375,7 @@ static void imc_engines_silence(struct imc *imc)
 }
 
 /**
- * imc_cpus_stop - stop the engines; on return the back-end is not called and no memory written
+ * imc_cpus_stop - stop the engines; on return no event calls the back-end, no engine writes memory
  * @imc: driver state; its PMUs were removed
  *
  * Context: may sleep.
@@ -385,7 +391,10 @@ void imc_cpus_stop(struct imc *imc)
 	on_each_cpu(imc_cpu_silence, imc, 1);
 	imc_engines_silence(imc);
 	cpus_read_unlock();
-	/* imc_same_chip() calls the back-end with interrupts on. */
+	/*
+	 * imc_same_chip() calls the back-end with interrupts on; on_each_cpu() does not wait for
+	 * it.
+	 */
 	synchronize_rcu();
 	for_each_possible_cpu(cpu)
 		hrtimer_cancel(&per_cpu_ptr(imc->cpus, cpu)->timer);

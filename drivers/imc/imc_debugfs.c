@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc: debugfs. imc/probes is the number of attached probes. imc/imc_{cmd,mode,speed,status}_<chip>
- * are the control blocks of the nest engines, to examine an engine. Events start and stop engines
- * through the back-end, as on firmware.
+ * imc: debugfs. imc/probes is the number of tracepoint probes of this driver that are attached.
+ * imc/imc_{cmd,mode,speed,status}_<chip> are words of the nest engines' control blocks, for
+ * debugging. Events do not use the files: they start and stop engines through the back-end, as they
+ * would through firmware.
  *
- * A control block is memory of the back-end. Removing the files waits for accesses in progress and
- * happens before the back-end is unregistered.
+ * A control block is memory of the back-end. So the driver removes the files, which waits for
+ * accesses in progress, before the back-end is unregistered.
  */
 
 #include <asm/byteorder.h>

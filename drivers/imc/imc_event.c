@@ -86,7 +86,7 @@ static const char *imc_trace_wrong(const struct imc_pmu *ipmu, struct perf_event
 
 	if (!imc_unit_samples(&ipmu->imc->catalog, ipmu->unit, attr->config))
 		return "firmware samples what is in events/ and nothing else";
-	/* perf sends one signal before the task continues, but a drain delivers many records. */
+	/* perf sends at most one signal before the task continues; a drain has many records. */
 	if (attr->sigtrap)
 		return "no signals";
 	return pmukit_sampling_wrong(attr);
@@ -118,7 +118,7 @@ static int imc_event_allowed(const struct imc_pmu *ipmu, struct perf_event *even
 		return 0;
 	if (!event->parent && !perfmon_capable())
 		return -EACCES;
-	/* This PMU does not count: let perf try other PMUs. */
+	/* trace_imc does not count without sampling: let perf try other PMUs. */
 	if (type == IMC_TYPE_TRACE && !event->attr.sample_period)
 		return -ENOENT;
 	return 0;
@@ -135,8 +135,8 @@ static int imc_event_place(struct imc_pmu *ipmu, const struct perf_event *event)
 
 /*
  * A PMU exists before the init of the back-end's module has succeeded, and may exist after the
- * back-end is unregistered. At these times a reference does not keep the memory of the back-end.
- * So imc->backend is accessed only in between, while imc->serving is set.
+ * back-end is unregistered. At these times a reference to the module does not keep the back-end's
+ * memory. So the driver accesses imc->backend only in between, while imc->serving is set.
  */
 static bool imc_hold_backend(struct imc *imc)
 {
@@ -215,7 +215,9 @@ int imc_event_init(struct perf_event *event)
 		return ret;
 	}
 	pmukit_sampling_prepare(&ev->pev);
-	/* perf marks an event active before it calls add: an NMI may read or stop it by then. */
+	/*
+	 * perf marks an event active before it calls add, so an NMI may read or stop it even then.
+	 */
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	return 0;
 }

@@ -142,7 +142,10 @@ void imc_pmu_free(struct imc_pmu *ipmu)
 	imc_put(imc);
 }
 
-/* Names are those of the in-tree driver: nest_mcs01_imc, core_imc. Old documents: nest_mcs01. */
+/*
+ * The names are those of the in-tree driver, such as nest_mcs01_imc and core_imc. Old documents
+ * call the nest PMUs nest_mcs01, without _imc: alias has this name.
+ */
 static void imc_pmu_name(struct imc_pmu *ipmu)
 {
 	const struct imc_unit *unit = ipmu->unit;
@@ -308,7 +311,9 @@ static int imc_bring_up(struct imc *imc)
 		imc_bring_down(imc);
 		return ret;
 	}
-	/* Last: a failure would unregister the back-end, which must not happen with open events. */
+	/*
+	 * Last, because a later failure would unregister the back-end although events may be open.
+	 */
 	imc_set_serving(imc, true);
 	return 0;
 }
@@ -382,8 +387,9 @@ EXPORT_SYMBOL_GPL(pmukit_imc_register_backend);
  * pmukit_imc_unregister_backend - unregister a back-end
  * @backend: a registered back-end
  *
- * On return the back-end is not called any more, and must not write to memory that it was given.
- * If its module allowed this while events are open, they count nothing any more.
+ * On return the driver does not call the back-end any more, and the back-end must not write to the
+ * driver's memory any more. Open events hold a reference to the back-end's module; if it
+ * unregisters nevertheless, they count nothing any more.
  *
  * Context: may sleep.
  */

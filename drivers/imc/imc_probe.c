@@ -4,21 +4,23 @@
  * that need them are open, because a probe adds a call to each task switch or page allocation
  * (Documentation/decisions/0019-imc-probes.rst).
  *
- *   event_init ---> imc_probes_get() ---- attached? ------------------------------> one user more
- *                        |                   ^ no                                       ^
- *                        |                   '-- attach, under probe_mutex -------------|
- *                        '-- under ctx->mutex: a work item attaches, the system call is restarted
+ *   event_init ---> imc_probes_get() ---> attached? --- yes -----------------------> add a user
+ *                                             | no                                      ^
+ *                                             |-- attach, under probe_mutex ------------'
+ *                                             '-- under ctx->mutex: a work item attaches, and the
+ *                                                 system call is restarted
  *
- *   destroy ------> imc_probes_put() ---> a work item, a second later: detach probes without users
+ *   destroy ------> imc_probes_put() ---> remove a user; a second later a work item detaches probes
+ *                                         without users
  *
  * Locking: attaching and detaching patch code, which takes cpu_hotplug_lock. When a CPU goes online
  * or offline, perf takes ctx->mutex under that lock. So the order is:
  *
  *   probe_mutex > tracepoints_mutex > cpu_hotplug_lock > ctx->mutex > claim_lock
  *
- * An event may be destroyed under ctx->mutex, for example an inherited one when its task exits:
- * destroy only decrements the number of users, under claim_lock. event_init holds none of these
- * locks, with two exceptions: for an inherited event, whose parent already has the probes attached,
+ * An event may be destroyed under ctx->mutex, for example an inherited one when its task exits. So
+ * destroy only decrements the number of users, under claim_lock. perf calls event_init under
+ * ctx->mutex in two cases: for an inherited event, whose parent already has the probes attached,
  * and for a member of a group (perf_try_init_event(); not for PMUs of perf_sw_context, but this
  * code does not rely on that).
  */
@@ -35,7 +37,7 @@
 
 /* Delay of detaching, so that opening events one after the other does not patch code each time */
 #define IMC_PROBES_LINGER	HZ
-/* Delay between two attempts of a caller that must not attach */
+/* Delay before a system call that must not attach probes itself is restarted */
 #define IMC_PROBES_RETRY_US	1000
 
 /* Attaching */
@@ -109,7 +111,7 @@ static bool imc_probes_join(struct imc *imc, struct imc_probes *probes)
 	return attached;
 }
 
-/* Marks probes without users as detached: after this no user joins. */
+/* Marks probes without users as detached, so that no user joins any more. */
 static bool imc_probes_leave(struct imc *imc, struct imc_probes *probes)
 {
 	bool idle;
@@ -122,7 +124,7 @@ static bool imc_probes_leave(struct imc *imc, struct imc_probes *probes)
 	return idle;
 }
 
-/* Under claim_lock, so that no work is queued once imc_probes_stop() has begun. */
+/* Under claim_lock, so that no work is queued once imc_probes_stop() has set probes_stopped. */
 static void imc_probes_rest_later(struct imc *imc)
 {
 	lockdep_assert_held(&imc->claim_lock);
@@ -143,7 +145,10 @@ static void imc_probes_rest_work(struct work_struct *work)
 	mutex_unlock(&imc->probe_mutex);
 }
 
-/* For callers that must not attach: they retry, or the probes are detached unused. */
+/*
+ * Attaches for a caller that must not. If the caller does not retry, the probes are detached
+ * unused.
+ */
 static void imc_probes_attach_work(struct work_struct *work)
 {
 	struct imc_probes *probes = container_of(work, struct imc_probes, attach);
@@ -162,8 +167,9 @@ static void imc_probes_attach_work(struct work_struct *work)
 
 /*
  * For a member of a group, under ctx->mutex: this function must neither attach nor wait for another
- * caller that attaches. The system call drops its locks and is restarted, invisibly for the caller,
- * until the probes are attached. Events that the kernel itself opens are not members of a group.
+ * caller that attaches. The system call drops its locks and is restarted, invisibly for user space,
+ * until the probes are attached. There always is a system call: events that the kernel itself opens
+ * are not members of a group.
  */
 static int imc_probes_ask(struct imc *imc, struct imc_probes *probes)
 {
@@ -198,7 +204,9 @@ int imc_probes_get(struct imc *imc, struct perf_event *event)
 
 	if (imc_probes_join(imc, probes))
 		return 0;
-	/* The parent event is a user until all inherited events are gone. */
+	/*
+	 * The parent event is a user until all inherited events are gone, so they always can join.
+	 */
 	if (WARN_ON_ONCE(event->parent))
 		return -ENODEV;
 	if (event->group_leader != event)
@@ -213,7 +221,7 @@ int imc_probes_get(struct imc *imc, struct perf_event *event)
 }
 
 /**
- * imc_probes_put - end the use of probes by an event
+ * imc_probes_put - remove a user from the probes of an event type
  * @imc: driver state
  * @type: type of the event, IMC_TYPE_*
  *

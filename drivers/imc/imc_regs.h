@@ -19,12 +19,12 @@
 #define IMC_LDBAR_TRACE			BIT_ULL(62)
 #define IMC_LDBAR_ADDRESS		GENMASK_ULL(49, 13)
 
-/* Alignment of memory that an engine writes, from the address fields of LDBAR and PDBAR */
+/* Alignment of memory that an engine writes, given by the address fields of LDBAR and PDBAR */
 #define IMC_MEMORY_ALIGN		8192
 
 /*
  * Trace record, in 64-bit words. The engine writes a ring buffer whose size is set by BUFFERSIZE of
- * TRACE_IMC_SCOM; firmware always sets 0.
+ * TRACE_IMC_SCOM; firmware always sets 0, which selects IMC_TRACE_BYTES.
  */
 #define IMC_TRACE_BYTES			0x40000
 #define IMC_RECORD_WORDS		8

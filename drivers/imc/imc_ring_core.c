@@ -55,7 +55,7 @@ static bool imc_timebases_agree(u64 first, u64 second)
  * Copies a record. Returns false if a newer record has begun in its place. The two timebases are
  * the first and the last word of a record. It is not documented which the engine writes last, so
  * both are read before and after the other words. If the second timebase changes, the engine is
- * just finishing the record.
+ * just finishing the record, and the copy is marked as not whole.
  */
 static bool imc_ring_copy(const struct imc_ring *ring, u64 number, u64 *record)
 {
@@ -81,7 +81,10 @@ static bool imc_record_whole(const u64 *record)
 
 /* Position of the engine */
 
-/* Counts the records newer than @tb, starting at @from; requires that newer records come first. */
+/*
+ * Returns the number of records newer than @tb, starting at @from. Bisection requires that all
+ * newer records precede all older ones.
+ */
 static u64 imc_ring_count_newer(const struct imc_ring *ring, u64 from, u64 tb)
 {
 	u64 low = 0, high = ring->records;
@@ -98,8 +101,9 @@ static u64 imc_ring_count_newer(const struct imc_ring *ring, u64 from, u64 tb)
 }
 
 /*
- * The engine has lapped the reader and overwritten the last record seen. Counts the records written
- * since then. The records of the previous round follow the position of the engine.
+ * The engine has lapped the reader and overwritten the last record seen. Returns the number of
+ * records written since that one: a whole round, and those of the next round up to the position of
+ * the engine, after which older records follow.
  */
 static u64 imc_ring_count_lapped(const struct imc_ring *ring)
 {
@@ -141,9 +145,9 @@ static bool imc_ring_is_newer(const struct imc_ring *ring, u64 number)
 }
 
 /*
- * An invalid record must not become newest_tb, because it could hide all later records; nor must
- * one of the previous round mark the position of the engine. So the last record seen is a whole
- * one, or is half-written and follows a whole one.
+ * An invalid record must not set newest_tb: its timebase could be too large and hide all later
+ * records. An invalid record of the previous round must not mark the position of the engine. So the
+ * last record seen is a whole one, or is half-written and follows a whole one.
  */
 static void imc_ring_see(struct imc_ring *ring, u64 newer)
 {
@@ -196,7 +200,10 @@ void imc_ring_look(struct imc_ring *ring, struct imc_ring_tally *tally)
 
 /* Reading */
 
-/* Returns true, once per record, if an incomplete record may still be written: the last one may. */
+/*
+ * Returns true if the record to read is incomplete because the engine may still be writing it. That
+ * is possible only for the last record. Returns true only once per record.
+ */
 static bool imc_ring_await(struct imc_ring *ring)
 {
 	bool again = ring->torn == ring->taken;
@@ -213,7 +220,7 @@ static bool imc_ring_await(struct imc_ring *ring)
  *
  * Skips a record that is invalid or was overwritten since the poll.
  *
- * Return: IMC_RING_EMPTY even if there is a last record that is not yet complete.
+ * Return: IMC_RING_*. IMC_RING_EMPTY also if only the last record is left and is not yet complete.
  */
 enum imc_ring_state imc_ring_take(struct imc_ring *ring, u64 *record,
 				  struct imc_ring_tally *tally)
@@ -253,11 +260,11 @@ void imc_ring_drop(struct imc_ring *ring, struct imc_ring_tally *tally)
 }
 
 /**
- * imc_ring_restart - prepare for a start of the engine with LDBAR newly written
+ * imc_ring_restart - prepare for a start of the engine, before LDBAR is written
  * @ring: the reader
  *
- * Polls and drops all old records, so that none of them is mistaken for a new one, and thus for the
- * position where the engine continues.
+ * Polls and drops all old records. If one of them were later taken for a new record, the reader
+ * would assume a wrong position of the engine.
  */
 void imc_ring_restart(struct imc_ring *ring)
 {
@@ -289,7 +296,7 @@ void imc_ring_init(struct imc_ring *ring, const void *words, u32 bytes)
  * @records: records that arrived in that time
  * @section: most records that one drain reads
  *
- * Return: the time in which about half a section will arrive, within bounds.
+ * Return: the time in which about @section / 2 records will arrive, within bounds.
  */
 u64 imc_poll_ns(u64 since_ns, u64 records, u32 section)
 {

@@ -17,14 +17,15 @@
  * changes: never for events of a CPU, and not between threads with the same events. An exiting task
  * has no PID any more at its last switch, so the buffer is drained at its exit too.
  *
- * A drain is one section with interrupts off and reads at most IMC_SECTION records; the timer reads
- * the rest soon. At a switch the rest cannot wait: perf would attribute it to the next task. The
- * driver drops it and counts it as lost. The timer is paced so that half a section is waiting.
+ * A drain runs with interrupts off, so it reads at most IMC_SECTION records; the timer reads the
+ * rest soon. At a switch the rest cannot wait, because perf would attribute it to the next task:
+ * the driver drops it and counts it as lost. The timer interval is chosen so that about half of
+ * IMC_SECTION records are waiting when the timer fires.
  *
  * A drain reads the records once, then delivers them to one event after the other: events may share
  * an AUX area (PERF_EVENT_IOC_SET_OUTPUT), and perf allows one open transaction per area.
  *
- * All of this state is per CPU, used with interrupts off. No lock is held around calls to perf.
+ * The trace state is per CPU and used with interrupts off. No lock is held around calls to perf.
  */
 
 #include <asm/byteorder.h>
@@ -57,7 +58,7 @@ static bool imc_trace_cut(const struct imc_event *ev)
 	return READ_ONCE(ev->cut);
 }
 
-/* The event runs, or was stopped in an NMI and must still get its loss counted. */
+/* Returns true if the event runs, or was stopped in an NMI and its loss is not yet counted. */
 static bool imc_trace_is_owed(const struct imc_event *ev)
 {
 	return imc_trace_runs(ev) || imc_trace_cut(ev);
@@ -172,7 +173,9 @@ static bool imc_trace_may_write_area(const struct imc_event *ev)
 	return !event->parent || event->cpu >= 0;
 }
 
-/* Leaves one record of the AUX area free: perf would disable the event if it were full. */
+/*
+ * Leaves space for one record in the AUX area: perf would disable the event if the area were full.
+ */
 static bool imc_trace_open(struct imc_event *ev, struct pmukit_sink *sink)
 {
 	if (!imc_trace_may_write_area(ev)) {
@@ -185,7 +188,7 @@ static bool imc_trace_open(struct imc_event *ev, struct pmukit_sink *sink)
 	return true;
 }
 
-/* Delivers a section to one event, whose AUX area is open only meanwhile. */
+/* Delivers the records of a drain to one event, and keeps its AUX area open only for that time. */
 static void imc_trace_hand_over(struct imc_cpu *cpu, struct imc_event *ev, u32 taken)
 {
 	struct pmukit_sink sink;
@@ -204,7 +207,7 @@ static void imc_trace_hand_over(struct imc_cpu *cpu, struct imc_event *ev, u32 t
 	pmukit_sink_close(&sink, report ? PERF_AUX_FLAG_PARTIAL : 0);
 }
 
-/* Reports the last loss, after which no data follows that could report it. */
+/* Reports the event's last loss when the event is removed, as no later data can report it. */
 static void imc_trace_report_loss(struct imc_event *ev)
 {
 	struct pmukit_sink sink;
@@ -227,7 +230,7 @@ static void imc_trace_hand_out(struct imc_cpu *cpu, u32 taken)
 
 /* Reading records */
 
-/* Records that fit for the event now; an event that shares its AUX area may use up the space. */
+/* Number of records that fit now; another event with the same AUX area may use the space first. */
 static u32 imc_trace_event_room(struct imc_event *ev)
 {
 	struct pmukit_sink sink;
@@ -240,7 +243,7 @@ static u32 imc_trace_event_room(struct imc_event *ev)
 	return sink.room_words / IMC_RECORD_WORDS;
 }
 
-/* Space of the event that has the most: a slow reader does not delay other events. */
+/* The largest space of any event, so that an event whose AUX area is full does not delay others. */
 static u32 imc_trace_room(struct imc_cpu *cpu)
 {
 	struct imc_event *ev;
@@ -272,8 +275,9 @@ static u64 imc_trace_waiting(const struct imc_cpu *cpu)
 }
 
 /*
- * Counts as lost what events stopped in an NMI have missed. This may include records written after
- * the stop: only a poll finds the number of records, and an NMI cannot poll.
+ * For each event that was stopped in an NMI, counts the records that it missed as lost. The count
+ * may include records written after the stop: an NMI cannot poll, and only a poll finds their
+ * number.
  */
 static void imc_trace_count_cut(struct imc_cpu *cpu, const struct imc_ring_tally *tally)
 {
@@ -302,7 +306,10 @@ static void imc_trace_drop_unowned(struct imc_cpu *cpu)
 	imc_ring_drop(&cpu->ring, &unowned);
 }
 
-/* Copies one section. Returns true if the timer should continue soon: more records are waiting. */
+/*
+ * Reads and delivers at most IMC_SECTION records. Returns true if it has read some and more are
+ * waiting: the timer should then fire again soon.
+ */
 static bool imc_trace_drain(struct imc_cpu *cpu)
 {
 	struct imc_ring_tally tally = {};
@@ -325,8 +332,8 @@ static bool imc_trace_drain(struct imc_cpu *cpu)
 }
 
 /*
- * Drops the records that were not delivered. perf would attribute them to the next task: a sample
- * and a PERF_RECORD_AUX carry the PID of the current task.
+ * Drains before a switch, and drops the records that are left. perf would attribute them to the
+ * next task: a sample and a PERF_RECORD_AUX carry the PID of the current task.
  */
 static void imc_trace_drain_task(struct imc_cpu *cpu)
 {
@@ -437,14 +444,14 @@ static void imc_trace_start(struct perf_event *event, int flags)
 static void imc_trace_settle(struct imc_cpu *cpu, struct imc_event *ev)
 {
 	imc_trace_drain(cpu);
-	/* The rest remains for other events of the CPU: this is not a switch. */
+	/* This event has lost the records that are left; other events of the CPU still get them. */
 	if (imc_trace_is_owed(ev))
 		imc_trace_lose(ev, imc_trace_waiting(cpu));
 }
 
 /*
- * Must not drain inside a drain: perf stops an event during its last requested sample, and in an
- * NMI if the leader of its group is throttled there.
+ * Must not drain inside a drain. perf calls this during a drain when the event's last requested
+ * sample is delivered, and in an NMI if the leader of its group is throttled there.
  */
 static void imc_trace_stop(struct perf_event *event, int flags)
 {
@@ -459,7 +466,7 @@ static void imc_trace_stop(struct perf_event *event, int flags)
 	else if (in_nmi())
 		WRITE_ONCE(ev->cut, true);
 	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	/* An NMI does not set ev->cut of a stopped event. */
+	/* Only now: an NMI no longer sets ev->cut, because the event is marked stopped. */
 	if (settle)
 		WRITE_ONCE(ev->cut, false);
 }
@@ -486,8 +493,8 @@ static int imc_trace_add(struct perf_event *event, int flags)
 }
 
 /*
- * Stops the engine first: its last records belong to the event, unless perf has already stopped the
- * event, as it does when the buffer is unmapped.
+ * Stops the engine first, because the engine's last records belong to the event, unless perf has
+ * already stopped the event, as it does when the buffer is unmapped.
  */
 static void imc_trace_del(struct perf_event *event, int flags)
 {
@@ -505,7 +512,7 @@ static void imc_trace_del(struct perf_event *event, int flags)
 		imc_ring_drop(&cpu->ring, &unowned);
 }
 
-/* The count is the number of records delivered. */
+/* Does nothing: the count is the number of records delivered, and is updated at delivery. */
 static void imc_trace_read(struct perf_event *event)
 {
 }
