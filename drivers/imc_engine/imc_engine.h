@@ -3,8 +3,8 @@
  * imc_engine: structures and functions that the engine's files share.
  *
  * Locking: a core's lock is innermost. It is taken with interrupts off, by the sched_switch probe
- * (under the run queue's lock), by ticks, and by starts and stops. Under it the engine calls no
- * kernel functions except clocks.
+ * (under the run queue's lock), by ticks, and by starts and stops. While the engine holds it, it
+ * calls no kernel functions except to read clocks.
  */
 #ifndef IMC_ENGINE_H
 #define IMC_ENGINE_H
@@ -61,13 +61,13 @@ struct imc_engine_core {
  * @posted: facts at the last post to the memory at LDBAR
  * @trace: position in the trace buffer at LDBAR
  * @traced_ns: time up to which records were written or dropped
- * @tick: timer in place of the hardware: runs on this CPU while the core's HTM runs
+ * @tick: timer that replaces the hardware; fires on this CPU while the core's HTM runs
  * @period_ns: period of @tick; accessed on this CPU only
  * @ticks: number of ticks
  * @late: trace records dropped because the tick was late
- * @blind: trace ticks without interrupted registers
+ * @blind: trace ticks that wrote no record because the interrupted registers were not available
  * @reference: reference counters: increments of each counter through LDBAR since load
- * @kick: starts the tick on this CPU
+ * @kick: function call from another CPU that starts the tick on this CPU
  * @kicked: @kick is pending
  */
 struct imc_engine_thread {

@@ -2,8 +2,9 @@
 /*
  * imc_engine: the arithmetic of counters, records and the nest control block.
  *
- * Facts only grow. A counter in memory is increased by the difference between two values of a fact,
- * each converted before the subtraction: so the next post adds what this one loses by rounding.
+ * A fact is a value that only grows, such as elapsed time. A post adds the difference between two
+ * values of a fact to a counter in memory. Each value is converted to the counter's unit before the
+ * subtraction, so that the next post adds what this one loses by rounding.
  *
  * A trace buffer is written like this; the engine does not signal a wrap to its beginning:
  *
@@ -64,7 +65,7 @@ void imc_engine_set_busy(struct imc_engine_core_state *core,
 	thread->busy = busy;
 }
 
-/* Facts of one thread: the time of its core, its own work */
+/* Facts of a thread: the elapsed and BUSY_n times of its core, and its own tasks */
 void imc_engine_thread_facts(const struct imc_engine_core_state *core,
 			     const struct imc_engine_thread_state *thread,
 			     struct imc_engine_facts *facts)
@@ -79,7 +80,7 @@ void imc_engine_thread_facts(const struct imc_engine_core_state *core,
 
 /* Counters */
 
-/* A processor cycle takes 1 ns, and an instruction takes one cycle. */
+/* In this engine a processor cycle takes 1 ns, and an instruction takes one cycle. */
 #define IMC_ENGINE_SLOT(_name, _offset, _fact, _multiplier, _divisor)			\
 	{ _name, IMC_ENGINE_OFFSET_CORE + (_offset), _fact, _multiplier, _divisor }
 #define IMC_ENGINE_NS_SLOT(_name, _offset, _fact)					\
@@ -156,9 +157,9 @@ u64 imc_engine_32mhz(u64 ns)
 }
 
 /*
- * First sampling time after now on a fixed grid. CPMC also counts while a thread is not traced, so
- * the sampling times do not depend on the start of the trace. Otherwise a task that never runs for
- * a whole period would never be sampled.
+ * Returns the first sampling time after now on a fixed grid. CPMC also counts while a thread is not
+ * traced, so the sampling times do not depend on the start of the trace. Otherwise a task that
+ * never runs for a whole period would never be sampled.
  */
 u64 imc_engine_next_tick(u64 now_ns, u64 period_ns, u64 phase_ns)
 {
@@ -167,13 +168,13 @@ u64 imc_engine_next_tick(u64 now_ns, u64 period_ns, u64 phase_ns)
 	return phase_ns + ((now_ns - phase_ns) / period_ns + 1) * period_ns;
 }
 
-/* Smallest multiple of the period that is long enough for a timer */
+/* Returns the smallest multiple of the period that is at least IMC_ENGINE_TICK_NS. */
 u64 imc_engine_tick_ns(u64 period_ns)
 {
 	return (IMC_ENGINE_TICK_NS + period_ns - 1) / period_ns * period_ns;
 }
 
-/* Sampling times after @since_ns, up to @now_ns */
+/* Returns the sampling times after @since_ns, up to @now_ns. */
 struct imc_engine_due imc_engine_trace_due(u64 since_ns, u64 now_ns, u64 period_ns, u64 phase_ns)
 {
 	u64 first_ns = imc_engine_next_tick(since_ns, period_ns, phase_ns);
@@ -210,7 +211,7 @@ u32 imc_engine_trace_record(struct imc_engine_trace *trace, u64 scom, u64 now_ns
 
 /* Nest */
 
-/* Memory controllers count lines of memory, the fabric counts its cycles. */
+/* Memory controllers count lines of 128 bytes; the fabric (PB) counts its cycles. */
 const struct imc_engine_nest_slot imc_engine_nest_slots[IMC_ENGINE_NR_NEST_SLOTS] = {
 	{ "PM_MCS01_128B_RD_DISP_PORT01", IMC_ENGINE_OFFSET_MCS01 + 0x08,
 	  IMC_ENGINE_NEST_PAGES_FREED },

@@ -19,7 +19,7 @@
 /* Records due longer ago than this are dropped, except for the last one. */
 #define IMC_ENGINE_ARREARS_NS		1000000
 
-/* Facts about a thread or a core; the values only grow. */
+/* Facts about a thread or a core: values that only grow */
 enum imc_engine_fact {
 	IMC_ENGINE_ELAPSED_NS,
 	IMC_ENGINE_NON_IDLE_NS,		/* thread: not idle; core: at least one thread not idle */
@@ -50,7 +50,7 @@ struct imc_engine_core_state {
 };
 
 /**
- * struct imc_engine_thread_state - accounting state of a thread; its core has the elapsed time
+ * struct imc_engine_thread_state - accounting state of a thread, without the facts of its core
  * @busy: the thread runs a task
  * @since_ns: time up to which @task_ns is accounted
  * @task_ns: time spent on tasks

@@ -4,7 +4,7 @@
  * tests compare them with the driver's counts. There is one file per CPU, core and chip, with a
  * word and a value per line; the values of a file are consistent. Other files have the number of
  * attached probes and inject faults when probes are attached
- * (Documentation/ABI/testing/debugfs-imc_engine). A file in sysfs has the kind of model.
+ * (Documentation/ABI/testing/debugfs-imc_engine). A file in sysfs says that the engine is a model.
  */
 
 #include <linux/atomic.h>
@@ -131,7 +131,7 @@ static int imc_engine_probes_get(void *data, u64 *value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(imc_engine_probes_fops, imc_engine_probes_get, NULL, "%llu\n");
 
-/* Fault injection: returns the error of the next attempt to attach probes. */
+/* Fault injection: returns the error in fail_probes, and resets it to 0. */
 int imc_engine_fail_once(void)
 {
 	return -(int)min_t(u32, xchg(&imc_engine_fail_probes, 0), MAX_ERRNO);
@@ -189,7 +189,7 @@ int imc_engine_debugfs_prepare(void)
 	return 0;
 }
 
-/* On return no file is open for reading. */
+/* On return no file is being read, and none can be read again. */
 void imc_engine_debugfs_finish(void)
 {
 	debugfs_remove(imc_engine_debugfs);

@@ -3,10 +3,10 @@
  * imc_engine: cores and threads. HTM is the part of a core that runs either the counters of the
  * core and its threads, or the trace of its threads (Documentation/devices/imc_engine-model.rst).
  *
- * While a core's HTM runs, each of its threads has a tick on its own CPU. While HTM counts, the
- * tick posts to memory what the sched_switch probe gathered. While HTM traces, the tick records
- * what it interrupted. A tick that finds HTM stopped does not rearm its timer. So a stop needs no
- * action on other CPUs, and a start soon afterwards finds the timers still armed.
+ * While a core's HTM runs, each of its threads has a tick: a timer on the thread's CPU. While HTM
+ * counts, the tick posts to memory what the sched_switch probe gathered. While HTM traces, the tick
+ * records what it interrupted. A tick that finds HTM stopped does not rearm its timer. So a stop
+ * needs no action on other CPUs, and a start soon afterwards finds the timers still armed.
  */
 
 #include <linux/bitfield.h>
@@ -54,8 +54,9 @@ static u64 imc_engine_user_ns_of(const struct task_struct *task)
 }
 
 /*
- * Accounts a thread and its core up to now. Under the core's lock: the sched_switch probe of the
- * thread's CPU takes it before the task can be freed, and so does a detach of the probe.
+ * Accounts a thread and its core up to now. The core's lock, which the caller holds, keeps
+ * thread->task valid: before the task can be freed, the sched_switch probe takes the lock and
+ * replaces thread->task. If the probe is detached, thread->task is set to NULL under the lock.
  */
 void imc_engine_thread_account(struct imc_engine_thread *thread)
 {
@@ -162,7 +163,7 @@ static void imc_engine_post_core(struct imc_engine_core *core)
 	core->rounds++;
 }
 
-/* The memory at LDBAR gets only what happens after this. */
+/* Makes the memory at LDBAR receive only counts and records of the time after this call. */
 static void imc_engine_thread_rebase(struct imc_engine_thread *thread)
 {
 	imc_engine_thread_account(thread);
@@ -278,7 +279,11 @@ static void imc_engine_kicked(void *data)
 	struct imc_engine_thread *thread = data;
 
 	atomic_set(&thread->kicked, 0);
-	smp_mb();	/* see writes of CPUs that found kicked set; pairs with imc_engine_kick() */
+	/*
+	 * Pairs with the exchange in imc_engine_kick(): a CPU that found kicked set sends no kick,
+	 * so imc_engine_tick_start() must see what that CPU wrote before.
+	 */
+	smp_mb();
 	imc_engine_tick_start(thread);
 }
 
@@ -294,7 +299,7 @@ static void imc_engine_kick(unsigned int cpu)
 	/* A queued tick will see the new mode: it leaves the queue before it takes the lock. */
 	if (hrtimer_is_queued(&thread->tick))
 		return;
-	/* The exchange is a full barrier. */
+	/* A full barrier; pairs with smp_mb() in imc_engine_kicked(). */
 	if (atomic_xchg(&thread->kicked, 1))
 		return;
 	if (smp_call_function_single_async(cpu, &thread->kick))
@@ -336,7 +341,10 @@ static void imc_engine_place(unsigned int cpu)
 	raw_spin_unlock_irqrestore(&imc_engine_place_lock, flags);
 }
 
-/* OPAL_IMC_COUNTERS_INIT of a core. The driver's online callback may run before the engine's. */
+/*
+ * OPAL_IMC_COUNTERS_INIT of a core. The driver's online callback may run before the engine's, so
+ * the CPU may not be assigned to a core yet.
+ */
 int imc_engine_htm_init(u32 type, phys_addr_t address, unsigned int cpu)
 {
 	struct imc_engine_core *core;
@@ -365,7 +373,7 @@ int imc_engine_htm_start(u32 type, unsigned int cpu)
 
 	if (!core)
 		return -EINVAL;
-	/* Interrupts stay off until all are kicked, so that this code stays on its CPU. */
+	/* Interrupts stay off until all CPUs are kicked, so that this code does not migrate. */
 	raw_spin_lock_irqsave(&core->lock, flags);
 	core->mode = type;
 	for_each_cpu(sibling, core->cpus)
@@ -378,7 +386,7 @@ int imc_engine_htm_start(u32 type, unsigned int cpu)
 	return 0;
 }
 
-/* Posts the remaining counts first. */
+/* Posts the remaining counts before it stops HTM. */
 int imc_engine_htm_stop(unsigned int cpu)
 {
 	struct imc_engine_core *core = imc_engine_core_of(cpu);
@@ -418,8 +426,9 @@ struct imc_engine_core *imc_engine_core_by_number(unsigned int number)
 }
 
 /*
- * The running task. While no event is open, no probe reports task switches, and the task is unknown
- * and not counted. Events do not need this time: their counts start when an engine starts.
+ * The running task. While no event is open, no probe reports task switches: the task is unknown,
+ * and its time is not counted. Events do not need this time: their counts start when an engine
+ * starts.
  */
 
 /* On the thread's CPU, under the core's lock. The probe reports later switches. */
@@ -446,7 +455,7 @@ static void imc_engine_learn_here(void *unused)
 	if (!core)
 		return;
 	raw_spin_lock(&core->lock);
-	/* The hotplug callbacks do this for a CPU that is going online or offline. */
+	/* The hotplug callbacks handle a CPU that is going online or offline. */
 	if (thread->online)
 		imc_engine_thread_learn(thread);
 	raw_spin_unlock(&core->lock);
@@ -461,7 +470,10 @@ void imc_engine_tasks_learn(void)
 	cpus_read_unlock();
 }
 
-/* Called before the sched_switch probe is detached: later task exits are not seen. May sleep. */
+/*
+ * Called before the sched_switch probe is detached: drops the task pointers, because nothing
+ * reports the exit of a task any more. May sleep.
+ */
 void imc_engine_tasks_forget(void)
 {
 	unsigned int cpu;
@@ -480,7 +492,7 @@ void imc_engine_tasks_forget(void)
 	cpus_read_unlock();
 }
 
-/* CPU hotplug: both on the CPU itself */
+/* CPU hotplug callbacks; they run on the CPU itself. */
 
 int imc_engine_cpu_online(unsigned int cpu)
 {
@@ -567,7 +579,9 @@ void imc_engine_htm_finish(void)
 	for_each_possible_cpu(cpu)
 		while (atomic_read(&imc_engine_thread_of(cpu)->kicked))
 			usleep_range(500, 1000);
-	/* imc_engine_kicked() may still run after it has cleared kicked, with interrupts off. */
+	/*
+	 * Waits for imc_engine_kicked(), which runs on with interrupts off after it clears kicked.
+	 */
 	synchronize_rcu();
 	imc_engine_cores_free();
 }

@@ -2,8 +2,8 @@
 /*
  * imc_engine: a software engine in place of the hardware and firmware of In-Memory Collection
  * (Documentation/devices/imc_engine-model.rst). Users load it explicitly, after imc.ko; the log and
- * sysfs identify it. Once registered it does not call the driver, but writes memory as hardware
- * does.
+ * sysfs say that it is loaded. Once registered the engine does not call the driver, but writes
+ * memory as hardware does.
  *
  * The engine registers as the last step of load and unregisters as the first step of unload: when
  * pmukit_imc_unregister_backend() returns, no register holds an address of the driver's memory.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc_engine: chips. A chip's microcode polls its control block at the speed written there, and
- * adds to the counters in its HOMER while it runs (Documentation/devices/imc_engine-model.rst).
+ * imc_engine: chips. A chip's microcode polls its control block at the interval that the block's
+ * speed word selects, and while its status is RUNNING adds to the counters in the chip's HOMER
+ * (Documentation/devices/imc_engine-model.rst). A timer takes the place of the microcode.
  */
 
 #include <linux/gfp.h>
@@ -17,7 +18,9 @@
 
 #include "imc_engine.h"
 
-/* Poll interval of the control block while paused, whatever the speed */
+/*
+ * Poll interval of the control block while the microcode is paused; the speed word is ignored then
+ */
 #define IMC_ENGINE_NEST_PAUSED_NS	64000000ULL
 
 /**
@@ -173,7 +176,7 @@ int imc_engine_chip_of(unsigned int cpu)
 	if (cpu >= nr_cpu_ids || !cpu_possible(cpu) || !imc_engine_thread_of(cpu)->core)
 		return -ENODEV;
 	if (!imc_engine_chip_by_id(imc_engine_thread_of(cpu)->chip))
-		return -ENODEV;	/* first CPU of a chip online after load */
+		return -ENODEV;	/* the chip had no online CPU when the module was loaded */
 	return imc_engine_thread_of(cpu)->chip;
 }
 
@@ -194,7 +197,7 @@ unsigned int imc_engine_chips(struct pmukit_imc_chip *chips, unsigned int max)
 	return nr;
 }
 
-/* Writes the command, as firmware does, and lets the microcode poll at once. */
+/* Writes the command, as firmware does, and makes the microcode poll at once. */
 int imc_engine_nest_command(unsigned int cpu, u64 command)
 {
 	int id = imc_engine_chip_of(cpu);
@@ -207,7 +210,7 @@ int imc_engine_nest_command(unsigned int cpu, u64 command)
 	raw_spin_lock_irqsave(&chip->lock, flags);
 	imc_engine_control_write(chip, IMC_ENGINE_CB_COMMAND, command);
 	imc_engine_nest_step(chip);
-	/* The timer still has the interval of the paused state. */
+	/* The timer is still armed with the long interval of the paused state. */
 	if (command == IMC_ENGINE_COMMAND_RESUME)
 		hrtimer_start(&chip->timer, 0, HRTIMER_MODE_REL_HARD);
 	raw_spin_unlock_irqrestore(&chip->lock, flags);

@@ -90,7 +90,7 @@ static int imc_engine_probes_add(unsigned int first, unsigned int nr)
 	return 0;
 }
 
-/* Users: engines that have events; the driver serializes these calls. */
+/* Users of the probes: engines that have events. The driver serializes the get and put calls. */
 
 static unsigned int imc_engine_switch_users;
 static unsigned int imc_engine_attached;
@@ -156,7 +156,7 @@ unsigned int imc_engine_probe_count(void)
 	return READ_ONCE(imc_engine_attached);
 }
 
-/* Called before any probe is attached. */
+/* Looks up the tracepoints. Called before any probe is attached. */
 int imc_engine_probe_find(void)
 {
 	unsigned int i;
