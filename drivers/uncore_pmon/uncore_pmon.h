@@ -2,7 +2,8 @@
 /*
  * uncore_pmon: declarations shared by its files.
  *
- *   uncore_pmon_main.c       the module: registers PMUs, unregisters them with their PCI function
+ *   uncore_pmon_main.c       the module: registers PMUs, and unregisters them when their PCI
+ *                            function is removed or intel_uncore loads
  *   uncore_pmon_table.c      finds and reads the discovery tables
  *   uncore_pmon_box.c        register access of a unit: MMIO, MSR, PCI configuration space
  *   uncore_pmon_pmu.c        perf callbacks
@@ -42,11 +43,11 @@ struct uncore_pmon_box;
  * @pdev: the function, with a reference; only read, as it may be bound to another driver
  * @dvsec: offset of the capability; 0: the links of a Sapphire Rapids, see uncore_pmon_links()
  * @package: physical package of the units
- * @placed: @package is known, not guessed from the order in which functions were found
+ * @placed: @package is known; false if it is assumed from the order in which functions were found
  * @wrong: why the whole table is rejected, or NULL
  * @begun: uncore_pmon_table_begin() has handled the global control
- * @global: the first entry
- * @entries: the entries after the first
+ * @global: the first entry, which describes the table
+ * @entries: the entries after the first, one per unit
  * @nr_entries: length of @entries
  * @nr_reported: calls of uncore_pmon_report_entry() for this table
  * @node: entry in the list of all tables
@@ -74,8 +75,8 @@ struct uncore_pmon_table {
  * @read: reads a counter
  *
  * Offsets are from the box control. A register that does not respond reads as all ones. read32,
- * write and read are called under box->lock, those of MSRs on a CPU of the unit's package. They
- * take no lock: perf may read an event in an NMI, or from within any traced code.
+ * write and read are called under box->lock; for MSRs, on a CPU of the unit's package. They must
+ * not take a lock, because perf may read an event in an NMI, or from within any traced code.
  */
 struct uncore_pmon_access {
 	const char *(*claim)(struct uncore_pmon_box *box);
@@ -90,8 +91,8 @@ struct uncore_pmon_access {
  * @pev: the common part
  * @box: the unit in the package of the event's CPU
  * @cfg: the decoded terms; never changes
- * @slot: slot of an added event, else UNCORE_PMON_NO_SLOT
- * @based: prev_count is a value of the counter; false while the unit has not responded
+ * @slot: slot of an added event; UNCORE_PMON_NO_SLOT if the event is not added or needs none
+ * @based: prev_count holds a value read from the counter; false until the unit has responded
  * @node: entry in uncore_pmon_box.added
  */
 struct uncore_pmon_event {
@@ -122,7 +123,7 @@ struct uncore_pmon_event_file {
  * @pmu: the PMU; the box is freed with it
  * @unit: the unit as its table entry describes it
  * @entry: the table entry; valid only while @pmu is registered
- * @function: the function with the table; valid only while @pmu is registered
+ * @function: the PCI function with the table; valid only while @pmu is registered
  * @package: physical package
  * @access: register access
  * @claimed: @access->claim() has succeeded
@@ -132,17 +133,17 @@ struct uncore_pmon_event_file {
  * @free_base: MMIO: the mapped free-running counters
  * @pdev: PCI: the function with the registers, with a reference
  * @lock: protects the registers and the members below; interrupts off, innermost
- * @changing: between pmu_disable and pmu_enable; not under @lock
+ * @changing: set by pmu_disable, cleared by pmu_enable; not under @lock
  * @unused: why the driver does not use the unit, or NULL
  * @dead: the registers must not be accessed any more; never cleared
- * @silent: the last read of a counter got no response
+ * @silent: the unit did not respond to the last read of a counter
  * @reset: the driver has reset the unit
- * @frozen: no counter of the unit counts
+ * @frozen: the freeze bit is set: no counter of the unit counts
  * @controls: content of the control of each slot
  * @counting: mask of the slots whose event is started
  * @added: list of struct uncore_pmon_event
  * @nr_running: number of started events in @added
- * @timer: reads the counters before they can wrap; on the events' CPU
+ * @timer: reads the counters before they can wrap; runs on the events' CPU
  * @warned: mask of enum uncore_pmon_warning raised so far
  * @pending_warnings: warnings that are not in the log yet; atomic, not under @lock
  * @print_warnings: logs @pending_warnings; not under @lock
@@ -181,11 +182,11 @@ struct uncore_pmon_box {
 
 /**
  * struct uncore_pmon_pmu - a unit type and id
- * @pp: the common part; its reference count covers the whole structure
- * @unit: the unit of the first box; the units of further packages have the same layout
+ * @pp: the common part, with the reference count of this structure
+ * @unit: the unit of the first box; the units in other packages have the same layout
  * @platform: platform that defines the named events
  * @kinds: mask of enum uncore_pmon_kind that all boxes have
- * @fold_ns: interval between reads of a counter
+ * @fold_ns: interval between two reads of a counter by the timer
  * @boxes: struct uncore_pmon_box, one per package; constant while the PMU is registered
  * @node: entry in the list of all PMUs
  * @alias: second name, by type number (uncore_type_6_0), or empty

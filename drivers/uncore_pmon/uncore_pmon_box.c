@@ -7,10 +7,10 @@
  *               + control_offset    control 0, 1, ...
  *
  * The table entry has the address of a unit, which need not be in a BAR: on real machines the
- * registers of memory controllers are in no BAR, those of CXL units in the BAR of a port. The
- * driver maps the registers without requesting the region, so that other drivers can still request
- * it. It guards against a wrong address in two ways: it rejects RAM and BARs that cannot have
- * units, and the freeze bit must read back as written.
+ * registers of memory controllers are in no BAR, and those of CXL units are in the BAR of a port.
+ * The driver maps the registers without requesting the region, so that other drivers can still
+ * request it. The driver guards against a wrong address in two ways: it rejects RAM and BARs that
+ * cannot have units, and it uses a unit only if the freeze bit reads back as written.
  */
 
 #include <linux/bitfield.h>
@@ -30,7 +30,7 @@
 
 /* MMIO */
 
-/* True for Intel bridges (CXL ports), system peripherals and performance counters. */
+/* Returns true for Intel bridges (CXL ports), system peripherals and performance counters. */
 static bool uncore_pmon_may_have_units(const struct pci_dev *pdev)
 {
 	switch (pdev->class >> 16) {
@@ -68,7 +68,7 @@ static bool uncore_pmon_meets(u64 address, u64 bytes, unsigned long flags, unsig
 	return region_intersects(address, bytes, flags, desc) != REGION_DISJOINT;
 }
 
-/* True for memory that is not, or not yet, System RAM */
+/* Returns true for memory that is not System RAM, although it may become System RAM later. */
 static bool uncore_pmon_is_memory(u64 address, u64 bytes)
 {
 	static const u8 descs[] = {
@@ -187,8 +187,8 @@ static const struct uncore_pmon_access uncore_pmon_mmio = {
 
 /*
  * PCI configuration space. perf may read a counter from within any traced code, even while this CPU
- * holds the lock of configuration accesses, so a read must not take that lock. The driver uses only
- * units whose registers are accessed through ECAM, which needs no lock.
+ * holds the lock of configuration accesses, so a read must not take that lock. So the driver uses
+ * only units whose registers are accessed through ECAM, which needs no lock.
  */
 
 static void uncore_pmon_pci_release(struct uncore_pmon_box *box)
@@ -224,7 +224,7 @@ static u32 uncore_pmon_pci_read32(const struct uncore_pmon_box *box, u32 offset)
 	return pci_read_config_dword(box->pdev, at, &value) ? U32_MAX : value;
 }
 
-/* Writes the low half last: its event field starts the counter. */
+/* Writes the low half last, because its event field starts the counter. */
 static void uncore_pmon_pci_write(const struct uncore_pmon_box *box, u32 offset, u64 value)
 {
 	u32 at = FIELD_GET(UNCORE_PMON_PCI_OFFSET, box->unit.box_control) + offset;
@@ -235,8 +235,8 @@ static void uncore_pmon_pci_write(const struct uncore_pmon_box *box, u32 offset,
 }
 
 /*
- * Reads both halves, and the low one again if the high one has changed meanwhile. All ones if
- * either half did not respond.
+ * Reads both halves, and reads the low one again if the high one has changed meanwhile. Returns all
+ * ones if either half did not respond.
  */
 static u64 uncore_pmon_pci_read(const struct uncore_pmon_box *box, u32 offset)
 {
@@ -257,7 +257,7 @@ static const struct uncore_pmon_access uncore_pmon_pci = {
 	.read = uncore_pmon_pci_read,
 };
 
-/* MSRs: a CPU accesses those of its own package */
+/* MSRs: a CPU accesses the MSRs of its own package. */
 
 static const char *uncore_pmon_msr_claim(struct uncore_pmon_box *box)
 {
@@ -282,7 +282,10 @@ static u32 uncore_pmon_msr_read32(const struct uncore_pmon_box *box, u32 offset)
 
 static void uncore_pmon_msr_write(const struct uncore_pmon_box *box, u32 offset, u64 value)
 {
-	/* A failed write needs no error: the freeze bit of a missing MSR does not read back. */
+	/*
+	 * A failed write needs no error: if the MSR does not exist, the freeze bit does not read
+	 * back as written, and the unit is rejected.
+	 */
 	wrmsrq_safe(box->unit.box_control + offset, value);
 }
 
@@ -324,8 +327,8 @@ static void uncore_pmon_print_warnings(struct irq_work *work)
  * @box: the box; its lock is held
  * @what: the warning
  *
- * perf starts and stops events under the run queue lock. printk() could deadlock there, as the
- * console wakes tasks, so an irq_work prints.
+ * perf starts and stops events under the run queue lock. printk() could deadlock there, because the
+ * console wakes tasks. So an irq_work prints the warning.
  */
 void uncore_pmon_warn(struct uncore_pmon_box *box, enum uncore_pmon_warning what)
 {
@@ -348,7 +351,7 @@ void uncore_pmon_box_freeze(struct uncore_pmon_box *box, bool freeze)
 }
 
 /**
- * uncore_pmon_box_reset - reset a unit: frozen, controls and counters 0
+ * uncore_pmon_box_reset - set controls and counters of a unit to 0, and freeze the unit
  * @box: the unit; its lock is held
  */
 void uncore_pmon_box_reset(struct uncore_pmon_box *box)
@@ -360,7 +363,7 @@ void uncore_pmon_box_reset(struct uncore_pmon_box *box)
 	box->reset = true;
 }
 
-/* Reads a control. On real machines a read occasionally fails, so it is retried. */
+/* Reads a control; retries, because on real machines a read occasionally fails. */
 static u32 uncore_pmon_box_ask(const struct uncore_pmon_box *box, u32 offset)
 {
 	u32 value = U32_MAX;
@@ -377,8 +380,8 @@ static bool uncore_pmon_box_is_frozen(const struct uncore_pmon_box *box)
 }
 
 /*
- * True if a user program counts with the unit, through /dev/mem or MSRs. Drivers freeze a unit
- * before they release it.
+ * Returns true if a user program uses the unit, through /dev/mem or MSRs. A unit that is not frozen
+ * and has a control set is in use: a driver would have frozen the unit before it released it.
  */
 static bool uncore_pmon_box_counts(const struct uncore_pmon_box *box)
 {
@@ -396,7 +399,7 @@ static bool uncore_pmon_box_counts(const struct uncore_pmon_box *box)
 
 /*
  * Resets a unit unless it does not respond or is in use, and checks its freeze bit. Runs on a CPU
- * that can access it.
+ * that can access the unit.
  */
 static void uncore_pmon_box_prepare(void *data)
 {
@@ -418,7 +421,10 @@ static void uncore_pmon_box_prepare(void *data)
 	pmukit_unlock(&box->lock, flags);
 }
 
-/* Freezes the unit: perf may have enabled an event again since the PMU was removed. */
+/*
+ * Freezes the unit, because perf may have enabled an event again since the PMU was removed, and
+ * ends all accesses.
+ */
 static void uncore_pmon_box_kill(void *data)
 {
 	struct uncore_pmon_box *box = data;
@@ -431,7 +437,10 @@ static void uncore_pmon_box_kill(void *data)
 	pmukit_unlock(&box->lock, flags);
 }
 
-/* MSRs are accessible only on a CPU of the package. Return: false if none is online. */
+/*
+ * Calls a function that accesses the unit; for MSRs, on a CPU of the package. Returns false if no
+ * such CPU is online.
+ */
 static bool uncore_pmon_box_call(struct uncore_pmon_box *box, void (*call)(void *data))
 {
 	if (box->unit.access != UNCORE_PMON_ACCESS_MSR) {
@@ -442,8 +451,8 @@ static bool uncore_pmon_box_call(struct uncore_pmon_box *box, void (*call)(void 
 }
 
 /**
- * uncore_pmon_box_new - allocate a box; it is in no list, its registers are not accessed
- * @pmu: the PMU it will belong to
+ * uncore_pmon_box_new - allocate a box, without adding it to a list or accessing its registers
+ * @pmu: the PMU that the box will belong to
  * @table: the table with @entry
  * @entry: the table entry of the unit
  *
@@ -478,7 +487,7 @@ struct uncore_pmon_box *uncore_pmon_box_new(struct uncore_pmon_pmu *pmu,
  * uncore_pmon_box_up - make the registers accessible and reset the unit
  * @box: a new box
  *
- * If this sets @box->unused, the unit was only read.
+ * If this function sets @box->unused, it has only read registers of the unit.
  *
  * Return: error text, or NULL; the caller calls uncore_pmon_box_down() in both cases.
  */
@@ -500,7 +509,7 @@ const char *uncore_pmon_box_up(struct uncore_pmon_box *box)
  */
 void uncore_pmon_box_down(struct uncore_pmon_box *box)
 {
-	/* If no CPU of the package is online, none can access its MSRs. */
+	/* If no CPU of the package is online, no CPU can access its MSRs. */
 	if (box->claimed && !uncore_pmon_box_call(box, uncore_pmon_box_kill))
 		WRITE_ONCE(box->dead, true);
 	hrtimer_cancel(&box->timer);
@@ -536,8 +545,9 @@ static u64 uncore_pmon_box_read(const struct uncore_pmon_box *box,
  * @uev: the event
  * @count: filled in
  *
- * All ones mean that the unit did not respond; if they are a real count, the next read includes it.
- * After a failure the driver reads only once, as each attempt costs a timeout.
+ * All ones mean that the unit did not respond. If they were the real count, nothing is lost: the
+ * difference at the next read includes it. After a failure the driver tries only once per read,
+ * because each attempt costs a timeout.
  *
  * Return: false if the unit does not respond, after a warning.
  */

@@ -2,9 +2,10 @@
 /*
  * uncore_pmon: decoding of the discovery table and of event terms, arithmetic of counters.
  *
- * A table comes from firmware or a device and is not trusted: the decoders check each entry, or
- * reject it with a reason. Two accepted units may still have the same registers, or an address
- * where no unit is; uncore_pmon_box_check() and @claim of struct uncore_pmon_access detect that.
+ * A table comes from firmware or a device and is not trusted: the decoders check each entry and
+ * reject an invalid one with a reason. Two accepted units may still have the same registers, which
+ * uncore_pmon_box_check() detects, or an address where no unit is, which uncore_pmon_box_up()
+ * detects.
  */
 
 #include <linux/bitfield.h>
@@ -17,15 +18,15 @@
 #define UNCORE_PMON_ALL_ONES		(~0ULL)
 #define UNCORE_PMON_MMIO_LIMIT		BIT_ULL(52)	/* physical addresses of x86 */
 /*
- * All known uncore MSRs of discovery tables are in 0x2000 .. 0x3fff. Architectural MSRs are below
- * that and at 0xc0000000 or above, those of hypervisors at 0x40000000 or above: a table must not
- * make the driver write them.
+ * All known uncore MSRs of discovery tables are in 0x2000 .. 0x3fff. A table must not make the
+ * driver write other MSRs: architectural MSRs are below this range and at 0xc0000000 or above, MSRs
+ * of hypervisors are at 0x40000000 or above.
  */
 #define UNCORE_PMON_MSR_FIRST		0x2000ULL
 #define UNCORE_PMON_MSR_LIMIT		0x40000000ULL
 #define UNCORE_PMON_PCI_LIMIT		BIT_ULL(31)
 #define UNCORE_PMON_PCI_SPACE		4096
-#define UNCORE_PMON_PCI_PORTS		256	/* bytes accessed through I/O ports in domain 0 */
+#define UNCORE_PMON_PCI_PORTS		256	/* bytes accessed through I/O ports, in domain 0 */
 #define UNCORE_PMON_COUNTER_BYTES	8
 
 /* The table */
@@ -44,7 +45,7 @@ static bool uncore_pmon_all_ones(const u64 *words)
 /**
  * uncore_pmon_global_decode - decode and check the first entry of a table
  * @words: UNCORE_PMON_ENTRY_WORDS words
- * @bar_bytes: length of the BAR with the table at its start
+ * @bar_bytes: length of the BAR, which begins with the table
  * @global: filled in
  *
  * Return: error text, or NULL.
@@ -85,7 +86,7 @@ u64 uncore_pmon_table_bytes(const struct uncore_pmon_global *global)
  * uncore_pmon_global_is_mmio - test for a global control that is MMIO
  * @global: the first entry of a table
  *
- * Return: true if it is, at a valid address.
+ * Return: true if it is MMIO, at a valid address.
  */
 bool uncore_pmon_global_is_mmio(const struct uncore_pmon_global *global)
 {
@@ -93,7 +94,7 @@ bool uncore_pmon_global_is_mmio(const struct uncore_pmon_global *global)
 	       global->control < UNCORE_PMON_MMIO_LIMIT;
 }
 
-/* @end: number of MSRs after @address that must be in the range, too */
+/* Returns true if the MSRs at @address .. @address + @end are in the range that a table may use. */
 static bool uncore_pmon_is_msr(u64 address, u32 end)
 {
 	return address >= UNCORE_PMON_MSR_FIRST && address < UNCORE_PMON_MSR_LIMIT - end;
@@ -103,7 +104,7 @@ static bool uncore_pmon_is_msr(u64 address, u32 end)
  * uncore_pmon_global_is_msr - test for a global control that is an MSR
  * @global: the first entry of a table
  *
- * Return: true if it is, at an address of the uncore.
+ * Return: true if it is an MSR, in the range of uncore MSRs.
  */
 bool uncore_pmon_global_is_msr(const struct uncore_pmon_global *global)
 {
@@ -204,7 +205,7 @@ static const char *uncore_pmon_entry_check(const u64 *words, struct uncore_pmon_
  * @a: a unit
  * @b: another unit
  *
- * All units of a type must have the layout of the first one.
+ * All units of a type must have the same layout.
  *
  * Return: true if the layouts are equal.
  */
@@ -279,7 +280,7 @@ static bool uncore_pmon_collide(u32 first, u32 first_end, u32 second, u32 second
 	return first < second_end && second < first_end;
 }
 
-/* True if no general register of the unit is in these bytes. */
+/* Returns true if these bytes contain no general control or counter of the unit. */
 static bool uncore_pmon_bytes_free(const struct uncore_pmon_unit *unit, u32 offset, u32 bytes)
 {
 	return !uncore_pmon_collide(offset, offset + bytes, unit->control_offset,
@@ -291,13 +292,13 @@ static bool uncore_pmon_bytes_free(const struct uncore_pmon_unit *unit, u32 offs
 /**
  * uncore_pmon_has_fixed - test for a fixed counter
  * @unit: the unit
- * @platform: its platform
+ * @platform: platform of the unit
  *
- * Tables do not list the fixed counter. A memory controller with other registers at the offsets of
- * the fixed counter has none. On Diamond Rapids the fixed counter has another offset; its offset on
- * later processors is unknown.
+ * Tables do not list the fixed counter. A memory controller that has general registers at the
+ * offsets of the fixed counter has no fixed counter. On Diamond Rapids the fixed counter has
+ * another offset; its offset on later processors is unknown.
  *
- * Return: true if the unit has one.
+ * Return: true if the unit has a fixed counter.
  */
 bool uncore_pmon_has_fixed(const struct uncore_pmon_unit *unit, enum uncore_pmon_platform platform)
 {
@@ -312,12 +313,12 @@ bool uncore_pmon_has_fixed(const struct uncore_pmon_unit *unit, enum uncore_pmon
 /**
  * uncore_pmon_has_free - test for free-running counters
  * @unit: the unit
- * @platform: its platform
+ * @platform: platform of the unit
  *
- * Tables do not list them. They belong to a pair of memory controllers; the driver assigns them to
- * the first of the pair, which it recognizes by its address.
+ * Tables do not list free-running counters. They belong to a pair of memory controllers; the driver
+ * assigns them to the first of the pair, which it recognizes by its address.
  *
- * Return: true if the unit has them.
+ * Return: true if the unit has free-running counters.
  */
 bool uncore_pmon_has_free(const struct uncore_pmon_unit *unit, enum uncore_pmon_platform platform)
 {
@@ -331,9 +332,9 @@ bool uncore_pmon_has_free(const struct uncore_pmon_unit *unit, enum uncore_pmon_
 /**
  * uncore_pmon_is_misplaced - test for a unit whose address in the table is wrong
  * @unit: the unit
- * @platform: its platform
+ * @platform: platform of the unit
  *
- * Includes a type of Diamond Rapids that has no counters and that intel_uncore ignores.
+ * Includes a type of Diamond Rapids that has no counters, and which intel_uncore ignores too.
  *
  * Return: true if the registers at that address must not be accessed.
  */
@@ -352,7 +353,8 @@ bool uncore_pmon_is_misplaced(const struct uncore_pmon_unit *unit,
  * @unit: a unit with PCI access
  *
  * In domain 0, x86 accesses the first 256 bytes of a configuration space through I/O ports, under a
- * lock. All other accesses use ECAM, without a lock. The box control is a unit's first register.
+ * lock. All other accesses use ECAM, without a lock. The box control is the unit's first register,
+ * so its offset decides.
  *
  * Return: true if all registers are accessed through ECAM.
  */
@@ -393,9 +395,9 @@ u32 uncore_pmon_counter_offset(const struct uncore_pmon_unit *unit, u32 slot)
 /**
  * uncore_pmon_unit_bytes - length of the registers of a unit
  * @unit: the unit
- * @kinds: mask of enum uncore_pmon_kind that it has
+ * @kinds: mask of enum uncore_pmon_kind that the unit has
  *
- * Return: bytes from the box control on; for MSRs, the number of registers.
+ * Return: bytes, counted from the box control; for MSRs, the number of registers.
  */
 u32 uncore_pmon_unit_bytes(const struct uncore_pmon_unit *unit, u32 kinds)
 {
@@ -411,10 +413,10 @@ u32 uncore_pmon_unit_bytes(const struct uncore_pmon_unit *unit, u32 kinds)
  * @a: a unit
  * @b: another unit
  *
- * The registers of a unit never extend past the 4096 bytes of a configuration space, so addresses
- * are comparable for each kind of access.
+ * The registers of a unit never extend past the 4096 bytes of a configuration space. So PCI
+ * addresses can be compared as numbers, like MSR and MMIO addresses.
  *
- * Return: true if they share a register.
+ * Return: true if the units share a register.
  */
 bool uncore_pmon_units_collide(const struct uncore_pmon_unit *a, const struct uncore_pmon_unit *b)
 {
@@ -447,7 +449,7 @@ static const struct uncore_pmon_free *uncore_pmon_free_find(u64 umask)
  * uncore_pmon_config_mask - bits of config that a unit supports
  * @unit: the unit
  *
- * Controls of MMIO units have 32 bits; the driver assumes the same for unknown types.
+ * Controls of MMIO units have 32 bits. The driver assumes 32 bits for unknown types, too.
  *
  * Return: the mask.
  */
@@ -476,7 +478,7 @@ static u32 uncore_pmon_allowed_counters(const struct uncore_pmon_unit *unit, u8 
 	return all;
 }
 
-/* Event 0xff selects the fixed counter or a free-running one. */
+/* Event 0xff selects the fixed counter (umask 0) or a free-running one. */
 static const char *uncore_pmon_special_parse(u32 kinds, u64 config, struct uncore_pmon_config *cfg)
 {
 	u64 umask = FIELD_GET(UNCORE_PMON_CONTROL_UMASK, config);
@@ -499,10 +501,10 @@ static const char *uncore_pmon_special_parse(u32 kinds, u64 config, struct uncor
 /**
  * uncore_pmon_config_parse - decode and check the terms of an event
  * @unit: the unit
- * @kinds: mask of enum uncore_pmon_kind that it has
- * @config: of the event
- * @config1: of the event
- * @config2: of the event
+ * @kinds: mask of enum uncore_pmon_kind that the unit has
+ * @config: perf's attr.config
+ * @config1: perf's attr.config1; must be 0
+ * @config2: perf's attr.config2; must be 0
  * @cfg: filled in
  *
  * Return: error text, or NULL.
@@ -534,8 +536,8 @@ const char *uncore_pmon_config_parse(const struct uncore_pmon_unit *unit, u32 ki
 #define UNCORE_PMON_SECOND_NS		1000000000ULL
 #define UNCORE_PMON_FOLD_MAX_NS		(60 * UNCORE_PMON_SECOND_NS)
 /*
- * Shortest interval. It suffices for a 24-bit counter at 4 counts per tick of a 2 GHz clock, and
- * for a 32-bit counter at the upper bound.
+ * Shortest interval between two reads. In this time a 24-bit counter does not advance by half its
+ * range at 4 counts per tick of a 2 GHz clock, nor a 32-bit counter at the upper bound.
  */
 #define UNCORE_PMON_FOLD_MIN_NS		1000000ULL
 
@@ -543,8 +545,8 @@ const char *uncore_pmon_config_parse(const struct uncore_pmon_unit *unit, u32 ki
  * uncore_pmon_fold_ns - interval between two reads of a counter
  * @width_bits: width of the counter
  *
- * A counter advances by at most half its range in between, so that a step backwards differs from a
- * wrap.
+ * A counter advances by at most half its range in this interval. So the driver can tell a wrap from
+ * a counter that went backwards.
  *
  * Return: nanoseconds.
  */
@@ -567,8 +569,8 @@ u64 uncore_pmon_fold_ns(u32 width_bits)
  * @width_bits: width of the counter; higher bits are ignored
  * @delta: filled in
  *
- * Return: false if the counter went backwards, or half its range forward; the caller then adds
- * nothing.
+ * Return: false if the difference is half the range or more: the counter went backwards, or too
+ * far. The caller then adds nothing.
  */
 bool uncore_pmon_delta(u64 before, u64 now, u32 width_bits, u64 *delta)
 {
@@ -579,8 +581,8 @@ bool uncore_pmon_delta(u64 before, u64 now, u32 width_bits, u64 *delta)
 }
 
 /*
- * Finds a slot for one event, by a breadth-first search for other events to move. via[s] is the
- * slot whose holder would move to s; it is s itself if the new event can use s directly.
+ * Finds a slot for one event; may move other events, which it finds by a breadth-first search.
+ * via[s] is the slot whose holder would move to slot s, or s itself if the new event can use s.
  */
 static bool uncore_pmon_place(const u32 *slots, s8 *slot, const s8 *holder, u32 wanted)
 {
@@ -619,7 +621,7 @@ found:
 
 /**
  * uncore_pmon_assign - assign a slot to each event
- * @slots: per event, mask of the slots it can use; 0: it needs none
+ * @slots: per event, mask of the slots it can use; 0 if it needs none
  * @slot: per event, its slot or UNCORE_PMON_NO_SLOT; updated
  * @nr: number of events
  *

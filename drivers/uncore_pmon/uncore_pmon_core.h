@@ -22,7 +22,7 @@
 #define UNCORE_PMON_NR_SLOTS		(UNCORE_PMON_MAX_COUNTERS + 1)
 #define UNCORE_PMON_NO_SLOT		(-1)
 
-/* Event terms that are not written to a control: they select counters without an event select. */
+/* Values of the terms event and umask that select a counter; they are not written to a control. */
 #define UNCORE_PMON_EVENT_SPECIAL	0xff
 #define UNCORE_PMON_UMASK_FREE		0x10	/* the first free-running counter */
 
@@ -80,7 +80,7 @@ struct uncore_pmon_entry {
 	struct uncore_pmon_unit unit;
 };
 
-/* The platform defines the meaning of event codes. */
+/* The meaning of event codes depends on the platform. */
 enum uncore_pmon_platform {
 	UNCORE_PMON_UNKNOWN,
 	UNCORE_PMON_SPR,	/* Sapphire and Emerald Rapids */
@@ -104,10 +104,10 @@ struct uncore_pmon_constraint {
  * @constraints: terminated by a constraint without counters
  * @id: number in the table
  * @control_step: MMIO: distance between two controls, in bytes
- * @more: MSR, PCI: additional bits of a control; 0: UNCORE_PMON_CONTROL_UMASK_EXT
+ * @more: MSR, PCI: bits of a control above bit 31; 0 stands for UNCORE_PMON_CONTROL_UMASK_EXT
  * @fixed: a memory controller may have a fixed counter
  * @free_running: a pair of memory controllers may have free-running counters
- * @misplaced: mask of enum uncore_pmon_platform whose tables have a wrong address
+ * @misplaced: mask of enum uncore_pmon_platform whose tables have a wrong address for this type
  */
 struct uncore_pmon_type {
 	const char *name;
@@ -130,7 +130,7 @@ enum uncore_pmon_meaning {
  * struct uncore_pmon_named_event - a named event
  * @name: file in events/
  * @umask: value of the term umask
- * @type: type of the units that have it
+ * @type: type of the units that have the event
  * @event: value of the term event
  * @platforms: mask of enum uncore_pmon_platform
  * @meaning: enum uncore_pmon_meaning
@@ -153,7 +153,7 @@ enum uncore_pmon_kind {
 /**
  * struct uncore_pmon_free - a free-running counter
  * @umask: value of the term umask that selects it
- * @offset: offset in the registers of its pair of memory controllers
+ * @offset: offset from the start of the registers of its pair of memory controllers
  */
 struct uncore_pmon_free {
 	u8 umask;

@@ -3,10 +3,10 @@
  * uncore_pmon: the module. Registers a PMU for each usable unit of the discovery tables, and
  * unregisters it when its PCI function is removed or intel_uncore loads.
  *
- * Units accessed through MSRs or PCI configuration space are only listed unless program_msr or
- * program_pci is set. The in-tree intel_uncore programs the same units. Unless beside_intel_uncore
- * is set, this module does not load while intel_uncore uses them, and unregisters its PMUs before
- * intel_uncore initializes.
+ * Units accessed through MSRs or PCI configuration space are only listed (in debugfs) unless
+ * program_msr or program_pci is set. The in-tree intel_uncore programs the same units. Unless
+ * beside_intel_uncore is set, this module does not load while intel_uncore uses the units, and
+ * unregisters its PMUs before intel_uncore initializes.
  *
  * Locking: uncore_pmon_mutex protects the lists of tables and PMUs. It is taken inside
  * pci_lock_rescan_remove(), and outside all locks of perf and pmukit_common.
@@ -71,7 +71,10 @@ static const struct {
 	{ 0xdd, UNCORE_PMON_GNR },	/* Clearwater Forest */
 };
 
-/* A guest's CPU need not match its modeled uncore: assume the first platform with a table. */
+/*
+ * A guest's CPU model need not match the uncore that the hypervisor emulates: for an unknown CPU,
+ * assume the first platform that has discovery tables.
+ */
 static enum uncore_pmon_platform uncore_pmon_platform_of_cpu(void)
 {
 	u32 i;
@@ -115,10 +118,10 @@ bool uncore_pmon_programs(u8 access)
 }
 
 /**
- * uncore_pmon_looks_for_programs - test if units that a user program counts with are skipped
+ * uncore_pmon_looks_for_programs - test if units that a user program uses are skipped
  *
- * Return: true only while the module loads. Later, a unit that counts may do so for events that
- * ended when its function was removed.
+ * Return: true only while the module loads. Later, a unit that counts may still count for events of
+ * this driver, which ended when the unit's function was removed.
  */
 bool uncore_pmon_looks_for_programs(void)
 {
@@ -127,7 +130,7 @@ bool uncore_pmon_looks_for_programs(void)
 
 /* Entries; under uncore_pmon_mutex */
 
-/* Return: why a unit of a table is only listed, or NULL if the driver is to use it. */
+/* Returns the reason why a unit is only listed, or NULL if the driver may use the unit. */
 static const char *uncore_pmon_unused(const struct uncore_pmon_table *table,
 				      const struct uncore_pmon_entry *entry)
 {
@@ -184,11 +187,12 @@ static struct uncore_pmon_box *uncore_pmon_box_find(const struct uncore_pmon_ent
 /* intel_uncore; under uncore_pmon_mutex */
 
 /*
- * True if a PMU of this name is registered. The driver must know before it registers its own: sysfs
- * warns about a duplicate name. The bus of PMUs is not exported, but each of its devices refers to
- * it. The PMU "software" is registered at boot, before any other device could have its name, so the
- * driver finds it in the kset of all devices; kset_find_obj() takes a reference. Code in
- * kernel/events/ could make perf_pmu_register() fail without the warning instead.
+ * Returns true if a PMU of this name is registered. The driver must know before it registers its
+ * own PMU, because sysfs warns about a duplicate name. The bus of PMUs is not exported, but each
+ * device on the bus refers to it. The PMU "software" is registered at boot, before another device
+ * could have its name, so the driver finds it in the kset of all devices; kset_find_obj() takes a
+ * reference. An in-tree driver would not need this: perf_pmu_register() could be changed to fail
+ * without the warning.
  */
 static bool uncore_pmon_is_pmu(const char *name)
 {
@@ -203,8 +207,9 @@ static bool uncore_pmon_is_pmu(const char *name)
 }
 
 /*
- * True while the init function of intel_uncore runs. Its MODULE_STATE_COMING was sent before this
- * driver registered its notifier. The reference keeps struct module in memory.
+ * Returns true while the init function of intel_uncore runs. The module notifier does not tell if
+ * intel_uncore began to load before the notifier was registered. The reference to the module's
+ * kobject keeps struct module in memory.
  */
 static bool uncore_pmon_others_load(void)
 {
@@ -218,8 +223,8 @@ static bool uncore_pmon_others_load(void)
 }
 
 /*
- * True if intel_uncore has a PMU for the unit. It omits the id if the type has one unit, and uses
- * the type's number if it knows no name.
+ * Returns true if intel_uncore has a PMU for the unit. intel_uncore omits the id if the type has
+ * only one unit, and uses the type's number if it knows no name for the type.
  */
 static bool uncore_pmon_is_served(const struct uncore_pmon_unit *unit)
 {
@@ -240,7 +245,7 @@ static bool uncore_pmon_is_served(const struct uncore_pmon_unit *unit)
 	return false;
 }
 
-/* True if another driver has a PMU for a unit for which this driver has none. */
+/* Returns true if another driver has a PMU for a unit for which this driver has none. */
 static bool uncore_pmon_others_serve(void)
 {
 	const struct uncore_pmon_table *table;
@@ -307,7 +312,7 @@ static const char *uncore_pmon_box_check(const struct uncore_pmon_table *table,
 	return NULL;
 }
 
-/* Adds the unit of an entry, or stores in the entry why not. Return: 0 or -ENOMEM. */
+/* Adds a box for the unit of an entry, or stores in the entry why not. Returns 0 or -ENOMEM. */
 static int uncore_pmon_box_add(struct uncore_pmon_pmu *pmu, struct uncore_pmon_table *table,
 			       struct uncore_pmon_entry *entry)
 {
@@ -361,7 +366,7 @@ static void uncore_pmon_pmu_drop(struct uncore_pmon_pmu *pmu)
 	pmukit_pmu_put(&pmu->pp);
 }
 
-/* On return, the name can be registered again and the events no longer count. */
+/* On return, the PMU's name can be registered again, and the PMU's events no longer count. */
 static void uncore_pmon_pmu_remove(struct uncore_pmon_pmu *pmu)
 {
 	list_del(&pmu->node);
@@ -409,7 +414,7 @@ static int uncore_pmon_pmu_add(const struct uncore_pmon_table *table,
 	return 0;
 }
 
-/* Return: a PMU without a box in a package whose table lists its unit, or NULL. */
+/* Returns a PMU that lacks a box in a package whose table lists its unit, or NULL. */
 static struct uncore_pmon_pmu *uncore_pmon_outdated(void)
 {
 	struct uncore_pmon_table *table;
@@ -448,8 +453,8 @@ static int uncore_pmon_add_missing(void)
 }
 
 /*
- * Registers a PMU for each unit of the tables, and replaces PMUs that get a box in a further
- * package. Return: -EBUSY if intel_uncore uses the units.
+ * Registers a PMU for each unit of the tables, and replaces PMUs that get a box in another package.
+ * Returns 0 or -errno, -EBUSY if intel_uncore uses the units.
  */
 static int uncore_pmon_pmus_update(void)
 {
@@ -501,8 +506,8 @@ static void uncore_pmon_tables_remove(const struct pci_dev *pdev)
 }
 
 /*
- * Drops the tables of a function if all are rejected: it may decode its BARs now that it has a
- * driver. Return: true if the function must be scanned again.
+ * Drops the tables of a function if all are rejected, because the function may decode its BARs now
+ * that it is bound to a driver. Returns true if the function must be scanned again.
  */
 static bool uncore_pmon_forget_wrong(const struct pci_dev *pdev)
 {
@@ -532,7 +537,10 @@ static bool uncore_pmon_depends_on(const struct uncore_pmon_pmu *pmu, const stru
 	return depends;
 }
 
-/* Called while the registers of the function can still be accessed. */
+/*
+ * A function is being removed, while its registers can still be accessed. Removes its PMUs and
+ * tables, then registers the PMUs again that still have boxes in other packages.
+ */
 static void uncore_pmon_function_gone(const struct pci_dev *pdev)
 {
 	struct uncore_pmon_pmu *pmu, *next;
@@ -605,8 +613,8 @@ DEFINE_SHOW_ATTRIBUTE(uncore_pmon_units);
 /* Notifiers */
 
 /*
- * A work, as a function has no BARs yet at BUS_NOTIFY_ADD_DEVICE, but has them once
- * pci_lock_rescan_remove() succeeds.
+ * A work item, because a function has no BARs yet at BUS_NOTIFY_ADD_DEVICE. It has them once this
+ * work gets the lock of pci_lock_rescan_remove().
  */
 static void uncore_pmon_rescan(struct work_struct *work)
 {
@@ -711,7 +719,7 @@ static void uncore_pmon_report(void)
 		rejected);
 }
 
-/* If no unit can be used, one line in the log has the reason. */
+/* If no unit can be used, logs one line with the reason. */
 static int uncore_pmon_start(void)
 {
 	int ret = uncore_pmon_scan();

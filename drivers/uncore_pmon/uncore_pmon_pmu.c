@@ -5,15 +5,16 @@
  * perf calls pmu_disable before and pmu_enable after it changes events. The first change of a
  * grouped event freezes the unit until pmu_enable, so that a group starts and stops together.
  * Single events do not freeze the unit, so that multiplexing does not stop the other events.
- * Controls are not cleared before pmu_enable, so that an event that returns to its counter costs no
+ * Controls are cleared only at pmu_enable, so that an event that returns to its counter costs no
  * write. If perf throttles a group leader, it stops the events of the group one by one, without
  * pmu_disable: each stop is a separate change.
  *
  * Locking: event_init runs in process context, sometimes under perf's ctx->mutex. add, del, start
- * and stop run on the events' CPU with interrupts off, read anywhere in the package and in any
- * context; all of them take box->lock. The lock's holder calls hrtimer functions. A reader may hold
- * hrtimer locks, so it does not wait for the holder then and does not update the count. The timer
- * still reads all counters in time: it is queued as long as events run.
+ * and stop run on the events' CPU with interrupts off. read runs on any CPU of the package and in
+ * any context. All of them take box->lock, and the holder of box->lock may call hrtimer functions.
+ * read may be called with hrtimer locks held. So it does not wait for a holder that calls hrtimer
+ * functions, and does not update the count then. The timer still reads all counters in time,
+ * because it is queued as long as events run.
  */
 
 #include <linux/bits.h>
@@ -70,7 +71,7 @@ static u32 uncore_pmon_width(const struct uncore_pmon_box *box,
 	return uev->cfg.kind == UNCORE_PMON_GENERAL ? box->unit.width_bits : UNCORE_PMON_MC_WIDTH;
 }
 
-/* Adds to the count what the counter has counted since the last read that got a response. */
+/* Adds the difference since the last successful read of the counter to the event's count. */
 static void uncore_pmon_fold(struct uncore_pmon_box *box, struct uncore_pmon_event *uev)
 {
 	struct perf_event *event = uev->pev.event;
@@ -166,7 +167,10 @@ static void uncore_pmon_settle(struct uncore_pmon_box *box)
 		uncore_pmon_timer_stop(box);
 }
 
-/* Runs on the events' CPU with interrupts off. A timer that has expired meanwhile fires at once. */
+/*
+ * Queues the timer on this CPU, to which the events have moved. A timer that has expired meanwhile
+ * fires at once. Interrupts are off.
+ */
 static void uncore_pmon_timer_follow(void *data)
 {
 	struct uncore_pmon_box *box = data;
@@ -182,8 +186,9 @@ static void uncore_pmon_timer_follow(void *data)
 }
 
 /*
- * If events move one by one, the timer may never have stopped and is still queued on the old CPU.
- * When that CPU goes offline, the timer would migrate to any CPU, even of another package.
+ * Moves the timer to the CPU to which the events have moved. If events move one by one, the timer
+ * does not stop and is still queued on the old CPU. When that CPU goes offline, the timer would
+ * migrate to any CPU, even of another package.
  */
 static void uncore_pmon_place_changed(struct pmukit_pmu *pp, unsigned int cpu)
 {
@@ -197,8 +202,8 @@ static void uncore_pmon_place_changed(struct pmukit_pmu *pp, unsigned int cpu)
  * uncore_pmon_timer - read all counters in use
  * @timer: timer of a box
  *
- * If the events have moved to another CPU, which has queued the timer there, this call does not
- * restart it.
+ * If the events have moved to another CPU, and that CPU has queued the timer, this call neither
+ * reads nor restarts the timer.
  *
  * Return: HRTIMER_RESTART or HRTIMER_NORESTART.
  */
@@ -246,7 +251,7 @@ static void uncore_pmon_event_halt(struct uncore_pmon_box *box, struct uncore_pm
 	box->nr_running--;
 }
 
-/* Completes a change that no pmu_enable follows: perf throttles a group without pmu_disable. */
+/* Completes a change unless pmu_enable will: perf throttles a group without pmu_disable. */
 static void uncore_pmon_settle_alone(struct uncore_pmon_box *box)
 {
 	if (!READ_ONCE(box->changing) && !box->dead)
@@ -311,7 +316,7 @@ static void uncore_pmon_group_add(const struct uncore_pmon_event *uev, u32 *slot
 		slots[(*nr)++] = uev->cfg.slots;
 }
 
-/* True if all events of the group could count at once, without other events. */
+/* Returns true if all events of the group fit on the unit together, without other events. */
 static bool uncore_pmon_group_fits(struct perf_event *event, const struct uncore_pmon_event *new)
 {
 	struct perf_event *leader = event->group_leader, *sibling;
@@ -356,7 +361,7 @@ static int uncore_pmon_event_create(struct uncore_pmon_pmu *pmu, struct perf_eve
 	if (ret)
 		goto free_event;
 	event->event_caps |= PERF_EV_CAP_READ_ACTIVE_PKG;
-	/* perf makes an event active before it adds it, and an NMI may read an active event. */
+	/* perf marks an event active before it calls add, and an NMI may read an active event. */
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	return 0;
 
@@ -394,7 +399,7 @@ static void uncore_pmon_event_free(struct pmukit_event *pev)
 
 /* Running events */
 
-/* Accesses no register: the first change of an event does. */
+/* Accesses no register: only the first change of an event freezes the unit. */
 static void uncore_pmon_pmu_disable(struct pmu *pmu)
 {
 	struct uncore_pmon_box *box = uncore_pmon_box_of_cpu(uncore_pmon_of_pmu(pmu),
@@ -476,8 +481,8 @@ static void uncore_pmon_event_del(struct perf_event *event, int how)
 }
 
 /*
- * perf may read from within any other callback or an NMI. Without the lock the count is not
- * updated.
+ * perf may read from within any other callback or an NMI. If the lock cannot be taken then, the
+ * count is not updated.
  */
 static void uncore_pmon_event_read(struct perf_event *event)
 {

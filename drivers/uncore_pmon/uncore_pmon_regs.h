@@ -20,7 +20,9 @@
 #define UNCORE_PMON_DVSEC_PLACE		0x0c
 #define   UNCORE_PMON_DVSEC_PLACE_BIR	GENMASK(2, 0)
 
-/* The table: entry 0 is the global entry; each entry has three words, entries are a stride apart */
+/*
+ * The table: entry 0 is the global entry. Each entry has three words; entries begin STRIDE apart.
+ */
 #define UNCORE_PMON_ENTRY_WORDS		3
 #define UNCORE_PMON_GLOBAL0_TYPE	GENMASK_ULL(7, 0)
 #define UNCORE_PMON_GLOBAL0_STRIDE	GENMASK_ULL(15, 8)	/* in words */
@@ -72,8 +74,9 @@
 #define UNCORE_PMON_IMC_FIXED_CONTROL	0x54
 
 /*
- * Free-running counters of a pair of memory controllers. Offsets are from the start of the pair's
- * 512 KiB of registers, as is that of the first controller's box control (UNCORE_PMON_MC_BOX).
+ * Free-running counters of a pair of memory controllers. All offsets, including that of the first
+ * controller's box control (UNCORE_PMON_MC_BOX), are from the start of the pair's 512 KiB of
+ * registers.
  */
 #define UNCORE_PMON_MC_MASK		GENMASK_ULL(18, 0)
 #define UNCORE_PMON_MC_BOX		0x22800

@@ -130,7 +130,7 @@ static const struct attribute_group *uncore_pmon_format(const struct uncore_pmon
 	return &uncore_pmon_format_group;
 }
 
-/* events/: NAME; also NAME.scale and NAME.unit if a count means bytes */
+/* events/: NAME; also NAME.scale and NAME.unit if the event counts lines of 64 bytes */
 
 static ssize_t uncore_pmon_event_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -140,7 +140,7 @@ static ssize_t uncore_pmon_event_show(struct device *dev, struct device_attribut
 	return sysfs_emit(buf, "event=0x%02x,umask=0x%02llx\n", event->event, event->umask);
 }
 
-/* 64 bytes in MiB: exactly 2^-14 */
+/* A line of 64 bytes in MiB: exactly 2^-14 */
 static ssize_t uncore_pmon_scale_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "6.103515625e-5\n");

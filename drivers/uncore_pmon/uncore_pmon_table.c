@@ -2,9 +2,9 @@
 /*
  * uncore_pmon: finds and reads discovery tables.
  *
- * A DVSEC of any Intel function has the location of a table, usually of a function bound to
- * intel_vsec; a function may have several tables. This driver neither binds nor enables the
- * function, and requests none of its regions. It maps a table, reads it once and unmaps it.
+ * A DVSEC of an Intel PCI function has the location of a table. The function is usually bound to
+ * intel_vsec, and may have several tables. This driver neither binds nor enables the function, and
+ * requests none of its regions. It maps a table, reads the table once and unmaps it.
  *
  * Context: process context, under the mutex of uncore_pmon_main.c.
  */
@@ -55,9 +55,9 @@ static bool uncore_pmon_package_taken(int package, const struct list_head *table
 }
 
 /*
- * Without a NUMA node, each function is assigned to the next package in the order in which
- * functions are found, as in intel_uncore. Return: true if the package is known, false if it is so
- * assigned.
+ * Finds the package of a function by its NUMA node. Without one, functions are assigned to packages
+ * in the order in which they are found, as in intel_uncore. Returns false if the package was
+ * assigned in this way.
  */
 static bool uncore_pmon_place(struct pci_dev *pdev, const struct list_head *tables, int *package)
 {
@@ -84,7 +84,7 @@ static bool uncore_pmon_place(struct pci_dev *pdev, const struct list_head *tabl
 
 /* Reading */
 
-/* Return: offset of the next DVSEC that locates a table, or 0. */
+/* Returns the offset of the next DVSEC that locates a table, or 0. */
 static int uncore_pmon_dvsec(struct pci_dev *pdev, int at)
 {
 	u32 header, entry;
@@ -123,7 +123,7 @@ static const char *uncore_pmon_find_bar(struct pci_dev *pdev, int dvsec, int *ba
 	return NULL;
 }
 
-/* Copies the first words of a BAR; the caller frees the copy. NULL: out of memory. */
+/* Copies the first words of a BAR; the caller frees the copy. Returns NULL if out of memory. */
 static u64 *uncore_pmon_copy(struct pci_dev *pdev, int bar, u64 bytes)
 {
 	void __iomem *base = ioremap(pci_resource_start(pdev, bar), bytes);
@@ -204,8 +204,8 @@ static const char *uncore_pmon_run_all_by_msr(const struct uncore_pmon_table *ta
  * @table: the table
  *
  * On Granite Rapids and similar processors all units may be frozen at boot; if they are not,
- * nothing is written. The global control of Sapphire Rapids, also an MSR, stays as firmware set it,
- * as with intel_uncore.
+ * nothing is written. The global control of Sapphire Rapids, also an MSR, is never written, as with
+ * intel_uncore.
  */
 void uncore_pmon_table_begin(struct uncore_pmon_table *table)
 {
@@ -238,9 +238,9 @@ static void uncore_pmon_limit_chas(struct uncore_pmon_table *table)
 }
 
 /**
- * uncore_pmon_report_entry - log an entry that is not used; a few lines per table at most
+ * uncore_pmon_report_entry - log an entry that is not used; at most a few lines per table
  * @table: the table
- * @entry: the entry; a warning only if it is rejected
+ * @entry: the entry; logged as a warning if it is rejected, else as information
  */
 void uncore_pmon_report_entry(struct uncore_pmon_table *table,
 			      const struct uncore_pmon_entry *entry)
@@ -329,8 +329,8 @@ static bool uncore_pmon_has_function(const struct uncore_pmon_entry *entry)
 }
 
 /*
- * Replaces the link entries of Sapphire Rapids tables, which are wrong. The function of the first
- * link locates the others.
+ * Adds UPI and M3UPI links of Sapphire Rapids, whose entries in the tables are wrong. The PCI
+ * function of the first link gives the addresses of all links.
  */
 static int uncore_pmon_links_add(struct pci_dev *pdev, struct list_head *tables,
 				 const struct list_head *others)
@@ -365,10 +365,10 @@ static int uncore_pmon_links_add(struct pci_dev *pdev, struct list_head *tables,
 /**
  * uncore_pmon_tables_add - read all tables of a function
  * @pdev: an Intel function
- * @tables: list of tables; has those of other functions already
+ * @tables: list of tables of other functions; the tables of @pdev are added
  *
- * The driver writes to addresses from the table, so it ignores tables of functions that are not on
- * a root bus, where all uncore functions are, and of untrusted functions.
+ * The driver writes to addresses from the table. So it ignores tables of untrusted functions and of
+ * functions that are not on a root bus; all uncore functions are on a root bus.
  *
  * Return: 0 or -ENOMEM.
  */

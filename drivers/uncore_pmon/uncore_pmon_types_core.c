@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * uncore_pmon: properties of each unit type, and the named events. No other file has them;
- * Documentation/devices/uncore_pmon.rst lists the sources. No kernel calls.
+ * uncore_pmon: properties of each unit type, and the named events; all data that is specific to a
+ * unit type is here. Documentation/devices/uncore_pmon.rst lists the sources. No kernel calls.
  */
 
 #include <linux/bitfield.h>
@@ -87,8 +87,8 @@ static const struct uncore_pmon_constraint uncore_pmon_m2pcie_constraints[] = {
 };
 
 /*
- * Types of Sapphire, Emerald and Granite Rapids and Sierra Forest; no number has two meanings among
- * them. Controls of MMIO units are 4 bytes apart, those of CXL units 8.
+ * Types of Sapphire, Emerald and Granite Rapids and Sierra Forest; each number has the same meaning
+ * on all of them. Controls of MMIO units are 4 bytes apart, controls of CXL units 8 bytes.
  */
 static const struct uncore_pmon_type uncore_pmon_types[] = {
 	{ .id = UNCORE_PMON_CHA,	.name = "cha",		.control_step = 4,
@@ -141,7 +141,8 @@ const struct uncore_pmon_type *uncore_pmon_type_find(u16 id)
 
 /*
  * UPI and M3UPI links of Sapphire and Emerald Rapids, whose addresses in the table are wrong. The
- * function of the first link has a known device id; the other links are in the next devices.
+ * PCI function of the first link has a known device id; each further link is in the next PCI device
+ * of the bus.
  */
 struct uncore_pmon_first_link {
 	u16 device;
@@ -160,13 +161,13 @@ static const struct uncore_pmon_first_link uncore_pmon_first_links[] = {
 
 /**
  * uncore_pmon_links - the units that replace the link entries of a table
- * @device: device id of a function
- * @domain: domain of the function
+ * @device: device id of a PCI function
+ * @domain: PCI domain of the function
  * @bus: bus of the function
- * @devfn: device and function number
+ * @devfn: device and function number of the function
  * @entries: UNCORE_PMON_MAX_LINKS, filled in; the functions of the links need not exist
  *
- * Return: false if the function is not that of a first link.
+ * Return: false if the function is not that of the first UPI or M3UPI link.
  */
 bool uncore_pmon_links(u16 device, u32 domain, u8 bus, u8 devfn,
 		       struct uncore_pmon_entry *entries)
@@ -339,7 +340,7 @@ const struct uncore_pmon_named_event uncore_pmon_named_events[] = {
  * uncore_pmon_event_fits - test for a named event of a unit
  * @event: the event
  * @unit: the unit
- * @platform: its platform
+ * @platform: platform of the unit
  *
  * Return: true if the unit has the event.
  */
