@@ -243,7 +243,8 @@ TEST(ImcCatalog, AcceptsDotsInEventNames)
     EXPECT_STREQ(parsed->events[1].name, "pm_mcs01_data_from_l3.1");
 }
 
-// "PMU event names" of perf test requires file names in events/ in one case, and .scale is one.
+// The test "PMU event names" of perf test requires each file name in events/ to be in one case, and
+// the suffix .scale is in lower case.
 TEST(ImcCatalog, ConvertsEventNamesToLowerCase)
 {
     const auto parsed =
@@ -293,7 +294,7 @@ TEST(ImcCatalog, SkipsUnitWithInvalidEventAndAllItsEvents)
     EXPECT_EQ(parsed->catalog.nr_skipped, 1U);
 }
 
-TEST(ImcCatalog, CountsUnknownTypesAndRecordsTheFirst)
+TEST(ImcCatalog, CountsAllSkippedUnitsAndRecordsTheFirstOnes)
 {
     const auto parsed = parse(make({.more_units = [](Tree &tree) {
         for (u32 i = 0; i < IMC_MAX_SKIPPED + 2; i++)
@@ -351,7 +352,7 @@ TEST(ImcCatalog, ReadsOldPhandlePropertyAndCbOffset)
     EXPECT_STREQ(parsed->events[0].name, "p_a");
 }
 
-TEST(ImcCatalog, TraceEventIsAValueNotAnOffset)
+TEST(ImcCatalog, TraceEventRegIsAValueNotAnOffset)
 {
     const auto parsed =
         parse(make({.node = "trace@0",
@@ -391,7 +392,7 @@ TEST(ImcCatalog, ReadsShippedCatalog)
 
 // Rejected catalogs, and skipped units
 
-TEST(ImcCatalog, RejectsCatalogWithoutRootNode)
+TEST(ImcCatalog, RejectsCatalogWithoutCompatibleNode)
 {
     EXPECT_EQ(refusal(make({.compatible = "other"})),
               "/: no node is compatible with ibm,opal-in-memory-counters");
@@ -539,7 +540,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "/imc-counters/trace: the trace buffer is not of 256 KiB, as firmware sets it up"}),
     [](const auto &one) { return std::string(one.param.name); });
 
-// Limits: n - 1, n, n + 1
+// Limits: values at each limit and just beyond it
 
 TEST(ImcCatalog, AcceptsLastCounterInMemory)
 {
@@ -677,7 +678,7 @@ TEST(ImcCatalog, RejectsEveryTruncation)
             << bytes;
 }
 
-// The header has the shorter size too: tokens and strings end early.
+// The header states the shorter size, too, so that tokens and strings end early.
 TEST(ImcCatalog, RejectsEveryShortenedBlock)
 {
     const Blob whole = make({});
@@ -780,8 +781,8 @@ TEST(ImcCatalog, RejectsInvalidTokenSequences)
         EXPECT_EQ(refusal(of_tokens(tokens)), says);
 }
 
-// Whatever byte changes, the parser accesses nothing outside the blob (AddressSanitizer), and its
-// result, if any, is valid.
+// Whichever byte is changed, the parser accesses nothing outside the blob (AddressSanitizer), and
+// if it accepts the blob, all counters are inside their unit.
 TEST(ImcCatalog, HandlesAnyCorruptedByte)
 {
     const Blob whole = make({});

@@ -136,14 +136,14 @@ TEST(ImcEngineSlots, RoundingLosesNothing)
     imc_engine_facts from{}, to{};
     u64 sum = 0;
     for (int i = 0; i < 1000; i++) {
-        to.value[IMC_ENGINE_ELAPSED_NS] += 17000;  // a count is 512 cycles, 16000 ns
+        to.value[IMC_ENGINE_ELAPSED_NS] += 17000;  // one count is 512 cycles of 32 MHz, 16000 ns
         sum += imc_engine_slot_delta(&slot, &from, &to);
         from = to;
     }
     EXPECT_EQ(sum, 17000U * 1000 / 16000);
 }
 
-TEST(ImcEngineSlots, CountTheFactOfTheirName)
+TEST(ImcEngineSlots, EachEventCountsTheExpectedFact)
 {
     imc_engine_facts from{}, to{};
     for (u64 i = 0; i < IMC_ENGINE_NR_FACTS; i++) {
@@ -276,17 +276,17 @@ void expect_due(const imc_engine_due &due, u64 count, u64 first_ns, u64 late)
 
 TEST(ImcEngineTrace, WritesAllRecordsDue)
 {
-    // A grid of 7843 ns that starts at 30: from after the first time to the second, inclusive
+    // Sampling times are 30 + n * 7843. Due are those after the first argument, up to the second.
     expect_due(imc_engine_trace_due(30, 30 + 13 * 7843, 7843, 30), 13, 30 + 7843, 0);
     expect_due(imc_engine_trace_due(30, 29 + 13 * 7843, 7843, 30), 12, 30 + 7843, 0);
     expect_due(imc_engine_trace_due(31, 7800, 7843, 30), 0, 30 + 7843, 0);
-    // A clock that goes backwards
+    // The clock went backwards.
     expect_due(imc_engine_trace_due(30 + 7843, 40, 7843, 30), 0, 30 + 7843, 0);
 }
 
 TEST(ImcEngineTrace, DropsRecordsDueTooLongAgo)
 {
-    // At most 1 ms is made up for: 127 periods of 7843 ns, but at least one period.
+    // Only records of the last 1 ms are written: 127 for 7843 ns. The last record always is.
     expect_due(imc_engine_trace_due(0, 200 * 7843, 7843, 0), 127, 74 * 7843, 73);
     expect_due(imc_engine_trace_due(0, 3 * 999718, 999718, 0), 1, 3 * 999718, 2);
     expect_due(imc_engine_trace_due(0, 40000000, 30000000, 0), 1, 30000000, 0);
@@ -336,7 +336,7 @@ TEST(ImcEngineNest, RoundingLosesNothing)
     imc_engine_nest_facts from{}, to{};
     u64 sum = 0;
     for (int i = 0; i < 1000; i++) {
-        to.value[slot.fact] += 3;  // pages; a count is 8 pages of 4 KiB
+        to.value[slot.fact] += 3;  // pages; one count is 8 pages of 4 KiB
         sum += imc_engine_nest_delta(&slot, 4096, &from, &to);
         from = to;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Tests the reader of a trace buffer with an engine that writes without notice, wraps, and does not
-// wait.
+// wait for the reader.
 extern "C" {
 #include "imc/imc_core.h"
 }
@@ -134,7 +134,7 @@ TEST_F(ImcRing, ReadsOnlyRecordsSeenByThePoll)
     EXPECT_EQ(take(), numbers(0, 2));
 }
 
-// n - 1, n, n + 1 records, starting at every position in the buffer
+// Writes one record less than the buffer holds, exactly as many, and more, from every position.
 class ImcRingFull : public testing::TestWithParam<u64> {};
 
 TEST_P(ImcRingFull, FindsEnginePositionAndReadsNewestRecords)
@@ -240,8 +240,9 @@ TEST_F(ImcRing, RejectsDecreasingTimebase)
     EXPECT_EQ(tally.rejected, 1U);
 }
 
-// The last record of a poll is invalid: no later record reaches its timebase.
-TEST_F(ImcRing, InvalidRecordHidesNoOthers)
+// The last record of a poll has a timebase that no later record reaches. The reader must reject
+// this record and still read the later ones.
+TEST_F(ImcRing, InvalidRecordDoesNotHideLaterRecords)
 {
     for (u64 next = 0; next < 2 * kRecords; next += 5) {
         engine.write(3);
@@ -258,7 +259,7 @@ TEST_F(ImcRing, InvalidRecordHidesNoOthers)
     EXPECT_EQ(tally.lost, 0U);
 }
 
-TEST_F(ImcRing, DroppedInvalidRecordHidesNoOthers)
+TEST_F(ImcRing, DroppedInvalidRecordDoesNotHideLaterRecords)
 {
     engine.write(3);
     engine.word(2, IMC_RECORD_TB1) = htobe64(1ULL << 63);
@@ -275,7 +276,8 @@ TEST_F(ImcRing, DroppedInvalidRecordHidesNoOthers)
     EXPECT_EQ(take(), numbers(5, 9));
 }
 
-// The half-written record is at the beginning of the buffer, where an engine may restart.
+// The half-written record is at the beginning of the buffer. An engine that restarts there would
+// also leave a new record at this place.
 TEST_F(ImcRing, DoesNotMistakeHalfWrittenRecordForARestart)
 {
     engine.write(kRecords);
@@ -354,7 +356,7 @@ TEST_F(ImcRing, FollowsRestartedEnginePastOldPosition)
     EXPECT_EQ(take(), numbers(0, 5));
     imc_ring_restart(&ring);
     engine.begin_again();
-    engine.write(8);  // the old position has a new record too, a newer one
+    engine.write(8);  // passes the old position, which then has a newer record than the beginning
     look();
     EXPECT_EQ(take(), numbers(5, 13));
     EXPECT_EQ(tally.lost + tally.rejected, 0U);
@@ -423,7 +425,7 @@ TEST_F(ImcRing, AccountsForEveryRecordWithAnyContent)
 
 // Timer interval
 
-TEST(ImcPoll, AimsAtHalfASection)
+TEST(ImcPoll, IntervalLetsHalfASectionArrive)
 {
     EXPECT_EQ(imc_poll_ns(1000000, 128, 128), 500000U);
     EXPECT_EQ(imc_poll_ns(1000000, 64, 128), 1000000U);

@@ -193,8 +193,8 @@ TEST(UncorePmonUnits, RejectsInvalidEntriesWithReason)
     EXPECT_EQ(why({.access = 2, .box_control = 0x7fffffa0}), "");
 }
 
-// A table must not make the driver write system call MSRs or MSRs with addresses of hypervisor
-// pages.
+// A table must not make the driver write architectural MSRs, such as those of system calls, or MSRs
+// through which a guest passes addresses to its hypervisor.
 TEST(UncorePmonUnits, RejectsMsrsOfArchitectureAndHypervisors)
 {
     for (u64 msr : {0x2000U, 0x3800U, 0x3fffffbbU})
@@ -288,7 +288,7 @@ TEST(UncorePmonUnits, CollideIfRegistersOverlap)
         EXPECT_EQ(uncore_pmon_units_collide(&one, &other), uncore_pmon_units_collide(&other, &one));
         return uncore_pmon_units_collide(&one, &other);
     };
-    // 80 bytes of registers
+    // Each unit has 80 bytes of registers.
     EXPECT_TRUE(collide({.box_control = 0x10000}, {.box_control = 0x10000}));
     EXPECT_TRUE(collide({.box_control = 0x10000}, {.box_control = 0x10048}));
     EXPECT_FALSE(collide({.box_control = 0x10000}, {.box_control = 0x10050}));
@@ -303,7 +303,8 @@ TEST(UncorePmonUnits, CollideIfRegistersOverlap)
     EXPECT_FALSE(collide(msr, {.access = 1, .box_control = 0x2000})) << "memory is no MSR";
 }
 
-// In domain 0, the first 256 bytes are accessed through I/O ports, under a lock.
+// In domain 0, the first 256 bytes of configuration space are accessed through I/O ports, under a
+// lock.
 TEST(UncorePmonUnits, UseEcamExceptInPortRangeOfDomain0)
 {
     const auto is_memory = [](u64 domain, u64 offset) {
@@ -319,8 +320,9 @@ TEST(UncorePmonUnits, UseEcamExceptInPortRangeOfDomain0)
     EXPECT_TRUE(is_memory(7, 0xfc));
 }
 
-// The addresses of links in a Sapphire Rapids table are wrong.
-TEST(UncorePmonUnits, MisplacedAreLinksAndIgnoredType)
+// Types 8 and 9 are links, whose addresses in a Sapphire Rapids table are wrong. Type 19 is the
+// type of Diamond Rapids that the driver ignores.
+TEST(UncorePmonUnits, LinksAndIgnoredTypeAreMisplaced)
 {
     for (u64 type = 0; type < 100; type++) {
         const uncore_pmon_unit unit =
@@ -332,7 +334,7 @@ TEST(UncorePmonUnits, MisplacedAreLinksAndIgnoredType)
     }
 }
 
-// The values of intel_uncore: PCI ids, first device, registers.
+// PCI ids, first device and registers are those of intel_uncore.
 TEST(UncorePmonLinks, ReplaceMisplacedEntries)
 {
     const struct {
@@ -468,8 +470,8 @@ TEST(UncorePmonTerms, RejectsBitsTheUnitLacks)
     EXPECT_EQ(parse({}, 5, kFixed, 0, 1).wrong, "unknown bits");
 }
 
-// From Linux 6.12, uncore_snbep.c: skx_uncore_chabox_, icx_uncore_iio_ and
-// icx_uncore_m3upi_constraints
+// The constraints are those of uncore_snbep.c in Linux 6.12: skx_uncore_chabox_constraints,
+// icx_uncore_iio_constraints and icx_uncore_m3upi_constraints.
 TEST(UncorePmonTerms, ApplyCounterConstraintsOfMsrUnits)
 {
     struct Case {
@@ -672,7 +674,8 @@ TEST(UncorePmonTypes, NamesMatchTypeNumbers)
 TEST(UncorePmonFold, IntervalIsWellBelowWrapTime)
 {
     for (u32 width = 32; width <= 64; width++) {
-        // Time for half the range at 2^40 counts per second, within 1 ms .. 60 s.
+        // Time in which a counter advances by half its range at 2^40 counts per second, but at
+        // least 1 ms and at most 60 s
         const double half_ns = std::min(
             6e10, std::max(1e6, 1e9 / (1ULL << 40) * static_cast<double>(1ULL << (width - 1))));
         EXPECT_LE(static_cast<double>(uncore_pmon_fold_ns(width)), half_ns) << width;
