@@ -9,7 +9,7 @@ command -v perf >/dev/null || skip_all "no perf"
 [ -d $sysfs/trace_imc ] || skip_all "no trace_imc"
 plan 18
 
-# counts FILE [COLUMN]: that column, by default the first, of each line of perf stat -x, even if it is "<not counted>" or the like
+# counts FILE [COLUMN]: prints that column (default: the first) of each line of perf stat -x, even if it has no number ("<not counted>")
 counts() { grep -v '^#' "$1" | grep . | cut -d' ' -f"${2:-1}"; }
 all_positive() { awk '!($1 > 0) { bad = 1 } END { exit !NR || bad }'; }
 show() { sed 's/^/# /' "$1" | head -n "${2:-30}"; }
@@ -40,20 +40,20 @@ case $(uname -r) in
 esac
 result "perf takes the alias where it knows of them" $?
 
-# The events of perf's metric mcs01-read for POWER9, spelled as there.
+# The events of perf's metric mcs01-read for POWER9, spelled as in the metric.
 mcs01=nest_mcs01_imc/PM_MCS01_128B_RD_DISP_PORT
 perf stat -x ' ' -e "${mcs01}01/,${mcs01}23/" -a -- imc_load faults 2000 2>metric
 show metric
 [ "$(counts metric | grep -c '^[0-9]*$')" = 2 ] && counts metric | head -n 1 | all_positive
 result "perf takes the events of POWER9's metrics" $?
 
-# A second or more at 1 GHz; without the scale in the catalog the count would be 1/512 of that.
+# CPM_CCYC counts for a second or more at 1 GHz; without the scale in the catalog the count would be 1/512 of that.
 perf stat -x ' ' -e core_imc/CPM_CCYC/ -C 0 -- sleep 1 2>scaled
 show scaled
 counts scaled | awk '{ exit !($1 >= 1e9 && $1 < 1e11) }'
 result "perf scales a count as the catalogue says" $?
 
-# The rule of perf's test "PMU event names", also for releases without this test.
+# Prints file names that break the rule of perf's test "PMU event names"; works for perf releases without this test, too.
 two_cases() { ls $sysfs/*_imc/events | grep '[A-Z].*[a-z]\|[a-z].*[A-Z]\|[^A-Za-z0-9._:/-]' | grep -v ':$'; }
 perf_names() {
 	perf test list 2>&1 | grep -q "PMU event names" || return 0
@@ -74,8 +74,8 @@ show thread
 counts thread | all_positive
 result "perf stat of a program with a thread event" $?
 
-# Like make: a shell starts programs, each of which inherits the event. The host may stop the CPU between the readings of the two
-# clocks. The three seconds of work make such a stop a small part.
+# As when make runs, a shell starts programs, each of which inherits the event. The host may stop the CPU between the readings of the
+# two clocks; the programs work for three seconds, so that such a stop is a small part.
 agrees_with_task_clock() {
 	perf stat -x ' ' -e "thread_imc/CPM_ENGINE_TASK_CLOCK/,task-clock" -- sh -c \
 		'for i in $(seq 10); do imc_load faults 500; imc_load busy 300; done' 2>make
@@ -107,14 +107,15 @@ perf record -q -R -a -o raw.data -e trace_imc/trace_cycles/ -- imc_load split 50
 	perf script -i raw.data -F comm,pid,cpu,ip 2>/dev/null | grep -q imc_load
 result "perf record -R -a" $?
 
-# Interrupts of the processor's own counters: none here. The engine's ticks are in its reference counters.
+# pmi prints the interrupts of the processor's performance counters, of which trace_imc must cause none. ticks prints the number of the
+# engine's ticks, from its reference counters.
 pmi() { grep -E '^ *(PMI|PMU)|arm-pmu' /proc/interrupts; }
 ticks() { cat /sys/kernel/debug/imc_engine/cpu[0-9]* | awk '$1 == "ticks" { n += $2 } END { print n + 0 }'; }
 pmi >before
 first=$(ticks)
 imc_load split 200000 &
 load=$!
-# perf top exits without a keyboard, and takes time to start.
+# perf top exits at the end of its standard input, so it reads from a FIFO that stays open. It takes time to start.
 mkfifo keys
 exec 3<>keys
 TERM=dumb perf top --stdio -e trace_imc/trace_cycles/ <keys >top 2>&1 &

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Cost of a sample for the sampled program: the same work without samples, with samples of
- * trace_imc and with samples of cpu-clock, in rounds. The minimum of all rounds counts, which
- * excludes other activity of the machine. While the limit is not met, there are more rounds, at
- * most 20 times 40, which improve all three minima. The cost includes the engine's ticks, which
- * hardware does not need.
+ * trace_imc and with samples of cpu-clock, in rounds. Each result is the minimum of all rounds,
+ * which excludes other activity of the machine. The program measures 40 rounds, and up to 19 times
+ * 40 more rounds if the limit is not met. The cost includes the engine's ticks, which hardware does
+ * not need.
  *
  * imc_bench prints "bench imc.handler_ns ..." lines and TAP. It fails if a sample costs more than
- * 1.2 times that of cpu-clock.
+ * 1.2 times as much as a sample of cpu-clock.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -118,9 +118,8 @@ int main(void)
 	period_ns = reference_number("core", core_of(cpu), "period_ns");
 	run_on(cpu);
 	/*
-	 * These are no retries: the times are the minima of all rounds so far, and more rounds only
-	 * bring them closer to the cost on an idle machine. This is a measurement, not a result of
-	 * the driver that could be wrong.
+	 * More rounds do not hide a failure: the times are the minima of all rounds so far, and
+	 * more rounds only bring them closer to the cost on an idle machine.
 	 */
 	for (int try = 0; try < TRIES && !good; try++) {
 		err = measure(&cost, cpu, period_ns);

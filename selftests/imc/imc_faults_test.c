@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Invalid catalogs: the engine does not load, one log line names the node, nothing is registered,
- * and a valid catalog works afterwards. If only one unit is invalid, that unit is missing, a log
- * line names it, and the other units work. PMUKIT_ENGINE: the file of imc_engine.ko.
+ * Tests invalid catalogs: the engine does not load, one log line names the node, no PMU is
+ * registered, and a valid catalog works afterwards. If only one unit is invalid, that unit is
+ * missing, a log line names the node, and the other units work. The environment variable
+ * PMUKIT_ENGINE is the path of imc_engine.ko.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,7 +21,9 @@
 #define CATALOG		"/lib/firmware/pmukit/imc-power9.dtb"
 #define MAX_BYTES	0x10000
 
-/* Bytes of the catalog, of which the first occurrence is replaced, and what is expected then */
+/*
+ * Replaces the first occurrence of @find in the catalog by @put; the rest is the expected result.
+ */
 struct damage {
 	const char *find, *put;
 	size_t length;
@@ -45,14 +48,17 @@ static const struct damage refused[] = {
 };
 
 static const struct damage skipped[] = {
-	/* The leading zero excludes cb_offset. */
+	/* The leading zero byte prevents a match inside "cb_offset". */
 	SKIPPED("\0offset", "\0offsez", "/imc-counters/mcs01@c8", "without offset",
 		"nest_mcs01_imc", 1),
 	SKIPPED("32MHZ_CYC", "32MHZ/CYC", "/imc-counters/core-thread-events/event@88",
 		"other than letters", "core_imc", 2),
 	SKIPPED("RD_DISP_PORT23", "RD_DISP_PORT01", "/imc-counters/nest-mcs01-events/event@28",
 		"of that name already", "nest_mcs01_imc", 1),
-	/* cb_offset of one unit. The engine's chips have less memory than the parser allows. */
+	/*
+	 * A cb_offset within the parser's limit of 4 MiB, but beyond the memory of the engine's
+	 * chip
+	 */
 	SKIPPED("\0\x03\xfc\0", "\0\x04\0\0", "mcs01", "beyond the 0x1c0000 bytes of chip",
 		"nest_mcs01_imc", 1),
 	SKIPPED("thread@18", "core@0018", "/imc-counters/core@0018", "of that name already",

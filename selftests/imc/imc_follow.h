@@ -12,7 +12,7 @@
 struct sequence {
 	__u64 next[MAX_CPUS];	/* expected sequence number of the event */
 	__u64 gaps;
-	__u64 number[MAX_CPUS];	/* number of the engine's last record */
+	__u64 number[MAX_CPUS];	/* number of the last record, as counted by the engine */
 	__u64 lost[MAX_CPUS];
 	__u64 missing;		/* engine records missing between samples */
 	__u64 reported;		/* losses reported from the first to the last sample of a CPU */

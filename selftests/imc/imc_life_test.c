@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Modules are unloaded while they are used, and CPUs go offline and online under running events.
- * PMUKIT_ENGINE and PMUKIT_IMC: the files of imc_engine.ko and imc.ko.
+ * The environment variables PMUKIT_ENGINE and PMUKIT_IMC are the paths of imc_engine.ko and imc.ko.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -64,7 +64,7 @@ TEST_F(imc_life, open_event_holds_modules)
 	ASSERT_EQ(pmu_event_enable(&self->event), 0);
 	EXPECT_EQ(module_try_unload("imc_engine"), -EWOULDBLOCK);
 	pmu_event_close(&self->event);
-	EXPECT_EQ(module_try_unload("imc"), -EWOULDBLOCK);	/* the engine holds it */
+	EXPECT_EQ(module_try_unload("imc"), -EWOULDBLOCK);	/* imc_engine uses it */
 	ASSERT_EQ(module_unload("imc_engine"), 0);
 	EXPECT_FALSE(engine_is_loaded());
 	EXPECT_EQ(pmu_type("core_imc"), -ENOENT);
@@ -109,7 +109,7 @@ TEST_F_TIMEOUT(imc_life, probes_are_attached_while_an_event_is_open, 180)
 }
 
 /* Open events share the probes, which stay until the last event is closed. */
-TEST_F(imc_life, probes_stay_until_the_last_user_closes)
+TEST_F(imc_life, probes_stay_until_the_last_event_is_closed)
 {
 	struct pmu_event other;
 
@@ -134,7 +134,7 @@ static int open_member(struct pmu_event *member, struct pmu_event *leader)
 	return err ? err : pmu_event_open_beside(member, &attr, -1, 0, leader->fd);
 }
 
-/* perf then holds a mutex of the group, under which probes must not be attached. */
+/* When an event joins a group, perf holds ctx->mutex, under which probes must not be attached. */
 TEST_F(imc_life, group_member_gets_its_probes)
 {
 	struct pmu_event leader;
@@ -172,7 +172,7 @@ TEST_F(imc_life, open_fails_if_probes_cannot_be_attached)
 	ASSERT_EQ(probes_fail_once(EMFILE), 0);
 	EXPECT_EQ(open_member(&self->event, &leader), -EMFILE);
 	EXPECT_EQ(probes_of_engine(), 0);
-	/* The engine is not claimed either, nor is the module held. */
+	/* The failed opens have neither claimed the engine nor kept a reference to the module. */
 	ASSERT_EQ(open_trace_on(&self->event, 0), 0);
 	pmu_event_close(&self->event);
 	ASSERT_EQ(open_member(&self->event, &leader), 0);
@@ -182,8 +182,8 @@ TEST_F(imc_life, open_fails_if_probes_cannot_be_attached)
 	ASSERT_EQ(module_load(getenv("PMUKIT_ENGINE")), 0);
 }
 
-/* The probes are still attached; the work that detaches them is delayed. */
-TEST_F(imc_life, modules_unload_right_after_last_close)
+/* After the close the probes are still attached, as the work item that detaches them is delayed. */
+TEST_F(imc_life, engine_unloads_right_after_last_close)
 {
 	for (int round = 0; round < ROUNDS; round++) {
 		const struct needed *n = &needed[round % ARRAY_SIZE(needed)];
@@ -283,8 +283,8 @@ static pid_t busy_child(int cpu)
 	return child;
 }
 
-/* A core event counts exactly as long as one thread of the core is online. */
-TEST_F_TIMEOUT(imc_life, a_core_counts_on_when_its_cpu_leaves, 120)
+/* The count of a core event stays exact while at least one thread of the core is online. */
+TEST_F_TIMEOUT(imc_life, core_event_continues_when_its_cpu_goes_offline, 120)
 {
 	int cpu = last_cpu(), core = core_of(cpu), first = -1;
 	long long before, count;
@@ -431,7 +431,10 @@ TEST_F_TIMEOUT(imc_life, core_event_continues_after_failed_cpu_offline, 120)
 	ASSERT_EQ(set_siblings_online(cpu, "1"), 0);
 }
 
-/* Runs without a task switch for longer than a section of records: only the timer can drain. */
+/*
+ * Starts a real-time task that does not yield: more records arrive without a task switch than one
+ * drain reads, so only the timer can drain them.
+ */
 static pid_t obstinate_child(int cpu)
 {
 	struct sched_param first = { .sched_priority = 1 };
@@ -448,7 +451,7 @@ static pid_t obstinate_child(int cpu)
 }
 
 /*
- * There is no task switch for the engine's probe to see, so the engine must look up the running
+ * No task switch happens that the engine's probe could see, so the engine must look up the running
  * task. The test disables RT throttling, which would stop the task for 5 % of each second.
  */
 #define RT_RUNTIME	"/proc/sys/kernel/sched_rt_runtime_us"
@@ -524,7 +527,7 @@ TEST_F(imc_life, event_cannot_join_leader_of_offlined_cpu)
 	ASSERT_EQ(open_trace_on(&self->event, cpu), 0);
 }
 
-/* Killed children close running events in all states. */
+/* Kills processes while they open, run and close events. */
 TEST_F_TIMEOUT(imc_life, killed_users_release_the_engine, 120)
 {
 	for (int round = 0; round < ROUNDS; round++) {
@@ -536,7 +539,7 @@ TEST_F_TIMEOUT(imc_life, killed_users_release_the_engine, 120)
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
 	}
-	/* Nothing is still claimed. */
+	/* The engine is no longer claimed by the killed processes. */
 	ASSERT_EQ(open_trace_on(&self->event, 0), 0);
 	pmu_event_close(&self->event);
 	ASSERT_EQ(counter_open(&self->event, "core_imc", "CPM_CCYC", -1, 0), 0);

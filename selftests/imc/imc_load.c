@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc_load busy MS | split MS | faults PAGES | switches N: a program to measure. Prints nothing.
+ * imc_load busy MS | split MS | faults PAGES | switches N: does known work for tests that measure
+ * it. Prints nothing.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

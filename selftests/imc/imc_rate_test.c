@@ -16,7 +16,7 @@
 
 #define PERIOD_NS	7843
 #define RUN_MS		2000
-#define MANY		20000	/* of the 255000 due: the host may stop the guest meanwhile */
+#define MANY		20000	/* required of 255000 records: the host may stop the guest */
 #define POLL_US		2000
 #define AREA_PAGES	1024
 #define OWNERS		2
@@ -37,8 +37,8 @@ FIXTURE_TEARDOWN(imc_rate)
 	trace_close(&self->trace);
 }
 
-/* The test reads the area all the time. */
-TEST_F_TIMEOUT(imc_rate, aux_area_has_each_record_or_counts_it_lost, 120)
+/* The test reads the area continuously. */
+TEST_F_TIMEOUT(imc_rate, each_record_is_in_the_aux_area_or_counted_lost, 120)
 {
 	struct pmu_event *event = &self->trace.events[0];
 	long long from, started, ended, late, due, least;
@@ -80,7 +80,7 @@ TEST_F_TIMEOUT(imc_rate, aux_area_has_each_record_or_counts_it_lost, 120)
 	EXPECT_EQ(s.damaged + s.backwards, 0);
 }
 
-/* Two programs yield the CPU to each other all the time, so records are read at the switches. */
+/* Two programs yield the CPU to each other continuously, so the driver drains at their switches. */
 struct owned {
 	struct sequence sequence;
 	pid_t pids[OWNERS];

@@ -7,9 +7,9 @@
 
 bool engine_is_loaded(void);
 
-/* Returns the value of a word in a file ("cpu0", "core0", "chip0"), or -1. */
+/* Returns the value of @word in the file @page@number ("cpu0", "core0", "chip0"), or -1. */
 long long reference_number(const char *page, int number, const char *word);
-/* The same as text; empty if there is none. */
+/* Copies the value as text; empty if the file does not have the word. */
 void reference_text(const char *page, int number, const char *word, char *text, int size);
 /* Returns the sum over all files of a kind. */
 long long reference_sum(const char *page, const char *word);

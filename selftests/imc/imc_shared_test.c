@@ -20,7 +20,7 @@
 
 #define CPU		0
 #define OTHER_CPU	1
-#define MOST		8192	/* most records of the engine in a test */
+#define MOST		8192	/* limit of the engine's records per test */
 #define LARGE_PAGES	128
 #define SMALL_PAGES	4
 #define ENDS		20
@@ -29,7 +29,7 @@
 #define MAX_SAMPLE_RATE	"/proc/sys/kernel/perf_event_max_sample_rate"
 #define ENOUGH		20
 #define TRIES		20
-#define THROTTLED_NS	100000	/* ten times the maximum rate that the test sets */
+#define THROTTLED_NS	100000	/* period: ten times the maximum sample rate that the test sets */
 
 struct area {
 	__u64 first;			/* number of the engine's first record */
@@ -155,7 +155,7 @@ TEST_F(imc_shared, each_event_gets_each_record_once)
 	EXPECT_EQ(self->area.damaged, 0);
 }
 
-/* The area is not read until it is full: records of one event take the space of the other. */
+/* The area is not read until it is full: records of one event take space that the other needs. */
 TEST_F(imc_shared, records_that_do_not_fit_are_counted_lost)
 {
 	ASSERT_EQ(open_both(&self->owner, &self->other, SMALL_PAGES), 0);
@@ -165,7 +165,7 @@ TEST_F(imc_shared, records_that_do_not_fit_are_counted_lost)
 	read_area(&self->owner, &self->area);
 	reference_wait_records(CPU, 50);
 	ASSERT_EQ(pmu_event_disable(&self->owner), 0);
-	/* Records that wait when both events end, with an area that is full for a long time */
+	/* The events stop again and again while records are waiting and the area is full. */
 	for (int i = 0; i < ENDS; i++) {
 		ASSERT_EQ(pmu_event_enable(&self->owner), 0);
 		reference_wait_records(CPU, 30);
@@ -225,7 +225,7 @@ TEST_F(imc_shared, inherited_events_do_not_write_the_aux_area)
 	struct trace ring = { .nr = 1 };
 	pid_t task, seen;
 
-	/* Each CPU numbers its own records, and the area has the records of one CPU. */
+	/* Records are numbered per CPU, and read_area() expects the records of one CPU. */
 	ASSERT_EQ(run_on(CPU), 0);
 	ASSERT_EQ(open_for_task(&self->owner, &self->other), 0);
 	tally(self, 0);
@@ -275,8 +275,11 @@ static long long samples_of(struct pmu_event *event)
 	return trace_read(&ring, NULL, NULL) ? -1 : ring.samples;
 }
 
-/* Kernels that stop an event only after a delivery exceed the limit by the rest of the delivery. */
-TEST_F(imc_shared, other_continues_after_one_reaches_its_refresh_limit)
+/*
+ * Some kernels stop the event only after the driver's current delivery, so that the samples may
+ * exceed the limit by the rest of this delivery.
+ */
+TEST_F(imc_shared, other_event_continues_after_refresh_limit)
 {
 	long long before, at_limit;
 
@@ -314,8 +317,8 @@ TEST_F(imc_shared, refresh_limit_does_not_stop_an_aux_event)
 }
 
 /*
- * perf stops a leader that samples too often until the next tick, Linux 7.2 with its whole group.
- * Even then, all that an event counts as delivered is in its ring.
+ * If a leader samples too often, perf stops it until the next tick; Linux 7.2 also stops its whole
+ * group. Even then, each sample that an event counts as delivered is in its ring.
  */
 static int open_led(struct pmu_event *leader, struct pmu_event *led)
 {

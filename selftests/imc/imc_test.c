@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which events can be opened; counts equal the engine's reference counters, and agree with clocks
- * and with perf's software events.
+ * Tests which events can be opened, and that counts equal the engine's reference counters and agree
+ * with clocks and with perf's software events.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 #define NEST	"nest_mcs01_imc"
 
-/* Events per count: the scale of the unit in its events/ */
+/* Hardware events per count, as in the .scale files of events/ */
 #define CORE_SCALE	512
 #define NEST_SCALE	256
 
@@ -172,14 +172,14 @@ TEST_F(imc, rejects_unsupported_events)
 		if (domain == TRACE)
 			EXPECT_TRUE(pmu_refuses_samples_of_programs(&attr, -1, 0));
 	}
-	/* No rejected event holds the engine. */
+	/* No rejected event has claimed the engine. */
 	for (int domain = 0; domain < NR_DOMAINS; domain++) {
 		ASSERT_EQ(open_domain(&self->events[0], domain), 0);
 		pmu_event_close(&self->events[0]);
 	}
 }
 
-/* While an event of another type has the engine, they fail with -EINVAL, not with -EBUSY. */
+/* While an event of another type has claimed the engine, rejected events do not get -EBUSY. */
 TEST_F(imc, rejected_events_do_not_claim_the_engine)
 {
 	struct perf_event_attr attr;
@@ -227,7 +227,7 @@ static const char *const slots[] = {
 
 #define NR_SLOTS ARRAY_SIZE(slots)
 
-/* Counts of the memory controllers: 256 lines of 128 bytes each */
+/* Converts pages to counts of the memory controllers, of 256 lines of 128 bytes each. */
 static long long blocks(long long pages)
 {
 	return pages * sysconf(_SC_PAGESIZE) / (NEST_SCALE * 128);
@@ -253,7 +253,9 @@ static void some_of_everything(void)
 		usleep(1000);
 }
 
-/* The engine runs from enable to disable: its reference counters and the event cover this time. */
+/*
+ * The engine runs only while the event is enabled, so its reference counters cover the same time.
+ */
 TEST_F(imc, core_counts_equal_the_reference)
 {
 	struct pmu_event *event = &self->events[0];
@@ -321,7 +323,10 @@ static int open_group(struct pmu_event *events, const char *const *counted)
 	return err;
 }
 
-/* perf removes the events one by one at each switch; no fault or switch happens in between. */
+/*
+ * perf removes the events of the group one by one at each switch. No fault or switch happens in
+ * between, so all events must have the same count.
+ */
 TEST_F(imc, group_of_task_events_equals_the_reference)
 {
 	static const char *const counted[] = { "CPM_ENGINE_PAGE_FAULTS", "CPM_ENGINE_CONTEXT_SWITCHES" };
@@ -355,7 +360,7 @@ TEST_F(imc, nest_counts_equal_the_reference)
 
 	ASSERT_GT(nr, 0);
 	for (int chip = 0; chip < nr && chip < MAX_CPUS; chip++) {
-		/* A page belongs to the chip of the CPU that allocates it. */
+		/* The engine counts a page for the chip of the CPU that allocates it. */
 		ASSERT_EQ(run_on(cpus[chip]), 0);
 		for (int i = 0; i < 4; i++) {
 			ASSERT_EQ(counter_open(event, NEST, events[i], -1, cpus[chip]), 0);
@@ -427,9 +432,9 @@ static bool close_to(long long a, long long b, int percent, long long slack)
 }
 
 /*
- * The engine's reference counters are consistent: they divide the time among them without a rest.
- * The increase of a counter in one run is the difference of two values that were rounded down, so
- * its error is less than one.
+ * The engine's reference counters are consistent: the times with no, one and more busy threads add
+ * up to the elapsed time. The increase of a counter is the difference of two values that were
+ * rounded down, so its error is less than one.
  */
 TEST_F(imc, reference_counters_of_a_core_add_up)
 {
@@ -509,10 +514,10 @@ struct compared {
 };
 
 /*
- * Compares the event with two software events of the same task: the outer one starts before it and
- * ends after it, the inner one starts after it and ends before it. Delays between them count for
- * the outer one only. A switch of the task stops and starts the three events one by one; the
- * tolerances allow for that.
+ * Compares the event with two software events of the same task: the outer one starts before the
+ * event and ends after it, the inner one starts after the event and ends before it. Delays between
+ * two starts or two stops count for the outer one only. A switch of the task stops and starts the
+ * three events one by one; the tolerances allow for that.
  */
 TEST_F_TIMEOUT(imc, thread_counts_agree_with_perf, 120)
 {
@@ -618,7 +623,10 @@ TEST_F(imc, memory_controller_counts_match_the_page_allocator)
 	for (int i = 0; i < 2 * nr; i++)
 		ASSERT_EQ(pmu_event_enable(&self->events[i]), 0);
 	touch(3000);
-	/* If the chip also counts for other events, an event only has what was posted last. */
+	/*
+	 * If other events keep the chip's engine running, an event only gets the counts posted so
+	 * far.
+	 */
 	for (int chip = 0; chip < nr; chip++)
 		reference_wait_posted(chip);
 	for (int i = 0; i < 2 * nr; i++)
@@ -632,7 +640,7 @@ TEST_F(imc, memory_controller_counts_match_the_page_allocator)
 	EXPECT_LE(count, blocks(pages) + 2 * nr);
 }
 
-/* All threads of a core are busy: the counter for that number gets nearly all of the time. */
+/* All threads of a core are busy: the counter for this number of threads gets nearly all time. */
 TEST_F(imc, core_counts_distinguish_number_of_busy_threads)
 {
 	int cpus[MAX_CPUS], nr = 0, core = core_of(0);

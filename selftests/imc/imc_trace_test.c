@@ -43,11 +43,13 @@ FIXTURE_TEARDOWN(imc_trace)
 /* Exactness */
 
 struct newer {
-	__u64 from[MAX_CPUS];	/* numbers of the engine's records */
+	__u64 from[MAX_CPUS];	/* the engine's number of the first record that is new */
 	unsigned int old;
 };
 
-/* Runs until the engine wrote that many records on every CPU; @reading: reads meanwhile. */
+/*
+ * Waits until the engine has written @records on every CPU; if @reading, reads samples meanwhile.
+ */
 static void run_records(struct trace *trace, long long records, bool reading, struct sequence *s)
 {
 	long long first[MAX_CPUS], end = now_ms() + 120000;
@@ -121,9 +123,9 @@ TEST_F(imc_trace, counts_samples_lost_by_perf)
 }
 
 /*
- * An AUX area is not read until the engine has wrapped in its buffer. The area has the records from
- * before it was full, and those from after it is read, up to the newest; the rest is counted as
- * lost.
+ * An AUX area is not read until the engine has wrapped in its buffer. The test gets the records
+ * that were written before the area was full, and those after the test began to read, up to the
+ * newest. The others are counted as lost.
  */
 #define AUX_PAGES	4
 #define ROUND		4096	/* records of the engine's buffer */
@@ -250,7 +252,7 @@ TEST_F(imc_trace, full_area_is_marked_partial)
 	EXPECT_TRUE(last.flags & PERF_AUX_FLAG_PARTIAL);
 }
 
-/* An event of a task, on all its CPUs: every record of the engine is delivered or counted. */
+/* Events of a task, one per CPU: every record of the engine is delivered or counted as lost. */
 static void switch_often(void *data)
 {
 	for (;;) {
@@ -489,7 +491,7 @@ static void *one_thread(void *data)
 	return NULL;
 }
 
-/* Eight threads, three at a time */
+/* Runs eight threads, three at a time. */
 static void come_and_go(void *data)
 {
 	pthread_t threads[NR_WORKS];
@@ -535,7 +537,7 @@ static void trace_threads(struct __test_metadata *_metadata, struct trace *trace
 	}
 	ASSERT_EQ(trace_disable(trace), 0);
 	memcpy(threads->tids, shared->tids, sizeof(threads->tids));
-	/* All samples fit into the ring. */
+	/* The ring is large enough for all samples. */
 	ASSERT_EQ(trace_read(trace, attribute, threads), 0);
 	ASSERT_EQ(trace->perf_lost, 0);
 	for (int i = 0; i < NR_WORKS; i++) {

@@ -19,10 +19,10 @@ unsigned int work_units_per_ms(void);
 
 /* One round: seven parts in work 0, two in work 1, one in work 2 */
 void work_split(void);
-/* Repeats this without end; @data is unused. */
+/* Repeats work_split() without end; @data is unused. */
 void work_on(void *data);
 
-/* Starts a process that calls @act and exits, at the latest with its parent. Its PID, or -1. */
+/* Starts a process that calls @act, and is killed if its parent dies. Returns its PID, or -1. */
 pid_t child_that(void (*act)(void *data), void *data);
 void end_child(pid_t pid);
 

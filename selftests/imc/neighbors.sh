@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# neighbors.sh: imc together with the PMUs of the kernel and of the suite's other drivers. The others have the same PMUs and devices before,
-# with and after imc, in both load orders, across unloading and a PCI rescan; imc's counts meanwhile equal the engine's reference counters.
+# neighbors.sh: runs imc together with the PMUs of the kernel and of the suite's other drivers. The other drivers have the same PMUs and
+# devices before imc is loaded, while it is loaded and afterwards, in both load orders, across unloading and a PCI rescan. Meanwhile
+# imc's counts equal the engine's reference counters.
 . "$(dirname "$0")/tap.sh"
 pci=/sys/bus/pci/devices
 pmus=/sys/bus/event_source/devices
@@ -10,7 +11,7 @@ ours='^nest_|^core_imc$|^thread_imc$|^trace_imc$'
 [ -e $pmus/trace_imc ] || skip_all "no trace_imc"
 [ -e /etc/vmrun/modules ] || skip_all "no list of modules: the others are loaded as vmrun loads them"
 
-# line NAME: the module's file with its parameters
+# line NAME: prints the path and the parameters of a module
 line() { grep "/$1\.ko" /etc/vmrun/modules; }
 # shellcheck disable=SC2046
 load() { insmod $(line "$1"); }

@@ -7,10 +7,10 @@
 command=/sys/kernel/debug/imc/imc_cmd_0
 catalogue=/lib/firmware/pmukit/imc-power9.dtb
 
-# fails NUMBER: only that statement fails
+# fails NUMBER: succeeds if only that statement has failed
 fails() { [ "$status" = 1 ] && [ "$(said 0 FAIL)" = "$1" ]; }
 
-# double: copies the catalog, with CCYC of cores and threads at the offset of 32MHZ_CYC
+# double: copies a catalog from stdin to stdout, and moves CCYC of cores and threads to the offset of 32MHZ_CYC
 double() {
 	bytes=$(od -An -v -to1 | tr -d '\n')
 	moved=$(echo "$bytes" | sed 's/ 000 000 000 200 000 000 000 010/ 000 000 000 210 000 000 000 010/')

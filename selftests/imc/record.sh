@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # pmukit records known work in the AUX area, reports it, and converts it into samples for stock perf. The recording and the
-# program are copied to $out, where `pmukit report` shows functions on the host: in the guest it has no ELF library.
+# program are copied to $out, so that `pmukit report` can show functions on the host: in the guest, pmukit has no ELF library.
 . "$(dirname "$0")/tap.sh"
 out=${OUT:-/out}
 [ -d "$out" ] || out=$work

@@ -12,8 +12,8 @@ namespace pmukit::vm {
 namespace {
 
 // Two chips with one core of two threads each: on x86 all CPUs of the second chip can go offline.
-// The arm64 kernel rejects two chips, or two threads per core, as inconsistent: no shared cache is
-// described.
+// The arm64 kernel rejects two chips, or two threads per core, as inconsistent, because the
+// emulated machine does not describe a shared cache.
 constexpr std::string_view kTwoChips = "4,sockets=2,cores=1,threads=2";
 constexpr std::string_view kFourCores = "4,sockets=1,cores=4";
 
@@ -38,7 +38,7 @@ Scenario imc_commands(std::string_view name)
     return commands;
 }
 
-// Recordings of stock perf: the corpus of tools/perfdata
+// Records the corpus of tools/perfdata with stock perf.
 Scenario imc_corpus()
 {
     Scenario corpus;
@@ -66,8 +66,8 @@ Scenario imc_qualify()
     return qualify;
 }
 
-// A separate scenario, routine on more kernels: two events share perf's buffers, which differ by
-// kernel.
+// Separate from imc_trace(), because it is routine on more kernels: how perf handles two events
+// that share buffers differs by kernel.
 Scenario imc_shared()
 {
     Scenario shared;
@@ -113,7 +113,8 @@ Scenario imc_faults()
     return faults;
 }
 
-// With the PMUs of the kernel and of all other drivers; the devices are those of the soak test.
+// Runs imc with the PMUs of the kernel and of all other drivers; the devices are those of the soak
+// test.
 Scenario imc_neighbors()
 {
     Scenario neighbors;
