@@ -13,7 +13,7 @@ cache_qos() { cache_qos_test -t R_43_occupancy_of_a_task_equals_the_reference_wh
 cxl_hmu() { cxl_hmu_test -t counts_equal_what_was_touched -t nothing_stale_after_disable_and_enable; }
 hisi_ptt() { hisi_ptt_test -t an_aux_area_carries_every_store -t samples_carry_every_store; }
 imc() { imc_trace_test -t delivers_each_record; }
-uncore_pmon() { uncore_pmon_test -t counts_loads_and_stores_of_its_own_memory -t counts_a_group_as_one; }
+uncore_pmon() { uncore_pmon_test -t counts_loads_and_stores_of_its_own_memory -t counts_group_events_exactly; }
 
 # until_second DRIVER WHEN: runs rounds, at least one, until that second or until a round fails; keeps the output of a failed round.
 until_second() {

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # check_perf_stat.sh TAP LOG [PORT...]: compares the counts that perf_stat.sh saw in the guest with the expected counts from the
-# model's log (count_accesses.sh). For each event of a unit, the log's counts are in the order of perf's; later counts in the log
-# belong to other programs. Values in MiB agree within their rounding.
+# model's log (count_accesses.sh). For each event of a unit, perf and the log have the counts in the same order; after them, the log may
+# have counts of other programs. Values in MiB must agree within their rounding.
 set -eu
 here=$(dirname "$0")
 tap=$1

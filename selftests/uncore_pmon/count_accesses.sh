@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# count_accesses.sh LOG: computes the expected counts from the accesses and register writes in a log of the uncore model
-# (Documentation/devices/uncore_pmon-model.rst). Prints one line each time an event leaves a counter, or the counter is cleared
+# count_accesses.sh LOG [PORT...]: computes the expected counts from the accesses and register writes in a log of the uncore model
+# (Documentation/devices/uncore_pmon-model.rst). Prints one line each time an event is removed from a counter, or the counter is cleared
 # while it counts the event:
 #
 #   <type>.<id> <counter> <control> <count>
 #
 # and one line with the totals at the end. Supports IMC events with whole umasks (0xcf, 0xf0, 0xff), and requests and data of
-# CXL units, of one served port or of several, given as further arguments in the model's order. Other events have the count '?'.
+# CXL units. PORTs are the served ports, in the model's order, if there are several. Other events have the count '?'.
 set -eu
 log=$1
 shift

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# count_writes.sh LOG FROM TO [UNIT]: fails if a log of the uncore model has register writes between two marks: to any unit or global control,
-# or to the unit <type>.<id>. A mark is a 1-byte load of counted memory at the offset with the mark's number; other loads are wider.
+# count_writes.sh LOG FROM TO [UNIT]: fails if a log of the uncore model has register writes between the marks FROM and TO. UNIT
+# (<type>.<id>) limits the check to writes to this unit; otherwise writes to any unit or global control fail. A mark is a 1-byte load of
+# counted memory, at the offset that is the mark's number; other loads are wider.
 set -eu
 exec awk -v from="$2" -v to="$3" -v unit="${4-}" '
 function number(hex,    i, value) {

@@ -37,8 +37,8 @@ named() {
 	return 1
 }
 
-# same OPTION...: the live table and the saved one have the same output with these options, except for the length of the BAR: only the
-# table is saved.
+# same OPTION...: succeeds if the output with these options is the same for the live and for the saved table, except for the length of
+# the BAR, because only the table is saved.
 same() {
 	pmukit discover "$@" >"$work/shown" && sed 's/"bar_bytes":[0-9]*/"bar_bytes":/' "$work/shown" >"$work/live" || return 1
 	pmukit discover "$@" "$work/0000:$function" >"$work/shown" && sed 's/"bar_bytes":[0-9]*/"bar_bytes":/' "$work/shown" >"$work/saved" ||

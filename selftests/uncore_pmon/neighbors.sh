@@ -64,9 +64,9 @@ vsec_load() {
 	done
 }
 
-# A script, as it also runs while an event counts. Linux 7.2 frees the devices of intel_vsec in a work item (of device links) that calls
+# A separate script, because perf stat also runs it. Linux 7.2 frees the devices of intel_vsec in a work item (of device links) that calls
 # a function of the module, and does not wait for the work item at unload. That caused a panic without any pmukit function in the trace.
-# So the script unbinds the function first, and leaves the work item time to run.
+# So the script unbinds the function first, and gives the work item time to run.
 cat >"$work/vsec_unload" <<END
 for name in intel_vsec_tpmi pmt_telemetry pmt_discovery pmt_class; do
 	[ ! -e /sys/module/\$name ] || rmmod \$name || exit
@@ -75,7 +75,7 @@ echo "$bdf" >/sys/bus/pci/drivers/intel_vsec/unbind && sleep 2 && rmmod intel_vs
 END
 vsec_unload() { sh "$work/vsec_unload"; }
 
-# unchanged: the state of the stock drivers is that without uncore_pmon
+# unchanged: succeeds if the state of the stock drivers is the same as before uncore_pmon was loaded
 unchanged() {
 	have >"$work/now"
 	diff "$work/before" "$work/now" >"$work/other" && return
@@ -91,13 +91,13 @@ stat() {
 	sed 's/^/# /' "$work/stat"
 }
 
-# counts PMU [OFFSET]: the PMU counts loads exactly, from the memory of the first memory controller or at OFFSET
+# counts PMU [OFFSET]: succeeds if the PMU counts exactly 1234 loads from OFFSET (default 0: memory of the first memory controller)
 counts() {
 	stat "$1" uncore_load --function "${bdf#0000:}" --offset "${2:-0}" --reads 1234
 	grep -q "^1234 .*$1/" "$work/stat"
 }
 
-# counts_while COMMAND: COMMAND runs while an event counts; the count must be exact
+# counts_while COMMAND: runs COMMAND while an event counts; succeeds if the count is exact
 counts_while() {
 	cat >"$work/while" <<-END
 		uncore_load --function ${bdf#0000:} --reads 200 >/dev/null
@@ -108,7 +108,7 @@ counts_while() {
 	grep -q "^500 .*$ours/" "$work/stat"
 }
 
-# ends COMMAND: COMMAND runs while an event counts; the event must have no count at the end
+# ends COMMAND: runs COMMAND while an event counts; succeeds if the event has no count at the end
 ends() {
 	cat >"$work/while" <<-END
 		uncore_load --function ${bdf#0000:} --reads 200 >/dev/null
@@ -120,10 +120,10 @@ ends() {
 	grep -q "$ours/" "$work/stat" && ! grep -q "^[0-9].*$ours/" "$work/stat"
 }
 
-# said TIMES TEXT: the log has TEXT this number of times. insmod tries two ways to load a module, so a failure is logged twice.
+# said TIMES TEXT: succeeds if the log has TEXT this number of times. insmod tries two ways to load a module, so a failure is logged twice.
 said() { [ "$(dmesg | grep -c "uncore_pmon: .*$2")" = "$1" ]; }
 
-# comes PMU: the PMU is registered within ten seconds
+# comes PMU: waits up to ten seconds until the PMU is registered
 comes() { within 10 [ -e "$pmus/$1" ]; }
 
 gone() { [ ! -e "$pmus/$1" ]; }
@@ -188,7 +188,7 @@ result "but with the parameter, by names that intel_uncore has not" $?
 rmmod uncore_pmon && rmmod intel_uncore && insmod "$module" && comes $ours && counts $ours
 result "without intel_uncore the parameter is not needed" $?
 
-# Simulates a user program without a driver: a unit that is not frozen and has an event.
+# Simulates a user program that programs the unit without a driver: the unit is not frozen and has an event.
 rmmod uncore_pmon && register --poke $imc0=0x200 && register --poke $((imc0 + 0x40))=0xcf05 && mark 3 && insmod "$module" &&
 	comes uncore_imc_1 && gone $ours && grep -q "imc_0 mmio .*: listed: another program counts with it$" "$units"
 result "a unit that a program counts with is left alone" $?

@@ -18,16 +18,16 @@ counted() {
 	perf stat -x ' ' -a -e "$@" >/dev/null 2>"$work/stat"
 	sed 's/^/# /' "$work/stat"
 }
-# has COUNT EVENT: $work/stat has the event with this count
+# has COUNT EVENT: succeeds if $work/stat has the event with this count
 has() {
 	awk -v wanted="$1" -v event="$2" '$1 == wanted && index($0, event) { found = 1 } END { exit !found }' "$work/stat"
 }
-# loads FUNCTION NTH READS WRITES: the command for accesses to the memory of the NTH memory controller of a function, from 0
+# loads FUNCTION NTH READS WRITES: prints the command for accesses to the memory of the NTH memory controller of a function, from 0
 loads() { echo "uncore_load --function $1 --bar 4 --bytes 0x100000 --offset $(($2 * 0x100000)) --reads $3 --writes $4"; }
 
 reads=event=0x05,umask=0xcf
 writes=event=0x05,umask=0xf0
-# exact ID FUNCTION NTH READS WRITES: a memory controller counts reads and writes exactly, as single events and as a group
+# exact ID FUNCTION NTH READS WRITES: succeeds if a memory controller counts reads and writes exactly, as single events and as a group
 exact() {
 	pmu=uncore_imc_$1
 	# shellcheck disable=SC2046
@@ -35,10 +35,10 @@ exact() {
 		counted "{$pmu/$reads/,$pmu/$writes/}" -- $(loads "$2" "$3" "$5" "$4") && has "$5" "$pmu/$reads/" && has "$4" "$pmu/$writes/"
 }
 
-# Lines of the driver in the log with level warning or above.
+# Prints the driver's log lines with level warning or above.
 warnings() { dmesg -r | grep '^<[0-4]>.*uncore_pmon'; }
 
-# passes DEVICE...: each device passes the read-only and the writing checks
+# passes DEVICE...: succeeds if each device passes the read-only and the writing checks
 passes() {
 	for nth; do
 		none FAIL "$nth" && is PASS "$nth" 4 10 11 17 18 19 || return
@@ -84,7 +84,7 @@ done >"$work/rejected"
 [ "$(sort -u "$work/rejected")" = 0 ] && ! warnings
 result "no reading was rejected, and there is no warning" $?
 
-# qualify numbers devices by table: 0 and 1 are those of the first function, then 2 and 3.
+# For qualify each table is a device: 0 and 1 are the tables of the first function, 2 and 3 those of the other functions.
 rmmod uncore_pmon
 qualify --active uncore_pmon
 [ "$status" = 0 ] && passes 0 1 2 3 && is PASS 3 20 26 && grep -q 'box control 0x1; 1 of 2' "$work/report"

@@ -16,7 +16,7 @@ list=/sys/kernel/debug/uncore_pmon/units
 reload() { rmmod uncore_pmon && insmod "$module" "$@"; }
 pmus() { ls $sysfs | grep -c "^uncore_$1_"; }
 
-# lists ACCESS STATE UNIT...: exactly these units have the access type and the state
+# lists ACCESS STATE UNIT...: succeeds if exactly these units have the access type and the state
 lists() {
 	access=$1 state=$2
 	shift 2
@@ -24,12 +24,12 @@ lists() {
 	[ "$(cat "$work/units")" = "$(printf '%s\n' "$@")" ] || { sed 's/^/# /' $list; return 1; }
 }
 
-# rejects UNITS WHY: the driver rejects exactly UNITS entries, all for the reason WHY
+# rejects UNITS WHY: succeeds if the driver rejects exactly UNITS entries, all for the reason WHY
 rejects() {
 	[ "$(grep -c ' rejected: ' $list)" = "$1" ] && [ "$(grep -c " rejected: $2\$" $list)" = "$1" ]
 }
 
-# says PMUS LISTED REJECTED: the driver's last summary in the log has these numbers
+# says PMUS LISTED REJECTED: succeeds if the driver's last summary in the log has these numbers
 says() {
 	line=$(dmesg | grep "uncore_pmon: [0-9]* PMUs" | tail -n 1)
 	echo "# ${line##*] }"

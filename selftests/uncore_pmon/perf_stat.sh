@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf_stat.sh exact|shared: the distribution's perf counts the memory accesses of a program exactly; or multiplexes more events
-# than counters, for which the clock of the machine must not depend on the host's load.
+# perf_stat.sh exact: the distribution's perf counts the memory accesses of a program exactly.
+# perf_stat.sh shared: perf multiplexes more events than counters. The clock of the guest must not depend on the host's load.
 . "$(dirname "$0")/tap.sh"
 sysfs=/sys/bus/event_source/devices
 uncore=00:18.0
@@ -16,7 +16,7 @@ counted() {
 	sed 's/^/# /' "$work/stat"
 }
 
-# has COUNT EVENT: perf printed the event with this count. The other columns are the unit, times and shares.
+# has COUNT EVENT: succeeds if perf printed the event with this count. The other columns are the unit, times and shares.
 has() {
 	awk -v wanted="$1" -v event="$2" '$1 == wanted && index($0, event) { found = 1 } END { exit !found }' "$work/stat"
 }

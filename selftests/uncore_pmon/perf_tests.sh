@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# perf_tests.sh: perf's own tests of all registered PMUs, with the uncore_pmon PMUs among them.
+# perf_tests.sh: runs perf's own tests of all registered PMUs, which include the PMUs of uncore_pmon.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/perf_test.sh"
 
@@ -8,8 +8,8 @@ command -v perf >/dev/null || skip_all "no perf"
 [ -d /sys/bus/event_source/devices/uncore_imc_0 ] || skip_all "no uncore_imc_0"
 sysfs=/sys/bus/event_source/devices
 
-# The test of events in sysfs of perf 6.1 reads only the PMU called cpu. On an emulated processor without that PMU perf skips the test.
-# So this runs the test once per uncore PMU, in a copy of sysfs that has the uncore PMU under the name and the type number of cpu.
+# In perf 6.1, the test that parses events in sysfs reads only the PMU called cpu; perf skips it on an emulated processor without that PMU.
+# So this function runs the test once per uncore PMU, in a copy of sysfs that has the uncore PMU under the name and the type number of cpu.
 # In all releases the test only parses events/ and format/ and opens no event.
 each_as_cpu() {
 	for pmu in $sysfs/uncore_*; do

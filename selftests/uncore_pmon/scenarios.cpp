@@ -104,7 +104,7 @@ Scenario uncore_pmon_narrow()
     narrow.steps = {{"perf_stat", "/selftests/uncore_pmon/perf_stat.sh exact", 600},
                     {"uncore_pmon_test",
                      "uncore_pmon_test -T shares_counters_fairly -T shares_clocks_without_a_gap "
-                     "-T counts_a_group_at_once -T counts_on_when_others_are_throttled",
+                     "-T groups_start_and_stop_together -T counts_while_another_group_is_throttled",
                      300}};
     narrow.checks = {{"what perf counted is what the model's log says",
                       {"{selftests}/uncore_pmon/check_perf_stat.sh", "{guest}/perf_stat.tap",
@@ -194,9 +194,9 @@ Scenario uncore_pmon_qualify_faults()
     return qualify;
 }
 
-// The in-tree drivers of the function and its units. intel_uncore loads only if CPUID reports no
-// hypervisor, and initializes units with the second CPU of a die, so both CPUs are on one die. Not
-// on debug kernels: intel_uncore leaks memory at unload.
+// Runs uncore_pmon with the in-tree drivers of the function and its units. intel_uncore loads only
+// if CPUID reports no hypervisor, and initializes units with the second CPU of a die, so both CPUs
+// are on one die. Does not run on debug kernels, because intel_uncore leaks memory at unload.
 Scenario uncore_pmon_neighbors()
 {
     Scenario neighbors = uncore_pmon_scenario("neighbors");
@@ -240,7 +240,7 @@ Scenario uncore_pmon_odd()
     return odd;
 }
 
-// One function per fault of the model; the first has none. Unit ids are unique.
+// One function per fault of the model; the first function has no fault. Unit ids are unique.
 Scenario uncore_pmon_faults()
 {
     static constexpr std::string_view kFaults[] = {

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # sockets.sh: two processors with the same units in their discovery tables. Each unit has one PMU, with a CPU of each processor in its
-# cpumask. perf stat -a sums, --per-socket splits, and a PMU name without a number selects all memory controllers.
+# cpumask. perf stat -a adds the counts of both processors, --per-socket shows them separately, and a PMU name without a number selects all
+# memory controllers.
 . "$(dirname "$0")/tap.sh"
 sysfs=/sys/bus/event_source/devices
 pmu=uncore_imc_0
@@ -51,7 +52,7 @@ stat $pmu/$event/ -a -- sh "$work/leave"
 grep -q "^1190 .*$pmu/" "$work/stat" && [ "$(cpumask)" = 0,3 ]
 result "events go to another CPU of the processor" $?
 online 2 1
-# A 24-bit counter of a 1.2 GHz clock wraps every 14 ms, so it depends on the timer.
+# A 24-bit counter of a 1.2 GHz clock wraps every 14 ms, so its count is right only if the driver's timer reads it in time.
 printf 'echo 0 >/sys/devices/system/cpu/cpu3/online\nsleep 1\n' >"$work/leave"
 stat $pmu/event=0x01,umask=0x01/ -C 3 -- sh "$work/leave"
 awk '/umask=0x01/ { ticks = $1 } END { exit !(ticks > 600000000) }' "$work/stat"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # traffic.sh: the uncore function and the expander have the addresses given to the model. Without a
-# driver, a program that writes the units' registers reads exact counts of another program's memory
-# accesses. The host checks the model's log with count_accesses.sh.
+# driver, this script programs the units' registers, and then reads exact counts of the memory
+# accesses of a program. The host checks the model's log with count_accesses.sh.
 . "$(dirname "$0")/tap.sh"
 uncore=00:18.0
 expander=01:00.0

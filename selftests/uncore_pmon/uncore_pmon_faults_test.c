@@ -22,8 +22,8 @@
 enum outcome {
 	NO_TABLE,		/* no line in the log: the driver ignores the function */
 	TABLE_REFUSED,		/* one line in the log with the reason */
-	ENTRIES_REFUSED,	/* a line for each; the other entries have PMUs */
-	ENTRIES_LISTED,		/* a line for each; their registers are not written */
+	ENTRIES_REFUSED,	/* a line per refused entry; the other entries have PMUs */
+	ENTRIES_LISTED,		/* a line per listed entry; its registers are not written */
 	SURVIVES,		/* the PMUs need not be correct */
 };
 
@@ -35,8 +35,8 @@ FIXTURE(fault) {
 FIXTURE_VARIANT(fault) {
 	const char *name;
 	enum outcome outcome;
-	const char *why;	/* reason in the line */
-	int refused;		/* number of entries */
+	const char *why;	/* reason in the log and in the driver's list */
+	int refused;		/* number of refused or listed entries */
 };
 
 #define TABLE(_id, _name, _why) \
@@ -165,7 +165,7 @@ FIXTURE_TEARDOWN(fault)
 	close(fd);
 }
 
-TEST_F_TIMEOUT(fault, is_reported_in_log_and_list, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(fault, log_and_list_show_the_expected_outcome, TIMEOUT_SECONDS)
 {
 	char in_log[PCI_NAME_BYTES + 2], in_list[PCI_NAME_BYTES + 2];
 

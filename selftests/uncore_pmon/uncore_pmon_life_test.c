@@ -2,7 +2,7 @@
 /*
  * Removes the function, and tries to unload the module, while events run, twenty times each. After
  * each removal the old events must fail cleanly and new events must count exactly.
- *   PMUKIT_MODULE   file of the module, for unloading and loading it
+ *   PMUKIT_MODULE   path of the module, for loading it again
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -138,7 +138,9 @@ static int rescan(void)
 	return pci_rescan() ?: uncore_wait(PMU, 1);
 }
 
-/* perf may need more time to unregister a PMU than a removal and a rescan take. */
+/*
+ * A removed PMU that perf has not yet unregistered has another name: none may be left at a rescan.
+ */
 TEST_F_TIMEOUT(life, removed_pmus_are_unregistered_in_time, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < TIMES; i++) {

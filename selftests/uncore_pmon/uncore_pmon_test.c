@@ -21,7 +21,7 @@
 
 #define TIMEOUT_SECONDS		180
 #define MANY			4	/* counters of a memory controller */
-#define LOADS			3000	/* enough to wrap counters of --below-wrap */
+#define LOADS			3000	/* wraps counters that start --below-wrap */
 #define STORES			1700
 #define GROUP			3	/* events; two groups exceed the unit's counters */
 #define GROUP_ROTATIONS		20
@@ -39,7 +39,7 @@
 #define HELD_UP_US		5000	/* below half the range of 24 bits at 1.2 GHz, 7 ms */
 #define BEGINNINGS		20
 #define MAX_SAMPLE_RATE		"/proc/sys/kernel/perf_event_max_sample_rate"
-#define THROTTLED_NS		100000	/* a tenth of this rate is throttled, too */
+#define THROTTLED_NS		100000	/* period; a tenth of this rate would be throttled, too */
 #define THROTTLED_MS		500
 #define TRACEFS			"/sys/kernel/tracing"
 
@@ -231,7 +231,7 @@ TEST_F_TIMEOUT(uncore, counts_loads_and_stores_of_its_own_memory, TIMEOUT_SECOND
 	close(other);
 }
 
-TEST_F_TIMEOUT(uncore, counts_a_group_as_one, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(uncore, counts_group_events_exactly, TIMEOUT_SECONDS)
 {
 	static const __u64 configs[MANY] = { IMC_READS, IMC_WRITES, IMC_ALL, IMC_READS };
 	static const __u64 expected[MANY] = { LOADS, STORES, LOADS + STORES, LOADS };
@@ -250,8 +250,8 @@ TEST_F_TIMEOUT(uncore, counts_a_group_as_one, TIMEOUT_SECONDS)
 			EXPECT_EQ(round * expected[i], value_of(fds[i]))
 				TH_LOG("event %d, round %d", i, round);
 			/*
-			 * Both times can be 0: perf's clock stops while the kernel abandons the
-			 * TSC.
+			 * Both times can be 0: perf's clock stops while the kernel switches from
+			 * the TSC to another clock source.
 			 */
 			EXPECT_TRUE(never_waited(fds[i]));
 		}
@@ -391,10 +391,10 @@ TEST_F_TIMEOUT(uncore, moves_events_to_other_counters_when_needed, TIMEOUT_SECON
 }
 
 /*
- * The model's clocks stop exactly while the unit is frozen, so counts of a group that does not
- * start and stop together differ.
+ * The model's clocks stop exactly while the unit is frozen. So the events of a group have different
+ * counts if they do not start and stop together.
  */
-TEST_F_TIMEOUT(uncore, counts_a_group_at_once, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(uncore, groups_start_and_stop_together, TIMEOUT_SECONDS)
 {
 	int fds[2 * GROUP];
 	__u64 first = 0;
@@ -433,8 +433,8 @@ static void stay_on(int cpu)
 }
 
 /*
- * Loads and stores at a constant rate by this machine's clock, however long an access takes.
- * Returns the number of loads, which is that of stores.
+ * Makes loads and stores at a constant rate by this machine's clock, however long an access takes.
+ * Returns the number of loads, which equals the number of stores.
  */
 static unsigned int touch_steadily(const struct uncore_memory *memory)
 {
@@ -523,8 +523,8 @@ static int open_leader(struct pmu_event *leader, int type, __u64 config, __u64 p
 }
 
 /*
- * The first event of a unit starts an hrtimer, which triggers the leader: its sample reads the
- * event that is being started.
+ * The first event of a unit starts an hrtimer. This triggers the leader, a trace event, whose
+ * sample reads the event that is being started.
  */
 TEST_F_TIMEOUT(uncore, starts_event_while_its_leader_samples, TIMEOUT_SECONDS)
 {
@@ -555,8 +555,8 @@ TEST_F_TIMEOUT(uncore, starts_event_while_its_leader_samples, TIMEOUT_SECONDS)
 /*
  * perf throttles a leader that samples too often until the next tick; Linux 7.2 stops its whole
  * group. Other events of the unit must keep counting, which a comparison with the clock of the
- * other memory controller shows. The tolerance is large, as freezing an emulated unit takes long:
- * an event that stops with the group would have a quarter of the count.
+ * other memory controller shows. The tolerance is large, because freezing an emulated unit takes
+ * long. An event that stopped with the group would have only a quarter of the count.
  */
 static int open_clock(const char *pmu)
 {
@@ -575,7 +575,7 @@ static double rate_of(int fd)
 	return uncore_read(fd, &count) ? 0 : (double)count.value / count.enabled_ns;
 }
 
-TEST_F_TIMEOUT(uncore, counts_on_when_others_are_throttled, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(uncore, counts_while_another_group_is_throttled, TIMEOUT_SECONDS)
 {
 	struct pmu_event leader;
 	unsigned int throttled;
@@ -613,10 +613,10 @@ TEST_F_TIMEOUT(uncore, counts_on_when_others_are_throttled, TIMEOUT_SECONDS)
 
 struct shared {
 	struct uncore_count of[MANY + 2], clock;
-	double access_us;	/* mean time of an access to the function meanwhile */
+	double access_us;	/* mean time of an access to the function while the events run */
 };
 
-/* Waits, and returns the mean time of an access meanwhile: a load from the function's memory. */
+/* Loads from the function's memory for @ms, and returns the mean time of a load. */
 static double access_us(const struct uncore_memory *memory, long long ms)
 {
 	long long begin = now_ms(), before, took_us = 0;
@@ -661,12 +661,12 @@ static void share_clocks(struct __test_metadata *_metadata, FIXTURE_DATA(uncore)
  * the clock of the other memory controller, on which no events share a counter.
  *
  * During a rotation the clocks run while no event counts, for 12 register accesses: four reads when
- * the old events are removed, four writes and four reads when the new ones are added. Their time
- * depends on the host, as each access goes to the model over a socket, but not on the length of the
- * interval; what a faulty driver loses is in proportion to it. So the test chooses the interval by
- * the time of an access, never by the counts: the time of ROTATION_ACCESSES accesses, measured
- * while the events share the counters, must be at most ROTATION_PART of the interval, 2 %. The
- * additional tolerance is SHARED_PART, 3 %: 5 % in all.
+ * the old events are removed, four writes and four reads when the new ones are added. The time of
+ * these accesses depends on the host, because each access goes to the model over a socket, but not
+ * on the length of the interval. What a faulty driver loses is in proportion to the interval. So
+ * the test chooses the interval by the time of an access, never by the counts: the time of
+ * ROTATION_ACCESSES accesses, measured while the events share the counters, must be at most
+ * ROTATION_PART (2 %) of the interval. SHARED_PART is an additional tolerance of 3 %: 5 % in all.
  *
  * Four of six events count at a time, so each counts in 13 or 14 of SHARED_ROTATIONS intervals. A
  * driver that loses one of these is 7 % low, however long the interval is. A driver that loses one

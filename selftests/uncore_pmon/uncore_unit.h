@@ -60,8 +60,8 @@ void uncore_touch(const struct uncore_memory *memory, size_t offset, unsigned in
 int uncore_wait(const char *pmu, int wanted);
 
 /*
- * Opens an event on the PMU's CPU, disabled unless it joins a group. group: a leader's file, or -1.
- * Returns the file, or -errno.
+ * Opens an event on the PMU's CPU, disabled unless it joins a group. group: file descriptor of the
+ * leader, or -1. Returns the file descriptor, or -errno.
  */
 int uncore_open(const char *pmu, __u64 config, int group);
 int uncore_enable_event(int fd);
