@@ -3,9 +3,9 @@
  * pmu_aux_extras --pmu PMU [--event TERMS] [--aux PAGES]
  *
  * Optional AUX features of perf, for PMUs that declare support (PERF_PMU_CAP_AUX_OUTPUT,
- * PERF_PMU_CAP_AUX_PAUSE, a callback snapshot_aux). None of these drivers does, so perf must reject
- * each, in an event of the PMU and in a software event of its group. The event without the feature
- * is accepted.
+ * PERF_PMU_CAP_AUX_PAUSE, a callback snapshot_aux). The drivers under test do not, so perf must
+ * reject each feature, in an event of the PMU and in a software event that joins such an event's
+ * group. Without the feature, perf must accept the same event.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,7 +26,7 @@
 
 struct extra {
 	const char *name;
-	bool beside;		/* set in a software event of the PMU's group */
+	bool beside;		/* set in a software event that joins a group of the PMU */
 	bool output;
 	__u32 sample_bytes;
 	__u32 action;
@@ -52,7 +52,7 @@ static void set_extra(struct perf_event_attr *attr, const struct extra *extra)
 	memcpy((char *)attr + PMU_ATTR_AUX_ACTION, &extra->action, sizeof(extra->action));
 }
 
-/* A sampling event, disabled. */
+/* A sampling software event, disabled. */
 static struct perf_event_attr software_attr(void)
 {
 	return (struct perf_event_attr){
@@ -64,7 +64,7 @@ static struct perf_event_attr software_attr(void)
 	};
 }
 
-/* Opens an event, with the extra if wanted, and closes it. 0 or -errno. */
+/* Opens an event, with the feature if @wanted, and closes it. Returns 0 or -errno. */
 static int ask(const struct stress_subject *subject, const struct extra *extra, bool wanted)
 {
 	struct perf_event_attr attr = extra->beside ? software_attr() :
@@ -82,7 +82,7 @@ static int ask(const struct stress_subject *subject, const struct extra *extra, 
 	return err;
 }
 
-/* In older kernels the word is reserved: they reject any value with -EINVAL. */
+/* In older kernels the word of aux_action is reserved: they reject any value with -EINVAL. */
 static bool kernel_knows_actions(void)
 {
 	static const struct extra paused = { .action = START_PAUSED };

@@ -4,17 +4,18 @@
  *              [--bind DRIVER/DEVICE] [--load MODULE=FILE] [--write FILE=[BEFORE,]VALUE]...
  *              [--mkdir FOLDER] [--dense N]
  *
- * Repeats each act with a PMU while its 1st, 2nd, 3rd ... slab allocation fails, then likewise with
- * page allocations and user copies, until an act runs without an injected failure. An act with an
- * injected failure must return an error or succeed; an act without one must succeed. The steps
- * before an act must always succeed, so no failure has lasting effects. kmemleak detects leaks.
+ * Repeats each act with a PMU (such as open or map, see acts[]) while its 1st, 2nd, 3rd ... slab
+ * allocation fails, then likewise with page allocations and user copies, until an act runs without
+ * an injected failure. An act with an injected failure must return an error or succeed; an act
+ * without one must succeed. The steps before an act must always succeed, which shows that earlier
+ * failures have no lasting effects. kmemleak detects leaks.
  * With --dense N, failures after the N-th allocation are injected in growing steps (default: at
  * each). Events are those of a CPU, of this task (--task) or of a cgroup. Each --write is a
  * separate act; BEFORE, if given, is written first each time, without injected failures.
  *
  * Needs fault injection with stack filters (Documentation/fault-injection in the kernel source):
- * only calls with a module on the stack fail. Allocations of kmemleak itself do not fail, as it
- * would disable itself.
+ * only calls with a module on the stack fail. Allocations of kmemleak itself do not fail, because
+ * kmemleak would disable itself.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -124,7 +125,7 @@ static int choose_injector(unsigned int chosen, const unsigned long long modules
 	int err = 0;
 
 	for (unsigned int i = 0; i < NR_INJECTORS && !err; i++) {
-		/* No stack matches the range of the other injectors. */
+		/* The other injectors get a range that no stack matches. */
 		err = set(injectors[i], "require-start", i == chosen ? modules[0] : 1);
 		if (!err)
 			err = set(injectors[i], "require-end", i == chosen ? modules[1] : 2);
@@ -152,14 +153,15 @@ static int set_up_injectors(unsigned long long modules[2])
 		      set(name, "reject-start", tracker[0]) ?: set(name, "reject-end", tracker[1]);
 	}
 	/*
-	 * By default both ignore allocations that may sleep, and fail_page_alloc ignores order 0.
+	 * By default failslab and fail_page_alloc ignore allocations that may sleep, and
+	 * fail_page_alloc ignores order 0.
 	 */
 	return err ?: write_text(DEBUGFS "/failslab/ignore-gfp-wait", "N") ?:
 		      write_text(DEBUGFS "/fail_page_alloc/ignore-gfp-wait", "N") ?:
 		      set("fail_page_alloc", "min-order", 0);
 }
 
-/* The n-th call of this process fails; 0: none. */
+/* Makes the n-th call of this process that can fail, fail; 0: none. */
 static int arm(unsigned int n)
 {
 	char text[16];
@@ -268,7 +270,7 @@ static int bind_and_open(struct trial *trial)
 	return (is_bound(trial) ? 0 : bind(trial)) ?: open_event(trial);
 }
 
-/* The PMU of an unbound device is unregistered with its last event, whatever failed before. */
+/* Closes the last event of an unbound device, and waits until the PMU is unregistered. */
 static int close_and_wait(struct trial *trial)
 {
 	char path[sizeof(PMU_SYSFS) + BIND_BYTES];

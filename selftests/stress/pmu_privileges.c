@@ -3,17 +3,18 @@
  * pmu_privileges --pmu PMU --policy capability|paranoid [--event TERMS] [--aux PAGES] [--task]
  *                [--tree FOLDER]... [--busy]
  *
- * Privileges that a PMU requires: each kind of user opens an event at each perf_event_paranoid, and
- * the result must match the driver's policy, which this test states independently. Files of the PMU
- * are not writable by users without privileges, and show no address of the kernel, of memory or of
- * a device. An AUX area is zero before the recording and after the recorded data, and the data has
- * no poison word; with page_poison=1 and slab_debug this detects leaked freed memory.
+ * Tests the privileges that a PMU requires: each kind of user opens an event at each value of
+ * perf_event_paranoid, and the result must match the driver's policy, which this test states
+ * independently. Files of the PMU are not writable by users without privileges, and show no address
+ * of the kernel, of memory or of a device. An AUX area is zero before the recording and after the
+ * recorded data, and the data has no poison word; with page_poison=1 and slab_debug this detects
+ * leaked freed memory.
  *
  *   capability   events need CAP_PERFMON at each perf_event_paranoid
  *   paranoid     events of a CPU need CAP_PERFMON if perf_event_paranoid is above 0, as those of
  *                any PMU
- *   --task       the event counts the user's own process: it needs CAP_PERFMON above 1, because it
- *                includes the kernel
+ *   --task       the event counts the user's own process: it needs CAP_PERFMON if
+ *                perf_event_paranoid is above 1, because it also counts in the kernel
  *   --tree       a folder whose files are checked like those of the PMU; of a PCI function only
  *                folders of the driver, as files of the PCI core have addresses
  *   --busy       the device has data: it must appear in the AUX area, and samples are checked
@@ -41,7 +42,7 @@
 
 #define PARANOID	"/proc/sys/kernel/perf_event_paranoid"
 #define LEAST_LEVEL	-1
-#define MOST_LEVEL	3	/* of Debian: only CAP_SYS_ADMIN can open events */
+#define MOST_LEVEL	3	/* only in Debian: opening any event needs CAP_SYS_ADMIN */
 #define UNPRIVILEGED_ID		65534
 #define DATA_PAGES	8
 #define DEEPEST		4	/* levels of folders */
@@ -101,7 +102,7 @@ static int become_unprivileged(void)
 	return setgid(UNPRIVILEGED_ID) || setuid(UNPRIVILEGED_ID) ? -errno : 0;
 }
 
-/* All capabilities, but only in the namespace. */
+/* Has all capabilities, but only in a user namespace. */
 static int become_root_of_a_namespace(void)
 {
 	return become_unprivileged() ?: unshare(CLONE_NEWUSER) ? -errno : 0;
@@ -142,7 +143,7 @@ static int open_event(const struct subject *subject, struct pmu_event *event)
 
 #define CANNOT_BECOME	255
 
-/* Result of what() in a child process of this user: 0 or an errno. */
+/* Returns the result of what() in a child process of this user: 0 or an errno. */
 static int ask(const struct subject *subject, const struct user *user,
 	       int (*what)(const struct subject *subject))
 {
@@ -166,7 +167,7 @@ static int try_to_open(const struct subject *subject)
 	return open_event(subject, &event);
 }
 
-/* An event that any user may open, unless the administrator forbids all events. */
+/* Opens an event that any user may open, unless the administrator forbids all events. */
 static int try_the_least(const struct subject *subject)
 {
 	struct perf_event_attr attr = {
@@ -231,8 +232,8 @@ static int read_places(struct subject *subject)
 }
 
 /*
- * True for a number after 0x, or with eight or more digits, some of them letters: other numbers are
- * counts and sizes. The test does not detect other notations of an address.
+ * Returns true for a number after 0x, or with eight or more digits, some of them letters. Other
+ * numbers are taken for counts and sizes, so an address in another notation is not detected.
  */
 static bool is_like_address(const char *text, const char *number, size_t digits)
 {
@@ -266,7 +267,7 @@ static bool has_address(const struct place *places, unsigned int nr_places, cons
 
 static const char *check_file(const struct subject *subject, const char *path, mode_t mode)
 {
-	/* The values of terms may be any number. */
+	/* The values of terms in events/ may be any number, even one that looks like an address. */
 	unsigned int nr_places = strstr(path, "/events/") ? 0 : subject->nr_places;
 	char text[4096];
 	int fd;
@@ -326,7 +327,7 @@ static bool tree_is_good(const struct subject *subject, const char *tree)
 	struct walk walk = { .subject = subject };
 	char path[PATH_MAX];
 
-	/* The slash follows the symbolic link that a PMU's or device's name is. */
+	/* The name of a PMU or device is a symbolic link; the slash resolves it. */
 	snprintf(path, sizeof(path), "%s/", tree);
 	check_folder(&walk, path, DEEPEST);
 	ksft_print_msg("%s: %u files\n", tree, walk.files);
@@ -365,7 +366,7 @@ static bool is_clean(const struct pmu_event *event, size_t from, const char *whe
 	return false;
 }
 
-/* Patterns that kernels write into free pages and objects, and into objects not initialized yet. */
+/* Patterns that kernels write into free pages and objects, and into uninitialized objects. */
 static bool is_poison(__u64 word)
 {
 	return word == 0xaaaaaaaaaaaaaaaaULL || word == 0x6b6b6b6b6b6b6b6bULL ||

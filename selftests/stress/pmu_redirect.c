@@ -5,8 +5,8 @@
  * Redirects an event of the PMU to the ring of a software event (PERF_EVENT_IOC_SET_OUTPUT) whose
  * AUX area belongs to an event of the other PMU, which has the same terms. The PMU must not write
  * to that area: the area must not change, and the event must deliver samples. The area is full, so
- * perf disables an event that requests space in it; up to Linux 6.12 not on CPU 0, as perf uses the
- * CPU number as the flag to disable the event.
+ * perf would disable the event if the driver requested space in it. (Not on CPU 0 up to Linux 6.12,
+ * where perf uses the CPU number as the flag to disable the event.)
  */
 #define _GNU_SOURCE
 #include <errno.h>

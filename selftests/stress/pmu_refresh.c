@@ -3,11 +3,11 @@
  * pmu_refresh --pmu PMU [--event TERMS] [--aux PAGES]
  *
  * Events that stop after one, two and three samples (PERF_EVENT_IOC_REFRESH), without and with an
- * AUX area. perf may stop such an event inside its last sample, so the test also disables it at
- * times when that sample may be in progress. Afterwards an event without a limit must work, and the
- * driver must not take the stop for a reset of the device.
+ * AUX area. perf may stop such an event while the driver delivers its last sample, so the test also
+ * disables the event at times when this delivery may be in progress. Afterwards an event without a
+ * limit must work, and the driver must not have taken the stop for a reset of the device.
  *
- * The PMU must have data all the time.
+ * The PMU must produce data continuously.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,7 +24,7 @@
 #define DATA_PAGES	64
 #define RUN_MS		1000
 
-/* Some within the first epoch or buffer, some after it. */
+/* Times of the disable: some within the first epoch or buffer, some after it. */
 static const unsigned int moments_ms[] = {
 	0, 1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30, 40, 60
 };
@@ -60,7 +60,7 @@ static int run(const struct stress_subject *subject, unsigned int aux_pages, uns
 	return err;
 }
 
-/* Kernels that disable the event late deliver extra samples. */
+/* Some kernels disable the event late, so more samples than the limit are not a failure. */
 static void test_limit(const struct stress_subject *subject, unsigned int aux_pages,
 		       unsigned int limit)
 {
@@ -74,7 +74,7 @@ static void test_limit(const struct stress_subject *subject, unsigned int aux_pa
 			 subject->name, limit, aux_pages, at_last, strerror(-err));
 }
 
-/* An event without a limit counts. */
+/* Tests that an event without a limit counts. */
 static void test_ordinary(const struct stress_subject *subject)
 {
 	struct pmu_event event = { .fd = -1 };

@@ -123,7 +123,7 @@ static int left_of(const char *name)
 	return err;
 }
 
-/* -EEXIST: a name still exists. */
+/* Returns -EEXIST if a name of the PMU or of a module still exists. */
 static int names_are_gone(const struct reload *reload)
 {
 	int err = pmu_type(reload->subject.name) < 0 ? 0 : -EEXIST;

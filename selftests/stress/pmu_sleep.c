@@ -2,9 +2,9 @@
 /*
  * pmu_sleep --pmu PMU [--event TERMS] [--aux PAGES]
  *
- * Suspends the machine to idle with a running event, except for the idle loop itself, as the clock
- * of the machine might not wake it. The event may continue or end with an error; it must be
- * possible to close it, and a new one must work.
+ * Suspends the machine to idle while an event runs. The suspend stops before the idle loop itself,
+ * because the clock of the machine might not wake it. The event may continue or end with an error;
+ * it must be possible to close it, and a new event must work.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -5,9 +5,10 @@
  *            [--bind DRIVER/DEVICE] [--remove DEVICE] [--write FILE=VALUE,...] [--read FOLDER]
  *            [--unload MODULE=FILE[ PARAMETERS],...] [--group FOLDER] [--open-by-number PMU[=TERMS]]
  *
- * Checks that each worker and actor ends, that enough events were opened and AUX areas mapped, and
- * that the module's reference count is as before. --least-opens and --least-aux are minimums per
- * minute. With the same seed each process makes the same calls; the scheduler interleaves them.
+ * Starts workers, which use events, and actors, which change the machine (stress.h). Checks that
+ * each of them ends, that enough events were opened and AUX areas mapped, and that the module's
+ * reference count is as before. --least-opens and --least-aux are minimums per minute. With the
+ * same seed each process makes the same calls, but the scheduler interleaves the processes.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -275,7 +276,10 @@ static struct stress_tally sum_of(const struct stress_tally *tallies, unsigned i
 	return sum;
 }
 
-/* Minimum for this run. A run of less than a minute has at least the fixed steps at the start. */
+/*
+ * Returns the minimum for this run; 1 for a run of less than a minute, as the fixed steps at the
+ * start of a worker open an event.
+ */
 static __u64 floor_of(const struct options *options, __u64 a_minute)
 {
 	__u64 wanted = a_minute * (options->seconds / 60);

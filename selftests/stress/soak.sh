@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # soak.sh SECONDS: runs tests of all drivers in parallel, repeatedly. In each round the tests of a
 # driver compare their counts or records, to the byte, with the work done or with the simulation's
-# reference counters; every loss must be reported. The kernel's memory at the end must be that after
-# the first rounds.
+# reference counters; every loss must be reported. At the end the kernel must use as much memory as
+# after the first rounds.
 . "$(dirname "$0")/tap.sh"
 seconds=${1:-60}
 drivers="cache_qos cxl_hmu hisi_ptt imc uncore_pmon"
@@ -15,7 +15,8 @@ hisi_ptt() { hisi_ptt_test -t an_aux_area_carries_every_store -t samples_carry_e
 imc() { imc_trace_test -t delivers_each_record; }
 uncore_pmon() { uncore_pmon_test -t counts_loads_and_stores_of_its_own_memory -t counts_group_events_exactly; }
 
-# until_second DRIVER WHEN: runs rounds, at least one, until that second or until a round fails; keeps the output of a failed round.
+# until_second DRIVER WHEN: runs rounds of a driver's tests, at least one, until that second or until a round fails; keeps the output of a
+# failed round.
 until_second() {
 	rounds=0
 	while [ "$rounds" = 0 ] || [ "$(date +%s)" -lt "$2" ]; do
@@ -30,7 +31,7 @@ all_until() {
 	wait
 }
 
-# Memory of the kernel itself in KiB, without programs and files.
+# Prints the memory of the kernel itself in KiB, without programs and files.
 kernel_memory() {
 	sync
 	echo 3 >/proc/sys/vm/drop_caches

@@ -29,7 +29,7 @@ bool stress_one_in(struct stress_random *random, unsigned int n);
 /* Small numbers, powers of two plus or minus one, all ones, or random bits. */
 __u64 stress_number(struct stress_random *random);
 
-/* A PMU as sysfs describes it. */
+/* A term of a PMU, from a file in format/: bits of a config word */
 struct stress_term {
 	unsigned int word;	/* 0: config, 1: config1, 2: config2 */
 	unsigned int first, bits;
@@ -44,18 +44,18 @@ struct stress_pmu {
 	__u64 events[STRESS_MOST_EVENTS][3];
 };
 
-/* Reads the description of a PMU; -errno if the PMU is not registered. */
+/* Reads the description of a PMU in sysfs. Returns 0, or -errno if the PMU is not registered. */
 int stress_pmu_read(struct stress_pmu *pmu, const char *name);
 
 /*
- * Adds an event such as "event=0x05,umask=0xcf"; a term without a value means 1. No effect if the
- * PMU lacks a term.
+ * Adds an event such as "event=0x05,umask=0xcf" to pmu->events; a term without a value means 1. No
+ * effect if the PMU lacks one of the terms.
  */
 void stress_pmu_add_event(struct stress_pmu *pmu, const char *terms);
 
 /*
- * Reads the description of a PMU and chooses its first event: that of terms, or the first in sysfs
- * if terms is NULL. -EINVAL if there is none.
+ * Reads the description of a PMU and chooses its first event: the one that terms describe, or the
+ * first in sysfs if terms is NULL. Returns -EINVAL if there is no such event.
  */
 int stress_pmu_choose(struct stress_pmu *pmu, const char *name, const char *terms);
 
@@ -90,12 +90,12 @@ void stress_subject_choose(struct stress_subject *subject);
 /* The first event, disabled. With an AUX area it samples, as some PMUs support nothing else. */
 struct perf_event_attr stress_subject_attr(const struct stress_subject *subject);
 
-/* Opens the event system-wide. 0 or -errno. */
+/* Opens the event system-wide. Returns 0 or -errno. */
 int stress_subject_open(const struct stress_subject *subject, struct pmu_event *event);
 
 /*
- * Opens the event, maps its ring and, with aux_pages, an AUX area, and enables it. 0 or -errno; the
- * caller closes the event either way.
+ * Opens the event, maps its ring and, with aux_pages, an AUX area, and enables the event. Returns 0
+ * or -errno; the caller closes the event in both cases.
  */
 int stress_subject_start(const struct stress_subject *subject, struct pmu_event *event);
 
@@ -152,9 +152,9 @@ const char *stress_deed_name(enum stress_deed deed);
 
 /*
  * Repeats the deed, with pauses, until now_ms() is until_ms, or a while longer until it has
- * succeeded once; restores the machine. 0 or -errno. A deed that removes PMUs waits until some
- * events were opened since the last removal; those of STRESS_OPEN_BY_NUMBER count, too. A
- * STRESS_OPEN_BY_NUMBER that could open no event is not counted in @done.
+ * succeeded once; restores the machine. @done counts the successes. Returns 0 or -errno. A deed
+ * that removes PMUs waits until some events were opened since the last removal, by workers or by
+ * STRESS_OPEN_BY_NUMBER. STRESS_OPEN_BY_NUMBER succeeds only if it could open an event.
  *
  * MODULES are separated by commas, each MODULE=FILE[ PARAMETERS].
  */

@@ -122,7 +122,7 @@ static void set_bits(__u64 *word, const struct stress_term *term, __u64 value)
 	*word = (*word & ~(mask << term->first)) | (value & mask) << term->first;
 }
 
-/* An event of sysfs, terms with random values, or random bits. */
+/* Chooses an event of sysfs, terms with random values, or random bits. */
 static void choose_config(struct worker *worker, const struct stress_pmu *pmu, __u64 config[3])
 {
 	struct stress_random *random = &worker->random;
@@ -255,7 +255,10 @@ static void choose_place(struct worker *worker, const struct stress_pmu *pmu, in
 
 /* Actions of a worker */
 
-/* Aborts on failure: a remaining mapping would keep its event, perhaps the only one of a PMU. */
+/*
+ * Aborts on failure: a remaining mapping would keep its event open, perhaps the only event that the
+ * PMU supports.
+ */
 static void unmap(struct mapping *mapping)
 {
 	if (mapping->at && munmap(mapping->at, mapping->bytes))
@@ -278,7 +281,7 @@ static void drop(struct worker *worker, struct event *event)
 	}
 }
 
-/* A slot for an event, a free one if it is found quickly. */
+/* Returns a slot for an event; a free one if a few attempts find one. */
 static struct event *a_place(struct worker *worker)
 {
 	struct event *event = any_event(worker);
@@ -319,8 +322,8 @@ static bool map_least_aux(struct worker *worker, struct event *event)
 }
 
 /*
- * Starts an event as a recorder does. Closes it if the PMU accepts no AUX area, as it may block
- * another event.
+ * Starts an event with an AUX area, as a program that records does. Closes the event if the PMU
+ * accepts no AUX area, because it may block another event.
  */
 static void begin_with_aux(struct worker *worker, const struct stress_pmu *pmu, struct event *event)
 {
@@ -347,10 +350,10 @@ static void begin_with_aux(struct worker *worker, const struct stress_pmu *pmu, 
 }
 
 /*
- * True if the PMU is registered. A PMU whose device is removed and added repeatedly is registered
- * only for short times, perhaps with a new type number each time. When it is back, the worker
- * starts an event as a recorder does, before the next removal. The pause leaves the CPU to the
- * driver.
+ * Returns true if the PMU is registered. A PMU whose device is removed and added repeatedly is
+ * registered only for short times, perhaps with a new type number each time. When the PMU is back,
+ * the worker starts an event with an AUX area, before the next removal. While the PMU is not
+ * registered, a pause leaves the CPU to the driver.
  */
 static bool is_there(struct worker *worker, unsigned int number)
 {
@@ -461,8 +464,8 @@ static void drop_all(struct worker *worker)
 }
 
 /*
- * Closes everything and starts an event as a recorder does. Otherwise the first event of a PMU that
- * supports only one would stay open, and would rarely be used in the normal way.
+ * Closes everything and starts an event with an AUX area. Otherwise the first event of a PMU that
+ * supports only one event would stay open, and the PMU would rarely be used in the normal way.
  */
 static void begin_anew(struct worker *worker)
 {
@@ -526,7 +529,7 @@ static void bend_mapping(struct worker *worker)
 	}
 }
 
-/* Writes values that the kernel must not trust to positions in the shared page. */
+/* Corrupts a position in the shared page, which the kernel must not trust. */
 static void scribble(struct worker *worker)
 {
 	struct event *event = any_open_event(worker);
@@ -578,7 +581,7 @@ static void switch_one(struct worker *worker)
 		worker->tally->ioctls++;
 }
 
-/* Filters of tracepoints and of address ranges, and invalid ones. */
+/* Sets a filter: for tracepoints, for address ranges, or an invalid one. */
 static int set_filter(struct worker *worker, int fd)
 {
 	static const char *const filters[] = {
@@ -596,7 +599,7 @@ static int set_filter(struct worker *worker, int fd)
 	return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, many);
 }
 
-/* The program drops all samples, or none. */
+/* Loads a BPF program that drops all samples, or none. */
 static int load_program(struct worker *worker)
 {
 	const struct bpf_insn instructions[] = {
@@ -784,7 +787,8 @@ void stress_events(const char *const *names, unsigned int nr_names, const char *
 /*
  * When the first of these events is opened, and when the last one is closed, perf patches the code
  * of its static keys (perf_sched_events, perf_swevent_enabled). An emulated CPU was seen to execute
- * the breakpoint of a patch that was complete, which crashes the kernel. That is no test of a PMU.
+ * the breakpoint of a patch that was complete, which crashes the kernel. This is a fault of the
+ * emulation, so the test avoids such patches.
  */
 bool stress_hold_static_keys(void)
 {

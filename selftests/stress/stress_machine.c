@@ -28,7 +28,7 @@
 #define MOST_MODULES	2
 #define MOST_GROUPS	4
 #define MOST_GROUP_ACTS	8	/* writes per group */
-#define NEIGHBOURS	16	/* pids from the parent's on */
+#define NEIGHBOURS	16	/* number of PIDs to choose from, the parent's and the next ones */
 
 /* A deed's argument, split at its separator. */
 struct target {
@@ -58,7 +58,7 @@ static int toggle_cpu(struct target *target)
 	return err;
 }
 
-/* said is "0000:00:18.0", or "19e5:a12e" for the first function with these IDs */
+/* @said is a name such as "0000:00:18.0", or "19e5:a12e" for the first function with these IDs. */
 static const char *function_name(const char *said, char name[PCI_NAME_BYTES])
 {
 	unsigned int vendor, device;
@@ -155,8 +155,8 @@ static unsigned int parse_modules(char *text, struct module modules[MOST_MODULES
 }
 
 /*
- * -EAGAIN: events use the first module, which is a valid result. The modules that it depends on are
- * sometimes unloaded, too.
+ * Unloads and loads the first module, and sometimes also the modules that it depends on. Returns
+ * -EAGAIN if events use the first module, which is a valid result.
  */
 static int reload(struct target *target)
 {
@@ -204,8 +204,9 @@ static void write_to_group(struct target *target, const char *group)
 }
 
 /*
- * Makes a group, or one inside it, which other actors may use at the same time. Moves tasks into
- * it, switches monitoring, reads all files, and removes the group with its tasks.
+ * Makes a group, sometimes with an inner group. Other actors may use the same groups at the same
+ * time. Moves tasks into the groups, switches monitoring, reads all files, and removes the groups
+ * with their tasks.
  */
 static int use_group(struct target *target)
 {
@@ -235,8 +236,9 @@ static bool is_expected_of_a_stale_type(int err)
 }
 
 /*
- * Opens events by the last type number of the PMU, in a group: perf_event_open() waits for the
- * mutex of the group's context after it has looked up the PMU. -EAGAIN: no event was opened.
+ * Opens events by the last type number of the PMU, even if the PMU is no longer registered. The
+ * events join a group, because perf_event_open() then waits for the mutex of the group's context
+ * after it has looked up the PMU. Returns -EAGAIN if no event could be opened.
  */
 static int open_by_number(struct target *target)
 {
