@@ -2,8 +2,8 @@
 # Sourced by abi_paths.sh of each driver in the same folder, after tap.sh: compares ABI documents with a live system, in both
 # directions.
 
-# promised DOCUMENT...: prints the paths of What: lines and of their continuation lines, each after the mode in its entry, as in
-# "Mode 0400."; the default is 0444.
+# promised DOCUMENT...: prints a mode and a path for each path in a What: line or its continuation lines. The mode is the one that the
+# entry states, as in "Mode 0400."; the default is 0444.
 promised() {
 	for document; do
 		for file in "$here/$document" "$here/../../Documentation/ABI/testing/$document"; do
@@ -32,7 +32,7 @@ made() {
 	done | sed 's|//*|/|g; s|/$||' | grep -vE '/uevent$|/power(/|$)|^/sys/bus/event_source/devices/[^/]+/(type|perf_event_mux_interval_ms|nr_addr_filters)$'
 }
 
-# readable: the files and folders on stdin can be read; $work/files lists the files
+# readable: succeeds if all files and folders listed on stdin can be read; lists the files in $work/files
 readable() {
 	while read -r path; do
 		if [ -d "$path" ]; then
@@ -44,7 +44,7 @@ readable() {
 	[ ! -s "$work/files" ] || xargs cat <"$work/files" >/dev/null
 }
 
-# have_mode MODE: the files in $work/files have this mode
+# have_mode MODE: succeeds if the files listed in $work/files have this mode
 have_mode() {
 	[ ! -s "$work/files" ] || ! xargs stat -c '0%a %n' <"$work/files" | grep -v "^$1 " | sed "s/^/# not $1: /" | grep .
 }

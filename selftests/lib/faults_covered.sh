@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# faults_covered.sh PMUKIT-MODEL DRIVER TAP: TAP has a passed test for each fault of the driver's model, by its name.
+# faults_covered.sh PMUKIT-MODEL DRIVER TAP: succeeds if TAP has a passed test for each fault of the driver's model, by the fault's name.
 set -eu
 missing=0 faults=0
 for fault in $("$1" --list-faults | awk -v driver="$2" '$1 == driver { print $2 }'); do

@@ -6,11 +6,11 @@
 #include <linux/types.h>
 #include <stddef.h>
 
-#define PCI_NAME_BYTES	32	/* of 0000:00:18.0 */
+#define PCI_NAME_BYTES	32	/* enough for a name such as 0000:00:18.0 */
 
 /*
- * Finds the function number index, from 0, with this vendor and device, in the order of PCI
- * addresses; -ENODEV if there is none.
+ * Finds the index-th function, from 0, with this vendor and device, in the order of PCI addresses.
+ * Returns -ENODEV if it does not exist.
  */
 int pci_find(unsigned int vendor, unsigned int device, unsigned int index,
 	     char name[PCI_NAME_BYTES]);

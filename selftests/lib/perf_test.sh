@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Sourced after tap.sh: runs perf's own tests of all registered PMUs.
 
-# says_ok NAME [VARIABLE=VALUE]: runs perf's tests whose name contains NAME, ignoring case; at least one passes, and none fails or is
-# skipped. The output of perf is in $work/said.
+# says_ok NAME [VARIABLE=VALUE]: runs perf's tests whose name contains NAME, ignoring case; succeeds if at least one passes, and none fails
+# or is skipped. The output of perf is in $work/said.
 says_ok() {
 	# Some tests are bash scripts that the guest's shell can also run.
 	[ -e /bin/bash ] || { printf '#!/bin/sh\nexec /bin/sh "$@"\n' >/bin/bash && chmod 755 /bin/bash; }

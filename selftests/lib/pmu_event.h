@@ -13,7 +13,7 @@
 #define PMU_SYSFS	"/sys/bus/event_source/devices"
 #define PMU_DEBUGFS	"/sys/kernel/debug/pmukit"
 
-/* Reads a small file; removes line ends at its end. */
+/* Reads a small file, without newlines at its end. */
 int read_text(const char *path, char *text, size_t size);
 int read_number(const char *path, long long *value);
 int write_text(const char *path, const char *text);
@@ -25,8 +25,8 @@ int pmu_cpu(const char *pmu);			/* first CPU of the cpumask, or -errno */
 int pmu_set_term(const char *pmu, struct perf_event_attr *attr, const char *term, __u64 value);
 
 /*
- * perf_event_attr with the size of the newest kernel, even with older headers. Words that the
- * headers lack are set by word number, aux_action (32 bits) by its offset in bytes.
+ * perf_event_attr with the size of the newest kernel, even with older headers. Fields that the
+ * headers lack are set by the number of their word, aux_action (32 bits) by its offset in bytes.
  */
 #define PMU_ATTR_WORDS		18
 #define PMU_ATTR_CONFIG3	16
@@ -54,13 +54,14 @@ int pmu_event_open_beside(struct pmu_event *event, struct perf_event_attr *attr,
 int pmu_event_open_cgroup(struct pmu_event *event, struct perf_event_attr *attr, const char *folder,
 			  int cpu);
 /*
- * True if the event, which is valid as it is, is rejected with the first and with the last bit of
- * config3 and of config4: with -EINVAL, or -E2BIG from a kernel that does not know the word.
+ * Returns true if perf rejects the event, which must be valid otherwise, with the first and with
+ * the last bit of config3 and of config4: with -EINVAL, or with -E2BIG if the kernel does not know
+ * the word.
  */
 bool pmu_refuses_extra_config(const struct perf_event_attr *attr, int pid, int cpu);
 /* Likewise for each exclude_* bit: expects -EINVAL. */
 bool pmu_refuses_exclusions(const struct perf_event_attr *attr, int pid, int cpu);
-/* Likewise for sample data that only programs have: registers, stacks, branches, precise_ip. */
+/* Likewise for sample data of a running program: registers, stacks, branches, precise_ip. */
 bool pmu_refuses_samples_of_programs(const struct perf_event_attr *attr, int pid, int cpu);
 bool pmu_refuses_branches(const struct perf_event_attr *attr, int pid, int cpu);
 /*
@@ -85,7 +86,7 @@ void pmu_event_close(struct pmu_event *event);
 int pmu_event_record(struct pmu_event *event, void *record, size_t size);
 
 /*
- * Removes all records from the data ring, up to an invalid one. Returns the number of records of a
+ * Removes all records from the data ring, up to an invalid one. Returns how many of them have this
  * type (PERF_RECORD_...).
  */
 unsigned int pmu_event_take(struct pmu_event *event, __u32 type);

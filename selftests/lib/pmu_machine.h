@@ -27,9 +27,9 @@ struct module {
 bool module_parse(struct module *module, const char *text);
 
 /*
- * online is "0" or "1". -ENOENT: this CPU is always online, as the first one on x86. The kernel
- * returns -EBUSY while a PCI driver probes or, before Linux 6.15, a PMU is unregistered; then the
- * function retries for a while.
+ * Takes a CPU offline ("0") or online ("1"). Returns -ENOENT if the CPU cannot go offline, as the
+ * first one on x86. Retries for a while if the kernel returns -EBUSY, as it does while a PCI driver
+ * probes or, before Linux 6.15, a PMU is unregistered.
  */
 int cpu_set_online(int cpu, const char *online);
 
@@ -39,20 +39,20 @@ int cpu_set_online(int cpu, const char *online);
  */
 int ask_vmrun(const char *verb_and_noun, int number);
 
-/* Waits up to 30 seconds until a file exists, or does not exist: 0 or -ETIMEDOUT. */
+/* Waits up to 30 seconds until a file exists, or does not exist. Returns 0 or -ETIMEDOUT. */
 int wait_for_file(const char *path, bool there);
 
 long long now_ms(void);
 
-/* A file descriptor at the end of the kernel log, or -errno. */
+/* Opens the kernel log at its end. Returns the file descriptor, or -errno. */
 int log_open(void);
-/* Number of lines since the last call for which wanted() returns true. */
+/* Returns the number of lines since the last call for which wanted() returns true. */
 int log_count(int log, bool (*wanted)(const char *line, const void *data), const void *data);
 
-/* Count of the interrupt with both names in /proc/interrupts; -1: there is none. */
+/* Returns the count of the interrupt whose line in /proc/interrupts has both names, or -1. */
 long long interrupts_of(const char *first, const char *second);
 
-/* Index of a word in a list separated by blanks, or -1; words may be NULL. */
+/* Returns the index of a word in a list separated by blanks, or -1; words may be NULL. */
 int index_of_word(const char *words, const char *word);
 
 #endif

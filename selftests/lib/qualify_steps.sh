@@ -20,7 +20,7 @@ said() {
 		}' "$work/report"
 }
 
-# is VERDICT DEVICE NUMBER...: each of these checks of the device has the verdict
+# is VERDICT DEVICE NUMBER...: succeeds if each of these checks of the device has the verdict
 is() {
 	verdict=$1 device=$2
 	shift 2
@@ -33,5 +33,5 @@ is() {
 	done
 }
 
-# none VERDICT DEVICE: no check of the device has the verdict
+# none VERDICT DEVICE: succeeds if no check of the device has the verdict
 none() { [ -z "$(said "$2" "$1")" ] || { echo "# device $2: $1: $(said "$2" "$1")"; return 1; }; }

@@ -10,7 +10,8 @@
 namespace pmukit::mutants {
 namespace {
 
-// The end of a comment, string or preprocessor line that begins at `at`; `at` if code begins there.
+// Returns the end of the comment, string or preprocessor line that begins at `at`, or `at` if code
+// begins there.
 size_t skip_non_code(std::string_view text, size_t at)
 {
     auto behind = [&](std::string_view closing, size_t from) {
@@ -38,8 +39,8 @@ size_t skip_non_code(std::string_view text, size_t at)
     return at;
 }
 
-// Text with its comments, strings and preprocessor lines blanked. The length is the same, so that
-// positions agree.
+// Returns the text with its comments, strings and preprocessor lines blanked. The length stays the
+// same, so that positions in both texts agree.
 std::string code_only(std::string_view text)
 {
     std::string code(text);
@@ -102,7 +103,7 @@ void for_each_match(const Source &source, const std::regex &pattern, Found found
         found(*hit);
 }
 
-// min(a, b) -> (a), and -> (b): without the clamp.
+// Replaces min(a, b) by (a), and by (b), to remove the clamp.
 void drop_clamps(const Source &source, std::vector<Mutant> &out)
 {
     static const std::regex kClamp(R"(\b(?:std::)?(min|max|clamp)(_t)?(?:<[\w ]+>)?\()");
@@ -124,7 +125,7 @@ void drop_clamps(const Source &source, std::vector<Mutant> &out)
     });
 }
 
-// FIELD_GET(A, x) -> FIELD_GET(B, x), with the next mask B in the file.
+// Replaces FIELD_GET(A, x) by FIELD_GET(B, x), where B is the next mask used in the file.
 void swap_fields(const Source &source, std::vector<Mutant> &out)
 {
     static const std::regex kField(R"(\bFIELD_(?:GET|PREP)\((\w+))");
@@ -142,7 +143,7 @@ void swap_fields(const Source &source, std::vector<Mutant> &out)
     });
 }
 
-// if (bad) return ...: the condition is made false.
+// Makes the condition of `if (bad) return ...` false.
 void drop_checks(const Source &source, std::vector<Mutant> &out)
 {
     static const std::regex kIf(R"(\bif \()");
@@ -190,8 +191,8 @@ void rewrite(const Source &source, std::vector<Mutant> &out)
         }
 }
 
-// x |= y; x &= ~y; x += y; x++;: removes the statement, so that state is never updated or a W1C bit
-// never cleared.
+// Removes statements such as x |= y; x &= ~y; x += y; x++; so that state is never updated, or a W1C
+// bit is never cleared.
 void drop_updates(const Source &source, std::vector<Mutant> &out)
 {
     static const std::regex kUpdate(
@@ -226,7 +227,7 @@ std::vector<Line> lines_of(std::string_view text)
     return lines;
 }
 
-// "word rest" -> rest, if the line begins with the word.
+// Returns the rest of the line if the line begins with the word.
 std::optional<std::string> after_word(std::string_view line, std::string_view word)
 {
     if (!line.starts_with(word) || (line.size() > word.size() && line[word.size()] != ' '))

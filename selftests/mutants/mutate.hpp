@@ -20,13 +20,13 @@ struct Mutant {
     std::string with;
 };
 
-// Every mutant of the text, by operator, then by position. Kinds: drop-clamp, swap-field,
+// Returns all mutants of the text, sorted by kind, then by position. Kinds: drop-clamp, swap-field,
 // drop-check, shift-compare, flip-logic, off-by-one, drop-update.
 std::vector<Mutant> list_mutants(std::string_view text);
 
 std::string mutated(std::string_view text, const Mutant &mutant);
 
-// Number of the line, from 1, that contains a byte.
+// Returns the number of the line, from 1, that contains the byte at `at`.
 size_t line_of(std::string_view text, size_t at);
 
 // A fault written by hand: lines of a file (compared without leading and trailing blanks) and their
@@ -43,7 +43,8 @@ struct HandMutant {
 // blank lines are ignored.
 Result<std::vector<HandMutant>> parse_hand_mutants(std::string_view text);
 
-// An Error if the lines do not occur exactly once: the mutant no longer matches the tree.
+// Returns the text with the mutant. An Error means that the mutant no longer matches the tree: its
+// lines do not occur, or occur more than once.
 Result<std::string> mutated(std::string_view text, const HandMutant &mutant);
 
 }  // namespace pmukit::mutants

@@ -6,7 +6,7 @@
 namespace pmukit::mutants {
 namespace {
 
-// The texts after each mutant of one kind.
+// Returns the text with each mutant of one kind.
 std::vector<std::string> results(std::string_view text, std::string_view kind)
 {
     std::vector<std::string> out;
@@ -51,7 +51,7 @@ TEST(Mutate, ShiftsComparesButNotTemplates)
     EXPECT_EQ(results("a == b", "shift-compare"), (Texts{"a != b"}));
 }
 
-TEST(Mutate, ChangesOnlyTheIntegerOne)
+TEST(Mutate, OffByOneChangesOnlyTheLiteral1)
 {
     EXPECT_EQ(results("a + 1;", "off-by-one"), (Texts{"a + 0;"}));
     EXPECT_TRUE(results("a + 10; b - 1.5;", "off-by-one").empty());
