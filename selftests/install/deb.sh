@@ -55,7 +55,7 @@ manual_pages() {
 # Runs a test of autopkgtest with the installed packages.
 autopkgtest() { mkdir "$work/$1" && AUTOPKGTEST_TMP=$work/$1 debian/tests/"$1"; }
 dkms_modules() { for package in "$@"; do tools/scripts/dkms-source "${package%-dkms}"; done | sed 's/^common$/pmukit_common/' | sort; }
-# modules DKMS-PACKAGE...: exactly the modules of these packages exist, of this version.
+# modules DKMS-PACKAGE...: succeeds if exactly the modules of these packages exist, and have this version
 modules() {
 	local module
 	diff <(dkms_modules "$@") <(find "/lib/modules/$release/updates" -name '*.ko*' -printf '%f\n' | sed 's/\.ko.*//' | sort) || return 1
@@ -63,7 +63,7 @@ modules() {
 		[ "$(modinfo -k "$release" -F version "$module")" = "$version" ] || { echo "no $module"; return 1; }
 	done
 }
-# Builds and installs the package of earlier versions, which has the modules of all three packages, and the catalogue.
+# Builds and installs a package as of earlier versions, which has the modules of all three packages, and the catalogue.
 old_package() {
 	local tree=$work/old package
 	mkdir -p "$tree"
@@ -81,7 +81,7 @@ old_package() {
 	dpkg-deb --root-owner-group -b "$tree" "$work/pmukit-dkms_0.0.9_all.deb" && dpkg -i "$work/pmukit-dkms_0.0.9_all.deb" &&
 		[ -n "$(modinfo -k "$release" -F version uncore_pmon)" ]
 }
-# An upgrade without the lab package removes its modules; DKMS no longer lists the old version.
+# An upgrade without the other two packages removes their modules; DKMS no longer lists the old version.
 upgrade_leaves_host_modules() { install_packages pmukit-dkms && modules pmukit-dkms && ! dkms status | grep -F 0.0.9; }
 rules() { udevadm verify --resolve-names=never /usr/lib/udev/rules.d/60-pmukit.rules; }
 service() {

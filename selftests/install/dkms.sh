@@ -45,7 +45,7 @@ add() {
 	done
 }
 step() { dkms "$1" "$2/$version" -k "$(release "$old")"; }
-# state PACKAGE K WANTED: the state in dkms status of PACKAGE for kernel K is WANTED; - for none
+# state PACKAGE K WANTED: succeeds if dkms status shows the state WANTED of PACKAGE for kernel K; -: no state
 state() {
 	local said
 	said=$(dkms status "$1/$version" -k "$(release "$2")" | sed -nE 's/.*: ([a-z]+).*/\1/p')
@@ -57,7 +57,7 @@ states() {
 		state "$package" "$1" "$2" || return 1
 	done
 }
-# passes_over PACKAGE KERNEL-RELEASE: DKMS skips the build for this kernel (BUILD_EXCLUSIVE) and does not report a failure.
+# passes_over PACKAGE KERNEL-RELEASE: succeeds if DKMS skips the build for this kernel (BUILD_EXCLUSIVE) without reporting a failure
 passes_over() {
 	local status=0
 	dkms install "$1/$version" -k "$2" >"$work/over" 2>&1 || status=$?
@@ -79,8 +79,8 @@ narrow() {
 	passes_over "$1" $release && echo CONFIG_64BIT=y >>"/lib/modules/$release/build/.config" && ! passes_over "$1" $release
 }
 
-# A stand-in for the in-tree hisi_ptt of arm64 kernels, in the folder of the kernel's modules. Like the in-tree module it has no
-# version: DKMS would not replace a module of the same version.
+# A stand-in for the in-tree hisi_ptt of arm64 kernels, in the folder of the kernel's modules. Like the in-tree module, the stand-in has
+# no version, because DKMS would not replace a module of the same version.
 in_tree() { echo "$(folder "$1")/kernel/drivers/hwtracing/ptt/hisi_ptt.ko"; }
 put_in_tree() {
 	mkdir -p "$work/ptt" "$(dirname "$(in_tree "$1")")"
@@ -104,7 +104,7 @@ comes_from() {
 
 # installed K: prints the names of all modules in updates/ of kernel K.
 installed() { find "$(folder "$1")" -path "*/updates/*" -name '*.ko*' -printf '%f\n' | sed 's/\.ko.*//' | sort; }
-# exactly K PACKAGE...: exactly the modules of these packages are installed, of this version and for this kernel.
+# exactly K PACKAGE...: succeeds if exactly the modules of these packages are installed, of this version and for this kernel
 exactly() {
 	local k=$1 package module file
 	shift
@@ -125,14 +125,14 @@ common_first() {
 		loads "$1" "$module" | head -n 1 | grep -q '/pmukit_common\.ko' || { echo "$module: pmukit_common is not first"; return 1; }
 	done
 }
-# All modules that import a symbol of these packages have the same checksum for it.
+# Succeeds if all modules that import a symbol of these packages have the same checksum for the symbol.
 symbols_agree() {
 	local file
 	for file in "$(folder "$1")"/updates/dkms/*.ko*; do
 		modprobe -S "$(release "$1")" --dump-modversions "$file" | grep -E 'pmukit_|cache_qos_|imc_' | awk '{ print $2, $1 }'
 	done | sort -u | awk '$1 == last { print $1 " has two checksums"; bad = 1 } { last = $1; n++ } END { exit bad || !n }'
 }
-# Each module is signed; prints the subject of DKMS's key.
+# Succeeds if each module is signed; prints the subject of DKMS's key.
 signed() {
 	local module file
 	for module in $(installed "$1"); do

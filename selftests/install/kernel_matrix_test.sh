@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Tests tools/scripts/kernel-matrix on faked suites, with a fake apt: the kernels found, the stored result of a run, the page.
+# Tests tools/scripts/kernel-matrix on faked suites, with a fake apt: the list of kernels, the stored result of a test run, the page.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -28,7 +28,7 @@ cat >"$SUITES/matrix-new" <<-P
 	linux-headers-7.3.4+deb13-powerpc64le
 	linux-headers-7.3.4+deb13-common-rt
 P
-# same WHAT EXPECTED: standard input equals EXPECTED
+# same WHAT EXPECTED: fails the test unless standard input equals EXPECTED
 same() { diff -u <(printf '%s\n' "$2") - || fail "$1"; }
 
 tools/scripts/kernel-matrix list 2>"$folder/said" | same 'all kernels' '5.10.0-9-amd64 old amd64

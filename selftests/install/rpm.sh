@@ -18,7 +18,7 @@ check() {
 	[ $status = 0 ] || tail -n 60 "$work/said" | sed 's/^/# /'
 	result "$name" $status
 }
-# rpm with a separate database, as this system uses dpkg.
+# Runs rpm with a separate database, because this system uses dpkg.
 rpm_() { rpm --dbpath "$work/rpm" "$@"; }
 file_of() { ls "$rpms/$1-$version"-*."$(uname -m)".rpm "$rpms/$1-$version"-*.noarch.rpm 2>/dev/null; }
 # Prints every file, except those that change independently: caches, the indexes of depmod, the key that DKMS makes when it first signs.

@@ -9,7 +9,7 @@ mkdir "$folder/bin"
 export PATH=$folder/bin:$PATH FAKE_SUITES=$folder/packages PMUKIT_MIRROR=file:///nowhere
 fail() { echo "setup_test: $*"; tail -n 5 "$folder/said" | sed 's/^/  /'; exit 1; }
 
-# All host packages are installed.
+# A fake dpkg-query, which reports each host package as installed.
 printf '#!/bin/sh\necho "ii "\n' >"$folder/bin/dpkg-query"
 printf '#!/bin/sh\ncat "$FAKE_SUITES"\n' >"$folder/bin/apt-cache"
 cat >"$folder/bin/apt-get" <<'APT'
@@ -79,7 +79,7 @@ set_up() {
 	shift
 	PMUKIT_CACHE=$folder/$cache tools/scripts/setup "$@" >"$folder/said" 2>&1 || fail "setup $* failed with $?"
 }
-# has CACHE K KERNEL: headers, guest and source of K are those of KERNEL
+# has CACHE K KERNEL: fails the test unless headers, guest and source of K are those of KERNEL
 has() {
 	grep -qx "$2 linux-headers-$3-amd64 gcc-14" "$folder/$1/roots/build/kernels" || fail "headers of $2: $(grep "^$2 " "$folder/$1/roots/build/kernels")"
 	grep -qx "KVER=$3-amd64" "$folder/$1/guests/$2/guest.env" || fail "guest $2: $(cat "$folder/$1/guests/$2/guest.env")"
@@ -102,7 +102,7 @@ grep -q 'no Linux 7\.2 in the suites any more; taking linux-headers-7\.4\.2+deb1
 set_up later
 ! grep -q fetch "$folder/said" || fail 'a second set-up fetches again'
 
-# What the demo takes, then the rest.
+# First only the parts that the demo needs, then the rest.
 set_up parts host
 [ ! -d "$folder/parts/roots" ] || fail 'setup host fetches trees'
 set_up parts guest 6.12

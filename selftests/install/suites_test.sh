@@ -14,7 +14,8 @@ export PATH=$folder:$PATH SUITES_PACKAGES=$folder/packages PMUKIT_CACHE=$folder
 
 regex='linux-headers-7\.2\.[0-9]+\+deb13-amd64'
 failed=0
-# takes WHAT REGEX EXPECTED WARNINGS: selects a package from those on standard input, and compares it and the number of warnings.
+# takes WHAT REGEX EXPECTED WARNINGS: selects a package from those on standard input, and compares its name and the number of warnings with
+# the expected ones.
 takes() {
 	cat >"$SUITES_PACKAGES"
 	local name

@@ -36,7 +36,7 @@ public:
     pid_t pid() const { return pid_; }
     int output() const { return output_.get(); }  // non-blocking read end
 
-    // The exit code, once the process has ended; 128 + n if signal n killed it.
+    // Returns the exit code once the process has ended; 128 + n if signal n killed it.
     std::optional<int> poll();
     std::optional<int> wait(std::chrono::milliseconds limit);
 

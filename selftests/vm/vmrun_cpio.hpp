@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause Writes an initramfs: a cpio archive in the
-// "newc" format of the kernel's Documentation/driver-api/early-userspace/buffer-format.rst. All
-// files belong to root, whoever runs vmrun.
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Writes an initramfs: a cpio archive in the "newc" format of the kernel's
+// Documentation/driver-api/early-userspace/buffer-format.rst. All files belong to root, even if
+// another user runs vmrun.
 #pragma once
 
 #include <cstdint>

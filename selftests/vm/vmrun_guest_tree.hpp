@@ -19,8 +19,8 @@ public:
     // modules_dep: "path: dependency..." lines; modules_builtin: one path per line.
     static ModuleIndex parse(std::string_view modules_dep, std::string_view modules_builtin);
 
-    // The files to load for `names`, in order: dependencies first, no file twice, no built-in
-    // modules. Paths are relative to the modules folder.
+    // Returns the files to load for `names`, in order: dependencies first, no file twice, no
+    // built-in modules. Paths are relative to the modules folder.
     Result<std::vector<std::string>> load_order(const std::vector<std::string> &names) const;
 
     // "kernel/net/9p/9pnet-virtio.ko.xz" -> "9pnet_virtio"
@@ -47,8 +47,8 @@ struct GuestTree {
 
 Result<GuestTree> open_guest_tree(const std::filesystem::path &root);
 
-// The content of a stock module, which may be compressed (.ko.xz). The folder `unpacked` caches
-// decompressed modules; a newer compressed file replaces them.
+// Returns the content of a stock module, which may be compressed (.ko.xz). The folder `unpacked`
+// caches decompressed modules; if the compressed file is newer, it is decompressed again.
 Result<std::string> stock_module_bytes(const std::filesystem::path &file,
                                        const std::filesystem::path &unpacked);
 

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::string_view kModuleFolder = "lib/vmrun";
 
-// Modules for the shared folders; loaded before modules whose load may fail.
+// Modules for the shared folders. They are loaded first, because loading the other modules may
+// fail.
 const std::vector<std::string> kEarlyModules = {"virtio_pci", "9pnet_virtio", "9p"};
 
 Result<fs::path> find_module(const fs::path &folder, std::string_view name)
@@ -64,7 +65,7 @@ Result<std::string> add_stock_modules(CpioWriter &cpio, const GuestTree &tree,
     return list;
 }
 
-// Lists of the modules to load first, to load then, and to unload at the end.
+// Lists of the modules to load first, to load next, and to unload at the end.
 struct ModuleLists {
     std::string early, rest, unload;
 };
@@ -110,8 +111,8 @@ Result<ModuleLists> add_modules(CpioWriter &cpio, const GuestTree &tree, const I
     return lists;
 }
 
-// Adds all files below `folder`, libraries for programs of the host. The folder need not exist if
-// the guest's programs are static.
+// Adds all files below `folder`: libraries that the guest's programs need. The folder need not
+// exist if these programs are static.
 Result<void> add_libraries(CpioWriter &cpio, const fs::path &folder)
 {
     std::error_code none;
@@ -157,7 +158,7 @@ Result<std::string> make_initramfs(const GuestTree &tree, const InitramfsSpec &s
     for (const char *folder :
          {"dev", "proc", "sys", "tmp", "root", "out", "stock", "usr/bin", "etc/vmrun"})
         cpio.folder(folder);
-    cpio.character_device("dev/console", 5, 1);  // init's standard files, before devtmpfs
+    cpio.character_device("dev/console", 5, 1);  // for init's stdin and stdout before devtmpfs
     if (auto put = add_host_file(cpio, tree.busybox, "bin/busybox"); !put)
         return put.error();
     cpio.link("bin/sh", "busybox");

@@ -16,7 +16,7 @@ namespace pmukit::vm {
 
 struct Step {
     unsigned limit_seconds = 0;
-    std::string name;  // also of the .tap file
+    std::string name;  // also the name of the .tap file
     std::string command;
 };
 
@@ -31,7 +31,7 @@ struct InitramfsSpec {
     std::string banner{};             // text that a shell shows at its start
 };
 
-// The driver's modules are searched by name below build/modules/<kernel>.
+// Returns the archive. The driver's modules are searched by name below build/modules/<kernel>.
 Result<std::string> make_initramfs(const GuestTree &tree, const InitramfsSpec &spec);
 
 }  // namespace pmukit::vm

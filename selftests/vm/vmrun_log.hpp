@@ -23,13 +23,13 @@ private:
     std::string begun_;
 };
 
-// Lines of `log` that a healthy kernel does not print, without those that contain one of
+// Returns the lines of `log` that a healthy kernel does not print, except lines that contain one of
 // `harmless`.
 std::vector<std::string> warnings_in(std::string_view log,
                                      std::span<const std::string_view> harmless);
 
-// `log` without KCSAN reports in which no backtrace has one of `modules`: those are data races of
-// the kernel itself. An incomplete report stays.
+// Returns `log` without the KCSAN reports in which no backtrace has one of `modules`: these are
+// data races of the kernel itself. An incomplete report stays.
 std::string without_races_of_others(std::string_view log, std::span<const std::string> modules);
 
 bool has_panicked(std::string_view log);
@@ -37,8 +37,8 @@ bool has_panicked(std::string_view log);
 // True if QEMU's error output has a failed assertion.
 bool has_asserted(std::string_view errors);
 
-// Numbers of violations of the devices' documentation by the guest, per driver, from the output of
-// a device model at its end.
+// Returns how often the guest violated the documentation of each driver's devices, from the lines
+// that a device model prints at its end.
 std::map<std::string, uint64_t> violations_in(std::string_view model_log);
 
 }  // namespace pmukit::vm

@@ -124,8 +124,9 @@ Result<Emulator> find_program(const KernelQuirks &quirks, const fs::path &cache)
 }
 
 // If an emulated CPU stalls while Linux calibrates its TSC, Linux assumes a wrong frequency and its
-// clock is wrong; 66 times too fast was seen. If it stalls between two reads, the watchdog of Linux
-// 7.2 marks the TSC as unstable and patches the kernel, in which the guest was seen to hang.
+// clock is wrong (in one case 66 times too fast). If the CPU stalls between two reads of the
+// watchdog, Linux 7.2 marks the TSC as unstable and patches the kernel, during which the guest was
+// seen to hang.
 std::string known_tsc(const Emulator &emulator, const MachineSpec &spec)
 {
     if (!emulator.tsc_khz || emulator.kvm || spec.steady)
@@ -158,8 +159,9 @@ std::string option_value(const fs::path &path)
     return escaped;
 }
 
-// Below a separate port: only a PCI Express device can declare that it keeps its state in D3hot
-// (No_Soft_Reset); other devices lose their state when the guest suspends.
+// Adds a shared folder that survives a suspend. The device is below a separate port, because only a
+// PCI Express device can declare that it keeps its state in D3hot (No_Soft_Reset); other devices
+// lose their state when the guest suspends.
 void add_share_that_sleeps(std::vector<std::string> &words, const fs::path &path,
                            std::string_view tag, bool read_only)
 {
@@ -436,7 +438,7 @@ private:
     size_t line_ = 0;
 };
 
-// False at the end of the stream.
+// Returns false at the end of the stream.
 bool read_some(int fd, ConsoleReader &reader)
 {
     char bytes[8192];

@@ -18,7 +18,7 @@ namespace pmukit::vm {
 struct Emulator {
     std::vector<std::string> words;
     bool kvm = false;
-    // Frequency of the TSC of emulated x86 CPUs, which is the host's. 0: there is none.
+    // Frequency of the TSC of emulated x86 CPUs, which is the host's; 0 on other CPUs.
     uint64_t tsc_khz = 0;
 };
 
@@ -56,11 +56,11 @@ struct MachineSpec {
     bool two_nodes = false;                   // two NUMA nodes, one CPU each; always with cxl-rp
     std::optional<TappedNode> tapped_node{};  // the other node has both CPUs; not with KVM
     std::optional<RdtProcessor> rdt{};        // not with KVM
-    std::string_view smp{};                   // replaces two CPUs
+    std::string_view smp{};                   // QEMU's -smp; empty: two CPUs
     bool steady = false;                      // clock follows instructions; not with KVM
-    bool hides_hypervisor = false;            // from CPUID; always with cxl-rp
+    bool hides_hypervisor = false;            // CPUID reports no hypervisor; always with cxl-rp
     std::string_view append{};                // more kernel parameters
-    bool sleeps = false;                      // suspends: the shares keep their state
+    bool sleeps = false;                      // the guest suspends: the shares keep their state
     bool terminal = false;                    // console on vmrun's terminal
 };
 
@@ -70,12 +70,12 @@ Result<Emulator> find_emulator(const KernelQuirks &quirks, const std::filesystem
 // "QEMU emulator version 10.1.2 (...)": true if the version is 10.1 or newer.
 bool version_has_vfio_user(std::string_view version_output);
 
-// A device in JSON, for -device and for the monitor.
+// Returns the device in JSON, for -device and for the monitor.
 std::string device_json(const PlacedDevice &device);
 
-// True if a guest runs under KVM here. /dev/kvm may exist and create a virtual machine that fails
-// at its first instructions, so this boots the kernel until it looks for its root. The file `memo`
-// caches the result until the host reboots.
+// Returns true if a guest runs under KVM on this host. Even if /dev/kvm exists, a virtual machine
+// may fail at its first instructions. So this function boots the kernel until it looks for its root
+// file system. The file `memo` caches the result until the host reboots.
 bool kvm_works(const Emulator &emulator, const KernelQuirks &quirks,
                const std::filesystem::path &image, const std::filesystem::path &memo);
 
@@ -97,7 +97,7 @@ public:
     virtual void on_line(std::string_view line) = 0;              // each line of the console
     virtual void on_quiet(std::chrono::seconds since_start) = 0;  // no output for a while
     virtual void on_look() {}                                     // called several times a second
-    virtual std::chrono::steady_clock::time_point deadline() const = 0;  // read that often too
+    virtual std::chrono::steady_clock::time_point deadline() const = 0;  // called as often
 };
 
 // Runs QEMU until it ends, the deadline passes, or vmrun is interrupted. Writes the console to

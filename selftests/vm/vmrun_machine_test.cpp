@@ -197,7 +197,7 @@ TEST(MachineWords, SteadyClockFollowsInstructions)
 }
 
 // Only an emulated x86 CPU has the host's TSC.
-TEST(MachineWords, PassesTheTscFrequency)
+TEST(MachineWords, PassesTheTscFrequencyToEmulatedCpus)
 {
     const KernelQuirks &kernel = *kernel_by_name("7.2");
     const auto words_of = [&kernel](const Emulator &emulator, bool steady) {

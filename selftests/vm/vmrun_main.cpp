@@ -113,7 +113,7 @@ fs::path folder_to_keep(const Arguments &arguments)
     return fits_sockets(folder) ? folder : fs::path();
 }
 
-// The folder for the run: the one to keep, which must be empty, or a temporary one.
+// Makes the output folder: the one to keep, which must be empty, or a temporary one.
 Result<fs::path> make_out(const fs::path &keep)
 {
     if (keep.empty()) {
@@ -259,7 +259,7 @@ int main(int argc, char **argv)
 {
     try {
         return run(argc, argv);
-    } catch (const std::exception &failure) {  // from libraries
+    } catch (const std::exception &failure) {  // only libraries throw
         std::fprintf(stderr, "vmrun: %s\n", failure.what());
         return kExitEnvironment;
     }

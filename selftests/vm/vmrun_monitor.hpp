@@ -24,8 +24,8 @@ public:
     {
     }
 
-    // Plugs a device, in JSON as for -device. First waits until a device of the same name that is
-    // being unplugged is gone: its slot is free only then.
+    // Plugs a device, in JSON as for -device. If a device of the same name is being unplugged,
+    // first waits until it is gone, because only then its slot is free.
     Result<void> plug(std::string_view device_json);
 
     // Asks the guest to release the device; QEMU removes it once the guest has done so.

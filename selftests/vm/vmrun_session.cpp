@@ -138,7 +138,7 @@ private:
 // A model process, and how it ended.
 struct Device {
     Child model;
-    fs::path socket;  // empty: a chassis, which has several
+    fs::path socket;  // empty: a chassis, which has several sockets
     bool ended_on_request = false;
     bool end_was_seen = false;
     bool faulty = false;
@@ -580,7 +580,8 @@ void Session::check_unload()
                         : warnings.error().message});
 }
 
-// A KASAN report or a taint disables lockdep silently, and later lock errors are not reported.
+// Checks that lockdep is still active: a KASAN report or a taint disables it silently, and later
+// lock errors are not reported.
 void Session::check_debug_kernel()
 {
     auto lockdep = read_file(out("guest/lockdep")), leaks = read_file(out("guest/kmemleak"));
@@ -729,8 +730,8 @@ Result<std::vector<const Scenario *>> chosen_scenarios(const SessionOptions &opt
     return chosen;
 }
 
-// The emulator may fail on a busy host without a fault of the guest or the drivers: such a run is
-// repeated once. QEMU's vfio-user client was seen to abort when a device died.
+// Repeats the scenario once if the emulator failed, which may happen on a busy host without a fault
+// of the guest or the drivers. QEMU's vfio-user client was seen to abort when a device died.
 Result<Totals> run_scenario(const SessionOptions &options, const Scenario &scenario,
                             const fs::path &out)
 {

@@ -16,10 +16,10 @@ struct SessionOptions {
     const KernelQuirks *kernel = nullptr;
     const DriverSpec *driver = nullptr;  // nullptr: a guest without devices, to test that it boots
     Mode mode = Mode::kTest;
-    std::string scenario;                // name; empty: the scenarios of a plain run
+    std::string scenario;                // name; empty: the kernel's routine scenarios
     bool all = false;                    // or every scenario that runs on the kernel
     std::optional<uint64_t> brief;       // or the brief scenario of this number, modulo their count
-    std::optional<uint64_t> shard;       // or this shard of a plain run, modulo kShards
+    std::optional<uint64_t> shard;       // or this shard of the routine ones, modulo kShards
     std::optional<Placement> placement;  // replaces that of the scenario
     uint64_t seed = 1;
     unsigned seconds = 60;  // length of steps with {seconds}

@@ -41,7 +41,7 @@ constexpr std::string_view kHarmlessInRaces[] = {
     "kcsan: strict mode configured",
     "kcsan: non-strict mode configured",  // ... use CONFIG_KCSAN_STRICT=y to see all data races
     "kcsan: selftest:",
-    "BUG: KCSAN: data-race in ktime_get_mono_fast_ns+",  // no name of the other side
+    "BUG: KCSAN: data-race in ktime_get_mono_fast_ns+",  // the other function is not reported
     "BUG: KCSAN: data-race in __kernfs_remove / kernfs_unlink_open_file",
 };
 constexpr std::string_view kDebugLacks[] = {"libnvdimm", "cxl_pmem"};
@@ -59,8 +59,8 @@ constexpr KernelQuirks kKernels[] = {
     // Drivers are removed after their first probe, and kobjects are released seconds later.
     {"late-6.12", "amd64", "qemu-system-x86_64", "q35", "max", kOneThread, "ttyS0", "1G",
      kHarmlessInDebug, kDebugAppend, kDebugLacks, true},
-    // Two CPUs in one thread hardly ever access a watchpoint at the same time, so each has a
-    // thread.
+    // Two CPUs in one thread hardly ever access a watchpoint at the same time, so each CPU has a
+    // separate thread.
     {"kcsan-6.12", "amd64", "qemu-system-x86_64", "q35", "max", kManyThreads, "ttyS0", "1G",
      kHarmlessInRaces, kRacesAppend, kDebugLacks, true, true},
 };

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause Properties of guest kernels and of
-// drivers, as data. A new kernel is a row of vmrun_tables.cpp; the scenarios of a driver are in
-// selftests/<driver>/scenarios.cpp.
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// Properties of guest kernels and of drivers, as data. A new kernel is a row of vmrun_tables.cpp;
+// the scenarios of a driver are in selftests/<driver>/scenarios.cpp.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ struct KernelQuirks {
     // Parts of log lines of this kernel that look like warnings but are harmless.
     std::span<const std::string_view> harmless{};
     std::string_view append{};                  // more kernel parameters
-    std::span<const std::string_view> lacks{};  // stock modules that it does not have
+    std::span<const std::string_view> lacks{};  // stock modules that this kernel does not have
     bool debug = false;  // KASAN, lockdep, kmemleak: slower; checked at the end
     bool races = false;  // KCSAN in place of KASAN and kmemleak
 };
@@ -48,10 +48,11 @@ struct HostStep {
     std::vector<std::string> command;
     int exit_code = 0;
     std::vector<std::string_view> must_say{};  // required in the output (stdout and stderr)
-    std::string output_to{};                   // file for stdout; empty: a demo prints it
+    std::string output_to{};                   // file for stdout; empty: only a demo shows it
 };
 
-// On pcie.0 (RCiEP), below one pcie-root-port each, or below one cxl-rp each of a pxb-cxl.
+// Devices are on pcie.0 (RCiEP), or each below a pcie-root-port, or each below a cxl-rp of one
+// pxb-cxl.
 enum class Placement { kIntegrated, kRootPort, kCxlRootPort };
 
 // One device of a chassis: a single process serves all of them, and they see each other's packets.
@@ -62,8 +63,9 @@ struct ChassisDevice {
     bool plugged = true;  // present at boot; otherwise plugged when the guest requests it
 };
 
-// Sizes and address of a tapped node, for QEMU's -m and a model's --tap-base; {tap_base} and
-// {tap_bytes} in the words of a model. The rest of the guest's memory is below the node.
+// Sizes and address of a tapped node (Scenario::tapped_node), for QEMU's -m and a model's
+// --tap-base; {tap_base} and {tap_bytes} in the words of a model. The rest of the guest's memory is
+// at lower addresses.
 inline constexpr std::string_view kTappedBytes = "256M", kUntappedBytes = "768M",
                                   kTappedBase = "0x30000000";
 
@@ -77,14 +79,14 @@ struct Scenario {
     std::vector<GuestStep> steps;
     std::vector<HostStep> checks;
     std::vector<std::string_view> kernels{};  // empty: all
-    // Stock kernels on which a plain run includes the scenario; on other kernels only --all does. A
-    // plain run on a debug kernel includes all scenarios. Empty: all.
+    // Stock kernels on which the scenario is routine: it runs without --all. Empty: all. On debug
+    // kernels every scenario is routine.
     std::vector<std::string_view> routine{};
-    bool only_all = false;  // too long for a plain run on any stock kernel
-    // Runs only if it is named.
+    bool only_all = false;  // not routine on any stock kernel, because it takes too long
+    // Runs only if --scenario names it.
     bool on_request = false;
-    // In place of models and placement: the devices of one process, model 0, and the ports and
-    // switches above them, for QEMU's -device.
+    // In place of models and placement: devices that one process serves (model 0), and the ports
+    // and switches above them, for QEMU's -device.
     std::vector<ChassisDevice> chassis{};
     std::vector<std::string_view> bridges{};
     std::vector<std::string_view> objects{};  // QEMU's -object, for devices among bridges
@@ -105,15 +107,17 @@ struct Scenario {
     // The guest's clock follows its instructions, independent of the host's load. Devices still use
     // the host's clock.
     bool steady = false;
-    // Two NUMA nodes: the first has the CPUs, the second only memory, that of the first model. A
-    // plugin of QEMU reports the guest's accesses to that memory to the model: see kTapped* above.
+    // Two NUMA nodes: the first has the CPUs, the second has only memory, which stands for the
+    // memory of the first model. A plugin of QEMU reports the guest's accesses to this memory to
+    // the model: see kTapped* above.
     bool tapped_node = false;
     // Not empty: a processor with RDT, emulated by a plugin of QEMU with these options (tools/rdt).
     // The guest has two L3s if it has two sockets and cpus-per-l3=1.
     std::string_view rdt{};
-    // The guest suspends: the devices of the shared folders keep their state. Linux 6.12 or newer.
+    // The guest suspends, so the devices of the shared folders must keep their state. Linux 6.12 or
+    // newer.
     bool sleeps = false;
-    // CPUID reports no hypervisor: for drivers that do not load under one.
+    // CPUID reports no hypervisor, for drivers that do not load under a hypervisor.
     bool hides_hypervisor = false;
     // The steps also violate the documentation of a device on purpose; a check expects the
     // violations.
@@ -128,7 +132,7 @@ struct DriverSpec {
     std::vector<std::string_view> files;     // of the source tree; copied to /selftests/<driver>
     std::vector<Scenario> tests;
     Scenario demo;  // also for a shell, unless a scenario is named
-    // Complete commands that a shell prints at its start: one records, one reports.
+    // Complete commands that a shell prints at its start as examples
     std::vector<std::string_view> examples{};
     // Tests that last at most three minutes on a debug kernel, where `make test` runs one of them.
     std::vector<std::string_view> brief{};
@@ -146,8 +150,8 @@ bool runs_on(const Scenario &scenario, const KernelQuirks &kernel);
 bool is_routine_on(const Scenario &scenario, const KernelQuirks &kernel);
 
 // Divides the routine scenarios of a kernel into kShards shards; the shard is taken modulo kShards.
-// A shard has other scenarios on the next kernel, so that each shard has a scenario of all kernels
-// on one of them.
+// The assignment shifts from kernel to kernel, so that each shard runs a scenario that is routine
+// on the three stock x86 kernels on one of these kernels.
 inline constexpr uint64_t kShards = 3;
 bool is_in_shard(const DriverSpec &driver, const Scenario &scenario, const KernelQuirks &kernel,
                  uint64_t shard);

@@ -221,8 +221,8 @@ TEST(Tables, ShardRunsAScenarioOnOneStockKernelAtMost)
         }
 }
 
-// Each scenario is part of a plain run on some kernel. A scenario that runs only with --all has a
-// shorter equivalent, or one on another kernel.
+// Exceptions are scenarios that run only with --all, of which there is a shorter equivalent, or
+// only if they are named.
 TEST(Tables, EveryScenarioIsRoutineOnAStockKernel)
 {
     for (const DriverSpec &driver : drivers())

@@ -92,7 +92,7 @@ void read_result(std::string_view program, std::string_view line, TapReading &ta
     tap.results.push_back(std::move(result));
 }
 
-// Why the output as a whole is invalid; empty if it is valid.
+// Returns the reason why the output as a whole is invalid; empty if it is valid.
 std::string failure_of(const TapReading &tap, int exit_code)
 {
     if (!tap.bail_out.empty())

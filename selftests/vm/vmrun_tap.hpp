@@ -19,8 +19,8 @@ struct TestResult {
     std::string reason;  // for a skip or a failure; may be empty
 };
 
-// Results of one program, at least one. exit_code is that of the program, which may crash after
-// complete TAP: results without a failure need 0, or 4 if none has passed.
+// Returns the results of one program, at least one. The program may crash after complete TAP: if no
+// test has failed, its exit code must be 0, or 4 if no test has passed either.
 std::vector<TestResult> parse_tap(std::string_view program, std::string_view text, int exit_code);
 
 // Lines "<kernel or *> <program> <test name> # <reason>"; the reason is required.
