@@ -416,8 +416,8 @@ static bool imc_event_name_good(const char *name)
  * struct imc_defaults - properties of a unit that apply to its events
  * @prefix: prefix of event names
  * @base: added to event offsets
- * @scale: scale of events without one
- * @unit: unit of measurement of events without one
+ * @scale: scale of events that have no scale property
+ * @unit: unit of measurement of events that have no unit property
  */
 struct imc_defaults {
 	const char *prefix;

@@ -120,8 +120,8 @@ bool uncore_pmon_programs(u8 access)
 /**
  * uncore_pmon_looks_for_programs - test if units that a user program uses are skipped
  *
- * Return: true only while the module loads. Later, a unit that counts may still count for events of
- * this driver, which ended when the unit's function was removed.
+ * Return: true only while the module loads. Later, a unit that is not frozen may still count for
+ * events of this driver that ended when the unit's function was removed.
  */
 bool uncore_pmon_looks_for_programs(void)
 {

@@ -44,7 +44,7 @@ TEST(Mutate, DropsOnlyChecksThatLeaveTheBlock)
     EXPECT_TRUE(results("if (auto a = b(); !a)\n\treturn a;", "drop-check").empty());
 }
 
-TEST(Mutate, ShiftsComparesButNotTemplates)
+TEST(Mutate, ChangesComparisonsButNotTemplates)
 {
     EXPECT_EQ(results("f(a < b, std::vector<int> c)", "shift-compare"),
               (Texts{"f(a <= b, std::vector<int> c)"}));

@@ -51,7 +51,7 @@ TEST(Child, StopKillsAProcessThatIgnoresSigterm)
     fs::remove(deaf);
 }
 
-TEST(Child, IsKilledWithItsObject)
+TEST(Child, DestructorKillsTheProcess)
 {
     pid_t pid = 0;
     {

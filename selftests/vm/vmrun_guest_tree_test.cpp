@@ -46,7 +46,7 @@ TEST(ModuleIndex, HandlesCircularDependencies)
     EXPECT_EQ(order->size(), 2u);
 }
 
-TEST(GuestTree, MissingTreeErrorNamesTheCommand)
+TEST(GuestTree, MissingTreeErrorNamesMakeSetup)
 {
     auto tree = open_guest_tree("/nonexistent");
     ASSERT_FALSE(tree);

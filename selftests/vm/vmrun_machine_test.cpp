@@ -229,7 +229,7 @@ TEST(Emulator, RefusesVersionsBefore10_1)
     EXPECT_FALSE(version_has_vfio_user("version x"));
 }
 
-TEST(Emulator, MissingEmulatorErrorNamesTheCommand)
+TEST(Emulator, MissingEmulatorErrorNamesMakeSetup)
 {
     KernelQuirks quirks = *kernel_by_name("6.12");
     quirks.qemu = "qemu-system-nonexistent";
