@@ -286,8 +286,10 @@ int cache_qos_cpus_start(struct cache_qos_live *live)
 }
 
 /**
- * cache_qos_cpus_stop - set all RMIDs to 0; the back-end is not called any more
+ * cache_qos_cpus_stop - take all CPUs out of use, which sets their RMIDs to 0
  * @live: driver state, also after cache_qos_cpus_start() failed
+ *
+ * The back-end is not called after the return.
  *
  * Context: may sleep.
  */

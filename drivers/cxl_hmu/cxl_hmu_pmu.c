@@ -2,7 +2,7 @@
 /*
  * cxl_hmu: perf callbacks.
  *
- * Locking: event_init and the release of an event run in process context, event_init sometimes
+ * Locking: event_init and event_free run in process context, event_init sometimes
  * under perf's ctx->mutex; both take block->claim_lock only. add, del, start and stop run on the
  * event's CPU with interrupts off and take hmu->lock.
  */

@@ -118,7 +118,7 @@ static int imc_event_allowed(const struct imc_pmu *ipmu, struct perf_event *even
 		return 0;
 	if (!event->parent && !perfmon_capable())
 		return -EACCES;
-	/* trace_imc does not count without sampling: let perf try other PMUs. */
+	/* trace_imc cannot count without sampling. The error is that of the in-tree driver. */
 	if (type == IMC_TYPE_TRACE && !event->attr.sample_period)
 		return -ENOENT;
 	return 0;
@@ -216,7 +216,8 @@ int imc_event_init(struct perf_event *event)
 	}
 	pmukit_sampling_prepare(&ev->pev);
 	/*
-	 * perf marks an event active before it calls add, so an NMI may read or stop it even then.
+	 * perf marks an event active before it calls add. An NMI that reads or stops the event in
+	 * between must find it stopped.
 	 */
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The terminal as a page that is redrawn repeatedly, and its keys. Uses /dev/tty, as standard input
-// may be a recording, and the ECMA-48 sequences that every current terminal supports; no library.
+// The terminal as a page that is redrawn repeatedly, and its keys. Uses /dev/tty, because standard
+// input may be a recording. Uses only the ECMA-48 sequences that every current terminal supports.
 #pragma once
 
 #include <termios.h>

@@ -95,7 +95,8 @@ void relate_clocks(const Input &first, Input &other)
     uint64_t shift = 0;
     if (here && there)
         shift = (here->wall_ns - here->clock_ns) - (there->wall_ns - there->clock_ns);
-    // On one host, a small shift comes from adjustments of the wall clock: the clock is the same.
+    // On one host, a small shift comes from adjustments of the wall clock; the perf clock is the
+    // same.
     const bool small = shift < kSecond_ns || -shift < kSecond_ns;
     if (one_host && same_clock(first.reader, other.reader) && small) {
         other.summary.clock = ClockRelation::kSame;

@@ -206,7 +206,7 @@ struct EventUpdateRecord {
 };
 std::optional<EventUpdateRecord> parse_event_update(Bytes body, std::endian order);
 
-// The count of CPUs in data may exceed the body; cpus_of() returns the CPUs that exist.
+// data may claim more CPUs than it contains; cpus_of() returns those that it contains.
 struct CpuMapRecord {
     enum Type : uint16_t { kCpus = 0, kMask = 1, kRange = 2 };
     uint16_t type = 0;

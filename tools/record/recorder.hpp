@@ -159,7 +159,7 @@ private:
     Result<void> drain_rings(Round round, RecordSink &sink);
     Result<void> drain_ring(size_t index, Round round, RecordSink &sink);
     Result<void> drain_records(Ring &ring, RecordSink &sink, RingNotes &notes);
-    // window: of the AUX area, before the records were read
+    // window: tail and head of the AUX area, read before the records
     Result<void> drain_area(size_t index, Round round, const RingNotes &notes,
                             std::pair<uint64_t, uint64_t> window, RecordSink &sink);
     Result<void> mark_gap(Ring &ring, RecordSink &sink);

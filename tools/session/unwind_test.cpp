@@ -320,7 +320,7 @@ bool is_accepted(const std::vector<uint8_t> &instructions)
     return check_cfi(*file, work).has_value();
 }
 
-// libdw would allocate memory for that many registers or states.
+// libdw allocates memory for as many registers and states as the instructions name.
 TEST(CfiCheck, AcceptsOnlyWhatCompilersEmit)
 {
     EXPECT_TRUE(is_accepted({}));

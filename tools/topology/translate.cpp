@@ -50,7 +50,8 @@ std::string decodes_otherwise(const EndpointDecoder &endpoint, const Region &reg
         return fmt::format("decodes {:#x} bytes, the region ends at {:#x} (low memory hole)",
                            *endpoint.bytes, bytes);
     // With normalized addressing (AMD) the endpoints decode separate addresses from 0, which only
-    // the firmware can translate to host addresses. Linux hides that flag.
+    // the firmware can translate to host addresses. Linux does not show whether
+    // addressing is normalized.
     if (!same_start && *endpoint.start == 0)
         return "decodes other addresses than the region (normalized addressing)";
     if (!same_start)

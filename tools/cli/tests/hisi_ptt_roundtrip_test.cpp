@@ -792,7 +792,7 @@ TEST_P(HisiPttRuns, DoesNotJoinPartialEntriesOfTwoRuns)
 }
 
 // The AUX record with the start of the second run follows all of its data.
-TEST_P(HisiPttRuns, RunsInAPipeAreSplitUpToTheLimitOfHeldBytes)
+TEST_P(HisiPttRuns, PipedRunsAreSplitIfTheyFitTheLimitOfHeldBytes)
 {
     const TwoRuns runs(GetParam());
     options_.pipe = true;

@@ -184,7 +184,8 @@ TEST_P(InjectCorpus, SamplesGiveTheSameReport)
         EXPECT_EQ(found_in(said_by(run_report, options, folder_.path("after"))), report);
         reported[before.order]++;
     }
-    // Among perf's guests, only the arm64 one has AUX data of the suite.
+    // Of the recordings that stock perf made in guests, only the arm64 ones have AUX data of
+    // pmukit's drivers.
     EXPECT_EQ(with_aux != 0, GetParam() == "encoded" || GetParam() == "6.12-arm64");
     if (GetParam() == "encoded") {
         EXPECT_GE(reported[std::endian::little], 2U);

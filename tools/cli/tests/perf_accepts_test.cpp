@@ -143,7 +143,7 @@ TEST_P(PerfAccepts, HisiPttWithAuxtraceInfo)
     expect_reads("report -D -i " + path_, "HISI PTT");
 }
 
-TEST_P(PerfAccepts, InjectedSamplesWithoutNoItrace)
+TEST_P(PerfAccepts, InjectedSamplesWithItraceEnabled)
 {
     write(24, false);
     ASSERT_NO_FATAL_FAILURE(

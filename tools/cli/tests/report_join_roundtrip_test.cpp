@@ -162,7 +162,7 @@ TEST_F(Joined, HasOneTimeAxisForAllDrivers)
     EXPECT_EQ(in_second(join, join.at("groups")[0].at("columns"), 2), 500U);
 }
 
-TEST_F(Joined, FindsTheGroupMostLikeARange)
+TEST_F(Joined, CorrelatesGroupsWithRanges)
 {
     record(kEverything);
     const json join = joined();

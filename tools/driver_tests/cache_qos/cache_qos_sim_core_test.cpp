@@ -484,7 +484,7 @@ TEST(CacheQosSimSnc, SharedRmidsAreOffsetsInNodeRange)
     EXPECT_FALSE(machine.write(0, CACHE_QOS_SIM_MSR_SNC_CONFIG, 2));
 }
 
-TEST(CacheQosSimSnc, PartitionedRmidsMustBeInNodeRange)
+TEST(CacheQosSimSnc, PartitionedRmidCountsOnlyInTheRangeOfItsNode)
 {
     MachineShape shape = of_profile("spr");
     shape.nodes = 2;
