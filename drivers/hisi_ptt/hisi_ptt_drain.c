@@ -671,7 +671,7 @@ void hisi_ptt_drain_last(struct hisi_ptt *ptt)
 	if (!ptt->active || ptt->state == HISI_PTT_OFF)
 		return;
 
-	/* The filters of a device that is being removed are no longer updated. */
+	/* The filter is not checked if the device is being removed: its filters are not updated. */
 	if (pmukit_pmu_gone(&ptt->pp))
 		ptt->active->aux_flags |= PMUKIT_HISI_PTT_F_RESET;
 	else if (!hisi_ptt_filter_available(ptt, &ptt->active->cfg))

@@ -9,9 +9,9 @@
  * write. If perf throttles a group leader, it stops the events of the group one by one, without
  * pmu_disable: each stop is a separate change.
  *
- * Locking: event_init runs in process context, sometimes under perf's ctx->mutex. add, del, start
- * and stop run on the events' CPU with interrupts off. read runs on any CPU of the package and in
- * any context. All of them take box->lock, and the holder of box->lock may call hrtimer functions.
+ * Locking: event_init runs in process context, sometimes under perf's ctx->mutex. The other
+ * callbacks take box->lock: add, del, start, stop and pmu_enable on the events' CPU with interrupts
+ * off, read on any CPU of the package and in any context. A holder may call hrtimer functions.
  * read may be called with hrtimer locks held. So it does not wait for a holder that calls hrtimer
  * functions, and does not update the count then. The timer still reads all counters in time,
  * because it is queued as long as events run.

@@ -106,7 +106,8 @@ bool check_case(const Arguments &arguments, const Case &seen)
         std::set_intersection(before.begin(), before.end(), truly_hot.begin(), truly_hot.end(),
                               std::inserter(both, both.end()));
         good &= check(both.size() * 2 < arguments.rank,
-                      fmt::format("the hot set has moved: {} units were hot before", both.size()));
+                      fmt::format("the hot set has moved: {} of {} units in common", both.size(),
+                                  truly_hot.size()));
     }
     good &= check(score.recall >= arguments.require && score.precision >= arguments.require,
                   fmt::format("recall and precision at least {:.2f}", arguments.require));

@@ -26,7 +26,7 @@
 
 struct extra {
 	const char *name;
-	bool beside;		/* set in a software event that joins a group of the PMU */
+	bool beside;		/* the attribute is that of a software event in a group of the PMU */
 	bool output;
 	__u32 sample_bytes;
 	__u32 action;

@@ -262,9 +262,10 @@ public:
 private:
     // PMU capabilities that `pmukit record` adds, and Driver::loss_cap.
     struct OwnCaps {
-        const std::byte *of = nullptr;                          // the parsed content
-        std::set<std::string, std::less<>> of_models, marking;  // PMUs
-        bool continues = false;
+        const std::byte *of = nullptr;  // the parsed content
+        // PMUs with source=model; PMUs whose driver marks losses
+        std::set<std::string, std::less<>> of_models, marking;
+        bool continues = false;  // the file continues a recording of --interval
     };
     const OwnCaps &own_caps() const;
     friend class PushedRecording;
