@@ -504,6 +504,7 @@ void cache_qos_hotplug_unregister(void);
 int cache_qos_attach(struct cache_qos_live *live);
 void cache_qos_detach(struct cache_qos_live *live);
 void cache_qos_resolve_here(struct cache_qos_live *live);
+struct task_struct *cache_qos_running_on(const struct cache_qos_live *live, unsigned int cpu);
 void cache_qos_resolve_changed(struct cache_qos_live *live);
 void cache_qos_ipi(struct cache_qos_live *live, const struct cpumask *cpus, smp_call_func_t func);
 void cache_qos_late_fill(struct cache_qos_live *live);

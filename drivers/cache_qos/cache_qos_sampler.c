@@ -289,7 +289,7 @@ static void cache_qos_read_work(struct work_struct *work)
 /* Rank of a CPU for reading the counters of its L3; CPUs that are awake anyway rank highest. */
 static int cache_qos_reader_rank(const struct cache_qos_live *live, unsigned int cpu)
 {
-	const struct task_struct *running = READ_ONCE(per_cpu(*live->running, cpu));
+	const struct task_struct *running = cache_qos_running_on(live, cpu);
 
 	if (tick_nohz_full_cpu(cpu))
 		return 1;
@@ -310,7 +310,6 @@ static void cache_qos_choose_readers(struct cache_qos_live *live)
 
 		if (!READ_ONCE(each->ready))
 			continue;
-		/* RCU: a task that has exited is in memory until the end of a grace period. */
 		rcu_read_lock();
 		rank = cache_qos_reader_rank(live, cpu);
 		rcu_read_unlock();

@@ -146,6 +146,24 @@ static u32 cache_qos_expected_on(struct cache_qos_live *live, const struct cache
 	return rmid;
 }
 
+/**
+ * cache_qos_running_on - the task that a CPU runs
+ * @live: driver state
+ * @cpu: a CPU
+ *
+ * A task that exits is in memory until the end of a grace period that begins after its exit. Once
+ * the probes are being unregistered, the recorded task may have exited at any time before: it is
+ * valid only if @attached is still set within the same RCU section.
+ *
+ * Context: under rcu_read_lock().
+ *
+ * Return: the task, valid until rcu_read_unlock(), or NULL if unknown.
+ */
+struct task_struct *cache_qos_running_on(const struct cache_qos_live *live, unsigned int cpu)
+{
+	return READ_ONCE(live->attached) ? READ_ONCE(per_cpu(*live->running, cpu)) : NULL;
+}
+
 /* Return: true if a CPU carries, or may carry, another RMID than its task needs. */
 static bool cache_qos_is_concerned(struct cache_qos_live *live, unsigned int cpu)
 {
@@ -160,9 +178,8 @@ static bool cache_qos_is_concerned(struct cache_qos_live *live, unsigned int cpu
 	/* Read before the task and the RMID, see cache_qos_on_switch(). */
 	if (smp_load_acquire(&each->switching))
 		return true;
-	/* RCU: a task that has exited is in memory until the end of a grace period. */
 	rcu_read_lock();
-	task = READ_ONCE(per_cpu(*live->running, cpu));
+	task = cache_qos_running_on(live, cpu);
 	if (task)
 		concerned = cache_qos_expected_on(live, each, task) != READ_ONCE(each->rmid);
 	rcu_read_unlock();
