@@ -55,7 +55,7 @@ TEST_F(OpenFor, AcceptsOneHostWithTopologyCopyOfUnknownHost)
 
 TEST_F(OpenFor, RefusesSeveralHostsUnlessOneIsNamed)
 {
-    EXPECT_NE(opened("aaa+bbb", tree_.dir(), "").find("is of aaa+bbb; give --host"),
+    EXPECT_NE(opened("aaa+bbb", tree_.dir(), "").find("name the host of this topology with --host"),
               std::string::npos);
     EXPECT_EQ(opened("aaa+bbb", tree_.dir(), "bbb"), "good");
     EXPECT_NE(opened("aaa+bbb", tree_.dir(), "ccc").find("--host ccc: "), std::string::npos);

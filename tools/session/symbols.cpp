@@ -330,6 +330,19 @@ private:
         return known ? header.sh_addr + header.sh_size - address : 0;
     }
 
+    // Relocations of the slots that stubs jump through, by slot. Stubs are in the order of their
+    // slots; the linker moves relocations of the file's own functions (IRELATIVE) to the end.
+    static std::vector<GElf_Rela> jumps_by_slot(Elf_Data *jumps, size_t entry_bytes)
+    {
+        std::vector<GElf_Rela> relocations;
+        GElf_Rela jump;
+        for (size_t i = 0; i < jumps->d_size / entry_bytes; i++)
+            if (gelf_getrela(jumps, static_cast<int>(i), &jump))
+                relocations.push_back(jump);
+        std::ranges::stable_sort(relocations, {}, &GElf_Rela::r_offset);
+        return relocations;
+    }
+
     // Names the stubs in .plt: each jumps through a slot whose relocation names the function. The
     // first bytes belong to the dynamic linker. If .plt.sec exists (x86 with IBT), programs call
     // the stubs there instead.
@@ -352,9 +365,8 @@ private:
         const GElf_Shdr &stubs = second ? second_stubs_ : stubs_;
         uint64_t at = second ? 0 : layout->first_bytes;
         Budget left(limits::kStubs);
-        for (size_t i = 0; i < jumps->d_size / header.sh_entsize; i++, at += layout->bytes) {
-            GElf_Rela jump;
-            if (at >= stubs.sh_size || !gelf_getrela(jumps, static_cast<int>(i), &jump))
+        for (const GElf_Rela &jump : jumps_by_slot(jumps, header.sh_entsize)) {
+            if (at >= stubs.sh_size)
                 return;
             const std::string name = name_of(header.sh_link, GELF_R_SYM(jump.r_info));
             if (!left.take(sizeof name + name.size()))
@@ -364,6 +376,7 @@ private:
                     {stubs.sh_addr + at, layout->bytes, static_cast<uint64_t>(jump.r_addend)});
             else
                 symbols.stubs_.add(stubs.sh_addr + at, layout->bytes, name + "@plt");
+            at += layout->bytes;
         }
     }
 

@@ -3,7 +3,9 @@
 // itself, whose function addresses are known.
 #include "session/symbols.hpp"
 
+#include <dlfcn.h>
 #include <elf.h>
+#include <gnu/libc-version.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -281,6 +283,32 @@ TEST(ElfSymbols, NameStubsAsObjdumpDoes)
     for (const auto &[at, stub] : stubs)
         EXPECT_EQ(symbols->find(at - address + offset), stub);
     EXPECT_EQ(symbols->find(offset), "") << "the linker's stub, after _init";
+}
+
+// The C library calls functions of its own through stubs, of which objdump prints the address:
+// "0000000000026290 <*ABS*+0x9be70@plt>:".
+TEST(ElfSymbols, NameStubsOfOwnFunctionsByTheirAddress)
+{
+    Dl_info library;
+    ASSERT_NE(::dladdr(reinterpret_cast<const void *>(&gnu_get_libc_version), &library), 0);
+    const std::string path = library.dli_fname;
+    Result<ElfSymbols> symbols = ElfSymbols::open(path, "");
+    ASSERT_TRUE(symbols);
+    FILE *said = ::popen(
+        ("objdump -d -j .plt --no-show-raw-insn " + path + " | grep '@plt>:'").c_str(), "r");
+    ASSERT_NE(said, nullptr);
+    size_t compared = 0;
+    char line[4096];
+    while (std::fgets(line, sizeof line, said)) {
+        uint64_t stub = 0, function = 0;
+        if (std::sscanf(line, "%lx <*ABS*+0x%lx@plt>:", &stub, &function) != 2)
+            continue;
+        // Code of the C library is at the same offset in the file and in memory.
+        EXPECT_EQ(symbols->find(stub), std::string(symbols->find(function)) + "@plt") << line;
+        compared++;
+    }
+    EXPECT_EQ(::pclose(said), 0);
+    EXPECT_GT(compared, 10U);
 }
 
 // Without a limit, the search for the end of each name would scan the whole string table.
