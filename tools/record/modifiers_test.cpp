@@ -65,7 +65,7 @@ TEST(Modifiers, RefusalNamesTheLetterAndItsIndex)
         {"uu", 1, "'u' is given too often"},
         {"pP", 1, "exclude each other"},
         {"Pp", 1, "exclude each other"},
-        {"u/", 1, "'/' is no modifier"},
+        {"u/", 1, "'/' is not a modifier"},
     };
     for (const auto &expected : faults) {
         Modifiers modifiers;

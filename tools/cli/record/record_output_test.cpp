@@ -62,7 +62,7 @@ TEST(ClaimOutput, RefusesToOverwriteAnOldFileThatIsNoRecording)
     const Result<void> claimed = claim_output(path, {});
     ASSERT_FALSE(claimed);
     EXPECT_EQ(claimed.error().code, Errc::kUsage);
-    EXPECT_NE(claimed.error().message.find("perf.data.old, but there is a file"),
+    EXPECT_NE(claimed.error().message.find("perf.data.old, but a file of this name exists"),
               std::string::npos);
     folder.put("perf.data.old", "PERFILE2...");
     EXPECT_TRUE(claim_output(path, {}));
