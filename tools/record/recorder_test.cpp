@@ -154,7 +154,8 @@ TEST_F(RecorderTest, ErrorOfARefusedClockListsTheClocks)
     Result<Recorder> recorder = Recorder::open(options_);
     ASSERT_FALSE(recorder);
     EXPECT_EQ(recorder.error().code, Errc::kUsage);
-    EXPECT_NE(recorder.error().message.find("clock 2 may be the reason: only monotonic and monotonic_raw"),
+    EXPECT_NE(recorder.error().message.find(
+                  "clock 2 may be the reason: only monotonic and monotonic_raw"),
               std::string::npos)
         << recorder.error().message;
 }
