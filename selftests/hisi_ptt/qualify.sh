@@ -41,7 +41,9 @@ is FAIL 4 8
 result "fault never-idle: it is not idle" $?
 qualify hisi_ptt
 # The report without the write pointer, which was reset, and without a tune operation that never ends.
-constant() { sed '/ 9  /,+1d; / 11  /,+1d; / PASS,/d' "$1"; }
+constant() {
+	awk '/^(PASS|FAIL|NOT TESTED) / { skip = / (9|11)  / } / PASS,/ { next } /^[a-z_]*: / { skip = 0 } !skip' "$1"
+}
 constant "$work/before" >"$work/a"
 constant "$work/report" >"$work/b"
 cmp "$work/a" "$work/b"

@@ -332,7 +332,7 @@ protected:
         put<uint16_t>(config_, 0x40, 0x10 | 0x50 << 8);
         put<uint16_t>(config_, 0x42, 9 << 4);
         put<uint16_t>(config_, 0x50, 0x05);
-        port_ = config_space(0x19e5, 0x1234);
+        port_ = config_space(0x1b36, 0x000c);
         port_[0x34] = 0x40;
         put<uint16_t>(port_, 0x40, 0x10);
         put<uint16_t>(port_, 0x42, 4 << 4);
@@ -343,7 +343,7 @@ protected:
     }
     void put_tree()
     {
-        tree_.pci("0000:00:10.0", 0x19e5, 0x1234, "0x060400", port_, 0, 0, 1);
+        tree_.pci("0000:00:10.0", 0x1b36, 0x000c, "0x060400", port_, 0, 0, 1);
         tree_.pci(kPttName, 0x19e5, 0xa12e, "0x120000", config_, 2, 0xc1000000, 4096);
         tree_.folder().put(text_of("sys/bus/pci/devices/{}/resource2", kPttName), bar_);
     }
