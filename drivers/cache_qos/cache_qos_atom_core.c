@@ -207,12 +207,15 @@ void cache_qos_free(struct cache_qos *cq, u32 rmid, u64 now_ns)
 /* No CPU starts to carry an RMID in limbo, but a CPU may carry one until its next task switch. */
 static void cache_qos_find_quiet(struct cache_qos *cq, u64 now_ns)
 {
-	u32 rmid;
+	u32 left = cq->nr_atoms[CACHE_QOS_LIMBO], rmid;
 
-	for (rmid = 1; rmid < cq->hw.nr_rmid; rmid++) {
+	for (rmid = 1; left && rmid < cq->hw.nr_rmid; rmid++) {
 		struct cache_qos_atom *atom = &cq->atoms[rmid];
-		bool quiet = atom->state == CACHE_QOS_LIMBO && !test_bit(rmid, cq->carried);
+		bool quiet = !test_bit(rmid, cq->carried);
 
+		if (atom->state != CACHE_QOS_LIMBO)
+			continue;
+		left--;
 		if (quiet && !atom->quiet)
 			WRITE_ONCE(atom->since_ns, now_ns);
 		WRITE_ONCE(atom->quiet, quiet);

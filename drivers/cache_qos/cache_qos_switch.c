@@ -81,10 +81,7 @@ static void cache_qos_on_switch(void *data, bool preempt, struct task_struct *pr
  */
 void cache_qos_resolve_here(struct cache_qos_live *live)
 {
-	struct task_struct *running = NULL;
-
-	if (READ_ONCE(live->attached))
-		running = this_cpu_read(*live->running);
+	struct task_struct *running = cache_qos_running_on(live, smp_processor_id());
 
 	cache_qos_run(live, running ?: current, true);
 }
@@ -155,7 +152,7 @@ static u32 cache_qos_expected_on(struct cache_qos_live *live, const struct cache
  * the probes are being unregistered, the recorded task may have exited at any time before: it is
  * valid only if @attached is still set within the same RCU section.
  *
- * Context: under rcu_read_lock().
+ * Context: under rcu_read_lock(), or with interrupts off.
  *
  * Return: the task, valid until rcu_read_unlock(), or NULL if unknown.
  */
