@@ -28,6 +28,7 @@ constexpr uint64_t kTuneControl = 0x0000, kTuneData = 0x0004, kAddrSize = 0x0800
 constexpr uint32_t kPttReset = 2, kTuneRead = 0xffffffff;
 constexpr uint8_t kPcieCapability = 0x10, kMsiCapability = 0x05;
 constexpr unsigned kIntegratedEndpoint = 9, kPttRootPort = 4;
+constexpr uint32_t kPciBridge = 0x0604;  // class and subclass
 
 struct Tune {
     const char *name;
@@ -117,10 +118,14 @@ std::vector<Ptt> ptts_of(const Machine &machine)
         open_ptt(machine, ptt);
         ptt.pmu = pmu_of(machine.host(), function);
         const uint32_t range = ptt.read(kRange);
-        for (const PciFunction &port : functions)
-            if (!ptt.closed && same_domain(port, function) && pcie_type(port) == kPttRootPort &&
-                bdf_of(port) >= (range & 0xffff) && bdf_of(port) <= range >> 16)
-                ptt.ports.push_back(port);
+        for (PciFunction port : functions) {
+            if (ptt.closed || !same_domain(port, function) || port.class_code >> 8 != kPciBridge ||
+                bdf_of(port) < (range & 0xffff) || bdf_of(port) > range >> 16)
+                continue;
+            read_config(machine.host(), port);
+            if (pcie_type(port) == kPttRootPort)
+                ptt.ports.push_back(std::move(port));
+        }
         found.push_back(std::move(ptt));
     }
     for (Ptt &ptt : found)

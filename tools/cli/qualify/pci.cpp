@@ -2,7 +2,6 @@
 // Layouts: include/uapi/linux/pci_regs.h of Linux; flags of a resource: include/linux/ioport.h.
 #include "cli/qualify/pci.hpp"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "base/bytes.hpp"
@@ -122,24 +121,22 @@ std::string PciFunction::resource(unsigned bar) const
 
 namespace {
 
-constexpr uint32_t kHuawei = 0x19e5, kTraceDevice = 0xa12e;
-
-bool is_trace_device(const PciFunction &function)
+// Configuration space of other functions is not read: that would wake the device.
+bool may_be_ours(const PciFunction &function)
 {
-    return function.vendor == kHuawei && function.device == kTraceDevice;
-}
-
-// Configuration space of other functions is not read: that would wake the device. Ports are read
-// only beside a PCIe trace device, which may serve them.
-bool may_be_ours(const PciFunction &function, bool has_trace_device)
-{
-    constexpr uint32_t kIntel = 0x8086, kCxlMemory = 0x0502, kBridge = 0x0604;
-    const uint32_t type = function.class_code >> 8;
-    return function.vendor == kIntel || function.vendor == kHuawei || type == kCxlMemory ||
-           (has_trace_device && type == kBridge);
+    constexpr uint32_t kIntel = 0x8086, kHuawei = 0x19e5, kCxlMemory = 0x0502;
+    return function.vendor == kIntel || function.vendor == kHuawei ||
+           function.class_code >> 8 == kCxlMemory;
 }
 
 }  // namespace
+
+void read_config(const Host &host, PciFunction &function)
+{
+    if (const Result<std::string> config =
+            PciConfigReader::read(host.path(function.path + "/config")))
+        function.config = *config;
+}
 
 std::vector<PciFunction> pci_functions(const Host &host)
 {
@@ -153,17 +150,13 @@ std::vector<PciFunction> pci_functions(const Host &host)
         function.vendor = number_of(host, function.path + "/vendor");
         function.device = number_of(host, function.path + "/device");
         function.class_code = number_of(host, function.path + "/class");
+        if (may_be_ours(function))
+            read_config(host, function);
         if (const auto driver = host.link(function.path + "/driver"))
             function.driver = std::filesystem::path(*driver).filename().string();
         read_bars(host, function);
         functions.push_back(std::move(function));
     }
-    const bool has_trace_device = std::ranges::any_of(functions, is_trace_device);
-    for (PciFunction &function : functions)
-        if (may_be_ours(function, has_trace_device))
-            if (const Result<std::string> config =
-                    PciConfigReader::read(host.path(function.path + "/config")))
-                function.config = *config;
     return functions;
 }
 

@@ -42,7 +42,10 @@ struct PciFunction {
     std::string resource(unsigned bar) const;
 };
 
+// All functions. The configuration space is read only of functions that may be a driver's own.
 std::vector<PciFunction> pci_functions(const Host &host);
+// Reads the configuration space of another function, which may wake the device.
+void read_config(const Host &host, PciFunction &function);
 
 // Describes the driver that has claimed some of these addresses of a function; nullopt: none has.
 // If regions are hidden, addresses count as claimed.
