@@ -180,8 +180,9 @@ counts $theirs
 result "intel_uncore counts" $?
 echo 1 >"$pci/$bdf/remove" && echo 1 >/sys/bus/pci/rescan && sleep 1 && gone $ours
 result "a rescan does not bring PMUs beside it" $?
-rmmod uncore_pmon && mark 1 && ! insmod "$module" 2>/dev/null && mark 2 && gone $ours &&
-	said 2 "the kernel's intel_uncore has these units, or is being loaded"
+# The global control is at byte 0. It freezes all units here, because a driver that looked at the units would clear it.
+rmmod uncore_pmon && register --poke 0=1 && mark 1 && ! insmod "$module" 2>/dev/null && mark 2 && [ "$(register --peek 0)" = 1 ] &&
+	register --poke 0=0 && gone $ours && said 2 "the kernel's intel_uncore has these units, or is being loaded"
 result "uncore_pmon does not load after it, with one line in the log" $?
 insmod "$module" beside_intel_uncore=1 && gone $ours && [ -e $pmus/uncore_pmon_imc_0 ] && [ -e $pmus/$theirs ]
 result "but with the parameter, by names that intel_uncore has not" $?

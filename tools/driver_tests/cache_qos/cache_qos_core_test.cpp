@@ -1123,6 +1123,32 @@ TEST_F(CacheQos, R22_limbo_pass_returns_number_of_freed_rmids)
     EXPECT_EQ(end_limbo(cq.get(), now), 0u);
 }
 
+TEST_F(CacheQos, R22_only_rmids_in_limbo_are_freed_or_reported_as_dirty)
+{
+    static u32 dirty, freed;
+    dirty = freed = 0;
+    start();
+    auto t = task();
+    const u16 m = make();
+    ASSERT_EQ(watch(t, m), 0);
+    const u32 rmid = run(0, &t);
+    counters[0][rmid][0] = 2 * cq->threshold;
+    cq->notify = [](cache_qos *, cache_qos_rmid_event event, u32) {
+        dirty += event == CACHE_QOS_RMID_EVENT_DIRTY;
+        freed += event == CACHE_QOS_RMID_EVENT_FREE;
+    };
+    pass();
+    pass();
+    EXPECT_EQ(dirty, 0u);
+    EXPECT_EQ(freed, 0u);
+
+    cache_qos_monitor_end(cq.get(), m, now);
+    run(0, nullptr);
+    pass();
+    EXPECT_EQ(dirty, 1u);
+    EXPECT_EQ(freed, 0u);
+}
+
 // An RMID whose lines are gone must not be freed before its counters were read: its last traffic
 // would be lost.
 TEST_F(CacheQos, R22_R30_limbo_lasts_until_traffic_is_read)
