@@ -59,9 +59,12 @@ static void cache_qos_give_way_say(struct cache_qos_live *live)
 {
 	unsigned int cpu = cache_qos_foreign_cpu(live);
 
-	if (live->core.claimed || cpu >= nr_cpu_ids)
+	if (live->core.claimed)
 		dev_warn(&live->parent->dev,
 			 "resctrl is mounted and has the registers: values are frozen until it is unmounted\n");
+	else if (cpu >= nr_cpu_ids)
+		dev_warn(&live->parent->dev,
+			 "another tool (pqos, PCM?) wrote an RMID: values are frozen until all CPUs have RMID 0\n");
 	else
 		dev_warn(&live->parent->dev,
 			 "CPU %u: RMID %u is another tool's (pqos, PCM?): values are frozen until it is 0 again\n",
@@ -120,9 +123,14 @@ static void cache_qos_come_back(struct cache_qos_live *live)
 /* Yield if other software has taken the registers, resume if they are free again. */
 static void cache_qos_heed(struct cache_qos_live *live, bool claimed)
 {
-	if (!live->core.yielded && (claimed || READ_ONCE(live->core.foreign)))
-		cache_qos_give_way(live, claimed);
-	else if (live->core.yielded && !claimed)
+	if (!live->core.yielded) {
+		if (claimed || READ_ONCE(live->core.foreign))
+			cache_qos_give_way(live, claimed);
+		return;
+	}
+	/* resctrl may be mounted or unmounted while the registers belong to another tool. */
+	WRITE_ONCE(live->core.claimed, claimed);
+	if (!claimed)
 		cache_qos_come_back(live);
 }
 

@@ -193,8 +193,10 @@ int cache_qos_emit_holder(const struct cache_qos_live *live, char *buf, int at)
 
 	if (!cache_qos_is_taken(&live->core))
 		return sysfs_emit_at(buf, at, "cache_qos\n");
-	if (READ_ONCE(live->core.claimed) || cpu >= nr_cpu_ids)
+	if (READ_ONCE(live->core.claimed))
 		return sysfs_emit_at(buf, at, "resctrl\n");
+	if (cpu >= nr_cpu_ids)
+		return sysfs_emit_at(buf, at, "another tool\n");
 	return sysfs_emit_at(buf, at, "cpu %u rmid %u\n", cpu,
 			     READ_ONCE(per_cpu_ptr(live->cpus, cpu)->foreign));
 }
