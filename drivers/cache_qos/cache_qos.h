@@ -18,7 +18,7 @@
  *   cache_qos_sysfs.c    sysfs files of the PMU
  *   cache_qos_debugfs.c  debugfs counters
  *   cache_qos_trace.c    trace events
- *   *_core.c             the arithmetic (cache_qos_core.h)
+ *   *_core.c             data and arithmetic of the core (cache_qos_core.h)
  *
  * Locks, outermost first:
  *
@@ -28,16 +28,16 @@
  *                   sometimes under perf's ctx->mutex, so its holder calls nothing in perf and
  *                   does not take the CPU hotplug lock.
  *   (locks of perf and of run queues)
- *   watch->lock     raw, interrupts off: channels of a watch and the counts of their events, so
- *                   that each count has one writer at a time.
+ *   watch->lock     raw, interrupts off: protects the channels of a watch and the counts of their
+ *                   events, so that each count has one writer at a time.
  *   live->lock      raw, interrupts off: the core lock of cache_qos_core.h. Also protects the
  *                   lists and tables of watched targets. Its holder wakes up no task and reads no
  *                   counter. A context switch only tries to take it.
  *   domain->lock    raw, interrupts off: cells of a domain (cache_qos_core.h). Innermost.
  *
- * pmu->read only tries to take the last three locks. A trace event may call pmu->read while this
- * CPU holds any lock, for example a lock of the simulation or of another watch, and the holder of
- * one of the three locks may be waiting for that lock.
+ * pmu->read only tries to take the last three locks, because waiting for one could deadlock: a
+ * trace event may call pmu->read while this CPU holds any lock, for example that of the simulation,
+ * and the CPU that holds one of the three locks may wait for that lock.
  *
  * The tables of tasks and cgroups are changed under live->lock and read under RCU or with
  * preemption off.
@@ -72,7 +72,7 @@
 
 #include "cache_qos_core.h"
 
-#define CACHE_QOS_TASK_BITS	10	/* hash table of tasks */
+#define CACHE_QOS_TASK_BITS	10	/* log2 of the buckets in the hash table of tasks */
 #define CACHE_QOS_CGROUP_BITS	6
 #define CACHE_QOS_POINTS	3	/* probed tracepoints */
 #define CACHE_QOS_REFRESH_MS	5000	/* timeout of a reader that waits for a pass */
@@ -250,7 +250,7 @@ struct cache_qos_late {
 
 /**
  * struct cache_qos_name - name of a monitor
- * @life: life of the monitor number that the name belongs to (struct cache_qos_monitor)
+ * @life: value of cache_qos_monitor.life when the monitor had this name
  * @changed: number of the last change of this name; 0: no name yet
  * @kind: enum pmukit_cache_qos_kind
  * @id: id of the process, thread or cgroup; 0: none
@@ -265,9 +265,10 @@ struct cache_qos_name {
 };
 
 /**
- * struct cache_qos_snapshot - records for the streams of a domain after a pass
- * @now_ns: time of the snapshot; streams that are due by then get it
- * @named: number of the last name change that all streams that are due have received
+ * struct cache_qos_snapshot - records that the streams (events of cache_qos_aux) of a domain get
+ *	after a pass
+ * @now_ns: time of the snapshot; streams that are due by then get the snapshot
+ * @named: number of the last name change that every due stream has received
  * @nr_names: the first @nr_names records are names; their sequence word holds the number of the
  *	name change until a stream writes them
  * @domains: domains with streams that are due
@@ -308,7 +309,7 @@ struct cache_qos_stat_file {
  * @ref: held by the registration and by the two PMUs, which may outlive the registration
  * @core: core state; protected by @lock
  * @lock: the core lock
- * @backend: must not be called once @dead is set
+ * @backend: the back-end, which must not be called once @dead is set
  * @backend_name: name of the back-end
  * @dead: the back-end was unregistered; never cleared
  * @up: the CPU hotplug callbacks are installed
@@ -317,8 +318,8 @@ struct cache_qos_stat_file {
  * @parent: parent device of the PMUs
  * @cpus: per-CPU state of the core
  * @cpu_pointers: pointers to @cpus by CPU number, for the core
- * @running: by CPU: the running task, as last passed to the sched_switch probe; NULL: not known
- * @late: by CPU: sets the RMID after a context switch that found @lock taken
+ * @running: per CPU: the running task, as last passed to the sched_switch probe; NULL: not known
+ * @late: per CPU: sets the RMID after a context switch that found @lock taken
  * @hotplug_node: node of the CPU hotplug instance
  * @probe_mutex: protects @attached and @serving
  * @users: number of events and groups; increased under @probe_mutex, decreased without it
@@ -339,7 +340,7 @@ struct cache_qos_stat_file {
  * @machine_watches: number of watches of the whole machine; changed under @lock
  * @workqueue: for @sampler and @detach
  * @read_workqueue: for @readers
- * @readers: by domain
+ * @readers: indexed by domain
  * @asked_ns: when a file of a group was last read
  * @all_read_ns: start of the last pass that read all domains
  * @enabled_ns: when the monitor of a group was last switched on or off
@@ -355,11 +356,13 @@ struct cache_qos_stat_file {
  *	errata
  * @paranoid: read QM_EVTSEL back after each read
  * @yields: times the driver yielded the registers
- * @streams: by CPU: list of the cache_qos_aux events on that CPU
+ * @streams: per CPU: list of the cache_qos_aux events on that CPU
  * @stream_cpus: CPUs whose list in @streams is not empty
- * @watch_of: by monitor: its watch; NULL: unused, or the monitor of a group. Protected by @lock.
- * @group_paths: by node: path of the group, owned by its configfs folder. Protected by @lock.
- * @names: by monitor; used by the sampler alone, as are @names_changed and @path
+ * @watch_of: indexed by monitor: the monitor's watch; NULL: the monitor is unused or belongs to a
+ *	group. Protected by @lock.
+ * @group_paths: indexed by node: path of the group, owned by its configfs folder. Protected by
+ *	@lock.
+ * @names: indexed by monitor; only the sampler uses @names, @names_changed and @path
  * @names_changed: number of the last name change
  * @path: buffer for a path
  * @snapshot: records for the streams that are due

@@ -86,7 +86,7 @@ static void cache_qos_notify(struct cache_qos *cq, enum cache_qos_rmid_event new
 		cq->notify(cq, news, rmid);
 }
 
-/* The set of RMIDs of these monitors has changed. */
+/* Record that the set of RMIDs of these monitors, and so of the machine, has changed. */
 static void cache_qos_touch(struct cache_qos *cq, const struct cache_qos_members *members)
 {
 	u32 m;
@@ -164,7 +164,7 @@ static void cache_qos_accumulate_domain(struct cache_qos *cq, struct cache_qos_d
 	}
 }
 
-/* Add the counts of an RMID to the totals of its remaining monitors. */
+/* Add the counts of an RMID to the accumulated counts of its remaining monitors. */
 static void cache_qos_accumulate(struct cache_qos *cq, u32 rmid)
 {
 	u32 d;
@@ -176,7 +176,7 @@ static void cache_qos_accumulate(struct cache_qos *cq, u32 rmid)
 	}
 }
 
-/* Prepare an RMID in limbo for its next atom */
+/* Detach an RMID in limbo from the monitors of its last atom */
 static void cache_qos_clear(struct cache_qos *cq, u32 rmid)
 {
 	struct cache_qos_atom *atom = &cq->atoms[rmid];
@@ -204,7 +204,10 @@ void cache_qos_free(struct cache_qos *cq, u32 rmid, u64 now_ns)
 	}
 }
 
-/* No CPU starts to carry an RMID in limbo, but a CPU may carry one until its next task switch. */
+/*
+ * Mark the RMIDs in limbo that no CPU carries in PQR_ASSOC. No CPU starts to carry an RMID in
+ * limbo, but a CPU that has carried the RMID before may do so until its next task switch.
+ */
 static void cache_qos_find_quiet(struct cache_qos *cq, u64 now_ns)
 {
 	u32 left = cq->nr_atoms[CACHE_QOS_LIMBO], rmid;
@@ -243,8 +246,8 @@ void cache_qos_carried(struct cache_qos *cq, u64 now_ns)
 
 /*
  * Return: true if the counter was unavailable when the RMID was read after @since_ns, and restarts
- * at 0. The earlier traffic is lost and marked as such, so there is no need to wait for a good
- * read.
+ * at 0. The earlier traffic is lost, and PMUKIT_CACHE_QOS_S_GAP records that, so there is no need
+ * to wait for a good read.
  */
 static bool cache_qos_is_missing(const struct cache_qos *cq, const struct cache_qos_cell *cell,
 				 u32 event, u64 since_ns)
@@ -296,9 +299,9 @@ static u64 cache_qos_lines(const struct cache_qos *cq, u32 rmid)
 }
 
 /*
- * Take the RMID in limbo with the fewest lines (alloc_dirty): an error bound is preferred to a
- * failure. If the RMID was not read since it entered limbo, its remaining monitors miss its last
- * traffic.
+ * Take the RMID in limbo with the fewest lines (alloc_dirty): a value with an error bound is
+ * preferred to a failure. If the RMID was not read since it entered limbo, its remaining monitors
+ * miss its last traffic.
  */
 static u32 cache_qos_take_dirty(struct cache_qos *cq, u64 now_ns)
 {
@@ -427,7 +430,7 @@ int cache_qos_atom_get(struct cache_qos *cq, const struct cache_qos_members *mem
 	cache_qos_for_each_member(m, members)
 		__set_bit(rmid, cq->monitors[m].rmids);
 	cache_qos_atom_hash(cq, rmid);
-	/* Before since_ns changes with the state: cache_qos_begin() needs the old value. */
+	/* cache_qos_begin() needs the old since_ns, which cache_qos_state() changes. */
 	cache_qos_begin(cq, rmid, now_ns);
 	cache_qos_state(cq, rmid, CACHE_QOS_USED, now_ns);
 	cache_qos_touch(cq, members);
@@ -443,7 +446,10 @@ static void cache_qos_retire(struct cache_qos *cq, u32 rmid, u64 now_ns)
 	cache_qos_notify(cq, CACHE_QOS_RMID_EVENT_LIMBO, rmid);
 }
 
-/* Remove a monitor from an atom, which is retired if it is empty or equal to another atom. */
+/*
+ * Remove a monitor from an atom. If the atom is then empty or equal to another atom, its RMID
+ * enters limbo.
+ */
 void cache_qos_atom_leave(struct cache_qos *cq, u32 rmid, u16 monitor, u64 now_ns)
 {
 	struct cache_qos_atom *atom = &cq->atoms[rmid];
@@ -461,8 +467,9 @@ void cache_qos_atom_leave(struct cache_qos *cq, u32 rmid, u16 monitor, u64 now_n
 }
 
 /*
- * An atom is nearer if it has more monitors of privileged users; if these are equally many, if it
- * has more monitors in total.
+ * Rank of an atom for cache_qos_atom_nearest(). An atom with more monitors of privileged users
+ * ranks higher; among atoms with equally many of them, one with more monitors in total ranks
+ * higher.
  */
 static u32 cache_qos_nearness(const struct cache_qos *cq, const struct cache_qos_members *members)
 {
@@ -473,7 +480,7 @@ static u32 cache_qos_nearness(const struct cache_qos *cq, const struct cache_qos
 	       bitmap_weight(members->bits, CACHE_QOS_MAX_MONITORS);
 }
 
-/* The nearest atom whose monitors are a subset of @members; 0: none */
+/* RMID of the highest-ranking atom whose monitors are a subset of @members; 0: none */
 static u32 cache_qos_atom_nearest(const struct cache_qos *cq,
 				  const struct cache_qos_members *members)
 {
@@ -495,7 +502,10 @@ static u32 cache_qos_atom_nearest(const struct cache_qos *cq,
 	return best;
 }
 
-/* Return: RMID of the atom; if there is no atom, CACHE_QOS_MISS or, without RMIDs, the nearest. */
+/*
+ * Return: RMID of the atom with these members. If there is no such atom: CACHE_QOS_MISS, or, if no
+ * RMID is available for it, the RMID that cache_qos_atom_coarse() chooses.
+ */
 u32 cache_qos_atom_expected(struct cache_qos *cq, const struct cache_qos_members *members)
 {
 	u32 rmid = cache_qos_atom_find(cq, members);

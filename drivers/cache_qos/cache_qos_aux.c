@@ -5,15 +5,15 @@
  * names of monitors that have changed precede them. Records are in the AUX area or are samples.
  * <pmukit/cache_qos.h> defines the records.
  *
- * The sampler computes the values of an L3, which takes long if there are many. Then it interrupts
- * the CPUs that have streams (open events), which copy the values:
+ * The sampler computes the values of an L3, which takes long if there are many. Then the sampler
+ * interrupts the CPUs that have streams (open events), and these CPUs copy the values:
  *
  *   pass ---> streams that are due? ---> for each L3 of theirs: snapshot ---> streams of its CPUs
  *             (on each CPU)              (in the sampler)                     (on their CPUs)
  *
- * Context: a stream is written on the event's CPU with interrupts off. perf's add and del run
- * there, too, so the list of a CPU needs no lock. The snapshot belongs to the sampler, which waits
- * for the CPUs.
+ * Context: a stream is written on the event's CPU with interrupts off. perf's add and del run on
+ * that CPU, too, with interrupts off, so the list of a CPU needs no lock. The snapshot belongs to
+ * the sampler, which waits for the CPUs.
  */
 
 #include <linux/bitfield.h>
@@ -40,7 +40,7 @@
 /**
  * struct cache_qos_stream - an open event
  * @pev: state common to all PMUs
- * @node: entry in the list of its CPU
+ * @node: entry in cache_qos_live.streams of the event's CPU
  * @aux: an AUX area was mapped for the event
  * @period_ns: shortest time between two snapshots
  * @next_ns: no snapshot is due before this time
@@ -177,7 +177,7 @@ static void cache_qos_name_fill(struct cache_qos_live *live, u16 domain, u16 mon
 	__le64 bytes[PMUKIT_CACHE_QOS_NAME_PART_BYTES / sizeof(__le64)] = {};
 	u32 i;
 
-	/* Text is a byte string, whatever the byte order of words. */
+	/* The bytes of a text have the same order in the record on any CPU. */
 	memcpy(bytes, text, strnlen(text, sizeof(bytes)));
 	words[PMUKIT_CACHE_QOS_N_MARK] = PMUKIT_CACHE_QOS_NAME_MARK;
 	words[PMUKIT_CACHE_QOS_N_SEQUENCE] = name->changed;
@@ -234,7 +234,7 @@ static void cache_qos_snapshot_take(struct cache_qos_live *live, u16 domain)
 
 /* Streams */
 
-/* Leaves one record free in an AUX area: perf would disable the event if the area were full. */
+/* Keep space for one record free in an AUX area: if it were full, perf would disable the event. */
 static bool cache_qos_stream_open(struct cache_qos_stream *stream, struct pmukit_sink *sink)
 {
 	bool is_open = READ_ONCE(stream->aux) ? pmukit_sink_open_aux(sink, &stream->pev) :
@@ -311,7 +311,7 @@ static bool cache_qos_stream_due(const struct cache_qos_stream *stream, u64 now_
 	return !stream->pev.event->hw.state && now_ns >= stream->next_ns;
 }
 
-/* Last name change that a stream has; 0 if a header is due, which all names follow. */
+/* Number of the last name change a stream has; 0 if a header is due: all names follow it. */
 static u64 cache_qos_stream_knows(const struct cache_qos_stream *stream)
 {
 	return stream->snapshots % PMUKIT_CACHE_QOS_HEADER_PASSES ? stream->named : 0;

@@ -82,7 +82,7 @@ static int cache_qos_cgroup_adopt(struct cache_qos_live *live, struct cgroup_sub
  * @cgroup: cgroup whose key is set; no reference is taken
  * @event: an event of a cgroup
  *
- * Return: 0.
+ * Return: 0; -EOPNOTSUPP: the kernel is built without CONFIG_CGROUP_PERF.
  */
 int cache_qos_cgroup_key(struct cache_qos_cgroup *cgroup, const struct perf_event *event)
 {
@@ -110,7 +110,7 @@ int cache_qos_cgroup_watch(struct cache_qos_live *live, struct cache_qos_cgroup 
 	node = cache_qos_node_make(&live->core, parent);
 	if (node < 0)
 		return node;
-	/* Watched cgroups below this one get it as their parent. */
+	/* This cgroup becomes the parent of the watched cgroups directly below it. */
 	ret = cache_qos_cgroup_adopt(live, css, parent, node);
 	if (!ret)
 		ret = cache_qos_node_monitor(&live->core, node, true, PMUKIT_CACHE_QOS_KIND_CGROUP,

@@ -279,8 +279,8 @@ static size_t cache_qos_list_bytes(const char *buf, size_t count)
 }
 
 /*
- * Stops at the first task that fails; tasks before it stay moved. A piece of a long list may
- * consist of separators only.
+ * Move the listed tasks. Stops at the first task that cannot be moved; tasks before it stay moved.
+ * A piece of a long list may consist of separators only, which is no error.
  */
 static ssize_t cache_qos_move_list(struct config_item *item, const char *buf, size_t count,
 				   bool process)
@@ -463,7 +463,7 @@ CACHE_QOS_RO_PREFIXED(mbm_local_persocket);
 CACHE_QOS_RO(mbm_local_domains);
 CACHE_QOS_RO_PREFIXED(mbm_local_domains);
 
-/* monitor_cache is first, because the root has all files except that one. */
+/* The two monitor_cache files are first: CACHE_QOS_ROOT_ATTRS is the list without them. */
 static struct configfs_attribute *cache_qos_attrs[] = {
 	&cache_qos_file_plain_monitor_cache,
 	&cache_qos_file_cacheqos_monitor_cache,

@@ -4,10 +4,10 @@
  * the interface and its locking.
  *
  * Context switches read without the lock: the set of a node, of a task and of a CPU, the node of a
- * task, and the generation. A slot of a CPU is valid only in the generation in which it was
- * resolved. The generation increases after every change that could invalidate a slot, including the
- * reuse of a set's number. Sets that became equal or empty are left as they are: an atom is found
- * by its members, not by the numbers of sets.
+ * task, and the generation. A slot of a CPU (a combination of sets and its RMID) is valid only in
+ * the generation in which it was resolved. The generation increases after every change that could
+ * invalidate a slot, including the reuse of a set's number. Sets that became equal or empty are
+ * left as they are: an atom is found by its members, not by the numbers of sets.
  */
 
 #include <linux/bitfield.h>
@@ -25,7 +25,7 @@
 
 /* Monitors */
 
-/* Not the lowest free number: a recording may have readings of the number's last monitor. */
+/* A number is reused late: a recording may have readings of the last monitor with that number. */
 static u32 cache_qos_next_monitor(const struct cache_qos *cq)
 {
 	u32 m = cq->last_monitor, left;
@@ -89,7 +89,7 @@ static void cache_qos_union(const struct cache_qos *cq, const struct cache_qos_t
 	cache_qos_unite(members, &cq->sets[task->set].members);
 }
 
-/* One set is reserved for each node; tasks and CPUs use the rest. */
+/* Return: true if tasks and CPUs cannot get a set. One free set is reserved for each node. */
 static bool cache_qos_sets_full(const struct cache_qos *cq)
 {
 	return cq->free_sets <= CACHE_QOS_MAX_NODES;
@@ -402,7 +402,7 @@ static u32 cache_qos_place(u64 key)
 u32 cache_qos_resolve(const struct cache_qos *cq, const struct cache_qos_cpu *cpu,
 		      const struct cache_qos_task *task, u16 cgroup)
 {
-	/* Read first: the sets that are read afterwards are not older than this generation. */
+	/* generation is read first: the sets that are read afterwards are not older. */
 	u32 generation = smp_load_acquire(&cq->generation);
 	u64 key = cache_qos_key(cq, cpu, task, cgroup);
 	const struct cache_qos_slot *slot = &cpu->slots[cache_qos_place(key)];
@@ -474,7 +474,7 @@ static void cache_qos_remember(struct cache_qos_cpu *cpu, u32 rmid)
 	cpu->recent[0] = rmid;
 }
 
-/* PQR_ASSOC has another RMID than the driver wrote. Return: true if it may be overwritten. */
+/* Handle an RMID that other software put into PQR_ASSOC. Return: true if it may be overwritten. */
 static bool cache_qos_hijacked(struct cache_qos *cq, struct cache_qos_cpu *cpu, u32 found)
 {
 	WRITE_ONCE(cpu->hijacks, cpu->hijacks + 1);

@@ -7,8 +7,8 @@
  * cycles: the monitors of a task, of its group, of the parent of that group, of its cgroup, and of
  * the CPU. So an RMID does not belong to one monitor. An *atom* is a set of monitors that count
  * together. Each atom has one RMID, and the value of a monitor is the sum over the atoms it is in.
- * So monitors do not conflict, they are not multiplexed, and a parent includes its children
- * exactly. See Documentation/decisions/0008-cache-qos-atoms.rst.
+ * So monitors neither conflict nor are multiplexed, and the value of a group includes the values of
+ * its children exactly. See Documentation/decisions/0008-cache-qos-atoms.rst.
  *
  *    group of the task ---> set of monitors --+
  *    task               ---> set of monitors --+--> union = members of an atom --> RMID
@@ -21,7 +21,7 @@
  * FREE again. The lines of an RMID in limbo still count for the monitors of its last atom.
  *
  * Other software may use the same registers: resctrl while it is mounted, or a tool such as pqos.
- * While it does, the driver yields: it writes no register, and values are frozen.
+ * Meanwhile the driver yields: the driver writes no register, and values are frozen.
  *
  * Files: cache_qos_hw_core.c (CPUID, registers), cache_qos_l3_core.c (the L3 of a CPU),
  * cache_qos_counter_core.c (assignable counters), cache_qos_atom_core.c (sets, RMIDs),
@@ -49,19 +49,19 @@
 
 #include "cache_qos_regs.h"
 
-#define CACHE_QOS_MAX_RMIDS	4096	/* width of the RMID field of QM_EVTSEL */
+#define CACHE_QOS_MAX_RMIDS	4096	/* the RMID field of QM_EVTSEL has 12 bits */
 #define CACHE_QOS_MAX_DOMAINS	64
 #define CACHE_QOS_MAX_MONITORS	512
 #define CACHE_QOS_MAX_NODES	512	/* groups and cgroups */
 #define CACHE_QOS_MAX_DEPTH	16	/* levels of nodes, without the root */
 #define CACHE_QOS_MAX_SETS	2048
-#define CACHE_QOS_BUCKET_BITS	9	/* hash table of atoms */
+#define CACHE_QOS_BUCKET_BITS	9	/* log2 of the buckets in the hash table of atoms */
 #define CACHE_QOS_LIMITED_SHARE	4	/* unprivileged users get 1/n of the RMIDs */
-#define CACHE_QOS_MAX_READS	8	/* RMIDs per batch with interrupts off */
+#define CACHE_QOS_MAX_READS	8	/* RMIDs read per batch with interrupts off */
 #define CACHE_QOS_CACHE_SLOTS	64	/* per CPU: remembered combinations of sets */
-#define CACHE_QOS_MAX_COUNTERS	32	/* assignable counters: width of the id in ABMC_CFG */
+#define CACHE_QOS_MAX_COUNTERS	32	/* assignable counters: an id has 5 bits in ABMC_CFG */
 #define CACHE_QOS_SPARES	4	/* RMIDs that are allocated next */
-#define CACHE_QOS_RECENT	4	/* per CPU: RMIDs it carried before */
+#define CACHE_QOS_RECENT	4	/* per CPU: RMIDs that the CPU carried before */
 
 #define CACHE_QOS_NONE		0xffffU	/* no node, no monitor, no domain */
 #define CACHE_QOS_ALL		0xfffeU	/* all domains */
@@ -97,7 +97,7 @@ enum cache_qos_index {
  * @abmc: software assigns bandwidth counters to RMIDs (AMD ABMC)
  * @counters: assignable counters of each L3. 0 if @abmc is set: the driver cannot use them, because
  *	it cannot find out which event an assigned counter counts.
- * @types: by event - 1: traffic types of the event, as written to an assigned counter
+ * @types: indexed by event - 1: traffic types of the event, as written to an assigned counter
  * @chosen: BIT(event) of events that are configured to count other traffic than after reset (AMD
  *	BMEC); the driver does not offer them
  * @emulated: the processor is emulated by QEMU (TCG)
@@ -140,7 +140,8 @@ const char *cache_qos_hw_read(const struct pmukit_cache_qos_backend *backend, un
  * @nodes: NUMA nodes of the L3; 0 or 1: not divided
  * @hw: result of cache_qos_hw_read(); number of RMIDs and scale become those of one node
  *
- * Called on the CPU. Writes no register, because the kernel decides whether nodes share RMIDs.
+ * Called on the CPU whose features are in @hw. Writes no register, because the kernel decides
+ * whether nodes share RMIDs.
  *
  * Return: NULL, or the reason why this CPU cannot be used (-EOPNOTSUPP). Needs no lock.
  */
@@ -217,7 +218,7 @@ enum cache_qos_read_status {
 
 /**
  * struct cache_qos_sample - counters of an RMID, read together
- * @status: enum cache_qos_read_status by event
+ * @status: enum cache_qos_read_status, indexed by event
  * @data: raw counter value; valid if @status is CACHE_QOS_READ_OK
  */
 struct cache_qos_sample {
@@ -237,8 +238,8 @@ struct cache_qos_sample {
  *
  * Interrupts off, not in an NMI. This function and cache_qos_read_rmids(), which reads several
  * requests, restore QM_EVTSEL. LOCAL is read before TOTAL, so that local traffic never exceeds
- * total traffic. Local traffic between the two reads counts as REMOTE (TOTAL - LOCAL), but only
- * once and not again with every read (cache_qos_fold()). Needs no lock.
+ * total traffic. Local traffic between the two reads counts as REMOTE (TOTAL - LOCAL); this error
+ * does not add up over reads, because the next LOCAL includes that traffic. Needs no lock.
  */
 void cache_qos_read_rmid(const struct pmukit_cache_qos_backend *backend,
 			 const struct cache_qos_hw *hw, u32 events, u32 rmid, bool paranoid,
@@ -271,7 +272,7 @@ void cache_qos_read_rmids(const struct pmukit_cache_qos_backend *backend,
 
 /**
  * struct cache_qos_members - a set of monitors
- * @bits: by monitor. CACHE_QOS_MACHINE is never in a set.
+ * @bits: one bit per monitor number. CACHE_QOS_MACHINE is never in a set.
  */
 struct cache_qos_members {
 	DECLARE_BITMAP(bits, CACHE_QOS_MAX_MONITORS);
@@ -299,7 +300,7 @@ struct cache_qos_sum {
 
 /**
  * struct cache_qos_sums - counts of a monitor
- * @of: by event - 1
+ * @of: indexed by event - 1
  */
 struct cache_qos_sums {
 	struct cache_qos_sum of[CACHE_QOS_NR_COUNTED];
@@ -310,10 +311,10 @@ struct cache_qos_sums {
  * @kind: enum pmukit_cache_qos_kind
  * @used: the number is in use
  * @status: PMUKIT_CACHE_QOS_S_* flags that persist until the monitor ends
- * @generation: changes with the set of its RMIDs
+ * @generation: incremented when the set of the monitor's RMIDs changes
  * @missed: times no RMID was available for an atom of the monitor
  * @life: how often this monitor number was allocated
- * @rmids: RMIDs of its atoms, used or in limbo
+ * @rmids: RMIDs of the monitor's atoms, used or in limbo
  */
 struct cache_qos_monitor {
 	u8 kind;
@@ -390,20 +391,23 @@ struct cache_qos_atom {
 /**
  * struct cache_qos_cell - readings of an RMID in a domain
  * @occupancy: in counter units, at the last good read
- * @bound: in counter units: upper bound for lines in @occupancy from before the RMID was allocated
- * @last: counter values at the last good read, by event - 1
- * @chunks: counts since the first read; REMOTE is derived; never decreases
+ * @bound: in counter units: upper bound for the part of @occupancy that was filled before the RMID
+ *	was allocated
+ * @last: counter values at the last good read, indexed by event - 1
+ * @chunks: counts since the first read, indexed by event - 1; a count never decreases. REMOTE is
+ *	derived from TOTAL and LOCAL.
  * @base: @chunks when the RMID was allocated
- * @time_ns: by event: time of the last good read; 0: none since the domain came online
+ * @time_ns: indexed by event: time of the last good read; 0: none since the domain came online
  * @known: BIT(event): @last is valid
  * @gap: BIT(event): the counter was unavailable after the last good read
  * @served: BIT(event): a counter is assigned to the RMID (ABMC)
  * @skewed: TOTAL or LOCAL missed traffic, perhaps only one of them, so @skew must be set anew
- * @skew: part of TOTAL - LOCAL that is not REMOTE
- * @status: enum cache_qos_read_status of the last read, by event
+ * @skew: difference between TOTAL - LOCAL and REMOTE that missed traffic has caused
+ * @status: enum cache_qos_read_status of the last read, indexed by event
  * @marks: PMUKIT_CACHE_QOS_S_* that cache_qos_collect() adds to the status of the RMID's monitors;
  *	and CACHE_QOS_MARK_NEW
- * @folded: number of readings that were folded in
+ * @folded: number of readings that were folded in, plus one for each time that readings in progress
+ *	became invalid
  */
 struct cache_qos_cell {
 	u64 occupancy;
@@ -475,21 +479,21 @@ struct cache_qos_counter {
 
 /**
  * struct cache_qos_domain - an L3, or the part of an L3 that belongs to a NUMA node
- * @lock: raw, interrupts off; nests inside the core lock. Protects @cells and the fields after it.
- *	They are read without the lock where one reading more or less does not matter.
+ * @lock: raw, interrupts off; nests inside the core lock. Protects @cells to @machine, which are
+ *	read without the lock where one reading more or less does not matter.
  * @is: description from the back-end
  * @nr_cpus: online CPUs of the domain; 0: the domain is offline
- * @cells: by RMID; allocated and cleared by the caller
- * @accumulated: by monitor: counts of RMIDs that the monitor no longer has; allocated and cleared
- *	by the caller
+ * @cells: indexed by RMID; allocated and cleared by the caller
+ * @accumulated: indexed by monitor: counts of RMIDs that the monitor no longer has; allocated and
+ *	cleared by the caller
  * @violations: readings and passes that found more lines than the cache has
  * @moved: sum of the TOTAL counts of all RMIDs at the last pass, in counter units
  * @marked: a cell has marks
  * @reads: numbers of reads without an exact value
- * @machine: sums over all RMIDs at the last pass, by enum cache_qos_index
+ * @machine: sums over all RMIDs at the last pass, indexed by enum cache_qos_index
  * @scanned: @counters agrees with the hardware
- * @counters: by id. Used without a lock by the domain's reader, and when the domain's last CPU goes
- *	offline.
+ * @counters: assignable counters, indexed by id. Used without a lock by the domain's reader, and
+ *	when the domain's last CPU goes offline.
  */
 struct cache_qos_domain {
 	raw_spinlock_t lock;
@@ -519,17 +523,17 @@ struct cache_qos_slot {
 };
 
 /**
- * struct cache_qos_cpu - a CPU. Except for @set, fields are written on the CPU itself, interrupts
- *	off.
+ * struct cache_qos_cpu - a CPU. All fields except @set are written on the CPU itself, with
+ *	interrupts off.
  * @cpu: number of the CPU
  * @set: monitors of the CPU
  * @domain: index of its domain; CACHE_QOS_NONE: the CPU has never been online
  * @rmid: RMID that the CPU carries; other CPUs read @rmid to learn which RMIDs are in use
- * @pqr: PQR_ASSOC as last written, or as last found with @rmid
+ * @pqr: value of PQR_ASSOC that was last written, or last read with @rmid in it
  * @recent: RMIDs that the CPU carried before @rmid. pqos and rdtset read PQR_ASSOC, change its
  *	upper half and write both halves, so one of these RMIDs may reappear.
  * @foreign: RMID of other software, found in PQR_ASSOC of this CPU; 0: none
- * @online: the CPU counts for its domain
+ * @online: the CPU is included in nr_cpus of its domain
  * @ready: PQR_ASSOC was read and may be written
  * @slots: remembered combinations of sets
  * @switching: the sched_switch probe runs and may use the old configuration
@@ -586,23 +590,24 @@ struct cache_qos_stats {
  * @claimed: @yielded because resctrl is mounted
  * @foreign: an RMID of other software was found in PQR_ASSOC: nothing is written until
  *	cache_qos_resume(), and the caller has to yield. Set without the lock.
- * @starved: no RMID was available for an atom; CPUs resolve again once an RMID is free
+ * @starved: no RMID was available for an atom; CPUs resolve their RMIDs again once an RMID is free
  * @generation: generation of the configuration; never 0
  * @notify: callback for events of RMIDs; may be NULL. Called under the core lock, also at context
  *	switches.
  * @stats: statistics
- * @nr_atoms: number of RMIDs by enum cache_qos_rmid_state, without RMID 0
+ * @nr_atoms: number of RMIDs, without RMID 0, indexed by enum cache_qos_rmid_state
  * @first_free: oldest free RMID; 0: none. Passes read it without the lock, as well as @state of an
  *	atom and @occupancy of a cell.
  * @last_free: newest free RMID
  * @limited: monitors of unprivileged users
- * @nr_limited: RMIDs of atoms with such a monitor, used or in limbo
+ * @nr_limited: number of RMIDs, used or in limbo, of atoms that had a monitor in @limited when they
+ *	were allocated
  * @max_limited: limit for @nr_limited, so that RMIDs remain for privileged users
- * @spares: RMIDs that are allocated next, as of cache_qos_carried(); 0: none
+ * @spares: RMIDs that are allocated next, as the last cache_qos_carried() found them; 0: none
  * @carried: RMIDs that CPUs carried when cache_qos_carried() was last called
  * @buckets: hash table of used atoms, by their members; 0: empty
- * @atoms: by RMID, hw.nr_rmid entries; allocated and cleared by the caller
- * @cpus: by CPU number; NULL: not possible. Allocated by the caller.
+ * @atoms: indexed by RMID, hw.nr_rmid entries; allocated and cleared by the caller
+ * @cpus: indexed by CPU number; NULL: the CPU is not possible. Allocated by the caller.
  * @nr_cpus: entries in @cpus
  * @nr_domains: number of domains that have ever been online
  * @free_sets: unused entries in @sets
@@ -652,13 +657,13 @@ struct cache_qos {
 /* Setup and CPUs: cache_qos_core.c */
 
 /**
- * cache_qos_init - set up the state after load: only the machine's monitor, RMIDs 1 and higher in
- *	limbo
+ * cache_qos_init - set up the initial state: one monitor, which is the machine's; RMIDs 1 and
+ *	higher in limbo
  * @cq: cleared
  * @backend: the back-end with the registers
  * @hw: features of all CPUs, after cache_qos_hw_finish()
  * @atoms: cleared, hw->nr_rmid entries
- * @cpus: an entry per possible CPU, with its cpu filled in and the rest cleared
+ * @cpus: an entry per possible CPU, cleared except for its field cpu
  * @nr_cpus: entries in @cpus
  *
  * RMIDs become free when the first passes find them clean: the caller reads all RMIDs in all
@@ -672,7 +677,7 @@ void cache_qos_init(struct cache_qos *cq, const struct pmukit_cache_qos_backend 
 /**
  * cache_qos_cpu_online - add a CPU; reads PQR_ASSOC
  * @cq: core state
- * @cpu: number of the CPU; called on it
+ * @cpu: number of the CPU on which the function is called
  * @domain: index of its domain
  *
  * PQR_ASSOC is not written before the first cache_qos_carry(). While other software has the
@@ -687,17 +692,17 @@ int cache_qos_cpu_online(struct cache_qos *cq, unsigned int cpu, u16 domain);
 void cache_qos_cpu_offline(struct cache_qos *cq, unsigned int cpu);
 
 /*
- * The driver unloads or yields: set the RMID of this CPU to 0 if it is still the one the driver
- * wrote. If resctrl has the registers, the upper half must be unchanged too: resctrl writes both
- * halves together, so after a change of the upper half the RMID is resctrl's even if its number is
- * the same. PQR_ASSOC is not written again until cache_qos_cpu_online(). Called on the CPU,
- * interrupts off; needs no lock.
+ * When the driver unloads or yields: set the RMID of this CPU to 0 if it is still the one the
+ * driver wrote. If resctrl has the registers, the upper half must be unchanged too: resctrl writes
+ * both halves together, so after a change of the upper half the RMID is resctrl's even if its
+ * number is the same. PQR_ASSOC is not written again until cache_qos_cpu_online(). Called on the
+ * CPU, interrupts off; needs no lock.
  */
 void cache_qos_cpu_release(struct cache_qos *cq, unsigned int cpu);
 
 /*
  * While other software has the registers: read PQR_ASSOC of this CPU and store its RMID in
- * @foreign. Called on the CPU, interrupts off; needs no lock.
+ * cache_qos_cpu.foreign. Called on the CPU, interrupts off; needs no lock.
  */
 void cache_qos_cpu_look(struct cache_qos *cq, unsigned int cpu);
 
@@ -711,7 +716,7 @@ void cache_qos_cpu_look(struct cache_qos *cq, unsigned int cpu);
 
 /*
  * Allocate a monitor, which has no target yet. Return: its number or -ENOSPC. Numbers are allocated
- * round-robin: a number is used again after all others.
+ * round-robin, so a number is used again as late as possible.
  */
 int cache_qos_monitor_make(struct cache_qos *cq, enum pmukit_cache_qos_kind kind);
 
@@ -725,10 +730,11 @@ void cache_qos_monitor_limit(struct cache_qos *cq, u16 monitor);
 void cache_qos_monitor_end(struct cache_qos *cq, u16 monitor, u64 now_ns);
 
 /*
- * Make a monitor count a task or a CPU. Return: 0 even if the monitor does already. An RMID for the
- * task in its group, or for the CPU, is allocated at once, so that an accepted event counts. @must
- * is false for a child that inherits the event: fork() must not fail because no RMID is available.
- * Unwatching frees no RMID; cache_qos_monitor_end() does.
+ * Make a monitor count a task or a CPU. Return: 0 even if the monitor counts it already. The RMID
+ * that the task in its group, or the CPU, needs is allocated at once, so that an event that was
+ * opened counts. If @must is false, no RMID is allocated: this is for a child that inherits an
+ * event, because fork() must not fail for lack of an RMID. The unwatch functions free no RMID;
+ * cache_qos_monitor_end() does.
  */
 int cache_qos_task_watch(struct cache_qos *cq, struct cache_qos_task *task, u16 monitor,
 			 bool must, u64 now_ns);
@@ -778,8 +784,8 @@ int cache_qos_node_monitor(struct cache_qos *cq, u16 node, bool on,
 			   enum pmukit_cache_qos_kind kind, u64 now_ns);
 
 /*
- * Change the parent of a node, because a cgroup between the two is now watched or no longer
- * watched.
+ * Change the parent of a node, after a cgroup between the node's cgroup and that of its nearest
+ * watched ancestor was added to, or removed from, the watched cgroups.
  * Return: 0 or -ENAMETOOLONG.
  */
 int cache_qos_node_reparent(struct cache_qos *cq, u16 node, u16 parent);
@@ -826,8 +832,9 @@ u32 cache_qos_resolve(const struct cache_qos *cq, const struct cache_qos_cpu *cp
  * @cgroup: as for cache_qos_resolve()
  * @now_ns: current time
  *
- * If no RMID is available for the atom, the nearest subset that has an RMID is used, or else RMID
- * 0. So no monitor counts too much; a monitor that is left out gets PMUKIT_CACHE_QOS_S_PARTIAL.
+ * If no RMID is available for the atom, the RMID of another atom is used, whose monitors are a
+ * subset (cache_qos_atom_coarse()), or else RMID 0. So no monitor counts too much; a monitor that
+ * is left out gets PMUKIT_CACHE_QOS_S_PARTIAL.
  *
  * Return: an RMID.
  */
@@ -847,10 +854,10 @@ u32 cache_qos_expected(struct cache_qos *cq, const struct cache_qos_cpu *cpu,
  * after cache_qos_yield(). Interrupts off; needs no lock.
  *
  * If PQR_ASSOC has another RMID than the driver wrote, this counts as a hijack, and monitors of the
- * replaced RMID become PMUKIT_CACHE_QOS_S_SUSPECT. The driver overwrites the found RMID if it is 0
- * or one that this CPU carried recently: tools that set classes of service write back the RMID they
- * read before. Any other RMID belongs to another tool: the driver leaves it, sets cq->foreign and
- * writes no register from then on.
+ * replaced RMID get PMUKIT_CACHE_QOS_S_SUSPECT. The driver overwrites the found RMID if it is 0, if
+ * cq->force is set, or if this CPU carried the RMID recently: tools that set classes of service
+ * write back the RMID they read before. Any other RMID belongs to another tool: the driver leaves
+ * it, sets cq->foreign and writes no register from then on.
  */
 void cache_qos_carry(struct cache_qos *cq, struct cache_qos_cpu *cpu, u32 rmid);
 
@@ -860,12 +867,12 @@ void cache_qos_carry(struct cache_qos *cq, struct cache_qos_cpu *cpu, u32 rmid);
  */
 bool cache_qos_check_pqr(struct cache_qos *cq, struct cache_qos_cpu *cpu);
 
-/* After each pass: monitors of RMIDs that were found replaced become PMUKIT_CACHE_QOS_S_SUSPECT. */
+/* After each pass: monitors of RMIDs that were found replaced get PMUKIT_CACHE_QOS_S_SUSPECT. */
 void cache_qos_mark_suspects(struct cache_qos *cq);
 
 /* Domains, readings, limbo: cache_qos_sum_core.c */
 
-/* Index of a domain by the back-end's id; CACHE_QOS_NONE: it has never been online. */
+/* Index of the domain with the back-end's number @id; CACHE_QOS_NONE: it was never online. */
 u16 cache_qos_domain_find(const struct cache_qos *cq, u32 id);
 
 /**
@@ -890,31 +897,37 @@ bool cache_qos_wanted(const struct cache_qos *cq, u16 domain, u32 rmid, u32 pass
 
 /*
  * Events of the RMID to read, usually all. If the hardware has fewer bandwidth counters than RMIDs
- * (AMD), a read may take a counter away from an RMID that is running. Then bandwidth is not read
- * for free RMIDs, and for RMIDs in limbo only until their last traffic is counted.
+ * (AMD), a read may take a counter away from an RMID that a CPU carries. On such hardware,
+ * bandwidth is not read for free RMIDs, and for RMIDs in limbo only until their last traffic is
+ * counted.
  */
 u32 cache_qos_events_wanted(const struct cache_qos *cq, u16 domain, u32 rmid);
 
 /*
- * Counters are read without a lock and folded in afterwards. On the CPU that reads, cache_qos_ask()
- * fills in the events and the number of readings folded so far, cache_qos_read_rmids() reads, and
- * cache_qos_fold() takes the domain's lock (only tries to if @wait is false). cache_qos_fold()
- * drops a reading if another one was folded in meanwhile, because that one may be newer. All run
- * with interrupts off.
+ * Counters are read without a lock; afterwards the reading is folded in: its counts are added to
+ * the cell of the RMID. On the CPU that reads, cache_qos_ask() fills in a request,
+ * cache_qos_read_rmids() reads the counters, and cache_qos_fold() folds the reading in under the
+ * domain's lock, or drops it if @wait is false and the lock is taken. cache_qos_fold() also drops a
+ * reading if another one was folded in since cache_qos_ask(), because that one may be newer. All
+ * three run with interrupts off.
  */
 void cache_qos_ask(const struct cache_qos *cq, u16 domain, u32 rmid,
 		   struct cache_qos_request *request);
 void cache_qos_fold(struct cache_qos *cq, u16 domain, const struct cache_qos_request *request,
 		    u64 now_ns, bool wait);
 
-/* Move the marks of cells into the status of monitors. Also takes the domain's lock. */
+/*
+ * Move the marks of a domain's cells into the status of monitors. Takes the domain's lock, under
+ * the core lock.
+ */
 void cache_qos_collect(struct cache_qos *cq, u16 domain);
 
 /*
  * For assignable counters (hw.counters), before each pass of a domain: _scan() finds counters that
- * are already assigned; _release() frees those of the driver whose RMID no longer needs one, or
- * @all of the driver's; _bind() assigns the counters that an RMID needs (_wanted()). Called on a
- * CPU of the domain, interrupts off; takes the domain's lock.
+ * are already assigned; _release() releases the driver's counters whose RMIDs need them no longer,
+ * or all of the driver's counters if @all; _wanted() returns true if an RMID lacks counters that it
+ * needs, and _bind() assigns them. Called on a CPU of the domain, interrupts off; all except
+ * _wanted() take the domain's lock.
  */
 void cache_qos_counters_scan(struct cache_qos *cq, u16 domain);
 void cache_qos_counters_release(struct cache_qos *cq, u16 domain, bool all);
@@ -948,10 +961,10 @@ void cache_qos_check_domain(struct cache_qos *cq, u16 domain);
 
 /*
  * Yield the registers to other software: to resctrl if @claimed, otherwise to a tool whose RMID was
- * found. From then on values are frozen and nothing is written. The caller calls
+ * found. From then on values are frozen and no register is written. The caller calls
  * cache_qos_cpu_release() on each CPU. When the registers are free again, the caller calls
- * cache_qos_resume(), then cache_qos_cpu_online() on each CPU: free RMIDs are in limbo again, and
- * counters start anew.
+ * cache_qos_resume(), which puts free RMIDs into limbo and makes counting start at the next
+ * reading, then cache_qos_cpu_online() on each CPU.
  */
 void cache_qos_yield(struct cache_qos *cq, bool claimed);
 void cache_qos_resume(struct cache_qos *cq);
@@ -973,7 +986,7 @@ u64 cache_qos_cache_bytes(const struct cache_qos *cq, u16 domain);
  * @bound: occupancy: the true value is in [@bytes - @bound, @bytes]; bandwidth: 0
  * @age_ns: age of the oldest reading in the value
  * @status: PMUKIT_CACHE_QOS_S_*
- * @generation: changes with the monitor's set of RMIDs
+ * @generation: incremented when the set of the monitor's RMIDs changes
  */
 struct cache_qos_value {
 	u64 raw;
@@ -1018,7 +1031,7 @@ void cache_qos_note(struct cache_qos_domain *domain, struct cache_qos_cell *cell
 void cache_qos_domain_gain(struct cache_qos *cq, u16 domain);
 void cache_qos_domain_lose(struct cache_qos *cq, u16 domain);
 
-/* These call through a local variable because the kernel has macros named rdmsr and wrmsr. */
+/* These functions call through a local variable: the kernel has macros named rdmsr and wrmsr. */
 static inline int cache_qos_rdmsr(const struct pmukit_cache_qos_backend *backend, u32 msr,
 				  u64 *value)
 {

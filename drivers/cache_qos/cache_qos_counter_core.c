@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * cache_qos: bandwidth counters that software assigns to RMIDs (AMD ABMC, which Linux 6.18 and
- * later enable if the CPU has it). An L3 has up to 32. Each counts one event of one RMID and starts
- * at 0. cache_qos_core.h describes the interface and its locking.
+ * later enable if the CPU has it). An L3 has up to 32 counters. Each counts one event of one RMID
+ * and starts at 0. cache_qos_core.h describes the interface and its locking.
  *
  *    RMID 0 and RMIDs of atoms   one counter per event
  *    RMIDs allocated next        the same if counters are left: a new monitor misses no traffic
- *    RMIDs in limbo              their counters until the last traffic was read
+ *    RMIDs in limbo              keep their counters until their last traffic was read
  *
  * A counter that other software has assigned is left as it is, and is read for its RMID. An RMID
  * without a counter has no bandwidth, and reports PMUKIT_CACHE_QOS_S_GAP.
@@ -44,8 +44,9 @@ static bool cache_qos_counter_describe(const struct cache_qos *cq, u32 id, u64 c
 }
 
 /*
- * Record that an event of an RMID has a counter from now on, which was 0 at @now_ns (@bound), or
- * has no counter any more. Earlier traffic of an RMID in use is not counted.
+ * Record that an event of an RMID has a counter from now on, which was 0 at @now_ns (if @bound), or
+ * that the event has no counter any more. If an RMID in use gets a counter, its earlier traffic is
+ * not counted.
  */
 static void cache_qos_counter_serve(struct cache_qos *cq, struct cache_qos_domain *domain, u32 rmid,
 				    u32 event, bool bound, u64 now_ns)
@@ -106,7 +107,7 @@ static void cache_qos_counter_found(struct cache_qos *cq, struct cache_qos_domai
 	u32 rmid = FIELD_GET(CACHE_QOS_ABMC_SOURCE, is);
 	u32 event = cache_qos_counter_event(cq, is);
 
-	/* Assigned by the driver before other software had the registers: release it. */
+	/* The driver assigned the counter before other software had the registers: release it. */
 	if (counter->state == CACHE_QOS_COUNTER_OURS && counter->rmid == rmid &&
 	    counter->event == event) {
 		cache_qos_counter_release(cq, domain, id);
@@ -162,7 +163,7 @@ static bool cache_qos_counter_due(const struct cache_qos *cq, u32 rmid)
 
 /*
  * Return: id of a free counter; cq->hw.counters: none. If none is free, a counter of a free RMID is
- * released and used, unless the new counter is for a @spare RMID.
+ * released and used, unless the new counter is also for a free RMID (@spare).
  */
 static u32 cache_qos_counter_take(struct cache_qos *cq, struct cache_qos_domain *domain, bool spare)
 {

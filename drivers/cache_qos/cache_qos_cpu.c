@@ -2,7 +2,7 @@
 /*
  * cache_qos: CPUs and domains, CPU hotplug, suspend.
  *
- * The hotplug state is dynamic and registered after resctrl's, so its callback runs later: it sees
+ * The hotplug state is dynamic and registered after resctrl's, so its callback runs later and sees
  * what resctrl writes into PQR_ASSOC of a CPU that comes online. Suspend takes all CPUs but one
  * offline; PQR_ASSOC of the remaining CPU is written again on resume (cache_qos_main.c).
  */

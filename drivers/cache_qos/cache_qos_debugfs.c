@@ -33,7 +33,7 @@ static u64 cache_qos_violations(const struct cache_qos_live *live)
 	return sum;
 }
 
-/* One counter. The caller holds live->lock. */
+/* Define the function that returns a counter; its caller holds live->lock. */
 #define CACHE_QOS_STAT(_name, _value)							\
 	static u64 cache_qos_stat_##_name(const struct cache_qos_live *live)		\
 	{										\

@@ -271,7 +271,8 @@ unsigned int cache_qos_group_tasks(struct cache_qos_live *live, u16 group, bool 
  * To read several values, call cache_qos_refresh() once and use cache_qos_group_peek().
  *
  * Return: 0, -ENODATA: not monitored, or no value, -EIO: hardware error, -EBUSY: other software has
- * the registers, -ETIMEDOUT, -EOPNOTSUPP: the hardware does not support the event.
+ * the registers, -ETIMEDOUT: waiting for a pass timed out (CACHE_QOS_REFRESH_MS), -EOPNOTSUPP: the
+ * hardware does not support the event.
  */
 int cache_qos_group_value(struct cache_qos_live *live, u16 group,
 			  enum pmukit_cache_qos_event event, u16 domain,

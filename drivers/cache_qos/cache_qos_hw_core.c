@@ -142,7 +142,7 @@ static void cache_qos_amd(const struct pmukit_cache_qos_backend *backend, unsign
 	     !(config & CACHE_QOS_EXT_CFG_ABMC)))
 		return;
 	hw->abmc = true;
-	/* The event of an assigned counter follows from its traffic types, if these can be read. */
+	/* Only with BMEC are the traffic types of events known, and so the event of a counter. */
 	if (features & CACHE_QOS_AMD_QOS_BMEC &&
 	    !cache_qos_rdmsr(backend, CACHE_QOS_L3_QOS_EXT_CFG, &config))
 		hw->counters = min_t(u32, FIELD_GET(CACHE_QOS_AMD_QOS_LAST_ID, last) + 1,
@@ -423,7 +423,8 @@ cache_qos_read_event(const struct pmukit_cache_qos_backend *backend, u64 select,
 		if (!ret)
 			ret = cache_qos_rdmsr(backend, CACHE_QOS_QM_CTR, value);
 		/*
-		 * -EBUSY: this CPU is in the middle of an access; the next pass reads the counter.
+		 * -EBUSY: this CPU is in the middle of another register access; the next pass reads
+		 * the counter.
 		 */
 		if (ret)
 			return ret == -EBUSY ? CACHE_QOS_READ_SKIPPED : CACHE_QOS_READ_ERROR;
@@ -474,7 +475,7 @@ void cache_qos_read_rmids(const struct pmukit_cache_qos_backend *backend,
 
 	for (i = 0; i < nr; i++)
 		cache_qos_read_events(backend, hw, paranoid, &requests[i]);
-	/* Other software may be between its write of QM_EVTSEL and its read of QM_CTR. */
+	/* Other software may have written QM_EVTSEL and be about to read QM_CTR. */
 	if (restore)
 		cache_qos_wrmsr(backend, CACHE_QOS_QM_EVTSEL, found);
 }

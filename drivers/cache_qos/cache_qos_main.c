@@ -43,7 +43,7 @@ static ulong cache_qos_max_bandwidth = CACHE_QOS_MAX_BYTES_PER_SECOND;
 module_param_named(max_bandwidth, cache_qos_max_bandwidth, ulong, 0444);
 MODULE_PARM_DESC(max_bandwidth, "no L3 moves more bytes in a second: how soon a counter wraps");
 
-static DEFINE_MUTEX(cache_qos_backend_lock);	/* cache_qos_registered */
+static DEFINE_MUTEX(cache_qos_backend_lock);	/* protects cache_qos_registered */
 static struct cache_qos_live *cache_qos_registered;
 
 /* References */
@@ -96,8 +96,8 @@ static void cache_qos_detach_work(struct work_struct *work)
  *
  * The first user attaches the probes of the scheduler.
  *
- * Context: may sleep; not under ctx->mutex of perf, so not for inherited events, nor for members of
- * a group unless the PMU is in the software context.
+ * Context: may sleep; not under perf's ctx->mutex. perf holds that mutex in event_init of an
+ * inherited event, and of a group member unless its PMU is in the software context.
  *
  * Return: 0 or -errno.
  */
@@ -106,14 +106,14 @@ int cache_qos_users_get(struct cache_qos_live *live)
 	int ret = 0;
 
 	mutex_lock(&live->probe_mutex);
-	/* The PMU may outlive the back-end, whose memory is freed then. */
+	/* The PMU may outlive the back-end, whose memory may be freed once @serving is false. */
 	if (!live->serving || !try_module_get(live->backend->owner)) {
 		mutex_unlock(&live->probe_mutex);
 		return -ENODEV;
 	}
 	if (!live->attached) {
 		ret = cache_qos_attach(live);
-		/* Without users, passes do not check all CPUs for RMIDs of other tools. */
+		/* While there were no users, no pass checked all CPUs for RMIDs of other tools. */
 		if (!ret)
 			cache_qos_meet_all(live);
 	}
@@ -139,7 +139,7 @@ void cache_qos_users_put(struct cache_qos_live *live)
 {
 	if (atomic_dec_and_test(&live->users))
 		queue_work(live->workqueue, &live->detach);
-	/* Last: after this the back-end may be unregistered. */
+	/* This comes last: afterwards the back-end may be unregistered. */
 	module_put(live->backend->owner);
 }
 
@@ -253,7 +253,7 @@ static void cache_qos_fill(struct cache_qos_live *live,
 	live->max_bytes_per_second = cache_qos_max_bandwidth;
 	live->paranoid = cache_qos_paranoid;
 	live->core.force = cache_qos_force;
-	/* One reference for the registration, and one for each PMU, which its release drops */
+	/* One reference for the registration; one for each PMU, dropped by its release callback */
 	kref_init(&live->ref);
 	kref_get(&live->ref);
 	kref_get(&live->ref);
@@ -306,7 +306,7 @@ static const char *const cache_qos_rdt_names[] = {
 	[CACHE_QOS_LOCAL]	= "mbmlocal",
 };
 
-/* Return: BIT(enum cache_qos_index), or -errno. */
+/* Parse the parameter rdt. Return: events as BIT(enum cache_qos_index), or -errno. */
 static int cache_qos_rdt_events(void)
 {
 	char *copy, *rest, *word;
@@ -424,7 +424,7 @@ static int __init cache_qos_module_init(void)
 		ret = cache_qos_msr_register();
 	if (ret) {
 		cache_qos_hotplug_unregister();
-		/* A PMU may have been registered and removed before the error. */
+		/* Wait for a PMU that was registered and removed before the error. */
 		pmukit_pmu_flush();
 	}
 	return ret;

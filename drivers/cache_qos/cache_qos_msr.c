@@ -35,9 +35,9 @@ static int cache_qos_msr_wrmsr(u32 msr, u64 value)
 }
 
 /*
- * The L3 of this CPU. The nodes of offline CPUs count, too: these CPUs have an APIC id and a node.
+ * Find the L3 of this CPU. The NUMA nodes of offline CPUs count, too: these CPUs have an APIC id
+ * and a node.
  */
-
 static int cache_qos_msr_domain_of(unsigned int cpu, struct pmukit_cache_qos_domain *domain)
 {
 	nodemask_t nodes = NODE_MASK_NONE;

@@ -66,7 +66,7 @@ static void cache_qos_pmu_stop(struct perf_event *event, int flags)
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 
-/* Counters are read when an event starts, so that it does not count earlier traffic. */
+/* Counters are read when an event is added, so that earlier traffic is not counted. */
 static int cache_qos_pmu_add(struct perf_event *event, int flags)
 {
 	struct cache_qos_live *live = cache_qos_live_of(event);
@@ -76,7 +76,7 @@ static int cache_qos_pmu_add(struct perf_event *event, int flags)
 	if (READ_ONCE(live->dead))
 		return -ENODEV;
 	event->hw.state = flags & PERF_EF_START ? 0 : PERF_HES_STOPPED;
-	/* Only the first time: a cgroup event is added and removed with every switch. */
+	/* Resolve the target only once: perf adds and removes a cgroup event at every switch. */
 	if (!(event->attach_state & PERF_ATTACH_TASK) && !ev->channel)
 		ret = cache_qos_watch_settle(live, ev);
 	if (ret)
@@ -127,8 +127,8 @@ static void cache_qos_pmu_read(struct perf_event *event)
 
 /*
  * perf refuses exclude_* flags only after event_init (PERF_PMU_CAP_NO_EXCLUDE), and perf stat tries
- * such an event first. If it were accepted here, its RMID would be in limbo when perf stat opens
- * the event without the flags.
+ * an event with such flags first. If event_init accepted it, the event's RMID would be in limbo
+ * when perf stat opens the event without the flags.
  */
 static const char *cache_qos_event_wrong(struct perf_event *event)
 {
@@ -144,7 +144,7 @@ static const char *cache_qos_event_wrong(struct perf_event *event)
 		return "there are no branches";
 	if (event_has_any_exclude_flag(event))
 		return "nothing can be excluded";
-	/* perf would exchange the counts of parent and child, but one event counts for all. */
+	/* perf would exchange counts of parent and child, but one event counts for all tasks. */
 	if (attr->inherit && attr->inherit_stat)
 		return "the tasks of an inherited event have no counts of their own";
 	return NULL;

@@ -32,7 +32,7 @@
 #define CACHE_QOS_LEAF_MONITORING	0xf
 /* subleaf 0: EBX is the highest RMID that may be written to PQR_ASSOC */
 #define   CACHE_QOS_MONITORING_L3	BIT(1)		/* EDX */
-/* subleaf 1: EBX bytes per unit, ECX highest RMID that may be read, EDX bit n - 1: event n */
+/* subleaf 1: EBX: bytes per unit; ECX: highest RMID that can be read; EDX bit n - 1: event n */
 #define   CACHE_QOS_L3_WIDTH		GENMASK_ULL(7, 0)	/* EAX: width - 24 */
 #define   CACHE_QOS_L3_EVENTS		GENMASK_ULL(2, 0)	/* EDX */
 
@@ -41,8 +41,8 @@
 #define CACHE_QOS_LEAF_CACHES_AMD	0x8000001dU
 #define   CACHE_QOS_CACHES_TYPE		GENMASK_ULL(4, 0)	/* EAX; 0: end of the list */
 #define   CACHE_QOS_CACHES_LEVEL	GENMASK_ULL(7, 5)
-#define   CACHE_QOS_CACHES_SHARING	GENMASK_ULL(25, 14)	/* CPUs that share it, minus 1 */
-#define   CACHE_QOS_CACHES_LINE		GENMASK_ULL(11, 0)	/* EBX; each minus 1 */
+#define   CACHE_QOS_CACHES_SHARING	GENMASK_ULL(25, 14)	/* CPUs per cache, minus 1 */
+#define   CACHE_QOS_CACHES_LINE		GENMASK_ULL(11, 0)	/* EBX; each field minus 1 */
 #define   CACHE_QOS_CACHES_PARTS	GENMASK_ULL(21, 12)
 #define   CACHE_QOS_CACHES_WAYS		GENMASK_ULL(31, 22)
 #define CACHE_QOS_LEAF_TOPOLOGY		0xb		/* EDX: APIC id of this CPU */

@@ -97,7 +97,8 @@ static bool cache_qos_looks_foreign(int cpu, void *data)
 }
 
 /*
- * Check the CPUs that had an RMID of other software; check all CPUs only if none has one any more.
+ * Check the CPUs on which an RMID of other software was found. Check all CPUs only if none of these
+ * CPUs has such an RMID any more.
  */
 static bool cache_qos_is_free(struct cache_qos_live *live)
 {
@@ -142,7 +143,7 @@ static void cache_qos_check_here(struct cache_qos_live *live)
 	WRITE_ONCE(cpu->checked_ns, cache_qos_now_ns());
 }
 
-/* Record the running task: the probe was not registered yet when the CPU switched to it. */
+/* Record the running task: the CPU switched to that task before the probe was registered. */
 static void cache_qos_meet_ipi(void *data)
 {
 	struct cache_qos_live *live = data;
@@ -191,7 +192,7 @@ static void cache_qos_check_carriers(struct cache_qos_live *live, struct cpumask
 
 /* Reading */
 
-/* Interrupts off. The counters are read without a lock. */
+/* Read counters without a lock, then fold the readings in. Interrupts off. */
 static void cache_qos_read_batch(struct cache_qos_live *live, u16 domain,
 				 struct cache_qos_request *requests, u32 nr, bool wait)
 {
@@ -244,7 +245,7 @@ static u64 cache_qos_writes(const struct cache_qos_live *live, u16 domain)
 
 /*
  * Assign counters to RMIDs that need them (ABMC). Interrupts are off for one RMID at a time. Before
- * RMID 0, counters that are already assigned are found, and counters that are not needed released.
+ * RMID 0, the function finds counters that are already assigned, and releases those not needed.
  */
 static void cache_qos_bind_all(struct cache_qos_live *live, u16 domain)
 {
@@ -268,7 +269,7 @@ static void cache_qos_bind_all(struct cache_qos_live *live, u16 domain)
 	}
 }
 
-/* Runs on a CPU of the domain. */
+/* Read the counters of a domain. Runs on a CPU of the domain. */
 static void cache_qos_read_work(struct work_struct *work)
 {
 	struct cache_qos_reader *reader = container_of(to_delayed_work(work),
@@ -362,9 +363,9 @@ static u64 cache_qos_lag_ns(const struct cache_qos_live *live)
 }
 
 /*
- * Return: true if the pass has to wait for a domain. If no CPU has carried an RMID there since the
- * last reading, values change slowly, by evictions only. Such a domain is read when one of its CPUs
- * is awake, and the pass does not wait.
+ * Return: true if the pass has to wait for the reading of a domain. If no CPU of the domain has
+ * carried an RMID since the last reading, values change slowly, by evictions only. Such a domain is
+ * read when one of its CPUs is awake, and the pass does not wait.
  */
 static bool cache_qos_is_due(const struct cache_qos_live *live, u16 domain)
 {
@@ -589,7 +590,10 @@ void cache_qos_sampler_stop(struct cache_qos_live *live)
 
 /* Immediate reading of one monitor on this CPU */
 
-/* RMIDs of a monitor that were not read since @since_ns. The caller holds live->lock. */
+/*
+ * Fill in requests for RMIDs of a monitor that were not read since @since_ns. Return: number of
+ * requests. The caller holds live->lock.
+ */
 static u32 cache_qos_stale_rmids(const struct cache_qos_live *live, u16 monitor, u16 domain,
 				 u64 since_ns, struct cache_qos_request *requests)
 {

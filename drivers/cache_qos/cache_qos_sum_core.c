@@ -198,7 +198,7 @@ u32 cache_qos_events_wanted(const struct cache_qos *cq, u16 domain, u32 rmid)
 
 	if (!cq->hw.restarts || !rmid || state == CACHE_QOS_USED)
 		return all;
-	/* Traffic counts until no CPU carries the RMID; then its counters do not change. */
+	/* An RMID in limbo has traffic until no CPU carries it; then its counters do not change. */
 	if (state == CACHE_QOS_LIMBO &&
 	    (!READ_ONCE(atom->quiet) || READ_ONCE(cell->time_ns[CACHE_QOS_TOTAL]) <= since_ns ||
 	     !cache_qos_counted_here(cq, cell, since_ns)))
@@ -211,7 +211,7 @@ void cache_qos_ask(const struct cache_qos *cq, u16 domain, u32 rmid,
 {
 	const struct cache_qos_cell *cell = &cq->domains[domain].cells[rmid];
 
-	/* Read before the counters: a reading folded in after this may be newer than this one. */
+	/* folded is read before the counters: a reading folded in from now on may be newer. */
 	request->folded = smp_load_acquire(&cell->folded);
 	request->rmid = rmid;
 	request->counted = cq->domains[domain].is.node * cq->hw.nr_rmid + rmid;
@@ -273,9 +273,10 @@ struct cache_qos_reads cache_qos_count_reads(const struct cache_qos *cq)
 }
 
 /*
- * The most counter units that a domain may show; + 1, because the size of the L3 need not be a
- * multiple of a unit. If the L3 is divided, the limit is the whole L3, because CPUs of one node may
- * also fill lines with memory of other nodes, and these lines are in the parts of those nodes.
+ * Limit for the occupancy of a domain, in counter units; + 1, because the size of the L3 need not
+ * be a multiple of a unit. If the L3 is divided, the limit is the whole L3, because CPUs of one
+ * node may also fill lines with memory of other nodes, and these lines are in the parts of those
+ * nodes.
  */
 static u64 cache_qos_room(const struct cache_qos *cq, const struct cache_qos_domain *domain)
 {
@@ -318,7 +319,7 @@ static void cache_qos_fold_counter(struct cache_qos *cq, struct cache_qos_domain
 	u64 before_ns = cell->time_ns[event];
 	bool late = before_ns && now_ns > before_ns && now_ns - before_ns > cq->hw.wrap_ns;
 
-	/* No CPU carries a free RMID: it counted nothing, and its last value may be old. */
+	/* A free RMID has no traffic, because no CPU carries it. Its last value may be old. */
 	if (rmid && READ_ONCE(cq->atoms[rmid].state) == CACHE_QOS_FREE)
 		goto known;
 	if (!(cell->known & BIT(event))) {
@@ -333,7 +334,7 @@ static void cache_qos_fold_counter(struct cache_qos *cq, struct cache_qos_domain
 		WRITE_ONCE(domain->reads.uncertain, domain->reads.uncertain + 1);
 		cache_qos_note(domain, cell, PMUKIT_CACHE_QOS_S_UNCERTAIN);
 	}
-	/* The count may be too low. Mark again: the gap may have begun before the RMID's atom. */
+	/* The count may be too low. The first mark may have gone to the RMID's earlier atom. */
 	if (cell->gap & BIT(event))
 		cache_qos_note(domain, cell, PMUKIT_CACHE_QOS_S_GAP);
 	WRITE_ONCE(*chunks, *chunks + cache_qos_step(cq, cell, event, data));
@@ -351,7 +352,7 @@ static void cache_qos_fold_unavailable(const struct cache_qos *cq, struct cache_
 		return;
 	cell->skewed = true;
 	cache_qos_note(domain, cell, PMUKIT_CACHE_QOS_S_GAP);
-	/* The counter restarts at 0; with ABMC it continues, or is assigned again at 0. */
+	/* The counter restarts at 0. With ABMC it continues, or starts at 0 if assigned again. */
 	if (cq->hw.restarts && !cq->hw.abmc) {
 		cell->last[event - 1] = 0;
 		cell->known |= BIT(event);
@@ -361,9 +362,9 @@ static void cache_qos_fold_unavailable(const struct cache_qos *cq, struct cache_
 }
 
 /*
- * TOTAL and LOCAL are not read at the same moment: their difference may decrease a little, REMOTE
- * may not. Lost local traffic is not remote traffic: after a step of unknown size REMOTE continues
- * from its old value.
+ * TOTAL and LOCAL are not read at the same moment, so their difference may decrease a little, but
+ * REMOTE must not decrease. Lost local traffic must not count as remote traffic: after TOTAL or
+ * LOCAL missed traffic, REMOTE continues from its old value.
  */
 static void cache_qos_fold_remote(const struct cache_qos *cq, struct cache_qos_cell *cell,
 				  const struct cache_qos_sample *sample)
@@ -497,7 +498,7 @@ static enum cache_qos_clean cache_qos_clean(const struct cache_qos *cq, u32 rmid
 	enum cache_qos_clean worst = CACHE_QOS_UNREAD;
 	u32 d;
 
-	/* A sum instead of a difference, because the clock may have stepped back. */
+	/* Compare without subtracting the times, because the clock may have stepped back. */
 	if (!(cq->hw.events & BIT(CACHE_QOS_OCCUPANCY)))
 		return now_ns >= cq->atoms[rmid].since_ns + cq->limbo_min_ns ? CACHE_QOS_CLEAN :
 									       CACHE_QOS_UNREAD;
@@ -627,7 +628,10 @@ static void cache_qos_tally_cell(const struct cache_qos *cq, struct cache_qos_ta
 
 	cache_qos_tally_sum(cq, tally, cell, rmid, event, machine);
 	tally->status |= READ_ONCE(cell->marks) & ~CACHE_QOS_MARK_NEW;
-	/* Ignore the age of counts that do not change: domain offline, RMID free, or AMD limbo. */
+	/*
+	 * Ignore the age of counts that do not change: those of an offline domain, of a free RMID
+	 * and, on AMD, the bandwidth of an RMID in limbo.
+	 */
 	if (!READ_ONCE(domain->nr_cpus) || (rmid && state == CACHE_QOS_FREE) ||
 	    (rmid && state == CACHE_QOS_LIMBO && cq->hw.restarts && event != CACHE_QOS_OCCUPANCY))
 		return;
@@ -639,7 +643,7 @@ static void cache_qos_tally_cell(const struct cache_qos *cq, struct cache_qos_ta
 	cache_qos_tally_time(tally, cell, CACHE_QOS_LOCAL, since_ns);
 }
 
-/* RMIDs are read one after the other, so a line that changes its RMID may be summed twice. */
+/* Limit the occupancy: RMIDs are read in turn, so a line that changes its RMID may count twice. */
 static void cache_qos_tally_cap(const struct cache_qos *cq, const struct cache_qos_domain *domain,
 				struct cache_qos_tally *tally, u32 event)
 {
@@ -668,7 +672,7 @@ static void cache_qos_machine_sums(const struct cache_qos *cq, struct cache_qos_
 	}
 }
 
-/* Not under the domain's lock, which this CPU may hold: fields may be from different passes. */
+/* Without the domain's lock, which this CPU may hold: fields may be from different passes. */
 static void cache_qos_tally_machine(const struct cache_qos_domain *domain, u32 event,
 				    struct cache_qos_tally *tally)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * cache_qos: the probes of the scheduler, and the RMID of each CPU. RMIDs change here: at a context
- * switch, or in an IPI after a change of watched targets. perf's add and del do not change RMIDs,
- * because perf swaps whole contexts between a parent and its clones without calling them.
+ * switch, or after a change of watched targets. At a switch the probe changes them, not perf's add
+ * and del: perf swaps whole contexts between a parent and its clones without calling add and del.
  *
  * The probe of sched_switch runs before perf schedules out the previous task's events and before
  * __switch_to(), with interrupts off and the run queue locked: the RMID changes slightly too early.
@@ -61,7 +61,8 @@ static void cache_qos_on_switch(void *data, bool preempt, struct task_struct *pr
 	WRITE_ONCE(cpu->switching, true);
 	this_cpu_write(*live->running, next);
 	/*
-	 * Pairs with cache_qos_resolve_changed(): it sees @switching, or this CPU sees the change.
+	 * Pairs with cache_qos_resolve_changed(): that function sees @switching, or this CPU sees
+	 * the changed configuration.
 	 */
 	smp_mb();
 	cache_qos_run(live, next, false);
@@ -148,9 +149,10 @@ static u32 cache_qos_expected_on(struct cache_qos_live *live, const struct cache
  * @live: driver state
  * @cpu: a CPU
  *
- * A task that exits is in memory until the end of a grace period that begins after its exit. Once
- * the probes are being unregistered, the recorded task may have exited at any time before: it is
- * valid only if @attached is still set within the same RCU section.
+ * A task stays in memory until the end of an RCU grace period that begins after its exit, so a
+ * recorded task that may exit now is valid within an RCU section. Once the probes are being
+ * unregistered, the record is not updated, and the task may have exited long before. So the record
+ * is valid only if @attached is still set within the same RCU section.
  *
  * Context: under rcu_read_lock(), or with interrupts off.
  *
@@ -172,7 +174,7 @@ static bool cache_qos_is_concerned(struct cache_qos_live *live, unsigned int cpu
 		return false;
 	if (!READ_ONCE(live->attached))
 		return READ_ONCE(each->rmid);
-	/* Read before the task and the RMID, see cache_qos_on_switch(). */
+	/* switching is read before the task and the RMID, see cache_qos_on_switch(). */
 	if (smp_load_acquire(&each->switching))
 		return true;
 	rcu_read_lock();
@@ -197,7 +199,7 @@ void cache_qos_resolve_changed(struct cache_qos_live *live)
 	cpumask_var_t concerned;
 	unsigned int cpu;
 
-	/* Pairs with cache_qos_on_switch(). */
+	/* Pairs with cache_qos_on_switch(): the change comes before the reads of @switching. */
 	smp_mb();
 	if (!zalloc_cpumask_var(&concerned, GFP_KERNEL)) {
 		cache_qos_ipi(live, cpu_online_mask, cache_qos_resolve_ipi);

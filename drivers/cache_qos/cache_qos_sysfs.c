@@ -3,8 +3,8 @@
  * cache_qos: sysfs files of the PMU: format/, events/, caps/, and files that only this PMU has.
  * Documentation/ABI/testing documents the files.
  *
- * There is no cpumask, because perf would take the PMU for a system-wide one, and no .per-pkg,
- * because perf would drop all but one L3 of a package.
+ * There is no cpumask file, because perf would take the PMU for a system-wide one, and events have
+ * no .per-pkg file, because perf would drop all but one L3 of a package.
  */
 
 #include <linux/device.h>

@@ -4,10 +4,10 @@
  * in the root group and have no entry.
  *
  * struct task_struct has no field for this driver, so entries are in a hash table by address of the
- * task. The probe of sched_process_free removes an entry. It runs for every task, a grace period
- * after the task was removed from the task lists and before its memory is freed. After it has added
- * an entry, cache_qos_track() checks that the task is still in the lists: if so, sched_process_free
- * is yet to run and will find the entry.
+ * task. The probe of sched_process_free removes an entry. The probe runs for every task, a grace
+ * period after the task was removed from the task lists and before its memory is freed. After
+ * cache_qos_track() has added an entry, it checks that the task is still in the lists: if so, the
+ * probe is yet to run and will find the entry.
  */
 
 #include <linux/hash.h>
@@ -86,7 +86,7 @@ static struct cache_qos_entry *cache_qos_entry_alloc(struct task_struct *task, g
 	return kmemdup(&new, sizeof(new), gfp);
 }
 
-/* The caller holds live->lock. Return: the task's entry, @entry or an older one. */
+/* Add @entry unless its task has an entry. Return: the task's entry. Called under live->lock. */
 static struct cache_qos_entry *cache_qos_entry_add(struct cache_qos_live *live,
 						   struct cache_qos_entry *entry)
 {
@@ -125,7 +125,10 @@ int cache_qos_track(struct cache_qos_live *live, struct task_struct *task)
 	if (found != entry)
 		kfree(entry);
 
-	/* In the lists: cache_qos_on_free() is yet to run. A TASK_NEW task is in no list yet. */
+	/*
+	 * cache_qos_on_free() is yet to run for a task that is in the task lists. A task in state
+	 * TASK_NEW is not in the lists yet.
+	 */
 	if (pid_alive(task) || READ_ONCE(task->__state) == TASK_NEW)
 		return 0;
 	cache_qos_task_forget(live, task);
@@ -175,7 +178,10 @@ static void cache_qos_fork_lost(struct cache_qos_live *live, u16 node)
 	}
 }
 
-/* Under live->lock. @entry: new; NULL: no memory. Return: the child's entry; NULL: not tracked. */
+/*
+ * Put a child into group @node, under live->lock. @entry: a new entry for the child; NULL: out of
+ * memory. Return: the child's entry; NULL: the child is not tracked.
+ */
 static struct cache_qos_entry *cache_qos_fork_place(struct cache_qos_live *live,
 						    struct task_struct *child, u16 node,
 						    struct cache_qos_entry *entry)
@@ -191,7 +197,7 @@ static struct cache_qos_entry *cache_qos_fork_place(struct cache_qos_live *live,
 }
 
 /**
- * cache_qos_on_fork - probe of sched_process_fork: a child is in the group of its parent
+ * cache_qos_on_fork - probe of sched_process_fork: puts a child into the group of its parent
  * @data: driver state
  * @parent: the parent
  * @child: the child, which has not run yet
@@ -209,7 +215,7 @@ void cache_qos_on_fork(void *data, struct task_struct *parent, struct task_struc
 		return;
 	entry = cache_qos_entry_alloc(child, GFP_ATOMIC | __GFP_NOWARN);
 
-	/* Add and move under one lock: an entry in the root group could be pruned in between. */
+	/* Add and move under one lock: in between, an entry in the root group could be pruned. */
 	raw_spin_lock_irqsave(&live->lock, flags);
 	node = cache_qos_group_of(live, parent);	/* the parent may have been moved */
 	if (node != CACHE_QOS_ROOT)
@@ -242,8 +248,8 @@ static struct cache_qos_entry *cache_qos_untrack_unused(struct cache_qos_live *l
  * @task: the task, with a reference; it may have exited
  *
  * If fork() fails half-way, perf closes the events that the child has inherited, and the child is
- * freed without sched_process_free. So its entry is removed when the last of these events is
- * closed.
+ * freed without sched_process_free. So the child's entry is removed when the last of these events
+ * is closed.
  *
  * Context: the caller holds config_mutex.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* cache_qos: the trace events, and the functions that emit those of a pass. */
+/* cache_qos: defines the trace events; emits the values after a pass, and the events of RMIDs. */
 
 #include "cache_qos.h"
 

@@ -2,16 +2,16 @@
 /*
  * cache_qos: targets of perf events, and which event reports a value.
  *
- * Events with the same target share one monitor. A target is a process (or all tasks that one
- * opener opened with the same share), the CPUs that an opener names, or a cgroup. Of the events
- * that read the same value one reports it and the others count 0: perf adds up the counts of
- * threads and CPUs, but the contents of a cache must count once. Samples are not added up (struct
- * cache_qos_channel).
+ * Events with the same target share one monitor. A target is a process (or all tasks for which one
+ * opener opened events with the same share term), the CPUs for which an opener opened events, or a
+ * cgroup. Of the events that read the same value, one reports the value and the others count 0:
+ * perf adds up the counts of threads and CPUs, but the contents of a cache must count once. Samples
+ * are not added up (struct cache_qos_channel).
  *
  * The target of a CPU event is resolved when the event is first enabled, because event_init knows
- * neither the cgroup nor the other CPUs that the opener is about to name. If the opener names all
- * CPUs, the target is the whole machine, which needs no RMID. Enabling an event cannot allocate
- * memory, so the memory is preallocated in the event.
+ * neither the cgroup nor the other CPUs for which the opener is about to open events. If the opener
+ * has events on all CPUs, the target is the whole machine, which needs no RMID. Enabling an event
+ * cannot allocate memory, so the memory is preallocated in the event.
  */
 
 #include <linux/capability.h>
@@ -52,7 +52,7 @@ static struct cache_qos_watch *cache_qos_watch_find(struct cache_qos_live *live,
 	return NULL;
 }
 
-/* Return: the monitor or -errno. */
+/* Make the monitor for a new watch. Return: number of the monitor, or -errno. */
 static int cache_qos_watch_monitor(struct cache_qos_live *live, const struct cache_qos_event *ev,
 				   enum pmukit_cache_qos_kind kind)
 {
@@ -182,8 +182,8 @@ static void cache_qos_channel_leave(struct cache_qos_event *ev)
 
 /*
  * Disabling a group changes the state of its leader only. A closed leader is freed after an RCU
- * grace period. Without PERF_ATTACH_GROUP, group_leader may be stale: the event is not in its group
- * yet, or no longer.
+ * grace period, so its state can be read here. Without PERF_ATTACH_GROUP, the event has not joined
+ * its group yet or has left it, and group_leader may be stale.
  */
 static bool cache_qos_group_is_off(const struct perf_event *event)
 {
@@ -196,8 +196,8 @@ static bool cache_qos_group_is_off(const struct perf_event *event)
 }
 
 /*
- * Return: true if an event counts, running or not. An event whose task has exited counts while
- * children that inherited it live on.
+ * Return: true if an event counts, whether it is scheduled on a CPU or not. An event whose task has
+ * exited still counts while it has child events, inherited by other tasks.
  */
 static bool cache_qos_counts(const struct perf_event *event)
 {
@@ -217,9 +217,9 @@ static bool cache_qos_runs(const struct cache_qos_event *ev)
 }
 
 /*
- * Return: true if @ev is a better reporter than @best. perf record opens an event of a task on each
- * CPU and samples on the CPU where the task runs: bandwidth is reported there, too. If the task
- * sleeps, the event on its last CPU reports.
+ * Return: true if @ev should report rather than @best. perf record opens an event of a task on each
+ * CPU and samples on the CPU where the task runs, so the event on that CPU reports the bandwidth,
+ * too. If the task sleeps, the event on its last CPU reports.
  */
 static bool cache_qos_reports_rather(const struct cache_qos_channel *channel,
 				     const struct cache_qos_event *ev,
@@ -234,7 +234,10 @@ static bool cache_qos_reports_rather(const struct cache_qos_channel *channel,
 	return ev->pev.event->cpu < best->pev.event->cpu;
 }
 
-/* The event that reports: on the lowest CPU; for a task, the oldest. NULL: no event counts. */
+/*
+ * The event that reports the value: the best one (cache_qos_reports_rather()), or the oldest of
+ * several equally good ones. NULL: no event counts.
+ */
 static struct perf_event *cache_qos_reporter(const struct cache_qos_channel *channel)
 {
 	struct cache_qos_event *ev, *best = NULL;
@@ -297,7 +300,7 @@ static void cache_qos_publish(struct cache_qos_live *live, struct cache_qos_watc
 
 	if (!cache_qos_lock(&live->lock, wait))
 		return;
-	/* A new monitor of the watch has a sum that is unrelated to the old monitor's. */
+	/* If the watch has a new monitor, the sum of the old one is no base for a difference. */
 	if (channel->monitor != watch->monitor)
 		channel->primed = false;
 	channel->monitor = watch->monitor;
@@ -512,7 +515,7 @@ int cache_qos_watch_settle(struct cache_qos_live *live, struct cache_qos_event *
 
 /* Task events, when they are opened */
 
-/* The caller holds live->lock. */
+/* Count an event in the entry of its task. The caller holds live->lock. */
 static void cache_qos_event_track(struct cache_qos_event *ev, struct cache_qos_entry *entry)
 {
 	entry->events++;
@@ -578,7 +581,7 @@ static int cache_qos_open_task(struct cache_qos_live *live, struct cache_qos_eve
 	return 0;
 }
 
-/* Does not make fork() fail: if the child cannot be tracked, the monitor becomes partial. */
+/* Returns 0 even if the child cannot be tracked, so that fork() succeeds: the value is partial. */
 static int cache_qos_open_child(struct cache_qos_live *live, struct cache_qos_event *ev)
 {
 	struct perf_event *event = ev->pev.event;
@@ -677,8 +680,8 @@ free_spare:
  * @live: driver state
  * @ev: the event
  *
- * A task whose event was inherited stays watched until the task exits or the watch ends: perf may
- * have swapped its events with those of another task.
+ * A task that inherited the event stays watched until the task exits or the watch ends: perf may
+ * have swapped the events of the task with those of another task.
  *
  * Context: process context.
  */
