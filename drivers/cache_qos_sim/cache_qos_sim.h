@@ -19,14 +19,14 @@
 #define CACHE_QOS_SIM_NR_PAGES	2048
 
 /**
- * struct cache_qos_sim_page - reference counters of a task in a cgroup
+ * struct cache_qos_sim_page - reference counters of a task in a cgroup, called a page
  * @used: the page belongs to a task; it is not reused while the task has lines in a cache
  * @tid: thread id
  * @tgid: process id
  * @started: start time of the task, which distinguishes tasks with the same @tid
  * @cgroup: id of the cgroup in the unified hierarchy
  * @comm: name of the task when @stream was set
- * @stream: accesses of the task; the owner of its lines is the number of the page
+ * @stream: accesses of the task; stream.owner is the number of this page
  * @accesses: number of accesses, hits and misses
  * @ran_ns: time on CPUs
  * @next: next page in the hash bucket; 0: end
@@ -60,13 +60,13 @@ struct cache_qos_sim_place {
 
 /**
  * struct cache_qos_sim_live - the machine and the tasks that run on it
- * @sim: the machine; owner n is page n
+ * @sim: the machine; the task of page n is owner n
  * @lock: protects everything except @claimed
  * @pages: reference counters; page 0 belongs to no task
- * @places: by CPU
+ * @places: indexed by CPU
  * @frozen: tasks make no accesses
  * @flush_offline: an L3 without online CPUs loses its contents
- * @claimed: return value of the back-end's claimed(): true: other software has the registers
+ * @claimed: what the back-end's claimed() returns; true: other software has the registers
  * @forgotten_units: total traffic, in lines, of pages that were reused for another task
  * @untracked: times no page was free for a task
  */

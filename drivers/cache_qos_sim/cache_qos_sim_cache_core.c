@@ -27,10 +27,10 @@ static u64 cache_qos_sim_random(struct cache_qos_sim *sim)
 }
 
 /*
- * RMID that the L3 tags a line with. If an L3 has nodes, each node has a separate range of RMIDs,
- * and the ranges are consecutive. If RMIDs are shared, the RMID of a CPU is an offset in the range
- * of its node. If they are partitioned, the RMID must be in the range of its node. What hardware
- * does with other RMIDs is unknown; the model uses the first RMID of the node.
+ * RMID that the L3 tags a line with. If an L3 is divided among nodes, each node has a separate
+ * range of RMIDs, and the ranges are consecutive. If the nodes share RMIDs, the RMID of a CPU is an
+ * offset in the range of the CPU's node. If RMIDs are partitioned, the RMID must be in that range.
+ * What hardware does with other RMIDs is unknown; the model uses the first RMID of the node.
  */
 static u32 cache_qos_sim_tag(const struct cache_qos_sim *sim, u32 cpu)
 {
@@ -61,7 +61,10 @@ static void cache_qos_sim_empty(struct cache_qos_sim *sim, struct cache_qos_sim_
 	line->pinned = false;
 }
 
-/* The line to replace: an empty, the least recently used, or any line. NULL: all are pinned. */
+/*
+ * The line to replace: an empty line; if there is none, the least recently used one (sim->lru) or a
+ * random one. NULL: all lines are pinned.
+ */
 static struct cache_qos_sim_line *cache_qos_sim_victim(struct cache_qos_sim *sim,
 						       struct cache_qos_sim_line *set, u32 ways)
 {
@@ -157,7 +160,7 @@ void cache_qos_sim_flush(struct cache_qos_sim *sim, u32 domain)
 			cache_qos_sim_empty(sim, d, &d->lines[i]);
 }
 
-/* Evict each line with this probability, as a deep sleep state does. Return: lines evicted. */
+/* Evict lines at random, @permille of 1000, as a deep sleep state does. Return: lines evicted. */
 u32 cache_qos_sim_shrink(struct cache_qos_sim *sim, u32 domain, u32 permille)
 {
 	struct cache_qos_sim_domain *d = &sim->domains[domain];
@@ -190,7 +193,7 @@ u32 cache_qos_sim_pin(struct cache_qos_sim *sim, u32 domain, u32 rmid, u32 lines
 
 /* Programs */
 
-/* Let a program run for @ns, at most a second. Return: number of its accesses. */
+/* Make the accesses of a program in @ns ns, at most one second. Return: number of accesses. */
 u64 cache_qos_sim_run(struct cache_qos_sim *sim, u32 cpu, struct cache_qos_sim_stream *stream,
 		      u64 ns)
 {

@@ -21,7 +21,7 @@
 #define OCCUPANCY	0x1
 #define BANDWIDTH	0x6
 
-/* Real processors have values of public CPUID dumps; the last profiles are made up for tests. */
+/* Real processors have values from public CPUID dumps; the last profiles are for tests only. */
 const struct cache_qos_sim_profile cache_qos_sim_profiles[] = {
 	/* Xeon E5-2699 v3 */
 	{ .name = "hsw", .pqm = true, .signature = 0x306f2, .max_rmid_any = 71, .max_rmid = 71,
@@ -108,7 +108,7 @@ void cache_qos_sim_reset_cpu(struct cache_qos_sim *sim, u32 cpu)
 	c->ext_cfg = cache_qos_sim_has_abmc(sim) ? CACHE_QOS_SIM_EXT_CFG_ABMC : 0;
 }
 
-/* Restart the counters. Unless @tracked, a counter starts when it is first read. */
+/* Restart the bandwidth counters of an L3: now if @tracked, otherwise each at its first read. */
 static void cache_qos_sim_reset_traffic(struct cache_qos_sim *sim,
 					struct cache_qos_sim_domain *domain, bool tracked)
 {
@@ -312,7 +312,7 @@ static u64 cache_qos_sim_mask(u32 width)
 	return (1ULL << width) - 1;
 }
 
-/* Count of the hardware since the counter started, including the erratum */
+/* Count of the hardware since the counter started, with the error of erratum BDF102/SKX99 */
 static u64 cache_qos_sim_counted(const struct cache_qos_sim *sim, u32 rmid,
 				 const struct cache_qos_sim_traffic *traffic)
 {

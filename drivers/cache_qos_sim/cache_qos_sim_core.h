@@ -26,13 +26,13 @@
 /**
  * struct cache_qos_sim_profile - a processor
  * @name: short name, as in the module parameter
- * @amd: AMD's vendor, leaves and field widths; otherwise Intel's
+ * @amd: the processor has AMD's vendor name, CPUID leaves and field widths; otherwise Intel's
  * @pqm: the processor has monitoring
  * @signature: CPUID.1:EAX
  * @max_rmid_any: CPUID.(0xF,0):EBX
  * @max_rmid: CPUID.(0xF,1):ECX
  * @scale: bytes per counter unit
- * @odd_scale: bytes per counter unit on CPUs with odd numbers; 0: as @scale
+ * @odd_scale: bytes per counter unit on CPUs with odd numbers; 0: the same as @scale
  * @width_field: CPUID.(0xF,1):EAX
  * @width: bits of a bandwidth counter
  * @events: CPUID.(0xF,1):EDX
@@ -73,11 +73,11 @@ const struct cache_qos_sim_profile *cache_qos_sim_profile_by_name(const char *na
 /**
  * struct cache_qos_sim_line - a cache line; all zeros: empty
  * @address: in lines
- * @stamp: when it was last used, in accesses to this L3
- * @filled: when it was filled, in accesses to this L3
- * @owner: task that filled it; index in @cache_qos_sim.owners
- * @rmid: RMID that it is tagged with
- * @home: index of the L3 next to its memory
+ * @stamp: clock of the L3 when the line was last used
+ * @filled: clock of the L3 when the line was filled
+ * @owner: task that filled the line; index in cache_qos_sim.owners
+ * @rmid: RMID that the line is tagged with
+ * @home: index of the L3 next to the memory of the line
  * @valid: the line is not empty
  * @dirty: the line was written to
  * @pinned: the line is never evicted
@@ -112,8 +112,8 @@ struct cache_qos_sim_traffic {
 
 /**
  * struct cache_qos_sim_rmid - counters of an RMID in an L3
- * @lines: number of lines with this tag
- * @traffic: total and local
+ * @lines: number of lines that are tagged with the RMID
+ * @traffic: bandwidth counters: total, local
  */
 struct cache_qos_sim_rmid {
 	u32 lines;
@@ -123,7 +123,7 @@ struct cache_qos_sim_rmid {
 /**
  * struct cache_qos_sim_owner - reference counters of a task, independent of RMIDs
  * @units: lines moved since the machine was reset: total and local
- * @lines: number of its lines in all L3s now
+ * @lines: number of lines in all L3s that the task has filled and that were not evicted since
  */
 struct cache_qos_sim_owner {
 	u64 units[CACHE_QOS_SIM_NR_TRAFFIC];
@@ -132,7 +132,7 @@ struct cache_qos_sim_owner {
 
 /**
  * struct cache_qos_sim_counter - an assignable counter (ABMC)
- * @config: CACHE_QOS_SIM_MSR_ABMC_DSC
+ * @config: value of CACHE_QOS_SIM_MSR_ABMC_DSC for this counter, without the id
  * @base: traffic of its RMID when the counter was assigned
  */
 struct cache_qos_sim_counter {
@@ -147,12 +147,12 @@ struct cache_qos_sim_counter {
  * @nr_lines: number of lines
  * @ways: lines per set
  * @lines: @nr_lines entries, set by set
- * @rmids: by RMID
+ * @rmids: indexed by RMID
  * @valid: number of lines that are not empty
  * @clock: number of accesses so far, plus reads of bandwidth counters
  * @snc_config: CACHE_QOS_SIM_MSR_SNC_CONFIG
  * @evt_cfg: CACHE_QOS_SIM_MSR_EVT_CFG
- * @counters: by id
+ * @counters: indexed by id
  */
 struct cache_qos_sim_domain {
 	u32 id;
@@ -170,9 +170,9 @@ struct cache_qos_sim_domain {
 
 /**
  * struct cache_qos_sim_cpu - a logical CPU
- * @domain: index of its L3
- * @node: its node in the L3
- * @evtsel_cpu: CPU whose QM_EVTSEL it uses
+ * @domain: index of the CPU's L3
+ * @node: index of the CPU's NUMA node among the nodes of the L3
+ * @evtsel_cpu: CPU whose QM_EVTSEL this CPU uses
  * @pqr: PQR_ASSOC
  * @evtsel: QM_EVTSEL
  * @ext_cfg: CACHE_QOS_SIM_MSR_EXT_CFG
@@ -209,11 +209,12 @@ enum cache_qos_sim_fault_kind {
 /**
  * struct cache_qos_sim_fault - a fault to inject
  * @kind: kind of fault
- * @rmid: RMID whose reads are affected; for GP: MSR whose writes are; CACHE_QOS_SIM_ANY: all
+ * @rmid: RMID whose reads are affected; for CACHE_QOS_SIM_FAULT_GP: MSR whose writes are affected;
+ *	CACHE_QOS_SIM_ANY: all
  * @domain: index of the L3 whose CPUs are affected; CACHE_QOS_SIM_ANY: all
- * @after: number of matching accesses that succeed first
- * @times: number of matching accesses that fail then
- * @value: value to write; not written if the register cannot hold it
+ * @after: number of matching accesses that succeed before the fault
+ * @times: number of matching accesses that then have the fault
+ * @value: value that the fault writes; not written if the register cannot hold it
  */
 struct cache_qos_sim_fault {
 	enum cache_qos_sim_fault_kind kind;
@@ -227,20 +228,21 @@ struct cache_qos_sim_fault {
 /**
  * struct cache_qos_sim - a machine
  * @profile: its processor
- * @nodes: nodes of each L3 (sub-NUMA clustering); 1: it is not divided
- * @partition: at reset RMIDs are divided among the nodes; otherwise shared, as Linux configures it
+ * @nodes: number of nodes of each L3 (sub-NUMA clustering); 1: an L3 is not divided
+ * @partition: at reset RMIDs are divided among the nodes; otherwise nodes share them, as Linux 6.11
+ *	and later configures the L3
  * @nr_cpus: entries in @cpus
- * @cpus: by number
+ * @cpus: indexed by CPU number
  * @nr_domains: entries in @domains
- * @domains: by index
+ * @domains: the L3s
  * @nr_owners: entries in @owners
- * @owners: by index; 0: all tasks without a page
+ * @owners: reference counters of tasks; entry 0: accesses that belong to no task
  * @random: state of the random number generator; not 0
  * @lru: evict the least recently used line; otherwise a random line
  * @write_backs: evicting a dirty line counts as traffic, too
  * @mbm_start: start value of bandwidth counters
  * @closids: number of CLOSIDs; higher ones raise #GP
- * @faults: unused entries are CACHE_QOS_SIM_FAULT_NONE
+ * @faults: faults to inject; unused entries have kind CACHE_QOS_SIM_FAULT_NONE
  */
 struct cache_qos_sim {
 	const struct cache_qos_sim_profile *profile;
@@ -316,13 +318,13 @@ struct cache_qos_sim_access {
 /**
  * struct cache_qos_sim_stream - accesses of a program, which walks through its memory in a loop
  * @base: start of the memory, in lines
- * @lines: size of the memory
+ * @lines: size of the memory, in lines
  * @bytes_per_s: access rate, at most CACHE_QOS_SIM_MAX_BYTES_PER_S
  * @owner: owner of the lines
  * @home: index of the L3 next to the memory
  * @shuffled: accesses are in random order
- * @shared: the program shares its memory with others; read by the code that sets @base
- * @at: position in the memory
+ * @shared: the program shares its memory with other programs; only code that sets @base reads this
+ * @at: offset of the next access from @base, in lines, modulo @lines
  * @owed: remainder of less than one access, in nanoseconds times bytes per second
  */
 struct cache_qos_sim_stream {

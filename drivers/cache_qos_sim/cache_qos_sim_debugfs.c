@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos_sim: reference counters and fault injection, in /sys/kernel/debug/cache_qos_sim. Files
- * consist of lines with a word before each number; "control" takes one command per write.
+ * cache_qos_sim: reference counters and fault injection, in /sys/kernel/debug/cache_qos_sim. A line
+ * of a file is a list of names, each followed by its value.
  *
  *   reference  cache lines and traffic of each task in each cgroup, independent of registers
- *   domains    each L3
- *   cpus       registers, and how often they were accessed
- *   rmids      what each L3 counts for each RMID, except zeros
+ *   domains    size and contents of each L3
+ *   cpus       registers of each CPU, and how often they were accessed
+ *   rmids      counts of each RMID in each L3, if not all zero
+ *   control    write only: takes one command per write
  */
 
 #include <linux/cpumask.h>
@@ -27,7 +28,7 @@ static struct dentry *cache_qos_sim_folder;
 
 /* Reference counters */
 
-/* A page, RMID or CPU is copied under the lock, so the fields of an output line are consistent. */
+/* Data of a task, RMID or CPU is copied under the lock, so the fields of a line are consistent. */
 static int reference_show(struct seq_file *file, void *unused)
 {
 	struct cache_qos_sim_live *live = &cache_qos_sim_live;

@@ -97,7 +97,7 @@ static enum hrtimer_restart cache_qos_sim_ticked(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* Pages */
+/* Pages: the reference counters of tasks (struct cache_qos_sim_page) */
 
 static u32 *cache_qos_sim_bucket(pid_t tid)
 {
@@ -114,7 +114,10 @@ static bool cache_qos_sim_runs_somewhere(const struct cache_qos_sim_live *live, 
 	return false;
 }
 
-/* Return: an unused page, else the page without lines that was used longest ago; 0: none. */
+/*
+ * Choose the page for a new task. Return: number of an unused page, or else of the page whose task
+ * has no lines and ran longest ago; 0: none.
+ */
 static u32 cache_qos_sim_page_to_give(const struct cache_qos_sim_live *live)
 {
 	const struct cache_qos_sim_page *page;
@@ -147,7 +150,7 @@ static void cache_qos_sim_page_forget(struct cache_qos_sim_live *live, u32 numbe
 	memset(page, 0, sizeof(*page));
 }
 
-/* The memory of a task is next to the CPU where the task is first seen in this cgroup. */
+/* The memory of a task is next to the L3 of @cpu, where the task is first seen in this cgroup. */
 static void cache_qos_sim_page_begin(struct cache_qos_sim_live *live, u32 number,
 				     const struct task_struct *task, u64 cgroup, u32 cpu)
 {
@@ -208,7 +211,10 @@ static u32 cache_qos_sim_page_get(struct cache_qos_sim_live *live, const struct 
 	return number;
 }
 
-/* Page of the next task; 0: it uses no caches, or no page is free. A new name: a new stream. */
+/*
+ * Number of the cache_qos_sim_page of the next task; 0: the task uses no caches, or no page is
+ * free. If the task has changed its name, the new name also sets a new stream.
+ */
 static u32 cache_qos_sim_page_of(struct cache_qos_sim_live *live, const struct task_struct *task,
 				 u32 cpu)
 {
@@ -243,8 +249,8 @@ static bool cache_qos_sim_may_stream(const struct task_struct *task)
 
 /*
  * Interrupts are off, and the run queue is locked. Most switches are between tasks without a
- * stream, so these do not take the lock. A task with a page is switched out before it exits, so
- * place->next is never stale.
+ * stream, so these switches do not take the lock. A task with a page is switched out before it is
+ * freed, so place->next is never stale.
  */
 static void cache_qos_sim_sched_switch(void *data, bool preempt, struct task_struct *prev,
 				       struct task_struct *next, unsigned int prev_state)

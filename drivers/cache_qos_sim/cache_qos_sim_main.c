@@ -3,8 +3,8 @@
  * cache_qos_sim: simulated processors with cache monitoring, a back-end of cache_qos.ko for
  * machines without the hardware (Documentation/devices/cache_qos_sim-model.rst). The user loads it
  * after "modprobe cache_qos backend=sim". The log shows that registers are simulated, and the
- * driver shows it with every value. This module calls the driver only to register; like hardware,
- * it responds to register accesses.
+ * driver shows the name "sim" with every value. This module calls the driver only to register;
+ * like hardware, it responds to register accesses.
  */
 
 #include <linux/cpuhotplug.h>
@@ -293,7 +293,7 @@ static int __init cache_qos_sim_load(void)
 	err = pmukit_cache_qos_register_backend(&cache_qos_sim_backend);
 	if (err)
 		goto remove_state;
-	/* Last: an open file would pin a module whose loading then fails. */
+	/* The last step, because an open file would pin the module if its loading then failed. */
 	cache_qos_sim_debugfs_prepare();
 	pr_info("cache_qos_sim: simulated registers and caches: %s, %u L3 of %llu bytes\n",
 		profile, domains, cache_qos_sim_domain_bytes(&live->sim, live->sim.domains));
