@@ -27,8 +27,8 @@
  * AUX areas. An event can be redirected to the ring of another event (PERF_EVENT_IOC_SET_OUTPUT),
  * and perf allows an event of a third PMU to set up the AUX area of that ring. A transaction on
  * such a foreign area could nest inside a transaction of the PMU that owns the area, and perf would
- * disable the event if the area is full. So this file looks up the event's ring before it calls
- * perf.
+ * disable the event if the area is full. So this file looks up the AUX area of the event's ring
+ * before it calls perf.
  */
 
 #define PMUKIT_AUX_HASH_BITS	6
@@ -39,9 +39,9 @@ static DEFINE_RAW_SPINLOCK(pmukit_aux_lock);	/* protects pmukit_aux_areas */
 /**
  * struct pmukit_aux_area - an AUX area
  * @node: entry in pmukit_aux_areas
- * @pmu: the PMU that set it up
- * @rb: the perf ring it belongs to; only compared, never dereferenced. perf frees the area before
- *	the ring.
+ * @pmu: the PMU that set the area up
+ * @rb: the perf ring that the area belongs to; only compared, never dereferenced. perf frees the
+ *	area before the ring.
  * @ring: returned to perf by setup_aux; the last member, because its length is variable
  */
 struct pmukit_aux_area {
@@ -187,7 +187,7 @@ EXPORT_SYMBOL_GPL(pmukit_free_aux);
  * pmukit_sampling_point - set the instruction pointer of the samples that follow
  * @pev: the event
  * @ip: the instruction pointer
- * @user: it is in user space
+ * @user: @ip is in user space
  */
 void pmukit_sampling_point(struct pmukit_event *pev, u64 ip, bool user)
 {
@@ -293,8 +293,8 @@ EXPORT_SYMBOL_GPL(pmukit_check_period);
  * @sink: filled in
  * @pev: the event
  *
- * Return: false if there is no AUX area of the PMU, or no free space in it. In that case the sink
- * must not be closed, but each record may be passed to pmukit_sink_sample().
+ * Return: false if the event's ring has no AUX area of the PMU, or no free space in it. In that
+ * case the sink must not be closed, but each record may be passed to pmukit_sink_sample().
  */
 bool pmukit_sink_open_aux(struct pmukit_sink *sink, struct pmukit_event *pev)
 {
@@ -378,7 +378,7 @@ EXPORT_SYMBOL_GPL(pmukit_sink_commit);
  *
  * perf adds the period to the event's count. If the event requests PERF_SAMPLE_PERIOD, the period
  * of a sample is its number of entries, so that the periods of all samples add up to the count.
- * Otherwise the period is 1, because perf would merge several records into a sample.
+ * Otherwise the period is 1, because with a period of n perf would output the sample n times.
  *
  * Return: false if the record could not be delivered; the count is then unchanged.
  */

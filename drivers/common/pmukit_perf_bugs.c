@@ -14,11 +14,10 @@
  *   7 a migration moves only one group per call    from 6.15   pmukit_cpu_events()
  *
  * 7.2 was the newest kernel when this table was written. Compile probes (drivers/compat/probes)
- * select
- * the workarounds that a kernel needs. One commit of 6.15 fixes 4 and 5; stable kernels have it too
- * (6.6.83, 6.12.19, 6.13.7). It changes no header, so no probe distinguishes them from older
- * kernels of their series. There the workaround costs 20 ms per removed PMU, without CPU hotplug
- * meanwhile.
+ * select the workarounds that a kernel needs. One commit of 6.15 fixes 4 and 5; stable kernels have
+ * it too (6.6.83, 6.12.19, 6.13.7). The commit changes no header, so no probe distinguishes these
+ * stable kernels from older ones of their series. On them the needless workaround delays the
+ * removal of a PMU by 20 ms and disables CPU hotplug meanwhile.
  */
 
 #include <linux/cpu.h>
@@ -64,7 +63,7 @@ static struct perf_cpu_context *pmukit_cpu_context(struct pmu *pmu, unsigned int
 }
 #endif
 
-/* 7 and 2: events and references */
+/* Bugs 7 and 2: events and references */
 
 /**
  * pmukit_cpu_events - number of events scheduled with a PMU on a CPU
@@ -105,9 +104,9 @@ static unsigned int pmukit_cpu_holders(struct pmu *pmu, unsigned int cpu)
 }
 
 /*
- * Return: true if the event certainly holds such a reference. perf sets event->ctx after it has
- * taken the reference, once opening the event cannot fail any more, and keeps event->ctx set until
- * the event is freed.
+ * Return: true if the event certainly holds a reference to a context. perf sets event->ctx after it
+ * has taken the reference, once opening the event cannot fail any more, and keeps event->ctx set
+ * until the event is freed.
  */
 static bool pmukit_event_holds(const struct perf_event *event)
 {
@@ -130,7 +129,7 @@ static bool pmukit_event_holds(const struct perf_event *event)
  * The PMU's own events are counted before all references. An own event that takes its reference in
  * between looks like a foreign one; a foreign event never looks like an own one.
  *
- * Return: true if there are such events, or may be.
+ * Return: true if there are events of other PMUs, or may be.
  */
 bool pmukit_has_foreign_events(struct pmukit_pmu *pp, const struct perf_event *dying)
 {
@@ -150,7 +149,7 @@ bool pmukit_has_foreign_events(struct pmukit_pmu *pp, const struct perf_event *d
 	return holders > ours;
 }
 
-/* 6: a task's context of software events */
+/* Bug 6: a task's context of software events */
 
 #ifndef HAVE_PMU_CONTEXT_OF_CPU
 /**
@@ -187,7 +186,7 @@ void pmukit_forget_pmu(struct perf_event *event)
 }
 #endif
 
-/* 3 and 4: unregistering */
+/* Bugs 3 and 4: unregistering */
 
 /*
  * Bug: perf rotates events with one timer per PMU and CPU. A write to perf_event_mux_interval_ms
@@ -221,15 +220,15 @@ static void pmukit_stop_rotation(struct pmu *pmu)
  * pmukit_perf_unregister - unregister a PMU
  * @pmu: a registered PMU; without open events unless the kernel revokes them
  *
- * Bug: perf_pmu_unregister() waits for openers of events with pmus_lock held. It can hang in two
- * ways:
+ * Bug: perf_pmu_unregister() holds pmus_lock while it waits for openers, the tasks that are opening
+ * an event. It can hang in two ways:
  *
- * - perf_swevent_init(), an opener, waits for the hotplug lock. A CPU that goes offline holds it
- *   while it waits for pmus_lock in perf_event_exit_cpu_context(). So CPU hotplug is disabled here:
- *   it fails with -EBUSY, as while a PCI driver probes.
- * - perf_swevent_init() waits for pmus_lock itself. A driver cannot prevent that. Openers that
- *   queued during one call must finish before the next call, so the function sleeps before each
- *   call.
+ * - An opener in perf_swevent_init() waits for the hotplug lock. A CPU that goes offline holds that
+ *   lock while it waits for pmus_lock in perf_event_exit_cpu_context(). So CPU hotplug is disabled
+ *   here: hotplug requests fail with -EBUSY, as they do while a PCI driver probes.
+ * - An opener in perf_swevent_init() waits for pmus_lock itself. A driver cannot prevent that.
+ *   Openers that queued during one call must finish before the next call, so the function sleeps
+ *   before each call.
  *
  * Kernels: to 6.14 (6.15: 2565e42539b1 "perf/core: Fix pmus_lock vs. pmus_srcu ordering"); not
  * 6.6.83, 6.12.19 and later kernels of these series, where the workaround is needless and harmless.
@@ -253,7 +252,7 @@ int pmukit_perf_unregister(struct pmu *pmu)
 #endif
 }
 
-/* 5: openers */
+/* Bug 5: openers, the tasks that are opening an event */
 
 #ifndef HAVE_PMU_REVOKES_EVENTS
 static int pmukit_last_event_init(struct perf_event *event)
@@ -262,8 +261,8 @@ static int pmukit_last_event_init(struct perf_event *event)
 }
 
 /*
- * A PMU without events that is registered and unregistered at once. The structure is static, so it
- * is never freed.
+ * A PMU that never has events. pmukit_wait_for_openers() registers it and unregisters it at once.
+ * The structure is static, so it is never freed.
  */
 static struct pmu pmukit_last = {
 	.module = THIS_MODULE,
@@ -290,7 +289,8 @@ static int pmukit_last_comes_and_goes(void)
 }
 
 /**
- * pmukit_wait_for_openers - wait for openers that may have found an unregistered PMU
+ * pmukit_wait_for_openers - wait for tasks that are opening an event and may have found an
+ *	unregistered PMU
  *
  * Call this before the PMU is freed.
  *
@@ -317,7 +317,7 @@ void pmukit_wait_for_openers(void)
 }
 #endif
 
-/* 1 and 2: the name of a PMU that must stay registered */
+/* Bugs 1 and 2: the name of a PMU that must stay registered */
 
 /**
  * pmukit_give_up_name - release the name in sysfs for reuse before the PMU is unregistered

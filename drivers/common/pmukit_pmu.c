@@ -34,8 +34,8 @@
  *
  * Step 5 is needed because perf's core still uses the PMU after it has called event->destroy(): it
  * puts the event's context and the module. The core does not sleep in between, so a grace period of
- * RCU tasks waits for it. event->destroy() itself cannot do the work: the failure path of
- * event_init calls it in the read section that perf_pmu_unregister() waits for.
+ * RCU tasks waits for it. event->destroy() itself cannot unregister the PMU: the failure path of
+ * event_init calls event->destroy() in the read section that perf_pmu_unregister() waits for.
  *
  * pmu->module is the driver's module: rmmod is refused while events are open. The work may run
  * after they are closed; pmukit_pmu_flush() at the end of the driver's exit waits for it. A module
@@ -117,8 +117,8 @@ static bool pmukit_cpu_is_near(const struct pmukit_pmu *pp, unsigned int cpu)
 }
 
 /*
- * Return: the CPU that serves the group of @cpu; nr_cpu_ids if none does. No lock is needed: a bit
- * that changes meanwhile belongs to a CPU that goes online or offline.
+ * Return: the CPU that runs the events of the group of @cpu; nr_cpu_ids: none. No lock is needed: a
+ * bit of pp->cpus that changes meanwhile belongs to a CPU that goes online or offline.
  */
 static unsigned int pmukit_server_of(struct pmukit_pmu *pp, unsigned int cpu)
 {
@@ -132,13 +132,13 @@ static unsigned int pmukit_server_of(struct pmukit_pmu *pp, unsigned int cpu)
 }
 
 /**
- * pmukit_pmu_servers - find the CPUs that serve a group each
+ * pmukit_pmu_servers - for each group of CPUs, find the CPU that runs the group's events
  * @pp: a PMU with PMUKIT_SCOPE_GROUPS
  * @servers: filled in
  *
  * A CPU that goes online for the first time may be in @pp->cpus before the driver knows its group.
- * The function leaves such a CPU out if another CPU serves that group, and leaves out CPUs without
- * a group.
+ * The function leaves such a CPU out if another CPU runs the events of that group, and leaves out
+ * CPUs without a group.
  */
 void pmukit_pmu_servers(struct pmukit_pmu *pp, struct cpumask *servers)
 {
@@ -152,7 +152,8 @@ void pmukit_pmu_servers(struct pmukit_pmu *pp, struct cpumask *servers)
 }
 
 /*
- * Return: the CPU that takes over from @leaving; nr_cpu_ids if @leaving is the last of its group.
+ * Return: the CPU that takes over the events of @leaving; nr_cpu_ids if @leaving is the last CPU of
+ * its group.
  */
 static unsigned int pmukit_other_cpu(struct pmukit_pmu *pp, unsigned int leaving)
 {
@@ -199,7 +200,7 @@ static bool pmukit_serves(const struct pmukit_pmu *pp, unsigned int cpu)
 	return pp->scope == PMUKIT_SCOPE_SYSTEM && pp->cpu == cpu;
 }
 
-/* Under hotplug_lock. */
+/* Call the driver's place_changed callback, under hotplug_lock. */
 static void pmukit_place_changed(struct pmukit_pmu *pp, unsigned int cpu)
 {
 	if (pp->ops->place_changed)
@@ -231,8 +232,9 @@ static bool pmukit_cpu_is_better(const struct pmukit_pmu *pp, unsigned int cpu)
 }
 
 /*
- * Also called for every online CPU before the PMU is registered; the first CPU near the hardware is
- * used. CPUs of new groups, and near CPUs, may go online later.
+ * The CPU hotplug core calls this also for every online CPU before the PMU is registered; the first
+ * CPU near the hardware is used. CPUs of new groups, and CPUs near the hardware, may go online
+ * later.
  */
 static int pmukit_cpu_online(unsigned int cpu, struct hlist_node *node)
 {
@@ -272,7 +274,7 @@ static int pmukit_cpu_offline(unsigned int cpu, struct hlist_node *node)
 
 	target = pmukit_other_cpu(pp, cpu);
 	if (target >= nr_cpu_ids) {
-		/* perf itself removes the events from the CPU. */
+		/* @cpu is the last CPU of its group: perf itself removes the events from it. */
 		cpumask_clear_cpu(cpu, &pp->cpus);
 		return 0;
 	}
@@ -285,7 +287,7 @@ static int pmukit_cpu_offline(unsigned int cpu, struct hlist_node *node)
 
 /* Unregistering */
 
-/* Return: true if perf has released the PMU; otherwise it must not be freed. */
+/* Return: true if perf has released the PMU; otherwise the PMU must not be freed. */
 static bool pmukit_unregister(struct pmukit_pmu *pp)
 {
 	return !WARN_ON_ONCE(pmukit_perf_unregister(&pp->pmu));
@@ -302,7 +304,7 @@ static void pmukit_leave_work(struct work_struct *work)
 	spin_lock(&pmukit_leave_lock);
 	list_splice_init(&pmukit_leave_list, &leaving);
 	spin_unlock(&pmukit_leave_lock);
-	/* An earlier run of this work may have handled all queued PMUs. */
+	/* An earlier run of this work item may have handled all queued PMUs. */
 	if (list_empty(&leaving))
 		return;
 
@@ -342,9 +344,9 @@ static void pmukit_unregister_if_idle(struct pmukit_pmu *pp)
 
 /*
  * The PMU's last event still holds the module while it is destroyed, so another reference can be
- * taken here; events opened later take their own references. There is no wait for foreign events
- * that join a group while the kernel revokes events: perf has that bug (see
- * pmukit_has_foreign_events()) with any PMU.
+ * taken here; events opened later take their own references. If foreign events join a group while
+ * the kernel revokes events, the function does not wait for them: perf mishandles such events with
+ * any PMU (see pmukit_has_foreign_events()).
  */
 static void pmukit_wait_for_foreign_events(struct pmukit_pmu *pp, const struct perf_event *dying)
 {
@@ -413,7 +415,7 @@ static void pmukit_unpin_event(struct pmukit_pmu *pp)
  * pmukit_pmu_disable_events - disable the open events; on return their stop callbacks have run
  * @pp: a registered PMU
  *
- * Their files stay valid, and user space may enable an event again.
+ * The files of the events stay valid, and user space may enable an event again.
  *
  * Context: may sleep. Must not be called from a perf callback; one call at a time, and not
  * concurrently with pmukit_pmu_remove().
@@ -449,7 +451,7 @@ EXPORT_SYMBOL_GPL(pmukit_pmu_disable_events);
  * holds its reference. The registration's reference is dropped once perf has released the PMU.
  *
  * Exception: with PMUKIT_SCOPE_CPUS, open events may still run on a kernel that does not revoke
- * them, and the driver must freeze them itself.
+ * them, and the driver itself must freeze their counts.
  *
  * Context: may sleep. Not from a perf callback.
  */
@@ -662,7 +664,7 @@ EXPORT_SYMBOL_GPL(pmukit_pmu_init);
  * in a loop would create PMUs faster than perf releases them, and the driver's exit would wait for
  * all of them.
  *
- * Context: may sleep; on failure until memory is available.
+ * Context: may sleep; on failure it may sleep until memory is available.
  *
  * Return: 0 or -errno.
  */
@@ -683,7 +685,7 @@ int pmukit_pmu_register(struct pmukit_pmu *pp, struct device *parent)
 	if (pp->scope == PMUKIT_SCOPE_SYSTEM)
 		pmukit_place_changed(pp, pp->cpu);
 	ret = perf_pmu_register(&pp->pmu, pp->name, -1);
-	smp_store_release(&pp->registered, !ret);	/* pmukit_event_open() */
+	smp_store_release(&pp->registered, !ret);	/* pairs with pmukit_event_open() */
 	mutex_unlock(&pp->hotplug_lock);
 	if (ret)
 		goto remove_instance;

@@ -90,7 +90,7 @@ EXPORT_SYMBOL_GPL(pmukit_cap_show);
  */
 int pmukit_emit_bits(char *buf, int at, u64 mask)
 {
-	unsigned long bits = mask;	/* modules are built for 64 bits */
+	unsigned long bits = mask;	/* 64 bits: modules need a 64-bit kernel */
 	unsigned int bit;
 	int len = 0;
 
