@@ -39,7 +39,7 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #define WQ_PERCPU	0
 #endif
 
-/* Only the form with default flags is used here. */
+/* The modules use kzalloc_obj() only without its optional flags. */
 #ifndef HAVE_KZALLOC_OBJ
 #define kzalloc_obj(_object)	((typeof(_object) *)kzalloc(sizeof(_object), GFP_KERNEL))
 #endif
@@ -63,7 +63,7 @@ static inline void compat_pmu_set_parent(struct pmu *pmu, struct device *parent)
 #endif
 }
 
-/* The configuration words after config2, ORed: non-zero means that one of them is set. */
+/* Return: non-zero if any configuration word after config2 is not 0. */
 static inline u64 compat_attr_extra_config(const struct perf_event_attr *attr)
 {
 	u64 extra = 0;

@@ -5,9 +5,9 @@
 #
 #   probe.sh OUT-FOLDER PROBE-FOLDER COMPILER FLAG...
 #
-# A probe that compiles becomes "#define HAVE_<NAME>" in OUT-FOLDER/pmukit_compat_config.h. Results are reused until compiler,
-# flags, kernel release or a probe changes. sanity.c must compile and insanity.c must not; otherwise the results are
-# meaningless, and the script fails.
+# For each probe that compiles, OUT-FOLDER/pmukit_compat_config.h has a "#define HAVE_<NAME>". Results are reused until the
+# compiler, the flags, the kernel release, a probe or this script changes. If sanity.c does not compile, or insanity.c does,
+# the results are meaningless, and the script fails.
 set -u
 
 out=$1
@@ -58,7 +58,7 @@ fi
 	done
 } >"$header.new" || exit 1
 
-# Keep the date of an unchanged header, so that nothing is compiled again.
+# Keep the modification time of an unchanged header, so that nothing is compiled again.
 if cmp -s "$header.new" "$header" 2>/dev/null; then
 	rm "$header.new"
 else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Delete when the oldest supported kernel is 6.3 or newer. */
+/* Delete this probe when the oldest supported kernel is 6.3 or newer. */
 #include <linux/perf_event.h>
 
 u64 probe(const struct perf_event_attr *attr);

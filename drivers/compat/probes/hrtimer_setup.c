@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Delete when the oldest supported kernel is 6.13 or newer. */
+/* Delete this probe when the oldest supported kernel is 6.13 or newer. */
 #include <linux/hrtimer.h>
 
 void probe(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Never delete: proves that a missing member and a missing function are errors. */
+/* Never delete this probe: it proves that a missing member and a missing function are errors. */
 #include <linux/perf_event.h>
 
 int probe(struct perf_event *event);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Delete when the oldest supported kernel is 7.2 or newer. */
+/* Delete this probe when the oldest supported kernel is 7.2 or newer. */
 #include <linux/slab.h>
 
 int *probe(void);

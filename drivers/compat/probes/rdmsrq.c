@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Delete when the oldest supported kernel is 6.16 or newer. */
+/* Delete this probe when the oldest supported kernel is 6.16 or newer. */
 #include <asm/msr.h>
 
 int probe(unsigned int cpu, u64 *value);

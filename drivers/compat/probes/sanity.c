@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Never delete: proves that a probe can compile at all. */
+/* Never delete this probe: it proves that a probe can compile at all. */
 #include <linux/hrtimer.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Delete when the oldest supported kernel is 6.17 or newer. */
+/* Delete this probe when the oldest supported kernel is 6.17 or newer. */
 #include <linux/workqueue.h>
 
 int probe(void);
