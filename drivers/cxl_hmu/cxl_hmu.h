@@ -2,13 +2,14 @@
 /*
  * cxl_hmu: declarations shared by its files.
  *
- *   cxl_hmu_pci.c         finds the CHMUs of functions that cxl_pci drives, attaches and detaches
- *   cxl_hmu_standalone.c  drives functions that cxl_pci does not drive
+ *   cxl_hmu_pci.c         finds the CHMUs (hotness monitoring units) of PCI functions that cxl_pci
+ *                         drives, attaches to them and detaches from them
+ *   cxl_hmu_standalone.c  a PCI driver for functions that cxl_pci does not drive
  *   cxl_hmu_pmu.c         perf callbacks; which event tracks which memory
  *   cxl_hmu_sysfs.c       format/, events/ and caps/
  *   cxl_hmu_run.c         starts and stops the device, one step at a time
  *   cxl_hmu_drain.c       moves hot-list entries to perf: interrupt, timer, stop
- *   cxl_hmu_trace.c       the trace event of a record
+ *   cxl_hmu_trace.c       the trace event for a delivered record
  *   cxl_hmu_core.c        decoding, checks and ring arithmetic; no kernel calls
  */
 #ifndef CXL_HMU_H
@@ -37,18 +38,18 @@ struct pci_dev;
 #define CXL_HMU_READS_PER_SECTION	64
 
 /*
- * Device reads of a section in addition to the entries. After an interrupt, the handler reads the
- * status, and the drain reads status and tail. A stop reads the status once before the disable and
- * up to CXL_HMU_DISABLE_POLLS times after the disable, and the tail. A section also writes head and
- * status; a stop writes configuration 0 as well.
+ * Maximum number of device reads of a section in addition to the entries. A stop needs the most: it
+ * reads the status once before the disable and up to CXL_HMU_DISABLE_POLLS times after the disable,
+ * then the tail. A section after an interrupt reads the status twice and the tail once. Writes are
+ * not counted: each section writes head and status, a stop also writes configuration 0.
  */
 #define CXL_HMU_DISABLE_POLLS		4
 #define CXL_HMU_READS_OVERHEAD		(1 + CXL_HMU_DISABLE_POLLS + 1)
 
 /**
  * struct cxl_hmu_claim - the memory an open event tracks
- * @used: an event is open
- * @overlap: the instance may track memory that other instances track
+ * @used: an event is open on the instance
+ * @overlap: the instance may track memory that other instances track as well
  * @cfg: configuration of the event
  */
 struct cxl_hmu_claim {
@@ -59,12 +60,12 @@ struct cxl_hmu_claim {
 
 /**
  * struct cxl_hmu_block - one CHMU: a register block with several instances
- * @ref: held by the attached device and by each instance; an instance may outlive the device
+ * @ref: one reference of the attached device and one of each instance, which may outlive the device
  * @start: physical address of the block
  * @layout: register ranges in use
  * @maps: mapping of each span of @layout; NULL when unmapped
  * @claim_lock: protects @claims; taken in process context, no other lock is taken under it
- * @claims: indexed by instance
+ * @claims: claim of each instance, indexed by its number
  * @node: entry in cxl_hmu_device.blocks
  */
 struct cxl_hmu_block {
@@ -108,7 +109,7 @@ enum cxl_hmu_state {
 /**
  * struct cxl_hmu_event - an open event
  * @pev: the part common to all drivers
- * @cfg: its configuration; never changes
+ * @cfg: configuration of the event; never changes
  * @flags: PMUKIT_CXL_HMU_F_* for the next record
  */
 struct cxl_hmu_event {
@@ -120,15 +121,15 @@ struct cxl_hmu_event {
 /**
  * struct cxl_hmu - one instance, one PMU
  * @pp: the part common to all drivers; its reference count covers this structure
- * @block: the block it belongs to
- * @index: its number in the block
- * @caps: its capabilities; constant once the PMU is registered
+ * @block: the block that contains the instance
+ * @index: number of the instance in the block
+ * @caps: capabilities of the instance; constant once the PMU is registered
  * @irq: Linux interrupt number; 0: none, the list is polled
  * @node: entry in cxl_hmu_device.instances
  * @lock: protects the registers and the fields from @base to @more. Raw spinlock, taken with
  *	interrupts off; the driver takes no other lock under it and does not hold it while calling
  *	perf.
- * @base: registers. @base, @bitmap and @list must not be accessed when @dead.
+ * @base: registers. Once @dead is set, only the detach accesses @base, @bitmap and @list.
  * @bitmap: range bitmap
  * @list: hot list
  * @dead: the driver is detached from the hardware; never cleared
@@ -153,8 +154,8 @@ struct cxl_hmu_event {
  * @timer: runs the next step, or the next drain
  * @more: irq_work that runs the next section of a drain at once
  * @kick: cross-CPU call that runs the drain on @cpu
- * @delivering: @cpu is in a drain, and perf may call back. @delivering and @record are used on @cpu
- *	with interrupts off only.
+ * @delivering: @cpu is in a drain, in which perf may call the stop callback. @delivering and
+ *	@record are used only on @cpu with interrupts off.
  * @record: the record under construction
  */
 struct cxl_hmu {
@@ -205,7 +206,7 @@ static inline struct cxl_hmu_event *to_cxl_hmu_event(struct pmukit_event *pev)
 	return container_of(pev, struct cxl_hmu_event, pev);
 }
 
-/* Register accesses need hmu->lock, except before the PMU is registered and once @dead is set. */
+/* Register accesses need hmu->lock, except before the PMU is registered and when hmu->dead. */
 static inline u64 cxl_hmu_read(const struct cxl_hmu *hmu, u32 offset)
 {
 	return readq(hmu->base + offset);

@@ -2,8 +2,8 @@
 /*
  * cxl_hmu: arithmetic of capabilities, configuration, hot list and records.
  *
- * The decoders check what a device reports: decoded values are inside the BAR and inside the ranges
- * of the specification, or the instance is refused.
+ * The decoders check what a device reports: they reject a block or an instance with values that are
+ * outside of the BAR or outside of the ranges of the specification.
  */
 
 #include <linux/bitfield.h>
@@ -68,10 +68,10 @@ static bool cxl_hmu_epoch_valid(struct cxl_hmu_epoch epoch)
 
 /**
  * cxl_hmu_message - the interrupt message number of an instance
- * @cap0: its first capability register
+ * @cap0: first capability register of the instance
  *
  * With MSI the number depends on how many vectors are allocated to the function (PCIe Interrupt
- * Message Number): read it after the allocation.
+ * Message Number), so the register must be read after the allocation.
  *
  * Return: the vector, 0 to 15.
  */
@@ -113,9 +113,9 @@ static void cxl_hmu_caps_fields(const u64 *qwords, struct cxl_hmu_caps *caps)
 }
 
 /*
- * The bitmap follows the registers and ends where the list begins. Both may be outside of the
- * instance, whose length has 16 bits while the offsets have 64. cxl_hmu_layout_instance() checks
- * the layout of the whole block.
+ * The bitmap follows the registers and ends where the list begins. Bitmap and list may lie outside
+ * of the instance: the length of an instance has 16 bits, the offsets have 64.
+ * cxl_hmu_layout_instance() checks the layout of the whole block.
  */
 static const char *cxl_hmu_caps_offsets(u64 bitmap, u64 list, u64 room_bytes,
 					struct cxl_hmu_caps *caps)
@@ -141,8 +141,9 @@ static bool cxl_hmu_epochs_valid(const struct cxl_hmu_caps *caps)
 }
 
 /*
- * Invalid limits become 0, which marks a device without epochs. That is an error only if the device
- * has epoch mode: otherwise the limits have no meaning, and a device may report any value.
+ * Invalid limits become 0, which marks a device without epochs. Invalid limits are an error only if
+ * the device has epoch mode: without epoch mode the limits have no meaning, and the device may
+ * report any value.
  */
 static bool cxl_hmu_caps_epochs(struct cxl_hmu_caps *caps)
 {
@@ -160,9 +161,9 @@ static bool cxl_hmu_epochs_absent(const struct cxl_hmu_caps *caps)
 
 /**
  * cxl_hmu_caps_decode - decode and check the capability of an instance
- * @qwords: its CXL_HMU_CAP_QWORDS quadwords
+ * @qwords: the CXL_HMU_CAP_QWORDS quadwords of the capability
  * @room_bytes: bytes from the start of the instance to the end of the BAR
- * @caps: filled in except for the counter widths; the capacity is what the bitmap covers
+ * @caps: filled in except for the counter widths; the capacity is set to what the bitmap covers
  *
  * Return: NULL, or a short error text.
  */
@@ -206,7 +207,7 @@ void cxl_hmu_caps_set_capacity(struct cxl_hmu_caps *caps, u64 bytes)
  * cxl_hmu_caps_set_width - set the counter width of a unit size
  * @caps: decoded capability
  * @unit_log2: log2 of the unit size that was written to the device
- * @status: the status register read after that
+ * @status: value of the status register, read after that write
  *
  * A unit size without a valid counter width is removed from @caps->unit_mask.
  *
@@ -248,8 +249,8 @@ u32 cxl_hmu_threshold_limit(const struct cxl_hmu_caps *caps, u32 unit_log2)
 }
 
 /*
- * Layout: the parts of a block that are in use. L is the instance length; bitmap and list of an
- * instance may be inside of it or anywhere after it:
+ * Layout: the parts of a block that are in use. Offsets are hexadecimal, L is the instance length.
+ * Bitmap and list of an instance may be inside of the instance or anywhere after it:
  *
  *   0     10         10+L                                         end of the BAR
  *   +-----+----------+----------+-----------+---------+-----------+
@@ -312,9 +313,9 @@ void cxl_hmu_layout_registers(struct cxl_hmu_layout *layout,
  * @layout: a layout that contains the registers
  * @block: the block
  * @index: number of the instance
- * @caps: its capability
+ * @caps: capability of the instance
  *
- * Return: false if one of them overlaps a part of the layout.
+ * Return: false if the bitmap or the list overlaps a part of the layout.
  */
 bool cxl_hmu_layout_instance(struct cxl_hmu_layout *layout,
 			     const struct cxl_hmu_block_caps *block, u32 index,
@@ -371,7 +372,7 @@ static const char *cxl_hmu_parse_access(const struct cxl_hmu_caps *caps, u64 con
 {
 	u32 type = FIELD_GET(CXL_HMU_EVENT_ACCESS_TYPE, config);
 
-	/* Default: the highest number, which includes the most accesses. */
+	/* Default: the supported type with the highest number; it includes the most accesses. */
 	if (!type)
 		type = __fls(caps->access_mask);
 	if (type > CXL_HMU_ACCESS_TYPE_MAX || !(caps->access_mask & BIT(type)))
@@ -595,7 +596,7 @@ u64 cxl_hmu_cfg2(const struct cxl_hmu_caps *caps)
 /**
  * cxl_hmu_bitmap_qword - one quadword of the range bitmap
  * @cfg: the configuration
- * @index: its number; outside of the range the quadword is 0
+ * @index: number of the quadword; a quadword outside of the range is 0
  *
  * Return: the quadword.
  */
@@ -692,8 +693,8 @@ bool cxl_hmu_list_plan(u32 head, u32 tail, u32 size, u32 room, bool last,
  * @status: value read before the drain
  * @waiting: entries left in the list
  *
- * The level bit stays set while entries wait: if cleared, the device would set it again, and
- * interrupt.
+ * The level bit stays set while entries wait: if the driver cleared it, the device would set it
+ * again and raise another interrupt.
  *
  * Return: the bits to clear, 0 for none.
  */

@@ -35,10 +35,10 @@
  */
 #define CXL_HMU_THRESHOLD_DEFAULT	16
 
-/* Quadwords that cover all CXL addresses; the rest of a longer range bitmap is padding. */
+/* Quadwords of a range bitmap for all CXL addresses; the rest of a longer bitmap is padding. */
 #define CXL_HMU_BITMAP_QWORDS_MAX	BIT(CXL_HMU_ADDRESS_BITS - CXL_HMU_RANGE_SHIFT - 6)
 
-/* One span for the common capability; per instance registers, range bitmap and hot list */
+/* One span for the common capability, three per instance: registers, range bitmap and hot list */
 #define CXL_HMU_MAX_SPANS		(1 + 3 * CXL_HMU_MAX_INSTANCES)
 
 /* Length of a record's header */
@@ -47,7 +47,7 @@
 /**
  * struct cxl_hmu_block_caps - decoded common capability of a block
  * @version: CXL_HMU_VERSION or newer
- * @instances: 1 .. CXL_HMU_MAX_INSTANCES
+ * @instances: number of instances, 1 .. CXL_HMU_MAX_INSTANCES
  * @instance_bytes: distance from one instance to the next, a multiple of 8
  */
 struct cxl_hmu_block_caps {
@@ -134,7 +134,7 @@ struct cxl_hmu_caps {
 
 /**
  * struct cxl_hmu_config - configuration of an event, with defaults, checked against the instance
- * @always_on: always-on mode, else epoch mode
+ * @always_on: true: always-on mode; false: epoch mode
  * @access_type: 1 .. CXL_HMU_ACCESS_TYPE_MAX
  * @randomized: randomize the downsampling
  * @downsampling_log2: log2 of the downsampling factor
@@ -160,7 +160,7 @@ struct cxl_hmu_config {
  * struct cxl_hmu_plan - which entries of the hot list one drain reads
  * @take: entries to read, starting at the head
  * @waiting: entries of the list that are not read
- * @head: the head after the drain
+ * @head: value of the head after the drain
  */
 struct cxl_hmu_plan {
 	u32 take;
@@ -170,7 +170,7 @@ struct cxl_hmu_plan {
 
 /**
  * struct cxl_hmu_header - header of a record
- * @time_ns: perf clock of the drain
+ * @time_ns: perf clock at the time of the drain
  * @sequence: number of the record
  * @lost: entries that were read or discarded without being delivered, since the event was opened
  * @flags: PMUKIT_CXL_HMU_F_*

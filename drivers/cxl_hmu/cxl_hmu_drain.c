@@ -20,20 +20,21 @@
  *
  * Reading a full list takes many sections; interrupts are on between two sections. Each section
  * queues the next one as irq_work, which does not depend on timer latency. A CPU may run its
- * irq_work before other interrupts, so the chain is limited to the sections that a full list needs,
- * and to CXL_HMU_BURST_MAX. Then the driver pauses for the time that the chain took, and the timer
- * starts the next section. So a device that never runs out of entries uses at most half of the CPU.
+ * irq_work before other interrupts, so a chain of such sections is limited to the number that a
+ * full list needs, and to CXL_HMU_BURST_MAX. Then the driver pauses for as long as the chain took,
+ * and the timer starts the next section. So a device that never runs out of entries uses at most
+ * half of the CPU's time.
  *
- * A drain first opens a sink (pmukit_sink_open()), which tells how long a record may be, then reads
- * at most that many entries from the device, then delivers the record. Further entries stay in the
- * device. Entries that are read or discarded without being delivered are counted, and the next
- * record reports them.
+ * A drain first opens a sink (pmukit_sink_open()), which limits the length of the record, then
+ * reads at most as many entries from the device as fit, then delivers the record. Further entries
+ * stay in the device. Entries that are read or discarded without being delivered are counted as
+ * lost, and the next record reports their number.
  *
  * Locking: hmu->lock is held while registers are accessed, but not while calling perf, which may
- * call the stop callback. hmu->record, hmu->delivering and the fields of the event belong to the
- * event's CPU with interrupts off. During a drain only perf changes hmu->active: perf may call the
- * stop callback while the driver delivers a record, which is then the event's last. So a drain
- * reads hmu->active once, and delivers records only while hmu->active is still that event.
+ * call the stop callback. hmu->record, hmu->delivering and the fields of the event are used only on
+ * the event's CPU with interrupts off. During a drain hmu->active changes only if perf calls the
+ * stop callback while the driver delivers a record; that record is then the last of the run. So a
+ * drain reads hmu->active once, and delivers records only while hmu->active is still that event.
  */
 
 #include <linux/bitfield.h>
@@ -46,7 +47,7 @@
 #include "cxl_hmu.h"
 #include "cxl_hmu_trace.h"
 
-/* Chained sections; their device reads take about 2 ms. */
+/* Maximum number of chained sections; their device reads take about 2 ms, at 1 us per read. */
 #define CXL_HMU_BURST_MAX		32U
 #define CXL_HMU_PAUSE_MIN_NS		(100 * NSEC_PER_USEC)
 #define CXL_HMU_DISABLE_POLL_US		10
@@ -56,15 +57,15 @@
 
 #define CXL_HMU_BATCH			(PMUKIT_RECORD_WORDS - CXL_HMU_HEADER_WORDS)
 
-/* + 1: after an all-ones entry the status is read once more. CXL_HMU_BATCH includes that entry. */
+/* + 1: after an all-ones entry the status is read again; CXL_HMU_BATCH covers the entry itself. */
 static_assert(CXL_HMU_BATCH + CXL_HMU_READS_OVERHEAD + 1 <= CXL_HMU_READS_PER_SECTION);
 static_assert(CXL_HMU_READS_OVERHEAD <= 6);
 
 /**
  * struct cxl_hmu_batch - entries of one section
- * @entries: copied to hmu->record
- * @taken: read from the list: @entries plus at most one rejected entry
- * @waiting: left in the list; discarded when the event stops
+ * @entries: entries copied to hmu->record
+ * @taken: entries read from the list: @entries plus at most one rejected entry
+ * @waiting: entries left in the list; discarded when the event stops
  */
 struct cxl_hmu_batch {
 	u32 entries;
@@ -116,7 +117,7 @@ static u32 cxl_hmu_take(struct cxl_hmu *hmu, u32 count, u32 *entries)
 	return count;
 }
 
-/* Count and flag an out-of-range tail once per occurrence. */
+/* Count and flag an out-of-range tail once, until the tail has been valid again. */
 static void cxl_hmu_check_tail(struct cxl_hmu *hmu, bool valid)
 {
 	if (!valid && !hmu->tail_rejected) {
@@ -172,8 +173,8 @@ static void cxl_hmu_move_head(struct cxl_hmu *hmu, u32 head)
 }
 
 /*
- * Read up to @limit entries. @last: NULL, or in the last drain of a run the status after the
- * disable. The last drain discards entries beyond @limit.
+ * Read up to @limit entries. @last is NULL, except in the last drain of a run, where it is the
+ * status after the disable. The last drain discards the entries beyond @limit.
  */
 static void cxl_hmu_collect(struct cxl_hmu *hmu, u32 limit, const u64 *last,
 			    struct cxl_hmu_batch *batch)
@@ -217,9 +218,9 @@ static void cxl_hmu_put_header(struct cxl_hmu *hmu, const struct cxl_hmu_header 
 }
 
 /*
- * A record without entries is only delivered if it carries flags. The trace event fires last: until
- * the record is delivered, a sample's sink holds perf's recursion context, and perf would not
- * record the trace event.
+ * A record without entries is only delivered if it has flags. The trace event fires last: until the
+ * record is delivered, a sink for samples holds perf's recursion context, and perf would not record
+ * the trace event.
  */
 static void cxl_hmu_deliver(struct cxl_hmu *hmu, struct cxl_hmu_event *hev,
 			    struct pmukit_sink *sink, u32 entries)
@@ -357,9 +358,9 @@ static void cxl_hmu_continue(struct cxl_hmu *hmu, bool more)
 }
 
 /*
- * On any CPU, interrupts off: run the next step, or drain on the event's CPU. @timer, @more and
- * @kick are started under the lock and only while the instance is not dead, so that a detach can
- * mark the instance dead and then wait for them.
+ * On any CPU, interrupts off: run the next step of a start or stop, or drain on the event's CPU.
+ * hmu->timer, hmu->more and hmu->kick are started under the lock and only while the instance is not
+ * dead, so that a detach can mark the instance dead and then wait for them.
  */
 static void cxl_hmu_service(struct cxl_hmu *hmu)
 {
@@ -437,7 +438,7 @@ irqreturn_t cxl_hmu_interrupt(int irq, void *data)
 	}
 	raw_spin_unlock(&hmu->lock);
 
-	/* All ones: not this instance's interrupt. The timer detects that the device is gone. */
+	/* All ones: the device is gone and raised no interrupt. The timer reports the failure. */
 	if (cxl_hmu_status_absent(status))
 		status = 0;
 	status &= CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL;
@@ -482,7 +483,7 @@ static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 	}
 	/*
 	 * Entries that arrive after this drain appear only in the PMU's lost counter, in no record:
-	 * flag the record as truncated.
+	 * flag the last record as truncated.
 	 */
 	if (status & CXL_HMU_STATUS_BUSY)
 		hmu->active->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
@@ -490,9 +491,9 @@ static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 }
 
 /*
- * perf stops the event while a record is delivered: discard the entries that the device still
- * holds. If the disable was already sent, this happens in the last drain of the run, which handles
- * these entries itself.
+ * Called if perf stops the event while a record is delivered: discard the entries that the device
+ * still holds. If the disable was already sent, that record is part of the last drain of the run,
+ * which handles these entries itself.
  */
 static void cxl_hmu_stop_inside(struct cxl_hmu *hmu)
 {
@@ -513,7 +514,7 @@ static void cxl_hmu_stop_inside(struct cxl_hmu *hmu)
  * @hmu: an instance whose event is being stopped
  *
  * Context: the stop callback: event's CPU, interrupts off, no lock. If perf calls it from inside a
- * drain, that drain's record is the final one.
+ * drain, the record of that drain is the last one.
  */
 void cxl_hmu_drain_last(struct cxl_hmu *hmu)
 {

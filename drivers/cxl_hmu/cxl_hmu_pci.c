@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cxl_hmu: discovery of CHMU blocks in PCI functions, attach and detach.
+ * cxl_hmu: discovery of CHMU (hotness monitoring unit) blocks in PCI functions, attach and detach.
  *
  * The PCI function is bound to cxl_pci, so this module cannot be its driver. It watches the PCI bus
  * instead: it attaches to the function's CHMU blocks after cxl_pci has bound the function, and
@@ -39,19 +39,19 @@
 #define CXL_HMU_MAX_BLOCKS	16
 
 /*
- * First number of functions without a memX; numbers of memX are lower (CXL_MEM_MAX_DEVS of the CXL
- * core).
+ * First number of functions without a CXL memory device memX. The CXL core numbers its memX below
+ * this value (CXL_MEM_MAX_DEVS).
  */
 #define CXL_HMU_STANDALONE_FIRST	65536
 
 /**
  * struct cxl_hmu_device - an attached PCI function
  * @pdev: the function, with a reference
- * @number: X of its memX; without a memX CXL_HMU_STANDALONE_FIRST or higher
- * @memory_bytes: size of its memory, 0: unknown
- * @own_vectors: this module allocated its vectors
- * @own_master: this module made it a bus master
- * @blocks: its blocks
+ * @number: X of the memX of the function; without a memX, CXL_HMU_STANDALONE_FIRST or higher
+ * @memory_bytes: size of the memory of the function; 0: unknown
+ * @own_vectors: this module allocated the interrupt vectors of the function
+ * @own_master: this module made the function a bus master
+ * @blocks: CHMU blocks of the function
  * @instances: all instances of all blocks
  * @node: entry in cxl_hmu_devices
  */
@@ -90,7 +90,7 @@ void cxl_hmu_block_put(struct cxl_hmu_block *block)
 	kref_put(&block->ref, cxl_hmu_block_release);
 }
 
-/* Capabilities of a block and its instances, read before any of its registers are requested */
+/* Capabilities of a block and its instances, read before any memory region of it is requested */
 struct cxl_hmu_probe {
 	u64 room_bytes;
 	struct cxl_hmu_block_caps caps;
@@ -200,7 +200,7 @@ static struct cxl_hmu_block *cxl_hmu_block_new(resource_size_t start)
 
 /* Instances */
 
-/* Read the counter width of each unit size, which the device shows once the size is written. */
+/* Read the counter width of each unit size: the device shows it after the size has been written. */
 static int cxl_hmu_learn_widths(struct cxl_hmu *hmu)
 {
 	u32 mask = hmu->caps.unit_mask;
@@ -319,8 +319,8 @@ static void cxl_hmu_instances_put(struct list_head *instances)
 }
 
 /*
- * Return: false if the device does not respond. Its other instances are then skipped, because each
- * timeout would delay cxl_pci.
+ * Return: false if the device does not respond. The other instances of the device are then skipped,
+ * because each timeout would delay cxl_pci.
  */
 static bool cxl_hmu_instances_add(struct cxl_hmu_device *dev, struct list_head *instances,
 				  const struct cxl_hmu_probe *probe)
@@ -347,8 +347,8 @@ static bool cxl_hmu_instances_add(struct cxl_hmu_device *dev, struct list_head *
  * After this call the driver no longer accesses the instance's registers. The call requests the
  * disable again, because a device may drop the first request while another operation is in
  * progress.
- * @answers: false if another instance of the device did not respond, so that the driver does not
- * wait again. Return: true if the device responds.
+ * @answers: false if another instance of the device did not respond; the function then does not
+ * wait for the device. Return: true if the device responds.
  */
 static bool cxl_hmu_instance_kill(struct cxl_hmu *hmu, bool answers)
 {
@@ -385,8 +385,8 @@ static u64 cxl_hmu_range_bytes(struct pci_dev *pdev, u32 range)
 }
 
 /*
- * Return: the memory size of the device, the sum of its two ranges; 0 if it reports none. cxl_pci
- * knows the size too, but the CXL core keeps it private.
+ * Return: the memory size of the device, the sum of its two ranges; 0 if the device reports none.
+ * cxl_pci knows the size too, but the CXL core keeps it private.
  */
 static u64 cxl_hmu_memory_bytes(struct pci_dev *pdev)
 {
@@ -737,7 +737,7 @@ static void cxl_hmu_unbind(struct device *dev)
  *
  * Context: the probe callback.
  *
- * Return: 0 or -errno; -ENODEV if it has no usable instance.
+ * Return: 0 or -errno; -ENODEV if the function has no usable instance.
  */
 int cxl_hmu_function_attach(struct pci_dev *pdev)
 {
@@ -766,8 +766,8 @@ void cxl_hmu_function_detach(struct pci_dev *pdev)
 }
 
 /*
- * Used to skip other devices without taking their device lock: a driver's probe holds that lock and
- * may hang.
+ * With this check the driver skips other devices without taking their device lock: a driver's probe
+ * holds that lock and may hang.
  */
 static bool cxl_hmu_is_memory_function(const struct device *dev)
 {
@@ -813,7 +813,7 @@ static int cxl_hmu_leave_one(struct device *dev, void *data)
 
 /*
  * The notifier stays registered until the last device is detached, so that a function that cxl_pci
- * unbinds meanwhile is still detached in time.
+ * unbinds meanwhile is detached before the unbind.
  */
 static void cxl_hmu_leave(void)
 {

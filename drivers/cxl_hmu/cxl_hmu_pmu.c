@@ -2,9 +2,9 @@
 /*
  * cxl_hmu: perf callbacks.
  *
- * Locking: event_init and event_free run in process context, event_init sometimes
- * under perf's ctx->mutex; both take block->claim_lock only. add, del, start and stop run on the
- * event's CPU with interrupts off and take hmu->lock.
+ * Locking: event_init and event_free run in process context and take only block->claim_lock; perf
+ * may call event_init under ctx->mutex. add, del, start and stop run on the event's CPU with
+ * interrupts off and take hmu->lock.
  */
 
 #include <linux/capability.h>
@@ -144,7 +144,7 @@ static void cxl_hmu_event_start(struct perf_event *event, int flags)
 	raw_spin_unlock_irqrestore(&hmu->lock, irq_flags);
 }
 
-/* perf drops samples of a stopped event, so the last drain runs before the event is stopped. */
+/* perf drops samples of a stopped event: run the last drain before marking the event as stopped. */
 static void cxl_hmu_event_stop(struct perf_event *event, int flags)
 {
 	struct cxl_hmu *hmu = cxl_hmu_of_event(event);
@@ -180,7 +180,7 @@ static void cxl_hmu_event_del(struct perf_event *event, int flags)
 	cxl_hmu_event_stop(event, PERF_EF_UPDATE);
 }
 
-/* The count is the number of entries delivered; each drain updates it. */
+/* The count is the number of delivered entries; each delivery updates it, so a read need not. */
 static void cxl_hmu_event_read(struct perf_event *event)
 {
 }

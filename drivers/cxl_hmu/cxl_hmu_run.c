@@ -11,14 +11,14 @@
  *
  *   any state -> FAILED after CXL_HMU_TIMEOUT_MS, or on an impossible register value
  *
- * A run is the time from begin to end. The counters are reset at the end of a run, not at its
- * beginning, so that a start waits for one device operation only. If they are already clear,
- * QUIESCE skips the reset.
+ * "clear": the device's counters are reset. A run is the time from begin to end. The counters are
+ * reset at the end of a run, not at its beginning, so that a start waits for one device operation
+ * only. If the counters are already clear, QUIESCE skips the reset.
  *
  * perf starts and stops events with interrupts off, and a device may take 100 ms for an operation.
- * So nothing here waits: each state has one step, which polls the device once, and the timer polls
- * it again. Only a start polls a few times more, for 40 us, so that with a fast device, tracking
- * has begun when the system call that enables the event returns.
+ * So no function here waits for an operation: each state has one step, which polls the device at
+ * most once, and the timer polls again. Only a start polls up to 4 times more, for 40 us in all, so
+ * that with a fast device, tracking has begun when the system call that enables the event returns.
  *
  * Locking: all functions run under hmu->lock, except cxl_hmu_disable_and_wait(), which runs before
  * the PMU is registered or on a dead instance.
@@ -42,8 +42,8 @@
 #define CXL_HMU_BITMAP_WRITES		64
 
 /*
- * Interval at which the list is polled without an interrupt: an epoch, so that few entries are left
- * when the event stops; less if no interrupt reports a fill level.
+ * Limits of the interval at which the timer polls the list: one epoch, so that few entries are left
+ * when the event stops; a quarter of an epoch if no interrupt reports the fill level.
  */
 #define CXL_HMU_FLUSH_MIN_NS		(2 * NSEC_PER_MSEC)
 #define CXL_HMU_FLUSH_MAX_NS		(100 * NSEC_PER_MSEC)
@@ -70,7 +70,7 @@ u64 cxl_hmu_flush_ns(const struct cxl_hmu *hmu)
 /**
  * cxl_hmu_arm - (re)start the timer on this CPU
  * @hmu: the instance
- * @ns: delay
+ * @ns: delay in nanoseconds
  */
 void cxl_hmu_arm(struct cxl_hmu *hmu, u64 ns)
 {
@@ -108,8 +108,8 @@ void cxl_hmu_fail(struct cxl_hmu *hmu, enum pmukit_stat stat, const char *error_
 }
 
 /*
- * Steps. Each polls the device once. Return: true to run the step of the (new) state at once, false
- * to poll again later.
+ * Steps, one per state; a step polls the device at most once. Return: true to run the step of the
+ * state (perhaps a new one) at once, false to run it later.
  */
 
 /**
@@ -137,7 +137,8 @@ static bool cxl_hmu_idle(struct cxl_hmu *hmu, u64 *status)
 }
 
 /*
- * Count as lost the entries between the last drain of a run and the moment the device was disabled.
+ * Count as lost the entries that arrived between the last drain of a run and the moment the device
+ * was disabled.
  */
 static void cxl_hmu_count_leftovers(struct cxl_hmu *hmu)
 {
@@ -273,7 +274,7 @@ static bool cxl_hmu_step_enabling(struct cxl_hmu *hmu)
 	return true;
 }
 
-/* States without a step wait for nothing. */
+/* OFF, ON and FAILED have no step. */
 static bool (*const cxl_hmu_steps[CXL_HMU_NR_STATES])(struct cxl_hmu *hmu) = {
 	[CXL_HMU_QUIESCE]	= cxl_hmu_step_quiesce,
 	[CXL_HMU_RESET]		= cxl_hmu_step_reset,
@@ -284,7 +285,7 @@ static bool (*const cxl_hmu_steps[CXL_HMU_NR_STATES])(struct cxl_hmu *hmu) = {
 	[CXL_HMU_ENABLING]	= cxl_hmu_step_enabling,
 };
 
-/* Run steps until one has to wait for the device; poll up to @spins times more before that. */
+/* Run steps until one has to wait for the device; poll up to @spins times more before giving up. */
 static void cxl_hmu_steps_run(struct cxl_hmu *hmu, int spins)
 {
 	int i;
@@ -312,7 +313,7 @@ static void cxl_hmu_run_spinning(struct cxl_hmu *hmu, int spins)
 
 	cxl_hmu_steps_run(hmu, spins);
 	if (hmu->state == CXL_HMU_ON) {
-		/* In the timer, drain at once: the handler ignores interrupts before ON. */
+		/* In the timer (no spins), drain at once: interrupts before ON were ignored. */
 		cxl_hmu_arm(hmu, spins ? cxl_hmu_flush_ns(hmu) : 0);
 		return;
 	}
@@ -351,7 +352,7 @@ void cxl_hmu_settle(struct cxl_hmu *hmu)
 /**
  * cxl_hmu_begin - start tracking for an event
  * @hmu: the instance
- * @hev: its event
+ * @hev: the event
  *
  * Context: on the event's CPU, interrupts off. The enable may still be in progress on return.
  */
@@ -383,7 +384,7 @@ void cxl_hmu_end(struct cxl_hmu *hmu)
 		return;
 	/*
 	 * A failed instance runs no step until the next start, but the device may have become
-	 * enabled.
+	 * enabled: disable it here.
 	 */
 	if (hmu->state == CXL_HMU_FAILED) {
 		cxl_hmu_disable(hmu);
@@ -395,14 +396,15 @@ void cxl_hmu_end(struct cxl_hmu *hmu)
 /**
  * cxl_hmu_disable_and_wait - disable an instance and wait until it is disabled
  * @hmu: an instance whose PMU is not registered yet, or a dead one
- * @take_enabled: disable it even if firmware or another driver may have enabled it
+ * @take_enabled: disable the instance even if firmware or another driver may have enabled it
  *
- * The request is repeated until the device accepts it: a device may drop it while another operation
- * is in progress. The timeout applies to that operation and to the disable, separately.
+ * The request is repeated until the device accepts it: a device may drop a request while another
+ * operation is in progress. The timeout applies to that operation and to the disable, separately.
  *
  * Context: may sleep.
  *
- * Return: 0; -EBUSY if it is left enabled; -ENXIO if the device does not respond; -ETIMEDOUT.
+ * Return: 0; -EBUSY if the instance is left enabled; -ENXIO if the device does not respond;
+ * -ETIMEDOUT.
  */
 int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu, bool take_enabled)
 {
@@ -412,7 +414,7 @@ int cxl_hmu_disable_and_wait(struct cxl_hmu *hmu, bool take_enabled)
 
 	hmu->cfg0 = cxl_hmu_read(hmu, CXL_HMU_CFG0) &
 		    ~(CXL_HMU_CFG0_ENABLE | CXL_HMU_CFG0_RESET);
-	/* Only give up after a poll that began after the deadline: the CPU may be late too. */
+	/* Only give up after a poll that began after the deadline: this CPU may be late, too. */
 	do {
 		late = ktime_after(ktime_get(), deadline);
 		status = cxl_hmu_read(hmu, CXL_HMU_STATUS);

@@ -10,8 +10,8 @@
  *
  * There is no softdep on cxl_pci: modprobe -r of this module would unload cxl_pci as well, and
  * modprobe would load cxl_pci even if the administrator does not want it loaded. The module has the
- * alias of the device table even without standalone=1. So udev loads it for a CXL memory device
- * along with cxl_pci, which has the same alias, and by default it binds nothing.
+ * alias of the device table even without standalone=1. So udev loads this module for a CXL memory
+ * device along with cxl_pci, which has the same alias; by default this module binds nothing.
  */
 
 #include <linux/module.h>
@@ -38,9 +38,9 @@ static int cxl_hmu_standalone_probe(struct pci_dev *pdev, const struct pci_devic
 }
 
 /*
- * The notifier in cxl_hmu_pci.c has already detached the function on BUS_NOTIFY_UNBIND_DRIVER. A
- * kernel with CONFIG_DEBUG_TEST_DRIVER_REMOVE calls remove right after probe without a
- * notification.
+ * Usually the notifier in cxl_hmu_pci.c has already detached the function, on
+ * BUS_NOTIFY_UNBIND_DRIVER. A kernel with CONFIG_DEBUG_TEST_DRIVER_REMOVE calls remove right after
+ * probe without a notification, so remove detaches as well.
  */
 static void cxl_hmu_standalone_remove(struct pci_dev *pdev)
 {

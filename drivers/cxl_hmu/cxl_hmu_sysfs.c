@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cxl_hmu: format/, events/ and caps/ of a PMU. caps/ shows the capabilities of the instance in the
- * words and units of the event terms; Documentation/ABI/testing describes the files.
+ * cxl_hmu: format/, events/ and caps/ of a PMU. caps/ shows the capabilities of the instance under
+ * the names and in the units of the event terms; Documentation/ABI/testing describes the files.
  *
  * Context: process context; the values shown do not change while the PMU is registered.
  */
@@ -50,7 +50,7 @@ static struct cxl_hmu *cxl_hmu_of_device(struct device *dev)
 	return to_cxl_hmu(to_pmukit_pmu(dev_get_drvdata(dev)));
 }
 
-/* events/: common configurations that the instance supports; other terms have their defaults */
+/* events/: common configurations that the instance supports; unlisted terms have their defaults */
 
 struct cxl_hmu_event_attr {
 	struct device_attribute attr;

@@ -21,5 +21,5 @@ static_assert(CXL_HMU_TRACE_AT(unit_log2) == CXL_HMU_UAPI_AT(unit_log2));
 static_assert(CXL_HMU_TRACE_AT(downsampling_log2) == CXL_HMU_UAPI_AT(downsampling_log2));
 static_assert(CXL_HMU_TRACE_AT(nr_words) == CXL_HMU_UAPI_AT(nr_words));
 static_assert(CXL_HMU_TRACE_AT(__data_loc_words) == CXL_HMU_UAPI_AT(words_location));
-/* Only the words have a variable length. */
+/* The variable-length words directly follow the fixed fields. */
 static_assert(CXL_HMU_TRACE_AT(__data) == sizeof(struct pmukit_cxl_hmu_trace));

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * cxl_hmu: the trace event of a record, for ftrace and BPF. It fires for each delivered record,
- * whether that is AUX data, a sample or only counted, and carries the whole record.
+ * whether the record becomes AUX data or a sample or is only counted, and contains the whole
+ * record.
  *
  * struct pmukit_cxl_hmu_trace in <pmukit/cxl_hmu.h> describes this layout for BPF programs, which
- * get no BTF of an out-of-tree module; cxl_hmu_trace.c checks that the two agree. The name is an
- * array, not a __string(), so that its offset and that of the words are fixed.
+ * get no BTF of an out-of-tree module; cxl_hmu_trace.c checks that the two agree. The name of the
+ * PMU is an array, not a __string(), so that name and words have fixed offsets.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM cxl_hmu
