@@ -33,7 +33,7 @@
 
 #include "hisi_ptt_core.h"
 
-/* Most bytes that one section copies while the event runs: into an AUX area, and as records */
+/* Most bytes that one section may copy while the event runs: to an AUX area, and as records */
 #define HISI_PTT_SECTION_BYTES		(64U << 10)
 #define HISI_PTT_SAMPLE_SECTION_BYTES	(16U << 10)
 
@@ -53,8 +53,8 @@ struct hisi_ptt_buffer {
 
 /**
  * struct hisi_ptt_event - an open event
- * @pev: the common part
- * @cfg: decoded event terms; never change
+ * @pev: the part common to all drivers
+ * @cfg: decoded event terms; never changes
  * @flags: PMUKIT_HISI_PTT_F_* for the next record
  * @aux_flags: PMUKIT_HISI_PTT_F_* for the next loss reported in the AUX area
  * @inexact: the lost count in @pev is a lower bound
@@ -98,7 +98,7 @@ static_assert(offsetof(struct hisi_ptt_record, words) == 16);
 
 /**
  * struct hisi_ptt - one device, one PMU
- * @pp: the common part, with the reference count of this structure
+ * @pp: the part common to all drivers; its reference count covers this structure
  * @pdev: the device, with a reference
  * @irq: Linux interrupt number
  * @range: the DEVICE_RANGE register
@@ -133,17 +133,17 @@ static_assert(offsetof(struct hisi_ptt_record, words) == 16);
  * @message: error message for the timer to print
  * @last_logged: message printed last; NULL after a successful start
  * @timer: continues a drain, or polls the device
- * @kick: runs hisi_ptt_service() on @cpu
+ * @kick: cross-CPU call that runs hisi_ptt_service() on @cpu
  * @delivering: a drain is in progress on @cpu. This and the following members are written only on
  *	@cpu with interrupts off.
- * @runs: traces started
- * @restarts: traces restarted after an overrun
+ * @runs: number of runs
+ * @restarts: number of restarts after an overrun
  * @copied_bytes: bytes of entries that the CPU copied since probe
- * @sections: interrupts-off sections that copied entries, except the last of each run
- * @sections_ns: total time of @sections
- * @section_max_bytes: most bytes copied by one of @sections
- * @section_max_ns: longest of @sections
- * @last_max_ns: longest last section of a run
+ * @sections: number of sections that copied entries, except the last section of each run
+ * @sections_ns: total time of these sections
+ * @section_max_bytes: most bytes that one of these sections copied
+ * @section_max_ns: time of the longest of these sections
+ * @last_max_ns: time of the longest section that was the last of its run
  * @record: buffer in which a record is composed
  */
 struct hisi_ptt {

@@ -3,7 +3,8 @@
  * hisi_ptt: the arithmetic of event terms, filters, buffers and records.
  *
  * The device fills its four buffers round-robin and never waits. The driver follows and reads full
- * buffers; index and offset are its read position:
+ * buffers; ring.index and ring.offset_bytes (index and offset below) are the driver's read
+ * position:
  *
  *        buffer 0         buffer 1         buffer 2         buffer 3
  *      +----------------+----------------+----------------+----------------+
@@ -12,10 +13,11 @@
  *              ^ index 0, offset                ^ write position of the device
  *
  * The device sets a buffer's bit in INT_STAT when the buffer is full, in ring order, starting with
- * buffer index. When the driver acknowledges a bit, it sets the bit in ring.full, and clears that
- * bit when the buffer is read. So once the device overwrites buffer index, ring.full and INT_STAT
- * together have all four bits, whatever happens between reading and acknowledging INT_STAT. No
- * register shows how often the device has wrapped since then.
+ * the buffer ring.index. When the driver acknowledges a bit, it sets the same bit in ring.full;
+ * when the driver has read the buffer, it clears the bit in ring.full. So once the device
+ * overwrites the buffer ring.index, ring.full and INT_STAT together have all four bits, whatever
+ * happens between reading and acknowledging INT_STAT. No register shows how often the device has
+ * wrapped since then.
  *
  * WR_STS holds the write position. The driver uses it only once the device is idle.
  */
@@ -57,11 +59,11 @@ static const char *hisi_ptt_config_check(const struct hisi_ptt_config *cfg)
 /**
  * hisi_ptt_config_parse - decode and check the terms of an event
  * @config: perf_event_attr.config
- * @config1: .config1
- * @config2: .config2
+ * @config1: perf_event_attr.config1
+ * @config2: perf_event_attr.config2
  * @cfg: filled in
  *
- * Does not check that the filter exists.
+ * The function does not check that the filter exists.
  *
  * Return: error text, NULL on success.
  */
@@ -149,7 +151,7 @@ bool hisi_ptt_range_has(u32 range, u16 devid)
  * hisi_ptt_port_mask - filter bit of a root port
  * @devid: bus, device and function of the port; the function is ignored
  *
- * Return: a mask with bit (slot & 7) * 2 set.
+ * Return: a mask with bit (slot & 7) * 2 set; the slot is the device number of the port.
  */
 u16 hisi_ptt_port_mask(u16 devid)
 {
@@ -266,9 +268,9 @@ static void hisi_ptt_ring_step(struct hisi_ptt_ring *ring)
 /**
  * hisi_ptt_ring_report - note that the device reported buffers full
  * @ring: the ring
- * @status: their bits in INT_STAT, all acknowledged
+ * @status: the bits of these buffers in INT_STAT, all acknowledged
  *
- * Return: HISI_PTT_GOOD: full buffers can be read. HISI_PTT_OVERRUN: all four are full, see
+ * Return: HISI_PTT_GOOD: full buffers can be read. HISI_PTT_OVERRUN: all four buffers are full, see
  * hisi_ptt_ring_resync(). HISI_PTT_DISORDER: @status is impossible and was ignored.
  */
 enum hisi_ptt_verdict hisi_ptt_ring_report(struct hisi_ptt_ring *ring, u32 status)
@@ -290,7 +292,7 @@ enum hisi_ptt_verdict hisi_ptt_ring_report(struct hisi_ptt_ring *ring, u32 statu
  * hisi_ptt_ring_waiting - count the unread bytes
  * @ring: the ring
  *
- * Return: bytes; until the device is idle, those in full buffers only.
+ * Return: unread bytes; until the device is idle, only the bytes in full buffers.
  */
 u64 hisi_ptt_ring_waiting(const struct hisi_ptt_ring *ring)
 {
@@ -329,7 +331,7 @@ bool hisi_ptt_ring_finish(struct hisi_ptt_ring *ring, u32 wr_sts)
 
 	if (bytes > ring->buffer_bytes)
 		return false;
-	/* WR_STS may still be at the end of the last full buffer. */
+	/* WR_STS may still point to the end of the last full buffer. */
 	if (ahead == 1 && bytes == ring->buffer_bytes)
 		bytes = 0;
 	else if (ahead)
@@ -346,7 +348,7 @@ bool hisi_ptt_ring_finish(struct hisi_ptt_ring *ring, u32 wr_sts)
  * Once the device is idle, the four buffers do not change and can be read: the oldest entry starts
  * at WR_STS, the newest ends there.
  *
- * Return: lower bound of the lost bytes: the device may have wrapped more often.
+ * Return: lower bound of the lost bytes: the device may have wrapped several times.
  */
 u64 hisi_ptt_ring_resync(struct hisi_ptt_ring *ring, u32 wr_sts)
 {
@@ -385,7 +387,8 @@ u64 hisi_ptt_ring_resync(struct hisi_ptt_ring *ring, u32 wr_sts)
  * hisi_ptt_ring_intact - test if the current buffer was intact at the last report
  * @ring: the ring
  *
- * Return: false if the device may have overwritten part of it.
+ * Return: false if the buffer before the current one is full too: the device may then be
+ * overwriting the current buffer.
  */
 bool hisi_ptt_ring_intact(const struct hisi_ptt_ring *ring)
 {

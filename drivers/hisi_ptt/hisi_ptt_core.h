@@ -21,16 +21,16 @@
 #define HISI_PTT_EVENT_RESERVED		(GENMASK_ULL(18, 16) | GENMASK_ULL(63, 36))
 
 #define HISI_PTT_DIRECTION_MAX		3
-#define HISI_PTT_TYPES			GENMASK(2, 0)	/* P, NP, CPL */
+#define HISI_PTT_TYPES			GENMASK(2, 0)	/* posted, non-posted, completions */
 #define HISI_PTT_FORMAT_MAX		1
 
 /* The highest level of a tune file */
 #define HISI_PTT_TUNE_MAX		2
 
-/* Length and alignment of a device buffer, as in the in-tree driver */
+/* Length and alignment of a device buffer, the same as in the in-tree driver */
 #define HISI_PTT_BUFFER_BYTES		(4U << 20)
 
-/* The smallest AUX area */
+/* Minimum size of an AUX area */
 #define HISI_PTT_AUX_BYTES_MIN		(128U << 10)
 
 /* Length of a record's header, and of the longest record */
@@ -43,7 +43,7 @@
  * @by_port: true: @target is a mask of port bits
  * @direction: 0 .. HISI_PTT_DIRECTION_MAX
  * @types: bit mask, a subset of HISI_PTT_TYPES
- * @wide: 8DW format, else 4DW
+ * @wide: true: 8DW format; false: 4DW format
  */
 struct hisi_ptt_config {
 	u16 target;
@@ -58,7 +58,7 @@ struct hisi_ptt_config {
  * @buffer_bytes: length of each buffer
  * @entry_bytes: length of an entry; divides @buffer_bytes
  * @index: buffer of the read position
- * @offset_bytes: read position in that buffer; 0 unless the buffer is full or the device idle
+ * @offset_bytes: read position in that buffer; 0 unless the buffer is full or the device is idle
  * @full: bit n: buffer n was reported full and has unread data
  * @written_bytes: once the device is idle, fill level of the first buffer that is not full,
  *	rounded down to whole entries

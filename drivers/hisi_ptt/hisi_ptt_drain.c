@@ -15,9 +15,9 @@
  * A section is what one drain copies with interrupts off, at most HISI_PTT_SECTION_BYTES. The timer
  * copies the rest a moment later, so that other interrupts are served in between. While the device
  * runs, only full buffers are read. The device keeps writing meanwhile. So the driver copies each
- * piece to where no reader sees it yet, reads INT_STAT, and delivers the piece only if the device
- * cannot have wrapped to the place it was copied from. The last section of a run, with the device
- * idle, reads all that is left.
+ * piece to memory that readers do not see yet, then reads INT_STAT, and delivers the piece only if
+ * the device cannot have overwritten the source of the copy. The last section of a run, with the
+ * device idle, reads all that is left.
  *
  * When all four buffers are full, the driver stops the device. The data in the buffers is then
  * intact. Older data is lost; no register shows how much, so the driver counts a lower bound. The
@@ -32,9 +32,10 @@
  *
  * Locking: the driver holds ptt->lock while it accesses registers and the ring, but not while it
  * calls perf, which may call the driver's stop callback. ptt->record, ptt->delivering and the
- * event's flags and counts belong to the event's CPU with interrupts off. During a drain only perf
- * can change ptt->active, by stopping the event while the driver delivers a sample, which is then
- * the last. So a drain reads ptt->active once and continues only while it is unchanged.
+ * event's flags and counts are used only on the event's CPU with interrupts off. During a drain
+ * ptt->active changes only if perf stops the event while the driver delivers a sample; that sample
+ * is then the last of the run. So a drain reads ptt->active once and continues only while
+ * ptt->active is unchanged.
  */
 
 #include <linux/interrupt.h>
@@ -87,7 +88,7 @@ static void hisi_ptt_lose(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, u64 
 	pmukit_stat_add(&ptt->pp, PMUKIT_STAT_LOST, entries);
 }
 
-/* Used if more than @bytes may be lost: from now on the event's lost count is a lower bound. */
+/* Called if more than @bytes may be lost: the event's lost count becomes a lower bound. */
 static void hisi_ptt_lose_at_least(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, u64 bytes,
 				   u64 flags)
 {
@@ -108,8 +109,8 @@ static void hisi_ptt_end_run(struct hisi_ptt *ptt, enum pmukit_stat stat, const 
 }
 
 /*
- * The device does not respond. It is halted all the same: it may still be writing to the buffers
- * and respond again.
+ * Called if the device does not respond. The driver halts the device nevertheless: it may still be
+ * writing to the buffers, and may respond again later.
  */
 static void hisi_ptt_end_silent_run(struct hisi_ptt *ptt)
 {
@@ -136,8 +137,8 @@ static void hisi_ptt_overrun(struct hisi_ptt *ptt)
 }
 
 /*
- * Checks which buffers are full. Acknowledges before the buffers are read, so that a buffer that
- * fills during the drain interrupts again.
+ * Checks which buffers are full. Acknowledges their bits before the buffers are read, so that a
+ * buffer that becomes full during the drain raises another interrupt.
  */
 static void hisi_ptt_look(struct hisi_ptt *ptt)
 {
@@ -206,7 +207,7 @@ static void hisi_ptt_restart(struct hisi_ptt *ptt)
 	if (ptt->dead || ptt->state != HISI_PTT_PAUSED || ptt->resetting ||
 	    hisi_ptt_ring_waiting(&ptt->ring))
 		return;
-	/* Packets since the stop are lost: the flags report that before the next entries. */
+	/* Packets since the stop are lost: flags set here report that before the next entries. */
 	if (hisi_ptt_launch(ptt, &hev->cfg)) {
 		ptt->state = HISI_PTT_ENDED;
 		hisi_ptt_lose_at_least(ptt, hev, 0, PMUKIT_HISI_PTT_F_RESET);
@@ -241,7 +242,7 @@ static u32 hisi_ptt_budget(const struct hisi_ptt *ptt, const struct pmukit_sink 
 {
 	u32 budget = HISI_PTT_SECTION_BYTES;
 
-	/* No limit if entries are only counted, not copied. */
+	/* No limit in the last drain of a run, or if entries are only counted, not copied. */
 	if (last || (!sink->ring && !hisi_ptt_sink_records(sink)))
 		budget = (HISI_PTT_NR_BUFFERS + 1) * HISI_PTT_BUFFER_BYTES;
 	else if (hisi_ptt_sink_records(sink))
@@ -260,8 +261,8 @@ static void hisi_ptt_put_header(struct hisi_ptt *ptt, const struct hisi_ptt_head
 }
 
 /*
- * Returns false if the sample was dropped. perf adds even a dropped sample to the count, so its
- * entries are subtracted.
+ * Returns false if the sample was dropped. The event's count includes the entries of a dropped
+ * sample, so the function subtracts them.
  */
 static bool hisi_ptt_deliver_sample(struct hisi_ptt *ptt, struct pmukit_sink *sink, u32 nr_words,
 				    u32 nr_entries)
@@ -279,7 +280,7 @@ static bool hisi_ptt_deliver_sample(struct hisi_ptt *ptt, struct pmukit_sink *si
 
 /*
  * Emits the trace event last: until the sample is written, its sink holds perf's recursion context,
- * and perf as the reader of the trace event would get nothing.
+ * and perf would not record the trace event.
  */
 static bool hisi_ptt_deliver_record(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 				    struct pmukit_sink *sink, u32 bytes)
@@ -425,8 +426,8 @@ static u64 hisi_ptt_aux_flags(const struct hisi_ptt *ptt, const struct hisi_ptt_
 }
 
 /*
- * Reports a loss by a record without entries, before the entries that follow it. @end: no entries
- * follow. If perf's buffer is full, the loss is reported later.
+ * Reports a loss by a record without entries, before the next entries are delivered. @end: no more
+ * entries are delivered. If perf's buffer is full, the loss is reported later.
  */
 static void hisi_ptt_report_loss(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, bool end)
 {
@@ -480,7 +481,7 @@ static bool hisi_ptt_throttled_silently(const struct hisi_ptt_event *hev)
 	return pmukit_event_throttled(hev->pev.event) && !hisi_ptt_event_samples(hev);
 }
 
-/* Packets are lost after the last traced entry, until the event or the trace continues. */
+/* Flags the loss of packets from the last traced entry until the event or the trace continues. */
 static void hisi_ptt_note_pause(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
 {
 	if (ptt->state == HISI_PTT_PAUSED)
@@ -499,7 +500,7 @@ static void hisi_ptt_stop_and_drain(struct hisi_ptt *ptt)
 	hisi_ptt_look_last(ptt);
 	raw_spin_unlock(&ptt->lock);
 
-	/* If the check just found an overrun, report it before the remaining entries. */
+	/* If hisi_ptt_look_last() found an overrun, report it before the remaining entries. */
 	hisi_ptt_report_loss(ptt, hev, false);
 	hisi_ptt_move(ptt, hev, true);
 	hisi_ptt_note_pause(ptt, hev);
@@ -622,7 +623,7 @@ irqreturn_t hisi_ptt_interrupt(int irq, void *data)
 	raw_spin_lock(&ptt->lock);
 	if (!ptt->dead)
 		status = hisi_ptt_read(ptt, HISI_PTT_TRACE_INT_STAT);
-	/* All ones: not an interrupt of this device; the timer will find the device gone. */
+	/* All ones: the device is gone and raised no interrupt. The timer reports the failure. */
 	if (hisi_ptt_absent(status))
 		status = 0;
 	status &= HISI_PTT_TRACE_INT_FULL;
@@ -643,7 +644,7 @@ irqreturn_t hisi_ptt_interrupt(int irq, void *data)
 	return status ? IRQ_HANDLED : IRQ_NONE;
 }
 
-/* perf stops the event while its last sample is delivered: entries after that sample are lost. */
+/* perf stops the event while a sample is delivered: the entries after that sample are lost. */
 static void hisi_ptt_stop_inside(struct hisi_ptt *ptt)
 {
 	u64 waiting;
@@ -671,7 +672,7 @@ void hisi_ptt_drain_last(struct hisi_ptt *ptt)
 	if (!ptt->active || ptt->state == HISI_PTT_OFF)
 		return;
 
-	/* The filter is not checked if the device is being removed: its filters are not updated. */
+	/* The removal of a device removes the filters first, so they are not checked then. */
 	if (pmukit_pmu_gone(&ptt->pp))
 		ptt->active->aux_flags |= PMUKIT_HISI_PTT_F_RESET;
 	else if (!hisi_ptt_filter_available(ptt, &ptt->active->cfg))

@@ -3,17 +3,17 @@
  * hisi_ptt: root_port_filters/ and requester_filters/: the functions that an event can trace.
  *
  * Every function at or below a root port that the device serves is a filter. An event selects root
- * ports by their bits, and any other function by its requester ID. The list follows the PCI bus:
- * the driver registers the notifier, then walks the bus, and a function that both report is listed
- * once. If the walk finds a function during its removal, either the function is no longer on the
- * bus and is not listed, or the BUS_NOTIFY_REMOVED_DEVICE that follows unlists it.
+ * ports by a bit for each, and any other function by its requester ID. The list of filters follows
+ * the PCI bus: the driver registers a notifier, then walks the bus; a function that the notifier
+ * and the walk both find is listed once. If the walk finds a function during its removal, either
+ * the function has left the bus and is not listed, or a later BUS_NOTIFY_REMOVED_DEVICE unlists it.
  *
  * When a function that an event traces is removed, the driver disables the event; its last record
  * gives the reason. The event can be enabled again once the function is back.
  *
  * Locking: filter_mutex serializes changes. filter_lock protects only the list, so that event_init
- * and add can read it. The driver calls perf under filter_mutex, so no perf callback takes that
- * mutex.
+ * and add can read the list. The driver calls perf under filter_mutex, so no perf callback takes
+ * that mutex.
  */
 
 #include <linux/device.h>
@@ -27,7 +27,7 @@
 /**
  * struct hisi_ptt_filter - a function that can be traced
  * @node: entry in hisi_ptt.filters
- * @is_port: a root port, else a requester below one
+ * @is_port: true: a root port; false: a requester below one
  * @devid: bus, device and function
  * @attr: sysfs file
  * @name: name of the file: domain, bus, device and function
@@ -192,7 +192,7 @@ static bool hisi_ptt_on_bus(const struct pci_dev *pdev)
 	struct pci_dev *found = pci_get_domain_bus_and_slot(pci_domain_nr(pdev->bus),
 							    pdev->bus->number, pdev->devfn);
 
-	/* The pointer is only compared from here on. */
+	/* After the put, the pointer is only compared, not dereferenced. */
 	pci_dev_put(found);
 	return found == pdev;
 }
@@ -210,7 +210,7 @@ static void hisi_ptt_function_comes(struct hisi_ptt *ptt, struct pci_dev *pdev)
 	mutex_unlock(&ptt->filter_mutex);
 }
 
-/* Checks stopped events too: a throttled event continues later. */
+/* Tests if an open event lost its filter, even a stopped event: a throttled one continues later. */
 static bool hisi_ptt_event_orphaned(struct hisi_ptt *ptt)
 {
 	struct pmukit_event *pev;

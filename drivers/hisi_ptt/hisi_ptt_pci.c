@@ -113,7 +113,7 @@ static void hisi_ptt_kill(struct hisi_ptt *ptt)
 	ptt->dead = true;
 	raw_spin_unlock_irq(&ptt->lock);
 
-	/* A timer callback that has not seen ptt->dead may be about to enable the interrupt. */
+	/* Cancel before free_irq(): a running callback may be about to enable the interrupt. */
 	hrtimer_cancel(&ptt->timer);
 	free_irq(ptt->irq, ptt);
 	hisi_ptt_drain_shutdown(ptt);
@@ -206,7 +206,7 @@ static void hisi_ptt_remove(struct pci_dev *pdev)
 
 /* Reset of the function, requested by a user */
 
-/* The next check of the device ends the run; no run starts before the reset is done. */
+/* The next check of the device ends a current run; no run starts before the reset is done. */
 static void hisi_ptt_reset_prepare(struct pci_dev *pdev)
 {
 	struct hisi_ptt *ptt = pci_get_drvdata(pdev);

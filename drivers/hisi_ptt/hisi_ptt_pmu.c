@@ -3,7 +3,7 @@
  * hisi_ptt: perf callbacks.
  *
  * event_init does not change the device's trace settings or the state of a running trace: while an
- * event traces, it may be called for a second event, which is refused.
+ * event traces, perf may call event_init for a second event, which is refused.
  *
  * Locking: event_init and the freeing of an event run in process context, event_init sometimes
  * under perf's ctx->mutex; they take only dma_mutex, filter_lock and ptt->lock. add, del, start and
@@ -85,7 +85,7 @@ static int hisi_ptt_event_init(struct perf_event *event)
 	if (event->attr.type != event->pmu->type)
 		return -ENOENT;
 
-	/* The packets, and the addresses in them, belong to the whole system. */
+	/* Packets, and the addresses in them, expose accesses of the whole system. */
 	if (!perfmon_capable())
 		return -EACCES;
 
@@ -103,7 +103,7 @@ static void hisi_ptt_event_free(struct pmukit_event *pev)
 	kfree(to_hisi_ptt_event(pev));
 }
 
-/* The minimum is perf's default size for an unprivileged user. */
+/* The minimum is the default AUX size of perf record for an unprivileged user. */
 static void *hisi_ptt_setup_aux(struct perf_event *event, void **pages, int nr_pages,
 				bool overwrite)
 {

@@ -23,7 +23,7 @@
 /**
  * hisi_ptt_arm - (re)start the timer on this CPU
  * @ptt: the device
- * @ns: delay
+ * @ns: delay in nanoseconds
  */
 void hisi_ptt_arm(struct hisi_ptt *ptt, u64 ns)
 {
@@ -39,8 +39,9 @@ void hisi_ptt_arm(struct hisi_ptt *ptt, u64 ns)
  * @stat: counter of the error
  * @message: text for the log
  *
- * Does not print: perf may hold the scheduler's locks. The timer does not repeat a message until a
- * trace has started, because perf retries a failed start again and again.
+ * The function itself does not print, because perf may hold the scheduler's locks. The timer does
+ * not repeat a message until a trace has started, because perf retries a failed start again and
+ * again.
  */
 void hisi_ptt_warn(struct hisi_ptt *ptt, enum pmukit_stat stat, const char *message)
 {
@@ -168,7 +169,7 @@ int hisi_ptt_launch(struct hisi_ptt *ptt, const struct hisi_ptt_config *cfg)
 /**
  * hisi_ptt_begin - start tracing for an event
  * @ptt: the device
- * @hev: its event
+ * @hev: the event
  *
  * Context: on the event's CPU, interrupts off.
  *

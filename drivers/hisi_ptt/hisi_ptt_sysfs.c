@@ -32,7 +32,10 @@ static const struct attribute_group hisi_ptt_format_group = {
 	.attrs = hisi_ptt_format_attrs,
 };
 
-/* events/: one type and one direction each. perf requires a value for "?", as with hv_gpci. */
+/*
+ * Each event in events/ has one type and one direction. For filter=? the perf tool requires a value
+ * from the user, the same as for events of hv_gpci.
+ */
 
 #define HISI_PTT_EVENT(_name, _terms)							\
 	PMU_EVENT_ATTR_STRING(_name, hisi_ptt_event_##_name, _terms ",format=1,filter=?")

@@ -21,5 +21,5 @@ static_assert(HISI_PTT_TRACE_AT(entries) == HISI_PTT_UAPI_AT(entries));
 static_assert(HISI_PTT_TRACE_AT(entry_bytes) == HISI_PTT_UAPI_AT(entry_bytes));
 static_assert(HISI_PTT_TRACE_AT(nr_words) == HISI_PTT_UAPI_AT(nr_words));
 static_assert(HISI_PTT_TRACE_AT(__data_loc_words) == HISI_PTT_UAPI_AT(words_location));
-/* Only the words have a variable length. */
+/* The variable-length words directly follow the fixed fields. */
 static_assert(HISI_PTT_TRACE_AT(__data) == sizeof(struct pmukit_hisi_ptt_trace));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * hisi_ptt: the trace event of a record, for ftrace and BPF. It fires for each delivered record,
- * both for samples and for AUX data, and carries the whole record.
+ * both for samples and for AUX data, and contains the whole record.
  *
- * struct pmukit_hisi_ptt_trace in <pmukit/hisi_ptt.h> is the same layout for BPF programs, which
- * get no BTF of an out-of-tree module; hisi_ptt_trace.c checks that the two agree. The name is an
- * array, not a __string(), so that the offsets of name and words are fixed.
+ * struct pmukit_hisi_ptt_trace in <pmukit/hisi_ptt.h> describes this layout for BPF programs, which
+ * get no BTF of an out-of-tree module; hisi_ptt_trace.c checks that the two agree. The name of the
+ * PMU is an array, not a __string(), so that name and words have fixed offsets.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM hisi_ptt

@@ -48,7 +48,7 @@ static int hisi_ptt_tune_wait(struct hisi_ptt *ptt)
 
 /*
  * One operation: select the event, write @data, wait until the device is done. A previous operation
- * that timed out may still be in progress: wait for its end first. Its result is not returned.
+ * that timed out may still be in progress: wait for its end first, and ignore its result.
  */
 static int hisi_ptt_tune_operate(struct hisi_ptt *ptt, const struct hisi_ptt_tune *tune,
 				 u32 data, u16 *result)
