@@ -35,14 +35,14 @@ struct imc;
 struct imc_event;
 struct imc_pmu;
 
-#define IMC_MAX_CHIPS		32	/* more are ignored */
+#define IMC_MAX_CHIPS		32	/* further chips are ignored */
 #define IMC_TRACEPOINTS		2
-#define IMC_SECTION		128U	/* records per drain */
+#define IMC_SECTION		128U	/* most records that a drain reads */
 
 /**
  * struct imc_engine - an engine that several events may use
  * @lock: protects @users and serializes the back-end's start and stop callbacks. A raw lock, taken
- *	with interrupts off, because perf and the scheduler hold raw locks at that time.
+ *	with interrupts off, because the callers hold raw locks of perf or the scheduler.
  * @users: number of running events
  */
 struct imc_engine {
@@ -55,7 +55,7 @@ struct imc_engine {
  * @node: entry in imc.cores
  * @engine: the engine of the core, for core, thread and trace events
  * @memory: counters of the core
- * @prepared: the back-end has prepared the engine; hotplug callbacks only
+ * @prepared: the back-end has prepared the engine; accessed by hotplug callbacks only
  */
 struct imc_core {
 	struct list_head node;
@@ -67,7 +67,7 @@ struct imc_core {
 /**
  * struct imc_chip - a chip
  * @engine: the engine for nest events
- * @id: the back-end's chip ID
+ * @id: chip ID that the back-end assigned
  * @homer: memory of the chip, owned by the back-end
  * @bytes: length of @homer
  */
@@ -87,14 +87,14 @@ struct imc_chip {
  *	CPU.
  * @thread_memory: counters of the hardware thread
  * @trace_memory: trace buffer
- * @nr_threads: thread events added on this CPU. This and the following members are used on the
- *	CPU itself with interrupts off.
+ * @nr_threads: number of thread events added on this CPU. This and the following members are used
+ *	on the CPU itself with interrupts off.
  * @tracing: trace events added on this CPU: list of struct imc_event
  * @ring: reader of @trace_memory
  * @draining: set while a drain delivers records to perf, which may call the stop callback then
  * @timer: polls the trace buffer while there are trace events
  * @since_ns: time when the timer last ran
- * @recent: records read or skipped since @since_ns
+ * @recent: number of records read or skipped since @since_ns
  * @section: buffer for one drain, IMC_SECTION records in CPU byte order
  * @record: buffer in which a sample is composed
  */
@@ -127,13 +127,13 @@ struct imc_event_file {
 /**
  * struct imc_kind - differences between chip, core and thread counters
  * @type: IMC_TYPE_*
- * @ops: operations for the common part
+ * @ops: callbacks for the part common to all drivers
  * @scope: CPUs that an event counts for
  * @context: pmu.task_ctx_nr
  * @capabilities: pmu.capabilities
- * @slot: returns the address of the counter at offset @at for a CPU; NULL: the CPU has none
- * @begin: adds an event to the engine, which starts with the first one
- * @end: removes an event from the engine, which stops with the last one
+ * @slot: returns the address of the counter at offset @at for a CPU; NULL if the CPU has none
+ * @begin: adds an event to the engine; the first event starts the engine
+ * @end: removes an event from the engine; removing the last event stops the engine
  */
 struct imc_kind {
 	u32 type;
@@ -148,11 +148,11 @@ struct imc_kind {
 
 /**
  * struct imc_pmu - a PMU, one unit of the catalog
- * @pp: the common part, with the reference count of this structure
+ * @pp: the part common to all drivers; its reference count covers this structure
  * @imc: driver state, with a reference
  * @unit: the unit in imc->catalog
  * @kind: kind of counters; NULL: the PMU is trace_imc
- * @alias: name of the PMU in old documents; empty if they use the present name
+ * @alias: name of the PMU in old documents; empty if the old documents use the name in @pp
  * @event_files: files of events/
  * @event_attrs: attributes of events/
  * @events_group: attribute group of events/
@@ -212,13 +212,13 @@ struct imc_probes {
  * @thread: thread unit of @catalog; NULL: none
  * @core: core unit of @catalog; NULL: none
  * @cpus: state of each CPU
- * @cores: list of struct imc_core; hotplug callbacks only
+ * @cores: list of struct imc_core; changed by hotplug callbacks only
  * @chips: the back-end's chips
  * @nr_chips: number of @chips
  * @hotplug_node: entry in the list of the CPU hotplug state
  * @claim_lock: protects @claimed, @nr_claims, @serving, @probes_stopped, and the users, attached
  *	and error members of @probes; process context, innermost
- * @claimed: type of the open core, thread or trace events
+ * @claimed: type (IMC_TYPE_*) of the open core, thread or trace events
  * @nr_claims: number of these events
  * @probe_mutex: serializes attaching and detaching; imc_probe.c has the lock order
  * @probes: the groups of probes
@@ -263,13 +263,14 @@ struct imc {
 
 /**
  * struct imc_event - an open event
- * @pev: the common part
+ * @pev: the part common to all drivers
  * @slot: counter event: address of the counter
  * @node: trace event: entry in imc_cpu.tracing
- * @since_tb: trace event: timebase of the last record before its start
- * @aux: trace event: an AUX area was mapped for it
+ * @since_tb: trace event: timebase of the last record before the start of the event
+ * @aux: trace event: an AUX area was mapped for the event
  * @reported_lost: trace event: lost records already reported by a flag in the AUX area
- * @cut: trace event: stopped in an NMI; the records it missed are not yet counted as lost
+ * @cut: trace event: it was stopped in an NMI, and the records that it missed are not yet counted
+ *	as lost
  */
 struct imc_event {
 	struct pmukit_event pev;

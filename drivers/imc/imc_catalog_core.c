@@ -5,8 +5,9 @@
  * and properties.
  *
  * The blob comes from firmware or from disk and is not trusted. The parser rejects a malformed tree
- * and reports the path of the faulty node. It skips an invalid unit and records the reason. Its
- * result is valid: counters lie inside their unit's memory, names are valid file names and unique.
+ * and reports the path of the faulty node. It skips an invalid unit and records the reason. The
+ * parsed catalog is valid: counters lie inside their unit's memory, names are valid file names and
+ * unique.
  *
  * The parser first checks all tokens from end to end. Only then does it look up nodes, so reading a
  * token cannot fail there.
@@ -222,7 +223,7 @@ static void imc_path_write(char *path, const struct imc_walk *walk)
 	path[length] = '\0';
 }
 
-/* Writes the path of the node at @node, in a checked tree. */
+/* Writes the path of the node at offset @node, in a checked tree. */
 static void imc_path_find(const struct imc_fdt *fdt, u32 node, char *path)
 {
 	struct imc_walk walk = {};
@@ -258,8 +259,8 @@ struct imc_prop {
 };
 
 /*
- * Finds a property of the node at @node. The format requires a node's properties before its
- * children; a property after them is not found.
+ * Finds a property of the node at offset @node. The format requires the properties of a node before
+ * its children; a property after a child is not found.
  */
 static bool imc_node_prop(const struct imc_fdt *fdt, u32 node, const char *name,
 			  struct imc_prop *prop)
@@ -394,8 +395,8 @@ static bool imc_event_name_add(char *name, u32 *length, const char *more)
 }
 
 /*
- * Dots are valid (DATA_FROM_L3.1 on POWER10). But a name must not end as the files do that describe
- * an event, because perf would not show the event.
+ * Dots are valid (DATA_FROM_L3.1 on POWER10). But a name must not end in the suffix of a file that
+ * describes an event, such as NAME.scale, because perf would not show the event.
  */
 static bool imc_event_name_good(const char *name)
 {
@@ -485,7 +486,7 @@ static const char *imc_event_parse(const struct imc_fdt *fdt, u32 node,
 	return NULL;
 }
 
-/* Parses the children of the node at @events. */
+/* Parses the children of the node at offset @events. */
 static const char *imc_events_parse(const struct imc_fdt *fdt, u32 events,
 				    const struct imc_defaults *defaults,
 				    struct imc_catalog *catalog, struct imc_unit *unit)
@@ -564,8 +565,8 @@ static const char *imc_unit_memory(const struct imc_fdt *fdt, u32 node, struct i
 }
 
 /*
- * Rejects duplicates. A core's engine serves only one unit per type; a chip's engine serves many,
- * of different names.
+ * Rejects duplicates. A core's engine serves only one unit of each type; a chip's engine serves
+ * many units, which have different names.
  */
 static const char *imc_unit_among(const struct imc_unit *unit, const struct imc_catalog *catalog)
 {
@@ -608,7 +609,7 @@ static const char *imc_unit_parse(const struct imc_fdt *fdt, u32 node, const cha
 	return wrong;
 }
 
-/* Records path and reason of the first IMC_MAX_SKIPPED units, and counts all. */
+/* Counts skipped units, and records path and reason of the first IMC_MAX_SKIPPED. */
 static void imc_unit_skip(struct imc_catalog *catalog, const char *why)
 {
 	if (catalog->nr_skipped < IMC_MAX_SKIPPED) {
@@ -620,7 +621,7 @@ static void imc_unit_skip(struct imc_catalog *catalog, const char *why)
 	catalog->nr_skipped++;
 }
 
-/* Adds a unit with all its events. If one of them is invalid, skips the whole unit. */
+/* Adds a unit with all its events. If the unit or an event is invalid, skips the whole unit. */
 static void imc_unit_take(const struct imc_fdt *fdt, u32 node, const char *name,
 			  struct imc_catalog *catalog)
 {
@@ -660,7 +661,7 @@ static const char *imc_units_parse(const struct imc_fdt *fdt, struct imc_catalog
 /**
  * imc_catalog_parse - parse a catalog
  * @blob: a flattened device tree; aligned to 4 bytes
- * @bytes: its length
+ * @bytes: length of the blob
  * @catalog: filled in; strings point into @blob. Invalid units are only in @catalog->skipped.
  *
  * Return: NULL, or error text; @catalog->path is then the path of the faulty node.
@@ -702,7 +703,7 @@ bool imc_unit_lies_in(const struct imc_unit *unit, u64 bytes)
  * @unit: a unit with counters
  * @offset: offset of the counter
  *
- * Return: false if it lies outside or is not aligned.
+ * Return: false if the counter lies outside of the memory or is not aligned.
  */
 bool imc_unit_has_counter(const struct imc_unit *unit, u64 offset)
 {
@@ -712,7 +713,7 @@ bool imc_unit_has_counter(const struct imc_unit *unit, u64 offset)
 /**
  * imc_unit_samples - test if the trace unit has an event with this config
  * @catalog: the catalog
- * @unit: its trace unit
+ * @unit: trace unit of the catalog
  * @value: config of the event
  *
  * Firmware chooses what is sampled and how often; the catalog lists only this choice.

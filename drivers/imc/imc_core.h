@@ -18,12 +18,12 @@
 #define IMC_NAME_BYTES		48	/* name of a unit or an event, with terminator */
 #define IMC_TEXT_BYTES		48	/* scale or unit of measurement, with terminator */
 #define IMC_PATH_BYTES		128
-#define IMC_MAX_SKIPPED		8	/* units that are logged one by one */
+#define IMC_MAX_SKIPPED		8	/* skipped units that are logged one by one */
 
 /**
  * struct imc_event_desc - an event of the catalog
  * @name: name with the prefix, in lower case
- * @value: offset of the event's counter; trace event: what the hardware samples
+ * @value: offset of the event's counter; of a trace event: what the hardware samples
  * @scale: scale; NULL: none
  * @unit: unit of measurement; NULL: none
  *
@@ -43,7 +43,7 @@ struct imc_event_desc {
  * @bytes: length of the counter memory or of the trace buffer
  * @offset: offset of the counters from the start of a chip's memory; IMC_TYPE_CHIP only
  * @cb_offset: offset of the control block from the counters; IMC_TYPE_CHIP only
- * @first_event: index in imc_catalog.events
+ * @first_event: index of the first event in imc_catalog.events
  * @nr_events: number of events
  */
 struct imc_unit {
@@ -58,7 +58,7 @@ struct imc_unit {
 
 /**
  * struct imc_skipped - a unit that was skipped
- * @path: path of the faulty node: the unit's or an event's
+ * @path: path of the faulty node: the node of the unit or of one of its events
  * @why: reason
  */
 struct imc_skipped {
@@ -74,7 +74,7 @@ struct imc_skipped {
  * @nr_events: number of @events
  * @nr_skipped: number of skipped units
  * @skipped: the first skipped units
- * @path: path of the faulty node
+ * @path: path of the node at which parsing failed
  */
 struct imc_catalog {
 	struct imc_unit *units;
@@ -92,10 +92,11 @@ bool imc_unit_has_counter(const struct imc_unit *unit, u64 offset);
 bool imc_unit_samples(const struct imc_catalog *catalog, const struct imc_unit *unit, u64 value);
 
 /**
- * struct imc_ring - reader of a trace buffer; the engine writes and wraps without notice
+ * struct imc_ring - reader of a trace buffer; the engine does not report its position or a wrap
  * @words: the buffer
  * @records: length of the buffer in records
- * @written: number of the record after the last one seen; modulo @records, its position
+ * @written: number of the last record seen, plus 1. A record's number modulo @records is its index
+ *	in the buffer.
  * @taken: number of the next record to read; earlier ones were read, lost or rejected
  * @newest_tb: timebase of the last whole record seen. Newer records are unseen, except for at most
  *	one that was seen half-written.
@@ -118,9 +119,10 @@ struct imc_ring {
 
 /**
  * struct imc_ring_tally - counts of records that were not read
- * @lost: overwritten or dropped before they were read
- * @rejected: invalid
- * @lapped: the engine lapped the reader since the last poll: @lost may be too low by whole rounds
+ * @lost: records that were overwritten or dropped before they were read
+ * @rejected: records that were invalid
+ * @lapped: the engine lapped the reader since the last poll: @lost may be too low by a multiple of
+ *	the buffer's length
  */
 struct imc_ring_tally {
 	u64 lost;

@@ -82,8 +82,8 @@ static int imc_thread_begin(struct imc *imc, struct imc_cpu *cpu)
 }
 
 /*
- * Other events may keep the engine running. LDBAR is written even then: once it is written, all
- * counts that the engine wrote through the previous value are in memory.
+ * Writes LDBAR even if other events keep the engine running: after the write, all counts that the
+ * engine wrote to the previous address are in memory.
  */
 static void imc_thread_end(struct imc *imc, struct imc_cpu *cpu)
 {
@@ -154,7 +154,7 @@ static int imc_counter_add(struct perf_event *event, int flags)
 	return 0;
 }
 
-/* Stops the engine first: its last counts still belong to the event. */
+/* Stops the engine first: the counts that it writes until then belong to the event. */
 static void imc_counter_del(struct perf_event *event, int flags)
 {
 	struct imc_pmu *ipmu = imc_pmu_of(event);
@@ -174,7 +174,7 @@ static bool imc_backend_same_chip(const struct pmukit_imc_backend *backend, unsi
 }
 
 /*
- * May run after the back-end is unregistered: if perf could not free a PMU's name, the PMU's
+ * May run after the back-end is unregistered: if pmukit_give_up_name() fails, the PMU's file
  * cpumask remains in sysfs. The RCU section lets imc_cpus_stop() wait for readers that have not yet
  * seen imc->dead.
  */
@@ -217,8 +217,8 @@ static const struct pmukit_pmu_ops imc_thread_ops = {
 };
 
 /*
- * Thread events do not use PERF_PMU_CAP_NO_EXCLUDE, because perf sets exclude_guest for tasks:
- * imc_thread_wrong() checks the exclude_* bits instead.
+ * Thread events do not use PERF_PMU_CAP_NO_EXCLUDE, because the perf tool sets exclude_guest for
+ * tasks: imc_thread_wrong() checks the exclude_* bits instead.
  */
 static const struct imc_kind imc_kinds[] = {
 	{

@@ -6,9 +6,9 @@
  * never changes afterwards, because the kernel forgets the siblings of an offline CPU. Memory is
  * not freed when a CPU goes offline, because an unstopped engine could still write to it.
  *
- * Firmware calls that prepare an engine also halt it. So the driver makes them only when the first
- * CPU of a core comes online, and never again: if taking a CPU offline is rolled back, the CPU
- * comes online with running events, which a halt would stop.
+ * Firmware calls that prepare an engine also halt it. So the driver makes these calls only when the
+ * first CPU of a core comes online, and never again: if taking a CPU offline is rolled back, the
+ * CPU comes online with running events, which a halt would stop.
  */
 
 #include <linux/cpu.h>
@@ -165,7 +165,7 @@ static struct imc_core *imc_core_alloc(struct imc *imc, unsigned int cpu)
 	return core;
 }
 
-/* Returns the core of a sibling that was online before, else a new one. */
+/* Returns the core of a sibling that has been online; if there is none, a new core. */
 static struct imc_core *imc_core_find(struct imc *imc, unsigned int cpu)
 {
 	unsigned int sibling;
@@ -263,7 +263,8 @@ static int imc_cpu_online(unsigned int cpu, struct hlist_node *node)
 }
 
 /*
- * perf removes its events from the CPU after this callback. With @ready clear no event can start.
+ * perf removes its events from the CPU after this callback. While imc_cpu.ready is false, no event
+ * can start.
  */
 static int imc_cpu_offline(unsigned int cpu, struct hlist_node *node)
 {

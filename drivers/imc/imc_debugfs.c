@@ -58,7 +58,7 @@ static int imc_debugfs_probes(void *data, u64 *value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(imc_probes_fops, imc_debugfs_probes, NULL, "%llu\n");
 
-/* All nest units of a catalog share the control block; the first unit has its offset. */
+/* All nest units share the control block; its offset is taken from the first unit. */
 static const struct imc_unit *imc_nest_unit(const struct imc *imc)
 {
 	u32 i;

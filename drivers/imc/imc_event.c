@@ -63,7 +63,7 @@ static const char *imc_system_wrong(const struct imc_pmu *ipmu, struct perf_even
 {
 	if (event->cpu < 0 || event->attach_state & PERF_ATTACH_TASK)
 		return "counts for a CPU (-a, -C), not for a task";
-	/* perf refuses this too (PERF_PMU_CAP_NO_EXCLUDE), but only after the engine is claimed. */
+	/* PERF_PMU_CAP_NO_EXCLUDE rejects these flags, but only after the engine is claimed. */
 	if (event_has_any_exclude_flag(event))
 		return "counts in all modes";
 	return imc_counter_wrong(ipmu, event);
@@ -86,7 +86,7 @@ static const char *imc_trace_wrong(const struct imc_pmu *ipmu, struct perf_event
 
 	if (!imc_unit_samples(&ipmu->imc->catalog, ipmu->unit, attr->config))
 		return "firmware samples what is in events/ and nothing else";
-	/* perf sends at most one signal before the task continues; a drain has many records. */
+	/* perf sends at most one signal until the task continues, but a drain has many records. */
 	if (attr->sigtrap)
 		return "no signals";
 	return pmukit_sampling_wrong(attr);
@@ -136,7 +136,8 @@ static int imc_event_place(struct imc_pmu *ipmu, const struct perf_event *event)
 /*
  * A PMU exists before the init of the back-end's module has succeeded, and may exist after the
  * back-end is unregistered. At these times a reference to the module does not keep the back-end's
- * memory. So the driver accesses imc->backend only in between, while imc->serving is set.
+ * memory valid. So the driver accesses imc->backend only between these times, while imc->serving is
+ * set.
  */
 static bool imc_hold_backend(struct imc *imc)
 {

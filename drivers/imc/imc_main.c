@@ -116,7 +116,7 @@ static int imc_catalog_load(struct imc *imc)
 	if (ret)
 		return dev_err_probe(&imc->parent->dev, ret, "no catalogue %s\n",
 				     imc->backend->catalog);
-	/* One extra byte: an empty file needs a valid blob too. */
+	/* Allocate one byte more than the file has: an empty file needs a valid blob, too. */
 	imc->blob = kvmalloc(firmware->size + 1, GFP_KERNEL);
 	ret = -ENOMEM;
 	if (imc->blob) {
@@ -353,7 +353,7 @@ static void imc_destroy(struct imc *imc)
  * Loads the catalog, prepares the engines of all online CPUs, registers the PMUs.
  *
  * Context: may sleep. The back-end may be called before this function returns, and events may be
- * opened afterwards: call it as the last step of a module's init.
+ * opened as soon as it returns: call this function as the last step of a module's init.
  *
  * Return: 0, -EBUSY if a back-end is already registered, another -errno if the catalog or memory
  * is missing.
@@ -388,8 +388,8 @@ EXPORT_SYMBOL_GPL(pmukit_imc_register_backend);
  * @backend: a registered back-end
  *
  * On return the driver does not call the back-end any more, and the back-end must not write to the
- * driver's memory any more. Open events hold a reference to the back-end's module; if it
- * unregisters nevertheless, they count nothing any more.
+ * driver's memory any more. Open events hold a reference to the back-end's module; if the back-end
+ * unregisters nevertheless, these events count nothing from then on.
  *
  * Context: may sleep.
  */

@@ -146,8 +146,8 @@ static void imc_probes_rest_work(struct work_struct *work)
 }
 
 /*
- * Attaches for a caller that must not. If the caller does not retry, the probes are detached
- * unused.
+ * Attaches probes for a caller of imc_probes_ask(), which must not attach probes itself. If that
+ * caller does not retry, the probes are detached without having been used.
  */
 static void imc_probes_attach_work(struct work_struct *work)
 {
@@ -166,10 +166,10 @@ static void imc_probes_attach_work(struct work_struct *work)
 }
 
 /*
- * For a member of a group, under ctx->mutex: this function must neither attach nor wait for another
- * caller that attaches. The system call drops its locks and is restarted, invisibly for user space,
- * until the probes are attached. There always is a system call: events that the kernel itself opens
- * are not members of a group.
+ * Called for a member of a group, under ctx->mutex: this function must neither attach probes nor
+ * wait for another caller that attaches them. The system call drops its locks and is restarted,
+ * invisibly for user space, until the probes are attached. There always is a system call: events
+ * that the kernel itself opens are not members of a group.
  */
 static int imc_probes_ask(struct imc *imc, struct imc_probes *probes)
 {
@@ -205,7 +205,8 @@ int imc_probes_get(struct imc *imc, struct perf_event *event)
 	if (imc_probes_join(imc, probes))
 		return 0;
 	/*
-	 * The parent event is a user until all inherited events are gone, so they always can join.
+	 * The parent event is a user until all inherited events are gone, so inherited events can
+	 * always join.
 	 */
 	if (WARN_ON_ONCE(event->parent))
 		return -ENODEV;

@@ -37,7 +37,7 @@
 #define IMC_RECORD_TB2			7
 #define   IMC_RECORD_TB2_TB		GENMASK_ULL(41, 0)	/* low bits of word 0 */
 
-/* Nest control block, offsets in bytes from a chip's counters + cb_offset; 64-bit words */
+/* Nest control block, at cb_offset from a chip's counters: 64-bit words, offsets in bytes */
 #define IMC_CB_DEFAULT			0x3fc00
 #define IMC_CB_STATUS			0x00	/* RO: 0 initializing, 1 running, 2 paused */
 #define IMC_CB_COMMAND			0x08	/* RW: 1 resume, 2 pause, 3 clear and restart */

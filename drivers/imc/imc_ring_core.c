@@ -52,10 +52,10 @@ static bool imc_timebases_agree(u64 first, u64 second)
 }
 
 /*
- * Copies a record. Returns false if a newer record has begun in its place. The two timebases are
- * the first and the last word of a record. It is not documented which the engine writes last, so
- * both are read before and after the other words. If the second timebase changes, the engine is
- * just finishing the record, and the copy is marked as not whole.
+ * Copies a record. Returns false if the engine has begun a newer record in its place. The two
+ * timebases are the first and the last word of a record. It is not documented which of them the
+ * engine writes last, so both are read before and after the other words. If the second timebase
+ * changes in between, the engine is just finishing the record, and the copy is marked as not whole.
  */
 static bool imc_ring_copy(const struct imc_ring *ring, u64 number, u64 *record)
 {
@@ -102,8 +102,8 @@ static u64 imc_ring_count_newer(const struct imc_ring *ring, u64 from, u64 tb)
 
 /*
  * The engine has lapped the reader and overwritten the last record seen. Returns the number of
- * records written since that one: a whole round, and those of the next round up to the position of
- * the engine, after which older records follow.
+ * records written since that record: a whole round, and those of the next round up to the position
+ * of the engine, after which older records follow.
  */
 static u64 imc_ring_count_lapped(const struct imc_ring *ring)
 {
@@ -177,9 +177,9 @@ static void imc_ring_overwrite(struct imc_ring *ring, struct imc_ring_tally *tal
 /**
  * imc_ring_look - poll for records that the engine has written
  * @ring: the reader
- * @tally: added to
+ * @tally: counts are added to it
  *
- * Must be called at least once per round of the engine.
+ * Must be called at least once in the time in which the engine fills the buffer.
  */
 void imc_ring_look(struct imc_ring *ring, struct imc_ring_tally *tally)
 {
@@ -216,7 +216,7 @@ static bool imc_ring_await(struct imc_ring *ring)
  * imc_ring_take - read the oldest record
  * @ring: the reader
  * @record: IMC_RECORD_WORDS words, in CPU byte order
- * @tally: added to
+ * @tally: counts are added to it
  *
  * Skips a record that is invalid or was overwritten since the poll.
  *
@@ -251,7 +251,7 @@ enum imc_ring_state imc_ring_take(struct imc_ring *ring, u64 *record,
 /**
  * imc_ring_drop - drop the unread records
  * @ring: the reader
- * @tally: added to
+ * @tally: counts are added to it
  */
 void imc_ring_drop(struct imc_ring *ring, struct imc_ring_tally *tally)
 {

@@ -137,7 +137,7 @@ static const struct attribute_group imc_alias_group = {
 
 /* caps/ */
 
-/* Every back-end that can be a module is a model of the hardware: decision 0007. */
+/* Every back-end that is a module is a model: Documentation/decisions/0007-imc-backends.rst */
 static int imc_emit_source(struct pmukit_pmu *pp, char *buf, int at)
 {
 	return sysfs_emit_at(buf, at, "model");

@@ -164,7 +164,7 @@ static void imc_trace_give(struct imc_cpu *cpu, struct imc_event *ev, struct pmu
 /*
  * An AUX area has one writer at a time. Inherited copies of an event for all CPUs (cpu == -1) may
  * run on other CPUs than the event. perf maps no area for such an event, but allows it to use the
- * area of another event.
+ * area of another event. So the inherited copies must not write to an area.
  */
 static bool imc_trace_may_write_area(const struct imc_event *ev)
 {
@@ -207,7 +207,7 @@ static void imc_trace_hand_over(struct imc_cpu *cpu, struct imc_event *ev, u32 t
 	pmukit_sink_close(&sink, report ? PERF_AUX_FLAG_PARTIAL : 0);
 }
 
-/* Reports the event's last loss when the event is removed, as no later data can report it. */
+/* Reports the last loss of an event that is removed: no later data can report it. */
 static void imc_trace_report_loss(struct imc_event *ev)
 {
 	struct pmukit_sink sink;
@@ -349,7 +349,7 @@ static enum hrtimer_restart imc_trace_timer(struct hrtimer *timer)
 	struct imc_cpu *cpu = container_of(timer, struct imc_cpu, timer);
 	u64 now = ktime_get_ns(), pause_ns = IMC_PAUSE_NS;
 
-	/* No events, or the timer was moved when its CPU went offline. */
+	/* Do not rearm without events, or if the timer was moved because its CPU went offline. */
 	if (imc_dead(cpu->imc) || cpu->cpu != smp_processor_id() || list_empty(&cpu->tracing))
 		return HRTIMER_NORESTART;
 
@@ -361,7 +361,7 @@ static enum hrtimer_restart imc_trace_timer(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* sched_switch: on the switching CPU, interrupts off, before the switch: current is still @prev. */
+/* Probe of sched_switch; runs before the switch, interrupts off: current is still @prev. */
 static void imc_trace_switch(void *data, bool preempt, struct task_struct *prev,
 			     struct task_struct *next, unsigned int prev_state)
 {
@@ -373,8 +373,8 @@ static void imc_trace_switch(void *data, bool preempt, struct task_struct *prev,
 }
 
 /*
- * sched_process_exit: current is exiting and still has its PID. Kernels before 6.16 do not pass
- * group_dead, which is not used.
+ * Probe of sched_process_exit: current is exiting and still has its PID. Kernels before 6.16 do not
+ * pass group_dead, which is not used.
  */
 static void imc_trace_exit(void *data, struct task_struct *task, bool group_dead)
 {
@@ -391,7 +391,7 @@ static void imc_trace_exit(void *data, struct task_struct *task, bool group_dead
 
 /* Engine */
 
-/* On the CPU itself, interrupts off. The first poll is soon, because the rate is not known. */
+/* On the CPU itself, interrupts off. Polls soon, because the rate of records is not known yet. */
 static void imc_trace_timer_start(struct imc_cpu *cpu)
 {
 	if (!hrtimer_is_queued(&cpu->timer))
@@ -450,8 +450,9 @@ static void imc_trace_settle(struct imc_cpu *cpu, struct imc_event *ev)
 }
 
 /*
- * Must not drain inside a drain. perf calls this during a drain when the event's last requested
- * sample is delivered, and in an NMI if the leader of its group is throttled there.
+ * Must not drain inside a drain. perf calls this callback during a drain when the event's last
+ * requested sample is delivered, and in an NMI if the leader of the event's group is throttled
+ * there.
  */
 static void imc_trace_stop(struct perf_event *event, int flags)
 {
@@ -466,7 +467,7 @@ static void imc_trace_stop(struct perf_event *event, int flags)
 	else if (in_nmi())
 		WRITE_ONCE(ev->cut, true);
 	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	/* Only now: an NMI no longer sets ev->cut, because the event is marked stopped. */
+	/* Clear cut after the event is marked stopped: from then on no NMI sets it. */
 	if (settle)
 		WRITE_ONCE(ev->cut, false);
 }
@@ -493,8 +494,8 @@ static int imc_trace_add(struct perf_event *event, int flags)
 }
 
 /*
- * Stops the engine first, because the engine's last records belong to the event, unless perf has
- * already stopped the event, as it does when the buffer is unmapped.
+ * Stops the engine first, because the engine's last records belong to the event. They do not if
+ * perf has already stopped the event, for example when the buffer is unmapped.
  */
 static void imc_trace_del(struct perf_event *event, int flags)
 {
