@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * imc_engine: structures and functions that the engine's files share.
+ * imc_engine: structures and functions that the engine's files share. A fact is a value that only
+ * grows, such as elapsed time; a post adds the growth of a fact to a counter in memory.
  *
  * Locking: a core's lock is innermost. It is taken with interrupts off, by the sched_switch probe
- * (under the run queue's lock), by ticks, and by starts and stops. While the engine holds it, it
- * calls no kernel functions except to read clocks.
+ * (under the run queue's lock), by ticks, and by starts and stops. While the engine holds the lock,
+ * it calls no kernel functions except to read clocks.
  */
 #ifndef IMC_ENGINE_H
 #define IMC_ENGINE_H
@@ -24,7 +25,7 @@
 #define IMC_ENGINE_POST_NS	4000000
 
 /**
- * struct imc_engine_core - a core; its number is that of its first CPU that came online
+ * struct imc_engine_core - a core; it has the number of its first CPU that came online
  * @lock: protects all members below, and the threads of @cpus
  * @cpus: CPUs of the core; only grows
  * @mode: what HTM runs: 0 (nothing), PMUKIT_IMC_CORE or PMUKIT_IMC_TRACE
@@ -64,8 +65,9 @@ struct imc_engine_core {
  * @tick: timer that replaces the hardware; fires on this CPU while the core's HTM runs
  * @period_ns: period of @tick; accessed on this CPU only
  * @ticks: number of ticks
- * @late: trace records dropped because the tick was late
- * @blind: trace ticks that wrote no record because the interrupted registers were not available
+ * @late: number of trace records dropped because the tick was late
+ * @blind: number of trace ticks without a record, because the interrupted registers were not
+ *	available
  * @reference: reference counters: increments of each counter through LDBAR since load
  * @kick: function call from another CPU that starts the tick on this CPU
  * @kicked: @kick is pending

@@ -4,7 +4,7 @@
  *
  * A fact is a value that only grows, such as elapsed time. A post adds the difference between two
  * values of a fact to a counter in memory. Each value is converted to the counter's unit before the
- * subtraction, so that the next post adds what this one loses by rounding.
+ * subtraction, so that the next post adds what the current post loses by rounding.
  *
  * A trace buffer is written like this; the engine does not signal a wrap to its beginning:
  *
@@ -65,7 +65,7 @@ void imc_engine_set_busy(struct imc_engine_core_state *core,
 	thread->busy = busy;
 }
 
-/* Facts of a thread: the elapsed and BUSY_n times of its core, and its own tasks */
+/* Facts of a thread: elapsed and BUSY_n times of its core, and the facts of its own tasks */
 void imc_engine_thread_facts(const struct imc_engine_core_state *core,
 			     const struct imc_engine_thread_state *thread,
 			     struct imc_engine_facts *facts)
@@ -96,7 +96,7 @@ const struct imc_engine_slot imc_engine_slots[IMC_ENGINE_NR_SLOTS] = {
 	IMC_ENGINE_NS_SLOT("CPM_1THRD_NON_IDLE_PCYC", 0x108, IMC_ENGINE_BUSY_1_NS),
 	IMC_ENGINE_NS_SLOT("CPM_2THRD_NON_IDLE_PCYC", 0x148, IMC_ENGINE_BUSY_2_NS),
 	IMC_ENGINE_NS_SLOT("CPM_1THRD_NON_IDLE_INST", 0x100, IMC_ENGINE_BUSY_1_NS),
-	/* Events of POWER9's threads and cores */
+	/* Events that POWER9 has for threads as well as for cores */
 	IMC_ENGINE_NS_SLOT("CPM_CS_PCYC_USER", 0x1000, IMC_ENGINE_USER_NS),
 	IMC_ENGINE_NS_SLOT("CPM_CS_INST_USER", 0x1008, IMC_ENGINE_USER_NS),
 	IMC_ENGINE_SLOT("CPM_CS_32MHZ_CYC_USER", 0x10c8, IMC_ENGINE_USER_NS,
@@ -122,7 +122,7 @@ u64 imc_engine_slot_delta(const struct imc_engine_slot *slot, const struct imc_e
 
 /* Trace */
 
-/* Value that skiboot writes on POWER9, except for the period */
+/* Value that skiboot writes to TRACE_IMC_SCOM on POWER9, except for the period */
 u64 imc_engine_scom(u32 cpmc_load)
 {
 	return FIELD_PREP(IMC_ENGINE_SCOM_SAMPSEL, IMC_ENGINE_SAMPSEL_CPMC2) |
@@ -145,7 +145,7 @@ u32 imc_engine_buffer_records(u64 scom)
 	       min_t(u32, FIELD_GET(IMC_ENGINE_SCOM_BUFFERSIZE, scom), IMC_ENGINE_BUFFERSIZE_MAX);
 }
 
-/* 512 MHz, as on POWER */
+/* The timebase counts at 512 MHz, the frequency on POWER. */
 u64 imc_engine_timebase(u64 ns)
 {
 	return imc_engine_scale(ns, 64, 125);
@@ -158,7 +158,7 @@ u64 imc_engine_32mhz(u64 ns)
 
 /*
  * Returns the first sampling time after now on a fixed grid. CPMC also counts while a thread is not
- * traced, so the sampling times do not depend on the start of the trace. Otherwise a task that
+ * traced, so the sampling times do not depend on the start of the trace. If they did, a task that
  * never runs for a whole period would never be sampled.
  */
 u64 imc_engine_next_tick(u64 now_ns, u64 period_ns, u64 phase_ns)
@@ -194,7 +194,7 @@ u32 imc_engine_trace_record(struct imc_engine_trace *trace, u64 scom, u64 now_ns
 {
 	u32 at = trace->at;
 
-	/* Readers detect the last new record by its timebase, which must be the highest. */
+	/* Readers find the newest record by its timebase, so it must have the highest one. */
 	trace->timebase = max_t(u64, imc_engine_timebase(now_ns), trace->timebase + 1);
 	words[IMC_ENGINE_RECORD_TB1] = trace->timebase;
 	words[IMC_ENGINE_RECORD_IP] = ip;

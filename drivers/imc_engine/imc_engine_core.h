@@ -10,10 +10,10 @@
 
 #include "imc_engine_regs.h"
 
-/* Shortest valid sampling period: that of POWER's firmware */
+/* Shortest valid sampling period: the shortest that POWER's firmware uses */
 #define IMC_ENGINE_PERIOD_MIN_NS	7843
 
-/* Shortest time between ticks. If the period is shorter, a tick writes all records due by then. */
+/* Shortest time between ticks. If the sampling period is shorter, a tick writes all due records. */
 #define IMC_ENGINE_TICK_NS		100000
 
 /* Records due longer ago than this are dropped, except for the last one. */
@@ -40,7 +40,7 @@ struct imc_engine_facts {
 /**
  * struct imc_engine_core_state - accounting state of a core
  * @stamp_ns: time up to which @facts are accounted
- * @busy: number of its threads that run a task
+ * @busy: number of threads of the core that run a task
  * @facts: facts of the core
  */
 struct imc_engine_core_state {

@@ -2,9 +2,9 @@
 /*
  * imc_engine: reference counters in debugfs, imc_engine/. They record what the engine did, and
  * tests compare them with the driver's counts. There is one file per CPU, core and chip, with a
- * word and a value per line; the values of a file are consistent. Other files have the number of
+ * name and a value per line; the values of a file are consistent. Other files have the number of
  * attached probes and inject faults when probes are attached
- * (Documentation/ABI/testing/debugfs-imc_engine). A file in sysfs says that the engine is a model.
+ * (Documentation/ABI/testing/debugfs-imc_engine). A file in sysfs shows that the engine is a model.
  */
 
 #include <linux/atomic.h>
@@ -50,13 +50,13 @@ static void imc_engine_show_slots(struct seq_file *file, const u64 *reference)
 		seq_printf(file, "%s %llu\n", imc_engine_slots[i].name, reference[i]);
 }
 
-/* The number of a CPU, core or chip */
+/* Number of the CPU, core or chip that the file describes */
 static unsigned int imc_engine_number(const struct seq_file *file)
 {
 	return (unsigned long)file->private;
 }
 
-/* Empty for a CPU that was never online. */
+/* The file is empty for a CPU that was never online. */
 static int imc_engine_cpu_show(struct seq_file *file, void *unused)
 {
 	struct imc_engine_thread *thread = imc_engine_thread_of(imc_engine_number(file));
@@ -131,7 +131,7 @@ static int imc_engine_probes_get(void *data, u64 *value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(imc_engine_probes_fops, imc_engine_probes_get, NULL, "%llu\n");
 
-/* Fault injection: returns the error in fail_probes, and resets it to 0. */
+/* Fault injection: returns the error in fail_probes as -errno, and resets fail_probes to 0. */
 int imc_engine_fail_once(void)
 {
 	return -(int)min_t(u32, xchg(&imc_engine_fail_probes, 0), MAX_ERRNO);

@@ -163,7 +163,7 @@ static void imc_engine_post_core(struct imc_engine_core *core)
 	core->rounds++;
 }
 
-/* Makes the memory at LDBAR receive only counts and records of the time after this call. */
+/* After this call, the memory at LDBAR receives only counts and records of the time from now on. */
 static void imc_engine_thread_rebase(struct imc_engine_thread *thread)
 {
 	imc_engine_thread_account(thread);
@@ -174,8 +174,8 @@ static void imc_engine_thread_rebase(struct imc_engine_thread *thread)
 /* Trace */
 
 /*
- * Writing tb1 makes the record invalid until tb2 agrees again. A reader that reads tb2, the middle
- * and then tb1 gets a whole record, or detects that it did not.
+ * Writing tb1 makes the record invalid until tb2 agrees again. A reader that reads tb2 first, then
+ * the middle and then tb1 gets a whole record, or detects that the record is not whole.
  */
 static void imc_engine_publish(u64 address, u32 at, const u64 words[IMC_ENGINE_RECORD_WORDS])
 {
@@ -315,7 +315,7 @@ static struct imc_engine_core *imc_engine_core_of(unsigned int cpu)
 	return READ_ONCE(imc_engine_thread_of(cpu)->core);
 }
 
-/* Assigns an online CPU to the core of a sibling, else to a new core. */
+/* Assigns an online CPU to the core of a sibling; if no sibling has one, to a new core. */
 static void imc_engine_place(unsigned int cpu)
 {
 	struct imc_engine_thread *thread = imc_engine_thread_of(cpu);
@@ -331,7 +331,7 @@ static void imc_engine_place(unsigned int cpu)
 			core = imc_engine_thread_of(sibling)->core;
 			break;
 		}
-		/* -1: the platform does not know; assume one chip. */
+		/* -1: the platform does not report the package; assume one chip. */
 		thread->chip = max(topology_physical_package_id(cpu), 0);
 		raw_spin_lock(&core->lock);
 		cpumask_set_cpu(cpu, core->cpus);
@@ -342,8 +342,8 @@ static void imc_engine_place(unsigned int cpu)
 }
 
 /*
- * OPAL_IMC_COUNTERS_INIT of a core. The driver's online callback may run before the engine's, so
- * the CPU may not be assigned to a core yet.
+ * OPAL_IMC_COUNTERS_INIT for a core. The hotplug callback of imc.ko may run before that of the
+ * engine, so the CPU may not be assigned to a core yet.
  */
 int imc_engine_htm_init(u32 type, phys_addr_t address, unsigned int cpu)
 {
@@ -580,7 +580,8 @@ void imc_engine_htm_finish(void)
 		while (atomic_read(&imc_engine_thread_of(cpu)->kicked))
 			usleep_range(500, 1000);
 	/*
-	 * Waits for imc_engine_kicked(), which runs on with interrupts off after it clears kicked.
+	 * Waits for imc_engine_kicked(), which continues with interrupts off after it clears
+	 * kicked.
 	 */
 	synchronize_rcu();
 	imc_engine_cores_free();

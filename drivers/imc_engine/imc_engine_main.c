@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * imc_engine: a software engine in place of the hardware and firmware of In-Memory Collection
- * (Documentation/devices/imc_engine-model.rst). Users load it explicitly, after imc.ko; the log and
- * sysfs say that it is loaded. Once registered the engine does not call the driver, but writes
- * memory as hardware does.
+ * (Documentation/devices/imc_engine-model.rst). Users load this module explicitly, after imc.ko;
+ * the log and sysfs show that it is loaded. Once registered, the engine does not call imc.ko; it
+ * only writes to memory, as the hardware does.
  *
  * The engine registers as the last step of load and unregisters as the first step of unload: when
  * pmukit_imc_unregister_backend() returns, no register holds an address of the driver's memory.

@@ -47,7 +47,7 @@ struct imc_engine_chip {
 	struct list_head node;
 };
 
-/* Does not change once the module is loaded. */
+/* All chips; the list does not change once the module is loaded. */
 static LIST_HEAD(imc_engine_all_chips);
 
 /* Pages that each CPU allocated and freed */
@@ -210,14 +210,14 @@ int imc_engine_nest_command(unsigned int cpu, u64 command)
 	raw_spin_lock_irqsave(&chip->lock, flags);
 	imc_engine_control_write(chip, IMC_ENGINE_CB_COMMAND, command);
 	imc_engine_nest_step(chip);
-	/* The timer is still armed with the long interval of the paused state. */
+	/* The timer may be armed with the long interval of the paused state: fire it now. */
 	if (command == IMC_ENGINE_COMMAND_RESUME)
 		hrtimer_start(&chip->timer, 0, HRTIMER_MODE_REL_HARD);
 	raw_spin_unlock_irqrestore(&chip->lock, flags);
 	return 0;
 }
 
-/* Reads the reference counters of the index-th chip. Returns false if it does not exist. */
+/* Reads the reference counters of the index-th chip. Returns false if that chip does not exist. */
 bool imc_engine_chip_read(unsigned int index, struct imc_engine_chip_reference *reference)
 {
 	struct imc_engine_chip *chip;

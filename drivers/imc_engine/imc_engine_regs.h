@@ -67,7 +67,7 @@
 #define IMC_ENGINE_OFFSET_POWERBUS0	0x8
 #define IMC_ENGINE_OFFSET_MCS01		0xc8
 
-/* Events per count on POWER9; the same number is the scale in the catalog. */
+/* Hardware events per count on POWER9; the same number is the scale in the catalog. */
 #define IMC_ENGINE_SCALE_CORE		512
 #define IMC_ENGINE_SCALE_NEST		256
 
