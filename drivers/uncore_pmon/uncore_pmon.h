@@ -40,16 +40,16 @@ struct uncore_pmon_box;
 
 /**
  * struct uncore_pmon_table - the units that one PCI function describes
- * @pdev: the function, with a reference; only read, as it may be bound to another driver
- * @dvsec: offset of the capability; 0: the links of a Sapphire Rapids, see uncore_pmon_links()
+ * @pdev: the function, with a reference; only read, because another driver may be bound to it
+ * @dvsec: offset of the capability; 0: no capability, @entries are from uncore_pmon_links()
  * @package: physical package of the units
- * @placed: @package is known; false if it is assumed from the order in which functions were found
+ * @placed: @package is known; false: it is assumed from the order in which functions were found
  * @wrong: why the whole table is rejected, or NULL
  * @begun: uncore_pmon_table_begin() has handled the global control
  * @global: the first entry, which describes the table
  * @entries: the entries after the first, one per unit
  * @nr_entries: length of @entries
- * @nr_reported: calls of uncore_pmon_report_entry() for this table
+ * @nr_reported: number of calls of uncore_pmon_report_entry() for this table
  * @node: entry in the list of all tables
  */
 struct uncore_pmon_table {
@@ -70,8 +70,8 @@ struct uncore_pmon_table {
  * struct uncore_pmon_access - register access of a unit
  * @claim: called before the first access; may sleep
  * @release: called after the last access; may sleep
- * @read32: reads a control
- * @write: writes a control
+ * @read32: reads a control register
+ * @write: writes a control register
  * @read: reads a counter
  *
  * Offsets are from the box control. A register that does not respond reads as all ones. read32,
@@ -88,7 +88,7 @@ struct uncore_pmon_access {
 
 /**
  * struct uncore_pmon_event - an open event
- * @pev: the common part
+ * @pev: the part common to all drivers
  * @box: the unit in the package of the event's CPU
  * @cfg: the decoded terms; never changes
  * @slot: slot of an added event; UNCORE_PMON_NO_SLOT if the event is not added or needs none
@@ -127,7 +127,7 @@ struct uncore_pmon_event_file {
  * @package: physical package
  * @access: register access
  * @claimed: @access->claim() has succeeded
- * @kinds: mask of enum uncore_pmon_kind that the unit has; complete once @claimed
+ * @kinds: kinds of counters of the unit, mask of enum uncore_pmon_kind; complete once @claimed
  * @node: entry in @pmu->boxes
  * @base: MMIO: the mapped registers
  * @free_base: MMIO: the mapped free-running counters
@@ -139,7 +139,7 @@ struct uncore_pmon_event_file {
  * @silent: the unit did not respond to the last read of a counter
  * @reset: the driver has reset the unit
  * @frozen: the freeze bit is set: no counter of the unit counts
- * @controls: content of the control of each slot
+ * @controls: content of the control register of each slot
  * @counting: mask of the slots whose event is started
  * @added: list of struct uncore_pmon_event
  * @nr_running: number of started events in @added
@@ -182,10 +182,10 @@ struct uncore_pmon_box {
 
 /**
  * struct uncore_pmon_pmu - a unit type and id
- * @pp: the common part, with the reference count of this structure
+ * @pp: the part common to all drivers; its reference count covers this structure
  * @unit: the unit of the first box; the units in other packages have the same layout
  * @platform: platform that defines the named events
- * @kinds: mask of enum uncore_pmon_kind that all boxes have
+ * @kinds: kinds of counters that all boxes have, mask of enum uncore_pmon_kind
  * @fold_ns: interval between two reads of a counter by the timer
  * @boxes: struct uncore_pmon_box, one per package; constant while the PMU is registered
  * @node: entry in the list of all PMUs

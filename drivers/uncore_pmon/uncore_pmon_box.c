@@ -6,7 +6,7 @@
  *               + counter_offset    counter 0, 1, ...
  *               + control_offset    control 0, 1, ...
  *
- * The table entry has the address of a unit, which need not be in a BAR: on real machines the
+ * The table entry has the address of a unit. The address need not be in a BAR: on real machines the
  * registers of memory controllers are in no BAR, and those of CXL units are in the BAR of a port.
  * The driver maps the registers without requesting the region, so that other drivers can still
  * request it. The driver guards against a wrong address in two ways: it rejects RAM and BARs that
@@ -54,7 +54,7 @@ static const char *uncore_pmon_bar_check(const struct pci_dev *pdev, struct reso
 			continue;
 		if (!uncore_pmon_may_have_units(pdev))
 			return "its registers are in a BAR of another device";
-		/* Windows of non-transparent bridges to another host's memory are prefetchable. */
+		/* The BAR may be a window of a non-transparent bridge to another host's memory. */
 		if (bar->flags & IORESOURCE_PREFETCH)
 			return "its registers are in a BAR of prefetchable memory";
 		if (!resource_contains((struct resource *)bar, place))
@@ -381,7 +381,8 @@ static bool uncore_pmon_box_is_frozen(const struct uncore_pmon_box *box)
 
 /*
  * Returns true if a user program uses the unit, through /dev/mem or MSRs. A unit that is not frozen
- * and has a control set is in use: a driver would have frozen the unit before it released it.
+ * and has a control set is in use by a program, not by a driver: a driver freezes a unit when it
+ * stops using the unit.
  */
 static bool uncore_pmon_box_counts(const struct uncore_pmon_box *box)
 {
@@ -545,9 +546,9 @@ static u64 uncore_pmon_box_read(const struct uncore_pmon_box *box,
  * @uev: the event
  * @count: filled in
  *
- * All ones mean that the unit did not respond. If they were the real count, nothing is lost: the
- * difference at the next read includes it. After a failure the driver tries only once per read,
- * because each attempt costs a timeout.
+ * All ones mean that the unit did not respond. If all ones were the real count, nothing is lost:
+ * the difference at the next read includes this count. After a failure the driver tries only once
+ * per read, because each attempt costs a timeout.
  *
  * Return: false if the unit does not respond, after a warning.
  */

@@ -3,9 +3,9 @@
  * uncore_pmon: decoding of the discovery table and of event terms, arithmetic of counters.
  *
  * A table comes from firmware or a device and is not trusted: the decoders check each entry and
- * reject an invalid one with a reason. Two accepted units may still have the same registers, which
- * uncore_pmon_box_check() detects, or an address where no unit is, which uncore_pmon_box_up()
- * detects.
+ * reject an invalid one with a reason. Two errors remain possible: two accepted units have the same
+ * registers (uncore_pmon_box_check() detects this), or an accepted unit has an address where no
+ * unit is (uncore_pmon_box_up() detects this).
  */
 
 #include <linux/bitfield.h>
@@ -73,7 +73,7 @@ const char *uncore_pmon_global_decode(const u64 *words, u64 bar_bytes,
 
 /**
  * uncore_pmon_table_bytes - length of a table
- * @global: its first entry
+ * @global: first entry of the table
  *
  * Return: bytes, at most 2 MiB.
  */
@@ -86,7 +86,7 @@ u64 uncore_pmon_table_bytes(const struct uncore_pmon_global *global)
  * uncore_pmon_global_is_mmio - test for a global control that is MMIO
  * @global: the first entry of a table
  *
- * Return: true if it is MMIO, at a valid address.
+ * Return: true if the global control is MMIO, at a valid address.
  */
 bool uncore_pmon_global_is_mmio(const struct uncore_pmon_global *global)
 {
@@ -104,7 +104,7 @@ static bool uncore_pmon_is_msr(u64 address, u32 end)
  * uncore_pmon_global_is_msr - test for a global control that is an MSR
  * @global: the first entry of a table
  *
- * Return: true if it is an MSR, in the range of uncore MSRs.
+ * Return: true if the global control is an MSR, in the range of uncore MSRs.
  */
 bool uncore_pmon_global_is_msr(const struct uncore_pmon_global *global)
 {
@@ -235,7 +235,7 @@ static const char *uncore_pmon_unit_among(const struct uncore_pmon_unit *unit,
 /**
  * uncore_pmon_table_decode - decode and check all units of a table
  * @table: the whole table, uncore_pmon_table_bytes() long
- * @global: its first entry
+ * @global: first entry of the table
  * @entries: filled in; @global->max_units entries
  */
 void uncore_pmon_table_decode(const u64 *table, const struct uncore_pmon_global *global,
@@ -315,8 +315,8 @@ bool uncore_pmon_has_fixed(const struct uncore_pmon_unit *unit, enum uncore_pmon
  * @unit: the unit
  * @platform: platform of the unit
  *
- * Tables do not list free-running counters. They belong to a pair of memory controllers; the driver
- * assigns them to the first of the pair, which it recognizes by its address.
+ * Tables do not list free-running counters. These counters belong to a pair of memory controllers;
+ * the driver assigns them to the first controller of the pair, which it recognizes by its address.
  *
  * Return: true if the unit has free-running counters.
  */
@@ -334,7 +334,8 @@ bool uncore_pmon_has_free(const struct uncore_pmon_unit *unit, enum uncore_pmon_
  * @unit: the unit
  * @platform: platform of the unit
  *
- * Includes a type of Diamond Rapids that has no counters, and which intel_uncore ignores too.
+ * The result is also true for a type of Diamond Rapids that has no counters; intel_uncore ignores
+ * this type, too.
  *
  * Return: true if the registers at that address must not be accessed.
  */
@@ -536,8 +537,8 @@ const char *uncore_pmon_config_parse(const struct uncore_pmon_unit *unit, u32 ki
 #define UNCORE_PMON_SECOND_NS		1000000000ULL
 #define UNCORE_PMON_FOLD_MAX_NS		(60 * UNCORE_PMON_SECOND_NS)
 /*
- * Shortest interval between two reads. In this time a 24-bit counter does not advance by half its
- * range at 4 counts per tick of a 2 GHz clock, nor a 32-bit counter at the upper bound.
+ * Shortest interval between two reads. In this time a 24-bit counter advances by less than half its
+ * range at 4 counts per tick of a 2 GHz clock, and a 32-bit counter at the upper bound of the rate.
  */
 #define UNCORE_PMON_FOLD_MIN_NS		1000000ULL
 
@@ -545,8 +546,8 @@ const char *uncore_pmon_config_parse(const struct uncore_pmon_unit *unit, u32 ki
  * uncore_pmon_fold_ns - interval between two reads of a counter
  * @width_bits: width of the counter
  *
- * A counter advances by at most half its range in this interval. So the driver can tell a wrap from
- * a counter that went backwards.
+ * A counter advances by at most half its range in this interval. So the driver can distinguish a
+ * wrap from a counter that went backwards.
  *
  * Return: nanoseconds.
  */
@@ -569,8 +570,8 @@ u64 uncore_pmon_fold_ns(u32 width_bits)
  * @width_bits: width of the counter; higher bits are ignored
  * @delta: filled in
  *
- * Return: false if the difference is half the range or more: the counter went backwards, or too
- * far. The caller then adds nothing.
+ * Return: false if the difference is half the range or more: the counter went backwards, or
+ * advanced too far. The caller then adds nothing.
  */
 bool uncore_pmon_delta(u64 before, u64 now, u32 width_bits, u64 *delta)
 {

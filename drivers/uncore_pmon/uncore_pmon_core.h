@@ -91,7 +91,7 @@ enum uncore_pmon_platform {
 /**
  * struct uncore_pmon_constraint - an event that only some counters can count
  * @event: event code
- * @counters: mask of the counters that can count it
+ * @counters: mask of the counters that can count the event
  */
 struct uncore_pmon_constraint {
 	u8 event;
@@ -152,8 +152,8 @@ enum uncore_pmon_kind {
 
 /**
  * struct uncore_pmon_free - a free-running counter
- * @umask: value of the term umask that selects it
- * @offset: offset from the start of the registers of its pair of memory controllers
+ * @umask: value of the term umask that selects the counter
+ * @offset: offset from the start of the registers of the pair of memory controllers
  */
 struct uncore_pmon_free {
 	u8 umask;
@@ -202,7 +202,7 @@ bool uncore_pmon_links(u16 device, u32 domain, u8 bus, u8 devfn,
 		       struct uncore_pmon_entry *entries);
 bool uncore_pmon_is_misplaced(const struct uncore_pmon_unit *unit,
 			      enum uncore_pmon_platform platform);
-/* Terminated by an event without a name */
+/* All named events, terminated by an event without a name */
 extern const struct uncore_pmon_named_event uncore_pmon_named_events[];
 bool uncore_pmon_event_fits(const struct uncore_pmon_named_event *event,
 			    const struct uncore_pmon_unit *unit,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * uncore_pmon: the module. Registers a PMU for each usable unit of the discovery tables, and
- * unregisters it when its PCI function is removed or intel_uncore loads.
+ * unregisters the PMU when the PCI function with the table is removed or intel_uncore loads.
  *
  * Units accessed through MSRs or PCI configuration space are only listed (in debugfs) unless
  * program_msr or program_pci is set. The in-tree intel_uncore programs the same units. Unless
@@ -187,12 +187,12 @@ static struct uncore_pmon_box *uncore_pmon_box_find(const struct uncore_pmon_ent
 /* intel_uncore; under uncore_pmon_mutex */
 
 /*
- * Returns true if a PMU of this name is registered. The driver must know before it registers its
+ * Returns true if a PMU of this name is registered. The driver checks this before it registers its
  * own PMU, because sysfs warns about a duplicate name. The bus of PMUs is not exported, but each
  * device on the bus refers to it. The PMU "software" is registered at boot, before another device
  * could have its name, so the driver finds it in the kset of all devices; kset_find_obj() takes a
- * reference. An in-tree driver would not need this: perf_pmu_register() could be changed to fail
- * without the warning.
+ * reference. An in-tree driver would not need this check: perf_pmu_register() could be changed to
+ * fail without the warning.
  */
 static bool uncore_pmon_is_pmu(const char *name)
 {
@@ -207,7 +207,7 @@ static bool uncore_pmon_is_pmu(const char *name)
 }
 
 /*
- * Returns true while the init function of intel_uncore runs. The module notifier does not tell if
+ * Returns true while the init function of intel_uncore runs. The module notifier misses this if
  * intel_uncore began to load before the notifier was registered. The reference to the module's
  * kobject keeps struct module in memory.
  */
@@ -266,9 +266,9 @@ static bool uncore_pmon_others_serve(void)
 /* PMUs; under uncore_pmon_mutex */
 
 /*
- * The name is uncore_imc_0 with the alias uncore_type_6_0; a type without a name has only the
- * latter. With beside_intel_uncore the name is uncore_pmon_imc_0, without an alias, as intel_uncore
- * may register the other names.
+ * A PMU is named uncore_imc_0, for example, with the alias uncore_type_6_0. If its type has no
+ * name, the PMU is named uncore_type_<type>_<id> and has no alias. With beside_intel_uncore the
+ * name is uncore_pmon_imc_0, without an alias, because intel_uncore may register the other names.
  */
 static void uncore_pmon_names(struct uncore_pmon_pmu *pmu)
 {
@@ -312,7 +312,7 @@ static const char *uncore_pmon_box_check(const struct uncore_pmon_table *table,
 	return NULL;
 }
 
-/* Adds a box for the unit of an entry, or stores in the entry why not. Returns 0 or -ENOMEM. */
+/* Adds a box for the unit of an entry, or stores the reason in the entry. Returns 0 or -ENOMEM. */
 static int uncore_pmon_box_add(struct uncore_pmon_pmu *pmu, struct uncore_pmon_table *table,
 			       struct uncore_pmon_entry *entry)
 {
@@ -454,7 +454,7 @@ static int uncore_pmon_add_missing(void)
 
 /*
  * Registers a PMU for each unit of the tables, and replaces PMUs that get a box in another package.
- * Returns 0 or -errno, -EBUSY if intel_uncore uses the units.
+ * Returns 0 or -errno; -EBUSY if intel_uncore uses the units.
  */
 static int uncore_pmon_pmus_update(void)
 {
@@ -538,8 +538,9 @@ static bool uncore_pmon_depends_on(const struct uncore_pmon_pmu *pmu, const stru
 }
 
 /*
- * A function is being removed, while its registers can still be accessed. Removes its PMUs and
- * tables, then registers the PMUs again that still have boxes in other packages.
+ * Called when a function is removed, while its registers can still be accessed. Removes the
+ * function's PMUs and tables, then registers those PMUs again that still have boxes in other
+ * packages.
  */
 static void uncore_pmon_function_gone(const struct pci_dev *pdev)
 {
@@ -613,8 +614,8 @@ DEFINE_SHOW_ATTRIBUTE(uncore_pmon_units);
 /* Notifiers */
 
 /*
- * A work item, because a function has no BARs yet at BUS_NOTIFY_ADD_DEVICE. It has them once this
- * work gets the lock of pci_lock_rescan_remove().
+ * Scans new functions in a work item, because a function has no BARs yet at BUS_NOTIFY_ADD_DEVICE.
+ * It has BARs once this work gets the lock of pci_lock_rescan_remove().
  */
 static void uncore_pmon_rescan(struct work_struct *work)
 {
@@ -671,7 +672,7 @@ static void uncore_pmon_yield(void)
 	mutex_unlock(&uncore_pmon_mutex);
 }
 
-/* intel_uncore was unloaded, or failed to load. */
+/* Called when intel_uncore is unloaded or fails to load. */
 static void uncore_pmon_resume(void)
 {
 	mutex_lock(&uncore_pmon_mutex);

@@ -11,10 +11,10 @@
  *
  * Locking: event_init runs in process context, sometimes under perf's ctx->mutex. The other
  * callbacks take box->lock: add, del, start, stop and pmu_enable on the events' CPU with interrupts
- * off, read on any CPU of the package and in any context. A holder may call hrtimer functions.
- * read may be called with hrtimer locks held. So it does not wait for a holder that calls hrtimer
- * functions, and does not update the count then. The timer still reads all counters in time,
- * because it is queued as long as events run.
+ * off, read on any CPU of the package and in any context. A holder of the lock may call hrtimer
+ * functions, while perf may call read with hrtimer locks held. So read does not wait for a holder
+ * that calls hrtimer functions; it then returns without updating the count. The timer still reads
+ * all counters in time, because it is queued as long as events run.
  */
 
 #include <linux/bits.h>
@@ -152,7 +152,7 @@ static void uncore_pmon_timer_stop(struct uncore_pmon_box *box)
 	pmukit_lock_calls(&box->lock, false);
 }
 
-/* Completes a change: stops counters without an event, and freezes a unit without events. */
+/* Completes a change: stops counters without an event; freezes the unit only if none counts. */
 static void uncore_pmon_settle(struct uncore_pmon_box *box)
 {
 	int slot;
@@ -203,7 +203,7 @@ static void uncore_pmon_place_changed(struct pmukit_pmu *pp, unsigned int cpu)
  * @timer: timer of a box
  *
  * If the events have moved to another CPU, and that CPU has queued the timer, this call neither
- * reads nor restarts the timer.
+ * reads the counters nor restarts the timer.
  *
  * Return: HRTIMER_RESTART or HRTIMER_NORESTART.
  */
@@ -251,7 +251,7 @@ static void uncore_pmon_event_halt(struct uncore_pmon_box *box, struct uncore_pm
 	box->nr_running--;
 }
 
-/* Completes a change unless pmu_enable will: perf throttles a group without pmu_disable. */
+/* Completes a change unless pmu_enable does so: perf throttles a group without pmu_disable. */
 static void uncore_pmon_settle_alone(struct uncore_pmon_box *box)
 {
 	if (!READ_ONCE(box->changing) && !box->dead)
@@ -260,7 +260,7 @@ static void uncore_pmon_settle_alone(struct uncore_pmon_box *box)
 
 /* Slots; under box->lock */
 
-/* Assigns a slot to the new event; may move other events. */
+/* Assigns a slot to the new event; may move other events. Returns false if no slot can be found. */
 static bool uncore_pmon_place_event(struct uncore_pmon_box *box, struct uncore_pmon_event *new)
 {
 	struct uncore_pmon_event *events[UNCORE_PMON_NR_SLOTS + 1];
@@ -399,7 +399,7 @@ static void uncore_pmon_event_free(struct pmukit_event *pev)
 
 /* Running events */
 
-/* Accesses no register: only the first change of an event freezes the unit. */
+/* pmu_disable accesses no register: the first change of a grouped event freezes the unit. */
 static void uncore_pmon_pmu_disable(struct pmu *pmu)
 {
 	struct uncore_pmon_box *box = uncore_pmon_box_of_cpu(uncore_pmon_of_pmu(pmu),

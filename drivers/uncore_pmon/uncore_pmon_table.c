@@ -55,9 +55,9 @@ static bool uncore_pmon_package_taken(int package, const struct list_head *table
 }
 
 /*
- * Finds the package of a function by its NUMA node. Without one, functions are assigned to packages
- * in the order in which they are found, as in intel_uncore. Returns false if the package was
- * assigned in this way.
+ * Finds the package of a function by its NUMA node. If the node is unknown and there are several
+ * packages, functions are assigned to packages in the order in which they are found; intel_uncore
+ * does the same. Returns false if the package was assigned in this way.
  */
 static bool uncore_pmon_place(struct pci_dev *pdev, const struct list_head *tables, int *package)
 {
@@ -204,8 +204,8 @@ static const char *uncore_pmon_run_all_by_msr(const struct uncore_pmon_table *ta
  * @table: the table
  *
  * On Granite Rapids and similar processors all units may be frozen at boot; if they are not,
- * nothing is written. The global control of Sapphire Rapids, also an MSR, is never written, as with
- * intel_uncore.
+ * nothing is written. The global control of Sapphire Rapids, also an MSR, is never written;
+ * intel_uncore does not write it either.
  */
 void uncore_pmon_table_begin(struct uncore_pmon_table *table)
 {
@@ -240,7 +240,7 @@ static void uncore_pmon_limit_chas(struct uncore_pmon_table *table)
 /**
  * uncore_pmon_report_entry - log an entry that is not used; at most a few lines per table
  * @table: the table
- * @entry: the entry; logged as a warning if it is rejected, else as information
+ * @entry: the entry; logged as a warning if it is rejected, otherwise at the info level
  */
 void uncore_pmon_report_entry(struct uncore_pmon_table *table,
 			      const struct uncore_pmon_entry *entry)

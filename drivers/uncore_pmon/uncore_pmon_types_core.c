@@ -157,7 +157,7 @@ static const struct uncore_pmon_first_link uncore_pmon_first_links[] = {
 	{}
 };
 
-#define UNCORE_PMON_NEXT_DEVICE		8	/* in devfn */
+#define UNCORE_PMON_NEXT_DEVICE		8	/* difference in devfn */
 
 /**
  * uncore_pmon_links - the units that replace the link entries of a table
@@ -165,9 +165,9 @@ static const struct uncore_pmon_first_link uncore_pmon_first_links[] = {
  * @domain: PCI domain of the function
  * @bus: bus of the function
  * @devfn: device and function number of the function
- * @entries: UNCORE_PMON_MAX_LINKS, filled in; the functions of the links need not exist
+ * @entries: UNCORE_PMON_MAX_LINKS entries, filled in; the functions of the links need not exist
  *
- * Return: false if the function is not that of the first UPI or M3UPI link.
+ * Return: false if the function is not the function of the first UPI or M3UPI link.
  */
 bool uncore_pmon_links(u16 device, u32 domain, u8 bus, u8 devfn,
 		       struct uncore_pmon_entry *entries)
