@@ -9,7 +9,7 @@
 
 /**
  * struct pmukit_aux_ring - the AUX pages of one event as a ring of 64-bit words
- * @nr_pages: pages in the ring, a power of two (perf refuses others)
+ * @nr_pages: number of pages in the ring, a power of two (perf rejects other numbers)
  * @page_shift: log2 of the page size in bytes
  * @pages: address of each page; they need not be adjacent
  */

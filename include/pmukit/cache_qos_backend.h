@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Interface between cache_qos.ko and a back-end, which accesses the registers of L3 monitoring:
- * CPUID leaves and MSRs, one value at a time. Encoding, decoding, widths and scales are the
- * driver's job. The driver handles all back-ends alike, and shows the name of the back-end wherever
- * it shows values.
+ * CPUID leaves and MSRs, one value at a time. The driver, not the back-end, encodes and decodes
+ * these values and handles counter widths and scales. The driver handles all back-ends alike, and
+ * shows the name of the back-end wherever it shows values.
  *
  * Documentation/devices/cache_qos.rst describes the registers.
  */
@@ -17,12 +17,12 @@ struct module;
 /**
  * struct pmukit_cache_qos_domain - an L3 cache and the CPUs that share it; if it is divided among
  *	NUMA nodes (sub-NUMA clustering), the part of one node
- * @id: number of the domain, unique in the machine and the same on each of its CPUs. For a part:
- *	the number of its NUMA node.
- * @package: package that contains it
- * @bytes: its size
+ * @id: number of the domain, unique in the machine and the same on each of its CPUs. For a part of
+ *	an L3: the number of its NUMA node.
+ * @package: processor package that contains the domain
+ * @bytes: size of the domain
  * @l3: number of the L3, the same for all its parts
- * @nodes: NUMA nodes that share the L3; 0 or 1: it is not divided
+ * @nodes: number of NUMA nodes that share the L3; 0 or 1: the L3 is not divided
  * @node: index of the part in the L3, starting at 0
  */
 struct pmukit_cache_qos_domain {
@@ -37,13 +37,13 @@ struct pmukit_cache_qos_domain {
 /**
  * struct pmukit_cache_qos_backend - access to the registers of hardware or of a simulation
  * @name: "msr" or "sim"; shown in sysfs, in the log and in every output; at most 15 characters
- * @owner: module that stays loaded while there are events or groups
+ * @owner: module of the back-end; the driver holds a reference while there are events or groups
  * @cpuid: read a CPUID leaf: EAX, EBX, ECX, EDX; zeros if the leaf does not exist
- * @rdmsr: read an MSR; -EIO: it does not exist (#GP on hardware); -EBUSY: this CPU is in the middle
- *	of another access
- * @wrmsr: write an MSR; -EIO: it does not exist or rejects the value; -EBUSY: as for @rdmsr
- * @domain_of: find the L3 of @cpu, or its part of the L3; -ENODEV: none
- * @claimed: returns true if other software has the registers, for example resctrl while its
+ * @rdmsr: read an MSR; -EIO: the MSR does not exist (#GP on hardware); -EBUSY: this CPU is in the
+ *	middle of another access
+ * @wrmsr: write an MSR; -EIO: the MSR does not exist or rejects the value; -EBUSY: as for @rdmsr
+ * @domain_of: find the domain of @cpu: its L3, or its part of the L3; -ENODEV: none
+ * @claimed: returns true if other software uses the registers, for example resctrl while its
  *	filesystem is mounted. May sleep; the other functions must not.
  *
  * @cpuid and @domain_of are called on @cpu; @rdmsr and @wrmsr access the CPU they are called on.

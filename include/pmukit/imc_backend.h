@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Interface between imc.ko, which implements all perf PMUs of In-Memory Collection, and a back-end
- * that replaces hardware and firmware. It is at the level of the hardware: the driver passes memory
- * to the engine and reads all results from that memory. The back-end never calls the driver.
+ * that replaces hardware and firmware. The interface is like that of the hardware: the driver
+ * passes memory to the engine and reads all results from that memory. The back-end never calls the
+ * driver.
  *
- * Memory of cores and CPUs belongs to the driver: pages of the linear map, so that phys_to_virt()
- * works, aligned to 8 KiB. Memory of chips belongs to the back-end. All of it is big-endian.
+ * The driver allocates the memory for cores and CPUs: pages of the linear map, so that
+ * phys_to_virt() works, aligned to 8 KiB. The back-end allocates the memory of chips. The content
+ * of both is big-endian.
  * Documentation/devices/imc.rst describes the registers, the control block and the trace record.
  */
 #ifndef PMUKIT_IMC_BACKEND_H
@@ -26,9 +28,9 @@ enum pmukit_imc_type {
  * struct pmukit_imc_chip - a chip with a nest engine
  * @chip_id: number of the chip; the property chip-id of skiboot's device tree
  * @homer: physical address of the chip's HOMER; the property base-addr of skiboot's device tree.
- *	The counters of a nest unit are at this address + the offset property of its node, the
- *	control block is at this address + cb_offset.
- * @bytes: size of the HOMER; a catalogue with a unit past its end is refused
+ *	The counters of a nest unit are at @homer + the property offset of its node, the control
+ *	block is cb_offset bytes after the start of the counters.
+ * @bytes: size of the HOMER; the driver skips a unit whose memory extends past its end
  */
 struct pmukit_imc_chip {
 	u32 chip_id;
@@ -40,7 +42,7 @@ struct pmukit_imc_chip {
  * struct pmukit_imc_backend - operations on the engines
  * @name: shown in the log and in sysfs
  * @catalog: file name of the catalogue, a flattened device tree, for the firmware loader
- * @owner: module that is held while events are open
+ * @owner: module of the back-end; the driver holds a reference while events are open
  * @init: prepare the engine of @cpu and leave it stopped. NEST: nothing to do. CORE: accumulate at
  *	@address. TRACE: select the events that are sampled; @set_ldbar sets the address. May sleep.
  * @start: start the engine; called in any context and on any CPU, perhaps with interrupts off
@@ -49,10 +51,10 @@ struct pmukit_imc_chip {
  * @set_ldbar: write LDBAR of @cpu; called on that CPU with interrupts off. After the return the
  *	engine no longer writes to the previous address.
  * @chips: fill in up to @max chips and return how many there are
- * @chip_of: chip_id of a CPU, negative: none
- * @get: called before the first event that needs an engine of this type is opened, and before its
- *	@start, to learn about the machine. CORE also serves threads. May sleep and take
- *	cpu_hotplug_lock; calls of @get and @put are serialized. May be NULL.
+ * @chip_of: return the chip_id of a CPU, or a negative value if it has none
+ * @get: prepare for events, for example by attaching tracepoint probes; called before the first
+ *	event that needs an engine of this type is opened. CORE includes events of threads. May
+ *	sleep and take cpu_hotplug_lock; calls of @get and @put are serialized. May be NULL.
  * @put: undo @get, some time after the last of these events is closed; NULL if @get is NULL. The
  *	periods between @get and @put of CORE and TRACE may overlap.
  *

@@ -4,14 +4,15 @@
  * deadlocking.
  *
  * Code under a lock can be traced: the start of a timer, an access to an MSR, the lock itself. A
- * trace event may lead a group that contains an event of the driver, and its sample reads all
- * events of the group at once, on this CPU. So a CPU is marked in @inside from before it takes the
- * lock until it has released it, and pmukit_lock_from_within() fails on a marked CPU.
+ * trace event may lead a group that contains an event of the driver; its sample reads all events of
+ * the group at once, on this CPU, and the driver's read callback takes the lock. So a CPU is marked
+ * in pmukit_lock.inside from before it takes the lock until it has released the lock, and
+ * pmukit_lock_from_within() fails on a marked CPU.
  *
  * A BPF program on such a trace event may also read the driver's events on other CPUs, while the
- * locks of the traced code are held. A holder marks the time in which it calls code that takes
- * locks with pmukit_lock_calls(). During that time pmukit_lock_from_within() does not wait, because
- * its caller may hold one of these locks.
+ * locks of the traced code are held. So a holder calls pmukit_lock_calls() before and after it
+ * calls code that takes other locks. In between, pmukit_lock_from_within() does not wait, because
+ * its caller may hold one of these other locks.
  */
 #ifndef PMUKIT_LOCK_H
 #define PMUKIT_LOCK_H
@@ -88,9 +89,9 @@ static inline void pmukit_lock_calls(struct pmukit_lock *lock, bool calls)
 }
 
 /*
- * In an NMI, the function does not wait: the interrupted code may hold a lock that the holder of
- * this lock waits for. Neither does it wait while the holder calls code that takes locks. It uses
- * trylock, so that lockdep records no lock order here: trace events of timers fire under timer
+ * In an NMI, pmukit_lock_now() does not wait: the interrupted code may hold a lock that the holder
+ * of this lock waits for. Neither does it wait while the holder calls code that takes locks. It
+ * uses trylock, so that lockdep records no lock order here: trace events of timers fire under timer
  * locks, under which this lock is otherwise never taken.
  */
 static inline bool pmukit_lock_now(struct pmukit_lock *lock)

@@ -31,7 +31,7 @@ struct pmukit_pmu;
 enum pmukit_stat {
 	PMUKIT_STAT_RECORDS,	/* records delivered to perf */
 	PMUKIT_STAT_ENTRIES,	/* entries in these records */
-	PMUKIT_STAT_LOST,	/* entries read or discarded, not delivered */
+	PMUKIT_STAT_LOST,	/* entries read or discarded without delivery */
 	PMUKIT_STAT_OVERFLOWS,	/* times the device reported an overflow */
 	PMUKIT_STAT_RESETS,	/* times the device lost its configuration while running */
 	PMUKIT_STAT_REJECTED,	/* invalid values read from the device */
@@ -59,11 +59,11 @@ enum pmukit_scope {
  * @same_group: with PMUKIT_SCOPE_GROUPS: return true if two online CPUs are in one group; false for
  *	a CPU without a group, or whose group is not known yet, even if both are the same CPU. Any
  *	context.
- * @place_changed: optional: from now on all events (with PMUKIT_SCOPE_GROUPS: all events of the
- *	CPU's group) run on @cpu. Called after the events have moved to @cpu, while the old and the
- *	new CPU are online, and with PMUKIT_SCOPE_SYSTEM also before the PMU is registered; never
- *	after pmukit_pmu_remove() has returned. May sleep, but runs under hotplug_lock: must not
- *	call perf_event functions.
+ * @place_changed: optional: reports that all events (with PMUKIT_SCOPE_GROUPS: all events of the
+ *	CPU's group) run on @cpu from now on. Called after the events have moved to @cpu, while the
+ *	old and the new CPU are online, and with PMUKIT_SCOPE_SYSTEM also before the PMU is
+ *	registered; never after pmukit_pmu_remove() has returned. May sleep, but must not call
+ *	perf_event functions, because it runs under hotplug_lock.
  */
 struct pmukit_pmu_ops {
 	void (*release)(struct pmukit_pmu *pp);
@@ -78,8 +78,8 @@ struct pmukit_pmu_ops {
  * @ops: callbacks of the driver
  * @max_events: limit of open events; the next one gets -EBUSY
  * @scope: see enum pmukit_scope
- * @ends_in_error: events that are open when the hardware is removed end in error, because their
- *	counts would look complete. The kernel does not revoke them.
+ * @ends_in_error: when the hardware is removed, open events end in error instead of being revoked,
+ *	because a revoked event keeps a count that looks complete
  * @cpu: with PMUKIT_SCOPE_SYSTEM: the CPU all events run on. Changes when that CPU goes offline,
  *	and when a CPU on @node goes online while @cpu is on another node.
  * @cpus: with PMUKIT_SCOPE_GROUPS: the CPU that the events of a group run on, for each group. If
@@ -87,7 +87,7 @@ struct pmukit_pmu_ops {
  * @stats: see enum pmukit_stat
  * @debugfs: directory that shows @stats
  * @ref: the driver holds one reference, the registration with perf another
- * @lock: protects all from @events to @leaving, and @waiting; process context only
+ * @lock: protects the members from @events to @leaving, and @waiting; process context only
  * @events: every event between pmukit_event_open() and its destruction
  * @nr_events: number of @events; a driver may read it without the lock
  * @nr_dying: events removed from @events whose driver data is still being freed
@@ -96,14 +96,14 @@ struct pmukit_pmu_ops {
  * @unpinned: woken when @pinned is cleared
  * @gone: the hardware is gone; never cleared
  * @moving: events are migrating to another CPU
- * @revoked: the kernel revokes the open events
+ * @revoked: perf_pmu_unregister() revokes the open events
  * @leaving: removal is done; destroying the last event unregisters the PMU
  * @leave_node: entry in the list of PMUs to unregister
  * @waiting: events of other PMUs use a context of this PMU; @foreign_work polls until they are gone
  * @foreign_work: delayed work; holds the driver's module while it is scheduled
  * @hotplug_node: entry in the CPU hotplug state's list
  * @node: NUMA node of the hardware
- * @hotplug_lock: orders registration against CPU hotplug
+ * @hotplug_lock: serializes registration and the CPU hotplug callback
  * @registered: perf knows the PMU; from then on events follow @cpu and @cpus
  * @name: the name in /sys/bus/event_source/devices
  */
@@ -142,11 +142,11 @@ struct pmukit_pmu {
 /**
  * struct pmukit_event - driver data of an open event
  * @event: the perf event
- * @sequence: number of the next record since the event was opened
+ * @sequence: number of the next record; the first record of an event has number 0
  * @lost: entries that were read or discarded without being delivered, since the event was opened
  * @node: entry in pmukit_pmu.events
- * @regs: CPU state of a sample; kernel mode without an instruction, unless pmukit_sampling_point()
- *	sets another state
+ * @regs: registers in a sample: kernel mode without an instruction pointer, unless
+ *	pmukit_sampling_point() sets others
  */
 struct pmukit_event {
 	struct perf_event *event;
@@ -167,8 +167,8 @@ static inline struct pmukit_event *to_pmukit_event(struct perf_event *event)
 }
 
 /*
- * Linux 7.2 throttles whole groups: it marks each event before it stops it. Any kernel drops the
- * samples of a marked event.
+ * perf sets hw.interrupts of a throttled event to U64_MAX, and drops the samples of such an event.
+ * Linux 7.2 throttles whole groups: it sets the value in each event before it stops the event.
  */
 static inline bool pmukit_event_throttled(const struct perf_event *event)
 {
@@ -230,7 +230,7 @@ static_assert(offsetof(struct pmukit_record, words) == 16);
  * @ring: the AUX ring; NULL: the record becomes a sample, or is only counted
  * @rctx: perf's recursion context of a sample; negative: not held
  * @written_bytes: bytes written to the AUX ring so far
- * @room_words: longest record that can be delivered now
+ * @room_words: length of the longest record that can be delivered now
  */
 struct pmukit_sink {
 	struct pmukit_event *pev;
@@ -266,7 +266,7 @@ extern const struct attribute_group pmukit_cpumask_group;
 /**
  * struct pmukit_cap - one file in a PMU's caps/ directory
  * @attr: the file
- * @emit: writes its content, without the newline, at offset @at of @buf; returns the length
+ * @emit: writes the content, without the newline, at offset @at of @buf; returns the length
  */
 struct pmukit_cap {
 	struct device_attribute attr;

@@ -2,7 +2,7 @@
 /*
  * cxl_hmu record: the result of one drain of a CXL hot list. The format is the same in the AUX
  * area, in the raw payload of a sample and in a trace event. Documentation/devices/cxl_hmu.rst
- * draws it.
+ * draws the record.
  *
  * A record is a sequence of 64-bit little-endian words:
  *
@@ -12,10 +12,10 @@
  *                     a reader ignores extra words it does not know
  *   word 2 + x ..     the raw hot-list entries of the device
  *
- * If PMUKIT_CXL_HMU_W0_COUNTS_EXTRA is clear, bits 15:0 count the entries only: pmukit 0.1.0 wrote
- * such records, or, if x == 0, the driver of the CXL HMU RFC. A reader that knows only the RFC's
- * record (bits 15:0, then that many words) takes the extra words for entries, but finds the next
- * record.
+ * If PMUKIT_CXL_HMU_W0_COUNTS_EXTRA is clear, bits 15:0 count the entries only. Such records are
+ * from pmukit 0.1.0 or, if x == 0, from the driver of the CXL HMU RFC. A reader that knows only the
+ * RFC's record (bits 15:0, then that many words) takes the extra words for entries, but still finds
+ * the next record.
  */
 #ifndef _UAPI_PMUKIT_CXL_HMU_H
 #define _UAPI_PMUKIT_CXL_HMU_H
@@ -25,7 +25,7 @@
 #include <pmukit/raw.h>
 
 #define PMUKIT_CXL_HMU_W0_WORDS_SHIFT		0	/* 16 bits, x + entries */
-#define PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT	16	/* 8 bits, 1..63 */
+#define PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT	16	/* 8 bits, 1..63 bits */
 #define PMUKIT_CXL_HMU_W0_COUNTS_EXTRA		(1ULL << 24)
 #define PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT	56	/* 8 bits, x */
 
@@ -65,8 +65,8 @@ enum pmukit_cxl_hmu_extra {
 
 /*
  * Layout of the trace event cxl_hmu:cxl_hmu_record in the trace buffer, and of the context of a BPF
- * program of type tracepoint. The words of the record follow directly; the other fields repeat its
- * header, for filters.
+ * program of type tracepoint. The words of the record directly follow this structure; the fields
+ * before them repeat the header of the record, for filters.
  */
 struct pmukit_cxl_hmu_trace {
 	__u8 common[8];		/* struct trace_entry; BPF programs cannot read it */

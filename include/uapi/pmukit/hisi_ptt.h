@@ -17,9 +17,9 @@
  * PMUKIT_HISI_PTT_F_AT_LEAST; all later records have this flag too, and the lost word is then a
  * lower bound. A device that overwrote its buffers does not report how often it wrapped.
  *
- * In an AUX area a loss is a PERF_RECORD_AUX without data at the position of the missing entries.
- * PERF_AUX_FLAG_COLLISION means that the size of the loss is unknown, PERF_AUX_FLAG_TRUNCATED that
- * the trace ends here.
+ * In an AUX area a loss is reported by a PERF_RECORD_AUX without data at the position of the
+ * missing entries. PERF_AUX_FLAG_COLLISION means that the size of the loss is unknown,
+ * PERF_AUX_FLAG_TRUNCATED that the trace ends at this position.
  */
 #ifndef _UAPI_PMUKIT_HISI_PTT_H
 #define _UAPI_PMUKIT_HISI_PTT_H
@@ -43,7 +43,7 @@ enum pmukit_hisi_ptt_extra {
 };
 
 #define PMUKIT_HISI_PTT_F_OVERRUN	(1ULL << 0)	/* device overwrote unread entries */
-#define PMUKIT_HISI_PTT_F_TRUNCATED	(1ULL << 1)	/* driver dropped entries before this */
+#define PMUKIT_HISI_PTT_F_TRUNCATED	(1ULL << 1)	/* driver lost entries before this record */
 #define PMUKIT_HISI_PTT_F_RESET		(1ULL << 2)	/* device lost its configuration */
 #define PMUKIT_HISI_PTT_F_FILTER_GONE	(1ULL << 3)	/* traced function removed: last record */
 #define PMUKIT_HISI_PTT_F_AT_LEAST	(1ULL << 4)	/* the lost word is a lower bound */
@@ -58,8 +58,8 @@ enum pmukit_hisi_ptt_extra {
 
 /*
  * Layout of the trace event hisi_ptt:hisi_ptt_record in the trace buffer, and of the context of a
- * BPF program of type tracepoint. The words of the record follow directly; the other fields repeat
- * its header, for filters.
+ * BPF program of type tracepoint. The words of the record directly follow this structure; the
+ * fields before them repeat the header of the record, for filters.
  */
 struct pmukit_hisi_ptt_trace {
 	__u8 common[8];		/* struct trace_entry; BPF programs cannot read it */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
  * imc: the records of trace_imc. The AUX area contains the engine's own records, 64 bytes each, one
- * after the other. In the raw payload of a sample two words precede the record.
- * Documentation/devices/imc.rst draws it.
+ * after the other. In the raw payload of a sample, two words precede the record of the engine.
+ * Documentation/devices/imc.rst draws the record.
  *
- *   word 0       sequence: 0, 1, 2 ... since the event was opened; a gap is a loss in perf
- *   word 1       lost: records of the engine that this event did not get, since it was opened
+ *   word 0       sequence: 0, 1, 2 ... since the event was opened; a gap: perf lost samples
+ *   word 1       lost: records of the engine lost for the event since the event was opened
  *   word 2 .. 9  the record
  *
  * Words 0 and 1 are little-endian, the record is big-endian, as the engine wrote it.
