@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Limits how much memory a recording can make the program use; base/limits.hpp lists the limits.
-// Several containers can share one budget. take() fails when it is used up; the caller then reports
-// what it drops.
+// Several containers can share one budget. take() fails when the budget is used up; the caller then
+// reports the data that it drops.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace pmukit {
 class Budget {
 public:
     explicit Budget(size_t bytes) : left_(bytes) {}
-    // Returns false, and takes nothing, if fewer bytes are left.
+    // Reserves bytes. Returns false, and reserves nothing, if fewer bytes are left.
     bool take(size_t bytes)
     {
         const bool fits = bytes <= left_;
@@ -27,9 +27,9 @@ private:
     size_t left_;
 };
 
-// Reserves space for one more element of a vector, which grows by a quarter. The budget is charged
-// for the capacity. each_bytes: size of an element, with memory that it will own. Returns false if
-// the budget has too little left.
+// Reserves space for one more element of a vector. A full vector grows by a quarter, and the budget
+// is charged for the added capacity. each_bytes: size of an element, including memory that the
+// element will own. Returns false if the budget has too little left.
 template <typename T>
 bool has_room(std::vector<T> &in, Budget &left, size_t each_bytes = sizeof(T))
 {

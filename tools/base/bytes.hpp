@@ -58,7 +58,7 @@ inline void store_le(std::byte *to, T value)
     store<T>(to, value, std::endian::little);
 }
 
-// With vector::insert, g++ 14 warns of overflows that cannot happen.
+// Does not use vector::insert(): g++ 14 warns there of overflows that cannot happen.
 inline void append(std::vector<std::byte> &to, Bytes bytes)
 {
     size_t before = to.size();
@@ -92,7 +92,7 @@ public:
     std::optional<uint32_t> u32() { return read<uint32_t>(); }
     std::optional<uint64_t> u64() { return read<uint64_t>(); }
 
-    // The next size bytes, borrowed.
+    // Returns the next `size` bytes, borrowed from the input; nullopt if fewer are left.
     std::optional<Bytes> take(size_t size)
     {
         if (size > left())

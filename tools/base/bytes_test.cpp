@@ -20,7 +20,7 @@ TEST(Bytes, ByteswapReversesEveryWidth)
     EXPECT_EQ(byteswap<uint64_t>(0x123456789abcdef0ULL), 0xf0debc9a78563412ULL);
 }
 
-TEST(Bytes, LoadsInTheNamedOrder)
+TEST(Bytes, LoadsInTheGivenByteOrder)
 {
     EXPECT_EQ(load<uint32_t>(kEight.data(), std::endian::little), 0x04030201U);
     EXPECT_EQ(load<uint32_t>(kEight.data(), std::endian::big), 0x01020304U);

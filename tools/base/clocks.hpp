@@ -20,7 +20,8 @@ struct NamedClock {
     std::string_view brief;
 };
 
-// The first two work with every event, the others only with events that never interrupt as an NMI.
+// The first two clocks work with every event. The kernel accepts the others only for events that
+// never interrupt as an NMI.
 constexpr NamedClock kClocks[] = {
     {CLOCK_MONOTONIC, "monotonic", "mono"},
     {CLOCK_MONOTONIC_RAW, "monotonic_raw", "raw"},
@@ -29,7 +30,7 @@ constexpr NamedClock kClocks[] = {
     {CLOCK_TAI, "tai", "tai"},
 };
 
-// All names, each once.
+// Returns the long and the brief names of all clocks, without repetitions.
 inline std::vector<std::string> clock_words()
 {
     std::vector<std::string> words;
@@ -40,7 +41,7 @@ inline std::vector<std::string> clock_words()
     return words;
 }
 
-// Lower case, without a "clock_" prefix: perf accepts CLOCK_MONOTONIC too.
+// Converts to lower case and removes a "clock_" prefix: perf also accepts CLOCK_MONOTONIC.
 inline std::string plain_clock_word(std::string word)
 {
     constexpr std::string_view kPrefix = "clock_";
@@ -60,7 +61,7 @@ inline std::optional<int32_t> clock_of_word(std::string_view word)
     return clock == std::end(kClocks) ? std::nullopt : std::optional(clock->id);
 }
 
-// "CLOCK_MONOTONIC"; for an id without a name here, "clock 7".
+// Returns a name such as "CLOCK_MONOTONIC"; "clock 7" for an id that kClocks does not have.
 inline std::string clock_name(int32_t id)
 {
     const NamedClock *clock = std::ranges::find(kClocks, id, &NamedClock::id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Whole small files, whole writes, and files mapped for reading.
+// Reads small files whole, writes sequences of bytes whole, and maps files for reading.
 #pragma once
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ inline Error system_error(const std::string &what, int error)
     return Error{code, what + ": " + std::strerror(error)};
 }
 
-// For sysfs and procfs files, which are about a page long. A file above 64 KiB is an error.
+// Reads a file of sysfs or procfs, which is about a page long. A file above 64 KiB is an error.
 inline Result<std::string> read_small_file(const std::string &path)
 {
     constexpr size_t kMaxBytes = 65536;
@@ -52,15 +52,17 @@ inline Result<std::string> read_small_file(const std::string &path)
                  path + ": longer than " + std::to_string(kMaxBytes) + " bytes"};
 }
 
-// A mapped file was truncated: an access to its memory gets SIGBUS, a system call EFAULT.
+// Message for a mapped input that was truncated. Access to its missing pages raises SIGBUS; a
+// system call that reads them fails with EFAULT.
 inline constexpr std::string_view kInputIsGone =
     "the input became shorter while it was read, or its disk failed";
 
-// Another process that shares the terminal or pipe may have set O_NONBLOCK on it.
+// Waits until a non-blocking fd accepts data. Another process that shares the terminal or pipe may
+// have set O_NONBLOCK on it.
 inline void wait_for_room(int fd)
 {
     pollfd room{fd, POLLOUT, 0};
-    ::poll(&room, 1, -1);  // an error shows at the next write
+    ::poll(&room, 1, -1);  // ignores errors: the next write reports them
 }
 
 inline Result<void> write_all(int fd, Bytes bytes, const std::string &name)
@@ -73,7 +75,7 @@ inline Result<void> write_all(int fd, Bytes bytes, const std::string &name)
             wait_for_room(fd);
             continue;
         }
-        if (put < 0 && errno == EFAULT)  // bytes of a mapped input; the output is not at fault
+        if (put < 0 && errno == EFAULT)  // the bytes are of a mapped input: no fault of the output
             return Error{Errc::kIo, std::string(kInputIsGone)};
         if (put < 0)
             return system_error(name, errno);

@@ -20,7 +20,7 @@ protected:
     Fd fd_;
 };
 
-TEST_F(FileTest, MapsWhatWasWritten)
+TEST_F(FileTest, MappedBytesEqualTheWrittenBytes)
 {
     ASSERT_TRUE(write_all(fd_.get(), as_bytes("hello"), path_));
     Result<MappedFile> file = MappedFile::open(path_);

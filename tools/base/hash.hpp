@@ -25,7 +25,7 @@ constexpr uint64_t mixed(uint64_t number)
     return number ^ number >> 31;
 }
 
-// A random seed of this process that is unknown outside of it.
+// A random seed, drawn once per process, that is unknown to other processes.
 class ProcessSeed {
 public:
     static uint64_t get()
@@ -40,7 +40,8 @@ private:
         uint64_t seed = 0;
         if (::getrandom(&seed, sizeof seed, GRND_NONBLOCK) == sizeof seed)
             return seed;
-        // Soon after boot the kernel may have no random bytes yet.
+        // Soon after boot the kernel may have no random bytes yet; the time and an address then
+        // replace them.
         const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
         return static_cast<uint64_t>(now) ^ reinterpret_cast<uintptr_t>(&seed);
     }
@@ -51,17 +52,18 @@ public:
     size_t operator()(uint64_t number) const noexcept { return mixed(number ^ seed_); }
 
 private:
-    // Stored per table: a library and its user may have drawn different seeds.
+    // Stored per table: a shared library and its program may have drawn different seeds.
     uint64_t seed_ = ProcessSeed::get();
 };
 
-// For hot paths: one multiplication by an odd number drawn per table (multiply-shift hashing,
-// Dietzfelbinger et al. 1997: two keys share one of n slots with a probability of at most 2/n).
+// A hash for hot paths: one multiplication by an odd number drawn per table (multiply-shift
+// hashing, Dietzfelbinger et al. 1997: two keys share one of n slots with a probability of at most
+// 2/n).
 class MultiplyHash {
 public:
     MultiplyHash() : odd_(next_number() | 1) {}
     size_t operator()(uint64_t number) const noexcept { return number * odd_; }
-    // Index into a table of 2^slots_log2 slots, at most 2^63.
+    // Returns a slot index for a table of 2^slots_log2 slots, at most 2^63.
     size_t slot(uint64_t number, unsigned slots_log2) const
     {
         return (number * odd_) >> (64 - slots_log2);
@@ -80,7 +82,8 @@ private:
 template <typename Value>
 using AddressMap = std::unordered_map<uint64_t, Value, MultiplyHash>;
 
-// For many numbers: needs a third of the memory and time of a table with a node per entry.
+// A hash table for many numbers: needs a third of the memory and time of a table that allocates a
+// node per entry.
 template <typename Value>
 class FlatMap {
 public:
@@ -112,7 +115,8 @@ public:
         if (!insert(number, value))
             entries_[slots_[slot_of(number)] - 1].value = value;
     }
-    // Removes the entry inserted last. Its slot can be cleared: no later entry was probed past it.
+    // Removes the entry that was inserted last. Its slot can be cleared: no entry was inserted
+    // after it, so no probe sequence passes the slot.
     void pop_back()
     {
         slots_[slot_of(entries_.back().number)] = 0;

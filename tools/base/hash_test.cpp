@@ -10,7 +10,8 @@
 namespace pmukit {
 namespace {
 
-// Without a salt, multiples of the number of buckets all fall into the first bucket.
+// Inserts multiples of the number of buckets, and returns the size of the largest bucket. Without a
+// salt, all of them would be in the first bucket.
 template <typename Map>
 size_t longest_bucket_of_multiples(uint64_t factor)
 {
@@ -27,14 +28,15 @@ size_t longest_bucket_of_multiples(uint64_t factor)
     return longest;
 }
 
-TEST(SaltedHash, ChosenNumbersSpreadEvenly)
+TEST(SaltedHash, MultiplesOfTheBucketCountSpreadEvenly)
 {
     using Map = std::unordered_map<uint64_t, int, SaltedHash>;
     EXPECT_LT(longest_bucket_of_multiples<Map>(1), 20U);
 }
 
-// The limit holds for any multiplier; some spread an arithmetic series worse than others.
-TEST(MultiplyHash, ChosenNumbersDoNotFillOneBucket)
+// The limit of 1000 holds for any multiplier, although some multipliers spread an arithmetic series
+// worse than others.
+TEST(MultiplyHash, MultiplesOfTheBucketCountDoNotFillOneBucket)
 {
     for (int i = 0; i < 3; i++)
         for (const uint64_t factor : {uint64_t{1}, uint64_t{4096}, uint64_t{1} << 21})

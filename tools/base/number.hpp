@@ -37,8 +37,8 @@ inline std::vector<std::string_view> split(std::string_view text, char separator
     return parts;
 }
 
-// "'text' HOW". Appended piece by piece: for literal + string, g++ 12 warns of overlaps that cannot
-// happen.
+// Returns an error with the message "'text' HOW". The message is appended piece by piece: for
+// literal + string, g++ 12 warns of overlaps that cannot happen.
 inline Error wrong_text(Errc code, std::string_view text, std::string_view how)
 {
     std::string message(1, '\'');
@@ -46,7 +46,7 @@ inline Error wrong_text(Errc code, std::string_view text, std::string_view how)
     return Error{code, message};
 }
 
-// Decimal, or hexadecimal after 0x. The whole text must be the number.
+// Parses a decimal number, or a hexadecimal one after 0x. The whole text must be the number.
 inline Result<uint64_t> parse_u64(std::string_view text)
 {
     std::string_view digits = text;
@@ -65,7 +65,8 @@ inline Result<uint64_t> parse_u64(std::string_view text)
     return value;
 }
 
-// A list of numbers in sysfs format: "0-3,8". A blank text is the empty list.
+// Parses a list of numbers in sysfs format: "0-3,8". A blank text is the empty list. most: the
+// largest valid number.
 inline Result<std::vector<int>> parse_list(std::string_view text, int most)
 {
     std::vector<int> numbers;

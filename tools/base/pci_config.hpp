@@ -20,7 +20,7 @@ namespace pmukit {
 
 class PciConfigReader {
 public:
-    // file: config in the sysfs directory of the function, or a copy of it.
+    // file: the file "config" in the sysfs directory of the function, or a copy of it.
     static Result<std::string> read(const std::string &file)
     {
         const Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
@@ -88,7 +88,8 @@ private:
         return true;
     }
 
-    // If the device reports a length beyond the space, the bytes after the header stay 0.
+    // Reads a DVSEC whole. If its length extends past configuration space, reads only its header,
+    // and its other bytes stay 0.
     void take_dvsec(size_t from)
     {
         if (take(from, kDvsecHeaderBytes))

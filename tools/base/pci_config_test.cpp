@@ -14,7 +14,8 @@ void put(std::string &space, size_t at, uint32_t word)
         space[at + i] = static_cast<char>(word >> 8 * i);
 }
 
-// All bytes are 0x5a, except the command, status and first capability pointer.
+// Returns a configuration space whose bytes are all 0x5a, except the command, the status and the
+// first capability pointer.
 std::string space_of(size_t bytes)
 {
     std::string space(bytes, '\x5a');
@@ -30,7 +31,7 @@ std::string with_capabilities()
     put(space, 0x80, 0x5a5a'0011);
     put(space, 0x100, 0x2000'0001);
     put(space, 0x200, 0x0000'0023);
-    put(space, 0x204, 0x0180'8086);  // 24 bytes
+    put(space, 0x204, 0x0180'8086);  // a DVSEC of 24 bytes
     return space;
 }
 
@@ -49,14 +50,14 @@ TEST(PciConfigReader, ReadsHeaderCapabilitiesAndDvsecs)
         EXPECT_EQ(taken.substr(first, bytes), whole.substr(first, bytes)) << first;
 }
 
-TEST(PciConfigReader, ReadsNothingElse)
+TEST(PciConfigReader, ReadsNoUndefinedRegisters)
 {
     const std::string taken = read(with_capabilities());
     for (auto [first, last] : {std::pair{0x44, 0x80}, {0x84, 0x100}, {0x104, 0x200}, {0x218, 4096}})
         EXPECT_EQ(taken.substr(first, last - first), std::string(last - first, '\0')) << first;
 }
 
-TEST(PciConfigReader, CircularCapabilityListsEnd)
+TEST(PciConfigReader, EndsAtACircularCapabilityList)
 {
     std::string space = with_capabilities();
     put(space, 0x80, 0x5a5a'4011);
@@ -77,7 +78,7 @@ TEST(PciConfigReader, AFunctionWithoutExtendedSpaceHas256Bytes)
     EXPECT_EQ(read(space).size(), 256u);
 }
 
-TEST(PciConfigReader, DvsecBeyondTheSpaceKeepsItsHeader)
+TEST(PciConfigReader, DvsecPastConfigSpaceKeepsItsHeader)
 {
     std::string space = with_capabilities();
     put(space, 0x200, 0xff0'00023);

@@ -6,7 +6,7 @@
 namespace pmukit {
 namespace {
 
-TEST(EditDistance, CountsLetters)
+TEST(EditDistance, CountsChangedLetters)
 {
     const struct {
         const char *a, *b;

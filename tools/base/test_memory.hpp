@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For tests of memory use.
+// Measures the memory of this process, for tests.
 #pragma once
 
 #include <sys/resource.h>
@@ -24,8 +24,9 @@ extern "C" void __asan_get_shadow_mapping(size_t *scale, size_t *offset);
 
 namespace pmukit {
 
-// Resident AddressSanitizer shadow memory: one byte per eight bytes of the program. Some kernels
-// count a shadow page as soon as it is read, even if the memory it describes is already freed.
+// Resident shadow memory of AddressSanitizer in KiB: one byte per eight bytes of the program; 0 in
+// other builds. Some kernels count a shadow page as soon as it is read, even if the memory that it
+// describes is already freed.
 inline long shadow_kib()
 {
     long kib = 0;
@@ -48,8 +49,8 @@ inline long shadow_kib()
     return kib;
 }
 
-// Peak resident memory without the current shadow. The result is too low by the growth of the
-// shadow since the peak: an eighth of the memory accessed since.
+// Peak resident memory in KiB without the current shadow memory. The result is too low by the
+// growth of the shadow memory since the peak: an eighth of the memory accessed since then.
 inline long peak_kib()
 {
     rusage usage{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Text formatting. fmt's core header only checks and collects the values; fmt.cpp compiles the
-// formatting once: <fmt/format.h> in every file made the whole build several times slower.
+// Text formatting. The core header of {fmt} only checks and collects the values; fmt.cpp compiles
+// the formatting code once. <fmt/format.h> in every file would make the whole build several times
+// slower.
 #pragma once
 
 #include <fmt/core.h>
