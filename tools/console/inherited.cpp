@@ -9,14 +9,15 @@
 namespace pmukit::cli {
 namespace {
 
-// Signals whose disposition main() changes. Others at most get a handler, which exec removes.
+// Signals whose disposition main() changes. For other signals the program at most installs a
+// handler, and exec() resets handlers.
 constexpr int kChanged[] = {SIGPIPE, SIGXFSZ, SIGCHLD, SIGBUS};
 
 struct Inherited {
     bool is_ignored[std::size(kChanged)] = {};
     sigset_t blocked{};
     rlimit files{};
-    bool has_files = false;  // true if the limit was changed
+    bool has_files = false;  // true if RLIMIT_NOFILE was changed; `files` has the old limits
 };
 Inherited inherited;
 

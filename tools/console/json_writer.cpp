@@ -18,13 +18,14 @@ bool is_plain(std::string_view text)
         text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
 }
 
-// Replaces invalid UTF-8 (a path may have any bytes).
+// Serializes a value. Invalid UTF-8 becomes U+FFFD, as a path may have any bytes.
 std::string text_of(const ordered_json &value)
 {
     return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-// Writes the text in quotes, and `behind` after it. Short texts, which are frequent, take one call.
+// Writes the text in quotes, and `behind` after it. Short texts, which are frequent, take only one
+// call of Output::text().
 void put_text(std::string_view text, std::string_view behind, Output &out)
 {
     std::array<char, 128> piece;
@@ -61,7 +62,7 @@ void JsonWriter::name(std::string_view name)
     put_text(name, ":", out_);
 }
 
-// Only rare types use the library's serializer, which is slower.
+// Only values of rare types use the serializer of the JSON library, which is slower.
 void JsonWriter::put(const JsonValue &value)
 {
     if (const auto *const number = std::get_if<uint64_t>(&value.value_)) {

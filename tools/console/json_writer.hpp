@@ -30,7 +30,7 @@ Json json_or_null(const std::optional<T> &value)
     return value ? Json(*value) : Json(nullptr);
 }
 
-// Value of a member. Texts and JSON are borrowed, so write it while they exist.
+// Value of a member. It borrows texts and JSON, so write the value while they exist.
 class JsonValue {
 public:
     JsonValue(std::nullptr_t) {}

@@ -30,13 +30,13 @@ public:
         append(buffer_, format, std::forward<Args>(args)...);
         flush_when_full();
     }
-    // Text in a color of the terminal, if colors are on.
+    // painted() puts a text into a color of the terminal only if set_color() has turned colors on.
     void set_color(bool on) { color_ = on; }
     std::string painted(Paint paint, std::string_view text) const;
-    // Sixteen hexadecimal digits and a newline; the hot path of dump.
+    // Writes sixteen hexadecimal digits and a newline; the hot path of pmukit dump.
     void hex16_line(uint64_t value);
 
-    // The reader of the output has exited, as a pager does.
+    // True if a write failed because the reader of the output, such as a pager, has exited.
     bool reader_left() const { return reader_left_; }
     // Must be called at the end: only its result shows whether everything was written.
     Result<void> finish();
@@ -53,21 +53,21 @@ private:
     Result<void> state_;
 };
 
-// Is raised when a field of any JSON output changes its name or meaning, or is removed.
+// The version is raised when a field of any JSON output changes its name or meaning, or is removed.
 constexpr int kJsonSchemaVersion = 2;
 
 // Prints an object in one line, with schema_version before its fields. Documentation/json.rst lists
 // the fields; json_writer.hpp is for long objects.
 void print_json(const nlohmann::ordered_json &json, Output &out);
 
-// Writes a file with this content, but does not name it yet. If the program is killed before it
-// names the file, the file vanishes.
+// Writes the content into an unfinished file, to which the caller gives its name with finish(). A
+// signal that ends the program before removes the unfinished file (remove_when_killed()).
 Result<perfdata::NewFile> unnamed_file(const std::string &path, const std::vector<Bytes> &content);
-// The same, and names the file.
+// Writes a file with this content under its final name.
 Result<void> write_new_file(const std::string &path, Bytes content);
 
-// True for "-" and for a path of the pipe or device that is standard output (/dev/stdout). A
-// command that writes a file there must not print text, which would get into the middle of the
+// True for "-" and for a path, such as /dev/stdout, of the pipe or device that is standard output.
+// A command that writes a file there must not print text, which would get into the middle of the
 // file.
 bool is_standard_output(const std::string &path);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The terminal as a page that is redrawn repeatedly, and its keys. Uses /dev/tty, because standard
-// input may be a recording. Uses only the ECMA-48 sequences that every current terminal supports.
+// Shows text on the terminal as a page that is redrawn repeatedly, and reads keys. Uses /dev/tty,
+// because standard input may be a recording. Uses only the ECMA-48 sequences that every current
+// terminal supports.
 #pragma once
 
 #include <termios.h>

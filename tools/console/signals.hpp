@@ -9,7 +9,8 @@
 
 namespace pmukit::cli {
 
-// nohup(1) and background jobs of shells ignore some signals on purpose.
+// True if the disposition of the signal is SIG_IGN: nohup(1) and shells start programs in the
+// background with some signals ignored on purpose.
 bool is_ignored(int signal);
 
 // Returns a signalfd(2) for these signals, and blocks them. Leaves out SIGHUP if it is ignored,

@@ -19,19 +19,20 @@
 namespace pmukit::cli {
 namespace {
 
-// The only data that signal handlers use.
+// Path of the unfinished file or folder, or empty; the only data that signal handlers use.
 char unfinished[PATH_MAX];
 
 // Offsets of fields in struct linux_dirent64 of getdents64(2).
 constexpr size_t kRecordBytesAt = 16, kNameAt = 19;
-constexpr int kMostDepth = 8;  // outputs have four: OUT/host=/driver=/date=
+constexpr int kMostDepth = 8;  // outputs have four levels: OUT/host=/driver=/date=
 
 bool is_dots(const char *name)
 {
     return name[0] == '.' && (name[1] == 0 || (name[1] == '.' && name[2] == 0));
 }
 
-// Removes the contents of a folder. Only system calls: a signal handler must not call opendir(3).
+// Removes the contents of a folder. Uses only system calls, because a signal handler must not call
+// opendir(3).
 void empty_folder(int folder, int depth)
 {
     char entries[2048];
@@ -91,7 +92,7 @@ void remove_when_killed(const std::string &output)
 
 Result<void> begin_output(const std::string &output, const std::vector<std::string> &inputs)
 {
-    std::error_code failure;  // a missing file is not equivalent
+    std::error_code failure;  // set for a missing file, which is equivalent to no input
     for (const std::string &input : inputs)
         if (std::filesystem::equivalent(output, input, failure) &&
             !std::filesystem::is_other(output, failure))

@@ -10,12 +10,12 @@
 
 namespace pmukit::cli {
 
-// Removes the unfinished file of this output (perfdata::NewFile), or the folder with its name, when
-// SIGINT, SIGTERM or SIGHUP ends the program. One output per program.
+// Removes the unfinished file of this output (perfdata::NewFile), or the unfinished folder of the
+// same name, when SIGINT, SIGTERM or SIGHUP ends the program. A program has one output.
 void remove_when_killed(const std::string &output);
 
 // Call first in a command that writes an output. Usage error: the output is one of the inputs, by
-// any name or link, and would be replaced. output empty or "-": no file.
+// any name or link, and would be replaced. output: empty or "-" if the command writes no file.
 Result<void> begin_output(const std::string &output, const std::vector<std::string> &inputs);
 
 // For signal handlers: removes the file or folder that remove_when_killed() named, if any.

@@ -25,7 +25,7 @@ constexpr uint64_t kStepBytes = uint64_t{1} << 20;  // between two reads of the 
 constexpr auto kPatience = 500ms, kPause = 100ms;
 constexpr size_t kBarWidth = 24;
 
-// The only data that signal handlers use. 0: no pager.
+// PID of the pager, 0 if there is none; the only data that signal handlers use.
 volatile sig_atomic_t pager_pid;
 
 std::string variable(const char *name)
@@ -34,8 +34,8 @@ std::string variable(const char *name)
     return value ? value : "";
 }
 
-// The caller may be allowed to run only this command as another user (sudo): a pager that runs
-// programs would allow all of them.
+// True under sudo and the like. The calling user may be allowed to run only this command as another
+// user; a pager that runs programs would allow all of them.
 bool is_for_another_user()
 {
     return ::getenv("SUDO_UID") || ::getenv("PKEXEC_UID") || ::getenv("DOAS_USER") ||
@@ -53,7 +53,8 @@ std::string chosen_pager()
     return "less";
 }
 
-// Runs in the child. Falls back to cat, so that no text is lost without less.
+// Runs the pager in the child process. Falls back to cat, so that no text is lost if the pager is
+// not installed.
 [[noreturn]] void run_pager(const char *pager, int from)
 {
     ::dup2(from, STDIN_FILENO);
@@ -77,9 +78,9 @@ void end_unless_paged(int signal)
     ::raise(signal);
 }
 
-// In a pager Ctrl-C ends a search, not the pager; this program ends when its output is no longer
-// read. An ignored signal stays ignored. Installs a handler instead of SIG_IGN, so that Ctrl-C ends
-// the program again after the pager has exited.
+// Leaves SIGINT and SIGQUIT to the pager, where Ctrl-C ends a search. This program ends when its
+// output is no longer read. An ignored signal stays ignored. Installs a handler instead of SIG_IGN,
+// so that Ctrl-C ends the program again after the pager has exited.
 void leave_keys_to_pager()
 {
     struct sigaction action {};
@@ -94,7 +95,7 @@ void leave_keys_to_pager()
 
 bool pager_reads()
 {
-    const int error = errno;  // of the interrupted code
+    const int error = errno;  // of the interrupted code, restored below
     const pid_t pid = pager_pid;
     const bool reads = pid != 0 && ::waitpid(pid, nullptr, WNOHANG) == 0;
     if (!reads)
@@ -181,7 +182,7 @@ void Progress::draw(uint64_t done)
         line = fmt::format("\r{}  {:>3}% [{:<{}}]\033[K", what_, percent, bar, kBarWidth);
     }
     drawn_ = true;
-    // An error here is harmless.
+    // An error is ignored: it only affects the progress line.
     (void)static_cast<bool>(write_all(STDERR_FILENO, as_bytes(line), "standard error"));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Output for terminals only: colors, a pager, a progress line. The only reader of NO_COLOR, TERM,
-// PMUKIT_PAGER and PAGER.
+// Output for terminals only: colors, a pager, a progress line. No other component reads NO_COLOR,
+// TERM, PMUKIT_PAGER and PAGER.
 #pragma once
 
 #include <sys/types.h>
