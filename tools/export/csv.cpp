@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // RFC 4180: lines end with CR LF; a field with a comma, a quote or a line end is quoted. An unknown
 // field is empty; an empty text is "". A text that a spreadsheet would take for a formula gets a '
-// before it: programs choose their names, and quotes do not prevent formulas.
+// before it: a recorded program can choose such a name, and quotes do not prevent formulas.
 #include <map>
 #include <optional>
 
@@ -13,7 +13,7 @@
 namespace pmukit::exporter {
 namespace {
 
-// Upper bound for a field with comma and quotes, without the text between the quotes.
+// Upper bound in bytes for a field with comma and quotes, without the text between the quotes.
 constexpr size_t kMostPlain = 24;
 constexpr size_t kLineEnd = 2;
 
@@ -35,7 +35,7 @@ char *put_quoted(char *at, std::string_view text)
     return at;
 }
 
-// Upper bound for a line with this number of fields. texts: which of them are kText.
+// Upper bound in bytes for a line of `fields` fields. texts: bit mask of those that are kText.
 size_t most_bytes(size_t fields, uint64_t texts, const Value *values)
 {
     return kLineEnd + kMostPlain * fields + 2 * text_bytes(texts, values);
@@ -85,7 +85,8 @@ WriterResult Csv::make(const Output &output)
         if (!folder)
             return folder.error();
         csv->folder_.emplace(std::move(*folder));
-        // Created even if it gets no rows, which shows that nothing was lost.
+        // This file is created even if it gets no rows: without rows it shows that nothing was
+        // lost.
         csv->open_in_folder(*find_table("losses"));
     }
     if (!csv->state_)
@@ -140,7 +141,7 @@ void Csv::rows(const Table &table, Values common, Values rest)
         const Value *values = rest.data() + row;
         char *at = file->room(prefix_.size() + most_bytes(others.size(), texts, values));
         at = put_fields(put_text(at, prefix_), others, values);
-        at = put_text(at - 1, "\r\n");  // instead of the last comma
+        at = put_text(at - 1, "\r\n");  // overwrites the last comma
         file->wrote(at);
     }
     if (!file->state())

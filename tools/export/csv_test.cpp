@@ -13,7 +13,7 @@
 namespace pmukit::exporter {
 namespace {
 
-// The host field in the file, for this host name.
+// Writes a CSV file for this host name, and returns its host field.
 std::string host_field(std::string_view host)
 {
     std::string folder = (std::filesystem::temp_directory_path() / "csv_test.XXXXXX").string();

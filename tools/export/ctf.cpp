@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // A trace in the Common Trace Format, written by libbabeltrace2: one event class per table, one
-// stream per table, PMU and CPU (for the first kMostStreams; the rows of others share one). CTF 1.8
-// has no absent fields: an unknown value is 0 or empty, and its bit in the field `known` (bit 0:
-// the first column) is clear.
+// stream per table, PMU and CPU. After the first kMostStreams streams, further rows of a table
+// share one more stream. CTF 1.8 has no absent fields: an unknown value is 0 or empty, and its bit
+// in the field `known` (bit 0: the first column) is clear.
 //
 // Babeltrace pulls: its sink requests messages from a message iterator in this file. Rows wait
 // until there is a batch of them; then the graph runs until the iterator has no more messages.
@@ -33,7 +33,7 @@ constexpr size_t kBatchRows = 1024, kBatchTextBytes = size_t{1} << 20;
 constexpr size_t kMostStreams = 1024;
 constexpr uint64_t kNanosecondsHz = 1000000000;
 
-// References of the library's objects
+// References to objects of libbabeltrace2
 template <typename T, void (*put)(const T *)>
 struct Put {
     void operator()(const T *object) const { put(object); }
@@ -59,7 +59,7 @@ public:
     Result<void> finish() override;
 
 private:
-    // A waiting row, with copies of its texts.
+    // A row that waits for the next batch, with copies of its texts.
     struct Waiting {
         const Table *table;
         size_t stream;
@@ -233,7 +233,8 @@ size_t Ctf::stream_of(const Table &table, Values origin)
     if (fresh) {
         OneStream one;
         one.stream.reset(bt_stream_create(classes_[&table].stream.get(), trace_.get()));
-        // Becomes the file name. Without a name, the sink would try "stream-0" and so on each time.
+        // The name of a stream becomes its file name. For a stream without a name, the sink would
+        // try "stream-0" and so on until a name is free.
         const std::string name = std::string(table.name) + '-' + std::to_string(streams_.size());
         if (!one.stream || bt_stream_set_name(one.stream.get(), name.c_str()) != 0)
             fail("make a stream");
@@ -302,7 +303,7 @@ const bt_message *Ctf::event_of(bt_self_message_iterator *iterator, const Waitin
     return message;
 }
 
-// nullptr: no message for now.
+// Returns the next message; nullptr: none until more rows wait.
 const bt_message *Ctf::message_of(bt_self_message_iterator *iterator)
 {
     if (given_ < waiting_.size()) {
@@ -358,7 +359,7 @@ Result<void> Ctf::finish()
         pump();
     const ForUserAlone made;
     graph_.reset();  // writes metadata
-    // Without rows the sink has created no folder.
+    // If there were no rows, the sink has created no folder.
     if (state_ && ::mkdir(folder_.part().c_str(), 0700) != 0 && errno != EEXIST)
         state_ = system_error(folder_.path(), errno);
     return state_ ? folder_.finish() : state_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// An output folder, which gets its name when all its files are complete. Until then it is named as
-// an unfinished file (perfdata::NewFile) is. Also sets the permissions of outputs.
+// An output folder, which gets its name when all its files are complete. Until then its name is
+// that of an unfinished file (perfdata::NewFile): NAME.part-PID. Also sets the permissions of
+// outputs.
 #pragma once
 
 #include <sys/stat.h>
@@ -29,7 +30,8 @@ class Folder {
 public:
     // Error: the name exists already.
     static Result<Folder> create(const std::string &path);
-    // "tables" for "tables/". A name derived from the result is then beside the folder, not in it.
+    // Removes final slashes: "tables" for "tables/". A name derived from the result, such as
+    // NAME.part-PID, is then beside the folder, not in it.
     static std::string name_of(std::string path);
     Folder(Folder &&other) noexcept;
     Folder &operator=(Folder &&) = delete;

@@ -23,7 +23,7 @@ struct Metric {
     std::string_view name, help, table;
     How how;
     std::string_view value;  // the column that is summed up, or whose last value counts
-    std::array<std::string_view, 5> labels{};  // after the labels source, host and pmu
+    std::array<std::string_view, 5> labels{};  // columns used as labels after source, host and pmu
     std::array<std::string_view, 2> newest{};  // labels of the newest row; do not identify a series
 };
 constexpr Metric kMetrics[] = {
@@ -61,10 +61,11 @@ constexpr Metric kMetrics[] = {
 };
 constexpr Origin kCommonLabels[] = {kSource, kHost, kPmu};
 
-// Each series stays in memory; no plausible machine has that many.
+// Limit of series, each of which stays in memory; no plausible machine has that many.
 constexpr size_t kMostSeries = 100000;
 
-// Labels have fewer escapes than JSON; without control characters, both are the same.
+// Escapes a label as JSON, with blanks instead of control characters: without them, the escapes of
+// JSON are those of labels.
 std::string label_text(std::string_view text)
 {
     std::string printable(text);
@@ -181,7 +182,7 @@ Result<void> OpenMetrics::finish()
 
 }  // namespace
 
-// Readable for other users, such as the collector's: the file contains no addresses.
+// Other users, such as that of the collector, may read the file: it contains no addresses.
 WriterResult make_openmetrics(const Output &output)
 {
     Result<TextFile> file = TextFile::create(output.path);

@@ -29,12 +29,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Rows that are held in memory, as columns; also the number of rows that a query engine skips or
-// reads at once.
+// Number of rows that are held in memory, as columns. A query engine skips or reads this number of
+// rows at once.
 constexpr int64_t kRowGroupRows = 65536;
 
-// True for the host, which is not in the file: query engines make this column from the name of the
-// folder.
+// True for the column host, which is not in the file: query engines make this column from the name
+// of the folder.
 bool is_in_path(size_t column)
 {
     return column == kHost;
@@ -258,7 +258,7 @@ Result<void> Parquet::finish()
 WriterResult make_parquet(const Output &output)
 {
     const ForUserAlone made;
-    // A link planted by another user would redirect the directories.
+    // Destination::of() refuses a link of another user, which would redirect the directories.
     const auto to = perfdata::Destination::of(output.path + kStagedName);
     if (!to && to.error().code != Errc::kNotFound)
         return to.error();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Trace events as JSON for ui.perfetto.dev and chrome://tracing: one process per PMU and host, in
-// it one thread per CPU, and one instant per row, with its fields as arguments. Format: Trace Event
-// Format of Chromium. A row that has ticks, but no time (entries of hisi_ptt), is shown after the
-// first row of its stream, one nanosecond per tick.
+// Trace events as JSON for ui.perfetto.dev and chrome://tracing, in Chromium's Trace Event Format.
+// Each PMU of a host is a process, each of its CPUs a thread, each row an instant with its fields
+// as arguments. A row with a column of ticks (an entry of hisi_ptt) is shown after the first row of
+// its track, one nanosecond per tick.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -62,7 +62,7 @@ public:
 private:
     struct Track {
         uint64_t process, thread;
-        std::optional<std::pair<uint64_t, uint64_t>> anchor;  // ns and ticks of its first row
+        std::optional<std::pair<uint64_t, uint64_t>> anchor;  // ns and ticks of the first row
     };
     Track &track_of(Values origin);
     void name_track(const char *what, const Track &track, const std::string &name);
@@ -142,7 +142,7 @@ size_t Perfetto::most_bytes() const
     return most;
 }
 
-// Times are microseconds, with nanoseconds as decimals.
+// Begins an event. Its time is in microseconds, with nanoseconds as decimals.
 char *Perfetto::begin(char *at, const char *phase, const Track &track, uint64_t time_ns)
 {
     at = put_text(at, is_first_ ? "\n{\"ph\":\"" : ",\n{\"ph\":\"");

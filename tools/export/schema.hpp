@@ -34,7 +34,7 @@ struct Table {
 constexpr size_t kOriginColumns = 5;
 enum Origin : size_t { kSource, kHost, kPmu, kCpu, kTime };
 
-// Is raised when a column changes its name or meaning, or is removed.
+// The version is raised when a column changes its name or meaning, or is removed.
 constexpr int kSchemaVersion = 2;
 
 std::span<const Table> tables();

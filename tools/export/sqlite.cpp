@@ -197,7 +197,7 @@ uint64_t Sqlite::stream_of(Values origin)
     return at->second;
 }
 
-// Texts are borrowed until the statement has run.
+// Binds a value to its parameter. Texts are borrowed until the statement has run.
 void Sqlite::bind(Insert &insert, const Table &table, size_t column, const Value &value)
 {
     sqlite3_stmt *to = insert.statement.get();

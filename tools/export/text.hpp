@@ -60,7 +60,8 @@ constexpr uint64_t eight_decimals(uint32_t value)
     return (quarters - 10 * tens) << 8 | tens;
 }
 
-// The same for hexadecimal: the eight nibbles of a number, one per byte.
+// Splits a number into its eight hexadecimal digits (0 to 15), one per byte, the first in the
+// lowest byte.
 constexpr uint64_t eight_nibbles(uint32_t value)
 {
     uint64_t nibbles = value;
@@ -109,7 +110,7 @@ inline char *put_decimal(char *at, uint64_t value)
     return at + 8 - leading;
 }
 
-// 0x, without leading zeros.
+// Writes 0x and the hexadecimal digits without leading zeros.
 inline char *put_address(char *at, uint64_t value)
 {
     const int leading = __builtin_clzll(value | 1) / 4;
