@@ -35,7 +35,8 @@ bool is_xml_char(uint32_t point)
     return point <= 0x10ffff && !surrogate && point != 0xfffe && point != 0xffff;
 }
 
-// Bytes of the leading character; nullopt: invalid, or not allowed in a page.
+// Returns the number of bytes of the first character; nullopt: it is invalid, or not allowed in a
+// page.
 std::optional<size_t> character_at(std::string_view text)
 {
     const auto first = static_cast<uint8_t>(text.front());
@@ -65,7 +66,7 @@ std::string_view entity_of(char character)
     return {};
 }
 
-// True for characters without escaping, which are most of every page.
+// True for a character that needs no escaping, as most characters of a page.
 bool is_plain(char c)
 {
     return c >= ' ' && c <= '~' && entity_of(c).empty();

@@ -10,9 +10,9 @@
 namespace pmukit::html {
 namespace {
 
-// Adds badges for the source of the numbers and for their losses. If there are losses only in
-// another place of the page, `elsewhere` refers to that place; if there are none at all, it is
-// nullptr, and `whole` is the text of the badge.
+// Adds badges for the source of the numbers and for losses. losses: those to list here. elsewhere:
+// if only another place of the page lists losses, the text that refers to that place; nullptr:
+// there are no losses. whole: text of the badge if there are no losses.
 void add_badges(std::string &to, const std::string &source, const std::vector<std::string> &losses,
                 const char *elsewhere, const std::string &whole)
 {
@@ -78,7 +78,7 @@ void add_figure(std::string &to, const Figure &figure, size_t number, bool page_
         append(to, "<p>{}</p>\n", escaped(words));
     to += "</figcaption>\n";
     to += text_of(figure.picture, figure.title);
-    // The script fills it; without scripts, the tool tips and the table remain.
+    // The script fills this paragraph; without scripts, the tool tips and the table remain.
     to += "<p class=\"readout\" aria-live=\"polite\"></p>\n";
     add_table(to, figure, number);
     to += "</figure>\n";
@@ -95,7 +95,7 @@ void Page::add(const Figure &figure)
     if (figure.whole != kWhole)
         whole_ = "see the figures";
     add_figure(figures_.emplace_back(), figure, number, !losses.empty());
-    figures_.back().shrink_to_fit();  // by up to half, as it has grown in steps
+    figures_.back().shrink_to_fit();  // frees up to half of its memory: it has grown in steps
     bytes_ += figures_.back().size();
 }
 

@@ -112,13 +112,15 @@ public:
 
     // Call after setting the losses.
     void add(const Figure &figure);
-    // If a page has figures of many parts (such as events or streams), call before those of each
-    // part. False: limits::kPage is reached, and the part counts as left out.
+    // If a page has figures of many parts (such as events or streams), call this before adding
+    // those of each part. Returns false if limits::kPage is reached; the part then counts as left
+    // out.
     bool has_room();
-    // Space for a figure that shows many parts.
+    // Bytes that are left for a figure that shows many parts.
     size_t bytes_left() const { return limits::kPage - std::min(bytes_, limits::kPage); }
 
-    // The page in consecutive pieces, as XHTML 5: it has the same meaning as HTML and as XML.
+    // Returns the page in consecutive pieces. The page is XHTML 5: it means the same as HTML and as
+    // XML.
     std::vector<std::string> take_text();
 
 private:
@@ -128,7 +130,7 @@ private:
     std::vector<std::string> figures_;
     size_t bytes_ = 0, left_out_ = 0;
     bool a_figure_lost_ = false;
-    std::string whole_ = kWhole;  // refers to the figures if one of them has another text
+    std::string whole_ = kWhole;  // text of the page's badge; changes if a figure has another text
 };
 
 }  // namespace pmukit::html

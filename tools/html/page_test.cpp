@@ -69,7 +69,7 @@ TEST(Page, EscapesUntrustedTextInEveryPicture)
     EXPECT_GT(count_of(text, "&lt;b x=&quot;1&quot;&gt;&amp;&#39;\xef\xbf\xbd"), 40U);
 }
 
-TEST(Page, TabStopsOnceAtAPicture)
+TEST(Page, PictureHasOneTabStop)
 {
     Page page;
     page.add(figure_with(hostile_heat()));
@@ -90,7 +90,7 @@ TEST(Page, ShadesNonzeroCellsAndOmitsZeros)
     EXPECT_NE(text.find("row, c: 1000000 accesses"), std::string::npos);
 }
 
-TEST(Page, DrawsNothingOutsideItsPicture)
+TEST(Page, BarsAreClampedToThePicture)
 {
     Page page;
     page.add(figure_with(Bars{{{"a", "1", 7.5}, {"b", "2", -1}}}));
@@ -119,7 +119,7 @@ TEST(Page, IsValidWithoutFigures)
 }
 
 // If a recording does not mark losses, its figure must not claim that nothing is lost.
-TEST(Page, ClaimsNothingLostOnlyIfKnown)
+TEST(Page, DoesNotClaimNothingLostIfLossesAreUnknown)
 {
     Page page;
     Figure figure = figure_with(Bars{});
@@ -145,7 +145,7 @@ TEST(Page, AcceptsEmptyPictures)
     EXPECT_EQ(count_of(text, "</figure>"), 6U);
 }
 
-TEST(Page, LimitsItsFiguresAndReportsTheRest)
+TEST(Page, LimitsFiguresAndReportsTheRest)
 {
     constexpr size_t kFigures = 1000, kWords = limits::kPage / 100;
     Page page;

@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned kShades = 8;
 constexpr unsigned kCellPixels = 15, kBarPixels = 26, kColumnsPixels = 170, kLinePixels = 52,
                    kFramePixels = 23, kTextPixels = 17;
-constexpr size_t kBarLetters = 44;         // label and value on one line have fewer letters
+constexpr size_t kBarLetters = 44;         // a label and value of fewer letters share a line
 constexpr double kSmallestPercent = 0.02;  // narrower frames are invisible, so omitted
 
 double percent(double part)
@@ -25,7 +25,8 @@ double percent(double part)
     return std::clamp(part, 0.0, 1.0) * 100;
 }
 
-// Tab stops at the first mark of a picture; the script then moves the tab stop.
+// Attributes of the marks of one picture. Only its first mark is a tab stop, which the script moves
+// to other marks.
 class Marks {
 public:
     std::string attributes(std::string_view classes)
@@ -63,7 +64,8 @@ void add_axis(std::string &to, const std::string &first, const std::string &last
 
 // Heat map
 
-// The square root keeps small values visible beside large ones; a nonzero value is never blank.
+// Returns the shade of a nonzero value, 1 to kShades. The square root keeps small values visible
+// beside large ones.
 unsigned shade_of(uint64_t value, uint64_t largest)
 {
     const double part = std::sqrt(static_cast<double>(value) / static_cast<double>(largest));
@@ -131,7 +133,8 @@ std::string body_of(const HeatMap &map, std::string_view name)
 
 // Bars
 
-// A value is beside its label, or below it if a page of 400 pixels is too narrow for both.
+// Height of a further line for the value. The value is beside its label, or below it if a page of
+// 400 pixels is too narrow for both.
 unsigned value_line_pixels(const Bars &bars)
 {
     const bool fits = std::ranges::all_of(bars.bars, [](const Bars::Bar &bar) {

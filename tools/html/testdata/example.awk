@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A case for pmukit-encode with something of every unit over two seconds, for pictures: memory of which a part is
-# always hot and a part in turns, requesters that read and write it, groups that share an L3, and a program's samples.
-# The same numbers each time; nothing here was measured.
+# Writes an input of pmukit-encode with two seconds of data of cxl_hmu, hisi_ptt, cache_qos and imc, to draw pictures
+# of: device memory of which some units are always hot and others in turns, PCIe functions that read and write memory,
+# groups that share an L3 cache, and samples of two programs. The numbers are the same in each run; none of them was
+# measured.
 
-# A generator of our own: that of awk differs between its makers.
+# A pseudorandom number generator, because rand() differs between implementations of awk.
 function random(below) {
 	seed = (seed * 1103515245 + 12345) % 2147483648
 	return int(seed / 65536) % below
 }
 
-# Hot lists every 25 ms of a device of 16 MiB: five units are always hot, sixteen in turns, and something is everywhere.
+# A hot list of a device of 16 MiB; there is one every 25 ms. Five units are always hot, sixteen are hot in turns, and
+# six random units have a few accesses.
 function hot(at_ms, number,    entries, i, turn) {
 	entries = ""
 	for (i = 0; i < 5; i++)
@@ -22,7 +24,7 @@ function hot(at_ms, number,    entries, i, turn) {
 	printf "hot width 16 unit 12 time %d000000 sequence %d%s\n", at_ms, number, entries
 }
 
-# A read of 64 bytes by function 0x100 or 0x101, and what answers it; now and then a write.
+# A read of 64 bytes by function 0x100 or 0x101 and its completion; after one third of the reads, a write.
 function request(tag, requester, low,    wait) {
 	wait = 180 + random(60) + (random(10) == 0 ? 400 + random(300) : 0)
 	ticks += 40 + random(30)
