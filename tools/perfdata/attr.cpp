@@ -20,7 +20,8 @@ uint64_t u64_or_zero(Bytes bytes, size_t at, std::endian order)
     return or_zero<uint64_t>(bytes, at, order);
 }
 
-// Bit fields are allocated from the other end of the word on big-endian machines.
+// Reverses the bits: on big-endian machines, bit fields are allocated from the other end of the
+// word.
 uint64_t reversed(uint64_t word)
 {
     uint64_t mirrored = 0;
@@ -41,7 +42,8 @@ Result<Attr> parse_attr(Bytes bytes, std::endian order)
     if (bytes.size() < kAttrMinBytes)
         return Error{Errc::kTruncated, "event attribute of fewer than 64 bytes"};
 
-    // Size 0 means the first published size. A size larger than the given bytes is limited to them.
+    // A size below 64, such as 0, means 64, the first published size. A size above the number of
+    // the given bytes is limited to that number.
     size_t claimed = load<uint32_t>(bytes.data() + kAttrSize, order);
     if (claimed < kAttrMinBytes)
         claimed = kAttrMinBytes;

@@ -32,8 +32,8 @@ struct Attr {
     bool use_clockid = false;
 };
 
-// bytes: all bytes that the file reserves for the attribute. The error has no offset: the caller
-// knows it.
+// bytes: all bytes that the file reserves for the attribute. The error has no offset in the file,
+// which only the caller knows.
 Result<Attr> parse_attr(Bytes bytes, std::endian order);
 
 }  // namespace pmukit::perfdata

@@ -168,8 +168,8 @@ void AuxMerge::State::on_aux(const Record &record)
         state.losses.push_back(end);
 }
 
-// The record itself names no event. Our writer stores the event id in the reference; otherwise the
-// ring or the CPU identifies the event.
+// Finds the event of an AUXTRACE record, which does not name it. pmukit's writer stores the event
+// id in the reference; otherwise the ring or the CPU identifies the event.
 std::optional<size_t> AuxMerge::State::guess_event(const AuxtraceRecord &trace)
 {
     if (std::optional<size_t> event = reader_.event_of_id(trace.reference))
@@ -181,8 +181,8 @@ std::optional<size_t> AuxMerge::State::guess_event(const AuxtraceRecord &trace)
     return only_event();
 }
 
-// The only event that can have an AUX area: the kernel's own event types have none. In pipe layout,
-// events arrive between records; each is checked once.
+// Returns the event that can have an AUX area, if it is the only one: the kernel's own event types
+// have none. In pipe layout, events arrive between records; each event is checked once.
 std::optional<size_t> AuxMerge::State::only_event()
 {
     for (; events_seen_ < reader_.events().size(); events_seen_++) {
@@ -210,7 +210,8 @@ void AuxMerge::State::on_auxtrace(const Record &record)
         deliver(stream, state_of(stream), trace->offset + record.payload_at, record);
 }
 
-// A file can name any number of threads. Those above the limit share one stream.
+// A file can name any number of threads. Above the limit, further streams become one stream without
+// event and CPU.
 AuxMerge::State::OfStream &AuxMerge::State::state_of(AuxStream &stream)
 {
     if (auto *const known = streams_.find(stream))
@@ -235,8 +236,8 @@ void AuxMerge::State::lose(const AuxStream &stream, OfStream &state, uint64_t of
     sink_.aux_loss(stream, offset, bytes);
 }
 
-// perf pads a buffer to a multiple of 8 bytes. The announced data ends before the padding, and the
-// next buffer begins at that end.
+// Returns the number of padding bytes before `end`. perf pads a buffer to a multiple of 8 bytes.
+// The announced data ends before the padding, and the next buffer begins at that end.
 uint64_t AuxMerge::State::padding(const OfStream &state, uint64_t end)
 {
     constexpr uint64_t kMultiple = 8;
@@ -283,7 +284,8 @@ uint64_t AuxMerge::State::loss_ahead(const OfStream &state)
     return state.next_loss == state.losses.size() ? UINT64_MAX : state.losses[state.next_loss];
 }
 
-// behind: bytes of the same buffer that follow in later pieces.
+// Delivers data, and reports the losses before and inside it. behind: bytes of the same buffer that
+// follow in later pieces.
 void AuxMerge::State::give(const AuxStream &stream, OfStream &state, uint64_t offset,
                            uint64_t file_offset, Bytes data, uint64_t behind)
 {

@@ -7,10 +7,10 @@
 //     sink    start, data ............. data, loss(?)    loss(n), end
 //
 // Offsets are AUX bytes since the start of the event. Overwritten (snapshot) areas can begin at any
-// offset and are not compared. An AUXTRACE record does not name its event. AuxMerge
-// finds the event by the record's reference (our writer stores the event id there), by ID_INDEX (as
-// perf does), by the CPU of an AUX record, or because only one event can have an AUX area; the
-// first of these that identifies an event decides.
+// offset and are not compared. An AUXTRACE record does not name its event. AuxMerge finds the event
+// by the record's reference (pmukit's writer stores the event id there), by ID_INDEX (as perf
+// does), by the CPU of an AUX record, or because only one event can have an AUX area; the first of
+// these that identifies an event decides.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,8 @@ public:
     // aux_start() is called before the first data or loss of a stream, aux_end() after the last.
     virtual void aux_start(const AuxStream &, uint64_t /* aux_offset */) {}
     virtual void aux_end(const AuxStream &, uint64_t /* aux_offset */) {}
-    // Each AUX record in file order. Its flags report overwriting, collisions and the format.
+    // Called for each AUX record in file order. Its flags report overwriting, collisions and the
+    // format.
     virtual void aux_record(const AuxStream &, const AuxRecord &) {}
     // Announces `bytes` contiguous bytes of one buffer. They follow in one call of aux_data(), or
     // in several if the reader returns the payload in pieces.

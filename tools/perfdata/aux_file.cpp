@@ -64,9 +64,9 @@ Result<AuxFile> AuxFile::open(const std::string &path)
     return AuxFile(std::move(state));
 }
 
-// Each entry must match the file and begin after the end of the previous entry, as in the index of
-// every writer; otherwise the whole index is invalid. Without this order, the index of a small file
-// could name a buffer a million times.
+// Each entry must match the file, and must not begin before the end of the previous entry; every
+// writer writes such an index. Otherwise the whole index is invalid. Without this order, the index
+// of a small file could name a buffer a million times.
 bool AuxFile::State::read_index()
 {
     std::optional<Bytes> content = reader_.feature(kFeatAuxtrace);

@@ -32,7 +32,8 @@ public:
     AuxFile &operator=(AuxFile &&) noexcept;
     ~AuxFile();
 
-    // For events, PMU names and so on. If open() walked the records, the reader is at their end.
+    // Reader of the events, PMU names and so on. If open() walked the records, the reader is at
+    // their end.
     const Reader &reader() const;
     const std::vector<AuxBuffer> &buffers() const;
     bool from_index() const;

@@ -41,7 +41,7 @@ protected:
     }
 
     void put(Bytes bytes) const { folder_.put("perf.data", bytes); }
-    // Changes a word of the index: count, offset, size, offset, size ...
+    // Overwrites one word of the index. Its words are: count, offset, size, offset, size ...
     void lie(size_t word, uint64_t value)
     {
         std::vector<std::byte> bytes = content();
@@ -71,7 +71,7 @@ protected:
     const std::string path_ = folder_.path("perf.data");
 };
 
-TEST_F(AuxFileTest, UsesTheIndex)
+TEST_F(AuxFileTest, UsesAValidIndex)
 {
     Result<AuxFile> file = AuxFile::open(path_);
     ASSERT_TRUE(file);
@@ -79,7 +79,7 @@ TEST_F(AuxFileTest, UsesTheIndex)
     expect_all(*file);
 }
 
-TEST_F(AuxFileTest, WalksWhenTheIndexIsInvalid)
+TEST_F(AuxFileTest, WalksTheRecordsIfTheIndexIsInvalid)
 {
     const std::pair<size_t, uint64_t> lies[] = {
         {0, kBuffers + 1}, {0, UINT64_MAX}, {1, 0},  {1, UINT64_MAX},
@@ -131,7 +131,7 @@ TEST_F(AuxFileTest, EveryBufferIsVisitedOnceByAnyNumberOfThreads)
 }
 
 // Each entry matches the file; only the order of the entries is wrong.
-TEST_F(AuxFileTest, WalksWhenTheIndexIsNotInAscendingOrder)
+TEST_F(AuxFileTest, WalksTheRecordsIfTheIndexIsNotInAscendingOrder)
 {
     const std::vector<std::byte> good = content();
     const std::byte *index = good.data() + good.size() - 8 * (1 + 2 * kBuffers);

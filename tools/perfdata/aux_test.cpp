@@ -76,7 +76,7 @@ TEST(AuxMerge, DeliversDataInOrder)
 
 // In a hash table without a salt, all these ids would be in one bucket, and each id would be
 // compared with all others.
-TEST(AuxMerge, ChosenIdsCostNoMoreThanOthers)
+TEST(AuxMerge, CollidingIdsCostNoMoreThanOthers)
 {
     constexpr uint64_t kRecords = 40, kEntries = 2000;
     constexpr uint64_t kBuckets = 85229;  // a bucket count of libstdc++
@@ -100,7 +100,7 @@ TEST(AuxMerge, GapBetweenBuffersIsALoss)
     EXPECT_EQ(merge(file), (Expect{"data 0/0 0 16", "loss 0/0 16 16", "data 0/0 32 16"}));
 }
 
-TEST(AuxMerge, MissingAnnouncedDataIsLostAtTheEnd)
+TEST(AuxMerge, AnnouncedDataWithoutABufferIsLostAtTheEnd)
 {
     FileBuilder file = one_event();
     file.aux(7, 0, 0, 48).auxtrace(7, 0, 0, filled(16, 1));
@@ -117,7 +117,7 @@ TEST(AuxMerge, GapBeforeTheFirstBufferIsALoss)
     EXPECT_EQ(merge(file), (Expect{"loss 0/0 0 16", "data 0/0 16 16"}));
 }
 
-TEST(AuxMerge, ReportsTruncationAtTheEndOfItsRecord)
+TEST(AuxMerge, ReportsTruncationAtTheEndOfItsAuxRecord)
 {
     FileBuilder file = one_event();
     file.aux(7, 0, 0, 8, PERF_AUX_FLAG_TRUNCATED).aux(7, 0, 8, 8).auxtrace(7, 0, 0, filled(16, 1));
@@ -139,7 +139,7 @@ TEST(AuxMerge, RepeatedBytesAreDeliveredOnce)
     EXPECT_EQ(merge(file), (Expect{"data 0/0 0 16", "data 0/0 16 8"}));
 }
 
-TEST(AuxMerge, OverwrittenAreasBeginAnywhere)
+TEST(AuxMerge, OverwrittenAreaMayBeginAtAnyOffset)
 {
     FileBuilder file = one_event();
     file.aux(7, 0, 0, 4096, PERF_AUX_FLAG_OVERWRITE).auxtrace(7, 0, 1024, filled(16, 1));
@@ -187,7 +187,7 @@ std::vector<std::string> merge_pipe(const FileBuilder &builder)
     return lines.lines;
 }
 
-// An event that arrives between the records: HEADER_ATTR of 64 bytes.
+// Adds an event that arrives between the records: a HEADER_ATTR with an attribute of 64 bytes.
 FileBuilder &late_event(FileBuilder &file, uint32_t type, uint64_t id)
 {
     return file.record(kHeaderAttr, {uint64_t{64} << 32 | type, 0, 0, kSampleType, 0, 0, 0, 0, id});
@@ -243,7 +243,7 @@ TEST(AuxMerge, StreamOfAThreadHasNoCpu)
     EXPECT_EQ(merge(file), (Expect{"data 0/-1 0 8", "data 0/-1 8 8"}));
 }
 
-// ID_INDEX with id, ring, CPU and tid.
+// Adds an ID_INDEX record with one entry: event id, ring, CPU and tid.
 FileBuilder &ring(FileBuilder &file, uint64_t id, uint64_t index, uint64_t cpu, uint64_t tid)
 {
     return file.record(kIdIndex, {1, id, index, cpu, tid});
@@ -359,8 +359,7 @@ TEST(AuxMerge, DeliversOnlyAuxRecordsIfRequested)
     EXPECT_EQ(marks.lines, (Expect{"aux 8", "aux 0"}));
 }
 
-// Each flag on its own reports a loss.
-TEST(AuxMerge, EachLossFlagIsALoss)
+TEST(AuxMerge, EachLossFlagReportsALoss)
 {
     for (const uint64_t flag :
          {PERF_AUX_FLAG_TRUNCATED, PERF_AUX_FLAG_PARTIAL, PERF_AUX_FLAG_COLLISION}) {
@@ -396,7 +395,7 @@ TEST(AuxMerge, DeliversEachPieceOfAPayloadAtItsOffset)
               (Expect{"data 0/0 64 524288", "data 0/0 524352 524288", "data 0/0 1048640 8"}));
 }
 
-TEST(AuxMerge, StreamsAboveTheLimitBecomeOne)
+TEST(AuxMerge, StreamsAboveTheLimitShareOneStream)
 {
     FileBuilder file = one_event();
     for (uint32_t tid = 0; tid < 65537; tid++)

@@ -11,7 +11,8 @@
 namespace pmukit::perfdata {
 namespace {
 
-// The writer makes a new index; the other two describe the layout of the source.
+// Sections that are not copied: the writer makes a new index AUXTRACE; DIR_FORMAT and COMPRESSED
+// describe the layout of the source.
 constexpr unsigned kNotCopied[] = {kFeatAuxtrace, kFeatDirFormat, kFeatCompressed};
 
 }  // namespace
@@ -41,8 +42,8 @@ Result<void> RecordCopier::record(const Record &record)
     if (from_.events().size() != events_)
         return Error{Errc::kUnsupported, "an event is described after the first record",
                      record.offset};
-    // The files of a directory are read one after another, so their rounds are not in order.
-    // Without FINISHED_ROUND, perf sorts everything.
+    // The files of a directory are read one after another, so their rounds are not in order. In a
+    // file without FINISHED_ROUND, perf sorts all records.
     if (is_in_file_header(record, from_.order()) ||
         (record.type == kFinishedRound && from_.is_directory()))
         return {};

@@ -27,7 +27,8 @@ std::vector<WriterEvent> events_for_copy(const Reader &reader);
 // location or encoding of records do not.
 bool is_copied_section(unsigned feature);
 
-// Called for each record that a file may hold; long payloads arrive in pieces.
+// Called for each record of the source that file layout does not store in the header; a long
+// payload arrives in pieces.
 using RecordFilter = std::function<Result<void>(const Record &)>;
 
 // Copies the records of one source to a writer.
@@ -37,7 +38,7 @@ public:
     // this object.
     RecordCopier(const Reader &from, Writer &to, RecordFilter filter = {});
 
-    // Every record of the source, in order.
+    // Call with every record of the source, in order.
     Result<void> record(const Record &record);
     // Call after the last record: copies the sections of the header.
     void finish();

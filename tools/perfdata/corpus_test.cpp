@@ -31,8 +31,8 @@ using testing::Recording;
 constexpr unsigned kRandomCuts = 200, kRecoveredCuts = 4;
 constexpr unsigned kSeed = 20260722;
 
-// Recordings of perf that the newest perf cannot read. The test fails if perf can read one of them
-// again, so that it is removed from this list.
+// Recordings of perf that the newest perf cannot read. The test fails if perf can read one of them,
+// which must then be removed from this list.
 constexpr struct {
     std::string_view recording, why;
 } kPerfDefects[] = {
@@ -128,7 +128,8 @@ TEST_P(Corpus, SamplesMatchPerfScript)
 
 // Copies
 
-// Each function copies a recording with one command, with options that keep everything.
+// Each of these functions copies a recording as one command of pmukit does, with options that keep
+// every record.
 Result<void> cut_nothing(const std::string &from, const std::string &to)
 {
     Result<Reader> plan = Reader::open_path(from), copy = Reader::open_path(from);
@@ -161,7 +162,7 @@ Result<void> recover_all(const std::string &from, const std::string &to)
 struct Copy {
     std::string_view name;
     Result<void> (*make)(const std::string &from, const std::string &to);
-    bool may_refuse = false;  // for example if records have no event id, or for trace events
+    bool may_refuse = false;  // fails for example without event ids or for trace events
 };
 constexpr Copy kCopies[] = {
     {"cut", cut_nothing},
@@ -251,7 +252,7 @@ Result<Samples> samples_of(const std::string &path)
     return samples;
 }
 
-// A recording is cut in two by time, at a sample in the middle. Each sample must be in one of the
+// Cuts a recording in two by time, at a sample in the middle. Each sample must be in one of the
 // halves, even if it was compressed.
 TEST_P(Corpus, TwoHalvesHaveAllSamplesOfTheWhole)
 {
@@ -299,7 +300,7 @@ TEST_P(Corpus, TwoHalvesHaveAllSamplesOfTheWhole)
 // Truncation
 
 struct Whole {
-    uint64_t offset, end;  // range in the file; for a decompressed record, of the compressed record
+    uint64_t offset, end;  // range in the file; if decompressed, that of its COMPRESSED record
     uint32_t type;
     const std::byte *body;
     size_t body_bytes;

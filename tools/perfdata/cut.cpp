@@ -13,7 +13,7 @@
 namespace pmukit::perfdata {
 namespace {
 
-// State of the machine: always copied, because samples need it.
+// Records about the state of the machine: copied from the beginning, because samples need them.
 constexpr uint32_t kStateTypes[] = {
     PERF_RECORD_MMAP,      PERF_RECORD_MMAP2,        PERF_RECORD_COMM,
     PERF_RECORD_FORK,      PERF_RECORD_EXIT,         PERF_RECORD_NAMESPACES,
@@ -32,7 +32,8 @@ public:
     {
         if (begin >= end)
             return;
-        // Limits memory for sparse files: above the limit, a gap between two ranges is included.
+        // At the limit, extends the last range to the new one, which limits memory for sparse
+        // files.
         if (by_begin_.size() >= kMaxRanges)
             begin = std::min(begin, std::prev(by_begin_.end())->second);
         auto at = by_begin_.upper_bound(begin);
@@ -92,8 +93,8 @@ public:
     {
         return cpu == UINT32_MAX || selected(selection_.cpus, cpu);
     }
-    // For a record with one time and one CPU. LOST_SAMPLES without a time covers the whole
-    // recording, so a part of the recording does not include it.
+    // Decides about a record with one time and one CPU. LOST_SAMPLES without a time covers the
+    // whole recording, so a selection by time leaves it out.
     bool wants(const Record &record) const
     {
         if (record.type == PERF_RECORD_LOST_SAMPLES && !selection_.all_times() &&
@@ -155,7 +156,7 @@ public:
     Result<void> make(const ProgressCallback &progress);
     bool keeps(size_t buffer) const { return keeps_[buffer]; }
     size_t buffers() const { return buffers_.size(); }
-    // Ranges of a stream; nullptr: none of its buffers are kept.
+    // Ranges of the stream whose buffers are kept; nullptr: there are none.
     const Ranges *kept(const AuxStream &stream) const
     {
         const auto found = kept_.find(stream);
@@ -183,7 +184,7 @@ private:
     std::optional<AuxStream> stream_;  // stream of the current AUXTRACE record
     std::vector<Buffer> buffers_;
     std::vector<bool> keeps_;
-    std::map<AuxStream, Ranges> announced_;  // by selected records
+    std::map<AuxStream, Ranges> announced_;  // ranges that selected AUX records announce
     std::map<AuxStream, Ranges> kept_;
 };
 
@@ -308,9 +309,10 @@ Result<void> Cutter::sample(const Record &record)
     return to_.copy(record);
 }
 
-// Selects the parts of an AUX record whose buffers are kept. One record can become many, one per
-// part. Each part is therefore written once, even if several records announce it; otherwise their
-// numbers would multiply. Records of an overwritten area repeat offsets and are copied unchanged.
+// Selects the parts of an AUX record whose buffers are kept. The output has one record per part. If
+// several records announce the same part, only the first is used: otherwise n records that announce
+// n buffers would become n * n records. Records of an overwritten area repeat offsets and are
+// copied unchanged.
 void Cutter::aux_record(const AuxStream &stream, const AuxRecord &aux)
 {
     const uint64_t end = aux.offset + aux.size;
@@ -338,7 +340,7 @@ Result<void> Cutter::aux(const Record &record)
     Record part = record;
     part.body = body;
     for (const Range &range : parts_) {
-        // Data after the part was removed here, not lost by the kernel.
+        // Data after the part is removed by the cut, not lost by the kernel: clears the loss flags.
         const bool whole_end = range.end == said->offset + said->size;
         const uint64_t flags = whole_end ? said->flags : said->flags & ~kAuxLossFlags;
         store(body.data(), range.begin, reader_.order());

@@ -29,8 +29,9 @@ struct Case {
     bool pipe;
 };
 
-// An event with two ids (7, 8), one with AUX data (9): samples at times 10, 20 ... on CPUs 0 and 1,
-// a COMM before and after them; three buffers of 64 bytes announced at 15, 25 and 35.
+// The recording has two events: one with the ids 7 and 8, and one with the id 9 and AUX data. It
+// has samples on CPUs 0 and 1 at times 10, 11, 20, 21 ..., a COMM before and after them, and three
+// AUX buffers of 64 bytes, which are announced at times 15, 25 and 35.
 class Cut : public ::testing::TestWithParam<Case> {
 protected:
     void SetUp() override
@@ -70,7 +71,8 @@ protected:
         EXPECT_TRUE(cut->file.finish());
         return cut->totals;
     }
-    // "COMM@5 SAMPLE@10 AUX@15[0+64] AUXTRACE(0)" ...; FINISHED_ROUND is omitted.
+    // Cuts the recording, and returns the records of the output, without FINISHED_ROUND, as a text:
+    // "COMM@5 SAMPLE@10 AUX@15[0+64] AUXTRACE(0)" and so on.
     std::string kept(const CutSelection &selection)
     {
         const Result<CutTotals> totals = cut(selection);
@@ -315,7 +317,7 @@ protected:
         EXPECT_TRUE(cut->file.finish());
         return cut->totals;
     }
-    // "offset+size" of each AUX record.
+    // Cuts the file, and returns "offset+size" of each AUX record of the output.
     std::vector<std::string> announced(const FileBuilder &file, const CutSelection &selection)
     {
         EXPECT_TRUE(cut(file, selection));
@@ -376,8 +378,9 @@ TEST_F(CutAuxFolder, WritesEachAuxRecordOfAnOverwrittenArea)
     EXPECT_TRUE(announced(file, none).empty());
 }
 
-// 200 events, and a list of fewer: events past its end are not selected.
-TEST_F(CutAuxFolder, ShortListOfEventsSelectsOnlyThose)
+// There are 200 events. The list of the selection is shorter, and events past its end are not
+// selected.
+TEST_F(CutAuxFolder, EventsPastTheEndOfTheListAreNotSelected)
 {
     FileBuilder file;
     for (uint64_t id = 1; id <= 200; id++)
@@ -396,7 +399,8 @@ TEST_F(CutAuxFolder, ShortListOfEventsSelectsOnlyThose)
     EXPECT_TRUE(cut(file, selection));
 }
 
-// `bytes` of tracing data, a multiple of 8. The bytes after the first word look like a record.
+// Adds `bytes` bytes of tracing data, a multiple of 8. The bytes after the first word look like a
+// record.
 void tracing_data(FileBuilder &file, size_t bytes)
 {
     file.record(kHeaderTracingData, {bytes});

@@ -22,7 +22,7 @@
 namespace pmukit::perfdata {
 namespace {
 
-constexpr int kMostLinks = 40;  // the limit of the kernel
+constexpr int kMostLinks = 40;  // most links in a path, as in the kernel (MAXSYMLINKS)
 
 std::string through_proc(int fd)
 {
@@ -38,7 +38,8 @@ Result<std::string> link_text(int folder, const char *name, const std::string &p
     return std::string(text, static_cast<size_t>(bytes));
 }
 
-// statx() reports mount points since Linux 5.8. Renaming over one fails with EBUSY.
+// Renaming a file over a mount point fails with EBUSY. statx() reports mount points since Linux
+// 5.8.
 bool is_mount_point(int fd)
 {
     struct statx status {};
@@ -191,8 +192,8 @@ private:
         return text ? go_to(*text) : text.error();
     }
 
-    // /proc/self/fd/1 refers to an open file, which may have no name; the text of the link is then
-    // no path.
+    // Follows a link of procfs. One such as /proc/self/fd/1 refers to an open file, which may have
+    // no name; the text of the link is then no path.
     Result<void> follow_proc(const std::string &component)
     {
         if (!left_.empty())

@@ -39,9 +39,9 @@ private:
     std::string name_, shown_folder_;
 };
 
-// Pure: returns true if another user could have created this entry in a directory that many users
-// can write to. The rule of may_follow_link() and may_create_in_sticky() in fs/namei.c of the
-// kernel.
+// Returns true if another user could have created this entry in a directory that many users can
+// write to. Makes no system call. The rule is that of may_follow_link() and may_create_in_sticky()
+// in the kernel's fs/namei.c.
 bool could_be_planted(const struct stat &folder, const struct stat &entry, uid_t user);
 
 // Opens a regular file at this path, which another user may have chosen. Nothing else is opened,

@@ -181,7 +181,7 @@ TEST_F(DestinationTest, NullDeviceAndPipesAreWrittenInPlace)
     }
 }
 
-TEST_F(DestinationTest, DescriptorOfAFileLeadsToItsPath)
+TEST_F(DestinationTest, DescriptorOfAFileResolvesToItsPath)
 {
     folder_.put("file", "old");
     const Fd open(::open(folder_.path("file").c_str(), O_WRONLY | O_CLOEXEC));

@@ -46,7 +46,8 @@ constexpr std::string_view kNames[] = {
     "CLN_SIZE",
 };
 
-// Past the end, reads return zeros and empty texts; whole() is then false.
+// Reads fields one after another. Past the end, reads return zeros and empty texts; whole() is then
+// false.
 class Content {
 public:
     Content(Bytes bytes, std::endian order) : in_(bytes, order), order_(order) {}
@@ -58,7 +59,7 @@ public:
     uint32_t u32() { return keep(in_.u32()); }
     uint64_t u64() { return keep(in_.u64()); }
     Bytes take(size_t size) { return keep(in_.take(size)); }
-    // A 32-bit length, then that many bytes, padded with NULs.
+    // Reads a 32-bit length, then a text of that many bytes, padded with NULs.
     std::string_view text()
     {
         Bytes bytes = take(u32());
@@ -211,7 +212,7 @@ std::optional<CpuTopology> parse_cpu_topology(Bytes content, uint32_t cpus, std:
             cpu.socket = from.u32();
             return cpu;
         });
-    // Newer sections have dies after the CPUs.
+    // In sections of newer perf versions, dies follow the CPUs.
     if (in.left() == 0)
         return in.done(std::move(topology));
     topology.sibling_dies = in.texts();

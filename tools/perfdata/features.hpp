@@ -20,7 +20,7 @@
 
 namespace pmukit::perfdata {
 
-// "HOSTNAME", "PMU_MAPPINGS"; empty: newer than Linux 7.2.
+// Returns a name such as "HOSTNAME"; empty: the section is newer than Linux 7.2.
 std::string_view feature_name(unsigned feature);
 
 // HOSTNAME, OSRELEASE, VERSION, ARCH, CPUDESC, CPUID

@@ -188,7 +188,7 @@ TEST_P(Features, ParsesMachineAndCacheLine)
     EXPECT_EQ(parsed(content().u32(64), parse_cache_line_bytes), 64U);
 }
 
-TEST_P(Features, ParsesLists)
+TEST_P(Features, ParsesSectionsWithLists)
 {
     auto nodes = parsed(content().u32(1).u32(3).u64(100).u64(50).text("0-7"), parse_numa_topology);
     EXPECT_EQ(nodes[0].free_kib, 50U);

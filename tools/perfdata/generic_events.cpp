@@ -86,7 +86,7 @@ std::optional<GenericEvent> cache_event(std::string_view name)
     return std::nullopt;
 }
 
-// r1a8: the event number from the CPU's manual.
+// Parses a raw event such as r1a8: r, then a hexadecimal event number from the CPU's manual.
 std::optional<GenericEvent> raw_event(std::string_view name)
 {
     if (name.size() < 2 || name[0] != 'r')
@@ -95,7 +95,7 @@ std::optional<GenericEvent> raw_event(std::string_view name)
     return config ? std::optional(GenericEvent{PERF_TYPE_RAW, *config}) : std::nullopt;
 }
 
-// :u, :kpp: excluded modes and precision.
+// Returns the modifiers of an event, such as :u or :kpp, for its excluded modes and its precision.
 std::string modifiers_of(const Attr &attr)
 {
     struct Level {

@@ -29,8 +29,9 @@ std::vector<std::string> generic_names();
 // True for the dummy event, which counts nothing: perf opens it to get records other than samples.
 bool is_dummy(const Attr &attr);
 
-// perf's name for an event that has no name in the file, such as cycles:u or raw 0x1a8. Empty: a
-// dynamic PMU, whose type the kernel assigned at run time, so that the type does not name it.
+// perf's name for an event that has no name in the file, such as cycles:u or raw 0x1a8. Empty for
+// an event of a dynamic PMU: the kernel assigns its type at run time, so the type does not identify
+// the PMU.
 std::string default_name(const Attr &attr);
 // The name in the file, or the default name.
 std::string name_of(const Event &event);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The source of a recording's bytes; not installed. Two kinds:
+// The source of a recording's bytes; this header is not installed. There are two kinds:
 //   whole   the caller's bytes, or a mapped file: all bytes are available
 //   stream  a pipe, or bytes that the caller feeds: a window of fixed size moves over them
 //
@@ -21,7 +21,7 @@ namespace pmukit::perfdata {
 
 class __attribute__((visibility("hidden"))) Input {
 public:
-    // A record has at most 64 KiB - 1, so a window holds many.
+    // A record has at most 64 KiB - 1 bytes, so a window holds many records.
     static constexpr size_t kWindowBytes = size_t{1} << 20;
 
     static Input memory(Bytes bytes);
@@ -37,7 +37,8 @@ public:
     Bytes all() const { return all_; }  // only for a whole input
 
     // The available bytes from offset on: at least `wanted`, unless the input ends earlier or must
-    // be fed. A stream only moves forward and drops earlier bytes. wanted is at most kWindowBytes.
+    // be fed first. A stream only moves forward and drops earlier bytes. wanted is at most
+    // kWindowBytes.
     Result<Bytes> at(uint64_t offset, size_t wanted);
     // True if no bytes will follow those that at() returns.
     bool ended() const { return ended_; }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Computes how many entries an event lost, for drivers that add lost entries to the event's lost
-// count (PERF_FORMAT_LOST, LOST_SAMPLES of a recorder). The kernel adds records to this count that
-// did not fit into the event's ring. LOST counts these records, for all events of the ring
-// together, and is written only when the ring has space again.
+// Computes how many entries of AUX data an event lost. Some drivers add lost entries to the event's
+// lost count, which PERF_FORMAT_LOST and LOST_SAMPLES of a recorder report. The kernel adds to the
+// same count the records that did not fit into the event's ring. PERF_RECORD_LOST counts these
+// records as well, but for all events of a ring together; the kernel writes it only when the ring
+// has space again.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -12,7 +13,8 @@
 
 namespace pmukit::perfdata {
 
-// Each flag reports missing AUX data after the announced data. COLLISION: the loss was not counted.
+// Flags of an AUX record that report missing data after the data that the record announces.
+// COLLISION also means that the driver did not count the loss.
 constexpr uint64_t kAuxLossFlags =
     PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION;
 
@@ -25,8 +27,8 @@ public:
         uncounted_ |= (aux_flags & PERF_AUX_FLAG_COLLISION) != 0;
     }
     // Adds one ring. counted: lost count of this event; lost: records that LOST reports for the
-    // ring; of_others: the part of `lost` that is in the lost counts of the ring's events without
-    // entries.
+    // ring; of_others: the part of `lost` that is in the lost counts of those events of the ring
+    // that have no entries.
     void ring(uint64_t counted, uint64_t lost, uint64_t of_others = 0)
     {
         const uint64_t records = lost - std::min(lost, of_others);
@@ -40,7 +42,8 @@ public:
     // Without a gap, either the driver lost no entries, or the record that reports the gap is
     // itself lost. In that case the lost count may stand for that record, not for entries.
     uint64_t count() const { return gap_ ? entries_ : 0; }
-    // True if the count is a lower bound: a lost record may have reported a gap.
+    // True if the count is a lower bound: a loss was not counted, a lost record may have reported a
+    // gap, or only one of gaps and lost count reports a loss.
     bool at_least() const { return uncounted_ || lost_ || gap_ == (counted_ == 0); }
     bool any() const { return count() != 0 || at_least(); }
 

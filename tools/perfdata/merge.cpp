@@ -29,13 +29,14 @@ constexpr size_t kMaxHosts = 512;
 constexpr uint32_t kThreadsPerHost = uint32_t{1} << 22;  // PID_MAX_LIMIT of Linux
 constexpr uint32_t kRingsPerInput = uint32_t{1} << 20;
 constexpr uint32_t kCpusUnknown = 8192;  // NR_CPUS of the largest kernels, if NRCPUS is missing
-constexpr size_t kLeastWaitingBytes = size_t{2} << 20;  // for records of one input
+constexpr size_t kLeastWaitingBytes = size_t{2} << 20;  // least memory for records of one input
 constexpr size_t kRoundBytes = size_t{1} << 20;  // bytes of records between two FINISHED_ROUND
 constexpr uint32_t kTracepointType = 2;
 
 // Copied only from the first recording: perf expects one record of each type.
 constexpr uint32_t kOnlyFirst[] = {kThreadMap, kCpuMap, kStatConfig, kTimeConv, kFinishedInit};
-// Records about the kernel itself; two kernels cannot share their addresses.
+// Records with kernel addresses: copied only for the host of the first recording, because the
+// addresses of two kernels would conflict.
 constexpr uint32_t kOfKernel[] = {PERF_RECORD_KSYMBOL, PERF_RECORD_BPF_EVENT,
                                   PERF_RECORD_TEXT_POKE};
 // Sections that may be copied although there are several hosts. Readers would apply any other
@@ -178,7 +179,8 @@ private:
     size_t since_round_ = 0;
 };
 
-// perf reads the formats of trace events from one section, which it requires.
+// Checks that the formats of trace events are the same in all inputs: perf reads them from a single
+// section, which it requires.
 Result<void> Merge::check_trace_events(const Input &input)
 {
     const Reader &reader = input.reader;
@@ -412,14 +414,15 @@ Result<void> Merge::write_preamble(Input &input, Writer &to)
     }
 }
 
-// The words after the PMU's type describe the format of the AUX data.
+// Returns the words of AUXTRACE_INFO after the PMU's type: they describe the format of the AUX
+// data.
 std::vector<uint64_t> layout_words(const std::vector<uint64_t> &info)
 {
     return {info.begin() + !info.empty(), info.end()};
 }
 
-// Stock perf uses one AUXTRACE_INFO for all AUX data, so it is written only if all data has the
-// same format.
+// Stock perf uses one AUXTRACE_INFO for all AUX data, so it is written only if all inputs with AUX
+// data have one of the same type. Error: their AUX data has different layouts.
 Result<void> Merge::write_info(Writer &to)
 {
     const Input *of = nullptr;
@@ -452,7 +455,8 @@ Result<void> Merge::write_info(Writer &to)
 
 Result<void> Merge::write_all(Writer &to)
 {
-    // The head with the lowest time first; at equal times, the input that was named first.
+    // Orders the heads of the inputs: the lowest time first; at equal times, the input that was
+    // named first.
     using Head = std::pair<uint64_t, size_t>;
     std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
     const auto wait = [&](size_t index) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Merges several recordings into one, with the records in time order.
 //
-// Recordings of one host (by its name) are combined without changes. Other hosts are distinguished:
-// their threads, CPUs and rings get new numbers, and the name of the host is appended to their PMUs
-// and events ("cxl_hmu_mem0.0.0@green"). Conflicting event ids and PMU types are renumbered.
+// Recordings of one host (by its name) are combined without changes. If there are several hosts,
+// the name of the host is appended to PMUs and events ("cxl_hmu_mem0.0.0@green"), and the threads,
+// CPUs and rings of all hosts but the first get new numbers. Conflicting event ids and PMU types
+// are renumbered.
 #pragma once
 
 #include <cstdint>

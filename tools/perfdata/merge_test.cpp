@@ -24,10 +24,10 @@ struct Host {
     std::string name;
     std::string pmu;
     std::vector<uint64_t> times;
-    std::optional<std::pair<uint64_t, uint64_t>> clock;  // wall and own clock at one moment
+    std::optional<std::pair<uint64_t, uint64_t>> clock;  // wall clock and event clock at one moment
     uint64_t sample_type = kSampleType;
     uint32_t type = 24;
-    std::optional<std::endian> order = {};  // if not that of the test
+    std::optional<std::endian> order = {};  // nullopt: that of the test
     std::vector<uint64_t> more_ids = {};
     std::vector<std::pair<std::string, HostInfo::Caps>> caps = {};
     std::vector<std::vector<uint64_t>> infos = {};  // payload words of each AUXTRACE_INFO
@@ -37,7 +37,8 @@ struct Host {
 
 class MergeTest : public ::testing::TestWithParam<std::endian> {
 protected:
-    // Writes thread 100 named by COMM, one sample at each time, then a buffer of the event.
+    // Writes a recording: a COMM that names thread 100, one sample at each time, then an AUX
+    // buffer.
     void write(const Host &host)
     {
         const std::endian order = host.order.value_or(GetParam());
@@ -329,7 +330,7 @@ TEST_P(MergeTest, PmuCapabilitiesAreWrittenOnce)
 
 // In a hash table without a salt, all these ids would be in one bucket, and each id would be
 // compared with all others.
-TEST_P(MergeTest, ChosenIdsCostNoMoreThanOthers)
+TEST_P(MergeTest, CollidingIdsCostNoMoreThanOthers)
 {
     constexpr uint64_t kIds = 170000, kBuckets = 172933;  // a bucket count of libstdc++
     Host host{"green", "hmu0", {10}, {}};

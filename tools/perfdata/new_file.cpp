@@ -64,8 +64,8 @@ Result<Fd> NewName::create() const
 {
     if (is_in_place())
         return to_->open_in_place();
-    // The file may be left over from an earlier program with the same PID, or another user created
-    // it.
+    // A file of this name may be left over from an earlier program with the same PID, or may be of
+    // another user.
     ::unlinkat(to_->folder(), part_.c_str(), 0);
     // Only the owner may read the file, as with perf: a recording contains physical addresses.
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -91,7 +91,8 @@ Result<void> NewName::give_durably()
     if (!given || !is_file)
         return given;
     const Fd folder(::openat(to_->folder(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // A directory that is writable but not readable cannot be synced: syncfs() must open it, too.
+    // A directory that is writable but not readable cannot be synced: fsync() and syncfs() need it
+    // open for reading.
     if (folder && ::fsync(folder.get()) != 0 && errno != EINVAL)
         return system_error(path_, errno);
     return {};
@@ -128,7 +129,8 @@ Result<NewFile> NewFile::create_shown(const std::string &path, std::string shown
     if (!name)
         return name.error();
     name->show_as(std::move(shown));
-    // Memory is allocated first: if that fails, there is no file yet to remove.
+    // Allocates the buffer before it creates the file: if the allocation fails, there is no file to
+    // remove.
     NewFile file{std::move(*name), Fd()};
     Result<Fd> opened = file.name_.create();
     if (!opened)

@@ -42,8 +42,8 @@ public:
     // The path as given, for messages.
     const std::string &path() const { return path_; }
     void show_as(std::string name) { path_ = std::move(name); }
-    // Creates part(), and first removes whatever has that name: it can be guessed, and may be a
-    // link to a file of another user. Or opens the target that is written in place.
+    // Creates part(), and first removes whatever has that name: another user can guess the name and
+    // may have created a link to some other file. Or opens the target that is written in place.
     Result<Fd> create() const;
     // Renames part() to the final name. Allocates no memory unless it fails.
     Result<void> give();
@@ -74,7 +74,7 @@ public:
 
     uint64_t offset() const { return offset_; }  // offset of the next byte
     Result<void> put(Bytes bytes);
-    // Writes the buffered bytes, for the reader of a pipe.
+    // Writes the buffered bytes, so that the reader of a pipe gets them.
     Result<void> flush();
     // Overwrites bytes that were written before.
     Result<void> patch(uint64_t at, Bytes bytes);

@@ -42,7 +42,7 @@ void TimeQueue::keep(const Record &record, uint64_t time_ns)
     newest_ns_ = std::max(newest_ns_, time_ns);
 }
 
-// The caller no longer uses the record that was returned last.
+// Releases the memory of the record that was returned last: the caller no longer uses it.
 void TimeQueue::release()
 {
     if (!given_)
@@ -55,7 +55,8 @@ void TimeQueue::release()
     given_ = nullptr;
 }
 
-// Counts whole blocks, because a single record keeps its block allocated.
+// True if the stored records take more than max_bytes_. Counts whole blocks, because a single
+// record keeps its block allocated.
 bool TimeQueue::full() const
 {
     const size_t records = run_.size() + heap_.size();

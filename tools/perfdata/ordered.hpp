@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Returns the records of a reader in time order, within bounded memory.
 //
-// perf drains one ring after another and then writes FINISHED_ROUND: a record is never older than
-// the newest record of the previous round. Records up to that time can be returned.
+// perf drains one ring after another and then writes FINISHED_ROUND. After the end of round n, no
+// record is older than the newest record of round n - 1. So records up to that time can then be
+// returned.
 //
 //     round 1   1 5 9 | 2 3 8 |FINISHED_ROUND      returned: nothing yet
 //     round 2   10 12 | 9 11  |FINISHED_ROUND      returned: 1 2 3 5 8 9 9
@@ -29,8 +30,8 @@ class TimeQueue {
 public:
     static constexpr size_t kDefaultBytes = limits::kQueue, kLeastBytes = size_t{256} << 10;
 
-    // max_bytes: limit for stored records, at least kLeastBytes: with less, nothing can be sorted.
-    // A full queue returns its oldest record early.
+    // max_bytes: limit for stored records; a value below kLeastBytes means kLeastBytes, because
+    // with less nothing can be sorted. A full queue returns its oldest record early.
     explicit TimeQueue(size_t max_bytes = kDefaultBytes)
         : max_bytes_(std::max(max_bytes, kLeastBytes))
     {

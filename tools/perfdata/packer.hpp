@@ -32,7 +32,8 @@ public:
         pmukit::append(bytes_, bytes);
         return *this;
     }
-    // A string with its length, padded as in perf's header.
+    // Writes a string as in perf's header: its length with padding, then the text, padded with
+    // NULs.
     Packer &string(std::string_view text)
     {
         constexpr size_t kAlign = 64;

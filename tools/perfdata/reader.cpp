@@ -184,7 +184,7 @@ void Reader::State::lose(uint64_t offset, uint64_t bytes, std::string reason, ui
     damage_ = Damage{offset, bytes, std::move(reason), type};
 }
 
-// Reads a stream to its end, to report how much is lost.
+// Ends the walk at damage. Reads a stream to its end, to report how many bytes are lost.
 Result<void> Reader::State::break_off(std::string reason, uint32_t type)
 {
     const uint64_t offset = position_;

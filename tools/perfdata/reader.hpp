@@ -66,7 +66,7 @@ public:
     // SIGBUS.
     static Result<Reader> open_path(const std::string &path);
     static Result<Reader> open_fd(Fd fd, const std::string &name);
-    // Pipe layout, from bytes that the caller feeds.
+    // Reads pipe layout, from bytes that the caller passes to feed().
     static Result<Reader> pushed();
 
     // A reader that was moved from cannot be read.
@@ -93,8 +93,8 @@ public:
     const std::vector<Event> &events() const;
     const std::optional<Damage> &damage() const;
     // Header sections that were missing or invalid. This is not fatal, but names may be unknown.
-    // kNotFound: a missing file of a directory. Only the first 256: a pipe can have any number of
-    // errors.
+    // kNotFound: a missing file of a directory. Only the first 256 errors are stored: a pipe can
+    // have any number.
     const std::vector<Error> &warnings() const;
     uint64_t position() const;
     bool is_pipe() const;
@@ -110,13 +110,13 @@ public:
     uint64_t data_begin() const;
     uint64_t data_end() const;
 
-    // In file order, without the sections in warnings() that lie outside the file or are too large.
-    // In pipe layout they arrive with the records.
+    // Header sections in file order, without the sections in warnings() that lie outside the file
+    // or are too large. In pipe layout the sections arrive with the records.
     const std::vector<FeatureSection> &features() const;
     // Borrowed from the reader. nullopt: no such section.
     std::optional<Bytes> feature(unsigned feature) const;
 
-    // The PMU of an event, from the file's own table. Empty: not in the file.
+    // Name of the PMU with this attr.type, from the file's own table. Empty: not in the file.
     const std::string &pmu_name(uint32_t attr_type) const;
     const std::string &hostname() const;
     const std::string &os_release() const;

@@ -44,8 +44,8 @@ bool is_set(Bytes bitmap, unsigned feature, std::endian order)
     return word >> (feature % kBits) & 1;
 }
 
-// The size of the recorder's longs matters in big-endian files. Every recorder sets HOSTNAME, whose
-// bit shows the size.
+// Returns true if the bitmap has this feature. In big-endian files the place of its bit depends on
+// the size of the recorder's longs. Every recorder sets HOSTNAME, whose bit shows the size.
 bool feature_set(Bytes bitmap, unsigned feature, std::endian order)
 {
     const bool is_short = !is_set<uint64_t>(bitmap, kFeatHostname, order) &&
@@ -160,7 +160,7 @@ Result<void> Reader::State::find_parts(const std::string &folder)
         return numbers.error();
     for (auto number = numbers->rbegin(); number != numbers->rend(); ++number)
         more_parts_.push_back(part_ + "." + std::to_string(*number));
-    // perf numbers them from 0.
+    // perf numbers the files from 0 without gaps.
     uint32_t next = 0;
     while (numbers->contains(next))
         next++;
@@ -176,7 +176,7 @@ Result<Reader> Reader::pushed()
     return Reader(std::make_unique<State>(Input::fed()));
 }
 
-// kRecord: the header was read, and records may follow.
+// Reads the header. kRecord: the header was read, and records may follow.
 Result<Reader::Step> Reader::State::begin()
 {
     Result<Bytes> front = input_.at(0, kPipeHeaderBytes);
@@ -384,7 +384,7 @@ bool Reader::State::read_pmu_mappings(Bytes content)
     return count.has_value();
 }
 
-// Events are described in the order of the attributes.
+// Reads EVENT_DESC, which describes the events in the order of their attributes.
 bool Reader::State::read_event_desc(Bytes content)
 {
     ByteReader in(content, order_);

@@ -337,8 +337,8 @@ TEST_P(ReaderSource, ReadsPastAMissingFileOfADirectoryAndReportsIt)
     EXPECT_EQ(reader->warnings()[0].message, folder_.path("d/data.1") + " is missing");
 }
 
-// Root can read everything. While such an object exists, the process has no capabilities, so that
-// file modes also apply to root.
+// Removes the effective capabilities of the process while an object exists, so that file modes also
+// apply to root.
 class NoCapability {
 public:
     NoCapability()
@@ -444,7 +444,8 @@ TEST_P(ReaderSource, EmptyFeatureOfAnyNumberEndsTheHeader)
 
 #ifdef PMUKIT_ZSTD
 
-// Splits the records at odd offsets and compresses each part as perf does: one stream, flushed.
+// Splits the records every `step` bytes, and compresses each part as perf does: all parts belong to
+// one zstd stream, which is flushed after each part.
 std::vector<std::vector<std::byte>> pack(const std::vector<std::byte> &records, size_t step,
                                          int level = 1)
 {
@@ -582,7 +583,7 @@ TEST_P(ReaderSource, RefusesNestedCompressedRecords)
     EXPECT_TRUE(lines.records.empty());
 }
 
-// Otherwise a few bytes of the file could produce any number of header records.
+// If the reader accepted them, a few bytes of the file could produce any number of header records.
 TEST_P(ReaderSource, RefusesCompressedHeaderRecords)
 {
     for (const uint32_t type : {kHeaderAttr, kHeaderEventType, kEventUpdate, kHeaderFeature}) {
@@ -641,7 +642,7 @@ uint64_t resident_bytes()
 }
 
 // Accesses all pages of a payload that is much larger than the limit on resident memory. The reader
-// must drop the pages of each piece after the piece.
+// must drop the pages of each piece once it returns the next one.
 TEST(ReaderMemory, DoesNotGrowWithThePayload)
 {
     constexpr uint64_t kPayload = uint64_t{256} << 20, kMost = uint64_t{48} << 20;

@@ -122,7 +122,7 @@ struct __attribute__((visibility("hidden"))) Reader::State {
         std::vector<std::byte> body;
     };
     std::deque<Kept> front_;  // records that read_front() read; next() returns them first
-    Kept given_;              // the one of them that next() returned last
+    Kept given_;              // the record of front_ that next() returned last
 
     // The available bytes of the records: ready_ bytes at at_, which is position_ in the file.
     const std::byte *at_ = nullptr;

@@ -242,7 +242,7 @@ TEST(Reader, RefusesOverlappingIdSections)
 
 // In a hash table without a salt, all these ids would be in one bucket, and each id would be
 // compared with all others.
-TEST(Reader, ChosenIdsCostNoMoreThanOthers)
+TEST(Reader, CollidingIdsCostNoMoreThanOthers)
 {
     constexpr uint64_t kIds = 350000, kBuckets = 351061;  // a bucket count of libstdc++
     std::vector<uint64_t> ids(kIds);

@@ -381,7 +381,7 @@ std::optional<AuxtraceErrorRecord> parse_auxtrace_error(Bytes body, std::endian 
     record.cpu = in.u32();
     record.pid = in.u32();
     record.tid = in.u32();
-    bool has_time = in.u32() != 0;  // format 1 put the time before the message
+    bool has_time = in.u32() != 0;  // format 1 has the time before the message
     record.ip = in.u64();
     if (has_time)
         in.u64();
@@ -438,7 +438,7 @@ namespace {
 
 constexpr uint16_t kAnyCpu = UINT16_MAX;
 
-// A count, then that many numbers.
+// CPUs of a list: a 16-bit count, then that many 16-bit numbers.
 std::vector<uint32_t> listed_cpus(ByteReader in)
 {
     std::vector<uint32_t> cpus;
@@ -450,7 +450,8 @@ std::vector<uint32_t> listed_cpus(ByteReader in)
     return cpus;
 }
 
-// A count, the bytes of a word (4, or 8 followed by 4 bytes of padding), then that many words.
+// CPUs of a mask: a 16-bit count, the 16-bit size of a word in bytes (4, or 8 followed by 4 bytes
+// of padding), then that many words.
 std::vector<uint32_t> masked_cpus(ByteReader in)
 {
     constexpr size_t kPaddingBytes = 4;
@@ -468,7 +469,7 @@ std::vector<uint32_t> masked_cpus(ByteReader in)
     return cpus;
 }
 
-// A flag for any CPU, padding, first, last.
+// CPUs of a range: a byte that is not 0 for any CPU, a byte of padding, the first and the last CPU.
 std::vector<uint32_t> ranged_cpus(ByteReader in)
 {
     std::vector<uint32_t> cpus;

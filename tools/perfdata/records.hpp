@@ -18,7 +18,7 @@
 
 namespace pmukit::perfdata {
 
-// Borrowed from the reader that returned it, until that reader's next step.
+// A record. Its bytes are borrowed from the reader that returned it, until that reader's next step.
 struct Record {
     uint32_t type = 0;
     uint16_t misc = 0;

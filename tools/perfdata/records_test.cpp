@@ -41,7 +41,8 @@ private:
     std::endian order_;
 };
 
-// needed: size of the required fields; a text may follow.
+// Expects that parse() refuses each prefix of fewer than `needed` bytes, the size of the required
+// fields. A text may follow these fields.
 template <typename Parse>
 void expect_refuses_prefixes(const Body &body, size_t needed, Parse parse)
 {

@@ -13,8 +13,9 @@
 namespace pmukit::perfdata {
 namespace {
 
-// Kernel records begin at multiples of 8 from the first one. In pipe layout, feature records, whose
-// size is a multiple of 4, precede them. Compressed records have any size: they are not padded.
+// The search tries offsets at these distances, in bytes. Kernel records begin at multiples of 8
+// from the first one. In pipe layout, feature records, whose size is a multiple of 4, precede them.
+// Compressed records have any size: they are not padded.
 constexpr uint64_t kStep = 8, kPipeStep = 4, kPackedStep = 1;
 // A chain of this many records is no coincidence: each has a known type, and its size leads to the
 // next.
@@ -123,9 +124,9 @@ uint64_t Finder::size_at(uint64_t offset) const
     return found && makes_sense(found->record.type, found->record.body) ? found->bytes : 0;
 }
 
-// For a record that fits: returns true if it is an AUXTRACE as recorders write it. More than 100
-// bits must be right (type, misc, size, the reserved word, and a payload that fits), which rules
-// out a coincidence.
+// Returns true if the record at offset, which must fit, is an AUXTRACE as recorders write it. More
+// than 100 bits must be right (type, misc, size, the reserved word, and a payload that fits), which
+// rules out a coincidence.
 bool Finder::is_buffer(uint64_t offset) const
 {
     constexpr uint64_t kReservedAt = kAuxtraceRecordBytes - sizeof(uint32_t);
@@ -136,7 +137,7 @@ bool Finder::is_buffer(uint64_t offset) const
            load<uint32_t>(at + kReservedAt, order_) == 0;
 }
 
-// Returns true if a record begins at offset and is cut off by the end.
+// Returns true if a record begins at offset and extends past the end.
 bool Finder::is_cut_off(uint64_t offset) const
 {
     if (end_ - offset < kRecordHeaderBytes)
@@ -147,8 +148,9 @@ bool Finder::is_cut_off(uint64_t offset) const
            !record_at(bytes_, offset, end_, order_);
 }
 
-// Fewer than kProof records followed by damage also count as proof if one is an AUX buffer with a
-// plausible size: another record follows the buffer, or one that is cut off by the end.
+// Returns true if kProof records follow each other, or fewer up to the end. Fewer records before
+// damage suffice if one is an AUX buffer of a plausible size: one after which another record
+// follows, or one that extends past the end.
 bool Finder::proof_at(uint64_t offset) const
 {
     uint64_t buffer_end = 0;  // end of the last buffer; 0: no buffer
@@ -174,7 +176,8 @@ uint64_t Finder::next_proof(uint64_t offset, uint64_t until) const
     return until;
 }
 
-// An invalid size shows in the bytes after the record: they must be a valid record, or the end.
+// An invalid size shows in the bytes after the record: they must be a valid record or the end. If
+// they are damaged, the record counts if no other records are found inside it.
 bool Finder::good_at(uint64_t offset, uint64_t size) const
 {
     const uint64_t next = offset + size;
@@ -219,8 +222,8 @@ Recovery Finder::find(const ByteRange &range, const ProgressCallback &progress)
 }
 
 // perf does not decompress without this section: version, zstd, level and ratio (both unused), and
-// the buffer size for the content of one record. It is limited by the ring: here 4 MiB and its
-// control page (perf record without -m has 512 KiB).
+// the buffer size for the decompressed content of one record. The content is limited by the size of
+// the ring: here 4 MiB and its control page (perf record without -m has 512 KiB).
 std::vector<std::byte> compression_section(std::endian order)
 {
     constexpr uint32_t kZstd = 1, kRoomBytes = (uint32_t{4} << 20) + 4096;
@@ -264,10 +267,10 @@ void DamagedRecording::find(const std::string &path, Content content, ByteRange 
     contents_.push_back(std::move(content));
 }
 
-// The first file is the one with the header.
+// Searches the first file, which has the header.
 void DamagedRecording::find_first(Content content, const ProgressCallback &progress)
 {
-    // Read these before the reader moves to another file of a directory. The bytes come from a
+    // Reads these values before the reader moves to another file of a directory. `content` is a
     // second mapping of the file, which may have become shorter in between.
     const std::string path = reader_.part();
     const uint64_t begin = reader_.data_begin(), size = content.bytes.size();
@@ -277,7 +280,8 @@ void DamagedRecording::find_first(Content content, const ProgressCallback &progr
         reader_.data_end() <= size;
     // If the header is invalid, the end of the records that it states is not used either.
     const uint64_t end = header_whole ? reader_.data_end() : size;
-    // In pipe layout the events arrive with the records: read as far as possible first.
+    // In pipe layout the events arrive with the records, so the reader first reads as far as
+    // possible.
     for (Record record; reader_.is_pipe();) {
         if (!reader_.next(record))
             break;

@@ -287,7 +287,7 @@ TEST_P(RecoverOrder, InvalidSizeLosesOnlyItsRecord)
     }
 }
 
-// perf does not pad features to a multiple of 8.
+// perf does not pad features to a multiple of 8 bytes.
 TEST_P(RecoverOrder, KeepsAPipeWithAnInvalidLastFeature)
 {
     std::vector<std::byte> bytes = builder_.pipe();
@@ -434,7 +434,7 @@ TEST_F(RecoverFiles, SearchesADirectoryWhoseFirstFileIsAPipe)
 
 // The file is opened once for its events and once for its bytes. The test makes the two differ
 // through the path "-": the reader takes it as standard input, the mapping as a file name.
-TEST_F(RecoverFiles, HandlesAFileThatBecomesShorterMeanwhile)
+TEST_F(RecoverFiles, HandlesAFileThatShrinksWhileItIsRead)
 {
     const FileBuilder builder = recording();
     const std::vector<std::byte> whole = builder.file();
@@ -459,7 +459,7 @@ TEST_F(RecoverFiles, HandlesAFileThatBecomesShorterMeanwhile)
 
 constexpr uint64_t kLongBufferBytes = uint64_t{100} << 20;
 
-// 400 MiB of AUX buffers with a gap of 100 MiB, mostly sparse.
+// Writes a recording of 400 MiB of AUX buffers with a gap of 100 MiB; the file is mostly sparse.
 void put_long_recording(const std::string &path)
 {
     FileBuilder builder;

@@ -132,7 +132,7 @@ Registers read_registers(Walk &in, uint64_t mask)
     return registers;
 }
 
-// The field has the requested size; dyn_size after it is the number of valid bytes.
+// The field has the requested size; the word dyn_size after it is the number of valid bytes.
 Bytes read_user_stack(Walk &in)
 {
     uint64_t size = in.word();
@@ -143,7 +143,7 @@ Bytes read_user_stack(Walk &in)
     return room.first(real < room.size() ? real : room.size());
 }
 
-// Every field up to the period is one word.
+// Reads the fields up to the period, each of which is one word.
 void read_front(Walk &in, uint64_t type, Sample &sample)
 {
     SampleId &sample_id = sample.sample_id;

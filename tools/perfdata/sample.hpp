@@ -129,7 +129,7 @@ struct Sample {
     Bytes aux;  // PERF_SAMPLE_AUX
 };
 
-// For many samples: reuses one Sample and writes only the fields of the event, which halves the
+// Parses many samples: reuses one Sample and writes only the fields of the event, which halves the
 // time for a small sample.
 class SampleParser {
 public:
@@ -163,7 +163,7 @@ size_t trailer_bytes(const Attr &attr);
 // nullopt: no id.
 std::optional<size_t> sample_id_position(uint64_t sample_type);
 std::optional<size_t> trailer_id_position(uint64_t sample_type);
-// Likewise for the time.
+// Byte offset of the time, counted in the same way.
 std::optional<size_t> sample_time_position(uint64_t sample_type);
 std::optional<size_t> trailer_time_position(uint64_t sample_type);
 

@@ -69,7 +69,7 @@ TEST(Sample, ReadsEveryFieldUpToTheRawPayload)
         EXPECT_FALSE(parse_sample(Bytes(body).first(size), attr, std::endian::little)) << size;
 }
 
-TEST(Sample, SkipsGroupReads)
+TEST(Sample, ReadsTheRawPayloadAfterCountsOfAGroup)
 {
     Attr attr = attr_of(PERF_SAMPLE_READ | PERF_SAMPLE_RAW,
                         PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_RUNNING);
@@ -186,7 +186,7 @@ TEST(Sample, ReadsTheCountsOfAGroup)
         EXPECT_FALSE(parse_sample(Bytes(body).first(size), attr, std::endian::little)) << size;
 }
 
-TEST(Sample, ReadsTheOtherByteOrder)
+TEST(Sample, ReadsBigEndianSamples)
 {
     std::vector<std::byte> body(24);
     store<uint32_t>(body.data(), 5, std::endian::big);

@@ -53,7 +53,7 @@ constexpr Field kFields[] = {
     {PERF_RECORD_NAMESPACES, 4, Kind::kThread},
     {kHeaderBuildId, 0, Kind::kThread},
     {kEventUpdate, 8, Kind::kId},
-    {kAuxtrace, 16, Kind::kId},  // event id from our writer; no id in other files
+    {kAuxtrace, 16, Kind::kId},  // event id from pmukit's writer; no id in other files
     {kAuxtrace, 24, Kind::kRing},
     {kAuxtrace, 28, Kind::kThread},
     {kAuxtrace, 32, Kind::kCpu},
@@ -150,7 +150,7 @@ constexpr Word kTrailerWords[] = {
     {PERF_SAMPLE_CPU, true, Kind::kCpu},    {PERF_SAMPLE_IDENTIFIER, true, Kind::kId},
 };
 
-// Returns the offset after the words.
+// Translates the words of interest from `at` on; returns the offset after all words.
 size_t patch_words(Patch &patch, size_t at, std::span<const Word> words, uint64_t sample_type)
 {
     for (const Word &word : words) {
@@ -165,7 +165,7 @@ size_t patch_words(Patch &patch, size_t at, std::span<const Word> words, uint64_
     return at;
 }
 
-// Counts of an event or of a group, each with its id.
+// Translates the ids in the counts of an event or of a group (read_format).
 void patch_counts(Patch &patch, size_t at, uint64_t format)
 {
     if (!(format & PERF_FORMAT_ID))
@@ -181,7 +181,7 @@ void patch_counts(Patch &patch, size_t at, uint64_t format)
         patch.field(at + 8, Kind::kId);
 }
 
-// Entries of id, ring, CPU and thread, one word each.
+// Translates the entries of an ID_INDEX: id, ring, CPU and thread, one word each.
 void patch_id_index(Patch &patch, std::endian order)
 {
     constexpr size_t kEntryBytes = 32;

@@ -13,7 +13,7 @@
 namespace pmukit::perfdata {
 
 struct Translation {
-    FlatMap<uint64_t> ids;      // ids that change
+    FlatMap<uint64_t> ids;      // new ids of the ids that change
     uint32_t thread_shift = 0;  // except for 0 (idle) and -1 (none)
     uint32_t cpu_shift = 0;     // except for -1 (any)
     uint32_t ring_shift = 0;

@@ -50,7 +50,7 @@ std::vector<std::byte> packed_caps(const std::vector<std::pair<std::string, Host
 
 class Writer {
 public:
-    // In this machine's byte order, or in the given one. In pipe layout if the path is a FIFO.
+    // Writes in this machine's byte order, or in `order`. Writes pipe layout if the path is a FIFO.
     // stop_fd: see NewFile::give_up_when().
     static Result<Writer> create(const std::string &path, std::vector<WriterEvent> events,
                                  const HostInfo &host, int stop_fd = -1);

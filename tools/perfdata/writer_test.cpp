@@ -373,7 +373,7 @@ TEST_F(WriterTest, CompleteWritesEverythingExceptTheName)
     EXPECT_EQ(files(), 1U);
 }
 
-// As sort -o and the redirection of a shell do.
+// Writes through a link, as sort -o and the redirection of a shell do.
 TEST_F(WriterTest, ReplacesTheTargetOfALinkAndKeepsTheLink)
 {
     folder_.folder("elsewhere");

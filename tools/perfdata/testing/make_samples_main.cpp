@@ -27,7 +27,7 @@ constexpr uint64_t kIntrRegs = 0x0180000000008001;
 constexpr size_t kStackBytes = 32;
 constexpr uint64_t kCgroup = 77;
 constexpr size_t kTrailerBytes = 6 * sizeof(uint64_t);  // task, time, id, stream, CPU, id
-constexpr std::string_view kPayload = "payload:1234";   // with its size, a multiple of words
+constexpr std::string_view kPayload = "payload:1234";   // 16 bytes with its size: whole words
 
 struct Kind {
     uint64_t id, branch_sample_type;
@@ -89,7 +89,7 @@ void put_stack(Packer &body, bool taken)
     body.put(uint64_t{kStackBytes - 8});  // valid bytes of the stack
 }
 
-// whole: fields that may be empty are not.
+// whole: true if fields that may be empty have content.
 std::vector<std::byte> sample(const Kind &kind, std::endian order, uint32_t number, bool whole)
 {
     const uint64_t n = number;

@@ -2,8 +2,9 @@
 // Prints a recording in the format of `perf script`; perf_text.hpp does so for `perf report -D`.
 // For tests only.
 //
-// Both texts have the fields that every event of the file has, as numbers: no symbols and no thread
-// names, which perf takes from its session. Fields are separated by one blank.
+// perf_script() and plain_perf_script() return the fields that every event of the file has, as
+// numbers: no symbols and no thread names, which perf takes from its session. Fields are separated
+// by one blank.
 #pragma once
 
 #include <string>

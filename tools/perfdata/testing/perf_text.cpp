@@ -24,7 +24,7 @@ int number(std::optional<uint32_t> value)
     return value ? static_cast<int>(*value) : -1;
 }
 
-// perf (7.3.4) does not convert protection and flags of MMAP2 to its own byte order.
+// perf 7.3.4 does not convert protection and flags of MMAP2 to its own byte order.
 uint32_t as_perf_has_it(uint32_t word, std::endian order)
 {
     return order == std::endian::native ? word : __builtin_bswap32(word);
@@ -92,7 +92,8 @@ private:
     std::string text_;
 };
 
-// The first event if the record names none; nullptr: the file has no events.
+// Returns the event of a record: the first event if the record names none; nullptr: the file has no
+// events.
 const Event *PerfText::event_of(const Record &record) const
 {
     if (reader_.events().empty())

@@ -45,7 +45,7 @@ public:
         version_ = std::move(text);
         return *this;
     }
-    // Any record. Its size is that of the words, unless `size` is given.
+    // Adds a record of any type. Its size is that of the words, unless `size` is given.
     FileBuilder &record(uint32_t type, const std::vector<uint64_t> &words, int size = -1)
     {
         header(data_, type, size >= 0 ? static_cast<size_t>(size) : 8 + words.size() * 8);
@@ -88,7 +88,8 @@ public:
         return *this;
     }
 
-    // COMPRESSED, or COMPRESSED2, which has its exact size and is padded.
+    // Adds a COMPRESSED record, or a COMPRESSED2 record, which has the exact size of its data and
+    // is padded.
     FileBuilder &packed(uint32_t type, const std::vector<std::byte> &content)
     {
         const bool second = type == kCompressed2;
