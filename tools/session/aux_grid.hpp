@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Finds where entries begin in a stream of AUX data. While a trace runs, the driver delivers whole
 // entries, so each PERF_RECORD_AUX begins with an entry. When the trace stops, the last record may
-// end inside an entry. The data of the next trace then starts a new grid.
+// end inside an entry. The data of the next trace then starts a new grid of entries.
 //
 //     AUX records   |-------------|-------------|-----|-------------|---
 //     entries       |  |  |  |  |  |  |  |  |  |  |  :|  |  |  |  |  |
 //                   one chain                        part of an entry
 //
-// If an AUX record did not fit into the ring, only both ends of its data are known. Its entries
-// follow the previous record, unless the data is not a whole number of entries.
+// If an AUX record did not fit into the ring, only both ends of its data are known: from the
+// records before and after it. The entries of this data continue those of the previous record,
+// unless the data is not a whole number of entries.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ namespace pmukit::cli {
 class AuxGrid {
 public:
     struct Piece {
-        // Offset of an entry; another one begins every entry_bytes. nullopt: unknown.
+        // Offset of an entry; further entries begin every entry_bytes bytes. nullopt: unknown.
         std::optional<uint64_t> base;
         // Range of the piece; end is UINT64_MAX if no later record is known.
         uint64_t begin, end;
@@ -31,7 +32,8 @@ public:
 
     explicit AuxGrid(uint64_t entry_bytes) : entry_bytes_(entry_bytes) {}
 
-    // Records in stream order; a record that begins before announced() is ignored.
+    // Call with the AUX records in stream order. A record that begins before announced() is
+    // ignored.
     void note(const perfdata::AuxRecord &aux, Budget &left);
     // Returns the piece that contains offset. Before the stream's first AUX record, each buffer is
     // assumed to begin with an entry; the buffer that contains offset begins at buffer_begin.
@@ -42,7 +44,7 @@ public:
 private:
     uint64_t known_end() const { return chains_.empty() ? 0 : chains_.back().end; }
 
-    // Adjacent AUX records on one entry grid.
+    // Adjacent AUX records; entries begin at multiples of entry_bytes_ from `begin`.
     struct Chain {
         uint64_t begin, end;
     };

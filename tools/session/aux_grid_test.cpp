@@ -50,7 +50,7 @@ TEST(AuxGrid, RecordAfterPartialEntryBeginsNewPiece)
     expect_piece(grid, 239, 112, 112, 240);
 }
 
-TEST(AuxGrid, UnannouncedDataFollowsThePreviousRecord)
+TEST(AuxGrid, EntriesOfUnannouncedDataFollowThePreviousRecord)
 {
     const AuxGrid grid = grid_of({{0, 64 + 5}, {69 + 96, 32}});
     expect_piece(grid, 69, 69, 69, 165);
@@ -74,7 +74,7 @@ TEST(AuxGrid, BufferBeforeTheFirstRecordBeginsWithAnEntry)
     expect_piece(grid, 40, std::nullopt, 35, 100, 35);
 }
 
-TEST(AuxGrid, IgnoresEmptyOldAndImpossibleRecords)
+TEST(AuxGrid, IgnoresEmptyOverlappingAndOverflowingRecords)
 {
     const AuxGrid grid = grid_of({{0, 64}, {64, 0}, {32, 64}, {UINT64_MAX - 3, 8}});
     EXPECT_EQ(grid.announced(), 64U);

@@ -47,7 +47,7 @@ AuxThreads AuxThreads::of_file(const std::string &path, Drivers drivers, const D
     if (can_be_read_once_only(path))
         return threads;
     Result<Recording> recording = Recording::open(path, drivers);
-    // The walk that reads the data reports errors of the file.
+    // Errors of the file are not reported here, but by the later walk that reads the data.
     if (!recording || !recording->read_front())
         return threads;
     Listener listener(threads, *recording, only, names);

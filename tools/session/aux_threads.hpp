@@ -41,7 +41,7 @@ public:
 
 private:
     StableMap<Stream, std::vector<Range>, StreamHash> ranges_;  // sorted by begin
-    std::set<size_t> events_;                                   // that have ranges
+    std::set<size_t> events_;                                   // events that have ranges
     Budget left_{limits::kAnnounced};
     uint64_t left_out_ = 0;
 };

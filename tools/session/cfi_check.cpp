@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMostSectionBytes = size_t{64} << 20;
 constexpr size_t kMostEntries = 1 << 20;
-constexpr size_t kMostEntriesInARow = 8192;  // without a search table libdw keeps all
+constexpr size_t kMostEntriesInARow = 8192;  // without a search table libdw stores all entries
 constexpr size_t kBytesPerEntry = 160;       // memory of libdw
 constexpr size_t kMostInstructionBytes = 8192, kMostExpressionBytes = 1024;
 constexpr uint64_t kRegisters = 256;
@@ -313,7 +313,8 @@ std::optional<size_t> SectionCheck::instructions_at(const Dwarf_FDE &fde) const
     return at;
 }
 
-// Checks the search table of libdw: pairs of code address and entry address. It may be absent.
+// Checks the search table of libdw: pairs of code address and entry address. A file may have no
+// table.
 enum class Table { kNone, kGood, kBad };
 Table check_table(const Section &table, const Section &eh_frame, const SectionCheck &entries)
 {

@@ -14,14 +14,14 @@
 
 namespace pmukit::cli {
 
-// work: bytes that may still be checked, over all files of a recording. memory: what libdw may
-// allocate for this file, without frames. nullopt: rejected, or no call frame information.
+// work: bytes that may still be checked, over all files of a recording. memory: bytes that libdw
+// may allocate for this file, apart from frames. nullopt: rejected, or no call frame information.
 struct CheckedCfi {
     size_t memory = 0;
 };
 std::optional<CheckedCfi> check_cfi(const ElfFile &file, Budget &work);
 
-// Memory that libdw needs to unpack the compressed sections of a file, and its limit.
+// Memory in bytes that libdw needs to unpack the compressed sections of a file, and its limit.
 uint64_t unpacked_bytes(const ElfFile &file);
 constexpr uint64_t kMostUnpackedBytes = uint64_t{12} << 20;
 

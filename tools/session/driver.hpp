@@ -21,10 +21,11 @@ struct Driver {
     bool (*looks_like)(Bytes data);
     // Extracts the words from the raw payload of a sample. nullopt: another driver's payload.
     std::optional<Bytes> (*words_of_raw)(Bytes raw);
-    // Samples without a payload are useful too: they have the instruction pointer.
+    // True if samples without a raw payload are delivered too: they have the instruction pointer.
     bool bare_samples = false;
-    // Size of an entry in its AUX data, by attr.config; each AUX record begins with an entry.
-    // nullptr: the records in its AUX data carry their own size.
+    // Returns the size in bytes of an entry in the driver's AUX data, for an attr.config; each AUX
+    // record then begins with an entry. nullptr: the AUX data consists of records that carry their
+    // own size.
     uint64_t (*entry_bytes)(uint64_t config) = nullptr;
     // decoder_version: returns the layout of the AUX data (1 or more) for the second word of
     // AUXTRACE_INFO (0 if that word is absent); nullptr: there is only one layout. newest_decoder:
@@ -33,8 +34,8 @@ struct Driver {
     uint64_t (*decoder_version)(uint64_t word) = nullptr;
     uint64_t newest_decoder = 1;
     uint64_t (*auxtrace_word)(uint64_t config, bool has_pattern) = nullptr;
-    // Capability of a PMU whose driver marks losses; another driver of the same device may lack it.
-    // Empty: no such capability.
+    // Name of the PMU capability which shows that the driver of the PMU marks losses; another
+    // driver of the same device may lack it. Empty: no such capability.
     std::string_view loss_cap = {};
     // Inverse of decoder_version: returns the second word of AUXTRACE_INFO for a layout.
     uint64_t (*word_of_version)(uint64_t version) = nullptr;

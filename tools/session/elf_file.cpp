@@ -64,7 +64,7 @@ std::vector<std::byte> build_id_of(Elf_Scn *section)
     return {};
 }
 
-// /usr/lib/debug/.build-id/01/23456789.debug
+// Returns a path such as /usr/lib/debug/.build-id/01/23456789.debug
 std::string debug_path(Bytes build_id)
 {
     const std::string hex = hex_of(build_id);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Programs and libraries that a recording names, as ELF files of either byte order. They are
-// untrusted, and opened as decision 0017 describes.
+// Programs and libraries that a recording names, as ELF files of either byte order. The files are
+// untrusted, and opened as Documentation/decisions/0017-files-of-others.rst describes.
 #pragma once
 
 #include <bit>
@@ -27,9 +27,9 @@ std::optional<uint64_t> address_in(const std::vector<CodeSegment> &code, uint64_
 
 class ElfFile {
 public:
-    // A file below root (empty: this machine).
+    // Opens a file below root; empty root: the file system of this machine.
     static Result<ElfFile> open(const std::string &root, const std::string &path);
-    // The separate debug information of a build, below root.
+    // Opens the separate debug information of a build, below root.
     static Result<ElfFile> open_debug(const std::string &root, Bytes build_id);
     // A file in memory.
     static Result<ElfFile> of(Bytes bytes);
@@ -63,7 +63,7 @@ private:
     std::vector<std::byte> build_id_;
 };
 
-// "0123456789abcdef"
+// Returns hexadecimal digits such as "0123456789abcdef", two per byte.
 std::string hex_of(Bytes bytes);
 
 // True if both build ids match, or if either is absent.

@@ -10,7 +10,7 @@
 namespace pmukit::cli {
 namespace {
 
-// True if name is the event's recorded name, or only its PMU.
+// True if name is the recorded name of the event, or the name of its PMU.
 bool is_called(const perfdata::Reader &reader, const perfdata::Event &event,
                const std::string &name)
 {

@@ -126,7 +126,7 @@ const NamedFrames &Programs::frames(const Threads::Place &place)
             found.frames.push_back({});
             return found;
         }
-        // Copied now, as opening another file may evict this one from the cache.
+        // The name is copied here, as opening another file may evict this program from the cache.
         const NamedFrame function{valid_utf8(demangle_(symbol->name)), symbol->offset, false};
         const auto address = known->address_of(place.file_offset);
         if (Inlines *inlined = inlines(place.object); inlined && address) {
@@ -228,8 +228,9 @@ Function Explainer::kernel_function(uint64_t ip, uint64_t time_ns)
     return {object, std::string(symbol), true, Mode::kKernel};
 }
 
-// The kernel's map is named after one of its symbols, whose address is the offset of the map.
-// Returns the distance to the same symbol in kallsyms, which may be from another boot.
+// The map of the kernel is named after a symbol of the kernel, whose address is the file offset of
+// the map. Returns the distance to the address of this symbol in kallsyms, which may be from
+// another boot.
 uint64_t Explainer::moved_by(std::string_view symbol, const Threads::Place &place) const
 {
     const auto there = kernel_ ? kernel_->address_of(symbol) : std::nullopt;

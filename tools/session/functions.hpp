@@ -47,7 +47,7 @@ public:
     // symfs: root folder of the programs; empty: /
     Programs(const Threads &threads, std::string symfs, const perfdata::Reader &reader);
 
-    // Empty: no symbol.
+    // Name of the symbol at this place; empty: none.
     std::string_view find(const Threads::Place &place);
     // Frames of a user address; valid until the next call.
     const NamedFrames &frames(const Threads::Place &place);

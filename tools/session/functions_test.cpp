@@ -44,7 +44,7 @@ private:
     Threads threads_;
 };
 
-// _text and _stext share an address, as on most machines; perf may use either.
+// _text and _stext share an address, as on most machines; perf may name the map after either.
 TEST_F(FunctionsTest, FindsSymbolsOfAnotherBootByEitherMapName)
 {
     const Result<SymbolTable> other_boot = parse_kallsyms(

@@ -198,7 +198,7 @@ bool Inlines::Libdw::charge(size_t memory, size_t work)
     return left_.take(memory) && work_.take(work);
 }
 
-// Returns false if this unit cannot be read within the limits.
+// Returns false if a unit with this table of abbreviations cannot be read within the limits.
 bool Inlines::Libdw::may_read(Dwarf_Off abbrevs)
 {
     const auto [at, fresh] = read_.try_emplace(abbrevs);

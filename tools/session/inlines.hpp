@@ -25,9 +25,10 @@ public:
     Inlines(Inlines &&) noexcept;
     Inlines &operator=(Inlines &&) noexcept;
 
-    // Names without demangling, the innermost first. address: as used by symbols.
+    // Names without demangling, the innermost first. address: in the address space of the file's
+    // symbols.
     std::vector<std::string> at(uint64_t address);
-    // Memory in use.
+    // Memory in use, in bytes.
     size_t memory() const;
     // True if the debug information exceeds a limit.
     bool has_too_much() const;

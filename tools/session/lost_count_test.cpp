@@ -157,7 +157,7 @@ TEST_F(LostEntriesOf, LostRecordsInTheRingGiveALowerBound)
 }
 
 // LOST names the event that wrote to the ring next.
-TEST_F(LostEntriesOf, SharedRingCountBeyondLostIsEntries)
+TEST_F(LostEntriesOf, SharedRingCountAboveLostRecordsIsEntries)
 {
     lost(8, 1000);
     counted(9, 1000);
@@ -182,7 +182,7 @@ TEST_F(LostEntriesOf, NeverExceedTheCountOfTheEvent)
     EXPECT_EQ(count_.samples(), 100U);
 }
 
-TEST_F(LostEntriesOf, PerfRingIgnoresLossesOfOtherRings)
+TEST_F(LostEntriesOf, RingFromIdIndexIgnoresLossesOfOtherRings)
 {
     say_rings();
     lost(19, 50);

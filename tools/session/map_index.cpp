@@ -8,7 +8,8 @@
 namespace pmukit::cli {
 namespace {
 
-// Per map: two edges, and two tree nodes per edge. Most maps are stored at one or two nodes.
+// Memory that is charged per map: two edges, two tree nodes per edge, and the numbers of the map at
+// one or two nodes, where most maps are stored.
 constexpr size_t kNodesPaid = 2;
 constexpr size_t kMapBytes =
     sizeof(Map) + 2 * sizeof(uint64_t) + (4 + kNodesPaid) * sizeof(uint32_t);

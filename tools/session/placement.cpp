@@ -34,7 +34,7 @@ Result<Placer> Placer::open_for(const Recording &recording, const std::string &d
                                 const std::string &host)
 {
     const std::string &all = recording.reader().hostname();
-    const std::vector<std::string_view> hosts = split(all, '+');  // merge joins them with +
+    const std::vector<std::string_view> hosts = split(all, '+');  // joined by `pmukit merge`
     const auto refused = [&](const std::string &option, std::string_view why) {
         return Error{Errc::kUsage, fmt::format("{}: {} is of {}; {}", option, recording.path(),
                                                escape(all), why)};

@@ -27,7 +27,7 @@ using perfdata::Record;
 
 constexpr size_t kGrowth = 2;  // the capacity of a vector is up to twice its size
 
-// Notes the AUX records of drivers with entries.
+// Notes the AUX records of drivers whose AUX data has entries of fixed size.
 class GridNotes final : public perfdata::AuxSink {
 public:
     explicit GridNotes(const Recording &recording) : recording_(recording) {}
@@ -160,7 +160,8 @@ private:
         uint64_t aux_offset, file_offset, bytes;
         uint64_t end() const { return aux_offset + bytes; }
     };
-    // AUX data of a driver with entries, held until AUX records say where entries begin.
+    // AUX data of a driver with entries of fixed size, held until AUX records say where entries
+    // begin.
     struct Held {
         Stream stream;
         Run run;
@@ -172,13 +173,13 @@ private:
     bool hold(const perfdata::AuxStream &key, OfStream &known, Bytes data);
     void release(const perfdata::AuxStream &key, OfStream &known);
 
-    std::optional<Run> run_;          // announced; its first bytes identify the driver
+    std::optional<Run> run_;          // the announced run, whose first bytes identify the driver
     const Record *record_ = nullptr;  // record that merge_ processes
     Stream stream_{};                 // of the current run
     uint64_t run_begin_ = 0;          // offset of the current run in the stream
     // Announced losses of unknown size that merge_ has not delivered yet.
     struct SaidLosses {
-        std::vector<bool> is_unknown;  // true: not counted either
+        std::vector<bool> is_unknown;  // true: the driver did not count the loss either
         size_t next = 0;
     };
     struct OfStream {
@@ -196,7 +197,7 @@ private:
     LostCount lost_;
 };
 
-// In pipe layout, events arrive between the records.
+// Adds counts for new events: in pipe layout, events arrive between the records.
 void Walker::grow()
 {
     for (auto *counts : {&totals_.aux_bytes, &totals_.samples})
@@ -248,7 +249,7 @@ void Walker::sample(const Record &record)
         sink_.sample(stream, record.offset, *driver->words_of_raw(*sample->raw));
 }
 
-// A raw payload identifies the driver.
+// The raw payload of a sample identifies the driver. Without one, the PMU of the event does.
 const Driver *Walker::driver_of_sample(size_t event, const perfdata::Sample &sample) const
 {
     for (const Driver *driver : recording_.drivers())
@@ -258,7 +259,8 @@ const Driver *Walker::driver_of_sample(size_t event, const perfdata::Sample &sam
     return driver && driver->bare_samples ? driver : nullptr;
 }
 
-// A truncated file has lost its PMU names; then the data must identify the driver.
+// Normally the PMU name identifies the driver. A truncated file has lost its PMU names; then the
+// data must identify the driver.
 const Driver *Walker::driver_of(size_t event, Bytes data) const
 {
     const bool known = event != perfdata::kUnknownEvent;
@@ -275,8 +277,8 @@ const Driver *Walker::driver_of(size_t event, Bytes data) const
     return nullptr;
 }
 
-// Returns true if the driver did not count the loss that merge_ delivers. The loss belongs to the
-// current AUX record, or otherwise is the first pending one.
+// Returns true if the driver did not count the loss that merge_ delivers. merge_ delivers the loss
+// of the current AUX record, or else the first pending loss.
 bool Walker::is_unknown(OfStream &known)
 {
     auto &[all, next] = known.said;
@@ -291,7 +293,7 @@ bool Walker::is_unknown(OfStream &known)
     return unknown;
 }
 
-// Lost entries are known only at the end of the recording.
+// Called at the end of the recording: only then are lost entries known.
 void Walker::give_lost_entries()
 {
     std::set<size_t> events;
@@ -374,8 +376,8 @@ const AuxGrid &Walker::grid_of(const perfdata::AuxStream &stream) const
     return known ? known->second : kNothing;
 }
 
-// Delivers data. At the start of a run and at each change of the entry grid within it, tells the
-// sink where entries begin.
+// Delivers data. At the start of a run, and at each change of the entry grid within a run, reports
+// to the sink where entries begin.
 void Walker::give(const perfdata::AuxStream &key, const Stream &stream, uint64_t run_begin,
                   uint64_t aux_offset, Bytes data)
 {
@@ -392,7 +394,7 @@ void Walker::give(const perfdata::AuxStream &key, const Stream &stream, uint64_t
         sink_.aux(stream, data);
 }
 
-// Returns false if the stream's data is not, or no longer, held.
+// Holds more data of a stream. Returns false if the data of the stream is not held, or no longer.
 bool Walker::hold(const perfdata::AuxStream &key, OfStream &known, Bytes data)
 {
     if (!known.held)
@@ -672,7 +674,8 @@ uint64_t Recording::entry_bytes(size_t event) const
     return driver && driver->entry_bytes ? driver->entry_bytes(config(event)) : 0;
 }
 
-// In pipe layout, events arrive between the records.
+// Reads the AUX records of the whole file a second time, if any event has entries. In pipe layout
+// this is unknown, as events arrive between the records.
 std::optional<AuxGrids> Recording::read_grids() const
 {
     if (read_once_)
@@ -683,7 +686,7 @@ std::optional<AuxGrids> Recording::read_grids() const
     if (!any)
         return AuxGrids();
     Result<Recording> again = open(path_, drivers_);
-    // The walk that reads the data reports errors of the file.
+    // Errors of the file are not reported here, but by the walk that reads the data.
     if (!again)
         return AuxGrids();
     GridNotes notes(*again);
@@ -803,7 +806,8 @@ const Recording &PushedRecording::recording() const
     return state_->recording;
 }
 
-// Cached, as the list may be long and is needed for each event. In a pipe it may arrive late.
+// Parses PMU_CAPS and caches the result: the list may be long, and is needed for each event. In a
+// pipe this section may arrive late.
 const Recording::OwnCaps &Recording::own_caps() const
 {
     const std::optional<Bytes> content = reader_.feature(perfdata::kFeatPmuCaps);

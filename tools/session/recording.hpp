@@ -31,7 +31,7 @@ struct Stream {
     size_t event;  // index into Reader::events(), or perfdata::kUnknownEvent
     uint32_t cpu;  // UINT32_MAX: unknown, or a per-thread stream
     const Driver *driver = nullptr;
-    uint32_t tid = UINT32_MAX;     // of per-thread AUX data; UINT32_MAX: per-CPU, or unknown
+    uint32_t tid = UINT32_MAX;     // thread of AUX data per thread; UINT32_MAX: per CPU, or unknown
     uint64_t config = 0;           // attr.config of the event
     uint64_t decoder_version = 1;  // from AUXTRACE_INFO, see Driver
 };
@@ -63,21 +63,24 @@ public:
     virtual void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
                            uint64_t size) = 0;
     virtual void aux(const Stream &stream, Bytes data) = 0;
-    // For a driver with entries, called before the data. base: offset in the stream, at or before
-    // the data, at which an entry begins. Further entries begin at multiples of the entry size from
-    // base. nullopt: unknown.
+    // For a driver with entries of fixed size, called before the data. base: offset in the stream,
+    // at or before the data, at which an entry begins. Further entries begin at multiples of the
+    // entry size from base. nullopt: unknown.
     virtual void aux_entries(const Stream &, std::optional<uint64_t> /* base */) {}
     virtual void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) = 0;
-    // Replaces aux_loss() on PERF_AUX_FLAG_COLLISION: the loss was not counted either.
+    // Called instead of aux_loss() on PERF_AUX_FLAG_COLLISION: the driver did not count the loss
+    // either.
     virtual void aux_unknown_loss(const Stream &stream, uint64_t offset)
     {
         aux_loss(stream, offset, 0);
     }
-    // For a driver with entries, called after all data if the recording lacks entries of an event.
+    // For a driver with entries of fixed size, called after all data if the recording lacks entries
+    // of an event.
     virtual void entries_lost(const Stream &, const perfdata::LostEntries &) {}
-    // The words of one sample: whole records.
+    // The words in the raw payload of one sample: whole records of the driver.
     virtual void sample(const Stream &stream, uint64_t file_offset, Bytes words) = 0;
-    // Replaces sample() for a driver with bare_samples: each sample, with or without a payload.
+    // Called instead of sample() for a driver with bare_samples: each sample, with or without a
+    // payload.
     virtual void bare_sample(const Stream &, const perfdata::Record &, const perfdata::Sample &) {}
     // A PERF_RECORD_AUX, and the sample id of the task in whose context it was written.
     virtual void aux_said(const Stream &, const perfdata::AuxRecord &, const perfdata::SampleId &)
@@ -115,7 +118,7 @@ struct RecordingTotals {
 // events are assumed to share one ring.
 class LostCount {
 public:
-    enum class Kind { kNone, kRecords, kSamples, kRepeated };  // kRepeated: by the recorder
+    enum class Kind { kNone, kRecords, kSamples, kRepeated };  // kRepeated: the recorder's count
 
     // Takes records of any type.
     Kind note(const perfdata::Record &record, const perfdata::Reader &reader);
@@ -158,7 +161,7 @@ private:
 
 class Recording;
 
-// Entry grids of the streams whose driver has entries.
+// Entry grids of the streams whose driver has entries of fixed size.
 using AuxGrids = StableMap<perfdata::AuxStream, AuxGrid, perfdata::AuxStreamHash>;
 
 // States whether the data of one driver is complete, from the losses of the recording and the
@@ -168,8 +171,8 @@ class Verdict {
 public:
     Verdict(const Recording &recording, const RecordingTotals &totals, const Driver *driver);
 
-    // The line to print after the output of one event. An empty line if driver_lost; no line if no
-    // data of the event was recorded.
+    // The line to print after the output of one event: whether its data is complete. Empty line if
+    // driver_lost; no line if no data of the event was recorded.
     std::string_view line(size_t event, bool driver_lost) const;
     // The content of line() as a short badge. Call only if no loss is known.
     const char *badge(size_t event) const;
@@ -216,18 +219,18 @@ public:
     // each: called with every record before the sink receives its content.
     using EachRecord = std::function<Result<void>(const perfdata::Record &)>;
     Result<RecordingTotals> walk(DriverSink &sink, const EachRecord &each = {});
-    // Replaces walk(); calls only aux_said() and record() of the sink.
+    // Reads the recording like walk(), but calls only aux_said() and record() of the sink.
     Result<void> listen(DriverSink &sink);
 
     const std::string &path() const { return path_; }
     const perfdata::Reader &reader() const { return reader_; }
-    // An option overrides the origin of all devices; nullopt: use the file's.
+    // Sets the origin of all devices, which an option gives; nullopt: the origin in the file.
     void claim_source(std::optional<std::string> source) { claimed_source_ = std::move(source); }
     // "model" if the device of this event was emulated. After read_front().
     std::optional<std::string> source(size_t event) const;
     // "model" if the device of any event was emulated: for a result of several events.
     std::optional<std::string> source() const;
-    // "model" if the devices of all events of the suite were emulated: for the whole recording.
+    // "model" if the devices of all events of pmukit's PMUs were emulated: for the whole recording.
     std::optional<std::string> common_source() const;
     // True if the record numbers of this file continue those of an earlier file (kPartCap). After
     // read_front().
@@ -237,8 +240,8 @@ public:
     // True if the event's driver marks losses. After read_front().
     bool marks_losses(size_t event) const;
     bool marks_losses() const;  // all events
-    // nullptr: no driver of the suite. If the PMU name is missing, AUXTRACE_INFO may identify the
-    // driver.
+    // Driver of the event's PMU; nullptr: none of drivers(). If the PMU name is missing,
+    // AUXTRACE_INFO may identify the driver.
     const Driver *driver(size_t event) const;
     Drivers drivers() const { return drivers_; }
     // Stores the driver and the attr.type that AUXTRACE_INFO names.
@@ -249,12 +252,13 @@ public:
     // attr.config of an event; for an unknown event, of the one that AUXTRACE_INFO names.
     uint64_t config(size_t event) const;
     uint64_t decoder_version() const { return claimed_version_.value_or(decoder_version_); }
-    // An option overrides the decoder version of AUX data; nullopt: use the file's.
+    // Sets the decoder version of AUX data, which an option gives; nullopt: the version in the
+    // file.
     void claim_decoder_version(std::optional<uint64_t> version) { claimed_version_ = version; }
     std::optional<uint64_t> claimed_decoder_version() const { return claimed_version_; }
     uint64_t decoder_version_of_file() const { return decoder_version_; }
-    // Why there is nothing to show: a PMU of the suite was recorded without its payload, or none
-    // was recorded. Empty: there is something.
+    // Why there is nothing to show: the PMU of a pmukit driver was recorded without its payload, or
+    // none was recorded. Empty: there is something.
     std::string missing(const RecordingTotals &totals) const;
     // Message about damage of the file. Empty: none.
     std::string damage() const { return damage_of(reader_, path_); }
@@ -262,7 +266,7 @@ public:
 private:
     // PMU capabilities that `pmukit record` adds, and Driver::loss_cap.
     struct OwnCaps {
-        const std::byte *of = nullptr;  // the parsed content
+        const std::byte *of = nullptr;  // start of the content of PMU_CAPS that was parsed
         // PMUs with source=model; PMUs whose driver marks losses
         std::set<std::string, std::less<>> of_models, marking;
         bool continues = false;  // the file continues a recording of --interval

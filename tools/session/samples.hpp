@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Samples of events that no driver of the suite decodes, as in perf script: sorted by time, with
-// whole callchains, and one sample for each group member that has counted.
+// Samples of events that no driver of pmukit decodes, as in perf script: sorted by time, with whole
+// callchains, and one sample for each group member that has counted.
 //
 //   deferred chains   the user part is in a later record and is joined (Linux 7.2)
 //   branch stacks     replace the user part if they are call stacks (--call-graph lbr)

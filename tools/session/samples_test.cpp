@@ -95,7 +95,8 @@ TEST(Samples, AreSortedByTimeAcrossRings)
     EXPECT_EQ(times, (std::vector<uint64_t>{10, 20, 30, 40}));
 }
 
-// {cookie, number of addresses, addresses, trailer}
+// Adds a record with a deferred callchain of one address. Its words: cookie, number of addresses,
+// address, trailer.
 FileBuilder &deferred(FileBuilder &file, uint64_t cookie, uint64_t ip, uint64_t time_ns)
 {
     return file.record(kRecordCallchainDeferred, {cookie, 1, ip, kTask, time_ns, 7});

@@ -80,7 +80,7 @@ private:
     }
 
     StableMap<Stream, Each, StreamHash> streams_;
-    std::pair<const Stream, Each> *last_ = nullptr;  // most calls are for the stream of the last
+    std::pair<const Stream, Each> *last_ = nullptr;  // entry of the last call; most calls repeat it
 };
 
 }  // namespace pmukit::cli

@@ -121,7 +121,7 @@ private:
     std::vector<OwnStub> own_stubs_;
     std::vector<std::byte> build_id_;
     std::vector<CodeSegment> code_;
-    bool is_full_ = false;  // .symtab, not only .dynsym
+    bool is_full_ = false;  // true: from .symtab, not only from .dynsym
     bool too_many_ = false;
     SymbolTable symbols_;
     SymbolTable stubs_;  // NAME@plt: PLT stubs, which have no symbols of their own

@@ -210,7 +210,7 @@ private:
     uint32_t flags_;
 };
 
-// Tests of this file may run in parallel.
+// The name of the file has the PID, because tests of this program may run in parallel.
 Result<ElfSymbols> opened(Bytes bytes)
 {
     const std::string path = testing::TempDir() + "pmukit_symbols." + std::to_string(::getpid());

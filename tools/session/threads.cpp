@@ -37,7 +37,7 @@ void Threads::note(const perfdata::Record &record, const perfdata::Reader &reade
     }
 }
 
-// nullptr: the budget has no space for it.
+// Returns the entry of this number, and creates it if needed. nullptr: the budget has no space.
 template <typename Value>
 Value *Threads::entry(std::map<uint32_t, Value> &in, uint32_t number)
 {
@@ -99,7 +99,7 @@ void Threads::note_command(const perfdata::CommRecord &command, bool exec, uint6
 
 void Threads::note_fork(const perfdata::TaskRecord &task, bool own_program)
 {
-    // A COMM with the same time follows the fork.
+    // A COMM may have the same time as the fork that it follows, so the fork is inserted before it.
     if (task.parent_tid != task.tid)
         add_life(task.tid, task.time_ns, Life{{}, task.parent_tid, true}, true);
     if (task.pid == task.parent_pid || own_program)

@@ -339,8 +339,8 @@ TEST_F(ThreadsTest, EntriesBeyondTheLimitAreDropped)
     EXPECT_EQ(threads.command(kMost + 1, 9), "");
 }
 
-// A server: each process maps some of the same libraries, at consecutive addresses.
-TEST_F(ThreadsTest, KeepsAllMapsOfAServerAndTheFirstOfATooLargeOne)
+// The maps of a server: each process maps some of the same libraries, at consecutive addresses.
+TEST_F(ThreadsTest, KeepsAllMapsOfAServerAndDropsTheLastOfOneTwiceAsLarge)
 {
     constexpr uint32_t kLibraries = 300, kMapsOfAProcess = 25, kProcesses = 16000;
     constexpr uint32_t kFarTooMany = 2 * kProcesses;

@@ -71,7 +71,7 @@ private:
     // A program. file: nullopt if libdw must not read it.
     struct Program {
         std::optional<ElfFile> file;
-        size_t memory = 0;  // that libdw may allocate for it
+        size_t memory = 0;  // bytes that libdw may allocate for it
     };
 
     const Program *program(size_t object);
@@ -247,8 +247,8 @@ bool Unwinder::Libdw::attach(Space &space)
     return space.is_attached;
 }
 
-// The number of the ip register depends on the machine, which only the program's file states: tries
-// each.
+// Adds the program at the sampled ip. The number of the ip register depends on the machine, which
+// only the file of the program states: tries the number of each machine.
 Unwinder::Libdw::Walk Unwinder::Libdw::start(Space &space)
 {
     struct Ip {
@@ -297,7 +297,7 @@ bool Unwinder::Libdw::unwind(const perfdata::Sample &sample, std::vector<uint64_
     if (is_full_ || too_many || (is_new && spaces_.size() >= kMostSpaces))
         forget_spaces();
     if (too_many)
-        files_.clear();  // nothing refers to them now
+        files_.clear();  // the spaces that referred to them are gone
     sample_ = &sample;
     calls_ = &calls;
     const size_t before = calls.size();

@@ -17,7 +17,7 @@ class Threads;
 
 class Unwinder {
 public:
-    static constexpr size_t kMostCalls = 127;  // as perf's --max-stack
+    static constexpr size_t kMostCalls = 127;  // the default of perf's --max-stack
 
     // threads and programs must outlive the Unwinder.
     Unwinder(const Threads &threads, Programs &programs);

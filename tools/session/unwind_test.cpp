@@ -339,7 +339,7 @@ TEST(CfiCheck, StopsAtTheWorkBudget)
     EXPECT_FALSE(check_cfi(*file, work));
 }
 
-TEST(Inlines, TruncatedFilesHaveNone)
+TEST(Inlines, TruncatedFilesHaveNoInlinedFunctions)
 {
     Result<MappedFile> self = MappedFile::open("/proc/self/exe");
     ASSERT_TRUE(self);
