@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// An archive with everything that a bug report needs about a machine.
+// An archive with the properties of a machine that a bug report needs.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace pmukit::cli::qualify {
 
-// report: output of --json. full: includes memory addresses and the host name.
+// Writes the archive. report: output of --json. full: includes memory addresses and the host name.
 Result<void> write_bundle(const std::string &path, const Machine &machine, std::string_view driver,
                           const std::vector<DeviceReport> &reports, const std::string &report,
                           bool full);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Statements about L3 monitoring by RMID: Intel SDM volume 3B and AMD APM volume 2, documented in
-// Documentation/devices/cache_qos.rst. The device is the machine: its CPUID and MSRs or, for the
-// simulation, files of the simulation and of the driver.
+// Statements about L3 monitoring by RMID, from Intel SDM volume 3B and AMD APM volume 2; see
+// Documentation/devices/cache_qos.rst. The device is the whole machine: its CPUID and MSRs or, if
+// the driver runs on cache_qos_sim, files of cache_qos_sim and of the driver.
 #include <fcntl.h>
 #include <sched.h>
 #if defined(__x86_64__)
@@ -134,7 +134,7 @@ Qos simulation_of(const Machine &machine)
     return qos;
 }
 
-// Registers. The simulation shows only PQR_ASSOC and QM_EVTSEL.
+// Registers. The debugfs files of cache_qos_sim have only PQR_ASSOC and QM_EVTSEL.
 
 Result<uint64_t> read_register(const Machine &machine, const Qos &qos, unsigned cpu,
                                uint32_t number)
@@ -152,7 +152,7 @@ Result<uint64_t> read_register(const Machine &machine, const Qos &qos, unsigned 
     return Error{Errc::kNotFound, text_of("{}/cpus has no CPU {}", kSim, cpu)};
 }
 
-// Checks that read
+// Checks that only read
 
 Outcome check_same_cpus(const Machine &, Qos &qos)
 {
@@ -280,7 +280,7 @@ std::optional<std::string> qos_held(const Machine &machine, Qos &qos)
     return std::nullopt;
 }
 
-// An MSR that is restored at the end of a scope.
+// Restores the value of an MSR at the end of a scope.
 class KeptMsr {
 public:
     KeptMsr(const Machine &machine, unsigned cpu, uint32_t number)
@@ -374,8 +374,8 @@ Outcome check_sum(const Machine &machine, Qos &qos)
             bytes += (*count & kDataMask) * qos.unit;
             values++;
         }
-        // RMIDs are read one after another, while lines change their RMID. So the sum may be too
-        // large by an eighth.
+        // The RMIDs are read one after another, while lines change their RMID. The sum may
+        // therefore exceed the size of the cache, by up to an eighth.
         if (bytes > l3.bytes + l3.bytes / 8)
             return fail("{}: {} bytes of {}", l3.name, bytes, l3.bytes);
     }
@@ -476,7 +476,7 @@ void walk(char *memory, size_t bytes)
             static_cast<volatile char *>(memory)[at] = static_cast<char>(round);
 }
 
-// A line keeps the RMID of its fill, so the lines are evicted from all caches.
+// Evicts the memory from all caches: a cached line keeps the RMID with which it was filled.
 void flush([[maybe_unused]] char *memory, [[maybe_unused]] size_t bytes)
 {
 #if defined(__x86_64__)
@@ -486,7 +486,7 @@ void flush([[maybe_unused]] char *memory, [[maybe_unused]] size_t bytes)
 #endif
 }
 
-// Fills part of the cache under the highest RMID.
+// Fills part of the L3 while the CPU has the highest RMID, whose occupancy must grow.
 Outcome check_tags(const Machine &machine, Qos &qos)
 {
     if (qos.caches.empty() || qos.caches.front().cpus.empty() || !qos.caches.front().bytes)
@@ -518,7 +518,7 @@ Outcome check_tags(const Machine &machine, Qos &qos)
                : fail("{} bytes touched, {} more in {}", bytes, grown, l3.name);
 }
 
-// Checks with the driver's events
+// Checks that use events of the driver
 
 bool has_events(const Machine &machine)
 {

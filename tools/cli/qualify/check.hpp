@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Statements about hardware, each with a check that runs on a real machine. So far only the
-// project's models and simulators are known to satisfy them. Each driver has one table of
-// statements (cxl_hmu.cpp and so on).
+// Statements about hardware that the drivers rely on, each with a check for a real machine. So far,
+// only the models and simulators of this project are known to satisfy them. Each driver has one
+// table of statements (cxl_hmu.cpp and so on).
 #pragma once
 
 #include <signal.h>
@@ -50,8 +50,7 @@ Outcome not_tested(fmt::format_string<Args...> format, Args &&...args)
 {
     return {Verdict::kNotTested, text_of(format, std::forward<Args>(args)...)};
 }
-// For an access that is not possible on this machine or for this user: that does not show whether
-// the device satisfies the statement.
+// For a failed access: it does not show whether the device satisfies the statement.
 inline Outcome not_tested(const Error &error)
 {
     return {Verdict::kNotTested, error.message};
@@ -61,12 +60,12 @@ enum class Kind : uint8_t {
     kRead,     // reads registers and files
     kWrite,    // writes registers that are not in use, and restores each value
     kEvent,    // opens an event of the PMU briefly
-    kOutside,  // needs something that a program lacks, named in `how`
+    kOutside,  // needs something that a program does not have; `how` names it
 };
 std::string_view name_of(Kind kind);
 
 struct Statement {
-    unsigned number;  // never changes: reports use it
+    unsigned number;  // never changes, because bug reports refer to it
     Kind kind;
     const char *text;
     const char *source;  // a specification, a driver, or "assumed"
@@ -118,7 +117,8 @@ struct Driver {
 };
 std::span<const Driver> drivers();
 
-// Blocks the signals that end the program while it exists, so that registers are restored first.
+// While an object of this class exists, signals that end the program are blocked, so that registers
+// are restored first.
 class SignalsWait {
 public:
     SignalsWait()
@@ -139,8 +139,8 @@ private:
 
 constexpr const char *kNeedsActive = "writes to the device: run with --active";
 
-// held: reason why the device's registers must not be written now; called before each check that
-// writes.
+// held() is called before each check that writes. It returns the reason why the device's registers
+// must not be written now; nullopt: they may be written.
 template <typename Device>
 Outcome run_check(const Machine &machine, bool active, const Check<Device> &check, Device &device,
                   std::optional<std::string> (*held)(const Machine &, Device &))
@@ -158,7 +158,7 @@ Outcome run_check(const Machine &machine, bool active, const Check<Device> &chec
     return check.run(machine, device);
 }
 
-// All checks that read come before the first write.
+// Runs all checks that only read before the first check that writes.
 template <typename Device>
 std::vector<Line> run_checks(const Machine &machine, bool active,
                              std::span<const Check<Device>> checks, Device &device,
@@ -181,8 +181,8 @@ std::vector<Statement> statements_of(std::span<const Check<Device>> checks)
     return {checks.begin(), checks.end()};
 }
 
-// Combines the outcomes for all parts of a device: the first FAIL; otherwise PASS if any part
-// passed, with the number of those parts.
+// Combines the outcomes for all parts of a device: the first FAIL, if a part fails; otherwise PASS,
+// if a part passes, with the number of such parts; otherwise NOT TESTED.
 template <typename Parts, typename Examine>
 Outcome each(Parts &parts, Examine examine)
 {

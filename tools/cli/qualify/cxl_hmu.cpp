@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Statements about a CXL hotness monitoring unit: CXL 3.2 section 8.2.8, documented in
+// Statements about a CXL hotness monitoring unit, from CXL 3.2 section 8.2.8; see
 // Documentation/devices/cxl_hmu.rst. A device is a CHMU, the register block of one register locator
 // entry; most checks examine each of its instances.
 #include <algorithm>
@@ -14,12 +14,13 @@ namespace {
 constexpr uint16_t kCxlVendor = 0x1e98, kDeviceDvsec = 0, kLocatorDvsec = 8;
 constexpr uint32_t kCxlClass = 0x050200;  // with its programming interface
 constexpr uint8_t kChmuBlock = 5;
-// Size of the common part of the block; offsets of registers in an instance; their size.
+// Size of the common registers of the block; offsets of registers in an instance, and the size of
+// all registers of an instance.
 constexpr uint64_t kHmuCommonBytes = 0x10, kHmuCap1 = 0x08, kHmuConfig0 = 0x40, kHmuConfig1 = 0x48,
                    kHmuConfig2 = 0x50, kHmuStatus = 0x60, kHmuHead = 0x68, kHmuTail = 0x6a,
                    kHmuRegisters = 0x70;
 constexpr uint64_t kHmuEnable = 1 << 16, kHmuResetCounters = 1 << 17;
-constexpr uint64_t kRangeBytes = uint64_t{1} << 28;  // per bit of the bitmap
+constexpr uint64_t kRangeBytes = uint64_t{1} << 28;  // memory per bit of the bitmap: 256 MiB
 constexpr unsigned kMostInstances = 8, kLeastList = 64, kMostMessages = 16;
 
 constexpr uint64_t bits(uint64_t word, unsigned high, unsigned low)
@@ -31,7 +32,7 @@ struct Entry {
     uint64_t place, word;
 };
 
-// Observations while an instance was enabled once, by run_instance().
+// What run_instance() observes while it enables an instance once.
 struct HmuRun {
     bool idle_after_reset = false, reset_cleared = false, kept_by_reset = false;
     bool list_emptied = false;
@@ -136,7 +137,7 @@ std::vector<Chmu> chmus_of(const Machine &machine, const PciFunction &function)
     return found;
 }
 
-// Checks that read
+// Checks that only read
 
 Outcome block_outcome(const Chmu &chmu, Outcome (*check)(const Chmu &))
 {
@@ -180,7 +181,8 @@ Outcome check_length(const Chmu &chmu)
     return pass("{:#x} bytes", chmu.length());
 }
 
-// If the stride were not the instance length, this offset would not have capabilities.
+// read_block() takes the instance length as the distance between instances. If that is wrong, it
+// reads no capabilities at this offset.
 Outcome check_stride(const Chmu &, const Instance &instance)
 {
     for (unsigned q = 0; q < 2; q++)
@@ -395,7 +397,7 @@ std::optional<std::string> hmu_held(const Machine &machine, Chmu &chmu)
     return std::nullopt;
 }
 
-// Returns true when no operation is in progress.
+// Returns true as soon as no operation is in progress; false: not within limit_us.
 bool wait_idle(const Chmu &chmu, const Instance &instance, int64_t limit_us)
 {
     const int64_t until = now_us() + limit_us;
@@ -409,7 +411,7 @@ bool wait_idle(const Chmu &chmu, const Instance &instance, int64_t limit_us)
 
 constexpr int64_t kEnableLimit_us = 1000000, kDisableLimit_us = 300000;
 
-// A device may drop a request while another operation is in progress: the request is repeated.
+// Repeats the request, which a device may drop while another operation is in progress.
 bool disable(const Chmu &chmu, const Instance &instance)
 {
     for (int attempt = 0; attempt < 3; attempt++) {
@@ -504,7 +506,7 @@ Outcome check_bitmap_of(const Chmu &chmu, const Instance &instance)
     const KeptConfig kept(chmu, instance);
     if (!chmu.capacity || !kept.bitmap_words())
         return not_tested("the device names no memory");
-    const uint64_t wanted = 1;  // every device has the first range
+    const uint64_t wanted = 1;  // bit 0: the first 256 MiB, which every device has
     chmu.window.write<uint64_t>(instance.bitmap(), wanted);
     const uint64_t seen = chmu.window.read<uint64_t>(instance.bitmap());
     return seen == wanted ? pass("{:#x}", seen) : fail("wrote {:#x}, read {:#x}", wanted, seen);
@@ -583,8 +585,8 @@ HmuRun run_instance(const Chmu &chmu, const Instance &instance)
     const int64_t end = now_us();
     run.disabled = disable(chmu, instance);
     run.disable_us = now_us() - end;
-    // Empties the list first: if it is above the threshold, a cleared status bit is set again at
-    // once.
+    // Empty the list first: while it holds more entries than the threshold, the device sets a
+    // cleared status bit again.
     chmu.window.write<uint16_t>(instance.at + kHmuHead,
                                 chmu.window.read<uint16_t>(instance.at + kHmuTail));
     const uint64_t raised = status_of(chmu, instance) & (uint64_t{3} << 40);

@@ -29,7 +29,7 @@ Result<Fd> open_disabled(const std::string &text, int pid, int cpu, bool counts)
         return settings.error();
     std::vector<std::byte> attr =
         record::make_attr(*pmu, *settings, record::Start::kWhenEnabled, false);
-    if (counts)  // a count has no period
+    if (counts)  // without a period, the event only counts
         store<uint64_t>(attr.data() + offsetof(perf_event_attr, sample_period), 0,
                         std::endian::native);
     return record::open_event(attr, {pid, cpu}, -1, *pmu, text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Opens an event of a PMU briefly: for a count, or for the contents of an AUX area.
+// Opens an event of a PMU for a short time, to read a count or the contents of an AUX area.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace pmukit::cli::qualify {
 
-// An event of a PMU of this machine, such as "nest_mcs01/PM_PB_CYC/". pid -1: the whole machine.
+// An event that counts, such as "nest_mcs01/PM_PB_CYC/". pid -1: counts for all processes.
 class CountingEvent {
 public:
     static Result<CountingEvent> open(const std::string &event, int pid, int cpu);
@@ -23,13 +23,14 @@ private:
     Fd fd_;
 };
 
-// Contents of an AUX area after its event ran for a while, oldest first, and the losses that the
-// kernel reported.
+// Contents of an AUX area after its event ran for a while, oldest data first, and the losses that
+// the kernel reported.
 struct AuxData {
     std::vector<std::byte> bytes;
     record::RingNotes notes;
 };
-// cpu -1: any CPU, for an event of a task.
+// Runs the event for run_us, and calls meanwhile() repeatedly. cpu -1: any CPU, for an event of a
+// task.
 Result<AuxData> record_aux(const std::string &event, int pid, int cpu, size_t aux_pages,
                            int64_t run_us, void (*meanwhile)());
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Statements about HiSilicon's PCIe tune and trace device. No manual is public: registers are those
-// of Linux 7.2 (drivers/hwtracing/ptt), the rest is in Documentation/devices/hisi_ptt.rst. A device
-// is a function 19e5:a12e. No check starts a trace without a driver: the device would write to
-// memory that others use.
+// Statements about HiSilicon's PCIe tune and trace device. No manual is public: the registers are
+// those of Linux 7.2 (drivers/hwtracing/ptt), and other facts are in
+// Documentation/devices/hisi_ptt.rst. A device is a PCI function 19e5:a12e. No check starts a trace
+// without a driver, because the device would write to memory that is in use.
 #include <unistd.h>
 
 #include <bit>
@@ -16,7 +16,7 @@
 namespace pmukit::cli::qualify {
 namespace {
 
-// Minimum AUX area of the in-tree driver.
+// The in-tree driver needs an AUX area of at least 16 MiB.
 constexpr size_t kAuxBytes = size_t{16} << 20;
 
 constexpr uint32_t kPttVendor = 0x19e5, kPttDevice = 0xa12e;
@@ -92,7 +92,8 @@ void open_ptt(const Machine &machine, Ptt &ptt)
         ptt.window = std::move(*window);
 }
 
-// If the kernel does not show which function a PMU belongs to, the only PMU is used.
+// Returns the PMU of a function. If no link in sysfs shows it, returns the only PMU, provided that
+// the function has a driver.
 std::string pmu_of(const Host &host, const PciFunction &function)
 {
     std::vector<std::string> all;
@@ -135,7 +136,7 @@ std::vector<Ptt> ptts_of(const Machine &machine)
     return found;
 }
 
-// Checks that read
+// Checks that only read
 
 Outcome check_kind(const Machine &, Ptt &ptt)
 {
@@ -156,7 +157,7 @@ Outcome check_msi(const Machine &, Ptt &ptt)
     return ptt.function.capability(kMsiCapability) ? pass("MSI") : fail("no MSI capability");
 }
 
-// The driver does not bind a device behind a translating IOMMU.
+// The driver does not bind to a device whose addresses an IOMMU translates.
 Outcome check_identity(const Machine &machine, Ptt &ptt)
 {
     const auto type = machine.host().text(ptt.function.path + "/iommu_group/type");
@@ -235,7 +236,7 @@ Outcome check_tune_idle(const Ptt &ptt)
     return stat & 1 ? fail("busy: {:#010x}", stat) : pass("{:#x}", stat);
 }
 
-// PMU checks, if a driver is bound
+// Checks of the PMU that a bound driver creates
 
 Outcome check_pmu_name(const Machine &machine, Ptt &ptt)
 {
@@ -256,7 +257,7 @@ Outcome check_pmu_name(const Machine &machine, Ptt &ptt)
                          : pass("{}: {} files", ptt.pmu, ports.size());
 }
 
-// Checks that write, without a driver
+// Checks that write; they need a device without a driver
 
 std::optional<std::string> ptt_held(const Machine &machine, Ptt &ptt)
 {
@@ -272,8 +273,8 @@ std::optional<std::string> ptt_held(const Machine &machine, Ptt &ptt)
     return std::nullopt;
 }
 
-// If TRACE_ADDR_BASE does not keep the written value, its value may be the address of a trace
-// buffer, which is only shown with --full.
+// If TRACE_ADDR_BASE does not keep the written value, it may hold the address of a trace buffer.
+// Only --full shows that address.
 Outcome check_buffers(const Machine &machine, Ptt &ptt)
 {
     const PutBack<uint32_t> size(ptt.window, kAddrSize), low(ptt.window, kAddrBase),
@@ -302,7 +303,7 @@ Outcome check_mask(const Machine &, Ptt &ptt)
     return pass("0xf and 0x5 were kept");
 }
 
-// Waits like the driver: 10 us, then a last read.
+// Waits as the driver does: up to 10 us, and then reads the status a last time.
 Outcome check_dma_reset(const Machine &, Ptt &ptt)
 {
     const PutBack<uint32_t> control(ptt.window, kTraceControl);
@@ -327,7 +328,8 @@ bool tune_ends(const Ptt &ptt)
     return true;
 }
 
-// nullopt: the operation does not end.
+// Sets a level to `data`, or reads it if `data` is kTuneRead. Returns the level; nullopt: the
+// operation does not end.
 std::optional<uint32_t> tune_level(const Ptt &ptt, uint32_t code, uint32_t data)
 {
     const uint32_t control = ptt.read(kTuneControl) & 0xff000000;
@@ -375,7 +377,7 @@ Outcome check_tune_writes(const Machine &, Ptt &ptt)
                          : fail("{}", wrong);
 }
 
-// Checks with the driver's event
+// Checks that use an event of the driver
 
 const Result<AuxData> &trace_of(const Machine &machine, Ptt &ptt)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Statements about IBM's In-Memory Collection: Linux 7.2 (arch/powerpc/perf/imc-pmu.c,
-// platforms/powernv/opal-imc.c), skiboot, and Documentation/devices/imc.rst. The device is all IMC
-// units of the machine: PMUs of the in-tree driver on POWER, elsewhere PMUs of the suite on the
-// software engine. Programs cannot access the registers, so checks use the PMUs.
+// platforms/powernv/opal-imc.c), skiboot, and Documentation/devices/imc.rst. The device is the
+// whole machine: its PMUs are those of the in-tree driver on POWER, and elsewhere those of pmukit's
+// driver on imc_engine. Programs cannot access the registers, so checks use the PMUs.
 #include <strings.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ struct ImcPmu {
 
 struct Imc {
     std::vector<ImcPmu> pmus;
-    std::vector<std::string> nodes;  // nodes of the catalogue that have a type
+    std::vector<std::string> nodes;  // device tree nodes of the catalogue that have a type
     std::vector<int> cpus;
     std::optional<Result<AuxData>> trace{};
 
@@ -88,7 +88,7 @@ Imc imc_of(const Machine &machine)
     return imc;
 }
 
-// Checks that read
+// Checks that only read
 
 Outcome check_names(const Machine &, Imc &imc)
 {
@@ -162,7 +162,8 @@ std::set<std::string> places_of(const Machine &machine, const std::vector<int> &
     return places;
 }
 
-// The mask must have exactly one CPU per chip, or per core.
+// The cpumask must have exactly one CPU per chip or core. file: the CPU's topology file that names
+// its chip or core.
 Outcome check_mask(const Machine &machine, const Imc &imc, std::string_view pmu,
                    std::string_view file)
 {
@@ -189,7 +190,8 @@ Outcome check_core_mask(const Machine &machine, Imc &imc)
                                 : not_tested("there is no core_imc");
 }
 
-// Words of the control blocks, from the files of the drivers: "0x1", or a decimal number.
+// Words of the control blocks, from debugfs files of the drivers. A file has "0x1" or a decimal
+// number.
 std::vector<std::pair<std::string, uint64_t>> block_words(const Host &host, std::string_view prefix)
 {
     std::vector<std::pair<std::string, uint64_t>> words;
@@ -233,7 +235,7 @@ Outcome check_command(const Machine &machine, Imc &)
     return check_words(machine.host(), "imc_cmd_", 3);
 }
 
-// A cell of the device tree, big-endian.
+// Reads a cell of a device tree property, a big-endian 32-bit number.
 std::optional<uint32_t> cell_of(const Host &host, const std::string &file, size_t index = 0)
 {
     const Result<std::string> bytes = read_small_file(host.path(file));
@@ -269,7 +271,7 @@ Outcome check_trace_size(const Machine &machine, Imc &imc)
     return not_tested("the device tree has no unit of type 2");
 }
 
-// Checks with events
+// Checks that use events
 
 Result<CountingEvent> counting(const Machine &machine, std::string_view pmu, std::string_view event,
                                int pid, int cpu)
@@ -305,8 +307,8 @@ Outcome check_nest(const Machine &machine, Imc &imc)
     return rises(counting(machine, nest->name, nest->events.front(), -1, imc.cpus.front()), false);
 }
 
-// An event that every busy CPU increments. The in-tree driver has these names in capital letters,
-// like the catalogue.
+// An event that every busy CPU increments. The in-tree driver has the names in capital letters, as
+// the catalogue does.
 std::string busy_event(const ImcPmu &pmu)
 {
     for (const char *name : {"cpm_non_idle_pcyc", "cpm_ccyc", "cpm_cs_non_idle_pcyc"})
@@ -388,7 +390,8 @@ Outcome check_timebases(Bytes records)
     return pass("{} records", count);
 }
 
-// Kernel addresses have the highest bit set on all supported architectures.
+// Compares the mode bit with the address: kernel addresses have the highest bit set on all
+// supported architectures.
 Outcome check_user_bit(Bytes records)
 {
     const size_t count = records.size() / kRecordBytes;

@@ -25,7 +25,7 @@
 namespace pmukit::cli::qualify {
 namespace {
 
-// Parses a hexadecimal number; all characters must be digits.
+// Parses a hexadecimal number without prefix. nullopt: a character is not a digit.
 std::optional<uint64_t> hex(std::string_view digits)
 {
     uint64_t value = 0;
@@ -44,14 +44,14 @@ Error map_error(const std::string &path, int error)
     return system_error(path, error);
 }
 
-// 0000:7f:00.3
+// True for a name such as 0000:7f:00.3.
 bool is_pci_address(std::string_view name)
 {
     const size_t size = name.size();
     return size >= 12 && name[size - 8] == ':' && name[size - 5] == ':' && name[size - 2] == '.';
 }
 
-// True for a container in the kernel's resource tree: it does not claim addresses.
+// True for a region of /proc/iomem that only contains others, and does not claim addresses itself.
 bool is_container(std::string_view name)
 {
     return name.starts_with("PCI ") || name == "Reserved" || name == "reserved";
@@ -152,7 +152,7 @@ std::optional<CpuidLeaf> live_cpuid(unsigned, uint32_t, uint32_t)
 }
 #endif
 
-// The value of a register in text such as "eax=0x0000000d".
+// The value of a register in a line of `cpuid -r`, such as "eax=0x0000000d".
 std::optional<uint32_t> register_of(std::string_view line, std::string_view name)
 {
     const size_t at = line.find(std::string(name) + "=0x");
@@ -223,7 +223,8 @@ std::vector<Machine::Region> Machine::regions() const
     return found;
 }
 
-// The first region with a function's name is its BAR; a second one inside it is a driver's claim.
+// The first region with the name of a PCI function is its BAR. A second region with this name is
+// the claim of a driver.
 std::optional<std::vector<std::string>> Machine::claims(uint64_t first, uint64_t last) const
 {
     const std::vector<Region> all = regions();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Access to device memory, MSRs and CPUID of a machine. The root is a parameter, so that tests can
-// use a tree of files: there, device memory is a file, MSR n is at byte 8 n of dev/cpu/N/msr, and
-// the file "cpuid" has the output of `cpuid -r`.
+// use a tree of files. In such a tree, device memory is a file, MSR n is at byte 8 n of
+// dev/cpu/N/msr, and the file "cpuid" has the output of `cpuid -r`.
 #pragma once
 
 #include <concepts>
@@ -18,8 +18,8 @@
 
 namespace pmukit::cli::qualify {
 
-// Device memory. Each access has exactly the requested width. Outside the window reads return all
-// ones and writes have no effect, as on a bus.
+// Mapped device memory. Each access has exactly the requested width. Outside the window, reads
+// return all ones and writes have no effect, as on a bus.
 class Window {
 public:
     Window() = default;
@@ -107,9 +107,9 @@ public:
     // True if results may contain memory addresses.
     bool full() const { return full_; }
 
-    // Maps a file of device memory (sys/bus/pci/devices/*/resourceN, dev/mem) from this offset.
+    // Maps a file of device memory (sys/bus/pci/devices/*/resourceN or dev/mem) from `offset`.
     Result<Window> map(const std::string &name, uint64_t offset, size_t bytes, Access access) const;
-    // Maps memory by physical address.
+    // Maps a range of physical addresses.
     Result<Window> memory(uint64_t address, size_t bytes, Access access) const
     {
         return map("dev/mem", address, bytes, access);
@@ -123,12 +123,12 @@ public:
     bool is_virtual() const;
     std::vector<unsigned> cpus() const;  // online CPUs
 
-    // Drivers that have claimed any of these addresses, by the names of their regions. nullopt: the
-    // kernel hides regions from this user.
+    // Names of the regions in /proc/iomem by which drivers have claimed any of these addresses.
+    // nullopt: the kernel hides the regions from this user.
     std::optional<std::vector<std::string>> claims(uint64_t first, uint64_t last) const;
     // True if any of these addresses is RAM.
     bool is_ram(uint64_t first, uint64_t last) const;
-    // True if mounted in the mount namespace of this process or of PID 1.
+    // True if resctrl is mounted in the mount namespace of this process or of PID 1.
     bool resctrl_mounted() const;
 
 private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Layouts: include/uapi/linux/pci_regs.h of Linux; flags of a resource: include/linux/ioport.h.
+// Sources: include/uapi/linux/pci_regs.h of Linux for layouts, include/linux/ioport.h for flags of
+// a resource.
 #include "cli/qualify/pci.hpp"
 
 #include <filesystem>
@@ -121,7 +122,8 @@ std::string PciFunction::resource(unsigned bar) const
 
 namespace {
 
-// Configuration space of other functions is not read: that would wake the device.
+// True if a driver of pmukit may support the function. The configuration space of other functions
+// is not read, because that would wake their devices.
 bool may_be_ours(const PciFunction &function)
 {
     constexpr uint32_t kIntel = 0x8086, kHuawei = 0x19e5, kCxlMemory = 0x0502;

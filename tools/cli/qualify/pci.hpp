@@ -18,21 +18,21 @@ struct Bar {
 };
 
 struct PciFunction {
-    std::string name;  // 0000:7f:00.3
+    std::string name;  // such as 0000:7f:00.3
     std::string path;  // path below the root
     uint32_t vendor = 0, device = 0, class_code = 0;
     std::array<Bar, 6> bars;
     std::string driver;  // empty: no driver
-    std::string config;  // the part that this user may read
+    std::string config;  // the part of configuration space that this user may read
 
     uint8_t u8(size_t offset) const;
     uint16_t u16(size_t offset) const;  // 0 beyond the readable part
     uint32_t u32(size_t offset) const;
 
-    // Offsets; nullopt: not present. Corrupt lists are tolerated.
+    // Offset of a capability; nullopt: not present. A corrupt list ends the search.
     std::optional<size_t> capability(uint8_t id) const;
     std::vector<size_t> extended_capabilities(uint16_t id) const;
-    // Offset of a vendor's DVSEC.
+    // Offset of the DVSEC with this vendor and id.
     std::optional<size_t> dvsec(uint16_t dvsec_vendor, uint16_t id) const;
 
     bool decodes_memory() const { return u16(4) & 2; }
@@ -42,13 +42,14 @@ struct PciFunction {
     std::string resource(unsigned bar) const;
 };
 
-// All functions. The configuration space is read only of functions that may be a driver's own.
+// All functions of the machine. Reads the configuration space only of functions that a driver of
+// pmukit may support.
 std::vector<PciFunction> pci_functions(const Host &host);
-// Reads the configuration space of another function, which may wake the device.
+// Reads the configuration space of a function, which may wake its device.
 void read_config(const Host &host, PciFunction &function);
 
-// Describes the driver that has claimed some of these addresses of a function; nullopt: none has.
-// If regions are hidden, addresses count as claimed.
+// Returns a message if a driver has claimed any of these addresses of a function, or if the kernel
+// hides who has claimed them; nullopt: no driver has.
 std::optional<std::string> holder_of(const Machine &machine, const PciFunction &function,
                                      uint64_t first, uint64_t last);
 

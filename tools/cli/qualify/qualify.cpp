@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit qualify: checks on this machine statements about hardware that so far only models and
+// pmukit qualify: checks on this machine the statements about hardware that so far only models and
 // simulators are known to satisfy.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -21,7 +21,7 @@ using namespace qualify;
 using nlohmann::ordered_json;
 
 struct QualifyOptions {
-    std::string driver;  // empty: all, with --list
+    std::string driver;  // empty: all drivers, which needs --list
     std::string root = "/";
     std::string bundle;  // file to write; empty: none
     bool list = false, active = false, full = false, json = false;
@@ -29,7 +29,7 @@ struct QualifyOptions {
 
 constexpr size_t kColumns = 96;
 
-// Wraps a text at kColumns, with later lines indented.
+// Prints a text in lines of kColumns, of which all but the first are indented.
 void print_wrapped(std::string_view text, size_t indent, Output &out)
 {
     size_t column = indent;
@@ -174,7 +174,7 @@ Result<int> run_qualify(const QualifyOptions &options, Output &out)
     if (!machine.host().has("sys"))
         return Error{Errc::kNotFound, text_of("--root {}: it has no sys directory", options.root)};
     const Result<std::vector<DeviceReport>> reports = driver->examine(machine, options.full);
-    if (!reports)  // no hardware to test, or no access for this user
+    if (!reports)  // there is no hardware to check, or this user has no access
         return Error{Errc::kEnvironment, text_of("{}: {}", driver->name, reports.error().message)};
     const ordered_json json = json_report(*driver, *reports);
     if (!options.bundle.empty())
@@ -196,7 +196,7 @@ Command add_qualify(CLI::App &app)
     const auto owned = std::make_shared<QualifyOptions>();
     CLI::App *command = app.add_subcommand(
         "qualify", "check on this machine the hardware behavior that a driver assumes");
-    // The name is checked later: an unknown option is reported first.
+    // The name is not checked here, so that an unknown option is reported first.
     command->add_option("driver", owned->driver, "driver whose hardware is checked")
         ->type_name("TEXT:{" + names(",") + "}");
     command->add_flag("--list", owned->list,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit qualify on trees of files. Device memory and MSRs keep what is written and never react, so
-// that only the tree determines each verdict.
+// pmukit qualify on trees of files. Device memory and MSRs in files keep written values and do not
+// react, so that only the tree determines each verdict.
 #include <gtest/gtest.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -23,7 +23,7 @@ namespace {
 
 struct Ended {
     int status;
-    std::string text;  // standard output and error
+    std::string text;  // standard output and standard error
 };
 
 Ended run(const std::string &words)
@@ -132,7 +132,7 @@ std::string seen_of(const nlohmann::json &report, unsigned number)
     return seen;
 }
 
-// Lists of statements
+// The list of statements
 
 TEST(QualifyList, StatementsAreNumberedAndHaveASourceAndACheck)
 {
@@ -161,7 +161,7 @@ TEST(QualifyList, ListsEveryStatementWithoutRegisterAccess)
     }
 }
 
-TEST(QualifyCommand, ExitStatusReflectsTheCause)
+TEST(QualifyCommand, ExitStatusDistinguishesUsageFailureAndMissingHardware)
 {
     Tree tree;
     const std::string root = " --root " + tree.folder().dir();
@@ -195,7 +195,8 @@ protected:
         bar_ = std::string(kHmuBar, '\0');
         put<uint64_t>(bar_, kHmuBlock, 1 | 1 << 8);
         put<uint64_t>(bar_, kHmuBlock + 8, 0x1000);
-        // No interrupts, access types 1 to 6, epochs of 1 ms to 1 s, 64 entries.
+        // An instance without interrupts, with access types 1 to 6, epochs of 1 ms to 1 s, 64
+        // entries.
         put<uint64_t>(
             bar_, kHmuInstance,
             0x3full << 8 | 5ull << 16 | 1ull << 20 | 2ull << 32 | 1ull << 36 | 64ull << 48);
@@ -230,7 +231,7 @@ TEST_F(QualifyCxlHmu, ReadChecksPassAndWriteChecksNeedActive)
     EXPECT_EQ(bar_after(), bar_);
 }
 
-TEST_F(QualifyCxlHmu, FailsAndRestoresRegistersThatDoNotReact)
+TEST_F(QualifyCxlHmu, RegistersThatDoNotReactFailAndAreRestored)
 {
     put_tree();
     const nlohmann::json report = tree_.report("--active", "cxl_hmu", 1);
@@ -257,7 +258,7 @@ TEST_F(QualifyCxlHmu, DoesNotWriteRegistersClaimedByADriver)
     EXPECT_EQ(bar_after(), bar_);
 }
 
-TEST_F(QualifyCxlHmu, DoesNotWriteRegistersWithAHiddenOwner)
+TEST_F(QualifyCxlHmu, DoesNotWriteRegistersIfIomemHidesAddresses)
 {
     tree_.folder().put("proc/iomem", "00000000-00000000 : PCI Bus 0000:00\n");
     put_tree();
@@ -417,7 +418,8 @@ TEST_F(QualifyHisiPtt, DoesNotWriteABusMasterOrABoundDevice)
     EXPECT_EQ(bar_after(), bar_);
 }
 
-// uncore_pmon: a table of one memory controller, whose registers are in dev/mem.
+// uncore_pmon: a discovery table with one memory controller, whose registers are in the file
+// dev/mem.
 
 constexpr const char *kPmonName = "0000:7f:00.3";
 constexpr uint64_t kBox = 0x202800, kGlobal = 0x200000;
@@ -447,7 +449,7 @@ protected:
         tree_.folder().put(text_of("sys/bus/pci/devices/{}/resource0", kPmonName), table_);
         tree_.folder().put("dev/mem", memory_);
     }
-    // A unit in MSRs after the one in memory, with a control and a counter.
+    // Adds a unit after the one in memory. It is accessed by MSRs and has one counter.
     void add_msr_unit(uint64_t control, uint16_t type = 0)
     {
         put<uint64_t>(table_, 0, 1 | 3 << 8 | 2 << 16 | kMmio);
@@ -455,7 +457,7 @@ protected:
         put<uint64_t>(table_, 56, control);
         put<uint64_t>(table_, 64, type);
     }
-    // A second memory controller after the first.
+    // Adds a second memory controller.
     void add_imc(uint64_t box)
     {
         put<uint64_t>(table_, 0, 1 | 3 << 8 | 2 << 16 | kMmio);
@@ -463,7 +465,8 @@ protected:
         put<uint64_t>(table_, 56, box);
         put<uint64_t>(table_, 64, 6 | 1 << 16);
     }
-    // CPU 0 is in node and package 0, CPU 1 in node and package 1; each has its MSRs.
+    // Puts CPU 0 in node 0 and package 0, and CPU 1 in node 1 and package 1, each with its own
+    // MSRs.
     void two_packages(const std::string &msrs_of_0, const std::string &msrs_of_1)
     {
         tree_.folder().put("sys/devices/system/cpu/online", "0-1\n");
@@ -491,7 +494,7 @@ TEST_F(QualifyUncorePmon, ReadChecksPass)
     EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
 }
 
-TEST_F(QualifyUncorePmon, FailsAndRestoresRegistersThatDoNotReact)
+TEST_F(QualifyUncorePmon, RegistersThatDoNotReactFailAndAreRestored)
 {
     put<uint32_t>(memory_, kBox, 1);
     put<uint64_t>(memory_, kBox + 8, 0x1234);
@@ -579,7 +582,7 @@ TEST_F(QualifyUncorePmon, UnresponsiveUnitsAreNotTested)
     EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
 }
 
-TEST_F(QualifyUncorePmon, UnresponsiveUnitDoesNotAffectTheOthers)
+TEST_F(QualifyUncorePmon, UnresponsiveUnitDoesNotAffectOtherUnits)
 {
     std::fill_n(memory_.begin() + kBox, 0x58, '\xff');
     add_imc(kBox + 0x800);
@@ -592,7 +595,7 @@ TEST_F(QualifyUncorePmon, UnresponsiveUnitDoesNotAffectTheOthers)
     }
 }
 
-TEST_F(QualifyUncorePmon, UnresponsiveControlRegisterIsNotRestored)
+TEST_F(QualifyUncorePmon, DoesNotWriteAUnitWithAnUnresponsiveControlRegister)
 {
     put<uint32_t>(memory_, kBox, 1);
     put<uint32_t>(memory_, kBox + 0x44, ~0u);
@@ -640,7 +643,7 @@ TEST_F(QualifyUncorePmon, FrozenGlobalControlFailsAndSkipsClockChecks)
     EXPECT_EQ(verdict_of(tree_.report("", "uncore_pmon", 0), 27), "NOT TESTED");
 }
 
-TEST_F(QualifyUncorePmon, ReadsGlobalControlMsrInTheFunctionsPackage)
+TEST_F(QualifyUncorePmon, ReadsGlobalControlMsrOnACpuOfTheFunctionsPackage)
 {
     put<uint64_t>(table_, 0, 1 | 3 << 8 | 1 << 16);
     put<uint64_t>(table_, 8, 0x2ff0);
@@ -658,7 +661,7 @@ TEST_F(QualifyUncorePmon, ReadsGlobalControlMsrInTheFunctionsPackage)
     EXPECT_EQ(verdict_of(tree_.report("", "uncore_pmon", 0), 27), "NOT TESTED");
 }
 
-TEST_F(QualifyUncorePmon, ReadsMsrsInTheFunctionsPackage)
+TEST_F(QualifyUncorePmon, AccessesMsrsOnACpuOfTheFunctionsPackage)
 {
     add_msr_unit(0x2000);
     put_tree();
@@ -744,7 +747,7 @@ std::string unpacked(const std::string &path)
     return bytes;
 }
 
-TEST_F(QualifyUncorePmon, BundleHasAddressesAndHostNameOnlyWithFull)
+TEST_F(QualifyUncorePmon, BundleHasAddressesAndHostNameOnlyWithFullOption)
 {
     put_tree();
     const std::string bundle = tree_.folder().path("bundle.tar.zst");
@@ -766,14 +769,14 @@ TEST_F(QualifyUncorePmon, BundleHasAddressesAndHostNameOnlyWithFull)
 }
 #endif
 
-TEST(QualifyTar, RejectsNamesThatDoNotFit)
+TEST(QualifyTar, RejectsEmptyAndTooLongNames)
 {
     EXPECT_TRUE(tar_of({{std::string(99, 'a'), "x"}}));
     EXPECT_FALSE(tar_of({{std::string(100, 'a'), "x"}}));
     EXPECT_FALSE(tar_of({{"", "x"}}));
 }
 
-// cache_qos: MSR n is at byte 8 n.
+// cache_qos: MSR n is at byte 8 n of the MSR file of a CPU.
 
 class QualifyCacheQos : public testing::Test {
 protected:
@@ -816,7 +819,7 @@ TEST_F(QualifyCacheQos, ReadChecksPass)
         EXPECT_EQ(verdict_of(report, number), "PASS") << number << seen_of(report, number);
 }
 
-TEST_F(QualifyCacheQos, BackendSelectsTheRegistersAndSourceDoesNot)
+TEST_F(QualifyCacheQos, BackendCapSelectsTheRegistersAndSourceCapDoesNot)
 {
     put_tree();
     tree_.folder().put("sys/bus/event_source/devices/cache_qos/caps/source", "model\n");
@@ -831,14 +834,14 @@ TEST_F(QualifyCacheQos, BackendSelectsTheRegistersAndSourceDoesNot)
     EXPECT_EQ(verdict_of(report, 7), "NOT TESTED");
 }
 
-TEST_F(QualifyCacheQos, ReportsAMachineWithoutMonitoring)
+TEST_F(QualifyCacheQos, MachineWithoutMonitoringIsAnEnvironmentError)
 {
     features_ = 0;
     put_tree();
     EXPECT_EQ(run("qualify cache_qos --root " + tree_.folder().dir()).status, 69);
 }
 
-TEST_F(QualifyCacheQos, InconsistentValuesFail)
+TEST_F(QualifyCacheQos, InconsistentCpuidAndTopologyFail)
 {
     unit_ = 0;
     put_tree();
@@ -852,7 +855,7 @@ TEST_F(QualifyCacheQos, InconsistentValuesFail)
     EXPECT_EQ(verdict_of(tree_.report("", "cache_qos", 1), 6), "FAIL");
 }
 
-TEST_F(QualifyCacheQos, FailsAndRestoresRegistersThatDoNotReact)
+TEST_F(QualifyCacheQos, RegistersThatDoNotReactFailAndAreRestored)
 {
     put<uint64_t>(msrs_, 8 * 0xc8f, uint64_t{5} << 32);
     put<uint64_t>(msrs_, 8 * 0xc8d, 2);
@@ -908,7 +911,7 @@ protected:
     Tree tree_;
 };
 
-TEST_F(QualifyImc, ReadChecksPassAndEventsOfACopyAreNotTested)
+TEST_F(QualifyImc, ReadChecksPassAndEventChecksOfACopyAreNotTested)
 {
     tree_.folder().put("sys/kernel/debug/imc/imc_speed_0", "2\n");
     const nlohmann::json report = tree_.report("--active", "imc", 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The tables of the five drivers, each in its own file, and helpers that several of them use.
+// The statement tables of the five drivers, each in its own file, and helpers for several tables.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace pmukit::cli::qualify {
 
 extern const Driver kCacheQosDriver, kCxlHmuDriver, kHisiPttDriver, kImcDriver, kUncorePmonDriver;
 
-// Parses the contents of a file that may be missing.
+// Parses the contents of a file. nullopt: the file is missing; the result is an error.
 inline Result<uint64_t> parse_number(const std::optional<std::string> &text)
 {
     return parse_u64(text.value_or(""));

@@ -20,7 +20,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == kBlock);
 
-// Octal digits with a terminating 0 byte.
+// Writes a number as octal digits, with a terminating 0 byte.
 template <size_t kSize>
 void put_octal(char (&field)[kSize], uint64_t value)
 {

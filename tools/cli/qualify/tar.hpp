@@ -14,9 +14,9 @@ struct ArchiveFile {
     std::string text;
 };
 
-// The same files always give the same bytes: no times, no users.
+// Equal files always give equal bytes: the archive has no times and no users.
 Result<std::string> tar_of(const std::vector<ArchiveFile> &files);
-// Errc::kUnsupported: built without zstd.
+// Errc::kUnsupported: pmukit was built without zstd.
 Result<std::string> zstd_of(const std::string &bytes);
 
 }  // namespace pmukit::cli::qualify

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Statements about Intel uncore units in discovery tables: Linux 7.2
-// (arch/x86/events/intel/uncore*) and Documentation/devices/uncore_pmon.rst. A device is a table;
+// Statements about Intel uncore units in discovery tables, from Linux 7.2
+// (arch/x86/events/intel/uncore*) and Documentation/devices/uncore_pmon.rst. A device is one table;
 // most checks examine each of its units.
 #include <algorithm>
 #include <set>
@@ -17,24 +17,24 @@ namespace {
 namespace uncore = decode::uncore_pmon;
 
 constexpr uint32_t kFreeze = 1, kResetControls = 1 << 8, kResetCounters = 1 << 9;
-constexpr uint32_t kEnable = 1 << 22;  // in the fixed counter's control
+constexpr uint32_t kEnable = 1 << 22;  // enable bit in the control of the fixed counter
 constexpr uint16_t kImc = 6, kCha = 0;
 constexpr uint64_t kFixedCounter = 0x38, kFixedControl = 0x54;
-constexpr uint32_t kDiamondRapids = 0x09a1;  // device ID of its function
+constexpr uint32_t kDiamondRapids = 0x09a1;  // PCI device ID of the function with the table
 constexpr uint64_t kFirstMsr = 0x2000, kLastMsr = 0x3fff;
 constexpr uint64_t kImcPair = 0x80000, kFirstImc = 0x22800, kDclk = 0x22b0;
 constexpr uint32_t kChaCountMsr = 0x2ffe;
 constexpr uint64_t kUsualWidth = 48;
-constexpr uint32_t kNoAnswer = ~0u;  // a read without a response
+constexpr uint32_t kNoAnswer = ~0u;  // value of a read to which the device does not respond
 constexpr const char *kPmus = "sys/bus/event_source/devices";
 
 struct PmonUnit {
-    std::string name;  // uncore_imc_0
+    std::string name;  // such as uncore_imc_0
     uncore::Unit unit;
     bool fixed = false;             // has the fixed counter of a memory controller
     std::optional<unsigned> cpu{};  // an online CPU of the package, if known
-    uint64_t bytes = 0;             // from the box control
-    std::optional<Window> box{};    // MMIO, if readable
+    uint64_t bytes = 0;             // size of the registers, from the box control on
+    std::optional<Window> box{};    // registers in memory, if readable
     std::optional<Error> closed{};
 };
 
@@ -43,14 +43,14 @@ struct PmonTable {
     PciFunction function;
     std::optional<Error> misplaced{};  // the location of the table is invalid
     uncore::Place place{};
-    std::optional<Error> closed{};  // the table is not readable here
+    std::optional<Error> closed{};  // reason why the table is not readable
     std::vector<std::byte> bytes{};
     bool stable = true;  // two reads gave the same data
     std::optional<Result<uncore::Table>> table{};
     std::vector<PmonUnit> units{};
     std::optional<unsigned> cpu{};  // an online CPU of the package, if known
     const std::vector<PciFunction> *functions = nullptr;
-    size_t functions_with_tables = 0;  // number in the whole machine
+    size_t functions_with_tables = 0;  // in the whole machine
 };
 
 // Discovery
@@ -116,7 +116,7 @@ std::vector<std::byte> copy_of(const Window &window, size_t bytes)
     return copy;
 }
 
-// Model of family 6; 0: another family, or unknown.
+// CPU model of family 6. 0: another family, or unknown.
 uint32_t model_of(const Machine &machine)
 {
     const auto leaf = machine.cpuid(machine.cpus().front(), 1);
@@ -131,14 +131,15 @@ bool is_sapphire_rapids(const Machine &machine)
     return model == 0x8f || model == 0xcf;
 }
 
-// Models of the driver: Granite Rapids, Sierra Forest, Grand Ridge, Clearwater Forest.
+// True for Granite Rapids, Sierra Forest, Grand Ridge and Clearwater Forest, which the driver
+// supports.
 bool is_granite_rapids(const Machine &machine)
 {
     constexpr uint32_t kModels[] = {0xad, 0xae, 0xaf, 0xb6, 0xdd};
     return std::ranges::find(kModels, model_of(machine)) != std::end(kModels);
 }
 
-// True if the driver uses a fixed counter of this memory controller.
+// True if the driver uses the fixed counter of this unit, a memory controller.
 bool has_fixed(const Machine &machine, const PmonTable &table, const uncore::Unit &unit)
 {
     return unit.type == kImc && unit.access == uncore::Access::kMmio &&
@@ -158,8 +159,8 @@ std::set<std::string> packages_of(const Machine &machine)
     return packages;
 }
 
-// An online CPU of the function's package, found like in the driver: an MSR access affects the
-// package of the CPU that executes it.
+// An online CPU of the function's package, chosen as in the driver. MSR accesses must run on such a
+// CPU, because they affect the package of the CPU that executes them.
 std::optional<unsigned> cpu_of(const Machine &machine, const PciFunction &function)
 {
     const auto node = machine.host().number(function.path + "/numa_node");
@@ -230,7 +231,7 @@ std::vector<PmonTable> tables_of(const Machine &machine, const std::vector<PciFu
     return found;
 }
 
-// Checks that read
+// Checks that only read
 
 Outcome check_locator(const Machine &, PmonTable &table)
 {
@@ -296,7 +297,7 @@ bool any(const PmonUnit &)
     return true;
 }
 
-// How units of a type are accessed; 3: unknown.
+// Access of the units of a type: 0: MSR, 1: MMIO, 2: PCI configuration space, 3: unknown type.
 unsigned usual_access(uint16_t type)
 {
     constexpr uint16_t kMmioTypes[] = {6, 12, 13, 14, 17}, kPciTypes[] = {7, 8, 9, 16, 18, 21, 22},
@@ -367,8 +368,8 @@ Outcome check_package(const Machine &machine, PmonTable &table)
                : fail("no node, and {} functions for {} packages", functions, packages);
 }
 
-// Reads a register, again if it reads as all ones, as the driver does: on real machines reads fail
-// now and then.
+// Reads a register, up to four times while it reads as all ones, as the driver does: on real
+// machines some reads fail.
 template <typename T>
 T ask(const PmonUnit &unit, uint64_t offset)
 {
@@ -412,7 +413,8 @@ Outcome check_counters(const Machine &, PmonUnit &unit)
     return pass("{} counters below 2^{}", unit.unit.counters, unit.unit.width_bits);
 }
 
-// The free-running DRAM clock is at a fixed distance from the first memory controller of a pair.
+// True for the first memory controller of a pair: the free-running DRAM clock is at a fixed offset
+// from its registers.
 bool is_first_of_pair(const PmonUnit &unit)
 {
     return unit.unit.type == kImc && in_memory(unit) &&
@@ -458,7 +460,7 @@ Outcome check_pci_unit(const Machine &machine, PmonUnit &unit)
     return pass("{} at {:#x}", name, at & 0xfff);
 }
 
-// Reason why MSRs of a package cannot be read; nullopt: they can, on this CPU.
+// Reason why the MSRs of a package cannot be read. nullopt: they can be read on `cpu`.
 std::optional<Outcome> no_msrs(const Machine &machine, const std::optional<unsigned> &cpu)
 {
     if (machine.is_virtual())
@@ -537,7 +539,7 @@ Outcome check_global_freeze(const Machine &machine, PmonTable &table)
     return *control & kFreeze ? fail("{:#x}", *control) : pass("{:#x}", *control);
 }
 
-// False if the global control is unknown or lets units count.
+// True if the global control is known to freeze all units.
 bool is_frozen_globally(const Machine &machine, const PmonTable &table)
 {
     const Result<uint64_t> control = read_global(machine, table);
@@ -592,12 +594,12 @@ std::vector<uint64_t> counter_offsets(const PmonUnit &unit)
     return offsets_of(unit, counter_offset, kFixedCounter);
 }
 
-// True if another program counts with the unit, through /dev/mem or MSRs. A unit that is not frozen
-// and has an event is in use, because drivers leave units frozen. A unit that does not respond is
-// never written.
+// True if another program counts with the unit, through /dev/mem: the unit is not frozen and has an
+// event, while drivers leave units frozen. False for a unit that does not respond: no check writes
+// to it.
 bool is_counting(const PmonUnit &unit)
 {
-    if (ask<uint32_t>(unit, 0) & kFreeze)  // or all ones: no response
+    if (ask<uint32_t>(unit, 0) & kFreeze)  // also true for all ones: no response
         return false;
     return std::ranges::any_of(control_offsets(unit),
                                [&](uint64_t offset) { return ask<uint32_t>(unit, offset) != 0; });
@@ -638,8 +640,8 @@ std::optional<std::string> pmon_held(const Machine &machine, PmonTable &table)
     return std::nullopt;
 }
 
-// Freezes a unit, and restores it at the end of a scope. Does not restore values that could not be
-// read, and does not write to a unit that does not respond.
+// Freezes a unit, and restores its registers at the end of a scope. If a control register does not
+// respond, does not write to the unit at all.
 class KeptBox {
 public:
     explicit KeptBox(const PmonUnit &unit) : unit_(unit), box_(ask<uint32_t>(unit, 0))
@@ -737,7 +739,7 @@ uint64_t grown_in_10_ms(const PmonUnit &unit, uint64_t counter, uint64_t width_b
     return (after - before) << unused >> unused;
 }
 
-// A check of a counter whose control selects a clock.
+// Checks a counter whose control selects a clock: it must count unless the unit is frozen.
 Outcome check_clock_counter(const PmonUnit &unit, uint64_t counter, uint64_t width_bits)
 {
     const uint64_t frozen = grown_in_10_ms(unit, counter, width_bits);
@@ -750,13 +752,13 @@ Outcome check_clock_counter(const PmonUnit &unit, uint64_t counter, uint64_t wid
 
 Outcome check_counts(PmonUnit &unit)
 {
-    constexpr uint32_t kClock = 1;  // event 1 of every named type in memory
+    constexpr uint32_t kClock = 1;  // event 1 is a clock in all known types of units in memory
     unit.box->write<uint32_t>(0, kFreeze);
     unit.box->write<uint32_t>(control_offset(unit, 0), kClock);
     return check_clock_counter(unit, counter_offset(unit, 0), unit.unit.width_bits);
 }
 
-// Without the enable bit the counter must not count, frozen or not.
+// The fixed counter must not count without its enable bit, also if the unit is not frozen.
 Outcome check_fixed(PmonUnit &unit)
 {
     unit.box->write<uint32_t>(0, kFreeze);
@@ -774,7 +776,7 @@ bool is_imc_in_memory(const PmonUnit &unit)
     return unit.unit.type == kImc && in_memory(unit);
 }
 
-// Runs a check of counting. NOT TESTED while the global control freezes all units.
+// Runs a check that needs counting units. NOT TESTED while the global control freezes all units.
 template <bool (*concerns)(const PmonUnit &), Outcome (*check)(PmonUnit &)>
 Outcome of_running(const Machine &machine, PmonTable &table)
 {
