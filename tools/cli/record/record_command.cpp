@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit record: records events, with or without a workload, into a perf.data file. Connects the
-// recorder and the writer.
+// pmukit record: records events, with or without a workload, into a perf.data file. This file
+// connects the recorder and the writer.
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -60,7 +60,8 @@ uint64_t now_ns(clockid_t clock)
     return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Adds the wall clock time of the same moment, to align recordings of several hosts.
+// Adds the time of the recording's clock and the wall clock time of the same moment. They allow to
+// align recordings of several hosts.
 void add_clock(std::optional<int32_t> clock_id, perfdata::HostInfo &host)
 {
     if (!clock_id)
@@ -71,8 +72,9 @@ void add_clock(std::optional<int32_t> clock_id, perfdata::HostInfo &host)
     host.clock = {1, static_cast<uint32_t>(*clock_id), now_ns(CLOCK_REALTIME), now_ns(*clock_id)};
 }
 
-// Adds the caps of the recorded PMUs, as perf does; the source of their devices, which the devices
-// do not report; and the part number of a file whose sequence numbers began in an earlier file.
+// Adds the caps of the recorded PMUs, as perf does. Also adds the argument of --source and, for all
+// files of a series after the first, the number of the file: sequence numbers continue in such a
+// file.
 void add_caps(const record::Recorder &recorder, const std::string &source, size_t part,
               perfdata::HostInfo &host)
 {
@@ -105,7 +107,7 @@ uint64_t config_of(const std::vector<std::byte> &attr)
     return config;
 }
 
-// Lets stock perf decode the AUX data of this file, if it can.
+// Writes AUXTRACE_INFO if stock perf can decode the AUX data of this file with it.
 Result<void> write_auxtrace_info(const record::Recorder &recorder, perfdata::Writer &writer)
 {
     std::vector<EventOfPmu> events;
@@ -118,8 +120,8 @@ Result<void> write_auxtrace_info(const record::Recorder &recorder, perfdata::Wri
     return writer.auxtrace_info(info->type, info->words);
 }
 
-// Writes the records that name addresses and threads which exist already: the tracking event only
-// reports changes. A workload begins with its exec, but it is running when a second file begins.
+// Writes records that name threads and maps which exist already, because the tracking event only
+// reports changes. A workload needs them only if the file is not the first: the first has its exec.
 Result<void> write_synthesized(const record::Recorder &recorder,
                                const record::RecordOptions &options, size_t part,
                                record::Synthesizer &synthesizer)
@@ -151,12 +153,12 @@ Result<void> check_output(const RecordCommandOptions &options)
     return {};
 }
 
-// The command's output must not become part of the recording.
+// Descriptors for the output of the recorded command, which must not become part of the recording.
 Result<WorkloadStreams> command_streams(const RecordCommandOptions &options)
 {
     if (options.command_output) {
         const int fd = *options.command_output;
-        if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)  // the command inherits only 1 and 2
+        if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)  // the command inherits only descriptors 1 and 2
             return system_error("--command-output", errno);
         return WorkloadStreams{fd, fd};
     }
@@ -176,7 +178,7 @@ Result<perfdata::Writer> open_writer(const RecordCommandOptions &options, const 
     return perfdata::Writer::create_pipe(std::move(out), writer_events(recorder), host, stop_fd);
 }
 
-// Keeps the data recorded so far, because a recording, unlike a conversion, cannot be repeated.
+// Keeps the file with the data recorded so far, because a recording cannot be repeated.
 Error failed_while_recording(const Error &error, RecordFiles &files)
 {
     const std::string part = files.keep();
@@ -187,8 +189,8 @@ Error failed_while_recording(const Error &error, RecordFiles &files)
                                          error.message, part)};
 }
 
-// Warnings for drivers that count the entries they lost. gaps: number of gaps in AUX data; reduced
-// by those that these warnings cover.
+// Returns warnings for drivers that count lost entries. gaps: number of gaps in AUX data, reduced
+// by the gaps that these warnings report.
 std::vector<std::string> device_lines(const record::Recorder &recorder, uint64_t &gaps)
 {
     std::vector<std::string> lines;
@@ -208,7 +210,8 @@ std::vector<std::string> device_lines(const record::Recorder &recorder, uint64_t
     return lines;
 }
 
-// A larger ring helps if the kernel found a ring full. It does not help against losses in the PMU.
+// Warns about losses. Only if a ring was full, it recommends a larger ring: that does not help
+// against losses in the PMU.
 void say_losses(const record::Recorder &recorder, const record::RecordOutcome &outcome)
 {
     uint64_t gaps = outcome.notes.aux_partial;
@@ -226,7 +229,7 @@ void say_losses(const record::Recorder &recorder, const record::RecordOutcome &o
             fmt::format("AUX data is missing in {} places: its area was full (use a larger -m "
                         ",AUXPAGES), or the driver lost it",
                         outcome.notes.aux_truncated));
-    // Either the data was not read in time, or the device dropped some: the report shows which.
+    // Data was not read in time, or the device dropped it: pmukit report shows which of the two.
     if (gaps)
         warn(fmt::format("AUX data has {} gaps; a larger -m ,AUXPAGES may help", gaps));
     if (outcome.notes.aux_unknown_losses)
@@ -260,7 +263,7 @@ void say_remarks(const RecordCommandOptions &options, const std::vector<std::str
             warn(remark);
 }
 
-// -v: what was opened, and the ids of its records.
+// For -v: prints the opened events and the ids of their records.
 void say_opened(const record::Recorder &recorder)
 {
     for (const record::OpenedEvent &event : recorder.events())
@@ -268,7 +271,7 @@ void say_opened(const record::Recorder &recorder)
                          event.pmu.type, event.ids.size(), event.ids.front()));
 }
 
-// The process that holds this PMU is unknown; processes that hold any perf event are known.
+// Adds the processes that hold any perf event: which of them uses this PMU is unknown.
 Error explain_busy(const Error &error)
 {
     if (error.code != Errc::kBusy)
@@ -338,7 +341,7 @@ Result<int> run_record(const RecordCommandOptions &options, Output &out)
         [&](perfdata::Writer &writer, record::RecordSink &sink, size_t part) -> Result<void> {
             if (Result<void> done = write_auxtrace_info(*recorder, writer); !done)
                 return done;
-            if (!synthesizer)  // writes to whichever file is open
+            if (!synthesizer)  // writes to the file that is open at the time
                 synthesizer.emplace(sink, "", [&] { return recorder->drain_now(sink); });
             return write_synthesized(*recorder, wanted, part, *synthesizer);
         },

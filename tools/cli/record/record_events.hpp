@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Event terms, default AUX size and AUXTRACE_INFO that drivers contribute to a recording.
+// What drivers contribute to a recording: event terms, default AUX size, AUXTRACE_INFO.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace pmukit::cli {
 
-// Replaces names in the terms of an event by the numbers of its PMU.
+// Replaces names in the terms of an event by the numbers that its PMU has for them in sysfs. root:
+// see record::kSysfsPmus.
 Result<void> resolve_names(record::EventString &event,
                            const std::string &root = record::kSysfsPmus);
 
@@ -33,8 +34,9 @@ struct EventOfPmu {
     uint64_t config = 0;
     bool has_pattern = false;  // the PMU has a term "pattern"
 };
-// AUXTRACE_INFO for a file of these events: the words of the first event, as stock perf writes
-// them. nullopt: none, because stock perf would use it for the AUX data of another driver, too.
+// Returns AUXTRACE_INFO for a file of these events, with the words of the first event, as stock
+// perf writes them. nullopt: the file needs none, or must have none: stock perf would also use it
+// for AUX data of another driver.
 std::optional<AuxtraceInfo> auxtrace_info_of(const std::vector<EventOfPmu> &events);
 
 }  // namespace pmukit::cli

@@ -22,9 +22,9 @@ std::string numbered(const std::string &output, uint64_t number)
     return fmt::format("{}.{:06}", output, number);
 }
 
-constexpr uint64_t kMostFiles = 999'999'999'999;  // no recording reaches it
+constexpr uint64_t kMostFiles = 999'999'999'999;  // no recording has this many files
 
-// Number in the name of a file of this series; nullopt: another file.
+// Number in the name of a file of this series. nullopt: the file is not part of the series.
 std::optional<uint64_t> number_of(std::string_view name, const std::string &output)
 {
     const size_t digits = output.size() + 1;
@@ -36,8 +36,8 @@ std::optional<uint64_t> number_of(std::string_view name, const std::string &outp
     return *number;
 }
 
-// Removes the ".part-PID" of an unfinished file whose writer has exited: such a file uses disk
-// space, so it counts as one of the series.
+// Returns the name without ".part-PID" if it is an unfinished file whose writer has exited: such a
+// file uses disk space, so it counts as one of the series.
 std::string_view finished_name(std::string_view name)
 {
     constexpr std::string_view kPart = ".part-";
@@ -67,9 +67,9 @@ Result<Interval> parse_interval(const std::string &text)
     return Interval{std::chrono::seconds(*seconds), static_cast<size_t>(*keep)};
 }
 
-// A restarted recording continues the series: the highest number is the newest, and the oldest
-// files are deleted first. A folder may be writable but not readable; there, new files could
-// replace files that cannot be listed.
+// Finds the files of earlier recordings, whose numbers this recording continues. The oldest files
+// are deleted first. A folder that cannot be listed is an error, because new files could replace
+// files in it.
 Result<void> RecordFiles::find_earlier()
 {
     const fs::path output(output_);
@@ -109,7 +109,7 @@ Result<void> RecordFiles::begin()
     if (!opened)
         return opened.error();
     writer_.emplace(std::move(*opened));
-    if (interval_)  // must be on disk before older files are deleted
+    if (interval_)  // a file must be on disk before older ones are deleted
         writer_->make_durable();
     if (interval_)
         until_ = std::chrono::steady_clock::now() + interval_->length;
@@ -142,8 +142,8 @@ Result<void> RecordFiles::round()
     return begin();
 }
 
-// Completes the file in another thread, because rings would become full while a slow disk writes.
-// Older files are deleted after that.
+// Completes the file in another thread: this thread must continue to read the rings while a slow
+// disk writes. settle() then deletes older files.
 Result<void> RecordFiles::end_file()
 {
     if (Result<void> done = settle(); !done)
@@ -159,7 +159,7 @@ Result<void> RecordFiles::end_file()
                    ? done.error()
                    : Error{done.error().code, done.error().message + "; it is kept as " + part};
     };
-    // If no thread can be created, the caller of get() does the work.
+    // If no thread can be created, the file is completed in settle(), by get().
     closing_ = Closing{path_, std::async(std::launch::async | std::launch::deferred, finished,
                                          std::move(*writer_))};
     writer_.reset();
@@ -179,7 +179,7 @@ Result<void> RecordFiles::settle()
     warn(fmt::format("{}: {} bytes", path, *bytes));
     finished_.push_back(path);
     while (interval_->keep && finished_.size() > interval_->keep) {
-        ::unlink(finished_.front().c_str());  // may be gone already
+        ::unlink(finished_.front().c_str());  // another program may have deleted it
         finished_.pop_front();
     }
     return {};

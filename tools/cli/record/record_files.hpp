@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Output of a recording: one file, or with --interval a series of complete files. The file changes
-// between two rounds, after every ring was drained, so that no record is lost or in two files.
+// Output of a recording: one file or, with --interval, a series of complete files. The next file
+// begins between two rounds, after every ring was drained, so that no record is lost or in two
+// files.
 #pragma once
 
 #include <chrono>
@@ -21,19 +22,19 @@ struct Interval {
     size_t keep = 0;  // number of files to keep; 0: all
 };
 
-// "SECONDS[,KEEP]"
+// Parses "SECONDS[,KEEP]".
 Result<Interval> parse_interval(const std::string &text);
 
 class RecordFiles final : public record::RecordSink {
 public:
-    // Opens a file and writes its header. part: number of the file in this recording, from 1; 0:
-    // the only file.
+    // Opens a file and writes its header. part: number of the file in this recording, from 1; 0
+    // without --interval.
     using Open = std::function<Result<perfdata::Writer>(const std::string &path, size_t part)>;
-    // Writes what each file begins with.
+    // Writes the records with which each file begins.
     using Front = std::function<Result<void>(perfdata::Writer &writer, record::RecordSink &sink,
                                              size_t part)>;
 
-    // Writes what each file ends with.
+    // Writes the records with which each file ends.
     using Back = std::function<Result<void>(record::RecordSink &sink)>;
 
     RecordFiles(std::string output, std::optional<Interval> interval, Open open, Front front,
@@ -46,20 +47,21 @@ public:
     {
     }
 
-    // Opens the first file.
+    // Opens the next file. The caller opens only the first: round() opens the others.
     Result<void> begin();
     Result<void> records(Bytes bytes) override { return writer_->records(bytes); }
     Result<void> aux(const record::AuxChunk &chunk) override;
     Result<void> round() override;
     // Completes the last file.
     Result<void> finish();
-    // After an error: keeps what the last file has. Returns its name; empty: there is none.
+    // Call after an error. Keeps the last file, incomplete. Returns its name; empty: there is no
+    // file.
     std::string keep();
-    // Size of all files.
+    // Total size of the completed files.
     uint64_t bytes() const { return bytes_; }
 
 private:
-    // A file that is being closed, and its future size.
+    // A file that another thread completes, and its future size.
     struct Closing {
         std::string path;
         std::future<Result<uint64_t>> bytes;
@@ -79,7 +81,7 @@ private:
     std::string path_;
     std::chrono::steady_clock::time_point until_;
     std::deque<std::string> finished_;  // oldest first, including files of earlier recordings
-    uint64_t number_ = 0;               // part of the file name
+    uint64_t number_ = 0;               // number in the name of the current file
     size_t part_ = 0;
     uint64_t bytes_ = 0;
 };

@@ -26,7 +26,7 @@ perfdata::WriterEvent an_event()
     return event;
 }
 
-// A record that carries only its number.
+// A PERF_RECORD_LOST whose count identifies it.
 std::vector<std::byte> numbered(uint64_t number)
 {
     std::vector<std::byte> record(24);
@@ -83,7 +83,7 @@ protected:
 
     TestFolder folder_;
     std::vector<size_t> parts_;
-    uint64_t back_ = 0;  // number in the last record of a file; 0: none
+    uint64_t back_ = 0;  // number of the record that ends a file; 0: no such record
 };
 
 TEST_F(RecordFilesTest, WritesOneFileWithoutAnInterval)
@@ -102,7 +102,7 @@ TEST_F(RecordFilesTest, WritesOneFileWithoutAnInterval)
     EXPECT_EQ(parts_, std::vector<size_t>{0});
 }
 
-TEST_F(RecordFilesTest, EachFileEndsWithTheCountsSoFar)
+TEST_F(RecordFilesTest, EachFileEndsWithTheRecordsOfTheBackFunction)
 {
     back_ = 50;
     RecordFiles one = files(std::nullopt);
@@ -142,7 +142,7 @@ TEST_F(RecordFilesTest, SeriesHoldsEachRecordOnce)
     EXPECT_EQ(all.bytes() % 4, 0U);
 }
 
-TEST_F(RecordFilesTest, DeletesTheOldestFiles)
+TEST_F(RecordFilesTest, DeletesTheOldestFilesBeyondTheLimit)
 {
     RecordFiles all = files(Interval{std::chrono::seconds(0), 2});
     ASSERT_TRUE(all.begin());
@@ -168,7 +168,7 @@ TEST_F(RecordFilesTest, NumbersContinueAfterAnEarlierRecording)
     EXPECT_EQ(parts_, std::vector<size_t>{1}) << "it continues nothing";
 }
 
-TEST_F(RecordFilesTest, CountsUnfinishedFilesOfExitedRecorders)
+TEST_F(RecordFilesTest, UnfinishedFilesOfExitedRecordersCountAsFilesOfTheSeries)
 {
     const pid_t ended = ::fork();
     if (ended == 0)
@@ -184,7 +184,7 @@ TEST_F(RecordFilesTest, CountsUnfinishedFilesOfExitedRecorders)
     EXPECT_EQ(names(), (std::vector<std::string>{running, "data.000003"}));
 }
 
-TEST_F(RecordFilesTest, RejectsASeriesThatUsedTheLastNumber)
+TEST_F(RecordFilesTest, RejectsASeriesWithTheHighestNumber)
 {
     folder_.put("data.999999999999", "of the recording before");
     RecordFiles all = files(Interval{std::chrono::seconds(0), 1});
@@ -194,7 +194,7 @@ TEST_F(RecordFilesTest, RejectsASeriesThatUsedTheLastNumber)
               std::string::npos);
 }
 
-TEST_F(RecordFilesTest, DeletesTheOldestFilesOfEarlierRecordingsToo)
+TEST_F(RecordFilesTest, AlsoDeletesTheOldestFilesOfEarlierRecordings)
 {
     for (const char *name : {"data.999998", "data.000003", "data.000007"})
         folder_.put(name, "of the recording before");
@@ -205,7 +205,7 @@ TEST_F(RecordFilesTest, DeletesTheOldestFilesOfEarlierRecordingsToo)
     EXPECT_EQ(names(), (std::vector<std::string>{"data.1000000", "data.999998", "data.999999"}));
 }
 
-// Root can list every folder, so a file takes the place of one that cannot be listed.
+// A file instead of a folder cannot be listed: root can list every folder.
 TEST_F(RecordFilesTest, RejectsAFolderThatCannotBeListed)
 {
     folder_.put("folder", "");
@@ -223,7 +223,7 @@ TEST_F(RecordFilesTest, RejectsAFolderThatCannotBeListed)
     EXPECT_FALSE(made);
 }
 
-TEST_F(RecordFilesTest, ChangesFilesOnlyAfterTheInterval)
+TEST_F(RecordFilesTest, BeginsTheNextFileOnlyAfterTheInterval)
 {
     RecordFiles all = files(Interval{std::chrono::hours(1), 0});
     ASSERT_TRUE(all.begin());

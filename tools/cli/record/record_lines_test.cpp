@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// tests/record_lines.txt: command lines as users type them, and the result of each on a machine
-// with the PMUs below.
+// Checks tests/record_lines.txt: it has command lines as users type them, and the result of each on
+// a machine with the PMUs below.
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
@@ -16,7 +16,7 @@
 namespace pmukit::cli {
 namespace {
 
-// Splits like a shell: at blanks, except inside '' and "".
+// Splits a line like a shell: at blanks, except inside '' and "".
 std::vector<std::string> words_of(const std::string &line)
 {
     std::vector<std::string> words;
@@ -62,7 +62,7 @@ protected:
         host_.online = {0, 1, 2, 3};
     }
 
-    // Returns the remarks, then the plan, or the error.
+    // Returns the remarks and the plan; or the error.
     std::string outcome(const std::string &line) const
     {
         CLI::App app("", "pmukit");
@@ -91,7 +91,7 @@ protected:
     RecordHost host_;
 };
 
-TEST_F(RecordLines, PlansMatchTheTable)
+TEST_F(RecordLines, CommandLinesGiveThePlansOfTheTable)
 {
     std::ifstream table(RECORD_LINES);
     ASSERT_TRUE(table) << RECORD_LINES;

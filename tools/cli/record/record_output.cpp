@@ -30,7 +30,7 @@ bool is_same_file(const std::string &path, const struct stat &other)
     return is_file(path, status) && status.st_dev == other.st_dev && status.st_ino == other.st_ino;
 }
 
-// True for a recording of either byte order, by its first bytes.
+// True if the first bytes of the file are those of a recording of either byte order.
 bool is_recording(const std::string &path)
 {
     uint64_t front = 0;
@@ -42,7 +42,7 @@ bool is_recording(const std::string &path)
            (front == perfdata::kMagic || front == byteswap(perfdata::kMagic));
 }
 
-// Reason why a file of this name must not be replaced; empty: it may be.
+// Reason why the file must not be replaced; empty: it may be replaced, or does not exist.
 std::string why_kept(const std::string &path, const std::vector<std::string> &command)
 {
     struct stat status {};
@@ -50,7 +50,7 @@ std::string why_kept(const std::string &path, const std::vector<std::string> &co
         return {};
     for (size_t i = 1; i < command.size(); i++) {
         const std::string &word = command[i];
-        // The word may be in.txt or --file=in.txt.
+        // The word may name a file as in.txt or as --file=in.txt.
         if (is_same_file(word, status) || is_same_file(word.substr(word.find('=') + 1), status))
             return "the file is an argument of the command (" + word + ")";
     }

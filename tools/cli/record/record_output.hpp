@@ -9,11 +9,11 @@
 
 namespace pmukit::cli {
 
-// Error: the file is one of the command's arguments, or exists and is not a recording. The same
-// applies to NAME.old if an earlier recording is to be renamed to it.
+// Returns an error if the file is an argument of the command, or exists and is not a recording. If
+// an earlier recording is to be renamed, NAME.old is checked in the same way.
 Result<void> claim_output(const std::string &path, const std::vector<std::string> &command);
 
-// Renames an earlier recording to NAME.old, like perf. Links and special files are left alone.
+// Renames an earlier recording to NAME.old, as perf does. Does not rename links and special files.
 Result<void> keep_earlier(const std::string &path);
 
 }  // namespace pmukit::cli

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(ClaimOutput, RefusesToOverwriteTheInputOfTheCommand)
+TEST(ClaimOutput, RefusesToOverwriteAnArgumentOfTheCommand)
 {
     TestFolder folder;
     folder.put("in.txt", "PERFILE2 is what it begins with");
@@ -32,7 +32,7 @@ TEST(ClaimOutput, RefusesToOverwriteTheInputOfTheCommand)
     EXPECT_TRUE(claim_output(path, {"sort", folder.path("other.txt")}));
 }
 
-TEST(ClaimOutput, RefusesToOverwriteAFileThatIsNoRecording)
+TEST(ClaimOutput, RefusesToOverwriteAFileThatIsNotARecording)
 {
     TestFolder folder;
     folder.put("important.txt", "a letter");
@@ -50,7 +50,7 @@ TEST(ClaimOutput, RefusesToOverwriteAFileThatIsNoRecording)
     EXPECT_TRUE(claim_output("/dev/null", {"cat", "/dev/null"}));
 }
 
-TEST(ClaimOutput, RefusesToOverwriteAnOldFileThatIsNoRecording)
+TEST(ClaimOutput, RefusesIfNameDotOldIsNotARecording)
 {
     TestFolder folder;
     const std::string path = folder.path("perf.data");
@@ -69,7 +69,7 @@ TEST(ClaimOutput, RefusesToOverwriteAnOldFileThatIsNoRecording)
     EXPECT_FALSE(claim_output(path, {"sort", path + ".old"}));
 }
 
-TEST(KeepEarlier, RenamesToOldLikePerf)
+TEST(KeepEarlier, RenamesAFileToNameDotOldButNotALink)
 {
     TestFolder folder;
     folder.put("perf.data", "second");

@@ -12,7 +12,8 @@ namespace {
 
 constexpr uint64_t kMaxPages = uint64_t{1} << 20;
 
-// "64": pages; "512K": bytes, as whole pages. Rounds up to a power of two, like perf; 0 stays 0.
+// Parses "64" (pages) or "512K" (bytes). Rounds up to a power of two of pages, like perf, but not
+// 0.
 std::optional<size_t> pages_of(std::string_view text, size_t page_bytes, bool &rounded)
 {
     constexpr std::string_view kUnits = "BKMG";
@@ -39,7 +40,7 @@ std::optional<size_t> pages_of(std::string_view text, size_t page_bytes, bool &r
 
 size_t usual_pages(uint64_t mlock_kib, size_t page_bytes)
 {
-    const uint64_t pages = mlock_kib * 1024 / page_bytes;  // one of them is the control page
+    const uint64_t pages = mlock_kib * 1024 / page_bytes;  // including the control page
     return pages < 2 ? 1 : std::bit_floor(pages - 1);
 }
 

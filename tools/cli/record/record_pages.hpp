@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Ring sizes of a recording, with the defaults and the -m of perf record.
+// Ring sizes of a recording: defaults and -m, as in perf record.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ size_t usual_pages(uint64_t mlock_kib, size_t page_bytes);
 Result<bool> parse_pages(const std::string &text, size_t page_bytes,
                          record::RecordOptions &options);
 
-// "512 KiB", "4097 bytes": uses the largest unit that divides the size.
+// Size such as "512 KiB" or "4097 bytes", in the largest unit that divides it.
 std::string size_text(uint64_t bytes);
 
 }  // namespace pmukit::cli

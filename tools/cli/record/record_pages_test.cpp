@@ -33,7 +33,7 @@ TEST(RecordPages, MissingSizesKeepTheirDefaults)
     EXPECT_EQ(options.aux_pages, 4096U);
 }
 
-// See parse_tag_value() and roundup_pow_of_two() of perf.
+// Expected values: parse_tag_value() and roundup_pow_of_two() of perf.
 TEST(RecordPages, AcceptsSizesAndRoundsUpLikePerf)
 {
     record::RecordOptions options;

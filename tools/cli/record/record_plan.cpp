@@ -31,7 +31,8 @@ uint64_t setting(const char *name, uint64_t otherwise)
     return value ? *value : otherwise;
 }
 
-// Adds a list of events. The indexes of group leaders in it count from the start of the list.
+// Adds a list of events. Converts the index of a group leader from an index in the list to an index
+// in `events`.
 Result<void> add_pfm_events(const std::string &list, std::vector<record::CodedEvent> &events)
 {
     Result<std::vector<record::CodedEvent>> more = record::encode_pfm_list(list);
@@ -68,7 +69,7 @@ public:
 
     Result<RecordPlan> plan()
     {
-        // Errors in the options are reported before missing PMUs.
+        // The order decides which error is reported: errors in options before missing PMUs.
         for (const auto step :
              {&Planner::add_events, &Planner::choose_rate, &Planner::choose_whom,
               &Planner::choose_files, &Planner::find_pmus, &Planner::choose_chains,
@@ -276,7 +277,7 @@ Result<void> Planner::choose_cpus()
 {
     if (options_.cpus.empty())
         return {};
-    // Parses numbers beyond every machine's, so that the error names the first CPU that does not
+    // The limit is above the number of any CPU, so that the error names the first CPU that does not
     // exist.
     Result<std::vector<int>> cpus = parse_list(options_.cpus, 1 << 20);
     if (!cpus)
@@ -310,7 +311,8 @@ Result<void> Planner::choose_whom()
             return parsed.error();
         *tasks = std::move(*parsed);
     }
-    // Precedence as in perf: -p, then -t, then -a and -C.
+    // Precedence as in perf: -p, then -t, then -a and -C. The options that do not apply are
+    // cleared.
     if (!recorder.processes.empty() && !recorder.threads.empty()) {
         remark("-t is ignored: -p selects the target");
         recorder.threads.clear();

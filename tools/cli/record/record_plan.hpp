@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Translates the options of pmukit record to options of the recorder, with remarks on options that
-// apply differently and lines for --dry-run and -v. Opens nothing; the machine is a parameter.
+// Translates the options of pmukit record to options of the recorder, to remarks on options that do
+// not apply as given, and to lines for --dry-run and -v. Opens no event. The machine is a
+// parameter.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Options of pmukit record: those of perf record with the same meaning, and its own.
-// perf_options.hpp has the options of perf that are rejected.
+// Options of pmukit record: options of perf record with the same meaning, and options that perf
+// does not have. perf_options.hpp has the options of perf that are rejected.
 #include "cli/record/record_words.hpp"
 
 #include <unistd.h>
@@ -80,7 +80,7 @@ void add_files(CLI::App &record, RecordCommandOptions &options)
                     "record the period of each sample, also with -c");
 }
 
-// Options of perf that pmukit always applies.
+// Options of perf whose effect pmukit always has: accepted and ignored.
 void add_always(CLI::App &record)
 {
     const std::pair<const char *, const std::string> always[] = {

@@ -5,7 +5,7 @@
 
 namespace pmukit::cli {
 
-// Adds the subcommand record, which fills `options`.
+// Adds the subcommand record to app. Parsing its command line fills `options`.
 CLI::App *add_record_words(CLI::App &app, RecordCommandOptions &options);
 
 }  // namespace pmukit::cli
