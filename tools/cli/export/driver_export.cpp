@@ -9,7 +9,7 @@ using exporter::Table;
 using exporter::Value;
 using exporter::Values;
 
-// pmukit merge renames PMUs of all hosts except the first to NAME@HOST.
+// Splits NAME@HOST: pmukit merge renames the PMUs of all hosts except the first in this way.
 const RowsOut::Name &RowsOut::name_of(size_t event)
 {
     const auto [at, fresh] = names_.try_emplace(event);

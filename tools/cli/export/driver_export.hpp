@@ -21,7 +21,7 @@ namespace pmukit::cli {
 
 // One loss. Documentation/components/export.rst explains each kind.
 struct Loss {
-    std::string_view driver;  // empty: the recording as a whole
+    std::string_view driver;  // driver that lost data; empty: the whole recording
     std::string_view kind;
     std::string_view measure;  // unit of the amount; empty: none
     std::optional<uint64_t> amount{}, offset{}, time_ns{};
@@ -40,7 +40,7 @@ public:
     virtual void stack(const StackSample &sample) = 0;
 };
 
-// Passes rows from the drivers to the format, with their origin, and counts them.
+// Counts the rows of the drivers, and passes them with their origin to the writer of the format.
 class RowsOut {
 public:
     RowsOut(const Recording &recording, AuxThreads aux, exporter::RowSink &to)
@@ -50,7 +50,7 @@ public:
     RowsOut(const RowsOut &) = delete;
     RowsOut &operator=(const RowsOut &) = delete;
 
-    // Writes rows of this table only; other rows are only counted.
+    // From now on, writes rows of this table, and only counts rows of other tables.
     void only(const exporter::Table *table) { only_ = table; }
     // False if rows of this table would not be written, so the caller need not make them.
     bool wants(const exporter::Table &table) const
@@ -58,15 +58,15 @@ public:
         return !stacks_ && (!only_ || only_ == &table);
     }
     void count(const exporter::Table &table) { counts_[&table]++; }
-    // Sends stacks to this sink.
+    // Sends stacks to this sink; wants() is then false.
     void stacks_to(StackSink *sink) { stacks_ = sink; }
-    // Sends the stack of a sample in this table.
+    // Sends the stack of a sample to the sink of stacks. table: table that has the sample as a row.
     void stack(const exporter::Table &table, size_t event, const perfdata::SampleId &sample_id,
                std::span<const StackFrame> frames);
 
     const Recording &recording() const { return recording_; }
-    // names: all threads of the recording; must outlive this object. Without this call, as for a
-    // pipe, only threads that were read so far have names.
+    // names: all threads of the recording; must outlive this object. Without this call (input from
+    // a pipe), only threads whose records were already read have names.
     void name_by(const Threads &names) { names_of_all_ = &names; }
     const Threads &threads() const { return names_of_all_ ? *names_of_all_ : threads_; }
     void note(const perfdata::Record &record)
@@ -77,7 +77,7 @@ public:
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
                   const perfdata::SampleId &sample_id)
     {
-        if (!names_of_all_)  // otherwise aux_ is already complete
+        if (!names_of_all_)  // after name_by(), aux_ is already complete
             aux_.note(stream, aux, sample_id);
     }
     const AuxThreads &aux_threads() const { return aux_; }
@@ -87,11 +87,11 @@ public:
         return aux_.find(stream, offset);
     }
 
-    // Writes the first fields of a row.
+    // Fills in the first fields of a row: source, host, PMU, CPU and time.
     void origin(const Stream &stream, std::optional<uint64_t> time_ns, exporter::Value *to);
     void rows(const exporter::Table &table, exporter::Values common, exporter::Values rest);
     void lose(const Stream &stream, const Loss &loss);
-    // A loss of the recording as a whole.
+    // Writes a loss that belongs to no event.
     void lose(const Loss &loss);
 
     const std::map<const exporter::Table *, uint64_t> &counts() const { return counts_; }
@@ -105,7 +105,7 @@ private:
     void put_loss(const Loss &loss, std::array<exporter::Value, exporter::kOriginColumns> &origin);
 
     const Recording &recording_;
-    std::optional<std::string> source_;  // source of the whole recording
+    std::optional<std::string> source_;  // source that all events have in common
     AuxThreads aux_;
     exporter::RowSink &to_;
     const exporter::Table *only_ = nullptr;
@@ -119,12 +119,12 @@ private:
 // Evaluates the sequence numbers and the driver's loss counts of records.
 class Numbers {
 public:
-    // from_zero: numbers begin at 0 again after each enable. continues: the first record follows an
-    // earlier recording, which has reported all losses until then.
+    // from_zero: numbers restart at 0 when the event is enabled. continues: the first record
+    // follows an earlier recording, which has already reported all earlier losses.
     Numbers(bool from_zero, bool continues) : from_zero_(from_zero), continues_(continues) {}
     // Returns false for a duplicate record (stock perf's reader can write a burst twice).
     bool note(std::optional<uint64_t> sequence, std::optional<uint64_t> lost);
-    // Missing records, and the driver's losses, directly before the last record.
+    // Records missing between the last record and the one before; the driver's losses in this gap.
     uint64_t missing() const { return missing_; }
     uint64_t lost() const { return lost_; }
 
@@ -136,11 +136,11 @@ private:
 
 class DriverExport : public DriverSink {
 public:
-    // End of data. Returns the number of bytes in which no record was found.
+    // Call at the end of the data. Returns the number of bytes in which no record was found.
     virtual uint64_t finish() = 0;
 };
 
-// An optional number as a field.
+// A field with a number; nullopt: an empty field.
 template <typename T>
 exporter::Value value_of(const std::optional<T> &number)
 {

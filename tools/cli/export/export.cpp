@@ -20,7 +20,7 @@
 namespace pmukit::cli {
 namespace {
 
-// Reports a loss of an event on this CPU.
+// Writes a loss of an event on this CPU.
 void lose_of(size_t event, uint32_t cpu, Loss loss, RowsOut &out)
 {
     const Driver *driver = out.recording().driver(event);
@@ -28,10 +28,10 @@ void lose_of(size_t event, uint32_t cpu, Loss loss, RowsOut &out)
     out.lose({event, cpu, driver}, loss);
 }
 
-// Passes each driver's data to its export, and collects what all of them need.
+// Passes data to the export of its driver, and collects threads, losses and ordinary samples.
 class Everything final : public DriverSink {
 public:
-    // wanted: by event number; empty: all.
+    // wanted: whether to export each event, by event number; empty: all events.
     Everything(RowsOut &out, std::vector<bool> wanted, Names &names)
         : out_(out), wanted_(std::move(wanted)), samples_(out, names)
     {
@@ -112,7 +112,7 @@ public:
         if (kind == LostCount::Kind::kRecords || kind == LostCount::Kind::kSamples)
             note_lost(record);
     }
-    // Called with every record before its data.
+    // Call with every record, before its data is passed to a driver.
     void see(const perfdata::Record &record) { samples_.note(record); }
 
 private:
@@ -147,7 +147,7 @@ void Everything::note_lost(const perfdata::Record &record)
     lose_of(*event, sample_id && sample_id->cpu ? *sample_id->cpu : UINT32_MAX, loss, out_);
 }
 
-// Reports losses that are known only at the end.
+// Writes losses that are known only at the end of the recording.
 void lose_at_end(const Recording &recording, const RecordingTotals &totals, RowsOut &out)
 {
     for (const auto &[event, lost] : totals.lost_not_repeated) {
@@ -197,7 +197,7 @@ exporter::Output output_of(const ExportOptions &options)
 std::string nothing_text(const Recording &recording, const RecordingTotals &totals,
                          const RowsOut &out)
 {
-    // If no driver decodes an event of the recording, rows of ordinary samples are enough.
+    // Without an event that a driver decodes, rows of ordinary samples are enough.
     bool ours = false;
     for (size_t event = 0; event < recording.reader().events().size(); event++)
         ours |= recording.driver(event) != nullptr;
@@ -213,7 +213,7 @@ std::string skipped_text(const Recording &recording, uint64_t bytes)
                  : std::string();
 }
 
-// Warns if the output has one table and the losses are in another.
+// Returns a warning if the output has only one table, and losses are in the table "losses".
 std::string hidden_losses(const ExportOptions &options, const RowsOut &out)
 {
     const auto losses = out.counts().find(exporter::find_table("losses"));
@@ -240,8 +240,8 @@ void print_counts(const ExportOptions &options, const RowsOut &out, const Folded
                 to.print("{}: {} rows of {}\n", options.output, count->second, table.name);
 }
 
-// The writer of the format. folded: the same writer, as it is also the sink of stacks; nullptr:
-// another format.
+// The writer of the format. folded: this writer if the format is folded, because it is also the
+// sink of stacks; nullptr: another format.
 struct Target {
     std::unique_ptr<exporter::Writer> writer;
     Folded *folded = nullptr;
@@ -262,7 +262,8 @@ Result<Target> make_target(const ExportOptions &options, const Recording &record
     return Target{std::move(*writer)};
 }
 
-// Error: --format is missing, or the output does not suit the format or cannot be written.
+// Returns an error if --format is missing, the format cannot use this output, or it is not
+// writable.
 Result<void> check_output(const ExportOptions &options)
 {
     if (options.format.empty())
@@ -278,7 +279,7 @@ Result<void> check_output(const ExportOptions &options)
     return {};
 }
 
-// Messages about programs without symbols.
+// Messages about programs whose symbols are not used, or not all.
 std::vector<std::string> names_texts(const Recording &recording, const Names &names)
 {
     std::vector<std::string> texts;
@@ -309,7 +310,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
         return wanted.error();
     recording->claim_source(options.source);
     claim_headers(*recording, options.headers);
-    Threads names;  // for a file: all its threads, read in advance
+    Threads names;  // all threads, if the input is a file: read in advance
     Result<std::optional<SymbolTable>> kernel = read_kallsyms(options.kallsyms);
     if (!kernel)
         return kernel.error();
@@ -333,7 +334,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
             everything.see(record);
             return writer.state();
         });
-    if (!writer.state())  // this error names the output; that of walk(), the recording
+    if (!writer.state())  // its error names the output; the error of walk() names the recording
         return writer.state().error();
     if (!totals)
         return totals.error();

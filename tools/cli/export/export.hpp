@@ -13,15 +13,15 @@ namespace pmukit::cli {
 
 struct ExportOptions {
     std::string input = "perf.data";
-    std::string output;  // -: standard output
+    std::string output;  // "-": standard output
     std::string format;
     std::string headers;              // see DumpOptions
     std::string driver;               // name of a table; empty: all
     std::vector<std::string> events;  // see choose_events()
-    // For folded. symfs: root folder of the recorded programs; empty: /. kallsyms: file of kernel
+    // For symbols. symfs: root folder of the recorded programs; empty: /. kallsyms: file of kernel
     // symbols; empty: none.
     std::string symfs, kallsyms;
-    std::optional<std::string> source;  // "model": the device was emulated; files may not show it
+    std::optional<std::string> source;  // "model": marks the output as emulated; empty: as recorded
 };
 
 // This format is not in tools/export, because stacks are not rows.

@@ -9,7 +9,7 @@
 namespace pmukit::cli {
 namespace {
 
-constexpr size_t kNodeBytes = 64;  // overhead of a map node and its allocations
+constexpr size_t kNodeBytes = 64;  // estimated overhead of a map node, in bytes
 
 // Replaces semicolons, which separate frames, and control characters, which would break lines.
 std::string as_frame(std::string_view name)

@@ -5,9 +5,9 @@
 // "source=model" for emulated devices and, if events of several names were recorded, the event:
 // each starts a separate graph.
 //
-// Stacks are counted by their addresses, and named when there are many or at the end: in a pipe,
-// maps can follow the samples that need them. Lines are written when there are many, so a stack can
-// have a second line later. This limits the memory used.
+// Stacks are counted by their addresses. They are named when they exceed kMostBytes, and at the
+// end, because in a pipe maps can follow the samples that need them. Lines are written when they
+// exceed kMostBytes, so a stack can have a second line later.
 #pragma once
 
 #include <map>
@@ -35,7 +35,7 @@ public:
     {
     }
 
-    // Tasks and their maps; must outlive this object.
+    // threads: tasks and their maps; must outlive this object.
     void name_by(const Threads &threads) { threads_ = &threads; }
     void rows(const exporter::Table &, exporter::Values, exporter::Values) override {}
     void stack(const StackSample &sample) override;
@@ -57,7 +57,7 @@ private:
         uint64_t samples = 0, first_ns = 0;
     };
 
-    static constexpr size_t kMostBytes = limits::kStacks;  // limit for stacks_, and for lines_
+    static constexpr size_t kMostBytes = limits::kStacks;  // limit for each of stacks_ and lines_
 
     void look_at_events();
     const std::string &outermost(size_t event);
@@ -70,7 +70,7 @@ private:
     exporter::TextFile file_;
     const Recording &recording_;
     Names &names_;
-    std::set<std::string> event_names_;  // at most two: enough to detect several
+    std::set<std::string> event_names_;  // at most two, to detect that there are several
     std::map<size_t, std::string>
         outermost_;  // frames before the command's (source, event), by event
     const Threads *threads_ = nullptr;

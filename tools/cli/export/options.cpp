@@ -17,7 +17,7 @@ std::vector<std::string> names_of(const Range &range)
     return names;
 }
 
-// Printed after the examples, so that completion reads format names from the option only.
+// Text for the end of the help: the shell completion reads format names only from the option.
 std::string about_formats()
 {
     std::string text = "Formats:\n";
@@ -61,7 +61,8 @@ Command add_export(CLI::App &app)
     command->add_option("--driver", options.driver, "export only this table")->check(is_table);
     command->add_option("--event", options.events,
                         "export only this event, or all events of a PMU; may be repeated");
-    // Name of --driver until 0.2: hidden, to be removed in 1.0. If both are given, --driver wins.
+    // --unit was the name of --driver until 0.2: hidden, to be removed in 1.0. --driver has
+    // priority.
     command
         ->add_option_function<std::string>("--unit",
                                            [&options](const std::string &table) {

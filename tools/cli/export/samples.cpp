@@ -45,7 +45,7 @@ void SampleRows::put_callchain(const EventSample &sample)
     callchain_.resize(static_cast<size_t>(at - callchain_.data()));
 }
 
-// Text like perf script prints after an address: "sym+0xoff (dso)".
+// Writes what perf script prints after an address: "sym+0xoff (dso)".
 void SampleRows::put_frames(const EventSample &sample)
 {
     const perfdata::SampleId &sample_id = sample.sample.sample_id;

@@ -28,11 +28,11 @@ public:
     SampleRows(const SampleRows &) = delete;
     SampleRows &operator=(const SampleRows &) = delete;
 
-    // Skips rows of other events.
+    // Skips rows of events for which wanted() is false.
     void only(std::function<bool(size_t)> wanted) { wanted_ = std::move(wanted); }
-    // Takes each record, in file order.
+    // Call with each record, in file order.
     void note(const perfdata::Record &record) { samples_.note(record); }
-    // End of data: reports as losses what the rows lack.
+    // Call at the end of the data. Writes a loss for each kind of data that the rows lack.
     void finish();
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Export of drivers whose records become rows, each stream separately, and its AUX data separately
-// from its samples.
+// Export for drivers whose records become rows. Each stream is decoded separately, and its AUX data
+// separately from its samples.
 #pragma once
 
 #include "cli/export/driver_export.hpp"
@@ -25,7 +25,7 @@ public:
     }
 
 protected:
-    // Samples are numbered separately from AUX data.
+    // Decoder for samples: records in samples are numbered separately from those in AUX data.
     StreamRows &samples_of(const Stream &stream) { return samples_.of(stream, this->to(), stream); }
 
 private:
