@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The feed of trace events. A driver emits them only while an event of its PMU is open: a counting
-// event of this feed, or an event of another process that records.
+// The feed that reads trace events. A driver emits them only while an event of its PMU is open: an
+// event that this feed opens for counting, or an event of another process.
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 
@@ -75,7 +75,7 @@ public:
     }
     Result<void> finish() override
     {
-        // Disabling an event drains what its device still holds.
+        // When an event is disabled, the driver drains the device.
         for (const Fd &counter : counters_)
             ::ioctl(counter.get(), PERF_EVENT_IOC_DISABLE, 0);
         counters_.clear();

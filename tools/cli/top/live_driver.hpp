@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// State of one driver in `pmukit top`: its hottest rows, of this interval and since the start.
+// View of one driver in `pmukit top`: its rows with the largest values, in this interval and since
+// the start.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,7 @@ struct LiveRow {
     uint64_t value = 0, more = 0;
 };
 
-// A kind of loss or error. Shown if the count is not 0 or is a lower bound.
+// A kind of loss or error. It is shown if the count is not 0 or is a lower bound (at_least).
 struct LiveLoss {
     uint64_t count;
     std::string_view text;
@@ -33,18 +34,18 @@ struct LiveLoss {
 
 // Names of a view and of its columns.
 struct LiveView {
-    unsigned place;         // order among the views
-    std::string_view name;  // "pages"; the first letter selects the view
+    unsigned place;         // views are sorted by it
+    std::string_view name;  // such as "pages"; the key of its first letter selects the view
     std::string_view what;  // column heads
     std::string_view value, more;
     // JSON keys
     std::string_view id_key, value_key, more_key;
-    // True if all values add up to the total, so that shares make sense.
+    // True if the values of all rows add up to sum(), so that a row can show its share.
     bool has_shares;
 };
 
-// For events that other processes opened: losses before the first record that top saw are not
-// counted.
+// Counts the losses of an event that another process opened, without losses before the first record
+// that top read.
 class LossesSeen {
 public:
     void first_of_others(std::optional<uint64_t> sequence, std::optional<uint64_t> lost)
@@ -61,15 +62,15 @@ private:
 class LiveDriver : public DriverSink {
 public:
     virtual const LiveView &view() const = 0;
-    // Largest value first, at most `most` rows.
+    // The rows with the largest values, largest first. most: number of rows; 0: all.
     virtual std::vector<LiveRow> rows(Span span, size_t most) const = 0;
     virtual uint64_t sum(Span span) const = 0;
     virtual std::vector<LiveLoss> losses() const = 0;
     virtual void next_interval() = 0;
-    // top opened an event of this PMU: its trace records are numbered from 0. Events of other
-    // processes were open before top started.
+    // Call if top opened an event of this PMU: its trace records are then numbered from 0. Without
+    // this call, the event was open before top started.
     virtual void opened(const std::string &) {}
-    // A record of the driver's trace event.
+    // Call with each record of the driver's trace event.
     virtual void traced(const record::TraceFormat &format, Bytes record) = 0;
 };
 

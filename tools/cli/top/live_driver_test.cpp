@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Rows and losses that top derives from trace records, for its own events and for events that were
-// already open.
+// Rows and losses that top derives from trace records: of events that top opened, and of events
+// that were already open.
 #include <gtest/gtest.h>
 #include <pmukit/cache_qos.h>
 #include <pmukit/cxl_hmu.h>
@@ -26,7 +26,7 @@ std::string no_name(const Stream &)
     return "unknown";
 }
 
-// The fields that top reads.
+// The format of a trace event with the fields that top reads.
 record::TraceFormat trace_format()
 {
     record::TraceFormat format;
@@ -61,7 +61,7 @@ std::vector<uint64_t> hot_list(uint64_t time_ns, uint64_t sequence, uint64_t los
             3 << 16 | 7};
 }
 
-// Entries in 8DW format, of the first two dwords of a TLP.
+// A hisi_ptt record with 8DW entries. tlps: the first two dwords of each TLP.
 std::vector<uint64_t> trace_entries(uint64_t time_ns, uint64_t sequence, uint64_t lost,
                                     const std::vector<std::pair<uint32_t, uint32_t>> &tlps)
 {
@@ -134,7 +134,7 @@ TEST_P(LiveNumbers, LossBeforeTheFirstRecordSeenIsNotCounted)
     EXPECT_EQ(missing(), 1U);
 }
 
-TEST_P(LiveNumbers, LossOfTheNextEventIsCounted)
+TEST_P(LiveNumbers, LossOfTheNextEventOfThePmuIsCounted)
 {
     give(500, 12);
     give(0, 2);
@@ -144,13 +144,13 @@ TEST_P(LiveNumbers, LossOfTheNextEventIsCounted)
     EXPECT_EQ(missing(), 2U);
 }
 
-TEST_P(LiveNumbers, LossOfALaterEventIsCountedFromItsFirstRecord)
+TEST_P(LiveNumbers, LossInTheFirstRecordOfAnEventIsCounted)
 {
     give(0, 5);
     EXPECT_EQ(lost(), 5U);
 }
 
-TEST_P(LiveNumbers, LossOfOwnEventIsCountedFromTheStart)
+TEST_P(LiveNumbers, LossBeforeTheFirstRecordSeenIsCountedIfTopOpenedTheEvent)
 {
     live_->opened(kPmu);
     give(2, 7);
@@ -168,7 +168,7 @@ std::string name_of_driver(const testing::TestParamInfo<Numbered> &info)
 }
 INSTANTIATE_TEST_SUITE_P(Of, LiveNumbers, testing::ValuesIn(kNumbered), name_of_driver);
 
-TEST(LiveHisiPtt, UnknownTlpHasNoRequester)
+TEST(LiveHisiPtt, TlpOfUnknownTypeCountsForNoRequester)
 {
     constexpr uint32_t kWrite = 0x40000001, kUnknown = 0x7f000000;
     const std::unique_ptr<LiveDriver> live = make_hisi_ptt_live(no_name);
@@ -189,7 +189,7 @@ std::vector<uint64_t> flagged_record(uint64_t sequence, uint64_t lost, uint64_t 
     return words;
 }
 
-TEST(LiveHisiPtt, LossIsALowerBoundOnceARecordHasTheFlag)
+TEST(LiveHisiPtt, LossIsALowerBoundAfterARecordWithTheAtLeastFlag)
 {
     const std::unique_ptr<LiveDriver> live = make_hisi_ptt_live(no_name);
     const auto give = [&](uint64_t sequence, uint64_t lost, uint64_t flags) {
@@ -202,7 +202,7 @@ TEST(LiveHisiPtt, LossIsALowerBoundOnceARecordHasTheFlag)
     EXPECT_EQ(count_of(*live, "entries lost"), 4U);
 }
 
-TEST(LiveHisiPtt, LossBeforeTheFirstRecordSeenMakesNoLowerBound)
+TEST(LiveHisiPtt, AtLeastFlagOfTheFirstRecordSeenMakesNoLowerBound)
 {
     const std::unique_ptr<LiveDriver> live = make_hisi_ptt_live(no_name);
     const auto give = [&](uint64_t sequence, uint64_t lost, uint64_t flags) {
@@ -216,7 +216,7 @@ TEST(LiveHisiPtt, LossBeforeTheFirstRecordSeenMakesNoLowerBound)
     EXPECT_TRUE(is_bound(*live, "entries lost"));
 }
 
-// Occupancy of monitor 0 (the machine), or of a group.
+// A reading of the occupancy of a monitor: 0 is the whole machine, others are groups.
 std::vector<std::byte> occupancy(uint64_t sequence, uint64_t monitor, uint64_t bytes)
 {
     const uint64_t kind = monitor ? PMUKIT_CACHE_QOS_KIND_GROUP : PMUKIT_CACHE_QOS_KIND_MACHINE;
@@ -247,9 +247,9 @@ TEST(LiveCacheQos, IntervalOmitsMonitorsThatAWholePassDidNotRead)
     for (uint64_t monitor : {0, 1, 2})
         read(monitor);
     live->next_interval();
-    EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);  // no reading in this interval yet
+    EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);  // this interval has no reading yet
     read(0);
-    EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);  // the pass is not complete
+    EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);  // the second pass is not complete
     read(2);
     read(0);
     const std::vector<LiveRow> now = live->rows(Span::kNow, 0);
@@ -261,7 +261,7 @@ TEST(LiveCacheQos, IntervalOmitsMonitorsThatAWholePassDidNotRead)
     EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);
 }
 
-// A name record; the whole name fits into it.
+// A record with the whole name of a group.
 std::vector<std::byte> name_of_group(uint64_t sequence, uint64_t monitor, uint64_t life,
                                      std::string_view text)
 {
@@ -287,7 +287,7 @@ TEST(LiveCacheQos, R67_NamesMonitorsAndRestartsWhenANumberIsReused)
     live->sample(stream, 0, name_of_group(1, 7, 1, "/a"));
     live->sample(stream, 0, occupancy(2, 7, 100));
     EXPECT_EQ(row().name, "group 7 /a, 0, llc_occupancy");
-    EXPECT_EQ(row().value, 500U);  // the maximum
+    EXPECT_EQ(row().value, 500U);  // the maximum of group /a
     live->sample(stream, 0, name_of_group(3, 7, 2, "/b"));
     live->sample(stream, 0, occupancy(4, 7, 200));
     EXPECT_EQ(row().name, "group 7 /b, 0, llc_occupancy");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Feeds that read a recording: standard input, or a `pmukit record -o -` that top starts.
+// Feeds that read a recording: from standard input, or from a `pmukit record -o -` that top starts.
 #include "cli/top/live_feed.hpp"
 
 #include <fcntl.h>
@@ -58,7 +58,7 @@ public:
     bool marks_losses() const override { return recording_.recording().marks_losses(); }
 
 protected:
-    // A recorder that still writes gets EPIPE instead of blocking.
+    // Closes the pipe: a recorder that still writes then fails with EPIPE instead of blocking.
     void stop_reading() { in_.reset(); }
 
 private:
@@ -72,7 +72,7 @@ Result<PushedRecording> begin(LiveDrivers &live, const std::string &name)
     return PushedRecording::begin(name, recorded_drivers(), live.router());
 }
 
-// The running program itself.
+// Path of the running pmukit.
 constexpr const char *kSelf = "/proc/self/exe";
 
 // Returns the command line of the recorder. printed: descriptor for the command's output.
@@ -120,7 +120,8 @@ public:
             if (!*more)
                 break;
         }
-        // A recorder that succeeded exits with the command's status, and reports what it wrote.
+        // The recorder exits with the status of its command. Whether it succeeded is known from the
+        // message about what it wrote.
         const bool recorded = recorder_.wait() == 0 || line_it_said("standard output").has_value();
         if (!recorded)
             return Error{Errc::kIo, line_it_said("").value_or("the recorder ended")};
@@ -184,7 +185,7 @@ Result<std::unique_ptr<LiveFeed>> make_recorder_feed(LiveDrivers &live, const Fe
     if (::pipe2(ends, O_CLOEXEC) != 0)
         return system_error("pipe", errno);
     Fd in(ends[0]), out(ends[1]);
-    // The recorder's messages, separate from the output of its command.
+    // Receives the messages of the recorder, separately from the output of its command.
     Fd said(::memfd_create("pmukit record", MFD_CLOEXEC));
     if (!said)
         return system_error("memfd_create", errno);

@@ -13,7 +13,8 @@
 
 namespace pmukit::cli {
 
-// The views of all drivers, and the recording that is read, if any, which names the PMUs.
+// The views of all drivers and, if a recording is read, the recording: it has the names of the
+// PMUs.
 class LiveDrivers {
 public:
     LiveDrivers();
@@ -33,31 +34,31 @@ class LiveFeed {
 public:
     virtual ~LiveFeed() = default;
     virtual std::string_view name() const = 0;
-    virtual int fd() const = 0;  // readable: take() has data
-    // Returns false at the end of the data.
+    virtual int fd() const = 0;  // is readable when take() has data
+    // Reads the data that is available. Returns false at the end of the data.
     virtual Result<bool> take() = 0;
     // Stops the feed's recorder or events, and reads the data still in flight.
     virtual Result<void> finish() = 0;
     virtual std::vector<LiveLoss> losses() const = 0;
-    // Source of the devices, if the records name it.
+    // Source of the devices, such as "model"; nullopt: the feed does not know it.
     virtual std::optional<std::string> source() const { return std::nullopt; }
-    // True if every driver of the feed marks its losses.
+    // True if all drivers whose data is read mark their losses.
     virtual bool marks_losses() const { return true; }
 };
 
 struct FeedOptions {
-    std::vector<std::string> events;  // to count; empty: events that others record
+    std::vector<std::string> events;  // events to open; empty: only events of other processes
     std::vector<std::string> command;
     std::string source;
-    int command_output;                         // receives the command's output
+    int command_output;                         // descriptor for the output of the command
     std::vector<std::string> recorder_words{};  // options of record, written in full
 };
 
-// A recording in pipe format on standard input.
+// Reads a recording in pipe format from standard input.
 Result<std::unique_ptr<LiveFeed>> make_input_feed(LiveDrivers &live);
-// A recorder that top starts, whose AUX data it reads.
+// Starts a recorder and reads its recording, with AUX data.
 Result<std::unique_ptr<LiveFeed>> make_recorder_feed(LiveDrivers &live, const FeedOptions &options);
-// The trace events of the modules, through BPF.
+// Reads the trace events of the drivers through BPF.
 Result<std::unique_ptr<LiveFeed>> make_bpf_feed(LiveDrivers &live, const FeedOptions &options);
 
 }  // namespace pmukit::cli

@@ -35,7 +35,8 @@ std::string share_text(const LiveDriver &live, Span span, uint64_t value)
     return fmt::format("{:.1f}%", 100 * static_cast<double>(value) / static_cast<double>(sum));
 }
 
-// Bars are scaled to the line: two bars cut at its end would look alike.
+// Width of the longest bar. It fits the line, because bars that the end of the line cuts off would
+// look alike.
 size_t bar_width(const Frame &frame)
 {
     if (frame.columns == 0)

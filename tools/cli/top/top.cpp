@@ -28,7 +28,7 @@ using std::chrono::milliseconds;
 
 constexpr size_t kRowsOfText = 16;
 
-// State that the user changes by keys.
+// State that the user changes with keys.
 struct Looks {
     std::string view;
     Span span = Span::kNow;
@@ -92,7 +92,7 @@ private:
     LiveDrivers drivers_;
     Fd signals_, nowhere_;
     std::unique_ptr<LiveFeed> feed_;
-    std::optional<Workload> workload_;  // the command, if the feed does not run it
+    std::optional<Workload> workload_;  // the command, unless a recorder runs it
     std::optional<Screen> screen_;
     Looks looks_;
     bool text_;           // text instead of a screen
@@ -109,7 +109,7 @@ FeedOptions Top::feed_options() const
     return {options_.events, options_.command, options_.source, output, options_.recorder_words};
 }
 
-// BPF if available. Otherwise a recorder, which needs the events to record.
+// Uses BPF if it is available; if not, a recorder, which needs -e.
 Result<std::unique_ptr<LiveFeed>> Top::choose_feed()
 {
     if (options_.input == "-")
@@ -166,7 +166,7 @@ Frame Top::frame(size_t rows) const
 
 Result<void> Top::show_on_screen()
 {
-    constexpr size_t kOtherLines = 8;  // head, column heads, losses, keys
+    constexpr size_t kOtherLines = 8;  // lines for head, column heads, losses and keys
     const Screen::Size size = screen_->size();
     Frame shown = frame(size.rows > kOtherLines ? size.rows - kOtherLines : 1);
     shown.columns = size.columns;
@@ -195,7 +195,7 @@ Result<void> Top::show()
             out_.print("{}\n", line);
         out_.text("\n");
     }
-    return out_.finish();  // flush for readers of a pipe
+    return out_.finish();  // flush, because a pipe may be read while top runs
 }
 
 Result<void> Top::end_interval()
@@ -261,7 +261,7 @@ Result<void> Top::wait_until(Clock::time_point until)
 
 Result<void> Top::loop()
 {
-    // With --once, an input or command that will end is shown only after its end.
+    // With --once, data of an input or a command that ends is shown only after its end.
     const bool ends = options_.input == "-" || !options_.command.empty();
     const auto interval = milliseconds(options_.interval_ms);
     if (on_terminal())
@@ -317,7 +317,7 @@ Result<int> Top::run()
         workload_->wait();
     const Result<void> finished = feed_->finish();
     screen_.reset();
-    // The last frame, with all data that was in flight; not for a feed that failed without any
+    // Show a last frame with all data that was still in flight, unless the feed failed and has no
     // data.
     if (text_ && !whole && (finished || has_rows()))
         if (Result<void> shown = show(); !shown)
@@ -353,7 +353,7 @@ Result<void> check_words(const TopOptions &options)
     return {};
 }
 
-// A regular file that is not executable: a recording, not a program.
+// True for a regular file that is not executable: it may be a recording, but not a program.
 bool is_plain_file(const std::string &path)
 {
     struct stat status {};
@@ -361,7 +361,7 @@ bool is_plain_file(const std::string &path)
            ::access(path.c_str(), X_OK) != 0;
 }
 
-// CLI11 stores the first word of a command as the input: move it back.
+// CLI11 stores the first word of a command in `input`. This function moves it to `command`.
 void take_back_command(const std::vector<std::string> &typed, TopOptions &options)
 {
     const bool is_marked = std::ranges::find(typed, "--") != typed.end();
@@ -377,7 +377,7 @@ struct TopWords {
     double interval_s = 1;
 };
 
-// Options of perf top, spelled as record has them: top passes them to its recorder.
+// Options of perf top that top passes to its recorder, with the names that pmukit record has.
 constexpr std::pair<const char *, const char *> kRecorderOptions[] = {
     {"-C,--cpu", "record only these CPUs, such as 0-3,8"},
     {"-p,--pid", "record existing processes"},
