@@ -19,7 +19,7 @@ constexpr Driver kRecorded = {"cache_qos", "cache_qos_aux", 0,
                               decode::cache_qos::looks_like_records,
                               decode::cache_qos::words_of_raw};
 
-// cache_qos yields to resctrl: both would write the same registers.
+// cache_qos yields to resctrl, because both would write the same registers.
 void check_resctrl(const Host &host, std::vector<Finding> &findings)
 {
     std::ifstream mounts(host.path("proc/mounts"));  // can be long on a machine with containers

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Records of cache_qos_aux, one per line: AUX offset, time, sequence number, monitor, L3, event,
-// value and its qualifiers. The line of a header has the properties of the readings after it.
+// value and its qualifiers. A header is one line, with the properties of the readings that follow.
 #include <map>
 
 #include "cli/drivers/cache_qos/handlers.hpp"

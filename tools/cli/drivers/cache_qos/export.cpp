@@ -62,13 +62,13 @@ private:
     Stream stream_;
     const exporter::Table &table_ = *exporter::find_table(kUnit);
     Numbers numbers_;
-    std::map<uint16_t, cache_qos::Header> headers_;  // newest per L3
+    std::map<uint16_t, cache_qos::Header> headers_;  // newest header, by L3
     cache_qos::Names names_;
     uint64_t skipped_bytes_ = 0;
     cache_qos::StreamDecoder decoder_;
 };
 
-// The kernel writes 0 if there was nothing to read.
+// False if the driver wrote 0 bytes because it could not read a value.
 bool has_value(const cache_qos::Reading &reading)
 {
     constexpr uint32_t kNothingRead =

@@ -43,7 +43,7 @@ std::string label_of(const SeriesKey &key, const Series &series)
     return fmt::format("{} L3 {}", monitor, key.domain);
 }
 
-// Each point is the maximum of a column.
+// One line of the chart, for a monitor and an L3. Each point is the maximum of a time column.
 html::Timelines::Line line_of(const SeriesKey &key, const Series &series, const Span &span,
                               uint64_t highest, const Event &event)
 {
@@ -82,7 +82,7 @@ size_t bytes_of(const html::Timelines::Line &line)
     return kLineBytes + kPointBytes * line.points.size();
 }
 
-// left: bytes left on the page; reduced by the lines added.
+// left: bytes that the page may still grow by; reduced by the size of the added lines.
 std::optional<html::Figure> figure_for(const FigureHead &head, const SeriesTable &series,
                                        const Event &event, size_t &left)
 {

@@ -9,7 +9,8 @@
 
 namespace pmukit::cli {
 
-// bytes: approximate limit for the page. Series beyond it are left out; a row counts them.
+// bytes: approximate limit for the size of the figures. Series beyond it are left out, and a row
+// counts them.
 std::vector<html::Figure> cache_figures(const FigureHead &head,
                                         const decode::cache_qos::SeriesTable &series, size_t bytes);
 

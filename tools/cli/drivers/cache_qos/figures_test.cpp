@@ -30,7 +30,7 @@ size_t lines_of(const html::Figure &figure)
     return std::get<html::Timelines>(figure.picture).lines.size();
 }
 
-TEST(CacheFigures, HaveALineAndARowPerMonitor)
+TEST(CacheFigures, EachMonitorHasALineAndARow)
 {
     const auto figures = cache_figures({}, series_of_monitors(), limits::kPage);
     ASSERT_EQ(figures.size(), 1U);
@@ -38,7 +38,7 @@ TEST(CacheFigures, HaveALineAndARowPerMonitor)
     EXPECT_EQ(figures[0].table.rows.size(), kMonitors);
 }
 
-TEST(CacheFigures, CountMonitorsBeyondThePageLimitInARow)
+TEST(CacheFigures, LastRowCountsMonitorsBeyondThePageLimit)
 {
     constexpr size_t kBytes = 20000;
     const auto figures = cache_figures({}, series_of_monitors(), kBytes);

@@ -24,11 +24,12 @@ constexpr LiveView kView = {
 
 struct Level {
     uint64_t first = 0, before = 0, last = 0, most = 0, bound = 0;
-    uint64_t pass = 0;  // number of the last pass; each pass reads the whole machine first
+    // Number of the last pass that read this monitor. Each pass first reads the whole machine.
+    uint64_t pass = 0;
     uint8_t kind = 0;
     std::optional<cache_qos::Name> named{};
 
-    // Each member separately: g++ 14 -O2 warns that an assigned Level may be uninitialized.
+    // Sets each member: for `*this = Level{}`, g++ 14 -O2 warns about uninitialized members.
     void begin(uint64_t bytes)
     {
         first = before = bytes;
@@ -73,7 +74,7 @@ public:
         const SeriesKey key = {reading.monitor, reading.domain, reading.event};
         const auto [at, fresh] = levels_.try_emplace(key);
         Level &level = at->second;
-        // If the kind or the life differs, the number now belongs to another monitor.
+        // If the kind or the life differs, the monitor number was assigned to another owner.
         if (fresh || level.kind != reading.kind ||
             (named && level.named && named->life != level.named->life))
             level.begin(reading.bytes);
@@ -90,8 +91,8 @@ public:
         for (auto &[key, level] : levels_)
             level.before = level.last;
     }
-    // True if the machine was read twice since the last reading of this monitor, so a whole pass
-    // has skipped the monitor.
+    // True if two passes have begun since the last reading of this monitor: a complete pass did not
+    // read it.
     bool has_ended(const SeriesKey &key, const Level &level) const
     {
         return passes(key) > level.pass + 1;
@@ -129,7 +130,7 @@ public:
     explicit LiveCacheQos(PmuNames names) : PerStream(*this), names_(std::move(names)) {}
 
     const LiveView &view() const override { return kView; }
-    // Each CPU's event numbers its readings separately.
+    // The event of each CPU numbers its readings separately.
     Monitors &sink_of(const Stream &stream) { return monitors_[{names_(stream), stream.cpu}]; }
 
     void sample(const Stream &stream, uint64_t, Bytes words) override
@@ -203,7 +204,7 @@ void LiveCacheQos::traced(const record::TraceFormat &format, Bytes record)
     reading.event = static_cast<uint8_t>(*event);
     reading.bytes = *bytes;
     reading.bound = *bound;
-    // Older drivers write no names and lack these fields.
+    // Trace events of older drivers have no names, and so none of these fields.
     const auto life = number("life"), id = number("id");
     const auto text = record::trace_array(format, record, "name");
     cache_qos::Name named{.kind = reading.kind,

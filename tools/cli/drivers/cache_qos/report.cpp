@@ -20,18 +20,18 @@ using cache_qos::Series;
 using cache_qos::SeriesKey;
 using cache_qos::SeriesTable;
 
-// All streams of one event
+// Readings of one event, from all its streams
 struct EventReadings {
     explicit EventReadings(const std::shared_ptr<Budget> &room) : left(room), series(room) {}
 
     std::shared_ptr<Budget> left;
     SeriesTable series;
-    std::map<uint16_t, cache_qos::Header> headers;  // newest per L3
+    std::map<uint16_t, cache_qos::Header> headers;  // newest header, by L3
     uint64_t readings = 0, lost = 0, missing = 0, duplicates = 0, skipped_bytes = 0;
     uint64_t not_kept = 0;  // readings of series beyond the memory budget
 };
 
-// Collects one stream. Each CPU's event numbers its records separately.
+// Collects the readings of one stream. The event of each CPU numbers its records separately.
 class StreamReadings final : public cache_qos::Sink {
 public:
     explicit StreamReadings(EventReadings &event) : event_(event), decoder_(*this) {}
@@ -129,7 +129,7 @@ void print_machine(const EventReadings &event, Output &out)
                   cache_qos::backend_name(header.backend));
 }
 
-// Returns 0 if no monitor has a name: the column is then missing.
+// Width of the column of names. 0: no monitor has a name, so there is no such column.
 size_t name_width(const SeriesTable &series)
 {
     size_t width = std::string_view("name").size();

@@ -21,7 +21,7 @@ constexpr OtherDriver kOthers[] = {
      Health::kNote, "modprobe cxl_pci, or insmod cxl_hmu.ko standalone=1"},
 };
 
-// Doctor can open an event without terms, as the defaults are valid.
+// An event without terms can be opened: the defaults of all terms are valid.
 Result<std::string> probe_terms(const Host &, const std::string &)
 {
     return std::string();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The text of the raw dump in the CXL HMU RFC: one line per piece of data, the header words of each
-// record, and its entries, one per line.
+// Prints the format of the raw dump in the CXL HMU RFC: one line per piece of data, then the header
+// words and the entries of each record, one per line.
 
 #include "cli/drivers/cxl_hmu/handlers.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
@@ -37,7 +37,7 @@ public:
         decoder.end();
     }
 
-    using DriverDump::record;  // perf records are not printed
+    using DriverDump::record;  // the overload for perf records, which prints nothing
     void record(const decode::cxl_hmu::Record &record) override
     {
         out_.print("Header 0: units: {:x} counter_width {:x}\n", record.entries.size(),

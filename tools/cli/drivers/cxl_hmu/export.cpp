@@ -39,7 +39,7 @@ public:
 
     hmu::StreamDecoder &decoder() { return decoder_; }
     uint64_t skipped_bytes() const { return skipped_bytes_; }
-    // Takes the words of a sample, which holds complete records.
+    // Decodes the words of a sample, which holds only complete records.
     void words(Bytes words)
     {
         decoder_.start(0);
@@ -55,7 +55,7 @@ public:
     }
 
 private:
-    static constexpr size_t kEach = 4;  // fields that differ within a record
+    static constexpr size_t kEach = 4;  // fields that differ between entries of a record
 
     void tell_losses(const hmu::Record &record);
     void put_entries(const hmu::Record &record, std::optional<uint64_t> factor);

@@ -11,7 +11,7 @@
 
 namespace pmukit::cli {
 
-// Warning about units beyond the limit; empty: all units are in the list.
+// Warning about units that exceeded the limit of the list; empty: none did.
 std::string left_out_text(const decode::cxl_hmu::LeftOut &left_out);
 
 class HotLists final : public DriverSink {
@@ -20,7 +20,7 @@ public:
     void aux(const Stream &stream, Bytes data) override;
     void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override;
     void sample(const Stream &stream, uint64_t, Bytes words) override;
-    // End of data.
+    // Call at the end of the data.
     void finish();
 
     const std::map<size_t, decode::cxl_hmu::HotList> &by_event() const { return lists_; }

@@ -56,8 +56,8 @@ std::string heat_strip(const std::vector<HotUnit> &units, uint64_t first, uint64
         static_cast<double>(std::max<uint64_t>(1, *std::ranges::max_element(heat)));
     std::string strip;
     for (uint64_t column : heat) {
-        // The square root keeps warm columns visible beside hot ones; a column with any heat is
-        // never blank.
+        // The square root keeps columns with little heat visible beside hot ones. A column with any
+        // heat is never blank.
         double shade = std::sqrt(static_cast<double>(column) / hottest) *
                        static_cast<double>(kShades.size() - 1);
         strip += kShades[column ? std::max<size_t>(1, static_cast<size_t>(std::lround(shade))) : 0];
@@ -116,7 +116,7 @@ void print_table(const std::string &pmu, const HotList &list, size_t top, const 
         out.print("  {:>5}  {} more units; --top 0 shows all\n", "...", list.units() - hot.size());
 }
 
-// Losses, with advice. Each line begins with the count.
+// Lines about losses, with advice. Each begins with a count.
 std::vector<Remark> remarks_of(const HotTotals &totals)
 {
     return {
@@ -193,7 +193,7 @@ void print_places(const std::vector<HotPlace> &hot, size_t top, Output &out)
               "node", "tier", "units", "accesses", "share", "epochs");
     for (size_t i = 0; i < hot.size() && (top == 0 || i < top); i++) {
         const HotPlace &place = hot[i];
-        // Always-on mode counts no accesses.
+        // In always-on mode the device counts no accesses: the share is that of epochs.
         const double share =
             accesses ? static_cast<double>(place.accesses) / static_cast<double>(accesses)
                      : static_cast<double>(place.epochs) / static_cast<double>(epochs);

@@ -26,7 +26,7 @@ constexpr Driver kRecorded = {
     .word_of_version = decode::hisi_ptt::word_of_version,
 };
 
-// Minimum AUX area of the in-tree driver.
+// The in-tree driver needs an AUX area of at least 16 MiB.
 constexpr size_t kAuxBytes = size_t{16} << 20;
 
 constexpr OtherDriver kOthers[] = {
@@ -35,7 +35,8 @@ constexpr OtherDriver kOthers[] = {
      Health::kGood, ""},
 };
 
-// A PCIe trace unit writes to physical addresses: Documentation/devices/hisi_ptt.rst.
+// A PCIe trace device writes to physical addresses, so the IOMMU must not translate them:
+// Documentation/devices/hisi_ptt.rst.
 
 bool is_trace_unit(const Host &host, const std::string &device)
 {

@@ -50,8 +50,8 @@ public:
         piece_ = offset;
     }
     void align(std::optional<uint64_t> base) { framer_.align(base); }
-    // Bytes that wait for more data before they are known to be an entry belong to the current
-    // piece.
+    // Call after each piece: bytes that the framer holds back, until more data shows whether they
+    // are an entry, belong to this piece.
     void settle() { framer_.settle(); }
     void data(Bytes bytes) { framer_.data(bytes); }
     void loss(uint64_t bytes) { framer_.loss(bytes); }
@@ -87,7 +87,7 @@ private:
     {
         return offset - (offset >= piece_ ? piece_ : before_);
     }
-    // A line has eight digits of the offset. The upper half is printed when it changes.
+    // Lines show the low 32 bits of the offset. The high 32 bits have a line when they change.
     void print_high_half(uint64_t half)
     {
         if (half != high_half_)
@@ -178,7 +178,8 @@ private:
     {
         return streams_.of(stream, out_, lines_, tlps_, layout_of(stream));
     }
-    // perf checks the first dword only, and counts whole entries.
+    // Prints the size like perf, which takes the format from the first dword and counts whole
+    // entries.
     void print_size(Bytes data, uint64_t size)
     {
         const bool wide = data.size() >= sizeof(uint32_t) && ptt::is_8dw(data.data());

@@ -94,7 +94,7 @@ void put_packet(const ptt::Packet &packet, Value *to)
 
 class StreamRows final : public ptt::RunSink {
 public:
-    // rest: a buffer that all streams share, of which there may be many.
+    // rest: a buffer that all streams share, because there may be many streams.
     StreamRows(RowsOut &out, const Stream &stream, std::vector<Value> &rest)
         : out_(out),
           stream_(stream),
@@ -220,7 +220,7 @@ public:
 private:
     RowsOut &out_;
     uint64_t skipped_bytes_ = 0;
-    std::vector<Value> rest_;  // fields of a run's rows
+    std::vector<Value> rest_;  // shared buffer for the fields of a run's rows
     StreamMap<StreamRows> streams_, samples_;
 };
 

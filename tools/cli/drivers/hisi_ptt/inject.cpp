@@ -17,7 +17,7 @@ namespace ptt = decode::hisi_ptt;
 
 class StreamSamples final : public ptt::RunSink {
 public:
-    // raw: a buffer that all streams share, of which there may be many.
+    // raw: a buffer that all streams share, because there may be many streams.
     StreamSamples(RawSink &sink, const Stream &stream, std::vector<std::byte> &raw)
         : sink_(sink), stream_(stream), raw_(raw), framer_(*this, layout_of(stream).format)
     {
@@ -27,9 +27,9 @@ public:
 
     ptt::Framer &decoder() { return framer_; }
 
-    // An AUX buffer of `bytes` follows. A record ends with the last byte.
+    // Call before an AUX buffer of this size. No record continues in the next buffer.
     void begin(uint64_t bytes) { left_ = bytes; }
-    // Called after all data.
+    // Call after all data.
     void entries_lost(const perfdata::LostEntries &lost)
     {
         framer_.end();
@@ -117,7 +117,7 @@ private:
     ptt::Format format_ = ptt::Format::k4dw;
     uint64_t left_ = 0;
     uint64_t sequence_ = 0, lost_ = 0, flags_ = 0, at_least_ = 0;
-    uint64_t entries_at_ = 0;  // offset in the stream
+    uint64_t entries_at_ = 0;  // stream offset of the first of entries_
     std::vector<std::byte> entries_;
 };
 

@@ -22,13 +22,13 @@ struct Traffic {
     uint64_t tlps = 0, bytes = 0;
 };
 
-// Counts TLPs by requester. Needs no limit, as there are at most 65536 requesters.
+// Counts TLPs by requester. The map needs no limit: there are at most 65536 requesters.
 class Link final : public ptt::Sink {
 public:
     void packet(const ptt::Packet &packet) override
     {
         const ptt::Tlp tlp = parse_tlp(packet);
-        if (tlp.kind.queue == ptt::TlpClass::kUnknown) {  // its requester field could be anywhere
+        if (tlp.kind.queue == ptt::TlpClass::kUnknown) {  // the place of its requester is unknown
             unknown_++;
             return;
         }
@@ -76,7 +76,8 @@ public:
         return aux_gap_ || aux_at_least_ ||
                (records_.at_least() && (!was_at_least_ || records_.overruns() != 0));
     }
-    // A gap in the AUX data. lose() gives the number of entries lost in it at the end.
+    // Call for a gap in the AUX data. The number of entries lost in it follows at the end, by
+    // lose().
     void gap() { aux_gap_ = true; }
     void lose(const perfdata::LostEntries &lost)
     {

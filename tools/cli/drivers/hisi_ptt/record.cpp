@@ -15,10 +15,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char *kPortFolder = "root_port_filters", *kRequesterFolder = "requester_filters";
-constexpr std::string_view kNoFunction = "multiselect";  // the only file there that is not a filter
+constexpr std::string_view kNoFunction = "multiselect";  // the only file in them that is no filter
 
-// Returns a name such as "0000:00:10.0"; nullopt: not a PCI address. Only a valid address becomes
-// part of a path.
+// Returns a name such as "0000:00:10.0"; nullopt: the text is not a PCI address, and must not
+// become part of a path.
 std::optional<std::string> function_name(std::string_view text)
 {
     const auto is_part_of_name = [](char c) {
@@ -49,7 +49,7 @@ Error bad_filter(const record::EventString &event, const std::string &why)
     return Error{Errc::kUsage, fmt::format("event '{}': filter: {}", event.text, why)};
 }
 
-// The number of a function in sysfs, if this folder has it.
+// The value of the filter for a PCI function. nullopt: this folder has no filter for it.
 std::optional<uint64_t> filter_in(const std::string &folder, const std::string &function)
 {
     const Result<std::string> text = read_small_file(folder + "/" + function);

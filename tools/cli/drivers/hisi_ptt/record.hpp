@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Recording support for PCIe traces only: filters by PCI address.
+// Filters by PCI address, for recordings of PCIe traces.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace pmukit::cli {
 
-// Replaces filter=0000:00:10.0 (or 00:10.0; several ports with +) by the number that the PMU has in
-// sysfs for this root port or requester (root: see record::kSysfsPmus). Numbers are left alone.
+// Replaces the PCI address in filter=0000:00:10.0 (or 00:10.0; several ports are joined by +) by
+// the number that sysfs has for this root port or requester (root: see record::kSysfsPmus). Does
+// not change a filter that is a number.
 Result<void> resolve_filter(record::EventString &event, const std::string &root);
 
 }  // namespace pmukit::cli

@@ -57,18 +57,18 @@ TEST_F(HisiPttFilter, CombinesPortFilters)
     EXPECT_EQ(resolved("0000:00:10.0+0000:00:11.0"), "0x80005");
 }
 
-TEST_F(HisiPttFilter, LeavesNumbersAndOtherDriversAlone)
+TEST_F(HisiPttFilter, LeavesNumbersAndEventsOfOtherDriversUnchanged)
 {
     EXPECT_EQ(resolved("0x80001"), "0x80001");
     EXPECT_EQ(resolved("0000:00:10.0", "cxl_hmu_mem0.0.0"), "0000:00:10.0");
 }
 
-TEST_F(HisiPttFilter, IgnoresAnInvalidPmu)
+TEST_F(HisiPttFilter, LeavesTheFilterOfAMissingPmuUnchanged)
 {
     EXPECT_EQ(resolved("0000:00:10.0", "hisi_ptt" + std::string(300, '0')), "0000:00:10.0");
 }
 
-TEST_F(HisiPttFilter, UnknownFilterErrorListsTheFilters)
+TEST_F(HisiPttFilter, ErrorForAnUnknownFunctionListsTheFilters)
 {
     const std::string message = resolved("0000:00:1f.0");
     EXPECT_TRUE(holds(message, "hisi_ptt0_2 has no 0000:00:1f.0")) << message;
@@ -76,7 +76,7 @@ TEST_F(HisiPttFilter, UnknownFilterErrorListsTheFilters)
     EXPECT_TRUE(holds(message, "requesters: 0000:01:00.1, 0001:01:00.1")) << message;
 }
 
-TEST_F(HisiPttFilter, RejectsMixedFiltersAndTwoRequesters)
+TEST_F(HisiPttFilter, RejectsAPortWithARequesterAndTwoRequesters)
 {
     EXPECT_TRUE(holds(resolved("0000:00:10.0+0000:01:00.1"), "not both"));
     EXPECT_TRUE(holds(resolved("0000:01:00.1+0001:01:00.1"), "one requester at a time"));
@@ -89,7 +89,7 @@ TEST_F(HisiPttFilter, RejectsNamesThatAreNotPciAddresses)
         EXPECT_TRUE(holds(resolved(bad), "is not a function")) << bad << ": " << resolved(bad);
 }
 
-TEST(AuxtraceInfo, MatchesStockPerf)
+TEST(AuxtraceInfo, HasTheTypeAndWordsOfStockPerf)
 {
     using Words = std::vector<uint64_t>;
     const std::optional<AuxtraceInfo> info = auxtrace_info_of({{"hisi_ptt0_2", 24, 0x101180001}});

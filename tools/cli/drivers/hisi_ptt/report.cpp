@@ -84,7 +84,7 @@ struct EventTraffic {
     StreamMap<ptt::StreamDecoder> aux, samples;
     std::map<Stream, ptt::RecordAccount> accounts;
     uint64_t bad_records = 0;
-    // Losses of AUX data. It has no records, so perf's records report these losses.
+    // Losses of AUX data, from perf's records: AUX data has no records that count losses.
     perfdata::LostEntries aux_lost;
     uint64_t aux_unknown_losses = 0;
 };
@@ -260,7 +260,7 @@ void print_latency(const Traffic &traffic, Output &out)
         out.text("  stamps of 4DW have 11 bits: a latency of 2048 ticks or more shows as less\n");
 }
 
-// Losses, with advice. Each line begins with the count.
+// Lines about losses, with advice. Each begins with a count.
 std::vector<Remark> losses_of(const EventTraffic &event)
 {
     const Traffic &traffic = event.traffic;
@@ -507,7 +507,7 @@ public:
     {
     }
 
-    // Entries have only device ticks, so AUX records give the time.
+    // Entries have only ticks of the device, so the time of an entry is that of its AUX record.
     void join(Join &join) override
     {
         join_ = &join;
@@ -621,7 +621,7 @@ private:
     Now now_;
 };
 
-// nullptr: the memory budget does not allow another event.
+// Returns nullptr if the memory budget does not allow another event.
 EventTraffic *HisiPttReport::event_of(size_t index)
 {
     if (const auto known = events_.find(index); known != events_.end())
@@ -636,8 +636,8 @@ EventTraffic *HisiPttReport::event_of(size_t index)
     return &event;
 }
 
-// Takes memory for a new stream from the budget. Returns false if that does not suffice; a known
-// stream needs none.
+// Takes memory for a new stream from the budget. Returns false if the budget does not suffice. A
+// known stream needs no memory.
 bool HisiPttReport::has_room(bool known)
 {
     constexpr size_t kStreamBytes =

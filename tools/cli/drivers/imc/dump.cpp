@@ -67,7 +67,7 @@ public:
     {
         StreamDump::aux(stream, data);
         left_ -= data.size();
-        if (left_ == 0)  // prints this piece before the next, which may be of another stream
+        if (left_ == 0)  // the next piece may be of another stream: print all of this one first
             of(stream).decoder().settle();
     }
     void sample(const Stream &, uint64_t, Bytes) override {}  // handled by bare_sample()
@@ -77,7 +77,7 @@ public:
 private:
     void print_payload(Bytes raw);
 
-    uint64_t left_ = 0;  // bytes left in the current piece
+    uint64_t left_ = 0;  // bytes of the current piece that have not arrived
 };
 
 void ImcDump::bare_sample(const Stream &stream, const perfdata::Record &record,

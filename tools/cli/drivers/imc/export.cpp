@@ -49,7 +49,7 @@ void put_task(const RowsOut &out, const perfdata::SampleId &sample_id, Row &row)
     row[kComm] = comm.empty() ? Value() : Value(comm);
 }
 
-// Writes each row separately: neighboring rows have almost no field in common.
+// Writes one row per call: neighboring rows have almost no field in common.
 void put_row(RowsOut &out, size_t event, const perfdata::SampleId &sample_id, imc::Mode mode,
              Row &row)
 {
@@ -118,15 +118,15 @@ public:
 private:
     bool put_payload(const Stream &stream, const perfdata::Sample &sample, Row &row);
 
-    uint64_t skipped_bytes_ = 0;  // bytes of payloads
-    // By event id and, if threads inherit the event, by thread: one per kernel event.
+    uint64_t skipped_bytes_ = 0;  // bytes of payloads without a record
+    // One entry per kernel event. Key: event id and, if threads inherit the event, TID.
     std::map<std::pair<uint64_t, uint32_t>, Numbers> numbers_;
 };
 
 // Returns false for a duplicate sample.
 bool ImcExport::put_payload(const Stream &stream, const perfdata::Sample &sample, Row &row)
 {
-    constexpr uint64_t kInherit = 2;  // a flag of perf_event_attr
+    constexpr uint64_t kInherit = 2;  // bit `inherit` of perf_event_attr
     const std::optional<Bytes> words = imc::words_of_raw(*sample.raw);
     const auto payload = words ? imc::parse_sample_record(*words) : std::nullopt;
     const std::optional<uint64_t> time_ns = sample.sample_id.time_ns;

@@ -22,7 +22,7 @@ using Path = std::array<std::string, kLevels>;
 
 unsigned hue_of(Mode mode)
 {
-    constexpr unsigned kHues[] = {4, 2, 3, 1};  // guest kernel, guest user, kernel, user
+    constexpr unsigned kHues[] = {4, 2, 3, 1};  // by mode: guest kernel, guest user, kernel, user
     return kHues[static_cast<size_t>(mode)];
 }
 

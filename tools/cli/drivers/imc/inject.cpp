@@ -15,7 +15,7 @@ namespace {
 
 namespace imc = decode::imc;
 
-// One per kernel event.
+// Sequence number and loss count of the samples of one kernel event.
 struct Numbers {
     uint64_t sequence = 0, lost = 0;
 };
@@ -83,7 +83,7 @@ public:
         imc::StreamDecoder &decoder = streams_.at(stream).decoder();
         decoder.data(data);
         left_ -= data.size();
-        if (left_ == 0)  // these samples must precede the data after this piece
+        if (left_ == 0)  // write the samples of this piece before later data
             decoder.settle();
     }
     void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override
@@ -109,7 +109,7 @@ private:
 
     const Recording &recording_;
     RawSink &sink_;
-    uint64_t left_ = 0;  // bytes left in the current piece
+    uint64_t left_ = 0;  // bytes of the current piece that have not arrived
     std::map<Stream, Numbers> numbers_;
     StreamMap<InjectedStream> streams_;
 };

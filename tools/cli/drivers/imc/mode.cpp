@@ -35,7 +35,7 @@ std::string_view text_of(const perfdata::Reader &reader, unsigned feature)
     return perfdata::parse_text_feature(*content, reader.order()).value_or(std::string_view());
 }
 
-// "POWER10 (architected), altivec supported": 10. 0: another text.
+// Returns 10 for "POWER10 (architected), altivec supported"; 0 for a text without a generation.
 unsigned power_generation(std::string_view description)
 {
     constexpr std::string_view kPower = "POWER";

@@ -10,7 +10,7 @@
 
 namespace pmukit::cli {
 
-// How the machine of a recording encodes the mode. Must follow Recording::read_front().
+// How the machine of a recording encodes the mode. Call after Recording::read_front().
 decode::imc::ModeRule imc_mode_rule(const perfdata::Reader &reader);
 
 std::string_view imc_mode_name(decode::imc::Mode mode);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Samples of trace_imc by function, thread and stack.
 //
-// Samples are counted by thread, mode and address, and symbolized when there are kMostSpots or at
-// the end: in a pipe, maps can follow the samples that need them. Memory grows with the number of
-// threads and of named functions. Addresses without a symbol, and stacks, have limits.
+// Samples are counted by thread, mode and address. They are symbolized when there are kMostSpots
+// addresses, and at the end, because in a pipe maps can follow the samples that need them. Memory
+// grows with the number of threads and of named functions; other counts have limits.
 #pragma once
 
 #include <array>
@@ -21,9 +21,11 @@ namespace pmukit::cli {
 
 class ImcProfile {
 public:
+    // Limits. Further addresses without a symbol are counted per program, further stacks per
+    // thread.
     static constexpr size_t kMostSpots = 65536;     // addresses not yet symbolized
-    static constexpr size_t kMostNameless = 32768;  // addresses without symbol; more: by program
-    static constexpr size_t kMostStacks = 65536;    // functions by thread; more: one per thread
+    static constexpr size_t kMostNameless = 32768;  // addresses without a symbol
+    static constexpr size_t kMostStacks = 65536;    // pairs of a thread and a function
     static constexpr size_t kModes = 4;
     static constexpr const char *kOthers = "[others]";
 
@@ -39,14 +41,14 @@ public:
         auto operator<=>(const Task &) const = default;
     };
 
-    // with_stacks: stacks are counted, too. names and threads must outlive this object.
+    // with_stacks: true: counts stacks, too. names and threads must outlive this object.
     ImcProfile(Names &names, const Threads &threads, bool with_stacks)
         : names_(names), threads_(threads), with_stacks_(with_stacks)
     {
     }
 
     void add(const Spot &spot, uint64_t time_ns);
-    // Call after the last sample: symbolizes the rest.
+    // Call after the last sample: symbolizes the remaining samples.
     void finish() { name_spots(); }
 
     uint64_t samples() const { return samples_; }
@@ -59,7 +61,7 @@ public:
     uint64_t without_symbol() const { return without_symbol_; }
     // Number of samples without a symbol that are counted as kOthers.
     uint64_t undivided() const { return undivided_; }
-    // Number of samples whose address had two meanings over time; the first is used.
+    // Number of samples whose address belonged to two functions over time; the first is used.
     uint64_t two_meanings() const { return two_meanings_; }
 
 private:
@@ -76,13 +78,13 @@ private:
     Names &names_;
     const Threads &threads_;
     bool with_stacks_;
-    // first: time at which the thread got its name and program.
+    // first: time at which the thread got its name and program. second: the spot.
     using Key = std::pair<uint64_t, Spot>;
     std::map<Key, Seen> spots_;
     uint64_t samples_ = 0, without_symbol_ = 0, undivided_ = 0, two_meanings_ = 0;
     std::array<uint64_t, kModes> by_mode_{};
     std::map<Function, uint64_t> functions_;
-    size_t nameless_ = 0;  // functions_ without a symbol
+    size_t nameless_ = 0;  // number of functions_ without a symbol
     std::map<Task, uint64_t> tasks_;
     std::map<ImcStack, uint64_t> stacks_;
 };

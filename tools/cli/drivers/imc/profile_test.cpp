@@ -42,7 +42,7 @@ private:
     Names names_{*reader_, "", symbols()};
 };
 
-// Every fourth byte of two functions: more addresses than are symbolized at a time.
+// Samples every fourth byte of two functions: more addresses than are symbolized at a time.
 TEST_F(ImcProfileTest, CountsFunctionsExactlyForAnyNumberOfAddresses)
 {
     ImcProfile made = profile(false);

@@ -37,7 +37,7 @@ constexpr uint32_t kNoThread = UINT32_MAX;
 struct EventSamples {
     ImcProfile profile;
     uint64_t skipped_bytes = 0, bad_payloads = 0;
-    // By event id and, if threads inherit the event, by thread: one per kernel event.
+    // One entry per kernel event. Key: event id and, if threads inherit the event, TID.
     std::map<std::pair<uint64_t, uint32_t>, imc::SampleAccount> accounts;
 };
 
@@ -61,7 +61,7 @@ double share_of(uint64_t part, uint64_t all)
     return all ? static_cast<double>(part) / static_cast<double>(all) : 0;
 }
 
-// Most samples first.
+// Sorts by number of samples, most first.
 template <typename Key>
 std::vector<const std::pair<const Key, uint64_t> *> ranked(const std::map<Key, uint64_t> &samples)
 {
@@ -253,8 +253,8 @@ public:
 
 private:
     static const Driver *own_driver() { return driver_of_name("imc")->recorded; }
-    // True if the recording has an event of imc, or may have one. In that case names are needed
-    // before the data.
+    // True if the recording has an event of imc, or may have one: then names of threads and
+    // programs are read before the data.
     static bool may_be_recorded(const Recording &recording)
     {
         const size_t events = recording.reader().events().size();
@@ -277,7 +277,7 @@ private:
     const Recording &recording_;
     ReportOptions options_;
     Names names_;
-    bool names_known_;  // all names are known before the first sample
+    bool names_known_;  // true: all names were read before the first sample
     Threads threads_;
     AuxThreads aux_;
     std::map<size_t, EventSamples> events_;
@@ -288,7 +288,7 @@ private:
 bool ImcReport::note_payload(EventSamples &seen, const Stream &stream,
                              const perfdata::Sample &sample)
 {
-    constexpr uint64_t kInherit = 2;  // a flag of perf_event_attr
+    constexpr uint64_t kInherit = 2;  // bit `inherit` of perf_event_attr
     const auto words = imc::words_of_raw(*sample.raw);
     const auto payload = words ? imc::parse_sample_record(*words) : std::nullopt;
     if (!payload) {

@@ -30,7 +30,7 @@ struct Function {
     std::string path;
     uncore::Place place{};
     std::string config;            // configuration space
-    std::vector<std::byte> bytes;  // contents of the BAR up to the end of the table
+    std::vector<std::byte> bytes;  // start of the BAR, up to the end of the table
     uint64_t bar_bytes = 0;
 };
 
@@ -111,7 +111,7 @@ Result<void> read_table(Function &function, const DiscoverOptions &options)
 
 struct Found {
     std::vector<Function> functions;
-    bool cut_short = false;  // a configuration space ends where unprivileged reads end
+    bool cut_short = false;  // a config space ends where an unprivileged read ends
     bool good = true;        // false: an error was already reported
 };
 
@@ -134,7 +134,7 @@ bool read_function(const std::string &path, const std::string &config,
     return true;
 }
 
-// False if the file is missing, as it may be in a copy.
+// True if sysfs shows another vendor than Intel. A saved copy may lack the file: false.
 bool is_another_vendors(const std::string &path)
 {
     const Result<std::string> text = read_small_file(path + "/vendor");
@@ -164,7 +164,7 @@ void look_at(const std::string &path, const DiscoverOptions &options, Found &fou
     }
 }
 
-// A folder is a function, or contains functions like /sys/bus/pci/devices.
+// options.root is the folder of one function, or of several, like /sys/bus/pci/devices.
 Result<Found> find_functions(const DiscoverOptions &options)
 {
     Found found;

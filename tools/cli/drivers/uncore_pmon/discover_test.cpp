@@ -46,7 +46,7 @@ protected:
     std::string out_, err_;
 };
 
-TEST_F(Discover, PrintsTheEightMemoryControllers)
+TEST_F(Discover, PrintsAllUnitsOfATable)
 {
     put_function("dump", table::table_of(table::eight_imcs()));
     EXPECT_EQ(run("dump"), kExitGood) << err_;
@@ -71,7 +71,7 @@ TEST_F(Discover, PrintsAddressesOnRequest)
               "        counter 3: control 0xc8aa284c count 0xc8aa2820\n");
 }
 
-TEST_F(Discover, PrintsTypesInOrderAndUnitsOfEveryAccess)
+TEST_F(Discover, SortsTypesAndPrintsMsrAndPciUnits)
 {
     put_function(
         "dump",
@@ -88,7 +88,7 @@ TEST_F(Discover, PrintsTypesInOrderAndUnitsOfEveryAccess)
               "PCICFG width 48 numRegs 4 ctrlOffset 64 ctrOffset 8\n");
 }
 
-TEST_F(Discover, JsonHasTheSameUnits)
+TEST_F(Discover, JsonHasAllUnitsWithAddresses)
 {
     put_function("dump", table::table_of(table::eight_imcs()));
     options_.json = true;
@@ -109,7 +109,7 @@ TEST_F(Discover, JsonHasTheSameUnits)
               nlohmann::json({0xc8aaa808U, 0xc8aaa810U, 0xc8aaa818U, 0xc8aaa820U}));
 }
 
-// A PMU combines the same unit of all packages.
+// One PMU has the units with the same type and id of all packages.
 TEST_F(Discover, NamesOnePmuForTheSameUnitOfAllPackages)
 {
     put_function("pci/0000:7f:00.3", table::table_of({table::UnitWords{}.entry()}));
@@ -123,7 +123,7 @@ TEST_F(Discover, NamesOnePmuForTheSameUnitOfAllPackages)
     EXPECT_EQ(json[1]["units"][0]["pmu"], "uncore_imc_0");
 }
 
-TEST_F(Discover, FindsEveryFunctionOfAFolder)
+TEST_F(Discover, FindsEveryFunctionWithATableInAFolder)
 {
     put_function("pci/0000:7f:00.3", table::table_of(table::eight_imcs()));
     put_function("pci/0000:ff:00.3", table::table_of({table::UnitWords{}.entry()}));
@@ -145,7 +145,7 @@ TEST_F(Discover, SkipsEntriesThatCannotBeOpened)
     EXPECT_EQ(err_, "");
 }
 
-TEST_F(Discover, ReadsSavedFolders)
+TEST_F(Discover, SavedCopyPrintsTheSameUnits)
 {
     std::vector<std::byte> bar = table::table_of(table::eight_imcs());
     bar.resize(65536, std::byte{0xee});
@@ -169,7 +169,7 @@ TEST_F(Discover, ReadsSavedFolders)
     EXPECT_EQ(out_, live);
 }
 
-TEST_F(Discover, ReportsEachBadEntryOnceAndShowsTheOthers)
+TEST_F(Discover, ReportsEachInvalidEntryOnceAndShowsTheOthers)
 {
     std::vector<table::Entry> units = table::eight_imcs();
     units[1] = {{~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}}};
@@ -187,7 +187,7 @@ TEST_F(Discover, ReportsEachBadEntryOnceAndShowsTheOthers)
     EXPECT_EQ(json[0]["refused"][1]["why"], "type and id stand in the table twice");
 }
 
-TEST_F(Discover, ReportsABadTableInOneLine)
+TEST_F(Discover, ReportsAnInvalidTableInOneLine)
 {
     put_function("dump", table::table_of({.stride = 2, .max_units = 8}, table::eight_imcs()));
     EXPECT_EQ(run("dump"), kExitFailed);
@@ -214,13 +214,13 @@ TEST_F(Discover, ReportsMissingFilesTablesAndPrivileges)
     tree_.remove("pci/0000:7f:00.3/resource0");
     EXPECT_EQ(run("pci"), kExitFailed);
     EXPECT_TRUE(said("0000:7f:00.3/resource0: No such file")) << err_;
-    // Data that an unprivileged reader gets
+    // Without privileges, only the first 64 bytes of config are readable.
     tree_.put("pci/0000:7f:00.3/config", table::as_text(table::config_of({})).substr(0, 64));
     EXPECT_EQ(run("pci"), kExitFailed);
     EXPECT_TRUE(said("only root may read the capabilities")) << err_;
 }
 
-// Drops the effective user id of root, who could open files of any mode.
+// Runs the test without the effective user id of root: root could open files of any mode.
 class UnprivilegedUser {
 public:
     UnprivilegedUser() : user_(::geteuid())
