@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# completion_test.sh PMUKIT COMPLETION: checks the choices of bash completion at several places of a command line.
+# completion_test.sh PMUKIT COMPLETION: checks what bash completion offers at several places of a command line.
 set -u
 pmukit=$1
 # shellcheck source=/dev/null
@@ -11,7 +11,7 @@ cd "$folder" || exit 1
 touch one.data two.txt
 failed=0
 
-# offers WANTED WORD...: completes the last WORD. Every word of WANTED must be offered; a word marked with ! must not be offered.
+# offers WANTED WORD...: completes the last WORD. Each word of WANTED must be offered; a word that begins with ! must not be offered.
 offers() {
 	local wanted=$1 word
 	shift
@@ -46,7 +46,7 @@ offers 'cxl_hmu losses !one.data' export --driver ''
 offers 'one.data !two.txt' report -i o
 offers '-o --output --pfm-events -a --all-cpus' record -
 offers 'sh !one.data' record -e x// -- s
-# A machine with a PMU, whose line in `pmukit list` is as list_test.cpp expects it.
+# A machine with one PMU. The output of `pmukit list` has the format that list_test.cpp expects.
 printf '#!/bin/sh\necho "cxl_hmu_mem0.0.0  driver cxl_hmu  cpumask 0"\necho "  terms: epoch_type"\n' >with_a_pmu
 chmod +x with_a_pmu
 pmukit=./with_a_pmu

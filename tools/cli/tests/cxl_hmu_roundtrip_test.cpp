@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Records written to a file must be the same in dump and report, whether they were AUX data or
-// samples.
+// Records of a CXL hotness monitoring unit that are written to a file must give the same dump and
+// report, whether they are AUX data or samples.
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <pmukit/cxl_hmu.h>
@@ -29,8 +29,8 @@ constexpr uint64_t kId = 7;
 constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
 constexpr const char *kPmu = "cxl_hmu_mem0.0.0";
 
-// One record with this sequence number, loss count, flags and entries of width 16; units of 4 KiB,
-// not downsampled.
+// One record with this sequence number, loss count and flags. Its entries have a counter width of
+// 16; units have 4 KiB and counts are not downsampled.
 std::vector<std::byte> record_of(uint64_t sequence, uint64_t lost, uint64_t flags,
                                  std::vector<uint64_t> entries)
 {
@@ -112,8 +112,8 @@ protected:
         writer_.reset();
     }
 
-    // Runs a subcommand, with its standard output in out_. Returns the exit status; for an error,
-    // the status of main().
+    // Runs a subcommand and stores its standard output in out_. Returns the exit status that main()
+    // would return.
     template <typename Command>
     int run(Command command)
     {
@@ -190,7 +190,7 @@ TEST_F(Roundtrip, AuxAndSamplesGiveTheSameReport)
     aux_record(0, first.size() + second.size(), 0);
     std::vector<std::byte> both = first;
     both.insert(both.end(), second.begin(), second.end());
-    aux_data(0, Bytes(both).first(24));  // records may straddle two buffers
+    aux_data(0, Bytes(both).first(24));  // a record may continue in the next buffer
     aux_data(24, Bytes(both).subspan(24));
     end();
     EXPECT_EQ(report(), kExitGood) << err_;
@@ -213,7 +213,7 @@ TEST_F(Roundtrip, AuxAndSamplesGiveTheSameReport)
                                                     {"dpa":4096,"accesses":4,"epochs":2}])"));
 }
 
-TEST_F(Roundtrip, MarksOnlyFiguresOfTheEmulatedDevice)
+TEST_F(Roundtrip, MarksOnlyTheEmulatedDeviceOfTwo)
 {
     const std::string real = "cxl_hmu_mem1.0.0";
     source_.reset();
@@ -259,14 +259,14 @@ TEST_F(Roundtrip, MarksARecordingWithOnlyEmulatedDevices)
     EXPECT_EQ(json_["pmus"][0]["source"], "model");
 }
 
-TEST_F(Roundtrip, JsonHasEveryKindOfLoss)
+TEST_F(Roundtrip, JsonCountsResetsAndInvalidEntries)
 {
     begin();
     sample(record_of(0, 0, PMUKIT_CXL_HMU_F_RESET, {0x10002, 0x20005}));
     std::vector<std::byte> vast = record_of(
         1, 0, PMUKIT_CXL_HMU_F_RESET | PMUKIT_CXL_HMU_F_ALWAYS_ON, {0x10001, ~uint64_t{0}});
     store_le(vast.data() + 3 * 8,
-             uint64_t{20});  // 1 MiB units; the address of the last entry exceeds 64 bits
+             uint64_t{20});  // units of 1 MiB: the address of the last entry exceeds 64 bits
     sample(vast);
     sample(packed(uint64_t{1 | 16 << 16}, uint64_t{PMUKIT_CXL_HMU_MARK}, uint64_t{0x30001}));
     end();
@@ -281,8 +281,8 @@ TEST_F(Roundtrip, JsonHasEveryKindOfLoss)
     EXPECT_EQ(pmu["left_out"]["units"], 0);
 }
 
-// More units than the list keeps, each in one epoch; then one of the last units again.
-TEST_F(Roundtrip, ReportNamesColdUnitsBeyondTheLimit)
+// Adds more units than the list keeps, each in one epoch, and then one of the last units again.
+TEST_F(Roundtrip, ReportCountsUnitsThatTheListLeavesOut)
 {
     constexpr uint64_t kPerRecord = 1024;
     constexpr uint64_t kAll = decode::cxl_hmu::UnitTable::kMostUnits + kPerRecord;
@@ -331,7 +331,7 @@ TEST_F(Roundtrip, InjectedSamplesGiveTheSameReport)
     aux_record(0, first.size() + second.size(), 0);
     std::vector<std::byte> both = first;
     append(both, second);
-    aux_data(0, Bytes(both).first(24));  // records may straddle two buffers
+    aux_data(0, Bytes(both).first(24));  // a record may continue in the next buffer
     aux_data(24, Bytes(both).subspan(24));
     end();
     const InjectOptions options{file_, folder_.path("injected")};
@@ -341,8 +341,8 @@ TEST_F(Roundtrip, InjectedSamplesGiveTheSameReport)
     EXPECT_EQ(json_, by_samples);
 }
 
-// Both AUX records follow all AUX data. pmukit merge writes such files, as it delays records that
-// have a time until older ones are written.
+// Both AUX records follow all AUX data. pmukit merge writes such files, because it delays records
+// with a time until it has written older records.
 TEST_F(Roundtrip, InjectedSamplesHaveTheTimeOfTheirAuxRecord)
 {
     begin(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU);
@@ -373,7 +373,7 @@ TEST_F(Roundtrip, EveryKindOfLossIsReported)
     put(packed(uint32_t{PERF_RECORD_LOST}, uint16_t{0}, uint16_t{40}, kId, uint64_t{3}, uint64_t{0},
                kId));
     put(packed(uint32_t{PERF_RECORD_LOST_SAMPLES}, uint16_t{0}, uint16_t{32}, uint64_t{4},
-               uint64_t{0}, kId));  // LOST counts three of them, too
+               uint64_t{0}, kId));  // PERF_RECORD_LOST above counts 3 of these 4
     end();
     EXPECT_EQ(report(), kExitGood) << "a loss that was counted is no damage: " << err_;
     const nlohmann::json &pmu = json_["pmus"][0];
@@ -404,8 +404,8 @@ TEST_F(Roundtrip, TableShowsTheHottestUnitsFirst)
     EXPECT_TRUE(holds(out_, "nothing lost")) << out_;
 }
 
-// Two devices at 4 GiB, interleaved at 256 bytes: a unit of 4 KiB has 16 pieces in a range of 8
-// KiB.
+// Two devices, interleaved every 256 bytes from host address 4 GiB on: a unit of 4 KiB has 16
+// pieces in a range of 8 KiB.
 class RoundtripPlaces : public Roundtrip {
 protected:
     void SetUp() override
@@ -422,7 +422,7 @@ protected:
     TestFolder tree_;
 };
 
-TEST_F(RoundtripPlaces, UnitsGetAddressNodeAndTier)
+TEST_F(RoundtripPlaces, JsonHasHostAddressNodeAndTierOfUnits)
 {
     EXPECT_EQ(report(true, tree_.dir(), "dpa"), kExitGood) << err_;
     const nlohmann::json hot = json_["pmus"][0]["hot"];
@@ -435,16 +435,16 @@ TEST_F(RoundtripPlaces, UnitsGetAddressNodeAndTier)
                                       {"hpa_pieces", 16},
                                       {"node", 1},
                                       {"tier", 5}}));
-    // This unit is past the range that the HDM decoder maps.
+    // The second unit is past the range that the HDM decoder maps.
     EXPECT_EQ(hot[1]["dpa"], 0x9000);
     EXPECT_TRUE(hot[1]["hpa"].is_null());
     EXPECT_TRUE(hot[1]["node"].is_null());
     EXPECT_EQ(json_["units_without_hpa"], 1);
-    EXPECT_EQ(json_["assumptions"].size(), 1U);  // the tree has no CEDT
+    EXPECT_EQ(json_["assumptions"].size(), 1U);  // one assumption, because the tree has no CEDT
     EXPECT_FALSE(json_.contains("by_hpa"));
 }
 
-TEST_F(RoundtripPlaces, TablesShowAddressNodeAndTier)
+TEST_F(RoundtripPlaces, TablesShowHostAddressNodeAndTierOfUnits)
 {
     EXPECT_EQ(report(false, tree_.dir(), "dpa"), kExitGood) << err_;
     EXPECT_TRUE(holds(out_, "0x0000000100004000-0x0000000100005fff      16     1     5")) << out_;
@@ -457,7 +457,7 @@ TEST_F(RoundtripPlaces, TablesShowAddressNodeAndTier)
     EXPECT_LT(out_.find("0x0000000100004000"), out_.find("0x0000000100002000"));
 }
 
-TEST_F(RoundtripPlaces, UnitsAreSummedPerNode)
+TEST_F(RoundtripPlaces, ByNodeSumsTheUnitsOfEachNode)
 {
     EXPECT_EQ(report(true, tree_.dir(), "node"), kExitGood) << err_;
     const nlohmann::json nodes = json_["by_node"];
@@ -469,7 +469,7 @@ TEST_F(RoundtripPlaces, UnitsAreSummedPerNode)
     EXPECT_EQ(nodes[1]["accesses"], 2);
 }
 
-TEST_F(RoundtripPlaces, NoTopologyMeansNoHostAddresses)
+TEST_F(RoundtripPlaces, ReportWithoutTopologyHasNoHostAddresses)
 {
     EXPECT_EQ(report(), kExitGood) << err_;
     EXPECT_EQ(json_["pmus"][0]["hot"][0],
@@ -487,7 +487,7 @@ TEST_F(RoundtripPlaces, ReportsAMalformedTopologyFileAndContinues)
     EXPECT_TRUE(holds(out_, "units have no host address")) << out_;
 }
 
-TEST_F(Roundtrip, NamesTheMissingRawOption)
+TEST_F(Roundtrip, ErrorForSamplesWithoutPayloadNamesTheMissingOption)
 {
     begin(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU);
     put(packed(uint32_t{PERF_RECORD_SAMPLE}, uint16_t{0}, uint16_t{24}, kId, uint64_t{0}));
@@ -513,7 +513,8 @@ TEST_F(Roundtrip, TruncatedFileKeepsCompleteRecordsAndFails)
     for (uint64_t i = 0; i < 3; i++)
         sample(record_of(i, 0, 0, {0x10002}));
     end();
-    // The cut is in the third sample: header, id and attribute precede two samples of 104 bytes.
+    // Truncates in the third sample: file header, id and attribute precede two samples of 104
+    // bytes.
     fs::resize_file(file_, perfdata::kFileHeaderBytes + 8 + 144 + 2 * 104 + 50);
     EXPECT_EQ(report(), kExitFailed);
     EXPECT_TRUE(holds(err_, "50 bytes after it are lost")) << err_;
@@ -538,7 +539,7 @@ TEST_F(Roundtrip, DamagedRecordsAreReportedAsSkipped)
     EXPECT_TRUE(holds(out_, "# skipped 16 bytes at 0x0")) << out_;
 }
 
-TEST_F(Roundtrip, FullDiskIsAnError)
+TEST_F(Roundtrip, OutputToAFullDiskIsAnError)
 {
     Fd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
     Output out(full.get(), "standard output");

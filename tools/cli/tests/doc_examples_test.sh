@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# doc_examples_test.sh SOURCE PAGE PROGRAM...: runs the console blocks of a page in a folder with the tree's tools/; the programs are in
-# PATH.
+# doc_examples_test.sh SOURCE PAGE PROGRAM...: runs the console blocks of a documentation page in a temporary folder that has tools/ of the
+# source tree. PATH finds the programs.
 set -u
 source=$1 page=$2
 shift 2

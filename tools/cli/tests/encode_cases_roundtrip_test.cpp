@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Every case of tools/encode/testdata: each command that the case names must print exactly the
-// expected text for the case's recording.
+// Runs every case of tools/encode/testdata: each command that the case names must print exactly the
+// expected text for the recording of the case.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -29,7 +29,7 @@ class EncodeCases : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(All, EncodeCases, testing::ValuesIn(cases()),
                          [](const auto &name) { return name.param; });
 
-// Standard output of a command.
+// Runs a command and returns its standard output.
 std::string said_by(const std::string &command)
 {
     std::string text;

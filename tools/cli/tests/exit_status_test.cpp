@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Messages and exit status of every subcommand if an argument is wrong, a file is missing, damaged
-// or not writable, the disk is full, memory is exhausted, or Ctrl-C interrupts the command.
+// Checks messages and exit status of every subcommand if an argument is wrong, a file is missing,
+// damaged or not writable, the disk is full, memory is exhausted, or Ctrl-C interrupts the command.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pmukit/cxl_hmu.h>
@@ -39,7 +39,7 @@ using namespace std::chrono_literals;
 constexpr int kGood = 0, kFailed = 1, kUsage = 2, kEnvironment = 69, kKilledByInt = 128 + SIGINT;
 constexpr uint64_t kId = 7;
 
-// One record of a hot list with one entry, and the event and host for a recording of it.
+// Parts of a recording of a hot list: a record with one entry, the event, and the host.
 std::vector<std::byte> hot_list(uint64_t sequence = 0)
 {
     const uint64_t words[] = {
@@ -79,14 +79,14 @@ bool fill(Result<perfdata::Writer> writer)
 }
 
 struct Ended {
-    int status;  // like in a shell
+    int status;  // as in a shell: 128 + signal number for a signal
     std::string out, said;
 };
 
-// A running program whose streams are files and pipes of the test.
+// A running program. Its standard streams are files and pipes of the test.
 class Running {
 public:
-    // held: the program starts when the test, which then knows its PID, releases it.
+    // held: the program does not start before the test, which needs its PID, sends SIGCONT.
     Running(const fs::path &folder, const std::vector<std::string> &words, const std::string &out,
             int in, bool held = false)
         : folder_(folder), out_(out.empty() ? (folder / ".out").string() : out)
@@ -119,7 +119,7 @@ public:
         return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
                info.si_pid == pid_;
     }
-    // Waits until the program is stopped. False: it ended before.
+    // Waits until the program has stopped. Returns false if it ended instead.
     bool has_stopped() const
     {
         siginfo_t info{};
@@ -184,7 +184,7 @@ protected:
         const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
         return Running(folder_.dir(), words_of(command), out, in < 0 ? nothing.get() : in);
     }
-    // Limits the size of the program's files.
+    // Runs a command that can write at most this many bytes to a file.
     Ended run_within(rlim_t bytes, const std::string &command) const
     {
         rlimit before{};
@@ -223,11 +223,11 @@ protected:
 struct Case {
     const char *words;
     int status;
-    const char *says;  // part of standard error; nullptr: it must be empty
+    const char *says;  // part of standard error; nullptr: standard error is empty
     const char *out = "";
 };
 
-// Messages name the object, and the fix if there is one.
+// Each message names what is wrong, and the fix if there is one.
 const Case kCases[] = {
     // No argument
     {"", kUsage, "which command? list, record, dump"},
@@ -242,7 +242,7 @@ const Case kCases[] = {
     {"export -o -", kUsage, "--format is required"},
     {"export -o - --format csv --openmetrics", kUsage, "--format excludes --openmetrics"},
     {"export --format jsonl -o -", kFailed, "perf.data: No such file"},
-    // Help and version are not failures
+    // --help and --version are successes
     {"--help", kGood, nullptr},
     {"--version", kGood, nullptr},
     // Wrong arguments
@@ -347,7 +347,7 @@ const Case kCases[] = {
     {"record -k tai -a -e no_such_pmu/x/", kFailed, "there is no PMU no_such_pmu"},
     {"record --clockid=CLOCK_MONOTONIC_RAW -a -e no_such_pmu/x/", kFailed,
      "there is no PMU no_such_pmu"},
-    // Files of another kind
+    // Files that are not recordings
     {"dump -i text", kFailed, "text"},
     {"report -i text", kFailed, "text"},
     {"cut -i text", kFailed, "text"},
@@ -389,7 +389,7 @@ const Case kCases[] = {
      "nowhere: No such file"},
     {"export -i good.data --format folded -o new --kallsyms folder", kFailed,
      "folder: Is a directory"},
-    // A damaged recording: the rest is read, and the status is a failure
+    // A damaged recording: the undamaged part is read, and the exit status is 1
     {"dump -i cut.data", kFailed, "cut.data"},
     {"report -i cut.data", kFailed, "cut.data"},
     {"export -i cut.data --format csv -o new", kFailed, "cut.data"},
@@ -441,7 +441,7 @@ const Case kCases[] = {
 
 class ProgramCase : public Program, public testing::WithParamInterface<Case> {};
 
-TEST_P(ProgramCase, HasTheMessageAndStatusOfTheTable)
+TEST_P(ProgramCase, MessageAndStatusAreThoseOfTheTable)
 {
     const Case &expected = GetParam();
     const Ended ended = start(expected.words, expected.out).wait();
@@ -456,7 +456,7 @@ TEST_P(ProgramCase, HasTheMessageAndStatusOfTheTable)
     }
     EXPECT_NE(ended.said.find(expected.says), std::string::npos) << ended.said;
     EXPECT_TRUE(ended.said.starts_with("pmukit: ")) << ended.said;
-    // A usage error has one line.
+    // A usage error is one line.
     if (expected.status == kUsage) {
         EXPECT_EQ(ended.said.find('\n') + 1, ended.said.size()) << ended.said;
     }
@@ -479,10 +479,10 @@ std::string name_of_case(const testing::TestParamInfo<Case> &info)
 }
 INSTANTIATE_TEST_SUITE_P(Table, ProgramCase, testing::ValuesIn(kCases), name_of_case);
 
-// JSON output is one object for every input.
+// With --json, the output must be one object for every input.
 class ProgramJson : public Program, public testing::WithParamInterface<const char *> {};
 
-TEST_P(ProgramJson, IsOneObject)
+TEST_P(ProgramJson, OutputIsOneObjectInOneLine)
 {
     const Ended ended = start(GetParam()).wait();
     const nlohmann::json said = nlohmann::json::parse(ended.out, nullptr, false);
@@ -509,7 +509,7 @@ TEST_F(Program, RecoverReportsLossesAsJson)
     EXPECT_EQ(start("recover -i new --json").wait().status, kGood) << "what was written is whole";
 }
 
-// Arguments of each "  pmukit ..." line in the examples of a subcommand, up to a pipe or similar.
+// Arguments of each "  pmukit ..." line in the help of a subcommand, up to ";", "|" or ">".
 std::vector<std::string> examples_in(const std::string &help)
 {
     std::vector<std::string> examples;
@@ -522,14 +522,15 @@ std::vector<std::string> examples_in(const std::string &help)
 
 class ProgramHelp : public Program, public testing::WithParamInterface<const char *> {};
 
-TEST_P(ProgramHelp, HasTwoValidExamples)
+TEST_P(ProgramHelp, HasTwoExamplesThatAreValidCommands)
 {
     const std::string command = GetParam();
     const Ended help = start(command + " --help").wait();
     EXPECT_EQ(help.status, kGood);
     const std::vector<std::string> examples = examples_in(help.out);
     EXPECT_GE(examples.size(), 2U) << help.out;
-    // record returns the status of the command in an example, so the command needs its input.
+    // In an example, record returns the status of the recorded command, which needs this input
+    // file.
     std::ofstream(path("words.txt")) << "b\na\n";
     for (const std::string &example : examples) {
         EXPECT_TRUE(example.starts_with(command)) << example;
@@ -547,7 +548,7 @@ INSTANTIATE_TEST_SUITE_P(Commands, ProgramHelp,
                                          "discover", "cut", "inject", "merge", "recover", "export"),
                          name_of_command);
 
-// Interrupted by Ctrl-C
+// Commands that Ctrl-C interrupts
 
 class Interrupted : public Program {
 protected:
@@ -564,7 +565,8 @@ protected:
         ::close(ends_[1]);
         Program::TearDown();
     }
-    // Waits until the program has read the pipe, and waits for more.
+    // Waits at most 10 s until the program has read all data in the pipe. Returns false if it has
+    // not.
     bool is_read() const
     {
         for (int waited = 0; waited < 1000; waited++) {
@@ -579,7 +581,7 @@ protected:
     int ends_[2] = {-1, -1};
 };
 
-TEST_F(Interrupted, DiesOfTheSignalAndLeavesNoFile)
+TEST_F(Interrupted, CommandEndsByTheSignalAndLeavesNoFile)
 {
     for (const char *command :
          {"inject -i - -o new", "merge - good.data -o new", "export --format csv -i - -o new",
@@ -604,7 +606,7 @@ TEST_F(Interrupted, DiesOfTheSignalAndLeavesNoFile)
     }
 }
 
-TEST_F(Interrupted, LeavesNoFolderForANameWithASlash)
+TEST_F(Interrupted, ExportToANameWithASlashLeavesNoFolder)
 {
     Running run = start("export --format csv -i - -o new/", "", ends_[0]);
     ASSERT_TRUE(is_read());
@@ -617,7 +619,7 @@ TEST_F(Interrupted, LeavesNoFolderForANameWithASlash)
     EXPECT_TRUE(unfinished().empty());
 }
 
-TEST_F(Interrupted, TopContinuesUnderNohupWithoutATerminal)
+TEST_F(Interrupted, TopIgnoresSighupIfItsCallerIgnoredIt)
 {
     const auto before = ::signal(SIGHUP, SIG_IGN);
     Running run = start("top --batch --interval 0.1 -", "", ends_[0]);
@@ -655,7 +657,7 @@ protected:
     }
 };
 
-// Commands that are stopped while they write their file.
+// Commands that the test stops (SIGSTOP) while they write their file.
 class InterruptedWriting : public Writing {
 protected:
     void SetUp() override
@@ -669,7 +671,7 @@ protected:
         const auto bytes = fs::file_size(part_of(run), failure);
         return !failure && bytes != 0;
     }
-    // Starts the command again if it ended before it was stopped, as on a busy machine.
+    // Starts the command and stops it; again if it ended before, as can happen on a busy machine.
     std::optional<Running> stopped_half_way(const std::string &command) const
     {
         for (int tries = 0; tries < 20; tries++) {
@@ -722,14 +724,14 @@ INSTANTIATE_TEST_SUITE_P(Commands, InterruptedWriting,
                              return command.substr(0, command.find(' '));
                          });
 
-// Outputs get their names only when they are complete
+// Outputs, which get their names only when they are complete
 
 using Results = Writing;
 
-// record replaces only recordings: the old file begins like one.
+// The old file begins like a recording, because record does not replace other files.
 constexpr const char *kOld = "PERFILE2 of old";
 
-TEST_P(Results, FailureKeepsTheOldFile)
+TEST_P(Results, FailedCommandKeepsTheOldFile)
 {
     std::ofstream(path("new")) << kOld;
     const Ended ended = run_within(256, GetParam());
@@ -741,9 +743,9 @@ TEST_P(Results, FailureKeepsTheOldFile)
     EXPECT_EQ(content("new"), kOld);
 }
 
-// Another user with write access to the folder can guess the name of the unfinished file, and
-// create a link of this name.
-TEST_P(Results, DoNotFollowALinkAtTheUnfinishedName)
+// Another user with write access to the folder can guess the name of the unfinished file and create
+// a link with this name.
+TEST_P(Results, LinkWithTheNameOfTheUnfinishedFileIsNotFollowed)
 {
     std::ofstream(path("victim")) << "old";
     const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -759,7 +761,7 @@ TEST_P(Results, DoNotFollowALinkAtTheUnfinishedName)
     EXPECT_TRUE(unfinished().empty());
 }
 
-TEST_P(Results, MayBeInALinkedFolder)
+TEST_P(Results, OutputMayBeInALinkedFolder)
 {
     std::string command = GetParam();
     command.replace(command.find(" new"), 4, " linked/new");
@@ -771,7 +773,7 @@ TEST_P(Results, MayBeInALinkedFolder)
     EXPECT_TRUE(fs::exists(path("folder/new")));
 }
 
-TEST_P(Results, ReplaceTheTargetOfALink)
+TEST_P(Results, OutputToALinkReplacesItsTarget)
 {
     std::ofstream(path("older")) << kOld;
     fs::create_symlink("older", path("new"));
@@ -824,7 +826,7 @@ protected:
     std::string arrived_;
 };
 
-TEST_F(Fifo, ReceivesSequentialOutput)
+TEST_F(Fifo, ReceivesCompleteOutputOfCommandsThatWriteSequentially)
 {
     Ended ended = into_fifo("export -i good.data --format jsonl -o fifo");
     EXPECT_EQ(ended.status, kGood) << ended.said;
@@ -840,7 +842,7 @@ TEST_F(Fifo, ReceivesSequentialOutput)
     EXPECT_EQ(start("recover -i piped").wait().status, kGood);
 }
 
-TEST_F(Fifo, IsRejectedByCommandsThatReadTwice)
+TEST_F(Fifo, InputIsRejectedByCommandsThatReadItTwice)
 {
     ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
     for (const char *command : {"cut -i fifo -o new", "recover -i fifo"}) {
@@ -850,9 +852,9 @@ TEST_F(Fifo, IsRejectedByCommandsThatReadTwice)
     }
 }
 
-// Commands look ahead for AUX records, which a FIFO does not allow. The data is larger than a
-// pipe's buffer.
-TEST_F(Fifo, IsReadOnceByCommandsThatLookAhead)
+// export reads AUX records of a file in advance, which is not possible for a FIFO. The data is
+// larger than the buffer of a pipe.
+TEST_F(Fifo, InputGivesTheSameExportAsAFile)
 {
     constexpr uint64_t kRecords = 1000;
     Result<perfdata::Writer> writer = perfdata::Writer::create_pipe(
@@ -872,7 +874,7 @@ TEST_F(Fifo, IsReadOnceByCommandsThatLookAhead)
     EXPECT_GT(fs::file_size(path("once")), kRecords);
 }
 
-TEST_F(Fifo, IsRejectedAsOutputBeforeACopyStarts)
+TEST_F(Fifo, OutputIsRejectedByCommandsThatWriteACopy)
 {
     for (const char *command :
          {"cut -i good.data -o fifo", "inject -i good.data -o fifo",
@@ -886,7 +888,7 @@ TEST_F(Fifo, IsRejectedAsOutputBeforeACopyStarts)
     }
 }
 
-// No message of pmukit may be in the middle of the output.
+// pmukit must write its messages to standard error, not between the lines of the output.
 TEST_F(Program, DevStdoutIsStandardOutput)
 {
     for (const char *name : {"-", "/dev/stdout"}) {
@@ -903,10 +905,10 @@ TEST_F(Program, DevStdoutIsStandardOutput)
     }
 }
 
-// Recordings of this machine; skipped without the privilege.
+// Recordings of this machine. The tests are skipped without the privilege to record.
 class Recorded : public Program {
 protected:
-    // Waits until the unfinished file has data. Returns its name; empty: the program ended.
+    // Waits until the unfinished file has data. Returns its name; empty: the program ended before.
     std::string begun(Running &run) const
     {
         const std::string part = part_of(run);
@@ -924,7 +926,7 @@ protected:
     static constexpr const char *kCommand = "record -a -e software/config=0,freq=50/ -o new";
 };
 
-TEST_F(Recorded, IsCompletedOnSigintSigtermAndSighup)
+TEST_F(Recorded, SigintSigtermAndSighupCompleteTheFile)
 {
     const auto before = ::signal(SIGHUP, SIG_DFL);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
@@ -942,7 +944,7 @@ TEST_F(Recorded, IsCompletedOnSigintSigtermAndSighup)
     ::signal(SIGHUP, before);
 }
 
-TEST_F(Recorded, EndsOnASignalIfItsPipeIsNotRead)
+TEST_F(Recorded, SignalEndsARecorderWhosePipeIsNotRead)
 {
     ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
     const Fd pipe(::open(path("pipe").c_str(), O_RDWR | O_CLOEXEC));
@@ -959,7 +961,7 @@ TEST_F(Recorded, EndsOnASignalIfItsPipeIsNotRead)
     EXPECT_EQ(ended.said, "pmukit: pipe: stopped by a signal while it had no reader; incomplete\n");
 }
 
-TEST_F(Recorded, ContinuesUnderNohupWithoutATerminal)
+TEST_F(Recorded, IgnoresSighupIfItsCallerIgnoredIt)
 {
     const auto before = ::signal(SIGHUP, SIG_IGN);
     Running run = start(kCommand);
@@ -988,7 +990,7 @@ TEST_F(Recorded, ReturnsTheCommandsStatusIfSigchldIsIgnored)
     EXPECT_TRUE(fs::exists(path("new"))) << "it failed, not the recording";
 }
 
-TEST_F(Recorded, IsKeptIfTheDiskIsFull)
+TEST_F(Recorded, IncompleteFileIsKeptIfTheDiskIsFull)
 {
     std::ofstream(path("new")) << kOld;
     const Ended ended =
@@ -1007,7 +1009,7 @@ TEST_F(Recorded, IsKeptIfTheDiskIsFull)
     EXPECT_EQ(start("recover -i saved").wait().status, kGood);
 }
 
-TEST_F(Recorded, CanBeRecoveredAfterSigkill)
+TEST_F(Recorded, FileCanBeRecoveredAfterSigkill)
 {
     Running run = start(kCommand);
     const std::string part = begun(run);
@@ -1026,11 +1028,11 @@ TEST_F(Recorded, CanBeRecoveredAfterSigkill)
 
 class OutOfMemory : public Program, public testing::WithParamInterface<const char *> {
 protected:
-    // Static constants of the libraries (validators of CLI11) make about a dozen allocations in
-    // each source file with options, before main() can catch an exception.
+    // At most this many allocations are made before main(), which cannot catch their exceptions.
+    // Static constants of CLI11 make about a dozen in each source file with options.
     static constexpr long kBeforeMain = 192;
 
-    // first: number of the first allocation that fails.
+    // Runs the command so that all allocations from number `first` on fail.
     Ended run_without(long first) const
     {
         std::vector<std::string> words = {
@@ -1044,12 +1046,12 @@ protected:
     }
 };
 
-TEST_P(OutOfMemory, IsReportedAtEveryAllocation)
+TEST_P(OutOfMemory, FailedAllocationIsReportedAndLeavesNoFile)
 {
     const Ended whole = run_without(LONG_MAX);
     size_t said = 0;
     Ended ended{};
-    // The steps grow, because each run takes as long as a complete one.
+    // The step size grows, to limit the number of runs.
     for (long first = kBeforeMain; first < 100000; first += first / 4) {
         fs::remove(path("new"));
         ended = run_without(first);

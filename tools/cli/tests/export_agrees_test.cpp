@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Compares `pmukit export` of every recording of the corpus with `perf script` of the newest stock
-// perf: task, CPU, time, event, period, address, call chain and symbols, row by row in the order of
+// Compares `pmukit export` with `perf script` of the newest stock perf, for every recording of the
+// corpus: task, CPU, time, event, period, address, call chain and symbols, row by row, ordered by
 // time. export_roundtrip_test checks that all formats have the same rows.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -37,12 +37,12 @@ struct Row {
     bool operator==(const Row &) const = default;
 };
 
-// Fields that a recording has, and its events that belong to drivers, whose rows are in separate
-// tables.
+// The sample fields of a recording; the names of its events that belong to drivers of pmukit (their
+// rows are in other tables); and the exit times of its threads.
 struct Contents {
     std::vector<std::string> fields;
     std::set<std::string> of_drivers;
-    std::map<uint64_t, uint64_t> exits_ns;  // exit times of threads
+    std::map<uint64_t, uint64_t> exits_ns;  // by TID
     bool has(std::string_view field) const
     {
         return std::ranges::find(fields, field) != fields.end();
@@ -88,8 +88,8 @@ std::string squeezed(const std::string &line)
     return text;
 }
 
-// Frames follow the line of their sample, after a tab. perf adds "[unknown]" if it looks for
-// symbols.
+// Parses the output of perf script. Frames follow the line of their sample, after a tab.
+// "[unknown]" after an address is dropped.
 std::vector<Row> rows_of_perf(const std::string &said, const Contents &contents)
 {
     std::vector<Row> rows;
@@ -135,8 +135,8 @@ uint64_t number(const json &row, const char *name, uint64_t otherwise = 0)
                              : value.get<uint64_t>();
 }
 
-// A row in the text of perf. perf removes the name of a thread at its exit, although its last
-// samples can follow: they have the TID instead of the name.
+// Texts in which perf script may print a row. perf removes the name of a thread at its exit;
+// samples that follow have its TID instead of its name.
 std::vector<std::string> words_of(const json &row, const Contents &contents, bool with_ip)
 {
     constexpr uint64_t kSecond = 1000000000;
@@ -192,7 +192,7 @@ std::vector<json> rows_of_export(const std::string &path, const TestFolder &fold
 
 // Symbols
 
-// "ip sym+0xoff (dso)" of each frame, or of the program's position.
+// One "ip sym+0xoff (dso)" per frame; without a call chain, one for the ip of the sample.
 using Frames = std::vector<std::string>;
 
 Frames split_frames(const std::string &text)
@@ -238,7 +238,8 @@ Frames as_perf_shows(Frames frames)
     return frames;
 }
 
-// perf uses libdw for inlined functions, not an addr2line command, which differs between hosts.
+// Environment in which perf finds inlined functions by libdw, not by an addr2line command: that
+// differs between hosts.
 std::string environment(const TestFolder &folder)
 {
     std::ofstream(folder.path("perfconfig")) << "[addr2line]\n\tstyle = libdw\n";
@@ -272,7 +273,7 @@ std::vector<Frames> frames_of_perf(const std::string &perf, const std::string &p
         });
         if (is_of_driver)
             continue;
-        // Without a chain the address follows time and event: "1.000000: cpu-clock: 1234 ..."
+        // Without a call chain, the address follows time and event: "1.000000: cpu-clock: 1234 ..."
         const size_t colon = words.rfind(": ");
         rows.emplace_back();
         if (colon != words.npos && !words.ends_with(':'))
@@ -281,8 +282,8 @@ std::vector<Frames> frames_of_perf(const std::string &perf, const std::string &p
     return rows;
 }
 
-// perf prints no address for a sample whose stack copy it cannot unwind. The sample does have an
-// address, or perf would reject -F ip.
+// True if perf printed no address for a sample, because it could not unwind the copy of the stack.
+// The sample does have an address, or perf would reject "-F ip".
 bool is_not_unwound(const Frames &perfs)
 {
     return perfs.empty();
@@ -298,7 +299,7 @@ INSTANTIATE_TEST_SUITE_P(OfPerf, ExportAgrees,
                              return name;
                          });
 
-TEST_P(ExportAgrees, WithPerfScript)
+TEST_P(ExportAgrees, RowsAreThoseOfPerfScript)
 {
     const std::string perf = stock::perf("7.2");
     ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
@@ -354,14 +355,14 @@ TEST_P(ExportAgrees, WithPerfScript)
     EXPECT_TRUE(compared != 0 || is_encoded) << "the encoder's are of drivers";
 }
 
-// Test programs, recorded here
+// Test programs, which the test records
 
 struct Program {
     const char *name, *path;
 };
 constexpr Program kPrograms[] = {{"program", UNWOUND_PROGRAM}, {"pie", UNWOUND_PIE}};
 
-// The maps of a recording.
+// The threads of a recording and their maps.
 Threads threads_of(const std::string &path)
 {
     Threads threads;
@@ -371,9 +372,9 @@ Threads threads_of(const std::string &path)
     return threads;
 }
 
-// perf 7.2 finds no inlined functions below address 0x10000 of a position-independent file: it
-// passes the file's address to libdwfl, which places such a file at 0x10000. perf does find them in
-// the program with fixed addresses, and in the C library, whose addresses are higher.
+// Removes the inlined functions that perf 7.2 does not find: those below address 0x10000 of a
+// position-independent file. perf passes the address in the file to libdwfl, which places such a
+// file at 0x10000. perf does find inlined functions in the program with fixed addresses.
 Frames without_low_inlined(const Frames &frames, const json &row, const Threads &threads)
 {
     constexpr uint64_t kLow = 0x10000;
@@ -390,7 +391,7 @@ Frames without_low_inlined(const Frames &frames, const json &row, const Threads 
     return seen;
 }
 
-// "recurse" of "401234 (anonymous namespace)::recurse(unsigned long, int)+0x12 (/a/program)"
+// The function of a frame: "main_inner" of "401234 main_inner+0x12 (/a/program)"
 std::string folded_name(const std::string &frame)
 {
     const size_t begin = frame.find(' ') + 1, end = frame.rfind('+');
@@ -399,7 +400,7 @@ std::string folded_name(const std::string &frame)
 
 class ExportAgreesOn : public testing::TestWithParam<std::tuple<Program, std::string>> {
 protected:
-    // False: perf cannot record on this machine; said_ has its message.
+    // Returns false if perf cannot record on this machine; said_ then has its message.
     bool record(const std::string &perf, const TestFolder &folder)
     {
         const auto &[program, way] = GetParam();
@@ -420,7 +421,7 @@ INSTANTIATE_TEST_SUITE_P(OurPrograms, ExportAgreesOn,
                                     ('_' + way.substr(0, way.find(',')));
                          });
 
-TEST_P(ExportAgreesOn, MatchesSymbolsAndCallsOfPerfScript)
+TEST_P(ExportAgreesOn, FramesAreThoseOfPerfScript)
 {
     const std::string perf = stock::perf("7.2");
     ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
@@ -443,7 +444,7 @@ TEST_P(ExportAgreesOn, MatchesSymbolsAndCallsOfPerfScript)
         deep += frames.size() > 8;
     }
     EXPECT_GT(inlined, ours.size() / 2);
-    // Without frame pointers the "fp" method finds few callers.
+    // The programs have no frame pointers, so the "fp" method finds few callers.
     EXPECT_EQ(deep > ours.size() / 2, std::get<1>(GetParam()) != "fp");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Every case of tools/encode/testdata must have the same rows in every table format. The cases
+// For every case of tools/encode/testdata, all table formats must have the same rows. The cases
 // contain the expected JSON lines as text.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ namespace pmukit::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Fields = std::map<std::string, std::string>;        // known fields of a row
+using Fields = std::map<std::string, std::string>;        // known fields of a row, by name
 using Rows = std::map<std::string, std::vector<Fields>>;  // rows by table
 
 std::vector<std::string> cases()
@@ -59,7 +59,7 @@ Rows of_jsonl(const std::string &path)
     return rows;
 }
 
-// Parses CSV as RFC 4180 specifies it. An empty field without quotes is unknown.
+// Parses CSV as RFC 4180 specifies it. nullopt: an empty field without quotes, which is unknown.
 std::vector<std::vector<std::optional<std::string>>> csv_records(const std::string &text)
 {
     std::vector<std::vector<std::optional<std::string>>> records(1);
@@ -108,7 +108,7 @@ Rows of_csv(const std::string &folder)
     return rows;
 }
 
-// SQLite has addresses as numbers.
+// Converts a value in SQLite to text. Addresses are numbers in SQLite and hexadecimal in the text.
 std::string text_of(const exporter::Column &column, sqlite3_stmt *row, int place)
 {
     const auto *text = reinterpret_cast<const char *>(sqlite3_column_text(row, place));
@@ -143,7 +143,7 @@ Rows of_sqlite(const std::string &path)
     return rows;
 }
 
-// Parses output of babeltrace2: "[time] (+delta) table: { name = value, ... }".
+// Parses the output of babeltrace2: "[time] (+delta) table: { name = value, ... }".
 Rows of_ctf(const std::string &folder)
 {
     Rows rows;
@@ -202,7 +202,7 @@ protected:
     }
 
     std::string recording() const { return folder_.path("data"); }
-    // Exports, and returns the path of the output.
+    // Exports the input, and returns the path of the output.
     std::string exported(const std::string &format, const std::string &input,
                          const std::string &driver = "")
     {
@@ -237,7 +237,7 @@ TEST_P(ExportCase, HasTheSameRowsInEveryFormat)
     EXPECT_EQ(of_sqlite(exported("sqlite", recording())), rows);
 }
 
-TEST_P(ExportCase, IsReadByBabeltrace)
+TEST_P(ExportCase, BabeltraceReadsTheSameRowsFromCtf)
 {
     const Rows rows = of_jsonl(exported("jsonl", recording()));
     const std::string folder = exported("ctf", recording());
@@ -264,7 +264,7 @@ TEST_P(ExportCase, FilesAreReadableOnlyByTheirOwner)
     for (const char *format : {"jsonl", "csv", "sqlite", "perfetto", "ctf", "parquet"}) {
         const std::string output = exported(format, recording());
         if (!status_ && status_.error().code == Errc::kUnsupported)
-            continue;  // not built in
+            continue;  // pmukit was built without this format
         EXPECT_TRUE(status_) << status_.error().message;
         std::vector<fs::path> made = {output};
         if (fs::is_directory(output))
@@ -279,8 +279,8 @@ TEST_P(ExportCase, FilesAreReadableOnlyByTheirOwner)
     ::umask(before);
 }
 
-// Each row must be an instant event, on a named track.
-TEST_P(ExportCase, PerfettoHasAnEventPerRow)
+// Each row must be one instant event, on a track that has a name.
+TEST_P(ExportCase, PerfettoHasOneEventPerRow)
 {
     const Rows rows = of_jsonl(exported("jsonl", recording()));
     const nlohmann::json trace =
@@ -307,9 +307,9 @@ TEST_P(ExportCase, PerfettoHasAnEventPerRow)
         EXPECT_EQ(instants[table], all.size()) << table;
 }
 
-// Checks the grammar of OpenMetrics 1.0 for gauges of whole numbers, with the samples of a metric
-// family adjacent.
-TEST_P(ExportCase, OpenMetricsHasValidCounts)
+// Checks the grammar of OpenMetrics 1.0: gauges of whole numbers, and adjacent samples of each
+// metric family.
+TEST_P(ExportCase, OpenMetricsIsValidAndHasTheRowCounts)
 {
     const Rows rows = of_jsonl(exported("jsonl", recording()));
     const std::string text = content_of(exported("openmetrics", recording()));
@@ -349,9 +349,8 @@ TEST_P(ExportCase, OpenMetricsHasValidCounts)
         EXPECT_EQ(sums[metric], rows.contains(table) ? rows.at(table).size() : 0) << metric;
 }
 
-// For a file cut at any offset, the rows must be complete and not more than those of the whole
-// file.
-TEST_P(ExportCase, AcceptsEveryTruncation)
+// A file truncated at any offset must give complete rows, and not more rows than the whole file.
+TEST_P(ExportCase, TruncatedFileHasOnlyCompleteRows)
 {
     const std::string whole = content_of(recording()), part = folder_.path("part");
     const Rows all = of_jsonl(exported("jsonl", recording()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For tests: recordings of a hisi_ptt PMU, as pmukit record and stock perf write them.
+// For tests: writes recordings of a hisi_ptt PMU, as pmukit record and stock perf write them.
 #pragma once
 
 #include <fcntl.h>
@@ -17,9 +17,9 @@
 
 namespace pmukit::cli::testing {
 
-// 8DW, posted, outbound, root port 00:10.0
+// attr.config of a trace of root port 00:10.0: format 8DW, posted TLPs, outbound
 constexpr uint64_t kPttConfig = 0x80001 | 1 << 20 | 1 << 24 | uint64_t{1} << 32;
-// The same in 4DW
+// The same config with format 4DW
 constexpr uint64_t kPttConfig4dw = kPttConfig & ~(uint64_t{1} << 32);
 
 class PttFile {
@@ -31,11 +31,11 @@ public:
         uint64_t config = kPttConfig;
         uint64_t sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
         bool info = true;         // writes AUXTRACE_INFO
-        uint64_t info_word = 0;   // the second word in it; 0: none
-        bool pmu_mapping = true;  // false: the file has no names of PMUs
-        bool pipe = false;        // pipe format
-        bool model = false;       // emulated device
-        bool marks = true;        // PMU_CAPS state that the driver marks its losses
+        uint64_t info_word = 0;   // second word of AUXTRACE_INFO; 0: none
+        bool pmu_mapping = true;  // writes the names of PMUs
+        bool pipe = false;        // writes the pipe format
+        bool model = false;       // PMU_CAPS have source=model
+        bool marks = true;        // PMU_CAPS state that the driver marks losses
         std::string pmu = "hisi_ptt0_2";
     };
 
@@ -107,7 +107,7 @@ public:
     // writes the event's total count of losses, as a recorder does at the end.
     void lost(uint64_t records) { put_lost(PERF_RECORD_LOST, {kId, records}); }
     void lost_samples(uint64_t count) { put_lost(PERF_RECORD_LOST_SAMPLES, {count}); }
-    // Skips AUX data that has no AUX record, because the record did not fit into the ring.
+    // Skips this much AUX data without an AUX record, as if the record did not fit into the ring.
     void skip(uint64_t bytes) { offset_ += bytes; }
     // Writes a sample. raw: the bytes after the size field of PERF_SAMPLE_RAW.
     void sample(Bytes raw)

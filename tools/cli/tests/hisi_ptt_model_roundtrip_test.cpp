@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The decoder must read from memory the same packets that the model of the trace device encoded.
-// The encoder and the decoder share no code.
+// The decoder must find in the trace data the same packets that the model of the trace device
+// encoded. The encoder of the model and the decoder share no code.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -88,8 +88,8 @@ void expect_completion(const decoder::Tlp &tlp, const vfu::Packet &truth)
     EXPECT_EQ(tlp.lower_address, truth.bytes > 0 ? truth.address & 0x7f : 0);
 }
 
-// The decoder gives the address of the first dword and the byte enables; the model gives the
-// address of the first byte.
+// Compares memory requests. The decoder gives the address of the first dword and the byte enables,
+// the model the address of the first byte.
 void expect_request(const decoder::Tlp &tlp, const vfu::Packet &truth)
 {
     unsigned skipped = 0;
@@ -114,11 +114,11 @@ void expect_same(const decoder::Tlp &tlp, const model::Tlp &truth, bool has_pref
     EXPECT_EQ(tlp.pasid ? tlp.pasid->pasid : 0, pasid.value_or(0));
 }
 
-// With tags of 10 bits and of 14 bits.
+// Parameter: true: tags have 14 bits; false: 10 bits.
 class HisiPttModelRoundtrip : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(WideTags, HisiPttModelRoundtrip, ::testing::Bool());
 
-TEST_P(HisiPttModelRoundtrip, DecodesEightDwordEntries)
+TEST_P(HisiPttModelRoundtrip, DecodesEightDwordEntriesOfTheModel)
 {
     const std::vector<model::Tlp> traffic = some_traffic(GetParam());
     std::vector<std::byte> bytes;
@@ -136,7 +136,7 @@ TEST_P(HisiPttModelRoundtrip, DecodesEightDwordEntries)
               GetParam());
 }
 
-TEST_P(HisiPttModelRoundtrip, DecodesFourDwordEntriesExceptPrefixes)
+TEST_P(HisiPttModelRoundtrip, DecodesFourDwordEntriesOfTheModelWithoutPrefixes)
 {
     const std::vector<model::Tlp> traffic = some_traffic(GetParam());
     std::vector<std::byte> bytes;
@@ -152,7 +152,7 @@ TEST_P(HisiPttModelRoundtrip, DecodesFourDwordEntriesExceptPrefixes)
     }
 }
 
-TEST(HisiPttModel, DecodesConfigurationRequests)
+TEST(HisiPttModel, DecodesConfigurationRequestsOfTheModel)
 {
     model::Tlp tlp;
     tlp.packet.kind = vfu::PacketKind::kConfigWrite;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// PCIe traces written to a file must be the same in dump and report, whether they were AUX data or
-// samples.
+// PCIe traces that are written to a file must give the same dump and report, whether they are AUX
+// data or samples.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ bool holds(const std::string &text, const std::string &part)
     return text.find(part) != std::string::npos;
 }
 
-// The dump without the lines that perf does not print.
+// Returns a dump without the lines that perf does not print.
 std::string without_remarks(const std::string &text)
 {
     std::istringstream lines(text);
@@ -59,7 +59,7 @@ std::string without_remarks(const std::string &text)
     return left;
 }
 
-// A record of <pmukit/hisi_ptt.h> in the raw payload of a sample.
+// Raw payload of a sample with one record of <pmukit/hisi_ptt.h>.
 Buffer raw_record(Format format, const Buffer &entries, uint64_t sequence, uint64_t lost = 0,
                   uint64_t flags = 0, uint64_t time_ns = 1000)
 {
@@ -75,7 +75,7 @@ Buffer raw_record(Format format, const Buffer &entries, uint64_t sequence, uint6
     return raw;
 }
 
-// While it exists, standard input is a pipe with these bytes.
+// While an object of this class exists, standard input is a pipe with these bytes.
 class PipedInput {
 public:
     explicit PipedInput(std::string bytes) : saved_(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0))
@@ -131,7 +131,8 @@ protected:
         file_ = options.output;
         return status;
     }
-    // Returns the raw payload of every sample in the file, and stores the types of its records.
+    // Returns the raw payload of every sample in the file, and stores the types of all records in
+    // types_.
     std::vector<Buffer> payloads()
     {
         std::vector<Buffer> payloads;
@@ -174,7 +175,8 @@ protected:
     std::set<uint32_t> types_;
 };
 
-// A 128-byte read with two completions, a write, a read without completion, a stray completion.
+// Entries: a 128-byte read with two completions, a write, a read without a completion, and a
+// completion without a request.
 Buffer conversation(Format format)
 {
     Buffer all;
@@ -207,8 +209,8 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Formats, HisiPttFormats, ::testing::Values(Format::k4dw, Format::k8dw),
                          [](const auto &of) { return of.param == Format::k8dw ? "8dw" : "4dw"; });
 
-// testdata/*.perf.txt is the output of Linux 7.2's perf for the same bytes.
-TEST_P(HisiPttFormats, DumpPrintsWhatPerfPrints)
+// testdata/*.perf.txt is the output of perf of Linux 7.2 for the same bytes.
+TEST_P(HisiPttFormats, DumpIsTheOutputOfStockPerf)
 {
     PttFile file(file_, options_);
     file.aux(vectors().bytes);
@@ -281,7 +283,7 @@ TEST_P(HisiPttFormats, SamplesAndAuxDataGiveTheSameReport)
     EXPECT_EQ(json_, of_aux);
 }
 
-// Equal to samples of the driver without an AUX area, except for the time.
+// The samples must equal those that the driver writes without an AUX area, except for the time.
 TEST_P(HisiPttFormats, InjectWritesTheSamplesOfTheDriver)
 {
     PttFile::Options options = options_;
@@ -312,7 +314,7 @@ TEST_P(HisiPttFormats, InjectWritesTheSamplesOfTheDriver)
     EXPECT_EQ(json_["latency"], of_aux["latency"]);
 }
 
-TEST_F(HisiPttRoundtrip, InjectFillsRecordsLikeTheDriver)
+TEST_F(HisiPttRoundtrip, InjectFillsRecordsToTheSizeLimit)
 {
     Buffer entries;
     for (uint32_t i = 0; i < 100; i++)
@@ -345,7 +347,7 @@ TEST_F(HisiPttRoundtrip, InjectReportsALossAfterTheLastEntry)
     EXPECT_EQ(raw[1], raw_record(Format::k8dw, {}, 1, 3, PMUKIT_HISI_PTT_F_TRUNCATED, 0));
 }
 
-TEST_F(HisiPttRoundtrip, InjectCanOnlyRemoveAuxData)
+TEST_F(HisiPttRoundtrip, InjectWithoutSamplesOnlyRemovesAuxData)
 {
     PttFile file(file_, {});
     file.sample(raw_record(Format::k8dw, conversation(Format::k8dw), 0));
@@ -358,7 +360,7 @@ TEST_F(HisiPttRoundtrip, InjectCanOnlyRemoveAuxData)
     EXPECT_EQ(types_, (std::set<uint32_t>{PERF_RECORD_SAMPLE, perfdata::kFinishedRound}));
 }
 
-TEST_F(HisiPttRoundtrip, InjectReportsDataWithoutRecords)
+TEST_F(HisiPttRoundtrip, InjectReportsBytesThatAreNoEntry)
 {
     PttFile file(file_, {});
     file.aux(Buffer(64, std::byte{0x5a}));
@@ -379,7 +381,7 @@ TEST_F(HisiPttRoundtrip, InjectRejectsExistingSamplesOfAnotherFormat)
     EXPECT_FALSE(fs::exists(file_)) << "nothing half done";
 }
 
-TEST_F(HisiPttRoundtrip, CutKeepsTheSelection)
+TEST_F(HisiPttRoundtrip, CutKeepsOnlyTheSelectedBuffer)
 {
     PttFile file(file_, {});
     for (int i = 0; i < 3; i++)
@@ -398,7 +400,7 @@ TEST_F(HisiPttRoundtrip, CutKeepsTheSelection)
     EXPECT_EQ(nlohmann::json::parse(out_)["lost_aux_bytes"], 0) << "cut off, not lost";
 }
 
-TEST_F(HisiPttRoundtrip, CutReportsInvalidSelections)
+TEST_F(HisiPttRoundtrip, CutRejectsInvalidSelections)
 {
     PttFile file(file_, {});
     file.aux(conversation(Format::k8dw));
@@ -425,7 +427,7 @@ TEST_F(HisiPttRoundtrip, CutReportsInvalidSelections)
     }
 }
 
-// In a malformed file a PMU can have any name.
+// In a malformed file, the name of a PMU can have any characters.
 TEST_F(HisiPttRoundtrip, EscapesControlCharactersInPmuNames)
 {
     PttFile::Options options;
@@ -440,7 +442,7 @@ TEST_F(HisiPttRoundtrip, EscapesControlCharactersInPmuNames)
     EXPECT_EQ((out_ + err_).find_first_of("\033\a"), std::string::npos) << out_ << err_;
 }
 
-TEST_F(HisiPttRoundtrip, MarksAnEmulatedDevice)
+TEST_F(HisiPttRoundtrip, OutputsMarkAnEmulatedDevice)
 {
     for (bool model : {false, true})
         for (bool pipe : {false, true}) {
@@ -464,7 +466,7 @@ TEST_F(HisiPttRoundtrip, MarksAnEmulatedDevice)
     EXPECT_EQ(nlohmann::json::parse(out_)["source"], "model") << "a copy says it too";
 }
 
-// Longer than the pieces that a pipe delivers, and not a multiple of them.
+// The buffer is longer than the pieces that are read from a pipe, and not a multiple of their size.
 TEST_F(HisiPttRoundtrip, DumpsALongBufferAsOnePieceFromFileAndPipe)
 {
     Buffer entries;
@@ -493,8 +495,9 @@ TEST_F(HisiPttRoundtrip, DumpsALongBufferAsOnePieceFromFileAndPipe)
     }
 }
 
-// A record of 48 bytes can create a stream, so dump must not allocate a text buffer per stream.
-TEST_F(HisiPttRoundtrip, StreamsShareOneTextBuffer)
+// Each record of 48 bytes can create a stream, so dump must not allocate a text buffer for each
+// stream.
+TEST_F(HisiPttRoundtrip, DumpOfManyStreamsUsesLittleMemory)
 {
     constexpr uint32_t kStreams = 3000;
     constexpr long kMostKib = 128 * 1024;
@@ -513,7 +516,7 @@ TEST_F(HisiPttRoundtrip, StreamsShareOneTextBuffer)
     EXPECT_EQ(headings, kStreams);
 }
 
-TEST_F(HisiPttRoundtrip, ReportsStandardInputLikeTheFile)
+TEST_F(HisiPttRoundtrip, ReportFromStandardInputIsThatOfTheFile)
 {
     PttFile::Options options;
     options.pipe = true;
@@ -554,7 +557,7 @@ TEST_F(HisiPttRoundtrip, AuxtraceInfoIdentifiesAFileWithoutPmuNames)
     }
 }
 
-TEST_F(HisiPttRoundtrip, MarkIdentifiesEightDwordEntries)
+TEST_F(HisiPttRoundtrip, EntriesIdentifyAnEightDwordTraceWithoutPmuNames)
 {
     PttFile file(file_, {.info = false, .pmu_mapping = false});
     file.aux(conversation(Format::k8dw));
@@ -563,7 +566,7 @@ TEST_F(HisiPttRoundtrip, MarkIdentifiesEightDwordEntries)
     EXPECT_TRUE(holds(out_, "HISI PTT data: size 192 bytes")) << out_;
 }
 
-TEST_F(HisiPttRoundtrip, DumpsOneLinePerTlp)
+TEST_F(HisiPttRoundtrip, DumpWithTlpOptionHasOneLinePerTlp)
 {
     PttFile file(file_, {});
     file.aux(conversation(Format::k8dw));
@@ -577,7 +580,7 @@ TEST_F(HisiPttRoundtrip, DumpsOneLinePerTlp)
         << out_;
 }
 
-// Two reads and their completions, with tags that differ only in the upper four bits.
+// The TLPs are two reads and their completions, with tags that differ only in the upper four bits.
 TEST_F(HisiPttRoundtrip, MatchesWideTagsSinceDecoderVersion2)
 {
     Buffer all;
@@ -612,8 +615,8 @@ TEST_F(HisiPttRoundtrip, MatchesWideTagsSinceDecoderVersion2)
     }
 }
 
-// The user knows the format of the device, but the file has no decoder version or a wrong one.
-TEST_F(HisiPttRoundtrip, HeadersOptionOverridesTheFile)
+// --hisi-ptt-headers is for files whose decoder version is missing or wrong.
+TEST_F(HisiPttRoundtrip, HeadersOptionOverridesTheDecoderVersionOfTheFile)
 {
     ptt::TlpHeader read = ptt::testing::read_tlp(0x101, 5, 0x402810040, 1);
     read[2] |= 1U << 21 | 3U << 16;
@@ -652,7 +655,7 @@ TEST_F(HisiPttRoundtrip, HeadersOptionOverridesTheFile)
             rows.headers = headers;
             EXPECT_EQ(run([&](Output &out) { return run_export(rows, out); }), kExitGood);
             EXPECT_TRUE(holds(read_all(rows.output), wide ? ",3077," : ",5,"));
-            // A copy is read the same way without the option.
+            // The copy that inject makes must be read in the same way without the option.
             const InjectOptions injected{file_, folder_.path("injected"), true, headers};
             EXPECT_EQ(run([&](Output &out) { return run_inject(injected, out); }), kExitGood);
             file_ = injected.output;
@@ -675,7 +678,7 @@ TEST_F(HisiPttRoundtrip, DumpPrintsTheFormatOfPerf6_12)
     EXPECT_TRUE(holds(out_, ".  00000008: 20 00 00 20 ")) << out_;
 }
 
-TEST_F(HisiPttRoundtrip, EntryMaySpanTwoPieces)
+TEST_F(HisiPttRoundtrip, EntryInTwoPiecesOfAuxDataIsDecoded)
 {
     const Buffer all = conversation(Format::k8dw);
     PttFile file(file_, {});
@@ -688,8 +691,8 @@ TEST_F(HisiPttRoundtrip, EntryMaySpanTwoPieces)
     EXPECT_EQ(json_["tlps"], 6);
 }
 
-// AUX data of two runs (periods of tracing): the device was stopped inside an entry, which is
-// therefore partial, and was started again.
+// AUX data of two runs (periods of tracing). The device was stopped inside an entry, so that the
+// last entry of the first run is partial, and was started again.
 struct TwoRuns {
     explicit TwoRuns(Format format)
         : size(packet_bytes(format)), part(size / 2), all(conversation(format)), first(all)
@@ -706,7 +709,7 @@ struct TwoRuns {
 
 class HisiPttRuns : public HisiPttFormats {
 protected:
-    // Every reader must find the complete entries of both runs and nothing else.
+    // Checks that every command finds the complete entries of both runs, and nothing else.
     void expect_both(const TwoRuns &runs, uint64_t skipped)
     {
         const std::string recording = file_, bytes = pipe_ ? read_all(file_) : "";
@@ -757,8 +760,8 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Formats, HisiPttRuns, ::testing::Values(Format::k4dw, Format::k8dw),
                          [](const auto &of) { return of.param == Format::k8dw ? "8dw" : "4dw"; });
 
-// The recorder read each run in time, or so late that both are in one buffer, or before the AUX
-// records.
+// The recorder read each run in time; or so late that both are in one buffer; or before the AUX
+// records; or the file has no AUX records.
 TEST_P(HisiPttRuns, DoesNotJoinPartialEntriesOfTwoRuns)
 {
     const TwoRuns runs(GetParam());
@@ -791,8 +794,8 @@ TEST_P(HisiPttRuns, DoesNotJoinPartialEntriesOfTwoRuns)
         }
 }
 
-// The AUX record with the start of the second run follows all of its data.
-TEST_P(HisiPttRuns, PipedRunsAreSplitIfTheyFitTheLimitOfHeldBytes)
+// The AUX record that marks the start of the second run follows the data of this run.
+TEST_P(HisiPttRuns, RunsFromAPipeAreSplitIfTheirDataFitsTheLimitOfHeldBytes)
 {
     const TwoRuns runs(GetParam());
     options_.pipe = true;
@@ -825,8 +828,8 @@ TEST_P(HisiPttRuns, PipedRunsAreSplitIfTheyFitTheLimitOfHeldBytes)
     }
 }
 
-// The AUX record of a run was lost. The run is used if it fills the gap between two other runs with
-// complete entries, and is skipped otherwise.
+// The AUX record of the second of three runs was lost. The run is decoded if complete entries fill
+// the gap between the other runs; if not, it is skipped.
 TEST_P(HisiPttRuns, RunWithoutAnAuxRecordIsDecodedIfItIsWhole)
 {
     const TwoRuns runs(GetParam());
@@ -854,7 +857,7 @@ TEST_P(HisiPttRuns, RunWithoutAnAuxRecordIsDecodedIfItIsWhole)
         }
 }
 
-TEST_F(HisiPttRoundtrip, InvalidEntriesAreReportedAndFail)
+TEST_F(HisiPttRoundtrip, BytesThatAreNoEntryAreSkippedAndTheCommandFails)
 {
     Buffer damaged = conversation(Format::k8dw);
     damaged.insert(damaged.begin(), 64, std::byte{0x5a});
@@ -870,7 +873,7 @@ TEST_F(HisiPttRoundtrip, InvalidEntriesAreReportedAndFail)
     EXPECT_EQ(json_["tlps"], 6);
 }
 
-TEST_F(HisiPttRoundtrip, ReportsLossesAndForgetsOpenRequests)
+TEST_F(HisiPttRoundtrip, CompletionAfterALossDoesNotMatchAnEarlierRequest)
 {
     PttFile file(file_, {});
     file.aux(ptt::testing::entry_8dw(ptt::testing::read_tlp(0x101, 5, 0x1000, 16), 100));
@@ -904,7 +907,7 @@ protected:
         file.lost_samples(7);
         ASSERT_TRUE(file.finish());
     }
-    // Checks all losses in the report.
+    // Checks the losses in the report.
     void expect_losses()
     {
         EXPECT_EQ(report(), kExitGood) << err_;
@@ -923,7 +926,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Sizes, HisiPttLosses, ::testing::Bool(),
                          [](const auto &of) { return of.param ? "Unknown" : "Known"; });
 
-TEST_P(HisiPttLosses, ReportSaysAtLeastForALossOfUnknownSize)
+TEST_P(HisiPttLosses, ReportShowsALowerBoundForALossOfUnknownSize)
 {
     for (const bool pipe : {false, true}) {
         record(pipe);
@@ -948,7 +951,7 @@ TEST_P(HisiPttLosses, ReportSaysAtLeastForALossOfUnknownSize)
     }
 }
 
-TEST_P(HisiPttLosses, DumpSaysAtLeastForALossOfUnknownSize)
+TEST_P(HisiPttLosses, DumpShowsALowerBoundForALossOfUnknownSize)
 {
     record();
     EXPECT_EQ(dump(), kExitGood) << err_;
@@ -976,7 +979,7 @@ TEST_P(HisiPttLosses, ExportsMarkALossOfUnknownSizeAsALowerBound)
         << metrics;
 }
 
-TEST_P(HisiPttLosses, ArePreservedByCutAndMerge)
+TEST_P(HisiPttLosses, CutAndMergePreserveLosses)
 {
     record();
     expect_losses();
@@ -1005,8 +1008,8 @@ TEST_P(HisiPttLosses, ArePreservedByCutAndMerge)
     }
 }
 
-// A gap in AUX data has no size.
-TEST_P(HisiPttLosses, MakeInjectedLossesALowerBound)
+// The size of a gap in AUX data is unknown.
+TEST_P(HisiPttLosses, InjectedSamplesHaveALowerBoundOfTheLoss)
 {
     record();
     ASSERT_EQ(inject(), kExitGood) << err_;
@@ -1027,8 +1030,8 @@ TEST_P(HisiPttLosses, MakeInjectedLossesALowerBound)
     EXPECT_EQ(nlohmann::json::parse(out_)["lost_samples"], 0);
 }
 
-// For an event with samples, the kernel counts samples that did not fit into the ring. The number
-// of entries in them is unknown.
+// For an event with samples, the kernel counts the samples that did not fit into the ring. The
+// number of trace entries in these samples is unknown.
 TEST_F(HisiPttRoundtrip, DroppedSamplesMakeTheLossALowerBound)
 {
     for (const bool by_ring : {false, true}) {
@@ -1075,7 +1078,7 @@ TEST_F(HisiPttRoundtrip, GapBeforeAllDataIsALoss)
 }
 
 // The in-tree driver does not mark its losses.
-TEST_F(HisiPttRoundtrip, ClaimsNoLossOnlyIfTheDriverMarksLosses)
+TEST_F(HisiPttRoundtrip, ReportsNothingLostOnlyIfTheDriverMarksLosses)
 {
     for (const bool marks : {false, true}) {
         PttFile file(file_, {.marks = marks});
@@ -1099,7 +1102,7 @@ TEST_F(HisiPttRoundtrip, ClaimsNoLossOnlyIfTheDriverMarksLosses)
     }
 }
 
-// An event can be without records after pmukit cut, for example.
+// An event can have no records, for example after pmukit cut.
 TEST_F(HisiPttRoundtrip, ReportsNoLossLineForAnEventWithoutRecords)
 {
     PttFile file(file_, {});
@@ -1129,7 +1132,7 @@ TEST_F(HisiPttRoundtrip, DroppedRecordMakesTheLossALowerBound)
     EXPECT_TRUE(holds(out_, "# lost 2 samples or records\n")) << out_;
 }
 
-// inject must copy a count of lost records or entries that its samples do not contain.
+// inject must copy a count of losses that the samples which it writes do not contain.
 TEST_F(HisiPttRoundtrip, InjectKeepsACountOfLostRecordsOrEntries)
 {
     PttFile file(file_, {});
@@ -1180,7 +1183,7 @@ TEST_F(HisiPttRoundtrip, LossFlaggedInSamplesIsALowerBound)
     EXPECT_EQ(amounts, (std::vector<std::pair<int, int>>{{3, 0}, {0, 1}, {2, 1}}));
 }
 
-TEST_F(HisiPttRoundtrip, LossOfUnknownSizeIsReported)
+TEST_F(HisiPttRoundtrip, ReportsALossWhoseLowerBoundIsZero)
 {
     const Buffer one = ptt::testing::entry_8dw(ptt::testing::write_tlp(0x101, 0x1000, 16), 100);
     PttFile file(file_, {});
@@ -1191,12 +1194,12 @@ TEST_F(HisiPttRoundtrip, LossOfUnknownSizeIsReported)
     EXPECT_FALSE(holds(out_, "nothing lost")) << out_;
 }
 
-TEST_F(HisiPttRoundtrip, ReportsLossesInSamples)
+TEST_F(HisiPttRoundtrip, ReportsLossesThatTheRecordsInSamplesCount)
 {
     const Buffer one = ptt::testing::entry_8dw(ptt::testing::write_tlp(0x101, 0x1000, 16), 100);
     PttFile file(file_, {});
     file.sample(raw_record(Format::k8dw, one, 0));
-    file.sample(raw_record(Format::k8dw, one, 0));  // the same record again
+    file.sample(raw_record(Format::k8dw, one, 0));  // a duplicate of this record
     file.sample(raw_record(Format::k8dw, one, 3, 17,
                            PMUKIT_HISI_PTT_F_OVERRUN | PMUKIT_HISI_PTT_F_TRUNCATED));
     file.sample(raw_record(Format::k8dw, {}, 4, 20, PMUKIT_HISI_PTT_F_FILTER_GONE));
@@ -1274,7 +1277,7 @@ TEST_F(HisiPttRoundtrip, ReportsAnEmptyTrace)
     EXPECT_TRUE(holds(out_, "0 TLPs")) << out_;
 }
 
-TEST_F(HisiPttRoundtrip, NamesTheMissingRawOption)
+TEST_F(HisiPttRoundtrip, ErrorForARecordingWithoutPayloadsNamesTheMissingOption)
 {
     PttFile file(file_, {.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU, .info = false});
     file.announce(0);

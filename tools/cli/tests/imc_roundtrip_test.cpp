@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Recordings of trace_imc, encoded from text in either byte order. Checks against this text what
-// dump and report print, and the samples that inject makes from AUX data, which stock perf must
-// read.
+// Recordings of trace_imc, encoded from text in either byte order. The tests compare the output of
+// dump and report, and the samples that inject makes from AUX data, with this text. Stock perf must
+// be able to read these samples.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -20,8 +20,8 @@
 namespace pmukit::cli {
 namespace {
 
-// Thread 100 is at 0x10000420 twice and once in the kernel, thread 101 is at 0x10000424 once; its
-// last record is of a guest. One of five records is torn.
+// Thread 100 has two records at 0x10000420 and one in the kernel. Thread 101 has one at 0x10000424,
+// one that is torn, and one in a guest.
 constexpr std::string_view kAux = R"(
 host ppc64 POWER10 (architected), altivec supported
 pmu 30 trace_imc
@@ -42,7 +42,7 @@ imc 0x140000000380 guest-user 0x700
 
 class ImcRecording : public testing::TestWithParam<const char *> {
 protected:
-    // Encodes in the byte order of the parameter.
+    // Encodes the text in the byte order of the test parameter. Returns the path of the recording.
     std::string recording(std::string_view text)
     {
         const std::string path = folder_.path("data");
@@ -108,7 +108,7 @@ void expect_counts(const nlohmann::json &pmu)
     EXPECT_TRUE(kernel) << "moved by 0x100000 since the copy of kallsyms was made: " << pmu["hot"];
 }
 
-TEST_P(ImcRecording, AuxDataIsReportedByThread)
+TEST_P(ImcRecording, ReportOfAuxDataCountsSamplesByThread)
 {
     const nlohmann::json pmu = report(recording(kAux), 1);
     expect_counts(pmu);
@@ -133,8 +133,8 @@ TEST_P(ImcRecording, InjectCopiesSamplesUnchanged)
               "# trace_imc cpu 0: sample, file o");
 }
 
-// More addresses than are symbolized at a time, and names that follow the samples. The names are
-// long, so that lines are written in several parts.
+// The recording has more addresses than are symbolized at a time, and the records with names follow
+// the samples. The names are long, so that lines are written in several parts.
 TEST_P(ImcRecording, FoldedStacksAddUpForAnyNumberOfAddresses)
 {
     constexpr unsigned kAddresses = 70000;
@@ -163,7 +163,7 @@ TEST_P(ImcRecording, FoldedStacksAddUpForAnyNumberOfAddresses)
     EXPECT_EQ(samples, kAddresses + 1);
 }
 
-TEST_P(ImcRecording, MissingSamplesAreCounted)
+TEST_P(ImcRecording, ReportCountsMissingLostAndDuplicateSamples)
 {
     const nlohmann::json pmu =
         report(recording("pmu 30 trace_imc\nevent 9 trace_imc// period 251 raw\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Runs `pmukit inject` on every recording of the corpus: various recordings of stock perf, and
-// encoded ones of either byte order. Records other than AUX data must stay unchanged. If inject
-// converted AUX data to samples, the report must be the same as before.
+// Runs `pmukit inject` on every recording of the corpus: recordings of stock perf, and recordings
+// that pmukit-encode made in either byte order. Records other than AUX data must stay unchanged. If
+// inject converts AUX data to samples, the report must be the same as before.
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
@@ -26,7 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 using perfdata::testing::Recording;
 
-// AUXTRACE_INFO is removed, too, unless it has the layout of entries in samples.
+// Records that inject removes. It also removes an AUXTRACE_INFO without the layout of entries in
+// samples.
 constexpr uint32_t kAuxTypes[] = {PERF_RECORD_AUX, perfdata::kAuxtrace, perfdata::kAuxtraceError};
 
 bool is_aux(const perfdata::Record &record, std::endian order)
@@ -44,14 +45,15 @@ struct Content {
     std::endian order = std::endian::native;
 };
 
-// True if inject makes samples of the driver's AUX data; for others it only removes the data.
+// True if inject converts AUX data of the driver to samples. It only removes the data of other
+// drivers.
 bool is_injected(const Driver *driver)
 {
     constexpr std::string_view kInjected[] = {"cache_qos", "cxl_hmu", "hisi_ptt", "imc"};
     return driver && std::ranges::find(kInjected, driver->name) != std::end(kInjected);
 }
 
-// piped: the source is a pipe, for which perf prints different text.
+// Reads a recording. piped: it is compared with one from a pipe, for which perf prints other text.
 void read(const std::string &path, bool piped, Content &content)
 {
     Result<perfdata::Reader> script = perfdata::Reader::open_path(path);
@@ -78,7 +80,7 @@ void read(const std::string &path, bool piped, Content &content)
             is_injected(driver_of_pmu(recorded_drivers(), reader->pmu_name(event.attr.type)));
 }
 
-// Returns the output of a command.
+// Runs a command and returns its output.
 template <typename Options>
 std::string said_by(Result<int> (*command)(const Options &, Output &), const Options &options,
                     const std::string &to)
@@ -92,7 +94,7 @@ std::string said_by(Result<int> (*command)(const Options &, Output &), const Opt
     return text ? *text : "";
 }
 
-// A report without its losses, which have different texts for AUX data and for samples.
+// Returns a report without the lines about losses, which differ between AUX data and samples.
 std::string found_in(const std::string &report)
 {
     std::string found;
@@ -107,7 +109,7 @@ std::string found_in(const std::string &report)
 
 class InjectCorpus : public testing::TestWithParam<std::string> {
 protected:
-    // nullopt: inject rejected the recording.
+    // Returns the exit status. nullopt: inject rejected the recording.
     std::optional<int> inject(const std::string &from, bool samples) const
     {
         const Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -158,7 +160,7 @@ TEST_P(InjectCorpus, RemovesOnlyAuxData)
     EXPECT_NE(injected, 0U);
 }
 
-TEST_P(InjectCorpus, SamplesGiveTheSameReport)
+TEST_P(InjectCorpus, InjectedSamplesGiveTheSameReport)
 {
     size_t with_aux = 0;
     std::map<std::endian, size_t> reported;
@@ -193,12 +195,12 @@ TEST_P(InjectCorpus, SamplesGiveTheSameReport)
     }
 }
 
-// A damaged file may lack the names of PMUs, or the events. Data of such events is not converted.
+// A damaged file may lack the names of PMUs or the events; inject then does not convert their data.
 TEST_P(InjectCorpus, DamagedInputGivesAValidRecordingOrNone)
 {
     constexpr size_t kHeader = 104, kAttrsSize = 32, kStep = 56;
     if (GetParam() != "encoded")
-        return;  // perf's recordings are large and add nothing to this test
+        return;  // recordings of stock perf are large, and test nothing else here
     size_t made = 0;
     const auto check = [&](const std::vector<std::byte> &bytes) {
         const std::string from = folder_.path("damaged");

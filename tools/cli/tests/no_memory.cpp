@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // A library for LD_PRELOAD, in which `new` throws std::bad_alloc for allocation number
-// NO_MEMORY_FROM and all later ones. So tests can make any allocation fail, which is not possible
-// by a memory limit.
+// NO_MEMORY_FROM (environment variable) and all later ones. With it, tests can make any allocation
+// fail, which a memory limit does not allow.
 #include <atomic>
 #include <cstdlib>
 #include <new>

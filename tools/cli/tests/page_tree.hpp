@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For tests: an HTML page of pmukit as a tree, parsed by an independent XML parser (expat).
+// For tests: an HTML page of pmukit as a tree of elements, parsed by an XML parser, expat.
 #pragma once
 
 #include <expat.h>
@@ -13,7 +13,7 @@
 namespace pmukit {
 
 struct Element {
-    std::string name, text;  // text: including that of all children
+    std::string name, text;  // text: including the text of all children
     std::map<std::string, std::string> attributes;
     std::vector<std::unique_ptr<Element>> children;
 

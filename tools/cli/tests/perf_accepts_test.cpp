@@ -59,7 +59,7 @@ protected:
         ASSERT_FALSE(perf_.empty()) << "no perf of " << GetParam() << "; run make setup";
     }
 
-    // Three samples of a software event and, if device_type is set, AUX data.
+    // Writes three samples of a software event and, if device_type is not 0, AUX data.
     void write(uint32_t device_type, bool info)
     {
         std::vector<WriterEvent> events = {{attr_of(1, 128), {kId}, "cpu-clock"}};
@@ -120,7 +120,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(EveryPerf, PerfAccepts, testing::ValuesIn(stock::kKernels),
                          [](const auto &kernel) { return stock::name_of(kernel.param); });
 
-TEST_P(PerfAccepts, FileOfSamples)
+TEST_P(PerfAccepts, FileWithSamples)
 {
     write(0, false);
     expect_reads("report --header-only -i " + path_, "hostname : accepts");
@@ -130,20 +130,20 @@ TEST_P(PerfAccepts, FileOfSamples)
     EXPECT_EQ(script_lines(""), 3U);
 }
 
-TEST_P(PerfAccepts, AuxDataOfTheSuiteWithNoItrace)
+TEST_P(PerfAccepts, HisiPttAuxDataWithoutAuxtraceInfoIfNoItraceIsGiven)
 {
     write(24, false);
     expect_reads("evlist -i " + path_, "hisi_ptt0_2/filter=0x80001/");
     EXPECT_EQ(script_lines("--no-itrace"), 3U);
 }
 
-TEST_P(PerfAccepts, HisiPttWithAuxtraceInfo)
+TEST_P(PerfAccepts, HisiPttAuxDataWithAuxtraceInfo)
 {
     write(24, true);
     expect_reads("report -D -i " + path_, "HISI PTT");
 }
 
-TEST_P(PerfAccepts, InjectedSamplesWithItraceEnabled)
+TEST_P(PerfAccepts, FileWithInjectedSamples)
 {
     write(24, false);
     ASSERT_NO_FATAL_FAILURE(
@@ -152,10 +152,10 @@ TEST_P(PerfAccepts, InjectedSamplesWithItraceEnabled)
     expect_reads("report --header-only -i " + path_, "hostname : accepts");
     EXPECT_EQ(script_lines(""), 3U);
     EXPECT_EQ(script_lines("", "hisi_ptt0_2"), 1U);
-    expect_reads("script -D -i " + path_, "48 50 54 54");  // tag of its payload
+    expect_reads("script -D -i " + path_, "48 50 54 54");  // tag of the payload, of hisi_ptt
 }
 
-TEST_P(PerfAccepts, CutFile)
+TEST_P(PerfAccepts, FileThatCutWrites)
 {
     write(24, true);
     cli::CutOptions options;
@@ -169,7 +169,7 @@ TEST_P(PerfAccepts, CutFile)
     expect_reads("report --header-only -i " + path_, "hostname : accepts");
 }
 
-TEST_P(PerfAccepts, MergedFileOfTwoHosts)
+TEST_P(PerfAccepts, FileThatMergeWritesForTwoHosts)
 {
     write(24, true);
     cli::MergeOptions options;
@@ -188,7 +188,7 @@ TEST_P(PerfAccepts, MergedFileOfTwoHosts)
     expect_reads("report -D -i " + path_, "HISI PTT");
 }
 
-TEST_P(PerfAccepts, RecoveredFile)
+TEST_P(PerfAccepts, FileThatRecoverWrites)
 {
     write(24, false);
     fs::resize_file(path_, fs::file_size(path_) - 1000);
@@ -202,7 +202,7 @@ TEST_P(PerfAccepts, RecoveredFile)
     EXPECT_EQ(script_lines("--no-itrace"), 3U);
 }
 
-TEST_P(PerfAccepts, PipeRecording)
+TEST_P(PerfAccepts, RecordingInPipeFormat)
 {
     std::string path = path_;
     Fd out(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));

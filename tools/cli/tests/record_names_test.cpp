@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit and stock perf must find symbols and thread names in a file of `pmukit record`. If the
-// kernel does not allow sampling, the tests are skipped.
+// pmukit and stock perf must find symbols and thread names in a file that `pmukit record` wrote. If
+// the kernel does not allow sampling, the tests are skipped.
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <unistd.h>
@@ -29,8 +29,8 @@ using stock::Said;
 
 class RecordNames : public testing::Test {
 protected:
-    // Samples the CPU clock at 1 kHz in user mode while a program spins. False: this machine does
-    // not allow it.
+    // Samples the CPU clock at 1 kHz in user mode while SPIN_PROGRAM runs. Returns false if this
+    // machine does not allow sampling.
     bool record(const std::string &target, unsigned time_ms = 200)
     {
         const Said output = run(std::string(PMUKIT_COMMAND) + " record " + target +
@@ -41,7 +41,7 @@ protected:
         EXPECT_EQ(output.status, 0) << output.text;
         return true;
     }
-    // Collects the samples of the CPU clock; all other records go to threads_.
+    // Reads the samples of the CPU clock into samples_, and all other records into threads_.
     void read() { read(path_); }
     void read(const std::string &path)
     {
@@ -104,7 +104,8 @@ TEST_F(RecordNames, ResolvesSymbolsOfTheCommand)
     EXPECT_EQ(tids.size(), 1U);
 }
 
-// The exec of the command is only in the first file, so the other files need its name, too.
+// Only the first file has the exec of the command, so each other file needs other records with its
+// name.
 TEST_F(RecordNames, EachFileOfASeriesNamesTheCommand)
 {
     if (!record("--interval 1", 2500))
@@ -119,7 +120,7 @@ TEST_F(RecordNames, EachFileOfASeriesNamesTheCommand)
     EXPECT_GT(named, samples_.size() / 2) << "of " << samples_.size();
 }
 
-TEST_F(RecordNames, OpensEachCpuOnce)
+TEST_F(RecordNames, CpuInTheListTwiceIsOpenedOnce)
 {
     if (!record("-C 0-0,0"))
         GTEST_SKIP() << "this machine allows no sampling";
@@ -128,7 +129,7 @@ TEST_F(RecordNames, OpensEachCpuOnce)
     EXPECT_EQ(reader->events().front().ids.size(), 1U);
 }
 
-TEST_F(RecordNames, UsesTheChosenClock)
+TEST_F(RecordNames, AllRecordsHaveTimesOfTheChosenClock)
 {
     if (!record("-k CLOCK_REALTIME"))
         GTEST_SKIP() << "this machine allows no sampling";
@@ -153,7 +154,7 @@ TEST_F(RecordNames, UsesTheChosenClock)
     EXPECT_LT(clock->clock_ns - clock->wall_ns, 1000000000U) << "read one after the other";
 }
 
-TEST_F(RecordNames, NamesProcessesThatRanBefore)
+TEST_F(RecordNames, NamesProcessesThatRanBeforeTheRecording)
 {
     if (!record("-a"))
         GTEST_SKIP() << "this machine allows no sampling";
@@ -167,7 +168,7 @@ TEST_F(RecordNames, NamesProcessesThatRanBefore)
     EXPECT_FALSE(samples_.empty());
 }
 
-TEST_F(RecordNames, HasTheKernelMapAndBuildId)
+TEST_F(RecordNames, RecordingHasTheKernelMapAndBuildId)
 {
     if (::geteuid() != 0 || !record(""))
         GTEST_SKIP() << "this machine shows no addresses of the kernel";
@@ -180,12 +181,12 @@ TEST_F(RecordNames, HasTheKernelMapAndBuildId)
     EXPECT_TRUE(found("[kernel.kallsyms]"));
 }
 
-// Stock perf
+// The same recordings, read by stock perf
 class PerfNames : public RecordNames, public testing::WithParamInterface<const char *> {};
 INSTANTIATE_TEST_SUITE_P(EveryPerf, PerfNames, testing::ValuesIn(stock::kKernels),
                          [](const auto &kernel) { return stock::name_of(kernel.param); });
 
-TEST_P(PerfNames, PerfShowsTheFunctionAndTheThread)
+TEST_P(PerfNames, PerfShowsFunctionThreadAndTaskEvents)
 {
     const std::string perf = stock::perf(GetParam());
     ASSERT_FALSE(perf.empty()) << "run make setup";
@@ -203,7 +204,7 @@ TEST_P(PerfNames, PerfShowsTheFunctionAndTheThread)
         EXPECT_NE(tasks.text.find(name), std::string::npos) << name << "\n" << tasks.text;
 }
 
-TEST_P(PerfNames, PerfShowsTheClock)
+TEST_P(PerfNames, PerfShowsTheChosenClockInTheHeader)
 {
     const std::string perf = stock::perf(GetParam());
     ASSERT_FALSE(perf.empty()) << "run make setup";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit report --html for every case of tools/encode/testdata: a page is well-formed, loads
-// nothing else, can be used by keyboard, and its tables have the sums of --json.
+// pmukit report --html for every case of tools/encode/testdata. The page must be well-formed, load
+// no other file, be usable by keyboard, and have tables with the sums of --json.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -60,7 +60,7 @@ protected:
         ASSERT_TRUE(what) << what.error().message;
         ASSERT_TRUE(encode::write_recording(*what, path("perf.data")));
     }
-    // Returns the page as a tree, stored in parser_.
+    // Makes the page of the recording. Returns it as a tree, which is stored in parser_.
     const Element &page(const std::string &options = "", int wanted_status = -1)
     {
         int status = 0;
@@ -86,7 +86,7 @@ protected:
     PageParser parser_;
 };
 
-// The table of a figure
+// Numbers in the table of a figure
 
 std::vector<std::string> cells_of(const Element &row)
 {
@@ -134,7 +134,7 @@ Numbers numbers_of(const Element &figure)
     return numbers;
 }
 
-// A number in the last row must be the sum of its column.
+// Each number in the last row must be the sum of its column.
 void expect_sums(const Numbers &numbers, const std::string &title)
 {
     for (size_t i = 0; i < numbers.total.size(); i++) {
@@ -148,7 +148,7 @@ void expect_sums(const Numbers &numbers, const std::string &title)
     }
 }
 
-// Sums in --json
+// Sums in the output of --json
 
 uint64_t sum_over(const json &list, const char *member)
 {
@@ -200,7 +200,7 @@ const Element *figure_of(const Element &page, const std::string &title, const st
     return nullptr;
 }
 
-// Compares the PMU's figures with the sums in --json; returns the number of figures compared.
+// Compares the figures of a PMU with the sums in --json. Returns the number of compared figures.
 size_t expect_json_sums(const Element &page, const json &pmu)
 {
     size_t met = 0;
@@ -220,7 +220,7 @@ size_t expect_json_sums(const Element &page, const json &pmu)
     return met;
 }
 
-// Checks for every page
+// Checks of every page
 
 void expect_nothing_from_elsewhere(const Element &page, std::string text)
 {
@@ -272,7 +272,7 @@ class EveryCase : public Recorded, public testing::WithParamInterface<std::strin
 INSTANTIATE_TEST_SUITE_P(All, EveryCase, testing::ValuesIn(cases()),
                          [](const auto &name) { return name.param; });
 
-TEST_P(EveryCase, PageIsSelfContainedAndMatchesJson)
+TEST_P(EveryCase, PageIsSelfContainedAndHasTheSumsOfJson)
 {
     Result<std::string> text = read_small_file(CASES_FOLDER "/" + GetParam() + ".case");
     ASSERT_TRUE(text);
@@ -291,8 +291,8 @@ TEST_P(EveryCase, PageIsSelfContainedAndMatchesJson)
     EXPECT_GE(met, reported.at("pmus").size());
 }
 
-// A row shows the sum of the entries that a list leaves out.
-TEST_F(Recorded, KeepsTheSumsOfShortenedLists)
+// --top shortens the list; a row must then show the sum of the units that are left out.
+TEST_F(Recorded, ShortenedListKeepsItsSums)
 {
     record(
         "pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0//\naux 7 cpu 1\n"
@@ -341,7 +341,7 @@ TEST_F(Recorded, EveryFigureShowsSourceAndLosses)
     }
 }
 
-// Names come from a file that anyone may have made.
+// Names come from a file, and so can have any characters.
 TEST_F(Recorded, EscapesMarkupInNames)
 {
     record(
@@ -380,7 +380,7 @@ TEST_F(Recorded, LeavesNoPageOnAnError)
     EXPECT_EQ(status, 2);
 }
 
-TEST_F(Recorded, HasAFigureForAPmuWithoutData)
+TEST_F(Recorded, PmuWithoutDataHasAFigure)
 {
     record("pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0// period 1 raw\n");
     EXPECT_NE(page("", 0).text.find("Nothing was hot."), std::string::npos);
@@ -392,8 +392,8 @@ TEST_F(Recorded, PageReportsSamplesWithoutPayload)
     EXPECT_NE(page("", 1).text.find("recorded without -R"), std::string::npos);
 }
 
-// One walk produces both.
-TEST_F(Recorded, WritesJsonAndThePage)
+// The report is written in both formats after reading the recording once.
+TEST_F(Recorded, JsonAndHtmlOptionsWriteBoth)
 {
     record(
         "pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0//\naux 7 cpu 1\n"

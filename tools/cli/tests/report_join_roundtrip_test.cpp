@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit report --join of recordings with a result known by hand: hot memory, PCIe requests and
-// cache readings, some of which can be joined.
+// pmukit report --join of recordings for which the expected result was computed by hand. They have
+// hot memory, PCIe requests and cache readings; some of these cannot be joined.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -30,7 +30,8 @@ TEST(Overlap, IsOneForEqualShapesAndZeroForDisjointTimes)
     EXPECT_DOUBLE_EQ(overlap_of({}, {}), 0);
 }
 
-// A device of 16 MiB at 4 GiB, on node 1 of tier 22. Other memory begins at 0, on node 0 of tier 4.
+// A device of 16 MiB at host address 4 GiB, on node 1 of tier 22. Node 0, of tier 4, begins at
+// address 0.
 void put_machine(const TestFolder &tree)
 {
     topology::TreeRegion region;
@@ -43,10 +44,11 @@ void put_machine(const TestFolder &tree)
     tree.put("devices/virtual/memory_tiering/memory_tier22/nodelist", "1\n");
 }
 
-// Unit 0 is hot in both seconds, unit 512 (at 2 MiB) in the first; unit 8192 is past the end of the
-// device. 01:00.0 reads from the first range in both seconds. 02:00.0 writes to the second range
-// and reads elsewhere. One request is a translation request. Group 1 moves 1000 bytes and then 500,
-// like the heat of unit 0; group 2 moves bytes only in the second second.
+// Two seconds of data. Unit 0 is hot in both, unit 512 (at 2 MiB) in the first; unit 8192 is past
+// the end of the device. Requester 01:00.0 reads from the first range in both seconds. 02:00.0
+// writes to the second range and reads outside of the ranges. One request is a translation request.
+// Group 1 moves 1000 bytes and then 500, like the heat of unit 0; group 2 moves bytes only in the
+// last second.
 constexpr const char *kEverything = R"(order little
 pmu 11 cxl_hmu_mem0.0.0
 pmu 24 hisi_ptt0_2
@@ -144,7 +146,7 @@ TEST_F(Joined, JoinsHotRangesRequestersNodesAndTiers)
                                "read_bytes": 128, "writes": 1, "written_bytes": 64}])"));
 }
 
-TEST_F(Joined, HasOneTimeAxisForAllDrivers)
+TEST_F(Joined, DataOfAllDriversHasOneTimeAxis)
 {
     record(kEverything);
     const json join = joined();
@@ -162,7 +164,7 @@ TEST_F(Joined, HasOneTimeAxisForAllDrivers)
     EXPECT_EQ(in_second(join, join.at("groups")[0].at("columns"), 2), 500U);
 }
 
-TEST_F(Joined, CorrelatesGroupsWithRanges)
+TEST_F(Joined, ComparesGroupsWithRangesOverTime)
 {
     record(kEverything);
     const json join = joined();
@@ -247,7 +249,7 @@ TEST_F(Joined, HtmlMatchesText)
 }
 
 // With ranges of 16 MiB, all hot units are in one range.
-TEST_F(Joined, RangeSizeIsAnOption)
+TEST_F(Joined, RangeBytesOptionSetsTheRangeSize)
 {
     record(kEverything);
     const json join =
@@ -259,7 +261,7 @@ TEST_F(Joined, RangeSizeIsAnOption)
     EXPECT_EQ(join.at("ranges")[0].at("requesters").size(), 2U);
 }
 
-TEST_F(Joined, JoinsASingleDriver)
+TEST_F(Joined, JoinsTheDataOfASingleDriver)
 {
     record(
         "pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0//\naux 7 cpu 0\n"
@@ -273,7 +275,7 @@ TEST_F(Joined, JoinsASingleDriver)
               std::string::npos);
 }
 
-TEST_F(Joined, NeedsATopology)
+TEST_F(Joined, RejectsJoinWithoutATopology)
 {
     record(kEverything);
     EXPECT_NE(said("--join", 2).find("--cxl-topology"), std::string::npos);
@@ -299,7 +301,7 @@ protected:
         tlp.address = address;
         return tlp;
     }
-    // The number before this text in the lines about data that was not joined.
+    // Returns the number at the start of the line about data that was not joined with this text.
     static uint64_t count_before(const cli::Joined &joined, const std::string &text)
     {
         for (const std::string &line : joined.not_joined)
@@ -312,7 +314,7 @@ protected:
     std::optional<cli::Join> join_;
 };
 
-TEST_F(JoinLimits, LimitsTheRangesOfRequests)
+TEST_F(JoinLimits, LimitsTheNumberOfRangesOfRequests)
 {
     constexpr uint64_t kFew = 65536, kMany = limits::kJoin / 64;
     for (const uint64_t ranges : {kFew, kMany}) {
@@ -329,7 +331,7 @@ TEST_F(JoinLimits, LimitsTheRangesOfRequests)
     }
 }
 
-TEST_F(JoinLimits, LimitsTheHotUnits)
+TEST_F(JoinLimits, LimitsTheNumberOfHotUnits)
 {
     constexpr uint64_t kUnits = 4096, kMany = limits::kJoin / 64;
     for (uint64_t i = 0; i < kMany; i++)
@@ -344,8 +346,8 @@ TEST_F(JoinLimits, LimitsTheHotUnits)
     EXPECT_EQ(joined.ranges[0].heat, 2U) << "a known thread continues";
 }
 
-// Each group is compared with each range.
-TEST_F(JoinLimits, LimitsTheGroupsComparedWithRanges)
+// Memory for comparisons grows with the product of groups and ranges.
+TEST_F(JoinLimits, LimitsTheNumberOfGroupsThatAreComparedWithRanges)
 {
     constexpr uint64_t kRanges = 4096, kFew = 100, kMany = 4000;
     for (const uint64_t groups : {kFew, kMany}) {

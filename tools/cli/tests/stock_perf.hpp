@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For tests: runs stock perf of each version that `make setup` installed for the guests
-// (PMUKIT_CACHE), with the libraries of its own tree, and other commands.
+// For tests: runs commands, and stock perf of each kernel version, which `make setup` installs for
+// the guests in PMUKIT_CACHE. perf uses the libraries of its own tree.
 #pragma once
 
 #include <cstdio>
@@ -28,7 +28,8 @@ inline Said run(const std::string &command)
 
 constexpr const char *kKernels[] = {"6.1", "6.12", "7.2"};
 
-// "... perf ", to be followed by arguments. Empty: this perf is not installed.
+// Start of a command line that runs perf, to be followed by its arguments. Empty: perf of this
+// kernel is not installed.
 inline std::string perf(const std::string &kernel)
 {
     const char *cache = std::getenv("PMUKIT_CACHE"), *home = std::getenv("HOME");

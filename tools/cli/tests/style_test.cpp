@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Options common to all commands. Every command must be in the table here, and has help with
-// examples, completion, suggestions for misspelled words and, if it prints tables, --json and a
+// Checks what all commands have in common. Every command must be in the table here, and must have
+// help with examples, suggestions for misspelled words and, if it prints tables, --json and a
 // pager.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -31,8 +31,8 @@ namespace {
 
 struct CommandCase {
     const char *name;
-    // Arguments with which the command prints something in this folder, from good.data; nullptr: it
-    // prints no tables, and so has neither --json nor a pager.
+    // Arguments with which the command prints something in the test folder, which has good.data.
+    // nullptr: the command prints no tables, and so has neither --json nor a pager.
     const char *prints;
     bool has_json = true;
 };
@@ -45,7 +45,7 @@ void PrintTo(const CommandCase &command, std::ostream *out)
 const CommandCase kCases[] = {
     {"list", "list --pfm"},
     {"record", nullptr},
-    {"dump", "dump -i good.data", false},  // perf's text, record by record
+    {"dump", "dump -i good.data", false},  // prints the text of perf for each record
     {"cut", nullptr},
     {"inject", nullptr},
     {"merge", nullptr},
@@ -97,7 +97,7 @@ protected:
             store_le(bytes.data() + 8 * i, words[i]);
         return bytes;
     }
-    // Runs in a shell; returns standard output and standard error together.
+    // Runs pmukit in a shell. Returns standard output and standard error together.
     std::string said(const std::string &words) const
     {
         const std::string command = "cd " + tree_.dir() + " && { " + PMUKIT_COMMAND + " " + words +
@@ -132,7 +132,7 @@ std::set<std::string> commands_in(const std::string &help)
     return commands;
 }
 
-TEST_F(Style, TableHasEveryCommand)
+TEST_F(Style, TableHasEveryCommandOfTheHelp)
 {
     std::set<std::string> known;
     for (const CommandCase &command : kCases)
@@ -151,7 +151,7 @@ TEST_P(StyleOf, HelpEndsWithExamples)
     EXPECT_NE(help.find("  pmukit " + name, examples), help.npos) << help;
 }
 
-TEST_P(StyleOf, OffersJsonOnlyForTables)
+TEST_P(StyleOf, OnlyCommandsThatPrintTablesHaveJson)
 {
     const CommandCase &command = GetParam();
     const bool has =
@@ -164,18 +164,18 @@ TEST_P(StyleOf, SuggestsTheNearestOptionAndCommand)
 {
     const std::string name = GetParam().name;
     EXPECT_NE(said(name + " --hepl a b").find("did you mean --help?"), std::string::npos);
-    // Swap the last two letters.
+    // A misspelled name: its last two letters are swapped.
     std::string slip = name;
     std::swap(slip[slip.size() - 1], slip[slip.size() - 2]);
     EXPECT_NE(said(slip).find("did you mean "), std::string::npos) << slip;
 }
 
-TEST_P(StyleOf, UsesThePagerForTables)
+TEST_P(StyleOf, OnlyCommandsThatPrintTablesUseThePager)
 {
     const CommandCase &command = GetParam();
     const std::string words =
         command.prints ? command.prints : std::string(command.name) + " --help";
-    // The output uses the pager even if there is nothing to show on this machine.
+    // The pager prints PAGED: itself, because a command may have nothing to show on this machine.
     const std::string pager = "PMUKIT_PAGER=sed s/^/PAGED:/; echo PAGED:";
     const std::string paged = shown(words, {pager, "PAGER=false"});
     EXPECT_EQ(paged.find("PAGED:") != paged.npos, command.prints != nullptr) << paged;
@@ -198,8 +198,8 @@ TEST_F(Style, NoPagerOptionDisablesThePager)
     EXPECT_EQ(said("report -i good.data").find("PAGED:"), std::string::npos) << "into a file";
 }
 
-// A user whom sudo allows only this command must not get a shell through its pager.
-TEST_F(Style, PagerUnderSudoRunsNoPrograms)
+// A user to whom sudo allows only pmukit must not get a shell through its pager.
+TEST_F(Style, PagerUnderSudoIsLessInSecureMode)
 {
     TestFolder folder;
     folder.put("less", "#!/bin/sh\necho \"LESS=$LESS SECURE=$LESSSECURE\"\n");
@@ -215,7 +215,7 @@ TEST_F(Style, PagerUnderSudoRunsNoPrograms)
               std::string::npos);
 }
 
-TEST_F(Style, ClosedPagerIsNotAFailure)
+TEST_F(Style, PagerThatExitsEarlyIsNotAFailure)
 {
     OnTerminal terminal({PMUKIT_COMMAND, "dump", "-i", tree_.path("good.data")}, -1,
                         {"PMUKIT_PAGER=exit 3"}, winsize{24, 100, 0, 0});
@@ -223,7 +223,7 @@ TEST_F(Style, ClosedPagerIsNotAFailure)
     EXPECT_EQ(terminal.all(), "");
 }
 
-// A recording from a pipe: the program runs until the pipe is closed.
+// pmukit dump of a recording from a pipe: it runs until the pipe is closed.
 class Paged : public Style {
 protected:
     void SetUp() override
@@ -261,7 +261,7 @@ protected:
     std::string front_, rest_;
 };
 
-TEST_F(Paged, CtrlCGoesToThePager)
+TEST_F(Paged, CtrlCDoesNotEndTheCommandWhileThePagerRuns)
 {
     OnTerminal terminal = dump("trap '' INT QUIT; echo READY; sed s/^/PAGED:/");
     put(front_);
@@ -275,13 +275,13 @@ TEST_F(Paged, CtrlCGoesToThePager)
     EXPECT_EQ(terminal.wait(), 0);
 }
 
-TEST_F(Paged, CtrlCEndsTheCommandAfterThePagerClosed)
+TEST_F(Paged, CtrlCEndsTheCommandAfterThePagerExited)
 {
     OnTerminal terminal = dump("echo READY");
     put(front_);
     ASSERT_TRUE(terminal.shows("READY"));
     wait_until_read();
-    // On a busy machine the pager may exit later than its output suggests.
+    // The pager may still run after its last output: repeat Ctrl-C for one second.
     for (int times = 0; times < 20; times++) {
         terminal.type("\003");
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -305,7 +305,7 @@ TEST_F(Style, ColorsOnlyOnTerminalsThatSupportThem)
     EXPECT_NE(said("--color purple doctor").find("purple"), std::string::npos);
 }
 
-// A command that prints or writes figures, and its mark for data of a model.
+// A command that prints or writes figures, and the text that marks data of an emulated device.
 struct Figures {
     const char *words, *says;
 };
@@ -323,7 +323,7 @@ const Figures kFigures[] = {
     {"export -i good.data --format openmetrics -o -", R"(source="model")"},
 };
 
-TEST_F(Style, FiguresOfAModelAreMarked)
+TEST_F(Style, FiguresOfAnEmulatedDeviceAreMarked)
 {
     topology::TreeRegion region;
     region.dpa_bytes = uint64_t{16} << 20;
@@ -333,7 +333,7 @@ TEST_F(Style, FiguresOfAModelAreMarked)
             << figures.words << ": " << said(figures.words);
 }
 
-// While it exists, standard error is a terminal.
+// While an object of this class exists, standard error is a terminal.
 class ErrorOnTerminal {
 public:
     ErrorOnTerminal() : before_(::dup(STDERR_FILENO)), master_(::posix_openpt(O_RDWR | O_NOCTTY))

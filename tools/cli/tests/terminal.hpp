@@ -65,8 +65,8 @@ public:
     }
     void resize(winsize size) const { EXPECT_EQ(::ioctl(master_.get(), TIOCSWINSZ, &size), 0); }
 
-    // Reads until the program has shown this text since the last call. False: the program ended, or
-    // 30 s passed.
+    // Reads output until it has this text, after the end of the text of the last call. Returns
+    // false if the program ended or 30 s passed.
     bool shows(const std::string &text)
     {
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -77,7 +77,7 @@ public:
         fresh_.erase(0, fresh_.find(text) + text.size());
         return true;
     }
-    // Returns the exit status; after that all() has the complete output.
+    // Waits for the program, and returns its exit status. all() then has the complete output.
     int wait()
     {
         while (read_some())

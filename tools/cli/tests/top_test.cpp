@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr uint64_t kPages = 7, kGroups = 8;  // ids of the two events
+constexpr uint64_t kPages = 7, kGroups = 8;  // event ids of cxl_hmu and cache_qos
 constexpr uint32_t kPagesType = 24, kGroupsType = 25;
 
 std::vector<std::byte> bytes_of(const std::vector<uint64_t> &words)
@@ -34,7 +34,7 @@ std::vector<std::byte> bytes_of(const std::vector<uint64_t> &words)
     return bytes;
 }
 
-// Entries are pairs of a unit and a count.
+// A record of a hot list. entries: pairs of a unit and a count.
 std::vector<std::byte> hot_list(uint64_t sequence,
                                 const std::vector<std::pair<uint64_t, uint64_t>> &entries,
                                 uint64_t lost = 0)
@@ -82,7 +82,7 @@ perfdata::HostInfo host()
     return host;
 }
 
-// A recording in pipe format that the test can continue at any time.
+// A recording in pipe format, to which the test can add records at any time.
 class Source {
 public:
     explicit Source(Fd out)
@@ -158,7 +158,7 @@ TEST_F(Top, RanksPagesAndGroupsOfAPipe)
     EXPECT_EQ(frame["pages"][0]["accesses"], 510);
     EXPECT_EQ(frame["pages"][0]["epochs"], 2);
     EXPECT_EQ(frame["pages"][1]["accesses"], 100);
-    // The count grew by 7000; the gauge was 4096 at most.
+    // The count of group 2 grew by 7000; the gauge of group 1 was at most 4096.
     ASSERT_EQ(frame["groups"].size(), 2U);
     EXPECT_EQ(frame["groups"][0]["monitor"], 2);
     EXPECT_EQ(frame["groups"][0]["bytes"], 7000);
@@ -203,7 +203,7 @@ TEST_F(Top, ReportsLosses)
     EXPECT_EQ(out_.find("nothing lost"), std::string::npos) << out_;
 }
 
-TEST_F(Top, DeviceOverrunMakesTheLossALowerBound)
+TEST_F(Top, CollisionFlagMakesTheLossALowerBound)
 {
     for (const bool overrun : {false, true}) {
         testing::PttFile file(recording(), {.pipe = true});
@@ -228,7 +228,7 @@ TEST_F(Top, DeviceOverrunMakesTheLossALowerBound)
     }
 }
 
-TEST_F(Top, ReadsEveryPrefixOfARecording)
+TEST_F(Top, TruncatedRecordingFailsOnlyWithAMessage)
 {
     record_all();
     const std::string whole = read_small_file(recording()).value();
@@ -256,10 +256,10 @@ TEST_F(Top, ReportsAFullOutputOnce)
     EXPECT_EQ(said_, "pmukit: standard output: No space left on device\n");
 }
 
-// With a recorder that top starts; skipped if the kernel does not allow it.
+// Tests with a recorder that top starts. They are skipped if the kernel does not allow recording.
 class TopRecords : public Top {
 protected:
-    // Returns kKilled if the command did not end.
+    // Runs top for at most 60 s. Returns kKilled if it did not end by then.
     int run_with_limit(const std::string &words) { return run(words, "timeout -s KILL 60 "); }
     bool is_not_allowed() const { return said_.find("CAP_PERFMON") != std::string::npos; }
 
@@ -268,8 +268,8 @@ protected:
     static constexpr const char *kMany = " -e software/config=0,freq=10000/";
 };
 
-// The recorder has more data to write than the pipe to top holds, so it would block forever if top
-// did not end it.
+// The recorder writes more data than the pipe to top holds, so it would block forever if top did
+// not end it.
 TEST_F(TopRecords, EndsItsRecorderOnFailure)
 {
     std::string words = "--json --interval 0.2 --feed aux";
@@ -282,7 +282,7 @@ TEST_F(TopRecords, EndsItsRecorderOnFailure)
     EXPECT_TRUE(said_.starts_with("pmukit: standard output: No space left on device\n")) << said_;
 }
 
-TEST_F(TopRecords, ShowsTheOutputOfAFailingCommand)
+TEST_F(TopRecords, ShowsTheOutputOfAFailingCommandOnStandardError)
 {
     const int status = run_with_limit(
         "--once --json --feed aux -e software/config=0,freq=50/ -- "
@@ -325,7 +325,7 @@ TEST_F(TopScreen, ShowsNewDataImmediately)
     source_->end();
     source_.reset();
     EXPECT_EQ(terminal_->wait(), 0);
-    // The former screen contents and the cursor are restored.
+    // At its end, top must restore the former screen contents and the cursor.
     EXPECT_TRUE(terminal_->all().ends_with("\033[?25h\033[?1049l")) << terminal_->all();
 }
 
@@ -353,7 +353,7 @@ TEST_F(TopScreen, RedrawsAtANewTerminalSize)
     source_->give(kPages, hot_list(0, {{3, 100}}));
     EXPECT_TRUE(terminal_->shows("epochs"));
     terminal_->resize(winsize{10, 30, 0, 0});
-    // Cut to 30 columns: the column heads without any number.
+    // In 30 columns, only the column heads up to "DP" fit.
     EXPECT_TRUE(terminal_->shows("  rank  PMU                 DP\033[K"));
     terminal_->type("q");
     EXPECT_EQ(terminal_->wait(), 0);

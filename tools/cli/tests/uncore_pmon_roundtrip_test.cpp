@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver and pmukit discover must agree about each discovery table: valid ones, and ones with
-// changed bits, words and entries.
+// The driver and pmukit discover must accept the same units of each discovery table. The tables are
+// valid, or have changed bits, words and entries.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -22,7 +22,7 @@ std::vector<std::byte> mixed_table()
     return test::table_of(units);
 }
 
-TEST(UncorePmonTable, DriverAndDecoderAgree)
+TEST(UncorePmonTable, DriverAndDecoderAgreeOnAValidTable)
 {
     const std::vector<std::byte> bytes = mixed_table();
     EXPECT_EQ(fuzz::compare_table(bytes, bytes.size()), "");
@@ -46,7 +46,7 @@ TEST(UncorePmonTable, DriverAndDecoderAgreeWithAnyBitFlipped)
     }
 }
 
-// The comparison must detect a table that only one of them reads.
+// The comparison must find an entry that only the driver or only the decoder accepts.
 TEST(UncorePmonTable, ComparisonFindsDifferences)
 {
     const std::vector<std::byte> bytes = mixed_table();
@@ -63,7 +63,7 @@ TEST(UncorePmonTable, ComparisonFindsDifferences)
     EXPECT_EQ(fuzz::compare_entries(kernel, ours), "entry 1: the driver refuses: no reason");
 }
 
-TEST(UncorePmonTable, DriverAndDecoderAgreeWhenShuffled)
+TEST(UncorePmonTable, DriverAndDecoderAgreeWithAnyWordReplaced)
 {
     std::mt19937_64 random(3);
     const std::vector<std::byte> bytes = mixed_table();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A library that calls back into unwound_main.cpp, without frame pointers and with one inlined
-// function.
+// A library that calls a function of unwound_main.cpp. It is built without frame pointers and has
+// one inlined function.
 #include <cstdint>
 
 using Back = uint64_t (*)(uint64_t);

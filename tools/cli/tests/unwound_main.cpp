@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Runs TURNS times through functions that are inlined, recursive, in a library, and called by libc.
-// It is built without frame pointers: callers are found through call frame information only.
+// unwound TURNS: calls, this many times, functions that are inlined, recursive, called by a
+// library, and called by the C library. It is built without frame pointers: callers are found
+// through call frame information only.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
