@@ -16,7 +16,7 @@ class App;
 
 namespace pmukit::cli {
 
-// One invocation of the program.
+// What main() passes to the function of a subcommand.
 struct Invocation {
     const std::vector<std::string> &words;  // all command-line arguments, the program name first
     Output &out;

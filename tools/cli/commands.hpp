@@ -29,7 +29,7 @@ struct DumpOptions {
     std::string input = "perf.data";
     std::string headers = "";  // hisi_ptt: "narrow" or "wide"; empty: as recorded
     bool tlp = false;          // hisi_ptt: one decoded TLP per line
-    std::string perf = "7.2";  // hisi_ptt: perf version whose report -D format to print; or "6.12"
+    std::string perf = "7.2";  // hisi_ptt: prints the format of report -D of perf "7.2" or "6.12"
 };
 
 constexpr const char *kHostHelp =
@@ -41,16 +41,16 @@ struct ReportOptions {
     bool json = false;
     size_t top = 32;                     // rows per table; 0: all
     std::optional<uint64_t> unit_bytes;  // unit size for records that do not have it
-    std::optional<std::string> source;  // "model": the devices were emulated; files may not show it
+    std::optional<std::string> source;  // "model": marks the output as emulated; empty: as recorded
     std::optional<std::string>
         cxl_topology;        // /sys or a saved copy: adds host addresses, nodes and tiers
     std::string host;        // host that cxl_topology describes; empty: the recording's host
-    std::string by = "dpa";  // what to rank; or "hpa", "node"
+    std::string by = "dpa";  // what is ranked: "dpa", "hpa" or "node"
     uint64_t range_bytes = uint64_t{2} << 20;  // hisi_ptt: size of an address range, a power of two
     bool join = false;  // all drivers together, by host address and time, instead of separately
     std::string html;   // HTML file to write, instead of text; empty: none
-    // imc. symfs: root folder of the recorded programs; empty: /. kallsyms: file of kernel symbols;
-    // empty: none.
+    // For imc. symfs: root folder of the recorded programs; empty: /. kallsyms: file of kernel
+    // symbols; empty: none.
     std::string symfs, kallsyms;
 };
 
@@ -59,7 +59,7 @@ struct RecordCommandOptions {
     std::vector<std::string> pfm_events;  // lists of libpfm4 names
     bool all_cpus = false;
     std::string cpus;
-    std::string processes, threads;  // "PID,PID": running processes or threads
+    std::string processes, threads;  // running processes or threads: "PID,PID"
     std::string cgroups;             // "NAME,NAME": one per event, or one for all
     std::string period, frequency;   // for events without their own; frequency may be "max"
     bool strict_frequency = false;
@@ -69,12 +69,12 @@ struct RecordCommandOptions {
     bool no_inherit = false, no_build_ids = false, weight = false;
     bool verbose = false, quiet = false, dry_run = false;
     std::string output = "perf.data";
-    std::string pages;     // "PAGES[,AUXPAGES]", or sizes
+    std::string pages;     // ring and AUX area: "PAGES[,AUXPAGES]", or sizes such as "512K,4M"
     std::string source;    // "model": the devices are emulated
     std::string interval;  // "SECONDS[,KEEP]": a series of files
     std::string clock;     // one of clock_words(); empty: perf's default
     std::vector<std::string> command;
-    std::optional<int> command_output{};  // descriptor for the command's output; none: inherited
+    std::optional<int> command_output{};  // descriptor for the command's output; nullopt: inherited
     std::vector<std::string> cmdline;     // the complete command line
 };
 
@@ -157,7 +157,7 @@ Command add_record(CLI::App &app);
 Command add_tier(CLI::App &app);
 Command add_top(CLI::App &app);
 
-// In export/ and qualify/.
+// Defined in export/ and qualify/.
 Command add_export(CLI::App &app);
 Command add_qualify(CLI::App &app);
 

@@ -15,7 +15,7 @@
 namespace pmukit::cli {
 namespace {
 
-// Seconds with up to nine decimals, the format of perf script and its --time.
+// Parses seconds with up to nine decimals, as perf script prints and its --time accepts them.
 std::optional<uint64_t> parse_time_ns(std::string_view text)
 {
     constexpr size_t kDecimals = 9;
@@ -38,7 +38,7 @@ std::optional<uint64_t> parse_time_ns(std::string_view text)
     return *seconds * kSecond_ns + *rest;
 }
 
-// Parses "A,B", "A," or ",B".
+// Parses --time: "FROM,TO", "FROM," or ",TO", in seconds.
 Result<void> parse_times(const std::string &text, perfdata::CutSelection &selection)
 {
     if (text.empty())
@@ -56,7 +56,7 @@ Result<void> parse_times(const std::string &text, perfdata::CutSelection &select
     return {};
 }
 
-// Enough for 64 GiB of AUX data in buffers of one page.
+// Highest AUX buffer number: 2^24 buffers of one 4 KiB page hold 64 GiB of AUX data.
 constexpr int kMaxBuffer = (1 << 24) - 1;
 
 Result<std::vector<int>> parse_numbers(const char *option, const std::string &text, int most)

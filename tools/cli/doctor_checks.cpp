@@ -22,7 +22,7 @@ namespace {
 
 using Findings = std::vector<Finding>;
 
-// The kernel and our modules
+// The kernel and the modules of pmukit
 
 constexpr std::string_view kKernels[] = {"6.1", "6.12", "7.2"};
 
@@ -69,7 +69,7 @@ void check_modules(const Host &host, Findings &findings)
                             "insmod pmukit_common.ko, then that of the device"});
 }
 
-// Drivers outside the suite
+// Drivers that are not part of pmukit
 
 void check_others(const Host &host, Findings &findings)
 {
@@ -108,7 +108,7 @@ void check_paranoid(const Host &host, Findings &findings)
                             "run as root, or sysctl kernel.perf_event_paranoid=0"});
 }
 
-// Follows kallsyms_show_value().
+// Applies the rules of the kernel's kallsyms_show_value().
 bool shows_kernel_addresses(const Host &host, int64_t kptr_restrict)
 {
     const int64_t paranoid = host.number("proc/sys/kernel/perf_event_paranoid").value_or(2);
@@ -155,7 +155,7 @@ void check_lockdown(const Host &host, Findings &findings)
                                 std::string(lockdown.fix)});
 }
 
-// pmukit top reads trace events if it can.
+// Without tracefs, pmukit top reads AUX data instead of trace events.
 void check_tracefs(const Host &host, Findings &findings)
 {
     if (host.has("sys/kernel/tracing/events"))
@@ -166,11 +166,12 @@ void check_tracefs(const Host &host, Findings &findings)
                             "mount -t tracefs tracefs /sys/kernel/tracing, and run as root"});
 }
 
-// Memory for rings
+// Locked memory for the rings of an event
 
-constexpr int64_t kRingKib = 4 + 512 + 4096;  // mapped by pmukit record for one event
+// Default sizes for one event: control page, ring and AUX area.
+constexpr int64_t kRingKib = 4 + 512 + 4096;
 
-// "Max locked memory  SOFT  HARD  bytes". nullopt: unlimited.
+// Soft limit in a line "Max locked memory  SOFT  HARD  bytes". nullopt: unlimited.
 std::optional<int64_t> locked_kib(const Host &host)
 {
     constexpr std::string_view kKey = "Max locked memory";
@@ -192,7 +193,7 @@ size_t online_cpus(const Host &host)
     return cpus ? std::max<size_t>(cpus->size(), 1) : 1;
 }
 
-// perf_mmap(): a user may lock perf_event_mlock_kb per CPU, plus RLIMIT_MEMLOCK.
+// perf_mmap() of the kernel lets a user lock perf_event_mlock_kb KiB per CPU, plus RLIMIT_MEMLOCK.
 void check_rings(const Host &host, Findings &findings)
 {
     const int64_t each = host.number("proc/sys/kernel/perf_event_mlock_kb").value_or(516);

@@ -12,8 +12,8 @@ namespace pmukit::cli {
 
 enum class Health {
     kGood,
-    kNote,  // nothing is broken, but something that a user may want is missing
-    kBad,   // something cannot work
+    kNote,  // nothing fails, but a feature that a user may want is not available
+    kBad,   // a part of pmukit cannot work
 };
 
 struct Finding {
@@ -25,7 +25,7 @@ struct Finding {
 
 std::string_view health_name(Health health);
 
-// Runs all checks, in the order in which their problems are to be fixed.
+// Runs all checks. A problem that must be fixed first comes first in the result.
 std::vector<Finding> examine(const Host &host);
 
 }  // namespace pmukit::cli

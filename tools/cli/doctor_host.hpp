@@ -37,7 +37,7 @@ private:
     std::string root_;
 };
 
-// A process with open perf events, and its name. The kernel does not report which PMU they use.
+// A process with open perf events, and its name. The kernel does not report the PMU of an event.
 struct Holder {
     uint32_t pid;
     std::string command;

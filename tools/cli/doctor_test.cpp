@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit doctor on a fake machine without faults, and on the same machine with one fault each.
+// pmukit doctor on a fake machine without faults, and on the same machine with one change each.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -51,8 +51,8 @@ struct Case {
     std::function<void(const TestFolder &)> change;
     const char *check;
     Health health;
-    const char *what;  // part of the text
-    const char *fix;   // part of the text; "": no fix
+    const char *what;  // text that the finding contains
+    const char *fix;   // text that the fix contains; "": no fix
 };
 
 void put_trace_unit(const TestFolder &tree, const char *type)
@@ -205,7 +205,7 @@ const Case kCases[] = {
 
 class Doctor : public testing::TestWithParam<Case> {};
 
-TEST_P(Doctor, ReportsEachProblem)
+TEST_P(Doctor, ReportsHealthAndFixOfEachMachine)
 {
     const Case &wanted = GetParam();
     const TestFolder tree;
@@ -219,7 +219,7 @@ TEST_P(Doctor, ReportsEachProblem)
     EXPECT_EQ(found->health, wanted.health) << found->what;
     EXPECT_NE(found->fix.find(wanted.fix), std::string::npos) << found->fix;
     EXPECT_EQ(found->fix.empty(), !*wanted.fix) << found->fix;
-    // One fault adds one finding; the other findings are those of a good machine.
+    // The fault causes few findings: the checks that it does not affect still pass.
     const auto worse = [](const Finding &finding) { return finding.health != Health::kGood; };
     EXPECT_LE(std::ranges::count_if(findings, worse), 3);
 }
@@ -287,7 +287,7 @@ TEST_F(DoctorCommand, EscapesControlCharactersInProcessNames)
         << out_;
 }
 
-TEST_F(DoctorCommand, JsonHasTheSameChecks)
+TEST_F(DoctorCommand, JsonShowsTheFailedCheckAndItsFix)
 {
     put_good_machine(tree_);
     tree_.put("sys/module/cxl_hmu/version", "0.0.9\n");

@@ -21,7 +21,7 @@ namespace pmukit::cli {
 
 class DriverDump : public DriverSink {
 public:
-    // End of data. Returns the number of bytes in which no record was found.
+    // Call at the end of the data. Returns the number of bytes in which no record was found.
     virtual uint64_t finish() = 0;
 };
 
@@ -29,12 +29,13 @@ class Join;
 
 class DriverReport : public DriverSink {
 public:
-    // Called before any data. The report also passes its data to this join, which stays valid until
-    // finish().
+    // Call before the data. The report then also passes its data to this join, which stays valid
+    // until finish().
     virtual void join(Join &) {}
-    // Lists this event even if it recorded nothing, because the report must show that, too.
+    // Lists this event even if it recorded nothing: the report must show an event without data,
+    // too.
     virtual void expect(size_t event) = 0;
-    // End of data.
+    // Call at the end of the data.
     virtual void finish() = 0;
 
     virtual void print(const Recording &recording, const Verdict &verdict, Output &out) = 0;
@@ -42,10 +43,10 @@ public:
     // this driver has.
     virtual void write_pmus(const Recording &recording, JsonWriter &pmus) = 0;
     virtual void write_extras(const Recording &, JsonWriter &) {}
-    // Figures of the HTML page, with the numbers that print() shows.
+    // Adds the figures of the HTML page, which show the numbers that print() shows.
     virtual void add_figures(const Recording &recording, const Verdict &verdict,
                              html::Page &page) = 0;
-    // Problems. Each is printed once and makes the exit status 1.
+    // Messages about problems. Each message is printed once; the exit status is then 1.
     virtual std::vector<std::string> troubles(const Recording &recording) const = 0;
 };
 
@@ -53,7 +54,7 @@ public:
 struct SamplePoint {
     uint64_t ip = 0;
     uint16_t misc = PERF_RECORD_MISC_KERNEL;
-    std::optional<uint64_t> aux_offset;  // AUX data that the sample is made from
+    std::optional<uint64_t> aux_offset;  // stream offset of the AUX data of the sample
     std::optional<uint64_t> timebase;
 };
 
@@ -62,7 +63,7 @@ class RawSink {
 public:
     virtual ~RawSink() = default;
     virtual void sample(const Stream &stream, const SamplePoint &point, Bytes payload) = 0;
-    // Like sample(). offset: offset in the stream of the AUX data that the sample is made from.
+    // Like sample(). offset: stream offset of the AUX data that the sample is made from.
     void raw(const Stream &stream, std::optional<uint64_t> offset, Bytes payload)
     {
         SamplePoint point;
@@ -83,13 +84,13 @@ public:
 // Converts AUX data of one driver to the samples that its kernel driver writes without an AUX area.
 class DriverInject : public DriverSink {
 public:
-    // End of data.
+    // Call at the end of the data.
     virtual void finish() = 0;
     // Ignored: samples of the recording are copied unchanged.
     void sample(const Stream &, uint64_t, Bytes) override {}
 };
 
-// Writes the last member of a PMU and closes its object.
+// Writes the last JSON member of a PMU, "source", and closes its object.
 void end_pmu(const Recording &recording, size_t event, JsonWriter &pmu);
 
 using ReportResult = Result<std::unique_ptr<DriverReport>>;
@@ -104,8 +105,8 @@ void print_unknown_loss(const Recording &recording, const Stream &stream, uint64
 void print_loss(const Recording &recording, const Stream &stream, uint64_t offset, uint64_t bytes,
                 Output &out);
 
-// A count that is shown only if it is not 0, with advice. at_least: the count is a lower bound,
-// which is shown even if it is 0.
+// A count and advice, shown only if the count is not 0. at_least: the count is a lower bound, which
+// is shown even if it is 0.
 struct Remark {
     uint64_t count;
     const char *text;
@@ -119,7 +120,7 @@ inline std::string counted_text(uint64_t count, bool at_least, std::string_view 
     return fmt::format("{}{} {}", at_least ? "at least " : "", count, text);
 }
 
-// The wording of all commands for perfdata::LostEntries and for the counts in records.
+// Text that all commands print after a count of lost entries (perfdata::LostEntries).
 constexpr const char *kEntriesLost = "entries lost before the AUX area or the ring";
 
 // Passes each stream to the handler of its driver.

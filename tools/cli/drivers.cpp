@@ -6,7 +6,7 @@
 
 namespace pmukit::cli {
 
-// One line per driver, sorted by name; its folder has the description.
+// One line per driver, sorted by name. drivers/<driver>/driver.cpp has its description.
 #define PMUKIT_DRIVERS(DRIVER) \
     DRIVER(cache_qos)          \
     DRIVER(cxl_hmu)            \

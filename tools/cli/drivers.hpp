@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The drivers of the suite, as the commands see them. Each driver's folder, drivers/<driver>/, has
-// its description; drivers.cpp lists them all.
+// The drivers of pmukit, as the commands see them. Each driver has a description in its folder,
+// drivers/<driver>/; drivers.cpp lists all descriptions.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,8 @@
 
 namespace pmukit::cli {
 
-// A driver outside the suite that this driver needs, or that competes with it for devices.
+// A driver that is not part of pmukit: one that a driver of pmukit needs, or that competes with it
+// for devices.
 struct OtherDriver {
     std::string_view what;
     bool (*is_here)(const Host &host);
@@ -31,15 +32,15 @@ struct OtherDriver {
 // A member that does not apply to a driver is nullptr or empty.
 struct DriverDescription {
     std::string_view name;                            // also the name of its module and its folders
-    std::span<const std::string_view> modules;        // except pmukit_common
+    std::span<const std::string_view> modules;        // kernel modules, except pmukit_common
     std::span<const std::string_view> counting_pmus;  // name prefixes of PMUs that only count
 
     // PMUs that record. nullptr: all PMUs of the driver only count.
     const Driver *recorded;
     std::string_view example_terms;   // event terms that `pmukit list` shows
-    std::optional<int> record_clock;  // clock of times in records, CLOCK_*; none: the event's
+    std::optional<int> record_clock;  // CLOCK_* of times in records; nullopt: the event's
 
-    // To read a recording
+    // For commands that read a recording
     std::unique_ptr<DriverDump> (*dump)(const Recording &, const DumpOptions &, Output &);
     ReportResult (*report)(const Recording &, const ReportOptions &);
     std::unique_ptr<DriverInject> (*inject)(const Recording &, RawSink &);
@@ -48,14 +49,15 @@ struct DriverDescription {
     std::unique_ptr<LiveDriver> (*live)(PmuNames);
     const char *trace_event;  // tracefs event that `live` reads
 
-    // To record. resolve() turns names in an event into numbers. root: see record::kSysfsPmus.
+    // For `pmukit record`. resolve() turns names in an event into numbers. root: see
+    // record::kSysfsPmus.
     Result<void> (*resolve)(record::EventString &event, const std::string &root);
     size_t aux_bytes;  // default size of the AUX area; 0: the default of all events
 
     // For `pmukit doctor`
     std::span<const OtherDriver> others;
     void (*check)(const Host &, std::vector<Finding> &);
-    // Terms of an event that doctor can open. nullptr: example_terms.
+    // Returns the terms of an event that doctor can open. nullptr: doctor uses example_terms.
     Result<std::string> (*probe_terms)(const Host &, const std::string &pmu);
 };
 
@@ -63,7 +65,7 @@ struct DriverDescription {
 std::span<const DriverDescription *const> drivers();
 // The drivers that record, for tools/session.
 Drivers recorded_drivers();
-// Driver of a recording PMU. nullptr: the PMU is not of the suite.
+// Returns the driver of a PMU that records. nullptr: no driver of pmukit records from this PMU.
 const DriverDescription *recorder_of_pmu(std::string_view pmu);
 // nullptr: no driver has this name.
 const DriverDescription *driver_of_name(std::string_view name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Properties of every driver's description.
+// Properties that the description of every driver must have.
 #include "cli/drivers.hpp"
 
 #include <gtest/gtest.h>
@@ -12,12 +12,12 @@
 namespace pmukit::cli {
 namespace {
 
-TEST(Drivers, AreSortedByName)
+TEST(Drivers, ListIsSortedByName)
 {
     EXPECT_TRUE(std::ranges::is_sorted(drivers(), {}, &DriverDescription::name));
 }
 
-TEST(Drivers, AreFoundByNameAndByPmu)
+TEST(Drivers, NameAndRecordingPmuFindTheDriver)
 {
     for (const DriverDescription *driver : drivers()) {
         EXPECT_EQ(driver_of_name(driver->name), driver);
@@ -44,7 +44,7 @@ TEST(Drivers, RecordingDriversSupportEveryReadingCommand)
     }
 }
 
-TEST(Drivers, DriversWithATraceEventHaveALiveView)
+TEST(Drivers, DriversWithATraceEventHaveATopView)
 {
     std::set<unsigned> places;
     for (const DriverDescription *driver : drivers()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // pmukit dump: the raw records of a recording, in the text format that users of each driver know.
-// Lines that begin with # are pmukit's: the place of the data, and what is missing.
+// Lines that begin with # are additions of pmukit: the position of the data, and losses.
 #include "base/clocks.hpp"
 #include "cli/drivers.hpp"
 #include "cli/drivers/hisi_ptt/layout.hpp"

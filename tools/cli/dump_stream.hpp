@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Dump of drivers whose records are printed one per line, each stream separately.
+// Dump for drivers whose records are printed one per line; each stream is decoded separately.
 #pragma once
 
 #include "cli/driver_handlers.hpp"
@@ -49,7 +49,7 @@ public:
     }
 
 protected:
-    // Counts a sample payload that holds no record of the driver.
+    // Counts and reports a sample payload that holds no record of the driver.
     void skip_payload(uint64_t bytes)
     {
         skipped_bytes_ += bytes;

@@ -13,21 +13,21 @@
 
 namespace pmukit::cli {
 
-// Text that every figure of an event carries.
+// Text that every figure of an event shows.
 struct FigureHead {
     std::string pmu, source;
     std::vector<std::string> losses;
     std::string whole = html::kWhole;
 };
 
-// One line per remark that is shown.
+// Returns one line per remark whose is_shown() is true.
 std::vector<std::string> lines_of(std::span<const Remark> remarks);
 html::Figure figure_of(const FigureHead &head, std::string title);
-// "12.5%" of all; "-" if all is 0.
+// Share of `part` in `all`, such as "12.5%"; "-" if all is 0.
 std::string share_text(uint64_t part, uint64_t all);
 // Seconds as perf script prints them; `pmukit cut --time` accepts the number.
 std::string seconds_text(uint64_t time_ns);
-// "4 KiB" for whole multiples of a binary unit; bytes otherwise.
+// Size such as "4 KiB"; in bytes if it is not a whole multiple of a binary unit.
 std::string bytes_text(uint64_t bytes);
 double part_of(uint64_t part, uint64_t all);
 

@@ -42,7 +42,7 @@ bool says_layout(const perfdata::Record &record, const perfdata::Reader &reader)
     return driver && driver->decoder_version && info->priv.size() > 1;
 }
 
-// Writes the layout that the user gave into the copy, whose readers cannot know it otherwise.
+// Writes an AUXTRACE_INFO with the layout from --hisi-ptt-headers: readers of the copy need it.
 Result<void> say_claimed_layout(const Recording &recording, perfdata::Writer &to)
 {
     const std::optional<uint64_t> version = recording.claimed_decoder_version();
@@ -54,7 +54,8 @@ Result<void> say_claimed_layout(const Recording &recording, perfdata::Writer &to
     return {};
 }
 
-// Converts a time stamp to perf time: struct perf_event_mmap_page. nullopt: no valid conversion.
+// Converts a time stamp to perf time, as described in struct perf_event_mmap_page of
+// <linux/perf_event.h>. nullopt: the parameters are not valid.
 std::optional<uint64_t> time_of_stamp(const perfdata::TimeConvRecord &conv, uint64_t stamp)
 {
     if (conv.shift >= 32 || conv.mult == 0 || conv.zero == 0)
@@ -79,7 +80,8 @@ public:
             types_.push_back(event.attr.sample_type);
     }
 
-    // Samples made from AUX data need a payload and no field that only the kernel could fill.
+    // Changes the attributes of events with AUX data: their samples get a payload, and lose the
+    // fields that only the kernel could fill.
     void change_events()
     {
         for (size_t event = 0; event < events_.size(); event++) {
@@ -101,11 +103,11 @@ public:
 
     void entries_accounted(size_t event) override { accounted_.insert(event); }
 
-    // Copies a record, unless it is AUX data or write_counts() writes its count.
+    // Copies a record. Drops AUX data, and counts of losses that write_counts() writes.
     Result<void> record(const perfdata::Record &record);
-    // After all samples: writes the counts of lost samples that no sample reports.
+    // Call after all samples. Writes the counts of losses that no sample reports.
     Result<void> write_counts();
-    // Result of writing the samples; Error: the first failure.
+    // The first error in writing samples, if any.
     const Result<void> &state() const { return state_; }
     uint64_t samples() const { return samples_; }
     uint64_t skipped_bytes() const { return skipped_bytes_; }
@@ -128,22 +130,22 @@ public:
     }
 
 private:
-    // Sample fields of the program's position; other records do not have them.
+    // Fields of the program's position and the period: only samples have them.
     static constexpr uint64_t kPointFields = PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD;
 
-    // True if samples of the event were changed to hold a payload. False for an event that the file
-    // no longer describes, and for one whose driver is known only from its data: a cut file lacks
-    // the names.
+    // True if change_events() gave samples of the event a payload. False for an event that the file
+    // does not describe, and for one whose driver is known only from its data (a truncated file
+    // lacks the PMU names).
     bool can_have(size_t event) const
     {
         return event < types_.size() && types_[event] & PERF_SAMPLE_RAW &&
                !(types_[event] & ~(perfdata::kComposable | kPointFields));
     }
     void note_aux(const perfdata::Record &record);
-    // True if the record may count entries that a driver lost and that the samples made from its
-    // AUX data report.
+    // True if the record may be a driver's count of lost entries, which the samples made from its
+    // AUX data report, too.
     bool counts_entries(const perfdata::Record &record) const;
-    // Returns false if the record is malformed or the memory budget is used up.
+    // Adds a record to counts_. Returns false if it is malformed or the memory budget is used up.
     bool keep_count(const perfdata::Record &record);
     perfdata::SampleId sample_id(const Stream &stream) const;
     perfdata::SampleId sample_id(const Stream &stream, const SamplePoint &point) const;
@@ -157,14 +159,14 @@ private:
     bool aux_known_;
     std::optional<perfdata::TimeConvRecord> conversion_;
     perfdata::Writer *to_ = nullptr;
-    // Sample id of the last AUX record, by event and CPU.
+    // Sample id of the last AUX record, by event and CPU, and by event alone (CPU UINT32_MAX).
     StableMap<perfdata::AuxStream, perfdata::SampleId, perfdata::AuxStreamHash> last_aux_;
     struct Count {
         size_t event = 0;
         uint64_t lost = 0;
         std::vector<std::byte> body;  // body of the first LOST_SAMPLES
     };
-    std::map<std::optional<uint64_t>, Count> counts_;  // counts by id
+    std::map<std::optional<uint64_t>, Count> counts_;  // sums of LOST_SAMPLES, by event id
     std::set<size_t> accounted_;
     Budget counts_left_{limits::kStreams};
     Result<void> state_;
@@ -197,8 +199,8 @@ bool Injector::counts_entries(const perfdata::Record &record) const
            (aux_.knows(*event) || last_aux_.find({*event, UINT32_MAX}));
 }
 
-// Each of these records counts the losses of a whole recording, so one record per id with the sum
-// is enough.
+// Sums the counts of LOST_SAMPLES by event id. Each counts the losses of a whole recording, so one
+// record per id, with the sum, is enough in the copy.
 bool Injector::keep_count(const perfdata::Record &record)
 {
     const perfdata::Reader &reader = recording_.reader();
@@ -257,8 +259,8 @@ Result<void> Injector::record(const perfdata::Record &record)
     return to_->copy(record);
 }
 
-// AUXTRACE records have neither a time nor a thread. If nothing better is known, those of the
-// preceding AUX record are used.
+// AUXTRACE records have neither a time nor a thread. This function returns those of the preceding
+// AUX record.
 perfdata::SampleId Injector::sample_id(const Stream &stream) const
 {
     const auto *found = last_aux_.find({stream.event, stream.cpu});
@@ -273,8 +275,8 @@ perfdata::SampleId Injector::sample_id(const Stream &stream) const
     return sample_id;
 }
 
-// The AUX record that covers the data gives the thread. The data's own time stamp gives the time,
-// if the file can convert that clock.
+// Uses the thread of the AUX record that covers the data, and the time stamp in the data if the
+// file has the parameters to convert it to perf time.
 perfdata::SampleId Injector::sample_id(const Stream &stream, const SamplePoint &point) const
 {
     perfdata::SampleId sample_id = this->sample_id(stream);
@@ -297,8 +299,8 @@ perfdata::SampleId Injector::sample_id(const Stream &stream, const SamplePoint &
     return sample_id;
 }
 
-// Replaces the ip of 0 and the period of 1 that compose_sample() writes. The period is the last
-// field before the payload.
+// Overwrites the fields ip and period, for which compose_sample() writes 0 and 1. The period is the
+// last field before the payload.
 void Injector::put_point(size_t event, const SamplePoint &point, size_t raw_bytes,
                          std::vector<std::byte> &body) const
 {

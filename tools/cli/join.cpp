@@ -15,7 +15,7 @@ namespace ptt = decode::hisi_ptt;
 using decode::TimeGrid;
 
 constexpr unsigned kRequesterBits = 16;
-constexpr uint8_t kUntranslated = 0, kTranslationRequest = 1;  // AT of a memory request
+constexpr uint8_t kUntranslated = 0, kTranslationRequest = 1;  // values of the field AT
 
 uint64_t row_of(uint64_t range, uint16_t requester)
 {
@@ -53,9 +53,9 @@ double overlap_of(const std::vector<uint64_t> &a, const std::vector<uint64_t> &b
     return both;
 }
 
-// While the recording is read
+// Functions that are called while the recording is read
 
-// A unit that is in several pieces of host memory counts for the range of its first piece.
+// Range of a unit. A unit in several pieces of host memory belongs to the range of its first piece.
 std::optional<uint64_t> Join::range_of(const std::string &pmu, uint64_t unit_bytes, uint64_t dpa)
 {
     constexpr size_t kUnitBytes = 2 * (sizeof dpa + sizeof(uint64_t) + kNodeBytes);  // and units_
@@ -123,7 +123,7 @@ void Join::groups(const decode::cache_qos::SeriesTable &series)
     }
 }
 
-// After the recording
+// Functions that are called after the recording was read
 
 // Drops groups until comparing each with all hot ranges fits the memory budget.
 void Join::leave_groups_out()
@@ -165,9 +165,9 @@ std::vector<uint64_t> Join::shown(const TimeGrid::Columns &columns) const
     return {columns.begin(), columns.begin() + static_cast<ptrdiff_t>(heat_.columns())};
 }
 
-// A count is shown as its growth, in the column in which it was read. A gauge is shown as its
-// maximum; columns between two of its readings repeat the earlier value. Columns of the axis are at
-// least as wide as those of the series.
+// Converts a series to the common time axis, whose columns are at least as wide. A count is shown
+// as its growth, in the column in which it was read. A gauge is shown as its maximum; columns
+// between two of its readings repeat the earlier value.
 std::vector<uint64_t> Join::columns_of(const Group &group) const
 {
     std::vector<uint64_t> columns(heat_.columns());

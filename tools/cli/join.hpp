@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Joins what several drivers recorded: hot memory and PCIe requests by host address, NUMA node and
-// tier, and both with the cache use of groups by time.
+// Joins the data of several drivers: hot memory with PCIe requests by host address, NUMA node and
+// tier, and both of these with the cache use of groups by time.
 //
 //     device address of a hot unit --topology--> host address --+-- range --> node, tier
 //     address of a PCIe request (untranslated: as recorded) ----+
 //     time of a hot list, of an AUX buffer, of a reading -------+-- column
 //
-// Caches have no addresses: a group and a range share only the time axis.
+// Cache readings have no addresses, so groups and ranges are compared only over time.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct JoinTraffic {
     uint64_t bytes() const { return reads.requested + writes.bytes; }
 };
 
-// One row over the common time axis.
+// One value per column of the common time axis.
 struct JoinLine {
     std::string name;
     std::vector<uint64_t> columns;
@@ -57,19 +57,19 @@ struct Joined {
     size_t columns = 0;
     uint64_t range_bytes = 0;
     std::vector<JoinRange> ranges;     // hottest first
-    std::vector<JoinLine> requesters;  // bytes of their requests in hot ranges, ordered by id
-    std::vector<JoinLine> groups;      // bytes moved, or held in the cache
+    std::vector<JoinLine> requesters;  // bytes of requests to hot ranges, ordered by requester
+    std::vector<JoinLine> groups;      // bytes moved, or bytes held in the cache
     std::vector<JoinNode> nodes;
     std::vector<std::string> not_joined;  // one line for each kind of data left out
 };
 
-// Overlap of the two time distributions: the shares that both have in the same columns. 1: they
-// rise and fall alike.
+// Overlap of two time distributions: the sum over all columns of the smaller of the two shares that
+// a column has in its distribution. 1: the distributions are equal; 0: they have no common column.
 double overlap_of(const std::vector<uint64_t> &a, const std::vector<uint64_t> &b);
 
 class Join {
 public:
-    // Limit on rows over time: of hot ranges, and of pairs of a range and a requester.
+    // Limit for rows of a time grid: one row per hot range, or per pair of a range and a requester.
     static constexpr size_t kMostRows =
         limits::kLines / 4 / (2 * sizeof(decode::TimeGrid::Columns));
 
@@ -77,15 +77,15 @@ public:
 
     void hot(const std::string &pmu, uint64_t unit_bytes, uint64_t dpa, uint64_t time_ns,
              uint64_t heat);
-    // A memory request. time_ns nullopt: unknown.
+    // Adds a memory request. time_ns: nullopt: unknown.
     void request(const decode::hisi_ptt::Tlp &tlp, const decode::hisi_ptt::TlpCount &count,
                  std::optional<uint64_t> time_ns);
     // `series` must stay valid until finish().
     void groups(const decode::cache_qos::SeriesTable &series);
-    // Notes the clock of a PMU: times of two clocks cannot be compared.
+    // Notes the clock of a PMU, to warn if PMUs have different clocks.
     void clock(const std::string &pmu, const std::string &name) { clocks_[name].insert(pmu); }
 
-    // Call once, after all of the above.
+    // Call once, after all functions above.
     Joined finish();
 
 private:
@@ -112,7 +112,7 @@ private:
 
     const Placer &placer_;
     unsigned range_log2_;
-    // By PMU and device address: the range of a unit; nullopt: it has no host address.
+    // Range of a unit, by PMU and device address. nullopt: the unit has no host address.
     std::map<std::string, AddressMap<std::optional<uint64_t>>> known_;
     decode::TimeGrid heat_{kMostRows};      // heat by range
     decode::TimeGrid requests_{kMostRows};  // bytes, by range and requester
@@ -121,7 +121,7 @@ private:
     std::vector<Group> groups_;
     Budget left_{limits::kJoin};
     std::map<std::string, std::set<std::string>> clocks_;
-    std::string why_not_;  // reason why the first unit has no host address
+    std::string why_not_;  // why the first of units_without_host_ has none
     uint64_t units_without_host_ = 0, units_in_pieces_ = 0, heat_elsewhere_ = 0;
     uint64_t untranslated_ = 0, translations_ = 0, without_time_ = 0, requests_elsewhere_ = 0;
     uint64_t groups_elsewhere_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit list: the suite's PMUs on this machine, the terms of each, and a command that records or
-// counts with it.
+// pmukit list: the PMUs of pmukit's drivers on this machine, the terms of each, and a command that
+// records or counts with the PMU.
 #include <nlohmann/json.hpp>
 
 #include "base/number.hpp"
@@ -21,7 +21,7 @@ std::string recorded_with(const record::Pmu &pmu, const DriverDescription &drive
     return fmt::format("pmukit record -a -e {}/{}/ -- sleep 1", pmu.name, driver.example_terms);
 }
 
-// A PMU without a cpumask counts tasks.
+// Returns a perf stat command. A PMU without a cpumask counts for tasks, so -a is left out.
 std::string counted_with(const record::Pmu &pmu)
 {
     return fmt::format("perf stat {}-e {}/{}/ -- sleep 1", pmu.cpumask ? "-a " : "", pmu.name,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit list on a copy of sysfs with PMUs that record, PMUs that only count, and foreign PMUs.
+// pmukit list on a copy of sysfs with PMUs that record, PMUs that only count, and PMUs of other
+// drivers.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +51,7 @@ protected:
     std::string out_, err_;
 };
 
-TEST_F(List, ShowsARecordCommand)
+TEST_F(List, ShowsARecordCommandForRecordingPmus)
 {
     put_pmu("trace_imc", "trace_cycles", "");
     EXPECT_EQ(run(), kExitGood) << err_;
@@ -91,7 +92,7 @@ TEST_F(List, SkipsPmusOfInTreeDrivers)
     EXPECT_NE(err_.find("pmukit doctor"), std::string::npos) << err_;
 }
 
-TEST_F(List, JsonHasARecordOrCountCommand)
+TEST_F(List, JsonHasARecordOrACountCommandPerPmu)
 {
     load("cache_qos");
     put_pmu("cache_qos", "domain", "llc_occupancy");

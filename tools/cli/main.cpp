@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The pmukit program: parses the command line and returns the exit status. The subcommands do the
-// rest.
+// The pmukit program: parses the command line, runs a subcommand, and returns the exit status.
 #include <signal.h>
 #include <unistd.h>
 
@@ -34,7 +33,7 @@ namespace {
 
 constexpr const char *kInputHelp = "perf.data file or directory; -: standard input";
 
-// An output that is written as a file and named only when complete: it cannot be "-".
+// Validates the name of an output that must be a file, because it gets its name only when complete.
 CLI::Validator a_file()
 {
     return CLI::Validator(
@@ -70,7 +69,7 @@ Command add_list(CLI::App &app)
             Shows::kText};
 }
 
-// For every command that reads TLP headers of a PCIe trace.
+// Adds --hisi-ptt-headers to a command that reads TLP headers of a PCIe trace.
 void add_headers(CLI::App *command, std::string &headers)
 {
     command->add_option("--hisi-ptt-headers", headers, kHeadersHelp)
@@ -185,7 +184,8 @@ Command add_merge(CLI::App &app)
             [owned](const Invocation &invocation) { return run_merge(*owned, invocation.out); }};
 }
 
-// Values of options that may be missing: run() copies those that were given.
+// CLI11 fills these values; the command copies those that were given to the std::optional members
+// of ReportOptions.
 struct ReportWords {
     ReportOptions options;
     uint64_t unit_bytes = 0;
@@ -299,7 +299,7 @@ Command add_discover(CLI::App &app)
             Shows::kText};
 }
 
-// In the order of --help, one per line.
+// In the order of `pmukit --help`, one per line.
 // clang-format off
 constexpr AddCommand kCommands[] = {
     add_list,
@@ -320,7 +320,8 @@ constexpr AddCommand kCommands[] = {
 };
 // clang-format on
 
-// Reports an unknown subcommand, with a similar name: CLI11 would only say that one is missing.
+// Reports an unknown subcommand, with a similar name. CLI11 would only report that a subcommand is
+// missing.
 Result<void> check_subcommand(const std::vector<std::string> &words, const CLI::App &app)
 {
     std::vector<std::string> known;
@@ -336,7 +337,7 @@ Result<void> check_subcommand(const std::vector<std::string> &words, const CLI::
                                    (near.empty() ? "; see pmukit --help" : near)};
 }
 
-// Unexpected arguments: a misspelled option, or an input without -i.
+// Message about unexpected arguments: a misspelled option, or an input without -i.
 std::string about_extras(const CLI::App &command)
 {
     const std::vector<std::string> extras = command.remaining();
@@ -361,7 +362,7 @@ Error explain(const CLI::ParseError &error, const CLI::App &app)
     const std::vector<const CLI::App *> chosen =
         app.get_subcommands([](const CLI::App *command) { return command->parsed(); });
     const CLI::App &command = chosen.empty() ? app : *chosen.front();
-    // A missing argument may be a misspelled one.
+    // A required argument may be missing because it is misspelled.
     const bool may_be_misspelt =
         chosen.empty() || dynamic_cast<const CLI::RequiredError *>(&error) != nullptr;
     const bool extras = dynamic_cast<const CLI::ExtrasError *>(&error) ||
@@ -384,7 +385,7 @@ void refuse_negative_numbers(CLI::App &command)
             option->check(positive);
 }
 
-// Options before the subcommand, like git's.
+// Options that precede the subcommand, as those of git do.
 struct GlobalOptions {
     std::string color = "auto";
     bool pager = true;
@@ -448,13 +449,13 @@ int run_program(const std::vector<std::string> &words)
     Pager pager;
     Result<int> status = run(words, app, out, pager);
     Result<void> written = out.finish();
-    // A user that closes the pager has seen enough.
+    // The output is not complete if the user closes the pager: that is not an error.
     if (pager.is_on() && out.reader_left())
         written = {};
     pager.end();
     if (!status)
         warn(status.error().message);
-    // A command that prints while it works may have failed with the same error: print it once.
+    // The command may have failed with the same output error: print it once.
     if (!written && (status || status.error().message != written.error().message))
         warn(written.error().message);
     if (!status)
@@ -462,8 +463,8 @@ int run_program(const std::vector<std::string> &words)
     return written ? *status : static_cast<int>(kExitFailed);
 }
 
-// Called by std::terminate(): destructors of JSON values allocate memory, and an exception that
-// leaves a destructor ends the program.
+// Called by std::terminate(). Destructors of JSON values allocate memory; if that fails, the
+// exception leaves a destructor, and C++ calls std::terminate().
 [[noreturn]] void end_without_memory()
 {
     try {
@@ -472,7 +473,7 @@ int run_program(const std::vector<std::string> &words)
     } catch (const std::bad_alloc &failure) {
         std::fprintf(stderr, "pmukit: %s\n", failure.what());
         ::_exit(kExitEnvironment);
-    } catch (...) {  // a bug: abort as without this handler
+    } catch (...) {  // a bug of pmukit: abort, as without this handler
     }
     std::abort();
 }
@@ -483,7 +484,7 @@ int run_program(const std::vector<std::string> &words)
 void end_without_input(int signal, siginfo_t *info, void *)
 {
     static std::atomic_flag is_ending;
-    if (info->si_code != BUS_ADRERR) {  // a bug: default action
+    if (info->si_code != BUS_ADRERR) {  // a bug of pmukit: take the default action
         ::signal(signal, SIG_DFL);
         ::raise(signal);
         return;
@@ -517,11 +518,11 @@ int main(int argc, char **argv)
     // A closed pipe and an exceeded file size limit are reported as errors, like a full disk.
     ::signal(SIGPIPE, SIG_IGN);
     ::signal(SIGXFSZ, SIG_IGN);
-    ::signal(SIGCHLD, SIG_DFL);  // if ignored, the exit status of a command is lost
+    ::signal(SIGCHLD, SIG_DFL);  // if ignored, waitpid() returns no exit status
     pmukit::cli::catch_lost_input();
     try {
         return pmukit::cli::run_program({argv, argv + argc});
-    } catch (const std::exception &failure) {  // from a library: most likely out of memory
+    } catch (const std::exception &failure) {  // thrown by a library, most likely std::bad_alloc
         std::fprintf(stderr, "pmukit: %s\n", failure.what());
         return pmukit::cli::kExitEnvironment;
     }

@@ -22,9 +22,9 @@ bool is_option(const std::string &word)
     return word.size() > 1 && word.starts_with('-');
 }
 
-// An option of a command: pmukit's, or one of perf that is rejected.
+// An option of a pmukit command, or an option of perf that pmukit rejects.
 struct Known {
-    std::string full;  // -g, --output
+    std::string full;  // such as -g or --output
     bool takes_value = false;
     const PerfOption *refused = nullptr;
 };
@@ -126,7 +126,8 @@ private:
         return {};
     }
 
-    // value: the value in the word of the option itself; nullopt: none there.
+    // Writes an option in full. value: the value in the same word as the option; nullopt: no value
+    // in that word.
     Result<void> take(const Known &known, std::optional<std::string> value)
     {
         if (known.refused)
@@ -148,7 +149,7 @@ private:
     std::vector<std::string> done_;
 };
 
-// Index of the subcommand's name, after the global options.
+// Index of the subcommand's name, which follows the global options.
 size_t command_at(const std::vector<std::string> &words, const CLI::App &app)
 {
     size_t at = 1;

@@ -10,7 +10,7 @@
 namespace pmukit::cli {
 namespace {
 
-// Returns the line as arranged() writes it: options in full, -- before the program.
+// Returns the line as arranged() writes it, without "pmukit".
 std::string in_full(const std::string &line)
 {
     CLI::App app;
@@ -57,7 +57,7 @@ TEST(OptionWords, LeavesOptionsOfTheWorkloadUnchanged)
               "record --event=x -- perf record -o perf.data -S true");
 }
 
-TEST(OptionWords, ShortOptionsMayBeCombined)
+TEST(OptionWords, SplitsCombinedShortOptions)
 {
     EXPECT_EQ(in_full("record -aigB ls -l"),
               "record --all-cpus --no-inherit -g --no-buildid -- ls -l");
@@ -65,14 +65,14 @@ TEST(OptionWords, ShortOptionsMayBeCombined)
     EXPECT_EQ(in_full("record -aXi"), "record --all-cpus -Xi") << "none of ours: it is named";
 }
 
-TEST(OptionWords, LongOptionsMayBeAbbreviated)
+TEST(OptionWords, CompletesAbbreviatedLongOptions)
 {
     EXPECT_EQ(in_full("record --out x --call fp ls"), "record --output=x --call-graph=fp -- ls");
     EXPECT_EQ(in_full("record --no ls"), "record --no -- ls") << "of two: it is named";
     EXPECT_EQ(in_full("record --no-i ls"), "record --no-inherit -- ls");
 }
 
-TEST(OptionWords, KeepsADoubleDash)
+TEST(OptionWords, KeepsADoubleDashBeforeTheWorkload)
 {
     EXPECT_EQ(in_full("record -a -- sort -o out"), "record --all-cpus -- sort -o out");
     EXPECT_EQ(in_full("record -a -- sort -- -o"), "record --all-cpus -- sort -- -o");

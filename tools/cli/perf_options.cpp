@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Options from perf-record(1) and perf-top(1) of Linux 7.2.
+// The options are from perf-record(1) and perf-top(1) of Linux 7.2.
 #include "cli/perf_options.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Options of stock perf that the pmukit command of the same name does not have. They are parsed so
-// that none is taken for another option: each is rejected by its name, with an alternative.
+// Options of stock perf that the pmukit command of the same name does not have. pmukit knows them
+// only to reject each by its name, with an alternative, and never to parse one as another option.
 #pragma once
 
 #include <span>
@@ -21,11 +21,11 @@ struct PerfOption {
     Takes takes;
     std::string_view instead;
 
-    // For messages: "-S, --snapshot"
+    // Returns both names for messages: "-S, --snapshot".
     std::string written() const;
 };
 
-// For record and top; other commands have none.
+// Options that record or top rejects; empty for other commands.
 std::span<const PerfOption> refused_options(std::string_view command);
 
 }  // namespace pmukit::cli

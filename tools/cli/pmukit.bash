@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# bash completion of pmukit. Choices come from pmukit --help, events from pmukit list, so that they match the program.
+# bash completion of pmukit. The choices come from pmukit --help and the events from pmukit list, so that both match the program.
 
 _pmukit_subcommands() { "$1" --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
 _pmukit_options() { "$1" "$2" --help 2>/dev/null | sed -n '/^Options:/,/^$/s/^  \(-[^ ]*\).*/\1/p' | sed 's/=.*//;s/,/\n/g'; }
-# The values of an option that lists them: --by TEXT:{dpa,hpa,node}
+# The values of an option whose help lists them: --by TEXT:{dpa,hpa,node}
 _pmukit_values() { "$1" "$2" --help 2>/dev/null | sed -n "s/^  \(.*,\)\{0,1\}$3\(,[^ ]*\)\{0,1\} [A-Z]*:{\([^}]*\)}.*/\3/p" | tr , '\n'; }
 
 _pmukit() {
@@ -13,7 +13,7 @@ _pmukit() {
 		mapfile -t COMPREPLY < <(compgen -W "$(_pmukit_subcommands "$program") --help --version" -- "$word")
 		return
 	fi
-	# The recorded command follows --.
+	# The words after -- are the recorded command.
 	for ((i = 2; i < COMP_CWORD; i++)); do
 		[ "${COMP_WORDS[i]}" = -- ] || continue
 		mapfile -t COMPREPLY < <(compgen -c -- "$word")

@@ -1,10 +1,10 @@
 #compdef pmukit
 # SPDX-License-Identifier: GPL-2.0-only
-# zsh completion of pmukit, like pmukit.bash: choices come from pmukit --help, events from pmukit list.
+# zsh completion of pmukit. As in pmukit.bash, the choices come from pmukit --help and the events from pmukit list.
 
 _pmukit_subcommands() { "$1" --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p' }
 _pmukit_options() { "$1" "$2" --help 2>/dev/null | sed -n '/^Options:/,/^$/s/^  \(-[^ ]*\).*/\1/p' | sed 's/=.*//;s/,/\n/g' }
-# The values of an option that lists them: --by TEXT:{dpa,hpa,node}
+# The values of an option whose help lists them: --by TEXT:{dpa,hpa,node}
 _pmukit_values() { "$1" "$2" --help 2>/dev/null | sed -n "s/^  \(.*,\)\{0,1\}$3\(,[^ ]*\)\{0,1\} [A-Z]*:{\([^}]*\)}.*/\3/p" | tr , '\n' }
 _pmukit_events() { "$1" list 2>/dev/null | sed -n 's|^\([^ ]*\)  driver .*|\1/|p' }
 
@@ -16,7 +16,7 @@ _pmukit() {
 		compadd -a offered
 		return
 	fi
-	# The recorded command follows --.
+	# The words after -- are the recorded command.
 	if (( ${words[(I)--]} > 2 && ${words[(I)--]} < CURRENT )); then
 		_command_names -e
 		return

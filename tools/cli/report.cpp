@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit report: what the PMUs of a recording saw, as text, JSON or HTML, and every known loss.
+// pmukit report: results of the PMUs of a recording as text, JSON or HTML, and every known loss.
 // Each driver's part is in its own folder.
 #include <bit>
 #include <nlohmann/json.hpp>
@@ -34,7 +34,7 @@ Result<Reports> make_reports(const Recording &recording, const ReportOptions &op
     return reports;
 }
 
-// State of --join.
+// The join for --join, and the topology that it uses.
 struct Joining {
     Joining(Placer where, unsigned range_log2) : placer(std::move(where)), join(placer, range_log2)
     {
@@ -142,7 +142,7 @@ void print_json(const Recording &recording, const RecordingTotals &totals, const
     json.finish();
 }
 
-// Writes the page; the caller names the file last.
+// Writes the page to a file without a name, which the caller names after all other output.
 Result<perfdata::NewFile> write_page(const Recording &recording, const RecordingTotals &totals,
                                      const Reports &reports, const Joining *joining,
                                      const ReportOptions &options)
@@ -164,7 +164,7 @@ Result<perfdata::NewFile> write_page(const Recording &recording, const Recording
     return unnamed_file(options.html, pieces);
 }
 
-// Problems that make the exit status 1. Each is printed once.
+// Messages about problems. Each message is printed once; the exit status is then 1.
 std::vector<std::string> troubles_of(const Recording &recording, const RecordingTotals &totals,
                                      const Reports &reports)
 {

@@ -26,7 +26,8 @@ uint64_t heat_of(const Joined &joined)
     return heat;
 }
 
-// The group whose activity over time is most like the range's. nullopt: none overlaps.
+// The group whose activity over time is most similar to that of the range. nullopt: no group
+// overlaps.
 std::optional<size_t> companion_of(const JoinRange &range)
 {
     const auto most = std::ranges::max_element(range.together);

@@ -12,7 +12,7 @@
 namespace pmukit::cli {
 
 void print_join(const Joined &joined, const ReportOptions &options, Output &out);
-// Writes the members of the JSON object.
+// Writes the members of the JSON object "join".
 void write_join(const Joined &joined, const ReportOptions &options, JsonWriter &json);
 std::vector<html::Figure> join_figures(const Joined &joined, const ReportOptions &options);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Conversion for drivers whose AUX data becomes samples record by record, each stream separately.
+// Conversion for drivers whose AUX data becomes samples record by record. Each stream is decoded
+// separately.
 #pragma once
 
 #include "cli/driver_handlers.hpp"

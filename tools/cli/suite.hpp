@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tells modules and PMUs of the suite from those that the kernel has under the same names.
+// Distinguishes modules and PMUs of pmukit from in-tree ones with the same names.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@
 namespace pmukit::cli {
 
 constexpr std::string_view kPmus = "sys/bus/event_source/devices";
-constexpr std::string_view kShared = "pmukit_common";  // used by every module except engines
+constexpr std::string_view kShared = "pmukit_common";  // used by all our modules except engines
 
-// True if the module is loaded and belongs to the suite: an in-tree module of the same name does
-// not use pmukit_common.
+// True if the module is loaded and is pmukit's: an in-tree module of the same name does not use
+// pmukit_common.
 bool is_ours(const Host &host, std::string_view module);
 
 // True if a PMU exists whose name begins with the prefix.
 bool has_pmu(const Host &host, std::string_view prefix);
 
-// Driver of a PMU, including PMUs that only count. nullopt: the PMU is not of the suite.
+// Name of the driver of a PMU, which may only count. nullopt: the PMU has no driver of pmukit.
 std::optional<std::string_view> driver_on(const Host &host, std::string_view pmu);
 
 }  // namespace pmukit::cli

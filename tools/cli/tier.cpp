@@ -26,16 +26,17 @@ namespace {
 
 // The recording
 
-// Addresses and nodes of the hot units.
+// Host addresses and nodes of the hot units.
 struct HotMemory {
     std::vector<tier::HotRange> ranges;
     std::map<uint32_t, double> nodes;   // heat by node
-    std::optional<std::string> source;  // "model": some of the data is from an emulated device
+    std::optional<std::string> source;  // "model": some of the data is of an emulated device
     uint64_t units_without_place = 0, units_left_out = 0;
     std::string first_reason;
 };
 
-// In always-on mode a device counts no accesses, only how often a unit was hot.
+// Accesses; in always-on mode, in which a device counts none, the number of times that a unit was
+// hot.
 double heat_of(const decode::cxl_hmu::HotTotals &totals, const decode::cxl_hmu::HotUnit &unit)
 {
     return static_cast<double>(totals.always_on ? unit.epochs : unit.accesses);
@@ -52,7 +53,7 @@ void add_list(const std::string &pmu, const decode::cxl_hmu::HotList &list, cons
         const double heat = heat_of(totals, unit);
         if (at.hpa) {
             memory.ranges.push_back({at.hpa->start, at.hpa->bytes, heat});
-            // With an extended linear cache, the data may be in either of two pages.
+            // With an extended linear cache, the data may belong to either of two host pages.
             if (at.hpa->alias)
                 memory.ranges.push_back({*at.hpa->alias, at.hpa->bytes, heat});
         } else if (memory.units_without_place++ == 0)
@@ -84,7 +85,7 @@ Result<HotMemory> hot_memory(const Recording &recording, const HotLists &lists,
 
 // The nodes
 
-// The only node with CPUs that holds no hot memory.
+// Returns --fast-node, or the only node that has CPUs and no hot memory.
 Result<uint32_t> find_fast_node(const TierOptions &options, const HotMemory &memory)
 {
     if (options.fast_node)
@@ -105,7 +106,7 @@ Result<uint32_t> find_fast_node(const TierOptions &options, const HotMemory &mem
                                           : fmt::format("CPUs are near {}", joined(fast, ", ")))};
 }
 
-// The node with most of the heat.
+// Returns --slow-node, or the node with the most heat.
 Result<uint32_t> find_slow_node(const TierOptions &options, const HotMemory &memory)
 {
     if (options.slow_node)
@@ -195,7 +196,7 @@ Result<Decision> decide(const TierOptions &options, const tier::Budget &budget,
     return decision;
 }
 
-// Pages moved before an error stay moved.
+// error: why not all pages were moved. Pages that were moved before the error stay moved.
 struct Outcome {
     tier::Moved moved;
     std::optional<Error> error{};

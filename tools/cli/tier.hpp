@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit tier: finds, from a recording of hot device memory, the pages of a process that belong on
+// pmukit tier: finds in a recording of hot device memory the pages of a process that should be on
 // the fast node.
 #pragma once
 
@@ -20,10 +20,10 @@ struct TierOptions {
     std::optional<uint32_t> fast_node, slow_node;
     std::string cxl_topology = "/sys";
     std::string host;      // host that cxl_topology describes; empty: the recording's host
-    bool dry_run = false;  // the default without --apply
+    bool dry_run = false;  // moves nothing, as without --apply
     bool apply = false;
     bool json = false;
-    size_t top = 16;  // moves to list; 0: all
+    size_t top = 16;  // number of moves to print; 0: all
     std::string proc_root = "/proc";
     tier::MovePages move_pages = tier::system_move_pages;
 };

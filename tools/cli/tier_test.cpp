@@ -25,11 +25,11 @@ namespace {
 
 constexpr uint64_t kId = 7;
 constexpr unsigned kWidth = 16;
-constexpr uint64_t kSlowBase = 0x8000000;  // the second memory block
+constexpr uint64_t kSlowBase = 0x8000000;  // start of the second memory block
 constexpr uint64_t kMine = uint64_t{1} << 63 | uint64_t{1} << 56;
 
 struct Hot {
-    uint64_t page, accesses;  // page of the device
+    uint64_t page, accesses;  // page: number of a 4 KiB page of the device
 };
 
 std::vector<std::byte> record_of(const std::vector<Hot> &hot)
@@ -64,8 +64,8 @@ perfdata::WriterEvent event_of_cxl_hmu()
     return event;
 }
 
-// Node 0 is the first 128 MiB, node 1 the second 128 MiB, backed by the device. The process has
-// four pages on node 1 (pages 0 to 3 of the device) and one on node 0.
+// Node 0 has the first 128 MiB of memory. Node 1 has the second 128 MiB, which is memory of the
+// device. The process has four pages on node 1 (pages 0 to 3 of the device) and one on node 0.
 class Tier : public testing::Test {
 protected:
     Tier()
@@ -152,13 +152,13 @@ TEST_F(Tier, PromotesTheHottestPagesWithinTheBudget)
     EXPECT_EQ(said["promote"][1]["address"], 0x4000);
     EXPECT_TRUE(said["demote"].empty());
     EXPECT_TRUE(said["applied"].is_null());
-    EXPECT_EQ(said["heat"], 60);  // heat of other processes' pages is left out
+    EXPECT_EQ(said["heat"], 60);  // without the heat of pages of other processes
     EXPECT_EQ(said["fast_heat_after"], 50);
 }
 
 // An extended linear cache covers the first 128 MiB of the region. A hot line of the device may
-// belong to either of two host pages: both are hot.
-TEST_F(Tier, HeatCountsForBothPagesOfAnAlias)
+// belong to either of two host pages, so both count as hot.
+TEST_F(Tier, HeatCountsForBothHostPagesOfALinearCache)
 {
     topology::TreeRegion region;
     region.start = kSlowBase;
@@ -199,7 +199,7 @@ TEST_F(Tier, TextShowsThePlan)
     EXPECT_NE(said.find("nothing was moved; use --apply"), std::string::npos);
 }
 
-TEST_F(Tier, TopLimitsTheListedMoves)
+TEST_F(Tier, TopOptionLimitsTheListedMoves)
 {
     options.top = 1;
     EXPECT_NE(run().find("2 more pages; --top 0 shows all"), std::string::npos);
@@ -207,7 +207,7 @@ TEST_F(Tier, TopLimitsTheListedMoves)
     EXPECT_EQ(run().find("more pages"), std::string::npos);
 }
 
-TEST_F(Tier, RequiresFastNodeIfItIsAmbiguous)
+TEST_F(Tier, RequiresFastNodeOptionIfTheFastNodeIsAmbiguous)
 {
     tree.put("devices/system/node/has_cpu", "0,2\n");
     EXPECT_NE(refusal().find("give --fast-node (CPUs are near 0, 2)"), std::string::npos)
@@ -219,7 +219,7 @@ TEST_F(Tier, RequiresFastNodeIfItIsAmbiguous)
     EXPECT_EQ(run_json()["fast_node"], 0);
 }
 
-TEST_F(Tier, RequiresSlowNodeIfMemoryIsOffline)
+TEST_F(Tier, RequiresSlowNodeOptionIfDeviceMemoryIsOffline)
 {
     tree.remove("devices/system/memory/memory1");
     EXPECT_NE(refusal().find("give --slow-node"), std::string::npos) << error.message;
@@ -263,8 +263,8 @@ long moves_to_node_1(pid_t, unsigned long count, void **, const int *nodes, int 
     return 0;
 }
 
-// The device has two nodes. The page on the second is cold: it is demoted to make space for the
-// hottest page.
+// The device has nodes 1 and 2. The cold page on node 2 is demoted, to make space for the hottest
+// page.
 TEST_F(Tier, ReportsMovedPagesIfALaterMoveFails)
 {
     topology::TreeRegion region;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit tune: shows, sets, saves and restores the tune/ files of the suite's PMUs. Each value is
-// read back after it is set: the hardware may change it.
+// pmukit tune: shows, sets, saves and restores the files in tune/ of pmukit's PMUs. Each value is
+// read back after it was set, because the hardware may change it.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -20,20 +20,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One file that tunes a device, such as hisi_ptt0_2/qos_tx_cpl.
+// A file in tune/ of a PMU, such as hisi_ptt0_2/qos_tx_cpl.
 struct Knob {
     std::string pmu, name;
     std::string path;
     std::string text() const { return pmu + "/" + name; }
 };
 
-// Second names under which the driver shows a knob (Documentation/devices/hisi_ptt.rst).
+// Second names of files, and their first names (Documentation/devices/hisi_ptt.rst).
 constexpr std::pair<std::string_view, std::string_view> kSecondNames[] = {
     {"tx_path_rx_req_alloc_buf_level", "rx_alloc_buf_level"},
     {"tx_path_tx_req_alloc_buf_level", "tx_alloc_buf_level"},
 };
 
-// The first name of the file with this second name; empty: it is not a second name.
+// Returns the first name for a second name; empty: `name` is not a second name.
 std::string_view first_name_of(std::string_view name)
 {
     for (const auto &[second, first] : kSecondNames)
@@ -49,7 +49,7 @@ struct Setting {
 
 // Files
 
-// Each knob once, under its first name.
+// Finds all files, each once, under its first name.
 Result<std::vector<Knob>> find_knobs(const std::string &root)
 {
     auto pmus = record::list_pmus(root);
@@ -96,7 +96,7 @@ Result<void> write_knob(const Setting &setting)
 // Arguments and saved files
 
 struct Wanted {
-    std::string pmu;  // empty: every PMU with this file
+    std::string pmu;  // empty: every PMU that has the file
     std::string name;
     uint64_t value;
 };
@@ -116,7 +116,7 @@ Result<Wanted> parse_wanted(std::string_view where, std::string_view value)
     return wanted;
 }
 
-// One setting per matching knob. All arguments are resolved before anything is written.
+// Returns one setting per matching file. The caller writes only after all arguments were resolved.
 Result<std::vector<Setting>> settings_of(const std::vector<Wanted> &all,
                                          const std::vector<Knob> &knobs)
 {
@@ -178,8 +178,8 @@ Result<std::vector<Wanted>> parse_saved(const std::string &path)
     return all;
 }
 
-// Replaces second names by first names and moves those settings to the front, so that a value under
-// the first name wins.
+// Replaces second names by first names. Moves these settings to the front, so that a value that is
+// saved under the first name has priority.
 void use_first_names(std::vector<Wanted> &all)
 {
     const auto is_second = [](const Wanted &wanted) { return !first_name_of(wanted.name).empty(); };
@@ -191,7 +191,8 @@ void use_first_names(std::vector<Wanted> &all)
 
 // Actions
 
-// Returns false if a value was not set as requested; each such value is reported.
+// Writes the settings. Returns false if a value was not set as requested; each such value is
+// reported.
 bool apply(const std::vector<Setting> &settings)
 {
     bool good = true;

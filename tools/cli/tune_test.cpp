@@ -61,7 +61,7 @@ TEST_F(Tune, ShowsEveryFileOfEveryDeviceOnce)
               "hisi_ptt0_3\n  qos_tx_cpl           1\n  rx_alloc_buf_level   0\n");
 }
 
-TEST_F(Tune, JsonHasTheSameFiles)
+TEST_F(Tune, JsonHasEveryFileOfEveryDeviceOnce)
 {
     options_.json = true;
     EXPECT_EQ(run(), kExitGood) << err_;
@@ -125,7 +125,7 @@ TEST_F(Tune, SecondNameSetsTheFileOfTheFirstName)
     EXPECT_EQ(value("hisi_ptt0_3/tune/rx_alloc_buf_level"), "2\n");
 }
 
-TEST_F(Tune, FirstNameWinsInASavedFileWithBoth)
+TEST_F(Tune, SavedValueOfTheFirstNameHasPriorityOverTheSecondName)
 {
     tree_.put("saved",
               "hisi_ptt0_2/rx_alloc_buf_level 2\nhisi_ptt0_2/tx_path_rx_req_alloc_buf_level 1\n");
@@ -134,7 +134,7 @@ TEST_F(Tune, FirstNameWinsInASavedFileWithBoth)
     EXPECT_EQ(value("hisi_ptt0_2/tune/rx_alloc_buf_level"), "2\n");
 }
 
-TEST_F(Tune, RestoresAllOrNothing)
+TEST_F(Tune, RestoresNothingIfOneLineIsInvalid)
 {
     options_.restore = tree_.path("saved");
     for (const char *bad : {"hisi_ptt0_2/qos_tx_cpl 2\nhisi_ptt0_9/qos_tx_cpl 2\n",
@@ -148,7 +148,7 @@ TEST_F(Tune, RestoresAllOrNothing)
     EXPECT_TRUE(said("saved:2: ")) << err_;
 }
 
-TEST_F(Tune, NamesAnUnreadableFileAndShowsTheOthers)
+TEST_F(Tune, ReportsAnInvalidValueAndShowsTheOtherFiles)
 {
     tree_.put("sys/hisi_ptt0_2/tune/qos_tx_cpl", "broken\n");
     EXPECT_EQ(run(), kExitFailed);
@@ -168,7 +168,7 @@ TEST_F(Tune, RejectsSavingAndSettingTogether)
     EXPECT_EQ(value("hisi_ptt0_2/tune/qos_tx_cpl"), "1\n");
 }
 
-TEST_F(Tune, ReportsThatNoPmuCanBeTuned)
+TEST_F(Tune, FailsIfNoPmuCanBeTuned)
 {
     options_.sysfs_root = tree_.path("sys/other");
     tree_.folder("sys/other");

@@ -3,7 +3,7 @@
 
 namespace pmukit::cli {
 
-// Contents of the suite's VERSION file.
+// Contents of the file VERSION of the source tree.
 extern const char *const kVersion;
 
 }  // namespace pmukit::cli

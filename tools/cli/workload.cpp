@@ -18,8 +18,8 @@
 namespace pmukit::cli {
 namespace {
 
-constexpr int kExecFailedStatus = 127;  // like a shell
-constexpr int kUnknownStatus = 1;       // waitpid() failed: do not report success
+constexpr int kExecFailedStatus = 127;  // as in a shell
+constexpr int kUnknownStatus = 1;       // waitpid() failed: must not be 0
 
 // Runs in the child between fork and exec: only async-signal-safe calls.
 [[noreturn]] void run_child(int go, int failed, WorkloadStreams streams, char *const *arguments)
@@ -60,7 +60,7 @@ Result<Workload> Workload::prepare(const std::vector<std::string> &command, Work
     if (pid < 0)
         return system_error("fork", errno);
     if (pid == 0) {
-        go_write.reset();  // otherwise the child never sees the pipe close
+        go_write.reset();  // else the child would not see the parent close it
         run_child(go[0], failed[1], streams, arguments.data());
     }
 
@@ -133,7 +133,7 @@ void Workload::end_likewise() const
 {
     if (ended_by_ == 0)
         return;
-    ::prctl(PR_SET_DUMPABLE, 0);  // only the command dumps core
+    ::prctl(PR_SET_DUMPABLE, 0);  // no core dump of this process, only of the command
     sigset_t one;
     ::sigemptyset(&one);
     ::sigaddset(&one, ended_by_);

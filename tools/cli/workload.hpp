@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The recorded command: forked at once but held before its exec, so that events can be set up.
+// The recorded command. It is forked at once, but waits before its exec until events are set up.
 #pragma once
 
 #include <sys/types.h>
@@ -28,18 +28,18 @@ public:
     ~Workload();  // terminates the command if it still runs
 
     pid_t pid() const { return pid_; }
-    // Becomes readable when the command ends.
+    // Descriptor that becomes readable when the command ends.
     int ended_fd() const { return pidfd_.get(); }
 
-    // Lets the command exec. Error: it could not be started.
+    // Lets the command exec. Error: the exec failed.
     Result<void> release();
     // Sends SIGTERM if the command still runs.
     void ask_to_end();
     // Returns the exit status as a shell does (128 + signal). Terminates the command if it still
     // runs.
     int wait();
-    // After wait(): ends this process by the signal that ended the command, like perf record, so
-    // that callers see no difference. Does nothing if no signal ended it.
+    // Call after wait(). If a signal ended the command, ends this process by the same signal, as
+    // perf record does. If not, does nothing.
     void end_likewise() const;
 
 private:
@@ -49,8 +49,8 @@ private:
     pid_t pid_ = -1;
     int ended_by_ = 0;  // signal number, or 0
     Fd pidfd_;
-    Fd go_;      // one byte releases the child; closing it without one ends the child
-    Fd failed_;  // carries errno of a failed exec; closed by a successful one
+    Fd go_;      // a byte lets the child exec; closing it without a byte ends the child
+    Fd failed_;  // has errno of a failed exec; a successful exec closes it
 };
 
 }  // namespace pmukit::cli

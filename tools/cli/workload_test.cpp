@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A command waits for its release. Its exit and a failure to start are distinguished.
+// A command must wait for its release. Its exit status and a failed exec are reported differently.
 #include "cli/workload.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ bool ends(const Workload &workload, int timeout_ms)
     return ::poll(&fd, 1, timeout_ms) == 1;
 }
 
-TEST(Workload, WaitsForItsRelease)
+TEST(Workload, CommandWaitsForItsRelease)
 {
     std::string mark = testing::TempDir() + "pmukit_workload_test." + std::to_string(::getpid());
     Result<Workload> workload = Workload::prepare({"touch", mark});
@@ -46,7 +46,7 @@ TEST(Workload, ReturnsTheExitStatus)
 
 TEST(Workload, UnknownExitStatusIsAFailure)
 {
-    const auto before = ::signal(SIGCHLD, SIG_IGN);  // the kernel reaps the child
+    const auto before = ::signal(SIGCHLD, SIG_IGN);  // makes the kernel reap the child
     Result<Workload> workload = Workload::prepare({"sh", "-c", "exit 3"});
     ASSERT_TRUE(workload);
     ASSERT_TRUE(workload->release());
@@ -63,7 +63,7 @@ TEST(Workload, WaitTerminatesARunningCommand)
     EXPECT_EQ(workload->wait(), 128 + SIGTERM);
 }
 
-// A value of the command's /proc/PID/status.
+// Returns a value from /proc/PID/status of a workload.
 uint64_t status_of_command(const std::string &key)
 {
     const std::string path =
@@ -83,7 +83,7 @@ uint64_t status_of_command(const std::string &key)
     return value;
 }
 
-TEST(Workload, InheritsTheSignalStateOfItsCaller)
+TEST(Workload, CommandHasTheSignalStateThatPmukitInherited)
 {
     const auto bit = [](int signal) { return uint64_t{1} << (signal - 1); };
     sigset_t blocked, before;
@@ -93,7 +93,7 @@ TEST(Workload, InheritsTheSignalStateOfItsCaller)
     ::signal(SIGPIPE, SIG_IGN);
     ::signal(SIGXFSZ, SIG_DFL);
     note_inherited();
-    // Signal state as main() and a recorder change it
+    // Change the signal state as main() and a recorder do.
     ::signal(SIGXFSZ, SIG_IGN);
     ::signal(SIGPIPE, SIG_DFL);
     ::sigaddset(&blocked, SIGTERM);
@@ -106,7 +106,7 @@ TEST(Workload, InheritsTheSignalStateOfItsCaller)
     EXPECT_EQ(status_of_command("SigBlk:"), 0U);
 }
 
-TEST(Workload, InheritsTheOpenFileLimit)
+TEST(Workload, CommandHasTheOpenFileLimitThatPmukitInherited)
 {
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -125,7 +125,7 @@ TEST(Workload, InheritsTheOpenFileLimit)
     EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-TEST(Workload, CommandEndsByTheSignalThatEndedTheWorkload)
+TEST(Workload, EndLikewiseEndsTheProcessByTheSignalOfTheCommand)
 {
     const pid_t child = ::fork();
     if (child == 0) {
