@@ -17,7 +17,8 @@ struct FreeMemory {
 template <typename Element>
 using Memory = std::unique_ptr<Element[], FreeMemory>;
 
-// Counts of one RMID in one L3. A line fetched from memory counts even if no way may be filled.
+// Counts of one RMID in one L3, in lines. A line fetched from memory counts as traffic even if the
+// mask of the class is empty, so that the L3 does not store the line.
 struct Tally {
     uint64_t lines = 0;  // in the cache now
     uint64_t local = 0;  // fetched from memory of the L3's node
@@ -33,7 +34,7 @@ struct Access {
 
 class Cache {
 public:
-    // Returns false if there is too little memory.
+    // Returns false if the allocation fails.
     bool make(const Shape &shape);
 
     // Returns true on a hit.
@@ -61,11 +62,11 @@ private:
     Tally tallies_[kMaxRmids];
 };
 
-// A direct-mapped cache of one CPU in front of the L3, which sees its misses only. Neither writes
-// of other CPUs nor evictions from the L3 invalidate its lines.
+// A direct-mapped cache of one CPU; only accesses that miss in it go to the L3. Neither writes of
+// other CPUs nor evictions from the L3 invalidate its lines.
 class InnerCache {
 public:
-    // Returns false if there is too little memory.
+    // Returns false if the allocation fails.
     bool make(const Shape &shape);
 
     // Returns true on a hit; fills the line on a miss.

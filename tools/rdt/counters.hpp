@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The value of QM_CTR: counts of an L3 in units, of limited width, with the Error and Unavailable
-// bits. AMD has fewer bandwidth counters than RMIDs. A read of an RMID without a counter takes the
-// counter of the RMID that was read least recently, returns Unavailable, and restarts the counter.
+// Computes the value of QM_CTR from the counts of an L3, in units of Shape::unit bytes, with the
+// Error and Unavailable bits. Bandwidth counters wrap at Shape::width bits. AMD has fewer bandwidth
+// counters than RMIDs. A read of an RMID without a counter takes the counter of the RMID that was
+// read least recently, returns Unavailable, and restarts the counter.
 // With ABMC enabled, software assigns counters to RMIDs instead; configuring a counter restarts it.
 // Software selects such a counter by its number, or by its RMID and an event with the same traffic
 // types.
@@ -23,10 +24,10 @@ public:
     // EXT_CFG. Switching ABMC on or off frees all counters.
     uint64_t ext_cfg() const { return by_hand_ ? kAbmcOn : 0; }
     void set_ext_cfg(uint64_t value);
-    // Traffic types of an event; place 0: total, 1: local.
+    // Traffic types that an event counts; place 0: total event, 1: local event.
     uint64_t types(uint32_t place) const { return types_[place]; }
     void set_types(uint32_t place, uint64_t types) { types_[place] = types; }
-    // Applies ABMC_CFG that was written with kAbmcApply.
+    // Applies a value of ABMC_CFG that was written with kAbmcApply set.
     void bind(const Cache &cache, uint64_t config);
     // ABMC_DSC: the configuration of the counter that `config` (ABMC_CFG) selects.
     uint64_t bound(uint64_t config) const;

@@ -151,7 +151,7 @@ TEST_F(CountersThatAreBound, CountConfiguredTrafficSinceBinding)
     EXPECT_EQ(counter(0), 0u);
 }
 
-TEST_F(CountersThatAreBound, AreReadByRmidAndEventOfSameTraffic)
+TEST_F(CountersThatAreBound, AreReadByRmidAndEventWithTheSameTrafficTypes)
 {
     counters_.bind(*cache_, config(0, 5, 0x7f));
     counters_.bind(*cache_, config(1, 6, 0x15));

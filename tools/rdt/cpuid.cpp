@@ -10,6 +10,7 @@ namespace {
 constexpr uint32_t kFeatures = 0x7, kMonitoring = 0xf, kAllocation = 0x10;
 constexpr uint32_t kAmdExtendedMax = 0x80000000, kAmdFeatures = 0x80000008, kAmdQos = 0x80000020;
 
+// Fields of CPUID leaves; each comment names the leaf, the subleaf and the register.
 constexpr uint32_t kPqm = 1u << 12, kPqe = 1u << 15;        // 7.0 EBX
 constexpr uint32_t kL3Monitoring = 1u << 1;                 // 0xf.0 EDX
 constexpr uint32_t kAllEvents = 7;                          // 0xf.1 EDX

@@ -18,7 +18,7 @@ struct Leaf {
 // Returns true if RDT may change the leaf.
 bool changes_leaf(const Shape &shape, uint32_t leaf);
 
-// `found`: the leaf of the processor without RDT.
+// `found`: the registers that CPUID returned without the plugin.
 Leaf leaf_of(const Shape &shape, uint32_t leaf, uint32_t subleaf, const Leaf &found);
 
 }  // namespace pmukit::rdt

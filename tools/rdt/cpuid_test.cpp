@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Compares with public CPUID dumps of real processors (InstLatx64).
+// Compares the emulated CPUID leaves with public dumps of real processors (InstLatx64).
 #include "rdt/cpuid.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ Shape granite_rapids()
     return shape;
 }
 
-TEST(Cpuid, MonitoringOfGenoa)
+TEST(Cpuid, MonitoringLeafMatchesGenoa)
 {
     EXPECT_EQ(leaf_of(genoa(), 0xf, 0, kNothing), (Leaf{0, 0xff, 0, 2}));
     EXPECT_EQ(leaf_of(genoa(), 0xf, 1, kNothing), (Leaf{0x14, 0x40, 0xff, 7}));
@@ -40,7 +40,7 @@ TEST(Cpuid, MonitoringOfGenoa)
 
 // Genoa also sets 0x10.1 ECX bit 2 (CDP) and, in 0x80000020.0 EBX, slow memory, BMEC and more. The
 // plugin does not emulate these.
-TEST(Cpuid, AllocationOfGenoa)
+TEST(Cpuid, AllocationLeafMatchesGenoa)
 {
     EXPECT_EQ(leaf_of(genoa(), 0x10, 0, kNothing), (Leaf{0, 2, 0, 0}));
     EXPECT_EQ(leaf_of(genoa(), 0x10, 1, kNothing), (Leaf{0xf, 0, 0, 0xf}));
@@ -51,7 +51,7 @@ TEST(Cpuid, AllocationOfGenoa)
 }
 
 // Turin has 0x80000020.0 EBX = 0x7e; slow memory and SDCIAE, among others, are not emulated.
-TEST(Cpuid, AssignableCountersOfTurin)
+TEST(Cpuid, AssignableCounterLeafMatchesTurin)
 {
     Shape turin = genoa();
     turin.abmc = 32;
@@ -70,7 +70,7 @@ TEST(Cpuid, AmdReportsThrottlingAndTheQosLeaf)
     EXPECT_EQ(leaf_of(genoa(), 0x80000000, 0, {0x80000028, 2, 3, 4}), (Leaf{0x80000028, 2, 3, 4}));
 }
 
-TEST(Cpuid, MonitoringOfGraniteRapids)
+TEST(Cpuid, MonitoringLeafMatchesGraniteRapids)
 {
     EXPECT_EQ(leaf_of(granite_rapids(), 0xf, 0, kNothing), (Leaf{0, 0x11f, 0, 2}));
     // Granite Rapids also sets EAX bits above the width field.
@@ -79,7 +79,7 @@ TEST(Cpuid, MonitoringOfGraniteRapids)
 
 // Granite Rapids also reports L2 allocation (0x10.0 EBX bit 2), ways shared with devices (0x10.1
 // EBX) and noncontiguous masks (0x10.1 ECX).
-TEST(Cpuid, AllocationOfGraniteRapids)
+TEST(Cpuid, AllocationLeafMatchesGraniteRapids)
 {
     EXPECT_EQ(leaf_of(granite_rapids(), 0x10, 0, kNothing), (Leaf{0, 0xe & ~4u, 0, 0}));
     EXPECT_EQ(leaf_of(granite_rapids(), 0x10, 1, kNothing), (Leaf{0xf, 0, 0, 0xe}));

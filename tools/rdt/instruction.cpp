@@ -20,7 +20,8 @@ constexpr Row kRows[] = {
     {Instruction::kMark, 7, {0x0f, 0x1f, 0x80, 'r', 'd', 't', 'm'}},
 };
 
-// Segment overrides and REX do not change these instructions; Linux pads with them.
+// Segment override and REX prefixes do not change these instructions; Linux pads instructions with
+// such prefixes.
 bool is_prefix(uint8_t byte)
 {
     return byte == 0x2e || byte == 0x36 || byte == 0x3e || byte == 0x26 || (byte & 0xf0) == 0x40;

@@ -39,7 +39,7 @@ TEST(Instruction, UnknownOpcodesAreOther)
     EXPECT_EQ(of({0x0f, 0x01}), Instruction::kOther);        // truncated
     EXPECT_EQ(of({0x0f, 0x01, 0xf9}), Instruction::kOther);  // rdtscp
     EXPECT_EQ(of({0x66, 0x0f, 0x30}), Instruction::kOther);  // not a padding prefix
-    EXPECT_EQ(of({0x0f, 0x1f, 0x80, 'p', 'm', 'k', 1}), Instruction::kOther);  // memtap's marker
+    EXPECT_EQ(of({0x0f, 0x1f, 0x80, 'p', 'm', 'k', 1}), Instruction::kOther);  // marker of memtap
     EXPECT_EQ(of({0x90, 0x0f, 0xa2}), Instruction::kOther);
 }
 

@@ -21,7 +21,7 @@ protected:
         shape.cpus = 2;
         shape.cpus_per_l3 = 1;
         shape.node_bytes = 1 << 20;
-        shape.unavailable = 1;  // the log does not depend on register values
+        shape.unavailable = 1;  // QM_CTR is never available; the log does not depend on it
         EXPECT_TRUE(machine_->make(shape));
     }
     ~LogFile() override { std::filesystem::remove(path_); }
@@ -52,7 +52,7 @@ TEST_F(LogFile, RecordsOccupancyAndTrafficAtMarksAndExit)
     const std::string first =
         "# pmukit rdt log 1\nunit 65536\n"
         "mark 42 1 7 2\nrmid 1 7 128 128 64\ncpu 0 0 0 0 0\ncpu 1 7 2 2 1\n";
-    EXPECT_EQ(text(), first);  // complete while the guest still runs
+    EXPECT_EQ(text(), first);  // the file is complete while the guest runs
     machine_->access(0, 64);
     EXPECT_TRUE(log_->end(*machine_));
     EXPECT_EQ(text(), first +

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The CPUs with their registers, and their L3s. Each CPU calls from its own thread.
+// The emulated CPUs with their RDT registers, and their L3s. Calls of read(), write() and access()
+// for a CPU come from the thread of that vCPU.
 #pragma once
 
 #include <sched.h>
@@ -14,7 +15,7 @@
 
 namespace pmukit::rdt {
 
-// QEMU's vCPU threads hold it for one access or one mark.
+// A vCPU thread of QEMU holds the lock for one access or one mark.
 class SpinLock {
 public:
     void lock()
@@ -41,11 +42,11 @@ private:
 
 class Machine {
 public:
-    // Returns false if there is too little memory.
+    // Returns false if an allocation fails.
     bool make(const Shape &shape);
     const Shape &shape() const { return shape_; }
 
-    // Return false for #GP. `number` must satisfy is_of_rdt().
+    // Return false if the access raises #GP. `number` must satisfy is_of_rdt().
     bool read(uint32_t cpu, uint32_t number, uint64_t &value);
     bool write(uint32_t cpu, uint32_t number, uint64_t value);
 
@@ -60,7 +61,8 @@ public:
 
 private:
     struct alignas(64) Cpu {
-        std::atomic<uint64_t> pqr{0}, writes_of_pqr{0}, class_changes{0};  // written by it only
+        // Written only by the thread of the CPU.
+        std::atomic<uint64_t> pqr{0}, writes_of_pqr{0}, class_changes{0};
         uint64_t evtsel = 0, abmc = 0;
         InnerCache inner;
     };

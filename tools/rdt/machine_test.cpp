@@ -183,8 +183,7 @@ TEST(Machine, AmdBandwidthIsUnlimitedAtReset)
     EXPECT_FALSE(machine->read(0, kDelay, value));
 }
 
-// No concurrent access is lost.
-TEST(Machine, CpusOfAnL3CountConcurrently)
+TEST(Machine, ConcurrentAccessesOfTheCpusOfAnL3AreAllCounted)
 {
     Shape shape = two_l3s();
     shape.cpus_per_l3 = 4;
@@ -266,7 +265,7 @@ TEST(Machine, MatchesReferenceInRandomUse)
         NaiveMachine naive;
         for (int step = 0; step < 20000; step++) {
             const auto cpu = static_cast<uint32_t>(random() % 4);
-            // 4096 of 16384 lines, next to each other: nothing is evicted.
+            // All addresses are in 4096 adjacent lines, and an L3 has 16384 lines: none is evicted.
             for (uint64_t i = random() % 8, at = random() % (4096 - 8) * 64; i; i--, at += 64) {
                 machine->access(cpu, at);
                 naive.access(cpu, at);

@@ -103,7 +103,8 @@ void raise_fault(unsigned vcpu)
     leave(vcpu, kRestoreRcx);
 }
 
-// Only in kernel mode: in user mode the instruction faults without the plugin.
+// Returns true for an RDT register in kernel mode. In user mode the instruction faults without the
+// plugin.
 bool is_ours(unsigned vcpu)
 {
     return is_of_rdt(get32(vcpu, kRcx)) && !(get(vcpu, kCs) & 3);
@@ -181,7 +182,8 @@ void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *
     const uint64_t physical = qemu_plugin_hwaddr_phys_addr(address);
     const uint64_t last = physical + (1ULL << qemu_plugin_mem_size_shift(info)) - 1;
     plugin.machine.access(vcpu, physical);
-    // The physical address of the next page is unknown.
+    // An access that crosses a page counts only in the first page: the physical address of the next
+    // page is unknown.
     if (last / kLineBytes != physical / kLineBytes && last / kPageBytes == physical / kPageBytes)
         plugin.machine.access(vcpu, last);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The plugin in a stub of QEMU: blocks of instructions, general registers, and MSRs, of which the
-// stub knows only the one that faults.
+// Tests the plugin with a stub of QEMU. The stub executes blocks of instructions and has general
+// registers. The only MSR that it knows is the one whose access faults; it ignores all others.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -239,7 +239,7 @@ protected:
         return true;
     }
 
-    // Runs a block. Returns false if an instruction faulted; the handler's first block ran then.
+    // Runs a block. If an instruction faults, runs the handler's first block and returns false.
     bool run(qemu_plugin_tb tb)
     {
         qemu.on_translation(&tb, nullptr);
@@ -327,7 +327,7 @@ TEST_F(Plugin, RegistersArePerCpu)
     EXPECT_EQ(rdmsr(0xc90), 0xffffu);
 }
 
-TEST_F(Plugin, FaultsTheInstructionAndRestoresRcx)
+TEST_F(Plugin, InvalidMsrAccessFaultsAndRestoresRcx)
 {
     EXPECT_FALSE(wrmsr(0xc8f, 64));
     EXPECT_EQ(reg(kRcx), 0xc8fu);
@@ -359,7 +359,7 @@ TEST_F(Plugin, UserAccessesFillTheL3)
     load(0x10008);
     load(0x1007c);           // crosses a line
     load(0x20ffc);           // crosses a page
-    load(0x30000, kKernel);  // not watched
+    load(0x30000, kKernel);  // kernel code is not watched
     EXPECT_EQ(lines(11), 4u);
     load(0x40000, 0x400000, 6);
     EXPECT_EQ(lines(11), 5u);

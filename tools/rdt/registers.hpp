@@ -17,7 +17,8 @@ inline constexpr uint32_t kRmidSncConfig = 0xca0;  // per L3, Intel
 // AMD's assignable bandwidth counters (ABMC). ABMC_CFG is per CPU and configures counters of the
 // L3. ABMC_DSC returns the configuration of the counter that ABMC_CFG selects.
 inline constexpr uint32_t kAbmcCfg = 0xc00003fdu, kAbmcDsc = 0xc00003feu, kExtCfg = 0xc00003ffu;
-// BMEC of the same processors: the traffic types that an RMID's event counts; total, then local.
+// BMEC of the same processors: a register for the total event and one for the local event, with the
+// traffic types that the event counts.
 inline constexpr uint32_t kEventTypes = 0xc0000400u, kTypedEvents = 2;
 
 inline constexpr uint64_t kUnavailable = 1ULL << 62, kError = 1ULL << 63;  // QM_CTR

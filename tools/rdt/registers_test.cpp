@@ -135,7 +135,7 @@ TEST(Registers, SncConfigHasOneBit)
     EXPECT_FALSE(takes(intel(), 0xca0, 1ULL << 63));
 }
 
-TEST(Registers, EachClassHasARegisterOthersFault)
+TEST(Registers, EachClassHasARegisterAndOtherNumbersFault)
 {
     EXPECT_EQ(msr_of(intel(), 0xc97).clos, 7u);
     EXPECT_EQ(msr_of(intel(), 0xc97).reg, Register::kMask);
@@ -152,7 +152,7 @@ TEST(Registers, EachClassHasARegisterOthersFault)
 
 TEST(Registers, IgnoresMsrsOutsideRdt)
 {
-    // IA32_DEBUG_INTERFACE, two in a gap, IA32_BNDCFGS, IA32_XSS, EFER, KERNEL_GS_BASE
+    // IA32_DEBUG_INTERFACE, two unused numbers, IA32_BNDCFGS, IA32_XSS, EFER, KERNEL_GS_BASE
     for (const uint32_t number : {0xc80u, 0xc83u, 0xc8cu, 0xd90u, 0xda0u, 0xc0000080u, 0xc0000102u})
         EXPECT_FALSE(is_of_rdt(number)) << number;
 }
