@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The memory of a BAR that the guest maps instead of trapping: a sealed memory file, so that the
-// client can neither shrink nor grow it. The server does not see the guest's accesses.
+// Memory of a BAR that the guest maps, so that its accesses are not trapped and the server does not
+// see them. The memory is a sealed memory file: the client can neither shrink nor grow it.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ public:
     ~BarMemory();
 
     int fd() const { return fd_.get(); }
-    // The guest may write here at any time.
+    // The guest may write these bytes at any time.
     std::span<std::byte> bytes() const { return bytes_; }
 
 private:

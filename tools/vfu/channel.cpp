@@ -8,7 +8,7 @@
 namespace pmukit::vfu {
 namespace {
 
-constexpr size_t kKernelMaxFds = 253;  // SCM_MAX_FD: what one sendmsg() can carry
+constexpr size_t kKernelMaxFds = 253;  // SCM_MAX_FD: limit of one sendmsg()
 constexpr size_t kMaxUnclaimedFds = 2 * kKernelMaxFds;
 
 }  // namespace

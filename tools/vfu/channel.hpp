@@ -17,8 +17,8 @@
 
 namespace pmukit::vfu {
 
-// Borrowed from the channel, valid until its next call. The caller may move descriptors out; the
-// channel closes the others.
+// A message borrowed from the channel, valid until the next call of a channel function. The caller
+// may move descriptors out; the channel closes the descriptors that remain.
 struct Message {
     wire::Header header{};
     Bytes body{};
@@ -43,7 +43,7 @@ public:
 
     enum class Next {
         kMessage,
-        kIncomplete,  // fill() first
+        kIncomplete,  // call fill() first
         kMalformed    // the stream is out of sync: close it
     };
     Next next(Message &message);
@@ -78,8 +78,8 @@ private:
     size_t unsent_begin_ = 0;
     int unsent_fd_ = -1;
 
-    // Linux ends a received chunk with the send that carried descriptors, so they belong to the
-    // message in which the chunk ends.
+    // Linux ends a received chunk with the send that carried descriptors, so the descriptors belong
+    // to the message in which the chunk ends.
     std::vector<ReceivedFd> received_;
     std::vector<Fd> handed_out_;
 };

@@ -65,7 +65,7 @@ TEST_F(ChannelTest, DescriptorsGoToTheMessageThatCarriedThem)
     EXPECT_EQ(seen, 3u);
 }
 
-TEST_F(ChannelTest, DescriptorsSurviveAMessageInTwoParts)
+TEST_F(ChannelTest, DescriptorsArriveWithAMessageSentInTwoParts)
 {
     const Fd event = make_eventfd();
     const auto whole = numbered(1, 100);
@@ -89,12 +89,12 @@ TEST_F(ChannelTest, UnclaimedDescriptorsAreClosed)
     ASSERT_EQ(channel.fill(), Channel::Fill::kData);
     ASSERT_EQ(channel.next(message), Channel::Next::kMessage);
     char byte;
-    EXPECT_EQ(::read(read_end.get(), &byte, 1), -1);  // still held by the message
+    EXPECT_EQ(::read(read_end.get(), &byte, 1), -1);  // the message still holds the write end
     ASSERT_EQ(channel.next(message), Channel::Next::kIncomplete);
     EXPECT_EQ(::read(read_end.get(), &byte, 1), 0);  // end of file: the last writer is gone
 }
 
-TEST_F(ChannelTest, LostDescriptorsAreNotTheEndOfTheStream)
+TEST_F(ChannelTest, LostDescriptorsAreReportedAndTheStreamContinues)
 {
     const Fd event = make_eventfd();
     client.send_raw(numbered(1), {event.get()});

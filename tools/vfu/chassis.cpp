@@ -36,9 +36,9 @@ std::optional<sockaddr_un> socket_address(const std::string &path)
     return address;
 }
 
-// Returns true for a socket file without a server, which refuses a connection; so does a regular
-// file, hence the check of its type. The probe is a datagram socket, so that the stream socket of a
-// live server fails it with EPROTOTYPE and the server sees no connection.
+// Returns true for a socket file without a server: connect() fails with ECONNREFUSED. It also does
+// for a regular file, so the type of the file is checked. The probe is a datagram socket: connect()
+// to the stream socket of a live server fails with EPROTOTYPE, and the server sees no connection.
 bool is_dead_socket(const sockaddr_un &address)
 {
     struct stat status {};

@@ -41,7 +41,8 @@ public:
     Slot &operator=(const Slot &) = delete;
     ~Slot();  // removes the socket file
 
-    // Valid as long as the slot. Before run() nothing is mapped and interrupts are dropped.
+    // The host is valid as long as the slot. Before run() no guest memory is mapped, and interrupts
+    // are dropped.
     Host &host() { return session_; }
     // Call once, before run(). The device must outlive run().
     void insert(Device &device);

@@ -115,7 +115,7 @@ TEST_F(ChassisTest, ServesOneClientAfterAnother)
     EXPECT_EQ(device.resets, 5u);
 }
 
-TEST_F(ChassisTest, SecondClientWaitsForTheFirst)
+TEST_F(ChassisTest, SecondClientWaitsUntilTheFirstLeaves)
 {
     start(Until::kStopped);
     TestClient first = connect();
@@ -163,7 +163,7 @@ TEST_F(ChassisTest, MalformedStreamClosesOnlyItsConnection)
 
 TEST_F(ChassisTest, AdvancesTheDeviceAtItsDeadline)
 {
-    device.deadline_ns = 0;  // set before run(): no other thread touches it
+    device.deadline_ns = 0;  // run() has not started: no other thread uses it
     start(Until::kClientsLeave);
     {
         TestClient client = connect();
@@ -209,7 +209,7 @@ TEST_F(ChassisTest, BoundSocketThatDoesNotListenIsBusy)
     EXPECT_EQ(slot.error().code, Errc::kBusy);
 }
 
-TEST_F(ChassisTest, ProbeOfASocketInUseIsNoClient)
+TEST_F(ChassisTest, ProbeOfASocketInUseDoesNotCountAsAClient)
 {
     start(Until::kClientsLeave);
     const auto other = Chassis::create();
@@ -322,7 +322,7 @@ TEST_F(ChassisTest, ThousandClientsLeakNoDescriptors)
             TestClient::message(Command::kSetIrqs,
                                 irqs_body(wire::kIrqDataEventfd | wire::kIrqActionTrigger, 0, 1)),
             {event.get()});
-        if (i % 3 == 0)  // some leave in the middle of a message
+        if (i % 3 == 0)  // every third client leaves in the middle of a message
             client.send_raw(std::vector<std::byte>(7));
         else
             ASSERT_TRUE(client.receive(kPatience_ms) && client.receive(kPatience_ms)) << i;
@@ -416,7 +416,7 @@ TEST_F(ChassisTest, RetriesAcceptWhenOutOfDescriptors)
     EXPECT_TRUE(waiting.receive(kPatience_ms));
 }
 
-TEST_F(ChassisTest, ClientThatReadsNoAnswersDelaysNoOther)
+TEST_F(ChassisTest, ClientThatReadsNoAnswersDelaysNoOtherClient)
 {
     start(Until::kStopped, 2);
     TestClient deaf = connect(0);

@@ -444,7 +444,8 @@ uint64_t ConfigSpace::bar_address(unsigned index) const
     return address & ~(there->size_bytes - 1);
 }
 
-// 128 << field; the two highest codes are reserved.
+// Returns the packet limit in bytes: 128 << the field of Device Control at `shift`. The two highest
+// codes are reserved and count as 4096 bytes.
 uint32_t ConfigSpace::packet_limit(unsigned shift) const
 {
     if (!pcie_offset_)

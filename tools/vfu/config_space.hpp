@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // PCI configuration space defined by tables. A row describes a register: its value after power-on,
-// its writable bits, its write-one-to-clear bits, and whether it is sticky. Builders place the
-// rows; afterwards only read(), write(), set() and the resets access them. Layouts: PCI Express
+// its writable bits, its write-one-to-clear bits, and whether it is sticky. Functions add_*() place
+// the rows; afterwards only read(), write(), set() and the resets access them. Layouts: PCI Express
 // Base Specification 6.0, chapter 7.
 #pragma once
 
@@ -83,22 +83,22 @@ public:
     ConfigSpace(const ConfigSpace &) = delete;
     ConfigSpace &operator=(const ConfigSpace &) = delete;
 
-    // --- building. A layout that does not fit is a bug of the model, hence asserts; sizes that
-    // come from a command line are checked first with fits_bar().
+    // --- building. A layout that does not fit is a bug of the model and fails an assert. Call
+    // fits_bar() first for sizes from a command line.
 
     static bool fits_bar(BarKind kind, uint64_t size_bytes);
     // A 64-bit BAR takes the register of index + 1 too.
     void add_bar(unsigned index, BarKind kind, uint64_t size_bytes);
 
-    // All of these return the offset of the capability's first byte (its id), so that a model can
-    // set() its registers later. Capabilities appear in the lists in the order they are added.
+    // The following functions return the offset of the capability's first byte (its id), so that a
+    // model can set() registers later. The lists have the capabilities in the order of the calls.
 
     uint16_t add_capability(uint8_t id, size_t size_bytes, Registers registers);
     // PCI Express capability, version 2, of an endpoint with function-level reset (FLR).
     uint16_t add_pcie_endpoint();
-    // Both BARs must have been added; table and pending bits must lie inside them.
+    // The BARs of the table and of the pending bits must have been added and must contain both.
     uint16_t add_msix(const MsixLayout &layout);
-    // With 64-bit addresses.
+    // MSI capability with 64-bit addresses.
     uint16_t add_msi(const MsiLayout &layout);
 
     uint16_t add_extended(uint16_t id, uint8_t version, size_t size_bytes, Registers registers);

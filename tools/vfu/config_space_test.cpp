@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The test walks the lists with its own code and literal offsets from the specification.
+// The tests find capabilities with separate code and use literal offsets from the specification.
 #include "vfu/config_space.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ std::vector<std::pair<unsigned, unsigned>> walk_extended(const ConfigSpace &conf
     return found;
 }
 
-TEST(ConfigSpace, HeaderCarriesTheIds)
+TEST(ConfigSpace, HeaderHasIdsClassAndRevision)
 {
     const ConfigSpace config({0x1234, 0x5678, 0x9abc, 0xdef0, 0x050210, 7});
     EXPECT_EQ(config.read(0x00, 4), 0x56781234u);
@@ -128,8 +128,8 @@ TEST(ConfigSpace, CapabilitiesAreLinkedInOrder)
     EXPECT_EQ(config.read(vendor + 4, 1), 3u);
 }
 
-// After the two header bytes of a capability: byte 0 is half writable, byte 1 has two
-// write-one-to-clear bits, byte 2 is writable, byte 3 is read-only.
+// Bytes of a capability after the two header bytes: byte 0 is half writable, byte 1 has two
+// write-one-to-clear bits, byte 2 is writable, and byte 3 is read-only.
 constexpr Register kMixed[] = {
     {.offset = 2, .width = 2, .reset = 0xff0f, .writable = 0x00f0, .write_one_clears = 0x8100},
     {.offset = 4, .width = 2, .reset = 0x5500, .writable = 0x00ff},
@@ -193,14 +193,14 @@ TEST(ConfigSpace, ReportsFunctionLevelResetOnlyForBit15)
     EXPECT_EQ(config.read(control, 2) & 0x8000, 0u);  // reads as zero
 }
 
-TEST(ConfigSpace, WithoutAPcieCapabilityNothingResets)
+TEST(ConfigSpace, WithoutAPcieCapabilityNoWriteRequestsAReset)
 {
     ConfigSpace config({});
     for (unsigned offset = 0; offset < 0x100; offset++)
         EXPECT_FALSE(config.write(offset, 1, 0xff).function_reset) << offset;
 }
 
-TEST(ConfigSpace, MsixLayout)
+TEST(ConfigSpace, MsixCapabilityHasTableAndPendingBitOffsets)
 {
     ConfigSpace config({});
     config.add_bar(0, BarKind::kMemory64, 0x10000);
@@ -253,7 +253,7 @@ TEST(ConfigSpace, MsiWithMaskingHasMaskAndPendingBits)
 }
 
 // Header 1 at +4: vendor, revision, length; id at +8; vendor-specific registers from +0xA.
-TEST(ConfigSpace, DvsecLayout)
+TEST(ConfigSpace, DvsecHasHeadersThenVendorSpecificRegisters)
 {
     ConfigSpace config({});
     const Register first[] = {{.offset = 0xa, .width = 2, .reset = 0xbbaa}};
@@ -301,7 +301,7 @@ TEST(ConfigSpace, ExtendedCapabilitiesFollowADvsec)
     EXPECT_EQ(config.read(serial + 4, 4), 0x04030201u);
 }
 
-TEST(ConfigSpace, AerDefaultsAndStatus)
+TEST(ConfigSpace, AerHasDefaultsAndStatusClearsByWritingOne)
 {
     ConfigSpace config({});
     const unsigned at = config.add_aer();

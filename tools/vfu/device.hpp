@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The interface between a device model and its machine. A model implements Device, through which
-// the guest accesses it, and uses DMA, interrupts and time through Host. Neither depends on
-// sockets, so a test can be the host. All calls come from one thread.
+// The interface between a device model and its host. A model implements Device, through which the
+// guest accesses it, and uses DMA, interrupts and time through Host. Neither class depends on
+// sockets, so a test can implement Host. All calls come from one thread.
 #pragma once
 
 #include <cstddef>
@@ -46,13 +46,14 @@ public:
     // as long as the device. The server applies config accesses to it; BAR sizes do not change.
     virtual ConfigSpace &config() = 0;
 
-    // A trapped BAR access. offset + width lies inside the BAR, width is 1, 2, 4 or 8. The model
-    // handles (reads as all ones, ignores) and logs a width or alignment that a register does not
-    // allow.
+    // A trapped BAR access. offset + width lies inside the BAR, width is 1, 2, 4 or 8. With a width
+    // or alignment that a register does not allow, a read returns all ones and a write is ignored;
+    // the model logs both.
     virtual uint64_t bar_read(unsigned bar, uint64_t offset, unsigned width) = 0;
     virtual void bar_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value) = 0;
 
-    // The same for DMA of another function, for a device that counts CPU accesses only.
+    // A BAR access by DMA of another function, for a device that distinguishes these accesses from
+    // those of CPUs.
     virtual uint64_t peer_read(unsigned bar, uint64_t offset, unsigned width)
     {
         return bar_read(bar, offset, width);
@@ -67,17 +68,18 @@ public:
     // structure. With such a BAR QEMU waits for an answer to every write, even to other BARs.
     virtual BarMemory *bar_memory(unsigned /*bar*/) { return nullptr; }
 
-    // Returns true if accesses to a BAR represent CXL.mem requests, because QEMU can only trap
-    // loads and stores of a BAR. On a link they are distinct from CXL.io packets (traffic.hpp).
+    // Returns true if loads and stores of a BAR represent CXL.mem requests. The CXL memory is a BAR
+    // because QEMU can trap only BAR accesses. The packets of these accesses have the protocol
+    // kCxlMem (traffic.hpp).
     virtual bool is_cxl_mem(unsigned /*bar*/) const { return false; }
 
     // Function-level, bus or machine reset: restores the power-on state except for sticky state.
     // The server has already reset the configuration space.
     virtual void reset() = 0;
 
-    // Time: the server calls advance() when next_deadline_ns() has passed, and before every access
-    // to a BAR or to configuration space, so a model may catch up lazily. nullopt: nothing is
-    // planned.
+    // The server calls advance() when next_deadline_ns() has passed, and before every access to a
+    // BAR or to configuration space, so a model may update its state only then. nullopt: no
+    // deadline.
     virtual std::optional<uint64_t> next_deadline_ns() const = 0;
     virtual void advance(uint64_t now_ns) = 0;
 };

@@ -28,9 +28,9 @@ bool is_page_multiple(uint64_t value)
     return value % DmaMap::kPageBytes == 0;
 }
 
-// An access past the end of a mapped file raises SIGBUS, so the size of the file counts, not the
-// client's request. A memory file that can be sealed cannot shrink after this. Other files (of
-// tmpfs or hugetlbfs, which QEMU can use for guest memory) have no such seal.
+// Checks a range against the size of the file, because an access past the end of a mapped file
+// raises SIGBUS. First seals the file, if possible, so that it cannot shrink later. Files on tmpfs
+// or hugetlbfs, which QEMU can use for guest memory, cannot be sealed.
 std::errc check_file(int fd, uint64_t offset, uint64_t size_bytes)
 {
     struct stat status {};

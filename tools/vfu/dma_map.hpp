@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The guest memory a device may access by DMA: windows that the client maps and unmaps, each a
-// piece of a shared memory file. Under a virtual IOMMU the windows are 4 KiB and many, so one
-// access may gather from several. No pointer into a window is kept: an unmap invalidates it.
+// piece of a shared memory file. A virtual IOMMU maps many windows of 4 KiB, so one access may use
+// several windows. No pointer into a window is kept, because an unmap would invalidate it.
 #pragma once
 
 #include <cstddef>

@@ -72,7 +72,7 @@ TEST_F(DmaMapTest, SealableMemoryFileCannotShrinkWhileMapped)
 
 TEST_F(DmaMapTest, GathersOverWindowsInAddressOrder)
 {
-    // Adjacent in address, reversed in the file.
+    // The windows are adjacent in address; in the file they are in reverse order.
     ASSERT_EQ(add(0x2000, kPage, 0), std::errc{});
     ASSERT_EQ(add(0x1000, kPage, kPage), std::errc{});
     ASSERT_EQ(add(0x3000, kPage, 3 * kPage), std::errc{});
@@ -89,7 +89,7 @@ TEST_F(DmaMapTest, GathersOverWindowsInAddressOrder)
     EXPECT_TRUE(std::equal(ones.begin(), ones.end(), bytes.begin()));
 }
 
-TEST_F(DmaMapTest, GapRefusesTheWholeCopy)
+TEST_F(DmaMapTest, CopyAcrossAGapIsRefusedAsAWhole)
 {
     ASSERT_EQ(add(0x1000, kPage), std::errc{});
     ASSERT_EQ(add(0x3000, kPage, kPage), std::errc{});
@@ -99,10 +99,10 @@ TEST_F(DmaMapTest, GapRefusesTheWholeCopy)
     EXPECT_FALSE(map.write(0x1fff, std::span(bytes).first(2)));
     std::array<std::byte, 1> last{};
     ASSERT_TRUE(map.read(0x1fff, last));
-    EXPECT_EQ(last[0], pattern_at(kPage - 1));  // refused as a whole: nothing was copied
+    EXPECT_EQ(last[0], pattern_at(kPage - 1));  // the refused write copied nothing
 }
 
-TEST_F(DmaMapTest, EdgesOfAWindow)
+TEST_F(DmaMapTest, AccessAcrossTheEdgeOfAWindowIsRefused)
 {
     ASSERT_EQ(add(0x1000, kPage), std::errc{});
     std::vector<std::byte> bytes(kPage + 1);
@@ -121,7 +121,7 @@ TEST_F(DmaMapTest, TheTopOfTheAddressSpaceCanBeMapped)
     ASSERT_EQ(add(top, kPage), std::errc{});
     std::vector<std::byte> bytes(kPage + 1);
     EXPECT_TRUE(map.read(top, std::span(bytes).first(kPage)));
-    ASSERT_EQ(add(0, kPage), std::errc{});  // not adjacent
+    ASSERT_EQ(add(0, kPage), std::errc{});  // the top and address 0 are not adjacent
     EXPECT_FALSE(map.read(top, bytes));
     EXPECT_EQ(map.unmap({top, kPage}).size_bytes, kPage);
 }
@@ -215,7 +215,7 @@ TEST_F(DmaMapTest, UnmapRemovesWholeWindowsOnly)
     EXPECT_FALSE(map.read(0x1000, byte));
 }
 
-TEST_F(DmaMapTest, UnmapRemovesSeveralWindowsAndAcceptsNone)
+TEST_F(DmaMapTest, UnmapRemovesSeveralWindowsAndAcceptsARangeWithoutWindows)
 {
     for (uint64_t i = 0; i < 4; i++)
         ASSERT_EQ(add(0x10000 + 2 * i * kPage, kPage, i * kPage), std::errc{});

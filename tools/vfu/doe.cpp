@@ -97,7 +97,7 @@ void Doe::signal(uint32_t status)
         host_.raise(*options_.vector);
 }
 
-// The register holds the next dword of the response, zero if there is none.
+// Sets the mailbox register to the next dword of the response, or to zero if there is none.
 void Doe::show_answer()
 {
     const uint32_t dword = taken_ < answer_.size() ? answer_[taken_] : 0;

@@ -38,7 +38,7 @@ public:
 
     uint16_t offset() const { return at_; }
 
-    // The device forwards these calls.
+    // The device that owns the mailbox forwards its own calls of these names.
     void reset();
     std::optional<uint64_t> next_deadline_ns() const { return answer_at_ns_; }
     void advance(uint64_t now_ns);

@@ -54,7 +54,8 @@ public:
     void interrupts(uint64_t address, uint64_t now_ns);
 
     // DMA to another function: requests and completions are shown on both links. Both functions
-    // must have a link. Below one root port a switch routes the packets and no root port sees them.
+    // must have a link. If both are below one root port, a switch routes the packets, no root port
+    // sees them, and none is shown.
     void peer_reads(uint64_t address, uint64_t bytes, const PacketLimits &limits, const Link &peer,
                     uint32_t peer_payload_bytes, uint64_t now_ns);
     void peer_writes(uint64_t address, uint64_t bytes, const PacketLimits &limits, const Link &peer,

@@ -57,7 +57,7 @@ TEST_F(LinkTest, CpuReadShowsRequestAndCompletion)
 
 TEST_F(LinkTest, PeerAnswerTimeDelaysTheCompletion)
 {
-    // 108 + 20 bytes at 128 MB/s are 1 us, the 20 of a request 156 ns.
+    // At 128 MB/s a completion of 108 + 20 bytes takes 1 us, and a request of 20 bytes 156 ns.
     const Link fast(traffic, {0x0200, 0x0088}, {.answer_ns = 5000});
     Link slow(traffic, kPlace, {.answer_ns = 77, .bytes_per_us = 128});
     slow.peer_reads(0, 108, kLimits, fast, 128, kNow);
@@ -244,7 +244,7 @@ TEST_F(LinkTest, PeersBelowOneRootPortShowNoPackets)
     EXPECT_TRUE(packets.empty());
 }
 
-TEST_F(LinkTest, AnInterruptIsAMarkedWriteOfADword)
+TEST_F(LinkTest, AnInterruptIsShownAsAMarkedWriteOfADword)
 {
     link.interrupts(0xfee00000, kNow);
     ASSERT_EQ(packets.size(), 1u);

@@ -27,8 +27,8 @@ public:
     void set_state(const State &state);
 
     // Makes the vector pending and sends it as soon as nothing blocks it. If the guest enabled
-    // fewer vectors than the function has, the vector is taken modulo their number. Ignored while
-    // MSI is off.
+    // fewer vectors than the function has, the vector is taken modulo the number enabled. Does
+    // nothing while MSI is off.
     void raise(unsigned vector);
 
     // Value of the Pending Bits register.

@@ -21,8 +21,8 @@ namespace pmukit::vfu {
 
 // Returns true if the descriptor is an eventfd; a write to any other file could block.
 bool is_eventfd(int fd);
-// Signals an eventfd without blocking if its counter is at the limit. Returns false if it could not
-// be written.
+// Signals an eventfd; does not block even if its counter is at the limit. Returns false if the
+// eventfd could not be written.
 bool signal_eventfd(int fd);
 
 class Msix {
@@ -50,7 +50,7 @@ public:
     void write_table(uint64_t offset, Bytes from);
     void read_pending(uint64_t offset, std::span<std::byte> into) const;
 
-    // Function reset: table as after power-on, nothing pending, not open.
+    // Function reset: restores the power-on table, clears the pending bits, sets `open` to false.
     void reset();
 
 private:

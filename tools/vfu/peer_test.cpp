@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// DMA from function to function within a chassis.
+// Tests DMA from one function of a chassis to another.
 #include <vector>
 
 #include "vfu/session.hpp"
@@ -108,14 +108,14 @@ TEST_F(PeerTest, FunctionWithoutClientDoesNotAnswer)
     EXPECT_FALSE(asker.dma_read(kAskedBar0, std::span(buffer).first(4)));
 }
 
-TEST_F(PeerTest, OwnBarIsNoPeer)
+TEST_F(PeerTest, DmaToTheFunctionsOwnBarIsRefused)
 {
     asker_device.config().write(0x10, 4, 0xfd000000);
     asker_device.config().write(0x04, 2, 0x0006);
     EXPECT_FALSE(asker.dma_read(0xfd000000, std::span(buffer).first(4)));
 }
 
-TEST_F(PeerTest, BarWithoutAddressIsNotAtZero)
+TEST_F(PeerTest, BarWithoutAddressIsNotAccessedAtAddress0)
 {
     asked_device.config().write(0x10, 4, 0);
     EXPECT_FALSE(asker.dma_read(0, std::span(buffer).first(4)));

@@ -53,8 +53,8 @@ constexpr bool overlaps(uint64_t offset, size_t width, uint64_t start, uint64_t 
     return offset < start + size_bytes && start < offset + width;
 }
 
-// Width of the BAR accesses into which a region access is split: the widest that divides its count,
-// so that 3 bytes are three accesses.
+// Returns the width of the BAR accesses into which a region access of `count` bytes is split: the
+// widest that divides the count, so that 3 bytes are three accesses.
 constexpr uint32_t piece_of(uint32_t count)
 {
     for (const uint32_t width : {8u, 4u, 2u})
@@ -63,7 +63,7 @@ constexpr uint32_t piece_of(uint32_t count)
     return 1;
 }
 
-// The widest access that is aligned and not too long.
+// Returns the width of the widest access that is aligned at `offset` and has at most `left` bytes.
 constexpr size_t aligned_piece(uint64_t offset, size_t left)
 {
     for (const size_t width : {8u, 4u, 2u})
@@ -126,7 +126,7 @@ void Session::log(std::string_view line)
         print_line(line);
 }
 
-// Life of a client
+// Attaching and detaching a client
 
 Session::Session() : answer_(wire::kMaxMessageBytes) {}
 
@@ -194,7 +194,8 @@ bool Session::drop_client(std::string_view reason)
     return false;
 }
 
-// Handles one batch of received messages at most, or up to an answer that is not sent completely.
+// Handles at most one batch of received messages, and none after an answer that is not sent
+// completely.
 bool Session::handle_messages()
 {
     more_ = true;
@@ -654,7 +655,7 @@ Session::Owner Session::owner_of(unsigned bar, uint64_t offset, size_t width) co
     return Owner::kDevice;
 }
 
-// into is 1, 2, 4 or 8 bytes
+// `into` has 1, 2, 4 or 8 bytes.
 void Session::read_bar(unsigned bar, uint64_t offset, std::span<std::byte> into)
 {
     switch (owner_of(bar, offset, into.size())) {

@@ -26,7 +26,7 @@
 
 namespace pmukit::vfu {
 
-// Why a message is refused; errc{}: it is accepted.
+// Why a message is refused; errc{}: the message is accepted.
 struct Verdict {
     std::errc error{};
     const char *reason = "";
@@ -42,7 +42,7 @@ public:
     bool admit(uint64_t now_ns);
     // Returns the lines suppressed since the last call; 0 while lines are still being suppressed.
     uint64_t take_suppressed(uint64_t now_ns);
-    // The same at the end, when lines may still be being suppressed.
+    // Call at the end: returns the count even while lines are still being suppressed.
     uint64_t take_rest();
 
 private:
@@ -59,14 +59,14 @@ public:
 
     // Call once, before the first client. The device must outlive the session's last client.
     void bind(Device &device);
-    // The link of the function, if its packets are shown, and the prefix of its log lines.
+    // Set the link of the function, if its packets are shown, and the prefix of its log lines.
     void set_link(const Link &link) { link_ = link; }
     void set_name(std::string_view name) { name_ = name; }
-    // The functions whose BARs DMA to an address outside guest memory may hit; the list may contain
-    // this one. The list must outlive the session.
+    // Sets the functions whose BARs this function's DMA may access if the address is not in guest
+    // memory. The list may contain this function, and must outlive the session.
     void set_peers(const std::vector<Session *> &peers) { peers_ = &peers; }
 
-    // A new client is a new machine: nothing is mapped, and the device is in its power-on state.
+    // A new client is a new guest: no memory is mapped, and the device is in its power-on state.
     void attach(Fd client);
     void detach();
     bool attached() const { return channel_.has_value(); }
@@ -79,8 +79,8 @@ public:
     // Call if the socket is ready or has_more(). Handles at most one batch of messages, so that a
     // flooding client does not delay others. Returns false if the client has left and is detached.
     bool on_ready();
-    // Returns true if received messages may remain after the last batch, which poll() does not
-    // show.
+    // Returns true if received messages may remain after the last batch; poll() does not report
+    // these.
     bool has_more() const { return channel_ && more_ && !channel_->has_unsent(); }
 
     static constexpr unsigned kMessagesPerBatch = 64;
@@ -126,7 +126,7 @@ private:
     void tell_suppressed(uint64_t lines) const;
     static const Rule *rule_for(uint16_t command);
     Verdict check(const wire::Header &header, const Message &message, const Rule *rule) const;
-    // Always returns false, for on_ready() to return.
+    // Always returns false, so that on_ready() can return the result of the call.
     bool drop_client(std::string_view reason);
     bool handle_messages();
     bool handle(const Message &message);
@@ -183,7 +183,7 @@ private:
     Msi msi_;
     Link link_;
     const std::vector<Session *> *peers_ = nullptr;
-    bool asked_by_peer_ = false;  // during a peer's access
+    bool asked_by_peer_ = false;  // a peer accesses this function
     std::string name_;
     std::vector<std::byte> answer_;
     LineLimiter limiter_;

@@ -74,7 +74,7 @@ protected:
     TestClient client;
 };
 
-// Greeting
+// Version message
 
 TEST_F(SessionTest, AgreesOnVersionZero)
 {
@@ -119,7 +119,7 @@ TEST_F(SessionTest, RejectsSecondVersionMessage)
 
 // Messages
 
-TEST_F(SessionTest, UnknownCommandIsAnsweredENOSYS)
+TEST_F(SessionTest, UnknownCommandIsAnsweredWithENOSYS)
 {
     greet();
     for (const uint16_t command : {uint16_t{0}, uint16_t{15}, uint16_t{16}, uint16_t{0xffff}})
@@ -127,7 +127,7 @@ TEST_F(SessionTest, UnknownCommandIsAnsweredENOSYS)
                   std::errc::function_not_supported);
 }
 
-TEST_F(SessionTest, CommandsNotOfferedAreAnsweredENOTSUP)
+TEST_F(SessionTest, CommandsNotOfferedAreAnsweredWithENOTSUP)
 {
     greet();
     for (const Command command :
@@ -261,7 +261,7 @@ TEST_F(SessionTest, MessagesOfAFloodingClientAreHandledInBatches)
         burst = burst + TestClient::message(Command::kRegionWrite,
                                             access_body(0, 0, 4, bytes_of(i)), wire::kNoReply);
     client.send_raw(burst);
-    client.leave();  // messages already sent still count
+    client.leave();  // messages that were sent before are still handled
     for (size_t batches = 1; batches <= 2; batches++) {
         ASSERT_TRUE(session.on_ready());
         EXPECT_EQ(device.calls.size(), batches * Session::kMessagesPerBatch);
@@ -457,7 +457,7 @@ TEST_F(SessionTest, DescribesAPciDevice)
     EXPECT_EQ(info->irqs, 5u);
 }
 
-TEST_F(SessionTest, DescribesItsRegions)
+TEST_F(SessionTest, DescribesTheRegionsOfTheDevice)
 {
     greet();
     const uint64_t sizes[] = {kBar0Bytes, 0, kBar2Bytes, 0, 0, 0, 0, 4096, 0};
@@ -473,7 +473,7 @@ TEST_F(SessionTest, DescribesItsRegions)
         ask(Command::kGetRegionInfo, bytes_of(wire::RegionInfo{32, 0, 9, 0, 0, 0}))->good());
 }
 
-TEST_F(SessionTest, DescribesItsInterrupts)
+TEST_F(SessionTest, DescribesTheInterruptsOfTheDevice)
 {
     greet();
     const uint32_t counts[] = {0, 0, kVectors, 0, 0};
@@ -555,7 +555,7 @@ TEST_F(SessionTest, AccessesOutsideARegionNeverReachTheDevice)
     EXPECT_TRUE(device.calls.empty());
 }
 
-// Checks that every access a guest can make QEMU send is answered, not the value.
+// A guest can make QEMU send all these accesses. Checks only that each is answered, not the value.
 TEST_F(SessionTest, EverySizeAtEveryAlignmentIsAnswered)
 {
     greet();
@@ -759,7 +759,7 @@ TEST_F(SessionTest, InvalidSetIrqsIsRefused)
     EXPECT_EQ(error(irqs_body(kConnect, 0, 1, 5)), std::errc::invalid_argument);
     EXPECT_EQ(error(irqs_body(wire::kIrqDataNone | wire::kIrqActionTrigger, 0, 0, 5)),
               std::errc::invalid_argument);
-    EXPECT_EQ(error(irqs_body(kConnect, 0, 1, 0)), std::errc::invalid_argument);  // no INTx
+    EXPECT_EQ(error(irqs_body(kConnect, 0, 1, 0)), std::errc::invalid_argument);  // no INTx exists
     EXPECT_EQ(error(irqs_body(kConnect, kVectors, 1)), std::errc::invalid_argument);
     EXPECT_EQ(error(irqs_body(kConnect, kVectors + 1, 0)), std::errc::invalid_argument);
     EXPECT_EQ(error(irqs_body(kConnect, 1, 0xffffffff)), std::errc::invalid_argument);
@@ -848,7 +848,7 @@ TEST_F(SessionDmaTest, MapWithoutDescriptorIsInaccessible)
     EXPECT_TRUE(unmap(0x10000, 0x1000)->good());
 }
 
-// DMA to its own registers would call the device recursively.
+// DMA of a device to its own registers would call the device recursively.
 TEST_F(SessionDmaTest, DoesNotAccessTheFunctionsOwnBars)
 {
     ASSERT_TRUE(write<uint64_t>(wire::kRegionConfig, 0x10, 0xfe000000));

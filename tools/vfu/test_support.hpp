@@ -28,7 +28,7 @@ namespace pmukit::vfu::test {
 
 inline constexpr unsigned kVectors = 4;
 inline constexpr uint64_t kBar0Bytes = 0x1000;
-inline constexpr uint64_t kBar2Bytes = 0x20000;  // more than one message carries
+inline constexpr uint64_t kBar2Bytes = 0x20000;  // exceeds kMaxTransferBytes of one message
 inline constexpr uint64_t kMsixTableOffset = 0x800;
 inline constexpr uint64_t kMsixPbaOffset = 0xc00;
 
@@ -90,7 +90,7 @@ public:
     uint16_t msix_offset = 0;
     uint16_t aer_offset = 0;
     std::vector<DeviceCall> calls;
-    unsigned peer_accesses = 0;  // how many of the calls
+    unsigned peer_accesses = 0;  // how many of the calls were by DMA of another function
     unsigned resets = 0;
     unsigned advances = 0;
     unsigned deadlines_met = 0;

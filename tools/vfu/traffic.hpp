@@ -21,8 +21,8 @@ struct LinkPlace {
     uint16_t root_port = 0;
 };
 
-// Delays that a link adds to the real time of the guest and the model. The rules are this
-// project's; no device was measured. Packets of all links pass one after the other.
+// Delays that a link adds to the real time of the guest and the model. The delays follow rules of
+// this project, not measurements of a device. Packets of all links pass one after the other.
 struct LinkTiming {
     uint64_t answer_ns = 0;     // from the arrival of a read to its first completion
     uint64_t bytes_per_us = 0;  // including kPacketOverheadBytes per packet; 0: no delay
@@ -52,8 +52,8 @@ enum class PacketDirection : uint8_t {
     kInbound,   // from the function
 };
 
-// The protocol of a packet. CXL.mem has no packet format here: a request and its response are shown
-// as the read, write and completion that QEMU turns it into.
+// The protocol of a packet. CXL.mem has no packet format here: a CXL.mem request or response is
+// shown as the read, write or completion into which QEMU turns it.
 enum class LinkProtocol : uint8_t {
     kIo,      // PCIe, CXL.io
     kCxlMem,  // a CXL memory request, one cache line whatever `bytes` is, or its response

@@ -149,7 +149,7 @@ inline constexpr uint32_t kMaxMessageBytes =
     sizeof(Header) + sizeof(RegionAccess) + kMaxTransferBytes;
 inline constexpr uint32_t kMaxMessageFds = 16;  // QEMU accepts no more
 
-// Returns the structure at the beginning of the bytes; nullopt if there are too few.
+// Returns the structure at the beginning of the bytes; nullopt if there are too few bytes.
 template <typename T>
 std::optional<T> get(Bytes from)
 {
