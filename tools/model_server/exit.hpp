@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Output and exit of pmukit-model: an error gives one line on stderr and an exit code for its kind.
+// Output and exit codes of pmukit-model. An error gives one line on stderr; the code depends on its
+// kind.
 #pragma once
 
 #include <fmt/core.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The command line of pmukit-model: an invalid option gives one line of output and an exit code.
+// Tests the command line of pmukit-model: an invalid option gives one line of output and an exit
+// code.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -64,7 +65,7 @@ Outcome run(const std::string &arguments)
     return Program("cxl_hmu --socket /nonexistent/socket " + arguments).end();
 }
 
-// Connects, sends the words and closes. Returns false if it cannot connect or send.
+// Connects, sends `words` and closes the socket. Returns false if connecting or sending fails.
 bool visit(const std::string &socket, std::string_view words = "")
 {
     const Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -84,7 +85,7 @@ std::string content_of(const std::string &path)
 
 class WrongWords : public testing::TestWithParam<const char *> {};
 
-TEST_P(WrongWords, GiveOneLineAndExit2)
+TEST_P(WrongWords, GiveOneErrorLineAndExitCode2)
 {
     const Outcome outcome = run(GetParam());
     EXPECT_EQ(outcome.exit_code, 2) << outcome.text;
@@ -104,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(PmukitModel, WrongWords,
 
 class WrongTraceBlock : public testing::TestWithParam<const char *> {};
 
-TEST_P(WrongTraceBlock, GivesOneLineAndExit2)
+TEST_P(WrongTraceBlock, GivesOneErrorLineAndExitCode2)
 {
     const Outcome outcome =
         Program(std::string("hisi_ptt --socket /nonexistent/socket ") + GetParam()).end();
@@ -128,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class WrongUncore : public testing::TestWithParam<const char *> {};
 
-TEST_P(WrongUncore, GivesOneLineAndExit2)
+TEST_P(WrongUncore, GivesOneErrorLineAndExitCode2)
 {
     const Outcome outcome = Program(std::string("uncore_pmon ") + GetParam()).end();
     EXPECT_EQ(outcome.exit_code, 2) << outcome.text;
@@ -162,7 +163,7 @@ TEST(PmukitModel, DumpsTableWithoutAGuest)
     EXPECT_EQ(Program("uncore_pmon --dump-table /nonexistent/folder").end().exit_code, 1);
 }
 
-TEST(PmukitModel, RejectsEndpointMemoryOfNoPowerOfTwo)
+TEST(PmukitModel, RejectsEndpointMemoryThatIsNoPowerOfTwo)
 {
     const Outcome outcome = Program("pcie_ep --socket /nonexistent/socket --memory 3M").end();
     EXPECT_EQ(outcome.exit_code, 2);
@@ -194,7 +195,7 @@ TEST(PmukitModel, HelpDescribesTheSource)
         EXPECT_NE(outcome.text.find(word), std::string::npos) << word << outcome.text;
 }
 
-TEST(PmukitModel, BdfAndRootPortNeedEachOther)
+TEST(PmukitModel, RejectsBdfWithoutRootPortAndRootPortWithoutBdf)
 {
     EXPECT_EQ(run("--bdf 01:00.0").exit_code, 2);
     EXPECT_EQ(run("--root-port 00:01.0").exit_code, 2);
@@ -213,7 +214,7 @@ TEST(PmukitModel, ContinuesIfStderrIsFull)
     EXPECT_NE(outcome.text.find("device=cxl_hmu accesses=0"), std::string::npos) << outcome.text;
 }
 
-TEST(PmukitModel, ExitCodeIsRightWithoutStderr)
+TEST(PmukitModel, ExitCodeIsCorrectIfStderrCannotBeWritten)
 {
     EXPECT_EQ(Program("cxl_hmu --bdf 1", "2>/dev/full").end().exit_code, 2);
     EXPECT_EQ(Program("uncore_pmon --dump-table /nonexistent/folder", "2>&-").end().exit_code, 1);
@@ -232,7 +233,7 @@ TEST(PmukitModel, ReportsFullStdout)
     EXPECT_FALSE(std::filesystem::exists(in.path("socket")));
 }
 
-TEST(PmukitModel, ReportsBrokenPipeOfOutput)
+TEST(PmukitModel, ReportsBrokenPipeOfTheFaultList)
 {
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
@@ -244,7 +245,7 @@ TEST(PmukitModel, ReportsBrokenPipeOfOutput)
     EXPECT_EQ(outcome.text, "pmukit-model: standard output: Broken pipe\n");
 }
 
-TEST(PmukitModel, ReportsBrokenPipeOfTotals)
+TEST(PmukitModel, ReportsBrokenPipeOfTheFinalTotals)
 {
     const TestFolder in;
     int ends[2];
@@ -255,7 +256,7 @@ TEST(PmukitModel, ReportsBrokenPipeOfTotals)
     Program program("--once cxl_hmu --socket " + in.path("socket"),
                     "2>&1 >&" + std::to_string(write_end.get()));
     char byte;
-    ASSERT_EQ(::read(read_end.get(), &byte, 1), 1);  // it is ready
+    ASSERT_EQ(::read(read_end.get(), &byte, 1), 1);  // pmukit-model is ready
     read_end.reset();
     EXPECT_TRUE(visit(in.path("socket")));
     const Outcome outcome = program.end();
