@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The machine of a unit test: one block of memory, time that only the test advances, and recorded
-// interrupts and log lines.
+// The vfu::Host of a unit test: one block of memory, a clock that only the test advances, and the
+// recorded interrupts and log lines.
 #pragma once
 
 #include <algorithm>

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kNoLimit = ~uint32_t{0};
 
-TEST(Counters, AFreeCounterStartsAtOne)
+TEST(Counters, FirstAccessOfAUnitCountsOne)
 {
     Counters counters({.number = 16});
     const Counters::Counter *counter = counters.count(7, kNoLimit, 3);
@@ -114,8 +114,8 @@ TEST(Counters, LeastCountIsEvictedAtOnce)
     EXPECT_EQ(left, (std::set<uint64_t>{1, 3}));
 }
 
-// Each unit maps to one counter: of two units with the same counter the second is lost, even if
-// others are free.
+// Each unit maps to one counter. Of two units that map to the same counter, the second is lost,
+// even if other counters are free.
 TEST(Counters, DirectMappingHasOneCounterPerUnit)
 {
     Counters direct({.number = 64, .ways = 1, .replacement = Replacement::kNone});

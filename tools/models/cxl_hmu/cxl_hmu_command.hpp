@@ -18,7 +18,7 @@
 
 namespace pmukit::cli {
 
-// The guest's accesses to the device's memory, as recorded by the plugin in QEMU.
+// The guest's accesses to the device's memory, as recorded by the memtap plugin in QEMU.
 class TapFeed final : public models::cxl_hmu::RequestFeed {
 public:
     explicit TapFeed(memtap::Tap tap) : tap_(std::move(tap)) {}

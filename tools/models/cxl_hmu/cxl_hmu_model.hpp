@@ -2,8 +2,8 @@
 // The whole function: a CXL type 3 memory device with CHMUs (see
 // Documentation/devices/cxl_type3-model.rst). BAR 0 has the registers, BAR 2 the memory. Every load
 // and store of BAR 2 is one M2S request, whose DPA is the offset. If the guest maps the BAR, the
-// model does not see them. A feed can add requests. DMA of other functions is CXL.io, not an M2S
-// request.
+// model does not see the loads and stores. A feed (request_feed.hpp) can report other accesses. DMA
+// of other functions is CXL.io, not an M2S request.
 #pragma once
 
 #include <memory>
@@ -44,7 +44,7 @@ public:
 
     // Call after the guest has ended: reads the rest of the feed.
     void take_rest_of_feed();
-    // Call at the end, too: counts hot entries that wait for space on the list as dropped.
+    // Call after the guest has ended: counts entries that wait for space on the list as dropped.
     void drop_outstanding();
 
     uint64_t entries_stored() const;
@@ -75,7 +75,7 @@ private:
     std::optional<vfu::Doe> doe_;
     vfu::BarMemory *mapped_;
     RequestFeed *feed_;
-    uint64_t feed_due_ns_ = 0;  // when to poll the feed again
+    uint64_t feed_due_ns_ = 0;  // time at which to poll the feed again
     ComponentRegisters component_;
     DeviceRegisters device_;
     std::vector<Unit> units_;

@@ -174,7 +174,7 @@ struct Shape {
 
 class AnyShape : public Function, public testing::WithParamInterface<Shape> {};
 
-// The locator lists every instance; each tracks independently and reports to its list.
+// The locator lists every CHMU. Each instance tracks independently and reports to its own hot list.
 TEST_P(AnyShape, EveryInstanceIsFoundAndCounts)
 {
     Options options;
@@ -297,7 +297,7 @@ TEST_F(Function, MemoryReturnsWhatWasStored)
 {
     build();
     EXPECT_EQ(model_->bar_read(2, 0x1000, 8), 0u);
-    model_->bar_write(2, 0xfffc, 8, 0x1122334455667788);  // straddles two pages of the backing
+    model_->bar_write(2, 0xfffc, 8, 0x1122334455667788);  // crosses two pages of SparseMemory
     EXPECT_EQ(model_->bar_read(2, 0xfffc, 8), 0x1122334455667788u);
     EXPECT_EQ(model_->bar_read(2, 0x10000, 4), 0x11223344u);
     EXPECT_EQ(model_->bar_read(2, 0xffff, 1), 0x55u);
@@ -507,14 +507,14 @@ INSTANTIATE_TEST_SUITE_P(
         return name;
     });
 
-TEST_F(Function, FaultWidth0ReadsZeroWithAUnitSize)
+TEST_F(Function, FaultWidth0ReadsCounterWidthZeroWhileEnabled)
 {
     build_with("width-0");
     start(instance(0, 0));
     EXPECT_EQ(kStatusCounterWidth.get(read(instance(0, 0) + kStatus)), 0u);
 }
 
-TEST_F(Function, FaultZeroInstances)
+TEST_F(Function, FaultZeroInstancesReportsNoInstance)
 {
     build_with("zero-instances");
     EXPECT_EQ(kCommon0Instances.get(read(blocks_[kLocatorChmu][0])), 0u);
@@ -538,14 +538,14 @@ TEST_F(Function, FaultEnableFailsEndsIdleWithoutTracking)
               0u);
 }
 
-TEST_F(Function, FaultHeadIgnored)
+TEST_F(Function, FaultHeadIgnoredDropsWritesOfTheHead)
 {
     build_with("head-ignored");
     write(instance(0, 0) + kHead, 5, 2);
     EXPECT_EQ(read(instance(0, 0) + kHead, 2), 0u);
 }
 
-TEST_F(Function, InterruptFaults)
+TEST_F(Function, InterruptFaultsLoseRepeatOrAddInterrupts)
 {
     struct Case {
         const char *name;
@@ -614,7 +614,7 @@ TEST_F(Function, FaultResetMidRunCountsSourceRequests)
     EXPECT_EQ(kStatusEnabled.get(read(at + kStatus)), 1u);
 }
 
-TEST_F(Function, FaultAllOnes)
+TEST_F(Function, FaultAllOnesAppliesAlwaysOrAfterAnEnable)
 {
     build_with("all-ones");
     EXPECT_EQ(read(blocks_[kLocatorChmu][0]), kAllOnes);
@@ -741,7 +741,7 @@ TEST_F(Function, FaultValuesChangeBetweenReads)
     EXPECT_EQ(read(at), first);
 }
 
-// --- A hostile guest
+// --- A guest with random accesses
 
 class AnyFault : public Function, public testing::WithParamInterface<const Fault *> {};
 
@@ -820,7 +820,7 @@ public:
     void close() override { endless = false; }
 
     std::vector<FedAccess> accesses;
-    bool endless = false;  // until it is closed
+    bool endless = false;  // the feed ends only when it is closed
     unsigned calls = 0;
 };
 
@@ -954,7 +954,7 @@ TEST_F(Function, TheBlockCanHaveANewerVersion)
     EXPECT_EQ(kCommon0Version.get(read(blocks_[kLocatorChmu][0])), 2u);
 }
 
-TEST_F(Function, CanHaveNoVectors)
+TEST_F(Function, VectorsNoneHasNeitherMsixNorMsi)
 {
     Options options;
     options.vectors = Vectors::kNone;

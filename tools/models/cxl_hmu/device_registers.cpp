@@ -11,7 +11,7 @@ namespace pmukit::models::cxl_hmu {
 
 namespace {
 
-// The three mandatory capabilities; the array is at 0.
+// The three mandatory capabilities; the capability array is at offset 0.
 struct Capability {
     uint16_t id;
     uint32_t offset;

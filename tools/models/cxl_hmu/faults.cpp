@@ -228,7 +228,7 @@ void FaultyChmu::request(const Request &request)
     reset_if_due();
 }
 
-// The end of an epoch delivers requests of the source, so the reset may be due.
+// The end of an epoch delivers requests of the source, so the reset of reset-mid-run may be due.
 void FaultyChmu::advance(uint64_t now_ns)
 {
     chmu_.advance(now_ns);

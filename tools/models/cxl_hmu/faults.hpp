@@ -108,7 +108,7 @@ private:
 
     Chmu &chmu_;
     uint64_t instance_bytes_;
-    uint64_t instances_end_;  // far tables follow
+    uint64_t instances_end_;  // far tables begin here
     const Fault *fault_;
     unsigned index_;
     RunLogs *logs_;

@@ -125,7 +125,8 @@ std::optional<uint64_t> Instance::read_quirk(uint64_t offset, unsigned width) co
     return whole ? std::optional(*whole >> (8 * (offset % 8)) & 0xffffffff) : std::nullopt;
 }
 
-// The message number modulo the MSI vectors that the guest has enabled; unchanged while none is.
+// Returns the message number modulo the number of MSI vectors that the guest has enabled; while no
+// vector is enabled, the message number itself.
 unsigned Instance::message() const
 {
     const unsigned enabled = params_.msi ? params_.msi->msi_enabled_vectors() : 0;
@@ -358,8 +359,8 @@ void Instance::write_status(uint64_t value)
     check_level();
 }
 
-// A write to clear a sticky bit raises its interrupt again, because the device still sees the
-// cause.
+// A write to clear a status bit that stays set (quirk sticky_status) raises the bit's interrupt
+// again, because the cause persists.
 void Instance::announce_again(uint64_t value)
 {
     const bool overflow = overflow_ && kStatusOverflow.get(value) != 0 &&
@@ -584,7 +585,8 @@ bool Instance::sampled()
     return true;
 }
 
-// Randomized: uniform in 1 .. 2f-1, so that the mean is the factor f.
+// Returns the number of requests until the next sample: the downsampling factor f, or if randomized
+// a uniform number in 1 .. 2f-1, whose mean is f.
 uint64_t Instance::next_interval()
 {
     const uint64_t factor = uint64_t{1} << kConfig1Downsampling.get(config1_);

@@ -223,7 +223,7 @@ private:
     bool tail_is_garbage_ = false;
 
     uint64_t tick_ns_ = 1;        // an epoch or a part of it; set by enable()
-    uint64_t tick_start_ns_ = 0;  // of the running tick
+    uint64_t tick_start_ns_ = 0;  // of the current tick
     uint32_t tick_ = 0;
     uint32_t first_tick_ = 0;  // tick_ when tracking was enabled
     uint64_t epoch_ = 0;       // for the entries log: the source's epoch, else epochs since enable

@@ -97,7 +97,7 @@ protected:
         enable();
         ASSERT_EQ(status(kStatusEnabled), 1u) << (host_.lines.empty() ? "" : host_.lines.back());
     }
-    // Expects an enable to end without tracking, for this reason.
+    // Expects that an enable ends without tracking, and that the log has the reason.
     void expect_refused(const Settings &s, std::string_view reason)
     {
         configure(s);
@@ -237,7 +237,7 @@ TEST_F(Chmui, CounterWidthIsLimitedByTheEntryFormat)
     EXPECT_FALSE(params_.supports_unit(kMaxUnitLog2 + 1));
 }
 
-TEST_F(Chmui, EverythingButControlIsReadOnlyWhileEnabled)
+TEST_F(Chmui, AllButTheControlBitsAreReadOnlyWhileEnabled)
 {
     start();
     const uint64_t config0 = read(kConfig0), config1 = read(kConfig1), config2 = read(kConfig2);
@@ -280,7 +280,7 @@ TEST_F(Chmui, BitsOfUnsupportedFeaturesAreHardWired)
     EXPECT_EQ(kConfig0Threshold.get(config0), 0xffffffffu);
 }
 
-TEST_F(Chmui, AnUnsupportedModeIsIgnored)
+TEST_F(Chmui, AWriteOfAnUnsupportedModeIsIgnored)
 {
     InstanceParams params;
     params.always_on_mode = false;

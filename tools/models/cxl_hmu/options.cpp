@@ -12,8 +12,8 @@ namespace pmukit::models::cxl_hmu {
 namespace {
 
 constexpr uint64_t kMinMemory = 64 << 10;
-constexpr uint64_t kMaxMemory = uint64_t{1} << 40;  // the largest bitmap; 32-bit ids of 256 B units
-constexpr unsigned kMaxBitmapQwords = 64;           // 1 TiB
+constexpr uint64_t kMaxMemory = uint64_t{1} << 40;  // 1 TiB: 2^32 units of 256 bytes
+constexpr unsigned kMaxBitmapQwords = 64;           // covers 1 TiB
 constexpr unsigned kMaxCounters = 1 << 17;          // more than the largest hot list has entries
 constexpr unsigned kMaxWays = 64;
 constexpr uint64_t kMaxOperationNs = 10'000'000'000;

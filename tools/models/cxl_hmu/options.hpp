@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The options of the device, and their check.
+// The options of the CXL memory device, and the check of their values.
 #pragma once
 
 #include "base/result.hpp"
@@ -19,9 +19,9 @@ struct Options {
     uint64_t serial = 0x4348'4d55'0000'0001;
     bool doe = false;   // a DOE mailbox with discovery only
     bool cpmu = false;  // a CXL PMU, whose counters never count
-    // The device's memory, if the guest maps it: its accesses are then not seen. Not owned.
+    // The device's memory, if the guest maps it; the model then sees no access to it. Not owned.
     vfu::BarMemory *mapped = nullptr;
-    // Reports accesses, if the memory is part of the guest's memory; not owned.
+    // Reports accesses to the memory, if it is part of the guest's memory; not owned.
     RequestFeed *feed = nullptr;
     Vectors vectors = Vectors::kMsix;
     ChmuShape shape{};

@@ -13,7 +13,7 @@
 //   R|W 0x<dpa> 64 [T]                                        a trace line, for replay
 //
 //   # pmukit stats log 1
-//   <instance> head <entries drained> <reads> <writes>        through the write of the head
+//   <instance> head <entries drained> <reads> <writes>        including the write of the head
 //   <instance> enabled|disabled 0 <reads> <writes>            up to the end of the operation
 //   <chmu> dead 0 <reads> 0          CHMU that died in a drain: reads since the drain's first entry
 #pragma once

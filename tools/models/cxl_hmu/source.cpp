@@ -36,8 +36,8 @@ std::optional<Request> parse_access(std::string_view line)
 
 }  // namespace
 
-// SplitMix64 (Steele, Lea, Flood 2014). The distributions of the C++ library depend on the
-// implementation; these do not.
+// SplitMix64 (Steele, Lea, Flood 2014), with distributions that are the same everywhere; those of
+// the C++ library depend on the implementation.
 class Source::Random {
 public:
     explicit Random(uint64_t seed) : state_(seed) {}
@@ -49,13 +49,13 @@ public:
         z = (z ^ z >> 27) * 0x94d049bb133111ebu;
         return z ^ z >> 31;
     }
-    // 0 .. limit - 1, limit up to 2^32.
+    // Returns 0 .. limit - 1; limit is at most 2^32.
     uint64_t below(uint64_t limit) { return (next() >> 32) * limit >> 32; }
     bool percent(uint64_t share) { return below(100) < share; }
-    // In [0, 1).
+    // Returns a number in [0, 1).
     double fraction() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
-    // A separate stream for each number.
+    // Returns a generator; each number has a separate random stream.
     static Random stream(uint64_t seed, uint64_t number)
     {
         return Random(Random(Random(seed).next() ^ number).next());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // A synthetic workload in epochs instead of time: the requests of epoch n depend only on the
-// parameters and on n. So the caller, the order and the time of a call do not matter, and two runs
-// can be compared entry by entry.
+// parameters and on n, not on the caller, the order or the time of calls. So two runs can be
+// compared entry by entry.
 //
 //   uniform     every unit equally often
 //   zipf        few units often, most units rarely; the seed selects the hot ones

@@ -266,7 +266,7 @@ TEST_F(SourceRun, PerCounterEpochsAreReproducible)
     build("zipf:epochs=4");
     const std::vector<uint64_t> first = run(8);
     EXPECT_GT(first.size(), 100u);
-    // With irregular intervals between calls.
+    // The second run has irregular intervals between calls.
     start();
     std::vector<uint64_t> found;
     for (unsigned i = 0; i < 40; i++) {

@@ -15,7 +15,7 @@ constexpr Field kTraceCtrlReserved{8, 13};
 
 }  // namespace
 
-// Clears the copy of the registers. Afterwards buffers may be at other addresses.
+// Clears the copy of the registers. Buffers may be at other addresses after the power-on.
 void Conformance::power_on()
 {
     ctrl_ = size_ = 0;

@@ -23,7 +23,7 @@ public:
     void read(uint32_t offset);
     // Call before the write takes effect.
     void wrote(uint32_t offset, uint32_t value, bool tune_busy);
-    // An invalid access: no register, a wrong width, or a write to a read-only register.
+    // Call for an invalid access: no register, a wrong width, or a write to a read-only register.
     void wrong_access(std::string_view what) { violations_.add("wrong-access", what); }
     // Clearing bus mastering releases the buffers.
     void bus_master_off() { placed_ = false; }

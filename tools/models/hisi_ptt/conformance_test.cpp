@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Register accesses of the in-tree driver, and each access that it never makes.
+// Tests register accesses of the in-tree driver, and each invalid access that it never makes.
 #include "models/hisi_ptt/conformance.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace pmukit::models::hisi_ptt {
 namespace {
 
-constexpr uint32_t kSelection = 1u << 16 | 1u << 14 | 1u << 4 | 1u << 2;  // 8 dwords, outbound P
+constexpr uint32_t kSelection = 1u << 16 | 1u << 14 | 1u << 4 | 1u << 2;  // 8DW, outbound, posted
 
 class ConformanceTest : public testing::Test {
 protected:

@@ -2,8 +2,8 @@
 // Synthetic packets that add load, only during a trace. Each trace has the same packets, because
 // their contents depend only on the parameters; only the times differ.
 //
-// Every read is completed. Completions follow after some other packets, as with several requests in
-// flight.
+// Every read is completed. A completion follows its request after some other packets, as if several
+// requests were outstanding.
 #pragma once
 
 #include <cstdint>

@@ -84,7 +84,7 @@ HisiPttModel::HisiPttModel(const Options &options, RunLogs &logs, vfu::Host &hos
     build_config();
 }
 
-// On the root bus QEMU shows the endpoint as a root-complex integrated endpoint.
+// To the guest, QEMU shows an endpoint on the root bus as a root-complex integrated endpoint.
 void HisiPttModel::build_config()
 {
     config_.add_bar(kRegisterBar, vfu::BarKind::kMemory64, kBarBytes);
@@ -327,7 +327,7 @@ bool HisiPttModel::serves(uint16_t root_port) const
     return root_port >= kDeviceRangeLower.get(range_) && root_port <= kDeviceRangeUpper.get(range_);
 }
 
-// Traces generated packets that are due before this packet first.
+// First traces the generated packets that are due before this packet.
 void HisiPttModel::on_packet(const vfu::Packet &packet)
 {
     advance(packet.time_ns);
@@ -354,8 +354,8 @@ void HisiPttModel::trace(const Tlp &tlp)
     log_progress();
 }
 
-// Returns a write that the guest's selection accepts: an outbound one by a CPU, else an inbound one
-// by the function; nullopt if the selection accepts neither.
+// Returns a memory write that the guest's selection accepts: an outbound write by a CPU, or else an
+// inbound write by the function; nullopt if the selection accepts neither.
 std::optional<Tlp> HisiPttModel::flood_packet() const
 {
     for (const bool outbound : {true, false}) {

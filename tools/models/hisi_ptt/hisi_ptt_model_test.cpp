@@ -264,7 +264,7 @@ TEST(HisiPttFaults, WritePointerExceedsTheBufferAfterAStop)
     EXPECT_EQ(ptt.read(kTraceWriteStatus), 0u);
 }
 
-TEST(HisiPttFaults, NeverIdle)
+TEST(HisiPttFaults, IdleBitStaysClearAlwaysOrAfterAStop)
 {
     Ptt always(options_of("never-idle")), later(options_of("never-idle-after-stop"));
     EXPECT_EQ(always.read(kTraceStatus), 0u);
@@ -282,7 +282,7 @@ TEST(HisiPttFaults, ResetNeverFinishes)
     EXPECT_NE(ptt.read(kTraceWriteStatus), 0u);
 }
 
-TEST(HisiPttFaults, OneMessageForSeveralBuffers)
+TEST(HisiPttFaults, OneMessageIsSentForSeveralBuffers)
 {
     Ptt ptt(options_of("several-buffers-at-once"));
     ptt.start(kWrites8Dw);
@@ -317,7 +317,7 @@ TEST(HisiPttFaults, BuffersOfThePreviousTraceSendNoMessage)
     EXPECT_EQ(ptt.machine.raised.size(), 1u);
 }
 
-TEST(HisiPttFaults, MessagesAreLostStormingOrSpurious)
+TEST(HisiPttFaults, MessagesAreLostRepeatedOrSpurious)
 {
     Ptt lost(options_of("irq-lost")), storm(options_of("irq-storm"));
     Ptt spurious(options_of("irq-spurious"));
@@ -356,7 +356,7 @@ TEST(HisiPttFaults, RegistersReadAsOnes)
     EXPECT_EQ(later.read(kTraceIntStat), ~0u);
 }
 
-TEST(HisiPttFaults, RangeAndStatusRegistersAreWrong)
+TEST(HisiPttFaults, RangeAndInterruptStatusReadWrongValues)
 {
     Ptt range(options_of("range-reversed")), empty(options_of("status-empty"));
     Ptt beyond(options_of("status-beyond-buffers"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Delivers messages from the engine to the machine, and can delay, merge or lose them. Memory is
-// written at once in any case, as in hardware: only the message is late.
+// Delivers messages (MSI) from the trace engine to the host, and can delay, merge or lose them. The
+// engine does not delay its memory writes: only the message is late.
 #pragma once
 
 #include <cstdint>
@@ -45,9 +45,9 @@ private:
 
     vfu::Host &host_;
     MessageParams params_;
-    std::deque<uint64_t> under_way_;  // time each was sent
+    std::deque<uint64_t> under_way_;  // send times of pending messages
     unsigned merged_ = 0;
-    uint64_t due_ = 0;  // messages due in this trace
+    uint64_t due_ = 0;  // messages of this trace that arrived or were lost
     uint64_t arrived_ = 0;
 };
 

@@ -25,12 +25,12 @@ std::vector<unsigned> arrivals(const MessageParams &params)
 }
 using Sent = std::vector<unsigned>;
 
-TEST(MessagePath, MessagesArriveAtOnce)
+TEST(MessagePath, MessagesArriveAtOnceByDefault)
 {
     EXPECT_EQ(arrivals({}), (Sent{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
 }
 
-TEST(MessagePath, LateMessageArrivesAfterNMore)
+TEST(MessagePath, LateMessageArrivesAfterNLaterMessages)
 {
     EXPECT_EQ(arrivals({.late = 1}), (Sent{2, 3, 4, 5, 6, 7, 8, 9, 10}));
     EXPECT_EQ(arrivals({.late = 5}), (Sent{6, 7, 8, 9, 10}));

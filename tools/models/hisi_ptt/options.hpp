@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The options of the trace block, and their check.
+// The options of the tune and trace device, and the check of their values.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace pmukit::models::hisi_ptt {
 
 struct Options {
-    std::vector<uint16_t> root_ports;       // served; device range: lowest to highest
+    std::vector<uint16_t> root_ports;       // served; their lowest and highest are the device range
     std::vector<vfu::LinkPlace> functions;  // below the ports; their traffic is generated
     unsigned sicl = 0;
     unsigned core = 2;

@@ -6,7 +6,7 @@
 //   traced   packets written to a buffer, with separator lines:     tlp_log.hpp
 //              # start at=<ns> format=8dw direction=1 types=0x1 filter=port:0x0001 ...
 //              # stop at=<ns>
-//   stats    how many register accesses the guest needed, and what for:
+//   stats    number of the guest's register accesses, by purpose:
 //              # pmukit stats log 1
 //              start|message|acknowledge|stop <reads> <writes>     since the previous line
 //   buffers  which entries were written to which buffer, and when:
@@ -45,7 +45,7 @@ public:
     void wrote() { writes_++; }
     void event(std::string_view what);
 
-    // A line of the buffers log, without the newline.
+    // buffers() writes a line of the buffers log; `line` has no newline.
     bool wants_buffers() const { return buffers_.is_open(); }
     void buffers(const std::string &line);
 

@@ -61,7 +61,7 @@ std::string taken(uint32_t ctrl)
     return names;
 }
 
-TEST(Selection, DirectionsOfFourDwords)
+TEST(Selection, FourDwordFormatSelectsPacketsByDirection)
 {
     EXPECT_EQ(taken(ctrl_of(0, 0, 7)), "pnab");
     EXPECT_EQ(taken(ctrl_of(0, 1, 7)), "PNGHC");
@@ -69,7 +69,7 @@ TEST(Selection, DirectionsOfFourDwords)
     EXPECT_EQ(taken(ctrl_of(0, 3, 7)), "PNGHCa");
 }
 
-TEST(Selection, DirectionsOfEightDwords)
+TEST(Selection, EightDwordFormatSelectsPacketsByDirection)
 {
     EXPECT_EQ(taken(ctrl_of(1, 0, 7)), "");
     EXPECT_EQ(taken(ctrl_of(1, 1, 7)), "PNGHC");
@@ -77,7 +77,7 @@ TEST(Selection, DirectionsOfEightDwords)
     EXPECT_EQ(taken(ctrl_of(1, 3, 7)), "a");
 }
 
-TEST(Selection, TypesAreBits)
+TEST(Selection, EachTypeBitSelectsOneType)
 {
     EXPECT_EQ(taken(ctrl_of(0, 2, kTypePosted)), "Pp");
     EXPECT_EQ(taken(ctrl_of(0, 2, kTypeNonPosted)), "NGHn");

@@ -24,7 +24,8 @@
 //   32-bit DW3 | segment | -            | -  | -   |TV| T |tag 13:10 |
 //   compl. DW3 | segment | segment      |DSV | -   |TV| T |tag 13:10 |
 //
-// TV: the tag is valid. The model uses segment 0 only, and T is 0.
+// TV: the tag is valid. DSV: the destination segment is valid. In the model segments, DSV and T are
+// 0.
 #pragma once
 
 #include <array>

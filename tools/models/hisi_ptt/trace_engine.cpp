@@ -52,8 +52,8 @@ void TraceEngine::reset_pointer()
 bool TraceEngine::put(Bytes entry)
 {
     bool written = run_bytes_ > 0;
-    // If the size is no multiple of the entry's, the rest of an entry is written to the next
-    // buffer.
+    // If the buffer size is no multiple of the entry size, the rest of an entry is written to the
+    // next buffer.
     while (run_bytes_ > 0 && !entry.empty()) {
         const size_t piece = std::min<size_t>(entry.size(), run_bytes_ - used_bytes_);
         written = write(entry.first(piece), piece == entry.size()) && written;
@@ -79,7 +79,7 @@ uint64_t TraceEngine::put_many(Bytes entries, uint32_t entry_bytes)
     return counts_.entries - written_before;
 }
 
-// The position advances before the DMA write: the machine may show the write as a packet, which
+// The position advances before the DMA write: the host may show the write as a packet, which
 // calls this function again.
 bool TraceEngine::write(Bytes piece, uint64_t entries)
 {

@@ -25,7 +25,7 @@ namespace pmukit::models::hisi_ptt {
 // Totals since the construction, for tests; no register shows them.
 struct TraceCounts {
     uint64_t entries = 0;   // written
-    uint64_t lost = 0;      // not written: no such memory, or no buffer
+    uint64_t lost = 0;      // not written: no memory at the address, or no buffer
     uint64_t buffers = 0;   // filled
     uint64_t overruns = 0;  // buffers started before software released their contents
     uint64_t messages = 0;  // sent

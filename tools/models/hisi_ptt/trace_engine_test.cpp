@@ -188,7 +188,7 @@ TEST_F(TraceEngineTest, SizeBeyondTheStatusFieldHasNoBuffer)
     EXPECT_EQ(engine.counts().entries, 0u);
 }
 
-TEST_F(TraceEngineTest, MissingMemoryLosesTheEntryButAdvances)
+TEST_F(TraceEngineTest, MissingMemoryLosesTheEntryButAdvancesThePosition)
 {
     engine.set_base(0, kBase - 32);
     begin();
@@ -199,7 +199,7 @@ TEST_F(TraceEngineTest, MissingMemoryLosesTheEntryButAdvances)
     EXPECT_EQ(engine.status(), 1u);
 }
 
-// Shows its first write as a packet, which is traced, too.
+// A host that shows its first DMA write as a packet, which is traced, too.
 class EchoingMachine final : public vfu::Host {
 public:
     bool dma_read(uint64_t address, std::span<std::byte> into) override

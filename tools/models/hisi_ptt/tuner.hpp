@@ -19,7 +19,7 @@ public:
     uint32_t ctrl() const { return ctrl_; }
     uint32_t data();
     bool busy();
-    // Dropped and logged while an operation is running.
+    // A write while an operation is running is dropped and logged.
     void write_ctrl(uint32_t value);
     void write_data(uint32_t value);
 

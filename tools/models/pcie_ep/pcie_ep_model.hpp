@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A PCIe endpoint that generates traffic on request: memory in a BAR, a DMA engine and one message.
+// A PCIe endpoint that generates traffic on request: memory in a BAR, a DMA engine and one MSI
+// vector.
 // It needs no driver: a program that maps its resource files can use all of it.
 #pragma once
 

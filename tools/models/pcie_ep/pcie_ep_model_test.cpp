@@ -88,7 +88,7 @@ TEST_F(PcieEp, DoorbellAndMessageBitSendMessages)
     EXPECT_EQ(machine.raised.size(), 2u);
 }
 
-TEST_F(PcieEp, RegistersHaveOneWidth)
+TEST_F(PcieEp, RegistersAcceptOnlyFourByteAccesses)
 {
     EXPECT_EQ(read(kIdentity), kIdentityValue);
     EXPECT_EQ(model.bar_read(kRegisterBar, kIdentity, 8), ~uint64_t{0});

@@ -34,7 +34,7 @@ public:
     void happened(const Happening &happening);
     // Advances the clocks to now. Call before each access and before freeze_from_outside().
     void advance(uint64_t now_ns);
-    // Freezes the box in addition to its own freeze bit.
+    // Freezes or unfreezes the box. The box's own freeze bit freezes it independently.
     void freeze_from_outside(bool frozen) { frozen_outside_ = frozen; }
     void power_on();
 

@@ -57,7 +57,7 @@ struct Fault {
 std::span<const Fault> faults();
 const Fault *find_fault(std::string_view name);  // nullptr: no such fault
 
-// Returns the place of the fault if it has one, else `place`. fault: nullptr for none.
+// Returns the place that the fault defines, else `place`. fault: nullptr for none.
 TablePlace shown_place(const Fault *fault, const TablePlace &place);
 
 // A table with a fault applied.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The free-running counters of a memory controller, independent of the settings of its two units:
-// DCLK, and the DCLK cycles that reads and writes spend in their queues. In the model each of them
-// spends one cycle.
+// DCLK, and the DCLK cycles that reads and writes spend in their queues. In the model each read and
+// each write spends one cycle.
 #pragma once
 
 #include <array>

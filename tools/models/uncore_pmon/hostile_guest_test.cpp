@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A guest with random accesses that also moves the BARs, under every fault. The device must answer,
-// and counters must stay within their width; sanitizers check the rest.
+// A guest with random accesses that also moves the BARs, under every fault. The device must answer
+// each access, and counters must stay within their width; sanitizers check memory accesses.
 #include <gtest/gtest.h>
 
 #include <iterator>
@@ -108,12 +108,12 @@ void run(const Fault *fault)
         EXPECT_LT(guest.model->bar_read(kUnitBar, kBoxes[0] + 8 + 8 * i, 8), 1u << 24);
 }
 
-TEST(UncoreHostileGuest, IsAnsweredAndContained)
+TEST(UncoreHostileGuest, RandomAccessesKeepCountersWithinTheirWidth)
 {
     run(nullptr);
 }
 
-TEST(UncoreHostileGuest, IsContainedUnderEveryFault)
+TEST(UncoreHostileGuest, RandomAccessesUnderEveryFaultKeepCountersWithinTheirWidth)
 {
     for (const Fault &fault : faults())
         run(&fault);

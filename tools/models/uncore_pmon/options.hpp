@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The options of the function, and their check.
+// The options of the uncore function, and the check of their values.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace pmukit::models::uncore_pmon {
 
 inline constexpr unsigned kMaxImcs = 16;
-inline constexpr unsigned kMaxListed = 128;  // units that are only listed
+inline constexpr unsigned kMaxListed = 128;  // units in the table that have no registers
 inline constexpr unsigned kMaxUnknown = 8;
 inline constexpr unsigned kMaxPorts = 16;
 inline constexpr unsigned kMaxTables = 2;
@@ -40,7 +40,7 @@ struct Options {
     bool underfill = false;                  // a partial write reads its line first
     std::vector<uint16_t> root_ports;        // one CXLCM, CXLDP and B2CXL unit for each
     unsigned unknown = 1;
-    unsigned msr_units = 0;  // only listed, without registers
+    unsigned msr_units = 0;  // in the table, without registers
     unsigned pci_units = 0;
 
     std::vector<UnitIds> ids;        // a type that is not listed has ids 0, 1, ...
@@ -56,8 +56,8 @@ struct Options {
     bool global_mmio = false;  // a global control in a BAR freezes all units
     const Fault *fault = nullptr;
 
-    // Units per table. One table: IMC, CXL, unknown, and units that are only listed. Two tables:
-    // the second has the CXL and unknown units.
+    // Number of units per table. A single table has the IMC, CXL and unknown units, and the units
+    // without registers. If there are two tables, the second has the CXL and unknown units.
     std::array<unsigned, kMaxTables> units() const
     {
         const unsigned listed = imcs + msr_units + pci_units;

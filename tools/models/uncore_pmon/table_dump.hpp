@@ -11,7 +11,7 @@
 
 namespace pmukit::models::uncore_pmon {
 
-// Programs the BARs and does not restore them. Creates the folder if it does not exist.
+// Sets the BAR addresses and does not restore them. Creates the folder if it does not exist.
 Result<void> dump_table(UncorePmonModel &model, const std::string &folder);
 
 }  // namespace pmukit::models::uncore_pmon

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Another part of the function: platform monitoring (PMT). A DVSEC with ID 2 locates a table of
+// Platform monitoring (PMT), another part of the function. A DVSEC with ID 2 locates a table of
 // four-dword entries, each of which locates a region of samples. Linux' intel_vsec and
 // pmt_telemetry use it. The model counts no accesses to it.
 //

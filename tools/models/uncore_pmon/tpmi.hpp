@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Another part of the function: TPMI, an interface for power management. A DVSEC with ID 0x42
+// TPMI, an interface for power management, is another part of the function. A DVSEC with ID 0x42
 // locates a table of features, two dwords each; a feature has consecutive register banks of one
-// size. Linux 6.12 and later: intel_vsec, intel_vsec_tpmi. The model counts no accesses to it.
+// size. Linux 6.12 and later use TPMI (intel_vsec, intel_vsec_tpmi). The model does not count
+// accesses to it.
 //
 //          49:48      47:32                       31:16        15:8   7:0
 //   +0     attribute  KiB from the table's start  bank dwords  banks  feature

@@ -68,8 +68,8 @@ constexpr uint32_t in_bar(unsigned bar, uint64_t offset = 0)
     return static_cast<uint32_t>(offset | kDvsecBirField.put(bar));
 }
 
-// A 64-bit table BAR takes BAR registers 0 and 1: the second BAR is then the one after the units'
-// BAR.
+// Returns the BAR of telemetry and of a second table. A 64-bit BAR of the first table takes BAR
+// registers 0 and 1; then the returned BAR is the one after that of the units.
 unsigned second_bar_of(const Options &options)
 {
     return options.table_64bit ? kBarBehindUnits : 1 - options.table_bar;
@@ -403,8 +403,8 @@ void UncorePmonModel::write_ddr(uint64_t offset, unsigned width, uint64_t value)
     ddr_.store(offset, width, value);
 }
 
-// Transfers one line between a queue and DDR. With underfill a partial write reads its line first;
-// otherwise it waits in its queue until the line is complete.
+// Transfers one line between a queue and DDR. With underfill, a partial write reads its line first;
+// without underfill, the write waits in its queue until the line is complete.
 void UncorePmonModel::moves(uint64_t line, bool write)
 {
     const uint64_t imc = line * kLineBytes / imc_bytes_;

@@ -63,7 +63,7 @@ private:
         unsigned bar;
         GlobalEntry global;
         std::vector<uint64_t> words;
-        std::optional<uint64_t> built_for;  // address of the units' BAR at that time
+        std::optional<uint64_t> built_for;  // address of the units' BAR in `words`
     };
     struct Controller {
         uint64_t base;
@@ -110,7 +110,7 @@ private:
 
     std::vector<Unit> units_;              // IMC units first
     std::vector<Controller> controllers_;  // one per two IMC units
-    std::vector<UnitEntry> listed_;        // only listed in the table
+    std::vector<UnitEntry> listed_;        // in the table, without registers
 
     std::vector<Table> tables_;
     FaultyTable shown_table_;  // applies to the first table

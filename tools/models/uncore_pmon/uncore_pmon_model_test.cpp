@@ -127,7 +127,7 @@ TEST_F(Function, EveryDvsecHasTheRevisionThatLinuxSupports)
         (std::vector<Dvsec>{{2, 1, 1, 4, 0x40001}, {0x42, 1, 4, 2, 0x48001}, {1, 1, 1, 4, 0}}));
 }
 
-// As read by Linux 6.1 to 7.2, drivers/platform/x86/intel/vsec.c and pmt/class.c.
+// Reads registers as Linux 6.1 to 7.2 do (drivers/platform/x86/intel/vsec.c and pmt/class.c).
 TEST_F(Function, TelemetryHasAnEntryAndSamples)
 {
     for (const unsigned bar : {0u, 1u}) {
@@ -154,7 +154,7 @@ TEST_F(Function, TelemetryHasAnEntryAndSamples)
     }
 }
 
-// As read by Linux 6.12, drivers/platform/x86/intel/tpmi.c.
+// Reads registers as Linux 6.12 does (drivers/platform/x86/intel/tpmi.c).
 TEST_F(Function, TpmiListsFeaturesAndReportsTheirState)
 {
     build();
@@ -486,9 +486,9 @@ TEST_F(Function, LinkUnitsCountTheirCxlMemTraffic)
     build(options);
     const uint64_t cm = unit(2), cm2 = unit(3), dp = unit(4), b2 = unit(6);
     write(cm + 0x10, 0x0802);          // requests, counter 0
-    write(cm + 0x18, 0x1002);          // write data, 1
-    write(cm + 0x10 + 8 * 4, 0x1041);  // read data, 4
-    write(cm + 0x10 + 8 * 5, 0x0841);  // responses, 5
+    write(cm + 0x18, 0x1002);          // write data, counter 1
+    write(cm + 0x10 + 8 * 4, 0x1041);  // read data, counter 4
+    write(cm + 0x10 + 8 * 5, 0x0841);  // responses, counter 5
     write(cm2 + 0x10, 0x0802);
     write(dp + 0x10, 0x1002);
     write(dp + 0x18, 0x2002);
@@ -644,7 +644,7 @@ TEST_F(Function, GlobalEntryFaultsAreApplied)
         build_faulty(one.fault);
         EXPECT_EQ(word(0, one.which), one.value) << one.fault;
     }
-    EXPECT_EQ(word(3, 1), ~uint64_t{0});  // table-all-ones
+    EXPECT_EQ(word(3, 1), ~uint64_t{0});  // of fault table-all-ones, the last case
     build_faulty("max-units-beyond-bar");
     EXPECT_GT((1u + 1023) * 8 * 8, model->config().bar(0)->size_bytes);
     build_faulty("stride-255");
@@ -789,7 +789,7 @@ TEST(UncoreOptions, UnitsAreNamedByTypeAndId)
     EXPECT_EQ(parse_unit_name("b2cxl.7").value().type, &kB2cxl);
     for (const char *text : {"", "cxlcm", "cxlcm=", "cxlcm=1,,2", "cha=1", "imc=65536", "imc=-1"})
         if (const Result<UnitIds> parsed = parse_unit_ids(text); parsed) {
-            EXPECT_TRUE(parsed->ids.empty()) << text;  // which check() refuses
+            EXPECT_TRUE(parsed->ids.empty()) << text;  // check() refuses a type without ids
         }
     for (const char *text : {"", "imc", "imc.", "imc.x", "m2m.0", "imc.65536"})
         EXPECT_FALSE(parse_unit_name(text)) << text;

@@ -32,7 +32,7 @@ struct Field {
 inline constexpr uint16_t kVendor = 0x8086;
 inline constexpr uint16_t kDevice = 0x09a7;      // Sapphire, Emerald and Granite Rapids
 inline constexpr uint16_t kExtDvsec = 0x0023;    // PCIe ID of the capability
-inline constexpr uint16_t kDvsecEntryId = 0x08;  // bits 15:0 of that dword
+inline constexpr uint16_t kDvsecEntryId = 0x08;  // two bytes: DVSEC ID
 inline constexpr uint16_t kEntryPmon = 1;
 inline constexpr uint8_t kDvsecRevision = 1;
 inline constexpr size_t kDvsecBytes = 0x10;
@@ -63,7 +63,7 @@ inline constexpr Field kUnitId{16, 31};
 
 enum class Access : uint8_t { kMsr = 0, kMmio = 1, kPci = 2 };
 
-// Word 1 of a PCI unit.
+// Fields of word 1 of a unit in PCI configuration space.
 inline constexpr Field kPciOffset{0, 11};
 inline constexpr Field kPciDevfn{12, 19};
 inline constexpr Field kPciBus{20, 27};

@@ -41,7 +41,7 @@ constexpr EventRule kImcGnr[] = {
     {.event = 0x22, .signal = Signal::kWriteQueued, .lane = kGnrQueues},
 };
 
-// Packing buffers: TxC towards the device, RxC from it; REQ also counts responses.
+// Events of the packing buffers: TxC to the device, RxC from the device. REQ also counts responses.
 constexpr EventRule kCxlcmRules[] = {
     {.event = 0x01, .signal = Signal::kLinkClk, .any = 0x02},
     {.event = 0x02, .signal = Signal::kM2sRequest, .any = 0x08},

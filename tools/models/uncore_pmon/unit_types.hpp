@@ -77,7 +77,7 @@ struct UnitType {
 };
 
 extern const UnitType kImc, kCxlcm, kCxldp, kB2cxl, kUnknown;
-const UnitType *find_type(std::string_view name);  // nullptr: none of these
+const UnitType *find_type(std::string_view name);  // nullptr: unknown name
 
 struct Clock {
     Signal signal;
