@@ -52,7 +52,7 @@ struct Words {
     std::vector<std::string> words;
 };
 
-TEST(Carry, PiecesOfAnySizeGiveTheSame)
+TEST(Carry, PiecesOfAnySizeGiveTheSameResult)
 {
     const std::string text = "a decoder wants its records whole but they come in pieces ";
     Words whole;

@@ -57,7 +57,7 @@ private:
     size_t max_rows_;
     bool started_ = false;
     unsigned width_log2_ = 0;
-    uint64_t base_ = 0;  // number of column 0 since time 0
+    uint64_t base_ = 0;  // column 0 begins at base_ * column width
     uint64_t first_ = 0, last_ = 0;
     AddressMap<Columns> rows_;
 };
@@ -67,8 +67,8 @@ class AddressGrid {
 public:
     static constexpr size_t kMaxRows = 256;
 
-    // left: limits::kLines, shared by all grids of one picture. The first two rows of each grid are
-    // not taken from it.
+    // left: what is left of limits::kLines; all grids of one figure share it. The first two rows of
+    // each grid are not taken from it.
     explicit AddressGrid(std::shared_ptr<Budget> left = std::make_shared<Budget>(limits::kLines))
         : grid_(kMaxRows), left_(std::move(left))
     {

@@ -128,7 +128,7 @@ TEST(AddressGrid, MergesRowsWhenThereAreTooMany)
     EXPECT_EQ(sum_of(grid.grid()), 2 * AddressGrid::kMaxRows);
 }
 
-TEST(AddressGrid, GridsOfOnePictureShareTheBudgetForRows)
+TEST(AddressGrid, GridsOfOneFigureShareTheBudgetForRows)
 {
     constexpr size_t kBytes = 100000, kGrids = 50, kAddresses = 200;
     const auto left = std::make_shared<Budget>(kBytes);
@@ -146,7 +146,7 @@ TEST(AddressGrid, GridsOfOnePictureShareTheBudgetForRows)
     EXPECT_LE(rows * sizeof(TimeGrid::Columns), kBytes + 2 * kGrids * sizeof(TimeGrid::Columns));
 }
 
-TEST(AddressGrid, GridsOfOnePictureKeepRowsUpToTheLimit)
+TEST(AddressGrid, GridsOfOneFigureKeepRowsUpToTheLimit)
 {
     constexpr size_t kRows = limits::kLines / sizeof(TimeGrid::Columns);
     constexpr size_t kGrids = kRows / AddressGrid::kMaxRows + 10;

@@ -52,7 +52,7 @@ std::optional<Record> parse_header(Bytes bytes)
     return header;
 }
 
-// Rejects zeros and noise.
+// Returns false for zeros and, in nearly all cases, for random bytes.
 bool makes_sense(const Reading &reading)
 {
     return reading.time_ns != 0 && reading.time_ns >> 63 == 0 && reading.event != 0 &&

@@ -25,7 +25,7 @@ namespace pmukit::decode::cache_qos {
 
 constexpr size_t kRecordBytes = PMUKIT_CACHE_QOS_RECORD_BYTES;
 
-// Properties of the readings that follow.
+// A header record: properties of the readings that follow it.
 struct Header {
     uint64_t sequence = 0;
     uint16_t domain = 0;
@@ -73,7 +73,7 @@ struct Name {
     uint64_t id = 0;
     uint32_t life = 0;
     std::string text;
-    // "gzip-1234" for a thread, as in perf; a path; CPUs
+    // The name for output: "gzip-1234" for a thread, as in perf; a path; a list of CPUs.
     std::string label() const;
     bool operator==(const Name &) const = default;
 };
@@ -147,7 +147,7 @@ bool looks_like_records(Bytes bytes);
 // Extracts the record from the raw payload of a sample. nullopt: not a cache_qos payload.
 std::optional<Bytes> words_of_raw(Bytes raw);
 
-// Counts missing records by sequence number. One per event and CPU.
+// Counts missing records by sequence number. Each event and CPU needs a separate object.
 class SequenceAccount {
 public:
     // Returns false for a duplicate (stock perf's reader can write a burst twice).

@@ -189,7 +189,7 @@ TEST(CacheQosDecode, TruncatedDataGivesItsWholeRecords)
     }
 }
 
-TEST(CacheQosDecode, PiecesOfAnySizeGiveTheSame)
+TEST(CacheQosDecode, PiecesOfAnySizeGiveTheSameResult)
 {
     Stream stream;
     put_header(stream, 0);
@@ -216,7 +216,7 @@ TEST(CacheQosDecode, StartsAtTheNextRecordBoundary)
     }
 }
 
-TEST(CacheQosDecode, LossBreaksAnIncompleteRecord)
+TEST(CacheQosDecode, SkipsARecordCutShortByALoss)
 {
     Stream stream;
     put_reading(stream, 1, 100, 65536);
@@ -251,7 +251,7 @@ TEST(CacheQosDecode, RejectsZerosAndNoise)
     EXPECT_EQ(decoded(larger).headers.size(), 0U);
 }
 
-TEST(CacheQosDecode, RecognizesItsStream)
+TEST(CacheQosDecode, RecognizesAStreamOfRecords)
 {
     Stream header, readings, apart;
     put_header(header, 5);
@@ -399,7 +399,7 @@ TEST(CacheQosSeries, MedianIsExactForFewValuesAndCloseForMany)
     for (uint64_t readings : {uint64_t{Levels::kExact}, uint64_t{50'001}}) {
         Levels levels;
         for (uint64_t i = 0; i < readings; i++)
-            levels.add(1000 + i * 7919 % readings * 1000);  // each once, in no order
+            levels.add(1000 + i * 7919 % readings * 1000);  // each value once, unsorted
         const uint64_t median = 1000 + (readings - 1) / 2 * 1000;
         const uint64_t off = readings > Levels::kExact ? median / 32 : 0;
         EXPECT_NEAR(double(levels.summary().median), double(median), double(off));
@@ -449,7 +449,7 @@ TEST(CacheQosSeries, FallingCountStartsANewSeries)
     for (uint64_t bytes : {50, 100, 5, 9})
         table.add(
             of_monitor(1, PMUKIT_CACHE_QOS_KIND_TASK, 10 + table.all().size() + bytes, bytes));
-    EXPECT_EQ(table.all().size(), 1U);  // its time is earlier, so it is from another stream
+    EXPECT_EQ(table.all().size(), 1U);  // smaller counts with earlier times start no series
     table.add(of_monitor(1, PMUKIT_CACHE_QOS_KIND_TASK, 1000, 3));
     table.add(of_monitor(2, PMUKIT_CACHE_QOS_KIND_TASK, 1001, 1));
     ASSERT_EQ(table.all().size(), 3U);

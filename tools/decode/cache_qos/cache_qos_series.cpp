@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
-// Returns the bucket of a level: one bucket per number below 16, then 16 per power of two.
+// Buckets of levels: one bucket per number below 16, then 16 buckets per power of two.
 constexpr unsigned kPartsLog2 = 4;
 constexpr uint64_t kParts = uint64_t{1} << kPartsLog2;
 

@@ -2,9 +2,9 @@
 // The values of a monitor over time. The level of a gauge (occupancy) is its value at each reading;
 // the level of a count (bandwidth) is its growth per second between two readings.
 //
-// Built while a recording is read. Readings are not stored, but folded into a fixed number of
-// columns, which double their width as time advances, and into a histogram for the median. So no
-// recording can exceed the memory limit of a series.
+// A series is built while a recording is read. Readings are not stored, but folded into a fixed
+// number of columns, which double their width as time advances, and into a histogram for the
+// median. So no recording can exceed the memory limit of a series.
 #pragma once
 
 #include <compare>
@@ -29,7 +29,7 @@ public:
     static constexpr size_t kExact = 512;
 
     void add(uint64_t level);
-    // The median of an even count is the lower of the middle two; all are 0 without numbers.
+    // The median of an even count is the lower of the middle two. All fields are 0 without numbers.
     Summary summary() const;
     size_t bytes() const;  // memory in addition to the object
 
@@ -52,7 +52,7 @@ struct Column {
     uint64_t number = 0;                   // index since time 0
     uint64_t highest = 0, highest_ns = 0;  // the largest level, and the time of its reading
     uint64_t last_bytes = 0;
-    uint64_t grown = 0;  // of a count: sum of its growth since the previous readings
+    uint64_t grown = 0;  // of a count: sum of the growth at its readings
     uint64_t max_bound = 0;
     uint32_t status = 0;  // of all its readings
     uint32_t levels = 0;  // number of levels; the first reading of a count has none
@@ -125,12 +125,12 @@ struct SeriesKey {
     auto operator<=>(const SeriesKey &) const = default;
 };
 
-// "5"; "5#2" for the second owner of the number.
+// Returns "5"; for the second owner of monitor number 5, "5#2".
 std::string monitor_name(const SeriesKey &key);
 
 class SeriesTable {
 public:
-    // left: limits::kMonitors, shared by all events.
+    // left: what is left of limits::kMonitors; all events share it.
     explicit SeriesTable(std::shared_ptr<Budget> left = std::make_shared<Budget>(limits::kMonitors))
         : left_(std::move(left)), names_(left_)
     {

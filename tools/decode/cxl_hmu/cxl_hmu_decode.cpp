@@ -25,9 +25,9 @@ unsigned field_of(uint64_t word, unsigned shift, uint64_t mask)
     return static_cast<unsigned>(word >> shift & mask);
 }
 
-// Requires the mark, a counter width that leaves bits of an entry for the unit, and zero in
-// undefined bits. In the layouts of pmukit 0.1.0 and of the RFC, the number of words covers only
-// the entries.
+// Returns nullopt unless the header has the mark, a counter width that leaves bits of an entry for
+// the unit, and zero in undefined bits. In the layouts of pmukit 0.1.0 and of the RFC, the number
+// of words in the header covers only the entries.
 std::optional<Header> parse_header(Bytes bytes)
 {
     ByteReader in(bytes);
@@ -73,7 +73,7 @@ void read_extra(Record &record)
         record.lost = extra[PMUKIT_CXL_HMU_X_LOST];
 }
 
-// bytes hold the whole record.
+// `bytes` must have the whole record.
 Record make_record(const Header &header, Bytes bytes, uint64_t offset)
 {
     Record record;
@@ -87,9 +87,8 @@ Record make_record(const Header &header, Bytes bytes, uint64_t offset)
     return record;
 }
 
-// Used only in the search: an entry may look like the mark, so the data after the record is checked
-// as well.
-// bytes: at least a header.
+// Returns true if the bytes, at least a header, begin with a record that another record or the end
+// follows. Used only in the search: an entry may look like the mark.
 bool chain_begins(Bytes bytes)
 {
     if (load_le<uint64_t>(bytes.data() + kWordBytes) != kMark)
@@ -112,7 +111,7 @@ void StreamDecoder::start(uint64_t offset)
     in_step_ = true;
 }
 
-// Skips leading words that begin no record. Less than a header is left for the next data.
+// Skips leading words that begin no record. Bytes too few for a header are left for the next data.
 size_t StreamDecoder::skip_damage(Bytes bytes)
 {
     // Words are at multiples of their size; after a loss the data may begin inside a word.

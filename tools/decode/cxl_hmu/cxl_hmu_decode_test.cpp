@@ -28,7 +28,8 @@ uint64_t word0(uint64_t entries, uint64_t width, uint64_t extra)
     return (entries + extra) | width << 16 | uint64_t{1} << 24 | extra << 56;
 }
 
-// time, unit 4 KiB downsampled by 32, overflow, sequence 7, lost 3; two entries.
+// A record with all extra words: time 1000, unit 4 KiB downsampled by 32, overflow, sequence 7,
+// lost 3. It has two entries.
 const std::vector<uint64_t> kFullRecord = {word0(2, 16, 5), 0xdeadbeef, 1000, 12 | 5 << 8, 1, 7, 3,
                                            0x10010,         0x20020};
 const std::vector<uint64_t> kOldRecord = {
@@ -147,7 +148,7 @@ TEST(CxlHmuDecode, RecordsOfAllLayoutsMayFollowEachOther)
 
 // A reader that knows only the RFC takes the low bits of word 0 as the number of words after word
 // 1. It must find each record of the current layout.
-TEST(CxlHmuDecode, RfcReaderStaysInStep)
+TEST(CxlHmuDecode, RfcReaderFindsEachRecordOfTheCurrentLayout)
 {
     std::vector<uint64_t> words;
     for (uint64_t entries : {0, 1, 57, 2, 300, 0}) {
@@ -242,7 +243,7 @@ TEST(CxlHmuDecode, RejectsWidthWithoutUnitBitsOrCountBits)
     }
 }
 
-TEST(CxlHmuDecode, PiecesOfAnySizeGiveTheSame)
+TEST(CxlHmuDecode, PiecesOfAnySizeGiveTheSameResult)
 {
     std::vector<std::byte> bytes = join({kRfcRecord, kFullRecord, kRfcRecord});
     Collector whole = decode(bytes);
@@ -294,14 +295,14 @@ TEST(CxlHmuDecode, EntryThatLooksLikeTheMarkStartsNoRecord)
     EXPECT_EQ(got.skipped_bytes, 40U);
 }
 
-TEST(CxlHmuDecode, LossInsideARecordBreaksItAndTheNextIsFound)
+TEST(CxlHmuDecode, SkipsRecordsCutShortByALossAndFindsTheNext)
 {
     std::vector<std::byte> bytes = join({kRfcRecord, kRfcRecord, kFullRecord});
     Collector got;
     StreamDecoder decoder(got);
     decoder.start(0);
-    decoder.data(Bytes(bytes).first(40));  // half of the first
-    decoder.loss(kRfcRecord.size() * 8);   // its end and half of the second
+    decoder.data(Bytes(bytes).first(40));  // half of the first record
+    decoder.loss(kRfcRecord.size() * 8);   // the rest of it, and half of the second
     decoder.data(Bytes(bytes).subspan(40 + kRfcRecord.size() * 8));
     decoder.end();
     ASSERT_EQ(got.records.size(), 1U);
@@ -324,7 +325,7 @@ TEST(CxlHmuDecode, FindsRecordAfterALossOfOddSize)
     EXPECT_EQ(got.skipped_bytes, 5U);
 }
 
-TEST(CxlHmuDecode, UnknownLossBetweenRecordsKeepsTheNextRecord)
+TEST(CxlHmuDecode, LossOfUnknownSizeBetweenRecordsKeepsTheNextRecord)
 {
     std::vector<std::byte> bytes = bytes_of(kRfcRecord);
     Collector got;

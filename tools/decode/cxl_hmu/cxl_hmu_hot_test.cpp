@@ -89,7 +89,7 @@ TEST(HotList, CountsMissingAndRepeatedRecords)
     HotList list;
     for (uint64_t sequence : {1, 2, 5, 5, 4, 6})
         list.record(Made({0x0101}, sequence).record);
-    EXPECT_EQ(list.totals().sequence_gaps, 3U);  // 0, 3 and 4
+    EXPECT_EQ(list.totals().sequence_gaps, 3U);  // numbers 0, 3 and 4
     EXPECT_EQ(list.totals().duplicates, 2U);
     EXPECT_EQ(list.totals().records, 4U);
     EXPECT_EQ(list.hottest(0)[0].epochs, 4U);

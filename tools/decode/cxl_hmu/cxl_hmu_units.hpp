@@ -38,9 +38,9 @@ public:
 
     explicit UnitTable(size_t most_units = kMostUnits);
 
-    // Returns the heat of a unit; a new unit is added. Valid until the next call.
+    // Returns the heat of a unit, and adds the unit if it is new. Valid until the next call.
     HotUnit &at(uint64_t dpa);
-    // Unsorted.
+    // All units, unsorted.
     const std::vector<HotUnit> &all() const { return units_; }
     // Hottest first: by accesses, then by epochs, then by address. limit 0: all.
     std::vector<HotUnit> hottest(size_t limit) const;

@@ -45,7 +45,7 @@ size_t bytes_without_marks(Bytes entries)
 
 enum class Mark { kMissing, kThere, kUnknown };
 
-// kUnknown: the bytes end before it.
+// Returns kUnknown if the bytes end before the mark.
 Mark mark_at(Bytes bytes, size_t at)
 {
     if (at + kDword > bytes.size())

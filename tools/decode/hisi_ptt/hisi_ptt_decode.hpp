@@ -63,7 +63,7 @@ constexpr uint64_t auxtrace_word(uint64_t config, bool has_pattern)
 {
     return has_pattern ? config >> 36 & 0xf : 1;
 }
-// The second word of AUXTRACE_INFO, as a pattern, for a version.
+// Returns the pattern that the second word of AUXTRACE_INFO has for a version.
 constexpr uint64_t word_of_version(uint64_t version)
 {
     return version - 1;
@@ -136,7 +136,7 @@ private:
         bool is_entry = false, needs_more = false;
         size_t bytes = 0;  // to skip
     };
-    static constexpr size_t kLookBytes = 3 * k8dwBytes;  // enough to decide
+    static constexpr size_t kLookBytes = 3 * k8dwBytes;  // enough for look_at() to decide
 
     static Look look_at(Bytes bytes, bool last);
     size_t consume(Bytes bytes, bool last);

@@ -92,7 +92,7 @@ TEST_P(HisiPttVectors, TruncatedDataGivesWholeEntriesAndReportsTheRest)
     }
 }
 
-TEST_P(HisiPttVectors, PiecesOfAnySizeGiveTheSame)
+TEST_P(HisiPttVectors, PiecesOfAnySizeGiveTheSameResult)
 {
     for (size_t piece = 1; piece < 100; piece++)
         EXPECT_EQ(decode(GetParam(), vectors_.bytes, 0, piece).lines, vectors_.lines) << piece;
@@ -120,7 +120,7 @@ TEST_P(HisiPttStream, StartInsideAnEntryLosesOnlyThatEntry)
     }
 }
 
-TEST_P(HisiPttStream, PiecesOfAnySizeGiveTheSameWithDamage)
+TEST_P(HisiPttStream, PiecesOfAnySizeGiveTheSameResultWithDamage)
 {
     Buffer all = stream_of(GetParam(), 200);
     std::fill_n(all.begin() + 1003, 150, std::byte{0x5f});
@@ -149,7 +149,7 @@ TEST_P(HisiPttStream, ResumesAfterLossOfKnownSize)
     EXPECT_EQ(got.packets[50].offset, 101 * size());
 }
 
-TEST_P(HisiPttStream, UnknownLossIsBetweenEntries)
+TEST_P(HisiPttStream, LossOfUnknownSizeBetweenEntriesKeepsTheNextEntry)
 {
     const Buffer all = stream_of(GetParam(), 3);
     Collector got;
@@ -350,7 +350,7 @@ TEST_P(HisiPttStream, RepeatedAlignmentSplitsNoEntry)
     EXPECT_EQ(got.skipped_bytes, 0U);
 }
 
-TEST(HisiPttDecode, DamageIsOneGapAndEntriesFollowIt)
+TEST(HisiPttDecode, DamagedEntriesAreReportedAsOneGap)
 {
     Buffer all = stream_of(Format::k8dw, 1000);
     std::fill_n(all.begin() + 32 * 100, 32 * 700, std::byte{0x7e});
@@ -360,8 +360,7 @@ TEST(HisiPttDecode, DamageIsOneGapAndEntriesFollowIt)
     EXPECT_EQ(got.packets[100].offset, 32U * 800);
 }
 
-// Dwords of ones inside an entry are not marks.
-TEST(HisiPttDecode, IsNotMisledByOnesInsideAnEntry)
+TEST(HisiPttDecode, DwordsOfOnesInsideAnEntryAreNoMarks)
 {
     Buffer all;
     for (uint32_t i = 0; i < 40; i++)
@@ -401,7 +400,7 @@ TEST(HisiPttDecode, EntryAfterLossOfKnownSizeMayBeIncomplete)
     EXPECT_EQ(got.gaps, (std::vector<Gap>{{10 * k4dwBytes + 40, 8}}));
 }
 
-TEST(HisiPttDecode, EntryFollowsUnknownLossDirectly)
+TEST(HisiPttDecode, EntryFollowsALossOfUnknownSizeDirectly)
 {
     const Collector got = decode_around_loss(0, 17 * k4dwBytes);
     EXPECT_EQ(got.packets.size(), 13U);

@@ -6,7 +6,7 @@
 // A line has an offset in the buffer, the dword and its name. The first and the seventh dword of an
 // 8DW entry are constant and not printed; the first dword of a 4DW entry is printed as fields.
 //
-//           a dword                              fields of a 4DW entry
+//     perf  a dword                              fields of a 4DW entry
 //     6.12  in memory order: 01 00 00 60         at wrong bits: counted from bit 0 up
 //     7.2   most significant byte first          at the right bits
 #pragma once

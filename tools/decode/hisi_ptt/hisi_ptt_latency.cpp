@@ -80,7 +80,7 @@ LatencyMatcher::Pending *LatencyMatcher::find(const Tlp &tlp) const
     return page ? &(*page)[tlp.tag % page->size()] : nullptr;
 }
 
-// nullptr: the memory budget is used up.
+// Returns nullptr if the memory budget is used up.
 template <typename Table>
 Table *LatencyMatcher::made(std::unique_ptr<Table> &at)
 {

@@ -26,7 +26,7 @@ std::optional<Bytes> words_of_raw(Bytes raw);
 // nullopt: not a record, or a truncated one.
 std::optional<Record> parse_record(Bytes words);
 
-// Counts missing records by sequence number. One per event and CPU.
+// Counts missing records by sequence number. Each event and CPU needs a separate object.
 class RecordAccount {
 public:
     // Call if the first records are in an earlier recording, so that a first sequence number above

@@ -2,9 +2,8 @@
 // Counts TLPs by type and requester only, at about the speed of memory.
 //
 // Layout: the counters of a requester are adjacent, 160 bytes. A trace has few requesters, so their
-// counters stay in the L1 cache while the packets stream past. The size is no power of two, because
-// the counters would then compete for few cache sets. Pages of requesters that do not occur are
-// never touched.
+// counters stay in the L1 cache while the packets stream past. Counters with a size of a power of
+// two would compete for few cache sets. Pages of requesters that do not occur are never accessed.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@ public:
     void skipped(uint64_t offset, uint64_t bytes) override;
     void lost(uint64_t offset, uint64_t bytes) override;
 
-    // For an unknown type, the requester is read at its offset in a request.
+    // A TLP of unknown type counts for the requester ID that is at the offset in requests.
     uint64_t count(uint16_t requester, TlpType type) const;
     uint64_t packets() const { return packets_; }
     uint64_t skipped_bytes() const { return skipped_bytes_; }

@@ -116,7 +116,7 @@ uint32_t data_bytes(const Tlp &tlp);
 uint32_t requested_bytes(const Tlp &tlp);
 // The TLP in one line: "MWr 01:00.0 tag 0x01e address 0x402810040 length 1 be 0xf/0x0"
 std::string tlp_text(const Tlp &tlp);
-// "01:00.1"
+// The ID as text: "01:00.1"
 std::string bdf_text(uint16_t id);
 
 }  // namespace pmukit::decode::hisi_ptt

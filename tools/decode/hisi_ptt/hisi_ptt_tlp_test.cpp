@@ -18,7 +18,7 @@ TEST(HisiPttTlp, CountsEnabledBytes)
 {
     EXPECT_EQ(write_bytes(1, 0xf, 0), 4U);
     EXPECT_EQ(write_bytes(1, 0x5, 0), 2U);
-    EXPECT_EQ(write_bytes(1, 0, 0), 0U);  // a flush
+    EXPECT_EQ(write_bytes(1, 0, 0), 0U);  // no byte is enabled
     EXPECT_EQ(write_bytes(2, 0xf, 0xf), 8U);
     EXPECT_EQ(write_bytes(2, 0xe, 0x3), 5U);
     EXPECT_EQ(write_bytes(16, 0x8, 0x1), 58U);

@@ -444,7 +444,7 @@ TEST(HisiPttRecord, CountsMissingRecordsAndLostEntries)
     EXPECT_EQ(account.missing_records(), 2U);
     EXPECT_EQ(account.duplicates(), 1U);
     EXPECT_EQ(account.lost_entries(), 6U);
-    EXPECT_TRUE(note(0, 1));  // re-enabled
+    EXPECT_TRUE(note(0, 1));  // the event was re-enabled
     EXPECT_EQ(account.lost_entries(), 7U);
     EXPECT_EQ(account.missing_records(), 2U);
     EXPECT_EQ(account.records(), 4U);

@@ -37,8 +37,8 @@ uint64_t time_behind(Bytes bytes, size_t at)
     return bytes.size() - at >= kCheckedBytes ? time_at(bytes.data() + at + kRecordBytes) : 0;
 }
 
-// If the next record is not later than this one, but later than the previous record, this record is
-// wrong.
+// Returns true if a record has a wrong time: the next record is not later than this record, but
+// later than the previous record.
 bool is_outlier(uint64_t time, uint64_t before, uint64_t next)
 {
     return next > before && next <= time;
@@ -119,8 +119,8 @@ size_t StreamDecoder::take_run(Bytes bytes, bool last)
     return run;
 }
 
-// Out of step: true if a record begins at `at`. If a neighboring offset fits better, `at` is moved
-// there.
+// Called while out of step. Returns true if a record begins at `at`; if a neighboring offset fits
+// better, moves `at` there.
 bool StreamDecoder::begins(Bytes bytes, size_t &at) const
 {
     const size_t to_expected =

@@ -38,7 +38,7 @@ struct Record {
 enum class Mode : uint8_t { kGuestKernel, kGuestUser, kKernel, kUser };
 enum class ModeRule : uint8_t {
     kHvPr,     // ISA 3.1 (POWER10) and the software engine: HV and PR in the record
-    kAddress,  // older: the upper half of the address space belongs to the kernel
+    kAddress,  // older CPUs: the upper half of the address space is the kernel's
 };
 Mode mode_of(const Record &record, ModeRule rule);
 
@@ -71,7 +71,7 @@ public:
     virtual ~Sink() = default;
     // One or more records with rising times, borrowed for the call; at most a few KiB.
     virtual void records(uint64_t offset, Records records) = 0;
-    // Bytes at this offset of the stream that are part of no record, or of an outdated one.
+    // Bytes at this offset of the stream that are part of no record, or of one with an old time.
     virtual void skipped(uint64_t offset, uint64_t bytes) = 0;
 };
 
@@ -106,7 +106,7 @@ bool looks_like_records(Bytes bytes);
 
 // The raw payload of a sample
 
-// Extracts its words. nullopt: not an IMC payload.
+// Extracts the words of the payload. nullopt: not an IMC payload.
 std::optional<Bytes> words_of_raw(Bytes raw);
 
 struct SampleRecord {
@@ -116,7 +116,7 @@ struct SampleRecord {
 // nullopt: too few words, or tb1 and tb2 of the record do not match.
 std::optional<SampleRecord> parse_sample_record(Bytes words);
 
-// Counts missing samples by sequence number. One per event of the kernel.
+// Counts missing samples by sequence number. Each event of the kernel needs a separate object.
 class SampleAccount {
 public:
     // Returns false for a duplicate (stock perf's reader can write a burst twice).

@@ -123,7 +123,7 @@ TEST(ImcStream, DeliversEachRecordOnce)
     }
 }
 
-TEST(ImcStream, PiecesOfAnySizeGiveTheSame)
+TEST(ImcStream, PiecesOfAnySizeGiveTheSameResult)
 {
     Stream stream = stream_of(20);
     stream[3 * kRecordBytes + 60] ^= std::byte{1};                              // damage
@@ -207,7 +207,7 @@ TEST(ImcStream, DamagedByteCostsOnlyItsRecord)
     }
 }
 
-TEST(ImcStream, EverySecondRecordMayBeDamaged)
+TEST(ImcStream, DeliversTheOtherRecordsIfEverySecondIsDamaged)
 {
     Stream stream = stream_of(8);
     for (size_t i = 0; i < 8; i += 2)
@@ -290,7 +290,7 @@ TEST(ImcStream, LossOfWholeRecordsKeepsTheAlignment)
     EXPECT_EQ(found.skips, (Skips{{64, 36}}));
 }
 
-TEST(ImcStream, UnknownLossIsBetweenRecords)
+TEST(ImcStream, LossOfUnknownSizeBetweenRecordsKeepsTheNextRecord)
 {
     const Stream stream = stream_of(4);
     Found found;
@@ -351,7 +351,7 @@ TEST(ImcStream, SettleDeliversWaitingRecords)
     EXPECT_EQ(found.times.size(), 2U);
 }
 
-TEST(ImcStream, IsRecognizedByItsRecords)
+TEST(ImcStream, RecognizesAStreamOfRecords)
 {
     Stream stream = stream_of(2);
     EXPECT_TRUE(looks_like_records(stream));

@@ -23,15 +23,15 @@ constexpr size_t kBarBytes = 4;
 constexpr uint32_t kBarIsIo = 1, kBarPrefetchable = 8;
 
 // The table
-constexpr size_t kWords = 3;  // of an entry that are defined
+constexpr size_t kWords = 3;  // defined words of an entry
 constexpr uint32_t kMinStrideWords = 3;
 constexpr unsigned kMaxCounters = 8;
 // Narrower counters could wrap between two reads.
 constexpr unsigned kMinWidthBits = 24, kMaxWidthBits = 64;
 constexpr uint64_t kAllOnes = ~uint64_t{0};
 constexpr uint64_t kMmioLimit = uint64_t{1} << 52;  // of physical addresses on x86
-// MSRs below kMsrFirst are architectural. MSRs at or above kMsrLimit belong to hypervisors, or at
-// 0xc0000000 and above are architectural, too.
+// MSRs below kMsrFirst are architectural. MSRs from kMsrLimit on belong to hypervisors, and from
+// 0xc0000000 on they are architectural again.
 constexpr uint64_t kMsrFirst = 0x2000;
 constexpr uint64_t kMsrLimit = 0x40000000;
 constexpr uint64_t kPciLimit = uint64_t{1} << 31;
@@ -98,8 +98,8 @@ size_t next_capability(uint32_t header)
     return header >> 20 & 0xffc;
 }
 
-// Offset of the first DVSEC of entry 1, searched from offset. A capability has at least 4 bytes, so
-// a list of more than kConfigBytes / 4 is circular.
+// Follows the capability list from `offset`; returns the offset of the first DVSEC with entry ID 1.
+// A capability has at least 4 bytes, so a list of more than kConfigBytes / 4 is circular.
 std::optional<size_t> find_dvsec(Bytes config, size_t offset)
 {
     for (size_t left = kConfigBytes / 4; left && offset >= kExtended; left--) {
@@ -196,7 +196,7 @@ const char *wrong_unit(const Unit &unit)
     return wrong_layout(unit);
 }
 
-// All units of a type must have the layout of the first one.
+// Returns true if two units have the same layout, as all units of a type must have.
 bool alike(const Unit &a, const Unit &b)
 {
     return a.access == b.access && a.counters == b.counters && a.width_bits == b.width_bits &&

@@ -18,7 +18,7 @@ namespace pmukit::decode::uncore_pmon {
 enum class Access : uint8_t { kMsr = 0, kMmio = 1, kPci = 2 };
 std::string_view name_of(Access access);
 
-// Place of a table in a function; vendor is 8086.
+// Place of a table in a function, whose vendor is always 0x8086.
 struct Place {
     unsigned bir;             // number of the BAR that begins with the table
     size_t capability;        // offset of the DVSEC in configuration space

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Valid and invalid discovery tables.
+// Parses valid and invalid discovery tables.
 #include "decode/uncore_pmon/uncore_pmon_decode.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ std::string place_text(const Result<std::optional<Place>> &place)
     return *place ? "BAR " + std::to_string((*place)->bir) : "none";
 }
 
-TEST(UncorePlace, IsInTheCapabilityOfEntryOne)
+TEST(UncorePlace, IsInTheDvsecWithEntryId1)
 {
     const Result<std::optional<Place>> place = find_table(config_of({.bar_number = 2}));
     ASSERT_TRUE(place && *place);
@@ -168,7 +168,7 @@ TEST(UncoreUnits, DecodeTheEightMemoryControllers)
     EXPECT_EQ(pmu_name(last), "uncore_imc_7");
 }
 
-TEST(UncoreUnits, PlaceRegistersByType)
+TEST(UncoreUnits, RegisterAddressesDependOnTypeAndAccess)
 {
     const Unit imc = parsed({UnitWords{}.entry()}).units.at(0);
     EXPECT_EQ(control_address(imc, 0), 0xc8aa2840U);
@@ -220,7 +220,7 @@ TEST(UncoreUnits, AreRefusedWithAReason)
 
 TEST(UncoreUnits, AreRefusedIfRegistersOverlap)
 {
-    // Counters are bytes 8 to 39, controls four of four bytes.
+    // Counters are at bytes 8 to 39. There are four controls of four bytes.
     EXPECT_EQ(why({.control_offset = 36}), "controls and counters overlap");
     EXPECT_EQ(why({.control_offset = 40}), "");
     EXPECT_EQ(why({.control_offset = 4, .counter_offset = 16}), "controls and counters overlap");
@@ -270,7 +270,7 @@ TEST(UncoreUnits, MayHaveCountersAfterControls)
     EXPECT_EQ(at(2, 0xfe11f94), "control address is not in a configuration space");
 }
 
-TEST(UncoreUnits, AreRefusedAsDuplicatesOrWithAMixedLayout)
+TEST(UncoreUnits, DuplicatesAndOtherLayoutsOfATypeAreRefused)
 {
     std::vector<Entry> units = test::eight_imcs();
     units[3] = units[2];
@@ -292,7 +292,7 @@ TEST(UncoreUnits, AreRefusedAsDuplicatesOrWithAMixedLayout)
     }
 }
 
-TEST(UncoreUnits, SkipUnusedEntriesWithoutWarning)
+TEST(UncoreUnits, UnusedEntriesAreSkippedWithoutWarning)
 {
     std::vector<Entry> units = test::eight_imcs();
     units[4] = Entry{{0, 0, 77}};

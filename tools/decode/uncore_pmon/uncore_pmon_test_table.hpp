@@ -82,7 +82,7 @@ struct ConfigWords {
     uint32_t dvsec = 0x23 | 1 << 16, dvsec_vendor = 0x8086 | 0x10 << 20, entry_id = 1;
 };
 
-// Another capability first, then the table's.
+// Returns a configuration space with another capability and then the capability of the table.
 inline std::vector<std::byte> config_of(const ConfigWords &words)
 {
     std::vector<std::byte> bytes(4096);
