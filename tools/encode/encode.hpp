@@ -3,8 +3,8 @@
 // pmukit commands. For tests, including those of other projects.
 // Documentation/components/encode.rst describes the language, testdata/ has examples.
 //
-// The encoder shares no code with the decoders: a case states the bytes themselves. Otherwise, an
-// error common to both would not be found.
+// The encoder shares no code with the decoders, because a test would not find an error in shared
+// code: a case states the bytes themselves.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -35,7 +35,7 @@ struct Event {
     uint64_t config = 0;
     uint64_t period = 0;  // 0: records carry only id and CPU; otherwise also ip, thread and time
     bool raw = false;     // samples have a raw payload
-    std::optional<int32_t> clock_id{};  // CLOCK_*, if one was chosen
+    std::optional<int32_t> clock_id{};  // CLOCK_*, if -k was given
 };
 
 // One record, in file order. For AUX: the kernel's AUX record and the data that the recorder saved
@@ -69,7 +69,7 @@ struct Case {
     std::vector<Expectation> expected;
 };
 
-// An error names the line number.
+// The message of an error has the number of the line.
 Result<Case> parse_case(std::string_view text);
 
 Result<void> write_recording(const Case &what, const std::string &path);

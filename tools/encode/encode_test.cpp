@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests the case language, and the bytes and records generated from it. tools/cli/tests checks
-// pmukit's output for the examples.
+// Tests the case language, and the bytes and records generated from cases. tools/cli/tests checks
+// pmukit's output for the cases in testdata.
 #include "encode/encode.hpp"
 
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ TEST(EncodeCase, KeepsExpectedOutput)
     EXPECT_EQ(made->expected[1].text, "three\n");
 }
 
-TEST(EncodeCase, RefusesAuxDataOfPartialWords)
+TEST(EncodeCase, RefusesAuxDataThatEndsInsideAWord)
 {
     Result<Case> made = parse_case(std::string(kHead) + "bytes 1 2 3");
     ASSERT_TRUE(made);
@@ -109,7 +109,7 @@ class EncodeRecording : public testing::TestWithParam<const char *> {};
 INSTANTIATE_TEST_SUITE_P(BothLayouts, EncodeRecording, testing::Values("file", "pipe"),
                          [](const auto &layout) { return std::string(layout.param); });
 
-TEST_P(EncodeRecording, HasTheBuffersAndTheGap)
+TEST_P(EncodeRecording, HasTheAuxBuffersAndTheMissingBytes)
 {
     const std::string path =
         testing::TempDir() + "pmukit_encode." + GetParam() + "." + std::to_string(::getpid());

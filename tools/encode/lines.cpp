@@ -22,7 +22,7 @@ void put(std::vector<std::byte> &bytes, T value)
     store_le(bytes.data() + bytes.size() - sizeof value, value);
 }
 
-// Hexadecimal numbers of one size, written little-endian as by devices.
+// Appends hexadecimal numbers of one size in little-endian order, as devices write them.
 template <std::unsigned_integral T>
 Result<void> put_numbers(Words words, std::vector<std::byte> &bytes)
 {
@@ -143,7 +143,7 @@ Result<void> put_hot(Words words, std::vector<std::byte> &bytes)
     return {};
 }
 
-// trace_imc: Documentation/devices/imc-decode.rst
+// trace_imc, records of the IMC: Documentation/devices/imc-decode.rst
 
 constexpr std::string_view kHvPr[] = {"guest-kernel", "guest-user", "kernel", "user"};
 constexpr size_t kCpmcs = 4;
@@ -194,7 +194,7 @@ Result<void> put_imc_numbers(Words words, std::vector<std::byte> &bytes)
     return {};
 }
 
-// cache_qos_aux: include/uapi/pmukit/cache_qos.h
+// cache_qos_aux, snapshots: include/uapi/pmukit/cache_qos.h
 
 // Parses N decimal or hexadecimal numbers, of which the last `optional` may be omitted.
 template <size_t N>

@@ -38,7 +38,8 @@ bool read_mode(Buffer &into, std::string_view word)
     return false;
 }
 
-// Parses the numbers at the start of a line. The rest of the line is pairs for read_sample_id().
+// Parses the numbers at the start of a line. The rest of the line must be pairs of a word and a
+// number for read_sample_id().
 Result<std::vector<uint64_t>> numbers(Words words, size_t count, const char *help)
 {
     std::vector<uint64_t> values;
@@ -284,7 +285,7 @@ perfdata::WriterEvent writer_event(const Event &event, std::endian order)
     perfdata::WriterEvent made{std::vector<std::byte>(kAttrBytes), {event.id}, event.name};
     std::byte *attr = made.attr.data();
     const uint64_t type = event.period ? kSampling | (event.raw ? PERF_SAMPLE_RAW : 0) : kWho;
-    // Bit fields are numbered from the other end on a big-endian machine.
+    // On a big-endian machine the first bit field of perf_event_attr is the most significant bit.
     const auto bit = [order](unsigned number) {
         return uint64_t{1} << (order == std::endian::little ? number : 63 - number);
     };
@@ -314,7 +315,7 @@ std::vector<std::byte> record_of(const Case &what, const Buffer &buffer)
     return with_header(what, buffer, body);
 }
 
-// offset, size, flags
+// Body of PERF_RECORD_AUX: offset, size and flags.
 std::vector<std::byte> aux_record(const Case &what, const Buffer &buffer, uint64_t offset)
 {
     Packer body(what.order);
