@@ -13,6 +13,7 @@
 #include "base/test_folder.hpp"
 #include "cli/commands.hpp"
 #include "cli/doctor_checks.hpp"
+#include "cli/drivers.hpp"
 #include "cli/version.hpp"
 
 namespace pmukit::cli {
@@ -234,6 +235,18 @@ std::string name_of_case(const testing::TestParamInfo<Case> &info)
     return info.param.name;
 }
 INSTANTIATE_TEST_SUITE_P(Machine, Doctor, testing::ValuesIn(kCases), name_of_case);
+
+TEST(DoctorProbe, FilterOfTraceDeviceIsARootPortAndNotMultiselect)
+{
+    const TestFolder tree;
+    const Host host(tree.dir());
+    const std::string filters = "sys/bus/event_source/devices/hisi_ptt0_2/root_port_filters";
+    const auto probe_terms = driver_of_name("hisi_ptt")->probe_terms;
+    tree.put(filters + "/multiselect", "1\n");
+    EXPECT_FALSE(probe_terms(host, "hisi_ptt0_2"));
+    tree.put(filters + "/0000:00:10.0", "0x80001\n");
+    EXPECT_EQ(*probe_terms(host, "hisi_ptt0_2"), "filter=0000:00:10.0,type=1,direction=1,format=1");
+}
 
 class DoctorCommand : public testing::Test {
 protected:

@@ -68,7 +68,8 @@ void check_iommu(const Host &host, std::vector<Finding> &findings)
 
 Result<std::string> probe_terms(const Host &host, const std::string &pmu)
 {
-    const auto ports = host.names(fmt::format("{}/{}/root_port_filters", kPmus, pmu));
+    auto ports = host.names(fmt::format("{}/{}/root_port_filters", kPmus, pmu));
+    std::erase(ports, "multiselect");
     if (ports.empty())
         return Error{Errc::kNotFound, pmu + ": it has no root port"};
     return fmt::format("filter={},type=1,direction=1,format=1", ports.front());
