@@ -4,10 +4,10 @@
 #   TEST_PROGRAMS   programs that print TAP, each from <name>.c
 #   TEST_SCRIPTS    scripts that print TAP
 #   OTHER_PROGRAMS  programs that are built and installed in the same folder, but not run as tests
-#   SOURCES         part of every program of the folder
-#   LDLIBS          linked to every program of the folder
+#   SOURCES         C files that are compiled into every program of the folder
+#   LDLIBS          libraries that are linked to every program of the folder
 #   TEST_FILES      files that the tests use; copied to the same folder
-# The kselftest harness is taken from a kernel source tree, never copied here.
+# The kselftest harness is used from a kernel source tree; this repository has no copy.
 .DEFAULT_GOAL := all
 top       := $(dir $(realpath $(lastword $(MAKEFILE_LIST))))
 CACHE     := $(or $(PMUKIT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pmukit)
@@ -24,7 +24,8 @@ headers  := $(wildcard *.h $(top)lib/*.h $(top)../include/uapi/pmukit/*.h)
 
 all: $(programs) scripts
 
-# All files are in one folder, as after the installation, so that scripts find each other.
+# Copies all scripts and files to one folder, as the installation does, so that scripts find each
+# other.
 scripts:
 	@mkdir -p '$(OUTPUT)'
 	@$(if $(TEST_SCRIPTS)$(TEST_FILES),cp $(TEST_SCRIPTS) $(TEST_FILES) '$(OUTPUT)')

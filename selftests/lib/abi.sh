@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Sourced by abi_paths.sh of each driver in the same folder, after tap.sh: compares ABI documents with a live system, in both
-# directions.
+# Sourced after tap.sh by abi_paths.sh of each driver: checks that each path in the driver's ABI documents exists in the running system,
+# and that the documents describe each file that the driver has there.
 
 # promised DOCUMENT...: prints a mode and a path for each path in a What: line or its continuation lines. The mode is the one that the
 # entry states, as in "Mode 0400."; the default is 0444.
@@ -20,7 +20,8 @@ promised() {
 	done
 }
 
-# Converts paths to regular expressions: <X> matches a name without a dot, <X.Y> any name, ... any number of folders.
+# Converts paths on stdin to regular expressions: <X> matches a name without a dot, <X.Y> matches any name, and "..." matches any number
+# of folders.
 expressions() {
 	sed 's|/\.\.\./|/@/|; s/<[^>.]*\.[^>]*>/<<>>/g; s/[.]/\\./g; s/<<>>/[^\/]+/g; s/<[^>]*>/[^\/.]+/g; s|/@/|/(.+/)?|'
 }
@@ -32,7 +33,7 @@ made() {
 	done | sed 's|//*|/|g; s|/$||' | grep -vE '/uevent$|/power(/|$)|^/sys/bus/event_source/devices/[^/]+/(type|perf_event_mux_interval_ms|nr_addr_filters)$'
 }
 
-# readable: succeeds if all files and folders listed on stdin can be read; lists the files in $work/files
+# readable: succeeds if all files and folders listed on stdin can be read; writes the names of the files to $work/files
 readable() {
 	while read -r path; do
 		if [ -d "$path" ]; then
@@ -49,8 +50,8 @@ have_mode() {
 	[ ! -s "$work/files" ] || ! xargs stat -c '0%a %n' <"$work/files" | grep -v "^$1 " | sed "s/^/# not $1: /" | grep .
 }
 
-# abi "DOCUMENT..." ROOT...: prints the plan; a result for each documented path, which must exist, be readable and have its mode;
-# and one result for all files below the roots, which must be documented. The caller adds $abi_more results.
+# abi "DOCUMENT..." ROOT...: prints the test plan and these results: one for each documented path, which must exist, be readable and have
+# the documented mode; and one for all files below the roots, which must be documented. The plan includes $abi_more results of the caller.
 abi() {
 	documents=$1
 	shift
@@ -64,10 +65,10 @@ abi() {
 		grep -xE "$expression" "$work/made" >"$work/matching" && readable <"$work/matching" && have_mode "$mode"
 		result "$promise" $?
 	done <"$work/promised" 3<"$work/expressions"
-	# Folders are described by their files.
+	# A folder needs no ABI entry of its own, because the entries of its files describe it.
 	while read -r path; do
 		[ -d "$path" ] || echo "$path"
 	done <"$work/made" >"$work/files"
 	! grep -vxE -f "$work/expressions" "$work/files" | sed 's/^/# not described: /' | grep .
-	result "all of $(wc -l <"$work/files") files are described" $?
+	result "the ABI documents describe all $(wc -l <"$work/files") files" $?
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# faults_covered.sh PMUKIT-MODEL DRIVER TAP: succeeds if TAP has a passed test for each fault of the driver's model, by the fault's name.
+# faults_covered.sh PMUKIT-MODEL DRIVER TAP: succeeds if the file TAP has, for each fault of the driver's model, a passed test that is
+# named after the fault. PMUKIT-MODEL is the program that lists the faults.
 set -eu
 missing=0 faults=0
 for fault in $("$1" --list-faults | awk -v driver="$2" '$1 == driver { print $2 }'); do

@@ -14,7 +14,7 @@
  */
 int pci_find(unsigned int vendor, unsigned int device, unsigned int index,
 	     char name[PCI_NAME_BYTES]);
-/* Writes to a file of the function: remove, reset, enable. */
+/* Writes text to a sysfs file of the function, such as remove, reset or enable. */
 int pci_write(const char *name, const char *file, const char *text);
 /* Maps a BAR for reads and writes; NULL on failure. */
 void *pci_map(const char *name, unsigned int bar, size_t *bytes);

@@ -154,7 +154,7 @@ int pmu_event_open(struct pmu_event *event, struct perf_event_attr *attr, int pi
 	return pmu_event_open_beside(event, attr, pid, cpu, -1);
 }
 
-/* A kernel that rejects the size of attr stores its own size there. */
+/* A kernel that rejects attr.size with -E2BIG stores the size that it supports in attr.size. */
 static bool refuses_bit(const struct perf_event_attr *attr, int pid, int cpu, unsigned int word,
 			unsigned int bit)
 {

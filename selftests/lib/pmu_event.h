@@ -13,20 +13,21 @@
 #define PMU_SYSFS	"/sys/bus/event_source/devices"
 #define PMU_DEBUGFS	"/sys/kernel/debug/pmukit"
 
-/* Reads a small file, without newlines at its end. */
+/* Reads a small file into text and removes the newlines at the end. */
 int read_text(const char *path, char *text, size_t size);
 int read_number(const char *path, long long *value);
 int write_text(const char *path, const char *text);
 
-int pmu_type(const char *pmu);			/* or -errno */
+int pmu_type(const char *pmu);			/* type number of the PMU, or -errno */
 int pmu_cpu(const char *pmu);			/* first CPU of the cpumask, or -errno */
 
-/* Sets a term whose description in format/ must be one range of bits of one word. */
+/* Sets a term of attr. Its file in format/ must name one bit range of config, config1 or 2. */
 int pmu_set_term(const char *pmu, struct perf_event_attr *attr, const char *term, __u64 value);
 
 /*
- * perf_event_attr with the size of the newest kernel, even with older headers. Fields that the
- * headers lack are set by the number of their word, aux_action (32 bits) by its offset in bytes.
+ * A perf_event_attr as large as that of the newest kernel, even if the headers are older. To set
+ * fields that the headers lack: PMU_ATTR_CONFIG* are indexes of words[], PMU_ATTR_AUX_ACTION is the
+ * offset in bytes of aux_action (32 bits).
  */
 #define PMU_ATTR_WORDS		18
 #define PMU_ATTR_CONFIG3	16
@@ -50,7 +51,7 @@ int pmu_event_open(struct pmu_event *event, struct perf_event_attr *attr, int pi
 /* Opens an event in the group of leader, the file descriptor of another event. */
 int pmu_event_open_beside(struct pmu_event *event, struct perf_event_attr *attr, int pid, int cpu,
 			  int leader);
-/* Opens an event for a cgroup, by its folder, on a CPU. */
+/* Opens an event on a CPU for the cgroup with this folder. */
 int pmu_event_open_cgroup(struct pmu_event *event, struct perf_event_attr *attr, const char *folder,
 			  int cpu);
 /*
@@ -59,10 +60,14 @@ int pmu_event_open_cgroup(struct pmu_event *event, struct perf_event_attr *attr,
  * the word.
  */
 bool pmu_refuses_extra_config(const struct perf_event_attr *attr, int pid, int cpu);
-/* Likewise for each exclude_* bit: expects -EINVAL. */
+/* Returns true if perf accepts the event, but rejects it with -EINVAL if any exclude_* bit is 1. */
 bool pmu_refuses_exclusions(const struct perf_event_attr *attr, int pid, int cpu);
-/* Likewise for sample data of a running program: registers, stacks, branches, precise_ip. */
+/*
+ * Returns true if perf accepts the event, but rejects it with -EINVAL if it samples data of the
+ * running program: registers, the user stack, branches, or with precise_ip.
+ */
 bool pmu_refuses_samples_of_programs(const struct perf_event_attr *attr, int pid, int cpu);
+/* Does only the part of pmu_refuses_samples_of_programs() for branches. */
 bool pmu_refuses_branches(const struct perf_event_attr *attr, int pid, int cpu);
 /*
  * Forks a process that calls start() and keeps its resources until the caller kills it and waits

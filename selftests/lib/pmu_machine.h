@@ -10,14 +10,17 @@
 
 int module_load(const char *file);
 int module_load_with(const char *file, const char *parameters);
-/* Retries for a while, as the last reference may be dropped a moment after the last close. */
+/*
+ * Retries for a while, because the kernel may drop the last reference to the module a moment after
+ * the last event is closed.
+ */
 int module_unload(const char *name);
-/* Tries once: -EWOULDBLOCK while the module is in use. */
+/* Tries once. Returns -EWOULDBLOCK if the module is in use. */
 int module_try_unload(const char *name);
 
 /*
- * A module, the file it is loaded from and its parameters; on a command line
- * "MODULE=FILE[ PARAMETERS]"
+ * A module, the file it is loaded from and its parameters. Its form on a command line is
+ * "MODULE=FILE[ PARAMETERS]".
  */
 struct module {
 	char name[160], file[160];
@@ -27,14 +30,15 @@ struct module {
 bool module_parse(struct module *module, const char *text);
 
 /*
- * Takes a CPU offline ("0") or online ("1"). Returns -ENOENT if the CPU cannot go offline, as the
- * first one on x86. Retries for a while if the kernel returns -EBUSY, as it does while a PCI driver
- * probes or, before Linux 6.15, a PMU is unregistered.
+ * Takes a CPU offline ("0") or online ("1"). Returns -ENOENT if the CPU cannot go offline, such as
+ * the first CPU on x86. Retries for a while if the kernel returns -EBUSY, which it does while a PCI
+ * driver probes or, before Linux 6.15, while a PMU is unregistered.
  */
 int cpu_set_online(int cpu, const char *online);
 
 /*
- * Writes a request to the console, which vmrun reads: "end model", "plug device", "unplug device".
+ * Writes a request to the console, which vmrun, the program that started this virtual machine,
+ * reads. verb_and_noun is "end model", "plug device" or "unplug device".
  * There is no reply: the caller must wait for the effect.
  */
 int ask_vmrun(const char *verb_and_noun, int number);
@@ -49,7 +53,7 @@ int log_open(void);
 /* Returns the number of lines since the last call for which wanted() returns true. */
 int log_count(int log, bool (*wanted)(const char *line, const void *data), const void *data);
 
-/* Returns the count of the interrupt whose line in /proc/interrupts has both names, or -1. */
+/* Returns the count of the interrupt whose line in /proc/interrupts contains both names, or -1. */
 long long interrupts_of(const char *first, const char *second);
 
 /* Returns the index of a word in a list separated by blanks, or -1; words may be NULL. */

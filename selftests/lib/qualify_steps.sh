@@ -9,7 +9,7 @@ qualify() {
 	sed 's/^/# /' "$work/report" "$work/error"
 }
 
-# said DEVICE VERDICT: prints the numbers of the checks with this verdict of the DEVICE-th device, from 0, in a line
+# said DEVICE VERDICT: prints, in one line, the numbers of the checks of the DEVICE-th device (counted from 0) that have this verdict
 said() {
 	awk -v device="$1" -v verdict="$2" '
 		/^[a-z_]*: / { n++ }
@@ -20,7 +20,7 @@ said() {
 		}' "$work/report"
 }
 
-# is VERDICT DEVICE NUMBER...: succeeds if each of these checks of the device has the verdict
+# is VERDICT DEVICE NUMBER...: succeeds if each check with one of these numbers has this verdict for the DEVICE-th device
 is() {
 	verdict=$1 device=$2
 	shift 2
@@ -33,5 +33,5 @@ is() {
 	done
 }
 
-# none VERDICT DEVICE: succeeds if no check of the device has the verdict
+# none VERDICT DEVICE: succeeds if no check of the DEVICE-th device has this verdict
 none() { [ -z "$(said "$2" "$1")" ] || { echo "# device $2: $1: $(said "$2" "$1")"; return 1; }; }
