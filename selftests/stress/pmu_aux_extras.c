@@ -2,10 +2,10 @@
 /*
  * pmu_aux_extras --pmu PMU [--event TERMS] [--aux PAGES]
  *
- * Optional AUX features of perf, for PMUs that declare support (PERF_PMU_CAP_AUX_OUTPUT,
- * PERF_PMU_CAP_AUX_PAUSE, a callback snapshot_aux). The drivers under test do not, so perf must
- * reject each feature, in an event of the PMU and in a software event that joins such an event's
- * group. Without the feature, perf must accept the same event.
+ * Tests AUX features of perf that a PMU must declare (PERF_PMU_CAP_AUX_OUTPUT,
+ * PERF_PMU_CAP_AUX_PAUSE, a callback snapshot_aux). The drivers under test declare none of them, so
+ * perf must reject each feature, in an event of the PMU and in a software event that joins the
+ * group of an event of the PMU. perf must accept the same event without the feature.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,11 +26,11 @@
 
 struct extra {
 	const char *name;
-	bool beside;		/* the attribute is that of a software event in a group of the PMU */
+	bool beside;		/* a software event in a group of the PMU has the feature */
 	bool output;
 	__u32 sample_bytes;
 	__u32 action;
-	int refusal;		/* error of a kernel that knows the feature */
+	int refusal;		/* error number of a kernel that has the feature */
 };
 
 static const struct extra extras[] = {
@@ -82,7 +82,7 @@ static int ask(const struct stress_subject *subject, const struct extra *extra, 
 	return err;
 }
 
-/* In older kernels the word of aux_action is reserved: they reject any value with -EINVAL. */
+/* Older kernels have no aux_action: they reject any value in its reserved word with -EINVAL. */
 static bool kernel_knows_actions(void)
 {
 	static const struct extra paused = { .action = START_PAUSED };
@@ -102,7 +102,7 @@ static void test_extra(const struct stress_subject *subject, const struct extra 
 	int got = ask(subject, extra, true), plain = ask(subject, extra, false);
 
 	ksft_test_result(got == refusal && !plain,
-			 "%s: %s is refused (%s): %s; without it: %s\n", subject->name,
+			 "%s: perf rejects %s (%s): %s; event without it: %s\n", subject->name,
 			 extra->name, strerror(-refusal), strerror(-got), strerror(-plain));
 }
 

@@ -4,14 +4,14 @@
  *              [--bind DRIVER/DEVICE] [--load MODULE=FILE] [--write FILE=[BEFORE,]VALUE]...
  *              [--mkdir FOLDER] [--dense N]
  *
- * Repeats each act with a PMU (such as open or map, see acts[]) while its 1st, 2nd, 3rd ... slab
- * allocation fails, then likewise with page allocations and user copies, until an act runs without
- * an injected failure. An act with an injected failure must return an error or succeed; an act
- * without one must succeed. The steps before an act must always succeed, which shows that earlier
- * failures have no lasting effects. kmemleak detects leaks.
- * With --dense N, failures after the N-th allocation are injected in growing steps (default: at
- * each). Events are those of a CPU, of this task (--task) or of a cgroup. Each --write is a
- * separate act; BEFORE, if given, is written first each time, without injected failures.
+ * Repeats each act with a PMU (such as open or map, see acts[]): in its n-th run, the n-th slab
+ * allocation of the act fails, until the act runs without an injected failure. Then does the same
+ * with page allocations and with user copies. An act with an injected failure must return an error
+ * or succeed; an act without one must succeed. The steps before an act must always succeed, which
+ * shows that earlier failures have no lasting effects. kmemleak detects leaks.
+ * With --dense N, the distance between two injected failures grows after the N-th call (default:
+ * each call fails once). Events count on a CPU, in this task (--task) or in a cgroup. Each --write
+ * is a separate act; the program first writes BEFORE, if given, without injected failures.
  *
  * Needs fault injection with stack filters (Documentation/fault-injection in the kernel source):
  * only calls with a module on the stack fail. Allocations of kmemleak itself do not fail, because
@@ -35,7 +35,7 @@
 #include "stress.h"
 
 #define DEBUGFS		"/sys/kernel/debug"
-#define MOST_FAILURES	100000		/* per act; more are taken for an endless loop */
+#define MOST_FAILURES	100000		/* per act and kind; an act with more is not finite */
 #define DATA_PAGES	4
 #define AROUND_MODULES	(64ULL << 20)	/* margin for modules that are loaded later */
 #define BIND_BYTES	128
@@ -49,7 +49,7 @@ struct file_write {
 
 struct trial {
 	struct stress_subject subject;
-	bool task;			/* events of this task, otherwise of a CPU */
+	bool task;			/* true: events count in this task; false: on a CPU */
 	const char *cgroup;		/* folder of a cgroup, or NULL */
 	struct pmu_event event;		/* fd -1: closed */
 	unsigned int dense;
@@ -57,7 +57,7 @@ struct trial {
 	char module[BIND_BYTES], file[BIND_BYTES];	/* name and file of the module */
 	struct file_write writes[MOST_WRITES];
 	unsigned int nr_writes;
-	const struct file_write *write;	/* the current one */
+	const struct file_write *write;	/* the write under test */
 	const char *folder;
 };
 
@@ -125,7 +125,7 @@ static int choose_injector(unsigned int chosen, const unsigned long long modules
 	int err = 0;
 
 	for (unsigned int i = 0; i < NR_INJECTORS && !err; i++) {
-		/* The other injectors get a range that no stack matches. */
+		/* Disable the other injectors by an address range that no stack matches. */
 		err = set(injectors[i], "require-start", i == chosen ? modules[0] : 1);
 		if (!err)
 			err = set(injectors[i], "require-end", i == chosen ? modules[1] : 2);
@@ -161,7 +161,7 @@ static int set_up_injectors(unsigned long long modules[2])
 		      set("fail_page_alloc", "min-order", 0);
 }
 
-/* Makes the n-th call of this process that can fail, fail; 0: none. */
+/* Injects a failure into the n-th call of this process that can fail. If n is 0, into no call. */
 static int arm(unsigned int n)
 {
 	char text[16];
@@ -170,7 +170,7 @@ static int arm(unsigned int n)
 	return write_text("/proc/self/fail-nth", text);
 }
 
-/* Returns the number of calls left until the failure; 0: a call has failed. */
+/* Returns the number of calls until the one that was to fail; 0: the failure was injected. */
 static long long disarm(void)
 {
 	long long left = -1;
@@ -188,7 +188,7 @@ static int open_event(struct trial *trial)
 	struct perf_event_attr attr;
 	int cpu;
 
-	subject->pmu.type = pmu_type(subject->name);	/* changes when the device is rebound */
+	subject->pmu.type = pmu_type(subject->name);	/* a new number after each bind */
 	attr = stress_subject_attr(subject);
 	if (subject->aux_pages)
 		attr.sample_type = PERF_SAMPLE_RAW;
@@ -319,7 +319,7 @@ static int nothing(struct trial *trial)
 	return 0;
 }
 
-/* @fertile: the act always has an allocation that can fail. */
+/* fertile: the act always makes a slab allocation that can fail. */
 static const struct act {
 	const char *name;
 	int (*before)(struct trial *trial);
@@ -342,7 +342,7 @@ static const struct act {
 
 #define NR_ACTS	ARRAY_SIZE(acts)
 
-/* Number of tests of an act: one for acts with an event; for others it depends on the options. */
+/* Number of runs of an act: 1 for acts on an event, else the number of options that request it. */
 static unsigned int times(const struct trial *trial, const struct act *act)
 {
 	if (act->act == write_file)
@@ -359,8 +359,8 @@ static unsigned int times(const struct trial *trial, const struct act *act)
 /* Sweeps */
 
 struct tally {
-	unsigned int failures;		/* injected */
-	unsigned int errors;		/* injected failures for which the act returned an error */
+	unsigned int failures;		/* runs of the act with an injected failure */
+	unsigned int errors;		/* those of these runs in which the act returned an error */
 };
 
 /* Returns an error text, or NULL. */
@@ -411,7 +411,7 @@ static void try_act(struct trial *trial, const struct act *act,
 			slab = tally.failures;
 	}
 	if (act->fertile)
-		ksft_test_result(slab, "%s: something failed\n", act->name);
+		ksft_test_result(slab, "%s: at least one slab allocation failed\n", act->name);
 }
 
 /* Options */
@@ -511,7 +511,7 @@ int main(int argc, char **argv)
 			try_act(&trial, &acts[i], modules);
 		}
 	err = open_map_enable(&trial);
-	ksft_test_result(!err, "an event works in the end\n");
+	ksft_test_result(!err, "an event can be enabled after all injected failures\n");
 	close_event(&trial);
 	ksft_finished();
 }

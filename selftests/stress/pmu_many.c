@@ -3,8 +3,8 @@
  * pmu_many --pmu PMU [--event TERMS]
  *
  * Opens events until the limit of ten thousand file descriptors is reached, or, if the PMU supports
- * one event at a time, until ten thousand opens have failed with -EBUSY. Once all are closed, an
- * event works again.
+ * one event at a time, until ten thousand opens have failed with -EBUSY. After all events are
+ * closed, a new event must work.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -51,8 +51,8 @@ static void test_descriptors(const struct stress_subject *subject)
 	for (unsigned int i = 0; i < opened + busy; i++)
 		pmu_event_close(&events[i]);
 	ksft_test_result(opened && err == (busy ? -EBUSY : -EMFILE),
-			 "%s: %u events, %u refused as busy, then: %s\n", subject->name, opened,
-			 busy, strerror(-err));
+			 "%s: %u events opened, %u rejected with EBUSY, last error: %s\n",
+			 subject->name, opened, busy, strerror(-err));
 }
 
 int main(int argc, char **argv)
@@ -68,6 +68,7 @@ int main(int argc, char **argv)
 	ksft_set_plan(2);
 	test_descriptors(&subject);
 	err = try_one(&subject);
-	ksft_test_result(!err, "%s: an event works after that: %s\n", subject.name, strerror(-err));
+	ksft_test_result(!err, "%s: a new event works after all are closed: %s\n", subject.name,
+			 strerror(-err));
 	ksft_finished();
 }

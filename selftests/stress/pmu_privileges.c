@@ -63,7 +63,7 @@ struct subject {
 	const char *trees[MOST_TREES];
 	unsigned int nr_trees, nr_places;
 	struct place places[MOST_PLACES];
-	bool known, needs_capability;	/* the policy */
+	bool known, needs_capability;	/* --policy: was given, is "capability" */
 	bool task, busy;
 };
 
@@ -102,7 +102,7 @@ static int become_unprivileged(void)
 	return setgid(UNPRIVILEGED_ID) || setuid(UNPRIVILEGED_ID) ? -errno : 0;
 }
 
-/* Has all capabilities, but only in a user namespace. */
+/* Becomes a user that has all capabilities, but only in a new user namespace. */
 static int become_root_of_a_namespace(void)
 {
 	return become_unprivileged() ?: unshare(CLONE_NEWUSER) ? -errno : 0;
@@ -198,8 +198,8 @@ static void test_levels(const struct subject *subject, const struct user *user)
 				       strerror(wanted));
 		good &= got == wanted || absent;
 	}
-	ksft_test_result(good, "%s: %s at each perf_event_paranoid%s\n", subject->of.name,
-			 user->name, absent ? " (this kernel has none)" : "");
+	ksft_test_result(good, "%s: opens by %s match the policy at each level%s\n",
+			 subject->of.name, user->name, absent ? " (this kernel has none)" : "");
 }
 
 /* Files */
@@ -211,7 +211,7 @@ static bool is_pci_function(const char *name)
 	return sscanf(name, "%4x:%2x:%2x.%1x", &domain, &bus, &device, &function) == 4;
 }
 
-/* Reads the addresses of memory and of BARs, which only root can see. 0 or -errno. */
+/* Reads the addresses of memory and of BARs, which only root can see. Returns 0 or -errno. */
 static int read_places(struct subject *subject)
 {
 	FILE *file = fopen("/proc/iomem", "re");
@@ -431,13 +431,13 @@ static void test_aux(const struct subject *subject)
 	if (err)
 		ksft_print_msg("%s: %s\n", subject->of.name, strerror(-err));
 	pmu_event_close(&event);
-	ksft_test_result(!err && good, "%s: an AUX area has nothing but what was recorded\n",
+	ksft_test_result(!err && good, "%s: an AUX area has only recorded data and zeros\n",
 			 subject->of.name);
 }
 
 /* Samples */
 
-/* Number of samples; -1: a sample has poison, or a record is invalid. */
+/* Returns the number of samples, or -1 if a sample has poison or a record is invalid. */
 static int check_samples(struct pmu_event *event)
 {
 	static union {

@@ -5,8 +5,8 @@
  * Redirects an event of the PMU to the ring of a software event (PERF_EVENT_IOC_SET_OUTPUT) whose
  * AUX area belongs to an event of the other PMU, which has the same terms. The PMU must not write
  * to that area: the area must not change, and the event must deliver samples. The area is full, so
- * perf would disable the event if the driver requested space in it. (Not on CPU 0 up to Linux 6.12,
- * where perf uses the CPU number as the flag to disable the event.)
+ * perf would disable the event if the driver requested space in it. (Up to Linux 6.12 perf would
+ * not do so on CPU 0, because it uses the CPU number as the flag to disable the event.)
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -66,7 +66,7 @@ static void test_redirected(const struct stress_subject *subject,
 	pmu_event_close(&theirs);
 	pmu_event_close(&ring);
 	ksft_test_result(!err && !aux_head && first && samples,
-			 "%s: leaves the AUX area of %s alone: %llu bytes in it, %u and %u samples: %s\n",
+			 "%s: no write to the AUX area of %s: %llu bytes, %u and %u samples: %s\n",
 			 subject->name, other->name, (unsigned long long)aux_head, first, samples,
 			 strerror(-err));
 }

@@ -2,10 +2,10 @@
 /*
  * pmu_refresh --pmu PMU [--event TERMS] [--aux PAGES]
  *
- * Events that stop after one, two and three samples (PERF_EVENT_IOC_REFRESH), without and with an
- * AUX area. perf may stop such an event while the driver delivers its last sample, so the test also
- * disables the event at times when this delivery may be in progress. Afterwards an event without a
- * limit must work, and the driver must not have taken the stop for a reset of the device.
+ * Tests events that stop after one, two and three samples (PERF_EVENT_IOC_REFRESH), without and
+ * with an AUX area. perf may stop such an event while the driver delivers its last sample, so the
+ * test also disables the event at times when this delivery may be in progress. Afterwards an event
+ * without a limit must work, and the driver must not have counted a stop as a reset of the device.
  *
  * The PMU must produce data continuously.
  */
@@ -24,7 +24,7 @@
 #define DATA_PAGES	64
 #define RUN_MS		1000
 
-/* Times of the disable: some within the first epoch or buffer, some after it. */
+/* Delays before the disable: some within the first epoch or buffer of the device, some after it. */
 static const unsigned int moments_ms[] = {
 	0, 1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30, 40, 60
 };
@@ -70,7 +70,7 @@ static void test_limit(const struct stress_subject *subject, unsigned int aux_pa
 	for (unsigned int i = 0; !err && i < ARRAY_SIZE(moments_ms); i++)
 		err = run(subject, aux_pages, limit, moments_ms[i], &samples);
 	ksft_test_result(!err && (aux_pages || at_last >= limit),
-			 "%s: ends after %u samples, AUX pages %u: %u samples: %s\n",
+			 "%s: event stops at %u samples, AUX pages %u: %u samples: %s\n",
 			 subject->name, limit, aux_pages, at_last, strerror(-err));
 }
 
@@ -88,7 +88,7 @@ static void test_ordinary(const struct stress_subject *subject)
 	if (!err && read(event.fd, &count, sizeof(count)) < 0)
 		err = -errno;
 	pmu_event_close(&event);
-	ksft_test_result(!err && count, "%s: works after that: %llu entries: %s\n", subject->name,
+	ksft_test_result(!err && count, "%s: later event counts: %llu entries: %s\n", subject->name,
 			 (unsigned long long)count, strerror(-err));
 }
 
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
 	}
 	test_ordinary(&subject);
 	after = read_resets(&subject);
-	ksft_test_result(before == after, "%s: no end was taken for a reset: %lld, %lld\n",
+	ksft_test_result(before == after, "%s: driver counts no stop as a reset: %lld, %lld\n",
 			 subject.name, before, after);
 	ksft_finished();
 }

@@ -3,9 +3,9 @@
  * pmu_reload --pmu PMU [--event TERMS] [--aux PAGES] [--cycles N]
  *            --load 'MODULE=FILE[ PARAMETERS]'...
  *
- * Unloads and loads the modules, given in load order, N times (200), and runs an event of the PMU
- * after each load. While they are unloaded, no file or interrupt may have their name. The memory of
- * the kernel must not grow; on a debug kernel kmemleak detects smaller leaks.
+ * Unloads and loads the modules, given in load order, N times (default: 200), and runs an event of
+ * the PMU after each load. While the modules are unloaded, no file or interrupt may have their
+ * name. The memory of the kernel must not grow; on a debug kernel kmemleak detects smaller leaks.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 #define RUN_US		1000
 #define MOST_MODULES	4
-#define WARM_CYCLES	10	/* fill caches of the kernel */
+#define WARM_CYCLES	10	/* before the first measurement, to fill caches of the kernel */
 #define SLACK_KB	4096
 
 struct reload {
@@ -123,7 +123,7 @@ static int left_of(const char *name)
 	return err;
 }
 
-/* Returns -EEXIST if a name of the PMU or of a module still exists. */
+/* Returns -EEXIST if the PMU is still registered, or a file or interrupt of a module exists. */
 static int names_are_gone(const struct reload *reload)
 {
 	int err = pmu_type(reload->subject.name) < 0 ? 0 : -EEXIST;
@@ -152,7 +152,7 @@ static int cycles(struct reload *reload, unsigned int count)
 	return err;
 }
 
-/* Memory of the kernel itself in KiB, without programs and files; -1 if it is unknown. */
+/* Returns the memory of the kernel itself in KiB, without programs and files; -1: unknown. */
 static long kernel_memory(void)
 {
 	static const char *const lines[] = { "SUnreclaim", "KernelStack", "PageTables", "Percpu",
@@ -198,7 +198,7 @@ int main(int argc, char **argv)
 	ksft_test_result(!err, "%s: unloaded, loaded and used %u times: %s\n", reload.subject.name,
 			 reload.cycles, strerror(-err));
 	ksft_test_result(before >= 0 && after >= 0 && after - before <= SLACK_KB,
-			 "%s: the kernel's memory is as it was: %ld KiB, %ld KiB after that\n",
+			 "%s: kernel memory does not grow: %ld KiB before, %ld KiB after\n",
 			 reload.subject.name, before, after);
 	ksft_finished();
 }

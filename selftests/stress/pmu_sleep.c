@@ -51,9 +51,9 @@ static const struct {
 	const char *how_far;
 	const char *name;
 } sleeps[] = {
-	{ "devices", "as far as the devices" },
-	/* All but the idle loop: PCI functions are powered down, interrupts are off. */
-	{ "platform", "as far as their power and interrupts" },
+	{ "devices", "up to the devices" },
+	/* Does all but enter the idle loop: PCI functions are powered down, interrupts are off. */
+	{ "platform", "up to device power and interrupts" },
 };
 
 #define NR_SLEEPS	ARRAY_SIZE(sleeps)
@@ -68,10 +68,11 @@ static void test_sleep(const struct stress_subject *subject, unsigned int which)
 	if (!asleep)
 		pmu_event_disable(&event);
 	pmu_event_close(&event);
-	ksft_test_result(!asleep, "%s: suspended %s with an event that runs: %s\n", subject->name,
+	ksft_test_result(!asleep, "%s: suspends %s while an event runs: %s\n", subject->name,
 			 sleeps[which].name, strerror(-asleep));
 	err = try_all(subject);
-	ksft_test_result(!err, "%s: works after that: %s\n", subject->name, strerror(-err));
+	ksft_test_result(!err, "%s: new event works after resume: %s\n", subject->name,
+			 strerror(-err));
 }
 
 int main(int argc, char **argv)

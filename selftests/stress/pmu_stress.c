@@ -156,7 +156,7 @@ static long long users_of(const char *module)
 	return err ? err : users;
 }
 
-/* The last reference may be dropped a moment after the last close. */
+/* Waits, because the kernel may drop the last reference a moment after the last close. */
 static bool users_return_to(const char *module, long long before)
 {
 	for (unsigned int step = 0; step < 500; step++) {
@@ -167,7 +167,7 @@ static bool users_return_to(const char *module, long long before)
 	return false;
 }
 
-/* Ignores SIGTRAP, which attr.sigtrap may send. Other signals end a worker; none is expected. */
+/* A worker ignores SIGTRAP, which attr.sigtrap may send. Any other signal ends the worker. */
 static pid_t start_worker(const struct options *options, unsigned int number, long long until,
 			  struct shared *shared)
 {
@@ -252,7 +252,7 @@ static void run(const struct options *options, struct shared *shared)
 		actor[i] = start_actor(options, i, until, shared);
 	for (unsigned int i = 0; i < workers; i++)
 		ksft_test_result(worker[i] > 0 && ends_well(worker[i], by),
-				 "worker %u%s comes to its end\n", i,
+				 "worker %u%s exits with status 0\n", i,
 				 i >= options->workers ? " without privileges" : "");
 	for (unsigned int i = 0; i < options->nr_actors; i++)
 		ksft_test_result(actor[i] > 0 && ends_well(actor[i], by) && shared->done[i],
@@ -277,8 +277,8 @@ static struct stress_tally sum_of(const struct stress_tally *tallies, unsigned i
 }
 
 /*
- * Returns the minimum for this run; 1 for a run of less than a minute, as the fixed steps at the
- * start of a worker open an event.
+ * Returns the minimum for this run. It is 1 for a run of less than a minute, because each worker
+ * opens an event in its fixed first steps.
  */
 static __u64 floor_of(const struct options *options, __u64 a_minute)
 {
@@ -324,6 +324,7 @@ int main(int argc, char **argv)
 			 sum.aux_maps, sum.reads, sum.ioctls, opens, aux);
 	if (options.module)
 		ksft_test_result(users >= 0 && users_return_to(options.module, users),
-				 "%s has %lld users again\n", options.module, users);
+				 "%s has its initial reference count %lld at the end\n",
+				 options.module, users);
 	ksft_finished();
 }

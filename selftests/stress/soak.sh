@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # soak.sh SECONDS: runs tests of all drivers in parallel, repeatedly. In each round the tests of a
-# driver compare their counts or records, to the byte, with the work done or with the simulation's
-# reference counters; every loss must be reported. At the end the kernel must use as much memory as
-# after the first rounds.
+# driver compare their counts or records with the work done or with the reference counters of the
+# simulated device: they must be equal to the byte, except for reported losses. At the end the
+# kernel must use as much memory as after the first rounds.
 . "$(dirname "$0")/tap.sh"
 seconds=${1:-60}
 drivers="cache_qos cxl_hmu hisi_ptt imc uncore_pmon"
@@ -15,8 +15,8 @@ hisi_ptt() { hisi_ptt_test -t an_aux_area_carries_every_store -t samples_carry_e
 imc() { imc_trace_test -t delivers_each_record; }
 uncore_pmon() { uncore_pmon_test -t counts_loads_and_stores_of_its_own_memory -t counts_group_events_exactly; }
 
-# until_second DRIVER WHEN: runs rounds of a driver's tests, at least one, until that second or until a round fails; keeps the output of a
-# failed round.
+# until_second DRIVER WHEN: runs rounds of a driver's tests, at least one, until the time WHEN (in seconds) or until a round fails; keeps
+# the output of a failed round.
 until_second() {
 	rounds=0
 	while [ "$rounds" = 0 ] || [ "$(date +%s)" -lt "$2" ]; do
@@ -45,10 +45,10 @@ before=$(kernel_memory)
 all_until $(($(date +%s) + seconds))
 for driver in $drivers; do
 	[ ! -e "$work/$driver.failed" ]
-	result "$driver: $(cat "$work/$driver.rounds") rounds" $?
+	result "$driver: all $(cat "$work/$driver.rounds") rounds pass" $?
 	[ ! -e "$work/$driver.failed" ] || sed 's/^/# /' "$work/$driver.failed"
 done
 after=$(kernel_memory)
 [ $((after - before)) -le $slack_kb ]
-result "the kernel's memory is as it was: $before KiB, $after KiB after $seconds s" $?
+result "kernel memory does not grow: $before KiB before, $after KiB after $seconds s" $?
 exit $tap_failed

@@ -23,10 +23,10 @@ struct stress_random {
 
 struct stress_random stress_seeded(__u64 seed);
 __u64 stress_next(struct stress_random *random);
-/* In [0, n); n > 0 */
+/* Returns a number in [0, n); n must be above 0. */
 unsigned int stress_below(struct stress_random *random, unsigned int n);
 bool stress_one_in(struct stress_random *random, unsigned int n);
-/* Small numbers, powers of two plus or minus one, all ones, or random bits. */
+/* Returns a small number, a power of two, one more or less, all ones, or random bits. */
 __u64 stress_number(struct stress_random *random);
 
 /* A term of a PMU, from a file in format/: bits of a config word */
@@ -109,7 +109,7 @@ struct stress_tally {
 };
 
 /*
- * Shared by all processes, so that a PMU is used before an actor removes it again.
+ * Shared by all processes, so that an actor that removes a PMU can wait until events used the PMU.
  */
 struct stress_progress {
 	__u64 opened;		/* number of opened PMU events */
@@ -120,8 +120,8 @@ struct stress_progress {
 /*
  * Opens, maps, enables, reads, corrupts and closes events of the PMUs until now_ms() is until_ms.
  * Looks up names repeatedly, as PMUs are removed and added. terms: an event that is not in sysfs,
- * or NULL. First starts an event with an AUX area of each PMU that supports one, so that a short
- * run has some with any seed. Leaves nothing open.
+ * or NULL. First starts an event with an AUX area on each PMU that supports AUX areas, so that even
+ * a short run has such events with any seed. Leaves nothing open.
  */
 void stress_events(const char *const *names, unsigned int nr_names, const char *terms, __u64 seed,
 		   long long until_ms, struct stress_tally *tally,
@@ -139,7 +139,7 @@ enum stress_deed {
 	STRESS_CPU,	/* number of a CPU: takes it offline and online */
 	STRESS_BIND,	/* DRIVER/FUNCTION: unbinds and binds the function */
 	STRESS_REMOVE,	/* FUNCTION: removes it and rescans the bus */
-	STRESS_WRITE,	/* FILE=VALUE,VALUE...: writes one of these, or an invalid value */
+	STRESS_WRITE,	/* FILE=VALUE,VALUE...: writes one of the values, or an invalid value */
 	STRESS_READ,	/* FOLDER: reads all files below it */
 	STRESS_UNLOAD,	/* MODULES: unloads them in this order if unused, loads them again */
 	STRESS_GROUP,	/* FOLDER of configfs: makes groups, writes their tasks and switches */

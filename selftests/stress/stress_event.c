@@ -43,7 +43,7 @@ static const unsigned int attr_sizes[] = {
 static const __u64 software_events[] = { PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK,
 					 PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_DUMMY };
 
-#define NR_CLOCKS	2	/* the first of these are clocks */
+#define NR_CLOCKS	2	/* the first NR_CLOCKS entries of software_events[] are clocks */
 
 struct mapping {
 	char *at;	/* NULL: none */
@@ -168,7 +168,7 @@ static void spoil_sampling(struct worker *worker, struct perf_event_attr *attr)
 	attr->watermark = stress_one_in(random, 2);
 }
 
-/* Rarely used and reserved fields; by offset if headers may lack the name. */
+/* Rarely used and reserved fields, given as an offset and a size if headers may lack the name. */
 #define FIELD(name)	{ offsetof(struct perf_event_attr, name), \
 			  sizeof(((struct perf_event_attr *)0)->name) }
 
@@ -322,8 +322,8 @@ static bool map_least_aux(struct worker *worker, struct event *event)
 }
 
 /*
- * Starts an event with an AUX area, as a program that records does. Closes the event if the PMU
- * accepts no AUX area, because it may block another event.
+ * Starts an event with an AUX area, as a recording program does. Closes the event if the PMU
+ * accepts no AUX area, because an open event may block another one of the PMU.
  */
 static void begin_with_aux(struct worker *worker, const struct stress_pmu *pmu, struct event *event)
 {
@@ -464,8 +464,8 @@ static void drop_all(struct worker *worker)
 }
 
 /*
- * Closes everything and starts an event with an AUX area. Otherwise the first event of a PMU that
- * supports only one event would stay open, and the PMU would rarely be used in the normal way.
+ * Closes all events and starts one with an AUX area. If the worker did not do this, the first event
+ * of a PMU that supports one event at a time would stay open and block the valid use of the PMU.
  */
 static void begin_anew(struct worker *worker)
 {
@@ -516,7 +516,7 @@ static void bend_mapping(struct worker *worker)
 		madvise(mapping->at, mapping->bytes, MADV_DONTNEED);
 		break;
 	case 1:
-		/* Kernels since August 2025 refuse to split a buffer. */
+		/* Kernels since August 2025 reject an unmap of a part of a ring. */
 		if (!munmap(mapping->at + half, mapping->bytes - half))
 			mapping->bytes = half;
 		break;
@@ -599,7 +599,7 @@ static int set_filter(struct worker *worker, int fd)
 	return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, many);
 }
 
-/* Loads a BPF program that drops all samples, or none. */
+/* Loads a BPF program that either drops all samples or keeps all, chosen at random. */
 static int load_program(struct worker *worker)
 {
 	const struct bpf_insn instructions[] = {
@@ -617,7 +617,7 @@ static int load_program(struct worker *worker)
 	return syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
 }
 
-#define MOST_PROGRAMS	64	/* per query of an event */
+#define MOST_PROGRAMS	64	/* size of the array in a query for an event's programs */
 
 static int query_programs(struct worker *worker, int fd)
 {

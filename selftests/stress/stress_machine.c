@@ -19,7 +19,7 @@
 
 #define PCI		"/sys/bus/pci"
 #define PAUSE_US	50000
-#define LONG_PAUSE_US	500000	/* time to open events of a PMU that is back */
+#define LONG_PAUSE_US	500000	/* time to open events of a PMU that was added again */
 #define PATIENCE_MS	30000
 #define DEEPEST		4	/* folders below the one to read */
 #define OPENS_PER_LOOK		64	/* between two reads of a PMU's type number */
@@ -28,7 +28,7 @@
 #define MOST_MODULES	2
 #define MOST_GROUPS	4
 #define MOST_GROUP_ACTS	8	/* writes per group */
-#define NEIGHBOURS	16	/* number of PIDs to choose from, the parent's and the next ones */
+#define NEIGHBOURS	16	/* PIDs to choose from: the parent's and those after it */
 
 /* A deed's argument, split at its separator. */
 struct target {
@@ -280,7 +280,7 @@ static const struct {
 	int (*act)(struct target *target);
 	unsigned int pause_us;	/* longest pause after the deed */
 	char separator;
-	bool may_fail;		/* while other actors change the same object */
+	bool may_fail;		/* an error is valid: other actors change the same object */
 	bool takes_away;	/* removes a PMU */
 } deeds[STRESS_NR_DEEDS] = {
 	[STRESS_CPU] = { "cpu", toggle_cpu, PAUSE_US, '\0', true },
@@ -298,7 +298,7 @@ const char *stress_deed_name(enum stress_deed deed)
 	return deed < STRESS_NR_DEEDS ? deeds[deed].name : NULL;
 }
 
-/* Waits until some events were opened since the last removal, so that PMUs are used. */
+/* Waits until some events were opened since the last removal of a PMU, so that PMUs are in use. */
 static void wait_for_opens(const struct stress_progress *progress, long long until_ms)
 {
 	for (long long now = now_ms(); now < until_ms; now = now_ms()) {

@@ -38,7 +38,7 @@ static void read_folder(struct stress_pmu *pmu, const struct reader *reader)
 	closedir(dir);
 }
 
-/* text is "config1:0-31"; a term with several bit ranges is used with its first range. */
+/* text is, for example, "config1:0-31". Of several bit ranges in it, only the first is used. */
 static void add_term(struct stress_pmu *pmu, const char *name, const char *text)
 {
 	unsigned int word = 0, first, last;
@@ -83,7 +83,7 @@ static void add_named_event(struct stress_pmu *pmu, const char *name, const char
 		stress_pmu_add_event(pmu, text);
 }
 
-/* Terms first, as events consist of terms. */
+/* format/ is first: the values of events/ can only be parsed with the terms in format/. */
 static const struct reader readers[] = {
 	{ "format", add_term },
 	{ "events", add_named_event },

@@ -12,7 +12,7 @@
 #define MOST_OPTIONS	16
 #define DATA_PAGES	4
 
-/* Above the values of a program's additional options. */
+/* Values of the common options. Those of a program's additional options are below 256. */
 enum { OPTION_PMU = 256, OPTION_EVENT, OPTION_AUX };
 
 static const struct option ours[] = {
