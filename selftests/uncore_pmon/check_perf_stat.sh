@@ -21,7 +21,7 @@ FNR == NR {
 		logged[$1 " " $3, ++nr[$1 " " $3]] = $4
 	next
 }
-# Units of a PMU name: uncore_imc_0, uncore_type_6_0; a name without a number has all units of the type
+# Returns the units that a PMU name stands for: one unit for uncore_imc_0 or uncore_type_6_0, all units of the type without a number.
 function units_of(pmu,    part, n) {
 	n = split(pmu, part, "_")
 	if (part[2] == "type")

@@ -7,7 +7,7 @@
 #   <type>.<id> <counter> <control> <count>
 #
 # and one line with the totals at the end. Supports IMC events with whole umasks (0xcf, 0xf0, 0xff), and requests and data of
-# CXL units. PORTs are the served ports, in the model's order, if there are several. Other events have the count '?'.
+# CXL units; the count of any other event is '?'. If the model serves several PCIe ports, PORTs are these ports in the model's order.
 set -eu
 log=$1
 shift
@@ -20,12 +20,12 @@ function number(hex,    i, value) {
 }
 BEGIN {
 	nr_ports = split(ports, port_of, " ")
-	# Kinds of access that a control counts: ddr accesses for type 6, cxl accesses for the others.
+	# Accesses that a control value counts (R reads, W writes): ddr accesses for unit type 6, cxl accesses for the other types.
 	kinds["6 0xcf05"] = "R"; kinds["6 0xf005"] = "W"; kinds["6 0xff05"] = "RW"
 	kinds["12 0x802"] = "R"; kinds["12 0x1002"] = "W"; kinds["12 0x1041"] = "R"; kinds["12 0x841"] = "W"
 	kinds["13 0x1002"] = "R"; kinds["13 0x2002"] = "W"
 	kinds["17 0x424"] = "R"; kinds["17 0x1025"] = "W"
-	# Offset of the first control of a type, distance between controls, number of the last one.
+	# Control registers of each unit type: offset of the first, distance between two, number of the last.
 	first[6] = 64; step[6] = 4; last[6] = 3
 	first[12] = 16; step[12] = 8; last[12] = 7
 	first[13] = first[17] = 16; step[13] = step[17] = 8; last[13] = last[17] = 3

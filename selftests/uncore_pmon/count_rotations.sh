@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # count_rotations.sh LOG: checks the cost of multiplexing for the IMC units, from a log of the uncore model without other activity.
 # When perf gives a counter to another event, the driver reads the counter, writes its control and reads it again; an event that
-# returns to its counter costs two reads. perf's time of the events advances during these accesses, and a frozen unit would count
-# nothing meanwhile. So the accesses must be few, and no unit may be frozen.
+# returns to its counter costs two reads. The time that perf reports for the events advances during these accesses, and a frozen unit
+# would count nothing meanwhile. So a rotation must make few accesses and freeze no unit.
 set -eu
 exec awk '
 $2 == "reg" && $4 ~ /^6\./ {

@@ -48,14 +48,14 @@ same() {
 
 plan 5
 pmukit discover --save "$work/0000:$function" >"$work/live"
-result "pmukit discover" $?
+result "pmukit discover --save saves the live table" $?
 sed 's/^/# /' "$work/live"
 named
-result "it names the units at this guest's addresses" $?
+result "pmukit discover prints the units at this guest's addresses" $?
 same
-result "the saved table reads the same" $?
+result "the output for the saved table is the same as for the live table" $?
 same --addresses
-result "with the addresses of controls and counters" $?
+result "--addresses: the output is the same for both tables" $?
 same --json
-result "as JSON" $?
+result "--json: the output is the same for both tables" $?
 exit $tap_failed

@@ -27,7 +27,7 @@ find_stock() {
 	find "$stock/arch/x86/events/intel" "$stock/drivers/platform/x86/intel" -name "$(echo "$1" | sed 's/_/[-_]/g').ko*" | grep -m 1 .
 }
 
-# load NAME: loads a stock module, compressed in some releases
+# load NAME: loads a stock module; decompresses it first, because some releases compress their modules with xz
 load() {
 	file=$(find_stock "$1") || return
 	case $file in
@@ -130,75 +130,75 @@ gone() { [ ! -e "$pmus/$1" ]; }
 
 plan 28
 rmmod uncore_pmon && gone $ours && ! grep -qa 'alias=pci' "$module"
-result "without uncore_pmon, which has no alias of PCI" $?
+result "unloading uncore_pmon removes its PMUs, and the module has no PCI alias" $?
 
 # intel_vsec
 vsec_load && have >"$work/before"
 sed 's/^/# /' "$work/before"
 grep -q '^driver: intel_vsec$' "$work/before" && grep -q '^intel_vsec\.telemetry' "$work/before"
-result "intel_vsec has the function and makes its devices" $?
+result "intel_vsec binds the function and creates its auxiliary devices" $?
 features=4
 find_stock intel_vsec_tpmi >/dev/null || features=0
 [ "$(grep -c '^intel_vsec\.tpmi-' "$work/before")" = $((features / 2)) ] && [ "$(grep -c '^0x.*N[[:space:]]N' "$work/before")" = $features ]
-result "TPMI's two devices are there, its mailbox says of $features features that they are enabled" $?
+result "intel_vsec has its TPMI devices, and the TPMI mailbox reports $features enabled features" $?
 insmod "$module" && comes $ours && unchanged
-result "uncore_pmon after it takes nothing away" $?
+result "loading uncore_pmon after intel_vsec leaves all devices of intel_vsec" $?
 counts $ours
-result "and counts" $?
+result "uncore_pmon counts exactly after intel_vsec" $?
 counts_while "sh $work/vsec_unload" && [ ! -e /sys/module/intel_vsec ]
-result "intel_vsec is unloaded while an event counts" $?
+result "an event counts exactly while intel_vsec is unloaded" $?
 counts_while "for name in $vsec; do [ ! -e $work/\$name.ko ] || insmod $work/\$name.ko; done"
-result "and loaded" $?
+result "an event counts exactly while intel_vsec is loaded" $?
 unchanged
-result "intel_vsec after uncore_pmon has all of it" $?
+result "intel_vsec loaded after uncore_pmon has all its devices" $?
 rmmod uncore_pmon && unchanged
-result "so it has when uncore_pmon is unloaded" $?
+result "intel_vsec has all its devices after uncore_pmon is unloaded" $?
 insmod "$module" && comes $ours && ends "echo 1 >$pci/$bdf/remove" && gone $ours
-result "the function is removed: the event that counts has no count at the end" $?
+result "removing the function ends a running event without a count" $?
 echo 1 >/sys/bus/pci/rescan && comes $ours && unchanged
-result "a rescan brings the function back to both" $?
+result "after a PCI rescan both drivers have the function again" $?
 counts $ours
-result "and uncore_pmon counts" $?
+result "uncore_pmon counts exactly after the rescan" $?
 vsec_unload && rmmod uncore_pmon && insmod "$module" && vsec_load && unchanged
-result "intel_vsec that loads last has all of it" $?
+result "intel_vsec has all its devices after both are loaded again, uncore_pmon first" $?
 echo 1 >"$pci/$bdf/remove" && echo 1 >/sys/bus/pci/rescan && comes $ours && unchanged
-result "also over a rescan" $?
+result "intel_vsec, loaded last, has all its devices after a removal and a rescan" $?
 vsec_unload && counts $ours
-result "uncore_pmon without intel_vsec counts" $?
+result "uncore_pmon counts exactly after intel_vsec is unloaded" $?
 
 # intel_uncore
 load intel_uncore; rmmod intel_uncore
 comes $ours && counts $ours
-result "intel_uncore came and went: the PMUs are back" $?
+result "uncore_pmon has its PMUs again after intel_uncore was loaded and unloaded" $?
 ends "insmod $work/intel_uncore.ko"
-result "intel_uncore is loaded: the event that counts has no count at the end" $?
+result "loading intel_uncore ends a running event without a count" $?
 gone $ours && [ -e $pmus/$theirs ] && said 2 "intel_uncore is being loaded: PMUs are unregistered"
-result "its PMUs are there alone" $?
+result "while intel_uncore is loaded, only its PMUs are registered" $?
 grep -q "imc_0 mmio .*intel_uncore is loaded" "$units"
-result "debugfs says why" $?
+result "debugfs names intel_uncore as the reason" $?
 counts $theirs
-result "intel_uncore counts" $?
+result "intel_uncore counts exactly" $?
 echo 1 >"$pci/$bdf/remove" && echo 1 >/sys/bus/pci/rescan && sleep 1 && gone $ours
-result "a rescan does not bring PMUs beside it" $?
+result "a PCI rescan does not register PMUs of uncore_pmon beside intel_uncore" $?
 # The global control is at byte 0. It freezes all units here, because a driver that looked at the units would clear it.
 rmmod uncore_pmon && register --poke 0=1 && mark 1 && ! insmod "$module" 2>/dev/null && mark 2 && [ "$(register --peek 0)" = 1 ] &&
 	register --poke 0=0 && gone $ours && said 2 "the kernel's intel_uncore has these units, or is being loaded"
 result "uncore_pmon does not load after it, with one line in the log" $?
 insmod "$module" beside_intel_uncore=1 && gone $ours && [ -e $pmus/uncore_pmon_imc_0 ] && [ -e $pmus/$theirs ]
-result "but with the parameter, by names that intel_uncore has not" $?
+result "beside_intel_uncore=1: uncore_pmon loads and registers PMUs with other names" $?
 rmmod uncore_pmon && rmmod intel_uncore && insmod "$module" && comes $ours && counts $ours
-result "without intel_uncore the parameter is not needed" $?
+result "after intel_uncore is unloaded, uncore_pmon loads without the parameter and counts" $?
 
 # Simulates a user program that programs the unit without a driver: the unit is not frozen and has an event.
 rmmod uncore_pmon && register --poke $imc0=0x200 && register --poke $((imc0 + 0x40))=0xcf05 && mark 3 && insmod "$module" &&
 	comes uncore_imc_1 && gone $ours && grep -q "imc_0 mmio .*: listed: another program counts with it$" "$units"
-result "a unit that a program counts with is left alone" $?
+result "a unit that a program counts with gets no PMU" $?
 counts uncore_imc_1 0x100000 && rmmod uncore_pmon && uncore_load --function "${bdf#0000:}" --reads 77 >/dev/null && mark 4 &&
 	[ "$(register --peek $((imc0 + 0x08)))" = $((1 + 77 + 1)) ]
-result "others count, and the program's count is right" $?
+result "the other units count exactly, and the count of the program is exact" $?
 insmod "$module" beside_intel_uncore=1 && counts uncore_pmon_imc_0
-result "with the parameter, that unit is used as well" $?
+result "beside_intel_uncore=1: a unit that a program counts with gets a PMU that counts" $?
 rmmod uncore_pmon && insmod "$module" && comes $ours && echo 1 >"$pci/$bdf/remove" && rmmod uncore_pmon && ! insmod "$module" 2>/dev/null && said 2 "no Intel PCI function has a discovery table" &&
 	echo 1 >/sys/bus/pci/rescan && insmod "$module" && comes $ours
-result "nor does it load where there is no table, but there is one again" $?
+result "uncore_pmon does not load without a discovery table, but loads after a rescan" $?
 exit $tap_failed

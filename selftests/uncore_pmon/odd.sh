@@ -22,7 +22,7 @@ counted() {
 has() {
 	awk -v wanted="$1" -v event="$2" '$1 == wanted && index($0, event) { found = 1 } END { exit !found }' "$work/stat"
 }
-# loads FUNCTION NTH READS WRITES: prints the command for accesses to the memory of the NTH memory controller of a function, from 0
+# loads FUNCTION NTH READS WRITES: prints a command that accesses the memory of the NTH memory controller (counted from 0) of a function
 loads() { echo "uncore_load --function $1 --bar 4 --bytes 0x100000 --offset $(($2 * 0x100000)) --reads $3 --writes $4"; }
 
 reads=event=0x05,umask=0xcf
@@ -49,13 +49,13 @@ plan 14
 sed 's/^/# /' $units
 [ "$(basename -a $pmus/uncore_* | tr '\n' ' ')" = "uncore_b2cxl_8 uncore_cxlcm_4 uncore_cxldp_6 uncore_imc_12 uncore_imc_20 uncore_imc_3 \
 uncore_imc_31 uncore_imc_9 uncore_type_99_40 uncore_type_99_7 " ]
-result "a PMU for each unit that answers, by the ids of the tables" $?
+result "each unit that responds has a PMU with its id from the table" $?
 [ "$(sed -n 's/^0000:00:18\.0 \([0-9]*\) \([^ ]*\) .*/\1 \2/p' $units | tr '\n' ' ')" = "1 imc_3 2 imc_9 1 cxlcm_4 2 cxldp_6 3 b2cxl_8 4 type_99_7 " ]
-result "both tables of a function are read" $?
+result "the driver reads both tables of a function" $?
 grep -q '^0000:00:19\.0 2 imc_15 mmio package 0: listed: does not answer$' $units
-result "the unit that never answers is listed" $?
+result "debugfs lists the unit that never responds" $?
 ! warnings
-result "without a warning" $?
+result "the driver logs no warning during the probe" $?
 
 exact 3 00:18.0 0 1200 700
 result "imc 3 counts exactly" $?
@@ -66,29 +66,29 @@ counted uncore_cxlcm_4/event=0x02,umask=0x08/,uncore_cxldp_6/event=0x02,umask=0x
 has 500 uncore_cxlcm_4/ && has 100 uncore_cxldp_6/ && has 500 uncore_b2cxl_8/
 result "units of the second table count exactly" $?
 exact 12 00:19.0 0 800 300
-result "the neighbor of the unit that never answers counts exactly" $?
+result "imc 12, in one table with the unit that never responds, counts exactly" $?
 exact 20 00:1a.0 0 2500 1300
-result "imc 20, of which reads fail, counts exactly" $?
+result "imc 20, where every third read fails, counts exactly" $?
 exact 31 00:1a.0 1 333 111
-result "imc 31, of which reads fail, counts exactly" $?
+result "imc 31, where every third read fails, counts exactly" $?
 
 for function in 18.0 19.0 1a.0; do
 	loads 00:$function 0 100 0
 done >"$work/all"
 counted uncore_imc/$reads/ -- sh "$work/all"
 has 300 uncore_imc/
-result "a name without a number takes all memory controllers" $?
+result "the PMU name uncore_imc selects all memory controllers" $?
 for pmu in "$pmus"/uncore_*; do
 	cat "/sys/kernel/debug/pmukit/${pmu##*/}/rejected"
 done >"$work/rejected"
 [ "$(sort -u "$work/rejected")" = 0 ] && ! warnings
-result "no reading was rejected, and there is no warning" $?
+result "the driver rejects no counter value and logs no warning" $?
 
 # For qualify each table is a device: 0 and 1 are the tables of the first function, 2 and 3 those of the other functions.
 rmmod uncore_pmon
 qualify --active uncore_pmon
 [ "$status" = 0 ] && passes 0 1 2 3 && is PASS 3 20 26 && grep -q 'box control 0x1; 1 of 2' "$work/report"
-result "pmukit qualify passes what answers" $?
+result "pmukit qualify: all tables pass, without the unit that never responds" $?
 insmod /lib/vmrun/uncore_pmon.ko && exact 20 00:1a.0 0 10 20
-result "and puts it back" $?
+result "imc 20 counts exactly after pmukit qualify" $?
 exit $tap_failed

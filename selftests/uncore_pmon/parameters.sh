@@ -39,44 +39,44 @@ says() {
 if [ "${2-}" = packages ]; then
 	plan 3
 	[ "$(grep -c ' cha_[0-9]* msr package 0: listed' $list)" = 120 ]
-	result "units that are MSRs are listed" $?
+	result "the driver lists units in MSRs" $?
 	reload program_msr=1 && [ "$(pmus cha)" = 0 ] && says 3 0 120
-	result "program_msr=1: without a package none of them is asked" $?
+	result "program_msr=1: units in MSRs of an unknown package have no PMU" $?
 	rejects 120 "no CPU of its package is known" && [ "$(dmesg | grep -c ": no CPU of its package is known")" = 8 ]
-	result "and the log has a few lines of them" $?
+	result "program_msr=1: all these units are rejected, the log has 8 lines" $?
 	exit $tap_failed
 fi
 
 plan 13
 lists msr "listed: used with program_msr=1" cha_0 cha_1 && lists pci "listed: used with program_pci=1" m2m_0 m2m_1
-result "units that are MSRs or in PCI configuration space are listed" $?
+result "the driver lists units in MSRs and in PCI configuration space" $?
 lists mmio uncore_imc_. imc_0 imc_1 && lists mmio uncore_type_99_0 type_99_0
-result "and those in memory" $?
+result "the driver lists units in MMIO" $?
 [ "$(pmus cha)" = 0 ] && [ "$(pmus m2m)" = 0 ] && [ "$(pmus imc)" = 2 ] && says 3 4 0
-result "PMUs are those in memory" $?
+result "only units in MMIO have PMUs" $?
 rejects 0 ''
-result "nothing is rejected, for nothing was asked" $?
+result "no unit is rejected, because the driver accesses no MSR or PCI unit" $?
 
 reload program_pci=1 && lists msr "listed: used with program_msr=1" cha_0 cha_1 && says 3 2 2
-result "program_pci=1: units in PCI configuration space are asked" $?
+result "program_pci=1: units in PCI configuration space are rejected, those in MSRs are listed" $?
 rejects 2 "there is no such PCI function"
-result "and are not there" $?
+result "program_pci=1: the reason is a missing PCI function" $?
 # An emulated CPU reads an MSR that it does not have as 0, and ignores writes.
 reload program_msr=1 && lists pci "listed: used with program_pci=1" m2m_0 m2m_1 && says 3 2 2
-result "program_msr=1: units that are MSRs are asked" $?
+result "program_msr=1: units in MSRs are rejected, those in PCI configuration space are listed" $?
 rejects 2 "there is no unit at its control address"
-result "and are not there" $?
+result "program_msr=1: the reason is that no unit is at the address" $?
 [ "$(pmus cha)" = 0 ] && [ "$(pmus m2m)" = 0 ] && [ "$(pmus imc)" = 2 ]
-result "PMUs are those in memory still" $?
+result "program_msr=1: only units in MMIO have PMUs" $?
 
 ! insmod "$module" 2>/dev/null && rmmod uncore_pmon && ! insmod "$module" platform=somewhere 2>"$work/said"
-result "platform=somewhere is refused" $?
+result "platform=somewhere: the module does not load" $?
 dmesg | grep -q "uncore_pmon: platform=somewhere is none of auto, spr and gnr"
-result "and the log says what there is" $?
+result "platform=somewhere: the log names the valid platforms" $?
 insmod "$module" platform=gnr && grep -q event=0x06 $sysfs/uncore_imc_0/events/cas_count_read_sch1 &&
 	[ ! -e $sysfs/uncore_imc_0/events/cas_count_read ]
-result "platform=gnr: its events" $?
+result "platform=gnr: sysfs has the events of gnr" $?
 reload platform=spr && grep -q event=0x05 $sysfs/uncore_imc_0/events/cas_count_read &&
 	[ ! -e $sysfs/uncore_imc_0/events/cas_count_read_sch1 ]
-result "platform=spr: its events" $?
+result "platform=spr: sysfs has the events of spr" $?
 exit $tap_failed

@@ -40,7 +40,7 @@ if [ "$1" = shared ]; then
 			low += $1 < 0.95 * due; high += $1 > 1.05 * due }
 		END { printf "# %d events, %d shared, %d too low, %d too high\n", n, shared, low, high
 			exit !(n == 6 && shared == 6 && !low && !high) }' "$work/stat"
-	result "two events more than counters, scaled within 5 %" $?
+	result "with two events more than counters, all scaled counts are within 5 %" $?
 	exit $tap_failed
 fi
 
@@ -48,43 +48,43 @@ plan 9
 # shellcheck disable=SC2046
 counted $reads,$writes -- $(ddr --reads 2500 --writes 1300)
 has 2500 $reads && has 1300 $writes
-result "loads and stores of DDR memory, raw" $?
+result "raw events count loads and stores of DDR memory" $?
 
 counted uncore_imc_1/event=0x05,umask=0xff/,$reads -- $(ddr --reads 40 --offset 0x100000)
 has 40 uncore_imc_1/ && has 0 $reads
-result "each memory controller has its own" $?
+result "each memory controller counts only accesses to its own memory" $?
 
-# 16384 lines are one MiB.
+# 16384 cache lines of 64 bytes are one MiB.
 counted uncore_imc_0/cas_count_read/,uncore_imc_0/cas_count_write/ -- $(ddr --reads 16384 --writes 8192)
 has 1.00 uncore_imc_0/cas_count_read/ && has 0.50 uncore_imc_0/cas_count_write/
-result "named events, in MiB" $?
+result "named events count reads and writes of DDR memory in MiB" $?
 
 counted "{$reads,$writes,uncore_imc_0/event=0x05,umask=0xff/,uncore_imc_0/event=0x05,umask=0xcf,edge=0/}" -- \
 	$(ddr --reads 600 --writes 300)
 has 600 $reads && has 300 $writes && has 900 umask=0xff
-result "a group of four" $?
+result "a group of four events counts exactly" $?
 
 counted uncore_cxlcm_0/event=0x02,umask=0x08/,uncore_cxlcm_0/event=0x02,umask=0x10/,uncore_cxlcm_0/event=0x41,umask=0x10/ -- \
 	$(cxl --reads 700 --writes 200)
 has 700 event=0x02,umask=0x08 && has 200 event=0x02,umask=0x10 && has 700 event=0x41,umask=0x10
-result "what passes a CXL link" $?
+result "raw events of cxlcm count requests and data of a CXL link" $?
 
 counted uncore_cxlcm_0/rxc_pack_buf_inserts_mem_data/,uncore_cxlcm_0/txc_pack_buf_inserts_mem_data/ -- \
 	$(cxl --reads 16384 --writes 8192)
 has 1.00 rxc_pack_buf_inserts_mem_data && has 0.50 txc_pack_buf_inserts_mem_data
-result "the same by name, in MiB" $?
+result "named events of cxlcm count data of a CXL link in MiB" $?
 
 counted uncore_cxldp_0/event=0x02,umask=0x10/,uncore_cxldp_0/event=0x02,umask=0x20/,uncore_b2cxl_0/event=0x24,umask=0x04/ -- \
 	$(cxl --reads 500 --writes 100)
 has 500 uncore_cxldp_0/event=0x02,umask=0x10 && has 100 uncore_cxldp_0/event=0x02,umask=0x20 && has 500 uncore_b2cxl_0/
-result "at the other units of the link" $?
+result "events of cxldp and b2cxl count traffic of the CXL link" $?
 
 counted uncore_type_6_0/event=0x05,umask=0xcf/ -- $(ddr --reads 77)
 has 77 umask=0xcf
-result "by the alias of the PMU" $?
+result "perf accepts the alias of the PMU, uncore_type_6_0" $?
 
 counted uncore_imc/event=0x05,umask=0xcf/ -- $(ddr --reads 50)
 grep -q '^50 .*uncore_imc' "$work/stat"
-result "all memory controllers by one name" $?
+result "the PMU name uncore_imc selects all memory controllers" $?
 
 exit $tap_failed

@@ -33,7 +33,7 @@ parses_all() {
 	grep -q 'omitting PMU cpu tests' "$work/said" && each_as_cpu "$1"
 }
 
-# Opens each file in events/ of each unit by its name, which no test of perf 6.1 does.
+# Opens each event in events/ of each uncore PMU by its name, which no test of perf 6.1 does.
 opens_all() {
 	opened=0
 	for pmu in $sysfs/uncore_*; do
@@ -54,9 +54,9 @@ says_ok "perf all PMU test"
 result "perf test: perf all PMU test" $?
 opens_all
 result "perf stat opens every event in sysfs" $?
-# Later releases of perf list units that differ only in their number as one.
+# Later releases of perf list PMUs that differ only in their number as one PMU, without the number.
 perf list --raw-dump pmu 2>/dev/null | tr ' ' '\n' >"$work/list"
 grep -q 'uncore_imc\(_0\)\?/cas_count_read/' "$work/list"
-result "perf list has our events" $?
+result "perf list shows the events of uncore_imc" $?
 sed 's/^/# /' "$work/list" | grep uncore
 exit $tap_failed

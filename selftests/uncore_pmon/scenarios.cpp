@@ -114,7 +114,7 @@ Scenario uncore_pmon_narrow()
     return narrow;
 }
 
-// uncore_pmon_life_test; units_move runs in "test" instead.
+// Runs uncore_pmon_life_test without units_move, which runs in the scenario "test".
 Scenario uncore_pmon_life()
 {
     Scenario life;

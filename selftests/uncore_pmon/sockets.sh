@@ -32,38 +32,38 @@ stat() {
 
 plan 10
 [ "$(ls $sysfs | grep -c '^uncore_imc_')" = 2 ] && [ "$(cpumask)" = 0,2 ]
-result "a PMU for each unit, and a CPU of each processor" $?
+result "each unit has one PMU with a CPU of each processor in its cpumask" $?
 stat $pmu/$event/ -a -- sh "$work/traffic"
 grep -q "^790 .*$pmu/" "$work/stat"
-result "-a sums" $?
+result "perf stat -a adds the counts of both processors" $?
 stat $pmu/$event/ -a --per-socket -- sh "$work/traffic"
 grep -q "^S0 1 700 .*$pmu/" "$work/stat" && grep -q "^S1 1 90 .*$pmu/" "$work/stat"
-result "--per-socket splits" $?
+result "perf stat --per-socket shows the count of each processor" $?
 stat $pmu/$event/ -C 1 -- sh "$work/traffic"
 grep -q "^700 .*$pmu/" "$work/stat"
-result "any CPU of the processor will do" $?
+result "perf stat -C accepts a CPU outside the cpumask and counts its processor" $?
 stat uncore_imc/$event/ -a -- sh "$work/traffic"
 grep -q "^795 .*uncore_imc/" "$work/stat"
-result "a name without a number takes all memory controllers" $?
+result "the PMU name uncore_imc selects all memory controllers" $?
 
 printf 'uncore_load --function %s --reads 400 >/dev/null\necho 0 >/sys/devices/system/cpu/cpu2/online\n' $second >"$work/leave"
 cat "$work/traffic" >>"$work/leave"
 stat $pmu/$event/ -a -- sh "$work/leave"
 grep -q "^1190 .*$pmu/" "$work/stat" && [ "$(cpumask)" = 0,3 ]
-result "events go to another CPU of the processor" $?
+result "when a CPU goes offline, its events move to another CPU of its processor" $?
 online 2 1
 # A 24-bit counter of a 1.2 GHz clock wraps every 14 ms, so its count is right only if the driver's timer reads it in time.
 printf 'echo 0 >/sys/devices/system/cpu/cpu3/online\nsleep 1\n' >"$work/leave"
 stat $pmu/event=0x01,umask=0x01/ -C 3 -- sh "$work/leave"
 awk '/umask=0x01/ { ticks = $1 } END { exit !(ticks > 600000000) }' "$work/stat"
-result "and so does the timer" $?
+result "when a CPU goes offline, the driver's timer moves to another CPU of its processor" $?
 online 2 0 && [ "$(cpumask)" = 0 ] && stat $pmu/$event/ -a -- sh "$work/traffic" && grep -q "^700 .*$pmu/" "$work/stat"
-result "without a CPU of the second one only the first counts" $?
+result "while all CPUs of the second processor are offline, only the first processor counts" $?
 online 2 1 && online 3 1 && [ "$(cpumask)" = 0,2 ] && stat $pmu/$event/ -a -- sh "$work/traffic" && grep -q "^790 .*$pmu/" "$work/stat"
-result "with one both do" $?
+result "after the CPUs of the second processor are back online, both processors count" $?
 
 echo 1 >/sys/bus/pci/devices/0000:$second/remove && [ "$(cpumask)" = 0 ] && echo 1 >/sys/bus/pci/rescan
 within 10 eval '[ "$(cpumask)" = 0,2 ]'
 stat $pmu/$event/ -a -- sh "$work/traffic" && grep -q "^790 .*$pmu/" "$work/stat"
-result "the function of the second one goes and comes" $?
+result "after the function of the second processor is removed and found again, both processors count" $?
 exit $tap_failed

@@ -19,7 +19,7 @@ register() { uncore_load --function $uncore --bar 2 "$@"; }
 holds() {
 	value=$(register --peek "$2")
 	[ "$value" = "$3" ]
-	result "$1: $value of $3" $?
+	result "$1: counter is $value, expected $3" $?
 }
 
 # Offsets of the units in BAR 2: Documentation/devices/uncore_pmon-model.rst.
@@ -46,17 +46,17 @@ register --width 4 --poke $((cxldp + 0x10))=0x2002
 register --width 4 --poke $((b2cxl + 0x10))=0x0424
 
 uncore_load --function $uncore --bar 4 --reads 700 --writes 300
-result "loads and stores of the DDR range" $?
+result "uncore_load loads and stores in the DDR range" $?
 uncore_load --function $uncore --bar 4 --offset $((1 << 20)) --reads 50 --width 1 --step 1
-result "loads behind the second IMC unit" $?
+result "uncore_load loads from the DDR range of the second IMC unit" $?
 uncore_load --function $expander --bar 2 --reads 400 --writes 250 --width 4
-result "loads and stores of the expander's memory" $?
+result "uncore_load loads and stores in the expander's memory" $?
 uncore_load --function $expander --bar 0 --reads 30 --bytes 4096
-result "loads of the expander's registers" $?
+result "uncore_load loads from the expander's registers" $?
 
 register --width 4 --poke $imc0=1
 uncore_load --function $uncore --bar 4 --reads 20
-result "loads while the first IMC unit is frozen" $?
+result "uncore_load loads from the DDR range while the first IMC unit is frozen" $?
 
 holds "imc 0 reads" $((imc0 + 0x08)) 700
 holds "imc 0 writes" $((imc0 + 0x10)) 300

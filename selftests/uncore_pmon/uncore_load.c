@@ -65,7 +65,7 @@ static void wait_until(long long us)
 		;
 }
 
-/* Loads and stores alternate, so that their ratio is constant while there are both. */
+/* Alternates one store and one load until one kind is complete, so that their ratio is constant. */
 static void touch(const struct options *opt, const struct memory *memory)
 {
 	unsigned long width = opt->value[WIDTH], step = opt->value[STEP];

@@ -24,7 +24,7 @@ enum outcome {
 	TABLE_REFUSED,		/* one line in the log with the reason */
 	ENTRIES_REFUSED,	/* a line per refused entry; the other entries have PMUs */
 	ENTRIES_LISTED,		/* a line per listed entry; its registers are not written */
-	SURVIVES,		/* the PMUs need not be correct */
+	SURVIVES,		/* the driver must not crash; the PMUs need not be correct */
 };
 
 FIXTURE(fault) {
@@ -200,7 +200,7 @@ TEST_F_TIMEOUT(fault, log_and_list_show_the_expected_outcome, TIMEOUT_SECONDS)
 	}
 }
 
-/* Function n has memory controllers 2 n and 2 n + 1. */
+/* The n-th function, from 0, has the memory controllers with ids 2 n and 2 n + 1. */
 TEST(backwards_counters_are_reported_once_and_not_counted)
 {
 	int index = index_of_fault("counters-go-backwards"), events[2];

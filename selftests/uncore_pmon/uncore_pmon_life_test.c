@@ -100,7 +100,7 @@ static void use_dead_events(struct __test_metadata *_metadata, const int fds[EVE
 	}
 }
 
-/* Number of removed PMUs that are still registered with perf under another name; -1: unknown. */
+/* Returns how many removed PMUs perf still has, under a name with "pmukit_removed"; or -1. */
 static long long leavers(void)
 {
 	glob_t found;
@@ -139,7 +139,8 @@ static int rescan(void)
 }
 
 /*
- * A removed PMU that perf has not yet unregistered has another name: none may be left at a rescan.
+ * The driver renames a removed PMU until perf has unregistered it. After a rescan no PMU may be
+ * left under such a name.
  */
 TEST_F_TIMEOUT(life, removed_pmus_are_unregistered_in_time, TIMEOUT_SECONDS)
 {
@@ -151,7 +152,7 @@ TEST_F_TIMEOUT(life, removed_pmus_are_unregistered_in_time, TIMEOUT_SECONDS)
 	everything_works(_metadata, self->pci);
 }
 
-/* In every second round the dead events are closed before the rescan. */
+/* In every second round the test closes the events of the removed PMU before the rescan. */
 TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < TIMES; i++) {
@@ -201,7 +202,8 @@ static int write_bar(const char *pci, unsigned int value)
 }
 
 /*
- * The kernel assigns a new address to a BAR that has none; the unit addresses in the table follow.
+ * If BAR 2 has no address, the kernel assigns a new one at the rescan. The units are at offsets in
+ * this BAR, so their addresses change, too.
  */
 TEST_F_TIMEOUT(life, units_move, TIMEOUT_SECONDS)
 {

@@ -31,15 +31,15 @@
 #define SHARED_MS		2000
 #define TOUCHES_PER_MS		2
 #define SHARED_ROTATIONS	20
-#define ROTATION_ACCESSES	12	/* of registers; six events on four counters */
-#define ROTATION_PART		0.02	/* largest part of an interval that they may take */
+#define ROTATION_ACCESSES	12	/* of registers, to rotate six events on four counters */
+#define ROTATION_PART		0.02	/* maximum part of an interval that these take */
 #define SHARED_PART		0.03	/* additional tolerance */
 #define SAMPLE_US		20000	/* between two timed accesses */
 #define MUX_INTERVAL		PMU_SYSFS "/uncore_imc_0/perf_event_mux_interval_ms"
-#define HELD_UP_US		5000	/* below half the range of 24 bits at 1.2 GHz, 7 ms */
+#define HELD_UP_US		5000	/* half the range of 24 bits takes 7 ms at 1.2 GHz */
 #define BEGINNINGS		20
 #define MAX_SAMPLE_RATE		"/proc/sys/kernel/perf_event_max_sample_rate"
-#define THROTTLED_NS		100000	/* period; a tenth of this rate would be throttled, too */
+#define THROTTLED_NS		100000	/* period; perf throttles even a tenth of this rate */
 #define THROTTLED_MS		500
 #define TRACEFS			"/sys/kernel/tracing"
 
