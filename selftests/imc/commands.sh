@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Runs the commands of Linux's Documentation/arch/powerpc/imc.rst with the distribution's perf.
+# Runs the commands that Documentation/arch/powerpc/imc.rst of Linux shows, with the distribution's perf.
 . "$(dirname "$0")/tap.sh"
 sysfs=/sys/bus/event_source/devices
 cd "$work" || exit 1
@@ -9,7 +9,7 @@ command -v perf >/dev/null || skip_all "no perf"
 [ -d $sysfs/trace_imc ] || skip_all "no trace_imc"
 plan 18
 
-# counts FILE [COLUMN]: prints that column (default: the first) of each line of perf stat -x, even if it has no number ("<not counted>")
+# counts FILE [COLUMN]: prints COLUMN (default: the first) of each line of the output of perf stat -x, even "<not counted>"
 counts() { grep -v '^#' "$1" | grep . | cut -d' ' -f"${2:-1}"; }
 all_positive() { awk '!($1 > 0) { bad = 1 } END { exit !NR || bad }'; }
 show() { sed 's/^/# /' "$1" | head -n "${2:-30}"; }
@@ -21,15 +21,15 @@ for event in nest_mcs01_imc/PM_MCS01_128B_RD_DISP_PORT01/ nest_mcs01_imc/PM_MCS0
 	grep -qi "$event" list || { echo "# perf list has no $event"; missing=1; }
 done
 [ -z "${missing:-}" ]
-result "perf list" $?
+result "perf list shows events of all four imc PMUs" $?
 
 perf stat -x ' ' -e "nest_mcs01_imc/PM_MCS01_128B_WR_DISP_PORT01/" -a --per-socket -- imc_load faults 2000 2>nest
 show nest
 counts nest 3 | all_positive && [ "$(grep -c '^S[0-9]' nest)" -ge 1 ]
-result "perf stat -a --per-socket of a nest event" $?
+result "perf stat -a --per-socket counts a nest event on each socket" $?
 
 [ "$(cat $sysfs/nest_mcs01_imc/alias 2>/dev/null)" = nest_mcs01 ]
-result "the name of old documents is the alias" $?
+result "the alias of nest_mcs01_imc is its name in old documents, nest_mcs01" $?
 
 # perf since 6.6 also accepts the alias as the name of the PMU.
 case $(uname -r) in
@@ -38,22 +38,22 @@ case $(uname -r) in
 	show alias
 	counts alias | all_positive ;;
 esac
-result "perf takes the alias where it knows of them" $?
+result "perf since 6.6 counts with the alias as the PMU name" $?
 
 # The events of perf's metric mcs01-read for POWER9, spelled as in the metric.
 mcs01=nest_mcs01_imc/PM_MCS01_128B_RD_DISP_PORT
 perf stat -x ' ' -e "${mcs01}01/,${mcs01}23/" -a -- imc_load faults 2000 2>metric
 show metric
 [ "$(counts metric | grep -c '^[0-9]*$')" = 2 ] && counts metric | head -n 1 | all_positive
-result "perf takes the events of POWER9's metrics" $?
+result "perf stat counts the events of the metric mcs01-read of POWER9" $?
 
 # CPM_CCYC counts for a second or more at 1 GHz; without the scale in the catalog the count would be 1/512 of that.
 perf stat -x ' ' -e core_imc/CPM_CCYC/ -C 0 -- sleep 1 2>scaled
 show scaled
 counts scaled | awk '{ exit !($1 >= 1e9 && $1 < 1e11) }'
-result "perf scales a count as the catalogue says" $?
+result "perf stat multiplies a count by the scale in the catalog" $?
 
-# Prints file names that break the rule of perf's test "PMU event names"; works for perf releases without this test, too.
+# Prints the names in events/ that perf's test "PMU event names" would reject; works for perf releases without this test, too.
 two_cases() { ls $sysfs/*_imc/events | grep '[A-Z].*[a-z]\|[a-z].*[A-Z]\|[^A-Za-z0-9._:/-]' | grep -v ':$'; }
 perf_names() {
 	perf test list 2>&1 | grep -q "PMU event names" || return 0
@@ -62,20 +62,20 @@ perf_names() {
 	grep -q 'PMU event names *: Ok' names
 }
 [ -z "$(two_cases)" ] && perf_names
-result "names of events pass perf's test of them" $?
+result "the event names pass perf's test of PMU event names" $?
 
 perf stat -x ' ' -e "core_imc/CPM_NON_IDLE_INST/" -C 0 -I 1000 -- imc_load busy 2500 2>core
 show core
 awk '/core_imc/ { n++; for (i = 1; i < 4; i++) if ($i ~ /^[0-9]+$/ && $i > 0) good++ } END { exit !(n >= 2 && good >= n) }' core
-result "perf stat -C 0 -I 1000 of a core event" $?
+result "perf stat -C 0 -I 1000 counts a core event in each interval" $?
 
 perf stat -x ' ' -e "thread_imc/CPM_NON_IDLE_PCYC/" -- imc_load busy 500 2>thread
 show thread
 counts thread | all_positive
-result "perf stat of a program with a thread event" $?
+result "perf stat counts a thread event of a program" $?
 
-# As when make runs, a shell starts programs, each of which inherits the event. The host may stop the CPU between the readings of the
-# two clocks; the programs work for three seconds, so that such a stop is a small part.
+# Like make, the shell starts several programs, each of which inherits the event. The host may stop the CPU between the reads of the
+# two clocks; the programs work for three seconds, so that the length of a stop is only a small part of the counts.
 agrees_with_task_clock() {
 	perf stat -x ' ' -e "thread_imc/CPM_ENGINE_TASK_CLOCK/,task-clock" -- sh -c \
 		'for i in $(seq 10); do imc_load faults 500; imc_load busy 300; done' 2>make
@@ -83,32 +83,32 @@ agrees_with_task_clock() {
 	counts make | awk '{ n[NR] = $1 } END { exit !(NR == 2 && n[1] > n[2] * 0.9 && n[1] < n[2] * 1.1) }'
 }
 agrees_with_task_clock
-result "perf stat of a program that starts others: within 10 % of task-clock" $?
+result "perf stat of a shell that starts programs: the thread event is within 10 % of task-clock" $?
 
 perf record -q -o busy.data -e trace_imc/trace_cycles/ -- imc_load split 4000 >record 2>&1
-result "perf record -e trace_imc/trace_cycles/" $?
+result "perf record -e trace_imc/trace_cycles/ succeeds" $?
 show record
 
 perf report --stdio -i busy.data --sort comm,dso >report 2>&1
 show report
 grep -q imc_load report
-result "perf report --stdio names the program" $?
+result "perf report --stdio shows the name of the program" $?
 
 perf report --stdio -i busy.data --sort symbol >symbols 2>&1
 show symbols
 "$(dirname "$0")/check_split.sh" symbols
-result "perf report --stdio names its functions" $?
+result "perf report --stdio shows the functions with their shares of the work" $?
 
 perf record -q -a -o all.data -e trace_imc/trace_cycles/ -- imc_load split 2000 >record 2>&1
 perf report --stdio -i all.data --sort comm 2>/dev/null | grep -q imc_load
-result "perf record -a" $?
+result "perf record -a has samples of the program" $?
 
 perf record -q -R -a -o raw.data -e trace_imc/trace_cycles/ -- imc_load split 500 >record 2>&1 &&
 	perf script -i raw.data -F comm,pid,cpu,ip 2>/dev/null | grep -q imc_load
-result "perf record -R -a" $?
+result "perf record -R -a has samples of the program" $?
 
-# pmi prints the interrupts of the processor's performance counters, of which trace_imc must cause none. ticks prints the number of the
-# engine's ticks, from its reference counters.
+# pmi prints how many interrupts the processor's performance counters caused; trace_imc must cause none. ticks prints how many ticks the
+# software engine has run, from the engine's reference counters.
 pmi() { grep -E '^ *(PMI|PMU)|arm-pmu' /proc/interrupts; }
 ticks() { cat /sys/kernel/debug/imc_engine/cpu[0-9]* | awk '$1 == "ticks" { n += $2 } END { print n + 0 }'; }
 pmi >before
@@ -131,7 +131,7 @@ show top 12
 grep -q work_0 top
 result "perf top shows the functions of a running program" $?
 cmp -s before after
-result "perf top leaves performance monitoring interrupts alone" $?
+result "perf top causes no performance monitoring interrupts" $?
 [ "$(ticks)" -gt "$first" ] && grep -q stands /sys/devices/imc_engine/model
-result "the engine's reference counters have its ticks, and sysfs says that it is a model" $?
+result "the engine's tick counter increases, and sysfs shows that the engine is a model" $?
 exit $tap_failed

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cost of a sample for the sampled program: the same work without samples, with samples of
- * trace_imc and with samples of cpu-clock, in rounds. Each result is the minimum of all rounds,
- * which excludes other activity of the machine. The program measures 40 rounds, and up to 19 times
- * 40 more rounds if the limit is not met. The cost includes the engine's ticks, which hardware does
- * not need.
+ * Measures how much a sample costs the sampled program. Each round runs the same work without
+ * samples, with samples of trace_imc and with samples of cpu-clock. Each result is the minimum of
+ * all rounds, which excludes other activity of the machine. The program measures 40 rounds; if the
+ * limit is not met, it measures 40 more, up to 19 times. The cost includes the ticks of the
+ * software engine, which a hardware engine does not need.
  *
  * imc_bench prints "bench imc.handler_ns ..." lines and TAP. It fails if a sample costs more than
  * 1.2 times as much as a sample of cpu-clock.
@@ -79,7 +79,7 @@ static int one_round(struct cost *cost, enum way way, int cpu, long long period_
 	return 0;
 }
 
-/* Nanoseconds per sample, from the shortest round and the period */
+/* Returns the cost of a sample in ns, from the shortest round and the sample period. */
 static long long handler_ns(const struct cost *cost, enum way way, long long period_ns)
 {
 	long long samples = cost->least_ns[way] / period_ns;
@@ -87,7 +87,7 @@ static long long handler_ns(const struct cost *cost, enum way way, long long per
 	return (cost->least_ns[way] - cost->least_ns[NOTHING]) / (samples ?: 1);
 }
 
-/* Runs ROUNDS more rounds; @cost has minima and samples of all rounds so far. */
+/* Runs ROUNDS more rounds and updates @cost, the minima and samples of all rounds so far. */
 static int measure(struct cost *cost, int cpu, long long period_ns)
 {
 	int err;
@@ -118,7 +118,7 @@ int main(void)
 	period_ns = reference_number("core", core_of(cpu), "period_ns");
 	run_on(cpu);
 	/*
-	 * More rounds do not hide a failure: the times are the minima of all rounds so far, and
+	 * More rounds do not hide a slow driver: the times are the minima of all rounds so far, and
 	 * more rounds only bring them closer to the cost on an idle machine.
 	 */
 	for (int try = 0; try < TRIES && !good; try++) {

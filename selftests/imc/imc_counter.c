@@ -17,7 +17,7 @@ long long event_config(const char *pmu, const char *event)
 	int err;
 
 	snprintf(path, sizeof(path), PMU_SYSFS "/%s/events/%s", pmu, event);
-	/* File names are in lower case, even if the catalog and perf's command line are not. */
+	/* File names in events/ are in lower case, even if the catalog has names in upper case. */
 	for (name = strrchr(path, '/'); *name; name++)
 		*name = tolower(*name);
 	err = read_text(path, text, sizeof(text));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests invalid catalogs: the engine does not load, one log line names the node, no PMU is
- * registered, and a valid catalog works afterwards. If only one unit is invalid, that unit is
- * missing, a log line names the node, and the other units work. The environment variable
- * PMUKIT_ENGINE is the path of imc_engine.ko.
+ * Tests invalid catalogs: the engine does not load, one log line names the invalid node of the
+ * catalog's device tree, no PMU is registered, and a valid catalog works afterwards. If only one
+ * unit is invalid, the PMU of this unit is missing, a log line names the node, and the other units
+ * work. The environment variable PMUKIT_ENGINE is the path of imc_engine.ko.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,14 +22,15 @@
 #define MAX_BYTES	0x10000
 
 /*
- * Replaces the first occurrence of @find in the catalog by @put; the rest is the expected result.
+ * The test replaces the first occurrence of @find in the catalog by @put. The members from @node on
+ * are the expected result.
  */
 struct damage {
 	const char *find, *put;
 	size_t length;
 	const char *node, *said;
-	const char *missing;	/* missing PMU; NULL: all */
-	int lines;		/* in the log, one per affected unit */
+	const char *missing;	/* name of the missing PMU; NULL: all PMUs are missing */
+	int lines;		/* number of log lines, one per affected unit */
 };
 
 #define REFUSED(find, put, node, said)	{ find, put, sizeof(find) - 1, node, said, NULL, 1 }
@@ -56,7 +57,7 @@ static const struct damage skipped[] = {
 	SKIPPED("RD_DISP_PORT23", "RD_DISP_PORT01", "/imc-counters/nest-mcs01-events/event@28",
 		"of that name already", "nest_mcs01_imc", 1),
 	/*
-	 * A cb_offset within the parser's limit of 4 MiB, but beyond the memory of the engine's
+	 * A cb_offset within the parser's limit of 4 MiB, but beyond the memory of the simulated
 	 * chip
 	 */
 	SKIPPED("\0\x03\xfc\0", "\0\x04\0\0", "mcs01", "beyond the 0x1c0000 bytes of chip",
@@ -148,7 +149,10 @@ static bool damage_it(char *content, size_t bytes, const struct damage *damage)
 	return true;
 }
 
-/* Loads the engine with a damaged catalog. Returns the result, and the log lines in @lines. */
+/*
+ * Loads the engine with a damaged catalog. Returns the result of module_load(); stores the number
+ * of matching log lines in @lines.
+ */
 static int load_damaged(FIXTURE_DATA(imc_faults) *self, const struct damage *damage, int *lines)
 {
 	const struct wanted wanted = { damage->node, damage->said };

@@ -10,9 +10,9 @@
 
 /* Check of consecutive samples */
 struct sequence {
-	__u64 next[MAX_CPUS];	/* expected sequence number of the event */
+	__u64 next[MAX_CPUS];	/* sequence number that the next sample of the event must have */
 	__u64 gaps;
-	__u64 number[MAX_CPUS];	/* number of the last record, as counted by the engine */
+	__u64 number[MAX_CPUS];	/* the engine's number of the record in the last sample */
 	__u64 lost[MAX_CPUS];
 	__u64 missing;		/* engine records missing between samples */
 	__u64 reported;		/* losses reported from the first to the last sample of a CPU */
@@ -20,7 +20,7 @@ struct sequence {
 	unsigned int damaged, backwards;
 };
 
-/* For trace_read(); data is a struct sequence. */
+/* A callback for trace_read() that checks each sample; data is a struct sequence. */
 void follow(const struct trace_sample *sample, void *data);
 
 /* Check of consecutive records in an AUX area */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Modules are unloaded while they are used, and CPUs go offline and online under running events.
+ * Tests unloading of modules that are in use, and CPUs that go offline and online while events run.
  * The environment variables PMUKIT_ENGINE and PMUKIT_IMC are the paths of imc_engine.ko and imc.ko.
  */
 #define _GNU_SOURCE
@@ -64,7 +64,7 @@ TEST_F(imc_life, open_event_holds_modules)
 	ASSERT_EQ(pmu_event_enable(&self->event), 0);
 	EXPECT_EQ(module_try_unload("imc_engine"), -EWOULDBLOCK);
 	pmu_event_close(&self->event);
-	EXPECT_EQ(module_try_unload("imc"), -EWOULDBLOCK);	/* imc_engine uses it */
+	EXPECT_EQ(module_try_unload("imc"), -EWOULDBLOCK);	/* imc_engine uses imc */
 	ASSERT_EQ(module_unload("imc_engine"), 0);
 	EXPECT_FALSE(engine_is_loaded());
 	EXPECT_EQ(pmu_type("core_imc"), -ENOENT);
@@ -134,7 +134,7 @@ static int open_member(struct pmu_event *member, struct pmu_event *leader)
 	return err ? err : pmu_event_open_beside(member, &attr, -1, 0, leader->fd);
 }
 
-/* When an event joins a group, perf holds ctx->mutex, under which probes must not be attached. */
+/* perf holds ctx->mutex while an event joins a group; probes must not be attached under it. */
 TEST_F(imc_life, group_member_gets_its_probes)
 {
 	struct pmu_event leader;
@@ -198,7 +198,7 @@ TEST_F(imc_life, engine_unloads_right_after_last_close)
 	}
 }
 
-/* Opens, runs and closes events of all kinds until it is killed, whatever happens to the PMUs. */
+/* Opens, runs and closes events of all kinds until the process is killed, even without PMUs. */
 static void use_all(void)
 {
 	struct pmu_event event;
@@ -311,7 +311,9 @@ TEST_F_TIMEOUT(imc_life, core_event_continues_when_its_cpu_goes_offline, 120)
 	EXPECT_EQ(counter_read(&self->event), reference_number("core", core, "CPM_CCYC") - before);
 }
 
-/* A task moves off a CPU that goes offline, and its count stays exact. */
+/*
+ * The kernel moves a task off a CPU that goes offline; the count of the task's event stays exact.
+ */
 TEST_F_TIMEOUT(imc_life, task_event_continues_after_cpu_offline, 120)
 {
 	int cpu = last_cpu();
@@ -364,8 +366,8 @@ TEST_F_TIMEOUT(imc_life, trace_event_ends_at_cpu_offline, 120)
 }
 
 /*
- * Taking a CPU offline fails at a hotplug step after the driver's, and is rolled back: running
- * events continue.
+ * The kernel fails to take a CPU offline at a hotplug step that follows the driver's step, and
+ * rolls back: running events continue.
  */
 #define HOTPLUG_STATES	"/sys/devices/system/cpu/hotplug/states"
 #define FAILING_STEP	": workqueue:online\n"
@@ -451,8 +453,9 @@ static pid_t obstinate_child(int cpu)
 }
 
 /*
- * No task switch happens that the engine's probe could see, so the engine must look up the running
- * task. The test disables RT throttling, which would stop the task for 5 % of each second.
+ * The engine learns of tasks from a probe of task switches. Here no switch happens, so the engine
+ * must look up the running task. The test disables RT throttling, which would stop the task for 5 %
+ * of each second.
  */
 #define RT_RUNTIME	"/proc/sys/kernel/sched_rt_runtime_us"
 
@@ -539,7 +542,7 @@ TEST_F_TIMEOUT(imc_life, killed_users_release_the_engine, 120)
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
 	}
-	/* The engine is no longer claimed by the killed processes. */
+	/* The killed processes do not hold a claim on the engine, so these opens succeed. */
 	ASSERT_EQ(open_trace_on(&self->event, 0), 0);
 	pmu_event_close(&self->event);
 	ASSERT_EQ(counter_open(&self->event, "core_imc", "CPM_CCYC", -1, 0), 0);

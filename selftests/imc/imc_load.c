@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * imc_load busy MS | split MS | faults PAGES | switches N: does known work for tests that measure
- * it. Prints nothing.
+ * imc_load busy MS | split MS | faults PAGES | switches N: does a known amount of work, which tests
+ * measure with events. Prints nothing.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * trace_imc at the rate that POWER's firmware sets, a record every 7.8 us on each CPU: 128000 per
- * second, too many for an emulated machine. Each record is delivered, or counted and reported as
- * lost.
+ * Tests trace_imc at the rate that POWER's firmware sets, a record every 7.8 us on each CPU. That
+ * is 128000 records per second, more than an emulated machine can process. Each record must be
+ * delivered, or be counted and reported as lost.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -16,7 +16,7 @@
 
 #define PERIOD_NS	7843
 #define RUN_MS		2000
-#define MANY		20000	/* required of 255000 records: the host may stop the guest */
+#define MANY		20000	/* required records of about 255000: the host may stop the guest */
 #define POLL_US		2000
 #define AREA_PAGES	1024
 #define OWNERS		2
@@ -62,7 +62,7 @@ TEST_F_TIMEOUT(imc_rate, each_record_is_in_the_aux_area_or_counted_lost, 120)
 	ended = now_ms();
 	ASSERT_EQ(pmu_event_disable(event), 0);
 	due = (now_ms() - from + 1) * 1000000 / PERIOD_NS;
-	/* A late tick that is still pending when the event ends never runs. */
+	/* Require 3/4: a delayed tick of the engine does not run if the event ends before it. */
 	least = (ended - started) * 1000000 / PERIOD_NS * 3 / 4;
 	read_stream(event, &s);
 	tally_since(&tally);
@@ -80,7 +80,7 @@ TEST_F_TIMEOUT(imc_rate, each_record_is_in_the_aux_area_or_counted_lost, 120)
 	EXPECT_EQ(s.damaged + s.backwards, 0);
 }
 
-/* Two programs yield the CPU to each other continuously, so the driver drains at their switches. */
+/* Two programs yield the CPU to each other all the time; the driver drains at each task switch. */
 struct owned {
 	struct sequence sequence;
 	pid_t pids[OWNERS];

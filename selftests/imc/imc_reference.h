@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The engine's reference counters: imc_engine/ in debugfs; probes of the engine and the driver. */
+/*
+ * Reference counters of the engine, from imc_engine/ in debugfs, and the number of probes that the
+ * engine and the driver have attached.
+ */
 #ifndef PMUKIT_SELFTESTS_IMC_REFERENCE_H
 #define PMUKIT_SELFTESTS_IMC_REFERENCE_H
 
@@ -9,9 +12,9 @@ bool engine_is_loaded(void);
 
 /* Returns the value of @word in the file @page@number ("cpu0", "core0", "chip0"), or -1. */
 long long reference_number(const char *page, int number, const char *word);
-/* Copies the value as text; empty if the file does not have the word. */
+/* Copies the value of @word to @text as a string, which is empty if the file lacks @word. */
 void reference_text(const char *page, int number, const char *word, char *text, int size);
-/* Returns the sum over all files of a kind. */
+/* Returns the sum of the values of @word in the files @page0, @page1 and so on. */
 long long reference_sum(const char *page, const char *word);
 /* Waits until the engine has written that many more records for a CPU, two minutes at most. */
 void reference_wait_records(int cpu, long long records);

@@ -62,7 +62,7 @@ static bool cpu_is_online(int cpu)
 	long long online;
 
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
-	return read_number(path, &online) || online;	/* no file: the CPU cannot go offline */
+	return read_number(path, &online) || online;	/* no file: the CPU is always online */
 }
 
 int trace_open(struct trace *trace, unsigned int pages, int pid)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reads trace_imc on every CPU without the perf tool: each sample with the engine's record. */
+/* Reads samples of trace_imc on all CPUs. Each sample has a record of the engine as raw data. */
 #ifndef PMUKIT_SELFTESTS_IMC_RING_H
 #define PMUKIT_SELFTESTS_IMC_RING_H
 
@@ -13,10 +13,10 @@
 struct trace_sample {
 	__u64 ip;
 	__u32 pid, tid, cpu;
-	bool user;		/* mode of the sample, not of the record */
-	bool damaged;		/* payload and sample disagree */
-	__u64 sequence;		/* sequence number of the event */
-	__u64 lost;		/* losses reported so far */
+	bool user;		/* user mode, by the header of the sample */
+	bool damaged;		/* raw data is invalid or contradicts the sample */
+	__u64 sequence;		/* number of the sample in its event */
+	__u64 lost;		/* losses that the event has reported so far */
 	__u64 number;		/* the engine's record number on this CPU */
 };
 
@@ -26,7 +26,7 @@ struct trace {
 	int nr;
 	long long samples;
 	long long perf_lost;	/* PERF_RECORD_LOST */
-	long long other;	/* other records */
+	long long other;	/* records that are neither samples nor PERF_RECORD_LOST */
 };
 
 /* Opens an event on each online CPU, disabled. Returns 0 or -errno. */

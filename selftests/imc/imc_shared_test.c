@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two events of trace_imc on one CPU share one AUX area (PERF_EVENT_IOC_SET_OUTPUT): the area has
- * each record of the engine once per event, or the record is counted as lost. vmrun checks in the
- * kernel log that perf does not warn about two writers. Two other events have separate rings, and
- * perf stops one of them during a delivery (PERF_EVENT_IOC_REFRESH): the other one continues.
+ * Two events of trace_imc on one CPU share one AUX area (PERF_EVENT_IOC_SET_OUTPUT). For each
+ * event, each record of the engine must be in the area once, or be counted as lost. vmrun checks in
+ * the kernel log that perf does not warn about two writers. In other tests two events have separate
+ * rings; perf stops one event during a delivery (PERF_EVENT_IOC_REFRESH), and the second continues.
  */
 #include <endian.h>
 #include <errno.h>
@@ -64,7 +64,7 @@ FIXTURE_TEARDOWN(imc_shared)
 	pmu_event_close(&self->owner);
 }
 
-/* Opens both as a group, so that one call starts both and no record falls in between. */
+/* Opens both events as a group: one call starts both, so that they get the same records. */
 static int open_both(struct pmu_event *owner, struct pmu_event *other, unsigned int aux_pages)
 {
 	struct perf_event_attr attr;
@@ -123,7 +123,7 @@ static long long count_of(struct pmu_event *event)
 	return read(event->fd, &count, sizeof(count)) == sizeof(count) ? (long long)count : -1;
 }
 
-/* @sign 0: reads the counters; -1: replaces them by their increase since then. */
+/* @sign 0: reads the counters. @sign -1: replaces them by their increase since that read. */
 static void tally(FIXTURE_DATA(imc_shared) *self, int sign)
 {
 	self->written = reference_number("cpu", CPU, "records") + sign * self->written;
@@ -155,7 +155,7 @@ TEST_F(imc_shared, each_event_gets_each_record_once)
 	EXPECT_EQ(self->area.damaged, 0);
 }
 
-/* The area is not read until it is full: records of one event take space that the other needs. */
+/* The test reads the area when it is full: each event takes space that the second one needs. */
 TEST_F(imc_shared, records_that_do_not_fit_are_counted_lost)
 {
 	ASSERT_EQ(open_both(&self->owner, &self->other, SMALL_PAGES), 0);
@@ -192,8 +192,9 @@ static void work_a_while(void *data)
 }
 
 /*
- * perf maps no area for an inherited event for all CPUs, but lets it use the area of an event that
- * is not inherited. The inherited copies run on other CPUs, so they must not write into the area.
+ * perf maps no AUX area for an event that is inherited and counts on all CPUs, but lets it share
+ * the area of an event that is not inherited. Copies of the event that child tasks inherit may run
+ * on other CPUs, so they must not write into the area.
  */
 static int open_for_task(struct pmu_event *owner, struct pmu_event *other)
 {
@@ -225,7 +226,7 @@ TEST_F(imc_shared, inherited_events_do_not_write_the_aux_area)
 	struct trace ring = { .nr = 1 };
 	pid_t task, seen;
 
-	/* Records are numbered per CPU, and read_area() expects the records of one CPU. */
+	/* The engine numbers records per CPU, and read_area() supports records of one CPU only. */
 	ASSERT_EQ(run_on(CPU), 0);
 	ASSERT_EQ(open_for_task(&self->owner, &self->other), 0);
 	tally(self, 0);
@@ -276,8 +277,8 @@ static long long samples_of(struct pmu_event *event)
 }
 
 /*
- * Some kernels stop the event only after the driver's current delivery, so that the samples may
- * exceed the limit by the rest of this delivery.
+ * Some kernels stop the event only after the driver has delivered all records of its current drain,
+ * so the number of samples may exceed the limit.
  */
 TEST_F(imc_shared, other_event_continues_after_refresh_limit)
 {
@@ -317,8 +318,8 @@ TEST_F(imc_shared, refresh_limit_does_not_stop_an_aux_event)
 }
 
 /*
- * If a leader samples too often, perf stops it until the next tick; Linux 7.2 also stops its whole
- * group. Even then, each sample that an event counts as delivered is in its ring.
+ * If a leader samples too often, perf stops the leader until the next tick; Linux 7.2 also stops
+ * its whole group. Even then, each sample that an event counts as delivered must be in its ring.
  */
 static int open_led(struct pmu_event *leader, struct pmu_event *led)
 {
@@ -352,8 +353,8 @@ TEST_F(imc_shared, count_excludes_samples_dropped_by_throttling)
 	tally(self, 0);
 	ASSERT_EQ(pmu_event_enable(&self->owner), 0);
 	/*
-	 * Waits until perf has throttled: on a busy host there may be few samples per tick. The
-	 * comparison below includes all records of this time.
+	 * Waits until perf has throttled the leader: on a busy host there may be few samples per
+	 * tick. The comparison below includes all records that are written during this wait.
 	 */
 	for (int try = 0; try < TRIES && (!throttled || count_of(&self->other) <= ENOUGH); try++) {
 		reference_wait_records(CPU, 1000);

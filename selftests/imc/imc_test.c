@@ -179,7 +179,10 @@ TEST_F(imc, rejects_unsupported_events)
 	}
 }
 
-/* While an event of another type has claimed the engine, rejected events do not get -EBUSY. */
+/*
+ * Events of two types exclude each other with -EBUSY. An invalid event must fail with its own
+ * error, even while an event of another type has claimed the engine.
+ */
 TEST_F(imc, rejected_events_do_not_claim_the_engine)
 {
 	struct perf_event_attr attr;
@@ -227,7 +230,7 @@ static const char *const slots[] = {
 
 #define NR_SLOTS ARRAY_SIZE(slots)
 
-/* Converts pages to counts of the memory controllers, of 256 lines of 128 bytes each. */
+/* Converts pages to counts of a memory controller; a count is 256 lines of 128 bytes. */
 static long long blocks(long long pages)
 {
 	return pages * sysconf(_SC_PAGESIZE) / (NEST_SCALE * 128);
@@ -324,8 +327,8 @@ static int open_group(struct pmu_event *events, const char *const *counted)
 }
 
 /*
- * perf removes the events of the group one by one at each switch. No fault or switch happens in
- * between, so all events must have the same count.
+ * perf removes the events of the group one by one at each task switch. No page fault or switch
+ * happens between two removals, so each count must equal the engine's reference counter.
  */
 TEST_F(imc, group_of_task_events_equals_the_reference)
 {
@@ -380,9 +383,9 @@ TEST_F(imc, nest_counts_equal_the_reference)
 }
 
 /*
- * Counters are 64-bit words that only grow; a count is a difference modulo 2^64. Command 3 of the
- * control block clears them, so that the difference becomes negative. Later increases are exact
- * again.
+ * Counters are 64-bit words that only grow; a count is the difference of two values modulo 2^64.
+ * Command 3 of the control block clears the counters, so that one difference is negative. Later
+ * differences are exact again.
  */
 #define COMMAND	"/sys/kernel/debug/imc/imc_cmd_0"
 
@@ -476,7 +479,7 @@ struct clocked {
 	int numerator, denominator;	/* counts per nanosecond */
 };
 
-/* The count is between an inner and an outer clock interval, whatever the machine does. */
+/* Each count must be between the lengths of a shorter and of a longer interval of the clock. */
 TEST_F(imc, cycles_match_the_clock)
 {
 	static const struct clocked clocked[] = {
@@ -515,9 +518,9 @@ struct compared {
 
 /*
  * Compares the event with two software events of the same task: the outer one starts before the
- * event and ends after it, the inner one starts after the event and ends before it. Delays between
- * two starts or two stops count for the outer one only. A switch of the task stops and starts the
- * three events one by one; the tolerances allow for that.
+ * event and ends after it, the inner one starts after the event and ends before it. So a delay
+ * between two starts or two stops widens the range of valid counts. A task switch stops and starts
+ * the three events one by one; the tolerances allow for that.
  */
 TEST_F_TIMEOUT(imc, thread_counts_agree_with_perf, 120)
 {
@@ -560,7 +563,7 @@ TEST_F_TIMEOUT(imc, thread_counts_agree_with_perf, 120)
 	}
 }
 
-/* The kernel samples the mode at each tick, which is accurate enough over a second. */
+/* The kernel samples the CPU mode at each timer tick, which is accurate enough over a second. */
 TEST_F_TIMEOUT(imc, thread_counts_distinguish_user_and_kernel_mode, 120)
 {
 	struct pmu_event *all = &self->events[0], *user = &self->events[1];
@@ -591,7 +594,7 @@ TEST_F_TIMEOUT(imc, thread_counts_distinguish_user_and_kernel_mode, 120)
 	}
 }
 
-/* Memory controllers count at most the allocated pages, and at least the touched ones. */
+/* Returns the pages allocated since boot: an upper limit for counts of the memory controllers. */
 static long long pages_given_out(void)
 {
 	char line[256];
@@ -624,8 +627,8 @@ TEST_F(imc, memory_controller_counts_match_the_page_allocator)
 		ASSERT_EQ(pmu_event_enable(&self->events[i]), 0);
 	touch(3000);
 	/*
-	 * If other events keep the chip's engine running, an event only gets the counts posted so
-	 * far.
+	 * While other events keep the engine of the chip running, an event gets only the counts
+	 * that the engine has posted so far.
 	 */
 	for (int chip = 0; chip < nr; chip++)
 		reference_wait_posted(chip);
@@ -660,7 +663,7 @@ TEST_F(imc, core_counts_distinguish_number_of_busy_threads)
 		}
 	}
 	ASSERT_EQ(counter_open(&self->events[0], "core_imc", "CPM_CCYC", -1, cpus[0]), 0);
-	usleep(1000000);	/* all children run by then */
+	usleep(1000000);	/* until all children run */
 	before[0] = reference_number("core", core, "CPM_0THRD_NON_IDLE_PCYC");
 	before[1] = reference_number("core", core, "CPM_1THRD_NON_IDLE_PCYC");
 	before[2] = reference_number("core", core, "CPM_2THRD_NON_IDLE_PCYC");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * trace_imc compared with the engine's reference counters and with programs of known behavior:
- * every record is delivered or counted as lost, and samples belong to the code, the mode and the
- * thread that ran.
+ * Compares trace_imc with the engine's reference counters and with programs of known behavior:
+ * every record is delivered or counted as lost, and each sample has the code address, the mode and
+ * the thread that ran.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -43,12 +43,13 @@ FIXTURE_TEARDOWN(imc_trace)
 /* Exactness */
 
 struct newer {
-	__u64 from[MAX_CPUS];	/* the engine's number of the first record that is new */
+	__u64 from[MAX_CPUS];	/* the engine's number of the first record of the new event */
 	unsigned int old;
 };
 
 /*
- * Waits until the engine has written @records on every CPU; if @reading, reads samples meanwhile.
+ * Waits until the engine has written @records records on every CPU. Reads samples meanwhile if
+ * @reading is true.
  */
 static void run_records(struct trace *trace, long long records, bool reading, struct sequence *s)
 {
@@ -123,9 +124,9 @@ TEST_F(imc_trace, counts_samples_lost_by_perf)
 }
 
 /*
- * An AUX area is not read until the engine has wrapped in its buffer. The test gets the records
- * that were written before the area was full, and those after the test began to read, up to the
- * newest. The others are counted as lost.
+ * The test does not read the AUX area until the engine's buffer has wrapped. It then gets the
+ * records that were written before the area was full, and the records after it began to read, up to
+ * the newest. The driver counts the records between these two parts as lost.
  */
 #define AUX_PAGES	4
 #define ROUND		4096	/* records of the engine's buffer */
@@ -226,7 +227,7 @@ static bool next_aux_record(struct pmu_event *event, struct aux_record *aux)
 	return false;
 }
 
-/* The area is not read until the event ends: its last AUX record reports that data is missing. */
+/* The test reads the area only after the event; the last AUX record must report missing data. */
 TEST_F(imc_trace, full_area_is_marked_partial)
 {
 	long room = AUX_PAGES * sysconf(_SC_PAGESIZE) / 64;
@@ -287,8 +288,8 @@ TEST_F(imc_trace, delivers_each_record_of_a_task)
 }
 
 /*
- * perf stops an event whose buffer is unmapped. Records that the engine writes after that belong to
- * no event, and must not hide records that it writes for the next event.
+ * perf stops an event when its buffer is unmapped. Records that the engine writes after that belong
+ * to no event. The next event must not get these records, nor lose records because of them.
  */
 static void expect_newer(const struct trace_sample *sample, void *data)
 {
@@ -329,7 +330,7 @@ TEST_F(imc_trace, new_event_gets_no_old_records_after_munmap)
 struct shares {
 	__u32 pid;
 	long long all, user, kernel, of_work[NR_WORKS];
-	unsigned int wrong;		/* samples whose mode contradicts the address */
+	unsigned int wrong;		/* samples whose mode contradicts their address */
 };
 
 static bool is_kernel_address(__u64 ip)
@@ -394,8 +395,8 @@ TEST_F_TIMEOUT(imc_trace, attributes_samples_to_functions_70_20_10, 300)
 }
 
 /*
- * Compares with cpu-clock, which samples the same programs at the same rate: distortions of time in
- * an emulated machine affect both.
+ * Compares trace_imc with cpu-clock, which samples the same programs at the same rate: an emulated
+ * machine distorts time for both events alike.
  */
 static void both_modes(void *data)
 {
@@ -474,7 +475,7 @@ TEST_F_TIMEOUT(imc_trace, distinguishes_user_from_kernel, 300)
 /* Short-lived threads */
 
 struct threads {
-	unsigned int units;		/* of work per thread */
+	unsigned int units;		/* units of work that each thread does */
 	__u32 pid, tids[NR_WORKS];
 	long long right[NR_WORKS], wrong, without;
 	struct trace_sample first_wrong;
@@ -558,7 +559,7 @@ TEST_F_TIMEOUT(imc_trace, attributes_samples_of_short_lived_threads, 300)
 	trace_threads(_metadata, &self->trace, &threads);
 }
 
-/* The same with an event of a task, which its threads inherit */
+/* As the previous test, but with an event of a task that its threads inherit */
 TEST_F_TIMEOUT(imc_trace, attributes_samples_of_inherited_threads, 300)
 {
 	struct threads threads = {};
@@ -568,7 +569,7 @@ TEST_F_TIMEOUT(imc_trace, attributes_samples_of_inherited_threads, 300)
 }
 
 /*
- * PERF_RECORD_AUX has the PID of the task that its data belongs to, even if the area is full at
+ * A PERF_RECORD_AUX has the PID of the task that its data belongs to, even if the area is full at
  * each task switch.
  */
 #define OWNERS		2

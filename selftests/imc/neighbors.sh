@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# neighbors.sh: runs imc together with the PMUs of the kernel and of the suite's other drivers. The other drivers have the same PMUs and
+# neighbors.sh: runs imc together with the PMUs of the kernel and of all other pmukit drivers. These drivers must have the same PMUs and
 # devices before imc is loaded, while it is loaded and afterwards, in both load orders, across unloading and a PCI rescan. Meanwhile
-# imc's counts equal the engine's reference counters.
+# the counts of imc must equal the engine's reference counters.
 . "$(dirname "$0")/tap.sh"
 pci=/sys/bus/pci/devices
 pmus=/sys/bus/event_source/devices
@@ -34,7 +34,7 @@ have() {
 }
 
 is_as_before() { have >"$work/now" && cmp -s "$work/before" "$work/now"; }
-# unchanged: waits up to ten seconds, because drivers probe asynchronously
+# unchanged: succeeds if have prints the same as before, within ten seconds, because drivers probe asynchronously
 unchanged() {
 	within 10 is_as_before && return
 	diff "$work/before" "$work/now" | sed 's/^/# /'
@@ -46,7 +46,7 @@ imc_unload() { rmmod imc_engine && rmmod imc && ! ls $pmus | grep -qE "$ours"; }
 
 no_probes() { [ "$(cat /sys/kernel/debug/imc/probes)" = 0 ] && [ "$(cat /sys/kernel/debug/imc_engine/probes)" = 0 ]; }
 
-# counts [COMMAND]: tests the counts of cores, threads and chips while COMMAND runs
+# counts [COMMAND]: runs tests of the counts of cores, threads and chips while COMMAND runs; succeeds if both succeed
 counts() {
 	imc_test -t core_counts_equal_the_reference -t thread_counts_equal_the_reference -t nest_counts_equal_the_reference \
 		>"$work/counted" 2>&1 &
@@ -76,25 +76,25 @@ sed 's/^/# /' "$work/before"
 for name in $others; do [ -e /sys/module/"$name" ] || missing=1; done
 [ -z "${missing:-}" ] && grep -q '^uncore_imc_0 ' "$work/before" && grep -q '^cxl_hmu_' "$work/before" && grep -q '^cache_qos ' "$work/before" &&
 	grep -q '^hisi_ptt' "$work/before" && grep -q '^software ' "$work/before"
-result "without imc everybody else is there" $?
+result "without imc all other drivers have their PMUs" $?
 imc_load && unchanged
-result "imc after them takes nothing away" $?
+result "loading imc last leaves all PMUs and devices of the other drivers" $?
 no_probes
-result "and has no probe while no event is open" $?
+result "imc has no probe attached while no event is open" $?
 counts
-result "and counts" $?
+result "imc counts exactly beside the other drivers" $?
 within 10 no_probes
-result "no probe is left" $?
+result "imc has no probe attached after the events are closed" $?
 counts rescan && unchanged
-result "also while functions are removed and found again" $?
+result "imc counts exactly while PCI functions are removed and found again" $?
 counts "others_unload && others_load" && unchanged
-result "also while the others are unloaded and loaded" $?
+result "imc counts exactly while the other drivers are unloaded and loaded" $?
 others_unload && counts
-result "also without them" $?
+result "imc counts exactly while the other drivers are not loaded" $?
 imc_unload && imc_load && others_load && unchanged
-result "the others after imc have all of theirs" $?
+result "the other drivers, loaded after imc, have all their PMUs and devices" $?
 counts
-result "and imc counts" $?
+result "imc, loaded first, counts exactly" $?
 imc_unload && unchanged && imc_load
-result "nothing is missing when imc is unloaded" $?
+result "unloading imc leaves all PMUs and devices of the other drivers" $?
 exit $tap_failed

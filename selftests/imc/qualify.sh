@@ -7,10 +7,10 @@
 command=/sys/kernel/debug/imc/imc_cmd_0
 catalogue=/lib/firmware/pmukit/imc-power9.dtb
 
-# fails NUMBER: succeeds if only that statement has failed
+# fails NUMBER: succeeds if the check with this number has failed, and no other check
 fails() { [ "$status" = 1 ] && [ "$(said 0 FAIL)" = "$1" ]; }
 
-# double: copies a catalog from stdin to stdout, and moves CCYC of cores and threads to the offset of 32MHZ_CYC
+# double: copies a catalog from stdin to stdout, but gives CCYC of cores and threads the offset of 32MHZ_CYC
 double() {
 	bytes=$(od -An -v -to1 | tr -d '\n')
 	moved=$(echo "$bytes" | sed 's/ 000 000 000 200 000 000 000 010/ 000 000 000 210 000 000 000 010/')
@@ -21,24 +21,24 @@ plan 6
 
 qualify imc
 [ "$status" = 0 ] && none FAIL 0 && is PASS 0 1 2 3 4 5 6 7 8 9 10
-result "the engine passes what is read" $?
+result "the software engine passes the read-only checks" $?
 qualify --active imc
 [ "$status" = 0 ] && none FAIL 0 && is PASS 0 13 14 15 16 17 18 19
-result "and what events say" $?
+result "--active: the software engine passes the checks that open events" $?
 qualify --active --bundle "$work/bundle.tar.zst" imc
 [ "$status" = 0 ] && [ -s "$work/bundle.tar.zst" ]
-result "a bundle is written" $?
+result "--bundle writes a file" $?
 before=$(cat $command)
 echo 9 >$command && qualify imc && fails 8 && grep -q 'imc_cmd_0 is 0x9$' "$work/report"
-result "a command that there is not fails its statement" $?
+result "an invalid command in the control block fails check 8 only" $?
 echo "$before" >$command
 cp $catalogue "$work/catalogue"
 rmmod imc_engine && double <"$work/catalogue" >$catalogue && insmod /lib/vmrun/imc_engine.ko && qualify imc && fails 4
-result "two events of a unit at one place fail theirs" $?
+result "two events of a unit at the same offset fail check 4 only" $?
 rmmod imc_engine && cp "$work/catalogue" $catalogue
 rmmod imc
 qualify imc
 [ "$status" = 69 ] && [ "$(wc -l <"$work/error")" = 1 ] && ! [ -s "$work/report" ]
-result "without PMUs: status 69 and a line" $?
+result "without PMUs, pmukit qualify exits with status 69 and one error line" $?
 insmod /lib/vmrun/imc.ko && insmod /lib/vmrun/imc_engine.ko
 exit $tap_failed

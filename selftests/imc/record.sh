@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# pmukit records known work in the AUX area, reports it, and converts it into samples for stock perf. The recording and the
-# program are copied to $out, so that `pmukit report` can show functions on the host: in the guest, pmukit has no ELF library.
+# pmukit records known work in the AUX area, reports the recording, and converts it into samples for stock perf. The script copies the
+# recording and the program to $out, so that `pmukit report` can show functions on the host: in the guest, pmukit has no ELF library.
 . "$(dirname "$0")/tap.sh"
 out=${OUT:-/out}
 [ -d "$out" ] || out=$work
@@ -16,19 +16,19 @@ plan 4
 show() { sed 's/^/# /' "$1" | head -n "${2:-30}"; }
 
 pmukit record --source model -e trace_imc/trace_cycles/ -o aux.data -- imc_load split 4000 >said 2>&1
-result "pmukit record" $?
+result "pmukit record records trace_imc in an AUX area" $?
 show said
 
 pmukit report -i aux.data --kallsyms /proc/kallsyms >report 2>&1
-result "pmukit report reads all of it" $?
+result "pmukit report reads the whole recording" $?
 show report
 mkdir -p "$out/symfs/usr/bin" && cp aux.data "$out" && cp "$(command -v imc_load)" "$out/symfs/usr/bin"
 
 pmukit inject -i aux.data -o plain.data >said 2>&1
-result "pmukit inject" $?
+result "pmukit inject converts the recording" $?
 show said
 perf report --stdio -i plain.data --sort symbol >symbols 2>&1
 show symbols
 "$(dirname "$0")/check_split.sh" symbols
-result "perf report names the functions of what was injected" $?
+result "perf report shows the functions of the converted recording with their shares" $?
 exit $tap_failed

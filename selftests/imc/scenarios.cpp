@@ -66,8 +66,8 @@ Scenario imc_qualify()
     return qualify;
 }
 
-// Separate from imc_trace(), because it is routine on more kernels: how perf handles two events
-// that share buffers differs by kernel.
+// Separate from imc_trace(), because this scenario runs by default on more kernels: how perf
+// handles two events that share buffers differs by kernel.
 Scenario imc_shared()
 {
     Scenario shared;
@@ -113,8 +113,7 @@ Scenario imc_faults()
     return faults;
 }
 
-// Runs imc with the PMUs of the kernel and of all other drivers; the devices are those of the soak
-// test.
+// Runs imc with the PMUs of the kernel and of all other drivers, on the devices of the soak test.
 Scenario imc_neighbors()
 {
     Scenario neighbors;
@@ -239,7 +238,7 @@ DriverSpec imc_tests()
 {
     DriverSpec driver = with_stress(imc_driver(), imc_stress(), "--pmu core_imc");
     driver = with_sleep(driver, "--pmu core_imc");
-    // The scenario "shared" is routine on all x86 kernels.
+    // These steps are in the scenario "shared", which runs by default on all x86 kernels.
     driver = with_aux_extras(
         driver, "shared",
         {{"aux_extras", "--pmu trace_imc --aux 16"}, {"aux_extras_counting", "--pmu core_imc"}});
