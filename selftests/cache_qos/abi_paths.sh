@@ -18,13 +18,13 @@ abi "sysfs-bus-event_source-devices-cache_qos configfs-cache_qos debugfs-pmukit"
 cap() { cat $device/caps/"$1"; }
 echo "# $(cap backend): $(cap nr_rmid) RMIDs, units of $(cap scale), $(cap width) bits, quirks '$(cap quirks)'"
 [ "$(cap backend)" = sim ] && [ "$(cap source)" = model ]
-result "R-03 a simulation says that it is one" $?
+result "R-03 caps/backend and caps/source show that the machine is simulated" $?
 [ "$(cap nr_rmid)" = 352 ] && [ "$(cap scale)" = "$(scale)" ] && [ "$(cap width)" = 32 ] && [ -z "$(cap quirks)" ]
-result "R-03 RMIDs, unit, width and quirks are the machine's" $?
+result "R-03 the number of RMIDs, scale, width and quirks in caps/ are those of the machine" $?
 [ "$(awk '{ print $1, $2, $3 }' $device/domains)" = "$(awk '{ print $2, $4, $6 }' $sim/domains)" ]
-result "R-03 so are the L3s" $?
+result "R-03 the file domains lists the L3s of the machine" $?
 [ "$(ls $device/events | grep -v '\.' | tr '\n' ' ')" = "llc_occupancy local_bytes remote_bytes total_bytes " ]
-result "R-05 R-38 so are the events" $?
+result "R-05 R-38 events/ has the four events of the machine" $?
 grep -qa "vermagic=$(uname -r) " /lib/vmrun/cache_qos.ko
 result "R-64 the driver was built for this kernel" $?
 rmdir $groups/promised

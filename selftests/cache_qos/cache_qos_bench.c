@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measures the cost of a task switch. Two tasks on one CPU wake each other alternately:
+ * Measures the time of a task switch while two tasks on one CPU wake each other alternately, in
+ * four configurations:
  *   null_probe  an empty BPF program is attached to sched_switch, no task is monitored;
  *   untracked   monitored groups exist, but neither task is in one;
  *   tracked     both tasks are in one monitored group;
  *   monitored   the tasks are in two monitored groups, so every switch writes PQR_ASSOC.
- * Each round measures all four, as the speed of an emulated machine drifts; the results are the
- * medians of all rounds.
+ * Each round measures all four, because the speed of an emulated machine drifts. Each result is the
+ * median of all rounds.
  *
- * cache_qos_bench: prints "bench cache_qos.switch_ns.NAME VALUE ns" lines and TAP; fails above 4
- * (monitored) and 1.5 (untracked) times null_probe.
+ * Prints "bench cache_qos.switch_ns.NAME VALUE ns" lines and TAP. Fails if a switch takes more than
+ * 4 times (monitored) or 1.5 times (untracked) as long as with null_probe.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -95,7 +96,7 @@ static bool switch_tasks(const struct pair *pair, int times)
 	return true;
 }
 
-/* Nanoseconds per switch, or -1 */
+/* Returns the nanoseconds per switch, or -1. */
 static double time_of_switches(const struct pair *pair)
 {
 	long long ns;
@@ -127,7 +128,7 @@ static int empty_program(void)
 	return syscall(__NR_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
 }
 
-/* Attaches the program until the returned file is closed */
+/* Attaches the program until the caller closes the returned file descriptor. */
 static int attach(int program)
 {
 	union bpf_attr attr = {
@@ -155,7 +156,7 @@ static int make_groups(void)
 	       write_text(GROUPS "/two/monitor_cache", "1");
 }
 
-/* The driver detaches its probe a little after the last group is removed. */
+/* Waits, because the driver detaches its probe a little after the last group is removed. */
 static int remove_groups(void)
 {
 	long long probes = -1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * cache_qos_closid CPU ROUNDS [sim|msr]: changes the class of service of a CPU as pqos and rdtset
- * do: reads PQR_ASSOC, replaces the upper half and writes both halves. Each class must still be in
- * the register after the driver has written it. sim: registers of the simulated machine; msr:
- * registers of the processor.
+ * do: reads PQR_ASSOC, replaces the upper half and writes both halves. After the next write of the
+ * register by the driver, the new class must still be there. sim: registers of the simulated
+ * machine; msr: registers of the processor.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +16,10 @@
 #define WRITES "/sys/kernel/debug/pmukit/cache_qos/pqr_writes"
 #define PQR_ASSOC 0xc8f
 
-/* Access to PQR_ASSOC and to the driver's number of writes; @classes: highest class of service */
+/*
+ * Functions that read and write PQR_ASSOC and read how often the driver has written the register.
+ * @classes: highest class of service.
+ */
 struct registers {
 	const char *name;
 	unsigned int classes;
@@ -64,7 +67,9 @@ static int open_msr(unsigned int cpu, int flags)
 	return open(path, flags);
 }
 
-/* The number of writes is for all CPUs, so no other CPU may run a monitored task. */
+/*
+ * The driver's number of writes is a sum for all CPUs, so only this CPU may run a monitored task.
+ */
 static int msr_read_cpu(unsigned int cpu, unsigned long long *pqr, unsigned long long *writes)
 {
 	FILE *file = fopen(WRITES, "r");
@@ -108,7 +113,7 @@ static const struct registers *registers_by_name(const char *name)
 	return NULL;
 }
 
-/* Waits until the number of writes is no longer @before, for a second at most. */
+/* Waits, for a second at most, until the driver's number of writes differs from @before. */
 static int wait_write(const struct registers *has, unsigned int cpu, unsigned long long before,
 		      unsigned long long *pqr)
 {

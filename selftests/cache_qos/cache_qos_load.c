@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * cache_qos_load NAME SECONDS [THREADS [FORKS [PAUSE_MS]]]: runs threads with this name, which
- * defines their accesses in the simulated machine (cq-ws8M-1G). Each is busy for SECONDS, or with
- * PAUSE_MS only for a moment after each pause. Meanwhile FORKS children run one after the other,
- * each busy for a moment.
+ * defines their accesses in the simulated machine, as in cq-ws8M-1G. Each thread is busy for
+ * SECONDS; with PAUSE_MS, only for a moment after each pause. Meanwhile FORKS child processes run
+ * one after the other, each busy for a moment.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static void busy_until(double end)
 		continue;
 }
 
-/* The simulation reads a name when the task is next switched to. */
+/* The simulation reads the name of a task at the next switch to this task. */
 static void *work(void *unused)
 {
 	double end = now() + seconds;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests the PMU cache_qos through perf_event_open() on the simulated machine: rejected events, the
- * reporting CPU, and values, which equal the simulation's reference counters while programs are
- * frozen.
+ * CPU whose event reports, and values. While programs are frozen, the values must equal the
+ * reference counters of the simulation.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -46,7 +46,8 @@ static bool sim(const char *command)
 }
 
 /*
- * A field of the simulation's reference counters, summed over a task's entries, in units; -1: none
+ * Returns a field of the simulation's reference counters, in units of the counters, summed over the
+ * entries of a task; -1: the task has no entry
  */
 static long long reference_of(pid_t tid, const char *word)
 {
@@ -88,7 +89,9 @@ static pid_t busy(const char *name, int cpu)
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	sched_setaffinity(0, sizeof(set), &set);
-	/* The simulation reads the name when the task is next switched to. */
+	/*
+	 * The simulation reads the name at the next switch to the task: sleep, so that one happens.
+	 */
 	usleep(1000);
 	for (;;)
 		continue;
@@ -160,8 +163,8 @@ static long long number_in(const char *path)
 }
 
 /*
- * Waits for a complete pass of the sampler, which may take long on a busy host, and at least 1.5
- * seconds.
+ * Waits for a complete pass of the driver's sampler, at least 1.5 seconds. A pass may take long on
+ * a busy host.
  */
 static void wait_for_passes(void)
 {
@@ -172,7 +175,10 @@ static void wait_for_passes(void)
 		usleep(100000);
 }
 
-/* Waits until the field of the task exceeds @more_than, which may take long; then for @us. */
+/*
+ * Waits until the task's reference counter @word exceeds @more_than, which may take long; then
+ * waits @us microseconds.
+ */
 static void let_run(pid_t tid, const char *word, long long more_than, useconds_t us)
 {
 	for (int i = 0; i < 100 && reference_of(tid, word) <= more_than; i++)
@@ -213,7 +219,8 @@ TEST_F(cache_qos, R_39_rejects_unsupported_attributes)
 	self->attr.config = OCCUPANCY | 200 << 8;
 	EXPECT_LT(pmu_event_open(event, &self->attr, 0, -1), 0);
 	/*
-	 * inherit_stat makes perf swap the counts of two tasks, but one event counts for all tasks.
+	 * inherit_stat makes perf swap the counts of two tasks, but one event has the counts of all
+	 * tasks that inherit the event. So the driver rejects both attributes together.
 	 */
 	self->attr.config = OCCUPANCY;
 	self->attr.inherit_stat = 1;
@@ -283,7 +290,7 @@ TEST_F_TIMEOUT(cache_qos, R_30_traffic_of_a_task_equals_the_reference, 120)
 	end(child);
 }
 
-/* As in perf stat -D: a disabled leader disables its group. */
+/* perf stat -D opens a group with a disabled leader, which disables the whole group. */
 TEST_F_TIMEOUT(cache_qos, R_44_disabled_group_counts_nothing, 120)
 {
 	struct pmu_event *leader = &self->events[0], *event = &self->events[1];
@@ -332,8 +339,8 @@ TEST_F(cache_qos, R_41_one_cpu_reports_for_the_machine)
 }
 
 /*
- * Monitors two CPUs, then one of them. There must be a third CPU, because events on all CPUs would
- * monitor the machine.
+ * Monitors two CPUs, then closes the events of one of them. Needs a third CPU, because events on
+ * all CPUs would monitor the whole machine.
  */
 TEST_F_TIMEOUT(cache_qos, R_46_close_ends_monitoring_of_a_cpu, 120)
 {
@@ -368,8 +375,8 @@ TEST_F_TIMEOUT(cache_qos, R_46_close_ends_monitoring_of_a_cpu, 120)
 }
 
 /*
- * Events on all CPUs monitor the machine, whose sum includes all traffic since the driver was
- * loaded: a new event must not include earlier traffic.
+ * Events on all CPUs monitor the machine. The driver's sum for the machine includes all traffic
+ * since the driver was loaded, but a new event must count only later traffic.
  */
 TEST_F_TIMEOUT(cache_qos, R_41_machine_counts_start_at_zero, 120)
 {
@@ -415,7 +422,7 @@ TEST_F_TIMEOUT(cache_qos, R_44_reset_clears_the_count, 120)
 	end(child);
 }
 
-/* CPU time of a process until now; -1: the process has ended */
+/* Returns the CPU time of a process in ns, or -1 if the process has ended. */
 static long long cpu_ns_of(pid_t pid)
 {
 	struct timespec ran;
@@ -445,7 +452,7 @@ static long switches_of(pid_t tid)
 	return sum;
 }
 
-/* Enables and disables the event between two passes, which are a second apart. */
+/* Enables and disables the event between two passes of the sampler, which are a second apart. */
 TEST_F_TIMEOUT(cache_qos, R_44_counts_traffic_only_while_enabled, 120)
 {
 	static const char sample_ms[] = PMU_SYSFS "/" PMU "/sample_ms";
@@ -461,8 +468,8 @@ TEST_F_TIMEOUT(cache_qos, R_44_counts_traffic_only_while_enabled, 120)
 	let_run(child, "total", 0, 0);
 	ASSERT_EQ(write_text(sample_ms, "1000"), 0);
 	/*
-	 * Sometimes another task has the CPU until the end of a round; the test then repeats it. If
-	 * the task was not switched away from, the first result must be right.
+	 * Sometimes another task has the CPU until the end of a round; the test then repeats the
+	 * round. If the CPU did not switch away from the task, the first result must be right.
 	 */
 	for (int try = 0; try < 10 && (value <= 0 || value != moved || more); try++) {
 		long switches = switches_of(child);
@@ -520,7 +527,7 @@ TEST_F(cache_qos, R_05_R_38_R_66_each_event_in_sysfs_opens)
 	}
 }
 
-/* The CPU carries the task's RMID when open() returns, even without a task switch. */
+/* The CPU has the task's RMID when perf_event_open() returns, even without a task switch. */
 TEST_F_TIMEOUT(cache_qos, R_17_running_task_is_monitored_at_once, 120)
 {
 	struct pmu_event *event = &self->events[0];
@@ -538,8 +545,8 @@ TEST_F_TIMEOUT(cache_qos, R_17_running_task_is_monitored_at_once, 120)
 	ASSERT_EQ(pmu_event_open(&self->events[1], &self->attr, 0, -1), 0);
 	usleep(200000);
 	/*
-	 * A round in which another task has the CPU shows nothing. The first round in which the
-	 * task ran throughout and was not switched away from decides: the CPU must carry its RMID.
+	 * A round in which another task has the CPU has no result. In the first round in which only
+	 * the task ran, without a task switch, the CPU must have the RMID of the task.
 	 */
 	for (int try = 0; try < 60 && !seen; try++) {
 		long switches = switches_of(child);
@@ -593,10 +600,11 @@ TEST_F(cache_qos, R_19_kernel_threads_can_be_monitored)
 }
 
 /*
- * All values of a group belong to one pass. All traffic is local, so local traffic of a later pass
- * would exceed the total. perf reads one count after the other, so a pass may occasionally end in
- * between, but not while the program is frozen. Local traffic between the driver's reads of the two
- * counters counts as remote traffic, so local and remote may add up to more than the total.
+ * All values of a group belong to one pass of the sampler. All traffic is local, so the local
+ * traffic of a later pass would exceed the total. perf reads the counts one by one, so a pass may
+ * occasionally end between two reads, but not while the program is frozen. Local traffic between
+ * the driver's reads of the two counters counts as remote traffic, so local and remote may add up
+ * to more than the total.
  */
 TEST_F_TIMEOUT(cache_qos, R_45_group_values_belong_to_one_pass, 120)
 {
@@ -645,7 +653,7 @@ TEST_F_TIMEOUT(cache_qos, R_45_group_values_belong_to_one_pass, 120)
 	end(child);
 }
 
-/* An inherited event counts nothing: the first event has the counts of all children, once. */
+/* The inherited copies of an event count nothing: the original event counts all children once. */
 TEST_F_TIMEOUT(cache_qos, R_42_children_are_counted_once, 120)
 {
 	struct pmu_event *event = &self->events[0];
@@ -694,7 +702,10 @@ TEST_F_TIMEOUT(cache_qos, R_42_children_are_counted_once, 120)
 	}
 }
 
-/* Runs until the simulation has counted traffic, which a busy host may delay. */
+/*
+ * Runs until the simulation has counted traffic of this process, which a busy host may delay, and
+ * exits.
+ */
 static void run_a_little_and_end(int result)
 {
 	pid_t self = getpid();
@@ -710,7 +721,7 @@ static void run_a_little_and_end(int result)
 	_exit(write(result, &self, sizeof(self)) != sizeof(self));
 }
 
-/* The monitored process ends before its child. Passes are a second apart. */
+/* The monitored process ends before its child. The sampler makes one pass per second. */
 TEST_F_TIMEOUT(cache_qos, R_42_counts_until_the_last_child_ends, 120)
 {
 	static const char sample_ms[] = PMU_SYSFS "/" PMU "/sample_ms";
@@ -747,7 +758,10 @@ TEST_F_TIMEOUT(cache_qos, R_42_counts_until_the_last_child_ends, 120)
 	}
 }
 
-/* Events of one opener with equal share have one monitor; share 0xffffffff gives each its own. */
+/*
+ * Events that one task opens with an equal term "share" have one monitor. With share 0xffffffff
+ * each event has its own monitor.
+ */
 TEST_F_TIMEOUT(cache_qos, R_37_R_41_tasks_with_equal_share_report_once, 120)
 {
 	pid_t children[2] = { busy("cq-ws2M-200M", 0), busy("cq-ws2M-200M", 1) };
@@ -777,7 +791,7 @@ TEST_F_TIMEOUT(cache_qos, R_37_R_41_tasks_with_equal_share_report_once, 120)
 	end(children[1]);
 }
 
-/* While other software has the registers, values do not change and opens fail. */
+/* While other software uses the registers, values do not change and new events fail. */
 TEST_F(cache_qos, R_06_R_07_yields_while_registers_are_claimed)
 {
 	struct pmu_event *event = self->events;
@@ -808,7 +822,7 @@ static void *read_the_root(void *unused)
 	return NULL;
 }
 
-/* Number of passes while this number of threads read a file at the same time */
+/* Returns how many passes the sampler makes while this number of threads read a file at once. */
 static long long passes_of_readers(int readers)
 {
 	long long before = number_in(PASSES);
@@ -840,12 +854,12 @@ TEST_F_TIMEOUT(cache_qos, R_33_R_34_concurrent_readers_share_a_pass, 120)
 	ASSERT_TRUE(sim("freeze 1"));
 	EXPECT_GT(number_in(ROOT_GROUP "/occupancy"), 0);
 	ASSERT_TRUE(sim("flush 0"));
-	/* A file may show older values for sample_ms. */
+	/* A file may show values that are up to sample_ms old. */
 	usleep(1100000);
 	EXPECT_EQ(number_in(ROOT_GROUP "/occupancy"), 0);
 	/*
-	 * Sometimes a reader begins after the pass of the others has ended. The test only requires
-	 * that readers can share a pass at all: without that each reader has its own pass.
+	 * Sometimes a reader begins after the pass of the other readers has ended. The test only
+	 * requires that readers can share passes: without this, there is one pass per reader.
 	 */
 	for (int try = 0; try < 20 && !shared; try++)
 		shared = passes_of_readers(12) <= 4;
@@ -855,8 +869,8 @@ TEST_F_TIMEOUT(cache_qos, R_33_R_34_concurrent_readers_share_a_pass, 120)
 }
 
 /*
- * Opening the first stream attaches probes, which cannot be done under perf's mutex for group
- * members.
+ * Opening the first stream of snapshots attaches probes. The driver cannot do this under the mutex
+ * that perf holds while an event joins a group.
  */
 TEST_F(cache_qos, R_47_stream_must_lead_its_group)
 {
@@ -927,7 +941,7 @@ TEST_F_TIMEOUT(cache_qos, R_47_stream_resumes_after_a_loss, 120)
 	pmu_event_close(event);
 }
 
-/* Linux 7.2 stops the event with its last sample, before most of the snapshot is delivered. */
+/* Linux 7.2 stops the event at its last sample, before the rest of the snapshot is delivered. */
 TEST_F(cache_qos, R_47_ending_stream_counts_delivered_records)
 {
 	struct pmu_event *event = &self->events[0];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos_walk MIB PASSES MARK [SECONDS]: writes to each cache line of MIB MiB, PASSES times,
- * then sleeps. Makes mark MARK before the walk and MARK + 1 after it. At a mark, a processor
- * emulated with tools/rdt writes its reference log; elsewhere a mark does nothing. With 0 MiB it
- * makes only MARK.
+ * cache_qos_walk MIB PASSES MARK [SECONDS]: writes to each cache line of MIB MiB of memory, PASSES
+ * times (a walk), then sleeps. Makes mark MARK before the walk and MARK + 1 after it. At a mark, a
+ * processor that tools/rdt emulates writes its reference log; on other processors a mark does
+ * nothing. With MIB 0 the program makes only the mark MARK.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # check_rdt.sh LOG READINGS COUNT: compares COUNT readings from the guest (rdt*.sh) with the reference log of the emulated
-# processor (tools/rdt). Marks are numbered points in the log; MARK is one that the walk made. Readings:
+# processor (tools/rdt). A mark is a numbered point in the log; MARK is a mark that the walk made (cache_qos_walk.c). Readings:
 #   occupancy READER L3 MARK BEFORE AFTER VALUE             read between marks BEFORE and AFTER; tolerance: one unit per L3
 #   total|local READER L3 MARK FROM TO BEFORE AFTER VALUE [ROUNDING]
 #                                                          at least the bytes from mark FROM to TO, at most those from BEFORE to AFTER,

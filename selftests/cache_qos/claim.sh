@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Other software takes the registers: resctrl is mounted while the driver monitors groups, and tools
-# write registers.
+# Other software uses the monitoring registers while the driver monitors groups: other tools write
+# the registers, and resctrl is mounted. The driver must yield and later continue.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine
 cd "$work" || exit 1
 plan 19
 
-# pqr CPU, evtsel CPU: value of the register
+# pqr CPU, evtsel CPU: print PQR_ASSOC or QM_EVTSEL of a simulated CPU
 pqr() { awk -v cpu="$1" '$1 == "cpu" && $2 == cpu { print $6 }' $sim/cpus; }
 evtsel() { awk -v cpu="$1" '$1 == "cpu" && $2 == cpu { print $8 }' $sim/cpus; }
 no_rmids() { awk '$1 == "cpu" { if ($6 !~ /^(0x)?[0-9a-f]*00000000$/ && $6 != "0") bad = 1 } END { exit bad }' $sim/cpus; }
@@ -29,33 +29,33 @@ case "$(pqr 0) $(pqr 1)" in
 0x3*" "0x5*) true ;;
 *) false ;;
 esac
-result "R-09 the class of service of each CPU stays" $?
+result "R-09 the driver keeps the class of service of each CPU" $?
 echo "# $writes writes, PQR_ASSOC $(pqr 0) $(pqr 1), QM_EVTSEL $(evtsel 0) $(evtsel 1)"
 # During a pass QM_EVTSEL has other values.
 as_found() { [ "$(evtsel 0)" = 0x900000001 ] && [ "$(evtsel 1)" = 0x700000002 ]; }
 [ "$writes" -gt 0 ] && within 5 as_found
-result "R-10 QM_EVTSEL is as it was found" $?
+result "R-10 the driver restores QM_EVTSEL" $?
 
 # Another tool, such as pqos -m, monitors with another RMID on the CPU of the task.
 registers_are() { [ "$(cat $devices/cache_qos/registers)" = "$1" ]; }
 taskset -p 1 $one >/dev/null
 registers_are cache_qos
-result "R-07 the registers are the driver's" $?
+result "R-07 before another tool writes an RMID, the driver owns the registers" $?
 lines=$(dmesg | grep -c "is another tool's")
 sim pqr 0 $((4 << 32 | 200))
 within 8 registers_are "cpu 0 rmid 200" && within 8 grep -q "^state.* yielded" $groups/g1/status
-result "R-08 the driver gives way to another tool's RMID and says whose" $?
+result "R-08 the driver yields to the RMID of another tool and names the CPU and the RMID" $?
 sleep 2
 echo "# PQR_ASSOC $(pqr 0) $(pqr 1)"
 [ "$(pqr 0)" = 0x4000000c8 ] && [ $(($(pqr 1) & 0xffffffff)) = 0 ] && [ $(($(dmesg | grep -c "is another tool's") - lines)) = 1 ]
-result "R-08 leaves it where it is, takes its own back, and logs it once" $?
+result "R-08 the driver keeps the RMID of the tool, removes its own RMIDs and logs one line" $?
 refused_with "busy" writes $groups/g2/monitor_cache 1
-result "R-08 no new monitor meanwhile" $?
+result "R-08 while the driver has yielded, a new monitor fails with EBUSY" $?
 sim pqr 0 $((4 << 32))
 within 8 registers_are cache_qos && within 8 cat $groups/g1/occupancy
-result "R-08 when the RMID is 0 again values are there again" $?
+result "R-08 after the tool has cleared its RMID, the group has values again" $?
 [ $(($(pqr 0) >> 32)) = 4 ]
-result "R-09 and the class of service stays" $?
+result "R-09 the class of service that the tool set is still there" $?
 taskset -p 3 $one >/dev/null
 
 # resctrl
@@ -67,35 +67,35 @@ sleep 1
 lines=$(dmesg | grep -c "resctrl is mounted")
 sim claim 1
 within 8 no_rmids
-result "R-07 when resctrl is mounted all RMIDs are 0 within a pass" $?
+result "R-07 after resctrl is mounted, the RMIDs of all CPUs become 0" $?
 [ "$(stat_of yields)" -gt 0 ] && [ $(($(dmesg | grep -c "resctrl is mounted") - lines)) = 1 ] && registers_are resctrl
-result "R-07 counted, and one line in the log" $?
+result "R-07 the driver counts the yield and logs one line" $?
 refused_with "busy" cat $groups/g1/occupancy && refused_with "busy" writes $groups/g2/monitor_cache 1
-result "R-07 groups: EBUSY" $?
+result "R-07 while resctrl is mounted, reads of a group and new monitors fail with EBUSY" $?
 grep -q "^state.* yielded" $groups/g1/status
-result "R-07 status says why" $?
+result "R-07 the status of the group shows that the driver has yielded" $?
 ! perf stat -e cache_qos/llc_occupancy/ -- true >said 2>&1 || grep -q "not supported\|not counted" said
-result "R-06 no new event" $?
+result "R-06 while resctrl is mounted, a new event is not counted" $?
 before=$(pqr_writes)
 sim flush 0
 sleep 2
 [ "$(pqr_writes)" = "$before" ] && no_rmids
-result "R-07 no register is written" $?
+result "R-07 while resctrl is mounted, the driver writes no PQR_ASSOC" $?
 wait $stat
 sed 's/^/# /' stat
 tail -n 3 stat | awk -F, '{ if (NR > 1 && $2 != last) bad = 1; last = $2 } END { exit bad || !(last > 0) }'
-result "R-07 perf shows what there was before, although the cache is empty" $?
+result "R-07 an open event keeps its last value while resctrl is mounted" $?
 
 sim claim 0
 within 8 cat $groups/g1/occupancy
-result "R-07 when it is gone values are there again" $?
+result "R-07 after resctrl is unmounted, the group has values again" $?
 sim flush 0
 sleep 3
 sim freeze 1
 value=$(cat $groups/g1/occupancy) truth=$(reference_sum lines tid $one)
 echo "# occupancy $value, the reference has $truth"
 [ "$value" -gt 0 ] && nearly "$value" "$truth"
-result "R-07 and right" $?
+result "R-07 after resctrl is unmounted, the occupancy equals the reference" $?
 sim freeze 0
 kill $one
 wait $one 2>/dev/null
@@ -113,10 +113,10 @@ case $(pqr 0) in
 0x6*) true ;;
 *) false ;;
 esac
-result "R-09 so does one that was set while nothing was monitored" $?
+result "R-09 the driver keeps a class of service that was set while nothing was monitored" $?
 kill $one
 wait $one 2>/dev/null
 
 [ "$(refused)" = 0 ]
-result "R-09 no write was refused by the machine" $?
+result "R-09 the simulated machine rejected no register write" $?
 exit $tap_failed

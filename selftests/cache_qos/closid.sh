@@ -18,18 +18,19 @@ sleep 2
 taskset -p 1 $one >/dev/null
 taskset -p 1 $two >/dev/null
 yields=$(stat_of yields)
-# Run on the CPU itself, as wrmsr does: from another CPU the simulated register could be written in the middle of an update by the driver.
+# Write the register on its own CPU, as wrmsr does: a write from another CPU could hit the simulated register during an update by the
+# driver.
 taskset 1 cache_qos_closid 0 1000 >said
 lost=$?
 sed 's/^/# /' said
 [ $lost = 0 ]
-result "R-09 none of 1000 classes of service is lost" $?
+result "R-09 the driver keeps all of 1000 classes of service" $?
 echo "# $(stat_of hijacks) RMIDs were written back, $(stat_of pqr_writes) writes, $(grep ^state $groups/g1/status)"
 [ "$(stat_of yields)" = "$yields" ] && grep -q "^registers cache_qos" $groups/g1/status
-result "R-08 the driver keeps the registers" $?
+result "R-08 the driver does not yield the registers" $?
 kill $one $two
 wait $one $two 2>/dev/null
 rmdir $groups/g1
 [ "$(refused)" = 0 ]
-result "R-09 no write was refused by the machine" $?
+result "R-09 the simulated machine rejected no register write" $?
 exit $tap_failed

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Zen 5: bandwidth counters assigned to RMIDs (ABMC). Monitors with a counter are right, monitors without one report that, and a freed
-# counter is assigned to the next monitor.
+# Zen 5 assigns bandwidth counters to RMIDs (ABMC). Monitors with counters must have the right values, monitors without counters must
+# report a gap, and freed counters must be assigned to the next monitor.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine
@@ -10,9 +10,9 @@ cd "$work" || exit 1
 plan 8
 
 [ -e $devices/cache_qos/events/total_bytes ] && [ -e $devices/cache_qos/events/local_bytes ]
-result "R-12 bandwidth is offered" $?
+result "R-12 the PMU has events for total and local bytes" $?
 
-# Eighteen groups and RMID 0: sixteen of them get counters for total and local traffic.
+# There are eighteen groups and the root with RMID 0. Sixteen of these nineteen get counters for total and local traffic.
 last=18
 for n in $(seq $last); do
 	mkdir $groups/g$n && echo 1 >$groups/g$n/monitor_cache
@@ -38,16 +38,16 @@ moved() {
 }
 moved g1 $one
 [ "$truth" -gt 0 ] && nearly "$counted" "$truth"
-result "R-12 R-30 a group with counters is right" $?
+result "R-12 R-30 the bytes of a group with counters equal the reference" $?
 moved g$last $two
 [ "$truth" -gt 0 ] && [ "$counted" = 0 ] && grep -q "^state.* gap" $groups/g$last/status
-result "R-12 one without them counts nothing, and says so" $?
+result "R-12 a group without counters counts 0 bytes and reports a gap" $?
 sim freeze 1
 value=$(cat $groups/g$last/occupancy) truth=$(reference_sum lines tid $two)
 sim freeze 0
 echo "# occupancy $value, the reference has $truth"
 [ "$truth" -gt 0 ] && nearly "$value" "$truth"
-result "R-12 its occupancy is right" $?
+result "R-12 the occupancy of a group without counters equals the reference" $?
 
 for n in $(seq 2 5); do
 	rmdir $groups/g$n
@@ -57,10 +57,10 @@ within 20 stat_is rmids_limbo 0
 passes
 moved g$last $two
 [ "$truth" -gt 0 ] && nearly "$counted" "$truth"
-result "R-12 once counters are free it is right" $?
+result "R-12 after counters are freed, the bytes of this group equal the reference" $?
 moved g1 $one
 [ "$truth" -gt 0 ] && nearly "$counted" "$truth"
-result "R-12 and so are the others, still" $?
+result "R-12 the bytes of the group that always had counters still equal the reference" $?
 
 sim claim 1
 within 10 grep -qx resctrl $devices/cache_qos/registers
@@ -70,7 +70,7 @@ within 10 grep -qx cache_qos $devices/cache_qos/registers
 passes
 moved g1 $one
 [ "$truth" -gt 0 ] && nearly "$counted" "$truth"
-result "R-07 R-12 after another user of the registers, too" $?
+result "R-07 R-12 after another user of the registers, the bytes of a group equal the reference" $?
 
 kill $one $two
 wait $one $two 2>/dev/null
@@ -78,6 +78,6 @@ for n in 1 $(seq 6 $last); do
 	rmdir $groups/g$n
 done
 [ "$(refused)" = 0 ]
-result "R-12 no access was refused by the machine" $?
+result "R-12 the simulated machine rejected no register access" $?
 reload profile=spr lines=2048
 exit $tap_failed

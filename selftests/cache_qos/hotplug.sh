@@ -10,7 +10,7 @@ reload domains=2 lines=1024 || skip_all "no machine of two L3s"
 cd "$work" || exit 1
 plan 16
 
-# right: flushes the caches; the group's occupancy in the refilled caches equals the reference counters
+# right: flushes the caches; succeeds if the group's occupancy in the refilled caches equals the reference counters
 right() {
 	sim flush 0
 	sim flush 1
@@ -29,22 +29,22 @@ sleep 3
 passes
 sed 's/^/# /' $groups/g1/occupancy_domains
 [ "$(grep -c . $groups/g1/occupancy_domains)" = 2 ] && [ "$(awk '$2 == 1 && $1 == 1 { print $3 }' $groups/g1/occupancy_domains)" -gt 0 ]
-result "R-60 each L3 has its line" $?
+result "R-60 occupancy_domains has a line for each L3" $?
 total=$(cat $groups/g1/mbm_total)
 
 echo 0 >$online
 passes
 sed 's/^/# /' $groups/g1/occupancy_domains
 [ "$(grep -c . $groups/g1/occupancy_domains)" = 1 ] && [ "$(cut -d' ' -f1 $groups/g1/occupancy_domains)" = 0 ]
-result "R-29 one that is offline leaves the sums" $?
+result "R-29 an L3 without an online CPU has no line in occupancy_domains" $?
 [ "$(cat $groups/g1/mbm_total)" -ge "$total" ]
-result "R-31 but bandwidth does not fall" $?
+result "R-31 mbm_total does not decrease when an L3 goes offline" $?
 awk '$1 == "cpu" && $2 == 1 { exit !($6 == "0" || $6 == "0x0") }' $sim/cpus
 result "R-60 a CPU that is offline has no RMID" $?
 size=$(awk '$1 == "id" && $2 == 0 { print $6 }' $sim/domains)
 [ "$(cut -d' ' -f1-3 $devices/cache_qos/domains | head -n 1)" = "0 0 $size" ] &&
 	[ "$(awk '$1 == 1 { print $4 }' $devices/cache_qos/domains)" = 0 ]
-result "R-03 the file domains says so" $?
+result "R-03 the file domains shows that the L3 has no online CPU" $?
 
 echo 1 >$online
 passes
@@ -52,12 +52,12 @@ taskset -p 2 $two >/dev/null
 sleep 1
 sed 's/^/# /' $groups/g1/occupancy_domains
 [ "$(grep -c . $groups/g1/occupancy_domains)" = 2 ]
-result "R-29 it comes back" $?
+result "R-29 an L3 has a line again after its CPU is back online" $?
 hijacks=$(stat_of hijacks)
 right
-result "R-29 and is right" $?
+result "R-29 after the CPU is back online, the occupancy equals the reference" $?
 [ "$hijacks" = 0 ]
-result "R-60 no register value is taken for that of another user" $?
+result "R-60 CPU hotplug is not counted as a register write of another user" $?
 
 # perf ends its event of a CPU that goes offline, and does not start it again when the CPU is back.
 perf stat -x, -a -A -I 500 -e cache_qos/llc_occupancy/ -- sleep 7 2>stat &
@@ -71,7 +71,7 @@ taskset -p 2 $two >/dev/null
 wait $stat
 sed 's/^/# /' stat
 awk -F, '$2 == "CPU1" { some += $3 > 0; last = $3 } END { exit !(some && last == 0) }' stat
-result "R-29 R-41 perf stat -a leaves out the L3 of a CPU that is offline" $?
+result "R-29 R-41 perf stat -a counts 0 for an L3 after its CPU went offline" $?
 
 # Many offline/online cycles while events and groups are created and removed
 perf stat -a -e cache_qos/llc_occupancy/ -- sleep 60 >/dev/null 2>&1 &
@@ -99,35 +99,35 @@ kill $three $four 2>/dev/null
 wait $three $four
 sed 's/^/# /' storm | head -n 5
 [ $failed = 0 ]
-result "R-60 a storm of CPUs that come and go" $?
+result "R-60 a CPU goes offline and online twelve times under load" $?
 right
-result "R-60 afterwards values are right" $?
+result "R-60 after these cycles the occupancy equals the reference" $?
 
-# pm_test: the kernel only pretends to suspend, for some seconds, because devices of an emulated machine would not resume. CPU 0 loses
-# its RMID meanwhile. A task switch before the suspend may notice that (hijacks); RMID 0 does not belong to another tool.
+# With pm_test the kernel only pretends to suspend, for some seconds, because devices of an emulated machine would not resume. The script
+# clears the RMID of CPU 0. A task switch before the suspend may notice this (statistic hijacks); RMID 0 does not belong to another tool.
 echo 1000 >$devices/cache_qos/sample_ms
 total=$(cat $groups/g1/mbm_total) yields=$(stat_of yields)
 echo freezer >/sys/power/pm_test && passes && sim pqr 0 0 && echo mem >/sys/power/state
-result "R-61 the machine sleeps" $?
+result "R-61 the machine suspends and resumes" $?
 echo none >/sys/power/pm_test
 echo 100 >$devices/cache_qos/sample_ms
 echo "# $(stat_of hijacks) hijacks, registers: $(cat $devices/cache_qos/registers)"
 [ "$(stat_of yields)" = "$yields" ] && [ "$(cat $groups/g1/mbm_total)" -ge "$total" ]
-result "R-61 RMIDs are written again, and the driver keeps the registers" $?
+result "R-61 after resume the driver has not yielded, and mbm_total has not decreased" $?
 
 end_g1
 [ "$(refused)" = 0 ]
-result "R-60 no write was refused by the machine" $?
+result "R-60 the simulated machine rejected no register write" $?
 
 # CPU 1 is offline when the simulated machine is loaded. It comes online first in an L3 without another CPU, then in an L3 with one.
 echo 0 >$online
 reload domains=2 lines=1024 && echo 1 >$online && passes
 echo "# cpumask $(cat $devices/cache_qos_aux/cpumask)"
 [ "$(cat $devices/cache_qos_aux/cpumask)" = 0-1 ]
-result "R-60 a CPU that comes late serves an L3 of its own" $?
+result "R-60 a CPU that comes online as the first of its L3 is in the cpumask" $?
 echo 0 >$online
 reload profile=spr lines=2048 && echo 1 >$online && passes
 echo "# cpumask $(cat $devices/cache_qos_aux/cpumask)"
 [ "$(cat $devices/cache_qos_aux/cpumask)" = 0 ]
-result "R-60 and leaves one that has a CPU to it" $?
+result "R-60 a CPU that comes online in an L3 with another CPU is not in the cpumask" $?
 exit $tap_failed

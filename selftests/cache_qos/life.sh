@@ -8,11 +8,11 @@ need_machine
 cd "$work" || exit 1
 plan 20
 
-# Commands that wait until the group has lines, for ten seconds at most: the program may not run at once.
+# Commands that wait, for ten seconds at most, until the group has lines in the cache: the program may start late.
 some_lines="for _ in \$(seq 100); do [ \$(cat $groups/g1/occupancy) = 0 ] || break; sleep 0.1; done"
 
-# live NAME PARAMETER...: loads the machine and runs a program with this name. The group is read while the event is open: when the event
-# ends, the driver frees the RMID that both share, and no longer counts its lines if they are below the threshold.
+# live NAME PARAMETER...: loads the machine and runs a program with this name. Reads the group while the event is open: when the event
+# ends, the driver frees the RMID that event and group share, and does not count the lines of this RMID if they are below the threshold.
 live() {
 	program=$1
 	shift
@@ -35,14 +35,14 @@ round=0
 for seed in 1 2; do
 	for kind in hsw bdx clx spr gnr-snc emr wide amd-rome amd-genoa amd-turin; do
 		round=$((round + 1))
-		# AMD's unit is 64 bytes.
+		# On AMD, a unit of the counters is 64 bytes, so the program accesses less memory.
 		case $kind in
 		amd-*) program=cq-ws16K-4M nodes=1 ;;
 		gnr-snc) program=cq-ws2M-400M nodes=2 ;;
 		*) program=cq-ws2M-400M nodes=1 ;;
 		esac
 		live $program nodes=$nodes profile=${kind%-snc} seed=$seed domains=1 mbm_start=$((seed * 16777000))
-		result "R-04 life $round, $kind" $?
+		result "R-04 after load $round, of profile $kind, group and event equal the reference" $?
 	done
 done
 reload profile=spr lines=2048

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# neighbors.sh: cache_qos together with resctrl and the kernel's PMUs, on a processor without monitoring. Their state is the same
-# before, during and after the use of cache_qos, with a simulation or without. (claim.sh tests a mounted resctrl in a simulation.)
+# neighbors.sh: cache_qos together with resctrl and the kernel's PMUs, on a processor without monitoring. resctrl and these PMUs must have
+# the same state before, during and after the use of cache_qos, with a simulation or without. (claim.sh simulates a mounted resctrl.)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 module=/lib/vmrun/cache_qos.ko
@@ -34,27 +34,27 @@ plan 8
 rmmod cache_qos_sim && rmmod cache_qos && gone && have >"$work/before"
 sed 's/^/# /' "$work/before"
 grep -q '^software ' "$work/before"
-result "without cache_qos" $?
+result "cache_qos can be unloaded, and the PMUs of the kernel are registered" $?
 lines=$(dmesg | wc -l)
 ! insmod "$module" 2>"$work/refused" && gone && [ $(($(dmesg | wc -l) - lines)) -ge 1 ]
 status=$?
 sed 's/^/# /' "$work/refused"
-result "it does not load where the processor has no monitoring, and says so" $status
+result "cache_qos does not load on a processor without monitoring, and logs a line" $status
 unchanged
-result "and leaves nothing" $?
+result "the failed load leaves the PMUs and resctrl unchanged" $?
 # shellcheck disable=SC2086
 insmod "$module" backend=sim && insmod $simulation && [ -d $pmus/cache_qos ] && unchanged
-result "in a simulation it takes nothing away" $?
+result "loading cache_qos with a simulation leaves the other PMUs and resctrl unchanged" $?
 perf stat -x ' ' -a -e cache_qos/llc_occupancy/,context-switches,cpu-clock -- \
 	sh -c 'echo 1 >/sys/bus/pci/rescan; mount -t resctrl resctrl /sys/fs/resctrl 2>/dev/null; cache_qos_load 1M 2' >"$work/said" 2>"$work/stat"
 sed 's/^/# /' "$work/stat"
 [ "$(grep -c '^[0-9]' "$work/stat")" = 3 ] && ! grep -q '<not' "$work/stat"
-result "it counts beside events of the kernel, over a rescan and a mount that is refused" $?
+result "cache_qos counts beside events of the kernel during a PCI rescan and a failed mount of resctrl" $?
 unchanged
-result "everybody has what he had" $?
+result "after counting, the other PMUs and resctrl are unchanged" $?
 rmmod cache_qos_sim && rmmod cache_qos && gone && unchanged
-result "so they have when it is unloaded" $?
+result "after unloading cache_qos, the other PMUs and resctrl are unchanged" $?
 # shellcheck disable=SC2086
 insmod "$module" backend=sim && insmod $simulation && [ -d $pmus/cache_qos ]
-result "and it comes back" $?
+result "cache_qos can be loaded again with the simulation" $?
 exit $tap_failed

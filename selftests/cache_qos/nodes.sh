@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Sub-NUMA clustering: an L3 of two nodes. A monitor is counted per node, and its values are summed. The driver rejects nodes that do not
-# share RMIDs.
+# Sub-NUMA clustering: an L3 of two nodes. The driver reads a monitor's counters of each node and adds the values. It rejects nodes that do
+# not share RMIDs.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine
@@ -12,20 +12,20 @@ module=${PMUKIT_SIM:-/lib/vmrun/cache_qos_sim.ko}
 rmmod cache_qos_sim
 dmesg >before
 ! insmod "$module" profile=gnr nodes=2 partition=1 lines=2048 2>said && grep -qi "not supported" said
-result "R-04 RMIDs that are divided among nodes are refused" $?
+result "R-04 loading a machine whose nodes do not share RMIDs fails" $?
 dmesg | tail -n +$(($(wc -l <before) + 1)) | grep -q "RMIDs are divided among the NUMA nodes of its L3 (MSR 0xca0); Linux lets them share since 6.11"
-result "R-04 and the log says so" $?
+result "R-04 the log names the reason why this machine is rejected" $?
 
 insmod "$module" profile=gnr nodes=2 lines=2048
 scale=$(scale)
 [ "$(cat $devices/cache_qos/caps/scale)" = "$scale" ] && [ "$scale" = $((73728 / 2)) ]
-result "R-03 a unit is a node's part of what CPUID says" $?
+result "R-03 caps/scale is the unit from CPUID divided by the number of nodes" $?
 sed 's/^/# /' $devices/cache_qos/domains
 [ "$(cut -d' ' -f1 $devices/cache_qos/domains | tr '\n' ' ')" = "0 1 " ]
-result "R-03 each node is a domain" $?
+result "R-03 the file domains has a line for each node" $?
 
 two_in_g1 cq-ws2M-400M cq-ws4M-400M
-# of DOMAIN: occupancy of g1 in the domain
+# of DOMAIN: prints the occupancy of g1 in the domain
 of() { awk -v domain="$1" '$1 == domain { print $3 }' $groups/g1/occupancy_domains; }
 right() {
 	sim flush 0
@@ -39,12 +39,12 @@ right() {
 	[ "$first" -gt 0 ] && [ "$second" -gt 0 ] && nearly "$value" $((first + second))
 }
 right && nearly "$(of 0)" "$first" && nearly "$(of 1)" "$second"
-result "R-26 nodes are counted apart, and add up" $?
+result "R-26 the occupancy of each node and of both equals the reference" $?
 
-# Both nodes use the same RMID: a task that moves is counted where it runs.
+# The task has the same RMID on both nodes: after a move, new lines count for the node where the task runs.
 taskset -p 2 $one >/dev/null
 right && nearly "$(of 0)" 0 && nearly "$(of 1)" $((first + second))
-result "R-26 so they are where a task moves to the other node" $?
+result "R-26 after a task moves to the other node, all three occupancies equal the reference" $?
 
 moved=$(cat $groups/g1/mbm_total) units=$(reference_sum total tid $one $two)
 sleep 1
@@ -54,7 +54,7 @@ sim freeze 1
 moved=$(($(cat $groups/g1/mbm_total) - moved)) units=$(($(reference_sum total tid $one $two) - units))
 echo "# moved $moved, the reference has $units"
 [ "$units" -gt 0 ] && nearly "$moved" "$units"
-result "R-30 bytes are those of both nodes" $?
+result "R-30 mbm_total is the sum of the bytes of both nodes" $?
 sim freeze 0
 
 online=/sys/devices/system/cpu/cpu1/online
@@ -62,10 +62,10 @@ taskset -p 3 $one >/dev/null
 taskset -p 3 $two >/dev/null
 echo 0 >$online && passes && [ "$(grep -c . $groups/g1/occupancy_domains)" = 1 ] &&
 	echo 1 >$online && taskset -p 2 $two >/dev/null && right && [ "$(grep -c . $groups/g1/occupancy_domains)" = 2 ]
-result "R-29 a node without CPUs leaves the sums and comes back" $?
+result "R-29 a node without online CPUs has no line in occupancy_domains, later one again" $?
 
 end_g1
 [ "$(refused)" = 0 ]
-result "R-04 no access was refused by the machine" $?
+result "R-04 the simulated machine rejected no register access" $?
 reload profile=spr lines=2048
 exit $tap_failed

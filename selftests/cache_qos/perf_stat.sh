@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The distribution's perf on the simulated machine, compared with the machine's reference counters.
+# Compares counts of the distribution's perf on the simulated machine with the machine's reference counters.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 event=cache_qos/llc_occupancy/
@@ -24,7 +24,7 @@ missing=0
 for name in llc_occupancy total_bytes local_bytes remote_bytes; do
 	grep -q "cache_qos/$name/" list || { echo "# perf list has no $name"; missing=1; }
 done
-result "R-38 perf list has the events" $missing
+result "R-38 perf list shows the events" $missing
 
 # The program's lines are still in the cache when it ends, as no other program accesses memory.
 sim flush 0
@@ -33,7 +33,7 @@ show stat
 truth=$(reference_sum lines comm cq-ws4M-400M)
 echo "# the reference has $truth"
 [ "$truth" -gt 0 ] && nearly "$(count llc_occupancy)" "$truth"
-result "R-42 perf stat of a program has its occupancy at the end" $?
+result "R-42 perf stat prints the occupancy of a program at its end" $?
 
 sim flush 0
 perf stat -x, -e $event -- cache_qos_load cq-ws2M-200M 2 4 20 2>stat
@@ -41,12 +41,12 @@ show stat
 truth=$(reference_sum lines comm cq-ws2M-200M)
 echo "# the reference has $truth"
 [ "$truth" -gt 0 ] && nearly "$(count llc_occupancy)" "$truth"
-result "R-42 threads and children are not counted twice" $?
+result "R-42 perf stat counts threads and child processes once" $?
 
 # Commands that perf runs: empty the caches, let the running tasks fill them, and freeze the tasks until perf has read the counts.
 moment="echo 'flush 0' >$sim/control; sleep 2; echo 'freeze 1' >$sim/control; sleep 3"
 
-# Occupancy is the current value, bandwidth that of the interval. Once its data is in the cache, this program has no traffic.
+# perf stat -I prints the current occupancy, but the bytes of the interval only. The program has no traffic once its data is in the cache.
 cache_qos_load cq-ws4M-400M 100 &
 one=$!
 perf stat -x, -I 1000 -e $event,cache_qos/total_bytes/ -p $one -- sh -c "$moment" 2>stat
@@ -54,9 +54,9 @@ show stat
 truth=$(reference_sum lines tid $one)
 echo "# the reference has $truth"
 nearly "$(awk -F, '/llc_occupancy/ { last = $2 } END { print last }' stat)" "$truth"
-result "R-45 perf stat -I prints the occupancy of the moment" $?
+result "R-45 perf stat -I prints the current occupancy" $?
 awk -F, '/total_bytes/ { sum += $2; last = $2 } END { exit !(sum > 3 && last == 0) }' stat
-result "R-45 and the bandwidth of the interval" $?
+result "R-45 perf stat -I prints the bytes of each interval" $?
 sim freeze 0
 
 perf stat -x, -a -e $event -- sh -c "$moment" 2>stat
@@ -64,14 +64,14 @@ show stat
 truth=$(awk '$1 == "id" { n += $10 } END { print n }' $sim/domains)
 echo "# the machine has $truth lines"
 [ "$truth" -gt 0 ] && [ "$(count llc_occupancy)" = $((truth * $(scale))) ]
-result "R-46 the whole machine has what is in its caches" $?
+result "R-46 perf stat -a counts all lines in the caches" $?
 sim freeze 0
 
 # Only one of two CPUs with the same cache reports.
 perf stat -x, -A -a -e $event -- sh -c "$moment" 2>stat
 show stat
 [ "$(grep -c llc_occupancy stat)" = 2 ] && [ "$(grep -c ',0,Bytes' stat)" = 1 ]
-result "R-41 of two CPUs with one cache one reports" $?
+result "R-41 perf stat -A -a: only one of two CPUs with the same cache reports" $?
 sim freeze 0
 taskset -p 1 $one >/dev/null
 taskset 2 cache_qos_load cq-ws3M-300M 100 &
@@ -81,7 +81,7 @@ show stat
 truth=$(reference_sum lines tid $two)
 echo "# the reference has $truth of CPU 1"
 [ "$truth" -gt 0 ] && nearly "$(count llc_occupancy)" "$truth"
-result "R-46 a CPU has what ran on it" $?
+result "R-46 an event of a CPU counts the task that ran there" $?
 sim freeze 0
 kill $one $two
 wait $one $two 2>/dev/null
@@ -95,12 +95,12 @@ threads=$(ls /proc/$one/task | wc -l)
 truth=$(reference_sum lines tgid $one)
 echo "# $threads threads, RMIDs in use: $(cat used); the reference has $truth"
 [ "$threads" = 100 ] && [ "$(cat used)" = 1 ] && [ "$truth" -gt 0 ] && nearly "$(count llc_occupancy)" "$truth"
-result "R-37 R-39 a process of a hundred threads that runs already needs one RMID" $?
+result "R-37 R-39 a running process of 100 threads uses one RMID" $?
 sim freeze 0
 kill $one
 wait $one 2>/dev/null
 
-# After boot no cgroup below the root has a controller, not even perf's implicit one, until another controller is enabled.
+# perf can monitor a cgroup below the root only after another controller, such as pids, is enabled for it.
 mkdir cgroup && mount -t cgroup2 none cgroup && echo +pids >cgroup/cgroup.subtree_control && mkdir -p cgroup/a/b cgroup/c
 in_cgroup() { sh -c 'echo $$ >"cgroup/$1/cgroup.procs" && exec cache_qos_load "$2" 100' sh "$@" & }
 in_cgroup a cq-ws4M-200M
@@ -114,10 +114,10 @@ show stat
 outer=$(count llc_occupancy a) inner=$(count llc_occupancy a/b)
 echo "# the reference has $(reference_sum lines tid $one $two), $(reference_sum lines tid $two), $(reference_sum lines tid $three)"
 [ "$inner" -gt 0 ] && [ "$outer" -ge "$inner" ]
-result "R-57 a cgroup has at least what the one in it has" $?
+result "R-57 the occupancy of a cgroup is at least that of its child" $?
 nearly "$outer" "$(reference_sum lines tid $one $two)" && nearly "$inner" "$(reference_sum lines tid $two)" &&
 	nearly "$(count llc_occupancy c)" "$(reference_sum lines tid $three)"
-result "R-57 each equals the reference" $?
+result "R-57 the occupancy of each cgroup equals the reference" $?
 sim freeze 0
 
 # Events of a task and of its cgroup at the same time
@@ -131,7 +131,7 @@ show task
 show stat
 echo "# the reference has $(reference_sum lines tid $one $two), $truth"
 nearly "$(count llc_occupancy)" "$(reference_sum lines tid $one $two)"
-result "R-57 a task that is counted for itself is in its cgroup still" $?
+result "R-57 a task with its own event is still counted in its cgroup" $?
 sim freeze 0
 kill $one $two $three
 wait $one $two $three 2>/dev/null
@@ -152,11 +152,11 @@ truth=$(reference_sum lines tid $one)
 echo "# the reference has $truth"
 [ "$truth" -gt 0 ] && nearly "$(count llc_occupancy "${path#cgroup/}")" "$truth" &&
 	nearly "$(count llc_occupancy deep/1)" "$truth" && grep -q "^<not counted>.*,deep," stat
-result "R-57 of cgroups that lie too deep one is refused, and none is wrong" $?
+result "R-57 the event of one cgroup beyond the supported depth fails, the others equal the reference" $?
 sim freeze 0
 kill $one
 wait $one 2>/dev/null
 
 [ "$(refused)" = 0 ]
-result "R-21 no write was refused by the machine" $?
+result "R-21 the simulated machine rejected no register write" $?
 exit $tap_failed

@@ -8,20 +8,20 @@ plan 4
 
 qualify cache_qos
 [ "$status" = 0 ] && none FAIL 0 && is PASS 0 2 3 4 5 6 9 10
-result "the simulation passes what is read" $?
+result "the simulation passes the read-only checks" $?
 cp /sys/kernel/debug/cache_qos_sim/cpus "$work/before"
 qualify --active cache_qos
 [ "$status" = 0 ] && none FAIL 0 && is PASS 0 20 21
-result "and what the driver's events say" $?
+result "--active: the simulation passes the checks that open events" $?
 is "NOT TESTED" 0 11 12 14 17 18 19 && grep -q 'cache_qos is loaded and has the registers' "$work/report"
-result "registers of the driver are not written" $?
+result "--active with the driver loaded: checks that write registers are not tested" $?
 rmmod cache_qos_sim cache_qos
 if grep -q '^flags.* cqm ' /proc/cpuinfo; then
 	result "a processor without monitoring: status 69 # SKIP this one has it" 0
 else
 	qualify cache_qos
 	[ "$status" = 69 ] && [ "$(wc -l <"$work/error")" = 1 ] && ! [ -s "$work/report" ]
-	result "a processor without monitoring: status 69 and a line" $?
+	result "on a processor without monitoring, pmukit qualify exits with status 69 and one error line" $?
 fi
 insmod /lib/vmrun/cache_qos.ko backend=sim && insmod /lib/vmrun/cache_qos_sim.ko profile=spr lines=2048
 exit $tap_failed

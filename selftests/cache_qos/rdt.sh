@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A processor emulated with RDT registers (tools/rdt), two packages of one CPU: resctrl, cache_qos and perf read the values of
-# equal walks. The readings are in /out/rdt.readings; check_rdt.sh compares them with the reference log.
+# On a processor emulated with RDT registers (tools/rdt), with two packages of one CPU each, resctrl, cache_qos and perf read the values of
+# equal walks (cache_qos_walk.c). check_rdt.sh compares the readings, in /out/rdt.readings, with the reference log.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 . "$(dirname "$0")/walk.sh"
@@ -12,14 +12,14 @@ cd "$work" || exit 1
 plan 9
 : >$readings
 
-# readings_of READER TASK MARK: records $occupancy, $total and $local of $group. The walk made the marks TASK and TASK + 1 between MARK and
-# MARK + 1; the values were read between MARK + 1 and MARK + 2. Ends the task and removes the group.
+# readings_of READER TASK MARK: records $occupancy, $total and $local of $group. The walk made the marks TASK and TASK + 1, both between the
+# marks MARK and MARK + 1; the script read the values between MARK + 1 and MARK + 2. Ends the task and removes the group.
 readings_of() {
 	reading occupancy "$1" $cpu "$2" $(($3 + 1)) $(($3 + 2)) "$occupancy"
 	reading total "$1" $cpu "$2" "$2" $(($2 + 1)) "$3" $(($3 + 2)) "$total"
 	reading local "$1" $cpu "$2" "$2" $(($2 + 1)) "$3" $(($3 + 2)) "$local"
 	is_walk "$occupancy" && is_walk "$total"
-	result "$1: occupancy and bytes are those of the walk" $?
+	result "$1: occupancy and bytes are the size of the walk" $?
 	kill "$walker"
 	wait "$walker" 2>/dev/null
 	rmdir "$group"
@@ -28,16 +28,16 @@ readings_of() {
 # resctrl
 rmmod cache_qos
 mount -t resctrl resctrl $resctrl
-result "resctrl mounts" $?
+result "resctrl can be mounted" $?
 refused_with "busy" insmod $module
-result "R-06 cache_qos does not load beside it" $?
+result "R-06 cache_qos does not load while resctrl is mounted" $?
 group=$resctrl/mon_groups/walk
 evict 100
 mark 1
 mkdir $group
 # shellcheck disable=SC2016
 walks walked.resctrl sh -c 'echo 0 >"$1/tasks" && exec taskset -c "$3" cache_qos_walk "$2" 3 10 900' sh $group $mib $cpu
-result "a task of a monitoring group walks" $?
+result "a task in a monitoring group of resctrl walks" $?
 mark 2
 data=$group/mon_data/mon_L3_0$cpu
 occupancy=$(cat $data/llc_occupancy) total=$(cat $data/mbm_total_bytes) local=$(cat $data/mbm_local_bytes)
@@ -48,7 +48,7 @@ umount $resctrl
 # The driver, on the same registers
 insmod $module && mount -t configfs configfs /sys/kernel/config
 [ "$(cat $devices/cache_qos/caps/backend) $(cat $devices/cache_qos/caps/source)" = "msr model" ]
-result "R-01 cache_qos loads with the registers, and says that the processor is emulated" $?
+result "R-01 cache_qos loads with its hardware back-end, and shows that the processor is emulated" $?
 group=$groups/walk
 mkdir $group
 evict 102
@@ -56,10 +56,10 @@ mark 4
 echo 1 >$group/monitor_cache
 # shellcheck disable=SC2016
 walks walked.group sh -c 'echo 0 >"$1/tasks" && exec taskset -c "$3" cache_qos_walk "$2" 3 20 900' sh $group $mib $cpu
-result "a task of a group walks" $?
+result "a task in a group of cache_qos walks" $?
 mark 5
 passes
-# of_package FILE: the value for the L3 of $cpu
+# of_package FILE: prints the value for the L3 of $cpu
 of_package() { awk -v l3="$cpu" '$2 == l3 { print $3 }' "$group/$1"; }
 occupancy=$(of_package occupancy_domains) total=$(of_package mbm_total_domains) local=$(of_package mbm_local_domains)
 mark 6
@@ -74,7 +74,7 @@ sed 's/^/# /' stat
 occupancy=$(awk -F, '$3 ~ /llc_occupancy/ { print $1; exit }' stat)
 reading occupancy perf all 30 31 8 "$occupancy"
 is_walk "$occupancy"
-result "R-42 perf stat: occupancy is that of the walk" $?
+result "R-42 perf stat: the occupancy is the size of the walk" $?
 [ "$(stat_of pqr_faults) $(stat_of hijacks) $(stat_of stolen)" = "0 0 0" ]
-result "R-09 no write was refused, no register was another's" $?
+result "R-09 no register write failed, and no RMID was attributed to another tool" $?
 exit $tap_failed

@@ -26,7 +26,7 @@ two=$walker
 within 20 registers_are cache_qos
 yields=$(stat_of yields)
 
-# contest CPU MARK: runs the tool on this CPU
+# contest CPU MARK: runs the tool, which writes the register of CPU 1, on this CPU
 contest() {
 	mark "$2"
 	taskset $((1 << $1)) cache_qos_closid 1 "$rounds" msr >said 2>&1
@@ -35,11 +35,11 @@ contest() {
 	sed 's/^/# /' said
 	reading changes "CPU$1" 1 "$2" $(($2 + 1)) "$rounds"
 	[ $lost = 0 ]
-	result "R-09 from CPU $1 none of $rounds classes of service is lost" $?
+	result "R-09 the driver keeps all of $rounds classes of service set from CPU $1" $?
 }
 contest 1 130
 contest 0 132
 echo "# $(stat_of hijacks) RMIDs were written back, $(stat_of pqr_writes) writes"
 [ "$(stat_of yields)" = "$yields" ] && registers_are cache_qos
-result "R-08 the driver keeps the registers" $?
+result "R-08 the driver does not yield the registers" $?
 ends_watch $one $two

@@ -26,20 +26,20 @@ watches() {
 	within 20 has_lines "$1" 2
 }
 has_lines() { [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ]; }
-# Waits for the second line from now, because pqos may have read the value of the next line already.
+# later_line FILE: waits for two more lines in FILE, because pqos may have read the value of the next line already
 later_line() { within 20 has_lines "$1" $(($(wc -l <"$1") + 2)); }
 unwatch() {
 	kill -INT $watcher
 	wait $watcher 2>/dev/null
 }
-# The last value, in bytes
+# llc_of FILE: prints the last occupancy that pqos wrote to FILE, in bytes
 llc_of() { awk -F, 'NR > 1 { kib = $3 } END { printf "%d\n", kib * 1024 }' "$1"; }
 registers_of_another() { cat $devices/cache_qos/registers | grep -q "^cpu 1 rmid [1-9]"; }
 
 # pqos alone
 rmmod cache_qos
 watches alone
-result "pqos watches CPU 1" $?
+result "pqos starts to monitor CPU 1" $?
 walks walked.pqos taskset 2 cache_qos_walk $mib 3 10 900
 mark 1
 later_line alone
@@ -47,11 +47,11 @@ occupancy=$(llc_of alone)
 mark 2
 reading occupancy pqos 1 10 1 2 "$occupancy"
 [ "$occupancy" -ge $((bytes / 16 * 15)) ]
-result "pqos sees the walk" $?
+result "without the driver, pqos shows the size of the walk" $?
 end_walker $walker
 unwatch
 [ "$(rmid_on 1)" = 0 ]
-result "pqos has given back the register" $?
+result "after pqos has ended, CPU 1 has RMID 0" $?
 
 # pqos starts while the driver has the registers.
 insmod $module && mount -t configfs configfs /sys/kernel/config
@@ -60,26 +60,26 @@ echo 1 >$group/monitor_cache
 busy_in_group $group 20
 one=$walker
 within 20 sh -c "[ \$(cat $group/occupancy) -gt 0 ]"
-result "cache_qos watches a group on CPU 1" $?
-# pqos reads the register once. If another task runs at that moment, pqos takes the CPU and the driver yields.
+result "cache_qos monitors a group on CPU 1" $?
+# pqos reads PQR_ASSOC once, at its start. If an unmonitored task runs at that moment, pqos monitors the CPU and the driver yields.
 if pqos -m llc:1 -t 4 >said 2>&1; then
 	[ "$(logged "is another tool's")" = 1 ] && within 20 registers_are cache_qos
 else
 	grep -q "Monitoring start error on core(s) 1" said
 fi
-result "R-08 pqos leaves a CPU that carries an RMID of the driver, or the driver gives way" $?
+result "R-08 pqos rejects a CPU with an RMID of the driver, or the driver yields" $?
 yields=$(stat_of yields) lines=$(logged "is another tool's")
 never_ends 4 30
 two=$walker
 pqos -e "llc:1=0x00f" >said 2>&1 && pqos -a "llc:1=1" >>said 2>&1
-result "pqos takes ways from a class of service, and puts CPU 1 into it" $?
+result "pqos limits the ways of class of service 1 and assigns CPU 1 to it" $?
 writes_before=$(stat_of pqr_writes)
 within 20 sh -c "[ \$(cat /sys/kernel/debug/pmukit/cache_qos/pqr_writes) -gt $((writes_before + 20)) ]"
 taskset 2 cache_qos_walk 0 0 40
 pqos -s >said 2>&1
 reading class pqos 40 "$(sed -n 's/^ *Core 1, .*=> COS\([0-9]*\),.*/\1/p' said)"
 [ "$(class_on 1)" = 1 ] && [ "$(grep -c "COS1 => MASK 0xf$" said)" = 2 ]
-result "R-09 the class of service and its ways are as pqos set them, after 20 switches of RMIDs" $?
+result "R-09 after 20 RMID writes, the class of service and its ways are as pqos set them" $?
 passes
 mark 41
 occupancy=$(awk '$2 == 1 { print $3 }' $group/occupancy_domains)
@@ -88,17 +88,17 @@ reading occupancy cache_qos 1 20 41 42 "$occupancy"
 pqos -R >said 2>&1
 result "pqos resets allocation" $?
 [ "$(class_on 1)" = 0 ] && registers_are cache_qos && [ "$(stat_of yields)" = "$yields" ]
-result "R-08 the driver keeps the registers through that" $?
+result "R-08 the driver does not yield while pqos resets allocation" $?
 
-# pqos takes the CPU before the driver's task runs again.
+# Stop the monitored task, so that CPU 1 has RMID 0 and pqos monitors the CPU before the task runs again.
 kill -STOP $one
 within 20 sh -c "[ \$(dd if=/dev/cpu/1/msr bs=8 count=1 skip=$((0xc8f)) iflag=skip_bytes 2>/dev/null | od -An -tu4 -N4) = 0 ]"
 watches beside
-result "pqos takes CPU 1 while no task of the driver's runs there" $?
+result "pqos starts to monitor CPU 1 while no monitored task of the driver runs there" $?
 kill -CONT $one
 within 20 registers_of_another && grep -q "^state.* yielded" $group/status && [ "$(logged "is another tool's")" = $((lines + 1)) ]
-result "R-08 the driver gives way, and says so once" $?
+result "R-08 the driver yields and logs one line" $?
 unwatch
 within 20 registers_are cache_qos && within 20 sh -c "[ \$(cat $group/occupancy) -gt 0 ]"
-result "R-08 it has the registers again once pqos ended" $?
+result "R-08 the driver has the registers and values again after pqos has ended" $?
 ends_watch $one $two

@@ -16,7 +16,7 @@ if [ "${1-}" = silent ]; then
 	plan 1
 	qualify --active cache_qos
 	[ "$status" = 1 ] && [ "$(said 0 FAIL)" = 11 ] && is "NOT TESTED" 0 14 16 19 && is PASS 0 12 15 17 18
-	result "a processor that never has a value: QM_CTR does not answer" $?
+	result "a processor whose QM_CTR always returns an error fails check 11" $?
 	exit $tap_failed
 fi
 
@@ -26,12 +26,12 @@ registers() {
 		echo "$each $(msr $each 0xc8d) $(msr $each 0xc8f)"
 	done
 }
-# set_pqr CPU RMID: writes PQR_ASSOC, class of service 0
+# set_pqr CPU RMID: writes the RMID and class of service 0 to PQR_ASSOC
 set_pqr() {
 	printf "\\$(printf %03o "$2")\\0\\0\\0\\0\\0\\0\\0" |
 		dd of="/dev/cpu/$1/msr" bs=8 count=1 seek=$((0xc8f)) oflag=seek_bytes conv=notrunc 2>/dev/null
 }
-# held MARK WHY: qualify reads registers that are in use, and does not write them
+# held MARK WHY: succeeds if pmukit qualify reads the registers, which are in use, writes none of them and reports the reason WHY
 held() {
 	registers >before
 	mark "$1"
@@ -50,7 +50,7 @@ plan 6
 qualify --active cache_qos
 [ "$status" = 0 ] && none FAIL 0 && is PASS 0 1 2 3 4 5 6 7 8 9 10 20 21 && is "NOT TESTED" 0 11 19 &&
 	grep -q '^cache_qos: this processor$' report && grep -q 'cache_qos is loaded' report
-result "with the driver registers are read and not written; its events count" $?
+result "with the driver loaded, pmukit qualify reads registers, writes none, and the events count" $?
 
 rmmod cache_qos
 registers >before
@@ -63,20 +63,20 @@ for each in 0 1; do
 done
 # The CPUs have no SMT siblings.
 [ "$status" = 0 ] && none FAIL 0 && is PASS 0 1 2 3 4 5 6 7 8 9 10 11 12 14 15 16 17 18 19 && is "NOT TESTED" 0 13 20 21
-result "without the driver the processor passes what is read and what is written" $?
+result "without the driver, the processor passes the checks that read and that write registers" $?
 cmp before after
-result "afterwards each register reads as before" $?
+result "after pmukit qualify --active, each register reads as before" $?
 
 set_pqr 1 5 && [ "$(rmid_on 1)" = 5 ] && held 3 "CPU 1 carries RMID 5"
-result "while another program has an RMID in use nothing is written" $?
+result "while another program uses an RMID, pmukit qualify writes no register" $?
 set_pqr 1 0
 
 mount -t resctrl resctrl $resctrl && held 5 "resctrl is mounted"
-result "while resctrl is mounted nothing is written" $?
+result "while resctrl is mounted, pmukit qualify writes no register" $?
 unshare -m sh -c "umount $resctrl && ! grep -q resctrl /proc/mounts && pmukit qualify --active cache_qos" >report
 sed 's/^/# /' report
 is "NOT TESTED" 0 11 12 17 18 19 && grep -q "not written: resctrl is mounted" report
-result "nor where it is mounted for the rest of the machine" $?
+result "pmukit qualify writes no register if resctrl is mounted in another mount namespace" $?
 umount $resctrl
 insmod $module
 exit $tap_failed

@@ -35,22 +35,22 @@ echo 1 >$group/monitor_cache
 busy_in_group $group 20
 one=$walker
 within 20 has_value && reads_group 1
-result "cache_qos watches a group on CPU 1" $?
+result "cache_qos monitors a group on CPU 1" $?
 perf stat -x, -I 1000 -e cache_qos/llc_occupancy/ -- taskset 2 cache_qos_walk 4 3 70 15 >walked.stat 2>stat &
 stat=$!
 within 60 grep -q walked walked.stat && within 20 has_counted
-result "perf has counted a walk" $?
+result "perf stat -I has counted a walk" $?
 
 mount -t resctrl resctrl $resctrl
-result "R-07 resctrl mounts while a group is watched" $?
+result "R-07 resctrl can be mounted while a group is monitored" $?
 within 8 registers_are resctrl && grep -q "^state.* yielded" $group/status && within 8 is_zero
-result "R-07 the driver gives way, and its RMID is off the CPU" $?
+result "R-07 the driver yields and removes its RMID from the CPU" $?
 [ "$(logged "resctrl is mounted")" = 1 ]
-result "R-07 says so once" $?
+result "R-07 the driver logs one line" $?
 refused_with "busy" cat $group/occupancy
-result "R-07 the group's file is busy" $?
+result "R-07 reads of the group fail with EBUSY" $?
 mkdir $resctrl/part && echo "L3:0=ffff;1=00ff" >$resctrl/part/schemata
-result "resctrl takes ways from a group" $?
+result "resctrl limits the ways of a group" $?
 # shellcheck disable=SC2016
 walks walked.part sh -c 'echo 0 >"$1/tasks" && exec taskset 2 cache_qos_walk 4 3 50 900' sh $resctrl/part
 two=$walker
@@ -61,30 +61,30 @@ mark 4
 reading occupancy resctrl 1 50 3 4 "$occupancy"
 reading class resctrl 50 1
 [ "$occupancy" -ge $((3 << 20)) ]
-result "resctrl sees a walk in its part" $?
+result "resctrl shows the occupancy of a walk in these ways" $?
 wait $stat
 sed 's/^/# /' stat
 tail -n 4 stat | awk -F, '{ if (NR > 1 && $2 != last) bad = 1; last = $2 } END { exit bad || !(last > 3000000) }'
-result "R-07 perf shows what there was before" $?
+result "R-07 an open event keeps its last value while resctrl is mounted" $?
 writes=$(stat_of pqr_writes)
 kill -CONT $one
 sleep 2
 [ "$(stat_of pqr_writes)" = "$writes" ]
-result "R-07 no register is written meanwhile" $?
+result "R-07 while resctrl is mounted, the driver writes no PQR_ASSOC" $?
 end_walker $two
 umount $resctrl
-result "resctrl is unmounted" $?
+result "resctrl can be unmounted" $?
 
 within 8 registers_are cache_qos && within 8 has_value
-result "R-07 the driver has the registers again" $?
+result "R-07 after the unmount the driver has the registers and values again" $?
 evict 60
 end_walker $walker
 within 20 has_value && reads_group 5
-result "R-07 its values are there again" $?
+result "R-07 after the unmount and an eviction, the group has values again" $?
 [ "$(class_on 1)" = 0 ] && [ "$(msr 1 0xc90)" = 000000000000ffff ]
-result "R-09 class of service and ways are as resctrl left them" $?
+result "R-09 the class of service and its ways are as resctrl left them" $?
 [ "$(stat_of pqr_faults) $(stat_of hijacks)" = "0 0" ]
-result "R-09 no write was refused, no register was another's" $?
+result "R-09 no register write failed, and no RMID was attributed to another tool" $?
 end_walker $one
 rmdir $group
 exit $tap_failed

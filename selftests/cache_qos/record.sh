@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The three ways to record: as siblings of a clock event, as trace events, and as snapshots in an AUX area or in samples. pmukit and the
-# distribution's perf both record; values in the recordings are compared with the simulation's reference counters.
+# Tests three ways to record values: in samples of a clock event that leads the group, as trace events, and as snapshots in an AUX area or
+# in samples. pmukit and the distribution's perf record; the values must equal the reference counters of the simulation.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 for program in perf pmukit; do
@@ -12,7 +12,7 @@ cd "$work" || exit 1
 plan 20
 event=cache_qos/llc_occupancy/
 
-# whole FILE N: the recording has each value of each of the 64 groups equally often, with a difference of N at most
+# whole FILE N: succeeds if the recording has each value of each of the 64 groups equally often, with a difference of N at most
 whole() {
 	pmukit dump -i "$1" | awk -v cut="$2" '
 		{ sub(/^ *(0x[0-9a-f]+)? */, "") }
@@ -28,7 +28,7 @@ whole() {
 		}'
 }
 
-# value_of N: raw value of the N-th event of the group in the last sample
+# value_of N: prints the raw value of the N-th event of the group in the last sample
 value_of() { printf '%d\n' "0x$(sed -n "$1s/.*value \([0-9a-f]*\).*/\1/p" values)"; }
 
 # perf opens one event per CPU for a task; only the event of the CPU where the task runs has samples.
@@ -37,7 +37,7 @@ for cpu in 0 1; do
 	sim flush 0
 	perf record -q -F 250 -e "{cpu-clock,$event,cache_qos/total_bytes/}:S" -o group.data -- \
 		taskset $((1 << cpu)) cache_qos_load $name 2 >said 2>&1
-	result "R-47 perf record beside a clock, CPU $cpu" $?
+	result "R-47 perf record of a group that a clock event leads, CPU $cpu" $?
 	sed 's/^/# /' said
 	truth=$(reference_sum lines comm $name) moved=$(reference_sum total comm $name)
 	perf script -i group.data -D 2>/dev/null | grep ' value [0-9a-f]*' | tail -n 3 >values
@@ -45,12 +45,12 @@ for cpu in 0 1; do
 	last=$(value_of 2)
 	echo "# the last sample has $last and $(value_of 3), the reference $truth and $moved at the end"
 	[ "$truth" -gt 0 ] && nearly "$last" "$truth" && nearly "$(value_of 3)" "$moved"
-	result "R-47 each sample has the value of that moment, CPU $cpu" $?
+	result "R-47 the last sample has the values of the reference, CPU $cpu" $?
 	# perf script prints the change of a value since the last sample, if it is not 0.
 	perf script -i group.data -F event,period >script 2>said
 	grep llc_occupancy script | head -n 2 | cat - said | sed 's/^/# /'
 	[ "$(awk '/llc_occupancy/ { sum += $1 } END { printf "%d\n", sum }' script)" = "$last" ]
-	result "R-47 perf script shows them, CPU $cpu" $?
+	result "R-47 the values in perf script add up to the last value, CPU $cpu" $?
 done
 
 sim flush 0
@@ -58,19 +58,19 @@ cache_qos_load cq-ws4M-200M 100 &
 one=$!
 perf record -q -a -e 'cache_qos:*' -o trace.data -- \
 	perf stat -x, -o stat -p $one -e $event -- sh -c "echo 'flush 0' >$sim/control; sleep 3; echo 'freeze 1' >$sim/control; sleep 3" >said 2>&1
-result "R-47 perf record of trace events" $?
+result "R-47 perf record records trace events" $?
 truth=$(reference_sum lines tid $one)
 perf script -i trace.data >script 2>said
 head -n 3 script | cat - said | sed 's/^/# /'
 grep 'kind=task event=llc_occupancy' script | tail -n 1 | sed 's/^/# /'
 last=$(sed -n 's/.*kind=task event=llc_occupancy bytes=\([0-9]*\).*/\1/p' script | tail -n 1)
 [ "$truth" -gt 0 ] && nearly "$last" "$truth" && [ "$(grep -c 'kind=task event=llc_occupancy' script)" -ge 10 ]
-result "R-47 they show the series of a task" $?
+result "R-47 trace events have at least ten values of a task, and the last equals the reference" $?
 grep -q 'cache_qos_rmid: rmid=[0-9]* alloc' script && grep -q 'cache_qos_rmid: rmid=[0-9]* limbo' script
-result "R-47 and what becomes of RMIDs" $?
+result "R-47 trace events show the allocation of an RMID and its limbo" $?
 sim freeze 0
 grep 'kind=task' script | grep -q "id=$one name=cq-ws4M-200M\$"
-result "R-67 and the name of the task" $?
+result "R-67 trace events show the name of the task" $?
 kill $one
 wait $one 2>/dev/null
 
@@ -100,11 +100,11 @@ sed 's/^/# /' stat
 pmukit report -i names.data >report 2>&1
 head -n 30 report | sed 's/^/# /'
 grep -Eq '^ *[0-9]+ +cgroup +/a/b +0 ' report && grep -Eq "^ *[0-9]+ +cgroup +/${long#cgroup/} +0 " report
-result "R-67 pmukit report calls cgroups by their path" $?
+result "R-67 pmukit report shows cgroups with their path" $?
 grep -Eq '^ *[0-9]+ +group +/up/down +0 ' report
-result "R-67 and groups" $?
+result "R-67 pmukit report shows groups with their path" $?
 grep -Eq '^ *[0-9]+ +task +cq-ws1M-100M-[0-9]+ +0 ' report && pmukit dump -i names.data | grep -q 'name .* of task .*: sh$'
-result "R-67 and processes by what they run" $?
+result "R-67 pmukit report shows processes with the name of their program" $?
 rmdir $groups/up/down $groups/up
 umount cgroup
 
@@ -120,28 +120,28 @@ one=$!
 sim flush 0
 pmukit record --source model -C 0 -m 16,1024 -e cache_qos_aux/snapshot/ -o aux.data -- \
 	sh -c "sleep 2; echo 'freeze 1' >$sim/control; sleep 1" >said 2>&1
-result "R-47 pmukit record of snapshots in an AUX area" $?
+result "R-47 pmukit record records snapshots in an AUX area" $?
 sed 's/^/# /' said
 truth=$(reference_sum lines tid $one)
 pmukit report -i aux.data >report 2>&1
 head -n 25 report | sed 's/^/# /'
 grep -q "nothing lost" report
-result "R-47 nothing is lost of 64 monitors at 10 ms" $?
+result "R-47 a recording of 64 monitors with a period of 10 ms has no losses" $?
 number=$(awk '$1 == "monitor" { print $2 }' $groups/s7/status)
 last=$(pmukit dump -i aux.data | sed -n "s/.* group $number L3 .* llc_occupancy \([0-9]*\) bytes.*/\1/p" | tail -n 1)
 echo "# group s7 is monitor $number, whose last reading is $last; the reference has $truth"
 [ "$truth" -gt 0 ] && [ "$last" = "$truth" ]
-result "R-47 a group's readings are found by the number in its status" $?
+result "R-47 the values of a group have the monitor number in its status" $?
 whole aux.data 0
-result "R-47 each snapshot is in the AUX area as a whole" $?
+result "R-47 each snapshot in the AUX area is complete" $?
 sim freeze 0
 perf record -q -R -C 0 -m 1024 -e cache_qos_aux/snapshot,period_ms=100/ -o samples.data -- sleep 4 >said 2>&1 && pmukit report -i samples.data >report 2>&1
-result "R-47 perf record -R of snapshots" $?
+result "R-47 perf record -R records snapshots in samples" $?
 sed 's/^/# /' said
 head -n 25 report | sed 's/^/# /'
 # The last snapshot may have been incomplete when perf stopped.
 whole samples.data 1
-result "R-47 and in samples, which come in sections" $?
+result "R-47 each snapshot in samples, which is divided into sections, is complete" $?
 kill $one
 wait $one 2>/dev/null
 n=0
@@ -151,5 +151,5 @@ while [ $n -lt 64 ]; do
 done
 echo 100 >$devices/cache_qos/sample_ms
 [ "$(refused)" = 0 ]
-result "R-21 no write was refused by the machine" $?
+result "R-21 the simulated machine rejected no register write" $?
 exit $tap_failed

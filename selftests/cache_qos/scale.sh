@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Cost of monitoring for CPUs without monitored tasks: interrupts, and wake-ups to read counters; and the passes that reads of files cause.
+# Tests the cost of monitoring: interrupts of CPUs, wake-ups of CPUs to read counters, and passes of the sampler that reads of files cause.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine
@@ -27,7 +27,7 @@ since "a task that sleeps, 10 s"
 [ "$(stat_of ipis)" = "$ipis" ]
 result "no CPU is interrupted while only sleeping tasks are monitored" $?
 [ $(($(stat_of wakes) - wakes)) -le 2 ]
-result "no CPU is woken up for it, but once in ten seconds" $?
+result "at most two wake-ups in ten seconds while only sleeping tasks are monitored" $?
 
 mark
 start=$(awk '{ print int($1 * 10) }' /proc/uptime)
@@ -51,13 +51,13 @@ for task in $many; do
 done | tr '\n' ' ' >$groups/g1/tasks
 since "30 sleeping tasks into a group"
 [ "$(stat_of ipis)" = "$ipis" ]
-result "to move sleeping tasks interrupts no CPU" $?
+result "moving sleeping tasks into a group interrupts no CPU" $?
 mark
 # shellcheck disable=SC2086
 perf stat -p "$(echo $many | tr ' ' ,)" -e cache_qos/llc_occupancy/,cache_qos/total_bytes/,cache_qos/local_bytes/ -- true 2>/dev/null
 since "perf stat -p of 30 sleeping tasks, 3 events"
 [ $(($(stat_of ipis) - ipis)) -le "$cpus" ]
-result "nor do events of theirs" $?
+result "opening events of sleeping tasks interrupts each CPU at most once" $?
 
 in_group g1 cq-ws1M-100M 100
 busy=$!
@@ -66,7 +66,7 @@ mark
 sleep 5
 since "one task that runs, 5 s"
 [ $(($(stat_of ipis) - ipis)) -le $((10 + 5 * cpus / 2)) ]
-result "a task that runs interrupts its own CPU once a second" $?
+result "one running task causes at most the expected interrupts of its own CPU" $?
 # shellcheck disable=SC2086
 kill $asleep $busy $many
 wait

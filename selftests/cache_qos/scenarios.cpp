@@ -68,7 +68,7 @@ HostStep rdt_check(std::string_view what, const std::string &script, const std::
             {"good=yes"}};
 }
 
-// The driver with its hardware back-end on emulated registers, two L3s.
+// The driver with its hardware back-end, on a processor with two L3s and emulated registers.
 Scenario cache_qos_on_registers(std::string_view name, std::vector<std::string_view> kernels)
 {
     Scenario rdt;
@@ -100,8 +100,8 @@ Scenario cache_qos_rdt()
     return rdt;
 }
 
-// Linux 6.12 does not boot with one host thread per emulated CPU. CPUs that share a thread have
-// wrong numbers in plugins, so the guest has one CPU.
+// Linux 6.12 does not boot with one host thread per emulated CPU. If emulated CPUs share a thread,
+// QEMU passes wrong CPU numbers to plugins. So this guest has only one CPU.
 Scenario cache_qos_rdt_one()
 {
     Scenario rdt = cache_qos_beside_resctrl("rdt_one", {"6.12"});
@@ -109,7 +109,7 @@ Scenario cache_qos_rdt_one()
     return rdt;
 }
 
-// Zen 5: bandwidth counters assigned to RMIDs (ABMC), by resctrl and then by the driver.
+// Zen 5 assigns bandwidth counters to RMIDs (ABMC): first resctrl does this, then the driver.
 Scenario cache_qos_rdt_amd()
 {
     Scenario rdt = cache_qos_beside_resctrl("rdt_amd", {"7.2"});
@@ -127,7 +127,7 @@ Scenario cache_qos_rdt_wrap()
     return rdt;
 }
 
-// Another program also writes the registers. The scenario has the name of its script.
+// A scenario in which another program writes the registers, too. Its script has the same name.
 Scenario cache_qos_rdt_msr(std::string_view name, std::vector<std::string_view> kernels,
                            std::string_view arguments, std::string_view what,
                            const std::string &readings)
@@ -167,7 +167,8 @@ Scenario cache_qos_rdt_pqos()
     return rdt;
 }
 
-// pmukit qualify on a processor with registers; rdt_silent: on one whose QM_CTR returns errors.
+// pmukit qualify on a processor with RDT registers. In rdt_silent all reads of QM_CTR return
+// errors.
 Scenario cache_qos_rdt_qualify()
 {
     return cache_qos_rdt_msr("rdt_qualify", {"6.1", "7.2"}, "",
@@ -232,7 +233,7 @@ std::string cache_qos_writes()
     return options + " && rmdir /sys/kernel/config/cache_qos/fails";
 }
 
-// The module exists on x86 only.
+// Runs on x86 only, because the module cache_qos exists only there.
 Scenario cache_qos_examples()
 {
     Scenario examples;

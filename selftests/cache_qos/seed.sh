@@ -16,23 +16,23 @@ sums="occupancy occupancy_percent occupancy_error mbm_total mbm_local"
 files="tasks procs monitor_cache status"
 for name in $sums; do files="$files $name ${name}_persocket ${name}_domains"; done
 
-# size: total size of all caches; state WORD: value of WORD in g1's status
+# size: prints the total size of all caches; state WORD: prints the value of WORD in g1/status
 size() { awk '{ n += $3 } END { printf "%d\n", n }' /sys/bus/event_source/devices/cache_qos/domains; }
 state() { awk -v word="$1" '$1 == word { print $2 }' g1/status; }
 
 cd $root
 mkdir g1
 echo $$ > g1/tasks
-result "R-49 R-54 a group is made and the shell is in it" $?
+result "R-49 R-54 a group can be made, and the shell can move into the group" $?
 
 grep -qx $$ g1/tasks && grep -qx $$ g1/cacheqos.tasks && grep -qx $$ g1/procs && ! grep -qx $$ tasks
-result "R-50 R-54 it is there and nowhere else" $?
+result "R-50 R-54 the shell is listed in the group and not in the root" $?
 
 echo 1 > g1/cacheqos.monitor_cache
-result "R-50 it is monitored" $?
+result "R-50 monitoring of the group can be started" $?
 
 [ ! -e monitor_cache ] && [ ! -e cacheqos.monitor_cache ] && [ "$(cat occupancy)" -ge 0 ] && [ "$(awk '$1 == "monitored" { print $2 }' status)" = 1 ]
-result "R-49 the root always is and has no switch" $?
+result "R-49 the root is always monitored and has no monitor_cache" $?
 
 missing=0
 for name in $files; do
@@ -41,7 +41,7 @@ for name in $files; do
 	done
 	[ "$name" = monitor_cache ] || cat "$name" "cacheqos.$name" >/dev/null || missing=1
 done
-result "R-50 every file has both names, here and in the root" $missing
+result "R-50 every file has two names, with and without the prefix cacheqos., in the group and in the root" $missing
 
 cache_qos_load cq-ws4M-200M 600 &
 load=$!
@@ -53,30 +53,30 @@ for name in $sums; do
 		[ "$(cat "g1/$name$form")" = "$(cat "g1/cacheqos.$name$form")" ] || { echo "# $name$form"; differ=1; }
 	done
 done
-result "R-50 under both names is the same" $differ
+result "R-50 both names of each file show the same value" $differ
 
 occupancy=$(cat g1/cacheqos.occupancy)
 echo "# occupancy $occupancy, the reference has $(reference_sum lines tid $load)"
 [ "$occupancy" -gt 0 ] && [ "$occupancy" = "$(reference_sum lines tid $load)" ]
-result "R-18 R-50 what the shell has started is in the group, to the byte" $?
+result "R-18 R-50 the occupancy includes a program that the shell has started, to the byte" $?
 
 percent=$(awk -v n="$occupancy" -v of="$(size)" 'BEGIN { h = int((n * 10000 + of / 2) / of); printf "%d.%02d\n", h / 100, h % 100 }')
 echo "# $(cat g1/cacheqos.occupancy_percent) percent, wanted $percent"
 [ "$(cat g1/cacheqos.occupancy_percent)" = "$percent" ]
-result "R-50 the share has two places and is rounded" $?
+result "R-50 occupancy_percent is rounded to two decimal places" $?
 
 [ "$(cat g1/cacheqos.occupancy_persocket)" = "$occupancy" ] && [ "$(cat g1/cacheqos.occupancy_percent_persocket)" = "$percent" ]
-result "R-50 a line for each L3 as it was in 2014" $?
+result "R-50 the files _persocket have a line for each L3, as in the 2014 patches" $?
 
 awk 'NF != 3 { exit 1 }' g1/occupancy_domains && [ "$(cut -d' ' -f3 g1/occupancy_domains)" = "$occupancy" ]
-result "R-50 with the id and the package before it where that is asked for" $?
+result "R-50 the files _domains have the id and the package before the value" $?
 
 [ "$(cat g1/mbm_total)" -ge "$occupancy" ] && [ "$(cat g1/mbm_local)" -le "$(cat g1/mbm_total)" ] && [ "$(cat g1/occupancy_error)" -le "$occupancy" ]
-result "R-26 R-31 traffic is at least what is there, the bound no more" $?
+result "R-26 R-31 mbm_total is at least the occupancy, occupancy_error at most" $?
 
 fresh() { [ "$(state age_ms)" -le 2000 ]; }
 [ "$(state backend)" = sim ] && [ "$(state state)" = good ] && within 5 fresh
-result "R-03 R-35 the status names the owner of the registers, that all is well, and how old it is" $?
+result "R-03 R-35 the status shows the back-end, the state good and the age of the values" $?
 
 # Three nested groups: the program moves to the innermost, and the outer groups still include its lines.
 mkdir -p g1/g2/g3
@@ -89,7 +89,7 @@ sim freeze 1
 lines=$(reference_sum lines tid $load)
 echo "# $(cat g1/occupancy) and $(cat g1/g2/g3/occupancy), the reference has $lines"
 [ "$lines" -gt 0 ] && [ "$(cat g1/g2/g3/occupancy)" = "$lines" ] && [ "$(cat g1/occupancy)" = "$lines" ] && ! cat g1/g2/occupancy 2>/dev/null
-result "R-51 R-52 nested groups add up, and one that is not monitored says nothing" $?
+result "R-51 R-52 outer groups include inner groups, and an unmonitored group has no occupancy" $?
 sim freeze 0
 kill $load
 wait $load 2>/dev/null
@@ -100,9 +100,9 @@ n=0
 while mkdir many/$n && (echo 1 >many/$n/cacheqos.monitor_cache) 2>"$work/err"; do n=$((n + 1)); done
 echo "# $n more groups: $(cat "$work/err")"
 [ $n -gt 0 ] && grep -qi "resource temporarily unavailable" "$work/err" && [ "$(cat many/$n/monitor_cache)" = 0 ]
-result "R-40 R-55 EAGAIN when no RMID is left, and nothing has changed" $?
+result "R-40 R-55 without a free RMID, monitor_cache fails with EAGAIN and stays 0" $?
 [ "$(state rmids_free)" = 0 ]
-result "R-55 the status says that none is free" $?
+result "R-55 the status shows that no RMID is free" $?
 echo 0 >many/0/cacheqos.monitor_cache
 tries=0
 until (echo 1 >many/$n/cacheqos.monitor_cache) 2>/dev/null || [ $tries = 30 ]; do
@@ -110,9 +110,9 @@ until (echo 1 >many/$n/cacheqos.monitor_cache) 2>/dev/null || [ $tries = 30 ]; d
 	sleep 1
 done
 [ "$(cat many/$n/monitor_cache)" = 1 ]
-result "R-55 one is given back, and after limbo it is the next one's" $?
+result "R-55 a freed RMID can be assigned to another group after limbo" $?
 rmdir many/*/ && rmdir many
-result "R-53 groups go" $?
+result "R-53 groups without child groups can be removed" $?
 
 # A list of tasks that is longer than a page
 echo $((4 * crowd)) >/proc/sys/kernel/threads-max
@@ -125,15 +125,15 @@ until grep -q ready "$work/ready" || [ $tries = 120 ]; do
 done
 ls /proc/$all/task >"$work/wanted"
 cat g1/tasks_all >"$work/have"
-# missing FILE IN: number of words of FILE that are not in IN
+# missing FILE IN: prints the number of words of FILE that are not in the file IN
 missing() { awk 'FILENAME == ARGV[1] { there[$1]; next } NF && !($1 in there) { n++ } END { print n + 0 }' "$2" "$1"; }
 lost=$(missing "$work/wanted" "$work/have")
-# Other tasks in the group: the shell, and the program that reads
+# At most two other tasks are in the group: the shell, and the cat that reads the list.
 strange=$(missing "$work/have" "$work/wanted")
 echo "# $(wc -l <"$work/wanted") threads, $lost of them not listed, $strange others"
 [ "$(wc -l <"$work/wanted")" = $crowd ] && [ "$lost" = 0 ] && [ "$strange" -le 2 ] && ! (echo 1 >g1/tasks_all) 2>/dev/null
-result "R-50 tasks_all is complete with $crowd tasks, and not to be written" $?
-# A list is split between writes at any byte, even within a number. The list ends with empty lines, as tasks_all does.
+result "R-50 tasks_all lists all of $crowd tasks and is read-only" $?
+# cat splits the list between writes at any byte, even within a number. The list ends with empty lines, as tasks_all does.
 mkdir copy
 lost=0
 for ahead in "" ",,"; do
@@ -145,12 +145,12 @@ for ahead in "" ",,"; do
 	echo "# after '$ahead' $lost threads are amiss"
 done
 [ "$lost" = 0 ]
-result "R-50 a list of more than a page moves those in it and no other" $?
+result "R-50 a list longer than a page, written to tasks, moves exactly the tasks in the list" $?
 kill $all
 wait $all 2>/dev/null
 rmdir copy
 
 echo $$ > tasks
 rmdir g1/g2/g3 && rmdir g1/g2 && rmdir g1 && grep -qx $$ tasks
-result "R-53 back in the root, groups from within" $?
+result "R-53 after moving back to the root, nested groups can be removed from the inside out" $?
 exit $tap_failed

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Sourced by test scripts in the same folder: reference counters of the simulated machine, and its control file.
+# Sourced after tap.sh by test scripts in the same folder: reads the reference counters of the simulated machine, and controls the machine.
 sim=/sys/kernel/debug/cache_qos_sim
 
-# sim COMMAND...: sends a command to the machine; waits, because the driver may show older values for sample_ms
+# sim COMMAND...: sends a command to the machine; then waits, because the driver may show values that are up to sample_ms old
 sim() {
 	echo "$*" >$sim/control || return
 	case $1 in
@@ -11,7 +11,7 @@ sim() {
 }
 scale() { awk '$1 == "scale" { print $2 }' $sim/reference; }
 
-# field FILE WORD [KEY VALUE...]: sum of the field WORD over the file's lines, or over those whose KEY is one of the values
+# field FILE WORD [KEY VALUE...]: prints the sum of the field WORD in all lines of the file, or in the lines whose KEY is one of the values
 field() {
 	file=$1 word=$2 key=${3-}
 	shift $(($# < 3 ? $# : 3))
@@ -26,15 +26,15 @@ field() {
 		END { printf "%d\n", sum }' "$sim/$file"
 }
 
-# reference_sum WORD KEY VALUE...: sum of the field in the reference counters, in bytes
+# reference_sum WORD KEY VALUE...: prints the sum of the field in the reference counters, in bytes
 reference_sum() { echo $(($(field reference "$@") * $(scale))); }
 
-# Totals of all CPUs: the driver's writes of PQR_ASSOC, and accesses that the machine refused
+# Print totals of all CPUs: how often the driver wrote PQR_ASSOC, and how many register accesses the machine rejected
 pqr_writes() { field cpus pqr_writes; }
 refused() { field cpus gp; }
 
-# nearly A B: equal within two lines. The driver and the simulation have separate probes of a task switch; between the two, a program that
-# is about to run may fill a line under the previous RMID.
+# nearly A B: succeeds if A and B differ by two lines at most. The driver and the simulation have separate probes of a task switch; between
+# the two probes, a program that is about to run may fill a line under the previous RMID.
 nearly() { awk -v a="$1" -v b="$2" -v line="$(scale)" 'BEGIN { d = a - b; exit !(a != "" && d <= 2 * line && d >= -2 * line) }'; }
 
 # Statistics of the driver
@@ -52,7 +52,7 @@ need_machine() {
 	[ -r $sim/reference ] || skip_all "no simulated machine"
 }
 
-# reload PARAMETER...: loads another machine
+# reload PARAMETER...: unloads the simulated machine and loads one with these parameters
 reload() { rmmod cache_qos_sim && insmod "${PMUKIT_SIM:-/lib/vmrun/cache_qos_sim.ko}" "$@"; }
 
 # in_group GROUP NAME SECONDS: starts a program in the group
@@ -82,12 +82,12 @@ passes() {
 	done
 }
 
-# refused_with WORDS COMMAND...: the command fails and prints WORDS
+# refused_with WORDS COMMAND...: succeeds if the command fails and prints WORDS
 refused_with() {
 	words=$1
 	shift
 	! "$@" >"$work/said" 2>&1 && grep -qi "$words" "$work/said"
 }
 
-# writes FILE TEXT: a write as a command, for refused_with
+# writes FILE TEXT: writes TEXT to FILE in another shell, so that refused_with can run this as a command
 writes() { sh -c 'echo "$2" >"$1"' sh "$1" "$2"; }

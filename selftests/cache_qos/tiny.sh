@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A machine with four RMIDs, of which RMID 0 is never assigned: rejected monitors, values marked as
-# partial, and recovery once RMIDs are free.
+# Tests a machine with four RMIDs, of which RMID 0 is never assigned: rejected monitors, values that
+# are marked as partial, and new monitors after RMIDs are free again.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine
@@ -12,21 +12,21 @@ plan 17
 scale=$(scale)
 passes
 within 5 stat_is rmids_free 3
-result "R-21 three RMIDs can be given out" $?
+result "R-21 three of four RMIDs are free" $?
 [ "$(cat $devices/cache_qos/threshold)" = $((1024 / 4 * scale)) ]
-result "R-23 the threshold is the cache by RMIDs" $?
+result "R-23 the default threshold is the cache size divided by the number of RMIDs" $?
 refused_with "invalid" writes $devices/cache_qos/threshold $((1025 * scale)) && writes $devices/cache_qos/threshold 0
-result "R-23 it cannot be more than the cache" $?
+result "R-23 a threshold above the cache size is rejected" $?
 
 mkdir $groups/g1 $groups/g2 $groups/g3 $groups/g4
 echo 1 >$groups/g1/monitor_cache && echo 1 >$groups/g2/monitor_cache && echo 1 >$groups/g3/monitor_cache
-result "R-21 all of them are" $?
+result "R-21 three groups can be monitored" $?
 refused_with "temporarily unavailable" writes $groups/g4/cacheqos.monitor_cache 1
-result "R-55 monitor_cache: EAGAIN when there is none" $?
+result "R-55 without a free RMID, a write to monitor_cache fails with EAGAIN" $?
 grep -qx "rmids_used 3" $groups/g4/status && [ "$(cat $groups/g4/monitor_cache)" = 0 ]
-result "R-55 status tells where they are" $?
+result "R-55 the status shows three used RMIDs, and the group is not monitored" $?
 ! perf stat -e cache_qos/llc_occupancy/ -- true >said 2>&1 || grep -q "not supported\|not counted" said
-result "R-40 perf stat does not print 0 for what cannot be counted" $?
+result "R-40 perf stat does not print 0 for an event without an RMID" $?
 
 in_group g3 cq-ws2M-100M 100
 filler=$!
@@ -39,26 +39,26 @@ passes
 echo "# $left bytes were left behind"
 [ "$left" -gt 0 ] && refused_with "temporarily unavailable" writes $groups/g4/monitor_cache 1 &&
 	grep -qx "rmids_limbo 1" $groups/g4/status
-result "R-22 an RMID whose lines are there still is not given out" $?
+result "R-22 an RMID with lines in the cache is not assigned to another group" $?
 
-# alloc_dirty: a value that is too large, with an error bound, instead of an error
+# With alloc_dirty=1 a group gets an RMID that still has lines: its value is too large, but has an error bound.
 sim freeze 1
 writes $devices/cache_qos/alloc_dirty 1 && writes $groups/g4/monitor_cache 1
-result "R-25 alloc_dirty gives it out all the same" $?
+result "R-25 alloc_dirty=1: an RMID with lines in the cache is assigned" $?
 value=$(cat $groups/g4/occupancy) bound=$(cat $groups/g4/occupancy_error)
 echo "# occupancy $value, error $bound, and none of it is g4's"
 [ "$value" = "$left" ] && [ "$bound" -ge "$value" ] && grep -q "^state.* dirty" $groups/g4/status
-result "R-26 the truth is within the bound" $?
+result "R-26 alloc_dirty=1: the error bound covers the lines of the previous group" $?
 echo 0 >$devices/cache_qos/alloc_dirty
 echo 0 >$groups/g4/monitor_cache
 sim freeze 0
 
 sim flush 0
 within 5 writes $groups/g4/monitor_cache 1
-result "R-55 it is given out once its lines are gone" $?
+result "R-55 an RMID is assigned again after its lines are evicted" $?
 echo 0 >$groups/g4/monitor_cache
 within 5 grep -qx "rmids_free 1" $groups/g4/status
-result "R-24 and given back" $?
+result "R-24 the RMID is free again after monitoring ends" $?
 
 # The task has its own event, then joins g1, too: no RMID is left for the combination.
 cache_qos_load cq-ws2M-100M 100 &
@@ -67,7 +67,7 @@ sleep 0.5
 perf stat -x, -p $task -e cache_qos/llc_occupancy/ -- sleep 8 2>stat &
 stat=$!
 within 10 grep -qx "rmids_used 3" $groups/g4/status
-result "R-40 a task takes the last one" $?
+result "R-40 an event of a task uses the last free RMID" $?
 partial=$(stat_of partial)
 echo $task >$groups/g1/tasks
 sim flush 0
@@ -78,20 +78,20 @@ wait $stat
 sed 's/^/# /' stat
 echo "# g1 has $value, the task $truth; $(stat_of partial) times partial"
 [ "$(stat_of partial)" -gt "$partial" ] && [ "$value" -le "$truth" ]
-result "R-20 without an RMID for both a value is too small, never too large" $?
+result "R-20 without an RMID for task and group together, the value is too small, never too large" $?
 task_has=$(awk -F, '/llc_occupancy/ { print $1 }' stat)
-# One of the two has the whole value, the other is marked as partial.
+# Either the task's event or g1 has the whole value, and the other one is marked as partial.
 if grep -q "^state.* partial" $groups/g1/status; then
 	[ "$task_has" -gt 0 ]
 else
 	[ "$value" -gt 0 ]
 fi
-result "R-20 and says so" $?
+result "R-20 without that RMID, one of the two has the whole value or is marked as partial" $?
 sim freeze 0
 kill $task
 wait $task 2>/dev/null
 
-# Each RMID still has lines in the cache, and no task is monitored any more.
+# Make each RMID have lines in the cache, without a monitored task.
 sim flush 0
 within 5 writes $groups/g3/monitor_cache 1
 for group in g1 g2 g3; do
@@ -103,9 +103,9 @@ within 5 stat_is probes 0
 perf stat -p $$ -e cache_qos/llc_occupancy/ -- true >said 2>&1
 echo "# $(stat_of rmids_limbo) RMIDs in limbo, $(stat_of tasks) tasks"
 stat_is rmids_limbo 3 && within 5 stat_is probes 0 && within 5 stat_is tasks 0
-result "R-18 a task that could not be watched is forgotten" $?
+result "R-18 after an open that failed, the driver monitors no task and has no probe attached" $?
 
 [ "$(refused)" = 0 ]
-result "R-14 no write was refused by the machine" $?
+result "R-14 the simulated machine rejected no register write" $?
 reload profile=spr lines=2048
 exit $tap_failed

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Sourced by test scripts after tap.sh and sim.sh: walks over memory on a processor emulated with RDT registers (tools/rdt), and readings
-# for check_rdt.sh, in the file $readings.
+# Sourced by test scripts after tap.sh and sim.sh: starts walks over memory (cache_qos_walk.c) on a processor emulated with RDT registers
+# (tools/rdt), and writes readings for check_rdt.sh to the file $readings.
 resctrl=/sys/fs/resctrl
 module=/lib/vmrun/cache_qos.ko
 # Monitored programs run on the last CPU, whose L3 has the same number.
@@ -28,7 +28,7 @@ walks() {
 # evict MARK: fills the L3 of the last CPU with lines of another program, which keeps its memory, so the next walk starts without lines.
 evict() { walks "evicted.$1" $on_cpu cache_qos_walk 64 1 "$1" 900; }
 
-# is_walk BYTES: the size of the walk, with tolerance for the program's stack and a few more pages
+# is_walk BYTES: succeeds if BYTES is the size of the walk, with tolerance for the program's stack and a few more pages
 is_walk() { [ "$1" -ge $((bytes - unit)) ] && [ "$1" -le $((bytes + 2 * unit)) ]; }
 
 # never_ends MIB MARK: starts an endless walk on the last CPU in the background; $walker is its pid
@@ -36,7 +36,7 @@ never_ends() {
 	$on_cpu cache_qos_walk "$1" 1000000000 "$2" &
 	walker=$!
 }
-# busy_in_group GROUP MARK: as never_ends, with 4 MiB, in a group of cache_qos
+# busy_in_group GROUP MARK: starts an endless walk of 4 MiB on the last CPU, in a group of cache_qos; $walker is its pid
 busy_in_group() {
 	# shellcheck disable=SC2016
 	sh -c 'echo 0 >"$1/tasks" && exec taskset -c "$3" cache_qos_walk 4 1000000000 "$2"' sh "$1" "$2" $cpu &
@@ -47,7 +47,7 @@ end_walker() {
 	wait "$1" 2>/dev/null
 }
 
-# msr CPU NUMBER: the register as 16 hexadecimal digits; rmid_on CPU, class_on CPU: fields of PQR_ASSOC
+# msr CPU NUMBER: prints the register as 16 hexadecimal digits; rmid_on CPU, class_on CPU: print these fields of PQR_ASSOC
 msr() { dd if="/dev/cpu/$1/msr" bs=8 count=1 skip=$(($2)) iflag=skip_bytes 2>/dev/null | od -An -tx8 | tr -d ' '; }
 rmid_on() {
 	pqr=$(msr "$1" 0xc8f)
@@ -60,10 +60,10 @@ class_on() {
 registers_are() { [ "$(cat $devices/cache_qos/registers)" = "$1" ]; }
 logged() { dmesg | grep -c "cache_qos.*$1"; }
 
-# ends_watch WALKER...: the last check of a script that monitors $group, and its cleanup
+# ends_watch WALKER...: makes the last check of a script that monitors $group; ends the walks and removes the group
 ends_watch() {
 	[ "$(stat_of pqr_faults)" = 0 ]
-	result "R-09 no write was refused" $?
+	result "R-09 no register write failed" $?
 	for walker in "$@"; do end_walker "$walker"; done
 	rmdir "$group"
 	exit $tap_failed
