@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# autoload.sh: calls modprobe with the modalias of each device, like udev. Only the alias of a CXL memory function loads the
-# module. Needs busybox, and all modules of the guest unpacked next to the file that PMUKIT_MODULE names.
+# autoload.sh: calls modprobe with the modalias of each PCI device, as udev does. Only the modalias of a CXL memory function may load
+# the module. Needs busybox, and all modules of the guest unpacked next to the file that PMUKIT_MODULE names.
 . "$(dirname "$0")/hmu.sh"
 modules=/lib/modules/$(uname -r)
 
@@ -12,7 +12,7 @@ memory=${memory%/class}/modalias
 others=$(grep -Lx 0x050210 /sys/bus/pci/devices/*/class | sed 's/class$/modalias/')
 
 loaded() { grep -q '^cxl_hmu ' /proc/modules; }
-# ask MODALIAS-FILE...: calls modprobe like udev; an alias without a module is no failure
+# ask MODALIAS-FILE...: calls modprobe with the modalias in each file, as udev does; a modalias without a module is no failure
 ask() {
 	for file; do
 		modprobe -q "$(cat "$file")"
@@ -22,21 +22,21 @@ ask() {
 
 plan 6
 [ -n "$others" ]
-result "there are other functions" $?
+result "the machine has functions that are not CXL memory functions" $?
 mkdir -p "$modules" && cp "$(dirname "$PMUKIT_MODULE")"/*.ko "$modules" && (cd "$modules" && depmod)
 modinfo cxl_hmu | tee "$work/modinfo" | grep -q 'alias:.*pci:v\*d\*sv\*sd\*bc05sc02i10\*'
 result "the module has the alias of a CXL memory function" $?
 [ "$(grep -c 'alias:.*pci:' "$work/modinfo")" = 1 ]
-result "and no other" $?
+result "the module has no other PCI alias" $?
 ! grep -q '^softdep' "$work/modinfo"
-result "it brings no other driver, and modprobe -r takes none away with it" $?
+result "the module has no soft dependency on another module" $?
 
 rmmod cxl_hmu
 # shellcheck disable=SC2086
 ask $others
 ! loaded
-result "no other function loads it" $?
+result "the modalias of any other function does not load the module" $?
 ask "$memory"
 loaded && pmu_of_device 0 >/dev/null
-result "a CXL memory function loads it, and there is its PMU" $?
+result "the modalias of a CXL memory function loads the module, and the PMU appears" $?
 exit $tap_failed

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# check_tier.sh TALLY MODEL-LOG TIER-JSON: checks the emulator's count of a program's accesses to the slow node, before and after
-# `pmukit tier --apply`, and that the model received each of them.
+# check_tier.sh TALLY MODEL-LOG TIER-JSON: checks how many accesses of a program to the slow node the emulator counted, before and
+# after `pmukit tier --apply`, and that the model received each of these accesses.
 set -u
 tally=$1 model=$2 plan=$3
 failed=0
 
-# check TEXT COMMAND...: prints one line and sets the exit status of the script
+# check TEXT COMMAND...: prints one line; if the command fails, the script will exit with status 1
 check() {
 	text=$1
 	shift

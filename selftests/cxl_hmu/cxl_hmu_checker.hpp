@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Compares the units and counts that pmukit decoded from a recording with the accesses that really
-// happened: the model's access log (every load and store, written before any counter sees it), the
-// workload's tally, and the model's count. Shares no code with the decoder or the model.
+// happened: the model's access log (it logs every load and store before any of its counters counts
+// it), the workload's tally, and the model's count. Shares no code with the decoder or the model.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ Result<Truth> read_tally(std::string_view text);
 
 uint64_t sum_of(const Truth &truth);
 
-// The units with at least as many accesses as the unit of rank `rank`: with ties there are more
-// than `rank` units.
+// Returns the units with at least as many accesses as the unit of rank `rank`. If several units
+// have as many accesses as that unit, there are more than `rank` units in the result.
 std::set<uint64_t> hottest(const Truth &truth, size_t rank);
 
 struct Report {

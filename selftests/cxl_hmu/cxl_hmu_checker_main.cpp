@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // cxl_hmu_checker: compares a recording's hottest units with the access log (recall and precision).
-// Exit codes: 0 good, 1 a check failed, 2 usage or unreadable input.
+// Exit codes: 0 all checks passed, 1 a check failed, 2 wrong usage or unreadable input.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices die while an event runs and its AUX area is mapped: from one access to the next, every
- * read returns all ones. The test asks vmrun on the console to end the model of a CXL memory
- * function; the first function stays alive. A dead function does not return in the same guest.
+ * Tests devices that die while an event runs and its AUX area is mapped: from one access to the
+ * next, every read returns all ones. The test asks vmrun on the console to end the model of a CXL
+ * memory function; the model of the first function keeps running. A dead function stays dead in
+ * this guest.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,7 +26,7 @@
 #define ACCESSES	30
 #define STEP_US		20000
 #define STEPS		500
-#define EPOCHS_US	200000	/* two of 100 ms */
+#define EPOCHS_US	200000	/* two epochs of 100 ms */
 #define TIMEOUT_SECONDS	300
 
 FIXTURE(death) {
@@ -76,7 +77,9 @@ static void record(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
 	ASSERT_EQ(0, self->tally.malformed);
 }
 
-/* The driver polls once per epoch and then detects that the device is gone. */
+/*
+ * Waits until the driver, which polls the device once per epoch, detects that the device is gone.
+ */
 static void wait_for_the_end(FIXTURE_DATA(death) *self)
 {
 	for (unsigned int step = 0; step < STEPS && !(self->tally.flags & PMUKIT_CXL_HMU_F_RESET);

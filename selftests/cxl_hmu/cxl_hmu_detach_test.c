@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The driver detaches from a device in the middle of an operation, which the device still
- * completes. The device must not be left enabled; its log, which is checked outside of the guest,
- * shows that. So each test has a separate device, in the order of the tests.
+ * completes. The device must not be left enabled. The host checks this in the log of the device, so
+ * each test has a separate device, in the order of the tests.
  *   PMUKIT_OPERATION_US   duration of an operation of the devices
  *   PMUKIT_MODULE         file of the module, for unloading and loading it
  */
@@ -45,8 +45,8 @@ FIXTURE_TEARDOWN(detach)
 }
 
 /*
- * The driver resets each device when it attaches. The function waits until the reset is complete,
- * so that the enable is the next operation.
+ * The driver resets each device when it attaches. This function waits until the reset is complete,
+ * so that the next operation of the device is the enable.
  */
 static void begin_to_enable(struct __test_metadata *_metadata, FIXTURE_DATA(detach) *self,
 			    unsigned int index)
@@ -61,19 +61,19 @@ static void begin_to_enable(struct __test_metadata *_metadata, FIXTURE_DATA(deta
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
 }
 
-/* Asserts that the enable is still in progress. */
+/* Asserts that the device has not yet completed the enable. */
 static void is_under_way(struct __test_metadata *_metadata, FIXTURE_DATA(detach) *self)
 {
 	ASSERT_GT(self->operation_us / 1000, now_ms() - self->begin);
 }
 
-/* Waits for the enable and the disable that has to follow it. */
+/* Waits until the device has completed the enable, and the disable that must follow. */
 static void let_it_end(FIXTURE_DATA(detach) *self)
 {
 	usleep(4 * self->operation_us);
 }
 
-TEST_F_TIMEOUT(detach, unbind_during_enable, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(detach, unbind_during_enable_leaves_device_disabled, TIMEOUT_SECONDS)
 {
 	begin_to_enable(_metadata, self, UNBOUND);
 	is_under_way(_metadata, self);
@@ -82,7 +82,7 @@ TEST_F_TIMEOUT(detach, unbind_during_enable, TIMEOUT_SECONDS)
 }
 
 /* At the end the module is loaded again, but this device stays unbound. */
-TEST_F_TIMEOUT(detach, unload_during_enable, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(detach, unload_during_enable_leaves_device_disabled, TIMEOUT_SECONDS)
 {
 	begin_to_enable(_metadata, self, UNLOADED);
 	pmu_event_close(&self->event);

@@ -47,7 +47,7 @@ Error damaged(std::string_view what, size_t line_number, std::string_view line)
     return Error{Errc::kDamaged, fmt::format("{}, line {}: '{}'", what, line_number, line)};
 }
 
-// `words` of "<instance> <epoch> <entry> [dropped]".
+// `words`: the words of a line "<instance> <epoch> <entry> [dropped]" of the entries log.
 bool add_log_line(ModelRun &run, const std::vector<std::string> &words)
 {
     bool dropped = words.size() == 4 && words[3] == "dropped";

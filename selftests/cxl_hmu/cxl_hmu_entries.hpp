@@ -12,11 +12,11 @@
 
 namespace pmukit::checker {
 
-// The entries that an instance put on its list from one enable to the next.
+// The entries that an instance of the model put on its hot list from one enable to the next.
 struct ModelRun {
     std::vector<uint64_t> entries;  // raw, in order
     uint64_t epochs = 0;            // the last epoch with an entry, plus one
-    uint64_t dropped = 0;           // hot units, dropped because the list was full
+    uint64_t dropped = 0;           // hot units that were dropped because the list was full
 };
 
 // Text: "# pmukit entries log 1", then lines "# <instance> enabled" and "<instance> <epoch> <entry>
@@ -27,7 +27,7 @@ Result<std::vector<ModelRun>> read_entries_log(std::string_view text, std::strin
 Result<std::vector<uint64_t>> read_dump(std::string_view text);
 Result<std::vector<uint64_t>> read_trace(std::string_view text);
 
-// A case of cxl_hmu_losses_test: lines "<key> <number>", then the entries it received.
+// The file of a case of cxl_hmu_losses_test: lines "<key> <number>", then the received entries.
 struct LossCase {
     uint64_t enables = 0;   // how often the event was enabled
     uint64_t handed = 0;    // entries the driver delivered, as counted by perf
@@ -40,7 +40,7 @@ Result<LossCase> read_loss_case(std::string_view text);
 // True if `part` is `whole` with some entries removed.
 bool is_subsequence(const std::vector<uint64_t> &part, const std::vector<uint64_t> &whole);
 
-// Concatenates runs [first, first + count) of a log.
+// Concatenates the runs of a log with the indexes [first, first + count).
 Result<ModelRun> join_runs(const std::vector<ModelRun> &runs, size_t first, size_t count);
 
 }  // namespace pmukit::checker

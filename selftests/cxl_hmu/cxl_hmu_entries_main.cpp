@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // cxl_hmu_entries_checker: compares recordings with the model's log of hot-list entries, separately
-// for each enable of the device. Exit codes: 0 good, 1 a check failed, 2 usage or unreadable input.
+// for each enable of the device. Exit codes: 0 all checks passed, 1 a check failed, 2 wrong usage
+// or unreadable input.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -51,7 +52,7 @@ bool check(bool holds, const std::string &text)
     return holds;
 }
 
-// Compares each recording with the next enables of the log.
+// Compares recordings, in the order of the arguments, with the runs of the log between two enables.
 class Checker {
 public:
     Checker(std::vector<checker::ModelRun> runs, uint64_t epochs)

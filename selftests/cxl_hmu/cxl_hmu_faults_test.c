@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How the driver handles faulty devices: one device per fault of the model, all in one machine.
- * PMUKIT_FAULTS names the faults of the CXL memory functions in the order of their PCI addresses.
- * The first is "healthy" and must record exactly after each of the others has been tested.
+ * Tests how the driver handles faulty devices: one device per fault of the model, all in one
+ * machine. PMUKIT_FAULTS names the faults of the CXL memory functions in the order of their PCI
+ * addresses. The first device has no fault ("healthy"), and must record exactly after the test of
+ * each faulty device.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,7 +26,7 @@
 #define DATA_PAGES	8
 #define AUX_PAGES	16
 #define UNIT		3
-#define ACCESSES	1500	/* reset-mid-run happens after 1000 */
+#define ACCESSES	1500	/* the fault reset-mid-run happens after 1000 accesses */
 #define UNITS		30	/* units accessed in the tests with a wrong list entry */
 #define EPOCHS_US	400000
 #define STEP_US		10000
@@ -34,8 +35,8 @@
 #define TIMEOUT_SECONDS	60
 
 enum outcome {
-	IGNORED,	/* no PMU, and one line in the log about it */
-	GIVES_UP,	/* records at first; then one line in the log and a counter in debugfs */
+	IGNORED,	/* the device has no PMU, and the log has one line about this */
+	GIVES_UP,	/* records, then stops; one line in the log and a counter in debugfs */
 	SURVIVES,	/* all records are well-formed; some may be missing */
 	EXACT,		/* like a healthy device */
 	REJECTS,	/* some entries are counted as rejected and as lost, others arrive */
@@ -99,7 +100,7 @@ static bool is_about(const char *line, const void *data)
 	       (strstr(line, subject->device->pci) && strstr(line, "CHMU"));
 }
 
-/* Log lines of the driver about the device since the last call. */
+/* Returns the number of the driver's log lines about the device since the last call. */
 static int messages(int log, const struct hmu_device *device)
 {
 	struct log_subject subject = { .device = device };
@@ -133,7 +134,7 @@ FIXTURE_TEARDOWN(fault)
 		close(self->log);
 }
 
-/* The driver gives up after a second if a device does not become ready. */
+/* Waits for a log line. The driver gives up if a device is not ready after a second. */
 static int wait_for_message(int log, const struct hmu_device *device)
 {
 	int count = 0;
@@ -212,7 +213,7 @@ static long long stat_of(const struct hmu_device *device, const char *name)
 	return read_number(path, &value) ? -1 : value;
 }
 
-/* Each unit was hot once: its entry has arrived, or is rejected and lost. */
+/* Each unit was hot once: its entry must have arrived, or be counted as rejected and as lost. */
 static void expect_rejected(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self,
 			    unsigned int units)
 {
@@ -225,7 +226,7 @@ static void expect_rejected(struct __test_metadata *_metadata, FIXTURE_DATA(faul
 	EXPECT_EQ(self->tally.lost, stat_of(&self->device, "lost"));
 }
 
-/* No fault of a device may delay a stop. */
+/* Stops the event, which no fault of a device may delay, and closes it. */
 static void stop_and_close(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self)
 {
 	long long begin = now_ms();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unbind, removal, reset, module unload and CPU offline while an event runs and its AUX area is
- * mapped, twenty times each. Each time the old event must do no harm, and a new event must record
- * exactly the accesses of the test.
+ * Tests unbind, removal, reset, module unload and CPU offline while an event runs and its AUX area
+ * is mapped, twenty times each. After each of these, calls on the old event must not hang or crash,
+ * and a new event must record exactly the accesses of the test.
  *   PMUKIT_DEVICE   index of the CXL memory function, default 0
  *   PMUKIT_MODULE   file of the module, for unloading and loading it
  */
@@ -41,7 +41,7 @@ FIXTURE(life) {
 	struct hmu_tally tally;
 };
 
-/* Epochs of 10 ms, so that twenty rounds do not take minutes. */
+/* Opens and maps an event with epochs of 10 ms, so that twenty rounds do not take minutes. */
 static int open_mapped(const char *pmu, struct pmu_event *event)
 {
 	struct perf_event_attr attr;
@@ -102,8 +102,9 @@ static __u64 dead_count(FIXTURE_DATA(life) *self)
 }
 
 /*
- * Calls on the event may succeed or fail, but nothing may hang or crash, and the mapped pages stay
- * valid. The driver has unmapped the registers, so any access to them would fault.
+ * Calls on the event may succeed or fail, but must not hang or crash, and the mapped pages must
+ * stay valid. The driver has unmapped the device registers, so a wrong access to a register would
+ * fault.
  */
 static void use_dead_event(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self)
 {
@@ -135,8 +136,8 @@ FIXTURE_TEARDOWN(life)
 }
 
 /*
- * In every second round the dead event is closed before the device is bound again. In the other
- * rounds it must not receive what the next event counts.
+ * In every second round the test closes the dead event before the device is bound again. In the
+ * other rounds the dead event stays open and must not receive records of the next event.
  */
 TEST_F_TIMEOUT(life, unbind_and_bind, TIMEOUT_SECONDS)
 {
@@ -182,8 +183,8 @@ TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
 }
 
 /*
- * The device loses its configuration: the event reports the reset, counts nothing, and continues
- * when it is enabled again.
+ * A function reset deletes the configuration of the device: the event reports the reset, counts
+ * nothing more, and counts again after the next enable.
  */
 TEST_F_TIMEOUT(life, function_reset, TIMEOUT_SECONDS)
 {
@@ -227,9 +228,9 @@ TEST_F_TIMEOUT(life, rmmod_while_open_and_after, TIMEOUT_SECONDS)
 }
 
 /*
- * Linux 7.2 releases the module of a revoked event at once, older kernels when the event is closed.
- * pmukit_common has the code that frees the AUX area, and so stays loaded until the area is
- * unmapped.
+ * Linux 7.2 releases the module cxl_hmu when it revokes an event, older kernels when the event is
+ * closed. pmukit_common has the code that frees the AUX area, so this module must stay loaded until
+ * the area is unmapped.
  */
 TEST_F_TIMEOUT(life, modules_stay_loaded_while_aux_is_mapped, TIMEOUT_SECONDS)
 {
@@ -253,8 +254,8 @@ TEST_F_TIMEOUT(life, modules_stay_loaded_while_aux_is_mapped, TIMEOUT_SECONDS)
 }
 
 /*
- * Opens an event on a CPU that can go offline. If the PMU's CPU cannot, the device is rebound: its
- * new PMU selects a CPU near the device.
+ * Opens an event on a CPU that can go offline. If the CPU of the PMU cannot, the function rebinds
+ * the device: the new PMU selects a CPU near the device.
  */
 static void open_on_a_cpu_that_can_leave(struct __test_metadata *_metadata,
 					 FIXTURE_DATA(life) *self)

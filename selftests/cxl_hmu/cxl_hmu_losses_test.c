@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Entries are lost on purpose wherever that is possible, with a device that generates accesses. The
- * entries that arrived and the counted losses are left in $OUT/losses (or /out/losses), one file
- * per case, numbered in the order of the cases: cxl_hmu_entries_checker adds them up and compares
- * with the device's log.
+ * Each case makes entries get lost in another place, with a device that generates accesses. The
+ * test writes the entries that arrived and the counted losses to $OUT/losses (or /out/losses), one
+ * file per case, numbered in the order of the cases. cxl_hmu_entries_checker adds entries and
+ * losses and compares the sum with the log of the device.
  *   PMUKIT_DEVICE           index of the CXL memory function
  *   PMUKIT_LATE_STATUS_US   how long the device still fills its list after a disable; default 0
  */
@@ -35,7 +35,7 @@
 #define STOPS_AT_MOST	1000
 #define TIMEOUT_SECONDS	90
 
-/* Threshold 1, all accesses, epochs of 20 ms, units of 4 KiB. */
+/* Terms of the event: threshold 1, all accesses, epochs of 20 ms, units of 4 KiB. */
 static const struct {
 	const char *name;
 	__u64 value;
@@ -126,8 +126,8 @@ static int enable(FIXTURE_DATA(losses) *self)
 }
 
 /*
- * Collects until entries have arrived and then none for some time, and stops the event: at such a
- * stop no entry waits.
+ * Collects until entries have arrived and then no entry for some time, and stops the event. So no
+ * entry waits in the device or the driver at this stop.
  */
 static int collect_to_the_end(FIXTURE_DATA(losses) *self)
 {
@@ -147,8 +147,8 @@ static int collect_to_the_end(FIXTURE_DATA(losses) *self)
 }
 
 /*
- * Enables and stops the event once more, without losses, so that a record reports the earlier
- * losses.
+ * Enables and stops the event once more, without losses, because a record reports the losses that
+ * happened before it.
  */
 static int announce(FIXTURE_DATA(losses) *self)
 {
@@ -161,9 +161,9 @@ static int announce(FIXTURE_DATA(losses) *self)
 }
 
 /*
- * Writes the file of the case, which the host compares; entries are copied unchanged. `overflow` is
- * read from the driver's counter, because perf may have dropped the records that report an
- * overflow.
+ * Writes the file of the case, which the host compares with the device's log. Copies the entries
+ * unchanged. `overflow` is from the driver's counter, because perf may have dropped the records
+ * that report an overflow.
  */
 static int write_case(FIXTURE_DATA(losses) *self, const char *number_and_name,
 		      const struct counts *counts)
@@ -221,7 +221,7 @@ TEST_F_TIMEOUT(losses, aux_full_then_hot_list_full, TIMEOUT_SECONDS)
 	EXPECT_EQ(0, write_case(self, "1.aux_full", &counts));
 }
 
-/* Waits until the ring has been full, however slow the device is. */
+/* Waits until perf has lost samples because the ring was full, however slow the device is. */
 static int wait_for_lost_samples(const struct pmu_event *event)
 {
 	struct counts counts;
@@ -237,8 +237,8 @@ static int wait_for_lost_samples(const struct pmu_event *event)
 }
 
 /*
- * Samples do not fit into perf's buffer: perf counts them as lost. All lost samples except the last
- * ones leave gaps in the sequence.
+ * perf counts samples that do not fit into its ring as lost. Lost samples leave gaps in the
+ * sequence numbers of the records, except those after the last sample that arrived.
  */
 TEST_F_TIMEOUT(losses, ring_full, TIMEOUT_SECONDS)
 {
@@ -263,7 +263,7 @@ TEST_F_TIMEOUT(losses, ring_full, TIMEOUT_SECONDS)
 	EXPECT_EQ(0, write_case(self, "2.ring_full", &counts));
 }
 
-/* Moves the test to another CPU: the event's CPU is busy while it reads the entries of an epoch. */
+/* Moves the test off the event's CPU, which is busy while the driver reads entries of an epoch. */
 static int leave_the_events_cpu(FIXTURE_DATA(losses) *self)
 {
 	cpu_set_t set;
@@ -285,9 +285,9 @@ static int wait_for_entries(FIXTURE_DATA(losses) *self, __u64 head)
 }
 
 /*
- * The event is stopped when an epoch has ended and its entries are on the list, or about to be. It
- * depends on the speed of device and reader whether some entries still wait, so the test repeats
- * the stop until entries were lost. The entries of every stop are checked.
+ * The test stops the event when an epoch has ended and its entries are on the list, or about to be.
+ * Whether some entries still wait then depends on the speed of device and driver, so the test
+ * repeats this until entries were lost. The host checks the entries of every run.
  */
 TEST_F_TIMEOUT(losses, stop_while_entries_wait, TIMEOUT_SECONDS)
 {
@@ -322,7 +322,8 @@ static unsigned int late_status_us(void)
 
 /*
  * Waits until the device has stopped and the driver has probably counted the remaining entries.
- * Returns the losses. If the driver counts them later, the test below only checks less.
+ * Returns the losses. If the driver counts these entries later, the test below does not check the
+ * flag of this stop.
  */
 static long long lost_once_stopped(FIXTURE_DATA(losses) *self)
 {
@@ -331,10 +332,10 @@ static long long lost_once_stopped(FIXTURE_DATA(losses) *self)
 }
 
 /*
- * A device may continue for some time after the disable request. Entries that are then not in the
- * last record are lost, and the last record reports a loss.
+ * A device may continue for some time after the disable request. Entries that it adds too late for
+ * the last record are lost: the driver must count them, and the last record must report a loss.
  */
-TEST_F_TIMEOUT(losses, what_comes_after_the_stop_is_announced_and_counted, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(losses, entries_after_the_stop_are_flagged_and_counted, TIMEOUT_SECONDS)
 {
 	struct counts counts;
 	long long lost;

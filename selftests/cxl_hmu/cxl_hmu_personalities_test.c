@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices like those of other implementations, and devices that only the specification allows: the
- * driver must record the test's accesses exactly on each. PMUKIT_SHAPES names the CXL memory
- * functions in the order of their PCI addresses.
+ * Tests devices that behave like those of other implementations, and devices with properties that
+ * the specification allows: the driver must record the test's accesses exactly on each.
+ * PMUKIT_SHAPES names the CXL memory functions in the order of their PCI addresses.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,12 +23,12 @@
 #define AUX_PAGES	16
 #define UNITS		300U
 #define SETTLE_US	300000	/* a few epochs of 100 ms */
-#define LONG_SCALE	5	/* an epoch of 1 s: all units are accessed before it ends */
+#define LONG_SCALE	5	/* epochs of 1 s: all units are accessed before an epoch ends */
 #define LONG_MS		1000
 #define LIST		64	/* slots in a small list; one stays free */
 #define FULL		(LIST - 1)
 #define LEVEL		(LIST / 2)	/* level at which the driver requests an interrupt */
-#define BEYOND_LEVEL	40	/* units: above the level, and few enough for one record */
+#define BEYOND_LEVEL	40	/* units: more than LEVEL, and few enough for one record */
 #define TRIES		3	/* attempts to clear a sticky status bit */
 #define QUIET_US	1000000
 #define ROUNDS		2
@@ -44,13 +44,13 @@ FIXTURE(personality) {
 };
 
 /**
- * struct personality - a device
- * @shape: its name in PMUKIT_SHAPES
- * @always_on: it has no epochs
+ * struct personality - a device and the expected records
+ * @shape: name of the device in PMUKIT_SHAPES
+ * @always_on: the device has no epochs
  * @rounds: number of rounds that record entries
  * @units: number of units accessed; 0: UNITS
  * @at_once: all units are accessed in one epoch
- * @gaps: an unknown number of entries may be missing; @flags reports that
+ * @gaps: an unknown number of entries may be missing, which @flags must report
  * @flags: flags of all records, ORed
  */
 FIXTURE_VARIANT(personality) {
@@ -68,24 +68,24 @@ FIXTURE_VARIANT(personality) {
 		.shape = #_shape, .rounds = _rounds, ##__VA_ARGS__ \
 	}
 
-PERSONALITY(far_list, ROUNDS);		/* beyond the 16 bits of the instance length */
+PERSONALITY(far_list, ROUNDS);		/* the list is outside the instance (16-bit length) */
 PERSONALITY(largest_list, ROUNDS);
-PERSONALITY(padded, ROUNDS);		/* bits of the bitmap beyond the device's capacity */
-PERSONALITY(newer, ROUNDS);		/* a later version of the block */
+PERSONALITY(padded, ROUNDS);		/* the range bitmap has more bits than the capacity needs */
+PERSONALITY(newer, ROUNDS);		/* a later version of the CHMU register block */
 PERSONALITY(without_epochs, ROUNDS, .always_on = true, .flags = PMUKIT_CXL_HMU_F_ALWAYS_ON);
 PERSONALITY(left_enabling, ROUNDS);	/* a previous kernel left an enable in progress */
-PERSONALITY(lenient, ROUNDS);		/* no vector; allows 4-byte reads of entries */
+PERSONALITY(lenient, ROUNDS);		/* no interrupt vector; allows 4-byte reads of entries */
 /*
- * The device sets the overflow bit as soon as the list is full: nothing is lost, and one of two
- * records has OVERFLOW.
+ * The device sets the overflow bit as soon as the list is full: no entry is lost, and one of two
+ * records has the OVERFLOW flag.
  */
 PERSONALITY(full, ROUNDS, .units = FULL, .at_once = true, .flags = PMUKIT_CXL_HMU_F_OVERFLOW);
-PERSONALITY(above, ROUNDS, .units = LEVEL, .at_once = true);	/* interrupts above the level */
+PERSONALITY(above, ROUNDS, .units = LEVEL, .at_once = true);	/* no interrupt at the level */
 PERSONALITY(sticky_status, ROUNDS, .units = BEYOND_LEVEL, .at_once = true);
 PERSONALITY(reset_empties_list, ROUNDS);	/* head and tail are 0 after a reset */
 /*
- * The tail is invalid after an idle epoch, even if entries wait: the driver reports that, records
- * no unit that was not accessed, and does not start a run with such a tail.
+ * The tail is invalid after an idle epoch, even if entries wait: the driver must report this, must
+ * record only units that were accessed, and must not start a run with an invalid tail.
  */
 PERSONALITY(garbage_tail, 1, .gaps = true,
 	    .flags = PMUKIT_CXL_HMU_F_TRUNCATED | PMUKIT_CXL_HMU_F_RESET);
@@ -210,7 +210,7 @@ static void record(struct __test_metadata *_metadata, FIXTURE_DATA(announced) *s
 	ASSERT_LE(0, self->interrupts) TH_LOG("it has no vector");
 }
 
-/* Number of interrupts since the last call. */
+/* Returns the number of interrupts since the last call. */
 static long long new_interrupts(FIXTURE_DATA(announced) *self)
 {
 	long long before = self->interrupts;
@@ -219,7 +219,7 @@ static long long new_interrupts(FIXTURE_DATA(announced) *self)
 	return self->interrupts - before;
 }
 
-/* Accesses that many units in one epoch and collects all of their entries. */
+/* Accesses @units units in one epoch and collects all of their entries. */
 static void touch_at_once(struct __test_metadata *_metadata, FIXTURE_DATA(announced) *self,
 			  unsigned int units)
 {
@@ -233,7 +233,10 @@ static void touch_at_once(struct __test_metadata *_metadata, FIXTURE_DATA(announ
 	ASSERT_EQ(units, self->tally.total_entries);
 }
 
-/* At the level the device sends no interrupt, so the poll once per epoch finds the entries. */
+/*
+ * The device sends an interrupt only if the list has more entries than the level. At the level the
+ * driver finds the entries with its poll, once per epoch.
+ */
 TEST_F_TIMEOUT(announced, entries_at_the_level_are_polled, TIMEOUT_SECONDS)
 {
 	record(_metadata, self, "above");
@@ -247,10 +250,10 @@ TEST_F_TIMEOUT(announced, entries_at_the_level_are_polled, TIMEOUT_SECONDS)
 }
 
 /*
- * The device sends an interrupt when it sets the sticky bit, and again each time the driver tries
- * to clear the bit. The driver tries once after it has read the entries, and TRIES times when it
- * finds no more entries. If the bit is still set from an earlier run, its setting causes no
- * interrupt, but the attempt to clear it at the start does.
+ * The device sends an interrupt when it sets the sticky status bit, and again each time the driver
+ * tries to clear the bit. The driver tries once after it has read the entries, and TRIES times when
+ * it finds no more entries. If the bit is still set from an earlier run, setting it again causes no
+ * interrupt, but the driver's attempt to clear the bit at the start does.
  */
 TEST_F_TIMEOUT(announced, sticky_status_bits_stop_interrupts, TIMEOUT_SECONDS)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices with other shapes than the default of the model: many CHMUs and instances, no interrupt,
- * postponed insertion into the hot list, instances that must not track the same memory.
+ * Tests devices whose shape differs from the default of the model: many CHMUs and instances, no
+ * interrupt, postponed insertion into the hot list, instances that must not track the same memory.
  * PMUKIT_SHAPES names the shapes of the CXL memory functions in the order of their PCI addresses.
  */
 #define _GNU_SOURCE
@@ -23,7 +23,7 @@
 #define CHMUS		3
 #define INSTANCES	6	/* per CHMU */
 #define EVENTS		(CHMUS * INSTANCES)
-#define VECTORS		15	/* assigned to instances in order, then again from the first */
+#define VECTORS		15	/* instance n of the device has vector n modulo VECTORS */
 #define DATA_PAGES	4
 #define AUX_PAGES	16
 #define EPOCHS_US	400000	/* several epochs of 100 ms */
@@ -156,8 +156,8 @@ TEST_F_TIMEOUT(shapes, all_instances_of_all_chmus_record_at_once, TIMEOUT_SECOND
 }
 
 /*
- * With epochs of a second, nearly all units are put on the list at once. The list is then more than
- * half full, so the device sends an interrupt.
+ * With epochs of a second, the device adds nearly all units to the list at the end of one epoch.
+ * The list is then more than half full, so the device sends an interrupt.
  */
 TEST_F_TIMEOUT(shapes, two_instances_on_one_vector_are_both_served, TIMEOUT_SECONDS)
 {
@@ -218,8 +218,8 @@ TEST_F_TIMEOUT(shapes, always_on_reports_unit_at_each_threshold, TIMEOUT_SECONDS
 }
 
 /*
- * Accesses eight units in turn. Without randomization every eighth access counts, so all counted
- * accesses are to the same unit.
+ * Accesses eight units in turn, with a downsampling factor of eight. Without randomization the
+ * device counts every eighth access, which is always to the same unit.
  */
 static void touch_alternately(struct __test_metadata *_metadata, FIXTURE_DATA(shapes) *self,
 			  unsigned int randomized)
@@ -277,8 +277,8 @@ TEST_F_TIMEOUT(shapes, list_is_polled_without_an_interrupt, TIMEOUT_SECONDS)
 /* Postponed insertion into the hot list, and an epoch per counter */
 
 /*
- * An AUX area of one page and a list of 64 slots hold fewer than @units entries: the others wait in
- * the device.
+ * An AUX area of one page and a list of 64 slots hold fewer than @units entries, so the rest of the
+ * entries waits in the device.
  */
 static void fill_until_entries_wait(struct __test_metadata *_metadata, FIXTURE_DATA(shapes) *self,
 				    unsigned int units)
@@ -307,8 +307,8 @@ TEST_F_TIMEOUT(shapes, postponed_entries_arrive_once_the_list_has_space, TIMEOUT
 }
 
 /*
- * A disabled device discards the entries that wait, and does not report how many. The OVERFLOW flag
- * has reported that some wait.
+ * A disabled device discards the entries that wait, and does not report how many. Before the stop,
+ * a record has reported with the OVERFLOW flag that entries wait.
  */
 TEST_F_TIMEOUT(shapes, entries_postponed_at_stop_are_not_in_the_next_run, TIMEOUT_SECONDS)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The cxl_hmu PMU from user space: sysfs, refused events, records, and the release of all
- * references on close. The memory of the device is a BAR that the test itself loads from and stores
- * to, so that every count is known. PMUKIT_DEVICE in the environment selects another than the first
- * CXL memory function.
+ * Tests the cxl_hmu PMU from user space: sysfs, rejected events, records, and the release of all
+ * references on close. The test itself loads from and stores to the memory of the device, a BAR, so
+ * that every count is known. The environment variable PMUKIT_DEVICE selects another CXL memory
+ * function than the first.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -239,7 +239,7 @@ TEST_F_TIMEOUT(cxl_hmu, killing_the_holder_frees_the_instance, TIMEOUT_SECONDS)
 	EXPECT_EQ(0, hmu_open_plain(self->pmu, &self->event));
 }
 
-/* Both instances count an access. */
+/* An event of each of two instances counts the same accesses. */
 TEST_F_TIMEOUT(cxl_hmu, instances_are_independent, TIMEOUT_SECONDS)
 {
 	struct pmu_event second = { .fd = -1 };
@@ -264,7 +264,7 @@ TEST_F_TIMEOUT(cxl_hmu, instances_are_independent, TIMEOUT_SECONDS)
 	pmu_event_close(&second);
 }
 
-/* With perf_event_paranoid at -1 only the driver's own check is left. */
+/* With perf_event_paranoid at -1, only the driver's own check can reject the event. */
 TEST_F(cxl_hmu, unprivileged_users_get_eacces)
 {
 	char paranoid[16];
@@ -341,7 +341,7 @@ static void expect_sound(struct __test_metadata *_metadata, const struct hmu_tal
 	EXPECT_EQ(0, tally->flags);
 }
 
-TEST_F_TIMEOUT(recording, counts_equal_what_was_touched, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(recording, counts_equal_the_accesses, TIMEOUT_SECONDS)
 {
 	__u64 expected[HMU_UNITS] = { 0 }, sum = 0;
 
@@ -365,7 +365,9 @@ TEST_F_TIMEOUT(recording, counts_equal_what_was_touched, TIMEOUT_SECONDS)
 	}
 }
 
-/* The model takes 20 us to enable, and the driver polls it for 40 us. */
+/*
+ * The model needs 20 us for an enable; the driver waits up to 40 us until the enable is complete.
+ */
 TEST_F_TIMEOUT(recording, first_access_after_enable_is_counted, TIMEOUT_SECONDS)
 {
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
@@ -418,7 +420,7 @@ TEST_F_TIMEOUT(recording, nothing_stale_after_disable_and_enable, TIMEOUT_SECOND
 	hmu_collect(&self->tally, &self->event);
 	EXPECT_EQ(4, self->tally.count[1]);
 
-	hmu_load(&self->device, 2, 4);		/* not recorded */
+	hmu_load(&self->device, 2, 4);		/* must not be recorded: the event is disabled */
 	hmu_tally_clear_counts(&self->tally);
 	ASSERT_EQ(0, hmu_start(&self->event));
 	hmu_load(&self->device, 3, 4);
@@ -510,9 +512,9 @@ static void touch_each_once(const struct hmu_device *device, unsigned int first,
 }
 
 /*
- * Each unit is accessed once, so it is on the hot list exactly once. 4 KiB of AUX hold about half
- * of them; the rest waits in the device and is discarded when the event stops. The next record
- * reports how many.
+ * Each unit is accessed once, so it has exactly one entry on the hot list. An AUX area of 4 KiB
+ * holds about half of the entries; the rest waits in the device and is discarded when the event
+ * stops. The next record reports how many entries were discarded.
  */
 TEST_F_TIMEOUT(cxl_hmu, losses_of_full_aux_area_are_counted, TIMEOUT_SECONDS)
 {
@@ -542,7 +544,7 @@ TEST_F_TIMEOUT(cxl_hmu, losses_of_full_aux_area_are_counted, TIMEOUT_SECONDS)
 	}
 }
 
-/* A late reader loses nothing: the device holds the entries that do not fit into the AUX area. */
+/* No entry is lost: the device holds the entries that do not fit into the AUX area. */
 TEST_F_TIMEOUT(cxl_hmu, late_aux_reader_loses_nothing, TIMEOUT_SECONDS)
 {
 	const unsigned int units = 900;
@@ -560,8 +562,8 @@ TEST_F_TIMEOUT(cxl_hmu, late_aux_reader_loses_nothing, TIMEOUT_SECONDS)
 }
 
 /*
- * More hot units than AUX area and hot list hold together: the device drops some and does not
- * report how many.
+ * There are more hot units than AUX area and hot list hold together: the device drops some and does
+ * not report how many.
  */
 TEST_F_TIMEOUT(cxl_hmu, hot_list_overflow_is_flagged, TIMEOUT_SECONDS)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // cxl_hmu_topology_checker: compares the host addresses in a report with those computed from the
 // device's region. The region has one interleave way, so HPA = resource + (DPA - DPA of the
-// decoder). Exit codes: 0 good, 1 a check failed, 2 usage or unreadable input.
+// decoder). Exit codes: 0 all checks passed, 1 a check failed, 2 wrong usage or unreadable input.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>

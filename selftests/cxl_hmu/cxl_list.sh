@@ -4,7 +4,7 @@
 . "$(dirname "$0")/hmu.sh"
 
 command -v cxl >/dev/null || skip_all "no cxl command"
-# To cxl list, a device without a CXL root port is idle: -i shows it.
+# cxl list takes a memory device without a CXL root port as idle, and shows idle devices only with -i.
 pmu_of_device 0 >/dev/null || skip_all "no CXL memory function with a PMU"
 
 plan 3
@@ -17,5 +17,5 @@ listed=0
 for mem in /sys/bus/cxl/devices/mem*; do
 	grep -q "\"memdev\":\"${mem##*/}\"" "$work/memdevs" || listed=1
 done
-result "each memory device is listed" $listed
+result "cxl list shows each memory device" $listed
 exit $tap_failed

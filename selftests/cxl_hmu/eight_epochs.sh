@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# eight_epochs.sh [DEVICE]: after each enable, the device generates the same accesses for eight epochs. The script records them
-# three times: as AUX data, as samples of stock perf, and with the trace event while the PMU only counts. The recordings are left
-# in $out; cxl_hmu_entries_checker compares them with each other and with the device's log.
+# eight_epochs.sh [DEVICE]: after each enable, the device generates the same accesses for eight epochs. The script records these
+# accesses three times: as AUX data, as samples of stock perf, and with the trace event while the PMU only counts. The recordings are
+# left in $out; cxl_hmu_entries_checker compares them with each other and with the device's log.
 . "$(dirname "$0")/hmu.sh"
 device=${1:-0}
 idle=$(dirname "$0")/until_idle.sh
@@ -20,12 +20,12 @@ trap 'echo 0 >"$trace/events/cxl_hmu/cxl_hmu_record/enable"; rmdir "$trace"' EXI
 echo 4096 >"$trace/buffer_size_kb"
 echo "pmu == \"$pmu\"" >"$trace/events/cxl_hmu/cxl_hmu_record/filter"
 
-# Called before the recording starts, because in a slow guest the workload might start only after all entries
-# were delivered.
+# Prints how many entries the PMU has delivered. Must be called before the recording starts, because in a slow guest the workload
+# might start only after all entries were delivered.
 entries_now() {
 	cat "$counters/$pmu/entries"
 }
-# recorded NAME COMMAND...: succeeds if the command does and if it left $work/NAME, which is copied to $out.
+# recorded NAME COMMAND...: runs the command; succeeds if the command succeeds and has written $work/NAME, which is copied to $out
 recorded() {
 	name=$1
 	shift
@@ -44,11 +44,11 @@ traced() {
 
 plan 4
 recorded epochs_aux.data pmukit record --source model -a -e "$event" -o "$work/epochs_aux.data" -- "$idle" "$pmu" "$(entries_now)"
-result "recorded as AUX data" $?
+result "pmukit record records AUX data" $?
 recorded epochs_raw.data perf record -R -a -e "$event" -o "$work/epochs_raw.data" -- "$idle" "$pmu" "$(entries_now)"
-result "recorded by stock perf as samples" $?
+result "stock perf records samples" $?
 recorded epochs.trace traced
-result "recorded by the trace event" $?
+result "the trace event is recorded while the PMU only counts" $?
 grep -q 'words={' "$work/epochs.trace"
-result "there are records in the trace" $?
+result "the trace has records" $?
 exit $tap_failed

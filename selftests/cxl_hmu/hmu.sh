@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Sourced by the scripts of this folder: TAP functions, and functions that find the PMU of a device.
 . "$(dirname "$0")/tap.sh"
-# Counters of each PMU; debugfs is mounted.
+# Folder in debugfs with the driver's counters of each PMU; debugfs is already mounted.
 counters=/sys/kernel/debug/pmukit
 # Folder for recordings: the one that vmrun shares with the guest, or $OUT.
 out=${OUT:-/out}
 [ -d "$out" ] || out=$(mktemp -d)
-# Recorders write to $work first: the shared folder refuses writes straight from perf's ring.
+# Recorders write to $work first, because the shared folder rejects writes directly from perf's ring.
 
 # pmu_of_device N: prints the PMU of instance 0 of the N-th CXL memory function (from 0). Waits for the asynchronous probe of
 # cxl_pci; fails if there is no such function or no PMU.
@@ -29,7 +29,7 @@ needs_model() {
 	[ "$(cat "${pci%/class}/vendor" "${pci%/class}/device" | tr '\n' ' ')" = "0x1234 0x4348 " ] || skip_all "device $1 is not the model"
 }
 
-# Node 1, the slow one
+# NUMA node 1 is the slow node: its memory belongs to the CXL device.
 blocks=/sys/devices/system/memory
 slow_blocks() { ls -d /sys/devices/system/node/node1/memory[0-9]* 2>/dev/null; }
 has_slow_node() { [ -n "$(slow_blocks)" ]; }

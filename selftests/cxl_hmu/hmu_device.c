@@ -43,8 +43,8 @@ static int is_mem(const struct dirent *entry)
 }
 
 /*
- * Copies the index-th name, in sorted order, of the entries of path that filter accepts. Returns 0
- * or -ENODEV.
+ * Of the entries of the folder path that filter accepts, copies the index-th name in sorted order.
+ * Returns 0 or -ENODEV.
  */
 static int nth_name(const char *path, int (*filter)(const struct dirent *), unsigned int index,
 		    char *name, size_t size)
@@ -91,8 +91,8 @@ int hmu_pmu_name(const struct hmu_device *device, unsigned int instance, char *n
 }
 
 /*
- * True if events of a PMU in sysfs can be opened. Linux 7.2 shows a PMU before perf finds it by its
- * number; the driver creates its counters in debugfs after the registration.
+ * True if events of a PMU in sysfs can be opened. Linux 7.2 shows a PMU in sysfs before perf finds
+ * it by its type number, so check for its counters in debugfs, which the driver creates later.
  */
 static bool is_registered(const char *pmu)
 {
@@ -125,8 +125,8 @@ int hmu_device_locate(struct hmu_device *device, unsigned int index)
 }
 
 /*
- * True once a test has waited for a PMU in vain. Shared by all tests of a program, which are
- * separate processes.
+ * Returns a flag that is set once a test has waited for a PMU until the timeout. All tests of a
+ * program, which are separate processes, share the flag.
  */
 static bool *waited_in_vain(void)
 {
@@ -138,7 +138,7 @@ static bool *waited_in_vain(void)
 	return shared == MAP_FAILED ? NULL : shared;
 }
 
-/* Only one test waits for a device that is gone for good. */
+/* Waits for the PMU, unless an earlier test has already waited until the timeout. */
 static int wait_once(const struct hmu_device *device)
 {
 	bool *in_vain = waited_in_vain();

@@ -9,19 +9,19 @@
 
 struct hmu_device {
 	char pci[32];		/* 0000:00:10.0 */
-	char mem[32];		/* mem0; empty: cxl_pci has not bound it (yet) */
+	char mem[32];		/* mem0; empty: cxl_pci has not bound the function */
 	volatile __u64 *memory;	/* BAR 2, NULL until mapped */
 	size_t memory_bytes;
 };
 
 /*
  * Finds the index-th function (from 0, in the order of PCI addresses) that has class 0x050210 and a
- * BAR 2. Waits some time until cxl_pci has bound it and a PMU exists. Returns 0, -ENODEV if there
- * is no such function, -ETIMEDOUT if its PMU did not appear.
+ * BAR 2. Waits some time until cxl_pci has bound the function and a PMU exists. Returns 0, -ENODEV
+ * if there is no such function, -ETIMEDOUT if its PMU did not appear.
  */
 int hmu_device_find(struct hmu_device *device, unsigned int index);
 
-/* Like hmu_device_find(), without waiting; mem stays empty. */
+/* Finds the function as hmu_device_find() does, but does not wait for a PMU; mem stays empty. */
 int hmu_device_locate(struct hmu_device *device, unsigned int index);
 
 /*
@@ -34,8 +34,8 @@ int hmu_device_map(struct hmu_device *device);
 void hmu_device_unmap(struct hmu_device *device);
 
 /*
- * The name of a PMU, such as "cxl_hmu_mem0.0.1"; hmu_pmu_name() is for the first CHMU. The name of
- * the memory device is read again, because it may change when the device is rebound.
+ * Write the name of a PMU, such as "cxl_hmu_mem0.0.1"; hmu_pmu_name() is for the first CHMU. Both
+ * functions read the name of the memory device again, because it may change at a rebind.
  */
 int hmu_pmu_name_in(const struct hmu_device *device, unsigned int chmu, unsigned int instance,
 		    char *name, size_t size);

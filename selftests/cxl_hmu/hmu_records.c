@@ -32,9 +32,9 @@ static void add_entry(struct hmu_tally *tally, __u64 entry, unsigned int width)
 }
 
 /*
- * Returns the length of the first record in words, 0 if it is incomplete. This is the rule of the
- * CXL HMU RFC, whose reader does not know extra words: such a reader must find the next record,
- * too.
+ * Returns the length of the first record in words, 0 if it is incomplete. Computes the length as
+ * the CXL HMU RFC does, which does not define extra words: a reader that follows the RFC must find
+ * the next record, too.
  */
 static size_t record_words(const __u64 *words, size_t available)
 {
@@ -46,7 +46,7 @@ static size_t record_words(const __u64 *words, size_t available)
 	return size <= available ? size : 0;
 }
 
-/* The sequence and the lost count are never reset while the event is open. */
+/* Checks sequence and lost count of a record; neither restarts while the event is open. */
 static void follow_stream(struct hmu_tally *tally, __u64 sequence, __u64 lost)
 {
 	if (sequence != tally->next_sequence) {
@@ -59,7 +59,7 @@ static void follow_stream(struct hmu_tally *tally, __u64 sequence, __u64 lost)
 	tally->lost = lost;
 }
 
-/* `more`: the words after the two fixed words. */
+/* `more`: the words of a record after its two fixed words. */
 static unsigned int unit_log2(const __u64 *more)
 {
 	return field(more[PMUKIT_CXL_HMU_X_UNIT], PMUKIT_CXL_HMU_UNIT_LOG2_SHIFT, 8);
@@ -94,7 +94,9 @@ static void add_words(struct hmu_tally *tally, const __u64 *words, size_t count)
 		add_record(tally, words + at);
 }
 
-/* AUX data is a stream: a record may arrive in two reads. */
+/*
+ * AUX data is a stream: one read may end in the middle of a record, and the next read completes it.
+ */
 static void collect_aux(struct hmu_tally *tally, struct pmu_event *event)
 {
 	size_t got, at, size, count;
@@ -111,7 +113,7 @@ static void collect_aux(struct hmu_tally *tally, struct pmu_event *event)
 	} while (got);
 }
 
-/* A sample with PERF_SAMPLE_RAW only: header, 32-bit size, that many bytes. */
+/* A sample with PERF_SAMPLE_RAW only has a header, a 32-bit size and this number of bytes. */
 static void add_sample(struct hmu_tally *tally, const char *record, size_t size)
 {
 	const size_t payload = sizeof(struct perf_event_header) + sizeof(__u32);

@@ -12,7 +12,7 @@
 
 #include "pmu_event.h"
 
-#define HMU_UNITS	4096		/* of 4 KiB: the tests use 16 MiB */
+#define HMU_UNITS	4096		/* units of 4 KiB: the tests use 16 MiB */
 #define HMU_UNIT_LOG2	12
 
 struct hmu_tally {
@@ -23,12 +23,12 @@ struct hmu_tally {
 	__u64 next_sequence;
 	__u64 sequence_gaps;
 	__u64 sequence_missing;		/* records missing in those gaps */
-	__u64 lost;			/* since the event was opened, from the newest record */
+	__u64 lost;			/* entries lost since the open, from the newest record */
 	__u64 flags;			/* flags of all records, ORed */
 	__u64 malformed;		/* invalid records, and entries without a valid unit */
 	__u64 gaps_announced;		/* gaps flagged by PERF_AUX_FLAG_PARTIAL or _TRUNCATED */
 	__u64 lost_samples;		/* from PERF_RECORD_LOST */
-	FILE *entries_to;		/* NULL, or gets each entry as a line of 16 digits */
+	FILE *entries_to;		/* each entry is written as 16 digits to it; NULL: none */
 	size_t kept_bytes;		/* bytes of an incomplete record in kept */
 	__u64 kept[8192];
 };
@@ -38,12 +38,12 @@ void hmu_tally_reset(struct hmu_tally *tally);
 /* Clears the counts; sequence and lost count continue. */
 void hmu_tally_clear_counts(struct hmu_tally *tally);
 
-/* Collects everything that is in the rings. */
+/* Collects all records that are in the data ring and the AUX area of the event. */
 void hmu_collect(struct hmu_tally *tally, struct pmu_event *event);
 
 /*
- * Collects until that many entries have arrived or are reported lost. Gives up after a few seconds.
- * Returns 0 or -ETIMEDOUT.
+ * Collects until @entries entries have arrived or are reported as lost. Gives up after a few
+ * seconds. Returns 0 or -ETIMEDOUT.
  */
 int hmu_collect_entries(struct hmu_tally *tally, struct pmu_event *event, __u64 entries);
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# join.sh: records three PMUs together and checks `pmukit report --join`. A program and an endpoint use memory of node 1, which
-# belongs to the device; a group of programs occupies a part of a (simulated) cache. The endpoint's reads and writes are known to
+# join.sh: records three PMUs together and checks `pmukit report --join`. A program and a PCIe endpoint use memory of NUMA node 1, which
+# belongs to the CXL device; a group of programs occupies a part of a (simulated) cache. The endpoint's reads and writes are known to
 # the byte. The script also checks that `pmukit top` shows all three PMUs. The recording is left in $out.
 . "$(dirname "$0")/hmu.sh"
 accesses=200000 transfers=50 transfer_bytes=4096
@@ -21,12 +21,12 @@ say() { sed 's/^/# /' "$1"; }
 hmu_event="$hmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=1,epoch_scale=4,hotness_granual=12/"
 ptt_event="$ptt/filter=0000:00:10.0,type=3,direction=0,format=0/"
 qos_event="cache_qos_aux/snapshot,period_ms=100/"
-# CLOCK_MONOTONIC is the only clock that cache readings always have.
+# Snapshots of cache_qos always have times of CLOCK_MONOTONIC, so all PMUs must be recorded with this clock.
 record() { pmukit record -k monotonic --source model -a -e "$hmu_event" -e "$ptt_event" -e "$qos_event" "$@" -- sh "$work/load"; }
 
 plan 8
 describe_slow_node "$hmu" && mkdir $groups/app && echo 1 >$groups/app/monitor_cache
-result "node 1 is described as the device's memory, and a group is watched" $?
+result "decoders that map node 1 to the device are prepared, and a group is monitored" $?
 cat >"$work/in_group" <<GROUP
 echo 0 >$groups/app/tasks && exec cache_qos_load cq-ws4M-400M \$1
 GROUP
@@ -43,7 +43,7 @@ exit \$status
 LOAD
 
 record -o "$work/join.data" >"$work/said" 2>&1
-result "three units are recorded together" $?
+result "pmukit record records three PMUs together" $?
 say "$work/said"
 cp "$work/join.data" "$out"
 
@@ -55,12 +55,12 @@ say "$work/join.txt"
 pmukit report -i "$work/join.data" --top 1 >"$work/report" 2>&1
 say "$work/report"
 grep -q '^join by host address.* source=model$' "$work/join.txt" && [ "$(grep -c '^  nothing lost$' "$work/report")" -ge 2 ]
-result "the report says whose figures these are; of packets and readings nothing is lost" $?
+result "the report shows that the devices are models, and two PMUs have no losses" $?
 
 pmukit dump -i "$work/join.data" | sed -n 's/^# \(.*\): recorded with CLOCK_MONOTONIC$/\1/p' >"$work/clocks"
 say "$work/clocks"
 [ "$(wc -l <"$work/clocks")" = 3 ] && ! grep -q 'clocks were used' "$work/join.txt"
-result "each unit tells time by the clock that was chosen, and the report warns of no second one" $?
+result "all three PMUs are recorded with CLOCK_MONOTONIC, and the report does not warn of two clocks" $?
 
 # All ranges (--top 0): ranges of the kernel may be hotter than those of the endpoint.
 join --json --top 0 | tr '{' '\n' >"$work/join.json"
@@ -69,24 +69,24 @@ of_node() { sed -n "s/^\"node\":1,.*\"$1\":\([0-9]*\).*/\1/p" "$work/join.json" 
 bytes=$((transfers * transfer_bytes))
 echo "# node 1: $(of_node accesses) accesses; read by endpoints: $(of_node read_bytes), written: $(of_node written_bytes), both should be $bytes"
 [ "$(of_node accesses)" -ge $accesses ] && [ "$(of_node read_bytes)" = $bytes ] && [ "$(of_node written_bytes)" = $bytes ]
-result "node 1 has all that the endpoint did there, to the byte, and what the program did" $?
+result "node 1 has all bytes of the endpoint, and all accesses of the program" $?
 # Finds a range on node 1 that the endpoint accessed and that has a share of its accesses while the
 # group was busy.
 awk '/^"hpa":/ { range = /"node":1,"tier":[0-9]/; requester = 0 }
 	range && /^"requester":"01:00.0"/ { requester = 1 }
 	requester && /"group [^"]*":(1|0\.[0-9]*[1-9])/ { found = 1 }
 	END { exit !found }' "$work/join.json"
-result "a hot range has its node, its tier, its requester and a group beside it" $?
+result "a hot range has its node, its tier, its requester and a busy group" $?
 join --html "$out/join.html"
 
 record -o - 2>"$work/said" | tee "$out/live.data" | pmukit top --once --json --top 3 - >"$work/top.json"
 say "$work/said"
 say "$work/top.json"
 grep -q '"pages":\[{.*"requesters":\[{.*"groups":\[{' "$work/top.json"
-result "top: pages, requesters and groups of one recording" $?
+result "pmukit top shows pages, requesters and groups of one recording" $?
 
-# The script freezes the simulated cache, so that the group's occupancy stays the same: top (from
-# trace events) must show it.
+# The script freezes the simulated cache, so that the occupancy of the group stays the same. pmukit top,
+# which reads trace events, must show this value.
 sh "$work/in_group" 60 &
 for _ in $(seq 30); do
 	sleep 1
@@ -99,7 +99,7 @@ say "$work/top.json"
 occupancy=$(cat $groups/app/occupancy)
 echo "# occupancy of the group: $occupancy"
 [ "$occupancy" -gt 0 ] && grep -q "\"group [^\"]*llc_occupancy\",[^}]*\"bytes\":${occupancy}[,}]" "$work/top.json" && grep -q '"feed":"bpf"' "$work/top.json"
-result "top: the group's part of the cache" $?
+result "pmukit top shows the occupancy of the group" $?
 echo freeze 0 >$control
 kill $!
 wait

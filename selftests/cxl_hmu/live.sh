@@ -16,7 +16,7 @@ workload="taskset -c $cpu zipf_access --device $device --accesses 3000 --units 5
 
 say() { sed 's/^/# /' "$1"; }
 
-# Succeeds if the page in $work/top.json is the hottest of the tally and nothing is lost.
+# Succeeds if the page in $work/top.json is the hottest unit of the tally, with its accesses, and no entry is lost.
 is_hottest() {
 	say "$work/top.json"
 	hottest=$(awk '{ sum = $2 + $3; if (sum > most) { most = sum; unit = $1 } } END { print unit * 4096, most }' "$work/tally")
@@ -37,13 +37,13 @@ top() {
 
 plan 7
 pmukit doctor >"$work/doctor"
-result "doctor finds nothing bad" $?
+result "pmukit doctor finds no problem" $?
 say "$work/doctor"
 grep -q '^good  module     cxl_hmu ' "$work/doctor" && grep -q "^good  pmus .*$pmu" "$work/doctor"
-result "the module is of these tools, and its PMU is here" $?
+result "pmukit doctor shows the module cxl_hmu and the PMU as good" $?
 
-# The recorder starts its workload once the event is enabled. Wait for that: a doctor that runs earlier could hold the PMU, and
-# the recorder would be refused.
+# The recorder starts its workload once the event is enabled. Wait for the workload: an earlier pmukit doctor could occupy the PMU, and
+# the recorder could not open its event.
 pmukit record -a -e "$event" -o "$work/held.data" -- sh -c ': >"$0"; exec sleep 600' "$work/held" 2>"$work/held.said" &
 recorder=$!
 until [ -e "$work/held" ] || ! kill -0 $recorder 2>/dev/null; do
@@ -53,14 +53,14 @@ say "$work/held.said"
 pmukit doctor >"$work/doctor"
 say "$work/doctor"
 grep -q "^bad   holders    $pmu.*another event holds this PMU" "$work/doctor" && grep -q "fix: .* $recorder (pmukit)" "$work/doctor"
-result "doctor names the process that holds the PMU" $?
+result "pmukit doctor names the process that uses the PMU" $?
 kill $recorder
 wait $recorder
 
 top bpf
-result "top: the hottest page, from trace events" $?
+result "pmukit top shows the hottest page, from trace events" $?
 top aux --feed aux
-result "top: the hottest page, from AUX data" $?
+result "pmukit top --feed aux shows the hottest page, from AUX data" $?
 rm -f "$work/tally"
 # shellcheck disable=SC2086
 pmukit record --source model -o - -a -e "$event" -- $workload 2>"$work/said" |
@@ -68,10 +68,10 @@ pmukit record --source model -o - -a -e "$event" -- $workload 2>"$work/said" |
 status=$?
 say "$work/said"
 [ $status = 0 ] && is_hottest
-result "top: the hottest page, from a pipe" $?
+result "pmukit top shows the hottest page, from a pipe" $?
 # shellcheck disable=SC2086
 pmukit top --batch --interval 0.2 --source model -e "$event" -- $workload --settle-ms 2000 >"$work/top.txt" 2>/dev/null
 say "$work/top.txt"
 [ "$(grep -c '^pmukit top: .* source=model$' "$work/top.txt")" -gt 1 ] && grep -q "^     1  $pmu  *0x" "$work/top.txt"
-result "top: a picture each interval" $?
+result "pmukit top --batch prints the pages at each interval" $?
 exit $tap_failed

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # long_list.sh DEVICE ENTRIES: records a device that generates ENTRIES entries, which fill its long list twice. The recording ends
-# when all have arrived, however slow the machine is. The recording is left in $out; cxl_hmu_entries_checker compares it with the
-# device's log.
+# when all entries have arrived, however slow the machine is. The recording is left in $out; cxl_hmu_entries_checker compares it with
+# the device's log.
 . "$(dirname "$0")/hmu.sh"
 device=$1 entries=$2
 
@@ -16,8 +16,8 @@ pmukit record --source model -a -e "$event" -o "$work/long.data" -- "$(dirname "
 status=$?
 sed 's/^/# /' "$work/said"
 cp "$work/long.data" "$out" && [ $status = 0 ]
-result "a full list is recorded, twice" $?
+result "a list that fills twice is recorded" $?
 for counter in "$counters/$pmu"/*; do echo "# ${counter##*/} $(cat "$counter")"; done
 [ "$(cat "$counters/$pmu/lost")" = 0 ]
-result "nothing is lost" $?
+result "the driver counts no lost entry" $?
 exit $tap_failed

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # neighbors.sh: tests cxl_hmu beside the in-tree drivers of the same hardware. cxl_pci is bound to all functions, two with hotness
 # monitoring units and one of QEMU; cxl_mem is bound to the memory devices that cxl_pci creates. Both drivers must have the same
-# devices before, while and after cxl_hmu is loaded, in both load orders, after unloading and after a rescan. Recordings made
-# meanwhile are left in $out and checked on the host. Needs the module's file in PMUKIT_MODULE. The second function also has a CXL
-# PMU. Stock kernels lack its driver, cxl_pmu (CONFIG_CXL_PMU is not set; debug kernels have it), but since Linux 6.5 cxl_pci
-# creates a device for it.
+# devices before, while and after cxl_hmu is loaded, in both load orders, after unloading and after a rescan. The script leaves its
+# recordings in $out, where the host checks them. Needs the module's file in PMUKIT_MODULE. The second function also has a CXL PMU.
+# Only debug kernels have the driver of a CXL PMU, cxl_pmu (CONFIG_CXL_PMU), but since Linux 6.5 cxl_pci creates a device for it.
 . "$(dirname "$0")/hmu.sh"
 module=$PMUKIT_MODULE
 of_pci=/sys/bus/pci/devices
@@ -31,7 +30,7 @@ load() {
 	esac && insmod "$work/$1.ko"
 }
 
-# Prints what the stock drivers are bound to, without the numbers they assign: these depend on the order of discovery.
+# Prints which devices the stock drivers are bound to, without the numbers that the drivers assign in the order of discovery.
 have() {
 	for function in $functions; do
 		echo "$function driver $(basename "$(readlink "$of_pci/$function/driver" 2>/dev/null)")"
@@ -78,18 +77,18 @@ has_cxl_pmu() {
 	esac
 }
 [ "$(grep -c 'driver cxl_pci$' "$work/before")" = 3 ] && has_cxl_pmu && [ "$(grep -c ' memory cxl_mem' "$work/before")" = 3 ]
-result "without cxl_hmu the kernel's drivers have all functions" $?
+result "without cxl_hmu, the in-tree drivers are bound to all functions and memory devices" $?
 insmod "$module" && comes && unchanged
-result "cxl_hmu after them takes nothing away" $?
+result "loading cxl_hmu last leaves all devices of the in-tree drivers" $?
 records neighbors1 true
-result "and records" $?
+result "cxl_hmu, loaded last, records" $?
 comes && mem=${pmu#cxl_hmu_} && mem=${mem%%.*}
 records neighbors2 "cd /sys/bus/cxl/drivers/cxl_mem && echo $mem >unbind && sleep 1 && echo $mem >bind"
-result "cxl_mem lets go of the device and takes it again while an event records" $?
+result "an event records while cxl_mem is unbound from the memory device and bound again" $?
 records neighbors3 "echo 1 >$of_pci/$theirs/remove && sleep 1 && echo 1 >/sys/bus/pci/rescan"
-result "the other function is removed and found again while an event records" $?
+result "an event records while another function is removed and found again" $?
 unchanged
-result "everybody has what he had" $?
+result "after these recordings the in-tree drivers have all their devices" $?
 
 # Uses the second device, because all recordings of the first are checked. The recorder ends when its PMU is removed; then
 # rmmod cxl_pci continues with the other functions.
@@ -97,21 +96,21 @@ pmukit record --source model -a -e "$other/$terms/" -o "$work/left.data" -- sh -
 status=$?
 sed 's/^/# /' "$work/said"
 [ $status = 1 ] && within 10 gone && grep -q 'disappeared while recording' "$work/said"
-result "cxl_pci is unloaded while an event records: the recorder says that the PMU went" $?
+result "unloading cxl_pci during a recording ends the recorder with an error that names the cause" $?
 load cxl_pci && comes && unchanged
-result "cxl_pci and the PMU are back" $?
+result "after loading cxl_pci again, all devices and the PMU are back" $?
 records neighbors4 true
-result "and it records" $?
+result "cxl_hmu records after cxl_pci is loaded again" $?
 
 rmmod cxl_hmu && rmmod cxl_pci && rmmod cxl_mem && insmod "$module" && gone
-result "cxl_hmu alone has nothing" $?
+result "without cxl_pci and cxl_mem, cxl_hmu has no PMU" $?
 load cxl_mem && load cxl_pci && comes && unchanged
-result "the kernel's drivers after it have all of theirs, and there is the PMU" $?
+result "the in-tree drivers, loaded after cxl_hmu, have all their devices, and the PMU exists" $?
 for function in $functions; do echo 1 >"$of_pci/$function/remove"; done
 within 10 gone && echo 1 >/sys/bus/pci/rescan && comes && unchanged
-result "so they have over a rescan of all" $?
+result "after all functions are removed and found again, all devices and the PMU exist" $?
 records neighbors5 true
-result "and it records" $?
+result "cxl_hmu records after all functions are found again" $?
 rmmod cxl_hmu && unchanged && insmod "$module"
-result "so they have when cxl_hmu is unloaded" $?
+result "unloading cxl_hmu leaves all devices of the in-tree drivers" $?
 exit $tap_failed

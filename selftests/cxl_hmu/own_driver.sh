@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# own_driver.sh: a stand-in module simulates a kernel with an in-tree driver for hotness monitoring units: it adds a device of
-# that driver, or the driver itself, to the CXL bus. cxl_hmu must not attach to the functions of that driver. Needs two CXL
-# memory functions, and the files of the module and of the stand-in in PMUKIT_MODULE and PMUKIT_STANDIN; both are loaded.
+# own_driver.sh: a stand-in module simulates a kernel with an in-tree driver for hotness monitoring units: the stand-in adds a device of
+# that driver, or the driver itself, to the CXL bus. cxl_hmu must not attach to the functions of that driver. Needs two CXL memory
+# functions, the files of cxl_hmu and of the stand-in in PMUKIT_MODULE and PMUKIT_STANDIN, and both modules loaded.
 . "$(dirname "$0")/hmu.sh"
 module=$PMUKIT_MODULE standin=$PMUKIT_STANDIN
 pmus=/sys/bus/event_source/devices
@@ -13,7 +13,7 @@ pmu_of_device 0 >/dev/null && pmu_of_device 1 >/dev/null || skip_all "no two CXL
 function_of() { basename "$(dirname "$(grep -lx 0x050210 /sys/bus/pci/devices/*/class | sort | sed -n "$(($1 + 1))p")")"; }
 first=$(function_of 0) second=$(function_of 1)
 
-# Counts by name: the location of a PMU in sysfs does not show its parent on all kernels.
+# pmus_of FUNCTION: prints the number of its PMUs, found by name, because not all kernels show the parent of a PMU in sysfs
 pmus_of() {
 	mem=$(ls "/sys/bus/pci/devices/$1" | grep -x 'mem[0-9]*' | head -n 1)
 	ls $pmus | grep -c "^cxl_hmu_${mem:-none}\."
@@ -35,31 +35,31 @@ mark() { lines=$(dmesg | wc -l); }
 rebind() {
 	echo "$1" >/sys/bus/pci/drivers/cxl_pci/unbind && echo "$1" >/sys/bus/pci/drivers/cxl_pci/bind
 }
-# loaded_beside WORD: loads the stand-in with shows=WORD, then the module
+# loaded_beside WORD: loads the stand-in with shows=WORD, then cxl_hmu
 loaded_beside() {
 	rmmod cxl_hmu && insmod "$standin" "shows=$1" && mark && insmod "$module"
 }
 
 plan 9
 has "$first" && has "$second"
-result "both functions have PMUs, and the module has claimed registers of both" $?
+result "both functions have PMUs, and cxl_hmu has claimed registers of both" $?
 
 rmmod cxl_hmu_own && loaded_beside device && [ -e /sys/bus/cxl/devices/hmu_mem0.0 ]
-result "with a device of the kernel's own below the first the module is loaded" $?
+result "cxl_hmu loads while the first function has a device of an in-tree driver" $?
 has_none "$first" && says_once "$first"
-result "the first is left alone, with one line" $?
+result "this function has no PMU and no claimed registers, and the log has one line" $?
 has "$second" && ! says_once "$second"
-result "the second is not" $?
+result "the second function has its PMU" $?
 rmmod cxl_hmu_own && rebind "$first" && within 10 has "$first"
-result "without it, bound anew, the first has its PMU" $?
+result "without the in-tree driver, the first function has its PMU after it is bound again" $?
 
 loaded_beside driver && [ -e /sys/bus/cxl/drivers/cxl_hmu ]
-result "with the kernel's own driver on the bus the module is loaded" $?
+result "cxl_hmu loads while an in-tree driver is registered on the CXL bus" $?
 has_none "$first" && says_once "$first" && has_none "$second" && says_once "$second"
-result "both are left alone, with one line each" $?
+result "both functions have no PMU and no claimed registers, and the log has one line for each" $?
 mark && rebind "$first" && sleep 1 && has_none "$first" && says_once "$first"
-result "so is a function that is bound anew" $?
+result "a function that is bound again has no PMU either" $?
 rmmod cxl_hmu_own && rebind "$first" && rebind "$second" && within 10 has "$first" && within 10 has "$second"
-result "without it, bound anew, both have their PMUs" $?
+result "without the in-tree driver, both functions have their PMUs after they are bound again" $?
 insmod "$standin"
 exit $tap_failed

@@ -8,8 +8,8 @@ device=${1:-0} seed=${2:-1} name=${3:-zipf}
 command -v pmukit >/dev/null || skip_all "no pmukit"
 pmu=$(pmu_of_device "$device") || skip_all "no CXL memory function $device with a PMU"
 needs_model "$device"
-# Threshold 1, units of 4 KiB. Epochs of 20 ms: in an epoch fewer units are accessed than the model has counters and slots in its
-# list, however fast the machine is. At its end the workload waits for the last epoch.
+# Threshold 1, units of 4 KiB. Epochs of 20 ms: in an epoch the workload accesses fewer units than the model has counters and list
+# slots, however fast the machine is. After its last access the workload waits until the epoch has ended.
 event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/"
 
 # The workload runs on the CPU that drains the hot list: an emulator that runs its CPUs in turns (vmrun, 6.12) could otherwise

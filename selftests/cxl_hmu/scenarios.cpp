@@ -109,8 +109,8 @@ Scenario cxl_hmu_test()
 {
     Scenario test;
     test.name = "test";
-    // The fourth device delays each of its eight epochs until it fits into the hot list; the fifth
-    // never waits.
+    // The fourth device generates each of its eight epochs only when the entries fit into the hot
+    // list; the fifth device does not wait for space.
     test.models = {"", "--access-log {out}/first.log", "--access-log {out}/second.log",
                    "--source zipf:seed=1,epochs=8,room=500,units=400 --entries-log "
                    "{out}/epochs.log",
@@ -130,7 +130,7 @@ Scenario cxl_hmu_test()
     return test;
 }
 
-// Devices without a vector: the timer polls for all entries.
+// Devices without an interrupt vector: the driver finds all entries by polling.
 Scenario cxl_hmu_polled()
 {
     const std::vector<HostStep> zipf = zipf_checks("{out}/model1.log", "");
@@ -152,7 +152,7 @@ Scenario cxl_hmu_polled()
     return polled;
 }
 
-// Both devices in one model process.
+// Two devices, which one process of the model emulates.
 Scenario cxl_hmu_two_devices()
 {
     Scenario two;
@@ -182,9 +182,9 @@ Scenario cxl_hmu_life(std::string_view name, Placement placement,
     return life;
 }
 
-// Checks the register accesses of each drain that read entries, in the model's stats log. The log
-// adds the reads of polls that find nothing to the next drain, so one in ten drains may have more
-// reads.
+// Checks in the model's stats log how many registers the driver accesses in each drain that reads
+// entries. The log adds the reads of polls that find no entry to the next drain, so one in ten
+// drains may have more reads.
 constexpr std::string_view kDrainCost = R"(
     $2 == "enabled" { on[$1] = 1 }
     $2 == "disabled" { on[$1] = 0 }
@@ -212,8 +212,8 @@ Scenario cxl_hmu_standalone()
     return alone;
 }
 
-// A stand-in for an in-tree CHMU driver: cxl_hmu does not use the CHMUs of that driver, nor an
-// instance that is already enabled.
+// A stand-in simulates an in-tree CHMU driver: cxl_hmu must not use the CHMUs of that driver, nor
+// an instance that is already enabled.
 Scenario cxl_hmu_own_driver()
 {
     Scenario own;
@@ -231,7 +231,7 @@ Scenario cxl_hmu_own_driver()
     return own;
 }
 
-// Devices with other shapes than the default; the first has more instances than vectors.
+// Devices whose shape differs from the model's default; the first has more instances than vectors.
 Scenario cxl_hmu_shapes()
 {
     Scenario shapes;
@@ -315,7 +315,7 @@ Scenario cxl_hmu_personalities()
                      300},
                     {"late_status",
                      "PMUKIT_DEVICE=10 PMUKIT_LATE_STATUS_US=60000 cxl_hmu_losses_test "
-                     "-t what_comes_after_the_stop_is_announced_and_counted",
+                     "-t entries_after_the_stop_are_flagged_and_counted",
                      120}};
     shapes.checks = {{"long list: dump",
                       {"{pmukit}", "dump", "-i", "{guest}/long.data"},
@@ -335,9 +335,9 @@ Scenario cxl_hmu_personalities()
     return shapes;
 }
 
-// Checks the stats log of a device that dies at the third entry of a drain, which counts the reads
-// since the first entry. The driver reads three entries, then the status, and then disables the
-// device. On detach it reads the configuration and the status once more.
+// Checks the stats log of a device that dies at the third entry of a drain. The log counts the
+// reads since the first entry: the driver reads three entries, then the status, and then disables
+// the device. On detach it reads the configuration and the status once more.
 constexpr std::string_view kReadsOfTheDead = R"(
     $2 == "dead" { reads = $4; until_disabled = disabled ? until_disabled : $4 }
     $2 == "disabled" { disabled = reads > 0 }
@@ -387,8 +387,8 @@ Scenario cxl_hmu_faults()
     return faults;
 }
 
-// pmukit qualify: a healthy device with traffic, and one device per fault. One check of pmukit
-// qualify writes to an enabled device.
+// pmukit qualify on a healthy device with traffic, and on one device per fault. One of its checks
+// writes to an enabled device.
 Scenario cxl_hmu_qualify()
 {
     Scenario qualify;
@@ -413,7 +413,8 @@ Scenario cxl_hmu_qualify()
     return qualify;
 }
 
-// A healthy device, and twenty that die; vmrun cannot revive a device in the same guest.
+// A healthy device, and twenty that die. Each death needs a new device, because vmrun cannot
+// restart the model of a device in the same guest.
 Scenario cxl_hmu_death()
 {
     Scenario death;
@@ -534,7 +535,7 @@ Scenario cxl_hmu_neighbors()
     return neighbors;
 }
 
-// The cxl_list step without a region.
+// The step cxl_list on devices that have no region.
 Scenario cxl_hmu_list()
 {
     Scenario list;
@@ -567,12 +568,13 @@ Scenario cxl_hmu_stress()
     return stress;
 }
 
-// Every accessed unit is hot; epochs of ten milliseconds.
+// Options with which every accessed unit is hot; epochs of ten milliseconds.
 constexpr std::string_view kHotCxlHmu =
     "--event hotness_threshold=1,hotness_granual=12,epoch_scale=3,epoch_multiplier=1 --aux 16";
 
-// Two devices: an event of one is redirected to the ring of the other's AUX area. Not on Linux 7.2,
-// which itself warns about a mapping count if an area is mapped through an event without a ring.
+// Two devices: an event of one device is redirected to the ring whose AUX area belongs to an event
+// of the other device. Not on Linux 7.2: that kernel warns about a mapping count if an area is
+// mapped through an event without a ring.
 DriverSpec with_redirect(DriverSpec driver)
 {
     Scenario redirect = on_the_machine_of_stress(driver, "redirect");
@@ -588,8 +590,8 @@ DriverSpec with_redirect(DriverSpec driver)
     return driver;
 }
 
-// Strict devices refuse accesses that the specification reserves; such an access fails the
-// scenario.
+// Strict models reject register accesses that the specification reserves; the scenario fails if the
+// driver makes such an access.
 DriverSpec with_strict_models(DriverSpec driver)
 {
     driver.conforms = true;
@@ -602,7 +604,7 @@ DriverSpec with_strict_models(DriverSpec driver)
     return driver;
 }
 
-// Enough accesses per epoch for the threshold of the documentation page.
+// The devices generate enough accesses per epoch for the threshold in the examples of the page.
 Scenario cxl_hmu_examples()
 {
     Scenario examples;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# standalone.sh: with standalone=1 the module drives a function that cxl_pci was unbound from, and leaves alone the function that
+# standalone.sh: with standalone=1 the module itself binds a function that cxl_pci was unbound from, but not the function that
 # cxl_pci drives. Needs two CXL memory functions, the second with generated accesses, and the module's file in PMUKIT_MODULE.
 . "$(dirname "$0")/hmu.sh"
 pmus=/sys/bus/event_source/devices
@@ -36,21 +36,21 @@ more_recorded() {
 
 plan 12
 [ ! -e "$drivers/cxl_hmu" ]
-result "there is no PCI driver by default" $?
+result "without parameters, the module registers no PCI driver" $?
 rmmod cxl_hmu
 ! insmod "$module" standalone=2 2>/dev/null
-result "a value that is no boolean is refused" $?
+result "standalone=2: the module does not load" $?
 
 echo "$function" >"$drivers/cxl_pci/unbind"
 insmod "$module" standalone=1
 driver_is cxl_hmu && [ -e "$pmus/$alone" ]
-result "a function without a driver gets one, and a PMU" $?
+result "standalone=1: a function without a driver is bound to cxl_hmu and has a PMU" $?
 [ "$(cat "$pmus/$alone/caps/interrupts")" != none ] && grep -qw "$alone" /proc/interrupts
-result "and one of its MSI vectors, of which it has fewer than it asks for" $?
+result "the PMU has an MSI vector, although the function has fewer vectors than it requests" $?
 [ -e "$pmus/$kept" ]
-result "cxl_pci keeps the function it has" $?
+result "the function that cxl_pci drives stays with cxl_pci and has its PMU" $?
 records alone "$alone" 1
-result "the PMU records" $?
+result "the PMU of the function without cxl_pci records" $?
 
 before=$(recorded)
 records leaving "$alone" 10 &
@@ -58,25 +58,25 @@ recorder=$!
 within 8 more_recorded
 echo "$function" >"$drivers/cxl_hmu/unbind"
 [ ! -e "$pmus/$alone" ]
-result "unbound in a recording the PMU is gone" $?
+result "unbinding the function during a recording removes the PMU" $?
 wait $recorder
 [ $? = 1 ] && grep -q "$alone: the PMU disappeared while recording" "$work/leaving.said"
-result "the recorder names it, keeps what came before and fails" $?
+result "the recorder keeps the earlier records, names the PMU and exits with status 1" $?
 echo "$function" >"$drivers/cxl_hmu/bind"
 records again "$alone" 1
-result "bound again it records" $?
+result "after the function is bound again, its PMU records" $?
 
 # cxl_pci was registered first, so the kernel offers a new function to cxl_pci first.
 echo 1 >"/sys/bus/pci/devices/$function/remove"
 echo 1 >/sys/bus/pci/rescan
 within 10 driver_is cxl_pci && back=$(pmu_of_device 1) && records back "$back" 1
-result "a function that comes back goes to cxl_pci" $?
+result "a function that is removed and found again is bound to cxl_pci" $?
 
 echo "$function" >"$drivers/cxl_pci/unbind"
 echo "$function" >"$drivers/cxl_hmu/bind"
 rmmod cxl_hmu && [ ! -e "/sys/bus/pci/devices/$function/driver" ] && [ -z "$(ls $pmus | grep cxl_hmu)" ]
-result "nothing is left after rmmod" $?
+result "after rmmod, the function has no driver, and no PMU is left" $?
 
 insmod "$module" && echo "$function" >"$drivers/cxl_pci/bind" && back=$(pmu_of_device 1) && records last "$back" 1
-result "cxl_pci takes it over" $?
+result "after cxl_pci is bound to the function, the PMU records" $?
 exit $tap_failed

@@ -4,10 +4,10 @@
  * others (zipf.h). It reads commands from standard input, one per line, and prints one line
  * after each:
  *
- *   run PHASE ACCESSES		makes that many accesses, which belong to the phase
+ *   run PHASE ACCESSES		makes ACCESSES accesses, which belong to the phase PHASE
  *
- * An instruction without effect marks the beginning and end of a phase for the emulator's plugin
- * (tools/memtap).
+ * An instruction without effect marks the beginning and end of a phase for the plugin of the
+ * emulator (tools/memtap), which counts the accesses of each phase.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -44,7 +44,7 @@ static void (*const marks[])(void) = { mark_nothing, mark_before, mark_after };
 
 #define NR_PHASES	ARRAY_SIZE(marks)
 
-/* Small pages, because a huge page is moved as a whole. */
+/* Uses small pages, because the kernel moves a huge page as a whole. */
 static __u64 *map_on_node(unsigned long pages, unsigned int node)
 {
 	unsigned long mask = 1UL << node;

@@ -25,7 +25,7 @@ make_region() {
 		echo "${decoder##*/}" >"$region/target0" && echo 1 >"$region/commit"
 }
 
-# This is the command of Documentation/components/topology.rst.
+# Copies sysfs of the decoders with the command that Documentation/components/topology.rst recommends.
 save_copy() {
 	mkdir -p "$work/topology" && cd /sys || return
 	find -L bus/cxl/devices devices/system/memory devices/virtual/memory_tiering firmware/acpi/tables/CEDT \
@@ -41,16 +41,16 @@ save_copy() {
 
 plan 4
 [ -n "$decoder" ] && make_region
-result "a region is made" $?
+result "a region of the memory device can be created" $?
 [ "$(cat "$region/commit")" = 1 ]
-result "the region is committed" $?
+result "the region is committed to the decoders" $?
 echo "resource $(cat "$region/resource") dpa $(cat "$decoder/dpa_resource") size $(cat "$region/size")" >"$out/topology.region"
 sed 's/^/# /' "$out/topology.region"
 save_copy
-result "sysfs is saved" $?
+result "sysfs of the decoders is saved" $?
 event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/"
 pmukit record --source model -a -e "$event" -o "$work/topology.data" -- zipf_access --accesses 3000 --units 512 --burst 100 --settle-ms 300 \
 	>"$work/said" 2>&1 && cp "$work/topology.data" "$out"
-result "accesses are recorded" $?
+result "pmukit record records accesses to the device" $?
 sed 's/^/# /' "$work/said"
 exit $tap_failed

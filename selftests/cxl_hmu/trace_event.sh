@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# trace_event.sh [DEVICE]: the trace event has the same records, word by word, as the AUX area and as samples; it also fires while
-# the event only counts.
+# trace_event.sh [DEVICE]: the trace event must have the same records, word by word, as the AUX area and as samples. The trace event also
+# fires while the event of the PMU only counts.
 . "$(dirname "$0")/hmu.sh"
 device=${1:-0}
 
@@ -21,7 +21,7 @@ echo 4096 >"$trace/buffer_size_kb"
 echo "pmu == \"$pmu\"" >"$trace/events/cxl_hmu/cxl_hmu_record/filter"
 echo 1 >"$trace/events/cxl_hmu/cxl_hmu_record/enable"
 
-# traced NAME COMMAND...: runs the command and saves the trace of it
+# traced NAME COMMAND...: runs the command and saves the trace in $work/NAME.trace
 traced() {
 	name=$1
 	shift
@@ -33,8 +33,8 @@ traced() {
 	return $status
 }
 
-# One line per record: its words from the third one, in hexadecimal. Dump and trace event print the first two in different
-# formats.
+# words_of_*: print one line per record with its words from the third one, in hexadecimal. Dump and trace event print the first two
+# words in different formats.
 words_of_trace() {
 	sed -n 's/.* cxl_hmu_record: .* words={\(.*\)}$/\1/p' "$1" | sed 's/0x//g; s/,/ /g' | cut -d' ' -f3-
 }
@@ -60,18 +60,18 @@ field() {
 
 plan 6
 traced aux pmukit record --source model -a -e "$event" -o "$work/aux.data" -- $workload && identical aux
-result "the trace event carries the words of the AUX area" $?
+result "the records of the trace event are equal to those in the AUX area" $?
 traced sample perf record -R -a -e "$event" -o "$work/sample.data" -- $workload && identical sample
-result "the trace event carries the words of samples" $?
+result "the records of the trace event are equal to those in samples" $?
 
 traced count perf stat -x , -a -e "$event" -- $workload
 counted=$(sed -n "s/^\([0-9]*\),.*$pmu.*/\1/p" "$work/count.said")
 entries=$(field count entries | awk '{ sum += $1 } END { print sum + 0 }')
 echo "# counted $counted, traced $entries entries"
 [ "$entries" -gt 0 ] && [ "$entries" = "$counted" ]
-result "an event that only counts is traced in full" $?
+result "the trace event has all entries of an event that only counts" $?
 [ "$(field count sequence | head -n 1)" = 0 ] && field count sequence | awk '$1 != NR - 1 { exit 1 }'
-result "no record of it is missing" $?
+result "the trace event has all records of an event that only counts" $?
 
 # perf uses the same recursion context for a sample and for a trace event, so the driver must emit
 # the trace event after the sample.
@@ -80,7 +80,7 @@ traced both perf record -R -a -e "$event" -e cxl_hmu:cxl_hmu_record -o "$work/bo
 sampled=$(grep -c "$pmu" "$work/both.events")
 echo "# sampled $sampled, traced by perf $(grep -c cxl_hmu_record "$work/both.events")"
 [ "$sampled" -gt 0 ] && [ "$(grep -c cxl_hmu_record "$work/both.events")" = "$sampled" ]
-result "perf reads the trace event while it samples the PMU" $?
+result "perf record has one trace event for each sample of the PMU" $?
 
 perf record -a -e cxl_hmu:cxl_hmu_record -o "$work/beside.data" -- \
 	pmukit top --once --json --top 1 --source model -e "$event" -- $workload >"$work/top.json" 2>"$work/said"
@@ -89,5 +89,5 @@ sed 's/^/# /' "$work/said" "$work/top.json"
 beside=$(perf script -i "$work/beside.data" -F event 2>/dev/null | grep -c cxl_hmu_record)
 echo "# traced by perf $beside"
 [ $status = 0 ] && [ "$beside" -gt 0 ] && grep -q '"feed":"bpf"' "$work/top.json" && grep -q '"lost":\[\]' "$work/top.json"
-result "perf reads the trace event while top shows it" $?
+result "perf record and pmukit top get the trace event at the same time" $?
 exit $tap_failed

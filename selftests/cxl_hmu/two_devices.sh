@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# two_devices.sh: two CXL memory functions, the second with generated accesses. Removing the first does not disturb the second,
-# neither while it records nor afterwards. After a rescan the first has a PMU again, under a separate name.
+# two_devices.sh: two CXL memory functions, the second with generated accesses. Removing the first function must not disturb the second,
+# neither while an event of the second records nor afterwards. After a rescan the first function must have a PMU again, whose name
+# differs from that of the second.
 . "$(dirname "$0")/hmu.sh"
 
 command -v pmukit >/dev/null || skip_all "no pmukit"
@@ -9,7 +10,7 @@ first=$(pmu_of_device 0) && second=$(pmu_of_device 1) || skip_all "no two CXL me
 victim=$(grep -lx 0x050210 /sys/bus/pci/devices/*/class | sort | head -n 1)
 victim=${victim%/class}
 
-# record PMU NAME SECONDS: epochs of 20 ms, threshold 1
+# record PMU NAME SECONDS: records with epochs of 20 ms and threshold 1
 record() {
 	pmukit record --source model -a -e "$1/access_type=6,hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/" \
 		-o "$work/$2.data" -- sleep "$3" >"$work/$2.said" 2>&1
@@ -26,22 +27,22 @@ plan 7
 [ "$first" != "$second" ]
 result "two devices have two PMUs" $?
 [ "$(cat /sys/bus/cxl/devices/mem*/serial | sort -u | wc -l)" = 2 ]
-result "and two serial numbers" $?
+result "two devices have two serial numbers" $?
 
 record "$second" during 4 &
 recorder=$!
 sleep 2
 echo 1 >"$victim/remove"
 wait $recorder && [ "$(records during)" -gt 0 ]
-result "the second records while the first is removed" $?
+result "the second device records while the first is removed" $?
 [ ! -e "/sys/bus/event_source/devices/$first" ] && [ -e "/sys/bus/event_source/devices/$second" ]
-result "the first one's PMU is gone, the second one's is not" $?
+result "only the PMU of the first device is removed" $?
 record "$second" after 1 && [ "$(records after)" -gt 0 ]
-result "the second records afterwards" $?
+result "the second device records after the removal of the first" $?
 
 echo 1 >/sys/bus/pci/rescan
 back=$(pmu_of_device 0) && [ "$back" != "$second" ] && [ "$(pmu_of_device 1)" = "$second" ]
-result "after a rescan the first is back beside the second" $?
+result "after a rescan the first device has a PMU again, and the PMU of the second is the same" $?
 record "$back" back 1
-result "and can be opened" $?
+result "the new PMU of the first device records" $?
 exit $tap_failed

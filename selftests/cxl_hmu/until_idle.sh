@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # until_idle.sh PMU ENTRIES [LEAST]: waits until the PMU has delivered at least LEAST (default 1) entries more than ENTRIES, and
-# then none for a second.
+# then no entry for a second.
 counters=/sys/kernel/debug/pmukit/$1
 before=$2 least=${3:-1}
 last=$before quiet=0

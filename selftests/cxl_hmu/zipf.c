@@ -5,7 +5,7 @@
 
 #include "zipf.h"
 
-/* splitmix64: the stream of every seed has the full period. */
+/* splitmix64: the sequence of random numbers has the full period with every seed. */
 static __u64 next_random(__u64 *state)
 {
 	__u64 z = *state += 0x9e3779b97f4a7c15ULL;
@@ -31,7 +31,7 @@ static __u64 *make_weights(unsigned long units, double skew)
 	return cumulative;
 }
 
-/* A random permutation of 0 .. units - 1. */
+/* Returns a random permutation of 0 .. units - 1. */
 static unsigned long *make_ranks(unsigned long units, __u64 *state)
 {
 	unsigned long *unit_of = calloc(units, sizeof(*unit_of));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Loads from and stores to the memory of a CXL device, some units far more often than others: the
- * unit of rank r (1, 2, ...) is chosen with a probability proportional to 1/r^s (Zipf). The seed
- * alone determines the rank of each unit. The program counts its accesses, independently of the
- * device.
+ * Loads from and stores to the memory of a CXL device, to some units far more often than to others:
+ * the unit of rank r (1, 2, ...) is chosen with a probability proportional to 1/r^s (Zipf). The
+ * seed alone determines the rank of each unit. The program counts its accesses, independently of
+ * the device.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -3,9 +3,9 @@
  * A stand-in for an in-tree driver of CXL hotness monitoring units, which no kernel has yet. It
  * adds the same device or driver to the CXL bus as the drivers posted to linux-cxl, and accesses no
  * register.
- *   shows=nothing   the default
- *   shows=device    hmu_mem0.0, a child of the first CXL memory function like memX
- *   shows=driver    a driver named cxl_hmu
+ *   shows=nothing   adds nothing (default)
+ *   shows=device    adds the device hmu_mem0.0, a child of the first CXL memory function like memX
+ *   shows=driver    adds a driver named cxl_hmu
  */
 #include <linux/device.h>
 #include <linux/module.h>
@@ -18,7 +18,10 @@
 static char *shows = "nothing";
 module_param(shows, charp, 0444);
 
-/* Ends like struct cxl_driver of drivers/cxl/cxl.h, because the bus reads its id. */
+/*
+ * Has drv and id as struct cxl_driver in drivers/cxl/cxl.h has them at its end, because the CXL bus
+ * reads the id that follows drv.
+ */
 struct own_driver {
 	struct device_driver drv;
 	int id;
@@ -72,7 +75,7 @@ static const struct {
 	{ "driver", show_driver },
 };
 
-/* The first child of a function that is on the CXL bus: memX */
+/* Gets memX: the first child of the function that is a device on the CXL bus. */
 static int get_cxl(struct device *child, void *data)
 {
 	if (!child->bus || strcmp(child->bus->name, "cxl"))
