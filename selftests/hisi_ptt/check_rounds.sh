@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# check_rounds.sh ROUNDS OUT: compares the rounds of hisi_ptt_flood_test with OUT/buffers-CORE.log, which has the number of entries that
-# the model wrote in each trace. A round is exact (delivered + lost = written) or its loss is a lower bound. A lower bound is valid only if
-# more than three of the four buffers, of 131072 entries each, were unread. Devices 10 to 12 must have at least one exact round each,
-# device 16 at least one with a lower bound.
+# check_rounds.sh ROUNDS OUT: compares the rounds of hisi_ptt_flood_test, in the file ROUNDS, with OUT/buffers-CORE.log, which has the
+# number of entries that the model wrote in each trace. Either a round is exact (delivered + lost = written), or its loss is a lower bound.
+# A lower bound is valid only if more than three of the four buffers, of 131072 entries each, were unread. The devices with core numbers
+# 10 to 12 must have at least one exact round each, the device with core number 16 at least one round with a lower bound.
 set -eu
 awk '
 FILENAME != rounds && /^stop / {

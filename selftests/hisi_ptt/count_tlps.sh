@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# count_tlps.sh LOG: sums up a TLP log of the model by kind of traffic.
+# count_tlps.sh LOG: counts the packets in a TLP log of the model by kind of traffic.
 set -eu
 awk '
 / out P MWr .* req=00:00.0 .* bytes=8$/ { stores++ }
@@ -13,7 +13,7 @@ awk '
 / out P MWr port=00:11.0 req=01:00.0 / { peer_stored += value("bytes") }
 / in CPL CplD port=00:11.0 req=01:00.0 / { peer_fetched += value("bytes") }
 / port=00:12.0 / { foreign++ }
-# The number after NAME= in this line.
+# value(NAME): returns the number after NAME= in the current line.
 function value(name,    at, rest) {
 	at = index($0, " " name "=")
 	rest = substr($0, at + length(name) + 2)

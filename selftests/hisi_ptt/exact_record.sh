@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# exact_record.sh: every recorder gets each of a known number of stores, or the driver counts it as lost. PMUKIT_ROUNDS: number of
-# rounds, default 1. Failed rounds are not repeated.
+# exact_record.sh: makes a known number of stores; each recorder must get each store, or the driver must count the store as lost.
+# PMUKIT_ROUNDS: number of rounds, default 1. Failed rounds are not repeated.
 . "$(dirname "$0")/tap.sh"
 
 command -v pmukit >/dev/null || skip_all "no pmukit"
@@ -14,13 +14,13 @@ load="pcie_load --function 01:00.0 --writes $writes"
 stat_of() { cat "/sys/kernel/debug/pmukit/$pmu/$1"; }
 tlps_of() { pmukit report --json -i "$1" | tr -d ' ' | tr ',' '\n' | sed -n 's/^"tlps":\([0-9]*\)$/\1/p' | head -n 1; }
 
-# Each function records the load and sets $got to the number of stores recorded. Status 0: the recorder ran.
+# Each by_* function records the load, sets $got to the number of recorded stores, and succeeds if the recorder did.
 by_pmukit() { pmukit record -e "$event" -o "$work/data" -- $load && got=$(tlps_of "$work/data"); }
 by_perf_stat() { perf stat -x, -a -e "$event" -o "$work/stat" -- $load && got=$(grep hisi_ptt "$work/stat" | cut -d, -f1); }
 by_perf_samples() { perf record -R -a -e "$event" -o "$work/data" -- $load && got=$(tlps_of "$work/data"); }
 by_perf_aux() { perf record -a -e "$event" -o "$work/data" -- $load && got=$(tlps_of "$work/data"); }
 
-# exact NAME RECORDER
+# exact NAME RECORDER: prints the result of a test that calls the function RECORDER in each round
 exact() {
 	good=0
 	for round in $(seq "$rounds"); do

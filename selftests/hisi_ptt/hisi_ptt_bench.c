@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cost of copying: time with interrupts off in a section, in all sections of 4 MiB and in the stop
- * of an event, and the copy rate. The devices write without end (the model's --flood):
- * hisi_ptt0_10 leaves time between two buffers, hisi_ptt0_16 does not. For comparison: a copy of
- * 4 MiB, which the in-tree driver makes in each interrupt and each stop, and clearing 16 MiB, which
- * it does in each start; both in this program's memory, which is not coherent device memory. A
- * section reads a register after each copied piece. In a guest that read goes to the model through
- * a socket, so its time is measured too.
+ * Measures the cost of copying entries from the device's buffers. A section is a piece of the copy
+ * that runs with interrupts off. Measures the time of a section, of all sections for 4 MiB and of
+ * the stop of an event, and the copy rate. The devices write without end (the model's --flood):
+ * hisi_ptt0_10 leaves time between two buffers, hisi_ptt0_16 does not. For comparison, the program
+ * measures a copy of 4 MiB, which the in-tree driver makes in each interrupt and each stop, and
+ * clearing 16 MiB, which the in-tree driver does in each start. Both are measured in memory of this
+ * program, which is not coherent device memory. A section reads a register after each copied piece.
+ * In a guest the model answers this read through a socket, so its time is measured, too.
  *
- * hisi_ptt_bench prints "bench hisi_ptt.NAME VALUE UNIT" lines and TAP. It fails if a section takes
- * on average as long as the shortest copy of 4 MiB. The longest section depends on whatever else
- * the host does.
+ * Prints "bench hisi_ptt.NAME VALUE UNIT" lines and TAP. Fails if a section takes on average as
+ * long as the shortest copy of 4 MiB. The longest section depends on other activity of the host.
  */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -47,7 +47,7 @@ static long long now_ns(void)
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Shortest time of a few runs: another program may run meanwhile. */
+/* Returns the shortest time of a few runs, because another program may interrupt a run. */
 static long long shortest(void (*work)(unsigned char *bytes), unsigned char *bytes)
 {
 	long long best = 0;
@@ -73,8 +73,8 @@ static void clear_all_buffers(unsigned char *bytes)
 }
 
 /*
- * Copy rate of a run of @run_ns in MB/s; -1: the run failed. @off_ns: time with interrupts off per
- * 4 MiB copied, without the stop.
+ * Returns the copy rate of a run of @run_ns in MB/s, or -1 if the run failed. Sets @off_ns to the
+ * time with interrupts off per 4 MiB copied, without the time of the stop.
  */
 static double run(const char *pmu, unsigned char *bytes, long long run_ns, double *off_ns)
 {
@@ -102,8 +102,9 @@ static double run(const char *pmu, unsigned char *bytes, long long run_ns, doubl
 }
 
 /*
- * Time of a register read in ns; 0: unknown. Programs can only map the registers of a function
- * without a driver, and Linux 6.1 does not show which function a PMU belongs to.
+ * Returns the time of a register read in ns, or 0 if it cannot be measured: programs can only map
+ * the registers of a function without a driver, and Linux 6.1 does not show which function a PMU
+ * belongs to.
  */
 static double register_ns(const char *pmu)
 {

@@ -56,7 +56,7 @@ std::string word_of(const Line &line, std::string_view key)
     return found == line.keys.end() ? std::string() : std::string(found->second);
 }
 
-// A required number; sets `good` to false if it is missing.
+// Returns the number of the key; sets `good` to false if it is missing or invalid.
 uint64_t number_of(const Line &line, std::string_view key, bool &good)
 {
     const Result<uint64_t> value = parse_u64(word_of(line, key));
@@ -233,7 +233,7 @@ unsigned type_bit(std::string_view flow)
     return flow == "NP" ? 2 : 4;
 }
 
-// The documented rules: which packets each direction traces
+// Returns whether the selected direction traces the packet, by the rules in the documentation.
 bool direction_takes(const Selection &selection, const Seen &seen)
 {
     const bool completion = seen.flow == "CPL";
@@ -253,7 +253,7 @@ bool direction_takes(const Selection &selection, const Seen &seen)
     }
 }
 
-// "00:11.0": bit 2 * (slot modulo 8)
+// The bit of a port in a port filter: for "00:11.0" bit 2 * (slot 0x11 modulo 8).
 unsigned port_bit(std::string_view port)
 {
     const std::string_view slot = port.size() == 7 ? port.substr(3, 2) : "0";

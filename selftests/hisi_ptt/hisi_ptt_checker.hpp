@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Compares the packets of a recording with the model's log of the packets that became entries, and
-// that log with the packets that should have become entries, selected from the log of all packets.
-// The recording is read from the output of `pmukit dump --tlp`, or by hisi_ptt_entries.hpp. Shares
-// no code with decoder or model. The logs: tools/models/hisi_ptt/tlp_log.hpp and run_logs.hpp.
+// Makes two comparisons: the packets of a recording with the model's log of packets that became
+// entries; and this log with the packets that should have become entries, which are selected from
+// the model's log of all packets. The recording is the output of `pmukit dump --tlp`, or is read by
+// hisi_ptt_entries.hpp. Shares no code with the decoder or the model. The logs are described in
+// tools/models/hisi_ptt/tlp_log.hpp and run_logs.hpp.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ struct Tlp {
     uint64_t tag = 0;
     uint64_t ticks = 0;    // the bits of the time that the format has
     uint64_t address = 0;  // first byte; completion: its lower 7 bits; configuration: register
-    uint64_t bytes = 0;    // sent or requested; completion: bytes still to come
+    uint64_t bytes = 0;    // sent or requested; completion: the Byte Count field
     uint64_t dwords = 0;   // length of a completion's data
 
     bool operator==(const Tlp &) const = default;
@@ -41,7 +42,7 @@ void count_enabled(uint64_t first, uint64_t last, uint64_t dwords, Tlp &tlp);
 struct Selection {
     unsigned format_dwords = 8;
     unsigned direction = 0;
-    unsigned types = 0;  // bits: posted, non-posted, completion
+    unsigned types = 0;  // bits 0 to 2: posted, non-posted, completion
     bool by_requester = false;
     unsigned target = 0;  // mask of ports, or a requester id
     uint64_t tick_ns = 1;
@@ -53,7 +54,7 @@ struct Seen {
     bool inbound = false;
     std::string flow;  // P, NP, CPL
     std::string port;
-    Tlp tlp;  // ticks not filled in
+    Tlp tlp;  // without ticks
     bool lost = false;
 };
 
@@ -72,18 +73,19 @@ Result<std::vector<Tlp>> read_dump(std::string_view text);
 
 bool takes(const Selection &selection, const Seen &seen);
 
-// The packets as a decoder of the run's format sees them.
+// Returns the packets with only those fields that entries in the format of the run have.
 std::vector<Tlp> logged(const Trace &run, const std::vector<Seen> &packets);
 std::vector<Seen> ought_to_be_taken(const Trace &run, const std::vector<Seen> &seen);
 
-// One line about the first difference; nullopt if there is none.
+// Returns one line about the first difference, or nullopt if there is no difference.
 std::optional<std::string> difference(const std::vector<Tlp> &expected,
                                       const std::vector<Tlp> &found);
 
-// The packets of consecutive traces, for a recording that holds all of them.
+// Returns the packets of all these traces, for a recording of several consecutive traces.
 std::vector<Tlp> logged_of_all(std::span<const Trace> runs);
 
-// Cuts times to the bits that the format has, because a decoder extends them.
+// Removes the upper bits of times that entries in the format do not have, because decoders add
+// them.
 void cut_times(unsigned format_dwords, std::vector<Tlp> &tlps);
 
 }  // namespace pmukit::checker::hisi_ptt

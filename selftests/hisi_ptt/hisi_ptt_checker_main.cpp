@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// hisi_ptt_checker: compares the packets of a recording with those that the model traced and saw.
-// Exit codes: 0 all checks passed, 1 a check failed, 2 usage or unreadable input.
+// hisi_ptt_checker: compares the packets of a recording with the packets that the model traced, and
+// with all packets that it received. Exit codes: 0 all checks passed, 1 a check failed, 2 wrong
+// usage or unreadable input.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -98,7 +99,7 @@ Result<Case> load_case(const Arguments &arguments)
     return loaded;
 }
 
-// Prints one line per comparison; returns true if it holds.
+// Prints one line for a comparison; returns true if there is no `trouble`.
 bool check(const std::optional<std::string> &trouble, const std::string &text)
 {
     fmt::print("checker: {}: {}{}{}\n", trouble ? "NOT OK" : "ok", text, trouble ? ": " : "",

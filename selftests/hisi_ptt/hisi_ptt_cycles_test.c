@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two hundred starts and stops. Meanwhile one process tunes, one removes a function that is not
- * traced and rescans the bus, one has another function plugged and unplugged, and, in the second
- * half, one takes the second CPU offline and online. Each stop finds another fill level, some of
- * several pages, most not a multiple of a page. The test writes the contents of the AUX area to
- * $OUT/cycles (or /out/cycles); hisi_ptt_checker compares them with the model's log entry by entry.
+ * Starts and stops an event two hundred times. Meanwhile one process writes to tune files, one
+ * removes a function that is not traced and rescans the bus, one has another function plugged and
+ * unplugged, and, in the second half, one takes the second CPU offline and online. The number of
+ * entries at a stop varies: some runs fill several pages, most do not end at a page boundary. The
+ * test writes the contents of the AUX area to $OUT/cycles (or /out/cycles); hisi_ptt_checker
+ * compares them with the model's log entry by entry.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -21,7 +22,7 @@
 
 #define PMU		"hisi_ptt0_2"
 #define PCI_DEVICES	"/sys/bus/pci/devices"
-/* Both are below the other served port. */
+/* Both endpoints are below the served port that the event does not trace. */
 #define OTHER_ENDPOINT	"0000:04:00.0"
 #define PLUGGED_ENDPOINT "0000:05:00.0"
 #define PLUGGED_DEVICE	4		/* number of the device in vmrun */
@@ -128,13 +129,16 @@ static void open_event(struct __test_metadata *_metadata, FIXTURE_DATA(cycles) *
 	ASSERT_EQ(0, pmu_event_map(&self->event, DATA_PAGES, AUX_PAGES));
 }
 
-/* Every tenth cycle fills several pages. */
+/* Returns the number of stores in a cycle; those of every tenth cycle fill several pages. */
 static int stores_of(int cycle)
 {
 	return 1 + cycle * 7 % 61 + (cycle % 10 == 9 ? MANY_ENTRIES : 0);
 }
 
-/* Starts, makes stores, stops, saves the AUX data. Returns the number of stores in it, or -1. */
+/*
+ * Starts the event, makes stores, stops the event and saves the AUX data. Returns the number of
+ * stores in the data, or -1.
+ */
 static int cycle(struct __test_metadata *_metadata, FIXTURE_DATA(cycles) *self, int stores)
 {
 	size_t size;
@@ -148,8 +152,8 @@ static int cycle(struct __test_metadata *_metadata, FIXTURE_DATA(cycles) *self, 
 }
 
 /*
- * The first half of the cycles opens a new AUX area every second time; the others use one area,
- * whose head wraps.
+ * In the first half of the cycles, every second one opens a new AUX area. The cycles of the second
+ * half share one area, whose head wraps.
  */
 TEST_F_TIMEOUT(cycles, odd_fill_levels_lose_no_entry, TIMEOUT_SECONDS)
 {

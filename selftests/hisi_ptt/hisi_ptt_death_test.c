@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices die while an event runs and its AUX area is mapped: from one access to the next every
- * read returns ones. On request through the console, vmrun ends the model of any device except the
- * first one. A dead device stays dead in this guest. Device n has core number n and is alone on bus
- * n + 1; all devices generate the same traffic while they are traced.
+ * Tests devices that die while an event runs and its AUX area is mapped: from one access to the
+ * next every read returns all ones. On request through the console, vmrun ends the model of any
+ * device except the first one. A dead device stays dead in this guest. Device n has core number n
+ * and is the only device on bus n + 1; all devices generate the same traffic while they are traced.
  *   PMUKIT_DEATHS   number of devices that may die
  */
 #define _GNU_SOURCE
@@ -87,7 +87,10 @@ static void record(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
 	ptt_aux_flags(event);
 }
 
-/* The driver polls the device every few milliseconds, and ends the run when it does not respond. */
+/*
+ * Waits until the driver, which polls the device every few milliseconds, ends the run because the
+ * device does not respond. Returns the AUX flags of all records.
+ */
 static __u64 flags_at_the_end(FIXTURE_DATA(death) *self)
 {
 	__u64 flags = 0;
@@ -132,9 +135,10 @@ TEST_F_TIMEOUT(death, dead_device_ends_its_running_event, TIMEOUT_SECONDS)
 		open_mapped(_metadata, pmu, &self->event);
 		record(_metadata, self, &self->event);
 		/*
-		 * QEMU aborts if the model ends before it has read a message, so no access may be
-		 * in progress. While a device traces little, only the timer reads a register, every
-		 * 4 ms. The fault all-ones-once-started covers the other cases.
+		 * QEMU aborts if the model ends while an access to the device is in progress. To
+		 * make this unlikely, record so little that only the driver's timer reads a
+		 * register, every 4 ms. The fault all-ones-once-started tests devices that die with
+		 * more accesses.
 		 */
 		pmu_event_close(&self->event);
 		open_mapped(_metadata, pmu, &self->event);
@@ -151,7 +155,7 @@ TEST_F_TIMEOUT(death, dead_device_ends_its_running_event, TIMEOUT_SECONDS)
 		pmu_event_disable(&self->event);
 		usleep(SETTLE_US);
 		expect_one_line(_metadata, self, pmu, i);
-		/* A failed start is another error and logs its own line. */
+		/* Starting the dead device is a separate error, which logs a separate line. */
 		if (i % 4 == 0) {
 			pmu_event_enable(&self->event);
 			usleep(SETTLE_US);

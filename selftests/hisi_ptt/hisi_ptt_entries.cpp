@@ -14,7 +14,8 @@ namespace pmukit::checker::hisi_ptt {
 
 namespace {
 
-// Common form of both formats. Header DW0 of a 4DW entry is composed from its fields.
+// The header of an entry, in one form for both formats. In a 4DW entry, DW0 is composed from
+// fields.
 struct Header {
     uint32_t prefix = 0;
     std::array<uint32_t, 4> dwords{};
@@ -38,7 +39,7 @@ Error no_entry(std::string_view what, uint64_t at)
 
 // Headers
 
-// Names by Type, without and with data (Fmt bit 1)
+// Names of packets by the Type field, without data (Fmt bit 1 is 0) and with data
 struct Kind {
     uint32_t type;
     const char *plain;
@@ -157,7 +158,7 @@ bool says_gap(std::string_view line)
     return !flags || (*flags & 0xff) != 0;
 }
 
-// Assembles entries from lines.
+// Assembles entries from the lines of perf's text.
 class PerfReader {
 public:
     explicit PerfReader(ByteOrder order) : order_(order) {}

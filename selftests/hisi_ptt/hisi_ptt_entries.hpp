@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Converts entries to hisi_ptt_checker's Tlp without pmukit's decoder: from the text of stock `perf
-// report -D`, or from the bytes of an AUX area. Headers are as in PCI Express Base 6.0, chapter 2;
-// no code is shared with the decoder, whose output read_dump() reads.
+// report -D`, or from the bytes of an AUX area. The layout of headers is from PCI Express Base 6.0,
+// chapter 2. Shares no code with pmukit's decoder, whose output read_dump() reads.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Entries written by hand from the layouts in Documentation/devices/hisi_ptt.rst and the header
-// formats of PCI Express Base 6.0, chapter 2.
+// The entries in this test were written by hand from the layouts in
+// Documentation/devices/hisi_ptt.rst and the header formats of PCI Express Base 6.0, chapter 2.
 #include "hisi_ptt_entries.hpp"
 
 #include <gtest/gtest.h>
@@ -81,8 +81,9 @@ TEST(Entries, DetectsMostSingleBitDifferences)
         const auto found = read_entries(bad, 8);
         unseen += found && !difference(wanted, *found);
     }
-    // Not detected: fields that are not in the model's log (attributes, traffic class, the rest of
-    // the prefix, reserved bits, header DW3 of the four headers without one).
+    // The comparison does not detect differences in fields that are not in the model's log:
+    // attributes, traffic class, the rest of the prefix, reserved bits, and DW3 of the four headers
+    // that have three dwords.
     EXPECT_LT(unseen, 8 * good.size() / 2);
     EXPECT_GT(unseen, 0u);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every store is delivered in order or counted as lost: with every reader, and with AUX areas that
- * are too small or not read. Failed rounds are not repeated.
+ * Every store must be delivered in order or be counted as lost, for events that count, sample or
+ * use an AUX area, even if the area is too small or not read. Failed rounds are not repeated.
  *   PMUKIT_ROUNDS   rounds of each test; default: a few
  */
 #define _GNU_SOURCE
@@ -62,7 +62,10 @@ static void begin(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *self, 
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
 }
 
-/* Delivered and lost add up to the stores: no round fills the four buffers of the device. */
+/*
+ * Delivered and lost entries must add up to the stores, because no round fills all four buffers of
+ * the device.
+ */
 static void expect_sum(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *self,
 		       long long stores, long long delivered, long long lost)
 {
@@ -73,7 +76,7 @@ static void expect_sum(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *s
 	}
 }
 
-/* A round that reads the area only at the end */
+/* Runs a round that reads the area only at the end. */
 static void store_unread(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *self,
 			 unsigned int pages, int stores)
 {
@@ -87,9 +90,9 @@ static void store_unread(struct __test_metadata *_metadata, FIXTURE_DATA(exact) 
 	size = pmu_event_aux(&self->event, self->bytes, MAX_BYTES);
 	EXPECT_TRUE(ptt_stores_are_in_a_row(self->bytes, size));
 	expect_sum(_metadata, self, stores, size / PTT_ENTRY_BYTES_8DW, ptt_lost(&self->event));
-	/* perf leaves one byte free, which costs an entry. */
+	/* perf leaves one byte of the area free, so the area holds one entry less. */
 	EXPECT_EQ(pages * getpagesize() - PTT_ENTRY_BYTES_8DW, size);
-	/* The last entries are missing, and their number is known. */
+	/* The flag TRUNCATED alone reports that the last entries are missing, in a known number. */
 	EXPECT_EQ(PERF_AUX_FLAG_TRUNCATED, flags);
 	pmu_event_close(&self->event);
 }
@@ -103,7 +106,7 @@ TEST_F_TIMEOUT(exact, small_unread_area_keeps_first_entries_and_counts_the_rest,
 		store_unread(_metadata, self, 32, entries * 17 / 16 + i * entries / 16);
 }
 
-/* A device buffer fills during the round. */
+/* In each round the entries fill more than one buffer of the device. */
 TEST_F_TIMEOUT(exact, unread_area_of_buffer_size_keeps_first_and_counts_the_rest,
 	       TIMEOUT_SECONDS)
 {
@@ -160,8 +163,8 @@ TEST_F_TIMEOUT(exact, count_includes_every_store, TIMEOUT_SECONDS)
 }
 
 /*
- * Most samples do not fit into the ring: entries that perf drops are in the lost count, not in the
- * event's.
+ * Most samples do not fit into the ring. The driver's lost count has the entries that perf drops;
+ * the count of the event does not have them.
  */
 TEST_F_TIMEOUT(exact, samples_are_delivered_or_counted_as_lost, TIMEOUT_SECONDS)
 {
@@ -186,7 +189,10 @@ TEST_F_TIMEOUT(exact, samples_are_delivered_or_counted_as_lost, TIMEOUT_SECONDS)
 	}
 }
 
-/* The limit of one copy with interrupts off; the in-tree driver copies a whole buffer of 4 MiB. */
+/*
+ * Tests the maximum that the driver copies at once with interrupts off. The in-tree driver copies a
+ * whole buffer of 4 MiB.
+ */
 TEST_F_TIMEOUT(exact, section_copies_at_most_64_kib, TIMEOUT_SECONDS)
 {
 	begin(_metadata, self, 1024);

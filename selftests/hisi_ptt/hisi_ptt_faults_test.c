@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The outcome of each fault of the model: one device per fault, all in one guest. Each device
+ * Tests the outcome of each fault of the model: one device per fault, all in one guest. Each device
  * generates packets at every start; packet n goes to address 4 * n (the model's --flood). The
- * packets fill two device buffers and a part of the third, so that a guest that stalls loses none.
- * The device "overrun", which sends its interrupt with the fifth buffer, slowly fills five.
- * PMUKIT_FAULTS lists the faults in the order of the devices' core numbers, separated by one blank;
- * device 0 is "healthy", and must record every packet after each test of another device. The
- * outcomes are those of Documentation/devices/hisi_ptt.rst, "When the device misbehaves". The
- * device after the listed ones takes 1.9 s for a tune operation.
+ * packets fill two device buffers and a part of the third, so that none is lost if the guest
+ * stalls. The device "overrun", which sends its interrupt with the fifth buffer, slowly fills five
+ * buffers. PMUKIT_FAULTS lists the faults in the order of the devices' core numbers, separated by
+ * one blank; device 0 is "healthy", and must record every packet after each test of another device.
+ * The expected outcomes are from Documentation/devices/hisi_ptt.rst, "When the device misbehaves".
+ * One more device, after the listed ones, takes 1.9 s for a tune operation.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -44,13 +44,13 @@ static const struct ptt_terms everything_in = { PTT_PORT_FILTER, 0, 7, 0 };
 
 enum outcome {
 	NO_PMU,		/* the device is not bound, and one log line gives the reason */
-	REFUSED,	/* no trace starts: no entries; log lines and a counter report it */
+	REFUSED,	/* no trace starts: no entries; log lines and a counter report this */
 	MARKED,		/* entries in order; flags and a counter report missing ones */
 	EXACT,		/* all entries, as from a healthy device */
 	NO_FILTER,	/* the PMU has no port to trace */
 };
 
-/* Two runs, because the first may affect the next. */
+/* Each device has two runs, because the first run may affect the next. */
 #define RUNS		2
 
 FIXTURE(fault) {
@@ -66,7 +66,7 @@ FIXTURE_VARIANT(fault) {
 	const char *stat;	/* counter that must have increased after both runs */
 	int tune;		/* result of reading a tune file */
 	bool master_off;	/* bus mastering must be off: the device may still write */
-	bool keeps_buffers;	/* unbind must not free its buffers */
+	bool keeps_buffers;	/* unbind must not free the buffers of the device */
 	int packets;		/* per start; 0: PACKETS */
 };
 
@@ -102,8 +102,8 @@ static void name_of(int core, char *pmu, size_t size)
 }
 
 /*
- * Each function is below a separate root port. The ports, and so their buses, are in the order of
- * the cores.
+ * Each function is below a separate root port. The order of the root ports, and so of their buses,
+ * is that of the core numbers.
  */
 static void place_of(int core, char *pci, size_t size)
 {
@@ -123,7 +123,7 @@ static bool is_about(const char *line, const void *data)
 	return strstr(line, name) || (strstr(line, subject->pci) && strstr(line, "hisi_ptt"));
 }
 
-/* Number of the driver's log lines about the device since the last call */
+/* Returns the number of the driver's log lines about the device since the last call. */
 static int messages(FIXTURE_DATA(fault) *self)
 {
 	struct log_subject subject = { self->pmu, self->pci };
@@ -178,7 +178,9 @@ FIXTURE_TEARDOWN(late)
 {
 }
 
-/* Time of unbind and bind in ms; bind fails if the driver rejects the device. */
+/*
+ * Returns the time of unbind and bind in ms. The bind may fail: the driver may reject the device.
+ */
 static long long bind_again_ms(const char *pci)
 {
 	long long begin = now_ms();
@@ -196,7 +198,7 @@ struct seen {
 	bool malformed;		/* an entry is not a packet, or is out of order */
 };
 
-/* Number of the packet if the entry is a memory write with a three-dword header, else -1 */
+/* Returns the packet's number if the entry is a memory write with a three-dword header, else -1. */
 static long long packet_of(const unsigned char *at)
 {
 	__u32 words[PTT_ENTRY_BYTES_4DW / 4];
@@ -307,7 +309,7 @@ static bool is_bus_master(const FIXTURE_DATA(fault) *self)
 	return command & PCI_COMMAND_MASTER;
 }
 
-/* A busy CPU takes interrupts late, so the counter increases late. */
+/* Waits until the counter has increased, which may be late, as a busy CPU takes interrupts late. */
 static bool has_grown(const char *pmu, const char *stat, long long before)
 {
 	for (int ms = 0; ms < LIMIT_MS; ms += STEP_MS) {
@@ -319,8 +321,9 @@ static bool has_grown(const char *pmu, const char *stat, long long before)
 }
 
 /*
- * Call this before a reset: a reset device cannot write, and its buffers are freed. Unbinds the
- * device; expect_reset_to_help() resets it without a driver and binds it again.
+ * Unbinds the device and expects that the driver does not free its buffers. Must be called before a
+ * reset, because a device that was reset cannot write, so the driver frees its buffers.
+ * expect_reset_to_help() then resets the unbound device and binds it again.
  */
 static void expect_buffers_to_stay(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self)
 {
@@ -362,8 +365,8 @@ TEST_F_TIMEOUT(fault, has_documented_outcome, TIMEOUT_SECONDS)
 		}
 	} else {
 		/*
-		 * A device that rejects starts also fails to stop at unbind, and the driver logs
-		 * that.
+		 * A device that rejects starts also fails to stop at unbind, which the driver logs:
+		 * ignore these lines.
 		 */
 		if (variant->outcome[0] != REFUSED) {
 			EXPECT_EQ(0, messages(self));
@@ -408,7 +411,7 @@ FIXTURE_TEARDOWN(healthy)
 	free(self->bytes);
 }
 
-/* The device drops requests until the operation that timed out is complete. */
+/* The device drops tune requests until the operation that timed out is complete. */
 TEST_F_TIMEOUT(late, tune_result_is_not_returned_by_the_next_operation, TIMEOUT_SECONDS)
 {
 	long long before = ptt_debug_number(self->pmu, "timeouts");
@@ -434,8 +437,8 @@ static void reset_again_and_again(const char *pci)
 }
 
 /*
- * A reset takes 0.1 s, and so does the pause between two resets: starts happen during both. The
- * model reports a trace that starts without buffers.
+ * A reset takes 0.1 s, and so does the pause between two resets, so starts happen during resets and
+ * during pauses. The model reports a trace that starts without buffers.
  */
 TEST_F_TIMEOUT(healthy, reset_during_starts_leaves_no_empty_unmarked_run, TIMEOUT_SECONDS)
 {

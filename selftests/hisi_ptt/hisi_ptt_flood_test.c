@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A device writes at full speed and never waits. Its interrupts arrive on time, late, for several
- * buffers at once, or not at all. Every delivered entry must be whole and in order, and every gap
- * must be marked. Packet n of a trace goes to address 4 * n (the model's --flood), so the entries
- * themselves show what is missing.
+ * Tests devices that write at full speed and never wait. Their interrupts arrive on time, late, for
+ * several buffers at once, or not at all. Every delivered entry must be complete and in order, and
+ * every gap must be marked. Packet n of a trace goes to address 4 * n (the model's --flood), so the
+ * entries themselves show which packets are missing.
  *
  * Each round writes a line to $OUT/rounds (or /out/rounds), which check_rounds.sh compares with the
  * model's log of written entries:
  *   CORE TRACES DELIVERED LOST AT-LEAST BEFORE
- * BEFORE: entries before the first gap of unknown size; 0 if its position is unknown.
+ * AT-LEAST is 1 if the loss is a lower bound. BEFORE is the number of entries before the first gap
+ * of unknown size; 0 if the position of this gap is unknown.
  *
  * Failed rounds are not repeated. PMUKIT_ROUNDS: number of rounds with areas of 128 KiB, with areas
  * of 4 MiB, with counts, and with samples; default 2. PMUKIT_LARGE_ROUNDS: number of rounds with
@@ -30,7 +31,7 @@
 #define READ_BYTES	(20UL << 20)
 #define MAX_BYTES	(READ_BYTES + (84UL << 20))	/* largest area + data of a stop */
 #define MAX_MARKS	4096
-#define MS_OF_A_MIB	32		/* at a million packets per second */
+#define MS_OF_A_MIB	32		/* time to write a MiB at a million packets per second */
 #define STEP_US		1000
 #define TIMEOUT_SECONDS	36000
 
@@ -145,8 +146,9 @@ static bool is_whole(const __u32 *entry, const __u32 *first)
 
 /*
  * Returns the offset of the first wrong entry. After a mark, packets may be missing. After a mark
- * of unknown size, the trace may have restarted, at most as often as the driver reports, and may
- * begin with any packet: a fast device wraps again before the first packet is read.
+ * for a gap of unknown size, the trace may have restarted, at most as often as the driver reports,
+ * and may begin with any packet: the buffers of a fast device wrap again before the driver reads
+ * the first packet.
  */
 static size_t first_wrong(const FIXTURE_DATA(flood) *self)
 {
@@ -246,7 +248,10 @@ static void conclude_area(struct __test_metadata *_metadata, FIXTURE_DATA(flood)
 		 unknown ? unknown->offset / PTT_ENTRY_BYTES_8DW : 0);
 }
 
-/* Reads only at the end: the trace writes 1/16 to 1/2 more than fits into the area. */
+/*
+ * Runs a round that reads the area only at the end. The trace writes 1/16 to 1/2 more than fits
+ * into the area.
+ */
 static void round_unread(struct __test_metadata *_metadata, FIXTURE_DATA(flood) *self, int core,
 			 unsigned int mib_16, int round)
 {
@@ -266,7 +271,7 @@ static void round_read(struct __test_metadata *_metadata, FIXTURE_DATA(flood) *s
 	conclude_area(_metadata, self, core);
 }
 
-/* Areas in sixteenths of a MiB */
+/* The sizes of the areas are in sixteenths of a MiB. */
 TEST_F_TIMEOUT(flood, small_areas_contain_only_valid_entries, TIMEOUT_SECONDS)
 {
 	static const unsigned int mib_16[] = { 2, 64 };
@@ -304,8 +309,8 @@ TEST_F_TIMEOUT(flood, count_and_lost_add_up_to_written, TIMEOUT_SECONDS)
 }
 
 /*
- * Most samples do not fit into the ring: entries that perf drops are in the lost count, not in the
- * event's.
+ * Most samples do not fit into the ring. The driver's lost count has the entries that perf drops;
+ * the count of the event does not have them.
  */
 TEST_F_TIMEOUT(flood, samples_and_lost_add_up_to_written, TIMEOUT_SECONDS)
 {

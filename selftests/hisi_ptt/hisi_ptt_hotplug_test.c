@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * QEMU plugs and unplugs endpoints below a served port: vmrun does this on request through the
- * console. The filters follow the endpoints. The test writes all AUX data to $OUT/hotplug (or
- * /out/hotplug); hisi_ptt_checker compares it with the model's log entry by entry.
+ * Tests endpoints that QEMU plugs and unplugs below a served port: vmrun requests this from QEMU
+ * when the test writes to the console. The filters in sysfs must always match the plugged
+ * endpoints. The test writes all AUX data to $OUT/hotplug (or /out/hotplug); hisi_ptt_checker
+ * compares the data with the model's log entry by entry.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -66,7 +67,7 @@ static int pull_out(const struct endpoint *endpoint)
 
 #define TRAFFIC "--writes 20 --reads 20 --width 4 --fetches 5 --stores 5 --bytes 700"
 
-/* DMA with the endpoint as the requester, and CPU accesses */
+/* Makes DMA transfers with the endpoint as the requester, and CPU accesses to the endpoint. */
 static int make_traffic(const struct endpoint *endpoint)
 {
 	char command[160];
@@ -251,8 +252,8 @@ TEST_F_TIMEOUT(hotplug, unplug_ends_event_of_throttled_group, TIMEOUT_SECONDS)
 }
 
 /*
- * While its group is throttled, the event traces nothing, and perf writes no record about that for
- * the event.
+ * While its group is throttled, the event traces no packet, and perf writes no record about this
+ * for the event. So the driver must report the loss.
  */
 TEST_F_TIMEOUT(hotplug, throttled_group_reports_loss_of_unknown_size, TIMEOUT_SECONDS)
 {
@@ -284,7 +285,7 @@ TEST_F_TIMEOUT(hotplug, throttled_group_reports_loss_of_unknown_size, TIMEOUT_SE
 		EXPECT_LT(1, runs);
 }
 
-/* The event traces the port, which remains. */
+/* The event traces the port, which stays when endpoints below the port are plugged or unplugged. */
 TEST_F_TIMEOUT(hotplug, port_event_continues_when_devices_below_change, TIMEOUT_SECONDS)
 {
 	static const struct ptt_terms all_that_comes = { PTT_PORT_FILTER, 2, 7, 1 };

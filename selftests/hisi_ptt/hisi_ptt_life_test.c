@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unbind, removal, reset, module unload and CPU offline while an event runs and its AUX area is
- * mapped, twenty times each. Afterwards the event must be harmless, and a new event must record
- * exactly the stores. Every second round continues in an area that an earlier run has used.
+ * Tests unbind, removal, reset, module unload and CPU offline while an event runs and its AUX area
+ * is mapped, twenty times each. Afterwards calls on the event must not hang or crash, and a new
+ * event must record exactly the stores. Every second round uses an AUX area that an earlier run has
+ * used.
  *   PMUKIT_MODULE   file of the module, for unloading and loading it
  */
 #define _GNU_SOURCE
@@ -60,8 +61,8 @@ static void open_mapped(struct __test_metadata *_metadata, struct pmu_event *eve
 }
 
 /*
- * Number of ptt_make_stores() stores that the event has delivered since the last call; -1 if an
- * entry is invalid.
+ * Returns how many stores of ptt_make_stores() the event has delivered since the last call, or -1
+ * if an entry is invalid.
  */
 static int stores_in(FIXTURE_DATA(life) *self, struct pmu_event *event)
 {
@@ -70,7 +71,10 @@ static int stores_in(FIXTURE_DATA(life) *self, struct pmu_event *event)
 	return ptt_count_stores(self->bytes, size);
 }
 
-/* Disabling the event delivers the rest of the run. */
+/*
+ * Makes stores and expects that the event delivers each of them. Disabling the event delivers the
+ * remaining entries of the run.
+ */
 static void store_and_compare(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self,
 			      struct pmu_event *event)
 {
@@ -101,7 +105,7 @@ static void open_running(struct __test_metadata *_metadata, FIXTURE_DATA(life) *
 	ASSERT_EQ(0, pmu_event_enable(&self->event));
 }
 
-/* Calls may fail, but nothing may hang or crash, and the mapped pages stay valid. */
+/* Calls on the event may fail, but must not hang or crash, and the mapped pages must stay valid. */
 static void use_dead_event(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self)
 {
 	ptt_count(&self->event);
@@ -113,8 +117,8 @@ static void use_dead_event(struct __test_metadata *_metadata, FIXTURE_DATA(life)
 }
 
 /*
- * Removes the device through one sysfs file and restores it through another. Every third round
- * closes the dead event in between.
+ * Removes the device through the sysfs file @leave and restores it through the file @come. Every
+ * third round closes the dead event before the device is restored.
  */
 static void leave_and_return(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self,
 			     const char *leave, const char *leave_text, const char *come,
@@ -147,8 +151,8 @@ TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
 }
 
 /*
- * The device loses its configuration. The event reports this, stops, and runs again once it is
- * enabled again.
+ * A function reset deletes the configuration of the device. The event must report the reset and
+ * stop, and must run again after the next enable.
  */
 TEST_F_TIMEOUT(life, function_reset, TIMEOUT_SECONDS)
 {
@@ -193,8 +197,9 @@ TEST_F_TIMEOUT(life, rmmod_while_open_and_after, TIMEOUT_SECONDS)
 }
 
 /*
- * Linux 7.2 releases the module of a revoked event at once, older kernels when the event is closed.
- * Code of pmukit_common frees the AUX area, so that module stays until the area is unmapped.
+ * Linux 7.2 releases the module hisi_ptt when it revokes an event, older kernels when the event is
+ * closed. pmukit_common has the code that frees the AUX area, so this module must stay loaded until
+ * the area is unmapped.
  */
 TEST_F_TIMEOUT(life, mapped_aux_area_holds_pmukit_common, TIMEOUT_SECONDS)
 {
@@ -217,7 +222,7 @@ TEST_F_TIMEOUT(life, mapped_aux_area_holds_pmukit_common, TIMEOUT_SECONDS)
 	}
 }
 
-/* The event is still open, but the device is gone: no AUX area may be set up. */
+/* The event is still open, but the device is gone: perf must not set up an AUX area. */
 TEST_F_TIMEOUT(life, aux_mmap_fails_after_unbind, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < TIMES; i++) {
@@ -231,7 +236,7 @@ TEST_F_TIMEOUT(life, aux_mmap_fails_after_unbind, TIMEOUT_SECONDS)
 	}
 }
 
-/* The clock counts while it is enabled. */
+/* Expects that the clock event counts while it is enabled. */
 static void clock_works(struct __test_metadata *_metadata, struct pmu_event *clock)
 {
 	long long before = ptt_count(clock);
@@ -279,8 +284,8 @@ TEST_F_TIMEOUT(life, software_event_outlives_group_and_device, TIMEOUT_SECONDS)
 }
 
 /*
- * x86 cannot take its first CPU offline. When numa_node says that the device is near the second
- * node, the next bind gives the PMU the second CPU. Returns the PMU's CPU.
+ * Gives the PMU a CPU that can go offline, and returns it. x86 cannot take its first CPU offline.
+ * If numa_node of the device is the second node, the next bind selects the second CPU for the PMU.
  */
 static int choose_a_cpu_that_can_leave(struct __test_metadata *_metadata)
 {
@@ -292,7 +297,10 @@ static int choose_a_cpu_that_can_leave(struct __test_metadata *_metadata)
 	return pmu_cpu(PMU);
 }
 
-/* CPU of the device's interrupt, from /proc; -1: the interrupt is missing or has several CPUs. */
+/*
+ * Returns the CPU of the device's interrupt, from /proc, or -1 if the interrupt is missing or has
+ * several CPUs.
+ */
 static int interrupt_cpu(void)
 {
 	char line[512], path[64], text[64] = "";
@@ -313,8 +321,8 @@ static int interrupt_cpu(void)
 }
 
 /*
- * The event moves to another CPU when its CPU goes offline. No store before or after the move is
- * missing, and a possible loss in between is reported.
+ * The event moves to another CPU when its CPU goes offline. It must record all stores before and
+ * after the move, and must report a possible loss during the move.
  */
 TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
 {
@@ -344,9 +352,9 @@ TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
 }
 
 /*
- * The software event moves to the other CPU, as a hisi_ptt event would, although no hisi_ptt event
- * is left. If the software event stayed on the offline CPU, the driver would conclude that no event
- * uses the PMU's context any more.
+ * The CPU goes offline while the PMU's context has only a software event: the driver must move this
+ * event to another CPU, as it does with hisi_ptt events. If the software event stayed on the
+ * offline CPU, the driver would conclude that no event uses the context.
  */
 TEST_F_TIMEOUT(life, software_event_of_offline_cpu_holds_module, TIMEOUT_SECONDS)
 {
@@ -366,7 +374,7 @@ TEST_F_TIMEOUT(life, software_event_of_offline_cpu_holds_module, TIMEOUT_SECONDS
 		ASSERT_EQ(0, pmu_event_open_beside(&clock, &attr, -1, cpu, self->event.fd));
 		pmu_event_close(&self->event);
 		ASSERT_EQ(0, cpu_set_online(cpu, "0"));
-		/* Longer than the interval at which the driver checks for foreign events */
+		/* Wait longer than the interval at which the driver checks for foreign events. */
 		usleep(30 * STEP_US);
 		ASSERT_EQ(-EWOULDBLOCK, module_try_unload(MODULE));
 		clock_works(_metadata, &clock);
@@ -383,8 +391,8 @@ TEST_F_TIMEOUT(life, software_event_of_offline_cpu_holds_module, TIMEOUT_SECONDS
 }
 
 /*
- * The write starts perf's timers for event rotation, which fire after the written interval: after
- * the PMU is freed.
+ * Writing the interval starts perf's timers for event rotation. They would fire after this
+ * interval, when the PMU is already freed.
  */
 TEST_F_TIMEOUT(life, no_perf_timer_outlives_the_pmu, TIMEOUT_SECONDS)
 {

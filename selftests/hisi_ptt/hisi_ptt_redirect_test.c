@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * AUX areas in the ring of a software event. Linux 7.2 warns about its own count of mappings when
- * such an area is mapped.
+ * Tests AUX areas in the ring of a software event. This test must not run on Linux 7.2, which warns
+ * about its own count of mappings when such an area is mapped.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -75,9 +75,9 @@ static int run_once(struct pmu_event *event)
 }
 
 /*
- * Linux 6.1 does not stop an event whose area is unmapped through another event. The driver only
- * counts the entries in the device's buffers, because there is no area to copy to, or counts them
- * as lost if perf has stopped the event before.
+ * Linux 6.1 does not stop an event whose AUX area is unmapped through another event. Without an
+ * area the driver must only count the entries in the device's buffers; if perf has already stopped
+ * the event, the driver counts them as lost.
  */
 TEST_F_TIMEOUT(redirect, area_unmapped_through_other_event_is_not_used, TIMEOUT_SECONDS)
 {
@@ -98,7 +98,7 @@ TEST_F_TIMEOUT(redirect, area_unmapped_through_other_event_is_not_used, TIMEOUT_
 	EXPECT_LE(STORES, ptt_count(&self->event));
 }
 
-/* The area outlives the event that it was set up for; the next event has a separate ring. */
+/* The area outlives the event that set it up; the next event has another ring and must work. */
 TEST_F_TIMEOUT(redirect, new_event_does_not_wait_for_surviving_area, TIMEOUT_SECONDS)
 {
 	ASSERT_EQ(0, share_area(&self->ring, &self->event));

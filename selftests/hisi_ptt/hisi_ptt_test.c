@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hisi_ptt PMU as a program sees it: sysfs, rejected events, recordings, and the removal of
- * functions and of the device while an event is open. pcie_load in another process makes the
- * traffic, which its options define. The addresses of the devices are those of the chassis in
+ * Tests the hisi_ptt PMU as a program sees it: sysfs, rejected events, recordings, and the removal
+ * of functions and of the device while an event is open. The program pcie_load makes the traffic,
+ * which its options define. The addresses of the devices are those of the chassis in
  * Documentation/components/vm.rst.
  */
 #define _GNU_SOURCE
@@ -156,8 +156,8 @@ TEST_F(hisi_ptt, two_tune_files_have_a_second_name)
 }
 
 /*
- * Runs in two processes. If operations were not serialized, one process would read the level that
- * the other has set.
+ * Runs in two processes at the same time. If the driver did not serialize tune operations, one
+ * process would read the level that the other has set.
  */
 static int tune_and_compare(const char *file)
 {
@@ -191,13 +191,13 @@ TEST_F(hisi_ptt, rejects_invalid_terms)
 	static const struct ptt_terms wrong[] = {
 		{ PTT_PORT_FILTER, 0, 1, 1 },	/* 8DW, direction 0 */
 		{ PTT_PORT_FILTER, 1, 3, 1 },	/* several types outbound */
-		{ PTT_PORT_FILTER, 2, 3, 0 },	/* 4DW direction 2 is outbound too */
+		{ PTT_PORT_FILTER, 2, 3, 0 },	/* several types; in 4DW, direction 2 is outbound */
 		{ PTT_PORT_FILTER, 1, 0, 1 },	/* no type */
 		{ PTT_PORT_FILTER, 1, 8, 1 },
 		{ PTT_PORT_FILTER, 4, 1, 1 },
 		{ PTT_PORT_FILTER, 1, 1, 2 },
 		{ 0x80000, 1, 1, 1 },		/* no port */
-		{ 0x80010, 1, 1, 1 },		/* not served */
+		{ 0x80010, 1, 1, 1 },		/* a port that the device does not serve */
 		{ 0x90001, 1, 1, 1 },		/* reserved bit */
 		{ 0x00600, 1, 1, 1 },		/* 06:00.0 is not below a served port */
 	};
@@ -267,7 +267,7 @@ TEST_F(hisi_ptt, accepts_only_served_ports_and_requesters_below)
 	}
 }
 
-TEST_F(hisi_ptt, caps_match_the_rules)
+TEST_F(hisi_ptt, caps_match_the_documentation)
 {
 	EXPECT_STREQ("0 1", text_of("caps/format"));
 	EXPECT_STREQ("1 2 4", text_of("caps/type"));
@@ -331,8 +331,8 @@ static bool is_about_the_pmu(const char *line, const void *data)
 }
 
 /*
- * The event is invalid for other reasons too, but the missing privilege must be found first:
- * nothing may be logged.
+ * The event is also invalid for another reason, which the driver would log. The driver must find
+ * the missing privilege first and log no line.
  */
 static int open_as_unprivileged(void)
 {
@@ -433,7 +433,7 @@ TEST_F(hisi_ptt, rejects_small_and_overwrite_aux_areas)
 
 /* Recordings */
 
-/* One run of the load, for counts, AUX areas and samples */
+/* Makes the stores in one run of the event, which may count, sample or use an AUX area. */
 static int run_once(struct pmu_event *event)
 {
 	int err = pmu_event_enable(event);
@@ -451,7 +451,7 @@ TEST_F(hisi_ptt, counts_every_store)
 
 static const unsigned int aux_pages[] = { SMALL_AUX_PAGES, 256, LARGE_AUX_PAGES };
 
-TEST_F_TIMEOUT(hisi_ptt, an_aux_area_carries_every_store, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(hisi_ptt, aux_area_has_every_store, TIMEOUT_SECONDS)
 {
 	size_t size;
 
@@ -519,7 +519,7 @@ static long samples(struct pmu_event *event, unsigned char *bytes)
 	return ret < 0 ? ret : (long)at;
 }
 
-TEST_F_TIMEOUT(hisi_ptt, samples_carry_every_store, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(hisi_ptt, samples_have_every_store, TIMEOUT_SECONDS)
 {
 	long size;
 

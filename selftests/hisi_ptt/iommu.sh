@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# iommu.sh [FUNCTION]: the device is behind a translating IOMMU. The driver must not bind it, and the log must give the reason;
-# with an identity domain the driver binds it.
+# iommu.sh [FUNCTION]: the device is behind a translating IOMMU. The driver must not bind the device, and the log must give the reason.
+# With an identity domain the driver must bind the device.
 function=/sys/bus/pci/devices/${1:-0000:00:18.0}
 KSFT_SKIP=4
 tap_number=0
 tap_failed=0
 
-# result NAME STATUS: 0 is good
+# result NAME STATUS: the test passes if STATUS is 0
 result() {
 	tap_number=$((tap_number + 1))
 	if [ "$2" = 0 ]; then echo "ok $tap_number $1"; else echo "not ok $tap_number $1"; tap_failed=1; fi
@@ -25,13 +25,13 @@ esac
 
 echo "1..5"
 [ ! -e "$function/driver" ]
-result "a device whose DMA is translated is not bound" $?
+result "the driver does not bind a device whose DMA is translated" $?
 [ "$(pmus)" = 0 ]
-result "there is no PMU" $?
+result "the device has no PMU" $?
 dmesg | grep -q "hisi_ptt ${function##*/}: .*needs direct DMA mappings"
-result "the log says why" $?
+result "the log gives the reason" $?
 echo identity >"$group/type"
-result "the group gets an identity domain" $?
+result "the IOMMU group can get an identity domain" $?
 echo "${function##*/}" >/sys/bus/pci/drivers/hisi_ptt/bind && [ "$(pmus)" = 1 ]
-result "the device is bound" $?
+result "with an identity domain, the driver binds the device, and there is a PMU" $?
 exit $tap_failed

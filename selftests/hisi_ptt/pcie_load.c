@@ -3,7 +3,7 @@
  * Makes PCIe traffic: CPU accesses to the memory of the emulated endpoint 1234:4550, DMA between
  * the endpoint and memory of this program, and messages (MSI). It uses the endpoint's resource
  * files in sysfs, so no driver is involved, and checks the transferred data. It prints the traffic
- * it made, for comparison with the packets that a tracer saw. Registers:
+ * that it made, for comparison with the traced packets. The registers are described in
  * Documentation/devices/hisi_ptt-model.rst.
  */
 #include <errno.h>
@@ -86,7 +86,7 @@ static int open_config(const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Memory that is mapped after this call is on the node. */
+/* Binds memory that this program maps after the call to the node. */
 static int stay_on_node(unsigned long node)
 {
 	unsigned long mask = 1UL << node % NODES;
@@ -149,9 +149,10 @@ static void pause_between(const struct options *opt)
 }
 
 /*
- * Stores are posted: the CPU does not wait for them. A later load completes once they have arrived.
- * A load that takes too long times out, here as at a root port, and returns all ones. So at most
- * STORES_UNDER_WAY stores are in flight, too few for a timeout.
+ * Waits until all stores have arrived. Stores are posted: the CPU does not wait for them, but a
+ * later load completes only once they have arrived. A load that takes too long times out and
+ * returns all ones, in the emulator as at a real root port. So at most STORES_UNDER_WAY stores are
+ * in flight, too few for a timeout.
  */
 static int await_stores(const struct endpoint *ep)
 {
@@ -175,7 +176,7 @@ static int store_all(const struct options *opt, const struct endpoint *ep)
 	return err ? err : await_stores(ep);
 }
 
-/* Each place must have the last value written to it. */
+/* Makes the loads. Each place must have the last value that this program has written to it. */
 static int load_all(const struct options *opt, const struct endpoint *ep)
 {
 	unsigned long width = opt->value[WIDTH], places = ep->memory_bytes / width;
@@ -216,7 +217,7 @@ static int transfer(const struct options *opt, struct endpoint *ep, __u64 addres
 	return ep->registers[EP_STATUS / 4] == EP_STATUS_GOOD ? 0 : -EIO;
 }
 
-/* The endpoint stores the data that it fetched last. */
+/* Makes the DMA transfers. In a store the endpoint writes the data that it has fetched last. */
 static int run_dma(const struct options *opt, struct endpoint *ep)
 {
 	int err = 0;
@@ -287,7 +288,10 @@ static int find_msi(const struct endpoint *ep)
 	return -ENOENT;
 }
 
-/* A message is a memory write; here it goes to ordinary memory, where the program can see it. */
+/*
+ * Sets the address of messages. A message is a memory write; here it goes to ordinary memory of
+ * this program, which can see that it arrives.
+ */
 static int aim_messages(const struct endpoint *ep, int msi, int on)
 {
 	__u32 address[2] = { (__u32)ep->page_address, ep->page_address >> 32 };

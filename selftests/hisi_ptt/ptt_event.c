@@ -9,7 +9,7 @@
 #include "ptt_event.h"
 
 #define MEMORY_BYTES	(1 << 20)
-#define STORE_DWORDS	2	/* no other access of pcie_load has this length */
+#define STORE_DWORDS	2	/* of a store; no other access of pcie_load has this length */
 #define FMT_4_DWORDS	0x20000000
 
 const struct ptt_terms ptt_stores_8dw = { PTT_PORT_FILTER, 1, 1, 1 };
@@ -96,7 +96,7 @@ static struct entry entry_at(const unsigned char *bytes, size_t at)
 	return entry;
 }
 
-/* Fmt "with data", Type 0 */
+/* A memory write has the Fmt "with data" and Type 0. */
 static bool is_memory_write(const struct entry *entry)
 {
 	return entry->words[0] == 0xffffffff && !entry->words[6] &&
@@ -108,7 +108,7 @@ static bool is_store(const struct entry *entry)
 	return (entry->words[2] & 0x3ff) == STORE_DWORDS;
 }
 
-/* Address of a memory request, whose header has three or four dwords */
+/* Returns the address of a memory request, whose header has three or four dwords. */
 static __u64 address_of(const struct entry *entry)
 {
 	const __u32 *header = entry->words + 2;

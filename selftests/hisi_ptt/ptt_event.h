@@ -39,8 +39,9 @@ const char *ptt_text(const char *pmu, const char *file);
 long long ptt_debug_number(const char *pmu, const char *file);
 
 /*
- * Makes exactly @stores stores of 8 bytes to the endpoint 01:00.0. Stores are posted: a load after
- * them returns once they have arrived, and only then the trace may stop.
+ * Makes exactly @stores stores of 8 bytes to the endpoint 01:00.0. Stores are posted, so the
+ * function makes a load after them, which returns once they have arrived. Only then the trace may
+ * stop.
  */
 int ptt_make_stores(int stores);
 
@@ -54,8 +55,9 @@ int ptt_count_stores(const unsigned char *bytes, size_t size);
 bool ptt_stores_are_in_a_row(const unsigned char *bytes, size_t size);
 
 /*
- * ptt_count() returns the event's count. ptt_lost() returns the entries that it lost, or for a
- * sampling event the samples that did not fit into perf's buffer. Negative: -errno.
+ * ptt_count() returns the event's count. ptt_lost() returns the number of entries that the event
+ * has lost; for a sampling event, the number of samples that did not fit into perf's buffer. Both
+ * return -errno on failure.
  */
 long long ptt_count(struct pmu_event *event);
 long long ptt_lost(struct pmu_event *event);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# qualify.sh: runs pmukit qualify on models of a trace device: a healthy one, then one per fault.
+# qualify.sh: runs pmukit qualify on models of a trace device: a healthy one, then one per fault. Their numbers and faults:
 #   0 healthy, 1 range-reversed, 2 tune-never-finishes, 3 reset-never-finishes, 4 never-idle
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/qualify_steps.sh"
@@ -16,36 +16,37 @@ done
 
 qualify hisi_ptt
 none FAIL 0 && is PASS 0 1 2 3 12 && is "NOT TESTED" 0 4 8
-result "with its driver, registers are not read" $?
+result "with the driver loaded, the checks that read registers are not tested" $?
 qualify --active hisi_ptt
 none FAIL 0 && is "NOT TESTED" 0 13 15 17 && is PASS 0 18
-result "with its driver, registers are not written; its trace runs" $?
+result "--active with the driver loaded: registers are not written, the check of a trace passes" $?
 is PASS 0 19 20
-result "entries have their mark, and times never go back" $?
+result "--active with the driver loaded: the checks 19 and 20 of entries pass" $?
 
 unbind "$(basename $driver/0000:*)"
 qualify hisi_ptt
 none FAIL 0 && is PASS 0 4 5 6 7 8 9 10 11
-result "without its driver the healthy device passes what is read" $?
+result "without the driver, the healthy device passes the checks that read registers" $?
 cp "$work/report" "$work/before"
 qualify --active hisi_ptt
 none FAIL 0 && is PASS 0 13 14 15 16 17 && is "NOT TESTED" 0 18
-result "and what is written" $?
+result "--active without the driver: the healthy device passes the checks that write registers" $?
 is FAIL 1 5
-result "fault range-reversed: the range is empty" $?
+result "fault range-reversed fails check 5" $?
 is FAIL 2 16
-result "fault tune-never-finishes: a level is not read" $?
+result "fault tune-never-finishes fails check 16" $?
 is FAIL 3 15
-result "fault reset-never-finishes: the pointer is not 0" $?
+result "fault reset-never-finishes fails check 15" $?
 is FAIL 4 8
-result "fault never-idle: it is not idle" $?
+result "fault never-idle fails check 8" $?
 qualify hisi_ptt
-# The report without the write pointer, which was reset, and without a tune operation that never ends.
+# constant REPORT: prints the report without the checks of values that may change: the write pointer, which was reset, and a tune
+# operation that never ends.
 constant() {
 	awk '/^(PASS|FAIL|NOT TESTED) / { skip = / (9|11)  / } / PASS,/ { next } /^[a-z_]*: / { skip = 0 } !skip' "$1"
 }
 constant "$work/before" >"$work/a"
 constant "$work/report" >"$work/b"
 cmp "$work/a" "$work/b"
-result "afterwards each register reads as before" $?
+result "after --active each register reads as before, except for the write pointer" $?
 exit $tap_failed

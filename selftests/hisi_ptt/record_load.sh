@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# record_load.sh NAME TERMS [RECORDER-OPTION...] -- LOAD: records LOAD with the event hisi_ptt<S>_<C>/TERMS/ into
-# $out/NAME.data, with pmukit, or with perf if RECORDER=perf. With REPORT=1 it also writes the output of
-# `perf report -D` to $out/NAME.report. hisi_ptt_checker checks the recording on the host.
+# record_load.sh NAME TERMS [RECORDER-OPTION...] -- LOAD: records the command LOAD with the event hisi_ptt<S>_<C>/TERMS/ into
+# $out/NAME.data, with pmukit, or with perf if RECORDER=perf. With REPORT=1 the script also writes the output of `perf report -D` to
+# $out/NAME.report. hisi_ptt_checker checks the recording on the host.
 KSFT_SKIP=4
 out=${OUT:-/out}
 [ -d "$out" ] || out=$(mktemp -d)

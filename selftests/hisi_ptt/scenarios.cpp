@@ -25,8 +25,8 @@ constexpr std::string_view kPttBusyBlock = PTT_BLOCK
     " --generate rate=40000,seed=7,count=40000,peer=20,unsupported=5,pasid=10,relaxed=10 "
     "--function 01:00.0@00:10.0 --function 04:00.0@00:11.0";
 
-// A core with two root ports: below the first an endpoint, below the second a switch with an
-// endpoint. And a root port of another core.
+// A core with two root ports, which the device serves: an endpoint is below the first port, a
+// switch with an endpoint below the second. The third root port belongs to another core.
 //
 //   00:10.0 --- 01:00.0        00:12.0 --- 06:00.0
 //   00:11.0 --- 02:00.0 -+- 03:00.0 --- 04:00.0
@@ -67,19 +67,19 @@ Scenario hisi_ptt_traffic(std::string_view name)
     return traffic;
 }
 
-// A recording. It must contain all packets that the model traced during it, and the model must have
-// traced exactly the packets that the terms select. The n-th recording is compared with the n-th
-// trace of the log.
+// A recording, which must contain all packets that the model traced during the recording. The model
+// must have traced exactly the packets that the terms select. The host compares the n-th recording
+// with the n-th trace of the model's log.
 struct PttRecording {
     std::string_view name;
     std::string_view terms;
-    std::string_view at_least;  // packets
+    std::string_view at_least;  // minimum number of packets
     std::string_view load = "/selftests/hisi_ptt/everybody.sh";
     std::string_view options{};
 };
 
-// Both formats, every direction and type, one port and several, a requester above and below a
-// switch. The load is the same for all of them: CPU accesses and DMA of the functions.
+// Recordings in both formats, with every direction and type, of one port and of several, and of
+// requesters above and below a switch. All have the same load: CPU accesses, and DMA of functions.
 constexpr PttRecording kPttRecordings[] = {
     {"posted_out_8dw", "filter=0x80001,type=1,direction=1,format=1", "400"},
     {"inbound_4dw", "filter=0x80005,type=7,direction=0,format=0", "300"},
@@ -98,7 +98,7 @@ constexpr PttRecording kPttRecordings[] = {
 constexpr std::span<const PttRecording> kPttAll = kPttRecordings;
 constexpr size_t kPttLeast = 4;
 
-// Filters by function name, which pmukit resolves
+// Recordings whose filter is the name of a function, which pmukit converts to a filter value
 constexpr PttRecording kPttNamed[] = {
     {"named_port_8dw", "filter=0000:00:10.0,type=1,direction=1,format=1", "400"},
     {"named_requester_4dw", "filter=04:00.0,type=7,direction=0,format=0", "40"},
@@ -118,14 +118,14 @@ struct PttRecorder {
     std::string_view words;    // before record_load.sh in the command
     std::string_view options;  // options of the recorder
     bool perf_report = false;  // check the text of perf report -D as well
-    bool says_source = false;  // the recording says that the device is a model
+    bool says_source = false;  // the recording contains the information that the device is a model
 };
 constexpr PttRecorder kPttPmukit{"", " --source model", false, true};
 constexpr PttRecorder kPttPerfAux{"RECORDER=perf REPORT=1 ", "", true};
 // The AUX area that perf maps for an unprivileged user: 128 KiB instead of 16 MiB
 constexpr PttRecorder kPttPerfSmallAux{"RECORDER=perf REPORT=1 ", " -m 64,32", true};
-// The cpumask of the in-tree driver has all CPUs near the device: without -C, each would trace in
-// turn.
+// The cpumask of the in-tree driver has all CPUs near the device: without -C, perf would open an
+// event on each of these CPUs, and they would trace in turn.
 constexpr PttRecorder kPttPerfOneCpu{"RECORDER=perf REPORT=1 ", " -C 0", true};
 constexpr PttRecorder kPttPerfSamples{"RECORDER=perf ", " -R", false};
 
@@ -171,8 +171,8 @@ Scenario hisi_ptt_record()
     return scenario;
 }
 
-// The unmodified in-tree driver in place of this project's; pmukit supports it. On x86 its cpumask
-// is that of a node, so the device must have a node.
+// Uses the unmodified in-tree driver instead of pmukit's own; pmukit supports it. On x86 the
+// cpumask of the in-tree driver has the CPUs of a NUMA node, so the device must have a node.
 Scenario hisi_ptt_stock_driver(std::string_view name, const PttRecorder &recorder, bool two_nodes,
                                std::vector<std::string_view> kernels)
 {
@@ -216,7 +216,7 @@ Scenario hisi_ptt_flood()
     return scenario;
 }
 
-// The recordings of stock perf: the smallest set in a normal run, the others on demand
+// Recordings with stock perf: the smallest set runs by default, the others on request.
 Scenario hisi_ptt_stock(std::string_view name, const PttRecorder &recorder,
                         std::span<const PttRecording> recordings,
                         std::vector<std::string_view> kernels)
@@ -262,8 +262,8 @@ Scenario hisi_ptt_test()
     return test;
 }
 
-// Devices that write by themselves, one per interrupt behavior. The last one writes faster than any
-// guest reads.
+// Devices that generate entries themselves, one device per interrupt behavior. The last one writes
+// faster than any guest can read.
 constexpr ChassisDevice kPttFloodDevices[] = {
     {"hisi_ptt --core 10 --serves 00:10.0 --function 01:00.0@00:10.0 --flood rate=1000000 "
      "--buffers-log {out}/buffers-10.log",
@@ -288,8 +288,8 @@ constexpr ChassisDevice kPttFloodDevices[] = {
      "pcie.0", "1a.0"},
 };
 
-// Every packet is delivered in order, counted as lost, or covered by a lower bound, with every
-// reader and area size. `rounds` sets the number of rounds.
+// With every kind of reader and every area size, each packet must be delivered in order, be counted
+// as lost, or be covered by a lower bound of the loss. `rounds` sets the number of rounds.
 Scenario hisi_ptt_exact(std::string_view name, const std::string &rounds, unsigned step_seconds)
 {
     Scenario exact = hisi_ptt_scenario(name);
@@ -308,8 +308,8 @@ Scenario hisi_ptt_exact(std::string_view name, const std::string &rounds, unsign
     return exact;
 }
 
-// For each interrupt behavior 200 rounds with areas of 128 KiB and 4 MiB, and 20 rounds with areas
-// of 16 and 64 MiB
+// Runs, for each interrupt behavior, 200 rounds with areas of 128 KiB and 4 MiB, and 20 rounds with
+// areas of 16 and 64 MiB.
 Scenario hisi_ptt_exact_long()
 {
     Scenario exact = hisi_ptt_exact("exact_long", "PMUKIT_ROUNDS=200 PMUKIT_LARGE_ROUNDS=20 ",
@@ -319,7 +319,7 @@ Scenario hisi_ptt_exact_long()
     return exact;
 }
 
-// 20 rounds of each reader; the stores determine the time.
+// Runs 20 rounds with each kind of reader. The time depends on the number of stores.
 Scenario hisi_ptt_readers_long()
 {
     Scenario readers = hisi_ptt_scenario("readers_long");
@@ -331,7 +331,8 @@ Scenario hisi_ptt_readers_long()
     return readers;
 }
 
-// All readers, with interrupts that arrive late, for several buffers at once, or not at all
+// Runs all kinds of readers with interrupts that arrive late, for several buffers at once, or not
+// at all.
 Scenario hisi_ptt_irq(std::string_view name, std::string_view block, std::string_view kernel)
 {
     Scenario scenario = hisi_ptt_scenario(name, block);
@@ -344,7 +345,7 @@ Scenario hisi_ptt_irq(std::string_view name, std::string_view block, std::string
     return scenario;
 }
 
-// Cost of copying
+// Measures the cost of copying entries.
 Scenario hisi_ptt_bench()
 {
     Scenario bench = hisi_ptt_scenario("bench");
@@ -355,7 +356,8 @@ Scenario hisi_ptt_bench()
     return bench;
 }
 
-// With one more endpoint, below the other port of the switch, which is empty at first
+// The chassis with one more endpoint, below the second port of the switch. This port is empty when
+// the guest starts.
 Scenario hisi_ptt_with_a_free_slot(std::string_view name)
 {
     Scenario scenario = hisi_ptt_scenario(name);
@@ -364,10 +366,10 @@ Scenario hisi_ptt_with_a_free_slot(std::string_view name)
     return scenario;
 }
 
-// Events are opened by PMU type number while the PMU is removed: with more openers than CPUs, so
-// that some are preempted in the middle. Each opener must have opened some; the worker need not,
-// because its first event lacks a filter. Freed memory is poisoned, because most of these kernels
-// have no KASAN.
+// Processes open events by the PMU's type number while the PMU is removed. There are more processes
+// than CPUs, so that some are preempted during an open. Each of these processes must have opened an
+// event; the worker need not, because its first event lacks a filter. Freed memory is poisoned,
+// because most of these kernels have no KASAN.
 Scenario hisi_ptt_late_openers()
 {
     Scenario late = hisi_ptt_scenario("late_openers");
@@ -383,7 +385,7 @@ Scenario hisi_ptt_late_openers()
     return late;
 }
 
-// Starts and stops; all entries are compared.
+// Starts and stops an event two hundred times; the host compares all entries.
 Scenario hisi_ptt_cycles()
 {
     Scenario cycles = hisi_ptt_with_a_free_slot("cycles");
@@ -413,7 +415,8 @@ Scenario hisi_ptt_hotplug()
     return hotplug;
 }
 
-// AUX areas in the ring of another event. Linux 7.2 itself warns about them: see with_redirect().
+// AUX areas in the ring of another event. Not on Linux 7.2, which itself warns about such areas:
+// see with_redirect() of cxl_hmu.
 Scenario hisi_ptt_redirect()
 {
     Scenario redirect = hisi_ptt_scenario("redirect");
@@ -486,7 +489,8 @@ Scenario hisi_ptt_faults()
     return faults;
 }
 
-// pmukit qualify: a healthy device with traffic, and next to it on the first bus one per fault
+// pmukit qualify on a healthy device with traffic, and on one device per fault, all on the first
+// bus
 constexpr ChassisDevice kPttFaultyDevices[] = {
     {"hisi_ptt --core 3 --serves 00:10.0 --fault range-reversed", "pcie.0", "19.0"},
     {"hisi_ptt --core 4 --serves 00:10.0 --fault tune-never-finishes", "pcie.0", "1a.0"},
@@ -505,7 +509,7 @@ Scenario hisi_ptt_qualify()
     return qualify;
 }
 
-// A healthy device, and twenty that die.
+// A healthy device, and twenty devices that die
 Scenario hisi_ptt_death()
 {
     Scenario death;

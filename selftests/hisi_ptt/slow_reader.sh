@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# slow_reader.sh: pmukit record, stopped while its AUX area fills, loses nothing as long as the device's buffers hold the rest.
+# slow_reader.sh: pmukit record is stopped while its AUX area fills. No entry may get lost as long as the device's buffers hold the rest.
 . "$(dirname "$0")/tap.sh"
 
 command -v pmukit >/dev/null || skip_all "no pmukit"
@@ -32,5 +32,5 @@ behind=$(grep -c ' MWr .* length 2 ' "$work/dump")
 echo "# $before of $writes entries came of the time before, $behind of 100 of the time behind"
 lost=$(($(lost) - lost_before))
 [ $status = 0 ] && [ $((before + behind + lost)) = $((writes + 100)) ]
-result "record: what a full area has no room for is delivered later or counted" $?
+result "pmukit record, stopped while its area is full: each entry is delivered later or counted as lost" $?
 exit $tap_failed

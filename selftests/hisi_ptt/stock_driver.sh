@@ -12,24 +12,25 @@ event="$pmu/filter=0000:00:10.0,type=1,direction=1,format=1/"
 
 plan 7
 pmukit list >"$work/list" 2>&1 && grep "$pmu" "$work/list" | sed 's/^/# /' && grep -q "$pmu" "$work/list"
-result "list: it is there" $?
+result "pmukit list shows the PMU of the in-tree driver" $?
 
 pmukit record -e "$event" -o "$work/data" -- pcie_load --function 01:00.0 --writes 500 >"$work/said" 2>&1
 status=$?
 sed 's/^/# /' "$work/said"
-result "record: by all defaults" $status
+result "pmukit record works with default options" $status
 
 pmukit report --json -i "$work/data" >"$work/json" && grep -q '"tlps": *500' "$work/json"
-result "report: has all stores" $?
+result "pmukit report shows all stores" $?
 
 pmukit top --once --json --feed aux -e "$event" -- pcie_load --function 01:00.0 --writes 300 >"$work/top" 2>"$work/said"
 status=$?
 sed 's/^/# /' "$work/said" "$work/top"
 [ $status = 0 ] && grep -q '"tlps":300' "$work/top"
-result "top: has all stores" $?
+result "pmukit top shows all stores" $?
 
-# The recorder is stopped while the area fills: the in-tree driver then ends its trace without reporting it. The stores after that have
-# another width and are recorded, and the file shows that entries are missing in between. 524288 entries of 32 bytes are 16 MiB.
+# The load stops the recorder while the area fills: the in-tree driver then ends its trace without a report. The stores after the recorder
+# continues have another width. They must be recorded, and the file must show that entries are missing before them. 524288 entries of 32
+# bytes are 16 MiB.
 cat >"$work/load" <<'LOAD'
 #!/bin/sh
 kill -STOP "$PPID"
@@ -50,11 +51,11 @@ grep "$mark" "$work/dump"
 echo "# $before of 530000 entries before the area was full, $behind of 100 behind that"
 [ $status = 0 ] && [ "$before" = 524288 ] && [ "$behind" = 100 ] &&
 	pmukit report --json -i "$work/full" | grep -q '"aux_truncations": *1'
-result "record: a gap behind a full area is in the file" $?
+result "pmukit record: a loss after a full area is reported in the file" $?
 
 before=$(cat "$folder/tune/qos_tx_p")
 pmukit tune --save "$work/tune" && pmukit tune $pmu/qos_tx_p=2 && [ "$(cat "$folder/tune/qos_tx_p")" = 2 ]
-result "tune: a level is set" $?
+result "pmukit tune sets a level" $?
 pmukit tune --restore "$work/tune" && [ "$(cat "$folder/tune/qos_tx_p")" = "$before" ]
-result "tune: and set back" $?
+result "pmukit tune --restore restores the level" $?
 exit $tap_failed

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# stock_perf.sh: the distribution's perf lists the events of events/ and requires a value for their filter; the period of a sample is its
-# number of entries.
+# stock_perf.sh: the distribution's perf must list the named events in events/ and must require a value for their filter. The period of a
+# sample must be its number of entries.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/perf_test.sh"
 
@@ -12,7 +12,7 @@ names="posted_inbound nonposted_inbound completions_inbound posted_outbound nonp
 port=0x80001
 load() { "$@" -- pcie_load --function 01:00.0 --writes 100 --width 4; }
 
-# quiet COMMAND...: runs it and prints its output as comments
+# quiet COMMAND...: runs the command and prints its output as TAP comments
 quiet() {
 	"$@" >"$work/said" 2>&1
 	status=$?
@@ -40,12 +40,12 @@ wants_filter() {
 	done
 }
 
-# perf 6.1 tests only the PMU named cpu, which an emulated processor does not have.
+# In perf 6.1 this test reads only the PMU named cpu; perf skips the test on an emulated processor, which has no such PMU.
 parses_all() {
 	says_ok "Parsing of all PMU events from sysfs" || grep -q 'omitting PMU cpu tests' "$work/said"
 }
 
-# Sum of the periods of all samples, and number of entries in them.
+# periods FILE: prints the sum of the periods of all samples; entries FILE: prints the number of entries in all samples
 periods() { perf script -i "$1" -F period 2>/dev/null | awk '{ sum += $1 } END { print sum + 0 }'; }
 entries() { pmukit dump --tlp -i "$1" | grep -c '^0x'; }
 
@@ -54,13 +54,13 @@ samples=yes
 [ "$(uname -m)" != aarch64 ] || samples=
 plan $((7 + ${samples:+1}+0))
 listed
-result "perf list has the events" $?
+result "perf list shows the named events" $?
 opened
-result "perf stat opens each, with a filter" $?
+result "perf stat opens each named event with a filter" $?
 wants_filter perf stat -a -e
-result "and none without" $?
+result "perf stat rejects each named event without a filter" $?
 load quiet perf stat -x ' ' -a -e "$pmu/posted_outbound,filter=$port/" && [ "$(sed -n 's/^\([0-9]*\) .*/\1/p' "$work/said")" -ge 100 ]
-result "perf stat counts stores by posted_outbound" $?
+result "perf stat counts stores with the event posted_outbound" $?
 parses_all
 result "perf test: Parsing of all PMU events from sysfs" $?
 says_ok "perf all PMU test"
@@ -68,13 +68,13 @@ result "perf test: perf all PMU test" $?
 wants_filter pmukit record -o "$work/none.data" -e && grep -q 'needs a value of filter: ' "$work/said" &&
 	load quiet pmukit record -o "$work/named.data" -e "$pmu/posted_outbound,filter=0000:00:10.0/" &&
 	[ "$(pmukit dump --tlp -i "$work/named.data" | grep -c ' MWr ')" -ge 100 ]
-result "pmukit record takes an event with a filter's name, and none without" $?
+result "pmukit record accepts a named event with the name of a port as filter, and rejects it without" $?
 if [ "$samples" ]; then
 	load quiet perf record -R -a -e "$pmu/filter=$port,type=1,direction=1,format=1/" -o "$work/samples.data"
 	status=$?
 	echo "# entries $(entries "$work/samples.data"), periods $(periods "$work/samples.data")"
 	[ $status = 0 ] && [ "$(entries "$work/samples.data")" -ge 100 ] &&
 		[ "$(entries "$work/samples.data")" = "$(periods "$work/samples.data")" ]
-	result "the periods of the samples are their entries" $?
+	result "the periods of the samples add up to the number of entries" $?
 fi
 exit $tap_failed

@@ -1,18 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# traffic.sh: the devices are at the addresses given to the model, and every kind of endpoint
-# traffic works. count_tlps.sh checks on the host that the model saw all of it.
+# traffic.sh: tests that the devices are at the addresses given to the model, and that every kind of
+# endpoint traffic works. count_tlps.sh checks on the host that the model received all packets.
 tap_number=0
 tap_failed=0
 
-# result NAME STATUS: 0 is good
+# result NAME STATUS: the test passes if STATUS is 0
 result() {
 	tap_number=$((tap_number + 1))
 	[ "$2" = 0 ] || tap_failed=1
 	if [ "$2" = 0 ]; then echo "ok $tap_number $1"; else echo "not ok $tap_number $1"; fi
 }
 
-# at BDF IDS: checks that function BDF exists and has these IDs
+# at BDF IDS: prints the result of a test that the function BDF exists and has these IDs
 at() {
 	device=/sys/bus/pci/devices/0000:$1
 	[ "$(cat "$device/vendor" "$device/device" 2>/dev/null | tr '\n' ' ')" = "$2 " ]
@@ -29,13 +29,13 @@ at 04:00.0 "0x1234 0x4550"
 at 06:00.0 "0x1234 0x4550"
 
 pcie_load --function 01:00.0 --writes 300 --reads 200 --width 8
-result "01:00.0: loads and stores" $?
+result "pcie_load loads from and stores to 01:00.0" $?
 pcie_load --function 01:00.0 --fetches 10 --stores 20 --bytes 1000
-result "01:00.0: DMA" $?
+result "01:00.0 makes DMA to system memory" $?
 pcie_load --function 01:00.0 --target 04:00.0 --fetches 4 --stores 3 --bytes 600
-result "01:00.0: DMA with 04:00.0" $?
+result "01:00.0 makes DMA to 04:00.0" $?
 pcie_load --function 04:00.0 --messages 5
-result "04:00.0: messages, below a switch" $?
+result "04:00.0, below a switch, sends messages" $?
 pcie_load --function 06:00.0 --writes 50 --width 8
-result "06:00.0: stores below a root port that the block does not serve" $?
+result "pcie_load stores to 06:00.0, below a root port that the device does not serve" $?
 exit $tap_failed
