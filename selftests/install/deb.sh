@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# deb.sh FOLDER: checks the packages of FOLDER in a throw-away Debian (lintian), installs, uses and
-# purges them; then none of their files is left.
+# deb.sh FOLDER: in a throw-away Debian, checks the packages of FOLDER with lintian, installs, uses and
+# purges them. Afterwards none of their files may be left.
 set -u
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/kernel.sh"
@@ -21,7 +21,7 @@ check() {
 }
 
 # Prints every file of the system, except those that change independently of the packages: logs, caches, databases of dpkg and depmod,
-# and the key that DKMS makes when it first signs.
+# and the key that DKMS creates when it first signs a module.
 everything() {
 	find / -xdev \( -path /tmp -o -path /proc -o -path /dev -o -path /src -o -path /run -o -path "/var/lib/dkms/mok.*" -o -path /var/lib/dpkg -o -path /var/log -o -path /var/cache \
 		-o -path "/lib/modules/$release/modules.*" -o -path "/usr/lib/modules/$release/modules.*" -o -path /root \) -prune -o -print | sort
@@ -39,7 +39,7 @@ all_installed() {
 	done
 }
 says_version() { [ "$(pmukit --version)" = "pmukit $version" ]; }
-# Status 1 is allowed: doctor reports that this machine cannot record.
+# Exit status 1 of pmukit doctor is allowed: it reports that this machine cannot record.
 doctor() {
 	local status=0
 	pmukit doctor || status=$?
@@ -63,7 +63,7 @@ modules() {
 		[ "$(modinfo -k "$release" -F version "$module")" = "$version" ] || { echo "no $module"; return 1; }
 	done
 }
-# Builds and installs a package as of earlier versions, which has the modules of all three packages, and the catalogue.
+# Builds and installs a package like those of earlier versions, which has the modules of all three packages, and the catalog.
 old_package() {
 	local tree=$work/old package
 	mkdir -p "$tree"
@@ -89,7 +89,7 @@ service() {
 		systemd-analyze verify --man=no pmukit-record@hot.service && rm -r /etc/pmukit &&
 		systemd-analyze security --offline=true --threshold=30 pmukit-record@.service
 }
-# Checks the lines that are commented out in the examples, too.
+# Checks the examples, including their lines that are commented out.
 examples() {
 	local folder=/usr/share/doc/pmukit/examples
 	sed -n 's/^#\([a-z]*\.[a-z_.]* = \)/\1/p' $folder/sysctl.conf >"$work/sysctl.conf" && sysctl --dry-run -p "$work/sysctl.conf" &&
@@ -103,27 +103,27 @@ nothing_left() {
 }
 
 plan 20
-check 'lintian: no error' lintian --fail-on error --allow-root "$debs"/pmukit_*.changes
+check 'lintian finds no error' lintian --fail-on error --allow-root "$debs"/pmukit_*.changes
 grep -E '^[EW]:' "$work/said" | sed 's/^/# /'
-check 'rpmlint: no error in the Fedora spec' rpmlint -c packaging/fedora/rpmlint.toml packaging/fedora/pmukit.spec
+check 'rpmlint finds no error in the Fedora spec' rpmlint -c packaging/fedora/rpmlint.toml packaging/fedora/pmukit.spec
 kernel_arrives "/kernels/$kernel" "$release" >"$work/said" 2>&1
-result "headers of $release" $?
+result "the headers of $release can be installed" $?
 everything >"$work/before"
-check 'the package of all modules, as it was' old_package
-check 'upgraded, the modules of the host are left and no other' upgrade_leaves_host_modules
-check 'install' install_packages $host
-check 'all are installed' all_installed $host
-check 'pmukit --version' says_version
-check 'pmukit doctor' doctor
-check 'a manual page for each command, and the library' manual_pages
-check 'the library is found, linked and loaded by an outside program' autopkgtest library
-check 'the command reports the corpus' autopkgtest command
-check "the modules of pmukit-dkms alone, for $release" modules pmukit-dkms
-check 'the other DKMS packages' install_packages $lab
-check "their modules too" modules pmukit-dkms $lab
-check 'the udev rule' rules
-check 'the service' service
-check 'examples for sysctl.d and modprobe.d' examples
-check 'purge' purge
-check 'nothing is left' nothing_left
+check 'an old package with the modules of all three packages can be installed' old_package
+check 'after an upgrade of pmukit-dkms, only its own modules are installed' upgrade_leaves_host_modules
+check 'the packages can be installed' install_packages $host
+check 'dpkg shows the packages as installed' all_installed $host
+check 'pmukit --version prints the version of the packages' says_version
+check 'pmukit doctor runs' doctor
+check 'each command and the library have a manual page' manual_pages
+check 'a program outside of the source tree can find, link and load the library' autopkgtest library
+check 'the command pmukit reports the corpus' autopkgtest command
+check "only the modules of pmukit-dkms are installed for $release" modules pmukit-dkms
+check 'the other DKMS packages can be installed' install_packages $lab
+check "the modules of all DKMS packages are installed" modules pmukit-dkms $lab
+check 'the udev rule is valid' rules
+check 'the systemd service is valid' service
+check 'the examples for sysctl.d and modprobe.d are valid' examples
+check 'the packages can be purged' purge
+check 'the purge leaves no file' nothing_left
 exit $tap_failed

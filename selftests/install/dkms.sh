@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # dkms.sh: builds, installs, upgrades and removes the modules with DKMS, in a throw-away Debian (in-debian --throw-away) with the
-# sources at /src. The kernels of /kernels are installed one after the other, oldest first, as by upgrades. No module is loaded.
-# The three packages are installed as a user would: pmukit alone first.
+# sources at /src. Installs the kernels of /kernels one after the other, oldest first, as upgrades do. Loads no module. Installs the
+# three packages in the order in which a user would: pmukit alone first.
 set -u
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/kernel.sh"
@@ -30,7 +30,7 @@ release() { cat "/kernels/$1/release"; }
 folder() { echo "/lib/modules/$(release "$1")"; }
 modules() { tools/scripts/dkms-source "$1" | sed 's/^common$/pmukit_common/'; }
 arrives() { kernel_arrives "/kernels/$1" "$(release "$1")"; }
-# configured K LINE: adds LINE to the kernel's configuration for DKMS, which reads auto.conf since 3.2 (Debian 13).
+# configured K LINE: adds LINE to the configuration files of kernel K that DKMS reads: .config, or since DKMS 3.2 (Debian 13) auto.conf.
 configured() {
 	local file
 	for file in .config include/config/auto.conf; do
@@ -45,7 +45,7 @@ add() {
 	done
 }
 step() { dkms "$1" "$2/$version" -k "$(release "$old")"; }
-# state PACKAGE K WANTED: succeeds if dkms status shows the state WANTED of PACKAGE for kernel K; -: no state
+# state PACKAGE K WANTED: succeeds if dkms status shows the state WANTED of PACKAGE for kernel K; WANTED is - for no state
 state() {
 	local said
 	said=$(dkms status "$1/$version" -k "$(release "$2")" | sed -nE 's/.*: ([a-z]+).*/\1/p')
@@ -64,14 +64,14 @@ passes_over() {
 	cat "$work/over"
 	[ $status = 77 ] && grep -q BUILD_EXCLUSIVE "$work/over"
 }
-# A real-time kernel is recognized by its configuration.
+# Succeeds if DKMS skips the package for a real-time kernel, which it recognizes by the kernel's configuration.
 real_time() {
 	local release=6.1.0-99-rt-amd64
 	mkdir -p "/lib/modules/$release/build/include"
 	echo CONFIG_64BIT=y >"/lib/modules/$release/build/.config"
 	! passes_over "$1" $release && echo CONFIG_PREEMPT_RT=y >>"/lib/modules/$release/build/.config" && passes_over "$1" $release
 }
-# A 32-bit kernel is recognized by its configuration.
+# Succeeds if DKMS skips the package for a 32-bit kernel, which it recognizes by the kernel's configuration.
 narrow() {
 	local release=6.1.0-99-686
 	mkdir -p "/lib/modules/$release/build/include"
@@ -79,8 +79,8 @@ narrow() {
 	passes_over "$1" $release && echo CONFIG_64BIT=y >>"/lib/modules/$release/build/.config" && ! passes_over "$1" $release
 }
 
-# A stand-in for the in-tree hisi_ptt of arm64 kernels, in the folder of the kernel's modules. Like the in-tree module, the stand-in has
-# no version, because DKMS would not replace a module of the same version.
+# in_tree K: prints the file of a stand-in for the in-tree module hisi_ptt of arm64 kernels. Like the in-tree module, the stand-in has no
+# version, because DKMS would not replace a module of the same version.
 in_tree() { echo "$(folder "$1")/kernel/drivers/hwtracing/ptt/hisi_ptt.ko"; }
 put_in_tree() {
 	mkdir -p "$work/ptt" "$(dirname "$(in_tree "$1")")"
@@ -89,7 +89,7 @@ put_in_tree() {
 	make -C "$(folder "$1")/build" M="$work/ptt" modules &&
 		cp "$work/ptt/hisi_ptt.ko" "$(in_tree "$1")" && depmod "$(release "$1")" && configured "$1" CONFIG_HISI_PTT=m
 }
-# Applies the line that Documentation/process/installing.rst recommends.
+# Configures DKMS to build hisi_ptt, with the line that Documentation/process/installing.rst recommends.
 owner_wants_ours() { sed -n 's/^#   //p' packaging/dkms/pmukit-hisi-ptt.conf >/etc/dkms/pmukit-hisi-ptt.conf; }
 # loads K MODULE: prints the files that modprobe would insert, in order.
 loads() { modprobe -S "$(release "$1")" --show-depends "$2" | sed -nE 's/^insmod ([^ ]*).*/\1/p'; }
@@ -104,7 +104,7 @@ comes_from() {
 
 # installed K: prints the names of all modules in updates/ of kernel K.
 installed() { find "$(folder "$1")" -path "*/updates/*" -name '*.ko*' -printf '%f\n' | sed 's/\.ko.*//' | sort; }
-# exactly K PACKAGE...: succeeds if exactly the modules of these packages are installed, of this version and for this kernel
+# exactly K PACKAGE...: succeeds if exactly the modules of these packages are installed for kernel K, with the version under test
 exactly() {
 	local k=$1 package module file
 	shift
@@ -125,7 +125,7 @@ common_first() {
 		loads "$1" "$module" | head -n 1 | grep -q '/pmukit_common\.ko' || { echo "$module: pmukit_common is not first"; return 1; }
 	done
 }
-# Succeeds if all modules that import a symbol of these packages have the same checksum for the symbol.
+# Succeeds if all modules that import the same symbol of these packages have the same checksum for this symbol.
 symbols_agree() {
 	local file
 	for file in "$(folder "$1")"/updates/dkms/*.ko*; do
@@ -141,13 +141,13 @@ signed() {
 	done
 	openssl x509 -in /var/lib/dkms/mok.pub -inform der -noout -subject
 }
-# For a kernel with an in-tree cxl_hmu, DKMS does not build cxl_hmu.
+# Succeeds if DKMS does not build cxl_hmu for a kernel that has an in-tree cxl_hmu.
 leaves_cxl_hmu() {
 	dkms uninstall "pmukit/$version" -k "$(release "$1")" && dkms unbuild "pmukit/$version" -k "$(release "$1")" &&
 		configured "$1" CONFIG_CXL_HMU=m && dkms install "pmukit/$version" -k "$(release "$1")" &&
 		diff <(modules pmukit | grep -vx cxl_hmu | sort) <(installed "$1" | grep -xF "$(modules pmukit)")
 }
-# A package whose version differs from that of pmukit is not installed; the output has the reason.
+# Succeeds if DKMS does not install a package whose version differs from that of pmukit, and its output has the reason.
 refused_of_other_version() {
 	mkdir -p "$work/other" && tools/scripts/dkms-source pmukit-hisi-ptt "$work/other/pmukit-hisi-ptt-0.0.9" &&
 		sed -i 's/^PACKAGE_VERSION=.*/PACKAGE_VERSION="0.0.9"/' "$work/other/pmukit-hisi-ptt-0.0.9/dkms.conf" &&
@@ -171,32 +171,32 @@ nothing_of() {
 old=${kernels[0]} new=${kernels[1]}
 
 plan 27
-check "headers of $old arrive" arrives "$old"
-check "dkms add of each package" add
-check "dkms build, $(release "$old")" step build pmukit
-check "status: built" state pmukit "$old" built
-check "dkms install" step install pmukit
-check "of pmukit alone: no engine, no simulator, nothing that the kernel may have" exactly "$old" pmukit
-check "a package of another version than pmukit is refused, with a line" refused_of_other_version
-check "dkms install of pmukit-lab" step install pmukit-lab
-check "a hisi_ptt of the kernel's own is there, and is what modprobe would load" eval "put_in_tree '$old' && comes_from '$old' kernel"
-check "pmukit-hisi-ptt is passed over for it" passes_over pmukit-hisi-ptt "$(release "$old")"
-check "and the kernel's own is what modprobe would load" comes_from "$old" kernel
-check "every module of pmukit and pmukit-lab in updates/dkms, of this version and kernel" exactly "$old" pmukit pmukit-lab
-check "by one line of the owner's it is installed" eval "owner_wants_ours && step install pmukit-hisi-ptt"
-check "and modprobe takes hisi_ptt from updates/dkms before kernel/" comes_from "$old" updates/dkms
-check "modprobe takes pmukit_common first" common_first "$old"
-check "the packages agree on the checksums of their symbols" symbols_agree "$old"
-check "signed with DKMS's own key" signed "$old"
-check "a real-time kernel is passed over" real_time pmukit
-check "a 32-bit kernel is passed over" narrow pmukit
-check "headers of $new arrive: the kernel is upgraded" arrives "$new"
-check "status: installed, by DKMS itself" states "$new" installed
-check "every module, of the new kernel" exactly "$new" $packages
-check "and still of the old one" exactly "$old" $packages
-check "a kernel with a cxl_hmu of its own keeps it" leaves_cxl_hmu "$new"
-check "dkms remove --all" remove_all
-check "modprobe takes the kernel's own hisi_ptt again" comes_from "$old" kernel
+check "the headers of $old can be installed" arrives "$old"
+check "dkms add accepts each package" add
+check "dkms build of pmukit succeeds for $(release "$old")" step build pmukit
+check "dkms status of pmukit is built" state pmukit "$old" built
+check "dkms install of pmukit succeeds" step install pmukit
+check "only the modules of pmukit are installed" exactly "$old" pmukit
+check "dkms rejects a package of another version than pmukit and prints the reason" refused_of_other_version
+check "dkms install of pmukit-lab succeeds" step install pmukit-lab
+check "modprobe would load an in-tree hisi_ptt that is added to the kernel" eval "put_in_tree '$old' && comes_from '$old' kernel"
+check "dkms skips pmukit-hisi-ptt for a kernel with an in-tree hisi_ptt" passes_over pmukit-hisi-ptt "$(release "$old")"
+check "modprobe would still load the in-tree hisi_ptt" comes_from "$old" kernel
+check "updates/dkms has exactly the modules of pmukit and pmukit-lab, of this version and kernel" exactly "$old" pmukit pmukit-lab
+check "dkms installs pmukit-hisi-ptt after the administrator has added one line" eval "owner_wants_ours && step install pmukit-hisi-ptt"
+check "modprobe would load hisi_ptt from updates/dkms, not from kernel/" comes_from "$old" updates/dkms
+check "modprobe would load pmukit_common before each other module" common_first "$old"
+check "all modules have the same checksums of shared symbols" symbols_agree "$old"
+check "each module is signed, and DKMS has a key" signed "$old"
+check "dkms skips a real-time kernel" real_time pmukit
+check "dkms skips a 32-bit kernel" narrow pmukit
+check "the headers of the newer kernel $new can be installed" arrives "$new"
+check "dkms has installed each package for the new kernel" states "$new" installed
+check "the new kernel has exactly the modules of all packages" exactly "$new" $packages
+check "the old kernel still has exactly the modules of all packages" exactly "$old" $packages
+check "dkms does not build cxl_hmu for a kernel with an in-tree cxl_hmu" leaves_cxl_hmu "$new"
+check "dkms remove --all succeeds for each package" remove_all
+check "modprobe would load the in-tree hisi_ptt again" comes_from "$old" kernel
 nothing_of "$old" && nothing_of "$new"
-result "no module is left" $?
+result "no kernel has a module of these packages" $?
 exit $tap_failed

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Sourced by test scripts after tap.sh: kernels of a throw-away Debian, with headers only.
 
-# kernel_arrives FOLDER RELEASE: installs the header packages, and a dummy module of the kernel, because DKMS (3.2) makes no list of modules
-# for a kernel that has only modules built by DKMS. The image package, on which the headers depend, is not installed, so this calls depmod.
+# kernel_arrives FOLDER RELEASE: installs the header packages of FOLDER, and a dummy module of the kernel, because DKMS 3.2 makes no list
+# of modules for a kernel that has only modules built by DKMS. Also calls depmod, because the image package, on which the headers depend,
+# is not installed.
 kernel_arrives() {
 	own=$work/own.$2
 	dpkg --force-depends -i "$1"/*.deb && mkdir "$own" && echo 'obj-m := own.o' >"$own/Makefile" &&

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Tests tools/scripts/kernel-matrix on faked suites, with a fake apt: the list of kernels, the stored result of a test run, the page.
+# Tests tools/scripts/kernel-matrix with a fake apt and fake Debian suites: the list of kernels, the stored result of a test run, the page.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

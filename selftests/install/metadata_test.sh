@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Tests tools/scripts/metadata on a copy of the files that it writes: it reports files with an old maintainer or version, and updates them.
+# Tests tools/scripts/metadata on a copy of the files that the script writes: the script must report files with an old maintainer or
+# version, and must update them.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

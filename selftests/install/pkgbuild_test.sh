@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Tests packaging/arch/PKGBUILD as makepkg reads it, without compiling: a fake cmake is used. Each package function installs the expected
-# files in its folder, only below usr; the DKMS packages have the drivers that tools/scripts/dkms-source lists.
+# Tests packaging/arch/PKGBUILD as makepkg reads it, with a fake cmake, which compiles nothing. Each package function must install the
+# expected files in its folder, only below usr; the DKMS packages must have the drivers that tools/scripts/dkms-source lists.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# rpm.sh FOLDER: checks files and dependencies of the packages of FOLDER in a throw-away Debian, installs them with rpm, uses them, builds
-# the modules with DKMS, and removes all; then no file is left. Dependencies are compared by name only, without Fedora's packages.
+# rpm.sh FOLDER: in a throw-away Debian, checks files and dependencies of the packages of FOLDER, installs them with rpm, uses them, builds
+# the modules with DKMS, and removes the packages. Afterwards no file may be left. Checks dependencies between these packages by their
+# names only, because Fedora's packages are not installed.
 set -u
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/kernel.sh"
@@ -21,7 +22,8 @@ check() {
 # Runs rpm with a separate database, because this system uses dpkg.
 rpm_() { rpm --dbpath "$work/rpm" "$@"; }
 file_of() { ls "$rpms/$1-$version"-*."$(uname -m)".rpm "$rpms/$1-$version"-*.noarch.rpm 2>/dev/null; }
-# Prints every file, except those that change independently: caches, the indexes of depmod, the key that DKMS makes when it first signs.
+# Prints every file, except those that change independently of the packages: caches, the indexes of depmod, and the key that DKMS creates
+# when it first signs a module.
 everything() {
 	find / -xdev \( -path /tmp -o -path /proc -o -path /dev -o -path /src -o -path /run -o -path "/var/lib/dkms/mok.*" -o -path /var/log -o -path /var/cache \
 		-o -path "/usr/lib/modules/$release/modules.*" -o -path "/lib/modules/$release/modules.*" -o -path /root \) -prune -o -print | sort
@@ -45,7 +47,7 @@ dependencies() {
 	wants pmukit-devel 'pmukit-libs.* = .*' && wants pmukit-static 'pmukit-devel.* = .*' && wants pmukit-dkms dkms &&
 		wants pmukit-lab-dkms "pmukit-dkms = $version-1" && wants pmukit-hisi-ptt-dkms "pmukit-dkms = $version-1"
 }
-# No test, model or build path is packaged; manual pages, completion, service and rule are in Fedora's folders.
+# Succeeds if no package has a test, a model or a build path, and manual pages, completion, service and udev rule are in Fedora's folders.
 contents() {
 	local file
 	for file in "$rpms"/*.rpm; do
@@ -70,7 +72,7 @@ install_all() {
 	for name in $names; do file_of "$name"; done | xargs rpm --dbpath "$work/rpm" --nodeps -i
 }
 says_version() { [ "$(pmukit --version)" = "pmukit $version" ]; }
-# Debian does not search lib64.
+# Sets LD_LIBRARY_PATH, because Debian does not search lib64 for libraries.
 builds_example() {
 	cmake -S tools/lib/example -B "$work/example" -Dpmukit_DIR=/usr/lib64/cmake/pmukit && cmake --build "$work/example" &&
 		LD_LIBRARY_PATH=/usr/lib64 ldd "$work"/example/hot_pages | grep 'libpmukit\.so\.2 => /usr/lib64/'
@@ -94,24 +96,24 @@ nothing_left() {
 
 plan 16
 mkdir "$work/rpm"
-check 'rpmlint: no error in the spec' rpmlint -c packaging/fedora/rpmlint.toml packaging/fedora/pmukit.spec
-check 'each package was built, and the source' all_are_there
-check 'version, home page and license' fields
-check 'dependencies among them' dependencies
-check 'files are where Fedora has them, and none of a test' contents
-check 'no file in two packages' no_file_twice
+check 'rpmlint finds no error in the spec' rpmlint -c packaging/fedora/rpmlint.toml packaging/fedora/pmukit.spec
+check 'all packages and the source package were built' all_are_there
+check 'each package has the version, home page and license of the project' fields
+check 'the packages depend on each other as expected' dependencies
+check 'the files are in the folders of Fedora, and no test is packaged' contents
+check 'no file is in two packages' no_file_twice
 kernel_arrives "/kernels/$kernel" "$release" >"$work/said" 2>&1
-result "headers of $release" $?
+result "the headers of $release can be installed" $?
 # Folders that belong to Fedora packages, which are not installed here.
 mkdir -p /usr/lib/firmware /usr/lib64/cmake /usr/lib64/pkgconfig /usr/share/licenses
 everything >"$work/before"
-check 'install' install_all
-check 'pmukit --version' says_version
-check 'the command reports the corpus' reports
-check 'an outside program is built and linked with the library' builds_example
+check 'the packages can be installed' install_all
+check 'pmukit --version prints the version of the packages' says_version
+check 'the command pmukit reports the corpus' reports
+check 'a program outside of the source tree can be built and linked with the library' builds_example
 check "DKMS has the three packages and builds them for $release" dkms_builds
-check 'their modules are there, of this version, and no other' modules
-check 'remove' remove_all
-check 'DKMS has none of them any more' sh -c '! dkms status | grep pmukit'
-check 'nothing is left' nothing_left
+check 'exactly the modules of these packages are installed, with this version' modules
+check 'the packages can be removed' remove_all
+check 'after the removal, DKMS has no package of pmukit' sh -c '! dkms status | grep pmukit'
+check 'the removal leaves no file' nothing_left
 exit $tap_failed

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Tests the whole set-up on faked suites, without a network: with Linux 7.2 in backports, and with only newer kernels there. A fake apt
-# provides packages that have only the files needed by the set-up.
+# Tests tools/scripts/setup on fake Debian suites, without a network: with Linux 7.2 in backports, and with only newer kernels there. A
+# fake apt provides packages that have only the files that the set-up needs.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -73,13 +73,13 @@ suites() {
 		done
 	done | sort -u >"$FAKE_SUITES"
 }
-# set_up CACHE [PART...]: runs the set-up; it must succeed
+# set_up CACHE [PART...]: runs the set-up; fails the test unless the set-up succeeds
 set_up() {
 	local cache=$1
 	shift
 	PMUKIT_CACHE=$folder/$cache tools/scripts/setup "$@" >"$folder/said" 2>&1 || fail "setup $* failed with $?"
 }
-# has CACHE K KERNEL: fails the test unless headers, guest and source of K are those of KERNEL
+# has CACHE K KERNEL: fails the test unless the headers and guest stored as K are those of KERNEL, and a kernel source is stored as K
 has() {
 	grep -qx "$2 linux-headers-$3-amd64 gcc-14" "$folder/$1/roots/build/kernels" || fail "headers of $2: $(grep "^$2 " "$folder/$1/roots/build/kernels")"
 	grep -qx "KVER=$3-amd64" "$folder/$1/guests/$2/guest.env" || fail "guest $2: $(cat "$folder/$1/guests/$2/guest.env")"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Tests which kernel packages the set-up selects for K=7.2 if the suites have newer kernels only, with a fake apt-cache.
+# Tests, with a fake apt-cache, which kernel packages the set-up selects for K=7.2, also if the Debian suites have only newer kernels.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
