@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # record_corpus.sh: makes a small recording with stock perf for each set of options below, in $out/corpus. Prints the names of
-# recordings that this perf or kernel refuses; too few recordings are a failure. `make corpus` stores them in
-# tools/perfdata/testdata. If the PMU trace_imc exists, only its recordings are made.
+# recordings that this perf or kernel cannot make; fails if there are too few recordings. `make corpus` stores the recordings in
+# tools/perfdata/testdata. If the PMU trace_imc exists, the script makes only recordings of this PMU.
 out=${OUT:-/out}
 [ -d "$out" ] || out=$(mktemp -d)
-# Recorded here first: the file system shared with the host refuses writes directly from perf's ring.
+# perf writes to this folder first, because the file system shared with the host rejects writes directly from perf's ring.
 work=$(mktemp -d)
 cd "$work" || exit 1
 made=0
@@ -29,14 +29,14 @@ keep() {
 	fi
 	echo "# refused: $1: $(head -n 1 "$1.said" 2>/dev/null)"
 }
-# rec NAME RECORD-OPTION...: records the load.
+# rec NAME RECORD-OPTION...: records the load with these options of perf record.
 rec() {
 	name=$1
 	shift
 	timeout 60 perf record -N -o "$name.data" "$@" -- ./load >"$name.said" 2>&1 || rm -rf "$name.data"
 	keep "$name"
 }
-# piped NAME RECORD-OPTION...: records the load in pipe layout.
+# piped NAME RECORD-OPTION...: records the load with these options, in the pipe layout of perf.data.
 piped() {
 	name=$1
 	shift
@@ -44,7 +44,7 @@ piped() {
 	keep "$name"
 }
 
-# finish AT_LEAST: prints the result and exits; at least this number of recordings is required.
+# finish AT_LEAST: prints the result of the test, which passes if there are at least AT_LEAST recordings, and exits
 finish() {
 	perf --version >"$out/corpus/version"
 	echo "TAP version 13"
