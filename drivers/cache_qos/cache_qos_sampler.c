@@ -578,6 +578,9 @@ void cache_qos_sampler_start(struct cache_qos_live *live)
 /**
  * cache_qos_sampler_stop - stop passes
  * @live: driver state
+ *
+ * If resctrl was mounted since the last pass, the driver yields, so that it does not release
+ * counters that resctrl has assigned since.
  */
 void cache_qos_sampler_stop(struct cache_qos_live *live)
 {
@@ -586,6 +589,11 @@ void cache_qos_sampler_stop(struct cache_qos_live *live)
 	cancel_delayed_work_sync(&live->sampler);
 	for (d = 0; d < CACHE_QOS_MAX_DOMAINS; d++)
 		cancel_delayed_work_sync(&live->readers[d].work);
+	if (live->core.yielded || !live->backend->claimed())
+		return;
+	cpus_read_lock();
+	cache_qos_give_way(live, true);
+	cpus_read_unlock();
 }
 
 /* Immediate reading of one monitor on this CPU */

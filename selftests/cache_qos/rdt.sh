@@ -9,7 +9,7 @@ readings=/out/rdt.readings
 
 [ -d $resctrl ] || skip_all "no resctrl"
 cd "$work" || exit 1
-plan 9
+plan 10
 : >$readings
 
 # readings_of READER TASK MARK: records $occupancy, $total and $local of $group. The walk made the marks TASK and TASK + 1, both between the
@@ -77,4 +77,18 @@ is_walk "$occupancy"
 result "R-42 perf stat: the occupancy is the size of the walk" $?
 [ "$(stat_of pqr_faults) $(stat_of hijacks) $(stat_of stolen)" = "0 0 0" ]
 result "R-09 no register write failed, and no RMID was attributed to another tool" $?
+
+# resctrl is mounted and the driver is unloaded before its next pass. With ABMC both assign the counters with the lowest ids.
+evict 106
+bytes_of_root() { cat $resctrl/mon_data/mon_L3_0$cpu/mbm_total_bytes; }
+mount -t resctrl resctrl $resctrl && rmmod cache_qos
+before=$(bytes_of_root)
+$on_cpu cache_qos_walk $mib 1 40
+total=$(bytes_of_root)
+echo "# resctrl: $before bytes before the walk, $total after it"
+case $before$total in
+*[!0-9]*) false ;;
+*) [ $((total - before)) -ge $((bytes - unit)) ] ;;
+esac
+result "R-07 resctrl counts its default group if cache_qos is unloaded after the mount" $?
 exit $tap_failed
