@@ -123,7 +123,7 @@ static_assert(offsetof(struct hisi_ptt_record, words) == 16);
  * @halted: hisi_ptt_halt() has run since the last launch
  * @stopped: the device does not write to the buffers any more
  * @halt_status: INT_STAT as hisi_ptt_halt() read it before masking the interrupts
- * @was_reset: the function was reset since the last launch
+ * @was_reset: the function was reset, or the machine suspended, since the last launch
  * @resetting: a function reset is in progress: register writes would be lost
  * @spurious: consecutive spurious interrupts; the timer clears it
  * @irq_off: the interrupt is disabled until the next start, after too many spurious ones

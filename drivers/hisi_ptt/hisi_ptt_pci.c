@@ -16,6 +16,7 @@
 #include <linux/iommu.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/pm.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
@@ -204,7 +205,7 @@ static void hisi_ptt_remove(struct pci_dev *pdev)
 	pmukit_pmu_put(&ptt->pp);
 }
 
-/* Reset of the function, requested by a user */
+/* Reset of the function, requested by a user; suspend and resume */
 
 /* The next check of the device ends a current run; no run starts before the reset is done. */
 static void hisi_ptt_reset_prepare(struct pci_dev *pdev)
@@ -235,6 +236,22 @@ static const struct pci_error_handlers hisi_ptt_reset_handlers = {
 	.reset_done = hisi_ptt_reset_done,
 };
 
+/* Suspend: the device may lose its registers, as in a reset. */
+
+static int hisi_ptt_suspend(struct device *dev)
+{
+	hisi_ptt_reset_prepare(to_pci_dev(dev));
+	return 0;
+}
+
+static int hisi_ptt_resume(struct device *dev)
+{
+	hisi_ptt_reset_done(to_pci_dev(dev));
+	return 0;
+}
+
+static DEFINE_SIMPLE_DEV_PM_OPS(hisi_ptt_pm_ops, hisi_ptt_suspend, hisi_ptt_resume);
+
 /* Module */
 
 static const struct pci_device_id hisi_ptt_ids[] = {
@@ -249,6 +266,7 @@ static struct pci_driver hisi_ptt_driver = {
 	.probe = hisi_ptt_probe,
 	.remove = hisi_ptt_remove,
 	.err_handler = &hisi_ptt_reset_handlers,
+	.driver.pm = pm_sleep_ptr(&hisi_ptt_pm_ops),
 };
 
 /* Waits for code of this module that may still run after the driver is unregistered. */
