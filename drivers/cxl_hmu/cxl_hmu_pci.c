@@ -537,7 +537,8 @@ static void cxl_hmu_free_vectors(struct cxl_hmu_device *dev)
 }
 
 /*
- * The interrupt is shared: the mailbox or other instances may use the same vector. Without MSI-X
+ * The interrupt is shared: other instances may use the same vector. If the mailbox or the events of
+ * cxl_pci use it, request_irq() fails, because cxl_pci requests it with IRQF_ONESHOT. Without MSI-X
  * and MSI the list is polled, because pci_irq_vector() would return the legacy interrupt. CAP0 is
  * read again because an MSI device changes its message number once its vectors are allocated.
  */
