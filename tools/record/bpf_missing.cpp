@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Replaces bpf_tap.cpp in builds without libbpf.
+// Replaces bpf_tap.cpp in a build without libbpf.
 #include "record/bpf_tap.hpp"
 
 namespace pmukit::record {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Instructions: Documentation/bpf/standardization/instruction-set.rst of Linux. The program:
+// Source of the instructions: Documentation/bpf/standardization/instruction-set.rst of Linux. The
+// program does this:
 //
 //     entry = ringbuf_reserve(ring, max)
 //     if (!entry) { lost++; return 1 }
@@ -9,7 +10,7 @@
 //     probe_read_kernel(entry->record, bytes, context + 8)
 //     ringbuf_submit(entry); return 1
 //
-// Returning 0 would hide the trace event from other users of perf.
+// If the program returned 0, the kernel would hide the trace event from other users of perf.
 #include "record/bpf_program.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace {
 
 enum Register : uint8_t { R0, R1, R2, R3, R4, R5, kContext, kEntry, kBytes, kEnd };
 
-// Builds a program. The target of a jump is set later.
+// Builds a program. A jump gets its target later, from land().
 class Assembler {
 public:
     void move(Register to, Register from) { put(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0); }
@@ -49,7 +50,7 @@ public:
     void map_value(Register to, int fd) { wide(to, BPF_PSEUDO_MAP_VALUE, fd); }
     void call(bpf_func_id helper) { put(BPF_JMP | BPF_CALL, R0, R0, 0, helper); }
     void leave() { put(BPF_JMP | BPF_EXIT, R0, R0, 0, 0); }
-    // Each returns the index of the jump, which land() takes.
+    // Adds a jump and returns its index, the argument of land().
     size_t jump_if_zero(Register what) { return jump(BPF_JMP | BPF_JEQ, what, 0); }
     size_t jump_if_above(Register what, uint32_t limit)
     {
@@ -103,7 +104,8 @@ void count_lost(Assembler &code, TapMaps maps)
     leave(code);
 }
 
-// Sets kBytes to the size of the record without its head.
+// Adds instructions that set kBytes to the size of the record without its first kRecordHeadBytes
+// bytes.
 void measure(Assembler &code, const TraceFormat &format)
 {
     const auto located =

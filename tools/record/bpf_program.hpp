@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The BPF program that copies the records of one trace event into a ring. Pure: no system calls.
+// Builds the BPF program that copies the records of one trace event into a ring. Makes no system
+// calls.
 #pragma once
 
 #include <linux/bpf.h>
@@ -12,12 +13,13 @@
 
 namespace pmukit::record {
 
-// An entry of the ring: 32 bits for the event index, 32 bits for the size in bytes, then the record
-// without its first eight bytes. These belong to the kernel; a BPF program may not read them.
+// An entry of the ring has 32 bits for the index of the event, 32 bits for the size in bytes, and
+// then the record without its first eight bytes. These eight bytes are internal to the kernel, and
+// a BPF program may not read them.
 constexpr size_t kTapHeaderBytes = 8;
 constexpr size_t kRecordHeadBytes = 8;
-// Each ring entry reserves this maximum. The longest record of the suite's drivers has 3208 bytes
-// (hisi_ptt).
+// The program reserves this size for each ring entry. The longest record of pmukit's drivers has
+// 3208 bytes (hisi_ptt).
 constexpr uint32_t kTapMostBytes = 4096;
 
 struct TapMaps {
@@ -25,7 +27,7 @@ struct TapMaps {
     int lost;  // BPF_MAP_TYPE_ARRAY of one 64-bit number
 };
 
-// Error: the record is too short or too long, or has more than one located field.
+// Returns an Error if the record is too short or too long, or has more than one located field.
 Result<std::vector<bpf_insn>> tap_program(const TraceFormat &format, uint32_t event, TapMaps maps);
 
 }  // namespace pmukit::record

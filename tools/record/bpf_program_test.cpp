@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Runs the BPF program in an interpreter, which rejects invalid accesses as the kernel's verifier
-// does. The selftests in guests use the verifier itself.
+// Runs the BPF program in an interpreter. Like the kernel's verifier, the interpreter rejects
+// invalid accesses. (The selftests in guests use the verifier itself.)
 #include "record/bpf_program.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ public:
         registers_[1] = address(context_.data());
     }
 
-    // Returns false for an unexpected instruction, or after too many.
+    // Returns false if an instruction is not expected, or if the program does not end.
     bool run()
     {
         for (size_t step = 0; step < 1000; step++) {
@@ -159,7 +159,8 @@ private:
     std::array<uint64_t, 11> registers_{};
 };
 
-// A record with eight bytes of the kernel, a number, and the location of an array of words.
+// A record with eight bytes that are internal to the kernel, a number, and the location of an array
+// of words.
 TraceFormat with_words()
 {
     TraceFormat format;
@@ -214,7 +215,8 @@ TEST(TapProgram, CountsARecordAsLostIfTheRingIsFull)
 TEST(TapProgram, DiscardsTheEntryOfATooLongRecord)
 {
     constexpr uint32_t kMost = kTapMostBytes - kTapHeaderBytes;
-    // The longest record that fits, one byte more, and an array within the first eight bytes.
+    // The three cases: the longest record that fits, a record with one byte more, and an array that
+    // ends within the first eight bytes.
     for (auto [location, fits] : {std::pair((kMost - 12) << 16 | 20U, true),
                                   {(kMost - 11) << 16 | 20U, false},
                                   {0U << 16 | 7U, false}}) {

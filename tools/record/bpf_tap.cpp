@@ -22,8 +22,8 @@
 namespace pmukit::record {
 namespace {
 
-constexpr uint32_t kRingBytes = uint32_t{8} << 20;  // 2048 records; a power of two pages
-// Limit of records per call of take(): as many as fit into the ring.
+constexpr uint32_t kRingBytes = uint32_t{8} << 20;  // 2048 records; 2^n pages
+// Most records that one call of take() passes on: as many as fit into the ring.
 constexpr uint32_t kTakenAtOnce = kRingBytes / kTapMostBytes;
 constexpr int kEnough = -ECANCELED;  // ring_buffer__consume() returns it for no other reason
 
@@ -35,7 +35,8 @@ Result<Fd> create_map(bpf_map_type type, uint32_t key_bytes, uint32_t value_byte
     return map;
 }
 
-// Only programs under the GPL may call probe_read_kernel(). This program is dual-licensed.
+// Only a program under the GPL may call probe_read_kernel(), so this program declares a dual
+// license.
 Result<Fd> load_program(const std::vector<bpf_insn> &code)
 {
     std::array<char, 4096> log{};
@@ -47,7 +48,8 @@ Result<Fd> load_program(const std::vector<bpf_insn> &code)
     if (program)
         return program;
     const int error = errno;
-    // Load again to get the verifier's reason; EPERM has none.
+    // Loads the program again to get the reason of the verifier. EPERM does not come from the
+    // verifier.
     if (error != EPERM)
         Fd(::bpf_prog_load(BPF_PROG_TYPE_TRACEPOINT, "pmukit_tap", "Dual BSD/GPL", code.data(),
                            code.size(), &options));
@@ -57,8 +59,9 @@ Result<Fd> load_program(const std::vector<bpf_insn> &code)
     return Error{Errc::kDenied, reason};
 }
 
-// perf counts the event on one CPU, but the program runs wherever the event occurs. Without a
-// period nothing is sampled: the records are in the BPF ring.
+// Attaches the program to a trace event. perf counts the event on one CPU, but the program runs on
+// every CPU where the event occurs. Without a period perf takes no samples: the records are in the
+// BPF ring.
 Result<Fd> attach_program(const TraceFormat &format, int program)
 {
     const Result<std::vector<int>> cpus = online_cpus();
@@ -94,12 +97,13 @@ struct BpfTap::State {
     ring_buffer *reader = nullptr;
     std::vector<std::byte> record;  // the record that the sink gets
     uint32_t taken = 0;             // records in this call of take()
-    std::exception_ptr failure;     // thrown by the sink; it cannot pass through libbpf's C code
+    std::exception_ptr failure;     // of the sink; must not pass through libbpf's C code
 };
 
 namespace {
 
-// Checks the entry, although only our BPF program writes to the ring.
+// Checks an entry of the ring and passes it to the sink. The check is a safeguard: only pmukit's
+// BPF program writes to the ring.
 void hand_on(Bytes entry, std::vector<std::byte> &record, const BpfTap::Sink &sink)
 {
     ByteReader in(entry, std::endian::native);
@@ -165,8 +169,8 @@ int BpfTap::fd() const
     return ::ring_buffer__epoll_fd(state_->reader);
 }
 
-// libbpf calls the callback while there are records. If the callback ends that, libbpf still frees
-// the record of that call.
+// libbpf calls the callback as long as there are records. If the callback stops that, libbpf still
+// frees the record of the last call.
 Result<void> BpfTap::take()
 {
     state_->taken = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Live records of trace events on every CPU, through BPF programs and one ring. Nothing is written
-// to the trace buffer. Other users of tracing are not affected: the programs let every record pass.
-// Documentation/decisions/0012-live-records.rst says why the programs are assembled here.
+// Receives the records of trace events on every CPU live, through BPF programs and one ring.
+// Nothing is written to the trace buffer, and other users of tracing still get every record.
+// Documentation/decisions/0012-live-records.rst says why pmukit assembles these programs itself.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ namespace pmukit::record {
 
 class BpfTap {
 public:
-    // event: index of its format in attach(). The record has the layout that tracefs describes and
-    // is valid during the call; its first eight bytes are zero.
+    // `event` is the index of the event's format in the argument of attach(). The record has the
+    // layout that tracefs describes, and is valid during the call. Its first eight bytes are zero.
     using Sink = std::function<void(size_t event, Bytes record)>;
 
-    // Error: the kernel, the user or this build cannot use BPF.
+    // Returns an Error if the kernel, the user's privileges or this build do not allow BPF.
     static Result<BpfTap> attach(const std::vector<TraceFormat> &formats, Sink sink);
     BpfTap(BpfTap &&) noexcept;
     BpfTap &operator=(BpfTap &&) = delete;
     ~BpfTap();
 
-    // Readable when records are available.
+    // Returns a descriptor that is readable when records are available.
     int fd() const;
-    // Passes the available records to the sink. The number of records per call is limited, so that
-    // records that arrive during the call may be passed by the next one.
+    // Passes the available records to the sink. One call passes a limited number of records, so a
+    // record that arrives during the call may wait for the next call.
     Result<void> take();
-    // Records that did not fit into the ring or were too long.
+    // Returns the number of records that did not fit into the ring or were too long.
     uint64_t lost() const;
 
 private:

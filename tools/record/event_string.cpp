@@ -28,13 +28,14 @@ Error bad_event_at(std::string_view text, size_t at, const std::string &why)
 
 // Parsing
 
-// at: offset of text in the event string.
+// Parses terms. `at` is the offset of the text in the event string.
 std::vector<Term> parse_terms(std::string_view text, size_t at)
 {
     std::vector<Term> terms;
     const char *begin = text.data();
     for (std::string_view part : split(text, ',')) {
-        // Users break long event strings over lines, as the examples do.
+        // Users may break a long event string over several lines, as the examples in the
+        // documentation do.
         const std::string_view word = trim(part);
         if (!word.empty())
             part = word;
@@ -58,11 +59,11 @@ bool is_pmu_name(std::string_view name)
 // Offsets of the parts of the event at the front of a text.
 struct Extent {
     size_t name_end;      // the first slash or colon, or the end
-    size_t terms, close;  // after the first slash; at the second slash. No terms: both name_end
-    size_t letters, end;  // of the modifiers; of the comma after them, or of the text's end
+    size_t terms, close;  // after the first slash; at the second. If no terms: name_end
+    size_t letters, end;  // first modifier; comma after the modifiers, or end of the text
 };
 
-// The error for a name without a slash that is no known event.
+// Returns the error for a name that has no slash and is not the name of a known event.
 Error unknown_name(std::string_view all, size_t from, std::string_view text)
 {
     const std::string_view word = trim(text);
@@ -81,7 +82,7 @@ Error unknown_name(std::string_view all, size_t from, std::string_view text)
                             "; names of libpfm4 go to --pfm-events");
 }
 
-// name, name:letters
+// Finds the extent of an event without slashes: name, or name:letters.
 Result<Extent> find_plain_event(std::string_view all, size_t from)
 {
     const size_t end = std::min(all.find(',', from), all.size());
@@ -91,7 +92,7 @@ Result<Extent> find_plain_event(std::string_view all, size_t from)
     return Extent{colon, colon, colon, std::min(colon + 1, end), end};
 }
 
-// name/terms/letters
+// Finds the extent of an event with slashes: name/terms/letters.
 Result<Extent> find_event(std::string_view all, size_t from)
 {
     const size_t open = all.find('/', from);
@@ -145,7 +146,8 @@ std::string known_terms(const Pmu &pmu)
     return all.empty() ? "none" : all;
 }
 
-// config to config4 are accepted for every PMU, as in perf.
+// Returns the field for config, config1 ... config4. Like perf, pmukit accepts these names for
+// every PMU.
 std::optional<Field> whole_word(const std::string &name)
 {
     Result<Field> field = parse_format(name + ":0-63");
@@ -161,7 +163,7 @@ std::optional<Field> field_of(const Pmu &pmu, const std::string &name)
     return whole_word(name);
 }
 
-// Terms of perf, not of a PMU: the sampling rate.
+// Returns the setting for a term that perf, not a PMU, defines: the sampling period or frequency.
 std::optional<uint64_t> *sampling_term(const std::string &name, EventSettings &settings)
 {
     if (name == "period")
@@ -200,14 +202,15 @@ bool is_given(const EventString &event, const std::string &name)
         event.terms, [&name](const Term &term) { return term.name == name && term.value; });
 }
 
-// Sets the terms of an alias. For a term such as filter=?, the event string must give the value.
+// Sets the terms of an alias. For an alias with a term such as filter=?, the event string must give
+// the value.
 Result<void> apply_alias(const EventString &event, const Pmu &pmu, const Term &alias,
                          const std::string &text, EventSettings &settings)
 {
     for (Term &part : parse_terms(text, 0)) {
         part.at = alias.at;
         if (part.value == "?" && is_given(event, part.name))
-            continue;  // the term in the event string is applied itself
+            continue;  // the user's term sets the value
         if (part.value == "?")
             return bad_event_at(event.text, alias.at,
                                 alias.name + " needs a value of " + part.name + ": " + event.pmu +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Event strings as users write them, and their encoding.
+// Tests event strings as users write them, and their encoding.
 #include "record/event_string.hpp"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(EventString, PutsTermsIntoTheirFields)
     EXPECT_EQ((*words)[1], 1024U);
 }
 
-TEST(EventString, ATermWithoutValueIsOneUnlessItIsAnAlias)
+TEST(EventString, TermWithoutValueIsOneUnlessItIsAnAlias)
 {
     EXPECT_EQ((*encode("p/epoch_type/"))[0], 1U);
     Result<ConfigWords> alias = encode("p/hot,epoch_type=2/");
@@ -100,7 +100,7 @@ TEST(EventString, ParsesModifiersAfterTheTerms)
     EXPECT_EQ((*events)[2].modifiers, Modifiers{});
 }
 
-TEST(EventString, MaySpanLines)
+TEST(EventString, EventMaySpanSeveralLines)
 {
     auto events = parse_event_strings(" p/epoch_type=1,\n   hotness_threshold = 7 /\n");
     ASSERT_TRUE(events) << events.error().message;
@@ -121,7 +121,7 @@ TEST(EventString, ErrorsNameTheFaultAndItsOffset)
 {
     const struct {
         const char *text;
-        size_t at;  // 0: at the beginning, or no offset
+        size_t at;  // 0: at the beginning, or the error has no offset
         const char *why;
     } cases[] = {
         {"", 0, "empty"},

@@ -13,8 +13,8 @@ namespace {
 constexpr unsigned kMostPrecise = 3;  // precise_ip has two bits
 constexpr const char *kMaxPreciseCap = "max_precise";
 
-// Modes to count, as in perf: the first letter of a group (levels or sides) excludes all modes of
-// the group; each letter includes its own mode again.
+// Which groups of mode letters (levels, sides) occurred. As in perf, the first letter of a group
+// excludes all modes of the group, and each letter includes its own mode again.
 struct Named {
     bool level = false, side = false;
 };
@@ -35,8 +35,8 @@ void only_sides(Named &named, Modifiers &to)
 
 struct Letter {
     char letter;
-    void (*apply)(Named &, Modifiers &);  // nullptr: known, but refused
-    const char *meaning;                  // or why it is refused
+    void (*apply)(Named &, Modifiers &);  // nullptr: perf knows the letter, but pmukit refuses it
+    const char *meaning;                  // of a refused letter: the reason
 };
 
 constexpr Letter kLetters[] = {
@@ -117,7 +117,7 @@ std::optional<ModifierFault> parse_modifiers(std::string_view letters, Modifiers
             return ModifierFault{at, *why};
         std::ranges::find(kLetters, letters[at], &Letter::letter)->apply(named, result);
     }
-    // Precise events cannot sample guests; perf excludes guests as well.
+    // Precise events cannot sample guests, so guests are excluded, as in perf.
     if (result.precise && !named.side)
         result.exclude_guest = true;
     return std::nullopt;

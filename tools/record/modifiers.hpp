@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Modifiers after an event, as in perf (perf-list(1), "EVENT MODIFIERS"): pmu/terms/uk.
+// The modifiers that follow an event, such as uk in pmu/terms/uk. Their meaning is that of perf
+// (perf-list(1), "EVENT MODIFIERS").
 #pragma once
 
 #include <optional>
@@ -12,30 +13,31 @@ namespace pmukit::record {
 
 struct Pmu;
 
-// The attributes that the modifiers set.
+// The event attributes that modifiers set.
 struct Modifiers {
     bool exclude_user = false, exclude_kernel = false, exclude_hv = false;
     bool exclude_guest = false, exclude_host = false;
     bool exclude_idle = false;
     unsigned precise = 0;       // perf_event_attr.precise_ip
-    bool most_precise = false;  // the highest precision of the PMU
-    bool sample_value = false;  // samples carry the event's count
+    bool most_precise = false;  // the highest precision of the PMU is used
+    bool sample_value = false;  // samples contain the event's count
     bool pinned = false, exclusive = false;
 
     bool operator==(const Modifiers &) const = default;
 };
 
-// The index of a refused letter, and why it is refused.
+// The index of a refused letter, and the reason.
 struct ModifierFault {
     size_t at;
     std::string why;
 };
 
-// nullopt: all letters are valid and result is filled.
+// Returns nullopt if all letters are valid, and sets `result`.
 std::optional<ModifierFault> parse_modifiers(std::string_view letters, Modifiers &result);
 
-// Checks the precision against caps/max_precise. A system-wide PMU (cpumask) refuses task and mode
-// modifiers. Resolves most_precise. Returns the reason of a refusal.
+// Checks the precision against caps/max_precise, and replaces most_precise by the PMU's highest
+// precision. A system-wide PMU (cpumask) refuses modifiers of tasks and modes. Returns the reason
+// of a refusal.
 std::optional<std::string> fit_modifiers(const Pmu &pmu, Modifiers &modifiers);
 
 }  // namespace pmukit::record

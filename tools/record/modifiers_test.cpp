@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The meaning of the modifiers, refused letters, and what a PMU cannot do.
+// Tests the meaning of each modifier, refused letters, and modifiers that a PMU does not support.
 #include "record/modifiers.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,8 @@ struct Meaning {
     Modifiers modifiers;
 };
 
-// As in perf-list(1): the first letter for a level or a side excludes the other levels or sides.
+// The expected attributes are those of perf-list(1): the first letter for a level or a side
+// excludes the other levels or sides.
 const Meaning kMeanings[] = {
     {"", {}},
     {"u", {.exclude_kernel = true, .exclude_hv = true}},

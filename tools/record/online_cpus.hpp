@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Online CPUs.
+// Reads the list of online CPUs, and selects CPUs from it.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ inline Result<std::vector<int>> online_cpus(const std::string &path = kOnlineCpu
     return parse_cpulist(*text);
 }
 
-// Pure: returns the given CPUs that are online, in the given order.
+// Returns those of the given CPUs that are online, in the given order.
 inline std::vector<int> those_online(std::vector<int> cpus, const std::vector<int> &online)
 {
     std::erase_if(cpus,

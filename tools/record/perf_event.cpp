@@ -17,11 +17,12 @@
 namespace pmukit::record {
 namespace {
 
-// PERF_ATTR_SIZE_VER7 ends before config3 (VER8), which ends before config4 (VER9).
+// Sizes of perf_event_attr: PERF_ATTR_SIZE_VER7 ends before config3 (VER8), which ends before
+// config4 (VER9).
 constexpr size_t kAttrBytes[] = {128, 136, 144};
 constexpr size_t kConfig3At = 128, kConfig4At = 136;
 constexpr uint64_t kUsualRate_hz = 4000;
-// The same for every event, so that all records have id and time at the same offsets.
+// Every event has the same sample type, so that all records have id and time at the same offsets.
 constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
                                  PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU |
                                  PERF_SAMPLE_RAW;
@@ -32,9 +33,9 @@ struct Refusal {
     const char *why;
 };
 
-// Errors of perf_event_open(2) and of the drivers (Documentation/ABI).
+// The meaning of errors of perf_event_open(2) and of the drivers (Documentation/ABI).
 constexpr Refusal kRefusals[] = {
-    {EACCES, Errc::kDenied, nullptr},  // denied_because()
+    {EACCES, Errc::kDenied, nullptr},  // denied_because() has the text
     {EPERM, Errc::kDenied, nullptr},
     {EBUSY, Errc::kBusy, "another event holds this PMU; end that recording first"},
     {EINVAL, Errc::kUsage, "the PMU refuses these values"},
@@ -48,7 +49,7 @@ constexpr Refusal kRefusals[] = {
     {ESRCH, Errc::kNotFound, "there is no such process or thread"},
 };
 
-// The capabilities of the PMU: "counter_width=16, unit_sizes=12 13"
+// Returns the capabilities of the PMU as text: "counter_width=16, unit_sizes=12 13".
 std::string offered(const Pmu &pmu)
 {
     std::string all;
@@ -60,8 +61,8 @@ std::string offered(const Pmu &pmu)
     return all;
 }
 
-// PMUs with caps/range_overlap share memory: a range that one of them tracks may be refused to the
-// others. The other PMU is not known here.
+// PMUs with the file caps/range_overlap share memory. If one of them tracks a range, the others may
+// refuse the range. This code does not know which PMU tracks it.
 bool may_share_a_range(const Pmu &pmu)
 {
     return std::ranges::find(pmu.caps, "range_overlap",
@@ -95,7 +96,7 @@ void set_rate(const Pmu &pmu, const EventSettings &settings, const Sampling &sam
         settings.frequency_hz.value_or(sampling.frequency_hz.value_or(kUsualRate_hz));
 }
 
-// All registers of a program, the same set as in perf for unwinding.
+// All registers of a program: the same set that perf samples for unwinding.
 constexpr uint64_t kUserRegisters =
 #if defined(__x86_64__)
     0xff0fff;  // no segment registers except cs and ss
@@ -161,7 +162,7 @@ std::vector<std::byte> make_attr(const Pmu &pmu, const EventSettings &settings, 
     attr.sample_type = kSampleType;
     attr.sample_id_all = 1;
     attr.disabled = start != Start::kWithLeader;
-    // Kernels before 6.12 refuse inherit together with PERF_SAMPLE_READ.
+    // Kernels before Linux 6.12 refuse inherit together with PERF_SAMPLE_READ.
     attr.inherit = inherit && !settings.modifiers.sample_value;
     attr.enable_on_exec = start == Start::kOnExec;
     set_rate(pmu, settings, sampling, attr);
@@ -187,7 +188,7 @@ std::vector<std::byte> make_tracking_attr(bool inherit, bool build_ids)
     attr.sample_type = kSampleType;
     attr.sample_id_all = 1;
     attr.inherit = inherit;
-    attr.exclude_kernel = 1;  // otherwise the event needs a privilege
+    attr.exclude_kernel = 1;  // if the kernel were not excluded, the event would need a privilege
     attr.exclude_hv = 1;
     attr.mmap = 1;
     attr.mmap2 = 1;
@@ -235,7 +236,7 @@ bool has_lost_count()
     return known;
 }
 
-// The count is the last word, after the value and an optional id.
+// Reads the lost count, which is the last word, after the value and an optional id.
 std::optional<uint64_t> read_lost_count(int fd)
 {
     uint64_t words[3]{};
@@ -284,7 +285,7 @@ bool is_of_another_user(pid_t pid)
 
 constexpr const char *kOrRoot = ", or run as root or with CAP_PERFMON";
 
-// Why the kernel denies the event to this user, by the rules of perf_event_open(2).
+// Returns why the kernel denies the event to this user, by the rules of perf_event_open(2).
 std::string denied_because(const Pmu &pmu, const Attempt &attempt)
 {
     constexpr int kNoUnprivileged = 3;  // Debian and Android: no event without CAP_PERFMON

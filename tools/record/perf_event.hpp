@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // perf_event_open(2) with attributes as bytes, because the header of the build may lack config3 and
-// config4, and with an explanation of the kernel's errors.
+// config4. Explains the kernel's errors.
 #pragma once
 
 #include <sys/types.h>
@@ -22,49 +22,51 @@ namespace pmukit::record {
 enum class Start {
     kWhenEnabled,
     kOnExec,      // at exec of the target process, including its children
-    kWithLeader,  // with the leader of its group
+    kWithLeader,  // when the leader of its group starts
     kAtOnce,
 };
 
-// How call chains are sampled.
+// Source of the sampled call chains.
 enum class Chains { kNone, kFramePointers, kStack, kBranches };
 
-// Settings of a recording for all events that support them.
+// Settings of a recording. They apply to all events that support them.
 struct Sampling {
-    std::optional<uint64_t> period, frequency_hz;  // for events without one; period has precedence
+    std::optional<uint64_t> period, frequency_hz;  // for events without a rate; period is preferred
     Chains chains = Chains::kNone;
-    uint32_t stack_bytes = 8192;  // kStack: copied bytes of the stack, a multiple of 8
-    bool weight = false;          // sample the period even if it is constant
+    uint32_t stack_bytes = 8192;  // for kStack: bytes of the stack to copy, a multiple of 8
+    bool weight = false;          // samples the period even if it is constant
 };
 
 // Returns true if the PMU samples tasks, at a rate and with call chains. A system-wide PMU
-// (cpumask) delivers every record of its device.
+// (cpumask) does not: it delivers every record of its device.
 bool samples_tasks(const Pmu &pmu);
 
-// Size of the sample_id at the end of all records except samples: task, time, id, CPU and id again.
+// Size in bytes of the sample_id at the end of all records except samples: task, time, id, CPU, and
+// id again.
 constexpr size_t kTrailerBytes = 5 * sizeof(uint64_t);
 
-// Attributes of a sampling event. If the settings have no rate, a system-wide PMU delivers every
-// record with its payload, and other PMUs sample 4000 times per second, as in perf.
+// Returns the attributes of a sampling event. If neither the event nor the recording has a rate, a
+// system-wide PMU delivers every record with its payload, and other PMUs sample 4000 times per
+// second, as in perf.
 std::vector<std::byte> make_attr(const Pmu &pmu, const EventSettings &settings, Start start,
                                  bool inherit, const Sampling &sampling = {});
 
-// Attributes of an event that counts nothing and reports the start, exit, names and maps of tasks,
-// with build ids if requested.
+// Returns the attributes of an event that counts nothing, and reports the start, exit, names and
+// maps of tasks, with build ids if requested.
 std::vector<std::byte> make_tracking_attr(bool inherit, bool build_ids = true);
 
-// Returns the attributes with another clock than perf's own (CLOCK_*).
+// Returns the attributes with this clock (CLOCK_*) in place of perf's own clock.
 std::vector<std::byte> with_clock(std::vector<std::byte> attr, int32_t clock_id);
 
 // Returns the attributes with the lost record count added to the read format (PERF_FORMAT_LOST).
 std::vector<std::byte> with_lost_count(std::vector<std::byte> attr);
-// Returns true if the kernel knows that format: Linux 6.0 or later.
+// Returns true if the kernel knows PERF_FORMAT_LOST: Linux 6.0 or later.
 bool has_lost_count();
-// Reads the count of an event with that format. nullopt: it could not be read.
+// Reads the lost count of an event that has PERF_FORMAT_LOST. nullopt: the count could not be read.
 std::optional<uint64_t> read_lost_count(int fd);
 
-// The lost count of one event. After the PMU is removed, read(2) returns no data, and the last
-// count that was read remains valid.
+// The lost count of one event. After the PMU is removed, read(2) returns no data; count() then
+// still returns the last count that was read.
 class LostCounter {
 public:
     void read(int fd);
@@ -75,33 +77,34 @@ private:
     uint64_t count_ = 0;
     bool gone_ = false;
 };
-// A PERF_RECORD_LOST_SAMPLES without a time, as stock perf writes it at the end of a recording.
+// Returns a PERF_RECORD_LOST_SAMPLES without a time, like the one that stock perf writes at the end
+// of a recording.
 std::vector<std::byte> lost_samples_record(uint64_t lost, uint64_t id, int cpu);
 
-// kernel.perf_event_paranoid. nullopt: not available.
+// Returns the value of kernel.perf_event_paranoid. nullopt: not available.
 std::optional<int> perf_event_paranoid();
 
-// The target of an event. The members after cpu are used only to explain a refusal; open_event()
-// fills in some of them.
+// The target of an event. The members after `cpu` serve only to explain a refusal; open_event()
+// sets some of them.
 struct Attempt {
     pid_t pid = -1;                   // -1: any
     int cpu = -1;                     // -1: any
-    std::optional<int> paranoid{};    // kernel.perf_event_paranoid; nullopt: not known
-    bool kernel_too = true;           // not only user mode
+    std::optional<int> paranoid{};    // kernel.perf_event_paranoid; nullopt: unknown
+    bool kernel_too = true;           // the event counts kernel mode, too
     bool is_of_another_user = false;  // the process belongs to another user
     bool has_cgroup = false;
 };
 
-// attempt.pid: a process, or the descriptor of a cgroup directory. leader_fd -1: no group. what:
-// the event as the user wrote it.
+// Opens an event. attempt.pid is a process, or the descriptor of a cgroup directory. If leader_fd
+// is -1, the event is in no group. `what` is the event as the user wrote it.
 Result<Fd> open_event(const std::vector<std::byte> &attr, const Attempt &attempt, int leader_fd,
                       const Pmu &pmu, const std::string &what);
 
-// Pure: the message for an errno of perf_event_open().
+// Returns the message for an errno of perf_event_open().
 Error explain_open_error(int error, const Pmu &pmu, const std::string &what,
                          const Attempt &attempt);
 
-// The term without which the event is accepted. Empty: no single term is at fault.
+// Returns the term without which is_taken() accepts the event. Empty: no single term is at fault.
 std::string term_at_fault(const EventString &event, const Pmu &pmu,
                           const std::function<bool(const EventSettings &)> &is_taken);
 

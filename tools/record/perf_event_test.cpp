@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Attributes grow only when they must, and refusals are explained.
+// Tests that attributes have the smallest size that holds their values, and that refusals are
+// explained.
 #include "record/perf_event.hpp"
 
 #include <gtest/gtest.h>
@@ -28,8 +29,8 @@ uint32_t size_of(const std::vector<std::byte> &attr)
     return load<uint32_t>(attr.data() + offsetof(perf_event_attr, size), std::endian::native);
 }
 
-// Copies the attributes into the struct of this build's header. The struct may lack the last
-// fields, which these tests do not use.
+// Copies the attributes into the struct of this build's header. The struct may lack the last config
+// words, which these tests do not read.
 perf_event_attr attr_of(const Pmu &pmu, const EventSettings &settings,
                         Start start = Start::kWhenEnabled, bool inherit = false)
 {
@@ -110,7 +111,7 @@ TEST(WithClock, ChangesOnlyTheClock)
         EXPECT_TRUE(parsed->use_clockid);
         EXPECT_EQ(parsed->clock_id, CLOCK_TAI);
         ASSERT_EQ(after.size(), before.size());
-        size_t differ = 0;  // a byte of flags and one of the clock id
+        size_t differ = 0;  // one byte of flags, and one byte of the clock id
         for (size_t i = 0; i < after.size(); i++)
             differ += after[i] != before[i];
         EXPECT_EQ(differ, 2U);
@@ -180,7 +181,7 @@ TEST(ExplainOpenError, NamesTheEventTheReasonAndWhatIsSupported)
               "supported: counter_width=16, unit_sizes=12 13");
 }
 
-TEST(ExplainOpenError, DistinguishesCauses)
+TEST(ExplainOpenError, ErrorCodeDependsOnTheErrno)
 {
     Pmu pmu{"p", 24, {}, {}, {{"counter_width", "16"}}, {}};
     EXPECT_EQ(explain_open_error(EACCES, pmu, "e", {}).code, Errc::kDenied);
@@ -284,7 +285,7 @@ TEST(MakeAttr, UsesTheRateOfTheRecordingIfTheEventHasNone)
     EXPECT_TRUE(sampled(kCore, {}, often).sample_type & PERF_SAMPLE_PERIOD);
 }
 
-TEST(MakeAttr, RequestsCallChainsIfThePmuSamplesTasks)
+TEST(MakeAttr, RequestsCallChainsOnlyIfThePmuSamplesTasks)
 {
     Sampling chains;
     chains.chains = Chains::kFramePointers;
@@ -300,7 +301,7 @@ TEST(MakeAttr, RequestsCallChainsIfThePmuSamplesTasks)
     EXPECT_TRUE(sampled(kCore, {}, chains).branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK);
 }
 
-TEST(MakeTrackingAttr, CountsNothingAndHasTheCommonTrailer)
+TEST(MakeTrackingAttr, TrackingEventCountsNothingAndHasTheCommonTrailer)
 {
     const std::vector<std::byte> bytes = make_tracking_attr(true);
     perf_event_attr attr{};

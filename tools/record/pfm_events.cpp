@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// libpfm4 has its own perf_event.h, so linux/perf_event.h must not be included here.
+// libpfm4 has its own perf_event.h, so this file must not include linux/perf_event.h.
 #include "record/pfm_events.hpp"
 
 #include <perfmon/pfmlib_perf_event.h>
@@ -9,7 +9,7 @@
 namespace pmukit::record {
 namespace {
 
-// libpfm4 is initialized while an instance of this class exists.
+// Keeps libpfm4 initialized as long as an instance of this class exists.
 class Library {
 public:
     Library() : status_(::pfm_initialize()) {}
@@ -32,7 +32,7 @@ private:
     pfm_err_t status_;
 };
 
-// Descriptions: libpfm4 writes into structures whose size member the caller has set.
+// Structures for descriptions: libpfm4 fills a structure whose member `size` the caller has set.
 
 template <typename Info>
 Info sized()
@@ -83,7 +83,7 @@ std::string text_of(const char *text)
 
 // Encoding
 
-// "pmu::EVENT:umask" without the text after the event.
+// Returns "pmu::EVENT:umask" without the text that follows the event.
 std::string_view event_part(std::string_view name)
 {
     const size_t pmu = name.find("::");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Events by libpfm4 name, in the syntax of perf's --pfm-events: NAME[:UMASK][:MODIFIER=VALUE],...
-// with groups in braces. libpfm(3) describes the names.
+// Events by libpfm4 name, in the syntax of perf's option --pfm-events:
+// NAME[:UMASK][:MODIFIER=VALUE],... with groups in braces. libpfm(3) describes the names.
 #pragma once
 
 #include <optional>
@@ -16,22 +16,23 @@ namespace pmukit::record {
 struct PfmName {
     std::string text;
     size_t at;                     // offset in the list
-    std::optional<size_t> leader;  // index of its group's first event; none for that event
+    std::optional<size_t> leader;  // index of the group's leader; none for the leader itself
 };
 
-// Pure. Error messages count characters from 1; the offset of an error counts from 0.
+// Parses a list. Error messages count characters from 1; the offset of an Error counts from 0.
 Result<std::vector<PfmName>> parse_pfm_list(std::string_view list);
 
-// kUnsupported: built without libpfm4. As in perf, user and kernel mode are counted unless a name
-// says otherwise. Not to be called from two threads at once: libpfm4 has global state.
+// Returns kUnsupported if the program is built without libpfm4. As in perf, an event counts user
+// and kernel mode unless its name selects one of them. Two threads must not call this function at
+// once, because libpfm4 has global state.
 Result<std::vector<CodedEvent>> encode_pfm_list(std::string_view list);
 
 struct PfmListed {
-    std::string name;  // complete: PMU::EVENT or PMU::EVENT:UMASK
+    std::string name;  // the whole name: PMU::EVENT or PMU::EVENT:UMASK
     std::string description;
 };
 
-// The events of this machine's PMUs that libpfm4 knows.
+// Returns the events that libpfm4 knows for the PMUs of this machine.
 Result<std::vector<PfmListed>> list_pfm_events();
 
 }  // namespace pmukit::record

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// libpfm4 with a forced processor (LIBPFM_FORCE_PMU), so that results are the same on every
-// machine. The expected value is the event select register of Intel's and AMD's manuals: umask in
-// bits 15:8, event in 7:0, cmask in 31:24.
+// Runs libpfm4 with a forced processor (LIBPFM_FORCE_PMU), so that results are the same on every
+// machine. An expected value is the event select register of Intel's and AMD's manuals: cmask in
+// bits 31:24, umask in bits 15:8, event in bits 7:0.
 #include "record/pfm_events.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@ namespace {
 
 class Pfm : public testing::Test {
 protected:
-    // libpfm4 reads the variable when it is initialized, which each call does.
+    // Forces a processor. libpfm4 reads the variable when it is initialized, which each call of the
+    // tested functions does.
     void on(const char *pmu) { ::setenv("LIBPFM_FORCE_PMU", pmu, 1); }
     void TearDown() override { ::unsetenv("LIBPFM_FORCE_PMU"); }
 };
@@ -47,7 +48,7 @@ TEST_F(Pfm, EncodesEventsOfASkylakeServer)
     EXPECT_EQ(kernel.leader, 1U);
 }
 
-TEST_F(Pfm, EncodesASecondConfigWord)
+TEST_F(Pfm, EncodesOffcoreMaskInTheSecondConfigWord)
 {
     on("skx");
     const auto events = encode_pfm_list("OFFCORE_RESPONSE_0:ANY_DATA_RD");
@@ -82,7 +83,7 @@ TEST_F(Pfm, EncodesEveryListedEvent)
     ASSERT_TRUE(listed);
     ASSERT_GT(listed->size(), 100U);
     for (const PfmListed &event : *listed) {
-        // libpfm4 also lists the PMU that an earlier test forced.
+        // The list may also have events of a PMU that an earlier test forced.
         if (!event.name.starts_with("amd64_fam17h_zen2::"))
             continue;
         const auto encoded = encode_pfm_list(event.name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Lists of names in the syntax of perf's --pfm-events.
+// Tests lists of names in the syntax of perf's option --pfm-events.
 #include <gtest/gtest.h>
 
 #include "record/pfm_events.hpp"
@@ -7,7 +7,8 @@
 namespace pmukit::record {
 namespace {
 
-// "a b(0)": the names, each group member with the index of its leader.
+// Returns the parsed names as text, such as "a b(0)": the number after a group member is the index
+// of its leader.
 std::string names_of(std::string_view list)
 {
     const auto names = parse_pfm_list(list);

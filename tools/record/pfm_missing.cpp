@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Replaces pfm_events.cpp in builds without libpfm4: the static programs of guests.
+// Replaces pfm_events.cpp in a build without libpfm4, such as the static programs for guests.
 #include "record/pfm_events.hpp"
 
 namespace pmukit::record {

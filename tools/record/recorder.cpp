@@ -27,7 +27,8 @@ namespace {
 constexpr int kTick_ms = 100;  // the longest time between two drains
 using Clock = std::chrono::steady_clock;
 
-// The CPUs on which a PMU without a cpumask counts. Its cpus file also lists offline CPUs.
+// Returns the CPUs on which a PMU without a cpumask counts. The PMU's file `cpus` also lists
+// offline CPUs, which are left out.
 Result<std::vector<int>> counting_cpus(const Pmu &pmu)
 {
     Result<std::vector<int>> online = online_cpus();
@@ -44,14 +45,15 @@ std::vector<std::byte> timed(std::vector<std::byte> attr, const RecordOptions &o
     return options.clock_id ? with_clock(std::move(attr), *options.clock_id) : attr;
 }
 
-// The kernel's lost count is used for devices, not for tasks: the count of a child is not added to
-// that of its parent.
+// Returns true if the kernel's lost count of this PMU is used. For tasks it is not used, because
+// the kernel does not add the count of a child to that of its parent.
 bool counts_lost(const Pmu &pmu)
 {
     return !samples_tasks(pmu) && has_lost_count();
 }
 
-// The kernel has one errno for all refused values, so the message also names the clock.
+// Adds the clock to an error message: the kernel has one errno for all refused values, so the clock
+// may be the reason.
 Error about_clock(const Error &error, const RecordOptions &options)
 {
     const bool always = !options.clock_id || *options.clock_id == CLOCK_MONOTONIC ||
@@ -63,7 +65,7 @@ Error about_clock(const Error &error, const RecordOptions &options)
                      " may be the reason: only monotonic and monotonic_raw work with every PMU"};
 }
 
-// Adds the current threads of a process.
+// Adds the current threads of a process to `tasks`.
 Result<void> add_threads(pid_t process, std::vector<pid_t> &tasks)
 {
     const std::string folder = "/proc/" + std::to_string(process) + "/task";
@@ -83,7 +85,8 @@ bool is_there(pid_t task)
     return ::access(("/proc/" + std::to_string(task)).c_str(), F_OK) == 0;
 }
 
-// Empty: the options name other targets. A thread that is named twice is followed once.
+// Returns the tasks that the options name; none if the options name other targets. A thread that is
+// named twice is followed once.
 Result<std::vector<pid_t>> running_tasks(const RecordOptions &options)
 {
     std::vector<pid_t> tasks;
@@ -101,8 +104,8 @@ Result<std::vector<pid_t>> running_tasks(const RecordOptions &options)
     return tasks;
 }
 
-// Opens the cgroup's directory, whose descriptor the kernel expects. A name is relative to the root
-// of the hierarchy, as in perf. Both versions of cgroups are supported.
+// Opens the directory of a cgroup; the kernel expects its descriptor. As in perf, a name is
+// relative to the root of the hierarchy. Supports both versions of cgroups.
 Result<Fd> open_cgroup(const std::string &name)
 {
     constexpr const char *kRoots[] = {"/sys/fs/cgroup/perf_event/", "/sys/fs/cgroup/"};
@@ -130,7 +133,7 @@ struct Recorder::Request {
 };
 
 struct Recorder::Target {
-    std::vector<pid_t> pids;  // -1: any task; with cgroup: its descriptor
+    std::vector<pid_t> pids;  // -1: any task; with a cgroup: the descriptor of its directory
     std::vector<int> cpus;
     Fd cgroup{};
 
@@ -141,14 +144,16 @@ private:
     static Result<Target> of_device(const RecordOptions &options, const Pmu &pmu);
 };
 
-// The CPUs on which a system-wide PMU (cpumask) is read.
+// Returns the target for a system-wide PMU: the CPUs of its cpumask, or those of them that -C
+// names.
 Result<Recorder::Target> Recorder::Target::of_device(const RecordOptions &options, const Pmu &pmu)
 {
     Target target{{-1}, {}};
     for (int cpu : *pmu.cpumask)
         if (options.cpus.empty() || std::ranges::find(options.cpus, cpu) != options.cpus.end())
             target.cpus.push_back(cpu);
-    // The in-tree hisi_ptt driver lists all CPUs of its node, and accepts one event.
+    // The in-tree hisi_ptt driver lists all CPUs of its node, but accepts one event, so one CPU is
+    // used.
     if (pmu.name.starts_with("hisi_ptt") && target.cpus.size() > 1)
         target.cpus.resize(1);
     if (target.cpus.empty() && pmu.cpumask->empty())
@@ -160,7 +165,7 @@ Result<Recorder::Target> Recorder::Target::of_device(const RecordOptions &option
     return target;
 }
 
-// The target of a PMU without a cpumask: the CPUs, tasks or cgroup that the user names.
+// Returns the target for a PMU without a cpumask: the CPUs, tasks or cgroup that the user names.
 Result<Recorder::Target> Recorder::Target::of(const RecordOptions &options, const Request &request)
 {
     const Pmu &pmu = request.pmu;
@@ -196,7 +201,8 @@ Result<Recorder::Target> Recorder::Target::of(const RecordOptions &options, cons
     return target;
 }
 
-// Tasks move between CPUs: they are followed on all CPUs, even if only some are recorded.
+// Returns the target for the tracking event. It follows tasks on all CPUs, even if only some CPUs
+// are recorded, because tasks move between CPUs.
 Result<Recorder::Target> Recorder::Target::of_tracker(const RecordOptions &options)
 {
     Result<std::vector<int>> cpus = online_cpus();
@@ -237,7 +243,7 @@ Result<Recorder> Recorder::open(const RecordOptions &options)
     return recorder;
 }
 
-// A PMU with a cpumask is system-wide and does not sample tasks.
+// PMUs with a cpumask are system-wide and do not sample tasks.
 bool Recorder::follows_tasks() const
 {
     return std::ranges::any_of(events_,
@@ -278,7 +284,8 @@ Result<void> Recorder::add_coded(const RecordOptions &options, const CodedEvent 
 
 namespace {
 
-// Replaces a refused event as perf does. Returns the remark for the user; nullopt: no replacement.
+// Replaces a refused event by the one that perf would use. Returns the remark for the user;
+// nullopt: no replacement exists.
 std::optional<std::string> fall_back(const Error &error, std::string &text, Pmu &pmu,
                                      EventSettings &settings)
 {
@@ -339,7 +346,7 @@ Result<void> Recorder::add_event(const RecordOptions &options, Request request)
         Result<void> opened = open_everywhere(options, request, *target, event);
         if (opened) {
             if (request.string && request.string->generic)
-                event.pmu.name.clear();  // sysfs has no directory for it
+                event.pmu.name.clear();  // sysfs has no directory for the type
             remarks_.insert(remarks_.end(), remarks.begin(), remarks.end());
             events_.push_back(std::move(event));
             return {};
@@ -354,7 +361,7 @@ Result<void> Recorder::add_event(const RecordOptions &options, Request request)
     }
 }
 
-// A thread that ends while others are opened is skipped.
+// Opens an event for all tasks and CPUs of its target. A task that ends in the meantime is skipped.
 Result<void> Recorder::open_everywhere(const RecordOptions &options, const Request &request,
                                        const Target &target, OpenedEvent &event)
 {
@@ -372,8 +379,8 @@ Result<void> Recorder::open_everywhere(const RecordOptions &options, const Reque
     return {};
 }
 
-// The tracking event shares the ring of its CPU with samples, as in perf: that ring has space for
-// both, and fewer pages are mapped.
+// Adds the tracking event. As in perf, the tracking event shares the ring of its CPU with samples:
+// that ring has space for both, and fewer pages are mapped.
 Result<void> Recorder::add_tracker(const RecordOptions &options)
 {
     Result<Target> target = Target::of_tracker(options);
@@ -394,7 +401,8 @@ Result<void> Recorder::add_tracker(const RecordOptions &options)
     return {};
 }
 
-// -1: no leader, or the leader does not count on this CPU.
+// Returns the descriptor of the group leader for this task and CPU; -1: the event has no leader, or
+// the leader does not count there.
 int Recorder::leader_fd(const Request &request, pid_t pid, int cpu) const
 {
     const auto ring = std::ranges::find_if(rings_, [&request, pid, cpu](const Ring &candidate) {
@@ -404,8 +412,8 @@ int Recorder::leader_fd(const Request &request, pid_t pid, int cpu) const
     return ring == rings_.end() ? -1 : ring->fd.get();
 }
 
-// The kernel has one errno for all terms: opening the event without each term finds the one at
-// fault.
+// Adds the term at fault to an error. The kernel has one errno for all terms, so the function opens
+// the event without each term in turn, to find the wrong one.
 Error Recorder::blame_term(const RecordOptions &options, const Request &request,
                            const Attempt &attempt, const Error &error) const
 {
@@ -423,11 +431,11 @@ Error Recorder::blame_term(const RecordOptions &options, const Request &request,
 }
 
 // Maps separate rings for an event with an AUX area. Other events share the ring of their CPU,
-// which the first of them maps.
+// which the first event of the CPU maps.
 Result<EventRings> Recorder::map_rings(const RecordOptions &options, const Request &request, int fd,
                                        int cpu)
 {
-    constexpr uint32_t kLastOwnType = PERF_TYPE_BREAKPOINT;  // fixed types: none has an AUX area
+    constexpr uint32_t kLastOwnType = PERF_TYPE_BREAKPOINT;  // fixed types have no AUX area
     const auto shared = shared_.find(cpu);
     const bool may_have_aux = options.aux_pages != 0 && request.pmu.type > kLastOwnType;
     if (may_have_aux || shared == shared_.end()) {
@@ -439,7 +447,8 @@ Result<EventRings> Recorder::map_rings(const RecordOptions &options, const Reque
             return own;
         }
     }
-    // Fails if the driver moved the event to another CPU than requested. Then it gets its own ring.
+    // The call fails if the driver moved the event to another CPU than requested. The event then
+    // gets its own ring.
     if (::ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rings_[shared->second].fd.get()) != 0)
         return EventRings::map(fd, options.pages, 0);
     return EventRings();
@@ -503,7 +512,7 @@ Result<void> Recorder::drain_records(Ring &ring, RecordSink &sink, RingNotes &no
     return {};
 }
 
-// Returns the number of bytes.
+// Reads an AUX area up to the position `until`. Returns the number of bytes read.
 Result<uint64_t> Recorder::drain_aux(size_t index, uint64_t until, RecordSink &sink)
 {
     Ring &ring = rings_[index];
@@ -521,8 +530,8 @@ Result<uint64_t> Recorder::drain_aux(size_t index, uint64_t until, RecordSink &s
     return uint64_t{aux->size()};
 }
 
-// Records a gap: data is missing between the moment at which the area was full and the next start
-// of the event. Some drivers report this gap in their last record; the kernel does not.
+// Writes a record of a gap: data is missing between the time when the area became full and the next
+// start of the event. Some drivers report this gap in their last record; the kernel does not.
 Result<void> Recorder::mark_gap(Ring &ring, RecordSink &sink)
 {
     outcome_.notes.aux_truncated++;
@@ -533,8 +542,8 @@ Result<void> Recorder::mark_gap(Ring &ring, RecordSink &sink)
     return sink.records(ring.aux_record);
 }
 
-// Output files change between rounds, so data is read only if its AUX record is in the same round.
-// The last round reads everything.
+// Reads an AUX area. Output files change between rounds, so the function reads only data whose AUX
+// record is in the same round. The last round reads everything.
 Result<void> Recorder::drain_area(size_t index, Round round, const RingNotes &notes,
                                   std::pair<uint64_t, uint64_t> window, RecordSink &sink)
 {
@@ -549,7 +558,7 @@ Result<void> Recorder::drain_area(size_t index, Round round, const RingNotes &no
         ring.aux_record.empty() || (aux_flags(ring.aux_record, 0) & PERF_AUX_FLAG_TRUNCATED) != 0;
     if (!says_so && aux_was_full(window.first, ring.rings.aux_head(), ring.rings.aux().size()))
         ring.full_at = ring.rings.aux_window().second;
-    if (ring.full_at && until < *ring.full_at)  // read the rest before enabling the event again
+    if (ring.full_at && until < *ring.full_at)  // read the rest before the event is enabled again
         return {};
     AuxRevival::End end = notes.aux_ended ? AuxRevival::End::kCut : AuxRevival::End::kOpen;
     if (ring.full_at) {
@@ -591,8 +600,9 @@ Result<void> Recorder::drain_rings(Round round, RecordSink &sink)
     return {};
 }
 
-// The PMU was removed, so its lost count can no longer be read and may be higher than the last
-// value. Readers treat these flags as a loss of unknown size.
+// Marks a loss of unknown size for an event whose PMU was removed: its lost count can no longer be
+// read, and may be higher than the last value. Readers interpret these flags as a loss of unknown
+// size.
 Result<void> Recorder::mark_lost_count(Ring &ring, RecordSink &sink)
 {
     constexpr uint64_t kUnknown = PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_COLLISION;
@@ -603,8 +613,8 @@ Result<void> Recorder::mark_lost_count(Ring &ring, RecordSink &sink)
     return sink.records(aux_gap_record(ring.aux_record, ring.rings.aux_window().first, kUnknown));
 }
 
-// Writes the kernel's lost counts since the last call: records that did not fit into a ring and,
-// for some drivers, losses in the driver.
+// Writes what the kernel has counted as lost since the last call: records that did not fit into a
+// ring and, for some drivers, losses in the driver.
 Result<void> Recorder::write_lost_counts(RecordSink &sink)
 {
     for (Ring &ring : rings_) {
@@ -643,9 +653,9 @@ Result<void> Recorder::drain_now(RecordSink &sink)
     return drain_rings({stopped_, false}, sink);
 }
 
-// Only Linux 7.x reports a removed PMU through poll(); on every kernel its sysfs directory
-// disappears. The check runs on ticks, because a busy recorder wakes a thousand times a second. A
-// PMU that reappears under the same name has another type.
+// Notes PMUs that were removed. Only Linux 7.x reports a removed PMU through poll(), but on every
+// kernel its sysfs directory disappears. The check runs on ticks, because poll() may wake a busy
+// recorder a thousand times a second. A PMU that reappears under the same name has another type.
 void Recorder::note_gone()
 {
     for (const OpenedEvent &event : events_) {
@@ -658,7 +668,7 @@ void Recorder::note_gone()
     }
 }
 
-// Reads the counts while they exist: a removed PMU has none.
+// Reads the lost counts while their PMUs exist, because the count of a removed PMU cannot be read.
 void Recorder::note_lost_counts()
 {
     for (Ring &ring : rings_)
@@ -666,7 +676,8 @@ void Recorder::note_lost_counts()
             ring.counter.read(ring.fd.get());
 }
 
-// The events of a CPU end when it goes offline, and do not exist when it comes online again.
+// Notes CPUs that came online. A CPU's events end when it goes offline, and do not exist when it
+// comes online again.
 void Recorder::note_cpus()
 {
     Result<std::vector<int>> online = online_ ? online_cpus(online_path_) : std::vector<int>();
@@ -716,7 +727,7 @@ Result<RecordOutcome> Recorder::run(RecordSink &sink, const std::vector<int> &st
             note_lost_counts();
         }
         stop |= all_gone() || (ends_with_tasks_ && std::ranges::none_of(rings_, &Ring::watched));
-        if (stop)  // so that data still in flight arrives before the last drain
+        if (stop)  // disables the events, so that data in flight arrives before the last drain
             for (const Ring &ring : rings_)
                 ::ioctl(ring.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
         stopped_ = stop;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Opens events, drains their rings into a sink until a stop fd is readable, and reports losses. The
-// caller starts the workload and writes the files.
+// Opens events, drains their rings into a sink until a stop descriptor is readable, and reports
+// losses. The caller starts the workload and writes the files.
 #pragma once
 
 #include <sys/types.h>
@@ -24,37 +24,37 @@
 
 namespace pmukit::record {
 
-// An event with attributes from libpfm4, of one of the kernel's own PMU types (0 to 5) or of a PMU
-// in sysfs.
+// An event whose attributes are already encoded: from libpfm4, of one of the kernel's fixed PMU
+// types (0 to 5), or of a PMU in sysfs.
 struct CodedEvent {
     std::string text;
     uint32_t type = 0;
     EventSettings settings;
-    std::optional<size_t> leader{};  // index in the coded events; scheduled together with it
+    std::optional<size_t> leader{};  // index of its group's leader in the coded events
 };
 
 struct RecordOptions {
     std::vector<EventString> events;
-    std::vector<CodedEvent> coded{};  // opened after events
+    std::vector<CodedEvent> coded{};  // are opened after `events`
     bool all_cpus = false;
-    std::vector<int> cpus;                      // -C; empty: the PMU or all_cpus decides
+    std::vector<int> cpus;                      // option -C; empty: the PMU or all_cpus decides
     std::vector<pid_t> processes{}, threads{};  // running tasks; a process includes its threads
     std::vector<std::string> cgroups{};  // one per event, or one for all; empty text: no cgroup
     Sampling sampling{};
-    bool inherit = true;      // children of followed tasks inherit the events
-    bool build_ids = true;    // in mmap records
-    size_t pages = 128;       // ring of a CPU, or of an event with an AUX area; a power of two
-    size_t aux_pages = 1024;  // 0: no AUX area
-    std::optional<pid_t> workload;      // per-task events follow it after its exec
+    bool inherit = true;                // children of followed tasks inherit the events
+    bool build_ids = true;              // mmap records have build ids
+    size_t pages = 128;                 // of a CPU's ring or an AUX event's ring; a power of two
+    size_t aux_pages = 1024;            // 0: no AUX area
+    std::optional<pid_t> workload;      // per-task events follow this process after its exec
     std::optional<int32_t> clock_id{};  // CLOCK_* of all time stamps; none: perf's own clock
     std::string sysfs_root = kSysfsPmus;
     std::string online_path = kOnlineCpus;
 };
 
-// One drained piece of an AUX area.
+// One piece of an AUX area that was drained.
 struct AuxChunk {
     uint64_t event_id;
-    uint64_t offset;  // bytes since the event began
+    uint64_t offset;  // bytes since the start of the event
     uint32_t ring;    // index of the ring
     int cpu;
     RingPieces data;
@@ -66,13 +66,13 @@ public:
     virtual Result<void> records(
         Bytes bytes) = 0;  // next bytes of the records; a record may continue in the next call
     virtual Result<void> aux(const AuxChunk &chunk) = 0;
-    virtual Result<void> round() = 0;  // every ring was drained once
+    virtual Result<void> round() = 0;  // called after every ring was drained once
 };
 
-// An opened event: on one or more CPUs, each with its id.
+// An opened event. It is open on one or more CPUs, and has an id on each.
 struct OpenedEvent {
     std::string text;
-    Pmu pmu;  // without a name if sysfs has no directory for the type
+    Pmu pmu;  // has no name if sysfs has no directory for the type
     std::vector<std::byte> attr;
     std::vector<uint64_t> ids;
     bool of_tasks = false;  // the tracking event: counts nothing, reports tasks, names and maps
@@ -81,11 +81,12 @@ struct OpenedEvent {
 struct RecordOutcome {
     RingNotes notes;
     uint64_t aux_bytes = 0;
-    std::vector<std::string> gone;  // PMUs that disappeared while recording
-    std::set<int> came;             // CPUs that came online while recording: they are not recorded
+    std::vector<std::string> gone;  // PMUs that disappeared during the recording
+    std::set<int> came;             // CPUs that came online later; they are not recorded
 };
 
-// Losses of an event with an AUX area before its data reached the area, by the kernel's count.
+// Losses of an event with an AUX area that occurred before the data reached the area, by the
+// kernel's count.
 struct DeviceLosses {
     perfdata::LostEntries entries;
     uint64_t unclear = 0;  // the count does not tell whether these are records or entries
@@ -98,45 +99,46 @@ public:
 
     const std::vector<OpenedEvent> &events() const { return events_; }
     bool has_aux() const;
-    // Returns true if an event samples tasks; the last event then is the tracking event.
+    // Returns true if an event samples tasks. In this case, the last event is the tracking event.
     bool follows_tasks() const;
-    // Events that were opened with other settings than requested, as perf does.
+    // Returns a text for each event that was opened with other settings than requested. perf does
+    // the same.
     const std::vector<std::string> &remarks() const { return remarks_; }
 
     Result<void> enable();
-    // Empties all rings once, for a caller that is busy for long between two rounds. Does not call
-    // round() of the sink.
+    // Empties all rings once, for a caller that is busy for a long time between two rounds. Does
+    // not call round() of the sink.
     Result<void> drain_now(RecordSink &sink);
-    // Call at the end of each file: writes PERF_RECORD_LOST_SAMPLES for everything that the kernel
-    // counted since the last call.
+    // To be called at the end of each file: writes PERF_RECORD_LOST_SAMPLES for everything that the
+    // kernel has counted as lost since the last call.
     Result<void> write_lost_counts(RecordSink &sink);
-    // Losses of an event up to the last call of write_lost_counts().
+    // Returns the losses of an event up to the last call of write_lost_counts().
     DeviceLosses device_losses(size_t event) const;
-    // Returns when a stop fd is readable or hung up, every PMU is gone, or all processes and
-    // threads have ended. All rings are empty then.
+    // Drains the rings until a stop descriptor is readable or hung up, every PMU is gone, or all
+    // recorded processes and threads have ended. All rings are empty when the function returns.
     Result<RecordOutcome> run(RecordSink &sink, const std::vector<int> &stop_fds);
 
 private:
-    // An event on a CPU, for all tasks or for one.
+    // An event on one CPU, for all tasks or for one task.
     struct Ring {
         size_t event;
         pid_t pid;
         int cpu;
         uint64_t id;
         Fd fd;
-        EventRings rings;    // not mapped: its records go into the ring of its CPU
+        EventRings rings;    // not mapped if the records go into the ring of the CPU
         bool self_starting;  // PERF_EVENT_IOC_ENABLE is not needed
-        bool watched;        // false: hung up, only drained
+        bool watched;        // false: the event hung up and is only drained
         AuxRevival revival{};
         std::vector<std::byte> aux_record{};  // the last AUX record
-        std::optional<uint64_t> full_at{};    // the area was full; its data up to here is unread
+        std::optional<uint64_t> full_at{};    // end of the unread data of an area that was full
         bool counts_lost = false;             // true: the counter is read
         LostCounter counter{};
         uint64_t lost = 0;                                       // losses that are written to files
         uint64_t lost_records = 0, gaps = 0, aux_gap_flags = 0;  // sums of RingNotes
     };
     struct Round {
-        bool last = false;  // all events are disabled for good
+        bool last = false;  // the last round: all events are disabled for good
         bool tick = false;
     };
 
@@ -172,15 +174,16 @@ private:
 
     std::vector<OpenedEvent> events_;
     std::vector<Ring> rings_;
-    std::map<int, size_t> shared_;  // per-CPU ring, shared by events without an AUX area
+    std::map<int, size_t> shared_;  // ring of each CPU, shared by events without an AUX area
     std::vector<std::string> remarks_;
     std::string sysfs_root_;
     std::string online_path_;
-    // CPUs that were online at the last check; none: CPUs were named, so others do not matter.
+    // CPUs that were online at the last check. None if the user names CPUs: other CPUs are not
+    // relevant then.
     std::optional<std::vector<int>> online_;
     bool ends_with_tasks_ = false;
     bool stopped_ = false;   // all events are disabled for good
-    RecordOutcome outcome_;  // so far
+    RecordOutcome outcome_;  // the outcome so far
 };
 
 }  // namespace pmukit::record

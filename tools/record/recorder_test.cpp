@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests the recorder with a software event of this kernel, described by a temporary sysfs tree. The
-// tests skip on machines that do not allow system-wide events.
+// Tests the recorder with a software event of the running kernel, which a temporary sysfs tree
+// describes. The tests skip on machines that do not permit system-wide events.
 #include "record/recorder.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Stores all records.
+// A sink that stores all records.
 class Keeper final : public RecordSink {
 public:
     Result<void> records(Bytes bytes) override
@@ -49,8 +49,8 @@ public:
     size_t rounds = 0;
 };
 
-// Samples the CPU clock a thousand times a second. Without a period it would sample at every
-// opportunity and leave a busy CPU no time for anything else.
+// Samples the CPU clock a thousand times a second. Without a period, the event would sample so
+// often that a busy CPU has no time for anything else.
 constexpr std::string_view kClock = "fake/config=0,period=1000000/";
 constexpr uint64_t kClockPeriod_ns = 1000000;
 
@@ -58,7 +58,7 @@ class RecorderTest : public testing::Test {
 protected:
     void SetUp() override
     {
-        root_.put("fake/type", "1");  // PERF_TYPE_SOFTWARE; config 0 is the CPU clock
+        root_.put("fake/type", "1");  // PERF_TYPE_SOFTWARE, whose config 0 is the CPU clock
         root_.put("fake/cpumask", "0");
         options_.sysfs_root = root_.dir();
         options_.events = *parse_event_strings(kClock);
@@ -104,7 +104,7 @@ TEST_F(RecorderTest, DeliversWholeRecordsUntilStopped)
     ASSERT_TRUE(outcome) << outcome.error().message;
     EXPECT_TRUE(outcome->gone.empty());
     EXPECT_GT(outcome->notes.samples, 0U);
-    RingNotes again;  // the stored records match the counts
+    RingNotes again;  // counts the stored records again
     EXPECT_TRUE(note_records(keeper.all, 0, keeper.all.size(), again));
     EXPECT_EQ(again.samples, outcome->notes.samples);
 }
@@ -116,10 +116,10 @@ uint64_t now_ns(clockid_t clock)
     return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// CLOCK_REALTIME is far from all clocks that start at boot.
+// CLOCK_REALTIME is used, because its time differs much from all clocks that start at boot.
 TEST_F(RecorderTest, RecordsHaveTimesOfTheChosenClock)
 {
-    options_.clock_id = CLOCK_REALTIME;  // a software event never interrupts as an NMI
+    options_.clock_id = CLOCK_REALTIME;  // valid for software events, which do not use NMIs
     std::optional<Recorder> recorder = open_or_skip();
     if (!recorder)
         GTEST_SKIP() << skip_;
@@ -150,7 +150,7 @@ TEST_F(RecorderTest, ErrorOfARefusedClockListsTheClocks)
 {
     if (!open_or_skip() && skip_.find("CAP_PERFMON") != std::string::npos)
         GTEST_SKIP() << skip_;
-    options_.clock_id = CLOCK_PROCESS_CPUTIME_ID;  // valid for no event
+    options_.clock_id = CLOCK_PROCESS_CPUTIME_ID;  // a clock that no event supports
     Result<Recorder> recorder = Recorder::open(options_);
     ASSERT_FALSE(recorder);
     EXPECT_EQ(recorder.error().code, Errc::kUsage);
@@ -177,7 +177,7 @@ TEST_F(RecorderTest, EndsAndReportsAPmuThatDisappears)
     EXPECT_EQ(outcome->gone, std::vector<std::string>{"fake"});
 }
 
-// The check runs ten times per second, not each time that a ring is half full.
+// The recorder checks ten times per second, not each time that a ring is half full.
 TEST_F(RecorderTest, ChecksForThePmuOnTicksOnly)
 {
     constexpr auto kRun = 500ms, kTick = 100ms;
@@ -208,7 +208,8 @@ TEST_F(RecorderTest, ChecksForThePmuOnTicksOnly)
 
 class RecorderOfAllCpus : public RecorderTest {
 protected:
-    // The CPUs that are reported when the list of online CPUs changes from 0 to 0-1.
+    // Returns the CPUs that the recorder reports when the list of online CPUs changes from 0 to
+    // 0-1.
     std::set<int> came()
     {
         root_.remove("fake/cpumask");
@@ -242,15 +243,15 @@ TEST_F(RecorderOfAllCpus, ReportsCpusThatComeOnline)
     EXPECT_EQ(cpus, std::set<int>{1});
 }
 
-TEST_F(RecorderOfAllCpus, IgnoresCpusThatAreNotSelected)
+TEST_F(RecorderOfAllCpus, DoesNotReportCpusThatAreNotSelected)
 {
     options_.cpus = {0};
     EXPECT_TRUE(came().empty());
 }
 
-TEST_F(RecorderTest, EventsOfAGroupStartTogether)
+TEST_F(RecorderTest, GroupMemberStartsWithItsLeader)
 {
-    // A group: the CPU clock, and context switches with a sample for every one.
+    // The group has the CPU clock as leader, and context switches with one sample per switch.
     options_.coded = {{"clock", 1, {{}, {}, kClockPeriod_ns, {}}, {}},
                       {"switches", 1, {{3}, {}, 1, {}}, size_t{0}}};
     std::optional<Recorder> recorder = open_or_skip();
@@ -272,7 +273,7 @@ TEST_F(RecorderTest, EventsOfAGroupStartTogether)
     Result<RecordOutcome> outcome = recorder->run(keeper, {stop_.get()});
     stopper.join();
     ASSERT_TRUE(outcome) << outcome.error().message;
-    // The first word of a sample is its event's id (PERF_SAMPLE_IDENTIFIER).
+    // The first word of a sample is the id of its event (PERF_SAMPLE_IDENTIFIER).
     size_t switches = 0;
     for (size_t at = 0; at + 16 <= keeper.all.size();) {
         const std::byte *record = keeper.all.data() + at;
@@ -295,7 +296,7 @@ size_t rings_mapped()
 
 TEST_F(RecorderTest, EventsOfACpuShareARing)
 {
-    // Three events of the CPU clock, and the tracking event.
+    // The recorder opens three events of the CPU clock, and the tracking event.
     root_.remove("fake/cpumask");
     options_.cpus = {0};
     options_.events = *parse_event_strings(
@@ -333,7 +334,7 @@ TEST_F(RecorderTest, EventsOfACpuShareARing)
         EXPECT_GT(samples[recorder->events()[event].ids.front()], 0U) << event;
 }
 
-TEST_F(RecorderTest, FollowsRunningProcesses)
+TEST_F(RecorderTest, FollowsProcessUntilItEnds)
 {
     root_.remove("fake/cpumask");
     options_.processes = {::getpid()};
@@ -358,7 +359,7 @@ TEST_F(RecorderTest, FollowsRunningProcesses)
     waiter.join();
     EXPECT_LT(std::chrono::steady_clock::now() - begun, 60s);
 
-    options_.processes = {child};  // it has ended
+    options_.processes = {child};  // the process has ended
     EXPECT_FALSE(open_or_skip());
     EXPECT_EQ(skip_, "-p " + std::to_string(child) + ": there is no such process");
     options_.processes.clear();
@@ -388,7 +389,7 @@ TEST_F(RecorderTest, RefusesAGroupMemberOnAnotherCpuThanItsLeader)
         << skip_;
 }
 
-TEST_F(RecorderTest, OpensOnePcieTraceEventForAMaskOfSeveralCpus)
+TEST_F(RecorderTest, OpensOneEventOfHisiPttForSeveralCpusInTheCpumask)
 {
     root_.put("hisi_ptt0_2/type", "1");
     root_.put("hisi_ptt0_2/cpumask", "0-1");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The order of reads and writes follows the comment in struct perf_event_mmap_page: load the head
-// with acquire before the data, store the tail with release after it.
+// with acquire semantics before reading the data, and store the tail with release semantics after
+// reading it.
 #include "record/ring.hpp"
 
 #include <linux/perf_event.h>
@@ -20,9 +21,10 @@ namespace {
 
 constexpr size_t kRecordHeaderBytes = 8;
 constexpr uint64_t kWordMask = ~uint64_t{7};
-constexpr int kMostLooks = 1000;  // some microseconds
+constexpr int kMostLooks = 1000;  // takes some microseconds
 
-// The kernel's words have no atomic type; both sides agree on the barriers.
+// The kernel's words have no atomic type, so they are accessed through atomic_ref. The kernel uses
+// the matching barriers.
 uint64_t load_acquire(__u64 &word)
 {
     return std::atomic_ref<__u64>(word).load(std::memory_order_acquire);
@@ -107,9 +109,9 @@ bool note_records(Bytes ring, uint64_t tail, uint64_t head, RingNotes &notes)
     return true;
 }
 
-// The kernel writes an AUX record before it advances the head. If data was in the area before the
-// records were read, its record is among them or lost. Later data counts only if a record announces
-// it.
+// The kernel writes an AUX record before it advances the head. So if data was in the area before
+// the records were read, its AUX record is among them or is lost. Data that came later counts only
+// if a record announces it.
 uint64_t aux_until(uint64_t before, uint64_t after, uint64_t announced)
 {
     return std::max(before, std::min(after, announced & kWordMask));
@@ -140,10 +142,10 @@ std::vector<std::byte> aux_gap_record(std::vector<std::byte> aux_record, uint64_
 }
 
 // An event can continue once its area has free space. The kernel disables an event a moment after
-// the record that reports the cut, possibly after this code enabled the event, so the event is
-// enabled once more at the next tick. If only cuts arrive, the event is enabled at ticks only. An
-// event that delivers data after a cut is running. An event that delivers none for kSilentTicks may
-// be stopped and is restarted.
+// it writes the record that reports the cut, possibly after this code has enabled the event. So the
+// event is enabled once more at the next tick. If only cuts arrive, the event is enabled at ticks
+// only. An event that delivers data after a cut is running. An event that delivers no data for
+// kSilentTicks ticks after a cut may be stopped, and is restarted.
 AuxRevival::Act AuxRevival::after_round(uint64_t bytes, End end, bool tick)
 {
     const bool cut = end == End::kCut;
@@ -220,7 +222,7 @@ std::pair<uint64_t, uint64_t> EventRings::record_window() const
     return {control()->data_tail, load_acquire(control()->data_head)};
 }
 
-// The window has whole words only; a partial word is read with later data.
+// Returns a window of whole words. A partial word is read with later data.
 std::pair<uint64_t, uint64_t> EventRings::aux_window() const
 {
     return {control()->aux_tail, aux_head() & kWordMask};
@@ -231,8 +233,8 @@ uint64_t EventRings::aux_head() const
     return load_acquire(control()->aux_head);
 }
 
-// A record may arrive a moment before the head that covers its data, which the event's CPU is about
-// to write.
+// A record may arrive a moment before the kernel advances the head over the data that the record
+// announces.
 uint64_t EventRings::aux_head_at(uint64_t announced) const
 {
     uint64_t head = aux_window().second;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Ring arithmetic at its limits, and a walk over records that may be invalid.
+// Tests the arithmetic of ring positions at its limits, and the counts of records that may be
+// invalid.
 #include "record/ring.hpp"
 
 #include <gtest/gtest.h>
@@ -57,7 +58,7 @@ protected:
         head_ += 8;
     }
     std::vector<std::byte> ring_ = std::vector<std::byte>(kRing);
-    uint64_t tail_ = 48, head_ = 48;  // so that records wrap
+    uint64_t tail_ = 48, head_ = 48;  // not 0, so that records wrap
     RingNotes notes_;
 };
 
@@ -72,7 +73,7 @@ TEST_F(NoteRecords, CountsLossesAcrossTheWrap)
     EXPECT_EQ(notes_.samples, 1U);
 }
 
-TEST_F(NoteRecords, CountsTruncatedAux)
+TEST_F(NoteRecords, CountsAuxRecordsWithTheTruncatedFlag)
 {
     put(PERF_RECORD_AUX, {0, 16, PERF_AUX_FLAG_TRUNCATED});
     put(PERF_RECORD_AUX, {16, 16, 0});
@@ -80,7 +81,7 @@ TEST_F(NoteRecords, CountsTruncatedAux)
     EXPECT_EQ(notes_.aux_truncated, 1U);
 }
 
-TEST_F(NoteRecords, DistinguishesAGapFromTruncation)
+TEST_F(NoteRecords, CountsPartialFlagAloneAsAGap)
 {
     put(PERF_RECORD_AUX, {0, 16, PERF_AUX_FLAG_PARTIAL});
     put(PERF_RECORD_AUX, {16, 0, PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_TRUNCATED});
@@ -89,7 +90,7 @@ TEST_F(NoteRecords, DistinguishesAGapFromTruncation)
     EXPECT_EQ(notes_.aux_truncated, 1U);
 }
 
-TEST_F(NoteRecords, DistinguishesDeviceLossesFromRingLosses)
+TEST_F(NoteRecords, CountsCollisionFlagAsALossOfUnknownSize)
 {
     put(PERF_RECORD_AUX, {0, 0, PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION});
     put(PERF_RECORD_AUX, {0, 16, PERF_AUX_FLAG_COLLISION});
@@ -104,7 +105,7 @@ TEST_F(NoteRecords, DistinguishesDeviceLossesFromRingLosses)
     EXPECT_EQ(notes_.aux_truncated, 0U);
 }
 
-TEST_F(NoteRecords, FindsTheEndOfAnnouncedData)
+TEST_F(NoteRecords, ReturnsTheEndOfTheDataThatTheLastAuxRecordAnnounces)
 {
     put(PERF_RECORD_AUX, {16, 8, 0});
     put(PERF_RECORD_SAMPLE, {});
@@ -137,21 +138,21 @@ TEST_F(NoteRecords, RefusesInvalidSizes)
     EXPECT_FALSE(note_records(ring_, tail_, tail_ + 4, notes_));
 }
 
-TEST(AuxUntil, IncludesDataOlderThanTheRecords)
+TEST(AuxUntil, IncludesDataFromBeforeTheRecordsWereRead)
 {
     EXPECT_EQ(aux_until(64, 64, 64), 64U);
     EXPECT_EQ(aux_until(64, 64, 0), 64U) << "its record was lost, or read in an earlier round";
     EXPECT_EQ(aux_until(64, 64, 32), 64U) << "likewise that of the last part";
 }
 
-TEST(AuxUntil, ExcludesUnannouncedData)
+TEST(AuxUntil, ExcludesLaterDataThatNoRecordAnnounces)
 {
     EXPECT_EQ(aux_until(64, 128, 0), 64U);
     EXPECT_EQ(aux_until(64, 128, 64), 64U);
     EXPECT_EQ(aux_until(0, 128, 96), 96U) << "the record of the last part came behind those read";
 }
 
-TEST(AuxUntil, IncludesNewDataThatIsAnnounced)
+TEST(AuxUntil, IncludesLaterDataThatARecordAnnounces)
 {
     EXPECT_EQ(aux_until(64, 128, 128), 128U);
 }
@@ -167,7 +168,7 @@ TEST(AuxUntil, RoundsDownToAWord)
     EXPECT_EQ(aux_until(64, 80, 77), 72U);
 }
 
-TEST(AuxWasFull, RequiresAtMostOneFreeByte)
+TEST(AuxWasFull, IsTrueIfAtMostOneByteIsFree)
 {
     constexpr size_t kArea = 4096;
     EXPECT_TRUE(aux_was_full(64, 64 + kArea, kArea));
@@ -181,7 +182,7 @@ TEST(AuxWasFull, RequiresAtMostOneFreeByte)
 TEST_F(NoteRecords, GapRecordHasTheEventAndTimeOfTheLastAuxRecord)
 {
     constexpr uint64_t kWhen = 12345, kEvent = 77;
-    put(PERF_RECORD_AUX, {0, 16, 0, kWhen, kEvent});  // across the wrap
+    put(PERF_RECORD_AUX, {0, 16, 0, kWhen, kEvent});  // the record wraps
     ASSERT_TRUE(note_records(ring_, tail_, head_, notes_));
     ASSERT_EQ(notes_.aux_record, tail_);
     const std::vector<std::byte> record =
@@ -258,7 +259,7 @@ TEST(AuxRevival, RestartsImmediatelyAfterAFullArea)
         EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kNone) << "its device is quiet";
 }
 
-TEST(AuxRevival, IgnoresAnEventThatNeverDeliveredData)
+TEST(AuxRevival, DoesNotEnableAnEventThatNeverDeliveredData)
 {
     AuxRevival revival;
     EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kNone)

@@ -12,7 +12,7 @@ namespace {
 
 using Numbers = std::vector<uint64_t>;
 
-// Reading caps/
+// Reading the files of caps/
 
 std::optional<Numbers> parse_numbers(std::string_view text, char separator)
 {
@@ -28,14 +28,14 @@ std::optional<Numbers> parse_numbers(std::string_view text, char separator)
     return numbers;
 }
 
-// The numbers of a cap such as "1 2 4".
+// Returns the numbers of a cap such as "1 2 4".
 std::optional<Numbers> numbers_of(const Pmu &pmu, const char *cap)
 {
     const auto found = pmu.caps.find(cap);
     return found == pmu.caps.end() ? std::nullopt : parse_numbers(found->second, ' ');
 }
 
-// The numbers for key in a cap such as "0=0,1 1=2".
+// Returns the numbers that follow `key` in a cap such as "0=0,1 1=2".
 std::optional<Numbers> numbers_for(const Pmu &pmu, const char *cap, uint64_t key)
 {
     const auto found = pmu.caps.find(cap);
@@ -103,7 +103,7 @@ Answer Question::refuse(const std::string &supported, const std::string &with,
                                       supported + " (caps/" + (cap.empty() ? rule.cap : cap) + ")"};
 }
 
-// A term that is omitted is 0; the driver then uses its default.
+// Checks a term whose value 0, the value of an omitted term, selects the driver's default.
 Answer one_of_or_default(const Question &asked)
 {
     const std::optional<Numbers> numbers = numbers_of(asked.pmu, asked.rule.cap);
@@ -131,7 +131,8 @@ Answer some_of(const Question &asked)
     return asked.refuse(listed(*numbers) + " and their sums");
 }
 
-// The counter width depends on the unit size, which is the smallest one if omitted.
+// Checks a threshold against the counter width, which depends on the unit size. If the unit size is
+// omitted, it is the smallest one.
 Answer cxl_hmu_threshold(const Question &asked)
 {
     uint64_t unit = value_of(asked.pmu, "hotness_granual", asked.words);
@@ -148,7 +149,8 @@ Answer cxl_hmu_threshold(const Question &asked)
                         " with hotness_granual=" + std::to_string(unit), cap);
 }
 
-// A range may extend past the memory; only the driver knows the end of the bitmap.
+// Checks the start of a range. The range may extend past the memory, because only the driver knows
+// the end of the bitmap.
 Answer cxl_hmu_range(const Question &asked)
 {
     const std::optional<Numbers> limit = numbers_of(asked.pmu, asked.rule.cap);
@@ -159,7 +161,8 @@ Answer cxl_hmu_range(const Question &asked)
                         " with range_size=" + std::to_string(size));
 }
 
-// epoch_scale (Documentation/ABI): 1 is 100 us, each further step ten times as long.
+// Converts an epoch to microseconds. epoch_scale 1 is 100 us, and each further scale is ten times
+// as long (Documentation/ABI).
 std::optional<uint64_t> epoch_us(uint64_t scale, uint64_t multiplier)
 {
     constexpr uint64_t kScales_us[] = {100, 1000, 10000, 100000, 1000000};
@@ -192,7 +195,7 @@ Answer hisi_ptt_direction(const Question &asked)
     return asked.refuse(listed(*numbers), " with format=" + std::to_string(format));
 }
 
-// Several types at once are supported only in these directions.
+// Checks that the direction supports several types at once, if the event has several.
 Answer hisi_ptt_several_types(const Question &asked)
 {
     const uint64_t type = value_of(asked.pmu, "type", asked.words);
@@ -208,7 +211,7 @@ Answer hisi_ptt_several_types(const Question &asked)
 
 constexpr std::string_view kCxlHmu = "cxl_hmu_mem", kHisiPtt = "hisi_ptt";
 
-// A check may rely on those before it.
+// A check may rely on the checks before it.
 constexpr Rule kRules[] = {
     {kCxlHmu, "epoch_type", "epoch_type", one_of},
     {kCxlHmu, "access_type", "access_type", one_of_or_default},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Compares caps/ of drivers with the values that events request.
+// Tests the comparison of the values that an event requests with the caps/ of its driver.
 #include "record/supported.hpp"
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ TEST(Supported, RefusalNamesTheSupportedValuesAndTheOffset)
     const struct {
         Pmu pmu;
         const char *terms;
-        size_t term_at;  // offset in terms
+        size_t term_at;  // offset in `terms`
         const char *why;
     } refused[] = {
         {cxl_hmu(), "epoch_type=1", 0,

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using perfdata::Packer;
 
-constexpr uint32_t kOfTheKernel = UINT32_MAX;  // pid of kernel mmap records; their tid is 0
+constexpr uint32_t kOfTheKernel = UINT32_MAX;  // pid of the kernel's mmap records, whose tid is 0
 
 // Text to numbers
 
@@ -33,7 +33,7 @@ bool take_hex(std::string_view text, T &value)
     return failure == std::errc() && end == text.data() + text.size();
 }
 
-// Takes the next word; text then starts after the blanks that follow it.
+// Takes the first word of a text. The text then begins after the blanks that follow the word.
 std::string_view take_word(std::string_view &text)
 {
     const size_t end = std::min(text.find(' '), text.size());
@@ -51,7 +51,7 @@ std::optional<std::pair<std::string_view, std::string_view>> halves(std::string_
     return std::pair(text.substr(0, at), text.substr(at + 1));
 }
 
-// The number after a key in /proc/PID/status.
+// Returns the number that follows a key in /proc/PID/status.
 std::optional<uint32_t> number_in(const std::string &status_path, std::string_view key)
 {
     std::ifstream status(status_path);
@@ -64,7 +64,7 @@ std::optional<uint32_t> number_in(const std::string &status_path, std::string_vi
     return std::nullopt;
 }
 
-// The range of the kernel's code, delimited by the same symbols as in perf.
+// The range of the kernel's code. As in perf, symbols mark its ends.
 struct KernelText {
     std::string first_name;
     uint64_t begin = 0, end = 0;
@@ -94,13 +94,13 @@ std::optional<KernelText> kernel_text(const std::string &kallsyms_path)
 
 // Records
 
-// Appends a text with its NUL, padded to whole words.
+// Appends a text with its NUL, padded to whole 64-bit words.
 void put_text(Packer &record, std::string_view text)
 {
     record.put(as_bytes(text)).pad_to((record.bytes().size() / 8 + 1) * 8);
 }
 
-// nullopt: a text is too long for a record.
+// Returns the whole record. nullopt: a text is too long for a record.
 std::optional<std::vector<std::byte>> finished(uint32_t type, uint16_t misc, const Packer &body)
 {
     const size_t bytes = perfdata::kRecordHeaderBytes + body.bytes().size() + kTrailerBytes;
@@ -113,7 +113,7 @@ std::optional<std::vector<std::byte>> finished(uint32_t type, uint16_t misc, con
 
 std::optional<std::vector<std::byte>> mmap2_record(uint32_t pid, const MapsLine &map)
 {
-    constexpr uint64_t kInodeGeneration = 0;  // not available in procfs
+    constexpr uint64_t kInodeGeneration = 0;  // procfs does not show it
     const uint32_t protection = (map.readable ? PROT_READ : 0U) | (map.writable ? PROT_WRITE : 0U) |
                                 (map.executable ? PROT_EXEC : 0U);
     Packer body;
@@ -124,7 +124,7 @@ std::optional<std::vector<std::byte>> mmap2_record(uint32_t pid, const MapsLine 
     return finished(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, body);
 }
 
-// A map of the kernel: MMAP2 if there is a build id, otherwise MMAP.
+// Returns the map record of the kernel or a module: MMAP2 if there is a build id, otherwise MMAP.
 std::optional<std::vector<std::byte>> kernel_record(uint64_t begin, uint64_t bytes, uint64_t offset,
                                                     std::string_view name, Bytes build_id)
 {
@@ -145,8 +145,8 @@ std::optional<std::vector<std::byte>> kernel_record(uint64_t begin, uint64_t byt
                     body);
 }
 
-// A process that already exists has its own program: FORK_EXEC keeps readers from copying its
-// parent's maps.
+// Returns the fork record of a thread that already exists. The process may run another program than
+// its parent, so the flag FORK_EXEC keeps readers from copying the parent's maps.
 std::optional<std::vector<std::byte>> fork_record(uint32_t pid, uint32_t tid, uint32_t parent)
 {
     const uint32_t starter = tid == pid ? parent : pid;
@@ -186,8 +186,8 @@ std::optional<MapsLine> parse_maps_line(std::string_view line)
     return map;
 }
 
-// A note: three words (size of the name, size of the content, type), then name and content, each
-// padded to whole 32-bit words (elf(5)).
+// Searches ELF notes (elf(5)). A note has three words (size of the name, size of the content,
+// type), then the name and the content, each padded to whole 32-bit words.
 Bytes build_id_of_notes(Bytes notes)
 {
     constexpr size_t kHeadBytes = 12;
@@ -222,8 +222,8 @@ Result<void> Synthesizer::be_patient()
     return done;
 }
 
-// The numbers that name directories (processes and threads), sorted. The kernel takes half a second
-// to list ten thousand threads.
+// Returns the numbers that are names of directories (processes or threads), sorted. The kernel
+// takes half a second to list ten thousand threads, so the function calls meanwhile_.
 Result<std::vector<uint32_t>> Synthesizer::numbers_in(const std::string &folder)
 {
     std::vector<uint32_t> numbers;
@@ -246,7 +246,8 @@ Result<void> Synthesizer::give(const std::optional<std::vector<std::byte>> &reco
     return given ? be_patient() : given;
 }
 
-// /proc/kallsyms has a hundred thousand lines and is read once.
+// Writes the kernel's record. /proc/kallsyms has about a hundred thousand lines, so it is read only
+// once.
 Result<void> Synthesizer::kernel()
 {
     if (!kernel_) {
@@ -263,7 +264,7 @@ Result<void> Synthesizer::kernel()
     return modules();
 }
 
-// Lines "name bytes users others state address".
+// Writes a record for each module. /proc/modules has lines "name bytes users others state address".
 Result<void> Synthesizer::modules()
 {
     std::ifstream modules(root_ + "/proc/modules");

@@ -24,27 +24,28 @@ struct MapsLine {
     uint64_t begin = 0, end = 0, file_offset = 0, inode = 0;
     uint32_t major = 0, minor = 0;
     bool readable = false, writable = false, executable = false, shared = false;
-    std::string_view path;  // empty: no file
+    std::string_view path;  // empty: the map has no file
 };
 std::optional<MapsLine> parse_maps_line(std::string_view line);
 
-// The build id among ELF notes of this machine's byte order. Empty: no build id.
+// Returns the build id in ELF notes, which have this machine's byte order. Empty: the notes have
+// none.
 Bytes build_id_of_notes(Bytes notes);
 
 class Synthesizer {
 public:
-    // meanwhile: called every few milliseconds while /proc is read.
+    // This function is called every few milliseconds while /proc is read.
     using Meanwhile = std::function<Result<void>()>;
     explicit Synthesizer(RecordSink &sink, std::string root = "", Meanwhile meanwhile = {})
         : sink_(sink), root_(std::move(root)), meanwhile_(std::move(meanwhile))
     {
     }
-    // Call again for each new file. Writes nothing if the kernel hides its addresses from the user
-    // (kptr_restrict).
+    // Writes the kernel and its modules; to be called again for each new file. Writes nothing if
+    // the kernel hides its addresses from the user (kptr_restrict).
     Result<void> kernel();
-    // Skips processes that end meanwhile.
+    // Writes all processes. A process that ends during the call is skipped.
     Result<void> processes();
-    // Writes the process that has this thread.
+    // Writes the process to which this thread belongs.
     Result<void> process_of(uint32_t tid);
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// State from before the recording is synthesized from a temporary /proc and /sys, in records that a
-// reader accepts.
+// Synthesizes records from a temporary /proc and /sys, and parses them as a reader of recordings
+// does.
 #include "record/synthesize.hpp"
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ TEST(BuildIdOfNotes, IsFoundAfterOtherNotes)
         EXPECT_TRUE(build_id_of_notes(Bytes(notes).first(bytes)).empty()) << bytes;
 }
 
-TEST(BuildIdOfNotes, AnInvalidSizeEndsTheSearch)
+TEST(BuildIdOfNotes, InvalidSizeOfANoteEndsTheSearch)
 {
     std::vector<std::byte> notes = note(kGnu, 1, "version");
     store(notes.data(), UINT32_MAX, std::endian::native);
@@ -162,7 +162,7 @@ TEST_F(SynthesizerTest, SkipsAKernelThatHidesItsAddresses)
     EXPECT_TRUE(keeper_.kept.empty());
 }
 
-TEST_F(SynthesizerTest, ProcessesHaveThreadsNamesAndCode)
+TEST_F(SynthesizerTest, WritesThreadsNamesAndCodeOfEachProcess)
 {
     root_.put("proc/70/status", "Name:\tbusy\nPid:\t70\nPPid:\t3\n");
     root_.put("proc/70/task/70/comm", "busy\n");
@@ -204,14 +204,15 @@ TEST_F(SynthesizerTest, SkipsAPathThatIsTooLongForARecord)
     EXPECT_EQ(map_at(0).path, "/bin/busy");
 }
 
-// A recorder drains its rings in this callback; otherwise they would overflow while /proc is read.
+// A recorder drains its rings in this callback. Without the callback, the rings would overflow
+// while /proc is read.
 TEST_F(SynthesizerTest, CallsMeanwhileBetweenRecords)
 {
     root_.put("proc/70/status", "PPid:\t3\n");
     for (int tid = 70; tid < 90; tid++)
         root_.put("proc/70/task/" + std::to_string(tid) + "/comm", "worker\n");
     const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(3)); };
-    // Each record takes longer than the allowed time between two calls.
+    // Each record takes longer than the allowed time between two calls of the callback.
     class Slow final : public RecordSink {
     public:
         explicit Slow(std::function<void()> pause) : pause_(std::move(pause)) {}
@@ -242,8 +243,8 @@ TEST_F(SynthesizerTest, CallsMeanwhileBetweenRecords)
     EXPECT_FALSE(failing.processes()) << "what went wrong meanwhile ends it";
 }
 
-// Listing the threads of a process with ten thousand threads takes longer than filling a small
-// ring.
+// The callback must be called during the listing, because listing ten thousand threads takes longer
+// than the time in which a small ring fills.
 TEST_F(SynthesizerTest, CallsMeanwhileWhileListingADirectory)
 {
     root_.put("proc/version", "not a process\n");
@@ -259,7 +260,7 @@ TEST_F(SynthesizerTest, CallsMeanwhileWhileListingADirectory)
     EXPECT_TRUE(keeper_.kept.empty());
 }
 
-TEST_F(SynthesizerTest, ProcessOfAThreadHasAllThreads)
+TEST_F(SynthesizerTest, WritesAllThreadsOfTheProcessOfAThread)
 {
     root_.put("proc/70/status", "Tgid:\t70\nPPid:\t3\n");
     root_.put("proc/71/status", "Tgid:\t70\nPPid:\t3\n");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Format files: Documentation/ABI/testing/sysfs-bus-event_source-devices-format of the kernel.
+// The syntax of format files: Documentation/ABI/testing/sysfs-bus-event_source-devices-format of
+// Linux.
 #include "record/sysfs_pmu.hpp"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ std::optional<Field::Bits> parse_bits(std::string_view text)
     return Field::Bits{static_cast<unsigned>(*first), static_cast<unsigned>(*last)};
 }
 
-// The files of a directory: name -> trimmed text. A missing directory counts as empty.
+// Returns the files of a directory: name -> trimmed text. A missing directory counts as empty.
 Result<std::map<std::string, std::string>> read_folder(const std::string &folder)
 {
     std::map<std::string, std::string> files;
@@ -42,7 +43,8 @@ Result<std::map<std::string, std::string>> read_folder(const std::string &folder
     return files;
 }
 
-// Aliases have further files, such as NAME.unit and NAME.scale, which are not events.
+// Returns false for further files of an alias, such as NAME.unit and NAME.scale, which are not
+// events.
 bool is_event_file(const std::string &name)
 {
     constexpr std::string_view kSuffixes[] = {".unit", ".scale", ".per-pkg", ".snapshot"};
@@ -178,7 +180,7 @@ Result<std::vector<std::pair<std::string, uint32_t>>> list_pmus(const std::strin
     if (failure)
         return Error{Errc::kNotFound, root + ": " + failure.message()};
     for (; at != end; at.increment(failure)) {
-        // A PMU may disappear meanwhile: that is no error of the list.
+        // A PMU that disappears during the listing is left out; this is not an error.
         if (Result<uint32_t> type = read_type(at->path()))
             pmus.emplace_back(at->path().filename(), *type);
         if (failure)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A PMU as described in /sys/bus/event_source/devices/<name>. The root is a parameter, for saved
-// copies of the tree and for tests.
+// A PMU as /sys/bus/event_source/devices/<name> describes it. The root directory is a parameter,
+// for saved copies of the tree and for tests.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 namespace pmukit::record {
 
 constexpr const char *kSysfsPmus = "/sys/bus/event_source/devices";
-constexpr size_t kConfigWords = 5;  // config, config1 .. config4
+constexpr size_t kConfigWords = 5;  // config, config1 ... config4
 
 using ConfigWords = std::array<uint64_t, kConfigWords>;
 
@@ -41,14 +41,14 @@ struct Pmu {
     std::optional<std::vector<int>> cpus{};   // on hybrid machines: CPUs with this core PMU
 };
 
-// "config1:0-31", "config:4,8-11"
+// Parses a format such as "config1:0-31" or "config:4,8-11".
 Result<Field> parse_format(std::string_view text);
-// Error: the value has more bits than the field.
+// Returns an Error if the value has more bits than the field.
 Result<void> set_field(const Field &field, uint64_t value, ConfigWords &words);
 uint64_t get_field(const Field &field, const ConfigWords &words);
 
 Result<Pmu> read_pmu(const std::string &root, const std::string &name);
-// Names with their attr.type, sorted by name.
+// Returns the names of the PMUs with their attr.type, sorted by name.
 Result<std::vector<std::pair<std::string, uint32_t>>> list_pmus(const std::string &root);
 
 }  // namespace pmukit::record

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Format files, fields and whole PMU directories, from a temporary tree.
+// Tests format files, fields and whole PMU directories of a temporary tree.
 #include "record/sysfs_pmu.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ protected:
     TestFolder root_;
 };
 
-TEST(Format, ReadsRangesSinglesAndSplitFields)
+TEST(Format, ParsesRangesSingleBitsAndSplitFields)
 {
     EXPECT_EQ(parse_format("config:0-1")->width(), 2U);
     EXPECT_EQ(parse_format("config4:63")->word, 4U);
@@ -74,7 +74,7 @@ TEST_F(SysfsTree, ReadsAPmu)
     EXPECT_EQ(pmu->caps.at("counter_width"), "16");
 }
 
-TEST_F(SysfsTree, AcceptsAPmuWithoutDirectories)
+TEST_F(SysfsTree, AcceptsAPmuWithoutFormatEventsAndCaps)
 {
     root_.put("software/type", "1\n");
     Result<Pmu> pmu = read_pmu(root_.dir(), "software");
@@ -97,7 +97,7 @@ TEST_F(SysfsTree, ErrorsNameTheMissingOrInvalidFile)
               std::string::npos);
 }
 
-TEST_F(SysfsTree, ListsByName)
+TEST_F(SysfsTree, ListsPmusSortedByName)
 {
     root_.put("b/type", "2");
     root_.put("a/type", "1");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Documentation/trace/events.rst of Linux, "Event formats":
+// Parses descriptions of trace events (Documentation/trace/events.rst of Linux, "Event formats"):
 //
 //     name: cxl_hmu_record
 //     ID: 1405
@@ -16,9 +16,9 @@
 namespace pmukit::record {
 namespace {
 
-constexpr size_t kMostBytes = 8192;  // PERF_MAX_TRACE_SIZE: no record is longer
+constexpr size_t kMostBytes = 8192;  // PERF_MAX_TRACE_SIZE, the limit of a record
 
-// The number between "key:" and the next semicolon.
+// Returns the number between "key:" and the next semicolon.
 std::optional<size_t> number_of(std::string_view line, std::string_view key)
 {
     const size_t at = line.find(key);
@@ -30,7 +30,8 @@ std::optional<size_t> number_of(std::string_view line, std::string_view key)
                                            : std::nullopt;
 }
 
-// "char pmu[32]", "__data_loc u64[] words": the last word, without brackets.
+// Returns the name in a declaration such as "char pmu[32]" or "__data_loc u64[] words": the last
+// word without brackets.
 std::string_view name_of(std::string_view declaration)
 {
     std::string_view name = declaration.substr(declaration.find_last_of(" *") + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A trace event as described in tracefs: its id, and the location of each field in its record.
+// A trace event as tracefs describes it: its id, and the location of each field in its record.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,16 @@ struct TraceField {
 struct TraceFormat {
     uint32_t id = 0;
     std::map<std::string, TraceField, std::less<>> fields;
-    size_t fixed_bytes = 0;  // located data follows
+    size_t fixed_bytes = 0;  // size of the fixed part; located data follows
 };
 
-// Pure: the text of events/SYSTEM/NAME/format.
+// Parses the text of a file events/SYSTEM/NAME/format.
 Result<TraceFormat> parse_trace_format(std::string_view text);
-// name: "cxl_hmu/cxl_hmu_record"
+// name: for example "cxl_hmu/cxl_hmu_record"
 Result<TraceFormat> read_trace_format(const std::string &tracefs, const std::string &name);
 
-// Read a field of a record, with a check against the end of the record. nullopt: the format has no
-// such field, or the record ends before it.
+// These functions read a field of a record, and check that the field is within the record. nullopt:
+// the format has no such field, or the field exceeds the record.
 std::optional<uint64_t> trace_number(const TraceFormat &format, Bytes record,
                                      std::string_view field);
 std::optional<std::string_view> trace_text(const TraceFormat &format, Bytes record,

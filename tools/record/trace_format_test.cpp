@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Valid and invalid formats of trace events in tracefs, and records read with them.
+// Tests valid and invalid formats of trace events in tracefs, and reads records with them.
 #include "record/trace_format.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace pmukit::record {
 namespace {
 
-// The format of cxl_hmu_record, as printed by Linux 6.12.
+// The format of cxl_hmu_record, as Linux 6.12 prints it.
 constexpr const char *kText =
     "name: cxl_hmu_record\n"
     "ID: 1405\n"
