@@ -16,7 +16,7 @@ namespace pmukit::topology {
 namespace {
 
 constexpr size_t kMaxAttributeBytes = 4096;    // a page, the limit of sysfs
-constexpr size_t kMaxNames = size_t{1} << 20;  // more than the memory blocks of a large machine
+constexpr size_t kMaxNames = size_t{1} << 20;  // more names than a large machine has memory blocks
 constexpr size_t kMaxShownBytes = 40;
 
 }  // namespace
@@ -39,7 +39,7 @@ Result<std::string> read_attribute(const std::string &path)
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0)
         return system_error(path, errno);
-    // A pipe in a copy would block the reader forever.
+    // In a saved copy, a pipe in place of the file would block the reader forever.
     if (!S_ISREG(status.st_mode))
         return Error{Errc::kDamaged, path + ": not a regular file"};
     Result<std::string> text = read_small_file(path);

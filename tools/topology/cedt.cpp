@@ -15,7 +15,7 @@ namespace {
 // ACPI table header, 36 bytes: signature, length (of the whole table), revision, checksum, ...
 constexpr size_t kLengthOffset = 4;
 constexpr size_t kHeaderBytes = 36;
-// Every structure: type, reserved, length (of the whole structure).
+// Every structure of the table begins with: type, reserved, length (of the whole structure).
 constexpr size_t kStructureBytes = 4;
 enum StructureType : uint8_t { kCfmws = 1, kCxims = 2 };
 constexpr uint8_t kArithmeticXor = 1;
@@ -48,8 +48,8 @@ Arithmetic decode_arithmetic(uint8_t encoded)
     return encoded == kArithmeticXor ? Arithmetic::kXor : Arithmetic::kUnknown;
 }
 
-// reserved 4, base 8, size 8, ways 1, arithmetic 1, reserved 2, granularity 4, restrictions 2, QTG
-// 2, targets 4 each
+// Parses a CFMWS after its header. Fields with their size in bytes: reserved 4, base 8, size 8,
+// ways 1, arithmetic 1, reserved 2, granularity 4, restrictions 2, QTG 2, targets 4 each.
 Result<FixedWindow> parse_cfmws(ByteReader body)
 {
     body.skip(4);
@@ -71,7 +71,8 @@ Result<FixedWindow> parse_cfmws(ByteReader body)
                        decode_arithmetic(*arithmetic)};
 }
 
-// reserved 2, granularity 1, count 1, maps 8 each
+// Parses a CXIMS after its header. Fields with their size in bytes: reserved 2, granularity 1,
+// count 1, maps 8 each.
 Result<XorMaps> parse_cxims(ByteReader body)
 {
     body.skip(2);
@@ -89,13 +90,13 @@ Result<XorMaps> parse_cxims(ByteReader body)
     return maps;
 }
 
-// at: offset in the table.
+// Reports a part of the table that is not used. `at` is its offset in the table.
 void skip(Cedt &cedt, std::string_view why, size_t at, std::string_view what)
 {
     cedt.skipped.push_back(fmt::format("CEDT: {} (at {:#x}): {}", why, at, what));
 }
 
-// Ignores structures of other types.
+// Parses a CFMWS or CXIMS; ignores structures of other types.
 void parse_structure(uint8_t type, ByteReader body, size_t at, Cedt &cedt)
 {
     const auto keep = [&](auto parsed, auto &all) {
@@ -110,7 +111,7 @@ void parse_structure(uint8_t type, ByteReader body, size_t at, Cedt &cedt)
         keep(parse_cxims(body), cedt.xor_maps);
 }
 
-// Returns the table without the bytes after its length.
+// Checks the header. Returns the table without the bytes after the length in its header.
 Result<Bytes> check_header(Bytes table)
 {
     if (table.size() < kHeaderBytes)
@@ -141,7 +142,7 @@ Result<Cedt> parse_cedt(Bytes table)
     if (!whole)
         return whole.error();
     Cedt cedt;
-    // As Linux does: warn, and use the table.
+    // Like Linux, report a wrong checksum and use the table.
     if (!sums_to_zero(*whole))
         cedt.skipped.emplace_back("CEDT: wrong checksum, used anyway");
     for (ByteReader in(whole->subspan(kHeaderBytes)); in.left();) {

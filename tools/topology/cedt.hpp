@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Parses the windows and XOR maps of the CXL Early Discovery Table (ACPI). Linux shows the
-// arithmetic of a window and the maps nowhere else. Source: "CXL Early Discovery Table" of the CXL
-// specification.
+// Parses the windows and XOR maps of the CXL Early Discovery Table (ACPI). Only this table has the
+// arithmetic of a window and the maps: Linux shows them nowhere else. Source: "CXL Early Discovery
+// Table" of the CXL specification.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct FixedWindow {
     Arithmetic arithmetic = Arithmetic::kModulo;
 };
 
-// CXIMS: the maps of all XOR windows of this granularity.
+// CXIMS: the XOR maps that apply to all XOR windows of this granularity.
 struct XorMaps {
     uint64_t granularity = 0;
     std::vector<uint64_t> maps;
@@ -33,16 +33,17 @@ struct XorMaps {
 struct Cedt {
     std::vector<FixedWindow> windows;
     std::vector<XorMaps> xor_maps;
-    // One line for each part that is not used: an invalid CFMWS or CXIMS (Linux omits it, too), and
-    // the rest of a table from a structure that exceeds the table. A line for a wrong checksum.
+    // One line for each part of the table that is not used: an invalid CFMWS or CXIMS (which Linux
+    // omits, too), and everything from a structure that exceeds the table. Also a line for a wrong
+    // checksum.
     std::vector<std::string> skipped;
 };
 
-// Error: the header is invalid. Invalid structures are only skipped.
+// Returns an Error if the header is invalid. Invalid structures are only reported in `skipped`.
 Result<Cedt> parse_cedt(Bytes table);
 
-// Reads DIR/CEDT, else DIR/firmware/acpi/tables/CEDT; nullopt if neither exists. If the table
-// cannot be read, the result has only the reason, in `skipped`.
+// Reads DIR/CEDT or, if that does not exist, DIR/firmware/acpi/tables/CEDT; nullopt if neither
+// exists. If the table cannot be read, the result has only the reason, in `skipped`.
 std::optional<Cedt> read_cedt(const std::string &dir);
 
 }  // namespace pmukit::topology

@@ -14,7 +14,7 @@ namespace {
 std::vector<std::byte> good_table()
 {
     std::vector<std::byte> structures;
-    append_le<uint8_t>(structures, 0);  // CHBS, which is ignored
+    append_le<uint8_t>(structures, 0);  // CHBS, which the parser ignores
     append_le<uint8_t>(structures, 0);
     append_le<uint16_t>(structures, 32);
     structures.resize(32);
@@ -48,7 +48,7 @@ TEST(Cedt, RejectsATruncatedTable)
         EXPECT_FALSE(parse_cedt(Bytes(table).first(size))) << size;
 }
 
-// The length in the header is adjusted, so that the last structure exceeds the table.
+// The test adjusts the length in the header, so that the last structure exceeds the table.
 TEST(Cedt, SkipsATruncatedStructureAndKeepsThoseBefore)
 {
     const std::vector<std::byte> table = good_table();
@@ -85,16 +85,16 @@ TEST(Cedt, ReportsAStructureThatExceedsTheTable)
         "CEDT: a structure is shorter than its header (at 0x70): skipped with everything after it");
 }
 
-// Includes a window of size 0, as firmware writes for a bridge without memory.
+// The test includes a window of size 0, which firmware writes for a bridge without memory.
 TEST(Cedt, SkipsInvalidStructuresAndKeepsTheOthers)
 {
     std::vector<std::byte> structures;
     append_cfmws(structures, 0x100000000, 0x40000000, 1, 2, 0, 1);
-    append_cfmws(structures, 0x140000000, 0, 0, 1, 0, 0);           // empty
-    append_cfmws(structures, 0x150000000, 0x10000000, 5, 1, 0, 0);  // no such ways
+    append_cfmws(structures, 0x140000000, 0, 0, 1, 0, 0);           // size 0
+    append_cfmws(structures, 0x150000000, 0x10000000, 5, 1, 0, 0);  // invalid encoding of the ways
     append_cfmws(structures, 0x160000000, 0x10000000, 2, 3, 0, 0);  // 3 targets of 4
     append_cfmws(structures, UINT64_MAX - 255, 512, 0, 1, 0, 0);    // beyond 64 bits
-    append_cxims(structures, 7, {0x100});                           // no such granularity
+    append_cxims(structures, 7, {0x100});                           // invalid granularity
     append_cxims(structures, 0, {0x2020900});
     append_cfmws(structures, 0x200000000, 0x30000000, 8, 3, 2, 0);
     Result<Cedt> cedt = parse_cedt(cedt_of(structures));
@@ -107,7 +107,7 @@ TEST(Cedt, SkipsInvalidStructuresAndKeepsTheOthers)
     EXPECT_EQ(cedt->skipped[0], "CEDT: a CFMWS is empty or ends beyond 64 bits (at 0x50): skipped");
 }
 
-TEST(Cedt, SurvivesEveryValueOfEveryByte)
+TEST(Cedt, ParsesOrRejectsEveryValueOfEveryByteWithoutACrash)
 {
     const std::vector<std::byte> table = good_table();
     for (size_t at = 0; at < table.size(); at++)
@@ -125,7 +125,7 @@ TEST(Cedt, SurvivesEveryValueOfEveryByte)
         }
 }
 
-// Like Linux with ACPI_CHECKSUM_ABORT off.
+// Linux does the same if ACPI_CHECKSUM_ABORT is off.
 TEST(Cedt, UsesATableWithAWrongChecksumAndReportsIt)
 {
     std::vector<std::byte> table = good_table();

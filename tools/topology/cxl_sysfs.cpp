@@ -14,13 +14,13 @@
 namespace pmukit::topology {
 namespace {
 
-constexpr uint64_t kNoAddress = UINT64_MAX;  // Linux shows this if no address is assigned
+constexpr uint64_t kNoAddress = UINT64_MAX;  // the value that Linux shows if no address is assigned
 
 struct DecoderName {
     uint32_t port = 0, decoder = 0;
 };
 
-// decoder<port>.<decoder>
+// Parses the name of a decoder, decoder<port>.<decoder>.
 std::optional<DecoderName> parse_decoder_name(std::string_view name)
 {
     const size_t dot = name.find('.');
@@ -38,8 +38,8 @@ bool wraps(uint64_t start, uint64_t bytes)
     return bytes == 0 || start > UINT64_MAX - (bytes - 1);
 }
 
-// Reads the attributes of one device and stores the first error, so that the readers below need no
-// error handling.
+// Reads the attributes of one device. The object stores the first error, so that the functions
+// below need no error handling.
 class Attributes {
 public:
     explicit Attributes(std::string dir) : dir_(std::move(dir)) {}
@@ -58,7 +58,8 @@ public:
     {
         return keep(read_optional_attribute(path(name)), std::optional<std::string>());
     }
-    // For attributes that only root may read: denied counts as absent.
+    // Reads an attribute that only root may read. If the caller may not read it, it counts as
+    // absent.
     std::optional<uint64_t> number_if_allowed(const char *name)
     {
         Result<std::optional<uint64_t>> number = read_optional_number(path(name));
@@ -99,7 +100,7 @@ void check_interleave(Attributes &from, uint64_t ways)
         from.refuse("interleave_ways", std::to_string(ways), "is not 1, 2, 3, 4, 6, 8, 12 or 16");
 }
 
-// Linux shows -1 if it does not know the node.
+// Reads the NUMA node. Linux shows -1 if it does not know the node.
 std::optional<uint32_t> read_numa_node(Attributes &from)
 {
     std::optional<std::string> text = from.text_if_any("numa_node");
@@ -121,8 +122,8 @@ Memdev read_memdev(Attributes &from, const std::string &name)
     return memdev;
 }
 
-// The memdev of an endpoint, from the link `uport`. In a copy, uport may be a folder, whose device
-// number identifies the memdev, or a text with the name.
+// Returns the name of the memdev of an endpoint, from the link `uport`. In a saved copy, uport may
+// be a folder, whose device number identifies the memdev, or a file that contains the name.
 Result<std::string> memdev_of_endpoint(const std::string &devices, uint32_t port,
                                        const std::vector<std::string> &names)
 {
@@ -130,7 +131,7 @@ Result<std::string> memdev_of_endpoint(const std::string &devices, uint32_t port
     char target[PATH_MAX];
     if (const ssize_t size = ::readlink(uport.c_str(), target, sizeof target); size > 0) {
         std::string_view to(target, static_cast<size_t>(size));
-        return std::string(to.substr(to.rfind('/') + 1));  // npos + 1 is 0
+        return std::string(to.substr(to.rfind('/') + 1));  // without a '/', npos + 1 is 0
     }
     if (!is_folder(uport)) {
         Result<std::optional<std::string>> text = read_optional_attribute(uport);
@@ -250,7 +251,8 @@ public:
                 good = decoder(name, decoder_name->port);
             if (good)
                 continue;
-            // Without root every device is denied, so this is not a fault of one device.
+            // If the caller is not root, every device is denied, so the reason is not a fault of
+            // one device.
             if (good.error().code == Errc::kDenied)
                 return good.error();
             found_.left_out.push_back({name, good.error()});
@@ -287,12 +289,13 @@ private:
         if (from.failed())
             return from.error();
         if (start == kNoAddress)
-            return {};  // the region is still being set up
+            return {};  // Linux is still setting up the region
         Region one = read_region(from, name, start);
         return add(found_.regions, std::move(one), from);
     }
 
-    // Decoders of switches and host bridges have neither attribute, and are ignored.
+    // Reads an endpoint decoder or a root decoder. Decoders of switches and host bridges have
+    // neither dpa_size nor cap_ram, and are ignored.
     Result<void> decoder(const std::string &name, uint32_t port)
     {
         Attributes from = attributes(name);

@@ -43,7 +43,7 @@ TEST(CxlSysfs, ReadsTheDevicesFolderItself)
     EXPECT_EQ(read_cxl_devices(tree.path(kDevices))->endpoints.size(), 1U);
 }
 
-// Live sysfs: every device is a link into devices/, and uport a link to the memdev.
+// In live sysfs, every device is a link into devices/, and uport is a link to the memdev.
 TEST(CxlSysfs, FollowsLinksAsInLiveSysfs)
 {
     TestFolder tree;
@@ -59,7 +59,7 @@ TEST(CxlSysfs, FollowsLinksAsInLiveSysfs)
     EXPECT_EQ(found->endpoints[0].memdev, "mem0");
 }
 
-// A copy made with links followed: uport is a folder with the attributes of its memdev.
+// If a copy is made with links followed, uport is a folder with the attributes of its memdev.
 TEST(CxlSysfs, FindsTheMemdevByItsDeviceNumber)
 {
     TestFolder tree;
@@ -78,7 +78,7 @@ TEST(CxlSysfs, IgnoresUnassembledAndOtherObjects)
     tree.put(kDevices + "decoder4.1/dpa_resource", "0xffffffffffffffff\n");
     tree.put(kDevices + "decoder4.1/dpa_size", "0x0000000000000000\n");
     tree.put(kDevices + "region1/resource", "0xffffffffffffffff\n");
-    tree.put(kDevices + "decoder2.0/target_list", "0,1\n");  // of a host bridge
+    tree.put(kDevices + "decoder2.0/target_list", "0,1\n");  // target_list of a host bridge
     tree.folder(kDevices + "root0");
     tree.folder(kDevices + "decoder.1");
     tree.folder(kDevices + "memory");
@@ -93,7 +93,7 @@ struct Damage {
     const char *file, *text;
 };
 
-// A wrong value leaves out only the object that has it.
+// A wrong value excludes only the object that has it.
 TEST(CxlSysfs, WrongValueLeavesOutOneObjectAndNamesTheFile)
 {
     const Damage damages[] = {
@@ -135,14 +135,15 @@ TEST(CxlSysfs, WrongValueLeavesOutOneObjectAndNamesTheFile)
         ASSERT_EQ(found->left_out.size(), 1U) << damage.file << " " << damage.text;
         const std::string folder = *std::filesystem::path(damage.file).begin();
         EXPECT_EQ(found->left_out[0].name, folder == "endpoint4" ? "decoder4.0" : folder);
-        // For a bad range the error names the size, whichever end is wrong.
+        // For an invalid range, the error names the file of the size even if the start is wrong, so
+        // only the folder is compared.
         const std::string &why = found->left_out[0].why.message;
         EXPECT_EQ(why.find(tree.path(kDevices + folder)), 0U) << why;
         EXPECT_EQ(why.find('\n'), std::string::npos) << why;
     }
 }
 
-TEST(CxlSysfs, ReportsWhyNothingIsLeft)
+TEST(CxlSysfs, ReportsTheErrorIfNoObjectIsLeft)
 {
     TestFolder tree;
     put_region(tree, {});
@@ -155,7 +156,8 @@ TEST(CxlSysfs, ReportsWhyNothingIsLeft)
         << found.error().message;
 }
 
-// In a copy uport may be a folder. A memdev with an unreadable device number is not compared.
+// In a saved copy, uport may be a folder. A memdev whose device number is unreadable is not
+// compared with it.
 TEST(CxlSysfs, UnreadableDeviceNumberExcludesOnlyThatMemdev)
 {
     TestFolder tree;
@@ -185,9 +187,9 @@ void damage(const TestFolder &tree, const std::string &file, int kind, const std
     }
 }
 
-// Makes each file in turn missing, empty, text, enormous, a folder, a loop and a pipe. The reader
-// must always return, without a crash or a block.
-TEST(CxlSysfs, SurvivesEveryFileDamaged)
+// Makes each file in turn missing, empty, text, enormous, a folder, a link to itself and a pipe.
+// The reader must always return: no crash, and no blocking read.
+TEST(CxlSysfs, ReturnsForEveryKindOfDamageInEveryFile)
 {
     TestFolder tree;
     put_region(tree, {.ways = 3, .root_ways = 3, .cache_bytes = 0xc000});

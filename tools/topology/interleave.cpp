@@ -8,7 +8,8 @@
 namespace pmukit::topology {
 namespace {
 
-// Encoded ways 0..4 are powers of two, 8..10 are three times a power of two.
+// The interleave ways in the order of their encodings: 0..4 encode powers of two, 8..10 three times
+// a power of two.
 constexpr std::array<unsigned, 8> kWays = {1, 2, 3, 4, 6, 8, 12, 16};
 constexpr uint64_t kMinGranularity = 256;
 constexpr uint64_t kMaxGranularity = 16384;
@@ -28,7 +29,7 @@ unsigned ports_per_bridge(const Interleave &set)
     return set.ways / set.root_ways;
 }
 
-// Rotation of the host bridges within a row, in root granules.
+// Returns by how many root granules the host bridges are rotated within a row.
 unsigned rotation(const Interleave &set)
 {
     if (!has_factor_3(set.root_ways))
@@ -36,9 +37,9 @@ unsigned rotation(const Interleave &set)
     return static_cast<unsigned>(set.base / set.root_granularity % set.root_ways);
 }
 
-// Rotates by `steps` root granules: the host bridge changes, the port below it does not. The root
-// decoder is either the finer of the two levels (granules as large as the region's) or the coarser
-// (one granule covers all ports of a bridge).
+// Rotates a position by `steps` root granules: the host bridge changes, the port below the bridge
+// does not. The root decoder is either the finer of the two levels (its granules are as large as
+// the region's) or the coarser level (one granule covers all ports of a bridge).
 unsigned rotate(const Interleave &set, unsigned place, unsigned steps)
 {
     const unsigned ports = ports_per_bridge(set);
@@ -60,7 +61,8 @@ unsigned position_of(const Interleave &set, unsigned slot)
     return rotated ? rotate(set, slot, rotated) : slot;
 }
 
-// Replaces the lowest bit of the map by the parity of all its bits; the inverse of itself.
+// Replaces the lowest bit of the map in the address by the parity of all bits of the map. Two calls
+// with the same map cancel each other.
 uint64_t apply(uint64_t map, uint64_t address)
 {
     if (!map)
@@ -70,8 +72,9 @@ uint64_t apply(uint64_t map, uint64_t address)
     return odd ? address | select : address & ~select;
 }
 
-// Converts between a host address and the address that root decoders take modulo. A map may include
-// the select bits of later maps, so the inverse applies the maps in reverse order.
+// Converts between a host address and the address whose modulo selects the target of a root
+// decoder. A map may include the select bits of later maps, so the inverse applies the maps in
+// reverse order.
 uint64_t to_decoders(const Interleave &set, uint64_t hpa)
 {
     for (uint64_t map : set.xor_maps)

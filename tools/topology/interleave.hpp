@@ -22,9 +22,9 @@
 namespace pmukit::topology {
 
 struct Interleave {
-    uint64_t base = 0;         // HPA of the first chunk, after an extended linear cache
+    uint64_t base = 0;         // HPA of the first chunk; an extended linear cache is below it
     uint64_t granularity = 0;  // bytes
-    unsigned ways = 0;         // devices
+    unsigned ways = 0;         // number of devices
     // Root decoder:
     unsigned root_ways = 1;
     uint64_t root_granularity = 256;
@@ -32,21 +32,22 @@ struct Interleave {
 };
 
 struct Place {
-    unsigned position = 0;  // target of the region
-    uint64_t offset = 0;    // from the start of the device's part
+    unsigned position = 0;  // index of the device among the region's targets
+    uint64_t offset = 0;    // bytes from the start of the device's part
 };
 
 bool is_granularity(uint64_t bytes);
 bool is_ways(uint64_t ways);
-// Number of XOR maps for this number of root ways. A factor of 3 needs no map.
+// Returns the number of XOR maps for this number of root ways. A factor of 3 needs no map.
 unsigned xor_map_count(unsigned root_ways);
 
-// Rejects sets that the functions below cannot compute; they require a checked set.
+// Rejects sets that the functions below cannot compute. Those functions require a checked set.
 Result<void> check(const Interleave &set);
 
-// The caller ensures position < ways, and that the region with all its rows fits in 64 bits.
+// Returns the host address of a place. The caller ensures that position < ways, and that the region
+// with all its rows ends within 64 bits.
 uint64_t hpa_of(const Interleave &set, Place place);
-// hpa: at or above base, in the region.
+// Returns the place of a host address, which must be in the region and not below base.
 Place place_of(const Interleave &set, uint64_t hpa);
 
 }  // namespace pmukit::topology

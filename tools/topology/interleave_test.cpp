@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Compares the address arithmetic with a simulation, which walks the host addresses upwards and
-// assigns each granule as the decoders of root, host bridge and device do.
+// Compares the address arithmetic with a simulation. The simulation walks the host addresses
+// upwards and assigns each granule as the decoders of root, host bridge and device do.
 #include "topology/interleave.hpp"
 
 #include <gtest/gtest.h>
@@ -27,8 +27,8 @@ bool odd(uint64_t value)
     return parity;
 }
 
-// The target that a root decoder chooses for an absolute host address (CFMWS: modulo, and XOR with
-// CXIMS).
+// Returns the target that a root decoder selects for an absolute host address (CFMWS: by modulo, or
+// by XOR with CXIMS).
 unsigned bridge_of(const Interleave &set, uint64_t hpa)
 {
     if (set.xor_maps.empty())
@@ -42,8 +42,8 @@ unsigned bridge_of(const Interleave &set, uint64_t hpa)
     return chosen;
 }
 
-// Every granule of the region in the order of host addresses. A bridge distributes its granules to
-// its ports in turn; a device stores them in order.
+// Returns every granule of the region in the order of host addresses, with its device and offset. A
+// bridge distributes its granules to its ports in turn; a device stores its granules in order.
 std::map<uint64_t, Dealt> deal(const Interleave &set, uint64_t rows)
 {
     const unsigned ports = set.ways / set.root_ways;
@@ -79,7 +79,7 @@ void expect_as_dealt(const Interleave &set, uint64_t rows)
             ASSERT_EQ(hpa_of(set, {dealt.position, dealt.offset + low}), hpa + low);
             seen.insert({place.position, place.offset});
         }
-    EXPECT_EQ(seen.size(), rows * set.ways * 4);  // no two addresses share a place
+    EXPECT_EQ(seen.size(), rows * set.ways * 4);  // no two host addresses share a place
 }
 
 Interleave flat(unsigned ways, uint64_t granularity, uint64_t base)
@@ -121,11 +121,11 @@ TEST(Interleave, RotatesBridgesIfTheBaseIsNotAMultipleOfThree)
 TEST(Interleave, FollowsXorMaps)
 {
     const std::vector<uint64_t> maps = {0x2020900, 0x4041200, 0x1010400,
-                                        0x800800};  // for a granularity of 256
+                                        0x800800};  // maps for a granularity of 256 bytes
     for (unsigned ways : {2U, 4U, 6U, 8U, 12U, 16U})
         for (uint64_t block : {48, 96, 49, 50}) {
             if (block % 3 && ways % 3 == 0)
-                continue;  // has a separate test below
+                continue;  // a test below covers this case
             for (unsigned shift : {0U, 2U, 6U}) {
                 Interleave set = flat(ways, uint64_t{256} << shift, block * kBlock);
                 for (unsigned i = 0; i < xor_map_count(ways); i++)
@@ -147,7 +147,7 @@ TEST(Interleave, FollowsXorMapsWithRotatedBridges)
     }
 }
 
-TEST(Interleave, InvertsMapsThatShareBits)
+TEST(Interleave, InvertsXorMapsThatShareBits)
 {
     Interleave set = flat(4, 256, 48 * kBlock);
     set.xor_maps = {0x1300, 0x1200};  // the first includes the select bit of the second
@@ -161,7 +161,7 @@ TEST(Interleave, LeavesSelectBitsOfAnEmptyMapUnchanged)
     EXPECT_EQ(hpa_of(set, {1, 0}), set.base + 256);
 }
 
-TEST(Interleave, RejectsSetsThatItCannotCompute)
+TEST(Interleave, RejectsInvalidInterleaveSets)
 {
     const Interleave good = flat(4, 256, kBlock);
     auto refused = [&good](auto change) {

@@ -10,7 +10,7 @@
 namespace pmukit::topology {
 namespace {
 
-// The kernel shows the block size in hexadecimal without 0x.
+// Reads the block size, which the kernel shows in hexadecimal without 0x.
 Result<std::optional<uint64_t>> read_block_bytes(const std::string &path)
 {
     Result<std::optional<std::string>> text = read_optional_attribute(path);
@@ -24,8 +24,8 @@ Result<std::optional<uint64_t>> read_block_bytes(const std::string &path)
     return std::optional<uint64_t>(*bytes);
 }
 
-// A block has a link (in a copy a folder) for each node whose memory it contains. nullopt for
-// several nodes.
+// Returns the node of a memory block. The block has a link (in a saved copy, a folder) for each
+// node whose memory it contains; the result is nullopt for several nodes.
 Result<std::optional<uint32_t>> node_of_block(const std::string &path)
 {
     Result<std::vector<std::string>> names = list_folder(path);
@@ -42,7 +42,7 @@ Result<std::optional<uint32_t>> node_of_block(const std::string &path)
     return found;
 }
 
-// Names in a folder; none if it does not exist.
+// Returns the names in a folder; none if the folder does not exist.
 Result<std::vector<std::string>> names_if_any(const std::string &path)
 {
     Result<std::vector<std::string>> names = list_folder(path);

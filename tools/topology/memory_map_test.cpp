@@ -19,8 +19,8 @@ TEST(MemoryMap, FindsNodeAndTier)
     tree.folder(kMemory + "memory3/node1");
     tree.folder(kMemory + "memory4/node2");
     tree.folder(kMemory + "memory5/node2");
-    tree.folder(kMemory + "memory5/node3");  // shared: no single node
-    tree.folder(kMemory + "memory6");        // offline
+    tree.folder(kMemory + "memory5/node3");  // memory of two nodes: no single node
+    tree.folder(kMemory + "memory6");        // offline: no node
     tree.put(kTiering + "memory_tier4/nodelist", "0,2\n");
     tree.put(kTiering + "memory_tier22/nodelist", "1\n");
     Result<MemoryMap> map = MemoryMap::read(tree.dir());

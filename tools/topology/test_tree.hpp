@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For tests: a saved sysfs tree, written file by file, and CEDT tables built byte by byte.
+// Helpers for tests: write a saved sysfs tree file by file, and a CEDT byte by byte.
 #pragma once
 
 #include <concepts>
@@ -28,8 +28,9 @@ struct TreeRegion {
     unsigned number = 0;
 };
 
-// Writes one root decoder, one region, and `ways` memdevs with one endpoint decoder each: memdev i
-// is target i, its endpoint is endpoint<i+4>. For region N, these numbers start at 16 * N.
+// Writes one root decoder, one region, and `ways` memdevs with one endpoint decoder each. memdev i
+// is target i of the region, and its endpoint is endpoint<i+4>. For region N, the numbers of
+// memdevs and endpoints are larger by 16 * N.
 inline void put_region(const TestFolder &tree, const TreeRegion &region)
 {
     const std::string devices = "bus/cxl/devices/";
@@ -78,7 +79,7 @@ void append_le(std::vector<std::byte> &to, T value)
     append(to, bytes);
 }
 
-// encoded_ways, encoded_granularity: encoded as in the table.
+// Appends a CFMWS. encoded_ways and encoded_granularity have the encodings of the table.
 inline void append_cfmws(std::vector<std::byte> &to, uint64_t start, uint64_t bytes,
                          uint8_t encoded_ways, unsigned targets, uint32_t encoded_granularity,
                          uint8_t arithmetic)

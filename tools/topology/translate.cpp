@@ -92,7 +92,8 @@ Result<Translator::Plan> Translator::plan_of(const Region &region, const std::op
         static_cast<unsigned>(root->ways), root->granularity,  std::move(*maps)};
     if (Result<void> good = check(plan.set); !good)
         return unusable(region, good.error().message);
-    // Rows must be whole and end in the region: then nothing below can overflow 64 bits.
+    // The rows must be whole and end within the region: this ensures that no sum below overflows 64
+    // bits.
     const uint64_t bytes = region.bytes - region.cache_bytes;
     const uint64_t root_rows = root->granularity << plan.set.xor_maps.size();
     if (plan.dpa_bytes % region.granularity || plan.dpa_bytes > bytes / region.ways ||
@@ -156,8 +157,8 @@ Result<std::vector<uint64_t>> Translator::xor_maps_of(const Region &region, cons
     return unusable(region, "the CEDT has no XOR maps for its window");
 }
 
-// Returns the end of an error message: why the first object with this prefix was left out; empty if
-// none was.
+// Returns the end of an error message: why the first object whose name has this prefix was left
+// out; empty if none was.
 std::string Translator::left_out(std::string_view prefix) const
 {
     for (const LeftOut &one : devices_.left_out)

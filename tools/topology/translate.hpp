@@ -16,14 +16,14 @@
 
 namespace pmukit::topology {
 
-// Host addresses of a range of device memory. A range larger than the granularity of an interleaved
-// region alternates with pieces of other devices: then `start` and `bytes` cover the whole rows
-// that contain it.
+// Host addresses of a range of device memory. If the range is larger than the granularity of an
+// interleaved region, its pieces alternate with pieces of other devices. Then `start` and `bytes`
+// cover the whole rows that contain the range.
 struct HpaRange {
     uint64_t start = 0, bytes = 0;
     uint64_t pieces = 1;
     std::string region;
-    // Extended linear cache: address of the same memory in the cache half of the region.
+    // Address of the same memory in the cache half of a region with an extended linear cache.
     std::optional<uint64_t> alias = std::nullopt;
 };
 
@@ -34,13 +34,13 @@ struct DpaPlace {
 
 class Translator {
 public:
-    // Without a CEDT the arithmetic of a root decoder is unknown; modulo is assumed, see
-    // assumptions().
+    // Without a CEDT, the arithmetic of a root decoder is unknown. Modulo is assumed, which
+    // assumptions() reports.
     Translator(CxlDevices devices, const std::optional<Cedt> &cedt);
-    Translator(Translator &&) = default;  // plans point into vectors, whose elements do not move
+    Translator(Translator &&) = default;  // moving a vector keeps the elements to which plans point
     Translator(const Translator &) = delete;
 
-    // An Error has one line: why there is no translation.
+    // The message of an Error is one line that says why there is no translation.
     Result<HpaRange> hpa_of(std::string_view memdev, uint64_t dpa, uint64_t bytes) const;
     Result<DpaPlace> dpa_of(uint64_t hpa) const;
 
@@ -50,12 +50,12 @@ public:
     const std::vector<std::string> &assumptions() const { return assumptions_; }
 
 private:
-    // A region and its targets.
+    // A region that can be translated, and its targets.
     struct Plan {
         const Region *region = nullptr;
         Interleave set;
         std::vector<const EndpointDecoder *> targets;
-        uint64_t dpa_bytes = 0;  // per target
+        uint64_t dpa_bytes = 0;  // bytes of the region on each target
     };
 
     Result<Plan> plan_of(const Region &region, const std::optional<Cedt> &cedt);
@@ -66,7 +66,7 @@ private:
     std::string left_out(std::string_view prefix) const;
 
     CxlDevices devices_;
-    std::vector<Result<Plan>> plans_;  // parallel to devices_.regions
+    std::vector<Result<Plan>> plans_;  // one element per element of devices_.regions
     std::vector<std::string> assumptions_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Translates regions of each kind in whole trees, and reports why some cannot be translated. The
-// arithmetic has a separate test.
+// Translates regions of each kind in whole sysfs trees, and tests the reports for regions that
+// cannot be translated. interleave_test.cpp tests the arithmetic.
 #include "topology/translate.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,8 @@ Translator translator_of(const TestFolder &tree)
     return Translator(std::move(*devices), read_cedt(tree.dir()));
 }
 
-// Translates every granule of every device in both directions; no address may occur twice.
+// Translates every granule of every device in both directions. Checks that no host address occurs
+// twice.
 void expect_whole(const TestFolder &tree, const TreeRegion &region)
 {
     const Translator translator = translator_of(tree);
@@ -71,7 +72,7 @@ std::string xor_table(const TreeRegion &region, uint8_t encoded_ways,
     std::vector<std::byte> structures;
     append_cfmws(structures, region.start, region.dpa_bytes * region.ways, encoded_ways,
                  region.ways, 0, arithmetic);
-    append_cxims(structures, 1, {0x200, 0x400, 0x800, 0x1000});  // for another granularity
+    append_cxims(structures, 1, {0x200, 0x400, 0x800, 0x1000});  // maps for another granularity
     if (!maps.empty())
         append_cxims(structures, 0, maps);
     return text_of(cedt_of(structures));
@@ -82,17 +83,17 @@ TEST(Translate, AppliesXorMapsOfTheCedt)
     const TreeRegion region = {.ways = 4, .root_ways = 4};
     TestFolder tree;
     put_region(tree, region);
-    // The table may have more maps than this window needs.
+    // The table may have more XOR maps than the window of this region needs.
     tree.put("CEDT", xor_table(region, 2, {0x2100, 0x1200, 0x400}));
     expect_whole(tree, region);
     const Translator translator = translator_of(tree);
     EXPECT_TRUE(translator.assumptions().empty());
-    // Device 0 at offset 0x400: row 4, so address bit 12 is set and flips select bit 9.
+    // In row 4, where offset 0x400 of device 0 is, address bit 12 is set, which flips select bit 9.
     EXPECT_EQ(translator.hpa_of("mem0", 0x400, 64)->start, region.start + 0x1200);
     EXPECT_EQ(translator.hpa_of("mem0", 0x800, 64)->start, region.start + 0x2100);
 }
 
-// An invalid window affects only the regions of that window.
+// An invalid window in the CEDT affects only the regions of that window.
 TEST(Translate, UsesOtherWindowsDespiteAnInvalidOne)
 {
     const TreeRegion region = {.ways = 4, .root_ways = 4};
@@ -115,7 +116,7 @@ TEST(Translate, UsesOtherWindowsDespiteAnInvalidOne)
         << range.error().message;
 }
 
-TEST(Translate, ReportsAnAssumedArithmetic)
+TEST(Translate, ReportsThatModuloArithmeticIsAssumed)
 {
     const TreeRegion region = {.ways = 2, .root_ways = 2};
     TestFolder tree;
@@ -126,7 +127,7 @@ TEST(Translate, ReportsAnAssumedArithmetic)
     EXPECT_TRUE(translator_of(tree).hpa_of("mem1", 0, 64)) << "modulo needs no maps";
 }
 
-// A root decoder of one way needs nothing from the table.
+// A root decoder with one way needs nothing from the CEDT.
 TEST(Translate, UnreadableTableAffectsOnlyRegionsThatNeedIt)
 {
     TestFolder tree;
@@ -194,7 +195,7 @@ TEST(Translate, RejectsUnsupportedXorTables)
     }
 }
 
-TEST(Translate, GivesWholeRowsForAUnitLargerThanTheGranularity)
+TEST(Translate, HpaRangeOfUnitLargerThanGranularityCoversWholeRows)
 {
     TestFolder tree;
     put_region(tree, {.ways = 2, .root_ways = 2, .dpa = kBlock});
@@ -210,7 +211,7 @@ TEST(Translate, GivesWholeRowsForAUnitLargerThanTheGranularity)
     }
 }
 
-TEST(Translate, UnitIsOnePieceWithoutInterleave)
+TEST(Translate, HpaRangeIsOnePieceWithoutInterleave)
 {
     TestFolder tree;
     put_region(tree, {});
@@ -245,9 +246,9 @@ TEST(Translate, RejectsRangesOutsideTheDevice)
     EXPECT_FALSE(translator.dpa_of(start - 1));
 }
 
-// The window of a platform with MMIO from 2 GiB; 12 ways of 256 MiB decode 3 GiB
-// (Documentation/driver-api/cxl/conventions/cxl-lmh.rst of Linux).
-TEST(Translate, ReportsTheLowMemoryHole)
+// The test uses the window of a platform with MMIO from 2 GiB on. 12 endpoint decoders of 256 MiB
+// decode 3 GiB (Documentation/driver-api/cxl/conventions/cxl-lmh.rst of Linux).
+TEST(Translate, RefusesRegionCutByTheLowMemoryHole)
 {
     TestFolder tree;
     put_region(tree, {.ways = 12, .root_ways = 12, .start = 0, .dpa_bytes = kBlock});
@@ -260,7 +261,8 @@ TEST(Translate, ReportsTheLowMemoryHole)
               "ends at 0x80000000 (low memory hole)");
 }
 
-// Half of the region is the cache: 256 GiB of memory, then two interleaved devices of 128 GiB.
+// Half of the region is the cache: 256 GiB of system memory, then two interleaved devices of 128
+// GiB.
 TEST(Translate, GivesTheAliasInAnExtendedLinearCache)
 {
     const uint64_t half = uint64_t{256} << 30;
@@ -286,7 +288,7 @@ TEST(Translate, RefusesNormalizedAddressing)
     put_region(tree, {.ways = 2, .root_ways = 2});
     tree.put(kDevices + "decoder4.0/start", "0x0\n");
     tree.put(kDevices + "decoder4.0/size", "0x4000\n");
-    tree.put(kDevices + "region0/interleave_granularity", "1048576\n");  // Linux reports it there
+    tree.put(kDevices + "region0/interleave_granularity", "1048576\n");  // the value Linux reports
     Result<HpaRange> range = translator_of(tree).hpa_of("mem0", 0, 64);
     ASSERT_FALSE(range);
     EXPECT_NE(range.error().message.find("no translation possible"), std::string::npos)
@@ -296,8 +298,8 @@ TEST(Translate, RefusesNormalizedAddressing)
     EXPECT_FALSE(translator_of(tree).dpa_of(uint64_t{1} << 32));
 }
 
-// Trees whose files are valid, but contradict each other.
-TEST(Translate, RefusesContradictions)
+// The trees have valid files that contradict each other.
+TEST(Translate, RefusesFilesThatContradictEachOther)
 {
     const std::pair<const char *, const char *> contradictions[] = {
         {"region0/commit", "0"},
@@ -337,7 +339,7 @@ TEST(Translate, RefusesDevicesThatDoNotFillWholeRows)
     put_region(broken, {});
     broken.put(kDevices + "decoder4.0/dpa_size", "0x3f80\n");
     EXPECT_FALSE(translator_of(broken).hpa_of("mem0", 0, 64));
-    // The decoder's range may be unknown, but the device must not be larger than the region.
+    // The range of the decoder may be unknown, but the device must not be larger than the region.
     TestFolder large;
     put_region(large, {});
     large.remove(kDevices + "decoder4.0/start");
@@ -357,7 +359,8 @@ TEST(Translate, TranslatesSavedSysfsTrees)
     Result<CxlDevices> three = read_cxl_devices(dir + "/three-unaligned");
     ASSERT_TRUE(three) << three.error().message;
     const Translator translator(std::move(*three), std::nullopt);
-    // 0x410000000 is 65 * 256 MiB, and 65 * 2^20 granules are 2 modulo 3: bridge 2 is first.
+    // The region starts at 0x410000000 = 65 * 256 MiB. Its first granule has the number 65 * 2^20,
+    // which is 2 modulo 3, so bridge 2 is first.
     EXPECT_EQ(translator.hpa_of("mem2", 0, 256)->start, 0x410000000U);
     EXPECT_EQ(translator.hpa_of("mem0", 0, 256)->start, 0x410000100U);
     EXPECT_EQ(translator.hpa_of("mem1", 256, 256)->start, 0x410000500U);
