@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Helpers of the *_bench programs: measure the rate of work on bytes, and the memory bandwidth.
+// Helpers of the *_bench programs: measure the processing rate of a function, and the memory
+// bandwidth.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +12,10 @@
 namespace pmukit::bench {
 
 constexpr int kRounds = 7;
-inline volatile uint64_t keep;  // so that no work is optimized away
+inline volatile uint64_t keep;  // stores results, so that no work is optimized away
 
-// GB/s of the best of kRounds. work() returns a number that depends on everything it computes.
+// Returns the rate in GB/s of the fastest of kRounds calls of work(), which processes `bytes` bytes
+// and returns a number that depends on all its results.
 template <typename Work>
 double best_rate(size_t bytes, Work work)
 {
@@ -27,7 +29,8 @@ double best_rate(size_t bytes, Work work)
     return best;
 }
 
-// Sum of the words in these bytes. Its rate is the reference for all readers.
+// Returns the sum of the words in these bytes. The rate of this function is the reference for all
+// readers.
 inline uint64_t memory_sum(Bytes bytes)
 {
     uint64_t sum = 0;

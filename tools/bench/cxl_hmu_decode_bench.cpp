@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Decode rate of cxl_hmu records, compared with a plain sum of the same words (memory bandwidth).
-// Prints `bench <name> <value> <unit>`. Each figure is the best of several rounds; both figures of
-// a ratio are from the same run.
+// Measures the decode rate of cxl_hmu records, and compares it with a plain sum of the same words
+// (memory bandwidth). Prints lines `bench <name> <value> <unit>`. Each rate is the best of several
+// rounds; both rates of a ratio are from the same run.
 #include <pmukit/cxl_hmu.h>
 
 #include <cstdio>
@@ -17,7 +17,7 @@ using namespace pmukit;
 namespace hmu = decode::cxl_hmu;
 
 constexpr size_t kBytes = size_t{256} << 20;
-constexpr size_t kEntriesPerRecord = 57;  // as the driver writes
+constexpr size_t kEntriesPerRecord = 57;  // entries in a record of the driver
 constexpr size_t kHeaderWords = 2 + PMUKIT_CXL_HMU_EXTRA_WORDS;
 constexpr size_t kUnits = 4096;
 constexpr unsigned kCounterWidth = 16;
@@ -46,7 +46,7 @@ std::vector<std::byte> make_stream()
     return stream;
 }
 
-// The least work of a reader: splits each entry into unit and count.
+// A sink that does the least work of a reader: it splits each entry into unit and count.
 class Summing final : public hmu::Sink {
 public:
     void record(const hmu::Record &record) override

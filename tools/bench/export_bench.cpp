@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Rate at which pmukit export writes the tables of a PCIe trace (8DW, which has the most fields),
-// by the processor time of the whole program; and, in the same run, the time of comparable work: a
-// loop that sums the words of a trace in memory, and sqlite3 importing the CSV. Prints `bench
-// <name> <value> <unit>`; exits 1 if something failed.
+// Measures the rate at which `pmukit export` writes the tables of a PCIe trace (8DW, which has the
+// most fields), by the processor time of the whole program. In the same run, measures comparable
+// work: a loop that sums the words of a trace in memory, and sqlite3 importing the CSV. Prints
+// lines `bench <name> <value> <unit>`; exits with 1 if something failed.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -24,12 +24,13 @@ namespace {
 using namespace pmukit;
 namespace fs = std::filesystem;
 
-constexpr size_t kBufferBytes = size_t{4} << 20;  // as in the driver
+constexpr size_t kBufferBytes = size_t{4} << 20;  // the driver's buffer size
 constexpr size_t kTextBuffers = 32, kDatabaseBuffers = 8;
 constexpr size_t kEntryBytes = 32;
 constexpr int kTries = 3;
 
-// Writes, reads and completions in turn, as a device that copies data makes them.
+// Returns memory writes, reads and completions in turn, like the trace of a device that copies
+// data.
 std::vector<std::byte> make_buffer(uint64_t seed)
 {
     std::vector<std::byte> buffer(kBufferBytes);
@@ -62,8 +63,8 @@ bool make_file(const std::string &path, size_t buffers)
     return file.finish();
 }
 
-// Processor seconds of a program and its children; the best of `tries`. Negative: the program
-// failed.
+// Returns the processor time, in seconds, of the fastest of `tries` runs of a program with its
+// children. A negative value means that the program failed.
 double seconds_of(const std::vector<std::string> &words, int tries)
 {
     std::vector<char *> arguments;
@@ -128,8 +129,8 @@ bool bench_text(const std::string &folder)
     return good;
 }
 
-// Measures how fast pmukit writes an SQLite database, and how fast sqlite3 imports the same rows
-// from CSV (with text columns and no index).
+// Measures how fast `pmukit export` writes an SQLite database, and how fast sqlite3 imports the
+// same rows from CSV (into text columns, without an index).
 bool bench_database(const std::string &folder)
 {
     const std::string file = folder + "/database.data", csv = folder + "/rows.csv";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The least work of a reader of packets, for benchmarks.
+// The least work that a reader of packets does, for benchmarks.
 #pragma once
 
 #include "base/bytes.hpp"
@@ -7,7 +7,7 @@
 
 namespace pmukit::decode::hisi_ptt {
 
-// Decodes all fields of a packet.
+// Decodes all fields of each packet, and adds them up.
 class Summing final : public Sink {
 public:
     void packet(const Packet &packet) override

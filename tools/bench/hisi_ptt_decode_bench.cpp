@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Rates at which hisi_ptt entries are counted, decoded and printed, compared with a plain sum of
-// the same words (memory bandwidth). Prints `bench <name> <value> <unit>`. Each figure is the best
-// of several rounds; both figures of a ratio are from the same run.
+// Measures the rates at which hisi_ptt entries are counted, decoded and printed, and compares them
+// with a plain sum of the same words (memory bandwidth). Prints lines `bench <name> <value>
+// <unit>`. Each rate is the best of several rounds; both rates of a ratio are from the same run.
 #include <cstdio>
 #include <vector>
 
@@ -19,7 +19,7 @@ namespace ptt = decode::hisi_ptt;
 constexpr size_t kBytes = size_t{256} << 20;
 constexpr uint16_t kRequesters = 24;
 
-// Writes, reads and completions of a few functions, at random addresses.
+// Returns entries of memory writes, reads and completions by a few functions, at random addresses.
 std::vector<std::byte> make_8dw()
 {
     std::vector<std::byte> stream(kBytes);
@@ -47,7 +47,7 @@ std::vector<std::byte> make_8dw()
     return stream;
 }
 
-// The same packets in 4DW format.
+// Returns the same packets in the 4DW format.
 std::vector<std::byte> make_4dw(Bytes wide)
 {
     std::vector<std::byte> stream(wide.size() / 2);
@@ -113,7 +113,7 @@ void measure(ptt::Format format, Bytes bytes)
     std::printf("bench decode.hisi_ptt.text%s %.2f GB/s\n", name, printed);
 }
 
-// Measures how fast the decoder skips data without any entry.
+// Measures how fast the decoder skips data that has no entry.
 void measure_resync()
 {
     const std::vector<std::byte> damage(kBytes, std::byte{0x7e});

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Compares pmukit dump with stock perf, on the same file in the same run: both must print the same
-// text, and the processor time of each is measured (the best of several for pmukit, one for perf).
-// perf is from a guest tree in the cache (make setup), run with the loader of that tree. Prints
-// `bench <name> <value> <unit>`; exits 69 without perf, 1 if the texts differ.
+// Compares `pmukit dump` with stock perf, on the same file and in the same run. Both must print the
+// same text. Measures the processor time of each: the best of several runs for pmukit, one run for
+// perf. perf is from a guest tree in the cache (make setup), and runs with the loader of that tree.
+// Prints lines `bench <name> <value> <unit>`; exits with 69 without perf, with 1 if the texts
+// differ.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -27,14 +28,15 @@ namespace {
 using namespace pmukit;
 namespace fs = std::filesystem;
 
-constexpr size_t kBufferBytes = size_t{4} << 20;  // as in the driver
+constexpr size_t kBufferBytes = size_t{4} << 20;  // the driver's buffer size
 constexpr size_t kTimedBuffers = 16, kComparedBuffers = 1;
 
 struct Perf {
     std::string kernel, root;
 };
 
-// perf 7.2 prints the same text as pmukit; 6.12 prints the bytes of a dword in reverse order.
+// Prefers perf 7.2, which prints the same text as pmukit. perf 6.12 prints the bytes of a dword in
+// reverse order.
 std::optional<Perf> find_perf()
 {
     const char *given = std::getenv("PMUKIT_CACHE"), *home = std::getenv("HOME");
@@ -47,7 +49,7 @@ std::optional<Perf> find_perf()
     return std::nullopt;
 }
 
-// Runs perf report -D of input to output. Returns false if it failed.
+// Runs `perf report -D` on input, and writes its text to output. Returns false if perf failed.
 bool run_perf(const Perf &perf, const std::string &input, const std::string &output)
 {
     const pid_t child = ::fork();
@@ -78,7 +80,7 @@ bool run_ours(const std::string &input, const std::string &output)
     return out.finish() && status && *status == cli::kExitGood;
 }
 
-// Entries with random fields; a TLP header need not be valid to be printed.
+// Returns entries with random fields. A TLP header need not be valid to be printed.
 std::vector<std::byte> make_buffer(bool wide, uint64_t seed)
 {
     std::vector<std::byte> buffer(kBufferBytes);
@@ -109,8 +111,8 @@ bool make_file(const std::string &path, bool wide, size_t buffers)
     return file.finish();
 }
 
-// True for lines of entries (".  xxxxxxxx: ") and the line before them; perf prints other records
-// too.
+// True for the lines of entries (".  xxxxxxxx: ") and the heading before them. Lines that perf
+// prints for other records are not compared.
 bool is_ours(const std::string &line)
 {
     return line.starts_with(". ... HISI PTT") ||
@@ -135,7 +137,7 @@ size_t same_lines(const std::string &perf, const std::string &ours, bool &same)
     }
 }
 
-// Processor time of work(). target: RUSAGE_SELF or RUSAGE_CHILDREN.
+// Returns the processor time of work() in seconds. target: RUSAGE_SELF or RUSAGE_CHILDREN.
 double seconds(int target, const std::function<bool()> &work, bool &good)
 {
     const auto now = [target] {
@@ -151,7 +153,7 @@ double seconds(int target, const std::function<bool()> &work, bool &good)
     return now() - begin;
 }
 
-// Returns false if the texts differ, or something failed.
+// Compares the texts of pmukit and perf. Returns false if they differ or a program failed.
 bool compare(const Perf &perf, const std::string &folder, bool wide)
 {
     const std::string file = folder + "/compared.data", theirs = folder + "/theirs",

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // hostile [FILTER...]: runs every command and format on recordings that are built to cost as much
-// as possible, one for each kind of data that a command stores. A command may take at most 64 MiB,
-// and at most ten times as long as on a benign recording of the same size (and of the same number
-// of rows, if the output has one row per item). Prints a table with a row for each recording and
-// command; FILTER: only rows with this text. Exit status 1: some rows exceed the limits.
+// as possible, one for each kind of data that a command stores. A command may use at most 64 MiB of
+// memory, and may take at most ten times as long as on a benign recording of the same size (and
+// with as many output rows, if the output has one row per item). Prints a table with a row for each
+// recording and command. FILTER selects the rows that contain this text. Exit status 1: some rows
+// exceed a limit.
 //
-// The recordings do not depend on limits in the code: each uses what fits into 4 MiB.
+// The recordings do not depend on limits in the code: each has as much data as fits into 4 MiB.
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pmukit/cache_qos.h>
@@ -42,12 +43,12 @@ using perfdata::Packer;
 constexpr size_t kFileBytes = size_t{4} << 20;
 constexpr size_t kMostFileBytes =
     kFileBytes + kFileBytes / 20;  // the last record may exceed kFileBytes
-constexpr int kRuns = 3;           // the fastest counts; other load only adds time
+constexpr int kRuns = 3;           // the fastest run counts, because other load only adds time
 constexpr size_t kMostMib = 64;
 constexpr double kMostTimes = 10;
 constexpr double kLeastSeconds = 0.1;  // shorter runs always pass: they mostly start up
 constexpr uint64_t kFirstId = 7;
-constexpr uint32_t kType = 1000;  // of a PMU; PERF_TYPE_SOFTWARE for samples
+constexpr uint32_t kType = 1000;  // type of a PMU's events; samples have PERF_TYPE_SOFTWARE
 constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
                                  PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN;
 constexpr uint64_t kMiddle = uint64_t{1} << 40;
@@ -167,7 +168,7 @@ std::vector<std::byte> lost_record(uint64_t id, uint64_t lost)
     return record_of(PERF_RECORD_LOST, body);
 }
 
-// 64-bit words in the byte order of this kind of data.
+// Returns 64-bit words in the byte order of the kind of data.
 std::vector<std::byte> words(std::initializer_list<uint64_t> values,
                              std::endian order = std::endian::little)
 {
@@ -188,7 +189,7 @@ std::vector<std::byte> hot_record(uint64_t sequence, const std::vector<uint64_t>
     return record;
 }
 
-// A read of one dword, with requester, tag and address.
+// Returns the trace entry of a read of one dword, with this requester, tag and address.
 std::vector<std::byte> read_entry(uint16_t requester, uint8_t tag, uint64_t address, uint64_t time)
 {
     Packer entry(std::endian::little);
@@ -199,7 +200,7 @@ std::vector<std::byte> read_entry(uint16_t requester, uint8_t tag, uint64_t addr
     return entry.take();
 }
 
-// An occupancy reading of a monitor in bytes, and the name record of a monitor.
+// Records of cache_qos: the occupancy of a monitor in bytes, and the name of a monitor.
 std::vector<std::byte> qos_reading(uint64_t sequence, uint64_t time, uint64_t monitor,
                                    uint64_t bytes)
 {
@@ -244,9 +245,10 @@ public:
         record.tid = UINT32_MAX;
         record.cpu = ring;
         note(writer_.auxtrace(record, data, {}),
-             data.size() + 48 + 16);  // record header, and entry in the index
+             data.size() + 48 + 16);  // with the record header and the index entry
     }
-    // AUX data of one event and CPU, built from pieces.
+    // Writes AUX data of one event and CPU, which consists of the results of piece(0), piece(1),
+    // ...
     void traces(const std::function<std::vector<std::byte>(uint64_t)> &piece)
     {
         uint64_t offset = 0;
@@ -281,7 +283,7 @@ private:
 
 struct Shape {
     const char *name;
-    const char *benign;  // shape to compare with; nullptr: this shape is benign
+    const char *benign;  // benign shape to compare with; nullptr: this shape is benign
     Pmu pmu;
     size_t events;
     std::function<void(File &)> fill;
@@ -289,7 +291,7 @@ struct Shape {
     std::function<void(std::vector<perfdata::WriterEvent> &, perfdata::HostInfo &)> head = {};
 };
 
-constexpr uint64_t kSpread = 0x9e3779b97f4a7c15;  // multiples of it are all different
+constexpr uint64_t kSpread = 0x9e3779b97f4a7c15;  // odd, so all its multiples differ
 
 template <typename Make>
 void fill_with(File &file, Make make)
@@ -334,7 +336,7 @@ std::vector<std::byte> packed(const std::vector<std::byte> &bytes)
 #endif
 }
 
-// Fills the file with one record, repeated as often as compression allows.
+// Fills the file with compressed copies of one record, 512 MiB when unpacked.
 void fill_packed(File &file, const std::vector<std::byte> &record)
 {
     constexpr size_t kUnpackedBytes = size_t{512} << 20, kPieceBytes = 60000;
@@ -374,9 +376,9 @@ std::vector<std::byte> hot_units(uint64_t i, uint64_t different)
 
 std::vector<Shape> shapes()
 {
-    constexpr size_t kManyEvents = 8500, kManyLosses = 6700;  // each fills 4 MiB
+    constexpr size_t kManyEvents = 8500, kManyLosses = 6700;  // numbers that fill 4 MiB
     return {
-        // Benign recordings, one for each kind of data.
+        // Benign recordings, one or two for each kind of data.
         {"benign samples", nullptr, kClock, 1,
          [](File &file) {
              fill_with(file, [](uint64_t i) {
@@ -388,7 +390,7 @@ std::vector<Shape> shapes()
          }},
         {"benign units", nullptr, kHmu, 1,
          [](File &file) { file.traces([](uint64_t i) { return hot_units(i, 4096); }); }},
-        // A scan over memory, which makes as many rows as a file can have.
+        // A scan over memory: as many output rows as a file can have.
         {"benign scan", nullptr, kHmu, 1,
          [](File &file) {
              file.traces([](uint64_t i) {
@@ -420,7 +422,7 @@ std::vector<Shape> shapes()
          [](File &file) { put_all_events(file, read_entry(0x100, 1, 0x1000, 1), kManyEvents); }},
         {"events of imc", "benign imc", kImc, kManyEvents,
          [](File &file) { put_all_events(file, imc_record(1, 16, 1), kManyEvents); }},
-        // Each event has a ring that lost records, and a gap in its AUX data.
+        // Each event has lost records in its ring and a gap in its AUX data.
         {"losses of all events", "benign tlps", kPtt, kManyLosses,
          [](File &file) {
              for (uint64_t id = kFirstId; id < kFirstId + kManyLosses; id++) {
@@ -436,7 +438,7 @@ std::vector<Shape> shapes()
         {"ids", "benign samples", kClock, 1,
          [](File &file) { file.records(sample(moment(1), 0x400000, {})); }, false,
          [](std::vector<perfdata::WriterEvent> &events, perfdata::HostInfo &) {
-             for (uint64_t i = 1; i < kFileBytes / 16; i++)  // the file has each ID twice
+             for (uint64_t i = 1; i < kFileBytes / 16; i++)  // the file stores each ID twice
                  events.front().ids.push_back(kFirstId + i);
          }},
         {"long names", "benign units", kHmu, 950,
@@ -467,7 +469,7 @@ std::vector<Shape> shapes()
         {"packed commands", "benign packed", kClock, 1,
          [](File &file) { fill_packed(file, comm(moment(1), "program")); }},
 
-        // Many programs and threads.
+        // Recordings with many programs and threads.
         {"commands", "benign samples", kClock, 1,
          [](File &file) {
              fill_with(file, [](uint64_t i) { return comm(moment(i, task_of(i)), "program"); });
@@ -528,7 +530,7 @@ std::vector<Shape> shapes()
              });
          }},
 
-        // Costly AUX data.
+        // Recordings with costly AUX data.
         {"units", "benign scan", kHmu, 1,
          [](File &file) {
              file.traces([](uint64_t i) { return hot_units(i, uint64_t{1} << 40); });
@@ -622,8 +624,8 @@ bool make(const Shape &shape, const std::string &path)
     return fits;
 }
 
-// Builds in a child process: the memory of the process that starts a command counts towards the
-// command's peak.
+// Builds a recording in a child process, because the memory of the process that starts a command
+// counts towards the command's peak.
 bool made(const Shape &shape, const std::string &path)
 {
     const pid_t child = ::fork();
@@ -637,7 +639,7 @@ bool made(const Shape &shape, const std::string &path)
 
 struct Command {
     const char *name;
-    std::vector<std::string> words;  // IN, OUT: paths
+    std::vector<std::string> words;  // IN and OUT stand for paths
 };
 
 std::vector<Command> commands()
@@ -662,7 +664,7 @@ std::vector<Command> commands()
 
 struct Run {
     int status = -1;
-    double seconds = 0;  // of the processor
+    double seconds = 0;  // processor time
     double mib = 0;
 };
 
@@ -730,7 +732,7 @@ private:
                    return row.find(filter) != row.npos;
                });
     }
-    // A benign shape is also run if a shape that is compared with it is wanted.
+    // True if the row is wanted, or if the row of a shape that is compared with this one is wanted.
     bool command_wanted(const Shape &shape, const Command &command) const
     {
         return row_wanted(shape, command) || std::ranges::any_of(shapes_, [&](const Shape &other) {
@@ -763,7 +765,7 @@ private:
         if (!shape.benign)
             benign_[shape.name][command.name] = got.seconds;
         const double times = times_of();
-        // Status 1: something is missing or damaged; 2: the command does not fit this recording.
+        // Exit status 1: data is missing or damaged; 2: the command does not fit this recording.
         const bool ended = WIFEXITED(got.status) && WEXITSTATUS(got.status) <= 2;
         const bool good = ended && got.mib <= kMostMib && times <= kMostTimes;
         rows_++;
@@ -795,7 +797,7 @@ int main(int argc, char **argv)
         std::fprintf(stderr, "hostile: %s: cannot make a folder\n", folder.c_str());
         return 69;
     }
-    // Stops runs that take minutes or gigabytes, as these have failed anyway.
+    // Stops runs that take minutes or gigabytes, because their rows have failed in any case.
     const rlimit seconds = {60, 60}, bytes = {size_t{1} << 30, size_t{1} << 30};
     ::setrlimit(RLIMIT_CPU, &seconds);
     ::setrlimit(RLIMIT_DATA, &bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Decode rate of trace_imc records, compared with a plain sum of the same words (memory bandwidth).
-// Prints `bench <name> <value> <unit>`. Each figure is the best of several rounds; both figures of
-// a ratio are from the same run.
+// Measures the decode rate of trace_imc records, and compares it with a plain sum of the same words
+// (memory bandwidth). Prints lines `bench <name> <value> <unit>`. Each rate is the best of several
+// rounds; both rates of a ratio are from the same run.
 #include <cstdio>
 #include <vector>
 
@@ -36,7 +36,8 @@ std::vector<std::byte> make_stream()
     return stream;
 }
 
-// The least work of a profiler: ip and mode of each record.
+// A sink that does the least work of a profiler: it uses the instruction pointer and the mode of
+// each record.
 class Summing final : public imc::Sink {
 public:
     void records(uint64_t, imc::Records records) override

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// memory_bench [MIB]: measures the peak resident set and the rate of the commands that read, and of
-// a loop over the records, on a recording of 8 GiB (or MIB). Each may use at most 64 MiB, and runs
-// with a data limit of that size (ulimit -d). The recording is sparse: only the start of each AUX
-// buffer has records; the rest are zeros, which decoders must scan too. A second recording, of 512
-// MiB, is full. In two more, of 64 MiB, all records differ: each entry has a different unit of
-// memory, each sample a different address. The files are in TMPDIR.
+// memory_bench [MIB]: measures the peak resident set size and the rate of the commands that read a
+// recording, and of a loop over its records. Each may use at most 64 MiB, and runs with a data
+// limit of that size (ulimit -d). The main recording has 8192 MiB, or MIB, and is sparse: only the
+// start of each AUX buffer has records; the rest are zeros, which decoders must scan, too. A second
+// recording, of 512 MiB, has no zeros. In two more, of 64 MiB, all records differ: each entry has a
+// different unit of memory, each sample a different address. The files are in TMPDIR.
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pmukit/cxl_hmu.h>
@@ -36,13 +36,13 @@ using namespace pmukit;
 constexpr uint64_t kId = 7;
 constexpr uint32_t kPmuType = 24;
 constexpr size_t kBufferBytes = size_t{1} << 20;
-constexpr size_t kEntriesPerRecord = 57;  // as the driver writes
-constexpr uint64_t kFewUnits = 65536;     // different hot units in the recording
+constexpr size_t kEntriesPerRecord = 57;  // entries in a record of the driver
+constexpr uint64_t kFewUnits = 65536;     // number of hot units in most recordings
 constexpr uint64_t kManyUnits = uint64_t{1} << 40;
 constexpr unsigned kCounterWidth = 16;
 
-// AUX data of one driver: the name of its PMU, and a function that fills a buffer with whole
-// records, whose sequence numbers continue from call to call.
+// AUX data of one driver: the name of its PMU, and a function that returns a buffer of whole
+// records. The sequence numbers of the records continue from call to call.
 struct Data {
     const char *pmu;
     std::vector<std::byte> (*make_buffer)(uint64_t &sequence);
@@ -73,7 +73,7 @@ std::vector<std::byte> make_hot_list(uint64_t &sequence)
     return buffer;
 }
 
-// Samples of a program without symbols, at addresses all over it.
+// Returns samples of a program without symbols; their addresses are spread over the whole program.
 std::vector<std::byte> make_samples(uint64_t &sequence)
 {
     std::vector<std::byte> buffer(kBufferBytes);
@@ -136,7 +136,8 @@ Result<void> write_recording(const std::string &path, const Data &data, size_t b
     return writer->finish();
 }
 
-// Uses the pipe layout, which has nothing at the end of the file, so that data can be holes.
+// Writes the file in pipe format, which has nothing after the data, so that the rest of each AUX
+// buffer can be a hole of the file.
 Result<void> write_sparse(const std::string &path, size_t bytes)
 {
     constexpr size_t kSparseBufferBytes = size_t{256} << 20;
@@ -172,7 +173,7 @@ Result<void> write_sparse(const std::string &path, size_t bytes)
     return {};
 }
 
-// Reads every record, and every word of the data after a record.
+// Reads every record, and every word of the payload that follows a record.
 int iterate(const std::string &path)
 {
     Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
@@ -214,14 +215,14 @@ Run run_command(const std::vector<std::string> &words)
     if (failed != 0 || ::wait4(pid, &status, 0, &usage) != pid)
         return {};
     std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    // Status 1: some bytes were not part of a record.
+    // Exit status 1: some bytes were not part of a record.
     return {WIFEXITED(status) && WEXITSTATUS(status) <= 1, took.count(),
             static_cast<double>(usage.ru_maxrss) / 1024};
 }
 
 constexpr size_t kMostMib = 64;
 
-// Runs a command on a recording. name: part of the names of its figures.
+// Runs a command on a recording and prints its memory and rate; `name` is part of their names.
 bool measure(const char *name, const std::vector<std::string> &words, size_t mib)
 {
     const Run run = run_command(words);
@@ -267,8 +268,8 @@ bool measure_all(const std::string &self, const std::string &file, size_t mib)
     return good;
 }
 
-// Measures the formats that take long per row, or more disk space than the recording. Only for the
-// sparse recording, which has few rows.
+// Measures the export formats that need much time per row, or more disk space than the recording.
+// Only the sparse recording is used, because it has few rows.
 bool measure_other_forms(const std::string &file, size_t mib)
 {
     bool good = true;
@@ -288,7 +289,8 @@ bool has(const Result<void> &written)
     return bool(written);
 }
 
-// Measures, with records that all differ, the memory that depends on the content of records.
+// Measures the memory that depends on the content of records, with recordings whose records all
+// differ.
 bool measure_different(const std::string &file)
 {
     constexpr size_t kMib = 64;
@@ -321,7 +323,7 @@ int bench(const std::string &self, const std::string &file, size_t mib)
 
 int main(int argc, char **argv)
 {
-    // The commands inherit the limit.
+    // The commands that this program starts inherit the limit.
     const rlimit most = {kMostMib << 20, kMostMib << 20};
     ::setrlimit(RLIMIT_DATA, &most);
     if (argc == 3 && std::string_view(argv[1]) == "--iterate")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Read rate of recordings, compared with a loop that sums the same bytes, and with stock perf on
-// the same files (perf of the guests in PMUKIT_CACHE). Prints `bench <name> <value> <unit>`; each
-// figure is the best of kRounds. perfdata::Writer creates the files in TMPDIR: samples with
-// callchains, and AUX buffers of hisi_ptt entries.
+// Measures the rate at which recordings are read, and compares it with a loop that sums the same
+// bytes, and with stock perf on the same files (perf of a guest tree in PMUKIT_CACHE). Prints lines
+// `bench <name> <value> <unit>`; each value is the best of kRounds. perfdata::Writer creates the
+// files in TMPDIR: samples with callchains, and AUX buffers of hisi_ptt entries.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -33,7 +33,7 @@ namespace ptt = decode::hisi_ptt;
 
 constexpr int kRounds = 5;
 constexpr size_t kSampleBytes = size_t{240} << 20, kScriptBytes = size_t{24} << 20;
-constexpr size_t kFrames = 9;  // frames of a callchain, the average of perf record -g
+constexpr size_t kFrames = 9;  // frames per callchain, the average of perf record -g
 constexpr uint64_t kSampleType = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                                  PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN;
 constexpr size_t kAuxBuffers = 64, kAuxBufferBytes = size_t{4} << 20;
@@ -54,7 +54,7 @@ void must(const Result<T> &done)
         give_up(done.error().message);
 }
 
-// Seconds of the fastest round.
+// Returns the duration of the fastest round in seconds.
 template <typename Work>
 double best_seconds(Work work)
 {
@@ -124,7 +124,7 @@ void write_samples(const std::string &path, size_t bytes)
     must(writer->finish());
 }
 
-// 8DW entries of memory writes by a few functions.
+// Returns 8DW entries of memory writes by a few functions.
 std::vector<std::byte> make_aux_buffer(uint32_t seed)
 {
     constexpr uint32_t kWrite = 0x60000010;
@@ -195,7 +195,7 @@ uint64_t parse_samples(const std::string &path)
     return sum;
 }
 
-// Sums the results of work() for all buffers, with this number of threads.
+// Returns the sum of the results of work() for all buffers, computed by `threads` threads.
 uint64_t sum_of_buffers(const perfdata::AuxFile &file, unsigned threads, uint64_t (*work)(Bytes))
 {
     std::vector<uint64_t> sums(file.buffers().size());
@@ -205,7 +205,7 @@ uint64_t sum_of_buffers(const perfdata::AuxFile &file, unsigned threads, uint64_
 
 // Stock perf
 
-// The perf of a guest tree runs here with the libraries of that tree.
+// Returns the words that start the perf of a guest tree with the libraries of that tree.
 std::vector<std::string> find_perf()
 {
     const char *cache = std::getenv("PMUKIT_CACHE"), *home = std::getenv("HOME");
@@ -294,7 +294,8 @@ void bench_threads(const std::string &folder)
     say("decode.threads1", gigabytes / one, "GB/s");
     say("decode.threads2", gigabytes / two, "GB/s");
     say("decode.threads2_ratio", one / two, "ratio");
-    // The speed-up of two threads that only sum the same bytes, which memory bandwidth limits.
+    // For comparison: the speed-up of two threads that only sum the same bytes, which memory
+    // bandwidth limits.
     say("decode.threads2_memsum_ratio",
         seconds(1, bench::memory_sum) / seconds(2, bench::memory_sum), "ratio");
 }

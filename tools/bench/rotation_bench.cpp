@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// rotation_bench: counts the samples lost by `pmukit record --interval 2` of the whole machine at
-// 10 kHz, with 8000 threads, whose names each new file must contain. Exit status 1: samples are
-// lost; 69: the system does not permit recording, or not that many threads.
+// rotation_bench: runs `pmukit record --interval 2` on the whole machine at 10 kHz, and counts the
+// samples that it loses. 8000 threads exist, whose names each new file must contain. Exit status 1:
+// samples were lost; 69: the system does not permit recording, or not that many threads.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/prctl.h>
@@ -28,8 +28,8 @@ using namespace pmukit;
 constexpr int kThreads = 8000, kUnavailable = 69;
 constexpr const char *kSeconds = "10";
 
-// Starts a process with idle threads. Returns its pid once all threads exist; -1: the system does
-// not permit that many.
+// Starts a process with idle threads. Returns its pid once all threads exist, or -1 if the system
+// does not permit that many threads.
 pid_t start_threads()
 {
     int ready[2];
@@ -82,7 +82,8 @@ void add(const std::string &path, Found &found)
     found.whole = found.whole && reader;
     for (perfdata::Record record; reader && reader->next(record);) {
         found.samples += record.type == PERF_RECORD_SAMPLE;
-        // LOST_SAMPLES of the recorder repeats LOST, so a loss may count twice; none must occur.
+        // The recorder's LOST_SAMPLES record repeats the count of LOST, so a loss may count twice;
+        // the test requires a count of 0.
         if (record.type == PERF_RECORD_LOST)
             found.lost += perfdata::parse_lost(record.body, reader->order())->lost;
         if (record.type == PERF_RECORD_LOST_SAMPLES)
