@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Decoders: for any input, split into pieces of any size, every byte is part of a record or
-// reported as skipped, and offsets never decrease. The first input byte is the piece size minus 1.
+// Fuzz targets of the decoders. An input is split into pieces of any size. Every byte must be part
+// of a record or reported as skipped, and offsets must never decrease. The first input byte is the
+// piece size minus 1.
 #include <algorithm>
 
 #include "decode/cache_qos/cache_qos_decode.hpp"
@@ -110,7 +111,7 @@ void feed(decode::Decoder &decoder, Bytes bytes, size_t step)
 }
 
 // Feeds each piece as if the device had been restarted before it. For every seventh piece, the
-// offset of its first entry is unknown.
+// decoder does not get the offset of the piece's first entry.
 constexpr unsigned kPttRuns = 4;
 void feed_runs(decode::hisi_ptt::StreamDecoder &decoder, Bytes bytes, size_t step)
 {
@@ -124,7 +125,8 @@ void feed_runs(decode::hisi_ptt::StreamDecoder &decoder, Bytes bytes, size_t ste
 
 }  // namespace
 
-// Also checks that the piece size does not change the result, and that summaries are consistent.
+// Also checks that the piece size does not change the result, and that the summary of each series
+// is consistent.
 void cache_qos(Bytes bytes)
 {
     if (bytes.empty())
@@ -157,8 +159,8 @@ void cxl_hmu(Bytes bytes)
     (void)decode::cxl_hmu::words_of_raw(bytes);
 }
 
-// Second input byte: bit 0 selects the format, bit 1 wide tags, bit 2 (kPttRuns) feed_runs(). Also
-// checks that the piece size does not change the result.
+// The second input byte selects options: bit 0 the format, bit 1 wide tags, bit 2 (kPttRuns)
+// feed_runs(). Without feed_runs(), also checks that the piece size does not change the result.
 void hisi_ptt(Bytes bytes)
 {
     if (bytes.size() < 2)
@@ -180,7 +182,7 @@ void hisi_ptt(Bytes bytes)
     hold(sink.accounts.bytes() == bytes.size() - 2);
 }
 
-// Also checks that the piece size does not change the records.
+// Also checks that the piece size does not change the timebase of the last record.
 void imc(Bytes bytes)
 {
     if (bytes.empty())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver's catalog parser must refuse a catalog or return valid units and events. The driver's
-// reader of the trace buffer must deliver or count every record, whatever the buffer contains and
-// even if its contents change at any time.
+// Fuzz targets of the imc driver. Its catalog parser must refuse a catalog or return valid units
+// and events. Its reader of the trace buffer must deliver or count every record, whatever the
+// buffer contains and even if the contents change at any time.
 extern "C" {
 #include "imc/imc_core.h"
 }
@@ -45,9 +45,10 @@ void check_events(const imc_catalog &catalog, const imc_unit &unit)
 
 void imc_catalog_blob(Bytes bytes)
 {
-    // An aligned copy of exactly this size: sanitizers detect reads past its end.
+    // A copy of exactly this size, which is aligned. Sanitizers detect a read beyond its end.
     const std::vector<std::byte> blob(bytes.begin(), bytes.end());
-    // Static and not zeroed for each input: zeroing would take most of the time.
+    // These arrays are static and not zeroed for each input, because zeroing would take most of the
+    // time.
     static std::vector<imc_unit> units(IMC_MAX_UNITS);
     static std::vector<imc_event_desc> events(IMC_MAX_EVENTS);
     imc_catalog catalog = {};
@@ -64,7 +65,8 @@ void imc_catalog_blob(Bytes bytes)
         check_events(catalog, units[i]);
 }
 
-// One input byte per step; a write takes nine more: one selects the word, eight are its value.
+// Each step takes one input byte. A write takes nine more: one selects the word, and eight are its
+// value.
 void imc_ring_any(Bytes bytes)
 {
     constexpr u32 kRecords = 8;
@@ -93,8 +95,8 @@ void imc_ring_any(Bytes bytes)
         } else if (step == 3) {
             ::imc_ring_drop(&ring, &tally);
             hold(ring.taken - before == tally.lost);
-            // A restart skips records that imc_ring_look() has not seen; they are not counted as
-            // lost.
+            // A restart skips records that imc_ring_look() has not seen. The reader does not count
+            // these records as lost.
             ::imc_ring_restart(&ring);
             hold(ring.taken == ring.written);
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The device models under a guest that does anything: accesses registers of every BAR in every
-// width and configuration space, resets the device, passes time, and maps and unmaps memory with
-// changing contents. Checks that a model keeps the promises of vfu/device.hpp to its host, even
-// with an injected fault.
+// Runs the device models with a guest that does anything: it accesses registers of every BAR in
+// every width, accesses configuration space, resets the device, lets time pass, and maps and unmaps
+// memory with changing contents. Checks that a model keeps the rules of vfu/device.hpp towards its
+// host, even with an injected fault.
 #include <array>
 #include <string_view>
 
@@ -17,10 +17,11 @@ namespace pmukit::fuzz {
 namespace {
 
 constexpr uint16_t kRootPort = 0x0080;
-constexpr unsigned kMostSteps = 1024;  // per script: ticks are expensive
+constexpr unsigned kMostSteps = 1024;  // per script, because ticks are expensive
 constexpr uint64_t kNsPerTick = 1000;
 
-// DMA reads return the next bytes of the script: two reads of an address may differ.
+// A host whose DMA reads return the next bytes of the script, so that two reads of an address may
+// differ.
 class Machine final : public vfu::Host {
 public:
     explicit Machine(Script &script) : script_(script) {}
@@ -41,7 +42,8 @@ public:
     uint64_t pass(uint64_t ns) { return now_ += ns; }
 
 private:
-    // Small and at address 0, so that the short numbers of a script are often valid addresses.
+    // The memory is small and at address 0, so that the short numbers of a script are often valid
+    // addresses.
     static constexpr uint64_t kMemoryBytes = 0x10000;
 
     bool reaches(uint64_t address, size_t size) const
@@ -79,7 +81,7 @@ private:
     };
     using Act = void (Guest::*)();
 
-    // Register accesses as the server passes them: within a BAR.
+    // Returns a place for a register access. Like the server, uses only places within a BAR.
     Place place()
     {
         const unsigned bar = bars_[script_.below(bar_count_)];
@@ -92,7 +94,7 @@ private:
         const uint64_t now = machine_.pass(ns);
         device_.advance(now);
         const std::optional<uint64_t> deadline = device_.next_deadline_ns();
-        hold(!deadline || *deadline > now);  // otherwise the server would never sleep again
+        hold(!deadline || *deadline > now);  // otherwise the server would never sleep
     }
 
     void read_register()
@@ -160,7 +162,7 @@ private:
     size_t bar_count_ = 0;
 };
 
-// Chooses one of the faults, or none.
+// Returns one of the faults, chosen by the script, or nullptr for no fault.
 template <typename Faults>
 auto *choose_fault(Script &script, const Faults &faults)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Recordings: every record and section is parsed as its own type and as every other type.
+// Fuzz targets of recordings: each record and section is parsed as its own type and as every other
+// type.
 #include <algorithm>
 
 #include "fuzz/targets.hpp"
@@ -15,7 +16,8 @@ namespace {
 
 using namespace perfdata;
 
-// Calls every parser: none may rely on the type of the record whose body it gets.
+// Calls every parser of records. A parser must not rely on the type of the record whose body it
+// gets.
 void parse_as_anything(const Record &record, std::endian order)
 {
     const Bytes body = record.body;
@@ -109,7 +111,7 @@ void perfdata_pipe(Bytes bytes)
     parse_sections(*reader);
 }
 
-// The kept and lost ranges lie within the file, in order, and do not overlap.
+// Checks that the kept and lost ranges are within the file and do not overlap.
 void recover(Bytes bytes)
 {
     Result<DamagedRecording> damaged = DamagedRecording::of(bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Inputs of the recorder: event strings, and the sysfs files that describe a PMU.
+// Fuzz targets of the recorder's inputs: event strings, and the sysfs files that describe a PMU.
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ std::string_view text_of(Bytes bytes)
 record::Pmu pmu_of_every_shape()
 {
     record::Pmu pmu;
-    // The name of a driver, so that terms are also checked against its caps/.
+    // This is the name of a real driver's PMU, so that terms are also checked against `caps`.
     pmu.name = "hisi_ptt0_2";
     pmu.format = {{"low", *record::parse_format("config:0-7")},
                   {"split", *record::parse_format("config1:0-3,60-63")},
@@ -39,7 +39,7 @@ record::Pmu pmu_of_every_shape()
     return pmu;
 }
 
-// The fuzzer's own PMU directory, removed with the object.
+// A temporary sysfs folder with one PMU. It is removed with the object.
 class Folder {
 public:
     Folder()
@@ -84,7 +84,7 @@ void event_strings(Bytes bytes)
     }
 }
 
-// The input holds the files one after another, separated by NUL.
+// The input has the contents of the files one after another, separated by NUL.
 void sysfs(Bytes bytes)
 {
     static const Folder folder;

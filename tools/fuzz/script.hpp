@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Interprets the input of a target as a sequence of steps: numbers and contents are read from the
-// front. After the end all values are zero.
+// front of the input. After the end of the input, all values are zero.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ public:
     explicit Script(Bytes bytes) : left_(bytes) {}
 
     bool ended() const { return left_.empty(); }
-    // Little endian, so that a seed means the same on every machine.
+    // The bytes are little endian, so that a seed has the same meaning on every machine.
     uint64_t number(size_t width_bytes)
     {
         uint64_t value = 0;
@@ -26,7 +26,7 @@ public:
         return value;
     }
     uint64_t below(uint64_t limit, size_t width_bytes = 1) { return number(width_bytes) % limit; }
-    // Returns fewer bytes at the end of the input.
+    // Returns fewer bytes than `size` at the end of the input.
     Bytes take(size_t size)
     {
         const Bytes taken = left_.first(std::min(size, left_.size()));

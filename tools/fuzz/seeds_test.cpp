@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Runs the seeds of the fuzzers, and every input that revealed a defect, as ordinary tests: each
-// file of testdata/<target>, then prefixes of it.
+// Runs the seeds of the fuzzers, and every input that revealed a defect, as ordinary tests. For
+// each file of testdata/<target>, runs the file and prefixes of it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,13 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kPrefixes = 64;  // at most this many per file, spread evenly
+constexpr size_t kPrefixes = 64;  // about this many prefixes per file, at equal distances
 
 class Seeds : public testing::TestWithParam<Target> {};
 INSTANTIATE_TEST_SUITE_P(EveryTarget, Seeds, testing::ValuesIn(kTargets),
                          [](const auto &target) { return std::string(target.param.name); });
 
-TEST_P(Seeds, RunWithoutACrash)
+TEST_P(Seeds, SeedsAndTheirPrefixesRunWithoutACrash)
 {
     size_t files = 0;
     for (const auto &entry : fs::directory_iterator(fs::path(SEEDS_FOLDER) / GetParam().name)) {

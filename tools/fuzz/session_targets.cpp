@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The code between recordings and outputs: names, maps and samples of any recording; symbols,
-// inlined functions and call chains of any program, stack and registers.
+// Fuzz targets of the code between recordings and outputs: names, maps and samples of any
+// recording; symbols, inlined functions and call chains of any program, stack and registers.
 #include <sys/mman.h>
 
 #include <string>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace cli;
 
-// A memory file that the code under test can open by name.
+// A file in memory, which the code under test can open by its path.
 class NamedBytes {
 public:
     explicit NamedBytes(Bytes bytes) : fd_(::memfd_create("fuzz", MFD_CLOEXEC))
@@ -47,7 +47,7 @@ public:
     void sample(const Stream &, uint64_t, Bytes) override {}
 };
 
-// The process and the address of the only map in the recording of unwind().
+// The process and the start address of the only map that unwind() creates.
 constexpr uint32_t kPid = 1;
 constexpr uint64_t kBegin = 0x400000;
 
@@ -75,7 +75,8 @@ void look_into(const ElfFile &file, uint64_t file_offset)
 
 }  // namespace
 
-// Queries maps while further maps still arrive, as from a pipe.
+// Queries the maps of processes while further map records still arrive, as in a recording from a
+// pipe.
 void session(Bytes bytes)
 {
     const NamedBytes file(bytes);
@@ -108,7 +109,8 @@ void session(Bytes bytes)
     samples.finish();
 }
 
-// Input: mask of registers, their values, size of the stack, the stack; the rest is the program.
+// The input has a mask of registers, the values of the registers, the size of the stack, and the
+// stack. The rest is the program file.
 void unwind(Bytes bytes)
 {
     constexpr size_t kRegisters = 33;

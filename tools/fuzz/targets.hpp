@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The fuzz targets: each is a function of arbitrary bytes that returns normally. If the code it
-// calls breaks a promise, the program is aborted.
+// The fuzz targets. Each is a function that gets arbitrary bytes and returns normally. If the code
+// that a target calls breaks a rule that must hold for every input, the target aborts the program.
 #pragma once
 
 #include <string_view>
@@ -14,7 +14,7 @@ namespace pmukit::fuzz {
 #undef FUZZ_TARGET
 
 struct Target {
-    std::string_view name;  // also the directory of its seeds
+    std::string_view name;  // also the name of the folder of its seeds
     void (*run)(Bytes);
 };
 constexpr Target kTargets[] = {
@@ -23,7 +23,7 @@ constexpr Target kTargets[] = {
 #undef FUZZ_TARGET
 };
 
-// Checks a promise that must hold for every input.
+// Aborts the program if a condition that must hold for every input is false.
 inline void hold(bool promise)
 {
     if (!promise)

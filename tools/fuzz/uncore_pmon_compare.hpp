@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Compares how the driver and pmukit discover read a discovery table: both must accept the same
-// units with the same properties, and refuse the others for the same reason. Used by a fuzzer and a
-// test.
+// Compares how the driver and `pmukit discover` read a discovery table: both must accept the same
+// units with the same properties, and must refuse the other units for the same reason. A fuzz
+// target and a test use this header.
 #pragma once
 
 extern "C" {
@@ -33,7 +33,7 @@ inline bool same_unit(const uncore_pmon_unit &kernel, const uncore::Unit &ours)
     return same && uncore::name_of_type(ours.type) == (type ? type->name : "");
 }
 
-// Returns the first difference, or an empty string.
+// Returns a text about the first difference, or an empty string if there is none.
 inline std::string compare_entries(const std::vector<uncore_pmon_entry> &kernel,
                                    const uncore::Table &ours)
 {
@@ -58,7 +58,8 @@ inline std::string compare_entries(const std::vector<uncore_pmon_entry> &kernel,
     return all ? "" : "pmukit discover accepts more entries";
 }
 
-// bytes: the start of a BAR of bar_bytes bytes.
+// Compares both readers on a table at the start of a BAR. `bytes` is the start of the BAR, whose
+// length is bar_bytes.
 inline std::string compare_table(Bytes bytes, uint64_t bar_bytes)
 {
     const Result<uncore::Global> ours = uncore::parse_global(bytes, bar_bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Runs three parsers on any bytes: the driver's for a discovery table, the driver's for event terms
-// of the resulting unit, and that of pmukit discover.
+// Runs three parsers on any bytes: the driver's parser of a discovery table, the driver's parser of
+// event terms for a unit from this table, and the parser of `pmukit discover`.
 #include "fuzz/targets.hpp"
 #include "fuzz/uncore_pmon_compare.hpp"
 
@@ -8,14 +8,15 @@ namespace pmukit::fuzz {
 
 namespace {
 
-// Offsets have one byte, and at most 8 registers of 8 bytes start there.
+// The offset of a unit's first register has 8 bits, and at most 8 registers of 8 bytes follow.
 constexpr u32 kMostUnitBytes = 255 + 8 * 8;
 constexpr uint64_t kLongBar = uint64_t{1} << 21;
 constexpr size_t kEntryWords = 3;
 constexpr u32 kAllKinds =
     1U << UNCORE_PMON_GENERAL | 1U << UNCORE_PMON_FIXED | 1U << UNCORE_PMON_FREE;
 
-// Checks that an event gets counters of the unit or is refused, whatever the table contains.
+// Checks that the driver assigns counters of the unit to an event or refuses the event, whatever
+// the table contains.
 void try_terms(const uncore_pmon_unit &unit, u64 config)
 {
     uncore_pmon_config cfg;
@@ -29,7 +30,8 @@ void try_terms(const uncore_pmon_unit &unit, u64 config)
 
 }  // namespace
 
-// The input is a table; its first three words also serve as a unit, the fourth as event terms.
+// The input is a table. Its first three words are also parsed as a unit, and its fourth word as the
+// terms of an event.
 void uncore_pmon_table(Bytes bytes)
 {
     for (const uint64_t bar_bytes : {uint64_t{bytes.size()}, kLongBar})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A client that sends anything to a vfio-user server: well-formed messages with arbitrary contents,
-// and arbitrary bytes, with and without descriptors. Every reply must be well-formed. The device
-// of the server uses the memory and interrupts that the client provided.
+// Runs a vfio-user server with a client that sends anything: well-formed messages with arbitrary
+// contents, and arbitrary bytes, with and without file descriptors. Every reply of the server must
+// be well-formed. The server's device uses the memory and the interrupts that the client provides.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -26,7 +26,8 @@ constexpr unsigned kVectors = 4;
 constexpr unsigned kMostSteps = 256;
 constexpr off_t kMemoryBytes = 0x4000;
 
-// A register write triggers a DMA read and write at the written address, and an interrupt message.
+// A device that answers a register write with a DMA read and write at the written address, and with
+// an interrupt.
 class DmaDevice final : public vfu::Device {
 public:
     DmaDevice() : config_({.vendor = 0x1234, .device = 0x5678, .class_code = 0x050210})
@@ -71,8 +72,8 @@ private:
     vfu::Host *host_ = nullptr;
 };
 
-// One session serves the clients of all inputs, one after another, so that its limit of log lines
-// per second covers all of them.
+// One session serves the clients of all inputs, one after another, because its limit of log lines
+// per second must apply to all inputs together.
 vfu::Session &session()
 {
     static DmaDevice device;
@@ -148,7 +149,8 @@ private:
         message.insert(message.end(), body.begin(), body.end());
         send(message, fds);
     }
-    // Sends `fds` descriptors: the first is memory, the second an eventfd.
+    // Sends the bytes with `fds` file descriptors: the first is a memory file, the second an
+    // eventfd.
     void send(Bytes bytes, unsigned fds)
     {
         const std::array<Fd, 2> held = {fds > 0 ? memory() : Fd(),
@@ -179,7 +181,7 @@ private:
         return fd;
     }
 
-    // Serves until nothing is left to do.
+    // Serves until the session has no more work.
     void serve()
     {
         do {
@@ -210,7 +212,7 @@ private:
     Script &script_;
     Fd socket_;
     uint16_t id_ = 0;
-    std::vector<std::byte> answers_;  // the last reply may be incomplete
+    std::vector<std::byte> answers_;  // may end with an incomplete reply
 };
 
 }  // namespace
