@@ -16,7 +16,7 @@ namespace pmukit::tier {
 namespace {
 
 constexpr size_t kPagesAtOnce = 512;
-// Initial status: the call did not report one for this page.
+// Initial status of a page; it remains if move_pages(2) reports no status for the page.
 constexpr int kUnanswered = -EBUSY;
 
 struct Reason {
@@ -24,10 +24,11 @@ struct Reason {
     uint64_t Moved::*count;
 };
 
-// Statuses of move_pages(2). Any other status: the page could not be isolated or copied.
+// Statuses of move_pages(2) for a page. Any other status means that the page could not be isolated
+// or copied.
 constexpr Reason kReasons[] = {
     {-ENOENT, &Moved::gone},
-    {-EFAULT, &Moved::gone},  // no mapping any more, or only the zero page
+    {-EFAULT, &Moved::gone},  // the page is not mapped, or is the zero page
     {-EACCES, &Moved::shared},
     {-ENOMEM, &Moved::no_room},
 };
@@ -57,7 +58,7 @@ Error explain(pid_t pid, uint32_t node, int error)
     }
 }
 
-// The arguments of one call.
+// The arguments of one call of move_pages(2).
 struct Batch {
     std::vector<void *> pages;
     std::vector<int> nodes, status;
@@ -70,8 +71,8 @@ struct Batch {
     }
 };
 
-// Counts by the node where a page is now, not by the reported status: some kernels do not write the
-// status of pages that they failed to copy.
+// Counts moved pages by the node where each page is after the call, not by the reported status:
+// some kernels do not write the status of pages that they failed to copy.
 void count(const Batch &batch, const std::vector<int> &now, uint32_t node, Moved &moved)
 {
     for (size_t i = 0; i < now.size(); i++) {

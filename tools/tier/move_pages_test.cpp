@@ -20,11 +20,11 @@ constexpr uint64_t kPage = 4096;
 
 // A simulated kernel, which moves pages as the test configures it.
 struct Kernel {
-    std::map<uint64_t, int> refuses;  // address to status of the move
-    std::map<uint64_t, int> node_of;  // where pages are
-    int error = 0;                    // of the whole move
+    std::map<uint64_t, int> refuses;  // address of a page to the status of its move
+    std::map<uint64_t, int> node_of;  // node of each page by address
+    int error = 0;                    // errno of the whole call
     int query_error = 0;
-    std::vector<size_t> sizes;  // of the requested moves
+    std::vector<size_t> sizes;  // number of pages in each move call
     int flags = -1;
 };
 
@@ -101,8 +101,8 @@ TEST_F(Moving, SplitsMovesIntoCallsOfMaximumSize)
     }
 }
 
-// Another process may have the same pid.
-TEST_F(Moving, MovesNothingOfAProcessThatEnded)
+// The pid of the ended process may belong to another process.
+TEST_F(Moving, MovesNoPageAfterTheProcessEnded)
 {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -134,13 +134,13 @@ TEST_F(Moving, CountsUnmovedPagesByReason)
     kernel.node_of[5 * kPage] = -EFAULT;
     ASSERT_TRUE(move());
     EXPECT_EQ(moved.moved, 1u);
-    EXPECT_EQ(moved.busy, 2u);  // status 0, but the sixth page did not move
+    EXPECT_EQ(moved.busy, 2u);  // one is the sixth page, whose status is 0 although it did not move
     EXPECT_EQ(moved.shared, 1u);
     EXPECT_EQ(moved.no_room, 1u);
     EXPECT_EQ(moved.gone, 2u);
 }
 
-TEST_F(Moving, FullNodeIsNotAnError)
+TEST_F(Moving, NodeWithoutMemoryIsNotAnError)
 {
     pages(4);
     kernel.error = ENOMEM;
@@ -148,7 +148,7 @@ TEST_F(Moving, FullNodeIsNotAnError)
     EXPECT_EQ(moved.no_room, 4u);
 }
 
-TEST_F(Moving, ReportsWhyNothingMoves)
+TEST_F(Moving, ReportsWhyTheWholeCallFailed)
 {
     struct Case {
         int error;
@@ -169,7 +169,7 @@ TEST_F(Moving, ReportsWhyNothingMoves)
     }
 }
 
-TEST_F(Moving, ReportsAProcessThatEndsBeforeTheQuery)
+TEST_F(Moving, ProcessThatEndsBeforeTheQueryIsNotFound)
 {
     pages(1);
     kernel.query_error = ESRCH;

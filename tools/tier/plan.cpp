@@ -59,8 +59,9 @@ void Planner::add(const Page &page)
         hot_.push_back(move);
 }
 
-// Promotes hot pages, from hot[next] on, in exchange for less hot pages of the fast node
-// (residents). residents: in the order of demotion; the first `gone` are already demoted.
+// Promotes hot pages, from hot[next] on, and demotes a less hot page of the fast node for each.
+// `residents` has the pages of the fast node in the order of demotion; the first `gone` of them are
+// already demoted.
 void Planner::swap(Plan &plan, size_t next, const std::vector<Move> &hot,
                    std::vector<Resident> &residents, size_t gone) const
 {
@@ -119,7 +120,7 @@ Result<Budget> parse_budget(std::string_view text)
     return budget;
 }
 
-// Rounds down, without overflow of 64 bits.
+// Returns the budget in pages, rounded down, without overflow of 64 bits.
 uint64_t pages_of(const Budget &budget, uint64_t process_pages)
 {
     if (!budget.percent)

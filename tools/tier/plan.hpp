@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Plans which pages of a process to move between a fast and a slow NUMA node. Pure functions: heat
-// and pages in, moves out.
+// Plans which pages of a process to move between a fast and a slow NUMA node. The functions have no
+// side effects: their input is heat and pages, their output is moves.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace pmukit::tier {
 
-// A hot range of physical memory. Its heat, in any unit, is spread evenly over it.
+// A hot range of physical memory. Its heat, which may have any unit, is spread evenly over the
+// range.
 struct HotRange {
     uint64_t hpa = 0, bytes = 0;
     double heat = 0;
@@ -20,9 +21,9 @@ struct HotRange {
 
 class HeatMap {
 public:
-    explicit HeatMap(std::vector<HotRange> ranges);  // may overlap; those without bytes are dropped
+    explicit HeatMap(std::vector<HotRange> ranges);  // ranges may overlap; empty ones are dropped
 
-    // Heat at this address, from the overlapping parts of all ranges.
+    // Returns the heat of the memory from `hpa` on: the share of every range that overlaps it.
     double of(uint64_t hpa, uint64_t bytes) const;
 
 private:
@@ -32,14 +33,15 @@ private:
 
 // One page that the kernel can move.
 struct Page {
-    uint64_t address = 0;  // in the process
+    uint64_t address = 0;  // virtual address in the process
     uint64_t hpa = 0;
     uint32_t node = 0;
 };
 
 struct Nodes {
     uint32_t fast = 0, slow = 0;
-    // Measured nodes: a page without heat is cold there; on other nodes its heat is unknown.
+    // Nodes whose heat was measured. A page without heat is cold on these nodes, but of unknown
+    // heat on other nodes.
     std::set<uint32_t> watched{};
 };
 
@@ -49,8 +51,9 @@ struct Move {
 };
 
 struct Plan {
-    // promote: to the fast node, hottest first. demote: from the fast node, coldest first; executed
-    // before `promote`, because it frees pages of the fast node.
+    // promote: pages to move to the fast node, hottest first. demote: pages to move away from the
+    // fast node, coldest first. Demotions are executed first, because they free pages of the fast
+    // node.
     std::vector<Move> promote, demote;
     uint64_t fast_pages_before = 0, fast_pages_after = 0;
     double heat = 0, fast_heat_before = 0, fast_heat_after = 0;  // of the whole process
@@ -58,22 +61,23 @@ struct Plan {
 
 class Planner {
 public:
-    // heat must outlive the planner.
+    // `heat` must outlive the planner.
     Planner(const HeatMap &heat, Nodes nodes, uint64_t page_bytes)
         : heat_(heat), nodes_(std::move(nodes)), page_bytes_(page_bytes)
     {
     }
 
-    // Call in any order. Pages that are neither hot nor on the fast node are only counted.
+    // Adds a page of the process; the order of pages is arbitrary. Pages that are neither hot nor
+    // on the fast node are only counted.
     void add(const Page &page);
 
     uint64_t pages() const { return pages_; }
     uint64_t fast_pages() const { return residents_.size(); }
 
-    // Plans for at most budget_pages of the process on the fast node. The hottest pages fill the
-    // free part of the budget; then hot pages replace pages that are known to be less hot. A page
-    // of unknown heat is demoted only if the fast node exceeds the budget, and after all pages of
-    // known heat.
+    // Returns a plan that leaves at most budget_pages pages of the process on the fast node. The
+    // hottest pages fill the free part of the budget; then hot pages replace pages that are known
+    // to be less hot. A page of unknown heat is demoted only if the fast node exceeds the budget,
+    // and only after all pages of known heat.
     Plan plan(uint64_t budget_pages) const;
 
 private:
@@ -93,7 +97,8 @@ private:
     std::vector<Resident> residents_;  // pages on the fast node
 };
 
-// How much of the fast node a process may use: "420" pages, or "20%" of its pages.
+// How much of the fast node a process may use: a number of pages ("420"), or a share of the pages
+// of the process ("20%").
 struct Budget {
     uint64_t value = 100;
     bool percent = true;

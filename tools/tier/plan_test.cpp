@@ -54,7 +54,7 @@ TEST(HeatMap, FindsALongRangeAfterManyShortOnes)
     EXPECT_EQ(heat.of(31 * kPage, kPage), 101);
 }
 
-TEST(HeatMap, WorksAtTheEndOfTheAddresses)
+TEST(HeatMap, HandlesRangesAtTheLastAddress)
 {
     const HeatMap heat({{UINT64_MAX - (kPage - 1), kPage, 7}, {UINT64_MAX, 2, 9}, {0, 0, 9}});
     EXPECT_EQ(heat.of(UINT64_MAX - (kPage - 1), kPage), 7);
@@ -63,10 +63,11 @@ TEST(HeatMap, WorksAtTheEndOfTheAddresses)
     EXPECT_EQ(heat.of(0, 0), 0);
 }
 
-// Page n of the process has the virtual address 0x1000 * n and the physical page 0x1000 + n.
+// Page n of the process has the virtual address n * kPage and the physical address (0x1000 + n) *
+// kPage.
 class Planning : public testing::Test {
 protected:
-    // Adds a page on this node, with this heat.
+    // Adds a page with this heat on this node. A heat of 0 adds no hot range.
     void page(uint64_t number, uint32_t node, double heat)
     {
         const uint64_t hpa = (0x1000 + number) * kPage;
@@ -124,7 +125,7 @@ TEST_F(Planning, PromotesFromEveryOtherNode)
     EXPECT_EQ(addresses(plan(2).promote), (std::vector<uint64_t>{2 * kPage, kPage}));
 }
 
-TEST_F(Planning, PromotesNothingWithoutABudget)
+TEST_F(Planning, PromotesNothingWithABudgetOfZero)
 {
     page(1, kSlow, 5);
     const Plan none = plan(0);
@@ -132,7 +133,7 @@ TEST_F(Planning, PromotesNothingWithoutABudget)
     EXPECT_TRUE(none.demote.empty());
 }
 
-TEST_F(Planning, CountsPagesAlreadyOnTheFastNode)
+TEST_F(Planning, PagesAlreadyOnTheFastNodeUseTheBudget)
 {
     page(1, kFast, 0);
     page(2, kFast, 0);
@@ -144,7 +145,7 @@ TEST_F(Planning, CountsPagesAlreadyOnTheFastNode)
     EXPECT_EQ(three.fast_pages_after, 3u);
 }
 
-TEST_F(Planning, DoesNotEvictPagesThatWereNotMeasured)
+TEST_F(Planning, DoesNotDemotePagesOfUnknownHeatWithinTheBudget)
 {
     page(1, kFast, 0);
     page(2, kSlow, 1000);
@@ -153,7 +154,7 @@ TEST_F(Planning, DoesNotEvictPagesThatWereNotMeasured)
     EXPECT_TRUE(one.demote.empty());
 }
 
-TEST_F(Planning, SwapsPagesKnownToBeColder)
+TEST_F(Planning, SwapsColderPagesOfTheFastNodeForHotterOnes)
 {
     page(1, kFast, 0);
     page(2, kFast, 50);
@@ -207,7 +208,7 @@ TEST_F(Planning, DemotesPagesOfUnknownHeatLast)
     EXPECT_EQ(addresses(plan(0).demote), (std::vector<uint64_t>{2 * kPage, kPage, 3 * kPage}));
 }
 
-TEST_F(Planning, KeepsItsInvariantsForRandomProcesses)
+TEST_F(Planning, RandomPlansRespectBudgetAndMoveEachPageOnce)
 {
     std::mt19937_64 random(7);
     for (int round = 0; round < 200; round++) {
@@ -242,7 +243,7 @@ TEST(Budget, AcceptsPagesOrAPercentage)
     EXPECT_EQ(pages_of(*parse_budget("100%"), UINT64_MAX), UINT64_MAX);
 }
 
-TEST(Budget, RejectsOtherText)
+TEST(Budget, RejectsTextThatIsNeitherPagesNorAPercentage)
 {
     for (const char *wrong : {"", "%", "101%", "-1", "20 %", "many", "1.5%", "20%%"}) {
         const Result<Budget> budget = parse_budget(wrong);

@@ -21,7 +21,8 @@ constexpr uint64_t kFrame = (uint64_t{1} << 55) - 1;
 constexpr size_t kEntriesAtOnce = 8192;
 constexpr size_t kMaxMapsBytes = size_t{256} << 20;
 
-// The file of a process with many mappings is larger than a page.
+// Reads until the end, because the maps file of a process with many mappings does not fit into one
+// read.
 Result<std::string> read_maps(const std::string &path)
 {
     const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -42,7 +43,7 @@ Result<std::string> read_maps(const std::string &path)
     return Error{Errc::kUnsupported, path + ": too many mappings"};
 }
 
-// "start-end rwxp offset device inode   name"
+// Parses the first word of a line "start-end rwxp offset device inode   name".
 Result<Mapping> parse_range(std::string_view range)
 {
     const std::vector<std::string_view> ends = split(range, '-');
@@ -60,10 +61,11 @@ bool can_hold_pages(std::string_view line, std::string_view access)
     if (access.starts_with("---"))
         return false;
     const size_t name = line.rfind(' ');
-    return !line.substr(name + 1).starts_with("[v");  // [vdso], [vvar], [vsyscall]
+    return !line.substr(name + 1).starts_with("[v");  // the kernel's: [vdso], [vvar], [vsyscall]
 }
 
-// Reads whole entries; fewer than requested if the process has removed the mapping.
+// Reads whole entries of pagemap. Returns fewer than requested if the process has removed the
+// mapping.
 Result<size_t> read_entries(int file, uint64_t first, std::vector<uint64_t> &entries,
                             const std::string &path)
 {
@@ -117,7 +119,7 @@ private:
             return {};
         counts_.present++;
         const uint64_t frame = entry & kFrame;
-        if (frame == 0)  // hidden: no process has frame 0
+        if (frame == 0)  // the frame is hidden: no process has frame 0
             return Error{Errc::kDenied,
                          path_ + " hides where pages are: CAP_SYS_ADMIN is needed, be root"};
         if (entry & kExclusive)

@@ -58,7 +58,7 @@ protected:
     std::map<uint64_t, uint64_t> seen;  // virtual to physical address
 };
 
-TEST_F(Process, VisitsOnlyItsOwnPages)
+TEST_F(Process, VisitsOnlyPagesThatNoOtherProcessMaps)
 {
     maps("1000-5000 rw-p 00000000 00:00 0 \n7000-8000 rw-p 00000000 00:00 0 \n");
     pagemap({kMine | 1, kMine | 0x100, kShared | 0x200, kSwapped | 5, 0, kMine | 2, kMine | 3,
@@ -92,7 +92,7 @@ TEST_F(Process, SkipsPagesUnmappedDuringTheWalk)
     EXPECT_EQ(seen.size(), 1u);
 }
 
-TEST_F(Process, SkipsVastMappings)
+TEST_F(Process, SkipsMappingsLargerThanOneTebibyte)
 {
     maps("0-10000001000 rw-p 00000000 00:00 0 \n0-10000000000 rw-p 00000000 00:00 0 \n");
     pagemap({kMine | 1});
@@ -102,7 +102,7 @@ TEST_F(Process, SkipsVastMappings)
     EXPECT_EQ(counts->present, 1u);
 }
 
-TEST_F(Process, HiddenFramesAreAnError)
+TEST_F(Process, HiddenFrameNumbersAreDenied)
 {
     maps("0-1000 rw-p 00000000 00:00 0 \n");
     pagemap({kMine});
@@ -123,8 +123,8 @@ TEST_F(Process, MissingOrMalformedProcessIsAnError)
     EXPECT_FALSE(walk());
 }
 
-// Runs on the real /proc, whatever its permissions.
-TEST(ThisProcess, IsReadableOrTheErrorIsReported)
+// Runs on the real /proc; the permission to read its frame numbers may be missing.
+TEST(ThisProcess, PagesAreReadableOrAreDenied)
 {
     const Result<PageCounts> counts = walk_pages("/proc/self", kPage, [](uint64_t, uint64_t) {});
     if (counts) {
