@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# declared.awk HEADER...: lists functions that headers declare but do not define, one per line, with access, namespace and class:
-# "public pmukit::perfdata::Reader::next". Understands the style of this tree's headers, not all of C++.
+# declared.awk HEADER...: lists the functions that headers declare but do not define. A line has the access and the name with
+# namespace and class: "public pmukit::perfdata::Reader::next". The script understands the style of this project's headers, not all
+# of C++.
 
 function reset() { text = "" }
 
-# The name before the first parenthesis of a declaration without a body; "" if the text is not a function declaration.
+# Returns the name before the first parenthesis if the text declares a function without a body, or "" if it does not.
 function declared_name(t,    at) {
 	gsub(/\[\[[^]]*\]\]/, "", t)
 	while (gsub(/<[^<>]*>/, "", t)) continue
@@ -32,7 +33,7 @@ function scope(    i, all) {
 	return all
 }
 
-# Enters the scope that a '{' opens; the words before it determine its kind.
+# Enters the scope that a '{' opens. The text before the '{' determines the kind of scope.
 function open_scope(t,    word) {
 	depth++
 	kinds[depth] = "body"

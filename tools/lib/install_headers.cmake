@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# Installs the headers of the library from directory `from` to directory `to` below the prefix. Their includes of each other get
-# the prefix pmukit/. lib/pmukit.hpp, which includes all, becomes <pmukit/pmukit.hpp>.
+# Installs the library's headers from directory `from` to directory `to` below the prefix. Where a header includes another one, the
+# path gets the prefix pmukit/. lib/pmukit.hpp, which includes all headers, is installed as <pmukit/pmukit.hpp>.
 foreach(header ${headers})
   file(READ ${from}/${header} content)
   string(REGEX REPLACE "#include \"(base|perfdata|decode|lib)/" "#include \"pmukit/\\1/" content "${content}")

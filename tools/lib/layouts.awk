@@ -2,7 +2,7 @@
 # layouts.awk: reads abidw output and prints one line per class of namespace pmukit, with its size in bytes and the offset of each
 # member in bits: "pmukit::perfdata::Damage 56 offset@0 lost_bytes@64 reason@128 record_type@384".
 
-# The value of an attribute in this line.
+# Returns the value of an attribute in the current line, or "".
 function value(name) {
 	return match($0, " " name "='[^']*'") ? substr($0, RSTART + length(name) + 3, RLENGTH - length(name) - 4) : ""
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// make_example_recording FILE: writes AUX data of two cxl_hmu devices. On the first, pages 3, 1 and
-// 2 are hot, in this order; on the second, pages 3 and 9. Records of both devices are split across
-// their buffers.
+// make_example_recording FILE: writes a recording with AUX data of two cxl_hmu devices. On the
+// first device, pages 3, 1 and 2 are hot, in this order; on the second, pages 3 and 9. On both, a
+// record is split across two AUX buffers.
 #include <pmukit/cxl_hmu.h>
 
 #include <cstdio>
@@ -44,7 +44,7 @@ perfdata::WriterEvent event_of(uint32_t type, uint64_t id, std::string name)
     return event;
 }
 
-// The buffers of the two devices alternate, as with several rings.
+// The AUX buffers of the two devices alternate, as in a recording of several rings.
 bool write_cut(perfdata::Writer &writer, Bytes first, Bytes second)
 {
     constexpr size_t kCut = 40;  // inside the first record of each device

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# outside_test.sh BUILD EXAMPLE MAKE_RECORDING [CXXFLAGS]: installs the build into a staging tree with `make install`, as
-# packagers do. Checks that all expected files are installed and that the headers compile without the source tree; builds the
-# example with find_package and with pkg-config, and checks the hot pages that it prints. No installed file contains the path of
-# the staging tree.
+# outside_test.sh BUILD EXAMPLE MAKE_RECORDING [CXXFLAGS]: installs the build into a staging tree with `make install`, as packagers
+# do. Checks that all expected files are installed, that the headers compile without the source tree, and that no installed file
+# contains the path of the staging tree. Builds the example with find_package and with pkg-config, and checks the hot pages that it
+# prints.
 set -eu
 build=$1 example=$2 make_recording=$3 flags=${4:-}
 top=$(dirname "$0")/../..
@@ -24,7 +24,7 @@ else
 	done
 fi
 
-# All files of the package are installed, and nothing outside the prefix.
+# Checks that all files of the package are installed, and that nothing is installed outside the prefix.
 [ "$(ls "$stage")" = usr ] || fail "beside usr: $(ls "$stage")"
 library=$(find "$usr" -name 'libpmukit.so.2')
 pc=$(find "$usr" -name libpmukit.pc)
@@ -41,7 +41,8 @@ strays=$(find "$usr" ! -name '*.rst' '(' -name '*_test*' -o -name '*fuzz*' -o -n
 ! grep -rlIF "$folder" "$usr" >"$folder/log" || fail "knows the staging tree: $(cat "$folder/log")"
 "$usr/bin/pmukit" --version | grep -q '^pmukit ' || fail 'the installed pmukit does not start'
 
-# Headers need only the installed tree: each C header as C, all C++ headers together (the library's build compiles each alone).
+# Checks that the headers need only the installed tree: compiles each C header as C, and all C++ headers together. (The library's
+# build compiles each C++ header alone.)
 for header in "$usr"/include/pmukit/*.h; do
 	quietly cc -fsyntax-only -Wall -Wextra -Werror -I "$usr/include" -x c "$header"
 done
@@ -64,7 +65,7 @@ for program in hot_pages hot_pages_static; do
 	[ "$found" = "$expected" ] || fail "$program said: $found"
 done
 
-# pkg-config returns the prefix relative to libpmukit.pc: the staging tree now, the system's prefix once installed there.
+# pkg-config returns a prefix relative to libpmukit.pc: in this test the staging tree, for an installed package the system's prefix.
 said=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs libpmukit)
 # shellcheck disable=SC2086
 quietly "${CXX:-c++}" -std=c++20 $flags "$example/hot_pages.cpp" -o "$folder/by_pkg_config" $said
@@ -78,7 +79,7 @@ readelf -d "$library" | grep -q 'SONAME.*libpmukit\.so\.2]' || fail 'wrong sonam
 foreign=$(nm -D --defined-only "$library" | c++filt | grep -v 'pmukit::\|LIBPMUKIT_2' || true)
 [ -z "$foreign" ] || fail "foreign symbols exported: $foreign"
 
-# The suite, the command, the packaged library and the library as a program finds it have the same version.
+# VERSION, the pmukit command, libpmukit.pc, and the headers and library that a program uses must have the same version.
 version=$(cat "$top/VERSION")
 "$usr/bin/pmukit" --version | grep -qx "pmukit $version" || fail "the command is not $version"
 found=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --modversion libpmukit)

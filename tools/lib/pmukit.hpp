@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// <pmukit/pmukit.hpp>: includes everything for reading, writing and decoding recordings.
+// <pmukit/pmukit.hpp> includes all headers for reading, writing and decoding recordings.
 #pragma once
 
 // IWYU pragma: begin_exports

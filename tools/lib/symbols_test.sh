@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # symbols_test.sh LIBRARY ABI HEADER...: checks that the shared library exports exactly the functions that its installed headers
-# declare, and that it still has every public function listed in ABI, for programs built with an earlier version of the same
-# soname. UPDATE=1 rewrites ABI, after a function is added or for a new soname.
+# declare, and that it has every public function listed in ABI, so that programs built with an earlier version of the same soname
+# still work. UPDATE=1 rewrites ABI, after a function is added or for a new soname.
 set -eu
 library=$1 abi=$2
 shift 2
@@ -13,14 +13,14 @@ export LC_ALL=C
 awk -f "$(dirname "$0")/declared.awk" "$@" | sort -u >"$work/declared"
 cut -d' ' -f2 "$work/declared" | sort -u >"$work/names"
 sed -n 's/^public //p' "$work/declared" | sort -u >"$work/public"
-# Functions defined in the library's own sources: functions defined in a header are weak symbols.
+# "T" selects functions defined in the library's own sources: functions defined in a header are weak symbols ("W").
 nm -DC --defined-only "$library" | sed -n 's/^[0-9a-f]* T \(.*\)@@LIBPMUKIT_2$/\1/p' | sed 's/\[abi:cxx11\]//g' | sort -u >"$work/shown"
 awk '{ name = $0; while (gsub(/<[^<>]*>/, "", name)) continue; sub(/\(.*/, "", name); print name "\t" $0 }' "$work/shown" |
 	sort -u >"$work/named"
 cut -f1 "$work/named" | sort -u >"$work/shown_names"
 [ -s "$work/names" ] && [ -s "$work/shown_names" ] || { echo "symbols_test: found nothing to compare"; exit 1; }
 
-# Public functions with their arguments
+# Lists the public functions with their arguments.
 awk -F'\t' 'NR == FNR { public[$1]; next } $1 in public { print $2 }' "$work/public" "$work/named" | sort -u >"$work/abi"
 if [ -n "${UPDATE:-}" ]; then
 	{ grep '^#' "$abi"; cat "$work/abi"; } >"$work/new"
