@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A TCG plugin for QEMU. It passes the guest's loads and stores in a range of physical memory to
-// the device model of that memory, and counts them in a separate tally, against which the model is
-// checked. It must be linked with the C library only, because it runs in QEMU's process.
+// A TCG plugin for QEMU. The plugin passes the guest's loads and stores in a range of physical
+// memory to the device model of that memory. It also counts them in a separate tally, against which
+// the model is checked. The plugin must be linked with the C library only, because it runs in
+// QEMU's process.
 //
 //   -plugin memtap.so,ring=FILE,tally=FILE
 //
@@ -36,8 +37,8 @@ constexpr unsigned kPageShift = 12;
 constexpr unsigned kPhases = 8;
 constexpr unsigned char kMarker[] = {0x0f, 0x1f, 0x80, 'p', 'm', 'k'};  // followed by the phase
 constexpr long kPause_ns = 20'000;
-// A model that reads nothing for this long has died.
-constexpr unsigned kPatience_pauses = 500'000;  // at least 10 s
+// Limit of the wait for space in a ring. A model that reads nothing for this long has died.
+constexpr unsigned kPatience_pauses = 500'000;  // at least 10 s, at kPause_ns each
 
 // State
 
@@ -45,7 +46,7 @@ struct Counts {
     std::atomic<uint64_t> loads, stores;
 };
 
-// Each is written by one vCPU and read at exit.
+// Counters of one vCPU, which only that vCPU writes. They are read when QEMU exits.
 struct alignas(64) PerCpu {
     uint64_t outside[kPhases], handed, left, unknown;
 };
@@ -56,7 +57,7 @@ struct Plugin {
     const char *tally_path;
     std::atomic<unsigned> phase;
     std::atomic<bool> gone;
-    Counts *counts;  // [phase][page]
+    Counts *counts;  // index: phase * pages + page
     PerCpu cpus[kRings];
 };
 
@@ -75,7 +76,8 @@ void pause_a_little()
     ::nanosleep(&pause, nullptr);
 }
 
-// Waits while the ring is full. Returns false if the model has exited or died.
+// Passes an access to the model; waits while the ring is full. Returns false if the model has
+// exited or died.
 bool hand_over(Ring &ring, uint64_t word)
 {
     for (unsigned waited = 0; !plugin.gone.load(std::memory_order_relaxed); waited++) {
@@ -123,7 +125,7 @@ void on_marker(unsigned, void *phase)
 
 // Translation
 
-// Returns kPhases if the instruction is no marker.
+// Returns the phase that a marker instruction starts, or kPhases if the instruction is no marker.
 unsigned phase_of(const qemu_plugin_insn *insn)
 {
     unsigned char bytes[sizeof kMarker + 1];
@@ -197,7 +199,7 @@ void on_exit(void *)
 
 // Installation
 
-// Returns the text after "name=", nullptr if the argument has another name.
+// Returns the text after "name=", or nullptr if the argument does not begin with "name=".
 const char *value_of(const char *argument, const char *name)
 {
     const size_t length = std::strlen(name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Carries memory accesses from emulated CPUs to a device model, in a file that both processes map.
+// A file that passes memory accesses from emulated CPUs to a device model; both processes map it.
 // Only this header defines its layout. The header uses no C++ library function that must be linked,
 // because the writer runs inside QEMU.
 //
@@ -9,7 +9,7 @@
 //
 //   word    63 store | 62:56 log2 of the width | 55:0 offset in the range
 //
-// Nothing is lost: a writer waits while its ring is full. The reader validates every word.
+// No access is lost: a writer waits while its ring is full. The reader validates every word.
 #pragma once
 
 #include <atomic>
@@ -47,7 +47,8 @@ struct Header {
     std::atomic<uint32_t> reader_left;
 };
 
-// head and tail only grow. Each has a separate cache line, because the other end polls it.
+// head and tail only grow. Each has its own cache line: the reader polls head, and the writer polls
+// tail.
 struct Ring {
     alignas(64) std::atomic<uint64_t> head;  // words written
     alignas(64) std::atomic<uint64_t> tail;  // words read
@@ -61,7 +62,7 @@ struct Layout {
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-// Returns false if the ring is full.
+// Writes a word to the ring. Returns false if the ring is full.
 inline bool offer(Ring &ring, uint64_t word)
 {
     const uint64_t head = ring.head.load(std::memory_order_relaxed);

@@ -77,7 +77,7 @@ size_t Tap::take_from(unsigned index, std::span<Access> into)
     Ring &ring = layout_->rings[index];
     uint64_t &tail = tails_[index];
     const uint64_t head = head_of(index);
-    if (head - tail > kRingEntries) {  // the head decreased or overran unread words
+    if (head - tail > kRingEntries) {  // an invalid head: it decreased or overran unread words
         refused_++;
         tail = head;
     }

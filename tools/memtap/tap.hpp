@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The reader's end of the rings: a device model reads the guest's accesses to its memory.
+// The reader of the rings: a device model reads the guest's accesses to the device's memory.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace pmukit::memtap {
 
 class Tap {
 public:
-    // Creates the file, replacing an old one. The range is guest-physical.
+    // Creates the file and replaces an old one. `base` is a guest-physical address.
     static Result<Tap> create(const std::string &path, uint64_t base, uint64_t bytes);
 
     Tap(Tap &&other) noexcept;
@@ -23,14 +23,15 @@ public:
     Tap(const Tap &) = delete;
     ~Tap();  // marks the reader as gone and removes the file
 
-    // Reads the available accesses, one ring after the other, and returns their number: less than
-    // into.size() if no more are available. Each offset is within the range.
+    // Reads accesses from one ring after the other, and returns their number, which is less than
+    // into.size() if no more accesses are available. Each offset is within the range.
     size_t take(std::span<Access> into);
-    // Marks the reader as gone. take() then returns only words written before, so that it ends
-    // however fast the writers are.
+    // Marks the reader as gone. After that, take() returns only accesses written before the call,
+    // so that it reaches the end even if the writers continue.
     void close();
 
-    // Number of invalid words (offset outside the range, width too large) and invalid heads.
+    // Returns the number of invalid words (offset outside the range, width too large) and of
+    // invalid heads.
     uint64_t refused() const { return refused_; }
 
 private:
@@ -43,7 +44,7 @@ private:
 
     std::string path_;
     Layout *layout_;
-    uint64_t bytes_;  // a writer may change the file's copy
+    uint64_t bytes_;  // not read from the file, which a writer may change
     uint64_t tails_[kRings] = {};
     std::optional<std::array<uint64_t, kRings>> last_heads_;  // set by close()
     uint64_t refused_ = 0;

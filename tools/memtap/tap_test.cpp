@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kBase = 0x30000000, kBytes = 0x10000;
 
-// A writer's view of the file.
+// Maps the file as a writer (the plugin in QEMU) does.
 class Writer {
 public:
     explicit Writer(const std::string &path)
@@ -51,7 +51,7 @@ protected:
     Ring &ring = writer.layout->rings[0];
 };
 
-TEST(TapWord, EncodesEveryField)
+TEST(TapWord, DecodedWordEqualsEncodedAccess)
 {
     for (const Access &access : {Access{0, 0, false}, Access{0x1234, 3, true},
                                  Access{(uint64_t{1} << kOffsetBits) - 1, 6, false}}) {
@@ -62,7 +62,7 @@ TEST(TapWord, EncodesEveryField)
     }
 }
 
-TEST_F(TapFile, HeaderHoldsTheRange)
+TEST_F(TapFile, HeaderHasTheRangeAndTheMagicNumber)
 {
     EXPECT_EQ(writer.layout->header.magic, kMagic);
     EXPECT_EQ(writer.layout->header.base, kBase);
@@ -82,7 +82,7 @@ TEST_F(TapFile, ReturnsAccessesInOrder)
     EXPECT_TRUE(take(8).empty());
 }
 
-TEST_F(TapFile, SmallTakeLeavesTheRestForTheNext)
+TEST_F(TapFile, TakeLeavesAccessesBeyondItsBufferForTheNextTake)
 {
     for (uint64_t i = 0; i < 5; i++)
         ASSERT_TRUE(offer(ring, word_of({i, 0, false})));
@@ -99,7 +99,7 @@ TEST_F(TapFile, TakesFromEveryRing)
     EXPECT_EQ(take(2 * kRings).size(), kRings);
 }
 
-TEST_F(TapFile, UsesEveryEntryBeforeItIsFull)
+TEST_F(TapFile, AcceptsAsManyAccessesAsItHasEntries)
 {
     for (uint64_t i = 0; i < kRingEntries; i++)
         ASSERT_TRUE(offer(ring, word_of({i % kBytes, 0, false})));
@@ -127,12 +127,12 @@ TEST_F(TapFile, RejectsAnInvalidHead)
     EXPECT_EQ(tap.refused(), 1u);
     ASSERT_TRUE(offer(ring, word_of({5, 0, false})));
     EXPECT_EQ(take(8).size(), 1u);
-    ring.head.store(0);  // decreases
+    ring.head.store(0);  // decreases, which is invalid
     EXPECT_TRUE(take(8).empty());
     EXPECT_EQ(tap.refused(), 2u);
 }
 
-TEST_F(TapFile, LosesNothingBetweenTwoThreads)
+TEST_F(TapFile, ReaderThreadGetsEveryAccessOfWriterThreadInOrder)
 {
     constexpr uint64_t kMany = 4 * kRingEntries;
     std::thread cpu([this] {
@@ -151,7 +151,7 @@ TEST_F(TapFile, LosesNothingBetweenTwoThreads)
     EXPECT_TRUE(take(1).empty());
 }
 
-TEST_F(TapFile, CloseLetsOnlyEarlierAccessesBeRead)
+TEST_F(TapFile, TakeAfterCloseReturnsOnlyAccessesFromBefore)
 {
     for (uint64_t i = 0; i < 3; i++)
         EXPECT_TRUE(offer(ring, word_of({i, 0, false})));
@@ -169,7 +169,7 @@ TEST_F(TapFile, CloseLetsOnlyEarlierAccessesBeRead)
     EXPECT_EQ(tap.refused(), 0u);
 }
 
-TEST_F(TapFile, DestructorMarksTheReaderAsGone)
+TEST_F(TapFile, DestructorMarksTheReaderAsGoneAndRemovesTheFile)
 {
     EXPECT_EQ(writer.layout->header.reader_left.load(), 0u);
     {
@@ -179,7 +179,7 @@ TEST_F(TapFile, DestructorMarksTheReaderAsGone)
     EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(TapRange, RejectsInvalidRanges)
+TEST(TapRange, CreateRejectsInvalidRangesAndPaths)
 {
     const std::string path = testing::TempDir() + "tap-range-" + std::to_string(::getpid());
     EXPECT_FALSE(Tap::create(path, 0, 0));
