@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests atoms, groups, limbo and sums on a machine of two CPUs whose counters the tests set. Rnn in
-// a name is the requirement R-nn of Documentation/devices/cache_qos.rst.
+// Tests atoms, groups, limbo and sums on a machine of two CPUs, whose counters the tests set. Rnn
+// in the name of a test is the requirement R-nn of Documentation/devices/cache_qos.rst.
 extern "C" {
 #include "cache_qos/cache_qos_core.h"
 }
@@ -60,7 +60,7 @@ class CacheQos : public testing::Test {
 protected:
     static constexpr u32 kCpus = 2;
 
-    // Each CPU has a separate L3.
+    // Starts a machine on which each CPU has its own L3.
     void start(u32 max_rmid = 7, u32 width = 24, u32 events = 7)
     {
         cache_qos_hw hw = {};
@@ -127,7 +127,8 @@ protected:
         EXPECT_EQ(static_cast<u32>(pqr[cpu]), cpus[cpu].rmid);
         return static_cast<u32>(pqr[cpu]);
     }
-    // Like run(), but other software may have written PQR_ASSOC.
+    // Like run(), but does not expect the driver's RMID in PQR_ASSOC, because other software may
+    // have written the register.
     void run_any(u32 cpu, const cache_qos_task *task)
     {
         current_cpu = cpu;
@@ -136,7 +137,8 @@ protected:
             rmid = cache_qos_resolve_slow(cq.get(), &cpus[cpu], task, CACHE_QOS_NONE, now);
         cache_qos_carry(cq.get(), &cpus[cpu], rmid);
     }
-    // The running task fills this many lines, half of them with memory of its own node.
+    // Adds `units` lines to the counters of the RMID that the CPU carries: all of them are traffic,
+    // half of them from memory of the CPU's own node.
     void fill(u32 cpu, u64 units)
     {
         auto &c = counters[cpu][static_cast<u32>(pqr[cpu])];
@@ -148,7 +150,7 @@ protected:
     u64 value(u16 monitor, pmukit_cache_qos_event event = kOccupancy, u16 domain = CACHE_QOS_ALL)
     {
         cache_qos_value v;
-        // Updates the machine's sums, which the driver computes once per pass.
+        // Updates the machine's sums, which the driver updates once per pass.
         for (u16 d = 0; monitor == CACHE_QOS_MACHINE && d < cq->nr_domains; d++) {
             cache_qos_domain &l3 = cq->domains[d];
             const u64 violations = l3.violations, moved = l3.moved;
@@ -222,7 +224,7 @@ TEST_F(CacheQos, R15_writes_once_per_rmid_change)
     ASSERT_EQ(watch(b, m), 0);
     run(0, &a);
     EXPECT_EQ(pqr_writes, 1u);
-    run(0, &b);  // the same monitor
+    run(0, &b);  // task b has the same monitor, so its RMID is the same
     EXPECT_EQ(pqr_writes, 1u);
     run(0, &c);
     EXPECT_EQ(pqr_writes, 2u);
@@ -232,7 +234,7 @@ TEST_F(CacheQos, R15_writes_once_per_rmid_change)
     EXPECT_EQ(misses, 1u);
 }
 
-// The lock is taken once per combination and CPU, until the configuration changes.
+// A CPU takes the lock once for each new combination of monitors, until the configuration changes.
 TEST_F(CacheQos, R16_takes_lock_only_for_new_combinations)
 {
     start();
@@ -242,7 +244,7 @@ TEST_F(CacheQos, R16_takes_lock_only_for_new_combinations)
     for (int i = 0; i < 1000; i++)
         for (const cache_qos_task *t : {&a, &b, &unmonitored})
             run(0, t);
-    EXPECT_EQ(misses, 2u);  // a task that is not watched needs no combination
+    EXPECT_EQ(misses, 2u);  // an unwatched task needs no combination
     run(1, &a);
     EXPECT_EQ(misses, 3u);
     ASSERT_EQ(monitor(group()), 0);
@@ -266,7 +268,7 @@ TEST_F(CacheQos, R09_carry_and_release_preserve_closid)
     EXPECT_EQ(pqr[0], 0x500000000u);
 }
 
-// Two CPUs of one L3 read the same counter, and fold their readings in the opposite order.
+// Two CPUs of one L3 read the same counter. The driver folds the later reading first.
 TEST_F(CacheQos, R30_drops_reading_older_than_folded_one)
 {
     start();
@@ -283,7 +285,7 @@ TEST_F(CacheQos, R30_drops_reading_older_than_folded_one)
     cache_qos_ask(cq.get(), 0, 0, &early);
     std::fill_n(early.sample.status, 3, u8{CACHE_QOS_READ_OK});
     early.sample.data[1] = 110;
-    cq->domains[0].lock.held = true;  // by this CPU, on which a trace event fires
+    cq->domains[0].lock.held = true;  // held by this CPU, on which a trace event fires
     cache_qos_fold(cq.get(), 0, &early, now, false);
     cq->domains[0].lock.held = false;
     EXPECT_EQ(value(CACHE_QOS_MACHINE, kTotal, 0), 105u);
@@ -316,7 +318,7 @@ TEST_F(CacheQos, R63_unprivileged_users_cannot_take_all_rmids)
     EXPECT_EQ(watch(tasks[4], monitors[4]), -ENOSPC);
     pass();
     EXPECT_EQ(watch(tasks[4], monitors[4]), 0);
-    // The group's monitor is not limited, so it still counts the task.
+    // The monitor of the group is not limited, so it can still count the task.
     const u16 g = group();
     ASSERT_EQ(monitor(g), 0);
     cache_qos_task_move(cq.get(), &tasks[4], g);
@@ -359,7 +361,8 @@ TEST_F(CacheQos, R09_preserves_closid_written_between_switches)
     EXPECT_FALSE(cache_qos_is_taken(cq.get()));
 }
 
-// pqos reads the register, changes the upper half and writes both, with a switch in between.
+// A tool such as pqos reads the register, changes the upper half and writes both halves back.
+// Because of a context switch in between, the tool writes the RMID of an earlier task.
 TEST_F(CacheQos, R09_overwrites_older_rmid_that_a_tool_wrote_back)
 {
     start();
@@ -377,7 +380,7 @@ TEST_F(CacheQos, R09_overwrites_older_rmid_that_a_tool_wrote_back)
     EXPECT_EQ(pqr[0], 0x300000000 | next);
     EXPECT_EQ(cpus[0].hijacks, 1u);
     EXPECT_FALSE(cache_qos_is_taken(cq.get()));
-    pqr[0] = 0x400000000;  // pqos -R
+    pqr[0] = 0x400000000;  // as pqos -R does
     EXPECT_FALSE(cache_qos_check_pqr(cq.get(), &cpus[0]));
     EXPECT_EQ(pqr[0], 0x400000000 | next);
     EXPECT_FALSE(cache_qos_is_taken(cq.get()));
@@ -434,7 +437,8 @@ TEST_F(CacheQos, R08_switch_detects_foreign_rmid)
     EXPECT_EQ(cpus[0].hijacks, 2u);
 }
 
-// resctrl may use the same RMID number; a changed class of service shows that it wrote the RMID.
+// resctrl may use the same RMID number as the driver. A changed class of service shows that resctrl
+// wrote the register.
 TEST_F(CacheQos, R07_preserves_resctrl_rmid_with_equal_number)
 {
     start();
@@ -491,7 +495,7 @@ TEST_F(CacheQos, R08_rejects_foreign_rmid_at_load_unless_forced)
     EXPECT_EQ(pqr[0], 0x700000000u);
 }
 
-// With cq->force, a CPU may come online with an RMID that the driver does not have.
+// With cq->force, a CPU may come online with an RMID that is out of the driver's range.
 TEST_F(CacheQos, R08_handles_foreign_rmid_outside_own_range)
 {
     start();
@@ -619,7 +623,7 @@ TEST_F(CacheQos, R22_limbo_ends_when_all_domains_are_clean)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 1u);
 }
 
-TEST_F(CacheQos, R22_limbo_needs_reading_after_its_start)
+TEST_F(CacheQos, R22_limbo_ends_only_after_a_reading_since_its_start)
 {
     start(1);
     auto t = task();
@@ -647,8 +651,8 @@ TEST_F(CacheQos, R22_rmid_stays_in_limbo_while_carried)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 1u);
 }
 
-// A CPU that carries an RMID in limbo still fills lines: a reading from before its next context
-// switch does not include these lines.
+// A CPU that carries an RMID in limbo still fills lines until its next context switch. A reading
+// from before the switch does not include these lines.
 TEST_F(CacheQos, R22_reading_while_carried_does_not_end_limbo)
 {
     start(1);
@@ -661,10 +665,10 @@ TEST_F(CacheQos, R22_reading_while_carried_does_not_end_limbo)
     now += 1'000'000;
     for (u32 d = 0; d < kCpus; d++)
         read(d, rmid);
-    counters[0][rmid][0] = 2 * cq->threshold + 2;  // filled until the switch
+    counters[0][rmid][0] = 2 * cq->threshold + 2;  // filled until the context switch
     run(0, nullptr);
     EXPECT_EQ(end_limbo(cq.get(), now), 0u);
-    cache_qos_carried(cq.get(), now);  // a pass that does not read this domain
+    cache_qos_carried(cq.get(), now);  // a pass in which this domain is not read
     EXPECT_EQ(end_limbo(cq.get(), now), 0u);
     pass();
     EXPECT_EQ(cq->atoms[rmid].state, CACHE_QOS_LIMBO);
@@ -673,9 +677,9 @@ TEST_F(CacheQos, R22_reading_while_carried_does_not_end_limbo)
     EXPECT_EQ(cq->atoms[rmid].state, CACHE_QOS_FREE);
 }
 
-// An RMID that enters limbo between cache_qos_carried() and the reading may be carried until after
-// the reading.
-TEST_F(CacheQos, R22_rmid_that_enters_limbo_during_a_pass_waits_for_the_next)
+// If an RMID enters limbo between cache_qos_carried() and the reading, a CPU may carry the RMID
+// even after the reading.
+TEST_F(CacheQos, R22_rmid_that_enters_limbo_during_a_pass_waits_for_the_next_pass)
 {
     start(1);
     auto t = task();
@@ -694,7 +698,7 @@ TEST_F(CacheQos, R22_rmid_that_enters_limbo_during_a_pass_waits_for_the_next)
     EXPECT_EQ(cq->atoms[rmid].state, CACHE_QOS_FREE);
 }
 
-TEST_F(CacheQos, R22_limbo_lasts_minimum_time_without_occupancy)
+TEST_F(CacheQos, R22_limbo_lasts_minimum_time_if_occupancy_is_unsupported)
 {
     start(3, 24, 6);
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 3u);
@@ -744,15 +748,15 @@ TEST_F(CacheQos, R25_alloc_dirty_takes_rmid_with_fewest_lines)
     pass();
     const u16 c = make();
     ASSERT_EQ(watch(t, c), 0);
-    EXPECT_EQ(run(0, &t), 2u);  // 400 is less than 500
+    EXPECT_EQ(run(0, &t), 2u);  // RMID 2 has 400 lines, RMID 1 has 500
     EXPECT_EQ(value(c), 400u);
     EXPECT_EQ(last.bound, 400u * kScale);
     EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_DIRTY);
     EXPECT_EQ(cq->stats.dirty, 1u);
 }
 
-// An RMID in limbo that was read is preferred. If an RMID was not read, all its lines may belong to
-// an earlier atom.
+// alloc_dirty prefers an RMID in limbo that was read since it entered limbo. If an RMID was not
+// read, all of its lines may belong to an earlier atom.
 TEST_F(CacheQos, R25_R26_bound_covers_all_lines_of_unread_dirty_rmid)
 {
     start(2);
@@ -769,7 +773,7 @@ TEST_F(CacheQos, R25_R26_bound_covers_all_lines_of_unread_dirty_rmid)
     pass();
     EXPECT_EQ(counters[0][1][0], 0u);
     run(0, &t);
-    fill(0, 400);  // not read before the monitor ends
+    fill(0, 400);  // the driver does not read these lines before the monitor ends
     cache_qos_monitor_end(cq.get(), a, now);
     run(0, nullptr);
     const u16 c = make(), d = make();
@@ -789,7 +793,8 @@ TEST_F(CacheQos, R25_R26_bound_covers_all_lines_of_unread_dirty_rmid)
     EXPECT_FALSE(last.status & PMUKIT_CACHE_QOS_S_GAP);
 }
 
-// An unavailable bandwidth counter does not hide the number of lines.
+// alloc_dirty compares numbers of lines. These are known even if the bandwidth counters of an RMID
+// are unavailable.
 TEST_F(CacheQos, R25_unavailable_counter_does_not_affect_dirty_choice)
 {
     start(2);
@@ -825,7 +830,8 @@ TEST_F(CacheQos, R25_unavailable_counter_does_not_affect_dirty_choice)
     EXPECT_EQ(value(c, kTotal), 30u);
 }
 
-// The counter may have become available again and counted for the earlier atom before limbo.
+// The counter may have become available again before limbo, and counted traffic of the earlier
+// atom.
 TEST_F(CacheQos, R25_R27_counter_unavailable_before_limbo_causes_gap)
 {
     for (bool restarts : {false, true}) {
@@ -850,7 +856,8 @@ TEST_F(CacheQos, R25_R27_counter_unavailable_before_limbo_causes_gap)
     }
 }
 
-// The remaining monitors of a reused RMID miss its traffic since the last read, and report a gap.
+// If an RMID is reused before it is read, its other monitors miss the traffic since the last read,
+// and report a gap.
 TEST_F(CacheQos, R25_R27_reuse_of_unread_rmid_causes_gap_in_outer_group)
 {
     start(2);
@@ -871,7 +878,8 @@ TEST_F(CacheQos, R25_R27_reuse_of_unread_rmid_causes_gap_in_outer_group)
     EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_GAP);
 }
 
-// alloc_dirty does not take an RMID that is used or carried by a CPU, however few lines it has.
+// alloc_dirty must not take an RMID that is used or that a CPU carries, however few lines the RMID
+// has.
 TEST_F(CacheQos, R25_does_not_reuse_used_or_carried_rmid)
 {
     start(3);
@@ -904,7 +912,7 @@ TEST_F(CacheQos, R24_retires_second_rmid_of_equal_sets)
     ASSERT_EQ(watch(t, a), 0);
     ASSERT_EQ(watch(u, a), 0);
     ASSERT_EQ(watch(u, b), 0);
-    ASSERT_EQ(watch(u, b), 0);  // a second time changes nothing
+    ASSERT_EQ(watch(u, b), 0);  // watching a second time changes nothing
     EXPECT_NE(run(0, &t), run(1, &u));
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 2u);
     cache_qos_monitor_end(cq.get(), b, now);
@@ -963,7 +971,7 @@ TEST_F(CacheQos, unwatching_unwatched_target_changes_nothing)
     EXPECT_EQ(cq->free_sets, sets);
 }
 
-// A cgroup is inserted between two others: depth and children are those of the new parent.
+// A cgroup is inserted between two others. Depth and children must then be those of the new parent.
 TEST_F(CacheQos, R57_reparenting_updates_depth_and_children)
 {
     start();
@@ -978,7 +986,7 @@ TEST_F(CacheQos, R57_reparenting_updates_depth_and_children)
     u16 deep = group();
     for (u32 depth = 1; depth + 2 < CACHE_QOS_MAX_DEPTH; depth++)
         deep = group(deep);
-    EXPECT_EQ(cache_qos_node_reparent(cq.get(), low, deep), 0);  // two levels fit exactly
+    EXPECT_EQ(cache_qos_node_reparent(cq.get(), low, deep), 0);  // the two levels just fit
     EXPECT_EQ(cq->nodes[top].children, 0u);
     EXPECT_EQ(cq->nodes[deep].children, 1u);
     EXPECT_EQ(cache_qos_node_make(cq.get(), lowest), -ENAMETOOLONG);
@@ -999,7 +1007,7 @@ TEST_F(CacheQos, second_offline_of_cpu_has_no_effect)
     cache_qos_cpu_offline(cq.get(), 1);
     cache_qos_cpu_offline(cq.get(), 1);
     EXPECT_EQ(cq->domains[1].nr_cpus, 0u);
-    pqr[1] = 5;  // written later by other software
+    pqr[1] = 5;  // other software writes the register later
     cache_qos_cpu_release(cq.get(), 1);
     EXPECT_EQ(pqr[1], 5u);
     EXPECT_EQ(cpus[1].faults, 0u);
@@ -1052,7 +1060,7 @@ TEST_F(CacheQos, R27_lines_in_limbo_count_for_remaining_monitors)
     pass();
     EXPECT_EQ(value(of(outer)), 250u);
     EXPECT_EQ(value(of(outer), kTotal), 250u);
-    counters[0][2][0] = 0;  // evicted: limbo ends, bandwidth stays
+    counters[0][2][0] = 0;  // evicted: limbo ends, but the bandwidth counts stay
     pass();
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 0u);
     EXPECT_EQ(value(of(outer)), 50u);
@@ -1114,7 +1122,7 @@ TEST_F(CacheQos, R22_limbo_pass_returns_number_of_freed_rmids)
     for (u32 d = 0; d < kCpus; d++)
         for (u32 rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
             read(d, rmid);
-    // Other software has the registers: the readings are not trusted.
+    // While other software has the registers, the driver does not trust the readings.
     cache_qos_yield(cq.get(), true);
     EXPECT_EQ(end_limbo(cq.get(), now), 0u);
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 2u);
@@ -1149,8 +1157,8 @@ TEST_F(CacheQos, R22_only_rmids_in_limbo_are_freed_or_reported_as_dirty)
     EXPECT_EQ(freed, 0u);
 }
 
-// An RMID whose lines are gone must not be freed before its counters were read: its last traffic
-// would be lost.
+// An RMID without lines must not be freed before its bandwidth counters are read, because its last
+// traffic would be lost.
 TEST_F(CacheQos, R22_R30_limbo_lasts_until_traffic_is_read)
 {
     start();
@@ -1196,11 +1204,11 @@ TEST_F(CacheQos, R24_rmid_stays_with_remaining_monitors)
     ASSERT_EQ(watch(t, m), 0);
     ASSERT_EQ(watch(t, n), 0);
     const u32 both = run(0, &t);
-    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 2u);  // {m} and {m, n}
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 2u);  // one for {m}, one for {m, n}
     cache_qos_monitor_end(cq.get(), m, now);
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 1u);
     EXPECT_EQ(run(0, &t), both);
-    // If the remaining monitors have an RMID already, one of the two is retired.
+    // If the remaining monitors already have an RMID, one of the two RMIDs is retired.
     auto u = task();
     const u16 o = make();
     ASSERT_EQ(watch(u, n), 0);
@@ -1226,12 +1234,12 @@ TEST_F(CacheQos, R29_occupancy_sum_omits_offline_domain)
     current_cpu = 1;
     cache_qos_cpu_offline(cq.get(), 1);
     EXPECT_EQ(value(m), 100u);
-    EXPECT_EQ(value(m, kTotal), 200u);  // never decreases
+    EXPECT_EQ(value(m, kTotal), 200u);  // a bandwidth sum never decreases
     EXPECT_EQ(value(m, kOccupancy, 1), 0u);
     EXPECT_EQ(last_error, -ENODATA);
     EXPECT_EQ(cache_qos_cache_bytes(cq.get(), CACHE_QOS_ALL), u64{kUnits} * kScale);
     ASSERT_EQ(cache_qos_cpu_online(cq.get(), 1, 1), 0);
-    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 0u);  // each must first be read in the domain
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 0u);  // each RMID must be read in this domain first
     pass();
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 6u);
     EXPECT_EQ(value(m), 200u);
@@ -1269,7 +1277,8 @@ TEST_F(CacheQos, R30_counts_across_wraps)
     }
 }
 
-// The two counters are not read at the same time; traffic in between must not add up as remote.
+// The driver reads the two counters one after the other. Traffic between the two reads must not add
+// up as remote traffic.
 TEST_F(CacheQos, R30_R38_read_skew_does_not_accumulate)
 {
     start();
@@ -1380,12 +1389,12 @@ TEST_F(CacheQos, R31_lines_moving_during_pass_are_no_violation)
     counters[0][1] = {kUnits, kUnits, 0};
     pass();
     cache_qos_check_domain(cq.get(), 0);
-    // RMID 0 took lines after they were counted for RMID 1.
+    // RMID 0 gets lines after the lines of RMID 1 were counted.
     counters[0][0] = {10, 10, 0};
     pass();
     cache_qos_check_domain(cq.get(), 0);
     EXPECT_EQ(cq->domains[0].violations, 0u);
-    // Even so, no sum shows more than the cache has.
+    // Although lines were counted twice, no sum exceeds the size of the cache.
     EXPECT_EQ(value(CACHE_QOS_MACHINE), kUnits + 1);
     counters[1][0] = {7, 7, 0};
     pass();
@@ -1405,7 +1414,8 @@ TEST_F(CacheQos, R31_lines_moving_during_pass_are_no_violation)
     EXPECT_EQ(cq->domains[0].violations, 1u);
 }
 
-// If there are fewer counters than RMIDs, a read takes a counter from another RMID.
+// If the processor has fewer counters than RMIDs, a read for one RMID may take the counter of
+// another RMID.
 TEST_F(CacheQos, R30_reads_do_not_take_counters_from_running_rmids)
 {
     start();
@@ -1422,7 +1432,8 @@ TEST_F(CacheQos, R30_reads_do_not_take_counters_from_running_rmids)
     fill(0, 10);
     cq->threshold = 0;
 
-    // The RMID in limbo still counts for m: it is read while a CPU carries it, and once later.
+    // The RMID in limbo still counts for monitor m. It is read as long as a CPU carries it, and
+    // once after that.
     now += 1;
     cache_qos_monitor_end(cq.get(), n, now);
     EXPECT_EQ(cq->atoms[rmid].state, CACHE_QOS_LIMBO);
@@ -1634,7 +1645,7 @@ TEST_F(CacheQos, R40_refuses_event_without_available_rmid)
     EXPECT_EQ(watch(other, c), 0);
 }
 
-TEST_F(CacheQos, R20_partial_values_are_never_too_high)
+TEST_F(CacheQos, R20_values_marked_partial_are_never_too_high)
 {
     start(2);
     const u16 g = group();
@@ -1656,7 +1667,7 @@ TEST_F(CacheQos, R20_partial_values_are_never_too_high)
     value(counted);
     EXPECT_FALSE(last.status & PMUKIT_CACHE_QOS_S_PARTIAL);
     EXPECT_EQ(cq->monitors[counted].missed, 0u);
-    // Once an RMID is free, values are exact again.
+    // As soon as an RMID is free, values are exact again.
     cache_qos_task_exit(cq.get(), &t);
     const u16 h = group();
     EXPECT_EQ(monitor(h), -ENOSPC);
@@ -1699,7 +1710,7 @@ TEST_F(CacheQos, R51_parent_includes_subtree)
     fill(0, 20);
     pass();
     EXPECT_EQ(value(of(a)), 30u);
-    ASSERT_EQ(monitor(c), 0);  // with the unmonitored b in between
+    ASSERT_EQ(monitor(c), 0);  // group b, between a and c, is not monitored
     run(0, &tc);
     fill(0, 40);
     pass();
@@ -1741,7 +1752,7 @@ TEST_F(CacheQos, R49_limits_depth_of_groups)
     EXPECT_EQ(monitor(CACHE_QOS_ROOT), -EINVAL);
 }
 
-TEST_F(CacheQos, R50_switching_monitor_on_twice_changes_nothing)
+TEST_F(CacheQos, R50_switching_monitor_to_its_current_state_changes_nothing)
 {
     start();
     const u16 a = group();
@@ -1790,7 +1801,7 @@ TEST_F(CacheQos, R18_child_inherits_group_and_monitors)
     EXPECT_NE(run(0, &child), 0u);
     cache_qos_task_exit(cq.get(), &child);
     EXPECT_EQ(cq->nodes[a].tasks, 0u);
-    EXPECT_EQ(cq->free_sets, CACHE_QOS_MAX_SETS - 2u);  // one is used by the group
+    EXPECT_EQ(cq->free_sets, CACHE_QOS_MAX_SETS - 2u);  // the group uses one set
 }
 
 TEST_F(CacheQos, R57_overlapping_cgroups_tasks_and_groups_are_exact)
@@ -1907,7 +1918,7 @@ TEST_F(CacheQos, reused_set_number_resolves_to_new_rmid)
     EXPECT_NE(run(0, &u), first);
 }
 
-TEST_F(CacheQos, nodes_have_reserved_sets_when_sets_run_out)
+TEST_F(CacheQos, sets_for_nodes_stay_reserved_when_tasks_use_up_sets)
 {
     start(7);
     std::vector<u16> monitors;
@@ -1928,7 +1939,7 @@ TEST_F(CacheQos, nodes_have_reserved_sets_when_sets_run_out)
     EXPECT_EQ(cache_qos_node_make(cq.get(), CACHE_QOS_ROOT), -ENOSPC);
 }
 
-TEST_F(CacheQos, monitor_allocation_fails_when_all_are_used)
+TEST_F(CacheQos, monitor_allocation_fails_if_all_numbers_are_used)
 {
     start();
     for (u32 i = 1; i < CACHE_QOS_MAX_MONITORS; i++)
@@ -1952,7 +1963,7 @@ TEST_F(CacheQos, monitor_numbers_are_allocated_round_robin)
         cache_qos_monitor_end(cq.get(), static_cast<u16>(i), now);
     }
     EXPECT_EQ(make(), 1);
-    EXPECT_EQ(make(), 3);  // 2 is still in use
+    EXPECT_EQ(make(), 3);  // number 2 is still in use
 }
 
 TEST_F(CacheQos, group_monitored_again_gets_new_number)

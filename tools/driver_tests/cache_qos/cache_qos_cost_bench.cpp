@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Costs of the driver's core on a machine with 256 CPUs, 32 L3s and 512 RMIDs. Prints lines "bench
-// cache_qos.NAME VALUE us", and fails if a budget is exceeded. A cost is CPU time of this thread
-// plus 0.5 us per MSR access (accesses are counted, not simulated), the minimum of several rounds.
+// Measures costs of the driver's core on a machine with 256 CPUs, 32 L3s and 512 RMIDs. Prints
+// lines "bench cache_qos.NAME VALUE us", and fails if a cost exceeds its budget. A cost is the CPU
+// time of this thread plus 0.5 us per MSR access (accesses are counted, not simulated), and the
+// minimum of several rounds.
 extern "C" {
 #include "cache_qos/cache_qos_core.h"
 }
@@ -18,7 +19,7 @@ extern "C" {
 namespace {
 
 constexpr u32 kCpus = 256, kDomains = 32, kRmids = 512, kCgroups = 200, kRounds = 15;
-constexpr u32 kLimboStep = 16;  // as in the sampler
+constexpr u32 kLimboStep = 16;  // the sampler's number of RMIDs per step
 constexpr double kAccessUs = 0.5;
 
 std::vector<u64> pqr(kCpus);
@@ -93,7 +94,8 @@ public:
         current_cpu = 0;
     }
 
-    // Reads one batch, as the reader of a domain does. Returns the RMID to continue with.
+    // Reads one batch of RMIDs, as the driver's reader of a domain does. Returns the first RMID of
+    // the next batch.
     u32 read_batch(u16 domain, u32 rmid)
     {
         cache_qos_request requests[CACHE_QOS_MAX_READS];
@@ -106,7 +108,7 @@ public:
             cache_qos_fold(cq.get(), domain, &requests[i], now_, true);
         return rmid;
     }
-    // Cost of the reader of a domain; @most: the longest time with interrupts off.
+    // Returns the cost of reading a domain. @most: the longest time with interrupts off; updated.
     double read_domain(u16 domain, double *most)
     {
         double sum = 0;
@@ -143,7 +145,7 @@ public:
         limbo(&most);
         pass_++;
     }
-    // Watches @nr cgroups, each with an RMID.
+    // Watches @nr cgroups. Each of them gets an RMID.
     void watch_cgroups(u32 nr)
     {
         for (u32 i = 0; i < nr; i++) {

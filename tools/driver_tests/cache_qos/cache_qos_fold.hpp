@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Folds a reading at once, as the sampler does if no other reading is in progress.
+// Folds a reading immediately. The sampler does so if no other reading is in progress.
 #pragma once
 
 extern "C" {

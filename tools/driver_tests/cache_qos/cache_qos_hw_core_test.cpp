@@ -26,14 +26,14 @@ using pmukit::driver_tests::Recorded;
 using pmukit::driver_tests::recorded;
 using pmukit::driver_tests::RecordedL3;
 
-// A CPU: leaves, MSRs and the accesses to them. Used through a global pointer, because functions of
-// a back-end have no context argument.
+// A CPU: its CPUID leaves, its MSRs, and the accesses to them. A global pointer refers to it,
+// because functions of a back-end have no context argument.
 struct Machine {
     Leaves leaves;
     std::map<u32, u64> msrs;
     std::vector<std::pair<u32, u64>> writes;
-    std::map<u64, u64> counters;  // by QM_EVTSEL
-    int thefts = 0;               // number of next writes of QM_EVTSEL that are overwritten
+    std::map<u64, u64> counters;  // key: value of QM_EVTSEL
+    int thefts = 0;               // number of future writes of QM_EVTSEL that are overwritten
     bool busy = false;            // accesses return -EBUSY
 };
 Machine *machine;
@@ -93,7 +93,7 @@ Machine machine_of(const Recorded &r)
 
 constexpr u32 kIntel = CACHE_QOS_VENDOR_INTEL_EBX, kAmd = CACHE_QOS_VENDOR_AMD_EBX;
 
-// A processor with this signature (leaf 1) and these monitoring leaves.
+// Returns a processor with this signature (leaf 1) and these monitoring leaves.
 Machine part(u32 vendor, u32 signature, u32 max_rmid, u32 scale, u32 width, u32 events)
 {
     Machine m;
@@ -136,7 +136,7 @@ protected:
         machine = &m_;
     }
     const char *divide(u32 nodes) { return cache_qos_hw_divide(&kBackend, nodes, &hw); }
-    // Returns the reason for a refusal; empty: none.
+    // Returns the reason if the driver refuses the processor; otherwise an empty text.
     std::string read()
     {
         const char *wrong = cache_qos_hw_read(&kBackend, 0, asked, &hw, &error);
@@ -182,8 +182,8 @@ TEST_F(CacheQosHw, R02_R04_decodes_recorded_cpuid_leaves)
     }
 }
 
-// Reads the highest RMID of each processor. Checks the MSR writes and the values that result from
-// the counters. Register numbers and bits are literals from the manuals.
+// The test reads the highest RMID of each processor, and checks the MSR writes and the values that
+// result from the counters. Register numbers and bits are literals from the manuals.
 TEST_F(CacheQosHw, R02_R30_R32_reads_counters_of_recorded_processors)
 {
     for (const Recorded &r : recorded(CACHE_QOS_LEAVES)) {
@@ -215,7 +215,7 @@ TEST_F(CacheQosHw, R02_R30_R32_reads_counters_of_recorded_processors)
     }
 }
 
-// Values that no processor has, but that a hypervisor may report.
+// The values are impossible on a processor, but a hypervisor may report them.
 TEST_F(CacheQosHw, R04_limits_impossible_widths_and_rmid_counts)
 {
     const struct {
@@ -264,11 +264,11 @@ TEST_F(CacheQosHw, R04_rejects_cpus_without_monitoring)
         Leaf regs;
         int error;
     } const table[] = {
-        {{0, 0}, {0xe, kIntel, 0, 0}, -ENODEV},           // no leaf 0xf
+        {{0, 0}, {0xe, kIntel, 0, 0}, -ENODEV},           // leaf 0xf does not exist
         {{7, 0}, {0, 0, 0, 0}, -ENODEV},                  // no PQM
         {{0xf, 0}, {0, 87, 0, 0}, -ENODEV},               // no L3 monitoring
-        {{0xf, 0}, {0, 0, 0, 2}, -ENODEV},                // only RMID 0 may be written
-        {{0xf, 1}, {0, 61440, 0, 7}, -ENODEV},            // only RMID 0 may be read
+        {{0xf, 0}, {0, 0, 0, 2}, -ENODEV},                // only RMID 0 can be written
+        {{0xf, 1}, {0, 61440, 0, 7}, -ENODEV},            // only RMID 0 can be read
         {{0xf, 1}, {0, 61440, 87, 0xfffffff8}, -ENODEV},  // no event
         {{0xf, 1}, {0, 0, 87, 7}, -EINVAL},               // no scale
     };
@@ -333,7 +333,7 @@ TEST_F(CacheQosHw, R04_detects_late_cpu_with_fewer_features)
     finish();
     cache_qos_hw joined = hw;
     ASSERT_EQ(cache_qos_hw_join(&joined, &same), nullptr);
-    EXPECT_FALSE(cache_qos_hw_less(&joined, &hw));  // @same has no REMOTE, which is derived later
+    EXPECT_FALSE(cache_qos_hw_less(&joined, &hw));  // @same lacks REMOTE, which is derived later
     for (u32 event : {CACHE_QOS_OCCUPANCY, CACHE_QOS_TOTAL, CACHE_QOS_LOCAL}) {
         cache_qos_hw one = same;
         joined = hw;
@@ -368,7 +368,7 @@ TEST_F(CacheQosHw, R04_join_takes_minimum_of_all_cpus)
     EXPECT_TRUE(hw.abmc);
 }
 
-TEST_F(CacheQosHw, R30_zero_max_bandwidth_does_not_divide_by_zero)
+TEST_F(CacheQosHw, R30_max_bandwidth_of_zero_gives_finite_wrap_time)
 {
     use(icelake());
     finish(0);
@@ -407,14 +407,14 @@ TEST_F(CacheQosHw, R12_identifies_abmc_counters_or_disables_bandwidth)
     EXPECT_EQ(hw.counters, 32u);
     EXPECT_EQ(hw.types[CACHE_QOS_TOTAL - 1], 0x7fu);
     EXPECT_EQ(hw.types[CACHE_QOS_LOCAL - 1], 0x15u);
-    m_.leaves[{0x80000020, 5}] = {0x14, 0xffff, 1, 0};  // more than the field can hold
+    m_.leaves[{0x80000020, 5}] = {0x14, 0xffff, 1, 0};  // more counters than the field can hold
     finish();
     EXPECT_EQ(hw.counters, u32{CACHE_QOS_MAX_COUNTERS});
-    m_.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 2;  // another mode is on
+    m_.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 2;  // another mode is active
     finish();
     EXPECT_EQ(hw.events, kAll);
     EXPECT_FALSE(hw.abmc);
-    m_.msrs.erase(CACHE_QOS_L3_QOS_EXT_CFG);  // register missing: the mode is unknown
+    m_.msrs.erase(CACHE_QOS_L3_QOS_EXT_CFG);  // the register does not exist: mode unknown
     finish();
     EXPECT_EQ(hw.events, 1u);
     m_.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 1;
@@ -447,8 +447,9 @@ TEST_F(CacheQosHw, R12_cpus_that_differ_in_abmc_get_no_counters)
     EXPECT_TRUE(cache_qos_hw_less(&one, &hw));
 }
 
-// With AMD's BMEC, software can change the traffic that an event counts. Its name is then wrong.
-TEST_F(CacheQosHw, R05_does_not_offer_reconfigured_events)
+// With AMD's BMEC, software can change the traffic that an event counts. The name of the event is
+// then wrong.
+TEST_F(CacheQosHw, R05_does_not_offer_events_with_changed_traffic_types)
 {
     use(turin());
     m_.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 0;
@@ -458,10 +459,10 @@ TEST_F(CacheQosHw, R05_does_not_offer_reconfigured_events)
     finish();
     EXPECT_EQ(hw.events, BIT(CACHE_QOS_OCCUPANCY) | BIT(CACHE_QOS_TOTAL));
     EXPECT_EQ(hw.chosen, BIT(CACHE_QOS_LOCAL));
-    m_.msrs.erase(0xc0000400);  // register missing: the types are unknown
+    m_.msrs.erase(0xc0000400);  // the register does not exist: types unknown
     finish();
     EXPECT_EQ(hw.events, BIT(CACHE_QOS_OCCUPANCY));
-    m_.leaves[{0x80000020, 0}] = {0, 0x2, 0, 0};  // Rome: types cannot be configured
+    m_.leaves[{0x80000020, 0}] = {0, 0x2, 0, 0};  // Rome, on which the types are fixed
     finish();
     EXPECT_EQ(hw.events, kAll);
 }
@@ -482,7 +483,7 @@ TEST_F(CacheQosHw, R04_divides_rmids_and_scale_by_nodes)
 
 TEST_F(CacheQosHw, R04_rejects_unsupported_l3_division)
 {
-    for (u32 signature : {0x406f1u, 0x50657u, 0x306f2u}) {  // Cluster-on-Die
+    for (u32 signature : {0x406f1u, 0x50657u, 0x306f2u}) {  // processors with Cluster-on-Die
         use(part(kIntel, signature, 87, 61440, 0, 7));
         finish();
         EXPECT_EQ(divide(0), nullptr);
@@ -503,7 +504,8 @@ TEST_F(CacheQosHw, R04_rejects_unsupported_l3_division)
     EXPECT_NE(divide(2), nullptr);
 }
 
-// resctrl before Linux 6.11 needs the reset value of the register, so the driver does not write it.
+// resctrl of Linux before 6.11 needs the reset value of the register, so the driver must not write
+// it.
 TEST_F(CacheQosHw, R04_rejects_nodes_without_shared_rmids_and_writes_nothing)
 {
     const std::string divided =
@@ -534,7 +536,8 @@ TEST_F(CacheQosHw, R04_join_rejects_differing_node_counts)
 
 // The L3s of recorded machines
 
-// Sets the leaves of a CPU for an L3 of this kind; the first kind is as recorded.
+// Sets the leaves of a CPU for an L3 of this kind. For the first kind, the recorded leaves are
+// unchanged except for the APIC id.
 void set_l3(Machine &m, const Recorded &r, const RecordedL3 &kind, u32 apic_id)
 {
     m.leaves[{0xb, 0}] = {0, 0, 0, apic_id};
@@ -563,7 +566,7 @@ TEST_F(CacheQosHw, R04_l3_ids_of_recorded_machines_are_unique)
             for (u32 i = 0; i < kind.count; i++)
                 for (u32 cpu = 0; cpu < kind.cpus; cpu++) {
                     use(machine_of(r));
-                    // In a package, the L3s of each kind follow those of the kind before.
+                    // In each package, the L3s of one kind follow those of the previous kind.
                     const u32 apic_id =
                         (i / each) << kind.package_shift | (i % each + k) << kind.shift | cpu;
                     set_l3(m_, r, kind, apic_id);
@@ -583,11 +586,11 @@ TEST_F(CacheQosHw, R04_l3_ids_of_recorded_machines_are_unique)
         EXPECT_EQ(bytes_of.size(), wanted);
         machines += !r.l3.empty();
     }
-    EXPECT_EQ(machines, 36u);  // one of them is recorded as two parts
+    EXPECT_EQ(machines, 36u);  // one of these machines is recorded in two parts
 }
 
-// Nodes of the second package, and nodes whose numbers are far apart, as if nodes with memory only
-// were in between.
+// The test describes nodes of the second package, and then nodes whose numbers are far apart, as if
+// there were nodes between them that have only memory.
 TEST_F(CacheQosHw, R04_describes_nodes_of_divided_l3)
 {
     const cache_qos_l3 l3 = {.apic_id = 1 << 7 | 5, .shift = 7, .bytes = 84480 << 10};
@@ -622,7 +625,7 @@ TEST_F(CacheQosHw, R30_computes_time_to_wrap)
 {
     use(icelake());
     finish(1'000'000'000'000);
-    // 2^24 * 114688 bytes at 1 TB/s
+    // The time in which 2^24 * 114688 bytes are transferred at 1 TB/s.
     EXPECT_EQ(hw.wrap_ns / 1'000'000, (114688ULL << 24) / 1'000'000'000);
     hw.width = 62;
     cache_qos_hw_finish(&hw, 1'000'000'000'000);
@@ -757,7 +760,7 @@ TEST_F(CacheQosRead, R36_failed_register_access_is_an_error)
     EXPECT_TRUE(m_.writes.empty());
 }
 
-TEST_F(CacheQosRead, R36_busy_backend_is_no_error)
+TEST_F(CacheQosRead, R36_busy_backend_skips_read_without_an_error)
 {
     counter(1, CACHE_QOS_OCCUPANCY, 77);
     m_.busy = true;
@@ -768,7 +771,7 @@ TEST_F(CacheQosRead, R36_busy_backend_is_no_error)
     EXPECT_EQ(sample(1).data[CACHE_QOS_OCCUPANCY], 77u);
 }
 
-// The section on limitations mentions each source of error that the requirements name.
+// The section on limitations must mention each source of error that the requirements name.
 TEST(CacheQosPage, R65_documents_limitations_of_values)
 {
     std::ifstream file(CACHE_QOS_PAGE);

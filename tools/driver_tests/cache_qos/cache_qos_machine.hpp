@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A simulated machine that owns its memory, for tests of the simulation and of the driver.
+// A simulated machine that owns its memory. The tests of the simulation and of the driver use it.
 #pragma once
 
 extern "C" {
@@ -17,18 +17,18 @@ namespace pmukit::kshim {
 
 struct MachineShape {
     std::string profile = "spr";
-    std::optional<cache_qos_sim_profile> made{};  // replaces profile
+    std::optional<cache_qos_sim_profile> made{};  // used in place of `profile`
     u32 cpus = 2;
     u32 domains = 1;         // CPU i belongs to domain i * domains / cpus
-    u32 nodes = 1;           // of each domain
+    u32 nodes = 1;           // nodes of each domain
     bool partition = false;  // RMIDs are divided among the nodes
     u32 lines = 1024;
-    std::vector<u32> lines_of{};  // by domain, if they differ
+    std::vector<u32> lines_of{};  // lines of each domain, if the domains differ
     u32 ways = 16;
     u32 owners = 16;
     u64 seed = 1;
     u64 mbm_start = 0;
-    bool enough_counters = false;  // one per RMID, whatever the profile says
+    bool enough_counters = false;  // one counter per RMID, even if the profile has fewer
 };
 
 class Machine {
@@ -68,7 +68,7 @@ public:
     cache_qos_sim_cpu &cpu(u32 index) { return cpus_[index]; }
     cache_qos_sim_domain &domain(u32 index) { return domains_[index]; }
     cache_qos_sim_owner &owner(u32 index) { return owners_[index]; }
-    // Returns true if an injected fault is not used up.
+    // Returns true if an injected fault has not been used up.
     bool has_faults() const
     {
         return std::ranges::any_of(sim_.faults, [](const cache_qos_sim_fault &fault) {
@@ -84,7 +84,7 @@ public:
         return cache_qos_sim_touch(&sim_, cpu, &access);
     }
     bool write(u32 cpu, u32 msr, u64 value) { return cache_qos_sim_wrmsr(&sim_, cpu, msr, value); }
-    // Returns all ones on #GP.
+    // Reads an MSR. Returns all ones on #GP.
     u64 read(u32 cpu, u32 msr)
     {
         u64 value = ~u64{0};
@@ -96,7 +96,7 @@ public:
         write(cpu, CACHE_QOS_SIM_MSR_EVTSEL, u64{rmid} << 32 | event);
         return read(cpu, CACHE_QOS_SIM_MSR_CTR);
     }
-    // Lines of an owner in one L3, counted line by line.
+    // Returns the number of an owner's lines in one L3, from a count of all lines.
     u32 lines_of(u32 domain, u32 owner) const
     {
         return count(domain,

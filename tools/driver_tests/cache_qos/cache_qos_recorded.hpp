@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Recorded processors: reads testdata/cache_qos_leaves.txt, which describes its format.
+// Reads recorded processors from testdata/cache_qos_leaves.txt, which describes its own format.
 #pragma once
 
 #include <linux/types.h>
@@ -18,7 +18,7 @@ namespace pmukit::driver_tests {
 using Leaf = std::array<u32, 4>;
 using Leaves = std::map<std::pair<u32, u32>, Leaf>;
 
-// L3s of one kind; shifts apply to APIC ids.
+// All L3s of one kind in a machine. Shifts apply to APIC ids.
 struct RecordedL3 {
     u32 count = 0, packages = 0;
     u64 bytes = 0;

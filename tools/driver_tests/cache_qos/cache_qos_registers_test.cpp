@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // PQR_ASSOC has several writers: this driver, tools that set classes of service (pqos -a, rdtset),
-// tools that monitor (pqos -m, PCM) and resctrl. Makes random steps, and checks these rules after
-// each step:
+// tools that monitor (pqos -m, PCM), and resctrl. The test makes random steps, and checks these
+// rules after each step:
 //
-//   the upper half is what another writer wrote last, whatever the driver did
-//   a register whose lower half belongs to another writer is not written
-//   after the driver has yielded, no register has an RMID of the driver
-//   while the driver has the registers, each CPU carries the RMID of its task
+//   The upper half is the last one that another writer wrote, whatever the driver did.
+//   The driver does not write a register whose lower half belongs to another writer.
+//   After the driver has yielded, no register has an RMID of the driver.
+//   While the driver has the registers, each CPU carries the RMID of its task.
 extern "C" {
 #include "cache_qos/cache_qos_core.h"
 }
@@ -28,7 +28,8 @@ using pmukit::driver_tests::end_limbo;
 using pmukit::driver_tests::fold_reading;
 
 constexpr u32 kCpus = 4, kDomains = 2, kRmids = 64, kTasks = 6, kMonitors = 4;
-// First RMID of other tools. The driver allocates the lowest RMIDs, and needs fewer than this here.
+// First RMID of other tools. The driver allocates the lowest RMIDs, and needs fewer than this
+// number in the test.
 constexpr u32 kForeignFrom = 40;
 
 std::array<u64, kCpus> pqr;
@@ -118,7 +119,7 @@ public:
         }
     }
 
-    // Returns the rule that is broken; empty: none.
+    // Returns the rule that is broken, or an empty text.
     std::string check() const
     {
         for (u32 i = 0; i < kCpus; i++) {
@@ -148,7 +149,7 @@ private:
         u32 foreign = 0;
         bool stale = false;  // a tool has written back an RMID that it read earlier
         u32 task = 0;
-        u64 tool_has = 0;  // value of PQR_ASSOC that the tool has read
+        u64 tool_has = 0;  // the value of PQR_ASSOC that the tool last read
     };
 
     u32 dice(u32 sides) { return static_cast<u32>(random_() % sides); }
@@ -171,7 +172,7 @@ private:
             c.online = false;
             return "offline";
         }
-        // The CPU was reset.
+        // The registers of the CPU were reset while it was offline.
         pqr[cpu] = 0;
         c.closid = 0;
         c.is_foreign = c.stale = false;
@@ -231,8 +232,8 @@ private:
         cpus_[cpu].tool_has = pqr[cpu];
         return "tool reads";
     }
-    // Writes back the RMID that the tool read some time ago, but not before the CPU came online and
-    // not while another writer had the register.
+    // A tool writes back the RMID that it read some time ago. It does so only if the CPU has been
+    // online since then, and no other writer has had the register.
     std::string tool_writes(u32 cpu)
     {
         Cpu &c = cpus_[cpu];
@@ -265,7 +266,7 @@ private:
     {
         cpus_[cpu].is_foreign = false;
         cpus_[cpu].tool_has = 0;
-        // The driver does not notice the RMID 0 before it reads the register.
+        // The driver does not notice that the RMID is 0 until it reads the register.
         cpus_[cpu].stale = true;
         write(cpu, cpus_[cpu].closid, 0);
     }
@@ -302,7 +303,8 @@ private:
             if (!cpus_[i].online)
                 continue;
             cache_qos_cpu_release(cq_.get(), i);
-            // If resctrl is mounted, an RMID with a changed class of service counts as resctrl's.
+            // If resctrl is mounted, the driver takes an RMID with a changed class of service for
+            // an RMID of resctrl.
             cpus_[i].stale |= mounted_ && cpus_[i].driver.pqr >> 32 != cpus_[i].closid;
         }
     }
@@ -367,7 +369,7 @@ private:
     u64 now_ = 1;
 };
 
-TEST(CacheQosRegisters, R07_R08_R09_SharesPqrAssocWithOtherWriters)
+TEST(CacheQosRegisters, R07_R08_R09_PqrAssocKeepsValuesOfOtherWriters)
 {
     constexpr u32 kSeeds = 4, kSteps = 250000;
     u64 gave_way = 0, came_back = 0, written_back = 0;

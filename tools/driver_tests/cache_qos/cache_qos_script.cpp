@@ -127,7 +127,7 @@ const std::vector<Script::Word> &Script::words()
          [](Script &s, Numbers n) {
              cache_qos_sim_pin(s.world_.machine().get(), cast(n[0]), cast(n[1]), cast(n[2]));
          }},
-        // Kind, number of reads that succeed first, number of reads that fail then
+        // Arguments: kind of fault, number of reads before it, number of reads that fail
         {"fault", 3,
          [](Script &s, Numbers n) {
              const cache_qos_sim_fault fault = {static_cast<cache_qos_sim_fault_kind>(n[0]),
@@ -138,7 +138,8 @@ const std::vector<Script::Word> &Script::words()
                                                 0};
              cache_qos_sim_inject(s.world_.machine().get(), &fault);
          }},
-        // If a fault prevented a read, values are compared after the next pass.
+        // Compares all values with the truth. If a fault made a read fail, the next pass compares
+        // them.
         {"pass", 0,
          [](Script &s, Numbers) {
              const bool faults = s.world_.machine().has_faults();
@@ -156,7 +157,7 @@ const std::vector<Script::Word> &Script::words()
     return kWords;
 }
 
-// bytes group|cgroup|monitor NUMBER EVENT = UNITS
+// Runs a step "bytes group|cgroup|monitor NUMBER EVENT = UNITS".
 void Script::expect_bytes(const std::vector<std::string> &words)
 {
     if (words.size() != 6 || words[4] != "=")

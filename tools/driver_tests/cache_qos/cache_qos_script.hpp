@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Steps of a World as text, one per line, written in a test or random. Random steps are printed if
-// something is wrong, so that they can be run again.
+// Runs steps of a World, one per line of text. The steps are written in a test or are random. If a
+// check fails, random steps are printed, so that they can be repeated.
 //
-//     task 100 50          task 0: 100 lines of its own, 50 accesses per millisecond
-//     group 0              makes group 1 in the root
-//     monitor 1 1          switches its monitor on
+//     task 100 50          makes task 0 with 100 lines and 50 accesses per millisecond
+//     group 0              makes group 1 in the root group 0
+//     monitor 1 1          switches the monitor of group 1 on
 //     move 0 1             moves task 0 to group 1
-//     switch 1 0           CPU 1 runs task 0; "idle": no task
-//     run 2000             microseconds
-//     pass                 a pass of the sampler; then all values are compared with the truth
-//     bytes group 1 1 = 100     expects 100 units of event 1 for a group (cgroup, monitor)
+//     switch 1 0           CPU 1 runs task 0 ("idle": no task)
+//     run 2000             lets 2000 microseconds pass
+//     pass                 makes a pass of the sampler, and compares all values with the truth
+//     bytes group 1 1 = 100     requires 100 units of event 1 of group 1 (also: cgroup, monitor)
 #pragma once
 
 #include <random>
@@ -30,7 +30,8 @@ public:
 
     // Throws std::invalid_argument if the line is not a valid step.
     void step(const std::string &line);
-    // Runs each line except empty lines and lines that begin with #. Returns the errors.
+    // Runs each line except empty lines and lines that begin with #. Returns the error messages, or
+    // an empty text.
     std::string run(std::string_view text);
 
     World &world() { return world_; }
@@ -38,7 +39,7 @@ public:
     // Numbers of the tasks, groups and monitors that exist
     std::vector<u32> tasks, groups, monitors;
     u32 cgroups = 0;
-    int result = 0;  // of the last step that can fail
+    int result = 0;  // result of the last step that can fail
 
 private:
     struct Word;
@@ -48,7 +49,7 @@ private:
     World world_;
 };
 
-// Random steps, each of which is valid.
+// Makes random steps, each of which is valid.
 class RandomSteps {
 public:
     RandomSteps(Script &script, u64 seed, u32 cpus, u32 domains);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver's core and the simulated machine together. In tests with random steps, the values of
-// all monitors are compared with the truth after each pass. Each test with scripted steps checks
-// the rule in its name; Rnn is the requirement R-nn of Documentation/devices/cache_qos.rst.
+// Tests the driver's core together with the simulated machine. With random steps, the values of all
+// monitors are compared with the truth after each pass. A test with scripted steps checks the rule
+// in its name; Rnn is the requirement R-nn of Documentation/devices/cache_qos.rst.
 //
 // CACHE_QOS_STEPS=1000000 sets the number of random steps, CACHE_QOS_SEED=7 the first seed.
 #include "cache_qos_script.hpp"
@@ -55,7 +55,7 @@ struct Kind {
 
 class CacheQosRandom : public testing::TestWithParam<Kind> {};
 
-// A new world starts after this many steps.
+// After this many steps, the test continues with a new world.
 constexpr u64 kStepsOfAWorld = 1000;
 
 void run_a_world(const Kind &kind, u64 seed, u64 steps)
@@ -121,7 +121,7 @@ TEST(CacheQosScript, ReportsInvalidSteps)
     EXPECT_EQ(script.run("# nothing\n\n"), "");
 }
 
-// Nested groups, each with separate tasks.
+// Nested groups. Each group has its own tasks.
 constexpr std::string_view kGroupsAddUp = R"(
         task 50 100
         task 30 100
@@ -202,7 +202,8 @@ TEST(CacheQosScript, R57_R58_CgroupIncludesDescendants)
               "");
 }
 
-// The main objection of 2014: task A fills lines and ends, and its lines are still in the cache.
+// This case was the main objection to the driver of 2014: task A fills lines and ends, but its
+// lines are still in the cache.
 TEST(CacheQosScript, R22_R26_LeftoverLinesAreExcludedOrBounded)
 {
     Script script(shape_of("tiny", 1, 256));
@@ -233,7 +234,8 @@ TEST(CacheQosScript, R22_R26_LeftoverLinesAreExcludedOrBounded)
     )"),
               "");
     EXPECT_EQ(script.world().driver().nr_atoms[CACHE_QOS_LIMBO], 1U);
-    // R-25: with alloc_dirty the driver allocates the RMID anyway, and reports how much may be A's.
+    // R-25: with alloc_dirty, the driver allocates the RMID although it is in limbo, and reports
+    // how many lines may be those of task A.
     script.world().driver().alloc_dirty = true;
     ASSERT_EQ(script.run("watch 4 1\nresult 0\nrun 2000\npass\n"), "");
     const struct cache_qos_value value = script.world().value(4, PMUKIT_CACHE_QOS_EVENT_OCCUPANCY);
@@ -241,9 +243,9 @@ TEST(CacheQosScript, R22_R26_LeftoverLinesAreExcludedOrBounded)
     EXPECT_TRUE(value.status & PMUKIT_CACHE_QOS_S_DIRTY);
 }
 
-// Zijlstra's counter-example: a program of many threads that fits in the cache, and a monitor that
-// moves from thread to thread. What the threads share was filled earlier: the monitor must count
-// none of it.
+// This case is Zijlstra's counter-example: a program with many threads fits in the cache, and a
+// monitor moves from thread to thread. The lines of the threads were filled before they were
+// monitored, so the monitor must count none of them.
 TEST(CacheQosScript, R24_R26_MovingMonitorCountsNoEarlierLines)
 {
     Script script(shape_of("hsw"));
@@ -269,7 +271,7 @@ struct Wraps {
 
 class CacheQosWraps : public testing::TestWithParam<Wraps> {};
 
-// More than ten wraps, in steps of less than one wrap.
+// The test counts more than ten wraps, in steps of less than one wrap.
 TEST_P(CacheQosWraps, R30_R32_CountsTrafficAcrossWraps)
 {
     MachineShape shape = shape_of(GetParam().profile);
@@ -280,7 +282,7 @@ TEST_P(CacheQosWraps, R30_R32_CountsTrafficAcrossWraps)
     ASSERT_EQ(script.run("task 10 1\nmonitors 0\nwatch 1 0\nswitch 0 0\npass\npass\n"), "");
     const u64 before = script.world().bytes(1, PMUKIT_CACHE_QOS_EVENT_TOTAL);
     const u64 step = (u64{1} << GetParam().width) / 3 * 2;
-    // With the largest width, that many bytes would not fit into 64 bits.
+    // With the largest width, the bytes of 16 rounds would not fit into 64 bits.
     const u64 rounds = GetParam().width > 44 ? 1 : 16;
     const u64 scale = script.world().scale();
     const u64 units = GetParam().width > 44 ? ~u64{0} / scale / 2 : step;
@@ -294,7 +296,8 @@ INSTANTIATE_TEST_SUITE_P(Widths, CacheQosWraps,
                          testing::Values(Wraps{"tiny", 24}, Wraps{"clx", 24}, Wraps{"spr", 32},
                                          Wraps{"amd-rome", 44}, Wraps{"wide", 62}));
 
-// Erratum BDF102: corrected counts are right, except for the rounding of the factor.
+// On processors with the erratum BDF102, corrected counts are right except for the rounding of the
+// factor.
 TEST(CacheQosScript, R30_CorrectsCountsOfErratum)
 {
     Script script(shape_of("bdx"));
@@ -309,8 +312,8 @@ TEST(CacheQosScript, R30_CorrectsCountsOfErratum)
                 100000.0 * double(script.world().scale()), 100.0 * double(script.world().scale()));
 }
 
-// All traffic is local. A read of local fails while its counter wraps: what local misses must not
-// appear as remote.
+// All traffic is local. A read of the local counter fails while that counter wraps. The local
+// traffic that is missed must not appear as remote.
 TEST(CacheQosScript, R30_LostLocalTrafficIsNotRemote)
 {
     MachineShape shape = shape_of("tiny");
@@ -320,7 +323,7 @@ TEST(CacheQosScript, R30_LostLocalTrafficIsNotRemote)
     const cache_qos_sim_fault fault = {CACHE_QOS_SIM_FAULT_UNAVAILABLE,
                                        static_cast<u32>(script.world().machine().cpu(0).pqr),
                                        CACHE_QOS_SIM_ANY,
-                                       1,  // occupancy is read first, then local
+                                       1,  // occupancy is read first, then local traffic
                                        1,
                                        0};
     ASSERT_TRUE(cache_qos_sim_inject(script.world().machine().get(), &fault));
@@ -346,7 +349,8 @@ TEST(CacheQosScript, R21_R37_AllocatesEveryRmidToAMonitor)
     }
 }
 
-// More RMIDs than ten bits can represent: the newest monitors have the largest RMIDs.
+// The profile has more RMIDs than ten bits can represent. The newest monitors have the largest
+// RMIDs.
 TEST(CacheQosScript, R21_SupportsRmidsAboveTenBits)
 {
     Script script(shape_of("wide", 1, 64));
@@ -422,7 +426,7 @@ TEST(CacheQosScript, R36_FailingL3DoesNotAffectOthers)
     cache_qos_sim_inject(script.world().machine().get(), &fault);
     cache_qos_sim_flush(script.world().machine().get(), 0);
     cache_qos_sim_flush(script.world().machine().get(), 1);
-    script.world().run(100000);  // 10 lines each
+    script.world().run(100000);  // 10 lines for each task
     EXPECT_FALSE(script.world().pass());
     const struct cache_qos_value v = script.world().value(1, PMUKIT_CACHE_QOS_EVENT_OCCUPANCY);
     EXPECT_EQ(v.bytes / script.world().scale(), 10 + 30U);
@@ -443,7 +447,7 @@ TEST(CacheQosScript, R11_DetectsStolenEvtsel)
         ASSERT_TRUE(cache_qos_sim_inject(script.world().machine().get(), &fault));
         script.world().machine().cpu(0).evtsel = 0;
         script.world().pass();
-        script.world().violations();  // drops violations due to the QM_EVTSEL of the fault
+        script.world().violations();  // drops violations caused by the fault's QM_EVTSEL
         script.world().compare();
         ASSERT_EQ(script.world().violations(), "") << after;
     }
@@ -466,8 +470,8 @@ TEST(CacheQosScript, R08_R09_DoesNotOverwriteForeignRmid)
                 PMUKIT_CACHE_QOS_S_SUSPECT);
 }
 
-// A million switches between watched and other tasks, with changes of the class of service in
-// between.
+// The test makes a million switches between watched tasks and others; the class of service changes
+// between them.
 TEST(CacheQosScript, R09_R15_SwitchesPreserveClosidAndWriteOncePerChange)
 {
     Script script(shape_of("spr"));
@@ -509,7 +513,7 @@ TEST(CacheQosScript, R18_RepeatedForkAndExitLeakNothing)
     EXPECT_EQ(world.driver().nr_atoms[CACHE_QOS_USED], used);
 }
 
-// Features that the driver must detect on a processor.
+// Features that the driver must detect on the processor of a profile.
 struct Probed {
     const char *profile;
     u32 nr_rmid, width, events;
@@ -548,8 +552,8 @@ u32 counters_in_use(World &world)
         [](const auto &counter) { return (counter.config & CACHE_QOS_SIM_ABMC_ENABLE) != 0; }));
 }
 
-// RMID 0 and 15 others have two counters each. The first monitors have counters from the beginning.
-// A later monitor gets the counters of one that has ended, and reports a gap.
+// RMID 0 and 15 others have two counters each. The first monitors have counters from the start. A
+// later monitor gets the counters of a monitor that has ended, and reports a gap.
 TEST(CacheQosScript, R12_R31_AssignsCountersToMonitoredRmids)
 {
     Script script(shape_of("amd-turin"));
@@ -573,7 +577,8 @@ TEST(CacheQosScript, R12_R31_AssignsCountersToMonitoredRmids)
             "bytes monitor 16 2 = 0\nend 3\nrun 10\npass\nrun 10\npass\nwatch 16 0\nrun 10\npass\n"
             "burst 0 70\nrun 10\npass\nbytes monitor 16 2 = 70\n"),
         "");
-    // After all monitors have ended, the next one misses nothing.
+    // When all monitors have ended, the next monitor has counters from its start, and so misses
+    // nothing.
     text.clear();
     for (u32 monitor = 1; monitor <= 16; monitor++)
         if (monitor != 3)
@@ -583,15 +588,16 @@ TEST(CacheQosScript, R12_R31_AssignsCountersToMonitoredRmids)
         "run 10\npass\nbytes monitor 17 2 = 30\n";
     ASSERT_EQ(script.run(text), "");
     EXPECT_EQ(world.value(17, PMUKIT_CACHE_QOS_EVENT_TOTAL).status, 0U);
-    // After the last CPU went offline, no counter of the driver is left.
+    // When the last CPU has gone offline, the driver has released all of its counters.
     for (u32 cpu = 0; cpu < 4; cpu++)
         world.cpu_online(cpu, false);
     EXPECT_EQ(counters_in_use(world), 0U);
     EXPECT_EQ(world.violations(), "");
 }
 
-// Other software has assigned two counters: one counts an event of an RMID that is not in use yet,
-// the second counts traffic that is no event. Both stay unchanged, even at the end.
+// Other software has assigned two counters. One counts an event of an RMID that is not yet in use,
+// the second counts traffic that is no event. Both stay unchanged, even when the driver releases
+// its counters.
 TEST(CacheQosScript, R12_UsesCountersOfOtherUsersUnchanged)
 {
     Script script(shape_of("amd-turin"));
@@ -622,8 +628,8 @@ TEST(CacheQosScript, R12_UsesCountersOfOtherUsersUnchanged)
     EXPECT_EQ(world.violations(), "");
 }
 
-// resctrl is mounted for a while, and assigns and releases one counter. The driver still has the
-// other counters, but writes nothing while resctrl is mounted.
+// resctrl is mounted for a while, and assigns and releases one counter. While resctrl is mounted,
+// the driver keeps its other counters but writes no register.
 TEST(CacheQosScript, R07_R12_ReassignsCountersAfterResctrlUnmount)
 {
     Script script(shape_of("amd-turin"));
@@ -649,7 +655,8 @@ TEST(CacheQosScript, R07_R12_ReassignsCountersAfterResctrlUnmount)
     EXPECT_EQ(counters_in_use(world), 0U);
 }
 
-// Sub-NUMA clustering: each node has separate RMIDs, and the L3 is the sum of its nodes.
+// With Sub-NUMA clustering, each node has its own RMIDs, and the L3's value is the sum over its
+// nodes.
 TEST(CacheQosScript, R04_R29_NodesAreDomainsThatAddUp)
 {
     for (u32 nodes : {2U, 3U, 4U}) {
@@ -679,7 +686,7 @@ TEST(CacheQosScript, R04_R29_NodesAreDomainsThatAddUp)
     }
 }
 
-// Nested groups whose tasks run on one L3, with few enough lines for every recorded machine.
+// Nested groups whose tasks run on one L3. They have few enough lines for every recorded machine.
 constexpr std::string_view kGroupsOfOneL3 = R"(
     task 25 100
     task 15 100
@@ -708,8 +715,8 @@ constexpr std::string_view kGroupsOfOneL3 = R"(
     switch 0 idle
 )";
 
-// A recorded machine: CPUID returns the recorded values, and registers match them. It has at most
-// two L3s of each kind, and their sizes are reduced in proportion.
+// Returns the shape of a recorded machine. CPUID returns the recorded values, and the registers
+// match them. The machine has at most two L3s of each kind, whose sizes are reduced in proportion.
 MachineShape shape_of_recorded(const Recorded &r, u32 nodes)
 {
     constexpr u32 kLines = 256, kMostL3s = 2;
@@ -749,7 +756,7 @@ MachineShape shape_of_recorded(const Recorded &r, u32 nodes)
     return shape;
 }
 
-// Runs a recorded machine with L3s that are divided into @nodes nodes (1: not divided).
+// Runs steps on a recorded machine whose L3s are divided into @nodes nodes each (1: not divided).
 void run_recorded(const Recorded &r, u32 nodes)
 {
     const MachineShape shape = shape_of_recorded(r, nodes);
@@ -759,7 +766,7 @@ void run_recorded(const Recorded &r, u32 nodes)
     EXPECT_EQ(world.driver().hw.scale, r.scale / nodes);
     EXPECT_EQ(world.driver().hw.events, r.events);
     EXPECT_EQ(world.driver().nr_domains, shape.domains * nodes);
-    // The correction is rounded.
+    // The driver rounds the corrected counts.
     world.bandwidth_slack_bytes = r.factor_ppm ? 100 * world.scale() : 0;
     EXPECT_EQ(script.run(kGroupsOfOneL3), "");
     RandomSteps random(script, nodes, shape.cpus, shape.domains);

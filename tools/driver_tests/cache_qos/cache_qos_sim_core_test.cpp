@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests the simulated processor alone: registers against the rules of the manuals, caches against
-// invariants of any cache and against the closed form of contention for a full cache.
+// Tests the simulated processor without the driver. Registers must follow the rules of the manuals.
+// Caches must fulfill the invariants of any cache and, when full, the closed form of contention.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -108,7 +108,8 @@ TEST(CacheQosSimCpuid, BrokenProfilesHaveMixedScalesOrNoRmids)
     EXPECT_EQ(leaf(broken, 0xf, 1)[2], 0U);
 }
 
-// Size is ways * partitions * line size * sets; also checks how many CPUs share the cache.
+// The size is ways * partitions * line size * sets. The test also checks how many CPUs share the
+// cache.
 TEST(CacheQosSimCpuid, ReportsCacheSizeAndSharing)
 {
     for (const char *name : {"hsw", "gnr", "amd-rome"}) {
@@ -165,7 +166,7 @@ TEST(CacheQosSimEvtsel, RefusesReservedBits)
     EXPECT_EQ(intel.cpu(0).evtsel_writes, 1U);
 }
 
-TEST(CacheQosSimEvtsel, IsPerCpuOrSharedByCore)
+TEST(CacheQosSimEvtsel, EvtselIsPerCpuUnlessCpusShareTheRegister)
 {
     Machine machine(MachineShape{});
     machine.write(0, CACHE_QOS_SIM_MSR_EVTSEL, 1);
@@ -176,7 +177,7 @@ TEST(CacheQosSimEvtsel, IsPerCpuOrSharedByCore)
     EXPECT_EQ(machine.read(0, CACHE_QOS_SIM_MSR_EVTSEL), 2U);
 }
 
-TEST(CacheQosSimMsrs, ExistOnlyOnSupportingProcessors)
+TEST(CacheQosSimMsrs, RegistersOfMissingFeaturesRaiseGp)
 {
     Machine none(of_profile("none")), clx(of_profile("clx")), spr(of_profile("spr"));
     Machine abmc(of_profile("amd-turin"));
@@ -263,7 +264,7 @@ TEST(CacheQosSimCache, EvictsLeastRecentlyUsedLine)
     EXPECT_FALSE(machine.touch(0, 2, 1));
 }
 
-TEST(CacheQosSimCache, SetsDoNotEvictFromEachOther)
+TEST(CacheQosSimCache, FullSetDoesNotEvictLinesOfOtherSets)
 {
     MachineShape shape;
     shape.lines = 64;
@@ -358,7 +359,8 @@ TEST(CacheQosSimCache, PinnedLinesAreNeverEvicted)
     EXPECT_EQ(machine.counter(0, 1, kOccupancy), 5U);
 }
 
-// Counters are updated with every fill and eviction; counting all lines must give the same.
+// The simulation updates counters with every fill and eviction. A count of all lines must give the
+// same values.
 TEST(CacheQosSimCache, CountersMatchLinesAfterRandomAccesses)
 {
     for (u64 seed = 1; seed <= 20; seed++) {
@@ -401,7 +403,7 @@ TEST(CacheQosSimCache, CountersMatchLinesAfterRandomAccesses)
     }
 }
 
-TEST(CacheQosSimCache, SameSeedRepeatsRun)
+TEST(CacheQosSimCache, SameSeedGivesSameHits)
 {
     MachineShape shape;
     Machine one(shape), two(shape);
@@ -417,9 +419,9 @@ TEST(CacheQosSimCache, SameSeedRepeatsRun)
     EXPECT_TRUE(differs);
 }
 
-// dO/dt = m - M * O / C: a task with m of all M misses gets O(t) = C * m/M * (1 - exp(-M t/C))
-// lines of a cache of C lines that was full of other lines. Evictions are random, so the tolerance
-// is five standard deviations.
+// The occupancy O of a task with m of all M misses follows dO/dt = m - M * O / C. In a cache of C
+// lines that was full of other lines, the task has O(t) = C * m/M * (1 - exp(-M t/C)) lines.
+// Evictions are random, so the tolerance is five standard deviations.
 TEST(CacheQosSimCache, OccupancyFollowsClosedFormUnderContention)
 {
     MachineShape shape;
@@ -596,7 +598,7 @@ cache_qos_sim_fault fault_of(cache_qos_sim_fault_kind kind)
     return {kind, CACHE_QOS_SIM_ANY, CACHE_QOS_SIM_ANY, 0, 1, 0};
 }
 
-TEST(CacheQosSimFaults, ApplyFromNthReadForGivenTimes)
+TEST(CacheQosSimFaults, FaultAppliesToGivenNumberOfReadsAfterGivenNumber)
 {
     Machine machine(MachineShape{});
     cache_qos_sim_fault fault = fault_of(CACHE_QOS_SIM_FAULT_UNAVAILABLE);
@@ -638,7 +640,7 @@ TEST(CacheQosSimFaults, GpFaultRejectsOneWrite)
     EXPECT_TRUE(machine.write(0, CACHE_QOS_SIM_MSR_PQR, 1));
 }
 
-TEST(CacheQosSimFaults, StealAndHijackWriteRegistersBeforeCtrIsRead)
+TEST(CacheQosSimFaults, StealAndHijackWriteRegistersBeforeTheReadOfCtr)
 {
     Machine machine(MachineShape{});
     machine.run_as(0, 2);
@@ -655,7 +657,8 @@ TEST(CacheQosSimFaults, StealAndHijackWriteRegistersBeforeCtrIsRead)
     EXPECT_EQ(machine.cpu(0).pqr_writes, 1U);
 }
 
-// The model has no counters for RMIDs that the register cannot hold, so it must not store them.
+// The simulation has no counters for RMIDs that the register cannot hold. It therefore must not
+// store such an RMID.
 TEST(CacheQosSimFaults, InvalidWritesOfAnotherToolAreDropped)
 {
     for (const u64 value : {4ULL, 1ULL << 31, 16ULL << 32 | 1, ~0ULL}) {
@@ -699,12 +702,12 @@ TEST(CacheQosSimStream, AccessRateMatchesBytesPerSecond)
     u64 accesses = 0;
     for (int i = 0; i < 1000; i++)
         accesses += cache_qos_sim_run(machine.get(), 0, &stream, 333333);
-    EXPECT_EQ(accesses, 333U);  // 333.333, as fractions of calls add up
+    EXPECT_EQ(accesses, 333U);  // 333.333: fractions of single calls add up
     EXPECT_EQ(cache_qos_sim_run(machine.get(), 0, &stream, kSecond), 1000U);
     EXPECT_EQ(cache_qos_sim_run(machine.get(), 0, &stream, 3600 * kSecond), 1000U);
 }
 
-TEST(CacheQosSimStream, StaysInItsFootprint)
+TEST(CacheQosSimStream, AccessesOnlyLinesOfItsFootprint)
 {
     for (bool shuffled : {false, true}) {
         Machine machine(of_profile("wide"));
@@ -739,7 +742,7 @@ TEST(CacheQosSimStream, ParsesProgramNames)
     }
 }
 
-TEST(CacheQosSimStream, RejectsOtherProgramNames)
+TEST(CacheQosSimStream, RejectsMalformedProgramNames)
 {
     for (const char *name : {"",          "c",         "cq",           "cq-",
                              "cq-w",      "cq-s",      "cq-ws",        "cq-ws8",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A few random steps of kernel_cache_qos_script_test, fast enough to run for every mutant of the
-// driver's core (make mutants).
+// Runs a few of the random steps of kernel_cache_qos_script_test. This program is fast enough to
+// run for every mutant of the driver's core (make mutants).
 #include <gtest/gtest.h>
 
 #include "cache_qos_script.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Builds two files of the driver with stubs for the kernel and for the rest of the driver, because
- * the driver's header would need all of perf.
+ * Builds two source files of the driver with stubs for the kernel and for the rest of the driver.
+ * The driver's own header is replaced, because it would need all of perf.
  */
 #define CACHE_QOS_H	/* suppresses drivers/cache_qos/cache_qos.h */
 
@@ -108,7 +108,10 @@ void tasks_begin(void)
 	removed = CACHE_QOS_ROOT;
 }
 
-/* The task is removed from the task lists; after a grace period sched_process_free runs. */
+/*
+ * Removes the task from the task lists. sched_process_free follows at once, as after a grace
+ * period.
+ */
 void tasks_end_now(void)
 {
 	if (!task.alive)

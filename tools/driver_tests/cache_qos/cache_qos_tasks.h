@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The driver's table of tasks and its groups (cache_qos_task.c, cache_qos_group.c), with a task
- * that exits before the driver takes a certain lock.
+ * The driver's table of tasks and its groups (cache_qos_task.c, cache_qos_group.c). A task can exit
+ * just before the driver takes a certain lock.
  */
 #ifndef KSHIM_CACHE_QOS_TASKS_H
 #define KSHIM_CACHE_QOS_TASKS_H
@@ -12,15 +12,15 @@
 extern "C" {
 #endif
 
-/* Start with an empty table and a task that is not tracked */
+/* Starts a test with an empty table and a task that is not tracked. */
 void tasks_begin(void);
-/* The task exits, and a grace period ends, before the n-th lock from now on is taken. */
+/* Makes the task exit, and a grace period end, just before the n-th lock from now is taken. */
 void tasks_end_before_lock(unsigned int n);
 void tasks_end_now(void);
 
-/* The task forks; perf opens no event for the child. */
+/* Forks the task; perf opens no event for the child. */
 void tasks_fork(void);
-/* Like tasks_fork(), but the group is removed just before the driver takes the lock. */
+/* Like tasks_fork(), but removes the group just before the driver takes the lock. */
 void tasks_fork_beside_removal(u16 group);
 void tasks_end_child(void);
 
@@ -29,7 +29,7 @@ int tasks_attach(u16 group);
 int tasks_attach_process(u16 group);
 void tasks_remove_group(u16 group);
 
-/* Counts of the driver */
+/* Counts of the driver: tasks in a group, and tracked tasks. */
 u32 tasks_in(u16 group);
 u32 tasks_tracked(void);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A task exits while it is moved to a group. Whatever the moment of its exit, no count includes the
-// task afterwards, and the group can be removed.
+// Tests a task that exits while it is moved to a group. At whatever moment the task exits, no count
+// includes it afterwards, and the group can be removed.
 #include "cache_qos_tasks.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@ namespace {
 constexpr u16 kRoot = 0;
 constexpr unsigned kMoments = 6;  // more than the number of locks that the driver takes
 
-// Removing a group would never end if the group counted a task without an entry.
+// Checks that no count includes a task, and removes the group. If the group counted a task without
+// an entry in the table, the removal would never end.
 void expect_nothing_left(u16 group)
 {
     tasks_end_now();
@@ -40,7 +41,7 @@ TEST(CacheQosTasks, TaskExitingDuringAttachLeavesNothing)
         tasks_begin();
         const u16 group = static_cast<u16>(tasks_make_group());
         tasks_end_before_lock(moment);
-        // Moments 1 and 2: before the task is in the table, and before it is moved
+        // Moments 1 and 2 are before the task is in the table, and before the task is moved.
         EXPECT_EQ(tasks_attach(group), moment <= 2 ? -ESRCH : 0);
         expect_nothing_left(group);
     }
@@ -72,7 +73,7 @@ TEST(CacheQosTasks, ChildJoinsGroupOfParent)
     expect_nothing_left(group);
 }
 
-// The probes are detached with the last group: the driver would not see the child's exit.
+// The last group's removal detaches the probes, so the driver would not notice the child's exit.
 TEST(CacheQosTasks, ChildForkedDuringGroupRemovalIsNotTracked)
 {
     tasks_begin();

@@ -101,8 +101,8 @@ pmukit_cache_qos_domain World::describe(u32 domain)
             .node = domain % nodes};
 }
 
-// Records when an RMID is freed or allocated: its existing lines then no longer count for its
-// earlier monitors.
+// Records when an RMID is freed or allocated: from then on, the RMID's existing lines do not count
+// for its earlier monitors.
 void World::notify(cache_qos *, cache_qos_rmid_event news, u32 rmid)
 {
     World &world = *current_;
@@ -319,7 +319,8 @@ u16 World::watched_node_of(u32 cgroup) const
     return watched == kNone ? u16{CACHE_QOS_NONE} : cgroups_[watched].node;
 }
 
-// Half of the unmonitored tasks are passed as untracked: the result must be the same.
+// Passes half of the unmonitored tasks to the driver as untracked tasks: the result must be the
+// same.
 void World::resolve(u32 cpu)
 {
     Cpu &c = cpus_[cpu];
@@ -360,7 +361,8 @@ void World::switch_to(u32 cpu, u32 task)
     resolve(cpu);
 }
 
-// Writes the upper half as tools for cache allocation do: with the RMID that is in the register.
+// Writes the upper half of PQR_ASSOC as tools for cache allocation do: together with the RMID that
+// is in the register.
 void World::set_closid(u32 cpu, u32 closid)
 {
     cpus_[cpu].closid = closid;
@@ -396,7 +398,7 @@ u32 World::begin_monitor(u16 number)
     return static_cast<u32>(monitors_.size() - 1);
 }
 
-// -EBUSY and -ENOSPC are right only if no RMID is free.
+// The driver may return -EBUSY or -ENOSPC only if no RMID is free.
 void World::expect_refusal_is_right(int result, const std::string &label)
 {
     if (result >= 0)
@@ -437,7 +439,7 @@ int World::monitor_group(u32 group, bool on)
     return 0;
 }
 
-// Like rmdir: the tasks move to the parent.
+// Removes a group as rmdir does: its tasks move to the parent group.
 int World::remove_group(u32 group)
 {
     Group &g = groups_[group];
@@ -478,7 +480,7 @@ int World::watch_cgroup(u32 cgroup, bool on)
     if (on == (g.node != CACHE_QOS_NONE))
         return 0;
     const u16 above = g.parent == kNone ? u16{CACHE_QOS_NONE} : watched_node_of(g.parent);
-    // Watched cgroups whose nearest watched ancestor this cgroup becomes or was.
+    // Watched cgroups whose nearest watched ancestor is to become this cgroup, or was this cgroup.
     std::vector<u32> below;
     if (on) {
         const int node = cache_qos_node_make(cq_.get(), above);
@@ -625,7 +627,7 @@ bool World::pass()
 {
     bool good = true;
     cache_qos_carried(cq_.get(), now_ns_);
-    now_ns_++;  // the counters are read after cache_qos_carried()
+    now_ns_++;  // cache_qos_carried() comes before the reads
     for (u16 i = 0; i < cells_.size(); i++)
         if (const std::optional<u32> cpu = cpu_of_domain(i))
             good &= read_domain(i, *cpu);
@@ -662,8 +664,8 @@ struct cache_qos_value World::value(u32 monitor, pmukit_cache_qos_event event, u
     return value;
 }
 
-// The reported value must be the true lines, minus the lost lines, plus lines that other monitors
-// left under the same RMIDs. The number of the latter is at most the bound.
+// The reported value must be the number of true lines, minus the lost lines, plus the lines that
+// other monitors left under the same RMIDs. The latter are at most as many as the bound says.
 void World::compare_occupancy(u32 monitor, u16 domain)
 {
     const bool all = domain == CACHE_QOS_ALL;
@@ -687,7 +689,7 @@ void World::compare_occupancy(u32 monitor, u16 domain)
     expect(reported <= kept + bound, [&] { return "too much: " + label(); });
     if (!(v.status & PMUKIT_CACHE_QOS_S_PARTIAL))
         expect(reported >= kept, [&] { return "too little: " + label(); });
-    // The lines of a node may be anywhere in its L3.
+    // If an L3 is divided, the lines of a node may be anywhere in the L3.
     const u64 parts = all && all_online() ? 1 : machine_.nodes();
     expect(v.bytes <= cache_qos_cache_bytes(cq_.get(), domain) * parts,
            [&] { return "R-31: more than there is: " + label(); });

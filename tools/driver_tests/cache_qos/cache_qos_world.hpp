@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver's core on a simulated machine, in scripted order and virtual time. Steps make the
-// calls that the scheduler, perf, configfs and the sampler would make. The world records which
-// monitors watch which tasks, and derives the ground truth from that: each owner in the machine's
-// reference counters stands for the set of monitors that must count the lines filled under it.
+// Runs the driver's core on a simulated machine, in scripted order and virtual time. A step makes
+// the calls that the scheduler, perf, configfs or the sampler would make. The world records which
+// monitors watch which tasks, and derives the expected values: each owner in the machine's
+// reference counters represents the set of monitors that must count the lines filled under this
+// owner.
 #pragma once
 
 extern "C" {
@@ -21,10 +22,10 @@ extern "C" {
 
 namespace pmukit::kshim {
 
-// Expected values of a monitor, from the lines of the machine and its reference counters.
+// The true values of a monitor, from the lines of the machine and from its reference counters.
 struct Truth {
     u64 lines = 0;  // lines filled under the monitor
-    u64 lost = 0;   // part of lines whose RMID was released since
+    u64 lost = 0;   // those of `lines` whose RMID was released since
     u64 units[2] = {};
 };
 
@@ -34,15 +35,15 @@ public:
     static constexpr u32 kIdle = ~0U;
     static constexpr u32 kNoCgroup = ~0U;
 
-    // CPUID returns what was recorded, if @is is given, otherwise what the machine's profile has.
+    // If @is is given, CPUID returns the recorded values, otherwise those of the machine's profile.
     explicit World(const MachineShape &shape, const driver_tests::Recorded *is = nullptr);
     ~World();
     World(const World &) = delete;
     World &operator=(const World &) = delete;
 
-    // Steps. Those that can fail return the result of the driver.
+    // Steps. A step that can fail returns the result of the driver.
 
-    // Runs the current task of each CPU for @ns.
+    // Lets each CPU run its current task for @ns nanoseconds.
     void run(u64 ns);
     // Adds traffic of the CPU's task that fills no lines.
     void burst(u32 cpu, u64 units);
@@ -54,7 +55,7 @@ public:
     int remove_group(u32 group);
     int monitor_group(u32 group, bool on);
     void move_task(u32 task, u32 group);
-    // A cgroup has a node only while it is watched.
+    // A cgroup has a node in the driver only while it is watched.
     u32 new_cgroup(u32 parent);
     int watch_cgroup(u32 cgroup, bool on);
     void move_to_cgroup(u32 task, u32 cgroup);
@@ -65,12 +66,12 @@ public:
     void unwatch_cpu(u32 monitor, u32 cpu);
     void end_monitor(u32 monitor);
     void cpu_online(u32 cpu, bool online);
-    // A pass of the sampler over all domains. Returns false if a reading failed.
+    // Makes a pass of the sampler over all domains. Returns false if a reading failed.
     bool pass();
     // Another tool writes the upper half of a CPU's PQR_ASSOC.
     void set_closid(u32 cpu, u32 closid);
 
-    // Returns the violations found since the last call, one per line.
+    // Returns the violations of rules since the last call, one per line.
     std::string violations();
     // Compares the values of all monitors with the truth; to be called right after a pass.
     void compare();
@@ -81,7 +82,7 @@ public:
     cache_qos &driver() { return *cq_; }
     u64 now_ns() const { return now_ns_; }
     u64 scale() const { return cq_->hw.scale; }
-    // Monitor of a group; for the root group the machine's
+    // Returns the monitor of a group; for the root group, the monitor of the machine.
     u32 monitor_of_group(u32 group) const { return groups_.at(group).monitor; }
     u32 monitor_of_cgroup(u32 cgroup) const { return cgroups_.at(cgroup).monitor; }
     Truth truth(u32 monitor, std::optional<u32> domain = {}) const;
@@ -90,24 +91,24 @@ public:
     u64 bytes(u32 monitor, pmukit_cache_qos_event event) { return value(monitor, event).bytes; }
     u32 running(u32 cpu) const { return cpus_.at(cpu).task; }
     bool is_online(u32 cpu) const { return cpus_.at(cpu).online; }
-    // Number of changes of a CPU's RMID
+    // Returns how often the RMID of a CPU has changed.
     u64 changes(u32 cpu) const { return cpus_.at(cpu).changes; }
-    // Makes this CPU the one that accesses registers.
+    // Selects the CPU whose registers are accessed.
     void on(u32 cpu) { cpu_ = cpu; }
     const pmukit_cache_qos_backend *backend() const;
-    // Tolerance of bandwidth: counts that the driver corrects are rounded.
+    // Tolerance of bandwidth values, because the driver rounds counts that it corrects.
     u64 bandwidth_slack_bytes = 0;
-    // After a failed read, readings differ in age: their sum may exceed the cache.
+    // True after a failed read: readings then differ in age, so their sum may exceed the cache.
     bool had_bad_readings = false;
 
     static constexpr u32 kNone = ~0U;
-    static constexpr u32 kMachine = 0;  // the monitor of the whole machine
+    static constexpr u32 kMachine = 0;  // number of the monitor of the whole machine
 
 private:
     using Members = std::set<u32>;
 
     struct Monitor {
-        u16 number = 0;  // its number in the driver
+        u16 number = 0;  // the monitor's number in the driver
         bool alive = false;
         u64 last_bytes[5] = {};
     };
@@ -161,7 +162,8 @@ private:
     u32 begin_monitor(u16 number);
     bool read_domain(u16 domain, u32 cpu);
     void bind_counters(u16 domain);
-    // Domains of the driver are L3s or, if these are divided, their nodes one after the other.
+    // The domains of the driver are the L3s or, if these are divided, the nodes of one L3 after the
+    // other.
     pmukit_cache_qos_domain describe(u32 domain);
     u32 domain_of_cpu(u32 cpu) const;
     const cache_qos_sim_domain &l3_of(u32 domain) const;
@@ -180,7 +182,7 @@ private:
     std::vector<cache_qos_cpu *> driver_cpus_;
     std::vector<std::vector<cache_qos_cell>> cells_;
     std::vector<std::vector<cache_qos_sums>> banked_;
-    std::vector<std::vector<u64>> given_up_;  // by L3 and RMID: clock of the L3 at the last release
+    std::vector<std::vector<u64>> given_up_;  // by L3 and RMID: the L3's clock at the last release
     std::vector<Cpu> cpus_;
     std::vector<Monitor> monitors_;
     std::vector<Group> groups_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// AUX ring arithmetic, compared with an array that is indexed modulo its size.
+// Compares the arithmetic of AUX rings with an array that is indexed modulo its size.
 extern "C" {
 #include <pmukit/aux_core.h>
 }
@@ -13,7 +13,7 @@ extern "C" {
 
 namespace {
 
-constexpr u32 kPageShift = 6;  // 8 words per page keep every case small
+constexpr u32 kPageShift = 6;  // 8 words per page, so that every case is small
 constexpr u32 kPageWords = (1U << kPageShift) / sizeof(u64);
 
 class Ring {
@@ -24,7 +24,7 @@ public:
             std::calloc(1, sizeof(pmukit_aux_ring) + nr_pages * sizeof(void *))));
         memory_->nr_pages = nr_pages;
         memory_->page_shift = kPageShift;
-        // Pages in reverse order: the code must not rely on adjacent pages.
+        // The pages are in reverse order, because the code must not rely on adjacent pages.
         for (u32 page = 0; page < nr_pages; page++)
             memory_->pages[page] = &words_[(nr_pages - 1 - page) * kPageWords];
     }

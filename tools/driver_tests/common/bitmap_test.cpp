@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The bit functions of the shim, compared with std::bitset and naive loops.
+// Compares the bit functions of the shim with std::bitset and simple loops.
 extern "C" {
 #include <linux/bitmap.h>
 #include <linux/log2.h>
@@ -106,7 +106,7 @@ TEST(KshimBitmap, SetsAndClearsRanges)
     EXPECT_TRUE(bitmap_empty(map, kMost));
 }
 
-TEST(KshimLog2, MatchesANaiveLoop)
+TEST(KshimLog2, MatchesASimpleLoop)
 {
     for (unsigned long n = 1; n < 5000; n++) {
         int log2 = 0;

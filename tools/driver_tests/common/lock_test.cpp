@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit_lock: a CPU may try to take a lock that it already holds or waits for. The attempt fails,
-// so that no CPU waits for itself.
+// Tests pmukit_lock. A CPU may try to take a lock that it already holds or waits for. The attempt
+// must fail, because otherwise the CPU would wait for itself.
 extern "C" {
-// pmukit_lock is a struct and a function. C keeps these names apart; in C++ the function hides the
-// struct.
+// pmukit_lock is the name of a struct and of a function. C keeps the two apart; in C++ the function
+// hides the struct.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #include <pmukit/lock.h>
@@ -29,15 +29,16 @@ protected:
         while_waiting = [this] { give_up("waits for a lock that is never released"); };
     }
 
-    // Releases the lock, so that the waiting thread continues and the test ends.
+    // Reports a failure and releases the lock, so that the waiting thread continues and the test
+    // ends.
     void give_up(const char *why)
     {
         ADD_FAILURE() << why;
         lock_.raw.held = false;
     }
 
-    // Simulates a trace event on @cpu that reads an event: takes and releases the lock. Returns
-    // false if the lock could not be taken.
+    // Simulates a trace event on @cpu whose handler reads an event: takes and releases the lock.
+    // Returns false if the lock cannot be taken.
     bool read_on(unsigned int cpu)
     {
         const unsigned int before = kshim_now.cpu;
@@ -64,7 +65,7 @@ protected:
         kshim_now.cpu = before;
     }
 
-    // CPU 0 holds the lock until a read has interrupted CPU 1, which waits for the lock.
+    // CPU 0 holds the lock until CPU 1 waits for it and a read has interrupted CPU 1.
     void have_it_until_asked_on_1()
     {
         take_on(0);
@@ -78,7 +79,7 @@ protected:
     struct pmukit_lock lock_;
 };
 
-TEST_F(LockTest, ReadOnTheHoldersCpuFails)
+TEST_F(LockTest, ReadOnCpuThatHoldsTheLockFails)
 {
     const unsigned long flags = take_on(0);
     EXPECT_FALSE(read_on(0));
@@ -88,7 +89,7 @@ TEST_F(LockTest, ReadOnTheHoldersCpuFails)
     EXPECT_TRUE(read_on(0));
 }
 
-TEST_F(LockTest, ReaderOnAnotherCpuWaits)
+TEST_F(LockTest, ReadOnAnotherCpuWaitsForTheHolder)
 {
     int times = 0;
     take_on(0);
@@ -100,7 +101,7 @@ TEST_F(LockTest, ReaderOnAnotherCpuWaits)
     EXPECT_EQ(times, 3);
 }
 
-TEST_F(LockTest, ReadOnAWaitingWritersCpuFails)
+TEST_F(LockTest, ReadOnCpuWhereAWriterWaitsFails)
 {
     have_it_until_asked_on_1();
     const unsigned long flags = take_on(1);
@@ -108,13 +109,13 @@ TEST_F(LockTest, ReadOnAWaitingWritersCpuFails)
     EXPECT_TRUE(read_on(1));
 }
 
-TEST_F(LockTest, ReadOnAWaitingReadersCpuFails)
+TEST_F(LockTest, ReadOnCpuWhereAReaderWaitsFails)
 {
     have_it_until_asked_on_1();
     EXPECT_TRUE(read_on(1));
 }
 
-TEST_F(LockTest, NmiNeverWaits)
+TEST_F(LockTest, ReadInNmiFailsIfLockIsHeld)
 {
     const unsigned long flags = take_on(0);
     kshim_now.nmi = true;
@@ -125,7 +126,7 @@ TEST_F(LockTest, NmiNeverWaits)
     EXPECT_TRUE(read_on(1));
 }
 
-TEST_F(LockTest, ReaderDoesNotWaitWhileHolderTakesOtherLocks)
+TEST_F(LockTest, ReadFailsWhileHolderCallsFunctionsThatTakeLocks)
 {
     take_on(0);
     pmukit_lock_calls(&lock_, true);

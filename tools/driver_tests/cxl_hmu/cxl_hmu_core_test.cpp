@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The driver's arithmetic, compared with values computed by hand from CXL 3.2 section 8.2.8 and
-// with naive loops.
+// Compares the driver's arithmetic with values computed by hand from CXL 3.2 section 8.2.8, and
+// with simple loops.
 extern "C" {
 #include "cxl_hmu/cxl_hmu_core.h"
 }
@@ -13,9 +13,9 @@ extern "C" {
 
 namespace {
 
-// A capability as raw numbers: level and overflow interrupts, message 3, all accesses, epochs 1 ms
-// .. 100 s, 1024 slots, units 256 B .. 2 MiB (bits 0..13), all factors, both modes, randomized;
-// bitmap at 0x70 (128 bytes: 256 GiB), list at 0xf0.
+// The raw words of a capability: level and overflow interrupts, message 3, all accesses, epochs 1
+// ms .. 100 s, 1024 slots, units 256 B .. 2 MiB (bits 0..13), all factors, both modes, randomized;
+// bitmap at 0x70 (128 bytes for 256 GiB), list at 0xf0.
 struct Capability {
     u64 qwords[4] = {
         (1024ULL << 48) | (1ULL << 36) | (2ULL << 32) | (100ULL << 20) | (5ULL << 16) |
@@ -94,8 +94,8 @@ TEST(CxlHmuCaps, DecodesEveryField)
     EXPECT_EQ(caps.list_offset, 0xf0U);
 }
 
-// The instance length has 16 bits, but offsets and BARs have 64: bitmap and list may be outside the
-// instance.
+// The instance length has 16 bits, but offsets and BARs have 64 bits. So the bitmap and the list
+// may be outside the instance.
 TEST(CxlHmuCaps, ListMayExceedTheInstanceButNotTheBar)
 {
     cxl_hmu_caps caps;
@@ -117,7 +117,8 @@ TEST(CxlHmuCaps, ListMayExceedTheInstanceButNotTheBar)
     EXPECT_EQ(caps.bitmap_qwords, 64U);
 }
 
-// 52 address bits, 256 MiB per bit: the rest of a longer bitmap is padding, which is not written.
+// The bitmap has one bit per 256 MiB of a 52-bit address space. The rest of a longer bitmap is
+// padding, which the driver does not write.
 TEST(CxlHmuCaps, BitmapCoversAtMost52AddressBits)
 {
     cxl_hmu_caps caps;
@@ -145,8 +146,8 @@ TEST(CxlHmuCaps, AlwaysOnDeviceNeedsNoEpochs)
     EXPECT_NE(cxl_hmu_config_parse(&caps, 1 | 4 << 10 | 1 << 14, 0, 0, &cfg), nullptr);
 }
 
-// Bits 47:32 of the first word hold the shortest epoch, bits 31:16 the longest. Each has a 4-bit
-// scale, then a 12-bit value.
+// Bits 47:32 of the first word are the shortest epoch, bits 31:16 the longest. Each has a 12-bit
+// value above a 4-bit scale.
 TEST(CxlHmuCaps, IgnoresInvalidEpochLimitsOfAlwaysOnDevice)
 {
     const u64 good_limits = 0x00120645;
@@ -175,7 +176,7 @@ TEST(CxlHmuCaps, IgnoresInvalidEpochLimitsOfAlwaysOnDevice)
     }
 }
 
-TEST(CxlHmuCaps, CapacityIsRoundedUpAndLimitedByTheBitmap)
+TEST(CxlHmuCaps, CapacityIsRoundedUpToGranulesAndLimitedByTheBitmap)
 {
     const struct {
         u64 bytes;
@@ -262,7 +263,7 @@ TEST(CxlHmuLayout, FitsEightInstancesWithSeparateParts)
                   block.layout.spans[i - 1].start + block.layout.spans[i - 1].bytes);
 }
 
-// A change of one quadword of the capability.
+// A change of one quadword of the capability, for a test with parameters.
 struct Change {
     const char *name;
     int qword;
@@ -348,7 +349,7 @@ TEST(CxlHmuCaps, RemovesUnitWithoutValidWidth)
     EXPECT_EQ(caps.counter_width[12], 63);
 }
 
-// Terms of an event, encoded as format/ describes.
+// Terms of an event, which are encoded as the files in format/ describe.
 struct Terms {
     u64 epoch_type = 0, access_type = 0, scale = 0, multiplier = 0, randomized = 0, factor = 0;
     u64 threshold = 0, granual = 0, base = 0, size = 0;
@@ -365,7 +366,7 @@ struct Terms {
     }
 };
 
-TEST(CxlHmuConfig, ZerosBecomeDefaults)
+TEST(CxlHmuConfig, ZeroTermsBecomeDefaults)
 {
     cxl_hmu_config cfg;
     ASSERT_EQ(Terms{}.parse(good_caps(), &cfg), "");
@@ -445,7 +446,8 @@ TEST(CxlHmuConfig, DefaultThresholdFitsANarrowCounter)
     }
 }
 
-// A device may drop a register write that contains an unsupported value, even a reserved one.
+// The driver's first configuration must have only supported values: a device may drop a register
+// write that contains an unsupported value, even a reserved one.
 TEST(CxlHmuConfig, InitialConfigurationIsCompleteAndSupported)
 {
     for (bool epoch_mode : {false, true}) {
@@ -462,7 +464,7 @@ TEST(CxlHmuConfig, InitialConfigurationIsCompleteAndSupported)
     }
 }
 
-TEST(CxlHmuConfig, RangeIsCutToMemoryAndRefusedBeyondBitmap)
+TEST(CxlHmuConfig, RangeIsCutToTheMemoryAndRefusedBeyondTheBitmap)
 {
     cxl_hmu_caps caps = good_caps();
     cxl_hmu_config cfg;
@@ -514,7 +516,7 @@ TEST(CxlHmuConfig, RefusesUnsupportedTerms)
     EXPECT_NE(cxl_hmu_config_parse(&caps, 1ULL << 43, 0, 0, &cfg), nullptr) << "unknown bit";
 }
 
-TEST(CxlHmuConfig, LargeUnitMustBeTrackedWhole)
+TEST(CxlHmuConfig, RangeMustConsistOfWholeUnits)
 {
     cxl_hmu_caps caps = good_caps();
     caps.unit_mask |= 1U << 30;
@@ -555,7 +557,7 @@ TEST(CxlHmuBitmap, HasExactlyTheBitsOfTheRange)
     }
 }
 
-TEST(CxlHmuBitmap, OverlapIsAnyCommonGranule)
+TEST(CxlHmuBitmap, RangesOverlapIfTheyShareAGranule)
 {
     cxl_hmu_config a = {}, b = {};
     for (a.range_base = 0; a.range_base < 6; a.range_base++)
@@ -571,7 +573,7 @@ TEST(CxlHmuBitmap, OverlapIsAnyCommonGranule)
                 }
 }
 
-TEST(CxlHmuHotList, HeadAndTailBehaveLikeAQueue)
+TEST(CxlHmuHotList, HeadAndUsedCountMatchAQueue)
 {
     for (u32 size = 2; size <= 9; size++) {
         std::deque<int> queue;
@@ -592,7 +594,7 @@ TEST(CxlHmuHotList, HeadAndTailBehaveLikeAQueue)
     }
 }
 
-TEST(CxlHmuHotList, PlansAsManyEntriesAsWaitAndFit)
+TEST(CxlHmuHotList, PlanTakesMinimumOfWaitingEntriesAndSpace)
 {
     cxl_hmu_plan plan;
     ASSERT_TRUE(cxl_hmu_list_plan(60, 10, 64, 57, false, &plan));
@@ -621,7 +623,7 @@ TEST(CxlHmuHotList, IgnoresTailOutsideTheList)
     }
 }
 
-TEST(CxlHmuStatus, ClearsBitsThatWereRead_LevelOnlyIfListIsEmpty)
+TEST(CxlHmuStatus, ClearsBitsThatWereReadButLevelOnlyIfListIsEmpty)
 {
     const u64 others = ~(CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL);
     const u64 both = CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Defects of the RFC driver of November 2024 that arithmetic alone can show, one test each.
-// Documentation/devices/cxl_hmu.rst lists all defects, with the tests of those that need a guest.
+// Tests one by one those defects of the RFC driver of November 2024 that arithmetic alone can show.
+// Documentation/devices/cxl_hmu.rst lists all defects, and the tests of those that need a guest.
 extern "C" {
 #include "cxl_hmu/cxl_hmu_core.h"
 }
@@ -12,7 +12,7 @@ extern "C" {
 
 namespace {
 
-// Capabilities that allow everything; a test removes some.
+// Returns capabilities that allow everything. A test removes some of them.
 cxl_hmu_caps generous_caps()
 {
     cxl_hmu_caps caps = {};
@@ -42,7 +42,7 @@ bool accepts(const cxl_hmu_caps &caps, u64 config, u64 config1, u64 config2,
 
 constexpr u64 kUnit4k = 12ULL << 32;
 
-// The RFC compared the threshold with 1 << (64 - width), which is computed as an int.
+// The RFC driver compared the threshold with 1 << (64 - width), which is computed as an int.
 TEST(CxlHmuRfcDefect, D1_ThresholdIsComparedWithTheWidthIn64Bits)
 {
     cxl_hmu_caps caps = generous_caps();
@@ -56,7 +56,7 @@ TEST(CxlHmuRfcDefect, D1_ThresholdIsComparedWithTheWidthIn64Bits)
     }
 }
 
-// ffs() counts from 1, so 8 + ffs(mask) selected a unit twice as large as the smallest.
+// ffs() counts bits from 1, so 8 + ffs(mask) selected a unit twice as large as the smallest one.
 TEST(CxlHmuRfcDefect, D2_DefaultsAreTheSmallestSupported)
 {
     cxl_hmu_caps caps = generous_caps();
@@ -70,7 +70,8 @@ TEST(CxlHmuRfcDefect, D2_DefaultsAreTheSmallestSupported)
     }
 }
 
-// For a range that ended at a multiple of 64 the RFC wrote another quadword, into the hot list.
+// For a range that ended at a multiple of 64, the RFC driver wrote one more quadword, which was in
+// the hot list.
 TEST(CxlHmuRfcDefect, D3_FullRangeStaysInsideTheBitmap)
 {
     u64 qwords[] = {(1024ULL << 48) | (1ULL << 36) | (1ULL << 32) | (1ULL << 20) | (5ULL << 16) |
@@ -89,7 +90,7 @@ TEST(CxlHmuRfcDefect, D3_FullRangeStaysInsideTheBitmap)
     }
 }
 
-// The RFC did not write quadwords outside the range, so bits of an earlier run stayed set.
+// The RFC driver did not write quadwords outside the range, so bits of an earlier run stayed set.
 TEST(CxlHmuRfcDefect, D4_QwordsOutsideTheRangeAreWrittenAsZero)
 {
     cxl_hmu_config cfg = {};
@@ -99,8 +100,8 @@ TEST(CxlHmuRfcDefect, D4_QwordsOutsideTheRangeAreWrittenAsZero)
         EXPECT_EQ(cxl_hmu_bitmap_qword(&cfg, qword), qword == 2 ? 0x7cULL : 0ULL) << qword;
 }
 
-// The RFC moved the head to the tail even if it had copied less, and could compute a negative free
-// space.
+// The RFC driver moved the head to the tail even if it had copied fewer entries, and could compute
+// a negative free space.
 TEST(CxlHmuRfcDefect, D5_HeadAdvancesByEntriesRead)
 {
     for (u32 size : {2U, 64U, 65U, 1024U, 65535U}) {
@@ -119,11 +120,11 @@ TEST(CxlHmuRfcDefect, D5_HeadAdvancesByEntriesRead)
     }
 }
 
-// After an incomplete copy the RFC continued with the next part of the list.
+// After an incomplete copy, the RFC driver continued with the next part of the list.
 TEST(CxlHmuRfcDefect, D6_ReadsOneContiguousPieceFromTheHead)
 {
-    // The list wraps, with 3 entries at its end and 4 at its start. There is space for 2 entries,
-    // then for all.
+    // The list wraps: 3 entries are at its end and 4 at its start. There is space for 2 entries
+    // first, then for all.
     cxl_hmu_plan plan;
     ASSERT_TRUE(cxl_hmu_list_plan(61, 4, 64, 2, false, &plan));
     EXPECT_EQ(plan.take, 2U);
@@ -133,7 +134,7 @@ TEST(CxlHmuRfcDefect, D6_ReadsOneContiguousPieceFromTheHead)
     EXPECT_EQ(plan.head, 4U);
 }
 
-// The RFC's event_init stored the configuration in the instance.
+// In the RFC driver, event_init stored the configuration in the instance.
 TEST(CxlHmuRfcDefect, D7_ParsingAnEventDoesNotChangeTheInstance)
 {
     const cxl_hmu_caps caps = generous_caps();
@@ -158,7 +159,8 @@ TEST(CxlHmuRfcDefect, D11_LossesAndOverflowsAreInTheRecord)
     EXPECT_EQ(words[2 + PMUKIT_CXL_HMU_X_FLAGS], 3U);
 }
 
-// Entries discarded at a stop leave the list as well: the next run has no stale entries.
+// Entries that are discarded at a stop must leave the list, so that the next run has no stale
+// entries.
 TEST(CxlHmuRfcDefect, D13_FinalDrainEmptiesTheList)
 {
     cxl_hmu_plan plan;
@@ -203,7 +205,7 @@ TEST(CxlHmuRfcDefect, D17_EpochScalesAre100UsToOneSecond)
         EXPECT_EQ(cxl_hmu_epoch_us({scale, 3}), 3 * expected_us[scale - 1]);
 }
 
-// The RFC's header had no unit, time, sequence or losses.
+// The header of the RFC driver had no unit, time, sequence number or losses.
 TEST(CxlHmuRfcDefect, D19_RecordCarriesUnitTimeSequenceAndLosses)
 {
     const cxl_hmu_header header = {.time_ns = 1,
@@ -216,7 +218,8 @@ TEST(CxlHmuRfcDefect, D19_RecordCarriesUnitTimeSequenceAndLosses)
                                    .downsampling_log2 = 7};
     u64 words[CXL_HMU_HEADER_WORDS];
     cxl_hmu_header_encode(&header, words);
-    // 4 entries + 5 extra words = 9 words; counter width 5; bit 24: the extra words are counted.
+    // 4 entries + 5 extra words = 9 words; counter width 5; bit 24: the number of words includes
+    // the extra words.
     EXPECT_EQ(words[0], 0x0500'0000'0105'0009U);
     EXPECT_EQ(words[2 + PMUKIT_CXL_HMU_X_UNIT], 0x0706U);
     EXPECT_EQ(words[2 + PMUKIT_CXL_HMU_X_TIME], 1U);
@@ -226,7 +229,7 @@ TEST(CxlHmuRfcDefect, D19_RecordCarriesUnitTimeSequenceAndLosses)
 
 // Requests of the RFC's reviewers.
 
-// The RFC refused downsampling_factor=32, which its own documented example uses.
+// The RFC driver refused downsampling_factor=32, which the example in its own documentation uses.
 TEST(CxlHmuRfcRequest, AcceptsTheDocumentedExample)
 {
     cxl_hmu_config cfg;
@@ -235,7 +238,8 @@ TEST(CxlHmuRfcRequest, AcceptsTheDocumentedExample)
     EXPECT_EQ(cfg.downsampling_log2, 5);
 }
 
-// A reviewer saw "Failed to request region": the RFC requested the block up to the end of the BAR.
+// A reviewer got "Failed to request region", because the RFC driver requested the block up to the
+// end of the BAR.
 TEST(CxlHmuRfcRequest, BlockLengthIsThatOfItsInstances)
 {
     cxl_hmu_block_caps caps;
@@ -243,7 +247,8 @@ TEST(CxlHmuRfcRequest, BlockLengthIsThatOfItsInstances)
     EXPECT_EQ(caps.instances * caps.instance_bytes, 0x3000U);
 }
 
-// The message for an EINVAL names the wrong term and the caps file with its valid values.
+// The message for an EINVAL must name the wrong term, and the file in caps/ that has the valid
+// values.
 TEST(CxlHmuRfcRequest, ErrorNamesTheTermAndItsCapsFile)
 {
     const struct {

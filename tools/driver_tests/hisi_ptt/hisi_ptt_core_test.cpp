@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests the driver's arithmetic against each documented rule, and against a device model that
-// writes its four buffers entry by entry and never waits.
+// Tests the driver's arithmetic against each documented rule, and its ring against a model of the
+// device. The model writes its four buffers entry by entry, and never waits for the driver.
 extern "C" {
 #include "hisi_ptt/hisi_ptt_core.h"
 }
@@ -61,7 +61,7 @@ TEST(HisiPttTerms, EncodeRequesterTraceIn4dw)
     EXPECT_EQ(hisi_ptt_entry_bytes(&cfg), 16U);
 }
 
-// The documented rules for valid terms
+// Returns true if the documented rules allow this combination of terms.
 bool allowed(u64 direction, u64 type, u64 format)
 {
     if (direction > 3 || format > 1 || type == 0 || type > 7)
@@ -124,7 +124,7 @@ TEST(HisiPttPlace, RejectsRegistersThatReadAllOnes)
     EXPECT_EQ(hisi_ptt_place_check(2, ~0U), nullptr) << "the last port there is";
 }
 
-TEST(HisiPttPlace, RangeIsInclusive)
+TEST(HisiPttPlace, DeviceRangeIncludesBothEnds)
 {
     EXPECT_FALSE(hisi_ptt_range_has(0x00880080, 0x7f));
     EXPECT_TRUE(hisi_ptt_range_has(0x00880080, 0x80));
@@ -164,7 +164,7 @@ TEST(HisiPttTune, SelectsEventAndKeepsOtherBits)
 
 // Buffers
 
-constexpr u32 kBytes = 128;  // a buffer of 8 entries of 16 bytes
+constexpr u32 kBytes = 128;  // 8 entries of 16 bytes per buffer
 constexpr u32 kEntry = 16;
 
 u32 wr_sts(u32 buffer, u32 bytes)
@@ -285,13 +285,13 @@ TEST(HisiPttRing, DetectsOverrunAcrossSeveralReports)
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 3), HISI_PTT_GOOD);
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 4), HISI_PTT_GOOD);
     EXPECT_TRUE(hisi_ptt_ring_intact(&ring)) << "the device is in buffer 3";
-    // The device wrapped after the driver had read INT_STAT and before it acknowledged. The
-    // acknowledgment cleared the bits that the device had set in between.
+    // The device wrapped between the driver's read of INT_STAT and its acknowledgment. The
+    // acknowledgment also cleared the bits that the device had set in that time.
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 8), HISI_PTT_OVERRUN);
     EXPECT_FALSE(hisi_ptt_ring_intact(&ring));
 }
 
-TEST(HisiPttRing, DataReadBeforeOverrunIsNeitherLostNorRepeated)
+TEST(HisiPttRing, DataTakenBeforeOverrunIsNeitherLostNorRepeated)
 {
     for (u32 bytes : {0U, 32U, 96U, 112U}) {
         hisi_ptt_ring ring = started();
@@ -322,7 +322,7 @@ TEST(HisiPttRing, RejectsBuffersFullOutOfOrder)
     }
 }
 
-TEST(HisiPttRing, RejectsBufferReportedTwice)
+TEST(HisiPttRing, RejectsBufferReportedFullTwice)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
@@ -340,7 +340,7 @@ TEST(HisiPttRing, IsIntactWhileDeviceWritesAnotherBuffer)
     EXPECT_TRUE(hisi_ptt_ring_intact(&ring)) << "it is in buffer 0, which is taken";
 }
 
-// Random numbers below a bound, with a fixed seed
+// Returns random numbers below a bound, with a fixed seed.
 class Random {
 public:
     explicit Random(u32 seed) : engine_(seed) {}
@@ -350,7 +350,7 @@ private:
     std::mt19937 engine_;
 };
 
-// Device model that numbers its entries
+// A model of the device that numbers its entries.
 class Device {
 public:
     void write(u32 entries)
@@ -384,8 +384,8 @@ private:
     u32 buffer_ = 0, bytes_ = 0, status_ = 0;
 };
 
-// The driver's loop around the ring. Between two of its steps the device writes fewer than `most`
-// entries.
+// Runs the driver's loop on the ring. Between two steps of the loop, the device writes fewer than
+// `most` entries.
 class Driver {
 public:
     Driver(Device &device, Random &random, u32 most) : device_(device), random_(random), most_(most)
@@ -408,7 +408,7 @@ public:
         exact = false;
         lost += hisi_ptt_ring_resync(&ring_, device_.pointer()) / kEntry;
     }
-    // Moves one piece, like hisi_ptt_move_piece().
+    // Moves one piece, as hisi_ptt_move_piece() does.
     bool move(u32 limit)
     {
         const u32 bytes = hisi_ptt_ring_slice(&ring_, limit);
@@ -434,7 +434,7 @@ public:
         ring_ = started();
         idle_ = false;
     }
-    // From here on the device is idle, so the last check sees its final state.
+    // Stops the device. From then on the device is idle, so the last check sees the final state.
     void stop()
     {
         most_ = 0;
@@ -534,7 +534,7 @@ TEST(HisiPttRecord, HeaderMatchesUapi)
     EXPECT_EQ(std::memcmp(&mark, "HISI_PTT", 8), 0);
 }
 
-TEST(HisiPttRecord, DataFitsWholeEntriesOfBothFormats)
+TEST(HisiPttRecord, DataOfARecordIsAMultipleOfBothEntrySizes)
 {
     EXPECT_EQ(PMUKIT_HISI_PTT_DATA_BYTES % HISI_PTT_ENTRY_BYTES_8DW, 0);
     EXPECT_EQ(HISI_PTT_RECORD_WORDS, 6 + 384);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests the driver's catalog parser with blobs written by libfdt, the shipped catalog as compiled
-// by dtc, and hand-written bytes that no tool would write.
+// Tests the driver's catalog parser with blobs that libfdt writes, with the shipped catalog as
+// compiled by dtc, and with hand-written bytes that no tool would write.
 extern "C" {
 #include "imc/imc_core.h"
 }
@@ -82,7 +82,7 @@ std::unique_ptr<Parsed> parse(const Blob &blob)
     return parsed;
 }
 
-// Path and error of a rejected blob
+// Returns the path and the error of a blob that the parser rejects.
 std::string refusal(const Blob &blob)
 {
     const auto parsed = parse(blob);
@@ -90,7 +90,7 @@ std::string refusal(const Blob &blob)
     return std::string(parsed->catalog.path) + ": " + parsed->wrong;
 }
 
-// Path and reason of the only skipped unit
+// Returns the path and the reason of the only unit that the parser skips.
 std::string skipped(const Blob &blob)
 {
     const auto parsed = parse(blob);
@@ -218,7 +218,8 @@ TEST(ImcCatalog, ReadsAllTypesAndUnitsWithoutEvents)
     EXPECT_STREQ(parsed->units[4].name, "trace");
 }
 
-// Features of IBM's POWER9 and POWER10 catalogs (github.com/open-power/ima-catalog)
+// These tests cover features of IBM's POWER9 and POWER10 catalogs
+// (github.com/open-power/ima-catalog).
 
 TEST(ImcCatalog, AcceptsEmptyPrefix)
 {
@@ -243,8 +244,9 @@ TEST(ImcCatalog, AcceptsDotsInEventNames)
     EXPECT_STREQ(parsed->events[1].name, "pm_mcs01_data_from_l3.1");
 }
 
-// The test "PMU event names" of perf test requires each file name in events/ to be in one case, and
-// the suffix .scale is in lower case.
+// The test "PMU event names" of perf test requires that each file name in events/ is all upper or
+// all lower case. The suffix .scale is in lower case, so the driver converts the name to lower
+// case.
 TEST(ImcCatalog, ConvertsEventNamesToLowerCase)
 {
     const auto parsed =
@@ -271,7 +273,8 @@ TEST(ImcCatalog, SkipsOnlySecondUnitOfSameName)
     EXPECT_STREQ(parsed->catalog.skipped[0].why, "there is such a unit already");
 }
 
-// The unit's valid events are dropped too, and the next unit's events start at the same index.
+// The unit's valid events are dropped, too, and the events of the next unit start at the same
+// index.
 TEST(ImcCatalog, SkipsUnitWithInvalidEventAndAllItsEvents)
 {
     const auto parsed =
@@ -555,7 +558,7 @@ TEST(ImcCatalog, AcceptsLastCounterInMemory)
         EXPECT_FALSE(imc_unit_has_counter(&unit, at)) << at;
 }
 
-// A chip of a back-end may have less memory than the parser allows.
+// A chip of a back-end driver may have less memory than the parser allows.
 TEST(ImcCatalog, UnitAndControlBlockMustFitChipMemory)
 {
     imc_unit unit = {};
@@ -600,7 +603,7 @@ Blob with_units(u32 count)
     }});
 }
 
-TEST(ImcCatalog, AcceptsUpToMaxUnits)
+TEST(ImcCatalog, AcceptsUpToMaxUnitsAndSkipsMore)
 {
     EXPECT_EQ(parse(with_units(IMC_MAX_UNITS))->wrong, "");
     EXPECT_EQ(parse(with_units(IMC_MAX_UNITS))->catalog.nr_skipped, 0U);
@@ -616,15 +619,15 @@ Blob with_events(u32 count)
     }});
 }
 
-TEST(ImcCatalog, AcceptsUpToMaxEventsPerUnit)
+TEST(ImcCatalog, AcceptsUpToMaxEventsPerUnitAndSkipsMore)
 {
     EXPECT_EQ(parse(with_events(IMC_MAX_UNIT_EVENTS))->wrong, "");
     EXPECT_EQ(skipped(with_events(IMC_MAX_UNIT_EVENTS + 1)),
               "/imc-counters/events@0/event@E1024: more events than a catalogue may have");
 }
 
-// Many units may share one list of events.
-TEST(ImcCatalog, AcceptsUpToMaxEvents)
+// Several units may share one list of events, which counts for each unit.
+TEST(ImcCatalog, AcceptsUpToMaxEventsInTotalAndSkipsMore)
 {
     const auto blob = [](u32 units) {
         return make({.more_events =
@@ -651,7 +654,7 @@ TEST(ImcCatalog, AcceptsUpToMaxEvents)
               "/imc-counters/events@0/event@118: more events than a catalogue may have");
 }
 
-TEST(ImcCatalog, AcceptsUpToMaxDepth)
+TEST(ImcCatalog, AcceptsUpToMaxDepthAndRejectsDeeperNodes)
 {
     const auto blob = [](u32 depth) {
         Tree tree;
@@ -678,7 +681,7 @@ TEST(ImcCatalog, RejectsEveryTruncation)
             << bytes;
 }
 
-// The header states the shorter size, too, so that tokens and strings end early.
+// The size of the block in the header is smaller, so that the tokens or strings end early.
 TEST(ImcCatalog, RejectsEveryShortenedBlock)
 {
     const Blob whole = make({});
@@ -731,7 +734,7 @@ TEST(ImcCatalog, RejectsMoreThanOneMebibyte)
     EXPECT_EQ(padded((1U << 20) + 1), "cut short, or larger than 1 MiB");
 }
 
-// Puts a valid header around hand-written tokens.
+// Puts a valid header in front of hand-written tokens.
 Blob of_tokens(const std::vector<u32> &tokens)
 {
     Blob blob(40 + tokens.size() * 4 + 2);
@@ -751,7 +754,7 @@ Blob of_tokens(const std::vector<u32> &tokens)
     return blob;
 }
 
-TEST(ImcCatalog, AcceptsEmptyBlockAtEnd)
+TEST(ImcCatalog, AcceptsEmptyStringsBlockAtTheEnd)
 {
     Blob blob = of_tokens({9});
     fdt_set_off_dt_strings(blob.data(), static_cast<u32>(blob.size()));
@@ -781,9 +784,9 @@ TEST(ImcCatalog, RejectsInvalidTokenSequences)
         EXPECT_EQ(refusal(of_tokens(tokens)), says);
 }
 
-// Whichever byte is changed, the parser accesses nothing outside the blob (AddressSanitizer), and
-// if it accepts the blob, all counters are inside their unit.
-TEST(ImcCatalog, HandlesAnyCorruptedByte)
+// Whichever byte is changed, the parser accesses nothing outside the blob (checked by
+// AddressSanitizer). If it accepts the blob, all counters are inside their unit.
+TEST(ImcCatalog, ParsesOrRejectsBlobWithAnyByteChanged)
 {
     const Blob whole = make({});
     for (size_t at = 0; at < whole.size(); at++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests the engine's arithmetic against the documented rules: facts of threads and cores, trace
-// records, published register values, and the catalog for the driver.
+// Tests the arithmetic of the IMC engine against the documented rules: facts of threads and cores,
+// trace records, published register values, and the catalog for the driver.
 extern "C" {
 #include "imc_engine/imc_engine_core.h"
 }
@@ -38,12 +38,12 @@ struct Machine {
 TEST(ImcEngineFacts, CountTimeByNumberOfBusyThreads)
 {
     Machine machine;
-    machine.busy(0, true, 100);   // no busy thread until here
-    machine.busy(1, true, 130);   // 30 with one
-    machine.busy(2, true, 150);   // 20 with two
-    machine.busy(1, false, 155);  // 5 with three
-    machine.busy(2, false, 165);  // 10 with two
-    machine.busy(0, false, 205);  // 40 with one
+    machine.busy(0, true, 100);   // no thread is busy until this time
+    machine.busy(1, true, 130);   // 30 ns with one busy thread
+    machine.busy(2, true, 150);   // 20 ns with two
+    machine.busy(1, false, 155);  // 5 ns with three
+    machine.busy(2, false, 165);  // 10 ns with two
+    machine.busy(0, false, 205);  // 40 ns with one
     imc_engine_account(&machine.core, 212);
     EXPECT_EQ(machine.fact(IMC_ENGINE_ELAPSED_NS), 212U);
     EXPECT_EQ(machine.fact(IMC_ENGINE_BUSY_0_NS), 107U);
@@ -76,7 +76,7 @@ TEST(ImcEngineFacts, ThreadTimesAddUpToCoreTime)
     EXPECT_EQ(machine.fact(IMC_ENGINE_ELAPSED_NS), now);
 }
 
-TEST(ImcEngineFacts, RepeatedSetBusyChangesNothing)
+TEST(ImcEngineFacts, RepeatedBusyStateChangesNothing)
 {
     Machine machine;
     machine.busy(0, true, 10);
@@ -88,7 +88,7 @@ TEST(ImcEngineFacts, RepeatedSetBusyChangesNothing)
     EXPECT_EQ(machine.fact(IMC_ENGINE_TASK_NS), 20U);
 }
 
-TEST(ImcEngineFacts, DoNotChangeWhileClockGoesBackwards)
+TEST(ImcEngineFacts, FactsDoNotChangeWhileTheClockGoesBackwards)
 {
     Machine machine;
     machine.busy(0, true, 100);
@@ -100,7 +100,7 @@ TEST(ImcEngineFacts, DoNotChangeWhileClockGoesBackwards)
     EXPECT_EQ(machine.thread_fact(0, IMC_ENGINE_TASK_NS), 10U);
 }
 
-TEST(ImcEngineFacts, ThreadHasOwnWorkAndCoreTime)
+TEST(ImcEngineFacts, ThreadHasOwnWorkButTimesOfItsCore)
 {
     Machine machine;
     machine.threads[0].switches = 3;
@@ -130,13 +130,13 @@ const imc_engine_slot &slot_named(const std::string &name)
     return imc_engine_slots[0];
 }
 
-TEST(ImcEngineSlots, RoundingLosesNothing)
+TEST(ImcEngineSlots, SumOfRoundedDeltasEqualsRoundedSum)
 {
     const imc_engine_slot &slot = slot_named("CPM_32MHZ_CYC");
     imc_engine_facts from{}, to{};
     u64 sum = 0;
     for (int i = 0; i < 1000; i++) {
-        to.value[IMC_ENGINE_ELAPSED_NS] += 17000;  // one count is 512 cycles of 32 MHz, 16000 ns
+        to.value[IMC_ENGINE_ELAPSED_NS] += 17000;  // one count is 512 cycles at 32 MHz, 16000 ns
         sum += imc_engine_slot_delta(&slot, &from, &to);
         from = to;
     }
@@ -250,7 +250,7 @@ TEST(ImcEngineTrace, WrapsAtTheEndOfTheBuffer)
     EXPECT_EQ(trace.at, 1U);
 }
 
-TEST(ImcEngineTrace, TicksAreOnAFixedGrid)
+TEST(ImcEngineTrace, TicksAreAtMultiplesOfThePeriodAfterThePhase)
 {
     EXPECT_EQ(imc_engine_next_tick(0, 100, 30), 30U);
     EXPECT_EQ(imc_engine_next_tick(29, 100, 30), 30U);
@@ -276,17 +276,19 @@ void expect_due(const imc_engine_due &due, u64 count, u64 first_ns, u64 late)
 
 TEST(ImcEngineTrace, WritesAllRecordsDue)
 {
-    // Sampling times are 30 + n * 7843. Due are those after the first argument, up to the second.
+    // Sampling times are 30 + n * 7843 ns. Due are the times after the first argument, up to the
+    // second argument.
     expect_due(imc_engine_trace_due(30, 30 + 13 * 7843, 7843, 30), 13, 30 + 7843, 0);
     expect_due(imc_engine_trace_due(30, 29 + 13 * 7843, 7843, 30), 12, 30 + 7843, 0);
     expect_due(imc_engine_trace_due(31, 7800, 7843, 30), 0, 30 + 7843, 0);
-    // The clock went backwards.
+    // Here the clock goes backwards.
     expect_due(imc_engine_trace_due(30 + 7843, 40, 7843, 30), 0, 30 + 7843, 0);
 }
 
 TEST(ImcEngineTrace, DropsRecordsDueTooLongAgo)
 {
-    // Only records of the last 1 ms are written: 127 for 7843 ns. The last record always is.
+    // Only records of the last 1 ms are written: 127 records if the period is 7843 ns. The last
+    // record due is always written.
     expect_due(imc_engine_trace_due(0, 200 * 7843, 7843, 0), 127, 74 * 7843, 73);
     expect_due(imc_engine_trace_due(0, 3 * 999718, 999718, 0), 1, 3 * 999718, 2);
     expect_due(imc_engine_trace_due(0, 40000000, 30000000, 0), 1, 30000000, 0);
@@ -330,7 +332,7 @@ TEST(ImcEngineNest, CountsLinesAndCycles)
             << slot.name;
 }
 
-TEST(ImcEngineNest, RoundingLosesNothing)
+TEST(ImcEngineNest, SumOfRoundedDeltasEqualsRoundedSum)
 {
     const imc_engine_nest_slot &slot = imc_engine_nest_slots[0];
     imc_engine_nest_facts from{}, to{};
@@ -343,7 +345,7 @@ TEST(ImcEngineNest, RoundingLosesNothing)
     EXPECT_EQ(sum, 3000U / 8);
 }
 
-// The catalog: units with prefix and base, and the events they point to
+// The catalog has units with prefix and base, and lists of events to which the units point.
 
 using Offsets = std::map<std::string, u64>;
 
@@ -356,7 +358,7 @@ std::string property(const std::string &node, const std::string &name)
     return found[1].matched ? found[1].str() : found[2].str();
 }
 
-// "PMU/event" -> offset of its counter
+// Returns the catalog as a map: "PMU/event" -> offset of the event's counter.
 Offsets catalogue()
 {
     std::ifstream file(PMUKIT_DRIVERS "/imc_engine/imc-power9.dts");

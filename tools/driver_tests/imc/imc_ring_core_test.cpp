@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests the reader of a trace buffer with an engine that writes without notice, wraps, and does not
+// Tests the reader of a trace buffer with an engine that writes at any time, wraps, and does not
 // wait for the reader.
 extern "C" {
 #include "imc/imc_core.h"
@@ -19,12 +19,12 @@ constexpr u32 kWords = IMC_RECORD_WORDS;
 constexpr u32 kBytes = kRecords * kWords * sizeof(u64);
 constexpr u64 kTb2Mask = (1ULL << 42) - 1;
 
-// Model of the hardware from its documentation, independent of the reader
+// A model of the hardware, written from its documentation and independent of the reader.
 class Engine {
 public:
     explicit Engine(u32 records = kRecords) : memory_(records * kWords) {}
 
-    // Writes one record, with its number as program counter.
+    // Writes one record. The program counter in the record is the number of the record.
     void write()
     {
         tb_ += step_;
@@ -134,7 +134,8 @@ TEST_F(ImcRing, ReadsOnlyRecordsSeenByThePoll)
     EXPECT_EQ(take(), numbers(0, 2));
 }
 
-// Writes one record less than the buffer holds, exactly as many, and more, from every position.
+// From every position, the tests write one record less than the buffer holds, exactly as many, and
+// more.
 class ImcRingFull : public testing::TestWithParam<u64> {};
 
 TEST_P(ImcRingFull, FindsEnginePositionAndReadsNewestRecords)
@@ -168,8 +169,8 @@ INSTANTIATE_TEST_SUITE_P(Counts, ImcRingFull,
                          testing::Values(kRecords - 1, kRecords, kRecords + 1, kRecords + 5,
                                          2 * kRecords - 1));
 
-// Polls without reading, as when the reader of an AUX area is slow.
-TEST_F(ImcRing, CountsLossExactlyWithAPollPerRound)
+// The test polls without reading records, as when the reader of an AUX area is slow.
+TEST_F(ImcRing, CountsLossExactlyIfEachRoundHasAPoll)
 {
     u64 taken = 0;
     for (u32 i = 0; i < 40; i++) {
@@ -186,7 +187,7 @@ TEST_F(ImcRing, CountsRecordOverwrittenAfterPollOnce)
 {
     engine.write(4);
     look();
-    engine.write(kRecords - 2);  // overwrites the first two
+    engine.write(kRecords - 2);  // overwrites the first two records
     EXPECT_EQ(take(), numbers(2, 4));
     EXPECT_EQ(tally.lost, 2U);
     look();
@@ -221,7 +222,7 @@ TEST_F(ImcRing, RejectsRecordThatStaysHalfWritten)
     EXPECT_EQ(take(), numbers(3, 4));
 }
 
-TEST_F(ImcRing, RejectsIncompleteRecordInTheMiddleAtOnce)
+TEST_F(ImcRing, RejectsIncompleteRecordBeforeTheLastOneAtOnce)
 {
     engine.write(4);
     engine.word(1, IMC_RECORD_TB2) = htobe64(77);
@@ -241,7 +242,7 @@ TEST_F(ImcRing, RejectsDecreasingTimebase)
 }
 
 // The last record of a poll has a timebase that no later record reaches. The reader must reject
-// this record and still read the later ones.
+// this record, and must still read the records after it.
 TEST_F(ImcRing, InvalidRecordDoesNotHideLaterRecords)
 {
     for (u64 next = 0; next < 2 * kRecords; next += 5) {
@@ -276,8 +277,8 @@ TEST_F(ImcRing, DroppedInvalidRecordDoesNotHideLaterRecords)
     EXPECT_EQ(take(), numbers(5, 9));
 }
 
-// The half-written record is at the beginning of the buffer. An engine that restarts there would
-// also leave a new record at this place.
+// The half-written record is at the beginning of the buffer. If the engine restarted there, it
+// would also leave a new record at this place.
 TEST_F(ImcRing, DoesNotMistakeHalfWrittenRecordForARestart)
 {
     engine.write(kRecords);
@@ -293,7 +294,7 @@ TEST_F(ImcRing, DoesNotMistakeHalfWrittenRecordForARestart)
     EXPECT_EQ(take(), numbers(kRecords + 1, kRecords + 3));
 }
 
-// The last word has only 42 bits of the timebase.
+// The last word of a record has only the lower 42 bits of the timebase.
 TEST_F(ImcRing, SecondTimebaseHas42Bits)
 {
     engine.step(1ULL << 41);
@@ -343,7 +344,7 @@ TEST_F(ImcRing, FollowsEngineThatRestartsAtOldPosition)
     look();
     EXPECT_EQ(take(), numbers(0, 5));
     imc_ring_restart(&ring);
-    engine.write(14);  // past the beginning: both positions have new records
+    engine.write(14);  // passes the beginning, so both positions have new records
     look();
     EXPECT_EQ(take(), numbers(5, 19));
     EXPECT_EQ(tally.lost + tally.rejected, 0U);
@@ -367,7 +368,7 @@ TEST_F(ImcRing, DropsUnseenRecordsAtRestart)
     engine.write(5);
     look();
     EXPECT_EQ(take(2), numbers(0, 2));
-    engine.write(3);  // not polled before the restart
+    engine.write(3);  // no poll reads these before the restart
     imc_ring_restart(&ring);
     look();
     EXPECT_EQ(take(), numbers(0, 0));
@@ -400,8 +401,8 @@ TEST_F(ImcRing, ReadsNoStaleRecordAfterManyRestarts)
     EXPECT_EQ(tally.lost + tally.rejected, 0U);
 }
 
-// With any content, the reader stays inside the buffer (AddressSanitizer) and accounts for every
-// record.
+// With any content of the buffer, the reader stays inside the buffer (checked by AddressSanitizer)
+// and delivers or counts every record.
 TEST_F(ImcRing, AccountsForEveryRecordWithAnyContent)
 {
     std::mt19937_64 random(7);
@@ -432,13 +433,13 @@ TEST(ImcPoll, IntervalLetsHalfASectionArrive)
     EXPECT_EQ(imc_poll_ns(1000000, 32, 128), 2000000U);
 }
 
-TEST(ImcPoll, StaysInBounds)
+TEST(ImcPoll, IntervalStaysBetween250MicrosecondsAnd10Milliseconds)
 {
     EXPECT_EQ(imc_poll_ns(1000000, 0, 128), 10000000U);
     EXPECT_EQ(imc_poll_ns(1000000, 1, 128), 10000000U);
     EXPECT_EQ(imc_poll_ns(1000, 4096, 128), 250000U);
     EXPECT_EQ(imc_poll_ns(~0ULL, 1, 128), 10000000U);
-    EXPECT_EQ(imc_poll_ns(1ULL << 58, 1, 128), 10000000U);  // times 64 wraps to 0
+    EXPECT_EQ(imc_poll_ns(1ULL << 58, 1, 128), 10000000U);  // 2^58 * 64 wraps to 0
 }
 
 }  // namespace

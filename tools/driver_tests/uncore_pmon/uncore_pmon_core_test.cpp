@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests the driver's decoding of table entries and event terms, its counter arithmetic and the
-// assignment of counters to events against the documented rules.
+// Tests how the driver decodes table entries and event terms, its counter arithmetic, and how it
+// assigns counters to events, all against the documented rules.
 extern "C" {
 #include "uncore_pmon/uncore_pmon_core.h"
 }
@@ -17,7 +17,7 @@ extern "C" {
 
 namespace {
 
-// Kinds of counters of a memory controller that its table does not list
+// Kinds of counters that a memory controller has but the table does not list
 constexpr u32 kFixed = 1U << UNCORE_PMON_FIXED;
 constexpr u32 kFree = 1U << UNCORE_PMON_FREE;
 
@@ -193,8 +193,8 @@ TEST(UncorePmonUnits, RejectsInvalidEntriesWithReason)
     EXPECT_EQ(why({.access = 2, .box_control = 0x7fffffa0}), "");
 }
 
-// A table must not make the driver write architectural MSRs, such as those of system calls, or MSRs
-// through which a guest passes addresses to its hypervisor.
+// An entry of the table must not make the driver write architectural MSRs, such as those of system
+// calls, or MSRs through which a guest passes addresses to its hypervisor.
 TEST(UncorePmonUnits, RejectsMsrsOfArchitectureAndHypervisors)
 {
     for (u64 msr : {0x2000U, 0x3800U, 0x3fffffbbU})
@@ -288,7 +288,7 @@ TEST(UncorePmonUnits, CollideIfRegistersOverlap)
         EXPECT_EQ(uncore_pmon_units_collide(&one, &other), uncore_pmon_units_collide(&other, &one));
         return uncore_pmon_units_collide(&one, &other);
     };
-    // Each unit has 80 bytes of registers.
+    // Each of these units has 80 bytes of registers.
     EXPECT_TRUE(collide({.box_control = 0x10000}, {.box_control = 0x10000}));
     EXPECT_TRUE(collide({.box_control = 0x10000}, {.box_control = 0x10048}));
     EXPECT_FALSE(collide({.box_control = 0x10000}, {.box_control = 0x10050}));
@@ -303,8 +303,8 @@ TEST(UncorePmonUnits, CollideIfRegistersOverlap)
     EXPECT_FALSE(collide(msr, {.access = 1, .box_control = 0x2000})) << "memory is no MSR";
 }
 
-// In domain 0, the first 256 bytes of configuration space are accessed through I/O ports, under a
-// lock.
+// In domain 0, the kernel accesses the first 256 bytes of configuration space through I/O ports,
+// and takes a lock to do so.
 TEST(UncorePmonUnits, UseEcamExceptInPortRangeOfDomain0)
 {
     const auto is_memory = [](u64 domain, u64 offset) {
@@ -320,7 +320,7 @@ TEST(UncorePmonUnits, UseEcamExceptInPortRangeOfDomain0)
     EXPECT_TRUE(is_memory(7, 0xfc));
 }
 
-// Types 8 and 9 are links, whose addresses in a Sapphire Rapids table are wrong. Type 19 is the
+// Types 8 and 9 are links, whose addresses in the table of Sapphire Rapids are wrong. Type 19 is a
 // type of Diamond Rapids that the driver ignores.
 TEST(UncorePmonUnits, LinksAndIgnoredTypeAreMisplaced)
 {
@@ -334,8 +334,8 @@ TEST(UncorePmonUnits, LinksAndIgnoredTypeAreMisplaced)
     }
 }
 
-// PCI ids, first device and registers are those of intel_uncore.
-TEST(UncorePmonLinks, ReplaceMisplacedEntries)
+// The expected PCI ids, first device and registers are those of intel_uncore.
+TEST(UncorePmonLinks, LinksHaveTheRegistersOfIntelUncore)
 {
     const struct {
         u16 device, type;
@@ -362,7 +362,7 @@ TEST(UncorePmonLinks, ReplaceMisplacedEntries)
     }
 }
 
-TEST(UncorePmonLinks, FoundOnlyThroughFirstLink)
+TEST(UncorePmonLinks, OnlyTheFirstLinkOfAKindYieldsLinks)
 {
     std::array<uncore_pmon_entry, UNCORE_PMON_MAX_LINKS> links = {};
     EXPECT_FALSE(uncore_pmon_links(0x3241, 0, 0xfe, 0x11, links.data())) << "the second";
@@ -406,7 +406,7 @@ TEST(UncorePmonFixed, ExistsUnlessOtherRegistersOverlapIt)
     EXPECT_TRUE(has_fixed({.counters = 6, .control = 88})) << "just above it";
 }
 
-TEST(UncorePmonFree, BelongsToFirstControllerOfAPair)
+TEST(UncorePmonFree, OnlyFirstControllerOfAPairHasFreeRunningCounters)
 {
     const auto has_free = [](const UnitWords &words, uncore_pmon_platform platform) {
         const uncore_pmon_unit unit = unit_of(words);
@@ -438,7 +438,7 @@ Parsed parse(const UnitWords &words, u64 config, u32 kinds = kFixed, u64 config1
     return parsed;
 }
 
-TEST(UncorePmonTerms, AreWrittenToTheControl)
+TEST(UncorePmonTerms, TermsAreWrittenToTheControlRegister)
 {
     const Parsed parsed = parse({}, 0xff84cf05);
     EXPECT_EQ(parsed.wrong, "");
@@ -470,8 +470,8 @@ TEST(UncorePmonTerms, RejectsBitsTheUnitLacks)
     EXPECT_EQ(parse({}, 5, kFixed, 0, 1).wrong, "unknown bits");
 }
 
-// The constraints are those of uncore_snbep.c in Linux 6.12: skx_uncore_chabox_constraints,
-// icx_uncore_iio_constraints and icx_uncore_m3upi_constraints.
+// The expected constraints are those of uncore_snbep.c in Linux 6.12:
+// skx_uncore_chabox_constraints, icx_uncore_iio_constraints and icx_uncore_m3upi_constraints.
 TEST(UncorePmonTerms, ApplyCounterConstraintsOfMsrUnits)
 {
     struct Case {
@@ -516,7 +516,7 @@ TEST(UncorePmonTerms, ApplyCounterConstraints)
     EXPECT_EQ(parse({.type = 3}, 0x2e).cfg.slots, 15U);
 }
 
-TEST(UncorePmonTerms, SelectTheFixedCounter)
+TEST(UncorePmonTerms, Event0xffSelectsTheFixedCounter)
 {
     const Parsed parsed = parse({}, 0xff);
     EXPECT_EQ(parsed.wrong, "");
@@ -528,7 +528,7 @@ TEST(UncorePmonTerms, SelectTheFixedCounter)
     EXPECT_EQ(parse({}, 0xff | 1 << 24).wrong, "event 0xff takes no term but umask");
 }
 
-TEST(UncorePmonTerms, SelectFreeRunningCounters)
+TEST(UncorePmonTerms, UmaskOfEvent0xffSelectsFreeRunningCounters)
 {
     const std::pair<u64, u16> counters[] = {{0x10, 0x22b0}, {0x20, 0x2318}, {0x21, 0x2320}};
     for (const auto &[umask, offset] : counters) {
@@ -671,7 +671,7 @@ TEST(UncorePmonTypes, NamesMatchTypeNumbers)
 
 // Counters
 
-TEST(UncorePmonFold, IntervalIsWellBelowWrapTime)
+TEST(UncorePmonFold, IntervalIsAtMostHalfTheWrapTime)
 {
     for (u32 width = 32; width <= 64; width++) {
         // Time in which a counter advances by half its range at 2^40 counts per second, but at
@@ -703,7 +703,7 @@ TEST(UncorePmonDelta, HandlesEveryCounterWidth)
         EXPECT_TRUE(uncore_pmon_delta(1, 1 + top / 2, width, &delta)) << width;
         EXPECT_EQ(delta, top / 2);
         EXPECT_FALSE(uncore_pmon_delta(1, 2 + top / 2, width, &delta)) << width;
-        // Bits above the width are ignored.
+        // The function ignores bits above the width.
         EXPECT_TRUE(uncore_pmon_delta(5, (~top) | 6, width, &delta));
         EXPECT_EQ(delta, 1U);
     }
@@ -727,7 +727,7 @@ bool assigned_well(const std::vector<u32> &slots, const std::vector<s8> &slot)
     return true;
 }
 
-// Hall's condition: each set of events can use at least as many slots as it has members.
+// Hall's condition: each set of events can use at least as many slots as the set has events.
 bool can_be_assigned(const std::vector<u32> &slots)
 {
     for (u32 set = 0; set < 1U << slots.size(); set++) {
@@ -765,7 +765,7 @@ TEST(UncorePmonAssign, FindsAnAssignmentIfOneExists)
     EXPECT_LT(possible, 2900);
 }
 
-TEST(UncorePmonAssign, MovesOnlyEventsInTheWay)
+TEST(UncorePmonAssign, MovesOnlyEventsThatBlockANewEvent)
 {
     const std::vector<u32> slots = {0xff, 0xff, 0x0f, 0x03};
     std::vector<s8> slot = {0, 5, 1, UNCORE_PMON_NO_SLOT};
@@ -779,7 +779,7 @@ TEST(UncorePmonAssign, MovesOnlyEventsInTheWay)
     EXPECT_EQ(slot, (std::vector<s8>{0, 5, 2, 1}));
 }
 
-TEST(UncorePmonAssign, FailsWhenFull)
+TEST(UncorePmonAssign, FailsIfEventsNeedMoreCountersThanExist)
 {
     const std::vector<u32> slots(5, 0xf);
     std::vector<s8> slot(5, UNCORE_PMON_NO_SLOT);

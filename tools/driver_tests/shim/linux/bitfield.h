@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * FIELD_GET and FIELD_PREP, without the kernel's compile-time checks, which the build of the
- * modules performs.
+ * FIELD_GET and FIELD_PREP without the kernel's compile-time checks. The build of the modules
+ * performs these checks.
  */
 #ifndef KSHIM_LINUX_BITFIELD_H
 #define KSHIM_LINUX_BITFIELD_H

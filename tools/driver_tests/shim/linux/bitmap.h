@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Bitmaps under the kernel's names. As in the kernel, bits from @nbits to the end of the last word
- * are ignored.
+ * Bitmaps under the kernel's names. As in the kernel, the functions ignore the bits from @nbits to
+ * the end of the last word.
  */
 #ifndef KSHIM_LINUX_BITMAP_H
 #define KSHIM_LINUX_BITMAP_H
@@ -10,10 +10,13 @@
 
 #include <linux/bitops.h>
 
-/* The bits of the last word that belong to the bitmap; all of them if it ends with the word. */
+/*
+ * Mask of the bits of the last word that belong to the bitmap: all bits if the bitmap ends with the
+ * word.
+ */
 #define BITMAP_LAST_WORD_MASK(nbits)	(~0UL >> (-(nbits) & (BITS_PER_LONG - 1)))
 
-/* Word @i of a bitmap, reduced to the bits that belong to the bitmap. */
+/* Returns word @i of a bitmap, with the bits beyond the bitmap cleared. */
 static inline unsigned long kshim_bitmap_word(const unsigned long *map, unsigned int i,
 					      unsigned int nbits)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Bits of a word and of an array of words, under the kernel's names. Nothing here is atomic. */
+/* Bits of a word and of an array of words, under the kernel's names. No function is atomic. */
 #ifndef KSHIM_LINUX_BITOPS_H
 #define KSHIM_LINUX_BITOPS_H
 
@@ -11,7 +11,7 @@
 #define BIT_MASK(nr)		(1UL << ((nr) % BITS_PER_LONG))
 #define BIT_WORD(nr)		((nr) / BITS_PER_LONG)
 
-/* Undefined for 0, as in the kernel. */
+/* As in the kernel, the result for 0 is undefined. */
 static inline unsigned long __ffs(unsigned long word)
 {
 	return (unsigned long)__builtin_ctzl(word);
@@ -22,7 +22,7 @@ static inline unsigned long __fls(unsigned long word)
 	return BITS_PER_LONG - 1 - (unsigned long)__builtin_clzl(word);
 }
 
-/* Bits are counted from 1; 0: no bit is set. */
+/* Returns the number of the highest bit that is set, from 1; 0 if no bit is set. */
 static inline int fls(unsigned int word)
 {
 	return word ? 32 - __builtin_clz(word) : 0;
@@ -63,7 +63,9 @@ static inline void __clear_bit(unsigned long nr, unsigned long *map)
 	map[BIT_WORD(nr)] &= ~BIT_MASK(nr);
 }
 
-/* The first bit at or after @at that is set (@invert: clear); @nbits if there is none. */
+/*
+ * Returns the first bit at or after @at that is set (@invert: clear), or @nbits if there is none.
+ */
 static inline unsigned long kshim_find_bit(const unsigned long *map, unsigned long nbits,
 					   unsigned long at, bool invert)
 {

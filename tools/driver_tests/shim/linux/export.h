@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Nothing is exported in userspace. */
+/* Userspace code exports no symbols. */
 #ifndef KSHIM_LINUX_EXPORT_H
 #define KSHIM_LINUX_EXPORT_H
 

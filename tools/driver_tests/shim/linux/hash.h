@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Hash tables under the kernel's names, for a single thread: RCU does nothing. */
+/*
+ * Hash tables under the kernel's names, for a single thread, so that the RCU variants do nothing
+ * special.
+ */
 #ifndef KSHIM_LINUX_HASH_H
 #define KSHIM_LINUX_HASH_H
 

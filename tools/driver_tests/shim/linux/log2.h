@@ -10,7 +10,7 @@ static inline bool is_power_of_2(unsigned long n)
 	return n && !(n & (n - 1));
 }
 
-/* Undefined for 0, as in the kernel. */
+/* As in the kernel, the result for 0 is undefined. */
 static inline int ilog2(__u64 n)
 {
 	return fls64(n) - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Memory from the C library; an RCU grace period ends at once. */
+/* Allocates memory from the C library. An RCU grace period ends at once. */
 #ifndef KSHIM_LINUX_SLAB_H
 #define KSHIM_LINUX_SLAB_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * One thread simulates up to 64 CPUs. A test sets the current CPU, and the function that a waiting
- * CPU calls (kshim_now.relax).
+ * Simulates up to 64 CPUs in one thread. A test sets the current CPU, and the function that a CPU
+ * calls while it waits (kshim_now.relax).
  */
 #ifndef KSHIM_LINUX_SPINLOCK_H
 #define KSHIM_LINUX_SPINLOCK_H

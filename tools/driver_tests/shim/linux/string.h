@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* memcpy() and similar functions of the C library. */
+/* The C library has memcpy() and similar functions. */
 #ifndef KSHIM_LINUX_STRING_H
 #define KSHIM_LINUX_STRING_H
 

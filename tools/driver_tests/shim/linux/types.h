@@ -16,7 +16,7 @@ typedef __u64 u64;
 typedef __s8 s8;
 typedef __s64 s64;
 
-/* BITS_TO_LONGS() comes from linux/bitops.h, as in the kernel. */
+/* As in the kernel, linux/bitops.h defines BITS_TO_LONGS(). */
 #define DECLARE_BITMAP(name, bits) unsigned long name[BITS_TO_LONGS(bits)]
 
 #endif
