@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Entry point of the build. `make help` lists the targets; Documentation/process/building.rst explains them.
+# Entry point of the build. `make help` lists the targets, which Documentation/process/building.rst explains.
 
 CACHE   ?= $(or $(PMUKIT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pmukit)
 BUILD   := build
@@ -26,7 +26,7 @@ BUILT   ?= $(BUILD)/tools
 JOBS    ?= $(shell nproc)
 export PMUKIT_CACHE := $(CACHE)
 
-# Stable names for the guests of the current Debian suites, whose kernel versions change: K=stable
+# K=oldstable, stable or newest names the guest of a current Debian suite, so that these names stay when the kernel versions change.
 guest-oldstable := 6.1
 guest-stable    := 6.12
 guest-newest    := 7.2
@@ -46,7 +46,8 @@ $(error $(filter $(for_guests),$(MAKECMDGOALS)): run them one at a time: each bu
 endif
 endif
 
-# Targets do not run in parallel: check and lint, for example, build in the same folder. Each build uses JOBS processes.
+# Targets do not run in parallel, because some (check and lint, for example) build in the same folder. Each build uses JOBS
+# processes.
 .NOTPARALLEL:
 
 .DEFAULT_GOAL := help
@@ -150,7 +151,7 @@ dkms-source:
 dkms-test:
 	@tools/scripts/dkms-test
 
-# Kernels that apt offers. The page is written even if a build failed.
+# Targets for the kernels that apt offers. The page is written even if a build failed.
 matrix = tools/scripts/kernel-matrix $(1); status=$$?; tools/scripts/kernel-matrix page >Documentation/kernel-matrix.rst && exit $$status
 kernel-matrix: setup
 	@$(call matrix,build '$(K)')
@@ -195,9 +196,9 @@ demo:
 
 # Checks
 
-# Unit tests run under AddressSanitizer and UndefinedBehaviorSanitizer. clang compiles them in two thirds of g++'s time, and the code
-# then has passed the warnings of both compilers. -no-pie: a program with sanitizers has 800000 relocations, which take a third of the
-# run time of most tests.
+# Unit tests run under AddressSanitizer and UndefinedBehaviorSanitizer. clang compiles them in two thirds of g++'s time, and the
+# code then has passed the warnings of both compilers. -no-pie is used because a program with sanitizers has 800000 relocations,
+# which take a third of the run time of most tests.
 check_options = -DCMAKE_BUILD_TYPE=Debug -DPMUKIT_SANITIZE=address,undefined -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
 	-DCMAKE_EXE_LINKER_FLAGS='-fuse-ld=lld -no-pie'
 check: setup

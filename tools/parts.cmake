@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# External libraries of the command. The required ones are checked before anything else; a table of all is printed at the end.
-# A row: name|header|feature|packages of Debian, Fedora/RHEL, openSUSE, Arch. A package may occur twice.
+# External libraries of the pmukit command. The required ones are checked before anything else; a table of all is printed at the
+# end. Columns of a row: name|header|feature|packages of Debian, Fedora/RHEL, openSUSE, Arch. A package may occur twice.
 set(pmukit_required
     "CLI11|CLI/CLI.hpp|options of commands|libcli11-dev|cli11-devel|cli11-devel|cli11"
     "fmt|fmt/format.h|text|libfmt-dev|fmt-devel|fmt-devel|fmt"
@@ -14,7 +14,8 @@ set(pmukit_optional
     "babeltrace2|babeltrace2/babeltrace.h|export --format ctf|libbabeltrace2-dev|libbabeltrace2-devel|babeltrace2-devel|babeltrace2"
     "Arrow|parquet/arrow/writer.h|export --format parquet|libparquet-dev|parquet-libs-devel|-|arrow")
 
-# Sets from a row: part_name, part_brings, part_found (the folder of the header, or ...-NOTFOUND), part_<distribution>.
+# Sets these variables from a row: part_name, part_brings, part_found (the folder of the header, or ...-NOTFOUND), and
+# part_<distribution>.
 macro(pmukit_part row)
   string(REPLACE "|" ";" columns "${row}")
   list(GET columns 0 part_name)
@@ -30,7 +31,7 @@ macro(pmukit_part row)
   set(part_found "${${part_variable}}")
 endmacro()
 
-# Stops with the packages to install if a required part is missing.
+# If a required part is missing, stops and names the packages to install.
 function(pmukit_require_parts)
   foreach(row IN LISTS pmukit_required)
     pmukit_part("${row}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Private apt trees, sourced by setup and debug-kernel: packages of a suite, resolved and checked by apt, unpacked into the
-# user's cache. The caller has set: here, print_only, missing.
+# Functions for private apt trees, sourced by setup, debug-kernel and others: apt resolves and checks packages of a suite, and the
+# functions unpack them into the user's cache. The calling script has set the variables here, print_only and missing.
 
 cache=${PMUKIT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pmukit}
 
@@ -15,10 +15,10 @@ as_root() {
 	fi
 }
 
-# Sum of the sizes in 'apt-get --print-uris' output.
+# Prints the sum of the sizes in the output of 'apt-get --print-uris'.
 uri_bytes() { awk '/^\047/ { sum += $3 } END { print sum + 0 }'; }
 
-# The mirror of the system's own Debian packages.
+# Prints the mirror from which the system gets its own Debian packages.
 mirror() {
 	local found
 	found=${PMUKIT_MIRROR:-$(apt-get indextargets --format '$(REPO_URI) $(LABEL)' 'Created-By: Packages' |
@@ -36,11 +36,11 @@ keyrings() {
 	find /usr/share/keyrings -name 'debian-archive-*.gpg' ! -name '*removed*' | sort | paste -sd,
 }
 
-# Foreign architectures (dpkg) of apt trees for amd64.
+# Foreign architectures (as dpkg calls them) of the apt trees for amd64.
 foreign=arm64
 
-# apt_prepare TREE ARCH RELEASE SUITE...: a private apt for one tree, with an empty status. Trees of the same suites share up-to-date
-# lists and apt's caches of them; forget_lists removes these when no other script needs them.
+# apt_prepare TREE ARCH RELEASE SUITE...: prepares a private apt for one tree, with an empty status. Trees of the same suites share
+# up-to-date lists, and apt's caches of these lists. forget_lists removes the lists when no other script uses them.
 apt_prepare() {
 	local tree=$1 arch=$2 release=$3 suite dir lists
 	shift 3
@@ -92,16 +92,17 @@ forget_lists() {
 	exec 8>&-
 }
 
-# The newest guest kernel is from backports, where it is replaced over time. K=7.2 remains its name; if the suites no longer have 7.2,
-# the newer kernel is used, with a warning.
+# The newest guest kernel is from Debian backports, where newer versions replace it. Its name stays K=7.2. If the suites no longer
+# have 7.2, the newer kernel is used, with a warning.
 rolling='7\.2'
 
-# matching TREE REGEX: the newest package name that matches, by version; nothing if none does.
+# matching TREE REGEX: prints the newest package name, by version, that matches; nothing if none does
 matching() {
 	apt-cache -c "$cache/apt/$1/apt.conf" pkgnames | { grep -E "^$2\$" || true; } | sort -V | tail -n 1
 }
 
-# newest TREE REGEX: the newest package name that matches, or that of a later kernel if the rolling one is gone.
+# newest TREE REGEX: prints the newest package name that matches. If the kernel named by $rolling is gone, prints that of a later
+# kernel.
 newest() {
 	local name
 	name=$(matching "$1" "$2")
@@ -142,7 +143,8 @@ stale_lists() {
 	die "$1: download failed: check the network and run 'make setup' again"
 }
 
-# unpack TREE TARGET: unpacks every fetched package into TARGET.partial, with merged /usr as in Debian; one process per processor.
+# unpack TREE TARGET: unpacks every fetched package into TARGET.partial, with merged /usr as in Debian. One process per processor
+# runs.
 unpack() {
 	local tree=$1 target=$2 dir name
 	dir=$cache/apt/$tree
@@ -178,8 +180,8 @@ unpack_beside() {
 	rm -rf "${cache:?}/apt/$tree"
 }
 
-# finish TREE TARGET RECIPE: marks the tree as complete and removes the downloads. An old tree with another recipe is removed when no
-# process runs in it any more: in-root and in-debian hold a lock on it.
+# finish TREE TARGET RECIPE: marks the tree as complete and removes the downloads. Removes an old tree with another recipe as soon
+# as no process runs in it; in-root and in-debian hold a lock on a tree.
 finish() {
 	echo "$3" >"$2.partial/.recipe"
 	if [ -d "$2" ]; then
@@ -201,8 +203,8 @@ would_fetch() {
 	missing=1
 }
 
-# with_lock NAME FUNCTION ARG...: runs FUNCTION under the lock NAME, which is held until the next with_lock. On Ctrl-C, prints how to
-# continue.
+# with_lock NAME FUNCTION ARG...: runs FUNCTION under the lock NAME, which is held until the next with_lock or the end of the
+# script. On Ctrl-C, prints how to continue.
 with_lock() {
 	mkdir -p "$cache"
 	exec 9>"$cache/.lock-$1"

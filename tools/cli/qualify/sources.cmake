@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# pmukit qualify, part of pmukit_cli.
+# Sources of `pmukit qualify`, which is part of pmukit_cli.
 set(qualify_files bundle.cpp check.cpp event.cpp machine.cpp pci.cpp qualify.cpp tar.cpp)
 set(qualify_tables cache_qos.cpp cxl_hmu.cpp hisi_ptt.cpp imc.cpp uncore_pmon.cpp)
 list(TRANSFORM qualify_files PREPEND qualify/)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Evaluates the output of `gcov -t` from any number of runs: prints one line per folder below drivers or tools, and writes all lines
-# that never ran to the file missed. Exits with 1 if too few ran. Variables: root, the folder of the sources; sources, a pattern of
-# files that count; others, a pattern of exceptions; least_lines and least_errors, limits in percent; missed.
+# that never ran to the file missed. Exits with 1 if too few lines ran. Variables: root, the folder of the sources; sources, a
+# pattern of files that count; others, a pattern of exceptions; least_lines and least_errors, limits in percent; missed.
 #
-# A line counts once, however often it ran. An error path is a line that creates or returns an error.
+# A line counts once, however often it ran. A line that creates or returns an error is an error path.
 /^ *-: *0:Source:/ {
 	file = $0
 	sub(/^.*Source:/, "", file)
