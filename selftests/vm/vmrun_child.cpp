@@ -17,10 +17,10 @@ namespace pmukit::vm {
 
 namespace {
 
-constexpr int kExitNotStarted = 127;  // as in sh
+constexpr int kExitNotStarted = 127;  // the exit code of sh if a command is not found
 constexpr std::chrono::milliseconds kPollStep{10};
 
-// Between fork and exec: only async-signal-safe calls.
+// redirect() runs between fork and exec, so it calls only async-signal-safe functions.
 void redirect(int from, int to)
 {
     if (from >= 0 && ::dup2(from, to) < 0)
@@ -96,7 +96,7 @@ Result<Child> Child::start(const Command &command)
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != parent)  // the parent died before prctl()
             ::_exit(kExitNotStarted);
-        // In a terminal, Ctrl-C reaches only vmrun, which then ends its children in order.
+        // In a terminal, Ctrl-C must reach only vmrun, which then ends its children in order.
         if (!command.terminal)
             ::setpgid(0, 0);
         redirect(command.terminal ? -1 : null.get(), STDIN_FILENO);

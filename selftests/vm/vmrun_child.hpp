@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Child processes: each is killed when its Child object is destroyed, and when vmrun dies.
+// Starts child processes. Each is killed when its Child object is destroyed, and when vmrun dies.
 #pragma once
 
 #include <sys/types.h>
@@ -19,8 +19,8 @@ struct Command {
     std::vector<std::string> words;  // the program is looked up in PATH
     std::filesystem::path output{};  // file for stdout; empty: inherited
     std::filesystem::path errors{};  // file for stderr; empty: inherited
-    bool terminal = false;           // inherits stdin; otherwise /dev/null
-    bool pipe_output = false;        // stdout to a pipe: Child::output()
+    bool terminal = false;           // inherits stdin; if false, stdin is /dev/null
+    bool pipe_output = false;        // stdout is a pipe, whose read end is Child::output()
 };
 
 class Child {
@@ -36,11 +36,12 @@ public:
     pid_t pid() const { return pid_; }
     int output() const { return output_.get(); }  // non-blocking read end
 
-    // Returns the exit code once the process has ended; 128 + n if signal n killed it.
+    // Returns the exit code if the process has ended; 128 + n if signal n killed the process.
     std::optional<int> poll();
     std::optional<int> wait(std::chrono::milliseconds limit);
 
-    // Sends SIGTERM, and SIGKILL if the process has not ended in time. Returns the exit code.
+    // Sends SIGTERM, and SIGKILL if the process has not ended within `patience`. Returns the exit
+    // code.
     int stop(std::chrono::milliseconds patience);
 
 private:
@@ -51,13 +52,13 @@ private:
     std::optional<int> exit_code_;
 };
 
-// After this call SIGINT, SIGTERM and SIGHUP only set a flag, so that children and temporary files
-// are cleaned up.
+// After this call, SIGINT, SIGTERM and SIGHUP only set a flag, so that vmrun can clean up children
+// and temporary files before it ends.
 void catch_interrupts();
 bool interrupted();
 
-// Starts a command and waits for its end. Returns the exit code, or an Error if vmrun is
-// interrupted.
+// Starts a command and waits for its end. Returns the exit code, or an Error if a signal interrupts
+// vmrun.
 Result<int> run_to_end(const Command &command);
 
 }  // namespace pmukit::vm

@@ -10,7 +10,7 @@ namespace pmukit::vm {
 
 namespace {
 
-// The header with the name, and the content, are padded to a multiple of four.
+// In the archive, each header with its name, and each content, is padded to a multiple of 4 bytes.
 constexpr size_t kAlign = 4;
 
 void pad(std::string &archive)
@@ -23,7 +23,8 @@ void pad(std::string &archive)
 void CpioWriter::entry(std::string_view path, uint32_t mode, std::string_view content,
                        uint32_t major, uint32_t minor)
 {
-    // magic, inode, mode, uid, gid, links, mtime, size, device, special device, name size, checksum
+    // Fields: magic, inode, mode, uid, gid, links, mtime, size, device numbers of the file system,
+    // device numbers of a device file, size of the name, checksum
     archive_ += fmt::format(
         "070701{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}{:08x}",
         ++inode_, mode, 0, 0, 1, 0, content.size(), 0, 0, major, minor, path.size() + 1, 0);

@@ -19,7 +19,8 @@ unsigned long field(const std::string &archive, size_t at, unsigned number)
     return std::strtoul(archive.substr(at + 6 + number * 8, 8).c_str(), nullptr, 16);
 }
 
-// Reads the archive without code of the writer: header of 110 bytes, name, content, padded to four.
+// Reads the archive without the writer's code: for each entry a header of 110 bytes, the name and
+// the content, both padded to a multiple of four bytes.
 std::vector<Entry> read_back(const std::string &archive)
 {
     std::vector<Entry> entries;
@@ -37,7 +38,7 @@ std::vector<Entry> read_back(const std::string &archive)
     return entries;
 }
 
-TEST(Cpio, FoldersPrecedeTheirFilesOnce)
+TEST(Cpio, AddsMissingFolderOnceBeforeItsFiles)
 {
     CpioWriter cpio;
     cpio.file("a/b/one", "1", true);
@@ -80,7 +81,7 @@ TEST(Cpio, WritesLinksAndDevices)
     EXPECT_EQ(entries[3].minor, 1u);
 }
 
-TEST(Cpio, FinishResetsTheWriter)
+TEST(Cpio, WriterIsEmptyAfterFinish)
 {
     CpioWriter cpio;
     cpio.folder("a");

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 std::string ModuleIndex::name_of(std::string_view path)
 {
-    path.remove_prefix(path.rfind('/') + 1);  // npos + 1 is 0
+    path.remove_prefix(path.rfind('/') + 1);  // npos + 1 is 0 if there is no '/'
     std::string name(path.substr(0, path.find('.')));
     std::replace(name.begin(), name.end(), '-', '_');
     return name;
@@ -28,7 +28,7 @@ ModuleIndex ModuleIndex::parse(std::string_view modules_dep, std::string_view mo
         if (colon == std::string::npos)
             continue;
         std::string path = line.substr(0, colon), name = name_of(path);
-        // depmod lists the furthest dependency last.
+        // In a line of modules.dep, the last dependency is the one to load first.
         std::vector<std::string> needs = words_of(std::string_view(line).substr(colon + 1));
         std::reverse(needs.begin(), needs.end());
         for (std::string &need : needs)

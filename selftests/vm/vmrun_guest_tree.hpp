@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// One unpacked guest of the cache: kernel image, stock modules, stock perf, busybox.
+// The files of one guest system in the cache: kernel image, stock modules, stock perf, busybox.
 #pragma once
 
 #include <filesystem>
@@ -13,17 +13,17 @@
 
 namespace pmukit::vm {
 
-// Dependencies of modules, from depmod's files.
+// Dependencies of modules, read from the files that depmod writes.
 class ModuleIndex {
 public:
-    // modules_dep: "path: dependency..." lines; modules_builtin: one path per line.
+    // modules_dep has lines "path: dependency..."; modules_builtin has one path per line.
     static ModuleIndex parse(std::string_view modules_dep, std::string_view modules_builtin);
 
-    // Returns the files to load for `names`, in order: dependencies first, no file twice, no
-    // built-in modules. Paths are relative to the modules folder.
+    // Returns the files to load for `names`, in load order: dependencies come first, no file occurs
+    // twice, and built-in modules are left out. Paths are relative to the modules folder.
     Result<std::vector<std::string>> load_order(const std::vector<std::string> &names) const;
 
-    // "kernel/net/9p/9pnet-virtio.ko.xz" -> "9pnet_virtio"
+    // Returns the name of a module: "9pnet_virtio" for "kernel/net/9p/9pnet-virtio.ko.xz".
     static std::string name_of(std::string_view path);
 
 private:

@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::string_view kModuleFolder = "lib/vmrun";
 
-// Modules for the shared folders. They are loaded first, because loading the other modules may
-// fail.
+// Modules for the shared folders. The guest loads them first, so that the folders are mounted even
+// if another module fails to load.
 const std::vector<std::string> kEarlyModules = {"virtio_pci", "9pnet_virtio", "9p"};
 
 Result<fs::path> find_module(const fs::path &folder, std::string_view name)
@@ -35,7 +35,7 @@ Result<fs::path> find_module(const fs::path &folder, std::string_view name)
 
 std::string_view base_name(std::string_view path)
 {
-    return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+    return path.substr(path.rfind('/') + 1);  // npos + 1 is 0 if there is no '/'
 }
 
 Result<void> add_host_file(CpioWriter &cpio, const fs::path &from, const std::string &to)
@@ -47,7 +47,7 @@ Result<void> add_host_file(CpioWriter &cpio, const fs::path &from, const std::st
     return {};
 }
 
-// Adds the files and returns their paths in the guest, one per line.
+// Adds the stock modules to the archive and returns their paths in the guest, one per line.
 Result<std::string> add_stock_modules(CpioWriter &cpio, const GuestTree &tree,
                                       const InitramfsSpec &spec,
                                       const std::vector<std::string> &order)
@@ -80,7 +80,7 @@ Result<ModuleLists> add_modules(CpioWriter &cpio, const GuestTree &tree, const I
         for (std::string_view name : spec.driver->stock_modules)
             if (std::find(spec.lacks.begin(), spec.lacks.end(), name) == spec.lacks.end())
                 wanted.emplace_back(name);
-    auto all = tree.index.load_order(wanted);  // begins with the early ones
+    auto all = tree.index.load_order(wanted);  // begins with the early modules
     if (!all)
         return all.error();
 
@@ -111,8 +111,8 @@ Result<ModuleLists> add_modules(CpioWriter &cpio, const GuestTree &tree, const I
     return lists;
 }
 
-// Adds all files below `folder`: libraries that the guest's programs need. The folder need not
-// exist if these programs are static.
+// Adds all files below `folder`: libraries that the guest's programs need. If the programs are
+// static, the folder may be missing.
 Result<void> add_libraries(CpioWriter &cpio, const fs::path &folder)
 {
     std::error_code none;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The initramfs of a guest: busybox, stock modules, the driver's modules and programs, init and its
-// lists.
+// Makes the initramfs of a guest: busybox, stock modules, the driver's modules and programs, init,
+// and the lists that init reads.
 #pragma once
 
 #include <filesystem>
@@ -16,12 +16,12 @@ namespace pmukit::vm {
 
 struct Step {
     unsigned limit_seconds = 0;
-    std::string name;  // also the name of the .tap file
+    std::string name;  // also the name of the step's .tap file
     std::string command;
 };
 
 struct InitramfsSpec {
-    std::string kernel;                       // for example 6.12
+    std::string kernel;                       // name in vmrun_tables.cpp, for example 6.12
     const DriverSpec *driver = nullptr;       // nullptr: a guest without a driver
     std::span<const std::string_view> lacks;  // stock modules that this kernel does not have
     std::string mode;
@@ -31,7 +31,8 @@ struct InitramfsSpec {
     std::string banner{};             // text that a shell shows at its start
 };
 
-// Returns the archive. The driver's modules are searched by name below build/modules/<kernel>.
+// Returns the archive. Each module of the driver is searched for by its name below
+// build/modules/<kernel>.
 Result<std::string> make_initramfs(const GuestTree &tree, const InitramfsSpec &spec);
 
 }  // namespace pmukit::vm

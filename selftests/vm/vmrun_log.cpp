@@ -11,7 +11,8 @@ namespace pmukit::vm {
 
 namespace {
 
-// Parts of log lines, with the part of the kernel that prints them.
+// Parts of log lines that are warnings. A comment names the part of the kernel that prints the
+// line.
 constexpr std::string_view kWarnings[] = {
     "WARNING:",  // WARN(), lockdep
     "BUG:",      // BUG(), KASAN, atomic sleep, soft lockup
@@ -35,7 +36,7 @@ constexpr std::string_view kWarnings[] = {
     "scheduling while atomic",
     "unreferenced object",  // kmemleak
     "suspected memory leaks",
-    "Cannot allocate a kmemleak_object structure",  // kmemleak then disables itself
+    "Cannot allocate a kmemleak_object structure",  // after this message, kmemleak disables itself
     "Kernel memory leak detector disabled",
     "detected stall",         // RCU
     "blocked for more than",  // hung task
@@ -66,14 +67,14 @@ bool has(std::string_view line, std::string_view part)
     return line.find(part) != std::string_view::npos;
 }
 
-// Backtraces show the module of a function in brackets.
+// In a backtrace, the module of a function is in brackets.
 bool names_any(std::string_view line, std::span<const std::string> modules)
 {
     return std::any_of(modules.begin(), modules.end(),
                        [&](const std::string &module) { return has(line, "[" + module + "]"); });
 }
 
-// True for text such as "[    9.062233] ".
+// True for text that begins with a time such as "[    9.062233]".
 bool begins_with_kernel_time(std::string_view text)
 {
     constexpr std::string_view kDigits = "0123456789";
@@ -86,7 +87,7 @@ bool begins_with_kernel_time(std::string_view text)
     return end != std::string_view::npos && end == point + 7 && text[end] == ']';
 }
 
-// Position of a kernel message in the line, or npos.
+// Returns the position of a kernel message in the line, or npos.
 size_t where_kernel_speaks(std::string_view line)
 {
     size_t at = line.find('[');
@@ -162,7 +163,7 @@ std::map<std::string, uint64_t> violations_in(std::string_view model_log)
             line.substr(kBegin.size(), line.find(' ', kBegin.size()) - kBegin.size()));
         std::string_view rest = line.substr(at + kCount.size());
         const Result<uint64_t> count = parse_u64(rest.substr(0, rest.find(' ')));
-        sums[driver] += count ? *count : 1;  // an unreadable count is one violation
+        sums[driver] += count ? *count : 1;  // a count that is not a number is one violation
     }
     return sums;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The kernel's log is part of every test: a warning of the kernel fails the run.
+// Searches the kernel's log for warnings; each warning fails a test run.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace pmukit::vm {
 
-// Reassembles the lines that a guest writes on its console: a kernel message may interrupt a line,
-// whose rest then follows the message.
+// Reassembles the lines that a guest's programs write to its console. A kernel message may
+// interrupt such a line; the rest of the line then follows the message.
 class GuestLines {
 public:
-    // Takes the next line of the console. Returns a line of the guest once it is complete.
+    // Takes the next line of the console. Returns a line of a program once the line is complete.
     std::optional<std::string> take(std::string_view line);
 
 private:

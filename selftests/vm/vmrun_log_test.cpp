@@ -98,7 +98,7 @@ TEST(Races, KeepsReportsOfOtherDetectors)
     EXPECT_EQ(without_races_of_others(log + race_in(""), kOurs), log);
 }
 
-// Boot messages of KCSAN are ignored with a KCSAN kernel, but other warnings are not.
+// With a KCSAN kernel, boot messages of KCSAN are ignored, but other warnings are not.
 TEST(Races, IgnoresBootLinesOfKcsan)
 {
     const KernelQuirks &kernel = *kernel_by_name("kcsan-6.12");

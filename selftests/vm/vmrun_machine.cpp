@@ -24,10 +24,10 @@ namespace {
 
 constexpr seconds kKvmProbeLimit{5};
 constexpr seconds kQuietLimit{15};
-// First slot on the root bus for the models' functions or their root ports.
+// First slot of the root bus for the functions of the device models, or for their root ports.
 constexpr size_t kFirstSlot = 0x10;
-constexpr size_t kSlots = 0x20 - kFirstSlot - 1;  // q35 uses the last slot
-// Size of the CXL fixed memory window, for regions of devices below cxl-rp.
+constexpr size_t kSlots = 0x20 - kFirstSlot - 1;  // q35 uses the last slot, 0x1f
+// Size of the CXL fixed memory window, which holds the regions of devices below a cxl-rp port.
 constexpr std::string_view kCxlWindow = "4G";
 
 #if defined(__x86_64__)
@@ -38,7 +38,7 @@ constexpr std::string_view kHostArch = "arm64";
 constexpr std::string_view kHostArch = "other";
 #endif
 
-// The TSC of an x86 host, which its emulated x86 CPUs have, too.
+// Reads the TSC of an x86 host. The emulated CPUs of an x86 guest have the same TSC.
 uint64_t ticks()
 {
 #if defined(__x86_64__)
@@ -53,7 +53,7 @@ struct Moment {
     uint64_t ticks;
 };
 
-// Reads both clocks at once: the fastest of several attempts.
+// Reads the steady clock and the TSC at the same time: the fastest of several attempts.
 Moment read_both_clocks()
 {
     Moment best{};
@@ -79,7 +79,7 @@ uint64_t measure_tsc_khz()
     return static_cast<uint64_t>(static_cast<double>(end.ticks - begin.ticks) / ms.count());
 }
 
-// The dynamic loader of the private root, with merged /usr.
+// The dynamic loader in the cache's root file system, which has a merged /usr.
 constexpr std::string_view kLoaders[] = {"usr/lib64/ld-linux-x86-64.so.2",
                                          "usr/lib/ld-linux-aarch64.so.1"};
 constexpr std::string_view kLibraryFolders[] = {"usr/lib/x86_64-linux-gnu",
@@ -123,10 +123,10 @@ Result<Emulator> find_program(const KernelQuirks &quirks, const fs::path &cache)
                     quirks.qemu, (cache / "roots/build").string())};
 }
 
-// If an emulated CPU stalls while Linux calibrates its TSC, Linux assumes a wrong frequency and its
-// clock is wrong (in one case 66 times too fast). If the CPU stalls between two reads of the
-// watchdog, Linux 7.2 marks the TSC as unstable and patches the kernel, during which the guest was
-// seen to hang.
+// Returns kernel parameters with the TSC frequency. If an emulated CPU stalls while Linux
+// calibrates the TSC, Linux assumes a wrong frequency and its clock is wrong (in one case 66 times
+// too fast). If the CPU stalls between two reads of the clock watchdog, Linux 7.2 marks the TSC as
+// unstable and patches the kernel, which was seen to hang the guest.
 std::string known_tsc(const Emulator &emulator, const MachineSpec &spec)
 {
     if (!emulator.tsc_khz || emulator.kvm || spec.steady)
@@ -159,9 +159,9 @@ std::string option_value(const fs::path &path)
     return escaped;
 }
 
-// Adds a shared folder that survives a suspend. The device is below a separate port, because only a
-// PCI Express device can declare that it keeps its state in D3hot (No_Soft_Reset); other devices
-// lose their state when the guest suspends.
+// Adds a shared folder that survives a suspend of the guest. The folder's device is below a
+// separate port, because only a PCI Express device can declare that it keeps its state in D3hot
+// (No_Soft_Reset); other devices lose their state.
 void add_share_that_sleeps(std::vector<std::string> &words, const fs::path &path,
                            std::string_view tag, bool read_only)
 {
@@ -194,7 +194,7 @@ std::string address_of(size_t number, size_t count)
     return fmt::format("{:x}.{:x}", kFirstSlot + number / functions, number % functions);
 }
 
-// The CXL host bridge above the cxl-rp ports. Its bus number does not collide with those of ports.
+// Adds the CXL host bridge above the cxl-rp ports. Its bus number differs from those of the ports.
 void add_cxl_bridge(std::vector<std::string> &words)
 {
     words.insert(words.end(),
@@ -237,7 +237,7 @@ void add_devices(std::vector<std::string> &words, const MachineSpec &spec)
 
 }  // namespace
 
-// QEMU accepts the socket only in JSON.
+// QEMU accepts the socket of a vfio-user device only in JSON.
 std::string device_json(const PlacedDevice &device)
 {
     nlohmann::json json = {{"driver", "vfio-user-pci"},
@@ -299,13 +299,13 @@ bool kvm_works(const Emulator &emulator, const KernelQuirks &quirks, const fs::p
     bool works = run && run->ending == Ending::kPoweredOff &&
                  run->console.find("VFS: ") != std::string::npos;
     if (auto kept = write_file(memo, id + (works ? "yes\n" : "no\n")); !kept)
-        return works;  // tested again next time
+        return works;  // the next run of vmrun tests KVM again
     return works;
 }
 
 namespace {
 
-// vfio-user passes guest memory to the model as a file.
+// The memory is a file, because vfio-user passes guest memory to the device model as a file.
 std::string memory_words(std::string_view id, std::string_view bytes)
 {
     return fmt::format("memory-backend-memfd,id={},size={},share=on", id, bytes);
@@ -321,8 +321,8 @@ void add_tapped_node(std::vector<std::string> &words, const TappedNode &node)
                               option_value(node.ring), option_value(node.tally))});
 }
 
-// Sapphire Rapids and Turin, whose monitoring Linux supports. Their other features are those of the
-// emulator's CPU.
+// CPU models Sapphire Rapids and Turin: Linux supports their RDT monitoring. Features other than
+// RDT are those of the CPU that QEMU emulates.
 constexpr std::string_view kRdtIntel =
     ",vendor=GenuineIntel,family=6,model=143,stepping=8,level=0x1f";
 constexpr std::string_view kRdtAmd = ",vendor=AuthenticAMD,family=26,model=2,stepping=1,level=0x10";
@@ -341,7 +341,7 @@ std::string cpu_words(const KernelQuirks &quirks, const MachineSpec &spec)
                        bare ? ",-hypervisor" : "");
 }
 
-// With a thread shared by CPUs, QEMU passes wrong CPU numbers to plugins.
+// If CPUs share a thread, QEMU passes wrong CPU numbers to plugins.
 constexpr std::string_view kRdtTcg = "tcg,thread=multi";
 
 void add_rdt(std::vector<std::string> &words, const RdtProcessor &rdt)
@@ -352,7 +352,8 @@ void add_rdt(std::vector<std::string> &words, const RdtProcessor &rdt)
 
 }  // namespace
 
-// 2^3 ns per instruction: slightly less than an emulated CPU needs on an idle host.
+// The guest's clock advances 2^3 ns per instruction, slightly less than an emulated CPU needs on an
+// idle host.
 constexpr const char *kSteadyTime = "shift=3";
 
 std::vector<std::string> machine_words(const Emulator &emulator, const KernelQuirks &quirks,
@@ -381,8 +382,8 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
     } else if (two_nodes) {
         add({"-object", memory_words("m", memory)});
         add({"-M", fmt::format("{}{}", quirks.machine, cxl ? ",cxl=on" : "")});
-        // The CXL bridge is in the node of the second CPU, which can go offline on every
-        // architecture.
+        // The CXL host bridge is in the node of the second CPU, because on every architecture the
+        // second CPU can go offline.
         add({"-numa", "node,nodeid=0,cpus=0,memdev=m", "-numa", "node,nodeid=1,cpus=1"});
     } else {
         add({"-object", memory_words("m", memory)});
@@ -391,9 +392,9 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
     if (spec.rdt)
         add_rdt(words, *spec.rdt);
     add({"-kernel", spec.image, "-initrd", spec.initramfs});
-    // loglevel=5: only warnings and above on the console; init saves the whole log. The other
-    // options are for busy hosts, which delay an emulated CPU: longer timeouts of the stall and
-    // lockup detectors, and no check of the timer at boot on x86.
+    // With loglevel=5, the console shows only warnings and above; init saves the whole log. The
+    // other options are for busy hosts, which delay an emulated CPU: the stall and lockup detectors
+    // have longer timeouts, and Linux does not check the timer at boot on x86.
     add({"-append",
          fmt::format("console={} panic=-1 oops=panic loglevel=5 log_buf_len=4M "
                      "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 "
@@ -414,7 +415,7 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
 
 namespace {
 
-// Splits a stream into lines and stores all of it.
+// Splits the console's output into lines for the watcher, and stores all of it in a file.
 class ConsoleReader {
 public:
     ConsoleReader(const fs::path &file, Watcher &watcher)
@@ -438,7 +439,7 @@ private:
     size_t line_ = 0;
 };
 
-// Returns false at the end of the stream.
+// Returns false at the end of the output.
 bool read_some(int fd, ConsoleReader &reader)
 {
     char bytes[8192];

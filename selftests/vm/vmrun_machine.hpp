@@ -14,15 +14,15 @@
 
 namespace pmukit::vm {
 
-// A QEMU with the vfio-user-pci device (10.1 or newer), and the words that start it.
+// A QEMU that has the vfio-user-pci device (10.1 or newer), and the command words that start it.
 struct Emulator {
     std::vector<std::string> words;
     bool kvm = false;
-    // Frequency of the TSC of emulated x86 CPUs, which is the host's; 0 on other CPUs.
+    // TSC frequency of emulated x86 CPUs on an x86 host, which is the host's; 0 for other CPUs.
     uint64_t tsc_khz = 0;
 };
 
-// A vfio-user device with a given bus and address.
+// A vfio-user device on a given bus, at a given address.
 struct PlacedDevice {
     std::filesystem::path socket;
     std::string_view bus;
@@ -31,12 +31,13 @@ struct PlacedDevice {
     bool plugged = true;  // present at boot
 };
 
-// A NUMA node without CPUs: the plugin reports accesses to its memory to a model and to a tally.
+// A NUMA node without CPUs. A plugin of QEMU reports accesses to the node's memory to a device
+// model, and counts them in the file `tally`.
 struct TappedNode {
     std::filesystem::path plugin, ring, tally;
 };
 
-// Emulated registers and caches of RDT; the plugin writes their content to the log.
+// The plugin of QEMU that emulates RDT registers and caches, and writes their content to `log`.
 struct RdtProcessor {
     std::filesystem::path plugin, log;
     std::string_view options;
@@ -49,7 +50,7 @@ struct MachineSpec {
     std::filesystem::path stock;                 // shared read-only, tag "stock"
     std::vector<std::filesystem::path> sockets;  // one per vfio-user device
     Placement placement = Placement::kIntegrated;
-    std::vector<std::string_view> bridges{};  // QEMU devices above the placed ones
+    std::vector<std::string_view> bridges{};  // QEMU devices above those of `placed`
     std::vector<std::string_view> objects{};  // QEMU objects that the bridges need
     std::vector<PlacedDevice> placed{};
     std::filesystem::path monitor{};          // socket on which QEMU listens; empty: none
@@ -60,22 +61,22 @@ struct MachineSpec {
     bool steady = false;                      // clock follows instructions; not with KVM
     bool hides_hypervisor = false;            // CPUID reports no hypervisor; always with cxl-rp
     std::string_view append{};                // more kernel parameters
-    bool sleeps = false;                      // the guest suspends: the shares keep their state
+    bool sleeps = false;                      // the guest suspends; shared folders keep their state
     bool terminal = false;                    // console on vmrun's terminal
 };
 
 // Finds the private emulator of the cache, or that of the host if it is new enough.
 Result<Emulator> find_emulator(const KernelQuirks &quirks, const std::filesystem::path &cache);
 
-// "QEMU emulator version 10.1.2 (...)": true if the version is 10.1 or newer.
+// Returns true if a text such as "QEMU emulator version 10.1.2 (...)" has version 10.1 or newer.
 bool version_has_vfio_user(std::string_view version_output);
 
-// Returns the device in JSON, for -device and for the monitor.
+// Returns the device in JSON, for QEMU's option -device and for its monitor.
 std::string device_json(const PlacedDevice &device);
 
-// Returns true if a guest runs under KVM on this host. Even if /dev/kvm exists, a virtual machine
-// may fail at its first instructions. So this function boots the kernel until it looks for its root
-// file system. The file `memo` caches the result until the host reboots.
+// Returns true if a guest runs under KVM on this host. Even if /dev/kvm exists, a guest may fail at
+// its first instructions, so this function boots the kernel until it looks for its root file
+// system. The file `memo` caches the result until the host reboots.
 bool kvm_works(const Emulator &emulator, const KernelQuirks &quirks,
                const std::filesystem::path &image, const std::filesystem::path &memo);
 

@@ -32,7 +32,7 @@ TEST(MachineWords, IntegratedFunctionsHaveFixedSlotsOnRootBus)
     EXPECT_EQ(words.find("pcie-root-port"), std::string::npos);
 }
 
-TEST(MachineWords, EachFunctionHasARootPort)
+TEST(MachineWords, RootPortPlacementGivesEachFunctionAPort)
 {
     MachineSpec spec;
     spec.sockets = {"/run/s0", "/run/s1"};
@@ -107,7 +107,7 @@ TEST(MachineWords, RdtUsesAnIntelCpuAndAPlugin)
     EXPECT_EQ(words.find("hypervisor"), std::string::npos);
 }
 
-// With a thread shared by CPUs, QEMU passes wrong CPU numbers to plugins.
+// If CPUs share a thread, QEMU passes wrong CPU numbers to plugins.
 TEST(MachineWords, RdtUsesOneThreadPerCpu)
 {
     MachineSpec spec;
@@ -160,7 +160,7 @@ TEST(MachineWords, ObjectsPrecedeTheirDevices)
     EXPECT_LT(object, device);
 }
 
-TEST(MachineWords, OmitsUnpluggedDevicesAndAddsTheMonitor)
+TEST(MachineWords, OmitsUnpluggedDevicesAndAddsTheMonitorSocket)
 {
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "6.12").find("-qmp"), std::string::npos);
@@ -238,7 +238,7 @@ TEST(Emulator, MissingEmulatorErrorNamesMakeSetup)
     EXPECT_NE(found.error().message.find("make setup"), std::string::npos);
 }
 
-// Records the lines of a shell script that runs in place of QEMU.
+// A watcher that records the lines of a shell script, which runs in place of QEMU.
 class Recorder : public Watcher {
 public:
     explicit Recorder(milliseconds limit) : deadline_(steady_clock::now() + limit) {}

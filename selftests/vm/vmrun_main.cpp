@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// vmrun: boots a guest with emulated devices and checks what happens in it.
-// Exit codes: 0 good, 1 a test failed, 2 usage, 69 the environment failed.
+// vmrun boots a guest with emulated devices and checks what happens in the guest.
+// Exit codes: 0 all tests passed, 1 a test failed, 2 wrong usage, 69 the test environment failed.
 #include <fmt/core.h>
 #include <stdlib.h>
 
@@ -96,13 +96,13 @@ void describe(CLI::App &app, Arguments &arguments)
                  "show the console (also V=1 in the environment)");
 }
 
-// Socket paths are limited to 107 bytes, and the sockets are in a subfolder.
+// A socket path is limited to 107 bytes, and the sockets are in a subfolder of `out`.
 bool fits_sockets(const fs::path &out)
 {
     return out.string().size() < 85;
 }
 
-// Recordings of a shell or a demo are kept, in a new folder below the build outputs for each run.
+// A shell or a demo keeps its recordings in a new folder below the build outputs.
 fs::path folder_to_keep(const Arguments &arguments)
 {
     if (!arguments.keep.empty() || arguments.mode == "test")
@@ -113,7 +113,7 @@ fs::path folder_to_keep(const Arguments &arguments)
     return fits_sockets(folder) ? folder : fs::path();
 }
 
-// Makes the output folder: the one to keep, which must be empty, or a temporary one.
+// Makes the output folder: `keep`, which must be empty, or a temporary folder if `keep` is empty.
 Result<fs::path> make_out(const fs::path &keep)
 {
     if (keep.empty()) {
@@ -133,14 +133,14 @@ Result<void> add_result_line(const Arguments &arguments, const vm::Totals &total
 {
     if (arguments.results.empty())
         return {};
-    auto before = vm::read_file(arguments.results);  // missing in the first run
+    auto before = vm::read_file(arguments.results);  // the file is missing in the first run
     return vm::write_file(
         arguments.results,
         (before ? *before : "") + fmt::format("{} {} {} {}\n", totals.passed, totals.failed,
                                               arguments.driver, arguments.kernel));
 }
 
-// After a demo or shell: removes the initramfs and prints the folder of the recordings.
+// Removes the initramfs after a demo or shell, and prints the folder of the recordings.
 void name_recordings(const fs::path &out)
 {
     std::error_code ignored;
@@ -182,7 +182,7 @@ int conclude(const Arguments &arguments, const vm::SessionOptions &options,
     return good ? 0 : kExitFailed;
 }
 
-// Checks and converts the arguments; the output folder is made later.
+// Checks and converts the arguments. The output folder is made later, by make_out().
 Result<vm::SessionOptions> make_options(const Arguments &arguments)
 {
     auto mode = vm::mode_by_name(arguments.mode);
@@ -259,7 +259,7 @@ int main(int argc, char **argv)
 {
     try {
         return run(argc, argv);
-    } catch (const std::exception &failure) {  // only libraries throw
+    } catch (const std::exception &failure) {  // thrown only by libraries
         std::fprintf(stderr, "vmrun: %s\n", failure.what());
         return kExitEnvironment;
     }

@@ -25,7 +25,7 @@ Error failure(std::string_view what)
     return Error{Errc::kEnvironment, fmt::format("QEMU's monitor: {}", what)};
 }
 
-// The value of a string member, or an empty string.
+// Returns the value of a string member, or an empty string if the object has no such string.
 std::string text_in(const json &object, const char *name)
 {
     auto found = object.find(name);
@@ -48,7 +48,7 @@ Result<Monitor> Monitor::connect(const std::filesystem::path &socket)
     return Monitor(std::move(fd));
 }
 
-// Reads QEMU's greeting and negotiates, which QEMU requires before any command.
+// Reads QEMU's greeting and negotiates capabilities, which QEMU requires before any other command.
 Result<void> Monitor::open()
 {
     if (opened_)
@@ -141,7 +141,8 @@ Result<std::string> Monitor::next_line()
             unread_.erase(0, at + 1);
             return line;
         }
-        // Data that is available is read even after the deadline.
+        // Even after the deadline, poll() runs with a timeout of 0 ms, so that data that has
+        // arrived is read.
         const auto left = std::max(
             std::chrono::duration_cast<std::chrono::milliseconds>(end - steady_clock::now()),
             std::chrono::milliseconds(0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// QEMU's control socket (QMP): plugs and unplugs devices while the guest runs.
+// A client of QEMU's control socket (QMP), which plugs and unplugs devices while the guest runs.
 // Protocol: docs/interop/qmp-spec.rst of QEMU; one JSON object per line.
 #pragma once
 
@@ -18,17 +18,18 @@ namespace pmukit::vm {
 class Monitor {
 public:
     static Result<Monitor> connect(const std::filesystem::path &socket);
-    // limit: timeout for each reply
+    // limit: timeout for each reply of QEMU
     explicit Monitor(Fd socket, std::chrono::milliseconds limit = std::chrono::seconds(20))
         : socket_(std::move(socket)), limit_(limit)
     {
     }
 
-    // Plugs a device, in JSON as for -device. If a device of the same name is being unplugged,
-    // first waits until it is gone, because only then its slot is free.
+    // Plugs a device, which is described in JSON as for QEMU's option -device. If a device of the
+    // same name is being unplugged, first waits until that device is gone, because its slot is in
+    // use.
     Result<void> plug(std::string_view device_json);
 
-    // Asks the guest to release the device; QEMU removes it once the guest has done so.
+    // Asks the guest to release the device. QEMU removes the device once the guest has released it.
     Result<void> unplug(std::string_view id);
 
 private:

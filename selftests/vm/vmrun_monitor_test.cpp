@@ -20,8 +20,7 @@ constexpr std::string_view kDevice = R"({"driver": "e1000e", "id": "device1", "b
 constexpr std::string_view kGone =
     R"({"event": "DEVICE_DELETED", "data": {"device": "device1", "path": "/x"}})";
 
-// A stand-in for QEMU: its replies are sent in advance, and the received commands are checked
-// later.
+// Replaces QEMU: a test sends QEMU's replies in advance, and checks the received commands later.
 class MonitorTest : public testing::Test {
 protected:
     MonitorTest()
@@ -106,13 +105,13 @@ TEST_F(MonitorTest, DoesNotWaitAfterFailedUnplug)
     EXPECT_TRUE(monitor.plug(kDevice));
 }
 
-TEST_F(MonitorTest, FailsOnTimeoutInvalidReplyAndHangUp)
+TEST_F(MonitorTest, FailsOnTimeoutInvalidReplyAndClosedSocket)
 {
     Monitor monitor(std::move(ours_), milliseconds(20));
     EXPECT_FALSE(monitor.unplug("device1"));  // no reply
     says({"nonsense"});
     EXPECT_FALSE(monitor.unplug("device1"));
-    says({"{}"});  // an object, but no greeting
+    says({"{}"});  // a JSON object, but not QEMU's greeting
     EXPECT_FALSE(monitor.unplug("device1"));
     says_bytes(kGreeting.substr(0, 10));
     qemu_.reset();

@@ -140,9 +140,9 @@ DriverSpec with_failures(DriverSpec driver, const std::vector<ProgramStep> &step
     Scenario failures = on_the_machine_of_stress(driver, "fail_nth");
     failures.only_all = true;
     failures.kernels = kFailingKernels;
-    // Kernel messages after an injected failure: files of an interrupt in /proc that could not be
-    // made are removed, and DMA debugging disables itself. A real problem has another line above
-    // its backtrace.
+    // After an injected failure, the kernel warns when it removes /proc files of an interrupt that
+    // it could not create, and DMA debugging disables itself. "Call Trace:" is harmless, because a
+    // real problem also prints another line above its backtrace.
     failures.harmless = {"remove_proc_entry+", "Call Trace:", "cacheline tracking ENOMEM"};
     failures.steps.clear();
     for (const ProgramStep &step : steps)
@@ -171,7 +171,7 @@ DriverSpec with_examples(DriverSpec driver, const std::vector<std::string_view> 
     return driver;
 }
 
-// The devices that the modules of all drivers need in one guest:
+// The devices that the modules of all drivers need in one guest, with their PCI addresses:
 //
 //   00:10.0 --- 01:00.0        00:11.0 a memory expander
 //   00:18.0 the trace block    00:19.0 a simulated uncore

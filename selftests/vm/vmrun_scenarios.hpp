@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Shared parts of the scenarios of several drivers. The scenarios of a driver are in
+// Scenarios and steps that several drivers share. The scenarios of one driver are in
 // selftests/<driver>/scenarios.cpp, which defines <driver>_driver() and <driver>_tests(); the build
-// finds them by their folder.
+// generates the list of the drivers from these folders.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ inline const std::vector<std::string_view> kX86Kernels = {
 inline const std::vector<std::string_view> kArm64Kernels = {"6.12-arm64"};
 inline const std::vector<std::string_view> kFailingKernels = {"debug-6.12", "debug-7.2"};
 
-// Part of the JSON of every recording of an emulated device.
+// Text in the JSON output for every recording of an emulated device.
 inline constexpr const char *kSourceModel = "\"source\":\"model\"";
 
 // A step that runs a program with options
@@ -30,12 +30,12 @@ struct ProgramStep {
 };
 
 // Gives each model of the scenario, except the first, one of the faults. The driver's test program
-// tests the faults by name; a host check requires that the list has all faults of the model.
+// selects a fault by its name; a host check requires that `faults` lists all faults of the model.
 void try_each_fault(Scenario &scenario, const std::string &driver,
                     std::span<const std::string_view> faults);
 
 // Returns a step that uses a driver's PMUs at random for {seconds}, and may change the machine
-// meanwhile. The options are those of pmu_stress.
+// meanwhile, for example take CPUs offline. `options` are those of pmu_stress.
 GuestStep stress_step(std::string_view name, std::string_view options);
 
 DriverSpec with_stress(DriverSpec driver, Scenario stress, const std::string &many);
@@ -43,7 +43,7 @@ DriverSpec with_stress(DriverSpec driver, Scenario stress, const std::string &ma
 // Returns a --tree option for each PMU whose name has this prefix.
 std::string trees_of_pmus(const std::string &prefix);
 
-// Adds runs of a program as steps to one of the driver's scenarios.
+// Adds steps to one of the driver's scenarios; each step runs the program with the options given.
 DriverSpec with_steps(DriverSpec driver, std::string_view scenario, std::string_view program,
                       const std::vector<ProgramStep> &steps);
 
@@ -51,42 +51,44 @@ DriverSpec with_steps(DriverSpec driver, std::string_view scenario, std::string_
 DriverSpec with_privileges(DriverSpec driver, std::string_view scenario,
                            const std::vector<ProgramStep> &steps);
 
-// Adds steps that test optional AUX features, which no driver of the project supports.
+// Adds steps that test how a driver rejects optional AUX features, which no driver supports.
 DriverSpec with_aux_extras(DriverSpec driver, std::string_view scenario,
                            const std::vector<ProgramStep> &steps);
 
-// Returns a new scenario, with the machine of the driver's stress scenario.
+// Returns a copy of the driver's stress scenario under another name. The caller replaces the steps.
 Scenario on_the_machine_of_stress(const DriverSpec &driver, std::string_view name);
 
 // Adds a scenario that runs one program and is short even on a debug kernel.
 DriverSpec with_brief(DriverSpec driver, Scenario scenario, std::string_view program,
                       const std::string &options, unsigned limit_seconds);
 
-// Adds a scenario that tests privileges while the device has data, on the machine of stress.
+// Adds a scenario that tests privileges while the device has data, with the devices of the stress
+// scenario.
 DriverSpec with_busy_privileges(DriverSpec driver, const std::string &options);
 
-// Adds a scenario that suspends the guest with a running event, on the machine of stress.
+// Adds a scenario that suspends the guest with a running event, on a machine with the devices of
+// the stress scenario.
 DriverSpec with_sleep(DriverSpec driver, const std::string &options);
 
-// Adds a scenario of events with a sample limit, on the machine of stress. Linux 7.2 stops such an
-// event while the driver delivers its last sample.
+// Adds a scenario with events that have a sample limit, and the devices of the stress scenario.
+// Linux 7.2 stops such an event while the driver delivers the last sample.
 DriverSpec with_refresh(DriverSpec driver, const std::string &options);
 
-// Adds a scenario that unloads and loads the driver's modules two hundred times, with an event of
-// the PMU in between.
+// Adds a scenario that unloads and loads the driver's modules two hundred times, and opens an event
+// of the PMU each time.
 DriverSpec with_reloads(DriverSpec driver, const std::string &options);
 
-// Adds a scenario in which each allocation of each operation (open, map, ...) fails once, on the
-// machine of stress. Only debug kernels support that.
+// Adds a scenario in which each memory allocation of each operation (open, mmap, ...) fails once.
+// The scenario has the devices of the stress scenario, and needs a debug kernel.
 DriverSpec with_failures(DriverSpec driver, const std::vector<ProgramStep> &steps);
 
-// Adds a scenario that runs the commands in console blocks of the driver's pages, on a machine with
-// the devices that the pages name.
+// Adds a scenario that runs the commands in the console blocks of the driver's documentation pages,
+// on a machine with the devices that the pages name.
 DriverSpec with_examples(DriverSpec driver, const std::vector<std::string_view> &pages,
                          std::string_view kernel, Scenario machine);
 
-// The description of one driver: driver() has only the driver's own scenarios, tests() also those
-// that every driver has.
+// Functions that describe one driver: driver() returns only the driver's own scenarios, tests()
+// also the scenarios that every driver has.
 struct DriverScenarios {
     DriverSpec (*driver)();
     DriverSpec (*tests)();
@@ -95,7 +97,7 @@ struct DriverScenarios {
 // Returns an element for every folder of selftests with a scenarios.cpp; generated by the build.
 std::vector<DriverScenarios> driver_scenarios();
 
-// Returns the scenarios that load the modules of all drivers in one guest, for a long time.
+// Returns scenarios that load the modules of all drivers in one guest and run for a long time.
 DriverSpec soak();
 
 }  // namespace pmukit::vm

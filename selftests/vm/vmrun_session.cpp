@@ -30,7 +30,7 @@ namespace {
 
 constexpr seconds kBootLimit{180};
 constexpr unsigned kDebugSlower = 4;
-constexpr seconds kGrace{60};  // in addition to a step's limit, which the guest itself enforces
+constexpr seconds kGrace{60};  // added to a step's limit, which the guest enforces
 constexpr std::chrono::milliseconds kModelReadyLimit{10000};
 constexpr std::chrono::milliseconds kModelLeaveLimit{10000};
 constexpr size_t kTailLines = 40;
@@ -64,10 +64,10 @@ std::string tail(std::string_view text, size_t count)
     return out;
 }
 
-// Prints progress messages of the guest and moves the deadline with every step.
+// Prints the progress messages of the guest, and sets a new deadline at the start of each step.
 class Progress : public Watcher {
 public:
-    // heed() gets each message of the guest, which may be a request.
+    // heed() gets each message of the guest's init; the message may be a request.
     Progress(const std::vector<Step> &steps, seconds boot_limit, bool verbose,
              std::function<void(const std::vector<std::string> &)> heed,
              std::function<void(std::string_view)> look_at_models)
@@ -102,7 +102,7 @@ public:
     bool reached_init() const { return reached_init_; }
 
 private:
-    // The duration of a step, for the message about its end.
+    // Returns the duration of a step as text, for the message that the step has ended.
     std::string seconds_of_step(const std::vector<std::string> &words) const
     {
         if (words.size() != 4 || words[0] != "step" || words[2] != "ended:")
@@ -135,10 +135,10 @@ private:
     steady_clock::time_point deadline_;
 };
 
-// A model process, and how it ended.
+// A model process, and whether its end was requested or seen.
 struct Device {
     Child model;
-    fs::path socket;  // empty: a chassis, which has several sockets
+    fs::path socket;  // empty for a chassis, which has several sockets
     bool ended_on_request = false;
     bool end_was_seen = false;
     bool faulty = false;
@@ -152,7 +152,7 @@ public:
     }
 
     Result<Totals> run();
-    // After an error of run(): true if the emulator itself failed, not the models or the guest.
+    // After an error of run(), returns true if the emulator failed, not a model or the guest.
     bool machine_failed() const { return machine_failed_; }
 
 private:
@@ -193,7 +193,7 @@ private:
     GuestTree tree_;
     Emulator emulator_;
     std::vector<Step> steps_;
-    std::map<std::string, std::string> names_;  // placeholders
+    std::map<std::string, std::string> names_;  // values of placeholders in commands
     ExpectedSkips skips_;
     std::vector<Device> devices_;
     std::optional<Monitor> monitor_;
@@ -311,8 +311,8 @@ Result<void> Session::wait_for_model(size_t number)
                                                  tail(errors ? *errors : "", kTailLines))};
 }
 
-// Requests of a guest on its console: "vm: <verb> <noun> <number>". There is no reply; the guest
-// must detect the effect itself.
+// Handles a request of the guest on its console: "vm: <verb> <noun> <number>". vmrun does not
+// reply; the guest must detect the effect of its request.
 void Session::heed(const std::vector<std::string> &words)
 {
     struct Request {
@@ -368,8 +368,9 @@ Result<void> Session::unplug_device(size_t number)
     return monitor ? (*monitor)->unplug(placed(number).id) : monitor.error();
 }
 
-// Simulates surprise removal of a device: the client gets no notice. The model gets SIGTERM: a
-// killed model with unread data would reset the connection, and QEMU does not survive that.
+// Simulates surprise removal of a device: QEMU, the model's client, gets no notice. The model gets
+// SIGTERM, not SIGKILL: the death of a model with unread data would reset the connection, which
+// QEMU does not survive.
 Result<void> Session::end_model(size_t number)
 {
     if (number >= devices_.size())
@@ -379,7 +380,7 @@ Result<void> Session::end_model(size_t number)
     return {};
 }
 
-// Reports at once, with the current step, that a model has ended while its guest runs.
+// Prints a message with the current step as soon as a model has ended while its guest runs.
 void Session::look_at_models(std::string_view step)
 {
     for (size_t i = 0; i < devices_.size(); i++) {
@@ -393,7 +394,8 @@ void Session::look_at_models(std::string_view step)
     }
 }
 
-// A model started with --once exits with its client; its last line is needed for the checks.
+// A model started with --once exits when its client does. The checks need the last line that the
+// model prints, so vmrun waits for the exit.
 void Session::stop_models()
 {
     for (size_t i = 0; i < devices_.size(); i++) {
@@ -411,7 +413,8 @@ void Session::stop_models()
     devices_.clear();
 }
 
-// Each device of a chassis is checked by the rules of its own driver, in any driver's scenario.
+// Applies to each device of a chassis the rules of the device's own driver, whichever driver the
+// scenario belongs to.
 void Session::check_conformance(size_t number)
 {
     auto said = read_file(out(fmt::format("model{}.log", number)));
@@ -454,7 +457,8 @@ Result<MachineSpec> Session::make_machine()
     spec.initramfs = out("initramfs");
     if (auto written = write_file(spec.initramfs, *archive); !written)
         return written.error();
-    // The guest has a separate folder, so that it cannot overwrite files that the checks need.
+    // The guest writes to a separate folder, so that it cannot overwrite files that the checks
+    // need.
     spec.out = out("guest");
     fs::create_directories(spec.out);
     spec.stock = tree_.root;
@@ -569,7 +573,7 @@ void Session::check_steps()
     }
 }
 
-// Called only if the guest ran to its end.
+// Called only if the guest ran to the end of its steps.
 void Session::check_unload()
 {
     auto warnings = read_file(out("guest/unload"));
@@ -580,8 +584,8 @@ void Session::check_unload()
                         : warnings.error().message});
 }
 
-// Checks that lockdep is still active: a KASAN report or a taint disables it silently, and later
-// lock errors are not reported.
+// Checks that lockdep is still active at the end: a KASAN report or a taint disables lockdep
+// silently, so that it does not report later lock errors.
 void Session::check_debug_kernel()
 {
     auto lockdep = read_file(out("guest/lockdep")), leaks = read_file(out("guest/kmemleak"));
@@ -596,7 +600,7 @@ void Session::check_debug_kernel()
              clean ? "" : tail(leaks ? *leaks : leaks.error().message, kTailLines)});
 }
 
-// Names of the driver's modules, without parameters.
+// Returns the names of the driver's modules, without parameters.
 std::vector<std::string> Session::our_modules() const
 {
     std::vector<std::string> names;
@@ -693,7 +697,7 @@ Result<Totals> Session::run()
     return totals_;
 }
 
-// The scenarios to run, in the order of the table.
+// Returns the scenarios to run, in the order of the driver's table.
 Result<std::vector<const Scenario *>> chosen_scenarios(const SessionOptions &options)
 {
     static const Scenario kPlain{"plain", {}, {}, {}, {}, {}, {}};
@@ -723,15 +727,16 @@ Result<std::vector<const Scenario *>> chosen_scenarios(const SessionOptions &opt
     if (!left_out.empty())
         say("driver={} kernel={}: for another shard:{}", options.driver->name,
             options.kernel->kernel, left_out);
-    // A driver may have no scenario for the kernel's architecture; only a named one must exist.
+    // A driver may have no scenario for the kernel's architecture. Only a scenario that the user
+    // names must exist.
     if (chosen.empty() && !options.scenario.empty())
         return Error{Errc::kUsage, fmt::format("no scenario '{}' for driver {}: one of{}",
                                                options.scenario, options.driver->name, names)};
     return chosen;
 }
 
-// Repeats the scenario once if the emulator failed, which may happen on a busy host without a fault
-// of the guest or the drivers. QEMU's vfio-user client was seen to abort when a device died.
+// Repeats the scenario once if the emulator failed. The emulator may fail on a busy host without a
+// fault of the guest or the drivers: QEMU's vfio-user client was seen to abort when a device died.
 Result<Totals> run_scenario(const SessionOptions &options, const Scenario &scenario,
                             const fs::path &out)
 {

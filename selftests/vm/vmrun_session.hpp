@@ -16,19 +16,19 @@ struct SessionOptions {
     const KernelQuirks *kernel = nullptr;
     const DriverSpec *driver = nullptr;  // nullptr: a guest without devices, to test that it boots
     Mode mode = Mode::kTest;
-    std::string scenario;                // name; empty: the kernel's routine scenarios
-    bool all = false;                    // or every scenario that runs on the kernel
-    std::optional<uint64_t> brief;       // or the brief scenario of this number, modulo their count
-    std::optional<uint64_t> shard;       // or this shard of the routine ones, modulo kShards
-    std::optional<Placement> placement;  // replaces that of the scenario
+    std::string scenario;                // runs this scenario; empty: the kernel's routine ones
+    bool all = false;                    // runs every scenario that the kernel supports
+    std::optional<uint64_t> brief;       // runs one brief scenario: this number modulo their count
+    std::optional<uint64_t> shard;       // runs one shard of the routine ones: this modulo kShards
+    std::optional<Placement> placement;  // replaces the placement of the scenario
     uint64_t seed = 1;
-    unsigned seconds = 60;  // length of steps with {seconds}
+    unsigned seconds = 60;  // length of a step whose command has {seconds}
     bool verbose = false;
     bool allow_kvm = true;
     std::filesystem::path cache;
     std::filesystem::path build;
     std::filesystem::path selftests;
-    std::filesystem::path out;  // an empty folder; its path is short, as sockets are in it, too
+    std::filesystem::path out;  // an empty folder with a short path, because it also holds sockets
 };
 
 struct Totals {

@@ -16,13 +16,13 @@ namespace pmukit::vm {
 
 namespace {
 
-// 6.12 under multi-threaded TCG was seen to fault inside __schedule without any module loaded.
+// Under multi-threaded TCG, Linux 6.12 was seen to fault in __schedule() without any module loaded.
 constexpr std::string_view kOneThread = "tcg,thread=single";
 constexpr std::string_view kManyThreads = "tcg,thread=multi";
 
-// The debug kernels of tools/scripts/debug-kernel. kmemleak needs slab_debug: without it stale
-// pointers in per-CPU caches hide leaks. With five levels of page tables an emulated processor maps
-// KASAN's shadow so slowly that some boots do not complete.
+// Kernel parameters of the debug kernels of tools/scripts/debug-kernel. kmemleak needs slab_debug,
+// because stale pointers in per-CPU caches otherwise hide leaks. With five levels of page tables,
+// an emulated processor maps KASAN's shadow so slowly that some boots do not complete.
 constexpr std::string_view kDebugAppend =
     "kasan_multi_shot slab_debug=FZU page_poison=1 init_on_alloc=0 no5lvl";
 constexpr std::string_view kRacesAppend = "no5lvl";
@@ -32,8 +32,8 @@ constexpr std::string_view kHarmlessInDebug[] = {
 };
 // Boot messages of KCSAN, and two harmless races of the kernel ("BUG: KCSAN:"). The NMI-safe clock
 // has two copies, of which a reader uses the one that is not being written; KCSAN does not know
-// that. When a device file is closed while the device is removed, kernfs tests one bit of a word
-// and sets another bit of it, under different locks.
+// this rule. When a device file is closed while its device is removed, kernfs tests one bit of a
+// word and sets another bit of it, under different locks.
 constexpr std::string_view kHarmlessInRaces[] = {
     "DMA-API: preallocated",
     "DMA-API: debugging enabled",
@@ -41,7 +41,7 @@ constexpr std::string_view kHarmlessInRaces[] = {
     "kcsan: strict mode configured",
     "kcsan: non-strict mode configured",  // ... use CONFIG_KCSAN_STRICT=y to see all data races
     "kcsan: selftest:",
-    "BUG: KCSAN: data-race in ktime_get_mono_fast_ns+",  // the other function is not reported
+    "BUG: KCSAN: data-race in ktime_get_mono_fast_ns+",  // KCSAN does not report the other function
     "BUG: KCSAN: data-race in __kernfs_remove / kernfs_unlink_open_file",
 };
 constexpr std::string_view kDebugLacks[] = {"libnvdimm", "cxl_pmem"};
@@ -56,11 +56,11 @@ constexpr KernelQuirks kKernels[] = {
      kHarmlessInDebug, kDebugAppend, kDebugLacks, true},
     {"debug-7.2", "amd64", "qemu-system-x86_64", "q35", "max", kManyThreads, "ttyS0", "1G",
      kHarmlessInDebug, kDebugAppend, kDebugLacks, true},
-    // Drivers are removed after their first probe, and kobjects are released seconds later.
+    // This kernel removes drivers after their first probe, and releases kobjects seconds later.
     {"late-6.12", "amd64", "qemu-system-x86_64", "q35", "max", kOneThread, "ttyS0", "1G",
      kHarmlessInDebug, kDebugAppend, kDebugLacks, true},
-    // Two CPUs in one thread hardly ever access a watchpoint at the same time, so each CPU has a
-    // separate thread.
+    // Two CPUs that share a thread hardly ever access a watchpoint at the same time, so each
+    // emulated CPU has a separate thread.
     {"kcsan-6.12", "amd64", "qemu-system-x86_64", "q35", "max", kManyThreads, "ttyS0", "1G",
      kHarmlessInRaces, kRacesAppend, kDebugLacks, true, true},
 };
@@ -123,7 +123,7 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
-// Appends the names of `more` that are not in `names` yet.
+// Appends those names of `more` that are not yet in `names`.
 void append_new(Names &names, const Names &more)
 {
     for (const std::string_view name : more)

@@ -30,7 +30,8 @@ std::vector<Scenario> scenarios_of(const DriverSpec &driver)
     return all;
 }
 
-// A step's name is a file name and a word of /etc/vmrun/steps; a duplicate would hide a result.
+// The name of a step is a file name and a word of /etc/vmrun/steps. A duplicate would overwrite a
+// result.
 TEST(Tables, StepNamesAreUniqueWords)
 {
     for (const DriverSpec &driver : drivers()) {
@@ -45,7 +46,7 @@ TEST(Tables, StepNamesAreUniqueWords)
     }
 }
 
-// A scenario's name is a folder name. A scenario for an unknown kernel would never run.
+// The name of a scenario is a folder name. A scenario for an unknown kernel would never run.
 TEST(Tables, ScenariosHaveUniqueNamesAndKnownKernels)
 {
     for (const DriverSpec &driver : drivers()) {
@@ -66,8 +67,8 @@ uint64_t mebibytes(std::string_view size)
     return std::stoull(std::string(size));
 }
 
-// The untapped memory ends at the address of the node in the model's options; both together are the
-// guest's memory.
+// The untapped memory ends at the address that the model's options give for the tapped node. Both
+// memories together are the guest's memory.
 TEST(Tables, TappedNodeAddressMatchesModelOptions)
 {
     EXPECT_EQ(std::stoull(std::string(kTappedBase), nullptr, 0), mebibytes(kUntappedBytes) << 20);
@@ -86,7 +87,7 @@ TEST(Tables, TappedNodeAddressMatchesModelOptions)
             }
 }
 
-TEST(Tables, RdtScenariosRunOnEmulatedX86)
+TEST(Tables, RdtScenariosRunOnX86WithoutSteadyClockOrTappedNode)
 {
     for (const DriverSpec &driver : drivers())
         for (const Scenario &scenario : driver.tests)
@@ -98,7 +99,7 @@ TEST(Tables, RdtScenariosRunOnEmulatedX86)
             }
 }
 
-TEST(Tables, OtherDriversAreAddedOnce)
+TEST(Tables, AddsModulesOfOtherDriversOnce)
 {
     for (const DriverSpec &driver : drivers())
         for (const Scenario &scenario : scenarios_of(driver)) {
@@ -106,7 +107,7 @@ TEST(Tables, OtherDriversAreAddedOnce)
                 ASSERT_TRUE(driver_by_name(name)) << name;
             const DriverSpec all = with_others(driver, scenario);
             EXPECT_EQ(all.name, driver.name);
-            // Stock modules do not need pmukit_common.
+            // Stock modules that replace the driver's modules do not need pmukit_common.
             if (scenario.modules_instead.empty())
                 EXPECT_EQ(std::ranges::count(all.modules, "pmukit_common"), 1);
             else
@@ -147,7 +148,7 @@ TEST(Tables, BannerShowsModulesExamplesAndFolder)
     }
 }
 
-TEST(Tables, ScenarioWithoutKernelsRunsOnAll)
+TEST(Tables, ScenarioWithoutKernelsRunsOnAllKernels)
 {
     Scenario scenario;
     EXPECT_TRUE(runs_on(scenario, *kernel_by_name("6.1")));
@@ -156,7 +157,7 @@ TEST(Tables, ScenarioWithoutKernelsRunsOnAll)
     EXPECT_TRUE(runs_on(scenario, *kernel_by_name("7.2")));
 }
 
-TEST(Tables, RoutineScenarioRunsOnNamedAndDebugKernels)
+TEST(Tables, ScenarioIsRoutineOnNamedAndDebugKernels)
 {
     Scenario scenario;
     EXPECT_TRUE(is_routine_on(scenario, *kernel_by_name("6.1")));
@@ -209,7 +210,7 @@ TEST(Tables, EachRoutineScenarioIsInOneShard)
             }
 }
 
-TEST(Tables, ShardRunsAScenarioOnOneStockKernelAtMost)
+TEST(Tables, ShardRunsAScenarioOnAtMostOneStockKernel)
 {
     for (const DriverSpec &driver : drivers())
         for (const Scenario &scenario : driver.tests) {
@@ -221,8 +222,8 @@ TEST(Tables, ShardRunsAScenarioOnOneStockKernelAtMost)
         }
 }
 
-// Exceptions are scenarios that run only with --all, of which there is a shorter equivalent, or
-// only if they are named.
+// The exceptions are scenarios that run only with --all (a shorter equivalent is routine) and
+// scenarios that run only if --scenario names them.
 TEST(Tables, EveryScenarioIsRoutineOnAStockKernel)
 {
     for (const DriverSpec &driver : drivers())
@@ -236,7 +237,8 @@ TEST(Tables, EveryScenarioIsRoutineOnAStockKernel)
                 << scenario.name;
 }
 
-// Random use without an open event proves nothing.
+// A stress step that never opens an event would pass without a test, so --least-opens sets a
+// minimum.
 TEST(Tables, StressStepsRequireEvents)
 {
     for (const DriverSpec &driver : drivers())
@@ -247,7 +249,7 @@ TEST(Tables, StressStepsRequireEvents)
                     << driver.name << " " << step.name;
 }
 
-TEST(Tables, EveryHostCheckHasACriterion)
+TEST(Tables, EveryHostCheckRequiresText)
 {
     for (const DriverSpec &driver : drivers())
         for (const Scenario &scenario : driver.tests)
@@ -270,7 +272,7 @@ bool conforms(std::string_view driver)
     return spec && spec->conforms;
 }
 
-// Includes devices in the chassis of another driver's scenario.
+// This includes devices of a conforming driver in the chassis of another driver's scenario.
 TEST(Tables, ConformingDevicesAreStrictInEveryScenario)
 {
     unsigned beside = 0;

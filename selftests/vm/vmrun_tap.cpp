@@ -24,7 +24,7 @@ std::string_view trim(std::string_view text)
     return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-// Removes a number from the front.
+// Removes a number from the front of the text and returns it.
 std::optional<unsigned> take_number(std::string_view &text)
 {
     unsigned value = 0;
@@ -43,7 +43,7 @@ bool take_prefix(std::string_view &text, std::string_view prefix)
     return true;
 }
 
-// State while one program's output is read.
+// State of the parser while it reads the output of one program.
 struct TapReading {
     std::optional<unsigned> plan;
     bool plan_twice = false;
@@ -92,7 +92,7 @@ void read_result(std::string_view program, std::string_view line, TapReading &ta
     tap.results.push_back(std::move(result));
 }
 
-// Returns the reason why the output as a whole is invalid; empty if it is valid.
+// Returns why the output as a whole is invalid, or an empty text if it is valid.
 std::string failure_of(const TapReading &tap, int exit_code)
 {
     if (!tap.bail_out.empty())

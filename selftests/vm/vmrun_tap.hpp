@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Reads TAP as the kernel's selftests write it (kselftest.h) and checks it: a program that prints
-// no plan, too few or too many results, or the same number twice has failed, whatever the results.
+// Reads TAP output in the format of the kernel's selftests (kselftest.h) and checks it: a program
+// fails if it prints no plan, too few or too many results, or the same test number twice.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,12 @@ struct TestResult {
     std::string reason;  // for a skip or a failure; may be empty
 };
 
-// Returns the results of one program, at least one. The program may crash after complete TAP: if no
-// test has failed, its exit code must be 0, or 4 if no test has passed either.
+// Returns the results of one program, at least one. Because a program may crash after complete TAP
+// output, its exit code must be 0 if no test has failed; 4 is allowed if no test has passed either.
 std::vector<TestResult> parse_tap(std::string_view program, std::string_view text, int exit_code);
 
-// Lines "<kernel or *> <program> <test name> # <reason>"; the reason is required.
+// List of skips that are expected, one per line: "<kernel or *> <program> <test name> # <reason>".
+// The reason is required.
 class ExpectedSkips {
 public:
     static ExpectedSkips parse(std::string_view text);

@@ -45,7 +45,7 @@ TEST(Tap, EveryTruncationBeforeTheLastResultFails)
     EXPECT_FALSE(fails(kGood.substr(0, needed), 0));
 }
 
-TEST(Tap, NotOkFails)
+TEST(Tap, NotOkResultFails)
 {
     EXPECT_TRUE(fails("1..1\nnot ok 1 a\n", 1));
     EXPECT_TRUE(fails("1..1\nnot ok 1 a # SKIP is no excuse\n", 0));
@@ -78,7 +78,7 @@ TEST(Tap, AcceptsSkipOfWholeProgram)
     EXPECT_EQ(results[0].reason, "no device");
 }
 
-TEST(Tap, BailOutFails)
+TEST(Tap, BailOutFailsTheProgram)
 {
     EXPECT_TRUE(fails("1..1\nok 1 a\nBail out! no memory\n", 0));
 }

@@ -12,16 +12,16 @@
 
 namespace pmukit::vm {
 
-std::vector<std::string> lines_of(std::string_view text);  // without line ends; CR is dropped
+std::vector<std::string> lines_of(std::string_view text);  // without CR and LF at the ends
 std::vector<std::string> words_of(std::string_view text);  // split at blanks and tabs
 
-// NAME=VALUE lines; empty lines and # comments are skipped.
+// Parses lines NAME=VALUE; skips empty lines and lines that begin with #.
 Result<std::map<std::string, std::string>> parse_settings(std::string_view text);
 
-// Replaces each {name} by its value; an unknown name stays as it is.
+// Replaces each {name} by its value in `values`; keeps a name that `values` does not have.
 std::string expand(std::string_view text, const std::map<std::string, std::string> &values);
 
-// For sh: the word in single quotes.
+// Returns the word in single quotes, for a command of sh.
 std::string shell_quote(std::string_view word);
 
 Result<std::string> read_file(const std::filesystem::path &path);
