@@ -64,12 +64,13 @@ passes_over() {
 	cat "$work/over"
 	[ $status = 77 ] && grep -q BUILD_EXCLUSIVE "$work/over"
 }
-# Succeeds if DKMS skips the package for a real-time kernel, which it recognizes by the kernel's configuration.
+# real_time PACKAGE FILE: succeeds if DKMS skips the package for a real-time kernel, whose configuration is in FILE of its headers.
 real_time() {
 	local release=6.1.0-99-rt-amd64
-	mkdir -p "/lib/modules/$release/build/include"
-	echo CONFIG_64BIT=y >"/lib/modules/$release/build/.config"
-	! passes_over "$1" $release && echo CONFIG_PREEMPT_RT=y >>"/lib/modules/$release/build/.config" && passes_over "$1" $release
+	local headers=/lib/modules/$release/build
+	rm -rf "$headers" && mkdir -p "$headers/include/config"
+	echo CONFIG_64BIT=y >"$headers/$2"
+	! passes_over "$1" $release && echo CONFIG_PREEMPT_RT=y >>"$headers/$2" && passes_over "$1" $release
 }
 # Succeeds if DKMS skips the package for a 32-bit kernel, which it recognizes by the kernel's configuration.
 narrow() {
@@ -170,7 +171,7 @@ nothing_of() {
 
 old=${kernels[0]} new=${kernels[1]}
 
-plan 27
+plan 28
 check "the headers of $old can be installed" arrives "$old"
 check "dkms add accepts each package" add
 check "dkms build of pmukit succeeds for $(release "$old")" step build pmukit
@@ -188,7 +189,8 @@ check "modprobe would load hisi_ptt from updates/dkms, not from kernel/" comes_f
 check "modprobe would load pmukit_common before each other module" common_first "$old"
 check "all modules have the same checksums of shared symbols" symbols_agree "$old"
 check "each module is signed, and DKMS has a key" signed "$old"
-check "dkms skips a real-time kernel" real_time pmukit
+check "dkms skips a real-time kernel" real_time pmukit .config
+check "dkms skips a real-time kernel whose headers have no .config" real_time pmukit include/config/auto.conf
 check "dkms skips a 32-bit kernel" narrow pmukit
 check "the headers of the newer kernel $new can be installed" arrives "$new"
 check "dkms has installed each package for the new kernel" states "$new" installed
