@@ -82,10 +82,10 @@ const Case kCases[] = {
      "no conflicting driver", ""},
     {"ForeignUncore",
      [](const TestFolder &t) { t.put("sys/bus/event_source/devices/uncore_imc_0/type", "30\n"); },
-     "drivers", Health::kNote, "intel_uncore is loaded", "beside_intel_uncore=1"},
+     "drivers", Health::kGood, "the in-tree intel_uncore serves the uncore units", ""},
     {"ForeignImc",
      [](const TestFolder &t) { t.put("sys/bus/event_source/devices/nest_mcs01_imc/type", "30\n"); },
-     "drivers", Health::kNote, "imc driver has PMUs", "stock perf"},
+     "drivers", Health::kGood, "imc driver has PMUs: stock perf", ""},
     {"NoCxlPci", [](const TestFolder &t) { t.remove("sys/module/cxl_pci"); }, "drivers",
      Health::kNote, "cxl_pci is not", "standalone=1"},
     {"Standalone",
@@ -96,13 +96,15 @@ const Case kCases[] = {
      "drivers", Health::kGood, "no conflicting driver", ""},
     {"ResctrlMounted",
      [](const TestFolder &t) { t.put("proc/mounts", "resctrl /sys/fs/resctrl resctrl rw 0 0\n"); },
-     "resctrl", Health::kNote, "mounted on /sys/fs/resctrl", "umount /sys/fs/resctrl"},
+     "resctrl", Health::kGood, "mounted on /sys/fs/resctrl: mon_data", ""},
     {"ResctrlBesideCacheQos",
      [](const TestFolder &t) {
          t.put("proc/mounts", "none /rc resctrl rw 0 0\n");
          put_module(t, "cache_qos");
      },
-     "resctrl", Health::kBad, "cache_qos yields", "umount /rc"},
+     "resctrl", Health::kBad, "cache_qos yields",
+     "read mon_data in /rc instead; umount /rc frees the registers, but deletes all control and "
+     "monitor groups"},
     {"ResctrlBehindManyMounts",
      [](const TestFolder &t) {
          std::string mounts;
@@ -110,7 +112,7 @@ const Case kCases[] = {
              mounts += "overlay /var/lib/containers/one overlay rw 0 0\n";
          t.put("proc/mounts", mounts + "resctrl /sys/fs/resctrl resctrl rw 0 0\n");
      },
-     "resctrl", Health::kNote, "mounted on /sys/fs/resctrl", "umount /sys/fs/resctrl"},
+     "resctrl", Health::kGood, "mounted on /sys/fs/resctrl: mon_data", ""},
     {"NoTraceUnit", [](const TestFolder &) {}, "iommu", Health::kGood, "no PCIe trace device", ""},
     {"TranslatedTraceUnit", [](const TestFolder &t) { put_trace_unit(t, "DMA-FQ\n"); }, "iommu",
      Health::kBad, "0000:01:00.0: the IOMMU translates its addresses (type DMA-FQ)", "iommu=pt"},

@@ -19,7 +19,8 @@ constexpr Driver kRecorded = {"cache_qos", "cache_qos_aux", 0,
                               decode::cache_qos::looks_like_records,
                               decode::cache_qos::words_of_raw};
 
-// cache_qos yields to resctrl, because both would write the same registers.
+// cache_qos yields to resctrl, because both would write the same registers. An unmount deletes
+// what other users have configured in resctrl, so it is a fix only if cache_qos is loaded.
 void check_resctrl(const Host &host, std::vector<Finding> &findings)
 {
     std::ifstream mounts(host.path("proc/mounts"));  // can be long on a machine with containers
@@ -31,11 +32,17 @@ void check_resctrl(const Host &host, std::vector<Finding> &findings)
     }
     if (at.empty())
         return findings.push_back({"resctrl", Health::kGood, "not mounted"});
-    const Health health = is_ours(host, "cache_qos") ? Health::kBad : Health::kNote;
+    if (!is_ours(host, "cache_qos"))
+        return findings.push_back({"resctrl", Health::kGood,
+                                   "mounted on " + at +
+                                       ": mon_data in its groups has occupancy and bandwidth; "
+                                       "cache_qos does not load meanwhile"});
     findings.push_back(
-        {"resctrl", health,
+        {"resctrl", Health::kBad,
          "mounted on " + at + ": cache_qos yields the registers and its values are frozen",
-         "umount " + at});
+         fmt::format("read mon_data in {} instead; umount {} frees the registers, but deletes all "
+                     "control and monitor groups and resets cache and bandwidth allocation",
+                     at, at)});
 }
 
 }  // namespace

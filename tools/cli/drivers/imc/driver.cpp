@@ -14,10 +14,9 @@ constexpr Driver kRecorded = {
     "imc", "trace_imc", 0, decode::imc::looks_like_records, decode::imc::words_of_raw, true};
 
 constexpr OtherDriver kOthers[] = {
-    {"the in-tree imc driver has PMUs",
+    {"the in-tree imc driver has PMUs: stock perf records trace_imc, pmukit report reads the file",
      [](const Host &host) { return has_pmu(host, "nest_") && !is_ours(host, "imc"); },
-     Health::kNote,
-     "use the in-tree driver: stock perf records trace_imc, pmukit report reads the file"},
+     Health::kGood, ""},
 };
 
 }  // namespace

@@ -9,10 +9,9 @@ constexpr std::string_view kModules[] = {"uncore_pmon"};
 constexpr std::string_view kCountingPmus[] = {"uncore_"};
 
 constexpr OtherDriver kOthers[] = {
-    {"intel_uncore is loaded: uncore_pmon does not bind functions beside it",
+    {"the in-tree intel_uncore serves the uncore units",
      [](const Host &host) { return has_pmu(host, "uncore_") && !is_ours(host, "uncore_pmon"); },
-     Health::kNote,
-     "rmmod intel_uncore if it is a module, or insmod uncore_pmon.ko beside_intel_uncore=1"},
+     Health::kGood, ""},
 };
 
 }  // namespace
