@@ -32,7 +32,7 @@
 struct pci_dev;
 
 /*
- * A section is a stretch of work with interrupts off. It makes at most this many device reads; a
+ * Maximum number of device reads in a section, which is what one drain does with interrupts off. A
  * read takes about 1 us.
  */
 #define CXL_HMU_READS_PER_SECTION	64

@@ -2,10 +2,11 @@
 /*
  * cxl_hmu: moving hot-list entries to perf.
  *
- * A drain is started by the interrupt (the list is half full, or has overflowed), the timer (about
- * once per epoch), the previous drain (more entries than one section may read), and the stop of the
- * event. All drains run on the event's CPU with interrupts off, because perf's buffers have one
- * writer:
+ * A section is the part of the hot list that one drain reads with interrupts off, at most
+ * CXL_HMU_BATCH entries. A drain is started by the interrupt (the list is half full, or has
+ * overflowed), the timer (about once per epoch), the previous drain (it left entries in the list),
+ * and the stop of the event. All drains run on the event's CPU with interrupts off, because perf's
+ * buffers have one writer:
  *
  *   interrupt ---------.
  *   timer -------------+
@@ -15,15 +16,15 @@
  *         '----------------------------------------------|--'
  *   cxl_hmu_drain_last() --------------------------------'
  *
- * On a CPU other than the event's, cxl_hmu_service() only sends the kick. A run is the time from
- * the start of an event to its stop.
+ * On a CPU other than the event's, cxl_hmu_service() only sends the kick: a call of the same
+ * function on the event's CPU. A run is the time from the start of an event to its stop.
  *
  * Reading a full list takes many sections; interrupts are on between two sections. Each section
  * queues the next one as irq_work, which does not depend on timer latency. A CPU may run its
- * irq_work before other interrupts, so a chain of such sections is limited to the number that a
- * full list needs, and to CXL_HMU_BURST_MAX. Then the driver pauses for as long as the chain took,
- * and the timer starts the next section. So a device that never runs out of entries uses at most
- * half of the CPU's time.
+ * irq_work before other interrupts, so a long chain of such sections would delay these interrupts.
+ * A chain has at most as many sections as a full list needs, and never more than CXL_HMU_BURST_MAX.
+ * Then the driver pauses for as long as the chain took, and the timer starts the next section. So a
+ * device that never runs out of entries uses at most half of the CPU's time.
  *
  * A drain first opens a sink (pmukit_sink_open()), which limits the length of the record, then
  * reads at most as many entries from the device as fit, then delivers the record. Further entries
@@ -47,7 +48,7 @@
 #include "cxl_hmu.h"
 #include "cxl_hmu_trace.h"
 
-/* Maximum number of chained sections; their device reads take about 2 ms, at 1 us per read. */
+/* Maximum number of sections in a chain: about 2 ms of device reads, at 1 us per read */
 #define CXL_HMU_BURST_MAX		32U
 #define CXL_HMU_PAUSE_MIN_NS		(100 * NSEC_PER_USEC)
 #define CXL_HMU_DISABLE_POLL_US		10
@@ -57,7 +58,10 @@
 
 #define CXL_HMU_BATCH			(PMUKIT_RECORD_WORDS - CXL_HMU_HEADER_WORDS)
 
-/* + 1: after an all-ones entry the status is read again; CXL_HMU_BATCH covers the entry itself. */
+/*
+ * + 1: the status read after an all-ones entry. The read of that entry is already counted in
+ * CXL_HMU_BATCH.
+ */
 static_assert(CXL_HMU_BATCH + CXL_HMU_READS_OVERHEAD + 1 <= CXL_HMU_READS_PER_SECTION);
 static_assert(CXL_HMU_READS_OVERHEAD <= 6);
 
@@ -117,7 +121,7 @@ static u32 cxl_hmu_take(struct cxl_hmu *hmu, u32 count, u32 *entries)
 	return count;
 }
 
-/* Count and flag an out-of-range tail once, until the tail has been valid again. */
+/* Count and flag only the first of several out-of-range tails in a row. */
 static void cxl_hmu_check_tail(struct cxl_hmu *hmu, bool valid)
 {
 	if (!valid && !hmu->tail_rejected) {
@@ -243,7 +247,10 @@ static void cxl_hmu_deliver(struct cxl_hmu *hmu, struct cxl_hmu_event *hev,
 
 	cxl_hmu_put_header(hmu, &header);
 	hmu->record.raw.tag = PMUKIT_RAW_TAG_CXL_HMU;
-	/* Flags that a stop sets during this delivery belong to the event's next run. */
+	/*
+	 * Clear the flags before the delivery, not after it: a stop during the delivery may set
+	 * flags, and they belong to the event's next run.
+	 */
 	hev->flags = 0;
 	if (!pmukit_sink_deliver(sink, &hmu->record, CXL_HMU_HEADER_WORDS + entries, entries)) {
 		hev->flags |= flags;
@@ -358,7 +365,8 @@ static void cxl_hmu_continue(struct cxl_hmu *hmu, bool more)
 }
 
 /*
- * On any CPU, interrupts off: run the next step of a start or stop, or drain on the event's CPU.
+ * Called on any CPU with interrupts off. While the device tracks, drain it if this is the event's
+ * CPU, else send the kick. While a start or stop is in progress, run its next step on this CPU.
  * hmu->timer, hmu->more and hmu->kick are started under the lock and only while the instance is not
  * dead, so that a detach can mark the instance dead and then wait for them.
  */
@@ -452,7 +460,7 @@ irqreturn_t cxl_hmu_interrupt(int irq, void *data)
 /* Return: the status after the disable; 0 if the device was not tracking. */
 static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 {
-	bool looked = hmu->state == CXL_HMU_ENABLING;
+	bool was_enabling = hmu->state == CXL_HMU_ENABLING;
 	u64 status = CXL_HMU_STATUS_BUSY;
 	int i;
 
@@ -464,13 +472,13 @@ static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 	 * Poll an enable in progress once more. If it still has not completed, the entries that the
 	 * device collects are lost: flag the next record as truncated.
 	 */
-	if (looked)
+	if (was_enabling)
 		cxl_hmu_run(hmu);
 	if (hmu->state == CXL_HMU_ENABLING)
 		hmu->active->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
 	if (hmu->state != CXL_HMU_ON)
 		return 0;
-	if (!looked && !cxl_hmu_still_on(hmu, cxl_hmu_read(hmu, CXL_HMU_STATUS)))
+	if (!was_enabling && !cxl_hmu_still_on(hmu, cxl_hmu_read(hmu, CXL_HMU_STATUS)))
 		return 0;
 
 	cxl_hmu_disable(hmu);
@@ -482,8 +490,8 @@ static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 			break;
 	}
 	/*
-	 * Entries that arrive after this drain appear only in the PMU's lost counter, in no record:
-	 * flag the last record as truncated.
+	 * Entries that the device adds after the last drain of the run are in no record; only the
+	 * PMU's lost counter includes them. Flag the last record as truncated.
 	 */
 	if (status & CXL_HMU_STATUS_BUSY)
 		hmu->active->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
@@ -492,8 +500,8 @@ static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 
 /*
  * Called if perf stops the event while a record is delivered: discard the entries that the device
- * still holds. If the disable was already sent, that record is part of the last drain of the run,
- * which handles these entries itself.
+ * still holds. If the disable was already sent, the record belongs to the last drain of the run,
+ * and that drain handles the entries itself.
  */
 static void cxl_hmu_stop_inside(struct cxl_hmu *hmu)
 {
@@ -513,8 +521,8 @@ static void cxl_hmu_stop_inside(struct cxl_hmu *hmu)
  * cxl_hmu_drain_last - disable the device and read the entries it holds, up to one section
  * @hmu: an instance whose event is being stopped
  *
- * Context: the stop callback: event's CPU, interrupts off, no lock. If perf calls it from inside a
- * drain, the record of that drain is the last one.
+ * Context: the stop callback: event's CPU, interrupts off, no lock. If perf calls the stop callback
+ * from inside a drain, the record of that drain is the last one.
  */
 void cxl_hmu_drain_last(struct cxl_hmu *hmu)
 {

@@ -840,7 +840,7 @@ static int __init cxl_hmu_init(void)
 		return ret;
 	ret = cxl_hmu_standalone_register();
 	if (ret) {
-		/* The notifier may have attached devices already. */
+		/* Detach the devices that the notifier may have attached already. */
 		cxl_hmu_leave();
 		return ret;
 	}

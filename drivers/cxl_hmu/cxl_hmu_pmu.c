@@ -180,7 +180,7 @@ static void cxl_hmu_event_del(struct perf_event *event, int flags)
 	cxl_hmu_event_stop(event, PERF_EF_UPDATE);
 }
 
-/* The count is the number of delivered entries; each delivery updates it, so a read need not. */
+/* The count is the number of delivered entries. Each delivery updates it; a read does nothing. */
 static void cxl_hmu_event_read(struct perf_event *event)
 {
 }

@@ -313,7 +313,7 @@ static void cxl_hmu_run_spinning(struct cxl_hmu *hmu, int spins)
 
 	cxl_hmu_steps_run(hmu, spins);
 	if (hmu->state == CXL_HMU_ON) {
-		/* In the timer (no spins), drain at once: interrupts before ON were ignored. */
+		/* In the timer (@spins is 0), drain at once: interrupts before ON were ignored. */
 		cxl_hmu_arm(hmu, spins ? cxl_hmu_flush_ns(hmu) : 0);
 		return;
 	}
