@@ -134,8 +134,8 @@ static_assert(offsetof(struct hisi_ptt_record, words) == 16);
  * @last_logged: message printed last; NULL after a successful start
  * @timer: continues a drain, or polls the device
  * @kick: cross-CPU call that runs hisi_ptt_service() on @cpu
- * @delivering: a drain is in progress on @cpu. This and the following members are written only on
- *	@cpu with interrupts off.
+ * @delivering: a drain is in progress on @cpu. @delivering and the members after it are written
+ *	only on @cpu with interrupts off.
  * @runs: number of runs
  * @restarts: number of restarts after an overrun
  * @copied_bytes: bytes of entries that the CPU copied since probe
@@ -235,7 +235,7 @@ bool hisi_ptt_halt(struct hisi_ptt *ptt);
 void hisi_ptt_drain_init(struct hisi_ptt *ptt);
 void hisi_ptt_drain_shutdown(struct hisi_ptt *ptt);
 void hisi_ptt_drain_last(struct hisi_ptt *ptt);
-void hisi_ptt_drain_none(struct hisi_ptt *ptt, struct hisi_ptt_event *hev);
+void hisi_ptt_report_failed_start(struct hisi_ptt *ptt, struct hisi_ptt_event *hev);
 irqreturn_t hisi_ptt_interrupt(int irq, void *data);
 
 /* hisi_ptt_dma.c */

@@ -10,7 +10,8 @@
  *   kick (other CPU) --'
  *   hisi_ptt_drain_last() ---> hisi_ptt_stop_and_drain()
  *
- * On a CPU other than the event's, hisi_ptt_service() only sends the kick.
+ * On a CPU other than the event's, hisi_ptt_service() only sends the kick: a call of the same
+ * function on the event's CPU.
  *
  * A section is what one drain copies with interrupts off, at most HISI_PTT_SECTION_BYTES. The timer
  * copies the rest a moment later, so that other interrupts are served in between. While the device
@@ -28,7 +29,8 @@
  * the record has PERF_AUX_FLAG_TRUNCATED, which makes perf disable the event.
  * PERF_AUX_FLAG_COLLISION means in addition that the size of the loss is unknown. The number of
  * lost entries is added to the event's lost_samples, which PERF_FORMAT_LOST reads and which
- * recorders store at the end. Records in samples contain the event's count of lost entries.
+ * recorders store at the end. The driver's own records, which samples carry as raw data, contain
+ * the event's count of lost entries.
  *
  * Locking: the driver holds ptt->lock while it accesses registers and the ring, but not while it
  * calls perf, which may call the driver's stop callback. ptt->record, ptt->delivering and the
@@ -48,7 +50,7 @@
 #include "hisi_ptt.h"
 #include "hisi_ptt_trace.h"
 
-/* Pause between two sections of one drain */
+/* Delay until the timer drains the next section */
 #define HISI_PTT_CONTINUE_NS		(20 * NSEC_PER_USEC)
 
 /*
@@ -207,7 +209,10 @@ static void hisi_ptt_restart(struct hisi_ptt *ptt)
 	if (ptt->dead || ptt->state != HISI_PTT_PAUSED || ptt->resetting ||
 	    hisi_ptt_ring_waiting(&ptt->ring))
 		return;
-	/* Packets since the stop are lost: flags set here report that before the next entries. */
+	/*
+	 * The packets since the stop are lost. The flags set below make the next drain report this
+	 * before it delivers entries.
+	 */
 	if (hisi_ptt_launch(ptt, &hev->cfg)) {
 		ptt->state = HISI_PTT_ENDED;
 		hisi_ptt_lose_at_least(ptt, hev, 0, PMUKIT_HISI_PTT_F_RESET);
@@ -298,7 +303,10 @@ static bool hisi_ptt_deliver_record(struct hisi_ptt *ptt, struct hisi_ptt_event 
 
 	hisi_ptt_put_header(ptt, &header);
 	ptt->record.raw.tag = PMUKIT_RAW_TAG_HISI_PTT;
-	/* Flags that a stop sets during this delivery belong to the event's next run. */
+	/*
+	 * Clear the flags before the delivery, not after it: a stop during the delivery may set
+	 * flags, and they belong to the event's next run.
+	 */
 	hev->flags = 0;
 	if (hisi_ptt_sink_samples(sink) &&
 	    !hisi_ptt_deliver_sample(ptt, sink, nr_words, header.entries)) {
@@ -313,8 +321,8 @@ static bool hisi_ptt_deliver_record(struct hisi_ptt *ptt, struct hisi_ptt_event 
 }
 
 /*
- * @records: the piece was copied to ptt->record too. If the trace event was enabled after the copy,
- * it starts with the next piece.
+ * @records: true if the piece was also copied to ptt->record. If the trace event was enabled after
+ * the copy, it starts with the next piece.
  */
 static void hisi_ptt_deliver(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 			     struct pmukit_sink *sink, u32 bytes, bool records)
@@ -481,7 +489,10 @@ static bool hisi_ptt_throttled_silently(const struct hisi_ptt_event *hev)
 	return pmukit_event_throttled(hev->pev.event) && !hisi_ptt_event_samples(hev);
 }
 
-/* Flags the loss of packets from the last traced entry until the event or the trace continues. */
+/*
+ * Sets flags that report that packets are lost between the last traced entry and the moment when
+ * the event or the trace continues.
+ */
 static void hisi_ptt_note_pause(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
 {
 	if (ptt->state == HISI_PTT_PAUSED)
@@ -650,7 +661,10 @@ static void hisi_ptt_stop_inside(struct hisi_ptt *ptt)
 	u64 waiting;
 
 	raw_spin_lock(&ptt->lock);
-	/* The last drain of a run has already halted the device. */
+	/*
+	 * If the device is already halted (after an overrun, or by the last drain of a run), nothing
+	 * is left to look at.
+	 */
 	if (!ptt->halted)
 		hisi_ptt_look_last(ptt);
 	waiting = hisi_ptt_ring_drop(&ptt->ring);
@@ -664,8 +678,8 @@ static void hisi_ptt_stop_inside(struct hisi_ptt *ptt)
  * hisi_ptt_drain_last - stop the trace and deliver the remaining entries
  * @ptt: a device whose event is being stopped
  *
- * Context: the stop callback: event's CPU, interrupts off, no lock. If perf calls it during a
- * drain, the record of that drain is the last one and the remaining entries are lost.
+ * Context: the stop callback: event's CPU, interrupts off, no lock. If perf calls the stop callback
+ * during a drain, the record of that drain is the last one and the remaining entries are lost.
  */
 void hisi_ptt_drain_last(struct hisi_ptt *ptt)
 {
@@ -685,7 +699,7 @@ void hisi_ptt_drain_last(struct hisi_ptt *ptt)
 }
 
 /**
- * hisi_ptt_drain_none - report that an event could not be started
+ * hisi_ptt_report_failed_start - report that an event could not be started
  * @ptt: the device
  * @hev: the event; perf's start callback cannot return an error
  *
@@ -694,7 +708,7 @@ void hisi_ptt_drain_last(struct hisi_ptt *ptt)
  *
  * Context: the start callback: event's CPU, interrupts off, no lock.
  */
-void hisi_ptt_drain_none(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
+void hisi_ptt_report_failed_start(struct hisi_ptt *ptt, struct hisi_ptt_event *hev)
 {
 	hisi_ptt_lose_at_least(ptt, hev, 0, PMUKIT_HISI_PTT_F_RESET);
 	if (pmukit_aux_of_event(hev->pev.event))

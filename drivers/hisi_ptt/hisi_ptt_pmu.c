@@ -137,7 +137,7 @@ static void hisi_ptt_event_start(struct perf_event *event, int flags)
 		return;
 	local_irq_save(irq_flags);
 	if (hisi_ptt_start_event(event))
-		hisi_ptt_drain_none(hisi_ptt_of_event(event),
+		hisi_ptt_report_failed_start(hisi_ptt_of_event(event),
 				    to_hisi_ptt_event(to_pmukit_event(event)));
 	local_irq_restore(irq_flags);
 }
@@ -204,8 +204,8 @@ static void hisi_ptt_release(struct pmukit_pmu *pp)
 
 /*
  * Routes the interrupt to the events' CPU, so that the handler can drain there. If routing fails,
- * hisi_ptt_service() kicks that CPU. The start callback cannot do this: irq_set_affinity() takes
- * the lock of the irq_desc, which is not allowed under perf's locks.
+ * hisi_ptt_service() kicks that CPU. The start callback cannot route the interrupt:
+ * irq_set_affinity() takes the lock of the irq_desc, which is not allowed under perf's locks.
  */
 static void hisi_ptt_place_changed(struct pmukit_pmu *pp, unsigned int cpu)
 {
