@@ -87,8 +87,8 @@ struct imc_chip {
  *	CPU.
  * @thread_memory: counters of the hardware thread
  * @trace_memory: trace buffer
- * @nr_threads: number of thread events added on this CPU. This and the following members are used
- *	on the CPU itself with interrupts off.
+ * @nr_threads: number of thread events added on this CPU. @nr_threads and the members after it are
+ *	used on the CPU itself with interrupts off.
  * @tracing: trace events added on this CPU: list of struct imc_event
  * @ring: reader of @trace_memory
  * @draining: set while a drain delivers records to perf, which may call the stop callback then
@@ -269,8 +269,8 @@ struct imc {
  * @since_tb: trace event: timebase of the last record before the start of the event
  * @aux: trace event: an AUX area was mapped for the event
  * @reported_lost: trace event: lost records already reported by a flag in the AUX area
- * @cut: trace event: it was stopped in an NMI, and the records that it missed are not yet counted
- *	as lost
+ * @loss_pending: trace event: it was stopped in an NMI, and the records that it missed are not yet
+ *	counted as lost
  */
 struct imc_event {
 	struct pmukit_event pev;
@@ -279,7 +279,7 @@ struct imc_event {
 	u64 since_tb;
 	bool aux;
 	u64 reported_lost;
-	bool cut;
+	bool loss_pending;
 };
 
 static inline struct imc_pmu *to_imc_pmu(struct pmukit_pmu *pp)

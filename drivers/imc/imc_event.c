@@ -236,6 +236,6 @@ void imc_event_free(struct pmukit_event *pev)
 	imc_probes_put(ipmu->imc, ipmu->unit->type);
 	imc_unclaim(ipmu->imc, ipmu->unit->type);
 	kfree(container_of(pev, struct imc_event, pev));
-	/* Last: after this the back-end may be unregistered. */
+	/* Put the module last: without this reference the back-end may be unregistered. */
 	module_put(owner);
 }

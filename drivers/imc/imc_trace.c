@@ -53,15 +53,15 @@ static bool imc_trace_runs(const struct imc_event *ev)
 	return !(ev->pev.event->hw.state & PERF_HES_STOPPED);
 }
 
-static bool imc_trace_cut(const struct imc_event *ev)
+static bool imc_trace_loss_pending(const struct imc_event *ev)
 {
-	return READ_ONCE(ev->cut);
+	return READ_ONCE(ev->loss_pending);
 }
 
 /* Returns true if the event runs, or was stopped in an NMI and its loss is not yet counted. */
 static bool imc_trace_is_owed(const struct imc_event *ev)
 {
-	return imc_trace_runs(ev) || imc_trace_cut(ev);
+	return imc_trace_runs(ev) || imc_trace_loss_pending(ev);
 }
 
 /* The AUX area is mapped for the event that was opened, not for its inherited copies. */
@@ -147,7 +147,7 @@ static void imc_trace_give(struct imc_cpu *cpu, struct imc_event *ev, struct pmu
 	if (!imc_trace_is_owed(ev) || record[IMC_RECORD_TB1] <= ev->since_tb ||
 	    imc_trace_excluded(&ev->pev.event->attr, record[IMC_RECORD_VAL]))
 		return;
-	if (imc_trace_cut(ev))
+	if (imc_trace_loss_pending(ev))
 		given = false;
 	else if (sink->ring)
 		given = imc_trace_to_aux(sink, record);
@@ -162,9 +162,10 @@ static void imc_trace_give(struct imc_cpu *cpu, struct imc_event *ev, struct pmu
 }
 
 /*
- * An AUX area has one writer at a time. Inherited copies of an event for all CPUs (cpu == -1) may
- * run on other CPUs than the event. perf maps no area for such an event, but allows it to use the
- * area of another event. So the inherited copies must not write to an area.
+ * An AUX area has one writer at a time. Inherited copies of a task event that is not bound to a CPU
+ * (cpu == -1) may run at the same time as the original, on other CPUs. perf maps no area for such
+ * an event, but allows it to use the area of another event. So the inherited copies must not write
+ * to an area.
  */
 static bool imc_trace_may_write_area(const struct imc_event *ev)
 {
@@ -276,20 +277,20 @@ static u64 imc_trace_waiting(const struct imc_cpu *cpu)
 
 /*
  * For each event that was stopped in an NMI, counts the records that it missed as lost. The count
- * may include records written after the stop: an NMI cannot poll, and only a poll finds their
- * number.
+ * may include records written after the stop: only a poll shows how many records have been written,
+ * and an NMI cannot poll.
  */
-static void imc_trace_count_cut(struct imc_cpu *cpu, const struct imc_ring_tally *tally)
+static void imc_trace_count_pending_loss(struct imc_cpu *cpu, const struct imc_ring_tally *tally)
 {
 	struct imc_event *ev;
 
 	list_for_each_entry(ev, &cpu->tracing, node) {
-		if (!imc_trace_cut(ev))
+		if (!imc_trace_loss_pending(ev))
 			continue;
 		imc_trace_lose(ev, tally->lost + imc_trace_waiting(cpu));
 		pmukit_stat_add(to_pmukit_pmu(ev->pev.event->pmu), PMUKIT_STAT_OVERFLOWS,
 				tally->lapped);
-		WRITE_ONCE(ev->cut, false);
+		WRITE_ONCE(ev->loss_pending, false);
 	}
 }
 
@@ -316,7 +317,7 @@ static bool imc_trace_drain(struct imc_cpu *cpu)
 	u64 from;
 
 	imc_ring_look(&cpu->ring, &tally);
-	imc_trace_count_cut(cpu, &tally);
+	imc_trace_count_pending_loss(cpu, &tally);
 	imc_trace_drop_unowned(cpu);
 	from = cpu->ring.taken;
 	cpu->draining = true;
@@ -436,7 +437,7 @@ static void imc_trace_start(struct perf_event *event, int flags)
 	if (!cpu->draining)
 		imc_trace_drain(cpu);
 	imc_of_event(event)->since_tb = cpu->ring.newest_tb;
-	WRITE_ONCE(imc_of_event(event)->cut, false);
+	WRITE_ONCE(imc_of_event(event)->loss_pending, false);
 	event->hw.state = 0;
 }
 
@@ -450,9 +451,9 @@ static void imc_trace_settle(struct imc_cpu *cpu, struct imc_event *ev)
 }
 
 /*
- * Must not drain inside a drain. perf calls this callback during a drain when the event's last
- * requested sample is delivered, and in an NMI if the leader of the event's group is throttled
- * there.
+ * Must not drain while a drain is running. perf stops the event during a drain when the drain has
+ * delivered the last sample that PERF_EVENT_IOC_REFRESH allows. perf also stops the event in an
+ * NMI, which may interrupt a drain, when the NMI throttles the leader of the event's group.
  */
 static void imc_trace_stop(struct perf_event *event, int flags)
 {
@@ -465,11 +466,11 @@ static void imc_trace_stop(struct perf_event *event, int flags)
 	if (settle)
 		imc_trace_settle(cpu, ev);
 	else if (in_nmi())
-		WRITE_ONCE(ev->cut, true);
+		WRITE_ONCE(ev->loss_pending, true);
 	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	/* Clear cut after the event is marked stopped: from then on no NMI sets it. */
+	/* Clear loss_pending after the event is marked stopped: from then on no NMI sets it. */
 	if (settle)
-		WRITE_ONCE(ev->cut, false);
+		WRITE_ONCE(ev->loss_pending, false);
 }
 
 static int imc_trace_add(struct perf_event *event, int flags)
@@ -494,8 +495,8 @@ static int imc_trace_add(struct perf_event *event, int flags)
 }
 
 /*
- * Stops the engine first, because the engine's last records belong to the event. They do not if
- * perf has already stopped the event, for example when the buffer is unmapped.
+ * Stops the engine first, because the engine's last records belong to the event, unless perf has
+ * already stopped the event, for example when the buffer is unmapped.
  */
 static void imc_trace_del(struct perf_event *event, int flags)
 {
