@@ -43,7 +43,7 @@ struct uncore_pmon_box;
  * @pdev: the function, with a reference; only read, because another driver may be bound to it
  * @dvsec: offset of the capability; 0: no capability, @entries are from uncore_pmon_links()
  * @package: physical package of the units
- * @placed: @package is known; false: it is assumed from the order in which functions were found
+ * @package_known: false: @package is assumed from the order in which functions were found
  * @wrong: why the whole table is rejected, or NULL
  * @begun: uncore_pmon_table_begin() has handled the global control
  * @global: the first entry, which describes the table
@@ -56,7 +56,7 @@ struct uncore_pmon_table {
 	struct pci_dev *pdev;
 	int dvsec;
 	int package;
-	bool placed;
+	bool package_known;
 	const char *wrong;
 	bool begun;
 	struct uncore_pmon_global global;

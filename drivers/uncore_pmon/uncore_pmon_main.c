@@ -207,7 +207,7 @@ static bool uncore_pmon_is_pmu(const char *name)
 }
 
 /*
- * Returns true while the init function of intel_uncore runs. The module notifier misses this if
+ * Returns true while the init function of intel_uncore runs. The module notifier is not called if
  * intel_uncore began to load before the notifier was registered. The reference to the module's
  * kobject keeps struct module in memory.
  */
@@ -303,7 +303,7 @@ static bool uncore_pmon_is_taken(const struct uncore_pmon_box *new)
 static const char *uncore_pmon_box_check(const struct uncore_pmon_table *table,
 					 const struct uncore_pmon_box *box)
 {
-	if (box->unit.access == UNCORE_PMON_ACCESS_MSR && !table->placed)
+	if (box->unit.access == UNCORE_PMON_ACCESS_MSR && !table->package_known)
 		return "no CPU of its package is known";
 	if (!uncore_pmon_units_alike(&box->pmu->unit, &box->unit))
 		return "not as the unit of another package";

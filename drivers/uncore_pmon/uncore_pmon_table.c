@@ -48,7 +48,7 @@ static bool uncore_pmon_package_taken(int package, const struct list_head *table
 	const struct uncore_pmon_table *table;
 
 	list_for_each_entry(table, tables, node) {
-		if (!table->placed && table->package == package)
+		if (!table->package_known && table->package == package)
 			return true;
 	}
 	return false;
@@ -112,7 +112,7 @@ static const char *uncore_pmon_find_bar(struct pci_dev *pdev, int dvsec, int *ba
 
 	*bar = FIELD_GET(UNCORE_PMON_DVSEC_PLACE_BIR, place);
 	if (*bar >= PCI_STD_NUM_BARS)
-		return "there is no BAR of the number in its DVSEC";
+		return "its DVSEC names a BAR number that does not exist";
 	flags = pci_resource_flags(pdev, *bar);
 	if (!(flags & IORESOURCE_MEM) || flags & (IORESOURCE_PREFETCH | IORESOURCE_UNSET))
 		return "the BAR of the table is not plain memory";
@@ -180,32 +180,33 @@ static int uncore_pmon_read(struct uncore_pmon_table *table)
 
 /* The package */
 
-static const char *uncore_pmon_run_all_by_msr(const struct uncore_pmon_table *table)
+static const char *uncore_pmon_unfreeze_by_msr(const struct uncore_pmon_table *table)
 {
 	unsigned int cpu = uncore_pmon_cpu_of(table->package);
-	bool programs = uncore_pmon_programs(UNCORE_PMON_ACCESS_MSR) &&
-			uncore_pmon_platform_of(table->pdev) == UNCORE_PMON_GNR;
+	bool may_write = uncore_pmon_programs(UNCORE_PMON_ACCESS_MSR) &&
+			 uncore_pmon_platform_of(table->pdev) == UNCORE_PMON_GNR;
 	u64 control;
 
 	if (!uncore_pmon_global_is_msr(&table->global))
-		return programs ? "the global control is not an MSR of the uncore" : NULL;
-	if (!table->placed || rdmsrq_safe_on_cpu(cpu, table->global.control, &control))
-		return programs ? "the global control MSR cannot be read" : NULL;
+		return may_write ? "the global control is not an MSR of the uncore" : NULL;
+	if (!table->package_known || rdmsrq_safe_on_cpu(cpu, table->global.control, &control))
+		return may_write ? "the global control MSR cannot be read" : NULL;
 	if (!(control & UNCORE_PMON_GLOBAL_FREEZE))
 		return NULL;
-	if (!programs)
+	if (!may_write)
 		return "the global control MSR keeps all units frozen: they count 0";
 	return wrmsrq_safe_on_cpu(cpu, table->global.control, 0) ?
 	       "the global control MSR cannot be written" : NULL;
 }
 
 /**
- * uncore_pmon_table_begin - clear the global freeze, once a unit was found at its address
- * @table: the table
+ * uncore_pmon_table_begin - clear the global freeze of a package
+ * @table: the table of the package
  *
- * On Granite Rapids and similar processors all units may be frozen at boot; if they are not,
- * nothing is written. The global control of Sapphire Rapids, also an MSR, is never written;
- * intel_uncore does not write it either.
+ * Called after the first unit of the table has responded. On Granite Rapids and similar processors
+ * all units may be frozen at boot; if they are not, nothing is written. A global control that is an
+ * MSR is written only on these processors, and only with program_msr. On Sapphire Rapids it is an
+ * MSR, too, but neither this driver nor intel_uncore ever writes it.
  */
 void uncore_pmon_table_begin(struct uncore_pmon_table *table)
 {
@@ -217,19 +218,23 @@ void uncore_pmon_table_begin(struct uncore_pmon_table *table)
 	if (uncore_pmon_global_is_mmio(&table->global))
 		wrong = uncore_pmon_global_run(table->global.control);
 	else if (table->global.access == UNCORE_PMON_ACCESS_MSR)
-		wrong = uncore_pmon_run_all_by_msr(table);
+		wrong = uncore_pmon_unfreeze_by_msr(table);
 	if (wrong)
 		pr_warn("uncore_pmon: %s: %s: %#llx\n", pci_name(table->pdev), wrong,
 			table->global.control);
 }
 
-/* Tables of some Sapphire Rapids list caching agents that do not exist. */
+/*
+ * On some Sapphire Rapids processors, the table has entries for caching agents (CHAs) that do not
+ * exist. The driver rejects these entries.
+ */
 static void uncore_pmon_limit_chas(struct uncore_pmon_table *table)
 {
 	unsigned int cpu = uncore_pmon_cpu_of(table->package);
 	u64 chas;
 
-	if (!uncore_pmon_programs(UNCORE_PMON_ACCESS_MSR) || !table->placed || cpu >= nr_cpu_ids ||
+	if (!uncore_pmon_programs(UNCORE_PMON_ACCESS_MSR) || !table->package_known ||
+	    cpu >= nr_cpu_ids ||
 	    uncore_pmon_platform_of(table->pdev) != UNCORE_PMON_SPR ||
 	    rdmsrq_safe_on_cpu(cpu, UNCORE_PMON_MSR_CHAS, &chas))
 		return;
@@ -289,7 +294,7 @@ static struct uncore_pmon_table *uncore_pmon_table_new(struct pci_dev *pdev, int
 		return NULL;
 	table->pdev = pci_dev_get(pdev);
 	table->dvsec = dvsec;
-	table->placed = uncore_pmon_place(pdev, tables, &table->package);
+	table->package_known = uncore_pmon_place(pdev, tables, &table->package);
 	return table;
 }
 
@@ -348,8 +353,8 @@ static int uncore_pmon_links_add(struct pci_dev *pdev, struct list_head *tables,
 	if (!table)
 		return -ENOMEM;
 	table->entries = kvcalloc(UNCORE_PMON_MAX_LINKS, sizeof(*entries), GFP_KERNEL);
-	if (!table->entries || !table->placed) {
-		ret = table->placed ? -ENOMEM : 0;
+	if (!table->entries || !table->package_known) {
+		ret = table->package_known ? -ENOMEM : 0;
 		uncore_pmon_table_free(table);
 		return ret;
 	}

@@ -50,7 +50,7 @@ FIXTURE_VARIANT(fault) {
 
 FIXTURE_VARIANT_ADD(fault, no_table) { .name = "no-table", .outcome = NO_TABLE };
 TABLE(table_inside_bar, "table-inside-bar", "the table is not at the beginning of its BAR");
-TABLE(bar_7, "bar-7", "there is no BAR of the number in its DVSEC");
+TABLE(bar_7, "bar-7", "its DVSEC names a BAR number that does not exist");
 TABLE(bar_prefetchable, "bar-prefetchable", "the BAR of the table is not plain memory");
 TABLE(stride_0, "stride-0", "the stride is below 3 words");
 TABLE(stride_1, "stride-1", "the stride is below 3 words");
