@@ -134,7 +134,10 @@ static void cache_qos_header_fill(struct cache_qos_live *live, struct cache_qos_
 	words[PMUKIT_CACHE_QOS_H_LOST] = stream->pev.lost;
 }
 
-/* Return: true if there is a reading. cache_qos_stream_record() sets its sequence number. */
+/*
+ * Fill in a record, except for its sequence number, which cache_qos_stream_record() sets. Return:
+ * true if there is a reading.
+ */
 static bool cache_qos_reading_fill(struct cache_qos_live *live, u16 domain, u16 monitor, u32 event,
 				   u64 *words)
 {
@@ -311,7 +314,7 @@ static bool cache_qos_stream_due(const struct cache_qos_stream *stream, u64 now_
 	return !stream->pev.event->hw.state && now_ns >= stream->next_ns;
 }
 
-/* Number of the last name change a stream has; 0 if a header is due: all names follow it. */
+/* Number of the last name change a stream has; 0 if a header is due: all names follow a header. */
 static u64 cache_qos_stream_knows(const struct cache_qos_stream *stream)
 {
 	return stream->snapshots % PMUKIT_CACHE_QOS_HEADER_PASSES ? stream->named : 0;

@@ -12,7 +12,7 @@
 
 #ifdef CONFIG_CGROUP_PERF
 
-/* Under RCU, with preemption off, or under live->lock */
+/* Called under RCU, with preemption off, or under live->lock. */
 static struct cache_qos_cgroup *cache_qos_cgroup_find(struct cache_qos_live *live,
 						      struct cgroup_subsys_state *css)
 {

@@ -524,7 +524,7 @@ static struct configfs_item_operations cache_qos_item_ops = {
 
 static struct config_group *cache_qos_make_group(struct config_group *parent, const char *name);
 
-/* configfs calls this only for a group without children. Its tasks move to the parent. */
+/* configfs calls this only for a group without children. The group's tasks move to its parent. */
 static void cache_qos_drop_item(struct config_group *parent, struct config_item *item)
 {
 	struct cache_qos_folder *folder = to_cache_qos_folder(item);

@@ -25,7 +25,10 @@
 
 /* Monitors */
 
-/* A number is reused late: a recording may have readings of the last monitor with that number. */
+/*
+ * A number is reused as late as possible: a recording may have readings of the monitor that had the
+ * number before.
+ */
 static u32 cache_qos_next_monitor(const struct cache_qos *cq)
 {
 	u32 m = cq->last_monitor, left;
@@ -437,7 +440,7 @@ u32 cache_qos_resolve_slow(struct cache_qos *cq, struct cache_qos_cpu *cpu,
 
 static bool cache_qos_may_write(const struct cache_qos *cq, const struct cache_qos_cpu *cpu)
 {
-	return cpu->ready && !cache_qos_is_taken(cq);
+	return cpu->ready && !cache_qos_registers_taken(cq);
 }
 
 static bool cache_qos_carried_lately(const struct cache_qos_cpu *cpu, u32 rmid)
@@ -604,7 +607,7 @@ int cache_qos_cpu_online(struct cache_qos *cq, unsigned int cpu, u16 domain)
 		return -EIO;
 	rmid = FIELD_GET(CACHE_QOS_PQR_RMID, found);
 	WRITE_ONCE(c->foreign, rmid);
-	if (cache_qos_is_taken(cq)) {
+	if (cache_qos_registers_taken(cq)) {
 		cache_qos_cpu_count(cq, c, domain);
 		return 0;
 	}

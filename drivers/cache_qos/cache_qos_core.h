@@ -1075,7 +1075,7 @@ static inline void cache_qos_unite(struct cache_qos_members *members,
 }
 
 /* Return: true if other software has the registers, or the driver is about to yield. */
-static inline bool cache_qos_is_taken(const struct cache_qos *cq)
+static inline bool cache_qos_registers_taken(const struct cache_qos *cq)
 {
 	return READ_ONCE(cq->yielded) || READ_ONCE(cq->foreign);
 }

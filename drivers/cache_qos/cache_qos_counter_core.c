@@ -130,7 +130,7 @@ void cache_qos_counters_scan(struct cache_qos *cq, u16 domain)
 	u32 id;
 	u64 is;
 
-	if (READ_ONCE(d->scanned) || cache_qos_is_taken(cq))
+	if (READ_ONCE(d->scanned) || cache_qos_registers_taken(cq))
 		return;
 	for (id = 0; id < cq->hw.counters; id++) {
 		if (cache_qos_counter_describe(cq, id, 0, &is))
@@ -219,7 +219,7 @@ void cache_qos_counters_bind(struct cache_qos *cq, u16 domain, u32 rmid, u64 now
 	struct cache_qos_domain *d = &cq->domains[domain];
 	u32 event;
 
-	if (!READ_ONCE(d->scanned) || cache_qos_is_taken(cq))
+	if (!READ_ONCE(d->scanned) || cache_qos_registers_taken(cq))
 		return;
 	for (event = CACHE_QOS_TOTAL; event < CACHE_QOS_NR_READ; event++) {
 		if (cq->hw.events & BIT(event) && !(d->cells[rmid].served & BIT(event)))
@@ -232,7 +232,7 @@ void cache_qos_counters_release(struct cache_qos *cq, u16 domain, bool all)
 	struct cache_qos_domain *d = &cq->domains[domain];
 	u32 id;
 
-	if (!READ_ONCE(d->scanned) || cache_qos_is_taken(cq))
+	if (!READ_ONCE(d->scanned) || cache_qos_registers_taken(cq))
 		return;
 	for (id = 0; id < cq->hw.counters; id++) {
 		const struct cache_qos_counter *counter = &d->counters[id];

@@ -95,7 +95,7 @@ int cache_qos_group_monitor(struct cache_qos_live *live, u16 group, bool on)
 {
 	int ret;
 
-	if (on && (cache_qos_is_taken(&live->core) || live->backend->claimed()))
+	if (on && (cache_qos_registers_taken(&live->core) || live->backend->claimed()))
 		return -EBUSY;
 	mutex_lock(&live->config_mutex);
 	raw_spin_lock_irq(&live->lock);

@@ -142,7 +142,10 @@ static void cache_qos_amd(const struct pmukit_cache_qos_backend *backend, unsign
 	     !(config & CACHE_QOS_EXT_CFG_ABMC)))
 		return;
 	hw->abmc = true;
-	/* Only with BMEC are the traffic types of events known, and so the event of a counter. */
+	/*
+	 * Only with BMEC are the traffic types of events known. Without BMEC the driver could not
+	 * find out which event an assigned counter counts.
+	 */
 	if (features & CACHE_QOS_AMD_QOS_BMEC &&
 	    !cache_qos_rdmsr(backend, CACHE_QOS_L3_QOS_EXT_CFG, &config))
 		hw->counters = min_t(u32, FIELD_GET(CACHE_QOS_AMD_QOS_LAST_ID, last) + 1,

@@ -40,7 +40,7 @@ int cache_qos_l3_read(const struct pmukit_cache_qos_backend *backend, unsigned i
 {
 	u32 regs[4], topology[4];
 
-	/* The leaf of the other vendor does not exist or is all zeros. */
+	/* A CPU has the leaf of its vendor; the other leaf does not exist or is all zeros. */
 	if (!cache_qos_l3_leaf(backend, cpu, CACHE_QOS_LEAF_CACHES_INTEL, regs) &&
 	    !cache_qos_l3_leaf(backend, cpu, CACHE_QOS_LEAF_CACHES_AMD, regs))
 		return -ENODEV;

@@ -139,7 +139,7 @@ void cache_qos_users_put(struct cache_qos_live *live)
 {
 	if (atomic_dec_and_test(&live->users))
 		queue_work(live->workqueue, &live->detach);
-	/* This comes last: afterwards the back-end may be unregistered. */
+	/* Put the module last: without this reference the back-end may be unregistered. */
 	module_put(live->backend->owner);
 }
 
@@ -220,7 +220,7 @@ static int cache_qos_bring_up(struct cache_qos_live *live)
 	if (ret)
 		goto remove_aux;
 	live->pm.notifier_call = cache_qos_on_pm;
-	/* Cannot fail */
+	/* The registration cannot fail. */
 	register_pm_notifier(&live->pm);
 	cache_qos_serve(live, true);
 	return 0;

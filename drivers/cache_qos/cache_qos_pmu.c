@@ -187,7 +187,7 @@ static int cache_qos_event_open(struct cache_qos_live *live, struct cache_qos_ev
 		if (ret)
 			return ret;
 		ret = -EBUSY;
-		if (cache_qos_is_taken(&live->core) || live->backend->claimed())
+		if (cache_qos_registers_taken(&live->core) || live->backend->claimed())
 			goto put_users;
 	}
 	ret = cache_qos_watch_open(live, ev);

@@ -192,7 +192,7 @@ static void cache_qos_check_carriers(struct cache_qos_live *live, struct cpumask
 
 /* Reading */
 
-/* Read counters without a lock, then fold the readings in. Interrupts off. */
+/* Read counters without a lock, then add the readings to their cells. Interrupts off. */
 static void cache_qos_read_batch(struct cache_qos_live *live, u16 domain,
 				 struct cache_qos_request *requests, u32 nr, bool wait)
 {
@@ -222,7 +222,7 @@ static u32 cache_qos_read_some(struct cache_qos_live *live, u16 domain, u32 rmid
 	}
 	/* If the chosen CPU went offline, the work item may run in another domain. */
 	if (cpu->ready && cpu->domain == domain && !READ_ONCE(live->asleep) &&
-	    !cache_qos_is_taken(&live->core))
+	    !cache_qos_registers_taken(&live->core))
 		cache_qos_read_batch(live, domain, requests, nr, true);
 	local_irq_enable();
 	return rmid;
@@ -244,8 +244,9 @@ static u64 cache_qos_writes(const struct cache_qos_live *live, u16 domain)
 }
 
 /*
- * Assign counters to RMIDs that need them (ABMC). Interrupts are off for one RMID at a time. Before
- * RMID 0, the function finds counters that are already assigned, and releases those not needed.
+ * Assign counters to RMIDs that need them (ABMC). Interrupts are off for one RMID at a time. In the
+ * first step (RMID 0), the function first finds counters that are already assigned, and releases
+ * those that no RMID needs.
  */
 static void cache_qos_bind_all(struct cache_qos_live *live, u16 domain)
 {
@@ -523,7 +524,8 @@ static bool cache_qos_passed(const struct cache_qos_live *live, u32 pass)
 }
 
 /*
- * Return: true if readings are younger than sample_ms and than the last change of a group monitor.
+ * Return: true if the readings are younger than sample_ms, and were taken after the monitor of a
+ * group was last switched on or off.
  */
 static bool cache_qos_is_fresh(const struct cache_qos_live *live)
 {
@@ -636,7 +638,7 @@ void cache_qos_read_here(struct cache_qos_live *live, u16 monitor, u64 fresh_ns,
 	u32 nr;
 
 	if (monitor == CACHE_QOS_MACHINE || !cpu->ready || READ_ONCE(live->asleep) ||
-	    cache_qos_is_taken(&live->core) ||
+	    cache_qos_registers_taken(&live->core) ||
 	    !cache_qos_lock(&live->lock, wait))
 		return;
 	nr = cache_qos_stale_rmids(live, monitor, cpu->domain, cache_qos_now_ns() - fresh_ns,

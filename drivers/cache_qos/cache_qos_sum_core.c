@@ -334,7 +334,10 @@ static void cache_qos_fold_counter(struct cache_qos *cq, struct cache_qos_domain
 		WRITE_ONCE(domain->reads.uncertain, domain->reads.uncertain + 1);
 		cache_qos_note(domain, cell, PMUKIT_CACHE_QOS_S_UNCERTAIN);
 	}
-	/* The count may be too low. The first mark may have gone to the RMID's earlier atom. */
+	/*
+	 * The count may be too low. The gap was marked when it was found, but the RMID may have
+	 * belonged to another atom then.
+	 */
 	if (cell->gap & BIT(event))
 		cache_qos_note(domain, cell, PMUKIT_CACHE_QOS_S_GAP);
 	WRITE_ONCE(*chunks, *chunks + cache_qos_step(cq, cell, event, data));
@@ -352,7 +355,10 @@ static void cache_qos_fold_unavailable(const struct cache_qos *cq, struct cache_
 		return;
 	cell->skewed = true;
 	cache_qos_note(domain, cell, PMUKIT_CACHE_QOS_S_GAP);
-	/* The counter restarts at 0. With ABMC it continues, or starts at 0 if assigned again. */
+	/*
+	 * The counter restarts at 0. With ABMC the counter continues, or starts at 0 if it is
+	 * assigned again.
+	 */
 	if (cq->hw.restarts && !cq->hw.abmc) {
 		cell->last[event - 1] = 0;
 		cell->known |= BIT(event);
@@ -672,7 +678,10 @@ static void cache_qos_machine_sums(const struct cache_qos *cq, struct cache_qos_
 	}
 }
 
-/* Without the domain's lock, which this CPU may hold: fields may be from different passes. */
+/*
+ * Does not take the domain's lock, which this CPU may hold already. So the fields may be from
+ * different passes.
+ */
 static void cache_qos_tally_machine(const struct cache_qos_domain *domain, u32 event,
 				    struct cache_qos_tally *tally)
 {

@@ -40,7 +40,7 @@ static void cache_qos_run(struct cache_qos_live *live, struct task_struct *task,
 	u16 cgroup = CACHE_QOS_NONE;
 	u32 rmid;
 
-	if (!cpu->ready || cache_qos_is_taken(&live->core))
+	if (!cpu->ready || cache_qos_registers_taken(&live->core))
 		return;
 	if (!is_idle_task(task)) {
 		is = cache_qos_task_find(live, task);
@@ -247,7 +247,7 @@ static void cache_qos_detach_from(struct cache_qos_live *live, u32 nr)
 	tracepoint_synchronize_unregister();
 	for_each_possible_cpu(cpu)
 		irq_work_sync(&per_cpu_ptr(live->late, cpu)->work);
-	/* Without probes the driver does not see these tasks exit. */
+	/* Forget the recorded tasks: without probes the driver does not see them exit. */
 	for_each_possible_cpu(cpu)
 		WRITE_ONCE(per_cpu(*live->running, cpu), NULL);
 }

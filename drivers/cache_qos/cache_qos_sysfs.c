@@ -191,7 +191,7 @@ int cache_qos_emit_holder(const struct cache_qos_live *live, char *buf, int at)
 {
 	unsigned int cpu = cache_qos_foreign_cpu(live);
 
-	if (!cache_qos_is_taken(&live->core))
+	if (!cache_qos_registers_taken(&live->core))
 		return sysfs_emit_at(buf, at, "cache_qos\n");
 	if (READ_ONCE(live->core.claimed))
 		return sysfs_emit_at(buf, at, "resctrl\n");

@@ -504,7 +504,7 @@ int cache_qos_watch_settle(struct cache_qos_live *live, struct cache_qos_event *
 	int ret;
 
 	raw_spin_lock(&live->lock);
-	ret = cache_qos_is_taken(&live->core) ? -EBUSY : cache_qos_settle(live, ev);
+	ret = cache_qos_registers_taken(&live->core) ? -EBUSY : cache_qos_settle(live, ev);
 	raw_spin_unlock(&live->lock);
 	if (ret)
 		return ret;

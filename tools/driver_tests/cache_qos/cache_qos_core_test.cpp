@@ -358,7 +358,7 @@ TEST_F(CacheQos, R09_preserves_closid_written_between_switches)
     EXPECT_EQ(run(0, &t), rmid);
     EXPECT_EQ(pqr[0], 0x400000000 | rmid);
     EXPECT_EQ(cpus[0].hijacks, 0u);
-    EXPECT_FALSE(cache_qos_is_taken(cq.get()));
+    EXPECT_FALSE(cache_qos_registers_taken(cq.get()));
 }
 
 // A tool such as pqos reads the register, changes the upper half and writes both halves back.
@@ -379,11 +379,11 @@ TEST_F(CacheQos, R09_overwrites_older_rmid_that_a_tool_wrote_back)
     EXPECT_NE(next, rmid);
     EXPECT_EQ(pqr[0], 0x300000000 | next);
     EXPECT_EQ(cpus[0].hijacks, 1u);
-    EXPECT_FALSE(cache_qos_is_taken(cq.get()));
+    EXPECT_FALSE(cache_qos_registers_taken(cq.get()));
     pqr[0] = 0x400000000;  // as pqos -R does
     EXPECT_FALSE(cache_qos_check_pqr(cq.get(), &cpus[0]));
     EXPECT_EQ(pqr[0], 0x400000000 | next);
-    EXPECT_FALSE(cache_qos_is_taken(cq.get()));
+    EXPECT_FALSE(cache_qos_registers_taken(cq.get()));
     cache_qos_mark_suspects(cq.get());
     value(n);
     EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_SUSPECT);
@@ -402,7 +402,7 @@ TEST_F(CacheQos, R08_yields_to_foreign_rmid)
     EXPECT_FALSE(cache_qos_check_pqr(cq.get(), &cpus[0]));
     EXPECT_EQ(cpus[0].hijacks, 1u);
     EXPECT_EQ(cpus[0].foreign, 6u);
-    EXPECT_TRUE(cache_qos_is_taken(cq.get()));
+    EXPECT_TRUE(cache_qos_registers_taken(cq.get()));
     run_any(0, nullptr);
     EXPECT_EQ(pqr[0], 0x300000006u);
     cache_qos_yield(cq.get(), false);
@@ -430,7 +430,7 @@ TEST_F(CacheQos, R08_switch_detects_foreign_rmid)
     pqr[0] = 6;
     run_any(0, &t);
     EXPECT_EQ(pqr[0], 6u);
-    EXPECT_TRUE(cache_qos_is_taken(cq.get()));
+    EXPECT_TRUE(cache_qos_registers_taken(cq.get()));
     cq->force = true;
     cq->foreign = false;
     EXPECT_EQ(run(0, &t), cpus[0].rmid);
@@ -653,7 +653,7 @@ TEST_F(CacheQos, R22_rmid_stays_in_limbo_while_carried)
 
 // A CPU that carries an RMID in limbo still fills lines until its next context switch. A reading
 // from before the switch does not include these lines.
-TEST_F(CacheQos, R22_reading_while_carried_does_not_end_limbo)
+TEST_F(CacheQos, R22_reading_while_a_cpu_carries_the_rmid_does_not_end_limbo)
 {
     start(1);
     auto t = task();
@@ -904,7 +904,7 @@ TEST_F(CacheQos, R25_does_not_reuse_used_or_carried_rmid)
     EXPECT_EQ(watch(carried, make()), -EBUSY);
 }
 
-TEST_F(CacheQos, R24_retires_second_rmid_of_equal_sets)
+TEST_F(CacheQos, R24_retires_second_rmid_when_monitor_sets_become_equal)
 {
     start();
     auto t = task(), u = task();
@@ -1383,7 +1383,7 @@ TEST_F(CacheQos, R31_sums_never_exceed_cache_size)
     EXPECT_EQ(cq->domains[0].violations, before + 1);
 }
 
-TEST_F(CacheQos, R31_lines_moving_during_pass_are_no_violation)
+TEST_F(CacheQos, R31_lines_counted_twice_because_their_rmid_changes_in_a_pass_are_no_violation)
 {
     start();
     counters[0][1] = {kUnits, kUnits, 0};

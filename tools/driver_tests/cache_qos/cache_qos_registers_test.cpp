@@ -131,8 +131,8 @@ public:
                 return "CPU " + std::to_string(i) + ": a foreign RMID was overwritten";
             if (cq_->yielded && !cpu.is_foreign && cpu.online && rmid && !cpu.stale)
                 return "CPU " + std::to_string(i) + ": an RMID is left after giving way";
-            if (!cache_qos_is_taken(cq_.get()) && cpu.online && !cpu.is_foreign && !cpu.stale &&
-                rmid != cpu.driver.rmid)
+            if (!cache_qos_registers_taken(cq_.get()) && cpu.online && !cpu.is_foreign &&
+                !cpu.stale && rmid != cpu.driver.rmid)
                 return "CPU " + std::to_string(i) + " does not carry what it should";
         }
         return {};
@@ -204,7 +204,7 @@ private:
     }
     std::string watch(u32 monitor, u32 task)
     {
-        if (!cache_qos_is_taken(cq_.get())) {
+        if (!cache_qos_registers_taken(cq_.get())) {
             if (dice(2))
                 cache_qos_task_watch(cq_.get(), &tasks_[task], monitors_[monitor], true, now_);
             else
@@ -240,7 +240,7 @@ private:
         const u32 rmid = static_cast<u32>(c.tool_has);
         const bool lately = rmid == c.driver.rmid || !rmid ||
                             std::ranges::find(c.driver.recent, rmid) != std::end(c.driver.recent);
-        if (!lately || c.is_foreign || cache_qos_is_taken(cq_.get()) || !c.online)
+        if (!lately || c.is_foreign || cache_qos_registers_taken(cq_.get()) || !c.online)
             return "-";
         c.stale = rmid != c.driver.rmid;
         written_back += c.stale;
@@ -326,7 +326,7 @@ private:
     }
     void pass()
     {
-        const bool taken = cache_qos_is_taken(cq_.get());
+        const bool taken = cache_qos_registers_taken(cq_.get());
         if (!cq_->yielded && (mounted_ || taken))
             give_way();
         else if (cq_->yielded && !mounted_)

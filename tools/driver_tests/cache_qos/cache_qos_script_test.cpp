@@ -464,7 +464,7 @@ TEST(CacheQosScript, R08_R09_DoesNotOverwriteForeignRmid)
     cache_qos_check_pqr(&world.driver(), world.driver().cpus[0]);
     EXPECT_EQ(world.machine().cpu(0).pqr, u64{3} << 32 | 99);
     EXPECT_EQ(world.driver().cpus[0]->hijacks, 1U);
-    EXPECT_TRUE(cache_qos_is_taken(&world.driver()));
+    EXPECT_TRUE(cache_qos_registers_taken(&world.driver()));
     cache_qos_mark_suspects(&world.driver());
     EXPECT_TRUE(world.value(1, PMUKIT_CACHE_QOS_EVENT_OCCUPANCY).status &
                 PMUKIT_CACHE_QOS_S_SUSPECT);
