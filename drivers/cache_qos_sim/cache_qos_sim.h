@@ -48,7 +48,8 @@ struct cache_qos_sim_page {
 
 /**
  * struct cache_qos_sim_place - the task that runs on a CPU
- * @page: index of the task's page; 0: the task does not use caches
+ * @page: index in cache_qos_sim_live.pages of the task's reference counters; 0: the task does not
+ *	use caches
  * @since_ns: time up to which the task's accesses are simulated
  * @next: task with a page that the CPU is switching to; NULL: none
  */

@@ -77,7 +77,7 @@ const struct cache_qos_sim_profile *cache_qos_sim_profile_by_name(const char *na
  * @filled: clock of the L3 when the line was filled
  * @owner: task that filled the line; index in cache_qos_sim.owners
  * @rmid: RMID that the line is tagged with
- * @home: index of the L3 next to the memory of the line
+ * @home: index of the L3 to which the memory of the line is local
  * @valid: the line is not empty
  * @dirty: the line was written to
  * @pinned: the line is never evicted
@@ -305,7 +305,7 @@ bool cache_qos_sim_wrmsr(struct cache_qos_sim *sim, u32 cpu, u32 msr, u64 value)
  * struct cache_qos_sim_access - one access to memory
  * @address: in lines
  * @owner: task that makes the access; index in @cache_qos_sim.owners
- * @home: index of the L3 next to the memory
+ * @home: index of the L3 to which the memory is local
  * @write: the access makes the line dirty
  */
 struct cache_qos_sim_access {
@@ -321,7 +321,7 @@ struct cache_qos_sim_access {
  * @lines: size of the memory, in lines
  * @bytes_per_s: access rate, at most CACHE_QOS_SIM_MAX_BYTES_PER_S
  * @owner: owner of the lines
- * @home: index of the L3 next to the memory
+ * @home: index of the L3 to which the memory is local
  * @shuffled: accesses are in random order
  * @shared: the program shares its memory with other programs; only code that sets @base reads this
  * @at: offset of the next access from @base, in lines, modulo @lines

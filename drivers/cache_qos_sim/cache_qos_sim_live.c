@@ -150,7 +150,10 @@ static void cache_qos_sim_page_forget(struct cache_qos_sim_live *live, u32 numbe
 	memset(page, 0, sizeof(*page));
 }
 
-/* The memory of a task is next to the L3 of @cpu, where the task is first seen in this cgroup. */
+/*
+ * The memory of a task is local to the L3 of @cpu, the CPU on which the task is first seen in this
+ * cgroup.
+ */
 static void cache_qos_sim_page_begin(struct cache_qos_sim_live *live, u32 number,
 				     const struct task_struct *task, u64 cgroup, u32 cpu)
 {
