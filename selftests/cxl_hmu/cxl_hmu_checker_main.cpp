@@ -95,19 +95,22 @@ bool check_case(const Arguments &arguments, const Case &seen)
                   fmt::format("the model counted {}", seen.model.accesses));
     good &= check(
         seen.report.entries + seen.report.lost == seen.model.entries,
-        fmt::format("hot-list entries: {} decoded, {} reported lost; the model inserted {} ({} "
-                    "dropped, list full)",
+        fmt::format("hot-list entries: {} decoded, {} reported lost; the model inserted {} (and "
+                    "dropped {} because the list was full)",
                     seen.report.entries, seen.report.lost, seen.model.entries, seen.model.dropped));
     good &=
         check(truly_hot.size() >= arguments.rank,
-              fmt::format("the access log has {} hottest units, ties included", truly_hot.size()));
+              fmt::format("the access log has at least {} units; the reference is its hottest {} "
+                          "(ties included)",
+                          arguments.rank, truly_hot.size()));
     if (!arguments.moved_from.empty()) {
         std::set<uint64_t> before = checker::hottest(seen.other_log, arguments.rank), both;
         std::set_intersection(before.begin(), before.end(), truly_hot.begin(), truly_hot.end(),
                               std::inserter(both, both.end()));
         good &= check(both.size() * 2 < arguments.rank,
-                      fmt::format("the hot set has moved: {} of {} units in common", both.size(),
-                                  truly_hot.size()));
+                      fmt::format("the hottest units differ from those of the first log: {} of {} "
+                                  "are in both",
+                                  both.size(), truly_hot.size()));
     }
     good &= check(score.recall >= arguments.require && score.precision >= arguments.require,
                   fmt::format("recall and precision at least {:.2f}", arguments.require));
