@@ -25,8 +25,8 @@ sed 's/^/# /' $devices/cache_qos/domains
 result "R-03 the file domains has a line for each node" $?
 
 two_in_g1 cq-ws2M-400M cq-ws4M-400M
-# of DOMAIN: prints the occupancy of g1 in the domain
-of() { awk -v domain="$1" '$1 == domain { print $3 }' $groups/g1/occupancy_domains; }
+# occupancy_of DOMAIN: prints the occupancy of g1 in the domain
+occupancy_of() { awk -v domain="$1" '$1 == domain { print $3 }' $groups/g1/occupancy_domains; }
 right() {
 	sim flush 0
 	sleep 3
@@ -38,12 +38,12 @@ right() {
 	sim freeze 0
 	[ "$first" -gt 0 ] && [ "$second" -gt 0 ] && nearly "$value" $((first + second))
 }
-right && nearly "$(of 0)" "$first" && nearly "$(of 1)" "$second"
+right && nearly "$(occupancy_of 0)" "$first" && nearly "$(occupancy_of 1)" "$second"
 result "R-26 the occupancy of each node and of both equals the reference" $?
 
 # The task has the same RMID on both nodes: after a move, new lines count for the node where the task runs.
 taskset -p 2 $one >/dev/null
-right && nearly "$(of 0)" 0 && nearly "$(of 1)" $((first + second))
+right && nearly "$(occupancy_of 0)" 0 && nearly "$(occupancy_of 1)" $((first + second))
 result "R-26 after a task moves to the other node, all three occupancies equal the reference" $?
 
 moved=$(cat $groups/g1/mbm_total) units=$(reference_sum total tid $one $two)

@@ -78,7 +78,8 @@ result "R-42 perf stat: the occupancy is the size of the walk" $?
 [ "$(stat_of pqr_faults) $(stat_of hijacks) $(stat_of stolen)" = "0 0 0" ]
 result "R-09 no register write failed, and no RMID was attributed to another tool" $?
 
-# resctrl is mounted and the driver is unloaded before its next pass. With ABMC both assign the counters with the lowest ids.
+# Mounts resctrl, and unloads the driver before the driver's next pass. With ABMC, resctrl and cache_qos both assign the counters
+# with the lowest ids.
 evict 106
 bytes_of_root() { cat $resctrl/mon_data/mon_L3_0$cpu/mbm_total_bytes; }
 mount -t resctrl resctrl $resctrl && rmmod cache_qos

@@ -91,7 +91,7 @@ sim freeze 0
 kill $task
 wait $task 2>/dev/null
 
-# Make each RMID have lines in the cache, without a monitored task.
+# Bring all RMIDs into limbo: each has lines in the cache, but no task is monitored any more.
 sim flush 0
 within 5 writes $groups/g3/monitor_cache 1
 for group in g1 g2 g3; do

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Zipf's law: the unit of rank r (1, 2, ...) is chosen with a probability proportional to 1/r^s.
- * The state of the random number generator alone determines the rank of each unit.
+ * The ranks are a random permutation of the units. Equal seeds give equal ranks for the same number
+ * of units.
  */
 #ifndef ZIPF_H
 #define ZIPF_H

@@ -14,8 +14,8 @@ namespace pmukit::checker::hisi_ptt {
 
 namespace {
 
-// The header of an entry, in one form for both formats. In a 4DW entry, DW0 is composed from
-// fields.
+// The header of an entry, in one form for both formats. A 4DW entry has the fields of DW0 at other
+// positions: dwords[0] is rebuilt in the order of a TLP.
 struct Header {
     uint32_t prefix = 0;
     std::array<uint32_t, 4> dwords{};

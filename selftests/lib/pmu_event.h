@@ -75,7 +75,10 @@ bool pmu_refuses_branches(const struct perf_event_attr *attr, int pid, int cpu);
  */
 int pmu_fork_holder(int (*start)(const void *data), const void *data);
 int pmu_event_map(struct pmu_event *event, unsigned int data_pages, unsigned int aux_pages);
-/* Maps an AUX area for a mapped ring, through an event that writes to the ring. */
+/*
+ * Maps an AUX area for `ring`, whose data pages are mapped already, by mmap() on the descriptor of
+ * `event`: `ring` itself, or an event that is redirected to it.
+ */
 int pmu_event_map_aux(struct pmu_event *ring, const struct pmu_event *event,
 		      unsigned int aux_pages);
 /*

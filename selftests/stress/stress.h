@@ -130,7 +130,7 @@ void stress_events(const char *const *names, unsigned int nr_names, const char *
 /*
  * Opens software events of the calling task that stay open until it and its children end, so that
  * no static key of perf is switched meanwhile. Must be called first: Linux 6.1 cannot open them
- * while a PMU is unregistered. Returns false, with errno, if not all of them are open.
+ * while a PMU is being unregistered. Returns false, with errno, if not all of them are open.
  */
 bool stress_hold_static_keys(void);
 
