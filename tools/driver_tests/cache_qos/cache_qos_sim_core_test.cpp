@@ -702,7 +702,8 @@ TEST(CacheQosSimStream, AccessRateMatchesBytesPerSecond)
     u64 accesses = 0;
     for (int i = 0; i < 1000; i++)
         accesses += cache_qos_sim_run(machine.get(), 0, &stream, 333333);
-    EXPECT_EQ(accesses, 333U);  // 333.333: fractions of single calls add up
+    // Each call is 0.333 accesses; the fractions carry over to the next calls.
+    EXPECT_EQ(accesses, 333U);
     EXPECT_EQ(cache_qos_sim_run(machine.get(), 0, &stream, kSecond), 1000U);
     EXPECT_EQ(cache_qos_sim_run(machine.get(), 0, &stream, 3600 * kSecond), 1000U);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The driver's table of tasks and its groups (cache_qos_task.c, cache_qos_group.c). A task can exit
- * just before the driver takes a certain lock.
+ * The driver's table of tasks and its groups (cache_qos_task.c, cache_qos_group.c). A test can make
+ * a task exit just before the driver takes its n-th lock.
  */
 #ifndef KSHIM_CACHE_QOS_TASKS_H
 #define KSHIM_CACHE_QOS_TASKS_H
@@ -14,7 +14,7 @@ extern "C" {
 
 /* Starts a test with an empty table and a task that is not tracked. */
 void tasks_begin(void);
-/* Makes the task exit, and a grace period end, just before the n-th lock from now is taken. */
+/* Makes the task exit, and a grace period end, just before the driver takes its n-th next lock. */
 void tasks_end_before_lock(unsigned int n);
 void tasks_end_now(void);
 

@@ -311,7 +311,7 @@ TEST(HisiPttRing, OverrunWithInvalidWritePointerDropsAllData)
     EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 0U);
 }
 
-TEST(HisiPttRing, RejectsBuffersFullOutOfOrder)
+TEST(HisiPttRing, RejectsBuffersReportedFullOutOfOrder)
 {
     for (u32 status : {2U, 4U, 8U, 5U, 6U, 9U, 10U, 11U, 12U, 13U, 14U}) {
         hisi_ptt_ring ring = started();
