@@ -17,7 +17,7 @@ protected:
 };
 
 // Fields as drivers/perf/cxl_pmu.c reads them.
-TEST_F(Cpmu, CapabilityHasFreezeWriteWhenFrozenAndInterrupt)
+TEST_F(Cpmu, CapabilitySaysFreezeAndWritableWhenFrozenAndInterrupt)
 {
     const uint64_t capability = cpmu_.read(0, 8);
     EXPECT_EQ(capability & 0x3f, CpmuRegisters::kCounters - 1);

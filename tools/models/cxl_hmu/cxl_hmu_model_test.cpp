@@ -514,7 +514,7 @@ TEST_F(Function, FaultWidth0ReadsCounterWidthZeroWhileEnabled)
     EXPECT_EQ(kStatusCounterWidth.get(read(instance(0, 0) + kStatus)), 0u);
 }
 
-TEST_F(Function, FaultZeroInstancesReportsNoInstance)
+TEST_F(Function, ZeroInstancesFaultReportsNoInstance)
 {
     build_with("zero-instances");
     EXPECT_EQ(kCommon0Instances.get(read(blocks_[kLocatorChmu][0])), 0u);
@@ -643,7 +643,7 @@ TEST_F(Function, FaultListAllOnesHidesTheThirdEntryOfEachDrain)
     }
 }
 
-TEST_F(Function, FaultDiesInListAtTheThirdEntryOfADrain)
+TEST_F(Function, FaultDiesInListMakesAllReadsOnesFromTheThirdEntryOfADrain)
 {
     build_with("dies-in-list");
     const uint64_t at = instance(0, 0);

@@ -368,7 +368,8 @@ TEST_F(SourceRun, PostponedEntriesAreLoggedWhenInsertedOrDropped)
     build("uniform:units=200,accesses=20000,epochs=1");
     start();
     pass_ns(kEpochNs);
-    std::vector<uint64_t> found = drain();  // inserts 63 postponed entries
+    // Makes room: the model then inserts 63 postponed entries.
+    std::vector<uint64_t> found = drain();
     const std::vector<uint64_t> more = drain();
     found.insert(found.end(), more.begin(), more.end());
     ASSERT_EQ(found.size(), 126u);

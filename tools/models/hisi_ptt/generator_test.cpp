@@ -135,7 +135,7 @@ TEST(Generator, TimesStayExactFromSecondToSecond)
     }
 }
 
-TEST(Generator, LatePacketsAreNotCaughtUp)
+TEST(Generator, LatePacketsBeyondABurstAreDelayed)
 {
     Generator generator(params_of("rate=10000000"), kPlaces);
     generator.start(0);
