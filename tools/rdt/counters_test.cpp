@@ -62,7 +62,7 @@ TEST_F(CountersOfAnL3, UnknownEventOrRmidReturnsError)
     EXPECT_EQ(read(kOccupancy, 64), 1ULL << 63);
 }
 
-TEST_F(CountersOfAnL3, WidthAndStartApplyToBandwidthOnly)
+TEST_F(CountersOfAnL3, WidthAndInitialValueApplyToBandwidthOnly)
 {
     Shape shape;
     shape.unit = 64;

@@ -122,7 +122,7 @@ protected:
     LostCount count_;
 };
 
-TEST_F(LostEntriesOf, GapLossEqualsTheRecordersCount)
+TEST_F(LostEntriesOf, GapIsReportedWithTheRecordersLostCount)
 {
     counted(8, 5);
     counted(8, 2);

@@ -71,7 +71,7 @@ TEST(CxlSysfs, FindsTheMemdevByItsDeviceNumber)
     EXPECT_EQ(read_cxl_devices(tree.dir())->endpoints[0].memdev, "mem1");
 }
 
-TEST(CxlSysfs, IgnoresUnassembledAndOtherObjects)
+TEST(CxlSysfs, IgnoresInactiveRegionsAndDecodersAndObjectsOfOtherKinds)
 {
     TestFolder tree;
     put_region(tree, {});

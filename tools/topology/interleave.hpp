@@ -31,6 +31,7 @@ struct Interleave {
     std::vector<uint64_t> xor_maps;  // empty: modulo arithmetic
 };
 
+// A byte of one device of the set.
 struct Place {
     unsigned position = 0;  // index of the device among the region's targets
     uint64_t offset = 0;    // bytes from the start of the device's part
@@ -44,10 +45,10 @@ unsigned xor_map_count(unsigned root_ways);
 // Rejects sets that the functions below cannot compute. Those functions require a checked set.
 Result<void> check(const Interleave &set);
 
-// Returns the host address of a place. The caller ensures that position < ways, and that the region
-// with all its rows ends within 64 bits.
+// Returns the host address of a byte of a device. The caller ensures that position < ways, and that
+// the region with all its rows ends within 64 bits.
 uint64_t hpa_of(const Interleave &set, Place place);
-// Returns the place of a host address, which must be in the region and not below base.
+// Returns the device and offset of a host address, which must be in the region and not below base.
 Place place_of(const Interleave &set, uint64_t hpa);
 
 }  // namespace pmukit::topology

@@ -413,7 +413,7 @@ TEST(HisiPttDecode, TakesTheFormatFromTheEvent)
     EXPECT_EQ(format_of(0x1'0110'0001), Format::k8dw);
 }
 
-TEST(HisiPttDecode, TakesTheVersionFromEitherKindOfAuxtraceWord)
+TEST(HisiPttDecode, VersionIsReadFromADecoderVersionOrAPatternInAuxtraceInfo)
 {
     EXPECT_EQ(decoder_version(0), 1U);
     EXPECT_EQ(decoder_version(1), 2U);

@@ -88,8 +88,10 @@ struct Tlp {
     // Requests. With TH, the steering tag replaces the tag of a write, or the byte enables of any
     // other memory request; then all bytes are enabled (section 2.2.7.1).
     uint8_t first_be = 0, last_be = 0;
-    uint64_t address = 0;  // memory, I/O, messages routed by address; configuration: register
-    uint16_t target = 0;   // configuration, messages routed by id: the target function
+    // The address in memory and I/O requests and in address-routed messages; the register number in
+    // configuration requests.
+    uint64_t address = 0;
+    uint16_t target = 0;  // target function of configuration requests and of ID-routed messages
 
     // Messages
     uint8_t message_code = 0, routing = 0;
@@ -104,9 +106,11 @@ struct Tlp {
 };
 
 // wide_tags: the header may have the upper four bits of a tag, and a segment, in bits that PCI
-// Express 5.0 does not use: the upper half of dword 2 (64-bit addresses, of which 48 bits remain)
-// or of dword 3 (configuration), or the lower half of dword 3 (32-bit addresses, I/O, completions).
-// A valid bit there marks them. For messages no such place is known.
+// Express 5.0 does not use. A valid bit marks them. A memory request with a 64-bit address has all
+// of these bits in the upper half of dword 2, which leaves 48 bits of the address. A configuration
+// request has them in the upper half of dword 3. A memory request with a 32-bit address, an I/O
+// request and a completion have them in dword 3, which is not part of their headers. For messages
+// no such bits are known.
 Tlp parse_tlp(const TlpHeader &header, uint32_t prefix, bool wide_tags = false);
 
 bool has_byte_enables(const Tlp &tlp);

@@ -23,7 +23,7 @@ TEST(HisiPttTlp, CountsEnabledBytes)
     EXPECT_EQ(write_bytes(2, 0xe, 0x3), 5U);
     EXPECT_EQ(write_bytes(16, 0x8, 0x1), 58U);
     EXPECT_EQ(write_bytes(0, 0xf, 0xf), 4096U);
-    // Forbidden by the specification: the whole payload counts.
+    // Byte enables that the specification forbids: all bytes of the payload are counted.
     EXPECT_EQ(write_bytes(4, 0, 0xf), 16U);
     EXPECT_EQ(write_bytes(4, 0xf, 0), 16U);
 }

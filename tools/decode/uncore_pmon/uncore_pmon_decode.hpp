@@ -33,7 +33,8 @@ constexpr uint16_t kIntel = 0x8086;
 Result<std::optional<Place>> find_table(Bytes config);
 // The next table of the same function, which may have several.
 Result<std::optional<Place>> next_table(Bytes config, const Place &place);
-// True if the function has capabilities and config is truncated.
+// True if config is truncated although its status register announces capabilities: some of them
+// may be missing.
 bool is_cut_short(Bytes config);
 
 struct Global {
