@@ -78,7 +78,7 @@ TEST(PciConfigReader, AFunctionWithoutExtendedSpaceHas256Bytes)
     EXPECT_EQ(read(space).size(), 256u);
 }
 
-TEST(PciConfigReader, DvsecPastConfigSpaceKeepsItsHeader)
+TEST(PciConfigReader, OnlyTheHeaderIsReadOfADvsecLongerThanConfigSpace)
 {
     std::string space = with_capabilities();
     put(space, 0x200, 0xff0'00023);

@@ -125,7 +125,7 @@ TEST(Workload, CommandHasTheOpenFileLimitThatPmukitInherited)
     EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-TEST(Workload, EndLikewiseEndsTheProcessByTheSignalOfTheCommand)
+TEST(Workload, EndLikewise_KillsTheProcessByTheSignalThatKilledTheCommand)
 {
     const pid_t child = ::fork();
     if (child == 0) {

@@ -61,7 +61,8 @@ struct Expectation {
 struct Case {
     bool pipe = false;
     std::endian order = std::endian::native;
-    std::string arch = "none", processor;  // host; processor: CPUDESC, if not empty
+    std::string arch = "none";  // architecture of the host
+    std::string processor;      // CPUDESC of the host; empty: no such feature section
     std::vector<Pmu> pmus;
     std::vector<Event> events;
     std::vector<uint64_t> info;  // AUXTRACE_INFO: type, then words; empty: no such record

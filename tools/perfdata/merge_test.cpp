@@ -27,7 +27,7 @@ struct Host {
     std::optional<std::pair<uint64_t, uint64_t>> clock;  // wall clock and event clock at one moment
     uint64_t sample_type = kSampleType;
     uint32_t type = 24;
-    std::optional<std::endian> order = {};  // nullopt: that of the test
+    std::optional<std::endian> order = {};  // nullopt: the byte order of the test
     std::vector<uint64_t> more_ids = {};
     std::vector<std::pair<std::string, HostInfo::Caps>> caps = {};
     std::vector<std::vector<uint64_t>> infos = {};  // payload words of each AUXTRACE_INFO

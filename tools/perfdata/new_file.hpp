@@ -43,7 +43,7 @@ public:
     const std::string &path() const { return path_; }
     void show_as(std::string name) { path_ = std::move(name); }
     // Creates part(), and first removes whatever has that name: another user can guess the name and
-    // may have created a link to some other file. Or opens the target that is written in place.
+    // may have created a link to some other file. If is_in_place(), opens the target instead.
     Result<Fd> create() const;
     // Renames part() to the final name. Allocates no memory unless it fails.
     Result<void> give();

@@ -420,7 +420,7 @@ TEST_P(ReaderSource, ListsUnknownSections)
 }
 
 // The empty feature that ends a pipe's header has the number of a feature in later tools.
-TEST_P(ReaderSource, EmptyFeatureOfAnyNumberEndsTheHeader)
+TEST_P(ReaderSource, EmptyFeatureRecordEndsTheHeaderWhateverItsNumber)
 {
     for (uint64_t number : {uint64_t{kFeatPmuMappings}, uint64_t{kFeatHostname}, uint64_t{250}}) {
         FileBuilder builder(GetParam());

@@ -356,7 +356,7 @@ TEST_F(WriterTest, KeepIgnoresFinishedAndEmptyFiles)
     EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(WriterTest, CompleteWritesEverythingExceptTheName)
+TEST_F(WriterTest, CompleteWritesAllDataButDoesNotRenameTheFile)
 {
     {
         Writer writer = create();

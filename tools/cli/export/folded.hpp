@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Folded stacks, the input of flame graphs: one line per stack, "command;outermost;...;innermost
 // SAMPLES". Kernel functions end in _[k], inlined functions in _[i]. Stacks come from samples of
-// trace_imc (one function each) and from ordinary samples. Frames before the command are
-// "source=model" for emulated devices and, if events of several names were recorded, the event:
-// each starts a separate graph.
+// trace_imc (one function each) and from ordinary samples. Up to two frames precede the command:
+// "source=model" if the device is emulated, and the event if events of several names were recorded.
+// Each of them starts a separate graph.
 //
-// Stacks are counted by their addresses. They are named when they exceed kMostBytes, and at the
-// end, because in a pipe maps can follow the samples that need them. Lines are written when they
-// exceed kMostBytes, so a stack can have a second line later.
+// Stacks are counted by their addresses. Symbols replace the addresses as late as possible, because
+// in a pipe maps can follow the samples that need them: at the end, or when the counted stacks
+// exceed kMostBytes. Lines are written when they exceed kMostBytes, so a stack can have a second
+// line later.
 #pragma once
 
 #include <map>

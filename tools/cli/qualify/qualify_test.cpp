@@ -401,7 +401,7 @@ TEST_F(QualifyHisiPtt, RestoresWrittenRegisters)
     EXPECT_EQ(after, bar_);
 }
 
-TEST_F(QualifyHisiPtt, DoesNotWriteABusMasterOrABoundDevice)
+TEST_F(QualifyHisiPtt, WritesNoRegisterOfADeviceThatIsBusMasterOrBound)
 {
     put<uint16_t>(config_, 4, 6);
     put_tree();

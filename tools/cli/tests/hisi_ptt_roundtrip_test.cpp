@@ -557,7 +557,7 @@ TEST_F(HisiPttRoundtrip, AuxtraceInfoIdentifiesAFileWithoutPmuNames)
     }
 }
 
-TEST_F(HisiPttRoundtrip, EntriesIdentifyAnEightDwordTraceWithoutPmuNames)
+TEST_F(HisiPttRoundtrip, EightDwordTraceIsRecognizedInAFileWithoutPmuNames)
 {
     PttFile file(file_, {.info = false, .pmu_mapping = false});
     file.aux(conversation(Format::k8dw));

@@ -366,7 +366,7 @@ TEST_F(Recorded, DamagedRecordingHasAPageAndExitStatus1)
     EXPECT_NE(made.text.find("24 bytes held no record"), std::string::npos);
 }
 
-TEST_F(Recorded, LeavesNoPageOnAnError)
+TEST_F(Recorded, FailedReportLeavesNoHtmlFile)
 {
     int status = 0;
     said_by(PMUKIT_COMMAND " report --html " + path("page.html") + " -i " + path("none"), &status);
