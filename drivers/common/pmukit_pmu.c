@@ -329,8 +329,8 @@ static bool pmukit_is_idle(const struct pmukit_pmu *pp)
 }
 
 /*
- * Under pp->lock. Queues a PMU at most once, because a PMU whose hardware is gone gets no new
- * events.
+ * Called under pp->lock. Queues a PMU at most once, because a PMU whose hardware is gone gets no
+ * new events.
  */
 static void pmukit_unregister_if_idle(struct pmukit_pmu *pp)
 {
@@ -544,10 +544,7 @@ static void pmukit_event_destroy(struct perf_event *event)
 	/* event_free() may sleep, so a grace period of RCU tasks would not wait for it. */
 	pp->ops->event_free(pev);
 
-	/*
-	 * This comes last: once the work is queued, only steps of perf's core delay the release of
-	 * @pp.
-	 */
+	/* Queue the work last: from then on only steps of perf's core delay the release of @pp. */
 	spin_lock(&pp->lock);
 	pp->nr_dying--;
 	pmukit_wait_for_foreign_events(pp, event);
