@@ -223,7 +223,7 @@ static void imc_engine_trace_tick(struct imc_engine_thread *thread, u64 now_ns)
 
 /* Ticks */
 
-/* Returns 0 if no ticks are needed. Under the core's lock. */
+/* Returns 0 if no ticks are needed. Called under the core's lock. */
 static u64 imc_engine_wanted_period_ns(const struct imc_engine_thread *thread)
 {
 	if (!thread->online || !thread->core->mode)
@@ -431,7 +431,7 @@ struct imc_engine_core *imc_engine_core_by_number(unsigned int number)
  * starts.
  */
 
-/* On the thread's CPU, under the core's lock. The probe reports later switches. */
+/* Called on the thread's CPU, under the core's lock. The probe reports later switches. */
 static void imc_engine_thread_learn(struct imc_engine_thread *thread)
 {
 	imc_engine_thread_account(thread);
@@ -439,7 +439,7 @@ static void imc_engine_thread_learn(struct imc_engine_thread *thread)
 	thread->watched = true;
 }
 
-/* Under the core's lock; on any CPU. */
+/* Called under the core's lock, on any CPU. */
 static void imc_engine_thread_forget(struct imc_engine_thread *thread)
 {
 	imc_engine_thread_account(thread);
