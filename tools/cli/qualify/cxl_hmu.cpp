@@ -849,9 +849,11 @@ std::string facts_of(const Chmu &chmu, bool full)
 Result<std::vector<DeviceReport>> examine_hmu(const Machine &machine, bool full)
 {
     std::vector<DeviceReport> reports;
-    for (const PciFunction &function : pci_functions(machine.host())) {
+    std::vector<PciFunction> functions = pci_functions(machine.host());
+    for (PciFunction &function : functions) {
         if ((function.class_code & 0xffff00) != kCxlClass)
             continue;
+        read_config(machine.host(), function);
         for (Chmu &chmu : chmus_of(machine, function)) {
             std::string facts = facts_of(chmu, full);
             reports.push_back(

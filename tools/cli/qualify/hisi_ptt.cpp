@@ -116,6 +116,7 @@ std::vector<Ptt> ptts_of(const Machine &machine)
         if (function.vendor != kPttVendor || function.device != kPttDevice)
             continue;
         Ptt ptt{function, {}};
+        read_config(machine.host(), ptt.function);
         open_ptt(machine, ptt);
         ptt.pmu = pmu_of(machine.host(), function);
         const uint32_t range = ptt.read(kRange);

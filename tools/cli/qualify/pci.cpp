@@ -120,19 +120,6 @@ std::string PciFunction::resource(unsigned bar) const
     return text_of("{}/resource{}", path, bar);
 }
 
-namespace {
-
-// True if a driver of pmukit may support the function. The configuration space of other functions
-// is not read, because that would wake their devices.
-bool may_be_ours(const PciFunction &function)
-{
-    constexpr uint32_t kIntel = 0x8086, kHuawei = 0x19e5, kCxlMemory = 0x0502;
-    return function.vendor == kIntel || function.vendor == kHuawei ||
-           function.class_code >> 8 == kCxlMemory;
-}
-
-}  // namespace
-
 void read_config(const Host &host, PciFunction &function)
 {
     if (const Result<std::string> config =
@@ -152,8 +139,6 @@ std::vector<PciFunction> pci_functions(const Host &host)
         function.vendor = number_of(host, function.path + "/vendor");
         function.device = number_of(host, function.path + "/device");
         function.class_code = number_of(host, function.path + "/class");
-        if (may_be_ours(function))
-            read_config(host, function);
         if (const auto driver = host.link(function.path + "/driver"))
             function.driver = std::filesystem::path(*driver).filename().string();
         read_bars(host, function);

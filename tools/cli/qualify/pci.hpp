@@ -23,7 +23,8 @@ struct PciFunction {
     uint32_t vendor = 0, device = 0, class_code = 0;
     std::array<Bar, 6> bars;
     std::string driver;  // empty: no driver
-    std::string config;  // the part of configuration space that this user may read
+    // The part of configuration space that this user may read; empty until read_config().
+    std::string config;
 
     uint8_t u8(size_t offset) const;
     uint16_t u16(size_t offset) const;  // 0 beyond the readable part
@@ -42,10 +43,10 @@ struct PciFunction {
     std::string resource(unsigned bar) const;
 };
 
-// All functions of the machine. Reads the configuration space only of functions that a driver of
-// pmukit may support.
+// All functions of the machine, without their configuration space.
 std::vector<PciFunction> pci_functions(const Host &host);
-// Reads the configuration space of a function, which may wake its device.
+// Reads the configuration space of a function. This may wake its device: call it only for functions
+// of the driver that is checked.
 void read_config(const Host &host, PciFunction &function);
 
 // Returns a message if a driver has claimed any of these addresses of a function, or if the kernel

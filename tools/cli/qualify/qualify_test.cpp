@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // pmukit qualify on trees of files. Device memory and MSRs in files keep written values and do not
 // react, so that only the tree determines each verdict.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdio.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #ifdef PMUKIT_ZSTD
 #include <zstd.h>
 #endif
 
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 
 #include "base/bytes.hpp"
+#include "base/fd.hpp"
 #include "base/test_folder.hpp"
 #include "cli/qualify/check.hpp"
 #include "cli/qualify/tar.hpp"
@@ -175,6 +182,64 @@ TEST(QualifyCommand, ExitStatusDistinguishesUsageFailureAndMissingHardware)
         EXPECT_EQ(ended.status, 69) << ended.text;
         EXPECT_EQ(std::ranges::count(ended.text, '\n'), 1) << ended.text;
         EXPECT_NE(ended.text.find(driver.name), std::string::npos) << ended.text;
+    }
+}
+
+// Records which files are opened, also by other processes.
+class Opened {
+public:
+    Opened() : events_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {}
+    void watch(const std::string &path, const std::string &name)
+    {
+        const int id = ::inotify_add_watch(events_.get(), path.c_str(), IN_OPEN);
+        ASSERT_GE(id, 0) << path;
+        names_[id] = name;
+    }
+    // Names of the files that were opened since the last call.
+    std::set<std::string> names()
+    {
+        std::set<std::string> found;
+        inotify_event event;  // events of a watched file have no name
+        while (::read(events_.get(), &event, sizeof event) == sizeof event)
+            found.insert(names_[event.wd]);
+        return found;
+    }
+
+private:
+    Fd events_;
+    std::map<int, std::string> names_;
+};
+
+TEST(QualifyCommand, ReadsConfigurationSpaceOnlyOfTheDriversFunctions)
+{
+    struct Function {
+        const char *name;
+        uint16_t vendor, device;
+        const char *type;
+    };
+    constexpr Function kFunctions[] = {{"0000:00:01.0", 0x8086, 0x1521, "0x020000"},
+                                       {"0000:00:02.0", 0x19e5, 0xa12e, "0x120000"},
+                                       {"0000:00:03.0", 0x19e5, 0xa222, "0x020000"},
+                                       {"0000:00:04.0", 0x1234, 0x4348, "0x050210"},
+                                       {"0000:00:05.0", 0x1234, 0x0001, "0x060400"}};
+    const std::map<std::string_view, std::set<std::string>> kRead = {
+        {"cxl_hmu", {"0000:00:04.0"}},
+        {"hisi_ptt", {"0000:00:02.0"}},
+        {"uncore_pmon", {"0000:00:01.0"}}};
+    Tree tree;
+    Opened opened;
+    for (const Function &function : kFunctions) {
+        tree.pci(function.name, function.vendor, function.device, function.type,
+                 config_space(function.vendor, function.device), 0, 0xc0000000, 4096);
+        opened.watch(tree.folder().path(text_of("sys/bus/pci/devices/{}/config", function.name)),
+                     function.name);
+    }
+    for (const Driver &driver : drivers()) {
+        run("qualify --root " + tree.folder().dir() + " " + std::string(driver.name));
+        const auto expected = kRead.find(driver.name);
+        EXPECT_EQ(opened.names(),
+                  expected == kRead.end() ? std::set<std::string>() : expected->second)
+            << driver.name;
     }
 }
 

@@ -944,10 +944,21 @@ std::string facts_of(const PmonTable &table, bool full)
     return facts.text;
 }
 
+// All functions of the machine. The driver looks for tables in every function of Intel, so the
+// configuration space of these is read.
+std::vector<PciFunction> functions_of(const Host &host)
+{
+    std::vector<PciFunction> functions = pci_functions(host);
+    for (PciFunction &function : functions)
+        if (function.vendor == uncore::kIntel)
+            read_config(host, function);
+    return functions;
+}
+
 Result<std::vector<DeviceReport>> examine_pmon(const Machine &machine, bool full)
 {
     std::vector<DeviceReport> reports;
-    const std::vector<PciFunction> functions = pci_functions(machine.host());
+    const std::vector<PciFunction> functions = functions_of(machine.host());
     for (PmonTable &table : tables_of(machine, functions)) {
         std::string facts = facts_of(table, full);
         reports.push_back(
