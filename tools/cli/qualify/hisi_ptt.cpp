@@ -74,9 +74,11 @@ void open_ptt(const Machine &machine, Ptt &ptt)
 {
     const Bar &bar = ptt.function.bars[kPttBar];
     if (!ptt.function.driver.empty())
-        ptt.closed =
-            Error{Errc::kBusy, text_of("{} has the registers of {}: unbind it to have them read",
-                                       ptt.function.driver, ptt.function.name)};
+        ptt.closed = Error{
+            Errc::kBusy,
+            text_of("{} has the registers of {}. To have them read, unbind the function: this ends "
+                    "running traces, and --active then changes qos_tx_cpl of links in use",
+                    ptt.function.driver, ptt.function.name)};
     else if (!ptt.function.decodes_memory())
         ptt.closed =
             Error{Errc::kBusy, ptt.function.name + ": the function does not decode memory"};

@@ -480,6 +480,8 @@ TEST_F(QualifyHisiPtt, WritesNoRegisterOfADeviceThatIsBusMasterOrBound)
     const nlohmann::json report = tree_.report("--active", "hisi_ptt", 0);
     EXPECT_EQ(verdict_of(report, 13), "NOT TESTED");
     EXPECT_NE(seen_of(report, 8).find("hisi_ptt has the registers"), std::string::npos);
+    EXPECT_NE(seen_of(report, 8).find("ends running traces"), std::string::npos);
+    EXPECT_NE(seen_of(report, 8).find("changes qos_tx_cpl"), std::string::npos);
     EXPECT_EQ(bar_after(), bar_);
 }
 
