@@ -71,6 +71,7 @@
 
 #define CACHE_QOS_QM_EVTSEL		0xc8d		/* RW */
 #define   CACHE_QOS_EVTSEL_EVENT	GENMASK_ULL(7, 0)
+#define   CACHE_QOS_EVTSEL_EXTENDED	BIT_ULL(31)	/* AMD with ABMC: RMID is a counter id */
 #define   CACHE_QOS_EVTSEL_RMID		GENMASK_ULL(43, 32)	/* Intel: 41:32 */
 
 #define CACHE_QOS_QM_CTR		0xc8e		/* RO */

@@ -22,11 +22,14 @@
 namespace pmukit::cli::qualify {
 namespace {
 
-constexpr uint32_t kEvtsel = 0xc8d, kCounter = 0xc8e, kPqr = 0xc8f, kExtendedConfig = 0xc00003ff;
+constexpr uint32_t kSncConfig = 0xca0, kEvtsel = 0xc8d, kCounter = 0xc8e, kPqr = 0xc8f,
+                   kExtendedConfig = 0xc00003ff;
 constexpr uint64_t kError = uint64_t{1} << 63, kUnavailable = uint64_t{1} << 62;
 constexpr uint64_t kDataMask = kUnavailable - 1;
+constexpr uint64_t kEvtselFields = 0xfff'000000ff, kExtendedEvent = uint64_t{1} << 31;
 constexpr unsigned kOccupancy = 1, kTotal = 2, kLocal = 3;
-constexpr uint32_t kAmdVendor = 0x68747541, kHygonVendor = 0x6f677948;  // "Auth", "Hygo"
+constexpr uint32_t kIntelVendor = 0x756e6547, kAmdVendor = 0x68747541,
+                   kHygonVendor = 0x6f677948;  // "Genu", "Auth", "Hygo"
 constexpr const char *kQosPmu = "sys/bus/event_source/devices/cache_qos";
 constexpr const char *kSim = "sys/kernel/debug/cache_qos_sim";
 
@@ -44,8 +47,8 @@ struct Qos {
     uint32_t vendor = 0, signature = 0;
     uint64_t carried = 0, readable = 0;  // highest RMIDs in CPUID leaves 0xf.0 and 0xf.1
     uint64_t unit = 0, width = 0;
-    unsigned events = 0;  // bits: occupancy, total, local
-    bool abmc = false;
+    unsigned events = 0;              // bits: occupancy, total, local
+    bool abmc = false, bmec = false;  // AMD: counters are assignable, traffic types are known
     std::vector<L3> caches{};
 };
 
@@ -104,7 +107,9 @@ Qos hardware_of(const Machine &machine)
                 : qos.vendor == kHygonVendor ? 32
                                              : 24;
     qos.events = resource.edx & 7;
-    qos.abmc = machine.cpuid(first, 0x80000020, 0).value_or(CpuidLeaf{}).ebx >> 5 & 1;
+    const uint32_t features = machine.cpuid(first, 0x80000020, 0).value_or(CpuidLeaf{}).ebx;
+    qos.abmc = features >> 5 & 1;
+    qos.bmec = features >> 3 & 1;
     read_caches(machine.host(), qos);
     return qos;
 }
@@ -132,6 +137,26 @@ Qos simulation_of(const Machine &machine)
         qos.caches.push_back({"L3 " + std::string(words[0]), bytes ? *bytes : 0});
     }
     return qos;
+}
+
+uint32_t family_of(const Qos &qos)
+{
+    return qos.signature >> 8 & 0xf;
+}
+
+uint32_t model_of(const Qos &qos)
+{
+    return (qos.signature >> 4 & 0xf) | (qos.signature >> 12 & 0xf0);
+}
+
+// NUMA nodes per L3; above 1 with sub-NUMA clustering. As in the driver, the number of RMIDs that a
+// CPU may carry and the size of a unit are those of CPUID divided by it.
+uint64_t nodes_per_l3(const Qos &qos)
+{
+    size_t most = 1;
+    for (const L3 &l3 : qos.caches)
+        most = std::max(most, l3.nodes.size());
+    return most;
 }
 
 // Registers. The debugfs files of cache_qos_sim have only PQR_ASSOC and QM_EVTSEL.
@@ -199,27 +224,59 @@ Outcome check_width(const Machine &, Qos &qos)
                                               : fail("{} bits", qos.width);
 }
 
-Outcome check_domains(const Machine &, Qos &qos)
+// True if the driver supports an L3 of this processor that is divided among so many NUMA nodes.
+bool supports_division(const Qos &qos, size_t nodes)
+{
+    constexpr uint32_t kModels[] = {0x6a, 0x8f, 0xcf, 0xad, 0xaf, 0xdd};
+    return qos.vendor == kIntelVendor && family_of(qos) == 6 &&
+           std::ranges::find(kModels, model_of(qos)) != std::end(kModels) &&
+           (nodes == 2 || nodes == 3 || nodes == 4 || nodes == 6);
+}
+
+Outcome check_division(const Machine &machine, const Qos &qos, const L3 &l3)
+{
+    const size_t nodes = l3.nodes.size();
+    if (!supports_division(qos, nodes))
+        return fail("{} is divided among {} NUMA nodes; the driver does not support this", l3.name,
+                    nodes);
+    const Result<uint64_t> config = machine.msr(*l3.cpus.begin(), kSncConfig);
+    if (!config)
+        return config.error().code == Errc::kIo ? fail("{}: {}", l3.name, config.error().message)
+                                                : not_tested(config.error());
+    if (*config & 1)
+        return fail(
+            "{}: its {} NUMA nodes divide the RMIDs (MSR {:#x} is {:#x}); Linux lets them "
+            "share since 6.11",
+            l3.name, nodes, kSncConfig, *config);
+    return pass("{} NUMA nodes share the RMIDs of {}", nodes, l3.name);
+}
+
+Outcome check_domains(const Machine &machine, Qos &qos)
 {
     if (qos.caches.empty())
         return fail("no CPU has an L3");
+    std::string divided;
     for (const L3 &l3 : qos.caches) {
         if (l3.packages.size() > 1)
             return fail("{} is in {} packages", l3.name, l3.packages.size());
-        if (l3.nodes.size() > 1)
-            return fail("{} is divided among {} NUMA nodes (sub-NUMA clustering)", l3.name,
-                        l3.nodes.size());
+        if (l3.nodes.size() < 2)
+            continue;
+        const Outcome outcome = check_division(machine, qos, l3);
+        if (outcome.verdict != Verdict::kPass)
+            return outcome;
+        if (divided.empty())
+            divided = "; sub-NUMA clustering: " + outcome.seen;
     }
-    return pass("{} L3s, the first of {} bytes", qos.caches.size(), qos.caches.front().bytes);
+    return pass("{} L3s, the first of {} bytes{}", qos.caches.size(), qos.caches.front().bytes,
+                divided);
 }
 
 Outcome check_errata(const Machine &, Qos &qos)
 {
     if (qos.simulated)
         return not_tested("the simulation has no CPUID");
-    const unsigned family = qos.signature >> 8 & 0xf, stepping = qos.signature & 0xf,
-                   model = (qos.signature >> 4 & 0xf) | (qos.signature >> 12 & 0xf0);
-    if (family == 6 && model == 0x55 && stepping <= 4)
+    const uint32_t model = model_of(qos), stepping = qos.signature & 0xf;
+    if (family_of(qos) == 6 && model == 0x55 && stepping <= 4)
         return fail("family 6, model {:#x}, stepping {}: Skylake, whose counts are wrong", model,
                     stepping);
     return pass("signature {:#x}", qos.signature);
@@ -228,12 +285,15 @@ Outcome check_errata(const Machine &, Qos &qos)
 Outcome check_abmc(const Machine &machine, Qos &qos)
 {
     if (!qos.abmc)
-        return pass("counters cannot be bound");
+        return pass("the processor assigns counters");
     const Result<uint64_t> config = machine.msr(qos.cpus.front(), kExtendedConfig);
     if (!config)
         return not_tested(config.error());
-    return *config & 1 ? fail("{:#x}: bandwidth is counted only for bound RMIDs", *config)
-                       : pass("{:#x}", *config);
+    if (!(*config & 1))
+        return pass("{:#x}: ABMC is off", *config);
+    return qos.bmec
+               ? pass("{:#x}: ABMC is on; the driver assigns counters to its RMIDs", *config)
+               : fail("{:#x}: ABMC is on without BMEC; the driver offers occupancy only", *config);
 }
 
 Outcome check_pqr(const Machine &machine, Qos &qos)
@@ -250,13 +310,15 @@ Outcome check_pqr(const Machine &machine, Qos &qos)
     return pass("{} CPUs, {} classes of service", qos.cpus.size(), classes.size());
 }
 
+// resctrl leaves the extended event set after it has read an assigned counter (ABMC).
 Outcome check_evtsel(const Machine &machine, Qos &qos)
 {
+    const uint64_t fields = kEvtselFields | (qos.abmc ? kExtendedEvent : 0);
     for (unsigned cpu : qos.cpus) {
         const Result<uint64_t> evtsel = read_register(machine, qos, cpu, kEvtsel);
         if (!evtsel)
             return not_tested(evtsel.error());
-        if (*evtsel & ~uint64_t{0xfff'000000ff})
+        if (*evtsel & ~fields)
             return fail("CPU {}: {:#x}", cpu, *evtsel);
     }
     return pass("{} CPUs", qos.cpus.size());
@@ -371,7 +433,7 @@ Outcome check_sum(const Machine &machine, Qos &qos)
                 return not_tested(count.error());
             if (*count & (kError | kUnavailable))
                 continue;
-            bytes += (*count & kDataMask) * qos.unit;
+            bytes += (*count & kDataMask) * (qos.unit / nodes_per_l3(qos));
             values++;
         }
         // The RMIDs are read one after another, while lines change their RMID. The sum may
@@ -433,7 +495,8 @@ Outcome check_pqr_halves(const Machine &machine, Qos &qos)
     const KeptMsr kept(machine, cpu, kPqr);
     if (!kept.before())
         return not_tested(kept.before().error());
-    const uint64_t wanted = (*kept.before() & ~uint64_t{0xffffffff}) | qos.readable;
+    const uint64_t highest = std::max<uint64_t>((qos.readable + 1) / nodes_per_l3(qos), 1) - 1;
+    const uint64_t wanted = (*kept.before() & ~uint64_t{0xffffffff}) | highest;
     const Result<void> written = machine.write_msr(cpu, kPqr, wanted);
     const Result<uint64_t> after = machine.msr(cpu, kPqr);
     if (!written || !after)
@@ -493,6 +556,8 @@ Outcome check_tags(const Machine &machine, Qos &qos)
         return not_tested("no L3 in sysfs");
     if (!machine.host().live())
         return not_tested("a copy of a machine");
+    if (const uint64_t nodes = nodes_per_l3(qos); nodes > 1)
+        return not_tested("the L3 is divided among {} NUMA nodes", nodes);
     const L3 &l3 = qos.caches.front();
     const unsigned cpu = *l3.cpus.begin();
     const OnCpu here(cpu);
@@ -582,18 +647,22 @@ constexpr Check<Qos> kQosChecks[] = {
      check_unit},
     {{5, Kind::kRead, "Bandwidth counters have 24 to 62 bits.", kManuals, "CPUID 0xf.1 EAX"},
      check_width},
-    {{6, Kind::kRead, "An L3 is in one package and one NUMA node.",
-      "assumed: not so with sub-NUMA clustering", "cache/index3 of each CPU"},
+    {{6, Kind::kRead,
+      "An L3 is in one package. If it is divided among NUMA nodes, they share its RMIDs.",
+      "assumed; Linux 7.2, resctrl, for sub-NUMA clustering",
+      "cache/index3 and nodes of each CPU, MSR 0xca0"},
      check_domains},
     {{7, Kind::kRead, "The processor has no known count errata.",
       "Linux 7.2, resctrl: Skylake server up to stepping 4", "CPUID 1"},
      check_errata},
-    {{8, Kind::kRead, "Bandwidth counters are not bound to RMIDs (ABMC).", "AMD APM volume 2",
-      "CPUID 0x80000020.0 EBX bit 5, MSR 0xc00003ff"},
+    {{8, Kind::kRead,
+      "The processor assigns bandwidth counters, or software does (ABMC) and there is BMEC.",
+      "AMD APM volume 2", "CPUID 0x80000020.0 EBX bits 5 and 3, MSR 0xc00003ff"},
      check_abmc},
     {{9, Kind::kRead, "PQR_ASSOC has a valid RMID in its lower half.", kManuals, "each online CPU"},
      check_pqr},
-    {{10, Kind::kRead, "QM_EVTSEL has only bits 7:0 and 43:32.", kManuals, "each online CPU"},
+    {{10, Kind::kRead, "QM_EVTSEL has only bits 7:0 and 43:32; with ABMC also bit 31.", kManuals,
+      "each online CPU"},
      check_evtsel},
     {{11, Kind::kWrite, "QM_CTR has the selected value immediately after a write of QM_EVTSEL.",
       "assumed", "occupancy of RMID 0: no error"},
@@ -649,8 +718,8 @@ std::string facts_of(const Machine &machine, const Qos &qos, bool full)
     facts.add("registers", qos.simulated ? "simulation" : "MSRs");
     facts.hex("signature", qos.signature);
     facts.add("rmids", text_of("carried {} readable {}", qos.carried, qos.readable));
-    facts.add("unit", text_of("{} bytes, width {}, events {:#x}, abmc {}", qos.unit, qos.width,
-                              qos.events, qos.abmc));
+    facts.add("unit", text_of("{} bytes, width {}, events {:#x}, abmc {}, bmec {}", qos.unit,
+                              qos.width, qos.events, qos.abmc, qos.bmec));
     facts.add("resctrl", machine.resctrl_mounted() ? "mounted" : "not mounted");
     for (const L3 &l3 : qos.caches)
         facts.add(l3.name, text_of("{} bytes, {} CPUs, {} packages, {} nodes", l3.bytes,

@@ -865,17 +865,33 @@ protected:
             text_of(
                 "CPU 0:\n"
                 "   0x00000000 0x00: eax=0x00000020 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n"
-                "   0x00000001 0x00: eax=0x000806f8 ebx=0x00000000 ecx=0x00000000 edx=0x00000000\n"
+                "   0x00000001 0x00: eax={:#010x} ebx=0x00000000 ecx=0x00000000 edx=0x00000000\n"
                 "   0x00000007 0x00: eax=0x00000000 ebx={:#010x} ecx=0x00000000 edx=0x00000000\n"
                 "   0x0000000f 0x00: eax=0x00000000 ebx=0x0000003f ecx=0x00000000 edx=0x00000002\n"
-                "   0x0000000f 0x01: eax=0x00000008 ebx={:#010x} ecx={:#010x} edx=0x00000007\n",
-                features_, unit_, readable_));
+                "   0x0000000f 0x01: eax=0x00000008 ebx={:#010x} ecx={:#010x} edx=0x00000007\n"
+                "   0x80000020 0x00: eax=0x00000000 ebx={:#010x} ecx=0x00000000 edx=0x00000000\n",
+                signature_, features_, unit_, readable_, amd_qos_));
+    }
+    // Makes the file of MSRs sparse, up to a high number.
+    void put_msr(uint32_t number, uint64_t value)
+    {
+        std::string bytes(sizeof value, '\0');
+        put<uint64_t>(bytes, 0, value);
+        std::fstream file(tree_.folder().path("dev/cpu/0/msr"),
+                          std::ios::in | std::ios::out | std::ios::binary);
+        EXPECT_TRUE(file.seekp(std::streamoff{8} * number) << bytes << std::flush);
+    }
+    void divide_l3(unsigned nodes)
+    {
+        for (unsigned node = 1; node < nodes; node++)
+            tree_.folder().folder(text_of("sys/devices/system/cpu/cpu0/node{}", node));
     }
     std::string msrs_after() { return contents(tree_.folder().path("dev/cpu/0/msr")); }
 
     Tree tree_;
     std::string msrs_;
-    uint32_t features_ = 1 << 12, unit_ = 65536, readable_ = 63;
+    uint32_t signature_ = 0x000806f8, features_ = 1 << 12, unit_ = 65536, readable_ = 63;
+    uint32_t amd_qos_ = 0;
 };
 
 TEST_F(QualifyCacheQos, ReadChecksPass)
@@ -920,6 +936,79 @@ TEST_F(QualifyCacheQos, InconsistentCpuidAndTopologyFail)
     tree_.folder().folder("sys/devices/system/cpu/cpu0/node1");
     put_tree();
     EXPECT_EQ(verdict_of(tree_.report("", "cache_qos", 1), 6), "FAIL");
+}
+
+TEST_F(QualifyCacheQos, NumaNodesOfAnL3MustShareTheRmids)
+{
+    divide_l3(2);
+    put_tree();
+    put_msr(0xca0, 0);
+    nlohmann::json report = tree_.report("", "cache_qos", 0);
+    EXPECT_EQ(verdict_of(report, 6), "PASS");
+    EXPECT_NE(seen_of(report, 6).find("2 NUMA nodes share the RMIDs of L3 0"), std::string::npos)
+        << seen_of(report, 6);
+    put_msr(0xca0, 1);
+    report = tree_.report("", "cache_qos", 1);
+    EXPECT_EQ(verdict_of(report, 6), "FAIL");
+    EXPECT_NE(seen_of(report, 6).find("divide the RMIDs"), std::string::npos) << seen_of(report, 6);
+    tree_.folder().remove("dev/cpu/0/msr");
+    EXPECT_EQ(verdict_of(tree_.report("", "cache_qos", 0), 6), "NOT TESTED");
+}
+
+TEST_F(QualifyCacheQos, OtherDivisionsOfAnL3Fail)
+{
+    divide_l3(2);
+    signature_ = 0x000406f1;  // Broadwell: Cluster-on-Die
+    put_tree();
+    put_msr(0xca0, 0);
+    EXPECT_EQ(verdict_of(tree_.report("", "cache_qos", 1), 6), "FAIL");
+    divide_l3(5);
+    signature_ = 0x000806f8;
+    put_tree();
+    put_msr(0xca0, 0);
+    EXPECT_EQ(verdict_of(tree_.report("", "cache_qos", 1), 6), "FAIL");
+}
+
+TEST_F(QualifyCacheQos, DividedL3HasSmallerUnitsAndFewerRmids)
+{
+    // 64 RMIDs of 6 units: 24 MiB in an L3 of 16 MiB, or 12 MiB if a unit is half as large.
+    put<uint64_t>(msrs_, 8 * 0xc8e, 6);
+    put_tree();
+    EXPECT_EQ(verdict_of(tree_.report("--active", "cache_qos", 1), 14), "FAIL");
+    divide_l3(2);
+    put_msr(0xca0, 0);
+    const nlohmann::json report = tree_.report("--active", "cache_qos", 1);
+    EXPECT_EQ(verdict_of(report, 14), "PASS") << seen_of(report, 14);
+    EXPECT_EQ(seen_of(report, 18), "0x1f");
+}
+
+TEST_F(QualifyCacheQos, AssignableCountersNeedBmec)
+{
+    constexpr uint32_t kBmec = 1 << 3, kAbmc = 1 << 5, kConfig = 0xc00003ff;
+    amd_qos_ = kAbmc | kBmec;
+    put_tree();
+    put_msr(kConfig, 1);
+    nlohmann::json report = tree_.report("", "cache_qos", 0);
+    EXPECT_EQ(verdict_of(report, 8), "PASS");
+    EXPECT_NE(seen_of(report, 8).find("ABMC is on"), std::string::npos) << seen_of(report, 8);
+    amd_qos_ = kAbmc;
+    put_tree();
+    put_msr(kConfig, 1);
+    EXPECT_EQ(verdict_of(tree_.report("", "cache_qos", 1), 8), "FAIL");
+    put_msr(kConfig, 0);
+    EXPECT_EQ(verdict_of(tree_.report("", "cache_qos", 0), 8), "PASS");
+}
+
+TEST_F(QualifyCacheQos, ExtendedEventIsValidOnlyWithAbmc)
+{
+    put<uint64_t>(msrs_, 8 * 0xc8d, uint64_t{5} << 32 | 1u << 31 | 1);
+    put_tree();
+    EXPECT_EQ(verdict_of(tree_.report("", "cache_qos", 1), 10), "FAIL");
+    amd_qos_ = 1 << 5;
+    put_tree();
+    put_msr(0xc00003ff, 0);
+    const nlohmann::json report = tree_.report("", "cache_qos", 0);
+    EXPECT_EQ(verdict_of(report, 10), "PASS") << seen_of(report, 10);
 }
 
 TEST_F(QualifyCacheQos, RegistersThatDoNotReactFailAndAreRestored)
