@@ -21,6 +21,7 @@
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "cli/qualify/check.hpp"
+#include "console/output.hpp"
 
 namespace pmukit::cli::qualify {
 namespace {
@@ -90,7 +91,13 @@ Result<Window> Machine::map(const std::string &name, uint64_t offset, size_t byt
 
 namespace {
 
-Result<Fd> open_msr(const Host &host, unsigned cpu, int flags, uint32_t number, off_t &at)
+struct MsrFile {
+    Fd fd;
+    off_t at = 0;         // offset of the MSR in the file
+    bool device = false;  // false: a file in a copy of a machine
+};
+
+Result<MsrFile> open_msr(const Host &host, unsigned cpu, int flags, uint32_t number)
 {
     const std::string path = host.path(text_of("dev/cpu/{}/msr", cpu));
     Fd fd(::open(path.c_str(), flags | O_CLOEXEC));
@@ -99,33 +106,43 @@ Result<Fd> open_msr(const Host &host, unsigned cpu, int flags, uint32_t number, 
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0)
         return map_error(path, errno);
-    at = S_ISCHR(status.st_mode) ? number : off_t{8} * number;
-    return fd;
+    const bool device = S_ISCHR(status.st_mode);
+    return MsrFile{std::move(fd), device ? off_t{number} : off_t{8} * number, device};
 }
+
+// Linux, arch/x86/kernel/msr.c: msr_write()
+constexpr const char *kTaints =
+    "qualify: MSRs are written now. Each write that the kernel accepts sets its taint flag S (CPU "
+    "out of specification) until the next boot; its log may show 'Write to unrecognized MSR'";
 
 }  // namespace
 
 Result<uint64_t> Machine::msr(unsigned cpu, uint32_t number) const
 {
-    off_t at = 0;
-    const Result<Fd> fd = open_msr(host_, cpu, O_RDONLY, number, at);
-    if (!fd)
-        return fd.error();
+    const Result<MsrFile> file = open_msr(host_, cpu, O_RDONLY, number);
+    if (!file)
+        return file.error();
     uint64_t value = 0;
-    if (::pread(fd->get(), &value, sizeof value, at) != sizeof value)
+    if (::pread(file->fd.get(), &value, sizeof value, file->at) != sizeof value)
         return Error{Errc::kIo, text_of("MSR {:#x} of CPU {} cannot be read", number, cpu)};
     return value;
 }
 
 Result<void> Machine::write_msr(unsigned cpu, uint32_t number, uint64_t value) const
 {
-    off_t at = 0;
-    const Result<Fd> fd = open_msr(host_, cpu, O_WRONLY, number, at);
-    if (!fd)
-        return fd.error();
-    if (::pwrite(fd->get(), &value, sizeof value, at) != sizeof value)
-        return Error{Errc::kIo, text_of("MSR {:#x} of CPU {} refuses {:#x}", number, cpu, value)};
-    return {};
+    const Result<MsrFile> file = open_msr(host_, cpu, O_WRONLY, number);
+    if (!file)
+        return file.error();
+    if (file->device && !std::exchange(warned_of_taint_, true))
+        warn(kTaints);
+    const ssize_t written = ::pwrite(file->fd.get(), &value, sizeof value, file->at);
+    if (written == sizeof value)
+        return {};
+    if (written < 0 && errno == EPERM)
+        return Error{Errc::kDenied, text_of("MSR {:#x} of CPU {}: the kernel lets no program write "
+                                            "MSRs (msr.allow_writes=off, or lockdown)",
+                                            number, cpu)};
+    return Error{Errc::kIo, text_of("MSR {:#x} of CPU {} refuses {:#x}", number, cpu, value)};
 }
 
 namespace {

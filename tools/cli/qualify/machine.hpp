@@ -116,6 +116,8 @@ public:
     }
 
     Result<uint64_t> msr(unsigned cpu, uint32_t number) const;
+    // Before the first write to an MSR of this machine, prints that it taints the kernel.
+    // Errc::kDenied: the kernel lets no program write MSRs; Errc::kIo: the MSR refuses the value.
     Result<void> write_msr(unsigned cpu, uint32_t number, uint64_t value) const;
     // nullopt: the CPU does not exist or has no CPUID.
     std::optional<CpuidLeaf> cpuid(unsigned cpu, uint32_t leaf, uint32_t subleaf = 0) const;
@@ -140,6 +142,7 @@ private:
 
     Host host_;
     bool active_, full_;
+    mutable bool warned_of_taint_ = false;
 };
 
 }  // namespace pmukit::cli::qualify

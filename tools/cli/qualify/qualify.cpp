@@ -203,7 +203,8 @@ Command add_qualify(CLI::App &app)
                       "print the numbered statements and how each is checked; access no hardware");
     command->add_flag("--active", owned->active,
                       "also write registers that no driver, resctrl or event uses, restore each "
-                      "value, and open events briefly (default: only read)");
+                      "value, and open events briefly; writes of MSRs (cache_qos, uncore_pmon) "
+                      "taint the kernel until the next boot (default: only read)");
     command->add_option("--bundle", owned->bundle,
                         "also write a bundle for bug reports to this file (.tar.zst)");
     command->add_flag("--full", owned->full,

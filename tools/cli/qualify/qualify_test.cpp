@@ -485,6 +485,23 @@ TEST_F(QualifyHisiPtt, WritesNoRegisterOfADeviceThatIsBusMasterOrBound)
     EXPECT_EQ(bar_after(), bar_);
 }
 
+// A file that can be read. Writes to it end in EPERM, as those to an MSR with msr.allow_writes=off.
+class SealedFile {
+public:
+    explicit SealedFile(const std::string &bytes)
+        : file_(::memfd_create("msr", MFD_CLOEXEC | MFD_ALLOW_SEALING))
+    {
+        EXPECT_EQ(::write(file_.get(), bytes.data(), bytes.size()),
+                  static_cast<ssize_t>(bytes.size()));
+        EXPECT_EQ(::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_WRITE), 0);
+    }
+    // For this process and its children.
+    std::string path() const { return text_of("/proc/{}/fd/{}", ::getpid(), file_.get()); }
+
+private:
+    Fd file_;
+};
+
 // uncore_pmon: a discovery table with one memory controller, whose registers are in the file
 // dev/mem.
 
@@ -618,6 +635,20 @@ TEST_F(QualifyUncorePmon, DoesNotWriteMsrsInUseByAnotherProgram)
     tree_.folder().put("dev/cpu/0/msr", msrs);
     EXPECT_EQ(verdict_of(tree_.report("--active", "uncore_pmon", 1), 21), "PASS");
     EXPECT_EQ(contents(tree_.folder().path("dev/cpu/0/msr")), msrs);
+}
+
+TEST_F(QualifyUncorePmon, MsrsThatTheKernelDoesNotLetProgramsWriteAreNotTested)
+{
+    put<uint32_t>(memory_, kBox, 1);
+    add_msr_unit(0x2000);
+    put_tree();
+    const SealedFile msrs(std::string(8 * 0x3000, '\0'));
+    tree_.folder().folder("dev/cpu/0");
+    tree_.folder().link("dev/cpu/0/msr", msrs.path());
+    const nlohmann::json report = tree_.report("--active", "uncore_pmon", 1);
+    EXPECT_EQ(verdict_of(report, 14), "PASS") << seen_of(report, 14);
+    EXPECT_EQ(verdict_of(report, 21), "NOT TESTED");
+    EXPECT_NE(seen_of(report, 21).find("allow_writes"), std::string::npos) << seen_of(report, 21);
 }
 
 TEST_F(QualifyUncorePmon, AddressesInRamAndWrongTablesFail)
@@ -887,6 +918,11 @@ protected:
             tree_.folder().folder(text_of("sys/devices/system/cpu/cpu0/node{}", node));
     }
     std::string msrs_after() { return contents(tree_.folder().path("dev/cpu/0/msr")); }
+    void link_msrs(const std::string &target)
+    {
+        tree_.folder().remove("dev/cpu/0/msr");
+        tree_.folder().link("dev/cpu/0/msr", target);
+    }
 
     Tree tree_;
     std::string msrs_;
@@ -1023,6 +1059,35 @@ TEST_F(QualifyCacheQos, RegistersThatDoNotReactFailAndAreRestored)
     EXPECT_EQ(verdict_of(report, 17), "FAIL") << seen_of(report, 17);
     EXPECT_EQ(verdict_of(report, 18), "PASS") << seen_of(report, 18);
     EXPECT_EQ(msrs_after(), msrs_) << "the class of service too";
+}
+
+// The character device /dev/zero accepts every write, and each of its MSRs reads as 0.
+TEST_F(QualifyCacheQos, WarnsOnceOfTheTaintBeforeMsrsAreWritten)
+{
+    put_tree();
+    link_msrs("/dev/zero");
+    const std::string words = " --root " + tree_.folder().dir() + " cache_qos";
+    const std::string active = run("qualify --active" + words).text;
+    EXPECT_TRUE(active.starts_with("pmukit: qualify: MSRs are written now.")) << active;
+    EXPECT_EQ(active.find("taint flag S"), active.rfind("taint flag S"));
+    EXPECT_EQ(run("qualify" + words).text.find("taint"), std::string::npos);
+    tree_.folder().folder("sys/module/cache_qos");
+    EXPECT_EQ(run("qualify --active" + words).text.find("taint"), std::string::npos)
+        << "the driver has the registers: nothing is written";
+}
+
+TEST_F(QualifyCacheQos, MsrsThatTheKernelDoesNotLetProgramsWriteAreNotTested)
+{
+    put_tree();
+    const SealedFile msrs(msrs_);
+    link_msrs(msrs.path());
+    const nlohmann::json report = tree_.report("--active", "cache_qos", 0);
+    EXPECT_EQ(verdict_of(report, 9), "PASS") << seen_of(report, 9);
+    for (unsigned number = 11; number <= 19; number++)
+        EXPECT_EQ(verdict_of(report, number), "NOT TESTED") << number << seen_of(report, number);
+    for (unsigned number : {11, 12, 15, 17})
+        EXPECT_NE(seen_of(report, number).find("allow_writes"), std::string::npos)
+            << number << seen_of(report, number);
 }
 
 TEST_F(QualifyCacheQos, DoesNotWriteRegistersInUse)

@@ -800,6 +800,8 @@ Outcome check_msr_freeze(const Machine &machine, PmonUnit &unit)
     if (!before)
         return not_tested(before.error());
     const Result<void> written = machine.write_msr(cpu, number, *before | kFreeze);
+    if (!written && written.error().code == Errc::kDenied)
+        return not_tested(written.error());
     const Result<uint64_t> after = machine.msr(cpu, number);
     const Result<void> back = machine.write_msr(cpu, number, *before);
     if (!back)
