@@ -120,8 +120,8 @@ enum cache_qos_target {
 /**
  * struct cache_qos_watch - a target of perf events: a monitor and the events that read it
  * @node: entry in cache_qos_live.watches
- * @target: kind of target. The watch is identified by @target with @opener, @share and @process, or
- *	with @cgroup; none of these changes.
+ * @target: kind of target. @target with @opener, @share and @process, or with @cgroup, identifies
+ *	the watch; these members never change.
  * @opener: process that opened the events; NULL for cgroups
  * @share: value of the share term; unused for cgroups
  * @process: for tasks: the process if @share is 0, the thread if @share is CACHE_QOS_SHARE_NONE
@@ -345,17 +345,17 @@ struct cache_qos_stat_file {
  * @all_read_ns: start of the last pass that read all domains
  * @enabled_ns: when the monitor of a group was last switched on or off
  * @ipis: IPIs sent
- * @wakes: readings queued on another CPU, which wake or interrupt it
+ * @wakes: number of readings queued on another CPU; each wakes or interrupts that CPU
  * @sampler: work item of the next pass
  * @pass: number of the last pass that started
  * @done: number of the last pass that completed
- * @passed: woken up after each pass
+ * @passed: wait queue of readers that wait for a pass; woken up after each pass
  * @sample_ms: interval between passes
  * @max_bytes_per_second: upper bound for the bandwidth of an L3
  * @asked_events: BIT(enum cache_qos_index): events that the rdt parameter enables in spite of
  *	errata
  * @paranoid: read QM_EVTSEL back after each read
- * @yields: times the driver yielded the registers
+ * @yields: how often the driver yielded the registers
  * @streams: per CPU: list of the cache_qos_aux events on that CPU
  * @stream_cpus: CPUs whose list in @streams is not empty
  * @watch_of: indexed by monitor: the monitor's watch; NULL: the monitor is unused or belongs to a

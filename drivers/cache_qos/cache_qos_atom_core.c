@@ -245,9 +245,9 @@ void cache_qos_carried(struct cache_qos *cq, u64 now_ns)
 }
 
 /*
- * Return: true if the counter was unavailable when the RMID was read after @since_ns, and restarts
- * at 0. The earlier traffic is lost, and PMUKIT_CACHE_QOS_S_GAP records that, so there is no need
- * to wait for a good read.
+ * Return: true if the RMID was read after @since_ns, but its counter was unavailable and will
+ * restart at 0. The earlier traffic is lost, and PMUKIT_CACHE_QOS_S_GAP records that, so there is
+ * no need to wait for a good read.
  */
 static bool cache_qos_is_missing(const struct cache_qos *cq, const struct cache_qos_cell *cell,
 				 u32 event, u64 since_ns)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * cache_qos: the PMU cache_qos_aux, whose events record snapshots. After a pass an event gets one
- * record per monitor and event type, with the value in the L3 of the event's CPU. Records with
- * names of monitors that have changed precede them. Records are in the AUX area or are samples.
- * <pmukit/cache_qos.h> defines the records.
+ * record per monitor and event type, with the value in the L3 of the event's CPU. If the names of
+ * monitors have changed, records with the new names precede the records with values. Records are in
+ * the AUX area or are samples. <pmukit/cache_qos.h> defines the records.
  *
- * The sampler computes the values of an L3, which takes long if there are many. Then the sampler
- * interrupts the CPUs that have streams (open events), and these CPUs copy the values:
+ * The sampler first computes the values of an L3. This takes long if there are many monitors. Then
+ * the sampler interrupts the CPUs that have streams (open events), and these CPUs copy the values:
  *
- *   pass ---> streams that are due? ---> for each L3 of theirs: snapshot ---> streams of its CPUs
+ *   pass ---> streams that are due? ---> for each of their L3s: snapshot ---> streams of its CPUs
  *             (on each CPU)              (in the sampler)                     (on their CPUs)
  *
  * Context: a stream is written on the event's CPU with interrupts off. perf's add and del run on
@@ -273,8 +273,8 @@ static void cache_qos_stream_record(struct cache_qos_stream *stream, struct pmuk
 }
 
 /*
- * A snapshot is copied into an AUX area at once, so that no reader sees a part of it. Samples take
- * perf longer, so they are written in batches.
+ * A snapshot is copied into an AUX area at once, so that no reader sees a part of it. perf needs
+ * more time to write samples, so the samples of a snapshot are written in batches.
  *
  * Lost records set PERF_AUX_FLAG_PARTIAL: with PERF_AUX_FLAG_TRUNCATED perf would disable the
  * event.
@@ -314,7 +314,10 @@ static bool cache_qos_stream_due(const struct cache_qos_stream *stream, u64 now_
 	return !stream->pev.event->hw.state && now_ns >= stream->next_ns;
 }
 
-/* Number of the last name change a stream has; 0 if a header is due: all names follow a header. */
+/*
+ * Return: number of the last name change that was written to the stream; 0 if a header is due,
+ * because all names are written after a header.
+ */
 static u64 cache_qos_stream_knows(const struct cache_qos_stream *stream)
 {
 	return stream->snapshots % PMUKIT_CACHE_QOS_HEADER_PASSES ? stream->named : 0;

@@ -129,7 +129,10 @@ void cache_qos_task_unwatch(struct cache_qos *cq, struct cache_qos_task *task, u
 	if (!cache_qos_has(&own, monitor))
 		return;
 	cache_qos_drop(&own, monitor);
-	/* If no set is free for the remaining monitors, the old set stays: @monitor ends anyway. */
+	/*
+	 * If no set is free for the remaining monitors, keep the old set: @monitor then counts the
+	 * task until @monitor ends.
+	 */
 	set = cache_qos_set_get(cq, &own);
 	if (set == CACHE_QOS_NONE)
 		return;

@@ -248,7 +248,7 @@ void cache_qos_read_rmid(const struct pmukit_cache_qos_backend *backend,
 /**
  * struct cache_qos_request - an RMID to read
  * @rmid: the RMID
- * @counted: RMID to write to QM_EVTSEL, which differs from @rmid if the L3 is divided among nodes
+ * @counted: RMID to write to QM_EVTSEL; differs from @rmid if the L3 is divided among nodes
  * @events: BIT(enum cache_qos_index) of events to read
  * @absent: BIT(enum cache_qos_index) of events without an assigned counter: they are not read and
  *	get CACHE_QOS_READ_UNAVAILABLE
@@ -312,7 +312,7 @@ struct cache_qos_sums {
  * @used: the number is in use
  * @status: PMUKIT_CACHE_QOS_S_* flags that persist until the monitor ends
  * @generation: incremented when the set of the monitor's RMIDs changes
- * @missed: times no RMID was available for an atom of the monitor
+ * @missed: how often no RMID was available for an atom of the monitor
  * @life: how often this monitor number was allocated
  * @rmids: RMIDs of the monitor's atoms, used or in limbo
  */
@@ -402,7 +402,7 @@ struct cache_qos_atom {
  * @gap: BIT(event): the counter was unavailable after the last good read
  * @served: BIT(event): a counter is assigned to the RMID (ABMC)
  * @skewed: TOTAL or LOCAL missed traffic, perhaps only one of them, so @skew must be set anew
- * @skew: difference between TOTAL - LOCAL and REMOTE that missed traffic has caused
+ * @skew: TOTAL - LOCAL minus REMOTE; not 0 if TOTAL or LOCAL has missed traffic
  * @status: enum cache_qos_read_status of the last read, indexed by event
  * @marks: PMUKIT_CACHE_QOS_S_* that cache_qos_collect() adds to the status of the RMID's monitors;
  *	and CACHE_QOS_MARK_NEW
@@ -479,8 +479,8 @@ struct cache_qos_counter {
 
 /**
  * struct cache_qos_domain - an L3, or the part of an L3 that belongs to a NUMA node
- * @lock: raw, interrupts off; nests inside the core lock. Protects @cells to @machine, which are
- *	read without the lock where one reading more or less does not matter.
+ * @lock: raw, interrupts off; nests inside the core lock. Protects @cells to @machine. Functions
+ *	for which one reading more or less does not matter read these members without the lock.
  * @is: description from the back-end
  * @nr_cpus: online CPUs of the domain; 0: the domain is offline
  * @cells: indexed by RMID; allocated and cleared by the caller
@@ -540,7 +540,7 @@ struct cache_qos_slot {
  * @checked_ns: when PQR_ASSOC was last compared with @rmid
  * @writes: number of writes of PQR_ASSOC
  * @faults: number of accesses of PQR_ASSOC that failed
- * @hijacks: times other software had changed the RMID in PQR_ASSOC
+ * @hijacks: how often other software had changed the RMID in PQR_ASSOC
  */
 struct cache_qos_cpu {
 	unsigned int cpu;
@@ -570,7 +570,7 @@ enum cache_qos_rmid_event {
 
 /**
  * struct cache_qos_stats - statistics since the driver was loaded
- * @partial: times no RMID was available for an atom
+ * @partial: how often no RMID was available for an atom
  * @dirty: RMIDs allocated with lines above the threshold
  */
 struct cache_qos_stats {
@@ -730,10 +730,12 @@ void cache_qos_monitor_limit(struct cache_qos *cq, u16 monitor);
 void cache_qos_monitor_end(struct cache_qos *cq, u16 monitor, u64 now_ns);
 
 /*
- * Make a monitor count a task or a CPU. Return: 0 even if the monitor counts it already. The RMID
- * that the task in its group, or the CPU, needs is allocated at once, so that an event that was
- * opened counts. If @must is false, no RMID is allocated: this is for a child that inherits an
- * event, because fork() must not fail for lack of an RMID. The unwatch functions free no RMID;
+ * Make a monitor count a task or a CPU. Return: 0 (also if the monitor already counts the task or
+ * CPU), -EBUSY or -ENOSPC.
+ *
+ * The watch functions allocate the needed RMID at once, so that an event counts as soon as it is
+ * open. If @must is false, no RMID is allocated: this is for a child that inherits an event,
+ * because fork() must not fail for lack of an RMID. The unwatch functions free no RMID;
  * cache_qos_monitor_end() does.
  */
 int cache_qos_task_watch(struct cache_qos *cq, struct cache_qos_task *task, u16 monitor,
@@ -816,8 +818,9 @@ bool cache_qos_task_is_unmonitored(const struct cache_qos *cq, const struct cach
  * cache_qos_resolve - look up the RMID for a task among the combinations this CPU has seen
  * @cq: core state
  * @cpu: this CPU; interrupts off
- * @task: NULL: not tracked, or the idle task
- * @cgroup: node of the nearest watched cgroup; CACHE_QOS_NONE: none, or the idle task
+ * @task: the task; NULL if the task is not tracked or is the idle task
+ * @cgroup: node of the nearest watched cgroup of the task; CACHE_QOS_NONE if there is none or the
+ *	task is the idle task
  *
  * Return: an RMID, or CACHE_QOS_MISS. Needs and takes no lock, writes nothing.
  */
@@ -942,9 +945,9 @@ void cache_qos_counters_bind(struct cache_qos *cq, u16 domain, u32 rmid, u64 now
 void cache_qos_carried(struct cache_qos *cq, u64 now_ns);
 
 /*
- * Free the RMIDs in limbo, among @nr RMIDs starting at @first, that no CPU carries any more and
- * that were then read as clean in all domains. Called for all RMIDs after each pass. Return: number
- * of RMIDs freed.
+ * Check @nr RMIDs, starting at @first, and free those in limbo that are clean: no CPU carries the
+ * RMID any more, and a later reading was clean in each domain. Called for all RMIDs after each
+ * pass. Return: number of RMIDs freed.
  */
 u32 cache_qos_limbo_pass(struct cache_qos *cq, u32 first, u32 nr, u64 now_ns);
 

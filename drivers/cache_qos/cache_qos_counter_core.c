@@ -5,7 +5,8 @@
  * and starts at 0. cache_qos_core.h describes the interface and its locking.
  *
  *    RMID 0 and RMIDs of atoms   one counter per event
- *    RMIDs allocated next        the same if counters are left: a new monitor misses no traffic
+ *    RMIDs allocated next        one counter per event if any are left, so that a new monitor
+ *                                misses no traffic
  *    RMIDs in limbo              keep their counters until their last traffic was read
  *
  * A counter that other software has assigned is left as it is, and is read for its RMID. An RMID
@@ -44,9 +45,9 @@ static bool cache_qos_counter_describe(const struct cache_qos *cq, u32 id, u64 c
 }
 
 /*
- * Record that an event of an RMID has a counter from now on, which was 0 at @now_ns (if @bound), or
- * that the event has no counter any more. If an RMID in use gets a counter, its earlier traffic is
- * not counted.
+ * Record that an event of an RMID now has a counter (@bound is true), or that it no longer has one
+ * (@bound is false). A new counter was 0 at @now_ns. If an RMID in use gets a counter, the earlier
+ * traffic of the RMID is not counted.
  */
 static void cache_qos_counter_serve(struct cache_qos *cq, struct cache_qos_domain *domain, u32 rmid,
 				    u32 event, bool bound, u64 now_ns)

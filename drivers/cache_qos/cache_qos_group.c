@@ -231,7 +231,7 @@ int cache_qos_group_attach_process(struct cache_qos_live *live, u16 group,
  * cache_qos_group_tasks - list the tasks of a group
  * @live: driver state
  * @group: the group
- * @processes: list processes: only main threads
+ * @processes: list only the main thread of each process
  * @pids: result, numbered as in the caller's pid namespace; NULL: only count
  * @max: entries in @pids
  *

@@ -143,8 +143,8 @@ static void cache_qos_amd(const struct pmukit_cache_qos_backend *backend, unsign
 		return;
 	hw->abmc = true;
 	/*
-	 * Only with BMEC are the traffic types of events known. Without BMEC the driver could not
-	 * find out which event an assigned counter counts.
+	 * Without BMEC the traffic types of events are unknown, and the driver could not find out
+	 * which event an assigned counter counts.
 	 */
 	if (features & CACHE_QOS_AMD_QOS_BMEC &&
 	    !cache_qos_rdmsr(backend, CACHE_QOS_L3_QOS_EXT_CFG, &config))

@@ -196,8 +196,8 @@ static void cache_qos_bring_down(struct cache_qos_live *live)
 }
 
 /*
- * configfs is the last step that can fail: an open file in it would pin a module whose loading then
- * fails.
+ * Registering with configfs is the last step that can fail. If a later step failed, a user could
+ * already have opened a file in configfs, and the open file would pin the module.
  */
 static int cache_qos_bring_up(struct cache_qos_live *live)
 {

@@ -57,7 +57,7 @@
 #define CACHE_QOS_LEAF_AMD_QOS		0x80000020U	/* subleaf 0, EBX */
 #define   CACHE_QOS_AMD_QOS_BMEC	BIT(3)	/* traffic types of an event can be configured */
 #define   CACHE_QOS_AMD_QOS_ABMC	BIT(5)	/* counters can be assigned to RMIDs */
-/* subleaf 3: ECX traffic types; subleaf 5: EBX[15:0] highest id of a counter */
+/* subleaf 3: ECX: traffic types; subleaf 5: EBX[15:0]: highest id of a counter */
 #define   CACHE_QOS_AMD_QOS_LAST_ID	GENMASK_ULL(15, 0)
 
 #define CACHE_QOS_WIDTH_BASE		24
@@ -92,13 +92,13 @@
 #define   CACHE_QOS_ABMC_SOURCE		GENMASK_ULL(43, 32)
 #define   CACHE_QOS_ABMC_TYPES		GENMASK_ULL(31, 0)
 #define CACHE_QOS_L3_QOS_ABMC_DSC	0xc00003feU	/* RO: the counter that ABMC_CFG selects */
-#define   CACHE_QOS_ABMC_WRONG		BIT_ULL(63)	/* rejected; rest as in ABMC_CFG */
+#define   CACHE_QOS_ABMC_WRONG		BIT_ULL(63)	/* rejected; other bits: as in ABMC_CFG */
 #define CACHE_QOS_L3_QOS_EXT_CFG	0xc00003ffU	/* RW, AMD with ABMC */
 #define   CACHE_QOS_EXT_CFG_ABMC	BIT_ULL(0)
 
 /* AMD with BMEC, per L3: traffic types that TOTAL counts; the next MSR is for LOCAL */
 #define CACHE_QOS_EVT_CFG_TOTAL		0xc0000400U	/* RW */
-#define   CACHE_QOS_TYPES_TOTAL		0x7f		/* at reset, limited to types in CPUID */
+#define   CACHE_QOS_TYPES_TOTAL		0x7f		/* reset value if CPUID has all types */
 #define   CACHE_QOS_TYPES_LOCAL		0x15
 
 #endif /* CACHE_QOS_REGS_H */

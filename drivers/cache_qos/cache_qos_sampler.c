@@ -23,8 +23,9 @@
 #include "cache_qos.h"
 #include "cache_qos_trace.h"
 
-#define CACHE_QOS_IDLE_MS	10000	/* interval without users */
-#define CACHE_QOS_LIMBO_MS	1000	/* interval without users while RMIDs are in limbo */
+/* Intervals between passes while there are no users: no RMID in limbo, and some RMIDs in limbo */
+#define CACHE_QOS_IDLE_MS	10000
+#define CACHE_QOS_LIMBO_MS	1000
 #define CACHE_QOS_YIELDED_MS	1000	/* how often to check if the registers are free again */
 #define CACHE_QOS_CHECK_NS	NSEC_PER_SEC	/* how often to check PQR_ASSOC */
 #define CACHE_QOS_LIMBO_CHUNK	16	/* live->lock is released after this many RMIDs */

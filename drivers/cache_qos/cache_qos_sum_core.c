@@ -551,7 +551,10 @@ void cache_qos_yield(struct cache_qos *cq, bool claimed)
 	WRITE_ONCE(cq->yielded, true);
 }
 
-/* Other software may have used any RMID: lines may belong to it, and counters start anew. */
+/*
+ * Other software may have used any RMID, so any line may belong to that software. Counting
+ * continues with the next reading.
+ */
 void cache_qos_resume(struct cache_qos *cq)
 {
 	u32 d, rmid;

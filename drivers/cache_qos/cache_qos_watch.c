@@ -128,7 +128,7 @@ static struct cache_qos_channel *cache_qos_channel_find(struct cache_qos_watch *
 	return NULL;
 }
 
-/* Unless it has a domain term, an event of a CPU reads the domain of that CPU. */
+/* If an event of a CPU has no domain term, the event reads the domain of that CPU. */
 static u16 cache_qos_channel_domain(struct cache_qos_live *live, const struct cache_qos_event *ev)
 {
 	int cpu = ev->pev.event->cpu;

@@ -90,7 +90,8 @@ static pid_t busy(const char *name, int cpu)
 	CPU_SET(cpu, &set);
 	sched_setaffinity(0, sizeof(set), &set);
 	/*
-	 * The simulation reads the name at the next switch to the task: sleep, so that one happens.
+	 * The simulation reads the name of a task at a task switch to this task. The sleep causes
+	 * such a switch.
 	 */
 	usleep(1000);
 	for (;;)
@@ -314,7 +315,7 @@ TEST_F_TIMEOUT(cache_qos, R_44_disabled_group_counts_nothing, 120)
 	end(child);
 }
 
-TEST_F(cache_qos, R_41_one_cpu_reports_for_the_machine)
+TEST_F(cache_qos, R_41_only_one_of_the_events_on_all_cpus_reports)
 {
 	long nr = sysconf(_SC_NPROCESSORS_ONLN);
 	pid_t child = busy("cq-ws2M-400M", 0);
@@ -762,7 +763,7 @@ TEST_F_TIMEOUT(cache_qos, R_42_counts_until_the_last_child_ends, 120)
  * Events that one task opens with an equal term "share" have one monitor. With share 0xffffffff
  * each event has its own monitor.
  */
-TEST_F_TIMEOUT(cache_qos, R_37_R_41_tasks_with_equal_share_report_once, 120)
+TEST_F_TIMEOUT(cache_qos, R_37_R_41_only_one_of_the_events_with_equal_share_reports, 120)
 {
 	pid_t children[2] = { busy("cq-ws2M-200M", 0), busy("cq-ws2M-200M", 1) };
 	long long truth = 0;
@@ -942,7 +943,7 @@ TEST_F_TIMEOUT(cache_qos, R_47_stream_resumes_after_a_loss, 120)
 }
 
 /* Linux 7.2 stops the event at its last sample, before the rest of the snapshot is delivered. */
-TEST_F(cache_qos, R_47_ending_stream_counts_delivered_records)
+TEST_F(cache_qos, R_47_stream_stopped_within_a_snapshot_counts_delivered_records)
 {
 	struct pmu_event *event = &self->events[0];
 	long long before;

@@ -24,10 +24,10 @@ taskset 1 cache_qos_closid 0 1000 >said
 lost=$?
 sed 's/^/# /' said
 [ $lost = 0 ]
-result "R-09 the driver keeps all of 1000 classes of service" $?
+result "R-09 the driver keeps each of the 1000 classes of service that the tool sets" $?
 echo "# $(stat_of hijacks) RMIDs were written back, $(stat_of pqr_writes) writes, $(grep ^state $groups/g1/status)"
 [ "$(stat_of yields)" = "$yields" ] && grep -q "^registers cache_qos" $groups/g1/status
-result "R-08 the driver does not yield the registers" $?
+result "R-08 the driver does not yield the registers to a tool that changes only the class of service" $?
 kill $one $two
 wait $one $two 2>/dev/null
 rmdir $groups/g1

@@ -57,7 +57,7 @@ within 20 stat_is rmids_limbo 0
 passes
 moved g$last $two
 [ "$truth" -gt 0 ] && nearly "$counted" "$truth"
-result "R-12 after counters are freed, the bytes of this group equal the reference" $?
+result "R-12 the bytes of a group that gets freed counters equal the reference" $?
 moved g1 $one
 [ "$truth" -gt 0 ] && nearly "$counted" "$truth"
 result "R-12 the bytes of the group that always had counters still equal the reference" $?
@@ -66,11 +66,11 @@ sim claim 1
 within 10 grep -qx resctrl $devices/cache_qos/registers
 sim claim 0
 within 10 grep -qx cache_qos $devices/cache_qos/registers
-# Except for those in use, all RMIDs are in limbo again.
+# The driver has put all RMIDs that were free into limbo again.
 passes
 moved g1 $one
 [ "$truth" -gt 0 ] && nearly "$counted" "$truth"
-result "R-07 R-12 after another user of the registers, the bytes of a group equal the reference" $?
+result "R-07 R-12 after other software has used the registers, the bytes of a group equal the reference" $?
 
 kill $one $two
 wait $one $two 2>/dev/null

@@ -52,12 +52,12 @@ taskset -p 2 $two >/dev/null
 sleep 1
 sed 's/^/# /' $groups/g1/occupancy_domains
 [ "$(grep -c . $groups/g1/occupancy_domains)" = 2 ]
-result "R-29 an L3 has a line again after its CPU is back online" $?
+result "R-29 after its CPU is back online, an L3 has a line in occupancy_domains again" $?
 hijacks=$(stat_of hijacks)
 right
 result "R-29 after the CPU is back online, the occupancy equals the reference" $?
 [ "$hijacks" = 0 ]
-result "R-60 CPU hotplug is not counted as a register write of another user" $?
+result "R-60 CPU hotplug is not counted as a change of the RMID by other software" $?
 
 # perf ends its event of a CPU that goes offline, and does not start it again when the CPU is back.
 perf stat -x, -a -A -I 500 -e cache_qos/llc_occupancy/ -- sleep 7 2>stat &
@@ -101,7 +101,7 @@ sed 's/^/# /' storm | head -n 5
 [ $failed = 0 ]
 result "R-60 a CPU goes offline and online twelve times under load" $?
 right
-result "R-60 after these cycles the occupancy equals the reference" $?
+result "R-60 after the twelve offline/online cycles the occupancy equals the reference" $?
 
 # With pm_test the kernel only pretends to suspend, for some seconds, because devices of an emulated machine would not resume. The script
 # clears the RMID of CPU 0. A task switch before the suspend may notice this (statistic hijacks); RMID 0 does not belong to another tool.

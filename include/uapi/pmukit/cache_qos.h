@@ -104,7 +104,7 @@ enum pmukit_cache_qos_name_word {
 #define PMUKIT_CACHE_QOS_STATE_STATUS_SHIFT	32	/* 32 bits: PMUKIT_CACHE_QOS_S_* */
 
 /* Word 4 of a name record */
-#define PMUKIT_CACHE_QOS_LIFE_NUMBER_SHIFT	0	/* 32 bits: uses of the monitor number */
+#define PMUKIT_CACHE_QOS_LIFE_NUMBER_SHIFT	0	/* 32 bits: allocations of the number */
 #define PMUKIT_CACHE_QOS_LIFE_PART_SHIFT	32	/* 8 bits: index of the part, from 0 */
 #define PMUKIT_CACHE_QOS_LIFE_PARTS_SHIFT	40	/* 8 bits: number of parts */
 
