@@ -51,7 +51,7 @@ struct cache_qos_sim_page {
  * @page: index in cache_qos_sim_live.pages of the task's reference counters; 0: the task does not
  *	use caches
  * @since_ns: time up to which the task's accesses are simulated
- * @next: task with a page that the CPU is switching to; NULL: none
+ * @next: the task that the CPU is switching to, if that task has a page; otherwise NULL
  */
 struct cache_qos_sim_place {
 	u32 page;
@@ -69,7 +69,7 @@ struct cache_qos_sim_place {
  * @flush_offline: an L3 without online CPUs loses its contents
  * @claimed: what the back-end's claimed() returns; true: other software has the registers
  * @forgotten_units: total traffic, in lines, of pages that were reused for another task
- * @untracked: times no page was free for a task
+ * @untracked: how often no page was free for a task
  */
 struct cache_qos_sim_live {
 	struct cache_qos_sim sim;

@@ -22,7 +22,7 @@
 #define CACHE_QOS_SIM_MSR_PQR		0xc8f		/* RW, per logical CPU */
 #define   CACHE_QOS_SIM_PQR_CLOSID	GENMASK_ULL(63, 32)
 #define   CACHE_QOS_SIM_PQR_LOW		GENMASK_ULL(31, 0)
-#define CACHE_QOS_SIM_MSR_EVT_CFG	0xc0000400	/* RW, AMD, per L3: total. MSR + 1: local */
+#define CACHE_QOS_SIM_MSR_EVT_CFG	0xc0000400	/* RW, AMD, per L3; next MSR is for LOCAL */
 #define   CACHE_QOS_SIM_EVT_CFG_TYPES	GENMASK_ULL(6, 0)
 #define   CACHE_QOS_SIM_EVT_CFG_TOTAL	0x7f		/* at reset */
 #define   CACHE_QOS_SIM_EVT_CFG_LOCAL	0x15
