@@ -306,7 +306,10 @@ bool pmukit_sink_open_aux(struct pmukit_sink *sink, struct pmukit_event *pev)
 	sink->ring = pmukit_aux_begin(&sink->handle, pev->event);
 	if (!sink->ring)
 		return false;
-	/* User space may write any aux_tail, but perf's size is never more than the ring. */
+	/*
+	 * User space may write any value to aux_tail, but handle.size, the free space that perf
+	 * reports, is never larger than the ring.
+	 */
 	sink->room_words = min_t(u64, pmukit_aux_room_words(sink->handle.size), U32_MAX);
 	return true;
 }

@@ -230,8 +230,9 @@ static void pmukit_stop_rotation(struct pmu *pmu)
  *   Openers that queued during one call must finish before the next call, so the function sleeps
  *   before each call.
  *
- * Kernels: to 6.14 (6.15: 2565e42539b1 "perf/core: Fix pmus_lock vs. pmus_srcu ordering"); not
- * 6.6.83, 6.12.19 and later kernels of these series, where the workaround is needless and harmless.
+ * Kernels: to 6.14 (6.15: 2565e42539b1 "perf/core: Fix pmus_lock vs. pmus_srcu ordering"). 6.6.83,
+ * 6.12.19 and later kernels of these series have the fix; the workaround is needless there, but
+ * harmless.
  * Fix to send: that commit, to stable 6.1.
  *
  * Context: may sleep; one call at a time.
@@ -324,7 +325,8 @@ void pmukit_wait_for_openers(void)
  * @pp: a registered PMU whose hardware is gone; its own events, or events of other PMUs, may be
  *	open
  *
- * Bug: perf_pmu_unregister() does not detach open events, so a PMU with open events must stay.
+ * Bug: perf_pmu_unregister() does not detach open events, so a PMU with open events must stay
+ * registered.
  * Kernels: to 6.14 (6.15: "perf: Make perf_pmu_unregister() useable"); on later kernels only if
  * events of other PMUs are open.
  * Fix to send: the one described at pmukit_has_foreign_events().

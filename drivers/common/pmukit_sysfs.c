@@ -90,7 +90,8 @@ EXPORT_SYMBOL_GPL(pmukit_cap_show);
  */
 int pmukit_emit_bits(char *buf, int at, u64 mask)
 {
-	unsigned long bits = mask;	/* 64 bits: modules need a 64-bit kernel */
+	/* unsigned long has 64 bits, because the modules need a 64-bit kernel. */
+	unsigned long bits = mask;
 	unsigned int bit;
 	int len = 0;
 

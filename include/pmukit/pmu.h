@@ -32,8 +32,8 @@ enum pmukit_stat {
 	PMUKIT_STAT_RECORDS,	/* records delivered to perf */
 	PMUKIT_STAT_ENTRIES,	/* entries in these records */
 	PMUKIT_STAT_LOST,	/* entries read or discarded without delivery */
-	PMUKIT_STAT_OVERFLOWS,	/* times the device reported an overflow */
-	PMUKIT_STAT_RESETS,	/* times the device lost its configuration while running */
+	PMUKIT_STAT_OVERFLOWS,	/* how often the device reported an overflow */
+	PMUKIT_STAT_RESETS,	/* how often a running device lost its configuration */
 	PMUKIT_STAT_REJECTED,	/* invalid values read from the device */
 	PMUKIT_STAT_TIMEOUTS,	/* operations the device did not finish in time */
 	PMUKIT_NR_STATS
