@@ -32,8 +32,8 @@
 struct pci_dev;
 
 /*
- * Maximum number of device reads in a section, which is what one drain does with interrupts off. A
- * read takes about 1 us.
+ * Maximum number of device reads in a section. A section is the part of the hot list that one drain
+ * reads with interrupts off. A read takes about 1 us.
  */
 #define CXL_HMU_READS_PER_SECTION	64
 

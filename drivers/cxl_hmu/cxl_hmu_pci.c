@@ -90,7 +90,7 @@ void cxl_hmu_block_put(struct cxl_hmu_block *block)
 	kref_put(&block->ref, cxl_hmu_block_release);
 }
 
-/* Capabilities of a block and its instances, read before any memory region of it is requested */
+/* Capabilities of a block and its instances, read before the memory of the block is requested */
 struct cxl_hmu_probe {
 	u64 room_bytes;
 	struct cxl_hmu_block_caps caps;

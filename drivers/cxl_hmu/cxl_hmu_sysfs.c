@@ -209,7 +209,10 @@ static int cxl_hmu_emit_postponed(struct pmukit_pmu *pp, char *buf, int at)
 
 PMUKIT_CAP(postponed_insertion, cxl_hmu_emit_postponed);
 
-/* Interrupts in use, not only supported: without a vector the list is polled. */
+/*
+ * Lists the interrupts that are in use. If the instance has no vector, the hot list is polled, and
+ * no interrupt is in use even if the instance supports interrupts.
+ */
 static int cxl_hmu_emit_interrupts(struct pmukit_pmu *pp, char *buf, int at)
 {
 	const struct cxl_hmu *hmu = to_cxl_hmu(pp);
