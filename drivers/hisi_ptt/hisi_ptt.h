@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * hisi_ptt: structures and functions that the driver's files share. In the comments a run is the
- * time from the start of an event to its stop, and a section is what one drain does with interrupts
- * off.
+ * time from the start of an event to its stop, and a section is the data that one drain copies with
+ * interrupts off.
  *
  *   hisi_ptt_pci.c    PCI probe, remove and reset
  *   hisi_ptt_pmu.c    perf callbacks and event terms
@@ -33,7 +33,10 @@
 
 #include "hisi_ptt_core.h"
 
-/* Most bytes that one section may copy while the event runs: to an AUX area, and as records */
+/*
+ * Maximum length of a section while the event runs, in bytes: if it is copied to an AUX area, and
+ * if it is copied into records
+ */
 #define HISI_PTT_SECTION_BYTES		(64U << 10)
 #define HISI_PTT_SAMPLE_SECTION_BYTES	(16U << 10)
 
@@ -141,7 +144,7 @@ static_assert(offsetof(struct hisi_ptt_record, words) == 16);
  * @copied_bytes: bytes of entries that the CPU copied since probe
  * @sections: number of sections that copied entries, except the last section of each run
  * @sections_ns: total time of these sections
- * @section_max_bytes: most bytes that one of these sections copied
+ * @section_max_bytes: length of the longest of these sections, in bytes
  * @section_max_ns: time of the longest of these sections
  * @last_max_ns: time of the longest section that was the last of its run
  * @record: buffer in which a record is composed

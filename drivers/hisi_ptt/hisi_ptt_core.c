@@ -203,7 +203,7 @@ u32 hisi_ptt_tune_ctrl(u32 old, u16 code, u8 sub)
 /* Buffers */
 
 /**
- * hisi_ptt_ring_start - initialize for a device that was reset and starts with buffer 0
+ * hisi_ptt_ring_start - initialize the ring of a device that was reset and starts with buffer 0
  * @ring: filled in
  * @buffer_bytes: length of a buffer
  * @entry_bytes: length of an entry

@@ -322,7 +322,7 @@ static bool hisi_ptt_deliver_record(struct hisi_ptt *ptt, struct hisi_ptt_event 
 
 /*
  * @records: true if the piece was also copied to ptt->record. If the trace event was enabled after
- * the copy, it starts with the next piece.
+ * the copy, the next piece is the first for which the trace event fires.
  */
 static void hisi_ptt_deliver(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 			     struct pmukit_sink *sink, u32 bytes, bool records)
@@ -418,8 +418,8 @@ static u32 hisi_ptt_move(struct hisi_ptt *ptt, struct hisi_ptt_event *hev, bool 
 }
 
 /*
- * A throttled event continues at the next tick, a moving event on its next CPU: neither ends the
- * stream.
+ * A throttled event continues at the next tick. An event that moves to another CPU continues there.
+ * In both cases the stream does not end.
  */
 static u64 hisi_ptt_aux_flags(const struct hisi_ptt *ptt, const struct hisi_ptt_event *hev,
 			      bool end)
@@ -481,8 +481,8 @@ static u64 hisi_ptt_drain(struct hisi_ptt *ptt)
 
 /*
  * Since Linux 6.16 perf throttles the whole group of an event, and writes PERF_RECORD_THROTTLE only
- * for the event that sampled too fast. So no record shows that another event of the group, one with
- * an AUX area, paused.
+ * for the event that sampled too fast. So if another event of the group has an AUX area, no record
+ * shows that this event paused.
  */
 static bool hisi_ptt_throttled_silently(const struct hisi_ptt_event *hev)
 {
@@ -686,7 +686,10 @@ void hisi_ptt_drain_last(struct hisi_ptt *ptt)
 	if (!ptt->active || ptt->state == HISI_PTT_OFF)
 		return;
 
-	/* The removal of a device removes the filters first, so they are not checked then. */
+	/*
+	 * When a device is removed, its filters are removed before its events. The reason to report
+	 * is then the removal of the device, not the missing filter.
+	 */
 	if (pmukit_pmu_gone(&ptt->pp))
 		ptt->active->aux_flags |= PMUKIT_HISI_PTT_F_RESET;
 	else if (!hisi_ptt_filter_available(ptt, &ptt->active->cfg))

@@ -210,7 +210,10 @@ static void hisi_ptt_function_comes(struct hisi_ptt *ptt, struct pci_dev *pdev)
 	mutex_unlock(&ptt->filter_mutex);
 }
 
-/* Tests if an open event lost its filter, even a stopped event: a throttled one continues later. */
+/*
+ * Returns true if an open event has lost its filter. Stopped events count, too, because a throttled
+ * event is stopped and continues later.
+ */
 static bool hisi_ptt_event_orphaned(struct hisi_ptt *ptt)
 {
 	struct pmukit_event *pev;

@@ -207,7 +207,7 @@ static void hisi_ptt_remove(struct pci_dev *pdev)
 
 /* Reset of the function, requested by a user; suspend and resume */
 
-/* The next check of the device ends a current run; no run starts before the reset is done. */
+/* The next check of the device ends an active run. No run starts before the reset is done. */
 static void hisi_ptt_reset_prepare(struct pci_dev *pdev)
 {
 	struct hisi_ptt *ptt = pci_get_drvdata(pdev);

@@ -19,7 +19,7 @@
 #define   HISI_PTT_TUNING_CTRL_SUB	GENMASK(23, 16)
 #define HISI_PTT_TUNING_DATA		0x0004	/* RW */
 #define   HISI_PTT_TUNING_DATA_VALUE	GENMASK(15, 0)
-#define   HISI_PTT_TUNING_DATA_READ	0xffffffff	/* written: requests a read */
+#define   HISI_PTT_TUNING_DATA_READ	0xffffffff	/* writing this requests a read */
 #define HISI_PTT_TUNING_INT_STAT	0x0898	/* RO */
 #define   HISI_PTT_TUNING_INT_STAT_BUSY	BIT(0)
 
@@ -47,7 +47,7 @@
 #define   HISI_PTT_TRACE_STS_IDLE	BIT(0)
 
 /* Location */
-#define HISI_PTT_DEVICE_RANGE		0x0fe0	/* RO, root ports served, inclusive */
+#define HISI_PTT_DEVICE_RANGE		0x0fe0	/* RO, first and last root port served */
 #define   HISI_PTT_DEVICE_RANGE_LOWER	GENMASK(15, 0)
 #define   HISI_PTT_DEVICE_RANGE_UPPER	GENMASK(31, 16)
 #define HISI_PTT_LOCATION		0x0fe8	/* RO */

@@ -45,7 +45,7 @@ enum pmukit_hisi_ptt_extra {
 #define PMUKIT_HISI_PTT_F_OVERRUN	(1ULL << 0)	/* device overwrote unread entries */
 #define PMUKIT_HISI_PTT_F_TRUNCATED	(1ULL << 1)	/* driver lost entries before this record */
 #define PMUKIT_HISI_PTT_F_RESET		(1ULL << 2)	/* device lost its configuration */
-#define PMUKIT_HISI_PTT_F_FILTER_GONE	(1ULL << 3)	/* traced function removed: last record */
+#define PMUKIT_HISI_PTT_F_FILTER_GONE	(1ULL << 3)	/* last record: the function was removed */
 #define PMUKIT_HISI_PTT_F_AT_LEAST	(1ULL << 4)	/* the lost word is a lower bound */
 
 /* Longest record: word 0, word 1, extra words, 3072 bytes of entries */
