@@ -37,7 +37,7 @@ struct imc_pmu;
 
 #define IMC_MAX_CHIPS		32	/* further chips are ignored */
 #define IMC_TRACEPOINTS		2
-#define IMC_SECTION		128U	/* most records that a drain reads */
+#define IMC_SECTION		128U	/* maximum number of records per drain */
 
 /**
  * struct imc_engine - an engine that several events may use

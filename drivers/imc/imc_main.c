@@ -312,7 +312,8 @@ static int imc_bring_up(struct imc *imc)
 		return ret;
 	}
 	/*
-	 * Last, because a later failure would unregister the back-end although events may be open.
+	 * Allow events as the last step: if a later step failed, the back-end would be unregistered
+	 * although events may be open.
 	 */
 	imc_set_serving(imc, true);
 	return 0;

@@ -33,7 +33,7 @@
 #define IMC_RECORD_VAL			2
 #define   IMC_RECORD_VAL_HV		BIT_ULL(63)	/* MSR[HV]: the host, not a guest */
 #define   IMC_RECORD_VAL_PR		BIT_ULL(62)	/* MSR[PR]: user */
-#define IMC_RECORD_CPMC1		3	/* four counters */
+#define IMC_RECORD_CPMC1		3	/* first of four counters */
 #define IMC_RECORD_TB2			7
 #define   IMC_RECORD_TB2_TB		GENMASK_ULL(41, 0)	/* low bits of word 0 */
 
@@ -41,7 +41,7 @@
 #define IMC_CB_DEFAULT			0x3fc00
 #define IMC_CB_STATUS			0x00	/* RO: 0 initializing, 1 running, 2 paused */
 #define IMC_CB_COMMAND			0x08	/* RW: 1 resume, 2 pause, 3 clear and restart */
-#define IMC_CB_SPEED			0x10	/* RW: 0..7, 128 us to 1 s */
+#define IMC_CB_SPEED			0x10	/* RW: 0 to 7 select 128 us to 1 s */
 #define   IMC_CB_SPEED_MAX		7
 #define IMC_CB_AVAILABLE		0x18	/* RO: bit i from the left: unit i exists */
 #define IMC_CB_MODE			0x20	/* RW: 0 normal */

@@ -4,8 +4,9 @@
  *
  * The engine writes one record after the other, wraps at the end of the buffer, and reports neither
  * its position nor a wrap. The driver relies on one property: the timebase increases from record to
- * record. So, starting where the last poll ended, newer records follow up to the position of the
- * engine; all records after that are older. The driver finds the position by bisection:
+ * record. So all records from the end of the last poll up to the position of the engine are newer
+ * than that poll, and all records after the position are older. The driver finds the position by
+ * bisection:
  *
  *   taken          written                    the engine
  *     |               |                            |
@@ -102,8 +103,8 @@ static u64 imc_ring_count_newer(const struct imc_ring *ring, u64 from, u64 tb)
 
 /*
  * The engine has lapped the reader and overwritten the last record seen. Returns the number of
- * records written since that record: a whole round, and those of the next round up to the position
- * of the engine, after which older records follow.
+ * records written since that record: all records of one round, plus the records of the next round
+ * up to the position of the engine. The records after that position are older.
  */
 static u64 imc_ring_count_lapped(const struct imc_ring *ring)
 {
@@ -126,7 +127,10 @@ static void imc_ring_find_start(struct imc_ring *ring)
 	u64 here_tb = imc_ring_tb(ring, ring->written);
 	u64 there_tb = imc_ring_tb(ring, beginning);
 	bool here = here_tb > ring->newest_tb;
-	/* A record that was seen half-written is not new. */
+	/*
+	 * If the last record that a poll saw was half-written, its timebase is above newest_tb,
+	 * although the engine wrote the record before the restart.
+	 */
 	bool there = there_tb > ring->newest_tb && there_tb != ring->last_tb;
 
 	ring->restarted = !here && !there;
@@ -220,7 +224,8 @@ static bool imc_ring_await(struct imc_ring *ring)
  *
  * Skips a record that is invalid or was overwritten since the poll.
  *
- * Return: IMC_RING_*. IMC_RING_EMPTY also if only the last record is left and is not yet complete.
+ * Return: IMC_RING_*. If only the last record is left and it is not yet complete, the function
+ * returns IMC_RING_EMPTY.
  */
 enum imc_ring_state imc_ring_take(struct imc_ring *ring, u64 *record,
 				  struct imc_ring_tally *tally)
@@ -294,7 +299,7 @@ void imc_ring_init(struct imc_ring *ring, const void *words, u32 bytes)
  * imc_poll_ns - delay until the next poll
  * @since_ns: time since the last poll
  * @records: records that arrived in that time
- * @section: most records that one drain reads
+ * @section: maximum number of records that one drain reads
  *
  * Return: the time in which about @section / 2 records will arrive, within bounds.
  */

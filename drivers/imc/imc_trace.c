@@ -495,8 +495,9 @@ static int imc_trace_add(struct perf_event *event, int flags)
 }
 
 /*
- * Stops the engine first, because the engine's last records belong to the event, unless perf has
- * already stopped the event, for example when the buffer is unmapped.
+ * Stops the engine before the event, because the last records of the engine belong to the event. If
+ * perf has already stopped the event, for example because the buffer was unmapped, these records do
+ * not belong to it.
  */
 static void imc_trace_del(struct perf_event *event, int flags)
 {

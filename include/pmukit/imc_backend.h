@@ -50,7 +50,7 @@ struct pmukit_imc_chip {
  *	may still finish one record, or one round of counts.
  * @set_ldbar: write LDBAR of @cpu; called on that CPU with interrupts off. After the return the
  *	engine no longer writes to the previous address.
- * @chips: fill in up to @max chips and return how many there are
+ * @chips: fill in up to @max chips; return the number of all chips, which may be more than @max
  * @chip_of: return the chip_id of a CPU, or a negative value if it has none
  * @get: prepare for events, for example by attaching tracepoint probes; called before the first
  *	event that needs an engine of this type is opened. CORE includes events of threads. May
