@@ -35,25 +35,25 @@
 #define IMC_ENGINE_RECORD_PIDR		2
 #define   IMC_ENGINE_RECORD_HV		BIT_ULL(63)	/* MSR[HV]: not in a guest */
 #define   IMC_ENGINE_RECORD_PR		BIT_ULL(62)	/* MSR[PR]: user */
-#define IMC_ENGINE_RECORD_CPMC1		3	/* .. CPMC4 */
+#define IMC_ENGINE_RECORD_CPMC1		3	/* first of CPMC1 to CPMC4 */
 #define IMC_ENGINE_RECORD_TB2		7
 #define   IMC_ENGINE_RECORD_TB2_MASK	GENMASK_ULL(41, 0)	/* low bits of the timebase */
 
 /* Nest: offsets in a chip's HOMER, big-endian doublewords */
 #define IMC_ENGINE_HOMER_COUNTERS	0x180000
 #define IMC_ENGINE_HOMER_CONTROL	0x1bfc00
-#define IMC_ENGINE_HOMER_BYTES		0x1c0000	/* in whole pages, with control block */
+#define IMC_ENGINE_HOMER_BYTES		0x1c0000	/* up to the control block, whole pages */
 
 #define IMC_ENGINE_CB_RUN_STATUS	0x00	/* engine writes */
 #define   IMC_ENGINE_STATUS_INIT	0
 #define   IMC_ENGINE_STATUS_RUNNING	1
 #define   IMC_ENGINE_STATUS_PAUSED	2
-#define IMC_ENGINE_CB_COMMAND		0x08	/* host writes; engine resets CLEAR */
+#define IMC_ENGINE_CB_COMMAND		0x08	/* host writes; engine changes CLEAR to NOP */
 #define   IMC_ENGINE_COMMAND_NOP	0
 #define   IMC_ENGINE_COMMAND_RESUME	1
 #define   IMC_ENGINE_COMMAND_PAUSE	2
 #define   IMC_ENGINE_COMMAND_CLEAR	3	/* clear the counters and run */
-#define IMC_ENGINE_CB_SPEED		0x10	/* host writes: 128 us .. 1 s */
+#define IMC_ENGINE_CB_SPEED		0x10	/* host writes: 0 to 7 select 128 us to 1 s */
 #define   IMC_ENGINE_SPEED_1MS		2
 #define   IMC_ENGINE_SPEED_MAX		7
 #define IMC_ENGINE_CB_AVAILABILITY	0x18	/* engine writes; unit i is bit 63 - i */
