@@ -17,7 +17,7 @@
 #define UNCORE_PMON_MIN_WIDTH		24
 #define UNCORE_PMON_MAX_WIDTH		64
 
-/* A slot is a counter that holds one event: first the general counters, then the fixed one. */
+/* A slot is a counter that holds one event. The last slot is the fixed counter. */
 #define UNCORE_PMON_SLOT_FIXED		UNCORE_PMON_MAX_COUNTERS
 #define UNCORE_PMON_NR_SLOTS		(UNCORE_PMON_MAX_COUNTERS + 1)
 #define UNCORE_PMON_NO_SLOT		(-1)

@@ -312,7 +312,10 @@ static const char *uncore_pmon_box_check(const struct uncore_pmon_table *table,
 	return NULL;
 }
 
-/* Adds a box for the unit of an entry, or stores the reason in the entry. Returns 0 or -ENOMEM. */
+/*
+ * Adds a box for the unit of an entry, or stores in the entry why the unit gets no box. Returns 0
+ * or -ENOMEM.
+ */
 static int uncore_pmon_box_add(struct uncore_pmon_pmu *pmu, struct uncore_pmon_table *table,
 			       struct uncore_pmon_entry *entry)
 {

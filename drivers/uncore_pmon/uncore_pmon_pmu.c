@@ -152,7 +152,10 @@ static void uncore_pmon_timer_stop(struct uncore_pmon_box *box)
 	pmukit_lock_calls(&box->lock, false);
 }
 
-/* Completes a change: stops counters without an event; freezes the unit only if none counts. */
+/*
+ * Completes a change of events: stops counters without an event. Freezes the unit if no counter
+ * counts, otherwise unfreezes the unit.
+ */
 static void uncore_pmon_settle(struct uncore_pmon_box *box)
 {
 	int slot;
