@@ -35,9 +35,9 @@
  *                   counter. A context switch only tries to take it.
  *   domain->lock    raw, interrupts off: cells of a domain (cache_qos_core.h). Innermost.
  *
- * pmu->read only tries to take the last three locks, because waiting for one could deadlock: a
- * trace event may call pmu->read while this CPU holds any lock, for example that of the simulation,
- * and the CPU that holds one of the three locks may wait for that lock.
+ * pmu->read only tries to take the last three locks, because waiting for one of them could
+ * deadlock: a trace event may call pmu->read on a CPU that holds another lock, for example the lock
+ * of cache_qos_sim, while a CPU that holds one of the last three locks waits for this other lock.
  *
  * The tables of tasks and cgroups are changed under live->lock and read under RCU or with
  * preemption off.

@@ -361,8 +361,8 @@ static void cache_qos_tasks_all_fill(const pid_t *pids, unsigned int nr, char *b
 }
 
 /*
- * configfs calls this twice: without a buffer for the size, then for the content, which must have
- * that size. The number of tasks may change in between.
+ * configfs calls this function twice: first without a buffer, to get the size, then with a buffer,
+ * to get the content, which must have that size. The number of tasks may change between the calls.
  */
 static ssize_t cache_qos_tasks_all_read(struct config_item *item, void *buf, size_t room)
 {

@@ -300,7 +300,7 @@ static void cache_qos_publish(struct cache_qos_live *live, struct cache_qos_watc
 
 	if (!cache_qos_lock(&live->lock, wait))
 		return;
-	/* If the watch has a new monitor, the sum of the old one is no base for a difference. */
+	/* If the watch has a new monitor, do not compute the difference to the old sum. */
 	if (channel->monitor != watch->monitor)
 		channel->primed = false;
 	channel->monitor = watch->monitor;
@@ -515,7 +515,7 @@ int cache_qos_watch_settle(struct cache_qos_live *live, struct cache_qos_event *
 
 /* Task events, when they are opened */
 
-/* Count an event in the entry of its task. The caller holds live->lock. */
+/* Increment the number of open events in the entry of the event's task. Called under live->lock. */
 static void cache_qos_event_track(struct cache_qos_event *ev, struct cache_qos_entry *entry)
 {
 	entry->events++;

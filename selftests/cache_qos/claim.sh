@@ -55,7 +55,7 @@ sim pqr 0 $((4 << 32))
 within 8 registers_are cache_qos && within 8 cat $groups/g1/occupancy
 result "R-08 after the tool has cleared its RMID, the group has values again" $?
 [ $(($(pqr 0) >> 32)) = 4 ]
-result "R-09 the class of service that the tool set is still there" $?
+result "R-09 after the tool has cleared its RMID, CPU 0 has the class of service that the tool set" $?
 taskset -p 3 $one >/dev/null
 
 # resctrl

@@ -119,7 +119,8 @@ end_g1
 [ "$(refused)" = 0 ]
 result "R-60 the simulated machine rejected no register write" $?
 
-# CPU 1 is offline when the simulated machine is loaded. It comes online first in an L3 without another CPU, then in an L3 with one.
+# CPU 1 is offline when the simulated machine is loaded, and comes online afterwards: first in an L3 of its own, then, after the machine is
+# loaded again, in an L3 with another CPU.
 echo 0 >$online
 reload domains=2 lines=1024 && echo 1 >$online && passes
 echo "# cpumask $(cat $devices/cache_qos_aux/cpumask)"
