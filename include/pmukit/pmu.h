@@ -56,9 +56,9 @@ enum pmukit_scope {
  * @release: the last reference was dropped: free the object that contains the pmukit_pmu. May
  *	sleep.
  * @event_free: the event was destroyed: free the object that contains the pmukit_event. May sleep.
- * @same_group: with PMUKIT_SCOPE_GROUPS: return true if two online CPUs are in one group; false for
- *	a CPU without a group, or whose group is not known yet, even if both are the same CPU. Any
- *	context.
+ * @same_group: with PMUKIT_SCOPE_GROUPS: return true if two online CPUs are in one group. Return
+ *	false if a CPU has no group or its group is not known yet, even if both CPUs are the same.
+ *	Called in any context.
  * @place_changed: optional: reports that all events (with PMUKIT_SCOPE_GROUPS: all events of the
  *	CPU's group) run on @cpu from now on. Called after the events have moved to @cpu, while the
  *	old and the new CPU are online, and with PMUKIT_SCOPE_SYSTEM also before the PMU is
@@ -82,7 +82,7 @@ struct pmukit_pmu_ops {
  *	because a revoked event keeps a count that looks complete
  * @cpu: with PMUKIT_SCOPE_SYSTEM: the CPU all events run on. Changes when that CPU goes offline,
  *	and when a CPU on @node goes online while @cpu is on another node.
- * @cpus: with PMUKIT_SCOPE_GROUPS: the CPU that the events of a group run on, for each group. If
+ * @cpus: with PMUKIT_SCOPE_GROUPS: for each group, the CPU that runs the events of the group. If
  *	several CPUs of a group are set, the first is used (pmukit_pmu_servers()).
  * @stats: see enum pmukit_stat
  * @debugfs: directory that shows @stats
