@@ -13,8 +13,8 @@
  * callbacks take box->lock: add, del, start, stop and pmu_enable on the events' CPU with interrupts
  * off, read on any CPU of the package and in any context. A holder of the lock may call hrtimer
  * functions, while perf may call read with hrtimer locks held. So read does not wait for a holder
- * that calls hrtimer functions; it then returns without updating the count. The timer still reads
- * all counters in time, because it is queued as long as events run.
+ * that calls hrtimer functions, but returns without updating the count. The timer still reads all
+ * counters in time, because the timer is queued as long as events run.
  */
 
 #include <linux/bits.h>
