@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests that attributes have the smallest size that holds their values, and that refusals are
-// explained.
+// Tests that perf_event_attr has the smallest size that holds the values, and that errors of
+// perf_event_open() are explained.
 #include "record/perf_event.hpp"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST(MakeAttr, SizeDependsOnTheLastConfigWordInUse)
     EXPECT_EQ(load<uint64_t>(fourth.data() + 136, std::endian::native), 5U);
 }
 
-TEST(MakeAttr, SystemWidePmuSamplesEveryRecordAndOthersAtARate)
+TEST(MakeAttr, SystemWidePmuDefaultsToPeriodOneAndOthersToAFrequency)
 {
     EXPECT_FALSE(attr_of(kUncore, {}).freq);
     EXPECT_EQ(attr_of(kUncore, {}).sample_period, 1U);
@@ -111,7 +111,8 @@ TEST(WithClock, ChangesOnlyTheClock)
         EXPECT_TRUE(parsed->use_clockid);
         EXPECT_EQ(parsed->clock_id, CLOCK_TAI);
         ASSERT_EQ(after.size(), before.size());
-        size_t differ = 0;  // one byte of flags, and one byte of the clock id
+        // The clock changes one byte of the flags and one byte of the clock id.
+        size_t differ = 0;
         for (size_t i = 0; i < after.size(); i++)
             differ += after[i] != before[i];
         EXPECT_EQ(differ, 2U);
@@ -153,7 +154,7 @@ TEST(LostCounter, KeepsTheLastCountOfARemovedPmu)
     EXPECT_TRUE(counter.is_gone());
 }
 
-TEST(LostSamplesRecord, HasTheEventAndNoTime)
+TEST(LostSamplesRecord, HasEventIdCpuAndZeroTime)
 {
     const std::vector<std::byte> record = lost_samples_record(9, 77, 3);
     EXPECT_EQ(load<uint32_t>(record.data(), std::endian::native),
@@ -171,7 +172,7 @@ TEST(LostSamplesRecord, HasTheEventAndNoTime)
     EXPECT_EQ(sample_id->time_ns, 0U);
 }
 
-TEST(ExplainOpenError, NamesTheEventTheReasonAndWhatIsSupported)
+TEST(ExplainOpenError, NamesEventReasonAndSupportedValues)
 {
     Pmu pmu{"p", 24, {}, {}, {{"counter_width", "16"}, {"unit_sizes", "12 13"}}, {}};
     Error error = explain_open_error(EINVAL, pmu, "p/x=1/", {-1, 3});
@@ -190,7 +191,7 @@ TEST(ExplainOpenError, ErrorCodeDependsOnTheErrno)
     EXPECT_EQ(explain_open_error(EXDEV, pmu, "e", {}).code, Errc::kIo);
 }
 
-TEST(ExplainOpenError, SaysThatAnotherInstanceMayTrackTheRange)
+TEST(ExplainOpenError, SaysThatAnotherChmuInstanceMayTrackTheRange)
 {
     const Pmu pmu{"p", 24, {}, {}, {{"range_overlap", "0"}}, {}};
     EXPECT_EQ(explain_open_error(EBUSY, pmu, "e", {}).message,
@@ -301,7 +302,7 @@ TEST(MakeAttr, RequestsCallChainsOnlyIfThePmuSamplesTasks)
     EXPECT_TRUE(sampled(kCore, {}, chains).branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK);
 }
 
-TEST(MakeTrackingAttr, TrackingEventCountsNothingAndHasTheCommonTrailer)
+TEST(MakeTrackingAttr, TrackingEventIsADummyEventWithTheSampleIdOfOtherEvents)
 {
     const std::vector<std::byte> bytes = make_tracking_attr(true);
     perf_event_attr attr{};

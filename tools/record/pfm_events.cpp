@@ -32,7 +32,7 @@ private:
     pfm_err_t status_;
 };
 
-// Structures for descriptions: libpfm4 fills a structure whose member `size` the caller has set.
+// libpfm4 requires that the caller sets the member `size` of each structure that it fills.
 
 template <typename Info>
 Info sized()
@@ -53,7 +53,7 @@ std::vector<pfm_pmu_info_t> present_pmus()
     return pmus;
 }
 
-// Calls one(index, info) for each event of a PMU.
+// Calls the function `one` with index and info of each event of a PMU.
 template <typename One>
 void for_each_event(const pfm_pmu_info_t &pmu, One one)
 {
@@ -64,7 +64,7 @@ void for_each_event(const pfm_pmu_info_t &pmu, One one)
     }
 }
 
-// Calls one(attribute) for each unit mask of an event.
+// Calls the function `one` with each unit mask of an event.
 template <typename One>
 void for_each_umask(int at, const pfm_event_info_t &event, One one)
 {
@@ -83,7 +83,7 @@ std::string text_of(const char *text)
 
 // Encoding
 
-// Returns "pmu::EVENT:umask" without the text that follows the event.
+// Removes the unit masks and modifiers from a name: returns "pmu::EVENT" for "pmu::EVENT:umask".
 std::string_view event_part(std::string_view name)
 {
     const size_t pmu = name.find("::");

@@ -15,7 +15,7 @@ namespace pmukit::record {
 
 struct PfmName {
     std::string text;
-    size_t at;                     // offset in the list
+    size_t at;                     // offset of the name in the list
     std::optional<size_t> leader;  // index of the group's leader; none for the leader itself
 };
 

@@ -15,8 +15,8 @@ namespace {
 
 class Pfm : public testing::Test {
 protected:
-    // Forces a processor. libpfm4 reads the variable when it is initialized, which each call of the
-    // tested functions does.
+    // Makes libpfm4 assume this processor. libpfm4 reads LIBPFM_FORCE_PMU when it is initialized,
+    // and each tested function initializes it.
     void on(const char *pmu) { ::setenv("LIBPFM_FORCE_PMU", pmu, 1); }
     void TearDown() override { ::unsetenv("LIBPFM_FORCE_PMU"); }
 };
@@ -91,7 +91,7 @@ TEST_F(Pfm, EncodesEveryListedEvent)
     }
 }
 
-TEST_F(Pfm, ErrorsNameTheFaultItsOffsetAndValidNames)
+TEST_F(Pfm, ErrorsHaveReasonOffsetAndValidNames)
 {
     on("skx");
     const struct {

@@ -133,7 +133,9 @@ struct Recorder::Request {
 };
 
 struct Recorder::Target {
-    std::vector<pid_t> pids;  // -1: any task; with a cgroup: the descriptor of its directory
+    // Values for the pid argument of perf_event_open(): tasks, -1 for all tasks, or the descriptor
+    // of the directory of a cgroup.
+    std::vector<pid_t> pids;
     std::vector<int> cpus;
     Fd cgroup{};
 
@@ -379,8 +381,8 @@ Result<void> Recorder::open_everywhere(const RecordOptions &options, const Reque
     return {};
 }
 
-// Adds the tracking event. As in perf, the tracking event shares the ring of its CPU with samples:
-// that ring has space for both, and fewer pages are mapped.
+// Adds the tracking event. As in perf, the tracking event writes to the ring of its CPU, as
+// sampling events do. The ring is large enough, and a separate ring would map more pages.
 Result<void> Recorder::add_tracker(const RecordOptions &options)
 {
     Result<Target> target = Target::of_tracker(options);
@@ -402,7 +404,7 @@ Result<void> Recorder::add_tracker(const RecordOptions &options)
 }
 
 // Returns the descriptor of the group leader for this task and CPU; -1: the event has no leader, or
-// the leader does not count there.
+// the leader does not count this task on this CPU.
 int Recorder::leader_fd(const Request &request, pid_t pid, int cpu) const
 {
     const auto ring = std::ranges::find_if(rings_, [&request, pid, cpu](const Ring &candidate) {
@@ -435,7 +437,8 @@ Error Recorder::blame_term(const RecordOptions &options, const Request &request,
 Result<EventRings> Recorder::map_rings(const RecordOptions &options, const Request &request, int fd,
                                        int cpu)
 {
-    constexpr uint32_t kLastOwnType = PERF_TYPE_BREAKPOINT;  // fixed types have no AUX area
+    // The PMU types with fixed numbers end with PERF_TYPE_BREAKPOINT. They have no AUX area.
+    constexpr uint32_t kLastOwnType = PERF_TYPE_BREAKPOINT;
     const auto shared = shared_.find(cpu);
     const bool may_have_aux = options.aux_pages != 0 && request.pmu.type > kLastOwnType;
     if (may_have_aux || shared == shared_.end()) {
@@ -542,8 +545,8 @@ Result<void> Recorder::mark_gap(Ring &ring, RecordSink &sink)
     return sink.records(ring.aux_record);
 }
 
-// Reads an AUX area. Output files change between rounds, so the function reads only data whose AUX
-// record is in the same round. The last round reads everything.
+// Reads an AUX area. The recorder may switch to the next output file between two rounds, so the
+// function reads only data whose AUX record is in the same round. The last round reads everything.
 Result<void> Recorder::drain_area(size_t index, Round round, const RingNotes &notes,
                                   std::pair<uint64_t, uint64_t> window, RecordSink &sink)
 {
@@ -558,7 +561,8 @@ Result<void> Recorder::drain_area(size_t index, Round round, const RingNotes &no
         ring.aux_record.empty() || (aux_flags(ring.aux_record, 0) & PERF_AUX_FLAG_TRUNCATED) != 0;
     if (!says_so && aux_was_full(window.first, ring.rings.aux_head(), ring.rings.aux().size()))
         ring.full_at = ring.rings.aux_window().second;
-    if (ring.full_at && until < *ring.full_at)  // read the rest before the event is enabled again
+    // The event stays disabled until all data of the full area has been read.
+    if (ring.full_at && until < *ring.full_at)
         return {};
     AuxRevival::End end = notes.aux_ended ? AuxRevival::End::kCut : AuxRevival::End::kOpen;
     if (ring.full_at) {
@@ -727,7 +731,8 @@ Result<RecordOutcome> Recorder::run(RecordSink &sink, const std::vector<int> &st
             note_lost_counts();
         }
         stop |= all_gone() || (ends_with_tasks_ && std::ranges::none_of(rings_, &Ring::watched));
-        if (stop)  // disables the events, so that data in flight arrives before the last drain
+        // Disable the events before the last drain, so that the kernel delivers all data before it.
+        if (stop)
             for (const Ring &ring : rings_)
                 ::ioctl(ring.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
         stopped_ = stop;

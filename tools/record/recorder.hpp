@@ -35,15 +35,18 @@ struct CodedEvent {
 
 struct RecordOptions {
     std::vector<EventString> events;
-    std::vector<CodedEvent> coded{};  // are opened after `events`
+    // Encoded events, which the recorder opens after `events`.
+    std::vector<CodedEvent> coded{};
     bool all_cpus = false;
-    std::vector<int> cpus;                      // option -C; empty: the PMU or all_cpus decides
+    // CPUs of option -C. If there are none, the PMU or all_cpus decides which CPUs are recorded.
+    std::vector<int> cpus;
     std::vector<pid_t> processes{}, threads{};  // running tasks; a process includes its threads
-    std::vector<std::string> cgroups{};  // one per event, or one for all; empty text: no cgroup
+    // One cgroup for each event, or one for all events. An empty name means no cgroup.
+    std::vector<std::string> cgroups{};
     Sampling sampling{};
     bool inherit = true;                // children of followed tasks inherit the events
     bool build_ids = true;              // mmap records have build ids
-    size_t pages = 128;                 // of a CPU's ring or an AUX event's ring; a power of two
+    size_t pages = 128;                 // size of each ring in pages; a power of two
     size_t aux_pages = 1024;            // 0: no AUX area
     std::optional<pid_t> workload;      // per-task events follow this process after its exec
     std::optional<int32_t> clock_id{};  // CLOCK_* of all time stamps; none: perf's own clock
@@ -51,7 +54,7 @@ struct RecordOptions {
     std::string online_path = kOnlineCpus;
 };
 
-// One piece of an AUX area that was drained.
+// A piece of data that the recorder has read from an AUX area.
 struct AuxChunk {
     uint64_t event_id;
     uint64_t offset;  // bytes since the start of the event
@@ -63,8 +66,8 @@ struct AuxChunk {
 class RecordSink {
 public:
     virtual ~RecordSink() = default;
-    virtual Result<void> records(
-        Bytes bytes) = 0;  // next bytes of the records; a record may continue in the next call
+    // Takes the next bytes of the records. A record may continue in the next call.
+    virtual Result<void> records(Bytes bytes) = 0;
     virtual Result<void> aux(const AuxChunk &chunk) = 0;
     virtual Result<void> round() = 0;  // called after every ring was drained once
 };
@@ -75,7 +78,8 @@ struct OpenedEvent {
     Pmu pmu;  // has no name if sysfs has no directory for the type
     std::vector<std::byte> attr;
     std::vector<uint64_t> ids;
-    bool of_tasks = false;  // the tracking event: counts nothing, reports tasks, names and maps
+    // True for the tracking event, which counts nothing and reports tasks, names and maps.
+    bool of_tasks = false;
 };
 
 struct RecordOutcome {
@@ -85,11 +89,11 @@ struct RecordOutcome {
     std::set<int> came;             // CPUs that came online later; they are not recorded
 };
 
-// Losses of an event with an AUX area that occurred before the data reached the area, by the
-// kernel's count.
+// Losses of an event with an AUX area, as the kernel counts them: data that was lost before it
+// reached the area.
 struct DeviceLosses {
     perfdata::LostEntries entries;
-    uint64_t unclear = 0;  // the count does not tell whether these are records or entries
+    uint64_t unclear = 0;  // losses that may be records or entries
     uint64_t gaps = 0;     // AUX records that report a gap after which data continues
 };
 
@@ -101,8 +105,8 @@ public:
     bool has_aux() const;
     // Returns true if an event samples tasks. In this case, the last event is the tracking event.
     bool follows_tasks() const;
-    // Returns a text for each event that was opened with other settings than requested. perf does
-    // the same.
+    // Returns a remark for each event that the recorder opened with other settings than requested.
+    // The recorder changes settings in the same cases as perf.
     const std::vector<std::string> &remarks() const { return remarks_; }
 
     Result<void> enable();
@@ -126,16 +130,17 @@ private:
         int cpu;
         uint64_t id;
         Fd fd;
-        EventRings rings;    // not mapped if the records go into the ring of the CPU
+        EventRings rings;    // not mapped if the event writes to the ring of its CPU
         bool self_starting;  // PERF_EVENT_IOC_ENABLE is not needed
-        bool watched;        // false: the event hung up and is only drained
+        bool watched;        // false after POLLHUP or POLLERR: the ring is only drained
         AuxRevival revival{};
         std::vector<std::byte> aux_record{};  // the last AUX record
-        std::optional<uint64_t> full_at{};    // end of the unread data of an area that was full
-        bool counts_lost = false;             // true: the counter is read
+        std::optional<uint64_t> full_at{};    // if the area was full: the end of its data
+        bool counts_lost = false;             // true: `counter` reads the lost count of the kernel
         LostCounter counter{};
-        uint64_t lost = 0;                                       // losses that are written to files
-        uint64_t lost_records = 0, gaps = 0, aux_gap_flags = 0;  // sums of RingNotes
+        uint64_t lost = 0;  // losses already written to files
+        // Sums of RingNotes over all rounds.
+        uint64_t lost_records = 0, gaps = 0, aux_gap_flags = 0;
     };
     struct Round {
         bool last = false;  // the last round: all events are disabled for good
@@ -161,7 +166,7 @@ private:
     Result<void> drain_rings(Round round, RecordSink &sink);
     Result<void> drain_ring(size_t index, Round round, RecordSink &sink);
     Result<void> drain_records(Ring &ring, RecordSink &sink, RingNotes &notes);
-    // window: tail and head of the AUX area, read before the records
+    // window: tail and head of the AUX area, as they were before the records were read.
     Result<void> drain_area(size_t index, Round round, const RingNotes &notes,
                             std::pair<uint64_t, uint64_t> window, RecordSink &sink);
     Result<void> mark_gap(Ring &ring, RecordSink &sink);

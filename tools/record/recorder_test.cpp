@@ -104,7 +104,8 @@ TEST_F(RecorderTest, DeliversWholeRecordsUntilStopped)
     ASSERT_TRUE(outcome) << outcome.error().message;
     EXPECT_TRUE(outcome->gone.empty());
     EXPECT_GT(outcome->notes.samples, 0U);
-    RingNotes again;  // counts the stored records again
+    // Count the records that the sink has stored.
+    RingNotes again;
     EXPECT_TRUE(note_records(keeper.all, 0, keeper.all.size(), again));
     EXPECT_EQ(again.samples, outcome->notes.samples);
 }
@@ -139,7 +140,8 @@ TEST_F(RecorderTest, RecordsHaveTimesOfTheChosenClock)
         at += load<uint16_t>(record + 6, std::endian::native);
         if (load<uint32_t>(record, std::endian::native) != PERF_RECORD_SAMPLE)
             continue;
-        const auto time_ns = load<uint64_t>(record + 32, std::endian::native);  // id, ip, pid, tid
+        // The time follows the header, the id, the ip, and pid and tid.
+        const auto time_ns = load<uint64_t>(record + 32, std::endian::native);
         EXPECT_TRUE(time_ns >= before_ns && time_ns <= after_ns) << time_ns;
         samples++;
     }
@@ -160,7 +162,7 @@ TEST_F(RecorderTest, ErrorOfARefusedClockListsTheClocks)
         << recorder.error().message;
 }
 
-TEST_F(RecorderTest, EndsAndReportsAPmuThatDisappears)
+TEST_F(RecorderTest, RunEndsAndReportsThePmuThatDisappears)
 {
     std::optional<Recorder> recorder = open_or_skip();
     if (!recorder)
@@ -177,8 +179,9 @@ TEST_F(RecorderTest, EndsAndReportsAPmuThatDisappears)
     EXPECT_EQ(outcome->gone, std::vector<std::string>{"fake"});
 }
 
-// The recorder checks ten times per second, not each time that a ring is half full.
-TEST_F(RecorderTest, ChecksForThePmuOnTicksOnly)
+// The recorder checks ten times per second whether the PMU exists, not each time that a ring is
+// half full.
+TEST_F(RecorderTest, ChecksThatThePmuExistsTenTimesPerSecond)
 {
     constexpr auto kRun = 500ms, kTick = 100ms;
     options_.events = *parse_event_strings("fake/config=0,period=100000/");
@@ -251,7 +254,8 @@ TEST_F(RecorderOfAllCpus, DoesNotReportCpusThatAreNotSelected)
 
 TEST_F(RecorderTest, GroupMemberStartsWithItsLeader)
 {
-    // The group has the CPU clock as leader, and context switches with one sample per switch.
+    // The group leader is the CPU clock. The member counts context switches, with one sample for
+    // each.
     options_.coded = {{"clock", 1, {{}, {}, kClockPeriod_ns, {}}, {}},
                       {"switches", 1, {{3}, {}, 1, {}}, size_t{0}}};
     std::optional<Recorder> recorder = open_or_skip();
@@ -262,7 +266,8 @@ TEST_F(RecorderTest, GroupMemberStartsWithItsLeader)
     Keeper keeper;
     ASSERT_TRUE(recorder->enable());
     std::thread stopper([this] {
-        cpu_set_t recorded;  // this thread sleeps on CPU 0, which causes context switches there
+        // This thread sleeps on CPU 0, which causes context switches on that CPU.
+        cpu_set_t recorded;
         CPU_ZERO(&recorded);
         CPU_SET(0, &recorded);
         EXPECT_EQ(::sched_setaffinity(0, sizeof recorded, &recorded), 0);
@@ -389,7 +394,7 @@ TEST_F(RecorderTest, RefusesAGroupMemberOnAnotherCpuThanItsLeader)
         << skip_;
 }
 
-TEST_F(RecorderTest, OpensOneEventOfHisiPttForSeveralCpusInTheCpumask)
+TEST_F(RecorderTest, OpensHisiPttOnOnlyOneCpuOfItsCpumask)
 {
     root_.put("hisi_ptt0_2/type", "1");
     root_.put("hisi_ptt0_2/cpumask", "0-1");

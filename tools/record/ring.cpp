@@ -21,7 +21,8 @@ namespace {
 
 constexpr size_t kRecordHeaderBytes = 8;
 constexpr uint64_t kWordMask = ~uint64_t{7};
-constexpr int kMostLooks = 1000;  // takes some microseconds
+// 1000 reads of the head take some microseconds.
+constexpr int kMostLooks = 1000;
 
 // The kernel's words have no atomic type, so they are accessed through atomic_ref. The kernel uses
 // the matching barriers.
@@ -109,9 +110,9 @@ bool note_records(Bytes ring, uint64_t tail, uint64_t head, RingNotes &notes)
     return true;
 }
 
-// The kernel writes an AUX record before it advances the head. So if data was in the area before
-// the records were read, its AUX record is among them or is lost. Data that came later counts only
-// if a record announces it.
+// The kernel writes an AUX record before it advances the head of the AUX area. So the AUX record of
+// data that was in the area before the records were read is among these records, or was lost. Later
+// data is included only if one of these records announces it.
 uint64_t aux_until(uint64_t before, uint64_t after, uint64_t announced)
 {
     return std::max(before, std::min(after, announced & kWordMask));
@@ -141,11 +142,12 @@ std::vector<std::byte> aux_gap_record(std::vector<std::byte> aux_record, uint64_
     return aux_record;
 }
 
-// An event can continue once its area has free space. The kernel disables an event a moment after
-// it writes the record that reports the cut, possibly after this code has enabled the event. So the
-// event is enabled once more at the next tick. If only cuts arrive, the event is enabled at ticks
-// only. An event that delivers data after a cut is running. An event that delivers no data for
-// kSilentTicks ticks after a cut may be stopped, and is restarted.
+// An event can continue once its area has free space, so it is enabled when space is freed. The
+// kernel disables an event a moment after it has written the AUX record with
+// PERF_AUX_FLAG_TRUNCATED, possibly after this code has enabled the event. So the event is enabled
+// once more at the next tick. If AUX records with this flag arrive without data, the event is
+// enabled at ticks only. An event that delivers data after such a record is running. An event that
+// delivers no data for kSilentTicks ticks may have stopped, and is restarted.
 AuxRevival::Act AuxRevival::after_round(uint64_t bytes, End end, bool tick)
 {
     const bool cut = end == End::kCut;
@@ -200,7 +202,8 @@ Result<EventRings> EventRings::map(int fd, size_t pages, size_t aux_pages)
         EventMapping::map(fd, control->aux_size, static_cast<off_t>(control->aux_offset));
     if (aux)
         rings.aux_ = std::move(aux).value();
-    else if (aux.error().code != Errc::kUnsupported)  // a PMU without AUX delivers samples instead
+    // A PMU that does not support an AUX area delivers samples instead, which is not an error.
+    else if (aux.error().code != Errc::kUnsupported)
         return Error{aux.error().code,
                      "AUX area of " + std::to_string(aux_pages) + " pages: " + aux.error().message};
     return rings;

@@ -45,7 +45,7 @@ struct RingNotes {
     uint64_t aux_partial = 0;    // PERF_AUX_FLAG_PARTIAL alone: a gap after which data continues
     uint64_t aux_unknown_losses = 0;  // PERF_AUX_FLAG_COLLISION; not in the counts above
     uint64_t aux_end = 0;    // end of the data announced by the last AUX record; 0: no such record
-    bool aux_ended = false;  // TRUNCATED was set, perhaps with other flags: event disabled
+    bool aux_ended = false;  // an AUX record had the flag TRUNCATED: the event is disabled
     std::optional<uint64_t> aux_record{};  // position of the last AUX record in the ring
     uint64_t aux_gap_flags = 0;  // from AUX records that report a loss (perfdata::kAuxLossFlags)
 
@@ -68,22 +68,27 @@ bool aux_was_full(uint64_t tail, uint64_t head, size_t size);
 // Returns the record at a position. note_records() must have checked the record.
 std::vector<std::byte> ring_record(Bytes ring, uint64_t position);
 
-// Returns an AUX record that announces no data and has these flags at `offset`. Its event and time
-// are those of aux_record.
+// Returns an AUX record without data, with this offset and these flags. Its event and time are
+// those of aux_record.
 std::vector<std::byte> aux_gap_record(std::vector<std::byte> aux_record, uint64_t offset,
                                       uint64_t flags);
 
-// Decides whether to enable an event again. The kernel disables an event whose AUX area was full,
-// without a record, and an event whose driver cut its data. Enabling a running event has no effect.
-// But Linux 6.12, and 6.1 on CPU 0, disable neither of them: perf_aux_output_begin() and
-// perf_aux_output_end() request the disable where the kernel does not check for it. After a cut,
-// some drivers start again by themselves. Others wait for a stop, for example after a device reset,
-// and would wait forever. So an event that delivers nothing after a cut is first disabled. An event
-// is also disabled first after a full area, because its driver had no space to start.
+// Decides whether to enable an event again after its AUX area was full, or after its driver wrote
+// an AUX record with PERF_AUX_FLAG_TRUNCATED. The kernel disables the event in both cases. Enabling
+// a running event has no effect.
+//
+// Linux 6.12, and Linux 6.1 on CPU 0, do not disable the event in these cases:
+// perf_aux_output_begin() and perf_aux_output_end() request the disable at a point where the kernel
+// does not check for the request. Some drivers then start again by themselves. Others, for example
+// after a device reset, start only after perf has stopped the event. So an event that delivers no
+// data after a truncated AUX record is disabled before it is enabled. After a full area, the event
+// is always disabled first, because its driver had no space to start.
 class AuxRevival {
 public:
     enum class Act { kNone, kEnable, kRestart };
-    enum class End { kOpen, kCut, kFull };  // kCut: an AUX record reports it; kFull: no record does
+    // How the data of a round ended. kCut: an AUX record has the flag TRUNCATED. kFull: the area
+    // was full, which no record reports.
+    enum class End { kOpen, kCut, kFull };
     // bytes: space freed in the area in this round; end: how the data of the round ended; tick:
     // whether a tick has passed. Rounds can follow each other immediately, ticks cannot.
     Act after_round(uint64_t bytes, End end, bool tick);

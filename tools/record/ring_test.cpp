@@ -212,7 +212,7 @@ TEST(AuxRevival, EnablesWhenSpaceIsFreedAndAgainAtTheNextTick)
     EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kNone);
 }
 
-TEST(AuxRevival, EnablesOncePerTickIfOnlyCutsArrive)
+TEST(AuxRevival, EnablesOncePerTickIfTruncatedRecordsArriveWithoutData)
 {
     AuxRevival revival;
     for (int i = 0; i < 3; i++)
@@ -225,7 +225,7 @@ TEST(AuxRevival, EnablesOncePerTickIfOnlyCutsArrive)
         << "the kernel may have been slower";
 }
 
-TEST(AuxRevival, RestartsOnceIfNoDataFollowsACut)
+TEST(AuxRevival, RestartsOnceIfNoDataFollowsATruncatedRecord)
 {
     AuxRevival revival;
     EXPECT_EQ(revival.after_round(4096, End::kCut, false), Act::kEnable);
@@ -239,7 +239,7 @@ TEST(AuxRevival, RestartsOnceIfNoDataFollowsACut)
     EXPECT_EQ(revival.after_round(4096, End::kOpen, false), Act::kEnable);
 }
 
-TEST(AuxRevival, DoesNotRestartIfDataFollowsACut)
+TEST(AuxRevival, DoesNotRestartIfDataFollowsATruncatedRecord)
 {
     AuxRevival revival;
     EXPECT_EQ(revival.after_round(4096, End::kCut, false), Act::kEnable);

@@ -103,7 +103,7 @@ Answer Question::refuse(const std::string &supported, const std::string &with,
                                       supported + " (caps/" + (cap.empty() ? rule.cap : cap) + ")"};
 }
 
-// Checks a term whose value 0, the value of an omitted term, selects the driver's default.
+// Checks a term for which 0 selects the default of the driver. An omitted term is 0.
 Answer one_of_or_default(const Question &asked)
 {
     const std::optional<Numbers> numbers = numbers_of(asked.pmu, asked.rule.cap);
@@ -149,8 +149,8 @@ Answer cxl_hmu_threshold(const Question &asked)
                         " with hotness_granual=" + std::to_string(unit), cap);
 }
 
-// Checks the start of a range. The range may extend past the memory, because only the driver knows
-// the end of the bitmap.
+// Checks range_base, the start of a range. The end is not checked, because only the driver knows
+// where its bitmap ends.
 Answer cxl_hmu_range(const Question &asked)
 {
     const std::optional<Numbers> limit = numbers_of(asked.pmu, asked.rule.cap);

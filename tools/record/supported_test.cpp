@@ -61,7 +61,7 @@ Result<EventSettings> ask(const Pmu &pmu, const std::string &terms)
     return encode_event((*parse_event_strings(pmu.name + "/" + terms + "/"))[0], pmu);
 }
 
-TEST(Supported, AcceptsValuesThatCapsList)
+TEST(Supported, AcceptsValuesListedInCaps)
 {
     for (const char *terms :
          {"", "access_type=6", "downsampling_factor=4,hotness_granual=12",

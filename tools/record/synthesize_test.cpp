@@ -162,7 +162,7 @@ TEST_F(SynthesizerTest, SkipsAKernelThatHidesItsAddresses)
     EXPECT_TRUE(keeper_.kept.empty());
 }
 
-TEST_F(SynthesizerTest, WritesThreadsNamesAndCodeOfEachProcess)
+TEST_F(SynthesizerTest, WritesThreadsNamesAndCodeMapsOfEachProcess)
 {
     root_.put("proc/70/status", "Name:\tbusy\nPid:\t70\nPPid:\t3\n");
     root_.put("proc/70/task/70/comm", "busy\n");
@@ -206,7 +206,7 @@ TEST_F(SynthesizerTest, SkipsAPathThatIsTooLongForARecord)
 
 // A recorder drains its rings in this callback. Without the callback, the rings would overflow
 // while /proc is read.
-TEST_F(SynthesizerTest, CallsMeanwhileBetweenRecords)
+TEST_F(SynthesizerTest, CallsTheCallbackBetweenRecords)
 {
     root_.put("proc/70/status", "PPid:\t3\n");
     for (int tid = 70; tid < 90; tid++)
@@ -245,7 +245,7 @@ TEST_F(SynthesizerTest, CallsMeanwhileBetweenRecords)
 
 // The callback must be called during the listing, because listing ten thousand threads takes longer
 // than the time in which a small ring fills.
-TEST_F(SynthesizerTest, CallsMeanwhileWhileListingADirectory)
+TEST_F(SynthesizerTest, CallsTheCallbackDuringTheListingOfADirectory)
 {
     root_.put("proc/version", "not a process\n");
     for (int i = 0; i < 20000; i++)
@@ -260,7 +260,7 @@ TEST_F(SynthesizerTest, CallsMeanwhileWhileListingADirectory)
     EXPECT_TRUE(keeper_.kept.empty());
 }
 
-TEST_F(SynthesizerTest, WritesAllThreadsOfTheProcessOfAThread)
+TEST_F(SynthesizerTest, ProcessOfWritesAllThreadsOfTheProcess)
 {
     root_.put("proc/70/status", "Tgid:\t70\nPPid:\t3\n");
     root_.put("proc/71/status", "Tgid:\t70\nPPid:\t3\n");

@@ -17,7 +17,9 @@ constexpr const char *kTracefs = "/sys/kernel/tracing";
 
 struct TraceField {
     size_t offset = 0, bytes = 0;
-    bool located = false;  // __data_loc: bytes << 16 | offset of the data after the fixed part
+    // True for __data_loc: the field is a word, bytes << 16 | offset, that locates the data after
+    // the fixed part of the record.
+    bool located = false;
 };
 
 struct TraceFormat {
