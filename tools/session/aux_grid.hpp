@@ -7,9 +7,9 @@
 //     entries       |  |  |  |  |  |  |  |  |  |  |  :|  |  |  |  |  |
 //                   one chain                        part of an entry
 //
-// If an AUX record did not fit into the ring, only both ends of its data are known: from the
-// records before and after it. The entries of this data continue those of the previous record,
-// unless the data is not a whole number of entries.
+// If an AUX record did not fit into the ring, the range of its data is known only from the AUX
+// records before and after it. If this range has a whole number of entries, its first entry begins
+// where the data of the previous record ends. Otherwise, it is unknown where the entries begin.
 #pragma once
 
 #include <cstdint>

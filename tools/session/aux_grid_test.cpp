@@ -58,7 +58,7 @@ TEST(AuxGrid, EntriesOfUnannouncedDataFollowThePreviousRecord)
     expect_piece(grid, 165, 165, 165, 197);
 }
 
-// A trace stopped somewhere in the gap, and the next one started.
+// In this test, a trace stopped somewhere in the gap, and the next trace started.
 TEST(AuxGrid, EntryOffsetsAreUnknownInAGapThatHoldsPartOfAnEntry)
 {
     const AuxGrid grid = grid_of({{0, 64}, {64 + 40, 32}});
@@ -81,7 +81,8 @@ TEST(AuxGrid, IgnoresEmptyOverlappingAndOverflowingRecords)
     expect_piece(grid, 10, 0, 0, 64);
 }
 
-// Each record begins a new grid.
+// In this test, each record begins a new grid, because its size is not a multiple of the entry
+// size.
 TEST(AuxGrid, EntryOffsetsAreUnknownBeyondTheBudget)
 {
     constexpr uint64_t kLeast = limits::kChains / 32, kMost = limits::kChains / 16;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Finds the thread that AUX data belongs to. AUXTRACE has no time and, in per-CPU data, no thread.
-// But each range of bytes is announced by a PERF_RECORD_AUX, which names the thread that ran on the
-// CPU until then.
+// Finds the thread that AUX data belongs to. A PERF_RECORD_AUXTRACE has no time and, for per-CPU
+// data, no thread. But a PERF_RECORD_AUX announces each range of the data, and names the thread
+// that ran on the CPU at the end of the range.
 #pragma once
 
 #include <set>
@@ -20,13 +20,14 @@ class AuxThreads {
 public:
     struct Range {
         uint64_t begin, end;  // offsets in the stream
-        uint64_t before_ns;   // time of the previous range's AUX record; 0: the first range
+        uint64_t before_ns;   // time of the AUX record of the previous range; 0: first range
         perfdata::SampleId sample_id;
     };
 
-    // Reads all AUX records of a file before the walk, as a record may follow its data. Returns no
-    // ranges for a file that can be read only once. only: streams of this driver, and those of an
-    // unknown driver; nullptr: all streams. names: also receives the thread and map records.
+    // Reads all AUX records of a file before the walk, because an AUX record may follow its data in
+    // the file. Returns no ranges for a file that can be read only once. only: the function stores
+    // the ranges of the streams of this driver, and of streams whose driver is unknown; nullptr: of
+    // all streams. names: also receives the thread and map records.
     static AuxThreads of_file(const std::string &path, Drivers drivers,
                               const Driver *only = nullptr, Threads *names = nullptr);
 

@@ -34,8 +34,8 @@ TEST(AuxThreads, FindsTheRangeThatContainsAByte)
     EXPECT_EQ(threads.find(kStream, 0), nullptr);
     threads.note(kStream, announced(0), of_thread(1, 10));
     threads.note(kStream, announced(16), of_thread(2, 20));
-    threads.note(kStream, announced(20), of_thread(3));     // overlaps
-    threads.note(kStream, announced(24, 0), of_thread(4));  // empty
+    threads.note(kStream, announced(20), of_thread(3));     // overlaps the range before
+    threads.note(kStream, announced(24, 0), of_thread(4));  // an empty range
     EXPECT_EQ(threads.find(kStream, 7)->sample_id.tid, 1U);
     EXPECT_EQ(threads.find(kStream, 8), nullptr);
     EXPECT_EQ(threads.find(kStream, 16)->sample_id.tid, 2U);
@@ -48,7 +48,7 @@ TEST(AuxThreads, FindsTheRangeThatContainsAByte)
 }
 
 // A vector grows by a quarter, so its last growth may already exceed the budget.
-TEST(AuxThreads, LimitsRangesAndCountsTheRest)
+TEST(AuxThreads, LimitsRangesAndCountsDroppedRanges)
 {
     constexpr uint64_t kMost = limits::kAnnounced / sizeof(AuxThreads::Range);
     AuxThreads threads;
@@ -66,7 +66,7 @@ TEST(AuxThreads, LimitsRangesAndCountsTheRest)
         << threads.left_out("perf.data");
 }
 
-// Each stream has only one range. The memory of a stream itself counts, too.
+// In this test, each stream has only one range. The memory of a stream itself counts, too.
 TEST(AuxThreads, StreamsCountTowardsTheLimit)
 {
     constexpr uint64_t kMost = limits::kAnnounced / (2 * sizeof(AuxThreads::Range) + kNodeBytes);

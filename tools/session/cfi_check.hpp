@@ -14,14 +14,16 @@
 
 namespace pmukit::cli {
 
-// work: bytes that may still be checked, over all files of a recording. memory: bytes that libdw
-// may allocate for this file, apart from frames. nullopt: rejected, or no call frame information.
+// Checks the call frame information of a file. Returns nullopt if it is rejected, or if there is
+// none. work: number of bytes that may still be checked, over all files of a recording.
 struct CheckedCfi {
+    // Bytes that libdw may allocate for this file, apart from frames.
     size_t memory = 0;
 };
 std::optional<CheckedCfi> check_cfi(const ElfFile &file, Budget &work);
 
-// Memory in bytes that libdw needs to unpack the compressed sections of a file, and its limit.
+// Returns the memory in bytes that libdw needs to decompress the sections of a file. The limit is
+// kMostUnpackedBytes.
 uint64_t unpacked_bytes(const ElfFile &file);
 constexpr uint64_t kMostUnpackedBytes = uint64_t{12} << 20;
 

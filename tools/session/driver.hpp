@@ -15,7 +15,8 @@ namespace pmukit::cli {
 struct Driver {
     std::string_view name;
     std::string_view pmu_prefix;
-    // Type of its AUX data in AUXTRACE_INFO, as stock perf numbers it. 0: none.
+    // Type of the AUX data of the driver in AUXTRACE_INFO, as numbered by stock perf. 0: the driver
+    // has no AUX data.
     uint32_t auxtrace_type;
     // Recognizes AUX data of a PMU whose name the file has lost.
     bool (*looks_like)(Bytes data);
@@ -27,12 +28,13 @@ struct Driver {
     // record then begins with an entry. nullptr: the AUX data consists of records that carry their
     // own size.
     uint64_t (*entry_bytes)(uint64_t config) = nullptr;
-    // decoder_version: returns the layout of the AUX data (1 or more) for the second word of
-    // AUXTRACE_INFO (0 if that word is absent); nullptr: there is only one layout. newest_decoder:
-    // newest supported layout. auxtrace_word: returns the second word of AUXTRACE_INFO for an event
-    // with this config; has_pattern: the event's PMU has a term "pattern".
+    // Returns the layout of the AUX data (1 or more) for the second word of AUXTRACE_INFO, which is
+    // 0 if AUXTRACE_INFO does not have it. nullptr: the driver has only one layout.
     uint64_t (*decoder_version)(uint64_t word) = nullptr;
+    // Newest supported layout.
     uint64_t newest_decoder = 1;
+    // Returns the second word of AUXTRACE_INFO for an event with this config. has_pattern: the
+    // event's PMU has a format term "pattern".
     uint64_t (*auxtrace_word)(uint64_t config, bool has_pattern) = nullptr;
     // Name of the PMU capability which shows that the driver of the PMU marks losses; another
     // driver of the same device may lack it. Empty: no such capability.

@@ -9,8 +9,9 @@
 
 namespace pmukit::cli {
 
-// Returns for each event index whether the event is selected; empty if names is empty, which
-// selects all. names: events, or PMUs (all of their events). Usage error: a name matches nothing.
+// Returns for each event index whether the event is selected. A name is that of an event, or that
+// of a PMU, which selects all events of the PMU. Returns an empty vector if there are no names,
+// because then all events are selected. Returns a usage error if a name matches nothing.
 Result<std::vector<bool>> choose_events(const perfdata::Reader &reader,
                                         const std::vector<std::string> &names);
 

@@ -60,7 +60,7 @@ Programs::Programs(const Threads &threads, std::string symfs, const perfdata::Re
 {
 }
 
-// In a pipe the build ids arrive late, so this may find none yet.
+// In pipe layout, the build ids arrive late. Until then, this function finds none.
 void Programs::read_build_ids()
 {
     const std::optional<Bytes> content = reader_.feature(perfdata::kFeatBuildId);

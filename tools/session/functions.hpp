@@ -54,8 +54,8 @@ public:
     // Returns cached frames, valid as in frames(); make() computes them on a cache miss.
     template <typename Make>
     const NamedFrames &kept(size_t object, uint64_t offset, Make make);
-    // Opens the program from its recorded path, or perf record's copy in $HOME/.debug, if it is
-    // the recorded build.
+    // Opens the file at the recorded path of the program or, if that is another build, the copy
+    // that perf record has made in $HOME/.debug.
     std::optional<ElfFile> open_file(size_t object);
     // Files that exist, but whose build id is not the recorded one.
     const std::vector<std::string> &changed() const { return changed_; }

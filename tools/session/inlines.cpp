@@ -24,7 +24,7 @@ namespace {
 constexpr uint64_t kMostUnitBytes = uint64_t{64} << 20;
 constexpr size_t kMostUnits = 32768, kUnitBytes = 384;  // memory of libdw per unit
 constexpr size_t kAbbrevBytes = 96;                     // memory of libdw per abbreviation
-constexpr size_t kMostAbbrevs = 50000;                  // in a table
+constexpr size_t kMostAbbrevs = 50000;                  // limit for one table
 constexpr unsigned kMostRanges = 4096, kMostDepth = 64, kMostHops = 8;
 
 Elf_Data *section_of(Elf *elf, std::string_view wanted)
@@ -63,7 +63,8 @@ std::optional<AbbrevCount> count_abbrevs(Bytes table)
         const std::optional<uint64_t> code = number();
         if (!code || *code == 0)
             return code ? std::optional(AbbrevCount{count.all, at}) : std::nullopt;
-        if (!number() || at++ >= table.size())  // tag, children
+        // Skip the tag, and the byte that states whether the DIE has children.
+        if (!number() || at++ >= table.size())
             return std::nullopt;
         for (bool more = true; more;) {
             const std::optional<uint64_t> name = number(), form = number();
@@ -159,7 +160,8 @@ Inlines::Libdw::Libdw(ElfFile file, const std::string &root, Budget &work)
     const void *id = nullptr;
     const ssize_t id_bytes = dwarf_ ? dwelf_dwarf_gnu_debugaltlink(dwarf_.get(), &name, &id) : 0;
     if (id_bytes > 0) {
-        // libdw would open whatever file is named there.
+        // The program opens the file by its build id, because libdw would open any path that
+        // .gnu_debugaltlink names.
         Result<ElfFile> other = ElfFile::open_debug(
             root, Bytes(static_cast<const std::byte *>(id), static_cast<size_t>(id_bytes)));
         if (!other || other->is_relocatable() || unpacked_bytes(*other) > kMostUnpackedBytes) {
@@ -250,7 +252,8 @@ bool Inlines::Libdw::for_ranges(Dwarf_Die *die, Each each)
 bool Inlines::Libdw::index_units()
 {
     for (uint32_t i = 0; i < units_.size(); i++) {
-        // Only the first DIE of each unit is needed: begin_anew() frees the memory for others.
+        // The loop needs only the first DIE of each unit. So if the limit is reached, begin_anew()
+        // can free what libdw has stored for earlier units.
         if (!may_read(units_[i].abbrevs) && (!begin_anew() || !may_read(units_[i].abbrevs)))
             return false;
         Dwarf_Die die;
@@ -285,7 +288,7 @@ bool Inlines::Libdw::for_children(Dwarf_Die *parent, Dwarf_Off end, Each each)
         const Dwarf_Off at = dwarf_dieoffset(&child);
         more = dwarf_siblingof(&child, &next) == 0;
         const Dwarf_Off child_end = more ? dwarf_dieoffset(&next) : end;
-        // A sibling at or before the DIE itself is damage.
+        // Damaged: the sibling is at or before the DIE itself, or after the end of the parent.
         if (child_end <= at || child_end > end || !work_.take(child_end - at))
             return false;
         if (!each(child, child_end))

@@ -131,7 +131,7 @@ TEST_F(LostEntriesOf, GapIsReportedWithTheRecordersLostCount)
     EXPECT_EQ(entries(kGap | PERF_AUX_FLAG_COLLISION), "at least 7");
 }
 
-TEST_F(LostEntriesOf, UncountedGapIsAtLeastZero)
+TEST_F(LostEntriesOf, GapWithoutALostCountIsAtLeastZero)
 {
     EXPECT_EQ(entries(kGap), "at least 0");
     EXPECT_EQ(entries(0), "0");
@@ -156,8 +156,8 @@ TEST_F(LostEntriesOf, LostRecordsInTheRingGiveALowerBound)
     EXPECT_TRUE(count_.not_repeated().empty());
 }
 
-// LOST names the event that wrote to the ring next.
-TEST_F(LostEntriesOf, SharedRingCountAboveLostRecordsIsEntries)
+// A LOST record names the event that wrote to the ring next, not the event that lost the records.
+TEST_F(LostEntriesOf, SharedRingLossesBeyondLostRecordsCountAsEntries)
 {
     lost(8, 1000);
     counted(9, 1000);

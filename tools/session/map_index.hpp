@@ -28,7 +28,7 @@ struct Map {
 
 class MapIndex {
 public:
-    // map.end is above map.begin. Returns false if the budget has no space.
+    // map.end must be above map.begin. Returns false if the budget has no space.
     bool add(const Map &map, Budget &left);
     size_t size() const { return maps_.size(); }
 
@@ -51,7 +51,7 @@ private:
 
     static constexpr size_t kFew = 16, kFewOf = 8;
 
-    std::vector<Map> maps_;          // the first indexed_ are sorted by time
+    std::vector<Map> maps_;          // the first indexed_ maps are sorted by time
     std::vector<uint64_t> edges_;    // starts of the pieces, and the end of the last piece
     std::vector<uint32_t> starts_;   // start of each node's range in numbers_, and the last end
     std::vector<uint32_t> numbers_;  // map numbers by node; 2n and 2n + 1 are the children of n

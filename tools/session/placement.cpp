@@ -137,7 +137,8 @@ std::vector<HotPlace> PlaceHeat::hottest() const
     for (const auto &[key, place] : places_) {
         hot.push_back(place);
         if (key_ == PlaceKey::kNode)
-            hot.back().at.hpa.reset();  // a node may have several ranges
+            // A node may have several address ranges, so the result has no address.
+            hot.back().at.hpa.reset();
     }
     std::ranges::stable_sort(hot, [](const HotPlace &a, const HotPlace &b) {
         return std::tie(a.accesses, a.epochs) > std::tie(b.accesses, b.epochs);

@@ -28,8 +28,9 @@ public:
     // dir: /sys, or a saved copy of it. host: the host that dir describes, if PMU names of a merged
     // recording end with @HOST; may be empty.
     static Result<Placer> open(const std::string &dir, std::string host = {});
-    // Checks that dir describes the host of the recording. host: argument of --host; empty: not
-    // given. Usage error: the recording is of another host, or of several.
+    // Checks that dir describes the host of the recording. host: argument of --host; empty: the
+    // option is not given. Returns a usage error if the recording is of another host or of several
+    // hosts.
     static Result<Placer> open_for(const Recording &recording, const std::string &dir,
                                    const std::string &host);
 

@@ -175,11 +175,11 @@ private:
 
     std::optional<Run> run_;          // the announced run, whose first bytes identify the driver
     const Record *record_ = nullptr;  // record that merge_ processes
-    Stream stream_{};                 // of the current run
+    Stream stream_{};                 // stream of the current run
     uint64_t run_begin_ = 0;          // offset of the current run in the stream
     // Announced losses of unknown size that merge_ has not delivered yet.
     struct SaidLosses {
-        std::vector<bool> is_unknown;  // true: the driver did not count the loss either
+        std::vector<bool> is_unknown;  // true: not even the driver counted the loss
         size_t next = 0;
     };
     struct OfStream {
@@ -394,7 +394,8 @@ void Walker::give(const perfdata::AuxStream &key, const Stream &stream, uint64_t
         sink_.aux(stream, data);
 }
 
-// Holds more data of a stream. Returns false if the data of the stream is not held, or no longer.
+// Holds more data of a stream. Returns false if the data of the stream is not held, or is released
+// now because the budget is used up.
 bool Walker::hold(const perfdata::AuxStream &key, OfStream &known, Bytes data)
 {
     if (!known.held)
@@ -441,8 +442,8 @@ void Walker::aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, ui
 
 LostCount::Kind LostCount::note(const perfdata::Record &record, const perfdata::Reader &reader)
 {
-    constexpr uint16_t kByFilter = 1
-                                   << 15;  // PERF_RECORD_MISC_LOST_SAMPLES_BPF: dropped on request
+    // PERF_RECORD_MISC_LOST_SAMPLES_BPF: a BPF filter of the user dropped the samples.
+    constexpr uint16_t kByFilter = 1 << 15;
     const auto counts_of = [this](Id id, std::optional<size_t> event) -> Counts & {
         const std::pair<Id, size_t> key(id, event.value_or(perfdata::kUnknownEvent));
         const bool fits =
@@ -538,7 +539,8 @@ std::map<size_t, perfdata::LostEntries> LostCount::take_entries(const std::set<s
         for (const auto &[event, counted] : ring.by_event)
             if (const auto own = taken.find(event); own != taken.end())
                 own->second.ring(counted, ring.lost, of_others);
-        if (key.first != RingBy::kNothing)  // the rest is for the events whose ring is unknown
+        // Events whose ring is unknown are assumed to use the ring kNothing.
+        if (key.first != RingBy::kNothing)
             continue;
         for (auto &[event, lost] : taken)
             if (!ring.by_event.contains(event) && !placed.contains(event))

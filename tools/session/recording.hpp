@@ -58,18 +58,18 @@ private:
 class DriverSink {
 public:
     virtual ~DriverSink() = default;
-    // Announces a buffer of AUX data, which aux() then delivers in one or more pieces. offset: in
-    // the stream.
+    // Announces a buffer of AUX data, which aux() then delivers in one or more pieces. offset:
+    // position of the buffer in the stream.
     virtual void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,
                            uint64_t size) = 0;
     virtual void aux(const Stream &stream, Bytes data) = 0;
     // For a driver with entries of fixed size, called before the data. base: offset in the stream,
-    // at or before the data, at which an entry begins. Further entries begin at multiples of the
-    // entry size from base. nullopt: unknown.
+    // at or before the data, at which an entry begins; nullopt: unknown. Further entries begin at
+    // multiples of the entry size from base.
     virtual void aux_entries(const Stream &, std::optional<uint64_t> /* base */) {}
     virtual void aux_loss(const Stream &stream, uint64_t offset, uint64_t bytes) = 0;
-    // Called instead of aux_loss() on PERF_AUX_FLAG_COLLISION: the driver did not count the loss
-    // either.
+    // Called instead of aux_loss() on PERF_AUX_FLAG_COLLISION: not even the driver knows the size
+    // of the loss.
     virtual void aux_unknown_loss(const Stream &stream, uint64_t offset)
     {
         aux_loss(stream, offset, 0);
@@ -92,7 +92,7 @@ public:
 
 struct RecordingTotals {
     uint64_t records = 0;
-    uint64_t unknown_records = 0;                  // of a type newer than this program
+    uint64_t unknown_records = 0;                  // of a type that this program does not know
     uint64_t unreadable_records = 0;               // too short for their event's attr
     uint64_t lost_samples = 0;                     // LostCount::samples()
     std::map<size_t, uint64_t> lost_not_repeated;  // LostCount::not_repeated()
@@ -124,20 +124,22 @@ public:
     Kind note(const perfdata::Record &record, const perfdata::Reader &reader);
     // Call for each gap in the AUX data of an event.
     void gap(size_t event, uint64_t aux_flags) { gaps_[event] |= aux_flags; }
-    // Returns the entries that each of these events lost; events: those whose driver counts
-    // entries. Call once, after all records. samples() then excludes entries.
+    // Returns how many entries each event in `events` lost. `events` must be the events whose
+    // driver counts entries. Call once, after all records. From then on, samples() excludes
+    // entries.
     std::map<size_t, perfdata::LostEntries> take_entries(const std::set<size_t> &events);
     uint64_t samples() const;
-    // The part of samples() that only the recorder reported, by event; perfdata::kUnknownEvent:
-    // several events.
+    // The part of samples() that only the recorder reported, by event. perfdata::kUnknownEvent has
+    // the losses that may belong to several events.
     std::map<size_t, uint64_t> not_repeated() const;
 
 private:
     using Id = std::optional<uint64_t>;  // event id on one CPU; nullopt: unknown
     struct Counts {
-        uint64_t lost = 0, counted = 0;  // lost: by LOST; counted: by the recorder
+        uint64_t lost = 0, counted = 0;  // losses reported by LOST, and by the recorder
     };
-    // How an event's ring is known. Events of kNothing are assumed to share one ring.
+    // How the reader knows which ring an event uses. Events of kNothing are assumed to share one
+    // ring.
     enum class RingBy { kNothing, kIndex, kOwn };
     using RingKey = std::pair<RingBy, uint64_t>;
     struct Place {
@@ -146,7 +148,7 @@ private:
     };
     struct Ring {
         uint64_t lost = 0, counted = 0, entries = 0;
-        std::map<size_t, uint64_t> by_event;  // counted, for events known to use the ring
+        std::map<size_t, uint64_t> by_event;  // part of `counted` of each event that uses the ring
     };
     void note_places(const perfdata::Record &record, const perfdata::Reader &reader);
     std::map<RingKey, Ring> rings() const;  // rings with losses
@@ -171,8 +173,9 @@ class Verdict {
 public:
     Verdict(const Recording &recording, const RecordingTotals &totals, const Driver *driver);
 
-    // The line to print after the output of one event: whether its data is complete. Empty line if
-    // driver_lost; no line if no data of the event was recorded.
+    // Returns the line to print after the output of one event, which states whether the data of the
+    // event is complete. Returns an empty line if driver_lost, and no line if no data of the event
+    // was recorded.
     std::string_view line(size_t event, bool driver_lost) const;
     // The content of line() as a short badge. Call only if no loss is known.
     const char *badge(size_t event) const;
@@ -228,9 +231,11 @@ public:
     void claim_source(std::optional<std::string> source) { claimed_source_ = std::move(source); }
     // "model" if the device of this event was emulated. After read_front().
     std::optional<std::string> source(size_t event) const;
-    // "model" if the device of any event was emulated: for a result of several events.
+    // "model" if the device of at least one event was emulated. For output that combines several
+    // events.
     std::optional<std::string> source() const;
-    // "model" if the devices of all events of pmukit's PMUs were emulated: for the whole recording.
+    // "model" if the devices of all events of pmukit's PMUs were emulated. For output about the
+    // whole recording.
     std::optional<std::string> common_source() const;
     // True if the record numbers of this file continue those of an earlier file (kPartCap). After
     // read_front().
@@ -239,7 +244,7 @@ public:
     std::string pmu_name(size_t event) const;
     // True if the event's driver marks losses. After read_front().
     bool marks_losses(size_t event) const;
-    bool marks_losses() const;  // all events
+    bool marks_losses() const;  // true if this holds for all events
     // Driver of the event's PMU; nullptr: none of drivers(). If the PMU name is missing,
     // AUXTRACE_INFO may identify the driver.
     const Driver *driver(size_t event) const;
@@ -249,7 +254,8 @@ public:
     const Driver *auxtrace_driver() const { return auxtrace_driver_; }
     // Size of an entry in the event's AUX data; 0: no entries.
     uint64_t entry_bytes(size_t event) const;
-    // attr.config of an event; for an unknown event, of the one that AUXTRACE_INFO names.
+    // attr.config of an event. For an unknown event, the config of the event that AUXTRACE_INFO
+    // names.
     uint64_t config(size_t event) const;
     uint64_t decoder_version() const { return claimed_version_.value_or(decoder_version_); }
     // Sets the decoder version of AUX data, which an option gives; nullopt: the version in the
@@ -257,8 +263,8 @@ public:
     void claim_decoder_version(std::optional<uint64_t> version) { claimed_version_ = version; }
     std::optional<uint64_t> claimed_decoder_version() const { return claimed_version_; }
     uint64_t decoder_version_of_file() const { return decoder_version_; }
-    // Why there is nothing to show: the PMU of a pmukit driver was recorded without its payload, or
-    // none was recorded. Empty: there is something.
+    // Message why the recording has nothing to show: it has no PMU of a pmukit driver, or lacks the
+    // payload of that PMU. Empty: there is something to show.
     std::string missing(const RecordingTotals &totals) const;
     // Message about damage of the file. Empty: none.
     std::string damage() const { return damage_of(reader_, path_); }

@@ -38,7 +38,7 @@ struct StackFrame {
 
 struct EventSample {
     size_t event;                        // index of the event that counted
-    const perfdata::Sample &sample;      // for a group, of its leader
+    const perfdata::Sample &sample;      // for a group: the sample of its leader
     uint16_t misc;                       // of the record header
     uint64_t period;                     // events that the sample represents
     std::optional<uint64_t> count;       // total of the event, if the sample has it
@@ -77,8 +77,8 @@ private:
         uint16_t misc;
         std::vector<std::byte> body;
     };
-    using Cookie = std::pair<uint32_t, uint64_t>;   // tid; cookie of the kernel
-    using Counter = std::pair<uint32_t, uint64_t>;  // tid if inherited, else 0; event id
+    using Cookie = std::pair<uint32_t, uint64_t>;   // tid, and the kernel's cookie
+    using Counter = std::pair<uint32_t, uint64_t>;  // tid (0: not inherited), event id
     static size_t bytes_of(const Waiting &waiting);
     static constexpr size_t kCountBytes = sizeof(Counter) + sizeof(uint64_t) + kNodeBytes;
 

@@ -92,7 +92,7 @@ std::string doubling(size_t times)
     return name;
 }
 
-TEST(Demangler, LeavesNamesThatWouldBecomeTooLong)
+TEST(Demangler, DoesNotDemangleNamesThatWouldBecomeTooLong)
 {
     Demangler demangle;
     EXPECT_EQ(demangle(doubling(2)),

@@ -33,7 +33,7 @@ public:
     };
     struct Place {
         size_t object;         // index into objects()
-        uint64_t file_offset;  // in the file of the object
+        uint64_t file_offset;  // offset in the file of the object
         uint64_t map_offset;   // file offset at which the map starts
         bool operator==(const Place &) const = default;
     };

@@ -82,7 +82,7 @@ TEST_F(ThreadsTest, FindsFileAndOffsetOfAnAddress)
     EXPECT_EQ(at(10, 0x1000, 1), "/bin/a+64") << "reported later than it was mapped";
 }
 
-TEST_F(ThreadsTest, LatestMapBeforeTheTimeWins)
+TEST_F(ThreadsTest, FindsTheLatestMapUpToTheTimeOfTheQuery)
 {
     mmap(10, 0x1000, 0x100, 0, "/lib/late", 20);
     mmap(10, 0x1000, 0x100, 0, "/lib/early", 10);
@@ -119,7 +119,7 @@ TEST_F(ThreadsTest, NamesAreInheritedUntilTheyChange)
     EXPECT_EQ(threads.command(99, 40), "");
 }
 
-TEST_F(ThreadsTest, ThreadsFromBeforeTheRecordingHadTheirFirstName)
+TEST_F(ThreadsTest, FirstNameAppliesToEarlierTimesUnlessSetByExecOrFork)
 {
     comm(10, 10, "shell", 20, false);
     comm(11, 11, "busy", 20, true);
@@ -163,7 +163,7 @@ TEST_F(ThreadsTest, ThreadZeroIsSwapper)
     EXPECT_EQ(threads.command(0, 6), "swapper/0");
 }
 
-TEST_F(ThreadsTest, LastOfEqualTimestampsWins)
+TEST_F(ThreadsTest, LastOfNamesWithEqualTimestampsApplies)
 {
     for (const char *name : {"first", "last"})
         comm(10, 10, name, 20, false);
@@ -174,7 +174,7 @@ TEST_F(ThreadsTest, LastOfEqualTimestampsWins)
     EXPECT_EQ(threads.command(10, 19), "earlier");
 }
 
-// A map noted between two queries counts in the second.
+// The second of two queries finds a map that was noted between them.
 TEST_F(ThreadsTest, QueriesAndMapsMayAlternate)
 {
     for (uint64_t i = 0; i < 20; i++) {
@@ -267,7 +267,8 @@ TEST(MapIndex, CoversTheWholeAddressRange)
     EXPECT_EQ(index.find(1, 0, 0), nullptr);
 }
 
-// These queries would take minutes if each searched all maps, or in the next test all names.
+// Without an index, each query of this test would search all maps, and each query of the next test
+// all names. The tests would take minutes.
 TEST_F(ThreadsTest, ManyMapsOfOneAddressAreSearchedQuickly)
 {
     constexpr uint64_t kMaps = 65536, kQuestions = 50000, kMiddle = 0x100000;
@@ -340,7 +341,7 @@ TEST_F(ThreadsTest, EntriesBeyondTheLimitAreDropped)
 }
 
 // The maps of a server: each process maps some of the same libraries, at consecutive addresses.
-TEST_F(ThreadsTest, KeepsAllMapsOfAServerAndDropsTheLastOfOneTwiceAsLarge)
+TEST_F(ThreadsTest, KeepsAllMapsOf16000ProcessesButNotOf32000)
 {
     constexpr uint32_t kLibraries = 300, kMapsOfAProcess = 25, kProcesses = 16000;
     constexpr uint32_t kFarTooMany = 2 * kProcesses;
@@ -384,7 +385,7 @@ TEST(MapIndex, OverlappingMapsAreFoundUpToTheLimit)
     EXPECT_LT(index.build(left), kMaps / 100) << "dropped maps return their memory";
 }
 
-TEST_F(ThreadsTest, NamesOfFewThreadsAreLimitedToo)
+TEST_F(ThreadsTest, ManyNamesOfFewThreadsAreLimited)
 {
     constexpr uint32_t kTasks = 100, kNameBytes = 200, kNames = limits::kThreads / kNameBytes;
     const std::string name(kNameBytes, 'n');

@@ -123,11 +123,12 @@ const Dwfl_Thread_Callbacks Unwinder::Libdw::kThreads = {next_thread,   nullptr,
 int Unwinder::Libdw::find_elf(Dwfl_Module *, void **userdata, const char *, Dwarf_Addr, char **,
                               Elf **elf)
 {
-    *elf = elf_begin(-1, ELF_C_READ_MMAP, static_cast<Elf *>(*userdata));  // one more reference
+    // elf_begin() adds a reference, because libdwfl releases one.
+    *elf = elf_begin(-1, ELF_C_READ_MMAP, static_cast<Elf *>(*userdata));
     return -1;
 }
 
-// libdwfl enumerates the threads of a process with this callback; it sees only one.
+// libdwfl enumerates the threads of a process with this callback, which reports only one thread.
 pid_t Unwinder::Libdw::next_thread(Dwfl *dwfl, void *arg, void **thread)
 {
     if (*thread)

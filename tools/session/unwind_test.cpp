@@ -142,7 +142,7 @@ uint64_t stack_end()
 [[gnu::always_inline]] inline void inlined_one(Stack &stack)
 {
     copy_stack(stack);
-    asm volatile("");  // no tail call
+    asm volatile("");  // prevents a tail call
 }
 
 [[gnu::noinline]] void inner_function(Stack &stack)
