@@ -20,7 +20,7 @@ constexpr uint64_t kPage = 4096;
 
 // A simulated kernel, which moves pages as the test configures it.
 struct Kernel {
-    std::map<uint64_t, int> refuses;  // address of a page to the status of its move
+    std::map<uint64_t, int> refuses;  // status of the move of each page, by address
     std::map<uint64_t, int> node_of;  // node of each page by address
     int error = 0;                    // errno of the whole call
     int query_error = 0;
@@ -134,7 +134,8 @@ TEST_F(Moving, CountsUnmovedPagesByReason)
     kernel.node_of[5 * kPage] = -EFAULT;
     ASSERT_TRUE(move());
     EXPECT_EQ(moved.moved, 1u);
-    EXPECT_EQ(moved.busy, 2u);  // one is the sixth page, whose status is 0 although it did not move
+    // One of the two pages is the sixth page, which did not move although its status is 0.
+    EXPECT_EQ(moved.busy, 2u);
     EXPECT_EQ(moved.shared, 1u);
     EXPECT_EQ(moved.no_room, 1u);
     EXPECT_EQ(moved.gone, 2u);

@@ -61,7 +61,8 @@ bool can_hold_pages(std::string_view line, std::string_view access)
     if (access.starts_with("---"))
         return false;
     const size_t name = line.rfind(' ');
-    return !line.substr(name + 1).starts_with("[v");  // the kernel's: [vdso], [vvar], [vsyscall]
+    // The mappings [vdso], [vvar] and [vsyscall] belong to the kernel.
+    return !line.substr(name + 1).starts_with("[v");
 }
 
 // Reads whole entries of pagemap. Returns fewer than requested if the process has removed the

@@ -40,13 +40,15 @@ Result<std::vector<Mapping>> parse_maps(std::string_view text);
 
 struct PageCounts {
     uint64_t present = 0;
-    uint64_t shared = 0;         // present pages that others map, too; the kernel moves none
+    // Present pages that other processes map, too. The kernel does not move these.
+    uint64_t shared = 0;
     uint64_t swapped = 0;        // not in memory
-    uint64_t vast_mappings = 0;  // larger than kVastBytes, not read
+    uint64_t vast_mappings = 0;  // mappings above kVastBytes, which are not read
 };
 
-// A larger mapping is reserved address space, for example of a sanitizer, with hardly a page in it.
-// The walk skips it, because the kernel would write a word for each possible page.
+// Size limit of a mapping in bytes. A larger mapping is reserved address space, for example of a
+// sanitizer, with hardly a page in it. The walk skips it, because the kernel would write a word for
+// each possible page.
 inline constexpr uint64_t kVastBytes = uint64_t{1} << 40;
 
 // Calls `visit` for each present page that only this process maps, with the page's virtual and

@@ -102,7 +102,7 @@ TEST_F(Process, SkipsMappingsLargerThanOneTebibyte)
     EXPECT_EQ(counts->present, 1u);
 }
 
-TEST_F(Process, HiddenFrameNumbersAreDenied)
+TEST_F(Process, ReturnsDeniedIfFrameNumbersAreHidden)
 {
     maps("0-1000 rw-p 00000000 00:00 0 \n");
     pagemap({kMine});
