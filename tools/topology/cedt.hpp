@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Parses the windows and XOR maps of the CXL Early Discovery Table (ACPI). Only this table has the
-// arithmetic of a window and the maps: Linux shows them nowhere else. Source: "CXL Early Discovery
-// Table" of the CXL specification.
+// Parses the windows and XOR maps of the CXL Early Discovery Table (ACPI). The interleave
+// arithmetic of a window and the XOR maps are only in this table: Linux does not show them in
+// sysfs. Source: "CXL Early Discovery Table" of the CXL specification.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct Cedt {
 Result<Cedt> parse_cedt(Bytes table);
 
 // Reads DIR/CEDT or, if that does not exist, DIR/firmware/acpi/tables/CEDT; nullopt if neither
-// exists. If the table cannot be read, the result has only the reason, in `skipped`.
+// exists. If the table cannot be read, the result contains only the reason, as a line of `skipped`.
 std::optional<Cedt> read_cedt(const std::string &dir);
 
 }  // namespace pmukit::topology

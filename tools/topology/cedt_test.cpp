@@ -90,11 +90,17 @@ TEST(Cedt, SkipsInvalidStructuresAndKeepsTheOthers)
 {
     std::vector<std::byte> structures;
     append_cfmws(structures, 0x100000000, 0x40000000, 1, 2, 0, 1);
-    append_cfmws(structures, 0x140000000, 0, 0, 1, 0, 0);           // size 0
-    append_cfmws(structures, 0x150000000, 0x10000000, 5, 1, 0, 0);  // invalid encoding of the ways
-    append_cfmws(structures, 0x160000000, 0x10000000, 2, 3, 0, 0);  // 3 targets of 4
-    append_cfmws(structures, UINT64_MAX - 255, 512, 0, 1, 0, 0);    // beyond 64 bits
-    append_cxims(structures, 7, {0x100});                           // invalid granularity
+    // Invalid: the size is 0.
+    append_cfmws(structures, 0x140000000, 0, 0, 1, 0, 0);
+    // Invalid: the encoding of the ways is reserved.
+    append_cfmws(structures, 0x150000000, 0x10000000, 5, 1, 0, 0);
+    // Invalid: there are 3 targets, but 4 ways.
+    append_cfmws(structures, 0x160000000, 0x10000000, 2, 3, 0, 0);
+    // Invalid: the window ends beyond 64 bits.
+    append_cfmws(structures, UINT64_MAX - 255, 512, 0, 1, 0, 0);
+    // Invalid: the encoding of the granularity is reserved.
+    append_cxims(structures, 7, {0x100});
+    // The following structures are valid.
     append_cxims(structures, 0, {0x2020900});
     append_cfmws(structures, 0x200000000, 0x30000000, 8, 3, 2, 0);
     Result<Cedt> cedt = parse_cedt(cedt_of(structures));
@@ -147,7 +153,7 @@ TEST(Cedt, IsReadFromTheFolderOrTheFirmwareTables)
     EXPECT_EQ(read_cedt(tree.dir())->skipped.size(), 0U);
 }
 
-TEST(Cedt, UnreadableTableGivesOnlyTheReason)
+TEST(Cedt, UnreadableTableReturnsOnlyTheReasonInSkipped)
 {
     TestFolder tree;
     const auto reason = [&tree] {

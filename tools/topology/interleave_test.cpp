@@ -79,7 +79,8 @@ void expect_as_dealt(const Interleave &set, uint64_t rows)
             ASSERT_EQ(hpa_of(set, {dealt.position, dealt.offset + low}), hpa + low);
             seen.insert({place.position, place.offset});
         }
-    EXPECT_EQ(seen.size(), rows * set.ways * 4);  // no two host addresses share a place
+    // No two host addresses have the same place.
+    EXPECT_EQ(seen.size(), rows * set.ways * 4);
 }
 
 Interleave flat(unsigned ways, uint64_t granularity, uint64_t base)
@@ -120,12 +121,13 @@ TEST(Interleave, RotatesBridgesIfTheBaseIsNotAMultipleOfThree)
 
 TEST(Interleave, FollowsXorMaps)
 {
-    const std::vector<uint64_t> maps = {0x2020900, 0x4041200, 0x1010400,
-                                        0x800800};  // maps for a granularity of 256 bytes
+    // XOR maps for a granularity of 256 bytes.
+    const std::vector<uint64_t> maps = {0x2020900, 0x4041200, 0x1010400, 0x800800};
     for (unsigned ways : {2U, 4U, 6U, 8U, 12U, 16U})
         for (uint64_t block : {48, 96, 49, 50}) {
             if (block % 3 && ways % 3 == 0)
-                continue;  // a test below covers this case
+                // FollowsXorMapsWithRotatedBridges tests this case.
+                continue;
             for (unsigned shift : {0U, 2U, 6U}) {
                 Interleave set = flat(ways, uint64_t{256} << shift, block * kBlock);
                 for (unsigned i = 0; i < xor_map_count(ways); i++)
@@ -150,7 +152,8 @@ TEST(Interleave, FollowsXorMapsWithRotatedBridges)
 TEST(Interleave, InvertsXorMapsThatShareBits)
 {
     Interleave set = flat(4, 256, 48 * kBlock);
-    set.xor_maps = {0x1300, 0x1200};  // the first includes the select bit of the second
+    // The first map includes bit 9, the select bit of the second map.
+    set.xor_maps = {0x1300, 0x1200};
     expect_as_dealt(set, 64);
 }
 
@@ -178,20 +181,24 @@ TEST(Interleave, RejectsInvalidInterleaveSets)
     EXPECT_TRUE(refused([](Interleave &set) { set.granularity = 384; }));
     EXPECT_TRUE(refused([](Interleave &set) { set.granularity = 32768; }));
     EXPECT_TRUE(refused([](Interleave &set) { set.root_granularity = 128; }));
-    EXPECT_TRUE(refused([](Interleave &set) { set.xor_maps = {0x100}; }));           // one of two
-    EXPECT_TRUE(refused([](Interleave &set) { set.xor_maps = {0x1100, 0x2100}; }));  // the same bit
-    EXPECT_TRUE(refused([](Interleave &set) {
-        set.xor_maps = {0x100, 0x1000};
-    }));  // selects no bridge
-    EXPECT_TRUE(refused([](Interleave &set) { set.xor_maps = {0x100, 0x400}; }));  // too high
-    EXPECT_TRUE(refused([](Interleave &set) {
-        set.xor_maps = {0x180, 0x200};
-    }));  // 0x180: bit in a granule
+    // The set needs two XOR maps, whose lowest bits must be bits 8 and 9, which select the bridge.
+    // One map is missing.
+    EXPECT_TRUE(refused([](Interleave &set) { set.xor_maps = {0x100}; }));
+    // Both maps have the lowest bit 8.
+    EXPECT_TRUE(refused([](Interleave &set) { set.xor_maps = {0x1100, 0x2100}; }));
+    // Bits 12 and 10 do not select a bridge.
+    EXPECT_TRUE(refused([](Interleave &set) { set.xor_maps = {0x100, 0x1000}; }));
+    EXPECT_TRUE(refused([](Interleave &set) { set.xor_maps = {0x100, 0x400}; }));
+    // Bit 7 is an offset within a granule.
+    EXPECT_TRUE(refused([](Interleave &set) { set.xor_maps = {0x180, 0x200}; }));
+    // The base is not at a whole row of host bridges.
     EXPECT_TRUE(refused([](Interleave &set) {
         set.base += 256;
         set.xor_maps = {0x100, 0x200};
     }));
-    Interleave turned = {kBlock, 256, 12, 3, 512, {}};  // neither 256 nor 4 * 256
+    // If the bridges are rotated, the root granularity must be 256, the granularity of the region,
+    // or 4 * 256, because a bridge has 4 ports.
+    Interleave turned = {kBlock, 256, 12, 3, 512, {}};
     EXPECT_FALSE(check(turned));
     turned.base = 3 * kBlock;
     EXPECT_TRUE(check(turned));

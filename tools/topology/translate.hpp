@@ -37,7 +37,8 @@ public:
     // Without a CEDT, the arithmetic of a root decoder is unknown. Modulo is assumed, which
     // assumptions() reports.
     Translator(CxlDevices devices, const std::optional<Cedt> &cedt);
-    Translator(Translator &&) = default;  // moving a vector keeps the elements to which plans point
+    // Plans point to elements of vectors. Moving a vector does not move its elements.
+    Translator(Translator &&) = default;
     Translator(const Translator &) = delete;
 
     // The message of an Error is one line that says why there is no translation.
