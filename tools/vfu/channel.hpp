@@ -37,14 +37,14 @@ public:
         kData,
         kNothing,  // no data yet, or interrupted by a signal
         kFdsLost,  // received descriptors were lost: any message may lack some
-        kClosed    // by the client, or the socket is broken
+        kClosed    // the client closed the connection, or the socket failed
     };
     Fill fill();
 
     enum class Next {
         kMessage,
         kIncomplete,  // call fill() first
-        kMalformed    // the stream is out of sync: close it
+        kMalformed    // the stream is out of sync; the caller must close it
     };
     Next next(Message &message);
 
@@ -61,7 +61,7 @@ public:
 private:
     struct ReceivedFd {
         Fd fd;
-        uint64_t chunk_end;  // position in the stream
+        uint64_t chunk_end;  // position in the stream where the received chunk ends
     };
 
     bool take_fds(::msghdr &header, uint64_t chunk_end);
@@ -72,7 +72,7 @@ private:
     std::vector<std::byte> buffer_;
     size_t begin_ = 0;
     size_t end_ = 0;
-    uint64_t position_ = 0;  // of buffer_[begin_] in the stream
+    uint64_t position_ = 0;  // position of buffer_[begin_] in the stream
 
     std::vector<std::byte> unsent_;
     size_t unsent_begin_ = 0;

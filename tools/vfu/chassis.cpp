@@ -36,9 +36,10 @@ std::optional<sockaddr_un> socket_address(const std::string &path)
     return address;
 }
 
-// Returns true for a socket file without a server: connect() fails with ECONNREFUSED. It also does
-// for a regular file, so the type of the file is checked. The probe is a datagram socket: connect()
-// to the stream socket of a live server fails with EPROTOTYPE, and the server sees no connection.
+// Returns true for a socket file without a server, for which connect() fails with ECONNREFUSED. The
+// function also checks the type of the file, because connect() fails in the same way for a regular
+// file. The probe is a datagram socket: its connect() to the stream socket of a live server fails
+// with EPROTOTYPE, and the server sees no connection.
 bool is_dead_socket(const sockaddr_un &address)
 {
     struct stat status {};
@@ -245,7 +246,8 @@ Result<void> Chassis::run(Until until)
         return result;
     };
 
-    std::vector<pollfd> fds(slots_.size() + 1);  // the last is the stop event
+    // The last descriptor is the stop event.
+    std::vector<pollfd> fds(slots_.size() + 1);
     for (;;) {
         const std::optional<uint64_t> deadline = run_devices();
         const uint64_t now_ns = slots_.front()->session_.now_ns();

@@ -30,7 +30,7 @@ namespace pmukit::vfu {
 
 struct SlotOptions {
     std::string socket_path;
-    std::optional<LinkPlace> link{};  // nothing: a root-complex integrated endpoint
+    std::optional<LinkPlace> link{};  // no value: a root-complex integrated endpoint
     LinkTiming timing{};
 };
 
@@ -70,8 +70,8 @@ private:
 class Chassis {
 public:
     enum class Until {
-        kStopped,      // until stop(); clients may come and go
-        kClientsLeave  // every slot has had a client, and none has one now
+        kStopped,      // run() returns after stop(); clients may come and go
+        kClientsLeave  // run() returns when every slot has had a client, and none has one now
     };
 
     static Result<std::unique_ptr<Chassis>> create();
@@ -83,7 +83,7 @@ public:
     // still uses the file; that process notices nothing. The slot lives as long as the chassis.
     Result<Slot *> add_slot(const SlotOptions &options);
 
-    // The packets of all slots that have a link.
+    // Observers of this object see the packets of all slots that have a link.
     Traffic &traffic() { return traffic_; }
 
     // Each slot serves one client after the other, independent of other slots. Each client finds
@@ -100,9 +100,9 @@ private:
     std::optional<uint64_t> run_devices();
     Result<void> serve(std::span<const pollfd> ready);
 
-    Fd stop_event_;  // readable once stop() was called
+    Fd stop_event_;  // readable after stop()
     Traffic traffic_;
-    std::vector<Session *> sessions_;  // of the slots
+    std::vector<Session *> sessions_;  // sessions of the slots
     std::vector<std::unique_ptr<Slot>> slots_;
 };
 

@@ -331,7 +331,8 @@ TEST_F(ChassisTest, ThousandClientsLeakNoDescriptors)
     // The chassis detaches the previous client before it answers the next one.
     TestClient last = connect(0);
     ASSERT_TRUE(greet(last));
-    EXPECT_LE(open_files(), before + 4);  // both ends of a connection, memory, eventfd
+    // The four new descriptors are both ends of a connection, the memory and the eventfd.
+    EXPECT_LE(open_files(), before + 4);
     chassis->stop();
     ASSERT_TRUE(ended());
     EXPECT_EQ(devices[0].resets, 1001u);
@@ -454,7 +455,8 @@ TEST_F(ChassisTest, RunWaitsForAClientOfEveryDevice)
     EXPECT_TRUE(ended());
 }
 
-// Called on the chassis' thread. The test reads the packets only after run() has ended.
+// The chassis calls on_packet() on its thread. The test reads the packets only after run() has
+// ended.
 class Watcher final : public TrafficObserver {
 public:
     void on_packet(const Packet &packet) override { packets.push_back(packet); }

@@ -59,7 +59,7 @@ constexpr uint32_t kCompletionTimeoutDisable = 1u << 4;
 constexpr Register kPcieEndpoint[] = {
     {.offset = 0x02, .width = 2, .reset = 2},  // version 2, type 0: endpoint
     {.offset = 0x04, .width = 4, .reset = kRoleBasedErrors | kFlrCapable},
-    // Device Control: relaxed ordering and no snoop on, read requests of 512 bytes.
+    // Device Control: enables relaxed ordering and no snoop, and limits read requests to 512 bytes.
     {.offset = kDeviceControl, .width = 2, .reset = 0x2810, .writable = 0x7fff},
     {.offset = 0x0a, .width = 2, .write_one_clears = 0x000f},             // Device Status
     {.offset = 0x0c, .width = 4, .reset = kLink2Gt5By1},                  // Link Capabilities

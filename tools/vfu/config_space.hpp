@@ -91,7 +91,7 @@ public:
     void add_bar(unsigned index, BarKind kind, uint64_t size_bytes);
 
     // The following functions return the offset of the capability's first byte (its id), so that a
-    // model can set() registers later. The lists have the capabilities in the order of the calls.
+    // model can set() registers later. Each capability list has the order of the calls.
 
     uint16_t add_capability(uint8_t id, size_t size_bytes, Registers registers);
     // PCI Express capability, version 2, of an endpoint with function-level reset (FLR).
@@ -128,8 +128,9 @@ public:
     void reset();
     void power_on();
 
-    std::optional<BarInfo> bar(unsigned index) const;  // nothing for the upper half of a 64-bit BAR
-    uint64_t bar_address(unsigned index) const;        // as the guest wrote it; 0 without a BAR
+    // Returns no value for the upper half of a 64-bit BAR.
+    std::optional<BarInfo> bar(unsigned index) const;
+    uint64_t bar_address(unsigned index) const;  // as the guest wrote it; 0 without a BAR
     const std::optional<MsixLayout> &msix() const { return msix_; }
     unsigned msi_vectors() const { return msi_ ? msi_->vectors : 0; }  // 0: no MSI
     unsigned msi_enabled_vectors() const;                              // 0: MSI is off
@@ -160,14 +161,14 @@ private:
     Image write_mask_{};
     Image write_one_clears_{};
     Image sticky_{};
-    std::map<uint16_t, WriteEffect> effects_;  // by aligned offset
-    bool function_reset_ = false;              // requested by the current write
+    std::map<uint16_t, WriteEffect> effects_;  // key: aligned offset
+    bool function_reset_ = false;              // the current write requests a reset
 
     std::array<std::optional<BarInfo>, kBars> bars_{};
     std::array<bool, kBars> bar_taken_{};
     std::optional<MsixLayout> msix_;
     std::optional<MsiLayout> msi_;
-    uint16_t msi_offset_ = 0;  // of the capability; 0: none
+    uint16_t msi_offset_ = 0;  // offset of the MSI capability; 0: none
     uint16_t msix_offset_ = 0;
     uint16_t pcie_offset_ = 0;
 

@@ -141,7 +141,7 @@ TEST(ConfigSpace, WritesHonorMasksAndClearBits)
     const unsigned at = config.add_capability(0x09, 6, kMixed) + 2u;
 
     config.write(at, 4, 0xffffff00);
-    EXPECT_EQ(config.read(at, 4), 0x55ff7e0fu);  // 0xff & ~0x81
+    EXPECT_EQ(config.read(at, 4), 0x55ff7e0fu);  // byte 1: 0xff & ~0x81
     config.write(at, 1, 0xff);
     EXPECT_EQ(config.read(at, 1), 0xffu);
 }
@@ -284,7 +284,7 @@ TEST(ConfigSpace, DvsecHeaderIsReadOnly)
     for (unsigned offset = at; offset < at + 0x10; offset += 4)
         config.write(offset, 4, 0xffffffff);
     EXPECT_EQ(config.read(at, 4), 0x00010023u);
-    EXPECT_EQ(config.read(at + 4, 4), 0x01001e98u);  // 14 bytes rounded up
+    EXPECT_EQ(config.read(at + 4, 4), 0x01001e98u);  // length: 14 bytes rounded up to 16
     EXPECT_EQ(config.read(at + 8, 4), 0x00ff0000u);
     EXPECT_EQ(config.read(at + 0xc, 2), 0x000cu);
 }
@@ -383,7 +383,7 @@ TEST(ConfigSpace, PacketLimitsFollowDeviceControl)
     config.write(control, 2, 0x5040);
     EXPECT_EQ(config.max_payload_bytes(), 512u);
     EXPECT_EQ(config.max_read_request_bytes(), 4096u);
-    config.write(control, 2, 0x70e0);  // reserved codes
+    config.write(control, 2, 0x70e0);  // reserved codes for both limits
     EXPECT_EQ(config.max_payload_bytes(), 4096u);
     EXPECT_EQ(config.max_read_request_bytes(), 4096u);
 }
@@ -401,7 +401,7 @@ TEST(ConfigSpace, BarAddressIsWhatTheGuestWrote)
     EXPECT_EQ(config.bar_address(5), 0u);
 }
 
-TEST(ConfigSpace, AccessesOutsideReadOnesAndDropWrites)
+TEST(ConfigSpace, ReadsPastTheEndReturnOnesAndWritesAreDropped)
 {
     ConfigSpace config({});
     EXPECT_EQ(config.read(4096, 4), 0xffffffffu);

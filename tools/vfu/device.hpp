@@ -77,9 +77,9 @@ public:
     // The server has already reset the configuration space.
     virtual void reset() = 0;
 
-    // The server calls advance() when next_deadline_ns() has passed, and before every access to a
-    // BAR or to configuration space, so a model may update its state only then. nullopt: no
-    // deadline.
+    // Time of the next call of advance(); nullopt: no deadline. The server calls advance() when
+    // this time has passed, and before every access to a BAR or to configuration space. So a model
+    // need not update its state at other times.
     virtual std::optional<uint64_t> next_deadline_ns() const = 0;
     virtual void advance(uint64_t now_ns) = 0;
 };

@@ -16,7 +16,7 @@ namespace pmukit::vfu {
 
 class DmaMap {
 public:
-    static constexpr size_t kMaxWindows = 32768;  // half of Linux' default limit of mappings
+    static constexpr size_t kMaxWindows = 32768;  // half of the default of vm.max_map_count
     static constexpr uint64_t kPageBytes = 4096;
 
     struct Range {

@@ -16,14 +16,14 @@
 namespace pmukit::vfu {
 
 struct DoeOptions {
-    std::optional<unsigned> vector{};  // of the interrupt; nullopt: no interrupt
-    uint64_t answer_ns = 0;            // how long a request takes
+    std::optional<unsigned> vector{};  // interrupt vector; nullopt: no interrupt
+    uint64_t answer_ns = 0;            // time from a request to its response
 };
 
 class Doe {
 public:
-    // Takes the dwords of a request after the two of the header, and returns those of the response.
-    // nullopt: no response.
+    // Takes the dwords of a request that follow its two header dwords, and returns the
+    // corresponding dwords of the response. nullopt: no response.
     using Handler =
         std::function<std::optional<std::vector<uint32_t>>(std::span<const uint32_t> request)>;
 
@@ -38,7 +38,8 @@ public:
 
     uint16_t offset() const { return at_; }
 
-    // The device that owns the mailbox forwards its own calls of these names.
+    // The device that owns the mailbox must call these functions in its own functions of the same
+    // names.
     void reset();
     std::optional<uint64_t> next_deadline_ns() const { return answer_at_ns_; }
     void advance(uint64_t now_ns);

@@ -77,10 +77,10 @@ protected:
 TEST_F(DoeTest, CapabilityHasExpectedOffsetAndFields)
 {
     EXPECT_EQ(config.read(0x100, 4), 0x0001002eu);
-    EXPECT_EQ(read(0x04), 0u);  // no interrupt
+    EXPECT_EQ(read(0x04), 0u);  // the capability has no interrupt
     EXPECT_EQ(status(), 0u);
     write(0x08, 2);
-    EXPECT_EQ(read(0x08), 0u);  // no interrupt to enable
+    EXPECT_EQ(read(0x08), 0u);  // the enable bit is read-only without an interrupt
 }
 
 TEST_F(DoeTest, DiscoveryListsEveryProtocol)
@@ -222,7 +222,8 @@ TEST_F(SlowDoeTest, InterruptsOnceUntilItsStatusIsCleared)
     EXPECT_EQ(status(), 0u);
     ask({0});
     doe.advance(5000);
-    EXPECT_EQ(host.raised.size(), 2u);  // no longer busy, without a response
+    // The end of Busy sends an interrupt, although there is no response.
+    EXPECT_EQ(host.raised.size(), 2u);
 }
 
 TEST_F(SlowDoeTest, SendsNoInterruptIfDisabled)

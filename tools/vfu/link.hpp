@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// One function's PCIe link: converts accesses by CPUs and by the function to packets. A function
-// without a place (a root-complex integrated endpoint) has no link, and none of its packets is
-// shown.
+// The PCIe link of one function: converts accesses by CPUs and by the function to packets. A
+// function without a place (a root-complex integrated endpoint) has no link, so observers see none
+// of its packets.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,9 @@ public:
     // Returns true if an observer sees the packets; packets of an unwatched link are dropped.
     bool watched() const { return traffic_ && traffic_->watched(); }
 
-    // A non-posted request by a CPU. Pass it to complete() after the access to the function, so
-    // that packets the function sends meanwhile are shown in between.
+    // A non-posted request by a CPU. Pass it to complete() after the access to the function.
+    // Observers then see packets that the function sends meanwhile between the request and its
+    // completion.
     struct Request {
         PacketKind kind = PacketKind::kMemoryRead;
         uint64_t address = 0;
@@ -47,7 +48,8 @@ public:
     void cpu_writes(uint64_t address, uint32_t bytes, uint64_t now_ns,
                     LinkProtocol protocol = LinkProtocol::kIo);
 
-    // good: the memory is mapped; otherwise each request completes with Unsupported Request.
+    // good: true if the memory is mapped; otherwise each request completes with Unsupported
+    // Request.
     void dma_reads(uint64_t address, uint64_t bytes, bool good, const PacketLimits &limits,
                    uint64_t now_ns);
     void dma_writes(uint64_t address, uint64_t bytes, const PacketLimits &limits, uint64_t now_ns);
@@ -78,7 +80,7 @@ private:
     Traffic *traffic_ = nullptr;
     LinkPlace place_;
     LinkTiming timing_;
-    uint8_t next_tag_ = 0;  // of the function's next request
+    uint8_t next_tag_ = 0;  // tag of the next request of the function
 };
 
 }  // namespace pmukit::vfu

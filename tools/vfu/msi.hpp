@@ -22,7 +22,7 @@ public:
     struct State {
         unsigned enabled_vectors = 0;  // 0: MSI is off
         uint32_t masked = 0;           // bit n: vector n; 0 without per-vector masking
-        bool bus_master = false;       // needed: a message is a memory write
+        bool bus_master = false;       // required, because a message is a memory write
     };
     void set_state(const State &state);
 

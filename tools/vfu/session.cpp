@@ -687,7 +687,7 @@ void Session::write_bar(unsigned bar, uint64_t offset, Bytes from)
         case Owner::kMsixTable:
             return msix_.write_table(offset - config().msix()->table_offset, from);
         case Owner::kMsixPending:
-            return;  // read only
+            return;  // the pending bits are read-only
         case Owner::kSeveral:
             for (size_t i = 0; i < from.size(); i++)
                 write_bar(bar, offset + i, from.subspan(i, 1));

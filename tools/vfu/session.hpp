@@ -100,7 +100,8 @@ private:
     struct Answer {
         std::span<std::byte> body;
         size_t size_bytes = 0;
-        int fd = -1;  // sent with the answer, which does not close it
+        // Descriptor to send with the answer. The session does not close it.
+        int fd = -1;
 
         template <typename T>
         void put(const T &value)
@@ -118,7 +119,7 @@ private:
         size_t min_body_bytes;
         size_t max_body_bytes;
         size_t max_fds;
-        Handler handler;  // nullptr: in the protocol, but not offered
+        Handler handler;  // nullptr: the server does not offer this command of the protocol
     };
     static const std::array<Rule, 14> kRules;
 
@@ -183,7 +184,7 @@ private:
     Msi msi_;
     Link link_;
     const std::vector<Session *> *peers_ = nullptr;
-    bool asked_by_peer_ = false;  // a peer accesses this function
+    bool asked_by_peer_ = false;  // true while a peer accesses this function
     std::string name_;
     std::vector<std::byte> answer_;
     LineLimiter limiter_;

@@ -108,7 +108,7 @@ TEST_F(SessionTest, RejectsCommandsBeforeTheVersionMessage)
     EXPECT_EQ(ask(Command::kReset, {})->error(), std::errc::invalid_argument);
     EXPECT_EQ(access_error(Command::kRegionRead, 0, 0, 8), std::errc::invalid_argument);
     EXPECT_TRUE(device.calls.empty());
-    EXPECT_EQ(device.resets, 1u);  // by attach()
+    EXPECT_EQ(device.resets, 1u);  // the reset by attach()
 }
 
 TEST_F(SessionTest, RejectsSecondVersionMessage)
@@ -376,7 +376,8 @@ TEST_F(SessionTest, RefusalsAreLoggedInOneLineAndRateLimited)
 TEST_F(SessionTest, LostDescriptorsAreReportedAndCloseTheConnection)
 {
     greet();
-    access_error(Command::kRegionRead, 3, 0, 4);  // first use of the log opens a descriptor
+    // The first message of the log opens a descriptor, so this access causes one now.
+    access_error(Command::kRegionRead, 3, 0, 4);
     const Fd event = make_eventfd();
     client.send_raw(TestClient::message(Command::kSetIrqs, irqs_body(kConnect, 0, 1)),
                     {event.get()});
@@ -686,7 +687,8 @@ TEST_F(SessionTest, InterruptSignalsItsEventfd)
     session.raise(2);
     EXPECT_EQ(signals(events[0]), 0u);
     EXPECT_EQ(signals(events[1]), 1u);
-    session.raise(kVectors);  // only logged
+    // This vector does not exist. The session only logs an error.
+    session.raise(kVectors);
 }
 
 TEST_F(SessionTest, AnInterruptWaitsForEnableUnmaskAndBusMaster)
@@ -697,7 +699,8 @@ TEST_F(SessionTest, AnInterruptWaitsForEnableUnmaskAndBusMaster)
     session.raise(0);
     EXPECT_EQ(signals(event), 0u);
     EXPECT_EQ(read(0, kMsixPbaOffset, 1)[0], std::byte{1});
-    ASSERT_TRUE(write<uint16_t>(wire::kRegionConfig, device.msix_offset + 2u, 0xc000));  // masked
+    // Mask all vectors.
+    ASSERT_TRUE(write<uint16_t>(wire::kRegionConfig, device.msix_offset + 2u, 0xc000));
     EXPECT_EQ(signals(event), 0u);
     ASSERT_TRUE(write<uint16_t>(wire::kRegionConfig, device.msix_offset + 2u, 0x8000));
     EXPECT_EQ(signals(event), 0u);
@@ -911,7 +914,7 @@ TEST_F(SessionTest, FunctionLevelResetKeepsStickyRegisters)
     EXPECT_EQ(load_le<uint32_t>(read(wire::kRegionConfig, status, 4).data()), 0u);
 
     device.config().set(status, 4, 0x00100000);
-    session.attach(client.connect());  // power-on
+    session.attach(client.connect());  // a new client causes a power-on reset
     EXPECT_EQ(device.config().read(status, 4), 0u);
 }
 
@@ -1025,7 +1028,7 @@ TEST_F(SessionLinkTest, DmaIsSplitAsDeviceControlSays)
     const Fd memory = make_memory(0x2000);
     ASSERT_TRUE(
         ask(Command::kDmaMap, bytes_of(wire::DmaMap{32, 3, 0, 0, 0x2000}), {memory.get()})->good());
-    // 512 bytes of payload, read requests of 4096
+    // The payload limit is 512 bytes, and the limit of read requests is 4096 bytes.
     ASSERT_TRUE(write<uint16_t>(wire::kRegionConfig, device.pcie_offset + 8u, 0x5040));
     watcher.packets.clear();
     std::vector<std::byte> bytes(0x1000);
@@ -1195,9 +1198,10 @@ TEST_F(SessionMsiTest, SendsMsiIfTheGuestEnabledMsi)
     connect_vector_0();
     session.raise(1);
     EXPECT_EQ(signals(event), 0u);
-    write_config(device.msi + 2u, 0x0001);  // one vector granted: all use vector 0
+    // Enable only one vector, so that every interrupt uses vector 0.
+    write_config(device.msi + 2u, 0x0001);
     session.raise(1);
-    EXPECT_EQ(signals(event), 0u);  // not bus master yet
+    EXPECT_EQ(signals(event), 0u);  // the function is not bus master yet
     write_config(0x04, 0x0004);
     EXPECT_EQ(signals(event), 1u);
     session.raise(1);

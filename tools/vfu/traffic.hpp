@@ -44,7 +44,7 @@ enum class PacketKind : uint8_t {
     kMemoryWrite,
     kConfigRead,
     kConfigWrite,
-    kCompletion,  // with data when bytes > 0
+    kCompletion,  // has data if bytes > 0
 };
 
 enum class PacketDirection : uint8_t {
@@ -69,15 +69,18 @@ struct Packet {
     PacketDirection direction = PacketDirection::kOutbound;
     LinkProtocol protocol = LinkProtocol::kIo;
     uint16_t root_port = 0;
-    uint16_t function = 0;   // at the lower end of the link
+    uint16_t function = 0;   // function at the lower end of the link
     uint16_t requester = 0;  // in a completion: the sender of the request
     uint16_t completer = 0;  // in completions and in requests to a function; else 0
     uint16_t tag = 0;  // 0..255; one sequence per requester, for reads and configuration writes
 
-    // Address of the first byte. Configuration request: the register's offset. Completion of a
-    // read: address of the first byte it returns; of a configuration request: 0. MSI-X message: the
-    // address in its table entry, which is 0 under QEMU, because QEMU does not pass on writes to
-    // the table.
+    // Depends on the packet:
+    // - memory request: address of the first byte.
+    // - configuration request: offset of the register.
+    // - completion of a memory read: address of the first byte that it returns.
+    // - completion of a configuration request: 0.
+    // - MSI-X message: address in the table entry of the vector. Under QEMU, this is 0, because
+    //   QEMU does not pass on writes to the table.
     uint64_t address = 0;
     uint32_t bytes = 0;       // payload, or bytes requested; never across a 4 KiB boundary
     uint32_t bytes_left = 0;  // in a completion: Byte Count, including this packet
@@ -89,8 +92,9 @@ struct Packet {
 class TrafficObserver {
 public:
     virtual ~TrafficObserver() = default;
-    // Called during another device's access: record the packet and return. Packets that an observer
-    // causes during the call (DMA of a function with a link) are not shown.
+    // Called while another device is accessed, so the observer must only record the packet and
+    // return. Packets that an observer causes during the call (DMA of a function with a link) are
+    // not shown.
     virtual void on_packet(const Packet &packet) = 0;
 };
 

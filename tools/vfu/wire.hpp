@@ -25,8 +25,8 @@ enum class Command : uint16_t {
     kSetIrqs = 8,
     kRegionRead = 9,
     kRegionWrite = 10,
-    kDmaRead = 11,   // server to client
-    kDmaWrite = 12,  // server to client
+    kDmaRead = 11,   // the server sends it to the client
+    kDmaWrite = 12,  // the server sends it to the client
     kReset = 13,
     kDirtyPages = 14,
 };
@@ -57,7 +57,7 @@ inline constexpr uint32_t kDmaWritable = 1u << 1;
 struct DmaMap {
     uint32_t argsz;
     uint32_t flags;
-    uint64_t offset;  // in the file received with the message
+    uint64_t offset;  // offset in the file that is received with the message
     uint64_t address;
     uint64_t size_bytes;
 };
@@ -86,7 +86,7 @@ inline constexpr uint32_t kRegionConfig = 7;
 inline constexpr uint32_t kRegions = 9;
 inline constexpr uint32_t kRegionReadable = 1u << 0;
 inline constexpr uint32_t kRegionWritable = 1u << 1;
-inline constexpr uint32_t kRegionMappable = 1u << 2;  // through the descriptor in the reply
+inline constexpr uint32_t kRegionMappable = 1u << 2;  // the reply has a descriptor to map
 
 struct RegionInfo {
     uint32_t argsz;
@@ -111,7 +111,7 @@ struct IrqInfo {
 };
 
 inline constexpr uint32_t kIrqDataNone = 1u << 0;
-inline constexpr uint32_t kIrqDataBool = 1u << 1;  // a byte per vector follows
+inline constexpr uint32_t kIrqDataBool = 1u << 1;  // one byte per vector follows
 inline constexpr uint32_t kIrqDataEventfd = 1u << 2;
 inline constexpr uint32_t kIrqActionMask = 1u << 3;
 inline constexpr uint32_t kIrqActionUnmask = 1u << 4;
