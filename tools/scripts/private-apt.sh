@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Functions for private apt trees, sourced by setup, debug-kernel and others: apt resolves and checks packages of a suite, and the
-# functions unpack them into the user's cache. The calling script has set the variables here, print_only and missing.
+# functions unpack them into the user's cache. The calling script must set the variables $here, $print_only and $missing.
 
 cache=${PMUKIT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pmukit}
 

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Evaluates the output of `gcov -t` from any number of runs: prints one line per folder below drivers or tools, and writes all lines
-# that never ran to the file missed. Exits with 1 if too few lines ran. Variables: root, the folder of the sources; sources, a
-# pattern of files that count; others, a pattern of exceptions; least_lines and least_errors, limits in percent; missed.
+# that never ran to a file. Exits with 1 if too few lines ran. Variables:
+#   root           folder of the sources
+#   sources        pattern of the files that count
+#   others         pattern of files that do not count although they match sources
+#   least_lines    least share of lines that must run, in percent
+#   least_errors   the same for lines of error paths
+#   missed         file for the lines that never ran
 #
 # A line counts once, however often it ran. A line that creates or returns an error is an error path.
 /^ *-: *0:Source:/ {
