@@ -32,7 +32,7 @@ TEST(PfmList, ParsesNamesAndGroups)
     EXPECT_EQ(names_of("x,{a,b},{c},y"), "x a b(1) c y");
 }
 
-TEST(PfmList, NamesHaveTheirOffset)
+TEST(PfmList, EachNameHasItsOffsetInTheList)
 {
     const auto names = parse_pfm_list("x, {a ,b}");
     ASSERT_TRUE(names);

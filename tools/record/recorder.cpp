@@ -125,9 +125,9 @@ struct Recorder::Request {
     std::string text;
     Pmu pmu;
     EventSettings settings;
-    std::optional<size_t> leader{};  // index in events_
+    std::optional<size_t> leader{};  // index of the group leader in events_
     Start start = Start::kWhenEnabled;
-    std::optional<EventString> string{};  // for error messages about terms
+    std::optional<EventString> string{};  // the event as the user wrote it, for error messages
     std::string cgroup{};
     bool of_tasks = false;
 };
@@ -348,7 +348,8 @@ Result<void> Recorder::add_event(const RecordOptions &options, Request request)
         Result<void> opened = open_everywhere(options, request, *target, event);
         if (opened) {
             if (request.string && request.string->generic)
-                event.pmu.name.clear();  // sysfs has no directory for the type
+                // sysfs has no directory for the PMU type of a generic event.
+                event.pmu.name.clear();
             remarks_.insert(remarks_.end(), remarks.begin(), remarks.end());
             events_.push_back(std::move(event));
             return {};
@@ -575,7 +576,8 @@ Result<void> Recorder::drain_area(size_t index, Round round, const RingNotes &no
         return {};
     if (act == AuxRevival::Act::kRestart)
         ::ioctl(ring.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
-    ::ioctl(ring.fd.get(), PERF_EVENT_IOC_ENABLE, 0);  // fails if the PMU is being removed
+    // The call fails if the PMU is being removed, which is not an error.
+    ::ioctl(ring.fd.get(), PERF_EVENT_IOC_ENABLE, 0);
     return {};
 }
 

@@ -47,7 +47,7 @@ struct RecordOptions {
     bool inherit = true;                // children of followed tasks inherit the events
     bool build_ids = true;              // mmap records have build ids
     size_t pages = 128;                 // size of each ring in pages; a power of two
-    size_t aux_pages = 1024;            // 0: no AUX area
+    size_t aux_pages = 1024;            // size of an AUX area in pages; 0: no AUX area
     std::optional<pid_t> workload;      // per-task events follow this process after its exec
     std::optional<int32_t> clock_id{};  // CLOCK_* of all time stamps; none: perf's own clock
     std::string sysfs_root = kSysfsPmus;
@@ -131,7 +131,7 @@ private:
         uint64_t id;
         Fd fd;
         EventRings rings;    // not mapped if the event writes to the ring of its CPU
-        bool self_starting;  // PERF_EVENT_IOC_ENABLE is not needed
+        bool self_starting;  // true: the event starts without PERF_EVENT_IOC_ENABLE
         bool watched;        // false after POLLHUP or POLLERR: the ring is only drained
         AuxRevival revival{};
         std::vector<std::byte> aux_record{};  // the last AUX record

@@ -39,15 +39,18 @@ uint64_t aux_flags(Bytes ring, uint64_t record);
 // Counts of samples and losses, from records that were drained.
 struct RingNotes {
     uint64_t samples = 0;
-    uint64_t lost_records = 0;   // PERF_RECORD_LOST: the ring was full
-    uint64_t lost_samples = 0;   // PERF_RECORD_LOST_SAMPLES
-    uint64_t aux_truncated = 0;  // PERF_AUX_FLAG_TRUNCATED
-    uint64_t aux_partial = 0;    // PERF_AUX_FLAG_PARTIAL alone: a gap after which data continues
-    uint64_t aux_unknown_losses = 0;  // PERF_AUX_FLAG_COLLISION; not in the counts above
+    uint64_t lost_records = 0;   // lost because the ring was full (PERF_RECORD_LOST)
+    uint64_t lost_samples = 0;   // reported by PERF_RECORD_LOST_SAMPLES
+    uint64_t aux_truncated = 0;  // AUX records with PERF_AUX_FLAG_TRUNCATED
+    // AUX records with only PERF_AUX_FLAG_PARTIAL: they report a gap after which data continues.
+    uint64_t aux_partial = 0;
+    // AUX records with PERF_AUX_FLAG_COLLISION. The two counts above do not include them.
+    uint64_t aux_unknown_losses = 0;
     uint64_t aux_end = 0;    // end of the data announced by the last AUX record; 0: no such record
     bool aux_ended = false;  // an AUX record had the flag TRUNCATED: the event is disabled
     std::optional<uint64_t> aux_record{};  // position of the last AUX record in the ring
-    uint64_t aux_gap_flags = 0;  // from AUX records that report a loss (perfdata::kAuxLossFlags)
+    // The flags of perfdata::kAuxLossFlags that any AUX record had.
+    uint64_t aux_gap_flags = 0;
 
     void add(const RingNotes &more);
 };

@@ -25,7 +25,7 @@ struct TraceField {
 struct TraceFormat {
     uint32_t id = 0;
     std::map<std::string, TraceField, std::less<>> fields;
-    size_t fixed_bytes = 0;  // size of the fixed part; located data follows
+    size_t fixed_bytes = 0;  // size of the fixed part; the data of __data_loc fields follows
 };
 
 // Parses the text of a file events/SYSTEM/NAME/format.
