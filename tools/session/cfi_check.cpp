@@ -17,7 +17,7 @@ constexpr size_t kMostSectionBytes = size_t{64} << 20;
 constexpr size_t kMostEntries = 1 << 20;
 // Limit for a file without a search table, of which libdw stores all entries.
 constexpr size_t kMostEntriesInARow = 8192;
-constexpr size_t kBytesPerEntry = 160;  // memory of libdw
+constexpr size_t kBytesPerEntry = 160;  // memory of libdw per entry, in bytes
 constexpr size_t kMostInstructionBytes = 8192, kMostExpressionBytes = 1024;
 constexpr uint64_t kRegisters = 256;
 constexpr unsigned kMostStates = 32;

@@ -22,7 +22,7 @@
 namespace pmukit::cli {
 
 struct Function {
-    std::string object, name;  // name: of the symbol, or object+0xoffset
+    std::string object, name;  // name: symbol, or object+0xoffset
     bool has_symbol = false;
     decode::imc::Mode mode = decode::imc::Mode::kUser;
     auto operator<=>(const Function &) const = default;
@@ -33,7 +33,7 @@ std::string_view base_name(std::string_view path);
 // An address as perf script prints it.
 struct NamedFrame {
     std::string symbol;   // empty: unknown
-    uint64_t offset = 0;  // from the start of the symbol
+    uint64_t offset = 0;  // bytes from the start of the symbol
     bool is_inlined = false;
 };
 struct NamedFrames {

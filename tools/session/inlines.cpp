@@ -93,7 +93,7 @@ private:
     };
     using OwnDwarf = std::unique_ptr<Dwarf, EndDwarf>;
     struct Unit {
-        Dwarf_Off offset, end;   // in .debug_info
+        Dwarf_Off offset, end;   // offsets in .debug_info
         Dwarf_Off die, abbrevs;  // offsets of the first DIE, and of the table in .debug_abbrev
     };
     struct UnitRange {

@@ -4,7 +4,7 @@
 //
 //     unit                    compilation unit, found by its ranges
 //       function              found in a list of the unit's functions
-//         inlined function    contains the address; and so on, inwards
+//         inlined function    contains the address; may contain another inlined function
 #pragma once
 
 #include <memory>

@@ -45,7 +45,8 @@ size_t MapIndex::build(Budget &left)
         for_nodes_of(map, [&nodes](size_t) { nodes++; });
         const size_t bytes = (nodes - std::min(nodes, kNodesPaid)) * sizeof(uint32_t);
         if (!left.take(bytes)) {
-            map.end = map.begin;  // stored at no node
+            // An empty map is stored at no node.
+            map.end = map.begin;
             without_room++;
             continue;
         }

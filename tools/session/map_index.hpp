@@ -51,9 +51,10 @@ private:
 
     static constexpr size_t kFew = 16, kFewOf = 8;
 
-    std::vector<Map> maps_;          // the first indexed_ maps are sorted by time
-    std::vector<uint64_t> edges_;    // starts of the pieces, and the end of the last piece
-    std::vector<uint32_t> starts_;   // start of each node's range in numbers_, and the last end
+    std::vector<Map> maps_;        // the first indexed_ maps are sorted by time
+    std::vector<uint64_t> edges_;  // starts of the pieces, and the end of the last piece
+    // Start of each node's range in numbers_, and the end of the last range.
+    std::vector<uint32_t> starts_;
     std::vector<uint32_t> numbers_;  // map numbers by node; 2n and 2n + 1 are the children of n
     size_t taken_ = 0;               // bytes of the budget for nodes beyond kNodesPaid per map
     size_t indexed_ = 0;

@@ -6,8 +6,9 @@
 
 namespace pmukit::cli {
 
-// Role: the sink interface that the command expects. To: the destination of decoded records. Each:
-// the state of one stream, constructed from a To and the stream; provides decoder().
+// Role is the sink interface that the command expects. To is the destination of decoded records.
+// Each is the state of one stream: it is constructed from a To and the stream, and provides
+// decoder().
 template <typename Role, typename Each, typename To>
 class PerStream : public Role {
 public:

@@ -34,7 +34,8 @@ Result<Placer> Placer::open_for(const Recording &recording, const std::string &d
                                 const std::string &host)
 {
     const std::string &all = recording.reader().hostname();
-    const std::vector<std::string_view> hosts = split(all, '+');  // joined by `pmukit merge`
+    // `pmukit merge` joins the names of hosts with '+'.
+    const std::vector<std::string_view> hosts = split(all, '+');
     const auto refused = [&](const std::string &option, std::string_view why) {
         return Error{Errc::kUsage, fmt::format("{}: {} is of {}; {}", option, recording.path(),
                                                escape(all), why)};

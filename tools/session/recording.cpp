@@ -668,7 +668,8 @@ uint64_t Recording::entry_bytes(size_t event) const
     const bool is_known = event < reader_.events().size();
     const Driver *driver = is_known ? this->driver(event) : auxtrace_driver_;
     const bool has_name = is_known && !reader_.pmu_name(reader_.events()[event].attr.type).empty();
-    if (!driver && !has_name) {  // the event's data will identify the driver
+    // Only the data will identify the driver of this event, so assume a driver with entries.
+    if (!driver && !has_name) {
         const auto any = std::ranges::find_if(
             drivers_, [](const Driver *one) { return one->entry_bytes != nullptr; });
         driver = any == drivers_.end() ? nullptr : *any;

@@ -118,7 +118,7 @@ struct RecordingTotals {
 // events are assumed to share one ring.
 class LostCount {
 public:
-    enum class Kind { kNone, kRecords, kSamples, kRepeated };  // kRepeated: the recorder's count
+    enum class Kind { kNone, kRecords, kSamples, kRepeated };  // kRepeated: counted by the recorder
 
     // Takes records of any type.
     Kind note(const perfdata::Record &record, const perfdata::Reader &reader);

@@ -39,7 +39,7 @@ struct StackFrame {
 struct EventSample {
     size_t event;                        // index of the event that counted
     const perfdata::Sample &sample;      // for a group: the sample of its leader
-    uint16_t misc;                       // of the record header
+    uint16_t misc;                       // perf_event_header.misc
     uint64_t period;                     // events that the sample represents
     std::optional<uint64_t> count;       // total of the event, if the sample has it
     std::span<const StackFrame> frames;  // the innermost first

@@ -9,8 +9,8 @@
 
 namespace pmukit::cli {
 
-// Each: the state of one stream: a decoder (start(), data(), loss(), end()), or a class that
-// provides decoder().
+// Each is the state of one stream: a decoder (with start(), data(), loss() and end()), or a class
+// that provides decoder().
 template <typename Each>
 class StreamMap {
 public:
@@ -18,7 +18,7 @@ public:
     StreamMap(const StreamMap &) = delete;
     StreamMap &operator=(const StreamMap &) = delete;
 
-    // The Each of this stream; a new one is constructed from args.
+    // Returns the Each of this stream. If there is none, constructs one from args.
     template <typename... Args>
     Each &of(const Stream &stream, Args &&...args)
     {
@@ -80,7 +80,8 @@ private:
     }
 
     StableMap<Stream, Each, StreamHash> streams_;
-    std::pair<const Stream, Each> *last_ = nullptr;  // entry of the last call; most calls repeat it
+    // Entry of the last call, because most calls are for the same stream.
+    std::pair<const Stream, Each> *last_ = nullptr;
 };
 
 }  // namespace pmukit::cli

@@ -20,13 +20,13 @@
 namespace pmukit::cli {
 
 // If several symbols share an address, a table returns the best one, as perf does.
-enum class SymbolRank : uint8_t { kGlobal, kLocal, kWeak, kLabel };  // the best first
+enum class SymbolRank : uint8_t { kGlobal, kLocal, kWeak, kLabel };  // best rank first
 
 class SymbolTable {
 public:
     struct Found {
         std::string_view name;
-        uint64_t offset;  // from the start of the symbol
+        uint64_t offset;  // bytes from the start of the symbol
     };
 
     SymbolTable() = default;
@@ -61,7 +61,7 @@ public:
 private:
     struct Symbol {
         uint64_t address, bytes;
-        std::string_view name;  // in names_
+        std::string_view name;  // points into names_
         SymbolRank rank;
     };
     static bool is_better(const Symbol &a, const Symbol &b);
@@ -85,7 +85,7 @@ public:
 private:
     std::string demangled(std::string_view name);
 
-    uint64_t bytes_left_;  // of most_bytes
+    uint64_t bytes_left_;  // the rest of most_bytes
 };
 
 class ElfSymbols {

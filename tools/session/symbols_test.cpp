@@ -109,7 +109,8 @@ TEST(Demangler, DoesNotDemangleNamesThatWouldBecomeTooLong)
 TEST(Demangler, LimitsTheTotalSizeOfAllNames)
 {
     Demangler demangle(uint64_t{1} << 20);
-    const std::string name = doubling(8);  // some KiB each, within the limit per name
+    // The demangled name has some KiB, which is within the limit for one name.
+    const std::string name = doubling(8);
     const std::string text = demangle("_Z1fv");
     EXPECT_EQ(text, "f()");
     for (size_t i = 0; i < 2000 && demangle("_Z1fv") == text; i++)
@@ -158,7 +159,7 @@ public:
         put16(image, 0x200 + 24 + 6, 1);
         put64(image, 0x200 + 24 + 8, opd ? 0x10000300 : 0x10000420);
         put64(image, 0x200 + 24 + 16, 0x20);
-        put64(image, 0x300, 0x10000420);  // the descriptor
+        put64(image, 0x300, 0x10000420);  // the function descriptor
         std::memcpy(image.data() + 0x281, "hot_loop", 8);
         // The build id
         put32(image, 0x2a0, 4);
