@@ -143,7 +143,7 @@ TEST(CxlSysfs, WrongValueLeavesOutOneObjectAndNamesTheFile)
     }
 }
 
-TEST(CxlSysfs, ReportsTheErrorIfNoObjectIsLeft)
+TEST(CxlSysfs, ReportsAnErrorIfNoObjectIsValid)
 {
     TestFolder tree;
     put_region(tree, {});

@@ -128,7 +128,7 @@ TEST(Translate, ReportsThatModuloArithmeticIsAssumed)
 }
 
 // A root decoder with one way needs nothing from the CEDT.
-TEST(Translate, UnreadableTableAffectsOnlyRegionsThatNeedIt)
+TEST(Translate, UnreadableCedtAffectsOnlyRegionsThatNeedTheCedt)
 {
     TestFolder tree;
     put_region(tree, {});
@@ -145,7 +145,7 @@ TEST(Translate, UnreadableTableAffectsOnlyRegionsThatNeedIt)
     EXPECT_EQ(translator.assumptions(), std::vector<std::string>{why});
 }
 
-TEST(Translate, WrongValueAffectsOnlyTheRegionThatNeedsIt)
+TEST(Translate, WrongValueAffectsOnlyTheRegionThatUsesTheValue)
 {
     const std::pair<const char *, const char *> damages[] = {
         {"region0/size",
@@ -263,7 +263,7 @@ TEST(Translate, RefusesRegionCutByTheLowMemoryHole)
 
 // Half of the region is the cache: 256 GiB of system memory, then two interleaved devices of 128
 // GiB.
-TEST(Translate, GivesTheAliasInAnExtendedLinearCache)
+TEST(Translate, ReturnsTheAliasInAnExtendedLinearCache)
 {
     const uint64_t half = uint64_t{256} << 30;
     TestFolder tree;
