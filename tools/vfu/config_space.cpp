@@ -92,7 +92,7 @@ constexpr uint16_t kMsiMaskingBytes = 0x18;
 constexpr uint16_t kMsi64Bit = 1u << 7;
 constexpr uint16_t kMsiPerVectorMasking = 1u << 8;
 constexpr uint16_t kMsiEnable = 1u << 0;
-constexpr uint16_t kMsiControlWritable = 0x0071;  // enable, log2 of the vectors granted
+constexpr uint16_t kMsiControlWritable = 0x0071;  // MSI Enable and Multiple Message Enable
 
 // Advanced error reporting (7.8.4), without ECRC. All but the control bits are sticky.
 constexpr size_t kAerBytes = 0x48;

@@ -193,7 +193,7 @@ TEST(ConfigSpace, ReportsFunctionLevelResetOnlyForBit15)
     EXPECT_EQ(config.read(control, 2) & 0x8000, 0u);  // reads as zero
 }
 
-TEST(ConfigSpace, WithoutAPcieCapabilityNoWriteRequestsAReset)
+TEST(ConfigSpace, ResetIsNeverRequestedWithoutAPcieCapability)
 {
     ConfigSpace config({});
     for (unsigned offset = 0; offset < 0x100; offset++)
@@ -364,7 +364,8 @@ TEST(ConfigSpace, WriteEffectSeesBytesWrittenToItsDword)
                     [&](const DwordWrite &write) { seen.emplace_back(write.value, write.mask); });
     config.write(at + 4u, 4, 0x11223344);
     config.write(at + 6u, 1, 0x55);
-    config.write(at + 2u, 4, 0xaabbccdd);  // only its upper half is in the dword
+    // Only the upper half of the written value is in the dword with the effect.
+    config.write(at + 2u, 4, 0xaabbccdd);
     config.write(at + 8u, 4, 1);
     config.write(at, 4, 1);
     EXPECT_EQ(seen, (std::vector<std::pair<uint32_t, uint32_t>>{

@@ -65,7 +65,7 @@ private:
     bool for_each_piece(uint64_t address, size_t size_bytes, bool Access::*right, Copy copy) const;
     static void release(const Window &window);
 
-    Windows windows_;  // by first address; never overlapping
+    Windows windows_;  // key: first address; windows do not overlap
 };
 
 }  // namespace pmukit::vfu

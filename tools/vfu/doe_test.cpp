@@ -147,7 +147,7 @@ TEST_F(DoeTest, AbortDiscardsPartialRequestAndResponse)
     EXPECT_EQ(fetch()[2], 4u);
 }
 
-TEST_F(DoeTest, RequestBeforeResponseIsReadIsIgnored)
+TEST_F(DoeTest, RequestIsIgnoredUntilTheLastResponseIsRead)
 {
     ask({0x00021e98, 4, 1, 1});
     ask({0x00021e98, 4, 5, 5});
@@ -209,7 +209,7 @@ TEST_F(SlowDoeTest, AbortEndsBusy)
     EXPECT_EQ(status(), 0u);
 }
 
-TEST_F(SlowDoeTest, InterruptsOnceUntilItsStatusIsCleared)
+TEST_F(SlowDoeTest, SendsOneInterruptUntilTheInterruptStatusIsCleared)
 {
     EXPECT_EQ(read(0x04), 1u | kVector << 1);
     interrupts = 2;

@@ -7,7 +7,8 @@
 namespace pmukit::vfu {
 namespace {
 
-constexpr uint32_t kBoundary = 4096;  // no packet crosses it (PCIe Base Specification, 2.2.7)
+// No packet crosses a multiple of this size (PCIe Base Specification, 2.2.7).
+constexpr uint32_t kBoundary = 4096;
 
 // Calls pass(address, bytes) for each packet. Packets end at multiples of the limit, because
 // devices split on natural boundaries. The limit is a power of two and at most 4096.

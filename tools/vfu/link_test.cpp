@@ -244,7 +244,7 @@ TEST_F(LinkTest, PeersBelowOneRootPortShowNoPackets)
     EXPECT_TRUE(packets.empty());
 }
 
-TEST_F(LinkTest, AnInterruptIsShownAsAMarkedWriteOfADword)
+TEST_F(LinkTest, InterruptIsShownAsADwordWriteWithTheInterruptFlag)
 {
     link.interrupts(0xfee00000, kNow);
     ASSERT_EQ(packets.size(), 1u);

@@ -95,7 +95,7 @@ TEST_F(MsixTest, UnmaskingInAMaskedFunctionSendsNothing)
     EXPECT_EQ(signals(events[5]), 1u);
 }
 
-TEST_F(MsixTest, UnwrittenTableReadsMaskedButBlocksNothing)
+TEST_F(MsixTest, UnwrittenTableReadsAsMaskedButBlocksNoVector)
 {
     std::array<std::byte, 4> control;
     msix.read_table(control_of(0), control);
@@ -126,7 +126,7 @@ TEST_F(MsixTest, ResetClearsPendingAndMasksButNotEventfds)
     EXPECT_EQ(load_le<uint64_t>(entry.data()), 0u);
     EXPECT_EQ(load_le<uint32_t>(entry.data() + 12), 1u);
     msix.raise(2);
-    EXPECT_EQ(signals(events[2]), 0u);  // the function may not send
+    EXPECT_EQ(signals(events[2]), 0u);  // after the reset, the function may not send
     msix.set_function_open(true);
     EXPECT_EQ(signals(events[2]), 1u);
 }

@@ -34,15 +34,17 @@ struct Verdict {
     bool ok() const { return error == std::errc{}; }
 };
 
-// Admits kLinesPerSecond lines in each second and counts those it suppresses.
+// Admits kLinesPerSecond lines in each second, and counts the lines that it suppresses.
 class LineLimiter {
 public:
     static constexpr unsigned kLinesPerSecond = 20;
 
     bool admit(uint64_t now_ns);
-    // Returns the lines suppressed since the last call; 0 while lines are still being suppressed.
+    // Returns the number of lines suppressed since the last call; 0 while lines are still being
+    // suppressed.
     uint64_t take_suppressed(uint64_t now_ns);
-    // Call at the end: returns the count even while lines are still being suppressed.
+    // To be called at the end. Returns the number of suppressed lines even while lines are still
+    // being suppressed.
     uint64_t take_rest();
 
 private:

@@ -1208,7 +1208,7 @@ TEST_F(SessionMsiTest, SendsMsiIfTheGuestEnabledMsi)
     EXPECT_EQ(signals(event), 1u);
 }
 
-TEST_F(SessionMsiTest, AMaskedVectorIsSeenPendingAndSentWhenUnmasked)
+TEST_F(SessionMsiTest, MaskedVectorHasItsPendingBitAndIsSentWhenUnmasked)
 {
     connect_vector_0();
     write_config(0x04, 0x0004);

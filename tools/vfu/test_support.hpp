@@ -28,7 +28,8 @@ namespace pmukit::vfu::test {
 
 inline constexpr unsigned kVectors = 4;
 inline constexpr uint64_t kBar0Bytes = 0x1000;
-inline constexpr uint64_t kBar2Bytes = 0x20000;  // exceeds kMaxTransferBytes of one message
+// Larger than kMaxTransferBytes, the limit of one message.
+inline constexpr uint64_t kBar2Bytes = 0x20000;
 inline constexpr uint64_t kMsixTableOffset = 0x800;
 inline constexpr uint64_t kMsixPbaOffset = 0xc00;
 

@@ -24,8 +24,8 @@ struct LinkPlace {
 // Delays that a link adds to the real time of the guest and the model. The delays follow rules of
 // this project, not measurements of a device. Packets of all links pass one after the other.
 struct LinkTiming {
-    uint64_t answer_ns = 0;     // from the arrival of a read to its first completion
-    uint64_t bytes_per_us = 0;  // including kPacketOverheadBytes per packet; 0: no delay
+    uint64_t answer_ns = 0;     // time from the arrival of a read to its first completion
+    uint64_t bytes_per_us = 0;  // rate, for payload and kPacketOverheadBytes; 0: no delay
 
     constexpr uint64_t passing_ns(uint32_t payload_bytes) const;
 };
@@ -49,14 +49,15 @@ enum class PacketKind : uint8_t {
 
 enum class PacketDirection : uint8_t {
     kOutbound,  // from the root complex to the function
-    kInbound,   // from the function
+    kInbound,   // from the function to the root complex
 };
 
 // The protocol of a packet. CXL.mem has no packet format here: a CXL.mem request or response is
 // shown as the read, write or completion into which QEMU turns it.
 enum class LinkProtocol : uint8_t {
-    kIo,      // PCIe, CXL.io
-    kCxlMem,  // a CXL memory request, one cache line whatever `bytes` is, or its response
+    kIo,  // PCIe or CXL.io
+    // A CXL.mem request or its response. A request is for one cache line, whatever `bytes` is.
+    kCxlMem,
 };
 
 enum class CompletionStatus : uint8_t {
@@ -72,7 +73,8 @@ struct Packet {
     uint16_t function = 0;   // function at the lower end of the link
     uint16_t requester = 0;  // in a completion: the sender of the request
     uint16_t completer = 0;  // in completions and in requests to a function; else 0
-    uint16_t tag = 0;  // 0..255; one sequence per requester, for reads and configuration writes
+    // 0 to 255. Each requester has one sequence of tags, for reads and configuration writes.
+    uint16_t tag = 0;
 
     // Depends on the packet:
     // - memory request: address of the first byte.
@@ -82,7 +84,8 @@ struct Packet {
     // - MSI-X message: address in the table entry of the vector. Under QEMU, this is 0, because
     //   QEMU does not pass on writes to the table.
     uint64_t address = 0;
-    uint32_t bytes = 0;       // payload, or bytes requested; never across a 4 KiB boundary
+    // Size of the payload or of the requested data, which never crosses a 4 KiB boundary.
+    uint32_t bytes = 0;
     uint32_t bytes_left = 0;  // in a completion: Byte Count, including this packet
     CompletionStatus status = CompletionStatus::kSuccessful;
     bool interrupt = false;  // this memory write is an MSI or MSI-X message
