@@ -65,7 +65,7 @@ void check_modules(const Host &host, Findings &findings)
             if (is_ours(host, module))
                 check_module(host, module, findings);
     if (findings.size() == before)
-        findings.push_back({"module", Health::kNote, "no module of the suite is loaded",
+        findings.push_back({"module", Health::kNote, "no module of pmukit is loaded",
                             "insmod pmukit_common.ko, then that of the device"});
 }
 
@@ -218,7 +218,7 @@ void check_pmus(const Host &host, Findings &findings)
             ours.push_back(name);
     if (!ours.empty())
         return findings.push_back({"pmus", Health::kGood, joined(ours, ", ")});
-    findings.push_back({"pmus", Health::kBad, "no PMU of the suite found",
+    findings.push_back({"pmus", Health::kBad, "no PMU of pmukit found",
                         "load the module of the device; dmesg shows why it binds none"});
 }
 

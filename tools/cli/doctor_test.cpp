@@ -75,7 +75,7 @@ const Case kCases[] = {
     {"NoVersion", [](const TestFolder &t) { t.remove("sys/module/cxl_hmu/version"); }, "module",
      Health::kBad, "cxl_hmu is of an unknown version", "of the same source"},
     {"NoModule", [](const TestFolder &t) { t.remove("sys/module"); }, "module", Health::kNote,
-     "no module of the suite", "insmod pmukit_common.ko"},
+     "no module of pmukit", "insmod pmukit_common.ko"},
     {"ForeignHisiPtt", [](const TestFolder &t) { t.folder("sys/module/hisi_ptt"); }, "drivers",
      Health::kGood, "in-tree hisi_ptt", ""},
     {"OwnHisiPtt", [](const TestFolder &t) { put_module(t, "hisi_ptt"); }, "drivers", Health::kGood,
@@ -180,13 +180,13 @@ const Case kCases[] = {
      "rings", Health::kGood, "event fit", ""},
     {"Pmu", [](const TestFolder &) {}, "pmus", Health::kGood, "cxl_hmu_mem0.0.0", ""},
     {"NoPmu", [](const TestFolder &t) { t.remove("sys/bus/event_source"); }, "pmus", Health::kBad,
-     "no PMU of the suite", "dmesg"},
+     "no PMU of pmukit", "dmesg"},
     {"PmuOfAnother",
      [](const TestFolder &t) {
          t.remove("sys/bus/event_source");
          t.put("sys/bus/event_source/devices/uncore_imc_0/type", "30\n");
      },
-     "pmus", Health::kBad, "no PMU of the suite", "dmesg"},
+     "pmus", Health::kBad, "no PMU of pmukit", "dmesg"},
     {"PmuThatCounts",
      [](const TestFolder &t) {
          put_module(t, "uncore_pmon");

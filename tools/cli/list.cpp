@@ -115,7 +115,7 @@ Result<int> run_list(const ListOptions &options, Output &out)
     if (found)
         return kExitGood;
     return Error{Errc::kNotFound,
-                 fmt::format("no PMU of the suite in {}; load a module and check dmesg for its "
+                 fmt::format("no PMU of pmukit in {}; load a module and check dmesg for its "
                              "device, or see pmukit doctor",
                              folder)};
 }

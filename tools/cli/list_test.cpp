@@ -88,7 +88,7 @@ TEST_F(List, SkipsPmusOfInTreeDrivers)
     put_pmu("nest_mcs01_imc", "event", "PM_MCS01");
     EXPECT_EQ(run(), kExitFailed);
     EXPECT_EQ(out_, "");
-    EXPECT_NE(err_.find("no PMU of the suite in " + tree_.dir()), std::string::npos) << err_;
+    EXPECT_NE(err_.find("no PMU of pmukit in " + tree_.dir()), std::string::npos) << err_;
     EXPECT_NE(err_.find("pmukit doctor"), std::string::npos) << err_;
 }
 

@@ -75,7 +75,7 @@ Error unknown_name(std::string_view all, size_t from, std::string_view text)
         colon != word.npos && !perfdata::generic_event(word.substr(0, colon)))
         return bad_event_at(all, from,
                             "trace events are not recorded here; perf record does it, and `pmukit "
-                            "top` shows those of the suite's PMUs");
+                            "top` shows those of pmukit's PMUs");
     return bad_event_at(all, from,
                         std::string(kShape) + " or a name such as cycles or cpu-clock" +
                             did_you_mean(word, perfdata::generic_names()) +

@@ -949,8 +949,7 @@ std::string Recording::missing(const RecordingTotals &totals) const
                 "record with: perf record -R -a -e {}/.../",
                 path_, pmu_name(event), totals.samples[event], pmu_name(event));
     }
-    return ours ? std::string()
-                : path_ + ": no PMU of the suite was recorded here; see pmukit list";
+    return ours ? std::string() : path_ + ": no PMU of pmukit was recorded here; see pmukit list";
 }
 
 std::string damage_of(const perfdata::Reader &reader, const std::string &path)

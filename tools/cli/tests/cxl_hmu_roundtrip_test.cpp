@@ -504,7 +504,7 @@ TEST_F(Roundtrip, RejectsARecordingWithoutPmusOfTheSuite)
     end();
     EXPECT_EQ(dump(), kExitFailed);
     EXPECT_EQ(report(), kExitFailed);
-    EXPECT_TRUE(holds(err_, "no PMU of the suite")) << err_;
+    EXPECT_TRUE(holds(err_, "no PMU of pmukit")) << err_;
 }
 
 TEST_F(Roundtrip, TruncatedFileKeepsCompleteRecordsAndFails)
