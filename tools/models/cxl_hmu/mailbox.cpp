@@ -172,7 +172,7 @@ MailboxReply Mailbox::identify(Bytes)
 {
     std::vector<std::byte> out = zeros(0x43);
     std::memcpy(out.data(), kFirmware.data(), kFirmware.size());
-    store_le<uint64_t>(out.data() + 0x10, capacity_bytes_ / kCapacityUnit);  // total
+    store_le<uint64_t>(out.data() + 0x10, capacity_bytes_ / kCapacityUnit);  // total capacity
     store_le<uint64_t>(out.data() + 0x18, capacity_bytes_ / kCapacityUnit);  // volatile only
     for (size_t log = 0; log < kEventLogs; log++)
         store_le<uint16_t>(out.data() + 0x30 + 2 * log, 1);  // event log sizes, in records
@@ -182,7 +182,7 @@ MailboxReply Mailbox::identify(Bytes)
 MailboxReply Mailbox::get_partition_info(Bytes)
 {
     std::vector<std::byte> out = zeros(32);
-    store_le<uint64_t>(out.data(), capacity_bytes_ / kCapacityUnit);  // active volatile
+    store_le<uint64_t>(out.data(), capacity_bytes_ / kCapacityUnit);  // active volatile capacity
     return {MailboxCode::kSuccess, std::move(out)};
 }
 

@@ -137,7 +137,7 @@ TEST_F(DeviceRegisterBlock, LogReadBeyondTheLogIsRejected)
     EXPECT_EQ(execute(0x0401, unknown_log), kInvalidInput);
 }
 
-TEST_F(DeviceRegisterBlock, IdentifyReportsTheCapacityIn256MiB)
+TEST_F(DeviceRegisterBlock, IdentifyReportsTheCapacityInUnitsOf256MiB)
 {
     ASSERT_EQ(execute(0x4000), kSuccess);
     ASSERT_EQ(output_.size(), 0x43u);

@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kMinMemory = 64 << 10;
 constexpr uint64_t kMaxMemory = uint64_t{1} << 40;  // 1 TiB: 2^32 units of 256 bytes
 constexpr unsigned kMaxBitmapQwords = 64;           // covers 1 TiB
-constexpr unsigned kMaxCounters = 1 << 17;          // more than the largest hot list has entries
+constexpr unsigned kMaxCounters = 1 << 17;          // exceeds the entries of the largest hot list
 constexpr unsigned kMaxWays = 64;
 constexpr uint64_t kMaxOperationNs = 10'000'000'000;
 constexpr unsigned kMaxPaddingQwords = 4096;

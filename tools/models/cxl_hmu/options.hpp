@@ -15,13 +15,15 @@ enum class Vectors { kMsix, kMsi, kNone };  // kNone: software must poll
 struct Options {
     uint64_t memory_bytes = uint64_t{16} << 20;
     unsigned chmus = 1;
-    unsigned instances = 2;  // of each CHMU
+    unsigned instances = 2;  // instances per CHMU
     uint64_t serial = 0x4348'4d55'0000'0001;
-    bool doe = false;   // a DOE mailbox with discovery only
-    bool cpmu = false;  // a CXL PMU, whose counters never count
-    // The device's memory, if the guest maps it; the model then sees no access to it. Not owned.
+    bool doe = false;   // has a DOE mailbox that supports only discovery
+    bool cpmu = false;  // has a CXL PMU whose counters never count
+    // The device's memory if the guest maps it, else nullptr. The model does not see accesses to
+    // mapped memory. Not owned.
     vfu::BarMemory *mapped = nullptr;
-    // Reports accesses to the memory, if it is part of the guest's memory; not owned.
+    // Reports accesses to the device's memory if that memory is part of the guest's memory. Not
+    // owned.
     RequestFeed *feed = nullptr;
     Vectors vectors = Vectors::kMsix;
     ChmuShape shape{};

@@ -13,9 +13,13 @@
 //   R|W 0x<dpa> 64 [T]                                        a trace line, for replay
 //
 //   # pmukit stats log 1
-//   <instance> head <entries drained> <reads> <writes>        including the write of the head
-//   <instance> enabled|disabled 0 <reads> <writes>            up to the end of the operation
-//   <chmu> dead 0 <reads> 0          CHMU that died in a drain: reads since the drain's first entry
+//   <instance> head <entries drained> <reads> <writes>        at each write of the head register
+//   <instance> enabled|disabled 0 <reads> <writes>            at the end of the operation
+//   <chmu> dead 0 <reads> 0                                   after the CHMU died during a drain
+//
+// <reads> and <writes> count register accesses since the previous line. In a line "head", <writes>
+// includes the write of the head register. In a line "dead", <reads> counts from the first entry of
+// the drain.
 #pragma once
 
 #include <cstdint>

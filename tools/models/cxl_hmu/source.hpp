@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A synthetic workload in epochs instead of time: the requests of epoch n depend only on the
-// parameters and on n, not on the caller, the order or the time of calls. So two runs can be
-// compared entry by entry.
+// A synthetic workload whose requests belong to epochs and have no times. The requests of epoch n
+// depend only on the parameters and on n, not on the caller, the order or the time of calls. So two
+// runs can be compared entry by entry.
 //
 //   uniform     every unit equally often
 //   zipf        few units often, most units rarely; the seed selects the hot ones
@@ -29,23 +29,23 @@ enum class Pattern { kUniform, kZipf, kSequential, kPhase, kBursts, kReplay };
 struct SourceParams {
     Pattern pattern = Pattern::kUniform;
     uint64_t seed = 1;
-    uint64_t accesses = 2000;    // per epoch
+    uint64_t accesses = 2000;    // accesses per epoch
     uint64_t epochs = 0;         // 0: unlimited
-    uint64_t room = 0;           // free hot list entries that an epoch waits for
-    uint64_t units = 4096;       // units accessed, from base
-    uint64_t unit_bytes = 4096;  // a power of two; may differ from the unit that software programs
-    uint64_t base = 0;           // DPA, a multiple of unit_bytes
-    uint64_t writes = 0;         // percent; the others are reads
-    uint64_t tee = 0;            // percent; by a trusted execution environment
+    uint64_t room = 0;           // an epoch starts once the hot list has so many free entries
+    uint64_t units = 4096;       // number of units accessed, beginning at base
+    uint64_t unit_bytes = 4096;  // a power of two; software may program another unit size
+    uint64_t base = 0;           // first DPA, a multiple of unit_bytes
+    uint64_t writes = 0;         // percentage of writes; the other accesses are reads
+    uint64_t tee = 0;            // percentage of accesses by a trusted execution environment
     uint64_t skew = 100;         // zipf: the exponent in hundredths
-    uint64_t hot = 64;           // phase: units of the hot set
-    uint64_t period = 4;         // phase: epochs until it moves
-    uint64_t burst = 32;         // bursts: accesses in a row
-    std::string file{};          // replay
+    uint64_t hot = 64;           // phase: number of units in the hot set
+    uint64_t period = 4;         // phase: epochs until the hot set moves
+    uint64_t burst = 32;         // bursts: accesses to one unit in a row
+    std::string file{};          // replay: path of the trace
 };
 
-// Parses PATTERN[:KEY=VALUE[,KEY=VALUE]...], as zipf:seed=1,accesses=2000,epochs=8. An error is one
-// line with the word and its limits.
+// Parses PATTERN[:KEY=VALUE[,KEY=VALUE]...], for example zipf:seed=1,accesses=2000,epochs=8. An
+// error message is one line that names the KEY=VALUE word and its limits.
 Result<SourceParams> parse_source(std::string_view text);
 
 class Source {
@@ -69,7 +69,7 @@ private:
     uint64_t unit(Random &random, uint64_t epoch, uint64_t access) const;
 
     SourceParams params_;
-    std::vector<Request> trace_;     // replay
+    std::vector<Request> trace_;     // replay: the requests of the trace
     std::vector<uint32_t> order_;    // the units, hottest first
     std::vector<double> weight_to_;  // zipf: sum of the weights up to this rank
 };

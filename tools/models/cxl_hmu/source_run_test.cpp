@@ -368,12 +368,13 @@ TEST_F(SourceRun, PostponedEntriesAreLoggedWhenInsertedOrDropped)
     build("uniform:units=200,accesses=20000,epochs=1");
     start();
     pass_ns(kEpochNs);
-    // Makes room: the model then inserts 63 postponed entries.
+    // After the first drain, the model inserts 63 postponed entries into the empty list.
     std::vector<uint64_t> found = drain();
     const std::vector<uint64_t> more = drain();
     found.insert(found.end(), more.begin(), more.end());
     ASSERT_EQ(found.size(), 126u);
-    stop();  // 63 more are on the list, 11 are outstanding
+    // The list holds the next 63 entries. The last 11 are still postponed, and stop() drops them.
+    stop();
     ASSERT_TRUE(logs_.close());
     const std::vector<std::string> log = lines("entries");
     ASSERT_EQ(log.size(), 2 + 200u);
@@ -414,7 +415,8 @@ TEST_F(SourceRun, StatsLogCountsAccessesPerDrain)
 {
     open_logs();
     build("uniform:units=20,epochs=1");
-    start();  // three writes, then one read of the status
+    // Writes three registers, then reads the status once.
+    start();
     pass_ns(kEpochNs);
     EXPECT_EQ(drain().size(), 20u);
     unit_->write(kStatus, 8, kStatusLevel.mask());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The synthetic workload alone: its text, its sequences and the distribution of each pattern.
+// Tests the synthetic workload alone: its option text, the sequence of its requests, and the
+// distribution of each pattern.
 #include "models/cxl_hmu/source.hpp"
 
 #include <gtest/gtest.h>
@@ -56,7 +57,7 @@ uint64_t hottest(const std::map<uint64_t, unsigned> &counts)
         ->first;
 }
 
-// --- The text
+// --- Option text
 
 TEST(SourceText, SetsEveryParameter)
 {
@@ -158,7 +159,7 @@ TEST(Source, SeedSelectsTheHotSet)
     EXPECT_NE(dpas(make("bursts:seed=1"), 0), dpas(make("bursts:seed=2"), 0));
 }
 
-TEST(Source, WritesAndTeeMatchTheirShares)
+TEST(Source, ShareOfWritesAndTeeAccessesMatchesTheParameters)
 {
     const auto shares = [](std::string_view text) {
         unsigned writes = 0, tee = 0;
@@ -245,7 +246,8 @@ TEST(SourceShape, BurstsAccessOneUnitAtATime)
         EXPECT_EQ(touched[i] / 4096, touched[i / 50 * 50] / 4096) << i;
         units.insert(touched[i] / 4096);
     }
-    EXPECT_GT(units.size(), 35u);  // of 40 bursts on 4096 units
+    // Each of the 40 bursts selects one of 4096 units at random.
+    EXPECT_GT(units.size(), 35u);
     EXPECT_GT(std::set<uint64_t>(touched.begin(), touched.end()).size(), 500u);
 }
 
