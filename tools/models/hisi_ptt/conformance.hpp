@@ -46,8 +46,8 @@ private:
     uint32_t size_ = 0;
     Buffers base_{};
     bool reset_ = false;    // a DMA reset has followed the last start
-    bool placed_ = false;   // a trace used `start_base_`, and the buffers are not released
-    Buffers start_base_{};  // of the last start
+    bool placed_ = false;   // a trace used the buffers, which are not yet released
+    Buffers start_base_{};  // buffer addresses at the last start
 };
 
 }  // namespace pmukit::models::hisi_ptt

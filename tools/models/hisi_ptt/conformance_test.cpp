@@ -57,7 +57,8 @@ TEST_F(ConformanceTest, InTreeDriverAccessesAreNoViolation)
         conformance.read(0x8b0);
         conformance.read(0x8a0);
     }
-    conformance.bus_master_off();  // another driver, other buffers
+    // Another driver binds and uses other buffers.
+    conformance.bus_master_off();
     place(0x2'0000'0000);
     start();
     stop();
@@ -135,7 +136,7 @@ TEST_F(ConformanceTest, WriteStatusReadDuringATraceIsAViolation)
     expect_only("write-status-while-enabled");
 }
 
-TEST_F(ConformanceTest, StartNeedsAReset)
+TEST_F(ConformanceTest, StartWithoutAResetIsAViolation)
 {
     place();
     start();
@@ -162,7 +163,7 @@ TEST_F(ConformanceTest, ControlChangeDuringATraceIsAViolation)
     expect_only("control-while-enabled");
 }
 
-TEST_F(ConformanceTest, ReservedControlIsAViolation)
+TEST_F(ConformanceTest, ReservedControlValueIsAViolation)
 {
     place();
     for (const uint32_t control :

@@ -36,7 +36,7 @@ struct Fault {
     std::string_view effect;
     std::optional<FieldOverride> read{};
     Since since = Since::kPowerOn;
-    bool all_ones = false;  // every register
+    bool all_ones = false;  // every register reads as ones
     Messages messages = Messages::kAsTheyAre;
     unsigned buffers_a_message = 1;  // full buffers per message
 };

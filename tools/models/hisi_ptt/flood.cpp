@@ -10,7 +10,7 @@ namespace pmukit::models::hisi_ptt {
 namespace {
 
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
-constexpr uint64_t kPauseNs = 100'000;  // bursts are due at multiples of this from the start
+constexpr uint64_t kPauseNs = 100'000;  // interval between bursts
 
 constexpr Key<FloodParams> kKeys[] = {
     {"rate", &FloodParams::rate, 1, 1'000'000'000},

@@ -19,7 +19,7 @@ struct FloodParams {
     uint64_t burst = 65536;      // packets before the guest runs again
 };
 
-// Parses KEY=VALUE[,KEY=VALUE]..., as rate=50000000,count=1000000.
+// Parses KEY=VALUE[,KEY=VALUE]..., for example rate=50000000,count=1000000.
 Result<FloodParams> parse_flood(std::string_view text);
 
 class Flood {
@@ -41,7 +41,7 @@ public:
     std::optional<uint64_t> next_ns() const;
 
 private:
-    uint64_t due_ns() const;  // of the next packet
+    uint64_t due_ns() const;  // when the next packet is due
 
     FloodParams params_;
     bool running_ = false;

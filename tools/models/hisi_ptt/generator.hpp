@@ -22,17 +22,17 @@ struct GeneratorParams {
     uint64_t rate = 1000;  // packets per second
     uint64_t seed = 1;
     uint64_t count = 0;  // requests per trace, without completions; 0: unlimited
-    // Percent of the requests
-    uint64_t inbound = 50;
-    uint64_t reads = 50;
-    uint64_t peer = 0;         // of outbound requests: from another device
-    uint64_t unsupported = 0;  // of reads: completed with Unsupported Request
-    uint64_t pasid = 0;        // of inbound requests: with a PASID prefix
-    uint64_t relaxed = 0;      // with relaxed ordering
+    // The following members are percentages.
+    uint64_t inbound = 50;     // inbound requests
+    uint64_t reads = 50;       // requests that are reads
+    uint64_t peer = 0;         // outbound requests that come from another device
+    uint64_t unsupported = 0;  // reads that are completed with Unsupported Request
+    uint64_t pasid = 0;        // inbound requests that have a PASID prefix
+    uint64_t relaxed = 0;      // requests with relaxed ordering
 };
 
-// Parses KEY=VALUE[,KEY=VALUE]..., as rate=100000,seed=3,reads=20. An error is one line with the
-// word and its limits.
+// Parses KEY=VALUE[,KEY=VALUE]..., for example rate=100000,seed=3,reads=20. An error message is one
+// line that names the KEY=VALUE word and its limits.
 Result<GeneratorParams> parse_generator(std::string_view text);
 
 class Generator {
@@ -64,7 +64,7 @@ private:
     std::mt19937_64 random_;
     std::deque<Tlp> in_flight_;  // outstanding completions
     bool running_ = false;
-    uint64_t made_ = 0;       // requests
+    uint64_t made_ = 0;       // requests generated so far
     uint64_t delivered_ = 0;  // packets of the current second
     uint64_t start_ns_ = 0;   // start of that second
     uint32_t next_tag_ = 0;

@@ -16,7 +16,7 @@ namespace {
 
 using models::hisi_ptt::Options;
 
-// Parses FUNCTION@PORT, as 01:00.0@00:10.0.
+// Parses FUNCTION@PORT, for example 01:00.0@00:10.0.
 std::optional<vfu::LinkPlace> parse_place(const std::string &text)
 {
     const size_t at = std::min(text.find('@'), text.size());
@@ -159,7 +159,7 @@ Result<void> HisiPttCommand::start(vfu::Chassis &chassis)
     const Result<vfu::SlotOptions> place = slot_.settle();
     if (!place)
         return place.error();
-    // With a link the model would trace the packets of its own trace.
+    // Behind a link, the device would trace the packets with which it writes the trace.
     if (place->link)
         return Error{Errc::kUsage,
                      "--bdf, --root-port: hisi_ptt is on the root bus, without a link"};

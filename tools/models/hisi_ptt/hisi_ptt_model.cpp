@@ -20,10 +20,10 @@ namespace {
 constexpr uint32_t kClass = 0x088000;
 constexpr uint64_t kBarBytes = 0x1000;  // smallest size that holds all registers
 constexpr uint32_t kRegisterBytes = 4;
-constexpr uint16_t kCommand = 0x04;  // of configuration space
+constexpr uint16_t kCommand = 0x04;  // offset in configuration space
 constexpr uint32_t kCommandBusMaster = 1u << 2;
 
-constexpr uint64_t kFloodPieceBytes = 8192;  // written to memory in one piece
+constexpr uint64_t kFloodPieceBytes = 8192;  // size of one write of flood entries to memory
 
 constexpr uint32_t range_of(const std::vector<uint16_t> &ports)
 {
@@ -327,7 +327,7 @@ bool HisiPttModel::serves(uint16_t root_port) const
     return root_port >= kDeviceRangeLower.get(range_) && root_port <= kDeviceRangeUpper.get(range_);
 }
 
-// First traces the generated packets that are due before this packet.
+// Before the packet itself, traces the generated packets that are due earlier.
 void HisiPttModel::on_packet(const vfu::Packet &packet)
 {
     advance(packet.time_ns);

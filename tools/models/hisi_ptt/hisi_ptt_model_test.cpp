@@ -63,7 +63,7 @@ public:
         write(kTraceIntMask, 0);
         write(kTraceCtrl, selection | kTraceCtrlEnable.put(1));
     }
-    // Shows packets, each traced as a 32-byte entry; eight fill a buffer.
+    // Passes packets to the model. Each is traced as a 32-byte entry; eight entries fill a buffer.
     void packets(unsigned count, uint16_t port = kPort)
     {
         for (unsigned i = 0; i < count; i++) {
@@ -164,7 +164,7 @@ TEST(HisiPttModel, FourDwordEntriesAreHalfAsLong)
     EXPECT_EQ(ptt.word(16 + 8), 0x1004u);
 }
 
-TEST(HisiPttModel, LinksOfOtherCoresAreIgnored)
+TEST(HisiPttModel, PacketsOfPortsOutsideTheDeviceRangeAreIgnored)
 {
     Ptt ptt;
     ptt.start(kWrites8Dw | kTraceCtrlTarget.put(0xffff));

@@ -33,7 +33,7 @@ inline constexpr Field kTuningCtrlCode{0, 15};
 inline constexpr Field kTuningCtrlSub{16, 23};
 inline constexpr uint32_t kTuningData = 0x0004;  // RW; a write starts an operation
 inline constexpr Field kTuningDataValue{0, 15};
-inline constexpr uint32_t kTuningRead = 0xffffffff;  // written to TUNING_DATA: read the value
+inline constexpr uint32_t kTuningRead = 0xffffffff;  // this value in TUNING_DATA starts a read
 inline constexpr uint32_t kTuningIntStat = 0x0898;   // RO
 inline constexpr Field kTuningIntStatBusy{0, 0};
 
@@ -92,7 +92,8 @@ constexpr unsigned port_bit(uint16_t bdf)
 
 inline constexpr uint32_t kEntry4Bytes = 16;
 inline constexpr uint32_t kEntry8Bytes = 32;
-inline constexpr uint32_t kEntry4Address = 8;  // last dword of a three-dword header
+// Byte offsets of the last dword of a three-dword header in the entries of both formats.
+inline constexpr uint32_t kEntry4Address = 8;
 inline constexpr uint32_t kEntry8Address = 16;
 inline constexpr uint32_t kEntry8Mark = 0xffffffff;  // 21 bits identify the format, 11 are reserved
 

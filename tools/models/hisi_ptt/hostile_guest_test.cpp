@@ -78,7 +78,8 @@ private:
             case 0:
                 return random_();
             case 1:
-                return 1 + below(100);  // sizes below that of an entry, or no multiple of it
+                // A size that is smaller than an entry, or no multiple of an entry.
+                return 1 + below(100);
             case 2:
                 return kTraceCtrlEnable.put(1) | kTraceCtrlType.put(7) |
                        kTraceCtrlTarget.put(0xffff) | kTraceCtrlDirection.put(2) |

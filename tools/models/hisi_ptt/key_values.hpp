@@ -22,7 +22,7 @@ struct Key {
     uint64_t max;
 };
 
-// An error is one line with the option, the word and its limits.
+// An error message is one line that names the option, the KEY=VALUE word and its limits.
 template <typename Params>
 Result<Params> parse_keys(std::string_view option, std::string_view text,
                           std::span<const Key<Params>> keys)

@@ -14,9 +14,11 @@
 namespace pmukit::models::hisi_ptt {
 
 struct MessageParams {
-    unsigned late = 0;        // arrives after this many later messages,
-    uint64_t late_ns = 0;     // or this long after it was sent, whichever is first; 0: no limit
-    unsigned merge = 1;       // messages merged into one
+    // A message arrives after `late` later messages, or late_ns after it was sent, whichever comes
+    // first. late_ns 0: no time limit.
+    unsigned late = 0;
+    uint64_t late_ns = 0;
+    unsigned merge = 1;       // number of messages merged into one
     unsigned lose_every = 0;  // every n-th message is lost; 0: none
 };
 

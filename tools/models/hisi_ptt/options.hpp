@@ -16,11 +16,13 @@
 namespace pmukit::models::hisi_ptt {
 
 struct Options {
-    std::vector<uint16_t> root_ports;       // served; their lowest and highest are the device range
-    std::vector<vfu::LinkPlace> functions;  // below the ports; their traffic is generated
+    // The root ports served. The lowest and the highest are the bounds of the device range.
+    std::vector<uint16_t> root_ports;
+    // Functions below the root ports. The generator makes packets of these functions.
+    std::vector<vfu::LinkPlace> functions;
     unsigned sicl = 0;
     unsigned core = 2;
-    uint64_t tune_ns = 5000;  // duration of an operation
+    uint64_t tune_ns = 5000;  // duration of a tune operation
     uint64_t tick_ns = 10;    // unit of the time stamps
     std::optional<GeneratorParams> generator{};
     std::optional<FloodParams> flood{};

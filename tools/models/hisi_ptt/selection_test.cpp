@@ -86,7 +86,7 @@ TEST(Selection, EachTypeBitSelectsOneType)
     EXPECT_EQ(taken(ctrl_of(0, 2, 8)), "");
 }
 
-TEST(Selection, PortBitIsTwiceTheSlotModuloEight)
+TEST(Selection, PortFilterBitIsTwiceTheDeviceNumberModuloEight)
 {
     struct Case {
         uint16_t port;

@@ -97,7 +97,8 @@ uint32_t enables_of(const Packet &packet)
 {
     const auto from = static_cast<uint32_t>(packet.address & 3);
     const uint32_t dwords = dwords_of(packet);
-    const uint32_t end = from + packet.bytes - 4 * (dwords - 1);  // in the last dword: 1..4
+    // End offset of the data in the last dword: 1..4.
+    const uint32_t end = from + packet.bytes - 4 * (dwords - 1);
     const uint32_t first = 0xfu << from & 0xf, last = (1u << end) - 1;
     if (packet.bytes == 0)
         return 0;

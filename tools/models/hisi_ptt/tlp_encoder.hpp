@@ -24,8 +24,8 @@
 //   32-bit DW3 | segment | -            | -  | -   |TV| T |tag 13:10 |
 //   compl. DW3 | segment | segment      |DSV | -   |TV| T |tag 13:10 |
 //
-// TV: the tag is valid. DSV: the destination segment is valid. In the model segments, DSV and T are
-// 0.
+// TV: the tag is valid. DSV: the destination segment is valid. The model writes 0 to the segment,
+// DSV and T fields.
 #pragma once
 
 #include <array>

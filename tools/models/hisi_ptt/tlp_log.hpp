@@ -33,7 +33,7 @@ public:
     static Result<TlpLog> create(const std::string &path);
 
     void add(const Tlp &tlp, bool lost = false);
-    void note(std::string_view text);  // a line that starts with #
+    void note(std::string_view text);  // writes a line that starts with #
     // See LineFile::close().
     Result<void> close() { return file_.close(); }
 

@@ -176,7 +176,7 @@ TEST_F(TraceEngineTest, BaseWrittenDuringAFillAppliesToTheNextFill)
     EXPECT_EQ(at(0x80), std::byte{9});
 }
 
-TEST_F(TraceEngineTest, SizeBeyondTheStatusFieldHasNoBuffer)
+TEST_F(TraceEngineTest, SizeOfZeroOrBeyondTheStatusFieldLosesAllEntries)
 {
     for (const uint32_t size : {0u, 0x10000000u, 0xffffffffu}) {
         engine.set_size(size);
