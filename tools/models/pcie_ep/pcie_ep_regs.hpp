@@ -26,7 +26,8 @@ inline constexpr uint32_t kCommandMessage = 1u << 8;  // send a message when don
 inline constexpr uint32_t kStatus = 0x1c;             // RO, of the last command
 inline constexpr uint32_t kStatusNone = 0;
 inline constexpr uint32_t kStatusGood = 1;
-inline constexpr uint32_t kStatusBadCommand = 2;    // not exactly one transfer, or outside memory
+// The command selects no transfer or both, or its range is empty or outside of the device memory.
+inline constexpr uint32_t kStatusBadCommand = 2;
 inline constexpr uint32_t kStatusNoHostMemory = 3;  // the DMA failed
 inline constexpr uint32_t kDoorbell = 0x20;         // WO: sends a message
 inline constexpr uint32_t kTransfers = 0x24;  // RO: successful transfers since power-on or reset
