@@ -9,8 +9,8 @@
 //   <ns> reg R|W <type>.<id> 0x<bytes from the unit's control> <width> 0x<value> [ones]
 //   <ns> global R|W 0x<value>
 //
-// The value of a read is the unit's register, to which no fault is applied. "ones" means that the
-// guest read all ones instead.
+// The value of a read is that of the unit's register, without an injected fault. "ones" means that
+// the guest read all ones instead.
 #pragma once
 
 #include <cstdint>

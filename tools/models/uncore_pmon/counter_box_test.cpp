@@ -97,11 +97,12 @@ TEST(UncoreBox, ReadsAnyWidthAtAnyOffset)
     EXPECT_EQ(imc.box.read(0x09, 2), 0x4455u);
     EXPECT_EQ(imc.box.read(0x0a, 4), 0x11223344u);
     EXPECT_EQ(imc.box.read(0x0c, 4), 0x00001122u);
-    EXPECT_EQ(imc.box.read(0x3c, 8), 0xaab8ccdd'00000000u);  // the fixed counter's end before it
-    EXPECT_EQ(imc.box.read(0x5c, 8), 0u);                    // the status register
+    // The first four bytes are the upper half of the fixed counter.
+    EXPECT_EQ(imc.box.read(0x3c, 8), 0xaab8ccdd'00000000u);
+    EXPECT_EQ(imc.box.read(0x5c, 8), 0u);  // the status register
 }
 
-TEST(UncoreBox, WritesNeedFullWidthOrAHalfOf8Bytes)
+TEST(UncoreBox, AcceptsOnlyFullWidthWritesAnd4ByteHalvesOf8ByteRegisters)
 {
     Box imc;
     imc.write(0x08, 4, 0x89abcdef);

@@ -14,8 +14,9 @@ namespace pmukit::models::uncore_pmon {
 
 enum class Entry : uint8_t {
     kGlobal,
-    kFirst,      // the first unit
-    kSecond,     // the second unit, of the first unit's type if there are several IMC units
+    kFirst,  // the first unit
+    // The second unit. It has the type of the first unit if there are several IMC units.
+    kSecond,
     kFirstType,  // all units of the first unit's type
 };
 

@@ -36,18 +36,20 @@ Result<UnitName> parse_unit_name(std::string_view text);
 struct Options {
     uint16_t device = kDevice;
     unsigned imcs = 2;
-    uint64_t ddr_bytes = uint64_t{1} << 20;  // of each IMC unit
+    uint64_t ddr_bytes = uint64_t{1} << 20;  // DDR memory per IMC unit
     bool underfill = false;                  // a partial write reads its line first
-    std::vector<uint16_t> root_ports;        // one CXLCM, CXLDP and B2CXL unit for each
+    std::vector<uint16_t> root_ports;        // each has one CXLCM, CXLDP and B2CXL unit
     unsigned unknown = 1;
-    unsigned msr_units = 0;  // in the table, without registers
+    // Units that are in the table but have no registers.
+    unsigned msr_units = 0;
     unsigned pci_units = 0;
 
-    std::vector<UnitIds> ids;        // a type that is not listed has ids 0, 1, ...
-    std::vector<UnitName> all_ones;  // units whose registers read as ones,
-    unsigned ones_every = 1;         // on every n-th read
+    std::vector<UnitIds> ids;  // a type that is not listed has ids 0, 1, ...
+    // Every n-th read of a register of these units returns all ones; n is ones_every.
+    std::vector<UnitName> all_ones;
+    unsigned ones_every = 1;
 
-    BoxParams box;  // of every unit
+    BoxParams box;  // parameters of every unit
     unsigned tables = 1;
     unsigned stride = 8;
     unsigned max_units = 0;  // entries of a table; 0: as many as there are units

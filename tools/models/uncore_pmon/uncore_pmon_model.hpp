@@ -53,7 +53,7 @@ private:
     struct Unit {
         const UnitType *type;
         uint16_t id;
-        uint64_t offset;  // of its control in the BAR
+        uint64_t offset;  // offset of the unit's control in the BAR
         CounterBox box;
         std::optional<uint16_t> port;  // root port whose link it observes
         bool all_ones;
@@ -63,7 +63,7 @@ private:
         unsigned bar;
         GlobalEntry global;
         std::vector<uint64_t> words;
-        std::optional<uint64_t> built_for;  // address of the units' BAR in `words`
+        std::optional<uint64_t> built_for;  // address of the units' BAR that `words` contains
     };
     struct Controller {
         uint64_t base;
@@ -109,8 +109,8 @@ private:
     uint64_t ddr_bytes_;
 
     std::vector<Unit> units_;              // IMC units first
-    std::vector<Controller> controllers_;  // one per two IMC units
-    std::vector<UnitEntry> listed_;        // in the table, without registers
+    std::vector<Controller> controllers_;  // one per pair of IMC units
+    std::vector<UnitEntry> listed_;        // units in the table that have no registers
 
     std::vector<Table> tables_;
     FaultyTable shown_table_;  // applies to the first table

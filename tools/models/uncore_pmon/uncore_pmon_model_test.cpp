@@ -439,7 +439,8 @@ TEST_F(Function, FreeRunningCountersBelongToAPairOfImcs)
     build(options);
     const uint64_t first = unit(0) - 0x22800, second = unit(2) - 0x22800;
     EXPECT_EQ(unit(1), first + 0x2a800);
-    write(unit(0), 1);  // a freeze does not affect them
+    // A freeze of the unit does not stop the free-running counters.
+    write(unit(0), 1);
     load(0);
     load(ddr_bytes);
     store(ddr_bytes);
@@ -644,7 +645,8 @@ TEST_F(Function, GlobalEntryFaultsAreApplied)
         build_faulty(one.fault);
         EXPECT_EQ(word(0, one.which), one.value) << one.fault;
     }
-    EXPECT_EQ(word(3, 1), ~uint64_t{0});  // of fault table-all-ones, the last case
+    // The last fault, table-all-ones, also changes the entries of units.
+    EXPECT_EQ(word(3, 1), ~uint64_t{0});
     build_faulty("max-units-beyond-bar");
     EXPECT_GT((1u + 1023) * 8 * 8, model->config().bar(0)->size_bytes);
     build_faulty("stride-255");

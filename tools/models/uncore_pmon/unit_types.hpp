@@ -20,12 +20,12 @@ enum class Signal : uint8_t {
     kReadCas,       // a line read from DDR for a request
     kUnderfillCas,  // a line read to complete a partial write
     kWriteCas,      // a line written to DDR
-    kReadQueued,    // inserts into the read and the write pending queue
-    kWriteQueued,
-    kM2sRequest,   // CXL.mem: read request
-    kM2sData,      // write request with data
-    kS2mData,      // read data
-    kS2mResponse,  // write completion
+    kReadQueued,    // insert into the read pending queue
+    kWriteQueued,   // insert into the write pending queue
+    kM2sRequest,    // CXL.mem: read request
+    kM2sData,       // write request with data
+    kS2mData,       // read data
+    kS2mResponse,   // write completion
 };
 
 inline constexpr unsigned kLanes = 4;
