@@ -70,7 +70,7 @@ struct __attribute__((visibility("hidden"))) AuxMerge::State {
     StableMap<AuxStream, OfStream, AuxStreamHash> streams_;
     std::set<size_t> per_thread_;  // events whose AUX areas belong to threads
     FlatMap<Ring> ring_by_id_;
-    FlatMap<size_t> event_by_index_;  // event of a ring
+    FlatMap<size_t> event_by_index_;  // ring index -> event
     FlatMap<size_t> event_by_cpu_;    // the first event that an AUX record named for a CPU
     size_t events_seen_ = 0;          // events of the reader that only_event() has checked
     size_t device_events_ = 0;        // number of device events among them

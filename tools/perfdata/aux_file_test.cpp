@@ -96,7 +96,7 @@ TEST_F(AuxFileTest, WalksTheRecordsIfTheIndexIsInvalid)
     }
 }
 
-TEST_F(AuxFileTest, TruncatedFileHasItsCompleteBuffers)
+TEST_F(AuxFileTest, TruncatedFileStillHasItsCompleteBuffers)
 {
     const std::vector<std::byte> good = content();
     size_t last = 0;

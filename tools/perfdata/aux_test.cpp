@@ -193,9 +193,9 @@ FileBuilder &late_event(FileBuilder &file, uint32_t type, uint64_t id)
     return file.record(kHeaderAttr, {uint64_t{64} << 32 | type, 0, 0, kSampleType, 0, 0, 0, 0, id});
 }
 
-// In a pipe, further events may arrive between buffers, so that the first event is no longer the
-// only one with an AUX area.
-TEST(AuxMerge, OnlyDeviceEventIsDeterminedForEachBuffer)
+// In a pipe, further events may arrive between buffers, so that one device event is no longer the
+// only event that can have an AUX area.
+TEST(AuxMerge, BufferBelongsToTheDeviceEventWhileThereIsOnlyOne)
 {
     FileBuilder file;
     file.event(1, kSampleType, {7}).auxtrace(12345, 3, 0, filled(8, 1));
@@ -284,7 +284,8 @@ TEST(AuxMerge, IdIndexDistinguishesThreads)
     file.event(24, kSampleType, {7, 8});
     ring(file, 7, 0, UINT64_MAX, 100);
     ring(file, 8, 1, UINT64_MAX, 200);
-    file.aux(7, 3, 0, 16).aux(8, 3, 0, 8);  // matched by AUX record, regardless of the CPU
+    // The event ids in these AUX records identify the streams; the CPU is ignored.
+    file.aux(7, 3, 0, 16).aux(8, 3, 0, 8);
     file.auxtrace(0, UINT32_MAX, 0, filled(8, 1), 0, 100);
     file.auxtrace(0, UINT32_MAX, 0, filled(8, 1), 1, 200);
     EXPECT_EQ(merge(file), (Expect{"data 0/-1t100 0 8", "data 0/-1t200 0 8", "loss 0/-1t100 8 8"}));

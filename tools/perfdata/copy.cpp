@@ -11,8 +11,8 @@
 namespace pmukit::perfdata {
 namespace {
 
-// Sections that are not copied: the writer makes a new index AUXTRACE; DIR_FORMAT and COMPRESSED
-// describe the layout of the source.
+// Sections that are not copied. AUXTRACE is the index of AUX buffers, which the writer creates for
+// the new file. DIR_FORMAT and COMPRESSED describe the layout of the source.
 constexpr unsigned kNotCopied[] = {kFeatAuxtrace, kFeatDirFormat, kFeatCompressed};
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Writes recordings from recordings: cut, inject, merge and recover all use this code.
+// Copies a recording to a new file and filters its records. The commands cut, inject, merge and
+// recover use this code.
 //
 //     source ---> what a filter makes of each record ---> Writer
 //       |                                                   ^

@@ -162,7 +162,8 @@ Result<void> recover_all(const std::string &from, const std::string &to)
 struct Copy {
     std::string_view name;
     Result<void> (*make)(const std::string &from, const std::string &to);
-    bool may_refuse = false;  // fails for example without event ids or for trace events
+    // The command may refuse a recording, for example without event ids or with trace events.
+    bool may_refuse = false;
 };
 constexpr Copy kCopies[] = {
     {"cut", cut_nothing},
@@ -194,8 +195,8 @@ Result<std::vector<std::byte>> aux_of(const std::string &path)
     }
 }
 
-// Whether a recording is compressed, a pipe, a directory or has AUX data: its copy is one
-// uncompressed file with the same contents.
+// The copy of a recording is one uncompressed file with the same contents, also if the recording is
+// compressed, is a pipe or a directory, or has AUX data.
 TEST_P(Corpus, CopiesHaveTheSameContents)
 {
     const std::string to = folder_.path("copy");
@@ -300,7 +301,9 @@ TEST_P(Corpus, TwoHalvesHaveAllSamplesOfTheWhole)
 // Truncation
 
 struct Whole {
-    uint64_t offset, end;  // range in the file; if decompressed, that of its COMPRESSED record
+    // Range of the record in the file; for a decompressed record, the range of its COMPRESSED
+    // record.
+    uint64_t offset, end;
     uint32_t type;
     const std::byte *body;
     size_t body_bytes;
@@ -407,7 +410,7 @@ private:
     uint64_t data_begin_ = 0, data_end_ = 0;
 };
 
-// One file of a directory, which has only records, is truncated; the other files are complete.
+// Truncates one file of a directory. This file has only records. The other files are complete.
 class DirectoryCutter {
 public:
     DirectoryCutter(std::string folder, const testing::RecordedFile &part)

@@ -32,7 +32,7 @@ public:
     {
         if (begin >= end)
             return;
-        // At the limit, extends the last range to the new one, which limits memory for sparse
+        // At the limit, extends the last range up to the new one. This limits the memory for sparse
         // files.
         if (by_begin_.size() >= kMaxRanges)
             begin = std::min(begin, std::prev(by_begin_.end())->second);
@@ -156,7 +156,7 @@ public:
     Result<void> make(const ProgressCallback &progress);
     bool keeps(size_t buffer) const { return keeps_[buffer]; }
     size_t buffers() const { return buffers_.size(); }
-    // Ranges of the stream whose buffers are kept; nullptr: there are none.
+    // Returns the ranges of the kept buffers of a stream; nullptr: no buffer is kept.
     const Ranges *kept(const AuxStream &stream) const
     {
         const auto found = kept_.find(stream);
@@ -340,7 +340,8 @@ Result<void> Cutter::aux(const Record &record)
     Record part = record;
     part.body = body;
     for (const Range &range : parts_) {
-        // Data after the part is removed by the cut, not lost by the kernel: clears the loss flags.
+        // The cut removes the data after this part; the kernel did not lose it. So the loss flags
+        // are cleared.
         const bool whole_end = range.end == said->offset + said->size;
         const uint64_t flags = whole_end ? said->flags : said->flags & ~kAuxLossFlags;
         store(body.data(), range.begin, reader_.order());

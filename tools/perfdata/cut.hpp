@@ -28,7 +28,7 @@ struct CutSelection {
     // By index in Reader::events(); empty: all. If the vector is shorter than the list of events,
     // the events past its end are not selected.
     std::vector<bool> events;
-    std::vector<int> buffers;  // numbers in file order, sorted; empty: all
+    std::vector<int> buffers;  // numbers of AUX buffers in file order, sorted; empty: all
 
     bool all_times() const { return begin_ns == 0 && end_ns == UINT64_MAX; }
 };
@@ -41,7 +41,7 @@ struct CutTotals {
 
 struct CutRecording {
     CutTotals totals;
-    Writer file;  // complete; finish() gives it its name
+    Writer file;  // all data is written; finish() renames the file
 };
 
 // The recording is read twice: plan and copy are two readers of the same recording, both at its

@@ -192,8 +192,8 @@ private:
         return text ? go_to(*text) : text.error();
     }
 
-    // Follows a link of procfs. One such as /proc/self/fd/1 refers to an open file, which may have
-    // no name; the text of the link is then no path.
+    // Follows a link of procfs. A link such as /proc/self/fd/1 refers to an open file. If that file
+    // has no name, the text of the link is not a path.
     Result<void> follow_proc(const std::string &component)
     {
         if (!left_.empty())

@@ -23,7 +23,7 @@ public:
     static Result<Destination> of(const std::string &path);
 
     int folder() const { return folder_.get(); }
-    const std::string &name() const { return name_; }  // in the directory
+    const std::string &name() const { return name_; }  // file name in folder()
     // For messages and for libraries that take no descriptor.
     std::string path_of(const std::string &name) const;
     // True for a FIFO, a terminal or /dev/null, which is written directly. Otherwise the

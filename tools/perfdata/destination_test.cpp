@@ -149,7 +149,7 @@ TEST_F(DestinationTest, DoesNotWriteIntoAReplacedDirectory)
     EXPECT_EQ(*read_small_file(folder_.path("moved/file")), "new");
 }
 
-TEST_F(DestinationTest, LoopsDirectoriesAndDevicesAreRefused)
+TEST_F(DestinationTest, LinkLoopsDirectoriesAndDevicesAreRefused)
 {
     folder_.link("a", "b");
     folder_.link("b", "a");

@@ -83,7 +83,8 @@ public:
         for (uint64_t i = 0; i < count && whole_; i++) {
             const size_t before = left();
             elements.push_back(read(*this));
-            whole_ = whole_ && left() < before;  // elements of no bytes would allow any count
+            // An element that takes no bytes is invalid: such a list could claim any count.
+            whole_ = whole_ && left() < before;
         }
         return elements;
     }

@@ -36,9 +36,9 @@ public:
     bool whole() const { return !window_; }
     Bytes all() const { return all_; }  // only for a whole input
 
-    // The available bytes from offset on: at least `wanted`, unless the input ends earlier or must
-    // be fed first. A stream only moves forward and drops earlier bytes. wanted is at most
-    // kWindowBytes.
+    // Returns the available bytes from offset on. They are fewer than `wanted` only if the input
+    // ends earlier or if more bytes must be fed. A stream only moves forward and drops earlier
+    // bytes. wanted is at most kWindowBytes.
     Result<Bytes> at(uint64_t offset, size_t wanted);
     // True if no bytes will follow those that at() returns.
     bool ended() const { return ended_; }

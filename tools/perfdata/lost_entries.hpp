@@ -26,9 +26,9 @@ public:
         gap_ = true;
         uncounted_ |= (aux_flags & PERF_AUX_FLAG_COLLISION) != 0;
     }
-    // Adds one ring. counted: lost count of this event; lost: records that LOST reports for the
-    // ring; of_others: the part of `lost` that is in the lost counts of those events of the ring
-    // that have no entries.
+    // Adds one ring. counted: the lost count of this event. lost: the number of lost records that
+    // PERF_RECORD_LOST reports for the ring. of_others: how many of these records are included in
+    // the lost counts of other events, which have no AUX entries.
     void ring(uint64_t counted, uint64_t lost, uint64_t of_others = 0)
     {
         const uint64_t records = lost - std::min(lost, of_others);
@@ -39,11 +39,12 @@ public:
 
     bool has_gap() const { return gap_; }
     uint64_t counted() const { return counted_; }
-    // Without a gap, either the driver lost no entries, or the record that reports the gap is
-    // itself lost. In that case the lost count may stand for that record, not for entries.
+    // Returns 0 if there is no gap: either the driver lost no entries, or the record that reports
+    // the gap is itself lost. In the second case, the lost count may count that record, not
+    // entries.
     uint64_t count() const { return gap_ ? entries_ : 0; }
-    // True if the count is a lower bound: a loss was not counted, a lost record may have reported a
-    // gap, or only one of gaps and lost count reports a loss.
+    // True if the count is a lower bound: the driver did not count a loss, a lost record may have
+    // reported a gap, there is a gap but the lost count is 0, or a lost count but no gap.
     bool at_least() const { return uncounted_ || lost_ || gap_ == (counted_ == 0); }
     bool any() const { return count() != 0 || at_least(); }
 

@@ -34,7 +34,7 @@ struct MergedInput {
 
 struct Merged {
     std::vector<MergedInput> inputs;
-    Writer file;  // complete; finish() gives it its name
+    Writer file;  // all data is written; finish() renames the file
 };
 
 // All readers must be at their start. Memory: one round of records per recording; at most 32 MiB in

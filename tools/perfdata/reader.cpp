@@ -21,8 +21,9 @@ bool is_packed(uint32_t type)
     return type == kCompressed || type == kCompressed2;
 }
 
-// Recorders compress only data of the kernel's rings, which has no records whose content the reader
-// stores. Such records are refused here: a few compressed bytes could expand to any number of them.
+// Recorders compress only data of the kernel's rings, which has none of the records refused here.
+// The reader stores the content of some of these records, and a few compressed bytes could expand
+// to any number of them.
 bool may_be_packed(uint32_t type)
 {
     return !is_packed(type) && !is_pipe_header(type) && type != kAuxtrace &&
@@ -163,7 +164,8 @@ void Reader::State::pass(size_t bytes)
     position_ += bytes;
 }
 
-// The data ends inside a record: a pushed reader waits for more, others report damage.
+// Handles data that ends inside a record: a reader from pushed() waits for more data, other readers
+// report damage.
 Result<Reader::Step> Reader::State::cut_short(const char *reason, uint32_t type)
 {
     if (!input_.ended())
@@ -291,7 +293,9 @@ Result<void> Reader::State::begin_packed(const Record &record)
 {
     packed_offset_ = record.offset;
     Bytes packed = record.body;
-    if (record.type == kCompressed2) {  // stores its exact size, because it is padded to a word
+    // The body of COMPRESSED2 is padded to whole words, so it begins with the exact size of the
+    // data.
+    if (record.type == kCompressed2) {
         ByteReader in(record.body, order_);
         std::optional<uint64_t> size = in.u64();
         std::optional<Bytes> exact =

@@ -55,7 +55,7 @@ class Reader {
 public:
     enum class Step {
         kRecord,
-        kMore,  // pushed readers only: feed() more bytes
+        kMore,  // only for readers from pushed(): call feed() with more bytes
         kEnd,
     };
 
@@ -79,11 +79,11 @@ public:
     // The error that ended next(): a complete record that this reader cannot read, or a failed
     // read(2). nullopt: no error.
     const std::optional<Error> &error() const;
-    // Like next(), for pushed readers.
+    // Like next(), for readers from pushed().
     Result<Step> step(Record &into);
     // Pipe layout: reads up to the first record that is not part of the header, so that the events
-    // are known. next() returns units and scales of events, then that record. Not for pushed
-    // readers.
+    // are known. next() then returns units and scales of events, then that record. Not for readers
+    // from pushed().
     Result<void> read_front();
     // Takes as many bytes as fit, after step() returned kMore. Earlier records become invalid.
     size_t feed(Bytes bytes);

@@ -167,7 +167,8 @@ TEST_P(ReaderSource, EveryPrefixOfAPipeGivesWholeRecordsAndReportsTheLoss)
             continue;
         }
         EXPECT_EQ(memory.damage.has_value(), fed.damage.has_value()) << size;
-        // A truncated payload is dropped in memory, while a stream delivers its available bytes.
+        // A reader of memory drops a truncated payload; a reader of a stream returns its available
+        // bytes.
         if (memory.damage && memory.damage->record_type != kAuxtrace) {
             EXPECT_EQ(memory.damage->offset, fed.damage->offset) << size;
             EXPECT_EQ(memory.damage->lost_bytes, fed.damage->lost_bytes) << size;

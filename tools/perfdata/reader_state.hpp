@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The implementation of Reader. Not installed: programs that use libpmukit have only a pointer to
-// it, so it can change without a new soname.
+// The implementation of Reader. This header is not installed. Programs that use libpmukit have only
+// a pointer to the implementation, so it can change without a new soname.
 #pragma once
 
 #include <array>
@@ -124,7 +124,7 @@ struct __attribute__((visibility("hidden"))) Reader::State {
     std::deque<Kept> front_;  // records that read_front() read; next() returns them first
     Kept given_;              // the record of front_ that next() returned last
 
-    // The available bytes of the records: ready_ bytes at at_, which is position_ in the file.
+    // at_ points to the next ready_ bytes of the records; position_ is their offset in the file.
     const std::byte *at_ = nullptr;
     size_t ready_ = 0;
     uint64_t position_ = 0, end_ = 0;

@@ -469,7 +469,8 @@ std::vector<uint32_t> masked_cpus(ByteReader in)
     return cpus;
 }
 
-// CPUs of a range: a byte that is not 0 for any CPU, a byte of padding, the first and the last CPU.
+// CPUs of a range: a byte that is nonzero if the range includes "any CPU", a byte of padding, and
+// the first and the last CPU.
 std::vector<uint32_t> ranged_cpus(ByteReader in)
 {
     std::vector<uint32_t> cpus;

@@ -22,8 +22,9 @@ namespace pmukit::perfdata {
 struct Record {
     uint32_t type = 0;
     uint16_t misc = 0;
-    uint64_t offset = 0;  // in the file; for a decompressed record, that of the compressed record
-    Bytes body;           // after the record header
+    // Offset in the file; for a decompressed record, the offset of the compressed record.
+    uint64_t offset = 0;
+    Bytes body;  // the bytes after the record header
     // The bytes after an AUXTRACE or tracing-data record. A reader of a path or descriptor returns
     // a long payload in pieces, each with the record repeated.
     Bytes payload;
@@ -36,10 +37,11 @@ std::string_view record_name(uint32_t type);
 // Returns true for records that hold the header in pipe layout: HEADER_ATTR, HEADER_FEATURE,
 // EVENT_UPDATE ...
 bool is_pipe_header(uint32_t type);
-// Returns true if a file has the record's content in its header. Units and scales of events are not
-// in a header.
+// Returns true if the content of the record is in the header in file layout. Units and scales of
+// events are not.
 bool is_in_file_header(const Record &record, std::endian order);
-// Number of bytes that follow a record outside its 16-bit size. nullopt: the body is too short.
+// Returns the size of the payload, which follows a record and is not included in its 16-bit size.
+// nullopt: the body is too short.
 std::optional<uint64_t> payload_size(uint32_t type, Bytes body, std::endian order);
 
 // Kernel records
@@ -213,7 +215,8 @@ struct CpuMapRecord {
     Bytes data;
 };
 std::optional<CpuMapRecord> parse_cpu_map(Bytes body, std::endian order);
-// In ascending order, as perf writes them; UINT32_MAX: any CPU. Empty: a type newer than Linux 7.2.
+// Returns the CPUs of a map in ascending order, as perf writes them; UINT32_MAX: any CPU. Empty:
+// the type is newer than Linux 7.2.
 std::vector<uint32_t> cpus_of(const CpuMapRecord &map, std::endian order);
 
 struct ThreadMapRecord {

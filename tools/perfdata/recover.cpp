@@ -124,9 +124,9 @@ uint64_t Finder::size_at(uint64_t offset) const
     return found && makes_sense(found->record.type, found->record.body) ? found->bytes : 0;
 }
 
-// Returns true if the record at offset, which must fit, is an AUXTRACE as recorders write it. More
-// than 100 bits must be right (type, misc, size, the reserved word, and a payload that fits), which
-// rules out a coincidence.
+// Returns true if the record at offset is an AUXTRACE record as recorders write it. The record must
+// not extend past the end. More than 100 bits must be right (type, misc, size, the reserved word,
+// and a payload that fits), which rules out a coincidence.
 bool Finder::is_buffer(uint64_t offset) const
 {
     constexpr uint64_t kReservedAt = kAuxtraceRecordBytes - sizeof(uint32_t);
@@ -149,8 +149,8 @@ bool Finder::is_cut_off(uint64_t offset) const
 }
 
 // Returns true if kProof records follow each other, or fewer up to the end. Fewer records before
-// damage suffice if one is an AUX buffer of a plausible size: one after which another record
-// follows, or one that extends past the end.
+// damage suffice if one of them is an AUX buffer of a plausible size. The size is plausible if a
+// record follows the buffer, either a complete record or one that extends past the end.
 bool Finder::proof_at(uint64_t offset) const
 {
     uint64_t buffer_end = 0;  // end of the last buffer; 0: no buffer
@@ -221,9 +221,10 @@ Recovery Finder::find(const ByteRange &range, const ProgressCallback &progress)
     return found;
 }
 
-// perf does not decompress without this section: version, zstd, level and ratio (both unused), and
-// the buffer size for the decompressed content of one record. The content is limited by the size of
-// the ring: here 4 MiB and its control page (perf record without -m has 512 KiB).
+// perf does not decompress a file without this section. The fields are version, type (zstd), level
+// and ratio (both unused), and the buffer size for the decompressed content of one record. The
+// content is not larger than the recorder's ring: here 4 MiB and a control page (perf record
+// without -m has 512 KiB).
 std::vector<std::byte> compression_section(std::endian order)
 {
     constexpr uint32_t kZstd = 1, kRoomBytes = (uint32_t{4} << 20) + 4096;

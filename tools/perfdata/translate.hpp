@@ -13,11 +13,11 @@
 namespace pmukit::perfdata {
 
 struct Translation {
-    FlatMap<uint64_t> ids;      // new ids of the ids that change
-    uint32_t thread_shift = 0;  // except for 0 (idle) and -1 (none)
-    uint32_t cpu_shift = 0;     // except for -1 (any)
+    FlatMap<uint64_t> ids;      // old id -> new id, only for ids that change
+    uint32_t thread_shift = 0;  // added to every thread id except 0 (idle) and -1 (none)
+    uint32_t cpu_shift = 0;     // added to every CPU number except -1 (any)
     uint32_t ring_shift = 0;
-    uint64_t time_shift_ns = 0;  // modulo 2^64; except for 0 and -1, which are not times
+    uint64_t time_shift_ns = 0;  // added modulo 2^64 to every time except 0 and -1 (no time)
 };
 
 // attr: of the record's event. Fields past the end of the body are ignored.

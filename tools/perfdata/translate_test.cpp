@@ -144,7 +144,7 @@ TEST_P(Translate, TranslatesEntriesOfAnIdIndex)
               (std::vector<uint64_t>{2, 107, 33, 19, UINT64_MAX, 9, 34, UINT64_MAX, 1020}));
 }
 
-TEST_P(Translate, IdIndexWithAWrongCountEndsAtItsBody)
+TEST_P(Translate, IdIndexWithATooLargeCountIsTranslatedToTheEndOfItsBody)
 {
     EXPECT_EQ(translated(kIdIndex, {uint64_t{1} << 60, 7, 1, 2, 3, 7, 1}),
               (std::vector<uint64_t>{uint64_t{1} << 60, 107, 33, 18, 1003, 7, 1}));

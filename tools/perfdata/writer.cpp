@@ -68,7 +68,8 @@ Writer::Writer(NewFile file, std::endian order, std::vector<WriterEvent> events)
     attr_bytes_ = kAttrMinBytes;
     for (const WriterEvent &event : events_)
         attr_bytes_ = std::max(attr_bytes_, needed_bytes(event.attr));
-    // perf expects the ids after as many bytes as each attribute's size field says.
+    // perf takes the length of an attribute from its size field and expects the ids behind it. So
+    // every size field is set to the common length.
     for (WriterEvent &event : events_) {
         event.attr.resize(attr_bytes_);
         store(event.attr.data() + kAttrSize, static_cast<uint32_t>(attr_bytes_), order_);

@@ -79,8 +79,8 @@ public:
     Result<void> records(Bytes bytes);
     // Copies a record of a reader; call for each piece if the reader returns the payload in pieces.
     Result<void> copy(const Record &record);
-    // Writes one drained piece of an AUX area, in two parts because a ring wraps. record.size is
-    // set from them.
+    // Writes one drained piece of an AUX area. The piece has two parts if the area wraps inside it.
+    // Sets record.size to the size of both parts.
     Result<void> auxtrace(AuxtraceRecord record, Bytes first, Bytes second);
     // Call each time all rings were drained once, so that readers that sort by time may flush. A
     // pipe is flushed at once. In a file, records older than a second survive if the recorder is

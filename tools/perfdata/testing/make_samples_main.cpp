@@ -27,7 +27,7 @@ constexpr uint64_t kIntrRegs = 0x0180000000008001;
 constexpr size_t kStackBytes = 32;
 constexpr uint64_t kCgroup = 77;
 constexpr size_t kTrailerBytes = 6 * sizeof(uint64_t);  // task, time, id, stream, CPU, id
-constexpr std::string_view kPayload = "payload:1234";   // 16 bytes with its size: whole words
+constexpr std::string_view kPayload = "payload:1234";   // 16 bytes together with its size
 
 struct Kind {
     uint64_t id, branch_sample_type;

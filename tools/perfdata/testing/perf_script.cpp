@@ -352,8 +352,8 @@ std::string_view without_symbol(std::string_view line)
                                                                       : line;
 }
 
-// Removes the names of registers, "AX:0x12"; of a branch, "0x1/0x2/P/-/-/0/COND/-", keeps the
-// fields that all versions of perf print.
+// Removes the register name from words such as "AX:0x12". Shortens a branch such as
+// "0x1/0x2/P/-/-/0/COND/-" to the fields that all versions of perf print.
 std::string without_names(std::string_view line)
 {
     constexpr size_t kParts = 6;

@@ -711,8 +711,9 @@ bool is_left_out(std::string_view line)
     return line.starts_with("0") && line.find("]: event: ") != std::string_view::npos;
 }
 
-// In a pipe, "-1 -1 0x10 [0x54]: PERF_RECORD_FEATURE, # hostname..." without stamp and content: the
-// contents are compared as sections of the header.
+// Removes stamp and content from a line of a pipe such as
+// "-1 -1 0x10 [0x54]: PERF_RECORD_FEATURE, # hostname...". The contents are compared as sections of
+// the header.
 std::string_view without_details(std::string_view line)
 {
     // For a branch, versions of perf print different fields; perf script prints those that all
@@ -732,7 +733,7 @@ std::string_view without_details(std::string_view line)
     return line;
 }
 
-// ".... AX    0x0123" without the register name, which depends on the machine.
+// Removes the register name, which depends on the machine, from a line such as ".... AX    0x0123".
 std::string_view without_name(std::string_view line, std::string &kept)
 {
     constexpr std::string_view kMark = ".... ";

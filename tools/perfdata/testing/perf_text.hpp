@@ -29,8 +29,8 @@ std::string perf_header_text(const Reader &reader);
 std::string plain_perf_text(std::string_view said);
 std::string plain_perf_header(std::string_view said);
 
-// A copy of a recording whose header perf refuses: without sections; a size of 0, left by a killed
-// recorder, is replaced with the real size of the records.
+// Returns a copy, without header sections, of a recording whose header perf refuses. If a killed
+// recorder left a data size of 0, the copy has the real size of the records.
 std::vector<std::byte> without_sections(Bytes file);
 
 }  // namespace pmukit::perfdata::testing

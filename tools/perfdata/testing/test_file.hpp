@@ -88,8 +88,8 @@ public:
         return *this;
     }
 
-    // Adds a COMPRESSED record, or a COMPRESSED2 record, which has the exact size of its data and
-    // is padded.
+    // Adds a COMPRESSED or a COMPRESSED2 record. COMPRESSED2 begins with the exact size of the
+    // data, and the data is padded.
     FileBuilder &packed(uint32_t type, const std::vector<std::byte> &content)
     {
         const bool second = type == kCompressed2;
