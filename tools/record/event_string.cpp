@@ -58,9 +58,12 @@ bool is_pmu_name(std::string_view name)
 
 // Offsets of the parts of the event at the front of a text.
 struct Extent {
-    size_t name_end;      // the first slash or colon, or the end
-    size_t terms, close;  // after the first slash; at the second. If no terms: name_end
-    size_t letters, end;  // first modifier; comma after the modifiers, or end of the text
+    // The first slash or colon, or the end of the event.
+    size_t name_end;
+    // The first term, and the slash after the terms. Both are name_end if there are no slashes.
+    size_t terms, close;
+    // The first modifier, and the end of the event: the comma after it, or the end of the text.
+    size_t letters, end;
 };
 
 // Returns the error for a name that has no slash and is not the name of a known event.

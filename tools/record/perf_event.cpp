@@ -90,7 +90,8 @@ void set_rate(const Pmu &pmu, const EventSettings &settings, const Sampling &sam
         attr.sample_period = period.value_or(1);
         return;
     }
-    attr.sample_type |= PERF_SAMPLE_PERIOD;  // the weight of a sample, which varies
+    // With a frequency, the kernel varies the period, which is the weight of a sample.
+    attr.sample_type |= PERF_SAMPLE_PERIOD;
     attr.freq = 1;
     attr.sample_freq =
         settings.frequency_hz.value_or(sampling.frequency_hz.value_or(kUsualRate_hz));

@@ -31,10 +31,12 @@ enum class Chains { kNone, kFramePointers, kStack, kBranches };
 
 // Settings of a recording. They apply to all events that support them.
 struct Sampling {
-    std::optional<uint64_t> period, frequency_hz;  // for events without a rate; period is preferred
+    // The rate of events that have no rate of their own. If both are set, the period is used.
+    std::optional<uint64_t> period, frequency_hz;
     Chains chains = Chains::kNone;
     uint32_t stack_bytes = 8192;  // for kStack: bytes of the stack to copy, a multiple of 8
-    bool weight = false;          // samples the period even if it is constant
+    // Records the period in every sample (PERF_SAMPLE_PERIOD), even if the period is constant.
+    bool weight = false;
 };
 
 // Returns true if the PMU samples tasks, at a rate and with call chains. A system-wide PMU
