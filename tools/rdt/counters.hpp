@@ -4,8 +4,8 @@
 // counters than RMIDs. A read of an RMID without a counter takes the counter of the RMID that was
 // read least recently, returns Unavailable, and restarts the counter.
 // With ABMC enabled, software assigns counters to RMIDs instead; configuring a counter restarts it.
-// Software selects such a counter by its number, or by an RMID and an event: then it is the counter
-// of the RMID whose traffic types are those of the event.
+// Software selects such a counter by its number, or by an RMID and an event. The RMID and the event
+// select the counter that is assigned to the RMID and has the traffic types of the event.
 #pragma once
 
 #include <cstdint>
