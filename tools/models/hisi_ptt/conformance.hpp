@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Checks that software uses the registers as the documentation and the in-tree driver do: four
 // aligned buffers of 4 MiB, programmed while no trace runs and not moved afterwards; a DMA reset
-// before each start; the write status read only after a stop. It has a separate copy of the values
-// written and does not depend on the engine.
+// before each start; the write status read only after a stop. The class stores its own copy of the
+// values written and does not depend on the trace engine.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests register accesses of the in-tree driver, and each invalid access that it never makes.
+// Tests that the register accesses of the in-tree driver are valid, and that each kind of invalid
+// access is reported.
 #include "models/hisi_ptt/conformance.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Faults of the trace block to inject, by name. The block itself is unaware of them:
-// FaultyRegisters filters values read, FaultyHost filters messages.
+// Named faults to inject into the trace block. The block itself does not know of them:
+// FaultyRegisters changes the values read, and FaultyHost changes the messages.
 #pragma once
 
 #include <cstdint>

@@ -19,15 +19,15 @@ constexpr uint64_t kNsPerSecond = 1'000'000'000;
 constexpr uint64_t kNoLimit = ~uint64_t{0};
 constexpr uint64_t kMaxRate = 10'000'000;
 
-constexpr unsigned kBurst = 4096;         // packets before the server runs again
+constexpr unsigned kBurst = 4096;         // packet limit before the server runs again
 constexpr uint64_t kPauseNs = 1'000'000;  // faster rates come in bursts, one per millisecond
-constexpr size_t kInFlight = 16;          // outstanding completions
+constexpr size_t kInFlight = 16;          // limit of outstanding completions
 // Tags of real requests have 8 bits; generated tags have 10 or 14 bits and differ from them.
 constexpr uint16_t kFirstTag = 0x100;
 constexpr uint16_t kTags = 0x300;
 constexpr uint16_t kFirstWideTag = 0x400;
 constexpr uint16_t kWideTags = 0x3c00;
-constexpr uint16_t kWideTagStep = 0x101;  // changes all parts of a tag quickly
+constexpr uint16_t kWideTagStep = 0x101;  // large enough to change all parts of the tag
 constexpr uint32_t kPayloadBytes = 128;
 constexpr uint32_t kReadRequestBytes = 512;
 constexpr uint32_t kPageBytes = 4096;         // PCIe: no request crosses a 4 KiB boundary

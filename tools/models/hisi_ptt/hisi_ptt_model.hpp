@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The whole function (see Documentation/devices/hisi_ptt-model.rst): a root-complex integrated
+// The PCIe function (see Documentation/devices/hisi_ptt-model.rst): a root-complex integrated
 // endpoint that observes the links of some root ports and writes their packets to memory.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The function as a driver uses it: registers, packets, buffers, messages.
+// Tests the PCIe function as a driver uses it: registers, packets, buffers, messages.
 #include "models/hisi_ptt/hisi_ptt_model.hpp"
 
 #include <gtest/gtest.h>
@@ -535,7 +535,7 @@ TEST(HisiPttModel, StrictDeviceCountsViolations)
     EXPECT_EQ(ptt.model.violations(), 8u);
 }
 
-TEST(HisiPttModel, BuffersMayMoveAfterBusMasteringWasOff)
+TEST(HisiPttModel, MovingBuffersAfterBusMasteringWasOffIsNoViolation)
 {
     Options options = options_of();
     options.lenient = false;

@@ -10,8 +10,8 @@
 //   CfgRd, CfgWr         target=<bdf> reg=<hex> bytes=<n>
 //   Cpl, CplD            cpl=<bdf> status=SC|UR left=<n> bytes=<n> [addr=<hex>]
 //
-// followed by pasid=<hex> and ro if they apply, and lost for an entry that could not be written.
-// Lines that start with # are separators.
+// A line ends with pasid=<hex> and ro if they apply, and with lost if the entry could not be
+// written. Lines that start with # are separators.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@ namespace pmukit::models::hisi_ptt {
 namespace {
 
 constexpr uint64_t kBase = 0x8'0000'0000;
-constexpr uint32_t kSize = 64;  // of a buffer: two entries of 32 bytes
+constexpr uint32_t kSize = 64;  // size of a buffer: two entries of 32 bytes
 
 class TraceEngineTest : public testing::Test {
 protected:
@@ -104,7 +104,8 @@ TEST_F(TraceEngineTest, UnmaskingSendsThePendingMessage)
     EXPECT_EQ(engine.status(), 1u);
     engine.set_mask(0);
     EXPECT_EQ(machine.raised.size(), 1u);
-    engine.set_mask(0);  // no new status bit
+    // The mask does not change, so no further message is sent.
+    engine.set_mask(0);
     EXPECT_EQ(machine.raised.size(), 1u);
 }
 
