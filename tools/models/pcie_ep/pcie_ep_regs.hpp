@@ -15,15 +15,15 @@ inline constexpr unsigned kMemoryBar = 2;
 
 inline constexpr uint32_t kIdentity = 0x00;  // RO
 inline constexpr uint32_t kIdentityValue = 0x504d4550;
-inline constexpr uint32_t kAddressLow = 0x08;  // RW, of host memory
+inline constexpr uint32_t kAddressLow = 0x08;  // RW, address in host memory
 inline constexpr uint32_t kAddressHigh = 0x0c;
-inline constexpr uint32_t kOffset = 0x10;             // RW, in the memory of BAR 2
+inline constexpr uint32_t kOffset = 0x10;             // RW, offset in the memory of BAR 2
 inline constexpr uint32_t kLength = 0x14;             // RW, bytes
 inline constexpr uint32_t kCommand = 0x18;            // WO; the transfer completes within the write
 inline constexpr uint32_t kCommandFetch = 1u << 0;    // host memory -> device memory
 inline constexpr uint32_t kCommandStore = 1u << 1;    // device memory -> host memory
 inline constexpr uint32_t kCommandMessage = 1u << 8;  // send a message when done
-inline constexpr uint32_t kStatus = 0x1c;             // RO, of the last command
+inline constexpr uint32_t kStatus = 0x1c;             // RO, result of the last command
 inline constexpr uint32_t kStatusNone = 0;
 inline constexpr uint32_t kStatusGood = 1;
 // The command selects no transfer or both, or its range is empty or outside of the device memory.
