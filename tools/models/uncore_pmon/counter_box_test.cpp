@@ -240,7 +240,8 @@ TEST(UncoreBox, FixedCounterNeedsItsEnableBit)
     EXPECT_FALSE(Box(kCxlcm).box.write(0x38 + 0x60, 8, 1));
 }
 
-// Every documented code, and what one occurrence of each signal on each lane adds to its counter.
+// Every documented event code, and how much one occurrence of each signal on each lane adds to the
+// counter of that event.
 struct Code {
     const UnitType *type;
     Platform platform;

@@ -44,7 +44,7 @@ struct UnitEntry {
 // most max_units units, and a stride of at least kEntryWords.
 std::vector<uint64_t> table_words(const GlobalEntry &global, std::span<const UnitEntry> units);
 
-// Returns word 1 of the entry of a unit in PCI configuration space.
+// Returns word 1 of the table entry of a unit whose registers are in PCI configuration space.
 uint64_t pci_control(unsigned bus, unsigned devfn, unsigned offset);
 
 // Reads bytes of words, little-endian; bytes past the end are zero.

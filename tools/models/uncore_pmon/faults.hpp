@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Faults of the function to inject, by name. Table and units are unaware of them: FaultyTable
-// filters table reads, FaultyRegisters reads of unit registers.
+// Named faults to inject into the PCIe function. The table and the units do not know of them:
+// FaultyTable changes what the guest reads from the table, and FaultyRegisters what it reads from
+// unit registers.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,7 @@ struct TablePlace {
 enum class Control : uint8_t {
     kAsItIs,
     kEndOfBar,   // 16 bytes before the end of its BAR
-    kBehindBar,  // at the end of its BAR
+    kBehindBar,  // the first byte after its BAR
 };
 
 enum class Registers : uint8_t { kAsTheyAre, kAllOnes, kBackwards };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The options of the uncore function, and the check of their values.
+// The options of the uncore PCIe function, and the check of their values.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Platform monitoring (PMT), another part of the function. A DVSEC with ID 2 locates a table of
-// four-dword entries, each of which locates a region of samples. Linux' intel_vsec and
+// Platform monitoring (PMT), another part of the PCIe function. A DVSEC with ID 2 locates a table
+// of four-dword entries, each of which locates a region of samples. Linux' intel_vsec and
 // pmt_telemetry use it. The model counts no accesses to it.
 //
 //          31:28  27:12          11:8  7:4   3:0

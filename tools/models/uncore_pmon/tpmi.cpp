@@ -12,7 +12,7 @@ namespace {
 
 struct Feature {
     uint8_t id;
-    uint64_t at;  // from the table's start, KiB
+    uint64_t at;  // offset from the start of the table, in KiB
     unsigned banks;
     unsigned dwords;
 };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// TPMI, an interface for power management, is another part of the function. A DVSEC with ID 0x42
-// locates a table of features, two dwords each; a feature has consecutive register banks of one
-// size. Linux 6.12 and later use TPMI (intel_vsec, intel_vsec_tpmi). The model does not count
+// TPMI, an interface for power management, is another part of the PCIe function. A DVSEC with ID
+// 0x42 locates a table of features, two dwords each; a feature has consecutive register banks of
+// one size. Linux 6.12 and later use TPMI (intel_vsec, intel_vsec_tpmi). The model does not count
 // accesses to it.
 //
 //          49:48      47:32                       31:16        15:8   7:0
 //   +0     attribute  KiB from the table's start  bank dwords  banks  feature
 //
-// Software reads a feature's state through the control feature, a mailbox: a write of the command
-// makes software its owner, writing the run-busy bit executes the command at once, and writing the
-// completion bit releases the mailbox.
+// Software reads a feature's state through the control feature, which is a mailbox. A write of the
+// command makes software the owner of the mailbox. Writing the run-busy bit executes the command at
+// once, and writing the completion bit releases the mailbox.
 // The banks of other features are read-only: qword 0 is the version (0.0), qword n of bank b reads
 // as feature << 16 | b << 8 | n.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The whole function (see Documentation/devices/uncore_pmon-model.rst): a discovery table in one
+// The PCIe function (see Documentation/devices/uncore_pmon-model.rst): a discovery table in one
 // BAR, telemetry and optionally another table in a second, the units in a third, and the DDR range
 // of the memory controllers in a fourth.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The function as a driver uses it: capability, table, units, DDR range, links.
+// Tests the PCIe function as a driver uses it: capability, table, units, DDR range, links.
 #include "models/uncore_pmon/uncore_pmon_model.hpp"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ uint16_t find_pmon(vfu::ConfigSpace &config)
     return 0;
 }
 
-TEST_F(Function, CapabilityHasTheTablesBar)
+TEST_F(Function, CapabilityNamesTheBarOfTheTable)
 {
     for (const unsigned bar : {0u, 1u}) {
         Options options;
@@ -904,7 +904,7 @@ TEST_F(Files, RecordHasGlobalControlAccesses)
               "100 global W 0x0\n");
 }
 
-TEST_F(Files, RecordHasTheValueWithoutTheFault)
+TEST_F(Files, RecordHasTheRegisterValueWithoutTheInjectedFault)
 {
     record = AccessRecord::create(folder_.path("log")).value();
     build_faulty("counters-go-backwards");

@@ -63,7 +63,7 @@ inline constexpr Field kUnitId{16, 31};
 
 enum class Access : uint8_t { kMsr = 0, kMmio = 1, kPci = 2 };
 
-// Fields of word 1 of a unit in PCI configuration space.
+// Fields of word 1 of the entry of a unit whose registers are in PCI configuration space.
 inline constexpr Field kPciOffset{0, 11};
 inline constexpr Field kPciDevfn{12, 19};
 inline constexpr Field kPciBus{20, 27};
