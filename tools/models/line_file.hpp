@@ -27,8 +27,8 @@ public:
     // At most kMaxLineBytes, including the newline.
     void append(std::string_view line);
 
-    // Writes the rest of the buffer. Returns the first error of any write, also from every later
-    // call, because an incomplete log is useless.
+    // Writes the rest of the buffer. Returns the first error of any write; later calls return the
+    // same error, because an incomplete log is useless.
     Result<void> close();
     bool failed() const { return failure_ != 0; }
 
