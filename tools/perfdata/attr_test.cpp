@@ -60,7 +60,7 @@ TEST_P(AttrOrder, ReadsEverySize)
     }
 }
 
-TEST_P(AttrOrder, SizeIsTheSmallerOfClaimedAndAvailable)
+TEST_P(AttrOrder, SizeIsTheSmallerOfSizeFieldAndAvailableBytes)
 {
     EXPECT_EQ(parse_attr(make_attr(128, 64, GetParam()), GetParam())->config2, 0U);
     EXPECT_EQ(parse_attr(make_attr(128, 0, GetParam()), GetParam())->config2, 0U);

@@ -73,7 +73,7 @@ struct __attribute__((visibility("hidden"))) AuxMerge::State {
     FlatMap<size_t> event_by_index_;  // ring index -> event
     FlatMap<size_t> event_by_cpu_;    // the first event that an AUX record named for a CPU
     size_t events_seen_ = 0;          // events of the reader that only_event() has checked
-    size_t device_events_ = 0;        // number of device events among them
+    size_t device_events_ = 0;        // number of device events among events_seen_
     size_t device_event_ = 0;         // the last device event
 };
 

@@ -139,7 +139,7 @@ TEST(AuxMerge, RepeatedBytesAreDeliveredOnce)
     EXPECT_EQ(merge(file), (Expect{"data 0/0 0 16", "data 0/0 16 8"}));
 }
 
-TEST(AuxMerge, OverwrittenAreaMayBeginAtAnyOffset)
+TEST(AuxMerge, AcceptsAnyFirstOffsetOfAnOverwrittenArea)
 {
     FileBuilder file = one_event();
     file.aux(7, 0, 0, 4096, PERF_AUX_FLAG_OVERWRITE).auxtrace(7, 0, 1024, filled(16, 1));

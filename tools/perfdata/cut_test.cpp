@@ -132,7 +132,7 @@ TEST_P(Cut, SelectsByTimeAndKeepsEarlierState)
 }
 
 // At the end of a recording, the recorder writes the losses of the whole recording without a time.
-TEST_P(Cut, SelectionOmitsLossesOfTheWholeRecording)
+TEST_P(Cut, SelectionByTimeOmitsLostSamplesWithoutATime)
 {
     FileBuilder file(GetParam().order);
     file.event(24, kSampleType, {9}).pmu(24, "hisi_ptt0_2");

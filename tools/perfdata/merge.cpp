@@ -405,7 +405,8 @@ Result<void> Merge::write_preamble(Input &input, Writer &to)
         const auto info = parse_auxtrace_info(input.head.body, input.reader.order());
         if (input.head.type == kAuxtraceInfo && info) {
             input.info_type = info->type;
-            input.info.clear();  // the last of several records counts, as in stock perf
+            // As in stock perf, the last of several records is used.
+            input.info.clear();
             for (size_t i = 0; i < info->priv.size(); i++)
                 input.info.push_back(info->priv[i]);
         }

@@ -205,7 +205,7 @@ TEST_P(MergeTest, RenumbersConflictingPmuTypes)
 }
 
 // Thread 100 of the second host becomes 2^22 + 100; its CPU 2 follows four CPUs of the first host.
-TEST_P(MergeTest, DistinguishesHosts)
+TEST_P(MergeTest, DistinguishesThreadsCpusAndPmusOfTwoHosts)
 {
     write({"green", "hmu0", {10, 30}, {}});
     write({"blue", "hmu0", {20, 40}, {}});

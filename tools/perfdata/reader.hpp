@@ -110,8 +110,8 @@ public:
     uint64_t data_begin() const;
     uint64_t data_end() const;
 
-    // Header sections in file order, without the sections in warnings() that lie outside the file
-    // or are too large. In pipe layout the sections arrive with the records.
+    // Header sections in file order. Sections that lie outside the file or are too large are left
+    // out and reported in warnings(). In pipe layout the sections arrive with the records.
     const std::vector<FeatureSection> &features() const;
     // Borrowed from the reader. nullopt: no such section.
     std::optional<Bytes> feature(unsigned feature) const;

@@ -404,7 +404,7 @@ TEST(ReaderFeatures, LimitsTheSizeOfCapabilities)
     }
 }
 
-TEST(ReaderFeatures, LimitsTheTotalSizeToThatOfTheFile)
+TEST(ReaderFeatures, LimitsTheTotalSizeOfSectionsToTheFileSize)
 {
     const SparseFile file({{40, 0, 3 * kMiB}, {41, 0, kMiB}, {42, 0, 1}}, 4 * kMiB);
     Result<Reader> reader = Reader::open_path(file.path());

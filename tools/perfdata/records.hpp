@@ -57,7 +57,8 @@ struct MmapRecord {
     Bytes build_id;  // empty: the record has the inode instead
 };
 std::optional<MmapRecord> parse_mmap(Bytes body, std::endian order);
-// misc: the record's field; PERF_RECORD_MISC_MMAP_BUILD_ID selects a build id, not the inode.
+// misc: the misc field of the record header. If PERF_RECORD_MISC_MMAP_BUILD_ID is set, the record
+// has a build id instead of the inode.
 std::optional<MmapRecord> parse_mmap2(Bytes body, uint16_t misc, std::endian order);
 
 struct CommRecord {
@@ -157,7 +158,7 @@ constexpr size_t kAuxtraceBodyBytes = 40;
 std::optional<AuxtraceRecord> parse_auxtrace(Bytes body, std::endian order);
 
 struct AuxtraceInfoRecord {
-    uint32_t type = 0;  // as stock perf numbers PMUs, for example 6: hisi_ptt
+    uint32_t type = 0;  // number of the PMU in stock perf, for example 6 for hisi_ptt
     WordView priv;
 };
 std::optional<AuxtraceInfoRecord> parse_auxtrace_info(Bytes body, std::endian order);
@@ -195,8 +196,8 @@ struct BuildIdRecord {
     Bytes build_id;
     std::string_view path;
 };
-// misc: the record's field; a flag shows that the record stores the length of its build id.
-// Without the flag, the id has 20 bytes.
+// misc: the misc field of the record header. If PERF_RECORD_MISC_BUILD_ID_SIZE is set, the record
+// stores the length of its build id. Otherwise the build id has 20 bytes.
 std::optional<BuildIdRecord> parse_build_id(Bytes body, uint16_t misc, std::endian order);
 
 // EVENT_UPDATE: further properties of the event with this id.
