@@ -100,7 +100,7 @@ TEST(EventString, ParsesModifiersAfterTheTerms)
     EXPECT_EQ((*events)[2].modifiers, Modifiers{});
 }
 
-TEST(EventString, EventMaySpanSeveralLines)
+TEST(EventString, AcceptsAnEventThatSpansSeveralLines)
 {
     auto events = parse_event_strings(" p/epoch_type=1,\n   hotness_threshold = 7 /\n");
     ASSERT_TRUE(events) << events.error().message;

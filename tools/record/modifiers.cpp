@@ -36,7 +36,7 @@ void only_sides(Named &named, Modifiers &to)
 struct Letter {
     char letter;
     void (*apply)(Named &, Modifiers &);  // nullptr: perf knows the letter, but pmukit refuses it
-    const char *meaning;                  // of a refused letter: the reason
+    const char *meaning;                  // for a refused letter: the reason for the refusal
 };
 
 constexpr Letter kLetters[] = {
