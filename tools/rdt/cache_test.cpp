@@ -39,7 +39,7 @@ void walk(Cache &cache, uint64_t first, uint64_t lines, uint32_t rmid, uint64_t 
         cache.access({first + i, rmid, ways, false});
 }
 
-TEST(Cache, FittingWorkingSetIsFetchedOnce)
+TEST(Cache, WorkingSetThatFitsIsFetchedOnce)
 {
     auto cache = make(shape_of(1 << 20, 16));
     for (int pass = 0; pass < 3; pass++)
