@@ -36,8 +36,8 @@ std::optional<Request> parse_access(std::string_view line)
 
 }  // namespace
 
-// SplitMix64 (Steele, Lea, Flood 2014), with distributions that are the same everywhere; those of
-// the C++ library depend on the implementation.
+// SplitMix64 (Steele, Lea, Flood 2014), with distributions that are the same everywhere. The
+// distributions of the C++ library depend on the implementation.
 class Source::Random {
 public:
     explicit Random(uint64_t seed) : state_(seed) {}
