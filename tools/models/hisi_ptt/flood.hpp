@@ -15,7 +15,7 @@ namespace pmukit::models::hisi_ptt {
 
 struct FloodParams {
     uint64_t rate = 10'000'000;  // packets per second
-    uint64_t count = 0;          // per trace; 0: unlimited
+    uint64_t count = 0;          // packets per trace; 0: unlimited
     uint64_t burst = 65536;      // packet limit before the guest runs again
 };
 

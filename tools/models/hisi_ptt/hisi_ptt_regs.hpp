@@ -51,7 +51,7 @@ inline constexpr unsigned kBuffers = 4;
 inline constexpr uint32_t kTraceAddrSize = 0x0800;    // RW, bytes of each buffer
 inline constexpr uint32_t kTraceAddrBaseLo = 0x0810;  // RW, of buffer 0
 inline constexpr uint32_t kTraceAddrBaseHi = 0x0814;
-inline constexpr uint32_t kTraceAddrStride = 8;  // from one buffer's address pair to the next
+inline constexpr uint32_t kTraceAddrStride = 8;  // from one address pair to the next
 inline constexpr uint32_t kTraceCtrl = 0x0850;   // RW
 inline constexpr Field kTraceCtrlEnable{0, 0};
 inline constexpr Field kTraceCtrlReset{1, 1};

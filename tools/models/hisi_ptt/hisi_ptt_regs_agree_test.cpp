@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Compares the driver's and the model's transcription of the tune and trace block. Only this file
-// includes both; a mistake in one of them does not compile. The selftests cover what the asserts
-// cannot compare (write one to clear, order, the meaning of values).
+// Compares the register definitions of the driver with those of the model. Only this file includes
+// both, and it does not compile if they differ. The selftests cover what the asserts cannot compare
+// (write one to clear, order, the meaning of values).
 #include "hisi_ptt/hisi_ptt_regs.h"
 #include "models/hisi_ptt/hisi_ptt_regs.hpp"
 
