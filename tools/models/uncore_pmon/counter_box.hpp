@@ -34,11 +34,12 @@ public:
     void happened(const Happening &happening);
     // Advances the clocks to now. Call before each access and before freeze_from_outside().
     void advance(uint64_t now_ns);
-    // Freezes or unfreezes the box. The box's own freeze bit freezes it independently.
+    // Freezes or unfreezes the box from outside. The box counts only if its own freeze bit is
+    // clear, too.
     void freeze_from_outside(bool frozen) { frozen_outside_ = frozen; }
     void power_on();
 
-    uint32_t bytes() const;  // up to the end of the last register
+    uint32_t bytes() const;  // size up to the end of the last register
 
 private:
     enum class Kind : uint8_t {

@@ -21,7 +21,7 @@ enum class Entry : uint8_t {
     kFirstType,  // all units of the first unit's type
 };
 
-// A field that reads as `value`, or as the field of the first unit.
+// A field of the table that reads as `value`; without a value, as the same field of the first unit.
 struct TableEdit {
     Entry entry = Entry::kGlobal;
     unsigned word = 0;

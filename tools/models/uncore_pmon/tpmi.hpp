@@ -22,7 +22,7 @@ inline constexpr uint16_t kEntryTpmi = 0x42;
 inline constexpr unsigned kTpmiEntries = 4;
 inline constexpr unsigned kTpmiEntryDwords = 2;
 
-inline constexpr uint64_t kTpmiAt = 0x48000;  // in the BAR of telemetry
+inline constexpr uint64_t kTpmiAt = 0x48000;  // offset in the BAR of telemetry
 inline constexpr uint64_t kTpmiEnd = kTpmiAt + 0x1400;
 
 class Tpmi {

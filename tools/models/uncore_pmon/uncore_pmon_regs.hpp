@@ -36,7 +36,7 @@ inline constexpr uint16_t kDvsecEntryId = 0x08;  // two bytes: DVSEC ID
 inline constexpr uint16_t kEntryPmon = 1;
 inline constexpr uint8_t kDvsecRevision = 1;
 inline constexpr size_t kDvsecBytes = 0x10;
-inline constexpr uint16_t kDvsecEntries = 0x0a;    // one byte
+inline constexpr uint16_t kDvsecEntries = 0x0a;    // one byte: number of entries
 inline constexpr uint16_t kDvsecEntrySize = 0x0b;  // one byte: dwords of an entry
 inline constexpr unsigned kPmonEntryDwords = 4;
 inline constexpr uint16_t kDvsecBir = 0x0c;
@@ -90,7 +90,7 @@ inline constexpr Field kControlInvert{23, 23};
 inline constexpr Field kControlThreshold{24, 31};
 
 inline constexpr uint32_t kCounterStep = 8;
-inline constexpr uint32_t kFixedCounter = 0x38;  // of an IMC unit
+inline constexpr uint32_t kFixedCounter = 0x38;  // only in an IMC unit
 inline constexpr uint32_t kFixedControl = 0x54;
 inline constexpr unsigned kFixedWidth = 48;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Compares the driver's and the model's transcription of the uncore's table and registers. Only
-// this file includes both; a mistake in one of them does not compile. The selftests cover what the
-// asserts cannot compare (self-clearing bits, order, what an event counts).
+// Compares the table and register definitions of the driver with those of the model. Only this file
+// includes both, and it does not compile if they differ. The selftests cover what the asserts
+// cannot compare (self-clearing bits, order, what an event counts).
 #include "models/uncore_pmon/uncore_pmon_regs.hpp"
 #include "uncore_pmon/uncore_pmon_regs.h"
 

@@ -83,7 +83,7 @@ struct Clock {
     Signal signal;
     uint64_t mhz;
 
-    uint64_t ticks_until(uint64_t now_ns) const;  // since time 0
+    uint64_t ticks_until(uint64_t now_ns) const;  // ticks since time 0
 };
 std::span<const Clock> clocks();
 
