@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The AUX buffers of a file as an array: by index, in any order, from several threads. To read a
-// file once from front to end, AuxMerge is better: it also reports losses.
+// The AUX buffers of a file as an array, for access by index, in any order, from several threads.
+// To read a file once from front to end, use AuxMerge, which also reports losses.
 #pragma once
 
 #include <cstddef>

@@ -386,7 +386,7 @@ public:
         ASSERT_TRUE(given == whole || reader->damage() || killed_) << "more than there is";
     }
 
-    // DamagedRecording parses the bytes itself: it must not lose a whole record either.
+    // DamagedRecording has its own parser, which must not lose a whole record either.
     void check_recovery(uint64_t cut) const
     {
         Result<DamagedRecording> damaged = DamagedRecording::of(file_.first(cut));

@@ -144,7 +144,7 @@ std::optional<uint32_t> parse_cache_line_bytes(Bytes content, std::endian order)
 
 // AUXTRACE: the locations of the AUXTRACE records.
 struct AuxtraceIndexEntry {
-    uint64_t offset = 0, bytes = 0;  // the whole record: header, body and payload
+    uint64_t offset = 0, bytes = 0;  // location of the record with its header and payload
 };
 std::optional<std::vector<AuxtraceIndexEntry>> parse_auxtrace_index(Bytes content,
                                                                     std::endian order);

@@ -40,7 +40,7 @@ public:
     // ends earlier or if more bytes must be fed. A stream only moves forward and drops earlier
     // bytes. wanted is at most kWindowBytes.
     Result<Bytes> at(uint64_t offset, size_t wanted);
-    // True if no bytes will follow those that at() returns.
+    // True if the input has no bytes after those that at() returns.
     bool ended() const { return ended_; }
 
     // Takes as many bytes as fit, and returns their number.

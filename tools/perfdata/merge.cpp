@@ -39,8 +39,8 @@ constexpr uint32_t kOnlyFirst[] = {kThreadMap, kCpuMap, kStatConfig, kTimeConv, 
 // addresses of two kernels would conflict.
 constexpr uint32_t kOfKernel[] = {PERF_RECORD_KSYMBOL, PERF_RECORD_BPF_EVENT,
                                   PERF_RECORD_TEXT_POKE};
-// Sections that may be copied although there are several hosts. Readers would apply any other
-// section, which describes one host, to all of them.
+// Sections that are copied even if there are several hosts. Any other section describes one host,
+// and readers would apply it to all hosts.
 constexpr unsigned kOfHosts[] = {kFeatVersion,     kFeatCmdline, kFeatClockId,  kFeatClockData,
                                  kFeatBranchStack, kFeatStat,    kFeatGroupDesc};
 
@@ -422,8 +422,9 @@ std::vector<uint64_t> layout_words(const std::vector<uint64_t> &info)
     return {info.begin() + !info.empty(), info.end()};
 }
 
-// Stock perf uses one AUXTRACE_INFO for all AUX data, so it is written only if all inputs with AUX
-// data have one of the same type. Error: their AUX data has different layouts.
+// Stock perf uses one AUXTRACE_INFO for all AUX data. So the record is written only if all inputs
+// with AUX data have an AUXTRACE_INFO of the same type. Error: their AUX data has different
+// layouts.
 Result<void> Merge::write_info(Writer &to)
 {
     const Input *of = nullptr;

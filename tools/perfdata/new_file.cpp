@@ -64,8 +64,8 @@ Result<Fd> NewName::create() const
 {
     if (is_in_place())
         return to_->open_in_place();
-    // A file of this name may be left over from an earlier program with the same PID, or may be of
-    // another user.
+    // A file of this name may be left over from an earlier program with the same PID, or may belong
+    // to another user.
     ::unlinkat(to_->folder(), part_.c_str(), 0);
     // Only the owner may read the file, as with perf: a recording contains physical addresses.
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;

@@ -10,8 +10,8 @@
 namespace pmukit::perfdata {
 namespace {
 
-// A long payload is returned in pieces: of this size from a mapped file, whose pages can then be
-// dropped, and of half a window from a stream.
+// Sizes of the pieces in which a long payload is returned. After each piece of a mapped file, its
+// pages can be dropped.
 constexpr size_t kMappedPieceBytes = size_t{4} << 20;
 constexpr size_t kStreamPieceBytes = Input::kWindowBytes / 2;
 constexpr size_t kForgetStepBytes = size_t{8} << 20;

@@ -39,7 +39,7 @@ struct Event {
 
 struct Damage {
     uint64_t offset;      // where the records break off
-    uint64_t lost_bytes;  // from there to the end of the data
+    uint64_t lost_bytes;  // bytes from offset to the end of the data
     std::string reason;
     uint32_t record_type = 0;  // type of the damaged record; 0: the damage is between records
 };

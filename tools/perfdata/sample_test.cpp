@@ -284,7 +284,8 @@ TEST(ComposeSample, WritesFieldsInTheOrderOfPerfEventOpen)
     ASSERT_TRUE(big);
     std::vector<std::byte> wanted(16);
     wanted[7] = std::byte{6};
-    wanted[15] = std::byte{7};  // no STREAM_ID: defaults to the event id
+    // Without a stream id, the event id is written.
+    wanted[15] = std::byte{7};
     EXPECT_EQ(*big, wanted);
 }
 

@@ -126,8 +126,8 @@ private:
     const Translation &translation_;
 };
 
-// Words at the start of a sample, and of the trailer of other records. Both arrays are in the order
-// of the words in a record.
+// Words at the start of a sample, and words of the trailer of other records. Both arrays are in the
+// order of the words in a record.
 struct Word {
     uint64_t bit;
     bool of_interest;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Uses libzstd. In a build without it nothing can be decompressed, which the reader reports.
+// Uses libzstd. A build without libzstd cannot decompress, and the reader reports that.
 #include <bit>
 #include <cstring>
 #include <string>

@@ -71,9 +71,10 @@ public:
     // AUXTRACE (the index of AUX buffers) are ignored: the writer makes them itself.
     void section(unsigned feature, std::vector<std::byte> content);
 
-    // AUXTRACE_INFO: the number under which stock perf decodes the AUX data, and the words that it
-    // needs (priv). Call before any record. Stock perf stops at an unknown number, so PMUs that
-    // only pmukit decodes have none. Error: more words than a record can hold.
+    // Writes AUXTRACE_INFO: `type` is the number of the decoder in stock perf, and `priv` are the
+    // words that this decoder needs. Call before any record. Do not call for PMUs that only pmukit
+    // decodes, because stock perf stops at an unknown number. Error: more words than a record can
+    // hold.
     Result<void> auxtrace_info(uint32_t type, const std::vector<uint64_t> &priv);
     // Complete perf records, one or many, as written by the kernel.
     Result<void> records(Bytes bytes);

@@ -18,7 +18,7 @@
 namespace pmukit::perfdata::testing {
 
 struct RecordedFile {
-    std::string name;  // in the directory; empty: the recording is one file
+    std::string name;  // file name in the directory; empty: the recording is one file
     std::vector<std::byte> bytes;
     bool is_only_records = false;  // part of a directory: records only, no file header
 };

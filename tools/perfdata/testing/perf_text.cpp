@@ -150,8 +150,8 @@ void PerfText::add(const Record &record)
 {
     if (record.payload_at != 0)
         return;
-    // At the start of a pipe, perf's stamp depends on the events that perf has already read, so it
-    // is not compared for these records.
+    // At the start of a pipe, the CPU and time that perf prints depend on the events that perf has
+    // already read. So they are not compared for these records.
     if (record.type != kHeaderAttr && record.type != kHeaderFeature)
         stamp(record);
     // perf does not count the 16 bytes before the first record of a pipe.
