@@ -17,10 +17,10 @@ struct FreeMemory {
 template <typename Element>
 using Memory = std::unique_ptr<Element[], FreeMemory>;
 
-// Counts of one RMID in one L3, in lines. A line fetched from memory counts as traffic even if the
-// mask of the class is empty, so that the L3 does not store the line.
+// Counts of one RMID in one L3, in lines. If the mask of the class is empty, the L3 does not store
+// a line that is fetched from memory, but the line still counts as traffic.
 struct Tally {
-    uint64_t lines = 0;  // in the cache now
+    uint64_t lines = 0;  // lines in the cache now
     uint64_t local = 0;  // fetched from memory of the L3's node
     uint64_t remote = 0;
 };

@@ -43,7 +43,7 @@ enum class Event : uint32_t { kOccupancy = 1, kTotal = 2, kLocal = 3 };
 
 struct Selection {
     uint32_t event = 0;     // as written, possibly invalid
-    uint32_t rmid = 0;      // for an extended event a counter's number
+    uint32_t rmid = 0;      // for an extended event, the number of the counter
     bool extended = false;  // AMD: selects an ABMC counter
 };
 Selection selection_of(uint64_t evtsel);
