@@ -97,7 +97,7 @@ struct BpfTap::State {
     ring_buffer *reader = nullptr;
     std::vector<std::byte> record;  // the record that the sink gets
     uint32_t taken = 0;             // records in this call of take()
-    std::exception_ptr failure;     // of the sink; must not pass through libbpf's C code
+    std::exception_ptr failure;     // exception of the sink; must not pass through libbpf
 };
 
 namespace {
