@@ -43,7 +43,7 @@ TEST(MachineWords, RootPortPlacementGivesEachFunctionAPort)
     EXPECT_NE(words.find(R"("bus":"rp1")"), std::string::npos);
 }
 
-TEST(MachineWords, ExcessFunctionsShareSlots)
+TEST(MachineWords, MoreFunctionsThanSlotsBecomeMultifunctionDevices)
 {
     MachineSpec spec;
     for (int i = 0; i < 20; i++)
@@ -55,7 +55,7 @@ TEST(MachineWords, ExcessFunctionsShareSlots)
     EXPECT_NE(joined(spec, "6.12").find("id=rp19,bus=pcie.0,addr=12.3"), std::string::npos);
 }
 
-TEST(MachineWords, CxlRootPortsShareABridgeWithAWindow)
+TEST(MachineWords, CxlRootPortsShareAHostBridgeWithAFixedMemoryWindow)
 {
     MachineSpec spec;
     spec.sockets = {"/run/s0", "/run/s1"};
@@ -78,7 +78,7 @@ TEST(MachineWords, HidesHypervisorOnRequest)
     EXPECT_NE(joined(spec, "6.12").find("-cpu max,-hypervisor -smp 2 "), std::string::npos);
 }
 
-TEST(MachineWords, TwoNodesHaveACpuEach)
+TEST(MachineWords, EachOfTwoNumaNodesHasOneCpu)
 {
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "6.12").find("-numa"), std::string::npos);
@@ -91,7 +91,7 @@ TEST(MachineWords, TwoNodesHaveACpuEach)
     EXPECT_EQ(words.find("cxl"), std::string::npos);
 }
 
-TEST(MachineWords, RdtUsesAnIntelCpuAndAPlugin)
+TEST(MachineWords, RdtSelectsAnIntelCpuAndTheRdtPlugin)
 {
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "6.1").find("GenuineIntel"), std::string::npos);
@@ -107,7 +107,7 @@ TEST(MachineWords, RdtUsesAnIntelCpuAndAPlugin)
     EXPECT_EQ(words.find("hypervisor"), std::string::npos);
 }
 
-// If CPUs share a thread, QEMU passes wrong CPU numbers to plugins.
+// If all emulated CPUs share one host thread, QEMU passes wrong CPU numbers to plugins.
 TEST(MachineWords, RdtUsesOneThreadPerCpu)
 {
     MachineSpec spec;
@@ -116,7 +116,7 @@ TEST(MachineWords, RdtUsesOneThreadPerCpu)
     EXPECT_NE(joined(spec, "6.12").find("-accel tcg,thread=multi"), std::string::npos);
 }
 
-TEST(MachineWords, TappedNodeHasOnlyMemoryAndAPlugin)
+TEST(MachineWords, TappedNumaNodeHasMemoryButNoCpuAndLoadsThePlugin)
 {
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "6.12").find("-plugin"), std::string::npos);
@@ -133,7 +133,7 @@ TEST(MachineWords, TappedNodeHasOnlyMemoryAndAPlugin)
     EXPECT_EQ(words.find("memory-backend=m "), std::string::npos);
 }
 
-TEST(MachineWords, PlacedDevicesFollowTheirBridges)
+TEST(MachineWords, DeviceOptionsFollowTheOptionsOfTheirBridges)
 {
     MachineSpec spec;
     spec.bridges = {"pcie-root-port,id=a,bus=pcie.0,addr=10.0"};
@@ -147,7 +147,7 @@ TEST(MachineWords, PlacedDevicesFollowTheirBridges)
     EXPECT_LT(bridge, below);
 }
 
-TEST(MachineWords, ObjectsPrecedeTheirDevices)
+TEST(MachineWords, ObjectOptionsPrecedeTheDevicesThatUseThem)
 {
     MachineSpec spec;
     spec.objects = {"memory-backend-ram,id=stock,size=256M"};
@@ -160,7 +160,7 @@ TEST(MachineWords, ObjectsPrecedeTheirDevices)
     EXPECT_LT(object, device);
 }
 
-TEST(MachineWords, OmitsUnpluggedDevicesAndAddsTheMonitorSocket)
+TEST(MachineWords, OmitsDevicesThatArePluggedLaterAndAddsTheMonitorSocket)
 {
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "6.12").find("-qmp"), std::string::npos);
@@ -173,7 +173,7 @@ TEST(MachineWords, OmitsUnpluggedDevicesAndAddsTheMonitorSocket)
     EXPECT_NE(device_json(spec.placed[1]).find(R"("bus":"b")"), std::string::npos);
 }
 
-TEST(MachineWords, FollowKernelQuirks)
+TEST(MachineWords, UseTheAcceleratorMachineAndConsoleOfTheKernelRow)
 {
     EXPECT_NE(joined({}, "6.12").find("tcg,thread=single"), std::string::npos);
     EXPECT_NE(joined({}, "6.12-arm64").find("console=ttyAMA0"), std::string::npos);
@@ -185,7 +185,7 @@ TEST(MachineWords, FollowKernelQuirks)
               std::string::npos);
 }
 
-TEST(MachineWords, SteadyClockFollowsInstructions)
+TEST(MachineWords, SteadyClockUsesIcountWithoutKvm)
 {
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "7.2").find("-icount"), std::string::npos);
@@ -196,8 +196,8 @@ TEST(MachineWords, SteadyClockFollowsInstructions)
     EXPECT_EQ(words.find("kvm"), std::string::npos) << "which knows no such time";
 }
 
-// Only an emulated x86 CPU has the host's TSC.
-TEST(MachineWords, PassesTheTscFrequencyToEmulatedCpus)
+// An x86 CPU that TCG emulates without -icount has the host's TSC, whose frequency vmrun knows.
+TEST(MachineWords, PassesTheTscFrequencyOnlyToEmulatedCpusWithoutSteadyClock)
 {
     const KernelQuirks &kernel = *kernel_by_name("7.2");
     const auto words_of = [&kernel](const Emulator &emulator, bool steady) {
@@ -212,7 +212,7 @@ TEST(MachineWords, PassesTheTscFrequencyToEmulatedCpus)
     EXPECT_EQ(words_of({{"q"}, false, 0}, false).find("tsc"), std::string::npos);
 }
 
-TEST(MachineWords, CommasInPathsAreDoubled)
+TEST(MachineWords, DoublesCommasInOptionValues)
 {
     MachineSpec spec;
     spec.out = "/tmp/a,b";
@@ -264,7 +264,7 @@ protected:
     fs::path folder = fs::path(testing::TempDir()) / fmt::format("vmrun_machine_{}", ::getpid());
 };
 
-TEST_F(MachineRunTest, PassesLinesAndStoresTheConsole)
+TEST_F(MachineRunTest, PassesEachConsoleLineToTheWatcherAndReturnsTheConsoleText)
 {
     Recorder recorder(seconds(20));
     auto run = run_machine({"sh", "-c", "echo one; printf 'two\\nthr'; sleep 0.1; echo ee; exit 3"},
@@ -276,7 +276,7 @@ TEST_F(MachineRunTest, PassesLinesAndStoresTheConsole)
     EXPECT_EQ(run->console, "one\ntwo\nthree\n");
 }
 
-TEST_F(MachineRunTest, DeadlineEndsAHungMachine)
+TEST_F(MachineRunTest, KillsTheEmulatorAtTheDeadline)
 {
     Recorder recorder(seconds(20));
     recorder.limit_behind_a_line = milliseconds(300);

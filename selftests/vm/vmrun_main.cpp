@@ -133,7 +133,8 @@ Result<void> add_result_line(const Arguments &arguments, const vm::Totals &total
 {
     if (arguments.results.empty())
         return {};
-    auto before = vm::read_file(arguments.results);  // the file is missing in the first run
+    // The first run of a series creates the file, so a missing file is not an error.
+    auto before = vm::read_file(arguments.results);
     return vm::write_file(
         arguments.results,
         (before ? *before : "") + fmt::format("{} {} {} {}\n", totals.passed, totals.failed,
@@ -259,7 +260,7 @@ int main(int argc, char **argv)
 {
     try {
         return run(argc, argv);
-    } catch (const std::exception &failure) {  // thrown only by libraries
+    } catch (const std::exception &failure) {  // only libraries throw exceptions
         std::fprintf(stderr, "vmrun: %s\n", failure.what());
         return kExitEnvironment;
     }

@@ -26,7 +26,7 @@ inline constexpr const char *kSourceModel = "\"source\":\"model\"";
 struct ProgramStep {
     std::string_view name;
     std::string options;
-    std::string_view before = "";  // commands of the guest's sh
+    std::string_view before = "";  // commands that the guest's sh runs before the program
 };
 
 // Gives each model of the scenario, except the first, one of the faults. The driver's test program
@@ -34,8 +34,8 @@ struct ProgramStep {
 void try_each_fault(Scenario &scenario, const std::string &driver,
                     std::span<const std::string_view> faults);
 
-// Returns a step that uses a driver's PMUs at random for {seconds}, and may change the machine
-// meanwhile, for example take CPUs offline. `options` are those of pmu_stress.
+// Returns a step that uses a driver's PMUs at random for {seconds} seconds. `options` are those of
+// pmu_stress. With some of them, the step also changes the guest, for example takes CPUs offline.
 GuestStep stress_step(std::string_view name, std::string_view options);
 
 DriverSpec with_stress(DriverSpec driver, Scenario stress, const std::string &many);
@@ -70,8 +70,9 @@ DriverSpec with_busy_privileges(DriverSpec driver, const std::string &options);
 // the stress scenario.
 DriverSpec with_sleep(DriverSpec driver, const std::string &options);
 
-// Adds a scenario with events that have a sample limit, and the devices of the stress scenario.
-// Linux 7.2 stops such an event while the driver delivers the last sample.
+// Adds a scenario with the devices of the stress scenario, whose events have a sample limit
+// (PERF_EVENT_IOC_REFRESH). Linux 7.2 stops such an event while the driver delivers the last
+// sample.
 DriverSpec with_refresh(DriverSpec driver, const std::string &options);
 
 // Adds a scenario that unloads and loads the driver's modules two hundred times, and opens an event

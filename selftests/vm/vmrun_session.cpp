@@ -30,7 +30,9 @@ namespace {
 
 constexpr seconds kBootLimit{180};
 constexpr unsigned kDebugSlower = 4;
-constexpr seconds kGrace{60};  // added to a step's limit, which the guest enforces
+// The guest enforces the time limit of a step. vmrun ends the guest this much later, if the guest
+// itself hangs.
+constexpr seconds kGrace{60};
 constexpr std::chrono::milliseconds kModelReadyLimit{10000};
 constexpr std::chrono::milliseconds kModelLeaveLimit{10000};
 constexpr size_t kTailLines = 40;
@@ -135,7 +137,8 @@ private:
     steady_clock::time_point deadline_;
 };
 
-// A model process, and whether its end was requested or seen.
+// A model process. The flags say whether vmrun has ended the process on request of the guest, and
+// whether vmrun has already seen that the process exited.
 struct Device {
     Child model;
     fs::path socket;  // empty for a chassis, which has several sockets
@@ -152,7 +155,8 @@ public:
     }
 
     Result<Totals> run();
-    // After an error of run(), returns true if the emulator failed, not a model or the guest.
+    // Call after run() has returned an error: returns true if the emulator failed, false if a model
+    // or the guest failed.
     bool machine_failed() const { return machine_failed_; }
 
 private:
@@ -413,8 +417,8 @@ void Session::stop_models()
     devices_.clear();
 }
 
-// Applies to each device of a chassis the rules of the device's own driver, whichever driver the
-// scenario belongs to.
+// Checks what the model has printed about violations. In a chassis, each device is checked by the
+// rules of its own driver, which may be another one than the driver of the scenario.
 void Session::check_conformance(size_t number)
 {
     auto said = read_file(out(fmt::format("model{}.log", number)));
@@ -762,7 +766,8 @@ Result<Totals> run_scenarios(const SessionOptions &options)
         fs::path out = options.out / scenario->name;
         auto totals = run_scenario(options, *scenario, out);
         if (!totals) {
-            std::error_code not_empty;  // removes only the empty folder of a run that never began
+            // remove() fails, and keeps the folder, if the run has already stored files in it.
+            std::error_code not_empty;
             fs::remove(out, not_empty);
             return totals;
         }

@@ -16,13 +16,16 @@ struct SessionOptions {
     const KernelQuirks *kernel = nullptr;
     const DriverSpec *driver = nullptr;  // nullptr: a guest without devices, to test that it boots
     Mode mode = Mode::kTest;
-    std::string scenario;                // runs this scenario; empty: the kernel's routine ones
-    bool all = false;                    // runs every scenario that the kernel supports
-    std::optional<uint64_t> brief;       // runs one brief scenario: this number modulo their count
-    std::optional<uint64_t> shard;       // runs one shard of the routine ones: this modulo kShards
+    // The scenario to run. Empty: every scenario that is routine on the kernel.
+    std::string scenario;
+    bool all = false;  // runs every scenario that the kernel supports
+    // Runs only one of the driver's brief scenarios: the one with this index modulo their count.
+    std::optional<uint64_t> brief;
+    // Runs only the routine scenarios of one shard. The shard number is taken modulo kShards.
+    std::optional<uint64_t> shard;
     std::optional<Placement> placement;  // replaces the placement of the scenario
     uint64_t seed = 1;
-    unsigned seconds = 60;  // length of a step whose command has {seconds}
+    unsigned seconds = 60;  // replaces {seconds} in the commands of steps
     bool verbose = false;
     bool allow_kvm = true;
     std::filesystem::path cache;

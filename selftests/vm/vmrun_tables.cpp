@@ -39,7 +39,7 @@ constexpr std::string_view kHarmlessInRaces[] = {
     "DMA-API: debugging enabled",
     "kcsan: enabled early",
     "kcsan: strict mode configured",
-    "kcsan: non-strict mode configured",  // ... use CONFIG_KCSAN_STRICT=y to see all data races
+    "kcsan: non-strict mode configured",
     "kcsan: selftest:",
     "BUG: KCSAN: data-race in ktime_get_mono_fast_ns+",  // KCSAN does not report the other function
     "BUG: KCSAN: data-race in __kernfs_remove / kernfs_unlink_open_file",
@@ -59,8 +59,8 @@ constexpr KernelQuirks kKernels[] = {
     // This kernel removes drivers after their first probe, and releases kobjects seconds later.
     {"late-6.12", "amd64", "qemu-system-x86_64", "q35", "max", kOneThread, "ttyS0", "1G",
      kHarmlessInDebug, kDebugAppend, kDebugLacks, true},
-    // Two CPUs that share a thread hardly ever access a watchpoint at the same time, so each
-    // emulated CPU has a separate thread.
+    // KCSAN finds a race only if two CPUs access the same address at the same time. This hardly
+    // ever happens if one host thread emulates both CPUs, so each emulated CPU has a thread.
     {"kcsan-6.12", "amd64", "qemu-system-x86_64", "q35", "max", kManyThreads, "ttyS0", "1G",
      kHarmlessInRaces, kRacesAppend, kDebugLacks, true, true},
 };

@@ -17,17 +17,19 @@ struct KernelQuirks {
     std::string_view kernel;   // folder below guests/ in the cache
     std::string_view arch;     // amd64 or arm64: folder below build/guest/
     std::string_view qemu;     // QEMU's program
-    std::string_view machine;  // for -M, without the memory backend
+    std::string_view machine;  // argument of -M, without the memory backend
     std::string_view cpu;
-    std::string_view tcg;      // for -accel if KVM is not used
+    std::string_view tcg;      // argument of -accel if KVM is not used
     std::string_view console;  // kernel's name of the first serial port
     std::string_view memory;
     // Parts of log lines of this kernel that look like warnings but are harmless.
     std::span<const std::string_view> harmless{};
     std::string_view append{};                  // more kernel parameters
     std::span<const std::string_view> lacks{};  // stock modules that this kernel does not have
-    bool debug = false;  // KASAN, lockdep and kmemleak; slow; checked at the end
-    bool races = false;  // KCSAN in place of KASAN and kmemleak
+    // The kernel is built with KASAN, lockdep and kmemleak, and is slow. At the end of a scenario,
+    // vmrun checks that lockdep is still active.
+    bool debug = false;
+    bool races = false;  // the kernel has KCSAN in place of KASAN and kmemleak
 };
 
 enum class Mode { kTest, kDemo, kShell };
@@ -59,15 +61,16 @@ enum class Placement { kIntegrated, kRootPort, kCxlRootPort };
 // One device of a chassis. A single process emulates all devices of a chassis, and each device
 // receives the packets of the others.
 struct ChassisDevice {
-    std::string_view words;  // arguments of --device of `pmukit-model chassis`, without --socket
-    std::string_view bus;    // QEMU's name of the device's bus
+    // Argument of option --device of `pmukit-model chassis`; vmrun adds --socket.
+    std::string_view words;
+    std::string_view bus;  // QEMU's name of the device's bus
     std::string_view address{};
     bool plugged = true;  // present at boot; if false, plugged when the guest requests it
 };
 
-// Sizes and address of the memory of a tapped node (Scenario::tapped_node), for QEMU's -m and a
-// model's --tap-base; {tap_base} and {tap_bytes} in a model's arguments. The guest's other memory
-// is at lower addresses.
+// Size and address of the memory of a tapped node (Scenario::tapped_node), and size of the guest's
+// other memory, which is at lower addresses. {tap_base} and {tap_bytes} in the arguments of a model
+// stand for the address and size of the tapped memory.
 inline constexpr std::string_view kTappedBytes = "256M", kUntappedBytes = "768M",
                                   kTappedBase = "0x30000000";
 
@@ -91,16 +94,18 @@ struct Scenario {
     // the ports and switches above these devices, for QEMU's -device.
     std::vector<ChassisDevice> chassis{};
     std::vector<std::string_view> bridges{};
-    std::vector<std::string_view> objects{};  // QEMU's -object, for devices in `bridges`
+    // Arguments of QEMU's -object: objects that the devices in `bridges` use.
+    std::vector<std::string_view> objects{};
     // Other drivers whose modules and programs the guest has, too.
     std::vector<std::string_view> beside{};
     // Modules to load in place of the driver's modules. A name with a folder is a path below
     // build/modules/<kernel>/.
     std::vector<std::string_view> modules_instead{};
     std::vector<std::string_view> stock_modules{};  // added to the driver's stock modules
-    std::vector<std::string_view> examples{};       // for a shell, in place of the driver's
-    // Two NUMA nodes with one CPU each. Even on x86, the CPU near a device in the second node can
-    // go offline.
+    // Example commands that a shell prints, in place of the driver's examples.
+    std::vector<std::string_view> examples{};
+    // The guest has two NUMA nodes with one CPU each. The CPU of the second node, and so the CPU
+    // nearest to a device there, can go offline even on x86, where CPU 0 cannot.
     bool two_nodes = false;
     std::string_view smp{};     // for QEMU's -smp, in place of two CPUs; not with two_nodes
     std::string_view append{};  // more kernel parameters
@@ -113,8 +118,8 @@ struct Scenario {
     // of the first model's device. A plugin of QEMU reports the guest's accesses to this memory to
     // that model: see kTappedBase above.
     bool tapped_node = false;
-    // Not empty: the processor has RDT, which a plugin of QEMU emulates with these options
-    // (tools/rdt). The guest has two L3 caches if it has two sockets and cpus-per-l3=1.
+    // Options of the QEMU plugin in tools/rdt, which emulates RDT. Empty: the CPU has no RDT. The
+    // guest has two L3 caches if it has two sockets and cpus-per-l3=1.
     std::string_view rdt{};
     // The guest suspends, so the devices of the shared folders must keep their state. Needs Linux
     // 6.12 or newer.
@@ -141,20 +146,21 @@ struct DriverSpec {
     std::vector<std::string_view> brief{};
     // Below build/modules/<kernel>/firmware; copied to the guest's /lib/firmware.
     std::vector<std::string_view> firmware{};
-    // If true, a violation of the device's documentation, which the device model counts, fails a
-    // scenario, unless the model has a --fault.
+    // The device model counts violations of the device's documentation by the driver. If `conforms`
+    // is true, a scenario fails on any violation, except one of a model with a --fault.
     bool conforms = false;
 };
 
-// Returns the driver with the scenario's replacements and additions.
+// Returns the driver with what the scenario changes: Scenario::beside, modules_instead,
+// stock_modules and examples.
 DriverSpec with_others(const DriverSpec &driver, const Scenario &scenario);
 
 bool runs_on(const Scenario &scenario, const KernelQuirks &kernel);
 bool is_routine_on(const Scenario &scenario, const KernelQuirks &kernel);
 
-// Tells whether a routine scenario is in the shard; the shard number is taken modulo kShards. The
-// assignment of scenarios to shards shifts from kernel to kernel, so that each shard runs a
-// scenario that is routine on the three stock x86 kernels on one of them.
+// Returns whether a routine scenario is in the shard; the shard number is taken modulo kShards. A
+// scenario is in a different shard on each of the three stock x86 kernels. If it is routine on all
+// three, each shard therefore runs it on exactly one kernel.
 inline constexpr uint64_t kShards = 3;
 bool is_in_shard(const DriverSpec &driver, const Scenario &scenario, const KernelQuirks &kernel,
                  uint64_t shard);

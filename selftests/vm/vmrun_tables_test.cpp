@@ -239,7 +239,7 @@ TEST(Tables, EveryScenarioIsRoutineOnAStockKernel)
 
 // A stress step that never opens an event would pass without a test, so --least-opens sets a
 // minimum.
-TEST(Tables, StressStepsRequireEvents)
+TEST(Tables, StressStepsSetAMinimumOfOpenedEvents)
 {
     for (const DriverSpec &driver : drivers())
         for (const Scenario &scenario : driver.tests)
@@ -249,7 +249,7 @@ TEST(Tables, StressStepsRequireEvents)
                     << driver.name << " " << step.name;
 }
 
-TEST(Tables, EveryHostCheckRequiresText)
+TEST(Tables, EveryHostCheckRequiresTextInTheOutput)
 {
     for (const DriverSpec &driver : drivers())
         for (const Scenario &scenario : driver.tests)
@@ -272,8 +272,9 @@ bool conforms(std::string_view driver)
     return spec && spec->conforms;
 }
 
-// This includes devices of a conforming driver in the chassis of another driver's scenario.
-TEST(Tables, ConformingDevicesAreStrictInEveryScenario)
+// A conforming driver has DriverSpec::conforms. Its devices may also be in the chassis of another
+// driver's scenario.
+TEST(Tables, ModelsOfConformingDriversHaveOptionStrictInEveryScenario)
 {
     unsigned beside = 0;
     for (const DriverSpec &driver : drivers())

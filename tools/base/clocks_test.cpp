@@ -25,7 +25,7 @@ TEST(Clocks, RejectOtherNames)
         EXPECT_FALSE(clock_of_word(word)) << word;
 }
 
-TEST(Clocks, PrintTheNamesOfTheirConstants)
+TEST(Clocks, HaveNamesThatEqualTheirConstants)
 {
     for (const std::string &word : clock_words()) {
         const std::string name = clock_name(*clock_of_word(word));

@@ -75,7 +75,8 @@ inline Result<void> write_all(int fd, Bytes bytes, const std::string &name)
             wait_for_room(fd);
             continue;
         }
-        if (put < 0 && errno == EFAULT)  // the bytes are of a mapped input: no fault of the output
+        // The bytes belong to a mapped input file that became shorter. The output is not at fault.
+        if (put < 0 && errno == EFAULT)
             return Error{Errc::kIo, std::string(kInputIsGone)};
         if (put < 0)
             return system_error(name, errno);

@@ -91,7 +91,8 @@ TEST(WriteAll, WaitsForTheReaderOfANonBlockingPipe)
     std::thread reader([&in, &arrived] {
         char chunk[16384];
         for (ssize_t got = 1; got != 0;) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));  // slower than the writer
+            // The delay makes the reader slower than the writer, so the pipe becomes full.
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
             got = ::read(in.get(), chunk, sizeof chunk);
             arrived += got > 0 ? static_cast<size_t>(got) : 0;
         }

@@ -8,7 +8,7 @@ FMT_BEGIN_NAMESPACE
 namespace detail {
 template FMT_API auto thousands_sep_impl(locale_ref) -> thousands_sep_result<char>;
 template FMT_API auto decimal_point_impl(locale_ref) -> char;
-#if FMT_VERSION < 110000  // not a template in version 11 and later
+#if FMT_VERSION < 110000  // since version 11, vformat_to() is not a template
 template FMT_API void vformat_to(buffer<char> &, basic_string_view<char>,
                                  basic_format_args<format_context>, locale_ref);
 #endif

@@ -30,7 +30,7 @@ public:
         PciConfigReader reader(fd.get(), static_cast<size_t>(std::clamp<off_t>(
                                              info.st_size, kHeaderBytes, kMostBytes)));
         if (!reader.take(0, kHeaderBytes))
-            return read_small_file(file);  // shorter than a header
+            return read_small_file(file);  // the file is shorter than a header
         // An unprivileged user can read only the header.
         if (!reader.take_capabilities() || !reader.take_extended())
             reader.space_.resize(kHeaderBytes);

@@ -57,7 +57,7 @@ TEST(PciConfigReader, ReadsNoUndefinedRegisters)
         EXPECT_EQ(taken.substr(first, last - first), std::string(last - first, '\0')) << first;
 }
 
-TEST(PciConfigReader, EndsAtACircularCapabilityList)
+TEST(PciConfigReader, StopsAtALoopInTheCapabilityList)
 {
     std::string space = with_capabilities();
     put(space, 0x80, 0x5a5a'4011);
@@ -78,7 +78,7 @@ TEST(PciConfigReader, AFunctionWithoutExtendedSpaceHas256Bytes)
     EXPECT_EQ(read(space).size(), 256u);
 }
 
-TEST(PciConfigReader, OnlyTheHeaderIsReadOfADvsecLongerThanConfigSpace)
+TEST(PciConfigReader, ReadsOnlyTheHeaderOfADvsecThatExceedsConfigSpace)
 {
     std::string space = with_capabilities();
     put(space, 0x200, 0xff0'00023);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A hash table with stable entry addresses and without removal. Its entries can be read in key
-// order. For many keys chosen by a recording: a lookup costs one hash instead of a tree walk, and
-// entries share blocks of memory instead of a node each.
+// A hash table whose entries keep their addresses and cannot be removed. The entries can be read in
+// key order. Use it in place of std::map if a recording can have many keys: a lookup costs one hash
+// instead of a tree walk, and several entries share a memory block.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class StableMap {
 public:
     using Entry = std::pair<const Key, Value>;
 
-    // All entries in key order, for one loop.
+    // A view of all entries in key order, for one loop.
     class Sorted {
     public:
         class Iterator {

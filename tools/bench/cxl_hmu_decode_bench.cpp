@@ -17,7 +17,7 @@ using namespace pmukit;
 namespace hmu = decode::cxl_hmu;
 
 constexpr size_t kBytes = size_t{256} << 20;
-constexpr size_t kEntriesPerRecord = 57;  // entries in a record of the driver
+constexpr size_t kEntriesPerRecord = 57;  // hotlist entries in a full record
 constexpr size_t kHeaderWords = 2 + PMUKIT_CXL_HMU_EXTRA_WORDS;
 constexpr size_t kUnits = 4096;
 constexpr unsigned kCounterWidth = 16;

@@ -46,9 +46,9 @@ constexpr size_t kMostFileBytes =
 constexpr int kRuns = 3;           // the fastest run counts, because other load only adds time
 constexpr size_t kMostMib = 64;
 constexpr double kMostTimes = 10;
-constexpr double kLeastSeconds = 0.1;  // shorter runs always pass: they mostly start up
+constexpr double kLeastSeconds = 0.1;  // shorter runs always pass: most of their time is start-up
 constexpr uint64_t kFirstId = 7;
-constexpr uint32_t kType = 1000;  // type of a PMU's events; samples have PERF_TYPE_SOFTWARE
+constexpr uint32_t kType = 1000;  // attr.type of PMU events; sampling events are software events
 constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
                                  PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN;
 constexpr uint64_t kMiddle = uint64_t{1} << 40;
@@ -223,7 +223,7 @@ std::vector<std::byte> imc_record(uint64_t time, uint64_t address, uint64_t pid)
     return words({time, time * 52, address, 0, pid, 0, 0, time}, std::endian::big);
 }
 
-// Shapes
+// Shapes: the kinds of recordings
 
 class File {
 public:
@@ -390,7 +390,7 @@ std::vector<Shape> shapes()
          }},
         {"benign units", nullptr, kHmu, 1,
          [](File &file) { file.traces([](uint64_t i) { return hot_units(i, 4096); }); }},
-        // A scan over memory: as many output rows as a file can have.
+        // A scan over memory: each record names new units, so the output has the most rows.
         {"benign scan", nullptr, kHmu, 1,
          [](File &file) {
              file.traces([](uint64_t i) {
@@ -732,7 +732,7 @@ private:
                    return row.find(filter) != row.npos;
                });
     }
-    // True if the row is wanted, or if the row of a shape that is compared with this one is wanted.
+    // Returns true if the filters select the row, or select a row that is compared with it.
     bool command_wanted(const Shape &shape, const Command &command) const
     {
         return row_wanted(shape, command) || std::ranges::any_of(shapes_, [&](const Shape &other) {

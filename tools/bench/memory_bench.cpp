@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // memory_bench [MIB]: measures the peak resident set size and the rate of the commands that read a
-// recording, and of a loop over its records. Each may use at most 64 MiB, and runs with a data
-// limit of that size (ulimit -d). The main recording has 8192 MiB, or MIB, and is sparse: only the
-// start of each AUX buffer has records; the rest are zeros, which decoders must scan, too. A second
-// recording, of 512 MiB, has no zeros. In two more, of 64 MiB, all records differ: each entry has a
-// different unit of memory, each sample a different address. The files are in TMPDIR.
+// recording, and of a loop over its records. Each command may use at most 64 MiB, and runs with a
+// data limit of that size (ulimit -d). The main recording has 8192 MiB, or MIB. It is sparse: only
+// the start of each AUX buffer has records; the rest are zeros, which decoders must scan, too. A
+// second recording, of 512 MiB, has no zeros. In two more, of 64 MiB, all records differ: each
+// entry has a different unit of memory, each sample a different address. The files are in TMPDIR.
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pmukit/cxl_hmu.h>
@@ -36,7 +36,7 @@ using namespace pmukit;
 constexpr uint64_t kId = 7;
 constexpr uint32_t kPmuType = 24;
 constexpr size_t kBufferBytes = size_t{1} << 20;
-constexpr size_t kEntriesPerRecord = 57;  // entries in a record of the driver
+constexpr size_t kEntriesPerRecord = 57;  // hotlist entries in a full record
 constexpr uint64_t kFewUnits = 65536;     // number of hot units in most recordings
 constexpr uint64_t kManyUnits = uint64_t{1} << 40;
 constexpr unsigned kCounterWidth = 16;
@@ -222,7 +222,8 @@ Run run_command(const std::vector<std::string> &words)
 
 constexpr size_t kMostMib = 64;
 
-// Runs a command on a recording and prints its memory and rate; `name` is part of their names.
+// Runs a command on a recording, and prints its peak memory and its rate. `name` is the part of the
+// printed names that stands for the command.
 bool measure(const char *name, const std::vector<std::string> &words, size_t mib)
 {
     const Run run = run_command(words);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // rotation_bench: runs `pmukit record --interval 2` on the whole machine at 10 kHz, and counts the
-// samples that it loses. 8000 threads exist, whose names each new file must contain. Exit status 1:
-// samples were lost; 69: the system does not permit recording, or not that many threads.
+// samples that it loses. Meanwhile the system has 8000 idle threads, and each new file must contain
+// the names of all threads. Exit status 1: samples were lost; 69: the system does not permit
+// recording, or does not permit that many threads.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/prctl.h>

@@ -25,13 +25,13 @@ struct Invocation {
 // How much a command prints on standard output.
 enum class Shows {
     kLines,  // a few lines, or nothing
-    kText,   // tables and similar: through a pager on a terminal
+    kText,   // long text such as tables; a pager shows it if standard output is a terminal
 };
 
 struct Command {
     CLI::App *words;
-    std::function<Result<int>(const Invocation &)>
-        run;  // owns the options that the parser `words` fills
+    // Runs the subcommand. The function object owns the options that the parser `words` fills.
+    std::function<Result<int>(const Invocation &)> run;
     Shows shows = Shows::kLines;
 };
 

@@ -29,7 +29,8 @@ struct DumpOptions {
     std::string input = "perf.data";
     std::string headers = "";  // hisi_ptt: "narrow" or "wide"; empty: as recorded
     bool tlp = false;          // hisi_ptt: one decoded TLP per line
-    std::string perf = "7.2";  // hisi_ptt: prints the format of report -D of perf "7.2" or "6.12"
+    // hisi_ptt: prints like `perf report -D` of this version of perf: "7.2" or "6.12".
+    std::string perf = "7.2";
 };
 
 constexpr const char *kHostHelp =
@@ -42,15 +43,17 @@ struct ReportOptions {
     size_t top = 32;                     // rows per table; 0: all
     std::optional<uint64_t> unit_bytes;  // unit size for records that do not have it
     std::optional<std::string> source;  // "model": marks the output as emulated; empty: as recorded
-    std::optional<std::string>
-        cxl_topology;        // /sys or a saved copy: adds host addresses, nodes and tiers
+    // Folder with the CXL topology: /sys or a saved copy. If set, the report also has host physical
+    // addresses, NUMA nodes and memory tiers.
+    std::optional<std::string> cxl_topology;
     std::string host;        // host that cxl_topology describes; empty: the recording's host
-    std::string by = "dpa";  // what is ranked: "dpa", "hpa" or "node"
+    std::string by = "dpa";  // address or node by which counts are ranked: "dpa", "hpa" or "node"
     uint64_t range_bytes = uint64_t{2} << 20;  // hisi_ptt: size of an address range, a power of two
-    bool join = false;  // all drivers together, by host address and time, instead of separately
-    std::string html;   // HTML file to write, instead of text; empty: none
-    // For imc. symfs: root folder of the recorded programs; empty: /. kallsyms: file of kernel
-    // symbols; empty: none.
+    // Prints one report of all drivers, joined by host address and time, not one for each driver.
+    bool join = false;
+    std::string html;  // HTML file to write instead of text; empty: prints text
+    // For imc: root folder of the recorded programs (empty: /), and file of kernel symbols (empty:
+    // none).
     std::string symfs, kallsyms;
 };
 
