@@ -98,7 +98,7 @@ struct CutOptions {
 struct InjectOptions {
     std::string input = "perf.data";
     std::string output = "perf.data.inject";
-    bool samples = true;       // false: AUX data is only removed
+    bool samples = true;       // false: removes AUX data without writing samples for it
     std::string headers = "";  // see DumpOptions
 };
 
@@ -123,13 +123,13 @@ struct DiscoverOptions {
 };
 
 struct TopOptions {
-    std::string input;                        // "-": standard input; empty: top records itself
+    std::string input;                        // "-": standard input; empty: top opens the events
     std::vector<std::string> events;          // events to count
     std::vector<std::string> command;         // top ends when the command ends
-    std::vector<std::string> recorder_words;  // options of record, written in full
+    std::vector<std::string> recorder_words;  // options that top passes to `pmukit record`
     uint64_t interval_ms = 1000;
     uint64_t iterations = 0;  // 0: until the input ends
-    size_t top = 16;          // rows per view, as text; 0: all
+    size_t top = 16;          // rows per view in text output; 0: all
     std::string view;         // empty: all views with data
     std::string feed = "auto";
     std::string source;  // "model": the devices are emulated

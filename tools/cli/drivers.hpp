@@ -38,7 +38,7 @@ struct DriverDescription {
     // PMUs that record. nullptr: all PMUs of the driver only count.
     const Driver *recorded;
     std::string_view example_terms;   // event terms that `pmukit list` shows
-    std::optional<int> record_clock;  // CLOCK_* of times in records; nullopt: the event's
+    std::optional<int> record_clock;  // CLOCK_* of times in records; nullopt: the event's clock
 
     // For commands that read a recording
     std::unique_ptr<DriverDump> (*dump)(const Recording &, const DumpOptions &, Output &);

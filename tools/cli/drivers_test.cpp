@@ -17,7 +17,7 @@ TEST(Drivers, ListIsSortedByName)
     EXPECT_TRUE(std::ranges::is_sorted(drivers(), {}, &DriverDescription::name));
 }
 
-TEST(Drivers, NameAndRecordingPmuFindTheDriver)
+TEST(Drivers, FindsADriverByItsNameAndByItsRecordingPmu)
 {
     for (const DriverDescription *driver : drivers()) {
         EXPECT_EQ(driver_of_name(driver->name), driver);
@@ -29,7 +29,7 @@ TEST(Drivers, NameAndRecordingPmuFindTheDriver)
     EXPECT_EQ(recorder_of_pmu("uncore_imc_0"), nullptr) << "which only counts";
 }
 
-TEST(Drivers, RecordingDriversSupportEveryReadingCommand)
+TEST(Drivers, ExactlyTheRecordingDriversHaveDumpReportInjectAndExport)
 {
     for (const DriverDescription *driver : drivers()) {
         const bool records = driver->recorded != nullptr;
@@ -44,7 +44,7 @@ TEST(Drivers, RecordingDriversSupportEveryReadingCommand)
     }
 }
 
-TEST(Drivers, DriversWithATraceEventHaveATopView)
+TEST(Drivers, ExactlyTheDriversWithATraceEventHaveATopView)
 {
     std::set<unsigned> places;
     for (const DriverDescription *driver : drivers()) {
@@ -57,7 +57,7 @@ TEST(Drivers, DriversWithATraceEventHaveATopView)
     }
 }
 
-TEST(Drivers, ModulesIncludeTheDriverName)
+TEST(Drivers, ModulesOfADriverIncludeOneWithItsName)
 {
     for (const DriverDescription *driver : drivers())
         EXPECT_TRUE(std::ranges::count(driver->modules, driver->name)) << driver->name;

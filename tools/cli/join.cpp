@@ -58,7 +58,8 @@ double overlap_of(const std::vector<uint64_t> &a, const std::vector<uint64_t> &b
 // Range of a unit. A unit in several pieces of host memory belongs to the range of its first piece.
 std::optional<uint64_t> Join::range_of(const std::string &pmu, uint64_t unit_bytes, uint64_t dpa)
 {
-    constexpr size_t kUnitBytes = 2 * (sizeof dpa + sizeof(uint64_t) + kNodeBytes);  // and units_
+    // Memory of an entry in known_ and of an entry in units_.
+    constexpr size_t kUnitBytes = 2 * (sizeof dpa + sizeof(uint64_t) + kNodeBytes);
     auto &known = known_[pmu];
     if (const auto at = known.find(dpa); at != known.end())
         return at->second;

@@ -121,7 +121,7 @@ private:
     std::vector<Group> groups_;
     Budget left_{limits::kJoin};
     std::map<std::string, std::set<std::string>> clocks_;
-    std::string why_not_;  // why the first of units_without_host_ has none
+    std::string why_not_;  // why the first of the units without a host address has none
     uint64_t units_without_host_ = 0, units_in_pieces_ = 0, heat_elsewhere_ = 0;
     uint64_t untranslated_ = 0, translations_ = 0, without_time_ = 0, requests_elsewhere_ = 0;
     uint64_t groups_elsewhere_ = 0;

@@ -33,7 +33,8 @@ namespace {
 
 constexpr const char *kInputHelp = "perf.data file or directory; -: standard input";
 
-// Validates the name of an output that must be a file, because it gets its name only when complete.
+// Rejects "-" for an output that must be a file: the command writes the file under a temporary
+// name, and renames it when it is complete.
 CLI::Validator a_file()
 {
     return CLI::Validator(

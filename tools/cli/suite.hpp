@@ -10,7 +10,8 @@
 namespace pmukit::cli {
 
 constexpr std::string_view kPmus = "sys/bus/event_source/devices";
-constexpr std::string_view kShared = "pmukit_common";  // used by all our modules except engines
+// Modules of pmukit use this module directly, except those named *_sim and *_engine.
+constexpr std::string_view kShared = "pmukit_common";
 
 // True if the module is loaded and is pmukit's: an in-tree module of the same name does not use
 // pmukit_common.

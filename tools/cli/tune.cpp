@@ -27,7 +27,9 @@ struct Knob {
     std::string text() const { return pmu + "/" + name; }
 };
 
-// Second names of files, and their first names (Documentation/devices/hisi_ptt.rst).
+// Two files set the same level of a device. pmukit lists and saves the file with the first name,
+// and also accepts the second name (Documentation/devices/hisi_ptt.rst). Each pair: second name,
+// first name.
 constexpr std::pair<std::string_view, std::string_view> kSecondNames[] = {
     {"tx_path_rx_req_alloc_buf_level", "rx_alloc_buf_level"},
     {"tx_path_tx_req_alloc_buf_level", "tx_alloc_buf_level"},

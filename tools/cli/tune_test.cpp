@@ -110,14 +110,14 @@ TEST_F(Tune, RestoresSavedValues)
     EXPECT_EQ(value("hisi_ptt0_3/tune/rx_alloc_buf_level"), "0\n");
 }
 
-TEST_F(Tune, DoesNotSaveSecondNames)
+TEST_F(Tune, SavesALevelWithTwoNamesOnlyUnderTheFirstName)
 {
     options_.save = tree_.path("saved");
     EXPECT_EQ(run(), kExitGood) << err_;
     EXPECT_EQ(read_small_file(tree_.path("saved"))->find("tx_path"), std::string::npos);
 }
 
-TEST_F(Tune, SecondNameSetsTheFileOfTheFirstName)
+TEST_F(Tune, SettingALevelByItsSecondNameWritesTheFileWithTheFirstName)
 {
     options_.settings = {"hisi_ptt0_3/tx_path_rx_req_alloc_buf_level=2"};
     EXPECT_EQ(run(), kExitGood) << err_;
@@ -125,7 +125,7 @@ TEST_F(Tune, SecondNameSetsTheFileOfTheFirstName)
     EXPECT_EQ(value("hisi_ptt0_3/tune/rx_alloc_buf_level"), "2\n");
 }
 
-TEST_F(Tune, SavedValueOfTheFirstNameHasPriorityOverTheSecondName)
+TEST_F(Tune, IfBothNamesOfALevelAreSavedTheValueOfTheFirstNameIsRestored)
 {
     tree_.put("saved",
               "hisi_ptt0_2/rx_alloc_buf_level 2\nhisi_ptt0_2/tx_path_rx_req_alloc_buf_level 1\n");

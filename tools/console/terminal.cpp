@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr uint64_t kStepBytes = uint64_t{1} << 20;  // between two reads of the clock
+constexpr uint64_t kStepBytes = uint64_t{1} << 20;  // at() reads the clock once per this many bytes
 constexpr auto kPatience = 500ms, kPause = 100ms;
 constexpr size_t kBarWidth = 24;
 
@@ -109,7 +109,8 @@ void wait_for_pager()
     const pid_t pid = pager_pid;
     if (pid == 0)
         return;
-    ::close(STDOUT_FILENO);  // the last write end: the pager reads the end of its input
+    // Closes the last write end of the pipe, so that the pager reads end of file.
+    ::close(STDOUT_FILENO);
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR)
         ;
     pager_pid = 0;

@@ -197,7 +197,7 @@ exporter::Output output_of(const ExportOptions &options)
 std::string nothing_text(const Recording &recording, const RecordingTotals &totals,
                          const RowsOut &out)
 {
-    // Without an event that a driver decodes, rows of ordinary samples are enough.
+    // A recording without events of pmukit's drivers lacks nothing if it has ordinary samples.
     bool ours = false;
     for (size_t event = 0; event < recording.reader().events().size(); event++)
         ours |= recording.driver(event) != nullptr;
@@ -240,8 +240,8 @@ void print_counts(const ExportOptions &options, const RowsOut &out, const Folded
                 to.print("{}: {} rows of {}\n", options.output, count->second, table.name);
 }
 
-// The writer of the format. folded: this writer if the format is folded, because it is also the
-// sink of stacks; nullptr: another format.
+// The writer of the format. If the format is folded, `folded` points to the same writer, because
+// that writer also is the sink of stacks; if not, it is nullptr.
 struct Target {
     std::unique_ptr<exporter::Writer> writer;
     Folded *folded = nullptr;
@@ -279,7 +279,8 @@ Result<void> check_output(const ExportOptions &options)
     return {};
 }
 
-// Messages about programs whose symbols are not used, or not all.
+// Returns messages about programs whose symbols are not used, and programs of which only some
+// symbols are used.
 std::vector<std::string> names_texts(const Recording &recording, const Names &names)
 {
     std::vector<std::string> texts;
@@ -334,7 +335,8 @@ Result<int> run_export(const ExportOptions &options, Output &to)
             everything.see(record);
             return writer.state();
         });
-    if (!writer.state())  // its error names the output; the error of walk() names the recording
+    // Return the error of the writer first: it names the output, the error of walk() the recording.
+    if (!writer.state())
         return writer.state().error();
     if (!totals)
         return totals.error();

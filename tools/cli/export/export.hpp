@@ -18,8 +18,8 @@ struct ExportOptions {
     std::string headers;              // see DumpOptions
     std::string driver;               // name of a table; empty: all
     std::vector<std::string> events;  // see choose_events()
-    // For symbols. symfs: root folder of the recorded programs; empty: /. kallsyms: file of kernel
-    // symbols; empty: none.
+    // For symbols: root folder of the recorded programs (empty: /), and file of kernel symbols
+    // (empty: none).
     std::string symfs, kallsyms;
     std::optional<std::string> source;  // "model": marks the output as emulated; empty: as recorded
 };

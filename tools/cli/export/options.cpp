@@ -17,7 +17,8 @@ std::vector<std::string> names_of(const Range &range)
     return names;
 }
 
-// Text for the end of the help: the shell completion reads format names only from the option.
+// Returns the list of formats for the end of the help. The shell completion does not use this list:
+// it reads the names of the formats from the help of --format.
 std::string about_formats()
 {
     std::string text = "Formats:\n";

@@ -72,9 +72,9 @@ void add_clock(std::optional<int32_t> clock_id, perfdata::HostInfo &host)
     host.clock = {1, static_cast<uint32_t>(*clock_id), now_ns(CLOCK_REALTIME), now_ns(*clock_id)};
 }
 
-// Adds the caps of the recorded PMUs, as perf does. Also adds the argument of --source and, for all
-// files of a series after the first, the number of the file: sequence numbers continue in such a
-// file.
+// Adds the caps of the recorded PMUs, as perf does, and the argument of --source. Files of a series
+// after the first also get their number, from which readers know that sequence numbers continue
+// from the previous file.
 void add_caps(const record::Recorder &recorder, const std::string &source, size_t part,
               perfdata::HostInfo &host)
 {
@@ -120,8 +120,9 @@ Result<void> write_auxtrace_info(const record::Recorder &recorder, perfdata::Wri
     return writer.auxtrace_info(info->type, info->words);
 }
 
-// Writes records that name threads and maps which exist already, because the tracking event only
-// reports changes. A workload needs them only if the file is not the first: the first has its exec.
+// Writes records with the names and maps of threads that already exist, because the tracking event
+// reports only changes. For a recorded command, the first file needs no such records, because the
+// exec of the command is in that file.
 Result<void> write_synthesized(const record::Recorder &recorder,
                                const record::RecordOptions &options, size_t part,
                                record::Synthesizer &synthesizer)
@@ -341,7 +342,8 @@ Result<int> run_record(const RecordCommandOptions &options, Output &out)
         [&](perfdata::Writer &writer, record::RecordSink &sink, size_t part) -> Result<void> {
             if (Result<void> done = write_auxtrace_info(*recorder, writer); !done)
                 return done;
-            if (!synthesizer)  // writes to the file that is open at the time
+            // `sink` is the same for all files of a series, and always writes to the open file.
+            if (!synthesizer)
                 synthesizer.emplace(sink, "", [&] { return recorder->drain_now(sink); });
             return write_synthesized(*recorder, wanted, part, *synthesizer);
         },

@@ -35,8 +35,8 @@ struct EventOfPmu {
     bool has_pattern = false;  // the PMU has a term "pattern"
 };
 // Returns AUXTRACE_INFO for a file of these events, with the words of the first event, as stock
-// perf writes them. nullopt: the file needs none, or must have none: stock perf would also use it
-// for AUX data of another driver.
+// perf writes them. nullopt: the file needs none, or must have none because it also has AUX data of
+// another driver, to which stock perf would apply it.
 std::optional<AuxtraceInfo> auxtrace_info_of(const std::vector<EventOfPmu> &events);
 
 }  // namespace pmukit::cli

@@ -61,7 +61,7 @@ public:
     uint64_t bytes() const { return bytes_; }
 
 private:
-    // A file that another thread completes, and its future size.
+    // A file that another thread completes. `bytes` gets the size of the complete file.
     struct Closing {
         std::string path;
         std::future<Result<uint64_t>> bytes;

@@ -12,8 +12,7 @@ namespace {
 
 constexpr uint64_t kMaxPages = uint64_t{1} << 20;
 
-// Parses "64" (pages) or "512K" (bytes). Rounds up to a power of two of pages, like perf, but not
-// 0.
+// Parses "64" (pages) or "512K" (bytes). Rounds up to a power of two pages, like perf; 0 stays 0.
 std::optional<size_t> pages_of(std::string_view text, size_t page_bytes, bool &rounded)
 {
     constexpr std::string_view kUnits = "BKMG";

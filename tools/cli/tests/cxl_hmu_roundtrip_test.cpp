@@ -213,7 +213,7 @@ TEST_F(Roundtrip, AuxAndSamplesGiveTheSameReport)
                                                     {"dpa":4096,"accesses":4,"epochs":2}])"));
 }
 
-TEST_F(Roundtrip, MarksOnlyTheEmulatedDeviceOfTwo)
+TEST_F(Roundtrip, MarksTheEmulatedDeviceButNotTheRealDevice)
 {
     const std::string real = "cxl_hmu_mem1.0.0";
     source_.reset();
@@ -498,7 +498,7 @@ TEST_F(Roundtrip, ErrorForSamplesWithoutPayloadNamesTheMissingOption)
     EXPECT_TRUE(holds(err_, "recorded without -R")) << err_;
 }
 
-TEST_F(Roundtrip, RejectsARecordingWithoutPmusOfTheSuite)
+TEST_F(Roundtrip, RejectsARecordingWithoutPmusOfPmukit)
 {
     begin(kSampleType, {"software"});
     end();
@@ -507,7 +507,7 @@ TEST_F(Roundtrip, RejectsARecordingWithoutPmusOfTheSuite)
     EXPECT_TRUE(holds(err_, "no PMU of pmukit")) << err_;
 }
 
-TEST_F(Roundtrip, TruncatedFileKeepsCompleteRecordsAndFails)
+TEST_F(Roundtrip, ShowsTheCompleteRecordsOfATruncatedFileAndExits1)
 {
     begin();
     for (uint64_t i = 0; i < 3; i++)

@@ -606,7 +606,7 @@ TEST_F(Interrupted, CommandEndsByTheSignalAndLeavesNoFile)
     }
 }
 
-TEST_F(Interrupted, ExportToANameWithASlashLeavesNoFolder)
+TEST_F(Interrupted, ExportToANameWithATrailingSlashLeavesNoFolder)
 {
     Running run = start("export --format csv -i - -o new/", "", ends_[0]);
     ASSERT_TRUE(is_read());
@@ -671,7 +671,8 @@ protected:
         const auto bytes = fs::file_size(part_of(run), failure);
         return !failure && bytes != 0;
     }
-    // Starts the command and stops it; again if it ended before, as can happen on a busy machine.
+    // Starts the command and stops it while it writes. On a busy machine, the command may end
+    // before it is stopped; it is then started again.
     std::optional<Running> stopped_half_way(const std::string &command) const
     {
         for (int tries = 0; tries < 20; tries++) {
@@ -807,7 +808,8 @@ protected:
         fs::remove(path("fifo"));
         EXPECT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
         const Fd from(::open(path("fifo").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-        Fd writer(::open(path("fifo").c_str(), O_WRONLY | O_CLOEXEC));  // so open() never blocks
+        // With a writer, later calls of open() for the FIFO do not block.
+        Fd writer(::open(path("fifo").c_str(), O_WRONLY | O_CLOEXEC));
         EXPECT_EQ(::fcntl(from.get(), F_SETFL, 0), 0);
         arrived_.clear();
         std::thread reader([&] {

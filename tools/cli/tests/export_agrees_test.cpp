@@ -135,8 +135,8 @@ uint64_t number(const json &row, const char *name, uint64_t otherwise = 0)
                              : value.get<uint64_t>();
 }
 
-// Texts in which perf script may print a row. perf removes the name of a thread at its exit;
-// samples that follow have its TID instead of its name.
+// Returns all lines that perf script may print for a row. perf forgets the name of a thread when
+// the thread exits, and prints the TID in place of the name for samples after the exit.
 std::vector<std::string> words_of(const json &row, const Contents &contents, bool with_ip)
 {
     constexpr uint64_t kSecond = 1000000000;

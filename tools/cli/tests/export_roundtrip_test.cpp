@@ -59,7 +59,8 @@ Rows of_jsonl(const std::string &path)
     return rows;
 }
 
-// Parses CSV as RFC 4180 specifies it. nullopt: an empty field without quotes, which is unknown.
+// Parses CSV as RFC 4180 specifies it. nullopt: an empty field without quotes, which means that the
+// value is unknown.
 std::vector<std::vector<std::optional<std::string>>> csv_records(const std::string &text)
 {
     std::vector<std::vector<std::optional<std::string>>> records(1);

@@ -536,7 +536,7 @@ TEST_F(HisiPttRoundtrip, ReportFromStandardInputIsThatOfTheFile)
     EXPECT_TRUE(holds(err_, "standard input: the data ends inside")) << err_;
 }
 
-TEST_F(HisiPttRoundtrip, RejectsFileLayoutFromAPipe)
+TEST_F(HisiPttRoundtrip, RejectsARecordingInFileFormatFromAPipe)
 {
     PttFile recording(file_, {});
     ASSERT_TRUE(recording.finish());
@@ -581,7 +581,7 @@ TEST_F(HisiPttRoundtrip, DumpWithTlpOptionHasOneLinePerTlp)
 }
 
 // The TLPs are two reads and their completions, with tags that differ only in the upper four bits.
-TEST_F(HisiPttRoundtrip, MatchesWideTagsSinceDecoderVersion2)
+TEST_F(HisiPttRoundtrip, MatchesCompletionsBy14BitTagsFromDecoderVersion2On)
 {
     Buffer all;
     for (const uint32_t upper : {3U, 12U}) {
@@ -594,7 +594,8 @@ TEST_F(HisiPttRoundtrip, MatchesWideTagsSinceDecoderVersion2)
         answer[3] = 1U << 5 | upper;
         append(all, ptt::testing::entry_8dw(answer, 150 + upper));
     }
-    // The file has no word, the word of the later version, of the first version, or an unknown one.
+    // Second word of AUXTRACE_INFO. 0: the file has no such word; 1: the pattern of the event; 2:
+    // the decoder version in perf patches of June 2026; 3: an unknown version.
     for (const uint64_t word : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{3}}) {
         const uint64_t version = std::array<uint64_t, 4>{1, 2, 2, 3}[word];
         file_ = folder_.path("perf.data");
@@ -760,8 +761,9 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Formats, HisiPttRuns, ::testing::Values(Format::k4dw, Format::k8dw),
                          [](const auto &of) { return of.param == Format::k8dw ? "8dw" : "4dw"; });
 
-// The recorder read each run in time; or so late that both are in one buffer; or before the AUX
-// records; or the file has no AUX records.
+// The test writes the same data in four ways: a buffer with an AUX record for each run; both runs
+// in one buffer, after both AUX records; the same buffer before the AUX records; and without AUX
+// records.
 TEST_P(HisiPttRuns, DoesNotJoinPartialEntriesOfTwoRuns)
 {
     const TwoRuns runs(GetParam());
@@ -795,7 +797,7 @@ TEST_P(HisiPttRuns, DoesNotJoinPartialEntriesOfTwoRuns)
 }
 
 // The AUX record that marks the start of the second run follows the data of this run.
-TEST_P(HisiPttRuns, RunsFromAPipeAreSplitIfTheirDataFitsTheLimitOfHeldBytes)
+TEST_P(HisiPttRuns, RunsFromAPipeAreDecodedSeparatelyIfTheReaderCanBufferTheirData)
 {
     const TwoRuns runs(GetParam());
     options_.pipe = true;
@@ -1078,7 +1080,7 @@ TEST_F(HisiPttRoundtrip, GapBeforeAllDataIsALoss)
 }
 
 // The in-tree driver does not mark its losses.
-TEST_F(HisiPttRoundtrip, ReportsNothingLostOnlyIfTheDriverMarksLosses)
+TEST_F(HisiPttRoundtrip, SaysThatNothingWasLostOnlyIfTheDriverMarksLosses)
 {
     for (const bool marks : {false, true}) {
         PttFile file(file_, {.marks = marks});
@@ -1132,7 +1134,8 @@ TEST_F(HisiPttRoundtrip, DroppedRecordMakesTheLossALowerBound)
     EXPECT_TRUE(holds(out_, "# lost 2 samples or records\n")) << out_;
 }
 
-// inject must copy a count of losses that the samples which it writes do not contain.
+// inject must copy a count of losses (LOST_SAMPLES) if the samples that it writes do not report the
+// same losses.
 TEST_F(HisiPttRoundtrip, InjectKeepsACountOfLostRecordsOrEntries)
 {
     PttFile file(file_, {});

@@ -53,7 +53,8 @@ bool is_injected(const Driver *driver)
     return driver && std::ranges::find(kInjected, driver->name) != std::end(kInjected);
 }
 
-// Reads a recording. piped: it is compared with one from a pipe, for which perf prints other text.
+// Reads a recording. piped: formats the text like perf's for a recording from a pipe, which
+// differs.
 void read(const std::string &path, bool piped, Content &content)
 {
     Result<perfdata::Reader> script = perfdata::Reader::open_path(path);
@@ -200,7 +201,7 @@ TEST_P(InjectCorpus, DamagedInputGivesAValidRecordingOrNone)
 {
     constexpr size_t kHeader = 104, kAttrsSize = 32, kStep = 56;
     if (GetParam() != "encoded")
-        return;  // recordings of stock perf are large, and test nothing else here
+        return;  // recordings of stock perf are large, and would test the same code
     size_t made = 0;
     const auto check = [&](const std::vector<std::byte> &bytes) {
         const std::string from = folder_.path("damaged");

@@ -152,7 +152,8 @@ TEST_P(PerfAccepts, FileWithInjectedSamples)
     expect_reads("report --header-only -i " + path_, "hostname : accepts");
     EXPECT_EQ(script_lines(""), 3U);
     EXPECT_EQ(script_lines("", "hisi_ptt0_2"), 1U);
-    expect_reads("script -D -i " + path_, "48 50 54 54");  // tag of the payload, of hisi_ptt
+    // These four bytes are the tag at the start of a hisi_ptt payload.
+    expect_reads("script -D -i " + path_, "48 50 54 54");
 }
 
 TEST_P(PerfAccepts, FileThatCutWrites)

@@ -175,7 +175,8 @@ TEST_P(StyleOf, OnlyCommandsThatPrintTablesUseThePager)
     const CommandCase &command = GetParam();
     const std::string words =
         command.prints ? command.prints : std::string(command.name) + " --help";
-    // The pager prints PAGED: itself, because a command may have nothing to show on this machine.
+    // The pager also prints PAGED: after its input ends, because on this machine the command may
+    // print nothing.
     const std::string pager = "PMUKIT_PAGER=sed s/^/PAGED:/; echo PAGED:";
     const std::string paged = shown(words, {pager, "PAGER=false"});
     EXPECT_EQ(paged.find("PAGED:") != paged.npos, command.prints != nullptr) << paged;
@@ -365,7 +366,7 @@ TEST(ProgressLine, AppearsAfterADelayAndIsErasedAtTheEnd)
             Progress progress("reading x", 100'000'000);
             progress.at(50'000'000);
             const std::string early = terminal.shown();
-            // A busy machine may be slow.
+            // On a busy machine, the line may already be due.
             if (std::chrono::steady_clock::now() - begun < std::chrono::milliseconds(400)) {
                 EXPECT_EQ(early, "") << "not in the first moment";
             }

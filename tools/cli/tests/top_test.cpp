@@ -144,7 +144,7 @@ protected:
     std::string out_path_ = tree_.path("out"), out_, said_;
 };
 
-TEST_F(Top, RanksPagesAndGroupsOfAPipe)
+TEST_F(Top, RanksPagesAndGroupsOfARecordingFromAPipe)
 {
     record_all();
     ASSERT_EQ(run("--once --json - <" + recording()), 0) << said_;
@@ -228,7 +228,7 @@ TEST_F(Top, CollisionFlagMakesTheLossALowerBound)
     }
 }
 
-TEST_F(Top, TruncatedRecordingFailsOnlyWithAMessage)
+TEST_F(Top, PrintsAMessageExactlyIfATruncatedRecordingFails)
 {
     record_all();
     const std::string whole = read_small_file(recording()).value();

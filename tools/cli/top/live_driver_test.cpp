@@ -236,7 +236,7 @@ std::vector<std::byte> occupancy(uint64_t sequence, uint64_t monitor, uint64_t b
     return record;
 }
 
-TEST(LiveCacheQos, IntervalOmitsMonitorsThatAWholePassDidNotRead)
+TEST(LiveCacheQos, IntervalOmitsMonitorsThatACompletePassOverAllMonitorsDidNotRead)
 {
     const std::unique_ptr<LiveDriver> live = make_cache_qos_live(no_name);
     const Stream stream{};

@@ -120,8 +120,9 @@ public:
             if (!*more)
                 break;
         }
-        // The recorder exits with the status of its command. Whether it succeeded is known from the
-        // message about what it wrote.
+        // The recorder exits with the status of the recorded command. A status other than 0
+        // therefore does not mean that the recording failed. If the recording succeeded, the
+        // recorder has printed a message about the amount of written data.
         const bool recorded = recorder_.wait() == 0 || line_it_said("standard output").has_value();
         if (!recorded)
             return Error{Errc::kIo, line_it_said("").value_or("the recorder ended")};

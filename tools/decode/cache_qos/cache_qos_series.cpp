@@ -202,7 +202,7 @@ std::string monitor_name(const SeriesKey &key)
 
 bool SeriesTable::put(const SeriesKey &key, const Reading &reading, const Name *named)
 {
-    // Upper bound for the growth of a series by one reading.
+    // One reading makes a series use at most this much more memory.
     constexpr size_t kMostBytes = size_t{32} << 10;
     if (!left_->take(kMostBytes))
         return false;

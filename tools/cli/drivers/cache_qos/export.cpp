@@ -68,7 +68,8 @@ private:
     cache_qos::StreamDecoder decoder_;
 };
 
-// False if the driver wrote 0 bytes because it could not read a value.
+// Returns false if the driver could not read the value of the monitor: the 0 in the reading is then
+// no value.
 bool has_value(const cache_qos::Reading &reading)
 {
     constexpr uint32_t kNothingRead =

@@ -24,7 +24,8 @@ constexpr LiveView kView = {
 
 struct Level {
     uint64_t first = 0, before = 0, last = 0, most = 0, bound = 0;
-    // Number of the last pass that read this monitor. Each pass first reads the whole machine.
+    // Number of the last pass in which the driver read this monitor. In each pass, the driver reads
+    // the monitor of the whole machine first.
     uint64_t pass = 0;
     uint8_t kind = 0;
     std::optional<cache_qos::Name> named{};
@@ -74,7 +75,8 @@ public:
         const SeriesKey key = {reading.monitor, reading.domain, reading.event};
         const auto [at, fresh] = levels_.try_emplace(key);
         Level &level = at->second;
-        // If the kind or the life differs, the monitor number was assigned to another owner.
+        // If the kind or the use count (life) of the monitor number differs, the driver has
+        // assigned the number to another task, group or CPU list.
         if (fresh || level.kind != reading.kind ||
             (named && level.named && named->life != level.named->life))
             level.begin(reading.bytes);
@@ -91,8 +93,8 @@ public:
         for (auto &[key, level] : levels_)
             level.before = level.last;
     }
-    // True if two passes have begun since the last reading of this monitor: a complete pass did not
-    // read it.
+    // Returns true if the driver has begun two passes since it last read this monitor. The first of
+    // them is complete and did not read the monitor, so the monitor no longer exists.
     bool has_ended(const SeriesKey &key, const Level &level) const
     {
         return passes(key) > level.pass + 1;

@@ -193,7 +193,8 @@ void print_places(const std::vector<HotPlace> &hot, size_t top, Output &out)
               "node", "tier", "units", "accesses", "share", "epochs");
     for (size_t i = 0; i < hot.size() && (top == 0 || i < top); i++) {
         const HotPlace &place = hot[i];
-        // In always-on mode the device counts no accesses: the share is that of epochs.
+        // In always-on mode the device counts no accesses. The column then shows the share of the
+        // epochs.
         const double share =
             accesses ? static_cast<double>(place.accesses) / static_cast<double>(accesses)
                      : static_cast<double>(place.epochs) / static_cast<double>(epochs);

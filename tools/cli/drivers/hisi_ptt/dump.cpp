@@ -50,8 +50,8 @@ public:
         piece_ = offset;
     }
     void align(std::optional<uint64_t> base) { framer_.align(base); }
-    // Call after each piece: bytes that the framer holds back, until more data shows whether they
-    // are an entry, belong to this piece.
+    // Call after each piece. The framer holds back bytes until later data shows whether they are an
+    // entry. settle() makes it decide now, so that the bytes are printed with their piece.
     void settle() { framer_.settle(); }
     void data(Bytes bytes) { framer_.data(bytes); }
     void loss(uint64_t bytes) { framer_.loss(bytes); }
@@ -87,7 +87,8 @@ private:
     {
         return offset - (offset >= piece_ ? piece_ : before_);
     }
-    // Lines show the low 32 bits of the offset. The high 32 bits have a line when they change.
+    // The line of an entry shows the low 32 bits of the offset. When the high 32 bits change, they
+    // are printed on a line of their own.
     void print_high_half(uint64_t half)
     {
         if (half != high_half_)
@@ -105,7 +106,7 @@ private:
     }
 
     Output &out_;
-    ptt::DumpText &text_;  // shared by all streams: its buffer is large
+    ptt::DumpText &text_;  // shared by all streams, because its buffer is large
     bool tlps_;
     bool started_ = false;
     uint64_t piece_ = 0, before_ = 0;  // offset of the current and of the previous piece of data

@@ -28,7 +28,8 @@ public:
     void packet(const ptt::Packet &packet) override
     {
         const ptt::Tlp tlp = parse_tlp(packet);
-        if (tlp.kind.queue == ptt::TlpClass::kUnknown) {  // the place of its requester is unknown
+        // The position of the requester ID in the header of an unknown type of TLP is unknown.
+        if (tlp.kind.queue == ptt::TlpClass::kUnknown) {
             unknown_++;
             return;
         }
@@ -76,8 +77,8 @@ public:
         return aux_gap_ || aux_at_least_ ||
                (records_.at_least() && (!was_at_least_ || records_.overruns() != 0));
     }
-    // Call for a gap in the AUX data. The number of entries lost in it follows at the end, by
-    // lose().
+    // Call for a gap in the AUX data. The number of entries lost in the gap is known only at the
+    // end, when lose() is called.
     void gap() { aux_gap_ = true; }
     void lose(const perfdata::LostEntries &lost)
     {

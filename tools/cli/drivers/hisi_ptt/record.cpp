@@ -15,7 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char *kPortFolder = "root_port_filters", *kRequesterFolder = "requester_filters";
-constexpr std::string_view kNoFunction = "multiselect";  // the only file in them that is no filter
+// Each other file in these folders is the filter of a PCI function.
+constexpr std::string_view kNoFunction = "multiselect";
 
 // Returns a name such as "0000:00:10.0"; nullopt: the text is not a PCI address, and must not
 // become part of a path.

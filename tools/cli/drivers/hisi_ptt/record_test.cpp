@@ -76,7 +76,7 @@ TEST_F(HisiPttFilter, ErrorForAnUnknownFunctionListsTheFilters)
     EXPECT_TRUE(holds(message, "requesters: 0000:01:00.1, 0001:01:00.1")) << message;
 }
 
-TEST_F(HisiPttFilter, RejectsAPortWithARequesterAndTwoRequesters)
+TEST_F(HisiPttFilter, RejectsTwoRequestersOrAPortCombinedWithARequester)
 {
     EXPECT_TRUE(holds(resolved("0000:00:10.0+0000:01:00.1"), "not both"));
     EXPECT_TRUE(holds(resolved("0000:01:00.1+0001:01:00.1"), "one requester at a time"));

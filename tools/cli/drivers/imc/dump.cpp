@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Records of trace_imc, one per line: AUX offset, timebase, mode, program counter, the PIDR word
-// and the four counters. For samples also the thread, time and numbers of the sample.
+// and the four counters. For samples also the thread, the time, the sequence number and the loss
+// count.
 #include "cli/drivers/imc/handlers.hpp"
 #include "cli/drivers/imc/mode.hpp"
 #include "cli/dump_stream.hpp"
@@ -67,7 +68,8 @@ public:
     {
         StreamDump::aux(stream, data);
         left_ -= data.size();
-        if (left_ == 0)  // the next piece may be of another stream: print all of this one first
+        // The next piece may belong to another stream, so print the rest of this piece first.
+        if (left_ == 0)
             of(stream).decoder().settle();
     }
     void sample(const Stream &, uint64_t, Bytes) override {}  // handled by bare_sample()

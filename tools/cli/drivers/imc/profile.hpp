@@ -21,8 +21,8 @@ namespace pmukit::cli {
 
 class ImcProfile {
 public:
-    // Limits. Further addresses without a symbol are counted per program, further stacks per
-    // thread.
+    // Limits. Above kMostNameless, addresses without a symbol are counted per program. Above
+    // kMostStacks, stacks are counted per thread.
     static constexpr size_t kMostSpots = 65536;     // addresses not yet symbolized
     static constexpr size_t kMostNameless = 32768;  // addresses without a symbol
     static constexpr size_t kMostStacks = 65536;    // pairs of a thread and a function

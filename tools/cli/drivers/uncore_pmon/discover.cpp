@@ -103,7 +103,7 @@ Result<void> read_table(Function &function, const DiscoverOptions &options)
         const Result<uncore::Global> global =
             uncore::parse_global(function.bytes, function.bar_bytes);
         if (!global)
-            break;  // reported when the table is parsed
+            break;  // the table is invalid; parsing it again later reports the error
         wanted = global->bytes();
     }
     return {};
@@ -111,11 +111,12 @@ Result<void> read_table(Function &function, const DiscoverOptions &options)
 
 struct Found {
     std::vector<Function> functions;
-    bool cut_short = false;  // a config space ends where an unprivileged read ends
-    bool good = true;        // false: an error was already reported
+    // The config space of a function has only the 64 bytes that an unprivileged user can read.
+    bool cut_short = false;
+    bool good = true;  // false: an error was already reported
 };
 
-// Returns false if the function cannot be read, which was reported.
+// Reads a function. If this fails, prints a warning and returns false.
 bool read_function(const std::string &path, const std::string &config,
                    const Result<std::optional<uncore::Place>> &place,
                    const DiscoverOptions &options, Found &found)
@@ -286,7 +287,7 @@ nlohmann::ordered_json json_of(const Function &function, const uncore::Table &ta
             {"refused", refused}};
 }
 
-// Returns false if part of a table was rejected, which was reported.
+// Prints the tables. If part of a table is invalid, prints a warning and returns false.
 bool show(const std::vector<Function> &functions, const DiscoverOptions &options, Output &out)
 {
     nlohmann::ordered_json shown = nlohmann::ordered_json::array();

@@ -109,7 +109,7 @@ TEST_F(Discover, JsonHasAllUnitsWithAddresses)
               nlohmann::json({0xc8aaa808U, 0xc8aaa810U, 0xc8aaa818U, 0xc8aaa820U}));
 }
 
-// One PMU has the units with the same type and id of all packages.
+// Units of different packages that have the same type and ID belong to one PMU.
 TEST_F(Discover, NamesOnePmuForTheSameUnitOfAllPackages)
 {
     put_function("pci/0000:7f:00.3", table::table_of({table::UnitWords{}.entry()}));
