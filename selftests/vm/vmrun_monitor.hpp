@@ -18,7 +18,7 @@ namespace pmukit::vm {
 class Monitor {
 public:
     static Result<Monitor> connect(const std::filesystem::path &socket);
-    // limit: timeout for each reply of QEMU
+    // `limit` is the timeout for each reply of QEMU.
     explicit Monitor(Fd socket, std::chrono::milliseconds limit = std::chrono::seconds(20))
         : socket_(std::move(socket)), limit_(limit)
     {

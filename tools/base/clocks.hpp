@@ -51,7 +51,7 @@ inline std::string plain_clock_word(std::string word)
     return word.starts_with(kPrefix) ? word.substr(kPrefix.size()) : word;
 }
 
-// nullopt: no clock has this name.
+// Returns nullopt if no clock has this name.
 inline std::optional<int32_t> clock_of_word(std::string_view word)
 {
     const std::string plain = plain_clock_word(std::string(word));

@@ -8,8 +8,8 @@
 
 namespace pmukit {
 
-// Length of the control character at the start of text, which is not empty; 0 if there is none. A
-// C1 control is two bytes of UTF-8.
+// Returns the length of the control character at the start of the text; 0 if the text begins with
+// another character. The text must not be empty. A C1 control is two bytes of UTF-8.
 inline size_t control_bytes(std::string_view text)
 {
     const auto byte = [text](size_t at) { return static_cast<unsigned char>(text[at]); };

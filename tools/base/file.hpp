@@ -123,7 +123,7 @@ public:
         return map(fd.get(), path);
     }
 
-    // The mapping outlives the descriptor. name: for messages.
+    // The caller may close the descriptor. `name` is the name of the file in messages.
     static Result<MappedFile> map(int fd, const std::string &name)
     {
         struct stat status {};

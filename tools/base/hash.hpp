@@ -88,7 +88,7 @@ template <typename Value>
 class FlatMap {
 public:
     size_t size() const { return entries_.size(); }
-    // nullptr: not present.
+    // Returns nullptr if the table does not contain the number.
     const Value *find(uint64_t number) const
     {
         const uint32_t place = entries_.empty() ? 0 : slots_[slot_of(number)];
@@ -128,7 +128,7 @@ private:
         uint64_t number;
         [[no_unique_address]] Value value;
     };
-    // Slot of the number, or the free slot where it would be inserted.
+    // Returns the slot of the number, or the free slot where the number would be inserted.
     size_t slot_of(uint64_t number) const
     {
         size_t slot = hash_(number) & (slots_.size() - 1);

@@ -65,8 +65,8 @@ inline Result<uint64_t> parse_u64(std::string_view text)
     return value;
 }
 
-// Parses a list of numbers in sysfs format: "0-3,8". A blank text is the empty list. most: the
-// largest valid number.
+// Parses a list of numbers in sysfs format: "0-3,8". A blank text is the empty list. A number above
+// `most` is an error.
 inline Result<std::vector<int>> parse_list(std::string_view text, int most)
 {
     std::vector<int> numbers;
@@ -84,7 +84,7 @@ inline Result<std::vector<int>> parse_list(std::string_view text, int most)
 
 constexpr int kMaxCpu = 65535;
 
-// A list of CPUs, as option -C takes it.
+// Parses a list of CPUs, such as the argument of option -C.
 inline Result<std::vector<int>> parse_cpulist(std::string_view text)
 {
     return parse_list(text, kMaxCpu);

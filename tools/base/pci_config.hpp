@@ -20,7 +20,7 @@ namespace pmukit {
 
 class PciConfigReader {
 public:
-    // file: the file "config" in the sysfs directory of the function, or a copy of it.
+    // `file` is the path of the file "config" in the sysfs directory of the function, or of a copy.
     static Result<std::string> read(const std::string &file)
     {
         const Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));

@@ -50,7 +50,7 @@ public:
 
     size_t size() const { return entries_.size(); }
     bool empty() const { return entries_.empty(); }
-    // nullptr: not present.
+    // Returns nullptr if the table does not contain the key.
     Entry *find(const Key &key)
     {
         const uint32_t place = entries_.empty() ? 0 : slots_[slot_of(key)];
@@ -92,7 +92,7 @@ private:
         for (const Entry &entry : entries_)
             slots_[slot_of(entry.first)] = ++place;
     }
-    // Slot of the key, or the free slot where it would be inserted.
+    // Returns the slot of the key, or the free slot where the key would be inserted.
     size_t slot_of(const Key &key) const
     {
         size_t slot = hash_(key) & (slots_.size() - 1);

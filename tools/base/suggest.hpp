@@ -10,7 +10,8 @@
 
 namespace pmukit {
 
-// Number of letters to add, drop, change or swap with a neighbor to turn one word into the other.
+// Returns how many letters must be added, dropped, changed or swapped with a neighbor to turn one
+// word into the other.
 inline size_t edit_distance(std::string_view a, std::string_view b)
 {
     std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
@@ -28,8 +29,8 @@ inline size_t edit_distance(std::string_view a, std::string_view b)
     return last[b.size()];
 }
 
-// "; did you mean NAME?", or empty if no word is near: up to a third of the letters may be wrong,
-// and a prefix of three or more letters also matches.
+// Returns "; did you mean NAME?", or an empty text if no known word is similar. In a similar word,
+// up to a third of the letters may be wrong. A prefix of three or more letters is similar, too.
 inline std::string did_you_mean(std::string_view word, const std::vector<std::string> &known)
 {
     constexpr size_t kLeastBegin = 3;

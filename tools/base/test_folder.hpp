@@ -50,7 +50,7 @@ public:
         std::filesystem::create_symlink(target, path(name));
     }
     void remove(const std::string &name) const { std::filesystem::remove_all(path(name)); }
-    // Paths of all files, relative to the folder.
+    // Returns the paths of all files, relative to the folder.
     std::vector<std::string> files() const
     {
         std::vector<std::string> found;

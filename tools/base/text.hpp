@@ -21,8 +21,8 @@ void append(std::string &to, fmt::format_string<Args...> format, Args &&...args)
     append_values(to, format, fmt::make_format_args(args...));
 }
 
-// Length in bytes of the UTF-8 character at the start of text, which is not empty (Unicode 15,
-// table 3-7); 0 if it is invalid.
+// Returns the length in bytes of the UTF-8 character at the start of the text (Unicode 15, table
+// 3-7); 0 if the text begins with an invalid character. The text must not be empty.
 size_t utf8_bytes(std::string_view text);
 constexpr std::string_view kReplacementCharacter = "\xef\xbf\xbd";
 // Replaces each byte that belongs to no valid character with U+FFFD.

@@ -171,7 +171,7 @@ void check_tracefs(const Host &host, Findings &findings)
 // Default sizes for one event: control page, ring and AUX area.
 constexpr int64_t kRingKib = 4 + 512 + 4096;
 
-// Soft limit in a line "Max locked memory  SOFT  HARD  bytes". nullopt: unlimited.
+// Returns SOFT from the line "Max locked memory  SOFT  HARD  bytes"; nullopt if it is "unlimited".
 std::optional<int64_t> locked_kib(const Host &host)
 {
     constexpr std::string_view kKey = "Max locked memory";

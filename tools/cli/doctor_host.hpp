@@ -17,16 +17,16 @@ public:
 
     // True for the running machine, where events can be opened; false for a copy.
     bool live() const { return root_ == "/"; }
-    // name: without a leading slash.
+    // In these functions, `name` is a path without the leading slash.
     std::string path(std::string_view name) const;
     bool has(std::string_view name) const;
-    // Contents without surrounding white space; nullopt: the file does not exist or is not
-    // readable.
+    // Returns the contents of a file without surrounding white space; nullopt if the file does not
+    // exist or is not readable.
     std::optional<std::string> text(std::string_view name) const;
     std::optional<int64_t> number(std::string_view name) const;
-    // Names in a folder, sorted. Empty: the folder does not exist.
+    // Returns the sorted names in a folder; an empty list if the folder does not exist.
     std::vector<std::string> names(std::string_view folder) const;
-    // Target of a symbolic link; nullopt: it is not a link.
+    // Returns the target of a symbolic link; nullopt if `name` is not a link.
     std::optional<std::string> link(std::string_view name) const;
 
     bool has_module(std::string_view module) const;

@@ -63,7 +63,7 @@ class RawSink {
 public:
     virtual ~RawSink() = default;
     virtual void sample(const Stream &stream, const SamplePoint &point, Bytes payload) = 0;
-    // Like sample(). offset: stream offset of the AUX data that the sample is made from.
+    // Like sample(). `offset` is the stream offset of the AUX data from which the sample is made.
     void raw(const Stream &stream, std::optional<uint64_t> offset, Bytes payload)
     {
         SamplePoint point;
@@ -77,7 +77,7 @@ public:
     virtual void entries_accounted(size_t event) = 0;
     // Call with the number of bytes of AUX data that could not become samples.
     virtual void skipped(uint64_t bytes) = 0;
-    // Time at which the kernel wrote the AUX data at this offset. 0: unknown.
+    // Returns the time at which the kernel wrote the AUX data at this offset; 0 if it is unknown.
     virtual uint64_t time_ns(const Stream &stream, std::optional<uint64_t> offset) const = 0;
 };
 
@@ -105,8 +105,8 @@ void print_unknown_loss(const Recording &recording, const Stream &stream, uint64
 void print_loss(const Recording &recording, const Stream &stream, uint64_t offset, uint64_t bytes,
                 Output &out);
 
-// A count and advice, shown only if the count is not 0. at_least: the count is a lower bound, which
-// is shown even if it is 0.
+// A count and advice, shown only if the count is not 0. If at_least is true, the count is a lower
+// bound, and is shown even if it is 0.
 struct Remark {
     uint64_t count;
     const char *text;

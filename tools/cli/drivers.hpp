@@ -35,7 +35,7 @@ struct DriverDescription {
     std::span<const std::string_view> modules;        // kernel modules, except pmukit_common
     std::span<const std::string_view> counting_pmus;  // name prefixes of PMUs that only count
 
-    // PMUs that record. nullptr: all PMUs of the driver only count.
+    // PMUs that record. It is nullptr if all PMUs of the driver only count.
     const Driver *recorded;
     std::string_view example_terms;   // event terms that `pmukit list` shows
     std::optional<int> record_clock;  // CLOCK_* of times in records; nullopt: the event's clock
@@ -57,7 +57,8 @@ struct DriverDescription {
     // For `pmukit doctor`
     std::span<const OtherDriver> others;
     void (*check)(const Host &, std::vector<Finding> &);
-    // Returns the terms of an event that doctor can open. nullptr: doctor uses example_terms.
+    // Returns the terms of an event that doctor can open. If this is nullptr, doctor uses
+    // example_terms.
     Result<std::string> (*probe_terms)(const Host &, const std::string &pmu);
 };
 
@@ -65,9 +66,9 @@ struct DriverDescription {
 std::span<const DriverDescription *const> drivers();
 // The drivers that record, for tools/session.
 Drivers recorded_drivers();
-// Returns the driver of a PMU that records. nullptr: no driver of pmukit records from this PMU.
+// Returns the driver of a PMU that records; nullptr if no driver of pmukit records from this PMU.
 const DriverDescription *recorder_of_pmu(std::string_view pmu);
-// nullptr: no driver has this name.
+// Returns nullptr if no driver has this name.
 const DriverDescription *driver_of_name(std::string_view name);
 
 // Adds the handlers of all drivers that have one: add_handlers(router, &DriverDescription::dump,

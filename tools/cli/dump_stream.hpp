@@ -18,7 +18,7 @@ class StreamDump : public PerStream<DriverDump, StreamText, DumpTo> {
     using Base = PerStream<DriverDump, StreamText, DumpTo>;
 
 public:
-    // what: name of a piece of AUX data in the output.
+    // `what` is the text for a piece of AUX data in the output.
     StreamDump(const DumpTo &to, const char *what) : Base(to), what_(what) {}
 
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t file_offset,

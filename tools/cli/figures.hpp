@@ -23,11 +23,11 @@ struct FigureHead {
 // Returns one line per remark whose is_shown() is true.
 std::vector<std::string> lines_of(std::span<const Remark> remarks);
 html::Figure figure_of(const FigureHead &head, std::string title);
-// Share of `part` in `all`, such as "12.5%"; "-" if all is 0.
+// Returns the share of `part` in `all`, such as "12.5%"; "-" if `all` is 0.
 std::string share_text(uint64_t part, uint64_t all);
-// Seconds as perf script prints them; `pmukit cut --time` accepts the number.
+// Returns the time in seconds, as perf script prints it and as `pmukit cut --time` accepts it.
 std::string seconds_text(uint64_t time_ns);
-// Size such as "4 KiB"; in bytes if it is not a whole multiple of a binary unit.
+// Returns a size such as "4 KiB"; in bytes if it is not a whole number of KiB or a larger unit.
 std::string bytes_text(uint64_t bytes);
 double part_of(uint64_t part, uint64_t all);
 

@@ -55,7 +55,7 @@ Result<void> say_claimed_layout(const Recording &recording, perfdata::Writer &to
 }
 
 // Converts a time stamp to perf time, as described in struct perf_event_mmap_page of
-// <linux/perf_event.h>. nullopt: the parameters are not valid.
+// <linux/perf_event.h>. Returns nullopt if the parameters are not valid.
 std::optional<uint64_t> time_of_stamp(const perfdata::TimeConvRecord &conv, uint64_t stamp)
 {
     if (conv.shift >= 32 || conv.mult == 0 || conv.zero == 0)
@@ -68,8 +68,8 @@ std::optional<uint64_t> time_of_stamp(const perfdata::TimeConvRecord &conv, uint
 
 class Injector final : public RawSink {
 public:
-    // aux: threads of the file's AUX data. aux_known: `aux` is complete, because the file could be
-    // read in advance.
+    // `aux` has the threads of the file's AUX data. `aux_known` is true if `aux` is complete
+    // because the file could be read in advance.
     Injector(const Recording &recording, AuxThreads aux, bool aux_known)
         : recording_(recording),
           events_(perfdata::events_for_copy(recording.reader())),
@@ -107,7 +107,7 @@ public:
     Result<void> record(const perfdata::Record &record);
     // Call after all samples. Writes the counts of losses that no sample reports.
     Result<void> write_counts();
-    // The first error in writing samples, if any.
+    // Returns the first error that occurred when samples were written.
     const Result<void> &state() const { return state_; }
     uint64_t samples() const { return samples_; }
     uint64_t skipped_bytes() const { return skipped_bytes_; }

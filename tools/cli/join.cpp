@@ -55,7 +55,8 @@ double overlap_of(const std::vector<uint64_t> &a, const std::vector<uint64_t> &b
 
 // Functions that are called while the recording is read
 
-// Range of a unit. A unit in several pieces of host memory belongs to the range of its first piece.
+// Returns the range of a unit. A unit that is split into several pieces of host memory belongs to
+// the range of its first piece.
 std::optional<uint64_t> Join::range_of(const std::string &pmu, uint64_t unit_bytes, uint64_t dpa)
 {
     // Memory of an entry in known_ and of an entry in units_.

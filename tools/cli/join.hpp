@@ -77,7 +77,7 @@ public:
 
     void hot(const std::string &pmu, uint64_t unit_bytes, uint64_t dpa, uint64_t time_ns,
              uint64_t heat);
-    // Adds a memory request. time_ns: nullopt: unknown.
+    // Adds a memory request. `time_ns` is nullopt if the time is unknown.
     void request(const decode::hisi_ptt::Tlp &tlp, const decode::hisi_ptt::TlpCount &count,
                  std::optional<uint64_t> time_ns);
     // `series` must stay valid until finish().
@@ -112,7 +112,7 @@ private:
 
     const Placer &placer_;
     unsigned range_log2_;
-    // Range of a unit, by PMU and device address. nullopt: the unit has no host address.
+    // Range of each unit, by PMU and device address; nullopt for a unit without a host address.
     std::map<std::string, AddressMap<std::optional<uint64_t>>> known_;
     decode::TimeGrid heat_{kMostRows};      // heat by range
     decode::TimeGrid requests_{kMostRows};  // bytes, by range and requester

@@ -126,8 +126,8 @@ private:
         return {};
     }
 
-    // Writes an option in full. value: the value in the same word as the option; nullopt: no value
-    // in that word.
+    // Writes an option in full. `value` is the value in the same word as the option; nullopt if
+    // that word has no value.
     Result<void> take(const Known &known, std::optional<std::string> value)
     {
         if (known.refused)

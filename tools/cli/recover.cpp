@@ -60,7 +60,7 @@ void tell_programs(const perfdata::DamagedRecording &recording, const RecoverOpt
     print_json(json, out);
 }
 
-// Size of a file. 0: unknown, as for a directory.
+// Returns the size of a file; 0 if it is unknown, as for a directory.
 uint64_t bytes_of_file(const std::string &path)
 {
     std::error_code failure;

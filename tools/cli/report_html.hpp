@@ -8,7 +8,7 @@
 
 namespace pmukit::cli {
 
-// The head of the page: title, version, source and record counts.
+// Returns a page with only its head: title, version, source and record counts.
 html::Page page_of(const Recording &recording, const RecordingTotals &totals);
 
 }  // namespace pmukit::cli

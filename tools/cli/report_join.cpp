@@ -26,8 +26,8 @@ uint64_t heat_of(const Joined &joined)
     return heat;
 }
 
-// The group whose activity over time is most similar to that of the range. nullopt: no group
-// overlaps.
+// Returns the group whose activity over time is most similar to that of the range; nullopt if no
+// group is active at the same time as the range.
 std::optional<size_t> companion_of(const JoinRange &range)
 {
     const auto most = std::ranges::max_element(range.together);

@@ -20,7 +20,8 @@ bool is_ours(const Host &host, std::string_view module);
 // True if a PMU exists whose name begins with the prefix.
 bool has_pmu(const Host &host, std::string_view prefix);
 
-// Name of the driver of a PMU, which may only count. nullopt: the PMU has no driver of pmukit.
+// Returns the name of the driver of a PMU, also if the PMU only counts; nullopt if the PMU has no
+// driver of pmukit.
 std::optional<std::string_view> driver_on(const Host &host, std::string_view pmu);
 
 }  // namespace pmukit::cli

@@ -35,8 +35,8 @@ struct HotMemory {
     std::string first_reason;
 };
 
-// Accesses; in always-on mode, in which a device counts none, the number of times that a unit was
-// hot.
+// Returns the accesses to a unit. In always-on mode a device counts no accesses; the function then
+// returns the number of times that the unit was hot.
 double heat_of(const decode::cxl_hmu::HotTotals &totals, const decode::cxl_hmu::HotUnit &unit)
 {
     return static_cast<double>(totals.always_on ? unit.epochs : unit.accesses);
@@ -196,7 +196,8 @@ Result<Decision> decide(const TierOptions &options, const tier::Budget &budget,
     return decision;
 }
 
-// error: why not all pages were moved. Pages that were moved before the error stay moved.
+// If not all pages could be moved, `error` has the reason. Pages that were moved before the error
+// stay on their new node.
 struct Outcome {
     tier::Moved moved;
     std::optional<Error> error{};

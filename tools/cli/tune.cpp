@@ -35,7 +35,7 @@ constexpr std::pair<std::string_view, std::string_view> kSecondNames[] = {
     {"tx_path_tx_req_alloc_buf_level", "tx_alloc_buf_level"},
 };
 
-// Returns the first name for a second name; empty: `name` is not a second name.
+// Returns the first name for a second name; an empty text if `name` is not a second name.
 std::string_view first_name_of(std::string_view name)
 {
     for (const auto &[second, first] : kSecondNames)

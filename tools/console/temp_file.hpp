@@ -14,16 +14,17 @@ namespace pmukit::cli {
 // same name, when SIGINT, SIGTERM or SIGHUP ends the program. A program has one output.
 void remove_when_killed(const std::string &output);
 
-// Call first in a command that writes an output. Usage error: the output is one of the inputs, by
-// any name or link, and would be replaced. output: empty or "-" if the command writes no file.
+// Call first in a command that writes an output. Returns a usage error if the output is one of the
+// inputs, also by another name or a link, because the input would be replaced. `output` is empty or
+// "-" if the command writes no file.
 Result<void> begin_output(const std::string &output, const std::vector<std::string> &inputs);
 
 // For signal handlers: removes the file or folder that remove_when_killed() named, if any.
 void remove_temp_file();
 
 // Call last in a command, after all its output, so that no allocation can fail between naming the
-// file and returning the status. file: a complete perfdata::Writer or NewFile. Returns status, or
-// an error if the file cannot be named.
+// file and returning the status. `file` is a complete perfdata::Writer or NewFile. Returns
+// `status`, or an error if the file cannot be named.
 template <typename File>
 Result<int> named_last(File &file, int status)
 {

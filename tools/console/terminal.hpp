@@ -14,8 +14,8 @@
 
 namespace pmukit::cli {
 
-// when: "auto", "always", "never". "auto" means colors if fd is a terminal that is not dumb, and
-// NO_COLOR is unset or empty (no-color.org).
+// `when` is "auto", "always" or "never". With "auto", colors are used if fd is a terminal that is
+// not dumb, and NO_COLOR is unset or empty (no-color.org).
 bool wants_color(const std::string &when, int fd);
 
 // Sends standard output through a pager, as git does: PMUKIT_PAGER, PAGER or less, with LESS=FRX.
@@ -48,7 +48,7 @@ void wait_for_pager();
 // the operation takes longer than half a second; erased at the end.
 class Progress {
 public:
-    // all: the value at 100 %; 0: unknown.
+    // `all` is the value at 100 %; 0 if it is unknown.
     Progress(std::string_view what, uint64_t all);
     Progress(const Progress &) = delete;
     Progress &operator=(const Progress &) = delete;

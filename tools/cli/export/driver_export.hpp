@@ -52,7 +52,7 @@ public:
 
     // From now on, writes rows of this table, and only counts rows of other tables.
     void only(const exporter::Table *table) { only_ = table; }
-    // False if rows of this table would not be written, so the caller need not make them.
+    // Returns false if rows of this table are not written; the caller then need not make them.
     bool wants(const exporter::Table &table) const
     {
         return !stacks_ && (!only_ || only_ == &table);
@@ -60,13 +60,13 @@ public:
     void count(const exporter::Table &table) { counts_[&table]++; }
     // Sends stacks to this sink; wants() is then false.
     void stacks_to(StackSink *sink) { stacks_ = sink; }
-    // Sends the stack of a sample to the sink of stacks. table: table that has the sample as a row.
+    // Sends the stack of a sample to the sink of stacks. `table` has the sample as a row.
     void stack(const exporter::Table &table, size_t event, const perfdata::SampleId &sample_id,
                std::span<const StackFrame> frames);
 
     const Recording &recording() const { return recording_; }
-    // names: all threads of the recording; must outlive this object. Without this call (input from
-    // a pipe), only threads whose records were already read have names.
+    // `names` has all threads of the recording, and must outlive this object. Without this call, as
+    // for input from a pipe, only threads whose records were already read have names.
     void name_by(const Threads &names) { names_of_all_ = &names; }
     const Threads &threads() const { return names_of_all_ ? *names_of_all_ : threads_; }
     void note(const perfdata::Record &record)
@@ -81,7 +81,7 @@ public:
             aux_.note(stream, aux, sample_id);
     }
     const AuxThreads &aux_threads() const { return aux_; }
-    // Task and time of the AUX data at this offset; nullptr: no AUX record covers it.
+    // Returns the task and time of the AUX data at this offset; nullptr if no AUX record covers it.
     const AuxThreads::Range *announced(const Stream &stream, uint64_t offset) const
     {
         return aux_.find(stream, offset);
@@ -119,12 +119,14 @@ private:
 // Evaluates the sequence numbers and the driver's loss counts of records.
 class Numbers {
 public:
-    // from_zero: numbers restart at 0 when the event is enabled. continues: the first record
-    // follows an earlier recording, which has already reported all earlier losses.
+    // `from_zero` is true if sequence numbers restart at 0 when the event is enabled. `continues`
+    // is true if this recording continues another one, which has already reported all earlier
+    // losses.
     Numbers(bool from_zero, bool continues) : from_zero_(from_zero), continues_(continues) {}
     // Returns false for a duplicate record (stock perf's reader can write a burst twice).
     bool note(std::optional<uint64_t> sequence, std::optional<uint64_t> lost);
-    // Records missing between the last record and the one before; the driver's losses in this gap.
+    // missing() returns how many records are missing between the last record and the one before.
+    // lost() returns by how much the driver's loss count grew in the same gap.
     uint64_t missing() const { return missing_; }
     uint64_t lost() const { return lost_; }
 
@@ -140,7 +142,7 @@ public:
     virtual uint64_t finish() = 0;
 };
 
-// A field with a number; nullopt: an empty field.
+// Returns a field with the number; an empty field for nullopt.
 template <typename T>
 exporter::Value value_of(const std::optional<T> &number)
 {

@@ -31,7 +31,8 @@ void lose_of(size_t event, uint32_t cpu, Loss loss, RowsOut &out)
 // Passes data to the export of its driver, and collects threads, losses and ordinary samples.
 class Everything final : public DriverSink {
 public:
-    // wanted: whether to export each event, by event number; empty: all events.
+    // `wanted` says for each event number whether the event is exported. If it is empty, all events
+    // are exported.
     Everything(RowsOut &out, std::vector<bool> wanted, Names &names)
         : out_(out), wanted_(std::move(wanted)), samples_(out, names)
     {
@@ -165,7 +166,8 @@ void lose_at_end(const Recording &recording, const RecordingTotals &totals, Rows
         out.lose({{}, "damage", "bytes", damage->lost_bytes, damage->offset});
 }
 
-// Time at which the file was written, because a recording has no calendar time. For a pipe: now.
+// Returns the time at which the file was written, because a recording has no calendar time. For a
+// pipe, returns the current time.
 timespec time_of_file(const std::string &path)
 {
     struct stat status {};

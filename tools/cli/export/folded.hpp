@@ -28,7 +28,7 @@ namespace pmukit::cli {
 
 class Folded final : public exporter::Writer, public StackSink {
 public:
-    // names: the names of functions; must outlive this object.
+    // `names` has the names of functions, and must outlive this object.
     static Result<std::unique_ptr<Folded>> make(const ExportOptions &options,
                                                 const Recording &recording, Names &names);
     Folded(exporter::TextFile file, const Recording &recording, Names &names)
@@ -36,7 +36,7 @@ public:
     {
     }
 
-    // threads: tasks and their maps; must outlive this object.
+    // `threads` has the tasks and their maps, and must outlive this object.
     void name_by(const Threads &threads) { threads_ = &threads; }
     void rows(const exporter::Table &, exporter::Values, exporter::Values) override {}
     void stack(const StackSample &sample) override;

@@ -16,7 +16,7 @@ namespace pmukit::cli {
 
 class SampleRows {
 public:
-    // names: the names of functions and programs; must outlive this object.
+    // `names` has the names of functions and programs, and must outlive this object.
     SampleRows(RowsOut &out, Names &names)
         : out_(out),
           explainer_(names.explainer(out.threads())),
@@ -50,7 +50,7 @@ private:
     std::string callchain_, frames_;
 };
 
-// Name of the CPU mode in a record's misc: "kernel", "user" ...
+// Returns the name of the CPU mode in a record's misc field: "kernel", "user" ...
 std::string_view cpu_mode_name(uint16_t misc);
 
 }  // namespace pmukit::cli

@@ -190,8 +190,8 @@ Error failed_while_recording(const Error &error, RecordFiles &files)
                                          error.message, part)};
 }
 
-// Returns warnings for drivers that count lost entries. gaps: number of gaps in AUX data, reduced
-// by the gaps that these warnings report.
+// Returns warnings for drivers that count lost entries. `gaps` is the number of gaps in AUX data;
+// the function subtracts the gaps that its warnings report.
 std::vector<std::string> device_lines(const record::Recorder &recorder, uint64_t &gaps)
 {
     std::vector<std::string> lines;

@@ -19,8 +19,8 @@ namespace pmukit::cli {
 Result<void> resolve_names(record::EventString &event,
                            const std::string &root = record::kSysfsPmus);
 
-// Default size of the AUX area for these events, in pages of page_bytes. nullopt: no driver of the
-// events has its own default.
+// Returns the default size of the AUX area for these events, in pages of page_bytes; nullopt if no
+// driver of the events has its own default.
 std::optional<size_t> usual_aux_pages(const std::vector<record::EventString> &events,
                                       size_t page_bytes);
 

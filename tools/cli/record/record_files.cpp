@@ -24,7 +24,8 @@ std::string numbered(const std::string &output, uint64_t number)
 
 constexpr uint64_t kMostFiles = 999'999'999'999;  // no recording has this many files
 
-// Number in the name of a file of this series. nullopt: the file is not part of the series.
+// Returns the number in the name of a file of this series; nullopt if the file is not part of the
+// series.
 std::optional<uint64_t> number_of(std::string_view name, const std::string &output)
 {
     const size_t digits = output.size() + 1;

@@ -27,8 +27,8 @@ Result<Interval> parse_interval(const std::string &text);
 
 class RecordFiles final : public record::RecordSink {
 public:
-    // Opens a file and writes its header. part: number of the file in this recording, from 1; 0
-    // without --interval.
+    // Opens a file and writes its header. `part` is the number of the file in this recording, from
+    // 1; it is 0 without --interval.
     using Open = std::function<Result<perfdata::Writer>(const std::string &path, size_t part)>;
     // Writes the records with which each file begins.
     using Front = std::function<Result<void>(perfdata::Writer &writer, record::RecordSink &sink,
@@ -54,10 +54,10 @@ public:
     Result<void> round() override;
     // Completes the last file.
     Result<void> finish();
-    // Call after an error. Keeps the last file, incomplete. Returns its name; empty: there is no
-    // file.
+    // Call after an error. Keeps the last file, although it is incomplete, and returns its name.
+    // Returns an empty name if no file exists.
     std::string keep();
-    // Total size of the completed files.
+    // Returns the total size of the completed files.
     uint64_t bytes() const { return bytes_; }
 
 private:

@@ -42,7 +42,8 @@ bool is_recording(const std::string &path)
            (front == perfdata::kMagic || front == byteswap(perfdata::kMagic));
 }
 
-// Reason why the file must not be replaced; empty: it may be replaced, or does not exist.
+// Returns the reason why the file must not be replaced; an empty text if the file may be replaced
+// or does not exist.
 std::string why_kept(const std::string &path, const std::vector<std::string> &command)
 {
     struct stat status {};

@@ -10,8 +10,8 @@
 
 namespace pmukit::cli {
 
-// Largest ring that every user may map, in pages: kernel.perf_event_mlock_kb without the control
-// page, rounded down to a power of two.
+// Returns the size in pages of the largest ring that every user may map: kernel.perf_event_mlock_kb
+// without the control page, rounded down to a power of two.
 size_t usual_pages(uint64_t mlock_kib, size_t page_bytes);
 
 // Parses "128", "128,1024", ",1024" or "512K,4M": record ring and AUX area, in pages or as sizes,
@@ -20,7 +20,7 @@ size_t usual_pages(uint64_t mlock_kib, size_t page_bytes);
 Result<bool> parse_pages(const std::string &text, size_t page_bytes,
                          record::RecordOptions &options);
 
-// Size such as "512 KiB" or "4097 bytes", in the largest unit that divides it.
+// Returns a size such as "512 KiB" or "4097 bytes", in the largest unit that divides it.
 std::string size_text(uint64_t bytes);
 
 }  // namespace pmukit::cli

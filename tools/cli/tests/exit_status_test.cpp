@@ -86,7 +86,8 @@ struct Ended {
 // A running program. Its standard streams are files and pipes of the test.
 class Running {
 public:
-    // held: the program does not start before the test, which needs its PID, sends SIGCONT.
+    // If `held` is true, the program does not start until the test sends SIGCONT, because the test
+    // needs its PID before.
     Running(const fs::path &folder, const std::vector<std::string> &words, const std::string &out,
             int in, bool held = false)
         : folder_(folder), out_(out.empty() ? (folder / ".out").string() : out)
@@ -910,7 +911,8 @@ TEST_F(Program, DevStdoutIsStandardOutput)
 // Recordings of this machine. The tests are skipped without the privilege to record.
 class Recorded : public Program {
 protected:
-    // Waits until the unfinished file has data. Returns its name; empty: the program ended before.
+    // Waits until the unfinished file has data, and returns its name. Returns an empty name if the
+    // program ended before.
     std::string begun(Running &run) const
     {
         const std::string part = part_of(run);

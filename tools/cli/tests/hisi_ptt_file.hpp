@@ -109,7 +109,7 @@ public:
     void lost_samples(uint64_t count) { put_lost(PERF_RECORD_LOST_SAMPLES, {count}); }
     // Skips this much AUX data without an AUX record, as if the record did not fit into the ring.
     void skip(uint64_t bytes) { offset_ += bytes; }
-    // Writes a sample. raw: the bytes after the size field of PERF_SAMPLE_RAW.
+    // Writes a sample. `raw` has the bytes after the size field of PERF_SAMPLE_RAW.
     void sample(Bytes raw)
     {
         std::vector<std::byte> record =

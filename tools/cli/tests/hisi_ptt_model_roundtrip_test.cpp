@@ -114,7 +114,7 @@ void expect_same(const decoder::Tlp &tlp, const model::Tlp &truth, bool has_pref
     EXPECT_EQ(tlp.pasid ? tlp.pasid->pasid : 0, pasid.value_or(0));
 }
 
-// Parameter: true: tags have 14 bits; false: 10 bits.
+// The test parameter is true for tags of 14 bits, and false for tags of 10 bits.
 class HisiPttModelRoundtrip : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(WideTags, HisiPttModelRoundtrip, ::testing::Bool());
 

@@ -53,8 +53,8 @@ bool is_injected(const Driver *driver)
     return driver && std::ranges::find(kInjected, driver->name) != std::end(kInjected);
 }
 
-// Reads a recording. piped: formats the text like perf's for a recording from a pipe, which
-// differs.
+// Reads a recording. If `piped` is true, the text is that of perf for a recording from a pipe,
+// which differs from the text for a file.
 void read(const std::string &path, bool piped, Content &content)
 {
     Result<perfdata::Reader> script = perfdata::Reader::open_path(path);
@@ -110,7 +110,7 @@ std::string found_in(const std::string &report)
 
 class InjectCorpus : public testing::TestWithParam<std::string> {
 protected:
-    // Returns the exit status. nullopt: inject rejected the recording.
+    // Returns the exit status; nullopt if inject rejected the recording.
     std::optional<int> inject(const std::string &from, bool samples) const
     {
         const Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));

@@ -13,7 +13,7 @@
 namespace pmukit {
 
 struct Element {
-    std::string name, text;  // text: including the text of all children
+    std::string name, text;  // `text` includes the text of all children
     std::map<std::string, std::string> attributes;
     std::vector<std::unique_ptr<Element>> children;
 
@@ -58,7 +58,7 @@ public:
     PageParser(const PageParser &) = delete;
     PageParser &operator=(const PageParser &) = delete;
 
-    // Returns the error; empty: the page is well-formed.
+    // Returns the error; an empty text if the page is well-formed.
     std::string parse(const std::string &page)
     {
         if (XML_Parse(parser_, page.data(), static_cast<int>(page.size()), 1) == XML_STATUS_OK)

@@ -28,8 +28,8 @@ inline Said run(const std::string &command)
 
 constexpr const char *kKernels[] = {"6.1", "6.12", "7.2"};
 
-// Start of a command line that runs perf, to be followed by its arguments. Empty: perf of this
-// kernel is not installed.
+// Returns the start of a command line that runs perf; the caller appends the arguments. Returns an
+// empty text if perf of this kernel is not installed.
 inline std::string perf(const std::string &kernel)
 {
     const char *cache = std::getenv("PMUKIT_CACHE"), *home = std::getenv("HOME");
@@ -42,7 +42,7 @@ inline std::string perf(const std::string &kernel)
            "/usr/lib/x86_64-linux-gnu " + tree + "/usr/bin/perf ";
 }
 
-// Suffix for a test name, such as "perf6_12".
+// Returns a suffix for a test name, such as "perf6_12".
 inline std::string name_of(const char *kernel)
 {
     std::string name = kernel;

@@ -21,7 +21,8 @@ namespace pmukit::cli {
 
 class OnTerminal {
 public:
-    // input: standard input of the program; -1: the terminal. environment: additional "NAME=VALUE".
+    // `input` is the standard input of the program; -1 stands for the terminal. `environment` has
+    // additional variables, each as "NAME=VALUE".
     OnTerminal(const std::vector<std::string> &words, int input,
                const std::vector<std::string> &environment, winsize size)
     {

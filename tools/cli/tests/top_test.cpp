@@ -34,7 +34,7 @@ std::vector<std::byte> bytes_of(const std::vector<uint64_t> &words)
     return bytes;
 }
 
-// A record of a hot list. entries: pairs of a unit and a count.
+// Returns a record of a hot list. Each element of `entries` is a unit and its count.
 std::vector<std::byte> hot_list(uint64_t sequence,
                                 const std::vector<std::pair<uint64_t, uint64_t>> &entries,
                                 uint64_t lost = 0)

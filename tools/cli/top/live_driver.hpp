@@ -62,7 +62,7 @@ private:
 class LiveDriver : public DriverSink {
 public:
     virtual const LiveView &view() const = 0;
-    // The rows with the largest values, largest first. most: number of rows; 0: all.
+    // Returns the `most` rows with the largest values, the largest first; all rows if `most` is 0.
     virtual std::vector<LiveRow> rows(Span span, size_t most) const = 0;
     virtual uint64_t sum(Span span) const = 0;
     virtual std::vector<LiveLoss> losses() const = 0;

@@ -61,7 +61,7 @@ std::vector<uint64_t> hot_list(uint64_t time_ns, uint64_t sequence, uint64_t los
             3 << 16 | 7};
 }
 
-// A hisi_ptt record with 8DW entries. tlps: the first two dwords of each TLP.
+// Returns a hisi_ptt record with 8DW entries. `tlps` has the first two dwords of each TLP.
 std::vector<uint64_t> trace_entries(uint64_t time_ns, uint64_t sequence, uint64_t lost,
                                     const std::vector<std::pair<uint32_t, uint32_t>> &tlps)
 {

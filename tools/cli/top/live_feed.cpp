@@ -75,7 +75,8 @@ Result<PushedRecording> begin(LiveDrivers &live, const std::string &name)
 // Path of the running pmukit.
 constexpr const char *kSelf = "/proc/self/exe";
 
-// Returns the command line of the recorder. printed: descriptor for the command's output.
+// Returns the command line of the recorder. The recorded command writes its output to the
+// descriptor `printed`.
 std::vector<std::string> recorder_words(const FeedOptions &options, int printed)
 {
     std::vector<std::string> words = {kSelf, "record", "-o", "-"};
@@ -130,7 +131,7 @@ public:
     }
 
 private:
-    // Returns the recorder's last message that begins with this text; nullopt: none does.
+    // Returns the recorder's last message that begins with this text; nullopt if no message does.
     std::optional<std::string> line_it_said(std::string_view beginning) const
     {
         std::array<char, 4096> text{};

@@ -13,8 +13,8 @@
 
 namespace pmukit::cli {
 
-// The views of all drivers and, if a recording is read, the recording: it has the names of the
-// PMUs.
+// The views of all drivers. If a recording is read, the object also has the recording, to find the
+// names of PMUs.
 class LiveDrivers {
 public:
     LiveDrivers();
@@ -40,7 +40,7 @@ public:
     // Stops the feed's recorder or events, and reads the data still in flight.
     virtual Result<void> finish() = 0;
     virtual std::vector<LiveLoss> losses() const = 0;
-    // Source of the devices, such as "model"; nullopt: the feed does not know it.
+    // Returns the source of the devices, such as "model"; nullopt if the feed does not know it.
     virtual std::optional<std::string> source() const { return std::nullopt; }
     // True if all drivers whose data is read mark their losses.
     virtual bool marks_losses() const { return true; }

@@ -23,9 +23,9 @@ struct Frame {
     size_t columns = 0;  // line width; 0: unlimited
 };
 
-// The first view with data; the first of all if none has data.
+// Returns the first view that has data; the first view of all if none has data.
 std::string default_view(const LiveDrivers &all);
-// Names of all views.
+// Returns the names of all views.
 std::vector<std::string> view_names(const LiveDrivers &all);
 
 std::vector<std::string> lines_of(const Frame &frame);

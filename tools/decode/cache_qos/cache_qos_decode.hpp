@@ -47,7 +47,7 @@ struct Reading {
     uint8_t kind = 0;   // PMUKIT_CACHE_QOS_KIND_*
     uint32_t generation = 0;
     uint32_t status = 0;  // PMUKIT_CACHE_QOS_S_*
-    uint64_t raw = 0;     // in units
+    uint64_t raw = 0;     // value in units of Header::scale bytes
     uint64_t bytes = 0;
     uint64_t bound = 0;  // occupancy: the true value is at most this much lower
     uint64_t age_ns = 0;
@@ -60,7 +60,7 @@ struct NamePart {
     uint16_t domain = 0;
     uint8_t kind = 0;   // PMUKIT_CACHE_QOS_KIND_*
     uint64_t id = 0;    // process or thread, cgroup; 0: none
-    uint32_t life = 0;  // how often the monitor number was assigned
+    uint32_t life = 0;  // how often the monitor number was assigned to a new owner
     uint8_t part = 0, parts = 0;
     std::string text;
 };
@@ -86,7 +86,7 @@ public:
     {
     }
     void note(const NamePart &part);
-    // nullptr: no record has named the monitor.
+    // Returns nullptr if no record has named the monitor.
     const Name *find(uint32_t monitor, uint16_t domain) const;
 
 private:
@@ -99,17 +99,18 @@ private:
     uint8_t next_part_ = 0;  // next part of begun_; 0: no name has begun
 };
 
-// nullopt: fewer than kRecordBytes, or not a record of a known version.
+// Returns nullopt if the bytes are fewer than kRecordBytes, or are not a record of a known version.
 std::optional<Record> parse_record(Bytes bytes);
 
-// Text up to the first 0. Control characters, which could affect a terminal, become '?'.
+// Returns the text up to the first 0. Control characters, which could affect a terminal, become
+// '?'.
 std::string text_of(Bytes bytes);
 
 // Names for output; "?" for an unknown number.
 std::string_view event_name(uint8_t event);
 std::string_view kind_name(uint8_t kind);
 std::string_view backend_name(uint8_t backend);
-// Name of the lowest bit that is set.
+// Returns the name of the lowest bit that is set.
 std::string_view status_name(uint32_t status);
 
 class Sink {
@@ -144,7 +145,8 @@ private:
 // True if these bytes begin like records. For streams whose PMU name is unknown.
 bool looks_like_records(Bytes bytes);
 
-// Extracts the record from the raw payload of a sample. nullopt: not a cache_qos payload.
+// Extracts the record from the raw payload of a sample. Returns nullopt if the payload is not of
+// cache_qos.
 std::optional<Bytes> words_of_raw(Bytes raw);
 
 // Counts missing records by sequence number. Each event and CPU needs a separate object.

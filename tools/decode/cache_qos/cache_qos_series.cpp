@@ -97,7 +97,7 @@ Summary Levels::summary() const
     return {min_, median(), max_};
 }
 
-// Rate per second; 0 if the clock did not advance or the count fell.
+// Returns the rate per second; 0 if the clock did not advance or the count fell.
 uint64_t Series::rate_of(const Point &from, const Point &to)
 {
     if (to.time_ns <= from.time_ns || to.bytes <= from.bytes)

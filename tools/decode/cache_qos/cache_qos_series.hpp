@@ -65,10 +65,10 @@ public:
 
     void add(const Reading &reading);
     // Returns false if the number has a new owner: the kind or the life differs, or the count fell.
-    // named: the monitor's name at the reading; nullptr: unknown.
+    // `named` is the monitor's name at the time of the reading; nullptr if it is unknown.
     bool continues(const Reading &reading, const Name *named) const;
     void call(const Name &named) { named_ = named; }
-    // The last name of the monitor; nullopt: no record named it.
+    // Returns the last name of the monitor; nullopt if no record has named it.
     const std::optional<Name> &named() const { return named_; }
 
     bool is_count() const { return is_count_; }
@@ -130,7 +130,7 @@ std::string monitor_name(const SeriesKey &key);
 
 class SeriesTable {
 public:
-    // left: what is left of limits::kMonitors; all events share it.
+    // `left` is the unused part of limits::kMonitors, which the tables of all events share.
     explicit SeriesTable(std::shared_ptr<Budget> left = std::make_shared<Budget>(limits::kMonitors))
         : left_(std::move(left)), names_(left_)
     {

@@ -82,7 +82,8 @@ size_t bytes_of(const html::Timelines::Line &line)
     return kLineBytes + kPointBytes * line.points.size();
 }
 
-// left: bytes that the page may still grow by; reduced by the size of the added lines.
+// `left` is the number of bytes that the page may still grow by. It is reduced by the size of the
+// added lines.
 std::optional<html::Figure> figure_for(const FigureHead &head, const SeriesTable &series,
                                        const Event &event, size_t &left)
 {

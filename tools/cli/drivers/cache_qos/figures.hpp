@@ -9,8 +9,8 @@
 
 namespace pmukit::cli {
 
-// bytes: approximate limit for the size of the figures. Series beyond it are left out, and a row
-// counts them.
+// `bytes` is the approximate limit for the size of the figures. Series beyond the limit are left
+// out, and the last row of the table shows how many these are.
 std::vector<html::Figure> cache_figures(const FigureHead &head,
                                         const decode::cache_qos::SeriesTable &series, size_t bytes);
 

@@ -69,7 +69,7 @@ public:
     }
     void skipped(uint64_t, uint64_t bytes) override { skipped_bytes_ += bytes; }
 
-    // named: nullptr if no record has named the monitor.
+    // `named` is nullptr if no record has named the monitor.
     void note(const Reading &reading, const cache_qos::Name *named)
     {
         const SeriesKey key = {reading.monitor, reading.domain, reading.event};

@@ -84,7 +84,7 @@ void StreamRows::tell_losses(const hmu::Record &record)
             lose(row.kind, {}, {});
 }
 
-// factor: accesses per count; nullopt if the counts are not valid.
+// `factor` is the number of accesses per count; nullopt if the counts are not valid.
 void StreamRows::put_entries(const hmu::Record &record, std::optional<uint64_t> factor)
 {
     const uint64_t most = factor ? UINT64_MAX / *factor : 0;

@@ -15,7 +15,7 @@ namespace pmukit::cli {
 std::vector<html::Figure> hot_figures(const FigureHead &head, const decode::cxl_hmu::HotList &list,
                                       const decode::AddressGrid &heat, size_t top,
                                       const Placer *placer);
-// One figure for all devices. places: one per node, hottest first.
+// Returns one figure for all devices. `places` has one element per node, the hottest first.
 html::Figure node_figure(const FigureHead &head, const std::vector<HotPlace> &places,
                          bool always_on);
 

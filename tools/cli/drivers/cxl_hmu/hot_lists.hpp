@@ -11,7 +11,8 @@
 
 namespace pmukit::cli {
 
-// Warning about units that exceeded the limit of the list; empty: none did.
+// Returns a warning about units that the list left out because of its limit; an empty text if it
+// left out none.
 std::string left_out_text(const decode::cxl_hmu::LeftOut &left_out);
 
 class HotLists final : public DriverSink {

@@ -94,7 +94,7 @@ void put_packet(const ptt::Packet &packet, Value *to)
 
 class StreamRows final : public ptt::RunSink {
 public:
-    // rest: a buffer that all streams share, because there may be many streams.
+    // All streams share the buffer `rest`, because there may be many streams.
     StreamRows(RowsOut &out, const Stream &stream, std::vector<Value> &rest)
         : out_(out),
           stream_(stream),

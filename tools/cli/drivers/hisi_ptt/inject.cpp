@@ -17,7 +17,7 @@ namespace ptt = decode::hisi_ptt;
 
 class StreamSamples final : public ptt::RunSink {
 public:
-    // raw: a buffer that all streams share, because there may be many streams.
+    // All streams share the buffer `raw`, because there may be many streams.
     StreamSamples(RawSink &sink, const Stream &stream, std::vector<std::byte> &raw)
         : sink_(sink), stream_(stream), raw_(raw), framer_(*this, layout_of(stream).format)
     {

@@ -18,16 +18,16 @@ inline decode::hisi_ptt::Layout layout_of(const Stream &stream)
             decode::hisi_ptt::has_wide_tags(stream.decoder_version)};
 }
 
-// headers: argument of --hisi-ptt-headers, "narrow" or "wide"; empty: as recorded. Call before
-// Recording::walk().
+// `headers` is the argument of --hisi-ptt-headers, "narrow" or "wide". If it is empty, the layout
+// is the recorded one. Call before Recording::walk().
 inline void claim_headers(Recording &recording, const std::string &headers)
 {
     if (!headers.empty())
         recording.claim_decoder_version(headers == "wide" ? 2 : 1);
 }
 
-// Text with the layout that is used and, if --hisi-ptt-headers overrides it, the decoder version in
-// the file. Empty: version 1, not overridden.
+// Returns a text with the layout that is used and, if --hisi-ptt-headers overrides it, the decoder
+// version in the file. For version 1 without --hisi-ptt-headers, the text is empty.
 inline std::string headers_text(const Recording &recording)
 {
     const uint64_t version = recording.decoder_version();

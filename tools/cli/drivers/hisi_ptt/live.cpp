@@ -192,7 +192,7 @@ public:
     }
 
 private:
-    // of_others: another process opened the event.
+    // `of_others` is true if another process opened the event.
     void whole_record(const std::string &pmu, Bytes words, bool of_others)
     {
         const auto record = ptt::parse_record(words);

@@ -50,7 +50,7 @@ Error bad_filter(const record::EventString &event, const std::string &why)
     return Error{Errc::kUsage, fmt::format("event '{}': filter: {}", event.text, why)};
 }
 
-// The value of the filter for a PCI function. nullopt: this folder has no filter for it.
+// Returns the value of the filter for a PCI function; nullopt if the folder has no such filter.
 std::optional<uint64_t> filter_in(const std::string &folder, const std::string &function)
 {
     const Result<std::string> text = read_small_file(folder + "/" + function);

@@ -41,7 +41,8 @@ public:
         auto operator<=>(const Task &) const = default;
     };
 
-    // with_stacks: true: counts stacks, too. names and threads must outlive this object.
+    // If with_stacks is true, stacks are counted, too. `names` and `threads` must outlive this
+    // object.
     ImcProfile(Names &names, const Threads &threads, bool with_stacks)
         : names_(names), threads_(threads), with_stacks_(with_stacks)
     {
@@ -61,7 +62,8 @@ public:
     uint64_t without_symbol() const { return without_symbol_; }
     // Number of samples without a symbol that are counted as kOthers.
     uint64_t undivided() const { return undivided_; }
-    // Number of samples whose address belonged to two functions over time; the first is used.
+    // Number of samples whose address belonged to one function first and to another one later. They
+    // are counted for the first function.
     uint64_t two_meanings() const { return two_meanings_; }
 
 private:
@@ -78,7 +80,7 @@ private:
     Names &names_;
     const Threads &threads_;
     bool with_stacks_;
-    // first: time at which the thread got its name and program. second: the spot.
+    // The first element is the time at which the thread got its name and program.
     using Key = std::pair<uint64_t, Spot>;
     std::map<Key, Seen> spots_;
     uint64_t samples_ = 0, without_symbol_ = 0, undivided_ = 0, two_meanings_ = 0;
