@@ -38,20 +38,21 @@ struct GuestStep {
     std::string_view name;
     // A command for the guest's sh that prints TAP; {seed}, {next_seed} and {seconds} are replaced.
     std::string command;
-    // A time that suffices for an emulated CPU on a busy host; {seconds} is added if the command
-    // uses it.
+    // Time limit, which must suffice for an emulated CPU on a busy host. If the command uses
+    // {seconds}, that time is added to the limit.
     unsigned limit_seconds;
 };
 
-// A check that runs on the host, of files that the guest has written to {guest} and the models to
-// {out}. More placeholders: {kernel}, {kver}, {seed}, {next_seed}, the programs {pmukit}, {model},
-// {checker}, {entries_checker}, {topology_checker}, {ptt_checker}, and the folder {selftests}.
+// A check that runs on the host. It reads files that the guest has written to {guest}, or that the
+// models have written to {out}. More placeholders in its command: {kernel}, {kver}, {seed},
+// {next_seed}, the programs {pmukit}, {model}, {checker}, {entries_checker}, {topology_checker},
+// {ptt_checker}, and the folder {selftests}.
 struct HostStep {
     std::string name;
     std::vector<std::string> command;
     int exit_code = 0;
-    std::vector<std::string_view> must_say{};  // required in the output (stdout and stderr)
-    std::string output_to{};                   // file for stdout; empty: a demo prints it
+    std::vector<std::string_view> must_say{};  // texts that stdout or stderr must contain
+    std::string output_to{};                   // file for stdout; empty: a demo prints stdout
 };
 
 // Where a scenario's devices are: on pcie.0 (RCiEP), each below a pcie-root-port, or each below a
@@ -138,7 +139,7 @@ struct DriverSpec {
     std::vector<std::string_view> programs;  // below build/guest/<arch>; copied to /usr/bin
     std::vector<std::string_view> files;     // of the source tree; copied to /selftests/<driver>
     std::vector<Scenario> tests;
-    Scenario demo;  // also for a shell, unless the user names a scenario
+    Scenario demo;  // a shell uses it, too, unless the user names another scenario
     // Complete commands that a shell prints at its start as examples
     std::vector<std::string_view> examples{};
     // Names of scenarios that last at most three minutes on a debug kernel, where `make test` runs

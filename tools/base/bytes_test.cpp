@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<std::byte, 8> kEight{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4},
                                           std::byte{5}, std::byte{6}, std::byte{7}, std::byte{8}};
 
-TEST(Bytes, ByteswapReversesEveryWidth)
+TEST(Bytes, ByteswapReversesTheBytesOfEveryWidth)
 {
     EXPECT_EQ(byteswap<uint8_t>(0x12), 0x12);
     EXPECT_EQ(byteswap<uint16_t>(0x1234), 0x3412);
@@ -26,7 +26,7 @@ TEST(Bytes, LoadsInTheGivenByteOrder)
     EXPECT_EQ(load<uint32_t>(kEight.data(), std::endian::big), 0x01020304U);
 }
 
-TEST(Bytes, StoreIsTheReverseOfLoad)
+TEST(Bytes, LoadReturnsWhatStoreWrote)
 {
     std::array<std::byte, 8> into{};
     store<uint64_t>(into.data(), 0x0102030405060708ULL, std::endian::big);

@@ -66,7 +66,7 @@ TEST_F(FileTest, ErrorNamesTheMissingFile)
     EXPECT_NE(file.error().message.find(path_ + ".no"), std::string::npos);
 }
 
-TEST_F(FileTest, TruncatedInputIsNotBlamedOnTheOutput)
+TEST_F(FileTest, ErrorForATruncatedInputNamesTheInputNotTheOutput)
 {
     ASSERT_TRUE(write_all(fd_.get(), as_bytes("hello"), path_));
     const Result<MappedFile> file = MappedFile::open(path_);

@@ -22,7 +22,7 @@ TEST(Text, FormatsEveryKindOfValue)
     EXPECT_EQ(fmt::format("{:L}", 1234567), "1234567") << "the C locale has no separator";
 }
 
-TEST(Text, JoinAddsNothingAroundItsParts)
+TEST(Text, JoinWritesTheSeparatorOnlyBetweenParts)
 {
     EXPECT_EQ(joined(std::vector<std::string>(), ", "), "");
     EXPECT_EQ(joined(std::vector<std::string>{"a"}, ", "), "a");

@@ -64,7 +64,7 @@ struct RecordCommandOptions {
     std::string cpus;
     std::string processes, threads;  // running processes or threads: "PID,PID"
     std::string cgroups;             // "NAME,NAME": one per event, or one for all
-    std::string period, frequency;   // for events without their own; frequency may be "max"
+    std::string period, frequency;   // for events that have neither; frequency may be "max"
     bool strict_frequency = false;
     bool chains = false;    // call chains by frame pointers
     std::string chains_by;  // "fp", "dwarf[,BYTES]", "lbr"
@@ -109,7 +109,7 @@ struct MergeOptions {
 
 struct TuneOptions {
     std::vector<std::string> settings;  // "[PMU/]FILE=VALUE"
-    std::string save, restore;          // files; empty: not requested
+    std::string save, restore;          // file to write, file to read; empty: not requested
     bool json = false;
     std::string sysfs_root = record::kSysfsPmus;
 };

@@ -222,7 +222,8 @@ TEST_P(Doctor, ReportsHealthAndFixOfEachMachine)
     EXPECT_EQ(found->health, wanted.health) << found->what;
     EXPECT_NE(found->fix.find(wanted.fix), std::string::npos) << found->fix;
     EXPECT_EQ(found->fix.empty(), !*wanted.fix) << found->fix;
-    // The fault causes few findings: the checks that it does not affect still pass.
+    // One change of the machine causes few findings. Checks that the change does not affect still
+    // pass.
     const auto worse = [](const Finding &finding) { return finding.health != Health::kGood; };
     EXPECT_LE(std::ranges::count_if(findings, worse), 3);
 }
@@ -238,7 +239,7 @@ std::string name_of_case(const testing::TestParamInfo<Case> &info)
 }
 INSTANTIATE_TEST_SUITE_P(Machine, Doctor, testing::ValuesIn(kCases), name_of_case);
 
-TEST(DoctorProbe, FilterOfTraceDeviceIsARootPortAndNotMultiselect)
+TEST(DoctorProbe, OpensATraceDeviceWithTheFilterOfARootPort)
 {
     const TestFolder tree;
     const Host host(tree.dir());

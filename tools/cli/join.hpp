@@ -39,7 +39,7 @@ struct JoinLine {
 };
 
 struct JoinRange {
-    Placement at;  // hpa: address of the range
+    Placement at;  // at.hpa is the host address of the range
     uint64_t heat = 0, units = 0;
     std::vector<std::pair<uint16_t, JoinTraffic>> requesters;  // most bytes first
     JoinLine line;                                             // heat over time
@@ -63,8 +63,9 @@ struct Joined {
     std::vector<std::string> not_joined;  // one line for each kind of data left out
 };
 
-// Overlap of two time distributions: the sum over all columns of the smaller of the two shares that
-// a column has in its distribution. 1: the distributions are equal; 0: they have no common column.
+// Returns how much two series of counts over time overlap. Each column has a share of the sum of
+// its series. The overlap is the sum, over all columns, of the smaller of the two shares. It is 1
+// if the series are proportional, and 0 if no column has counts in both.
 double overlap_of(const std::vector<uint64_t> &a, const std::vector<uint64_t> &b);
 
 class Join {

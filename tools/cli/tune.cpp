@@ -180,8 +180,8 @@ Result<std::vector<Wanted>> parse_saved(const std::string &path)
     return all;
 }
 
-// Replaces second names by first names. Moves these settings to the front, so that a value that is
-// saved under the first name has priority.
+// Replaces second names by first names. The last setting of a file takes effect. Settings by second
+// name are therefore moved to the front, so that a value saved under the first name has priority.
 void use_first_names(std::vector<Wanted> &all)
 {
     const auto is_second = [](const Wanted &wanted) { return !first_name_of(wanted.name).empty(); };

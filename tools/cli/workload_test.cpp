@@ -142,7 +142,7 @@ TEST(Workload, EndLikewise_KillsTheProcessByTheSignalThatKilledTheCommand)
     EXPECT_FALSE(WCOREDUMP(status));
 }
 
-TEST(Workload, NeverReleasedCommandExits)
+TEST(Workload, CommandThatIsNeverReleasedExits)
 {
     pid_t pid = 0;
     {

@@ -72,8 +72,8 @@ private:
     const Recording &recording_;
     Names &names_;
     std::set<std::string> event_names_;  // at most two, to detect that there are several
-    std::map<size_t, std::string>
-        outermost_;  // frames before the command's (source, event), by event
+    // Frames that precede the frame of the command: source and event. The key is the event number.
+    std::map<size_t, std::string> outermost_;
     const Threads *threads_ = nullptr;
     std::map<Stack, Seen> stacks_;
     std::map<std::string, uint64_t> lines_;

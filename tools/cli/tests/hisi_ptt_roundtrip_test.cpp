@@ -1202,7 +1202,7 @@ TEST_F(HisiPttRoundtrip, ReportsLossesThatTheRecordsInSamplesCount)
     const Buffer one = ptt::testing::entry_8dw(ptt::testing::write_tlp(0x101, 0x1000, 16), 100);
     PttFile file(file_, {});
     file.sample(raw_record(Format::k8dw, one, 0));
-    file.sample(raw_record(Format::k8dw, one, 0));  // a duplicate of this record
+    file.sample(raw_record(Format::k8dw, one, 0));  // a duplicate: same sequence number
     file.sample(raw_record(Format::k8dw, one, 3, 17,
                            PMUKIT_HISI_PTT_F_OVERRUN | PMUKIT_HISI_PTT_F_TRUNCATED));
     file.sample(raw_record(Format::k8dw, {}, 4, 20, PMUKIT_HISI_PTT_F_FILTER_GONE));

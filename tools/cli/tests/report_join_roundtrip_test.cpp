@@ -21,7 +21,7 @@ namespace {
 using cli::overlap_of;
 using nlohmann::json;
 
-TEST(Overlap, IsOneForEqualShapesAndZeroForDisjointTimes)
+TEST(Overlap, IsOneForProportionalCountsAndZeroWithoutACommonColumn)
 {
     EXPECT_DOUBLE_EQ(overlap_of({1, 2, 3}, {10, 20, 30}), 1);
     EXPECT_DOUBLE_EQ(overlap_of({1, 0}, {0, 5}), 0);

@@ -291,7 +291,7 @@ TEST_F(Paged, CtrlCEndsTheCommandAfterThePagerExited)
     EXPECT_EQ(terminal.wait(), 128 + SIGINT);
 }
 
-TEST_F(Style, ColorsOnlyOnTerminalsThatSupportThem)
+TEST_F(Style, PrintsColorsOnlyOnTerminalsThatSupportThem)
 {
     constexpr const char *kColor = "\033[3";
     const std::vector<std::string> plain = {"TERM=xterm", "NO_COLOR=", "PMUKIT_PAGER=cat"};

@@ -175,7 +175,7 @@ TEST(CacheQosDecode, DecodesEachFieldOfAReading)
     EXPECT_EQ(reading.age_ns, 250U);
 }
 
-TEST(CacheQosDecode, TruncatedDataGivesItsWholeRecords)
+TEST(CacheQosDecode, DecodesTheWholeRecordsOfTruncatedData)
 {
     Stream stream;
     put_header(stream, 0);

@@ -18,7 +18,7 @@
 
 namespace pmukit::decode::cache_qos {
 
-// In bytes, or bytes per second.
+// The values are bytes for a gauge, and bytes per second for a count.
 struct Summary {
     uint64_t min = 0, median = 0, max = 0;
 };
@@ -49,12 +49,12 @@ private:
 
 // The readings whose time is in one column.
 struct Column {
-    uint64_t number = 0;                   // index since time 0
+    uint64_t number = 0;                   // index of the column, counted from time 0
     uint64_t highest = 0, highest_ns = 0;  // the largest level, and the time of its reading
     uint64_t last_bytes = 0;
-    uint64_t grown = 0;  // of a count: sum of the growth at its readings
+    uint64_t grown = 0;  // growth of a count in this column; 0 for a gauge
     uint64_t max_bound = 0;
-    uint32_t status = 0;  // of all its readings
+    uint32_t status = 0;  // status bits of all readings in the column
     uint32_t levels = 0;  // number of levels; the first reading of a count has none
     bool operator==(const Column &) const = default;
 };
@@ -88,7 +88,7 @@ public:
     uint64_t grown() const;
     uint64_t max_bound() const { return max_bound_; }
     uint64_t max_age_ns() const { return max_age_ns_; }
-    uint32_t status() const { return status_; }  // of all readings
+    uint32_t status() const { return status_; }  // status bits of all readings
     // How often the RMIDs of the monitor changed.
     uint64_t generations() const { return generations_; }
     size_t bytes() const;  // memory

@@ -28,8 +28,8 @@ constexpr FlagLoss kFlagLosses[] = {
     {PMUKIT_HISI_PTT_F_FILTER_GONE, "device-gone"},
 };
 
-// Fields that differ between the rows of a run (entries without a gap), after the fields that are
-// the same.
+// A run is a sequence of entries without a gap. These fields differ between the rows of a run. In a
+// row, they follow the fields that are the same in all rows of the run.
 enum Field : size_t {
     kOffset,
     kTicks,

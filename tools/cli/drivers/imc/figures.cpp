@@ -44,7 +44,8 @@ Path path_of(const ImcStack &stack)
 struct Leaf {
     const ImcStack *stack;
     Path path;
-    std::array<uint64_t, kLevels> samples;  // samples of each enclosing level and its own
+    // Number of samples of the frame at each level that contains this leaf; the last is its own.
+    std::array<uint64_t, kLevels> samples;
 };
 
 std::vector<Leaf> leaves_of(const std::map<ImcStack, uint64_t> &stacks)

@@ -60,7 +60,7 @@ TEST_F(ImcProfileTest, CountsFunctionsExactlyForAnyNumberOfAddresses)
 }
 
 // The hot address is added last, and must still have a separate entry.
-TEST_F(ImcProfileTest, DistinguishesUnnamedAddressesUpToALimit)
+TEST_F(ImcProfileTest, CountsAddressesWithoutASymbolSeparatelyUpToALimit)
 {
     ImcProfile made = profile(false);
     constexpr uint64_t kCold = ImcProfile::kMostNameless + 1000, kHot = 0x7000000;
@@ -77,7 +77,7 @@ TEST_F(ImcProfileTest, DistinguishesUnnamedAddressesUpToALimit)
     EXPECT_EQ(made.without_symbol(), kCold + 50);
 }
 
-TEST_F(ImcProfileTest, DistinguishesStacksByThreadUpToALimit)
+TEST_F(ImcProfileTest, CountsStacksPerThreadAndFunctionUpToALimit)
 {
     ImcProfile made = profile(true);
     constexpr uint32_t kThreads = ImcProfile::kMostStacks / 2 + 100;
