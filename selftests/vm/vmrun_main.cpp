@@ -113,7 +113,8 @@ fs::path folder_to_keep(const Arguments &arguments)
     return fits_sockets(folder) ? folder : fs::path();
 }
 
-// Makes the output folder: `keep`, which must be empty, or a temporary folder if `keep` is empty.
+// Makes the output folder. If `keep` names a folder, that folder is used, and it must have no
+// files. If `keep` is an empty text, makes a temporary folder.
 Result<fs::path> make_out(const fs::path &keep)
 {
     if (keep.empty()) {

@@ -108,7 +108,7 @@ struct Scenario {
     // The guest has two NUMA nodes with one CPU each. The CPU of the second node, and so the CPU
     // nearest to a device there, can go offline even on x86, where CPU 0 cannot.
     bool two_nodes = false;
-    std::string_view smp{};     // for QEMU's -smp, in place of two CPUs; not with two_nodes
+    std::string_view smp{};     // argument of -smp, in place of two CPUs; not with two_nodes
     std::string_view append{};  // more kernel parameters
     // Parts of log lines that the kernel prints in this scenario and that are harmless.
     std::vector<std::string_view> harmless{};

@@ -28,8 +28,8 @@ private:
 };
 
 // Reserves space for one more element of a vector. A full vector grows by a quarter, and the budget
-// is charged for the added capacity. each_bytes: size of an element, including memory that the
-// element will own. Returns false if the budget has too little left.
+// is charged for the added capacity. `each_bytes` is the size of an element, including memory that
+// the element will own. Returns false if the budget has too little left.
 template <typename T>
 bool has_room(std::vector<T> &in, Budget &left, size_t each_bytes = sizeof(T))
 {

@@ -85,8 +85,9 @@ inline Result<void> write_all(int fd, Bytes bytes, const std::string &name)
     return {};
 }
 
-// Writes to a pipe. Once stop_fd is readable, a pipe that accepts no data for a second is an error.
-// fd may be shared and stays blocking: when poll() reports POLLOUT, PIPE_BUF bytes fit (pipe(7)).
+// Writes to a pipe. If stop_fd is readable and the pipe accepts no data for a second, returns an
+// error. Other processes may share the pipe, so it stays in blocking mode. Each write therefore has
+// at most PIPE_BUF bytes, which fit when poll() reports POLLOUT (pipe(7)).
 inline Result<void> write_to_pipe(int fd, Bytes bytes, const std::string &name, int stop_fd)
 {
     constexpr int kPatience_ms = 1000;
@@ -111,8 +112,8 @@ inline Bytes as_bytes(std::string_view text)
     return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// A file mapped for reading. Pages that were read can be dropped from memory; an access reads them
-// again.
+// A file mapped for reading. Pages that were read can be dropped from memory. A later access reads
+// a dropped page from the file again.
 class MappedFile {
 public:
     static Result<MappedFile> open(const std::string &path)
@@ -156,8 +157,8 @@ public:
 
     Bytes bytes() const { return {at_, size_}; }
 
-    // Drops the pages before offset, in large steps, so that memory use does not grow with the
-    // file. An access reads them again.
+    // Drops the pages before the offset, in large steps, so that memory use does not grow with the
+    // file. A later access reads them again.
     void forget_before(size_t offset)
     {
         constexpr size_t kStep = size_t{8} << 20;  // a multiple of every page size in use

@@ -56,9 +56,9 @@ private:
     uint64_t seed_ = ProcessSeed::get();
 };
 
-// A hash for hot paths: one multiplication by an odd number drawn per table (multiply-shift
-// hashing, Dietzfelbinger et al. 1997: two keys share one of n slots with a probability of at most
-// 2/n).
+// A fast hash for hot paths: it multiplies the number by an odd random number, which each table
+// draws for itself. This is multiply-shift hashing (Dietzfelbinger et al. 1997). Two keys have the
+// same of n slots with a probability of at most 2/n.
 class MultiplyHash {
 public:
     MultiplyHash() : odd_(next_number() | 1) {}

@@ -24,9 +24,9 @@ extern "C" void __asan_get_shadow_mapping(size_t *scale, size_t *offset);
 
 namespace pmukit {
 
-// Resident shadow memory of AddressSanitizer in KiB: one byte per eight bytes of the program; 0 in
-// other builds. Some kernels count a shadow page as soon as it is read, even if the memory that it
-// describes is already freed.
+// Returns the resident shadow memory of AddressSanitizer in KiB, which has one byte for eight bytes
+// of the program. Returns 0 in other builds. Some kernels count a shadow page as soon as it is
+// read, even if the memory that it describes is already freed.
 inline long shadow_kib()
 {
     long kib = 0;
@@ -49,8 +49,9 @@ inline long shadow_kib()
     return kib;
 }
 
-// Peak resident memory in KiB without the current shadow memory. The result is too low by the
-// growth of the shadow memory since the peak: an eighth of the memory accessed since then.
+// Returns the peak resident memory in KiB without the shadow memory, whose size is measured only
+// now. If the shadow memory has grown since the peak, the result is too low by that growth, which
+// is at most an eighth of the memory accessed since the peak.
 inline long peak_kib()
 {
     rusage usage{};

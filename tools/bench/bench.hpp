@@ -29,8 +29,8 @@ double best_rate(size_t bytes, Work work)
     return best;
 }
 
-// Returns the sum of the words in these bytes. The rate of this function is the reference for all
-// readers.
+// Returns the sum of the words in these bytes. The benchmarks compare the rate of each reader with
+// the rate of this function.
 inline uint64_t memory_sum(Bytes bytes)
 {
     uint64_t sum = 0;

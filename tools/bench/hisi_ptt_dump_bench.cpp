@@ -94,7 +94,7 @@ std::vector<std::byte> make_buffer(bool wide, uint64_t seed)
         if (wide && word == 6)
             value = 0;
         if (!wide && word == 0)
-            value &= 0x41ffffff;  // Type 0 with Fmt 0 or 2: a memory read or write; never padding
+            value &= 0x41ffffff;  // Fmt 0 or 1 with Type 0: a known type of TLP, never padding
         store_le(buffer.data() + at, value);
         if (!wide && word == 1)
             store_le(buffer.data() + at, value | 0x11);  // first and last byte enables are not 0

@@ -624,8 +624,8 @@ bool make(const Shape &shape, const std::string &path)
     return fits;
 }
 
-// Builds a recording in a child process, because the memory of the process that starts a command
-// counts towards the command's peak.
+// Builds a recording in a child process: a command inherits the peak memory of the process that
+// starts it, so this process must not use much memory.
 bool made(const Shape &shape, const std::string &path)
 {
     const pid_t child = ::fork();

@@ -294,8 +294,8 @@ void bench_threads(const std::string &folder)
     say("decode.threads1", gigabytes / one, "GB/s");
     say("decode.threads2", gigabytes / two, "GB/s");
     say("decode.threads2_ratio", one / two, "ratio");
-    // For comparison: the speed-up of two threads that only sum the same bytes, which memory
-    // bandwidth limits.
+    // For comparison, prints the speed-up of two threads that only sum the same bytes. Memory
+    // bandwidth limits this speed-up.
     say("decode.threads2_memsum_ratio",
         seconds(1, bench::memory_sum) / seconds(2, bench::memory_sum), "ratio");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit inject: writes a recording without AUX data, which stock perf can read. AUX data becomes
-// samples with PERF_SAMPLE_RAW, as the kernel driver writes them without an AUX area.
+// pmukit inject: writes a copy of a recording that stock perf can read, because the copy has no AUX
+// data. AUX data becomes samples with PERF_SAMPLE_RAW, as the kernel driver writes them without an
+// AUX area.
 #include <linux/perf_event.h>
 
 #include <algorithm>

@@ -154,7 +154,8 @@ Result<void> check_output(const RecordCommandOptions &options)
     return {};
 }
 
-// Descriptors for the output of the recorded command, which must not become part of the recording.
+// Returns the descriptors to which the recorded command writes its output. That output must not
+// become part of the recording.
 Result<WorkloadStreams> command_streams(const RecordCommandOptions &options)
 {
     if (options.command_output) {
@@ -211,8 +212,8 @@ std::vector<std::string> device_lines(const record::Recorder &recorder, uint64_t
     return lines;
 }
 
-// Warns about losses. Only if a ring was full, it recommends a larger ring: that does not help
-// against losses in the PMU.
+// Warns about losses. Recommends a larger ring only if a ring was full, because a larger ring does
+// not help against losses in the PMU.
 void say_losses(const record::Recorder &recorder, const record::RecordOutcome &outcome)
 {
     uint64_t gaps = outcome.notes.aux_partial;

@@ -31,8 +31,8 @@ uint64_t setting(const char *name, uint64_t otherwise)
     return value ? *value : otherwise;
 }
 
-// Adds a list of events. Converts the index of a group leader from an index in the list to an index
-// in `events`.
+// Appends a list of events to `events`. An event names its group leader by its index in the list;
+// the function converts this to an index in `events`.
 Result<void> add_pfm_events(const std::string &list, std::vector<record::CodedEvent> &events)
 {
     Result<std::vector<record::CodedEvent>> more = record::encode_pfm_list(list);

@@ -29,8 +29,8 @@ constexpr uint64_t kId = 7;
 constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
 constexpr const char *kPmu = "cxl_hmu_mem0.0.0";
 
-// One record with this sequence number, loss count and flags. Its entries have a counter width of
-// 16; units have 4 KiB and counts are not downsampled.
+// Returns a record with this sequence number, loss count and flags. The counters in its entries
+// have 16 bits, units have 4 KiB, and counts are not downsampled.
 std::vector<std::byte> record_of(uint64_t sequence, uint64_t lost, uint64_t flags,
                                  std::vector<uint64_t> entries)
 {
@@ -404,8 +404,8 @@ TEST_F(Roundtrip, TableShowsTheHottestUnitsFirst)
     EXPECT_TRUE(holds(out_, "nothing lost")) << out_;
 }
 
-// Two devices, interleaved every 256 bytes from host address 4 GiB on: a unit of 4 KiB has 16
-// pieces in a range of 8 KiB.
+// Two devices are interleaved every 256 bytes, from host address 4 GiB on. The 16 pieces of a unit
+// of 4 KiB are therefore spread over 8 KiB of host addresses.
 class RoundtripPlaces : public Roundtrip {
 protected:
     void SetUp() override

@@ -192,7 +192,8 @@ std::vector<json> rows_of_export(const std::string &path, const TestFolder &fold
 
 // Symbols
 
-// One "ip sym+0xoff (dso)" per frame; without a call chain, one for the ip of the sample.
+// Each element is "ip sym+0xoff (dso)" of a frame. For a sample without a call chain, the only
+// element is that of the ip of the sample.
 using Frames = std::vector<std::string>;
 
 Frames split_frames(const std::string &text)
@@ -227,8 +228,9 @@ Frames frames_of(const json &row)
     return frames;
 }
 
-// perf shows a function inlined into one of the same name as the outer function, with its object
-// instead of "(inlined)": new_inline_sym() of perf uses the outer symbol if the names are equal.
+// If a function is inlined into a function of the same name, perf prints it like the outer
+// function: with the object in place of "(inlined)". The reason is that new_inline_sym() of perf
+// uses the outer symbol if the names are equal.
 Frames as_perf_shows(Frames frames)
 {
     const auto name = [](const std::string &frame) { return frame.substr(0, frame.rfind(" (")); };
@@ -238,8 +240,8 @@ Frames as_perf_shows(Frames frames)
     return frames;
 }
 
-// Environment in which perf finds inlined functions by libdw, not by an addr2line command: that
-// differs between hosts.
+// Returns the environment in which perf finds inlined functions by libdw, and not by the command
+// addr2line, which differs between hosts.
 std::string environment(const TestFolder &folder)
 {
     std::ofstream(folder.path("perfconfig")) << "[addr2line]\n\tstyle = libdw\n";
@@ -282,8 +284,8 @@ std::vector<Frames> frames_of_perf(const std::string &perf, const std::string &p
     return rows;
 }
 
-// True if perf printed no address for a sample, because it could not unwind the copy of the stack.
-// The sample does have an address, or perf would reject "-F ip".
+// Returns true if perf printed no address for a sample, because it could not unwind the copy of the
+// stack. The sample does have an address: perf rejects "-F ip" for samples without one.
 bool is_not_unwound(const Frames &perfs)
 {
     return perfs.empty();
@@ -372,9 +374,9 @@ Threads threads_of(const std::string &path)
     return threads;
 }
 
-// Removes the inlined functions that perf 7.2 does not find: those below address 0x10000 of a
-// position-independent file. perf passes the address in the file to libdwfl, which places such a
-// file at 0x10000. perf does find inlined functions in the program with fixed addresses.
+// Removes inlined functions below address 0x10000 of a position-independent file, because perf 7.2
+// does not find them: perf passes the address in the file to libdwfl, which places such a file at
+// 0x10000. In the program with fixed addresses, perf finds all inlined functions.
 Frames without_low_inlined(const Frames &frames, const json &row, const Threads &threads)
 {
     constexpr uint64_t kLow = 0x10000;

@@ -45,8 +45,8 @@ struct Content {
     std::endian order = std::endian::native;
 };
 
-// True if inject converts AUX data of the driver to samples. It only removes the data of other
-// drivers.
+// Returns true if inject converts AUX data of the driver to samples. inject removes AUX data of
+// other drivers without converting it.
 bool is_injected(const Driver *driver)
 {
     constexpr std::string_view kInjected[] = {"cache_qos", "cxl_hmu", "hisi_ptt", "imc"};

@@ -44,11 +44,11 @@ void put_machine(const TestFolder &tree)
     tree.put("devices/virtual/memory_tiering/memory_tier22/nodelist", "1\n");
 }
 
-// Two seconds of data. Unit 0 is hot in both, unit 512 (at 2 MiB) in the first; unit 8192 is past
-// the end of the device. Requester 01:00.0 reads from the first range in both seconds. 02:00.0
-// writes to the second range and reads outside of the ranges. One request is a translation request.
-// Group 1 moves 1000 bytes and then 500, like the heat of unit 0; group 2 moves bytes only in the
-// last second.
+// Two seconds of data. Unit 0 is hot in both seconds, and unit 512 (at 2 MiB) only in the first.
+// Unit 8192 is past the end of the device. Requester 01:00.0 reads from the first range in both
+// seconds. 02:00.0 writes to the second range and reads outside of the ranges. One request is a
+// translation request. Group 1 moves 1000 bytes and then 500, like the heat of unit 0; group 2
+// moves bytes only in the last second.
 constexpr const char *kEverything = R"(order little
 pmu 11 cxl_hmu_mem0.0.0
 pmu 24 hisi_ptt0_2

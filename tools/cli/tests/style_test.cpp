@@ -31,8 +31,8 @@ namespace {
 
 struct CommandCase {
     const char *name;
-    // Arguments with which the command prints something in the test folder, which has good.data.
-    // nullptr: the command prints no tables, and so has neither --json nor a pager.
+    // Arguments with which the command prints something in the test folder, which has good.data. If
+    // this is nullptr, the command prints no tables, and so has neither --json nor a pager.
     const char *prints;
     bool has_json = true;
 };

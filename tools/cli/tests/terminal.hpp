@@ -66,8 +66,8 @@ public:
     }
     void resize(winsize size) const { EXPECT_EQ(::ioctl(master_.get(), TIOCSWINSZ, &size), 0); }
 
-    // Reads output until it has this text, after the end of the text of the last call. Returns
-    // false if the program ended or 30 s passed.
+    // Reads output until this text appears. Searches only output that follows the text of the last
+    // call. Returns false if the program ends before, or after 30 s.
     bool shows(const std::string &text)
     {
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);

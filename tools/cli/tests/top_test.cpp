@@ -268,8 +268,8 @@ protected:
     static constexpr const char *kMany = " -e software/config=0,freq=10000/";
 };
 
-// The recorder writes more data than the pipe to top holds, so it would block forever if top did
-// not end it.
+// The recorder writes more data than the pipe to top holds. If top did not end the recorder, the
+// recorder would block forever.
 TEST_F(TopRecords, EndsItsRecorderOnFailure)
 {
     std::string words = "--json --interval 0.2 --feed aux";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The feed that reads trace events. A driver emits them only while an event of its PMU is open: an
-// event that this feed opens for counting, or an event of another process.
+// The feed that reads trace events. A driver emits trace events only while a perf event of its PMU
+// is open. This may be a counting event that the feed opens, or a perf event of another process.
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Rows and losses that top derives from trace records: of events that top opened, and of events
-// that were already open.
+// Tests the rows and losses that top derives from trace records, for events that top opened and for
+// events that were already open.
 #include <gtest/gtest.h>
 #include <pmukit/cache_qos.h>
 #include <pmukit/cxl_hmu.h>

@@ -35,8 +35,8 @@ std::string share_text(const LiveDriver &live, Span span, uint64_t value)
     return fmt::format("{:.1f}%", 100 * static_cast<double>(value) / static_cast<double>(sum));
 }
 
-// Width of the longest bar. It fits the line, because bars that the end of the line cuts off would
-// look alike.
+// Returns the width of the longest bar, with which the bar ends before the end of the line. If the
+// end of the line cut bars off, they would have the same length.
 size_t bar_width(const Frame &frame)
 {
     if (frame.columns == 0)

@@ -317,8 +317,8 @@ Result<int> Top::run()
         workload_->wait();
     const Result<void> finished = feed_->finish();
     screen_.reset();
-    // Show a last frame with all data that was still in flight, unless the feed failed and has no
-    // data.
+    // Show a last frame with all data, including data that arrived after the last frame. If the
+    // feed failed before it had any data, show no frame.
     if (text_ && !whole && (finished || has_rows()))
         if (Result<void> shown = show(); !shown)
             return shown.error();

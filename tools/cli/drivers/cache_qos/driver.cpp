@@ -19,8 +19,9 @@ constexpr Driver kRecorded = {"cache_qos", "cache_qos_aux", 0,
                               decode::cache_qos::looks_like_records,
                               decode::cache_qos::words_of_raw};
 
-// cache_qos yields to resctrl, because both would write the same registers. An unmount deletes
-// what other users have configured in resctrl, so it is a fix only if cache_qos is loaded.
+// While resctrl is mounted, cache_qos does not use the registers that both write. An unmount
+// deletes what other users have configured in resctrl, so doctor names it as a fix only if
+// cache_qos is loaded.
 void check_resctrl(const Host &host, std::vector<Finding> &findings)
 {
     std::ifstream mounts(host.path("proc/mounts"));  // can be long on a machine with containers

@@ -18,7 +18,7 @@ constexpr const char *kPortFolder = "root_port_filters", *kRequesterFolder = "re
 // Each other file in these folders is the filter of a PCI function.
 constexpr std::string_view kNoFunction = "multiselect";
 
-// Returns a name such as "0000:00:10.0"; nullopt: the text is not a PCI address, and must not
+// Returns a name such as "0000:00:10.0"; nullopt if the text is not a PCI address, which must not
 // become part of a path.
 std::optional<std::string> function_name(std::string_view text)
 {

@@ -253,8 +253,8 @@ public:
 
 private:
     static const Driver *own_driver() { return driver_of_name("imc")->recorded; }
-    // True if the recording has an event of imc, or may have one: then names of threads and
-    // programs are read before the data.
+    // Returns true if the recording has or may have an event of imc. In this case, the names of
+    // threads and programs are read before the data.
     static bool may_be_recorded(const Recording &recording)
     {
         const size_t events = recording.reader().events().size();
