@@ -27,11 +27,11 @@ sim freeze 1
 sim flush "$l3"
 sim fill 0 100
 [ "$(field domains valid id "$l3")" = 100 ] && [ "$(field rmids lines domain "$l3")" = 100 ]
-result "the command fill adds lines of the CPU's RMID to its L3" $?
+result "the control command 'fill' adds lines of the CPU's RMID to the CPU's L3" $?
 sim pin "$l3" 0 40
 sim shrink "$l3" 1000
 [ "$(field domains valid id "$l3")" = 40 ]
-result "the command shrink evicts all lines that are not pinned" $?
+result "the control command 'shrink' evicts all lines that are not pinned" $?
 sim freeze 0
 
 mkdir $groups/m && echo 1 >$groups/m/monitor_cache
@@ -48,7 +48,7 @@ for cpu in $(awk '$1 == "cpu" { print $2 }' $sim/cpus); do
 	sim pqr "$cpu" 0
 done
 within 8 grep -qx cache_qos $devices/cache_qos/registers
-result "R-08 the driver takes the registers back when no CPU has the other RMID" $?
+result "R-08 the driver takes the registers back when no CPU has the other tool's RMID" $?
 strikes pqr_faults 3 0xc8f 0
 kill $program
 wait $program 2>/dev/null

@@ -29,7 +29,7 @@ is() {
 }
 stat_of() { file=$1; shift; perf stat -x, -o "$file" "$@" -- sh -c 'touch "$1.began"; until [ -e end ]; do sleep 0.2; done' sh "$file" & }
 
-# A cgroup has perf's implicit controller only if another controller is enabled.
+# perf_event is an implicit controller: a cgroup below the root has it only if another controller is enabled.
 mkdir cgroup && mount -t cgroup2 none cgroup && echo +pids >cgroup/cgroup.subtree_control
 deep=a/b/c/d/e
 mkdir -p cgroup/$deep cgroup/f
@@ -100,7 +100,7 @@ is "R-39 R-30 the bytes of a process with several threads equal the reference" \
 	"$(count process event=0x2)" $(($(reference_sum total tgid $inner) - began_inner))
 is "R-18 R-51 the occupancy of a group whose tasks start and end all the time equals the reference" \
 	"$(cat $root/g/in/occupancy)" "$(reference_sum lines comm cq-ws1M-100M)"
-is "R-51 the occupancy of its parent group equals the reference" \
+is "R-51 the occupancy of the parent group, which includes the tasks of its child group, equals the reference" \
 	"$(cat $root/g/occupancy)" "$(reference_sum lines comm cq-ws1M-100M cq-ws3M-150M)"
 is "R-46 the occupancy of the machine equals the lines in all caches" \
 	"$(count machine llc_occupancy)" "$(awk '{ for (i = 1; i < NF; i++) if ($i == "valid") n += $(i + 1) } END { print n }' $sim/domains |

@@ -39,12 +39,12 @@ right() {
 	[ "$first" -gt 0 ] && [ "$second" -gt 0 ] && nearly "$value" $((first + second))
 }
 right && nearly "$(occupancy_of 0)" "$first" && nearly "$(occupancy_of 1)" "$second"
-result "R-26 the occupancy of each node and of both equals the reference" $?
+result "R-26 the occupancy of each node and the sum of both nodes equal the reference" $?
 
 # The task has the same RMID on both nodes: after a move, new lines count for the node where the task runs.
 taskset -p 2 $one >/dev/null
 right && nearly "$(occupancy_of 0)" 0 && nearly "$(occupancy_of 1)" $((first + second))
-result "R-26 after a task moves to the other node, all three occupancies equal the reference" $?
+result "R-26 after a task moves to the other node, the occupancy of each node and their sum equal the reference" $?
 
 moved=$(cat $groups/g1/mbm_total) units=$(reference_sum total tid $one $two)
 sleep 1
@@ -62,7 +62,7 @@ taskset -p 3 $one >/dev/null
 taskset -p 3 $two >/dev/null
 echo 0 >$online && passes && [ "$(grep -c . $groups/g1/occupancy_domains)" = 1 ] &&
 	echo 1 >$online && taskset -p 2 $two >/dev/null && right && [ "$(grep -c . $groups/g1/occupancy_domains)" = 2 ]
-result "R-29 a node without online CPUs has no line in occupancy_domains, later one again" $?
+result "R-29 a node has a line in occupancy_domains only while one of its CPUs is online" $?
 
 end_g1
 [ "$(refused)" = 0 ]

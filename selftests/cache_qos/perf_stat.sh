@@ -67,11 +67,11 @@ echo "# the machine has $truth lines"
 result "R-46 perf stat -a counts all lines in the caches" $?
 sim freeze 0
 
-# Only one of two CPUs with the same cache reports.
+# Two CPUs share each cache: perf prints the occupancy of the cache for one of them, and 0 for the other.
 perf stat -x, -A -a -e $event -- sh -c "$moment" 2>stat
 show stat
 [ "$(grep -c llc_occupancy stat)" = 2 ] && [ "$(grep -c ',0,Bytes' stat)" = 1 ]
-result "R-41 perf stat -A -a: only one of two CPUs with the same cache reports" $?
+result "R-41 perf stat -A -a counts a cache on only one of the two CPUs that share it" $?
 sim freeze 0
 taskset -p 1 $one >/dev/null
 taskset 2 cache_qos_load cq-ws3M-300M 100 &

@@ -14,10 +14,10 @@ qualify --active cache_qos
 [ "$status" = 0 ] && none FAIL 0 && is PASS 0 20 21
 result "--active: the simulation passes the checks that open events" $?
 is "NOT TESTED" 0 11 12 14 17 18 19 && grep -q 'cache_qos is loaded and has the registers' "$work/report"
-result "--active with the driver loaded: checks that write registers are not tested" $?
+result "--active with the driver loaded: the checks that write registers report NOT TESTED" $?
 rmmod cache_qos_sim cache_qos
 if grep -q '^flags.* cqm ' /proc/cpuinfo; then
-	result "a processor without monitoring: status 69 # SKIP this one has it" 0
+	result "a processor without monitoring: status 69 # SKIP this processor has monitoring" 0
 else
 	qualify cache_qos
 	[ "$status" = 69 ] && [ "$(wc -l <"$work/error")" = 1 ] && ! [ -s "$work/report" ]

@@ -37,7 +37,7 @@ mark 1
 mkdir $group
 # shellcheck disable=SC2016
 walks walked.resctrl sh -c 'echo 0 >"$1/tasks" && exec taskset -c "$3" cache_qos_walk "$2" 3 10 900' sh $group $mib $cpu
-result "a task in a monitoring group of resctrl walks" $?
+result "a task in a monitoring group of resctrl has walked its memory" $?
 mark 2
 data=$group/mon_data/mon_L3_0$cpu
 occupancy=$(cat $data/llc_occupancy) total=$(cat $data/mbm_total_bytes) local=$(cat $data/mbm_local_bytes)
@@ -45,7 +45,7 @@ mark 3
 readings_of resctrl 10 1
 umount $resctrl
 
-# The driver, on the same registers
+# Repeat the test with the driver, which uses the same registers.
 insmod $module && mount -t configfs configfs /sys/kernel/config
 [ "$(cat $devices/cache_qos/caps/backend) $(cat $devices/cache_qos/caps/source)" = "msr model" ]
 result "R-01 cache_qos loads with its hardware back-end, and shows that the processor is emulated" $?
@@ -56,7 +56,7 @@ mark 4
 echo 1 >$group/monitor_cache
 # shellcheck disable=SC2016
 walks walked.group sh -c 'echo 0 >"$1/tasks" && exec taskset -c "$3" cache_qos_walk "$2" 3 20 900' sh $group $mib $cpu
-result "a task in a group of cache_qos walks" $?
+result "a task in a group of cache_qos has walked its memory" $?
 mark 5
 passes
 # of_package FILE: prints the value for the L3 of $cpu
@@ -65,7 +65,7 @@ occupancy=$(of_package occupancy_domains) total=$(of_package mbm_total_domains) 
 mark 6
 readings_of cache_qos 20 4
 
-# perf stat of a program, from its beginning to its end, in all L3s
+# perf stat counts a program from its start to its end, in all L3s.
 evict 104
 mark 7
 perf stat -x, -e cache_qos/llc_occupancy/ -- $on_cpu cache_qos_walk $mib 3 30 2>stat

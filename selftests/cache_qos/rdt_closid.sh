@@ -26,7 +26,7 @@ two=$walker
 within 20 registers_are cache_qos
 yields=$(stat_of yields)
 
-# contest CPU MARK: runs the tool, which writes the register of CPU 1, on this CPU
+# contest CPU MARK: runs the tool on this CPU; wherever the tool runs, it writes the register of CPU 1
 contest() {
 	mark "$2"
 	taskset $((1 << $1)) cache_qos_closid 1 "$rounds" msr >said 2>&1
@@ -35,7 +35,7 @@ contest() {
 	sed 's/^/# /' said
 	reading changes "CPU$1" 1 "$2" $(($2 + 1)) "$rounds"
 	[ $lost = 0 ]
-	result "R-09 the driver keeps all of $rounds classes of service set from CPU $1" $?
+	result "R-09 the driver overwrites none of the $rounds classes of service that the tool sets from CPU $1" $?
 }
 contest 1 130
 contest 0 132

@@ -18,7 +18,7 @@ taskset -p 1 $$ >/dev/null
 mkdir -p /var/lock
 
 pqos() { /usr/bin/pqos --iface=msr "$@"; }
-# watches FILE: starts pqos on CPU 1, which writes a line each second until unwatch; $watcher is its pid
+# watches FILE: starts pqos, which monitors CPU 1 and writes a line to FILE each second until unwatch is called; $watcher is the pid of pqos
 watches() {
 	rm -f "$1"
 	/usr/bin/pqos --iface=msr -m llc:1 -u csv -o "$1" >said 2>&1 &

@@ -108,7 +108,7 @@ result "R-67 pmukit report shows processes with the name of their program" $?
 rmdir $groups/up/down $groups/up
 umount cgroup
 
-# 64 groups every 10 ms
+# Monitor 64 groups, with a sample every 10 ms.
 echo 10 >$devices/cache_qos/sample_ms
 n=0
 while [ $n -lt 64 ]; do
@@ -131,7 +131,7 @@ number=$(awk '$1 == "monitor" { print $2 }' $groups/s7/status)
 last=$(pmukit dump -i aux.data | sed -n "s/.* group $number L3 .* llc_occupancy \([0-9]*\) bytes.*/\1/p" | tail -n 1)
 echo "# group s7 is monitor $number, whose last reading is $last; the reference has $truth"
 [ "$truth" -gt 0 ] && [ "$last" = "$truth" ]
-result "R-47 the values of a group have the monitor number in its status" $?
+result "R-47 recorded values have the monitor number that the status file of their group shows" $?
 whole aux.data 0
 result "R-47 each snapshot in the AUX area is complete" $?
 sim freeze 0
@@ -141,7 +141,7 @@ sed 's/^/# /' said
 head -n 25 report | sed 's/^/# /'
 # The last snapshot may have been incomplete when perf stopped.
 whole samples.data 1
-result "R-47 each snapshot in samples, which is divided into sections, is complete" $?
+result "R-47 snapshots recorded in samples are complete, although each is divided into sections" $?
 kill $one
 wait $one 2>/dev/null
 n=0

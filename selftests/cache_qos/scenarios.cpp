@@ -16,7 +16,8 @@ Scenario cache_qos_live(std::string_view name)
     Scenario live;
     live.name = name;
     live.kernels = kX86Kernels;
-    live.smp = "3";  // so that two CPUs are not the whole machine
+    // With a third CPU, a test that uses two CPUs does not use the whole machine.
+    live.smp = "3";
     live.steps = {{"abi_paths", "/selftests/cache_qos/abi_paths.sh", 300},
                   {"groups", "/selftests/cache_qos/groups.sh", 300},
                   {"events", "cache_qos_test", 300}};
@@ -68,7 +69,7 @@ HostStep rdt_check(std::string_view what, const std::string &script, const std::
             {"good=yes"}};
 }
 
-// The driver with its hardware back-end, on a processor with two L3s and emulated registers.
+// Runs the driver with its hardware back-end, on a processor with two L3s and emulated registers.
 Scenario cache_qos_on_registers(std::string_view name, std::vector<std::string_view> kernels)
 {
     Scenario rdt;
@@ -109,7 +110,8 @@ Scenario cache_qos_rdt_one()
     return rdt;
 }
 
-// Zen 5 assigns bandwidth counters to RMIDs (ABMC): first resctrl does this, then the driver.
+// On Zen 5, software assigns bandwidth counters to RMIDs (ABMC). In this scenario resctrl assigns
+// them first, then the driver.
 Scenario cache_qos_rdt_amd()
 {
     Scenario rdt = cache_qos_beside_resctrl("rdt_amd", {"7.2"});
@@ -119,7 +121,7 @@ Scenario cache_qos_rdt_amd()
     return rdt;
 }
 
-// 24-bit bandwidth counters that wrap for the first time after 64000 bytes.
+// The processor has 24-bit bandwidth counters, which wrap for the first time after 64000 bytes.
 Scenario cache_qos_rdt_wrap()
 {
     Scenario rdt = cache_qos_beside_resctrl("rdt_wrap", {"6.1", "7.2"});
@@ -346,7 +348,8 @@ DriverSpec cache_qos_tests()
           "mount -t configfs configfs /sys/kernel/config && "},
          {"fail_nth_task", "--pmu cache_qos --event event=1 --task"},
          {"fail_nth_cgroup", "--pmu cache_qos --event event=1 --cgroup /tmp/cgroup/fails",
-          // A cgroup has perf's implicit controller only if another controller is enabled.
+          // perf_event is an implicit controller: a cgroup below the root has it only if another
+          // controller is enabled.
           "mkdir /tmp/cgroup && mount -t cgroup2 none /tmp/cgroup && "
           "echo +pids >/tmp/cgroup/cgroup.subtree_control && mkdir /tmp/cgroup/fails && "},
          {"fail_nth_files", cache_qos_writes(), "mkdir /sys/kernel/config/cache_qos/fails && "},

@@ -72,11 +72,11 @@ awk 'NF != 3 { exit 1 }' g1/occupancy_domains && [ "$(cut -d' ' -f3 g1/occupancy
 result "R-50 the files _domains have the id and the package before the value" $?
 
 [ "$(cat g1/mbm_total)" -ge "$occupancy" ] && [ "$(cat g1/mbm_local)" -le "$(cat g1/mbm_total)" ] && [ "$(cat g1/occupancy_error)" -le "$occupancy" ]
-result "R-26 R-31 mbm_total is at least the occupancy, occupancy_error at most" $?
+result "R-26 R-31 mbm_total is not below the occupancy, and occupancy_error is not above it" $?
 
 fresh() { [ "$(state age_ms)" -le 2000 ]; }
 [ "$(state backend)" = sim ] && [ "$(state state)" = good ] && within 5 fresh
-result "R-03 R-35 the status shows the back-end, the state good and the age of the values" $?
+result "R-03 R-35 the status shows the back-end, the state 'good' and the age of the values" $?
 
 # Three nested groups: the program moves to the innermost, and the outer groups still include its lines.
 mkdir -p g1/g2/g3
@@ -94,7 +94,7 @@ sim freeze 0
 kill $load
 wait $load 2>/dev/null
 
-# As many groups as there are RMIDs, and one more.
+# Make one group more than there are RMIDs.
 mkdir many
 n=0
 while mkdir many/$n && (echo 1 >many/$n/cacheqos.monitor_cache) 2>"$work/err"; do n=$((n + 1)); done
@@ -114,7 +114,7 @@ result "R-55 a freed RMID can be assigned to another group after limbo" $?
 rmdir many/*/ && rmdir many
 result "R-53 groups without child groups can be removed" $?
 
-# A list of tasks that is longer than a page
+# Test a list of tasks that is longer than a page.
 echo $((4 * crowd)) >/proc/sys/kernel/threads-max
 cache_qos_crowd $crowd >"$work/ready" &
 all=$!

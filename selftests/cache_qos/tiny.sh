@@ -86,7 +86,7 @@ if grep -q "^state.* partial" $groups/g1/status; then
 else
 	[ "$value" -gt 0 ]
 fi
-result "R-20 without that RMID, one of the two has the whole value or is marked as partial" $?
+result "R-20 without an RMID for task and group together, the monitor that is not partial has a value above 0" $?
 sim freeze 0
 kill $task
 wait $task 2>/dev/null

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Unloads modules while they are in use, under load; and loads them again.
+# Unloads modules while events and groups use them, and loads them again.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine
@@ -65,10 +65,10 @@ echo stop >stop
 wait $first $second
 echo "# gone $gone times"
 [ $gone -gt 0 ] && [ -d $sim ]
-result "R-13 the simulated machine can be unloaded and loaded under load" $?
+result "R-13 the simulated machine can be unloaded and loaded while programs use events and groups" $?
 rmdir $groups/g1 2>/dev/null
 within 5 stat_is probes 0
-result "R-14 after this load has ended, no probe is attached" $?
+result "R-14 after these programs have ended, no probe is attached" $?
 rm stop
 
 rmmod cache_qos_sim && [ ! -d $groups ] && [ ! -d $devices/cache_qos ] && [ ! -d $devices/cache_qos_aux ]

@@ -3,7 +3,7 @@
 # (tools/rdt), and writes readings for check_rdt.sh to the file $readings.
 resctrl=/sys/fs/resctrl
 module=/lib/vmrun/cache_qos.ko
-# Monitored programs run on the last CPU, whose L3 has the same number.
+# Monitored programs run on the last CPU. The id of this CPU's L3 equals the CPU's number.
 cpu=$(($(nproc) - 1))
 on_cpu="taskset -c $cpu"
 mib=8
@@ -25,7 +25,8 @@ walks() {
 	within 240 grep -q walked "$file"
 }
 
-# evict MARK: fills the L3 of the last CPU with lines of another program, which keeps its memory, so the next walk starts without lines.
+# evict MARK: fills the L3 of the last CPU with lines of another program. The program does not free its memory, so its lines stay in the
+# L3, and the next walk starts without lines.
 evict() { walks "evicted.$1" $on_cpu cache_qos_walk 64 1 "$1" 900; }
 
 # is_walk BYTES: succeeds if BYTES is the size of the walk, with tolerance for the program's stack and a few more pages
