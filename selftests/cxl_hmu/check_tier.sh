@@ -24,13 +24,13 @@ refused=$(sed -n 's/^tap: .* refused=\([0-9]*\)$/\1/p' "$model")
 before=$(slow 1) after=$(slow 2)
 pages=$(of_json movable_pages) budget=$(of_json budget_pages) resident=$(of_json fast_pages_after)
 
-check "the model took $taken accesses, the emulator handed over $(of_tally handed)" [ "$taken" = "$(of_tally handed)" ]
-check "none was left, refused or without an address" \
+check "the model received $taken accesses, the emulator sent it $(of_tally handed)" [ "$taken" = "$(of_tally handed)" ]
+check "no access was left over, refused or without an address" \
 	[ "$(of_tally left) $refused $(of_tally unknown)" = "0 0 0" ]
-check "all of the program's memory was slow before: $before accesses" [ "$before" -ge 1000000 ]
-check "budget $budget of $pages pages is a fifth" [ $((budget * 5)) -le "$pages" ]
-check "$resident pages are on the fast node afterwards" [ "$resident" -le "$budget" ]
-check "slow accesses afterwards are at most 40 % of those before" [ $((after * 100)) -le $((before * 40)) ]
+check "before the migration, $before accesses went to the slow node, at least 1000000" [ "$before" -ge 1000000 ]
+check "the budget of $budget pages is at most a fifth of the $pages pages" [ $((budget * 5)) -le "$pages" ]
+check "after the migration, $resident pages are on the fast node, at most the budget" [ "$resident" -le "$budget" ]
+check "after the migration, the accesses to the slow node are at most 40 % of those before" [ $((after * 100)) -le $((before * 40)) ]
 awk -v before="$before" -v after="$after" -v fast_before="$(fast 1)" -v fast_after="$(fast 2)" 'BEGIN {
 	printf "tier: driver=cxl_hmu source=model slow_before=%d slow_after=%d ratio=%.3f", before, after, after / before
 	printf " share_before=%.4f share_after=%.4f\n", before / (before + fast_before), after / (after + fast_after)

@@ -55,10 +55,10 @@ struct ModelSummary {
 Result<ModelSummary> read_model_summary(std::string_view text);
 
 struct Score {
-    double recall =
-        0;  // share of the `rank` truly hottest units that the report has among its first `rank`
-    double precision =
-        0;  // share of the report's first `rank` units that are truly among the hottest
+    // Share of the truly hottest `rank` units that are among the first `rank` units of the report.
+    double recall = 0;
+    // Share of the first `rank` units of the report that are truly among the hottest units.
+    double precision = 0;
 };
 
 Score score(const std::set<uint64_t> &truly_hot, const std::vector<uint64_t> &reported,

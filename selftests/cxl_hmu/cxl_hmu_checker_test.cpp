@@ -82,7 +82,7 @@ TEST(Score, AcceptsAnyOfTheTiedUnits)
     EXPECT_DOUBLE_EQ(tied.precision, 1.0);
 }
 
-TEST(ReportJson, ReadsThePmu)
+TEST(ReportJson, ReadsOnlyTheCxlHmuPmu)
 {
     auto report = read_report(R"({"source":null,"pmus":[{"pmu":"x","driver":"other"},
         {"pmu":"cxl_hmu_mem0.0.0","driver":"cxl_hmu","unit_bytes":4096,"entries":5,"lost":1,

@@ -52,7 +52,8 @@ bool check(bool holds, const std::string &text)
     return holds;
 }
 
-// Compares recordings, in the order of the arguments, with the runs of the log between two enables.
+// Compares recordings, in the order of the arguments, with the runs of the log. A run has the
+// entries from one enable of the device to the next.
 class Checker {
 public:
     Checker(std::vector<checker::ModelRun> runs, uint64_t epochs)

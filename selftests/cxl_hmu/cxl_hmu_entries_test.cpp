@@ -42,7 +42,7 @@ TEST(EntriesLog, RefusesMalformedEntryLines)
             << line;
 }
 
-TEST(Dump, EntriesAreTheLinesOfSixteenDigits)
+TEST(Dump, ReadsEachLineOfSixteenDigitsAsAnEntry)
 {
     auto entries = read_dump(
         ".\n. ... CXL_HMU data: size 72 bytes\nHeader 0: units: 2 counter_width 10\n"

@@ -31,14 +31,15 @@
 #define EPOCHS_US	400000
 #define STEP_US		10000
 #define STEPS		500
-#define LIMIT_MS	5000	/* allowed in addition to a healthy device's time */
+/* The driver may need this much longer for a faulty device than for a healthy one. */
+#define LIMIT_MS	5000
 #define TIMEOUT_SECONDS	60
 
 enum outcome {
 	IGNORED,	/* the device has no PMU, and the log has one line about this */
-	GIVES_UP,	/* records, then stops; one line in the log and a counter in debugfs */
+	GIVES_UP,	/* the driver stops the run, logs one line and counts the fault */
 	SURVIVES,	/* all records are well-formed; some may be missing */
-	EXACT,		/* like a healthy device */
+	EXACT,		/* each access is recorded, as with a healthy device */
 	REJECTS,	/* some entries are counted as rejected and as lost, others arrive */
 };
 
@@ -54,7 +55,8 @@ FIXTURE_VARIANT(fault) {
 	const char *name;
 	enum outcome outcome;
 	const char *stat;	/* GIVES_UP: counter that has increased */
-	unsigned int units;	/* units accessed once each; 0: one unit, ACCESSES times */
+	/* Number of units, each accessed once. 0: one unit is accessed ACCESSES times. */
+	unsigned int units;
 	__u64 flags;		/* flags of all records, ORed; checked if units is not 0 */
 };
 
@@ -226,7 +228,7 @@ static void expect_rejected(struct __test_metadata *_metadata, FIXTURE_DATA(faul
 	EXPECT_EQ(self->tally.lost, stat_of(&self->device, "lost"));
 }
 
-/* Stops the event, which no fault of a device may delay, and closes it. */
+/* Stops and closes the event. No fault of the device may delay this beyond the limit. */
 static void stop_and_close(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self)
 {
 	long long begin = now_ms();

@@ -183,8 +183,8 @@ TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
 }
 
 /*
- * A function reset deletes the configuration of the device: the event reports the reset, counts
- * nothing more, and counts again after the next enable.
+ * A function reset deletes the configuration of the device. The event reports the reset, and counts
+ * nothing until it is enabled again.
  */
 TEST_F_TIMEOUT(life, function_reset, TIMEOUT_SECONDS)
 {
@@ -254,8 +254,8 @@ TEST_F_TIMEOUT(life, modules_stay_loaded_while_aux_is_mapped, TIMEOUT_SECONDS)
 }
 
 /*
- * Opens an event on a CPU that can go offline. If the CPU of the PMU cannot, the function rebinds
- * the device: the new PMU selects a CPU near the device.
+ * Opens an event on a CPU that can go offline. If the CPU of the PMU cannot go offline, rebinds the
+ * device: the new PMU selects a CPU near the device.
  */
 static void open_on_a_cpu_that_can_leave(struct __test_metadata *_metadata,
 					 FIXTURE_DATA(life) *self)

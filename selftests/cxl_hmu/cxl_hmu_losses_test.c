@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Each case makes entries get lost in another place, with a device that generates accesses. The
+ * In each case, entries are lost in a different place. The device itself generates accesses. The
  * test writes the entries that arrived and the counted losses to $OUT/losses (or /out/losses), one
  * file per case, numbered in the order of the cases. cxl_hmu_entries_checker adds entries and
  * losses and compares the sum with the log of the device.
@@ -126,8 +126,8 @@ static int enable(FIXTURE_DATA(losses) *self)
 }
 
 /*
- * Collects until entries have arrived and then no entry for some time, and stops the event. So no
- * entry waits in the device or the driver at this stop.
+ * Collects entries until at least one has arrived and no other follows for some time, then stops
+ * the event. So no entry waits in the device or the driver when the event stops.
  */
 static int collect_to_the_end(FIXTURE_DATA(losses) *self)
 {

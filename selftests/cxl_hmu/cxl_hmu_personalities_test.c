@@ -68,7 +68,8 @@ FIXTURE_VARIANT(personality) {
 		.shape = #_shape, .rounds = _rounds, ##__VA_ARGS__ \
 	}
 
-PERSONALITY(far_list, ROUNDS);		/* the list is outside the instance (16-bit length) */
+/* The hot list is outside the instance, whose length field has only 16 bits. */
+PERSONALITY(far_list, ROUNDS);
 PERSONALITY(largest_list, ROUNDS);
 PERSONALITY(padded, ROUNDS);		/* the range bitmap has more bits than the capacity needs */
 PERSONALITY(newer, ROUNDS);		/* a later version of the CHMU register block */
@@ -76,11 +77,12 @@ PERSONALITY(without_epochs, ROUNDS, .always_on = true, .flags = PMUKIT_CXL_HMU_F
 PERSONALITY(left_enabling, ROUNDS);	/* a previous kernel left an enable in progress */
 PERSONALITY(lenient, ROUNDS);		/* no interrupt vector; allows 4-byte reads of entries */
 /*
- * The device sets the overflow bit as soon as the list is full: no entry is lost, and one of two
- * records has the OVERFLOW flag.
+ * The device sets the overflow bit as soon as the list is full, although no entry is lost. So at
+ * least one record has the OVERFLOW flag.
  */
 PERSONALITY(full, ROUNDS, .units = FULL, .at_once = true, .flags = PMUKIT_CXL_HMU_F_OVERFLOW);
-PERSONALITY(above, ROUNDS, .units = LEVEL, .at_once = true);	/* no interrupt at the level */
+/* The device sends an interrupt only if the list has more entries than LEVEL. */
+PERSONALITY(above, ROUNDS, .units = LEVEL, .at_once = true);
 PERSONALITY(sticky_status, ROUNDS, .units = BEYOND_LEVEL, .at_once = true);
 PERSONALITY(reset_empties_list, ROUNDS);	/* head and tail are 0 after a reset */
 /*
@@ -90,7 +92,8 @@ PERSONALITY(reset_empties_list, ROUNDS);	/* head and tail are 0 after a reset */
 PERSONALITY(garbage_tail, 1, .gaps = true,
 	    .flags = PMUKIT_CXL_HMU_F_TRUNCATED | PMUKIT_CXL_HMU_F_RESET);
 /*
- * Head and tail cannot be read with the accesses of the specification: the list always seems empty.
+ * Head and tail are one register of 4 bytes. With the accesses of the specification, the list
+ * always seems empty.
  */
 PERSONALITY(joint_registers, 0);
 

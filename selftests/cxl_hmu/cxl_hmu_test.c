@@ -302,7 +302,7 @@ FIXTURE(recording) {
 };
 
 FIXTURE_VARIANT(recording) {
-	unsigned int aux_pages;		/* 0: samples */
+	unsigned int aux_pages;		/* pages of the AUX area; 0: records are in samples */
 };
 
 FIXTURE_VARIANT_ADD(recording, aux) { .aux_pages = AUX_PAGES };
@@ -488,7 +488,7 @@ TEST_F_TIMEOUT(cxl_hmu, units_below_the_threshold_are_not_hot, TIMEOUT_SECONDS)
 	EXPECT_EQ(40, self->tally.count[6]);
 }
 
-/* perf maps at least a page; 4 MiB is more than one allocation provides. */
+/* The smallest area is one page. perf allocates the largest, 4 MiB, in several pieces. */
 TEST_F_TIMEOUT(cxl_hmu, aux_areas_of_every_size_work, TIMEOUT_SECONDS)
 {
 	for (unsigned int pages = 1; pages <= 1024; pages *= 2) {

@@ -20,7 +20,7 @@ struct Region {
     uint64_t resource = 0, dpa = 0, size = 0;
 };
 
-// "resource <number> dpa <number> size <number>"
+// Reads a file with the text "resource <number> dpa <number> size <number>".
 bool read_region(const std::string &path, Region &region)
 {
     std::ifstream in(path);

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/hmu.sh"
 
 command -v cxl >/dev/null || skip_all "no cxl command"
-# cxl list takes a memory device without a CXL root port as idle, and shows idle devices only with -i.
+# cxl list treats a memory device without a CXL root port as idle, and shows idle devices only with -i.
 pmu_of_device 0 >/dev/null || skip_all "no CXL memory function with a PMU"
 
 plan 3

@@ -43,8 +43,8 @@ static int is_mem(const struct dirent *entry)
 }
 
 /*
- * Of the entries of the folder path that filter accepts, copies the index-th name in sorted order.
- * Returns 0 or -ENODEV.
+ * Sorts the names in the directory @path that @filter accepts, and copies the @index-th of them to
+ * @name. Returns 0 or -ENODEV.
  */
 static int nth_name(const char *path, int (*filter)(const struct dirent *), unsigned int index,
 		    char *name, size_t size)

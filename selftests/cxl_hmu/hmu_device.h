@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 struct hmu_device {
-	char pci[32];		/* 0000:00:10.0 */
-	char mem[32];		/* mem0; empty: cxl_pci has not bound the function */
+	char pci[32];		/* PCI address, such as 0000:00:10.0 */
+	char mem[32];		/* such as mem0; empty: cxl_pci has not bound the function */
 	volatile __u64 *memory;	/* BAR 2, NULL until mapped */
 	size_t memory_bytes;
 };
@@ -41,7 +41,7 @@ int hmu_pmu_name_in(const struct hmu_device *device, unsigned int chmu, unsigned
 		    char *name, size_t size);
 int hmu_pmu_name(const struct hmu_device *device, unsigned int instance, char *name, size_t size);
 
-/* Waits until the PMU of instance 0 exists (wanted) or is gone. */
+/* Waits until the PMU of instance 0 exists (wanted is 1) or is gone (wanted is 0). */
 int hmu_pmu_wait(const struct hmu_device *device, int wanted);
 
 #endif

@@ -20,9 +20,8 @@ int hmu_plain_terms(const char *pmu, struct perf_event_attr *attr);
 int hmu_open_plain(const char *pmu, struct pmu_event *event);
 
 /*
- * Enables the event and waits so long that even a slow device tracks accesses on return. The driver
- * itself waits only briefly, because interrupts are off. A device does not count accesses before it
- * tracks.
+ * Enables the event, and returns when even a slow device tracks accesses. The driver itself waits
+ * only briefly, because interrupts are off. A device counts no access before it tracks accesses.
  */
 int hmu_start(struct pmu_event *event);
 

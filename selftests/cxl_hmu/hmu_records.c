@@ -32,9 +32,9 @@ static void add_entry(struct hmu_tally *tally, __u64 entry, unsigned int width)
 }
 
 /*
- * Returns the length of the first record in words, 0 if it is incomplete. Computes the length as
- * the CXL HMU RFC does, which does not define extra words: a reader that follows the RFC must find
- * the next record, too.
+ * Returns the length of the first record in words, 0 if it is incomplete. Computes the length as in
+ * the CXL HMU RFC. The RFC does not define the extra words, but a reader that follows the RFC must
+ * also find the next record.
  */
 static size_t record_words(const __u64 *words, size_t available)
 {
@@ -113,7 +113,7 @@ static void collect_aux(struct hmu_tally *tally, struct pmu_event *event)
 	} while (got);
 }
 
-/* A sample with PERF_SAMPLE_RAW only has a header, a 32-bit size and this number of bytes. */
+/* The sample type is PERF_SAMPLE_RAW: a header, a 32-bit size, and the raw data of this size. */
 static void add_sample(struct hmu_tally *tally, const char *record, size_t size)
 {
 	const size_t payload = sizeof(struct perf_event_header) + sizeof(__u32);
@@ -139,7 +139,8 @@ static void add_sample(struct hmu_tally *tally, const char *record, size_t size)
 static void add_perf_record(struct hmu_tally *tally, const char *record, size_t size)
 {
 	struct perf_event_header header;
-	__u64 words[3];		/* AUX: offset, size, flags; LOST: id, count */
+	/* PERF_RECORD_AUX has offset, size and flags; PERF_RECORD_LOST has id and count. */
+	__u64 words[3];
 
 	memcpy(&header, record, sizeof(header));
 	if (header.type == PERF_RECORD_SAMPLE)

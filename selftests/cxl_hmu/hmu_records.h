@@ -22,13 +22,13 @@ struct hmu_tally {
 	__u64 total_entries;
 	__u64 next_sequence;
 	__u64 sequence_gaps;
-	__u64 sequence_missing;		/* records missing in those gaps */
-	__u64 lost;			/* entries lost since the open, from the newest record */
+	__u64 sequence_missing;		/* number of records missing in all sequence gaps */
+	__u64 lost;			/* entries lost since the open; in the last record */
 	__u64 flags;			/* flags of all records, ORed */
 	__u64 malformed;		/* invalid records, and entries without a valid unit */
 	__u64 gaps_announced;		/* gaps flagged by PERF_AUX_FLAG_PARTIAL or _TRUNCATED */
-	__u64 lost_samples;		/* from PERF_RECORD_LOST */
-	FILE *entries_to;		/* each entry is written as 16 digits to it; NULL: none */
+	__u64 lost_samples;		/* sum of the counts in PERF_RECORD_LOST */
+	FILE *entries_to;		/* file that gets each entry as 16 digits; NULL: no file */
 	size_t kept_bytes;		/* bytes of an incomplete record in kept */
 	__u64 kept[8192];
 };

@@ -64,7 +64,7 @@ result "all three PMUs are recorded with CLOCK_MONOTONIC, and the report does no
 
 # All ranges (--top 0): ranges of the kernel may be hotter than those of the endpoint.
 join --json --top 0 | tr '{' '\n' >"$work/join.json"
-# of_node NAME: prints a number of node 1
+# of_node NAME: prints the number NAME that the report has for node 1
 of_node() { sed -n "s/^\"node\":1,.*\"$1\":\([0-9]*\).*/\1/p" "$work/join.json" | head -n 1; }
 bytes=$((transfers * transfer_bytes))
 echo "# node 1: $(of_node accesses) accesses; read by endpoints: $(of_node read_bytes), written: $(of_node written_bytes), both should be $bytes"
@@ -76,7 +76,7 @@ awk '/^"hpa":/ { range = /"node":1,"tier":[0-9]/; requester = 0 }
 	range && /^"requester":"01:00.0"/ { requester = 1 }
 	requester && /"group [^"]*":(1|0\.[0-9]*[1-9])/ { found = 1 }
 	END { exit !found }' "$work/join.json"
-result "a hot range has its node, its tier, its requester and a busy group" $?
+result "the report shows a hot range with its node, tier and requester, and a group that was busy meanwhile" $?
 join --html "$out/join.html"
 
 record -o - 2>"$work/said" | tee "$out/live.data" | pmukit top --once --json --top 3 - >"$work/top.json"

@@ -79,7 +79,7 @@ has_cxl_pmu() {
 [ "$(grep -c 'driver cxl_pci$' "$work/before")" = 3 ] && has_cxl_pmu && [ "$(grep -c ' memory cxl_mem' "$work/before")" = 3 ]
 result "without cxl_hmu, the in-tree drivers are bound to all functions and memory devices" $?
 insmod "$module" && comes && unchanged
-result "loading cxl_hmu last leaves all devices of the in-tree drivers" $?
+result "the in-tree drivers, loaded before cxl_hmu, have all their devices" $?
 records neighbors1 true
 result "cxl_hmu, loaded last, records" $?
 comes && mem=${pmu#cxl_hmu_} && mem=${mem%%.*}
@@ -112,5 +112,5 @@ result "after all functions are removed and found again, all devices and the PMU
 records neighbors5 true
 result "cxl_hmu records after all functions are found again" $?
 rmmod cxl_hmu && unchanged && insmod "$module"
-result "unloading cxl_hmu leaves all devices of the in-tree drivers" $?
+result "after cxl_hmu is unloaded, the in-tree drivers have all their devices" $?
 exit $tap_failed

@@ -12,7 +12,7 @@ none FAIL 0 && is PASS 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
 result "with the driver loaded, the healthy device passes the read-only checks" $?
 qualify --active cxl_hmu
 none FAIL 0 && is "NOT TESTED" 0 20 21 25 31
-result "--active with the driver loaded: checks that write registers are not tested" $?
+result "--active with the driver loaded: the checks that write registers report NOT TESTED" $?
 rmmod cxl_hmu
 qualify cxl_hmu
 none FAIL 0 && [ "$status" = 1 ]

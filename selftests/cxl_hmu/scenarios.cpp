@@ -604,7 +604,8 @@ DriverSpec with_strict_models(DriverSpec driver)
     return driver;
 }
 
-// The devices generate enough accesses per epoch for the threshold in the examples of the page.
+// Runs the examples of a documentation page. The devices generate so many accesses per epoch that
+// units reach the threshold of these examples.
 Scenario cxl_hmu_examples()
 {
     Scenario examples;

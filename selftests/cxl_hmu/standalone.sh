@@ -46,7 +46,7 @@ insmod "$module" standalone=1
 driver_is cxl_hmu && [ -e "$pmus/$alone" ]
 result "standalone=1: a function without a driver is bound to cxl_hmu and has a PMU" $?
 [ "$(cat "$pmus/$alone/caps/interrupts")" != none ] && grep -qw "$alone" /proc/interrupts
-result "the PMU has an MSI vector, although the function has fewer vectors than it requests" $?
+result "the PMU has an MSI vector, although the function has fewer vectors than the driver requests" $?
 [ -e "$pmus/$kept" ]
 result "the function that cxl_pci drives stays with cxl_pci and has its PMU" $?
 records alone "$alone" 1

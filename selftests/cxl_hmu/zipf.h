@@ -11,8 +11,8 @@
 
 struct zipf {
 	unsigned long units;
-	__u64 *cumulative;	/* [r]: sum of the weights of ranks 0..r */
-	unsigned long *unit_of;	/* the unit of each rank */
+	__u64 *cumulative;	/* cumulative[r] is the sum of the weights of ranks 0 to r */
+	unsigned long *unit_of;	/* unit_of[r] is the unit of rank r */
 };
 
 __u64 zipf_random_below(__u64 *state, __u64 n);	/* n > 0 */

@@ -19,8 +19,8 @@ static char *shows = "nothing";
 module_param(shows, charp, 0444);
 
 /*
- * Has drv and id as struct cxl_driver in drivers/cxl/cxl.h has them at its end, because the CXL bus
- * reads the id that follows drv.
+ * Ends with drv and id, as struct cxl_driver in drivers/cxl/cxl.h does, because the CXL bus reads
+ * the id that follows drv.
  */
 struct own_driver {
 	struct device_driver drv;
