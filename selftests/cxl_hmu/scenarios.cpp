@@ -573,8 +573,8 @@ constexpr std::string_view kHotCxlHmu =
     "--event hotness_threshold=1,hotness_granual=12,epoch_scale=3,epoch_multiplier=1 --aux 16";
 
 // Two devices: an event of one device is redirected to the ring whose AUX area belongs to an event
-// of the other device. Not on Linux 7.2: that kernel warns about a mapping count if an area is
-// mapped through an event without a ring.
+// of the other device. Does not run on Linux 7.2, because that kernel warns about a mapping count
+// if an area is mapped through an event without a ring.
 DriverSpec with_redirect(DriverSpec driver)
 {
     Scenario redirect = on_the_machine_of_stress(driver, "redirect");
