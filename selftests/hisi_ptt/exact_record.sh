@@ -14,7 +14,7 @@ load="pcie_load --function 01:00.0 --writes $writes"
 stat_of() { cat "/sys/kernel/debug/pmukit/$pmu/$1"; }
 tlps_of() { pmukit report --json -i "$1" | tr -d ' ' | tr ',' '\n' | sed -n 's/^"tlps":\([0-9]*\)$/\1/p' | head -n 1; }
 
-# Each by_* function records the load, sets $got to the number of recorded stores, and succeeds if the recorder did.
+# Each by_* function records the load, sets $got to the number of recorded stores, and succeeds if the recorder succeeds.
 by_pmukit() { pmukit record -e "$event" -o "$work/data" -- $load && got=$(tlps_of "$work/data"); }
 by_perf_stat() { perf stat -x, -a -e "$event" -o "$work/stat" -- $load && got=$(grep hisi_ptt "$work/stat" | cut -d, -f1); }
 by_perf_samples() { perf record -R -a -e "$event" -o "$work/data" -- $load && got=$(tlps_of "$work/data"); }
@@ -31,7 +31,7 @@ exact() {
 		[ "$(stat_of overflows)" = "$overruns" ] && [ $((got + lost)) = "$writes" ] && good=$((good + 1))
 	done
 	[ $good = "$rounds" ]
-	result "$1: $good of $rounds exact" $?
+	result "$1: $good of $rounds rounds are exact" $?
 }
 
 plan 3

@@ -36,7 +36,7 @@
 #define RUN_NS		1000000000LL
 #define DRIVER		"/sys/bus/pci/drivers/hisi_ptt"
 #define BAR		2
-#define LOCATION	0x0fe8	/* a constant register */
+#define LOCATION	0x0fe8	/* offset of a register whose value is constant */
 #define READS		1000
 
 static long long now_ns(void)

@@ -21,7 +21,7 @@ using Words = std::map<std::string_view, std::string_view>;
 
 struct Line {
     std::string_view text;
-    std::vector<std::string_view> words;  // words without =
+    std::vector<std::string_view> words;  // words that contain no '='
     Words keys;
 };
 
@@ -207,7 +207,8 @@ Result<Tlp> logged_in(const Line &line)
     tlp.tag = number_after(line, "tag", good);
     tlp.pasid = after(line, "pasid");
     if (tlp.kind.starts_with("Cfg")) {
-        tlp.kind = tlp.kind.substr(0, 5);  // without the type, 0 or 1
+        // "CfgRd0" becomes "CfgRd", because the model's log does not have the digit.
+        tlp.kind = tlp.kind.substr(0, 5);
         tlp.other = after(line, "of");
         tlp.address = number_after(line, "register", good);
         fill_from_enables(line, 1, tlp, good);
@@ -355,7 +356,7 @@ std::vector<Tlp> logged(const Trace &run, const std::vector<Seen> &packets)
         tlps.push_back(seen.tlp);
         tlps.back().ticks = seen.time_ns / run.selection.tick_ns;
         if (run.selection.format_dwords == 4)
-            tlps.back().pasid.clear();  // no prefix in this format
+            tlps.back().pasid.clear();  // a 4DW entry has no PASID prefix
     }
     cut_times(run.selection.format_dwords, tlps);
     return tlps;

@@ -23,12 +23,15 @@ struct Tlp {
     std::string requester;  // 01:00.0
     std::string other;      // completer, or target of a configuration request
     std::string status;     // completion status
-    std::string pasid;      // as printed; empty: none
+    std::string pasid;      // as in the text; empty: the packet has no PASID
     uint64_t tag = 0;
-    uint64_t ticks = 0;    // the bits of the time that the format has
-    uint64_t address = 0;  // first byte; completion: its lower 7 bits; configuration: register
-    uint64_t bytes = 0;    // sent or requested; completion: the Byte Count field
-    uint64_t dwords = 0;   // length of a completion's data
+    uint64_t ticks = 0;  // the time, with only the bits that an entry has
+    // Memory request: address of the first byte. Completion: the Lower Address field (7 bits).
+    // Configuration request: register number.
+    uint64_t address = 0;
+    // Request: number of bytes to read or write. Completion: the Byte Count field.
+    uint64_t bytes = 0;
+    uint64_t dwords = 0;  // length of a completion's data
 
     bool operator==(const Tlp &) const = default;
 };
@@ -44,7 +47,7 @@ struct Selection {
     unsigned direction = 0;
     unsigned types = 0;  // bits 0 to 2: posted, non-posted, completion
     bool by_requester = false;
-    unsigned target = 0;  // mask of ports, or a requester id
+    unsigned target = 0;  // requester ID if by_requester is true, else mask of ports
     uint64_t tick_ns = 1;
 };
 
@@ -54,7 +57,7 @@ struct Seen {
     bool inbound = false;
     std::string flow;  // P, NP, CPL
     std::string port;
-    Tlp tlp;  // without ticks
+    Tlp tlp;  // tlp.ticks is not set
     bool lost = false;
 };
 
@@ -68,7 +71,7 @@ struct Trace {
 
 Result<std::vector<Trace>> read_traced(std::string_view text);
 Result<std::vector<Seen>> read_seen(std::string_view text);
-// In the order of the text.
+// Returns the packets in the order of the text.
 Result<std::vector<Tlp>> read_dump(std::string_view text);
 
 bool takes(const Selection &selection, const Seen &seen);
@@ -84,7 +87,7 @@ std::optional<std::string> difference(const std::vector<Tlp> &expected,
 // Returns the packets of all these traces, for a recording of several consecutive traces.
 std::vector<Tlp> logged_of_all(std::span<const Trace> runs);
 
-// Removes the upper bits of times that entries in the format do not have, because decoders add
+// Removes the upper bits of all times. Entries in the format do not have these bits; decoders add
 // them.
 void cut_times(unsigned format_dwords, std::vector<Tlp> &tlps);
 

@@ -32,7 +32,7 @@ struct Arguments {
 // All inputs, parsed
 struct Case {
     std::vector<Tlp> found;
-    uint64_t gaps = 0;  // reported by the recorder itself
+    uint64_t gaps = 0;  // number of losses that the recorder reports
     std::vector<Trace> runs;
     std::vector<Seen> seen;
 };

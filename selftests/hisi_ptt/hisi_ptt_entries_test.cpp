@@ -96,7 +96,7 @@ TEST(Entries, RejectsPartialEntry)
     EXPECT_FALSE(read_entries(bytes_of(kNarrow).substr(0, 15), 4));
 }
 
-TEST(Entries, RejectsMissingMarkAndUnknownType)
+TEST(Entries, RejectsInvalidFixedFieldsAndUnknownType)
 {
     std::string bytes = bytes_of(kWide);
     bytes[0] = 0;

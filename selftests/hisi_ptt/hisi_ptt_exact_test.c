@@ -92,7 +92,7 @@ static void store_unread(struct __test_metadata *_metadata, FIXTURE_DATA(exact) 
 	expect_sum(_metadata, self, stores, size / PTT_ENTRY_BYTES_8DW, ptt_lost(&self->event));
 	/* perf leaves one byte of the area free, so the area holds one entry less. */
 	EXPECT_EQ(pages * getpagesize() - PTT_ENTRY_BYTES_8DW, size);
-	/* The flag TRUNCATED alone reports that the last entries are missing, in a known number. */
+	/* TRUNCATED without another flag: only the last entries are missing, and are counted. */
 	EXPECT_EQ(PERF_AUX_FLAG_TRUNCATED, flags);
 	pmu_event_close(&self->event);
 }

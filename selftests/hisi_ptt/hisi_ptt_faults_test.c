@@ -67,7 +67,7 @@ FIXTURE_VARIANT(fault) {
 	int tune;		/* result of reading a tune file */
 	bool master_off;	/* bus mastering must be off: the device may still write */
 	bool keeps_buffers;	/* unbind must not free the buffers of the device */
-	int packets;		/* per start; 0: PACKETS */
+	int packets;		/* number of packets per start; 0: PACKETS */
 };
 
 #define FAULT(_id, _name, _first, _next, _stat, ...) \
@@ -309,7 +309,7 @@ static bool is_bus_master(const FIXTURE_DATA(fault) *self)
 	return command & PCI_COMMAND_MASTER;
 }
 
-/* Waits until the counter has increased, which may be late, as a busy CPU takes interrupts late. */
+/* Waits until the counter has increased. A busy CPU takes interrupts late, so it may take long. */
 static bool has_grown(const char *pmu, const char *stat, long long before)
 {
 	for (int ms = 0; ms < LIMIT_MS; ms += STEP_MS) {

@@ -94,7 +94,7 @@ static void everything_works(struct __test_metadata *_metadata, FIXTURE_DATA(lif
 	pmu_event_close(&event);
 }
 
-/* Starts a run, in odd rounds after an earlier run in the same area. */
+/* Starts a run. In odd rounds, an earlier run has already used the same area. */
 static void open_running(struct __test_metadata *_metadata, FIXTURE_DATA(life) *self, int round)
 {
 	open_mapped(_metadata, &self->event);
@@ -284,7 +284,7 @@ TEST_F_TIMEOUT(life, software_event_outlives_group_and_device, TIMEOUT_SECONDS)
 }
 
 /*
- * Gives the PMU a CPU that can go offline, and returns it. x86 cannot take its first CPU offline.
+ * Gives the PMU a CPU that can go offline, and returns the CPU. x86 cannot take CPU 0 offline.
  * If numa_node of the device is the second node, the next bind selects the second CPU for the PMU.
  */
 static int choose_a_cpu_that_can_leave(struct __test_metadata *_metadata)

@@ -46,7 +46,7 @@
 #define STORES_UNDER_WAY	4096
 #define MESSAGE_DATA		0x4550
 
-#define NODES			63	/* in a one-word mask, whose last bit the kernel ignores */
+#define NODES			63	/* in a 64-bit mask, whose last bit the kernel ignores */
 #define ANY_NODE		(~0UL)
 
 enum setting {
@@ -56,7 +56,7 @@ enum setting {
 
 struct options {
 	const char *function;
-	const char *target;	/* other end of DMA; NULL: memory of this program */
+	const char *target;	/* function that DMA accesses; NULL: memory of this program */
 	unsigned long value[NR_SETTINGS];
 };
 
@@ -66,7 +66,7 @@ struct endpoint {
 	volatile __u8 *memory;
 	size_t memory_bytes;
 	__u8 *page;		/* page of this program, for DMA and messages */
-	__u64 page_address;	/* physical: the endpoint has no IOMMU */
+	__u64 page_address;	/* physical address, because the endpoint has no IOMMU */
 };
 
 /* The endpoint's function */
@@ -113,7 +113,7 @@ static int find_page(struct endpoint *ep)
 		entry = 0;
 	close(pagemap);
 	if (!(entry & PAGEMAP_PRESENT) || !(entry & PAGEMAP_PFN))
-		return -EPERM;	/* only root sees page frames */
+		return -EPERM; /* only root can read page frame numbers */
 	ep->page_address = (entry & PAGEMAP_PFN) * PAGE_BYTES;
 	return 0;
 }

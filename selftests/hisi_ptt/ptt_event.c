@@ -9,7 +9,7 @@
 #include "ptt_event.h"
 
 #define MEMORY_BYTES	(1 << 20)
-#define STORE_DWORDS	2	/* of a store; no other access of pcie_load has this length */
+#define STORE_DWORDS	2	/* length of a store; no other access of pcie_load has it */
 #define FMT_4_DWORDS	0x20000000
 
 const struct ptt_terms ptt_stores_8dw = { PTT_PORT_FILTER, 1, 1, 1 };

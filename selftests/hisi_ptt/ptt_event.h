@@ -39,9 +39,9 @@ const char *ptt_text(const char *pmu, const char *file);
 long long ptt_debug_number(const char *pmu, const char *file);
 
 /*
- * Makes exactly @stores stores of 8 bytes to the endpoint 01:00.0. Stores are posted, so the
- * function makes a load after them, which returns once they have arrived. Only then the trace may
- * stop.
+ * Makes exactly @stores stores of 8 bytes to the endpoint 01:00.0. Stores are posted. So the
+ * function then makes a load, which returns only after the stores have arrived. The trace must not
+ * stop before that.
  */
 int ptt_make_stores(int stores);
 

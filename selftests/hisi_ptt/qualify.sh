@@ -16,12 +16,12 @@ done
 
 qualify hisi_ptt
 none FAIL 0 && is PASS 0 1 2 3 12 && is "NOT TESTED" 0 4 8
-result "with the driver loaded, the checks that read registers are not tested" $?
+result "with the driver loaded, the checks that read registers report NOT TESTED" $?
 qualify --active hisi_ptt
 none FAIL 0 && is "NOT TESTED" 0 13 15 17 && is PASS 0 18
-result "--active with the driver loaded: registers are not written, the check of a trace passes" $?
+result "--active with the driver loaded: checks that write registers report NOT TESTED, and the check of a trace passes" $?
 is PASS 0 19 20
-result "--active with the driver loaded: the checks 19 and 20 of entries pass" $?
+result "--active with the driver loaded: checks 19 and 20, which read entries, pass" $?
 
 unbind "$(basename $driver/0000:*)"
 qualify hisi_ptt

@@ -115,7 +115,7 @@ constexpr PttRecording kPttFloods[] = {
 // The recorders. perf built for arm64 knows the PMU: it maps an AUX area, and `perf report -D`
 // prints the entries. Other builds take samples, and need -R for the payload.
 struct PttRecorder {
-    std::string_view words;    // before record_load.sh in the command
+    std::string_view words;    // environment variables of record_load.sh
     std::string_view options;  // options of the recorder
     bool perf_report = false;  // check the text of perf report -D as well
     bool says_source = false;  // the recording contains the information that the device is a model
@@ -400,7 +400,7 @@ Scenario hisi_ptt_cycles()
     return cycles;
 }
 
-// Endpoints plugged and unplugged while they are traced.
+// Endpoints are plugged and unplugged while they are traced.
 Scenario hisi_ptt_hotplug()
 {
     Scenario hotplug = hisi_ptt_with_a_free_slot("hotplug");
@@ -415,8 +415,8 @@ Scenario hisi_ptt_hotplug()
     return hotplug;
 }
 
-// AUX areas in the ring of another event. Not on Linux 7.2, which itself warns about such areas:
-// see with_redirect() of cxl_hmu.
+// Tests AUX areas in the ring of another event. Does not run on Linux 7.2, because that kernel
+// warns about such areas: see with_redirect() of cxl_hmu.
 Scenario hisi_ptt_redirect()
 {
     Scenario redirect = hisi_ptt_scenario("redirect");

@@ -68,7 +68,7 @@ result "perf test: perf all PMU test" $?
 wants_filter pmukit record -o "$work/none.data" -e && grep -q 'needs a value of filter: ' "$work/said" &&
 	load quiet pmukit record -o "$work/named.data" -e "$pmu/posted_outbound,filter=0000:00:10.0/" &&
 	[ "$(pmukit dump --tlp -i "$work/named.data" | grep -c ' MWr ')" -ge 100 ]
-result "pmukit record accepts a named event with the name of a port as filter, and rejects it without" $?
+result "pmukit record accepts a named event with the name of a port as filter, and rejects it without a filter" $?
 if [ "$samples" ]; then
 	load quiet perf record -R -a -e "$pmu/filter=$port,type=1,direction=1,format=1/" -o "$work/samples.data"
 	status=$?
