@@ -11,7 +11,7 @@
 long long event_config(const char *pmu, const char *event);
 int counter_attr(const char *pmu, const char *event, struct perf_event_attr *attr);
 
-/* Both functions open a disabled event. */
+/* counter_open() and software_open() open an event that is disabled. */
 int counter_open(struct pmu_event *counter, const char *pmu, const char *event, int pid, int cpu);
 int software_open(struct pmu_event *counter, unsigned long long config, int pid, int cpu);
 /* Returns the count, or -errno. */

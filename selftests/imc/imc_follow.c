@@ -4,7 +4,7 @@
 #include "imc_reference.h"
 #include "imc_follow.h"
 
-#define AREA_BYTES	(1 << 20)	/* per read */
+#define AREA_BYTES	(1 << 20)	/* size of the buffer for one read of the area */
 
 void follow(const struct trace_sample *sample, void *data)
 {

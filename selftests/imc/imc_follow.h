@@ -38,6 +38,6 @@ struct tally {
 };
 
 void tally_now(struct tally *tally);
-void tally_since(struct tally *tally);	/* replaces the values by their increase */
+void tally_since(struct tally *tally);	/* replaces each value by its increase since then */
 
 #endif

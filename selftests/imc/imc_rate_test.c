@@ -16,7 +16,8 @@
 
 #define PERIOD_NS	7843
 #define RUN_MS		2000
-#define MANY		20000	/* required records of about 255000: the host may stop the guest */
+/* The test requires this many of about 255000 records, because the host may stop the guest. */
+#define MANY		20000
 #define POLL_US		2000
 #define AREA_PAGES	1024
 #define OWNERS		2
@@ -62,7 +63,7 @@ TEST_F_TIMEOUT(imc_rate, each_record_is_in_the_aux_area_or_counted_lost, 120)
 	ended = now_ms();
 	ASSERT_EQ(pmu_event_disable(event), 0);
 	due = (now_ms() - from + 1) * 1000000 / PERIOD_NS;
-	/* Require 3/4: a delayed tick of the engine does not run if the event ends before it. */
+	/* Require 3/4 of the records: the engine skips a tick that is delayed beyond the event. */
 	least = (ended - started) * 1000000 / PERIOD_NS * 3 / 4;
 	read_stream(event, &s);
 	tally_since(&tally);

@@ -16,7 +16,7 @@ long long reference_number(const char *page, int number, const char *word);
 void reference_text(const char *page, int number, const char *word, char *text, int size);
 /* Returns the sum of the values of @word in the files @page0, @page1 and so on. */
 long long reference_sum(const char *page, const char *word);
-/* Waits until the engine has written that many more records for a CPU, two minutes at most. */
+/* Waits until the engine has written @records more records for the CPU, two minutes at most. */
 void reference_wait_records(int cpu, long long records);
 /* Waits until the counters of a running chip include all past activity, two minutes at most. */
 void reference_wait_posted(int chip);

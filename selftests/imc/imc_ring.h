@@ -13,7 +13,7 @@
 struct trace_sample {
 	__u64 ip;
 	__u32 pid, tid, cpu;
-	bool user;		/* user mode, by the header of the sample */
+	bool user;		/* the sample's header has PERF_RECORD_MISC_USER */
 	bool damaged;		/* raw data is invalid or contradicts the sample */
 	__u64 sequence;		/* number of the sample in its event */
 	__u64 lost;		/* losses that the event has reported so far */
@@ -25,7 +25,7 @@ struct trace {
 	int cpus[MAX_CPUS];
 	int nr;
 	long long samples;
-	long long perf_lost;	/* PERF_RECORD_LOST */
+	long long perf_lost;	/* number of lost samples, from PERF_RECORD_LOST */
 	long long other;	/* records that are neither samples nor PERF_RECORD_LOST */
 };
 

@@ -25,15 +25,15 @@
 #define SMALL_PAGES	4
 #define ENDS		20
 #define INHERITOR_MS	300
-#define MOST_LIMIT	3	/* samples */
+#define MOST_LIMIT	3	/* largest refresh limit that is tested */
 #define MAX_SAMPLE_RATE	"/proc/sys/kernel/perf_event_max_sample_rate"
 #define ENOUGH		20
 #define TRIES		20
-#define THROTTLED_NS	100000	/* period: ten times the maximum sample rate that the test sets */
+#define THROTTLED_NS	100000	/* sample period: ten times as fast as perf's limit in the test */
 
 struct area {
 	__u64 first;			/* number of the engine's first record */
-	unsigned char seen[MOST];	/* times seen, by number from @first */
+	unsigned char seen[MOST];	/* seen[n]: how often record first + n was in the area */
 	long long records;
 	unsigned int damaged;
 };

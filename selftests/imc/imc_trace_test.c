@@ -129,7 +129,7 @@ TEST_F(imc_trace, counts_samples_lost_by_perf)
  * the newest. The driver counts the records between these two parts as lost.
  */
 #define AUX_PAGES	4
-#define ROUND		4096	/* records of the engine's buffer */
+#define ROUND		4096	/* number of records that the engine's buffer holds */
 
 TEST_F_TIMEOUT(imc_trace, aux_area_has_newest_records_after_a_wrap, 300)
 {

@@ -78,7 +78,7 @@ for name in $others; do [ -e /sys/module/"$name" ] || missing=1; done
 	grep -q '^hisi_ptt' "$work/before" && grep -q '^software ' "$work/before"
 result "without imc all other drivers have their PMUs" $?
 imc_load && unchanged
-result "loading imc last leaves all PMUs and devices of the other drivers" $?
+result "the other drivers, loaded before imc, have all their PMUs and devices" $?
 no_probes
 result "imc has no probe attached while no event is open" $?
 counts
@@ -96,5 +96,5 @@ result "the other drivers, loaded after imc, have all their PMUs and devices" $?
 counts
 result "imc, loaded first, counts exactly" $?
 imc_unload && unchanged && imc_load
-result "unloading imc leaves all PMUs and devices of the other drivers" $?
+result "after imc is unloaded, the other drivers have all their PMUs and devices" $?
 exit $tap_failed

@@ -146,7 +146,7 @@ Scenario imc_bench()
     return bench;
 }
 
-// At the sampling rate of POWER's firmware
+// Runs the engine at the sampling rate that POWER's firmware sets.
 Scenario imc_rate()
 {
     Scenario rate;
@@ -188,7 +188,8 @@ DriverSpec imc_driver()
 {
     DriverSpec driver;
     driver.name = "imc";
-    driver.stock_modules = {"firmware_class"};  // a module on debug kernels
+    // The debug kernels have firmware_class as a module.
+    driver.stock_modules = {"firmware_class"};
     driver.modules = {"pmukit_common", "imc", "imc_engine"};
     driver.firmware = {"pmukit/imc-power9.dtb"};
     driver.programs = {"tools/cli/pmukit",
