@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # neighbors.sh MODULE: tests uncore_pmon together with the in-tree drivers of the same hardware. intel_vsec binds the function with the
 # discovery table. It must keep all its devices while uncore_pmon loads and unloads, in both orders, and across a PCI rescan. intel_uncore
-# programs the same units, so uncore_pmon must not count while it is loaded. intel_uncore does not load if CPUID reports a hypervisor,
-# so this guest hides it.
+# programs the same units, so uncore_pmon must not count while intel_uncore is loaded. intel_uncore does not load if CPUID reports a
+# hypervisor, so CPUID of this guest reports none.
 . "$(dirname "$0")/tap.sh"
 module=$1
 pci=/sys/bus/pci/devices
@@ -142,7 +142,7 @@ find_stock intel_vsec_tpmi >/dev/null || features=0
 [ "$(grep -c '^intel_vsec\.tpmi-' "$work/before")" = $((features / 2)) ] && [ "$(grep -c '^0x.*N[[:space:]]N' "$work/before")" = $features ]
 result "intel_vsec has its TPMI devices, and the TPMI mailbox reports $features enabled features" $?
 insmod "$module" && comes $ours && unchanged
-result "loading uncore_pmon after intel_vsec leaves all devices of intel_vsec" $?
+result "intel_vsec, loaded before uncore_pmon, has all its devices" $?
 counts $ours
 result "uncore_pmon counts exactly after intel_vsec" $?
 counts_while "sh $work/vsec_unload" && [ ! -e /sys/module/intel_vsec ]
@@ -160,7 +160,7 @@ result "after a PCI rescan both drivers have the function again" $?
 counts $ours
 result "uncore_pmon counts exactly after the rescan" $?
 vsec_unload && rmmod uncore_pmon && insmod "$module" && vsec_load && unchanged
-result "intel_vsec has all its devices after both are loaded again, uncore_pmon first" $?
+result "intel_vsec has all its devices after both modules are loaded again, uncore_pmon first" $?
 echo 1 >"$pci/$bdf/remove" && echo 1 >/sys/bus/pci/rescan && comes $ours && unchanged
 result "intel_vsec, loaded last, has all its devices after a removal and a rescan" $?
 vsec_unload && counts $ours
@@ -180,10 +180,10 @@ counts $theirs
 result "intel_uncore counts exactly" $?
 echo 1 >"$pci/$bdf/remove" && echo 1 >/sys/bus/pci/rescan && sleep 1 && gone $ours
 result "a PCI rescan does not register PMUs of uncore_pmon beside intel_uncore" $?
-# The global control is at byte 0. It freezes all units here, because a driver that looked at the units would clear it.
+# The global control is at offset 0. The test sets its freeze bit: if the driver accessed the units, it would clear the bit.
 rmmod uncore_pmon && register --poke 0=1 && mark 1 && ! insmod "$module" 2>/dev/null && mark 2 && [ "$(register --peek 0)" = 1 ] &&
 	register --poke 0=0 && gone $ours && said 2 "the kernel's intel_uncore has these units, or is being loaded"
-result "uncore_pmon does not load after it, with one line in the log" $?
+result "uncore_pmon does not load while intel_uncore is loaded, logs the reason and writes no register" $?
 insmod "$module" beside_intel_uncore=1 && gone $ours && [ -e $pmus/uncore_pmon_imc_0 ] && [ -e $pmus/$theirs ]
 result "beside_intel_uncore=1: uncore_pmon loads and registers PMUs with other names" $?
 rmmod uncore_pmon && rmmod intel_uncore && insmod "$module" && comes $ours && counts $ours
@@ -192,12 +192,12 @@ result "after intel_uncore is unloaded, uncore_pmon loads without the parameter 
 # Simulates a user program that programs the unit without a driver: the unit is not frozen and has an event.
 rmmod uncore_pmon && register --poke $imc0=0x200 && register --poke $((imc0 + 0x40))=0xcf05 && mark 3 && insmod "$module" &&
 	comes uncore_imc_1 && gone $ours && grep -q "imc_0 mmio .*: listed: another program counts with it$" "$units"
-result "a unit that a program counts with gets no PMU" $?
+result "a unit that a program already uses gets no PMU" $?
 counts uncore_imc_1 0x100000 && rmmod uncore_pmon && uncore_load --function "${bdf#0000:}" --reads 77 >/dev/null && mark 4 &&
 	[ "$(register --peek $((imc0 + 0x08)))" = $((1 + 77 + 1)) ]
 result "the other units count exactly, and the count of the program is exact" $?
 insmod "$module" beside_intel_uncore=1 && counts uncore_pmon_imc_0
-result "beside_intel_uncore=1: a unit that a program counts with gets a PMU that counts" $?
+result "beside_intel_uncore=1: a unit that a program already uses gets a PMU that counts" $?
 rmmod uncore_pmon && insmod "$module" && comes $ours && echo 1 >"$pci/$bdf/remove" && rmmod uncore_pmon && ! insmod "$module" 2>/dev/null && said 2 "no Intel PCI function has a discovery table" &&
 	echo 1 >/sys/bus/pci/rescan && insmod "$module" && comes $ours
 result "uncore_pmon does not load without a discovery table, but loads after a rescan" $?

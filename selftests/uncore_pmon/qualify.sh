@@ -40,7 +40,7 @@ qualify uncore_pmon
 result "with the driver loaded, the healthy function passes the read-only checks" $?
 qualify --active uncore_pmon
 none FAIL 0 && is "NOT TESTED" 0 17 18 19 20 26
-result "--active with the driver loaded: checks that write units are not tested" $?
+result "--active with the driver loaded: the checks that write units report NOT TESTED" $?
 rmmod uncore_pmon
 qualify uncore_pmon
 [ "$status" = 0 ] && none FAIL 0
@@ -63,7 +63,7 @@ register --poke $imc0=0x200 && register --poke $((imc0 + 0x40))=0xcf05 && uncore
 qualify --active uncore_pmon
 [ "$status" = 0 ] && none FAIL 0 && is "NOT TESTED" 0 17 18 19 20 26 && grep -q 'uncore_imc_0 is not frozen and has an event' "$work/report" &&
 	[ "$(register --peek $((imc0 + 0x40)))" = $((0xcf05)) ] && [ "$(register --peek $((imc0 + 0x08)))" = 70 ]
-result "--active does not write a unit that another program counts with" $?
+result "--active does not write a unit that another program uses" $?
 register --poke $imc0=0x301
 insmod /lib/vmrun/uncore_pmon.ko
 exit $tap_failed

@@ -76,8 +76,8 @@ Scenario uncore_pmon_wrap()
     return wrap;
 }
 
-// More events than counters. Scaled counts are exact only for constant traffic, so the guest runs
-// with a steady clock.
+// Opens more events than the unit has counters. Scaled counts are exact only for constant traffic,
+// so the guest runs with a steady clock.
 Scenario uncore_pmon_shared()
 {
     Scenario shared = uncore_pmon_scenario("shared");

@@ -29,7 +29,7 @@ enum setting {
 
 struct options {
 	const char *function;
-	const char *peek, *poke;	/* OFFSET, OFFSET=VALUE */
+	const char *peek, *poke;	/* arguments: --peek OFFSET, --poke OFFSET=VALUE */
 	unsigned long value[NR_SETTINGS];
 };
 

@@ -31,12 +31,13 @@
 #define SHARED_MS		2000
 #define TOUCHES_PER_MS		2
 #define SHARED_ROTATIONS	20
-#define ROTATION_ACCESSES	12	/* of registers, to rotate six events on four counters */
-#define ROTATION_PART		0.02	/* maximum part of an interval that these take */
+#define ROTATION_ACCESSES	12	/* register accesses in one rotation of six events */
+#define ROTATION_PART		0.02	/* limit of the share of an interval that they take */
 #define SHARED_PART		0.03	/* additional tolerance */
 #define SAMPLE_US		20000	/* between two timed accesses */
 #define MUX_INTERVAL		PMU_SYSFS "/uncore_imc_0/perf_event_mux_interval_ms"
-#define HELD_UP_US		5000	/* half the range of 24 bits takes 7 ms at 1.2 GHz */
+/* A longer pause is a delay. A 24-bit counter at 1.2 GHz reaches half of its range in 7 ms. */
+#define HELD_UP_US		5000
 #define BEGINNINGS		20
 #define MAX_SAMPLE_RATE		"/proc/sys/kernel/perf_event_max_sample_rate"
 #define THROTTLED_NS		100000	/* period; perf throttles even a tenth of this rate */

@@ -56,7 +56,7 @@ void uncore_unmap(struct uncore_memory *memory);
 void uncore_touch(const struct uncore_memory *memory, size_t offset, unsigned int loads,
 		  unsigned int stores);
 
-/* Waits until the PMU is registered (wanted) or unregistered. */
+/* Waits until the PMU is registered (wanted is 1) or unregistered (wanted is 0). */
 int uncore_wait(const char *pmu, int wanted);
 
 /*
