@@ -35,7 +35,8 @@
 #include "stress.h"
 
 #define DEBUGFS		"/sys/kernel/debug"
-#define MOST_FAILURES	100000		/* per act and kind; an act with more is not finite */
+/* Limit of the injected failures of one kind in an act; the test fails if an act needs more. */
+#define MOST_FAILURES	100000
 #define DATA_PAGES	4
 #define AROUND_MODULES	(64ULL << 20)	/* margin for modules that are loaded later */
 #define BIND_BYTES	128
@@ -44,7 +45,7 @@
 struct file_write {
 	char file[BIND_BYTES];
 	char value[BIND_BYTES];
-	char before[BIND_BYTES];	/* empty: none */
+	char before[BIND_BYTES];	/* value that is written first; empty: none */
 };
 
 struct trial {

@@ -48,10 +48,10 @@
 #define DEEPEST		4	/* levels of folders */
 #define MOST_TREES	64
 #define MOST_PLACES	64
-#define LOW_MEMORY	0x100000	/* lower numbers are not taken for addresses */
+#define LOW_MEMORY	0x100000	/* the test treats no lower number as an address */
 #define HEX_DIGITS	"0123456789abcdefABCDEF"
 #define RUN_US		300000
-#define MOST_RUNS	20	/* periods of RUN_US until something is recorded */
+#define MOST_RUNS	20	/* limit of the periods of RUN_US until data is recorded */
 
 /* A range of physical addresses, first and last inclusive. */
 struct place {
@@ -63,7 +63,8 @@ struct subject {
 	const char *trees[MOST_TREES];
 	unsigned int nr_trees, nr_places;
 	struct place places[MOST_PLACES];
-	bool known, needs_capability;	/* --policy: was given, is "capability" */
+	/* known: the option --policy was given. needs_capability: its argument is "capability". */
+	bool known, needs_capability;
 	bool task, busy;
 };
 

@@ -29,7 +29,10 @@ static const unsigned int moments_ms[] = {
 	0, 1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30, 40, 60
 };
 
-/* Opens, maps and starts an event for limit samples; the caller closes it either way. */
+/*
+ * Opens, maps and starts an event that stops after @limit samples. The caller must close the event,
+ * even after an error.
+ */
 static int start(const struct stress_subject *subject, unsigned int aux_pages, unsigned int limit,
 		 struct pmu_event *event)
 {

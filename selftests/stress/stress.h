@@ -75,10 +75,10 @@ struct stress_subject {
 struct option;
 
 /*
- * Parses --pmu PMU, which is required, --event TERMS and --aux PAGES. others are additional options
- * of the program, terminated by one without a name, or NULL. Each is passed to other() with data
- * and its val, which must be below 256; other() returns false if optarg is invalid. Returns true if
- * argv is valid.
+ * Parses --pmu PMU, which is required, --event TERMS and --aux PAGES. @others are the additional
+ * options of the program, terminated by an option without a name; or NULL. For each of them that is
+ * given, the function calls @other with @data and the option's val, which must be below 256. @other
+ * returns false if optarg is invalid. Returns true if argv is valid.
  */
 bool stress_subject_parse(struct stress_subject *subject, int argc, char **argv,
 			  const struct option *others, bool (*other)(void *data, int option),

@@ -21,7 +21,7 @@
 #include "stress.h"
 
 #define MOST_PMUS		16
-#define MOST_EVENTS		32	/* open at a time, per worker */
+#define MOST_EVENTS		32	/* limit of the open events of a worker */
 #define LEAST_DATA_PAGES	8
 #define STEPS_A_LOOK		64	/* steps between two reads of the clock */
 #define LOOKS_A_DESCRIPTION	64	/* reads of the clock between two reads of sysfs */
@@ -39,7 +39,7 @@ static const unsigned int attr_sizes[] = {
 	0, 1, 63, 64, 72, 80, 96, 104, 112, 120, 128, 136, 144, 152, 4096, 4097,
 };
 
-/* Available on all machines, and cheap. */
+/* Software events that all machines have and that cost little time */
 static const __u64 software_events[] = { PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK,
 					 PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_DUMMY };
 

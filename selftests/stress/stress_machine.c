@@ -21,9 +21,10 @@
 #define PAUSE_US	50000
 #define LONG_PAUSE_US	500000	/* time to open events of a PMU that was added again */
 #define PATIENCE_MS	30000
-#define DEEPEST		4	/* folders below the one to read */
+#define DEEPEST		4	/* levels of folders that are read below a folder */
 #define OPENS_PER_LOOK		64	/* between two reads of a PMU's type number */
-#define MOST_OPENS	8	/* opened events between two removals of a PMU */
+/* Limit of the events that must be opened between two removals of a PMU; the number is random. */
+#define MOST_OPENS	8
 #define WAIT_MS		30000	/* longest wait for opened events */
 #define MOST_MODULES	2
 #define MOST_GROUPS	4
@@ -35,7 +36,8 @@ struct target {
 	struct stress_random random;
 	char first[PATH_MAX];
 	char second[PATH_MAX];		/* empty: there was no separator */
-	struct perf_event_attr attr;	/* of a PMU that may be unregistered; size 0: none yet */
+	/* Event of the PMU that was seen last, which may be unregistered. attr.size 0: none yet. */
+	struct perf_event_attr attr;
 	struct stress_progress *progress;
 };
 
