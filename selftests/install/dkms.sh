@@ -175,7 +175,7 @@ plan 28
 check "the headers of $old can be installed" arrives "$old"
 check "dkms add accepts each package" add
 check "dkms build of pmukit succeeds for $(release "$old")" step build pmukit
-check "dkms status of pmukit is built" state pmukit "$old" built
+check "dkms status shows pmukit as built" state pmukit "$old" built
 check "dkms install of pmukit succeeds" step install pmukit
 check "only the modules of pmukit are installed" exactly "$old" pmukit
 check "dkms rejects a package of another version than pmukit and prints the reason" refused_of_other_version

@@ -47,7 +47,8 @@ dependencies() {
 	wants pmukit-devel 'pmukit-libs.* = .*' && wants pmukit-static 'pmukit-devel.* = .*' && wants pmukit-dkms dkms &&
 		wants pmukit-lab-dkms "pmukit-dkms = $version-1" && wants pmukit-hisi-ptt-dkms "pmukit-dkms = $version-1"
 }
-# Succeeds if no package has a test, a model or a build path, and manual pages, completion, service and udev rule are in Fedora's folders.
+# Succeeds if no package contains a test, a model or a build path, and if the manual pages, the completion, the service and the udev rule
+# are in the folders that Fedora uses.
 contents() {
 	local file
 	for file in "$rpms"/*.rpm; do

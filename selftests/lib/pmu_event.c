@@ -180,7 +180,7 @@ bool pmu_refuses_extra_config(const struct perf_event_attr *attr, int pid, int c
 	return true;
 }
 
-/* Opens the event with the bits of more set, in addition to those of attr. */
+/* Opens the event with the bits that are set in @attr or in @more. */
 static int open_with_more(const struct perf_event_attr *attr, const struct perf_event_attr *more,
 			  int pid, int cpu)
 {
@@ -344,7 +344,7 @@ void pmu_event_close(struct pmu_event *event)
 	event->fd = -1;
 }
 
-/* Copies size bytes at position at of a ring of ring_bytes (a power of two). */
+/* Copies @size bytes from position @at of a ring. @ring_bytes is a power of two. */
 static void copy_from_ring(void *to, const char *ring, size_t ring_bytes, __u64 at, size_t size)
 {
 	size_t offset = at & (ring_bytes - 1);
