@@ -46,23 +46,25 @@ struct RdtProcessor {
 struct MachineSpec {
     std::filesystem::path image;
     std::filesystem::path initramfs;
-    std::filesystem::path out;                   // shared with the guest, writable, tag "out"
-    std::filesystem::path stock;                 // shared read-only, tag "stock"
+    std::filesystem::path out;    // folder that the guest can write, with the 9p tag "out"
+    std::filesystem::path stock;  // folder that the guest can read, with the 9p tag "stock"
     std::vector<std::filesystem::path> sockets;  // one per vfio-user device
     Placement placement = Placement::kIntegrated;
     std::vector<std::string_view> bridges{};  // QEMU devices above those of `placed`
     std::vector<std::string_view> objects{};  // QEMU objects that the bridges need
     std::vector<PlacedDevice> placed{};
-    std::filesystem::path monitor{};          // socket on which QEMU listens; empty: none
-    bool two_nodes = false;                   // two NUMA nodes, one CPU each; always with cxl-rp
-    std::optional<TappedNode> tapped_node{};  // the other node has both CPUs; not with KVM
-    std::optional<RdtProcessor> rdt{};        // not with KVM
-    std::string_view smp{};                   // QEMU's -smp; empty: two CPUs
-    bool steady = false;                      // clock follows instructions; not with KVM
-    bool hides_hypervisor = false;            // CPUID reports no hypervisor; always with cxl-rp
-    std::string_view append{};                // more kernel parameters
-    bool sleeps = false;                      // the guest suspends; shared folders keep their state
-    bool terminal = false;                    // console on vmrun's terminal
+    std::filesystem::path monitor{};  // socket on which QEMU listens; empty: none
+    // The guest has two NUMA nodes with one CPU each. With kCxlRootPort it always has two nodes.
+    bool two_nodes = false;
+    std::optional<TappedNode> tapped_node{};  // another NUMA node has both CPUs; KVM is not used
+    std::optional<RdtProcessor> rdt{};        // KVM is not used
+    std::string_view smp{};                   // argument of QEMU's -smp; empty: two CPUs
+    bool steady = false;  // the clock advances with executed instructions; KVM is not used
+    // CPUID of the guest reports no hypervisor. With kCxlRootPort it never does.
+    bool hides_hypervisor = false;
+    std::string_view append{};  // additional kernel parameters
+    bool sleeps = false;        // the guest suspends; shared folders keep their state
+    bool terminal = false;      // console on vmrun's terminal
 };
 
 // Finds the private emulator of the cache, or that of the host if it is new enough.
@@ -98,7 +100,8 @@ public:
     virtual void on_line(std::string_view line) = 0;              // each line of the console
     virtual void on_quiet(std::chrono::seconds since_start) = 0;  // no output for a while
     virtual void on_look() {}                                     // called several times a second
-    virtual std::chrono::steady_clock::time_point deadline() const = 0;  // called as often
+    // Returns when run_machine() must end QEMU. Called several times a second.
+    virtual std::chrono::steady_clock::time_point deadline() const = 0;
 };
 
 // Runs QEMU until it ends, the deadline passes, or vmrun is interrupted. Writes the console to
