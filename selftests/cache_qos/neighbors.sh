@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# neighbors.sh: cache_qos together with resctrl and the kernel's PMUs, on a processor without monitoring. resctrl and these PMUs must have
-# the same state before, during and after the use of cache_qos, with a simulation or without. (claim.sh simulates a mounted resctrl.)
+# neighbors.sh: tests cache_qos together with resctrl and the kernel's PMUs, on a processor without monitoring. resctrl and these PMUs must
+# have the same state before, during and after the use of cache_qos, with a simulation or without. (claim.sh simulates a mounted resctrl.)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 module=/lib/vmrun/cache_qos.ko

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Sub-NUMA clustering: an L3 of two nodes. The driver reads a monitor's counters of each node and adds the values. It rejects nodes that do
-# not share RMIDs.
+# Tests sub-NUMA clustering, with an L3 that is divided into two nodes. The driver reads the counters of a monitor on each node and adds
+# the values. The driver rejects nodes that do not share RMIDs.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine
@@ -14,7 +14,7 @@ dmesg >before
 ! insmod "$module" profile=gnr nodes=2 partition=1 lines=2048 2>said && grep -qi "not supported" said
 result "R-04 loading a machine whose nodes do not share RMIDs fails" $?
 dmesg | tail -n +$(($(wc -l <before) + 1)) | grep -q "RMIDs are divided among the NUMA nodes of its L3 (MSR 0xca0); Linux lets them share since 6.11"
-result "R-04 the log names the reason why this machine is rejected" $?
+result "R-04 the log names the reason why a machine whose nodes do not share RMIDs is rejected" $?
 
 insmod "$module" profile=gnr nodes=2 lines=2048
 scale=$(scale)

@@ -152,7 +152,7 @@ truth=$(reference_sum lines tid $one)
 echo "# the reference has $truth"
 [ "$truth" -gt 0 ] && nearly "$(count llc_occupancy "${path#cgroup/}")" "$truth" &&
 	nearly "$(count llc_occupancy deep/1)" "$truth" && grep -q "^<not counted>.*,deep," stat
-result "R-57 the event of one cgroup beyond the supported depth fails, the others equal the reference" $?
+result "R-57 the event of the cgroup beyond the supported depth fails, and the other events equal the reference" $?
 sim freeze 0
 kill $one
 wait $one 2>/dev/null

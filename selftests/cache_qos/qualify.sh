@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# qualify.sh: pmukit qualify on the simulation, through the driver, and on a processor without monitoring.
+# qualify.sh: runs pmukit qualify on the simulated machine, through the driver, and on a processor without monitoring.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/qualify_steps.sh"
 [ -d /sys/bus/event_source/devices/cache_qos ] || skip_all "no PMU"

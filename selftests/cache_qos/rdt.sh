@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# On a processor emulated with RDT registers (tools/rdt), with two packages of one CPU each, resctrl, cache_qos and perf read the values of
-# equal walks (cache_qos_walk.c). check_rdt.sh compares the readings, in /out/rdt.readings, with the reference log.
+# Compares values that resctrl, cache_qos and perf read for equal walks over memory (cache_qos_walk.c). Runs on a processor emulated with
+# RDT registers (tools/rdt), which has two packages of one CPU each. check_rdt.sh compares the readings, in /out/rdt.readings, with the
+# reference log.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 . "$(dirname "$0")/walk.sh"
@@ -12,8 +13,9 @@ cd "$work" || exit 1
 plan 10
 : >$readings
 
-# readings_of READER TASK MARK: records $occupancy, $total and $local of $group. The walk made the marks TASK and TASK + 1, both between the
-# marks MARK and MARK + 1; the script read the values between MARK + 1 and MARK + 2. Ends the task and removes the group.
+# readings_of READER TASK MARK: records $occupancy, $total and $local of $group, ends the task and removes the group. In the reference log,
+# the walk is between the marks TASK and TASK + 1. Before the walk is the mark MARK, and after it MARK + 1. The script has read the values
+# between MARK + 1 and MARK + 2.
 readings_of() {
 	reading occupancy "$1" $cpu "$2" $(($3 + 1)) $(($3 + 2)) "$occupancy"
 	reading total "$1" $cpu "$2" "$2" $(($2 + 1)) "$3" $(($3 + 2)) "$total"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# rdt_closid.sh ROUNDS: another tool changes the class of service of CPU 1 this number of times, from CPU 1 and from CPU 0, through MSRs of
-# a processor emulated with RDT registers (tools/rdt), while a monitored task and an unmonitored one alternate on CPU 1. The number of
-# changes is in /out/rdt_closid.readings, for check_rdt.sh.
+# rdt_closid.sh ROUNDS: runs on a processor emulated with RDT registers (tools/rdt). Another tool changes the class of service of CPU 1
+# through its MSR, ROUNDS times from CPU 1 and ROUNDS times from CPU 0. Meanwhile a monitored task and an unmonitored task alternate on
+# CPU 1. The number of changes is in /out/rdt_closid.readings, for check_rdt.sh.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 . "$(dirname "$0")/walk.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Debian's pqos through MSRs of a processor emulated with RDT registers (tools/rdt): its values for a walk without the driver, and pqos
-# together with the driver. The readings are in /out/rdt_pqos.readings; check_rdt.sh compares them with the reference log.
+# Tests Debian's pqos, which uses the MSRs of a processor emulated with RDT registers (tools/rdt): first without the driver, then together
+# with the driver. The readings are in /out/rdt_pqos.readings; check_rdt.sh compares them with the reference log.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 . "$(dirname "$0")/walk.sh"

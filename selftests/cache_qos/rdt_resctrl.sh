@@ -61,7 +61,7 @@ mark 4
 reading occupancy resctrl 1 50 3 4 "$occupancy"
 reading class resctrl 50 1
 [ "$occupancy" -ge $((3 << 20)) ]
-result "resctrl shows the occupancy of a walk in these ways" $?
+result "resctrl shows the occupancy of a walk in a group with limited ways" $?
 wait $stat
 sed 's/^/# /' stat
 tail -n 4 stat | awk -F, '{ if (NR > 1 && $2 != last) bad = 1; last = $2 } END { exit bad || !(last > 3000000) }'

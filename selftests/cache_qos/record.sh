@@ -37,7 +37,7 @@ for cpu in 0 1; do
 	sim flush 0
 	perf record -q -F 250 -e "{cpu-clock,$event,cache_qos/total_bytes/}:S" -o group.data -- \
 		taskset $((1 << cpu)) cache_qos_load $name 2 >said 2>&1
-	result "R-47 perf record of a group that a clock event leads, CPU $cpu" $?
+	result "R-47 perf record records a group that a clock event leads, CPU $cpu" $?
 	sed 's/^/# /' said
 	truth=$(reference_sum lines comm $name) moved=$(reference_sum total comm $name)
 	perf script -i group.data -D 2>/dev/null | grep ' value [0-9a-f]*' | tail -n 3 >values

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Tests the cost of monitoring: interrupts of CPUs, wake-ups of CPUs to read counters, and passes of the sampler that reads of files cause.
+# Tests the cost of monitoring: interrupts of CPUs, wake-ups of CPUs to read counters, and the passes of the sampler. Reading a file can
+# cause a pass.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 need_machine
@@ -37,7 +38,7 @@ done
 tenths=$(($(awk '{ print int($1 * 10) }' /proc/uptime) - start))
 since "400 reads of files in $tenths tenths of a second"
 [ $(($(stat_of passes) - passes)) -le $((tenths + tenths / 4 + 3)) ]
-result "reads of files within sample_ms are served by one pass" $?
+result "reads of files within sample_ms of each other cause one pass of the sampler" $?
 
 many=
 for _ in $(seq 30); do

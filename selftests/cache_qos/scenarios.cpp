@@ -157,7 +157,7 @@ Scenario cache_qos_rdt_resctrl()
         "resctrl and cache_qos show what is in the caches, one after the other", "4");
 }
 
-// Debian's pqos through MSRs: alone for comparison, then together with the driver.
+// Runs Debian's pqos, which uses MSRs: first alone for comparison, then together with the driver.
 Scenario cache_qos_rdt_pqos()
 {
     Scenario rdt = cache_qos_rdt_msr(
@@ -169,8 +169,8 @@ Scenario cache_qos_rdt_pqos()
     return rdt;
 }
 
-// pmukit qualify on a processor with RDT registers. In rdt_silent all reads of QM_CTR return
-// errors.
+// Runs pmukit qualify on a processor with RDT registers. In the scenario rdt_silent, all reads of
+// QM_CTR return errors.
 Scenario cache_qos_rdt_qualify()
 {
     return cache_qos_rdt_msr("rdt_qualify", {"6.1", "7.2"}, "",

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The example session of the 2014 patches, with the configfs path instead of their mount point: the same commands in the
-# same order, and the documented behavior of each file.
+# Runs the example session of the 2014 patches: the same commands in the same order, but with the configfs path instead of
+# their mount point. Each file must behave as documented.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 root=/sys/kernel/config/cache_qos

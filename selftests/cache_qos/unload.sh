@@ -68,7 +68,7 @@ echo "# gone $gone times"
 result "R-13 the simulated machine can be unloaded and loaded while programs use events and groups" $?
 rmdir $groups/g1 2>/dev/null
 within 5 stat_is probes 0
-result "R-14 after these programs have ended, no probe is attached" $?
+result "R-14 after the programs that use events and groups have ended, no probe is attached" $?
 rm stop
 
 rmmod cache_qos_sim && [ ! -d $groups ] && [ ! -d $devices/cache_qos ] && [ ! -d $devices/cache_qos_aux ]

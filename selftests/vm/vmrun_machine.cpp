@@ -53,7 +53,8 @@ struct Moment {
     uint64_t ticks;
 };
 
-// Reads the steady clock and the TSC at the same time: the fastest of several attempts.
+// Reads the steady clock and the TSC. Makes several attempts and returns the fastest one, whose two
+// reads are closest together.
 Moment read_both_clocks()
 {
     Moment best{};

@@ -18,7 +18,7 @@ namespace pmukit::vm {
 struct Emulator {
     std::vector<std::string> words;
     bool kvm = false;
-    // TSC frequency of emulated x86 CPUs on an x86 host, which is the host's; 0 for other CPUs.
+    // TSC frequency of emulated x86 CPUs on an x86 host, equal to that of the host; else 0.
     uint64_t tsc_khz = 0;
 };
 
