@@ -41,7 +41,7 @@ Error damaged(std::string_view what, uint64_t line_number, std::string_view line
     return Error{Errc::kDamaged, fmt::format("{}, line {}: '{}'", what, line_number, line)};
 }
 
-// The number after " name=".
+// Returns the number that follows " <name>=" in the line.
 std::optional<uint64_t> named_number(std::string_view line, std::string_view name)
 {
     size_t at = line.find(fmt::format(" {}=", name));

@@ -199,7 +199,7 @@ static long long lost_since_open(FIXTURE_DATA(losses) *self)
  * The reader does not read while the event runs: the AUX area fills, then the hot list, and the
  * device drops entries.
  */
-TEST_F_TIMEOUT(losses, aux_full_then_hot_list_full, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(losses, losses_of_full_aux_area_and_hot_list_are_flagged, TIMEOUT_SECONDS)
 {
 	struct counts counts;
 
@@ -240,7 +240,7 @@ static int wait_for_lost_samples(const struct pmu_event *event)
  * perf counts samples that do not fit into its ring as lost. Lost samples leave gaps in the
  * sequence numbers of the records, except those after the last sample that arrived.
  */
-TEST_F_TIMEOUT(losses, ring_full, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(losses, samples_lost_by_full_ring_are_counted, TIMEOUT_SECONDS)
 {
 	struct counts counts;
 	long long records;
@@ -289,7 +289,7 @@ static int wait_for_entries(FIXTURE_DATA(losses) *self, __u64 head)
  * Whether some entries still wait then depends on the speed of device and driver, so the test
  * repeats this until entries were lost. The host checks the entries of every run.
  */
-TEST_F_TIMEOUT(losses, stop_while_entries_wait, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(losses, entries_waiting_at_stop_are_counted_lost, TIMEOUT_SECONDS)
 {
 	struct counts counts;
 	__u64 head;

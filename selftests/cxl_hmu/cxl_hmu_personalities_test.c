@@ -50,7 +50,7 @@ FIXTURE(personality) {
  * @rounds: number of rounds that record entries
  * @units: number of units accessed; 0: UNITS
  * @at_once: all units are accessed in one epoch
- * @gaps: an unknown number of entries may be missing, which @flags must report
+ * @gaps: an unknown number of entries may be missing; @flags must report this
  * @flags: flags of all records, ORed
  */
 FIXTURE_VARIANT(personality) {

@@ -168,7 +168,7 @@ TEST_F(refused, with_einval)
 	EXPECT_EQ(-EINVAL, pmu_event_open(&event, &attr, -1, pmu_cpu(self->pmu)));
 }
 
-TEST_F(cxl_hmu, plain_terms_are_accepted)
+TEST_F(cxl_hmu, valid_terms_are_accepted)
 {
 	EXPECT_EQ(0, hmu_open_plain(self->pmu, &self->event));
 }
@@ -411,7 +411,7 @@ TEST_F_TIMEOUT(recording, event_count_equals_number_of_entries, TIMEOUT_SECONDS)
 	EXPECT_EQ(64, count);
 }
 
-TEST_F_TIMEOUT(recording, nothing_stale_after_disable_and_enable, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(recording, enable_after_disable_delivers_no_old_accesses, TIMEOUT_SECONDS)
 {
 	ASSERT_EQ(0, hmu_start(&self->event));
 	hmu_load(&self->device, 1, 4);
@@ -434,7 +434,7 @@ TEST_F_TIMEOUT(recording, nothing_stale_after_disable_and_enable, TIMEOUT_SECOND
 	expect_sound(_metadata, &self->tally);
 }
 
-TEST_F_TIMEOUT(recording, twenty_enables_and_disables_in_a_row, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(recording, records_exactly_after_twenty_enables_and_disables, TIMEOUT_SECONDS)
 {
 	for (unsigned int i = 0; i < 20; i++) {
 		ASSERT_EQ(0, pmu_event_enable(&self->event));
@@ -611,7 +611,7 @@ TEST_F(cxl_hmu, rmmod_is_refused_while_an_event_is_open)
 	EXPECT_LE(0, pmu_type(self->pmu));
 }
 
-TEST_F_TIMEOUT(cxl_hmu, unbind_and_rebind_with_running_event, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(cxl_hmu, new_event_records_after_unbind_of_running_event, TIMEOUT_SECONDS)
 {
 	struct pmu_event again = { .fd = -1 };
 	__u64 count;

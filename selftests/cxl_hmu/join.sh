@@ -69,7 +69,7 @@ of_node() { sed -n "s/^\"node\":1,.*\"$1\":\([0-9]*\).*/\1/p" "$work/join.json" 
 bytes=$((transfers * transfer_bytes))
 echo "# node 1: $(of_node accesses) accesses; read by endpoints: $(of_node read_bytes), written: $(of_node written_bytes), both should be $bytes"
 [ "$(of_node accesses)" -ge $accesses ] && [ "$(of_node read_bytes)" = $bytes ] && [ "$(of_node written_bytes)" = $bytes ]
-result "node 1 has all bytes that the endpoint read and wrote, and all accesses of the program" $?
+result "the report has, for node 1, all bytes that the endpoint read and wrote and all accesses of the program" $?
 # Finds a range on node 1 that the endpoint accessed and that has a share of its accesses while the
 # group was busy.
 awk '/^"hpa":/ { range = /"node":1,"tier":[0-9]/; requester = 0 }

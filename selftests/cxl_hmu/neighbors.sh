@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# neighbors.sh: tests cxl_hmu beside the in-tree drivers of the same hardware. cxl_pci is bound to all functions, two with hotness
-# monitoring units and one of QEMU; cxl_mem is bound to the memory devices that cxl_pci creates. Both drivers must have the same
-# devices before, while and after cxl_hmu is loaded, in both load orders, after unloading and after a rescan. The script leaves its
+# neighbors.sh: tests cxl_hmu beside the in-tree drivers of the same hardware. cxl_pci is bound to three functions: two have hotness
+# monitoring units, and QEMU emulates the third. cxl_mem is bound to the memory devices that cxl_pci creates. Both drivers must have the
+# same devices before, while and after cxl_hmu is loaded, in both load orders, after unloading and after a rescan. The script leaves its
 # recordings in $out, where the host checks them. Needs the module's file in PMUKIT_MODULE. The second function also has a CXL PMU.
 # Only debug kernels have the driver of a CXL PMU, cxl_pmu (CONFIG_CXL_PMU), but since Linux 6.5 cxl_pci creates a device for it.
 . "$(dirname "$0")/hmu.sh"

@@ -47,7 +47,7 @@ result "both functions have PMUs, and cxl_hmu has claimed registers of both" $?
 rmmod cxl_hmu_own && loaded_beside device && [ -e /sys/bus/cxl/devices/hmu_mem0.0 ]
 result "cxl_hmu loads while the first function has a device of an in-tree driver" $?
 has_none "$first" && says_once "$first"
-result "this function has no PMU and no claimed registers, and the log has one line" $?
+result "the function with that device has no PMU and no claimed registers, and the log has one line" $?
 has "$second" && ! says_once "$second"
 result "the second function has its PMU" $?
 rmmod cxl_hmu_own && rebind "$first" && within 10 has "$first"
@@ -58,7 +58,7 @@ result "cxl_hmu loads while an in-tree driver is registered on the CXL bus" $?
 has_none "$first" && says_once "$first" && has_none "$second" && says_once "$second"
 result "both functions have no PMU and no claimed registers, and the log has one line for each" $?
 mark && rebind "$first" && sleep 1 && has_none "$first" && says_once "$first"
-result "a function that is bound again has no PMU either" $?
+result "while an in-tree driver is registered, a function that is bound again has no PMU" $?
 rmmod cxl_hmu_own && rebind "$first" && rebind "$second" && within 10 has "$first" && within 10 has "$second"
 result "without the in-tree driver, both functions have their PMUs after they are bound again" $?
 insmod "$standin"

@@ -56,7 +56,7 @@ result "perf record -g accepts the PMU together with a software event" $?
 # perf script prints a line per event, then a line per caller.
 perf script -i "$work/chains.data" -F event,ip,sym 2>/dev/null >"$work/chains"
 awk -v pmu="$pmu" '/:/ { ours = index($0, pmu) } ours && !/:/ && NF { exit 1 }' "$work/chains" && grep -q '^[[:space:]]*[0-9a-f]\{8,\}' "$work/chains"
-result "samples of the PMU have no call chain, those of the software event have one" $?
+result "samples of the PMU have no call chain, and samples of the software event have one" $?
 record stock_plain
 result "perf record without -R writes a file" $?
 perf stat -a -e "$event" -- zipf_access --device "$device" --accesses 500 --settle-ms 300 >"$out/stock_stat.said" 2>&1 &&

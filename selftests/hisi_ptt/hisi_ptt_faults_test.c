@@ -440,7 +440,7 @@ static void reset_again_and_again(const char *pci)
  * A reset takes 0.1 s, and so does the pause between two resets, so starts happen during resets and
  * during pauses. The model reports a trace that starts without buffers.
  */
-TEST_F_TIMEOUT(healthy, reset_during_starts_leaves_no_empty_unmarked_run, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(healthy, run_without_entries_after_reset_is_flagged, TIMEOUT_SECONDS)
 {
 	int status = 0, runs = 0;
 	pid_t child = fork();

@@ -29,7 +29,7 @@
 
 #define DATA_PAGES	128
 #define READ_BYTES	(20UL << 20)
-#define MAX_BYTES	(READ_BYTES + (84UL << 20))	/* largest area + data of a stop */
+#define MAX_BYTES	(READ_BYTES + (84UL << 20))	/* largest area plus the data of a stop */
 #define MAX_MARKS	4096
 #define MS_OF_A_MIB	32		/* time to write a MiB at a million packets per second */
 #define STEP_US		1000

@@ -37,7 +37,7 @@ struct endpoint {
 };
 
 static const struct endpoint old = { 1, "01:00.0", REQUESTERS "01:00.0", "0x00100", 0x100 };
-/* Below a switch; the slot is empty when the guest starts. */
+/* This endpoint is below a switch. Its slot is empty when the guest starts. */
 static const struct endpoint new = { 4, "05:00.0", REQUESTERS "05:00.0", "0x00500", 0x500 };
 
 FIXTURE(hotplug) {

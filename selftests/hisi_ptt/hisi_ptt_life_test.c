@@ -140,12 +140,12 @@ static void leave_and_return(struct __test_metadata *_metadata, FIXTURE_DATA(lif
 	}
 }
 
-TEST_F_TIMEOUT(life, unbind_and_bind, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, event_works_after_unbind_and_bind, TIMEOUT_SECONDS)
 {
 	leave_and_return(_metadata, self, UNBIND, PCI, BIND, PCI);
 }
 
-TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, event_works_after_remove_and_rescan, TIMEOUT_SECONDS)
 {
 	leave_and_return(_metadata, self, FUNCTION "/remove", "1", RESCAN, "1");
 }
@@ -154,7 +154,7 @@ TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
  * A function reset deletes the configuration of the device. The event must report the reset and
  * stop, and must run again after the next enable.
  */
-TEST_F_TIMEOUT(life, function_reset, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, function_reset_ends_run_until_next_enable, TIMEOUT_SECONDS)
 {
 	long long resets = ptt_debug_number(PMU, "resets");
 	__u64 flags;
@@ -178,7 +178,7 @@ TEST_F_TIMEOUT(life, function_reset, TIMEOUT_SECONDS)
 	}
 }
 
-TEST_F_TIMEOUT(life, rmmod_while_open_and_after, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, rmmod_fails_while_open_and_works_after_close, TIMEOUT_SECONDS)
 {
 	const char *file = getenv("PMUKIT_MODULE");
 
@@ -324,7 +324,7 @@ static int interrupt_cpu(void)
  * The event moves to another CPU when its CPU goes offline. It must record all stores before and
  * after the move, and must report a possible loss during the move.
  */
-TEST_F_TIMEOUT(life, cpu_offline_and_online, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, event_continues_across_cpu_offline_and_online, TIMEOUT_SECONDS)
 {
 	__u64 flags;
 	int cpu;

@@ -236,7 +236,7 @@ constexpr PttRecording kPttBehindIommu[] = {
      "pcie_load --function 01:00.0 --writes 400 --width 4"},
 };
 
-// Behind a translating IOMMU, where the driver must not bind the device
+// The device is behind a translating IOMMU. The driver must not bind the device.
 Scenario hisi_ptt_iommu()
 {
     Scenario scenario = hisi_ptt_scenario("iommu");
@@ -449,8 +449,8 @@ std::vector<std::string> ptt_blocks(size_t count, std::string_view traffic)
     return blocks;
 }
 
-// One device per fault of the model; the first has none, and the last needs more time to tune than
-// the driver waits.
+// One device per fault of the model. The first device has no fault. The last device needs more time
+// for a tune operation than the driver waits.
 Scenario hisi_ptt_faults()
 {
     static constexpr std::string_view kFaults[] = {

@@ -62,9 +62,9 @@ result "perf stat rejects each named event without a filter" $?
 load quiet perf stat -x ' ' -a -e "$pmu/posted_outbound,filter=$port/" && [ "$(sed -n 's/^\([0-9]*\) .*/\1/p' "$work/said")" -ge 100 ]
 result "perf stat counts stores with the event posted_outbound" $?
 parses_all
-result "perf test: Parsing of all PMU events from sysfs" $?
+result "perf test 'Parsing of all PMU events from sysfs' passes" $?
 says_ok "perf all PMU test"
-result "perf test: perf all PMU test" $?
+result "perf test 'perf all PMU test' passes" $?
 wants_filter pmukit record -o "$work/none.data" -e && grep -q 'needs a value of filter: ' "$work/said" &&
 	load quiet pmukit record -o "$work/named.data" -e "$pmu/posted_outbound,filter=0000:00:10.0/" &&
 	[ "$(pmukit dump --tlp -i "$work/named.data" | grep -c ' MWr ')" -ge 100 ]

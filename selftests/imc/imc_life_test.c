@@ -232,7 +232,7 @@ static void use_all(void)
 	}
 }
 
-TEST_F_TIMEOUT(imc_life, engine_reloads_under_load, 300)
+TEST_F_TIMEOUT(imc_life, engine_can_be_reloaded_while_programs_use_events, 300)
 {
 	pid_t children[2];
 	int gone = 0, err;

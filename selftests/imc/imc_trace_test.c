@@ -374,7 +374,7 @@ static void collect(struct trace *trace, struct shares *shares, long long wanted
 	trace_read(trace, share, shares);
 }
 
-TEST_F_TIMEOUT(imc_trace, attributes_samples_to_functions_70_20_10, 300)
+TEST_F_TIMEOUT(imc_trace, attributes_samples_to_functions_by_share_of_work, 300)
 {
 	pid_t child = child_that(work_on, NULL);
 	struct shares shares = { .pid = child };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * pmu_stress: unusual calls on events of a PMU, in an order that depends on a seed. Workers use
- * events, actors change the machine. Values are not checked: the kernel must log no warning, and
- * the module must be unloadable afterwards.
+ * events, actors change the machine. The kernel must log no warning, and the module must be
+ * unloadable afterwards. The values of counts and records are not checked.
  */
 #ifndef PMUKIT_SELFTESTS_STRESS_H
 #define PMUKIT_SELFTESTS_STRESS_H
@@ -100,8 +100,8 @@ int stress_subject_open(const struct stress_subject *subject, struct pmu_event *
 int stress_subject_start(const struct stress_subject *subject, struct pmu_event *event);
 
 /*
- * Counts of a worker, in memory shared with the process that checks the results. opens and refused
- * are those of PMU events, without software events.
+ * Counts of a worker, in memory shared with the process that checks the results. @opens and
+ * @refused count PMU events, but no software events.
  */
 struct stress_tally {
 	__u64 opens, refused, data_maps, aux_maps, reads, ioctls, steps;
@@ -142,7 +142,7 @@ enum stress_deed {
 	STRESS_WRITE,	/* FILE=VALUE,VALUE...: writes one of the values, or an invalid value */
 	STRESS_READ,	/* FOLDER: reads all files below it */
 	STRESS_UNLOAD,	/* MODULES: unloads them in this order if unused, loads them again */
-	STRESS_GROUP,	/* FOLDER of configfs: makes groups, writes their tasks and switches */
+	STRESS_GROUP,	/* FOLDER of configfs: makes groups, moves tasks, toggles monitoring */
 	STRESS_OPEN_BY_NUMBER,	/* PMU or PMU=TERMS: opens events by the PMU's last type number */
 	STRESS_NR_DEEDS,
 };

@@ -55,7 +55,7 @@ result "pmukit discover prints the units at this guest's addresses" $?
 same
 result "the output for the saved table is the same as for the live table" $?
 same --addresses
-result "--addresses: the output is the same for both tables" $?
+result "--addresses: the output for the saved table is the same as for the live table" $?
 same --json
-result "--json: the output is the same for both tables" $?
+result "--json: the output for the saved table is the same as for the live table" $?
 exit $tap_failed

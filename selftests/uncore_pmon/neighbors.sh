@@ -195,7 +195,7 @@ rmmod uncore_pmon && register --poke $imc0=0x200 && register --poke $((imc0 + 0x
 result "a unit that a program already uses gets no PMU" $?
 counts uncore_imc_1 0x100000 && rmmod uncore_pmon && uncore_load --function "${bdf#0000:}" --reads 77 >/dev/null && mark 4 &&
 	[ "$(register --peek $((imc0 + 0x08)))" = $((1 + 77 + 1)) ]
-result "the other units count exactly, and the count of the program is exact" $?
+result "while a program uses one unit, the other units count exactly, and the program's count is exact" $?
 insmod "$module" beside_intel_uncore=1 && counts uncore_pmon_imc_0
 result "beside_intel_uncore=1: a unit that a program already uses gets a PMU that counts" $?
 rmmod uncore_pmon && insmod "$module" && comes $ours && echo 1 >"$pci/$bdf/remove" && rmmod uncore_pmon && ! insmod "$module" 2>/dev/null && said 2 "no Intel PCI function has a discovery table" &&

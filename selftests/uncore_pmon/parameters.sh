@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # parameters.sh MODULE: the driver always lists units in MSRs or PCI configuration space, and
-# accesses them only if a module parameter enables that. The model's units of these kinds have no
-# registers, which only an access reveals.
+# accesses them only if a module parameter enables that. In the model, units of these kinds have no
+# registers. The driver can detect this only by an access.
 # parameters.sh MODULE packages: the function may belong to either of two packages, so the driver
 # does not access its MSRs.
 . "$(dirname "$0")/tap.sh"
@@ -43,7 +43,7 @@ if [ "${2-}" = packages ]; then
 	reload program_msr=1 && [ "$(pmus cha)" = 0 ] && says 3 0 120
 	result "program_msr=1: units in MSRs of an unknown package have no PMU" $?
 	rejects 120 "no CPU of its package is known" && [ "$(dmesg | grep -c ": no CPU of its package is known")" = 8 ]
-	result "program_msr=1: all these units are rejected, the log has 8 lines" $?
+	result "program_msr=1: all units in MSRs of an unknown package are rejected, the log has 8 lines" $?
 	exit $tap_failed
 fi
 

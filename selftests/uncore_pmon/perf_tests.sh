@@ -49,9 +49,9 @@ opens_all() {
 
 plan 4
 parses_all "Parsing of all PMU events from sysfs"
-result "perf test: Parsing of all PMU events from sysfs" $?
+result "perf test 'Parsing of all PMU events from sysfs' passes" $?
 says_ok "perf all PMU test"
-result "perf test: perf all PMU test" $?
+result "perf test 'perf all PMU test' passes" $?
 opens_all
 result "perf stat opens every event in sysfs" $?
 # Later releases of perf list PMUs that differ only in their number as one PMU, without the number.

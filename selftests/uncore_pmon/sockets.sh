@@ -41,7 +41,7 @@ grep -q "^S0 1 700 .*$pmu/" "$work/stat" && grep -q "^S1 1 90 .*$pmu/" "$work/st
 result "perf stat --per-socket shows the count of each processor" $?
 stat $pmu/$event/ -C 1 -- sh "$work/traffic"
 grep -q "^700 .*$pmu/" "$work/stat"
-result "perf stat -C accepts a CPU outside the cpumask and counts its processor" $?
+result "perf stat -C accepts a CPU outside the cpumask and counts on the processor of this CPU" $?
 stat uncore_imc/$event/ -a -- sh "$work/traffic"
 grep -q "^795 .*uncore_imc/" "$work/stat"
 result "the PMU name uncore_imc selects all memory controllers" $?

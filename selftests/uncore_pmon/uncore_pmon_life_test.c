@@ -153,7 +153,7 @@ TEST_F_TIMEOUT(life, removed_pmus_are_unregistered_in_time, TIMEOUT_SECONDS)
 }
 
 /* In every second round the test closes the events of the removed PMU before the rescan. */
-TEST_F_TIMEOUT(life, remove_and_rescan, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, event_works_after_remove_and_rescan, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < TIMES; i++) {
 		ASSERT_EQ(0, open_running(self->fds));
@@ -221,7 +221,7 @@ TEST_F_TIMEOUT(life, units_move, TIMEOUT_SECONDS)
 	EXPECT_NE(0, after);
 }
 
-TEST_F_TIMEOUT(life, rmmod_while_open_and_after, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, rmmod_fails_while_open_and_works_after_close, TIMEOUT_SECONDS)
 {
 	const char *file = getenv("PMUKIT_MODULE");
 

@@ -347,7 +347,10 @@ TEST_F_TIMEOUT(uncore, counts_cxl_link_traffic, TIMEOUT_SECONDS)
 
 /* Assignment of counters */
 
-/* Clock events take counters 0 to 3; requests can count on these only, so the clocks must move. */
+/*
+ * Clock events take the counters 0 to 3. Events that count requests can use only these counters, so
+ * the clock events must move to other counters.
+ */
 TEST_F_TIMEOUT(uncore, moves_events_to_other_counters_when_needed, TIMEOUT_SECONDS)
 {
 	int clocks[4], loads[4], extra;
