@@ -120,7 +120,7 @@ nearly "$outer" "$(reference_sum lines tid $one $two)" && nearly "$inner" "$(ref
 result "R-57 the occupancy of each cgroup equals the reference" $?
 sim freeze 0
 
-# Events of a task and of its cgroup at the same time
+# Open events of a task and of its cgroup at the same time.
 perf stat -x, -p $two -e $event -- sleep 6 2>task &
 task=$!
 sleep 1

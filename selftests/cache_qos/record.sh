@@ -67,7 +67,7 @@ last=$(sed -n 's/.*kind=task event=llc_occupancy bytes=\([0-9]*\).*/\1/p' script
 [ "$truth" -gt 0 ] && nearly "$last" "$truth" && [ "$(grep -c 'kind=task event=llc_occupancy' script)" -ge 10 ]
 result "R-47 trace events have at least ten values of a task, and the last equals the reference" $?
 grep -q 'cache_qos_rmid: rmid=[0-9]* alloc' script && grep -q 'cache_qos_rmid: rmid=[0-9]* limbo' script
-result "R-47 trace events show the allocation of an RMID and its limbo" $?
+result "R-47 trace events show that an RMID is allocated and that it goes into limbo" $?
 sim freeze 0
 grep 'kind=task' script | grep -q "id=$one name=cq-ws4M-200M\$"
 result "R-67 trace events show the name of the task" $?

@@ -129,7 +129,8 @@ Scenario cache_qos_rdt_wrap()
     return rdt;
 }
 
-// A scenario in which another program writes the registers, too. Its script has the same name.
+// A scenario in which another program also writes the registers. The guest script has the name of
+// the scenario.
 Scenario cache_qos_rdt_msr(std::string_view name, std::vector<std::string_view> kernels,
                            std::string_view arguments, std::string_view what,
                            const std::string &readings)
