@@ -23,10 +23,10 @@ struct UnitAccesses {
 };
 using Truth = std::map<uint64_t, UnitAccesses>;  // by unit number
 
-// Text: "# pmukit access log 1", then lines "R 0x<dpa> <width>" or "W 0x<dpa> <width>".
+// Parses "# pmukit access log 1", followed by lines "R 0x<dpa> <width>" or "W 0x<dpa> <width>".
 Result<Truth> read_access_log(std::string_view text, uint64_t unit_bytes);
 
-// Text: lines "<unit> <loads> <stores>".
+// Parses lines "<unit> <loads> <stores>".
 Result<Truth> read_tally(std::string_view text);
 
 uint64_t sum_of(const Truth &truth);
@@ -42,7 +42,7 @@ struct Report {
     std::vector<uint64_t> hot;  // unit numbers, hottest first
 };
 
-// JSON: `pmukit report --json` of a recording with one cxl_hmu PMU.
+// Parses the output of `pmukit report --json` for a recording with one cxl_hmu PMU.
 Result<Report> read_report(std::string_view json);
 
 struct ModelSummary {
@@ -51,7 +51,7 @@ struct ModelSummary {
     uint64_t dropped = 0;
 };
 
-// Text: its last line "model: device=cxl_hmu accesses=<n> ...".
+// Parses the last line, "model: device=cxl_hmu accesses=<n> ...".
 Result<ModelSummary> read_model_summary(std::string_view text);
 
 struct Score {

@@ -19,8 +19,8 @@ struct ModelRun {
     uint64_t dropped = 0;           // hot units that were dropped because the list was full
 };
 
-// Text: "# pmukit entries log 1", then lines "# <instance> enabled" and "<instance> <epoch> <entry>
-// [dropped]". Other instances and comments are skipped.
+// Parses "# pmukit entries log 1", followed by lines "# <instance> enabled" and "<instance> <epoch>
+// <entry> [dropped]". Skips lines of other instances, and other comments.
 Result<std::vector<ModelRun>> read_entries_log(std::string_view text, std::string_view instance);
 
 // Return the entries in the text of `pmukit dump`, or of the trace event cxl_hmu:cxl_hmu_record.

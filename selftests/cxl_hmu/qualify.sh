@@ -22,7 +22,7 @@ qualify --active cxl_hmu
 none FAIL 0 && is PASS 0 20 21 22 23 24 25 26 27 30 31
 result "--active without the driver: the healthy device passes the checks that write registers" $?
 is PASS 0 28 29
-result "--active: the healthy device passes the checks 28 and 29 of entries and status bits" $?
+result "--active: the healthy device passes checks 28 and 29, which test entries and status bits" $?
 is FAIL 1 11
 result "fault hot-list-size-1 fails check 11" $?
 is FAIL 2 12

@@ -130,7 +130,7 @@ Scenario cxl_hmu_test()
     return test;
 }
 
-// Devices without an interrupt vector: the driver finds all entries by polling.
+// Tests devices without an interrupt vector. The driver finds all entries by polling.
 Scenario cxl_hmu_polled()
 {
     const std::vector<HostStep> zipf = zipf_checks("{out}/model1.log", "");
@@ -152,7 +152,7 @@ Scenario cxl_hmu_polled()
     return polled;
 }
 
-// Two devices, which one process of the model emulates.
+// Tests two devices, which one process of the model emulates.
 Scenario cxl_hmu_two_devices()
 {
     Scenario two;
@@ -231,7 +231,8 @@ Scenario cxl_hmu_own_driver()
     return own;
 }
 
-// Devices whose shape differs from the model's default; the first has more instances than vectors.
+// Tests devices whose shape differs from the default of the model. The first device has more
+// instances than interrupt vectors.
 Scenario cxl_hmu_shapes()
 {
     Scenario shapes;
@@ -280,8 +281,8 @@ Scenario cxl_hmu_detach()
     return detach;
 }
 
-// Devices like those of other implementations, devices that only the specification allows, and a
-// list of the largest size, filled twice.
+// Tests devices that behave like those of other implementations, devices with properties that the
+// specification allows, and a hot list of the largest size, which is filled twice.
 Scenario cxl_hmu_personalities()
 {
     Scenario shapes;
@@ -346,7 +347,7 @@ constexpr std::string_view kReadsOfTheDead = R"(
         exit !(disabled && until_disabled == 3 + 1 && reads <= 3 + 1 + 2)
     })";
 
-// One device per fault of the model; the first has no fault.
+// Tests one device per fault of the model. The first device has no fault.
 Scenario cxl_hmu_faults()
 {
     static constexpr std::string_view kFaults[] = {
@@ -413,8 +414,8 @@ Scenario cxl_hmu_qualify()
     return qualify;
 }
 
-// A healthy device, and twenty that die. Each death needs a new device, because vmrun cannot
-// restart the model of a device in the same guest.
+// Tests a healthy device, and twenty devices that die. Each death needs a new device, because vmrun
+// cannot restart the model of a device in the same guest.
 Scenario cxl_hmu_death()
 {
     Scenario death;
@@ -426,8 +427,8 @@ Scenario cxl_hmu_death()
     return death;
 }
 
-// A region of a device, and the addresses that `pmukit report` computes from it. Linux 6.1 has no
-// regions of volatile memory.
+// Tests the addresses that `pmukit report` computes from the CXL region of a device. Linux 6.1 has
+// no regions of volatile memory.
 Scenario cxl_hmu_topology()
 {
     Scenario topology;
@@ -456,8 +457,8 @@ Scenario cxl_hmu_topology()
     return topology;
 }
 
-// A program whose memory is all in the device, and `pmukit tier` for it. The node's memory is not
-// cached, so every load and store of the program is a request to the device.
+// Tests `pmukit tier` with a program whose memory is all in the device. Memory of this NUMA node is
+// not cached, so every load and store of the program is a request to the device.
 Scenario cxl_hmu_tier()
 {
     Scenario tier;
@@ -501,8 +502,8 @@ Scenario cxl_hmu_join()
     return join;
 }
 
-// cxl_hmu beside the in-tree drivers of the same hardware, which also drive a memory device of
-// QEMU.
+// Tests cxl_hmu beside the in-tree drivers of the same hardware, which also drive a memory device
+// that QEMU emulates.
 Scenario cxl_hmu_neighbors()
 {
     Scenario neighbors;
@@ -535,7 +536,7 @@ Scenario cxl_hmu_neighbors()
     return neighbors;
 }
 
-// The step cxl_list on devices that have no region.
+// Runs the step cxl_list with devices that have no region.
 Scenario cxl_hmu_list()
 {
     Scenario list;

@@ -89,5 +89,5 @@ sed 's/^/# /' "$work/said" "$work/top.json"
 beside=$(perf script -i "$work/beside.data" -F event 2>/dev/null | grep -c cxl_hmu_record)
 echo "# traced by perf $beside"
 [ $status = 0 ] && [ "$beside" -gt 0 ] && grep -q '"feed":"bpf"' "$work/top.json" && grep -q '"lost":\[\]' "$work/top.json"
-result "perf record and pmukit top get the trace event at the same time" $?
+result "perf record and pmukit top can use the trace event at the same time" $?
 exit $tap_failed

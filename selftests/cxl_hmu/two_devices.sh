@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# two_devices.sh: two CXL memory functions, the second with generated accesses. Removing the first function must not disturb the second,
+# two_devices.sh: tests two CXL memory functions. The second generates accesses. Removing the first function must not disturb the second,
 # neither while an event of the second records nor afterwards. After a rescan the first function must have a PMU again, whose name
 # differs from that of the second.
 . "$(dirname "$0")/hmu.sh"
