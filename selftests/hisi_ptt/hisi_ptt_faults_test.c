@@ -26,7 +26,7 @@
 #define UNBIND		"/sys/bus/pci/drivers/hisi_ptt/unbind"
 #define BIND		"/sys/bus/pci/drivers/hisi_ptt/bind"
 #define DATA_PAGES	16
-#define PACKETS		560000		/* per start: count= of the scenario's --flood */
+#define PACKETS		560000		/* packets per start, as in --flood of the scenario */
 #define OVERRUN_PACKETS	1400000
 #define AUX_BYTES	(32u << 20)	/* more than the packets need */
 #define SMALL_AUX_BYTES	(1u << 20)

@@ -193,8 +193,9 @@ Scenario hisi_ptt_stock_driver(std::string_view name, const PttRecorder &recorde
     return stock;
 }
 
-// Inbound non-posted requests and completions at two ports: if a function below one port reads from
-// a function below the other, the trace has request and completion, and thus the latency.
+// Records inbound non-posted requests and completions at two ports. If a function below one port
+// reads from a function below the other port, the trace has both the request and the completion, so
+// it shows the latency.
 constexpr PttRecording kPttDemo[] = {
     {"latency_4dw", "filter=0000:00:10.0+0000:00:11.0,type=6,direction=0,format=0", "100"},
 };
@@ -489,8 +490,8 @@ Scenario hisi_ptt_faults()
     return faults;
 }
 
-// pmukit qualify on a healthy device with traffic, and on one device per fault, all on the first
-// bus
+// Devices for pmukit qualify: a healthy device with traffic, and one device per fault. All of them
+// are on the first bus.
 constexpr ChassisDevice kPttFaultyDevices[] = {
     {"hisi_ptt --core 3 --serves 00:10.0 --fault range-reversed", "pcie.0", "19.0"},
     {"hisi_ptt --core 4 --serves 00:10.0 --fault tune-never-finishes", "pcie.0", "1a.0"},
@@ -509,7 +510,7 @@ Scenario hisi_ptt_qualify()
     return qualify;
 }
 
-// A healthy device, and twenty devices that die
+// Tests a healthy device, and twenty devices that die.
 Scenario hisi_ptt_death()
 {
     Scenario death;
