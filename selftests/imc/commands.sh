@@ -29,7 +29,7 @@ counts nest 3 | all_positive && [ "$(grep -c '^S[0-9]' nest)" -ge 1 ]
 result "perf stat -a --per-socket counts a nest event on each socket" $?
 
 [ "$(cat $sysfs/nest_mcs01_imc/alias 2>/dev/null)" = nest_mcs01 ]
-result "the alias of nest_mcs01_imc is its name in old documents, nest_mcs01" $?
+result "nest_mcs01_imc has the alias nest_mcs01, its name in old documents" $?
 
 # perf since 6.6 also accepts the alias as the name of the PMU.
 case $(uname -r) in

@@ -39,7 +39,7 @@ int trace_read(struct trace *trace, void (*take)(const struct trace_sample *samp
 void trace_unmap(struct trace *trace);
 void trace_close(struct trace *trace);
 
-/* config of trace_cycles, or -errno */
+/* Returns the config value of the event trace_cycles, or -errno. */
 long long trace_config(void);
 /* Fills in @attr for a sampling trace event, disabled. Returns 0 or -errno. */
 int trace_attr(struct perf_event_attr *attr);

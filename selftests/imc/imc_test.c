@@ -25,7 +25,7 @@
 
 #define NEST	"nest_mcs01_imc"
 
-/* Hardware events per count, as in the .scale files of events/ */
+/* Number of hardware events per count, as in the .scale files of events/ */
 #define CORE_SCALE	512
 #define NEST_SCALE	256
 
