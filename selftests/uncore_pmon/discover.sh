@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# discover.sh: pmukit discover prints the expected units of the live table, with or without the driver, and the same for a saved table.
+# discover.sh: tests that pmukit discover prints the expected units of the live table, with or without the driver, and the same units for
+# a saved table.
 . "$(dirname "$0")/tap.sh"
 function=00:18.0
 sysfs=/sys/bus/pci/devices/0000:$function

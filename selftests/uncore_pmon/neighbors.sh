@@ -154,7 +154,7 @@ result "intel_vsec loaded after uncore_pmon has all its devices" $?
 rmmod uncore_pmon && unchanged
 result "intel_vsec has all its devices after uncore_pmon is unloaded" $?
 insmod "$module" && comes $ours && ends "echo 1 >$pci/$bdf/remove" && gone $ours
-result "removing the function ends a running event without a count" $?
+result "when the function is removed, a running event ends and has no count" $?
 echo 1 >/sys/bus/pci/rescan && comes $ours && unchanged
 result "after a PCI rescan both drivers have the function again" $?
 counts $ours
@@ -171,7 +171,7 @@ load intel_uncore; rmmod intel_uncore
 comes $ours && counts $ours
 result "uncore_pmon has its PMUs again after intel_uncore was loaded and unloaded" $?
 ends "insmod $work/intel_uncore.ko"
-result "loading intel_uncore ends a running event without a count" $?
+result "when intel_uncore is loaded, a running event ends and has no count" $?
 gone $ours && [ -e $pmus/$theirs ] && said 2 "intel_uncore is being loaded: PMUs are unregistered"
 result "while intel_uncore is loaded, only its PMUs are registered" $?
 grep -q "imc_0 mmio .*intel_uncore is loaded" "$units"

@@ -58,19 +58,19 @@ result "debugfs lists the unit that never responds" $?
 result "the driver logs no warning during the probe" $?
 
 exact 3 00:18.0 0 1200 700
-result "imc 3 counts exactly" $?
+result "the unit imc 3 counts exactly" $?
 exact 9 00:18.0 1 90 50
-result "imc 9 counts exactly" $?
+result "the unit imc 9 counts exactly" $?
 counted uncore_cxlcm_4/event=0x02,umask=0x08/,uncore_cxldp_6/event=0x02,umask=0x20/,uncore_b2cxl_8/event=0x24,umask=0x04/ -- \
 	uncore_load --function $expander --bar 2 --bytes 0x100000 --reads 500 --writes 100
 has 500 uncore_cxlcm_4/ && has 100 uncore_cxldp_6/ && has 500 uncore_b2cxl_8/
 result "units of the second table count exactly" $?
 exact 12 00:19.0 0 800 300
-result "imc 12, in one table with the unit that never responds, counts exactly" $?
+result "the unit imc 12, in the same table as the unit that never responds, counts exactly" $?
 exact 20 00:1a.0 0 2500 1300
-result "imc 20, where every third read fails, counts exactly" $?
+result "the unit imc 20, where every third read fails, counts exactly" $?
 exact 31 00:1a.0 1 333 111
-result "imc 31, where every third read fails, counts exactly" $?
+result "the unit imc 31, where every third read fails, counts exactly" $?
 
 for function in 18.0 19.0 1a.0; do
 	loads 00:$function 0 100 0
@@ -90,5 +90,5 @@ qualify --active uncore_pmon
 [ "$status" = 0 ] && passes 0 1 2 3 && is PASS 3 20 26 && grep -q 'box control 0x1; 1 of 2' "$work/report"
 result "pmukit qualify: all tables pass, without the unit that never responds" $?
 insmod /lib/vmrun/uncore_pmon.ko && exact 20 00:1a.0 0 10 20
-result "imc 20 counts exactly after pmukit qualify" $?
+result "the unit imc 20 counts exactly after pmukit qualify" $?
 exit $tap_failed

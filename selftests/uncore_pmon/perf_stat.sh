@@ -29,8 +29,8 @@ writes=uncore_imc_0/event=0x05,umask=0xf0/
 
 if [ "$1" = shared ]; then
 	plan 1
-	# Two more events than counters, in an order that gives each counter to another event at every rotation. The program runs on
-	# the CPU that rotates the events, at a constant rate: 2 s are 500 rotations.
+	# Open two more events than the unit has counters, in an order that gives each counter to another event at every rotation. The
+	# program runs on the CPU that rotates the events, at a constant rate. 2 s are 500 rotations.
 	all=uncore_imc_0/event=0x05,umask=0xff/
 	# shellcheck disable=SC2046
 	counted "$reads,$reads,$writes,$writes,$all,$all" -- \

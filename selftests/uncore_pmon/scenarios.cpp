@@ -92,9 +92,9 @@ Scenario uncore_pmon_shared()
     return shared;
 }
 
-// The smallest counter width: the driver reads counters each millisecond. The host checks the
-// counts of perf, which runs first. Tests that compare 1.2 GHz clocks are excluded: 24 bits wrap in
-// 14 ms, and a busy host may delay a guest that long.
+// The counters have the smallest width, so the driver reads them each millisecond. The host checks
+// the counts of perf, which runs first. Tests that compare 1.2 GHz clocks are excluded, because 24
+// bits wrap in 14 ms, and a busy host may delay a guest that long.
 Scenario uncore_pmon_narrow()
 {
     Scenario narrow = uncore_pmon_scenario("narrow",
@@ -155,7 +155,7 @@ Scenario uncore_pmon_packages()
     return packages;
 }
 
-// Two processors of two CPUs each; their tables have the same units.
+// Tests two processors of two CPUs each, whose tables have the same units.
 Scenario uncore_pmon_sockets()
 {
     Scenario sockets = uncore_pmon_parameters();

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# sockets.sh: two processors with the same units in their discovery tables. Each unit has one PMU, with a CPU of each processor in its
-# cpumask. perf stat -a adds the counts of both processors, --per-socket shows them separately, and a PMU name without a number selects all
-# memory controllers.
+# sockets.sh: tests two processors with the same units in their discovery tables. Each unit must have one PMU, with a CPU of each processor
+# in its cpumask. perf stat -a must add the counts of both processors, and --per-socket must show them separately. A PMU name without a
+# number must select all memory controllers.
 . "$(dirname "$0")/tap.sh"
 sysfs=/sys/bus/event_source/devices
 pmu=uncore_imc_0

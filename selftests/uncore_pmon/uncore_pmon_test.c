@@ -21,9 +21,9 @@
 
 #define TIMEOUT_SECONDS		180
 #define MANY			4	/* counters of a memory controller */
-#define LOADS			3000	/* wraps counters that start --below-wrap */
+#define LOADS			3000	/* enough to wrap counters of a model with --below-wrap */
 #define STORES			1700
-#define GROUP			3	/* events; two groups exceed the unit's counters */
+#define GROUP			3	/* events per group; two groups exceed the counters */
 #define GROUP_ROTATIONS		20
 #define ROUNDS			5
 #define ROTATIONS		50	/* minimum; SHARED_MS is long enough for 500 */
@@ -588,7 +588,7 @@ TEST_F_TIMEOUT(uncore, counts_while_another_group_is_throttled, TIMEOUT_SECONDS)
 	double part;
 
 	ASSERT_EQ(0, read_text(MAX_SAMPLE_RATE, rate, sizeof(rate)));
-	/* One sample per tick: an emulated machine on a busy host achieves only a few. */
+	/* Allow only one sample per tick: an emulated machine on a busy host takes only a few. */
 	ASSERT_EQ(0, write_text(MAX_SAMPLE_RATE, "250"));
 	ASSERT_EQ(0, open_leader(&leader, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK,
 				 THROTTLED_NS));
