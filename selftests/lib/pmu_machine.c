@@ -15,7 +15,7 @@
 #define CONSOLE		"/dev/console"
 #define STEP_US		10000
 #define STEPS		500
-#define FILE_STEPS	3000	/* a hot-plug slot waits five seconds before it powers off */
+#define FILE_STEPS	3000	/* 30 s, because a hot-plug slot needs five to power off */
 
 int module_load_with(const char *file, const char *parameters)
 {

@@ -39,8 +39,8 @@ struct HandMutant {
     std::vector<std::string> after;
 };
 
-// Blocks of "mutant NAME", "file PATH", "tests TARGET", "- line"..., "+ line"...; '#' comments and
-// blank lines are ignored.
+// Parses blocks of "mutant NAME", "file PATH", "tests TARGET", "- line"..., "+ line"... . Ignores
+// '#' comments and blank lines.
 Result<std::vector<HandMutant>> parse_hand_mutants(std::string_view text);
 
 // Returns the text with the mutant. An Error means that the mutant no longer matches the tree: its

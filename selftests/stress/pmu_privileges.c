@@ -42,7 +42,7 @@
 
 #define PARANOID	"/proc/sys/kernel/perf_event_paranoid"
 #define LEAST_LEVEL	-1
-#define MOST_LEVEL	3	/* only in Debian: opening any event needs CAP_SYS_ADMIN */
+#define MOST_LEVEL	3	/* exists only in Debian: any open needs CAP_SYS_ADMIN */
 #define UNPRIVILEGED_ID		65534
 #define DATA_PAGES	8
 #define DEEPEST		4	/* levels of folders */

@@ -87,7 +87,7 @@ bool stress_subject_parse(struct stress_subject *subject, int argc, char **argv,
 /* Prints the TAP header and reads the PMU's description; ends the program if the PMU is missing. */
 void stress_subject_choose(struct stress_subject *subject);
 
-/* The first event, disabled. With an AUX area it samples, as some PMUs support nothing else. */
+/* Returns the event, disabled. With an AUX area it samples, because some PMUs require that. */
 struct perf_event_attr stress_subject_attr(const struct stress_subject *subject);
 
 /* Opens the event system-wide. Returns 0 or -errno. */
@@ -113,7 +113,7 @@ struct stress_tally {
  */
 struct stress_progress {
 	__u64 opened;		/* number of opened PMU events */
-	__u64 wanted;		/* value of opened that allows the next removal */
+	__u64 wanted;		/* the next removal waits until @opened has this value */
 	long long since_ms;	/* time of the last removal, by now_ms() */
 };
 
