@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Helpers for decoders that read a stream in pieces: the position in it, and the bytes that cannot
-// be decoded without more.
+// Helpers for decoders that read a stream in pieces: Position is the position in the stream, Carry
+// keeps the bytes that cannot be decoded before more data arrives.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace pmukit::decode {
 
-// Offset of a decoder, and the skipped bytes that it has not reported yet. Bytes skipped in several
-// steps are reported as one piece.
+// The offset of a decoder in its stream, and the skipped bytes that it has not reported yet.
+// Adjacent skipped bytes are reported together.
 class Position {
 public:
     explicit Position(uint64_t offset = 0) : offset_(offset) {}
@@ -43,17 +43,17 @@ private:
     uint64_t skipped_at_ = 0, skipped_bytes_ = 0;  // not reported yet
 };
 
-// Carries the last bytes of a piece to the next piece. `use` is a function that consumes as many
-// leading bytes as it can and returns their number. If it gets kBytes or more, it leaves fewer than
-// kBytes.
+// Keeps the unused bytes at the end of a piece for the next piece. `use` is a function that
+// consumes as many bytes as it can from the start of its argument, and returns their number. If its
+// argument has kBytes or more, `use` leaves fewer than kBytes.
 template <size_t kBytes>
 class Carry {
 public:
     size_t size() const { return size_; }
     void clear() { size_ = 0; }
 
-    // Passes the next bytes of the stream to `use`. Some bytes are appended to the carried bytes
-    // until `use` has consumed all of these; the rest is used in place.
+    // Passes the next bytes of the stream to `use`. Bytes are copied behind the carried bytes only
+    // until `use` has consumed the carried ones; `use` gets the other bytes without a copy.
     template <typename Use>
     void data(Bytes bytes, const Use &use)
     {
@@ -63,7 +63,8 @@ public:
             std::memcpy(bytes_.data() + size_, bytes.data(), more);
             size_ += more;
             const size_t used = use(Bytes(bytes_.data(), size_));
-            if (used >= before) {  // all carried bytes are used
+            // All carried bytes are consumed.
+            if (used >= before) {
                 bytes = bytes.subspan(used - before);
                 size_ = 0;
             } else {
@@ -78,7 +79,7 @@ public:
         size_ = rest.size();
     }
 
-    // Lets `use` decide on the carried bytes without more data.
+    // Passes the carried bytes to `use` without waiting for more data.
     template <typename Use>
     void settle(const Use &use)
     {

@@ -16,7 +16,7 @@ struct SkipLog {
     std::vector<std::pair<uint64_t, uint64_t>> pieces;
 };
 
-TEST(Position, ReportsSkippedBytesAsOnePieceAndOnce)
+TEST(Position, ReportsAdjacentSkippedBytesTogetherAndOnce)
 {
     SkipLog skip_log;
     Position position(16);
@@ -37,7 +37,7 @@ Bytes bytes_of(const std::string &text)
     return std::as_bytes(std::span(text));
 }
 
-// Splits text into words, each with at most seven letters and a blank at its end.
+// Consumes words that end with a blank and have at most seven letters.
 struct Words {
     size_t operator()(Bytes bytes)
     {

@@ -96,8 +96,9 @@ bool AddressGrid::has_room(uint64_t row)
     return paid;
 }
 
-// Widens the rows until at least two of them coincide; `rows` are rows that the grid does not have
-// yet. The step is computed, because repeated doubling would take long for distant addresses.
+// Widens the address ranges of the rows until at least two rows become one. `rows` has additional
+// rows, which are not in the grid yet. The new width is computed directly, because repeated
+// doubling would take long for distant addresses.
 void AddressGrid::merge_rows(std::vector<uint64_t> rows)
 {
     for (const auto &[row, columns] : grid_.all())
@@ -118,7 +119,8 @@ void AddressGrid::widen_rows(unsigned by)
     paid_ -= fewer;
 }
 
-// Merges rows until the address fits; in the worst case all addresses share one row.
+// Adds the value, after merging rows until there is a row for the address. In the worst case all
+// addresses share one row.
 void AddressGrid::add(uint64_t address, uint64_t time, uint64_t value)
 {
     while (!has_room(address >> row_log2_) || !grid_.add(address >> row_log2_, time, value))

@@ -32,9 +32,9 @@ public:
 
     explicit TimeGrid(size_t max_rows) : max_rows_(max_rows) {}
 
-    // Returns false, and does not add the value, if that would take more than max_rows rows.
+    // Adds the value. Returns false and adds nothing if more than max_rows rows would be needed.
     bool add(uint64_t row, uint64_t time, uint64_t value);
-    // Renumbers the rows with the function; rows that get the same number are added up.
+    // Renumbers each row with the function. Rows that get the same number are added up.
     void fold(const std::function<uint64_t(uint64_t)> &to);
     // Makes the columns at least this wide, and extends the axis to this time.
     void widen(unsigned width_log2, uint64_t time);
@@ -62,20 +62,22 @@ private:
     AddressMap<Columns> rows_;
 };
 
-// Sums over address and time. If there are too many rows of addresses, rows are merged.
+// A grid of sums by address and time. Each row is a range of addresses. If there are too many rows,
+// rows are merged.
 class AddressGrid {
 public:
     static constexpr size_t kMaxRows = 256;
 
-    // left: what is left of limits::kLines; all grids of one figure share it. The first two rows of
-    // each grid are not taken from it.
+    // left: the remaining budget of limits::kLines, which all grids of one figure share. The first
+    // two rows of each grid need no budget.
     explicit AddressGrid(std::shared_ptr<Budget> left = std::make_shared<Budget>(limits::kLines))
         : grid_(kMaxRows), left_(std::move(left))
     {
     }
 
     void add(uint64_t address, uint64_t time, uint64_t value);
-    // A copy with at most this many rows (at least two), each of at least 2^row_log2 bytes.
+    // Returns a copy with at most `rows` rows (at least two). Each row covers at least 2^row_log2
+    // bytes.
     AddressGrid coarser(size_t rows, unsigned row_log2) const;
 
     unsigned row_log2() const { return row_log2_; }

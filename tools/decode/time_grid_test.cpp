@@ -23,7 +23,7 @@ uint64_t in_column(const TimeGrid &grid, uint64_t row, uint64_t time)
     return grid.all().at(row)[(time - grid.origin()) / grid.column_width()];
 }
 
-TEST(TimeGrid, SeparatesTimesWhileColumnsSuffice)
+TEST(TimeGrid, TimesAreInSeparateColumnsWhileColumnsSuffice)
 {
     TimeGrid grid(2);
     for (uint64_t time = 1000; time < 1000 + TimeGrid::kColumns; time++)
@@ -44,8 +44,8 @@ TEST(TimeGrid, DoublesColumnWidthWithoutLoss)
     EXPECT_EQ(sum_of(grid), TimeGrid::kColumns + 1);
 }
 
-// Compares with a table of all single values.
-TEST(TimeGrid, MatchesAFullTableInAnyOrder)
+// Compares the grid with a table that has every single value.
+TEST(TimeGrid, MatchesTableOfSingleValuesInAnyOrder)
 {
     std::mt19937_64 random(1);
     for (int round = 0; round < 50; round++) {
@@ -92,7 +92,7 @@ TEST(TimeGrid, RefusesRowsBeyondItsLimit)
     EXPECT_EQ(sum_of(grid), 3U);
 }
 
-TEST(TimeGrid, SaturatesInsteadOfWrapping)
+TEST(TimeGrid, SumsSaturate)
 {
     TimeGrid grid(1);
     grid.add(0, 0, UINT64_MAX);
@@ -100,7 +100,7 @@ TEST(TimeGrid, SaturatesInsteadOfWrapping)
     EXPECT_EQ(sum_of(grid), UINT64_MAX);
 }
 
-TEST(TimeGrid, ConvertsToTheAxisOfAnotherGrid)
+TEST(TimeGrid, GridCanBeConvertedToTheTimeAxisOfAnotherGrid)
 {
     TimeGrid early(1), late(1);
     early.add(0, 100, 1);
@@ -146,7 +146,7 @@ TEST(AddressGrid, GridsOfOneFigureShareTheBudgetForRows)
     EXPECT_LE(rows * sizeof(TimeGrid::Columns), kBytes + 2 * kGrids * sizeof(TimeGrid::Columns));
 }
 
-TEST(AddressGrid, GridsOfOneFigureKeepRowsUpToTheLimit)
+TEST(AddressGrid, GridsOfOneFigureMergeNoRowsBelowTheLimit)
 {
     constexpr size_t kRows = limits::kLines / sizeof(TimeGrid::Columns);
     constexpr size_t kGrids = kRows / AddressGrid::kMaxRows + 10;

@@ -73,7 +73,7 @@ void read_extra(Record &record)
         record.lost = extra[PMUKIT_CXL_HMU_X_LOST];
 }
 
-// `bytes` must have the whole record.
+// `bytes` must contain the whole record.
 Record make_record(const Header &header, Bytes bytes, uint64_t offset)
 {
     Record record;
@@ -87,8 +87,9 @@ Record make_record(const Header &header, Bytes bytes, uint64_t offset)
     return record;
 }
 
-// Returns true if the bytes, at least a header, begin with a record that another record or the end
-// follows. Used only in the search: an entry may look like the mark.
+// Returns true if `bytes` begins with a record that is followed by another record or by the end of
+// the data. `bytes` has at least the size of a header. Used only in the search after damage, in
+// which an entry with the value of the mark could be mistaken for a header.
 bool chain_begins(Bytes bytes)
 {
     if (load_le<uint64_t>(bytes.data() + kWordBytes) != kMark)
@@ -111,10 +112,11 @@ void StreamDecoder::start(uint64_t offset)
     in_step_ = true;
 }
 
-// Skips leading words that begin no record. Bytes too few for a header are left for the next data.
+// Skips the words before the next record. If fewer bytes than a header remain, they are left for
+// the next call.
 size_t StreamDecoder::skip_damage(Bytes bytes)
 {
-    // Words are at multiples of their size; after a loss the data may begin inside a word.
+    // Words are 8-byte aligned in the stream. After a loss, `bytes` may begin inside a word.
     size_t at =
         std::min<size_t>(bytes.size(), (kWordBytes - position_.offset() % kWordBytes) % kWordBytes);
     while (bytes.size() - at >= kHeaderBytes) {
@@ -130,7 +132,7 @@ size_t StreamDecoder::skip_damage(Bytes bytes)
     return at;
 }
 
-// Decodes the leading whole records; returns the number of bytes used.
+// Decodes the whole records at the start of `bytes`. Returns the number of bytes used.
 size_t StreamDecoder::consume(Bytes bytes)
 {
     size_t used = 0;
@@ -153,7 +155,7 @@ size_t StreamDecoder::consume(Bytes bytes)
     return used;
 }
 
-// Moves bytes to the carry until it holds `wanted`, or bytes are used up.
+// Moves bytes from `bytes` to carry_ until carry_ has `wanted` bytes or `bytes` is empty.
 void StreamDecoder::fill_carry(Bytes &bytes, size_t wanted)
 {
     size_t more = std::min(bytes.size(), wanted - std::min(wanted, carry_.size()));
@@ -171,7 +173,8 @@ void StreamDecoder::data(Bytes bytes)
         fill_carry(bytes, wanted);
         const size_t left = carry_.size() - consume(carry_);
         const size_t taken = before.size() - bytes.size();
-        if (left <= taken) {  // the unused bytes are all in the new data: continue there
+        // All unused bytes are part of the new data, so decoding continues there.
+        if (left <= taken) {
             bytes = before.subspan(taken - left);
             carry_.clear();
         } else {
@@ -191,9 +194,11 @@ void StreamDecoder::drop_carry()
 
 void StreamDecoder::loss(uint64_t bytes)
 {
-    drop_carry();  // an incomplete record does not continue after the loss
+    // An incomplete record does not continue after the loss.
+    drop_carry();
     position_.move(bytes);
-    in_step_ = bytes == 0;  // a loss of unknown size is between whole records
+    // A loss of unknown size (0) is always between two records.
+    in_step_ = bytes == 0;
 }
 
 void StreamDecoder::end()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Decodes cxl_hmu records. Format: include/uapi/pmukit/cxl_hmu.h.
+// Decodes cxl_hmu records. include/uapi/pmukit/cxl_hmu.h describes the format.
 #pragma once
 
 #include <pmukit/cxl_hmu.h>
@@ -17,9 +17,11 @@ namespace pmukit::decode::cxl_hmu {
 
 constexpr size_t kWordBytes = 8;
 constexpr uint64_t kMark = PMUKIT_CXL_HMU_MARK;
-constexpr std::string_view kPmuPrefix = "cxl_hmu_mem";  // then MEMDEV.CHMU.INSTANCE
+// In the name of a PMU, MEMDEV.CHMU.INSTANCE follows this prefix.
+constexpr std::string_view kPmuPrefix = "cxl_hmu_mem";
 
-// Words of a record as a borrowed array: little-endian, at any alignment.
+// The words of a record, as an array that does not own its bytes. The bytes are little-endian and
+// may have any alignment.
 class Words {
 public:
     Words() = default;
@@ -36,13 +38,16 @@ private:
 };
 
 struct Record {
-    uint64_t offset = 0;  // in the stream, bytes
+    // Offset of the record in the stream, in bytes.
+    uint64_t offset = 0;
     uint64_t word0 = 0;
-    unsigned counter_width = 0;  // bits of the count in an entry; the unit number is above
-    Words extra;                 // all extra words, known or not
-    Words entries;               // hot-list entries
+    // Number of bits of an entry that are the count. The bits above them are the unit number.
+    unsigned counter_width = 0;
+    // All extra words, including those that this decoder does not know.
+    Words extra;
+    Words entries;
 
-    // From the extra words; absent if the record has fewer.
+    // From the extra words. A field is absent if the record has too few extra words.
     std::optional<uint64_t> time_ns, sequence, lost;
     std::optional<unsigned> unit_log2, downsampling_log2;
     uint64_t flags = 0;  // PMUKIT_CXL_HMU_F_*
@@ -54,9 +59,9 @@ struct Record {
 class Sink {
 public:
     virtual ~Sink() = default;
-    // The record and its words are borrowed for the call.
+    // The record and its words are valid only during the call.
     virtual void record(const Record &record) = 0;
-    // Bytes at this offset of the stream that are part of no record.
+    // Called for bytes that belong to no record. `offset` is their position in the stream.
     virtual void skipped(uint64_t offset, uint64_t bytes) = 0;
 };
 
@@ -77,14 +82,18 @@ private:
 
     Sink &sink_;
     Position position_;
-    bool in_step_ = true;           // false: looking for the next record
-    std::vector<std::byte> carry_;  // start of an incomplete record; < 1 MiB
+    // False while the decoder searches for the next record.
+    bool in_step_ = true;
+    // The start of an incomplete record, less than 1 MiB.
+    std::vector<std::byte> carry_;
 };
 
-// Extracts the record's words from the raw payload of a sample. nullopt: not a cxl_hmu payload.
+// Extracts the record's words from the raw payload of a sample. Returns nullopt if the payload is
+// not from cxl_hmu.
 std::optional<Bytes> words_of_raw(Bytes raw);
 
-// True if these bytes begin like a record. For streams whose PMU name is unknown.
+// Returns true if `bytes` begins with what looks like a record. Used for streams whose PMU name is
+// unknown.
 bool looks_like_record(Bytes bytes);
 
 }  // namespace pmukit::decode::cxl_hmu

@@ -11,25 +11,27 @@
 namespace pmukit::decode::cxl_hmu {
 namespace {
 
-// The RFC's example "units: 29c counter_width 10" with its eight printed entries; here units is 8.
+// The RFC's example has the header "units: 29c counter_width 10" but prints only eight entries. So
+// the number of units is 8 here.
 constexpr uint64_t kRfcWord0 = 0x10'0008;
 const std::vector<uint64_t> kRfcRecord = {kRfcWord0, 0xdeadbeef, 0x0283,  0x10364, 0x20366,
                                           0x3033c,   0x40343,    0x502ff, 0x6030d, 0x7031a};
 
-// Word 0 of pmukit 0.1.0, and of the RFC if extra is 0: counts only the entries.
+// Word 0 in the layout of pmukit 0.1.0. With `extra` 0, it is also the RFC's layout. Its number of
+// words does not include the extra words.
 uint64_t old_word0(uint64_t entries, uint64_t width, uint64_t extra)
 {
     return entries | width << 16 | extra << 56;
 }
 
-// Current word 0: also counts the extra words, which bit 24 indicates.
+// Word 0 in the current layout. Its number of words includes the extra words, as bit 24 indicates.
 uint64_t word0(uint64_t entries, uint64_t width, uint64_t extra)
 {
     return (entries + extra) | width << 16 | uint64_t{1} << 24 | extra << 56;
 }
 
-// A record with all extra words: time 1000, unit 4 KiB downsampled by 32, overflow, sequence 7,
-// lost 3. It has two entries.
+// A record with two entries and all extra words: time 1000 ns, unit size 4 KiB, downsampling factor
+// 32, flag OVERFLOW, sequence number 7, 3 lost entries.
 const std::vector<uint64_t> kFullRecord = {word0(2, 16, 5), 0xdeadbeef, 1000, 12 | 5 << 8, 1, 7, 3,
                                            0x10010,         0x20020};
 const std::vector<uint64_t> kOldRecord = {
@@ -76,11 +78,12 @@ public:
     }
 
     std::vector<Seen> records;
-    Record last;  // only its numbers are valid: the words were borrowed
+    // The last record. Its words are not valid after record() has returned.
+    Record last;
     uint64_t skipped_bytes = 0, first_skipped = UINT64_MAX;
 };
 
-// Decodes bytes in pieces of `piece` bytes.
+// Passes `bytes` to a decoder in pieces of `piece` bytes.
 Collector decode(Bytes bytes, size_t piece = SIZE_MAX)
 {
     Collector collector;
@@ -108,7 +111,7 @@ TEST(CxlHmuDecode, ReadsTheRecordOfTheRfc)
     EXPECT_FALSE(got.last.sequence);
 }
 
-TEST(CxlHmuDecode, ReadsTheRfcHeaderWithItsOriginalCount)
+TEST(CxlHmuDecode, ReadsRfcRecordWith29cHexEntries)
 {
     std::vector<uint64_t> record = {0x10029c, 0xdeadbeef};
     record.resize(2 + 0x29c, 0x0283);
@@ -130,7 +133,7 @@ TEST(CxlHmuDecode, ReadsPmukitExtraWords)
     EXPECT_EQ(got.records[0].entries, (std::vector<uint64_t>{0x10010, 0x20020}));
 }
 
-TEST(CxlHmuDecode, ReadsTheLayoutOf0_1_0)
+TEST(CxlHmuDecode, ReadsRecordLayoutOfPmukit0_1_0)
 {
     Collector old = decode(bytes_of(kOldRecord)), now = decode(bytes_of(kFullRecord));
     EXPECT_EQ(old.records, now.records);
@@ -139,7 +142,7 @@ TEST(CxlHmuDecode, ReadsTheLayoutOf0_1_0)
     EXPECT_EQ(old.skipped_bytes, 0U);
 }
 
-TEST(CxlHmuDecode, RecordsOfAllLayoutsMayFollowEachOther)
+TEST(CxlHmuDecode, DecodesStreamThatMixesAllRecordLayouts)
 {
     Collector got = decode(join({kRfcRecord, kOldRecord, kFullRecord, kRfcRecord, kFullRecord}));
     EXPECT_EQ(got.records.size(), 5U);
@@ -179,7 +182,7 @@ TEST(CxlHmuDecode, RejectsMoreExtraWordsThanTheRecordHas)
     EXPECT_EQ(got.skipped_bytes, 56U);
 }
 
-TEST(CxlHmuDecode, ReadsTheLongestRecord)
+TEST(CxlHmuDecode, ReadsRecordOfMaximumLength)
 {
     std::vector<uint64_t> words = {word0(0xffff - 5, 16, 5), 0xdeadbeef};
     words.resize(2 + 0xffff, 0x10001);
@@ -191,7 +194,7 @@ TEST(CxlHmuDecode, ReadsTheLongestRecord)
 }
 
 // The extra words have a fixed order, and a record may have only the first few.
-TEST(CxlHmuDecode, FieldIsAbsentIfItsWordIsAbsent)
+TEST(CxlHmuDecode, FieldIsAbsentIfItsExtraWordIsAbsent)
 {
     for (uint64_t extra = 0; extra <= 5; extra++) {
         std::vector<uint64_t> words(kFullRecord.begin(), kFullRecord.begin() + 2 + extra);
@@ -207,7 +210,7 @@ TEST(CxlHmuDecode, FieldIsAbsentIfItsWordIsAbsent)
     }
 }
 
-TEST(CxlHmuDecode, InvalidUnitsAndFactorsAreRejected)
+TEST(CxlHmuDecode, RejectsInvalidUnitSizesAndDownsamplingFactors)
 {
     std::vector<uint64_t> words = {word0(0, 16, 2), 0xdeadbeef, 0, 63 | 63 << 8};
     EXPECT_EQ(decode(bytes_of(words)).last.unit_log2, 63U);
@@ -234,7 +237,7 @@ TEST(CxlHmuDecode, ReadsARecordWithoutEntries)
         EXPECT_EQ(decode(bytes_of({word0(0, width, 0), 0xdeadbeef})).records.size(), 1U) << width;
 }
 
-TEST(CxlHmuDecode, RejectsWidthWithoutUnitBitsOrCountBits)
+TEST(CxlHmuDecode, RejectsCounterWidthThatLeavesNoBitsForUnitOrCount)
 {
     for (uint64_t width : {0, 64, 255}) {
         Collector got = decode(bytes_of({word0(1, width, 0), 0xdeadbeef, 1}));
@@ -285,7 +288,7 @@ TEST(CxlHmuDecode, FindsTheNextRecordAfterDamage)
     }
 }
 
-TEST(CxlHmuDecode, EntryThatLooksLikeTheMarkStartsNoRecord)
+TEST(CxlHmuDecode, EntryWithTheValueOfTheMarkStartsNoRecord)
 {
     // During the search, word 0 and word 1 look like a header, but no record follows it.
     std::vector<std::byte> bytes =
@@ -295,14 +298,16 @@ TEST(CxlHmuDecode, EntryThatLooksLikeTheMarkStartsNoRecord)
     EXPECT_EQ(got.skipped_bytes, 40U);
 }
 
-TEST(CxlHmuDecode, SkipsRecordsCutShortByALossAndFindsTheNext)
+TEST(CxlHmuDecode, SkipsRecordsTruncatedByALossAndDecodesTheNext)
 {
     std::vector<std::byte> bytes = join({kRfcRecord, kRfcRecord, kFullRecord});
     Collector got;
     StreamDecoder decoder(got);
     decoder.start(0);
-    decoder.data(Bytes(bytes).first(40));  // half of the first record
-    decoder.loss(kRfcRecord.size() * 8);   // the rest of it, and half of the second
+    // Half of the first record.
+    decoder.data(Bytes(bytes).first(40));
+    // The second half of the first record and the first half of the second are lost.
+    decoder.loss(kRfcRecord.size() * 8);
     decoder.data(Bytes(bytes).subspan(40 + kRfcRecord.size() * 8));
     decoder.end();
     ASSERT_EQ(got.records.size(), 1U);
@@ -310,14 +315,15 @@ TEST(CxlHmuDecode, SkipsRecordsCutShortByALossAndFindsTheNext)
     EXPECT_EQ(got.skipped_bytes, kRfcRecord.size() * 8);
 }
 
-TEST(CxlHmuDecode, FindsRecordAfterALossOfOddSize)
+TEST(CxlHmuDecode, FindsRecordAfterLossThatEndsInsideAWord)
 {
     std::vector<std::byte> bytes = bytes_of(kRfcRecord);
     Collector got;
     StreamDecoder decoder(got);
     decoder.start(0);
     decoder.loss(3);
-    decoder.data(Bytes(bytes).first(5));  // up to the next word
+    // Five bytes, up to the next word boundary.
+    decoder.data(Bytes(bytes).first(5));
     decoder.data(bytes);
     decoder.end();
     ASSERT_EQ(got.records.size(), 1U);

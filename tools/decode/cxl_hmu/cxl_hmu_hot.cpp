@@ -19,7 +19,8 @@ bool HotList::note_sequence(const Record &record)
     uint64_t sequence = *record.sequence;
     const bool is_newer = !record.time_ns || *record.time_ns > last_time_ns_;
     bool restarted = last_sequence_ && sequence == 0 && *last_sequence_ != 0 && is_newer;
-    if (restarted) {  // the event was re-enabled: sequence and losses restart at 0
+    // When an event is re-enabled, its sequence number and its count of losses restart at 0.
+    if (restarted) {
         lost_before_restart_ = add_or_max(lost_before_restart_, lost_since_);
         lost_since_ = 0;
         last_sequence_.reset();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Hot units from cxl_hmu records: accesses and epochs per unit of device memory, and all losses
-// that the records report. Memory grows with the units seen, up to a limit.
+// Sums up the accesses and epochs of each unit of device memory, and all losses, from cxl_hmu
+// records. Memory use grows with the number of units, up to a limit.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ struct HotTotals {
     uint64_t accesses = 0;
     uint64_t lost = 0;           // entries that the driver counted as lost
     uint64_t truncated = 0;      // records that follow a loss in the driver
-    uint64_t overflows = 0;      // records that report a full list: units may be missing
+    uint64_t overflows = 0;      // records that report a full hot list
     uint64_t resets = 0;         // records that report that the device lost its configuration
-    uint64_t sequence_gaps = 0;  // records missing by sequence number
+    uint64_t sequence_gaps = 0;  // records that the sequence numbers show as missing
     uint64_t duplicates = 0;     // repeated records, which were counted once
     uint64_t saturated = 0;      // entries whose count is the largest the counter can hold
     uint64_t invalid = 0;        // entries whose address does not fit in 64 bits
@@ -33,7 +33,7 @@ struct HotTotals {
 
 class HotList final : public Sink {
 public:
-    // unit_log2: unit size for records without one.
+    // unit_log2: log2 of the unit size that is assumed for records without a unit size.
     explicit HotList(std::optional<unsigned> unit_log2 = std::nullopt)
         : default_unit_log2_(unit_log2)
     {
@@ -52,11 +52,12 @@ public:
     void watch(Watch watch) { watch_ = std::move(watch); }
 
     const HotTotals &totals() const { return totals_; }
-    // Beyond a limit the coldest units are dropped; left_out() counts them.
+    // If there are more units than the limit, the coldest ones are dropped; left_out() counts them.
     size_t units() const { return units_.all().size(); }
     const std::vector<HotUnit> &all() const { return units_.all(); }
     const LeftOut &left_out() const { return units_.left_out(); }
-    // Hottest first: by accesses, then by epochs, then by address. limit 0: all.
+    // Returns at most `limit` units (0: all), sorted by descending accesses, then epochs, then
+    // address.
     std::vector<HotUnit> hottest(size_t limit) const;
 
 private:
@@ -69,7 +70,8 @@ private:
     std::optional<uint64_t> last_sequence_;
     bool begins_later_ = false;
     uint64_t lost_before_restart_ = 0, lost_since_ = 0;
-    uint64_t last_time_ns_ = 0;  // used for records without a time
+    // Time of the last record that has a time. It stands in for the time of records without one.
+    uint64_t last_time_ns_ = 0;
     Watch watch_;
 };
 

@@ -89,13 +89,14 @@ TEST(HotList, CountsMissingAndRepeatedRecords)
     HotList list;
     for (uint64_t sequence : {1, 2, 5, 5, 4, 6})
         list.record(Made({0x0101}, sequence).record);
-    EXPECT_EQ(list.totals().sequence_gaps, 3U);  // numbers 0, 3 and 4
+    // The records with sequence numbers 0, 3 and 4 are missing.
+    EXPECT_EQ(list.totals().sequence_gaps, 3U);
     EXPECT_EQ(list.totals().duplicates, 2U);
     EXPECT_EQ(list.totals().records, 4U);
     EXPECT_EQ(list.hottest(0)[0].epochs, 4U);
 }
 
-TEST(HotList, LossesAddUpOverRestarts)
+TEST(HotList, LossesAddUpAcrossReenablingOfTheEvent)
 {
     HotList list;
     Made first({}, 0), second({}, 1), restarted({}, 0);
@@ -108,7 +109,7 @@ TEST(HotList, LossesAddUpOverRestarts)
     EXPECT_EQ(list.totals().sequence_gaps, 0U);
 }
 
-TEST(HotList, FirstBurstWrittenTwiceCountsOnce)
+TEST(HotList, RecordsOfADuplicatedFirstBurstCountOnce)
 {
     HotList list;
     Made first({{5, 3}}, 0), second({{5, 3}}, 1);
@@ -155,7 +156,7 @@ TEST(HotList, CountsSaturatedCountersAndImpossibleAddresses)
     EXPECT_EQ(list.totals().invalid, 1U);
 }
 
-TEST(HotList, NeedsAUnitSizeFromRecordOrCaller)
+TEST(HotList, DropsRecordIfNeitherRecordNorCallerGivesAUnitSize)
 {
     Made made({0x0105}, 0);
     made.record.unit_log2.reset();

@@ -24,7 +24,7 @@ UnitTable::UnitTable(size_t most_units) : most_units_(most_units)
     index(kFirstSlotsLog2);
 }
 
-// Slot of the unit, or the free slot where it belongs.
+// Returns the slot of the unit or, if the unit is not in the table, the free slot for it.
 size_t UnitTable::slot_of(uint64_t dpa) const
 {
     size_t slot = hash_.slot(dpa, slots_log2_);

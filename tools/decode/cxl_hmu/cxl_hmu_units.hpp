@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Heat per unit of memory, in a table with a limit; 32 bytes per unit. When the table is full, its
-// colder half is dropped and summed up. This bounds how much heat a unit can have lost:
+// A table of the heat (accesses and epochs) of each unit of memory. It needs 32 bytes per unit and
+// has a maximum number of units. When the table is full, the colder half of its units is dropped;
+// LeftOut has their sums, and the most heat that a single unit can have lost:
 //
 //     heat in the table <= heat <= heat in the table + most_short
 #pragma once
@@ -20,11 +21,12 @@ struct HotUnit {
     uint64_t epochs = 0;    // how often the unit was on the hot list
 };
 
-// Heat that the table dropped; 0 as long as all units fit.
+// Sums of the heat that the table has dropped. They are 0 as long as all units fit.
 struct LeftOut {
     uint64_t units = 0;  // a unit that is dropped twice counts twice
     uint64_t accesses = 0, epochs = 0;
-    uint64_t most_short_accesses = 0, most_short_epochs = 0;  // for any single unit
+    // The most heat that any single unit can have lost by being dropped.
+    uint64_t most_short_accesses = 0, most_short_epochs = 0;
 };
 
 inline uint64_t add_or_max(uint64_t a, uint64_t b)
@@ -38,11 +40,13 @@ public:
 
     explicit UnitTable(size_t most_units = kMostUnits);
 
-    // Returns the heat of a unit, and adds the unit if it is new. Valid until the next call.
+    // Returns the heat of a unit, and adds the unit if it is new. The reference is valid until the
+    // next call.
     HotUnit &at(uint64_t dpa);
     // All units, unsorted.
     const std::vector<HotUnit> &all() const { return units_; }
-    // Hottest first: by accesses, then by epochs, then by address. limit 0: all.
+    // Returns at most `limit` units (0: all), sorted by descending accesses, then epochs, then
+    // address.
     std::vector<HotUnit> hottest(size_t limit) const;
     const LeftOut &left_out() const { return left_out_; }
 
@@ -53,9 +57,12 @@ private:
 
     size_t most_units_;
     std::vector<HotUnit> units_;
-    std::vector<uint32_t> slots_;  // index into units_ plus 1; 0: free. At least half are free
+    // A hash table: each slot is 0 (free) or an index into units_ plus 1. At least half of the
+    // slots are free.
+    std::vector<uint32_t> slots_;
     unsigned slots_log2_ = 0;
-    MultiplyHash hash_;  // randomized, as the device chooses the addresses
+    // The hash is randomized, because a device could choose addresses whose hashes collide.
+    MultiplyHash hash_;
     LeftOut left_out_;
 };
 

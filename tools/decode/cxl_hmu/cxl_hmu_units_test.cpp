@@ -45,7 +45,8 @@ TEST(UnitTable, TimeIsLinearForAnyUnits)
 {
     constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
     static constexpr uint64_t kUnits = 100000;
-    uint64_t inverse = 1;  // by Newton, modulo 2^64
+    // The inverse modulo 2^64, by Newton's method.
+    uint64_t inverse = 1;
     for (int i = 0; i < 6; i++)
         inverse *= 2 - kGoldenRatio * inverse;
     ASSERT_EQ(inverse * kGoldenRatio, 1U);
@@ -61,7 +62,7 @@ TEST(UnitTable, TimeIsLinearForAnyUnits)
     EXPECT_LT(seconds_of([=](uint64_t i) { return i * inverse; }), 10 * benign + 0.5);
 }
 
-// Twenty hot units among thousands that are seen once.
+// Adds twenty hot units, among thousands of units that are accessed once.
 TEST(UnitTable, KeepsTheHottestWhenItIsFull)
 {
     constexpr uint64_t kHot = 20;
@@ -81,8 +82,8 @@ TEST(UnitTable, KeepsTheHottestWhenItIsFull)
     }
 }
 
-// Random units, some of which return after they were dropped.
-TEST(UnitTable, BoundsTheHeatThatAUnitCanHaveLost)
+// Adds heat to random units, some of which are accessed again after the table dropped them.
+TEST(UnitTable, LeftOutBoundsTheHeatThatAnyUnitLost)
 {
     Both both(32);
     uint64_t random = 1, accesses = 0;
@@ -112,7 +113,7 @@ TEST(UnitTable, BoundsTheHeatThatAUnitCanHaveLost)
                     std::ranges::count(both.table.all(), dpa, &HotUnit::dpa) == 1);
 }
 
-TEST(UnitTable, DropsHalfOfEquallyHotUnits)
+TEST(UnitTable, FullTableDropsHalfOfItsUnitsIfAllAreEquallyHot)
 {
     UnitTable table(16);
     for (uint64_t i = 0; i <= 16; i++)

@@ -14,14 +14,16 @@ uint32_t dword(const std::byte *at, size_t index)
     return load_le<uint32_t>(at + index * kDword);
 }
 
-// First dword of a 4DW entry, from bit 31 down: Fmt 2, Type 5, T9, T8, TH, SO, Length 10, Time 11.
+// Converts the first dword of a 4DW entry to that of a TLP header. Fields of the entry and their
+// widths in bits, from bit 31 down: Fmt 2, Type 5, T9, T8, TH, SO, Length 10, Time 11.
 uint32_t header_dword0_of_4dw(uint32_t dw0)
 {
     return (dw0 >> 25) << 24 | (dw0 >> 24 & 1) << 23 | (dw0 >> 23 & 1) << 19 |
            (dw0 >> 22 & 1) << 16 | (dw0 >> 11 & 0x3ff);
 }
 
-// Size of the leading entries that have their mark. entries: whole 8DW entries.
+// Returns the size of the entries before the first one without its mark. `entries` consists of
+// whole 8DW entries.
 size_t bytes_with_mark(Bytes entries)
 {
     size_t at = 0;
@@ -30,7 +32,8 @@ size_t bytes_with_mark(Bytes entries)
     return at;
 }
 
-// Size of the leading entries without a mark at any dword. entries: whole 8DW entries.
+// Returns the size of the entries before the first one in which any dword is a mark. `entries`
+// consists of whole 8DW entries.
 size_t bytes_without_marks(Bytes entries)
 {
     for (size_t at = 0; at < entries.size(); at += k8dwBytes) {
@@ -78,9 +81,10 @@ size_t Framer::give(Bytes entries)
     return entries.size();
 }
 
-// Examines 32 bytes or more, where an 8DW entry is expected. The entries continue at another offset
-// inside these bytes if a mark there is followed by marks one and two entries later, and the next
-// two expected marks are missing. last: no data follows, and marks beyond the end count as present.
+// Decides on the 32 bytes where an 8DW entry is expected; `bytes` begins with them. The next entry
+// begins at another offset inside these bytes if that offset has a mark, marks follow one and two
+// entries after it, and the next two expected marks are missing. If `last` is true, no data follows
+// `bytes`, and marks beyond the end count as present.
 Framer::Look Framer::look_at(Bytes bytes, bool last)
 {
     const bool is_marked = is_8dw(bytes.data());
@@ -101,8 +105,8 @@ Framer::Look Framer::look_at(Bytes bytes, bool last)
     return look;
 }
 
-// Delivers the leading marked entries; look_at() decides on the last of them. Returns the number of
-// bytes used.
+// Delivers the entries before the first one without its mark. look_at() decides on the last of
+// them. Returns the number of bytes used.
 size_t Framer::take_8dw(Bytes bytes, bool last)
 {
     const Bytes entries = bytes.first(std::min(kRunBytes, bytes.size() / k8dwBytes * k8dwBytes));
@@ -122,7 +126,7 @@ size_t Framer::take_8dw(Bytes bytes, bool last)
     return skip(look.bytes);
 }
 
-// Returns the number of bytes used; 0: more data is needed.
+// Returns the number of bytes used, or 0 if more data is needed.
 size_t Framer::take(Bytes bytes, bool last)
 {
     if (!base_)
@@ -165,7 +169,7 @@ void Framer::align(std::optional<uint64_t> base)
     base_ = base;
 }
 
-// Delivers the carried whole entries and skips the rest.
+// Delivers the whole entries in carry_ and skips the other bytes in it.
 void Framer::end()
 {
     settle();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Decodes hisi_ptt trace entries. Format: Documentation/devices/hisi_ptt.rst. Entries are
-// little-endian, independent of the recording and the reading machine.
+// Decodes hisi_ptt trace entries. Documentation/devices/hisi_ptt.rst describes the format. Entries
+// are always little-endian, whatever machine records or reads them.
 //
 //     8DW  | 0xffffffff | prefix | TLP header dword 0 1 2 3 | 0 | time |
 //     4DW  | Fmt Type T9 T8 TH SO Length Time | TLP header dword 1 2 3 |
 //
-// There are two layers: the Framer delivers runs of adjacent entries, in place, for fast readers.
-// The StreamDecoder decodes each entry.
+// There are two layers: the Framer finds adjacent entries and delivers them without a copy, for
+// callers that need speed. The StreamDecoder decodes each entry.
 //
 // The decoder never guesses where entries begin. The event's config selects the format. Entries
 // begin at multiples of their size from offset 0 of the stream, or from the offset that align()
@@ -36,7 +36,7 @@ namespace pmukit::decode::hisi_ptt {
 
 enum class Format : uint8_t { k4dw, k8dw };
 
-// The format that the event's config selects.
+// Returns the format that the event's config selects.
 constexpr Format format_of(uint64_t config)
 {
     return (config >> 32 & 0xf) == 1 ? Format::k8dw : Format::k4dw;
@@ -90,27 +90,27 @@ constexpr uint64_t entry_bytes(uint64_t config)
     return packet_bytes(format_of(config));
 }
 
-// True if an 8DW entry begins here. at: at least four bytes.
+// Returns true if an 8DW entry begins at `at`, which has at least four bytes.
 inline bool is_8dw(const std::byte *at)
 {
     constexpr uint32_t kMark = 0xfffff800;
     return (load_le<uint32_t>(at) & kMark) == kMark;
 }
 
-// Receives the gaps in the entries of a stream.
+// Receives the gaps between the entries of a stream.
 class LossSink {
 public:
     virtual ~LossSink() = default;
-    // Bytes of the stream that are part of no entry.
+    // Called for bytes of the stream that belong to no entry.
     virtual void skipped(uint64_t offset, uint64_t bytes) = 0;
-    // Bytes that never arrived; 0: an unknown number.
+    // Called for bytes of the stream that are missing. bytes: their number, or 0 if it is unknown.
     virtual void lost(uint64_t offset, uint64_t bytes) = 0;
 };
 
 class RunSink : public LossSink {
 public:
-    // One or more whole entries of one format, borrowed for the call; at most a few KiB, so that
-    // they stay in the L1 cache.
+    // Called for one or more adjacent whole entries of one format. The entries are valid only
+    // during the call. Their size is at most a few KiB, so that they stay in the L1 cache.
     virtual void run(Format format, uint64_t offset, Bytes packets) = 0;
 };
 
@@ -130,13 +130,15 @@ public:
     void settle();
 
 private:
-    // Result for the bytes at an expected 8DW entry: an entry, bytes to skip, or more data is
-    // needed.
+    // Result of look_at(): the bytes are an entry, some bytes must be skipped, or more data is
+    // needed for a decision.
     struct Look {
         bool is_entry = false, needs_more = false;
-        size_t bytes = 0;  // to skip
+        // Number of bytes to skip.
+        size_t bytes = 0;
     };
-    static constexpr size_t kLookBytes = 3 * k8dwBytes;  // enough for look_at() to decide
+    // With this many bytes, look_at() never needs more.
+    static constexpr size_t kLookBytes = 3 * k8dwBytes;
 
     static Look look_at(Bytes bytes, bool last);
     size_t consume(Bytes bytes, bool last);
@@ -152,15 +154,21 @@ private:
     Carry<kLookBytes> carry_;
 };
 
-// A decoded entry. header: of the TLP; a 4DW entry has only some fields of its first dword.
+// A decoded entry. Of the first dword of a TLP header, a 4DW entry has only some fields.
 struct Packet {
-    uint64_t offset = 0;  // in the stream, bytes
-    uint64_t time = 0;    // ticks, unwrapped
+    // Offset of the entry in the stream, in bytes.
+    uint64_t offset = 0;
+    // Time in ticks, after unwrapping.
+    uint64_t time = 0;
     Format format = Format::k4dw;
-    bool wide_tags = false;         // from the Layout
-    bool strongly_ordered = false;  // SO; 4DW only
-    uint32_t stamp = 0;             // the raw timestamp
-    uint32_t prefix = 0;            // TLP prefix; 0: none, as always in 4DW
+    // Copied from the Layout: tags may have 14 bits.
+    bool wide_tags = false;
+    // The field SO, which only 4DW entries have.
+    bool strongly_ordered = false;
+    // The timestamp as in the entry.
+    uint32_t stamp = 0;
+    // TLP prefix; 0: none. A 4DW entry never has a prefix.
+    uint32_t prefix = 0;
     TlpHeader header{};
 };
 inline Tlp parse_tlp(const Packet &packet)
@@ -168,9 +176,10 @@ inline Tlp parse_tlp(const Packet &packet)
     return parse_tlp(packet.header, packet.prefix, packet.wide_tags);
 }
 
-// Unwraps timestamps of 11 (4DW) or 32 bits (8DW). The length of a tick is unknown. 4DW: time never
-// goes back, and intervals are known only modulo 2048 ticks. 8DW: a stamp at most half the range
-// before the last one is taken as older.
+// Unwraps timestamps of 11 bits (4DW) or 32 bits (8DW). The length of a tick is unknown. In 4DW,
+// the unwrapped time never decreases, and intervals are known only modulo 2048 ticks. In 8DW, the
+// time may decrease: a stamp that precedes the last one by at most half the range is taken as
+// older.
 class Clock {
 public:
     uint64_t unwrap(Format format, uint32_t stamp)
@@ -198,7 +207,7 @@ private:
     uint64_t now_ = 0;
 };
 
-// Decodes one entry. at: a whole entry of this format.
+// Decodes the entry at `at`, which is a whole entry of this format.
 Packet unpack(const Layout &layout, uint64_t offset, const std::byte *at, Clock &clock);
 
 class Sink : public LossSink {
@@ -220,7 +229,8 @@ public:
     void loss(uint64_t bytes) override { framer_.loss(bytes); }
     void end() override { framer_.end(); }
     void align(std::optional<uint64_t> base) { framer_.align(base); }
-    // Whole entries of any format, from samples. Call between start() and end(), without data().
+    // Decodes whole entries of any format from samples. Call it between start() and end(), and do
+    // not call data() for the same stream.
     void entries(Format format, Bytes entries);
 
 private:
@@ -235,8 +245,8 @@ private:
     uint64_t entries_offset_ = 0;
 };
 
-// True if these bytes look like 8DW entries; 4DW ones cannot be recognized. For streams whose PMU
-// name is unknown.
+// Returns true if `bytes` looks like 8DW entries; 4DW entries cannot be recognized. Used for
+// streams whose PMU name is unknown.
 bool looks_like_entries(Bytes bytes);
 
 }  // namespace pmukit::decode::hisi_ptt

@@ -107,7 +107,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Formats, HisiPttStream, ::testing::Values(Format::k4dw, Format::k8dw),
                          [](const auto &of) { return of.param == Format::k8dw ? "8dw" : "4dw"; });
 
-TEST_P(HisiPttStream, StartInsideAnEntryLosesOnlyThatEntry)
+TEST_P(HisiPttStream, StreamThatStartsInsideAnEntryLosesOnlyThatEntry)
 {
     const Buffer all = stream_of(GetParam(), 300);
     for (size_t begin = 1; begin <= 64; begin++) {
@@ -217,11 +217,12 @@ TEST_P(HisiPttStream, SkipsOnlyEntriesThatLostTheirMark)
     }
 }
 
-// Data of a device that was started several times. Each run except the last ends inside an entry.
+// Data of a device that was started several times. A run is the data from one start to the next.
+// Each run except the last ends inside an entry.
 struct Runs {
     Buffer bytes;
-    std::vector<uint64_t> begins;  // offsets of the runs
-    std::vector<uint64_t> whole;   // offsets of the whole entries
+    std::vector<uint64_t> begins;  // stream offset of the first byte of each run
+    std::vector<uint64_t> whole;   // stream offsets of the whole entries
 };
 
 Runs runs_of(Format format, std::mt19937 &random, size_t unit)
@@ -248,8 +249,8 @@ std::vector<uint64_t> offsets_of(const Collector &got)
     return offsets;
 }
 
-// Feeds pieces of random size. A piece also ends where the next run begins, and align() is called
-// with that offset.
+// Passes pieces of random size to the decoder. A piece also ends where the next run begins, and
+// align() is called with that offset.
 Collector decode_runs(Format format, const Runs &runs, std::mt19937 &random)
 {
     Collector got;
@@ -268,7 +269,7 @@ Collector decode_runs(Format format, const Runs &runs, std::mt19937 &random)
     return got;
 }
 
-TEST_P(HisiPttStream, DeliversExactlyTheWholeEntriesOfAlignedRuns)
+TEST_P(HisiPttStream, AlignAtEachDeviceStartDeliversAllWholeEntries)
 {
     std::mt19937 random(35);
     for (unsigned trace = 0; trace < 1000; trace++) {
@@ -280,8 +281,9 @@ TEST_P(HisiPttStream, DeliversExactlyTheWholeEntriesOfAlignedRuns)
     }
 }
 
-// Without align(), only the marks show where a run begins.
-TEST(HisiPttDecode, FindsTheNextRunByItsMarks)
+// Without align(), only the marks of the entries show where the data of the next device start
+// begins.
+TEST(HisiPttDecode, FindsEntriesAfterDeviceRestartByMarks)
 {
     std::mt19937 random(38);
     for (unsigned trace = 0; trace < 1000; trace++) {
@@ -292,8 +294,8 @@ TEST(HisiPttDecode, FindsTheNextRunByItsMarks)
     }
 }
 
-// The last run may be as short as one entry, or end inside its second entry.
-TEST(HisiPttDecode, FindsAShortLastRunByItsMarks)
+// The data after the last device start may be a single entry, or may end inside its second entry.
+TEST(HisiPttDecode, FindsFewEntriesAfterLastDeviceRestartByMarks)
 {
     const Buffer all = stream_of(Format::k8dw, 4);
     for (size_t part = 4; part < k8dwBytes; part += 4)
@@ -308,7 +310,7 @@ TEST(HisiPttDecode, FindsAShortLastRunByItsMarks)
         }
 }
 
-TEST(HisiPttDecode, FindsTheNextRunAfterADamagedEnd)
+TEST(HisiPttDecode, FindsEntriesAfterDeviceRestartIfPreviousEntryIsDamaged)
 {
     Buffer bytes = stream_of(Format::k8dw, 5);
     bytes.resize(4 * k8dwBytes + 12);
@@ -335,7 +337,7 @@ TEST_P(HisiPttStream, SkipsDataOfUnknownAlignment)
     EXPECT_EQ(got.gaps, (std::vector<Gap>{{5 * size(), 10 * size() + 3}}));
 }
 
-TEST_P(HisiPttStream, RepeatedAlignmentSplitsNoEntry)
+TEST_P(HisiPttStream, AlignWithTheSameOffsetInsideAnEntryKeepsTheEntry)
 {
     const Buffer all = stream_of(GetParam(), 20);
     Collector got;
@@ -360,7 +362,7 @@ TEST(HisiPttDecode, DamagedEntriesAreReportedAsOneGap)
     EXPECT_EQ(got.packets[100].offset, 32U * 800);
 }
 
-TEST(HisiPttDecode, DwordsOfOnesInsideAnEntryAreNoMarks)
+TEST(HisiPttDecode, AllOnesDwordsInsideAnEntryAreNotTakenAsMarks)
 {
     Buffer all;
     for (uint32_t i = 0; i < 40; i++)
@@ -379,7 +381,7 @@ TEST(HisiPttDecode, DeliversEntriesOfUnknownType)
     EXPECT_EQ(got.lines.back(), "4dw time 1662 so unknown");
 }
 
-// Decodes the first ten of twenty entries, a loss, and the bytes from again_at.
+// Decodes ten of twenty entries, then a loss of `loss` bytes, then the bytes from `again_at` on.
 Collector decode_around_loss(uint64_t loss, size_t again_at)
 {
     const Buffer all = stream_of(Format::k4dw, 20);
@@ -393,21 +395,21 @@ Collector decode_around_loss(uint64_t loss, size_t again_at)
     return collector;
 }
 
-TEST(HisiPttDecode, EntryAfterLossOfKnownSizeMayBeIncomplete)
+TEST(HisiPttDecode, SkipsIncompleteEntryAfterLossOfKnownSize)
 {
     const Collector got = decode_around_loss(40, 10 * k4dwBytes + 40);
     EXPECT_EQ(got.packets.size(), 17U);
     EXPECT_EQ(got.gaps, (std::vector<Gap>{{10 * k4dwBytes + 40, 8}}));
 }
 
-TEST(HisiPttDecode, EntryFollowsALossOfUnknownSizeDirectly)
+TEST(HisiPttDecode, DecodesEntryDirectlyAfterLossOfUnknownSize)
 {
     const Collector got = decode_around_loss(0, 17 * k4dwBytes);
     EXPECT_EQ(got.packets.size(), 13U);
     EXPECT_EQ(got.skipped_bytes, 0U);
 }
 
-TEST(HisiPttDecode, TakesTheFormatFromTheEvent)
+TEST(HisiPttDecode, FormatIsThatOfTheEventConfig)
 {
     EXPECT_EQ(format_of(0x0'0110'0001), Format::k4dw);
     EXPECT_EQ(format_of(0x1'0110'0001), Format::k8dw);
@@ -468,7 +470,7 @@ TEST(HisiPttClock, UnwrapsElevenBits)
     EXPECT_EQ(clock.unwrap(Format::k4dw, 2047), 4095U);
 }
 
-TEST(HisiPttClock, UnwrapsThirtyTwoBitsAndAllowsSmallStepsBack)
+TEST(HisiPttClock, Unwraps32BitsAndAllowsTimeToDecrease)
 {
     Clock clock;
     EXPECT_EQ(clock.unwrap(Format::k8dw, 0xffffff00), 0xffffff00U);

@@ -20,11 +20,11 @@ constexpr auto kHex = [] {
     return table;
 }();
 
-// Upper bound for a packet: seven lines of less than 120 characters.
+// Upper bound for the text of a packet: seven lines of less than 120 characters.
 constexpr size_t kPacketChars = 7 * 120;
 
-// End of a dword's line: blanks in place of the other bytes of a full line of perf's dump, then the
-// name.
+// The end of the line of a dword. A full line of perf's dump has more bytes, so blanks take their
+// place. Then comes the name of the dword.
 template <size_t kSize>
 constexpr std::array<char, 31 + kSize> line_end(const char (&name)[kSize])
 {

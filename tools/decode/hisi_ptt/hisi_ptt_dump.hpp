@@ -6,9 +6,9 @@
 // A line has an offset in the buffer, the dword and its name. The first and the seventh dword of an
 // 8DW entry are constant and not printed; the first dword of a 4DW entry is printed as fields.
 //
-//     perf  a dword                              fields of a 4DW entry
-//     6.12  in memory order: 01 00 00 60         at wrong bits: counted from bit 0 up
-//     7.2   most significant byte first          at the right bits
+//     perf  bytes of a dword                     fields of a 4DW entry
+//     6.12  in memory order: 01 00 00 60         wrong: perf counts the bits from bit 0 up
+//     7.2   most significant byte first          correct
 #pragma once
 
 #include <string_view>
@@ -23,11 +23,12 @@ enum class PerfText : uint8_t { kLinux6_12, kLinux7_2 };
 
 class DumpText {
 public:
-    static constexpr size_t kMaxPackets = 256;  // per call
+    // Maximum number of packets per call of lines().
+    static constexpr size_t kMaxPackets = 256;
 
     explicit DumpText(PerfText perf = PerfText::kLinux7_2);
-    // packets: whole ones, at most kMaxPackets. offset: of the first packet in its buffer. The text
-    // is valid until the next call.
+    // packets: at most kMaxPackets whole entries. offset: offset of the first entry in its buffer.
+    // The returned text is valid until the next call.
     std::string_view lines(Format format, uint32_t offset, Bytes packets);
 
 private:

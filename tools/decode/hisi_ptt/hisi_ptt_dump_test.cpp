@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// testdata/*.perf.txt is the output of perf of Linux 7.2 for the entries in *.ptt.txt.
+// testdata/*.perf.txt is what perf of Linux 7.2 prints for the entries in testdata/*.ptt.txt.
 #include "decode/hisi_ptt/hisi_ptt_dump.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace pmukit::decode::hisi_ptt {
 namespace {
 
-// All lines except the first, which has the size.
+// Returns all lines except the first, which contains the size of the data.
 std::string recorded(const std::string &name)
 {
     std::ifstream file(std::string(HISI_PTT_TESTDATA) + "/" + name + ".perf.txt");
@@ -36,7 +36,8 @@ TEST(HisiPttDump, PrintsWhatPerfPrintsFor4dw)
     EXPECT_EQ(dump.lines(Format::k4dw, 0, vectors.bytes), recorded("4dw"));
 }
 
-// From bit 0 up: Fmt 2, Type 5, T9, T8, TH, SO, Length 10, Time 11.
+// perf of Linux 6.12 prints these fields, from bit 0 up, with these numbers of bits: Fmt 2, Type 5,
+// T9, T8, TH, SO, Length 10, Time 11.
 TEST(HisiPttDump, PrintsWhatPerfOfLinux6_12Prints)
 {
     DumpText dump(PerfText::kLinux6_12);
@@ -60,7 +61,7 @@ TEST(HisiPttDump, PrintsWhatPerfOfLinux6_12Prints)
               ".  0000001c: 33 c0 04 00                                 Time\n");
 }
 
-TEST(HisiPttDump, OffsetsBeginAtTheGivenBase)
+TEST(HisiPttDump, PrintedOffsetsBeginAtTheOffsetOfTheFirstEntry)
 {
     DumpText dump;
     const std::string text(

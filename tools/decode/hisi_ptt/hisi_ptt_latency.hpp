@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Measures how long non-posted requests wait for their completions. A completion names its request
 // by requester and tag (14 bits if both have wide tags). A read may have several completions; the
-// one with the last byte ends it. Nothing is allocated per packet: pending requests are in pages of
-// 256 tags of one requester, which differ in their lower eight bits.
+// one with the last byte ends it. The matcher allocates nothing per packet: pending requests are in
+// pages. A page has 256 tags of one requester, which differ only in their lower eight bits.
 #pragma once
 
 #include <array>
@@ -17,7 +17,8 @@
 
 namespace pmukit::decode::hisi_ptt {
 
-// Counts values: small ones exactly, others within one eighth.
+// A histogram. Values below 8 are counted exactly, larger values with an error of at most one
+// eighth.
 class Histogram {
 public:
     void add(uint64_t value);
@@ -26,13 +27,15 @@ public:
     uint64_t min() const { return count_ ? min_ : 0; }
     uint64_t max() const { return max_; }
     double mean() const;
-    // The smallest value that this share (0 to 1) of all values does not exceed.
+    // Returns the smallest value that is not exceeded by the fraction `share` (0 to 1) of all
+    // values.
     uint64_t quantile(double share) const;
 
     struct Bucket {
-        uint64_t first, last, count;  // values, inclusive
+        uint64_t first, last, count;  // first and last: values, inclusive
     };
-    std::vector<Bucket> buckets() const;  // those that are not empty
+    // Returns the buckets that are not empty.
+    std::vector<Bucket> buckets() const;
 
 private:
     static constexpr unsigned kStepLog2 = 3;  // buckets per power of two
@@ -42,19 +45,20 @@ private:
     static uint64_t first_of(size_t bucket);
     static uint64_t last_of(size_t bucket);
 
-    std::vector<uint64_t> counts_;  // up to the bucket of the largest value
+    // Count of each bucket, up to the bucket of the largest value.
+    std::vector<uint64_t> counts_;
     uint64_t count_ = 0, min_ = UINT64_MAX, max_ = 0;
     double sum_ = 0;
 };
 
 struct LatencyTotals {
-    uint64_t requests = 0;   // non-posted
+    uint64_t requests = 0;   // non-posted requests
     uint64_t answered = 0;   // requests whose last completion was seen
-    uint64_t failed = 0;     // of those: with a status other than success
-    uint64_t unmatched = 0;  // completions without a known request
+    uint64_t failed = 0;     // requests whose completion has a status other than success
+    uint64_t unmatched = 0;  // completions that match no pending request
     uint64_t reused = 0;     // requests whose tag was used again before their completion
     uint64_t forgotten = 0;  // requests that were pending when data was lost
-    uint64_t untracked = 0;  // requests beyond the memory budget
+    uint64_t untracked = 0;  // requests not tracked, because the memory budget was used up
 };
 
 class LatencyMatcher {
@@ -64,9 +68,10 @@ public:
         : budget_(std::move(budget))
     {
     }
-    // Returns the ticks that a request took, if this TLP is its last completion.
+    // If this TLP is the last completion of a request, returns the latency of the request in ticks.
     std::optional<uint64_t> note(const Tlp &tlp, uint64_t time);
-    // Call when data was lost: it may include completions of pending requests.
+    // Forgets all pending requests. Call this when data was lost, because the lost data may contain
+    // their completions.
     void forget();
 
     const LatencyTotals &totals() const { return totals_; }
@@ -75,12 +80,16 @@ public:
 private:
     struct Pending {
         uint64_t since = 0;
-        uint64_t era = 0;  // pending while equal to era_
+        // The request is pending as long as this equals LatencyMatcher::era_.
+        uint64_t era = 0;
     };
-    static constexpr unsigned kPageLog2 = 8;  // tags
+    // log2 of the number of tags in a page.
+    static constexpr unsigned kPageLog2 = 8;
     using Page = std::array<Pending, 1U << kPageLog2>;
-    using Pages = std::array<std::unique_ptr<Page>, 64>;  // by the upper bits of the tag
-    using Bus = std::array<std::unique_ptr<Pages>, 256>;  // by the lower bits of the requester
+    // Index: the upper bits of the tag.
+    using Pages = std::array<std::unique_ptr<Page>, 64>;
+    // Index: the lower 8 bits of the requester ID.
+    using Bus = std::array<std::unique_ptr<Pages>, 256>;
 
     template <typename Table>
     Table *made(std::unique_ptr<Table> &at);

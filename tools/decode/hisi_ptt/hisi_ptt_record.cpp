@@ -62,7 +62,7 @@ bool RecordAccount::note_sequence(const Record &record)
     const bool is_newer = !record.time_ns || *record.time_ns > last_time_ns_;
     last_time_ns_ = std::max(last_time_ns_, record.time_ns.value_or(0));
     if (last_sequence_ && sequence == 0 && *last_sequence_ != 0 && is_newer) {
-        // The event was re-enabled: sequence and losses restart at 0.
+        // When an event is re-enabled, its sequence number and its count of losses restart at 0.
         lost_before_ += lost_now_;
         lost_now_ = 0;
         last_sequence_.reset();

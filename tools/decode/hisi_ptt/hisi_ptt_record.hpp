@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Records in samples: a header of words, then entries, whose number and format the header states.
-// Format: include/uapi/pmukit/hisi_ptt.h.
+// Decodes the records in samples. A record consists of a header and entries; the header has the
+// number and format of the entries. include/uapi/pmukit/hisi_ptt.h describes the layout.
 #pragma once
 
 #include <pmukit/hisi_ptt.h>
@@ -15,15 +15,17 @@ namespace pmukit::decode::hisi_ptt {
 
 struct Record {
     Format format = Format::k4dw;
-    Bytes entries;  // whole ones, borrowed; empty: the record only reports a loss
-    // From the extra words; absent if the record has fewer.
+    // Whole entries, which the record does not own. If empty, the record only reports a loss.
+    Bytes entries;
+    // From the extra words. A field is absent if the record has too few extra words.
     std::optional<uint64_t> time_ns, sequence, lost;
     uint64_t flags = 0;  // PMUKIT_HISI_PTT_F_*
 };
 
-// Extracts the words from the raw payload of a sample. nullopt: not a hisi_ptt payload.
+// Extracts the words from the raw payload of a sample. Returns nullopt if the payload is not from
+// hisi_ptt.
 std::optional<Bytes> words_of_raw(Bytes raw);
-// nullopt: not a record, or a truncated one.
+// Returns nullopt if the words are no record, or a truncated one.
 std::optional<Record> parse_record(Bytes words);
 
 // Counts missing records by sequence number. Each event and CPU needs a separate object.

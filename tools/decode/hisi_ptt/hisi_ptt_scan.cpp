@@ -9,13 +9,13 @@ namespace {
 
 constexpr size_t k8dwHeaderAt = 8;
 
-// The parts of TlpKind that counting needs, indexed by the byte that contains Fmt and Type.
+// The parts of TlpKind that are needed for counting. Index: the byte that contains Fmt and Type.
 struct Briefs {
     std::array<uint8_t, 256> slot;          // index of the type in a requester's counters
     std::array<uint8_t, 256> requester_at;  // offset of the requester in the header
 };
 
-// low_bits: number of bits below Fmt and Type in their byte.
+// low_bits: number of bits that this byte has below Fmt and Type.
 Briefs make_briefs(unsigned low_bits)
 {
     Briefs briefs{};
@@ -29,7 +29,7 @@ Briefs make_briefs(unsigned low_bits)
 
 const Briefs k4dwBriefs = make_briefs(1), k8dwBriefs = make_briefs(0);
 
-// The counter of a packet.
+// Identifies the counter of a packet.
 struct Place {
     size_t requester;
     uint8_t slot;
@@ -43,7 +43,7 @@ Place place_of(const std::byte *header, const Briefs &briefs)
 
 }  // namespace
 
-// Memory from calloc() is zero, and takes no pages before the first write.
+// Memory from calloc() is zero, and the kernel allocates a page of it only at the first write.
 Scan::Scan()
     : counters_(static_cast<uint64_t *>(std::calloc(kRequesters * kSlots, sizeof(uint64_t))))
 {

@@ -2,8 +2,9 @@
 // Counts TLPs by type and requester only, at about the speed of memory.
 //
 // Layout: the counters of a requester are adjacent, 160 bytes. A trace has few requesters, so their
-// counters stay in the L1 cache while the packets stream past. Counters with a size of a power of
-// two would compete for few cache sets. Pages of requesters that do not occur are never accessed.
+// counters stay in the L1 cache while the packets stream past. If the
+// size were a power of two, the counters of many requesters would share few cache sets. Memory
+// pages of requesters that do not occur in the trace are never accessed.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +23,16 @@ public:
     void skipped(uint64_t offset, uint64_t bytes) override;
     void lost(uint64_t offset, uint64_t bytes) override;
 
-    // A TLP of unknown type counts for the requester ID that is at the offset in requests.
+    // A TLP of unknown type is counted for the requester ID that is found at the offset where a
+    // request has it.
     uint64_t count(uint16_t requester, TlpType type) const;
     uint64_t packets() const { return packets_; }
     uint64_t skipped_bytes() const { return skipped_bytes_; }
     uint64_t losses() const { return losses_; }
 
 private:
-    static constexpr size_t kSlots = kTlpTypes;  // counters of a requester
+    // Number of counters of a requester.
+    static constexpr size_t kSlots = kTlpTypes;
     static constexpr size_t kRequesters = 65536;
 
     struct Free {

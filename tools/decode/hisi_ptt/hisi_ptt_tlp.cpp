@@ -16,12 +16,15 @@ constexpr uint32_t bits(uint32_t word, unsigned high, unsigned low)
 
 // From table 2-3 of the specification, and the deferrable memory write of its later revisions.
 
-constexpr uint8_t kFmtWide = 1, kFmtData = 2;  // bits of Fmt; bit 2 means a prefix
-constexpr uint8_t kMessageTypes = 0x10;        // 0x10 to 0x17: the routing is in the low bits
+// Bits of Fmt. Bit 2 of Fmt marks a TLP prefix.
+constexpr uint8_t kFmtWide = 1, kFmtData = 2;
+// Types 0x10 to 0x17 are messages; their low bits are the routing.
+constexpr uint8_t kMessageTypes = 0x10;
 
 struct Row {
     uint8_t type_bits;
-    uint8_t fmts;  // bit n: Fmt n is defined
+    // Bit n is set if the type is defined for Fmt n.
+    uint8_t fmts;
     TlpType without_data, with_data;
     TlpClass queue_without, queue_with;
     TlpShape shape;
@@ -156,7 +159,7 @@ bool is_atomic(TlpType type)
     return type == TlpType::kFetchAdd || type == TlpType::kSwap || type == TlpType::kCas;
 }
 
-// Position of the upper bits of a tag, in half of a dword.
+// Position of the upper bits of a tag: a dword of the header, and one half of it.
 struct WidePlace {
     size_t dword;
     unsigned tag_bit, valid_bit, segment_bit;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Decodes TLP headers. Layout: PCI Express Base Specification 5.0, sections 2.2.1 (first dword),
 // 2.2.4.1 (addresses), 2.2.5 (byte enables), 2.2.6 (requester, tag), 2.2.8 (messages), 2.2.9
-// (completions) and 6.20.2.1 (PASID prefix). Byte 0 of a dword in the specification is bits 31:24
-// here.
+// (completions) and 6.20.2.1 (PASID prefix). What the specification calls byte 0 of a dword is bits
+// 31:24 here.
 #pragma once
 
 #include <array>
@@ -77,16 +77,19 @@ using TlpHeader = std::array<uint32_t, 4>;
 struct Tlp {
     TlpKind kind;
     uint16_t requester = 0;  // bus << 8 | device << 3 | function
-    uint16_t tag = 0;        // 10 bits, with T9 and T8; 14 bits if wide_tag
-    bool wide_tag = false;   // the header marks the upper four bits as valid
-    uint8_t segment = 0;     // if wide_tag: of the requester; configuration: of the target
+    // 10 bits including T9 and T8, or 14 bits if wide_tag is true.
+    uint16_t tag = 0;
+    // True if the header has a valid bit for the upper four bits of the tag.
+    bool wide_tag = false;
+    // The requester's segment if wide_tag is true. In configuration requests: the target's segment.
+    uint8_t segment = 0;
     uint16_t length_dw = 0;  // 1..1024; undefined in a message without data
     uint8_t traffic_class = 0;
     uint8_t address_type = 0;  // 0 untranslated, 1 translation request, 2 translated
-    bool poisoned = false, digest = false, hint = false;  // EP, TD, TH
+    bool poisoned = false, digest = false, hint = false;  // the bits EP, TD, TH
 
-    // Requests. With TH, the steering tag replaces the tag of a write, or the byte enables of any
-    // other memory request; then all bytes are enabled (section 2.2.7.1).
+    // Requests. If TH is set, a steering tag replaces the tag of a write, and the byte enables of
+    // any other memory request. All bytes of such a request are enabled (section 2.2.7.1).
     uint8_t first_be = 0, last_be = 0;
     // The address in memory and I/O requests and in address-routed messages; the register number in
     // configuration requests.
@@ -98,8 +101,9 @@ struct Tlp {
 
     // Completions
     uint16_t completer = 0;
-    uint8_t status = 0;       // CompletionStatus, or a reserved value
-    uint16_t byte_count = 0;  // 1..4096: bytes that the request still expects, with this TLP's
+    uint8_t status = 0;  // CompletionStatus, or a reserved value
+    // 1..4096: the bytes that the request still expects, including those of this TLP.
+    uint16_t byte_count = 0;
     uint8_t lower_address = 0;
 
     std::optional<Pasid> pasid;
@@ -114,7 +118,8 @@ struct Tlp {
 Tlp parse_tlp(const TlpHeader &header, uint32_t prefix, bool wide_tags = false);
 
 bool has_byte_enables(const Tlp &tlp);
-// Bytes of payload that are enabled, or that the request of a completion expects.
+// Number of enabled bytes in the payload. For a completion: the bytes that its request expects of
+// it.
 uint32_t data_bytes(const Tlp &tlp);
 // Bytes that a request without payload reads; 0 for all other TLPs.
 uint32_t requested_bytes(const Tlp &tlp);

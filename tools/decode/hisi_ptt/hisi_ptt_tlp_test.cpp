@@ -18,7 +18,7 @@ TEST(HisiPttTlp, CountsEnabledBytes)
 {
     EXPECT_EQ(write_bytes(1, 0xf, 0), 4U);
     EXPECT_EQ(write_bytes(1, 0x5, 0), 2U);
-    EXPECT_EQ(write_bytes(1, 0, 0), 0U);  // no byte is enabled
+    EXPECT_EQ(write_bytes(1, 0, 0), 0U);
     EXPECT_EQ(write_bytes(2, 0xf, 0xf), 8U);
     EXPECT_EQ(write_bytes(2, 0xe, 0x3), 5U);
     EXPECT_EQ(write_bytes(16, 0x8, 0x1), 58U);
@@ -29,7 +29,7 @@ TEST(HisiPttTlp, CountsEnabledBytes)
 }
 
 // The steering tag replaces the tag of a write, or the byte enables of a read.
-TEST(HisiPttTlp, HintMakesEveryByteOfAReadCount)
+TEST(HisiPttTlp, ProcessingHintEnablesAllBytesOfARead)
 {
     constexpr uint32_t kHint = 1 << 16;
     EXPECT_EQ(write_bytes(1 | kHint, 0x1, 0), 1U);
@@ -39,11 +39,12 @@ TEST(HisiPttTlp, HintMakesEveryByteOfAReadCount)
     EXPECT_EQ(tlp_text(parse_tlp({0x40000001 | kHint, 0x0100aa01, 0x1000, 0}, 0)),
               "MWr 01:00.0 steering tag 0xaa address 0x1000 length 1 be 0x1/0x0 th");
     const TlpHeader io_write = {0x42000001 | kHint, 0x01000001, 0x1000, 0};
-    EXPECT_EQ(data_bytes(parse_tlp(io_write, 0)), 1U);  // I/O has no hints
+    // I/O requests have no processing hints, so their byte enables apply.
+    EXPECT_EQ(data_bytes(parse_tlp(io_write, 0)), 1U);
 }
 
 // Neither operands of atomics nor data of messages have byte enables.
-TEST(HisiPttTlp, AtomicsAndMessagesHaveWholeDwords)
+TEST(HisiPttTlp, AllBytesOfAtomicsAndMessagesCount)
 {
     for (uint32_t fetch_add_swap_cas : {0x4c000002, 0x4d000002, 0x4e000002})
         EXPECT_EQ(data_bytes(parse_tlp({fetch_add_swap_cas, 0x01000018, 0x1000, 0}, 0)), 8U);
@@ -53,14 +54,15 @@ TEST(HisiPttTlp, AtomicsAndMessagesHaveWholeDwords)
 TEST(HisiPttTlp, CountsBytesOfCompletions)
 {
     TlpHeader header = testing::completion_tlp(0x100, 0, 3, 1);
-    header[2] |= 1;  // three bytes, beginning with the second of the dword
+    // The completion has three bytes, beginning with the second byte of the dword.
+    header[2] |= 1;
     EXPECT_EQ(data_bytes(parse_tlp(header, 0)), 3U);
     EXPECT_EQ(data_bytes(parse_tlp(testing::completion_tlp(0x100, 0, 2, 1), 0)), 2U);
     EXPECT_EQ(data_bytes(parse_tlp(testing::completion_tlp(0x100, 0, 256, 16), 0)), 64U);
     EXPECT_EQ(data_bytes(parse_tlp(testing::completion_tlp(0x100, 0, 4, 0), 0)), 0U);
 }
 
-TEST(HisiPttTlp, ReadsRequestBytesAndWritesCarryThem)
+TEST(HisiPttTlp, CountsRequestedBytesOfReadsAndPayloadBytesOfWrites)
 {
     const Tlp read = parse_tlp(testing::read_tlp(0x100, 1, 0x1000, 16), 0);
     EXPECT_EQ(requested_bytes(read), 64U);
@@ -84,8 +86,8 @@ TEST(HisiPttTlp, ClassifiesTypesByQueue)
         EXPECT_EQ(kind_of(fmt_type).queue, queue) << int{fmt_type};
 }
 
-// Each header has the upper tag bits of PCI Express 6.0 in another place; all have tag 0x2c17 and
-// segment 0x5a.
+// Each header has the upper tag bits of PCI Express 6.0 in another position. All headers have tag
+// 0x2c17 and segment 0x5a.
 TEST(HisiPttTlp, ReadsWideTagsInUnusedBits)
 {
     constexpr uint32_t kUpper = 0x5aU << 23 | 1U << 21 | 0xb0000,
@@ -140,7 +142,7 @@ TEST(HisiPttTlp, MessagesAreRoutedByAddressOrId)
     EXPECT_EQ(parse_tlp({0x72000002, 0x0100007f, 0x02010000, 0}, 0).kind.type, TlpType::kMsgD);
 }
 
-TEST(HisiPttTlp, NamesFunctionsAsTheKernelDoes)
+TEST(HisiPttTlp, BdfTextHasTheFormatOfTheKernel)
 {
     EXPECT_EQ(bdf_text(0x0101), "01:00.1");
     EXPECT_EQ(bdf_text(0xffff), "ff:1f.7");

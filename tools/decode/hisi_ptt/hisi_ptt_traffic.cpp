@@ -14,7 +14,7 @@ void add(TlpCount &to, const TlpCount &count)
     to.requested += count.requested;
 }
 
-// Address of the first enabled byte.
+// Returns the address of the first enabled byte.
 uint64_t first_byte(const Tlp &tlp)
 {
     const bool enables = tlp.first_be != 0 && has_byte_enables(tlp);
@@ -34,8 +34,8 @@ void TimeStrip::double_width()
     width_log2_++;
 }
 
-// Timestamps of the two directions may be slightly out of order: a time before the first counts as
-// the first.
+// Timestamps of the two directions may be slightly out of order. A time before the first timestamp
+// is counted as the first.
 void TimeStrip::add(uint64_t time, uint64_t bytes)
 {
     if (!started_)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Statistics of a link from a trace: TLPs and bytes by type, requester, address and time, sizes,
-// alignment, and latencies of requests. Memory grows with the requesters and address ranges seen,
-// up to limits in bytes, but not with the length of the trace.
+// Statistics of a PCIe link from a trace: TLPs and bytes by type, by requester, by address and by
+// time; sizes and alignments; latencies of requests. Memory use grows with the number of requesters
+// and address ranges, up to limits in bytes, but not with the length of the trace.
 #pragma once
 
 #include <array>
@@ -19,12 +19,14 @@ namespace pmukit::decode::hisi_ptt {
 
 struct TlpCount {
     uint64_t tlps = 0;
-    uint64_t bytes = 0;      // of payload
-    uint64_t requested = 0;  // bytes that reads request
+    // Bytes of payload.
+    uint64_t bytes = 0;
+    // Bytes that read requests ask for.
+    uint64_t requested = 0;
 };
 
 struct LatencySummary {
-    uint64_t requests = 0, total = 0, max = 0;  // ticks
+    uint64_t requests = 0, total = 0, max = 0;  // total and max in ticks
     double mean() const
     {
         return requests ? static_cast<double>(total) / static_cast<double>(requests) : 0;
@@ -33,19 +35,23 @@ struct LatencySummary {
 
 struct RequesterTraffic {
     uint16_t id = 0;
-    TlpCount posted, non_posted, completions;  // completions: for requests of this requester
-    LatencySummary latency;                    // of this requester's requests
+    // Completions count for the requester whose requests they complete.
+    TlpCount posted, non_posted, completions;
+    // Latency of the requests of this requester.
+    LatencySummary latency;
     uint64_t tlps() const { return posted.tlps + non_posted.tlps + completions.tlps; }
     uint64_t bytes() const { return posted.bytes + non_posted.bytes + completions.bytes; }
 };
 
 struct RangeTraffic {
     uint64_t address = 0;
-    TlpCount reads, writes;  // writes: including atomics
+    // Writes include atomics.
+    TlpCount reads, writes;
     uint64_t tlps() const { return reads.tlps + writes.tlps; }
 };
 
-// TLPs and bytes over time in a fixed number of columns, which double their width as time advances.
+// TLPs and bytes over time, in a fixed number of columns. The width of a column doubles when the
+// time exceeds the last column.
 class TimeStrip {
 public:
     static constexpr size_t kColumns = 64;
@@ -80,15 +86,16 @@ struct TrafficRoom {
 
 class Traffic final : public Sink {
 public:
-    static constexpr unsigned kRangeLog2 = 21;         // 2 MiB
-    static constexpr unsigned kMaxAlignmentLog2 = 12;  // 4 KiB and more
+    static constexpr unsigned kRangeLog2 = 21;  // 2 MiB
+    // The last class of alignment: 4 KiB and more.
+    static constexpr unsigned kMaxAlignmentLog2 = 12;
 
     explicit Traffic(unsigned range_log2 = kRangeLog2, const TrafficRoom &room = {})
         : range_log2_(range_log2), room_(room), matcher_(room.requesters)
     {
     }
 
-    // Called for each memory request, with its offset in the stream and its numbers of bytes.
+    // Called for each memory request. offset: offset of its entry in the stream. count: its bytes.
     using Watch = std::function<void(uint64_t offset, const Tlp &tlp, const TlpCount &count)>;
     void watch(Watch watch) { watch_ = std::move(watch); }
 
@@ -100,14 +107,14 @@ public:
     uint64_t packets_of(Format format) const { return by_format_[static_cast<size_t>(format)]; }
     const TlpCount &of(TlpType type) const { return by_type_[static_cast<size_t>(type)]; }
     const TlpCount &of(TlpClass queue) const { return by_class_[static_cast<size_t>(queue)]; }
-    // Most TLPs first.
+    // Returns the requesters, that with the most TLPs first.
     std::vector<const RequesterTraffic *> requesters() const;
     std::vector<RangeTraffic> ranges() const;
-    // Sum over the requesters, and sum over the address ranges, that exceed the memory budget.
+    // Sums of the requesters, and of the address ranges, for which the memory budget was too small.
     const RequesterTraffic &other_requesters() const { return other_requesters_; }
     const TlpCount &elsewhere() const { return elsewhere_; }
     uint64_t range_bytes() const { return uint64_t{1} << range_log2_; }
-    // Payload bytes and requested bytes, of TLPs that have any.
+    // Histograms of payload sizes and of requested sizes, without TLPs that have none.
     const Histogram &payload() const { return payload_; }
     const Histogram &requested() const { return requested_; }
     // Number of memory requests whose first byte is aligned to 2^log2 bytes and no more.
@@ -137,8 +144,10 @@ private:
     std::array<TlpCount, static_cast<size_t>(TlpClass::kCount)> by_class_{};
     std::map<uint16_t, RequesterTraffic> requesters_;
     RequesterTraffic other_requesters_;
-    RequesterTraffic *last_requester_ = nullptr;  // one of requesters_
-    AddressMap<RangeTraffic> ranges_;             // by address / range
+    // Points into requesters_.
+    RequesterTraffic *last_requester_ = nullptr;
+    // Key: the address divided by the size of a range.
+    AddressMap<RangeTraffic> ranges_;
     TlpCount elsewhere_;
     Histogram payload_, requested_, latency_;
     std::array<uint64_t, kMaxAlignmentLog2 + 1> aligned_{};

@@ -167,7 +167,7 @@ TEST_F(HisiPttLatency, DistinguishesWideTags)
 }
 
 // A requester with one pending request takes little more than 4 KiB of tags and tables.
-TEST_F(HisiPttLatency, LimitsTheRequestersThatItFollows)
+TEST_F(HisiPttLatency, TracksRequestersUpToTheMemoryBudget)
 {
     constexpr uint32_t kFollowed = limits::kRequesters / 4800, kAll = limits::kRequesters / 4096;
     for (uint32_t id = 0; id <= kAll; id++)
@@ -175,11 +175,11 @@ TEST_F(HisiPttLatency, LimitsTheRequestersThatItFollows)
     EXPECT_GE(matcher_.outstanding(), kFollowed);
     EXPECT_GE(matcher_.totals().untracked, 1U);
     EXPECT_EQ(matcher_.outstanding() + matcher_.totals().untracked, kAll + 1);
-    EXPECT_EQ(note(completion_tlp(0, 1, 4, 1), 12),
-              2U);  // the matcher still follows the requesters that it saw first
+    // The requesters that occurred first are still tracked.
+    EXPECT_EQ(note(completion_tlp(0, 1, 4, 1), 12), 2U);
 }
 
-TEST_F(HisiPttLatency, NeedsNoBudgetWithoutPendingRequests)
+TEST_F(HisiPttLatency, RequestsAreUntrackedIfTheBudgetIsZero)
 {
     const auto none = std::make_shared<Budget>(0);
     LatencyMatcher empty(none);
@@ -197,7 +197,8 @@ TEST(HisiPttTimeStrip, DoublesColumnWidthAsTimeAdvances)
     uint64_t tlps = 0, bytes = 0;
     for (uint64_t time = 1000; time < 1000 + 640; time++)
         strip.add(time, 3);
-    strip.add(5, 1);  // older than the first
+    // This time is before the first time.
+    strip.add(5, 1);
     EXPECT_EQ(strip.column_ticks(), 16U);
     EXPECT_EQ(strip.columns(), 40U);
     EXPECT_EQ(strip.tlps(0), 17U);
@@ -238,7 +239,7 @@ TEST(HisiPttTraffic, AddsUpByRange)
 
 constexpr uint64_t kMostRanges = limits::kRanges / (sizeof(RangeTraffic) + kNodeBytes);
 
-TEST(HisiPttTraffic, KeepsNoMoreRangesThanItsLimit)
+TEST(HisiPttTraffic, CountsRangesBeyondTheLimitAsElsewhere)
 {
     Traffic traffic(12);
     for (uint64_t i = 0; i <= kMostRanges; i++)
@@ -248,7 +249,7 @@ TEST(HisiPttTraffic, KeepsNoMoreRangesThanItsLimit)
     EXPECT_EQ(traffic.elsewhere().bytes, 4U);
 }
 
-TEST(HisiPttTraffic, SeveralObjectsShareOneBudget)
+TEST(HisiPttTraffic, TrafficObjectsCanShareOneBudget)
 {
     const TrafficRoom room{std::make_shared<Budget>(sizeof(RangeTraffic) + kNodeBytes),
                            std::make_shared<Budget>(sizeof(RequesterTraffic) + kNodeBytes)};
@@ -297,7 +298,7 @@ TEST(HisiPttTraffic, AlignmentIsThatOfTheFirstEnabledByte)
     EXPECT_EQ(traffic.aligned(12), 2U);
 }
 
-TEST(HisiPttTraffic, UnknownTypesAreOnlyCounted)
+TEST(HisiPttTraffic, TlpOfUnknownTypeCountsForNoRequester)
 {
     Traffic traffic;
     traffic.packet(packet_of({0x7f000000, 0x01000000, 0, 0}, 1));
@@ -314,7 +315,7 @@ TEST(HisiPttTraffic, CompletionCountsForItsRequester)
     traffic.packet(packet_of(completion_tlp(0x200, 1, 64, 16), 30));
     const std::vector<const RequesterTraffic *> requesters = traffic.requesters();
     ASSERT_EQ(requesters.size(), 2U);
-    EXPECT_EQ(requesters[0]->id, 0x200U);  // most TLPs first
+    EXPECT_EQ(requesters[0]->id, 0x200U);
     EXPECT_EQ(requesters[0]->non_posted.requested, 64U);
     EXPECT_EQ(requesters[0]->completions.bytes, 64U);
     EXPECT_EQ(requesters[0]->latency.requests, 1U);
@@ -325,7 +326,7 @@ TEST(HisiPttTraffic, CompletionCountsForItsRequester)
     EXPECT_EQ(traffic.latency().max(), 20U);
 }
 
-TEST(HisiPttTraffic, LossesAreCountedAndGiveNoLatency)
+TEST(HisiPttTraffic, RequestsPendingAtALossHaveNoLatency)
 {
     Traffic traffic;
     traffic.packet(packet_of(read_tlp(0x200, 1, 0x2000, 16), 10));
@@ -342,7 +343,7 @@ TEST(HisiPttTraffic, LossesAreCountedAndGiveNoLatency)
     EXPECT_EQ(traffic.requesters().at(0)->latency.requests, 0U);
 }
 
-TEST(HisiPttTraffic, ReportsEachMemoryRequestAndNothingElse)
+TEST(HisiPttTraffic, WatchGetsOnlyMemoryRequests)
 {
     Traffic traffic;
     std::vector<std::tuple<uint64_t, uint64_t, uint64_t>> seen;
@@ -353,7 +354,8 @@ TEST(HisiPttTraffic, ReportsEachMemoryRequestAndNothingElse)
     write.offset = 320;
     traffic.packet(write);
     traffic.packet(packet_of(completion_tlp(0x200, 1, 64, 16), 30));
-    traffic.packet(packet_of({0x44000001, 0x0000070f, 0x01000010, 0}, 31));  // configuration
+    // A configuration request, which must not be reported.
+    traffic.packet(packet_of({0x44000001, 0x0000070f, 0x01000010, 0}, 31));
     ASSERT_EQ(seen.size(), 1U);
     EXPECT_EQ(seen[0], std::tuple(320U, 0x1000U, 64U));
 }
@@ -405,7 +407,7 @@ TEST(HisiPttRecord, RejectsOtherEntrySizesAndMarks)
     EXPECT_FALSE(parse_record(words_of({16 << 16, 0xdeadbeef})));
 }
 
-TEST(HisiPttRecord, IsFoundAfterItsTag)
+TEST(HisiPttRecord, WordsOfRawFindsTheRecordAfterTheTag)
 {
     testing::Buffer raw(8);
     testing::put_dword(raw, PMUKIT_RAW_TAG_HISI_PTT);
@@ -444,13 +446,14 @@ TEST(HisiPttRecord, CountsMissingRecordsAndLostEntries)
     EXPECT_EQ(account.missing_records(), 2U);
     EXPECT_EQ(account.duplicates(), 1U);
     EXPECT_EQ(account.lost_entries(), 6U);
-    EXPECT_TRUE(note(0, 1));  // the event was re-enabled
+    // Sequence number 0 again: the event was re-enabled.
+    EXPECT_TRUE(note(0, 1));
     EXPECT_EQ(account.lost_entries(), 7U);
     EXPECT_EQ(account.missing_records(), 2U);
     EXPECT_EQ(account.records(), 4U);
 }
 
-TEST(HisiPttRecord, FirstBurstWrittenTwiceCountsOnce)
+TEST(HisiPttRecord, RecordsOfADuplicatedFirstBurstCountOnce)
 {
     RecordAccount account;
     Record first, second;

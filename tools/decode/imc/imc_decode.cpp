@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The result depends only on the bytes, not on the pieces in which they arrive: a record waits for
-// its successor, or for the end.
+// The result depends only on the bytes of the stream, not on the pieces in which they arrive. To
+// ensure this, a record is delivered only when the next record or the end of the data is known.
 #include "decode/imc/imc_decode.hpp"
 
 #include <algorithm>
@@ -22,16 +22,17 @@ uint64_t be64(const std::byte *at)
     return load<uint64_t>(at, std::endian::big);
 }
 
-// Time of the record at this address; 0: no record. A record with a tb2 of 0 is rejected: it occurs
-// once in 2^42 ticks, whereas other data often has 0 there.
+// Returns the time of the record at this address, or 0 if there is no record. A record with a tb2
+// of 0 is rejected: such a record occurs once in 2^42 ticks, whereas other data often has a 0
+// there.
 uint64_t time_at(const std::byte *at)
 {
     const uint64_t tb1 = be64(at), tb2 = be64(at + kTimebase2At);
     return (tb1 & kTimebase2Mask) == tb2 && tb2 != 0 ? tb1 : 0;
 }
 
-// Time of the record after the one at this offset; 0 if the bytes end before it, or no record is
-// there.
+// Returns the time of the record after the one at this offset, or 0 if the bytes end before it or
+// contain no record there.
 uint64_t time_behind(Bytes bytes, size_t at)
 {
     return bytes.size() - at >= kCheckedBytes ? time_at(bytes.data() + at + kRecordBytes) : 0;
@@ -49,7 +50,8 @@ bool is_one(Bytes bytes, size_t at)
     return bytes.size() >= at + kRecordBytes && time_at(bytes.data() + at) != 0;
 }
 
-// True if a record is at this offset, and a later one or the end of the bytes follows.
+// Returns true if there is a record at this offset, and after it the end of the bytes or a record
+// with a later time.
 bool is_followed(Bytes bytes, size_t at, uint64_t before)
 {
     if (bytes.size() - at < kRecordBytes)
@@ -59,10 +61,10 @@ bool is_followed(Bytes bytes, size_t at, uint64_t before)
     return time > before && (ends || time_behind(bytes, at) > time);
 }
 
-// Soon after boot, the upper bytes of the timebase are 0. Then offsets some bytes before or after a
-// record look like records, too: with a time that is 256 times as large, or that has a byte of
-// other data on top. The smallest time is the right one. If the true record begins before these
-// bytes, its successor is found.
+// Soon after boot, the upper bytes of the timebase are 0. Then the bytes at an offset just before
+// or after a record can look like a record, too. Its time is 256 times as large, or has a byte of
+// other data as its most significant byte. So the offset with the smallest time is the right one.
+// If the true record begins before `bytes`, the result is the record after it.
 size_t best_neighbour(Bytes bytes, size_t at, uint64_t before)
 {
     constexpr size_t kWord = sizeof(uint64_t);
@@ -94,7 +96,7 @@ void StreamDecoder::start(uint64_t offset)
     carry_.clear();
 }
 
-// In step: delivers the leading records, up to the first that is invalid.
+// Called while in step. Delivers the records before the first invalid one.
 size_t StreamDecoder::take_run(Bytes bytes, bool last)
 {
     const size_t checked = last ? kRecordBytes : kCheckedBytes;
@@ -119,8 +121,8 @@ size_t StreamDecoder::take_run(Bytes bytes, bool last)
     return run;
 }
 
-// Called while out of step. Returns true if a record begins at `at`; if a neighboring offset fits
-// better, moves `at` there.
+// Called while out of step. Returns true if a record begins at `at`. If a neighboring offset is a
+// better match, sets `at` to that offset.
 bool StreamDecoder::begins(Bytes bytes, size_t &at) const
 {
     const size_t to_expected =
@@ -137,7 +139,8 @@ bool StreamDecoder::begins(Bytes bytes, size_t &at) const
     return true;
 }
 
-// Skips bytes that begin no record. Bytes too few for a decision are left for the next data.
+// Skips the bytes before the next record. If too few bytes remain for a decision, they are left for
+// the next call.
 size_t StreamDecoder::search(Bytes bytes, bool last)
 {
     const size_t checked = last ? kRecordBytes : kSearchedBytes;
@@ -178,7 +181,8 @@ void StreamDecoder::settle()
     carry_.settle([this](Bytes there) { return consume(there, true); });
 }
 
-// No data follows the carried bytes: delivers their whole records and skips the rest.
+// Call if no data follows the bytes in carry_. Delivers the whole records in carry_ and skips the
+// other bytes.
 void StreamDecoder::finish_part()
 {
     settle();
@@ -191,7 +195,7 @@ void StreamDecoder::loss(uint64_t bytes)
 {
     finish_part();
     position_.move(bytes);
-    if (bytes == 0)  // a loss of unknown size is between whole records
+    if (bytes == 0)  // a loss of unknown size is always between two records
         phase_ = position_.offset() % kRecordBytes;
     in_step_ = position_.offset() % kRecordBytes == phase_;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Decodes records of trace_imc. Format: Documentation/devices/imc-decode.rst. Records are
-// big-endian, independent of the recording and the reading machine.
+// Decodes records of trace_imc. Documentation/devices/imc-decode.rst describes the format. Records
+// are always big-endian, whatever machine records or reads them.
 //
 //     | tb1 | ip | val | cpmc1 | cpmc2 | cpmc3 | cpmc4 | tb2 |      8 bytes each
 //
@@ -30,19 +30,20 @@ constexpr size_t kCounters = 4;
 struct Record {
     uint64_t timebase = 0;
     uint64_t ip = 0;
-    uint64_t val = 0;  // PIDR; the top bits: MSR[HV] and MSR[PR]
+    // The register PIDR, with MSR[HV] and MSR[PR] in the top bits.
+    uint64_t val = 0;
     std::array<uint64_t, kCounters> cpmc{};
 };
 
 // Mode of the processor.
 enum class Mode : uint8_t { kGuestKernel, kGuestUser, kKernel, kUser };
 enum class ModeRule : uint8_t {
-    kHvPr,     // ISA 3.1 (POWER10) and the software engine: HV and PR in the record
-    kAddress,  // older CPUs: the upper half of the address space is the kernel's
+    kHvPr,     // ISA 3.1 (POWER10) and the software engine: by HV and PR in the record
+    kAddress,  // older CPUs: by the address; its upper half is the kernel's
 };
 Mode mode_of(const Record &record, ModeRule rule);
 
-// Whole records as a borrowed array, at any alignment.
+// Whole records, as an array that does not own its bytes. The bytes may have any alignment.
 class Records {
 public:
     explicit Records(Bytes bytes) : bytes_(bytes) {}
@@ -69,9 +70,11 @@ private:
 class Sink {
 public:
     virtual ~Sink() = default;
-    // One or more records with rising times, borrowed for the call; at most a few KiB.
+    // Called for one or more adjacent records with increasing times. The records are valid only
+    // during the call. Their size is at most a few KiB.
     virtual void records(uint64_t offset, Records records) = 0;
-    // Bytes at this offset of the stream that are part of no record, or of one with an old time.
+    // Called for bytes that belong to no record, or to a record whose time is not later than the
+    // last one's. `offset` is their position in the stream.
     virtual void skipped(uint64_t offset, uint64_t bytes) = 0;
 };
 
@@ -83,7 +86,7 @@ public:
     void data(Bytes bytes) override;
     void loss(uint64_t bytes) override;
     void end() override;
-    // Delivers or skips a record that waits for its successor, without that successor.
+    // The last record is held back until the next one is known. Delivers or skips this record now.
     void settle();
 
 private:
@@ -95,25 +98,29 @@ private:
 
     Sink &sink_;
     Position position_;
-    uint64_t last_tb_ = 0;  // of the last record
+    // tb1 of the last delivered record.
+    uint64_t last_tb_ = 0;
     bool in_step_ = true;
-    std::optional<uint64_t> phase_;  // offset of records, modulo their size
+    // Stream offset of the records, modulo their size.
+    std::optional<uint64_t> phase_;
     Carry<8 * kRecordBytes> carry_;
 };
 
-// True if these bytes begin like records. For streams whose PMU name is unknown.
+// Returns true if `bytes` begins with what looks like records. Used for streams whose PMU name is
+// unknown.
 bool looks_like_records(Bytes bytes);
 
 // The raw payload of a sample
 
-// Extracts the words of the payload. nullopt: not an IMC payload.
+// Extracts the words of the raw payload of a sample. Returns nullopt if the payload is not from
+// IMC.
 std::optional<Bytes> words_of_raw(Bytes raw);
 
 struct SampleRecord {
     uint64_t sequence = 0, lost = 0;  // since the event was opened
     Record record;
 };
-// nullopt: too few words, or tb1 and tb2 of the record do not match.
+// Returns nullopt if there are too few words, or if tb1 and tb2 of the record do not match.
 std::optional<SampleRecord> parse_sample_record(Bytes words);
 
 // Counts missing samples by sequence number. Each event of the kernel needs a separate object.

@@ -12,7 +12,7 @@ namespace pmukit::decode::imc {
 namespace {
 
 constexpr uint64_t kLow42 = 0x3ffffffffff;
-constexpr uint64_t kFirst = uint64_t{5} << 42 | 1000;  // has bits above those of tb2
+constexpr uint64_t kFirst = uint64_t{5} << 42 | 1000;  // also has bits that tb2 lacks
 
 using Stream = std::vector<std::byte>;
 
@@ -96,7 +96,7 @@ TEST(ImcRecord, IsEightBigEndianWords)
     EXPECT_EQ(record.cpmc, (std::array<uint64_t, 4>{11, 12, 13, 14}));
 }
 
-TEST(ImcRecord, TakesTheModeFromHvPrOrTheAddress)
+TEST(ImcRecord, ModeIsThatOfHvAndPrOrOfTheAddress)
 {
     const auto mode = [](uint64_t hv_pr, uint64_t ip, ModeRule rule) {
         return mode_of({1, ip, hv_pr << 62 | 1, {}}, rule);
@@ -126,9 +126,12 @@ TEST(ImcStream, DeliversEachRecordOnce)
 TEST(ImcStream, PiecesOfAnySizeGiveTheSameResult)
 {
     Stream stream = stream_of(20);
-    stream[3 * kRecordBytes + 60] ^= std::byte{1};                              // damage
-    stream.insert(stream.begin() + 7 * kRecordBytes + 10, 3, std::byte{0xaa});  // out of step
-    put_record(stream, kFirst + 2);                                             // too old
+    // A damaged byte in the last word of a record.
+    stream[3 * kRecordBytes + 60] ^= std::byte{1};
+    // Three extra bytes, so that the following records are at unexpected offsets.
+    stream.insert(stream.begin() + 7 * kRecordBytes + 10, 3, std::byte{0xaa});
+    // A record whose time is not later than that of the previous record.
+    put_record(stream, kFirst + 2);
     const Found whole = decode(stream);
     for (size_t step = 1; step < 200; step++) {
         const Found found = decode(stream, step);
@@ -138,7 +141,7 @@ TEST(ImcStream, PiecesOfAnySizeGiveTheSameResult)
     }
 }
 
-TEST(ImcStream, TruncatedDataGivesItsWholeRecords)
+TEST(ImcStream, TruncatedStreamGivesAllWholeRecords)
 {
     const Stream stream = stream_of(5);
     for (size_t size = 0; size < stream.size(); size++) {
@@ -148,8 +151,8 @@ TEST(ImcStream, TruncatedDataGivesItsWholeRecords)
     }
 }
 
-// Decodes six records without their first `from` bytes. first_time: time of the first record.
-// start: the stream offset that the decoder is given.
+// Decodes a stream of six records without the first `from` bytes. first_time: time of the first
+// record. start: the offset that is passed to start().
 void expect_begin(uint64_t first_time, size_t from, uint64_t start)
 {
     constexpr size_t kRecords = 6;
@@ -164,14 +167,14 @@ void expect_begin(uint64_t first_time, size_t from, uint64_t start)
     EXPECT_EQ(found.skipped_bytes(), first * kRecordBytes - from);
 }
 
-TEST(ImcStream, BeginsAtAnyKnownOffset)
+TEST(ImcStream, FindsFirstRecordIfStreamBeginsInsideARecordAtKnownOffset)
 {
     for (size_t from = 0; from < 3 * kRecordBytes; from++)
         for (uint64_t time : {uint64_t{1000}, kFirst, kFirst | uint64_t{1} << 40})
             expect_begin(time, from, from);
 }
 
-TEST(ImcStream, BeginsAtAnUnknownOffset)
+TEST(ImcStream, FindsFirstRecordIfStreamBeginsInsideARecordAtUnknownOffset)
 {
     for (size_t from = 0; from < 3 * kRecordBytes; from++)
         expect_begin(kFirst | uint64_t{1} << 40, from, 0);
@@ -179,7 +182,7 @@ TEST(ImcStream, BeginsAtAnUnknownOffset)
 
 // With counters of 0 and a small timebase, the offset one byte before a record looks like a record,
 // too.
-TEST(ImcStream, FindsRecordsAmongWordsThatLookLikeTimes)
+TEST(ImcStream, FindsRecordsIfOtherOffsetsLookLikeRecords)
 {
     Stream stream(3, std::byte{0x77});
     for (uint64_t i = 0; i < 6; i++)
@@ -193,21 +196,22 @@ TEST(ImcStream, FindsRecordsAmongWordsThatLookLikeTimes)
     }
 }
 
-TEST(ImcStream, DamagedByteCostsOnlyItsRecord)
+TEST(ImcStream, DamagedByteLosesOnlyTheRecordThatContainsIt)
 {
     const Stream good = stream_of(5);
     for (size_t at = 0; at < kRecordBytes; at++) {
         Stream stream = good;
         stream[2 * kRecordBytes + at] ^= std::byte{0x80};
         const Found found = decode(stream);
-        // Only the times of a record, its first and its last word, show damage.
+        // Only damage to the times of a record, which are its first and its last word, can be
+        // detected.
         const bool checked = at < 8 || at >= 56;
         EXPECT_EQ(found.times.size(), checked ? 4U : 5U) << at;
         EXPECT_EQ(found.skips, checked ? Skips({{128, 64}}) : Skips()) << at;
     }
 }
 
-TEST(ImcStream, DeliversTheOtherRecordsIfEverySecondIsDamaged)
+TEST(ImcStream, DeliversIntactRecordsIfEverySecondRecordIsDamaged)
 {
     Stream stream = stream_of(8);
     for (size_t i = 0; i < 8; i += 2)
@@ -217,7 +221,7 @@ TEST(ImcStream, DeliversTheOtherRecordsIfEverySecondIsDamaged)
     EXPECT_EQ(found.skips, (Skips{{0, 64}, {128, 64}, {256, 64}, {384, 64}}));
 }
 
-TEST(ImcStream, ResumesAfterMissingAndAddedBytes)
+TEST(ImcStream, FindsNextRecordAfterMissingOrExtraBytes)
 {
     Stream stream = stream_of(10);
     stream.erase(stream.begin() + 3 * kRecordBytes + 5, stream.begin() + 3 * kRecordBytes + 25);
@@ -231,7 +235,7 @@ TEST(ImcStream, ResumesAfterMissingAndAddedBytes)
     EXPECT_EQ(more.skips, (Skips{{3 * 64, 7}}));
 }
 
-TEST(ImcStream, SingleRecordCountsOnlyAtAnExpectedOffset)
+TEST(ImcStream, AcceptsSingleRecordOnlyAtAnExpectedOffset)
 {
     Stream stream(kRecordBytes);
     put_record(stream, kFirst);
@@ -253,7 +257,7 @@ TEST(ImcStream, SkipsZeros)
     EXPECT_EQ(found.skips, (Skips{{0, 1000}}));
 }
 
-TEST(ImcStream, DeliversOnlyRisingTimes)
+TEST(ImcStream, SkipsRecordsWhoseTimeDoesNotIncrease)
 {
     // The engine's buffer has wrapped: records of the previous round follow the newest ones.
     Stream stream;
@@ -269,21 +273,23 @@ TEST(ImcStream, BadTimeDoesNotMakeLaterRecordsLookOld)
 {
     for (size_t bad : {0U, 2U}) {
         Stream stream = stream_of(5);
-        stream[bad * kRecordBytes] ^= std::byte{0x80};  // above the bits that tb2 has
+        // This bit of tb1 is above those that tb2 has.
+        stream[bad * kRecordBytes] ^= std::byte{0x80};
         const Found found = decode(stream);
         EXPECT_EQ(found.times.size(), 4U);
         EXPECT_EQ(found.skips, (Skips{{bad * 64, 64}}));
     }
 }
 
-TEST(ImcStream, LossOfWholeRecordsKeepsTheAlignment)
+TEST(ImcStream, FindsRecordAtExpectedOffsetAfterLossOfKnownSize)
 {
     const Stream stream = stream_of(4);
     Found found;
     StreamDecoder decoder(found);
     decoder.start(0);
     decoder.data(Bytes(stream).first(100));
-    decoder.loss(28 + 64);  // the rest of the second record, and the third
+    // The rest of the second record and the whole third record.
+    decoder.loss(28 + 64);
     decoder.data(Bytes(stream).subspan(192));
     decoder.end();
     EXPECT_EQ(found.offsets, (std::vector<uint64_t>{0, 192}));
@@ -298,7 +304,7 @@ TEST(ImcStream, LossOfUnknownSizeBetweenRecordsKeepsTheNextRecord)
     decoder.start(0);
     decoder.data(Bytes(stream).first(100));
     decoder.loss(0);
-    // One record, without a successor that would confirm it.
+    // Only one record follows, without another one that would confirm it.
     Stream rest(Bytes(stream).begin() + 128, Bytes(stream).begin() + 192);
     rest.resize(rest.size() + 200);
     decoder.data(rest);
@@ -307,7 +313,7 @@ TEST(ImcStream, LossOfUnknownSizeBetweenRecordsKeepsTheNextRecord)
     EXPECT_EQ(found.skips, (Skips{{64, 36}, {164, 200}}));
 }
 
-TEST(ImcStream, SearchesAfterALossOfOddSize)
+TEST(ImcStream, FindsRecordsAfterLossThatChangesTheirAlignment)
 {
     const Stream stream = stream_of(4);
     Found found;
@@ -336,7 +342,7 @@ TEST(ImcStream, StartDiscardsEarlierData)
     EXPECT_TRUE(found.skips.empty());
 }
 
-TEST(ImcStream, SettleDeliversWaitingRecords)
+TEST(ImcStream, SettleDeliversTheRecordThatWaitsForTheNextOne)
 {
     const Stream stream = stream_of(2);
     Found found;

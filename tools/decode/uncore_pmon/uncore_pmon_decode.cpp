@@ -23,13 +23,15 @@ constexpr size_t kBarBytes = 4;
 constexpr uint32_t kBarIsIo = 1, kBarPrefetchable = 8;
 
 // The table
-constexpr size_t kWords = 3;  // defined words of an entry
+// Number of words of an entry that have a defined meaning.
+constexpr size_t kWords = 3;
 constexpr uint32_t kMinStrideWords = 3;
 constexpr unsigned kMaxCounters = 8;
 // Narrower counters could wrap between two reads.
 constexpr unsigned kMinWidthBits = 24, kMaxWidthBits = 64;
 constexpr uint64_t kAllOnes = ~uint64_t{0};
-constexpr uint64_t kMmioLimit = uint64_t{1} << 52;  // of physical addresses on x86
+// Physical addresses on x86 are below this limit.
+constexpr uint64_t kMmioLimit = uint64_t{1} << 52;
 // MSRs below kMsrFirst are architectural. MSRs from kMsrLimit on belong to hypervisors, and from
 // 0xc0000000 on they are architectural again.
 constexpr uint64_t kMsrFirst = 0x2000;
@@ -47,10 +49,12 @@ uint64_t bits(uint64_t word, unsigned last, unsigned first)
 struct TypeName {
     std::string_view name;
     uint16_t type;
-    bool wide_controls;  // MMIO controls 8 bytes apart instead of 4
+    // True if MMIO control registers are 8 bytes apart, false if they are 4 bytes apart.
+    bool wide_controls;
 };
 
-// Sapphire, Emerald and Granite Rapids, Sierra Forest: a number has the same meaning on all.
+// Types of Sapphire, Emerald and Granite Rapids and of Sierra Forest. A type number has the same
+// meaning on all of them.
 constexpr TypeName kTypes[] = {
     {"cha", 0, false},     {"iio", 1, false},    {"irp", 2, false},      {"m2pcie", 3, false},
     {"pcu", 4, false},     {"ubox", 5, false},   {"imc", 6, false},      {"m2m", 7, false},
@@ -130,7 +134,8 @@ bool has_all_ones(const Words &words)
     return std::ranges::find(words, kAllOnes) != words.end();
 }
 
-// Why the registers cannot be at the entry's offsets, which are relative to the box control.
+// Returns why the offsets of the registers in the entry, which are relative to the box control, are
+// invalid; nullptr: they are valid.
 const char *wrong_layout(const Unit &unit)
 {
     const unsigned step = control_step(unit.type, unit.access);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Parses the discovery table of the Intel uncore: its place (from configuration space), its
-// entries, and the addresses of registers. Documentation/devices/uncore_pmon.rst has the layout.
-// The table is not trusted: each unit is valid, or refused with a reason.
+// Parses the discovery table of the Intel uncore. The location of the table is read from
+// configuration space, and register addresses are computed from its entries.
+// Documentation/devices/uncore_pmon.rst describes the layout. The table is not trusted: each unit
+// is either valid or refused with a reason.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +19,32 @@ namespace pmukit::decode::uncore_pmon {
 enum class Access : uint8_t { kMsr = 0, kMmio = 1, kPci = 2 };
 std::string_view name_of(Access access);
 
-// Place of a table in a function, whose vendor is always 0x8086.
+// The location of a discovery table in a PCI function. The vendor is always 0x8086.
 struct Place {
-    unsigned bir;             // number of the BAR that begins with the table
-    size_t capability;        // offset of the DVSEC in configuration space
-    uint16_t vendor, device;  // of the function
+    unsigned bir;       // number of the BAR that begins with the table
+    size_t capability;  // offset of the DVSEC in configuration space
+    // Vendor and device ID of the function.
+    uint16_t vendor, device;
 };
 
 constexpr size_t kConfigBytes = 4096;
 constexpr uint16_t kIntel = 0x8086;
 
-// nullopt: a function without a table. Error: it has a table that cannot be read. config may be
-// truncated, as for unprivileged readers; capabilities after its end are ignored.
+// Returns nullopt if the function has no table, and an error if the table cannot be read. `config`
+// may be truncated, as for unprivileged readers; capabilities after its end are ignored.
 Result<std::optional<Place>> find_table(Bytes config);
-// The next table of the same function, which may have several.
+// Returns the next table of the same function, which may have several.
 Result<std::optional<Place>> next_table(Bytes config, const Place &place);
-// True if config is truncated although its status register announces capabilities: some of them
-// may be missing.
+// Returns true if `config` is truncated and its status register announces capabilities, so that
+// some of the capabilities may be missing.
 bool is_cut_short(Bytes config);
 
 struct Global {
     uint8_t type;
-    uint8_t access;         // raw value; only the access of units is used
-    uint32_t stride_words;  // distance of entries in 8-byte words
+    // The raw value. It is not used: each unit has its own access type.
+    uint8_t access;
+    // Distance between the starts of two entries, in 8-byte words.
+    uint32_t stride_words;
     uint32_t max_units;
     uint64_t control;
     uint8_t status_offset;
@@ -71,12 +75,13 @@ struct Table {
 
 constexpr size_t kGlobalBytes = 24;
 
-// begin: the first bytes of the BAR, at least kGlobalBytes. bar_bytes: size of the BAR.
+// begin: the first bytes of the BAR, at least kGlobalBytes of them. bar_bytes: size of the BAR.
 Result<Global> parse_global(Bytes begin, uint64_t bar_bytes);
-// Error if table has fewer than global.bytes() bytes.
+// Returns an error if `table` has fewer than global.bytes() bytes.
 Result<Table> parse_table(Bytes table, uint64_t bar_bytes);
 
-// The name of a type of units, as in the name of the PMU; empty: unknown.
+// Returns the name of a unit type as it is in the name of the PMU, or an empty text if the type is
+// unknown.
 std::string_view name_of_type(uint16_t type);
 // Name of the PMU that the driver registers for a unit: uncore_imc_0, uncore_type_99_0.
 std::string pmu_name(const Unit &unit);
@@ -85,7 +90,8 @@ std::string pmu_name(const Unit &unit);
 uint64_t control_address(const Unit &unit, unsigned counter);
 uint64_t counter_address(const Unit &unit, unsigned counter);
 
-// For units with PCI access: "fe:02.1@318", bus, device, function and offset.
+// Returns the address of a unit with PCI access as bus:device.function@offset, such as
+// "fe:02.1@318".
 std::string pci_text(uint64_t address);
 
 }  // namespace pmukit::decode::uncore_pmon

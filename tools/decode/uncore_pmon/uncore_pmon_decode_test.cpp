@@ -25,7 +25,7 @@ std::string place_text(const Result<std::optional<Place>> &place)
     return *place ? "BAR " + std::to_string((*place)->bir) : "none";
 }
 
-TEST(UncorePlace, IsInTheDvsecWithEntryId1)
+TEST(UncorePlace, TableIsFoundByTheDvsecWithEntryId1)
 {
     const Result<std::optional<Place>> place = find_table(config_of({.bar_number = 2}));
     ASSERT_TRUE(place && *place);
@@ -35,7 +35,7 @@ TEST(UncorePlace, IsInTheDvsecWithEntryId1)
     EXPECT_EQ((*place)->device, 0x09a7);
 }
 
-TEST(UncorePlace, NeedsAnIntelFunctionWithTheCapability)
+TEST(UncorePlace, TableRequiresAnIntelFunctionWithTheCapability)
 {
     EXPECT_EQ(place_text(find_table(config_of({.vendor = 0x8087}))), "none");
     EXPECT_EQ(place_text(find_table(config_of({.status = 0}))), "none");
@@ -45,7 +45,7 @@ TEST(UncorePlace, NeedsAnIntelFunctionWithTheCapability)
     EXPECT_EQ(place_text(find_table(config_of({.entry_id = 0x70001}))), "BAR 0");
 }
 
-TEST(UncorePlace, IsRefusedInAnInvalidBar)
+TEST(UncorePlace, RefusesTableInAnInvalidBar)
 {
     EXPECT_EQ(place_text(find_table(config_of({.bar_number = 6}))), "there is no BAR 6");
     EXPECT_EQ(place_text(find_table(config_of({.bar_number = 8}))),
@@ -56,7 +56,7 @@ TEST(UncorePlace, IsRefusedInAnInvalidBar)
     EXPECT_EQ(place_text(find_table(config_of({.bar = 0xfe000004}))), "BAR 0");
 }
 
-TEST(UncorePlace, MayBeFollowedByAnotherTable)
+TEST(UncorePlace, FindsAllTablesOfAFunction)
 {
     std::vector<std::byte> config = config_of({.dvsec = 0x23 | 1 << 16 | 0x180U << 20});
     store_le<uint32_t>(config.data() + 0x14, 0xfd000000);
@@ -101,7 +101,7 @@ std::string global_text(const GlobalWords &words, uint64_t bar_bytes)
     return global ? "good" : global.error().message;
 }
 
-TEST(UncoreGlobal, GivesTheSizeOfTheTable)
+TEST(UncoreGlobal, SizeOfTheTableIsComputedFromTheGlobalEntry)
 {
     const std::vector<std::byte> bytes =
         table_of({.type = 7, .stride = 5, .max_units = 1023, .control = 9, .status = 0x123456}, {});
@@ -116,7 +116,7 @@ TEST(UncoreGlobal, GivesTheSizeOfTheTable)
     EXPECT_EQ(global->status_registers, 0x1234);
 }
 
-TEST(UncoreGlobal, IsRefusedWithAReason)
+TEST(UncoreGlobal, InvalidGlobalEntryIsRefusedWithAReason)
 {
     EXPECT_EQ(global_text({.max_units = 1}, 48), "good");
     EXPECT_EQ(global_text({.max_units = 1}, 47), "1 units of 3 words reach beyond the BAR");
@@ -142,7 +142,7 @@ Table parsed(const std::vector<Entry> &units)
     return table ? *table : Table{};
 }
 
-// Why the only unit of a table is refused; empty if it is valid.
+// Returns the reason why the only unit of a table is refused, or an empty text if it is valid.
 std::string why(const UnitWords &words)
 {
     const Table table = parsed({words.entry()});
@@ -150,7 +150,7 @@ std::string why(const UnitWords &words)
     return table.refused.empty() ? "" : table.refused[0].why;
 }
 
-TEST(UncoreUnits, DecodeTheEightMemoryControllers)
+TEST(UncoreUnits, DecodesTheEightMemoryControllersOfASocket)
 {
     const Table table = parsed(test::eight_imcs());
     ASSERT_EQ(table.units.size(), 8U);
@@ -197,7 +197,7 @@ TEST(UncoreUnits, UnknownTypesAreNamedByNumber)
               "uncore_type_65535_65535");
 }
 
-TEST(UncoreUnits, AreRefusedWithAReason)
+TEST(UncoreUnits, InvalidUnitsAreRefusedWithAReason)
 {
     EXPECT_EQ(why({}), "");
     EXPECT_EQ(why({.counters = 0}), "no counters");
@@ -218,9 +218,9 @@ TEST(UncoreUnits, AreRefusedWithAReason)
               "no control address or no description");
 }
 
-TEST(UncoreUnits, AreRefusedIfRegistersOverlap)
+TEST(UncoreUnits, UnitsWithOverlappingRegistersAreRefused)
 {
-    // Counters are at bytes 8 to 39. There are four controls of four bytes.
+    // The four counters are at bytes 8 to 39. There are four control registers of four bytes.
     EXPECT_EQ(why({.control_offset = 36}), "controls and counters overlap");
     EXPECT_EQ(why({.control_offset = 40}), "");
     EXPECT_EQ(why({.control_offset = 4, .counter_offset = 16}), "controls and counters overlap");
@@ -230,7 +230,7 @@ TEST(UncoreUnits, AreRefusedIfRegistersOverlap)
     EXPECT_EQ(why({.control_offset = 4, .counter_offset = 40, .type = 12}), "");
 }
 
-TEST(UncoreUnits, AreRefusedAtImpossibleAddresses)
+TEST(UncoreUnits, UnitsAtInvalidAddressesAreRefused)
 {
     EXPECT_EQ(why({.box_control = 0xc8aa2804}), "registers not aligned");
     EXPECT_EQ(why({.control_offset = 66}), "registers not aligned");
@@ -253,7 +253,7 @@ TEST(UncoreUnits, AreRefusedAtImpossibleAddresses)
               "control address is not in a configuration space");
 }
 
-TEST(UncoreUnits, MayHaveCountersAfterControls)
+TEST(UncoreUnits, AcceptsUnitsWithCountersAfterControls)
 {
     const auto at = [](uint64_t access, uint64_t box_control) {
         return why({.control_offset = 8,
@@ -270,7 +270,7 @@ TEST(UncoreUnits, MayHaveCountersAfterControls)
     EXPECT_EQ(at(2, 0xfe11f94), "control address is not in a configuration space");
 }
 
-TEST(UncoreUnits, DuplicatesAndOtherLayoutsOfATypeAreRefused)
+TEST(UncoreUnits, DuplicatesAndUnitsUnlikeTheFirstOfTheirTypeAreRefused)
 {
     std::vector<Entry> units = test::eight_imcs();
     units[3] = units[2];
@@ -301,7 +301,7 @@ TEST(UncoreUnits, UnusedEntriesAreSkippedWithoutWarning)
     EXPECT_TRUE(table.refused.empty());
 }
 
-TEST(UncoreUnits, AreReadAtTheirStride)
+TEST(UncoreUnits, EntriesAreReadAtTheStrideOfTheTable)
 {
     const std::vector<std::byte> bytes =
         table_of(GlobalWords{.stride = 9, .max_units = 8}, test::eight_imcs());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// For tests: configuration spaces and discovery tables, built word by word from the layout in
+// Builds configuration spaces and discovery tables for tests, word by word, from the layout in
 // Documentation/devices/uncore_pmon.rst.
 #pragma once
 
@@ -36,7 +36,8 @@ struct GlobalWords {
     }
 };
 
-// The table as in the BAR: the global entry, then the units, each at its stride.
+// Returns the table as it is in the BAR: the global entry and then the units, each at a multiple of
+// the stride.
 inline std::vector<std::byte> table_of(const GlobalWords &global, const std::vector<Entry> &units)
 {
     const size_t stride = global.stride < 3 ? 3 : global.stride;
