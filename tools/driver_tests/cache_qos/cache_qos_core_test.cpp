@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests atoms, groups, limbo and sums on a machine of two CPUs, whose counters the tests set. Rnn
-// in the name of a test is the requirement R-nn of Documentation/devices/cache_qos.rst.
+// Tests how the driver's core allocates RMIDs, nests groups, keeps released RMIDs in limbo, and
+// sums up counters. The machine has two CPUs, and the tests set its counters. Rnn in the name of a
+// test is the requirement R-nn of Documentation/devices/cache_qos.rst.
 extern "C" {
 #include "cache_qos/cache_qos_core.h"
 }
@@ -137,8 +138,8 @@ protected:
             rmid = cache_qos_resolve_slow(cq.get(), &cpus[cpu], task, CACHE_QOS_NONE, now);
         cache_qos_carry(cq.get(), &cpus[cpu], rmid);
     }
-    // Adds `units` lines to the counters of the RMID that the CPU carries: all of them are traffic,
-    // half of them from memory of the CPU's own node.
+    // Adds `units` lines to the counters of the RMID that the CPU carries. All of the lines also
+    // count as traffic, and half of them as local traffic.
     void fill(u32 cpu, u64 units)
     {
         auto &c = counters[cpu][static_cast<u32>(pqr[cpu])];
@@ -197,7 +198,8 @@ protected:
     std::array<cache_qos_cpu *, kCpus> cpu_pointers;
     std::array<std::vector<cache_qos_cell>, kCpus> cells;
     std::array<std::vector<cache_qos_sums>, kCpus> accumulated;
-    std::vector<std::vector<std::array<u64, 3>>> counters;  // by domain, RMID, event
+    // Indexes: domain, RMID, event.
+    std::vector<std::vector<std::array<u64, 3>>> counters;
     u64 now = 1'000'000'000;
     u8 status = CACHE_QOS_READ_OK;
     u64 misses = 0;
@@ -224,7 +226,8 @@ TEST_F(CacheQos, R15_writes_once_per_rmid_change)
     ASSERT_EQ(watch(b, m), 0);
     run(0, &a);
     EXPECT_EQ(pqr_writes, 1u);
-    run(0, &b);  // task b has the same monitor, so its RMID is the same
+    // Tasks a and b have the same monitor, so they have the same RMID.
+    run(0, &b);
     EXPECT_EQ(pqr_writes, 1u);
     run(0, &c);
     EXPECT_EQ(pqr_writes, 2u);
@@ -235,7 +238,7 @@ TEST_F(CacheQos, R15_writes_once_per_rmid_change)
 }
 
 // A CPU takes the lock once for each new combination of monitors, until the configuration changes.
-TEST_F(CacheQos, R16_takes_lock_only_for_new_combinations)
+TEST_F(CacheQos, R16_takes_lock_only_for_new_monitor_combinations)
 {
     start();
     auto a = task(), b = task(), unmonitored = task();
@@ -244,7 +247,8 @@ TEST_F(CacheQos, R16_takes_lock_only_for_new_combinations)
     for (int i = 0; i < 1000; i++)
         for (const cache_qos_task *t : {&a, &b, &unmonitored})
             run(0, t);
-    EXPECT_EQ(misses, 2u);  // an unwatched task needs no combination
+    // One miss for task a and one for task b. The unmonitored task causes none.
+    EXPECT_EQ(misses, 2u);
     run(1, &a);
     EXPECT_EQ(misses, 3u);
     ASSERT_EQ(monitor(group()), 0);
@@ -269,7 +273,7 @@ TEST_F(CacheQos, R09_carry_and_release_preserve_closid)
 }
 
 // Two CPUs of one L3 read the same counter. The driver folds the later reading first.
-TEST_F(CacheQos, R30_drops_reading_older_than_folded_one)
+TEST_F(CacheQos, R30_drops_reading_older_than_last_folded_reading)
 {
     start();
     cache_qos_request early = {}, late = {};
@@ -285,7 +289,8 @@ TEST_F(CacheQos, R30_drops_reading_older_than_folded_one)
     cache_qos_ask(cq.get(), 0, 0, &early);
     std::fill_n(early.sample.status, 3, u8{CACHE_QOS_READ_OK});
     early.sample.data[1] = 110;
-    cq->domains[0].lock.held = true;  // held by this CPU, on which a trace event fires
+    // The current CPU holds the lock, and a trace event on it reads a value.
+    cq->domains[0].lock.held = true;
     cache_qos_fold(cq.get(), 0, &early, now, false);
     cq->domains[0].lock.held = false;
     EXPECT_EQ(value(CACHE_QOS_MACHINE, kTotal, 0), 105u);
@@ -380,7 +385,8 @@ TEST_F(CacheQos, R09_overwrites_older_rmid_that_a_tool_wrote_back)
     EXPECT_EQ(pqr[0], 0x300000000 | next);
     EXPECT_EQ(cpus[0].hijacks, 1u);
     EXPECT_FALSE(cache_qos_registers_taken(cq.get()));
-    pqr[0] = 0x400000000;  // as pqos -R does
+    // pqos -R clears the RMID in the register like this.
+    pqr[0] = 0x400000000;
     EXPECT_FALSE(cache_qos_check_pqr(cq.get(), &cpus[0]));
     EXPECT_EQ(pqr[0], 0x400000000 | next);
     EXPECT_FALSE(cache_qos_registers_taken(cq.get()));
@@ -535,7 +541,8 @@ TEST_F(CacheQos, R03_counts_pqr_writes_and_faults)
     auto t = task();
     ASSERT_EQ(watch(t, make()), 0);
     highest_rmid = 0;
-    EXPECT_EQ(run(0, &t), 0u);  // the write fails, and the register is unchanged
+    // The write of PQR_ASSOC fails, and the register is unchanged.
+    EXPECT_EQ(run(0, &t), 0u);
     EXPECT_EQ(cpus[0].faults, 1u);
     EXPECT_EQ(cpus[0].writes, 0u);
     highest_rmid = 7;
@@ -615,7 +622,8 @@ TEST_F(CacheQos, R22_limbo_ends_when_all_domains_are_clean)
     pass();
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 1u);
     counters[1][1][0] = cq->threshold - 1;
-    status = CACHE_QOS_READ_ERROR;  // a failed read does not end limbo
+    // A failed read must not end limbo.
+    status = CACHE_QOS_READ_ERROR;
     pass();
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 1u);
     status = CACHE_QOS_READ_OK;
@@ -623,7 +631,7 @@ TEST_F(CacheQos, R22_limbo_ends_when_all_domains_are_clean)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 1u);
 }
 
-TEST_F(CacheQos, R22_limbo_ends_only_after_a_reading_since_its_start)
+TEST_F(CacheQos, R22_limbo_lasts_until_rmid_was_read_in_limbo)
 {
     start(1);
     auto t = task();
@@ -653,7 +661,7 @@ TEST_F(CacheQos, R22_rmid_stays_in_limbo_while_carried)
 
 // A CPU that carries an RMID in limbo still fills lines until its next context switch. A reading
 // from before the switch does not include these lines.
-TEST_F(CacheQos, R22_reading_while_a_cpu_carries_the_rmid_does_not_end_limbo)
+TEST_F(CacheQos, R22_reading_while_cpu_carries_rmid_does_not_end_limbo)
 {
     start(1);
     auto t = task();
@@ -665,10 +673,12 @@ TEST_F(CacheQos, R22_reading_while_a_cpu_carries_the_rmid_does_not_end_limbo)
     now += 1'000'000;
     for (u32 d = 0; d < kCpus; d++)
         read(d, rmid);
-    counters[0][rmid][0] = 2 * cq->threshold + 2;  // filled until the context switch
+    // Lines that the CPU fills between the reading and the context switch.
+    counters[0][rmid][0] = 2 * cq->threshold + 2;
     run(0, nullptr);
     EXPECT_EQ(end_limbo(cq.get(), now), 0u);
-    cache_qos_carried(cq.get(), now);  // a pass in which this domain is not read
+    // A pass begins but does not read this domain.
+    cache_qos_carried(cq.get(), now);
     EXPECT_EQ(end_limbo(cq.get(), now), 0u);
     pass();
     EXPECT_EQ(cq->atoms[rmid].state, CACHE_QOS_LIMBO);
@@ -707,7 +717,8 @@ TEST_F(CacheQos, R22_limbo_lasts_minimum_time_if_occupancy_is_unsupported)
     const u16 m = make();
     ASSERT_EQ(watch(t, m), 0);
     cache_qos_monitor_end(cq.get(), m, now);
-    EXPECT_EQ(end_limbo(cq.get(), now - 1), 0u);  // the clock of another CPU is behind
+    // A time before the start of limbo, as from a CPU whose clock is behind.
+    EXPECT_EQ(end_limbo(cq.get(), now - 1), 0u);
     for (int i = 0; i < 4; i++) {
         pass();
         EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 1u);
@@ -755,8 +766,8 @@ TEST_F(CacheQos, R25_alloc_dirty_takes_rmid_with_fewest_lines)
     EXPECT_EQ(cq->stats.dirty, 1u);
 }
 
-// alloc_dirty prefers an RMID in limbo that was read since it entered limbo. If an RMID was not
-// read, all of its lines may belong to an earlier atom.
+// alloc_dirty prefers RMIDs that were read since they entered limbo. If it takes an RMID that was
+// not read, all lines of that RMID may belong to an earlier atom.
 TEST_F(CacheQos, R25_R26_bound_covers_all_lines_of_unread_dirty_rmid)
 {
     start(2);
@@ -773,7 +784,8 @@ TEST_F(CacheQos, R25_R26_bound_covers_all_lines_of_unread_dirty_rmid)
     pass();
     EXPECT_EQ(counters[0][1][0], 0u);
     run(0, &t);
-    fill(0, 400);  // the driver does not read these lines before the monitor ends
+    // These lines are not read before the monitor ends.
+    fill(0, 400);
     cache_qos_monitor_end(cq.get(), a, now);
     run(0, nullptr);
     const u16 c = make(), d = make();
@@ -795,7 +807,7 @@ TEST_F(CacheQos, R25_R26_bound_covers_all_lines_of_unread_dirty_rmid)
 
 // alloc_dirty compares numbers of lines. These are known even if the bandwidth counters of an RMID
 // are unavailable.
-TEST_F(CacheQos, R25_unavailable_counter_does_not_affect_dirty_choice)
+TEST_F(CacheQos, R25_alloc_dirty_takes_fewest_lines_if_bandwidth_is_unavailable)
 {
     start(2);
     cq->alloc_dirty = true;
@@ -825,14 +837,15 @@ TEST_F(CacheQos, R25_unavailable_counter_does_not_affect_dirty_choice)
     EXPECT_EQ(run(0, &t), 2u);
     EXPECT_EQ(value(c), 400u);
     EXPECT_EQ(last.bound, 400u * kScale);
-    counters[0][2][1] = 30;  // the counter restarted
+    // The counter is available again and has restarted at 0.
+    counters[0][2][1] = 30;
     pass();
     EXPECT_EQ(value(c, kTotal), 30u);
 }
 
-// The counter may have become available again before limbo, and counted traffic of the earlier
-// atom.
-TEST_F(CacheQos, R25_R27_counter_unavailable_before_limbo_causes_gap)
+// The counter of an RMID was unavailable at its last read before limbo. It may have become
+// available again before limbo began, and may have counted traffic of the earlier atom.
+TEST_F(CacheQos, R25_R27_gap_if_counter_was_unavailable_before_limbo)
 {
     for (bool restarts : {false, true}) {
         start(1);
@@ -856,8 +869,8 @@ TEST_F(CacheQos, R25_R27_counter_unavailable_before_limbo_causes_gap)
     }
 }
 
-// If an RMID is reused before it is read, its other monitors miss the traffic since the last read,
-// and report a gap.
+// An RMID in limbo that counts for an outer group is reused before it is read. The outer group then
+// misses the traffic since the last read, and reports a gap.
 TEST_F(CacheQos, R25_R27_reuse_of_unread_rmid_causes_gap_in_outer_group)
 {
     start(2);
@@ -904,7 +917,7 @@ TEST_F(CacheQos, R25_does_not_reuse_used_or_carried_rmid)
     EXPECT_EQ(watch(carried, make()), -EBUSY);
 }
 
-TEST_F(CacheQos, R24_retires_second_rmid_when_monitor_sets_become_equal)
+TEST_F(CacheQos, R24_one_of_two_rmids_is_retired_when_their_monitors_become_equal)
 {
     start();
     auto t = task(), u = task();
@@ -912,7 +925,7 @@ TEST_F(CacheQos, R24_retires_second_rmid_when_monitor_sets_become_equal)
     ASSERT_EQ(watch(t, a), 0);
     ASSERT_EQ(watch(u, a), 0);
     ASSERT_EQ(watch(u, b), 0);
-    ASSERT_EQ(watch(u, b), 0);  // watching a second time changes nothing
+    ASSERT_EQ(watch(u, b), 0);
     EXPECT_NE(run(0, &t), run(1, &u));
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 2u);
     cache_qos_monitor_end(cq.get(), b, now);
@@ -986,7 +999,8 @@ TEST_F(CacheQos, R57_reparenting_updates_depth_and_children)
     u16 deep = group();
     for (u32 depth = 1; depth + 2 < CACHE_QOS_MAX_DEPTH; depth++)
         deep = group(deep);
-    EXPECT_EQ(cache_qos_node_reparent(cq.get(), low, deep), 0);  // the two levels just fit
+    // The subtree has two levels, which reach the maximum depth exactly.
+    EXPECT_EQ(cache_qos_node_reparent(cq.get(), low, deep), 0);
     EXPECT_EQ(cq->nodes[top].children, 0u);
     EXPECT_EQ(cq->nodes[deep].children, 1u);
     EXPECT_EQ(cache_qos_node_make(cq.get(), lowest), -ENAMETOOLONG);
@@ -1007,7 +1021,8 @@ TEST_F(CacheQos, second_offline_of_cpu_has_no_effect)
     cache_qos_cpu_offline(cq.get(), 1);
     cache_qos_cpu_offline(cq.get(), 1);
     EXPECT_EQ(cq->domains[1].nr_cpus, 0u);
-    pqr[1] = 5;  // other software writes the register later
+    // Other software writes the register after the CPU went offline.
+    pqr[1] = 5;
     cache_qos_cpu_release(cq.get(), 1);
     EXPECT_EQ(pqr[1], 5u);
     EXPECT_EQ(cpus[1].faults, 0u);
@@ -1032,7 +1047,8 @@ TEST_F(CacheQos, R26_bound_covers_lines_of_earlier_owner)
     EXPECT_EQ(value(n), cq->threshold - 1);
     EXPECT_EQ(last.bound, (cq->threshold - 1) * kScale);
     EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_UNREAD);
-    counters[0][1][0] = 10;  // most lines are evicted
+    // All but 10 lines are evicted.
+    counters[0][1][0] = 10;
     pass();
     fill(0, 90);
     pass();
@@ -1060,7 +1076,8 @@ TEST_F(CacheQos, R27_lines_in_limbo_count_for_remaining_monitors)
     pass();
     EXPECT_EQ(value(of(outer)), 250u);
     EXPECT_EQ(value(of(outer), kTotal), 250u);
-    counters[0][2][0] = 0;  // evicted: limbo ends, but the bandwidth counts stay
+    // All lines are evicted, so limbo ends. The bandwidth counts stay.
+    counters[0][2][0] = 0;
     pass();
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 0u);
     EXPECT_EQ(value(of(outer)), 50u);
@@ -1122,7 +1139,8 @@ TEST_F(CacheQos, R22_limbo_pass_returns_number_of_freed_rmids)
     for (u32 d = 0; d < kCpus; d++)
         for (u32 rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
             read(d, rmid);
-    // While other software has the registers, the driver does not trust the readings.
+    // After cache_qos_yield() other software uses the registers, so the driver does not trust
+    // readings.
     cache_qos_yield(cq.get(), true);
     EXPECT_EQ(end_limbo(cq.get(), now), 0u);
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 2u);
@@ -1204,7 +1222,8 @@ TEST_F(CacheQos, R24_rmid_stays_with_remaining_monitors)
     ASSERT_EQ(watch(t, m), 0);
     ASSERT_EQ(watch(t, n), 0);
     const u32 both = run(0, &t);
-    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 2u);  // one for {m}, one for {m, n}
+    // An RMID for the monitors {m}, and one for {m, n}.
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 2u);
     cache_qos_monitor_end(cq.get(), m, now);
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 1u);
     EXPECT_EQ(run(0, &t), both);
@@ -1234,12 +1253,14 @@ TEST_F(CacheQos, R29_occupancy_sum_omits_offline_domain)
     current_cpu = 1;
     cache_qos_cpu_offline(cq.get(), 1);
     EXPECT_EQ(value(m), 100u);
-    EXPECT_EQ(value(m, kTotal), 200u);  // a bandwidth sum never decreases
+    // In contrast to occupancy, a bandwidth sum never decreases.
+    EXPECT_EQ(value(m, kTotal), 200u);
     EXPECT_EQ(value(m, kOccupancy, 1), 0u);
     EXPECT_EQ(last_error, -ENODATA);
     EXPECT_EQ(cache_qos_cache_bytes(cq.get(), CACHE_QOS_ALL), u64{kUnits} * kScale);
     ASSERT_EQ(cache_qos_cpu_online(cq.get(), 1, 1), 0);
-    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 0u);  // each RMID must be read in this domain first
+    // No RMID is free until it is read in the domain that is online again.
+    EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 0u);
     pass();
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 6u);
     EXPECT_EQ(value(m), 200u);
@@ -1300,7 +1321,8 @@ TEST_F(CacheQos, R30_R38_read_skew_does_not_accumulate)
     EXPECT_EQ(value(m, kRemote), 20u);
 }
 
-// The counter may have wrapped any number of times: the difference is a lower bound.
+// If a pass is late, a counter may have wrapped more than once since the last pass. The counted
+// difference is then a lower bound.
 TEST_F(CacheQos, R30_late_pass_reports_lower_bound)
 {
     start();
@@ -1383,13 +1405,13 @@ TEST_F(CacheQos, R31_sums_never_exceed_cache_size)
     EXPECT_EQ(cq->domains[0].violations, before + 1);
 }
 
-TEST_F(CacheQos, R31_lines_counted_twice_because_their_rmid_changes_in_a_pass_are_no_violation)
+TEST_F(CacheQos, R31_sum_above_cache_size_by_rmid_change_during_pass_is_no_violation)
 {
     start();
     counters[0][1] = {kUnits, kUnits, 0};
     pass();
     cache_qos_check_domain(cq.get(), 0);
-    // RMID 0 gets lines after the lines of RMID 1 were counted.
+    // Lines move from RMID 1 to RMID 0 after RMID 1 was read, so they are counted twice.
     counters[0][0] = {10, 10, 0};
     pass();
     cache_qos_check_domain(cq.get(), 0);
@@ -1414,9 +1436,9 @@ TEST_F(CacheQos, R31_lines_counted_twice_because_their_rmid_changes_in_a_pass_ar
     EXPECT_EQ(cq->domains[0].violations, 1u);
 }
 
-// If the processor has fewer counters than RMIDs, a read for one RMID may take the counter of
-// another RMID.
-TEST_F(CacheQos, R30_reads_do_not_take_counters_from_running_rmids)
+// If the processor has fewer counters than RMIDs, reading the bandwidth of one RMID may take the
+// counter from another RMID. So the driver must read bandwidth only of RMIDs that need it.
+TEST_F(CacheQos, R30_only_rmids_in_use_are_read_for_bandwidth_if_counters_are_scarce)
 {
     start();
     cq->hw.restarts = true;
@@ -1464,7 +1486,8 @@ TEST_F(CacheQos, R36_failing_domain_does_not_affect_others)
     now++;
     for (u32 rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
         read(1, rmid);
-    EXPECT_EQ(value(m), 200u);  // the last good value
+    // The value of the last successful reading.
+    EXPECT_EQ(value(m), 200u);
     EXPECT_EQ(last_error, 0);
     EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_ERROR);
     for (u32 rmid = 0; rmid < cq->hw.nr_rmid; rmid++)
@@ -1504,7 +1527,7 @@ TEST_F(CacheQos, R33_pass_reads_used_limbo_and_next_rmids)
     EXPECT_LT(now_and_then, 500u);
 }
 
-TEST_F(CacheQos, R35_age_is_that_of_oldest_reading)
+TEST_F(CacheQos, R35_age_of_sum_is_that_of_oldest_reading)
 {
     start();
     auto t = task();
@@ -1602,7 +1625,8 @@ TEST_F(CacheQos, R60_cpu_carries_its_rmid_again_after_hotplug)
         EXPECT_EQ(pqr[1], 0u);
         EXPECT_EQ(cpus[1].rmid, 0u);
         EXPECT_EQ(cq->domains[1].nr_cpus, 0u);
-        cache_qos_carry(cq.get(), &cpus[1], rmid);  // a late switch while the CPU goes offline
+        // A context switch while the CPU goes offline must not write the register.
+        cache_qos_carry(cq.get(), &cpus[1], rmid);
         EXPECT_EQ(pqr[1], 0u);
         pass();
         current_cpu = 1;
@@ -1653,7 +1677,8 @@ TEST_F(CacheQos, R20_values_marked_partial_are_never_too_high)
     auto t = task(), inside = task(g);
     const u16 m = make();
     ASSERT_EQ(watch(t, m), 0);
-    ASSERT_EQ(watch(inside, m, false), 0);  // {g, m} would need a third RMID
+    // Only two RMIDs exist, and the monitors {g, m} would need a third one.
+    ASSERT_EQ(watch(inside, m, false), 0);
     const u32 rmid = run(0, &inside);
     EXPECT_EQ(cq->stats.partial, 1u);
     fill(0, 100);
@@ -1710,7 +1735,8 @@ TEST_F(CacheQos, R51_parent_includes_subtree)
     fill(0, 20);
     pass();
     EXPECT_EQ(value(of(a)), 30u);
-    ASSERT_EQ(monitor(c), 0);  // group b, between a and c, is not monitored
+    // Group b is between a and c and is not monitored.
+    ASSERT_EQ(monitor(c), 0);
     run(0, &tc);
     fill(0, 40);
     pass();
@@ -1752,7 +1778,7 @@ TEST_F(CacheQos, R49_limits_depth_of_groups)
     EXPECT_EQ(monitor(CACHE_QOS_ROOT), -EINVAL);
 }
 
-TEST_F(CacheQos, R50_switching_monitor_to_its_current_state_changes_nothing)
+TEST_F(CacheQos, R50_turning_monitor_on_twice_or_off_twice_changes_nothing)
 {
     start();
     const u16 a = group();
@@ -1881,7 +1907,8 @@ TEST_F(CacheQos, R07_yield_freezes_values_and_stops_writes)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 0u);
     pass();
     EXPECT_EQ(value(m), 500u);
-    EXPECT_EQ(last.bound, 500u * kScale);  // all lines may belong to other software
+    // After the yield, all lines may belong to other software.
+    EXPECT_EQ(last.bound, 500u * kScale);
     EXPECT_EQ(value(m, kTotal), 100u);
 }
 
@@ -1903,7 +1930,7 @@ TEST_F(CacheQos, R61_rebase_continues_after_counter_reset)
     EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_GAP);
 }
 
-TEST_F(CacheQos, reused_set_number_resolves_to_new_rmid)
+TEST_F(CacheQos, reused_monitor_set_number_resolves_to_new_rmid)
 {
     start();
     auto t = task();
@@ -1918,7 +1945,7 @@ TEST_F(CacheQos, reused_set_number_resolves_to_new_rmid)
     EXPECT_NE(run(0, &u), first);
 }
 
-TEST_F(CacheQos, sets_for_nodes_stay_reserved_when_tasks_use_up_sets)
+TEST_F(CacheQos, groups_can_be_made_after_tasks_use_up_monitor_sets)
 {
     start(7);
     std::vector<u16> monitors;
@@ -1963,10 +1990,11 @@ TEST_F(CacheQos, monitor_numbers_are_allocated_round_robin)
         cache_qos_monitor_end(cq.get(), static_cast<u16>(i), now);
     }
     EXPECT_EQ(make(), 1);
-    EXPECT_EQ(make(), 3);  // number 2 is still in use
+    // Number 2 is skipped, because it is still in use.
+    EXPECT_EQ(make(), 3);
 }
 
-TEST_F(CacheQos, group_monitored_again_gets_new_number)
+TEST_F(CacheQos, group_monitored_again_gets_new_monitor_number)
 {
     start();
     const u16 g = group();

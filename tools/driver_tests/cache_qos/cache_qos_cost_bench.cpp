@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Measures costs of the driver's core on a machine with 256 CPUs, 32 L3s and 512 RMIDs. Prints
 // lines "bench cache_qos.NAME VALUE us", and fails if a cost exceeds its budget. A cost is the CPU
-// time of this thread plus 0.5 us per MSR access (accesses are counted, not simulated), and the
-// minimum of several rounds.
+// time of this thread plus 0.5 us for each MSR access, because the test counts the accesses but
+// does not perform them. Each printed cost is the minimum of several rounds.
 extern "C" {
 #include "cache_qos/cache_qos_core.h"
 }
@@ -19,7 +19,8 @@ extern "C" {
 namespace {
 
 constexpr u32 kCpus = 256, kDomains = 32, kRmids = 512, kCgroups = 200, kRounds = 15;
-constexpr u32 kLimboStep = 16;  // the sampler's number of RMIDs per step
+// Number of RMIDs that the sampler handles per step.
+constexpr u32 kLimboStep = 16;
 constexpr double kAccessUs = 0.5;
 
 std::vector<u64> pqr(kCpus);
@@ -108,7 +109,8 @@ public:
             cache_qos_fold(cq.get(), domain, &requests[i], now_, true);
         return rmid;
     }
-    // Returns the cost of reading a domain. @most: the longest time with interrupts off; updated.
+    // Returns the cost of reading a domain. @most: the longest time with interrupts off so far; the
+    // function updates it.
     double read_domain(u16 domain, double *most)
     {
         double sum = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Folds a reading immediately. The sampler does so if no other reading is in progress.
+// Folds a reading into the sums immediately, as the sampler does if no other reading is in
+// progress.
 #pragma once
 
 extern "C" {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests CPUID leaves and MSR values, with leaves of real machines and registers that fail. Rnn in a
-// name is the requirement R-nn of Documentation/devices/cache_qos.rst.
+// Tests how the driver decodes CPUID leaves and MSR values. The leaves are those of real machines,
+// and register accesses can fail. Rnn in the name of a test is the requirement R-nn of
+// Documentation/devices/cache_qos.rst.
 extern "C" {
 #include "cache_qos/cache_qos_core.h"
 }
@@ -32,9 +33,9 @@ struct Machine {
     Leaves leaves;
     std::map<u32, u64> msrs;
     std::vector<std::pair<u32, u64>> writes;
-    std::map<u64, u64> counters;  // key: value of QM_EVTSEL
-    int thefts = 0;               // number of future writes of QM_EVTSEL that are overwritten
-    bool busy = false;            // accesses return -EBUSY
+    std::map<u64, u64> counters;  // the key is the value of QM_EVTSEL
+    int thefts = 0;               // the next `thefts` writes of QM_EVTSEL are overwritten
+    bool busy = false;            // register accesses return -EBUSY
 };
 Machine *machine;
 
@@ -203,7 +204,8 @@ TEST_F(CacheQosHw, R02_R30_R32_reads_counters_of_recorded_processors)
         EXPECT_EQ(s.status[CACHE_QOS_OCCUPANCY], CACHE_QOS_READ_OK);
         EXPECT_EQ(s.data[CACHE_QOS_OCCUPANCY], 12345u);
         EXPECT_EQ(m_.msrs[0xc8d], 0u);
-        EXPECT_EQ(m_.writes.size(), r.events & 2 ? 4u : 2u);  // one per event, and the restore
+        // One write of QM_EVTSEL for each event, and one that restores it.
+        EXPECT_EQ(m_.writes.size(), r.events & 2 ? 4u : 2u);
         if (!(r.events & 2))
             continue;
         EXPECT_EQ(s.data[CACHE_QOS_TOTAL], top - 1);
@@ -215,7 +217,7 @@ TEST_F(CacheQosHw, R02_R30_R32_reads_counters_of_recorded_processors)
     }
 }
 
-// The values are impossible on a processor, but a hypervisor may report them.
+// No processor has these values, but a hypervisor may report them.
 TEST_F(CacheQosHw, R04_limits_impossible_widths_and_rmid_counts)
 {
     const struct {
@@ -333,7 +335,8 @@ TEST_F(CacheQosHw, R04_detects_late_cpu_with_fewer_features)
     finish();
     cache_qos_hw joined = hw;
     ASSERT_EQ(cache_qos_hw_join(&joined, &same), nullptr);
-    EXPECT_FALSE(cache_qos_hw_less(&joined, &hw));  // @same lacks REMOTE, which is derived later
+    // @same does not have the event REMOTE, because the driver derives REMOTE after joining.
+    EXPECT_FALSE(cache_qos_hw_less(&joined, &hw));
     for (u32 event : {CACHE_QOS_OCCUPANCY, CACHE_QOS_TOTAL, CACHE_QOS_LOCAL}) {
         cache_qos_hw one = same;
         joined = hw;
@@ -407,27 +410,32 @@ TEST_F(CacheQosHw, R12_identifies_abmc_counters_or_disables_bandwidth)
     EXPECT_EQ(hw.counters, 32u);
     EXPECT_EQ(hw.types[CACHE_QOS_TOTAL - 1], 0x7fu);
     EXPECT_EQ(hw.types[CACHE_QOS_LOCAL - 1], 0x15u);
-    m_.leaves[{0x80000020, 5}] = {0x14, 0xffff, 1, 0};  // more counters than the field can hold
+    // The leaf reports more counters than the driver supports.
+    m_.leaves[{0x80000020, 5}] = {0x14, 0xffff, 1, 0};
     finish();
     EXPECT_EQ(hw.counters, u32{CACHE_QOS_MAX_COUNTERS});
-    m_.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 2;  // another mode is active
+    // ABMC is supported but another mode is active.
+    m_.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 2;
     finish();
     EXPECT_EQ(hw.events, kAll);
     EXPECT_FALSE(hw.abmc);
-    m_.msrs.erase(CACHE_QOS_L3_QOS_EXT_CFG);  // the register does not exist: mode unknown
+    // Without this register, the active mode is unknown.
+    m_.msrs.erase(CACHE_QOS_L3_QOS_EXT_CFG);
     finish();
     EXPECT_EQ(hw.events, 1u);
     m_.msrs[CACHE_QOS_L3_QOS_EXT_CFG] = 1;
-    m_.leaves[{0x80000020, 0}] = {0, 0x20, 0, 0};  // no BMEC: the events of counters are unknown
+    // Without BMEC, the traffic types that the counters count are unknown.
+    m_.leaves[{0x80000020, 0}] = {0, 0x20, 0, 0};
     finish();
     EXPECT_EQ(hw.events, 1u);
-    m_.leaves[{0x80000000, 0}] = {0x8000001f, 0, 0, 0};  // the leaf does not exist
+    // The leaf with the ABMC bit does not exist.
+    m_.leaves[{0x80000000, 0}] = {0x8000001f, 0, 0, 0};
     finish();
     EXPECT_EQ(hw.events, kAll);
     EXPECT_FALSE(hw.abmc);
 }
 
-TEST_F(CacheQosHw, R12_cpus_that_differ_in_abmc_get_no_counters)
+TEST_F(CacheQosHw, R12_join_takes_minimum_of_abmc_counters)
 {
     use(turin());
     ASSERT_EQ(read(), "");
@@ -459,17 +467,19 @@ TEST_F(CacheQosHw, R05_does_not_offer_events_with_changed_traffic_types)
     finish();
     EXPECT_EQ(hw.events, BIT(CACHE_QOS_OCCUPANCY) | BIT(CACHE_QOS_TOTAL));
     EXPECT_EQ(hw.chosen, BIT(CACHE_QOS_LOCAL));
-    m_.msrs.erase(0xc0000400);  // the register does not exist: types unknown
+    // Without this register, the traffic types of the event TOTAL are unknown.
+    m_.msrs.erase(0xc0000400);
     finish();
     EXPECT_EQ(hw.events, BIT(CACHE_QOS_OCCUPANCY));
-    m_.leaves[{0x80000020, 0}] = {0, 0x2, 0, 0};  // Rome, on which the types are fixed
+    // As on Rome, where software cannot change the traffic types.
+    m_.leaves[{0x80000020, 0}] = {0, 0x2, 0, 0};
     finish();
     EXPECT_EQ(hw.events, kAll);
 }
 
 // Sub-NUMA clustering
 
-TEST_F(CacheQosHw, R04_divides_rmids_and_scale_by_nodes)
+TEST_F(CacheQosHw, R04_snc_divides_rmids_and_scale_by_number_of_nodes)
 {
     for (u32 nodes : {2u, 3u, 4u, 6u}) {
         use(part(kIntel, 0xa06d1, 287, 73728, 0x608, 7));
@@ -481,9 +491,10 @@ TEST_F(CacheQosHw, R04_divides_rmids_and_scale_by_nodes)
     }
 }
 
-TEST_F(CacheQosHw, R04_rejects_unsupported_l3_division)
+TEST_F(CacheQosHw, R04_rejects_unsupported_division_of_l3_into_nodes)
 {
-    for (u32 signature : {0x406f1u, 0x50657u, 0x306f2u}) {  // processors with Cluster-on-Die
+    // These processors have Cluster-on-Die.
+    for (u32 signature : {0x406f1u, 0x50657u, 0x306f2u}) {
         use(part(kIntel, signature, 87, 61440, 0, 7));
         finish();
         EXPECT_EQ(divide(0), nullptr);
@@ -499,7 +510,8 @@ TEST_F(CacheQosHw, R04_rejects_unsupported_l3_division)
         finish();
         EXPECT_NE(divide(nodes), nullptr);
     }
-    use(part(kIntel, 0x806f8, 2, 90112, 8, 7));  // one RMID per node
+    // Three RMIDs leave only one RMID per node.
+    use(part(kIntel, 0x806f8, 2, 90112, 8, 7));
     finish();
     EXPECT_NE(divide(2), nullptr);
 }
@@ -589,15 +601,16 @@ TEST_F(CacheQosHw, R04_l3_ids_of_recorded_machines_are_unique)
     EXPECT_EQ(machines, 36u);  // one of these machines is recorded in two parts
 }
 
-// The test describes nodes of the second package, and then nodes whose numbers are far apart, as if
-// there were nodes between them that have only memory.
+// First, the test uses the NUMA nodes of the second package. Then it uses node numbers that are far
+// apart, as on a machine where the numbers between them belong to memory-only nodes.
 TEST_F(CacheQosHw, R04_describes_nodes_of_divided_l3)
 {
     const cache_qos_l3 l3 = {.apic_id = 1 << 7 | 5, .shift = 7, .bytes = 84480 << 10};
     pmukit_cache_qos_domain domain{};
     for (u32 nodes : {2u, 3u, 4u})
         for (u32 node = 0; node < nodes; node++) {
-            const unsigned long of_l3 = ((1ul << nodes) - 1) << nodes;  // the second package
+            // Mask of the nodes of the second package.
+            const unsigned long of_l3 = ((1ul << nodes) - 1) << nodes;
             cache_qos_l3_domain(&l3, 1, nodes + node, &of_l3, 64, &domain);
             EXPECT_EQ(domain.id, nodes + node);
             EXPECT_EQ(domain.l3, 1u);
@@ -625,7 +638,8 @@ TEST_F(CacheQosHw, R30_computes_time_to_wrap)
 {
     use(icelake());
     finish(1'000'000'000'000);
-    // The time in which 2^24 * 114688 bytes are transferred at 1 TB/s.
+    // A counter of 24 bits with a unit of 114688 bytes wraps after this time if 1 TB/s are
+    // transferred.
     EXPECT_EQ(hw.wrap_ns / 1'000'000, (114688ULL << 24) / 1'000'000'000);
     hw.width = 62;
     cache_qos_hw_finish(&hw, 1'000'000'000'000);
@@ -716,7 +730,7 @@ TEST_F(CacheQosRead, R10_restores_evtsel)
     EXPECT_EQ(m_.msrs[CACHE_QOS_QM_EVTSEL], 0x4200000003u);
 }
 
-TEST_F(CacheQosRead, R36_distinguishes_error_and_unavailable)
+TEST_F(CacheQosRead, R36_distinguishes_error_and_unavailable_bits)
 {
     counter(1, CACHE_QOS_OCCUPANCY, 1ULL << 63);
     counter(1, CACHE_QOS_TOTAL, 1ULL << 62);
@@ -733,7 +747,7 @@ TEST_F(CacheQosRead, R30_ignores_bits_above_counter_width)
     EXPECT_EQ(sample(1).data[CACHE_QOS_TOTAL], 0x234567u);
 }
 
-TEST_F(CacheQosRead, R11_paranoid_retries_after_stolen_evtsel)
+TEST_F(CacheQosRead, R11_paranoid_mode_retries_read_if_evtsel_was_overwritten)
 {
     counter(1, CACHE_QOS_OCCUPANCY, 77);
     m_.counters[0xdead] = 99;
@@ -745,7 +759,7 @@ TEST_F(CacheQosRead, R11_paranoid_retries_after_stolen_evtsel)
     EXPECT_EQ(sample(1, true).status[CACHE_QOS_OCCUPANCY], CACHE_QOS_READ_STOLEN);
 }
 
-TEST_F(CacheQosRead, R11_retries_error_of_stolen_evtsel)
+TEST_F(CacheQosRead, R11_retries_read_error_if_evtsel_was_overwritten)
 {
     counter(1, CACHE_QOS_OCCUPANCY, 77);
     m_.counters[0xdead] = 1ULL << 63;

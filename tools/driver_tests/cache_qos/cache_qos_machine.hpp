@@ -17,13 +17,13 @@ namespace pmukit::kshim {
 
 struct MachineShape {
     std::string profile = "spr";
-    std::optional<cache_qos_sim_profile> made{};  // used in place of `profile`
+    std::optional<cache_qos_sim_profile> made{};  // replaces `profile` if it is set
     u32 cpus = 2;
     u32 domains = 1;         // CPU i belongs to domain i * domains / cpus
-    u32 nodes = 1;           // nodes of each domain
+    u32 nodes = 1;           // number of nodes of each domain
     bool partition = false;  // RMIDs are divided among the nodes
     u32 lines = 1024;
-    std::vector<u32> lines_of{};  // lines of each domain, if the domains differ
+    std::vector<u32> lines_of{};  // number of lines of each domain; if empty, `lines`
     u32 ways = 16;
     u32 owners = 16;
     u64 seed = 1;
@@ -96,7 +96,7 @@ public:
         write(cpu, CACHE_QOS_SIM_MSR_EVTSEL, u64{rmid} << 32 | event);
         return read(cpu, CACHE_QOS_SIM_MSR_CTR);
     }
-    // Returns the number of an owner's lines in one L3, from a count of all lines.
+    // Returns the number of an owner's lines in one L3. It is determined by looking at every line.
     u32 lines_of(u32 domain, u32 owner) const
     {
         return count(domain,

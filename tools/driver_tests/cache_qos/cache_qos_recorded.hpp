@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Reads recorded processors from testdata/cache_qos_leaves.txt, which describes its own format.
+// Reads the CPUID leaves and L3s of real processors from testdata/cache_qos_leaves.txt. That file
+// describes its format.
 #pragma once
 
 #include <linux/types.h>

@@ -28,8 +28,8 @@ using pmukit::driver_tests::end_limbo;
 using pmukit::driver_tests::fold_reading;
 
 constexpr u32 kCpus = 4, kDomains = 2, kRmids = 64, kTasks = 6, kMonitors = 4;
-// First RMID of other tools. The driver allocates the lowest RMIDs, and needs fewer than this
-// number in the test.
+// Other tools use RMIDs from this number on. The driver allocates the lowest RMIDs, and needs fewer
+// than this number in the test.
 constexpr u32 kForeignFrom = 40;
 
 std::array<u64, kCpus> pqr;
@@ -145,9 +145,9 @@ private:
         cache_qos_cpu driver{};
         bool online = false;
         u32 closid = 0;
-        bool is_foreign = false;  // the lower half belongs to another writer
+        bool is_foreign = false;  // another writer's RMID is in the lower half
         u32 foreign = 0;
-        bool stale = false;  // a tool has written back an RMID that it read earlier
+        bool stale = false;  // the RMID is an old one that a tool has written back
         u32 task = 0;
         u64 tool_has = 0;  // the value of PQR_ASSOC that the tool last read
     };
@@ -232,8 +232,9 @@ private:
         cpus_[cpu].tool_has = pqr[cpu];
         return "tool reads";
     }
-    // A tool writes back the RMID that it read some time ago. It does so only if the CPU has been
-    // online since then, and no other writer has had the register.
+    // A tool writes back the RMID that it read at an earlier step. The test lets it do so only if
+    // the CPU has been online since that read and no other writer has written its RMID to the
+    // register.
     std::string tool_writes(u32 cpu)
     {
         Cpu &c = cpus_[cpu];
@@ -303,8 +304,8 @@ private:
             if (!cpus_[i].online)
                 continue;
             cache_qos_cpu_release(cq_.get(), i);
-            // If resctrl is mounted, the driver takes an RMID with a changed class of service for
-            // an RMID of resctrl.
+            // If resctrl is mounted and the class of service has changed, the driver assumes that
+            // the RMID in the register is one of resctrl, and does not clear it.
             cpus_[i].stale |= mounted_ && cpus_[i].driver.pqr >> 32 != cpus_[i].closid;
         }
     }

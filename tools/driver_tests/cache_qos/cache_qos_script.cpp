@@ -127,7 +127,7 @@ const std::vector<Script::Word> &Script::words()
          [](Script &s, Numbers n) {
              cache_qos_sim_pin(s.world_.machine().get(), cast(n[0]), cast(n[1]), cast(n[2]));
          }},
-        // Arguments: kind of fault, number of reads before it, number of reads that fail
+        // Arguments: kind of fault, number of reads before the fault, number of reads that fail
         {"fault", 3,
          [](Script &s, Numbers n) {
              const cache_qos_sim_fault fault = {static_cast<cache_qos_sim_fault_kind>(n[0]),
@@ -138,8 +138,8 @@ const std::vector<Script::Word> &Script::words()
                                                 0};
              cache_qos_sim_inject(s.world_.machine().get(), &fault);
          }},
-        // Compares all values with the truth. If a fault made a read fail, the next pass compares
-        // them.
+        // Compares all values with the truth. If a read of this pass failed because of a fault, the
+        // comparison is left to the next pass.
         {"pass", 0,
          [](Script &s, Numbers) {
              const bool faults = s.world_.machine().has_faults();

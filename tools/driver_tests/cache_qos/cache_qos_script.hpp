@@ -36,7 +36,7 @@ public:
 
     World &world() { return world_; }
 
-    // Numbers of the tasks, groups and monitors that exist
+    // The numbers of the tasks, groups and monitors that exist.
     std::vector<u32> tasks, groups, monitors;
     u32 cgroups = 0;
     int result = 0;  // result of the last step that can fail

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests the driver's core together with the simulated machine. With random steps, the values of all
-// monitors are compared with the truth after each pass. A test with scripted steps checks the rule
+// Tests the driver's core together with the simulated machine. Tests with random steps compare the
+// values of all monitors with the truth after each pass. A test with scripted steps checks the rule
 // in its name; Rnn is the requirement R-nn of Documentation/devices/cache_qos.rst.
 //
-// CACHE_QOS_STEPS=1000000 sets the number of random steps, CACHE_QOS_SEED=7 the first seed.
+// The environment variables CACHE_QOS_STEPS and CACHE_QOS_SEED set the number of random steps and
+// the first seed, as in CACHE_QOS_STEPS=1000000.
 #include "cache_qos_script.hpp"
 
 #include <gtest/gtest.h>
@@ -78,7 +79,7 @@ void run_a_world(const Kind &kind, u64 seed, u64 steps)
     }
 }
 
-TEST_P(CacheQosRandom, R21_R22_R26_R27_R30_R31_R51_ValuesMatchTruthWithinBound)
+TEST_P(CacheQosRandom, R21_R22_R26_R27_R30_R31_R51_RandomStepsMatchTruthWithinBound)
 {
     const u64 first = from_environment("CACHE_QOS_SEED", 1);
     const u64 steps = from_environment("CACHE_QOS_STEPS", 5 * kStepsOfAWorld);
@@ -204,7 +205,7 @@ TEST(CacheQosScript, R57_R58_CgroupIncludesDescendants)
 
 // This case was the main objection to the driver of 2014: task A fills lines and ends, but its
 // lines are still in the cache.
-TEST(CacheQosScript, R22_R26_LeftoverLinesAreExcludedOrBounded)
+TEST(CacheQosScript, R22_R26_LinesOfEndedTaskAreExcludedOrBounded)
 {
     Script script(shape_of("tiny", 1, 256));
     ASSERT_EQ(script.run(R"(
@@ -234,8 +235,8 @@ TEST(CacheQosScript, R22_R26_LeftoverLinesAreExcludedOrBounded)
     )"),
               "");
     EXPECT_EQ(script.world().driver().nr_atoms[CACHE_QOS_LIMBO], 1U);
-    // R-25: with alloc_dirty, the driver allocates the RMID although it is in limbo, and reports
-    // how many lines may be those of task A.
+    // R-25: with alloc_dirty, the driver allocates this RMID although the RMID is in limbo. It
+    // reports how many of the lines may be those of task A.
     script.world().driver().alloc_dirty = true;
     ASSERT_EQ(script.run("watch 4 1\nresult 0\nrun 2000\npass\n"), "");
     const struct cache_qos_value value = script.world().value(4, PMUKIT_CACHE_QOS_EVENT_OCCUPANCY);
@@ -246,7 +247,7 @@ TEST(CacheQosScript, R22_R26_LeftoverLinesAreExcludedOrBounded)
 // This case is Zijlstra's counter-example: a program with many threads fits in the cache, and a
 // monitor moves from thread to thread. The lines of the threads were filled before they were
 // monitored, so the monitor must count none of them.
-TEST(CacheQosScript, R24_R26_MovingMonitorCountsNoEarlierLines)
+TEST(CacheQosScript, R24_R26_MonitorCountsNoLinesFilledBeforeItWatchedTheTask)
 {
     Script script(shape_of("hsw"));
     std::string text = "monitors 0\n";
@@ -296,9 +297,9 @@ INSTANTIATE_TEST_SUITE_P(Widths, CacheQosWraps,
                          testing::Values(Wraps{"tiny", 24}, Wraps{"clx", 24}, Wraps{"spr", 32},
                                          Wraps{"amd-rome", 44}, Wraps{"wide", 62}));
 
-// On processors with the erratum BDF102, corrected counts are right except for the rounding of the
-// factor.
-TEST(CacheQosScript, R30_CorrectsCountsOfErratum)
+// On processors with the erratum BDF102, the driver corrects counts by a factor. The corrected
+// counts are exact except for the rounding of the factor.
+TEST(CacheQosScript, R30_CorrectsCountsOnProcessorsWithErratumBdf102)
 {
     Script script(shape_of("bdx"));
     script.world().bandwidth_slack_bytes = 100 * script.world().scale();
@@ -314,7 +315,7 @@ TEST(CacheQosScript, R30_CorrectsCountsOfErratum)
 
 // All traffic is local. A read of the local counter fails while that counter wraps. The local
 // traffic that is missed must not appear as remote.
-TEST(CacheQosScript, R30_LostLocalTrafficIsNotRemote)
+TEST(CacheQosScript, R30_LocalTrafficMissedByAFailedReadIsNotRemote)
 {
     MachineShape shape = shape_of("tiny");
     shape.mbm_start = (u64{1} << 24) - 5;
@@ -323,7 +324,7 @@ TEST(CacheQosScript, R30_LostLocalTrafficIsNotRemote)
     const cache_qos_sim_fault fault = {CACHE_QOS_SIM_FAULT_UNAVAILABLE,
                                        static_cast<u32>(script.world().machine().cpu(0).pqr),
                                        CACHE_QOS_SIM_ANY,
-                                       1,  // occupancy is read first, then local traffic
+                                       1,  // skip the first read, which is that of occupancy
                                        1,
                                        0};
     ASSERT_TRUE(cache_qos_sim_inject(script.world().machine().get(), &fault));
@@ -426,7 +427,8 @@ TEST(CacheQosScript, R36_FailingL3DoesNotAffectOthers)
     cache_qos_sim_inject(script.world().machine().get(), &fault);
     cache_qos_sim_flush(script.world().machine().get(), 0);
     cache_qos_sim_flush(script.world().machine().get(), 1);
-    script.world().run(100000);  // 10 lines for each task
+    // Each task accesses 10 lines.
+    script.world().run(100000);
     EXPECT_FALSE(script.world().pass());
     const struct cache_qos_value v = script.world().value(1, PMUKIT_CACHE_QOS_EVENT_OCCUPANCY);
     EXPECT_EQ(v.bytes / script.world().scale(), 10 + 30U);
@@ -447,7 +449,8 @@ TEST(CacheQosScript, R11_DetectsStolenEvtsel)
         ASSERT_TRUE(cache_qos_sim_inject(script.world().machine().get(), &fault));
         script.world().machine().cpu(0).evtsel = 0;
         script.world().pass();
-        script.world().violations();  // drops violations caused by the fault's QM_EVTSEL
+        // Ignores the violations that the overwritten QM_EVTSEL causes.
+        script.world().violations();
         script.world().compare();
         ASSERT_EQ(script.world().violations(), "") << after;
     }
@@ -552,8 +555,9 @@ u32 counters_in_use(World &world)
         [](const auto &counter) { return (counter.config & CACHE_QOS_SIM_ABMC_ENABLE) != 0; }));
 }
 
-// RMID 0 and 15 others have two counters each. The first monitors have counters from the start. A
-// later monitor gets the counters of a monitor that has ended, and reports a gap.
+// The processor has 32 counters. RMID 0 and the RMIDs of the first 15 monitors take two counters
+// each, from their start on. A later monitor gets the counters of a monitor that has ended, and
+// reports a gap.
 TEST(CacheQosScript, R12_R31_AssignsCountersToMonitoredRmids)
 {
     Script script(shape_of("amd-turin"));
@@ -577,8 +581,8 @@ TEST(CacheQosScript, R12_R31_AssignsCountersToMonitoredRmids)
             "bytes monitor 16 2 = 0\nend 3\nrun 10\npass\nrun 10\npass\nwatch 16 0\nrun 10\npass\n"
             "burst 0 70\nrun 10\npass\nbytes monitor 16 2 = 70\n"),
         "");
-    // When all monitors have ended, the next monitor has counters from its start, and so misses
-    // nothing.
+    // All other monitors end. The next monitor has counters from its start on, so it reports no
+    // gap.
     text.clear();
     for (u32 monitor = 1; monitor <= 16; monitor++)
         if (monitor != 3)
@@ -588,17 +592,17 @@ TEST(CacheQosScript, R12_R31_AssignsCountersToMonitoredRmids)
         "run 10\npass\nbytes monitor 17 2 = 30\n";
     ASSERT_EQ(script.run(text), "");
     EXPECT_EQ(world.value(17, PMUKIT_CACHE_QOS_EVENT_TOTAL).status, 0U);
-    // When the last CPU has gone offline, the driver has released all of its counters.
+    // After the last CPU goes offline, the driver has released all of its counters.
     for (u32 cpu = 0; cpu < 4; cpu++)
         world.cpu_online(cpu, false);
     EXPECT_EQ(counters_in_use(world), 0U);
     EXPECT_EQ(world.violations(), "");
 }
 
-// Other software has assigned two counters. One counts an event of an RMID that is not yet in use,
-// the second counts traffic that is no event. Both stay unchanged, even when the driver releases
-// its counters.
-TEST(CacheQosScript, R12_UsesCountersOfOtherUsersUnchanged)
+// Other software has assigned two counters. The first counts an event of an RMID that the driver
+// does not use yet. The second counts a combination of traffic that is none of the driver's events.
+// Both counters stay unchanged, even when the driver releases its own counters.
+TEST(CacheQosScript, R12_DoesNotChangeCountersOfOtherSoftware)
 {
     Script script(shape_of("amd-turin"));
     World &world = script.world();
@@ -628,8 +632,8 @@ TEST(CacheQosScript, R12_UsesCountersOfOtherUsersUnchanged)
     EXPECT_EQ(world.violations(), "");
 }
 
-// resctrl is mounted for a while, and assigns and releases one counter. While resctrl is mounted,
-// the driver keeps its other counters but writes no register.
+// While resctrl is mounted, it assigns and releases one counter. During that time the driver keeps
+// its other counters but writes no register.
 TEST(CacheQosScript, R07_R12_ReassignsCountersAfterResctrlUnmount)
 {
     Script script(shape_of("amd-turin"));
@@ -657,7 +661,7 @@ TEST(CacheQosScript, R07_R12_ReassignsCountersAfterResctrlUnmount)
 
 // With Sub-NUMA clustering, each node has its own RMIDs, and the L3's value is the sum over its
 // nodes.
-TEST(CacheQosScript, R04_R29_NodesAreDomainsThatAddUp)
+TEST(CacheQosScript, R04_R29_ValueOfDividedL3IsSumOverItsNodes)
 {
     for (u32 nodes : {2U, 3U, 4U}) {
         MachineShape shape = shape_of("gnr");
@@ -686,7 +690,8 @@ TEST(CacheQosScript, R04_R29_NodesAreDomainsThatAddUp)
     }
 }
 
-// Nested groups whose tasks run on one L3. They have few enough lines for every recorded machine.
+// Nested groups whose tasks run on one L3. The tasks have few enough lines for the cache of every
+// recorded machine.
 constexpr std::string_view kGroupsOfOneL3 = R"(
     task 25 100
     task 15 100
@@ -716,7 +721,8 @@ constexpr std::string_view kGroupsOfOneL3 = R"(
 )";
 
 // Returns the shape of a recorded machine. CPUID returns the recorded values, and the registers
-// match them. The machine has at most two L3s of each kind, whose sizes are reduced in proportion.
+// behave as these values say. The machine has at most two L3s of each kind, and the sizes of all
+// L3s are reduced by the same factor.
 MachineShape shape_of_recorded(const Recorded &r, u32 nodes)
 {
     constexpr u32 kLines = 256, kMostL3s = 2;
@@ -766,7 +772,7 @@ void run_recorded(const Recorded &r, u32 nodes)
     EXPECT_EQ(world.driver().hw.scale, r.scale / nodes);
     EXPECT_EQ(world.driver().hw.events, r.events);
     EXPECT_EQ(world.driver().nr_domains, shape.domains * nodes);
-    // The driver rounds the corrected counts.
+    // Corrected counts are not exact, because the driver rounds them.
     world.bandwidth_slack_bytes = r.factor_ppm ? 100 * world.scale() : 0;
     EXPECT_EQ(script.run(kGroupsOfOneL3), "");
     RandomSteps random(script, nodes, shape.cpus, shape.domains);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Tests the simulated processor without the driver. Registers must follow the rules of the manuals.
-// Caches must fulfill the invariants of any cache and, when full, the closed form of contention.
+// Caches must fulfill the invariants of any cache. In a full cache, the occupancy of a task must
+// follow the closed formula for contention.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,15 +52,15 @@ private:
 TEST(CacheQosSimCpuid, ReportsVendorAndSignature)
 {
     Machine bdx(of_profile("bdx"));
-    EXPECT_EQ(leaf(bdx, 0)[1], 0x756e6547U);  // Genu
-    EXPECT_EQ(leaf(bdx, 0)[3], 0x49656e69U);  // ineI
-    EXPECT_EQ(leaf(bdx, 0)[2], 0x6c65746eU);  // ntel
+    EXPECT_EQ(leaf(bdx, 0)[1], 0x756e6547U);  // "Genu"
+    EXPECT_EQ(leaf(bdx, 0)[3], 0x49656e69U);  // "ineI"
+    EXPECT_EQ(leaf(bdx, 0)[2], 0x6c65746eU);  // "ntel"
     EXPECT_EQ(leaf(bdx, 1)[0], 0x406f1U);
     EXPECT_EQ(leaf(bdx, 1, 0, 1)[1] >> 24, 1U);
     Machine rome(of_profile("amd-rome"));
-    EXPECT_EQ(leaf(rome, 0)[1], 0x68747541U);  // Auth
-    EXPECT_EQ(leaf(rome, 0)[3], 0x69746e65U);  // enti
-    EXPECT_EQ(leaf(rome, 0)[2], 0x444d4163U);  // cAMD
+    EXPECT_EQ(leaf(rome, 0)[1], 0x68747541U);  // "Auth"
+    EXPECT_EQ(leaf(rome, 0)[3], 0x69746e65U);  // "enti"
+    EXPECT_EQ(leaf(rome, 0)[2], 0x444d4163U);  // "cAMD"
 }
 
 TEST(CacheQosSimCpuid, ReportsMonitoringFeatures)
@@ -225,7 +226,7 @@ TEST(CacheQosSimReset, CpuResetClearsItsRegisters)
 
 // Caches
 
-TEST(CacheQosSimCache, HitDoesNotChangeRmidOfLine)
+TEST(CacheQosSimCache, CacheHitDoesNotChangeRmidOfLine)
 {
     Machine machine(MachineShape{});
     machine.run_as(0, 5);
@@ -469,7 +470,7 @@ TEST(CacheQosSimCache, LinesStayWithoutContention)
 
 // Nodes of an L3
 
-TEST(CacheQosSimSnc, SharedRmidsAreOffsetsInNodeRange)
+TEST(CacheQosSimSnc, SharedRmidIsOffsetInRmidRangeOfNode)
 {
     MachineShape shape = of_profile("spr");
     shape.nodes = 2;
@@ -486,7 +487,7 @@ TEST(CacheQosSimSnc, SharedRmidsAreOffsetsInNodeRange)
     EXPECT_FALSE(machine.write(0, CACHE_QOS_SIM_MSR_SNC_CONFIG, 2));
 }
 
-TEST(CacheQosSimSnc, PartitionedRmidCountsOnlyInTheRangeOfItsNode)
+TEST(CacheQosSimSnc, PartitionedRmidCountsOnlyInRmidRangeOfItsNode)
 {
     MachineShape shape = of_profile("spr");
     shape.nodes = 2;
@@ -560,7 +561,8 @@ TEST(CacheQosSimTraffic, AmdReadTakesOldestCounterIfAllAreUsed)
     for (u32 rmid = 0; rmid < counters; rmid++)
         EXPECT_EQ(machine.counter(0, rmid, kTotal), kUnavailable);
     EXPECT_EQ(machine.counter(0, 0, kTotal), 0U);
-    EXPECT_EQ(machine.counter(0, counters, kTotal), kUnavailable);  // takes the counter of RMID 1
+    // This read takes the counter of RMID 1.
+    EXPECT_EQ(machine.counter(0, counters, kTotal), kUnavailable);
     EXPECT_EQ(machine.counter(0, 0, kTotal), 0U);
     EXPECT_EQ(machine.counter(0, 2, kTotal), 0U);
     EXPECT_EQ(machine.counter(0, 1, kTotal), kUnavailable);
@@ -598,7 +600,7 @@ cache_qos_sim_fault fault_of(cache_qos_sim_fault_kind kind)
     return {kind, CACHE_QOS_SIM_ANY, CACHE_QOS_SIM_ANY, 0, 1, 0};
 }
 
-TEST(CacheQosSimFaults, FaultAppliesToGivenNumberOfReadsAfterGivenNumber)
+TEST(CacheQosSimFaults, FaultSkipsAndThenAffectsTheGivenNumbersOfReads)
 {
     Machine machine(MachineShape{});
     cache_qos_sim_fault fault = fault_of(CACHE_QOS_SIM_FAULT_UNAVAILABLE);
@@ -640,7 +642,7 @@ TEST(CacheQosSimFaults, GpFaultRejectsOneWrite)
     EXPECT_TRUE(machine.write(0, CACHE_QOS_SIM_MSR_PQR, 1));
 }
 
-TEST(CacheQosSimFaults, StealAndHijackWriteRegistersBeforeTheReadOfCtr)
+TEST(CacheQosSimFaults, StealAndHijackFaultsWriteRegistersBeforeReadOfQmCtr)
 {
     Machine machine(MachineShape{});
     machine.run_as(0, 2);
@@ -702,7 +704,7 @@ TEST(CacheQosSimStream, AccessRateMatchesBytesPerSecond)
     u64 accesses = 0;
     for (int i = 0; i < 1000; i++)
         accesses += cache_qos_sim_run(machine.get(), 0, &stream, 333333);
-    // Each call is 0.333 accesses; the fractions carry over to the next calls.
+    // Each call amounts to 0.333 accesses. The fractions are carried over to the next calls.
     EXPECT_EQ(accesses, 333U);
     EXPECT_EQ(cache_qos_sim_run(machine.get(), 0, &stream, kSecond), 1000U);
     EXPECT_EQ(cache_qos_sim_run(machine.get(), 0, &stream, 3600 * kSecond), 1000U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Runs a few of the random steps of kernel_cache_qos_script_test. This program is fast enough to
+// Runs a few of the random steps of kernel_cache_qos_script_test. The program is fast enough to be
 // run for every mutant of the driver's core (make mutants).
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@ namespace pmukit::kshim {
 namespace {
 
 constexpr u16 kRoot = 0;
-constexpr unsigned kMoments = 6;  // more than the number of locks that the driver takes
+constexpr unsigned kMoments = 6;  // more than the driver takes locks
 
 // Checks that no count includes a task, and removes the group. If the group counted a task without
 // an entry in the table, the removal would never end.
@@ -34,20 +34,20 @@ TEST(CacheQosTasks, TaskStaysInGroupUntilExit)
     expect_nothing_left(group);
 }
 
-TEST(CacheQosTasks, TaskExitingDuringAttachLeavesNothing)
+TEST(CacheQosTasks, TaskThatExitsDuringAttachIsCountedNowhere)
 {
     for (unsigned moment = 1; moment <= kMoments; moment++) {
         SCOPED_TRACE(moment);
         tasks_begin();
         const u16 group = static_cast<u16>(tasks_make_group());
         tasks_end_before_lock(moment);
-        // Moments 1 and 2 are before the task is in the table, and before the task is moved.
+        // At moment 1 the task is not in the table yet; at moment 2 it has not been moved yet.
         EXPECT_EQ(tasks_attach(group), moment <= 2 ? -ESRCH : 0);
         expect_nothing_left(group);
     }
 }
 
-TEST(CacheQosTasks, AttachSkipsProcessThatExitsMeanwhile)
+TEST(CacheQosTasks, AttachOfProcessSucceedsIfTheProcessExitsMeanwhile)
 {
     for (unsigned moment = 1; moment <= kMoments; moment++) {
         SCOPED_TRACE(moment);
@@ -73,7 +73,8 @@ TEST(CacheQosTasks, ChildJoinsGroupOfParent)
     expect_nothing_left(group);
 }
 
-// The last group's removal detaches the probes, so the driver would not notice the child's exit.
+// The removal of the last group detaches the driver's probes. If the driver tracked the child, it
+// would not notice the child's exit.
 TEST(CacheQosTasks, ChildForkedDuringGroupRemovalIsNotTracked)
 {
     tasks_begin();

@@ -101,8 +101,8 @@ pmukit_cache_qos_domain World::describe(u32 domain)
             .node = domain % nodes};
 }
 
-// Records when an RMID is freed or allocated: from then on, the RMID's existing lines do not count
-// for its earlier monitors.
+// Records the time when an RMID is freed or allocated. From then on, the lines that the RMID has at
+// that time do not count for its earlier monitors.
 void World::notify(cache_qos *, cache_qos_rmid_event news, u32 rmid)
 {
     World &world = *current_;
@@ -319,8 +319,8 @@ u16 World::watched_node_of(u32 cgroup) const
     return watched == kNone ? u16{CACHE_QOS_NONE} : cgroups_[watched].node;
 }
 
-// Passes half of the unmonitored tasks to the driver as untracked tasks: the result must be the
-// same.
+// Passes every second unmonitored task to the driver as nullptr, that is, as an untracked task. The
+// result must be the same as for a tracked one.
 void World::resolve(u32 cpu)
 {
     Cpu &c = cpus_[cpu];
@@ -480,7 +480,8 @@ int World::watch_cgroup(u32 cgroup, bool on)
     if (on == (g.node != CACHE_QOS_NONE))
         return 0;
     const u16 above = g.parent == kNone ? u16{CACHE_QOS_NONE} : watched_node_of(g.parent);
-    // Watched cgroups whose nearest watched ancestor is to become this cgroup, or was this cgroup.
+    // The watched cgroups below this one. Their nearest watched ancestor becomes this cgroup (`on`)
+    // or ceases to be it.
     std::vector<u32> below;
     if (on) {
         const int node = cache_qos_node_make(cq_.get(), above);
@@ -627,7 +628,8 @@ bool World::pass()
 {
     bool good = true;
     cache_qos_carried(cq_.get(), now_ns_);
-    now_ns_++;  // cache_qos_carried() comes before the reads
+    // Reads must have a later time than cache_qos_carried().
+    now_ns_++;
     for (u16 i = 0; i < cells_.size(); i++)
         if (const std::optional<u32> cpu = cpu_of_domain(i))
             good &= read_domain(i, *cpu);
@@ -664,8 +666,9 @@ struct cache_qos_value World::value(u32 monitor, pmukit_cache_qos_event event, u
     return value;
 }
 
-// The reported value must be the number of true lines, minus the lost lines, plus the lines that
-// other monitors left under the same RMIDs. The latter are at most as many as the bound says.
+// The reported value must be the true number of lines, minus the lost lines, plus the lines that
+// other monitors left under the same RMIDs. The number of lines that were left must not exceed the
+// reported bound.
 void World::compare_occupancy(u32 monitor, u16 domain)
 {
     const bool all = domain == CACHE_QOS_ALL;
@@ -689,7 +692,8 @@ void World::compare_occupancy(u32 monitor, u16 domain)
     expect(reported <= kept + bound, [&] { return "too much: " + label(); });
     if (!(v.status & PMUKIT_CACHE_QOS_S_PARTIAL))
         expect(reported >= kept, [&] { return "too little: " + label(); });
-    // If an L3 is divided, the lines of a node may be anywhere in the L3.
+    // If an L3 is divided into nodes, the lines of one node may be anywhere in the L3, so they can
+    // exceed the node's share.
     const u64 parts = all && all_online() ? 1 : machine_.nodes();
     expect(v.bytes <= cache_qos_cache_bytes(cq_.get(), domain) * parts,
            [&] { return "R-31: more than there is: " + label(); });

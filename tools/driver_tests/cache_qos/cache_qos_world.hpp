@@ -25,7 +25,7 @@ namespace pmukit::kshim {
 // The true values of a monitor, from the lines of the machine and from its reference counters.
 struct Truth {
     u64 lines = 0;  // lines filled under the monitor
-    u64 lost = 0;   // those of `lines` whose RMID was released since
+    u64 lost = 0;   // the part of `lines` whose RMID has been released since
     u64 units[2] = {};
 };
 
@@ -35,7 +35,8 @@ public:
     static constexpr u32 kIdle = ~0U;
     static constexpr u32 kNoCgroup = ~0U;
 
-    // If @is is given, CPUID returns the recorded values, otherwise those of the machine's profile.
+    // CPUID returns the recorded values @is. If @is is nullptr, it returns those of the machine's
+    // profile.
     explicit World(const MachineShape &shape, const driver_tests::Recorded *is = nullptr);
     ~World();
     World(const World &) = delete;
@@ -45,7 +46,7 @@ public:
 
     // Lets each CPU run its current task for @ns nanoseconds.
     void run(u64 ns);
-    // Adds traffic of the CPU's task that fills no lines.
+    // Adds traffic of the CPU's current task. This traffic fills no lines.
     void burst(u32 cpu, u64 units);
     void switch_to(u32 cpu, u32 task);
     u32 new_task(u64 lines, u64 bytes_per_s);
@@ -73,7 +74,7 @@ public:
 
     // Returns the violations of rules since the last call, one per line.
     std::string violations();
-    // Compares the values of all monitors with the truth; to be called right after a pass.
+    // Compares the values of all monitors with the truth. Call it directly after a pass.
     void compare();
     // Checks invariants of the machine, which hold at any time.
     void conserve();
@@ -96,9 +97,11 @@ public:
     // Selects the CPU whose registers are accessed.
     void on(u32 cpu) { cpu_ = cpu; }
     const pmukit_cache_qos_backend *backend() const;
-    // Tolerance of bandwidth values, because the driver rounds counts that it corrects.
+    // Tolerance for bandwidth values. It is needed if the driver corrects counts, because it rounds
+    // them.
     u64 bandwidth_slack_bytes = 0;
-    // True after a failed read: readings then differ in age, so their sum may exceed the cache.
+    // True after a failed read. The readings then have different ages, so their sum may exceed the
+    // size of the cache.
     bool had_bad_readings = false;
 
     static constexpr u32 kNone = ~0U;
@@ -108,7 +111,7 @@ private:
     using Members = std::set<u32>;
 
     struct Monitor {
-        u16 number = 0;  // the monitor's number in the driver
+        u16 number = 0;  // number of the monitor in the driver
         bool alive = false;
         u64 last_bytes[5] = {};
     };
@@ -162,8 +165,8 @@ private:
     u32 begin_monitor(u16 number);
     bool read_domain(u16 domain, u32 cpu);
     void bind_counters(u16 domain);
-    // The domains of the driver are the L3s or, if these are divided, the nodes of one L3 after the
-    // other.
+    // The driver's domains are the L3s. If the L3s are divided into nodes, its domains are the
+    // nodes: first all nodes of the first L3, then those of the second, and so on.
     pmukit_cache_qos_domain describe(u32 domain);
     u32 domain_of_cpu(u32 cpu) const;
     const cache_qos_sim_domain &l3_of(u32 domain) const;
@@ -182,7 +185,8 @@ private:
     std::vector<cache_qos_cpu *> driver_cpus_;
     std::vector<std::vector<cache_qos_cell>> cells_;
     std::vector<std::vector<cache_qos_sums>> banked_;
-    std::vector<std::vector<u64>> given_up_;  // by L3 and RMID: the L3's clock at the last release
+    // Indexes: L3, RMID. Value: the clock of the L3 when the RMID was last freed or allocated.
+    std::vector<std::vector<u64>> given_up_;
     std::vector<Cpu> cpus_;
     std::vector<Monitor> monitors_;
     std::vector<Group> groups_;

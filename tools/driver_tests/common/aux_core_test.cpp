@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Compares the arithmetic of AUX rings with an array that is indexed modulo its size.
+// Tests the arithmetic of AUX rings by comparing a ring with an array that is indexed modulo its
+// size.
 extern "C" {
 #include <pmukit/aux_core.h>
 }
@@ -13,7 +14,8 @@ extern "C" {
 
 namespace {
 
-constexpr u32 kPageShift = 6;  // 8 words per page, so that every case is small
+// 8 words per page. Because pages are this small, the tests can cover every case.
+constexpr u32 kPageShift = 6;
 constexpr u32 kPageWords = (1U << kPageShift) / sizeof(u64);
 
 class Ring {
@@ -76,7 +78,7 @@ TEST(AuxRing, WritesEveryLengthAtEveryPosition)
     }
 }
 
-TEST(AuxRing, WrapsHeadFarBeyondTheRing)
+TEST(AuxRing, HeadFarBeyondTheRingSizeIsWrapped)
 {
     Ring ring(2);
     const u64 word = 42;

@@ -2,8 +2,8 @@
 // Tests pmukit_lock. A CPU may try to take a lock that it already holds or waits for. The attempt
 // must fail, because otherwise the CPU would wait for itself.
 extern "C" {
-// pmukit_lock is the name of a struct and of a function. C keeps the two apart; in C++ the function
-// hides the struct.
+// pmukit_lock is the name of both a struct and a function. In C these do not conflict; in C++ the
+// function hides the struct.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #include <pmukit/lock.h>
@@ -37,7 +37,7 @@ protected:
         lock_.raw.held = false;
     }
 
-    // Simulates a trace event on @cpu whose handler reads an event: takes and releases the lock.
+    // Simulates a trace event on @cpu whose handler reads an event: takes the lock and releases it.
     // Returns false if the lock cannot be taken.
     bool read_on(unsigned int cpu)
     {
@@ -65,7 +65,8 @@ protected:
         kshim_now.cpu = before;
     }
 
-    // CPU 0 holds the lock until CPU 1 waits for it and a read has interrupted CPU 1.
+    // Makes CPU 0 hold the lock. While CPU 1 waits for the lock, a read interrupts CPU 1 and must
+    // fail; then CPU 0 releases the lock.
     void have_it_until_asked_on_1()
     {
         take_on(0);
@@ -79,7 +80,7 @@ protected:
     struct pmukit_lock lock_;
 };
 
-TEST_F(LockTest, ReadOnCpuThatHoldsTheLockFails)
+TEST_F(LockTest, ReadFailsOnCpuThatHoldsTheLock)
 {
     const unsigned long flags = take_on(0);
     EXPECT_FALSE(read_on(0));
@@ -101,7 +102,7 @@ TEST_F(LockTest, ReadOnAnotherCpuWaitsForTheHolder)
     EXPECT_EQ(times, 3);
 }
 
-TEST_F(LockTest, ReadOnCpuWhereAWriterWaitsFails)
+TEST_F(LockTest, ReadFailsOnCpuWhoseWriterWaitsForTheLock)
 {
     have_it_until_asked_on_1();
     const unsigned long flags = take_on(1);
@@ -109,7 +110,7 @@ TEST_F(LockTest, ReadOnCpuWhereAWriterWaitsFails)
     EXPECT_TRUE(read_on(1));
 }
 
-TEST_F(LockTest, ReadOnCpuWhereAReaderWaitsFails)
+TEST_F(LockTest, ReadFailsOnCpuWhoseReaderWaitsForTheLock)
 {
     have_it_until_asked_on_1();
     EXPECT_TRUE(read_on(1));

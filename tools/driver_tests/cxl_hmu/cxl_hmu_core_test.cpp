@@ -13,9 +13,11 @@ extern "C" {
 
 namespace {
 
-// The raw words of a capability: level and overflow interrupts, message 3, all accesses, epochs 1
-// ms .. 100 s, 1024 slots, units 256 B .. 2 MiB (bits 0..13), all factors, both modes, randomized;
-// bitmap at 0x70 (128 bytes for 256 GiB), list at 0xf0.
+// The raw words of a capability with these properties:
+//   interrupts for level crossing and overflow, with interrupt message number 3
+//   all access types, all downsampling factors, randomized downsampling, both tracking modes
+//   epochs of 1 ms to 100 s; units of 256 B to 2 MiB (bits 0..13)
+//   bitmap at 0x70 (128 bytes for 256 GiB); hot list of 1024 slots at 0xf0
 struct Capability {
     u64 qwords[4] = {
         (1024ULL << 48) | (1ULL << 36) | (2ULL << 32) | (100ULL << 20) | (5ULL << 16) |
@@ -94,9 +96,9 @@ TEST(CxlHmuCaps, DecodesEveryField)
     EXPECT_EQ(caps.list_offset, 0xf0U);
 }
 
-// The instance length has 16 bits, but offsets and BARs have 64 bits. So the bitmap and the list
-// may be outside the instance.
-TEST(CxlHmuCaps, ListMayExceedTheInstanceButNotTheBar)
+// The length of an instance has 16 bits, but the offsets of its bitmap and list have 64 bits. So
+// they may be outside the instance.
+TEST(CxlHmuCaps, BitmapAndListMayBeOutsideTheInstanceButNotOutsideTheBar)
 {
     cxl_hmu_caps caps;
     for (u64 places : {8161ULL, 8192ULL, 16384ULL, 65535ULL}) {
@@ -146,8 +148,8 @@ TEST(CxlHmuCaps, AlwaysOnDeviceNeedsNoEpochs)
     EXPECT_NE(cxl_hmu_config_parse(&caps, 1 | 4 << 10 | 1 << 14, 0, 0, &cfg), nullptr);
 }
 
-// Bits 47:32 of the first word are the shortest epoch, bits 31:16 the longest. Each has a 12-bit
-// value above a 4-bit scale.
+// Bits 47:32 of the first word are the shortest epoch, bits 31:16 the longest one. Each has a
+// 12-bit value in the upper bits and a 4-bit scale in the lower bits.
 TEST(CxlHmuCaps, IgnoresInvalidEpochLimitsOfAlwaysOnDevice)
 {
     const u64 good_limits = 0x00120645;
@@ -192,7 +194,7 @@ TEST(CxlHmuCaps, CapacityIsRoundedUpToGranulesAndLimitedByTheBitmap)
     }
 }
 
-// The layout of a whole block
+// Layout of the register areas of a block
 
 struct Block {
     cxl_hmu_block_caps caps = {.version = 1, .instances = 2, .instance_bytes = 0x78};
@@ -219,7 +221,7 @@ struct Block {
     }
 };
 
-TEST(CxlHmuLayout, MergesAdjacentParts)
+TEST(CxlHmuLayout, MergesAdjacentRegisterAreas)
 {
     Block block;
     block.caps.instance_bytes = 0x70 + 0x80 + 64 * 8;
@@ -229,15 +231,16 @@ TEST(CxlHmuLayout, MergesAdjacentParts)
     EXPECT_EQ(block.joined(), "0+" + std::to_string(0x10 + 2 * (0x70 + 0x80 + 64 * 8)));
 }
 
-TEST(CxlHmuLayout, PartsOutsideTheInstanceStaySeparate)
+TEST(CxlHmuLayout, AreasOutsideTheInstanceStaySeparate)
 {
-    Block block;  // registers at 16 .. 128 and 136 .. 248
+    // The registers of the two instances are at 16 .. 128 and 136 .. 248.
+    Block block;
     EXPECT_TRUE(block.add(0, 0x10000, 64, 0x10200, 1024));
     EXPECT_TRUE(block.add(1, 0x20000, 64, 0x20200, 1024));
     EXPECT_EQ(block.joined(), "0+128 136+112 65552+8704 131208+8704");
 }
 
-TEST(CxlHmuLayout, RejectsOverlappingParts)
+TEST(CxlHmuLayout, RejectsOverlappingRegisterAreas)
 {
     Block shared;
     ASSERT_TRUE(shared.add(0, 0x1000, 16, 0x1080, 64));
@@ -249,7 +252,7 @@ TEST(CxlHmuLayout, RejectsOverlappingParts)
     EXPECT_TRUE(over.add(0, 0x70, 1, 0x78 + 0x70, 64)) << "behind them";
 }
 
-TEST(CxlHmuLayout, FitsEightInstancesWithSeparateParts)
+TEST(CxlHmuLayout, SupportsEightInstancesWithSeparateAreas)
 {
     Block block;
     block.caps.instances = 8;
@@ -263,7 +266,7 @@ TEST(CxlHmuLayout, FitsEightInstancesWithSeparateParts)
                   block.layout.spans[i - 1].start + block.layout.spans[i - 1].bytes);
 }
 
-// A change of one quadword of the capability, for a test with parameters.
+// A change to one quadword of the capability. The parameterized tests use one change each.
 struct Change {
     const char *name;
     int qword;
@@ -335,7 +338,7 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"list_at_the_end", 3, ~0ULL, kInstanceBytes}, Change{"list_wraps", 3, ~0ULL, ~7ULL}),
     [](const auto &tested) { return tested.param.name; });
 
-TEST(CxlHmuCaps, RemovesUnitWithoutValidWidth)
+TEST(CxlHmuCaps, RemovesUnitSizeWithoutValidCounterWidth)
 {
     for (u64 width : {0ULL, 64ULL, 255ULL}) {
         cxl_hmu_caps caps = good_caps();
@@ -349,7 +352,7 @@ TEST(CxlHmuCaps, RemovesUnitWithoutValidWidth)
     EXPECT_EQ(caps.counter_width[12], 63);
 }
 
-// Terms of an event, which are encoded as the files in format/ describe.
+// The terms of an event. They are encoded as described by the files in format/.
 struct Terms {
     u64 epoch_type = 0, access_type = 0, scale = 0, multiplier = 0, randomized = 0, factor = 0;
     u64 threshold = 0, granual = 0, base = 0, size = 0;
@@ -366,7 +369,7 @@ struct Terms {
     }
 };
 
-TEST(CxlHmuConfig, ZeroTermsBecomeDefaults)
+TEST(CxlHmuConfig, TermsOfZeroSelectDefaults)
 {
     cxl_hmu_config cfg;
     ASSERT_EQ(Terms{}.parse(good_caps(), &cfg), "");
@@ -464,7 +467,7 @@ TEST(CxlHmuConfig, InitialConfigurationIsCompleteAndSupported)
     }
 }
 
-TEST(CxlHmuConfig, RangeIsCutToTheMemoryAndRefusedBeyondTheBitmap)
+TEST(CxlHmuConfig, RangeIsTruncatedToTheMemoryAndRefusedBeyondTheBitmap)
 {
     cxl_hmu_caps caps = good_caps();
     cxl_hmu_config cfg;
@@ -594,7 +597,7 @@ TEST(CxlHmuHotList, HeadAndUsedCountMatchAQueue)
     }
 }
 
-TEST(CxlHmuHotList, PlanTakesMinimumOfWaitingEntriesAndSpace)
+TEST(CxlHmuHotList, DrainPlanTakesMinimumOfWaitingEntriesAndSpace)
 {
     cxl_hmu_plan plan;
     ASSERT_TRUE(cxl_hmu_list_plan(60, 10, 64, 57, false, &plan));
@@ -623,7 +626,7 @@ TEST(CxlHmuHotList, IgnoresTailOutsideTheList)
     }
 }
 
-TEST(CxlHmuStatus, ClearsBitsThatWereReadButLevelOnlyIfListIsEmpty)
+TEST(CxlHmuStatus, ClearsOverflowIfSetAndLevelOnlyIfListIsEmpty)
 {
     const u64 others = ~(CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL);
     const u64 both = CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests one by one those defects of the RFC driver of November 2024 that arithmetic alone can show.
-// Documentation/devices/cxl_hmu.rst lists all defects, and the tests of those that need a guest.
+// Tests that the driver does not have defects of the RFC driver of November 2024. There is one test
+// for each defect that can be shown without a device. Documentation/devices/cxl_hmu.rst lists all
+// defects, and the tests of the others, which need a guest.
 extern "C" {
 #include "cxl_hmu/cxl_hmu_core.h"
 }
@@ -12,7 +13,7 @@ extern "C" {
 
 namespace {
 
-// Returns capabilities that allow everything. A test removes some of them.
+// Returns capabilities that support everything. Tests remove some of them.
 cxl_hmu_caps generous_caps()
 {
     cxl_hmu_caps caps = {};
@@ -42,8 +43,8 @@ bool accepts(const cxl_hmu_caps &caps, u64 config, u64 config1, u64 config2,
 
 constexpr u64 kUnit4k = 12ULL << 32;
 
-// The RFC driver compared the threshold with 1 << (64 - width), which is computed as an int.
-TEST(CxlHmuRfcDefect, D1_ThresholdIsComparedWithTheWidthIn64Bits)
+// The RFC driver compared the threshold with 1 << (64 - width), which C computes as a 32-bit int.
+TEST(CxlHmuRfcDefect, D1_ThresholdLimitIsComputedIn64Bits)
 {
     cxl_hmu_caps caps = generous_caps();
     for (unsigned width = 1; width <= 63; width++) {
@@ -57,7 +58,7 @@ TEST(CxlHmuRfcDefect, D1_ThresholdIsComparedWithTheWidthIn64Bits)
 }
 
 // ffs() counts bits from 1, so 8 + ffs(mask) selected a unit twice as large as the smallest one.
-TEST(CxlHmuRfcDefect, D2_DefaultsAreTheSmallestSupported)
+TEST(CxlHmuRfcDefect, D2_DefaultUnitAndFactorAreTheSmallestSupported)
 {
     cxl_hmu_caps caps = generous_caps();
     for (unsigned bit = 0; bit < CXL_HMU_NR_UNITS; bit++) {
@@ -70,9 +71,9 @@ TEST(CxlHmuRfcDefect, D2_DefaultsAreTheSmallestSupported)
     }
 }
 
-// For a range that ended at a multiple of 64, the RFC driver wrote one more quadword, which was in
-// the hot list.
-TEST(CxlHmuRfcDefect, D3_FullRangeStaysInsideTheBitmap)
+// If a range ended at a multiple of 64, the RFC driver wrote one quadword too many. This quadword
+// belonged to the hot list.
+TEST(CxlHmuRfcDefect, D3_RangeUpToTheEndOfTheBitmapStaysInsideIt)
 {
     u64 qwords[] = {(1024ULL << 48) | (1ULL << 36) | (1ULL << 32) | (1ULL << 20) | (5ULL << 16) |
                         (0x3fULL << 8),
@@ -90,7 +91,8 @@ TEST(CxlHmuRfcDefect, D3_FullRangeStaysInsideTheBitmap)
     }
 }
 
-// The RFC driver did not write quadwords outside the range, so bits of an earlier run stayed set.
+// The RFC driver did not write the quadwords outside the range, so bits of an earlier run stayed
+// set there.
 TEST(CxlHmuRfcDefect, D4_QwordsOutsideTheRangeAreWrittenAsZero)
 {
     cxl_hmu_config cfg = {};
@@ -121,10 +123,10 @@ TEST(CxlHmuRfcDefect, D5_HeadAdvancesByEntriesRead)
 }
 
 // After an incomplete copy, the RFC driver continued with the next part of the list.
-TEST(CxlHmuRfcDefect, D6_ReadsOneContiguousPieceFromTheHead)
+TEST(CxlHmuRfcDefect, D6_UnreadEntriesWaitFromTheNewHeadOn)
 {
-    // The list wraps: 3 entries are at its end and 4 at its start. There is space for 2 entries
-    // first, then for all.
+    // The entries wrap around: 3 are at the end of the list and 4 at its start. The first plan has
+    // space for only 2 entries, the second for all.
     cxl_hmu_plan plan;
     ASSERT_TRUE(cxl_hmu_list_plan(61, 4, 64, 2, false, &plan));
     EXPECT_EQ(plan.take, 2U);
@@ -206,7 +208,7 @@ TEST(CxlHmuRfcDefect, D17_EpochScalesAre100UsToOneSecond)
 }
 
 // The header of the RFC driver had no unit, time, sequence number or losses.
-TEST(CxlHmuRfcDefect, D19_RecordCarriesUnitTimeSequenceAndLosses)
+TEST(CxlHmuRfcDefect, D19_RecordHasUnitTimeSequenceAndLosses)
 {
     const cxl_hmu_header header = {.time_ns = 1,
                                    .sequence = 2,
@@ -218,8 +220,8 @@ TEST(CxlHmuRfcDefect, D19_RecordCarriesUnitTimeSequenceAndLosses)
                                    .downsampling_log2 = 7};
     u64 words[CXL_HMU_HEADER_WORDS];
     cxl_hmu_header_encode(&header, words);
-    // 4 entries + 5 extra words = 9 words; counter width 5; bit 24: the number of words includes
-    // the extra words.
+    // Word 0: 9 words (4 entries and 5 extra words), counter width 5. Bit 24 is set because the
+    // number of words includes the extra words.
     EXPECT_EQ(words[0], 0x0500'0000'0105'0009U);
     EXPECT_EQ(words[2 + PMUKIT_CXL_HMU_X_UNIT], 0x0706U);
     EXPECT_EQ(words[2 + PMUKIT_CXL_HMU_X_TIME], 1U);
@@ -240,15 +242,15 @@ TEST(CxlHmuRfcRequest, AcceptsTheDocumentedExample)
 
 // A reviewer got "Failed to request region", because the RFC driver requested the block up to the
 // end of the BAR.
-TEST(CxlHmuRfcRequest, BlockLengthIsThatOfItsInstances)
+TEST(CxlHmuRfcRequest, BlockLengthIsComputedFromItsInstances)
 {
     cxl_hmu_block_caps caps;
     ASSERT_EQ(cxl_hmu_block_caps_decode(1 | 3 << 8, 0x1000, 1 << 20, &caps), nullptr);
     EXPECT_EQ(caps.instances * caps.instance_bytes, 0x3000U);
 }
 
-// The message for an EINVAL must name the wrong term, and the file in caps/ that has the valid
-// values.
+// If the driver returns EINVAL, its message must name the wrong term, and the file in caps/ that
+// has the valid values.
 TEST(CxlHmuRfcRequest, ErrorNamesTheTermAndItsCapsFile)
 {
     const struct {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests the driver's arithmetic against each documented rule, and its ring against a model of the
-// device. The model writes its four buffers entry by entry, and never waits for the driver.
+// Tests the driver's arithmetic against each documented rule. Tests the driver's ring against a
+// model of the device: the model writes its four buffers entry by entry, and never waits for the
+// driver.
 extern "C" {
 #include "hisi_ptt/hisi_ptt_core.h"
 }
@@ -52,7 +53,7 @@ TEST(HisiPttTerms, ParseDocumentedExample)
     EXPECT_EQ(hisi_ptt_entry_bytes(&cfg), 32U);
 }
 
-TEST(HisiPttTerms, EncodeRequesterTraceIn4dw)
+TEST(HisiPttTerms, EncodeTraceOfARequesterIn4dw)
 {
     hisi_ptt_config cfg;
     ASSERT_EQ(hisi_ptt_config_parse(config_of({.filter = 0x101, .type = 7}), 0, 0, &cfg), nullptr);
@@ -88,7 +89,7 @@ TEST(HisiPttTerms, Reject8dwWithDirectionZero)
     EXPECT_NE(wrong(config_of({.direction = 0, .format = 1})).find("reserved"), std::string::npos);
 }
 
-TEST(HisiPttTerms, RejectSeveralTypesForOutbound)
+TEST(HisiPttTerms, RejectSeveralTypesIfDirectionIncludesOutbound)
 {
     EXPECT_NE(wrong(config_of({.direction = 1, .type = 3})), "");
     EXPECT_NE(wrong(config_of({.direction = 2, .type = 6})), "") << "4DW 2 carries outbound";
@@ -114,7 +115,7 @@ TEST(HisiPttTerms, RejectEveryReservedBit)
 
 // Location and filters
 
-TEST(HisiPttPlace, RejectsRegistersThatReadAllOnes)
+TEST(HisiPttPlace, RejectsLocationIfBothRegistersReadAllOnes)
 {
     EXPECT_NE(hisi_ptt_place_check(~0U, ~0U), nullptr);
     EXPECT_EQ(hisi_ptt_place_check(0x00000002, 0x00880080), nullptr);
@@ -211,7 +212,7 @@ TEST(HisiPttRing, RejectsWritePointerInOtherBuffer)
     }
 }
 
-TEST(HisiPttRing, AcceptsWritePointerAtEndOfLastFullBuffer)
+TEST(HisiPttRing, AcceptsOnlyEndOfLastFullBufferAsWritePointerInPreviousBuffer)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 3), HISI_PTT_GOOD);
@@ -221,7 +222,7 @@ TEST(HisiPttRing, AcceptsWritePointerAtEndOfLastFullBuffer)
     EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 2 * kBytes);
 }
 
-TEST(HisiPttRing, OverrunAtEndOfFourthBufferCountsNoLoss)
+TEST(HisiPttRing, FourFullBuffersAreNoLossIfWritePointerIsAtTheirEnd)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 0xf), HISI_PTT_OVERRUN);
@@ -239,7 +240,7 @@ TEST(HisiPttRing, ReadsOnlyWholeEntries)
     EXPECT_EQ(hisi_ptt_ring_slice(&ring, 31), 0U);
 }
 
-TEST(HisiPttRing, ReadsAllBuffersFilledBeforeOneInterrupt)
+TEST(HisiPttRing, ReadsAllBuffersReportedByOneInterrupt)
 {
     for (u32 count = 1; count <= 3; count++) {
         hisi_ptt_ring ring = started();
@@ -257,7 +258,7 @@ TEST(HisiPttRing, ReadsAllBuffersFilledBeforeOneInterrupt)
     }
 }
 
-TEST(HisiPttRing, CountsDroppedBytes)
+TEST(HisiPttRing, DropReturnsNumberOfUnreadBytes)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
@@ -269,7 +270,7 @@ TEST(HisiPttRing, CountsDroppedBytes)
     EXPECT_EQ(hisi_ptt_ring_drop(&ring), 0U);
 }
 
-TEST(HisiPttRing, DetectsOverrunWhenAllFourAreFull)
+TEST(HisiPttRing, DetectsOverrunIfAllFourBuffersAreReportedFull)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 0xf), HISI_PTT_OVERRUN);
@@ -279,19 +280,19 @@ TEST(HisiPttRing, DetectsOverrunWhenAllFourAreFull)
     EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 4 * kBytes);
 }
 
-TEST(HisiPttRing, DetectsOverrunAcrossSeveralReports)
+TEST(HisiPttRing, DetectsOverrunIfSeveralReportsAddUpToFourBuffers)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 3), HISI_PTT_GOOD);
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 4), HISI_PTT_GOOD);
     EXPECT_TRUE(hisi_ptt_ring_intact(&ring)) << "the device is in buffer 3";
-    // The device wrapped between the driver's read of INT_STAT and its acknowledgment. The
-    // acknowledgment also cleared the bits that the device had set in that time.
+    // The device wrapped between the driver's read of INT_STAT and its acknowledgment. So the
+    // acknowledgment also cleared bits that the device set after the read.
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 8), HISI_PTT_OVERRUN);
     EXPECT_FALSE(hisi_ptt_ring_intact(&ring));
 }
 
-TEST(HisiPttRing, DataTakenBeforeOverrunIsNeitherLostNorRepeated)
+TEST(HisiPttRing, DataReadBeforeOverrunIsNeitherCountedAsLostNorReadAgain)
 {
     for (u32 bytes : {0U, 32U, 96U, 112U}) {
         hisi_ptt_ring ring = started();
@@ -330,7 +331,7 @@ TEST(HisiPttRing, RejectsBufferReportedFullTwice)
     EXPECT_EQ(hisi_ptt_ring_drop(&ring), kBytes) << "the first time was true";
 }
 
-TEST(HisiPttRing, IsIntactWhileDeviceWritesAnotherBuffer)
+TEST(HisiPttRing, UnreadDataIsIntactWhileDeviceWritesAnotherBuffer)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 7), HISI_PTT_GOOD);
@@ -408,7 +409,7 @@ public:
         exact = false;
         lost += hisi_ptt_ring_resync(&ring_, device_.pointer()) / kEntry;
     }
-    // Moves one piece, as hisi_ptt_move_piece() does.
+    // Reads one piece of the ring, as hisi_ptt_move_piece() does.
     bool move(u32 limit)
     {
         const u32 bytes = hisi_ptt_ring_slice(&ring_, limit);
@@ -434,7 +435,7 @@ public:
         ring_ = started();
         idle_ = false;
     }
-    // Stops the device. From then on the device is idle, so the last check sees the final state.
+    // Stops the device. The device is idle from then on, so the last check sees its final state.
     void stop()
     {
         most_ = 0;
@@ -491,7 +492,9 @@ TEST(HisiPttRing, ReadsEveryEntryOnceInOrderWithoutOverrun)
 
 TEST(HisiPttRing, OverrunDeliversNoTornRepeatedOrReorderedEntries)
 {
-    constexpr u32 kMost[] = {2, 16, 300};  // the device wraps up to nine times between two steps
+    // The maximum number of entries that the device writes between two steps. With 300 entries it
+    // wraps up to nine times.
+    constexpr u32 kMost[] = {2, 16, 300};
     Random random(2);
     u64 overruns = 0, exact = 0;
     for (int round = 0; round < 900; round++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests the driver's catalog parser with blobs that libfdt writes, with the shipped catalog as
-// compiled by dtc, and with hand-written bytes that no tool would write.
+// Tests the driver's catalog parser with three kinds of blobs: blobs that libfdt writes, the
+// shipped catalog as compiled by dtc, and malformed bytes that no tool would write.
 extern "C" {
 #include "imc/imc_core.h"
 }
@@ -183,7 +183,7 @@ TEST(ImcCatalog, ReadsUnitAndEvent)
     EXPECT_EQ(parsed->catalog.nr_skipped, 0U);
 }
 
-TEST(ImcCatalog, EventWithoutScaleAndUnitInheritsThem)
+TEST(ImcCatalog, EventWithoutScaleOrUnitTextInheritsItFromItsPmu)
 {
     const auto parsed =
         parse(make({.unit = [](Tree &tree) { tree.text("scale", "2.5").text("unit", "MiB"); },
@@ -244,9 +244,9 @@ TEST(ImcCatalog, AcceptsDotsInEventNames)
     EXPECT_STREQ(parsed->events[1].name, "pm_mcs01_data_from_l3.1");
 }
 
-// The test "PMU event names" of perf test requires that each file name in events/ is all upper or
-// all lower case. The suffix .scale is in lower case, so the driver converts the name to lower
-// case.
+// The perf test "PMU event names" requires that each file name in events/ is either all upper or
+// all lower case. Names of scale files end with the lower-case suffix .scale, so the driver
+// converts event names to lower case.
 TEST(ImcCatalog, ConvertsEventNamesToLowerCase)
 {
     const auto parsed =
@@ -273,9 +273,9 @@ TEST(ImcCatalog, SkipsOnlySecondUnitOfSameName)
     EXPECT_STREQ(parsed->catalog.skipped[0].why, "there is such a unit already");
 }
 
-// The unit's valid events are dropped, too, and the events of the next unit start at the same
-// index.
-TEST(ImcCatalog, SkipsUnitWithInvalidEventAndAllItsEvents)
+// The valid events of the skipped unit are dropped, too. The first event of the next unit then has
+// the index of the first dropped event.
+TEST(ImcCatalog, SkipsUnitWithInvalidEventAndDropsItsEvents)
 {
     const auto parsed =
         parse(make({.more_events = [](Tree &tree) { add_event(tree, "bad/name", 8); },
@@ -325,7 +325,7 @@ TEST(ImcCatalog, SkippedUnitsCountTowardTheUnitLimit)
     EXPECT_EQ(parsed->catalog.nr_skipped, u32{IMC_MAX_UNITS});
 }
 
-TEST(ImcCatalog, AcceptsCompatibleListAndNestedUnits)
+TEST(ImcCatalog, AcceptsCompatiblePropertyWithSeveralStringsAndNestedUnits)
 {
     Tree tree;
     tree.begin("").begin("a").bytes("compatible",
@@ -545,7 +545,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Limits: values at each limit and just beyond it
 
-TEST(ImcCatalog, AcceptsLastCounterInMemory)
+TEST(ImcCatalog, AcceptsCounterAtTheEndOfTheUnitsMemory)
 {
     const Recipe last = {.unit = kNothing,
                          .reg = [](Tree &tree) { tree.cell("reg", 0x40000 - 8); }};
@@ -558,7 +558,7 @@ TEST(ImcCatalog, AcceptsLastCounterInMemory)
         EXPECT_FALSE(imc_unit_has_counter(&unit, at)) << at;
 }
 
-// A chip of a back-end driver may have less memory than the parser allows.
+// The chip that a back-end driver describes may have less memory than the parser allows.
 TEST(ImcCatalog, UnitAndControlBlockMustFitChipMemory)
 {
     imc_unit unit = {};
@@ -588,7 +588,7 @@ TEST(ImcCatalog, AcceptsLongestNamesAndTexts)
     EXPECT_NE(parse(make(longer))->wrong, "");
 }
 
-TEST(ImcCatalog, AcceptsControlBlockAtEndOfChip)
+TEST(ImcCatalog, AcceptsControlBlockAtEndOfChipMemory)
 {
     EXPECT_EQ(
         parse(make({.unit = [](Tree &tree) { tree.cell("cb_offset", 0x280000 - 0x28); }}))->wrong,
@@ -626,7 +626,8 @@ TEST(ImcCatalog, AcceptsUpToMaxEventsPerUnitAndSkipsMore)
               "/imc-counters/events@0/event@E1024: more events than a catalogue may have");
 }
 
-// Several units may share one list of events, which counts for each unit.
+// Several units may refer to the same list of events. The events then count toward the limit once
+// for each unit.
 TEST(ImcCatalog, AcceptsUpToMaxEventsInTotalAndSkipsMore)
 {
     const auto blob = [](u32 units) {
@@ -681,8 +682,9 @@ TEST(ImcCatalog, RejectsEveryTruncation)
             << bytes;
 }
 
-// The size of the block in the header is smaller, so that the tokens or strings end early.
-TEST(ImcCatalog, RejectsEveryShortenedBlock)
+// The header has a smaller size of the structure or strings block, so that tokens or strings end
+// early.
+TEST(ImcCatalog, RejectsHeaderWithTooSmallBlockSize)
 {
     const Blob whole = make({});
     const u32 structs = fdt_size_dt_struct(whole.data()),

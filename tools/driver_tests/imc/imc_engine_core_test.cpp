@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests the arithmetic of the IMC engine against the documented rules: facts of threads and cores,
-// trace records, published register values, and the catalog for the driver.
+// Tests the arithmetic of the IMC engine against the documented rules: the facts (measured values)
+// of threads and cores, trace records, published register values, and the catalog for the driver.
 extern "C" {
 #include "imc_engine/imc_engine_core.h"
 }
@@ -35,15 +35,16 @@ struct Machine {
     }
 };
 
-TEST(ImcEngineFacts, CountTimeByNumberOfBusyThreads)
+TEST(ImcEngineFacts, TimeIsCountedByNumberOfBusyThreads)
 {
     Machine machine;
-    machine.busy(0, true, 100);   // no thread is busy until this time
-    machine.busy(1, true, 130);   // 30 ns with one busy thread
-    machine.busy(2, true, 150);   // 20 ns with two
-    machine.busy(1, false, 155);  // 5 ns with three
-    machine.busy(2, false, 165);  // 10 ns with two
-    machine.busy(0, false, 205);  // 40 ns with one
+    // Thread 0 becomes busy at 100 ns; no thread is busy before.
+    machine.busy(0, true, 100);
+    machine.busy(1, true, 130);   // before this: 30 ns with one busy thread
+    machine.busy(2, true, 150);   // before this: 20 ns with two busy threads
+    machine.busy(1, false, 155);  // before this: 5 ns with three busy threads
+    machine.busy(2, false, 165);  // before this: 10 ns with two busy threads
+    machine.busy(0, false, 205);  // before this: 40 ns with one busy thread
     imc_engine_account(&machine.core, 212);
     EXPECT_EQ(machine.fact(IMC_ENGINE_ELAPSED_NS), 212U);
     EXPECT_EQ(machine.fact(IMC_ENGINE_BUSY_0_NS), 107U);
@@ -76,7 +77,7 @@ TEST(ImcEngineFacts, ThreadTimesAddUpToCoreTime)
     EXPECT_EQ(machine.fact(IMC_ENGINE_ELAPSED_NS), now);
 }
 
-TEST(ImcEngineFacts, RepeatedBusyStateChangesNothing)
+TEST(ImcEngineFacts, SettingTheSameBusyStateAgainChangesNothing)
 {
     Machine machine;
     machine.busy(0, true, 10);
@@ -100,7 +101,7 @@ TEST(ImcEngineFacts, FactsDoNotChangeWhileTheClockGoesBackwards)
     EXPECT_EQ(machine.thread_fact(0, IMC_ENGINE_TASK_NS), 10U);
 }
 
-TEST(ImcEngineFacts, ThreadHasOwnWorkButTimesOfItsCore)
+TEST(ImcEngineFacts, WorkIsCountedPerThreadButTimesAreThoseOfTheCore)
 {
     Machine machine;
     machine.threads[0].switches = 3;
@@ -136,7 +137,8 @@ TEST(ImcEngineSlots, SumOfRoundedDeltasEqualsRoundedSum)
     imc_engine_facts from{}, to{};
     u64 sum = 0;
     for (int i = 0; i < 1000; i++) {
-        to.value[IMC_ENGINE_ELAPSED_NS] += 17000;  // one count is 512 cycles at 32 MHz, 16000 ns
+        // The counter counts once per 512 cycles at 32 MHz, which take 16000 ns.
+        to.value[IMC_ENGINE_ELAPSED_NS] += 17000;
         sum += imc_engine_slot_delta(&slot, &from, &to);
         from = to;
     }
@@ -180,7 +182,8 @@ TEST(ImcEngineScom, MatchesSkiboot)
 
 TEST(ImcEngineScom, EncodesPeriod)
 {
-    EXPECT_EQ(imc_engine_period_ns(imc_engine_scom(0xffffff05)), 7843U);  // 251 events
+    // A period of 251 events.
+    EXPECT_EQ(imc_engine_period_ns(imc_engine_scom(0xffffff05)), 7843U);
     EXPECT_EQ(imc_engine_period_ns(imc_engine_scom(0xffff8300)), 1000000U);
     EXPECT_EQ(imc_engine_period_ns(imc_engine_scom(0xffffffff)), 31U);
     EXPECT_EQ(imc_engine_period_ns(imc_engine_scom(0)), 134217728000U);
@@ -276,8 +279,8 @@ void expect_due(const imc_engine_due &due, u64 count, u64 first_ns, u64 late)
 
 TEST(ImcEngineTrace, WritesAllRecordsDue)
 {
-    // Sampling times are 30 + n * 7843 ns. Due are the times after the first argument, up to the
-    // second argument.
+    // The sampling times are 30 + n * 7843 ns. A record is due for each sampling time that is after
+    // the first argument and not after the second one.
     expect_due(imc_engine_trace_due(30, 30 + 13 * 7843, 7843, 30), 13, 30 + 7843, 0);
     expect_due(imc_engine_trace_due(30, 29 + 13 * 7843, 7843, 30), 12, 30 + 7843, 0);
     expect_due(imc_engine_trace_due(31, 7800, 7843, 30), 0, 30 + 7843, 0);
@@ -287,8 +290,8 @@ TEST(ImcEngineTrace, WritesAllRecordsDue)
 
 TEST(ImcEngineTrace, DropsRecordsDueTooLongAgo)
 {
-    // Only records of the last 1 ms are written: 127 records if the period is 7843 ns. The last
-    // record due is always written.
+    // Only records of the last 1 ms are written, which are 127 records if the period is 7843 ns.
+    // The newest of the due records is always written.
     expect_due(imc_engine_trace_due(0, 200 * 7843, 7843, 0), 127, 74 * 7843, 73);
     expect_due(imc_engine_trace_due(0, 3 * 999718, 999718, 0), 1, 3 * 999718, 2);
     expect_due(imc_engine_trace_due(0, 40000000, 30000000, 0), 1, 30000000, 0);
@@ -338,14 +341,15 @@ TEST(ImcEngineNest, SumOfRoundedDeltasEqualsRoundedSum)
     imc_engine_nest_facts from{}, to{};
     u64 sum = 0;
     for (int i = 0; i < 1000; i++) {
-        to.value[slot.fact] += 3;  // pages; one count is 8 pages of 4 KiB
+        // Three pages. The counter counts once per 8 pages of 4 KiB.
+        to.value[slot.fact] += 3;
         sum += imc_engine_nest_delta(&slot, 4096, &from, &to);
         from = to;
     }
     EXPECT_EQ(sum, 3000U / 8);
 }
 
-// The catalog has units with prefix and base, and lists of events to which the units point.
+// In the catalog, a unit has a prefix, a base, and a reference to a list of events.
 
 using Offsets = std::map<std::string, u64>;
 
@@ -358,7 +362,7 @@ std::string property(const std::string &node, const std::string &name)
     return found[1].matched ? found[1].str() : found[2].str();
 }
 
-// Returns the catalog as a map: "PMU/event" -> offset of the event's counter.
+// Returns the catalog as a map from "PMU/event" to the offset of the event's counter.
 Offsets catalogue()
 {
     std::ifstream file(PMUKIT_DRIVERS "/imc_engine/imc-power9.dts");

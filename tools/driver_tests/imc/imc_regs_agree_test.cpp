@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Checks that the driver and the engine define the registers alike. The two sets of definitions
-// were written independently from the same sources.
+// Checks that the driver and the engine define the registers in the same way. The two sets of
+// definitions were written independently from the same sources.
 extern "C" {
 #include "imc/imc_regs.h"
 #include "imc_engine/imc_engine_regs.h"

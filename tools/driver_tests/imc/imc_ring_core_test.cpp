@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests the reader of a trace buffer with an engine that writes at any time, wraps, and does not
-// wait for the reader.
+// Tests the reader of a trace buffer. The engine, which writes the buffer, writes at any time,
+// wraps, and does not wait for the reader.
 extern "C" {
 #include "imc/imc_core.h"
 }
@@ -19,7 +19,8 @@ constexpr u32 kWords = IMC_RECORD_WORDS;
 constexpr u32 kBytes = kRecords * kWords * sizeof(u64);
 constexpr u64 kTb2Mask = (1ULL << 42) - 1;
 
-// A model of the hardware, written from its documentation and independent of the reader.
+// A model of the engine. It was written from the documentation of the hardware, independently of
+// the reader.
 class Engine {
 public:
     explicit Engine(u32 records = kRecords) : memory_(records * kWords) {}
@@ -58,7 +59,7 @@ protected:
 
     void look() { imc_ring_look(&ring, &tally); }
 
-    // Reads the available records, returns their numbers.
+    // Reads the available records and returns their numbers.
     std::vector<u64> take(size_t most = SIZE_MAX)
     {
         std::vector<u64> numbers;
@@ -113,7 +114,7 @@ TEST_F(ImcRing, ConvertsAllWordsToCpuByteOrder)
     EXPECT_EQ(record, (std::array<u64, kWords>{1016, 0, 1ULL << 63, 3, 4, 5, 6, 1016}));
 }
 
-TEST_F(ImcRing, FollowsEngineAcrossWraps)
+TEST_F(ImcRing, ReadsAllRecordsAcrossWraps)
 {
     u64 next = 0;
     for (u32 round = 0; round < 50; round++) {
@@ -126,7 +127,7 @@ TEST_F(ImcRing, FollowsEngineAcrossWraps)
     EXPECT_FALSE(tally.lapped);
 }
 
-TEST_F(ImcRing, ReadsOnlyRecordsSeenByThePoll)
+TEST_F(ImcRing, ReadsOnlyRecordsWrittenBeforeThePoll)
 {
     engine.write(2);
     look();
@@ -134,8 +135,8 @@ TEST_F(ImcRing, ReadsOnlyRecordsSeenByThePoll)
     EXPECT_EQ(take(), numbers(0, 2));
 }
 
-// From every position, the tests write one record less than the buffer holds, exactly as many, and
-// more.
+// The tests start at every position of the buffer. They write one record less than the buffer can
+// hold, exactly as many as it can hold, and more.
 class ImcRingFull : public testing::TestWithParam<u64> {};
 
 TEST_P(ImcRingFull, FindsEnginePositionAndReadsNewestRecords)
@@ -169,8 +170,8 @@ INSTANTIATE_TEST_SUITE_P(Counts, ImcRingFull,
                          testing::Values(kRecords - 1, kRecords, kRecords + 1, kRecords + 5,
                                          2 * kRecords - 1));
 
-// The test polls without reading records, as when the reader of an AUX area is slow.
-TEST_F(ImcRing, CountsLossExactlyIfEachRoundHasAPoll)
+// The test polls the buffer but does not read records, as when the reader of an AUX area is slow.
+TEST_F(ImcRing, CountsLossExactlyIfEachRoundOfTheBufferIsPolled)
 {
     u64 taken = 0;
     for (u32 i = 0; i < 40; i++) {
@@ -183,11 +184,12 @@ TEST_F(ImcRing, CountsLossExactlyIfEachRoundHasAPoll)
     EXPECT_FALSE(tally.lapped);
 }
 
-TEST_F(ImcRing, CountsRecordOverwrittenAfterPollOnce)
+TEST_F(ImcRing, RecordOverwrittenAfterItsPollCountsOnceAsLost)
 {
     engine.write(4);
     look();
-    engine.write(kRecords - 2);  // overwrites the first two records
+    // These records overwrite the first two records.
+    engine.write(kRecords - 2);
     EXPECT_EQ(take(), numbers(2, 4));
     EXPECT_EQ(tally.lost, 2U);
     look();
@@ -195,7 +197,7 @@ TEST_F(ImcRing, CountsRecordOverwrittenAfterPollOnce)
     EXPECT_EQ(tally.lost, 2U);
 }
 
-TEST_F(ImcRing, WaitsOnceForHalfWrittenRecord)
+TEST_F(ImcRing, ReadsHalfWrittenRecordAtTheNextPollIfItIsComplete)
 {
     engine.write(3);
     const u64 whole = engine.word(2, IMC_RECORD_TB2);
@@ -208,7 +210,7 @@ TEST_F(ImcRing, WaitsOnceForHalfWrittenRecord)
     EXPECT_EQ(tally.rejected, 0U);
 }
 
-TEST_F(ImcRing, RejectsRecordThatStaysHalfWritten)
+TEST_F(ImcRing, RejectsRecordThatIsStillHalfWrittenAtTheNextPoll)
 {
     engine.write(3);
     engine.word(2, IMC_RECORD_TB2) = 0;
@@ -222,7 +224,7 @@ TEST_F(ImcRing, RejectsRecordThatStaysHalfWritten)
     EXPECT_EQ(take(), numbers(3, 4));
 }
 
-TEST_F(ImcRing, RejectsIncompleteRecordBeforeTheLastOneAtOnce)
+TEST_F(ImcRing, RejectsIncompleteRecordAtOnceIfARecordFollowsIt)
 {
     engine.write(4);
     engine.word(1, IMC_RECORD_TB2) = htobe64(77);
@@ -241,8 +243,8 @@ TEST_F(ImcRing, RejectsDecreasingTimebase)
     EXPECT_EQ(tally.rejected, 1U);
 }
 
-// The last record of a poll has a timebase that no later record reaches. The reader must reject
-// this record, and must still read the records after it.
+// The last record of a poll has a timebase above that of all later records. The reader must reject
+// this record and must still read the records after it.
 TEST_F(ImcRing, InvalidRecordDoesNotHideLaterRecords)
 {
     for (u64 next = 0; next < 2 * kRecords; next += 5) {
@@ -277,8 +279,8 @@ TEST_F(ImcRing, DroppedInvalidRecordDoesNotHideLaterRecords)
     EXPECT_EQ(take(), numbers(5, 9));
 }
 
-// The half-written record is at the beginning of the buffer. If the engine restarted there, it
-// would also leave a new record at this place.
+// The half-written record is at the beginning of the buffer. An engine that restarts also begins to
+// write there.
 TEST_F(ImcRing, DoesNotMistakeHalfWrittenRecordForARestart)
 {
     engine.write(kRecords);
@@ -320,7 +322,7 @@ TEST_F(ImcRing, CountsDroppedRecordsAsLost)
     EXPECT_EQ(take(), numbers(5, 6));
 }
 
-TEST_F(ImcRing, FollowsEngineThatRestartsAtBeginning)
+TEST_F(ImcRing, ReadsAllRecordsIfEngineRestartsAtBeginning)
 {
     engine.write(5);
     look();
@@ -338,37 +340,42 @@ TEST_F(ImcRing, FollowsEngineThatRestartsAtBeginning)
     EXPECT_EQ(tally.lost + tally.rejected, 0U);
 }
 
-TEST_F(ImcRing, FollowsEngineThatRestartsAtOldPosition)
+TEST_F(ImcRing, ReadsAllRecordsIfEngineRestartsAtOldPosition)
 {
     engine.write(5);
     look();
     EXPECT_EQ(take(), numbers(0, 5));
     imc_ring_restart(&ring);
-    engine.write(14);  // passes the beginning, so both positions have new records
+    // The engine continues at its old position and passes the beginning of the buffer. So there are
+    // new records at both positions.
+    engine.write(14);
     look();
     EXPECT_EQ(take(), numbers(5, 19));
     EXPECT_EQ(tally.lost + tally.rejected, 0U);
 }
 
-TEST_F(ImcRing, FollowsRestartedEnginePastOldPosition)
+TEST_F(ImcRing, ReadsAllRecordsIfRestartedEnginePassesOldPosition)
 {
     engine.write(5);
     look();
     EXPECT_EQ(take(), numbers(0, 5));
     imc_ring_restart(&ring);
     engine.begin_again();
-    engine.write(8);  // passes the old position, which then has a newer record than the beginning
+    // The engine starts at the beginning and passes its old position. So the record there is newer
+    // than the record at the beginning.
+    engine.write(8);
     look();
     EXPECT_EQ(take(), numbers(5, 13));
     EXPECT_EQ(tally.lost + tally.rejected, 0U);
 }
 
-TEST_F(ImcRing, DropsUnseenRecordsAtRestart)
+TEST_F(ImcRing, SkipsRecordsNotPolledBeforeTheRestart)
 {
     engine.write(5);
     look();
     EXPECT_EQ(take(2), numbers(0, 2));
-    engine.write(3);  // no poll reads these before the restart
+    // No poll finds these records before the restart.
+    engine.write(3);
     imc_ring_restart(&ring);
     look();
     EXPECT_EQ(take(), numbers(0, 0));
@@ -403,7 +410,7 @@ TEST_F(ImcRing, ReadsNoStaleRecordAfterManyRestarts)
 
 // With any content of the buffer, the reader stays inside the buffer (checked by AddressSanitizer)
 // and delivers or counts every record.
-TEST_F(ImcRing, AccountsForEveryRecordWithAnyContent)
+TEST_F(ImcRing, DeliversOrCountsEveryRecordForAnyBufferContent)
 {
     std::mt19937_64 random(7);
     for (u32 run = 0; run < 3000; run++) {
@@ -426,7 +433,7 @@ TEST_F(ImcRing, AccountsForEveryRecordWithAnyContent)
 
 // Timer interval
 
-TEST(ImcPoll, IntervalLetsHalfASectionArrive)
+TEST(ImcPoll, PollIntervalIsTheTimeOfHalfASection)
 {
     EXPECT_EQ(imc_poll_ns(1000000, 128, 128), 500000U);
     EXPECT_EQ(imc_poll_ns(1000000, 64, 128), 1000000U);
@@ -439,7 +446,8 @@ TEST(ImcPoll, IntervalStaysBetween250MicrosecondsAnd10Milliseconds)
     EXPECT_EQ(imc_poll_ns(1000000, 1, 128), 10000000U);
     EXPECT_EQ(imc_poll_ns(1000, 4096, 128), 250000U);
     EXPECT_EQ(imc_poll_ns(~0ULL, 1, 128), 10000000U);
-    EXPECT_EQ(imc_poll_ns(1ULL << 58, 1, 128), 10000000U);  // 2^58 * 64 wraps to 0
+    // The product 2^58 * 64 would wrap to 0.
+    EXPECT_EQ(imc_poll_ns(1ULL << 58, 1, 128), 10000000U);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests how the driver decodes table entries and event terms, its counter arithmetic, and how it
-// assigns counters to events, all against the documented rules.
+// Tests against the documented rules how the driver decodes table entries and event terms, computes
+// counter values, and assigns counters to events.
 extern "C" {
 #include "uncore_pmon/uncore_pmon_core.h"
 }
@@ -141,7 +141,7 @@ TEST(UncorePmonUnits, DecodesFieldsAndOffsets)
     EXPECT_EQ(uncore_pmon_unit_bytes(&counters_last, 0), 56U);
 }
 
-TEST(UncorePmonUnits, StepsDependOnAccessAndType)
+TEST(UncorePmonUnits, RegisterDistancesDependOnAccessAndType)
 {
     for (u64 type : {12, 13, 17}) {
         const uncore_pmon_unit unit = unit_of({.type = type});
@@ -193,9 +193,9 @@ TEST(UncorePmonUnits, RejectsInvalidEntriesWithReason)
     EXPECT_EQ(why({.access = 2, .box_control = 0x7fffffa0}), "");
 }
 
-// An entry of the table must not make the driver write architectural MSRs, such as those of system
-// calls, or MSRs through which a guest passes addresses to its hypervisor.
-TEST(UncorePmonUnits, RejectsMsrsOfArchitectureAndHypervisors)
+// A table entry must not make the driver write architectural MSRs, such as those for system calls,
+// or MSRs through which a guest passes addresses to its hypervisor.
+TEST(UncorePmonUnits, RejectsArchitecturalAndHypervisorMsrs)
 {
     for (u64 msr : {0x2000U, 0x3800U, 0x3fffffbbU})
         EXPECT_EQ(why({.access = 0, .box_control = msr}), "") << msr;
@@ -281,7 +281,7 @@ TEST(UncorePmonUnits, RejectsMoreChasThanTheProcessorHas)
     EXPECT_EQ(entries[6].wrong, nullptr) << "behind the last that was asked for";
 }
 
-TEST(UncorePmonUnits, CollideIfRegistersOverlap)
+TEST(UncorePmonUnits, UnitsCollideIfTheirRegistersOverlap)
 {
     const auto collide = [](const UnitWords &a, const UnitWords &b) {
         const uncore_pmon_unit one = unit_of(a), other = unit_of(b);
@@ -305,7 +305,7 @@ TEST(UncorePmonUnits, CollideIfRegistersOverlap)
 
 // In domain 0, the kernel accesses the first 256 bytes of configuration space through I/O ports,
 // and takes a lock to do so.
-TEST(UncorePmonUnits, UseEcamExceptInPortRangeOfDomain0)
+TEST(UncorePmonUnits, PciUnitsUseEcamExceptInFirst256BytesOfDomain0)
 {
     const auto is_memory = [](u64 domain, u64 offset) {
         const u64 address = domain << 28 | 0xfe11000 | offset;
@@ -320,9 +320,9 @@ TEST(UncorePmonUnits, UseEcamExceptInPortRangeOfDomain0)
     EXPECT_TRUE(is_memory(7, 0xfc));
 }
 
-// Types 8 and 9 are links, whose addresses in the table of Sapphire Rapids are wrong. Type 19 is a
-// type of Diamond Rapids that the driver ignores.
-TEST(UncorePmonUnits, LinksAndIgnoredTypeAreMisplaced)
+// Types 8 and 9 are UPI and M3UPI links, whose addresses in the table of Sapphire Rapids are wrong.
+// Type 19 of Diamond Rapids is ignored by the driver.
+TEST(UncorePmonUnits, UnitsOfLinkTypesAndOfIgnoredTypeAreMisplaced)
 {
     for (u64 type = 0; type < 100; type++) {
         const uncore_pmon_unit unit =
@@ -334,8 +334,8 @@ TEST(UncorePmonUnits, LinksAndIgnoredTypeAreMisplaced)
     }
 }
 
-// The expected PCI ids, first device and registers are those of intel_uncore.
-TEST(UncorePmonLinks, LinksHaveTheRegistersOfIntelUncore)
+// The expected PCI device IDs, first devices and registers are those of intel_uncore.
+TEST(UncorePmonLinks, UpiAndM3upiUnitsHaveTheRegistersOfIntelUncore)
 {
     const struct {
         u16 device, type;
@@ -362,7 +362,7 @@ TEST(UncorePmonLinks, LinksHaveTheRegistersOfIntelUncore)
     }
 }
 
-TEST(UncorePmonLinks, OnlyTheFirstLinkOfAKindYieldsLinks)
+TEST(UncorePmonLinks, OnlyPciFunctionOfFirstLinkYieldsUnits)
 {
     std::array<uncore_pmon_entry, UNCORE_PMON_MAX_LINKS> links = {};
     EXPECT_FALSE(uncore_pmon_links(0x3241, 0, 0xfe, 0x11, links.data())) << "the second";
@@ -386,7 +386,7 @@ TEST(UncorePmonUnits, SkipsEmptyEntries)
 
 // Counters that the table does not list
 
-TEST(UncorePmonFixed, ExistsUnlessOtherRegistersOverlapIt)
+TEST(UncorePmonFixed, FixedCounterExistsUnlessOtherRegistersOverlapIt)
 {
     const auto has_fixed = [](const UnitWords &words,
                               uncore_pmon_platform platform = UNCORE_PMON_SPR) {
@@ -447,7 +447,7 @@ TEST(UncorePmonTerms, TermsAreWrittenToTheControlRegister)
     EXPECT_EQ(parsed.cfg.slots, 0xfU);
 }
 
-TEST(UncorePmonTerms, RejectsBitsTheUnitLacks)
+TEST(UncorePmonTerms, RejectsConfigBitsThatTheUnitDoesNotHave)
 {
     const UnitWords pci = {.access = 2, .box_control = 0xfe11318, .type = 7};
     const UnitWords cha = {.access = 0, .box_control = 0x2000, .type = 0};
@@ -554,7 +554,7 @@ std::span<const uncore_pmon_named_event> named_events()
     return {uncore_pmon_named_events, end};
 }
 
-TEST(UncorePmonNamed, AllParseForTheirUnits)
+TEST(UncorePmonNamed, AllNamedEventsAreValidForTheirUnits)
 {
     for (const uncore_pmon_named_event &event : named_events()) {
         const bool pci = event.umask > 0xff;
@@ -587,7 +587,7 @@ TEST(UncorePmonNamed, NamesAreUniquePerUnitType)
     }
 }
 
-TEST(UncorePmonNamed, HaveExpectedCodes)
+TEST(UncorePmonNamed, NamedEventsHaveExpectedCodes)
 {
     const struct {
         uncore_pmon_platform platform;
@@ -631,7 +631,7 @@ TEST(UncorePmonNamed, HaveExpectedCodes)
     }
 }
 
-TEST(UncorePmonNamed, EventsMatchUnitAndPlatform)
+TEST(UncorePmonNamed, NamedEventsMatchUnitAndPlatform)
 {
     const uncore_pmon_unit first = unit_of({}), second = unit_of({.box_control = 0xc8aaa800});
     const uncore_pmon_unit crowded = unit_of({.counters = 6});
@@ -674,8 +674,8 @@ TEST(UncorePmonTypes, NamesMatchTypeNumbers)
 TEST(UncorePmonFold, IntervalIsAtMostHalfTheWrapTime)
 {
     for (u32 width = 32; width <= 64; width++) {
-        // Time in which a counter advances by half its range at 2^40 counts per second, but at
-        // least 1 ms and at most 60 s
+        // The time in which a counter advances by half of its range at 2^40 counts per second,
+        // limited to 1 ms .. 60 s.
         const double half_ns = std::min(
             6e10, std::max(1e6, 1e9 / (1ULL << 40) * static_cast<double>(1ULL << (width - 1))));
         EXPECT_LE(static_cast<double>(uncore_pmon_fold_ns(width)), half_ns) << width;
@@ -690,7 +690,7 @@ TEST(UncorePmonFold, IntervalIsAtMostHalfTheWrapTime)
     EXPECT_EQ(uncore_pmon_fold_ns(24), 1000000U);
 }
 
-TEST(UncorePmonDelta, HandlesEveryCounterWidth)
+TEST(UncorePmonDelta, ComputesDeltaForEveryCounterWidth)
 {
     for (u32 width = 24; width <= 64; width++) {
         const u64 top = width == 64 ? ~u64{0} : (u64{1} << width) - 1;
@@ -727,7 +727,8 @@ bool assigned_well(const std::vector<u32> &slots, const std::vector<s8> &slot)
     return true;
 }
 
-// Hall's condition: each set of events can use at least as many slots as the set has events.
+// Checks Hall's condition: for each set of events, the number of slots that the events can use is
+// at least the number of events.
 bool can_be_assigned(const std::vector<u32> &slots)
 {
     for (u32 set = 0; set < 1U << slots.size(); set++) {
