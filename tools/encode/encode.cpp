@@ -219,7 +219,8 @@ Result<perfdata::Writer> open_writer(const Case &what, const std::string &path)
     std::vector<perfdata::WriterEvent> events;
     for (const Event &event : what.events)
         events.push_back(writer_event(event, what.order));
-    // The host has as many CPUs as the case uses: stock perf rejects higher CPU numbers.
+    // The recording states that the host has as many CPUs as the case uses, because stock perf
+    // rejects CPU numbers above that.
     uint32_t cpus = 1;
     for (const Buffer &buffer : what.buffers)
         cpus = std::max(cpus, buffer.cpu + 1);
@@ -272,7 +273,8 @@ Result<void> write_recording(const Case &what, const std::string &path)
         if (auto put = writer->auxtrace_info(static_cast<uint32_t>(what.info[0]), words); !put)
             return put;
     }
-    // Each event and CPU or thread has its own AUX area, in which offsets continue.
+    // Each event has an AUX area for each CPU or thread. The offset in an AUX area continues from
+    // one buffer to the next.
     std::map<std::tuple<uint64_t, uint32_t, uint32_t>, uint64_t> offsets;
     for (const Buffer &buffer : what.buffers) {
         if (buffer.type != PERF_RECORD_AUX) {
@@ -291,7 +293,7 @@ Result<void> write_recording(const Case &what, const std::string &path)
         trace.reference = buffer.event_id;
         if (auto put = writer->records(aux_record(what, buffer, offset)); !put)
             return put;
-        // A buffer without bytes is a gap: it has an AUX record but no AUXTRACE.
+        // A buffer without bytes is a gap in the data. It has an AUX record but no AUXTRACE record.
         if (auto put =
                 buffer.bytes.empty() ? Result<void>() : writer->auxtrace(trace, buffer.bytes, {});
             !put)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit-encode CASE FILE: writes the recording of a case. pmukit-encode --commands CASE: lists the
-// commands with expected output, one per line. pmukit-encode --expected COMMAND CASE: prints the
-// expected output of a command.
+// pmukit-encode CASE FILE                  writes the recording of a case
+// pmukit-encode --commands CASE            lists the commands with expected output, one per line
+// pmukit-encode --expected COMMAND CASE    prints the expected output of a command
 #include <cstdio>
 #include <string>
 

@@ -87,7 +87,7 @@ TEST(EncodeCase, ErrorsNameTheLine)
     EXPECT_EQ(error_of("# only this"), "a case has at least one pmu and one event");
 }
 
-TEST(EncodeCase, KeepsExpectedOutput)
+TEST(EncodeCase, ReturnsExpectedOutputOfCaseUnchanged)
 {
     Result<Case> made = parse_case(std::string(kHead) +
                                    "expect dump --tlp\n| one\n|  two\n|\nexpect report\n| three\n");
@@ -109,7 +109,7 @@ class EncodeRecording : public testing::TestWithParam<const char *> {};
 INSTANTIATE_TEST_SUITE_P(BothLayouts, EncodeRecording, testing::Values("file", "pipe"),
                          [](const auto &layout) { return std::string(layout.param); });
 
-TEST_P(EncodeRecording, HasTheAuxBuffersAndTheMissingBytes)
+TEST_P(EncodeRecording, RecordingHasAuxBuffersAndMissingBytesOfCase)
 {
     const std::string path =
         testing::TempDir() + "pmukit_encode." + GetParam() + "." + std::to_string(::getpid());

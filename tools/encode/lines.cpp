@@ -39,7 +39,8 @@ Result<void> put_numbers(Words words, std::vector<std::byte> &bytes)
 
 // hisi_ptt, PCIe trace: Documentation/devices/hisi_ptt.rst
 
-// 8dw TIME DW0 DW1 DW2 DW3 [PREFIX]: mark, prefix, the four dwords of the TLP header, zero, time
+// 8dw TIME DW0 DW1 DW2 DW3 [PREFIX]: an 8DW entry, which consists of the mark, the prefix, the four
+// dwords of the TLP header, zero and the time
 Result<void> put_8dw(Words words, std::vector<std::byte> &bytes)
 {
     if (words.size() != 5 && words.size() != 6)
@@ -59,7 +60,7 @@ Result<void> put_8dw(Words words, std::vector<std::byte> &bytes)
     return {};
 }
 
-// 4dw DW0 DW1 DW2 DW3, in the 4DW format of the device
+// 4dw DW0 DW1 DW2 DW3: a 4DW entry, as in the format of the device
 Result<void> put_4dw(Words words, std::vector<std::byte> &bytes)
 {
     if (words.size() != 4)
@@ -154,7 +155,8 @@ void put_big(std::vector<std::byte> &bytes, uint64_t value)
     store(bytes.data() + bytes.size() - sizeof value, value, std::endian::big);
 }
 
-// imc TIMEBASE MODE IP [CPMC1 CPMC2 CPMC3 CPMC4] [torn]: a torn record has no tb2 yet
+// imc TIMEBASE MODE IP [CPMC1 CPMC2 CPMC3 CPMC4] [torn]: a record. If it is torn (not completely
+// written), its tb2 is 0.
 Result<void> put_imc(Words words, std::vector<std::byte> &bytes)
 {
     constexpr const char *kHelp = "imc TIMEBASE MODE IP [CPMC1 CPMC2 CPMC3 CPMC4] [torn]";
@@ -212,8 +214,8 @@ Result<std::array<uint64_t, N>> numbers_of(Words words, const char *help, size_t
     return numbers;
 }
 
-// cq-header SEQUENCE DOMAIN CACHE_BYTES SCALE [LOST]: from the simulated back-end, with 256 RMIDs
-// and 32-bit counters
+// cq-header SEQUENCE DOMAIN CACHE_BYTES SCALE [LOST]: a header as from the simulated back-end, with
+// 256 RMIDs and 32-bit counters
 Result<void> put_cq_header(Words words, std::vector<std::byte> &bytes)
 {
     auto n = numbers_of<5>(words, "cq-header SEQUENCE DOMAIN CACHE_BYTES SCALE [LOST]", 1);
@@ -232,8 +234,8 @@ Result<void> put_cq_header(Words words, std::vector<std::byte> &bytes)
     return {};
 }
 
-// cq SEQUENCE TIME MONITOR KIND DOMAIN EVENT BYTES BOUND [STATUS]: kind, event and status are
-// numbers
+// cq SEQUENCE TIME MONITOR KIND DOMAIN EVENT BYTES BOUND [STATUS]: the value of a monitor. KIND,
+// EVENT and STATUS are given as numbers.
 Result<void> put_cq(Words words, std::vector<std::byte> &bytes)
 {
     auto n =
@@ -307,7 +309,7 @@ const Line *line_of(std::string_view first)
     return found == std::end(kLines) ? nullptr : found;
 }
 
-// base 0: decimal, or hexadecimal after 0x
+// base 0: the number is decimal or, after 0x, hexadecimal
 Result<uint64_t> number_of(std::string_view word, int base)
 {
     std::string_view digits = word;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Case lines that encode bytes. A new driver adds its lines to the table in lines.cpp.
+// The lines of a case that encode bytes. To support a new driver, add its lines to the table in
+// lines.cpp.
 #pragma once
 
 #include <span>
@@ -17,7 +18,7 @@ struct Line {
     Result<void> (*append)(Words words, std::vector<std::byte> &bytes);
 };
 
-// nullptr: no such line.
+// Returns nullptr if no line begins with this word.
 const Line *line_of(std::string_view first);
 
 Result<uint64_t> number_of(std::string_view word, int base = 0);

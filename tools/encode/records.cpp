@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Layout of records: perf_event_open(2).
+// perf_event_open(2) describes the layout of the records.
 #include "encode/records.hpp"
 
 #include <algorithm>
@@ -91,7 +91,8 @@ const Event *event_of(const Case &what, const Buffer &buffer)
     return found == what.events.end() ? nullptr : &*found;
 }
 
-// The end of every record except samples, according to the sample_type of the event.
+// Appends the sample_id fields at the end of a record, as all records except samples have them. The
+// sample_type of the event selects the fields.
 void put_trailer(Packer &to, const Event *event, const Buffer &buffer)
 {
     if (event && event->period)
@@ -219,7 +220,7 @@ Result<void> read_mmap(Case &into, Words words)
         return read;
     Packer body(into.order);
     body.put(buffer.pid).put(buffer.tid).put((*place)[0]).put((*place)[1]).put((*place)[2]);
-    // The build id replaces device and inode: its length, padding, the id.
+    // Instead of device and inode there is a build id: its length, padding, the id.
     body.put(build_bytes).put(uint8_t{0}).put(uint16_t{0}).put(Bytes(build_id));
     constexpr uint32_t kReadExecute = 5, kPrivate = 2;
     body.put(kReadExecute).put(kPrivate);
@@ -249,7 +250,7 @@ Result<void> read_fork(Case &into, Words words)
 
 namespace {
 
-// The body of LOST also has the event id, before the count.
+// In a LOST record, the event id precedes the count.
 Result<void> read_loss(Case &into, Words words, uint32_t type, const char *help)
 {
     Result<std::vector<uint64_t>> lost = numbers(words, 2, help);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Case lines that describe kernel records, and the encoding of all records.
+// Parses the lines of a case that describe kernel records, and encodes all records.
 #pragma once
 
 #include <string_view>
