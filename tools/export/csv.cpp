@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// RFC 4180: lines end with CR LF; a field with a comma, a quote or a line end is quoted. An unknown
-// field is empty; an empty text is "". A text that a spreadsheet would take for a formula gets a '
-// before it: a recorded program can choose such a name, and quotes do not prevent formulas.
+// Writes CSV files as in RFC 4180: lines end with CR LF, and fields with a comma, a quote or a line
+// end are quoted. An unknown field is empty; an empty text is "". A text that a spreadsheet would
+// take for a formula gets a leading ' because a recorded program can choose such a name, and quotes
+// do not prevent formulas.
 #include <map>
 #include <optional>
 
@@ -13,7 +14,8 @@
 namespace pmukit::exporter {
 namespace {
 
-// Upper bound in bytes for a field with comma and quotes, without the text between the quotes.
+// Upper bound in bytes for a field including its comma and quotes, but not the text between the
+// quotes.
 constexpr size_t kMostPlain = 24;
 constexpr size_t kLineEnd = 2;
 
@@ -35,7 +37,8 @@ char *put_quoted(char *at, std::string_view text)
     return at;
 }
 
-// Upper bound in bytes for a line of `fields` fields. texts: bit mask of those that are kText.
+// Upper bound in bytes for a line of `fields` fields. texts: bit mask of the columns that are
+// kText.
 size_t most_bytes(size_t fields, uint64_t texts, const Value *values)
 {
     return kLineEnd + kMostPlain * fields + 2 * text_bytes(texts, values);
@@ -69,7 +72,8 @@ private:
 
     std::optional<Folder> folder_;
     std::map<const Table *, TextFile> files_;
-    std::string prefix_;  // common fields of the current rows
+    // Text of the fields that the current rows have in common.
+    std::string prefix_;
     Result<void> state_;
 };
 
@@ -85,8 +89,7 @@ WriterResult Csv::make(const Output &output)
         if (!folder)
             return folder.error();
         csv->folder_.emplace(std::move(*folder));
-        // This file is created even if it gets no rows: without rows it shows that nothing was
-        // lost.
+        // The file of losses is created in any case: without rows, it shows that nothing was lost.
         csv->open_in_folder(*find_table("losses"));
     }
     if (!csv->state_)
@@ -114,7 +117,7 @@ void Csv::open(const Table &table, const std::string &path, const std::string &s
     files_.emplace(&table, std::move(*file));
 }
 
-// nullptr: the file could not be created; state_ has the error.
+// Returns nullptr if the file could not be created; state_ then has the error.
 TextFile *Csv::file_of(const Table &table)
 {
     const auto known = files_.find(&table);

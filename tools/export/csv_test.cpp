@@ -31,7 +31,8 @@ std::string host_field(std::string_view host)
     text << file.rdbuf();
     std::filesystem::remove_all(folder);
     const std::string all = text.str();
-    const size_t begin = all.find("\r\n") + 3;  // after the comma of the source
+    // The host field begins after the empty source field and its comma.
+    const size_t begin = all.find("\r\n") + 3;
     return all.substr(begin, all.find(",,", begin) - begin);
 }
 

@@ -4,8 +4,9 @@
 // share one more stream. CTF 1.8 has no absent fields: an unknown value is 0 or empty, and its bit
 // in the field `known` (bit 0: the first column) is clear.
 //
-// Babeltrace pulls: its sink requests messages from a message iterator in this file. Rows wait
-// until there is a batch of them; then the graph runs until the iterator has no more messages.
+// Babeltrace's sink pulls messages from a message iterator, which is in this file. Rows are
+// collected until there is a batch of them. Then the graph runs until the iterator has no more
+// messages.
 #include "export/writer.hpp"
 
 #ifdef PMUKIT_BABELTRACE
@@ -29,7 +30,8 @@ namespace pmukit::exporter {
 namespace {
 
 constexpr size_t kBatchRows = 1024, kBatchTextBytes = size_t{1} << 20;
-// Each stream is an open file, and the sink compares the name of a new stream with all others.
+// The number of streams is limited, because each stream is an open file, and the sink compares the
+// name of a new stream with those of all others.
 constexpr size_t kMostStreams = 1024;
 constexpr uint64_t kNanosecondsHz = 1000000000;
 
@@ -75,7 +77,8 @@ private:
     using StreamKey = std::tuple<const Table *, std::string, std::string, uint64_t>;
     struct OneStream {
         StreamRef stream;
-        uint64_t last_ns = 0;  // times in a stream must not go back
+        // Time of the last event. Times in a stream must not decrease.
+        uint64_t last_ns = 0;
         bool begun = false;
     };
 
@@ -104,13 +107,16 @@ private:
     std::map<StreamKey, size_t> stream_by_;
     std::vector<Waiting> waiting_;
     size_t waiting_text_bytes_ = 0;
-    size_t given_ = 0;  // number of rows of waiting_ that are delivered
-    size_t ended_ = 0;  // number of streams_ that have ended
+    // Number of rows of waiting_ that were passed to the sink.
+    size_t given_ = 0;
+    // Number of streams_ for which the end was passed to the sink.
+    size_t ended_ = 0;
     bool is_last_ = false;
     std::vector<Value> row_;
     Result<void> state_;
     const bt_component_source *source_ = nullptr;
-    Graph graph_;  // destroyed first, as it refers to the other members
+    // The graph refers to the other members. It is declared last, so it is destroyed first.
+    Graph graph_;
 };
 
 void Ctf::fail(const char *what)
@@ -233,8 +239,8 @@ size_t Ctf::stream_of(const Table &table, Values origin)
     if (fresh) {
         OneStream one;
         one.stream.reset(bt_stream_create(classes_[&table].stream.get(), trace_.get()));
-        // The name of a stream becomes its file name. For a stream without a name, the sink would
-        // try "stream-0" and so on until a name is free.
+        // The sink uses the name of a stream as its file name. If a stream had no name, the sink
+        // would try "stream-0" and so on until it finds an unused name.
         const std::string name = std::string(table.name) + '-' + std::to_string(streams_.size());
         if (!one.stream || bt_stream_set_name(one.stream.get(), name.c_str()) != 0)
             fail("make a stream");
@@ -303,7 +309,7 @@ const bt_message *Ctf::event_of(bt_self_message_iterator *iterator, const Waitin
     return message;
 }
 
-// Returns the next message; nullptr: none until more rows wait.
+// Returns the next message, or nullptr if there is none until more rows are added.
 const bt_message *Ctf::message_of(bt_self_message_iterator *iterator)
 {
     if (given_ < waiting_.size()) {
@@ -358,7 +364,8 @@ Result<void> Ctf::finish()
     if (state_)
         pump();
     const ForUserAlone made;
-    graph_.reset();  // writes metadata
+    // Destroying the graph makes the sink write the metadata.
+    graph_.reset();
     // If there were no rows, the sink has created no folder.
     if (state_ && ::mkdir(folder_.part().c_str(), 0700) != 0 && errno != EEXIST)
         state_ = system_error(folder_.path(), errno);

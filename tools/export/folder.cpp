@@ -37,7 +37,8 @@ Result<Folder> Folder::create(const std::string &given)
     if (::mkdir(folder.part_.c_str(), 0700) == 0)
         return folder;
     Error error = system_error(path, errno);
-    folder.part_.clear();  // not created here, so the destructor must not remove it
+    // The folder was not created here, so the destructor must not remove it.
+    folder.part_.clear();
     return error;
 }
 

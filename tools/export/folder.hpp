@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// An output folder, which gets its name when all its files are complete. Until then its name is
-// that of an unfinished file (perfdata::NewFile): NAME.part-PID. Also sets the permissions of
+// An output folder. Until all of its files are complete, it has a temporary name, NAME.part-PID, as
+// perfdata::NewFile has. Then it is renamed to NAME. This header also sets the permissions of
 // outputs.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace pmukit::exporter {
 
-// RAII: sets the umask so that files and folders that any library creates are accessible only to
-// the user, as they contain addresses.
+// Sets the umask for the lifetime of the object. Files and folders that any library creates are
+// then accessible only to the user, because they contain addresses.
 class ForUserAlone {
 public:
     ForUserAlone() : before_(::umask(077)) {}
@@ -28,7 +28,7 @@ private:
 
 class Folder {
 public:
-    // Error: the name exists already.
+    // Returns an error if the name exists already.
     static Result<Folder> create(const std::string &path);
     // Removes final slashes: "tables" for "tables/". A name derived from the result, such as
     // NAME.part-PID, is then beside the folder, not in it.
@@ -38,14 +38,15 @@ public:
     ~Folder();
 
     const std::string &path() const { return path_; }
-    // Path to write the files to, through a descriptor of the parent folder.
+    // Path under which the files are written. It refers to the parent folder by a file descriptor.
     const std::string &part() const { return part_; }
     Result<void> finish();
 
 private:
     Folder(std::string path, perfdata::Destination to);
 
-    std::string path_, part_;  // part_ empty: nothing to remove
+    // If part_ is empty, the destructor removes nothing.
+    std::string path_, part_;
     perfdata::Destination to_;
 };
 

@@ -11,12 +11,12 @@
 namespace pmukit::exporter {
 namespace {
 
-constexpr size_t kMostKey = 24;    // the longest is ,"traffic_class":"
-constexpr size_t kMostPlain = 24;  // any field except a text, with a closing quote
+constexpr size_t kMostKey = 24;    // bytes of the longest key, ,"traffic_class":"
+constexpr size_t kMostPlain = 24;  // bytes of any field except a text, with a closing quote
 constexpr size_t kLineEnd = 2;
 
-// The text ,"name": and the opening quote of a string value. Writers copy the whole array, whose
-// size is constant, although only `bytes` of it are used.
+// The text ,"name": and, for strings, the opening quote. Writers copy the whole array even if only
+// `bytes` of it are used, because a copy of constant size is fast.
 struct Key {
     explicit Key(const Column &column) : kind(column.kind), quoted(kind != Kind::kNumber)
     {
@@ -30,7 +30,8 @@ struct Key {
     bool quoted;
 };
 
-// Upper bound in bytes for a line of `fields` fields. texts: bit mask of those that are kText.
+// Upper bound in bytes for a line of `fields` fields. texts: bit mask of the columns that are
+// kText.
 size_t most_bytes(size_t fields, uint64_t texts, const Value *values)
 {
     return kLineEnd + fields * (kMostKey + kMostPlain) + kMostEscaped * text_bytes(texts, values);

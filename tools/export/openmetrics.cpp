@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Sums over a recording in the text format of OpenMetrics 1.0, which is also Prometheus' exposition
-// format 0.0.4, for the textfile collector of node_exporter. All metrics are gauges, because a
-// recording covers one interval.
+// Writes sums over a recording in the text format of OpenMetrics 1.0, which is also Prometheus'
+// exposition format 0.0.4. The textfile collector of node_exporter reads such files. All metrics
+// are gauges, because a recording covers one interval.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -22,9 +22,12 @@ enum class How { kRows, kSum, kLast };
 struct Metric {
     std::string_view name, help, table;
     How how;
-    std::string_view value;  // the column that is summed up, or whose last value counts
-    std::array<std::string_view, 5> labels{};  // columns used as labels after source, host and pmu
-    std::array<std::string_view, 2> newest{};  // labels of the newest row; do not identify a series
+    // Column that is summed up, or whose last value is the result.
+    std::string_view value;
+    // Columns that become labels, after the labels source, host and pmu.
+    std::array<std::string_view, 5> labels{};
+    // Columns that become labels with the values of the newest row. They do not distinguish series.
+    std::array<std::string_view, 2> newest{};
 };
 constexpr Metric kMetrics[] = {
     {"pmukit_cache_qos_bytes",
@@ -61,11 +64,11 @@ constexpr Metric kMetrics[] = {
 };
 constexpr Origin kCommonLabels[] = {kSource, kHost, kPmu};
 
-// Limit of series, each of which stays in memory; no plausible machine has that many.
+// Maximum number of series. Each series stays in memory, and no plausible machine has this many.
 constexpr size_t kMostSeries = 100000;
 
-// Escapes a label as JSON, with blanks instead of control characters: without them, the escapes of
-// JSON are those of labels.
+// Escapes the value of a label as for JSON. Control characters become blanks, because only for them
+// the escapes of JSON differ from those of labels.
 std::string label_text(std::string_view text)
 {
     std::string printable(text);
@@ -93,11 +96,12 @@ private:
     static void add_label(const Column &column, const Value &value, std::string &to);
     static void add_labels(std::span<const std::string_view> labels, const Table &table, Values row,
                            std::string &to);
-    // labels: source, host and pmu of the row
+    // labels: the labels source, host and pmu of the row
     void add(const Metric &metric, const Table &table, Values row, std::string labels);
 
     TextFile file_;
-    std::map<const Metric *, std::map<std::string, Series>> series_;  // by labels
+    // Key of the inner map: the labels of the series.
+    std::map<const Metric *, std::map<std::string, Series>> series_;
     size_t count_ = 0;
     std::vector<Value> row_;
     Result<void> state_;
@@ -182,7 +186,8 @@ Result<void> OpenMetrics::finish()
 
 }  // namespace
 
-// Other users, such as that of the collector, may read the file: it contains no addresses.
+// Makes the file readable for other users, such as the user of the collector. This is safe, because
+// the file contains no addresses.
 WriterResult make_openmetrics(const Output &output)
 {
     Result<TextFile> file = TextFile::create(output.path);

@@ -29,18 +29,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Number of rows that are held in memory, as columns. A query engine skips or reads this number of
-// rows at once.
+// Number of rows of a row group. The rows of a group are held in memory as columns until the group
+// is written, and a query engine skips or reads a whole group at once.
 constexpr int64_t kRowGroupRows = 65536;
 
-// True for the column host, which is not in the file: query engines make this column from the name
-// of the folder.
+// Returns true for the column host. It is not in the file, because query engines make this column
+// from the name of the folder.
 bool is_in_path(size_t column)
 {
     return column == kHost;
 }
 
-// The folder driver=D also becomes a column, which would replace a column "driver" of the file.
+// Query engines also make a column "driver" from the folder driver=D. So a column "driver" of the
+// file needs another name.
 std::string field_name(const Column &column)
 {
     return std::string(column.name) + (column.name == "driver" ? "_" : "");
@@ -51,7 +52,8 @@ bool is_string(Kind kind)
     return is_text(kind) || kind == Kind::kBdf;
 }
 
-// Value of a partition as Hive writes it: path characters are escaped, an empty value has a name.
+// Returns the value of a partition as Hive writes it: special characters are escaped, and an empty
+// value has a special name.
 std::string folder_name(std::string_view value)
 {
     if (value.empty())
@@ -181,7 +183,7 @@ public:
 
 private:
     struct Placed {
-        std::string folder, staged;  // final folder; current path
+        std::string folder, staged;  // folder: the final one; staged: the current path
         std::unique_ptr<HostFile> file;
     };
     HostFile *file_of(const Table &table, Values origin);
@@ -258,7 +260,8 @@ Result<void> Parquet::finish()
 WriterResult make_parquet(const Output &output)
 {
     const ForUserAlone made;
-    // Destination::of() refuses a link of another user, which would redirect the directories.
+    // Destination::of() refuses a symbolic link that belongs to another user, because it would
+    // redirect the directories created here.
     const auto to = perfdata::Destination::of(output.path + kStagedName);
     if (!to && to.error().code != Errc::kNotFound)
         return to.error();

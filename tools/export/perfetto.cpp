@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Trace events as JSON for ui.perfetto.dev and chrome://tracing, in Chromium's Trace Event Format.
-// Each PMU of a host is a process, each of its CPUs a thread, each row an instant with its fields
-// as arguments. A row with a column of ticks (an entry of hisi_ptt) is shown after the first row of
-// its track, one nanosecond per tick.
+// Each PMU of a host is a process, each of its CPUs is a thread, and each row is an instant with
+// its fields as arguments. The time of a row with a column of ticks (an entry of hisi_ptt) is the
+// time of the first row of its track plus one nanosecond per tick.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -17,12 +17,14 @@ namespace {
 
 constexpr size_t kNoColumn = SIZE_MAX;
 
-// Presentation of a table's rows: the column that names an instant, and the column drawn as a
-// curve.
+// How the rows of a table are presented: which column names an instant, and which column is drawn
+// as a curve.
 struct Look {
     std::string_view table, name;
-    std::string_view sum;    // column drawn as a curve; a point is the sum over one call of rows()
-    std::string_view ticks;  // column of a time finer than time_ns
+    // Column that is drawn as a curve. A point of the curve is the sum over one call of rows().
+    std::string_view sum;
+    // Column with a time in ticks, which is finer than time_ns.
+    std::string_view ticks;
 };
 constexpr Look kLooks[] = {
     {"cache_qos", "event", "", ""},    {"cxl_hmu", "dpa", "accesses", ""},
@@ -62,7 +64,8 @@ public:
 private:
     struct Track {
         uint64_t process, thread;
-        std::optional<std::pair<uint64_t, uint64_t>> anchor;  // ns and ticks of the first row
+        // time_ns and ticks of the first row.
+        std::optional<std::pair<uint64_t, uint64_t>> anchor;
     };
     Track &track_of(Values origin);
     void name_track(const char *what, const Track &track, const std::string &name);
@@ -76,7 +79,8 @@ private:
     TextFile file_;
     bool is_first_ = true;
     std::map<const Table *, Places> places_;
-    std::map<std::pair<std::string, std::string>, uint64_t> processes_;  // by host and PMU
+    // Key: host and PMU.
+    std::map<std::pair<std::string, std::string>, uint64_t> processes_;
     std::map<std::tuple<uint64_t, uint64_t>, Track> tracks_;
     std::vector<Value> row_;
 };
@@ -138,7 +142,8 @@ size_t Perfetto::most_bytes() const
     constexpr size_t kFrame = 160, kField = 48;
     size_t most = kFrame + row_.size() * kField;
     for (const Value &value : row_)
-        most += 2 * kMostEscaped * size_t{value.bytes};  // as a name and as an argument
+        // The text can occur twice: as the name and as an argument.
+        most += 2 * kMostEscaped * size_t{value.bytes};
     return most;
 }
 

@@ -21,7 +21,7 @@ struct Column {
     std::string_view name;
     Kind kind;
     std::string_view meaning;
-    bool indexed = false;  // in formats that have indexes
+    bool indexed = false;  // formats that have indexes make one for this column
 };
 
 struct Table {
@@ -38,13 +38,13 @@ enum Origin : size_t { kSource, kHost, kPmu, kCpu, kTime };
 constexpr int kSchemaVersion = 2;
 
 std::span<const Table> tables();
-// nullptr: no table has this name.
+// Returns nullptr if no table has this name.
 const Table *find_table(std::string_view name);
-// Index of a column, which the table must have.
+// Returns the index of a column. The table must have this column.
 size_t column_of(const Table &table, std::string_view name);
 
-// A field of a row: a number or a text, according to the kind of its column; or unknown. The
-// receiver of a row must copy a text that it needs after the call.
+// A field of a row. Depending on the kind of its column, it is a number or a text; or it is
+// unknown. If the receiver of a row needs a text after the call, it must copy the text.
 struct Value {
     constexpr Value() = default;
     constexpr Value(uint64_t number) : bits{.number = number}, known(true) {}
@@ -72,8 +72,8 @@ constexpr bool is_text(Kind kind)
 class RowSink {
 public:
     virtual ~RowSink() = default;
-    // Rows whose first fields are equal. `common` has these fields (at least the origin); `rest`
-    // has the other fields, row by row.
+    // Called with rows whose first fields are equal. `common` has these fields, at least the origin
+    // columns. `rest` has the other fields, row by row.
     virtual void rows(const Table &table, Values common, Values rest) = 0;
 };
 

@@ -25,7 +25,8 @@
 namespace pmukit::exporter {
 namespace {
 
-constexpr size_t kStreamColumns = kCpu + 1;  // the columns that a stream number replaces
+// Number of columns that a stream number replaces.
+constexpr size_t kStreamColumns = kCpu + 1;
 
 struct Close {
     void operator()(sqlite3 *database) const { sqlite3_close(database); }
@@ -47,8 +48,8 @@ std::string quoted(std::string_view text)
     return to + "'";
 }
 
-// SQLITE_OPEN_NOFOLLOW refuses links anywhere in the path, so links in the folder's path are
-// resolved here.
+// Resolves the symbolic links in the path of the folder. This is needed because
+// SQLITE_OPEN_NOFOLLOW refuses symbolic links anywhere in the path.
 std::string without_links(const std::string &path)
 {
     std::error_code failure;
@@ -69,7 +70,8 @@ public:
 private:
     struct Insert {
         Statement statement;
-        std::vector<std::array<char, kBdfBytes>> bdfs;  // one per column
+        // Text of the BDF of each column.
+        std::vector<std::array<char, kBdfBytes>> bdfs;
     };
     Error error() const;
     void run(const std::string &sql);
@@ -81,7 +83,8 @@ private:
     uint64_t stream_of(Values origin);
 
     perfdata::NewName file_;
-    Database database_;  // declared before the statements, so destroyed after them
+    // Must be destroyed after the statements, so it is declared before them.
+    Database database_;
     std::map<const Table *, Insert> inserts_;
     std::map<std::tuple<std::string, std::string, std::string, uint64_t>, uint64_t> streams_;
     Result<void> state_;
@@ -115,12 +118,14 @@ void Sqlite::step(sqlite3_stmt *statement)
     sqlite3_reset(statement);
 }
 
-// The file is new, so a journal and synchronous writes would protect nothing.
+// Opens the database without a journal and without synchronous writes: they would protect nothing,
+// because the file is new.
 Result<void> Sqlite::open()
 {
     if (file_.is_in_place())
         return Error{Errc::kUsage, file_.path() + ": a database needs a separate file; name one"};
-    if (Result<Fd> empty = file_.create(); !empty)  // SQLite would follow a link
+    // Creates the file first, because SQLite would follow a symbolic link.
+    if (Result<Fd> empty = file_.create(); !empty)
         return empty.error();
     sqlite3 *opened = nullptr;
     const int status = sqlite3_open_v2(

@@ -6,7 +6,8 @@
 namespace pmukit::exporter {
 namespace {
 
-// Copies the first character of text and removes it from there; U+FFFD for an invalid byte.
+// Copies the first UTF-8 character of `text` and removes it from `text`. Copies U+FFFD for an
+// invalid byte.
 char *put_character(char *at, std::string_view &text)
 {
     const size_t bytes = utf8_bytes(text);

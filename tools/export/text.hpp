@@ -12,8 +12,8 @@
 
 namespace pmukit::exporter {
 
-// Most bytes of a number or address. Each call may overwrite this many bytes, even if it uses
-// fewer.
+// Maximum number of bytes of a number or address. A call may overwrite this many bytes even if the
+// number is shorter.
 constexpr size_t kMostDigits = 20;
 constexpr size_t kBdfBytes = 7;
 
@@ -23,7 +23,7 @@ inline char *put_text(char *at, std::string_view text)
     return at + text.size();
 }
 
-// For short texts of variable length: copies without a call of memcpy().
+// Copies a text without a call of memcpy(). Fast for short texts of variable length.
 inline char *put_word(char *at, std::string_view word)
 {
     const char *from = word.data();
@@ -49,8 +49,8 @@ namespace detail {
 inline constexpr char kHexDigits[] = "0123456789abcdef";
 constexpr uint64_t kEachByte = 0x0101010101010101;
 
-// Splits a number into eight digits, one per byte, the first in the lowest byte; computes halves,
-// quarters and digits in parallel.
+// Splits a number into eight decimal digits, one per byte; the first digit is in the lowest byte.
+// The computation treats first the halves, then the quarters, then the digits in parallel.
 constexpr uint64_t eight_decimals(uint32_t value)
 {
     const uint64_t halves = value / 10000 | uint64_t{value % 10000} << 32;
@@ -154,7 +154,7 @@ inline char *put_plain(char *at, Kind kind, const Value &value)
     return put_word(at, value.text());
 }
 
-// Bit mask of the columns that are kText. Computed once, not for every row.
+// Returns the bit mask of the columns that are kText. Callers compute it once, not for every row.
 inline uint64_t text_columns(std::span<const Column> columns)
 {
     uint64_t texts = 0;
@@ -163,7 +163,7 @@ inline uint64_t text_columns(std::span<const Column> columns)
     return texts;
 }
 
-// Bytes of the kText fields in a row. texts: see text_columns().
+// Returns the number of bytes of the kText fields in a row. texts: see text_columns().
 inline size_t text_bytes(uint64_t texts, const Value *values)
 {
     size_t bytes = 0;
@@ -172,10 +172,11 @@ inline size_t text_bytes(uint64_t texts, const Value *values)
     return bytes;
 }
 
-// Escapes text for a JSON string; invalid UTF-8 becomes U+FFFD. At most six times as long.
+// Escapes text for a JSON string. Invalid UTF-8 becomes U+FFFD. The result is at most six times as
+// long as the text.
 char *put_json_escaped(char *at, std::string_view text);
 constexpr size_t kMostEscaped = 6;
-// Copies text; invalid UTF-8 becomes U+FFFD. At most three times as long.
+// Copies text. Invalid UTF-8 becomes U+FFFD. The result is at most three times as long as the text.
 char *put_utf8(char *at, std::string_view text);
 constexpr size_t kMostUtf8 = 3;
 

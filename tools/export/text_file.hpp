@@ -14,7 +14,7 @@ namespace pmukit::exporter {
 
 class TextFile {
 public:
-    // path "-": standard output. shown: name in messages; empty: the path.
+    // path: "-" is standard output. shown: name of the file in messages; if empty, it is the path.
     static Result<TextFile> create(const std::string &path, const std::string &shown = {});
 
     // Returns space for at most `bytes` characters.
@@ -24,7 +24,7 @@ public:
             make_room(bytes);
         return buffer_.get() + used_;
     }
-    // Call after writing to the space from room(). end: past the last character.
+    // Call this after writing to the space from room(). end: the end of the written characters.
     void wrote(const char *end) { used_ = static_cast<size_t>(end - buffer_.get()); }
     void text(std::string_view text);
 

@@ -52,7 +52,7 @@ TEST(Text, WritesWordsOfEveryLength)
                   letters.substr(0, size));
 }
 
-// A number overwrites no more bytes than its callers reserve for it.
+// Writing a number must not overwrite more bytes than callers reserve for it.
 TEST(Text, OverwritesAtMostTheReservedBytes)
 {
     for (uint64_t value = UINT64_MAX; value != 0; value /= 3)
@@ -71,14 +71,14 @@ TEST(Text, EscapesForJson)
 }
 
 // Any bytes of a name in a recording must give valid JSON.
-TEST(Text, MakesValidJsonOfAnyBytes)
+TEST(Text, EscapedTextIsValidJsonForAnyBytes)
 {
     uint64_t random = 1;
     for (int round = 0; round < 20000; round++) {
         std::string bytes;
         for (int i = 0; i < 8; i++) {
             random = random * 6364136223846793005U + 1442695040888963407U;
-            // Half of the bytes are boundary values of UTF-8.
+            // Half of the bytes are values at boundaries of UTF-8's byte ranges.
             constexpr uint8_t kEdges[] = {0xc1, 0xc2, 0xe0, 0x9f, 0xa0, 0xed, 0xf0, 0x8f,
                                           0x90, 0xf4, 0xf5, 0x80, 0xbf, 0x7f, 0x1f, 0xef};
             const uint8_t byte = static_cast<uint8_t>(random >> 40);
