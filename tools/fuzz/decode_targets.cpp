@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Fuzz targets of the decoders. An input is split into pieces of any size. Every byte must be part
-// of a record or reported as skipped, and offsets must never decrease. The first input byte is the
-// piece size minus 1.
+// Fuzz targets of the decoders. An input is passed to a decoder in pieces; the first input byte is
+// the size of a piece minus 1. Every byte must be part of a record or be reported as skipped, and
+// offsets must never decrease.
 #include <algorithm>
 
 #include "decode/cache_qos/cache_qos_decode.hpp"
@@ -110,8 +110,8 @@ void feed(decode::Decoder &decoder, Bytes bytes, size_t step)
     decoder.end();
 }
 
-// Feeds each piece as if the device had been restarted before it. For every seventh piece, the
-// decoder does not get the offset of the piece's first entry.
+// Passes each piece to the decoder as if the device had been restarted before it. For every seventh
+// piece, the decoder is not informed of the offset of the first entry.
 constexpr unsigned kPttRuns = 4;
 void feed_runs(decode::hisi_ptt::StreamDecoder &decoder, Bytes bytes, size_t step)
 {
@@ -159,8 +159,9 @@ void cxl_hmu(Bytes bytes)
     (void)decode::cxl_hmu::words_of_raw(bytes);
 }
 
-// The second input byte selects options: bit 0 the format, bit 1 wide tags, bit 2 (kPttRuns)
-// feed_runs(). Without feed_runs(), also checks that the piece size does not change the result.
+// The second input byte selects options: bit 0 selects the format, bit 1 wide tags, bit 2
+// (kPttRuns) feed_runs(). Without feed_runs(), the target also checks that the piece size does not
+// change the result.
 void hisi_ptt(Bytes bytes)
 {
     if (bytes.size() < 2)

@@ -45,7 +45,7 @@ void check_events(const imc_catalog &catalog, const imc_unit &unit)
 
 void imc_catalog_blob(Bytes bytes)
 {
-    // A copy of exactly this size, which is aligned. Sanitizers detect a read beyond its end.
+    // An aligned copy of exactly the same size, so that sanitizers detect a read beyond its end.
     const std::vector<std::byte> blob(bytes.begin(), bytes.end());
     // These arrays are static and not zeroed for each input, because zeroing would take most of the
     // time.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Runs the device models with a guest that does anything: it accesses registers of every BAR in
+// Runs the device models with a guest that does anything: it accesses registers of every BAR with
 // every width, accesses configuration space, resets the device, lets time pass, and maps and unmaps
-// memory with changing contents. Checks that a model keeps the rules of vfu/device.hpp towards its
-// host, even with an injected fault.
+// memory whose contents change. Checks that a model observes the rules of vfu/device.hpp for its
+// host, even if a fault is injected.
 #include <array>
 #include <string_view>
 
@@ -17,7 +17,8 @@ namespace pmukit::fuzz {
 namespace {
 
 constexpr uint16_t kRootPort = 0x0080;
-constexpr unsigned kMostSteps = 1024;  // per script, because ticks are expensive
+// Maximum number of steps per script. It is low, because ticks are expensive.
+constexpr unsigned kMostSteps = 1024;
 constexpr uint64_t kNsPerTick = 1000;
 
 // A host whose DMA reads return the next bytes of the script, so that two reads of an address may
@@ -81,7 +82,8 @@ private:
     };
     using Act = void (Guest::*)();
 
-    // Returns a place for a register access. Like the server, uses only places within a BAR.
+    // Chooses the location of a register access. Like the server, the target uses only locations
+    // within a BAR.
     Place place()
     {
         const unsigned bar = bars_[script_.below(bar_count_)];
@@ -94,7 +96,8 @@ private:
         const uint64_t now = machine_.pass(ns);
         device_.advance(now);
         const std::optional<uint64_t> deadline = device_.next_deadline_ns();
-        hold(!deadline || *deadline > now);  // otherwise the server would never sleep
+        // A deadline that is not in the future would keep the server from ever sleeping.
+        hold(!deadline || *deadline > now);
     }
 
     void read_register()
@@ -180,7 +183,8 @@ void model_cxl_hmu(Bytes bytes)
     models::AccessLog log;
     cxl_hmu::Options options;
     options.memory_bytes = uint64_t{1} << 20;
-    options.instance.hot_list_entries = cxl_hmu::kMinHotList;  // a short script can fill it
+    // Even a short script can fill such a hot list.
+    options.instance.hot_list_entries = cxl_hmu::kMinHotList;
     options.doe = true;
     options.fault = choose_fault(script, cxl_hmu::faults());
     hold(static_cast<bool>(check(options)));

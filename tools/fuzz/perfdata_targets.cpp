@@ -82,7 +82,7 @@ void perfdata_file(Bytes bytes)
         (void)perfdata::testing::perf_text(*reader);
 }
 
-// The first input byte is the number of bytes fed at a time, minus 1.
+// The first input byte is the number of bytes that are passed at a time, minus 1.
 void perfdata_pipe(Bytes bytes)
 {
     if (bytes.empty())

@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kPrefixes = 64;  // about this many prefixes per file, at equal distances
+// About this many prefixes of each file are run. Their lengths differ by equal steps.
+constexpr size_t kPrefixes = 64;
 
 class Seeds : public testing::TestWithParam<Target> {};
 INSTANTIATE_TEST_SUITE_P(EveryTarget, Seeds, testing::ValuesIn(kTargets),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Fuzz targets of the code between recordings and outputs: names, maps and samples of any
-// recording; symbols, inlined functions and call chains of any program, stack and registers.
+// Fuzz targets of the code between recordings and outputs. Their inputs are names, maps and samples
+// of any recording; symbols, inlined functions and call chains of any program; any stack and
+// registers.
 #include <sys/mman.h>
 
 #include <string>

@@ -14,7 +14,8 @@ namespace pmukit::fuzz {
 #undef FUZZ_TARGET
 
 struct Target {
-    std::string_view name;  // also the name of the folder of its seeds
+    // Also the name of the folder with the seeds of the target.
+    std::string_view name;
     void (*run)(Bytes);
 };
 constexpr Target kTargets[] = {

@@ -212,7 +212,8 @@ private:
     Script &script_;
     Fd socket_;
     uint16_t id_ = 0;
-    std::vector<std::byte> answers_;  // may end with an incomplete reply
+    // Replies of the server. The last one may be incomplete.
+    std::vector<std::byte> answers_;
 };
 
 }  // namespace
