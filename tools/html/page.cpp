@@ -10,9 +10,9 @@
 namespace pmukit::html {
 namespace {
 
-// Adds badges for the source of the numbers and for losses. losses: those to list here. elsewhere:
-// if only another place of the page lists losses, the text that refers to that place; nullptr:
-// there are no losses. whole: text of the badge if there are no losses.
+// Adds badges for the source of the numbers and for losses. losses: the losses to list below the
+// badges. elsewhere: if losses are listed only at another place of the page, a text that refers to
+// that place; nullptr: there are none. whole: text of the badge if there are no losses.
 void add_badges(std::string &to, const std::string &source, const std::vector<std::string> &losses,
                 const char *elsewhere, const std::string &whole)
 {
@@ -78,7 +78,8 @@ void add_figure(std::string &to, const Figure &figure, size_t number, bool page_
         append(to, "<p>{}</p>\n", escaped(words));
     to += "</figcaption>\n";
     to += text_of(figure.picture, figure.title);
-    // The script fills this paragraph; without scripts, the tool tips and the table remain.
+    // The script fills this paragraph with the text of the current mark. Without scripts, the texts
+    // are in the tool tips and in the table.
     to += "<p class=\"readout\" aria-live=\"polite\"></p>\n";
     add_table(to, figure, number);
     to += "</figure>\n";
@@ -95,7 +96,8 @@ void Page::add(const Figure &figure)
     if (figure.whole != kWhole)
         whole_ = "see the figures";
     add_figure(figures_.emplace_back(), figure, number, !losses.empty());
-    figures_.back().shrink_to_fit();  // frees up to half of its memory: it has grown in steps
+    // The text has grown in steps, so up to half of its memory is unused.
+    figures_.back().shrink_to_fit();
     bytes_ += figures_.back().size();
 }
 

@@ -18,16 +18,17 @@
 
 namespace pmukit::html {
 
-// Rows of cells; a larger value is darker in the light color scheme, and lighter in the dark one.
+// Rows of cells. A larger value has a darker cell in the light color scheme, and a lighter cell in
+// the dark one.
 struct HeatMap {
     struct Row {
         std::string label;
-        std::vector<uint64_t> values;  // one per column
-        std::string value_name;        // what the values count: "accesses"
+        std::vector<uint64_t> values;  // value of each column
+        std::string value_name;        // what the values count, such as "accesses"
         bool own_scale = false;        // shades are relative to this row only
     };
     std::vector<Row> rows;
-    std::vector<std::string> columns;  // name of each
+    std::vector<std::string> columns;  // names of the columns
     std::string first, last;           // labels of the ends of the axis
 };
 
@@ -35,7 +36,7 @@ struct HeatMap {
 struct Bars {
     struct Bar {
         std::string label, value;
-        double part = 0;  // length, as a fraction of the longest bar
+        double part = 0;  // length, as a fraction (0 to 1) of the full width
     };
     std::vector<Bar> bars;
 };
@@ -44,10 +45,10 @@ struct Bars {
 struct Columns {
     struct Column {
         std::string text;
-        double part = 0;  // height, as a fraction of the highest column
+        double part = 0;  // height, as a fraction (0 to 1) of the full height
     };
     std::vector<Column> columns;
-    std::string highest;      // label of the full height
+    std::string highest;      // label at the top of the picture
     std::string first, last;  // labels of the ends of the axis
 };
 
@@ -58,7 +59,7 @@ struct Timelines {
         double at = 0, part = 0;  // position on the axis and height, as fractions: 0 to 1
     };
     struct Line {
-        std::string label, highest;  // highest: label of the full height
+        std::string label, highest;  // highest: label of the full height of its chart
         std::vector<Point> points;   // sorted by at
     };
     std::vector<Line> lines;
@@ -75,7 +76,8 @@ struct Flame {
     };
     static constexpr unsigned kHues = 6;
     std::vector<Frame> frames;
-    std::vector<std::string> hues;  // meaning of each hue in use
+    // Meaning of each hue that is used in the picture.
+    std::vector<std::string> hues;
 };
 
 struct Table {
@@ -85,7 +87,8 @@ struct Table {
     };
     std::vector<Column> columns;
     std::vector<std::vector<std::string>> rows;
-    std::vector<std::string> total;  // the last row; empty: no total
+    // Cells of the last row, which has the totals. If empty, there is no such row.
+    std::vector<std::string> total;
 };
 
 using Picture = std::variant<HeatMap, Bars, Columns, Timelines, Flame>;
@@ -94,9 +97,9 @@ constexpr const char *kWhole = "nothing lost";
 
 struct Figure {
     std::string title;
-    std::string pmu;                  // PMU that counted the numbers
+    std::string pmu;                  // name of the PMU that counted the numbers
     std::string source;               // "model": the PMU is of an emulated device; empty: unknown
-    std::vector<std::string> losses;  // one line each; empty: nothing is missing
+    std::vector<std::string> losses;  // texts of one line; empty: nothing is missing
     std::string whole = kWhole;       // text of the badge if losses is empty
     std::vector<std::string> words;   // paragraphs below the title
     Picture picture;
@@ -106,31 +109,33 @@ struct Figure {
 class Page {
 public:
     std::string title, program;      // program: name of the program that made the page
-    std::string source;              // as in Figure
-    std::vector<std::string> facts;  // about the recording as a whole
+    std::string source;              // like Figure::source
+    std::vector<std::string> facts;  // texts about the whole recording
     std::vector<std::string> losses;
 
-    // Call after setting the losses.
+    // Adds a figure. `losses` must be set before.
     void add(const Figure &figure);
-    // If a page has figures of many parts (such as events or streams), call this before adding
-    // those of each part. Returns false if limits::kPage is reached; the part then counts as left
+    // Call this before adding the figures of one of many parts (such as events or streams) to a
+    // page. Returns false if the page has reached limits::kPage; the part is then counted as left
     // out.
     bool has_room();
     // Bytes that are left for a figure that shows many parts.
     size_t bytes_left() const { return limits::kPage - std::min(bytes_, limits::kPage); }
 
-    // Returns the page in consecutive pieces. The page is XHTML 5: it means the same as HTML and as
-    // XML.
+    // Returns the page in consecutive pieces. The page is XHTML 5: it has the same meaning when
+    // it is parsed as HTML or as XML.
     std::vector<std::string> take_text();
 
 private:
     std::string head() const;
 
-    std::string contents_;  // a line for each figure
+    // Table of contents, with a line for each figure.
+    std::string contents_;
     std::vector<std::string> figures_;
     size_t bytes_ = 0, left_out_ = 0;
     bool a_figure_lost_ = false;
-    std::string whole_ = kWhole;  // text of the page's badge; changes if a figure has another text
+    // Text of the badge of the page. It changes if a figure has another text.
+    std::string whole_ = kWhole;
 };
 
 }  // namespace pmukit::html

@@ -118,7 +118,7 @@ TEST(Page, IsValidWithoutFigures)
     EXPECT_NE(text.find("nothing lost"), std::string::npos);
 }
 
-// If a recording does not mark losses, its figure must not claim that nothing is lost.
+// If it is unknown whether a recording has losses, its figure must not claim that nothing is lost.
 TEST(Page, DoesNotClaimNothingLostIfLossesAreUnknown)
 {
     Page page;
@@ -145,7 +145,7 @@ TEST(Page, AcceptsEmptyPictures)
     EXPECT_EQ(count_of(text, "</figure>"), 6U);
 }
 
-TEST(Page, LimitsFiguresAndReportsTheRest)
+TEST(Page, LimitsNumberOfFiguresAndReportsThoseLeftOut)
 {
     constexpr size_t kFigures = 1000, kWords = limits::kPage / 100;
     Page page;

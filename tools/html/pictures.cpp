@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Pictures as SVG. Horizontal lengths are in percent, vertical ones in pixels: text has the same
-// size on every screen. For the same reason, axes and names of rows are HTML beside the SVG.
+// Draws pictures as SVG. Horizontal lengths are in percent, vertical ones in pixels, so that text
+// has the same size on every screen. For the same reason, axes and names of rows are HTML beside
+// the SVG.
 
 #include <algorithm>
 #include <cmath>
@@ -17,16 +18,18 @@ namespace {
 constexpr unsigned kShades = 8;
 constexpr unsigned kCellPixels = 15, kBarPixels = 26, kColumnsPixels = 170, kLinePixels = 52,
                    kFramePixels = 23, kTextPixels = 17;
-constexpr size_t kBarLetters = 44;         // a label and value of fewer letters share a line
-constexpr double kSmallestPercent = 0.02;  // narrower frames are invisible, so omitted
+// A label and a value with fewer letters than this fit in one line.
+constexpr size_t kBarLetters = 44;
+// Frames that are narrower than this are invisible, so they are omitted.
+constexpr double kSmallestPercent = 0.02;
 
 double percent(double part)
 {
     return std::clamp(part, 0.0, 1.0) * 100;
 }
 
-// Attributes of the marks of one picture. Only its first mark is a tab stop, which the script moves
-// to other marks.
+// Makes the attributes of the marks of one picture. Only the first mark is a tab stop; the script
+// moves the tab stop to other marks.
 class Marks {
 public:
     std::string attributes(std::string_view classes)
@@ -46,7 +49,7 @@ void open_svg(std::string &to, std::string_view classes, std::string_view name, 
     to += '\n';
 }
 
-// Adds the labels left of the picture, one per row.
+// Adds the labels to the left of the picture, one for each row.
 void add_gutter(std::string &to, const std::vector<std::string> &labels, unsigned row_pixels)
 {
     append(to, R"(<div class="gutter" aria-hidden="true" style="grid-auto-rows:{}px">)",
@@ -133,8 +136,9 @@ std::string body_of(const HeatMap &map, std::string_view name)
 
 // Bars
 
-// Height of a further line for the value. The value is beside its label, or below it if a page of
-// 400 pixels is too narrow for both.
+// Returns the additional height that a bar needs if its value is below its label, or 0 if the value
+// is beside the label. The value is below if a page of 400 pixels is too narrow for both in one
+// line.
 unsigned value_line_pixels(const Bars &bars)
 {
     const bool fits = std::ranges::all_of(bars.bars, [](const Bars::Bar &bar) {
@@ -197,7 +201,8 @@ std::string body_of(const Columns &columns, std::string_view name)
 
 // Timelines
 
-// Adds a nested, stretched <svg>: the line is a path, and paths do not support percent.
+// Adds a nested <svg> that is stretched to the width of the picture. It is needed because the line
+// is a path, and paths cannot have coordinates in percent.
 void add_path(std::string &to, const Timelines::Line &line, size_t y)
 {
     append(
@@ -215,7 +220,8 @@ void add_path(std::string &to, const Timelines::Line &line, size_t y)
     to += "</svg>\n";
 }
 
-// The pointer area of a point extends halfway to its neighbors.
+// Adds the points of a line. The area in which the pointer selects a point extends halfway to the
+// neighboring points.
 void add_points(std::string &to, const Timelines::Line &line, size_t y, Marks &marks)
 {
     const std::vector<Timelines::Point> &points = line.points;

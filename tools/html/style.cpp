@@ -98,8 +98,9 @@ footer { color: var(--quiet); font-size: .85rem; }
 @media print { .readout { display: none; } figure { break-inside: avoid; } }
 )css";
 
-// Tab moves from picture to picture, arrows to the next mark in their direction, Home and End to
-// the first and last mark. The ring around a mark is drawn last, as its neighbors would cover it.
+// Tab moves from picture to picture. An arrow key moves to the next mark in its direction, Home and
+// End to the first and the last mark. The ring around a mark is drawn last, because neighboring
+// marks would cover it.
 const std::string_view kScript = R"js((function () {
   "use strict";
   var steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };

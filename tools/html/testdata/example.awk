@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Writes an input of pmukit-encode with two seconds of data of cxl_hmu, hisi_ptt, cache_qos and imc, to draw pictures
-# of: device memory of which some units are always hot and others in turns, PCIe functions that read and write memory,
-# groups that share an L3 cache, and samples of two programs. The numbers are the same in each run; none of them was
-# measured.
+# Writes an input of pmukit-encode with two seconds of data of cxl_hmu, hisi_ptt, cache_qos and imc. Pictures are drawn from it: device
+# memory with some units that are always hot and others that are hot in turns; PCIe functions that read and write memory; groups that share
+# an L3 cache; samples of two programs. The numbers are the same in each run; none of them was measured.
 
 # A pseudorandom number generator, because rand() differs between implementations of awk.
 function random(below) {
@@ -10,8 +9,8 @@ function random(below) {
 	return int(seed / 65536) % below
 }
 
-# A hot list of a device of 16 MiB; there is one every 25 ms. Five units are always hot, sixteen are hot in turns, and
-# six random units have a few accesses.
+# Prints a hot list of a device of 16 MiB. There is a hot list every 25 ms. Five units are always hot, sixteen are hot in turns, and six
+# random units have a few accesses.
 function hot(at_ms, number,    entries, i, turn) {
 	entries = ""
 	for (i = 0; i < 5; i++)
@@ -24,7 +23,7 @@ function hot(at_ms, number,    entries, i, turn) {
 	printf "hot width 16 unit 12 time %d000000 sequence %d%s\n", at_ms, number, entries
 }
 
-# A read of 64 bytes by function 0x100 or 0x101 and its completion; after one third of the reads, a write.
+# Prints a read of 64 bytes by function 0x100 or 0x101, its completion and, for every third read on average, a write.
 function request(tag, requester, low,    wait) {
 	wait = 180 + random(60) + (random(10) == 0 ? 400 + random(300) : 0)
 	ticks += 40 + random(30)
