@@ -44,10 +44,12 @@ perfdata::WriterEvent event_of(uint32_t type, uint64_t id, std::string name)
     return event;
 }
 
-// The AUX buffers of the two devices alternate, as in a recording of several rings.
+// Writes the data of each device in two AUX buffers. The buffers of the two devices alternate, as
+// in a recording of several rings.
 bool write_cut(perfdata::Writer &writer, Bytes first, Bytes second)
 {
-    constexpr size_t kCut = 40;  // inside the first record of each device
+    // The first buffer of a device ends at this offset, which is inside its first record.
+    constexpr size_t kCut = 40;
     const auto put = [&writer](uint64_t id, size_t offset, Bytes data) {
         perfdata::AuxtraceRecord trace;
         trace.offset = offset;

@@ -65,7 +65,8 @@ for program in hot_pages hot_pages_static; do
 	[ "$found" = "$expected" ] || fail "$program said: $found"
 done
 
-# pkg-config returns a prefix relative to libpmukit.pc: in this test the staging tree, for an installed package the system's prefix.
+# pkg-config returns a prefix that is relative to libpmukit.pc. In this test the prefix is in the staging tree; for an installed package it
+# is the system's prefix.
 said=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs libpmukit)
 # shellcheck disable=SC2086
 quietly "${CXX:-c++}" -std=c++20 $flags "$example/hot_pages.cpp" -o "$folder/by_pkg_config" $said
