@@ -35,10 +35,12 @@ namespace {
 
 constexpr unsigned kPageShift = 12;
 constexpr unsigned kPhases = 8;
-constexpr unsigned char kMarker[] = {0x0f, 0x1f, 0x80, 'p', 'm', 'k'};  // followed by the phase
+// The byte of the phase follows these bytes.
+constexpr unsigned char kMarker[] = {0x0f, 0x1f, 0x80, 'p', 'm', 'k'};
 constexpr long kPause_ns = 20'000;
-// Limit of the wait for space in a ring. A model that reads nothing for this long has died.
-constexpr unsigned kPatience_pauses = 500'000;  // at least 10 s, at kPause_ns each
+// Limit of the wait for space in a ring, in pauses of at least kPause_ns each: at least 10 s. A
+// model that reads nothing for this long has died.
+constexpr unsigned kPatience_pauses = 500'000;
 
 // State
 
@@ -46,7 +48,7 @@ struct Counts {
     std::atomic<uint64_t> loads, stores;
 };
 
-// Counters of one vCPU, which only that vCPU writes. They are read when QEMU exits.
+// Counters of one vCPU. Only that vCPU writes them. They are read when QEMU exits.
 struct alignas(64) PerCpu {
     uint64_t outside[kPhases], handed, left, unknown;
 };
@@ -76,7 +78,7 @@ void pause_a_little()
     ::nanosleep(&pause, nullptr);
 }
 
-// Passes an access to the model; waits while the ring is full. Returns false if the model has
+// Passes an access to the model. Waits while the ring is full. Returns false if the model has
 // exited or died.
 bool hand_over(Ring &ring, uint64_t word)
 {

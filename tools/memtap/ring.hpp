@@ -43,15 +43,15 @@ constexpr Access access_of(uint64_t word)
 
 struct Header {
     uint64_t magic;
-    uint64_t base, bytes;  // guest-physical
+    uint64_t base, bytes;  // guest-physical range of the device's memory
     std::atomic<uint32_t> reader_left;
 };
 
-// head and tail only grow. Each has its own cache line: the reader polls head, and the writer polls
-// tail.
+// head and tail never decrease. Each has its own cache line, because the reader polls head and the
+// writer polls tail.
 struct Ring {
-    alignas(64) std::atomic<uint64_t> head;  // words written
-    alignas(64) std::atomic<uint64_t> tail;  // words read
+    alignas(64) std::atomic<uint64_t> head;  // number of words written so far
+    alignas(64) std::atomic<uint64_t> tail;  // number of words read so far
     alignas(64) std::atomic<uint64_t> words[kRingEntries];
 };
 

@@ -31,7 +31,8 @@ Result<Tap> Tap::create(const std::string &path, uint64_t base, uint64_t bytes)
     void *at = ::mmap(nullptr, sizeof(Layout), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
     if (at == MAP_FAILED)
         return system_error(path, errno);
-    auto *layout = static_cast<Layout *>(at);  // a new file is all zero
+    // All bytes of a new file are zero.
+    auto *layout = static_cast<Layout *>(at);
     layout->header.base = base;
     layout->header.bytes = bytes;
     layout->header.magic = kMagic;
@@ -77,7 +78,8 @@ size_t Tap::take_from(unsigned index, std::span<Access> into)
     Ring &ring = layout_->rings[index];
     uint64_t &tail = tails_[index];
     const uint64_t head = head_of(index);
-    if (head - tail > kRingEntries) {  // an invalid head: it decreased or overran unread words
+    // The head is invalid: it has decreased, or has passed words that were not read.
+    if (head - tail > kRingEntries) {
         refused_++;
         tail = head;
     }

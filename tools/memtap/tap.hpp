@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The reader of the rings: a device model reads the guest's accesses to the device's memory.
+// The reader of the rings. With it, a device model reads the guest's accesses to the device's
+// memory.
 #pragma once
 
 #include <array>
@@ -21,7 +22,8 @@ public:
     Tap(Tap &&other) noexcept;
     Tap &operator=(Tap &&) = delete;
     Tap(const Tap &) = delete;
-    ~Tap();  // marks the reader as gone and removes the file
+    // Marks the reader as gone and removes the file.
+    ~Tap();
 
     // Reads accesses from one ring after the other, and returns their number, which is less than
     // into.size() if no more accesses are available. Each offset is within the range.
@@ -44,9 +46,10 @@ private:
 
     std::string path_;
     Layout *layout_;
-    uint64_t bytes_;  // not read from the file, which a writer may change
+    // The size is not read from the file, because a writer may change the file.
+    uint64_t bytes_;
     uint64_t tails_[kRings] = {};
-    std::optional<std::array<uint64_t, kRings>> last_heads_;  // set by close()
+    std::optional<std::array<uint64_t, kRings>> last_heads_;  // heads at the time of close()
     uint64_t refused_ = 0;
 };
 

@@ -82,7 +82,7 @@ TEST_F(TapFile, ReturnsAccessesInOrder)
     EXPECT_TRUE(take(8).empty());
 }
 
-TEST_F(TapFile, TakeLeavesAccessesBeyondItsBufferForTheNextTake)
+TEST_F(TapFile, TakeWithSmallBufferLeavesOtherAccessesForTheNextTake)
 {
     for (uint64_t i = 0; i < 5; i++)
         ASSERT_TRUE(offer(ring, word_of({i, 0, false})));
@@ -92,14 +92,14 @@ TEST_F(TapFile, TakeLeavesAccessesBeyondItsBufferForTheNextTake)
     EXPECT_EQ(rest[0].offset, 3u);
 }
 
-TEST_F(TapFile, TakesFromEveryRing)
+TEST_F(TapFile, ReturnsAccessesFromEveryRing)
 {
     for (Ring &each : writer.layout->rings)
         ASSERT_TRUE(offer(each, word_of({1, 0, false})));
     EXPECT_EQ(take(2 * kRings).size(), kRings);
 }
 
-TEST_F(TapFile, AcceptsAsManyAccessesAsItHasEntries)
+TEST_F(TapFile, RingAcceptsAsManyAccessesAsItHasEntries)
 {
     for (uint64_t i = 0; i < kRingEntries; i++)
         ASSERT_TRUE(offer(ring, word_of({i % kBytes, 0, false})));
@@ -127,7 +127,8 @@ TEST_F(TapFile, RejectsAnInvalidHead)
     EXPECT_EQ(tap.refused(), 1u);
     ASSERT_TRUE(offer(ring, word_of({5, 0, false})));
     EXPECT_EQ(take(8).size(), 1u);
-    ring.head.store(0);  // decreases, which is invalid
+    // The head decreases, which is invalid.
+    ring.head.store(0);
     EXPECT_TRUE(take(8).empty());
     EXPECT_EQ(tap.refused(), 2u);
 }
@@ -151,7 +152,7 @@ TEST_F(TapFile, ReaderThreadGetsEveryAccessOfWriterThreadInOrder)
     EXPECT_TRUE(take(1).empty());
 }
 
-TEST_F(TapFile, TakeAfterCloseReturnsOnlyAccessesFromBefore)
+TEST_F(TapFile, TakeAfterCloseReturnsOnlyAccessesWrittenBeforeClose)
 {
     for (uint64_t i = 0; i < 3; i++)
         EXPECT_TRUE(offer(ring, word_of({i, 0, false})));
