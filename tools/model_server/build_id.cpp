@@ -9,7 +9,7 @@
 
 #include "base/bytes.hpp"
 
-// The program's own ELF header in memory; the linker defines it.
+// The program's own ELF header in memory. The linker defines this symbol.
 extern "C" const std::byte pmukit_elf_header[] __asm__("__ehdr_start");
 
 namespace pmukit::cli {
@@ -49,7 +49,8 @@ std::string build_id()
                     sizeof segment);
         if (segment.p_type != PT_NOTE)
             continue;
-        // The file offset is valid in memory: header and notes are in the first loaded segment.
+        // The file offset can be used as an offset in memory, because the header and the notes are
+        // in the first loaded segment.
         const Bytes notes(pmukit_elf_header + segment.p_offset, segment.p_filesz);
         if (const std::optional<Bytes> id = find_build_id(notes)) {
             std::string text;

@@ -6,7 +6,7 @@
 
 namespace pmukit::cli {
 
-// Returns the GNU build ID of this program in hex, "unknown" if it has none.
+// Returns the GNU build ID of this program in hex, or "unknown" if it has none.
 std::string build_id();
 
 }  // namespace pmukit::cli

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// One device of pmukit-model: its command-line options, and the model created from them. A new
-// device derives one class in models/<driver>/<driver>_command.cpp and defines
+// One device of pmukit-model: its command-line options, and the model that is created from them. To
+// add a device, derive a class from ModelCommand in models/<driver>/<driver>_command.cpp and define
 //     std::unique_ptr<ModelCommand> <driver>_command(CLI::App &app);
-// there; the build finds the file by its name.
+// in that file. The build finds the file by its name.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -20,7 +20,7 @@ namespace pmukit::cli {
 class SlotWords {
 public:
     void add_to(CLI::App &command);
-    // Hides the link options from --help, for a device that refuses a link.
+    // Hides the options of the PCIe link from --help. For a device that refuses these options.
     static void hide_link(CLI::App &command);
     Result<vfu::SlotOptions> settle() const;
     const std::string &socket() const { return socket_; }
@@ -43,22 +43,23 @@ public:
 
     virtual std::string name() const = 0;
     virtual bool chosen() const = 0;
-    // Checks the options, listens, and only then creates files: if another process uses the socket,
-    // the files of that process stay unchanged. Creates the model and inserts it into its slot. The
-    // command owns the model and must outlive Chassis::run().
+    // Checks the options and listens on the socket. Only then creates files: if another process
+    // uses the socket, files that the process writes stay unchanged. Creates the model and inserts
+    // it into its slot. The command owns the model and must outlive Chassis::run().
     virtual Result<void> start(vfu::Chassis &chassis) = 0;
     virtual const std::string &socket() const = 0;
-    // Values of --fault.
+    // Returns the values that the option --fault accepts.
     virtual std::vector<FaultDescription> faults() const { return {}; }
-    // Call after Chassis::run(): closes the logs and prints the totals to stdout.
+    // Closes the logs and prints the totals to stdout. Call it after Chassis::run().
     virtual Result<void> finish() = 0;
 
-    // Returns false if the options need no guest: then call run_without_guest(), not start().
+    // Returns false if the options need no guest. The caller then calls run_without_guest() instead
+    // of start().
     virtual bool serves() const { return true; }
     virtual Result<void> run_without_guest() { return {}; }
 };
 
-// Faults of a model as models/<driver>/faults.hpp lists them.
+// Converts the faults of a model, as models/<driver>/faults.hpp lists them.
 template <typename Faults>
 std::vector<FaultDescription> describe(const Faults &faults)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Output and exit codes of pmukit-model. An error gives one line on stderr; the code depends on its
-// kind.
+// Output and exit codes of pmukit-model. For an error, pmukit-model prints one line to stderr. The
+// exit code depends on the kind of error.
 #pragma once
 
 #include <fmt/core.h>

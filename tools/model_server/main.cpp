@@ -23,7 +23,7 @@ namespace {
 
 using Commands = std::vector<std::unique_ptr<ModelCommand>>;
 
-// Set while a chassis runs; stop() may be called from a signal handler.
+// The chassis that is running, or nullptr. A signal handler may call its stop().
 vfu::Chassis *running_chassis = nullptr;
 
 extern "C" void stop_chassis(int)
@@ -135,7 +135,8 @@ int run(int argc, char **argv)
     app.add_flag("--once", once,
                  "exit when every device has had a client and all have disconnected");
     app.require_subcommand(0, 1);
-    app.fallthrough();  // --once may follow the device's name
+    // Allows the option --once after the device's name.
+    app.fallthrough();
     const Commands commands = model_commands(app);
     CLI::App *chassis = app.add_subcommand(
         "chassis", "several devices in one process, which see each other's PCIe packets");
@@ -174,7 +175,8 @@ int run_and_flush(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    // Report a closed pipe and the file size limit as write errors, like a full disk.
+    // Ignore these signals, so that a closed pipe and the file size limit are reported as write
+    // errors, like a full disk.
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
     // No component throws across its interface: an exception here means out of memory or a bug.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Tests the command line of pmukit-model: an invalid option gives one line of output and an exit
-// code.
+// Tests the command line of pmukit-model. For an invalid option, it must print one line and exit
+// with the exit code for errors of usage.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -26,13 +26,14 @@ namespace {
 
 struct Outcome {
     int exit_code;
-    std::string text;  // stdout and stderr
+    std::string text;  // what was printed to stdout and stderr
 };
 
 // A process of pmukit-model.
 class Program {
 public:
-    // `streams` and `before` are shell text: redirections, and commands before the program.
+    // `streams` has redirections in shell syntax, `before` has shell commands that run before the
+    // program.
     explicit Program(const std::string &arguments, const std::string &streams = "2>&1",
                      const std::string &before = "")
         : pipe_(::popen(
@@ -152,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(PmukitModel, WrongUncore,
                                          "--dump-table /tmp/x --tables 2 --unknown 0",
                                          "--ddr 3M --socket /nonexistent/socket"));
 
-TEST(PmukitModel, DumpsTableWithoutAGuest)
+TEST(PmukitModel, DumpTableNeedsNoGuest)
 {
     const TestFolder in;
     const Outcome outcome =
@@ -186,7 +187,7 @@ TEST(PmukitModel, ReportsUnreadableReplayTrace)
     EXPECT_NE(outcome.text.find("trace /nonexistent/trace: No such file"), std::string::npos);
 }
 
-TEST(PmukitModel, HelpDescribesTheSource)
+TEST(PmukitModel, HelpDescribesTheSourceOption)
 {
     const Outcome outcome = run("--help");
     EXPECT_EQ(outcome.exit_code, 0);
@@ -256,7 +257,8 @@ TEST(PmukitModel, ReportsBrokenPipeOfTheFinalTotals)
     Program program("--once cxl_hmu --socket " + in.path("socket"),
                     "2>&1 >&" + std::to_string(write_end.get()));
     char byte;
-    ASSERT_EQ(::read(read_end.get(), &byte, 1), 1);  // pmukit-model is ready
+    // After its first output, pmukit-model is ready.
+    ASSERT_EQ(::read(read_end.get(), &byte, 1), 1);
     read_end.reset();
     EXPECT_TRUE(visit(in.path("socket")));
     const Outcome outcome = program.end();
@@ -275,7 +277,7 @@ TEST(PmukitModel, ReportsFileSizeLimit)
 
 class SecondStart : public testing::TestWithParam<std::pair<const char *, const char *>> {};
 
-TEST_P(SecondStart, DoesNotChangeFilesOfTheFirst)
+TEST_P(SecondStart, SecondProcessOnTheSameSocketDoesNotChangeFilesOfTheFirst)
 {
     constexpr std::string_view kText = "what the first has written";
     const auto &[device, option] = GetParam();
@@ -328,7 +330,7 @@ TEST(PmukitModelChassis, ServesEveryDeviceOfTheCommandLine)
     EXPECT_EQ(std::count(outcome.text.begin(), outcome.text.end(), '\n'), 2) << outcome.text;
 }
 
-TEST(PmukitModelChassis, RunsPttAndEndpointTogether)
+TEST(PmukitModelChassis, RunsHisiPttAndPcieEndpointInOneChassis)
 {
     const TestFolder in;
     Program program("--once chassis --device 'hisi_ptt --socket " + in.path("a") +
@@ -346,7 +348,7 @@ TEST(PmukitModelChassis, RunsPttAndEndpointTogether)
     EXPECT_TRUE(std::filesystem::exists(in.path("seen")));
 }
 
-TEST(PmukitModelChassis, RunsUncoreAndCxlMemoryTogether)
+TEST(PmukitModelChassis, RunsUncorePmonAndCxlHmuInOneChassis)
 {
     const TestFolder in;
     Program program("--once chassis --device 'uncore_pmon --socket " + in.path("a") +
@@ -364,7 +366,7 @@ TEST(PmukitModelChassis, RunsUncoreAndCxlMemoryTogether)
     EXPECT_TRUE(std::filesystem::exists(in.path("log")));
 }
 
-TEST(PmukitModelChassis, RejectsTableDumpAsDevice)
+TEST(PmukitModelChassis, RejectsDumpTableOptionForDeviceOfChassis)
 {
     const Outcome outcome = Program("chassis --device 'uncore_pmon --dump-table /tmp/x'").end();
     EXPECT_EQ(outcome.exit_code, 2);
