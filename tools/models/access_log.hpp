@@ -17,7 +17,7 @@ namespace pmukit::models {
 
 class AccessLog {
 public:
-    // Without a file: only counts accesses.
+    // Makes a log without a file, which only counts accesses.
     AccessLog() = default;
     // Creates or truncates the file.
     static Result<AccessLog> create(const std::string &path);

@@ -37,9 +37,10 @@ TEST_F(AccessLogFile, HoldsEveryAccessInOrder)
     EXPECT_EQ(log->writes(), 1u);
 }
 
-TEST_F(AccessLogFile, LosesNothingAcrossBufferFlushes)
+TEST_F(AccessLogFile, LosesNoAccessWhenItsBufferIsFlushed)
 {
-    constexpr unsigned kAccesses = 20'000;  // several buffers
+    // Enough accesses to fill the buffer of the file several times.
+    constexpr unsigned kAccesses = 20'000;
     Result<AccessLog> log = AccessLog::create(path_);
     ASSERT_TRUE(log);
     for (unsigned i = 0; i < kAccesses; i++)
@@ -72,7 +73,8 @@ TEST(AccessLog, ReportsAFullDisk)
     ASSERT_FALSE(closed);
     EXPECT_TRUE(log->failed());
     EXPECT_NE(closed.error().message.find("/dev/full"), std::string::npos);
-    EXPECT_FALSE(log->close());  // the error persists
+    // close() also returns the error of the earlier write.
+    EXPECT_FALSE(log->close());
 }
 
 TEST(AccessLog, CountsWithoutAFile)

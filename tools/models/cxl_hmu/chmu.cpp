@@ -10,7 +10,7 @@ namespace pmukit::models::cxl_hmu {
 
 namespace {
 
-// Far tables of each instance start on a new page.
+// If the tables follow all instances, those of each instance start on a new page.
 constexpr uint64_t kTablesAlign = 0x1000;
 
 }  // namespace

@@ -7,7 +7,8 @@ namespace pmukit::models::cxl_hmu {
 
 namespace {
 
-constexpr uint64_t kCachemem = 0x1000;  // CXL.cachemem primary range inside the component registers
+// Offset of the CXL.cachemem primary range in the component registers.
+constexpr uint64_t kCachemem = 0x1000;
 constexpr uint64_t kCachememBytes = 0x1000;
 
 // Offsets below are relative to kCachemem. Capability header and array (section 8.2.4.1).
@@ -37,8 +38,8 @@ constexpr uint32_t kCommit = 1u << 9;
 constexpr uint32_t kCommitted = 1u << 10;
 constexpr uint32_t kError = 1u << 11;
 constexpr uint32_t kHostOnly = 1u << 12;
-constexpr uint32_t kInterleave = 0xff;        // granularity and ways
-constexpr uint32_t kAddressLow = 0xf0000000;  // 256 MiB
+constexpr uint32_t kInterleave = 0xff;        // fields of interleave granularity and ways
+constexpr uint32_t kAddressLow = 0xf0000000;  // addresses are multiples of 256 MiB
 
 constexpr size_t decoder_at(unsigned decoder)
 {
@@ -57,22 +58,26 @@ ComponentRegisters::ComponentRegisters(vfu::Host &host) : host_(host), cachemem_
     place_decoders();
 }
 
-// The model has no errors: status, first error pointer and header log stay zero.
+// Places the RAS registers. The model has no errors, so status, first error pointer and header log
+// stay zero.
 void ComponentRegisters::place_ras()
 {
-    cachemem_.place(kRas + 0x00, 4, 0, 0, kUncorrectable);            // status
-    cachemem_.place(kRas + 0x04, 4, kUncorrectable, kUncorrectable);  // mask
-    cachemem_.place(kRas + 0x08, 4, kUncorrectable, kUncorrectable);  // severity
+    cachemem_.place(kRas + 0x00, 4, 0, 0, kUncorrectable);            // uncorrectable status
+    cachemem_.place(kRas + 0x04, 4, kUncorrectable, kUncorrectable);  // uncorrectable mask
+    cachemem_.place(kRas + 0x08, 4, kUncorrectable, kUncorrectable);  // uncorrectable severity
     cachemem_.place(kRas + 0x0c, 4, 0, 0, kCorrectable);              // correctable status
     cachemem_.place(kRas + 0x10, 4, kCorrectable, kCorrectable);      // correctable mask
 }
 
 void ComponentRegisters::place_decoders()
 {
-    constexpr uint32_t kCount = 1;  // code for two decoders
+    // This code in the decoder count field means two decoders.
+    constexpr uint32_t kCount = 1;
     static_assert(kDecoders == 2 * kCount);
-    cachemem_.place(kHdm + 0x0, 4, kCount | 1u << 8 | 1u << 9);  // interleave on A11:8 and A14:12
-    cachemem_.place(kHdm + 0x4, 4, 0, 0x3);                      // poison on error, enable
+    // Interleaving is supported on address bits 11:8 and 14:12.
+    cachemem_.place(kHdm + 0x0, 4, kCount | 1u << 8 | 1u << 9);
+    // The bits for poison on decode error and for HDM decoder enable are writable.
+    cachemem_.place(kHdm + 0x4, 4, 0, 0x3);
     for (unsigned i = 0; i < kDecoders; i++) {
         const size_t at = decoder_at(i);
         cachemem_.place(at + 0x00, 4, 0, kAddressLow);  // base
@@ -140,8 +145,8 @@ void ComponentRegisters::write_decoder(unsigned decoder, size_t offset, uint32_t
         update_commit(decoder);
 }
 
-// COMMITTED follows COMMIT, both when set and when cleared. Decoders commit in order and need a
-// size.
+// The bit COMMITTED follows the bit COMMIT when it is set and when it is cleared. Decoders must be
+// committed in order, and need a size.
 void ComponentRegisters::update_commit(unsigned decoder)
 {
     const size_t at = decoder_at(decoder);

@@ -15,7 +15,7 @@ public:
     explicit ComponentRegisters(vfu::Host &host);
 
     uint64_t bytes() const override { return 0x10000; }
-    uint64_t read(uint64_t offset, unsigned width) override;  // 4 or 8 bytes, aligned
+    uint64_t read(uint64_t offset, unsigned width) override;  // width: 4 or 8 bytes, aligned
     void write(uint64_t offset, unsigned width, uint64_t value) override;
     void reset() override { cachemem_.reset(); }
 

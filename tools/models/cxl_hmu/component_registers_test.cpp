@@ -44,10 +44,11 @@ TEST_F(Component, OffersRasAndHdmDecoders)
     EXPECT_EQ(at_.count(2), 1u);
     EXPECT_EQ(at_.count(5), 1u);
     EXPECT_LE(at_[2] + 0x58, at_[5]);
-    EXPECT_EQ(read(at_[5]) & 0xf, 1u);  // code 1: two decoders
+    // Code 1 means two decoders.
+    EXPECT_EQ(read(at_[5]) & 0xf, 1u);
 }
 
-TEST_F(Component, CommittedFollowsCommitBothWays)
+TEST_F(Component, CommittedIsSetAndClearedWithCommit)
 {
     commit(0);
     EXPECT_EQ(control(0) & (kCommitted | kError), kCommitted);
@@ -76,7 +77,7 @@ TEST_F(Component, CommittedDecoderAddressesAreReadOnly)
     EXPECT_TRUE(host_.logged("committed decoder"));
 }
 
-TEST_F(Component, LockOnCommitHoldsUntilReset)
+TEST_F(Component, LockOnCommitLocksDecoderUntilReset)
 {
     commit(0, 0x10000000, kLock);
     write(decoder(0) + 0x10, 0);
@@ -86,13 +87,13 @@ TEST_F(Component, LockOnCommitHoldsUntilReset)
     EXPECT_EQ(read(decoder(0) + 0x08), 0u);
 }
 
-TEST_F(Component, AddressesAreMultiplesOf256MiB)
+TEST_F(Component, DecoderAddressesAreMultiplesOf256MiB)
 {
     write(decoder(0) + 0x00, 0xffffffff);
     EXPECT_EQ(read(decoder(0) + 0x00), 0xf0000000u);
 }
 
-TEST_F(Component, EightByteAccessHitsTwoRegisters)
+TEST_F(Component, EightByteAccessReadsAndWritesTwoRegisters)
 {
     regs_.write(decoder(0), 8, 0x12345678'30000000);
     EXPECT_EQ(read(decoder(0)), 0x30000000u);
@@ -108,7 +109,7 @@ TEST_F(Component, NarrowAccessesAreRefused)
     EXPECT_EQ(host_.lines.size(), 2u);
 }
 
-TEST_F(Component, RasMasksAreWritableAndNothingIsPending)
+TEST_F(Component, RasMasksAreWritableAndStatusIsZero)
 {
     EXPECT_EQ(read(at_[2]), 0u);
     EXPECT_EQ(read(at_[2] + 0x0c), 0u);

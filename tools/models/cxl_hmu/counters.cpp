@@ -28,7 +28,8 @@ Counters::Counters(const CounterScheme &scheme)
     assert(ways_ != 0 && scheme.number % ways_ == 0);
 }
 
-// A free way has neither count nor credit, so it is chosen before all others.
+// Returns true if `way` must be replaced rather than `other`. A free way has neither count nor
+// credit, so it is chosen before all ways in use.
 bool Counters::gives_way_sooner(const Counter &way, const Counter &other) const
 {
     return replacement_ == Replacement::kLeast ? way.count < other.count

@@ -48,7 +48,7 @@ TEST(Counters, NeverHoldsMoreUnitsThanCounters)
     }
 }
 
-TEST(Counters, ConflictLosesAccessesUntilCreditIsZero)
+TEST(Counters, AccessesToConflictingUnitAreLostUntilCreditIsZero)
 {
     Counters counters({.number = 1});
     counters.count(1, kNoLimit, 0);
@@ -63,7 +63,7 @@ TEST(Counters, ConflictLosesAccessesUntilCreditIsZero)
     EXPECT_EQ(counters.used(), 1u);
 }
 
-TEST(Counters, ConflictsDoNotChangeCountOfAResidentUnit)
+TEST(Counters, ConflictingUnitsDoNotChangeCountOfResidentUnit)
 {
     Counters counters({.number = 1});
     for (int i = 0; i < 100; i++)
@@ -100,7 +100,7 @@ TEST(Counters, WithoutReplacementTheFirstUnitsStayResident)
     EXPECT_NE(counters.count(4, kNoLimit, 0), nullptr);
 }
 
-TEST(Counters, LeastCountIsEvictedAtOnce)
+TEST(Counters, LeastPolicyEvictsUnitWithLeastCountAtOnce)
 {
     Counters counters({.number = 2, .ways = 2, .replacement = Replacement::kLeast});
     for (int i = 0; i < 3; i++)
@@ -116,7 +116,7 @@ TEST(Counters, LeastCountIsEvictedAtOnce)
 
 // Each unit maps to one counter. Of two units that map to the same counter, the second is lost,
 // even if other counters are free.
-TEST(Counters, DirectMappingHasOneCounterPerUnit)
+TEST(Counters, DirectMappingLosesUnitsThatMapToAUsedCounter)
 {
     Counters direct({.number = 64, .ways = 1, .replacement = Replacement::kNone});
     Counters full({.number = 64, .ways = 64, .replacement = Replacement::kNone});
@@ -130,8 +130,9 @@ TEST(Counters, DirectMappingHasOneCounterPerUnit)
     EXPECT_EQ(full.used(), 64u);
 }
 
-// Compares the hottest units of a Zipf stream, as the counters report them over all epochs, with
-// exact counts. A bijection spreads the units over the space, like the pages of a heap.
+// A stream of accesses whose units have a Zipf distribution. A bijection spreads the hot units over
+// the address space, like the pages of a heap. The test compares the hottest units that the
+// counters report over all epochs with those by exact counts.
 class ZipfStream {
 public:
     ZipfStream(unsigned units, double exponent, unsigned seed) : units_(units), random_(seed)

@@ -16,8 +16,8 @@ protected:
     CpmuRegisters cpmu_{kMessage, host_};
 };
 
-// Fields as drivers/perf/cxl_pmu.c reads them.
-TEST_F(Cpmu, CapabilitySaysFreezeAndWritableWhenFrozenAndInterrupt)
+// The test decodes the fields as drivers/perf/cxl_pmu.c does.
+TEST_F(Cpmu, CapabilityReportsFreezeWritableWhenFrozenAndInterrupt)
 {
     const uint64_t capability = cpmu_.read(0, 8);
     EXPECT_EQ(capability & 0x3f, CpmuRegisters::kCounters - 1);
@@ -39,7 +39,7 @@ TEST_F(Cpmu, EveryCounterIsConfigurableForTheEventGroup)
     EXPECT_EQ(cpmu_.read(0x200 + 8 * CpmuRegisters::kCounters, 8), 0u);
 }
 
-TEST_F(Cpmu, CountersHoldTheWrittenValueUntilReset)
+TEST_F(Cpmu, CountersKeepTheWrittenValueUntilReset)
 {
     cpmu_.write(0x18, 8, ~uint64_t{0});
     EXPECT_EQ(cpmu_.read(0x18, 8), 0xfu);

@@ -16,7 +16,7 @@ namespace pmukit::cli {
 namespace {
 
 constexpr size_t kTapBatch = 1024;
-constexpr unsigned kGibPerBitmapQword = 16;  // 64 bits, 256 MiB each
+constexpr unsigned kGibPerBitmapQword = 16;  // a qword has 64 bits for 256 MiB each
 
 // Parses SCALE:VALUE.
 std::optional<models::cxl_hmu::EpochLength> parse_epoch(const std::string &text)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit-model cxl_hmu: the command line and creation of the CXL type 3 model.
+// The subcommand cxl_hmu of pmukit-model: its options, and the creation of the CXL type 3 model.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -17,14 +17,16 @@ constexpr uint32_t kClassCxlMemory = 0x050210;
 
 constexpr unsigned kRegisterBar = 0;
 constexpr unsigned kMemoryBar = 2;
-constexpr uint64_t kBlockAlign = 0x10000;  // granularity of a register locator entry
-constexpr uint64_t kPbaOffset = 0x8000;    // after the MSI-X table
+constexpr uint64_t kBlockAlign = 0x10000;  // alignment that a register locator entry can express
+constexpr uint64_t kPbaOffset = 0x8000;    // the pending bits follow the MSI-X table
 
 constexpr unsigned kVectors = kMessages;
-constexpr unsigned kFirstUnitVector = 1;  // 0 is for the events of the memory device
+// Vector 0 is for the events of the memory device.
+constexpr unsigned kFirstUnitVector = 1;
 constexpr unsigned kCpmuVector = kVectors - 1;
 
-// The feed is polled, because it has no notification. A writer that is ahead of the model waits.
+// The feed must be polled, because it does not notify the model. If a writer is faster than the
+// model, the writer waits.
 constexpr uint64_t kFeedPeriod_ns = 1'000'000;
 constexpr size_t kFeedBatch = 4096;
 
@@ -35,7 +37,8 @@ constexpr uint16_t kDvsecDevice = 0;
 constexpr uint16_t kDvsecLocator = 8;
 constexpr uint16_t kExtSerialNumber = 0x0003;
 
-// The capacity is a multiple of 256 MiB; the part beyond the BAR is never accessed.
+// Returns the capacity, which is rounded up to a multiple of 256 MiB. The part beyond the BAR is
+// never accessed.
 uint64_t capacity_of(const Options &options)
 {
     return align_up(options.memory_bytes, kCapacityUnit);
@@ -69,12 +72,13 @@ std::vector<vfu::Register> device_dvsec(uint64_t capacity)
         {.offset = 0x0c, .width = 2, .reset = kIoEnable, .writable = kMemEnable},
         {.offset = 0x18, .width = 4, .reset = static_cast<uint32_t>(capacity >> 32)},
         {.offset = 0x1c, .width = 4, .reset = static_cast<uint32_t>(capacity) | kValid | kActive},
-        {.offset = 0x20, .width = 4, .writable = ~0u},  // base of the range
+        // The base address of the range is writable.
+        {.offset = 0x20, .width = 4, .writable = ~0u},
         {.offset = 0x24, .width = 4, .writable = 0xf0000000},
     };
 }
 
-// Register locator (8.1.9): entries of 8 bytes from +0x0C.
+// Register locator DVSEC (section 8.1.9). It has entries of 8 bytes from offset 0x0C on.
 constexpr size_t kLocatorBytes = 0x0c;
 
 void append_locator_entry(std::vector<vfu::Register> &locator, uint8_t id, uint64_t offset)
@@ -292,7 +296,8 @@ std::optional<uint64_t> CxlHmuModel::next_deadline_ns() const
     return earliest;
 }
 
-// Reads the feed first: an access fed before the end of an epoch counts in that epoch.
+// Reads the feed before it advances the CHMUs: an access that was fed before the end of an epoch
+// must count in that epoch.
 void CxlHmuModel::advance(uint64_t now_ns)
 {
     if (feed_)

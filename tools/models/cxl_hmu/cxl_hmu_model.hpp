@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The whole function: a CXL type 3 memory device with CHMUs (see
+// The whole PCI function: a CXL type 3 memory device with CHMUs (see
 // Documentation/devices/cxl_type3-model.rst). BAR 0 has the registers, BAR 2 the memory. Every load
-// and store of BAR 2 is one M2S request, whose DPA is the offset. If the guest maps the BAR, the
-// model does not see the loads and stores. A feed (request_feed.hpp) can report other accesses. DMA
-// of other functions is CXL.io, not an M2S request.
+// from and store to BAR 2 is one M2S request, whose DPA is the offset in the BAR. If the BAR is
+// mapped into the guest, the model does not see its loads and stores; a feed (request_feed.hpp) can
+// report them. DMA of other functions is CXL.io traffic, not an M2S request.
 #pragma once
 
 #include <memory>
@@ -26,8 +26,8 @@ namespace pmukit::models::cxl_hmu {
 
 class CxlHmuModel final : public vfu::Device {
 public:
-    // options must have passed check(). Each memory access is logged before a CHMU sees it; the
-    // log's owner closes it.
+    // options must have passed check(). Each memory access is logged before a CHMU counts it. The
+    // owner of the log must close it.
     CxlHmuModel(const Options &options, AccessLog &log, vfu::Host &host);
 
     vfu::ConfigSpace &config() override { return config_; }
@@ -37,14 +37,15 @@ public:
     void bar_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value) override;
     uint64_t peer_read(unsigned bar, uint64_t offset, unsigned width) override;
     void peer_write(unsigned bar, uint64_t offset, unsigned width, uint64_t value) override;
-    // The memory contents survive, as a function reset permits.
+    // The contents of the memory are kept, as the specification allows for a function reset.
     void reset() override;
     std::optional<uint64_t> next_deadline_ns() const override;
     void advance(uint64_t now_ns) override;
 
-    // Call after the guest has ended: reads the rest of the feed.
+    // Reads the rest of the feed. Call it after the guest has ended.
     void take_rest_of_feed();
-    // Call after the guest has ended: counts entries that wait for space on the list as dropped.
+    // Counts the entries that wait for a free slot of the list as dropped. Call it after the guest
+    // has ended.
     void drop_outstanding();
 
     uint64_t entries_stored() const;
@@ -61,12 +62,13 @@ private:
         RegisterBlock *block;
     };
 
-    uint64_t place(RegisterBlock &block, uint64_t base);  // returns the base of the next block
+    // Places a block of registers at `base`. Returns the base of the next block.
+    uint64_t place(RegisterBlock &block, uint64_t base);
     void build_units(const Options &options);
     void build_config(const Options &options, uint64_t registers_end);
     const Mapping *find(uint64_t offset, unsigned width) const;
     void request(uint64_t dpa, bool write);
-    // Returns false if the feed may have more accesses.
+    // Takes accesses from the feed. Returns false if the feed may have more of them.
     bool take_from_feed();
 
     AccessLog &log_;

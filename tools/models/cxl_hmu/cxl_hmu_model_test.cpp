@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The function as a guest accesses it: discovered through config space, programmed through BAR 0,
-// memory in BAR 2. The faults are tested through the same interfaces.
+// Tests the PCI function as a guest uses it: the guest discovers it through configuration space,
+// programs it through BAR 0, and accesses its memory in BAR 2. Faults are tested in the same way.
 #include "models/cxl_hmu/cxl_hmu_model.hpp"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ protected:
     {
         return model_->config().read(offset, width);
     }
-    // Offset of a capability, 0: none.
+    // Returns the offset of a capability; 0: there is none.
     uint64_t capability(uint8_t id)
     {
         uint64_t at = config(0x34, 1);
@@ -53,7 +53,7 @@ protected:
             at = config(at + 1, 1);
         return at;
     }
-    // Offset of a CXL DVSEC, 0: none.
+    // Returns the offset of a CXL DVSEC; 0: there is none.
     uint64_t dvsec(uint16_t id)
     {
         for (uint64_t at = 0x100; at != 0; at = config(at) >> 20) {
@@ -103,7 +103,7 @@ protected:
                                  kConfig0LevelInterrupt.mask() | kConfig0Enable.mask());
         pass_ns(options_.instance.operation_ns);
     }
-    // Drains the list; returns counts by unit.
+    // Drains the hot list. Returns the count of each unit.
     std::map<uint64_t, uint64_t> drain(uint64_t at)
     {
         std::map<uint64_t, uint64_t> found;
@@ -133,14 +133,16 @@ TEST_F(Function, IsACxlMemoryDevice)
     EXPECT_EQ(config(0x08) >> 8, 0x050210u);
     const uint64_t device = dvsec(0);
     ASSERT_NE(device, 0u);
-    EXPECT_EQ(config(device + 0x0a, 2) & 0x34, 0x14u);  // memory, one range
-    EXPECT_EQ(config(device + 0x1c) & 0x3, 0x3u);       // valid, active
+    // The device is mem capable and has one range.
+    EXPECT_EQ(config(device + 0x0a, 2) & 0x34, 0x14u);
+    // The range is valid and active.
+    EXPECT_EQ(config(device + 0x1c) & 0x3, 0x3u);
     EXPECT_EQ(config(device + 0x1c) & 0xf0000000, 0x10000000u);
     model_->config().write(device + 0x0c, 2, 0x4);
     EXPECT_EQ(config(device + 0x0c, 2) & 0x4, 0x4u);
 }
 
-TEST_F(Function, BarsFitTheOptions)
+TEST_F(Function, BarSizesMatchTheOptions)
 {
     Options options;
     options.memory_bytes = uint64_t{1} << 30;
@@ -161,7 +163,8 @@ TEST_F(Function, BarsFitTheOptions)
         const uint64_t length = kCommon1InstanceLength.get(read(block + 8));
         EXPECT_EQ(kCommon0Instances.get(read(block)), 8u);
         end = block + 0x10 + 8 * length;
-        EXPECT_EQ(read(end), kAllOnes);  // the block ends at the length that it reports
+        // A block has the length that it reports, so there is no register after it.
+        EXPECT_EQ(read(end), kAllOnes);
         EXPECT_NE(read(end - 8), kAllOnes);
     }
     EXPECT_LE(end, msix.table_offset);
@@ -174,8 +177,9 @@ struct Shape {
 
 class AnyShape : public Function, public testing::WithParamInterface<Shape> {};
 
-// The locator lists every CHMU. Each instance tracks independently and reports to its own hot list.
-TEST_P(AnyShape, EveryInstanceIsFoundAndCounts)
+// The register locator must list every CHMU. Each instance must count independently and report to
+// its own hot list.
+TEST_P(AnyShape, EveryChmuIsInTheLocatorAndEveryInstanceCounts)
 {
     Options options;
     options.chmus = GetParam().chmus;
@@ -261,7 +265,7 @@ TEST_F(Function, CxlPmuBlockFollowsTheChmuBlocks)
     EXPECT_EQ(read(at + 0xc00), 0u);
 }
 
-TEST_F(Function, OnlyTheMemoryBarIsCxlMem)
+TEST_F(Function, OnlyAccessesToTheMemoryBarAreCxlMem)
 {
     build();
     EXPECT_TRUE(model_->is_cxl_mem(2));
@@ -297,7 +301,8 @@ TEST_F(Function, MemoryReturnsWhatWasStored)
 {
     build();
     EXPECT_EQ(model_->bar_read(2, 0x1000, 8), 0u);
-    model_->bar_write(2, 0xfffc, 8, 0x1122334455667788);  // crosses two pages of SparseMemory
+    // This write crosses the boundary of two pages of SparseMemory.
+    model_->bar_write(2, 0xfffc, 8, 0x1122334455667788);
     EXPECT_EQ(model_->bar_read(2, 0xfffc, 8), 0x1122334455667788u);
     EXPECT_EQ(model_->bar_read(2, 0x10000, 4), 0x11223344u);
     EXPECT_EQ(model_->bar_read(2, 0xffff, 1), 0x55u);
@@ -307,7 +312,7 @@ TEST_F(Function, MemoryReturnsWhatWasStored)
     EXPECT_EQ(log_.writes(), 2u);
 }
 
-TEST_F(Function, AccessesByAnotherFunctionAreNoRequests)
+TEST_F(Function, AccessesByAnotherFunctionAreNotCounted)
 {
     build();
     const uint64_t at = instance(0, 0);
@@ -321,7 +326,7 @@ TEST_F(Function, AccessesByAnotherFunctionAreNoRequests)
     EXPECT_EQ(model_->peer_read(0, at + kConfig1, 8), read(at + kConfig1));
 }
 
-TEST_F(Function, HolesReadAsOnesAndAreLogged)
+TEST_F(Function, AccessesBetweenBlocksReadAsOnesAndAreLogged)
 {
     build();
     EXPECT_EQ(read(0x18000), kAllOnes);
@@ -344,7 +349,7 @@ TEST_F(Function, InstancesCountTheSameAccessIndependently)
     EXPECT_EQ(model_->entries_stored(), 3u);
 }
 
-TEST_F(Function, ResetReturnsToPowerOnButKeepsMemory)
+TEST_F(Function, ResetClearsRegistersButKeepsMemory)
 {
     build();
     const uint64_t at = instance(0, 0);
@@ -356,7 +361,7 @@ TEST_F(Function, ResetReturnsToPowerOnButKeepsMemory)
     EXPECT_EQ(model_->bar_read(2, 0, 8), 7u);
 }
 
-TEST_F(Function, TheLevelInterruptDrainsAZipfWorkloadWithoutLoss)
+TEST_F(Function, DrainsAtLevelInterruptsLoseNoEntryOfAZipfWorkload)
 {
     build();
     const uint64_t at = instance(0, 0);
@@ -427,7 +432,7 @@ TEST_F(Function, OutstandingEntriesAreDroppedAtTheEnd)
     EXPECT_EQ(model_->entries_dropped(), 2u * 37);
 }
 
-TEST(CxlHmuOptions, AreCheckedAgainstTheirLimits)
+TEST(CxlHmuOptions, OptionsAreCheckedAgainstTheirLimits)
 {
     const auto refused = [](auto change) {
         Options options;
@@ -461,7 +466,7 @@ TEST(CxlHmuOptions, AreCheckedAgainstTheirLimits)
 
 // --- Faults
 
-TEST(CxlHmuFaults, HaveUniqueNamesAndAreFound)
+TEST(CxlHmuFaults, FaultsHaveUniqueNamesAndAreFoundByName)
 {
     std::set<std::string_view> names;
     for (const Fault &fault : faults()) {
@@ -474,7 +479,7 @@ TEST(CxlHmuFaults, HaveUniqueNamesAndAreFound)
 
 struct ReadFault {
     const char *name;
-    uint64_t offset;  // in the instance
+    uint64_t offset;  // from the start of the instance
     unsigned width;
     uint64_t seen;
     Field field;
@@ -482,7 +487,7 @@ struct ReadFault {
 
 class FaultyRead : public Function, public testing::WithParamInterface<ReadFault> {};
 
-TEST_P(FaultyRead, ShowsTheWrongValueInEveryInstance)
+TEST_P(FaultyRead, FaultShowsItsWrongValueInEveryInstance)
 {
     const ReadFault &fault = GetParam();
     build();
@@ -507,20 +512,20 @@ INSTANTIATE_TEST_SUITE_P(
         return name;
     });
 
-TEST_F(Function, FaultWidth0ReadsCounterWidthZeroWhileEnabled)
+TEST_F(Function, FaultNamedWidth0ShowsCounterWidth0WhileEnabled)
 {
     build_with("width-0");
     start(instance(0, 0));
     EXPECT_EQ(kStatusCounterWidth.get(read(instance(0, 0) + kStatus)), 0u);
 }
 
-TEST_F(Function, ZeroInstancesFaultReportsNoInstance)
+TEST_F(Function, FaultNamedZeroInstancesShowsNoInstance)
 {
     build_with("zero-instances");
     EXPECT_EQ(kCommon0Instances.get(read(blocks_[kLocatorChmu][0])), 0u);
 }
 
-TEST_F(Function, FaultInstanceLengthExceedsTheBar)
+TEST_F(Function, FaultNamedInstanceLengthBeyondBarShowsLengthBeyondTheBar)
 {
     build_with("instance-length-beyond-bar");
     const uint64_t block = blocks_[kLocatorChmu][0];
@@ -530,7 +535,7 @@ TEST_F(Function, FaultInstanceLengthExceedsTheBar)
     EXPECT_GT(end, model_->config().bar(0)->size_bytes);
 }
 
-TEST_F(Function, FaultEnableFailsEndsIdleWithoutTracking)
+TEST_F(Function, FaultNamedEnableFailsLeavesInstanceIdleAndDisabled)
 {
     build_with("enable-fails");
     start(instance(0, 0));
@@ -538,18 +543,18 @@ TEST_F(Function, FaultEnableFailsEndsIdleWithoutTracking)
               0u);
 }
 
-TEST_F(Function, FaultHeadIgnoredDropsWritesOfTheHead)
+TEST_F(Function, FaultNamedHeadIgnoredDropsWritesOfTheHead)
 {
     build_with("head-ignored");
     write(instance(0, 0) + kHead, 5, 2);
     EXPECT_EQ(read(instance(0, 0) + kHead, 2), 0u);
 }
 
-TEST_F(Function, InterruptFaultsLoseRepeatOrAddInterrupts)
+TEST_F(Function, FaultsOfInterruptsLoseRepeatOrAddInterrupts)
 {
     struct Case {
         const char *name;
-        size_t with_cause;  // messages after a level crossing
+        size_t with_cause;  // number of interrupts after a level crossing
         bool keeps_coming;
     };
     for (const Case &c : {Case{"irq-lost", 0, false}, Case{"irq-storm", 1, true}}) {
@@ -581,7 +586,7 @@ TEST_F(Function, ResetEndsAnInterruptStorm)
     EXPECT_TRUE(host_.raised.empty());
 }
 
-TEST_F(Function, FaultResetMidRunClearsTheConfiguration)
+TEST_F(Function, FaultNamedResetMidRunClearsConfigurationAfter1000Requests)
 {
     build_with("reset-mid-run");
     const uint64_t at = instance(0, 0);
@@ -594,7 +599,7 @@ TEST_F(Function, FaultResetMidRunClearsTheConfiguration)
     EXPECT_EQ(read(at + kConfig1), 0u);
 }
 
-TEST_F(Function, FaultResetMidRunCountsSourceRequests)
+TEST_F(Function, FaultNamedResetMidRunAlsoCountsRequestsOfTheSource)
 {
     const Source source = Source::create(parse_source("uniform:accesses=600").value()).value();
     Options options;
@@ -609,12 +614,13 @@ TEST_F(Function, FaultResetMidRunCountsSourceRequests)
     pass_ns(kEpochNs);
     EXPECT_EQ(read(at + kStatus), 0u);
     EXPECT_EQ(read(at + kTail, 2), 0u);
-    start(at);  // the fault occurs only once
+    // Without a reset by the guest, the fault does not occur again.
+    start(at);
     pass_ns(2 * kEpochNs);
     EXPECT_EQ(kStatusEnabled.get(read(at + kStatus)), 1u);
 }
 
-TEST_F(Function, FaultAllOnesAppliesAlwaysOrAfterAnEnable)
+TEST_F(Function, FaultsNamedAllOnesApplyAlwaysOrAfterAnEnable)
 {
     build_with("all-ones");
     EXPECT_EQ(read(blocks_[kLocatorChmu][0]), kAllOnes);
@@ -626,7 +632,7 @@ TEST_F(Function, FaultAllOnesAppliesAlwaysOrAfterAnEnable)
     EXPECT_EQ(read(at + kTail, 2), kAllOnes);
 }
 
-TEST_F(Function, FaultListAllOnesHidesTheThirdEntryOfEachDrain)
+TEST_F(Function, FaultNamedListAllOnesHidesThirdEntryOfEachDrain)
 {
     build_with("list-all-ones");
     const uint64_t at = instance(0, 0);
@@ -643,7 +649,7 @@ TEST_F(Function, FaultListAllOnesHidesTheThirdEntryOfEachDrain)
     }
 }
 
-TEST_F(Function, FaultDiesInListMakesAllReadsOnesFromTheThirdEntryOfADrain)
+TEST_F(Function, FaultNamedDiesInListMakesAllReadsOnesFromThirdEntryOfADrain)
 {
     build_with("dies-in-list");
     const uint64_t at = instance(0, 0);
@@ -662,7 +668,7 @@ TEST_F(Function, FaultDiesInListMakesAllReadsOnesFromTheThirdEntryOfADrain)
     EXPECT_NE(read(at + kStatus), kAllOnes);
 }
 
-TEST_F(Function, StatsLogNumbersReadsOfADeadDeviceFromTheDrainsFirstEntry)
+TEST_F(Function, StatsLogOfDeadDeviceNumbersReadsFromFirstEntryOfTheDrain)
 {
     const std::string path = testing::TempDir() + "dead." + std::to_string(getpid());
     RunLogs logs;
@@ -682,12 +688,13 @@ TEST_F(Function, StatsLogNumbersReadsOfADeadDeviceFromTheDrainsFirstEntry)
     std::ifstream in(path);
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     std::remove(path.c_str());
-    // chmu0 dead 0 <reads since the drain's first entry> 0, for each read of the dead device
+    // A line for each read of the dead device: chmu0 dead 0 <reads since the first entry of the
+    // drain> 0
     EXPECT_NE(text.find("chmu0 dead 0 3 0\nchmu0 dead 0 4 0\n"), text.npos) << text;
     EXPECT_TRUE(text.ends_with("\nchmu0 dead 0 5 0\n")) << text;
 }
 
-TEST_F(Function, ResetRestartsTheFault)
+TEST_F(Function, FaultStartsAnewAfterAReset)
 {
     build_with("all-ones-once-enabled");
     const uint64_t common = blocks_[kLocatorChmu][0];
@@ -702,7 +709,7 @@ TEST_F(Function, ResetRestartsTheFault)
     EXPECT_EQ(read(common), first);
 }
 
-TEST_F(Function, FaultResetMidRunRecursAfterAReset)
+TEST_F(Function, FaultNamedResetMidRunOccursAgainAfterAReset)
 {
     build_with("reset-mid-run");
     const uint64_t at = instance(0, 0);
@@ -721,7 +728,7 @@ TEST_F(Function, FaultResetMidRunRecursAfterAReset)
     }
 }
 
-TEST_F(Function, FaultSlowOperationsTakes50Ms)
+TEST_F(Function, FaultNamedSlowOperationsMakesEnableTake50Ms)
 {
     build_with("slow-operations");
     const uint64_t at = instance(0, 0);
@@ -732,7 +739,7 @@ TEST_F(Function, FaultSlowOperationsTakes50Ms)
     EXPECT_EQ(kStatusEnabled.get(read(at + kStatus)), 1u);
 }
 
-TEST_F(Function, FaultValuesChangeBetweenReads)
+TEST_F(Function, FaultNamedValuesChangeBetweenReadsAlternatesValues)
 {
     build_with("values-change-between-reads");
     const uint64_t at = blocks_[kLocatorChmu][0];
@@ -741,12 +748,12 @@ TEST_F(Function, FaultValuesChangeBetweenReads)
     EXPECT_EQ(read(at), first);
 }
 
-// --- A guest with random accesses
+// --- A guest that makes random accesses
 
 class AnyFault : public Function, public testing::WithParamInterface<const Fault *> {};
 
-// Checks, under sanitizers, that each access is answered with bounded work. The values do not
-// matter.
+// Checks (with sanitizers) that the model answers each access with a limited amount of work. The
+// returned values are not checked.
 TEST_P(AnyFault, SurvivesRandomGuestAccesses)
 {
     const Source source = Source::create(parse_source("zipf:accesses=50").value()).value();
@@ -785,7 +792,8 @@ TEST_P(AnyFault, SurvivesRandomGuestAccesses)
         }
     }
     model_->reset();
-    EXPECT_LT(host_.lines.size(), 40'000u);  // one line per access, plus reasons of refused enables
+    // The log has at most one line per access, plus the reasons of refused enables.
+    EXPECT_LT(host_.lines.size(), 40'000u);
 }
 
 std::vector<const Fault *> every_fault()
@@ -820,7 +828,7 @@ public:
     void close() override { endless = false; }
 
     std::vector<FedAccess> accesses;
-    bool endless = false;  // the feed ends only when it is closed
+    bool endless = false;  // the feed has more accesses until it is closed
     unsigned calls = 0;
 };
 
@@ -837,7 +845,7 @@ protected:
     FeedOfTest feed;
 };
 
-TEST_F(Fed, CountsFedAccesses)
+TEST_F(Fed, CountsAccessesFromTheFeed)
 {
     const uint64_t at = instance(0, 0);
     start(at);
@@ -848,7 +856,7 @@ TEST_F(Fed, CountsFedAccesses)
     EXPECT_EQ(log_.writes(), 1u);
 }
 
-TEST_F(Fed, AccessesFedBeforeAnEpochEndsCountInIt)
+TEST_F(Fed, AccessFedBeforeAnEpochEndsCountsInThatEpoch)
 {
     const uint64_t at = instance(0, 0);
     start(at);
@@ -858,7 +866,7 @@ TEST_F(Fed, AccessesFedBeforeAnEpochEndsCountInIt)
     EXPECT_EQ(drain(at), (std::map<uint64_t, uint64_t>{{3, 1}}));
 }
 
-TEST_F(Fed, PollsPeriodicallyAndAtOnceIfThereIsMore)
+TEST_F(Fed, PollsFeedPeriodicallyOrAtOnceIfItHasMore)
 {
     ASSERT_TRUE(model_->next_deadline_ns());
     pass_ns(1);
@@ -873,7 +881,7 @@ TEST_F(Fed, PollsPeriodicallyAndAtOnceIfThereIsMore)
     EXPECT_EQ(*model_->next_deadline_ns(), host_.now + 1'000'000);
 }
 
-TEST_F(Fed, DrainsTheFeedAtTheEnd)
+TEST_F(Fed, ReadsRestOfTheFeedAtTheEnd)
 {
     feed.accesses.assign(10'000, {0x1000, 8, true});
     model_->take_rest_of_feed();
@@ -881,7 +889,7 @@ TEST_F(Fed, DrainsTheFeedAtTheEnd)
     EXPECT_TRUE(feed.accesses.empty());
 }
 
-TEST_F(Fed, EndlessFeedIsDrainedOnceClosed)
+TEST_F(Fed, ClosesEndlessFeedAtTheEndAndReadsItsRest)
 {
     feed.endless = true;
     feed.accesses.assign(3, {0x1000, 8, true});
@@ -890,7 +898,7 @@ TEST_F(Fed, EndlessFeedIsDrainedOnceClosed)
     EXPECT_EQ(log_.reads(), 0u);
 }
 
-TEST_F(Function, DrainWithoutAFeedDoesNothing)
+TEST_F(Function, ReadingRestWithoutAFeedDoesNothing)
 {
     build();
     EXPECT_FALSE(model_->next_deadline_ns());
@@ -900,7 +908,7 @@ TEST_F(Function, DrainWithoutAFeedDoesNothing)
 
 // --- Shapes
 
-TEST_F(Function, TablesCanFollowAllInstances)
+TEST_F(Function, FarTablesFollowAllInstancesAndAreSeparate)
 {
     Options options;
     options.shape.far_tables = true;
@@ -932,11 +940,12 @@ TEST_F(Function, TablesCanFollowAllInstances)
     EXPECT_EQ(read(first + read(first + kCap2)), 0u);
     EXPECT_EQ(read(first + read(first + kCap3)), 0u);
     EXPECT_EQ(model_->violations(), 0u);
-    read(first + 0x1000 - 0x10 - 8);  // between registers and tables
+    // This read is between the registers and the tables.
+    read(first + 0x1000 - 0x10 - 8);
     EXPECT_EQ(model_->violations(), 1u);
 }
 
-TEST_F(Function, FaultAllOnesCoversTablesAfterAllInstances)
+TEST_F(Function, FaultNamedAllOnesAlsoAppliesToFarTables)
 {
     Options options;
     options.shape.far_tables = true;
@@ -954,7 +963,7 @@ TEST_F(Function, TheBlockCanHaveANewerVersion)
     EXPECT_EQ(kCommon0Version.get(read(blocks_[kLocatorChmu][0])), 2u);
 }
 
-TEST_F(Function, VectorsNoneHasNeitherMsixNorMsi)
+TEST_F(Function, OptionVectorsNoneGivesNeitherMsixNorMsi)
 {
     Options options;
     options.vectors = Vectors::kNone;
@@ -963,7 +972,7 @@ TEST_F(Function, VectorsNoneHasNeitherMsixNorMsi)
     EXPECT_EQ(model_->config().msi_vectors(), 0u);
 }
 
-// PCIe Interrupt Message Number: with MSI it is one of the vectors that the guest enabled.
+// With MSI, an interrupt message number must be one of the vectors that the guest has enabled.
 TEST_F(Function, MessageNumbersDependOnEnabledMsiVectors)
 {
     Options options;
@@ -976,15 +985,15 @@ TEST_F(Function, MessageNumbersDependOnEnabledMsiVectors)
     EXPECT_EQ(kCap0Message.get(read(cap0)), 5u);
     const uint64_t msi = capability(0x05);
     ASSERT_NE(msi, 0u);
-    model_->config().write(msi + 2, 2, 0x0001);  // one vector
+    model_->config().write(msi + 2, 2, 0x0001);  // the guest enables one vector
     EXPECT_EQ(kCap0Message.get(read(cap0)), 0u);
-    model_->config().write(msi + 2, 2, 0x0021);  // four
+    model_->config().write(msi + 2, 2, 0x0021);  // the guest enables four vectors
     EXPECT_EQ(kCap0Message.get(read(cap0)), 1u);
-    model_->config().write(msi + 2, 2, 0x0041);  // sixteen
+    model_->config().write(msi + 2, 2, 0x0041);  // the guest enables sixteen vectors
     EXPECT_EQ(kCap0Message.get(read(cap0)), 5u);
 }
 
-TEST_F(Function, RangeBitmapEndsAtTheCapacity)
+TEST_F(Function, BitmapBitsBeyondTheCapacityAreAViolation)
 {
     Options options;
     options.memory_bytes = uint64_t{1} << 30;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Registers of the CXL hotness monitoring unit (CHMU), as the model implements them. CXL r3.2
-// section 8.2.8; where the text is unclear, comments name the interpretation of the CXL HMU RFC (J.
-// Cameron, Nov 2024) and of QEMU's CHMU model (RFC v2, June 2025) that is used. The driver has an
-// independent copy.
+// Registers of the CXL hotness monitoring unit (CHMU, CXL r3.2 section 8.2.8), as the model
+// implements them. Where the specification is unclear, the model follows the CXL HMU RFC (J.
+// Cameron, Nov 2024) or QEMU's CHMU model (RFC v2, June 2025); comments name which. The driver has
+// its own, independently written definitions.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +36,11 @@ inline constexpr uint64_t kCommon0 = 0x00;  // RO, 8 bytes
 inline constexpr Field kCommon0Version{0, 3};
 inline constexpr Field kCommon0Instances{8, 15};
 inline constexpr uint64_t kCommon1 = 0x08;             // RO, 8 bytes
-inline constexpr Field kCommon1InstanceLength{0, 15};  // bytes
+inline constexpr Field kCommon1InstanceLength{0, 15};  // in bytes
 inline constexpr uint64_t kCommonVersion = 1;
 inline constexpr unsigned kMaxInstances = 8;
-inline constexpr unsigned kMaxChmus = 8;  // of this model
+// This limit is that of the model, not of the specification.
+inline constexpr unsigned kMaxChmus = 8;
 
 // --- Instance: offsets from its first byte
 
@@ -48,16 +49,16 @@ inline constexpr Field kCap0Message{0, 3};
 inline constexpr Field kCap0OverflowInterrupt{4, 4};
 inline constexpr Field kCap0LevelInterrupt{5, 5};
 inline constexpr Field kCap0EpochType{6, 7};  // 0 global, 1 per counter
-inline constexpr Field kCap0Requests{8, 13};  // bit i: request type i + 1
+inline constexpr Field kCap0Requests{8, 13};  // bit i: request type i + 1 is supported
 inline constexpr Field kCap0MaxEpochScale{16, 19};
 inline constexpr Field kCap0MaxEpochValue{20, 31};
 inline constexpr Field kCap0MinEpochScale{32, 35};
 inline constexpr Field kCap0MinEpochValue{36, 47};
-inline constexpr Field kCap0HotListSize{48, 63};  // entries
+inline constexpr Field kCap0HotListSize{48, 63};  // number of entries
 
 inline constexpr uint64_t kCap1 = 0x08;            // HwInit, 8 bytes
-inline constexpr Field kCap1UnitSizes{0, 31};      // bit n: 256 B << n
-inline constexpr Field kCap1Downsampling{32, 47};  // bit n: every 2^n-th request
+inline constexpr Field kCap1UnitSizes{0, 31};      // bit n: units of 256 B << n are supported
+inline constexpr Field kCap1Downsampling{32, 47};  // bit n: factor 2^n is supported
 inline constexpr Field kCap1EpochMode{48, 48};
 inline constexpr Field kCap1AlwaysOnMode{49, 49};
 inline constexpr Field kCap1Randomized{50, 50};
@@ -76,15 +77,15 @@ inline constexpr Field kConfig0Enable{16, 16};           // RW always
 inline constexpr Field kConfig0ResetCounters{17, 17};    // RW always, self-clearing
 inline constexpr Field kConfig0Threshold{32, 63};        // RW while disabled
 
-inline constexpr uint64_t kConfig1 = 0x48;            // RW while disabled, 8 bytes
-inline constexpr Field kConfig1UnitSize{0, 31};       // log2 of bytes (RFC, QEMU)
+inline constexpr uint64_t kConfig1 = 0x48;       // RW while disabled, 8 bytes
+inline constexpr Field kConfig1UnitSize{0, 31};  // log2 of the size in bytes (as in RFC and QEMU)
 inline constexpr Field kConfig1Downsampling{32, 35};  // log2 of the factor
 inline constexpr Field kConfig1Mode{40, 47};          // 0 epoch, 1 always on
 inline constexpr Field kConfig1EpochScale{48, 51};
 inline constexpr Field kConfig1EpochValue{52, 63};
 
 inline constexpr uint64_t kConfig2 = 0x50;           // RW while disabled, 8 bytes
-inline constexpr Field kConfig2Notification{0, 15};  // entries
+inline constexpr Field kConfig2Notification{0, 15};  // number of entries
 
 inline constexpr uint64_t kStatus = 0x60;            // 8 bytes
 inline constexpr Field kStatusEnabled{0, 0};         // RO
@@ -95,7 +96,7 @@ inline constexpr Field kStatusLevel{41, 41};         // W1C
 
 inline constexpr uint64_t kHead = 0x68;          // RW, 2 bytes
 inline constexpr uint64_t kTail = 0x6a;          // RO while enabled, 2 bytes
-inline constexpr uint64_t kRegistersEnd = 0x70;  // bitmap and hot list follow
+inline constexpr uint64_t kRegistersEnd = 0x70;  // here, the bitmap and hot list can begin
 
 inline constexpr uint64_t kOperationNone = 0;
 inline constexpr uint64_t kOperationEnabling = 1;
@@ -108,10 +109,10 @@ inline constexpr uint64_t kModeAlwaysOn = 1;
 inline constexpr unsigned kRequestTypes = 6;
 inline constexpr unsigned kMinUnitLog2 = 8;            // 256 B
 inline constexpr unsigned kMaxUnitLog2 = 31;           // 2 GiB
-inline constexpr unsigned kRangeLog2 = 28;             // one bitmap bit: 256 MiB
+inline constexpr unsigned kRangeLog2 = 28;             // a bit of the bitmap covers 256 MiB
 inline constexpr uint64_t kMaxInstanceBytes = 0xffff;  // instance length has 16 bits
 inline constexpr unsigned kMinHotList = 64;
-inline constexpr unsigned kMessages = 16;  // vectors that a message number can select
+inline constexpr unsigned kMessages = 16;  // number of vectors that a message number can select
 
 // Scales 1..5 are 100 us, 1 ms, 10 ms, 100 ms, 1 s. Returns 0 for an undefined scale.
 constexpr uint64_t epoch_scale_ns(uint64_t scale)
@@ -125,7 +126,7 @@ constexpr uint64_t epoch_scale_ns(uint64_t scale)
 struct Register {
     const char *name;
     uint64_t offset;
-    unsigned bytes;             // the only access width
+    unsigned bytes;             // width in bytes; other widths are invalid
     uint64_t writable;          // RW bits
     uint64_t writable_enabled;  // RW bits that stay RW while enabled
     uint64_t write_one_clears;  // W1C bits

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Compares the driver's and the model's transcription of CXL r3.2 section 8.2.8. Only this file
-// includes both; a mistake in one of them does not compile. The selftests cover what the asserts
-// cannot compare (write one to clear, locking, order).
+// Compares the definitions of the registers (CXL r3.2 section 8.2.8) in the driver with those in
+// the model. Only this file includes both. If they differ, this file does not compile. The
+// selftests cover what static_assert cannot compare: write one to clear, locking, order of
+// accesses.
 #include "cxl_hmu/cxl_hmu_regs.h"
 #include "models/cxl_hmu/cxl_hmu_regs.hpp"
 

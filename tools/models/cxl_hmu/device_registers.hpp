@@ -14,7 +14,8 @@ public:
     DeviceRegisters(uint64_t capacity_bytes, unsigned vectors, vfu::Host &host);
 
     uint64_t bytes() const override { return 0x1000; }
-    // Any width and alignment, because a guest may copy payloads with any.
+    // Accepts accesses of any width and alignment, because a guest may copy payloads with any of
+    // them.
     uint64_t read(uint64_t offset, unsigned width) override;
     void write(uint64_t offset, unsigned width, uint64_t value) override;
     void reset() override;

@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kAllOnes = ~uint64_t{0};
 constexpr Field kWholeWord{0, 63};
 constexpr Field kWholeShort{0, 15};
-constexpr uint64_t kSpuriousEvery = 64;  // guest accesses
+constexpr uint64_t kSpuriousEvery = 64;  // number of guest accesses
 
 constexpr FieldOverride common(uint64_t offset, Field field, uint64_t value)
 {
@@ -228,7 +228,8 @@ void FaultyChmu::request(const Request &request)
     reset_if_due();
 }
 
-// The end of an epoch delivers requests of the source, so the reset of reset-mid-run may be due.
+// When an epoch ends, the source makes its requests. So the reset by the fault reset-mid-run may be
+// due.
 void FaultyChmu::advance(uint64_t now_ns)
 {
     chmu_.advance(now_ns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Faults of the device to inject, by name. The device itself is unaware of them: FaultyChmu filters
-// accesses between the BAR and a CHMU, FaultyHost filters interrupts.
+// Faults of the device that a test can inject by name. They are implemented outside the device:
+// FaultyChmu changes accesses between the BAR and a CHMU, FaultyHost changes interrupts.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,10 @@
 
 namespace pmukit::models::cxl_hmu {
 
-// A register field that is read or written as `value` instead.
+// A register field. Reads or writes of it have `value` instead of the real value.
 struct FieldOverride {
-    bool common = false;  // in the common capability; else in every instance
+    // True if the register is in the common capability. Otherwise it is in every instance.
+    bool common = false;
     uint64_t offset = 0;
     Field field{0, 0};
     uint64_t value = 0;
@@ -32,25 +33,28 @@ struct Fault {
     std::optional<FieldOverride> read{};
     std::optional<FieldOverride> read_too{};
     std::optional<FieldOverride> write{};
-    std::optional<uint64_t> drop_writes{};  // drops writes to this register of every instance
-    bool all_ones = false;                  // every register of a CHMU reads as ones
+    // Offset of a register in an instance. Writes to it are dropped in every instance.
+    std::optional<uint64_t> drop_writes{};
+    bool all_ones = false;  // every register of a CHMU reads as ones
     bool all_ones_once_enabled = false;
-    bool capabilities_change = false;  // capabilities differ between two reads
-    unsigned ones_at_entry = 0;        // the n-th entry read in each drain is all ones; 0: none
-    unsigned dies_at_entry =
-        0;  // every register is all ones from the n-th entry read in a drain; 0: none
+    bool capabilities_change = false;  // two reads of a capability give different values
+    // If not 0, the n-th entry that is read in each drain reads as all ones.
+    unsigned ones_at_entry = 0;
+    // If not 0, every register reads as all ones from the n-th entry on that is read in a drain.
+    unsigned dies_at_entry = 0;
     Messages messages = Messages::kAsTheyAre;
-    uint64_t reset_after_requests = 0;  // 0: never
-    uint64_t operation_ns = 0;          // 0: as configured
+    uint64_t reset_after_requests = 0;  // 0: no reset
+    uint64_t operation_ns = 0;          // 0: the configured duration
 };
 
 std::span<const Fault> faults();
-const Fault *find_fault(std::string_view name);  // nullptr: no such fault
+// Returns nullptr if there is no fault of this name.
+const Fault *find_fault(std::string_view name);
 
 // Applies the fault to interrupts.
 class FaultyHost final : public vfu::Host {
 public:
-    // fault: nullptr for none.
+    // fault: the fault to apply; nullptr: none.
     FaultyHost(vfu::Host &host, const Fault *fault) : host_(host), fault_(fault) {}
 
     bool dma_read(uint64_t address, std::span<std::byte> into) override;
@@ -59,7 +63,8 @@ public:
     uint64_t now_ns() const override { return host_.now_ns(); }
     void log(std::string_view line) override { host_.log(line); }
 
-    // Call on each guest access: may send an interrupt of a storm, or a spurious one.
+    // Call this for each guest access. Sends an interrupt if the fault is an interrupt storm or
+    // spurious interrupts and an interrupt is due.
     void access();
     void spurious_vector(unsigned vector) { spurious_ = vector; }
     void reset() { storming_.reset(); }
@@ -90,7 +95,7 @@ public:
     uint64_t bytes() const override { return chmu_.bytes(); }
     uint64_t read(uint64_t offset, unsigned width) override;
     void write(uint64_t offset, unsigned width, uint64_t value) override;
-    // Also resets the state of the fault, which can then occur again.
+    // Resets the CHMU and the state of the fault. The fault can then occur again.
     void reset() override;
 
     void request(const Request &request);
@@ -108,16 +113,19 @@ private:
 
     Chmu &chmu_;
     uint64_t instance_bytes_;
-    uint64_t instances_end_;  // far tables begin here
+    // Offset after the last instance, where far tables begin.
+    uint64_t instances_end_;
     const Fault *fault_;
     unsigned index_;
     RunLogs *logs_;
-    bool was_reset_ = false;  // by the fault
+    // True after the fault has reset the CHMU.
+    bool was_reset_ = false;
     bool was_enabled_ = false;
     bool odd_read_ = false;
-    // State of the current drain, which a write of the head ends:
+    // State of the current drain. A drain ends with a write of the head.
     unsigned entries_read_ = 0;
-    unsigned reads_ = 0;  // register reads since the drain's first entry, inclusive
+    // Number of register reads in this drain, from the read of its first entry on.
+    unsigned reads_ = 0;
     bool died_ = false;
 };
 

@@ -6,8 +6,8 @@
 //     | free   | oldest .. newest |  free  |      empty: head == tail
 //                                                 full:  head == (tail + 1) mod M
 //
-// A device with postponed insertion holds entries that did not fit as outstanding, up to a separate
-// limit, and inserts them when software frees a slot.
+// A device that supports postponed insertion keeps entries that did not fit into the list. These
+// outstanding entries have a separate limit. They are inserted when software frees a slot.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace pmukit::models::cxl_hmu {
 
 class HotList {
 public:
-    // outstanding: how many entries can wait; 0: no postponed insertion.
+    // outstanding: the maximum number of outstanding entries; 0: no postponed insertion.
     HotList(unsigned entries, unsigned outstanding);
 
     enum class Put { kStored, kPostponed, kDiscarded };
@@ -28,24 +28,27 @@ public:
     bool full() const { return used() == size() - 1; }
     unsigned head() const { return head_; }
     unsigned tail() const { return tail_; }
-    uint64_t entry(unsigned index) const { return ring_[index]; }  // index < size()
+    uint64_t entry(unsigned index) const { return ring_[index]; }  // requires index < size()
 
-    // Return false, and change nothing, if the index is out of range.
+    // Sets the head or the tail. If the index is out of range, returns false and changes nothing.
     bool set_head(unsigned index);
     bool set_tail(unsigned index);
 
-    // Moves outstanding entries into free slots; returns their number.
+    // Moves outstanding entries into free slots. Returns the number of moved entries.
     unsigned insert_outstanding();
     unsigned outstanding() const { return waiting_used_; }
-    uint64_t outstanding_entry(unsigned index) const;  // index < outstanding(), oldest first
-    unsigned drop_outstanding();                       // returns their number
+    // Returns an outstanding entry. Index 0 is the oldest one; index < outstanding().
+    uint64_t outstanding_entry(unsigned index) const;
+    // Drops all outstanding entries. Returns their number.
+    unsigned drop_outstanding();
     void reset();
 
 private:
     void push(uint64_t entry);
 
     std::vector<uint64_t> ring_;
-    std::vector<uint64_t> waiting_;  // outstanding entries, also a ring
+    // The outstanding entries, also in a ring.
+    std::vector<uint64_t> waiting_;
     unsigned head_ = 0;
     unsigned tail_ = 0;
     unsigned waiting_first_ = 0;

@@ -18,7 +18,7 @@ TEST(HotList, IsFullWithOneSlotFree)
     EXPECT_EQ(list.used(), 63u);
 }
 
-TEST(HotList, StoresAcrossTheWrap)
+TEST(HotList, StoresEntriesAcrossTheEndOfTheRing)
 {
     HotList list(64, 0);
     for (unsigned i = 0; i < 60; i++)

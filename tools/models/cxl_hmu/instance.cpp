@@ -11,17 +11,19 @@ namespace {
 
 constexpr uint64_t kAllOnes = ~uint64_t{0};
 constexpr uint64_t kNever_ns = ~uint64_t{0};
-// With per-counter epochs, counter ages are checked this often per epoch: an epoch is exact to
-// 1/16.
+// With per-counter epochs, the ages of counters are checked this many times per epoch. So the
+// length of an epoch is exact to 1/16.
 constexpr uint32_t kTicksPerEpoch = 16;
-constexpr unsigned kMaxCounterWidth = 32;  // as wide as the threshold
+// The threshold has 32 bits, too.
+constexpr unsigned kMaxCounterWidth = 32;
 
 struct RequestType {
     bool reads;
     bool writes;
     bool tee;
 };
-// Indexed by the request type in configuration 0; its capability bit is the index minus 1.
+// The index is the request type in configuration 0. The bit of a type in the capability has the
+// number of the type minus 1.
 constexpr RequestType kRequestTypeTable[kRequestTypes + 1] = {
     {false, false, false}, {true, false, false}, {false, true, false}, {true, true, false},
     {true, false, true},   {false, true, true},  {true, true, true},
@@ -110,8 +112,8 @@ std::optional<uint64_t> Instance::read_tables(uint64_t offset, unsigned width) c
     return qword < bitmap_.size() ? bitmap_[qword] : 0;
 }
 
-// Quirks of other implementations: an entry can be read in halves; head and tail are one register,
-// whose tail cannot be read alone.
+// Reads as implementations with these quirks do: an entry can be read in halves (list_halves); head
+// and tail are one register, whose tail half cannot be read alone (joint_head_tail).
 std::optional<uint64_t> Instance::read_quirk(uint64_t offset, unsigned width) const
 {
     if (params_.quirks.joint_head_tail && offset == kHead && width == 4)
@@ -125,8 +127,8 @@ std::optional<uint64_t> Instance::read_quirk(uint64_t offset, unsigned width) co
     return whole ? std::optional(*whole >> (8 * (offset % 8)) & 0xffffffff) : std::nullopt;
 }
 
-// Returns the message number modulo the number of MSI vectors that the guest has enabled; while no
-// vector is enabled, the message number itself.
+// Returns the message number modulo the number of MSI vectors that the guest has enabled. If the
+// guest has enabled none, returns the message number itself.
 unsigned Instance::message() const
 {
     const unsigned enabled = params_.msi ? params_.msi->msi_enabled_vectors() : 0;
@@ -201,7 +203,8 @@ void Instance::write(uint64_t offset, unsigned width, uint64_t value)
         refuse("write", offset, width);
 }
 
-// A 2-byte write of the joint register acts as a 4-byte write with a zero upper half.
+// With the quirk joint_head_tail, a 2-byte write of the joint register acts as a 4-byte write whose
+// upper half is zero.
 bool Instance::write_quirk(uint64_t offset, unsigned width, uint64_t value)
 {
     if (!params_.quirks.joint_head_tail || (offset != kHead && offset != kTail))
@@ -228,7 +231,7 @@ void Instance::write_bitmap(uint64_t qword, uint64_t value)
         bitmap_[qword] = params_.lenient ? value : value & ~beyond;
 }
 
-// Valid bits of a bitmap qword: one per 256 MiB of the device.
+// Returns the valid bits of a qword of the bitmap: one bit per 256 MiB of the device.
 uint64_t Instance::valid_ranges(size_t qword) const
 {
     const uint64_t ranges =
@@ -254,7 +257,7 @@ void Instance::write_register(const Register &reg, uint64_t value)
                             locked() ? " while enabled" : "", value));
     if (writable == 0)
         return;
-    // A write that clears the enable bit may have any value in locked bits.
+    // If a write clears the enable bit, it may have any value in locked bits.
     const bool ends = reg.offset == kConfig0 && kConfig0Enable.get(value) == 0;
     if (reg.write_one_clears == 0 && !ends && ((value ^ old) & reg.writable & ~writable) != 0)
         violate("write-while-enabled",
@@ -279,7 +282,7 @@ void Instance::write_register(const Register &reg, uint64_t value)
     }
 }
 
-// Request type 0 is valid here; only an enable needs a type (why_not_enable()).
+// Request type 0 is valid in a write. Only an enable needs another type (see why_not_enable()).
 void Instance::check_config0(uint64_t value)
 {
     if (kConfig0Requests.get(value) > kRequestTypes)
@@ -359,8 +362,8 @@ void Instance::write_status(uint64_t value)
     check_level();
 }
 
-// A write to clear a status bit that stays set (quirk sticky_status) raises the bit's interrupt
-// again, because the cause persists.
+// With the quirk sticky_status, software cannot clear a status bit. A write that would clear the
+// bit raises the interrupt of the bit again, because the cause persists.
 void Instance::announce_again(uint64_t value)
 {
     const bool overflow = overflow_ && kStatusOverflow.get(value) != 0 &&
@@ -443,8 +446,9 @@ void Instance::finish_operation()
     }
 }
 
-// Ends an operation that the status hid (quirk late_status_ns). Software saw no operation in
-// progress and may have changed the enable bit meanwhile, so the bit's current value applies.
+// Ends an operation that the status did not show (quirk late_status_ns). Software did not see an
+// operation in progress, so it may have changed the enable bit since. The current value of the bit
+// applies.
 void Instance::finish_hidden()
 {
     const bool enable_wanted = kConfig0Enable.get(config0_) != 0;
@@ -464,7 +468,7 @@ void Instance::finish_reset()
         drop_outstanding();
         list_.reset();
     }
-    // One write may request both reset and enable.
+    // The write that requested the reset may also have requested an enable.
     next_operation(operation_done_ns_);
 }
 
@@ -514,12 +518,14 @@ const char *Instance::why_not_enable() const
     return nullptr;
 }
 
-// A unit above 256 MiB covers several bits of the bitmap: all or none of them must be set.
+// A unit larger than 256 MiB covers several bits of the bitmap. Either all or none of these bits
+// must be set.
 bool Instance::unit_fits_ranges() const
 {
     if (unit_log2() <= kRangeLog2)
         return true;
-    const unsigned bits = 1u << (unit_log2() - kRangeLog2);  // at most 8, divides 64
+    // The number of bits is at most 8 and divides 64.
+    const unsigned bits = 1u << (unit_log2() - kRangeLog2);
     const uint64_t group = (uint64_t{1} << bits) - 1;
     for (uint64_t qword : bitmap_) {
         for (unsigned at = 0; at < 64; at += bits) {
@@ -597,7 +603,7 @@ uint64_t Instance::next_interval()
 
 // Time
 
-// Epochs continue to end while a disable is in progress.
+// While a disable is in progress, the current epoch can still end.
 std::optional<uint64_t> Instance::next_deadline_ns() const
 {
     const std::optional<uint64_t> epoch = epoch_deadline_ns();
@@ -617,8 +623,8 @@ std::optional<uint64_t> Instance::epoch_deadline_ns() const
 
 void Instance::advance(uint64_t now_ns)
 {
-    // An epoch that ends before an operation completes is still reported; one that ends later does
-    // not include what the operation cleared.
+    // If an epoch ends before an operation completes, the epoch is reported. If it ends later,
+    // counters that the operation has freed are not reported.
     while (operation_ != kOperationNone && now_ns >= operation_done_ns_) {
         if (enabled_)
             end_epochs(operation_done_ns_);
@@ -638,8 +644,9 @@ bool Instance::source_goes_on() const
     return params_.source != nullptr && !params_.source->ended(source_epoch_);
 }
 
-// If the host was busy and several epochs end at once, only the first of them has requests of the
-// source. So the source lags, but none of its epochs is skipped.
+// Several epochs end at once if the host was too busy to call this in time. Then the source makes
+// its requests only for the first of them. So the source lags behind, but none of its epochs is
+// skipped.
 void Instance::end_epochs(uint64_t now_ns)
 {
     if (tick_ns_ == kNever_ns || now_ns < tick_start_ns_ + tick_ns_)
@@ -672,7 +679,7 @@ void Instance::offer_source()
     }
 }
 
-// No request arrives between these ticks, so one sweep suffices for all of them.
+// Ends `ticks` ticks. No request arrives between them, so one sweep is enough.
 void Instance::pass_ticks(uint64_t ticks)
 {
     tick_start_ns_ += ticks * tick_ns_;
@@ -755,8 +762,9 @@ void Instance::reset()
     leave_enabling();
 }
 
-// Sets the state of a device whose enable a previous kernel started without waiting for its end: a
-// valid configuration, and an enable whose duration counts from the guest's first access.
+// Sets the state that a previous kernel left if it started an enable and did not wait for its end:
+// a valid configuration, and an enable in progress. The duration of the enable counts from the
+// guest's first access.
 void Instance::leave_enabling()
 {
     left_enabling_ = params_.left_enabling_ns != 0;

@@ -2,12 +2,13 @@
 // One CHMU instance: its registers, counters and hot list, and how it handles requests and time.
 // CXL r3.2 section 8.2.8. Where the specification leaves a choice:
 //
-//  - A register has one access width (kRegisters), bitmap and hot list have 8 bytes. Any other
-//    access reads as ones or is dropped, and is a violation.
+//  - A register has one access width (see kRegisters); bitmap and hot list are accessed by 8 bytes.
+//    Any other read returns all ones, any other write is dropped, and both are violations.
 //  - A strict device drops a write of configuration 1 with a value that is reserved or not
 //    supported, and bits of the bitmap beyond the capacity. A lenient device accepts both.
-//  - A configuration the device cannot run (unsupported unit, threshold beyond the counter width)
-//    is accepted by the registers and refused at enable, which ends with the enabled bit clear.
+//  - The registers accept a configuration that the device cannot run (unsupported unit, threshold
+//    beyond the counter width). An enable with this configuration is refused: it ends with the
+//    enabled bit clear.
 //  - Control bits written while an operation is in progress are dropped.
 //  - In epoch mode an enable frees the counters, because an epoch starts with none in use; in
 //    always-on mode they remain until a reset. A new unit size frees them, too. Disable abandons
@@ -48,24 +49,25 @@ struct EpochLength {
 struct Quirks {
     bool list_halves = false;      // an entry can be read in halves of 4 bytes
     bool joint_head_tail = false;  // head and tail are one register of 4 bytes
-    bool overflow_when_full =
-        false;                  // overflow is set when the list is full, even if nothing was lost
-    bool level_above = false;   // level crossing needs more entries than the threshold
+    // Overflow is set when the list becomes full, even if nothing was lost.
+    bool overflow_when_full = false;
+    bool level_above = false;   // level crossing requires more entries than the threshold
     bool garbage_tail = false;  // the tail is invalid after an epoch without requests
-    // Enable and disable show no operation in progress. They take effect, and change the enabled
-    // bit of the status, only after this time. 0: as the specification says.
+    // If not 0, the status shows no operation in progress during an enable or disable. The enable
+    // or disable takes effect, and changes the enabled bit of the status, only after this time.
     uint64_t late_status_ns = 0;
-    bool sticky_status = false;       // overflow and level are never cleared; a write to clear them
-                                      // raises the interrupt again
-    bool reset_empties_list = false;  // a reset of the counters zeroes head and tail
+    // The bits overflow and level are never cleared. A write that would clear them raises the
+    // interrupt again.
+    bool sticky_status = false;
+    bool reset_empties_list = false;  // a reset of the counters sets head and tail to 0
 };
 
 struct InstanceParams {
     unsigned hot_list_entries = 1024;
-    unsigned bitmap_qwords = 16;     // 64 x 256 MiB each: 256 GiB
-    uint32_t unit_sizes = 0x3fff;    // 256 B .. 2 MiB
-    uint16_t downsampling = 0xffff;  // 1 .. 32768
-    uint32_t requests = 0x3f;        // all six types
+    unsigned bitmap_qwords = 16;     // each covers 64 x 256 MiB; in total 256 GiB
+    uint32_t unit_sizes = 0x3fff;    // supported units: 256 B .. 2 MiB
+    uint16_t downsampling = 0xffff;  // supported factors: 1 .. 32768
+    uint32_t requests = 0x3f;        // supported request types: all six
     EpochLength epoch_min{1, 1};     // 100 us
     EpochLength epoch_max{5, 100};   // 100 s
     bool per_counter_epochs = false;
@@ -77,21 +79,23 @@ struct InstanceParams {
     bool overlap = true;
     bool postponed = false;
     CounterScheme counters{};
-    unsigned counter_width_4k = 16;  // bits at a unit of 4 KiB; one more for each doubling
-    uint64_t operation_ns = 20'000;  // how long enable, disable and reset take
-    uint32_t seed = 1;               // of randomized downsampling
+    // Bits of a counter for units of 4 KiB. Each doubling of the unit size adds one bit.
+    unsigned counter_width_4k = 16;
+    uint64_t operation_ns = 20'000;  // duration of enable, disable and reset
+    uint32_t seed = 1;               // seed of the randomized downsampling
     const Source *source = nullptr;  // not owned; nullptr: requests come from the guest only
     RunLogs *logs = nullptr;         // not owned; nullptr: no log
-    // Not owned. The configuration space of a function with MSI, whose enabled vectors limit the
-    // message number; nullptr: no limit.
+    // The configuration space of the function, if it has MSI. The number of MSI vectors that the
+    // guest has enabled limits the message number. nullptr: no limit. Not owned.
     const vfu::ConfigSpace *msi = nullptr;
 
     bool lenient = false;
     Quirks quirks{};
-    uint64_t capacity_bytes = 0;         // capacity of the device; 0: as much as the bitmap covers
-    uint64_t left_enabling_ns = 0;       // duration of an enable in progress at power-on; 0: none
-    uint64_t tables_at = kRegistersEnd;  // of bitmap and hot list, from the instance's first byte
-    unsigned padding_qwords = 0;         // between bitmap and hot list
+    uint64_t capacity_bytes = 0;    // capacity of the device; 0: what the bitmap covers
+    uint64_t left_enabling_ns = 0;  // duration of an enable in progress at power-on; 0: none
+    // Offset of the bitmap and then the hot list from the first byte of the instance.
+    uint64_t tables_at = kRegistersEnd;
+    unsigned padding_qwords = 0;  // padding between bitmap and hot list
 
     uint64_t bitmap_offset() const { return tables_at; }
     uint64_t hot_list_offset() const
@@ -105,17 +109,17 @@ struct InstanceParams {
     uint64_t tables_end() const { return tables_at + tables_bytes(); }
     bool has_epochs() const { return epoch_max.ns() != 0; }
     bool supports_unit(uint64_t unit_log2) const;
-    unsigned counter_width(uint64_t unit_log2) const;  // 0: unit size not supported
+    unsigned counter_width(uint64_t unit_log2) const;  // returns 0 if the unit size is unsupported
 };
 
 class Instance {
 public:
-    // name appears in log lines; message is the vector of its interrupts.
+    // name: name of the instance in log lines. message: vector of the interrupts of the instance.
     Instance(const InstanceParams &params, std::string name, unsigned message, vfu::Host &host);
     Instance(const Instance &) = delete;
     Instance &operator=(const Instance &) = delete;
 
-    // Adds an instance of the same block: without support of overlap, enabled instances must not
+    // Adds an instance of the same block. If overlap is not supported, enabled instances must not
     // track a common range.
     void add_sibling(const Instance &sibling) { siblings_.push_back(&sibling); }
 
@@ -128,10 +132,11 @@ public:
     std::optional<uint64_t> next_deadline_ns() const;
     void advance(uint64_t now_ns);
 
-    // Counts entries that wait for space on the list as dropped.
+    // Counts the entries that wait for a free slot of the list as dropped.
     void drop_outstanding();
 
-    uint64_t requests() const { return requests_; }  // since the reset, tracked or not
+    // Returns the number of requests since the last reset, including those that were not tracked.
+    uint64_t requests() const { return requests_; }
     uint64_t entries_stored() const { return stored_; }
     uint64_t entries_dropped() const { return dropped_; }
     uint64_t violations() const { return violations_.count(); }
@@ -218,22 +223,32 @@ private:
     bool level_ = false;
     uint64_t operation_ = kOperationNone;
     uint64_t operation_done_ns_ = 0;
-    bool left_enabling_ = false;  // an enable awaits the guest's first access (left_enabling_ns)
+    // True if an enable is in progress whose duration begins with the guest's first access (see
+    // left_enabling_ns).
+    bool left_enabling_ = false;
     uint64_t epoch_requests_ = 0;
     bool tail_is_garbage_ = false;
 
-    uint64_t tick_ns_ = 1;        // an epoch or a part of it; set by enable()
-    uint64_t tick_start_ns_ = 0;  // of the current tick
+    // Length of a tick, which is an epoch or a part of it. enable() sets it.
+    uint64_t tick_ns_ = 1;
+    // Start time of the current tick.
+    uint64_t tick_start_ns_ = 0;
     uint32_t tick_ = 0;
-    uint32_t first_tick_ = 0;  // tick_ when tracking was enabled
-    uint64_t epoch_ = 0;       // for the entries log: the source's epoch, else epochs since enable
-    uint64_t source_epoch_ = 0;  // the source's next epoch
-    uint64_t skip_ = 0;          // requests until the next sample
+    // Value of tick_ when tracking was enabled.
+    uint32_t first_tick_ = 0;
+    // Number of the epoch for the entries log. With a source, it is the source's epoch; otherwise
+    // it counts the epochs since the enable.
+    uint64_t epoch_ = 0;
+    // Number of the source's next epoch.
+    uint64_t source_epoch_ = 0;
+    // Number of requests until the next sample.
+    uint64_t skip_ = 0;
 
     uint64_t requests_ = 0;
     uint64_t stored_ = 0;
     uint64_t dropped_ = 0;
-    uint64_t guest_reads_ = 0;  // register reads since the last line of the stats log
+    // Number of register reads since the last line of the stats log.
+    uint64_t guest_reads_ = 0;
     uint64_t guest_writes_ = 0;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Each rule of the CHMU register sections has a test, which is named after the device's behavior.
+// Tests one CHMU instance. There is a test for each rule of the CHMU register sections of the
+// specification. A test is named after the behavior of the device.
 #include "models/cxl_hmu/instance.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +18,7 @@ constexpr uint64_t kEpochNs = 100'000'000;
 constexpr uint64_t kUnit = 4096;
 constexpr unsigned kMessage = 3;
 
-// Values that software programs, with a test's defaults.
+// Values that software programs. The initial values are the defaults of the tests.
 struct Settings {
     uint64_t requests = 6;
     bool randomized = false;
@@ -36,7 +37,7 @@ class Chmui : public testing::Test {
 protected:
     explicit Chmui(InstanceParams params = {}) : params_(params) { build(); }
 
-    // Most tests use a lenient device; tests of a strict device say so.
+    // Most tests use a lenient device. StrictChmu tests a strict one.
     void build(bool lenient = true)
     {
         params_.lenient = lenient;
@@ -116,7 +117,7 @@ protected:
         for (unsigned unit = 0; unit < number; unit++)
             touch(unit, times);
     }
-    // Returns counts by unit id of all entries between head and tail.
+    // Returns the counts of all entries between head and tail, by unit ID.
     std::map<uint64_t, uint64_t> entries()
     {
         std::map<uint64_t, uint64_t> found;
@@ -201,7 +202,8 @@ TEST_F(Chmui, AWriteOfTheWrongWidthIsDropped)
     start();
     touch_units(8, 4);
     pass_ns(kEpochNs);
-    write(kHead, 0x00020002, 4);  // head and tail in one write
+    // This write has the width of head and tail together.
+    write(kHead, 0x00020002, 4);
     EXPECT_EQ(head(), 0u);
     EXPECT_EQ(tail(), 8u);
     disable();
@@ -218,7 +220,7 @@ TEST_F(Chmui, AWriteOfTheWrongWidthIsDropped)
 
 TEST_F(Chmui, CounterWidthDependsOnTheUnitSize)
 {
-    EXPECT_EQ(status(kStatusCounterWidth), 0u);  // nothing written yet
+    EXPECT_EQ(status(kStatusCounterWidth), 0u);
     for (const auto &[unit_log2, width] : std::map<uint64_t, uint64_t>{
              {8, 12}, {12, 16}, {21, 25}, {7, 0}, {22, 0}, {0xffffffff, 0}}) {
         write(kConfig1, kConfig1UnitSize.put(unit_log2));
@@ -237,7 +239,7 @@ TEST_F(Chmui, CounterWidthIsLimitedByTheEntryFormat)
     EXPECT_FALSE(params_.supports_unit(kMaxUnitLog2 + 1));
 }
 
-TEST_F(Chmui, AllButTheControlBitsAreReadOnlyWhileEnabled)
+TEST_F(Chmui, OnlyControlBitsAreWritableWhileEnabled)
 {
     start();
     const uint64_t config0 = read(kConfig0), config1 = read(kConfig1), config2 = read(kConfig2);
@@ -267,7 +269,7 @@ TEST_F(Chmui, ConfigurationIsLockedWhileEnabling)
     EXPECT_EQ(read(kConfig2), 0u);
 }
 
-TEST_F(Chmui, BitsOfUnsupportedFeaturesAreHardWired)
+TEST_F(Chmui, BitsOfUnsupportedFeaturesStayZero)
 {
     InstanceParams params;
     params.level_interrupt = params.overflow_interrupt = params.randomized = false;
@@ -321,7 +323,8 @@ TEST_F(Chmui, EnableRefusesUnsupportedConfigurations)
     expect_refused(s, "epoch out of range");
     s.epoch = {6, 1};
     expect_refused(s, "epoch out of range");
-    start();  // a supported configuration still works
+    // An enable with a supported configuration still succeeds.
+    start();
 }
 
 TEST_F(Chmui, EnableRefusesAnUnsupportedMode)
@@ -395,7 +398,7 @@ TEST_F(Chmui, OverlapWithASiblingIsRefusedWhenNotSupported)
 }
 
 // Bitmaps may differ in length, and only an enabled sibling counts.
-TEST_F(Chmui, SiblingsThatTrackNothingInCommonAreAccepted)
+TEST_F(Chmui, SiblingsWithoutCommonRangeAreAcceptedIfOverlapIsUnsupported)
 {
     for (const auto &[ours, theirs] : {std::pair{16u, 8u}, std::pair{8u, 16u}}) {
         InstanceParams params;
@@ -410,7 +413,8 @@ TEST_F(Chmui, SiblingsThatTrackNothingInCommonAreAccepted)
             kConfig1, 8,
             kConfig1UnitSize.put(12) | kConfig1EpochScale.put(4) | kConfig1EpochValue.put(1));
         sibling.write(other.bitmap_offset(), 8, 0x1);
-        start();  // the sibling selects the same range but is not enabled
+        // The sibling selects the same range but is not enabled, so this enable succeeds.
+        start();
         disable();
         sibling.write(other.bitmap_offset(), 8, 0x2);
         sibling.write(kConfig0, 8, kConfig0Requests.put(6) | kConfig0Enable.mask());
@@ -480,7 +484,8 @@ TEST_F(Chmui, CountersFreedByAResetAreNotReportedLater)
     touch(9, 50);
     pass_ns(kEpochNs - params_.operation_ns - 1);
     control(kConfig0Enable.mask() | kConfig0ResetCounters.mask());
-    pass_ns(kEpochNs);  // both end in this step: first the reset, then the epoch
+    // The reset and then the epoch end in this step.
+    pass_ns(kEpochNs);
     EXPECT_EQ(status(kStatusOperation), kOperationNone);
     EXPECT_EQ(head(), tail());
     touch(9, 50);
@@ -529,7 +534,7 @@ TEST_F(Chmui, RequestTypesSelectReadsWritesAndTee)
 {
     struct Case {
         uint64_t type;
-        unsigned counted;  // of 1 read, 10 writes, 100 TEE reads, 1000 TEE writes
+        unsigned counted;  // of 1 read, 10 writes, 100 TEE reads and 1000 TEE writes
     };
     for (const Case &c :
          {Case{1, 1}, Case{2, 10}, Case{3, 11}, Case{4, 101}, Case{5, 1010}, Case{6, 1111}}) {
@@ -558,7 +563,8 @@ TEST_F(Chmui, OnlyRangesInTheBitmapAreTracked)
     touch(units_per_range);
     touch(2 * units_per_range - 1);
     touch(2 * units_per_range);
-    touch(uint64_t{1} << 51);  // beyond the bitmap
+    // This access is beyond the range that the bitmap covers.
+    touch(uint64_t{1} << 51);
     pass_ns(kEpochNs);
     const auto found = entries();
     EXPECT_EQ(found.size(), 2u);
@@ -579,7 +585,8 @@ TEST_F(Chmui, BitmapCoversUpToOneTebibyte)
     enable();
     const uint64_t last_unit = (uint64_t{1} << 40) / kUnit - 1;
     touch(last_unit, 3);
-    touch(last_unit + 1, 5);  // beyond 1 TiB
+    // This access is beyond 1 TiB.
+    touch(last_unit + 1, 5);
     touch((uint64_t{1} << (40 - 1)) / kUnit, 7);
     pass_ns(kEpochNs);
     EXPECT_EQ(entries(), (std::map<uint64_t, uint64_t>{{last_unit, 3}}));
@@ -621,7 +628,8 @@ TEST_F(Chmui, RandomizedDownsamplingStaysCloseToTheFactor)
     s.downsampling = 5;
     s.randomized = true;
     start(s);
-    // Two alternating units: a fixed even interval would count only one of them.
+    // Requests alternate between two units. If every n-th request were counted for a fixed even n,
+    // only one of the units would be counted.
     for (int i = 0; i < 64'000; i++)
         touch(i % 2 == 0 ? 1 : 2);
     pass_ns(kEpochNs);
@@ -657,7 +665,7 @@ TEST_F(Chmui, EntryHoldsUnitIdAboveTheCount)
 
 TEST_F(Chmui, UnitsAtTheThresholdAreReportedAtEpochEndWithTheirCount)
 {
-    start();  // threshold 2
+    start();  // the threshold is 2
     touch(1, 1);
     touch(2, 2);
     touch(3, 300);
@@ -668,7 +676,7 @@ TEST_F(Chmui, UnitsAtTheThresholdAreReportedAtEpochEndWithTheirCount)
     EXPECT_EQ(unit_->entries_stored(), 2u);
 }
 
-TEST_F(Chmui, AnEpochStartsWithNoCounts)
+TEST_F(Chmui, CountsStartAtZeroInEachEpoch)
 {
     start();
     touch(1, 1);
@@ -678,7 +686,7 @@ TEST_F(Chmui, AnEpochStartsWithNoCounts)
     EXPECT_EQ(head(), tail());
 }
 
-TEST_F(Chmui, EpochsKeepTheirPhaseAcrossIdleTime)
+TEST_F(Chmui, EpochsEndAtMultiplesOfTheirLengthEvenAfterIdleTime)
 {
     start();
     pass_ns(10 * kEpochNs + kEpochNs / 2);
@@ -705,14 +713,16 @@ TEST_F(Chmui, AnEpochThatEndsAfterDisableIsAbandoned)
     touch(1, 10);
     pass_ns(kEpochNs - params_.operation_ns - 1);
     control(0);
-    pass_ns(kEpochNs);  // both end in this step: first disable, then the epoch
+    // The disable and then the epoch end in this step.
+    pass_ns(kEpochNs);
     EXPECT_EQ(head(), tail());
 
     enable();
     touch(1, 10);
     pass_ns(kEpochNs - 1);
     control(0);
-    pass_ns(kEpochNs);  // now the epoch ends first
+    // In this step, the epoch ends before the disable.
+    pass_ns(kEpochNs);
     EXPECT_EQ(entries().size(), 1u);
 }
 
@@ -774,7 +784,7 @@ TEST_F(Chmui, AlwaysOnFreesOtherCountersAtEpochEndWithoutReport)
     EXPECT_EQ(head(), tail());
 }
 
-TEST_F(Chmui, AlwaysOnKeepsCountersOverDisableUntilReset)
+TEST_F(Chmui, AlwaysOnKeepsCountersAcrossDisableAndEnableUntilReset)
 {
     Settings s;
     s.mode = kModeAlwaysOn;
@@ -796,7 +806,7 @@ TEST_F(Chmui, AlwaysOnKeepsCountersOverDisableUntilReset)
 
 // --- Hot list, overflow, interrupts
 
-TEST_F(Chmui, AFullListDiscardsAndSetsOverflowOnce)
+TEST_F(Chmui, FullListDiscardsEntriesAndSetsOverflowOnce)
 {
     InstanceParams params;
     params.hot_list_entries = 64;
@@ -813,7 +823,8 @@ TEST_F(Chmui, AFullListDiscardsAndSetsOverflowOnce)
 
     touch_units(100, 1);
     pass_ns(kEpochNs);
-    EXPECT_EQ(host_.raised.size(), 1u);  // the bit was still set
+    // The overflow bit was still set, so there is no second interrupt.
+    EXPECT_EQ(host_.raised.size(), 1u);
 
     write(kStatus, kStatusOverflow.mask());
     EXPECT_EQ(status(kStatusOverflow), 0u);
@@ -843,7 +854,7 @@ TEST_F(Chmui, TheListWrapsAsSoftwareDrainsIt)
     EXPECT_EQ(unit_->entries_dropped(), 0u);
 }
 
-TEST_F(Chmui, AHeadBeyondTheListIsDropped)
+TEST_F(Chmui, WriteOfHeadBeyondTheListIsDropped)
 {
     start();
     write(kHead, 1024, 2);
@@ -875,7 +886,7 @@ TEST_F(Chmui, PostponedEntriesFillFreedSlotsAndAreDroppedAtDisable)
     EXPECT_EQ(entries().size(), 0u);
 }
 
-TEST_F(Chmui, LevelCrossingIsAtOrAboveTheThreshold)
+TEST_F(Chmui, LevelBitIsSetAtOrAboveTheNotificationThreshold)
 {
     Settings s;
     s.threshold = 1;
@@ -891,10 +902,11 @@ TEST_F(Chmui, LevelCrossingIsAtOrAboveTheThreshold)
     EXPECT_EQ(host_.raised, std::vector<unsigned>{kMessage});
     touch_units(7, 1);
     pass_ns(kEpochNs);
-    EXPECT_EQ(host_.raised.size(), 1u);  // no further interrupt until it is cleared
+    // There is no further interrupt until software clears the level bit.
+    EXPECT_EQ(host_.raised.size(), 1u);
 }
 
-TEST_F(Chmui, ClearingTheLevelBitAboveTheThresholdFiresAgain)
+TEST_F(Chmui, ClearingTheLevelBitAboveTheThresholdInterruptsAgain)
 {
     Settings s;
     s.threshold = 1;
@@ -903,12 +915,14 @@ TEST_F(Chmui, ClearingTheLevelBitAboveTheThresholdFiresAgain)
     touch_units(20, 1);
     pass_ns(kEpochNs);
     ASSERT_EQ(host_.raised.size(), 1u);
-    write(kHead, 4, 2);  // 16 are left
+    // 16 entries are left, which is above the threshold.
+    write(kHead, 4, 2);
     write(kStatus, kStatusLevel.mask());
     EXPECT_EQ(status(kStatusLevel), 1u);
     EXPECT_EQ(host_.raised.size(), 2u);
     write(kHead, 20, 2);
-    EXPECT_EQ(status(kStatusLevel), 1u);  // stays until software clears it
+    // The level bit stays set until software clears it.
+    EXPECT_EQ(status(kStatusLevel), 1u);
     write(kStatus, kStatusLevel.mask());
     EXPECT_EQ(status(kStatusLevel), 0u);
     EXPECT_EQ(host_.raised.size(), 2u);
@@ -1006,7 +1020,7 @@ protected:
         params_.capacity_bytes = uint64_t{3} << 28;
         build(false);
     }
-    // Expects `action` to violate `rule`, `times` times.
+    // Expects that `action` violates `rule` as many times as `times` says.
     template <typename Action>
     void expect_violation(const std::string &rule, Action action, unsigned times = 1)
     {
@@ -1033,7 +1047,8 @@ TEST_F(StrictChmu, ValidRunHasNoViolations)
     settle();
     write(kTail, head(), 2);
     start();
-    write(kConfig0, 0);  // disable with a write of all zeros
+    // Disables the instance with a write of all zeros.
+    write(kConfig0, 0);
     EXPECT_EQ(unit_->violations(), 0u) << host_.lines.front();
 }
 
@@ -1042,13 +1057,13 @@ TEST_F(StrictChmu, Configuration1RejectsPartialAndInvalidWrites)
     write(kConfig1, kValid1);
     EXPECT_EQ(unit_->violations(), 0u);
     for (const uint64_t wrong : {
-             uint64_t{12},                                         // epoch 0 of scale 0
-             kValid1 & ~(uint64_t{0xf} << 48),                     // scale 0 is reserved
-             kValid1 | uint64_t{6} << 48,                          // 6 and above are reserved, too
-             kValid1 & ~(uint64_t{0xfff} << 52),                   // value 0
-             kValid1 | uint64_t{0xfff} << 52 | uint64_t{5} << 48,  // beyond the maximum
-             kValid1 | 0xff,                                       // no such unit
-             kValid1 | uint64_t{2} << 40,                          // no such mode
+             uint64_t{12},                        // epoch length with value 0 and scale 0
+             kValid1 & ~(uint64_t{0xf} << 48),    // epoch scale 0, which is reserved
+             kValid1 | uint64_t{6} << 48,         // epoch scale 6; 6 and above are reserved
+             kValid1 & ~(uint64_t{0xfff} << 52),  // epoch value 0
+             kValid1 | uint64_t{0xfff} << 52 | uint64_t{5} << 48,  // epoch longer than the maximum
+             kValid1 | 0xff,                                       // unit size that does not exist
+             kValid1 | uint64_t{2} << 40,                          // mode that does not exist
          }) {
         expect_violation("reserved-value", [&] { write(kConfig1, wrong); });
         EXPECT_EQ(read(kConfig1), kValid1) << wrong;
@@ -1077,7 +1092,7 @@ TEST_F(StrictChmu, ReservedBitsMustBeWrittenAsZero)
     expect_violation("reserved-value", [&] { write(kConfig0, 7); });
 }
 
-TEST_F(StrictChmu, BitsBeyondTheCapacityStayZero)
+TEST_F(StrictChmu, BitmapBitsBeyondTheCapacityStayZero)
 {
     write(params_.bitmap_offset(), 0x7);
     EXPECT_EQ(unit_->violations(), 0u);
@@ -1105,7 +1120,7 @@ TEST_F(StrictChmu, WritesOfLockedRegistersAreViolations)
                      [&] { control(kConfig0Enable.mask() | kConfig0Threshold.put(8)); });
 }
 
-TEST_F(StrictChmu, HeadOutsideTheFilledPartIsAViolation)
+TEST_F(StrictChmu, WriteOfHeadToSlotWithoutEntryIsAViolation)
 {
     start();
     touch_units(4, 4);
@@ -1130,7 +1145,7 @@ TEST_F(StrictChmu, ARefusedEnableIsAViolation)
 
 // --- Shapes
 
-TEST_F(StrictChmu, ListCanFollowPadding)
+TEST_F(StrictChmu, ListCanBeSeparatedFromBitmapByPadding)
 {
     InstanceParams params;
     params.padding_qwords = 48;
@@ -1157,7 +1172,8 @@ TEST_F(StrictChmu, AListHasUpTo65535Entries)
     Settings s;
     s.unit_log2 = 8;
     start(s);
-    for (unsigned round = 0; round < 2; round++) {  // the second round wraps
+    // The second round wraps around the end of the list.
+    for (unsigned round = 0; round < 2; round++) {
         for (uint64_t unit = 0; unit < 40000; unit++)
             for (unsigned i = 0; i < 2; i++)
                 unit_->request({unit << 8, false, false});
@@ -1196,9 +1212,10 @@ TEST_F(StrictChmu, PreviousKernelCanLeaveAnEnableInProgress)
     InstanceParams params;
     params.left_enabling_ns = 5000;
     strict(params);
-    host_.now += 1'000'000'000;  // the time starts at the first access of the guest
+    // The duration of the enable begins with the guest's first access, so this time does not count.
+    host_.now += 1'000'000'000;
     EXPECT_EQ(status(kStatusOperation), kOperationEnabling);
-    write(kConfig0, 0);  // dropped
+    write(kConfig0, 0);  // dropped, because the enable is in progress
     EXPECT_EQ(unit_->next_deadline_ns(), host_.now + 5000);
     pass_ns(5000);
     EXPECT_EQ(status(kStatusOperation), kOperationNone);
@@ -1213,7 +1230,7 @@ TEST_F(StrictChmu, PreviousKernelCanLeaveAnEnableInProgress)
 
 // --- Other implementations
 
-TEST_F(StrictChmu, EntriesCanBeReadInHalves)
+TEST_F(StrictChmu, WithQuirkListHalvesEntriesCanBeReadInHalves)
 {
     InstanceParams params;
     params.quirks.list_halves = true;
@@ -1231,7 +1248,7 @@ TEST_F(StrictChmu, EntriesCanBeReadInHalves)
     expect_violation("wrong-access", [&] { read(list + 2, 4); });
 }
 
-TEST_F(StrictChmu, HeadAndTailCanBeOneRegister)
+TEST_F(StrictChmu, WithQuirkJointHeadTailHeadAndTailAreOneRegister)
 {
     InstanceParams params;
     params.quirks.joint_head_tail = true;
@@ -1245,11 +1262,12 @@ TEST_F(StrictChmu, HeadAndTailCanBeOneRegister)
     write(kHead, 0x00030003, 4);
     EXPECT_EQ(read(kHead, 4), 0x00030003u);
     disable();
-    write(kHead, 2, 2);  // acts as a 4-byte write
+    // This 2-byte write acts as a 4-byte write.
+    write(kHead, 2, 2);
     EXPECT_EQ(read(kHead, 4), 0x00000002u);
 }
 
-TEST_F(StrictChmu, OverflowCanBeSetByAFullList)
+TEST_F(StrictChmu, WithQuirkOverflowWhenFullAFullListSetsOverflow)
 {
     for (const bool quirk : {false, true}) {
         InstanceParams params;
@@ -1266,7 +1284,7 @@ TEST_F(StrictChmu, OverflowCanBeSetByAFullList)
     }
 }
 
-TEST_F(StrictChmu, LevelCrossingCanRequireExceedingTheLevel)
+TEST_F(StrictChmu, WithQuirkLevelAboveLevelBitIsSetOnlyAboveTheThreshold)
 {
     for (const bool quirk : {false, true}) {
         InstanceParams params;
@@ -1284,7 +1302,7 @@ TEST_F(StrictChmu, LevelCrossingCanRequireExceedingTheLevel)
     }
 }
 
-TEST_F(StrictChmu, TailCanBeInvalidAfterAnIdleEpoch)
+TEST_F(StrictChmu, WithQuirkGarbageTailTheTailIsInvalidAfterAnIdleEpoch)
 {
     InstanceParams params;
     params.quirks.garbage_tail = true;
@@ -1301,7 +1319,7 @@ TEST_F(StrictChmu, TailCanBeInvalidAfterAnIdleEpoch)
     EXPECT_EQ(tail(), 0xffffu);
 }
 
-TEST_F(StrictChmu, TheStatusCanBeLateForEnableAndDisable)
+TEST_F(StrictChmu, WithQuirkLateStatusEnableAndDisableTakeEffectLater)
 {
     InstanceParams params;
     params.quirks.late_status_ns = 3 * kEpochNs / 2;
@@ -1327,7 +1345,7 @@ TEST_F(StrictChmu, TheStatusCanBeLateForEnableAndDisable)
     EXPECT_EQ(unit_->violations(), 0u);
 }
 
-TEST_F(StrictChmu, LateStatusFollowsTheLastEnableBit)
+TEST_F(StrictChmu, WithQuirkLateStatusTheLastValueOfTheEnableBitApplies)
 {
     InstanceParams params;
     params.quirks.late_status_ns = kEpochNs;
@@ -1351,7 +1369,7 @@ TEST_F(StrictChmu, LateStatusFollowsTheLastEnableBit)
     EXPECT_EQ(status(kStatusOperation), kOperationNone);
 }
 
-TEST_F(StrictChmu, StickyStatusBitsInterruptAgainOnClear)
+TEST_F(StrictChmu, WithQuirkStickyStatusAWriteToClearInterruptsAgain)
 {
     InstanceParams params;
     params.quirks.sticky_status = true;
@@ -1378,7 +1396,7 @@ TEST_F(StrictChmu, StickyStatusBitsInterruptAgainOnClear)
     EXPECT_EQ(status(kStatusLevel), 0u);
 }
 
-TEST_F(StrictChmu, AResetCanEmptyTheList)
+TEST_F(StrictChmu, WithQuirkResetEmptiesListAResetOfCountersEmptiesTheList)
 {
     for (const bool quirk : {false, true}) {
         InstanceParams params;
