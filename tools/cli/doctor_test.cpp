@@ -56,7 +56,7 @@ struct Case {
     const char *fix;   // text that the fix contains; "": no fix
 };
 
-void put_trace_unit(const TestFolder &tree, const char *type)
+void put_trace_device(const TestFolder &tree, const char *type)
 {
     const std::string device = "sys/bus/pci/devices/0000:01:00.0";
     tree.put(device + "/vendor", "0x19e5\n");
@@ -113,13 +113,14 @@ const Case kCases[] = {
          t.put("proc/mounts", mounts + "resctrl /sys/fs/resctrl resctrl rw 0 0\n");
      },
      "resctrl", Health::kGood, "mounted on /sys/fs/resctrl: mon_data", ""},
-    {"NoTraceUnit", [](const TestFolder &) {}, "iommu", Health::kGood, "no PCIe trace device", ""},
-    {"TranslatedTraceUnit", [](const TestFolder &t) { put_trace_unit(t, "DMA-FQ\n"); }, "iommu",
+    {"NoTraceDevice", [](const TestFolder &) {}, "iommu", Health::kGood, "no PCIe trace device",
+     ""},
+    {"TranslatedTraceDevice", [](const TestFolder &t) { put_trace_device(t, "DMA-FQ\n"); }, "iommu",
      Health::kBad, "0000:01:00.0: the IOMMU translates its addresses (type DMA-FQ)", "iommu=pt"},
-    {"IdentityTraceUnit", [](const TestFolder &t) { put_trace_unit(t, "identity\n"); }, "iommu",
+    {"IdentityTraceDevice", [](const TestFolder &t) { put_trace_device(t, "identity\n"); }, "iommu",
      Health::kGood, "identity domain", ""},
-    {"BareTraceUnit", [](const TestFolder &t) { put_trace_unit(t, ""); }, "iommu", Health::kGood,
-     "not behind an IOMMU", ""},
+    {"BareTraceDevice", [](const TestFolder &t) { put_trace_device(t, ""); }, "iommu",
+     Health::kGood, "not behind an IOMMU", ""},
     {"ParanoidRoot", [](const TestFolder &) {}, "privilege", Health::kGood,
      "is 3, and this user has", ""},
     {"ParanoidUser", [](const TestFolder &t) { t.put("proc/self/status", kUser); }, "privilege",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * hisi_ptt record: some entries of a PCIe tune and trace unit, in the raw payload of a sample and
+ * hisi_ptt record: some entries of a PCIe tune and trace device, in the raw payload of a sample and
  * in a trace event. The AUX area contains only the entries of the device, one after the other.
  * Documentation/devices/hisi_ptt.rst draws the record.
  *

@@ -38,7 +38,7 @@ constexpr OtherDriver kOthers[] = {
 // A PCIe trace device writes to physical addresses, so the IOMMU must not translate them:
 // Documentation/devices/hisi_ptt.rst.
 
-bool is_trace_unit(const Host &host, const std::string &device)
+bool is_trace_device(const Host &host, const std::string &device)
 {
     return host.text(device + "/vendor") == "0x19e5" && host.text(device + "/device") == "0xa12e";
 }
@@ -48,7 +48,7 @@ void check_iommu(const Host &host, std::vector<Finding> &findings)
     bool any = false;
     for (const std::string &name : host.names("sys/bus/pci/devices")) {
         const std::string device = "sys/bus/pci/devices/" + name;
-        if (!is_trace_unit(host, device))
+        if (!is_trace_device(host, device))
             continue;
         any = true;
         const auto domain = host.text(device + "/iommu_group/type");
