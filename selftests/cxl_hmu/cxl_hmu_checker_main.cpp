@@ -108,8 +108,8 @@ bool check_case(const Arguments &arguments, const Case &seen)
         std::set_intersection(before.begin(), before.end(), truly_hot.begin(), truly_hot.end(),
                               std::inserter(both, both.end()));
         good &= check(both.size() * 2 < arguments.rank,
-                      fmt::format("the hottest units differ from those of the first log: {} of {} "
-                                  "are in both",
+                      fmt::format("the hottest units differ from those of the first recording "
+                                  "(another seed): {} of {} are in both",
                                   both.size(), truly_hot.size()));
     }
     good &= check(score.recall >= arguments.require && score.precision >= arguments.require,
