@@ -32,8 +32,8 @@
 struct pci_dev;
 
 /*
- * Maximum number of device reads in a section. A section is the part of the hot list that one drain
- * reads with interrupts off. A read takes about 1 us.
+ * Maximum number of device reads in a section. A section is the work of one drain, with interrupts
+ * off. A read takes about 1 us.
  */
 #define CXL_HMU_READS_PER_SECTION	64
 
@@ -145,14 +145,14 @@ struct cxl_hmu_event {
  * @head: index of the next entry to read, and value of the head register
  * @tail_rejected: the last tail was out of range
  * @empty_polls: consecutive drains that read no entry although the status announced some
- * @burst: consecutive sections that left entries waiting, since the timer last ran
- * @burst_start: time at which the first of these sections ended
+ * @burst: consecutive drains that left entries waiting, since the timer last ran
+ * @burst_start: time at which the first of these drains ended
  * @error_unreported: the run has failed and no record has reported it yet
  * @active: the started event; changes on @cpu with interrupts off only
  * @cpu: CPU on which @active was started
  * @error_msg: message for the log, printed by cxl_hmu_service()
  * @timer: runs the next step, or the next drain
- * @more: irq_work that runs the next section of a drain at once
+ * @more: irq_work that runs the next drain at once
  * @kick: cross-CPU call that runs the drain on @cpu
  * @delivering: @cpu is in a drain, in which perf may call the stop callback. @delivering and
  *	@record are used only on @cpu with interrupts off.

@@ -2,11 +2,10 @@
 /*
  * cxl_hmu: moving hot-list entries to perf.
  *
- * A section is the part of the hot list that one drain reads with interrupts off, at most
- * CXL_HMU_BATCH entries. A drain is started by the interrupt (the list is half full, or has
- * overflowed), the timer (about once per epoch), the previous drain (it left entries in the list),
- * and the stop of the event. All drains run on the event's CPU with interrupts off, because perf's
- * buffers have one writer:
+ * A drain reads at most CXL_HMU_BATCH entries of the hot list and delivers them to perf. A drain is
+ * started by the interrupt (the list is half full, or has overflowed), the timer (about once per
+ * epoch), the previous drain (it left entries in the list), and the stop of the event. All drains
+ * run on the event's CPU with interrupts off, because perf's buffers have one writer:
  *
  *   interrupt ---------.
  *   timer -------------+
@@ -19,12 +18,12 @@
  * On a CPU other than the event's, cxl_hmu_service() only sends the kick: a call of the same
  * function on the event's CPU. A run is the time from the start of an event to its stop.
  *
- * Reading a full list takes many sections; interrupts are on between two sections. Each section
- * queues the next one as irq_work, which does not depend on timer latency. A CPU may run its
- * irq_work before other interrupts, so a long chain of such sections would delay these interrupts.
- * A chain has at most as many sections as a full list needs, and never more than CXL_HMU_BURST_MAX.
- * Then the driver pauses for as long as the chain took, and the timer starts the next section. So a
- * device that never runs out of entries uses at most half of the CPU's time.
+ * Reading a full list takes many drains; interrupts are on between two drains. Each drain queues
+ * the next one as irq_work, which does not depend on timer latency. A CPU may run its irq_work
+ * before other interrupts, so a long chain of such drains would delay these interrupts. A chain has
+ * at most as many drains as a full list needs, and never more than CXL_HMU_BURST_MAX. Then the
+ * driver pauses for as long as the chain took, and the timer starts the next drain. So a device
+ * that never runs out of entries uses at most half of the CPU's time.
  *
  * A drain first opens a sink (pmukit_sink_open()), which limits the length of the record, then
  * reads at most as many entries from the device as fit, then delivers the record. Further entries
@@ -48,7 +47,7 @@
 #include "cxl_hmu.h"
 #include "cxl_hmu_trace.h"
 
-/* Maximum number of sections in a chain: about 2 ms of device reads, at 1 us per read */
+/* Maximum number of drains in a chain: about 2 ms of device reads, at 1 us per read */
 #define CXL_HMU_BURST_MAX		32U
 #define CXL_HMU_PAUSE_MIN_NS		(100 * NSEC_PER_USEC)
 #define CXL_HMU_DISABLE_POLL_US		10
@@ -66,7 +65,7 @@ static_assert(CXL_HMU_BATCH + CXL_HMU_READS_OVERHEAD + 1 <= CXL_HMU_READS_PER_SE
 static_assert(CXL_HMU_READS_OVERHEAD <= 6);
 
 /**
- * struct cxl_hmu_batch - entries of one section
+ * struct cxl_hmu_batch - entries of one drain
  * @entries: entries copied to hmu->record
  * @taken: entries read from the list: @entries plus at most one rejected entry
  * @waiting: entries left in the list; discarded when the event stops
@@ -283,7 +282,7 @@ static u64 cxl_hmu_aux_flags(const struct cxl_hmu *hmu, bool last, u64 flags)
 }
 
 /*
- * Return: true to run the next section at once. If entries wait but none could be read, perf's
+ * Return: true to run the next drain at once. If entries wait but none could be read, perf's
  * buffer has no space, and an immediate retry would not help.
  */
 static bool cxl_hmu_drain(struct cxl_hmu *hmu, const u64 *last)
@@ -329,7 +328,7 @@ static u32 cxl_hmu_burst_limit(const struct cxl_hmu *hmu)
 }
 
 /*
- * Return: true while the chain of sections is paused, until the timer runs. No drain clears status
+ * Return: true while the chain of drains is paused, until the timer runs. No drain clears status
  * bits during the pause, so the device sends at most one interrupt per bit.
  */
 static bool cxl_hmu_pauses(const struct cxl_hmu *hmu)
@@ -338,7 +337,7 @@ static bool cxl_hmu_pauses(const struct cxl_hmu *hmu)
 }
 
 /*
- * After a drain on the event's CPU: queue the next section, or start the timer for the next poll.
+ * After a drain on the event's CPU: queue the next drain, or start the timer for the next poll.
  */
 static void cxl_hmu_continue(struct cxl_hmu *hmu, bool more)
 {
@@ -469,8 +468,9 @@ static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 	if (hmu->dead)
 		return 0;
 	/*
-	 * Poll an enable in progress once more. If it still has not completed, the entries that the
-	 * device collects are lost: flag the next record as truncated.
+	 * If the device is still being enabled, read its status once more. If it then has not
+	 * completed, the entries that the device collects are lost: flag the next record as
+	 * truncated.
 	 */
 	if (was_enabling)
 		cxl_hmu_run(hmu);
@@ -490,8 +490,9 @@ static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 			break;
 	}
 	/*
-	 * Entries that the device adds after the last drain of the run are in no record; only the
-	 * PMU's lost counter includes them. Flag the last record as truncated.
+	 * Still busy: the device is still being disabled, and may add entries after the last drain.
+	 * No record has them; cxl_hmu_count_leftovers() adds them to the PMU's lost counter later.
+	 * So flag the last record as truncated.
 	 */
 	if (status & CXL_HMU_STATUS_BUSY)
 		hmu->active->flags |= PMUKIT_CXL_HMU_F_TRUNCATED;
@@ -518,7 +519,7 @@ static void cxl_hmu_stop_inside(struct cxl_hmu *hmu)
 }
 
 /**
- * cxl_hmu_drain_last - disable the device and read the entries it holds, up to one section
+ * cxl_hmu_drain_last - disable the device and run the last drain of the run
  * @hmu: an instance whose event is being stopped
  *
  * Context: the stop callback: event's CPU, interrupts off, no lock. If perf calls the stop callback

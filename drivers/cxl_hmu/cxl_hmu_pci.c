@@ -35,12 +35,12 @@
 
 #include "cxl_hmu.h"
 
-/* Further blocks of a function are ignored. */
+/* Further blocks of a PCI function are ignored. */
 #define CXL_HMU_MAX_BLOCKS	16
 
 /*
- * First number of functions without a CXL memory device memX. The CXL core numbers its memX below
- * this value (CXL_MEM_MAX_DEVS).
+ * First number of PCI functions without a CXL memory device memX. The CXL core numbers its memX
+ * below this value (CXL_MEM_MAX_DEVS).
  */
 #define CXL_HMU_STANDALONE_FIRST	65536
 
@@ -698,14 +698,14 @@ static u32 cxl_hmu_standalone_number(void)
 	return number;
 }
 
-/* Bound and unbound functions; the caller holds the function's device lock */
+/* Bound and unbound PCI functions; the caller holds the device lock of the PCI function */
 
 static bool cxl_hmu_is_cxl_pci(const struct device *dev)
 {
 	return dev->driver && !strcmp(dev->driver->name, "cxl_pci");
 }
 
-/* Most functions have no CHMU, so -ENODEV is ignored. */
+/* Most PCI functions have no CHMU, so -ENODEV is ignored. */
 static void cxl_hmu_bound(struct device *dev)
 {
 	struct pci_dev *pdev = to_pci_dev(dev);
@@ -731,7 +731,7 @@ static void cxl_hmu_unbind(struct device *dev)
 }
 
 /**
- * cxl_hmu_function_attach - attach to a function that this module drives
+ * cxl_hmu_function_attach - attach to a PCI function that this module drives
  * @pdev: the function, enabled
  *
  * The function is detached on BUS_NOTIFY_UNBIND_DRIVER, at the latest in the remove callback.
@@ -756,7 +756,7 @@ int cxl_hmu_function_attach(struct pci_dev *pdev)
 }
 
 /**
- * cxl_hmu_function_detach - detach from a function that this module drives
+ * cxl_hmu_function_detach - detach from a PCI function that this module drives
  * @pdev: the function; ignored if it is not attached
  *
  * Context: the remove callback.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests devices that behave like those of other implementations, and devices with properties that
- * the specification allows: the driver must record the test's accesses exactly on each.
+ * Tests devices that deviate from the specification as other implementations do, and devices with
+ * unusual properties that the specification allows: the driver must record the test's accesses
+ * exactly on each.
  * PMUKIT_SHAPES names the CXL memory functions in the order of their PCI addresses.
  */
 #define _GNU_SOURCE

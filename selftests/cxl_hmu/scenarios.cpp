@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// The guests of cxl_hmu: devices, steps, and checks on the host.
+// Guest scenarios of cxl_hmu: devices, steps, and checks on the host.
 #include <fmt/format.h>
 
 #include <string>
@@ -281,8 +281,9 @@ Scenario cxl_hmu_detach()
     return detach;
 }
 
-// Tests devices that behave like those of other implementations, devices with properties that the
-// specification allows, and a hot list of the largest size, which is filled twice.
+// Tests devices that deviate from the specification as other implementations do, devices with
+// unusual properties that the specification allows, and a hot list of the largest size, which is
+// filled twice.
 Scenario cxl_hmu_personalities()
 {
     Scenario shapes;

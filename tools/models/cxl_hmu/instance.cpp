@@ -282,7 +282,7 @@ void Instance::write_register(const Register &reg, uint64_t value)
     }
 }
 
-// Request type 0 is valid in a write. Only an enable needs another type (see why_not_enable()).
+// A write of request type 0 is valid. Tracking needs another type: why_not_enable() checks that.
 void Instance::check_config0(uint64_t value)
 {
     if (kConfig0Requests.get(value) > kRequestTypes)
@@ -468,7 +468,7 @@ void Instance::finish_reset()
         drop_outstanding();
         list_.reset();
     }
-    // The write that requested the reset may also have requested an enable.
+    // The write that requested the reset may also have set the enable bit.
     next_operation(operation_done_ns_);
 }
 
@@ -762,9 +762,9 @@ void Instance::reset()
     leave_enabling();
 }
 
-// Sets the state that a previous kernel left if it started an enable and did not wait for its end:
-// a valid configuration, and an enable in progress. The duration of the enable counts from the
-// guest's first access.
+// Sets the state that a previous kernel left if it set the enable bit and did not wait until the
+// instance was enabled: a valid configuration, and enabling in progress. The duration of the
+// enabling counts from the guest's first access.
 void Instance::leave_enabling()
 {
     left_enabling_ = params_.left_enabling_ns != 0;

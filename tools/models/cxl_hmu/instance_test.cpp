@@ -98,7 +98,7 @@ protected:
         enable();
         ASSERT_EQ(status(kStatusEnabled), 1u) << (host_.lines.empty() ? "" : host_.lines.back());
     }
-    // Expects that an enable ends without tracking, and that the log has the reason.
+    // Sets the enable bit. Expects that the instance does not track, and has logged the reason.
     void expect_refused(const Settings &s, std::string_view reason)
     {
         configure(s);
@@ -323,7 +323,7 @@ TEST_F(Chmui, EnableRefusesUnsupportedConfigurations)
     expect_refused(s, "epoch out of range");
     s.epoch = {6, 1};
     expect_refused(s, "epoch out of range");
-    // An enable with a supported configuration still succeeds.
+    // Enabling with a supported configuration still succeeds.
     start();
 }
 
@@ -413,7 +413,7 @@ TEST_F(Chmui, SiblingsWithoutCommonRangeAreAcceptedIfOverlapIsUnsupported)
             kConfig1, 8,
             kConfig1UnitSize.put(12) | kConfig1EpochScale.put(4) | kConfig1EpochValue.put(1));
         sibling.write(other.bitmap_offset(), 8, 0x1);
-        // The sibling selects the same range but is not enabled, so this enable succeeds.
+        // The sibling selects the same range but is not enabled, so enabling succeeds.
         start();
         disable();
         sibling.write(other.bitmap_offset(), 8, 0x2);
@@ -1212,10 +1212,10 @@ TEST_F(StrictChmu, PreviousKernelCanLeaveAnEnableInProgress)
     InstanceParams params;
     params.left_enabling_ns = 5000;
     strict(params);
-    // The duration of the enable begins with the guest's first access, so this time does not count.
+    // The duration of enabling begins with the guest's first access, so this time does not count.
     host_.now += 1'000'000'000;
     EXPECT_EQ(status(kStatusOperation), kOperationEnabling);
-    write(kConfig0, 0);  // dropped, because the enable is in progress
+    write(kConfig0, 0);  // dropped, because enabling is in progress
     EXPECT_EQ(unit_->next_deadline_ns(), host_.now + 5000);
     pass_ns(5000);
     EXPECT_EQ(status(kStatusOperation), kOperationNone);
