@@ -724,8 +724,9 @@ int cache_qos_monitor_make(struct cache_qos *cq, enum pmukit_cache_qos_kind kind
 void cache_qos_monitor_limit(struct cache_qos *cq, u16 monitor);
 
 /*
- * End a monitor: remove it from all sets and atoms. Atoms that are no longer needed go into limbo.
- * Not for CACHE_QOS_MACHINE; for the monitor of a node use cache_qos_node_monitor().
+ * End a monitor: remove it from all sets and atoms. The RMIDs of atoms that are no longer needed go
+ * into limbo. Do not call this for CACHE_QOS_MACHINE; to end the monitor of a node, call
+ * cache_qos_node_monitor().
  */
 void cache_qos_monitor_end(struct cache_qos *cq, u16 monitor, u64 now_ns);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: the probes of the scheduler, and the RMID of each CPU. RMIDs change here: at a context
- * switch, or after a change of watched targets. At a switch the probe changes them, not perf's add
- * and del: perf swaps whole contexts between a parent and its clones without calling add and del.
+ * cache_qos: the probes of the scheduler, and the RMID of each CPU. This file sets the RMID of each
+ * CPU: at a context switch, and after the set of monitored tasks, cgroups, CPUs or groups has
+ * changed. At a switch the probe of sched_switch sets the RMID, not perf's add and del callbacks:
+ * perf swaps whole contexts between a parent and its clones without calling add and del.
  *
  * The probe of sched_switch runs before perf schedules out the previous task's events and before
  * __switch_to(), with interrupts off and the run queue locked: the RMID changes slightly too early.
@@ -74,9 +75,10 @@ static void cache_qos_on_switch(void *data, bool preempt, struct task_struct *pr
  * cache_qos_resolve_here - set the RMID of this CPU, because its task may need another RMID
  * @live: driver state
  *
- * perf enables cgroup events in the middle of a switch, where current is still the previous task,
- * so the task last passed to the probe is used. When the probes are about to be detached, that task
- * is no longer updated and may have exited: then current is used.
+ * perf enables cgroup events in the middle of a switch, where current is still the previous task.
+ * So the function uses the next task, which the probe of sched_switch has recorded. While the
+ * probes are being unregistered, the record is not updated and the recorded task may have exited:
+ * then the function uses current.
  *
  * Context: interrupts off, no raw lock of the driver held.
  */
@@ -149,10 +151,11 @@ static u32 cache_qos_expected_on(struct cache_qos_live *live, const struct cache
  * @live: driver state
  * @cpu: a CPU
  *
- * A task stays in memory until the end of an RCU grace period that begins after its exit, so a
- * recorded task that may exit now is valid within an RCU section. Once the probes are being
- * unregistered, the record is not updated, and the task may have exited long before. So the record
- * is valid only if @attached is still set within the same RCU section.
+ * A task_struct stays in memory until the end of an RCU grace period that begins after the task's
+ * exit. So the recorded task, which runs on the CPU, stays valid until the end of the RCU section,
+ * even if it exits meanwhile. Once the probes are being unregistered, the record is not updated,
+ * and the task may have exited long before. So the record is valid only if @attached is still set
+ * within the same RCU section.
  *
  * Context: under rcu_read_lock(), or with interrupts off.
  *
@@ -186,7 +189,7 @@ static bool cache_qos_is_concerned(struct cache_qos_live *live, unsigned int cpu
 }
 
 /**
- * cache_qos_resolve_changed - after a change of watched targets: correct the RMID of every CPU
+ * cache_qos_resolve_changed - correct the RMID of every CPU after the monitored set has changed
  * @live: driver state
  *
  * Only CPUs with a wrong RMID get an IPI. A CPU between the probe and the switch has interrupts off

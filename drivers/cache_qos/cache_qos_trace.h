@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * cache_qos: trace events: values of a pass, events of RMIDs, and yielding the registers. Stock
- * perf records them (-e 'cache_qos:*'); they need no PMU event.
+ * cache_qos: trace events for the values that a pass of the sampler reads, for changes of an RMID's
+ * state, and for yielding the registers to other software. Stock perf records the trace events
+ * (-e 'cache_qos:*'); they need no PMU event.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM cache_qos

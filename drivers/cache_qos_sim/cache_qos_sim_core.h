@@ -152,7 +152,7 @@ struct cache_qos_sim_counter {
  * @clock: number of accesses so far, plus reads of bandwidth counters
  * @snc_config: CACHE_QOS_SIM_MSR_SNC_CONFIG
  * @evt_cfg: CACHE_QOS_SIM_MSR_EVT_CFG
- * @counters: indexed by id
+ * @counters: assignable counters (ABMC), indexed by counter id
  */
 struct cache_qos_sim_domain {
 	u32 id;

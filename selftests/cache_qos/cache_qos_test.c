@@ -177,8 +177,8 @@ static void wait_for_passes(void)
 }
 
 /*
- * Waits until the task's reference counter @word exceeds @more_than, which may take long; then
- * waits @us microseconds.
+ * Waits until the task's counter @word in the simulator's file "reference" exceeds @more_than, at
+ * most 10 seconds; then waits another @us microseconds.
  */
 static void let_run(pid_t tid, const char *word, long long more_than, useconds_t us)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Scenarios of cache_qos: devices, guest steps, host checks.
+// Guest scenarios of cache_qos: devices, steps, and checks on the host.
 #include <string>
 #include <string_view>
 #include <utility>

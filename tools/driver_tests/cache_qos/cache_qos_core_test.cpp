@@ -289,7 +289,7 @@ TEST_F(CacheQos, R30_drops_reading_older_than_last_folded_reading)
     cache_qos_ask(cq.get(), 0, 0, &early);
     std::fill_n(early.sample.status, 3, u8{CACHE_QOS_READ_OK});
     early.sample.data[1] = 110;
-    // The current CPU holds the lock, and a trace event on it reads a value.
+    // A trace event reads a value on the CPU that holds the lock: the reading is dropped.
     cq->domains[0].lock.held = true;
     cache_qos_fold(cq.get(), 0, &early, now, false);
     cq->domains[0].lock.held = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Converts snapshots of cache_qos_aux to samples, each with one header or reading
-// (include/uapi/pmukit/cache_qos.h).
+// Converts the snapshots in the AUX data of cache_qos_aux to samples. A sample has one record: a
+// header, a reading or a part of a name (include/uapi/pmukit/cache_qos.h).
 #include <array>
 
 #include "cli/drivers/cache_qos/handlers.hpp"
