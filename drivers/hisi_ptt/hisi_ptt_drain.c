@@ -13,12 +13,12 @@
  * On a CPU other than the event's, hisi_ptt_service() only sends the kick: a call of the same
  * function on the event's CPU.
  *
- * A section is what one drain copies with interrupts off, at most HISI_PTT_SECTION_BYTES. The timer
- * copies the rest a moment later, so that other interrupts are served in between. While the device
- * runs, only full buffers are read. The device keeps writing meanwhile. So the driver copies each
- * piece to memory that readers do not see yet, then reads INT_STAT, and delivers the piece only if
- * the device cannot have overwritten the source of the copy. The last section of a run, with the
- * device idle, reads all that is left.
+ * A section is the data that one drain copies with interrupts off, at most HISI_PTT_SECTION_BYTES.
+ * The timer copies the rest a moment later, so that other interrupts are served in between. While
+ * the device runs, only full buffers are read. The device keeps writing meanwhile. So the driver
+ * copies each piece to memory that readers do not see yet, then reads INT_STAT, and delivers the
+ * piece only if the device cannot have overwritten the source of the copy. In the last drain of a
+ * run the device is idle; that drain copies all that is left.
  *
  * When all four buffers are full, the driver stops the device. The data in the buffers is then
  * intact. Older data is lost; no register shows how much, so the driver counts a lower bound. The
@@ -481,8 +481,9 @@ static u64 hisi_ptt_drain(struct hisi_ptt *ptt)
 
 /*
  * Since Linux 6.16 perf throttles the whole group of an event, and writes PERF_RECORD_THROTTLE only
- * for the event that sampled too fast. So if another event of the group has an AUX area, no record
- * shows that this event paused.
+ * for the group leader. So an event that writes no samples (it counts, or has an AUX area) can be
+ * paused because of another event of its group, and no record of perf shows the pause unless the
+ * event is the leader.
  */
 static bool hisi_ptt_throttled_silently(const struct hisi_ptt_event *hev)
 {
@@ -599,9 +600,9 @@ static enum hrtimer_restart hisi_ptt_timer(struct hrtimer *timer)
 }
 
 /*
- * Disables the interrupt: a device that sends spurious interrupts without end, even masked ones,
- * would occupy the CPU. From then on only the timer drains the device. Called in the handler,
- * without a lock.
+ * Disables the interrupt: a device may send spurious interrupts without end, even if INT_MASK masks
+ * them; they would occupy the CPU. From then on only the timer drains the device. Called in the
+ * handler, without a lock.
  */
 static void hisi_ptt_irq_give_up(struct hisi_ptt *ptt)
 {

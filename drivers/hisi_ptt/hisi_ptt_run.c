@@ -130,7 +130,7 @@ bool hisi_ptt_halt(struct hisi_ptt *ptt)
  * @ptt: the device; its buffers are allocated
  * @cfg: what to trace
  *
- * Return: 0; -ENODEV; -EBUSY if the last trace still runs or the function is being reset;
+ * Return: 0; -ENODEV; -EBUSY if the last trace still runs or the PCI function is being reset;
  * -ETIMEDOUT.
  */
 int hisi_ptt_launch(struct hisi_ptt *ptt, const struct hisi_ptt_config *cfg)

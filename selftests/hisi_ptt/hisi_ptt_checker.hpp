@@ -76,7 +76,7 @@ Result<std::vector<Tlp>> read_dump(std::string_view text);
 
 bool takes(const Selection &selection, const Seen &seen);
 
-// Returns the packets with only those fields that entries in the format of the run have.
+// Returns the packets with only those fields that the entries of the run have (4 or 8 dwords).
 std::vector<Tlp> logged(const Trace &run, const std::vector<Seen> &packets);
 std::vector<Seen> ought_to_be_taken(const Trace &run, const std::vector<Seen> &seen);
 
@@ -87,8 +87,8 @@ std::optional<std::string> difference(const std::vector<Tlp> &expected,
 // Returns the packets of all these traces, for a recording of several consecutive traces.
 std::vector<Tlp> logged_of_all(std::span<const Trace> runs);
 
-// Removes the upper bits of all times. Entries in the format do not have these bits; decoders add
-// them.
+// Removes the upper bits of all times. Entries of `format_dwords` dwords do not have these bits;
+// decoders add them.
 void cut_times(unsigned format_dwords, std::vector<Tlp> &tlps);
 
 }  // namespace pmukit::checker::hisi_ptt

@@ -63,8 +63,9 @@ static void begin(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *self, 
 }
 
 /*
- * Delivered and lost entries must add up to the stores, because no round fills all four buffers of
- * the device.
+ * Expects that the number of delivered entries plus the number of lost entries is the number of
+ * stores. The driver's lost count is exact here, because no round fills all four buffers of the
+ * device; after such an overrun it would only be a lower bound.
  */
 static void expect_sum(struct __test_metadata *_metadata, FIXTURE_DATA(exact) *self,
 		       long long stores, long long delivered, long long lost)

@@ -124,9 +124,10 @@ public:
     void end() override;
     // Call when the device was started again: entries now begin at this offset of the stream, and
     // at multiples of their size from it. nullopt: the offset is unknown, and all data is skipped
-    // until the next call. Carried entries are decided without more data, see settle().
+    // until the next call. Calls settle() first.
     void align(std::optional<uint64_t> base);
-    // Delivers or skips the carried whole entries without waiting for more data.
+    // Delivers or skips the whole entries that are carried over from earlier data(), without
+    // waiting for more data.
     void settle();
 
 private:

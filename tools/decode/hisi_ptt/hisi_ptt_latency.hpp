@@ -27,8 +27,8 @@ public:
     uint64_t min() const { return count_ ? min_ : 0; }
     uint64_t max() const { return max_; }
     double mean() const;
-    // Returns the smallest value that is not exceeded by the fraction `share` (0 to 1) of all
-    // values.
+    // Returns the smallest value v such that at least the fraction `share` (0 to 1) of all values
+    // is <= v, rounded up to the end of its bucket but at most to max().
     uint64_t quantile(double share) const;
 
     struct Bucket {

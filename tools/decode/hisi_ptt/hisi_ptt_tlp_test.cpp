@@ -86,8 +86,8 @@ TEST(HisiPttTlp, ClassifiesTypesByQueue)
         EXPECT_EQ(kind_of(fmt_type).queue, queue) << int{fmt_type};
 }
 
-// Each header has the upper tag bits of PCI Express 6.0 in another position. All headers have tag
-// 0x2c17 and segment 0x5a.
+// The upper tag bits of PCI Express 6.0 are at different bit positions in different kinds of
+// headers. All headers of this test have tag 0x2c17 and segment 0x5a.
 TEST(HisiPttTlp, ReadsWideTagsInUnusedBits)
 {
     constexpr uint32_t kUpper = 0x5aU << 23 | 1U << 21 | 0xb0000,
