@@ -181,7 +181,7 @@ struct uncore_pmon_box {
 };
 
 /**
- * struct uncore_pmon_pmu - a unit type and id
+ * struct uncore_pmon_pmu - the PMU of one unit type and id; it has one box per package
  * @pp: the part common to all drivers; its reference count covers this structure
  * @unit: the unit of the first box; the units in other packages have the same layout
  * @platform: platform that defines the named events

@@ -55,9 +55,9 @@ static bool uncore_pmon_package_taken(int package, const struct list_head *table
 }
 
 /*
- * Finds the package of a function by its NUMA node. If the node is unknown and there are several
- * packages, functions are assigned to packages in the order in which they are found; intel_uncore
- * does the same. Returns false if the package was assigned in this way.
+ * Finds the package of a PCI function by its NUMA node. If the node is unknown and there are
+ * several packages, PCI functions are assigned to packages in the order in which they are found;
+ * intel_uncore does the same. Returns false if the package was assigned in this way.
  */
 static bool uncore_pmon_place(struct pci_dev *pdev, const struct list_head *tables, int *package)
 {
@@ -272,7 +272,7 @@ static void uncore_pmon_report_table(struct uncore_pmon_table *table)
 	}
 }
 
-/* Tables of a function */
+/* Tables of a PCI function */
 
 /**
  * uncore_pmon_table_free - free a table
@@ -368,12 +368,12 @@ static int uncore_pmon_links_add(struct pci_dev *pdev, struct list_head *tables,
 }
 
 /**
- * uncore_pmon_tables_add - read all tables of a function
- * @pdev: an Intel function
- * @tables: list of tables of other functions; the tables of @pdev are added
+ * uncore_pmon_tables_add - read all tables of a PCI function
+ * @pdev: an Intel PCI function
+ * @tables: list of tables of other PCI functions; the tables of @pdev are added
  *
- * The driver writes to addresses from the table. So it ignores tables of untrusted functions and of
- * functions that are not on a root bus; all uncore functions are on a root bus.
+ * The driver writes to addresses from the table. So it ignores tables of untrusted PCI functions,
+ * and of those that are not on a root bus; all uncore PCI functions are on a root bus.
  *
  * Return: 0 or -ENOMEM.
  */

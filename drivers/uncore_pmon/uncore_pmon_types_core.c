@@ -87,8 +87,9 @@ static const struct uncore_pmon_constraint uncore_pmon_m2pcie_constraints[] = {
 };
 
 /*
- * Types of Sapphire, Emerald and Granite Rapids and Sierra Forest; each number has the same meaning
- * on all of them. Controls of MMIO units are 4 bytes apart, controls of CXL units 8 bytes.
+ * Types of units of Sapphire Rapids, Emerald Rapids, Granite Rapids and Sierra Forest; each type
+ * number has the same meaning on all of them. Controls of MMIO units are 4 bytes apart, controls of
+ * CXL units 8 bytes.
  */
 static const struct uncore_pmon_type uncore_pmon_types[] = {
 	{ .id = UNCORE_PMON_CHA,	.name = "cha",		.control_step = 4,

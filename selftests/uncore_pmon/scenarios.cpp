@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Scenarios of uncore_pmon: devices, guest steps, host checks.
+// Guest scenarios of uncore_pmon: devices, steps, and checks on the host.
 #include <fmt/format.h>
 
 #include <string>

@@ -53,8 +53,8 @@ struct TypeName {
     bool wide_controls;
 };
 
-// Types of Sapphire, Emerald and Granite Rapids and of Sierra Forest. A type number has the same
-// meaning on all of them.
+// Types of units of Sapphire Rapids, Emerald Rapids, Granite Rapids and Sierra Forest. A type
+// number has the same meaning on all of them.
 constexpr TypeName kTypes[] = {
     {"cha", 0, false},     {"iio", 1, false},    {"irp", 2, false},      {"m2pcie", 3, false},
     {"pcu", 4, false},     {"ubox", 5, false},   {"imc", 6, false},      {"m2m", 7, false},

@@ -424,8 +424,8 @@ void UncorePmonModel::moves(uint64_t line, bool write)
     }
 }
 
-// CXL.mem: a read is an M2S request and S2M data; a write is M2S data and an S2M response, which no
-// packet shows.
+// Counts the CXL.mem messages of a packet. A read has two messages and two packets: an M2S request,
+// and S2M data. A write also has two messages, M2S data and an S2M response, but only one packet.
 
 void UncorePmonModel::on_packet(const vfu::Packet &packet)
 {

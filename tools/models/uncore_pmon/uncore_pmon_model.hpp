@@ -113,7 +113,7 @@ private:
     std::vector<UnitEntry> listed_;        // units in the table that have no registers
 
     std::vector<Table> tables_;
-    FaultyTable shown_table_;  // applies to the first table
+    FaultyTable shown_table_;  // changes reads of tables_.front()
     FaultyRegisters shown_registers_;
 
     Tpmi tpmi_;
