@@ -3,8 +3,8 @@
  * imc_engine: probes of kernel tracepoints. The tracepoints are not exported by name, but modules
  * can walk all of them. The build checks the types of the probes against the tracepoints.
  *
- * Probes are attached while the driver has events that need them: sched_switch for cores, threads
- * and traces, the page probes for chips.
+ * Probes are attached while the driver has events that need them: sched_switch for core, thread and
+ * trace events; mm_page_alloc and mm_page_free for nest events.
  */
 
 #include <linux/build_bug.h>

@@ -40,11 +40,11 @@ TEST(ImcEngineFacts, TimeIsCountedByNumberOfBusyThreads)
     Machine machine;
     // Thread 0 becomes busy at 100 ns; no thread is busy before.
     machine.busy(0, true, 100);
-    machine.busy(1, true, 130);   // before this: 30 ns with one busy thread
-    machine.busy(2, true, 150);   // before this: 20 ns with two busy threads
-    machine.busy(1, false, 155);  // before this: 5 ns with three busy threads
-    machine.busy(2, false, 165);  // before this: 10 ns with two busy threads
-    machine.busy(0, false, 205);  // before this: 40 ns with one busy thread
+    machine.busy(1, true, 130);   // 100 to 130 ns: one busy thread
+    machine.busy(2, true, 150);   // 130 to 150 ns: two busy threads
+    machine.busy(1, false, 155);  // 150 to 155 ns: three busy threads
+    machine.busy(2, false, 165);  // 155 to 165 ns: two busy threads
+    machine.busy(0, false, 205);  // 165 to 205 ns: one busy thread
     imc_engine_account(&machine.core, 212);
     EXPECT_EQ(machine.fact(IMC_ENGINE_ELAPSED_NS), 212U);
     EXPECT_EQ(machine.fact(IMC_ENGINE_BUSY_0_NS), 107U);
@@ -182,7 +182,7 @@ TEST(ImcEngineScom, MatchesSkiboot)
 
 TEST(ImcEngineScom, EncodesPeriod)
 {
-    // A period of 251 events.
+    // The counter starts at 0xffffff05 and overflows after 251 events of 31.25 ns each.
     EXPECT_EQ(imc_engine_period_ns(imc_engine_scom(0xffffff05)), 7843U);
     EXPECT_EQ(imc_engine_period_ns(imc_engine_scom(0xffff8300)), 1000000U);
     EXPECT_EQ(imc_engine_period_ns(imc_engine_scom(0xffffffff)), 31U);
