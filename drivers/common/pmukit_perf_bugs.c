@@ -327,8 +327,8 @@ void pmukit_wait_for_openers(void)
  *
  * Bug: perf_pmu_unregister() does not detach open events, so a PMU with open events must stay
  * registered.
- * Kernels: to 6.14 (6.15: "perf: Make perf_pmu_unregister() useable"); on later kernels only if
- * events of other PMUs are open.
+ * Kernels: to 6.14, with any open event. Since 6.15 ("perf: Make perf_pmu_unregister() useable")
+ * perf detaches the PMU's own events, so only events of other PMUs keep the PMU registered.
  * Fix to send: the one described at pmukit_has_foreign_events().
  *
  * perf has no call to rename a registered PMU, and device_rename() does not rename the link of the

@@ -20,7 +20,10 @@ static struct pmukit_pmu *pmukit_dev_to_pmu(struct device *dev)
 	return to_pmukit_pmu(dev_get_drvdata(dev));
 }
 
-/* cpumask: one CPU, or one per group, so that "perf record -a" opens one event on each */
+/*
+ * cpumask: the CPU of the PMU, or with PMUKIT_SCOPE_GROUPS one CPU per group, so that
+ * "perf record -a" opens one event on each of these CPUs
+ */
 
 /* Replaces cpumap_print_to_pagebuf(), which Linux 7.3 removed. */
 static ssize_t pmukit_emit_cpus(char *buf, const struct cpumask *cpus)
