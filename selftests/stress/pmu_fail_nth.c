@@ -9,9 +9,10 @@
  * with page allocations and with user copies. An act with an injected failure must return an error
  * or succeed; an act without one must succeed. The steps before an act must always succeed, which
  * shows that earlier failures have no lasting effects. kmemleak detects leaks.
- * With --dense N, the distance between two injected failures grows after the N-th call (default:
- * each call fails once). Events count on a CPU, in this task (--task) or in a cgroup. Each --write
- * is a separate act; the program first writes BEFORE, if given, without injected failures.
+ * By default each call fails once. With --dense N, each of the first N calls fails once; then the
+ * step to the next failing call grows by one every N calls. Events count on a CPU, in this task
+ * (--task) or in a cgroup. Each --write is a separate act; the program first writes BEFORE, if
+ * given, without injected failures.
  *
  * Needs fault injection with stack filters (Documentation/fault-injection in the kernel source):
  * only calls with a module on the stack fail. Allocations of kmemleak itself do not fail, because

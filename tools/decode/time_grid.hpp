@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Rows of sums over one time axis, built while a recording is read. The axis has a fixed number of
-// columns, which double their width as time advances. The number of rows is limited too, so no
-// recording can exceed the memory limit.
+// A table of sums, built while a recording is read: one row per address or other number, one column
+// per interval of time. The number of columns is fixed; all columns double their width when a time
+// is beyond the last column. The number of rows is limited too, so no recording can exceed the
+// memory limit.
 //
 // Columns begin at multiples of their width, so grids of one clock can be converted to one axis.
 //

@@ -56,7 +56,7 @@ public:
                                  const HostInfo &host, int stop_fd = -1);
     static Result<Writer> create(const std::string &path, std::vector<WriterEvent> events,
                                  const HostInfo &host, std::endian order, int stop_fd = -1);
-    // Pipe layout into a descriptor: the header is written at once, finish() only flushes.
+    // Writes pipe layout to the descriptor. Writes the header at once; finish() only flushes.
     static Result<Writer> create_pipe(Fd fd, std::vector<WriterEvent> events, const HostInfo &host,
                                       int stop_fd = -1);
     // For records copied from other recordings: call section() for each section of their headers.

@@ -137,7 +137,8 @@ TEST_F(LostEntriesOf, GapWithoutALostCountIsAtLeastZero)
     EXPECT_EQ(entries(0), "0");
 }
 
-// The recorder's count may stand for records whose LOST record is not in the file.
+// Without a gap, the recorder's count may be of lost perf records, although the file has no LOST
+// record about them. So it counts as lost samples, and the number of lost entries is a lower bound.
 TEST_F(LostEntriesOf, CountWithoutAGapMayStandForLostRecords)
 {
     counted(8, 7);

@@ -157,7 +157,7 @@ private:
     std::map<uint64_t, Place> places_;
     std::map<std::pair<Id, size_t>, Counts> counts_;
     std::map<size_t, uint64_t> gaps_;  // AUX flags of all gaps, by event
-    std::set<size_t> with_entries_;    // events with a gap of entries
+    std::set<size_t> with_entries_;    // events with a gap, whose driver counts entries
     uint64_t by_hardware_ = 0;
 };
 

@@ -122,7 +122,7 @@ public:
 
     // --- the device's side
 
-    // Sets a register regardless of masks, as hardware changes a status bit.
+    // Sets a register regardless of masks: for changes by the device itself, such as a status bit.
     void set(uint16_t offset, unsigned width, uint32_t value);
     // Function-level or hot reset: resets all but the sticky registers.
     void reset();

@@ -199,7 +199,7 @@ exporter::Output output_of(const ExportOptions &options)
 std::string nothing_text(const Recording &recording, const RecordingTotals &totals,
                          const RowsOut &out)
 {
-    // A recording without events of pmukit's drivers lacks nothing if it has ordinary samples.
+    // If no event is of a driver of pmukit, ordinary samples are all that the output should have.
     bool ours = false;
     for (size_t event = 0; event < recording.reader().events().size(); event++)
         ours |= recording.driver(event) != nullptr;

@@ -13,8 +13,8 @@
 
 namespace pmukit::cli {
 
-// The views of all drivers. If a recording is read, the object also has the recording, to find the
-// names of PMUs.
+// Has one LiveDriver per driver of pmukit: the driver's view in pmukit top. If a recording is read,
+// the object also has the recording, to find the names of PMUs.
 class LiveDrivers {
 public:
     LiveDrivers();
