@@ -82,6 +82,53 @@ TEST_F(LostCounts, IgnoreSamplesDroppedByAFilter)
     EXPECT_EQ(count.samples(), 0U);
 }
 
+// The records of a recording with one event have no id. perf writes one LOST_SAMPLES per CPU; each
+// CPU has its own ring.
+class LostCountsWithoutId : public testing::Test {
+protected:
+    LostCountsWithoutId()
+    {
+        file_.event(1, PERF_SAMPLE_TIME, {8, 18});
+        file_.record(perfdata::kIdIndex, {2, 8, 0, 0, UINT64_MAX, 18, 1, 1, UINT64_MAX});
+    }
+    void lost(uint64_t id, uint64_t records)
+    {
+        file_.record(PERF_RECORD_LOST, {id, records, 1000});
+    }
+    void counted(uint64_t count) { file_.record(PERF_RECORD_LOST_SAMPLES, {count, 0}); }
+    LostCount count() const
+    {
+        LostCount count;
+        const std::vector<std::byte> bytes = file_.file();
+        Result<perfdata::Reader> reader = perfdata::Reader::open(bytes);
+        for (perfdata::Record record; reader->next(record);)
+            count.note(record, *reader);
+        return count;
+    }
+
+private:
+    perfdata::testing::FileBuilder file_{std::endian::native};
+};
+
+TEST_F(LostCountsWithoutId, CountLossesOfAllRingsOnce)
+{
+    lost(8, 3);
+    lost(18, 2);
+    counted(3);
+    counted(2);
+    EXPECT_EQ(count().samples(), 5U);
+    EXPECT_TRUE(count().not_repeated().empty());
+}
+
+TEST_F(LostCountsWithoutId, IncludeLossesOfTheRecorder)
+{
+    lost(8, 3);
+    counted(3);
+    counted(2);
+    EXPECT_EQ(count().samples(), 5U);
+    EXPECT_EQ(count().not_repeated(), (std::map<size_t, uint64_t>{{0, 2}}));
+}
+
 // Event 0, whose driver counts entries, has id 8 on one CPU. Event 1 has id 9 on that CPU and id 19
 // on another one.
 class LostEntriesOf : public testing::Test {

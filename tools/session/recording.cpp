@@ -500,16 +500,25 @@ void LostCount::note_places(const perfdata::Record &record, const perfdata::Read
 
 std::map<LostCount::RingKey, LostCount::Ring> LostCount::rings() const
 {
+    // perf writes LOST_SAMPLES without an id if a recording has one event. Such a count may repeat
+    // the LOST of any ring of the event, so these rings count as one.
+    std::set<size_t> without_id;
+    for (const auto &[of, counts] : counts_)
+        if (!of.first && counts.counted != 0)
+            without_id.insert(of.second);
+    const auto ring_of = [&](const Place &place) {
+        return without_id.contains(place.event) ? RingKey{} : place.ring;
+    };
     std::map<RingKey, Ring> rings;
     for (const auto &[of, counts] : counts_) {
         const auto place = of.first ? places_.find(*of.first) : places_.end();
-        Ring &ring = rings[place == places_.end() ? RingKey{} : place->second.ring];
+        Ring &ring = rings[place == places_.end() ? RingKey{} : ring_of(place->second)];
         ring.lost += counts.lost;
         ring.counted += counts.counted;
         ring.by_event[of.second] += counts.counted;
     }
     for (const auto &[id, place] : places_)
-        if (const auto ring = rings.find(place.ring); ring != rings.end())
+        if (const auto ring = rings.find(ring_of(place)); ring != rings.end())
             ring->second.by_event.try_emplace(place.event, 0);
     for (auto &[key, ring] : rings) {
         for (const auto &[event, counted] : ring.by_event)
