@@ -206,7 +206,7 @@ void Walker::grow()
 
 void Walker::record(const Record &record)
 {
-    totals_.records++;
+    totals_.records += record.payload_at == 0;  // a long payload comes in pieces
     record_ = &record;
     if (totals_.samples.size() != reader_.events().size())
         grow();
