@@ -153,7 +153,8 @@ std::optional<ElfFile> Programs::open_file(size_t number)
         read_build_ids();
     const Threads::Object &object = threads_.objects()[number];
     const Bytes build_id = build_id_of(object);
-    const bool is_file = object.path.starts_with('/');
+    // The kernel's own names: "//anon" for memory without a file, "//toolong" for a long path.
+    const bool is_file = object.path.starts_with('/') && !object.path.starts_with("//");
     Result<ElfFile> file = is_file ? ElfFile::open(symfs_, object.path)
                                    : Error{Errc::kUnsupported, object.path + ": no file"};
     if (file && same_build(build_id, file->build_id()))

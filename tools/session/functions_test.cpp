@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
+#include <filesystem>
+
+#include "base/test_folder.hpp"
 #include "perfdata/packer.hpp"
 #include "perfdata/testing/test_file.hpp"
 
@@ -36,7 +39,23 @@ protected:
             .name;
     }
 
+    // True if the program that is mapped at an address is found below symfs.
+    bool has_program(const std::string &path, const std::string &symfs)
+    {
+        perfdata::Packer body;
+        body.put(kPid).put(kPid).put(kText).put(uint64_t{0x1000}).put(uint64_t{0});
+        const size_t end = body.bytes().size() + path.size() / 8 * 8 + 8;
+        body.put(as_bytes(path)).pad_to(end).put(uint64_t{7});
+        perfdata::Record record;
+        record.type = PERF_RECORD_MMAP;
+        record.body = body.bytes();
+        threads_.note(record, *reader_);
+        const auto place = threads_.find(kPid, kText, UINT64_MAX);
+        return place && Programs(threads_, symfs, *reader_).open_file(place->object);
+    }
+
 private:
+    static constexpr uint32_t kPid = 7;
     std::vector<std::byte> file_ = perfdata::testing::FileBuilder(std::endian::native)
                                        .event(1, PERF_SAMPLE_IDENTIFIER, {7})
                                        .file();
@@ -55,6 +74,14 @@ TEST_F(FunctionsTest, FindsSymbolsOfAnotherBootByEitherMapName)
         kernel_map(reference);
         EXPECT_EQ(name_at(kText + 0x110, *other_boot), "busy_loop") << reference;
     }
+}
+
+TEST_F(FunctionsTest, AnonymousMemoryHasNoProgram)
+{
+    const TestFolder folder;
+    std::filesystem::copy_file("/proc/self/exe", folder.path("anon"));
+    EXPECT_TRUE(has_program("/anon", folder.dir()));
+    EXPECT_FALSE(has_program("//anon", folder.dir()));
 }
 
 }  // namespace
