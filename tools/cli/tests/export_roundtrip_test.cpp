@@ -18,6 +18,7 @@
 #include "base/file.hpp"
 #include "base/test_folder.hpp"
 #include "cli/export/export.hpp"
+#include "cli/tests/csv_records.hpp"
 #include "encode/encode.hpp"
 #include "export/writer.hpp"
 
@@ -57,39 +58,6 @@ Rows of_jsonl(const std::string &path)
         rows[table].push_back(fields);
     }
     return rows;
-}
-
-// Parses CSV as RFC 4180 specifies it. nullopt: an empty field without quotes, which means that the
-// value is unknown.
-std::vector<std::vector<std::optional<std::string>>> csv_records(const std::string &text)
-{
-    std::vector<std::vector<std::optional<std::string>>> records(1);
-    for (size_t at = 0; at < text.size();) {
-        std::optional<std::string> field;
-        if (text[at] == '"') {
-            field.emplace();
-            for (at++; text[at] != '"' || text[at + 1] == '"'; at++) {
-                at += text[at] == '"';
-                *field += text[at];
-            }
-            at++;
-        } else {
-            const size_t end = text.find_first_of(",\r", at);
-            if (end != at)
-                field = text.substr(at, end - at);
-            at = end;
-        }
-        records.back().push_back(field);
-        if (text[at] == ',') {
-            at++;
-            continue;
-        }
-        EXPECT_EQ(text.substr(at, 2), "\r\n");
-        at += 2;
-        records.emplace_back();
-    }
-    records.pop_back();
-    return records;
 }
 
 Rows of_csv(const std::string &folder)
