@@ -5,8 +5,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -18,6 +23,7 @@
 #include <sqlite3.h>
 #endif
 
+#include "base/fd.hpp"
 #include "base/test_folder.hpp"
 #include "cli/drivers.hpp"
 #include "cli/export/export.hpp"
@@ -261,13 +267,14 @@ std::vector<json> rows_of_sqlite(const std::string &path)
 
 // Exports, and returns the path of the output.
 std::string exported(const std::string &path, const TestFolder &folder, const std::string &format,
-                     const std::string &symfs, const std::vector<std::string> &events = {})
+                     const std::string &symfs, const std::vector<std::string> &events = {},
+                     const std::string &table = "samples")
 {
     ExportOptions options;
     options.input = path;
     options.output = folder.path("rows." + format);
     options.format = format;
-    options.driver = format == kFoldedFormat ? "" : "samples";
+    options.driver = format == kFoldedFormat ? "" : table;
     options.symfs = symfs;
     options.events = events;
     Output out(1, "standard output");
@@ -291,6 +298,11 @@ std::vector<json> rows_of_export(const std::string &path, const TestFolder &fold
         rows = rows_of_jsonl(output);
     std::ranges::stable_sort(rows, {}, [](const json &row) { return number(row, "time_ns"); });
     return rows;
+}
+
+std::vector<json> losses_of_export(const std::string &path, const TestFolder &folder)
+{
+    return rows_of_jsonl(exported(path, folder, "jsonl", {}, {}, "losses"));
 }
 
 // Number of samples of each line of the folded stacks.
@@ -722,6 +734,222 @@ TEST_P(ExportAgreesOn, FoldedStacksMatchExportedRows)
     EXPECT_FALSE(expected.empty());
     for (const auto &[line, samples] : expected)
         EXPECT_EQ(found[line], samples) << line;
+}
+
+// Differences that Documentation/components/export.rst lists
+
+// Names of the program's own functions in a chain of frames, without "(anonymous namespace)::" and
+// parameters.
+std::vector<std::string> own_functions(const Frames &frames, const std::string &program)
+{
+    std::vector<std::string> names;
+    for (const std::string &frame : frames) {
+        if (!frame.ends_with('(' + program + ')'))
+            continue;
+        std::string name = folded_name(frame);
+        name = name.substr(0, name.rfind('('));
+        names.push_back(name.substr(name.rfind(':') + 1));
+    }
+    return names;
+}
+
+#ifdef UNWOUND_LLD
+class ExportOfLinkedByLld : public testing::TestWithParam<Program> {};
+INSTANTIATE_TEST_SUITE_P(OurPrograms, ExportOfLinkedByLld,
+                         testing::Values(Program{"program", UNWOUND_LLD},
+                                         Program{"pie", UNWOUND_LLD_PIE}),
+                         [](const auto &of) { return of.param.name; });
+
+// unwound_main.cpp has the calls: main() reaches come_back() through a library or through qsort().
+TEST_P(ExportOfLinkedByLld, HasTheCallsThatPerfDoesNotUnwind)
+{
+    const std::string perf = stock::perf("7.2"), program = GetParam().path;
+    ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
+    const TestFolder folder;
+    const stock::Said said =
+        recorded(perf, folder, "-F 4999 --call-graph dwarf,16384 -- " + program + " 6000");
+    if (said.status != 0)
+        GTEST_SKIP() << "perf cannot record here: " << said.text;
+    const std::string path = folder.path("perf.data");
+    const std::vector<Frames> perfs = frames_of_perf(perf, path, contents_of(path), "", folder);
+    const std::vector<json> ours = rows_of_export(path, folder);
+    ASSERT_EQ(ours.size(), perfs.size());
+    const std::vector<std::string> in_library = {"spin",    "recurse",   "recurse", "recurse",
+                                                 "recurse", "come_back", "main",    "_start"};
+    std::vector<std::string> in_qsort = in_library;
+    in_qsort.insert(in_qsort.end() - 2, "compare");
+    size_t whole = 0;
+    for (size_t i = 0; i < ours.size(); i++) {
+        const auto names = own_functions(frames_of(ours[i]), program);
+        if (names.empty() || names[0] != "spin")
+            continue;
+        EXPECT_TRUE(names == in_library || names == in_qsort) << ours[i];
+        EXPECT_LE(own_functions(perfs[i], program).size(), 1U) << "perf unwinds row " << i;
+        whole++;
+    }
+    EXPECT_GT(whole, 10U);
+}
+
+TEST_P(ExportOfLinkedByLld, NamesFunctionsAsPerfScript)
+{
+    const std::string perf = stock::perf("7.2");
+    ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
+    const TestFolder folder;
+    const stock::Said said =
+        recorded(perf, folder, "-F 4999 -g -- " + std::string(GetParam().path) + " 6000");
+    if (said.status != 0)
+        GTEST_SKIP() << "perf cannot record here: " << said.text;
+    const std::string path = folder.path("perf.data");
+    const std::vector<Frames> perfs = frames_of_perf(perf, path, contents_of(path), "", folder);
+    const std::vector<json> ours = rows_of_export(path, folder);
+    const Threads threads = threads_of(path);
+    ASSERT_EQ(ours.size(), perfs.size());
+    ASSERT_GT(ours.size(), 10U);
+    for (size_t i = 0; i < ours.size(); i++)
+        ASSERT_EQ(as_perf_shows(without_low_inlined(frames_of(ours[i]), ours[i], threads)),
+                  without_low_inlined(perfs[i], ours[i], threads))
+            << "row " << i;
+}
+#endif
+
+// The name of anonymous memory in a recording, by the argument of generated_code_main.cpp.
+struct Anonymous {
+    const char *kind, *name;
+};
+
+class ExportOfGeneratedCode : public testing::TestWithParam<Anonymous> {};
+INSTANTIATE_TEST_SUITE_P(OurPrograms, ExportOfGeneratedCode,
+                         testing::Values(Anonymous{"private", "//anon"},
+                                         Anonymous{"shared", "/dev/zero (deleted)"}),
+                         [](const auto &of) { return of.param.kind; });
+
+// A file that a test created outside of its folder.
+struct Removed {
+    std::string path;
+    ~Removed() { std::filesystem::remove(path); }
+};
+
+// perf takes names from /tmp/perf-PID.map, which just-in-time compilers write. The kernel names
+// shared anonymous memory after the file that backs it.
+TEST_P(ExportOfGeneratedCode, HasTheNameThatTheKernelGave)
+{
+    const std::string perf = stock::perf("7.2"), name = GetParam().name;
+    ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
+    const TestFolder folder;
+    const stock::Said said = recorded(
+        perf, folder, "-F 1999 -g -- " GENERATED_CODE " 200 " + std::string(GetParam().kind));
+    if (said.status != 0)
+        GTEST_SKIP() << "perf cannot record here: " << said.text;
+    const std::string path = folder.path("perf.data");
+    const std::vector<json> ours = rows_of_export(path, folder);
+    ASSERT_FALSE(ours.empty());
+    const Threads threads = threads_of(path);
+    const std::string map = fmt::format("/tmp/perf-{}.map", number(ours[0], "pid"));
+    std::vector<Frames> perfs = frames_of_perf(perf, path, contents_of(path), "", folder);
+    ASSERT_EQ(ours.size(), perfs.size());
+    size_t generated = 0;
+    for (size_t i = 0; i < ours.size(); i++) {
+        Frames as_perf = frames_of(ours[i]);
+        for (std::string &frame : as_perf)
+            if (frame.ends_with(" [unknown] (" + name + ')'))
+                frame.replace(frame.size() - name.size() - 1, name.size(), map);
+        EXPECT_EQ(as_perf_shows(without_low_inlined(as_perf, ours[i], threads)),
+                  without_low_inlined(perfs[i], ours[i], threads));
+        generated += ours[i].value("dso", "") == name;
+    }
+    EXPECT_GT(generated, ours.size() / 2);
+
+    const Removed written{map};
+    std::ofstream(map) << "0 7fffffffffff generated\n";
+    perfs = frames_of_perf(perf, path, contents_of(path), "", folder);
+    EXPECT_NE(std::ranges::find_if(perfs,
+                                   [](const Frames &frames) {
+                                       return !frames.empty() &&
+                                              frames[0].find("generated+0x") != std::string::npos;
+                                   }),
+              perfs.end());
+    EXPECT_EQ(rows_of_export(path, folder), ours);
+}
+
+#ifdef PROGRAM32
+// perf unwinds copies of the stack of 32-bit programs; pmukit counts them as not unwound.
+TEST(ExportOf32BitProgram, HasChainsOfFramePointersOnly)
+{
+    const std::string perf = stock::perf("7.2");
+    ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
+    for (const std::string way : {"fp", "dwarf"}) {
+        SCOPED_TRACE(way);
+        const TestFolder folder;
+        const stock::Said said =
+            recorded(perf, folder, "-F 1999 --call-graph " + way + " -- " PROGRAM32);
+        if (said.status != 0)
+            GTEST_SKIP() << "perf cannot record a 32-bit program here: " << said.text;
+        const std::string path = folder.path("perf.data");
+        const std::vector<Frames> perfs = frames_of_perf(perf, path, contents_of(path), "", folder);
+        const std::vector<json> ours = rows_of_export(path, folder);
+        ASSERT_EQ(ours.size(), perfs.size());
+        ASSERT_GT(ours.size(), 5U);
+        size_t called = 0;
+        for (size_t i = 0; i < ours.size(); i++) {
+            Frames expected = perfs[i];
+            const auto names = own_functions(expected, PROGRAM32);
+            called += names == std::vector<std::string>{"spin32", "middle32", "_start"};
+            if (way == "dwarf")
+                expected.resize(1);
+            EXPECT_EQ(frames_of(ours[i]), expected) << "row " << i;
+        }
+        EXPECT_GT(called, ours.size() / 2);
+        size_t not_unwound = 0;
+        for (const json &row : losses_of_export(path, folder))
+            not_unwound += row["kind"] == "not-unwound" ? number(row, "amount") : 0;
+        EXPECT_EQ(not_unwound, way == "dwarf" ? ours.size() : 0U);
+    }
+}
+#endif
+
+// A port of this machine that accepts connections, but does not answer.
+class Listening {
+public:
+    Listening() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
+    {
+        sockaddr_in address{};
+        socklen_t bytes = sizeof address;
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        auto *const at = reinterpret_cast<sockaddr *>(&address);
+        EXPECT_EQ(::bind(fd_.get(), at, bytes), 0);
+        EXPECT_EQ(::listen(fd_.get(), 16), 0);
+        EXPECT_EQ(::getsockname(fd_.get(), at, &bytes), 0);
+        port_ = ntohs(address.sin_port);
+    }
+    unsigned port() const { return port_; }
+    bool was_asked() const
+    {
+        pollfd waiting{fd_.get(), POLLIN, 0};
+        return ::poll(&waiting, 1, 0) > 0;
+    }
+
+private:
+    Fd fd_;
+    unsigned port_ = 0;
+};
+
+TEST(ExportWithDebuginfod, AsksNoServer)
+{
+    const std::string perf = stock::perf("7.2");
+    ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
+    const TestFolder folder;
+    const stock::Said said =
+        recorded(perf, folder, "-F 4999 --call-graph dwarf,16384 -- " UNWOUND_PROGRAM " 3000");
+    if (said.status != 0)
+        GTEST_SKIP() << "perf cannot record here: " << said.text;
+    folder.folder("no_programs");
+    const Listening server;
+    ::setenv("DEBUGINFOD_URLS", fmt::format("http://127.0.0.1:{}", server.port()).c_str(), 1);
+    for (const std::string &symfs : {std::string(), folder.path("no_programs")})
+        EXPECT_FALSE(rows_of_export(folder.path("perf.data"), folder, symfs).empty());
+    ::unsetenv("DEBUGINFOD_URLS");
+    EXPECT_FALSE(server.was_asked());
 }
 
 }  // namespace
