@@ -235,7 +235,7 @@ TEST_F(cache_qos, R_39_rejects_unsupported_attributes)
 	EXPECT_TRUE(pmu_refuses_samples_of_programs(&self->attr, -1, 0));
 }
 
-TEST_F_TIMEOUT(cache_qos, R_43_occupancy_of_a_task_equals_the_reference_while_it_runs_and_after, 120)
+TEST_F_TIMEOUT(cache_qos, R_43_task_occupancy_equals_the_reference_and_is_0_after_eviction, 120)
 {
 	struct pmu_event *event = &self->events[0];
 	pid_t child = busy("cq-ws4M-400M", 0);
@@ -292,7 +292,7 @@ TEST_F_TIMEOUT(cache_qos, R_30_traffic_of_a_task_equals_the_reference, 120)
 }
 
 /* perf stat -D opens a group with a disabled leader, which disables the whole group. */
-TEST_F_TIMEOUT(cache_qos, R_44_disabled_group_counts_nothing, 120)
+TEST_F_TIMEOUT(cache_qos, R_44_event_counts_only_after_its_perf_group_is_enabled, 120)
 {
 	struct pmu_event *leader = &self->events[0], *event = &self->events[1];
 	pid_t child = busy("cq-ws900M-400M", 0);
@@ -315,7 +315,7 @@ TEST_F_TIMEOUT(cache_qos, R_44_disabled_group_counts_nothing, 120)
 	end(child);
 }
 
-TEST_F(cache_qos, R_41_only_one_of_the_events_on_all_cpus_reports)
+TEST_F(cache_qos, R_41_only_one_of_the_events_on_all_cpus_has_a_count_above_0)
 {
 	long nr = sysconf(_SC_NPROCESSORS_ONLN);
 	pid_t child = busy("cq-ws2M-400M", 0);
@@ -343,7 +343,7 @@ TEST_F(cache_qos, R_41_only_one_of_the_events_on_all_cpus_reports)
  * Monitors two CPUs, then closes the events of one of them. Needs a third CPU, because events on
  * all CPUs would monitor the whole machine.
  */
-TEST_F_TIMEOUT(cache_qos, R_46_close_ends_monitoring_of_a_cpu, 120)
+TEST_F_TIMEOUT(cache_qos, R_46_cpu_is_monitored_until_its_last_event_is_closed, 120)
 {
 	pid_t child;
 	__u64 value;
@@ -379,7 +379,7 @@ TEST_F_TIMEOUT(cache_qos, R_46_close_ends_monitoring_of_a_cpu, 120)
  * Events on all CPUs monitor the machine. The driver's sum for the machine includes all traffic
  * since the driver was loaded, but a new event must count only later traffic.
  */
-TEST_F_TIMEOUT(cache_qos, R_41_machine_counts_start_at_zero, 120)
+TEST_F_TIMEOUT(cache_qos, R_41_new_events_on_all_cpus_do_not_count_earlier_traffic, 120)
 {
 	long nr = sysconf(_SC_NPROCESSORS_ONLN);
 	pid_t child = busy("cq-ws900M-400M", 0);
@@ -405,7 +405,7 @@ TEST_F_TIMEOUT(cache_qos, R_41_machine_counts_start_at_zero, 120)
 	end(child);
 }
 
-TEST_F_TIMEOUT(cache_qos, R_44_reset_clears_the_count, 120)
+TEST_F_TIMEOUT(cache_qos, R_44_perf_event_ioc_reset_sets_the_count_to_0, 120)
 {
 	struct pmu_event *event = &self->events[0];
 	pid_t child = busy("cq-ws900M-400M", 0);
@@ -511,7 +511,7 @@ TEST_F_TIMEOUT(cache_qos, R_44_counts_traffic_only_while_enabled, 120)
 }
 
 /* Each event in sysfs can be opened with the number in its file. */
-TEST_F(cache_qos, R_05_R_38_R_66_each_event_in_sysfs_opens)
+TEST_F(cache_qos, R_05_R_38_R_66_each_event_in_sysfs_can_be_opened)
 {
 	static const char *const names[] = {
 		"llc_occupancy", "total_bytes", "local_bytes", "remote_bytes",
@@ -529,7 +529,7 @@ TEST_F(cache_qos, R_05_R_38_R_66_each_event_in_sysfs_opens)
 }
 
 /* The CPU has the task's RMID when perf_event_open() returns, even without a task switch. */
-TEST_F_TIMEOUT(cache_qos, R_17_running_task_is_monitored_at_once, 120)
+TEST_F_TIMEOUT(cache_qos, R_17_running_task_has_an_rmid_when_perf_event_open_returns, 120)
 {
 	struct pmu_event *event = &self->events[0];
 	int cpu = sysconf(_SC_NPROCESSORS_ONLN) - 1;
@@ -607,7 +607,7 @@ TEST_F(cache_qos, R_19_kernel_threads_can_be_monitored)
  * the driver's reads of the two counters counts as remote traffic, so local and remote may add up
  * to more than the total.
  */
-TEST_F_TIMEOUT(cache_qos, R_45_group_values_belong_to_one_pass, 120)
+TEST_F_TIMEOUT(cache_qos, R_45_values_of_a_perf_group_are_from_one_pass_of_the_sampler, 120)
 {
 	struct pmu_event *event = self->events;
 	pid_t child = busy("cq-ws900M-800M", 0);
@@ -655,7 +655,7 @@ TEST_F_TIMEOUT(cache_qos, R_45_group_values_belong_to_one_pass, 120)
 }
 
 /* The inherited copies of an event count nothing: the original event counts all children once. */
-TEST_F_TIMEOUT(cache_qos, R_42_children_are_counted_once, 120)
+TEST_F_TIMEOUT(cache_qos, R_42_event_with_inherit_counts_each_child_once, 120)
 {
 	struct pmu_event *event = &self->events[0];
 	long long truth = 0;
@@ -723,7 +723,7 @@ static void run_a_little_and_end(int result)
 }
 
 /* The monitored process ends before its child. The sampler makes one pass per second. */
-TEST_F_TIMEOUT(cache_qos, R_42_counts_until_the_last_child_ends, 120)
+TEST_F_TIMEOUT(cache_qos, R_42_event_with_inherit_counts_until_the_last_child_ends, 120)
 {
 	static const char sample_ms[] = PMU_SYSFS "/" PMU "/sample_ms";
 	struct pmu_event *event = &self->events[0];
@@ -763,7 +763,7 @@ TEST_F_TIMEOUT(cache_qos, R_42_counts_until_the_last_child_ends, 120)
  * Events that one task opens with an equal term "share" have one monitor. With share 0xffffffff
  * each event has its own monitor.
  */
-TEST_F_TIMEOUT(cache_qos, R_37_R_41_only_one_of_the_events_with_equal_share_reports, 120)
+TEST_F_TIMEOUT(cache_qos, R_37_R_41_only_one_of_two_events_with_equal_term_share_has_a_count, 120)
 {
 	pid_t children[2] = { busy("cq-ws2M-200M", 0), busy("cq-ws2M-200M", 1) };
 	long long truth = 0;
@@ -793,7 +793,7 @@ TEST_F_TIMEOUT(cache_qos, R_37_R_41_only_one_of_the_events_with_equal_share_repo
 }
 
 /* While other software uses the registers, values do not change and new events fail. */
-TEST_F(cache_qos, R_06_R_07_yields_while_registers_are_claimed)
+TEST_F(cache_qos, R_06_R_07_driver_yields_while_other_software_has_the_registers)
 {
 	struct pmu_event *event = self->events;
 	pid_t child = busy("cq-ws4M-400M", 0);
@@ -838,7 +838,7 @@ static long long passes_of_readers(int readers)
 	return number_in(PASSES) - before;
 }
 
-TEST_F_TIMEOUT(cache_qos, R_33_R_34_concurrent_readers_share_a_pass, 120)
+TEST_F_TIMEOUT(cache_qos, R_33_R_34_concurrent_reads_of_a_file_share_sampler_passes, 120)
 {
 	static const char sample_ms[] = PMU_SYSFS "/" PMU "/sample_ms";
 	pid_t child = busy("cq-ws4M-400M", 0);
@@ -873,7 +873,7 @@ TEST_F_TIMEOUT(cache_qos, R_33_R_34_concurrent_readers_share_a_pass, 120)
  * Opening the first stream of snapshots attaches probes. The driver cannot do this under the mutex
  * that perf holds while an event joins a group.
  */
-TEST_F(cache_qos, R_47_stream_must_lead_its_group)
+TEST_F(cache_qos, R_47_snapshot_event_is_rejected_unless_it_leads_its_perf_group)
 {
 	struct pmu_event *event = self->events;
 	struct perf_event_attr clock = {
@@ -916,7 +916,7 @@ static bool lost_more_than(long long before)
 }
 
 /* The area fills up twice; each time the stream resumes once there is space again. */
-TEST_F_TIMEOUT(cache_qos, R_47_stream_resumes_after_a_loss, 120)
+TEST_F_TIMEOUT(cache_qos, R_47_snapshot_event_resumes_after_its_full_aux_area_is_read, 120)
 {
 	struct pmu_event *event = &self->events[0];
 
@@ -943,7 +943,7 @@ TEST_F_TIMEOUT(cache_qos, R_47_stream_resumes_after_a_loss, 120)
 }
 
 /* Linux 7.2 stops the event at its last sample, before the rest of the snapshot is delivered. */
-TEST_F(cache_qos, R_47_stream_stopped_within_a_snapshot_counts_delivered_records)
+TEST_F(cache_qos, R_47_only_delivered_records_are_counted_if_perf_stops_a_snapshot)
 {
 	struct pmu_event *event = &self->events[0];
 	long long before;
