@@ -20,11 +20,11 @@ echo "# $(cap backend): $(cap nr_rmid) RMIDs, units of $(cap scale), $(cap width
 [ "$(cap backend)" = sim ] && [ "$(cap source)" = model ]
 result "R-03 caps/backend and caps/source show that the machine is simulated" $?
 [ "$(cap nr_rmid)" = 352 ] && [ "$(cap scale)" = "$(scale)" ] && [ "$(cap width)" = 32 ] && [ -z "$(cap quirks)" ]
-result "R-03 the number of RMIDs, scale, width and quirks in caps/ are those of the machine" $?
+result "R-03 caps/ shows the number of RMIDs, scale, counter width and quirks of the simulated machine" $?
 [ "$(awk '{ print $1, $2, $3 }' $device/domains)" = "$(awk '{ print $2, $4, $6 }' $sim/domains)" ]
-result "R-03 the file domains lists the L3s of the machine" $?
+result "R-03 the file 'domains' lists the L3s of the simulated machine" $?
 [ "$(ls $device/events | grep -v '\.' | tr '\n' ' ')" = "llc_occupancy local_bytes remote_bytes total_bytes " ]
-result "R-05 R-38 events/ has the four events of the machine" $?
+result "R-05 R-38 events/ has exactly the four events that the simulated machine supports" $?
 grep -qa "vermagic=$(uname -r) " /lib/vmrun/cache_qos.ko
 result "R-64 the driver was built for this kernel" $?
 rmdir $groups/promised

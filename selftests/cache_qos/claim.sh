@@ -29,12 +29,12 @@ case "$(pqr 0) $(pqr 1)" in
 0x3*" "0x5*) true ;;
 *) false ;;
 esac
-result "R-09 the driver keeps the class of service of each CPU" $?
+result "R-09 when the driver writes RMIDs, each CPU keeps its class of service" $?
 echo "# $writes writes, PQR_ASSOC $(pqr 0) $(pqr 1), QM_EVTSEL $(evtsel 0) $(evtsel 1)"
 # During a pass QM_EVTSEL has other values.
 as_found() { [ "$(evtsel 0)" = 0x900000001 ] && [ "$(evtsel 1)" = 0x700000002 ]; }
 [ "$writes" -gt 0 ] && within 5 as_found
-result "R-10 the driver restores QM_EVTSEL" $?
+result "R-10 after reading counters, the driver restores the earlier value of QM_EVTSEL" $?
 
 # Another tool, such as pqos -m, monitors with another RMID on the CPU of the task.
 registers_are() { [ "$(cat $devices/cache_qos/registers)" = "$1" ]; }
@@ -44,18 +44,18 @@ result "R-07 before another tool writes an RMID, the driver owns the registers" 
 lines=$(dmesg | grep -c "is another tool's")
 sim pqr 0 $((4 << 32 | 200))
 within 8 registers_are "cpu 0 rmid 200" && within 8 grep -q "^state.* yielded" $groups/g1/status
-result "R-08 the driver yields to the RMID of another tool and names the CPU and the RMID" $?
+result "R-08 when another tool writes an RMID, the driver yields and shows the CPU and the RMID" $?
 sleep 2
 echo "# PQR_ASSOC $(pqr 0) $(pqr 1)"
 [ "$(pqr 0)" = 0x4000000c8 ] && [ $(($(pqr 1) & 0xffffffff)) = 0 ] && [ $(($(dmesg | grep -c "is another tool's") - lines)) = 1 ]
-result "R-08 the driver keeps the RMID of the tool, removes its own RMIDs and logs one line" $?
+result "R-08 the driver has kept the RMID of the other tool, removed its own RMIDs and logged one line" $?
 refused_with "busy" writes $groups/g2/monitor_cache 1
-result "R-08 while the driver has yielded, a new monitor fails with EBUSY" $?
+result "R-08 while the driver has yielded, starting to monitor a group fails with EBUSY" $?
 sim pqr 0 $((4 << 32))
 within 8 registers_are cache_qos && within 8 cat $groups/g1/occupancy
-result "R-08 after the tool has cleared its RMID, the group has values again" $?
+result "R-08 after the other tool has cleared its RMID, the group has values again" $?
 [ $(($(pqr 0) >> 32)) = 4 ]
-result "R-09 after the tool has cleared its RMID, CPU 0 has the class of service that the tool set" $?
+result "R-09 after the other tool has cleared its RMID, CPU 0 has the class of service that it set" $?
 taskset -p 3 $one >/dev/null
 
 # resctrl
@@ -69,11 +69,11 @@ sim claim 1
 within 8 no_rmids
 result "R-07 after resctrl is mounted, the RMIDs of all CPUs become 0" $?
 [ "$(stat_of yields)" -gt 0 ] && [ $(($(dmesg | grep -c "resctrl is mounted") - lines)) = 1 ] && registers_are resctrl
-result "R-07 the driver counts the yield and logs one line" $?
+result "R-07 when resctrl is mounted, the driver counts a yield and logs one line" $?
 refused_with "busy" cat $groups/g1/occupancy && refused_with "busy" writes $groups/g2/monitor_cache 1
-result "R-07 while resctrl is mounted, reads of a group and new monitors fail with EBUSY" $?
+result "R-07 while resctrl is mounted, reading a group and starting to monitor a group fail with EBUSY" $?
 grep -q "^state.* yielded" $groups/g1/status
-result "R-07 the status of the group shows that the driver has yielded" $?
+result "R-07 while resctrl is mounted, the status of the group shows that the driver has yielded" $?
 ! perf stat -e cache_qos/llc_occupancy/ -- true >said 2>&1 || grep -q "not supported\|not counted" said
 result "R-06 while resctrl is mounted, a new event is not counted" $?
 before=$(pqr_writes)

@@ -10,7 +10,7 @@ cd "$work" || exit 1
 plan 8
 
 [ -e $devices/cache_qos/events/total_bytes ] && [ -e $devices/cache_qos/events/local_bytes ]
-result "R-12 the PMU has events for total and local bytes" $?
+result "R-12 on a processor with assignable counters (ABMC), the PMU has events for total and local bytes" $?
 
 # There are eighteen groups and the root with RMID 0. Sixteen of these nineteen get counters for total and local traffic.
 last=18
@@ -38,16 +38,16 @@ moved() {
 }
 moved g1 $one
 [ "$truth" -gt 0 ] && nearly "$counted" "$truth"
-result "R-12 R-30 the bytes of a group with counters equal the reference" $?
+result "R-12 R-30 the bytes of a group with assigned counters equal the reference" $?
 moved g$last $two
 [ "$truth" -gt 0 ] && [ "$counted" = 0 ] && grep -q "^state.* gap" $groups/g$last/status
-result "R-12 a group without counters counts 0 bytes and reports a gap" $?
+result "R-12 a group without assigned counters counts 0 bytes, and its status reports a gap" $?
 sim freeze 1
 value=$(cat $groups/g$last/occupancy) truth=$(reference_sum lines tid $two)
 sim freeze 0
 echo "# occupancy $value, the reference has $truth"
 [ "$truth" -gt 0 ] && nearly "$value" "$truth"
-result "R-12 the occupancy of a group without counters equals the reference" $?
+result "R-12 the occupancy of a group without assigned counters equals the reference" $?
 
 for n in $(seq 2 5); do
 	rmdir $groups/g$n
@@ -57,10 +57,10 @@ within 20 stat_is rmids_limbo 0
 passes
 moved g$last $two
 [ "$truth" -gt 0 ] && nearly "$counted" "$truth"
-result "R-12 the bytes of a group that gets freed counters equal the reference" $?
+result "R-12 after freed counters are assigned to a group, its bytes equal the reference" $?
 moved g1 $one
 [ "$truth" -gt 0 ] && nearly "$counted" "$truth"
-result "R-12 the bytes of the group that always had counters still equal the reference" $?
+result "R-12 the bytes of a group that had assigned counters from the start still equal the reference" $?
 
 sim claim 1
 within 10 grep -qx resctrl $devices/cache_qos/registers

@@ -26,7 +26,7 @@ mkdir g1 && [ "$(cat g1/monitor_cache)" = 0 ] && [ "$(cat g1/cacheqos.monitor_ca
 result "R-49 a new group is not monitored" $?
 
 ! cat g1/cacheqos.occupancy >"$work/out" 2>"$work/err" && grep -qi "no data" "$work/err"
-result "R-52 an unmonitored group has no occupancy" $?
+result "R-52 reading the occupancy of an unmonitored group fails with ENODATA" $?
 
 echo 1 >g1/cacheqos.monitor_cache && echo 1 >g1/monitor_cache && [ "$(cat g1/monitor_cache)" = 1 ]
 result "R-50 a second write of 1 to monitor_cache has no effect" $?
@@ -44,7 +44,7 @@ rmdir g2
 result "R-50 monitor_cache rejects values other than 0 and 1" $?
 
 ! (echo 99999999 >g1/tasks) 2>"$work/err" && grep -qi "no such process" "$work/err"
-result "R-50 writing the PID of no task to tasks fails with ESRCH" $?
+result "R-50 writing a PID that no task has to the file 'tasks' fails with ESRCH" $?
 
 in_group $root/g1 cq-ws4M-200M 600
 first=$!
@@ -56,7 +56,7 @@ echo "# occupancy $occupancy, the reference has $truth"
 [ "$occupancy" -gt 0 ] && [ "$occupancy" = "$truth" ] && [ "$(cat g1/occupancy)" = "$occupancy" ]
 result "R-02 R-50 the occupancy of a group equals the reference" $?
 grep -qx "$first" g1/tasks
-result "R-50 tasks lists the task of the group" $?
+result "R-50 the file 'tasks' lists the task of the group" $?
 sim freeze 0
 
 mkdir g1/in && in_group $root/g1/in cq-ws2M-200M 600

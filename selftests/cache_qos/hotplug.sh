@@ -44,7 +44,7 @@ result "R-60 a CPU that is offline has no RMID" $?
 size=$(awk '$1 == "id" && $2 == 0 { print $6 }' $sim/domains)
 [ "$(cut -d' ' -f1-3 $devices/cache_qos/domains | head -n 1)" = "0 0 $size" ] &&
 	[ "$(awk '$1 == 1 { print $4 }' $devices/cache_qos/domains)" = 0 ]
-result "R-03 the file domains shows that the L3 has no online CPU" $?
+result "R-03 the file 'domains' shows that the L3 has no online CPU" $?
 
 echo 1 >$online
 passes
@@ -125,10 +125,10 @@ echo 0 >$online
 reload domains=2 lines=1024 && echo 1 >$online && passes
 echo "# cpumask $(cat $devices/cache_qos_aux/cpumask)"
 [ "$(cat $devices/cache_qos_aux/cpumask)" = 0-1 ]
-result "R-60 a CPU that comes online as the first of its L3 is in the cpumask" $?
+result "R-60 a CPU that comes online as the first of its L3 is in the cpumask of cache_qos_aux" $?
 echo 0 >$online
 reload profile=spr lines=2048 && echo 1 >$online && passes
 echo "# cpumask $(cat $devices/cache_qos_aux/cpumask)"
 [ "$(cat $devices/cache_qos_aux/cpumask)" = 0 ]
-result "R-60 a CPU that comes online in an L3 with another CPU is not in the cpumask" $?
+result "R-60 a CPU that comes online in an L3 with another CPU is not in the cpumask of cache_qos_aux" $?
 exit $tap_failed

@@ -42,7 +42,7 @@ for seed in 1 2; do
 		*) program=cq-ws2M-400M nodes=1 ;;
 		esac
 		live $program nodes=$nodes profile=${kind%-snc} seed=$seed domains=1 mbm_start=$((seed * 16777000))
-		result "R-04 after load $round, with the profile $kind, the values of group and event equal the reference" $?
+		result "R-04 simulated machine loaded as $kind, round $round: the occupancy of group and event equals the reference" $?
 	done
 done
 reload profile=spr lines=2048

@@ -21,7 +21,7 @@ counted() { [ "$(stat_of "$1")" -gt "$2" ]; }
 l3=$(field cpus domain cpu 0)
 refuses_all nonsense freeze "freeze 1 2" "freeze x" "calm 1" "flush 99" "shrink 99 1" "shrink $l3 1001" "pin 99 0 1" "fill 9999 1" \
 	"fill 0 65537" "pqr 9999 0" "evtsel 9999 0" "fault 0 -1 -1 0 1 0" "fault 6 -1 -1 0 1 0"
-result "the control file rejects commands that are unknown, incomplete or have invalid arguments" $?
+result "the control file of the simulation rejects unknown or incomplete commands and invalid arguments" $?
 
 sim freeze 1
 sim flush "$l3"
@@ -60,6 +60,6 @@ while [ $full -lt 100 ] && writes $sim/control "fault 1 0 -1 1000000 1 0" 2>/dev
 result "the number of faults that can be injected is limited" $?
 
 ! reload profile=nonsense 2>/dev/null && dmesg | grep -q 'cache_qos_sim: profile=nonsense.*no such machine'
-result "loading with an unknown profile fails, and the log names the profile" $?
+result "loading cache_qos_sim with an unknown profile fails, and the log names the profile" $?
 insmod /lib/vmrun/cache_qos_sim.ko profile=spr lines=2048
 exit $tap_failed

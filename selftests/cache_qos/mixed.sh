@@ -85,7 +85,7 @@ echo "# $(pqr_writes) writes of PQR_ASSOC, $writes before"
 lines_a=$(reference_sum lines cgroup $in_a)
 lines_deep=$(reference_sum lines cgroup "$in_deep")
 [ "$lines_deep" -gt 0 ] && [ "$lines_a" -gt "$lines_deep" ] && [ "$(pqr_writes)" -gt $((writes + 100)) ]
-result "R-15 all cgroups have lines, and the driver has written RMIDs" $?
+result "R-15 the outer and the nested cgroup have lines in the cache, and the driver has written RMIDs" $?
 is "R-57 the occupancy of a cgroup includes that of its descendants" "$(count cgroups llc_occupancy a)" "$lines_a"
 is "R-57 R-59 the occupancy of a deeply nested cgroup equals the reference" "$(count cgroups llc_occupancy $deep)" "$lines_deep"
 is "R-57 R-45 the bytes of a cgroup equal the reference" "$(count cgroups event=0x2 a)" $(($(reference_sum total cgroup $in_a) - began_a))
@@ -102,7 +102,7 @@ is "R-18 R-51 the occupancy of a group whose tasks start and end all the time eq
 	"$(cat $root/g/in/occupancy)" "$(reference_sum lines comm cq-ws1M-100M)"
 is "R-51 the occupancy of the parent group, which includes the tasks of its child group, equals the reference" \
 	"$(cat $root/g/occupancy)" "$(reference_sum lines comm cq-ws1M-100M cq-ws3M-150M)"
-is "R-46 the occupancy of the machine equals the lines in all caches" \
+is "R-46 the occupancy that perf stat -a counts equals the lines in all caches" \
 	"$(count machine llc_occupancy)" "$(awk '{ for (i = 1; i < NF; i++) if ($i == "valid") n += $(i + 1) } END { print n }' $sim/domains |
 	awk -v scale="$(scale)" '{ printf "%d\n", $1 * scale }')"
 
@@ -112,5 +112,5 @@ wait $outer $inner $forker 2>/dev/null
 sleep 1
 rmdir $root/g/in $root/g
 [ "$(refused)" = 0 ] && [ "$(awk '$1 == "scale" { print $6 }' $sim/reference)" = 0 ]
-result "R-21 the machine rejected no register write, and had memory for each task's reference counters" $?
+result "R-21 the simulated machine rejected no register write and had reference counters for each task" $?
 exit $tap_failed

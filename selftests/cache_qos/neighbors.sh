@@ -49,7 +49,7 @@ perf stat -x ' ' -a -e cache_qos/llc_occupancy/,context-switches,cpu-clock -- \
 	sh -c 'echo 1 >/sys/bus/pci/rescan; mount -t resctrl resctrl /sys/fs/resctrl 2>/dev/null; cache_qos_load 1M 2' >"$work/said" 2>"$work/stat"
 sed 's/^/# /' "$work/stat"
 [ "$(grep -c '^[0-9]' "$work/stat")" = 3 ] && ! grep -q '<not' "$work/stat"
-result "cache_qos counts beside events of the kernel during a PCI rescan and a failed mount of resctrl" $?
+result "events of cache_qos and software events count during a PCI rescan and a failed mount of resctrl" $?
 unchanged
 result "after counting, the other PMUs and resctrl are unchanged" $?
 rmmod cache_qos_sim && rmmod cache_qos && gone && unchanged

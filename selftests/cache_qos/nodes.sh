@@ -12,17 +12,17 @@ module=${PMUKIT_SIM:-/lib/vmrun/cache_qos_sim.ko}
 rmmod cache_qos_sim
 dmesg >before
 ! insmod "$module" profile=gnr nodes=2 partition=1 lines=2048 2>said && grep -qi "not supported" said
-result "R-04 loading a machine whose nodes do not share RMIDs fails" $?
+result "R-04 loading a simulated machine whose sub-NUMA nodes do not share RMIDs fails" $?
 dmesg | tail -n +$(($(wc -l <before) + 1)) | grep -q "RMIDs are divided among the NUMA nodes of its L3 (MSR 0xca0); Linux lets them share since 6.11"
-result "R-04 the log names the reason why a machine whose nodes do not share RMIDs is rejected" $?
+result "R-04 the log gives the reason: the RMIDs of an L3 are divided among its nodes" $?
 
 insmod "$module" profile=gnr nodes=2 lines=2048
 scale=$(scale)
 [ "$(cat $devices/cache_qos/caps/scale)" = "$scale" ] && [ "$scale" = $((73728 / 2)) ]
-result "R-03 caps/scale is the unit from CPUID divided by the number of nodes" $?
+result "R-03 caps/scale is the unit from CPUID divided by the number of nodes of an L3" $?
 sed 's/^/# /' $devices/cache_qos/domains
 [ "$(cut -d' ' -f1 $devices/cache_qos/domains | tr '\n' ' ')" = "0 1 " ]
-result "R-03 the file domains has a line for each node" $?
+result "R-03 the file 'domains' has a line for each sub-NUMA node" $?
 
 two_in_g1 cq-ws2M-400M cq-ws4M-400M
 # occupancy_of DOMAIN: prints the occupancy of g1 in the domain

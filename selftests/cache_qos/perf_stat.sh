@@ -24,7 +24,7 @@ missing=0
 for name in llc_occupancy total_bytes local_bytes remote_bytes; do
 	grep -q "cache_qos/$name/" list || { echo "# perf list has no $name"; missing=1; }
 done
-result "R-38 perf list shows the events" $missing
+result "R-38 perf list shows the four events of cache_qos" $missing
 
 # The program's lines are still in the cache when it ends, as no other program accesses memory.
 sim flush 0
@@ -41,7 +41,7 @@ show stat
 truth=$(reference_sum lines comm cq-ws2M-200M)
 echo "# the reference has $truth"
 [ "$truth" -gt 0 ] && nearly "$(count llc_occupancy)" "$truth"
-result "R-42 perf stat counts threads and child processes once" $?
+result "R-42 perf stat counts each thread and child process once" $?
 
 # Commands that perf runs: empty the caches, let the running tasks fill them, and freeze the tasks until perf has read the counts.
 moment="echo 'flush 0' >$sim/control; sleep 2; echo 'freeze 1' >$sim/control; sleep 3"
@@ -81,7 +81,7 @@ show stat
 truth=$(reference_sum lines tid $two)
 echo "# the reference has $truth of CPU 1"
 [ "$truth" -gt 0 ] && nearly "$(count llc_occupancy)" "$truth"
-result "R-46 an event of a CPU counts the task that ran there" $?
+result "R-46 perf stat -C 1 counts the occupancy of the task that ran on CPU 1" $?
 sim freeze 0
 kill $one $two
 wait $one $two 2>/dev/null

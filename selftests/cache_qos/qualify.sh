@@ -8,13 +8,13 @@ plan 4
 
 qualify cache_qos
 [ "$status" = 0 ] && none FAIL 0 && is PASS 0 2 3 4 5 6 9 10
-result "the simulation passes the read-only checks" $?
+result "the simulated machine passes the read-only checks of pmukit qualify" $?
 cp /sys/kernel/debug/cache_qos_sim/cpus "$work/before"
 qualify --active cache_qos
 [ "$status" = 0 ] && none FAIL 0 && is PASS 0 20 21
-result "--active: the simulation passes the checks that open events" $?
+result "pmukit qualify --active: the simulated machine passes the checks that open events" $?
 is "NOT TESTED" 0 11 12 14 17 18 19 && grep -q 'cache_qos is loaded and has the registers' "$work/report"
-result "--active with the driver loaded: the checks that write registers report NOT TESTED" $?
+result "pmukit qualify --active with the driver loaded: checks that write registers report NOT TESTED" $?
 rmmod cache_qos_sim cache_qos
 if grep -q '^flags.* cqm ' /proc/cpuinfo; then
 	result "a processor without monitoring: status 69 # SKIP this processor has monitoring" 0

@@ -21,7 +21,7 @@ readings_of() {
 	reading total "$1" $cpu "$2" "$2" $(($2 + 1)) "$3" $(($3 + 2)) "$total"
 	reading local "$1" $cpu "$2" "$2" $(($2 + 1)) "$3" $(($3 + 2)) "$local"
 	is_walk "$occupancy" && is_walk "$total"
-	result "$1: occupancy and bytes are the size of the walk" $?
+	result "$1: occupancy and bytes equal the size of the memory that the task has walked" $?
 	kill "$walker"
 	wait "$walker" 2>/dev/null
 	rmdir "$group"
@@ -76,7 +76,7 @@ sed 's/^/# /' stat
 occupancy=$(awk -F, '$3 ~ /llc_occupancy/ { print $1; exit }' stat)
 reading occupancy perf all 30 31 8 "$occupancy"
 is_walk "$occupancy"
-result "R-42 perf stat: the occupancy is the size of the walk" $?
+result "R-42 perf stat: the occupancy equals the size of the memory that the program has walked" $?
 [ "$(stat_of pqr_faults) $(stat_of hijacks) $(stat_of stolen)" = "0 0 0" ]
 result "R-09 no register write failed, and no RMID was attributed to another tool" $?
 
@@ -93,5 +93,5 @@ case $before$total in
 *[!0-9]*) false ;;
 *) [ $((total - before)) -ge $((bytes - unit)) ] ;;
 esac
-result "R-07 resctrl counts its default group if cache_qos is unloaded after the mount" $?
+result "R-07 with resctrl mounted, its default group counts bytes after cache_qos is unloaded" $?
 exit $tap_failed

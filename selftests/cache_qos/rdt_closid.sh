@@ -41,5 +41,5 @@ contest 1 130
 contest 0 132
 echo "# $(stat_of hijacks) RMIDs were written back, $(stat_of pqr_writes) writes"
 [ "$(stat_of yields)" = "$yields" ] && registers_are cache_qos
-result "R-08 the driver does not yield the registers" $?
+result "R-08 the driver does not yield the registers to a tool that changes only the class of service" $?
 ends_watch $one $two

@@ -47,7 +47,7 @@ occupancy=$(llc_of alone)
 mark 2
 reading occupancy pqos 1 10 1 2 "$occupancy"
 [ "$occupancy" -ge $((bytes / 16 * 15)) ]
-result "without the driver, pqos shows the size of the walk" $?
+result "without the driver, pqos shows about the size of the walked memory as occupancy" $?
 end_walker $walker
 unwatch
 [ "$(rmid_on 1)" = 0 ]
@@ -79,7 +79,7 @@ taskset 2 cache_qos_walk 0 0 40
 pqos -s >said 2>&1
 reading class pqos 40 "$(sed -n 's/^ *Core 1, .*=> COS\([0-9]*\),.*/\1/p' said)"
 [ "$(class_on 1)" = 1 ] && [ "$(grep -c "COS1 => MASK 0xf$" said)" = 2 ]
-result "R-09 after 20 RMID writes, the class of service and its ways are as pqos set them" $?
+result "R-09 after 20 RMID writes of the driver, CPU 1 has the class of service and the ways that pqos set" $?
 passes
 mark 41
 occupancy=$(awk '$2 == 1 { print $3 }' $group/occupancy_domains)
@@ -97,7 +97,7 @@ watches beside
 result "pqos starts to monitor CPU 1 while no monitored task of the driver runs there" $?
 kill -CONT $one
 within 20 registers_of_another && grep -q "^state.* yielded" $group/status && [ "$(logged "is another tool's")" = $((lines + 1)) ]
-result "R-08 the driver yields and logs one line" $?
+result "R-08 when a monitored task runs on the CPU that pqos monitors, the driver yields and logs one line" $?
 unwatch
 within 20 registers_are cache_qos && within 20 sh -c "[ \$(cat $group/occupancy) -gt 0 ]"
 result "R-08 the driver has the registers and values again after pqos has ended" $?

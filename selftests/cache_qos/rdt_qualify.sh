@@ -16,7 +16,7 @@ if [ "${1-}" = silent ]; then
 	plan 1
 	qualify --active cache_qos
 	[ "$status" = 1 ] && [ "$(said 0 FAIL)" = 11 ] && is "NOT TESTED" 0 14 16 19 && is PASS 0 12 15 17 18
-	result "a processor whose QM_CTR always returns an error fails check 11" $?
+	result "check 11 of pmukit qualify fails on a processor whose QM_CTR always returns an error" $?
 	exit $tap_failed
 fi
 
@@ -50,7 +50,7 @@ plan 6
 qualify --active cache_qos
 [ "$status" = 0 ] && none FAIL 0 && is PASS 0 1 2 3 4 5 6 7 8 9 10 20 21 && is "NOT TESTED" 0 11 19 &&
 	grep -q '^cache_qos: this processor$' report && grep -q 'cache_qos is loaded' report
-result "with the driver loaded, pmukit qualify reads registers, writes none, and the events count" $?
+result "pmukit qualify with the driver loaded: checks that read or open events pass, writes NOT TESTED" $?
 
 rmmod cache_qos
 registers >before
@@ -64,7 +64,7 @@ done
 # Check 13 needs an SMT sibling, and these CPUs have none. The checks 20 and 21 need the driver.
 [ "$status" = 0 ] && none FAIL 0 && is PASS 0 1 2 3 4 5 6 7 8 9 10 11 12 14 15 16 17 18 19 && is "NOT TESTED" 0 13 20 21 &&
 	[ "$(grep -c 'taint flag S' error)" = 1 ]
-result "without the driver, the processor passes the checks that read and that write registers" $?
+result "pmukit qualify without the driver: the processor passes the checks that read or write registers" $?
 cmp before after
 result "after pmukit qualify --active, each register reads as before" $?
 

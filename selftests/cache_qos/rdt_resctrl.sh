@@ -39,16 +39,16 @@ result "cache_qos monitors a group on CPU 1" $?
 perf stat -x, -I 1000 -e cache_qos/llc_occupancy/ -- taskset 2 cache_qos_walk 4 3 70 15 >walked.stat 2>stat &
 stat=$!
 within 60 grep -q walked walked.stat && within 20 has_counted
-result "perf stat -I has counted a walk" $?
+result "perf stat -I has counted the occupancy of a program that has walked its memory" $?
 
 mount -t resctrl resctrl $resctrl
 result "R-07 resctrl can be mounted while a group is monitored" $?
 within 8 registers_are resctrl && grep -q "^state.* yielded" $group/status && within 8 is_zero
-result "R-07 the driver yields and removes its RMID from the CPU" $?
+result "R-07 when resctrl is mounted, the driver yields and removes its RMID from the CPU" $?
 [ "$(logged "resctrl is mounted")" = 1 ]
-result "R-07 the driver logs one line" $?
+result "R-07 the driver logs one line about the mount of resctrl" $?
 refused_with "busy" cat $group/occupancy
-result "R-07 reads of the group fail with EBUSY" $?
+result "R-07 while resctrl is mounted, reading the occupancy of the group fails with EBUSY" $?
 mkdir $resctrl/part && echo "L3:0=ffff;1=00ff" >$resctrl/part/schemata
 result "resctrl limits the ways of a group" $?
 # shellcheck disable=SC2016
@@ -61,7 +61,7 @@ mark 4
 reading occupancy resctrl 1 50 3 4 "$occupancy"
 reading class resctrl 50 1
 [ "$occupancy" -ge $((3 << 20)) ]
-result "resctrl shows the occupancy of a walk in a group with limited ways" $?
+result "resctrl shows the occupancy of a program in a group with limited ways" $?
 wait $stat
 sed 's/^/# /' stat
 tail -n 4 stat | awk -F, '{ if (NR > 1 && $2 != last) bad = 1; last = $2 } END { exit bad || !(last > 3000000) }'
@@ -76,13 +76,13 @@ umount $resctrl
 result "resctrl can be unmounted" $?
 
 within 8 registers_are cache_qos && within 8 has_value
-result "R-07 after the unmount the driver has the registers and values again" $?
+result "R-07 after resctrl is unmounted, the driver has the registers and values again" $?
 evict 60
 end_walker $walker
 within 20 has_value && reads_group 5
-result "R-07 after the unmount and an eviction, the group has values again" $?
+result "R-07 after resctrl is unmounted and the group's lines are evicted, the group has values again" $?
 [ "$(class_on 1)" = 0 ] && [ "$(msr 1 0xc90)" = 000000000000ffff ]
-result "R-09 the class of service and its ways are as resctrl left them" $?
+result "R-09 after resctrl is unmounted, the class of service of CPU 1 and its ways are as resctrl left them" $?
 [ "$(stat_of pqr_faults) $(stat_of hijacks)" = "0 0" ]
 result "R-09 no register write failed, and no RMID was attributed to another tool" $?
 end_walker $one

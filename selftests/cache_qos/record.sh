@@ -37,7 +37,7 @@ for cpu in 0 1; do
 	sim flush 0
 	perf record -q -F 250 -e "{cpu-clock,$event,cache_qos/total_bytes/}:S" -o group.data -- \
 		taskset $((1 << cpu)) cache_qos_load $name 2 >said 2>&1
-	result "R-47 perf record records a group that a clock event leads, CPU $cpu" $?
+	result "R-47 perf record samples a perf group whose leader is a clock event, CPU $cpu" $?
 	sed 's/^/# /' said
 	truth=$(reference_sum lines comm $name) moved=$(reference_sum total comm $name)
 	perf script -i group.data -D 2>/dev/null | grep ' value [0-9a-f]*' | tail -n 3 >values
@@ -45,12 +45,12 @@ for cpu in 0 1; do
 	last=$(value_of 2)
 	echo "# the last sample has $last and $(value_of 3), the reference $truth and $moved at the end"
 	[ "$truth" -gt 0 ] && nearly "$last" "$truth" && nearly "$(value_of 3)" "$moved"
-	result "R-47 the last sample has the values of the reference, CPU $cpu" $?
+	result "R-47 the values in the last sample equal the reference, CPU $cpu" $?
 	# perf script prints the change of a value since the last sample, if it is not 0.
 	perf script -i group.data -F event,period >script 2>said
 	grep llc_occupancy script | head -n 2 | cat - said | sed 's/^/# /'
 	[ "$(awk '/llc_occupancy/ { sum += $1 } END { printf "%d\n", sum }' script)" = "$last" ]
-	result "R-47 the values in perf script add up to the last value, CPU $cpu" $?
+	result "R-47 the changes that perf script prints add up to the value in the last sample, CPU $cpu" $?
 done
 
 sim flush 0
@@ -58,7 +58,7 @@ cache_qos_load cq-ws4M-200M 100 &
 one=$!
 perf record -q -a -e 'cache_qos:*' -o trace.data -- \
 	perf stat -x, -o stat -p $one -e $event -- sh -c "echo 'flush 0' >$sim/control; sleep 3; echo 'freeze 1' >$sim/control; sleep 3" >said 2>&1
-result "R-47 perf record records trace events" $?
+result "R-47 perf record records the trace events of cache_qos" $?
 truth=$(reference_sum lines tid $one)
 perf script -i trace.data >script 2>said
 head -n 3 script | cat - said | sed 's/^/# /'

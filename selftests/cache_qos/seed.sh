@@ -26,13 +26,13 @@ echo $$ > g1/tasks
 result "R-49 R-54 a group can be made, and the shell can move into the group" $?
 
 grep -qx $$ g1/tasks && grep -qx $$ g1/cacheqos.tasks && grep -qx $$ g1/procs && ! grep -qx $$ tasks
-result "R-50 R-54 the shell is listed in the group and not in the root" $?
+result "R-50 R-54 the shell is listed in its group and not in the root group" $?
 
 echo 1 > g1/cacheqos.monitor_cache
 result "R-50 monitoring of the group can be started" $?
 
 [ ! -e monitor_cache ] && [ ! -e cacheqos.monitor_cache ] && [ "$(cat occupancy)" -ge 0 ] && [ "$(awk '$1 == "monitored" { print $2 }' status)" = 1 ]
-result "R-49 the root is always monitored and has no monitor_cache" $?
+result "R-49 the root group is always monitored and has no file monitor_cache" $?
 
 missing=0
 for name in $files; do
@@ -41,7 +41,7 @@ for name in $files; do
 	done
 	[ "$name" = monitor_cache ] || cat "$name" "cacheqos.$name" >/dev/null || missing=1
 done
-result "R-50 every file has two names, with and without the prefix cacheqos., in the group and in the root" $missing
+result "R-50 every file of a group and of the root group has a second name, with the prefix 'cacheqos.'" $missing
 
 cache_qos_load cq-ws4M-200M 600 &
 load=$!
@@ -58,7 +58,7 @@ result "R-50 both names of each file show the same value" $differ
 occupancy=$(cat g1/cacheqos.occupancy)
 echo "# occupancy $occupancy, the reference has $(reference_sum lines tid $load)"
 [ "$occupancy" -gt 0 ] && [ "$occupancy" = "$(reference_sum lines tid $load)" ]
-result "R-18 R-50 the occupancy includes a program that the shell has started, to the byte" $?
+result "R-18 R-50 the occupancy of a group equals the reference of the program that its shell has started" $?
 
 percent=$(awk -v n="$occupancy" -v of="$(size)" 'BEGIN { h = int((n * 10000 + of / 2) / of); printf "%d.%02d\n", h / 100, h % 100 }')
 echo "# $(cat g1/cacheqos.occupancy_percent) percent, wanted $percent"
@@ -66,10 +66,10 @@ echo "# $(cat g1/cacheqos.occupancy_percent) percent, wanted $percent"
 result "R-50 occupancy_percent is rounded to two decimal places" $?
 
 [ "$(cat g1/cacheqos.occupancy_persocket)" = "$occupancy" ] && [ "$(cat g1/cacheqos.occupancy_percent_persocket)" = "$percent" ]
-result "R-50 the files _persocket have a line for each L3, as in the 2014 patches" $?
+result "R-50 the files *_persocket have a line for each L3, as in the 2014 patches" $?
 
 awk 'NF != 3 { exit 1 }' g1/occupancy_domains && [ "$(cut -d' ' -f3 g1/occupancy_domains)" = "$occupancy" ]
-result "R-50 the files _domains have the id and the package before the value" $?
+result "R-50 lines of the file occupancy_domains have the id of the L3 and its package before the value" $?
 
 [ "$(cat g1/mbm_total)" -ge "$occupancy" ] && [ "$(cat g1/mbm_local)" -le "$(cat g1/mbm_total)" ] && [ "$(cat g1/occupancy_error)" -le "$occupancy" ]
 result "R-26 R-31 mbm_total is not below the occupancy, and occupancy_error is not above it" $?
@@ -100,7 +100,7 @@ n=0
 while mkdir many/$n && (echo 1 >many/$n/cacheqos.monitor_cache) 2>"$work/err"; do n=$((n + 1)); done
 echo "# $n more groups: $(cat "$work/err")"
 [ $n -gt 0 ] && grep -qi "resource temporarily unavailable" "$work/err" && [ "$(cat many/$n/monitor_cache)" = 0 ]
-result "R-40 R-55 without a free RMID, monitor_cache fails with EAGAIN and stays 0" $?
+result "R-40 R-55 without a free RMID, writing 1 to monitor_cache fails with EAGAIN, and it stays 0" $?
 [ "$(state rmids_free)" = 0 ]
 result "R-55 the status shows that no RMID is free" $?
 echo 0 >many/0/cacheqos.monitor_cache
@@ -145,7 +145,7 @@ for ahead in "" ",,"; do
 	echo "# after '$ahead' $lost threads are amiss"
 done
 [ "$lost" = 0 ]
-result "R-50 a list longer than a page, written to tasks, moves exactly the tasks in the list" $?
+result "R-50 writing a list longer than a page to the file 'tasks' moves exactly the tasks in the list" $?
 kill $all
 wait $all 2>/dev/null
 rmdir copy

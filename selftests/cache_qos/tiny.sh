@@ -12,15 +12,15 @@ plan 17
 scale=$(scale)
 passes
 within 5 stat_is rmids_free 3
-result "R-21 three of four RMIDs are free" $?
+result "R-21 on a machine with four RMIDs, three RMIDs are free" $?
 [ "$(cat $devices/cache_qos/threshold)" = $((1024 / 4 * scale)) ]
-result "R-23 the default threshold is the cache size divided by the number of RMIDs" $?
+result "R-23 the default limbo threshold is the cache size divided by the number of RMIDs" $?
 refused_with "invalid" writes $devices/cache_qos/threshold $((1025 * scale)) && writes $devices/cache_qos/threshold 0
 result "R-23 a threshold above the cache size is rejected" $?
 
 mkdir $groups/g1 $groups/g2 $groups/g3 $groups/g4
 echo 1 >$groups/g1/monitor_cache && echo 1 >$groups/g2/monitor_cache && echo 1 >$groups/g3/monitor_cache
-result "R-21 three groups can be monitored" $?
+result "R-21 with three free RMIDs, three groups can be monitored" $?
 refused_with "temporarily unavailable" writes $groups/g4/cacheqos.monitor_cache 1
 result "R-55 without a free RMID, a write to monitor_cache fails with EAGAIN" $?
 grep -qx "rmids_used 3" $groups/g4/status && [ "$(cat $groups/g4/monitor_cache)" = 0 ]
@@ -78,7 +78,7 @@ wait $stat
 sed 's/^/# /' stat
 echo "# g1 has $value, the task $truth; $(stat_of partial) times partial"
 [ "$(stat_of partial)" -gt "$partial" ] && [ "$value" -le "$truth" ]
-result "R-20 without an RMID for task and group together, the value is too small, never too large" $?
+result "R-20 with no RMID left for a task in an event and a group, the group's value is not too large" $?
 task_has=$(awk -F, '/llc_occupancy/ { print $1 }' stat)
 # Either the task's event or g1 has the whole value, and the other one is marked as partial.
 if grep -q "^state.* partial" $groups/g1/status; then
@@ -86,7 +86,7 @@ if grep -q "^state.* partial" $groups/g1/status; then
 else
 	[ "$value" -gt 0 ]
 fi
-result "R-20 without an RMID for task and group together, the monitor that is not partial has a value above 0" $?
+result "R-20 with no RMID left for a task in an event and a group, the monitor not partial is above 0" $?
 sim freeze 0
 kill $task
 wait $task 2>/dev/null
@@ -103,7 +103,7 @@ within 5 stat_is probes 0
 perf stat -p $$ -e cache_qos/llc_occupancy/ -- true >said 2>&1
 echo "# $(stat_of rmids_limbo) RMIDs in limbo, $(stat_of tasks) tasks"
 stat_is rmids_limbo 3 && within 5 stat_is probes 0 && within 5 stat_is tasks 0
-result "R-18 after an open that failed, the driver monitors no task and has no probe attached" $?
+result "R-18 after opening an event has failed, the driver monitors no task and has no probe attached" $?
 
 [ "$(refused)" = 0 ]
 result "R-14 the simulated machine rejected no register write" $?

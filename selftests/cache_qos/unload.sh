@@ -86,12 +86,12 @@ dmesg | grep "cache_qos: msr: CPU 0: " | tail -n 1 | sed 's/^/# /'
 insmod $driver backend=sim && [ ! -d $devices/cache_qos ]
 result "R-01 backend=sim registers no PMU before a simulated machine is loaded" $?
 refused_with "no such device\|invalid" insmod $machine profile=skx
-result "R-04 loading a machine of a processor without monitoring fails" $?
+result "R-04 loading a simulated machine of a processor without monitoring fails" $?
 refused=0
 for wrong in profile=z80 profile= domains=0 lines=1000 ways=0 seed=0 tick_ms=-1 core_threads=no; do
 	refused_with "invalid" insmod $machine $wrong || { echo "# $wrong: $(cat "$work/said")"; refused=1; }
 done
-result "R-04 loading a machine with invalid parameters fails" $refused
+result "R-04 loading a simulated machine with invalid parameters fails" $refused
 dmesg | grep -q "cache_qos_sim: .* lines=1000 .*: no such machine"
 result "R-04 the log shows the rejected parameters" $?
 insmod $machine lines=2048 && [ -d $devices/cache_qos ] && [ "$(cat $devices/cache_qos/caps/backend)" = sim ]
