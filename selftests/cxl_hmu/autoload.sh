@@ -22,21 +22,21 @@ ask() {
 
 plan 6
 [ -n "$others" ]
-result "the machine has functions that are not CXL memory functions" $?
+result "the machine has PCI functions that are not CXL memory functions" $?
 mkdir -p "$modules" && cp "$(dirname "$PMUKIT_MODULE")"/*.ko "$modules" && (cd "$modules" && depmod)
 modinfo cxl_hmu | tee "$work/modinfo" | grep -q 'alias:.*pci:v\*d\*sv\*sd\*bc05sc02i10\*'
-result "the module has the alias of a CXL memory function" $?
+result "cxl_hmu has the PCI alias of a CXL memory function" $?
 [ "$(grep -c 'alias:.*pci:' "$work/modinfo")" = 1 ]
-result "the module has no other PCI alias" $?
+result "cxl_hmu has no other PCI alias" $?
 ! grep -q '^softdep' "$work/modinfo"
-result "the module has no soft dependency on another module" $?
+result "cxl_hmu has no soft dependency on another module" $?
 
 rmmod cxl_hmu
 # shellcheck disable=SC2086
 ask $others
 ! loaded
-result "the modalias of any other function does not load the module" $?
+result "modprobe with the modalias of any other PCI function does not load cxl_hmu" $?
 ask "$memory"
 loaded && pmu_of_device 0 >/dev/null
-result "the modalias of a CXL memory function loads the module, and the PMU appears" $?
+result "modprobe with the modalias of a CXL memory function loads cxl_hmu, and its PMU appears" $?
 exit $tap_failed

@@ -24,12 +24,12 @@ refused=$(sed -n 's/^tap: .* refused=\([0-9]*\)$/\1/p' "$model")
 before=$(slow 1) after=$(slow 2)
 pages=$(of_json movable_pages) budget=$(of_json budget_pages) resident=$(of_json fast_pages_after)
 
-check "the model received $taken accesses, the emulator sent it $(of_tally handed)" [ "$taken" = "$(of_tally handed)" ]
-check "no access was left over, refused or without an address" \
+check "the model received all accesses that the emulator sent: $taken of $(of_tally handed)" [ "$taken" = "$(of_tally handed)" ]
+check "each access reached the model, was accepted and had a known physical address" \
 	[ "$(of_tally left) $refused $(of_tally unknown)" = "0 0 0" ]
-check "before the migration, $before accesses went to the slow node, at least 1000000" [ "$before" -ge 1000000 ]
-check "the budget of $budget pages is at most a fifth of the $pages pages" [ $((budget * 5)) -le "$pages" ]
-check "after the migration, $resident pages are on the fast node, at most the budget" [ "$resident" -le "$budget" ]
+check "before the migration, at least 1000000 accesses went to the slow node: $before" [ "$before" -ge 1000000 ]
+check "the budget of pmukit tier is at most a fifth of the program's pages: $budget of $pages" [ $((budget * 5)) -le "$pages" ]
+check "after the migration, no more pages than the budget are on the fast node: $resident" [ "$resident" -le "$budget" ]
 check "after the migration, the accesses to the slow node are at most 40 % of those before" [ $((after * 100)) -le $((before * 40)) ]
 awk -v before="$before" -v after="$after" -v fast_before="$(fast 1)" -v fast_after="$(fast 2)" 'BEGIN {
 	printf "tier: driver=cxl_hmu source=model slow_before=%d slow_after=%d ratio=%.3f", before, after, after / before

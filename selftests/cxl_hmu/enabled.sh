@@ -9,9 +9,9 @@ module=${PMUKIT_MODULE:-}
 
 plan 3
 ! pmu_of_device "$1" >/dev/null && [ "$(dmesg | grep -c 'cxl_hmu.*: left alone: it is enabled')" = 1 ]
-result "an instance that is already enabled gets no PMU, and the log has one line" $?
+result "an instance that was enabled before the driver attached gets no PMU, and the log has one line" $?
 rmmod cxl_hmu && insmod "$module" take_enabled=1 && pmu_of_device "$1" >/dev/null
-result "take_enabled=1: the instance gets a PMU" $?
+result "with take_enabled=1, an instance that was enabled before the driver attached gets a PMU" $?
 rmmod cxl_hmu && insmod "$module" && pmu_of_device "$1" >/dev/null
-result "after the driver has used the instance, it is disabled and gets a PMU without the parameter" $?
+result "after use with take_enabled=1, the instance gets a PMU without this parameter" $?
 exit $tap_failed

@@ -26,7 +26,7 @@ record() { pmukit record -k monotonic --source model -a -e "$hmu_event" -e "$ptt
 
 plan 8
 describe_slow_node "$hmu" && mkdir $groups/app && echo 1 >$groups/app/monitor_cache
-result "decoders that map node 1 to the device are prepared, and a group is monitored" $?
+result "a description of CXL decoders that map node 1 to the device is written, and a group is monitored" $?
 cat >"$work/in_group" <<GROUP
 echo 0 >$groups/app/tasks && exec cache_qos_load cq-ws4M-400M \$1
 GROUP
@@ -99,7 +99,7 @@ say "$work/top.json"
 occupancy=$(cat $groups/app/occupancy)
 echo "# occupancy of the group: $occupancy"
 [ "$occupancy" -gt 0 ] && grep -q "\"group [^\"]*llc_occupancy\",[^}]*\"bytes\":${occupancy}[,}]" "$work/top.json" && grep -q '"feed":"bpf"' "$work/top.json"
-result "pmukit top shows the occupancy of the group" $?
+result "pmukit top shows the occupancy of a group of cache_qos" $?
 echo freeze 0 >$control
 kill $!
 wait

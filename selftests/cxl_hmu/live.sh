@@ -68,7 +68,7 @@ pmukit record --source model -o - -a -e "$event" -- $workload 2>"$work/said" |
 status=$?
 say "$work/said"
 [ $status = 0 ] && is_hottest
-result "pmukit top shows the hottest page, from a pipe" $?
+result "pmukit top shows the hottest page, from a recording that it reads from a pipe" $?
 # shellcheck disable=SC2086
 pmukit top --batch --interval 0.2 --source model -e "$event" -- $workload --settle-ms 2000 >"$work/top.txt" 2>/dev/null
 say "$work/top.txt"

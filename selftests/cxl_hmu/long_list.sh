@@ -16,7 +16,7 @@ pmukit record --source model -a -e "$event" -o "$work/long.data" -- "$(dirname "
 status=$?
 sed 's/^/# /' "$work/said"
 cp "$work/long.data" "$out" && [ $status = 0 ]
-result "a list that fills twice is recorded" $?
+result "pmukit record records a hot list that fills twice" $?
 for counter in "$counters/$pmu"/*; do echo "# ${counter##*/} $(cat "$counter")"; done
 [ "$(cat "$counters/$pmu/lost")" = 0 ]
 result "the driver counts no lost entry" $?

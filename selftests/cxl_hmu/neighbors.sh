@@ -81,12 +81,12 @@ result "without cxl_hmu, the in-tree drivers are bound to all functions and memo
 insmod "$module" && comes && unchanged
 result "the in-tree drivers, loaded before cxl_hmu, have all their devices" $?
 records neighbors1 true
-result "cxl_hmu records after it is loaded after the in-tree drivers" $?
+result "cxl_hmu, loaded after the in-tree drivers, records" $?
 comes && mem=${pmu#cxl_hmu_} && mem=${mem%%.*}
 records neighbors2 "cd /sys/bus/cxl/drivers/cxl_mem && echo $mem >unbind && sleep 1 && echo $mem >bind"
 result "an event records while cxl_mem is unbound from the memory device and bound again" $?
 records neighbors3 "echo 1 >$of_pci/$theirs/remove && sleep 1 && echo 1 >/sys/bus/pci/rescan"
-result "an event records while another function is removed and found again" $?
+result "an event records while another CXL memory function is removed and found again" $?
 unchanged
 result "after these recordings the in-tree drivers have all their devices" $?
 

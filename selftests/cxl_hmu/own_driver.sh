@@ -42,21 +42,21 @@ loaded_beside() {
 
 plan 9
 has "$first" && has "$second"
-result "both functions have PMUs, and cxl_hmu has claimed registers of both" $?
+result "both CXL memory functions have PMUs, and cxl_hmu has claimed registers of both" $?
 
 rmmod cxl_hmu_own && loaded_beside device && [ -e /sys/bus/cxl/devices/hmu_mem0.0 ]
 result "cxl_hmu loads while the first function has a device of an in-tree driver" $?
 has_none "$first" && says_once "$first"
-result "the function with that device has no PMU and no claimed registers, and the log has one line" $?
+result "a function with a device of an in-tree driver has no PMU or claimed registers, and one log line" $?
 has "$second" && ! says_once "$second"
-result "the second function has its PMU" $?
+result "the other function, which has no device of an in-tree driver, has its PMU" $?
 rmmod cxl_hmu_own && rebind "$first" && within 10 has "$first"
 result "without the in-tree driver, the first function has its PMU after it is bound again" $?
 
 loaded_beside driver && [ -e /sys/bus/cxl/drivers/cxl_hmu ]
 result "cxl_hmu loads while an in-tree driver is registered on the CXL bus" $?
 has_none "$first" && says_once "$first" && has_none "$second" && says_once "$second"
-result "both functions have no PMU and no claimed registers, and the log has one line for each" $?
+result "with an in-tree driver registered, neither function has a PMU or claimed registers; one log line each" $?
 mark && rebind "$first" && sleep 1 && has_none "$first" && says_once "$first"
 result "while an in-tree driver is registered, a function that is bound again has no PMU" $?
 rmmod cxl_hmu_own && rebind "$first" && rebind "$second" && within 10 has "$first" && within 10 has "$second"

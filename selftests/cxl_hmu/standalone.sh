@@ -36,10 +36,10 @@ more_recorded() {
 
 plan 12
 [ ! -e "$drivers/cxl_hmu" ]
-result "without parameters, the module registers no PCI driver" $?
+result "without parameters, cxl_hmu registers no PCI driver" $?
 rmmod cxl_hmu
 ! insmod "$module" standalone=2 2>/dev/null
-result "standalone=2: the module does not load" $?
+result "with standalone=2, cxl_hmu does not load" $?
 
 echo "$function" >"$drivers/cxl_pci/unbind"
 insmod "$module" standalone=1
@@ -61,7 +61,7 @@ echo "$function" >"$drivers/cxl_hmu/unbind"
 result "unbinding the function during a recording removes the PMU" $?
 wait $recorder
 [ $? = 1 ] && grep -q "$alone: the PMU disappeared while recording" "$work/leaving.said"
-result "the recorder keeps the earlier records, names the PMU and exits with status 1" $?
+result "after the unbind, pmukit record keeps its records, names the PMU and exits with status 1" $?
 echo "$function" >"$drivers/cxl_hmu/bind"
 records again "$alone" 1
 result "after the function is bound again, its PMU records" $?

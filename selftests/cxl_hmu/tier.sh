@@ -24,7 +24,7 @@ pages_on() {
 
 plan 6
 describe_slow_node "$pmu"
-result "decoders that map node 1 to the device are prepared" $?
+result "a description of CXL decoders that map node 1 to the device is written" $?
 
 mkfifo "$work/to" "$work/from"
 tier_load --pages 2048 --node 1 <"$work/to" >"$work/from" &

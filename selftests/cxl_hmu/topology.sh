@@ -47,7 +47,7 @@ result "the region is committed to the decoders" $?
 echo "resource $(cat "$region/resource") dpa $(cat "$decoder/dpa_resource") size $(cat "$region/size")" >"$out/topology.region"
 sed 's/^/# /' "$out/topology.region"
 save_copy
-result "sysfs of the decoders is saved" $?
+result "the sysfs files of the CXL decoders are copied" $?
 event="$pmu/epoch_type=0,access_type=6,hotness_threshold=1,epoch_multiplier=2,epoch_scale=3,hotness_granual=12/"
 pmukit record --source model -a -e "$event" -o "$work/topology.data" -- zipf_access --accesses 3000 --units 512 --burst 100 --settle-ms 300 \
 	>"$work/said" 2>&1 && cp "$work/topology.data" "$out"

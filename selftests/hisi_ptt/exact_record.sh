@@ -31,7 +31,7 @@ exact() {
 		[ "$(stat_of overflows)" = "$overruns" ] && [ $((got + lost)) = "$writes" ] && good=$((good + 1))
 	done
 	[ $good = "$rounds" ]
-	result "$1: $good of $rounds rounds are exact" $?
+	result "$1: recorded and lost stores add up to all stores in $good of $rounds rounds" $?
 }
 
 plan 3

@@ -27,9 +27,9 @@ echo "1..5"
 [ ! -e "$function/driver" ]
 result "the driver does not bind a device whose DMA is translated" $?
 [ "$(pmus)" = 0 ]
-result "the device has no PMU" $?
+result "a device whose DMA is translated has no PMU" $?
 dmesg | grep -q "hisi_ptt ${function##*/}: .*needs direct DMA mappings"
-result "the log gives the reason" $?
+result "the log says that the device needs direct DMA mappings" $?
 echo identity >"$group/type"
 result "the IOMMU group can get an identity domain" $?
 echo "${function##*/}" >/sys/bus/pci/drivers/hisi_ptt/bind && [ "$(pmus)" = 1 ]

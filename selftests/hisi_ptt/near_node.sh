@@ -10,6 +10,6 @@ shift
 plan $#
 for file in "$@"; do
 	echo "$node" >"$file" && [ "$(cat "$file")" = "$node" ]
-	result "${file%/numa_node} is near node $node" $?
+	result "${file%/numa_node} can be assigned to NUMA node $node" $?
 done
 exit $tap_failed

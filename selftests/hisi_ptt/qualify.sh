@@ -16,29 +16,29 @@ done
 
 qualify hisi_ptt
 none FAIL 0 && is PASS 0 1 2 3 12 && is "NOT TESTED" 0 4 8
-result "with the driver loaded, the checks that read registers report NOT TESTED" $?
+result "pmukit qualify with the driver loaded: checks that read registers report NOT TESTED" $?
 qualify --active hisi_ptt
 none FAIL 0 && is "NOT TESTED" 0 13 15 17 && is PASS 0 18
-result "--active with the driver loaded: checks that write registers report NOT TESTED, and the check of a trace passes" $?
+result "pmukit qualify --active with the driver loaded: register writes NOT TESTED, check of a trace passes" $?
 is PASS 0 19 20
-result "--active with the driver loaded: checks 19 and 20, which read entries, pass" $?
+result "pmukit qualify --active with the driver loaded: checks 19 and 20, which read entries, pass" $?
 
 unbind "$(basename $driver/0000:*)"
 qualify hisi_ptt
 none FAIL 0 && is PASS 0 4 5 6 7 8 9 10 11
-result "without the driver, the healthy device passes the checks that read registers" $?
+result "pmukit qualify without the driver: the healthy device passes the checks that read registers" $?
 cp "$work/report" "$work/before"
 qualify --active hisi_ptt
 none FAIL 0 && is PASS 0 13 14 15 16 17 && is "NOT TESTED" 0 18
-result "--active without the driver: the healthy device passes the checks that write registers" $?
+result "pmukit qualify --active without the driver: the healthy device passes checks that write registers" $?
 is FAIL 1 5
-result "fault range-reversed fails check 5" $?
+result "check 5 fails on the device with fault range-reversed" $?
 is FAIL 2 16
-result "fault tune-never-finishes fails check 16" $?
+result "check 16 fails on the device with fault tune-never-finishes" $?
 is FAIL 3 15
-result "fault reset-never-finishes fails check 15" $?
+result "check 15 fails on the device with fault reset-never-finishes" $?
 is FAIL 4 8
-result "fault never-idle fails check 8" $?
+result "check 8 fails on the device with fault never-idle" $?
 qualify hisi_ptt
 # constant REPORT: prints the report without the checks of values that may change: the write pointer, which was reset, and a tune
 # operation that never ends.
@@ -48,5 +48,5 @@ constant() {
 constant "$work/before" >"$work/a"
 constant "$work/report" >"$work/b"
 cmp "$work/a" "$work/b"
-result "after --active each register reads as before, except for the write pointer" $?
+result "after pmukit qualify --active, registers read as before, except for the write pointer" $?
 exit $tap_failed
