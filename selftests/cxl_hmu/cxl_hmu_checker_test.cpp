@@ -29,7 +29,7 @@ TEST(AccessLog, RefusesInvalidLogs)
     EXPECT_FALSE(read_access_log("# pmukit access log 1\n", 0));
 }
 
-TEST(Tally, ReadsLinesAndRefusesInvalidOnes)
+TEST(Tally, ReadsValidLinesAndRefusesInvalidOrDuplicateLines)
 {
     auto truth = read_tally("7 1 2\n9 0 3\n");
     ASSERT_TRUE(truth);
@@ -38,7 +38,7 @@ TEST(Tally, ReadsLinesAndRefusesInvalidOnes)
     EXPECT_FALSE(read_tally("7 1 2\n7 1 2\n"));
 }
 
-TEST(Hottest, IncludesTiesAtTheLastRank)
+TEST(Hottest, IncludesAllUnitsTiedAtTheLastRank)
 {
     Truth truth{{1, {5, 0}}, {2, {3, 0}}, {3, {0, 3}}, {4, {1, 0}}};
     EXPECT_EQ(hottest(truth, 1), (Units{1}));
@@ -48,7 +48,7 @@ TEST(Hottest, IncludesTiesAtTheLastRank)
     EXPECT_EQ(hottest({}, 3), Units{});
 }
 
-TEST(Score, CountsHitsWithinTheRank)
+TEST(Score, ComparesOnlyTheFirstReportedUnitsUpToTheRank)
 {
     Score all = score({1, 2}, {1, 2, 3}, 2);
     EXPECT_DOUBLE_EQ(all.recall, 1.0);
@@ -68,7 +68,7 @@ TEST(Score, IsZeroIfNothingIsReported)
     EXPECT_DOUBLE_EQ(none.precision, 0);
 }
 
-TEST(Score, CountsDuplicateUnitOnce)
+TEST(Score, CountsAUnitOnceIfItIsReportedTwice)
 {
     Score twice = score({1, 2}, {1, 1}, 2);
     EXPECT_DOUBLE_EQ(twice.recall, 0.5);

@@ -110,7 +110,7 @@ static void expect_one_line(struct __test_metadata *_metadata, FIXTURE_DATA(deat
 		EXPECT_EQ(1, lines);
 }
 
-TEST_F_TIMEOUT(death, device_dies_while_recording, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(death, dead_device_reports_a_reset_and_other_device_still_records, TIMEOUT_SECONDS)
 {
 	struct pmu_event other;
 	struct hmu_device device;

@@ -19,7 +19,7 @@ constexpr std::string_view kLog =
     "# chmu0.0 enabled\n"
     "chmu0.0 0 0000000000050011\n";
 
-TEST(EntriesLog, SplitsRunsAtEachEnableOfTheInstance)
+TEST(EntriesLog, EachEnableOfTheInstanceBeginsANewRun)
 {
     auto runs = read_entries_log(kLog, "chmu0.0");
     ASSERT_TRUE(runs) << runs.error().message;
@@ -30,7 +30,7 @@ TEST(EntriesLog, SplitsRunsAtEachEnableOfTheInstance)
     EXPECT_EQ((*runs)[1].entries, Entries{0x50011});
 }
 
-TEST(EntriesLog, RefusesMalformedEntryLines)
+TEST(EntriesLog, RefusesMalformedHeadersAndEntryLines)
 {
     EXPECT_FALSE(read_entries_log("", "chmu0.0"));
     EXPECT_FALSE(read_entries_log("# pmukit entries log 2\n", "chmu0.0"));
@@ -52,7 +52,7 @@ TEST(Dump, ReadsEachLineOfSixteenDigitsAsAnEntry)
     EXPECT_FALSE(read_dump("nothing here\n"));
 }
 
-TEST(Trace, SkipsHeaderWords)
+TEST(Trace, ReadsEntriesAfterTheHeaderWordsOfARecord)
 {
     auto entries = read_trace(
         "# tracer: nop\n"

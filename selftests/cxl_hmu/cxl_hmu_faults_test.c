@@ -241,7 +241,7 @@ static void stop_and_close(struct __test_metadata *_metadata, FIXTURE_DATA(fault
 	EXPECT_GT(2 * LIMIT_MS, now_ms() - begin);
 }
 
-TEST_F_TIMEOUT(fault, has_the_expected_outcome, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(fault, driver_handles_device_with_this_fault_as_expected, TIMEOUT_SECONDS)
 {
 	bool wanted = variant->outcome != IGNORED;
 	long long healthy_ms = bind_again_ms(&self->healthy), ms;

@@ -139,7 +139,7 @@ FIXTURE_TEARDOWN(life)
  * In every second round the test closes the dead event before the device is bound again. In the
  * other rounds the dead event stays open and must not receive records of the next event.
  */
-TEST_F_TIMEOUT(life, event_works_after_unbind_and_bind, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, new_event_works_after_unbind_and_bind, TIMEOUT_SECONDS)
 {
 	__u64 count;
 
@@ -163,7 +163,7 @@ TEST_F_TIMEOUT(life, event_works_after_unbind_and_bind, TIMEOUT_SECONDS)
 	}
 }
 
-TEST_F_TIMEOUT(life, event_works_after_remove_and_rescan, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, new_event_works_after_remove_and_rescan, TIMEOUT_SECONDS)
 {
 	char path[128];
 
@@ -186,7 +186,7 @@ TEST_F_TIMEOUT(life, event_works_after_remove_and_rescan, TIMEOUT_SECONDS)
  * A function reset deletes the configuration of the device. The event reports the reset, and counts
  * nothing until it is enabled again.
  */
-TEST_F_TIMEOUT(life, function_reset_ends_run_until_next_enable, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, function_reset_stops_event_until_next_enable, TIMEOUT_SECONDS)
 {
 	char path[128];
 
@@ -209,7 +209,7 @@ TEST_F_TIMEOUT(life, function_reset_ends_run_until_next_enable, TIMEOUT_SECONDS)
 	}
 }
 
-TEST_F_TIMEOUT(life, rmmod_fails_while_open_and_works_after_close, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, rmmod_fails_while_an_event_is_open_and_works_after_close, TIMEOUT_SECONDS)
 {
 	const char *file = getenv("PMUKIT_MODULE");
 
@@ -232,7 +232,7 @@ TEST_F_TIMEOUT(life, rmmod_fails_while_open_and_works_after_close, TIMEOUT_SECON
  * closed. pmukit_common has the code that frees the AUX area, so this module must stay loaded until
  * the area is unmapped.
  */
-TEST_F_TIMEOUT(life, modules_stay_loaded_while_aux_is_mapped, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, pmukit_common_stays_loaded_while_an_aux_area_is_mapped, TIMEOUT_SECONDS)
 {
 	const char *file = getenv("PMUKIT_MODULE");
 	int unloaded;

@@ -199,7 +199,7 @@ static long long lost_since_open(FIXTURE_DATA(losses) *self)
  * The reader does not read while the event runs: the AUX area fills, then the hot list, and the
  * device drops entries.
  */
-TEST_F_TIMEOUT(losses, losses_of_full_aux_area_and_hot_list_are_flagged, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(losses, entries_lost_by_full_aux_area_and_hot_list_are_flagged, TIMEOUT_SECONDS)
 {
 	struct counts counts;
 
@@ -240,7 +240,7 @@ static int wait_for_lost_samples(const struct pmu_event *event)
  * perf counts samples that do not fit into its ring as lost. Lost samples leave gaps in the
  * sequence numbers of the records, except those after the last sample that arrived.
  */
-TEST_F_TIMEOUT(losses, samples_lost_by_full_ring_are_counted, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(losses, samples_lost_because_the_perf_ring_is_full_are_counted, TIMEOUT_SECONDS)
 {
 	struct counts counts;
 	long long records;
@@ -289,7 +289,7 @@ static int wait_for_entries(FIXTURE_DATA(losses) *self, __u64 head)
  * Whether some entries still wait then depends on the speed of device and driver, so the test
  * repeats this until entries were lost. The host checks the entries of every run.
  */
-TEST_F_TIMEOUT(losses, entries_waiting_at_stop_are_counted_lost, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(losses, entries_still_in_the_device_at_stop_are_counted_as_lost, TIMEOUT_SECONDS)
 {
 	struct counts counts;
 	__u64 head;
@@ -335,7 +335,8 @@ static long long lost_once_stopped(FIXTURE_DATA(losses) *self)
  * A device may continue for some time after the disable request. Entries that it adds too late for
  * the last record are lost: the driver must count them, and the last record must report a loss.
  */
-TEST_F_TIMEOUT(losses, entries_after_the_stop_are_flagged_and_counted, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(losses, entries_added_after_the_stop_are_flagged_and_counted_as_lost,
+	       TIMEOUT_SECONDS)
 {
 	struct counts counts;
 	long long lost;

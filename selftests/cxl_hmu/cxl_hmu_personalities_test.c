@@ -148,7 +148,7 @@ static void touch_units(const struct hmu_device *device, unsigned int units)
 		hmu_load(device, unit, 1);
 }
 
-TEST_F_TIMEOUT(personality, records_all_accesses_once, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(personality, driver_records_the_expected_entries_and_flags, TIMEOUT_SECONDS)
 {
 	unsigned int units = variant->units ?: UNITS;
 	__u64 expected = 0;
@@ -241,7 +241,7 @@ static void touch_at_once(struct __test_metadata *_metadata, FIXTURE_DATA(announ
  * The device sends an interrupt only if the list has more entries than the level. At the level the
  * driver finds the entries with its poll, once per epoch.
  */
-TEST_F_TIMEOUT(announced, entries_at_the_level_are_polled, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(announced, entries_up_to_the_interrupt_level_arrive_by_polling, TIMEOUT_SECONDS)
 {
 	record(_metadata, self, "above");
 	touch_at_once(_metadata, self, LEVEL);
@@ -259,7 +259,7 @@ TEST_F_TIMEOUT(announced, entries_at_the_level_are_polled, TIMEOUT_SECONDS)
  * it finds no more entries. If the bit is still set from an earlier run, setting it again causes no
  * interrupt, but the driver's attempt to clear the bit at the start does.
  */
-TEST_F_TIMEOUT(announced, sticky_status_bits_stop_interrupts, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(announced, sticky_status_bit_causes_a_limited_number_of_interrupts, TIMEOUT_SECONDS)
 {
 	long long came;
 
@@ -282,7 +282,7 @@ static bool is_about_the_version(const char *line, const void *pci)
 	return strstr(line, pci) && strstr(line, "CHMU") && strstr(line, "version");
 }
 
-TEST(newer_version_is_logged_once)
+TEST(newer_chmu_version_is_logged_once)
 {
 	struct hmu_device device;
 	char pmu[64];

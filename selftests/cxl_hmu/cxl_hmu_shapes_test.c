@@ -159,7 +159,7 @@ TEST_F_TIMEOUT(shapes, all_instances_of_all_chmus_record_at_once, TIMEOUT_SECOND
  * With epochs of a second, the device adds nearly all units to the list at the end of one epoch.
  * The list is then more than half full, so the device sends an interrupt.
  */
-TEST_F_TIMEOUT(shapes, two_instances_on_one_vector_are_both_served, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(shapes, two_instances_that_share_an_interrupt_vector_both_record, TIMEOUT_SECONDS)
 {
 	const unsigned int units = 900, other = VECTORS;
 	const struct term epoch = { "epoch_scale", 5 };
@@ -200,7 +200,7 @@ TEST_F_TIMEOUT(shapes, two_instances_on_one_vector_are_both_served, TIMEOUT_SECO
 /* Modes */
 
 /* The device reports a unit each time its count reaches the threshold. */
-TEST_F_TIMEOUT(shapes, always_on_reports_unit_at_each_threshold, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(shapes, always_on_mode_reports_unit_each_time_it_reaches_threshold, TIMEOUT_SECONDS)
 {
 	use(_metadata, self, "many");
 	ASSERT_EQ(0, open_with(self, 0, 0, (struct term) { "epoch_type", 1 },
@@ -237,7 +237,7 @@ static void touch_alternately(struct __test_metadata *_metadata, FIXTURE_DATA(sh
 	pmu_event_close(&self->events[0]);
 }
 
-TEST_F_TIMEOUT(shapes, randomized_downsampling_sees_alternating_requests, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(shapes, randomized_downsampling_counts_all_units_accessed_in_turn, TIMEOUT_SECONDS)
 {
 	use(_metadata, self, "many");
 	touch_alternately(_metadata, self, 0);
@@ -254,7 +254,7 @@ TEST_F_TIMEOUT(shapes, randomized_downsampling_sees_alternating_requests, TIMEOU
 
 /* No interrupt */
 
-TEST_F_TIMEOUT(shapes, list_is_polled_without_an_interrupt, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(shapes, hot_list_is_polled_if_the_device_has_no_interrupt, TIMEOUT_SECONDS)
 {
 	const unsigned int units = 900;
 	char pmu[64];
@@ -292,7 +292,7 @@ static void fill_until_entries_wait(struct __test_metadata *_metadata, FIXTURE_D
 	usleep(EPOCHS_US);
 }
 
-TEST_F_TIMEOUT(shapes, postponed_entries_arrive_once_the_list_has_space, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(shapes, postponed_entries_arrive_after_the_list_has_space, TIMEOUT_SECONDS)
 {
 	const unsigned int units = 900;
 
@@ -335,7 +335,7 @@ TEST_F_TIMEOUT(shapes, entries_postponed_at_stop_are_not_in_the_next_run, TIMEOU
 
 /* Instances that must not track the same memory */
 
-TEST_F_TIMEOUT(shapes, overlapping_ranges_get_ebusy, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(shapes, second_event_with_overlapping_range_gets_ebusy, TIMEOUT_SECONDS)
 {
 	use(_metadata, self, "unshared");
 	expect_cap(_metadata, self, "range_overlap", "0");

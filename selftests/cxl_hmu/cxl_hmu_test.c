@@ -155,7 +155,7 @@ REFUSED(granual_absurd, "hotness_granual", 0xffffffff);
 REFUSED(threshold_wider_than_the_counter, "hotness_threshold", 0xffffffff);
 REFUSED(range_behind_the_memory, "range_base", 0xffffffff);
 
-TEST_F(refused, with_einval)
+TEST_F(refused, event_with_invalid_term_gets_einval)
 {
 	struct perf_event_attr attr;
 	struct pmu_event event;
@@ -191,7 +191,7 @@ TEST_F(cxl_hmu, unsupported_sample_types_are_refused)
 	EXPECT_TRUE(pmu_refuses_samples_of_programs(&attr, -1, pmu_cpu(self->pmu)));
 }
 
-TEST_F(cxl_hmu, exclusions_are_refused)
+TEST_F(cxl_hmu, exclude_bits_are_refused)
 {
 	struct perf_event_attr attr;
 
@@ -228,7 +228,8 @@ static int start_one(const void *pmu)
 	       pmu_event_enable(&event);
 }
 
-TEST_F_TIMEOUT(cxl_hmu, killing_the_holder_frees_the_instance, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(cxl_hmu, instance_is_free_after_the_process_with_its_event_is_killed,
+	       TIMEOUT_SECONDS)
 {
 	pid_t holder = pmu_fork_holder(start_one, self->pmu);
 
@@ -240,7 +241,7 @@ TEST_F_TIMEOUT(cxl_hmu, killing_the_holder_frees_the_instance, TIMEOUT_SECONDS)
 }
 
 /* An event of each of two instances counts the same accesses. */
-TEST_F_TIMEOUT(cxl_hmu, instances_are_independent, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(cxl_hmu, events_of_two_instances_count_the_same_accesses, TIMEOUT_SECONDS)
 {
 	struct pmu_event second = { .fd = -1 };
 	struct hmu_tally tally;
@@ -411,7 +412,7 @@ TEST_F_TIMEOUT(recording, event_count_equals_number_of_entries, TIMEOUT_SECONDS)
 	EXPECT_EQ(64, count);
 }
 
-TEST_F_TIMEOUT(recording, enable_after_disable_delivers_no_old_accesses, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(recording, next_run_has_no_accesses_from_before_its_enable, TIMEOUT_SECONDS)
 {
 	ASSERT_EQ(0, hmu_start(&self->event));
 	hmu_load(&self->device, 1, 4);
@@ -434,7 +435,8 @@ TEST_F_TIMEOUT(recording, enable_after_disable_delivers_no_old_accesses, TIMEOUT
 	expect_sound(_metadata, &self->tally);
 }
 
-TEST_F_TIMEOUT(recording, records_exactly_after_twenty_enables_and_disables, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(recording, recorded_counts_are_exact_after_twenty_enables_and_disables,
+	       TIMEOUT_SECONDS)
 {
 	for (unsigned int i = 0; i < 20; i++) {
 		ASSERT_EQ(0, pmu_event_enable(&self->event));
@@ -470,7 +472,7 @@ TEST_F_TIMEOUT(cxl_hmu, access_type_1_counts_loads_only, TIMEOUT_SECONDS)
 	EXPECT_EQ(1, self->tally.count[9]);
 }
 
-TEST_F_TIMEOUT(cxl_hmu, units_below_the_threshold_are_not_hot, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(cxl_hmu, units_below_the_threshold_are_not_recorded, TIMEOUT_SECONDS)
 {
 	struct perf_event_attr attr;
 
@@ -516,7 +518,7 @@ static void touch_each_once(const struct hmu_device *device, unsigned int first,
  * holds about half of the entries; the rest waits in the device and is discarded when the event
  * stops. The next record reports how many entries were discarded.
  */
-TEST_F_TIMEOUT(cxl_hmu, losses_of_full_aux_area_are_counted, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(cxl_hmu, entries_lost_because_the_aux_area_is_full_are_counted, TIMEOUT_SECONDS)
 {
 	const unsigned int units = 900, late = 10;
 
@@ -545,7 +547,7 @@ TEST_F_TIMEOUT(cxl_hmu, losses_of_full_aux_area_are_counted, TIMEOUT_SECONDS)
 }
 
 /* No entry is lost: the device holds the entries that do not fit into the AUX area. */
-TEST_F_TIMEOUT(cxl_hmu, late_aux_reader_loses_nothing, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(cxl_hmu, no_entry_is_lost_if_the_aux_area_is_read_late, TIMEOUT_SECONDS)
 {
 	const unsigned int units = 900;
 
@@ -585,7 +587,7 @@ TEST_F_TIMEOUT(cxl_hmu, hot_list_overflow_is_flagged, TIMEOUT_SECONDS)
 
 /* After close */
 
-TEST_F_TIMEOUT(cxl_hmu, close_releases_all_references, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(cxl_hmu, close_releases_all_references_to_the_module, TIMEOUT_SECONDS)
 {
 	long long references = -1;
 

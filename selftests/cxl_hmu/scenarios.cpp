@@ -317,7 +317,7 @@ Scenario cxl_hmu_personalities()
                      300},
                     {"late_status",
                      "PMUKIT_DEVICE=10 PMUKIT_LATE_STATUS_US=60000 cxl_hmu_losses_test "
-                     "-t entries_after_the_stop_are_flagged_and_counted",
+                     "-t entries_added_after_the_stop_are_flagged_and_counted_as_lost",
                      120}};
     shapes.checks = {{"long list: dump",
                       {"{pmukit}", "dump", "-i", "{guest}/long.data"},

@@ -49,9 +49,10 @@ TEST(HisiPttChecker, ModelLogEqualsDumpOfSameTrace)
 }
 
 // Each case changes one field of the dump.
-class OneFact : public testing::TestWithParam<std::pair<std::string_view, std::string_view>> {};
+class OneChangedField
+    : public testing::TestWithParam<std::pair<std::string_view, std::string_view>> {};
 
-TEST_P(OneFact, DifferenceIsDetected)
+TEST_P(OneChangedField, IsDetectedInTheDump)
 {
     const auto [from, to] = GetParam();
     std::string text(kDump);
@@ -64,7 +65,7 @@ TEST_P(OneFact, DifferenceIsDetected)
 
 using Change = std::pair<std::string_view, std::string_view>;
 INSTANTIATE_TEST_SUITE_P(
-    Dump, OneFact,
+    Dump, OneChangedField,
     testing::Values(Change{"MWr", "MRd"}, Change{"MRd 00:00.0", "MRd 01:00.0"},
                     Change{"0x1e address", "0x1f address"}, Change{"0xfe800010", "0xfe800020"},
                     Change{"be 0x6/", "be 0x2/"}, Change{"length 2 be", "length 3 be"},
@@ -97,7 +98,7 @@ TEST(HisiPttChecker, FourDwFormatHas11TimeBitsAndNoPrefix)
     EXPECT_EQ(tlps[0].pasid, "");
 }
 
-TEST(HisiPttChecker, SeparatesTraces)
+TEST(HisiPttChecker, EachStartLineOfTheLogBeginsANewTrace)
 {
     const std::vector<Trace> runs = runs_of(
         std::string(kStart) + "# stop at=2000\n" +
@@ -130,7 +131,7 @@ TEST(HisiPttChecker, SelectsPacketsByTimeAndTerms)
     EXPECT_EQ(taken[0].tlp.address, 4u);
 }
 
-TEST(HisiPttChecker, DirectionsMatchDocumentation)
+TEST(HisiPttChecker, PacketsOfEachDirectionMatchTheDocumentation)
 {
     struct Case {
         unsigned format, direction;

@@ -155,7 +155,7 @@ static int cycle(struct __test_metadata *_metadata, FIXTURE_DATA(cycles) *self, 
  * In the first half of the cycles, every second one opens a new AUX area. The cycles of the second
  * half share one area, whose head wraps.
  */
-TEST_F_TIMEOUT(cycles, odd_fill_levels_lose_no_entry, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(cycles, no_entry_is_lost_in_runs_of_varying_length, TIMEOUT_SECONDS)
 {
 	self->beside[0] = start_beside(tune_on);
 	self->beside[1] = start_beside(remove_on);
@@ -174,7 +174,7 @@ TEST_F_TIMEOUT(cycles, odd_fill_levels_lose_no_entry, TIMEOUT_SECONDS)
  * If the PMU's CPU goes offline, the trace stops and continues on another CPU; packets in between
  * are not traced. The model's log, which hisi_ptt_checker reads, has both times.
  */
-TEST_F_TIMEOUT(cycles, cpu_hotplug_delivers_all_traced_entries, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(cycles, all_traced_entries_are_delivered_during_cpu_hotplug, TIMEOUT_SECONDS)
 {
 	self->beside[0] = start_beside(tune_on);
 	self->beside[1] = start_beside(remove_on);

@@ -63,7 +63,7 @@ void expect_same(const std::vector<Tlp> &wanted, const Result<std::vector<Tlp>> 
     EXPECT_EQ(difference(wanted, *found), std::nullopt);
 }
 
-TEST(Entries, MemoryEntriesEqualModelLog)
+TEST(Entries, BinaryEntriesInBothFormatsEqualTheModelLog)
 {
     expect_same(expected(8), read_entries(bytes_of(kWide), 8));
     expect_same(expected(4), read_entries(bytes_of(kNarrow), 4));

@@ -98,7 +98,7 @@ static void store_unread(struct __test_metadata *_metadata, FIXTURE_DATA(exact) 
 	pmu_event_close(&self->event);
 }
 
-TEST_F_TIMEOUT(exact, small_unread_area_keeps_first_entries_and_counts_the_rest,
+TEST_F_TIMEOUT(exact, small_unread_aux_area_keeps_first_entries_and_rest_is_counted_as_lost,
 	       TIMEOUT_SECONDS)
 {
 	unsigned int entries = 32 * getpagesize() / PTT_ENTRY_BYTES_8DW;
@@ -108,7 +108,7 @@ TEST_F_TIMEOUT(exact, small_unread_area_keeps_first_entries_and_counts_the_rest,
 }
 
 /* In each round the entries fill more than one buffer of the device. */
-TEST_F_TIMEOUT(exact, unread_area_of_buffer_size_keeps_first_and_counts_the_rest,
+TEST_F_TIMEOUT(exact, unread_aux_area_of_buffer_size_keeps_first_and_rest_is_counted_as_lost,
 	       TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < rounds_or(1); i++)
@@ -137,7 +137,7 @@ static long long read_while_stored(struct __test_metadata *_metadata, FIXTURE_DA
 	return size / PTT_ENTRY_BYTES_8DW;
 }
 
-TEST_F_TIMEOUT(exact, area_read_during_run_gets_all_entries_not_counted_lost, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(exact, entries_are_in_aux_area_read_during_run_or_counted_as_lost, TIMEOUT_SECONDS)
 {
 	static const unsigned int pages[] = { 32, 1024, 4096 };
 	long long delivered;
@@ -151,7 +151,7 @@ TEST_F_TIMEOUT(exact, area_read_during_run_gets_all_entries_not_counted_lost, TI
 	}
 }
 
-TEST_F_TIMEOUT(exact, count_includes_every_store, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(exact, event_count_includes_every_store, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < rounds_or(2); i++) {
 		begin(_metadata, self, 0);
@@ -194,7 +194,7 @@ TEST_F_TIMEOUT(exact, samples_are_delivered_or_counted_as_lost, TIMEOUT_SECONDS)
  * Tests the maximum that the driver copies at once with interrupts off. The in-tree driver copies a
  * whole buffer of 4 MiB.
  */
-TEST_F_TIMEOUT(exact, section_copies_at_most_64_kib, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(exact, driver_copies_at_most_64_kib_at_once, TIMEOUT_SECONDS)
 {
 	begin(_metadata, self, 1024);
 	read_while_stored(_metadata, self, BUFFER_STORES + 1000);

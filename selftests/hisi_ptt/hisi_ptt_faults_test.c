@@ -351,7 +351,7 @@ static void expect_reset_to_help(struct __test_metadata *_metadata, FIXTURE_DATA
 	expect_outcome(_metadata, self, packets, outcome);
 }
 
-TEST_F_TIMEOUT(fault, has_documented_outcome, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(fault, driver_handles_device_with_this_fault_as_documented, TIMEOUT_SECONDS)
 {
 	int packets = variant->packets ?: PACKETS;
 	long long before;
@@ -412,7 +412,8 @@ FIXTURE_TEARDOWN(healthy)
 }
 
 /* The device drops tune requests until the operation that timed out is complete. */
-TEST_F_TIMEOUT(late, tune_result_is_not_returned_by_the_next_operation, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(late, second_tune_operation_also_times_out_while_first_is_incomplete,
+	       TIMEOUT_SECONDS)
 {
 	long long before = ptt_debug_number(self->pmu, "timeouts");
 	char path[128];
@@ -440,7 +441,7 @@ static void reset_again_and_again(const char *pci)
  * A reset takes 0.1 s, and so does the pause between two resets, so starts happen during resets and
  * during pauses. The model reports a trace that starts without buffers.
  */
-TEST_F_TIMEOUT(healthy, run_without_entries_after_reset_is_flagged, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(healthy, run_without_entries_during_function_resets_reports_a_loss, TIMEOUT_SECONDS)
 {
 	int status = 0, runs = 0;
 	pid_t child = fork();

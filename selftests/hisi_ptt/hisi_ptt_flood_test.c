@@ -272,7 +272,7 @@ static void round_read(struct __test_metadata *_metadata, FIXTURE_DATA(flood) *s
 }
 
 /* The sizes of the areas are in sixteenths of a MiB. */
-TEST_F_TIMEOUT(flood, small_areas_contain_only_valid_entries, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(flood, small_aux_areas_contain_only_valid_entries, TIMEOUT_SECONDS)
 {
 	static const unsigned int mib_16[] = { 2, 64 };
 
@@ -284,7 +284,7 @@ TEST_F_TIMEOUT(flood, small_areas_contain_only_valid_entries, TIMEOUT_SECONDS)
 	}
 }
 
-TEST_F_TIMEOUT(flood, large_areas_contain_only_valid_entries, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(flood, large_aux_areas_contain_only_valid_entries, TIMEOUT_SECONDS)
 {
 	static const unsigned int mib_16[] = { 256, 1024 };
 
@@ -296,7 +296,7 @@ TEST_F_TIMEOUT(flood, large_areas_contain_only_valid_entries, TIMEOUT_SECONDS)
 	}
 }
 
-TEST_F_TIMEOUT(flood, count_and_lost_add_up_to_written, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(flood, event_count_and_lost_entries_add_up_to_written_entries, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < rounds_or("PMUKIT_ROUNDS", 2); i++) {
 		ASSERT_EQ(0, ptt_open_counting(self->pmu, &self->event, &ptt_stores_8dw));
@@ -312,7 +312,7 @@ TEST_F_TIMEOUT(flood, count_and_lost_add_up_to_written, TIMEOUT_SECONDS)
  * Most samples do not fit into the ring. The driver's lost count has the entries that perf drops;
  * the count of the event does not have them.
  */
-TEST_F_TIMEOUT(flood, samples_and_lost_add_up_to_written, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(flood, sampled_and_lost_entries_add_up_to_written_entries, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < rounds_or("PMUKIT_ROUNDS", 2); i++) {
 		ASSERT_EQ(0, ptt_open_sampling(self->pmu, &self->event, &ptt_stores_8dw));

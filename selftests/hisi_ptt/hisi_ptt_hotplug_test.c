@@ -148,7 +148,7 @@ static void record_traffic(struct __test_metadata *_metadata, FIXTURE_DATA(hotpl
 	ASSERT_LT(0, take(_metadata, self));
 }
 
-TEST_F_TIMEOUT(hotplug, function_is_traceable_while_plugged, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(hotplug, requester_can_be_traced_only_while_plugged_in, TIMEOUT_SECONDS)
 {
 	char text[32];
 
@@ -222,7 +222,8 @@ static int open_throttled(FIXTURE_DATA(hotplug) *self, struct pmu_event *leader,
 }
 
 /* Linux 7.2 stops the event at each throttling of its group and starts it at the next tick. */
-TEST_F_TIMEOUT(hotplug, unplug_ends_event_of_throttled_group, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(hotplug, unplugging_the_requester_ends_event_in_a_throttled_perf_group,
+	       TIMEOUT_SECONDS)
 {
 	unsigned int throttled = 0;
 	struct pmu_event leader;
@@ -255,7 +256,8 @@ TEST_F_TIMEOUT(hotplug, unplug_ends_event_of_throttled_group, TIMEOUT_SECONDS)
  * While its group is throttled, the event traces no packet, and perf writes no record about this
  * for the event. So the driver must report the loss.
  */
-TEST_F_TIMEOUT(hotplug, throttled_group_reports_loss_of_unknown_size, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(hotplug, event_in_a_throttled_perf_group_reports_loss_of_unknown_size,
+	       TIMEOUT_SECONDS)
 {
 	long long runs = ptt_debug_number(PMU, "runs");
 	struct pmu_event leader;
@@ -286,7 +288,7 @@ TEST_F_TIMEOUT(hotplug, throttled_group_reports_loss_of_unknown_size, TIMEOUT_SE
 }
 
 /* The event traces the port, which stays when endpoints below the port are plugged or unplugged. */
-TEST_F_TIMEOUT(hotplug, port_event_continues_when_devices_below_change, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(hotplug, port_event_continues_when_function_below_is_replugged, TIMEOUT_SECONDS)
 {
 	static const struct ptt_terms all_that_comes = { PTT_PORT_FILTER, 2, 7, 1 };
 

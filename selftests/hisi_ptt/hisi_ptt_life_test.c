@@ -140,12 +140,12 @@ static void leave_and_return(struct __test_metadata *_metadata, FIXTURE_DATA(lif
 	}
 }
 
-TEST_F_TIMEOUT(life, event_works_after_unbind_and_bind, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, new_event_works_after_unbind_and_bind, TIMEOUT_SECONDS)
 {
 	leave_and_return(_metadata, self, UNBIND, PCI, BIND, PCI);
 }
 
-TEST_F_TIMEOUT(life, event_works_after_remove_and_rescan, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, new_event_works_after_remove_and_rescan, TIMEOUT_SECONDS)
 {
 	leave_and_return(_metadata, self, FUNCTION "/remove", "1", RESCAN, "1");
 }
@@ -154,7 +154,7 @@ TEST_F_TIMEOUT(life, event_works_after_remove_and_rescan, TIMEOUT_SECONDS)
  * A function reset deletes the configuration of the device. The event must report the reset and
  * stop, and must run again after the next enable.
  */
-TEST_F_TIMEOUT(life, function_reset_ends_run_until_next_enable, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, function_reset_stops_event_until_next_enable, TIMEOUT_SECONDS)
 {
 	long long resets = ptt_debug_number(PMU, "resets");
 	__u64 flags;
@@ -178,7 +178,7 @@ TEST_F_TIMEOUT(life, function_reset_ends_run_until_next_enable, TIMEOUT_SECONDS)
 	}
 }
 
-TEST_F_TIMEOUT(life, rmmod_fails_while_open_and_works_after_close, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, rmmod_fails_while_an_event_is_open_and_works_after_close, TIMEOUT_SECONDS)
 {
 	const char *file = getenv("PMUKIT_MODULE");
 
@@ -201,7 +201,7 @@ TEST_F_TIMEOUT(life, rmmod_fails_while_open_and_works_after_close, TIMEOUT_SECON
  * closed. pmukit_common has the code that frees the AUX area, so this module must stay loaded until
  * the area is unmapped.
  */
-TEST_F_TIMEOUT(life, mapped_aux_area_holds_pmukit_common, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, pmukit_common_stays_loaded_while_an_aux_area_is_mapped, TIMEOUT_SECONDS)
 {
 	const char *file = getenv("PMUKIT_MODULE");
 	int unloaded;
@@ -356,7 +356,7 @@ TEST_F_TIMEOUT(life, event_continues_across_cpu_offline_and_online, TIMEOUT_SECO
  * event to another CPU, as it does with hisi_ptt events. If the software event stayed on the
  * offline CPU, the driver would conclude that no event uses the context.
  */
-TEST_F_TIMEOUT(life, software_event_of_offline_cpu_holds_module, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, software_event_whose_cpu_went_offline_keeps_the_module_loaded, TIMEOUT_SECONDS)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .disabled = 1,

@@ -79,7 +79,7 @@ static int run_once(struct pmu_event *event)
  * area the driver must only count the entries in the device's buffers; if perf has already stopped
  * the event, the driver counts them as lost.
  */
-TEST_F_TIMEOUT(redirect, area_unmapped_through_other_event_is_not_used, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(redirect, aux_area_is_not_used_after_unmap_through_another_event, TIMEOUT_SECONDS)
 {
 	long long lost = lost_so_far();
 
@@ -99,7 +99,8 @@ TEST_F_TIMEOUT(redirect, area_unmapped_through_other_event_is_not_used, TIMEOUT_
 }
 
 /* The area outlives the event that set it up; the next event has another ring and must work. */
-TEST_F_TIMEOUT(redirect, new_event_does_not_wait_for_surviving_area, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(redirect, new_event_records_while_aux_area_of_closed_event_is_mapped,
+	       TIMEOUT_SECONDS)
 {
 	ASSERT_EQ(0, share_area(&self->ring, &self->event));
 	pmu_event_close(&self->event);

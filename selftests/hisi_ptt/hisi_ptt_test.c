@@ -92,7 +92,7 @@ TEST_F(hisi_ptt, cpumask_names_one_cpu)
 	EXPECT_LE(0, pmu_cpu(PMU));
 }
 
-TEST_F(hisi_ptt, filters_list_served_ports_and_functions_below)
+TEST_F(hisi_ptt, filter_files_exist_for_served_ports_and_functions_below)
 {
 	EXPECT_STREQ("1", text_of("root_port_filters/multiselect"));
 	EXPECT_STREQ("0", text_of("requester_filters/multiselect"));
@@ -132,7 +132,7 @@ TEST_F(hisi_ptt, tune_levels_are_independent)
 		EXPECT_EQ(i % 2 ? 0 : 2, stat_of(files[i]));
 }
 
-TEST_F(hisi_ptt, tune_rejects_invalid_input)
+TEST_F(hisi_ptt, tune_rejects_invalid_input_and_limits_large_levels)
 {
 	ASSERT_EQ(0, set_level("qos_tx_p", "1"));
 	EXPECT_EQ(-EINVAL, set_level("qos_tx_p", "-1"));
@@ -221,7 +221,8 @@ static bool is_documented(const struct ptt_terms *terms)
 	return !outbound || terms->type == 1 || terms->type == 2 || terms->type == 4;
 }
 
-TEST_F_TIMEOUT(hisi_ptt, accepts_exactly_the_documented_combinations, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(hisi_ptt, accepts_exactly_the_documented_directions_types_and_formats,
+	       TIMEOUT_SECONDS)
 {
 	struct ptt_terms terms = { .filter = PTT_PORT_FILTER };
 	int taken = 0;
@@ -244,7 +245,7 @@ TEST_F_TIMEOUT(hisi_ptt, accepts_exactly_the_documented_combinations, TIMEOUT_SE
 	EXPECT_EQ(7 + 3 * 3 + 3 + 2 * 7, taken);
 }
 
-TEST_F(hisi_ptt, accepts_only_served_ports_and_requesters_below)
+TEST_F(hisi_ptt, accepts_only_filters_of_served_ports_and_requesters_below)
 {
 	static const struct {
 		__u64 filter;
@@ -384,7 +385,7 @@ static int start_one(const void *terms)
 	       pmu_event_enable(&event);
 }
 
-TEST_F_TIMEOUT(hisi_ptt, killed_owner_releases_the_pmu, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(hisi_ptt, pmu_is_free_after_the_process_with_its_event_is_killed, TIMEOUT_SECONDS)
 {
 	pid_t holder = pmu_fork_holder(start_one, &ptt_stores_8dw);
 
@@ -468,7 +469,7 @@ TEST_F_TIMEOUT(hisi_ptt, aux_area_has_every_store, TIMEOUT_SECONDS)
 	}
 }
 
-TEST_F_TIMEOUT(hisi_ptt, next_run_continues_after_previous_in_aux_area, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(hisi_ptt, each_run_adds_its_stores_to_the_aux_area, TIMEOUT_SECONDS)
 {
 	long long copied = ptt_debug_number(PMU, "copied_bytes");
 	size_t size, sum = 0;
@@ -570,7 +571,7 @@ TEST_F_TIMEOUT(hisi_ptt, removing_traced_function_ends_event, TIMEOUT_SECONDS)
 
 /* Removal of the device */
 
-TEST_F_TIMEOUT(hisi_ptt, unbind_with_open_event_is_safe, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(hisi_ptt, new_event_counts_after_unbind_and_bind_with_an_open_event, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < 5; i++) {
 		ASSERT_EQ(0, open_counting(&self->event, &ptt_stores_8dw));

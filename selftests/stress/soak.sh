@@ -10,7 +10,7 @@ drivers="cache_qos cxl_hmu hisi_ptt imc uncore_pmon"
 slack_kb=4096
 
 cache_qos() { cache_qos_test -t R_43_task_occupancy_equals_the_reference_and_is_0_after_eviction -t R_30_traffic_of_a_task_equals_the_reference; }
-cxl_hmu() { cxl_hmu_test -t counts_equal_the_accesses -t enable_after_disable_delivers_no_old_accesses; }
+cxl_hmu() { cxl_hmu_test -t counts_equal_the_accesses -t next_run_has_no_accesses_from_before_its_enable; }
 hisi_ptt() { hisi_ptt_test -t aux_area_has_every_store -t samples_have_every_store; }
 imc() { imc_trace_test -t delivers_each_record; }
 uncore_pmon() { uncore_pmon_test -t counts_loads_and_stores_of_its_own_memory -t counts_group_events_exactly; }
