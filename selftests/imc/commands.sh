@@ -92,20 +92,20 @@ show record
 perf report --stdio -i busy.data --sort comm,dso >report 2>&1
 show report
 grep -q imc_load report
-result "perf report --stdio shows the name of the program" $?
+result "perf report --stdio shows the name of the recorded program" $?
 
 perf report --stdio -i busy.data --sort symbol >symbols 2>&1
 show symbols
 "$(dirname "$0")/check_split.sh" symbols
-result "perf report --stdio shows the functions with their shares of the work" $?
+result "perf report --stdio shows the functions of the program with their shares of its work" $?
 
 perf record -q -a -o all.data -e trace_imc/trace_cycles/ -- imc_load split 2000 >record 2>&1
 perf report --stdio -i all.data --sort comm 2>/dev/null | grep -q imc_load
-result "perf record -a has samples of the program" $?
+result "the file of perf record -a has samples of the program" $?
 
 perf record -q -R -a -o raw.data -e trace_imc/trace_cycles/ -- imc_load split 500 >record 2>&1 &&
 	perf script -i raw.data -F comm,pid,cpu,ip 2>/dev/null | grep -q imc_load
-result "perf record -R -a has samples of the program" $?
+result "the file of perf record -R -a has samples of the program" $?
 
 # pmi prints how many interrupts the processor's performance counters caused; trace_imc must cause none. ticks prints how many ticks the
 # software engine has run, from the engine's reference counters.
@@ -131,7 +131,7 @@ show top 12
 grep -q work_0 top
 result "perf top shows the functions of a running program" $?
 cmp -s before after
-result "perf top causes no performance monitoring interrupts" $?
+result "perf top with trace_imc causes no performance monitoring interrupts" $?
 [ "$(ticks)" -gt "$first" ] && grep -q stands /sys/devices/imc_engine/model
-result "the engine's tick counter increases, and sysfs shows that the engine is a model" $?
+result "the ticks counted by imc_engine increase, and its file model in sysfs says that it is a model" $?
 exit $tap_failed

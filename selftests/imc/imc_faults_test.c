@@ -168,7 +168,7 @@ static int load_damaged(FIXTURE_DATA(imc_faults) *self, const struct damage *dam
 	return ret;
 }
 
-TEST_F_TIMEOUT(imc_faults, rejects_damaged_catalog_and_names_the_node, 120)
+TEST_F_TIMEOUT(imc_faults, rejects_damaged_catalog_and_logs_which_node_is_invalid, 120)
 {
 	int lines;
 
@@ -183,7 +183,7 @@ TEST_F_TIMEOUT(imc_faults, rejects_damaged_catalog_and_names_the_node, 120)
 	}
 }
 
-TEST_F_TIMEOUT(imc_faults, skips_invalid_unit_with_a_log_line, 120)
+TEST_F_TIMEOUT(imc_faults, skips_invalid_unit_of_the_catalog_and_logs_it, 120)
 {
 	int lines;
 

@@ -56,7 +56,7 @@ static int open_trace_on(struct pmu_event *event, int cpu)
 
 /* Modules */
 
-TEST_F(imc_life, open_event_holds_modules)
+TEST_F(imc_life, open_event_prevents_module_unload)
 {
 	ASSERT_EQ(counter_open(&self->event, "core_imc", "CPM_CCYC", -1, 0), 0);
 	EXPECT_EQ(module_try_unload("imc_engine"), -EWOULDBLOCK);
@@ -87,7 +87,7 @@ static const struct needed {
 	{ "nest_mcs01_imc", "PM_MCS01_128B_WR_DISP_PORT01", -1, 0, 0, 2 },
 };
 
-TEST_F_TIMEOUT(imc_life, probes_are_attached_while_an_event_is_open, 180)
+TEST_F_TIMEOUT(imc_life, tracepoint_probes_are_attached_only_while_an_event_is_open, 180)
 {
 	ASSERT_TRUE(probes_are_gone());
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
@@ -109,7 +109,7 @@ TEST_F_TIMEOUT(imc_life, probes_are_attached_while_an_event_is_open, 180)
 }
 
 /* Open events share the probes, which stay until the last event is closed. */
-TEST_F(imc_life, probes_stay_until_the_last_event_is_closed)
+TEST_F(imc_life, tracepoint_probes_stay_until_the_last_event_is_closed)
 {
 	struct pmu_event other;
 
@@ -135,7 +135,7 @@ static int open_member(struct pmu_event *member, struct pmu_event *leader)
 }
 
 /* perf holds ctx->mutex while an event joins a group; probes must not be attached under it. */
-TEST_F(imc_life, group_member_gets_its_probes)
+TEST_F(imc_life, opening_a_group_member_attaches_its_tracepoint_probes)
 {
 	struct pmu_event leader;
 	long long before;
@@ -156,7 +156,7 @@ TEST_F(imc_life, group_member_gets_its_probes)
 	pmu_event_close(&leader);
 }
 
-TEST_F(imc_life, open_fails_if_probes_cannot_be_attached)
+TEST_F(imc_life, event_open_fails_if_tracepoint_probes_cannot_be_attached)
 {
 	struct pmu_event leader;
 
@@ -183,7 +183,7 @@ TEST_F(imc_life, open_fails_if_probes_cannot_be_attached)
 }
 
 /* After the close the probes are still attached, as the work item that detaches them is delayed. */
-TEST_F(imc_life, engine_unloads_right_after_last_close)
+TEST_F(imc_life, engine_module_can_be_unloaded_right_after_the_last_close)
 {
 	for (int round = 0; round < ROUNDS; round++) {
 		const struct needed *n = &needed[round % ARRAY_SIZE(needed)];
@@ -341,7 +341,7 @@ TEST_F_TIMEOUT(imc_life, task_event_continues_after_cpu_offline, 120)
 }
 
 /* perf ends the event of a CPU that goes offline; an event that is opened later works. */
-TEST_F_TIMEOUT(imc_life, trace_event_ends_at_cpu_offline, 120)
+TEST_F_TIMEOUT(imc_life, trace_event_ends_when_its_cpu_goes_offline, 120)
 {
 	int cpu = last_cpu();
 	long long records;
@@ -462,7 +462,7 @@ static pid_t obstinate_child(int cpu)
  */
 #define RT_RUNTIME	"/proc/sys/kernel/sched_rt_runtime_us"
 
-TEST_F_TIMEOUT(imc_life, counts_task_that_ran_before_the_event, 120)
+TEST_F_TIMEOUT(imc_life, core_event_counts_a_task_that_already_runs_when_it_is_opened, 120)
 {
 	int cpu = last_cpu(), core = core_of(cpu);
 	long long busy, all;
@@ -516,7 +516,7 @@ TEST_F_TIMEOUT(imc_life, trace_event_continues_after_failed_cpu_offline, 120)
  * perf dissolves the group of a leader whose CPU goes offline, but would still accept siblings for
  * the leader. The driver rejects them.
  */
-TEST_F(imc_life, event_cannot_join_leader_of_offlined_cpu)
+TEST_F(imc_life, event_cannot_join_a_leader_whose_cpu_was_offline)
 {
 	struct pmu_event leader;
 	struct perf_event_attr attr;
@@ -534,7 +534,7 @@ TEST_F(imc_life, event_cannot_join_leader_of_offlined_cpu)
 }
 
 /* Kills processes while they open, run and close events. */
-TEST_F_TIMEOUT(imc_life, killed_users_release_the_engine, 120)
+TEST_F_TIMEOUT(imc_life, new_events_open_after_processes_with_open_events_are_killed, 120)
 {
 	for (int round = 0; round < ROUNDS; round++) {
 		pid_t child = fork();

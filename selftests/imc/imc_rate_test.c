@@ -39,7 +39,7 @@ FIXTURE_TEARDOWN(imc_rate)
 }
 
 /* The test reads the area continuously. */
-TEST_F_TIMEOUT(imc_rate, each_record_is_in_the_aux_area_or_counted_lost, 120)
+TEST_F_TIMEOUT(imc_rate, each_record_is_in_the_aux_area_or_counted_as_lost, 120)
 {
 	struct pmu_event *event = &self->trace.events[0];
 	long long from, started, ended, late, due, least;

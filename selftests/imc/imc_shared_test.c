@@ -131,7 +131,7 @@ static void tally(FIXTURE_DATA(imc_shared) *self, int sign)
 	self->lost = trace_stat("lost") + sign * self->lost;
 }
 
-TEST_F(imc_shared, each_event_gets_each_record_once)
+TEST_F(imc_shared, both_events_get_each_record_once_in_a_shared_aux_area)
 {
 	ASSERT_EQ(open_both(&self->owner, &self->other, LARGE_PAGES), 0);
 	tally(self, 0);
@@ -156,7 +156,7 @@ TEST_F(imc_shared, each_event_gets_each_record_once)
 }
 
 /* The test reads the area when it is full: each event takes space that the second one needs. */
-TEST_F(imc_shared, records_that_do_not_fit_are_counted_lost)
+TEST_F(imc_shared, records_that_do_not_fit_into_the_aux_area_are_counted_as_lost)
 {
 	ASSERT_EQ(open_both(&self->owner, &self->other, SMALL_PAGES), 0);
 	tally(self, 0);
@@ -221,7 +221,7 @@ static void count_of_task(const struct trace_sample *sample, void *data)
 		*task = 0;
 }
 
-TEST_F(imc_shared, inherited_events_do_not_write_the_aux_area)
+TEST_F(imc_shared, inherited_events_write_samples_instead_of_aux_data)
 {
 	struct trace ring = { .nr = 1 };
 	pid_t task, seen;
@@ -280,7 +280,7 @@ static long long samples_of(struct pmu_event *event)
  * Some kernels stop the event only after the driver has delivered all records of its current drain,
  * so the number of samples may exceed the limit.
  */
-TEST_F(imc_shared, other_event_continues_after_refresh_limit)
+TEST_F(imc_shared, refresh_limit_stops_only_its_own_event)
 {
 	long long before, at_limit;
 
@@ -341,7 +341,7 @@ static int open_led(struct pmu_event *leader, struct pmu_event *led)
 	return err ? err : pmu_event_map(led, 256, 0);
 }
 
-TEST_F(imc_shared, count_excludes_samples_dropped_by_throttling)
+TEST_F(imc_shared, count_equals_number_of_samples_while_the_group_leader_is_throttled)
 {
 	struct trace ring = { .nr = 1 };
 	unsigned int throttled = 0;

@@ -71,7 +71,7 @@ static int open_domain(struct pmu_event *event, enum domain domain)
 	}
 }
 
-TEST_F(imc, core_thread_and_trace_exclude_each_other)
+TEST_F(imc, core_thread_and_trace_events_exclude_each_other)
 {
 	struct pmu_event *held = &self->events[0], *other = &self->events[1];
 
@@ -183,7 +183,7 @@ TEST_F(imc, rejects_unsupported_events)
  * Events of two types exclude each other with -EBUSY. An invalid event must fail with its own
  * error, even while an event of another type has claimed the engine.
  */
-TEST_F(imc, rejected_events_do_not_claim_the_engine)
+TEST_F(imc, invalid_events_fail_with_their_own_error_while_a_thread_event_is_open)
 {
 	struct perf_event_attr attr;
 
@@ -259,7 +259,7 @@ static void some_of_everything(void)
 /*
  * The engine runs only while the event is enabled, so its reference counters cover the same time.
  */
-TEST_F(imc, core_counts_equal_the_reference)
+TEST_F(imc, core_counts_equal_the_reference_counters)
 {
 	struct pmu_event *event = &self->events[0];
 	long long before, count;
@@ -287,7 +287,7 @@ TEST_F(imc, core_counts_equal_the_reference)
 }
 
 /* The task is switched often and moves from CPU to CPU. */
-TEST_F(imc, thread_counts_equal_the_reference)
+TEST_F(imc, thread_counts_equal_the_reference_counters)
 {
 	struct pmu_event *event = &self->events[0];
 	long long before, count;
@@ -330,7 +330,7 @@ static int open_group(struct pmu_event *events, const char *const *counted)
  * perf removes the events of the group one by one at each task switch. No page fault or switch
  * happens between two removals, so each count must equal the engine's reference counter.
  */
-TEST_F(imc, group_of_task_events_equals_the_reference)
+TEST_F(imc, counts_of_a_group_of_task_events_equal_the_reference_counters)
 {
 	static const char *const counted[] = { "CPM_ENGINE_PAGE_FAULTS", "CPM_ENGINE_CONTEXT_SWITCHES" };
 	long long before[2], counted_by_engine;
@@ -351,7 +351,7 @@ TEST_F(imc, group_of_task_events_equals_the_reference)
 	}
 }
 
-TEST_F(imc, nest_counts_equal_the_reference)
+TEST_F(imc, nest_counts_equal_the_reference_counters)
 {
 	static const char *const events[] = {
 		"PM_MCS01_128B_RD_DISP_PORT01", "PM_MCS01_128B_WR_DISP_PORT01",
@@ -400,7 +400,7 @@ static bool clear_counters(void)
 	return command == 0;
 }
 
-TEST_F(imc, counts_are_differences_modulo_64_bits)
+TEST_F(imc, count_drops_once_when_counters_are_cleared_and_then_increases_exactly)
 {
 	struct pmu_event *event = &self->events[0];
 	long long before, first, second;
@@ -439,7 +439,7 @@ static bool close_to(long long a, long long b, int percent, long long slack)
  * up to the elapsed time. The increase of a counter is the difference of two values that were
  * rounded down, so its error is less than one.
  */
-TEST_F(imc, reference_counters_of_a_core_add_up)
+TEST_F(imc, reference_times_with_0_1_and_2_busy_threads_add_up_to_the_elapsed_time)
 {
 	static const char *const words[] = {
 		"CPM_CCYC", "CPM_0THRD_NON_IDLE_PCYC", "CPM_1THRD_NON_IDLE_PCYC",
@@ -480,7 +480,7 @@ struct clocked {
 };
 
 /* Each count must be between the lengths of a shorter and of a longer interval of the clock. */
-TEST_F(imc, cycles_match_the_clock)
+TEST_F(imc, cycle_counts_match_clock_monotonic)
 {
 	static const struct clocked clocked[] = {
 		{ "core_imc", "CPM_CCYC", 1, CORE_SCALE },
@@ -522,7 +522,7 @@ struct compared {
  * between two starts or two stops widens the range of valid counts. A task switch stops and starts
  * the three events one by one; the tolerances allow for that.
  */
-TEST_F_TIMEOUT(imc, thread_counts_agree_with_perf, 120)
+TEST_F_TIMEOUT(imc, thread_counts_agree_with_software_events_of_perf, 120)
 {
 	static const struct compared compared[] = {
 		{ "CPM_ENGINE_CONTEXT_SWITCHES", 1, PERF_COUNT_SW_CONTEXT_SWITCHES, 1, 2 },
@@ -644,7 +644,7 @@ TEST_F(imc, memory_controller_counts_match_the_page_allocator)
 }
 
 /* All threads of a core are busy: the counter for this number of threads gets nearly all time. */
-TEST_F(imc, core_counts_distinguish_number_of_busy_threads)
+TEST_F(imc, reference_counters_distinguish_number_of_busy_threads_of_a_core)
 {
 	int cpus[MAX_CPUS], nr = 0, core = core_of(0);
 	long long before[3], after[3], sum = 0;

@@ -96,7 +96,7 @@ TEST_F(imc_trace, delivers_each_record)
 }
 
 /* A ring of one page is not read for a while: perf loses samples and reports their exact number. */
-TEST_F(imc_trace, counts_samples_lost_by_perf)
+TEST_F(imc_trace, perf_reports_the_exact_number_of_samples_lost_in_a_full_ring)
 {
 	struct sequence s = {};
 	struct tally tally;
@@ -131,7 +131,7 @@ TEST_F(imc_trace, counts_samples_lost_by_perf)
 #define AUX_PAGES	4
 #define ROUND		4096	/* number of records that the engine's buffer holds */
 
-TEST_F_TIMEOUT(imc_trace, aux_area_has_newest_records_after_a_wrap, 300)
+TEST_F_TIMEOUT(imc_trace, aux_area_has_newest_records_after_the_engine_buffer_wraps, 300)
 {
 	struct perf_event_attr attr;
 	struct stream s = {};
@@ -165,7 +165,7 @@ TEST_F_TIMEOUT(imc_trace, aux_area_has_newest_records_after_a_wrap, 300)
 }
 
 /* The smallest area is a page, which holds 64 records. */
-TEST_F_TIMEOUT(imc_trace, aux_areas_of_every_size_work, 300)
+TEST_F_TIMEOUT(imc_trace, aux_areas_of_1_to_1024_pages_work, 300)
 {
 	struct pmu_event *event = &self->trace.events[0];
 	struct perf_event_attr attr;
@@ -228,7 +228,7 @@ static bool next_aux_record(struct pmu_event *event, struct aux_record *aux)
 }
 
 /* The test reads the area only after the event; the last AUX record must report missing data. */
-TEST_F(imc_trace, full_area_is_marked_partial)
+TEST_F(imc_trace, last_aux_record_of_a_full_area_has_the_partial_flag)
 {
 	long room = AUX_PAGES * sysconf(_SC_PAGESIZE) / 64;
 	struct aux_record aux, last = {};
@@ -262,7 +262,7 @@ static void switch_often(void *data)
 	}
 }
 
-TEST_F(imc_trace, delivers_each_record_of_a_task)
+TEST_F(imc_trace, each_record_of_a_task_is_delivered_or_counted_as_lost)
 {
 	long long end = now_ms() + 60000, before = reference_sum("cpu", "records");
 	struct sequence s = {};
@@ -304,7 +304,7 @@ static void newer_from_now(struct newer *newer, const struct trace *trace)
 		newer->from[trace->cpus[i]] = reference_number("cpu", trace->cpus[i], "records");
 }
 
-TEST_F(imc_trace, new_event_gets_no_old_records_after_munmap)
+TEST_F(imc_trace, new_event_gets_no_records_written_after_munmap_of_the_previous_event)
 {
 	struct sequence s = {};
 	struct newer newer = {};
@@ -374,7 +374,7 @@ static void collect(struct trace *trace, struct shares *shares, long long wanted
 	trace_read(trace, share, shares);
 }
 
-TEST_F_TIMEOUT(imc_trace, attributes_samples_to_functions_by_share_of_work, 300)
+TEST_F_TIMEOUT(imc_trace, samples_per_function_match_the_share_of_work, 300)
 {
 	pid_t child = child_that(work_on, NULL);
 	struct shares shares = { .pid = child };
@@ -440,7 +440,7 @@ static void clock_read(struct pmu_event *event, struct shares *shares)
 	}
 }
 
-TEST_F_TIMEOUT(imc_trace, distinguishes_user_from_kernel, 300)
+TEST_F_TIMEOUT(imc_trace, share_of_kernel_mode_samples_matches_cpu_clock, 300)
 {
 	long long period_ns = reference_number("core", 0, "period_ns"), end = now_ms() + 240000;
 	pid_t child = child_that(both_modes, NULL);
@@ -551,7 +551,7 @@ static void trace_threads(struct __test_metadata *_metadata, struct trace *trace
 	EXPECT_EQ(threads->without, 0);
 }
 
-TEST_F_TIMEOUT(imc_trace, attributes_samples_of_short_lived_threads, 300)
+TEST_F_TIMEOUT(imc_trace, attributes_samples_to_the_right_short_lived_threads, 300)
 {
 	struct threads threads = {};
 
@@ -560,7 +560,7 @@ TEST_F_TIMEOUT(imc_trace, attributes_samples_of_short_lived_threads, 300)
 }
 
 /* As the previous test, but with an event of a task that its threads inherit */
-TEST_F_TIMEOUT(imc_trace, attributes_samples_of_inherited_threads, 300)
+TEST_F_TIMEOUT(imc_trace, attributes_samples_to_the_right_threads_that_inherit_the_event, 300)
 {
 	struct threads threads = {};
 
@@ -609,7 +609,7 @@ static void check_owner(struct owned *owned, const struct aux_record *aux)
 	}
 }
 
-TEST_F_TIMEOUT(imc_trace, aux_records_have_the_pid_of_the_owner, 300)
+TEST_F_TIMEOUT(imc_trace, aux_records_have_the_pid_of_the_traced_task, 300)
 {
 	static struct owned owned;
 	struct aux_record aux;

@@ -48,8 +48,8 @@ no_probes() { [ "$(cat /sys/kernel/debug/imc/probes)" = 0 ] && [ "$(cat /sys/ker
 
 # counts [COMMAND]: runs tests of the counts of cores, threads and chips while COMMAND runs; succeeds if both succeed
 counts() {
-	imc_test -t core_counts_equal_the_reference -t thread_counts_equal_the_reference -t nest_counts_equal_the_reference \
-		>"$work/counted" 2>&1 &
+	imc_test -t core_counts_equal_the_reference_counters -t thread_counts_equal_the_reference_counters \
+		-t nest_counts_equal_the_reference_counters >"$work/counted" 2>&1 &
 	test=$!
 	sleep 1
 	eval "${1:-true}"
@@ -76,25 +76,25 @@ sed 's/^/# /' "$work/before"
 for name in $others; do [ -e /sys/module/"$name" ] || missing=1; done
 [ -z "${missing:-}" ] && grep -q '^uncore_imc_0 ' "$work/before" && grep -q '^cxl_hmu_' "$work/before" && grep -q '^cache_qos ' "$work/before" &&
 	grep -q '^hisi_ptt' "$work/before" && grep -q '^software ' "$work/before"
-result "without imc all other drivers have their PMUs" $?
+result "without imc, all other drivers have their PMUs" $?
 imc_load && unchanged
 result "the other drivers, loaded before imc, have all their PMUs and devices" $?
 no_probes
 result "imc has no probe attached while no event is open" $?
 counts
-result "imc counts exactly beside the other drivers" $?
+result "imc counts exactly while the other drivers are loaded" $?
 within 10 no_probes
 result "imc has no probe attached after the events are closed" $?
 counts rescan && unchanged
-result "imc counts exactly while PCI functions are removed and found again" $?
+result "imc counts exactly while the PCI functions of the other drivers are removed and rescanned" $?
 counts "others_unload && others_load" && unchanged
-result "imc counts exactly while the other drivers are unloaded and loaded" $?
+result "imc counts exactly while the other drivers are being unloaded and loaded again" $?
 others_unload && counts
 result "imc counts exactly while the other drivers are not loaded" $?
 imc_unload && imc_load && others_load && unchanged
 result "the other drivers, loaded after imc, have all their PMUs and devices" $?
 counts
-result "imc, loaded first, counts exactly" $?
+result "imc, loaded before the other drivers, counts exactly" $?
 imc_unload && unchanged && imc_load
 result "after imc is unloaded, the other drivers have all their PMUs and devices" $?
 exit $tap_failed

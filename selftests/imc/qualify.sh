@@ -21,24 +21,24 @@ plan 6
 
 qualify imc
 [ "$status" = 0 ] && none FAIL 0 && is PASS 0 1 2 3 4 5 6 7 8 9 10
-result "the software engine passes the read-only checks" $?
+result "pmukit qualify: imc with the software engine passes the read-only checks" $?
 qualify --active imc
 [ "$status" = 0 ] && none FAIL 0 && is PASS 0 13 14 15 16 17 18 19
-result "--active: the software engine passes the checks that open events" $?
+result "pmukit qualify --active: imc with the software engine passes the checks that open events" $?
 qualify --active --bundle "$work/bundle.tar.zst" imc
 [ "$status" = 0 ] && [ -s "$work/bundle.tar.zst" ]
-result "--bundle writes a file" $?
+result "pmukit qualify --bundle writes a file" $?
 before=$(cat $command)
 echo 9 >$command && qualify imc && fails 8 && grep -q 'imc_cmd_0 is 0x9$' "$work/report"
-result "an invalid command in the control block fails check 8 only" $?
+result "pmukit qualify: an invalid command in a control block fails only check 8 (commands)" $?
 echo "$before" >$command
 cp $catalogue "$work/catalogue"
 rmmod imc_engine && double <"$work/catalogue" >$catalogue && insmod /lib/vmrun/imc_engine.ko && qualify imc && fails 4
-result "two events of a unit at the same offset fail check 4 only" $?
+result "pmukit qualify: two events of a unit at the same offset fail only check 4 (offsets)" $?
 rmmod imc_engine && cp "$work/catalogue" $catalogue
 rmmod imc
 qualify imc
 [ "$status" = 69 ] && [ "$(wc -l <"$work/error")" = 1 ] && ! [ -s "$work/report" ]
-result "without PMUs, pmukit qualify exits with status 69 and one error line" $?
+result "without PMUs of imc, pmukit qualify exits with status 69 and one error line" $?
 insmod /lib/vmrun/imc.ko && insmod /lib/vmrun/imc_engine.ko
 exit $tap_failed

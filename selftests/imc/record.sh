@@ -25,10 +25,10 @@ show report
 mkdir -p "$out/symfs/usr/bin" && cp aux.data "$out" && cp "$(command -v imc_load)" "$out/symfs/usr/bin"
 
 pmukit inject -i aux.data -o plain.data >said 2>&1
-result "pmukit inject converts the recording" $?
+result "pmukit inject converts the recording for perf" $?
 show said
 perf report --stdio -i plain.data --sort symbol >symbols 2>&1
 show symbols
 "$(dirname "$0")/check_split.sh" symbols
-result "perf report shows the functions of the converted recording with their shares" $?
+result "perf report shows the functions of the converted recording with their shares of the work" $?
 exit $tap_failed

@@ -54,9 +54,9 @@ sed 's/^/# /' "$work/live"
 named
 result "pmukit discover prints the units at this guest's addresses" $?
 same
-result "the output for the saved table is the same as for the live table" $?
+result "pmukit discover: the output for the saved table is the same as for the live table" $?
 same --addresses
-result "--addresses: the output for the saved table is the same as for the live table" $?
+result "pmukit discover --addresses: the output for the saved table is the same as for the live table" $?
 same --json
-result "--json: the output for the saved table is the same as for the live table" $?
+result "pmukit discover --json: the output for the saved table is the same as for the live table" $?
 exit $tap_failed

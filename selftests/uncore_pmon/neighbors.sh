@@ -144,25 +144,25 @@ result "intel_vsec has its TPMI devices, and the TPMI mailbox reports $features 
 insmod "$module" && comes $ours && unchanged
 result "intel_vsec, loaded before uncore_pmon, has all its devices" $?
 counts $ours
-result "uncore_pmon counts exactly after intel_vsec" $?
+result "uncore_pmon, loaded after intel_vsec, counts exactly" $?
 counts_while "sh $work/vsec_unload" && [ ! -e /sys/module/intel_vsec ]
-result "an event counts exactly while intel_vsec is unloaded" $?
+result "an event of uncore_pmon counts exactly while intel_vsec is being unloaded" $?
 counts_while "for name in $vsec; do [ ! -e $work/\$name.ko ] || insmod $work/\$name.ko; done"
-result "an event counts exactly while intel_vsec is loaded" $?
+result "an event of uncore_pmon counts exactly while intel_vsec is being loaded" $?
 unchanged
-result "intel_vsec loaded after uncore_pmon has all its devices" $?
+result "intel_vsec, loaded after uncore_pmon, has all its devices" $?
 rmmod uncore_pmon && unchanged
 result "intel_vsec has all its devices after uncore_pmon is unloaded" $?
 insmod "$module" && comes $ours && ends "echo 1 >$pci/$bdf/remove" && gone $ours
-result "when the function is removed, a running event ends and has no count" $?
+result "when the PCI function is removed, a running event of uncore_pmon ends without a count" $?
 echo 1 >/sys/bus/pci/rescan && comes $ours && unchanged
-result "after a PCI rescan both drivers have the function again" $?
+result "after a PCI rescan, uncore_pmon and intel_vsec have their PMUs and devices again" $?
 counts $ours
 result "uncore_pmon counts exactly after the rescan" $?
 vsec_unload && rmmod uncore_pmon && insmod "$module" && vsec_load && unchanged
 result "intel_vsec has all its devices after both modules are loaded again, uncore_pmon first" $?
 echo 1 >"$pci/$bdf/remove" && echo 1 >/sys/bus/pci/rescan && comes $ours && unchanged
-result "intel_vsec, loaded last, has all its devices after a removal and a rescan" $?
+result "intel_vsec, loaded last, has all its devices after the function is removed and rescanned" $?
 vsec_unload && counts $ours
 result "uncore_pmon counts exactly after intel_vsec is unloaded" $?
 
@@ -171,13 +171,13 @@ load intel_uncore; rmmod intel_uncore
 comes $ours && counts $ours
 result "uncore_pmon has its PMUs again after intel_uncore was loaded and unloaded" $?
 ends "insmod $work/intel_uncore.ko"
-result "when intel_uncore is loaded, a running event ends and has no count" $?
+result "when intel_uncore is loaded, a running event of uncore_pmon ends without a count" $?
 gone $ours && [ -e $pmus/$theirs ] && said 2 "intel_uncore is being loaded: PMUs are unregistered"
 result "while intel_uncore is loaded, only its PMUs are registered" $?
 grep -q "imc_0 mmio .*intel_uncore is loaded" "$units"
-result "debugfs names intel_uncore as the reason" $?
+result "debugfs says that units have no PMU because intel_uncore is loaded" $?
 counts $theirs
-result "intel_uncore counts exactly" $?
+result "intel_uncore, loaded after uncore_pmon, counts exactly" $?
 echo 1 >"$pci/$bdf/remove" && echo 1 >/sys/bus/pci/rescan && sleep 1 && gone $ours
 result "a PCI rescan does not register PMUs of uncore_pmon beside intel_uncore" $?
 # The global control is at offset 0. The test sets its freeze bit: if the driver accessed the units, it would clear the bit.
@@ -185,14 +185,14 @@ rmmod uncore_pmon && register --poke 0=1 && mark 1 && ! insmod "$module" 2>/dev/
 	register --poke 0=0 && gone $ours && said 2 "the kernel's intel_uncore has these units, or is being loaded"
 result "uncore_pmon does not load while intel_uncore is loaded, logs the reason and writes no register" $?
 insmod "$module" beside_intel_uncore=1 && gone $ours && [ -e $pmus/uncore_pmon_imc_0 ] && [ -e $pmus/$theirs ]
-result "beside_intel_uncore=1: uncore_pmon loads and registers PMUs with other names" $?
+result "beside_intel_uncore=1: uncore_pmon loads with intel_uncore and has PMUs named uncore_pmon_*" $?
 rmmod uncore_pmon && rmmod intel_uncore && insmod "$module" && comes $ours && counts $ours
-result "after intel_uncore is unloaded, uncore_pmon loads without the parameter and counts" $?
+result "after intel_uncore is unloaded, uncore_pmon loads without beside_intel_uncore=1 and counts" $?
 
 # Simulates a user program that programs the unit without a driver: the unit is not frozen and has an event.
 rmmod uncore_pmon && register --poke $imc0=0x200 && register --poke $((imc0 + 0x40))=0xcf05 && mark 3 && insmod "$module" &&
 	comes uncore_imc_1 && gone $ours && grep -q "imc_0 mmio .*: listed: another program counts with it$" "$units"
-result "a unit that a program already uses gets no PMU" $?
+result "a unit that a program already uses directly gets no PMU" $?
 counts uncore_imc_1 0x100000 && rmmod uncore_pmon && uncore_load --function "${bdf#0000:}" --reads 77 >/dev/null && mark 4 &&
 	[ "$(register --peek $((imc0 + 0x08)))" = $((1 + 77 + 1)) ]
 result "while a program uses one unit, the other units count exactly, and the program's count is exact" $?

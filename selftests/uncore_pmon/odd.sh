@@ -49,9 +49,9 @@ plan 14
 sed 's/^/# /' $units
 [ "$(basename -a $pmus/uncore_* | tr '\n' ' ')" = "uncore_b2cxl_8 uncore_cxlcm_4 uncore_cxldp_6 uncore_imc_12 uncore_imc_20 uncore_imc_3 \
 uncore_imc_31 uncore_imc_9 uncore_type_99_40 uncore_type_99_7 " ]
-result "each unit that responds has a PMU with its id from the table" $?
+result "each unit that responds has a PMU with the id that the discovery table gives it" $?
 [ "$(sed -n 's/^0000:00:18\.0 \([0-9]*\) \([^ ]*\) .*/\1 \2/p' $units | tr '\n' ' ')" = "1 imc_3 2 imc_9 1 cxlcm_4 2 cxldp_6 3 b2cxl_8 4 type_99_7 " ]
-result "the driver reads both tables of a function" $?
+result "the driver reads both discovery tables of a function" $?
 grep -q '^0000:00:19\.0 2 imc_15 mmio package 0: listed: does not answer$' $units
 result "debugfs lists the unit that never responds" $?
 ! warnings
@@ -64,7 +64,7 @@ result "the unit imc 9 counts exactly" $?
 counted uncore_cxlcm_4/event=0x02,umask=0x08/,uncore_cxldp_6/event=0x02,umask=0x20/,uncore_b2cxl_8/event=0x24,umask=0x04/ -- \
 	uncore_load --function $expander --bar 2 --bytes 0x100000 --reads 500 --writes 100
 has 500 uncore_cxlcm_4/ && has 100 uncore_cxldp_6/ && has 500 uncore_b2cxl_8/
-result "units of the second table count exactly" $?
+result "the CXL units in the second table of a function count exactly" $?
 exact 12 00:19.0 0 800 300
 result "the unit imc 12, in the same table as the unit that never responds, counts exactly" $?
 exact 20 00:1a.0 0 2500 1300
@@ -82,13 +82,13 @@ for pmu in "$pmus"/uncore_*; do
 	cat "/sys/kernel/debug/pmukit/${pmu##*/}/rejected"
 done >"$work/rejected"
 [ "$(sort -u "$work/rejected")" = 0 ] && ! warnings
-result "the driver rejects no counter value and logs no warning" $?
+result "after all these counts, the driver has rejected no counter value and logged no warning" $?
 
 # For qualify each table is a device: 0 and 1 are the tables of the first function, 2 and 3 those of the other functions.
 rmmod uncore_pmon
 qualify --active uncore_pmon
 [ "$status" = 0 ] && passes 0 1 2 3 && is PASS 3 20 26 && grep -q 'box control 0x1; 1 of 2' "$work/report"
-result "pmukit qualify: all tables pass, without the unit that never responds" $?
+result "pmukit qualify --active: all tables pass, and the unit that never responds is left out" $?
 insmod /lib/vmrun/uncore_pmon.ko && exact 20 00:1a.0 0 10 20
-result "the unit imc 20 counts exactly after pmukit qualify" $?
+result "the unit imc 20 counts exactly after pmukit qualify --active" $?
 exit $tap_failed

@@ -39,40 +39,40 @@ says() {
 if [ "${2-}" = packages ]; then
 	plan 3
 	[ "$(grep -c ' cha_[0-9]* msr package 0: listed' $list)" = 120 ]
-	result "the driver lists units in MSRs" $?
+	result "without parameters, debugfs lists the units in MSRs as unused" $?
 	reload program_msr=1 && [ "$(pmus cha)" = 0 ] && says 3 0 120
 	result "program_msr=1: units in MSRs of an unknown package have no PMU" $?
 	rejects 120 "no CPU of its package is known" && [ "$(dmesg | grep -c ": no CPU of its package is known")" = 8 ]
-	result "program_msr=1: all units in MSRs of an unknown package are rejected, the log has 8 lines" $?
+	result "program_msr=1: all units in MSRs of an unknown package are rejected, and 8 lines in the log say so" $?
 	exit $tap_failed
 fi
 
 plan 13
 lists msr "listed: used with program_msr=1" cha_0 cha_1 && lists pci "listed: used with program_pci=1" m2m_0 m2m_1
-result "the driver lists units in MSRs and in PCI configuration space" $?
+result "without parameters, debugfs lists the units in MSRs and in PCI configuration space as unused" $?
 lists mmio uncore_imc_. imc_0 imc_1 && lists mmio uncore_type_99_0 type_99_0
-result "the driver lists units in MMIO" $?
+result "without parameters, debugfs lists the units in MMIO with their PMUs" $?
 [ "$(pmus cha)" = 0 ] && [ "$(pmus m2m)" = 0 ] && [ "$(pmus imc)" = 2 ] && says 3 4 0
-result "only units in MMIO have PMUs" $?
+result "without parameters, only units in MMIO have PMUs" $?
 rejects 0 ''
-result "no unit is rejected, because the driver accesses no MSR or PCI unit" $?
+result "without parameters, no unit is rejected, because the driver accesses no unit in MSRs or PCI" $?
 
 reload program_pci=1 && lists msr "listed: used with program_msr=1" cha_0 cha_1 && says 3 2 2
-result "program_pci=1: units in PCI configuration space are rejected, those in MSRs are listed" $?
+result "program_pci=1: units in PCI configuration space are rejected, those in MSRs are listed as unused" $?
 rejects 2 "there is no such PCI function"
-result "program_pci=1: the reason is a missing PCI function" $?
+result "program_pci=1: debugfs says that units are rejected because the PCI function is missing" $?
 # An emulated CPU reads an MSR that it does not have as 0, and ignores writes.
 reload program_msr=1 && lists pci "listed: used with program_pci=1" m2m_0 m2m_1 && says 3 2 2
-result "program_msr=1: units in MSRs are rejected, those in PCI configuration space are listed" $?
+result "program_msr=1: units in MSRs are rejected, those in PCI configuration space are listed as unused" $?
 rejects 2 "there is no unit at its control address"
-result "program_msr=1: the reason is that no unit is at the address" $?
+result "program_msr=1: debugfs says that units are rejected because no unit is at their address" $?
 [ "$(pmus cha)" = 0 ] && [ "$(pmus m2m)" = 0 ] && [ "$(pmus imc)" = 2 ]
 result "program_msr=1: only units in MMIO have PMUs" $?
 
 ! insmod "$module" 2>/dev/null && rmmod uncore_pmon && ! insmod "$module" platform=somewhere 2>"$work/said"
-result "platform=somewhere: the module does not load" $?
+result "the invalid parameter platform=somewhere: the module does not load" $?
 dmesg | grep -q "uncore_pmon: platform=somewhere is none of auto, spr and gnr"
-result "platform=somewhere: the log names the valid platforms" $?
+result "the invalid parameter platform=somewhere: the log has the names of the valid platforms" $?
 insmod "$module" platform=gnr && grep -q event=0x06 $sysfs/uncore_imc_0/events/cas_count_read_sch1 &&
 	[ ! -e $sysfs/uncore_imc_0/events/cas_count_read ]
 result "platform=gnr: sysfs has the events of gnr" $?

@@ -40,7 +40,7 @@ if [ "$1" = shared ]; then
 			low += $1 < 0.95 * due; high += $1 > 1.05 * due }
 		END { printf "# %d events, %d shared, %d too low, %d too high\n", n, shared, low, high
 			exit !(n == 6 && shared == 6 && !low && !high) }' "$work/stat"
-	result "with two events more than counters, all scaled counts are within 5 %" $?
+	result "with two more events than counters, all scaled counts are within 5 %" $?
 	exit $tap_failed
 fi
 

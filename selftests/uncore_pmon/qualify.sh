@@ -10,22 +10,22 @@ if [ "$1" = faults ]; then
 	plan 6
 	qualify uncore_pmon
 	is FAIL 1 3
-	result "fault control-unaligned fails check 3" $?
+	result "pmukit qualify: a unit with unaligned registers fails check 3 (table entries)" $?
 	is FAIL 2 2
-	result "fault stride-2 fails check 2" $?
+	result "pmukit qualify: a table with a stride of 2 words fails check 2 (entry 0)" $?
 	is FAIL 3 1
-	result "fault bar-prefetchable fails check 1" $?
+	result "pmukit qualify: a table in a prefetchable BAR fails check 1 (BAR of the table)" $?
 	is "NOT TESTED" 4 10 11 && none FAIL 4 && [ "$status" = 1 ]
-	result "fault registers-all-ones: no check fails, checks 10 and 11 of the units are not tested" $?
+	result "pmukit qualify: registers that read as all ones fail no check; checks 10 and 11 are not tested" $?
 	none FAIL 5 && is PASS 5 27
-	result "while the driver is loaded, the global control lets all units count: check 27 passes" $?
+	result "pmukit qualify, driver loaded: check 27 passes, because the global control freezes no unit" $?
 	rmmod uncore_pmon
 	for function in /sys/bus/pci/devices/*; do
 		[ "$(cat "$function/vendor" "$function/device")" = "$(printf '0x8086\n0x09a7')" ] && last=${function##*/0000:}
 	done
 	uncore_load --function "$last" --bar 2 --width 4 --poke 0=1 && qualify --active uncore_pmon
 	is FAIL 5 27 && is "NOT TESTED" 5 20 26 && is PASS 5 17 18 19
-	result "a global control that freezes all units fails check 27; checks 20 and 26 are not tested" $?
+	result "pmukit qualify: a freezing global control fails check 27; clock checks 20 and 26 are not tested" $?
 	insmod /lib/vmrun/uncore_pmon.ko
 	exit $tap_failed
 fi
@@ -37,33 +37,33 @@ register() { uncore_load --function 00:18.0 --bar 2 --width 4 "$@"; }
 plan 7
 qualify uncore_pmon
 [ "$status" = 0 ] && none FAIL 0 && is PASS 0 1 2 3 4 5 6 7 8 9 10 11 12 29
-result "with the driver loaded, the healthy function passes the read-only checks" $?
+result "pmukit qualify, driver loaded: the function without faults passes the read-only checks" $?
 qualify --active uncore_pmon
 none FAIL 0 && is "NOT TESTED" 0 17 18 19 20 26
-result "--active with the driver loaded: the checks that write units report NOT TESTED" $?
+result "pmukit qualify --active, driver loaded: checks that write registers are not tested" $?
 rmmod uncore_pmon
 qualify uncore_pmon
 [ "$status" = 0 ] && none FAIL 0
-result "without the driver, the healthy function passes the read-only checks" $?
+result "pmukit qualify, driver unloaded: the function without faults passes the read-only checks" $?
 cp "$work/report" "$work/before"
 qualify --active --bundle "$work/bundle.tar.zst" uncore_pmon
 [ "$status" = 0 ] && none FAIL 0 && is PASS 0 17 18 19 20 26
-result "--active without the driver: the healthy function passes the checks that write units" $?
+result "pmukit qualify --active, driver unloaded: the function passes the checks that write registers" $?
 [ -s "$work/bundle.tar.zst" ]
-result "--bundle writes a file" $?
+result "pmukit qualify --bundle writes a file" $?
 qualify uncore_pmon
 # Check 12 reads running clocks: leave it out of the comparison.
 sed '/ 12  /,+2d' "$work/before" >"$work/a"
 sed '/ 12  /,+2d' "$work/report" >"$work/b"
 cmp "$work/a" "$work/b"
-result "after --active each register reads as before" $?
+result "after pmukit qualify --active, all checks but that of running clocks report the same as before" $?
 
 # Program the unit as PCM and likwid do.
 register --poke $imc0=0x200 && register --poke $((imc0 + 0x40))=0xcf05 && uncore_load --function 00:18.0 --reads 70 >/dev/null
 qualify --active uncore_pmon
 [ "$status" = 0 ] && none FAIL 0 && is "NOT TESTED" 0 17 18 19 20 26 && grep -q 'uncore_imc_0 is not frozen and has an event' "$work/report" &&
 	[ "$(register --peek $((imc0 + 0x40)))" = $((0xcf05)) ] && [ "$(register --peek $((imc0 + 0x08)))" = 70 ]
-result "--active does not write a unit that another program uses" $?
+result "pmukit qualify --active does not write registers of a unit that another program uses" $?
 register --poke $imc0=0x301
 insmod /lib/vmrun/uncore_pmon.ko
 exit $tap_failed

@@ -54,11 +54,14 @@ Scenario uncore_pmon_test()
     test.steps = {
         {"abi_paths", "/selftests/uncore_pmon/abi_paths.sh", 180},
         {"discover", "/selftests/uncore_pmon/discover.sh", 60},
-        // If accesses are slow, shares_clocks_without_a_gap takes two minutes.
-        {"uncore_pmon_test", "uncore_pmon_test -T shares_counters_fairly", 600},
+        // If accesses are slow, clock_events_that_share_counters_lose_no_interval takes two
+        // minutes.
+        {"uncore_pmon_test",
+         "uncore_pmon_test -T scaled_counts_of_multiplexed_events_are_within_5_percent", 600},
         {"perf_stat", "/selftests/uncore_pmon/perf_stat.sh exact", 600},
         {"perf_tests", "/selftests/uncore_pmon/perf_tests.sh", 900},
-        {"units_move", "uncore_pmon_life_test -t units_move", 120},
+        {"units_move",
+         "uncore_pmon_life_test -t new_events_count_exactly_after_the_bar_of_the_units_moves", 120},
     };
     return test;
 }
@@ -69,10 +72,11 @@ Scenario uncore_pmon_wrap()
     Scenario wrap = uncore_pmon_scenario(
         "wrap", "uncore_pmon --serves 00:10.0 --width 32 --below-wrap 1000 --global-mmio");
     wrap.routine = {"6.1"};
-    wrap.steps = {
-        {"uncore_pmon_test",
-         "uncore_pmon_test -T shares_counters_fairly -T shares_clocks_without_a_gap", 300},
-        {"perf_stat", "/selftests/uncore_pmon/perf_stat.sh exact", 600}};
+    wrap.steps = {{"uncore_pmon_test",
+                   "uncore_pmon_test -T scaled_counts_of_multiplexed_events_are_within_5_percent "
+                   "-T clock_events_that_share_counters_lose_no_interval",
+                   300},
+                  {"perf_stat", "/selftests/uncore_pmon/perf_stat.sh exact", 600}};
     return wrap;
 }
 
@@ -83,8 +87,10 @@ Scenario uncore_pmon_shared()
     Scenario shared = uncore_pmon_scenario("shared");
     shared.steady = true;
     shared.routine = {"6.12"};
-    shared.steps = {{"perf_stat", "/selftests/uncore_pmon/perf_stat.sh shared", 120},
-                    {"shares", "uncore_pmon_test -t shares_counters_fairly", 120}};
+    shared.steps = {
+        {"perf_stat", "/selftests/uncore_pmon/perf_stat.sh shared", 120},
+        {"shares", "uncore_pmon_test -t scaled_counts_of_multiplexed_events_are_within_5_percent",
+         120}};
     shared.checks = {{"a rotation costs few register accesses and no freeze",
                       {"{selftests}/uncore_pmon/count_rotations.sh", "{out}/accesses.log"},
                       0,
@@ -103,8 +109,10 @@ Scenario uncore_pmon_narrow()
     narrow.routine = {"7.2"};
     narrow.steps = {{"perf_stat", "/selftests/uncore_pmon/perf_stat.sh exact", 600},
                     {"uncore_pmon_test",
-                     "uncore_pmon_test -T shares_counters_fairly -T shares_clocks_without_a_gap "
-                     "-T groups_start_and_stop_together -T counts_while_another_group_is_throttled",
+                     "uncore_pmon_test -T scaled_counts_of_multiplexed_events_are_within_5_percent "
+                     "-T clock_events_that_share_counters_lose_no_interval "
+                     "-T events_of_a_group_start_and_stop_together "
+                     "-T event_keeps_counting_while_another_group_is_throttled",
                      300}};
     narrow.checks = {{"what perf counted is what the model's log says",
                       {"{selftests}/uncore_pmon/check_perf_stat.sh", "{guest}/perf_stat.tap",
@@ -114,14 +122,15 @@ Scenario uncore_pmon_narrow()
     return narrow;
 }
 
-// Runs uncore_pmon_life_test without units_move, which runs in the scenario "test".
+// Excludes one test of uncore_pmon_life_test, which runs in the scenario "test".
 Scenario uncore_pmon_life()
 {
     Scenario life;
     life.name = "life";
     life.chassis = {{"uncore_pmon", "pcie.0", "18.0"}};
     life.steps = {{"life",
-                   "PMUKIT_MODULE=/lib/vmrun/uncore_pmon.ko uncore_pmon_life_test -T units_move",
+                   "PMUKIT_MODULE=/lib/vmrun/uncore_pmon.ko uncore_pmon_life_test "
+                   "-T new_events_count_exactly_after_the_bar_of_the_units_moves",
                    600}};
     life.kernels = kX86Kernels;
     life.routine = {"6.1"};

@@ -11,7 +11,7 @@ expander=01:00.0
 at() {
 	device=/sys/bus/pci/devices/0000:$1
 	[ "$(cat "$device/vendor" "$device/device" 2>/dev/null | tr '\n' ' ')" = "$2 " ]
-	result "$1 is $2" $?
+	result "$1 has the vendor and device IDs $2" $?
 }
 
 register() { uncore_load --function $uncore --bar 2 "$@"; }
@@ -30,7 +30,7 @@ plan 18
 at $uncore "0x8086 0x09a7"
 at $expander "0x1234 0x4348"
 uncore_load --function $uncore --bar 4 --peek 0 >/dev/null
-result "the function decodes its BARs" $?
+result "the uncore function responds to a read of its BAR 4" $?
 
 # Reset the units: a driver may have left them frozen.
 for unit in $imc0 $imc1 $cxlcm $cxldp $b2cxl; do

@@ -165,7 +165,7 @@ FIXTURE_TEARDOWN(fault)
 	close(fd);
 }
 
-TEST_F_TIMEOUT(fault, log_and_list_show_the_expected_outcome, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(fault, kernel_log_and_debugfs_list_show_the_expected_outcome, TIMEOUT_SECONDS)
 {
 	char in_log[PCI_NAME_BYTES + 2], in_list[PCI_NAME_BYTES + 2];
 
@@ -201,7 +201,7 @@ TEST_F_TIMEOUT(fault, log_and_list_show_the_expected_outcome, TIMEOUT_SECONDS)
 }
 
 /* The n-th function, from 0, has the memory controllers with ids 2 n and 2 n + 1. */
-TEST(backwards_counters_are_reported_once_and_not_counted)
+TEST(counters_that_go_backwards_are_logged_once_and_not_counted)
 {
 	int index = index_of_fault("counters-go-backwards"), events[2];
 	char pmu[64], path[128];

@@ -142,7 +142,7 @@ static int rescan(void)
  * The driver renames a removed PMU until perf has unregistered it. After a rescan no PMU may be
  * left under such a name.
  */
-TEST_F_TIMEOUT(life, removed_pmus_are_unregistered_in_time, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, no_removed_pmu_is_left_after_the_rescan, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < TIMES; i++) {
 		ASSERT_EQ(0, remove_function(self->pci));
@@ -205,7 +205,7 @@ static int write_bar(const char *pci, unsigned int value)
  * If BAR 2 has no address, the kernel assigns a new one at the rescan. The units are at offsets in
  * this BAR, so their addresses change, too.
  */
-TEST_F_TIMEOUT(life, units_move, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, new_events_count_exactly_after_the_bar_of_the_units_moves, TIMEOUT_SECONDS)
 {
 	unsigned long long before = units_at(self->pci), after;
 

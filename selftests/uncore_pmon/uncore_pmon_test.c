@@ -182,7 +182,7 @@ TEST_F(uncore, rejects_unsupported_attributes)
 	EXPECT_EQ(-EINVAL, open_with(NULL, 0, cpu));
 }
 
-TEST_F(uncore, rejects_group_larger_than_its_counters)
+TEST_F(uncore, rejects_group_with_more_events_than_counters)
 {
 	int fds[MANY + 1];
 
@@ -288,7 +288,7 @@ static bool counts_on(int fd)
 	return false;
 }
 
-TEST_F_TIMEOUT(uncore, counts_clocks, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(uncore, clock_events_keep_counting, TIMEOUT_SECONDS)
 {
 	static const struct {
 		const char *pmu;
@@ -351,7 +351,7 @@ TEST_F_TIMEOUT(uncore, counts_cxl_link_traffic, TIMEOUT_SECONDS)
  * Clock events take the counters 0 to 3. Events that count requests can use only these counters, so
  * the clock events must move to other counters.
  */
-TEST_F_TIMEOUT(uncore, moves_events_to_other_counters_when_needed, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(uncore, clock_events_move_to_other_counters_if_events_need_theirs, TIMEOUT_SECONDS)
 {
 	int clocks[4], loads[4], extra;
 	__u64 before;
@@ -398,7 +398,7 @@ TEST_F_TIMEOUT(uncore, moves_events_to_other_counters_when_needed, TIMEOUT_SECON
  * The model's clocks stop exactly while the unit is frozen. So the events of a group have different
  * counts if they do not start and stop together.
  */
-TEST_F_TIMEOUT(uncore, groups_start_and_stop_together, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(uncore, events_of_a_group_start_and_stop_together, TIMEOUT_SECONDS)
 {
 	int fds[2 * GROUP];
 	__u64 first = 0;
@@ -459,7 +459,7 @@ static unsigned int touch_steadily(const struct uncore_memory *memory)
  * every rotation. If the machine's clock follows its instruction count, the rate is constant,
  * independent of the host's load.
  */
-TEST_F_TIMEOUT(uncore, shares_counters_fairly, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(uncore, scaled_counts_of_multiplexed_events_are_within_5_percent, TIMEOUT_SECONDS)
 {
 	static const __u64 configs[MANY + 2] = {
 		IMC_READS, IMC_READS, IMC_WRITES, IMC_WRITES, IMC_ALL, IMC_ALL,
@@ -530,7 +530,7 @@ static int open_leader(struct pmu_event *leader, int type, __u64 config, __u64 p
  * The first event of a unit starts an hrtimer. This triggers the leader, a trace event, whose
  * sample reads the event that is being started.
  */
-TEST_F_TIMEOUT(uncore, starts_event_while_its_leader_samples, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(uncore, group_event_counts_exactly_if_its_start_makes_leader_sample, TIMEOUT_SECONDS)
 {
 	int id = trace_event_id("timer/hrtimer_start"), fd;
 	struct pmu_event leader;
@@ -579,7 +579,7 @@ static double rate_of(int fd)
 	return uncore_read(fd, &count) ? 0 : (double)count.value / count.enabled_ns;
 }
 
-TEST_F_TIMEOUT(uncore, counts_while_another_group_is_throttled, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(uncore, event_keeps_counting_while_another_group_is_throttled, TIMEOUT_SECONDS)
 {
 	struct pmu_event leader;
 	unsigned int throttled;
@@ -676,7 +676,7 @@ static void share_clocks(struct __test_metadata *_metadata, FIXTURE_DATA(uncore)
  * driver that loses one of these is 7 % low, however long the interval is. A driver that loses one
  * interval in ten, of each event or of all together, loses 8 of the 80.
  */
-TEST_F_TIMEOUT(uncore, shares_clocks_without_a_gap, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(uncore, clock_events_that_share_counters_lose_no_interval, TIMEOUT_SECONDS)
 {
 	static const __u64 configs[MANY + 2] = {
 		IMC_CLOCK, IMC_CLOCK, IMC_HALF_CLOCK, IMC_HALF_CLOCK,
