@@ -32,5 +32,5 @@ behind=$(grep -c ' MWr .* length 2 ' "$work/dump")
 echo "# $before of $writes entries came of the time before, $behind of 100 of the time behind"
 lost=$(($(lost) - lost_before))
 [ $status = 0 ] && [ $((before + behind + lost)) = $((writes + 100)) ]
-result "while pmukit record is stopped and its area is full, each entry is delivered later or counted as lost" $?
+result "if pmukit record is stopped until its AUX area is full, each trace entry is recorded or counted as lost" $?
 exit $tap_failed

@@ -17,16 +17,16 @@ result "pmukit list shows the PMU of the in-tree driver" $?
 pmukit record -e "$event" -o "$work/data" -- pcie_load --function 01:00.0 --writes 500 >"$work/said" 2>&1
 status=$?
 sed 's/^/# /' "$work/said"
-result "pmukit record works with default options" $status
+result "pmukit record records with the in-tree driver and default options" $status
 
 pmukit report --json -i "$work/data" >"$work/json" && grep -q '"tlps": *500' "$work/json"
-result "pmukit report shows all stores" $?
+result "pmukit report shows all 500 stores of the recording" $?
 
 pmukit top --once --json --feed aux -e "$event" -- pcie_load --function 01:00.0 --writes 300 >"$work/top" 2>"$work/said"
 status=$?
 sed 's/^/# /' "$work/said" "$work/top"
 [ $status = 0 ] && grep -q '"tlps":300' "$work/top"
-result "pmukit top shows all stores" $?
+result "pmukit top shows all 300 stores of the program" $?
 
 # The load stops the recorder while the area fills: the in-tree driver then ends its trace without a report. The stores after the recorder
 # continues have another width. They must be recorded, and the file must show that entries are missing before them. 524288 entries of 32
@@ -51,11 +51,11 @@ grep "$mark" "$work/dump"
 echo "# $before of 530000 entries before the area was full, $behind of 100 behind that"
 [ $status = 0 ] && [ "$before" = 524288 ] && [ "$behind" = 100 ] &&
 	pmukit report --json -i "$work/full" | grep -q '"aux_truncations": *1'
-result "pmukit record: a loss after a full area is reported in the file" $?
+result "the file of pmukit record says where entries were lost because the AUX area was full" $?
 
 before=$(cat "$folder/tune/qos_tx_p")
 pmukit tune --save "$work/tune" && pmukit tune $pmu/qos_tx_p=2 && [ "$(cat "$folder/tune/qos_tx_p")" = 2 ]
-result "pmukit tune sets a level" $?
+result "pmukit tune sets the level qos_tx_p" $?
 pmukit tune --restore "$work/tune" && [ "$(cat "$folder/tune/qos_tx_p")" = "$before" ]
-result "pmukit tune --restore restores the level" $?
+result "pmukit tune --restore restores the saved level" $?
 exit $tap_failed

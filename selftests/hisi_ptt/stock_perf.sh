@@ -54,7 +54,7 @@ samples=yes
 [ "$(uname -m)" != aarch64 ] || samples=
 plan $((7 + ${samples:+1}+0))
 listed
-result "perf list shows the named events" $?
+result "perf list shows the named events of hisi_ptt" $?
 opened
 result "perf stat opens each named event with a filter" $?
 wants_filter perf stat -a -e
@@ -75,6 +75,6 @@ if [ "$samples" ]; then
 	echo "# entries $(entries "$work/samples.data"), periods $(periods "$work/samples.data")"
 	[ $status = 0 ] && [ "$(entries "$work/samples.data")" -ge 100 ] &&
 		[ "$(entries "$work/samples.data")" = "$(periods "$work/samples.data")" ]
-	result "the periods of the samples add up to the number of entries" $?
+	result "perf record: the periods of the samples add up to the number of trace entries" $?
 fi
 exit $tap_failed

@@ -16,7 +16,7 @@ result() {
 at() {
 	device=/sys/bus/pci/devices/0000:$1
 	[ "$(cat "$device/vendor" "$device/device" 2>/dev/null | tr '\n' ' ')" = "$2 " ]
-	result "$1 is $2" $?
+	result "$1 has the vendor and device IDs $2" $?
 }
 
 echo "TAP version 13"
@@ -31,11 +31,11 @@ at 06:00.0 "0x1234 0x4550"
 pcie_load --function 01:00.0 --writes 300 --reads 200 --width 8
 result "pcie_load loads from and stores to 01:00.0" $?
 pcie_load --function 01:00.0 --fetches 10 --stores 20 --bytes 1000
-result "01:00.0 makes DMA to system memory" $?
+result "01:00.0 reads and writes system memory by DMA" $?
 pcie_load --function 01:00.0 --target 04:00.0 --fetches 4 --stores 3 --bytes 600
-result "01:00.0 makes DMA to 04:00.0" $?
+result "01:00.0 reads and writes memory of 04:00.0 by DMA" $?
 pcie_load --function 04:00.0 --messages 5
 result "04:00.0, below a switch, sends messages" $?
 pcie_load --function 06:00.0 --writes 50 --width 8
-result "pcie_load stores to 06:00.0, below a root port that the device does not serve" $?
+result "pcie_load stores to 06:00.0, below a root port without a trace device" $?
 exit $tap_failed

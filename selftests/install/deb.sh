@@ -107,7 +107,7 @@ check 'lintian finds no error' lintian --fail-on error --allow-root "$debs"/pmuk
 grep -E '^[EW]:' "$work/said" | sed 's/^/# /'
 check 'rpmlint finds no error in the Fedora spec' rpmlint -c packaging/fedora/rpmlint.toml packaging/fedora/pmukit.spec
 kernel_arrives "/kernels/$kernel" "$release" >"$work/said" 2>&1
-result "the headers of $release can be installed" $?
+result "the kernel headers of $release can be installed" $?
 everything >"$work/before"
 check 'an old package with the modules of all three packages can be installed' old_package
 check 'after an upgrade of pmukit-dkms, only its own modules are installed' upgrade_leaves_host_modules

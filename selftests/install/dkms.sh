@@ -172,33 +172,33 @@ nothing_of() {
 old=${kernels[0]} new=${kernels[1]}
 
 plan 28
-check "the headers of $old can be installed" arrives "$old"
+check "the kernel headers of $old can be installed" arrives "$old"
 check "dkms add accepts each package" add
 check "dkms build of pmukit succeeds for $(release "$old")" step build pmukit
 check "dkms status shows pmukit as built" state pmukit "$old" built
 check "dkms install of pmukit succeeds" step install pmukit
-check "only the modules of pmukit are installed" exactly "$old" pmukit
+check "after the installation of pmukit alone, only its modules are installed" exactly "$old" pmukit
 check "dkms rejects a package of another version than pmukit and prints the reason" refused_of_other_version
 check "dkms install of pmukit-lab succeeds" step install pmukit-lab
-check "modprobe would load an in-tree hisi_ptt that is added to the kernel" eval "put_in_tree '$old' && comes_from '$old' kernel"
+check "after an in-tree hisi_ptt is added to the kernel, modprobe would load it" eval "put_in_tree '$old' && comes_from '$old' kernel"
 check "dkms skips pmukit-hisi-ptt for a kernel with an in-tree hisi_ptt" passes_over pmukit-hisi-ptt "$(release "$old")"
-check "modprobe would still load the in-tree hisi_ptt" comes_from "$old" kernel
+check "after dkms skipped pmukit-hisi-ptt, modprobe would still load the in-tree hisi_ptt" comes_from "$old" kernel
 check "updates/dkms has exactly the modules of pmukit and pmukit-lab, of this version and kernel" exactly "$old" pmukit pmukit-lab
-check "dkms installs pmukit-hisi-ptt after the administrator has added one line" eval "owner_wants_ours && step install pmukit-hisi-ptt"
-check "modprobe would load hisi_ptt from updates/dkms, not from kernel/" comes_from "$old" updates/dkms
+check "dkms installs pmukit-hisi-ptt if a file in /etc/dkms asks for it" eval "owner_wants_ours && step install pmukit-hisi-ptt"
+check "after that, modprobe would load hisi_ptt of pmukit-hisi-ptt, not the in-tree one" comes_from "$old" updates/dkms
 check "modprobe would load pmukit_common before each other module" common_first "$old"
-check "all modules have the same checksums of shared symbols" symbols_agree "$old"
+check "modules that import the same symbol have the same checksum for it" symbols_agree "$old"
 check "each module is signed, and DKMS has a key" signed "$old"
 check "dkms skips a real-time kernel" real_time pmukit .config
 check "dkms skips a real-time kernel whose headers have no .config" real_time pmukit include/config/auto.conf
 check "dkms skips a 32-bit kernel" narrow pmukit
-check "the headers of the newer kernel $new can be installed" arrives "$new"
-check "dkms has installed each package for the new kernel" states "$new" installed
-check "the new kernel has exactly the modules of all packages" exactly "$new" $packages
-check "the old kernel still has exactly the modules of all packages" exactly "$old" $packages
+check "the headers of the newer kernel $new can be installed while DKMS has the packages" arrives "$new"
+check "the installation of the new kernel made dkms install each package for it" states "$new" installed
+check "the new kernel has exactly the modules of the three packages" exactly "$new" $packages
+check "the old kernel still has exactly the modules of the three packages" exactly "$old" $packages
 check "dkms does not build cxl_hmu for a kernel with an in-tree cxl_hmu" leaves_cxl_hmu "$new"
 check "dkms remove --all succeeds for each package" remove_all
-check "modprobe would load the in-tree hisi_ptt again" comes_from "$old" kernel
+check "after dkms remove, modprobe would load the in-tree hisi_ptt again" comes_from "$old" kernel
 nothing_of "$old" && nothing_of "$new"
-result "no kernel has a module of these packages" $?
+result "after dkms remove, no kernel has a module of the three packages" $?
 exit $tap_failed

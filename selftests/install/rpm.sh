@@ -104,7 +104,7 @@ check 'the packages depend on each other as expected' dependencies
 check 'the files are in the folders of Fedora, and no test is packaged' contents
 check 'no file is in two packages' no_file_twice
 kernel_arrives "/kernels/$kernel" "$release" >"$work/said" 2>&1
-result "the headers of $release can be installed" $?
+result "the kernel headers of $release can be installed" $?
 # Folders that belong to Fedora packages, which are not installed here.
 mkdir -p /usr/lib/firmware /usr/lib64/cmake /usr/lib64/pkgconfig /usr/share/licenses
 everything >"$work/before"

@@ -63,12 +63,12 @@ abi() {
 	plan $(($(wc -l <"$work/promised") + 1 + ${abi_more:-0}))
 	while read -r mode promise && read -r expression <&3; do
 		grep -xE "$expression" "$work/made" >"$work/matching" && readable <"$work/matching" && have_mode "$mode"
-		result "$promise" $?
+		result "$promise exists, is readable and has mode $mode" $?
 	done <"$work/promised" 3<"$work/expressions"
 	# A folder needs no ABI entry of its own, because the entries of its files describe it.
 	while read -r path; do
 		[ -d "$path" ] || echo "$path"
 	done <"$work/made" >"$work/files"
 	! grep -vxE -f "$work/expressions" "$work/files" | sed 's/^/# not described: /' | grep .
-	result "the ABI documents describe all $(wc -l <"$work/files") files" $?
+	result "the ABI documents describe all $(wc -l <"$work/files") files of the driver" $?
 }

@@ -18,7 +18,7 @@ std::vector<std::string> results(std::string_view text, std::string_view kind)
 
 using Texts = std::vector<std::string>;
 
-TEST(Mutate, ReplacesAClampByEachArgument)
+TEST(Mutate, ReplacesMinOrMaxByEachArgumentAndClampByItsValue)
 {
     EXPECT_EQ(results("x = min(a, b(c, d));", "drop-clamp"),
               (Texts{"x = (a);", "x = ( b(c, d));"}));
@@ -28,7 +28,7 @@ TEST(Mutate, ReplacesAClampByEachArgument)
     EXPECT_EQ(results("x = clamp(v, lo, hi);", "drop-clamp"), (Texts{"x = (v);"}));
 }
 
-TEST(Mutate, SwapsEachMaskForTheNext)
+TEST(Mutate, ReplacesTheMaskOfEachFieldMacroByAnotherMaskOfTheText)
 {
     EXPECT_EQ(results("a = FIELD_GET(A, r); b = FIELD_PREP(B, v);", "swap-field"),
               (Texts{"a = FIELD_GET(B, r); b = FIELD_PREP(B, v);",
@@ -36,7 +36,7 @@ TEST(Mutate, SwapsEachMaskForTheNext)
     EXPECT_TRUE(results("a = FIELD_GET(A, r);", "swap-field").empty());
 }
 
-TEST(Mutate, DropsOnlyChecksThatLeaveTheBlock)
+TEST(Mutate, DisablesOnlyIfStatementsWhoseBodyLeavesTheBlock)
 {
     EXPECT_EQ(results("if (a(b) ||\n    c)\n\treturn -EINVAL;", "drop-check"),
               (Texts{"if (0 && (a(b) ||\n    c))\n\treturn -EINVAL;"}));
@@ -44,7 +44,7 @@ TEST(Mutate, DropsOnlyChecksThatLeaveTheBlock)
     EXPECT_TRUE(results("if (auto a = b(); !a)\n\treturn a;", "drop-check").empty());
 }
 
-TEST(Mutate, ChangesComparisonsButNotTemplates)
+TEST(Mutate, ChangesComparisonOperatorsButNotTemplateBrackets)
 {
     EXPECT_EQ(results("f(a < b, std::vector<int> c)", "shift-compare"),
               (Texts{"f(a <= b, std::vector<int> c)"}));
@@ -57,7 +57,7 @@ TEST(Mutate, OffByOneChangesOnlyTheLiteral1)
     EXPECT_TRUE(results("a + 10; b - 1.5;", "off-by-one").empty());
 }
 
-TEST(Mutate, DropsUpdatesOfState)
+TEST(Mutate, DropsCompoundAssignmentsAndIncrements)
 {
     EXPECT_EQ(results("{\n\ts->bits &= ~w1c;\n\tn++;\n}", "drop-update"),
               (Texts{"{\n\t;\n\tn++;\n}", "{\n\ts->bits &= ~w1c;\n\t;\n}"}));
@@ -72,7 +72,7 @@ TEST(Mutate, IgnoresCommentsStringsAndPreprocessor)
               (Texts{"n = 1'000 + 1;\nif (0 && (a)) // why\n\treturn;"}));
 }
 
-TEST(Mutate, CountsLinesFromOne)
+TEST(Mutate, LineNumbersOfMutantsBeginWithOne)
 {
     EXPECT_EQ(line_of("a\nb\nc", 0), 1u);
     EXPECT_EQ(line_of("a\nb\nc", 4), 3u);

@@ -45,10 +45,10 @@ before=$(kernel_memory)
 all_until $(($(date +%s) + seconds))
 for driver in $drivers; do
 	[ ! -e "$work/$driver.failed" ]
-	result "$driver: all $(cat "$work/$driver.rounds") rounds pass" $?
+	result "$driver: all $(cat "$work/$driver.rounds") rounds of its tests pass" $?
 	[ ! -e "$work/$driver.failed" ] || sed 's/^/# /' "$work/$driver.failed"
 done
 after=$(kernel_memory)
 [ $((after - before)) -le $slack_kb ]
-result "kernel memory does not grow: $before KiB before, $after KiB after $seconds s" $?
+result "kernel memory grows by $slack_kb KiB at most: $before KiB before, $after KiB after $seconds s" $?
 exit $tap_failed

@@ -32,7 +32,7 @@ TEST(ModuleIndex, SkipsBuiltInModules)
     EXPECT_EQ(*order, Words{"kernel/drivers/cxl/cxl-pci.ko.xz"});
 }
 
-TEST(ModuleIndex, UnknownModuleErrorNamesIt)
+TEST(ModuleIndex, ErrorForAnUnknownModuleContainsItsName)
 {
     auto order = ModuleIndex::parse(kDep, kBuiltin).load_order({"nosuch"});
     ASSERT_FALSE(order);
@@ -46,7 +46,7 @@ TEST(ModuleIndex, ReturnsDespiteCircularDependencies)
     EXPECT_EQ(order->size(), 2u);
 }
 
-TEST(GuestTree, MissingTreeErrorNamesMakeSetup)
+TEST(GuestTree, ErrorForAMissingTreeSuggestsMakeSetup)
 {
     auto tree = open_guest_tree("/nonexistent");
     ASSERT_FALSE(tree);

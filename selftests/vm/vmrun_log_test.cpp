@@ -54,7 +54,7 @@ TEST(KernelLog, IgnoresOrdinaryLines)
             .empty());
 }
 
-TEST(KernelLog, HarmlessTextExcludesOnlyItsLine)
+TEST(KernelLog, TextListedAsHarmlessExcludesOnlyItsOwnLine)
 {
     constexpr std::string_view kExcused[] = {"Spectre V2 : WARNING"};
     auto found = warnings_in("Spectre V2 : WARNING: eIBRS\nWARNING: CPU: 0\n", kExcused);
@@ -116,7 +116,7 @@ TEST(Races, IgnoresBootLinesOfKcsan)
         1u);
 }
 
-TEST(Races, IgnoresRacesOfTheClockLatch)
+TEST(Races, IgnoresOnlyRacesWithinKtimeGetMonoFastNs)
 {
     const KernelQuirks &kernel = *kernel_by_name("kcsan-6.12");
     EXPECT_TRUE(
@@ -142,7 +142,7 @@ TEST(Races, IgnoresKernfsRaceOfRemovedDevice)
               1u);
 }
 
-TEST(Console, ReassemblesLineAroundKernelMessage)
+TEST(Console, ReassemblesAGuestLineSplitByAKernelMessage)
 {
     const std::string own = "vm: unplug device 4";
     for (const char *said :
@@ -169,7 +169,7 @@ TEST(KernelLog, DetectsPanic)
     EXPECT_FALSE(has_panicked("panic=-1"));
 }
 
-TEST(Log, DetectsAssertionOfTheEmulator)
+TEST(Log, DetectsAFailedAssertionOfTheEmulator)
 {
     EXPECT_TRUE(
         has_asserted("read failed\nqemu-system-x86_64: util/error.c:62: error_setv: "
@@ -177,7 +177,7 @@ TEST(Log, DetectsAssertionOfTheEmulator)
     EXPECT_FALSE(has_asserted("qemu-system-x86_64: failed to read header: EOF\n"));
 }
 
-TEST(Log, SumsViolationsPerDriver)
+TEST(Log, SumsViolationsReportedByTheModelsPerDriver)
 {
     using Violations = std::map<std::string, uint64_t>;
     EXPECT_EQ(violations_in("model: ready socket=/x\n"

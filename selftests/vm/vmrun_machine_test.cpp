@@ -21,7 +21,7 @@ std::string joined(const MachineSpec &spec, std::string_view kernel)
     return pmukit::joined(machine_words({{"qemu"}}, *kernel_by_name(kernel), spec), " ");
 }
 
-TEST(MachineWords, IntegratedFunctionsHaveFixedSlotsOnRootBus)
+TEST(QemuCommand, IntegratedFunctionsHaveFixedSlotsOnRootBus)
 {
     MachineSpec spec;
     spec.sockets = {"/run/s0", "/run/s1"};
@@ -32,7 +32,7 @@ TEST(MachineWords, IntegratedFunctionsHaveFixedSlotsOnRootBus)
     EXPECT_EQ(words.find("pcie-root-port"), std::string::npos);
 }
 
-TEST(MachineWords, RootPortPlacementGivesEachFunctionAPort)
+TEST(QemuCommand, EachFunctionHasItsOwnRootPortWithRootPortPlacement)
 {
     MachineSpec spec;
     spec.sockets = {"/run/s0", "/run/s1"};
@@ -43,7 +43,7 @@ TEST(MachineWords, RootPortPlacementGivesEachFunctionAPort)
     EXPECT_NE(words.find(R"("bus":"rp1")"), std::string::npos);
 }
 
-TEST(MachineWords, MoreFunctionsThanSlotsBecomeMultifunctionDevices)
+TEST(QemuCommand, MoreFunctionsThanSlotsBecomeMultifunctionDevices)
 {
     MachineSpec spec;
     for (int i = 0; i < 20; i++)
@@ -55,7 +55,7 @@ TEST(MachineWords, MoreFunctionsThanSlotsBecomeMultifunctionDevices)
     EXPECT_NE(joined(spec, "6.12").find("id=rp19,bus=pcie.0,addr=12.3"), std::string::npos);
 }
 
-TEST(MachineWords, CxlRootPortsShareAHostBridgeWithAFixedMemoryWindow)
+TEST(QemuCommand, CxlRootPortsShareAHostBridgeWithAFixedMemoryWindow)
 {
     MachineSpec spec;
     spec.sockets = {"/run/s0", "/run/s1"};
@@ -70,7 +70,7 @@ TEST(MachineWords, CxlRootPortsShareAHostBridgeWithAFixedMemoryWindow)
     EXPECT_NE(words.find(R"("bus":"rp1")"), std::string::npos);
 }
 
-TEST(MachineWords, HidesHypervisorOnRequest)
+TEST(QemuCommand, HidesHypervisorOnRequest)
 {
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "6.12").find("hypervisor"), std::string::npos);
@@ -78,7 +78,7 @@ TEST(MachineWords, HidesHypervisorOnRequest)
     EXPECT_NE(joined(spec, "6.12").find("-cpu max,-hypervisor -smp 2 "), std::string::npos);
 }
 
-TEST(MachineWords, EachOfTwoNumaNodesHasOneCpu)
+TEST(QemuCommand, EachOfTwoNumaNodesHasOneCpu)
 {
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "6.12").find("-numa"), std::string::npos);
@@ -91,7 +91,7 @@ TEST(MachineWords, EachOfTwoNumaNodesHasOneCpu)
     EXPECT_EQ(words.find("cxl"), std::string::npos);
 }
 
-TEST(MachineWords, RdtSelectsAnIntelCpuAndTheRdtPlugin)
+TEST(QemuCommand, RdtSelectsAnIntelCpuAndTheRdtPlugin)
 {
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "6.1").find("GenuineIntel"), std::string::npos);
@@ -108,7 +108,7 @@ TEST(MachineWords, RdtSelectsAnIntelCpuAndTheRdtPlugin)
 }
 
 // If all emulated CPUs share one host thread, QEMU passes wrong CPU numbers to plugins.
-TEST(MachineWords, RdtUsesOneThreadPerCpu)
+TEST(QemuCommand, EachCpuHasItsOwnHostThreadWithTheRdtPlugin)
 {
     MachineSpec spec;
     EXPECT_NE(joined(spec, "6.12").find("-accel tcg,thread=single"), std::string::npos);
@@ -116,7 +116,7 @@ TEST(MachineWords, RdtUsesOneThreadPerCpu)
     EXPECT_NE(joined(spec, "6.12").find("-accel tcg,thread=multi"), std::string::npos);
 }
 
-TEST(MachineWords, TappedNumaNodeHasMemoryButNoCpuAndLoadsThePlugin)
+TEST(QemuCommand, NumaNodeWatchedByTheMemtapPluginHasMemoryButNoCpu)
 {
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "6.12").find("-plugin"), std::string::npos);
@@ -133,7 +133,7 @@ TEST(MachineWords, TappedNumaNodeHasMemoryButNoCpuAndLoadsThePlugin)
     EXPECT_EQ(words.find("memory-backend=m "), std::string::npos);
 }
 
-TEST(MachineWords, DeviceOptionsFollowTheOptionsOfTheirBridges)
+TEST(QemuCommand, DeviceOptionsFollowTheOptionsOfTheirBridges)
 {
     MachineSpec spec;
     spec.bridges = {"pcie-root-port,id=a,bus=pcie.0,addr=10.0"};
@@ -147,7 +147,7 @@ TEST(MachineWords, DeviceOptionsFollowTheOptionsOfTheirBridges)
     EXPECT_LT(bridge, below);
 }
 
-TEST(MachineWords, ObjectOptionsPrecedeTheDevicesThatUseThem)
+TEST(QemuCommand, ObjectOptionsPrecedeTheDevicesThatUseThem)
 {
     MachineSpec spec;
     spec.objects = {"memory-backend-ram,id=stock,size=256M"};
@@ -160,7 +160,7 @@ TEST(MachineWords, ObjectOptionsPrecedeTheDevicesThatUseThem)
     EXPECT_LT(object, device);
 }
 
-TEST(MachineWords, OmitsDevicesThatArePluggedLaterAndAddsTheMonitorSocket)
+TEST(QemuCommand, OmitsDevicesThatArePluggedLaterAndAddsTheMonitorSocket)
 {
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "6.12").find("-qmp"), std::string::npos);
@@ -173,7 +173,7 @@ TEST(MachineWords, OmitsDevicesThatArePluggedLaterAndAddsTheMonitorSocket)
     EXPECT_NE(device_json(spec.placed[1]).find(R"("bus":"b")"), std::string::npos);
 }
 
-TEST(MachineWords, UseTheAcceleratorMachineAndConsoleOfTheKernelRow)
+TEST(QemuCommand, SelectsTheAcceleratorMachineAndConsoleOfTheKernel)
 {
     EXPECT_NE(joined({}, "6.12").find("tcg,thread=single"), std::string::npos);
     EXPECT_NE(joined({}, "6.12-arm64").find("console=ttyAMA0"), std::string::npos);
@@ -185,7 +185,7 @@ TEST(MachineWords, UseTheAcceleratorMachineAndConsoleOfTheKernelRow)
               std::string::npos);
 }
 
-TEST(MachineWords, SteadyClockUsesIcountWithoutKvm)
+TEST(QemuCommand, SteadyGuestClockSelectsIcountInsteadOfKvm)
 {
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "7.2").find("-icount"), std::string::npos);
@@ -197,7 +197,7 @@ TEST(MachineWords, SteadyClockUsesIcountWithoutKvm)
 }
 
 // An x86 CPU that TCG emulates without -icount has the host's TSC, whose frequency vmrun knows.
-TEST(MachineWords, PassesTheTscFrequencyOnlyToEmulatedCpusWithoutSteadyClock)
+TEST(QemuCommand, PassesTheTscFrequencyOnlyToEmulatedCpusWithoutSteadyClock)
 {
     const KernelQuirks &kernel = *kernel_by_name("7.2");
     const auto words_of = [&kernel](const Emulator &emulator, bool steady) {
@@ -212,14 +212,14 @@ TEST(MachineWords, PassesTheTscFrequencyOnlyToEmulatedCpusWithoutSteadyClock)
     EXPECT_EQ(words_of({{"q"}, false, 0}, false).find("tsc"), std::string::npos);
 }
 
-TEST(MachineWords, DoublesCommasInOptionValues)
+TEST(QemuCommand, DoublesCommasInOptionValues)
 {
     MachineSpec spec;
     spec.out = "/tmp/a,b";
     EXPECT_NE(joined(spec, "6.1").find("path=/tmp/a,,b,mount_tag=out"), std::string::npos);
 }
 
-TEST(Emulator, RefusesVersionsBefore10_1)
+TEST(Emulator, RefusesQemuVersionsBefore10_1)
 {
     EXPECT_FALSE(version_has_vfio_user("QEMU emulator version 7.2.22 (Debian)"));
     EXPECT_FALSE(version_has_vfio_user("QEMU emulator version 10.0.3"));
@@ -229,7 +229,7 @@ TEST(Emulator, RefusesVersionsBefore10_1)
     EXPECT_FALSE(version_has_vfio_user("version x"));
 }
 
-TEST(Emulator, MissingEmulatorErrorNamesMakeSetup)
+TEST(Emulator, ErrorForAMissingEmulatorSuggestsMakeSetup)
 {
     KernelQuirks quirks = *kernel_by_name("6.12");
     quirks.qemu = "qemu-system-nonexistent";

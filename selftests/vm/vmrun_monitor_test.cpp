@@ -78,7 +78,7 @@ TEST_F(MonitorTest, NegotiatesOnceAndSkipsEvents)
               json::parse(R"({"execute": "device_del", "arguments": {"id": "device2"}})"));
 }
 
-TEST_F(MonitorTest, ForwardsTheErrorOfTheMonitor)
+TEST_F(MonitorTest, PlugReturnsTheErrorTextOfQemu)
 {
     says({kGreeting, kDone, R"({"error": {"class": "GenericError", "desc": "no such bus"}})"});
     auto plugged = Monitor(std::move(ours_)).plug(kDevice);

@@ -10,7 +10,7 @@
 namespace pmukit::vm {
 namespace {
 
-TEST(Tables, FindsKnownNamesOnly)
+TEST(Tables, FindsKernelsDriversModesAndPlacementsByKnownNamesOnly)
 {
     EXPECT_EQ(kernel_by_name("6.12")->arch, "amd64");
     EXPECT_EQ(kernel_by_name("6.12-arm64")->console, "ttyAMA0");
@@ -32,7 +32,7 @@ std::vector<Scenario> scenarios_of(const DriverSpec &driver)
 
 // The name of a step is a file name and a word of /etc/vmrun/steps. A duplicate would overwrite a
 // result.
-TEST(Tables, StepNamesAreUniqueWords)
+TEST(Tables, StepNamesOfAScenarioAreUniqueWords)
 {
     for (const DriverSpec &driver : drivers()) {
         for (const Scenario &scenario : scenarios_of(driver)) {
@@ -99,7 +99,7 @@ TEST(Tables, RdtScenariosRunOnX86WithoutSteadyClockOrTappedNode)
             }
 }
 
-TEST(Tables, AddsModulesOfOtherDriversOnce)
+TEST(Tables, ScenarioWithOtherDriversHasEachOfTheirModulesOnce)
 {
     for (const DriverSpec &driver : drivers())
         for (const Scenario &scenario : scenarios_of(driver)) {
@@ -119,7 +119,7 @@ TEST(Tables, AddsModulesOfOtherDriversOnce)
         }
 }
 
-TEST(Tables, ScenarioAddsStockModulesAndReplacesExamples)
+TEST(Tables, ScenarioAddsToTheDriversStockModulesAndReplacesItsExamples)
 {
     DriverSpec driver;
     driver.stock_modules = {"configfs"};
@@ -133,7 +133,7 @@ TEST(Tables, ScenarioAddsStockModulesAndReplacesExamples)
     EXPECT_EQ(all.examples, scenario.examples);
 }
 
-TEST(Tables, BannerShowsModulesExamplesAndFolder)
+TEST(Tables, ShellBannerShowsModulesExamplesAndOutputFolder)
 {
     for (const DriverSpec &driver : drivers()) {
         const std::string banner = shell_banner(driver, "demo", "6.12.1", "/folder/guest");
@@ -148,7 +148,7 @@ TEST(Tables, BannerShowsModulesExamplesAndFolder)
     }
 }
 
-TEST(Tables, ScenarioWithoutKernelsRunsOnAllKernels)
+TEST(Tables, ScenarioWithoutAListOfKernelsRunsOnAllKernels)
 {
     Scenario scenario;
     EXPECT_TRUE(runs_on(scenario, *kernel_by_name("6.1")));
@@ -157,7 +157,7 @@ TEST(Tables, ScenarioWithoutKernelsRunsOnAllKernels)
     EXPECT_TRUE(runs_on(scenario, *kernel_by_name("7.2")));
 }
 
-TEST(Tables, ScenarioIsRoutineOnNamedAndDebugKernels)
+TEST(Tables, ScenarioIsRoutineOnItsListedKernelsAndOnDebugKernels)
 {
     Scenario scenario;
     EXPECT_TRUE(is_routine_on(scenario, *kernel_by_name("6.1")));

@@ -37,7 +37,7 @@ TEST(Tap, ReadsPassSkipAndExpectedFailure)
     EXPECT_EQ(results[2].verdict, Verdict::kPass);
 }
 
-TEST(Tap, EveryTruncationBeforeTheLastResultFails)
+TEST(Tap, OutputTruncatedBeforeTheLastResultFails)
 {
     size_t needed = kGood.find("ok 3") + 6;  // "ok 3 t" is enough for the third result
     for (size_t length = 0; length < kGood.find("ok 3") + 4; length++)
@@ -51,7 +51,7 @@ TEST(Tap, NotOkResultFails)
     EXPECT_TRUE(fails("1..1\nnot ok 1 a # SKIP is no excuse\n", 0));
 }
 
-TEST(Tap, RejectsPlanMismatch)
+TEST(Tap, FailsIfTheResultsDoNotMatchThePlan)
 {
     EXPECT_TRUE(fails("ok 1 a\n", 0));
     EXPECT_TRUE(fails("1..2\nok 1 a\n", 0));
@@ -62,7 +62,7 @@ TEST(Tap, RejectsPlanMismatch)
     EXPECT_TRUE(fails("1..0\n", 0));
 }
 
-TEST(Tap, RejectsExitCodeMismatch)
+TEST(Tap, FailsIfTheExitCodeContradictsTheResults)
 {
     EXPECT_FALSE(fails("1..1\nok 1 a\n", 0));
     EXPECT_TRUE(fails("1..1\nok 1 a\n", 139));
@@ -83,7 +83,7 @@ TEST(Tap, BailOutFailsTheProgram)
     EXPECT_TRUE(fails("1..1\nok 1 a\nBail out! no memory\n", 0));
 }
 
-TEST(ExpectedSkips, MatchKernelProgramAndName)
+TEST(ExpectedSkips, ApplyOnlyToTheirKernelProgramAndTest)
 {
     auto skips = ExpectedSkips::parse(
         "# comment\n6.1 prog global.one # no vectors on 6.1\n* prog two # never\n");

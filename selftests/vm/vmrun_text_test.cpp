@@ -31,7 +31,7 @@ TEST(Text, RejectsSettingsWithoutNameOrEqualsSign)
     EXPECT_FALSE(parse_settings("=value"));
 }
 
-TEST(Text, ExpandReplacesKnownNamesOnly)
+TEST(Text, ExpandReplacesOnlyKnownNamesInBraces)
 {
     EXPECT_EQ(expand("{a}/{b}{a}", {{"a", "1"}}), "1/{b}1");
     EXPECT_EQ(expand("open { end", {{"a", "1"}}), "open { end");
