@@ -6,7 +6,7 @@
 namespace pmukit {
 namespace {
 
-TEST(Clocks, AcceptTheNamesOfPerf)
+TEST(Clocks, AcceptTheClockNamesThatPerfAccepts)
 {
     EXPECT_EQ(clock_words(),
               (std::vector<std::string>{"monotonic", "mono", "monotonic_raw", "raw", "realtime",
@@ -25,7 +25,7 @@ TEST(Clocks, RejectOtherNames)
         EXPECT_FALSE(clock_of_word(word)) << word;
 }
 
-TEST(Clocks, HaveNamesThatEqualTheirConstants)
+TEST(Clocks, PrintedNameIsTheClockConstantAndIsAccepted)
 {
     for (const std::string &word : clock_words()) {
         const std::string name = clock_name(*clock_of_word(word));

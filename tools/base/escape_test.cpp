@@ -24,7 +24,7 @@ TEST(Escape, LeavesPrintableTextUnchanged)
     EXPECT_EQ(escape("\xc2"), "\xc2");
 }
 
-TEST(Escape, KeepsTheListedCharacters)
+TEST(Escape, DoesNotEscapeCharactersTheCallerAllows)
 {
     EXPECT_EQ(escape("two\nlines\033", "\n"), "two\nlines\\x1b");
 }

@@ -48,7 +48,7 @@ TEST_F(FileTest, EmptyFileMapsToEmptyBytes)
     EXPECT_TRUE(file->bytes().empty());
 }
 
-TEST_F(FileTest, DroppedPagesAreReadAgain)
+TEST_F(FileTest, DroppedPagesOfAMappedFileAreReadAgain)
 {
     std::string text(20 << 20, 'x');
     ASSERT_TRUE(write_all(fd_.get(), as_bytes(text), path_));
@@ -58,7 +58,7 @@ TEST_F(FileTest, DroppedPagesAreReadAgain)
     EXPECT_TRUE(std::ranges::equal(file->bytes(), as_bytes(text)));
 }
 
-TEST_F(FileTest, ErrorNamesTheMissingFile)
+TEST_F(FileTest, OpenErrorContainsTheNameOfTheMissingFile)
 {
     Result<MappedFile> file = MappedFile::open(path_ + ".no");
     ASSERT_FALSE(file);
@@ -66,7 +66,7 @@ TEST_F(FileTest, ErrorNamesTheMissingFile)
     EXPECT_NE(file.error().message.find(path_ + ".no"), std::string::npos);
 }
 
-TEST_F(FileTest, ErrorForATruncatedInputNamesTheInputNotTheOutput)
+TEST_F(FileTest, WriteFromATruncatedMappedInputReportsTheInputNotTheOutput)
 {
     ASSERT_TRUE(write_all(fd_.get(), as_bytes("hello"), path_));
     const Result<MappedFile> file = MappedFile::open(path_);

@@ -28,7 +28,7 @@ size_t longest_bucket_of_multiples(uint64_t factor)
     return longest;
 }
 
-TEST(SaltedHash, MultiplesOfTheBucketCountSpreadEvenly)
+TEST(SaltedHash, MultiplesOfTheBucketCountAreSpreadOverTheBuckets)
 {
     using Map = std::unordered_map<uint64_t, int, SaltedHash>;
     EXPECT_LT(longest_bucket_of_multiples<Map>(1), 20U);

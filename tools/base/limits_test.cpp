@@ -44,7 +44,7 @@ TEST(Limits, MatchTheDocumentation)
     EXPECT_EQ(count_of(text, "   * - "), rows);
 }
 
-TEST(Budget, GrantsNoMoreThanItsSize)
+TEST(Budget, GrantsNoMoreBytesThanItsSize)
 {
     Budget budget(100);
     EXPECT_TRUE(budget.take(60));
@@ -55,7 +55,7 @@ TEST(Budget, GrantsNoMoreThanItsSize)
     EXPECT_TRUE(budget.take(0));
 }
 
-TEST(Budget, ChargesForTheCapacityOfAVector)
+TEST(Budget, GrowingVectorTakesItsCapacityInBytesFromTheBudget)
 {
     constexpr size_t kBytes = 100000;
     Budget budget(kBytes);

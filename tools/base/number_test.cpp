@@ -15,7 +15,7 @@ TEST(Number, ReadsDecimalAndHexadecimal)
     EXPECT_EQ(*parse_u64("18446744073709551615"), UINT64_MAX);
 }
 
-TEST(Number, RefusesTrailingCharacters)
+TEST(Number, RefusesEmptyTextSignsOverflowAndTrailingCharacters)
 {
     for (const char *bad : {"", "0x", "-1", "+1", " 1", "1 ", "1k", "0x1g", "18446744073709551616"})
         EXPECT_FALSE(parse_u64(bad)) << bad;

@@ -6,7 +6,7 @@
 namespace pmukit {
 namespace {
 
-TEST(EditDistance, CountsChangedLetters)
+TEST(EditDistance, CountsInsertedDeletedChangedAndSwappedLetters)
 {
     const struct {
         const char *a, *b;

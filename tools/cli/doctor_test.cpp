@@ -209,7 +209,7 @@ const Case kCases[] = {
 
 class Doctor : public testing::TestWithParam<Case> {};
 
-TEST_P(Doctor, ReportsHealthAndFixOfEachMachine)
+TEST_P(Doctor, ReportsTheExpectedHealthAndFix)
 {
     const Case &wanted = GetParam();
     const TestFolder tree;
@@ -240,7 +240,7 @@ std::string name_of_case(const testing::TestParamInfo<Case> &info)
 }
 INSTANTIATE_TEST_SUITE_P(Machine, Doctor, testing::ValuesIn(kCases), name_of_case);
 
-TEST(DoctorProbe, OpensATraceDeviceWithTheFilterOfARootPort)
+TEST(DoctorProbe, EventOfATraceDeviceHasTheFilterOfARootPort)
 {
     const TestFolder tree;
     const Host host(tree.dir());
@@ -269,7 +269,7 @@ protected:
     std::string out_;
 };
 
-TEST_F(DoctorCommand, PassedChecksExitZero)
+TEST_F(DoctorCommand, ExitsWithZeroIfAllChecksPass)
 {
     put_good_machine(tree_);
     const Result<int> status = run(false);
@@ -279,7 +279,7 @@ TEST_F(DoctorCommand, PassedChecksExitZero)
     EXPECT_EQ(out_.find("fix:"), std::string::npos) << out_;
 }
 
-TEST_F(DoctorCommand, FailedChecksExitNonzeroAndNameTheFix)
+TEST_F(DoctorCommand, ExitsWithNonzeroAndPrintsTheFixIfACheckFails)
 {
     put_good_machine(tree_);
     tree_.put("sys/module/cxl_hmu/version", "0.0.9\n");
@@ -322,7 +322,7 @@ TEST_F(DoctorCommand, JsonShowsTheFailedCheckAndItsFix)
     EXPECT_TRUE(said["checks"][0]["fix"].is_null());
 }
 
-TEST_F(DoctorCommand, RejectsRootWithoutProc)
+TEST_F(DoctorCommand, RejectsARootFolderWithoutProc)
 {
     const Result<int> status = run(false);
     ASSERT_FALSE(status);

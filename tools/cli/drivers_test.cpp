@@ -29,7 +29,7 @@ TEST(Drivers, FindsADriverByItsNameAndByItsRecordingPmu)
     EXPECT_EQ(recorder_of_pmu("uncore_imc_0"), nullptr) << "which only counts";
 }
 
-TEST(Drivers, ExactlyTheRecordingDriversHaveDumpReportInjectAndExport)
+TEST(Drivers, DriversThatRecordAndNoOthersHaveDumpReportInjectAndExport)
 {
     for (const DriverDescription *driver : drivers()) {
         const bool records = driver->recorded != nullptr;
@@ -44,7 +44,7 @@ TEST(Drivers, ExactlyTheRecordingDriversHaveDumpReportInjectAndExport)
     }
 }
 
-TEST(Drivers, ExactlyTheDriversWithATraceEventHaveATopView)
+TEST(Drivers, DriversWithATraceEventAndNoOthersHaveAViewInPmukitTop)
 {
     std::set<unsigned> places;
     for (const DriverDescription *driver : drivers()) {

@@ -81,7 +81,7 @@ TEST_F(List, ShowsAPerfStatCommandForCountingPmus)
               "  count: perf stat -a -e uncore_type_9_1/config=1/ -- sleep 1\n");
 }
 
-TEST_F(List, SkipsPmusOfInTreeDrivers)
+TEST_F(List, PmusOfInTreeDriversAreSkippedAndAnEmptyListIsAnError)
 {
     tree_.folder("sys/module/intel_uncore");
     put_pmu("uncore_imc_0", "event", "cas_count_read");

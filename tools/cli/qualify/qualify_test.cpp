@@ -168,7 +168,7 @@ TEST(QualifyList, ListsEveryStatementWithoutRegisterAccess)
     }
 }
 
-TEST(QualifyCommand, ExitStatusDistinguishesUsageFailureAndMissingHardware)
+TEST(QualifyCommand, ExitStatusDistinguishesUsageErrorMissingFolderAndMissingHardware)
 {
     Tree tree;
     const std::string root = " --root " + tree.folder().dir();
@@ -285,7 +285,7 @@ protected:
     std::string config_, bar_;
 };
 
-TEST_F(QualifyCxlHmu, ReadChecksPassAndWriteChecksNeedActive)
+TEST_F(QualifyCxlHmu, ReadChecksPassAndWriteChecksNeedOptionActive)
 {
     put_tree();
     const nlohmann::json report = tree_.report("", "cxl_hmu", 0);
@@ -296,7 +296,7 @@ TEST_F(QualifyCxlHmu, ReadChecksPassAndWriteChecksNeedActive)
     EXPECT_EQ(bar_after(), bar_);
 }
 
-TEST_F(QualifyCxlHmu, RegistersThatDoNotReactFailAndAreRestored)
+TEST_F(QualifyCxlHmu, RegistersThatDoNotReactFailTheirChecksAndAreRestored)
 {
     put_tree();
     const nlohmann::json report = tree_.report("--active", "cxl_hmu", 1);
@@ -332,7 +332,7 @@ TEST_F(QualifyCxlHmu, DoesNotWriteRegistersIfIomemHidesAddresses)
     EXPECT_EQ(bar_after(), bar_);
 }
 
-TEST_F(QualifyCxlHmu, DoesNotWriteAnEnabledInstance)
+TEST_F(QualifyCxlHmu, DoesNotWriteRegistersOfAnEnabledInstance)
 {
     put<uint64_t>(bar_, kHmuInstance + 0x60, 16ull << 32 | 1);
     put_tree();
@@ -342,7 +342,7 @@ TEST_F(QualifyCxlHmu, DoesNotWriteAnEnabledInstance)
     EXPECT_EQ(bar_after(), bar_);
 }
 
-TEST_F(QualifyCxlHmu, EachWrongRegisterFailsItsStatement)
+TEST_F(QualifyCxlHmu, EachWrongRegisterValueFailsTheCheckOfItsStatement)
 {
     struct Wrong {
         size_t offset;
@@ -431,7 +431,7 @@ TEST_F(QualifyHisiPtt, ReadChecksPass)
     EXPECT_EQ(bar_after(), bar_);
 }
 
-TEST_F(QualifyHisiPtt, EachWrongRegisterFailsItsStatement)
+TEST_F(QualifyHisiPtt, EachWrongRegisterValueFailsTheCheckOfItsStatement)
 {
     struct Wrong {
         size_t offset;
@@ -579,7 +579,7 @@ TEST_F(QualifyUncorePmon, ReadChecksPass)
     EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
 }
 
-TEST_F(QualifyUncorePmon, RegistersThatDoNotReactFailAndAreRestored)
+TEST_F(QualifyUncorePmon, RegistersThatDoNotReactFailTheirChecksAndAreRestored)
 {
     put<uint32_t>(memory_, kBox, 1);
     put<uint64_t>(memory_, kBox + 8, 0x1234);
@@ -652,7 +652,7 @@ TEST_F(QualifyUncorePmon, MsrsThatTheKernelDoesNotLetProgramsWriteAreNotTested)
     EXPECT_NE(seen_of(report, 21).find("allow_writes"), std::string::npos) << seen_of(report, 21);
 }
 
-TEST_F(QualifyUncorePmon, AddressesInRamAndWrongTablesFail)
+TEST_F(QualifyUncorePmon, UnitAddressesInRamAndInvalidTablesFailTheirChecks)
 {
     tree_.folder().put("proc/iomem", "00000000-0fffffff : System RAM\n");
     put_tree();
@@ -704,7 +704,7 @@ TEST_F(QualifyUncorePmon, DoesNotWriteAUnitWithAnUnresponsiveControlRegister)
     EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
 }
 
-TEST_F(QualifyUncorePmon, ChecksTheFixedCounterOnKnownPlatforms)
+TEST_F(QualifyUncorePmon, FixedCounterIsTestedOnlyOnKnownPlatforms)
 {
     put<uint32_t>(memory_, kBox, 1);
     put<uint64_t>(memory_, kBox + 0x38, 0x77);
@@ -722,7 +722,7 @@ TEST_F(QualifyUncorePmon, ChecksTheFixedCounterOnKnownPlatforms)
     EXPECT_EQ(contents(tree_.folder().path("dev/mem")), memory_);
 }
 
-TEST_F(QualifyUncorePmon, FrozenGlobalControlFailsAndSkipsClockChecks)
+TEST_F(QualifyUncorePmon, GlobalControlThatFreezesUnitsFailsItsCheckAndClocksAreNotTested)
 {
     tree_.folder().put("cpuid", kSapphireRapids);
     put<uint32_t>(memory_, kGlobal, 1);
@@ -790,7 +790,7 @@ TEST_F(QualifyUncorePmon, AccessesMsrsOnACpuOfTheFunctionsPackage)
     EXPECT_EQ(contents(tree_.folder().path("dev/cpu/1/msr")), right);
 }
 
-TEST_F(QualifyUncorePmon, MsrsOutsideTheKnownRangeFail)
+TEST_F(QualifyUncorePmon, UnitMsrsAbove0x3fffFailTheCheck)
 {
     for (const auto &[control, verdict] : {std::pair{0x3ff6, "PASS"}, std::pair{0x3ff8, "FAIL"}}) {
         add_msr_unit(static_cast<uint64_t>(control));
@@ -801,7 +801,7 @@ TEST_F(QualifyUncorePmon, MsrsOutsideTheKnownRangeFail)
     }
 }
 
-TEST_F(QualifyUncorePmon, BarWithUnitsNeedsAKnownClassAndNoPrefetch)
+TEST_F(QualifyUncorePmon, BarWithUnitsMustBeOfAKnownIntelFunctionAndNotPrefetchable)
 {
     struct Owner {
         const char *type;
@@ -868,7 +868,7 @@ TEST_F(QualifyUncorePmon, BundleHasAddressesAndHostNameOnlyWithFullOption)
 }
 #endif
 
-TEST(QualifyTar, RejectsEmptyAndTooLongNames)
+TEST(QualifyTar, RejectsEmptyAndTooLongFileNames)
 {
     EXPECT_TRUE(tar_of({{std::string(99, 'a'), "x"}}));
     EXPECT_FALSE(tar_of({{std::string(100, 'a'), "x"}}));
@@ -939,7 +939,7 @@ TEST_F(QualifyCacheQos, ReadChecksPass)
         EXPECT_EQ(verdict_of(report, number), "PASS") << number << seen_of(report, number);
 }
 
-TEST_F(QualifyCacheQos, BackendCapSelectsTheRegistersAndSourceCapDoesNot)
+TEST_F(QualifyCacheQos, CapsFileBackendSelectsTheRegistersAndCapsFileSourceDoesNot)
 {
     put_tree();
     tree_.folder().put("sys/bus/event_source/devices/cache_qos/caps/source", "model\n");
@@ -954,14 +954,14 @@ TEST_F(QualifyCacheQos, BackendCapSelectsTheRegistersAndSourceCapDoesNot)
     EXPECT_EQ(verdict_of(report, 7), "NOT TESTED");
 }
 
-TEST_F(QualifyCacheQos, MachineWithoutMonitoringIsAnEnvironmentError)
+TEST_F(QualifyCacheQos, ExitStatusIs69OnAMachineWithoutCacheMonitoring)
 {
     features_ = 0;
     put_tree();
     EXPECT_EQ(run("qualify cache_qos --root " + tree_.folder().dir()).status, 69);
 }
 
-TEST_F(QualifyCacheQos, InconsistentCpuidAndTopologyFail)
+TEST_F(QualifyCacheQos, InconsistentCpuidOrTopologyFailsTheCheck)
 {
     unit_ = 0;
     put_tree();
@@ -992,7 +992,7 @@ TEST_F(QualifyCacheQos, NumaNodesOfAnL3MustShareTheRmids)
     EXPECT_EQ(verdict_of(tree_.report("", "cache_qos", 0), 6), "NOT TESTED");
 }
 
-TEST_F(QualifyCacheQos, OtherDivisionsOfAnL3Fail)
+TEST_F(QualifyCacheQos, L3DividedByClusterOnDieOrIntoFiveNumaNodesFailsTheCheck)
 {
     divide_l3(2);
     signature_ = 0x000406f1;  // Broadwell: Cluster-on-Die
@@ -1006,7 +1006,7 @@ TEST_F(QualifyCacheQos, OtherDivisionsOfAnL3Fail)
     EXPECT_EQ(verdict_of(tree_.report("", "cache_qos", 1), 6), "FAIL");
 }
 
-TEST_F(QualifyCacheQos, DividedL3HasSmallerUnitsAndFewerRmids)
+TEST_F(QualifyCacheQos, NumaNodesThatShareAnL3ReduceTheUnitAndTheNumberOfRmids)
 {
     // 64 RMIDs of 6 units: 24 MiB in an L3 of 16 MiB, or 12 MiB if a unit is half as large.
     put<uint64_t>(msrs_, 8 * 0xc8e, 6);
@@ -1019,7 +1019,7 @@ TEST_F(QualifyCacheQos, DividedL3HasSmallerUnitsAndFewerRmids)
     EXPECT_EQ(seen_of(report, 18), "0x1f");
 }
 
-TEST_F(QualifyCacheQos, AssignableCountersNeedBmec)
+TEST_F(QualifyCacheQos, EnabledAbmcWithoutBmecFailsTheCheck)
 {
     constexpr uint32_t kBmec = 1 << 3, kAbmc = 1 << 5, kConfig = 0xc00003ff;
     amd_qos_ = kAbmc | kBmec;
@@ -1036,7 +1036,7 @@ TEST_F(QualifyCacheQos, AssignableCountersNeedBmec)
     EXPECT_EQ(verdict_of(tree_.report("", "cache_qos", 0), 8), "PASS");
 }
 
-TEST_F(QualifyCacheQos, ExtendedEventIsValidOnlyWithAbmc)
+TEST_F(QualifyCacheQos, ExtendedEventIdInQmEvtselIsValidOnlyWithAbmc)
 {
     put<uint64_t>(msrs_, 8 * 0xc8d, uint64_t{5} << 32 | 1u << 31 | 1);
     put_tree();
@@ -1048,7 +1048,7 @@ TEST_F(QualifyCacheQos, ExtendedEventIsValidOnlyWithAbmc)
     EXPECT_EQ(verdict_of(report, 10), "PASS") << seen_of(report, 10);
 }
 
-TEST_F(QualifyCacheQos, RegistersThatDoNotReactFailAndAreRestored)
+TEST_F(QualifyCacheQos, RegistersThatDoNotReactFailTheirChecksAndAreRestored)
 {
     put<uint64_t>(msrs_, 8 * 0xc8f, uint64_t{5} << 32);
     put<uint64_t>(msrs_, 8 * 0xc8d, 2);
@@ -1063,7 +1063,7 @@ TEST_F(QualifyCacheQos, RegistersThatDoNotReactFailAndAreRestored)
 }
 
 // The character device /dev/zero accepts every write, and each of its MSRs reads as 0.
-TEST_F(QualifyCacheQos, WarnsOnceOfTheTaintBeforeMsrsAreWritten)
+TEST_F(QualifyCacheQos, WarnsOnceOfTheKernelTaintBeforeMsrsAreWritten)
 {
     put_tree();
     link_msrs("/dev/zero");
@@ -1091,7 +1091,7 @@ TEST_F(QualifyCacheQos, MsrsThatTheKernelDoesNotLetProgramsWriteAreNotTested)
             << number << seen_of(report, number);
 }
 
-TEST_F(QualifyCacheQos, DoesNotWriteRegistersInUse)
+TEST_F(QualifyCacheQos, DoesNotWriteMsrsInUseByResctrlTheDriverOrAnRmid)
 {
     put_tree();
     tree_.folder().put("proc/mounts", "resctrl /sys/fs/resctrl resctrl rw 0 0\n");
@@ -1133,7 +1133,7 @@ protected:
     Tree tree_;
 };
 
-TEST_F(QualifyImc, ReadChecksPassAndEventChecksOfACopyAreNotTested)
+TEST_F(QualifyImc, ReadChecksPassAndEventChecksAreNotTestedOnACopyOfSysfs)
 {
     tree_.folder().put("sys/kernel/debug/imc/imc_speed_0", "2\n");
     const nlohmann::json report = tree_.report("--active", "imc", 0);
@@ -1142,7 +1142,7 @@ TEST_F(QualifyImc, ReadChecksPassAndEventChecksOfACopyAreNotTested)
     EXPECT_EQ(verdict_of(report, 13), "NOT TESTED");
 }
 
-TEST_F(QualifyImc, WrongCataloguesAndControlBlocksFail)
+TEST_F(QualifyImc, InvalidCataloguesAndControlBlocksFailTheirChecks)
 {
     event("core_imc", "PM_B", "event=0x11c");
     EXPECT_EQ(verdict_of(tree_.report("", "imc", 1), 2), "FAIL");

@@ -102,7 +102,7 @@ TEST_F(RecordFilesTest, WritesOneFileWithoutAnInterval)
     EXPECT_EQ(parts_, std::vector<size_t>{0});
 }
 
-TEST_F(RecordFilesTest, EachFileEndsWithTheRecordsOfTheBackFunction)
+TEST_F(RecordFilesTest, EachFileEndsWithTheRecordsThatTheEndCallbackWrites)
 {
     back_ = 50;
     RecordFiles one = files(std::nullopt);
@@ -152,7 +152,7 @@ TEST_F(RecordFilesTest, DeletesTheOldestFilesBeyondTheLimit)
     EXPECT_EQ(names(), (std::vector<std::string>{"data.000004", "data.000005"}));
 }
 
-TEST_F(RecordFilesTest, NumbersContinueAfterAnEarlierRecording)
+TEST_F(RecordFilesTest, FileNumbersContinueAfterAnEarlierRecording)
 {
     const std::vector<std::string> others = {"data",        "data.000009.part-1", "data.12",
                                              "data.000x12", "data.0000012",       "other.000099"};
@@ -168,7 +168,7 @@ TEST_F(RecordFilesTest, NumbersContinueAfterAnEarlierRecording)
     EXPECT_EQ(parts_, std::vector<size_t>{1}) << "it continues nothing";
 }
 
-TEST_F(RecordFilesTest, UnfinishedFilesOfExitedRecordersCountAsFilesOfTheSeries)
+TEST_F(RecordFilesTest, UnfinishedFilesOfExitedRecordersAreNumberedAndDeletedLikeOthers)
 {
     const pid_t ended = ::fork();
     if (ended == 0)
@@ -184,7 +184,7 @@ TEST_F(RecordFilesTest, UnfinishedFilesOfExitedRecordersCountAsFilesOfTheSeries)
     EXPECT_EQ(names(), (std::vector<std::string>{running, "data.000003"}));
 }
 
-TEST_F(RecordFilesTest, RejectsASeriesWithTheHighestNumber)
+TEST_F(RecordFilesTest, RejectsASeriesWhoseLastFileHasTheHighestNumber)
 {
     folder_.put("data.999999999999", "of the recording before");
     RecordFiles all = files(Interval{std::chrono::seconds(0), 1});

@@ -30,7 +30,7 @@ size_t lines_of(const html::Figure &figure)
     return std::get<html::Timelines>(figure.picture).lines.size();
 }
 
-TEST(CacheFigures, EachMonitorHasALineAndARow)
+TEST(CacheFigures, EachMonitorHasALineInTheChartAndARowInTheTable)
 {
     const auto figures = cache_figures({}, series_of_monitors(), limits::kPage);
     ASSERT_EQ(figures.size(), 1U);
@@ -38,7 +38,7 @@ TEST(CacheFigures, EachMonitorHasALineAndARow)
     EXPECT_EQ(figures[0].table.rows.size(), kMonitors);
 }
 
-TEST(CacheFigures, LastRowCountsMonitorsBeyondThePageLimit)
+TEST(CacheFigures, LastTableRowHasTheNumberOfMonitorsLeftOutForThePageLimit)
 {
     constexpr size_t kBytes = 20000;
     const auto figures = cache_figures({}, series_of_monitors(), kBytes);

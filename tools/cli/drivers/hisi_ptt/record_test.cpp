@@ -47,12 +47,12 @@ TEST_F(HisiPttFilter, ResolvesARootPortOrARequester)
     EXPECT_EQ(resolved("0001:01:00.1"), "0x102");
 }
 
-TEST_F(HisiPttFilter, DomainZeroMayBeOmitted)
+TEST_F(HisiPttFilter, PciDomainZeroMayBeOmitted)
 {
     EXPECT_EQ(resolved("00:11.0"), "0x80004");
 }
 
-TEST_F(HisiPttFilter, CombinesPortFilters)
+TEST_F(HisiPttFilter, CombinesRootPortsJoinedByAPlusSign)
 {
     EXPECT_EQ(resolved("0000:00:10.0+0000:00:11.0"), "0x80005");
 }
@@ -68,7 +68,7 @@ TEST_F(HisiPttFilter, LeavesTheFilterOfAMissingPmuUnchanged)
     EXPECT_EQ(resolved("0000:00:10.0", "hisi_ptt" + std::string(300, '0')), "0000:00:10.0");
 }
 
-TEST_F(HisiPttFilter, ErrorForAnUnknownFunctionListsTheFilters)
+TEST_F(HisiPttFilter, ErrorForAnUnknownPciFunctionListsTheValidFilters)
 {
     const std::string message = resolved("0000:00:1f.0");
     EXPECT_TRUE(holds(message, "hisi_ptt0_2 has no 0000:00:1f.0")) << message;
@@ -89,7 +89,7 @@ TEST_F(HisiPttFilter, RejectsNamesThatAreNotPciAddresses)
         EXPECT_TRUE(holds(resolved(bad), "is not a function")) << bad << ": " << resolved(bad);
 }
 
-TEST(AuxtraceInfo, HasTheTypeAndWordsOfStockPerf)
+TEST(AuxtraceInfo, HasTheTypeAndFieldsThatStockPerfExpects)
 {
     using Words = std::vector<uint64_t>;
     const std::optional<AuxtraceInfo> info = auxtrace_info_of({{"hisi_ptt0_2", 24, 0x101180001}});

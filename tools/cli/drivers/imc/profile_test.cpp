@@ -43,7 +43,7 @@ private:
 };
 
 // Samples every fourth byte of two functions: more addresses than are symbolized at a time.
-TEST_F(ImcProfileTest, CountsFunctionsExactlyForAnyNumberOfAddresses)
+TEST_F(ImcProfileTest, CountsSamplesPerFunctionExactlyIfAddressesExceedOneBatch)
 {
     ImcProfile made = profile(false);
     constexpr uint64_t kEach = 2 * ImcProfile::kMostSpots;

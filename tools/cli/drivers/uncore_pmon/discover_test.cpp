@@ -56,7 +56,7 @@ TEST_F(Discover, PrintsAllUnitsOfATable)
     EXPECT_EQ(out_, table::kEightImcsText);
 }
 
-TEST_F(Discover, PrintsAddressesOnRequest)
+TEST_F(Discover, PrintsCounterAddressesWithOptionAddresses)
 {
     put_function("dump", table::table_of({table::UnitWords{}.entry()}), {.bar_number = 2});
     options_.addresses = true;
@@ -110,7 +110,7 @@ TEST_F(Discover, JsonHasAllUnitsWithAddresses)
 }
 
 // Units of different packages that have the same type and ID belong to one PMU.
-TEST_F(Discover, NamesOnePmuForTheSameUnitOfAllPackages)
+TEST_F(Discover, SameUnitOfTwoPackagesHasTheSamePmuName)
 {
     put_function("pci/0000:7f:00.3", table::table_of({table::UnitWords{}.entry()}));
     put_function("pci/0000:8f:00.3", std::vector<std::byte>(64));
@@ -136,7 +136,7 @@ TEST_F(Discover, FindsEveryFunctionWithATableInAFolder)
         << out_;
 }
 
-TEST_F(Discover, SkipsEntriesThatCannotBeOpened)
+TEST_F(Discover, SkipsFolderEntriesThatCannotBeOpened)
 {
     put_function("pci/0000:7f:00.3", table::table_of(table::eight_imcs()));
     tree_.link("pci/circle", "circle");
@@ -145,7 +145,7 @@ TEST_F(Discover, SkipsEntriesThatCannotBeOpened)
     EXPECT_EQ(err_, "");
 }
 
-TEST_F(Discover, SavedCopyPrintsTheSameUnits)
+TEST_F(Discover, OutputForASavedCopyHasTheSameUnits)
 {
     std::vector<std::byte> bar = table::table_of(table::eight_imcs());
     bar.resize(65536, std::byte{0xee});
