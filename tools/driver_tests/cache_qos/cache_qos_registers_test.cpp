@@ -370,7 +370,7 @@ private:
     u64 now_ = 1;
 };
 
-TEST(CacheQosRegisters, R07_R08_R09_PqrAssocKeepsValuesOfOtherWriters)
+TEST(CacheQosRegisters, R07_R08_R09_KeepsClosidsAndRmidsThatOthersWriteToPqrAssoc)
 {
     constexpr u32 kSeeds = 4, kSteps = 250000;
     u64 gave_way = 0, came_back = 0, written_back = 0;

@@ -79,7 +79,7 @@ void run_a_world(const Kind &kind, u64 seed, u64 steps)
     }
 }
 
-TEST_P(CacheQosRandom, R21_R22_R26_R27_R30_R31_R51_RandomStepsMatchTruthWithinBound)
+TEST_P(CacheQosRandom, R21_R22_R26_R27_R30_R31_R51_CountsMatchSimulationWithinBoundAfterRandomSteps)
 {
     const u64 first = from_environment("CACHE_QOS_SEED", 1);
     const u64 steps = from_environment("CACHE_QOS_STEPS", 5 * kStepsOfAWorld);
@@ -113,7 +113,7 @@ std::string run_on(const MachineShape &shape, std::string_view text)
     return script.run(text);
 }
 
-TEST(CacheQosScript, ReportsInvalidSteps)
+TEST(CacheQosScript, ReportsInvalidStepsAndUnexpectedCounts)
 {
     Script script(shape_of("spr"));
     EXPECT_EQ(script.run("nonsense 1\n"), "nonsense 1: no such step\n");
@@ -166,12 +166,12 @@ constexpr std::string_view kGroupsAddUp = R"(
         bytes group 1 1 = 50
     )";
 
-TEST(CacheQosScript, R51_R52_R54_ParentGroupIncludesChildren)
+TEST(CacheQosScript, R51_R52_R54_CountsOfParentGroupIncludeChildGroups)
 {
     EXPECT_EQ(run_on(shape_of("spr"), kGroupsAddUp), "");
 }
 
-TEST(CacheQosScript, R57_R58_CgroupIncludesDescendants)
+TEST(CacheQosScript, R57_R58_CountsOfCgroupIncludeDescendants)
 {
     EXPECT_EQ(run_on(shape_of("spr"), R"(
         cgroup none
@@ -205,7 +205,7 @@ TEST(CacheQosScript, R57_R58_CgroupIncludesDescendants)
 
 // This case was the main objection to the driver of 2014: task A fills lines and ends, but its
 // lines are still in the cache.
-TEST(CacheQosScript, R22_R26_LinesOfEndedTaskAreExcludedOrBounded)
+TEST(CacheQosScript, R22_R26_LinesOfEndedTaskAreExcludedOrIncludedInTheErrorBound)
 {
     Script script(shape_of("tiny", 1, 256));
     ASSERT_EQ(script.run(R"(
@@ -315,7 +315,7 @@ TEST(CacheQosScript, R30_CorrectsCountsOnProcessorsWithErratumBdf102)
 
 // All traffic is local. A read of the local counter fails while that counter wraps. The local
 // traffic that is missed must not appear as remote.
-TEST(CacheQosScript, R30_LocalTrafficMissedByAFailedReadIsNotRemote)
+TEST(CacheQosScript, R30_LocalTrafficMissedByAFailedReadIsNotCountedAsRemote)
 {
     MachineShape shape = shape_of("tiny");
     shape.mbm_start = (u64{1} << 24) - 5;
@@ -334,7 +334,7 @@ TEST(CacheQosScript, R30_LocalTrafficMissedByAFailedReadIsNotRemote)
                 PMUKIT_CACHE_QOS_S_GAP);
 }
 
-TEST(CacheQosScript, R21_R37_AllocatesEveryRmidToAMonitor)
+TEST(CacheQosScript, R21_R37_AllocatesAllRmidsBut0ToMonitorsThenFailsWithEnospc)
 {
     for (const char *profile : {"tiny", "hsw", "spr", "clx", "uneven"}) {
         Script script(shape_of(profile));
@@ -405,7 +405,7 @@ TEST(CacheQosScript, R55_RmidIsAvailableAfterLimbo)
               "");
 }
 
-TEST(CacheQosScript, R36_FailingL3DoesNotAffectOthers)
+TEST(CacheQosScript, R36_ReadErrorsOfOneL3DoNotAffectCountsOfAnother)
 {
     Script script(shape_of("spr", 2));
     ASSERT_EQ(script.run(R"(
@@ -435,7 +435,7 @@ TEST(CacheQosScript, R36_FailingL3DoesNotAffectOthers)
     EXPECT_TRUE(v.status & PMUKIT_CACHE_QOS_S_ERROR);
 }
 
-TEST(CacheQosScript, R11_DetectsStolenEvtsel)
+TEST(CacheQosScript, R11_CountsAreCorrectIfOtherSoftwareOverwritesQmEvtsel)
 {
     Script script(shape_of("spr"));
     ASSERT_EQ(script.run("task 20 100\nmonitors 0\nwatch 1 0\nswitch 0 0\nrun 2000\n"), "");
@@ -457,7 +457,7 @@ TEST(CacheQosScript, R11_DetectsStolenEvtsel)
     ASSERT_EQ(script.run("bytes monitor 1 1 = 20\n"), "");
 }
 
-TEST(CacheQosScript, R08_R09_DoesNotOverwriteForeignRmid)
+TEST(CacheQosScript, R08_R09_KeepsRmidWrittenByOtherSoftwareAndMarksCountsAsSuspect)
 {
     Script script(shape_of("spr"));
     World &world = script.world();
@@ -475,7 +475,7 @@ TEST(CacheQosScript, R08_R09_DoesNotOverwriteForeignRmid)
 
 // The test makes a million switches between watched tasks and others; the class of service changes
 // between them.
-TEST(CacheQosScript, R09_R15_SwitchesPreserveClosidAndWriteOncePerChange)
+TEST(CacheQosScript, R09_R15_TaskSwitchesKeepClosidAndWritePqrAssocOncePerChange)
 {
     Script script(shape_of("spr"));
     World &world = script.world();
@@ -522,7 +522,7 @@ struct Probed {
     u32 nr_rmid, width, events;
 };
 
-TEST(CacheQosScript, R04_R05_R12_DetectsFeaturesOfProcessors)
+TEST(CacheQosScript, R04_R05_R12_DetectsRmidsWidthAndEventsOrRefusesTheProcessor)
 {
     constexpr u32 kAll = 0xf, kOccupancyAlone = 1;
     for (const Probed &want :
@@ -558,7 +558,7 @@ u32 counters_in_use(World &world)
 // The processor has 32 counters. RMID 0 and the RMIDs of the first 15 monitors take two counters
 // each, from their start on. A later monitor gets the counters of a monitor that has ended, and
 // reports a gap.
-TEST(CacheQosScript, R12_R31_AssignsCountersToMonitoredRmids)
+TEST(CacheQosScript, R12_R31_AssignsAbmcCountersToMonitoredRmids)
 {
     Script script(shape_of("amd-turin"));
     World &world = script.world();
@@ -602,7 +602,7 @@ TEST(CacheQosScript, R12_R31_AssignsCountersToMonitoredRmids)
 // Other software has assigned two counters. The first counts an event of an RMID that the driver
 // does not use yet. The second counts a combination of traffic that is none of the driver's events.
 // Both counters stay unchanged, even when the driver releases its own counters.
-TEST(CacheQosScript, R12_DoesNotChangeCountersOfOtherSoftware)
+TEST(CacheQosScript, R12_KeepsAbmcCountersAssignedByOtherSoftware)
 {
     Script script(shape_of("amd-turin"));
     World &world = script.world();
@@ -634,7 +634,7 @@ TEST(CacheQosScript, R12_DoesNotChangeCountersOfOtherSoftware)
 
 // While resctrl is mounted, it assigns and releases one counter. During that time the driver keeps
 // its other counters but writes no register.
-TEST(CacheQosScript, R07_R12_ReassignsCountersAfterResctrlUnmount)
+TEST(CacheQosScript, R07_R12_WritesNoAbmcCounterWhileResctrlIsMountedAndReassignsThemAfterUnmount)
 {
     Script script(shape_of("amd-turin"));
     World &world = script.world();
@@ -661,7 +661,7 @@ TEST(CacheQosScript, R07_R12_ReassignsCountersAfterResctrlUnmount)
 
 // With Sub-NUMA clustering, each node has its own RMIDs, and the L3's value is the sum over its
 // nodes.
-TEST(CacheQosScript, R04_R29_ValueOfDividedL3IsSumOverItsNodes)
+TEST(CacheQosScript, R04_R29_OccupancyOfL3WithSncIsSumOverItsNodes)
 {
     for (u32 nodes : {2U, 3U, 4U}) {
         MachineShape shape = shape_of("gnr");
@@ -783,7 +783,7 @@ void run_recorded(const Recorded &r, u32 nodes)
     }
 }
 
-TEST(CacheQosRecorded, R04_R26_R30_R31_R51_RecordedMachinesMatchTruth)
+TEST(CacheQosRecorded, R04_R26_R30_R31_R51_CountsMatchSimulationsOfRecordedMachines)
 {
     u32 machines = 0;
     for (const Recorded &r : recorded(CACHE_QOS_LEAVES)) {

@@ -280,7 +280,7 @@ TEST(CacheQosSimCache, FullSetDoesNotEvictLinesOfOtherSets)
     EXPECT_EQ(machine.lines_of(0, 2), 60U);
 }
 
-TEST(CacheQosSimCache, CountsOwnMemoryAsLocal)
+TEST(CacheQosSimCache, CountsTrafficToMemoryOfItsOwnDomainAsLocal)
 {
     MachineShape shape;
     shape.domains = 2;
@@ -296,7 +296,7 @@ TEST(CacheQosSimCache, CountsOwnMemoryAsLocal)
     EXPECT_EQ(machine.owner(1).units[1], 1U);
 }
 
-TEST(CacheQosSimCache, WriteBackCountsForRmidOfLine)
+TEST(CacheQosSimCache, WriteBackIsCountedForRmidOfTheEvictedLine)
 {
     for (bool write_backs : {false, true}) {
         MachineShape shape;
@@ -362,7 +362,7 @@ TEST(CacheQosSimCache, PinnedLinesAreNeverEvicted)
 
 // The simulation updates counters with every fill and eviction. A count of all lines must give the
 // same values.
-TEST(CacheQosSimCache, CountersMatchLinesAfterRandomAccesses)
+TEST(CacheQosSimCache, CountersMatchACountOfAllLinesAfterRandomAccesses)
 {
     for (u64 seed = 1; seed <= 20; seed++) {
         Dice dice(seed);
@@ -423,7 +423,7 @@ TEST(CacheQosSimCache, SameSeedGivesSameHits)
 // The occupancy O of a task with m of all M misses follows dO/dt = m - M * O / C. In a cache of C
 // lines that was full of other lines, the task has O(t) = C * m/M * (1 - exp(-M t/C)) lines.
 // Evictions are random, so the tolerance is five standard deviations.
-TEST(CacheQosSimCache, OccupancyFollowsClosedFormUnderContention)
+TEST(CacheQosSimCache, OccupancyUnderContentionGrowsAlongTheExpectedExponentialCurve)
 {
     MachineShape shape;
     shape.cpus = 3;
@@ -470,7 +470,7 @@ TEST(CacheQosSimCache, LinesStayWithoutContention)
 
 // Nodes of an L3
 
-TEST(CacheQosSimSnc, SharedRmidIsOffsetInRmidRangeOfNode)
+TEST(CacheQosSimSnc, RmidSharingModeCountsForRmidPlusOffsetOfTheNode)
 {
     MachineShape shape = of_profile("spr");
     shape.nodes = 2;
@@ -487,7 +487,7 @@ TEST(CacheQosSimSnc, SharedRmidIsOffsetInRmidRangeOfNode)
     EXPECT_FALSE(machine.write(0, CACHE_QOS_SIM_MSR_SNC_CONFIG, 2));
 }
 
-TEST(CacheQosSimSnc, PartitionedRmidCountsOnlyInRmidRangeOfItsNode)
+TEST(CacheQosSimSnc, RmidPartitionModeCountsRmidOutsideTheNodesRangeForTheFirstRmidOfTheRange)
 {
     MachineShape shape = of_profile("spr");
     shape.nodes = 2;
@@ -529,7 +529,7 @@ INSTANTIATE_TEST_SUITE_P(Profiles, CacheQosSimWidth,
                          testing::Values(std::pair{"bdx", 24U}, std::pair{"spr", 32U},
                                          std::pair{"wide", 62U}));
 
-TEST(CacheQosSimTraffic, ErratumMiscountsHighRmids)
+TEST(CacheQosSimTraffic, ErratumBdf102OvercountsTrafficOfRmidsAbove31)
 {
     Machine machine(of_profile("bdx"));
     for (u32 rmid : {31U, 32U}) {
@@ -542,7 +542,7 @@ TEST(CacheQosSimTraffic, ErratumMiscountsHighRmids)
     EXPECT_EQ(machine.domain(0).rmids[32].traffic[0].truth, 8000U);
 }
 
-TEST(CacheQosSimTraffic, AmdCountsFromFirstRead)
+TEST(CacheQosSimTraffic, AmdCountsTrafficOfAnRmidFromItsFirstReadOn)
 {
     Machine machine(of_profile("amd-rome"));
     machine.run_as(0, 9);
@@ -554,7 +554,7 @@ TEST(CacheQosSimTraffic, AmdCountsFromFirstRead)
     EXPECT_EQ(machine.domain(0).rmids[9].traffic[0].truth, 2U);
 }
 
-TEST(CacheQosSimTraffic, AmdReadTakesOldestCounterIfAllAreUsed)
+TEST(CacheQosSimTraffic, AmdReadTakesTheLeastRecentlyReadCounterIfAllAreUsed)
 {
     Machine machine(of_profile("amd-rome"));
     const u32 counters = machine.profile().mbm_counters;
@@ -568,7 +568,7 @@ TEST(CacheQosSimTraffic, AmdReadTakesOldestCounterIfAllAreUsed)
     EXPECT_EQ(machine.counter(0, 1, kTotal), kUnavailable);
 }
 
-TEST(CacheQosSimTraffic, RmidWithoutAbmcCounterIsUnavailable)
+TEST(CacheQosSimTraffic, TrafficOfRmidWithoutAbmcCounterReadsAsUnavailable)
 {
     Machine machine(of_profile("amd-turin"));
     EXPECT_EQ(machine.counter(0, 1, kTotal), kUnavailable);
@@ -642,7 +642,7 @@ TEST(CacheQosSimFaults, GpFaultRejectsOneWrite)
     EXPECT_TRUE(machine.write(0, CACHE_QOS_SIM_MSR_PQR, 1));
 }
 
-TEST(CacheQosSimFaults, StealAndHijackFaultsWriteRegistersBeforeReadOfQmCtr)
+TEST(CacheQosSimFaults, StealEvtselAndHijackPqrFaultsOverwriteRegistersBeforeReadOfQmCtr)
 {
     Machine machine(MachineShape{});
     machine.run_as(0, 2);
@@ -661,7 +661,7 @@ TEST(CacheQosSimFaults, StealAndHijackFaultsWriteRegistersBeforeReadOfQmCtr)
 
 // The simulation has no counters for RMIDs that the register cannot hold. It therefore must not
 // store such an RMID.
-TEST(CacheQosSimFaults, InvalidWritesOfAnotherToolAreDropped)
+TEST(CacheQosSimFaults, StealEvtselAndHijackPqrFaultsDropInvalidValues)
 {
     for (const u64 value : {4ULL, 1ULL << 31, 16ULL << 32 | 1, ~0ULL}) {
         Machine machine(of_profile("tiny"));
@@ -732,7 +732,7 @@ struct Named {
     bool shared;
 };
 
-TEST(CacheQosSimStream, ParsesProgramNames)
+TEST(CacheQosSimStream, ParsesFootprintAndRateFromProgramNames)
 {
     for (const Named &want :
          {Named{"cq-ws8M-10G", 128, 10ULL << 30, false}, Named{"cq-sh65536-1", 1, 1, true},

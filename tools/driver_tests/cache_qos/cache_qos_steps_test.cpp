@@ -17,7 +17,7 @@ struct Kind {
     bool hotplug, faults;
 };
 
-TEST(CacheQosSteps, R21_R26_R31_R51_ValuesMatchTruthAfterRandomSteps)
+TEST(CacheQosSteps, R21_R26_R31_R51_CountsMatchSimulationWithinBoundAfterRandomSteps)
 {
     constexpr u32 kSteps = 400, kSeeds = 3;
     for (const Kind &kind : {Kind{"spr", 2, true, false}, Kind{"tiny", 1, false, true},
