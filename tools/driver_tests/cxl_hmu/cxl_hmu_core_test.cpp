@@ -45,7 +45,7 @@ std::string block_error(u64 common0, u64 common1, u64 room)
     return wrong ? wrong : "";
 }
 
-TEST(CxlHmuBlock, AcceptsOneToEightInstancesThatFitExactly)
+TEST(CxlHmuBlock, AcceptsOneToEightInstancesThatEndExactlyAtTheEndOfTheBar)
 {
     for (u64 n = 1; n <= 8; n++)
         EXPECT_EQ(block_error(1 | n << 8, 0x80, 0x10 + n * 0x80), "");
@@ -131,7 +131,7 @@ TEST(CxlHmuCaps, BitmapCoversAtMost52AddressBits)
     EXPECT_EQ(cxl_hmu_range_limit(&caps), 1U << 24);
 }
 
-TEST(CxlHmuCaps, AlwaysOnDeviceNeedsNoEpochs)
+TEST(CxlHmuCaps, DeviceWithOnlyAlwaysOnModeNeedsNoEpochLimits)
 {
     Capability capability;
     cxl_hmu_caps caps;
@@ -150,7 +150,7 @@ TEST(CxlHmuCaps, AlwaysOnDeviceNeedsNoEpochs)
 
 // Bits 47:32 of the first word are the shortest epoch, bits 31:16 the longest one. Each has a
 // 12-bit value in the upper bits and a 4-bit scale in the lower bits.
-TEST(CxlHmuCaps, IgnoresInvalidEpochLimitsOfAlwaysOnDevice)
+TEST(CxlHmuCaps, IgnoresInvalidEpochLimitsOfDeviceWithOnlyAlwaysOnMode)
 {
     const u64 good_limits = 0x00120645;
     for (u64 limits : {0x00010005ULL, 0x00120640ULL, 0x00126647ULL, 0x06450012ULL, 0xffffffffULL,
@@ -529,7 +529,7 @@ TEST(CxlHmuConfig, RangeMustConsistOfWholeUnits)
     EXPECT_EQ((Terms{.granual = 30, .base = 4, .size = 8}.parse(caps)), "");
 }
 
-TEST(CxlHmuConfig, EnablesInterruptsOnlyIfSupportedAndWithVector)
+TEST(CxlHmuConfig, EnablesInterruptsOnlyIfTheyAreSupportedAndThereIsAVector)
 {
     cxl_hmu_caps caps = good_caps();
     cxl_hmu_config cfg;
@@ -597,7 +597,7 @@ TEST(CxlHmuHotList, HeadAndUsedCountMatchAQueue)
     }
 }
 
-TEST(CxlHmuHotList, DrainPlanTakesMinimumOfWaitingEntriesAndSpace)
+TEST(CxlHmuHotList, DrainReadsAllWaitingEntriesOrAsManyAsFit)
 {
     cxl_hmu_plan plan;
     ASSERT_TRUE(cxl_hmu_list_plan(60, 10, 64, 57, false, &plan));
@@ -614,7 +614,7 @@ TEST(CxlHmuHotList, DrainPlanTakesMinimumOfWaitingEntriesAndSpace)
     EXPECT_EQ(plan.head, 10U);
 }
 
-TEST(CxlHmuHotList, IgnoresTailOutsideTheList)
+TEST(CxlHmuHotList, DrainReadsNothingIfTheTailIsOutsideTheList)
 {
     cxl_hmu_plan plan;
     EXPECT_TRUE(cxl_hmu_list_plan(5, 63, 64, 57, false, &plan));
@@ -626,7 +626,7 @@ TEST(CxlHmuHotList, IgnoresTailOutsideTheList)
     }
 }
 
-TEST(CxlHmuStatus, ClearsOverflowIfSetAndLevelOnlyIfListIsEmpty)
+TEST(CxlHmuStatus, ClearsOverflowBitIfSetButLevelBitOnlyIfTheListIsEmpty)
 {
     const u64 others = ~(CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL);
     const u64 both = CXL_HMU_STATUS_OVERFLOW | CXL_HMU_STATUS_LEVEL;

@@ -58,7 +58,7 @@ TEST(CxlHmuRfcDefect, D1_ThresholdLimitIsComputedIn64Bits)
 }
 
 // ffs() counts bits from 1, so 8 + ffs(mask) selected a unit twice as large as the smallest one.
-TEST(CxlHmuRfcDefect, D2_DefaultUnitAndFactorAreTheSmallestSupported)
+TEST(CxlHmuRfcDefect, D2_DefaultUnitSizeAndDownsamplingFactorAreTheSmallestSupported)
 {
     cxl_hmu_caps caps = generous_caps();
     for (unsigned bit = 0; bit < CXL_HMU_NR_UNITS; bit++) {
@@ -73,7 +73,7 @@ TEST(CxlHmuRfcDefect, D2_DefaultUnitAndFactorAreTheSmallestSupported)
 
 // If a range ended at a multiple of 64, the RFC driver wrote one quadword too many. This quadword
 // belonged to the hot list.
-TEST(CxlHmuRfcDefect, D3_RangeUpToTheEndOfTheBitmapStaysInsideIt)
+TEST(CxlHmuRfcDefect, D3_RangeThatEndsWithTheBitmapSetsNoBitBeyondTheBitmap)
 {
     u64 qwords[] = {(1024ULL << 48) | (1ULL << 36) | (1ULL << 32) | (1ULL << 20) | (5ULL << 16) |
                         (0x3fULL << 8),
@@ -93,7 +93,7 @@ TEST(CxlHmuRfcDefect, D3_RangeUpToTheEndOfTheBitmapStaysInsideIt)
 
 // The RFC driver did not write the quadwords outside the range, so bits of an earlier run stayed
 // set there.
-TEST(CxlHmuRfcDefect, D4_QwordsOutsideTheRangeAreWrittenAsZero)
+TEST(CxlHmuRfcDefect, D4_BitmapQwordsOutsideTheRangeAreZero)
 {
     cxl_hmu_config cfg = {};
     cfg.range_base = 130;
@@ -123,7 +123,7 @@ TEST(CxlHmuRfcDefect, D5_HeadAdvancesByEntriesRead)
 }
 
 // After an incomplete copy, the RFC driver continued with the next part of the list.
-TEST(CxlHmuRfcDefect, D6_UnreadEntriesWaitFromTheNewHeadOn)
+TEST(CxlHmuRfcDefect, D6_EntriesThatDoNotFitAreReadByTheNextDrain)
 {
     // The entries wrap around: 3 are at the end of the list and 4 at its start. The first plan has
     // space for only 2 entries, the second for all.
@@ -150,7 +150,7 @@ TEST(CxlHmuRfcDefect, D7_ParsingAnEventDoesNotChangeTheInstance)
     EXPECT_TRUE(second.always_on);
 }
 
-TEST(CxlHmuRfcDefect, D11_LossesAndOverflowsAreInTheRecord)
+TEST(CxlHmuRfcDefect, D11_RecordHeaderHasNumberOfLostEntriesAndOverflowFlag)
 {
     cxl_hmu_header header = {};
     header.lost = 41;
@@ -208,7 +208,7 @@ TEST(CxlHmuRfcDefect, D17_EpochScalesAre100UsToOneSecond)
 }
 
 // The header of the RFC driver had no unit, time, sequence number or losses.
-TEST(CxlHmuRfcDefect, D19_RecordHasUnitTimeSequenceAndLosses)
+TEST(CxlHmuRfcDefect, D19_RecordHeaderHasUnitSizeTimeSequenceNumberAndLosses)
 {
     const cxl_hmu_header header = {.time_ns = 1,
                                    .sequence = 2,
@@ -251,7 +251,7 @@ TEST(CxlHmuRfcRequest, BlockLengthIsComputedFromItsInstances)
 
 // If the driver returns EINVAL, its message must name the wrong term, and the file in caps/ that
 // has the valid values.
-TEST(CxlHmuRfcRequest, ErrorNamesTheTermAndItsCapsFile)
+TEST(CxlHmuRfcRequest, ErrorMessageContainsTheWrongTermAndItsCapsFile)
 {
     const struct {
         u64 config, config1, config2;
