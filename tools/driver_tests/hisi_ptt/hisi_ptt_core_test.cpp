@@ -39,7 +39,7 @@ std::string wrong(u64 config, u64 config1 = 0, u64 config2 = 0)
     return reason ? reason : "";
 }
 
-TEST(HisiPttTerms, ParseDocumentedExample)
+TEST(HisiPttTerms, ParsesDocumentedExample)
 {
     hisi_ptt_config cfg;
     ASSERT_EQ(hisi_ptt_config_parse(0x101180001, 0, 0, &cfg), nullptr)
@@ -53,7 +53,7 @@ TEST(HisiPttTerms, ParseDocumentedExample)
     EXPECT_EQ(hisi_ptt_entry_bytes(&cfg), 32U);
 }
 
-TEST(HisiPttTerms, EncodeTraceOfARequesterIn4dw)
+TEST(HisiPttTerms, EncodesTraceOfOneRequesterIn4dwFormat)
 {
     hisi_ptt_config cfg;
     ASSERT_EQ(hisi_ptt_config_parse(config_of({.filter = 0x101, .type = 7}), 0, 0, &cfg), nullptr);
@@ -74,7 +74,7 @@ bool allowed(u64 direction, u64 type, u64 format)
     return single || !outbound;
 }
 
-TEST(HisiPttTerms, AcceptExactlyTheDocumentedCombinations)
+TEST(HisiPttTerms, AcceptsExactlyTheDocumentedCombinations)
 {
     for (u64 direction = 0; direction < 16; direction++)
         for (u64 type = 0; type < 256; type++)
@@ -84,25 +84,25 @@ TEST(HisiPttTerms, AcceptExactlyTheDocumentedCombinations)
                     << direction << ' ' << type << ' ' << format;
 }
 
-TEST(HisiPttTerms, Reject8dwWithDirectionZero)
+TEST(HisiPttTerms, Rejects8dwFormatWithDirection0)
 {
     EXPECT_NE(wrong(config_of({.direction = 0, .format = 1})).find("reserved"), std::string::npos);
 }
 
-TEST(HisiPttTerms, RejectSeveralTypesIfDirectionIncludesOutbound)
+TEST(HisiPttTerms, RejectsSeveralTypesIfDirectionIncludesOutbound)
 {
     EXPECT_NE(wrong(config_of({.direction = 1, .type = 3})), "");
     EXPECT_NE(wrong(config_of({.direction = 2, .type = 6})), "") << "4DW 2 carries outbound";
     EXPECT_EQ(wrong(config_of({.direction = 2, .type = 6, .format = 1})), "") << "8DW 2 does not";
 }
 
-TEST(HisiPttTerms, RejectEmptyPortMask)
+TEST(HisiPttTerms, RejectsEmptyPortMask)
 {
     EXPECT_NE(wrong(config_of({.filter = 0x80000})), "");
     EXPECT_EQ(wrong(config_of({.filter = 0})), "") << "requester 00:00.0 is a number like any";
 }
 
-TEST(HisiPttTerms, RejectEveryReservedBit)
+TEST(HisiPttTerms, RejectsEveryReservedBit)
 {
     for (int bit = 0; bit < 64; bit++) {
         if ((bit >= 16 && bit <= 18) || bit >= 36) {
@@ -137,7 +137,7 @@ TEST(HisiPttPlace, DeviceRangeIncludesBothEnds)
             << "upper below lower";
 }
 
-TEST(HisiPttFilter, ValuesMatchDocumentation)
+TEST(HisiPttFilter, FilterValuesOfPortsAndRequestersMatchDocumentation)
 {
     EXPECT_EQ(hisi_ptt_filter_value(true, 0x10 << 3), 0x80001U) << "00:10.0";
     EXPECT_EQ(hisi_ptt_filter_value(true, 0x11 << 3), 0x80004U) << "00:11.0";
@@ -147,7 +147,7 @@ TEST(HisiPttFilter, ValuesMatchDocumentation)
 
 // Tune
 
-TEST(HisiPttTune, ClampsToHighestLevel)
+TEST(HisiPttTune, ValuesAboveTheHighestLevelAreClampedToIt)
 {
     EXPECT_EQ(hisi_ptt_tune_level(0), 0);
     EXPECT_EQ(hisi_ptt_tune_level(1), 1);
@@ -157,7 +157,7 @@ TEST(HisiPttTune, ClampsToHighestLevel)
     EXPECT_EQ(hisi_ptt_tune_level(~0ULL), 2);
 }
 
-TEST(HisiPttTune, SelectsEventAndKeepsOtherBits)
+TEST(HisiPttTune, TuneControlSelectsTheEventAndKeepsOtherBits)
 {
     EXPECT_EQ(hisi_ptt_tune_ctrl(0, 4, 3), 0x00030004U);
     EXPECT_EQ(hisi_ptt_tune_ctrl(0xffffffff, 5, 7), 0xff070005U);
@@ -202,7 +202,7 @@ TEST(HisiPttRing, RejectsWritePointerBeyondBuffer)
     EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), kBytes);
 }
 
-TEST(HisiPttRing, RejectsWritePointerInOtherBuffer)
+TEST(HisiPttRing, RejectsWritePointerOutsideTheBufferThatIsBeingFilled)
 {
     for (u32 buffer : {0U, 2U, 3U}) {
         hisi_ptt_ring ring = started();
@@ -212,7 +212,7 @@ TEST(HisiPttRing, RejectsWritePointerInOtherBuffer)
     }
 }
 
-TEST(HisiPttRing, AcceptsOnlyEndOfLastFullBufferAsWritePointerInPreviousBuffer)
+TEST(HisiPttRing, AcceptsWritePointerInThePreviousBufferOnlyAtItsEnd)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 3), HISI_PTT_GOOD);
@@ -222,7 +222,7 @@ TEST(HisiPttRing, AcceptsOnlyEndOfLastFullBufferAsWritePointerInPreviousBuffer)
     EXPECT_EQ(hisi_ptt_ring_waiting(&ring), 2 * kBytes);
 }
 
-TEST(HisiPttRing, FourFullBuffersAreNoLossIfWritePointerIsAtTheirEnd)
+TEST(HisiPttRing, FourFullBuffersLoseNothingIfWritePointerIsAtTheEndOfTheFourth)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 0xf), HISI_PTT_OVERRUN);
@@ -258,7 +258,7 @@ TEST(HisiPttRing, ReadsAllBuffersReportedByOneInterrupt)
     }
 }
 
-TEST(HisiPttRing, DropReturnsNumberOfUnreadBytes)
+TEST(HisiPttRing, DroppingUnreadDataReturnsItsNumberOfBytes)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
@@ -490,7 +490,7 @@ TEST(HisiPttRing, ReadsEveryEntryOnceInOrderWithoutOverrun)
     }
 }
 
-TEST(HisiPttRing, OverrunDeliversNoTornRepeatedOrReorderedEntries)
+TEST(HisiPttRing, EntriesReadBeforeAndAfterOverrunsAreNotTornRepeatedOrReordered)
 {
     // The maximum number of entries that the device writes between two steps. With 300 entries it
     // wraps up to nine times.
@@ -537,7 +537,7 @@ TEST(HisiPttRecord, HeaderMatchesUapi)
     EXPECT_EQ(std::memcmp(&mark, "HISI_PTT", 8), 0);
 }
 
-TEST(HisiPttRecord, DataOfARecordIsAMultipleOfBothEntrySizes)
+TEST(HisiPttRecord, DataSizeOfARecordIsAMultipleOfBothEntrySizes)
 {
     EXPECT_EQ(PMUKIT_HISI_PTT_DATA_BYTES % HISI_PTT_ENTRY_BYTES_8DW, 0);
     EXPECT_EQ(HISI_PTT_RECORD_WORDS, 6 + 384);
