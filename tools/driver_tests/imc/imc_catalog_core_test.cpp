@@ -203,7 +203,7 @@ TEST(ImcCatalog, EventWithoutScaleOrUnitTextInheritsItFromItsPmu)
     EXPECT_EQ(parsed->events[0].value, 0x18U) << "no reg of the unit: nothing is added";
 }
 
-TEST(ImcCatalog, ReadsAllTypesAndUnitsWithoutEvents)
+TEST(ImcCatalog, ReadsUnitsOfAllTypesAndUnitsWithoutEvents)
 {
     const auto parsed = parse(make({.more_units = [](Tree &tree) {
         add_unit(tree, "mcs23", 0x10, 8);
@@ -221,7 +221,7 @@ TEST(ImcCatalog, ReadsAllTypesAndUnitsWithoutEvents)
 // These tests cover features of IBM's POWER9 and POWER10 catalogs
 // (github.com/open-power/ima-catalog).
 
-TEST(ImcCatalog, AcceptsEmptyPrefix)
+TEST(ImcCatalog, AcceptsEmptyPrefixOfEventNames)
 {
     const auto parsed =
         parse(make({.node = "nvlink3@288",
@@ -325,7 +325,7 @@ TEST(ImcCatalog, SkippedUnitsCountTowardTheUnitLimit)
     EXPECT_EQ(parsed->catalog.nr_skipped, u32{IMC_MAX_UNITS});
 }
 
-TEST(ImcCatalog, AcceptsCompatiblePropertyWithSeveralStringsAndNestedUnits)
+TEST(ImcCatalog, AcceptsNestedUnitsAndCompatiblePropertiesWithSeveralStrings)
 {
     Tree tree;
     tree.begin("").begin("a").bytes("compatible",
@@ -335,7 +335,7 @@ TEST(ImcCatalog, AcceptsCompatiblePropertyWithSeveralStringsAndNestedUnits)
     EXPECT_EQ(parse(tree.finish())->wrong, "");
 }
 
-TEST(ImcCatalog, ReadsOldPhandlePropertyAndCbOffset)
+TEST(ImcCatalog, ReadsLinuxPhandlePropertyAndCbOffset)
 {
     Tree tree;
     tree.begin("").begin("imc").text("compatible", "ibm,opal-in-memory-counters");
@@ -373,7 +373,7 @@ TEST(ImcCatalog, TraceEventRegIsAValueNotAnOffset)
     EXPECT_FALSE(imc_unit_samples(&parsed->catalog, &unit, 0x10200001ULL | 1ULL << 32));
 }
 
-TEST(ImcCatalog, ReadsShippedCatalog)
+TEST(ImcCatalog, ReadsTheCatalogOfImcEngine)
 {
     std::ifstream file(IMC_CATALOG, std::ios::binary);
     const Blob blob((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -788,7 +788,7 @@ TEST(ImcCatalog, RejectsInvalidTokenSequences)
 
 // Whichever byte is changed, the parser accesses nothing outside the blob (checked by
 // AddressSanitizer). If it accepts the blob, all counters are inside their unit.
-TEST(ImcCatalog, ParsesOrRejectsBlobWithAnyByteChanged)
+TEST(ImcCatalog, AnyChangedByteIsRejectedOrLeavesAllCountersInsideTheirUnits)
 {
     const Blob whole = make({});
     for (size_t at = 0; at < whole.size(); at++) {

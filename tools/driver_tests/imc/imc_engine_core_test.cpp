@@ -35,7 +35,7 @@ struct Machine {
     }
 };
 
-TEST(ImcEngineFacts, TimeIsCountedByNumberOfBusyThreads)
+TEST(ImcEngineFacts, TimeOfACoreIsCountedSeparatelyForEachNumberOfBusyThreads)
 {
     Machine machine;
     // Thread 0 becomes busy at 100 ns; no thread is busy before.
@@ -89,7 +89,7 @@ TEST(ImcEngineFacts, SettingTheSameBusyStateAgainChangesNothing)
     EXPECT_EQ(machine.fact(IMC_ENGINE_TASK_NS), 20U);
 }
 
-TEST(ImcEngineFacts, FactsDoNotChangeWhileTheClockGoesBackwards)
+TEST(ImcEngineFacts, TimesDoNotChangeIfTheClockGoesBackwards)
 {
     Machine machine;
     machine.busy(0, true, 100);
@@ -101,7 +101,7 @@ TEST(ImcEngineFacts, FactsDoNotChangeWhileTheClockGoesBackwards)
     EXPECT_EQ(machine.thread_fact(0, IMC_ENGINE_TASK_NS), 10U);
 }
 
-TEST(ImcEngineFacts, WorkIsCountedPerThreadButTimesAreThoseOfTheCore)
+TEST(ImcEngineFacts, ThreadHasItsOwnSwitchesAndFaultsButElapsedAndBusyTimesOfItsCore)
 {
     Machine machine;
     machine.threads[0].switches = 3;
@@ -145,7 +145,7 @@ TEST(ImcEngineSlots, SumOfRoundedDeltasEqualsRoundedSum)
     EXPECT_EQ(sum, 17000U * 1000 / 16000);
 }
 
-TEST(ImcEngineSlots, EachEventCountsTheExpectedFact)
+TEST(ImcEngineSlots, EachCoreEventHasTheExpectedCount)
 {
     imc_engine_facts from{}, to{};
     for (u64 i = 0; i < IMC_ENGINE_NR_FACTS; i++) {
@@ -175,12 +175,12 @@ TEST(ImcEngineSlots, EachEventCountsTheExpectedFact)
 
 // Trace
 
-TEST(ImcEngineScom, MatchesSkiboot)
+TEST(ImcEngineScom, ScomValueOfATraceEventMatchesSkiboot)
 {
     EXPECT_EQ(imc_engine_scom(0xffffff05), 0x7fffffc142020000U);
 }
 
-TEST(ImcEngineScom, EncodesPeriod)
+TEST(ImcEngineScom, ScomValueEncodesTheSamplingPeriod)
 {
     // The counter starts at 0xffffff05 and overflows after 251 events of 31.25 ns each.
     EXPECT_EQ(imc_engine_period_ns(imc_engine_scom(0xffffff05)), 7843U);
@@ -189,7 +189,7 @@ TEST(ImcEngineScom, EncodesPeriod)
     EXPECT_EQ(imc_engine_period_ns(imc_engine_scom(0)), 134217728000U);
 }
 
-TEST(ImcEngineScom, EncodesBufferSize)
+TEST(ImcEngineScom, ScomValueEncodesTheBufferSize)
 {
     EXPECT_EQ(imc_engine_buffer_records(imc_engine_scom(0)), 4096U);
     const u32 records[] = {4096, 8192, 16384, 32768, 65536, 65536, 65536, 65536};
@@ -213,7 +213,7 @@ TEST(ImcEngineTrace, WritesKernelModeRecord)
     EXPECT_EQ(trace.at, 1U);
 }
 
-TEST(ImcEngineTrace, MarksUserMode)
+TEST(ImcEngineTrace, RecordOfUserModeHasTheUserModeBits)
 {
     imc_engine_trace trace{};
     u64 words[IMC_ENGINE_RECORD_WORDS];
@@ -277,7 +277,7 @@ void expect_due(const imc_engine_due &due, u64 count, u64 first_ns, u64 late)
     EXPECT_EQ(due.late, late);
 }
 
-TEST(ImcEngineTrace, WritesAllRecordsDue)
+TEST(ImcEngineTrace, ARecordIsDueForEachSamplingTimeSinceTheLastTick)
 {
     // The sampling times are 30 + n * 7843 ns. A record is due for each sampling time that is after
     // the first argument and not after the second one.
@@ -288,7 +288,7 @@ TEST(ImcEngineTrace, WritesAllRecordsDue)
     expect_due(imc_engine_trace_due(30 + 7843, 40, 7843, 30), 0, 30 + 7843, 0);
 }
 
-TEST(ImcEngineTrace, DropsRecordsDueTooLongAgo)
+TEST(ImcEngineTrace, DropsRecordsDueMoreThan1MsAgoExceptTheNewest)
 {
     // Only records of the last 1 ms are written, which are 127 records if the period is 7843 ns.
     // The newest of the due records is always written.
@@ -299,7 +299,7 @@ TEST(ImcEngineTrace, DropsRecordsDueTooLongAgo)
 
 // Nest
 
-TEST(ImcEngineNest, AppliesCommands)
+TEST(ImcEngineNest, CommandsSetTheNestStatus)
 {
     EXPECT_EQ(imc_engine_nest_status(2, 0), 2U);
     EXPECT_EQ(imc_engine_nest_status(1, 0), 1U);
@@ -310,7 +310,7 @@ TEST(ImcEngineNest, AppliesCommands)
     EXPECT_EQ(imc_engine_nest_status(1, ~u64{0}), 1U);
 }
 
-TEST(ImcEngineNest, HasEightSpeeds)
+TEST(ImcEngineNest, EightSpeedsSelectIntervalsOf128MicrosecondsTo1Second)
 {
     const u64 us[] = {128, 256, 1000, 4000, 16000, 64000, 256000, 1000000, 1000000};
     for (u64 speed = 0; speed < 9; speed++)
@@ -318,7 +318,7 @@ TEST(ImcEngineNest, HasEightSpeeds)
     EXPECT_EQ(imc_engine_nest_interval_ns(~u64{0}), 1000000000U);
 }
 
-TEST(ImcEngineNest, CountsLinesAndCycles)
+TEST(ImcEngineNest, EachNestEventHasTheExpectedNumberOfLinesOrCycles)
 {
     imc_engine_nest_facts from{}, to{};
     for (u64 i = 0; i < IMC_ENGINE_NR_NEST_FACTS; i++)
@@ -389,7 +389,7 @@ Offsets catalogue()
     return offsets;
 }
 
-TEST(ImcEngineCatalogue, OffsetsMatchTheEngine)
+TEST(ImcEngineCatalogue, CounterOffsetsInTheCatalogMatchTheEngine)
 {
     Offsets expected = {{"trace/trace_cycles", 0x10200000}};
     for (const imc_engine_slot &slot : imc_engine_slots) {

@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(Counts, ImcRingFull,
                                          2 * kRecords - 1));
 
 // The test polls the buffer but does not read records, as when the reader of an AUX area is slow.
-TEST_F(ImcRing, CountsLossExactlyIfEachRoundOfTheBufferIsPolled)
+TEST_F(ImcRing, CountsLostRecordsExactlyIfTheBufferIsPolledInEachRound)
 {
     u64 taken = 0;
     for (u32 i = 0; i < 40; i++) {
@@ -184,7 +184,7 @@ TEST_F(ImcRing, CountsLossExactlyIfEachRoundOfTheBufferIsPolled)
     EXPECT_FALSE(tally.lapped);
 }
 
-TEST_F(ImcRing, RecordOverwrittenAfterItsPollCountsOnceAsLost)
+TEST_F(ImcRing, RecordOverwrittenAfterItsPollIsCountedAsLostOnce)
 {
     engine.write(4);
     look();
@@ -297,7 +297,7 @@ TEST_F(ImcRing, DoesNotMistakeHalfWrittenRecordForARestart)
 }
 
 // The last word of a record has only the lower 42 bits of the timebase.
-TEST_F(ImcRing, SecondTimebaseHas42Bits)
+TEST_F(ImcRing, LastWordOfARecordMustHaveTheLower42BitsOfTheTimebase)
 {
     engine.step(1ULL << 41);
     engine.write(4);
@@ -433,7 +433,7 @@ TEST_F(ImcRing, DeliversOrCountsEveryRecordForAnyBufferContent)
 
 // Timer interval
 
-TEST(ImcPoll, PollIntervalIsTheTimeOfHalfASection)
+TEST(ImcPoll, PollIntervalIsTheTimeOfHalfTheRecordsThatOneDrainReads)
 {
     EXPECT_EQ(imc_poll_ns(1000000, 128, 128), 500000U);
     EXPECT_EQ(imc_poll_ns(1000000, 64, 128), 1000000U);
