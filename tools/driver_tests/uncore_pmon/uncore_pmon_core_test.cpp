@@ -89,7 +89,7 @@ TEST(UncorePmonGlobal, RejectsTableBeyondTheBar)
     EXPECT_EQ(uncore_pmon_table_bytes(&global), 2088960U);
 }
 
-TEST(UncorePmonGlobal, RecognizesMmioControl)
+TEST(UncorePmonGlobal, RecognizesGlobalControlInMmio)
 {
     const auto is_mmio = [](u64 access, u64 address) {
         const u64 words[] = {access << 62 | 3 << 8 | 1 << 16, address, 0};
@@ -208,7 +208,7 @@ TEST(UncorePmonUnits, RejectsArchitecturalAndHypervisorMsrs)
               "control address is not an MSR of the uncore");
 }
 
-TEST(UncorePmonUnits, AcceptsCountersAfterControls)
+TEST(UncorePmonUnits, AcceptsCounterRegistersBehindControlRegisters)
 {
     EXPECT_EQ(why({.control = 8, .counter = 24}), "") << "right behind the controls";
     EXPECT_EQ(why({.control = 8, .counter = 80, .box_control = (u64{1} << 52) - 120}), "");
@@ -222,7 +222,7 @@ TEST(UncorePmonUnits, AcceptsCountersAfterControls)
               "control address is not in a configuration space");
 }
 
-TEST(UncorePmonUnits, RejectsDuplicatesAndUnlikeUnitsOfAType)
+TEST(UncorePmonUnits, RejectsDuplicateUnitsAndUnitsThatDifferFromTheFirstOfTheirType)
 {
     const std::vector<uncore_pmon_entry> entries =
         decode({entry_of({}), entry_of({.id = 1}), entry_of({.id = 1}),
@@ -246,7 +246,7 @@ TEST(UncorePmonUnits, RejectsDuplicatesAndUnlikeUnitsOfAType)
                      "not as the first unit of its type");
 }
 
-TEST(UncorePmonGlobal, RecognizesMsrControl)
+TEST(UncorePmonGlobal, RecognizesGlobalControlInAnMsr)
 {
     const auto is_msr = [](u8 access, u64 control) {
         const uncore_pmon_global global = {
@@ -322,7 +322,7 @@ TEST(UncorePmonUnits, PciUnitsUseEcamExceptInFirst256BytesOfDomain0)
 
 // Types 8 and 9 are UPI and M3UPI links, whose addresses in the table of Sapphire Rapids are wrong.
 // Type 19 of Diamond Rapids is ignored by the driver.
-TEST(UncorePmonUnits, UnitsOfLinkTypesAndOfIgnoredTypeAreMisplaced)
+TEST(UncorePmonUnits, TableAddressesOfUpiAndM3upiOnSprAndOfType19OnDmrAreNotUsed)
 {
     for (u64 type = 0; type < 100; type++) {
         const uncore_pmon_unit unit =
@@ -386,7 +386,7 @@ TEST(UncorePmonUnits, SkipsEmptyEntries)
 
 // Counters that the table does not list
 
-TEST(UncorePmonFixed, FixedCounterExistsUnlessOtherRegistersOverlapIt)
+TEST(UncorePmonFixed, MmioImcUnitsHaveAFixedCounterUnlessOtherRegistersOverlapIt)
 {
     const auto has_fixed = [](const UnitWords &words,
                               uncore_pmon_platform platform = UNCORE_PMON_SPR) {
@@ -406,7 +406,7 @@ TEST(UncorePmonFixed, FixedCounterExistsUnlessOtherRegistersOverlapIt)
     EXPECT_TRUE(has_fixed({.counters = 6, .control = 88})) << "just above it";
 }
 
-TEST(UncorePmonFree, OnlyFirstControllerOfAPairHasFreeRunningCounters)
+TEST(UncorePmonFree, OnlyFirstMemoryControllerOfAPairHasFreeRunningCounters)
 {
     const auto has_free = [](const UnitWords &words, uncore_pmon_platform platform) {
         const uncore_pmon_unit unit = unit_of(words);
@@ -472,7 +472,7 @@ TEST(UncorePmonTerms, RejectsConfigBitsThatTheUnitDoesNotHave)
 
 // The expected constraints are those of uncore_snbep.c in Linux 6.12:
 // skx_uncore_chabox_constraints, icx_uncore_iio_constraints and icx_uncore_m3upi_constraints.
-TEST(UncorePmonTerms, ApplyCounterConstraintsOfMsrUnits)
+TEST(UncorePmonTerms, EventsOfChaIioAndM3upiUseOnlyTheCountersThatLinuxAllows)
 {
     struct Case {
         u64 type, event;
@@ -501,7 +501,7 @@ TEST(UncorePmonTerms, ApplyCounterConstraintsOfMsrUnits)
     }
 }
 
-TEST(UncorePmonTerms, ApplyCounterConstraints)
+TEST(UncorePmonTerms, EventsOfCxlcmAndM2pcieUseOnlyTheirAllowedCounters)
 {
     const UnitWords cxlcm = {.counters = 8, .control = 72, .type = 12};
     for (u64 event = 0; event < 0xff; event++) {
@@ -631,7 +631,7 @@ TEST(UncorePmonNamed, NamedEventsHaveExpectedCodes)
     }
 }
 
-TEST(UncorePmonNamed, NamedEventsMatchUnitAndPlatform)
+TEST(UncorePmonNamed, UnitHasOnlyNamedEventsThatItsCountersAndPlatformSupport)
 {
     const uncore_pmon_unit first = unit_of({}), second = unit_of({.box_control = 0xc8aaa800});
     const uncore_pmon_unit crowded = unit_of({.counters = 6});
@@ -671,7 +671,7 @@ TEST(UncorePmonTypes, NamesMatchTypeNumbers)
 
 // Counters
 
-TEST(UncorePmonFold, IntervalIsAtMostHalfTheWrapTime)
+TEST(UncorePmonFold, IntervalBetweenCounterReadsIsAtMostHalfTheWrapTime)
 {
     for (u32 width = 32; width <= 64; width++) {
         // The time in which a counter advances by half of its range at 2^40 counts per second,
@@ -745,7 +745,7 @@ bool can_be_assigned(const std::vector<u32> &slots)
     return true;
 }
 
-TEST(UncorePmonAssign, FindsAnAssignmentIfOneExists)
+TEST(UncorePmonAssign, AssignsCountersToAllEventsIfThatIsPossible)
 {
     std::mt19937 random(7);
     int possible = 0;
