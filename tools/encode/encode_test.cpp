@@ -30,7 +30,7 @@ std::string error_of(std::string_view text)
     return made ? "none" : made.error().message;
 }
 
-TEST(EncodeLines, WriteLittleEndianBytes)
+TEST(EncodeLines, BytesDwordsAndWordsAreWrittenInLittleEndianOrder)
 {
     EXPECT_EQ(bytes_of("bytes 01 ff"), (std::vector{std::byte{1}, std::byte{0xff}}));
     const std::vector<std::byte> dwords = bytes_of("dwords 01020304\nwords 5");
@@ -39,7 +39,7 @@ TEST(EncodeLines, WriteLittleEndianBytes)
     EXPECT_EQ(load_le<uint64_t>(dwords.data() + 4), 5U);
 }
 
-TEST(EncodeLines, EncodeHisiPttFormats)
+TEST(EncodeLines, HisiPttLinesAreEncodedIn8dwAnd4dwFormat)
 {
     const std::vector<std::byte> wide = bytes_of("8dw 10 60000001 2 3 4 91312345");
     ASSERT_EQ(wide.size(), 32U);
@@ -49,7 +49,7 @@ TEST(EncodeLines, EncodeHisiPttFormats)
     EXPECT_EQ(bytes_of("4dw 1 2 3 4").size(), 16U);
 }
 
-TEST(EncodeLines, EncodeCxlHmuRecords)
+TEST(EncodeLines, HotLinesAreEncodedAsCxlHmuRecords)
 {
     const std::vector<std::byte> hot = bytes_of("hot width 8 unit 12 time 7 lost 5 3:255 1:1");
     ASSERT_EQ(hot.size(), 8U * 9);
@@ -61,7 +61,7 @@ TEST(EncodeLines, EncodeCxlHmuRecords)
     EXPECT_EQ(load_le<uint64_t>(hot.data() + 56), uint64_t{3} << 8 | 255);
 }
 
-TEST(EncodeLines, RejectMoreCxlHmuEntriesThanTheCountHolds)
+TEST(EncodeLines, RejectsMoreEntriesThanTheCountOfACxlHmuRecordHolds)
 {
     std::string line = "hot width 8";
     for (unsigned i = 0; i < 0xffff - 5; i++)
@@ -71,7 +71,7 @@ TEST(EncodeLines, RejectMoreCxlHmuEntriesThanTheCountHolds)
               "line 4: a record holds at most 65530 entries; write further ones in a second line");
 }
 
-TEST(EncodeCase, ErrorsNameTheLine)
+TEST(EncodeCase, ErrorMessagesContainTheLineNumber)
 {
     EXPECT_EQ(error_of("pmu 1 a\nevent 1 b//\n"), "line 2: an event of an undefined pmu");
     for (const char *line : {"pmu x a", "pmu 1", "pmu 1 a cap"})

@@ -40,7 +40,7 @@ TEST(Schema, NamesAreUniqueAndShort)
     }
 }
 
-TEST(Schema, MatchesTheDocument)
+TEST(Schema, EveryTableAndColumnIsDescribedInTheDocument)
 {
     const std::string text = document();
     ASSERT_FALSE(text.empty()) << EXPORT_DOCUMENT;

@@ -53,7 +53,7 @@ TEST(Text, WritesWordsOfEveryLength)
 }
 
 // Writing a number must not overwrite more bytes than callers reserve for it.
-TEST(Text, OverwritesAtMostTheReservedBytes)
+TEST(Text, NumbersOccupyAtMostTheReservedBytes)
 {
     for (uint64_t value = UINT64_MAX; value != 0; value /= 3)
         for (char *(*function)(char *, uint64_t) : {&put_decimal, &put_address}) {

@@ -78,7 +78,7 @@ TEST(Page, PictureHasOneTabStop)
     EXPECT_EQ(count_of(text, "role=\"img\" tabindex=\"-1\""), 3U);
 }
 
-TEST(Page, ShadesNonzeroCellsAndOmitsZeros)
+TEST(Page, HeatMapShadesNonzeroCellsAndOmitsZeros)
 {
     Page page;
     page.add(figure_with(
@@ -100,7 +100,7 @@ TEST(Page, BarsAreClampedToThePicture)
     EXPECT_EQ(text.find("750"), std::string::npos);
 }
 
-TEST(Page, LeavesOutFramesTooSmallToSee)
+TEST(Page, FlameGraphOmitsFramesTooSmallToSee)
 {
     Page page;
     page.add(figure_with(
@@ -119,7 +119,7 @@ TEST(Page, IsValidWithoutFigures)
 }
 
 // If it is unknown whether a recording has losses, its figure must not claim that nothing is lost.
-TEST(Page, DoesNotClaimNothingLostIfLossesAreUnknown)
+TEST(Page, UnknownLossesAreNotReportedAsNothingLost)
 {
     Page page;
     Figure figure = figure_with(Bars{});
@@ -145,7 +145,7 @@ TEST(Page, AcceptsEmptyPictures)
     EXPECT_EQ(count_of(text, "</figure>"), 6U);
 }
 
-TEST(Page, LimitsNumberOfFiguresAndReportsThoseLeftOut)
+TEST(Page, LimitsItsSizeAndReportsTheNumberOfFiguresLeftOut)
 {
     constexpr size_t kFigures = 1000, kWords = limits::kPage / 100;
     Page page;

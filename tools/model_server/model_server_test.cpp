@@ -86,7 +86,7 @@ std::string content_of(const std::string &path)
 
 class WrongWords : public testing::TestWithParam<const char *> {};
 
-TEST_P(WrongWords, GiveOneErrorLineAndExitCode2)
+TEST_P(WrongWords, InvalidCxlHmuOptionsGiveOneErrorLineAndExitCode2)
 {
     const Outcome outcome = run(GetParam());
     EXPECT_EQ(outcome.exit_code, 2) << outcome.text;
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(PmukitModel, WrongWords,
 
 class WrongTraceBlock : public testing::TestWithParam<const char *> {};
 
-TEST_P(WrongTraceBlock, GivesOneErrorLineAndExitCode2)
+TEST_P(WrongTraceBlock, InvalidHisiPttOptionsGiveOneErrorLineAndExitCode2)
 {
     const Outcome outcome =
         Program(std::string("hisi_ptt --socket /nonexistent/socket ") + GetParam()).end();
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class WrongUncore : public testing::TestWithParam<const char *> {};
 
-TEST_P(WrongUncore, GivesOneErrorLineAndExitCode2)
+TEST_P(WrongUncore, InvalidUncorePmonOptionsGiveOneErrorLineAndExitCode2)
 {
     const Outcome outcome = Program(std::string("uncore_pmon ") + GetParam()).end();
     EXPECT_EQ(outcome.exit_code, 2) << outcome.text;
@@ -234,7 +234,7 @@ TEST(PmukitModel, ReportsFullStdout)
     EXPECT_FALSE(std::filesystem::exists(in.path("socket")));
 }
 
-TEST(PmukitModel, ReportsBrokenPipeOfTheFaultList)
+TEST(PmukitModel, ReportsBrokenPipeWhileTheFaultListIsWritten)
 {
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
@@ -246,7 +246,7 @@ TEST(PmukitModel, ReportsBrokenPipeOfTheFaultList)
     EXPECT_EQ(outcome.text, "pmukit-model: standard output: Broken pipe\n");
 }
 
-TEST(PmukitModel, ReportsBrokenPipeOfTheFinalTotals)
+TEST(PmukitModel, ReportsBrokenPipeWhileTheFinalTotalsAreWritten)
 {
     const TestFolder in;
     int ends[2];
@@ -266,7 +266,7 @@ TEST(PmukitModel, ReportsBrokenPipeOfTheFinalTotals)
     EXPECT_EQ(outcome.text, "pmukit-model: standard output: Broken pipe\n");
 }
 
-TEST(PmukitModel, ReportsFileSizeLimit)
+TEST(PmukitModel, ReportsATableFileThatExceedsTheFileSizeLimit)
 {
     const TestFolder in;
     const Outcome outcome =

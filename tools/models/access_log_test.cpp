@@ -77,7 +77,7 @@ TEST(AccessLog, ReportsAFullDisk)
     EXPECT_FALSE(log->close());
 }
 
-TEST(AccessLog, CountsWithoutAFile)
+TEST(AccessLog, CountsAccessesWithoutALogFile)
 {
     AccessLog log;
     log.read(0, 8);

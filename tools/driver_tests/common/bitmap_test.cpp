@@ -106,7 +106,7 @@ TEST(KshimBitmap, SetsAndClearsRanges)
     EXPECT_TRUE(bitmap_empty(map, kMost));
 }
 
-TEST(KshimLog2, MatchesASimpleLoop)
+TEST(KshimLog2, Log2AndPowerOfTwoFunctionsMatchASimpleLoop)
 {
     for (unsigned long n = 1; n < 5000; n++) {
         int log2 = 0;
