@@ -48,7 +48,7 @@ TEST_F(Component, OffersRasAndHdmDecoders)
     EXPECT_EQ(read(at_[5]) & 0xf, 1u);
 }
 
-TEST_F(Component, CommittedIsSetAndClearedWithCommit)
+TEST_F(Component, CommittedBitOfADecoderFollowsItsCommitBit)
 {
     commit(0);
     EXPECT_EQ(control(0) & (kCommitted | kError), kCommitted);
@@ -58,7 +58,7 @@ TEST_F(Component, CommittedIsSetAndClearedWithCommit)
     EXPECT_EQ(control(0) & (kCommitted | kError), kCommitted);
 }
 
-TEST_F(Component, DecodersCommitOnlyInOrderAndWithASize)
+TEST_F(Component, DecoderCommitsOnlyAfterThePreviousOneAndWithANonzeroSize)
 {
     commit(1);
     EXPECT_EQ(control(1) & (kCommitted | kError), kError);
@@ -69,7 +69,7 @@ TEST_F(Component, DecodersCommitOnlyInOrderAndWithASize)
     EXPECT_EQ(control(1) & (kCommitted | kError), kCommitted);
 }
 
-TEST_F(Component, CommittedDecoderAddressesAreReadOnly)
+TEST_F(Component, AddressesOfACommittedDecoderAreReadOnly)
 {
     commit(0);
     write(decoder(0) + 0x08, 0x20000000);
@@ -101,7 +101,7 @@ TEST_F(Component, EightByteAccessReadsAndWritesTwoRegisters)
     EXPECT_EQ(regs_.read(decoder(0), 8), 0x12345678'30000000u);
 }
 
-TEST_F(Component, NarrowAccessesAreRefused)
+TEST_F(Component, AccessesOfLessThanFourBytesAreRefused)
 {
     EXPECT_EQ(regs_.read(kCachemem, 2), ~uint64_t{0});
     regs_.write(decoder(0), 1, 0xff);

@@ -48,7 +48,7 @@ TEST(Counters, NeverHoldsMoreUnitsThanCounters)
     }
 }
 
-TEST(Counters, AccessesToConflictingUnitAreLostUntilCreditIsZero)
+TEST(Counters, ConflictingUnitTakesTheCounterAfterAsManyAccessesAsTheOldUnitHad)
 {
     Counters counters({.number = 1});
     counters.count(1, kNoLimit, 0);
@@ -88,7 +88,7 @@ TEST(Counters, SweepFreesTheSelectedCounters)
     EXPECT_EQ(counters.used(), 0u);
 }
 
-TEST(Counters, WithoutReplacementTheFirstUnitsStayResident)
+TEST(Counters, ReplacementNone_KeepsTheFirstUnitsInTheCounters)
 {
     Counters counters({.number = 4, .ways = 4, .replacement = Replacement::kNone});
     for (uint64_t unit = 0; unit < 4; unit++)
@@ -100,7 +100,7 @@ TEST(Counters, WithoutReplacementTheFirstUnitsStayResident)
     EXPECT_NE(counters.count(4, kNoLimit, 0), nullptr);
 }
 
-TEST(Counters, LeastPolicyEvictsUnitWithLeastCountAtOnce)
+TEST(Counters, ReplacementLeast_EvictsTheUnitWithTheLeastCountAtOnce)
 {
     Counters counters({.number = 2, .ways = 2, .replacement = Replacement::kLeast});
     for (int i = 0; i < 3; i++)
@@ -173,7 +173,7 @@ struct ZipfCase {
 
 class CountersOnZipf : public testing::TestWithParam<ZipfCase> {};
 
-TEST_P(CountersOnZipf, FindTheHottest32Of4096Units)
+TEST_P(CountersOnZipf, FindAtLeast31OfTheHottest32Of4096Units)
 {
     const ZipfCase &wanted = GetParam();
     ZipfStream stream(4096, wanted.exponent, wanted.seed);

@@ -17,7 +17,7 @@ protected:
 };
 
 // The test decodes the fields as drivers/perf/cxl_pmu.c does.
-TEST_F(Cpmu, CapabilityReportsFreezeWritableWhenFrozenAndInterrupt)
+TEST_F(Cpmu, CapabilityHasFreezeInterruptAndCountersWritableWhenFrozen)
 {
     const uint64_t capability = cpmu_.read(0, 8);
     EXPECT_EQ(capability & 0x3f, CpmuRegisters::kCounters - 1);

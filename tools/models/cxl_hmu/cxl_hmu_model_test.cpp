@@ -179,7 +179,7 @@ class AnyShape : public Function, public testing::WithParamInterface<Shape> {};
 
 // The register locator must list every CHMU. Each instance must count independently and report to
 // its own hot list.
-TEST_P(AnyShape, EveryChmuIsInTheLocatorAndEveryInstanceCounts)
+TEST_P(AnyShape, RegisterLocatorListsEveryChmuAndEveryInstanceCountsAccesses)
 {
     Options options;
     options.chmus = GetParam().chmus;
@@ -361,7 +361,7 @@ TEST_F(Function, ResetClearsRegistersButKeepsMemory)
     EXPECT_EQ(model_->bar_read(2, 0, 8), 7u);
 }
 
-TEST_F(Function, DrainsAtLevelInterruptsLoseNoEntryOfAZipfWorkload)
+TEST_F(Function, ZipfWorkloadLosesNoEntryIfEachLevelInterruptDrainsTheList)
 {
     build();
     const uint64_t at = instance(0, 0);
@@ -414,7 +414,7 @@ TEST_F(Function, DrainsAtLevelInterruptsLoseNoEntryOfAZipfWorkload)
 
 // --- Options
 
-TEST_F(Function, OutstandingEntriesAreDroppedAtTheEnd)
+TEST_F(Function, EntriesWithoutAFreeSlotAreCountedAsDroppedAfterTheGuestEnds)
 {
     Options options;
     options.instance.hot_list_entries = 64;
@@ -487,7 +487,7 @@ struct ReadFault {
 
 class FaultyRead : public Function, public testing::WithParamInterface<ReadFault> {};
 
-TEST_P(FaultyRead, FaultShowsItsWrongValueInEveryInstance)
+TEST_P(FaultyRead, FaultMakesEveryInstanceReturnTheWrongValue)
 {
     const ReadFault &fault = GetParam();
     build();
@@ -512,20 +512,20 @@ INSTANTIATE_TEST_SUITE_P(
         return name;
     });
 
-TEST_F(Function, FaultNamedWidth0ShowsCounterWidth0WhileEnabled)
+TEST_F(Function, FaultWidth0_ShowsCounterWidth0WhileEnabled)
 {
     build_with("width-0");
     start(instance(0, 0));
     EXPECT_EQ(kStatusCounterWidth.get(read(instance(0, 0) + kStatus)), 0u);
 }
 
-TEST_F(Function, FaultNamedZeroInstancesShowsNoInstance)
+TEST_F(Function, FaultZeroInstances_ShowsNoInstance)
 {
     build_with("zero-instances");
     EXPECT_EQ(kCommon0Instances.get(read(blocks_[kLocatorChmu][0])), 0u);
 }
 
-TEST_F(Function, FaultNamedInstanceLengthBeyondBarShowsLengthBeyondTheBar)
+TEST_F(Function, FaultInstanceLengthBeyondBar_ShowsInstancesThatEndBeyondTheBar)
 {
     build_with("instance-length-beyond-bar");
     const uint64_t block = blocks_[kLocatorChmu][0];
@@ -535,7 +535,7 @@ TEST_F(Function, FaultNamedInstanceLengthBeyondBarShowsLengthBeyondTheBar)
     EXPECT_GT(end, model_->config().bar(0)->size_bytes);
 }
 
-TEST_F(Function, FaultNamedEnableFailsLeavesInstanceIdleAndDisabled)
+TEST_F(Function, FaultEnableFails_LeavesInstanceIdleAndDisabledAfterAnEnable)
 {
     build_with("enable-fails");
     start(instance(0, 0));
@@ -543,14 +543,14 @@ TEST_F(Function, FaultNamedEnableFailsLeavesInstanceIdleAndDisabled)
               0u);
 }
 
-TEST_F(Function, FaultNamedHeadIgnoredDropsWritesOfTheHead)
+TEST_F(Function, FaultHeadIgnored_DropsWritesOfTheHead)
 {
     build_with("head-ignored");
     write(instance(0, 0) + kHead, 5, 2);
     EXPECT_EQ(read(instance(0, 0) + kHead, 2), 0u);
 }
 
-TEST_F(Function, FaultsOfInterruptsLoseRepeatOrAddInterrupts)
+TEST_F(Function, InterruptFaultsLoseInterruptsRepeatThemOrAddSpuriousOnes)
 {
     struct Case {
         const char *name;
@@ -586,7 +586,7 @@ TEST_F(Function, ResetEndsAnInterruptStorm)
     EXPECT_TRUE(host_.raised.empty());
 }
 
-TEST_F(Function, FaultNamedResetMidRunClearsConfigurationAfter1000Requests)
+TEST_F(Function, FaultResetMidRun_ClearsConfigurationAfter1000Requests)
 {
     build_with("reset-mid-run");
     const uint64_t at = instance(0, 0);
@@ -599,7 +599,7 @@ TEST_F(Function, FaultNamedResetMidRunClearsConfigurationAfter1000Requests)
     EXPECT_EQ(read(at + kConfig1), 0u);
 }
 
-TEST_F(Function, FaultNamedResetMidRunAlsoCountsRequestsOfTheSource)
+TEST_F(Function, FaultResetMidRun_AlsoCountsRequestsOfTheSource)
 {
     const Source source = Source::create(parse_source("uniform:accesses=600").value()).value();
     Options options;
@@ -620,7 +620,7 @@ TEST_F(Function, FaultNamedResetMidRunAlsoCountsRequestsOfTheSource)
     EXPECT_EQ(kStatusEnabled.get(read(at + kStatus)), 1u);
 }
 
-TEST_F(Function, FaultsNamedAllOnesApplyAlwaysOrAfterAnEnable)
+TEST_F(Function, FaultAllOnes_AppliesAlwaysAndAllOnesOnceEnabled_AfterAnEnable)
 {
     build_with("all-ones");
     EXPECT_EQ(read(blocks_[kLocatorChmu][0]), kAllOnes);
@@ -632,7 +632,7 @@ TEST_F(Function, FaultsNamedAllOnesApplyAlwaysOrAfterAnEnable)
     EXPECT_EQ(read(at + kTail, 2), kAllOnes);
 }
 
-TEST_F(Function, FaultNamedListAllOnesHidesThirdEntryOfEachDrain)
+TEST_F(Function, FaultListAllOnes_MakesThirdEntryOfEachDrainReadAsOnes)
 {
     build_with("list-all-ones");
     const uint64_t at = instance(0, 0);
@@ -649,7 +649,7 @@ TEST_F(Function, FaultNamedListAllOnesHidesThirdEntryOfEachDrain)
     }
 }
 
-TEST_F(Function, FaultNamedDiesInListMakesAllReadsOnesFromThirdEntryOfADrain)
+TEST_F(Function, FaultDiesInList_MakesAllReadsOnesFromTheThirdEntryOfADrainOn)
 {
     build_with("dies-in-list");
     const uint64_t at = instance(0, 0);
@@ -668,7 +668,7 @@ TEST_F(Function, FaultNamedDiesInListMakesAllReadsOnesFromThirdEntryOfADrain)
     EXPECT_NE(read(at + kStatus), kAllOnes);
 }
 
-TEST_F(Function, StatsLogOfDeadDeviceNumbersReadsFromFirstEntryOfTheDrain)
+TEST_F(Function, StatsLogOfADeadDeviceHasTheNumberOfReadsSinceTheFirstEntryOfTheDrain)
 {
     const std::string path = testing::TempDir() + "dead." + std::to_string(getpid());
     RunLogs logs;
@@ -709,7 +709,7 @@ TEST_F(Function, FaultStartsAnewAfterAReset)
     EXPECT_EQ(read(common), first);
 }
 
-TEST_F(Function, FaultNamedResetMidRunOccursAgainAfterAReset)
+TEST_F(Function, FaultResetMidRun_OccursAgainAfterAReset)
 {
     build_with("reset-mid-run");
     const uint64_t at = instance(0, 0);
@@ -728,7 +728,7 @@ TEST_F(Function, FaultNamedResetMidRunOccursAgainAfterAReset)
     }
 }
 
-TEST_F(Function, FaultNamedSlowOperationsMakesEnableTake50Ms)
+TEST_F(Function, FaultSlowOperations_MakesEnableTake50Ms)
 {
     build_with("slow-operations");
     const uint64_t at = instance(0, 0);
@@ -739,7 +739,7 @@ TEST_F(Function, FaultNamedSlowOperationsMakesEnableTake50Ms)
     EXPECT_EQ(kStatusEnabled.get(read(at + kStatus)), 1u);
 }
 
-TEST_F(Function, FaultNamedValuesChangeBetweenReadsAlternatesValues)
+TEST_F(Function, FaultValuesChangeBetweenReads_AlternatesBetweenTwoValues)
 {
     build_with("values-change-between-reads");
     const uint64_t at = blocks_[kLocatorChmu][0];
@@ -856,7 +856,7 @@ TEST_F(Fed, CountsAccessesFromTheFeed)
     EXPECT_EQ(log_.writes(), 1u);
 }
 
-TEST_F(Fed, AccessFedBeforeAnEpochEndsCountsInThatEpoch)
+TEST_F(Fed, AccessFedBeforeAnEpochEndsIsCountedInThatEpoch)
 {
     const uint64_t at = instance(0, 0);
     start(at);
@@ -866,7 +866,7 @@ TEST_F(Fed, AccessFedBeforeAnEpochEndsCountsInThatEpoch)
     EXPECT_EQ(drain(at), (std::map<uint64_t, uint64_t>{{3, 1}}));
 }
 
-TEST_F(Fed, PollsFeedPeriodicallyOrAtOnceIfItHasMore)
+TEST_F(Fed, PollsFeedEveryMillisecondOrAtOnceIfItHasMoreAccesses)
 {
     ASSERT_TRUE(model_->next_deadline_ns());
     pass_ns(1);
@@ -898,7 +898,7 @@ TEST_F(Fed, ClosesEndlessFeedAtTheEndAndReadsItsRest)
     EXPECT_EQ(log_.reads(), 0u);
 }
 
-TEST_F(Function, ReadingRestWithoutAFeedDoesNothing)
+TEST_F(Function, WithoutAFeedThereIsNoDeadlineAndNoRestToRead)
 {
     build();
     EXPECT_FALSE(model_->next_deadline_ns());
@@ -908,7 +908,7 @@ TEST_F(Function, ReadingRestWithoutAFeedDoesNothing)
 
 // --- Shapes
 
-TEST_F(Function, FarTablesFollowAllInstancesAndAreSeparate)
+TEST_F(Function, OptionFarTables_PutsSeparateBitmapsAndListsBehindAllInstances)
 {
     Options options;
     options.shape.far_tables = true;
@@ -945,7 +945,7 @@ TEST_F(Function, FarTablesFollowAllInstancesAndAreSeparate)
     EXPECT_EQ(model_->violations(), 1u);
 }
 
-TEST_F(Function, FaultNamedAllOnesAlsoAppliesToFarTables)
+TEST_F(Function, FaultAllOnes_AlsoAppliesToRegistersBehindTheInstances)
 {
     Options options;
     options.shape.far_tables = true;
@@ -963,7 +963,7 @@ TEST_F(Function, TheBlockCanHaveANewerVersion)
     EXPECT_EQ(kCommon0Version.get(read(blocks_[kLocatorChmu][0])), 2u);
 }
 
-TEST_F(Function, OptionVectorsNoneGivesNeitherMsixNorMsi)
+TEST_F(Function, OptionVectorsNone_GivesNeitherMsixNorMsi)
 {
     Options options;
     options.vectors = Vectors::kNone;
@@ -1011,7 +1011,7 @@ TEST_F(Function, BitmapBitsBeyondTheCapacityAreAViolation)
     EXPECT_EQ(read(instance(0, 0) + 0x70), ~uint64_t{0});
 }
 
-TEST(CxlHmuOptions, ShapesAreCheckedAgainstTheirLimits)
+TEST(CxlHmuOptions, LayoutOptionsAreCheckedAgainstTheirLimits)
 {
     const auto with = [](auto change) {
         Options options;

@@ -61,7 +61,7 @@ TEST(HotList, PostponedEntriesAreInsertedInOrderIntoFreedSlots)
     EXPECT_EQ(list.insert_outstanding(), 0u);
 }
 
-TEST(HotList, DropsOutstandingEntries)
+TEST(HotList, PostponedEntriesAreNotInsertedAfterTheyAreDropped)
 {
     HotList list(64, 8);
     for (unsigned i = 0; i < 66; i++)

@@ -178,7 +178,7 @@ TEST_F(Chmui, ReservedWordsReadAsZero)
 
 // --- Access widths
 
-TEST_F(Chmui, AWrongWidthReadsAsOnesAndIsLogged)
+TEST_F(Chmui, AReadOfTheWrongWidthReturnsOnesAndIsLogged)
 {
     const uint64_t list = params_.hot_list_offset();
     for (const Register &reg : kRegisters) {
@@ -228,7 +228,7 @@ TEST_F(Chmui, CounterWidthDependsOnTheUnitSize)
     }
 }
 
-TEST_F(Chmui, CounterWidthIsLimitedByTheEntryFormat)
+TEST_F(Chmui, CounterWidthIsAtLeast1AndAtMost32Bits)
 {
     params_.unit_sizes = 0xffffff;
     params_.counter_width_4k = 2;
@@ -282,7 +282,7 @@ TEST_F(Chmui, BitsOfUnsupportedFeaturesStayZero)
     EXPECT_EQ(kConfig0Threshold.get(config0), 0xffffffffu);
 }
 
-TEST_F(Chmui, AWriteOfAnUnsupportedModeIsIgnored)
+TEST_F(Chmui, AnUnsupportedModeInAWriteIsIgnoredButOtherFieldsApply)
 {
     InstanceParams params;
     params.always_on_mode = false;
@@ -361,7 +361,7 @@ TEST_F(Chmui, TheLargestThresholdThatFitsIsAccepted)
     start(s);
 }
 
-TEST_F(Chmui, AUnitMustNotBeLargerThanItsRange)
+TEST_F(Chmui, EnableRefusesAUnitLargerThanItsRange)
 {
     InstanceParams params;
     params.unit_sizes = 0xffffff;
@@ -375,7 +375,7 @@ TEST_F(Chmui, AUnitMustNotBeLargerThanItsRange)
     start(s);
 }
 
-TEST_F(Chmui, OverlapWithASiblingIsRefusedWhenNotSupported)
+TEST_F(Chmui, EnableRefusesTheRangeOfAnotherInstanceIfOverlapIsUnsupported)
 {
     InstanceParams params;
     params.overlap = false;
@@ -398,7 +398,7 @@ TEST_F(Chmui, OverlapWithASiblingIsRefusedWhenNotSupported)
 }
 
 // Bitmaps may differ in length, and only an enabled sibling counts.
-TEST_F(Chmui, SiblingsWithoutCommonRangeAreAcceptedIfOverlapIsUnsupported)
+TEST_F(Chmui, EnableAcceptsRangesOfNoOtherEnabledInstanceIfOverlapIsUnsupported)
 {
     for (const auto &[ours, theirs] : {std::pair{16u, 8u}, std::pair{8u, 16u}}) {
         InstanceParams params;
@@ -427,7 +427,7 @@ TEST_F(Chmui, SiblingsWithoutCommonRangeAreAcceptedIfOverlapIsUnsupported)
 
 // --- Operations
 
-TEST_F(Chmui, AnOperationIsInProgressUntilItsTimeHasPassed)
+TEST_F(Chmui, EnableAndDisableAreInProgressUntilTheirTimeHasPassed)
 {
     configure({});
     control(kConfig0Enable.mask());
@@ -458,7 +458,7 @@ TEST_F(Chmui, ControlWrittenDuringAnOperationIsDropped)
     EXPECT_EQ(status(kStatusEnabled), 1u);
 }
 
-TEST_F(Chmui, ResetCountersKeepsConfigurationAndTheList)
+TEST_F(Chmui, ResetOfTheCountersKeepsConfigurationAndHotList)
 {
     start();
     touch_units(3, 5);
@@ -707,7 +707,7 @@ TEST_F(Chmui, EnableStartsANewEpoch)
     EXPECT_EQ(head(), tail());
 }
 
-TEST_F(Chmui, AnEpochThatEndsAfterDisableIsAbandoned)
+TEST_F(Chmui, AnEpochThatWouldEndAfterADisableIsNotReported)
 {
     start();
     touch(1, 10);
@@ -756,7 +756,7 @@ TEST_F(Chmui, PerCounterEpochStartsAtTheFirstAccess)
 
 // --- Always on
 
-TEST_F(Chmui, AlwaysOnReportsWhenTheThresholdIsReachedAndFreesTheCounter)
+TEST_F(Chmui, AlwaysOnModeReportsAUnitAtTheThresholdAndFreesItsCounter)
 {
     Settings s;
     s.mode = kModeAlwaysOn;
@@ -772,7 +772,7 @@ TEST_F(Chmui, AlwaysOnReportsWhenTheThresholdIsReachedAndFreesTheCounter)
     EXPECT_EQ(tail(), 2u);
 }
 
-TEST_F(Chmui, AlwaysOnFreesOtherCountersAtEpochEndWithoutReport)
+TEST_F(Chmui, AlwaysOnModeFreesCountersBelowTheThresholdAtEpochEndWithoutReport)
 {
     Settings s;
     s.mode = kModeAlwaysOn;
@@ -784,7 +784,7 @@ TEST_F(Chmui, AlwaysOnFreesOtherCountersAtEpochEndWithoutReport)
     EXPECT_EQ(head(), tail());
 }
 
-TEST_F(Chmui, AlwaysOnKeepsCountersAcrossDisableAndEnableUntilReset)
+TEST_F(Chmui, AlwaysOnModeKeepsCountersAcrossDisableAndEnableUntilReset)
 {
     Settings s;
     s.mode = kModeAlwaysOn;
@@ -806,7 +806,7 @@ TEST_F(Chmui, AlwaysOnKeepsCountersAcrossDisableAndEnableUntilReset)
 
 // --- Hot list, overflow, interrupts
 
-TEST_F(Chmui, FullListDiscardsEntriesAndSetsOverflowOnce)
+TEST_F(Chmui, FullListDiscardsEntriesAndInterruptsOnceUntilOverflowIsCleared)
 {
     InstanceParams params;
     params.hot_list_entries = 64;
@@ -906,7 +906,7 @@ TEST_F(Chmui, LevelBitIsSetAtOrAboveTheNotificationThreshold)
     EXPECT_EQ(host_.raised.size(), 1u);
 }
 
-TEST_F(Chmui, ClearingTheLevelBitAboveTheThresholdInterruptsAgain)
+TEST_F(Chmui, ClearingTheLevelBitInterruptsAgainIfTheListIsStillAboveTheThreshold)
 {
     Settings s;
     s.threshold = 1;
@@ -928,7 +928,7 @@ TEST_F(Chmui, ClearingTheLevelBitAboveTheThresholdInterruptsAgain)
     EXPECT_EQ(host_.raised.size(), 2u);
 }
 
-TEST_F(Chmui, LevelIsNotEvaluatedWhileDisabled)
+TEST_F(Chmui, LevelBitIsNotSetAgainWhileDisabled)
 {
     Settings s;
     s.threshold = 1;
@@ -1103,7 +1103,7 @@ TEST_F(StrictChmu, BitmapBitsBeyondTheCapacityStayZero)
     write(params_.bitmap_offset() + 8, 0);
 }
 
-TEST_F(StrictChmu, PartialListAndHeadAccessesAreViolations)
+TEST_F(StrictChmu, AccessesOfWrongWidthToListAndHeadAreViolations)
 {
     expect_violation("wrong-access", [&] { read(params_.hot_list_offset(), 4); });
     expect_violation("wrong-access", [&] { read(kHead, 4); });
@@ -1230,7 +1230,7 @@ TEST_F(StrictChmu, PreviousKernelCanLeaveAnEnableInProgress)
 
 // --- Other implementations
 
-TEST_F(StrictChmu, WithQuirkListHalvesEntriesCanBeReadInHalves)
+TEST_F(StrictChmu, QuirkListHalves_AllowsReadingHalfAnEntry)
 {
     InstanceParams params;
     params.quirks.list_halves = true;
@@ -1248,7 +1248,7 @@ TEST_F(StrictChmu, WithQuirkListHalvesEntriesCanBeReadInHalves)
     expect_violation("wrong-access", [&] { read(list + 2, 4); });
 }
 
-TEST_F(StrictChmu, WithQuirkJointHeadTailHeadAndTailAreOneRegister)
+TEST_F(StrictChmu, QuirkJointHeadTail_MakesHeadAndTailOneRegister)
 {
     InstanceParams params;
     params.quirks.joint_head_tail = true;
@@ -1267,7 +1267,7 @@ TEST_F(StrictChmu, WithQuirkJointHeadTailHeadAndTailAreOneRegister)
     EXPECT_EQ(read(kHead, 4), 0x00000002u);
 }
 
-TEST_F(StrictChmu, WithQuirkOverflowWhenFullAFullListSetsOverflow)
+TEST_F(StrictChmu, QuirkOverflowWhenFull_SetsOverflowWhenTheListIsFullButLostNothing)
 {
     for (const bool quirk : {false, true}) {
         InstanceParams params;
@@ -1284,7 +1284,7 @@ TEST_F(StrictChmu, WithQuirkOverflowWhenFullAFullListSetsOverflow)
     }
 }
 
-TEST_F(StrictChmu, WithQuirkLevelAboveLevelBitIsSetOnlyAboveTheThreshold)
+TEST_F(StrictChmu, QuirkLevelAbove_SetsLevelBitOnlyAboveTheThreshold)
 {
     for (const bool quirk : {false, true}) {
         InstanceParams params;
@@ -1302,7 +1302,7 @@ TEST_F(StrictChmu, WithQuirkLevelAboveLevelBitIsSetOnlyAboveTheThreshold)
     }
 }
 
-TEST_F(StrictChmu, WithQuirkGarbageTailTheTailIsInvalidAfterAnIdleEpoch)
+TEST_F(StrictChmu, QuirkGarbageTail_MakesTheTailInvalidAfterAnIdleEpoch)
 {
     InstanceParams params;
     params.quirks.garbage_tail = true;
@@ -1319,7 +1319,7 @@ TEST_F(StrictChmu, WithQuirkGarbageTailTheTailIsInvalidAfterAnIdleEpoch)
     EXPECT_EQ(tail(), 0xffffu);
 }
 
-TEST_F(StrictChmu, WithQuirkLateStatusEnableAndDisableTakeEffectLater)
+TEST_F(StrictChmu, QuirkLateStatus_DelaysEnableAndDisable)
 {
     InstanceParams params;
     params.quirks.late_status_ns = 3 * kEpochNs / 2;
@@ -1345,7 +1345,7 @@ TEST_F(StrictChmu, WithQuirkLateStatusEnableAndDisableTakeEffectLater)
     EXPECT_EQ(unit_->violations(), 0u);
 }
 
-TEST_F(StrictChmu, WithQuirkLateStatusTheLastValueOfTheEnableBitApplies)
+TEST_F(StrictChmu, QuirkLateStatus_AppliesTheLastWrittenEnableBit)
 {
     InstanceParams params;
     params.quirks.late_status_ns = kEpochNs;
@@ -1369,7 +1369,7 @@ TEST_F(StrictChmu, WithQuirkLateStatusTheLastValueOfTheEnableBitApplies)
     EXPECT_EQ(status(kStatusOperation), kOperationNone);
 }
 
-TEST_F(StrictChmu, WithQuirkStickyStatusAWriteToClearInterruptsAgain)
+TEST_F(StrictChmu, QuirkStickyStatus_KeepsTheLevelBitAndInterruptsAgainOnAWriteToClearIt)
 {
     InstanceParams params;
     params.quirks.sticky_status = true;
@@ -1396,7 +1396,7 @@ TEST_F(StrictChmu, WithQuirkStickyStatusAWriteToClearInterruptsAgain)
     EXPECT_EQ(status(kStatusLevel), 0u);
 }
 
-TEST_F(StrictChmu, WithQuirkResetEmptiesListAResetOfCountersEmptiesTheList)
+TEST_F(StrictChmu, QuirkResetEmptiesList_EmptiesTheListWhenCountersAreReset)
 {
     for (const bool quirk : {false, true}) {
         InstanceParams params;

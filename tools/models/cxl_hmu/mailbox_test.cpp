@@ -125,7 +125,7 @@ TEST_F(DeviceRegisterBlock, EffectsLogListsSupportedCommands)
         EXPECT_EQ(std::count(opcodes.begin(), opcodes.end(), needed), 1) << needed;
 }
 
-TEST_F(DeviceRegisterBlock, LogReadBeyondTheLogIsRejected)
+TEST_F(DeviceRegisterBlock, ReadBeyondTheEndOfTheEffectsLogIsRejected)
 {
     ASSERT_EQ(execute(0x0400), kSuccess);
     const auto size = static_cast<uint32_t>(output_le(24, 4));

@@ -168,7 +168,7 @@ TEST_F(SourceRun, CountsAreExactWithEnoughCounters)
     EXPECT_EQ(found, expected);
 }
 
-TEST_F(SourceRun, EntriesDoNotDependOnTiming)
+TEST_F(SourceRun, EntriesDoNotDependOnTheTimesOfDrains)
 {
     build("zipf:epochs=4");
     const std::vector<uint64_t> smooth = run(4);
@@ -183,7 +183,7 @@ TEST_F(SourceRun, EntriesDoNotDependOnTiming)
     EXPECT_EQ(found, smooth);
 }
 
-TEST_F(SourceRun, GuestAccessesCountInTheSameEpoch)
+TEST_F(SourceRun, GuestAccessesAreCountedInTheSourcesEpoch)
 {
     build("sequential:accesses=64,epochs=1");
     start();
@@ -219,7 +219,7 @@ TEST_F(SourceRun, NoDeadlineAfterTheLastEpoch)
     EXPECT_TRUE(drain().empty());
 }
 
-TEST_F(SourceRun, RunsWithoutAnEpochLimit)
+TEST_F(SourceRun, SourceWithoutAnEpochLimitHasAccessesInEveryEpoch)
 {
     build("uniform:accesses=4,units=1");
     EXPECT_EQ(run(300).size(), 300u);
@@ -254,7 +254,7 @@ TEST_F(SourceRun, RangeBitmapFiltersTheSource)
     EXPECT_EQ(run(1, {.ranges = 2}).size(), 10u);
 }
 
-TEST_F(SourceRun, AlwaysOnReportsWithinTheEpoch)
+TEST_F(SourceRun, AlwaysOnModeReportsAUnitSeveralTimesPerEpoch)
 {
     build("sequential:accesses=64,epochs=1");
     EXPECT_EQ(run(1, {.threshold = 16, .mode = kModeAlwaysOn}).size(), 4u);
@@ -347,7 +347,7 @@ TEST_F(SourceRun, EntriesLogMatchesTheEntriesRead)
     EXPECT_EQ(log[7], log[2]);
 }
 
-TEST_F(SourceRun, EntriesLogMarksDroppedEntries)
+TEST_F(SourceRun, DroppedEntriesAreMarkedInTheEntriesLog)
 {
     params_.hot_list_entries = 64;
     open_logs();
@@ -384,7 +384,7 @@ TEST_F(SourceRun, PostponedEntriesAreLoggedWhenInsertedOrDropped)
         EXPECT_EQ(log[2 + i].ends_with(" dropped"), i >= 189) << log[2 + i];
 }
 
-TEST_F(SourceRun, NumbersEpochsFromTheEnableIfThereIsNoSource)
+TEST_F(SourceRun, EntriesLogCountsEpochsFromTheEnableIfThereIsNoSource)
 {
     open_logs();
     build("uniform");
