@@ -117,7 +117,7 @@ protected:
                                               uncore.session};
 };
 
-TEST_F(CxlTraffic, UnitsOfTheLinkCountTheGuestsLoadsAndStores)
+TEST_F(CxlTraffic, UncoreUnitsOfTheLinkCountTheGuestsLoadsAndStores)
 {
     const uint64_t cxlcm = find(12, 0), cxldp = find(13, 0), b2cxl = find(17, 0);
     const uint64_t elsewhere = find(12, 1), imc = find(6, 0);
@@ -164,7 +164,7 @@ TEST_F(CxlTraffic, UnitsOfTheLinkCountTheGuestsLoadsAndStores)
     EXPECT_EQ(expander_log.writes(), stores);
 }
 
-TEST_F(CxlTraffic, AFrozenUnitCountsNothing)
+TEST_F(CxlTraffic, AFrozenUncoreUnitCountsNothing)
 {
     const uint64_t cxlcm = find(12, 0);
     control(cxlcm, 0, 0x0802);

@@ -8,7 +8,7 @@
 namespace pmukit::models {
 namespace {
 
-TEST(Violations, CountsAllAndLogsTheFirstOfEachRule)
+TEST(Violations, CountsAllAndLogsTheFirstTenOfEachRule)
 {
     FakeMachine machine;
     Violations violations(machine, false);

@@ -59,7 +59,7 @@ uint64_t hottest(const std::map<uint64_t, unsigned> &counts)
 
 // --- Option text
 
-TEST(SourceText, SetsEveryParameter)
+TEST(SourceOption, SetsEveryParameter)
 {
     const Result<SourceParams> p = parse_source(
         "zipf:seed=7,accesses=100,units=64,unit-bytes=0x100,base=4096,epochs=8,writes=30,tee=5,"
@@ -82,9 +82,9 @@ TEST(SourceText, SetsEveryParameter)
     EXPECT_EQ(parse_source("uniform")->epochs, 0u);
 }
 
-class WrongSourceText : public testing::TestWithParam<const char *> {};
+class InvalidSourceOption : public testing::TestWithParam<const char *> {};
 
-TEST_P(WrongSourceText, ReturnsOneErrorLine)
+TEST_P(InvalidSourceOption, ReturnsOneErrorLine)
 {
     const Result<SourceParams> params = parse_source(GetParam());
     ASSERT_FALSE(params);
@@ -94,7 +94,7 @@ TEST_P(WrongSourceText, ReturnsOneErrorLine)
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, WrongSourceText,
+    All, InvalidSourceOption,
     testing::Values("", ":", "gauss", "zipf=1", "uniform:seed", "uniform:seed=", "uniform:seed=x",
                     "uniform:seed=1,", "uniform:,seed=1", "uniform:sed=1",
                     "uniform:seed=18446744073709551616", "uniform:accesses=0",
@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class AnyPattern : public testing::TestWithParam<const char *> {};
 
-TEST_P(AnyPattern, DependsOnlyOnTheEpoch)
+TEST_P(AnyPattern, AddressesDependOnlyOnTheEpochAndNotOnEarlierCalls)
 {
     const Source one = make(GetParam());
     const Source other = make(GetParam());
@@ -124,7 +124,7 @@ TEST_P(AnyPattern, DependsOnlyOnTheEpoch)
     EXPECT_NE(upwards[0], upwards[1]);
 }
 
-TEST_P(AnyPattern, StaysWithinItsUnits)
+TEST_P(AnyPattern, AddressesStayWithinTheConfiguredUnits)
 {
     const Source source = make(std::string(GetParam()) + ",base=0x100000,units=100");
     for (uint64_t epoch : {uint64_t{0}, uint64_t{5}, uint64_t{1} << 40, ~uint64_t{0}}) {
@@ -150,7 +150,7 @@ TEST(Source, EndsAfterItsEpochs)
     EXPECT_FALSE(make("uniform:epochs=0").ended(~uint64_t{0}));
 }
 
-TEST(Source, SeedSelectsTheHotSet)
+TEST(Source, SeedSelectsTheHotUnitsAndTheRandomAddresses)
 {
     EXPECT_NE(hottest(tally(make("zipf:seed=1"), 0)), hottest(tally(make("zipf:seed=2"), 0)));
     const char *phase[] = {"phase:hot=16,seed=1", "phase:hot=16,seed=2"};
@@ -188,7 +188,7 @@ TEST(SourceShape, UniformAccessesEveryUnitEqually)
         EXPECT_NEAR(count, 100, 40) << unit;
 }
 
-TEST(SourceShape, ZipfCountsFollowTheRank)
+TEST(SourceShape, ZipfAccessesOfAUnitFallWithItsRankAndTheSkew)
 {
     const auto counts = tally(make("zipf:units=1000,accesses=100000"), 0);
     std::vector<unsigned> sorted;
@@ -223,7 +223,7 @@ TEST(SourceShape, SequentialContinuesLineByLineAndWraps)
     EXPECT_EQ(expected, uint64_t{400 - 256} * 64);  // it did wrap
 }
 
-TEST(SourceShape, PhaseMovesItsHotSet)
+TEST(SourceShape, PhaseMovesItsHotUnitsAfterEachPeriod)
 {
     const Source source = make("phase:hot=16,period=3");
     const auto hot = [&](uint64_t epoch) { return units_above(tally(source, epoch), 50); };
