@@ -45,7 +45,7 @@ protected:
     Conformance conformance{machine, false};
 };
 
-TEST_F(ConformanceTest, InTreeDriverAccessesAreNoViolation)
+TEST_F(ConformanceTest, AccessesOfTheInTreeDriverAreNoViolation)
 {
     place();
     for (unsigned i = 0; i < 3; i++) {
@@ -105,7 +105,7 @@ TEST_F(ConformanceTest, BufferAddressMustNotBeZero)
     expect_only("buffer-alignment");
 }
 
-TEST_F(ConformanceTest, BuffersMustNotMove)
+TEST_F(ConformanceTest, BuffersMustNotMoveBetweenTraces)
 {
     place();
     start();
@@ -125,7 +125,7 @@ TEST_F(ConformanceTest, AddressWriteDuringATraceIsAViolation)
     expect_only("written-while-enabled", 2);
 }
 
-TEST_F(ConformanceTest, WriteStatusReadDuringATraceIsAViolation)
+TEST_F(ConformanceTest, ReadOfTheWriteStatusDuringATraceIsAViolation)
 {
     place();
     conformance.read(0x8a0);
@@ -178,7 +178,7 @@ TEST_F(ConformanceTest, ReservedControlValueIsAViolation)
     EXPECT_TRUE(machine.logged("violation: reserved-control:"));
 }
 
-TEST_F(ConformanceTest, ConcurrentTuneIsAViolation)
+TEST_F(ConformanceTest, TuneOperationWhileAnotherIsBusyIsAViolation)
 {
     conformance.wrote(0x004, 1, false);
     conformance.wrote(0x004, 1, true);

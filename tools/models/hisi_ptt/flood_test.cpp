@@ -43,7 +43,7 @@ TEST(Flood, StopsAtTheConfiguredPacketCount)
     EXPECT_EQ(flood.next_ns(), std::nullopt);
 }
 
-TEST(Flood, BurstSizeIsLimited)
+TEST(Flood, EachCallReturnsAtMostOneBurst)
 {
     EXPECT_EQ(packets_in({.rate = 1'000'000'000, .burst = 100}, 9'000'000, 1'000'000),
               1 + 9 * 100u);
@@ -62,7 +62,7 @@ TEST(Flood, EachTraceStartsWithPacket0)
     }
 }
 
-TEST(Flood, ParsesKeyValueText)
+TEST(Flood, ParsesItsOptionAndRefusesInvalidValues)
 {
     const Result<FloodParams> params = parse_flood("rate=5,count=7,burst=9");
     ASSERT_TRUE(params);

@@ -121,7 +121,7 @@ TEST(Generator, TimesFollowTheRateAndAreNotInTheFuture)
     EXPECT_EQ(generator.next_ns(), 5 * kSecond + kSecond / 100 + kSecond / 1000);
 }
 
-TEST(Generator, TimesStayExactFromSecondToSecond)
+TEST(Generator, PacketTimesStayExactAcrossSeveralSeconds)
 {
     for (const uint64_t rate : {1u, 7u, 1000u, 30011u}) {
         constexpr uint64_t kStart = 12'345, kSeconds = 4;
@@ -175,7 +175,7 @@ TEST(Generator, RunsOnlyDuringATrace)
 
 class WrongGenerator : public testing::TestWithParam<const char *> {};
 
-TEST_P(WrongGenerator, ReturnsOneErrorLineWithTheOption)
+TEST_P(WrongGenerator, IsRefusedWithAnErrorThatBeginsWithTheOption)
 {
     const Result<GeneratorParams> params = parse_generator(GetParam());
     ASSERT_FALSE(params);
@@ -188,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(Texts, WrongGenerator,
                                          "reads=101", "speed=3", "seed=x", "rate=5,,seed=1",
                                          "rate=5,"));
 
-TEST(Generator, WideTagsHave14BitsAndDifferFromRealTags)
+TEST(Generator, WideTagsHave14BitsAndDoNotFitIn10Bits)
 {
     Generator generator(params_of("rate=50000,count=20000,reads=0"), kPlaces, true);
     std::set<uint16_t> upper;

@@ -100,7 +100,7 @@ TEST(HisiPttModel, HasOneMsiVectorAndOneBar)
     EXPECT_GE(config.bar(kRegisterBar)->size_bytes, 0x1000u);
 }
 
-TEST(HisiPttModel, RangeAndLocationAreReadOnly)
+TEST(HisiPttModel, DeviceRangeAndLocationRegistersAreReadOnly)
 {
     Ptt ptt;
     EXPECT_EQ(ptt.read(kDeviceRange), 0x00880080u);
@@ -125,7 +125,7 @@ TEST(HisiPttModel, OnlyAlignedFourByteAccessesAreValid)
     EXPECT_EQ(ptt.machine.lines.size(), 6u);
 }
 
-TEST(HisiPttModel, AddressesReadAsWritten)
+TEST(HisiPttModel, BufferAddressRegistersReturnWhatWasWritten)
 {
     Ptt ptt;
     for (uint32_t i = 0; i < 2 * kBuffers; i++)
@@ -175,7 +175,7 @@ TEST(HisiPttModel, PacketsOfPortsOutsideTheDeviceRangeAreIgnored)
     EXPECT_EQ(ptt.read(kTraceWriteStatus), 32u);
 }
 
-TEST(HisiPttModel, AFullBufferSendsOneMessage)
+TEST(HisiPttModel, AFullBufferSendsOneMsi)
 {
     Ptt ptt;
     ptt.start(kWrites8Dw);
@@ -187,7 +187,7 @@ TEST(HisiPttModel, AFullBufferSendsOneMessage)
     EXPECT_EQ(ptt.read(kTraceIntStat), 0u);
 }
 
-TEST(HisiPttModel, ReservedSelectionsAreLoggedButNotRefused)
+TEST(HisiPttModel, ReservedCombinationsOfTraceCtrlAreLoggedButNotRefused)
 {
     Ptt ptt;
     ptt.start(kWrites8Dw & ~kTraceCtrlDirection.mask());
@@ -212,7 +212,7 @@ TEST(HisiPttModel, ResetRestoresThePowerOnState)
     EXPECT_EQ(ptt.model.trace_counts().entries, 9u);
 }
 
-TEST(HisiPttModel, GeneratedPacketsAreTracedInOrderWithRealOnes)
+TEST(HisiPttModel, GeneratedAndRealPacketsAreTracedInOrderOfTime)
 {
     Options options = options_of();
     options.generator = *parse_generator("rate=1000,count=3,inbound=0,reads=0");
@@ -282,7 +282,7 @@ TEST(HisiPttFaults, ResetNeverFinishes)
     EXPECT_NE(ptt.read(kTraceWriteStatus), 0u);
 }
 
-TEST(HisiPttFaults, OneMessageIsSentForSeveralBuffers)
+TEST(HisiPttFaults, OneMsiIsSentForSeveralBuffers)
 {
     Ptt ptt(options_of("several-buffers-at-once"));
     ptt.start(kWrites8Dw);
@@ -293,7 +293,7 @@ TEST(HisiPttFaults, OneMessageIsSentForSeveralBuffers)
     EXPECT_EQ(ptt.read(kTraceIntStat), 3u);
 }
 
-TEST(HisiPttFaults, MessageArrivesAfterAnOverrun)
+TEST(HisiPttFaults, OverrunFaultSendsNoMsiBeforeTheFirstOverrun)
 {
     Ptt ptt(options_of("overrun"));
     ptt.start(kWrites8Dw);
@@ -304,7 +304,7 @@ TEST(HisiPttFaults, MessageArrivesAfterAnOverrun)
     EXPECT_EQ(ptt.model.trace_counts().overruns, 1u);
 }
 
-TEST(HisiPttFaults, BuffersOfThePreviousTraceSendNoMessage)
+TEST(HisiPttFaults, OverrunFaultDoesNotCountBuffersOfThePreviousTrace)
 {
     Ptt ptt(options_of("overrun"));
     ptt.start(kWrites8Dw);
@@ -317,7 +317,7 @@ TEST(HisiPttFaults, BuffersOfThePreviousTraceSendNoMessage)
     EXPECT_EQ(ptt.machine.raised.size(), 1u);
 }
 
-TEST(HisiPttFaults, MessagesAreLostRepeatedOrSpurious)
+TEST(HisiPttFaults, MsisAreLostRepeatedOrSpurious)
 {
     Ptt lost(options_of("irq-lost")), storm(options_of("irq-storm"));
     Ptt spurious(options_of("irq-spurious"));
@@ -347,7 +347,7 @@ TEST(HisiPttFaults, TuneOperationNeverFinishes)
     EXPECT_EQ(ptt.read(kTuningIntStat), 1u);
 }
 
-TEST(HisiPttFaults, RegistersReadAsOnes)
+TEST(HisiPttFaults, RegistersReadAsAllOnesAlwaysOrAfterAStart)
 {
     Ptt always(options_of("all-ones")), later(options_of("all-ones-once-started"));
     EXPECT_EQ(always.read(kLocation), ~0u);
@@ -356,7 +356,7 @@ TEST(HisiPttFaults, RegistersReadAsOnes)
     EXPECT_EQ(later.read(kTraceIntStat), ~0u);
 }
 
-TEST(HisiPttFaults, RangeAndInterruptStatusReadWrongValues)
+TEST(HisiPttFaults, DeviceRangeAndInterruptStatusHaveWrongValues)
 {
     Ptt range(options_of("range-reversed")), empty(options_of("status-empty"));
     Ptt beyond(options_of("status-beyond-buffers"));
@@ -372,7 +372,7 @@ TEST(HisiPttFaults, RangeAndInterruptStatusReadWrongValues)
 
 // Options
 
-TEST(HisiPttOptions, ErrorsNameTheInvalidOption)
+TEST(HisiPttOptions, EachErrorBeginsWithTheInvalidOption)
 {
     const auto said = [](const Options &options) {
         const Result<void> checked = check(options);
@@ -399,7 +399,7 @@ TEST(HisiPttOptions, ErrorsNameTheInvalidOption)
 
 // Late, merged or lost interrupts; floods
 
-TEST(HisiPttModel, MessageCanLagByNBuffers)
+TEST(HisiPttModel, MsiCanArriveNBuffersLate)
 {
     Options options = options_of();
     options.messages.late = 2;
@@ -413,7 +413,7 @@ TEST(HisiPttModel, MessageCanLagByNBuffers)
     EXPECT_EQ(ptt.model.messages_arrived(), 1u);
 }
 
-TEST(HisiPttModel, MessageCanLagByAFixedTime)
+TEST(HisiPttModel, MsiCanArriveAFixedTimeLate)
 {
     Options options = options_of();
     options.messages.late_ns = 5000;
@@ -467,7 +467,7 @@ TEST(HisiPttModel, FloodIsInboundIfInboundIsTraced)
     EXPECT_EQ(ptt.word(16 + 8), 4u);
 }
 
-TEST(HisiPttModel, FloodOutsideTheSelectionIsNotTraced)
+TEST(HisiPttModel, FloodPacketsThatAreNotSelectedAreNotTraced)
 {
     Ptt ptt(flooded(4));
     ptt.start((kWrites8Dw & ~kTraceCtrlTarget.mask()) | kTraceCtrlTarget.put(4));
@@ -483,7 +483,7 @@ std::string contents(const std::filesystem::path &path)
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-TEST(HisiPttModel, BuffersLogRecordsFillsAndOverwrites)
+TEST(HisiPttModel, LogOfBuffersHasALineForEachFillAndMarksOverwrites)
 {
     TestFolder folder;
     Options options = flooded(4 * 8 + 8 + 2);

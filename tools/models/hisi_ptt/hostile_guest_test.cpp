@@ -118,12 +118,12 @@ void run(const Fault *fault)
     EXPECT_GT(guest.times_taken, 0u);
 }
 
-TEST(HisiPttHostileGuest, SurvivesRandomAccesses)
+TEST(HisiPttHostileGuest, ModelSurvivesRandomAccesses)
 {
     run(nullptr);
 }
 
-TEST(HisiPttHostileGuest, SurvivesRandomAccessesUnderEveryFault)
+TEST(HisiPttHostileGuest, ModelSurvivesRandomAccessesUnderEveryFault)
 {
     for (const Fault &fault : faults())
         run(&fault);

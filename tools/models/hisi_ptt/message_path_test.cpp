@@ -25,30 +25,30 @@ std::vector<unsigned> arrivals(const MessageParams &params)
 }
 using Sent = std::vector<unsigned>;
 
-TEST(MessagePath, MessagesArriveAtOnceByDefault)
+TEST(MessagePath, MsisArriveAtOnceByDefault)
 {
     EXPECT_EQ(arrivals({}), (Sent{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
 }
 
-TEST(MessagePath, LateMessageArrivesAfterNLaterMessages)
+TEST(MessagePath, LateMsiArrivesWhenNLaterOnesAreSent)
 {
     EXPECT_EQ(arrivals({.late = 1}), (Sent{2, 3, 4, 5, 6, 7, 8, 9, 10}));
     EXPECT_EQ(arrivals({.late = 5}), (Sent{6, 7, 8, 9, 10}));
 }
 
-TEST(MessagePath, MergedMessagesArriveAsOne)
+TEST(MessagePath, EveryNMsisAreMergedIntoOne)
 {
     EXPECT_EQ(arrivals({.merge = 3}), (Sent{3, 6, 9}));
     EXPECT_EQ(arrivals({.late = 1, .merge = 3}), (Sent{6, 9}));
 }
 
-TEST(MessagePath, EveryNthMessageIsLost)
+TEST(MessagePath, EveryNthMsiIsLost)
 {
     EXPECT_EQ(arrivals({.lose_every = 4}), (Sent{1, 2, 3, 5, 6, 7, 9, 10}));
     EXPECT_EQ(arrivals({.lose_every = 1}), Sent{});
 }
 
-TEST(MessagePath, LateMessageArrivesAfterItsDelay)
+TEST(MessagePath, LateMsiArrivesAfterTheConfiguredDelay)
 {
     for (const unsigned late : {0u, 2u}) {
         FakeMachine machine;
@@ -66,7 +66,7 @@ TEST(MessagePath, LateMessageArrivesAfterItsDelay)
     }
 }
 
-TEST(MessagePath, PendingMessagesAreDiscardedAtAStart)
+TEST(MessagePath, PendingMsisAreDiscardedWhenATraceStarts)
 {
     FakeMachine machine;
     MessagePath path(machine, {.late = 1});

@@ -86,7 +86,7 @@ TEST(Selection, EachTypeBitSelectsOneType)
     EXPECT_EQ(taken(ctrl_of(0, 2, 8)), "");
 }
 
-TEST(Selection, PortFilterBitIsTwiceTheDeviceNumberModuloEight)
+TEST(Selection, PortFilterBitIsTwiceTheLowThreeBitsOfTheDeviceNumber)
 {
     struct Case {
         uint16_t port;
@@ -110,7 +110,7 @@ TEST(Selection, RequesterFilterComparesAllBits)
     EXPECT_EQ(taken(both | mode | kTraceCtrlTarget.put(kFunction | 1)), "");
 }
 
-TEST(Selection, DetectsReservedCombinations)
+TEST(Selection, DetectsReservedCombinationsOfFormatDirectionAndType)
 {
     EXPECT_TRUE(Selection(ctrl_of(1, 0, 1)).reserved());
     EXPECT_TRUE(Selection(ctrl_of(0, 1, 3)).reserved());

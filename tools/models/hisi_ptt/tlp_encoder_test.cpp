@@ -34,7 +34,7 @@ TEST(TlpEncoder, EncodesThePublishedExample)
               (Words8{0xffffffff, 0, 0x60000001, 0x01001e0f, 0x00000004, 0x02810040, 0, 0x4c033}));
 }
 
-TEST(TlpEncoder, ALowAddressHasAThreeDwordHeader)
+TEST(TlpEncoder, WriteBelow4GiBHasAThreeDwordHeader)
 {
     EXPECT_EQ(encode_8dw(write_of(0xfee00000, 4), 1),
               (Words8{0xffffffff, 0, 0x40000001, 0x0100000f, 0xfee00000, 0, 0, 1}));
@@ -49,7 +49,7 @@ TEST(TlpEncoder, ReadsCarryNoData)
     EXPECT_EQ(encode_8dw(tlp, 0)[2], 0x00000080u);
 }
 
-TEST(TlpEncoder, ByteEnablesCoverBothEnds)
+TEST(TlpEncoder, ByteEnablesMarkTheBytesOfTheFirstAndLastDword)
 {
     struct Case {
         uint64_t address;
@@ -124,7 +124,7 @@ TEST(TlpEncoder, ConfigurationRequestsHaveFunctionAndRegister)
     EXPECT_EQ(encode_8dw(tlp, 0)[2], 0x44000001u);
 }
 
-TEST(TlpEncoder, FourDwordEntryCondensesTheFirstDword)
+TEST(TlpEncoder, FourDwordEntryCondensesHeaderAndTimeInItsFirstDword)
 {
     Tlp tlp = write_of(0x4'0281'0040, 4);
     tlp.packet.tag = 0x31e;
@@ -163,7 +163,7 @@ TEST(TlpEncoder, TimeIsTruncatedToItsLowBits)
 // 14-bit tags: tag<7:0> in DW1 or DW2, tag<9:8> in DW0, tag<13:10> with its valid bit as in
 // tools/perf/util/hisi-ptt-decoder/hisi-ptt-pkt-decoder.h. The parts of 0x2b1e are 0xa, 3 and 0x1e.
 
-TEST(TlpEncoder, AWideTagOfAWriteToAHighAddressIsInDw2)
+TEST(TlpEncoder, WideTagOfAWriteAbove4GiBHasItsTopBitsInDw2)
 {
     Tlp tlp = write_of(0x8204'0281'0040, 4);
     tlp.packet.tag = 0x2b1e;
@@ -172,7 +172,7 @@ TEST(TlpEncoder, AWideTagOfAWriteToAHighAddressIsInDw2)
     EXPECT_EQ(encode_4dw(tlp, 7, true), (Words4{0xc1a00807, 0x01001e0f, 0x002a8204, 0x02810040}));
 }
 
-TEST(TlpEncoder, AWideTagOfAWriteToALowAddressIsInDw3)
+TEST(TlpEncoder, WideTagOfAWriteBelow4GiBHasItsTopBitsInDw3)
 {
     Tlp tlp = write_of(0xfee00000, 4);
     tlp.packet.tag = 0x2b1e;
@@ -180,7 +180,7 @@ TEST(TlpEncoder, AWideTagOfAWriteToALowAddressIsInDw3)
               (Words8{0xffffffff, 0, 0x40880001, 0x01001e0f, 0xfee00000, 0x2a, 0, 1}));
 }
 
-TEST(TlpEncoder, AWideTagOfAConfigurationRequestIsInDw3)
+TEST(TlpEncoder, WideTagOfAConfigurationRequestHasItsTopBitsInDw3)
 {
     Tlp tlp;
     tlp.packet.kind = PacketKind::kConfigRead;
@@ -193,7 +193,7 @@ TEST(TlpEncoder, AWideTagOfAConfigurationRequestIsInDw3)
               (Words8{0xffffffff, 0, 0x04880001, 0x00001e0f, 0x01000010, 0x002a0000, 0, 1}));
 }
 
-TEST(TlpEncoder, AWideTagOfACompletionIsInDw3)
+TEST(TlpEncoder, WideTagOfACompletionHasItsTopBitsInDw3)
 {
     Tlp tlp;
     tlp.packet.kind = PacketKind::kCompletion;

@@ -41,7 +41,7 @@ TEST(TlpLog, RequestLineHasAddressAndBytes)
               "pasid=0xabc ro");
 }
 
-TEST(TlpLog, MessageIsAWriteMarkedMsi)
+TEST(TlpLog, MsiIsLoggedAsAWriteMarkedMsi)
 {
     Tlp tlp = some_tlp();
     tlp.packet.interrupt = true;

@@ -43,7 +43,7 @@ protected:
     unsigned last = 0;
 };
 
-TEST_F(TraceEngineTest, EntriesFollowEachOtherInABuffer)
+TEST_F(TraceEngineTest, FirstEntryIsWrittenToTheStartOfTheFirstBuffer)
 {
     begin();
     put(1);
@@ -80,7 +80,7 @@ TEST_F(TraceEngineTest, TheFourthBufferIsFollowedByTheFirst)
     EXPECT_EQ(at(0), std::byte{9});
 }
 
-TEST_F(TraceEngineTest, OverrunIsCountedIfSoftwareIsLate)
+TEST_F(TraceEngineTest, OverrunIsCountedWhenAnUnacknowledgedBufferIsOverwritten)
 {
     begin();
     put(7);
@@ -95,7 +95,7 @@ TEST_F(TraceEngineTest, OverrunIsCountedIfSoftwareIsLate)
     EXPECT_EQ(engine.counts().buffers, 5u);
 }
 
-TEST_F(TraceEngineTest, UnmaskingSendsThePendingMessage)
+TEST_F(TraceEngineTest, UnmaskingABufferSendsItsPendingMsi)
 {
     begin();
     engine.set_mask(0x1);
@@ -109,7 +109,7 @@ TEST_F(TraceEngineTest, UnmaskingSendsThePendingMessage)
     EXPECT_EQ(machine.raised.size(), 1u);
 }
 
-TEST_F(TraceEngineTest, MaskOfAnotherBufferDoesNotBlock)
+TEST_F(TraceEngineTest, MaskBitsOfOtherBuffersDoNotBlockAnInterrupt)
 {
     begin();
     engine.set_mask(0xe);
@@ -135,7 +135,7 @@ TEST_F(TraceEngineTest, StatusBitsClearOnlyByWritingOne)
     EXPECT_EQ(engine.status(), 1u);
 }
 
-TEST_F(TraceEngineTest, PartialBufferSurvivesAStopUntilTheReset)
+TEST_F(TraceEngineTest, WritePositionIsKeptAfterAStopUntilTheReset)
 {
     begin();
     put(3);
@@ -164,7 +164,7 @@ TEST_F(TraceEngineTest, EntryThatDoesNotFitContinuesInTheNextBuffer)
     EXPECT_EQ(engine.write_status(), 1u << 28 | 24);
 }
 
-TEST_F(TraceEngineTest, BaseWrittenDuringAFillAppliesToTheNextFill)
+TEST_F(TraceEngineTest, BufferAddressWrittenDuringAFillAppliesToTheNextFill)
 {
     begin();
     put(1);
@@ -177,7 +177,7 @@ TEST_F(TraceEngineTest, BaseWrittenDuringAFillAppliesToTheNextFill)
     EXPECT_EQ(at(0x80), std::byte{9});
 }
 
-TEST_F(TraceEngineTest, SizeOfZeroOrBeyondTheStatusFieldLosesAllEntries)
+TEST_F(TraceEngineTest, BufferSizeOfZeroOrTooLargeForTheStatusFieldLosesAllEntries)
 {
     for (const uint32_t size : {0u, 0x10000000u, 0xffffffffu}) {
         engine.set_size(size);
@@ -189,7 +189,7 @@ TEST_F(TraceEngineTest, SizeOfZeroOrBeyondTheStatusFieldLosesAllEntries)
     EXPECT_EQ(engine.counts().entries, 0u);
 }
 
-TEST_F(TraceEngineTest, MissingMemoryLosesTheEntryButAdvancesThePosition)
+TEST_F(TraceEngineTest, EntryOutsideGuestMemoryIsLostButAdvancesThePosition)
 {
     engine.set_base(0, kBase - 32);
     begin();
@@ -224,7 +224,7 @@ public:
     TraceEngine *echo_to = nullptr;
 };
 
-TEST(TraceEngine, EntryDuringAWriteIsStoredSeparately)
+TEST(TraceEngine, EntryThatArrivesDuringADmaWriteIsStoredAfterTheFirst)
 {
     for (const uint32_t before : {0u, 32u}) {
         EchoingMachine echoing;
@@ -248,7 +248,7 @@ TEST(TraceEngine, EntryDuringAWriteIsStoredSeparately)
     }
 }
 
-TEST_F(TraceEngineTest, PowerOnClearsAllButTheCounts)
+TEST_F(TraceEngineTest, PowerOnClearsTheRegistersButKeepsTheCountsOfEntries)
 {
     begin();
     put(3);

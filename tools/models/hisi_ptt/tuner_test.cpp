@@ -93,7 +93,7 @@ TEST_F(TunerTest, UnknownEventCompletesAndIsLogged)
     EXPECT_TRUE(machine.logged("no event"));
 }
 
-TEST_F(TunerTest, BitsOutsideTheEventAreKeptAndIgnored)
+TEST_F(TunerTest, BitsOfTuningCtrlOutsideTheEventAreKeptAndIgnored)
 {
     set(0xab000000 | kTuneQosTxCpl, 2);
     EXPECT_EQ(tuner.ctrl(), 0xab000000 | kTuneQosTxCpl);
