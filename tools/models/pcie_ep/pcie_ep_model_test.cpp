@@ -27,7 +27,7 @@ protected:
     PcieEpModel model{{.memory_bytes = 0x1000}, machine};
 };
 
-TEST_F(PcieEp, MemoryStoresEveryWidth)
+TEST_F(PcieEp, DeviceMemoryCanBeAccessedWithDifferentWidths)
 {
     model.bar_write(kMemoryBar, 0x10, 8, 0x1122334455667788);
     model.bar_write(kMemoryBar, 0x12, 2, 0xabcd);
@@ -35,7 +35,7 @@ TEST_F(PcieEp, MemoryStoresEveryWidth)
     EXPECT_EQ(model.bar_read(kMemoryBar, 0xfff, 1), 0u);
 }
 
-TEST_F(PcieEp, StoreAndFetchTransferExactBytes)
+TEST_F(PcieEp, StoreAndFetchCommandsTransferOnlyTheGivenBytes)
 {
     model.bar_write(kMemoryBar, 0x20, 4, 0xdeadbeef);
     describe(kBase + 0x101, 0x20, 3);
@@ -77,7 +77,7 @@ TEST_F(PcieEp, MissingHostMemoryIsReported)
     EXPECT_EQ(read(kStatus), kStatusNoHostMemory);
 }
 
-TEST_F(PcieEp, DoorbellAndMessageBitSendMessages)
+TEST_F(PcieEp, DoorbellAndMessageBitOfACommandSendMsis)
 {
     write(kDoorbell, 0);
     EXPECT_EQ(machine.raised.size(), 1u);

@@ -47,7 +47,7 @@ public:
     CounterBox box;
 };
 
-TEST(UncoreBox, RegistersAreAtTheOffsetsOfTheType)
+TEST(UncoreBox, RegistersAreAtTheOffsetsOfTheUnitType)
 {
     Box imc;
     for (unsigned i = 0; i < 4; i++) {
@@ -126,7 +126,7 @@ TEST(UncoreBox, AcceptsOnlyFullWidthWritesAnd4ByteHalvesOf8ByteRegisters)
     EXPECT_EQ(cxl.box.read(0x10, 8), 0x5'0000'0006u);
 }
 
-TEST(UncoreBox, ResetBitsResetAndReadAsZero)
+TEST(UncoreBox, ResetBitsClearCountersOrControlsAndReadAsZero)
 {
     Box imc;
     imc.program(0, kReads);
@@ -185,7 +185,7 @@ TEST(UncoreBox, AControlOfZeroCountsNothing)
         EXPECT_EQ(imc.counter(i), 0u);
 }
 
-TEST(UncoreBox, ControlsStoreUnusedBits)
+TEST(UncoreBox, ControlRegistersKeepUnusedBits)
 {
     Box imc;
     const uint32_t stored = 0xff000000 | 1u << 23 | 1u << 18 | 1u << 16 | kReads;
@@ -207,7 +207,7 @@ TEST(UncoreBox, ControlResetBitClearsOnlyItsCounter)
     EXPECT_EQ(imc.box.read(0x40, 4), kReads);
 }
 
-TEST(UncoreBox, WrapsAtItsWidth)
+TEST(UncoreBox, CounterWrapsAtTheConfiguredWidth)
 {
     for (const unsigned width : {24u, 32u, 47u, 48u, 63u, 64u}) {
         const uint64_t all = width == 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
@@ -348,7 +348,7 @@ TEST(UncoreBox, CxlcmEventsCountOnlyOnAllowedCounters)
     }
 }
 
-TEST(UncoreBox, ClocksFollowTimeAndStopInAFreeze)
+TEST(UncoreBox, ClockEventsFollowTimeAndStopDuringAFreeze)
 {
     Box imc;
     imc.box.advance(5'000'000'000);
@@ -366,7 +366,7 @@ TEST(UncoreBox, ClocksFollowTimeAndStopInAFreeze)
 }
 
 // Many short intervals give the same ticks as a long one, and a year of ticks does not overflow.
-TEST(UncoreBox, NoTickIsLostBetweenAccesses)
+TEST(UncoreBox, ManyShortIntervalsGiveAsManyClockTicksAsOneLongInterval)
 {
     Box imc;
     const uint64_t start = uint64_t{400} * 86400 * 1'000'000'000;

@@ -83,7 +83,7 @@ uint16_t find_pmon(vfu::ConfigSpace &config)
     return 0;
 }
 
-TEST_F(Function, CapabilityNamesTheBarOfTheTable)
+TEST_F(Function, DiscoveryCapabilityPointsToTheBarOfTheTable)
 {
     for (const unsigned bar : {0u, 1u}) {
         Options options;
@@ -232,7 +232,7 @@ TEST_F(Function, UnitsHaveTheConfiguredIds)
         EXPECT_EQ(word(1 + i, 2), expected[i]) << i;
 }
 
-TEST_F(Function, UnitCanReadAsAllOnesEveryNthTime)
+TEST_F(Function, EveryNthReadOfAUnitCanReturnAllOnes)
 {
     Options options;
     options.all_ones = {parse_unit_name("imc.1").value()};
@@ -307,7 +307,7 @@ TEST_F(Function, TableListsEveryUnit)
     EXPECT_EQ(word(13, 1), 0x0fe60438u);
 }
 
-TEST_F(Function, TableAddressesFollowTheUnitsBar)
+TEST_F(Function, UnitAddressesInTheTableFollowTheAddressOfTheUnitBar)
 {
     build();
     EXPECT_EQ(word(1, 1), 0xe02a2800u);
@@ -344,7 +344,7 @@ TEST_F(Function, TableBarFitsTheLargestTable)
     EXPECT_EQ(word(1023, 0), 0u);
 }
 
-TEST_F(Function, ImcCountsLinesOfItsMemoryOnly)
+TEST_F(Function, ImcCountsOnlyAccessesToItsOwnMemory)
 {
     build();
     const uint64_t first = unit(0), second = unit(1);
@@ -367,7 +367,7 @@ TEST_F(Function, ImcCountsLinesOfItsMemoryOnly)
     EXPECT_EQ(record.tally().ddr_writes, 8u);
 }
 
-TEST_F(Function, AccessAcrossTwoLinesCountsBoth)
+TEST_F(Function, AccessAcrossTwoCacheLinesIsCountedTwice)
 {
     build();
     write(unit(0) + 0x40, kReads);
@@ -418,7 +418,7 @@ TEST_F(Function, MemoryContentsSurviveAReset)
     EXPECT_EQ(model->bar_read(kDdrBar, ddr_bytes + 4, 2), 0x2233u);
 }
 
-TEST_F(Function, NoMemoryPastTheLastImc)
+TEST_F(Function, AccessesPastTheMemoryOfTheLastImcReadAllOnesOrAreIgnored)
 {
     Options options;
     options.imcs = 3;
@@ -432,7 +432,7 @@ TEST_F(Function, NoMemoryPastTheLastImc)
     EXPECT_EQ(model->config().bar(kDdrBar), std::nullopt);
 }
 
-TEST_F(Function, FreeRunningCountersBelongToAPairOfImcs)
+TEST_F(Function, EachPairOfImcsHasItsOwnFreeRunningCounters)
 {
     Options options;
     options.imcs = 3;
@@ -530,7 +530,7 @@ TEST_F(Function, ImcDoesNotCountCxlMem)
     EXPECT_EQ(read(unit(0) + 0x08), 0u);
 }
 
-TEST_F(Function, ClocksRunBetweenAccessesAndStopInAFreeze)
+TEST_F(Function, ClockEventsCountBetweenAccessesAndStopDuringAFreeze)
 {
     build();
     const uint64_t box = unit(0);
@@ -573,7 +573,7 @@ TEST_F(Function, MmioGlobalControlFreezesAllUnits)
     EXPECT_EQ(model->bar_read(kUnitBar, global, 4), 1u);
 }
 
-TEST_F(Function, WithoutMmioGlobalControlItsOffsetIsUnused)
+TEST_F(Function, OffsetOfTheGlobalControlIsUnusedIfTheControlIsNotMmio)
 {
     build();
     EXPECT_EQ(word(0, 0) >> 62, 0u);
@@ -596,7 +596,7 @@ TEST_F(Function, AResetClearsEveryUnit)
     EXPECT_EQ(model->bar_read(kUnitBar, box + 0x40, 4), 0u);
 }
 
-TEST_F(Function, InvalidAccessesAreAnsweredAndLogged)
+TEST_F(Function, InvalidAccessesReadAllOnesWriteNothingAndAreLogged)
 {
     build();
     const uint64_t box = unit(0);
@@ -688,7 +688,7 @@ TEST_F(Function, UnitEntryFaultsAreApplied)
     }
 }
 
-TEST_F(Function, DuplicateIdsRepeatTheFirstUnitsId)
+TEST_F(Function, DuplicateIdsFaultGivesTheSecondUnitTheIdOfTheFirst)
 {
     Options options;
     options.ids = {parse_unit_ids("imc=48,49").value()};
@@ -819,7 +819,7 @@ protected:
 };
 
 // Compares with the eight memory channels of a real Sapphire Rapids.
-TEST_F(Files, DumpMatchesEightUnitsOfASapphireRapids)
+TEST_F(Files, DumpMatchesTheEightImcsOfASapphireRapids)
 {
     Options options;
     options.imcs = 8;
@@ -857,7 +857,7 @@ TEST_F(Files, DumpErrorHasThePath)
     EXPECT_FALSE(dump_table(*model, folder_.path("file")));
 }
 
-TEST_F(Files, RecordHasEveryAccessInOrder)
+TEST_F(Files, AccessLogHasEveryAccessInOrder)
 {
     record = AccessRecord::create(folder_.path("log")).value();
     Options options;
@@ -887,7 +887,7 @@ TEST_F(Files, RecordHasEveryAccessInOrder)
     EXPECT_EQ(record.tally().register_writes, 1u);
 }
 
-TEST_F(Files, RecordHasGlobalControlAccesses)
+TEST_F(Files, AccessLogHasGlobalControlAccesses)
 {
     record = AccessRecord::create(folder_.path("log")).value();
     Options options;
@@ -904,7 +904,7 @@ TEST_F(Files, RecordHasGlobalControlAccesses)
               "100 global W 0x0\n");
 }
 
-TEST_F(Files, RecordHasTheRegisterValueWithoutTheInjectedFault)
+TEST_F(Files, AccessLogHasTheRegisterValueWithoutTheInjectedFault)
 {
     record = AccessRecord::create(folder_.path("log")).value();
     build_faulty("counters-go-backwards");
@@ -914,7 +914,7 @@ TEST_F(Files, RecordHasTheRegisterValueWithoutTheInjectedFault)
     EXPECT_NE(contents(folder_.path("log")).find("100 reg R 6.0 0x8 8 0x0\n"), std::string::npos);
 }
 
-TEST_F(Files, RecordMarksReadsOfAllOnes)
+TEST_F(Files, AccessLogMarksReadsThatReturnedAllOnes)
 {
     record = AccessRecord::create(folder_.path("log")).value();
     Options options;
