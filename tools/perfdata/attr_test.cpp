@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(BothOrders, AttrOrder,
                              return order.param == std::endian::little ? "little" : "big";
                          });
 
-TEST_P(AttrOrder, ReadsEverySize)
+TEST_P(AttrOrder, ReadsAttributesOfEverySize)
 {
     std::vector<size_t> sizes = {4096};
     for (size_t size = 64; size <= 144; size += 8)

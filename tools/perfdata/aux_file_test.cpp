@@ -71,7 +71,7 @@ protected:
     const std::string path_ = folder_.path("perf.data");
 };
 
-TEST_F(AuxFileTest, UsesAValidIndex)
+TEST_F(AuxFileTest, UsesTheAuxtraceIndexIfItIsValid)
 {
     Result<AuxFile> file = AuxFile::open(path_);
     ASSERT_TRUE(file);
@@ -148,7 +148,7 @@ TEST_F(AuxFileTest, WalksTheRecordsIfTheIndexIsNotInAscendingOrder)
     }
 }
 
-TEST_F(AuxFileTest, ExceptionInAVisitTerminatesTheProgram)
+TEST_F(AuxFileTest, ExceptionInTheCallbackForABufferTerminatesTheProgram)
 {
     Result<AuxFile> file = AuxFile::open(path_);
     ASSERT_TRUE(file);

@@ -76,7 +76,7 @@ TEST(AuxMerge, DeliversDataInOrder)
 
 // In a hash table without a salt, all these ids would be in one bucket, and each id would be
 // compared with all others.
-TEST(AuxMerge, CollidingIdsCostNoMoreThanOthers)
+TEST(AuxMerge, EventIdsChosenToCollideCostNoMoreTimeThanOthers)
 {
     constexpr uint64_t kRecords = 40, kEntries = 2000;
     constexpr uint64_t kBuckets = 85229;  // a bucket count of libstdc++
@@ -100,7 +100,7 @@ TEST(AuxMerge, GapBetweenBuffersIsALoss)
     EXPECT_EQ(merge(file), (Expect{"data 0/0 0 16", "loss 0/0 16 16", "data 0/0 32 16"}));
 }
 
-TEST(AuxMerge, AnnouncedDataWithoutABufferIsLostAtTheEnd)
+TEST(AuxMerge, DataOfAnAuxRecordWithoutABufferAreReportedLostAtTheEnd)
 {
     FileBuilder file = one_event();
     file.aux(7, 0, 0, 48).auxtrace(7, 0, 0, filled(16, 1));
@@ -139,14 +139,14 @@ TEST(AuxMerge, RepeatedBytesAreDeliveredOnce)
     EXPECT_EQ(merge(file), (Expect{"data 0/0 0 16", "data 0/0 16 8"}));
 }
 
-TEST(AuxMerge, AcceptsAnyFirstOffsetOfAnOverwrittenArea)
+TEST(AuxMerge, AcceptsAnyFirstOffsetOfAnAuxAreaInOverwriteMode)
 {
     FileBuilder file = one_event();
     file.aux(7, 0, 0, 4096, PERF_AUX_FLAG_OVERWRITE).auxtrace(7, 0, 1024, filled(16, 1));
     EXPECT_EQ(merge(file), (Expect{"data 0/0 1024 16"}));
 }
 
-TEST(AuxMerge, ReferenceDistinguishesEventsOnOneCpu)
+TEST(AuxMerge, ReferenceFieldOfABufferDistinguishesEventsOnOneCpu)
 {
     FileBuilder file;
     file.event(24, kSampleType, {7}).event(25, kSampleType, {8});
@@ -195,7 +195,7 @@ FileBuilder &late_event(FileBuilder &file, uint32_t type, uint64_t id)
 
 // In a pipe, further events may arrive between buffers, so that one device event is no longer the
 // only event that can have an AUX area.
-TEST(AuxMerge, BufferBelongsToTheDeviceEventWhileThereIsOnlyOne)
+TEST(AuxMerge, BufferWithAnUnknownIdBelongsToTheDeviceEventWhileThereIsOnlyOne)
 {
     FileBuilder file;
     file.event(1, kSampleType, {7}).auxtrace(12345, 3, 0, filled(8, 1));
@@ -207,7 +207,7 @@ TEST(AuxMerge, BufferBelongsToTheDeviceEventWhileThereIsOnlyOne)
 }
 
 // With this many events and buffers, a search of all events for each buffer would take minutes.
-TEST(AuxMerge, BuffersOfUnknownEventsCostNoMoreThanOthers)
+TEST(AuxMerge, BuffersOfUnknownEventsCostNoMoreTimeThanOthers)
 {
     constexpr uint32_t kEvents = 32768;
     constexpr uint64_t kBuffers = 200000;

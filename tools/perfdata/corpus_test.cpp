@@ -255,7 +255,7 @@ Result<Samples> samples_of(const std::string &path)
 
 // Cuts a recording in two by time, at a sample in the middle. Each sample must be in one of the
 // halves, even if it was compressed.
-TEST_P(Corpus, TwoHalvesHaveAllSamplesOfTheWhole)
+TEST_P(Corpus, RecordingCutInTwoByTimeHasAllItsSamplesInTheTwoHalves)
 {
     const std::string to = folder_.path("half");
     size_t halved = 0;

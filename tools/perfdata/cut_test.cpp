@@ -116,7 +116,7 @@ TEST_P(Cut, EmptySelectionKeepsEverything)
               "AUX@25[64+64!] AUXTRACE(1) SAMPLE@30 SAMPLE@31 AUX@35[128+64!] AUXTRACE(2) COMM@41");
 }
 
-TEST_P(Cut, SelectsByTimeAndKeepsEarlierState)
+TEST_P(Cut, SelectsByTimeAndKeepsEarlierCommRecords)
 {
     CutSelection selection;
     selection.begin_ns = 20;
@@ -223,7 +223,7 @@ TEST(CutRecords, KeepsDeferredCallchains)
                                                                 {kRecordCallchainDeferred, 31}}));
 }
 
-TEST_P(Cut, SelectsByBuffer)
+TEST_P(Cut, SelectsAuxBuffersByNumber)
 {
     CutSelection selection;
     selection.events = {false, true};
@@ -234,7 +234,7 @@ TEST_P(Cut, SelectsByBuffer)
     EXPECT_EQ(kept(selection), "COMM@5 COMM@41");
 }
 
-TEST_P(Cut, WritesANewIndexAndKeepsNames)
+TEST_P(Cut, WritesANewAuxtraceIndexAndKeepsPmuNamesAndEventIds)
 {
     CutSelection selection;
     selection.buffers = {1};
@@ -272,7 +272,7 @@ TEST_P(Cut, WriteErrorsAreReported)
 
 // One record announces two buffers and is trimmed to the kept buffer. Loss flags apply to the end
 // of a record, so they are dropped if that end is removed.
-TEST(CutAux, AuxRecordIsTrimmedToItsBuffers)
+TEST(CutAux, AuxRecordIsTrimmedToTheSelectedBuffers)
 {
     const TestFolder folder;
     FileBuilder file;
@@ -337,7 +337,7 @@ constexpr uint64_t kAuxSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU;
 
 // Many records announce the same small buffers. The output has one record per buffer, not one per
 // record and buffer.
-TEST_F(CutAuxFolder, WritesRepeatedAnnouncementsOnce)
+TEST_F(CutAuxFolder, WritesOneAuxRecordPerBufferThatManyAuxRecordsAnnounce)
 {
     constexpr uint64_t kBuffers = 200, kApart = 16;
     FileBuilder file;
@@ -354,7 +354,7 @@ TEST_F(CutAuxFolder, WritesRepeatedAnnouncementsOnce)
 }
 
 // Two CPUs have the same AUX offsets; each CPU's record is written.
-TEST_F(CutAuxFolder, WritesAuxRecordsOfEachStream)
+TEST_F(CutAuxFolder, WritesAuxRecordsOfTwoCpusWithTheSameOffsets)
 {
     FileBuilder file;
     file.event(24, kAuxSampleType, {9});
@@ -364,7 +364,7 @@ TEST_F(CutAuxFolder, WritesAuxRecordsOfEachStream)
 }
 
 // Each snapshot covers the whole area.
-TEST_F(CutAuxFolder, WritesEachAuxRecordOfAnOverwrittenArea)
+TEST_F(CutAuxFolder, WritesEachAuxRecordOfAnAuxAreaInOverwriteMode)
 {
     FileBuilder file;
     file.event(24, kAuxSampleType, {9});

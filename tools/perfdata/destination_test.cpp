@@ -134,7 +134,7 @@ TEST_F(DestinationTest, FileOfAnotherUserInAStickyDirectoryIsReplacedNotWritten)
 }
 
 // The directory is replaced with a link while the file is written.
-TEST_F(DestinationTest, DoesNotWriteIntoAReplacedDirectory)
+TEST_F(DestinationTest, LinkThatReplacesTheDirectoryDuringWritingIsNotFollowed)
 {
     folder_.folder("own");
     folder_.folder("victim");
@@ -181,7 +181,7 @@ TEST_F(DestinationTest, NullDeviceAndPipesAreWrittenInPlace)
     }
 }
 
-TEST_F(DestinationTest, DescriptorOfAFileResolvesToItsPath)
+TEST_F(DestinationTest, DevFdPathOfAFileResolvesToThePathOfTheFile)
 {
     folder_.put("file", "old");
     const Fd open(::open(folder_.path("file").c_str(), O_WRONLY | O_CLOEXEC));

@@ -235,7 +235,7 @@ TEST_P(Features, ImpossibleCountsAreRefused)
     EXPECT_FALSE(parse_caches(content().u32(2).u32(0).bytes(), order())) << "another version";
 }
 
-TEST(FeatureName, IsKnownForEverySectionOfLinux72)
+TEST(FeatureName, IsKnownForEverySectionOfLinux7_2)
 {
     for (unsigned feature = kFeatTracingData; feature <= kFeatClnSize; feature++)
         EXPECT_NE(feature_name(feature), "") << feature;

@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(Orders, MergeTest,
 
 // One recording has 400 KB of records from two rings in a round. Its queue must hold them, even if
 // 200 recordings share the memory for queues.
-TEST_P(MergeTest, SortsRoundsOfManyRecordings)
+TEST_P(MergeTest, SortsALargeRoundOfOneOf200Recordings)
 {
     constexpr uint64_t kSamples = 10000;
     Host large{"large", "hmu0", {}, {}};
@@ -241,7 +241,7 @@ TEST_P(MergeTest, AuxBuffersStayWithTheirEvent)
     EXPECT_EQ(pmus, (std::vector<std::string>{"hmu0@green 2", "hmu1@blue 6"}));
 }
 
-TEST_P(MergeTest, ThreadsOfAllHostsAreNamedBeforeTheirSamples)
+TEST_P(MergeTest, ThreadIdsInCommRecordsAreDistinctForEachHost)
 {
     write({"green", "hmu0", {10}, {}});
     write({"blue", "hmu0", {5}, {}});
@@ -269,7 +269,7 @@ TEST_P(MergeTest, ClocksAreAlignedByTheWallClock)
                                         "hmu0@green 100 2 @1100", "hmu0@blue 4194404 6 @1150"}));
 }
 
-TEST_P(MergeTest, RecordingsOfOneHostAreCombined)
+TEST_P(MergeTest, RecordingsOfOneHostKeepTheirClockThreadsAndCpus)
 {
     write({"green", "hmu0", {10}, {}});
     write({"green", "hmu0", {5, 15}, {}});
@@ -301,7 +301,7 @@ TEST_P(MergeTest, DistinguishesPmusOfTheSameType)
 
 // With this many PMUs, comparing each with all others would take minutes. Every hundredth PMU has
 // capabilities.
-TEST_P(MergeTest, PmuCapabilitiesAreWrittenOnce)
+TEST_P(MergeTest, CapabilitiesOfAPmuInBothRecordingsAreCombined)
 {
     constexpr size_t kPmus = 8000, kSecond = kPmus / 2, kAll = kSecond + kPmus;
     using Caps = HostInfo::Caps;
@@ -330,7 +330,7 @@ TEST_P(MergeTest, PmuCapabilitiesAreWrittenOnce)
 
 // In a hash table without a salt, all these ids would be in one bucket, and each id would be
 // compared with all others.
-TEST_P(MergeTest, CollidingIdsCostNoMoreThanOthers)
+TEST_P(MergeTest, EventIdsChosenToCollideCostNoMoreTimeThanOthers)
 {
     constexpr uint64_t kIds = 170000, kBuckets = 172933;  // a bucket count of libstdc++
     Host host{"green", "hmu0", {10}, {}};
@@ -409,7 +409,7 @@ TEST_P(MergeTest, UsesTheLastAuxtraceInfo)
     EXPECT_EQ(infos, (std::vector<std::vector<uint64_t>>{last}));
 }
 
-TEST_P(MergeTest, RefusesAuxDataOfTwoLayouts)
+TEST_P(MergeTest, RefusesRecordingsWithDifferentAuxtraceInfo)
 {
     Host host{"green", "hmu0", {10}, {}};
     host.infos = {{host.type}};

@@ -98,7 +98,7 @@ TEST(OrderedReader, EqualTimesKeepTheOrderOfTheFile)
     EXPECT_EQ(sizes, (std::vector<size_t>{56, 24, 40}));
 }
 
-TEST(OrderedReader, RecordsWithoutATimeAreNotMoved)
+TEST(OrderedReader, RecordsWithoutATimeAreReturnedAtOnce)
 {
     FileBuilder file = one_event();
     sample(file, 50);
@@ -108,7 +108,7 @@ TEST(OrderedReader, RecordsWithoutATimeAreNotMoved)
     EXPECT_EQ(order_of(file).times, (Times{1, UINT64_MAX, 10, 50}));
 }
 
-TEST(OrderedReader, FullQueueReturnsItsOldestEarlyAndCountsLateRecords)
+TEST(OrderedReader, FullQueueReturnsItsOldestRecordEarlyAndCountsLateRecords)
 {
     FileBuilder file = one_event();
     const size_t count = 600;
@@ -123,7 +123,7 @@ TEST(OrderedReader, FullQueueReturnsItsOldestEarlyAndCountsLateRecords)
 
 // Records of 64 kB precede a record that is older than all of them. The oldest is returned first if
 // all of them fit within the limit.
-TEST(OrderedReader, StoresBytesUpToItsLimit)
+TEST(OrderedReader, QueueHoldsRecordsUpToItsMemoryLimit)
 {
     constexpr size_t kRecordBytes = 64000, kFits = limits::kQueue / kRecordBytes;
     for (const size_t count : {kFits * 9 / 10, kFits + 2}) {
@@ -154,7 +154,7 @@ TEST(OrderedReader, SortsRandomRounds)
 }
 
 // Two rings of ten records, with the least possible memory.
-TEST(OrderedReader, SortsSmallRecordsWithTheLeastMemory)
+TEST(OrderedReader, SortsSmallRecordsEvenIfItsMemoryLimitIsZero)
 {
     FileBuilder file = one_event();
     Times expected;

@@ -373,7 +373,7 @@ TEST_P(ReaderSource, RefusesADirectoryThatCannotBeListed)
     ASSERT_EQ(::chmod(folder_.path("d").c_str(), 0755), 0);
 }
 
-TEST_P(ReaderSource, ErrorNamesWhatCannotBeOpened)
+TEST_P(ReaderSource, MissingFilesAreNotFoundAndADirectoryDescriptorIsUnsupported)
 {
     EXPECT_EQ(Reader::open_path(folder_.path("no")).error().code, Errc::kNotFound);
     EXPECT_EQ(Reader::open_path(folder_.dir()).error().code, Errc::kNotFound) << "no data inside";
@@ -395,7 +395,7 @@ TEST_P(ReaderSource, RefusesMoreEventIdsThanItsLimit)
     EXPECT_NE(lines.error->message.find("more events or event ids"), std::string::npos);
 }
 
-TEST_P(ReaderSource, ListsUnknownSections)
+TEST_P(ReaderSource, ListsHeaderSectionsIncludingUnknownOnes)
 {
     std::vector<std::byte> bytes = some_records(GetParam()).file();
     Result<Reader> reader = Reader::open(bytes);
@@ -547,7 +547,7 @@ TEST_P(ReaderSource, HandlesEveryPrefixOfACompressedFile)
     EXPECT_EQ(before, 201U);
 }
 
-TEST_P(ReaderSource, DamagedCompressionKeepsOtherRecords)
+TEST_P(ReaderSource, UncompressedRecordsAreKeptIfCompressedDataAreDamaged)
 {
     FileBuilder builder = packed_file(kCompressed2, GetParam(), 1000);
     std::vector<std::byte> bytes = builder.file();

@@ -134,7 +134,7 @@ TEST_P(ReaderOrder, EveryPrefixKeepsWholeRecordsAndReportsTheRest)
     }
 }
 
-TEST(Reader, WarnsThatATruncatedFileHasLostItsNames)
+TEST(Reader, WarnsThatATruncatedFileHasNoPmuNames)
 {
     FileBuilder builder = two_events();
     std::vector<std::byte> bytes = builder.file();
@@ -158,7 +158,7 @@ TEST(Reader, ReadsTheFileOfAKilledRecorder)
     EXPECT_EQ(walk(*reader).types.size(), 2U);
 }
 
-TEST(Reader, InvalidRecordSizeEndsTheWalkAtItsOffset)
+TEST(Reader, InvalidRecordSizeEndsReadingAtTheOffsetOfTheRecord)
 {
     for (int size : {0, 1, 4, 7}) {
         FileBuilder builder;
@@ -173,7 +173,7 @@ TEST(Reader, InvalidRecordSizeEndsTheWalkAtItsOffset)
     }
 }
 
-TEST(Reader, HugeAuxtraceSizesAreDamage)
+TEST(Reader, AuxtraceSizesBeyondTheEndOfTheFileAreDamage)
 {
     for (uint64_t size : {uint64_t{1} << 40, UINT64_MAX, UINT64_MAX - 7, uint64_t{17}}) {
         FileBuilder builder;
@@ -209,7 +209,7 @@ struct Lie {
     uint64_t value;
 };
 
-TEST(Reader, InvalidHeadersGiveOneErrorEach)
+TEST(Reader, EachInvalidFieldOfTheFileHeaderIsAnErrorWithAnOffset)
 {
     const Lie lies[] = {
         {"header size", 8, 17},
@@ -242,7 +242,7 @@ TEST(Reader, RefusesOverlappingIdSections)
 
 // In a hash table without a salt, all these ids would be in one bucket, and each id would be
 // compared with all others.
-TEST(Reader, CollidingIdsCostNoMoreThanOthers)
+TEST(Reader, EventIdsChosenToCollideCostNoMoreTimeThanOthers)
 {
     constexpr uint64_t kIds = 350000, kBuckets = 351061;  // a bucket count of libstdc++
     std::vector<uint64_t> ids(kIds);
@@ -255,7 +255,7 @@ TEST(Reader, CollidingIdsCostNoMoreThanOthers)
     EXPECT_EQ(reader->event_of_id(kBuckets + 1), std::nullopt);
 }
 
-TEST(Reader, OutOfRangeFeaturesAreWarningsOnly)
+TEST(Reader, InvalidHeaderSectionsGiveOnlyWarnings)
 {
     std::vector<std::byte> bytes = two_events().file();
     size_t table = bytes.size() - (4 + 2 * 72) - kSectionBytes;
@@ -443,7 +443,7 @@ TEST(Reader, SurvivesRandomDamage)
 }
 
 // An event that shares an id with another is refused, and none of its ids are known.
-TEST(ReaderPipe, RefusedEventLeavesNoIds)
+TEST(ReaderPipe, EventWithADuplicateIdIsRefusedWithAllItsIds)
 {
     FileBuilder file;
     file.event(24, kSampleType, {7}).event(24, kSampleType, {8}).event(1, kSampleType, {9, 7});

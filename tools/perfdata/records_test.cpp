@@ -325,7 +325,7 @@ struct Counted {
     std::function<bool(Bytes, std::endian)> parse;
 };
 
-TEST_P(Records, CountsAreLimitedByTheBody)
+TEST_P(Records, CountsThatExceedTheBodyAreRefused)
 {
     const Counted cases[] = {
         {"id index", 0, 4, [](Bytes b, std::endian o) { return parse_id_index(b, o).has_value(); }},
@@ -351,7 +351,7 @@ TEST_P(Records, CountsAreLimitedByTheBody)
         }
 }
 
-TEST(RecordName, IsKnownForEveryTypeOfLinux72)
+TEST(RecordName, IsKnownForEveryTypeOfLinux7_2)
 {
     EXPECT_EQ(record_name(0), "");
     for (uint32_t type = 1; type <= kRecordCallchainDeferred; type++)

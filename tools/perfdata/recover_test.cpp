@@ -273,7 +273,7 @@ TEST_P(RecoverOrder, IgnoresDataThatLookLikeABuffer)
     EXPECT_EQ(found(bytes).aux_buffers, kRounds);
 }
 
-TEST_P(RecoverOrder, InvalidSizeLosesOnlyItsRecord)
+TEST_P(RecoverOrder, InvalidRecordSizeLosesAtMostTwoRecords)
 {
     for (uint16_t size : {uint16_t{0}, uint16_t{4}, uint16_t{65535}, uint16_t{48}, uint16_t{24}}) {
         std::vector<std::byte> bytes = bytes_;
@@ -361,7 +361,7 @@ TEST_F(RecoverFiles, WritesAPipeAsAFile)
     EXPECT_EQ(Reader::open_path(written_)->pmu_name(24), "hisi_ptt0_2");
 }
 
-TEST_F(RecoverFiles, SearchesEachFileOfADirectory)
+TEST_F(RecoverFiles, RecoversRecordsFromEachFileOfADirectory)
 {
     FileBuilder first = recording(), rest = recording();
     std::vector<std::byte> hole = rest.records();
@@ -413,7 +413,7 @@ TEST_F(RecoverFiles, ReportsAMissingFileOfADirectory)
 
 // In pipe layout the events arrive with the records. While the reader looks for events, it may
 // already read the other files of the directory.
-TEST_F(RecoverFiles, SearchesADirectoryWhoseFirstFileIsAPipe)
+TEST_F(RecoverFiles, FindsRecordsOfADirectoryWhoseFirstFileIsInPipeLayout)
 {
     FileBuilder rest;
     for (int i = 0; i < 1000; i++)

@@ -279,7 +279,7 @@ TEST_F(WriterTest, FileOfAKilledRecorderCanBeRecovered)
     EXPECT_TRUE(reader->warnings().empty());
 }
 
-TEST_F(WriterTest, RecordsOlderThanASecondAreInTheFile)
+TEST_F(WriterTest, RecordsOlderThanASecondAreInTheUnfinishedFile)
 {
     Writer writer = create();
     ASSERT_TRUE(writer.finished_round());
@@ -309,7 +309,7 @@ private:
     rlimit before_{};
 };
 
-TEST_F(WriterTest, KeptFileHasTheRecordsAndNoIncompleteSections)
+TEST_F(WriterTest, FileKeptAfterAFailedFinishHasTheRecordsAndNoIncompleteSections)
 {
     std::string part;
     {
@@ -343,7 +343,7 @@ TEST_F(WriterTest, KeepsACompleteFileThatCannotBeRenamed)
     EXPECT_EQ(reader->hostname(), "host");
 }
 
-TEST_F(WriterTest, KeepIgnoresFinishedAndEmptyFiles)
+TEST_F(WriterTest, Keep_ReturnsNoPathForFinishedAndEmptyFiles)
 {
     {
         Writer writer = create();
@@ -356,7 +356,7 @@ TEST_F(WriterTest, KeepIgnoresFinishedAndEmptyFiles)
     EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(WriterTest, CompleteWritesAllDataButDoesNotRenameTheFile)
+TEST_F(WriterTest, Complete_WritesAllDataButDoesNotRenameTheFile)
 {
     {
         Writer writer = create();
@@ -403,7 +403,7 @@ TEST_F(WriterTest, DoesNotFollowALinkAtTheUnfinishedName)
     EXPECT_TRUE(Reader::open_path(path_));
 }
 
-TEST_F(WriterTest, FifoGetsPipeLayoutAndRefusesACopy)
+TEST_F(WriterTest, FifoIsWrittenInPipeLayoutAndCopyingToItIsRefused)
 {
     ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
     const Fd reader(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -426,7 +426,7 @@ TEST_F(WriterTest, FifoGetsPipeLayoutAndRefusesACopy)
     EXPECT_TRUE(fs::is_fifo(path_));
 }
 
-TEST_F(WriterTest, ErrorNamesThePath)
+TEST_F(WriterTest, ErrorContainsThePathThatCannotBeCreated)
 {
     Result<Writer> writer = Writer::create(folder_.path("no/file"), events(), host());
     ASSERT_FALSE(writer);
