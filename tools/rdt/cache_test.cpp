@@ -111,7 +111,7 @@ TEST(Cache, RemoteTrafficIsCountedSeparately)
     EXPECT_EQ(cache->of(1).lines, 2u);
 }
 
-TEST(Cache, HashSpreadsNeighborsAndStrides)
+TEST(Cache, HashSpreadsNeighboringAndStridedLinesOverTheSets)
 {
     constexpr uint32_t kSets = 16384;
     for (const uint64_t stride : {1ULL, 16384ULL, 65536ULL}) {
@@ -205,7 +205,7 @@ TEST(Cache, MatchesReferenceInRandomUse)
     }
 }
 
-TEST(InnerCache, HitsOnlyTheLastLineOfASlot)
+TEST(InnerCache, HitsOnlyTheLineOfASlotThatWasAccessedLast)
 {
     Shape shape;
     shape.l2_bytes = 4 * kLineBytes;

@@ -151,7 +151,7 @@ TEST_F(CountersThatAreBound, CountConfiguredTrafficSinceBinding)
     EXPECT_EQ(counter(0), 0u);
 }
 
-TEST_F(CountersThatAreBound, AreReadByRmidAndEventWithTheSameTrafficTypes)
+TEST_F(CountersThatAreBound, AreReadThroughTheEventOfTheRmidWithTheSameTrafficTypes)
 {
     counters_.bind(*cache_, config(0, 5, 0x7f));
     counters_.bind(*cache_, config(1, 6, 0x15));
@@ -198,7 +198,7 @@ TEST_F(CountersThatAreBound, DisablingAbmcFreesCounters)
     EXPECT_EQ(counter(0), kError);
 }
 
-TEST_F(CountersThatAreBound, RmidEventsCountConfiguredTraffic)
+TEST_F(CountersThatAreBound, RmidEventsCountTheConfiguredTrafficWhileAbmcIsOff)
 {
     counters_.set_ext_cfg(0);
     move(7, 5);

@@ -41,7 +41,7 @@ protected:
     std::unique_ptr<Log> log_ = std::make_unique<Log>();
 };
 
-TEST_F(LogFile, RecordsOccupancyAndTrafficAtMarksAndExit)
+TEST_F(LogFile, HasOccupancyAndTrafficAtEachMarkerInstructionAndAtExit)
 {
     ASSERT_TRUE(log_->open(path_.c_str(), machine_->shape()));
     ASSERT_TRUE(machine_->write(1, kPqrAssoc, 2ULL << 32));

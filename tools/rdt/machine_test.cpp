@@ -124,7 +124,7 @@ TEST(Machine, CountsClassChangesPerCpu)
     EXPECT_EQ(machine->class_changes(0), 0u);
 }
 
-TEST(Machine, LinesCountForRmidAndL3OfTheCpu)
+TEST(Machine, CountsLinesForTheRmidAndL3OfTheCpu)
 {
     auto machine = make(two_l3s());
     ASSERT_TRUE(machine->write(1, kPqrAssoc, 9));

@@ -341,7 +341,7 @@ TEST_F(Plugin, InvalidMsrAccessFaultsAndRestoresRcx)
     EXPECT_EQ(rdmsr(0xc90), 6u);
 }
 
-TEST_F(Plugin, IgnoresUserModeAndOtherMsrs)
+TEST_F(Plugin, IgnoresMsrAccessesInUserModeAndToOtherMsrs)
 {
     EXPECT_TRUE(wrmsr(0xc0000102, 77));
     EXPECT_EQ(rdmsr(0xc0000102), 0u);
@@ -365,7 +365,7 @@ TEST_F(Plugin, UserAccessesFillTheL3)
     EXPECT_EQ(lines(11), 5u);
 }
 
-TEST_F(Plugin, WritesTheLogAtMarksAndExit)
+TEST_F(Plugin, WritesTheLogAtMarkerInstructionsAndExit)
 {
     EXPECT_TRUE(wrmsr(0xc8f, 2ULL << 32 | 12));
     load(0x50000);

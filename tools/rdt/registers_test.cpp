@@ -41,7 +41,7 @@ TEST(Registers, PqrAcceptsExistingRmidsAndClasses)
     EXPECT_EQ(association_of(5ULL << 32 | 9).clos, 5u);
 }
 
-TEST(Registers, EvtselRmidHasTenBitsOnIntelTwelveOnAmd)
+TEST(Registers, RmidFieldOfEvtselHasTenBitsOnIntelAndTwelveOnAmd)
 {
     EXPECT_TRUE(takes(intel(), 0xc8d, 0x3ffULL << 32 | 0xff));
     EXPECT_FALSE(takes(intel(), 0xc8d, 1ULL << 42));
@@ -55,14 +55,14 @@ TEST(Registers, EvtselRmidHasTenBitsOnIntelTwelveOnAmd)
     EXPECT_EQ(selection_of(0x123ULL << 32 | 2).event, 2u);
 }
 
-TEST(Registers, CounterIsReadOnly)
+TEST(Registers, QmCtrIsReadOnly)
 {
     EXPECT_FALSE(takes(intel(), 0xc8e, 0));
     EXPECT_TRUE(is_of_rdt(0xc8e));
 }
 
 // Checks every mask against its bits as text: Intel's masks are one run of ones.
-TEST(Registers, IntelMasksAreContiguous)
+TEST(Registers, MasksMustBeContiguousOnIntelButNotOnAmd)
 {
     for (uint64_t mask = 0; mask < 1 << 13; mask++) {
         std::string bits;
@@ -94,7 +94,7 @@ Shape with_abmc()
 }
 
 // Values as Linux writes them: resctrl_abmc_config_one_amd(), resctrl_arch_cntr_read().
-TEST(Registers, AbmcHasThreeRegisters)
+TEST(Registers, AbmcRegistersExistOnlyWithAbmcAndRefuseReservedBits)
 {
     EXPECT_TRUE(takes(with_abmc(), 0xc00003fd, 3ULL << 62 | 31ULL << 48 | 63ULL << 32 | 0x7f));
     EXPECT_FALSE(takes(with_abmc(), 0xc00003fd, 1ULL << 61));
@@ -135,7 +135,7 @@ TEST(Registers, SncConfigHasOneBit)
     EXPECT_FALSE(takes(intel(), 0xca0, 1ULL << 63));
 }
 
-TEST(Registers, EachClassHasARegisterAndOtherNumbersFault)
+TEST(Registers, EachClassHasMaskAndThrottleRegistersAndOtherMsrsFault)
 {
     EXPECT_EQ(msr_of(intel(), 0xc97).clos, 7u);
     EXPECT_EQ(msr_of(intel(), 0xc97).reg, Register::kMask);
