@@ -178,7 +178,7 @@ std::vector<std::byte> record_of(uint32_t location, size_t bytes)
     return record;
 }
 
-TEST(TapProgram, CopiesARecordWithLocatedWords)
+TEST(TapProgram, CopiesARecordAndItsDataLocArray)
 {
     const auto record = record_of(12 << 16 | 20, 32);
     Machine machine(*tap_program(with_words(), 3, kMaps), record, true);
@@ -212,7 +212,7 @@ TEST(TapProgram, CountsARecordAsLostIfTheRingIsFull)
     EXPECT_FALSE(machine.discarded);
 }
 
-TEST(TapProgram, DiscardsTheEntryOfATooLongRecord)
+TEST(TapProgram, DiscardsTheRingEntryOfATooLongOrInvalidRecord)
 {
     constexpr uint32_t kMost = kTapMostBytes - kTapHeaderBytes;
     // The three cases: the longest record that fits, a record with one byte more, and an array that
@@ -229,7 +229,7 @@ TEST(TapProgram, DiscardsTheEntryOfATooLongRecord)
 }
 
 // If the program returned 0, the kernel would not deliver the record to other users' perf events.
-TEST(TapProgram, AlwaysReturnsOneSoThatOthersGetTheRecord)
+TEST(TapProgram, AlwaysReturnsOneSoThatOtherPerfEventsGetTheRecord)
 {
     for (auto [location, room] :
          {std::pair(12U << 16 | 20U, true), {12U << 16 | 20U, false}, {0U << 16 | 7U, true}}) {

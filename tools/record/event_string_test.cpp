@@ -65,7 +65,7 @@ TEST(EventString, AliasCanRequireAValueFromTheUser)
     }
 }
 
-TEST(EventString, AcceptsConfigWords)
+TEST(EventString, AcceptsTermsThatSetWholeConfigWords)
 {
     Result<ConfigWords> words = encode("p/config=5,config4=0xffffffffffffffff/");
     ASSERT_TRUE(words);
@@ -117,7 +117,7 @@ TEST(EventString, ParsesPeriodAndFrequency)
     EXPECT_FALSE(settings_of("p//")->period);
 }
 
-TEST(EventString, ErrorsNameTheFaultAndItsOffset)
+TEST(EventString, EachErrorHasAReasonAndTheOffsetOfTheFault)
 {
     const struct {
         const char *text;
@@ -198,7 +198,7 @@ TEST(EventString, ParsesNamesOfGenericEvents)
     EXPECT_TRUE(settings->modifiers.exclude_user);
 }
 
-TEST(EventString, GenericEventHasThePrecisionOfTheCpu)
+TEST(EventString, GenericEventWithModifierPGetsTheMaximumPrecisionOfTheCpu)
 {
     TestFolder root;
     root.put("cpu/type", "4");
@@ -215,7 +215,7 @@ TEST(EventString, GenericEventHasThePrecisionOfTheCpu)
               "none");
 }
 
-TEST(EventString, EveryPrefixIsAcceptedOrRefusedWithAReason)
+TEST(EventString, EveryPrefixIsAcceptedOrRefusedAtAnOffsetInsideIt)
 {
     const std::string good = "p/epoch_type=1,hot/ukpD, cxl/config=0x1f,freq=99/GH";
     for (size_t length = 0; length <= good.size(); length++) {
