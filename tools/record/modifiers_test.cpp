@@ -48,7 +48,7 @@ TEST(Modifiers, SetTheSameAttributesAsInPerf)
     }
 }
 
-TEST(Modifiers, RefusalNamesTheLetterAndItsIndex)
+TEST(Modifiers, RefusalNamesTheWrongLetterAndItsIndex)
 {
     const struct {
         const char *letters;
@@ -78,7 +78,7 @@ TEST(Modifiers, RefusalNamesTheLetterAndItsIndex)
     }
 }
 
-TEST(FitModifiers, CapsLimitThePrecision)
+TEST(FitModifiers, PrecisionAboveCapsMaxPreciseIsRefused)
 {
     const Pmu without{"old", 4, {}, {}, {}, {}};
     const Pmu two{"cpu", 4, {}, {}, {{"max_precise", "2"}}, {}};
@@ -91,7 +91,7 @@ TEST(FitModifiers, CapsLimitThePrecision)
               "pp is not supported by old; supported: none of them (caps/max_precise)");
 }
 
-TEST(FitModifiers, HighestPrecisionIsNeverRefused)
+TEST(FitModifiers, ModifierP_IsNeverRefusedAndUsesTheHighestSupportedPrecision)
 {
     const Pmu without{"old", 4, {}, {}, {}, {}};
     const Pmu lying{"cpu", 4, {}, {}, {{"max_precise", "99"}}, {}};
@@ -103,7 +103,7 @@ TEST(FitModifiers, HighestPrecisionIsNeverRefused)
     EXPECT_EQ(asked.precise, 3U);
 }
 
-TEST(FitModifiers, SystemWidePmuRefusesModes)
+TEST(FitModifiers, SystemWidePmuRefusesModifiersThatExcludeSomeModes)
 {
     const Pmu uncore{"uncore_imc_0", 24, {}, {}, {}, std::vector<int>{0}};
     for (const char *letters : {"u", "k", "h", "G", "H", "I", "uk"}) {

@@ -70,7 +70,7 @@ TEST(MakeAttr, SystemWidePmuDefaultsToPeriodOneAndOthersToAFrequency)
     EXPECT_TRUE(attr_of(kUncore, {{}, {}, {}, 99}).freq);
 }
 
-TEST(MakeAttr, ModifiersSetTheirBits)
+TEST(MakeAttr, EventModifiersSetTheirAttrBits)
 {
     Modifiers modifiers;
     ASSERT_FALSE(parse_modifiers("kGIppDeS", modifiers));
@@ -90,7 +90,7 @@ TEST(MakeAttr, ModifiersSetTheirBits)
     EXPECT_FALSE(plain.sample_type & PERF_SAMPLE_READ);
 }
 
-TEST(MakeAttr, StartModeSetsDisabledAndEnableOnExec)
+TEST(MakeAttr, StartModeDeterminesTheDisabledAndEnableOnExecBits)
 {
     EXPECT_TRUE(attr_of(kCore, {}).disabled);
     EXPECT_FALSE(attr_of(kCore, {}).enable_on_exec);
@@ -172,7 +172,7 @@ TEST(LostSamplesRecord, HasEventIdCpuAndZeroTime)
     EXPECT_EQ(sample_id->time_ns, 0U);
 }
 
-TEST(ExplainOpenError, NamesEventReasonAndSupportedValues)
+TEST(ExplainOpenError, NamesTheEventTheReasonAndTheSupportedValues)
 {
     Pmu pmu{"p", 24, {}, {}, {{"counter_width", "16"}, {"unit_sizes", "12 13"}}, {}};
     Error error = explain_open_error(EINVAL, pmu, "p/x=1/", {-1, 3});
@@ -191,7 +191,7 @@ TEST(ExplainOpenError, ErrorCodeDependsOnTheErrno)
     EXPECT_EQ(explain_open_error(EXDEV, pmu, "e", {}).code, Errc::kIo);
 }
 
-TEST(ExplainOpenError, SaysThatAnotherChmuInstanceMayTrackTheRange)
+TEST(ExplainOpenError, SaysThatAnotherChmuInstanceMayTrackTheRangeIfErrnoIsEBUSY)
 {
     const Pmu pmu{"p", 24, {}, {}, {{"range_overlap", "0"}}, {}};
     EXPECT_EQ(explain_open_error(EBUSY, pmu, "e", {}).message,
@@ -204,7 +204,7 @@ TEST(ExplainOpenError, SaysThatAnotherChmuInstanceMayTrackTheRange)
     EXPECT_EQ(explain_open_error(EINVAL, pmu, "e", {}).message.find("instance"), std::string::npos);
 }
 
-TEST(ExplainOpenError, SaysThatACpuMayBeOffline)
+TEST(ExplainOpenError, SaysThatTheCpuMayBeOfflineIfErrnoIsENODEV)
 {
     const Error error = explain_open_error(ENODEV, {}, "e", {-1, 3});
     EXPECT_EQ(error.code, Errc::kNotFound);
@@ -302,7 +302,7 @@ TEST(MakeAttr, RequestsCallChainsOnlyIfThePmuSamplesTasks)
     EXPECT_TRUE(sampled(kCore, {}, chains).branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK);
 }
 
-TEST(MakeTrackingAttr, TrackingEventIsADummyEventWithTheSampleIdOfOtherEvents)
+TEST(MakeTrackingAttr, TrackingEventIsADummyEventWithTheSameSampleIdFieldsAsOtherEvents)
 {
     const std::vector<std::byte> bytes = make_tracking_attr(true);
     perf_event_attr attr{};

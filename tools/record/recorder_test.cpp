@@ -148,7 +148,7 @@ TEST_F(RecorderTest, RecordsHaveTimesOfTheChosenClock)
     EXPECT_GT(samples, 0U);
 }
 
-TEST_F(RecorderTest, ErrorOfARefusedClockListsTheClocks)
+TEST_F(RecorderTest, ErrorOfARefusedClockListsTheSupportedClocks)
 {
     if (!open_or_skip() && skip_.find("CAP_PERFMON") != std::string::npos)
         GTEST_SKIP() << skip_;
@@ -181,7 +181,7 @@ TEST_F(RecorderTest, RunEndsAndReportsThePmuThatDisappears)
 
 // The recorder checks ten times per second whether the PMU exists, not each time that a ring is
 // half full.
-TEST_F(RecorderTest, ChecksThatThePmuExistsTenTimesPerSecond)
+TEST_F(RecorderTest, ChecksAtMostTenTimesPerSecondWhetherThePmuExists)
 {
     constexpr auto kRun = 500ms, kTick = 100ms;
     options_.events = *parse_event_strings("fake/config=0,period=100000/");
@@ -246,13 +246,13 @@ TEST_F(RecorderOfAllCpus, ReportsCpusThatComeOnline)
     EXPECT_EQ(cpus, std::set<int>{1});
 }
 
-TEST_F(RecorderOfAllCpus, DoesNotReportCpusThatAreNotSelected)
+TEST_F(RecorderOfAllCpus, DoesNotReportUnselectedCpusThatComeOnline)
 {
     options_.cpus = {0};
     EXPECT_TRUE(came().empty());
 }
 
-TEST_F(RecorderTest, GroupMemberStartsWithItsLeader)
+TEST_F(RecorderTest, GroupMemberCountsWhenItsLeaderIsEnabled)
 {
     // The group leader is the CPU clock. The member counts context switches, with one sample for
     // each.
@@ -373,7 +373,7 @@ TEST_F(RecorderTest, FollowsProcessUntilItEnds)
     EXPECT_EQ(skip_, "-t " + std::to_string(child) + ": there is no such thread");
 }
 
-TEST_F(RecorderTest, ErrorNamesTheMissingCgroup)
+TEST_F(RecorderTest, MissingCgroupIsNamedInTheError)
 {
     root_.remove("fake/cpumask");
     options_.all_cpus = true;

@@ -62,7 +62,7 @@ protected:
     RingNotes notes_;
 };
 
-TEST_F(NoteRecords, CountsLossesAcrossTheWrap)
+TEST_F(NoteRecords, CountsLostRecordsAndLostSamplesAcrossTheWrap)
 {
     put(PERF_RECORD_LOST, {7, 5});
     put(PERF_RECORD_LOST_SAMPLES, {3});
@@ -81,7 +81,7 @@ TEST_F(NoteRecords, CountsAuxRecordsWithTheTruncatedFlag)
     EXPECT_EQ(notes_.aux_truncated, 1U);
 }
 
-TEST_F(NoteRecords, CountsPartialFlagAloneAsAGap)
+TEST_F(NoteRecords, PartialFlagIsCountedOnlyWithoutTheTruncatedFlag)
 {
     put(PERF_RECORD_AUX, {0, 16, PERF_AUX_FLAG_PARTIAL});
     put(PERF_RECORD_AUX, {16, 0, PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_TRUNCATED});
@@ -113,7 +113,7 @@ TEST_F(NoteRecords, ReturnsTheEndOfTheDataThatTheLastAuxRecordAnnounces)
     EXPECT_EQ(notes_.aux_end, 24U);
 }
 
-TEST_F(NoteRecords, AddingNotesSumsCountsAndKeepsTheLastAuxEnd)
+TEST_F(NoteRecords, AddSumsAllCountsAndKeepsTheLatestAuxEnd)
 {
     RingNotes sum{1, 2, 3, 4, 5, 7, 6};
     sum.add({10, 20, 30, 40, 50, 70, 60});
@@ -128,7 +128,7 @@ TEST_F(NoteRecords, AddingNotesSumsCountsAndKeepsTheLastAuxEnd)
     EXPECT_EQ(sum.aux_end, 60U);
 }
 
-TEST_F(NoteRecords, RefusesInvalidSizes)
+TEST_F(NoteRecords, RefusesRecordsOfInvalidSize)
 {
     for (uint16_t size : std::initializer_list<uint16_t>{4, 12, 24, 65528}) {
         head_ = tail_;
@@ -138,7 +138,7 @@ TEST_F(NoteRecords, RefusesInvalidSizes)
     EXPECT_FALSE(note_records(ring_, tail_, tail_ + 4, notes_));
 }
 
-TEST(AuxUntil, IncludesDataFromBeforeTheRecordsWereRead)
+TEST(AuxUntil, IncludesDataWrittenBeforeTheRecordsWereRead)
 {
     EXPECT_EQ(aux_until(64, 64, 64), 64U);
     EXPECT_EQ(aux_until(64, 64, 0), 64U) << "its record was lost, or read in an earlier round";
@@ -163,7 +163,7 @@ TEST(AuxUntil, NeverExceedsTheHead)
     EXPECT_EQ(aux_until(64, 64, UINT64_MAX), 64U);
 }
 
-TEST(AuxUntil, RoundsDownToAWord)
+TEST(AuxUntil, RoundsDownToAMultipleOf8Bytes)
 {
     EXPECT_EQ(aux_until(64, 80, 77), 72U);
 }
@@ -201,7 +201,7 @@ TEST_F(NoteRecords, GapRecordHasTheEventAndTimeOfTheLastAuxRecord)
 using Act = AuxRevival::Act;
 using End = AuxRevival::End;
 
-TEST(AuxRevival, EnablesWhenSpaceIsFreedAndAgainAtTheNextTick)
+TEST(AuxRevival, EnablesTheEventWhenSpaceIsFreedAndAgainAtTheNextTick)
 {
     AuxRevival revival;
     EXPECT_EQ(revival.after_round(4096, End::kOpen, false), Act::kEnable)
@@ -212,7 +212,7 @@ TEST(AuxRevival, EnablesWhenSpaceIsFreedAndAgainAtTheNextTick)
     EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kNone);
 }
 
-TEST(AuxRevival, EnablesOncePerTickIfTruncatedRecordsArriveWithoutData)
+TEST(AuxRevival, EnablesTheEventOncePerTickIfTruncatedRecordsArriveWithoutData)
 {
     AuxRevival revival;
     for (int i = 0; i < 3; i++)
@@ -225,7 +225,7 @@ TEST(AuxRevival, EnablesOncePerTickIfTruncatedRecordsArriveWithoutData)
         << "the kernel may have been slower";
 }
 
-TEST(AuxRevival, RestartsOnceIfNoDataFollowsATruncatedRecord)
+TEST(AuxRevival, RestartsTheEventOnceIfNoDataFollowsATruncatedRecord)
 {
     AuxRevival revival;
     EXPECT_EQ(revival.after_round(4096, End::kCut, false), Act::kEnable);
@@ -239,7 +239,7 @@ TEST(AuxRevival, RestartsOnceIfNoDataFollowsATruncatedRecord)
     EXPECT_EQ(revival.after_round(4096, End::kOpen, false), Act::kEnable);
 }
 
-TEST(AuxRevival, DoesNotRestartIfDataFollowsATruncatedRecord)
+TEST(AuxRevival, DoesNotRestartTheEventIfDataFollowsATruncatedRecord)
 {
     AuxRevival revival;
     EXPECT_EQ(revival.after_round(4096, End::kCut, false), Act::kEnable);
@@ -249,7 +249,7 @@ TEST(AuxRevival, DoesNotRestartIfDataFollowsATruncatedRecord)
         EXPECT_EQ(revival.after_round(0, End::kOpen, true), Act::kNone);
 }
 
-TEST(AuxRevival, RestartsImmediatelyAfterAFullArea)
+TEST(AuxRevival, RestartsTheEventImmediatelyAfterAFullAuxArea)
 {
     AuxRevival revival;
     EXPECT_EQ(revival.after_round(4096, End::kFull, false), Act::kRestart);

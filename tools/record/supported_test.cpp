@@ -79,7 +79,7 @@ TEST(Supported, AcceptsValuesListedInCaps)
     }
 }
 
-TEST(Supported, RefusalNamesTheSupportedValuesAndTheOffset)
+TEST(Supported, RefusalNamesTheSupportedValuesAndTheOffsetOfTheTerm)
 {
     const struct {
         Pmu pmu;
@@ -129,7 +129,7 @@ TEST(Supported, RefusalNamesTheSupportedValuesAndTheOffset)
     }
 }
 
-TEST(Supported, InvalidOrMissingCapsRefuseNothing)
+TEST(Supported, NoValueIsRefusedIfCapsAreInvalidOrMissing)
 {
     for (const char *text : {"", "many", "1 two", "0-3", "=", "1=", "99999999999999999999"}) {
         Pmu pmu = cxl_hmu();

@@ -128,7 +128,7 @@ protected:
     Keeper keeper_;
 };
 
-TEST_F(SynthesizerTest, WritesTheKernelWithItsBuildIdAndModules)
+TEST_F(SynthesizerTest, WritesMapRecordsOfTheKernelWithItsBuildIdAndOfModules)
 {
     root_.put("proc/kallsyms",
               "ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81100000 t _etext_not\n"
@@ -162,7 +162,7 @@ TEST_F(SynthesizerTest, SkipsAKernelThatHidesItsAddresses)
     EXPECT_TRUE(keeper_.kept.empty());
 }
 
-TEST_F(SynthesizerTest, WritesThreadsNamesAndCodeMapsOfEachProcess)
+TEST_F(SynthesizerTest, WritesForkCommAndCodeMapRecordsOfEachProcess)
 {
     root_.put("proc/70/status", "Name:\tbusy\nPid:\t70\nPPid:\t3\n");
     root_.put("proc/70/task/70/comm", "busy\n");
@@ -194,7 +194,7 @@ TEST_F(SynthesizerTest, WritesThreadsNamesAndCodeMapsOfEachProcess)
     EXPECT_EQ(map_at(5).path, "//anon");
 }
 
-TEST_F(SynthesizerTest, SkipsAPathThatIsTooLongForARecord)
+TEST_F(SynthesizerTest, SkipsAMapWhosePathIsTooLongForARecord)
 {
     root_.put("proc/70/status", "PPid:\t3\n");
     root_.put("proc/70/maps", "1000-2000 r-xp 0 fe:00 9 /" + std::string(70000, 'x') +
@@ -206,7 +206,7 @@ TEST_F(SynthesizerTest, SkipsAPathThatIsTooLongForARecord)
 
 // A recorder drains its rings in this callback. Without the callback, the rings would overflow
 // while /proc is read.
-TEST_F(SynthesizerTest, CallsTheCallbackBetweenRecords)
+TEST_F(SynthesizerTest, CallsTheDrainCallbackBetweenRecords)
 {
     root_.put("proc/70/status", "PPid:\t3\n");
     for (int tid = 70; tid < 90; tid++)
@@ -245,7 +245,7 @@ TEST_F(SynthesizerTest, CallsTheCallbackBetweenRecords)
 
 // The callback must be called during the listing, because listing ten thousand threads takes longer
 // than the time in which a small ring fills.
-TEST_F(SynthesizerTest, CallsTheCallbackDuringTheListingOfADirectory)
+TEST_F(SynthesizerTest, CallsTheDrainCallbackWhileItListsADirectory)
 {
     root_.put("proc/version", "not a process\n");
     for (int i = 0; i < 20000; i++)
@@ -260,7 +260,7 @@ TEST_F(SynthesizerTest, CallsTheCallbackDuringTheListingOfADirectory)
     EXPECT_TRUE(keeper_.kept.empty());
 }
 
-TEST_F(SynthesizerTest, ProcessOfWritesAllThreadsOfTheProcess)
+TEST_F(SynthesizerTest, ProcessOfAThreadIsWrittenWithAllItsThreads)
 {
     root_.put("proc/70/status", "Tgid:\t70\nPPid:\t3\n");
     root_.put("proc/71/status", "Tgid:\t70\nPPid:\t3\n");

@@ -83,7 +83,7 @@ TEST_F(SysfsTree, AcceptsAPmuWithoutFormatEventsAndCaps)
     EXPECT_TRUE(pmu->format.empty());
 }
 
-TEST_F(SysfsTree, ErrorsNameTheMissingOrInvalidFile)
+TEST_F(SysfsTree, ErrorSuggestsASimilarPmuOrNamesTheInvalidFile)
 {
     EXPECT_EQ(read_pmu(root_.dir(), "none").error().code, Errc::kNotFound);
     root_.put("known_pmu/type", "5\n");

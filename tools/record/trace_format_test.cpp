@@ -92,7 +92,7 @@ TEST(TraceFormat, RejectsARecordThatEndsEarly)
     EXPECT_TRUE(trace_text(format, whole.first(40), "pmu"));
 }
 
-TEST(TraceFormat, RejectsALocationOutsideTheRecord)
+TEST(TraceFormat, RejectsAnArrayThatLiesOutsideTheRecord)
 {
     const TraceFormat format = *parse_trace_format(kText);
     WithWords record = sample();
@@ -114,7 +114,7 @@ TEST(TraceFormat, RejectsMalformedFormats)
         EXPECT_FALSE(parse_trace_format(text)) << text;
 }
 
-TEST(TraceFormat, ErrorNamesTheMissingEvent)
+TEST(TraceFormat, MissingFormatFileIsNamedInTheError)
 {
     const Result<TraceFormat> format = read_trace_format("/nowhere", "a/b");
     ASSERT_FALSE(format);
