@@ -50,7 +50,7 @@ TEST(AuxGrid, RecordAfterPartialEntryBeginsNewPiece)
     expect_piece(grid, 239, 112, 112, 240);
 }
 
-TEST(AuxGrid, EntriesOfUnannouncedDataFollowThePreviousRecord)
+TEST(AuxGrid, UnannouncedDataAfterARecordBeginsWithAnEntryIfItHoldsWholeEntries)
 {
     const AuxGrid grid = grid_of({{0, 64 + 5}, {69 + 96, 32}});
     expect_piece(grid, 69, 69, 69, 165);
@@ -66,7 +66,7 @@ TEST(AuxGrid, EntryOffsetsAreUnknownInAGapThatHoldsPartOfAnEntry)
     expect_piece(grid, 104, 104, 104, 136);
 }
 
-TEST(AuxGrid, BufferBeforeTheFirstRecordBeginsWithAnEntry)
+TEST(AuxGrid, DataBeforeTheFirstRecordBeginsWithAnEntryIfItHoldsWholeEntries)
 {
     expect_piece(AuxGrid(kEntry), 1000, 1000, 1000, kEnd, 1000);
     const AuxGrid grid = grid_of({{100, 32}});
@@ -83,7 +83,7 @@ TEST(AuxGrid, IgnoresEmptyOverlappingAndOverflowingRecords)
 
 // In this test, each record begins a new grid, because its size is not a multiple of the entry
 // size.
-TEST(AuxGrid, EntryOffsetsAreUnknownBeyondTheBudget)
+TEST(AuxGrid, EntryOffsetsAreUnknownAfterTheMemoryLimitIsReached)
 {
     constexpr uint64_t kLeast = limits::kChains / 32, kMost = limits::kChains / 16;
     Budget left(limits::kChains);
@@ -103,7 +103,7 @@ TEST(AuxGrid, EntryOffsetsAreUnknownBeyondTheBudget)
     EXPECT_EQ(grid.announced(), kEnd);
 }
 
-TEST(AuxGrid, EntryOffsetsAreUnknownWithoutABudget)
+TEST(AuxGrid, EntryOffsetsAreUnknownIfTheMemoryLimitIsZero)
 {
     const AuxGrid grid = grid_of({{32, 64}}, 0);
     expect_piece(grid, 40, std::nullopt, 0, kEnd);

@@ -28,7 +28,7 @@ perfdata::SampleId of_thread(uint32_t tid, uint64_t time_ns = 0)
     return who;
 }
 
-TEST(AuxThreads, FindsTheRangeThatContainsAByte)
+TEST(AuxThreads, FindsTheThreadOfTheAuxRangeThatContainsAByte)
 {
     AuxThreads threads;
     EXPECT_EQ(threads.find(kStream, 0), nullptr);
@@ -48,7 +48,7 @@ TEST(AuxThreads, FindsTheRangeThatContainsAByte)
 }
 
 // A vector grows by a quarter, so its last growth may already exceed the budget.
-TEST(AuxThreads, LimitsRangesAndCountsDroppedRanges)
+TEST(AuxThreads, RangesBeyondTheMemoryLimitAreDroppedAndCounted)
 {
     constexpr uint64_t kMost = limits::kAnnounced / sizeof(AuxThreads::Range);
     AuxThreads threads;
@@ -67,7 +67,7 @@ TEST(AuxThreads, LimitsRangesAndCountsDroppedRanges)
 }
 
 // In this test, each stream has only one range. The memory of a stream itself counts, too.
-TEST(AuxThreads, StreamsCountTowardsTheLimit)
+TEST(AuxThreads, MemoryOfStreamsIsIncludedInTheLimit)
 {
     constexpr uint64_t kMost = limits::kAnnounced / (2 * sizeof(AuxThreads::Range) + kNodeBytes);
     AuxThreads threads;

@@ -64,7 +64,7 @@ private:
 };
 
 // _text and _stext share an address, as on most machines; perf may name the map after either.
-TEST_F(FunctionsTest, FindsSymbolsOfAnotherBootByEitherMapName)
+TEST_F(FunctionsTest, FindsSymbolsOfAnotherBootIfTheMapIsNamedTextOrStext)
 {
     const Result<SymbolTable> other_boot = parse_kallsyms(
         "ffffffff81000000 T _stext\nffffffff81000000 T _text\n"

@@ -44,7 +44,7 @@ private:
     Result<perfdata::Reader> reader_ = perfdata::Reader::open(file_);
 };
 
-TEST_F(LostCounts, CountRepeatedLostRecordsOnce)
+TEST_F(LostCounts, LossInALostRecordAndInTheRecordersCountIsCountedOnce)
 {
     EXPECT_EQ(records(3, 1000), LostCount::Kind::kRecords);
     EXPECT_EQ(records(2, 2000), LostCount::Kind::kRecords);
@@ -54,7 +54,7 @@ TEST_F(LostCounts, CountRepeatedLostRecordsOnce)
     EXPECT_TRUE(count.not_repeated().empty());
 }
 
-TEST_F(LostCounts, IncludeLossesOfTheRecorder)
+TEST_F(LostCounts, LossesThatOnlyTheRecorderCountedAreIncluded)
 {
     records(3, 1000);
     samples(7, 0);
@@ -62,7 +62,7 @@ TEST_F(LostCounts, IncludeLossesOfTheRecorder)
     EXPECT_EQ(count.not_repeated(), (std::map<size_t, uint64_t>{{0, 4}}));
 }
 
-TEST_F(LostCounts, AddSamplesLostByHardware)
+TEST_F(LostCounts, SamplesLostByHardwareAreAdded)
 {
     records(3, 1000);
     EXPECT_EQ(samples(10, 1500), LostCount::Kind::kSamples);
@@ -70,13 +70,13 @@ TEST_F(LostCounts, AddSamplesLostByHardware)
     EXPECT_EQ(count.samples(), 13U);
 }
 
-TEST_F(LostCounts, ReportTheEventOfRecorderLosses)
+TEST_F(LostCounts, LossesThatOnlyTheRecorderCountedAreReportedPerEvent)
 {
     samples(7, 0);
     EXPECT_EQ(count.not_repeated(), (std::map<size_t, uint64_t>{{0, 7}}));
 }
 
-TEST_F(LostCounts, IgnoreSamplesDroppedByAFilter)
+TEST_F(LostCounts, SamplesDroppedByAFilterAreNotCounted)
 {
     EXPECT_EQ(samples(10, 0, 1 << 15), LostCount::Kind::kNone);
     EXPECT_EQ(count.samples(), 0U);
@@ -110,7 +110,7 @@ private:
     perfdata::testing::FileBuilder file_{std::endian::native};
 };
 
-TEST_F(LostCountsWithoutId, CountLossesOfAllRingsOnce)
+TEST_F(LostCountsWithoutId, LossesOfAllRingsAreCountedOnce)
 {
     lost(8, 3);
     lost(18, 2);
@@ -120,7 +120,7 @@ TEST_F(LostCountsWithoutId, CountLossesOfAllRingsOnce)
     EXPECT_TRUE(count().not_repeated().empty());
 }
 
-TEST_F(LostCountsWithoutId, IncludeLossesOfTheRecorder)
+TEST_F(LostCountsWithoutId, LossesThatOnlyTheRecorderCountedAreIncluded)
 {
     lost(8, 3);
     counted(3);
@@ -178,7 +178,7 @@ TEST_F(LostEntriesOf, GapIsReportedWithTheRecordersLostCount)
     EXPECT_EQ(entries(kGap | PERF_AUX_FLAG_COLLISION), "at least 7");
 }
 
-TEST_F(LostEntriesOf, GapWithoutALostCountIsAtLeastZero)
+TEST_F(LostEntriesOf, GapWithoutALostCountIsReportedAsAtLeast0LostEntries)
 {
     EXPECT_EQ(entries(kGap), "at least 0");
     EXPECT_EQ(entries(0), "0");
@@ -186,7 +186,7 @@ TEST_F(LostEntriesOf, GapWithoutALostCountIsAtLeastZero)
 
 // Without a gap, the recorder's count may be of lost perf records, although the file has no LOST
 // record about them. So it counts as lost samples, and the number of lost entries is a lower bound.
-TEST_F(LostEntriesOf, CountWithoutAGapMayStandForLostRecords)
+TEST_F(LostEntriesOf, LostCountWithoutAGapIsReportedAsAtLeast0LostEntries)
 {
     counted(8, 7);
     EXPECT_EQ(entries(0), "at least 0");
@@ -194,7 +194,7 @@ TEST_F(LostEntriesOf, CountWithoutAGapMayStandForLostRecords)
     EXPECT_EQ(count_.not_repeated(), (std::map<size_t, uint64_t>{{0, 7}}));
 }
 
-TEST_F(LostEntriesOf, LostRecordsInTheRingGiveALowerBound)
+TEST_F(LostEntriesOf, LossOfRecordsInTheRingMakesTheEntryCountALowerBound)
 {
     lost(8, 1);
     EXPECT_EQ(entries(0), "at least 0");
@@ -205,7 +205,7 @@ TEST_F(LostEntriesOf, LostRecordsInTheRingGiveALowerBound)
 }
 
 // A LOST record names the event that wrote to the ring next, not the event that lost the records.
-TEST_F(LostEntriesOf, SharedRingLossesBeyondLostRecordsCountAsEntries)
+TEST_F(LostEntriesOf, LossesOfASharedRingBeyondItsLostRecordsAreEntries)
 {
     lost(8, 1000);
     counted(9, 1000);
@@ -214,7 +214,7 @@ TEST_F(LostEntriesOf, SharedRingLossesBeyondLostRecordsCountAsEntries)
     EXPECT_EQ(count_.samples(), 1000U);
 }
 
-TEST_F(LostEntriesOf, SharedRingExcludesRecordsReportedByLost)
+TEST_F(LostEntriesOf, LossesThatLostRecordsOfASharedRingReportAreNotEntries)
 {
     lost(9, 3);
     counted(8, 3);
@@ -222,7 +222,7 @@ TEST_F(LostEntriesOf, SharedRingExcludesRecordsReportedByLost)
     EXPECT_EQ(count_.samples(), 3U);
 }
 
-TEST_F(LostEntriesOf, NeverExceedTheCountOfTheEvent)
+TEST_F(LostEntriesOf, LostEntriesNeverExceedTheLostCountOfTheirEvent)
 {
     counted(8, 5);
     counted(9, 100);
@@ -230,7 +230,7 @@ TEST_F(LostEntriesOf, NeverExceedTheCountOfTheEvent)
     EXPECT_EQ(count_.samples(), 100U);
 }
 
-TEST_F(LostEntriesOf, RingFromIdIndexIgnoresLossesOfOtherRings)
+TEST_F(LostEntriesOf, LossesInOtherRingsAreIgnoredIfAnIdIndexRecordNamesTheRings)
 {
     say_rings();
     lost(19, 50);
@@ -243,7 +243,7 @@ TEST_F(LostEntriesOf, RingFromIdIndexIgnoresLossesOfOtherRings)
 }
 
 // In files of pmukit record, an event with an AUX area shares its ring with no other event.
-TEST_F(LostEntriesOf, RingOfAuxAreaIgnoresLossesOfOtherRings)
+TEST_F(LostEntriesOf, LossesInOtherRingsAreIgnoredForAnAuxEventRecordedByPmukit)
 {
     lost(9, 50);
     counted(8, 7);

@@ -19,9 +19,9 @@ std::string this_host()
     return names.nodename;
 }
 
-class OpenFor : public testing::Test {
+class TopologyForRecording : public testing::Test {
 protected:
-    OpenFor()
+    TopologyForRecording()
     {
         topology::put_region(tree_, {});
         tree_.put("devices/system/memory/block_size_bytes", "8000000\n");
@@ -47,13 +47,13 @@ protected:
     TestFolder tree_;
 };
 
-TEST_F(OpenFor, AcceptsOneHostWithTopologyCopyOfUnknownHost)
+TEST_F(TopologyForRecording, CopiedTopologyIsAcceptedForARecordingOfAtMostOneHost)
 {
     for (const char *hosts : {"", "aaa", "bbb"})
         EXPECT_EQ(opened(hosts, tree_.dir(), ""), "good") << hosts;
 }
 
-TEST_F(OpenFor, RefusesSeveralHostsUnlessOneIsNamed)
+TEST_F(TopologyForRecording, RecordingOfSeveralHostsIsRefusedUnlessOneOfThemIsNamed)
 {
     EXPECT_NE(opened("aaa+bbb", tree_.dir(), "").find("name the host of this topology with --host"),
               std::string::npos);
@@ -61,7 +61,7 @@ TEST_F(OpenFor, RefusesSeveralHostsUnlessOneIsNamed)
     EXPECT_NE(opened("aaa+bbb", tree_.dir(), "ccc").find("--host ccc: "), std::string::npos);
 }
 
-TEST_F(OpenFor, RefusesRecordingOfAnotherHostWithLocalTopology)
+TEST_F(TopologyForRecording, LocalTopologyIsRefusedForARecordingOfAnotherHost)
 {
     const auto is_refused = [&](const std::string &hosts, const std::string &host) {
         return opened(hosts, "/sys/", host).find("--cxl-topology /sys/: ") != std::string::npos;
@@ -72,7 +72,7 @@ TEST_F(OpenFor, RefusesRecordingOfAnotherHostWithLocalTopology)
     EXPECT_FALSE(is_refused("renamed", "renamed"));
 }
 
-TEST_F(OpenFor, PlacesDevicesOfTheNamedHostOnly)
+TEST_F(TopologyForRecording, AddressesAreTranslatedOnlyForDevicesOfTheNamedHost)
 {
     const Result<Placer> placer = Placer::open(tree_.dir(), "bbb");
     ASSERT_TRUE(placer) << placer.error().message;

@@ -102,7 +102,7 @@ FileBuilder &deferred(FileBuilder &file, uint64_t cookie, uint64_t ip, uint64_t 
     return file.record(kRecordCallchainDeferred, {cookie, 1, ip, kTask, time_ns, 7});
 }
 
-TEST(Samples, IncludeTheDeferredUserPart)
+TEST(Samples, IncludeTheDeferredUserPartOfTheCallChain)
 {
     FileBuilder file;
     file.event(PERF_TYPE_SOFTWARE, kTimed | PERF_SAMPLE_CALLCHAIN, {7});
@@ -123,7 +123,7 @@ TEST(Samples, IncludeTheDeferredUserPart)
 }
 
 // The deferred part of the first sample follows all other samples.
-TEST(Samples, LimitTheMemoryOfWaitingSamples)
+TEST(Samples, LimitTheMemoryOfSamplesThatWaitForDeferredCallChains)
 {
     constexpr uint64_t kFew = 10000, kMany = limits::kWaiting / 64;
     for (const uint64_t samples : {kFew, kMany}) {
@@ -139,7 +139,7 @@ TEST(Samples, LimitTheMemoryOfWaitingSamples)
 }
 
 // Each sample is completed before the next one waits.
-TEST(Samples, CompletedSamplesReturnTheirMemoryToTheBudget)
+TEST(Samples, MemoryOfCompletedSamplesIsAvailableAgain)
 {
     constexpr uint64_t kMany = limits::kWaiting / 64;
     FileBuilder file;
@@ -182,7 +182,7 @@ TEST(Samples, GroupYieldsOneSamplePerMemberThatCounted)
     }
 }
 
-TEST(Samples, InheritedGroupCountsPerThreadUntilExit)
+TEST(Samples, CountsOfAnInheritedGroupAreKeptPerThreadUntilItsExit)
 {
     constexpr uint64_t kInherit = 1 << 1, kSampleIdAll = 1 << 18;
     FileBuilder file;
@@ -202,7 +202,7 @@ TEST(Samples, InheritedGroupCountsPerThreadUntilExit)
     EXPECT_EQ(periods, (std::vector<uint64_t>{1000, 500, 40}));
 }
 
-TEST(Samples, LimitTheThreadsWithCounts)
+TEST(Samples, LimitTheThreadsWhoseGroupCountsAreKept)
 {
     constexpr uint64_t kInherit = 1 << 1, kSampleIdAll = 1 << 18;
     constexpr uint64_t kFew = 10000, kMany = limits::kCounts / 64;
@@ -222,7 +222,7 @@ TEST(Samples, LimitTheThreadsWithCounts)
     }
 }
 
-TEST(Samples, StackDumpsWithoutUnwinderAreCounted)
+TEST(Samples, StackDumpsAreCountedAsNotUnwoundWithoutAnUnwinder)
 {
     FileBuilder file;
     file.event(PERF_TYPE_SOFTWARE, PERF_SAMPLE_IP | kTimed | PERF_SAMPLE_STACK_USER, {7});

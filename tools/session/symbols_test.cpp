@@ -49,7 +49,7 @@ TEST(Kallsyms, ParsesTextAndModuleSymbols)
     EXPECT_EQ(table->find(0xc008000000000008), "probe");
 }
 
-TEST(Kallsyms, FindsBothSymbolsThatCanNameTheKernelMap)
+TEST(Kallsyms, FindsTextAndStextAtTheSameAddress)
 {
     Result<SymbolTable> table = parse_kallsyms(
         "ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81000100 t a_loop\n");
@@ -241,12 +241,12 @@ TEST(ElfSymbols, ReadEitherByteOrder)
     expect_hot_loop(Image(std::endian::big).bytes());
 }
 
-TEST(ElfSymbols, FollowFunctionDescriptors)
+TEST(ElfSymbols, AreFoundThroughFunctionDescriptorsOfPpc64)
 {
     expect_hot_loop(Image(std::endian::big, 1).bytes());
 }
 
-TEST(ElfSymbols, MatchTheBuildId)
+TEST(ElfSymbols, MatchOnlyTheirBuildIdOrAnEmptyOne)
 {
     Result<ElfSymbols> symbols = opened(Image(std::endian::little).bytes());
     ASSERT_TRUE(symbols);
@@ -260,7 +260,7 @@ TEST(ElfSymbols, MatchTheBuildId)
 }
 
 // objdump prints the stubs of this program: "0000000000401030 <getppid@plt>:", "00 <_init>:".
-TEST(ElfSymbols, NameStubsAsObjdumpDoes)
+TEST(ElfSymbols, PltStubsHaveTheSameNamesAsInObjdump)
 {
     const std::string self = std::filesystem::read_symlink("/proc/self/exe");
     FILE *said = ::popen(("objdump -d -j .plt -j .plt.sec --no-show-raw-insn " + self +
@@ -288,7 +288,7 @@ TEST(ElfSymbols, NameStubsAsObjdumpDoes)
 
 // The C library calls functions of its own through stubs, of which objdump prints the address:
 // "0000000000026290 <*ABS*+0x9be70@plt>:".
-TEST(ElfSymbols, NameStubsOfOwnFunctionsByTheirAddress)
+TEST(ElfSymbols, PltStubsOfFunctionsOfTheSameLibraryAreNamedAfterTheFunction)
 {
     Dl_info library;
     ASSERT_NE(::dladdr(reinterpret_cast<const void *>(&gnu_get_libc_version), &library), 0);
@@ -313,7 +313,7 @@ TEST(ElfSymbols, NameStubsOfOwnFunctionsByTheirAddress)
 }
 
 // Without a limit, the search for the end of each name would scan the whole string table.
-TEST(ElfSymbols, ReadUnterminatedNamesInLinearTime)
+TEST(ElfSymbols, UnterminatedNamesAreReadInLinearTime)
 {
     constexpr size_t kSymbols = 100000, kNames = size_t{8} << 20;
     std::vector<std::byte> image = Image(std::endian::little).bytes();

@@ -143,7 +143,7 @@ TEST_F(ThreadsTest, ReusedTidHasANewName)
     EXPECT_EQ(threads.command(40, 70), "as it began");
 }
 
-TEST_F(ThreadsTest, SinceNsIsTheLastChangeOfNameOrProgram)
+TEST_F(ThreadsTest, FindsTheTimeOfTheLastChangeOfNameOrProgram)
 {
     comm(10, 10, "shell", 5, false);
     comm(10, 10, "busy", 20, true);
@@ -175,7 +175,7 @@ TEST_F(ThreadsTest, LastOfNamesWithEqualTimestampsApplies)
 }
 
 // The second of two queries finds a map that was noted between them.
-TEST_F(ThreadsTest, QueriesAndMapsMayAlternate)
+TEST_F(ThreadsTest, FindsAMapThatWasAddedAfterAnEarlierQuery)
 {
     for (uint64_t i = 0; i < 20; i++) {
         const std::string path = "/lib/" + std::to_string(i);
@@ -293,7 +293,7 @@ TEST_F(ThreadsTest, ManyNamesOfManyAncestorsAreSearchedQuickly)
 }
 
 // perf and pmukit record synthesize such forks for processes from before the recording.
-TEST_F(ThreadsTest, ForkWithExecInheritsNoMaps)
+TEST_F(ThreadsTest, ForkRecordWithTheExecFlagInheritsNoMaps)
 {
     mmap(10, 0x1000, 0x1000, 0, "/bin/shell", 0);
     fork(20, 10, 20, 10, 0, PERF_RECORD_MISC_FORK_EXEC);
@@ -302,7 +302,7 @@ TEST_F(ThreadsTest, ForkWithExecInheritsNoMaps)
     EXPECT_EQ(at(30, 0x1000, 50), "/bin/shell+0");
 }
 
-TEST_F(ThreadsTest, CyclicParentsTerminate)
+TEST_F(ThreadsTest, QueriesTerminateIfThreadsAreParentsOfEachOther)
 {
     fork(1, 2, 1, 2, 5);
     fork(2, 1, 2, 1, 5);
@@ -310,7 +310,7 @@ TEST_F(ThreadsTest, CyclicParentsTerminate)
     EXPECT_EQ(threads.command(1, 9), "");
 }
 
-TEST_F(ThreadsTest, ImpossibleMapsAreDropped)
+TEST_F(ThreadsTest, EmptyAndOverflowingMapsAreDropped)
 {
     mmap(10, UINT64_MAX - 5, 100, 0, "/bin/a", 5);
     mmap(10, 0x1000, 0, 0, "/bin/a", 5);
@@ -319,7 +319,7 @@ TEST_F(ThreadsTest, ImpossibleMapsAreDropped)
 }
 
 // Each round adds a name, a fork and a map of a new thread.
-TEST_F(ThreadsTest, EntriesBeyondTheLimitAreDropped)
+TEST_F(ThreadsTest, NamesAndMapsBeyondTheMemoryLimitAreDropped)
 {
     constexpr uint32_t kLeast = limits::kThreads / 1000, kMost = limits::kThreads / 100;
     uint32_t task = 1;
@@ -385,7 +385,7 @@ TEST(MapIndex, OverlappingMapsAreFoundUpToTheLimit)
     EXPECT_LT(index.build(left), kMaps / 100) << "dropped maps return their memory";
 }
 
-TEST_F(ThreadsTest, ManyNamesOfFewThreadsAreLimited)
+TEST_F(ThreadsTest, NamesOfFewThreadsAreDroppedBeyondTheMemoryLimit)
 {
     constexpr uint32_t kTasks = 100, kNameBytes = 200, kNames = limits::kThreads / kNameBytes;
     const std::string name(kNameBytes, 'n');

@@ -194,7 +194,7 @@ TEST_F(UnwindTest, StopsAtTheEndOfTheStackDump)
     }
 }
 
-TEST_F(UnwindTest, RandomRegistersAndStacksTerminate)
+TEST_F(UnwindTest, UnwindingRandomRegistersAndStacksTerminates)
 {
     map_this_program();
     Stack stack;
@@ -237,7 +237,7 @@ TEST_F(UnwindTest, RejectsFewerRegistersThanTheMaskHas)
 }
 
 // A later map puts another file at the same addresses.
-TEST_F(UnwindTest, UnwindsTheNewFileOfAReplacedMap)
+TEST_F(UnwindTest, StillUnwindsAfterAnotherFileReplacesAMap)
 {
     map_this_program();
     Stack stack;
@@ -321,7 +321,7 @@ bool is_accepted(const std::vector<uint8_t> &instructions)
 }
 
 // libdw allocates memory for as many registers and states as the instructions name.
-TEST(CfiCheck, AcceptsOnlyWhatCompilersEmit)
+TEST(CfiCheck, AcceptsOnlyCallFrameInstructionsThatCompilersEmit)
 {
     EXPECT_TRUE(is_accepted({}));
     EXPECT_TRUE(is_accepted({0x41, 0x0e, 0x10, 0x86, 2, 0x0a, 0x0b}));
@@ -331,7 +331,7 @@ TEST(CfiCheck, AcceptsOnlyWhatCompilersEmit)
     EXPECT_FALSE(is_accepted({0x3f})) << "no instruction";
 }
 
-TEST(CfiCheck, StopsAtTheWorkBudget)
+TEST(CfiCheck, RefusesAFileThatNeedsMoreWorkThanAllowed)
 {
     const Result<ElfFile> file = ElfFile::of(image_with({}));
     ASSERT_TRUE(file);
