@@ -86,7 +86,7 @@ TEST_F(Moving, MovesAllPages)
     EXPECT_EQ(kernel.flags, MPOL_MF_MOVE);
 }
 
-TEST_F(Moving, SplitsMovesIntoCallsOfMaximumSize)
+TEST_F(Moving, MovesAtMost512PagesPerCall)
 {
     for (size_t number : {0, 1, 511, 512, 513, 1025}) {
         kernel = {};
@@ -141,7 +141,7 @@ TEST_F(Moving, CountsUnmovedPagesByReason)
     EXPECT_EQ(moved.gone, 2u);
 }
 
-TEST_F(Moving, NodeWithoutMemoryIsNotAnError)
+TEST_F(Moving, FullTargetNodeIsNotAnErrorAndItsPagesAreCounted)
 {
     pages(4);
     kernel.error = ENOMEM;
@@ -170,7 +170,7 @@ TEST_F(Moving, ReportsWhyTheWholeCallFailed)
     }
 }
 
-TEST_F(Moving, ProcessThatEndsBeforeTheQueryIsNotFound)
+TEST_F(Moving, ProcessThatEndsBeforeItsNodesAreQueriedIsNotFound)
 {
     pages(1);
     kernel.query_error = ESRCH;

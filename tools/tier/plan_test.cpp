@@ -20,7 +20,7 @@ std::vector<uint64_t> addresses(const std::vector<Move> &moves)
     return all;
 }
 
-TEST(HeatMap, SpreadsARangeOverItsPages)
+TEST(HeatMap, SpreadsTheHeatOfARangeOverItsPages)
 {
     const HeatMap heat({{4 * kPage, 4 * kPage, 100}});
     EXPECT_EQ(heat.of(3 * kPage, kPage), 0);
@@ -29,7 +29,7 @@ TEST(HeatMap, SpreadsARangeOverItsPages)
     EXPECT_EQ(heat.of(8 * kPage, kPage), 0);
 }
 
-TEST(HeatMap, AddsRangesSmallerThanAPage)
+TEST(HeatMap, AddsTheHeatOfRangesSmallerThanAPage)
 {
     const HeatMap heat({{kPage, 256, 3}, {kPage + 256, 256, 4}, {2 * kPage - 256, 256, 5}});
     EXPECT_EQ(heat.of(kPage, kPage), 12);
@@ -37,7 +37,7 @@ TEST(HeatMap, AddsRangesSmallerThanAPage)
     EXPECT_EQ(heat.of(2 * kPage, kPage), 0);
 }
 
-TEST(HeatMap, AddsOverlappingRanges)
+TEST(HeatMap, AddsTheHeatOfOverlappingRanges)
 {
     const HeatMap heat({{0, 1 << 20, 256}, {2 * kPage, kPage, 10}, {2 * kPage, kPage, 5}});
     EXPECT_EQ(heat.of(2 * kPage, kPage), 16);
@@ -154,7 +154,7 @@ TEST_F(Planning, DoesNotDemotePagesOfUnknownHeatWithinTheBudget)
     EXPECT_TRUE(one.demote.empty());
 }
 
-TEST_F(Planning, SwapsColderPagesOfTheFastNodeForHotterOnes)
+TEST_F(Planning, ExchangesColderPagesOfTheFastNodeForHotterOnes)
 {
     page(1, kFast, 0);
     page(2, kFast, 50);
@@ -169,7 +169,7 @@ TEST_F(Planning, SwapsColderPagesOfTheFastNodeForHotterOnes)
     EXPECT_EQ(two.fast_heat_after, 130);
 }
 
-TEST_F(Planning, DoesNotSwapEquallyHotPages)
+TEST_F(Planning, DoesNotExchangeEquallyHotPages)
 {
     page(1, kFast, 40);
     page(2, kSlow, 40);
@@ -178,7 +178,7 @@ TEST_F(Planning, DoesNotSwapEquallyHotPages)
     EXPECT_TRUE(one.demote.empty());
 }
 
-TEST_F(Planning, FillsTheBudgetBeforeItSwaps)
+TEST_F(Planning, FillsTheBudgetBeforeItExchangesPages)
 {
     page(1, kFast, 1);
     page(2, kSlow, 10);
@@ -208,7 +208,7 @@ TEST_F(Planning, DemotesPagesOfUnknownHeatLast)
     EXPECT_EQ(addresses(plan(0).demote), (std::vector<uint64_t>{2 * kPage, kPage, 3 * kPage}));
 }
 
-TEST_F(Planning, RandomPlansRespectBudgetAndMoveEachPageOnce)
+TEST_F(Planning, PlansForRandomPagesKeepTheBudgetAndMoveEachPageAtMostOnce)
 {
     std::mt19937_64 random(7);
     for (int round = 0; round < 200; round++) {

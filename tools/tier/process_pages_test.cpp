@@ -16,7 +16,7 @@ constexpr uint64_t kMine = uint64_t{1} << 63 | uint64_t{1} << 56;
 constexpr uint64_t kShared = uint64_t{1} << 63;
 constexpr uint64_t kSwapped = uint64_t{1} << 62;
 
-TEST(Maps, KeepsMappingsThatCanHavePages)
+TEST(Maps, IgnoresInaccessibleMappingsAndThoseOfTheKernel)
 {
     const auto maps = parse_maps(
         "1000-3000 r-xp 00000000 08:01 42                         /usr/bin/a program\n"
@@ -112,7 +112,7 @@ TEST_F(Process, ReturnsDeniedIfFrameNumbersAreHidden)
     EXPECT_NE(counts.error().message.find("CAP_SYS_ADMIN"), std::string::npos);
 }
 
-TEST_F(Process, MissingOrMalformedProcessIsAnError)
+TEST_F(Process, MissingProcessAndMalformedMapsFileAreErrors)
 {
     const Result<PageCounts> none =
         walk_pages(folder_.path("none"), kPage, [](uint64_t, uint64_t) {});
@@ -124,7 +124,7 @@ TEST_F(Process, MissingOrMalformedProcessIsAnError)
 }
 
 // Runs on the real /proc; the permission to read its frame numbers may be missing.
-TEST(ThisProcess, PagesAreReadableOrAreDenied)
+TEST(ThisProcess, PagesAreReadOrPermissionIsDenied)
 {
     const Result<PageCounts> counts = walk_pages("/proc/self", kPage, [](uint64_t, uint64_t) {});
     if (counts) {
