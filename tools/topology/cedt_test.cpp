@@ -24,7 +24,7 @@ std::vector<std::byte> good_table()
     return cedt_of(structures);
 }
 
-TEST(Cedt, ReadsWindowsAndMaps)
+TEST(Cedt, ReadsWindowsAndXorMaps)
 {
     Result<Cedt> cedt = parse_cedt(good_table());
     ASSERT_TRUE(cedt) << cedt.error().message;
@@ -65,7 +65,7 @@ TEST(Cedt, SkipsATruncatedStructureAndKeepsThoseBefore)
     }
 }
 
-TEST(Cedt, ReportsAStructureThatExceedsTheTable)
+TEST(Cedt, ReportsAStructureThatExceedsTheTableOrIsShorterThanItsHeader)
 {
     std::vector<std::byte> table = good_table();
     store_le<uint16_t>(table.data() + 112 + 2, 65535);
@@ -153,7 +153,7 @@ TEST(Cedt, IsReadFromTheFolderOrTheFirmwareTables)
     EXPECT_EQ(read_cedt(tree.dir())->skipped.size(), 0U);
 }
 
-TEST(Cedt, UnreadableTableReturnsOnlyTheReasonInSkipped)
+TEST(Cedt, UnreadableTableHasNoWindowsAndReportsTheReason)
 {
     TestFolder tree;
     const auto reason = [&tree] {

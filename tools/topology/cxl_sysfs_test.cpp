@@ -13,7 +13,7 @@ namespace {
 
 const std::string kDevices = "bus/cxl/devices/";
 
-TEST(CxlSysfs, ReadsACopyInRegularFiles)
+TEST(CxlSysfs, ReadsACopyOfSysfsInRegularFiles)
 {
     TestFolder tree;
     put_region(tree, {.ways = 2, .root_ways = 2, .dpa_bytes = 0x10000000});
@@ -36,7 +36,7 @@ TEST(CxlSysfs, ReadsACopyInRegularFiles)
     EXPECT_EQ(found->roots[0].targets, std::vector<uint64_t>{12});
 }
 
-TEST(CxlSysfs, ReadsTheDevicesFolderItself)
+TEST(CxlSysfs, AcceptsTheDevicesFolderInsteadOfTheWholeTree)
 {
     TestFolder tree;
     put_region(tree, {});
@@ -60,7 +60,7 @@ TEST(CxlSysfs, FollowsLinksAsInLiveSysfs)
 }
 
 // If a copy is made with links followed, uport is a folder with the attributes of its memdev.
-TEST(CxlSysfs, FindsTheMemdevByItsDeviceNumber)
+TEST(CxlSysfs, FindsTheMemdevByItsDeviceNumberIfUportIsAFolder)
 {
     TestFolder tree;
     put_region(tree, {.ways = 2, .root_ways = 2});
@@ -94,7 +94,7 @@ struct Damage {
 };
 
 // A wrong value excludes only the object that has it.
-TEST(CxlSysfs, WrongValueLeavesOutOneObjectAndNamesTheFile)
+TEST(CxlSysfs, OnlyTheObjectWithAWrongValueIsLeftOutAndItsFolderIsNamed)
 {
     const Damage damages[] = {
         {"decoder4.0/dpa_resource", "zero"},
@@ -189,7 +189,7 @@ void damage(const TestFolder &tree, const std::string &file, int kind, const std
 
 // Makes each file in turn missing, empty, text, enormous, a folder, a link to itself and a pipe.
 // The reader must always return: no crash, and no blocking read.
-TEST(CxlSysfs, ReturnsForEveryKindOfDamageInEveryFile)
+TEST(CxlSysfs, AnyDamageToAnyFileExcludesAtMostOneObject)
 {
     TestFolder tree;
     put_region(tree, {.ways = 3, .root_ways = 3, .cache_bytes = 0xc000});

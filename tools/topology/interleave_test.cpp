@@ -88,14 +88,14 @@ Interleave flat(unsigned ways, uint64_t granularity, uint64_t base)
     return {base, granularity, ways, ways, granularity, {}};
 }
 
-TEST(Interleave, DistributesForAllWaysAndGranularities)
+TEST(Interleave, MapsAddressesForAllWaysAndGranularities)
 {
     for (unsigned ways : {1U, 2U, 3U, 4U, 6U, 8U, 12U, 16U})
         for (uint64_t granularity = 256; granularity <= 16384; granularity *= 2)
             expect_as_dealt(flat(ways, granularity, 48 * kBlock), 24);
 }
 
-TEST(Interleave, DistributesOverTwoLevels)
+TEST(Interleave, MapsAddressesOverTwoInterleaveLevels)
 {
     for (unsigned ports : {1U, 2U, 4U, 8U})
         for (unsigned bridges : {1U, 2U, 3U, 4U, 6U}) {
@@ -106,7 +106,7 @@ TEST(Interleave, DistributesOverTwoLevels)
         }
 }
 
-TEST(Interleave, RotatesBridgesIfTheBaseIsNotAMultipleOfThree)
+TEST(Interleave, RotatesHostBridgesIfTheBaseIsNotAMultipleOf768MiB)
 {
     for (uint64_t block = 1; block < 13; block++)
         for (unsigned bridges : {3U, 6U, 12U})
@@ -157,7 +157,7 @@ TEST(Interleave, InvertsXorMapsThatShareBits)
     expect_as_dealt(set, 64);
 }
 
-TEST(Interleave, LeavesSelectBitsOfAnEmptyMapUnchanged)
+TEST(Interleave, LeavesSelectBitsOfAnEmptyXorMapUnchanged)
 {
     Interleave set = flat(2, 256, 48 * kBlock);
     set.xor_maps = {0};

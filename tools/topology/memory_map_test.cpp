@@ -11,7 +11,7 @@ namespace {
 const std::string kMemory = "devices/system/memory/";
 const std::string kTiering = "devices/virtual/memory_tiering/";
 
-TEST(MemoryMap, FindsNodeAndTier)
+TEST(MemoryMap, FindsTheNodeOfAnAddressAndTheTierOfANode)
 {
     TestFolder tree;
     tree.put(kMemory + "block_size_bytes", "8000000\n");  // 128 MiB

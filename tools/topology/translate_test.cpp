@@ -47,7 +47,7 @@ void expect_whole(const TestFolder &tree, const TreeRegion &region)
         }
 }
 
-TEST(Translate, TranslatesRegionsOfAllWays)
+TEST(Translate, TranslatesRegionsOfEveryNumberOfInterleaveWays)
 {
     for (unsigned ways : {1U, 2U, 3U, 4U, 6U, 8U, 12U, 16U})
         for (unsigned root_ways : {1U, ways})
@@ -94,7 +94,7 @@ TEST(Translate, AppliesXorMapsOfTheCedt)
 }
 
 // An invalid window in the CEDT affects only the regions of that window.
-TEST(Translate, UsesOtherWindowsDespiteAnInvalidOne)
+TEST(Translate, UsesValidCedtWindowsDespiteAnInvalidOne)
 {
     const TreeRegion region = {.ways = 4, .root_ways = 4};
     TestFolder tree;
@@ -116,7 +116,7 @@ TEST(Translate, UsesOtherWindowsDespiteAnInvalidOne)
         << range.error().message;
 }
 
-TEST(Translate, ReportsThatModuloArithmeticIsAssumed)
+TEST(Translate, ReportsThatModuloArithmeticIsAssumedWithoutACedt)
 {
     const TreeRegion region = {.ways = 2, .root_ways = 2};
     TestFolder tree;
@@ -195,7 +195,7 @@ TEST(Translate, RejectsUnsupportedXorTables)
     }
 }
 
-TEST(Translate, HpaRangeOfUnitLargerThanGranularityCoversWholeRows)
+TEST(Translate, HpaRangeOfAUnitAboveTheGranularityCoversWholeInterleaveRows)
 {
     TestFolder tree;
     put_region(tree, {.ways = 2, .root_ways = 2, .dpa = kBlock});
@@ -333,7 +333,7 @@ TEST(Translate, RefusesFilesThatContradictEachOther)
     EXPECT_FALSE(translator_of(tree).hpa_of("mem0", 0, 64));
 }
 
-TEST(Translate, RefusesDevicesThatDoNotFillWholeRows)
+TEST(Translate, RefusesDevicesWhoseSizeDoesNotFitTheRegion)
 {
     TestFolder broken;
     put_region(broken, {});
