@@ -173,7 +173,7 @@ TEST_F(ChassisTest, AdvancesTheDeviceAtItsDeadline)
     EXPECT_EQ(device.deadlines_met, 1u);
 }
 
-TEST_F(ChassisTest, RemovesItsSocketFile)
+TEST_F(ChassisTest, RemovesItsSocketFileWhenDestroyed)
 {
     ASSERT_TRUE(chassis->add_slot({paths[0]}));
     EXPECT_TRUE(std::filesystem::exists(paths[0]));

@@ -67,7 +67,7 @@ TEST(ConfigSpace, CommandStoresOnlyImplementedBits)
     EXPECT_FALSE(config.bus_master_enabled());
 }
 
-TEST(ConfigSpace, WritingAllOnesSizesABar)
+TEST(ConfigSpace, BarReadsAsItsSizeMaskAfterWritingAllOnes)
 {
     ConfigSpace config({});
     config.add_bar(0, BarKind::kMemory64, 0x20000);
@@ -103,7 +103,7 @@ TEST(ConfigSpace, RejectsInvalidBarSizes)
     EXPECT_FALSE(ConfigSpace::fits_bar(BarKind::kMemory32, uint64_t{1} << 32));
 }
 
-TEST(ConfigSpace, WithoutCapabilitiesTheListIsEmpty)
+TEST(ConfigSpace, CapabilityListIsEmptyWithoutCapabilities)
 {
     const ConfigSpace config({});
     EXPECT_TRUE(walk(config).empty());
@@ -135,7 +135,7 @@ constexpr Register kMixed[] = {
     {.offset = 4, .width = 2, .reset = 0x5500, .writable = 0x00ff},
 };
 
-TEST(ConfigSpace, WritesHonorMasksAndClearBits)
+TEST(ConfigSpace, WritesChangeOnlyWritableBitsAndClearWriteOneToClearBits)
 {
     ConfigSpace config({});
     const unsigned at = config.add_capability(0x09, 6, kMixed) + 2u;
@@ -160,7 +160,7 @@ TEST(ConfigSpace, WideWriteEqualsByteWrites)
     }
 }
 
-TEST(ConfigSpace, StatusBitsClearByWritingOne)
+TEST(ConfigSpace, StatusBitsAreClearedByWritingOne)
 {
     ConfigSpace config({});
     config.add_pcie_endpoint();
@@ -180,7 +180,7 @@ TEST(ConfigSpace, PcieEndpointAnnouncesFunctionLevelReset)
     EXPECT_TRUE(config.read(at + 4, 4) & (1u << 28));
 }
 
-TEST(ConfigSpace, ReportsFunctionLevelResetOnlyForBit15)
+TEST(ConfigSpace, ReportsFunctionLevelResetOnlyForBit15OfDeviceControl)
 {
     ConfigSpace config({});
     const unsigned control = config.add_pcie_endpoint() + 8u;
@@ -301,7 +301,7 @@ TEST(ConfigSpace, ExtendedCapabilitiesFollowADvsec)
     EXPECT_EQ(config.read(serial + 4, 4), 0x04030201u);
 }
 
-TEST(ConfigSpace, AerHasDefaultsAndStatusClearsByWritingOne)
+TEST(ConfigSpace, AerHasDefaultsAndItsStatusIsClearedByWritingOne)
 {
     ConfigSpace config({});
     const unsigned at = config.add_aer();
@@ -354,7 +354,7 @@ TEST(ConfigSpace, ResetKeepsStickyRegisters)
     EXPECT_EQ(config.read(0x10, 4), 0x4u);
 }
 
-TEST(ConfigSpace, WriteEffectSeesBytesWrittenToItsDword)
+TEST(ConfigSpace, WriteCallbackGetsOnlyBytesWrittenToItsDword)
 {
     ConfigSpace config({});
     const Register body[] = {{.offset = 4, .width = 4}, {.offset = 8, .width = 4}};

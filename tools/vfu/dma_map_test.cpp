@@ -70,7 +70,7 @@ TEST_F(DmaMapTest, SealableMemoryFileCannotShrinkWhileMapped)
     EXPECT_EQ(add(kPage, kPage, kPage), std::errc{});
 }
 
-TEST_F(DmaMapTest, GathersOverWindowsInAddressOrder)
+TEST_F(DmaMapTest, CopySpansAdjacentWindowsInAddressOrder)
 {
     // The windows are adjacent in address; in the file they are in reverse order.
     ASSERT_EQ(add(0x2000, kPage, 0), std::errc{});
@@ -126,7 +126,7 @@ TEST_F(DmaMapTest, TheTopOfTheAddressSpaceCanBeMapped)
     EXPECT_EQ(map.unmap({top, kPage}).size_bytes, kPage);
 }
 
-TEST_F(DmaMapTest, OverlapsAreRefused)
+TEST_F(DmaMapTest, OverlappingWindowsAreRefused)
 {
     ASSERT_EQ(add(0x2000, 2 * kPage), std::errc{});
     for (const uint64_t address : {0x1000u, 0x2000u, 0x3000u})

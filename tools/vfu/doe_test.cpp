@@ -104,7 +104,7 @@ TEST_F(DoeTest, AnAnswerIsFetchedDwordByDword)
     EXPECT_EQ(status(), 0u);
 }
 
-TEST_F(DoeTest, WrongLengthIsSilentlyDiscarded)
+TEST_F(DoeTest, RequestWithWrongLengthIsSilentlyDiscarded)
 {
     ask({0x00021e98, 5, 40, 2});
     EXPECT_EQ(status(), 0u);
@@ -116,7 +116,7 @@ TEST_F(DoeTest, WrongLengthIsSilentlyDiscarded)
     EXPECT_EQ(fetch().size(), 4u);
 }
 
-TEST_F(DoeTest, UnsupportedRequestIsAnErrorUntilAborted)
+TEST_F(DoeTest, UnsupportedRequestSetsTheErrorBitUntilAbort)
 {
     for (const auto &object :
          {std::vector<uint32_t>{0x00031e98, 2},     // unknown type
@@ -156,7 +156,7 @@ TEST_F(DoeTest, RequestIsIgnoredUntilTheLastResponseIsRead)
     EXPECT_EQ(status(), 0u);
 }
 
-TEST_F(DoeTest, TooLongRequestIsAnError)
+TEST_F(DoeTest, TooLongRequestSetsTheErrorBit)
 {
     for (size_t i = 0; i < Doe::kMaxDwords; i++)
         write(0x10, 0);
@@ -200,7 +200,7 @@ TEST_F(SlowDoeTest, IsBusyUntilTheResponseIsReady)
     EXPECT_FALSE(doe.next_deadline_ns());
 }
 
-TEST_F(SlowDoeTest, AbortEndsBusy)
+TEST_F(SlowDoeTest, AbortClearsTheBusyBitAndDropsTheResponse)
 {
     ask({0x00021e98, 4, 1, 1});
     write(0x08, kAbort);
@@ -209,7 +209,7 @@ TEST_F(SlowDoeTest, AbortEndsBusy)
     EXPECT_EQ(status(), 0u);
 }
 
-TEST_F(SlowDoeTest, SendsOneInterruptUntilTheInterruptStatusIsCleared)
+TEST_F(SlowDoeTest, EndOfBusySendsAnInterruptAlsoWithoutAResponse)
 {
     EXPECT_EQ(read(0x04), 1u | kVector << 1);
     interrupts = 2;

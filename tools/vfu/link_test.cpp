@@ -30,7 +30,7 @@ protected:
     const std::vector<Packet> &packets = watcher.packets;
 };
 
-TEST_F(LinkTest, CpuReadShowsRequestAndCompletion)
+TEST_F(LinkTest, CpuReadIsReportedAsRequestAndCompletion)
 {
     const Link::Request request = link.cpu_reads(0xfe000010, 8, kNow);
     ASSERT_EQ(packets.size(), 1u);
@@ -88,7 +88,7 @@ TEST_F(LinkTest, AnswerTimeDelaysCpuReads)
     EXPECT_EQ(packets[3].time_ns, kNow + 1401);
 }
 
-TEST_F(LinkTest, CpuWriteShowsNoCompletion)
+TEST_F(LinkTest, CpuWriteIsReportedWithoutACompletion)
 {
     link.cpu_writes(0xfe000010, 4, kNow);
     ASSERT_EQ(packets.size(), 1u);
@@ -132,14 +132,14 @@ TEST_F(LinkTest, AConfigurationReadIsAnsweredWithAWholeDword)
     EXPECT_EQ(packets[1].address, 0u);
 }
 
-TEST_F(LinkTest, ConfigAccessesBeyondADwordShowNoPackets)
+TEST_F(LinkTest, ConfigAccessesBeyondOneDwordAreNotReported)
 {
     link.complete(link.cpu_reads_config(0, 4096, kNow), kNow);
     link.complete(link.cpu_reads_config(2, 4, kNow), kNow);
     EXPECT_TRUE(packets.empty());
 }
 
-TEST_F(LinkTest, DmaWritesSplitAtMultiplesOfThePayloadLimit)
+TEST_F(LinkTest, DmaWritesAreSplitAtMultiplesOfThePayloadLimit)
 {
     link.dma_writes(0x1040, 300, kLimits, kNow);
     ASSERT_EQ(packets.size(), 3u);
@@ -236,7 +236,7 @@ TEST_F(LinkTest, ADmaWriteToAPeerPassesBothLinks)
     EXPECT_EQ(packets[3].bytes, 2u);
 }
 
-TEST_F(LinkTest, PeersBelowOneRootPortShowNoPackets)
+TEST_F(LinkTest, PacketsBetweenPeersBelowOneRootPortAreNotReported)
 {
     Link peer(traffic, {0x0300, kPlace.root_port});
     link.peer_reads(0x1000, 4, kLimits, peer, 128, kNow);
@@ -244,7 +244,7 @@ TEST_F(LinkTest, PeersBelowOneRootPortShowNoPackets)
     EXPECT_TRUE(packets.empty());
 }
 
-TEST_F(LinkTest, InterruptIsShownAsADwordWriteWithTheInterruptFlag)
+TEST_F(LinkTest, InterruptIsReportedAsADwordWriteWithTheInterruptFlag)
 {
     link.interrupts(0xfee00000, kNow);
     ASSERT_EQ(packets.size(), 1u);
@@ -254,7 +254,7 @@ TEST_F(LinkTest, InterruptIsShownAsADwordWriteWithTheInterruptFlag)
     EXPECT_TRUE(packets[0].interrupt);
 }
 
-TEST_F(LinkTest, FunctionWithoutLinkShowsNoPackets)
+TEST_F(LinkTest, PacketsOfAFunctionWithoutLinkAreNotReported)
 {
     Link none;
     none.complete(none.cpu_reads(0, 4, kNow), kNow);
@@ -278,7 +278,7 @@ private:
     Link &link_;
 };
 
-TEST_F(LinkTest, PacketsCausedByAnObserverAreNotShown)
+TEST_F(LinkTest, PacketsCausedByAnObserverAreNotReported)
 {
     Echo echo(link);
     traffic.add(echo);

@@ -42,7 +42,7 @@ TEST_F(MsiTest, RaiseWhileDisabledIsIgnored)
     EXPECT_EQ(messages, 0u);
 }
 
-TEST_F(MsiTest, MaskedVectorPendsOnceAndIsSentOnUnmask)
+TEST_F(MsiTest, MaskedVectorStaysPendingAndIsSentOnceOnUnmask)
 {
     msi.set_state({4, 0b0100, true});
     msi.raise(2);
@@ -57,7 +57,7 @@ TEST_F(MsiTest, MaskedVectorPendsOnceAndIsSentOnUnmask)
     EXPECT_EQ(messages, 2u);
 }
 
-TEST_F(MsiTest, WaitsForBusMasteringAndForTheClientsEventfd)
+TEST_F(MsiTest, VectorStaysPendingUntilBusMasteringAndAnEventfdAreSet)
 {
     msi.set_state({1, 0, false});
     msi.raise(0);
@@ -69,14 +69,14 @@ TEST_F(MsiTest, WaitsForBusMasteringAndForTheClientsEventfd)
     EXPECT_EQ(signals(events[0]), 1u);
 }
 
-TEST_F(MsiTest, MessagesShareGrantedVectors)
+TEST_F(MsiTest, VectorBeyondTheGrantedOnesUsesAGrantedVector)
 {
     msi.set_state({2, 0, true});
     msi.raise(3);
     EXPECT_EQ(signals(events[1]), 1u);
 }
 
-TEST_F(MsiTest, DisablingClearsPending)
+TEST_F(MsiTest, DisablingMsiClearsPendingVectors)
 {
     msi.set_state({4, 0xf, true});
     msi.raise(0);

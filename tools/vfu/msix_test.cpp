@@ -114,7 +114,7 @@ TEST_F(MsixTest, AVectorWithoutAnEventfdStaysPendingUntilItHasOne)
     EXPECT_EQ(pending_word(0), 0u);
 }
 
-TEST_F(MsixTest, ResetClearsPendingAndMasksButNotEventfds)
+TEST_F(MsixTest, ResetClearsPendingBitsAndMaskBitsButKeepsEventfds)
 {
     set_mask(2, 1);
     msix.raise(2);

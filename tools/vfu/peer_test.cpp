@@ -121,7 +121,7 @@ TEST_F(PeerTest, BarWithoutAddressIsNotAccessedAtAddress0)
     EXPECT_FALSE(asker.dma_read(0, std::span(buffer).first(4)));
 }
 
-TEST_F(PeerTest, GuestMemoryTakesPrecedence)
+TEST_F(PeerTest, GuestMemoryTakesPrecedenceOverAPeersBarAtTheSameAddress)
 {
     const Fd memory = make_memory(0x1000);
     asker_client.send_raw(TestClient::message(wire::Command::kVersion, version_body()));

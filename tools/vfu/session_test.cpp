@@ -96,7 +96,7 @@ TEST_F(SessionTest, RefusesAnotherMajorVersion)
     EXPECT_EQ(ask(Command::kVersion, body)->error(), std::errc::not_supported);
 }
 
-TEST_F(SessionTest, RefusesUnterminatedCapabilities)
+TEST_F(SessionTest, RefusesVersionMessageWithUnterminatedCapabilities)
 {
     auto body = version_body();
     body.back() = std::byte{'}'};
@@ -521,7 +521,7 @@ TEST_F(SessionTest, UnalignedAccessesAreNotSplit)
     EXPECT_EQ(device.calls, (std::vector<DeviceCall>{{false, 2, 3, 4, 0}}));
 }
 
-TEST_F(SessionTest, OddCountsAreSplit)
+TEST_F(SessionTest, AccessOfASizeOtherThan1_2_4Or8BytesIsSplit)
 {
     greet();
     EXPECT_EQ(read(2, 0x10, 3).size(), 3u);
@@ -557,7 +557,7 @@ TEST_F(SessionTest, AccessesOutsideARegionNeverReachTheDevice)
 }
 
 // A guest can make QEMU send all these accesses. Checks only that each is answered, not the value.
-TEST_F(SessionTest, EverySizeAtEveryAlignmentIsAnswered)
+TEST_F(SessionTest, AccessOfEverySizeAtEveryAlignmentIsAnswered)
 {
     greet();
     const struct {
@@ -622,7 +622,7 @@ TEST_F(SessionTest, ReadsTheWholeConfigSpaceAtOnce)
     EXPECT_TRUE(device.calls.empty());
 }
 
-TEST_F(SessionTest, EveryAccessFirstAdvancesTheDevice)
+TEST_F(SessionTest, DeviceIsAdvancedBeforeEveryAccess)
 {
     greet();
     read(0, 0, 4);
@@ -691,7 +691,7 @@ TEST_F(SessionTest, InterruptSignalsItsEventfd)
     session.raise(kVectors);
 }
 
-TEST_F(SessionTest, AnInterruptWaitsForEnableUnmaskAndBusMaster)
+TEST_F(SessionTest, InterruptWaitsUntilMsixIsEnabledAndUnmaskedAndTheFunctionIsBusMaster)
 {
     greet();
     const Fd event = make_eventfd();
@@ -843,7 +843,7 @@ TEST_F(SessionDmaTest, InvalidMapsAreRefused)
     EXPECT_EQ(unmap(0, 0x2000, 1)->error(), std::errc::not_supported);
 }
 
-TEST_F(SessionDmaTest, MapWithoutDescriptorIsInaccessible)
+TEST_F(SessionDmaTest, MemoryMappedWithoutADescriptorIsInaccessible)
 {
     ASSERT_TRUE(map(0x10000, 0x1000, -1)->good());
     std::array<std::byte, 4> back;
@@ -976,7 +976,7 @@ protected:
     Watcher watcher;
 };
 
-TEST_F(SessionLinkTest, RegisterPacketsUseTheGuestsBarAddress)
+TEST_F(SessionLinkTest, PacketsOfRegisterAccessesHaveTheBarAddressThatTheGuestWrote)
 {
     read(0, 0x10, 4);
     ASSERT_EQ(watcher.packets.size(), 2u);
@@ -989,7 +989,7 @@ TEST_F(SessionLinkTest, RegisterPacketsUseTheGuestsBarAddress)
     EXPECT_EQ(last().bytes, 4u);
 }
 
-TEST_F(SessionLinkTest, LongReadShowsPacketsOfEachBarAccess)
+TEST_F(SessionLinkTest, LongReadIsReportedAsOneRequestAndCompletionPer8Bytes)
 {
     read(2, 0, 64);
     EXPECT_EQ(watcher.packets.size(), 2u * 8);
@@ -1013,7 +1013,7 @@ TEST_F(SessionLinkTest, CxlMemBarAccessesAreMarkedCxlMem)
     EXPECT_EQ(last().protocol, LinkProtocol::kIo);
 }
 
-TEST_F(SessionLinkTest, ConfigurationAccessesAreShown)
+TEST_F(SessionLinkTest, ConfigurationAccessesAreReportedAsPackets)
 {
     read(wire::kRegionConfig, 0, 4);
     ASSERT_EQ(watcher.packets.size(), 2u);
@@ -1042,7 +1042,7 @@ TEST_F(SessionLinkTest, DmaIsSplitAsDeviceControlSays)
     EXPECT_EQ(last().status, CompletionStatus::kUnsupportedRequest);
 }
 
-TEST_F(SessionLinkTest, MsixMessageWritesToItsTableEntryAddress)
+TEST_F(SessionLinkTest, MsixMessageIsAWriteToTheAddressInItsTableEntry)
 {
     const Fd event = make_eventfd();
     ASSERT_TRUE(ask(Command::kSetIrqs, irqs_body(kConnect, 0, 1), {event.get()})->good());
@@ -1118,7 +1118,7 @@ TEST_F(SessionMappedTest, OnlyTheMappableBarHasADescriptor)
     EXPECT_NE(ftruncate(fd.get(), 0), 0);  // sealed: the client cannot truncate it
 }
 
-TEST_F(SessionMappedTest, MessagesAndTheMappingSeeTheSameBytes)
+TEST_F(SessionMappedTest, RegionMessagesAndTheClientsMappingAccessTheSameBytes)
 {
     describe(2);
     const Fd fd = client.take_fd();
@@ -1234,7 +1234,7 @@ TEST_F(SessionMsiTest, TheNextClientDoesNotInheritEventfds)
     EXPECT_EQ(signals(event), 0u);
 }
 
-TEST_F(SessionMsiTest, WithoutMsixTheDeviceOwnsTheWholeBar)
+TEST_F(SessionMsiTest, AccessesToBar0ReachTheDeviceIfItHasNoMsixTable)
 {
     tell(TestClient::message(Command::kRegionRead, access_body(0, 0, 1)));
     EXPECT_EQ(reply->body.back(), std::byte{0x42});
