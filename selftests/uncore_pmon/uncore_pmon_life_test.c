@@ -153,7 +153,7 @@ TEST_F_TIMEOUT(life, no_removed_pmu_is_left_after_the_rescan, TIMEOUT_SECONDS)
 }
 
 /* In every second round the test closes the events of the removed PMU before the rescan. */
-TEST_F_TIMEOUT(life, event_works_after_remove_and_rescan, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, new_event_works_after_remove_and_rescan, TIMEOUT_SECONDS)
 {
 	for (int i = 0; i < TIMES; i++) {
 		ASSERT_EQ(0, open_running(self->fds));
@@ -221,7 +221,7 @@ TEST_F_TIMEOUT(life, new_events_count_exactly_after_the_bar_of_the_units_moves, 
 	EXPECT_NE(0, after);
 }
 
-TEST_F_TIMEOUT(life, rmmod_fails_while_open_and_works_after_close, TIMEOUT_SECONDS)
+TEST_F_TIMEOUT(life, rmmod_fails_while_an_event_is_open_and_works_after_close, TIMEOUT_SECONDS)
 {
 	const char *file = getenv("PMUKIT_MODULE");
 
