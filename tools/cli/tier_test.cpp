@@ -135,7 +135,7 @@ protected:
     int wanted_status = 0;
 };
 
-TEST_F(Tier, PromotesTheHottestPagesWithinTheBudget)
+TEST_F(Tier, PlansToPromoteTheHottestPagesWithinTheBudget)
 {
     options.budget = "3";
     const nlohmann::json said = run_json();
@@ -158,7 +158,7 @@ TEST_F(Tier, PromotesTheHottestPagesWithinTheBudget)
 
 // An extended linear cache covers the first 128 MiB of the region. A hot line of the device may
 // belong to either of two host pages, so both count as hot.
-TEST_F(Tier, HeatCountsForBothHostPagesOfALinearCache)
+TEST_F(Tier, HeatIsCountedForBothHostPagesOfAnExtendedLinearCache)
 {
     topology::TreeRegion region;
     region.start = kSlowBase;
@@ -238,7 +238,7 @@ TEST_F(Tier, ReportsAProcessThatDoesNotExist)
     EXPECT_EQ(error.code, Errc::kNotFound);
 }
 
-TEST_F(Tier, ReportsUnitsWithoutAHostAddress)
+TEST_F(Tier, FailsIfNoHotUnitHasAHostAddress)
 {
     tree.put("bus/cxl/devices/region0/commit", "0\n");
     EXPECT_NE(refusal().find("no hot unit has a host address: region0"), std::string::npos)

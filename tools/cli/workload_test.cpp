@@ -22,7 +22,7 @@ bool ends(const Workload &workload, int timeout_ms)
     return ::poll(&fd, 1, timeout_ms) == 1;
 }
 
-TEST(Workload, CommandWaitsForItsRelease)
+TEST(Workload, CommandDoesNotStartUntilItIsReleased)
 {
     std::string mark = testing::TempDir() + "pmukit_workload_test." + std::to_string(::getpid());
     Result<Workload> workload = Workload::prepare({"touch", mark});
@@ -44,7 +44,7 @@ TEST(Workload, ReturnsTheExitStatus)
     EXPECT_EQ(workload->wait(), 3);
 }
 
-TEST(Workload, UnknownExitStatusIsAFailure)
+TEST(Workload, WaitReturnsAFailureIfTheExitStatusIsUnknown)
 {
     const auto before = ::signal(SIGCHLD, SIG_IGN);  // makes the kernel reap the child
     Result<Workload> workload = Workload::prepare({"sh", "-c", "exit 3"});

@@ -91,7 +91,7 @@ protected:
     RecordHost host_;
 };
 
-TEST_F(RecordLines, CommandLinesGiveThePlansOfTheTable)
+TEST_F(RecordLines, EachRecordCommandLineGivesThePlanOrErrorOfTheTable)
 {
     std::ifstream table(RECORD_LINES);
     ASSERT_TRUE(table) << RECORD_LINES;

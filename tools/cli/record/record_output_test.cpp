@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(ClaimOutput, RefusesToOverwriteAnArgumentOfTheCommand)
+TEST(ClaimOutput, RefusesAnOutputFileThatIsAnArgumentOfTheRecordedCommand)
 {
     TestFolder folder;
     folder.put("in.txt", "PERFILE2 is what it begins with");
@@ -50,7 +50,7 @@ TEST(ClaimOutput, RefusesToOverwriteAFileThatIsNotARecording)
     EXPECT_TRUE(claim_output("/dev/null", {"cat", "/dev/null"}));
 }
 
-TEST(ClaimOutput, RefusesIfNameDotOldIsNotARecording)
+TEST(ClaimOutput, RefusesToReplaceNameDotOldIfItIsNotARecording)
 {
     TestFolder folder;
     const std::string path = folder.path("perf.data");
@@ -69,7 +69,7 @@ TEST(ClaimOutput, RefusesIfNameDotOldIsNotARecording)
     EXPECT_FALSE(claim_output(path, {"sort", path + ".old"}));
 }
 
-TEST(KeepEarlier, RenamesAFileToNameDotOldButNotALink)
+TEST(KeepEarlier, RenamesAnEarlierFileToNameDotOldButKeepsASymlink)
 {
     TestFolder folder;
     folder.put("perf.data", "second");

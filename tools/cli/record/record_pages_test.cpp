@@ -34,7 +34,7 @@ TEST(RecordPages, MissingSizesKeepTheirDefaults)
 }
 
 // Expected values: parse_tag_value() and roundup_pow_of_two() of perf.
-TEST(RecordPages, AcceptsSizesAndRoundsUpLikePerf)
+TEST(RecordPages, RoundsSizesUpToAPowerOfTwoPagesLikePerf)
 {
     record::RecordOptions options;
     EXPECT_FALSE(*parse_pages("512K,4M", kPage, options));
@@ -51,7 +51,7 @@ TEST(RecordPages, AcceptsSizesAndRoundsUpLikePerf)
     EXPECT_EQ(options.pages, 8U);
 }
 
-TEST(RecordPages, DefaultFitsTheMlockLimitOfEveryUser)
+TEST(RecordPages, DefaultDataBufferFitsTheLimitOfPerfEventMlockKb)
 {
     EXPECT_EQ(usual_pages(516, 4096), 128U);
     EXPECT_EQ(usual_pages(516, 65536), 4U) << "seven pages beside the control page";

@@ -159,7 +159,7 @@ protected:
     std::unique_ptr<perfdata::Writer> writer_;
 };
 
-TEST_F(Roundtrip, DumpPrintsTheFormatOfTheRfc)
+TEST_F(Roundtrip, DumpPrintsRecordsInTheTextOfTheCxlHmuRfc)
 {
     begin();
     std::vector<std::byte> record = record_of(0, 0, 0, {0x10283, 0x20364});
@@ -213,7 +213,7 @@ TEST_F(Roundtrip, AuxAndSamplesGiveTheSameReport)
                                                     {"dpa":4096,"accesses":4,"epochs":2}])"));
 }
 
-TEST_F(Roundtrip, MarksTheEmulatedDeviceButNotTheRealDevice)
+TEST_F(Roundtrip, EmulatedDeviceIsMarkedSourceModelButTheRealDeviceIsNot)
 {
     const std::string real = "cxl_hmu_mem1.0.0";
     source_.reset();
@@ -247,7 +247,7 @@ TEST_F(Roundtrip, MarksTheEmulatedDeviceButNotTheRealDevice)
     EXPECT_TRUE(second.starts_with(",")) << second;
 }
 
-TEST_F(Roundtrip, MarksARecordingWithOnlyEmulatedDevices)
+TEST_F(Roundtrip, DumpBeginsWithSourceModelIfAllDevicesWereEmulated)
 {
     source_.reset();
     begin(kSampleType, {kPmu}, kPmu);
@@ -259,7 +259,7 @@ TEST_F(Roundtrip, MarksARecordingWithOnlyEmulatedDevices)
     EXPECT_EQ(json_["pmus"][0]["source"], "model");
 }
 
-TEST_F(Roundtrip, JsonCountsResetsAndInvalidEntries)
+TEST_F(Roundtrip, JsonReportCountsResetsInvalidEntriesAndRecordsWithoutUnitSize)
 {
     begin();
     sample(record_of(0, 0, PMUKIT_CXL_HMU_F_RESET, {0x10002, 0x20005}));
@@ -282,7 +282,7 @@ TEST_F(Roundtrip, JsonCountsResetsAndInvalidEntries)
 }
 
 // Adds more units than the list keeps, each in one epoch, and then one of the last units again.
-TEST_F(Roundtrip, ReportCountsUnitsThatTheListLeavesOut)
+TEST_F(Roundtrip, ReportCountsUnitsThatDidNotFitTheHotList)
 {
     constexpr uint64_t kPerRecord = 1024;
     constexpr uint64_t kAll = decode::cxl_hmu::UnitTable::kMostUnits + kPerRecord;
@@ -316,7 +316,7 @@ TEST_F(Roundtrip, ReportCountsUnitsThatTheListLeavesOut)
     EXPECT_TRUE(holds(out_, "a listed unit may lack up to 3 accesses and 1 epochs")) << out_;
 }
 
-TEST_F(Roundtrip, InjectedSamplesGiveTheSameReport)
+TEST_F(Roundtrip, SamplesFromInjectGiveTheReportOfDriverSamples)
 {
     const std::vector<std::byte> first = record_of(0, 0, 0, {0x10002, 0x20005}),
                                  second = record_of(1, 0, 0, {0x10002});
@@ -457,7 +457,7 @@ TEST_F(RoundtripPlaces, TablesShowHostAddressNodeAndTierOfUnits)
     EXPECT_LT(out_.find("0x0000000100004000"), out_.find("0x0000000100002000"));
 }
 
-TEST_F(RoundtripPlaces, ByNodeSumsTheUnitsOfEachNode)
+TEST_F(RoundtripPlaces, ByNodeReportSumsTheAccessesOfEachNode)
 {
     EXPECT_EQ(report(true, tree_.dir(), "node"), kExitGood) << err_;
     const nlohmann::json nodes = json_["by_node"];
@@ -487,7 +487,7 @@ TEST_F(RoundtripPlaces, ReportsAMalformedTopologyFileAndContinues)
     EXPECT_TRUE(holds(out_, "units have no host address")) << out_;
 }
 
-TEST_F(Roundtrip, ErrorForSamplesWithoutPayloadNamesTheMissingOption)
+TEST_F(Roundtrip, SamplesWithoutPayloadAreRejectedWithAMessageThatNamesOptionR)
 {
     begin(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU);
     put(packed(uint32_t{PERF_RECORD_SAMPLE}, uint16_t{0}, uint16_t{24}, kId, uint64_t{0}));

@@ -497,7 +497,7 @@ INSTANTIATE_TEST_SUITE_P(Table, ProgramJson,
                                          "recover -i cut.data --json --write new"),
                          name_of_words);
 
-TEST_F(Program, RecoverReportsLossesAsJson)
+TEST_F(Program, RecoverWithJsonReportsATruncatedFileAndTheWrittenCopy)
 {
     const Ended ended = start("recover -i cut.data --json --write new").wait();
     const nlohmann::json said = nlohmann::json::parse(ended.out, nullptr, false);
@@ -702,7 +702,7 @@ TEST_P(InterruptedWriting, LeavesNoIncompleteFile)
     EXPECT_TRUE(unfinished().empty());
     EXPECT_FALSE(fs::exists(path("new")));
 }
-TEST_P(InterruptedWriting, ReportsATruncatedInputAndLeavesNoFile)
+TEST_P(InterruptedWriting, ReportsAnInputTruncatedWhileItIsReadAndLeavesNoFile)
 {
     std::optional<Running> run = stopped_half_way(GetParam());
     ASSERT_TRUE(run);
@@ -733,7 +733,7 @@ using Results = Writing;
 // The old file begins like a recording, because record does not replace other files.
 constexpr const char *kOld = "PERFILE2 of old";
 
-TEST_P(Results, FailedCommandKeepsTheOldFile)
+TEST_P(Results, CommandThatReachesTheFileSizeLimitKeepsTheOldFile)
 {
     std::ofstream(path("new")) << kOld;
     const Ended ended = run_within(256, GetParam());
@@ -747,7 +747,7 @@ TEST_P(Results, FailedCommandKeepsTheOldFile)
 
 // Another user with write access to the folder can guess the name of the unfinished file and create
 // a link with this name.
-TEST_P(Results, LinkWithTheNameOfTheUnfinishedFileIsNotFollowed)
+TEST_P(Results, SymlinkNamedLikeTheUnfinishedOutputIsNotFollowed)
 {
     std::ofstream(path("victim")) << "old";
     const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -775,7 +775,7 @@ TEST_P(Results, OutputMayBeInALinkedFolder)
     EXPECT_TRUE(fs::exists(path("folder/new")));
 }
 
-TEST_P(Results, OutputToALinkReplacesItsTarget)
+TEST_P(Results, OutputToASymlinkReplacesTheTargetAndKeepsTheSymlink)
 {
     std::ofstream(path("older")) << kOld;
     fs::create_symlink("older", path("new"));
@@ -877,7 +877,7 @@ TEST_F(Fifo, InputGivesTheSameExportAsAFile)
     EXPECT_GT(fs::file_size(path("once")), kRecords);
 }
 
-TEST_F(Fifo, OutputIsRejectedByCommandsThatWriteACopy)
+TEST_F(Fifo, CutInjectMergeAndRecoverRejectAFifoAsOutput)
 {
     for (const char *command :
          {"cut -i good.data -o fifo", "inject -i good.data -o fifo",
@@ -892,7 +892,7 @@ TEST_F(Fifo, OutputIsRejectedByCommandsThatWriteACopy)
 }
 
 // pmukit must write its messages to standard error, not between the lines of the output.
-TEST_F(Program, DevStdoutIsStandardOutput)
+TEST_F(Program, ExportToDashOrDevStdoutPrintsNoMessagesBetweenTheRows)
 {
     for (const char *name : {"-", "/dev/stdout"}) {
         const std::string command = "cd " + folder_.dir() +
@@ -948,7 +948,7 @@ TEST_F(Recorded, SigintSigtermAndSighupCompleteTheFile)
     ::signal(SIGHUP, before);
 }
 
-TEST_F(Recorded, SignalEndsARecorderWhosePipeIsNotRead)
+TEST_F(Recorded, SigtermEndsARecorderWhoseOutputPipeIsNotRead)
 {
     ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
     const Fd pipe(::open(path("pipe").c_str(), O_RDWR | O_CLOEXEC));
@@ -994,7 +994,7 @@ TEST_F(Recorded, ReturnsTheCommandsStatusIfSigchldIsIgnored)
     EXPECT_TRUE(fs::exists(path("new"))) << "it failed, not the recording";
 }
 
-TEST_F(Recorded, IncompleteFileIsKeptIfTheDiskIsFull)
+TEST_F(Recorded, IncompleteFileIsKeptAndRecoverableIfTheFileSizeLimitIsReached)
 {
     std::ofstream(path("new")) << kOld;
     const Ended ended =

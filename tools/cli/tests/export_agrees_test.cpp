@@ -563,7 +563,7 @@ INSTANTIATE_TEST_SUITE_P(OfPerf, ExportAgrees,
                              return name;
                          });
 
-TEST_P(ExportAgrees, RowsAreThoseOfPerfScript)
+TEST_P(ExportAgrees, ExportedRowsEqualThoseOfPerfScript)
 {
     const std::string perf = stock::perf("7.2");
     ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
@@ -686,7 +686,7 @@ INSTANTIATE_TEST_SUITE_P(OurPrograms, ExportAgreesOn,
                                     ('_' + way.substr(0, way.find(',')));
                          });
 
-TEST_P(ExportAgreesOn, FramesAreThoseOfPerfScript)
+TEST_P(ExportAgreesOn, ExportedCallchainsHaveTheFramesOfPerfScript)
 {
     const std::string perf = stock::perf("7.2");
     ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";

@@ -319,7 +319,7 @@ TEST_P(ExportCase, OpenMetricsIsValidAndHasTheRowCounts)
 }
 
 // A file truncated at any offset must give complete rows, and not more rows than the whole file.
-TEST_P(ExportCase, TruncatedFileHasOnlyCompleteRows)
+TEST_P(ExportCase, ExportOfATruncatedFileHasCompleteRowsAndNoMoreThanTheWholeFile)
 {
     const std::string whole = content_of(recording()), part = folder_.path("part");
     const Rows all = of_jsonl(exported("jsonl", recording()));

@@ -136,7 +136,7 @@ TEST_P(HisiPttModelRoundtrip, DecodesEightDwordEntriesOfTheModel)
               GetParam());
 }
 
-TEST_P(HisiPttModelRoundtrip, DecodesFourDwordEntriesOfTheModelWithoutPrefixes)
+TEST_P(HisiPttModelRoundtrip, DecodesFourDwordEntriesOfTheModelExceptPrefixes)
 {
     const std::vector<model::Tlp> traffic = some_traffic(GetParam());
     std::vector<std::byte> bytes;

@@ -222,7 +222,7 @@ TEST_P(HisiPttFormats, DumpIsTheOutputOfStockPerf)
     EXPECT_TRUE(holds(out_, "# hisi_ptt0_2 cpu 0: AUX offset 0x0, file offset 0x")) << out_;
 }
 
-TEST_P(HisiPttFormats, DumpsSamplesLikeAuxData)
+TEST_P(HisiPttFormats, DumpPrintsSamplesInTheFormatOfAuxData)
 {
     PttFile file(file_, options_);
     file.sample(raw_record(GetParam(), vectors().bytes, 0));
@@ -284,7 +284,7 @@ TEST_P(HisiPttFormats, SamplesAndAuxDataGiveTheSameReport)
 }
 
 // The samples must equal those that the driver writes without an AUX area, except for the time.
-TEST_P(HisiPttFormats, InjectWritesTheSamplesOfTheDriver)
+TEST_P(HisiPttFormats, InjectWritesTheSameSamplesAsTheDriver)
 {
     PttFile::Options options = options_;
     options.sample_type &= ~uint64_t{PERF_SAMPLE_RAW};  // as stock perf records AUX data
@@ -314,7 +314,7 @@ TEST_P(HisiPttFormats, InjectWritesTheSamplesOfTheDriver)
     EXPECT_EQ(json_["latency"], of_aux["latency"]);
 }
 
-TEST_F(HisiPttRoundtrip, InjectFillsRecordsToTheSizeLimit)
+TEST_F(HisiPttRoundtrip, InjectSplitsEntriesIntoRecordsOfTheMaximumSize)
 {
     Buffer entries;
     for (uint32_t i = 0; i < 100; i++)
@@ -333,7 +333,7 @@ TEST_F(HisiPttRoundtrip, InjectFillsRecordsToTheSizeLimit)
               raw_record(Format::k8dw, {entries.begin() + kFirst, entries.end()}, 1, 0, 0, 0));
 }
 
-TEST_F(HisiPttRoundtrip, InjectReportsALossAfterTheLastEntry)
+TEST_F(HisiPttRoundtrip, InjectAddsASampleForALossAfterTheLastEntry)
 {
     const Buffer entries = conversation(Format::k8dw);
     PttFile file(file_, {});
@@ -347,7 +347,7 @@ TEST_F(HisiPttRoundtrip, InjectReportsALossAfterTheLastEntry)
     EXPECT_EQ(raw[1], raw_record(Format::k8dw, {}, 1, 3, PMUKIT_HISI_PTT_F_TRUNCATED, 0));
 }
 
-TEST_F(HisiPttRoundtrip, InjectWithoutSamplesOnlyRemovesAuxData)
+TEST_F(HisiPttRoundtrip, InjectWithOptionNoSamplesOnlyRemovesAuxData)
 {
     PttFile file(file_, {});
     file.sample(raw_record(Format::k8dw, conversation(Format::k8dw), 0));
@@ -369,7 +369,7 @@ TEST_F(HisiPttRoundtrip, InjectReportsBytesThatAreNoEntry)
     EXPECT_TRUE(holds(err_, "64 bytes of AUX data hold no record")) << err_;
 }
 
-TEST_F(HisiPttRoundtrip, InjectRejectsExistingSamplesOfAnotherFormat)
+TEST_F(HisiPttRoundtrip, InjectRejectsExistingSamplesWithAnotherSampleType)
 {
     PttFile::Options options;
     options.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU;
@@ -442,7 +442,7 @@ TEST_F(HisiPttRoundtrip, EscapesControlCharactersInPmuNames)
     EXPECT_EQ((out_ + err_).find_first_of("\033\a"), std::string::npos) << out_ << err_;
 }
 
-TEST_F(HisiPttRoundtrip, OutputsMarkAnEmulatedDevice)
+TEST_F(HisiPttRoundtrip, DumpAndReportMarkAnEmulatedDeviceWithSourceModel)
 {
     for (bool model : {false, true})
         for (bool pipe : {false, true}) {
@@ -467,7 +467,7 @@ TEST_F(HisiPttRoundtrip, OutputsMarkAnEmulatedDevice)
 }
 
 // The buffer is longer than the pieces that are read from a pipe, and not a multiple of their size.
-TEST_F(HisiPttRoundtrip, DumpsALongBufferAsOnePieceFromFileAndPipe)
+TEST_F(HisiPttRoundtrip, LongBufferIsDumpedUnderOneHeadingFromFileAndFromPipe)
 {
     Buffer entries;
     for (uint32_t i = 0; i < 20000; i++)
@@ -497,7 +497,7 @@ TEST_F(HisiPttRoundtrip, DumpsALongBufferAsOnePieceFromFileAndPipe)
 
 // Each record of 48 bytes can create a stream, so dump must not allocate a text buffer for each
 // stream.
-TEST_F(HisiPttRoundtrip, DumpOfManyStreamsUsesLittleMemory)
+TEST_F(HisiPttRoundtrip, DumpOf3000AuxStreamsUsesLessThan128MiB)
 {
     constexpr uint32_t kStreams = 3000;
     constexpr long kMostKib = 128 * 1024;
@@ -546,7 +546,7 @@ TEST_F(HisiPttRoundtrip, RejectsARecordingInFileFormatFromAPipe)
     EXPECT_TRUE(holds(err_, "standard input: a recording of file layout")) << err_;
 }
 
-TEST_F(HisiPttRoundtrip, AuxtraceInfoIdentifiesAFileWithoutPmuNames)
+TEST_F(HisiPttRoundtrip, DataIsRecognizedByAuxtraceInfoIfTheFileHasNoPmuNames)
 {
     for (const bool info : {true, false}) {
         PttFile file(file_, {.config = testing::kPttConfig4dw, .info = info, .pmu_mapping = false});
@@ -764,7 +764,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, HisiPttRuns, ::testing::Values(Format::k4dw, F
 // The test writes the same data in four ways: a buffer with an AUX record for each run; both runs
 // in one buffer, after both AUX records; the same buffer before the AUX records; and without AUX
 // records.
-TEST_P(HisiPttRuns, DoesNotJoinPartialEntriesOfTwoRuns)
+TEST_P(HisiPttRuns, PartialEntriesOfTwoTracingPeriodsAreNotJoined)
 {
     const TwoRuns runs(GetParam());
     for (const bool pipe : {false, true})
@@ -797,7 +797,7 @@ TEST_P(HisiPttRuns, DoesNotJoinPartialEntriesOfTwoRuns)
 }
 
 // The AUX record that marks the start of the second run follows the data of this run.
-TEST_P(HisiPttRuns, RunsFromAPipeAreDecodedSeparatelyIfTheReaderCanBufferTheirData)
+TEST_P(HisiPttRuns, TracingPeriodsFromAPipeAreDecodedSeparatelyIfTheReaderCanBufferTheirData)
 {
     const TwoRuns runs(GetParam());
     options_.pipe = true;
@@ -832,7 +832,7 @@ TEST_P(HisiPttRuns, RunsFromAPipeAreDecodedSeparatelyIfTheReaderCanBufferTheirDa
 
 // The AUX record of the second of three runs was lost. The run is decoded if complete entries fill
 // the gap between the other runs; if not, it is skipped.
-TEST_P(HisiPttRuns, RunWithoutAnAuxRecordIsDecodedIfItIsWhole)
+TEST_P(HisiPttRuns, TracingPeriodWithoutAuxRecordIsDecodedIfAllItsEntriesAreWhole)
 {
     const TwoRuns runs(GetParam());
     for (const bool pipe : {false, true})
@@ -964,7 +964,7 @@ TEST_P(HisiPttLosses, DumpShowsALowerBoundForALossOfUnknownSize)
     EXPECT_EQ(holds(out_, "lost an unknown number of bytes at AUX offset 0x20"), !is_unknown());
 }
 
-TEST_P(HisiPttLosses, ExportsMarkALossOfUnknownSizeAsALowerBound)
+TEST_P(HisiPttLosses, ExportedRowsMarkALossOfUnknownSizeAsALowerBound)
 {
     record();
     const std::string lines = exported("jsonl");
@@ -1011,7 +1011,7 @@ TEST_P(HisiPttLosses, CutAndMergePreserveLosses)
 }
 
 // The size of a gap in AUX data is unknown.
-TEST_P(HisiPttLosses, InjectedSamplesHaveALowerBoundOfTheLoss)
+TEST_P(HisiPttLosses, SamplesFromInjectMarkALossOfUnknownSizeAsALowerBound)
 {
     record();
     ASSERT_EQ(inject(), kExitGood) << err_;
@@ -1034,7 +1034,7 @@ TEST_P(HisiPttLosses, InjectedSamplesHaveALowerBoundOfTheLoss)
 
 // For an event with samples, the kernel counts the samples that did not fit into the ring. The
 // number of trace entries in these samples is unknown.
-TEST_F(HisiPttRoundtrip, DroppedSamplesMakeTheLossALowerBound)
+TEST_F(HisiPttRoundtrip, DroppedSamplesMakeTheNumberOfLostEntriesALowerBound)
 {
     for (const bool by_ring : {false, true}) {
         fs::remove(file_);
@@ -1055,7 +1055,7 @@ TEST_F(HisiPttRoundtrip, DroppedSamplesMakeTheLossALowerBound)
     }
 }
 
-TEST_F(HisiPttRoundtrip, GapBeforeAllDataIsALoss)
+TEST_F(HisiPttRoundtrip, GapBeforeAnyDataIsReportedAsALoss)
 {
     for (const bool data : {false, true})
         for (const bool pipe : {false, true}) {
@@ -1117,7 +1117,7 @@ TEST_F(HisiPttRoundtrip, ReportsNoLossLineForAnEventWithoutRecords)
 }
 
 // One of the dropped records may have been an AUX record that reports a gap.
-TEST_F(HisiPttRoundtrip, DroppedRecordMakesTheLossALowerBound)
+TEST_F(HisiPttRoundtrip, DroppedRecordMakesTheNumberOfLostEntriesALowerBound)
 {
     PttFile file(file_, {});
     file.aux(conversation(Format::k8dw));
@@ -1136,7 +1136,7 @@ TEST_F(HisiPttRoundtrip, DroppedRecordMakesTheLossALowerBound)
 
 // inject must copy a count of losses (LOST_SAMPLES) if the samples that it writes do not report the
 // same losses.
-TEST_F(HisiPttRoundtrip, InjectKeepsACountOfLostRecordsOrEntries)
+TEST_F(HisiPttRoundtrip, InjectKeepsLostSamplesRecordsThatItsSamplesDoNotReport)
 {
     PttFile file(file_, {});
     file.aux(conversation(Format::k8dw));
@@ -1155,7 +1155,7 @@ TEST_F(HisiPttRoundtrip, InjectKeepsACountOfLostRecordsOrEntries)
     }
 }
 
-TEST_F(HisiPttRoundtrip, LossFlaggedInSamplesIsALowerBound)
+TEST_F(HisiPttRoundtrip, AtLeastFlagInSamplesMakesTheNumberOfLostEntriesALowerBound)
 {
     const Buffer one = ptt::testing::entry_8dw(ptt::testing::write_tlp(0x101, 0x1000, 16), 100);
     PttFile file(file_, {});
@@ -1197,7 +1197,7 @@ TEST_F(HisiPttRoundtrip, ReportsALossWhoseLowerBoundIsZero)
     EXPECT_FALSE(holds(out_, "nothing lost")) << out_;
 }
 
-TEST_F(HisiPttRoundtrip, ReportsLossesThatTheRecordsInSamplesCount)
+TEST_F(HisiPttRoundtrip, ReportsLossCountsAndFlagsOfTheRecordsInSamples)
 {
     const Buffer one = ptt::testing::entry_8dw(ptt::testing::write_tlp(0x101, 0x1000, 16), 100);
     PttFile file(file_, {});
@@ -1236,7 +1236,7 @@ TEST_F(HisiPttRoundtrip, TruncatedRecordInASampleIsAnError)
     EXPECT_EQ(json_["lost"]["bad_records"], 1);
 }
 
-TEST_F(HisiPttRoundtrip, TablesMatchJson)
+TEST_F(HisiPttRoundtrip, ReportTextShowsTrafficRequestersRangesAndLatency)
 {
     PttFile file(file_, {});
     file.aux(conversation(Format::k8dw));
@@ -1280,7 +1280,7 @@ TEST_F(HisiPttRoundtrip, ReportsAnEmptyTrace)
     EXPECT_TRUE(holds(out_, "0 TLPs")) << out_;
 }
 
-TEST_F(HisiPttRoundtrip, ErrorForARecordingWithoutPayloadsNamesTheMissingOption)
+TEST_F(HisiPttRoundtrip, RecordingWithoutPayloadsIsRejectedWithAMessageThatNamesOptionR)
 {
     PttFile file(file_, {.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU, .info = false});
     file.announce(0);

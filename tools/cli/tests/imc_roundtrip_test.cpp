@@ -115,7 +115,7 @@ TEST_P(ImcRecording, ReportOfAuxDataCountsSamplesByThread)
     EXPECT_EQ(pmu["skipped_bytes"], 64);
 }
 
-TEST_P(ImcRecording, InjectedSamplesGiveTheSameReport)
+TEST_P(ImcRecording, SamplesFromInjectGiveTheReportOfTheirAuxData)
 {
     const nlohmann::json pmu = report(injected(recording(kAux)), 0);
     expect_counts(pmu);
@@ -135,7 +135,7 @@ TEST_P(ImcRecording, InjectCopiesSamplesUnchanged)
 
 // The recording has more addresses than are symbolized at a time, and the records with names follow
 // the samples. The names are long, so that lines are written in several parts.
-TEST_P(ImcRecording, FoldedStacksAddUpForAnyNumberOfAddresses)
+TEST_P(ImcRecording, FoldedStacksCountEverySampleOf70000Addresses)
 {
     constexpr unsigned kAddresses = 70000;
     const std::string wide(60, 'x');

@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(OfPerf, InjectCorpus,
                              return name;
                          });
 
-TEST_P(InjectCorpus, RemovesOnlyAuxData)
+TEST_P(InjectCorpus, OptionNoSamplesRemovesOnlyAuxData)
 {
     size_t injected = 0;
     for (const Recording &recording : perfdata::testing::recordings_of(GetParam())) {
@@ -161,7 +161,7 @@ TEST_P(InjectCorpus, RemovesOnlyAuxData)
     EXPECT_NE(injected, 0U);
 }
 
-TEST_P(InjectCorpus, InjectedSamplesGiveTheSameReport)
+TEST_P(InjectCorpus, SamplesFromInjectGiveTheReportOfTheirAuxData)
 {
     size_t with_aux = 0;
     std::map<std::endian, size_t> reported;

@@ -130,7 +130,7 @@ TEST_P(PerfAccepts, FileWithSamples)
     EXPECT_EQ(script_lines(""), 3U);
 }
 
-TEST_P(PerfAccepts, HisiPttAuxDataWithoutAuxtraceInfoIfNoItraceIsGiven)
+TEST_P(PerfAccepts, HisiPttAuxDataWithoutAuxtraceInfoIfOptionNoItraceIsGiven)
 {
     write(24, false);
     expect_reads("evlist -i " + path_, "hisi_ptt0_2/filter=0x80001/");

@@ -77,7 +77,7 @@ protected:
     std::vector<Seen> samples_;
 };
 
-TEST_F(RecordNames, ResolvesSymbolsOfTheCommand)
+TEST_F(RecordNames, SamplesOfTheRecordedCommandResolveToItsSymbols)
 {
     if (!record(""))
         GTEST_SKIP() << "this machine allows no sampling";
@@ -106,7 +106,7 @@ TEST_F(RecordNames, ResolvesSymbolsOfTheCommand)
 
 // Only the first file has the exec of the command, so each other file needs other records with its
 // name.
-TEST_F(RecordNames, EachFileOfASeriesNamesTheCommand)
+TEST_F(RecordNames, LaterFileOfAnIntervalSeriesStillNamesTheCommand)
 {
     if (!record("--interval 1", 2500))
         GTEST_SKIP() << "this machine allows no sampling";
@@ -120,7 +120,7 @@ TEST_F(RecordNames, EachFileOfASeriesNamesTheCommand)
     EXPECT_GT(named, samples_.size() / 2) << "of " << samples_.size();
 }
 
-TEST_F(RecordNames, CpuInTheListTwiceIsOpenedOnce)
+TEST_F(RecordNames, CpuListedTwiceInOptionCIsOpenedOnce)
 {
     if (!record("-C 0-0,0"))
         GTEST_SKIP() << "this machine allows no sampling";
@@ -186,7 +186,7 @@ class PerfNames : public RecordNames, public testing::WithParamInterface<const c
 INSTANTIATE_TEST_SUITE_P(EveryPerf, PerfNames, testing::ValuesIn(stock::kKernels),
                          [](const auto &kernel) { return stock::name_of(kernel.param); });
 
-TEST_P(PerfNames, PerfShowsFunctionThreadAndTaskEvents)
+TEST_P(PerfNames, PerfShowsTheFunctionAndTheTaskEventsOfARecording)
 {
     const std::string perf = stock::perf(GetParam());
     ASSERT_FALSE(perf.empty()) << "run make setup";

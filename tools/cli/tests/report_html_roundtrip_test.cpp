@@ -292,7 +292,7 @@ TEST_P(EveryCase, PageIsSelfContainedAndHasTheSumsOfJson)
 }
 
 // --top shortens the list; a row must then show the sum of the units that are left out.
-TEST_F(Recorded, ShortenedListKeepsItsSums)
+TEST_F(Recorded, TableShortenedByTopHasARowWithTheSumOfTheOtherUnits)
 {
     record(
         "pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0//\naux 7 cpu 1\n"
@@ -308,7 +308,7 @@ TEST_F(Recorded, ShortenedListKeepsItsSums)
     EXPECT_EQ(expect_json_sums(made, said().at("pmus").at(0)), 2U);
 }
 
-TEST_F(Recorded, PutsHotListEntriesInTheCellOfTheirTime)
+TEST_F(Recorded, HeatmapPutsHotListEntriesInTheCellOfTheirTime)
 {
     record(
         "pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0//\naux 7 cpu 1\n"
@@ -380,13 +380,13 @@ TEST_F(Recorded, FailedReportLeavesNoHtmlFile)
     EXPECT_EQ(status, 2);
 }
 
-TEST_F(Recorded, PmuWithoutDataHasAFigure)
+TEST_F(Recorded, FigureOfAPmuWithoutDataSaysThatNothingWasHot)
 {
     record("pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0// period 1 raw\n");
     EXPECT_NE(page("", 0).text.find("Nothing was hot."), std::string::npos);
 }
 
-TEST_F(Recorded, PageReportsSamplesWithoutPayload)
+TEST_F(Recorded, PageSaysIfSamplesWereRecordedWithoutOptionR)
 {
     record("pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0// period 1\n");
     EXPECT_NE(page("", 1).text.find("recorded without -R"), std::string::npos);

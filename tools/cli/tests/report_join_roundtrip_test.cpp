@@ -21,7 +21,7 @@ namespace {
 using cli::overlap_of;
 using nlohmann::json;
 
-TEST(Overlap, IsOneForProportionalCountsAndZeroWithoutACommonColumn)
+TEST(Overlap, OfTwoSeriesIsOneIfTheyAreProportionalAndZeroIfTheyShareNoTime)
 {
     EXPECT_DOUBLE_EQ(overlap_of({1, 2, 3}, {10, 20, 30}), 1);
     EXPECT_DOUBLE_EQ(overlap_of({1, 0}, {0, 5}), 0);
@@ -164,7 +164,7 @@ TEST_F(Joined, DataOfAllDriversHasOneTimeAxis)
     EXPECT_EQ(in_second(join, join.at("groups")[0].at("columns"), 2), 500U);
 }
 
-TEST_F(Joined, ComparesGroupsWithRangesOverTime)
+TEST_F(Joined, ReportsTheOverlapInTimeOfEachGroupWithAHotRange)
 {
     record(kEverything);
     const json join = joined();
@@ -217,7 +217,7 @@ TEST_F(Joined, WarnsOnlyAboutDifferentClocks)
         << joined().at("not_joined").dump();
 }
 
-TEST_F(Joined, TextMatchesJson)
+TEST_F(Joined, TextShowsTheJoinedRangesAndGroups)
 {
     record(kEverything);
     const std::string text = said("--join --source model --cxl-topology " + tree_.dir());
@@ -230,7 +230,7 @@ TEST_F(Joined, TextMatchesJson)
     EXPECT_NE(text.find("\n  group 2 L3 0 total_bytes"), std::string::npos);
 }
 
-TEST_F(Joined, HtmlMatchesText)
+TEST_F(Joined, HtmlShowsTheSumOfHotRangesAndAllSeriesOverOneTime)
 {
     record(kEverything);
     said("--join --html " + tree_.path("page.html") + " --cxl-topology " + tree_.dir());
@@ -314,7 +314,7 @@ protected:
     std::optional<cli::Join> join_;
 };
 
-TEST_F(JoinLimits, LimitsTheNumberOfRangesOfRequests)
+TEST_F(JoinLimits, LimitsTheNumberOfAddressRangesWithMemoryRequests)
 {
     constexpr uint64_t kFew = 65536, kMany = limits::kJoin / 64;
     for (const uint64_t ranges : {kFew, kMany}) {

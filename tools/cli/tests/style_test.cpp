@@ -132,7 +132,7 @@ std::set<std::string> commands_in(const std::string &help)
     return commands;
 }
 
-TEST_F(Style, TableHasEveryCommandOfTheHelp)
+TEST_F(Style, EveryCommandOfTheHelpIsInTheTableOfThisTest)
 {
     std::set<std::string> known;
     for (const CommandCase &command : kCases)
@@ -200,7 +200,7 @@ TEST_F(Style, NoPagerOptionDisablesThePager)
 }
 
 // A user to whom sudo allows only pmukit must not get a shell through its pager.
-TEST_F(Style, PagerUnderSudoIsLessInSecureMode)
+TEST_F(Style, PagerUnderSudoIsTheProgramLessInItsSecureMode)
 {
     TestFolder folder;
     folder.put("less", "#!/bin/sh\necho \"LESS=$LESS SECURE=$LESSSECURE\"\n");

@@ -168,7 +168,7 @@ TEST_F(Top, RanksPagesAndGroupsOfARecordingFromAPipe)
     EXPECT_TRUE(frame["lost"].empty());
 }
 
-TEST_F(Top, TextMatchesJson)
+TEST_F(Top, TextShowsTheHottestPageAndGroupAndThatNothingWasLost)
 {
     record_all();
     ASSERT_EQ(run("--once - <" + recording()), 0) << said_;
@@ -203,7 +203,7 @@ TEST_F(Top, ReportsLosses)
     EXPECT_EQ(out_.find("nothing lost"), std::string::npos) << out_;
 }
 
-TEST_F(Top, CollisionFlagMakesTheLossALowerBound)
+TEST_F(Top, AuxCollisionFlagMakesTheNumberOfLostEntriesALowerBound)
 {
     for (const bool overrun : {false, true}) {
         testing::PttFile file(recording(), {.pipe = true});
@@ -228,7 +228,7 @@ TEST_F(Top, CollisionFlagMakesTheLossALowerBound)
     }
 }
 
-TEST_F(Top, PrintsAMessageExactlyIfATruncatedRecordingFails)
+TEST_F(Top, PrintsAMessageIfAndOnlyIfItFailsOnATruncatedRecording)
 {
     record_all();
     const std::string whole = read_small_file(recording()).value();
@@ -248,7 +248,7 @@ TEST_F(Top, RejectsInputThatIsNotARecording)
     EXPECT_NE(said_.find("pmukit: standard input"), std::string::npos) << said_;
 }
 
-TEST_F(Top, ReportsAFullOutputOnce)
+TEST_F(Top, PrintsOneMessageIfItsOutputIsFull)
 {
     record_all();
     out_path_ = "/dev/full";
@@ -270,7 +270,7 @@ protected:
 
 // The recorder writes more data than the pipe to top holds. If top did not end the recorder, the
 // recorder would block forever.
-TEST_F(TopRecords, EndsItsRecorderOnFailure)
+TEST_F(TopRecords, TerminatesItsRecorderIfTheOutputFails)
 {
     std::string words = "--json --interval 0.2 --feed aux";
     for (int event = 0; event < 8; event++)

@@ -29,7 +29,7 @@ TEST(UncorePmonTable, DriverAndDecoderAgreeOnAValidTable)
     EXPECT_EQ(parse_table(bytes, bytes.size())->units.size(), 11U);
 }
 
-TEST(UncorePmonTable, DriverAndDecoderAgreeAtEveryLength)
+TEST(UncorePmonTable, DriverAndDecoderAgreeOnATableTruncatedAtAnyLength)
 {
     const std::vector<std::byte> bytes = mixed_table();
     for (size_t size = 0; size <= bytes.size(); size++)
@@ -47,7 +47,7 @@ TEST(UncorePmonTable, DriverAndDecoderAgreeWithAnyBitFlipped)
 }
 
 // The comparison must find an entry that only the driver or only the decoder accepts.
-TEST(UncorePmonTable, ComparisonFindsDifferences)
+TEST(UncorePmonTable, ComparisonOfDriverAndDecoderFindsDifferences)
 {
     const std::vector<std::byte> bytes = mixed_table();
     Table ours = *parse_table(bytes, bytes.size());

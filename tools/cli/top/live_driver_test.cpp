@@ -134,7 +134,7 @@ TEST_P(LiveNumbers, LossBeforeTheFirstRecordSeenIsNotCounted)
     EXPECT_EQ(missing(), 1U);
 }
 
-TEST_P(LiveNumbers, LossOfTheNextEventOfThePmuIsCounted)
+TEST_P(LiveNumbers, LossOfALaterEventOfTheSamePmuIsCounted)
 {
     give(500, 12);
     give(0, 2);
@@ -168,7 +168,7 @@ std::string name_of_driver(const testing::TestParamInfo<Numbered> &info)
 }
 INSTANTIATE_TEST_SUITE_P(Of, LiveNumbers, testing::ValuesIn(kNumbered), name_of_driver);
 
-TEST(LiveHisiPtt, TlpOfUnknownTypeCountsForNoRequester)
+TEST(LiveHisiPtt, TlpOfUnknownTypeIsCountedForNoRequester)
 {
     constexpr uint32_t kWrite = 0x40000001, kUnknown = 0x7f000000;
     const std::unique_ptr<LiveDriver> live = make_hisi_ptt_live(no_name);
@@ -202,7 +202,7 @@ TEST(LiveHisiPtt, LossIsALowerBoundAfterARecordWithTheAtLeastFlag)
     EXPECT_EQ(count_of(*live, "entries lost"), 4U);
 }
 
-TEST(LiveHisiPtt, AtLeastFlagOfTheFirstRecordSeenMakesNoLowerBound)
+TEST(LiveHisiPtt, AtLeastFlagAlreadyInTheFirstRecordSeenDoesNotMakeTheLossALowerBound)
 {
     const std::unique_ptr<LiveDriver> live = make_hisi_ptt_live(no_name);
     const auto give = [&](uint64_t sequence, uint64_t lost, uint64_t flags) {
@@ -277,7 +277,7 @@ std::vector<std::byte> name_of_group(uint64_t sequence, uint64_t monitor, uint64
     return record;
 }
 
-TEST(LiveCacheQos, R67_NamesMonitorsAndRestartsWhenANumberIsReused)
+TEST(LiveCacheQos, R67_RowShowsTheNameAndRestartsItsMaximumIfTheMonitorNumberIsReused)
 {
     const std::unique_ptr<LiveDriver> live = make_cache_qos_live(no_name);
     const Stream stream{};
