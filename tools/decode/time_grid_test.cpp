@@ -45,7 +45,7 @@ TEST(TimeGrid, DoublesColumnWidthWithoutLoss)
 }
 
 // Compares the grid with a table that has every single value.
-TEST(TimeGrid, MatchesTableOfSingleValuesInAnyOrder)
+TEST(TimeGrid, SumsMatchATableOfAllValuesAddedInAnyOrder)
 {
     std::mt19937_64 random(1);
     for (int round = 0; round < 50; round++) {
@@ -128,7 +128,7 @@ TEST(AddressGrid, MergesRowsWhenThereAreTooMany)
     EXPECT_EQ(sum_of(grid.grid()), 2 * AddressGrid::kMaxRows);
 }
 
-TEST(AddressGrid, GridsOfOneFigureShareTheBudgetForRows)
+TEST(AddressGrid, GridsWithACommonMemoryLimitMergeRowsButKeepSumsAndTwoRowsEach)
 {
     constexpr size_t kBytes = 100000, kGrids = 50, kAddresses = 200;
     const auto left = std::make_shared<Budget>(kBytes);
@@ -146,7 +146,7 @@ TEST(AddressGrid, GridsOfOneFigureShareTheBudgetForRows)
     EXPECT_LE(rows * sizeof(TimeGrid::Columns), kBytes + 2 * kGrids * sizeof(TimeGrid::Columns));
 }
 
-TEST(AddressGrid, GridsOfOneFigureMergeNoRowsBelowTheLimit)
+TEST(AddressGrid, GridsWithACommonMemoryLimitMergeNoRowsWhileMemoryIsLeft)
 {
     constexpr size_t kRows = limits::kLines / sizeof(TimeGrid::Columns);
     constexpr size_t kGrids = kRows / AddressGrid::kMaxRows + 10;

@@ -108,7 +108,7 @@ TEST(CacheQosDecode, DecodesEachFieldOfAHeader)
     EXPECT_EQ(header.lost, 4U);
 }
 
-TEST(CacheQosDecode, DecodesEachFieldOfAName)
+TEST(CacheQosDecode, DecodesEachFieldOfANameRecord)
 {
     Stream stream;
     put_name(stream, 10, 3, "gz\x1b\x7fip", 0, 1);
@@ -129,7 +129,7 @@ TEST(CacheQosDecode, DecodesEachFieldOfAName)
     EXPECT_EQ(found.names.find(7, 2), nullptr);
 }
 
-TEST(CacheQosDecode, R67_AssemblesALongName)
+TEST(CacheQosDecode, R67_AssemblesALongNameOnlyIfNoPartIsMissing)
 {
     const std::string path = "/kubepods.slice/kubepods-burstable.slice/pod-0123456789abcdef";
     Stream stream;
@@ -205,7 +205,7 @@ TEST(CacheQosDecode, PiecesOfAnySizeGiveTheSameResult)
     }
 }
 
-TEST(CacheQosDecode, StartsAtTheNextRecordBoundary)
+TEST(CacheQosDecode, StreamThatStartsInsideARecordIsDecodedFromTheNextRecord)
 {
     Stream stream(40);
     put_reading(stream, 1, 100, 65536);
@@ -267,7 +267,7 @@ TEST(CacheQosDecode, RecognizesAStreamOfRecords)
     EXPECT_FALSE(looks_like_records({}));
 }
 
-TEST(CacheQosDecode, ExtractsTheWordsOfASample)
+TEST(CacheQosDecode, FindsTheRecordAfterTheTagOfARawSample)
 {
     Stream raw(8);
     for (char c : {'C', 'Q', 'O', 'S'})
@@ -281,7 +281,7 @@ TEST(CacheQosDecode, ExtractsTheWordsOfASample)
     EXPECT_FALSE(words_of_raw(Bytes(raw).first(11)));
 }
 
-TEST(CacheQosDecode, NamesEventsKindsAndStatuses)
+TEST(CacheQosDecode, ReturnsTheNamesOfEventsMonitorKindsAndStatuses)
 {
     EXPECT_EQ(event_name(1), "llc_occupancy");
     EXPECT_EQ(event_name(4), "remote_bytes");
@@ -320,7 +320,7 @@ Reading reading_of(uint8_t event, uint64_t time, uint64_t bytes, uint32_t genera
     return reading;
 }
 
-TEST(CacheQosSeries, GaugeReportsLastValue)
+TEST(CacheQosSeries, GaugeReportsMinimumMedianMaximumAndLastValue)
 {
     Series series;
     EXPECT_EQ(series.summary().max, 0U);
@@ -362,7 +362,7 @@ TEST(CacheQosSeries, CountIsReportedPerSecond)
     EXPECT_EQ(large.summary().max, uint64_t{1} << 62);
 }
 
-TEST(CacheQosSeries, ColumnsKeepTheirMaximumInALongRecording)
+TEST(CacheQosSeries, MergedTimeColumnsKeepTheMaximumOfALongRecording)
 {
     Series series;
     constexpr uint64_t kReadings = 100'000;
@@ -471,7 +471,7 @@ TEST(CacheQosSeries, LimitsTheNumberOfSeries)
 }
 
 // Each series has the most that it can have: columns, levels and a name.
-TEST(CacheQosSeries, TablesOfAllEventsShareOneBudget)
+TEST(CacheQosSeries, SeveralSeriesTablesShareOneMemoryLimit)
 {
     constexpr size_t kBytes = size_t{1} << 20, kLargest = 24 << 10;
     constexpr uint64_t kReadings = 4000;
@@ -550,7 +550,7 @@ TEST(CacheQosSeries, R67_ReusedMonitorNumberStartsASeriesWithANewName)
 }
 
 // The name record of the new monitor is lost, so the old name must not be used.
-TEST(CacheQosSeries, IgnoresANameOfAnotherKind)
+TEST(CacheQosSeries, IgnoresANameThatIsOfAnotherKindThanTheReading)
 {
     SeriesTable table;
     table.name(named(1, "/a"));

@@ -111,7 +111,7 @@ TEST(CxlHmuDecode, ReadsTheRecordOfTheRfc)
     EXPECT_FALSE(got.last.sequence);
 }
 
-TEST(CxlHmuDecode, ReadsRfcRecordWith29cHexEntries)
+TEST(CxlHmuDecode, ReadsRfcRecordWith0x29cEntries)
 {
     std::vector<uint64_t> record = {0x10029c, 0xdeadbeef};
     record.resize(2 + 0x29c, 0x0283);
@@ -151,7 +151,7 @@ TEST(CxlHmuDecode, DecodesStreamThatMixesAllRecordLayouts)
 
 // A reader that knows only the RFC takes the low bits of word 0 as the number of words after word
 // 1. It must find each record of the current layout.
-TEST(CxlHmuDecode, RfcReaderFindsEachRecordOfTheCurrentLayout)
+TEST(CxlHmuDecode, ReaderThatKnowsOnlyTheRfcFindsEachRecordOfTheCurrentLayout)
 {
     std::vector<uint64_t> words;
     for (uint64_t entries : {0, 1, 57, 2, 300, 0}) {
@@ -331,7 +331,7 @@ TEST(CxlHmuDecode, FindsRecordAfterLossThatEndsInsideAWord)
     EXPECT_EQ(got.skipped_bytes, 5U);
 }
 
-TEST(CxlHmuDecode, LossOfUnknownSizeBetweenRecordsKeepsTheNextRecord)
+TEST(CxlHmuDecode, RecordAfterALossOfUnknownSizeBetweenRecordsIsDecoded)
 {
     std::vector<std::byte> bytes = bytes_of(kRfcRecord);
     Collector got;
@@ -380,7 +380,7 @@ TEST(CxlHmuDecode, EveryByteIsInARecordOrSkipped)
     }
 }
 
-TEST(CxlHmuRaw, ExtractsTheWordsAfterTheTag)
+TEST(CxlHmuRaw, FindsTheRecordAfterTheTagOfARawSample)
 {
     std::vector<std::byte> raw(12);
     store_le<uint32_t>(raw.data() + 8, PMUKIT_RAW_TAG_CXL_HMU);

@@ -65,7 +65,7 @@ TEST(HotList, AccessSumsSaturate)
     EXPECT_EQ(list.totals().accesses, UINT64_MAX);
 }
 
-TEST(HotList, TreatsRecordsWithoutSequenceAsNew)
+TEST(HotList, DoesNotTakeRecordsWithoutSequenceNumberAsDuplicates)
 {
     HotList list;
     Made made({0x0101}, 0);
@@ -96,7 +96,7 @@ TEST(HotList, CountsMissingAndRepeatedRecords)
     EXPECT_EQ(list.hottest(0)[0].epochs, 4U);
 }
 
-TEST(HotList, LossesAddUpAcrossReenablingOfTheEvent)
+TEST(HotList, LossesAddUpIfTheEventIsEnabledAgain)
 {
     HotList list;
     Made first({}, 0), second({}, 1), restarted({}, 0);
@@ -109,7 +109,7 @@ TEST(HotList, LossesAddUpAcrossReenablingOfTheEvent)
     EXPECT_EQ(list.totals().sequence_gaps, 0U);
 }
 
-TEST(HotList, RecordsOfADuplicatedFirstBurstCountOnce)
+TEST(HotList, RecordsOfADuplicatedFirstBurstAreCountedOnce)
 {
     HotList list;
     Made first({{5, 3}}, 0), second({{5, 3}}, 1);
@@ -123,7 +123,7 @@ TEST(HotList, RecordsOfADuplicatedFirstBurstCountOnce)
     EXPECT_EQ(list.totals().duplicates, 2U);
 }
 
-TEST(HotList, CountsFlags)
+TEST(HotList, CountsRecordsWithOverflowTruncatedAndResetFlags)
 {
     HotList list;
     Made made({}, 0);
@@ -135,7 +135,7 @@ TEST(HotList, CountsFlags)
     EXPECT_EQ(list.totals().resets, 1U);
 }
 
-TEST(HotList, AlwaysOnCountsAreNotAccesses)
+TEST(HotList, CountsOfRecordsWithTheAlwaysOnFlagAreNotAddedAsAccesses)
 {
     HotList list;
     Made made({0x01ff}, 0);

@@ -41,7 +41,7 @@ TEST(UnitTable, IsExactUntilItIsFull)
 
 // A certain multiplier hashes all these units to neighboring slots. If the table always used that
 // multiplier, the time would be quadratic.
-TEST(UnitTable, TimeIsLinearForAnyUnits)
+TEST(UnitTable, AddingUnitsTakesLinearTimeEvenIfTheirHashesCollide)
 {
     constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
     static constexpr uint64_t kUnits = 100000;
@@ -83,7 +83,7 @@ TEST(UnitTable, KeepsTheHottestWhenItIsFull)
 }
 
 // Adds heat to random units, some of which are accessed again after the table dropped them.
-TEST(UnitTable, LeftOutBoundsTheHeatThatAnyUnitLost)
+TEST(UnitTable, LeftOutFieldsAreAnUpperBoundOfTheHeatThatAKeptUnitLacks)
 {
     Both both(32);
     uint64_t random = 1, accesses = 0;

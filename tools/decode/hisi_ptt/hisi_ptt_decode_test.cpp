@@ -149,7 +149,7 @@ TEST_P(HisiPttStream, ResumesAfterLossOfKnownSize)
     EXPECT_EQ(got.packets[50].offset, 101 * size());
 }
 
-TEST_P(HisiPttStream, LossOfUnknownSizeBetweenEntriesKeepsTheNextEntry)
+TEST_P(HisiPttStream, EntryAfterALossOfUnknownSizeBetweenEntriesIsDecoded)
 {
     const Buffer all = stream_of(GetParam(), 3);
     Collector got;
@@ -337,7 +337,7 @@ TEST_P(HisiPttStream, SkipsDataOfUnknownAlignment)
     EXPECT_EQ(got.gaps, (std::vector<Gap>{{5 * size(), 10 * size() + 3}}));
 }
 
-TEST_P(HisiPttStream, AlignWithTheSameOffsetInsideAnEntryKeepsTheEntry)
+TEST_P(HisiPttStream, SecondAlignCallWithTheSameOffsetDoesNotSplitAnEntry)
 {
     const Buffer all = stream_of(GetParam(), 20);
     Collector got;
@@ -415,7 +415,7 @@ TEST(HisiPttDecode, FormatIsThatOfTheEventConfig)
     EXPECT_EQ(format_of(0x1'0110'0001), Format::k8dw);
 }
 
-TEST(HisiPttDecode, VersionIsReadFromADecoderVersionOrAPatternInAuxtraceInfo)
+TEST(HisiPttDecode, DecoderVersionIsReadFromAuxtraceInfoWithVersionOrPattern)
 {
     EXPECT_EQ(decoder_version(0), 1U);
     EXPECT_EQ(decoder_version(1), 2U);
@@ -426,7 +426,7 @@ TEST(HisiPttDecode, VersionIsReadFromADecoderVersionOrAPatternInAuxtraceInfo)
     EXPECT_EQ(auxtrace_word(0x1'0110'0001, false), 1U);
 }
 
-TEST(HisiPttDecode, ReadsWideTagsExceptInVersion1)
+TEST(HisiPttDecode, Reads14BitTagsExceptInDecoderVersion1)
 {
     EXPECT_FALSE(has_wide_tags(1));
     EXPECT_TRUE(has_wide_tags(kDecoderVersion));
@@ -460,7 +460,7 @@ TEST_P(HisiPttStream, EntriesOfSamplesHaveConsecutiveOffsets)
     EXPECT_EQ(collector.packets[4].offset, 1000 + 4 * size());
 }
 
-TEST(HisiPttClock, UnwrapsElevenBits)
+TEST(HisiPttClock, UnwrapsThe11BitTimeOf4dwEntries)
 {
     Clock clock;
     EXPECT_EQ(clock.unwrap(Format::k4dw, 2000), 2000U);
@@ -470,7 +470,7 @@ TEST(HisiPttClock, UnwrapsElevenBits)
     EXPECT_EQ(clock.unwrap(Format::k4dw, 2047), 4095U);
 }
 
-TEST(HisiPttClock, Unwraps32BitsAndAllowsTimeToDecrease)
+TEST(HisiPttClock, UnwrapsThe32BitTimeOf8dwEntriesWhichMayDecrease)
 {
     Clock clock;
     EXPECT_EQ(clock.unwrap(Format::k8dw, 0xffffff00), 0xffffff00U);
@@ -486,7 +486,7 @@ TEST(HisiPttClock, NeverGoesBelowZero)
     EXPECT_EQ(clock.unwrap(Format::k8dw, 0xfffffff0), 0U);
 }
 
-TEST_P(HisiPttStream, ScanCountsByTypeAndRequester)
+TEST_P(HisiPttStream, ScanCountsTlpsByTypeAndRequester)
 {
     Buffer all = stream_of(GetParam(), 301);
     join(all, testing::entry(GetParam(), testing::completion_tlp(0x345, 1, 4, 1), 0));
@@ -508,7 +508,7 @@ TEST_P(HisiPttStream, ScanCountsByTypeAndRequester)
     EXPECT_EQ(scan.count(0x100, TlpType::kUnknown), 1U);
 }
 
-TEST(HisiPttDecode, RecognizesOnly8dwData)
+TEST(HisiPttDecode, RecognizesTraceDataOnlyInThe8dwFormat)
 {
     EXPECT_TRUE(looks_like_entries(stream_of(Format::k8dw, 2)));
     EXPECT_FALSE(looks_like_entries(Bytes(stream_of(Format::k8dw, 2)).first(63)));

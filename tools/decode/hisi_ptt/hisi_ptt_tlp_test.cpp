@@ -14,7 +14,7 @@ uint32_t write_bytes(uint32_t length, uint32_t first_be, uint32_t last_be)
     return data_bytes(parse_tlp({0x40000000 | length, last_be << 4 | first_be, 0x1000, 0}, 0));
 }
 
-TEST(HisiPttTlp, CountsEnabledBytes)
+TEST(HisiPttTlp, CountsWrittenBytesThatTheByteEnablesSelect)
 {
     EXPECT_EQ(write_bytes(1, 0xf, 0), 4U);
     EXPECT_EQ(write_bytes(1, 0x5, 0), 2U);
@@ -44,7 +44,7 @@ TEST(HisiPttTlp, ProcessingHintEnablesAllBytesOfARead)
 }
 
 // Neither operands of atomics nor data of messages have byte enables.
-TEST(HisiPttTlp, AllBytesOfAtomicsAndMessagesCount)
+TEST(HisiPttTlp, CountsAllBytesOfAtomicsAndMessages)
 {
     for (uint32_t fetch_add_swap_cas : {0x4c000002, 0x4d000002, 0x4e000002})
         EXPECT_EQ(data_bytes(parse_tlp({fetch_add_swap_cas, 0x01000018, 0x1000, 0}, 0)), 8U);
@@ -72,7 +72,7 @@ TEST(HisiPttTlp, CountsRequestedBytesOfReadsAndPayloadBytesOfWrites)
     EXPECT_EQ(data_bytes(write), 64U);
 }
 
-TEST(HisiPttTlp, ClassifiesTypesByQueue)
+TEST(HisiPttTlp, ClassifiesTlpTypesAsPostedNonPostedOrCompletion)
 {
     const std::pair<uint8_t, TlpClass> cases[] = {
         {0x00, TlpClass::kNonPosted},  {0x60, TlpClass::kPosted},    {0x34, TlpClass::kPosted},
@@ -88,7 +88,7 @@ TEST(HisiPttTlp, ClassifiesTypesByQueue)
 
 // The upper tag bits of PCI Express 6.0 are at different bit positions in different kinds of
 // headers. All headers of this test have tag 0x2c17 and segment 0x5a.
-TEST(HisiPttTlp, ReadsWideTagsInUnusedBits)
+TEST(HisiPttTlp, Reads14BitTagAndSegmentOfEachHeaderType)
 {
     constexpr uint32_t kUpper = 0x5aU << 23 | 1U << 21 | 0xb0000,
                        kLower = 0x5aU << 24 | 1U << 5 | 0xb;
@@ -113,7 +113,7 @@ TEST(HisiPttTlp, ReadsWideTagsInUnusedBits)
     EXPECT_EQ(parse_tlp(headers[0], 0).address, 0x2d2b123456789abcU);
 }
 
-TEST(HisiPttTlp, TagWithoutValidBitHasTenBits)
+TEST(HisiPttTlp, TagHasTenBitsIfTheValidBitOf14BitTagsIsClear)
 {
     const Tlp tlp = parse_tlp({0x20880001, 0x0100170f, 0x5a1b1234, 0x56789abc}, 0, true);
     EXPECT_FALSE(tlp.wide_tag);

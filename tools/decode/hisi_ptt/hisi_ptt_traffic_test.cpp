@@ -19,7 +19,7 @@ using testing::completion_tlp;
 using testing::read_tlp;
 using testing::write_tlp;
 
-TEST(HisiPttHistogram, KeepsSmallValuesExactlyAndOthersWithinAnEighth)
+TEST(HisiPttHistogram, BucketWidthIsAtMostAnEighthOfTheValue)
 {
     std::mt19937_64 random(3);
     for (int i = 0; i < 2000; i++) {
@@ -92,7 +92,7 @@ TEST_F(HisiPttLatency, MatchesByRequesterAndTag)
     EXPECT_EQ(note(completion_tlp(0x100, 1, 4, 1), 20), 10U);
 }
 
-TEST_F(HisiPttLatency, TagsHaveTenBits)
+TEST_F(HisiPttLatency, MatchesTagsWithTenBits)
 {
     TlpHeader wide = read_tlp(0x100, 1, 0x1000, 1);
     wide[0] |= 1U << 23;  // T9
@@ -123,7 +123,7 @@ TEST_F(HisiPttLatency, PostedRequestsHaveNoCompletion)
     EXPECT_EQ(matcher_.outstanding(), 0U);
 }
 
-TEST_F(HisiPttLatency, CountsReusedTags)
+TEST_F(HisiPttLatency, CountsTagsReusedBeforeTheirCompletion)
 {
     note(read_tlp(0x100, 1, 0x1000, 1), 10);
     note(read_tlp(0x100, 1, 0x1000, 1), 50);
@@ -145,7 +145,7 @@ TEST_F(HisiPttLatency, LossDropsPendingRequests)
 }
 
 // Two requests whose tags differ in the upper four bits only.
-TEST_F(HisiPttLatency, DistinguishesWideTags)
+TEST_F(HisiPttLatency, Distinguishes14BitTagsThatDifferOnlyInTheUpperBits)
 {
     constexpr uint32_t kValid = 1U << 21;
     const auto read_with = [](uint32_t upper) {
@@ -167,7 +167,7 @@ TEST_F(HisiPttLatency, DistinguishesWideTags)
 }
 
 // A requester with one pending request takes little more than 4 KiB of tags and tables.
-TEST_F(HisiPttLatency, TracksRequestersUpToTheMemoryBudget)
+TEST_F(HisiPttLatency, TracksRequestersUpToTheMemoryLimit)
 {
     constexpr uint32_t kFollowed = limits::kRequesters / 4800, kAll = limits::kRequesters / 4096;
     for (uint32_t id = 0; id <= kAll; id++)
@@ -179,7 +179,7 @@ TEST_F(HisiPttLatency, TracksRequestersUpToTheMemoryBudget)
     EXPECT_EQ(note(completion_tlp(0, 1, 4, 1), 12), 2U);
 }
 
-TEST_F(HisiPttLatency, RequestsAreUntrackedIfTheBudgetIsZero)
+TEST_F(HisiPttLatency, RequestsAreCountedAsUntrackedIfTheMemoryLimitIsZero)
 {
     const auto none = std::make_shared<Budget>(0);
     LatencyMatcher empty(none);
@@ -239,7 +239,7 @@ TEST(HisiPttTraffic, AddsUpByRange)
 
 constexpr uint64_t kMostRanges = limits::kRanges / (sizeof(RangeTraffic) + kNodeBytes);
 
-TEST(HisiPttTraffic, CountsRangesBeyondTheLimitAsElsewhere)
+TEST(HisiPttTraffic, TrafficOfRangesBeyondTheLimitIsCountedAsElsewhere)
 {
     Traffic traffic(12);
     for (uint64_t i = 0; i <= kMostRanges; i++)
@@ -249,7 +249,7 @@ TEST(HisiPttTraffic, CountsRangesBeyondTheLimitAsElsewhere)
     EXPECT_EQ(traffic.elsewhere().bytes, 4U);
 }
 
-TEST(HisiPttTraffic, TrafficObjectsCanShareOneBudget)
+TEST(HisiPttTraffic, TrafficObjectsCanShareOneMemoryLimit)
 {
     const TrafficRoom room{std::make_shared<Budget>(sizeof(RangeTraffic) + kNodeBytes),
                            std::make_shared<Budget>(sizeof(RequesterTraffic) + kNodeBytes)};
@@ -267,7 +267,7 @@ TEST(HisiPttTraffic, TrafficObjectsCanShareOneBudget)
 }
 
 // With the identity as the hash, all these addresses would be in one bucket of a hash table.
-TEST(HisiPttTraffic, TimeIsLinearForAnyAddresses)
+TEST(HisiPttTraffic, TakesLinearTimeForAddressesThatCollideInAPlainHashTable)
 {
     std::unordered_set<uint64_t> plain;
     for (uint64_t i = 0; i < kMostRanges; i++)
@@ -298,7 +298,7 @@ TEST(HisiPttTraffic, AlignmentIsThatOfTheFirstEnabledByte)
     EXPECT_EQ(traffic.aligned(12), 2U);
 }
 
-TEST(HisiPttTraffic, TlpOfUnknownTypeCountsForNoRequester)
+TEST(HisiPttTraffic, TlpOfUnknownTypeIsCountedForNoRequester)
 {
     Traffic traffic;
     traffic.packet(packet_of({0x7f000000, 0x01000000, 0, 0}, 1));
@@ -307,7 +307,7 @@ TEST(HisiPttTraffic, TlpOfUnknownTypeCountsForNoRequester)
     EXPECT_TRUE(traffic.requesters().empty());
 }
 
-TEST(HisiPttTraffic, CompletionCountsForItsRequester)
+TEST(HisiPttTraffic, CompletionIsCountedForItsRequester)
 {
     Traffic traffic;
     traffic.packet(packet_of(write_tlp(0x100, 0x1000, 16), 5));
@@ -343,7 +343,7 @@ TEST(HisiPttTraffic, RequestsPendingAtALossHaveNoLatency)
     EXPECT_EQ(traffic.requesters().at(0)->latency.requests, 0U);
 }
 
-TEST(HisiPttTraffic, WatchGetsOnlyMemoryRequests)
+TEST(HisiPttTraffic, WatchCallbackIsCalledOnlyForMemoryRequests)
 {
     Traffic traffic;
     std::vector<std::tuple<uint64_t, uint64_t, uint64_t>> seen;
@@ -407,7 +407,7 @@ TEST(HisiPttRecord, RejectsOtherEntrySizesAndMarks)
     EXPECT_FALSE(parse_record(words_of({16 << 16, 0xdeadbeef})));
 }
 
-TEST(HisiPttRecord, WordsOfRawFindsTheRecordAfterTheTag)
+TEST(HisiPttRecord, FindsTheRecordAfterTheTagOfARawSample)
 {
     testing::Buffer raw(8);
     testing::put_dword(raw, PMUKIT_RAW_TAG_HISI_PTT);
@@ -420,7 +420,7 @@ TEST(HisiPttRecord, WordsOfRawFindsTheRecordAfterTheTag)
     EXPECT_FALSE(words_of_raw(Bytes(raw).first(11)));
 }
 
-TEST(HisiPttRecord, TagAloneHasNoWords)
+TEST(HisiPttRecord, RawSampleWithOnlyTheTagHoldsNoRecord)
 {
     testing::Buffer raw(8);
     testing::put_dword(raw, PMUKIT_RAW_TAG_HISI_PTT);
@@ -453,7 +453,7 @@ TEST(HisiPttRecord, CountsMissingRecordsAndLostEntries)
     EXPECT_EQ(account.records(), 4U);
 }
 
-TEST(HisiPttRecord, RecordsOfADuplicatedFirstBurstCountOnce)
+TEST(HisiPttRecord, RecordsOfADuplicatedFirstBurstAreCountedOnce)
 {
     RecordAccount account;
     Record first, second;

@@ -96,7 +96,7 @@ TEST(ImcRecord, IsEightBigEndianWords)
     EXPECT_EQ(record.cpmc, (std::array<uint64_t, 4>{11, 12, 13, 14}));
 }
 
-TEST(ImcRecord, ModeIsThatOfHvAndPrOrOfTheAddress)
+TEST(ImcRecord, ModeIsReadFromTheHvAndPrBitsOrFromTheAddress)
 {
     const auto mode = [](uint64_t hv_pr, uint64_t ip, ModeRule rule) {
         return mode_of({1, ip, hv_pr << 62 | 1, {}}, rule);
@@ -269,7 +269,7 @@ TEST(ImcStream, SkipsRecordsWhoseTimeDoesNotIncrease)
     EXPECT_EQ(found.skips, (Skips{{3 * 64, 4 * 64}}));
 }
 
-TEST(ImcStream, BadTimeDoesNotMakeLaterRecordsLookOld)
+TEST(ImcStream, RecordsAfterOneWithADamagedTimeAreNotSkipped)
 {
     for (size_t bad : {0U, 2U}) {
         Stream stream = stream_of(5);
@@ -296,7 +296,7 @@ TEST(ImcStream, FindsRecordAtExpectedOffsetAfterLossOfKnownSize)
     EXPECT_EQ(found.skips, (Skips{{64, 36}}));
 }
 
-TEST(ImcStream, LossOfUnknownSizeBetweenRecordsKeepsTheNextRecord)
+TEST(ImcStream, SingleRecordAfterALossOfUnknownSizeIsDecoded)
 {
     const Stream stream = stream_of(4);
     Found found;
@@ -342,7 +342,7 @@ TEST(ImcStream, StartDiscardsEarlierData)
     EXPECT_TRUE(found.skips.empty());
 }
 
-TEST(ImcStream, SettleDeliversTheRecordThatWaitsForTheNextOne)
+TEST(ImcStream, SettleDeliversTheLastRecordWithoutWaitingForTheNextOne)
 {
     const Stream stream = stream_of(2);
     Found found;
@@ -381,7 +381,7 @@ Stream raw_of(uint64_t sequence, uint64_t lost, uint64_t timebase)
     return raw;
 }
 
-TEST(ImcSample, DecodesSequenceLossAndRecord)
+TEST(ImcSample, DecodesSequenceNumberLossCountAndRecord)
 {
     const Stream raw = raw_of(7, 3, kFirst);
     const std::optional<Bytes> words = words_of_raw(raw);
@@ -396,7 +396,7 @@ TEST(ImcSample, DecodesSequenceLossAndRecord)
         EXPECT_FALSE(parse_sample_record(words->first(size))) << size;
 }
 
-TEST(ImcSample, RejectsForeignPayloads)
+TEST(ImcSample, RejectsPayloadsWithAnotherOrATruncatedTag)
 {
     Stream raw = raw_of(7, 3, kFirst);
     raw[8] ^= std::byte{1};
@@ -405,7 +405,7 @@ TEST(ImcSample, RejectsForeignPayloads)
         EXPECT_FALSE(words_of_raw(Bytes(raw_of(7, 3, kFirst)).first(size))) << size;
 }
 
-TEST(ImcSample, RejectsATornRecord)
+TEST(ImcSample, RejectsARecordWithDifferingOrZeroTimebases)
 {
     Stream raw = raw_of(7, 3, kFirst);
     raw.back() ^= std::byte{1};

@@ -35,7 +35,7 @@ TEST(UncorePlace, TableIsFoundByTheDvsecWithEntryId1)
     EXPECT_EQ((*place)->device, 0x09a7);
 }
 
-TEST(UncorePlace, TableRequiresAnIntelFunctionWithTheCapability)
+TEST(UncorePlace, TableIsFoundOnlyInAnIntelFunctionWithTheDiscoveryCapability)
 {
     EXPECT_EQ(place_text(find_table(config_of({.vendor = 0x8087}))), "none");
     EXPECT_EQ(place_text(find_table(config_of({.status = 0}))), "none");
@@ -80,7 +80,7 @@ TEST(UncorePlace, CircularCapabilityListsTerminate)
     EXPECT_EQ(place_text(find_table(config_of({.dvsec = 0x24 | 0x040U << 20}))), "none");
 }
 
-TEST(UncorePlace, HandlesEveryTruncationOfConfigSpace)
+TEST(UncorePlace, FindsTheTableExactlyIfTruncatedConfigSpaceHasTheWholeCapability)
 {
     const std::vector<std::byte> config = config_of({});
     for (size_t size = 0; size < 0x160; size++) {
