@@ -217,7 +217,7 @@ TEST_F(CacheQos, R14_without_monitors_no_register_is_written)
     EXPECT_EQ(misses, 0u);
 }
 
-TEST_F(CacheQos, R15_writes_once_per_rmid_change)
+TEST_F(CacheQos, R15_writes_pqr_assoc_once_per_rmid_change)
 {
     start();
     auto a = task(), b = task(), c = task();
@@ -257,7 +257,7 @@ TEST_F(CacheQos, R16_takes_lock_only_for_new_monitor_combinations)
     EXPECT_EQ(misses, 4u);
 }
 
-TEST_F(CacheQos, R09_carry_and_release_preserve_closid)
+TEST_F(CacheQos, R09_writing_and_clearing_rmid_preserves_closid)
 {
     start();
     pqr[0] = 0x500000000;
@@ -273,7 +273,7 @@ TEST_F(CacheQos, R09_carry_and_release_preserve_closid)
 }
 
 // Two CPUs of one L3 read the same counter. The driver folds the later reading first.
-TEST_F(CacheQos, R30_drops_reading_older_than_last_folded_reading)
+TEST_F(CacheQos, R30_drops_reading_that_is_older_than_the_last_counted_one)
 {
     start();
     cache_qos_request early = {}, late = {};
@@ -397,7 +397,7 @@ TEST_F(CacheQos, R09_overwrites_older_rmid_that_a_tool_wrote_back)
     EXPECT_FALSE(last.status & PMUKIT_CACHE_QOS_S_SUSPECT);
 }
 
-TEST_F(CacheQos, R08_yields_to_foreign_rmid)
+TEST_F(CacheQos, R08_yields_to_rmid_written_by_other_software)
 {
     start();
     auto t = task();
@@ -428,7 +428,7 @@ TEST_F(CacheQos, R08_yields_to_foreign_rmid)
     EXPECT_EQ(pqr[0] >> 32, 3u);
 }
 
-TEST_F(CacheQos, R08_switch_detects_foreign_rmid)
+TEST_F(CacheQos, R08_context_switch_detects_foreign_rmid)
 {
     start();
     auto t = task();
@@ -445,7 +445,7 @@ TEST_F(CacheQos, R08_switch_detects_foreign_rmid)
 
 // resctrl may use the same RMID number as the driver. A changed class of service shows that resctrl
 // wrote the register.
-TEST_F(CacheQos, R07_preserves_resctrl_rmid_with_equal_number)
+TEST_F(CacheQos, R07_release_preserves_rmid_of_resctrl_that_equals_own_rmid)
 {
     start();
     auto t = task();
@@ -457,7 +457,7 @@ TEST_F(CacheQos, R07_preserves_resctrl_rmid_with_equal_number)
     EXPECT_EQ(pqr[0], 0x200000000 | rmid);
 }
 
-TEST_F(CacheQos, R61_own_rmid_after_suspend_is_not_foreign)
+TEST_F(CacheQos, R61_cpu_online_after_suspend_accepts_own_or_cleared_rmid)
 {
     start();
     auto t = task();
@@ -487,7 +487,7 @@ TEST_F(CacheQos, R08_ignores_foreign_rmid_on_offline_cpu_or_after_yield)
     EXPECT_EQ(cpus[0].hijacks + cpus[1].hijacks, 0u);
 }
 
-TEST_F(CacheQos, R08_rejects_foreign_rmid_at_load_unless_forced)
+TEST_F(CacheQos, R08_rejects_cpu_with_foreign_rmid_unless_forced)
 {
     start();
     cache_qos_cpu_offline(cq.get(), 0);
@@ -502,7 +502,7 @@ TEST_F(CacheQos, R08_rejects_foreign_rmid_at_load_unless_forced)
 }
 
 // With cq->force, a CPU may come online with an RMID that is out of the driver's range.
-TEST_F(CacheQos, R08_handles_foreign_rmid_outside_own_range)
+TEST_F(CacheQos, R08_foreign_rmid_beyond_own_range_marks_no_monitor_as_suspect)
 {
     start();
     auto t = task();
@@ -535,7 +535,7 @@ TEST_F(CacheQos, R13_release_preserves_foreign_rmid)
     EXPECT_EQ(pqr[0], 0x100000005u);
 }
 
-TEST_F(CacheQos, R03_counts_pqr_writes_and_faults)
+TEST_F(CacheQos, R03_counts_successful_and_failed_pqr_assoc_writes)
 {
     start();
     auto t = task();
@@ -631,7 +631,7 @@ TEST_F(CacheQos, R22_limbo_ends_when_all_domains_are_clean)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 1u);
 }
 
-TEST_F(CacheQos, R22_limbo_lasts_until_rmid_was_read_in_limbo)
+TEST_F(CacheQos, R22_limbo_lasts_until_rmid_is_read_after_it_entered_limbo)
 {
     start(1);
     auto t = task();
@@ -644,7 +644,7 @@ TEST_F(CacheQos, R22_limbo_lasts_until_rmid_was_read_in_limbo)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 1u);
 }
 
-TEST_F(CacheQos, R22_rmid_stays_in_limbo_while_carried)
+TEST_F(CacheQos, R22_rmid_stays_in_limbo_while_a_cpu_still_uses_it)
 {
     start(1);
     auto t = task();
@@ -661,7 +661,7 @@ TEST_F(CacheQos, R22_rmid_stays_in_limbo_while_carried)
 
 // A CPU that carries an RMID in limbo still fills lines until its next context switch. A reading
 // from before the switch does not include these lines.
-TEST_F(CacheQos, R22_reading_while_cpu_carries_rmid_does_not_end_limbo)
+TEST_F(CacheQos, R22_reading_while_a_cpu_still_uses_rmid_does_not_end_limbo)
 {
     start(1);
     auto t = task();
@@ -727,7 +727,7 @@ TEST_F(CacheQos, R22_limbo_lasts_minimum_time_if_occupancy_is_unsupported)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_LIMBO], 0u);
 }
 
-TEST_F(CacheQos, R23_threshold_has_default_and_upper_limit)
+TEST_F(CacheQos, R23_limbo_threshold_has_default_and_upper_limit)
 {
     start(7);
     EXPECT_EQ(cache_qos_default_threshold(cq.get()), u64{kUnits / 8} * kScale);
@@ -740,7 +740,7 @@ TEST_F(CacheQos, R23_threshold_has_default_and_upper_limit)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_FREE], 7u);
 }
 
-TEST_F(CacheQos, R25_alloc_dirty_takes_rmid_with_fewest_lines)
+TEST_F(CacheQos, R25_alloc_dirty_takes_the_limbo_rmid_with_fewest_lines)
 {
     start(2);
     cq->alloc_dirty = true;
@@ -768,7 +768,7 @@ TEST_F(CacheQos, R25_alloc_dirty_takes_rmid_with_fewest_lines)
 
 // alloc_dirty prefers RMIDs that were read since they entered limbo. If it takes an RMID that was
 // not read, all lines of that RMID may belong to an earlier atom.
-TEST_F(CacheQos, R25_R26_bound_covers_all_lines_of_unread_dirty_rmid)
+TEST_F(CacheQos, R25_R26_error_bound_covers_all_lines_of_rmid_reused_before_it_was_read)
 {
     start(2);
     cq->alloc_dirty = true;
@@ -807,7 +807,7 @@ TEST_F(CacheQos, R25_R26_bound_covers_all_lines_of_unread_dirty_rmid)
 
 // alloc_dirty compares numbers of lines. These are known even if the bandwidth counters of an RMID
 // are unavailable.
-TEST_F(CacheQos, R25_alloc_dirty_takes_fewest_lines_if_bandwidth_is_unavailable)
+TEST_F(CacheQos, R25_alloc_dirty_takes_the_limbo_rmid_with_fewest_lines_without_bandwidth)
 {
     start(2);
     cq->alloc_dirty = true;
@@ -845,7 +845,7 @@ TEST_F(CacheQos, R25_alloc_dirty_takes_fewest_lines_if_bandwidth_is_unavailable)
 
 // The counter of an RMID was unavailable at its last read before limbo. It may have become
 // available again before limbo began, and may have counted traffic of the earlier atom.
-TEST_F(CacheQos, R25_R27_gap_if_counter_was_unavailable_before_limbo)
+TEST_F(CacheQos, R25_R27_new_owner_reports_gap_if_counter_was_unavailable_before_limbo)
 {
     for (bool restarts : {false, true}) {
         start(1);
@@ -893,7 +893,7 @@ TEST_F(CacheQos, R25_R27_reuse_of_unread_rmid_causes_gap_in_outer_group)
 
 // alloc_dirty must not take an RMID that is used or that a CPU carries, however few lines the RMID
 // has.
-TEST_F(CacheQos, R25_does_not_reuse_used_or_carried_rmid)
+TEST_F(CacheQos, R25_alloc_dirty_never_takes_rmid_in_use_or_still_on_a_cpu)
 {
     start(3);
     cq->alloc_dirty = true;
@@ -934,7 +934,7 @@ TEST_F(CacheQos, R24_one_of_two_rmids_is_retired_when_their_monitors_become_equa
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 1u);
 }
 
-TEST_F(CacheQos, R27_generation_changes_with_rmid_set)
+TEST_F(CacheQos, R27_generation_of_value_changes_with_the_rmids_that_it_sums)
 {
     start();
     auto t = task(), u = task();
@@ -1028,7 +1028,7 @@ TEST_F(CacheQos, second_offline_of_cpu_has_no_effect)
     EXPECT_EQ(cpus[1].faults, 0u);
 }
 
-TEST_F(CacheQos, R26_bound_covers_lines_of_earlier_owner)
+TEST_F(CacheQos, R26_error_bound_covers_lines_of_earlier_owner)
 {
     start(1);
     auto a = task();
@@ -1057,7 +1057,7 @@ TEST_F(CacheQos, R26_bound_covers_lines_of_earlier_owner)
     EXPECT_FALSE(last.status & PMUKIT_CACHE_QOS_S_UNREAD);
 }
 
-TEST_F(CacheQos, R27_lines_in_limbo_count_for_remaining_monitors)
+TEST_F(CacheQos, R27_lines_of_rmid_in_limbo_are_counted_for_remaining_monitors)
 {
     start(3);
     ASSERT_EQ(cache_qos_set_threshold(cq.get(), 10 * kScale), 0);
@@ -1108,7 +1108,7 @@ TEST_F(CacheQos, R03_finds_domains_by_id_and_limits_their_number)
     EXPECT_EQ(cq->nr_domains, u32{CACHE_QOS_MAX_DOMAINS});
 }
 
-TEST_F(CacheQos, R23_threshold_limits_follow_smallest_cache)
+TEST_F(CacheQos, R23_limbo_threshold_default_and_limit_follow_smallest_cache)
 {
     start();
     EXPECT_EQ(cq->threshold, kUnits / 8);
@@ -1177,7 +1177,7 @@ TEST_F(CacheQos, R22_only_rmids_in_limbo_are_freed_or_reported_as_dirty)
 
 // An RMID without lines must not be freed before its bandwidth counters are read, because its last
 // traffic would be lost.
-TEST_F(CacheQos, R22_R30_limbo_lasts_until_traffic_is_read)
+TEST_F(CacheQos, R22_R30_limbo_lasts_until_bandwidth_is_read)
 {
     start();
     auto t = task();
@@ -1300,7 +1300,7 @@ TEST_F(CacheQos, R30_counts_across_wraps)
 
 // The driver reads the two counters one after the other. Traffic between the two reads must not add
 // up as remote traffic.
-TEST_F(CacheQos, R30_R38_read_skew_does_not_accumulate)
+TEST_F(CacheQos, R30_R38_skew_between_total_and_local_reads_does_not_accumulate)
 {
     start();
     auto t = task();
@@ -1383,7 +1383,7 @@ TEST_F(CacheQos, R30_counts_difference_if_unavailable_counter_continued)
     EXPECT_EQ(value(m, kTotal), 100u);
 }
 
-TEST_F(CacheQos, R31_sums_never_exceed_cache_size)
+TEST_F(CacheQos, R31_impossible_occupancy_is_capped_and_counted_as_violation)
 {
     start();
     auto t = task();
@@ -1405,7 +1405,7 @@ TEST_F(CacheQos, R31_sums_never_exceed_cache_size)
     EXPECT_EQ(cq->domains[0].violations, before + 1);
 }
 
-TEST_F(CacheQos, R31_sum_above_cache_size_by_rmid_change_during_pass_is_no_violation)
+TEST_F(CacheQos, R31_sum_above_cache_size_is_no_violation_if_lines_moved_during_pass)
 {
     start();
     counters[0][1] = {kUnits, kUnits, 0};
@@ -1471,7 +1471,7 @@ TEST_F(CacheQos, R30_only_rmids_in_use_are_read_for_bandwidth_if_counters_are_sc
     EXPECT_EQ(value(m, kTotal), 10u);
 }
 
-TEST_F(CacheQos, R36_failing_domain_does_not_affect_others)
+TEST_F(CacheQos, R36_sum_fails_only_if_reads_of_all_domains_fail)
 {
     start();
     auto t = task();
@@ -1500,7 +1500,7 @@ TEST_F(CacheQos, R36_failing_domain_does_not_affect_others)
     EXPECT_EQ(last_error, -ENODATA);
 }
 
-TEST_F(CacheQos, R33_pass_reads_used_limbo_and_next_rmids)
+TEST_F(CacheQos, R33_every_pass_reads_used_limbo_and_next_free_rmids)
 {
     start();
     auto t = task();
@@ -1610,7 +1610,7 @@ TEST_F(CacheQos, R05_R66_supports_every_combination_of_events)
     }
 }
 
-TEST_F(CacheQos, R60_cpu_carries_its_rmid_again_after_hotplug)
+TEST_F(CacheQos, R60_cpu_uses_rmid_of_task_again_after_hotplug)
 {
     start();
     auto t = task();
@@ -1791,7 +1791,7 @@ TEST_F(CacheQos, R50_turning_monitor_on_twice_or_off_twice_changes_nothing)
     EXPECT_EQ(cq->nr_atoms[CACHE_QOS_USED], 1u);
 }
 
-TEST_F(CacheQos, R53_lines_of_removed_group_count_for_parent)
+TEST_F(CacheQos, R53_lines_of_removed_group_are_counted_for_parent)
 {
     start();
     const u16 a = group(), b = group(a);
@@ -1912,7 +1912,7 @@ TEST_F(CacheQos, R07_yield_freezes_values_and_stops_writes)
     EXPECT_EQ(value(m, kTotal), 100u);
 }
 
-TEST_F(CacheQos, R61_rebase_continues_after_counter_reset)
+TEST_F(CacheQos, R61_bandwidth_continues_with_gap_after_counter_reset)
 {
     start();
     auto t = task();

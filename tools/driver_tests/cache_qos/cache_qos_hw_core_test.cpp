@@ -306,7 +306,7 @@ TEST_F(CacheQosHw, R04_uses_smaller_rmid_count_of_leaves)
     EXPECT_EQ(hw.nr_rmid, 32u);
 }
 
-TEST_F(CacheQosHw, R04_join_rejects_differing_cpus)
+TEST_F(CacheQosHw, R04_join_rejects_cpus_with_another_counter_width_or_scale)
 {
     use(icelake());
     finish();
@@ -354,7 +354,7 @@ TEST_F(CacheQosHw, R04_detects_late_cpu_with_fewer_features)
     EXPECT_TRUE(cache_qos_hw_less(&joined, &hw));
 }
 
-TEST_F(CacheQosHw, R04_join_takes_minimum_of_all_cpus)
+TEST_F(CacheQosHw, R04_join_takes_smallest_rmid_count_of_all_cpus)
 {
     use(icelake());
     ASSERT_EQ(read(), "");
@@ -518,7 +518,7 @@ TEST_F(CacheQosHw, R04_rejects_unsupported_division_of_l3_into_nodes)
 
 // resctrl of Linux before 6.11 needs the reset value of the register, so the driver must not write
 // it.
-TEST_F(CacheQosHw, R04_rejects_nodes_without_shared_rmids_and_writes_nothing)
+TEST_F(CacheQosHw, R04_rejects_snc_without_shared_rmids_and_writes_no_register)
 {
     const std::string divided =
         "RMIDs are divided among the NUMA nodes of its L3 (MSR 0xca0); "
@@ -669,7 +669,7 @@ TEST_F(CacheQosHw, R30_corrects_only_rmids_above_limit)
     EXPECT_NEAR(static_cast<double>(corrected) / static_cast<double>(chunks), 1.454545, 1e-6);
 }
 
-TEST_F(CacheQosHw, R32_scales_by_non_power_of_two)
+TEST_F(CacheQosHw, R32_converts_units_to_bytes_if_scale_is_no_power_of_two)
 {
     use(haswell());
     finish();
