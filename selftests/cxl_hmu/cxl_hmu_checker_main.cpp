@@ -89,7 +89,8 @@ bool check_case(const Arguments &arguments, const Case &seen)
     checker::Score score = checker::score(truly_hot, seen.report.hot, arguments.rank);
 
     bool good = check(seen.log == seen.tally,
-                      fmt::format("access log: {} accesses, workload: {}, equal in each unit",
+                      fmt::format("access log: {} accesses, workload: {}; both have the same count "
+                                  "for each unit",
                                   accesses, checker::sum_of(seen.tally)));
     good &= check(accesses == seen.model.accesses,
                   fmt::format("the model counted {}", seen.model.accesses));
