@@ -25,16 +25,18 @@
  * driver pauses for as long as the chain took, and the timer starts the next drain. So a device
  * that never runs out of entries uses at most half of the CPU's time.
  *
- * A drain first opens a sink (pmukit_sink_open()), which limits the length of the record, then
- * reads at most as many entries from the device as fit, then delivers the record. Further entries
- * stay in the device. Entries that are read or discarded without being delivered are counted as
- * lost, and the next record reports their number.
+ * A drain first opens a sink (pmukit_sink_open()): the destination of its records, which is the AUX
+ * area or samples of the event, or only the event's count. The sink's room_words limits the length
+ * of the record. The drain then reads at most as many entries from the device as fit in the record,
+ * and delivers the record. Further entries stay in the device. Entries that are read or discarded
+ * without being delivered are counted as lost, and the next record reports their number.
  *
  * Locking: hmu->lock is held while registers are accessed, but not while calling perf, which may
  * call the stop callback. hmu->record, hmu->delivering and the fields of the event are used only on
  * the event's CPU with interrupts off. During a drain hmu->active changes only if perf calls the
  * stop callback while the driver delivers a record; that record is then the last of the run. So a
- * drain reads hmu->active once, and delivers records only while hmu->active is still that event.
+ * drain copies hmu->active when it starts (hev), and delivers no more records once hmu->active
+ * differs from the copy.
  */
 
 #include <linux/bitfield.h>
@@ -468,8 +470,8 @@ static u64 cxl_hmu_disable_active(struct cxl_hmu *hmu)
 	if (hmu->dead)
 		return 0;
 	/*
-	 * If the device is still being enabled, read its status once more. If it then has not
-	 * completed, the entries that the device collects are lost: flag the next record as
+	 * If the device is still being enabled, read its status once more. If the enabling is still
+	 * not complete, the entries that the device collects are lost: flag the next record as
 	 * truncated.
 	 */
 	if (was_enabling)
