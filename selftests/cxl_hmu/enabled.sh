@@ -13,5 +13,5 @@ result "an instance that was enabled before the driver attached gets no PMU, and
 rmmod cxl_hmu && insmod "$module" take_enabled=1 && pmu_of_device "$1" >/dev/null
 result "with take_enabled=1, an instance that was enabled before the driver attached gets a PMU" $?
 rmmod cxl_hmu && insmod "$module" && pmu_of_device "$1" >/dev/null
-result "after use with take_enabled=1, the instance gets a PMU without this parameter" $?
+result "after the module was loaded once with take_enabled=1, the instance also gets a PMU when the module is loaded without the parameter" $?
 exit $tap_failed

@@ -75,5 +75,5 @@ for name in hot_pages hot_pages_read hot_pages_written hot_huge_pages; do
 	! grep -q "^[0-9].*$name" "$work/named" || opened=$((opened + 1))
 done
 [ $opened = 4 ]
-result "perf stat opens each named event together with another term" $?
+result "perf stat opens each named event with hotness_threshold=1 in the same event string" $?
 exit $tap_failed

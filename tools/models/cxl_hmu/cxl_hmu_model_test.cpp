@@ -688,8 +688,8 @@ TEST_F(Function, StatsLogOfADeadDeviceHasTheNumberOfReadsSinceTheFirstEntryOfThe
     std::ifstream in(path);
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     std::remove(path.c_str());
-    // A line for each read of the dead device: chmu0 dead 0 <reads since the first entry of the
-    // drain> 0
+    // The log has a line for each read since the device died: "chmu0 dead 0 N 0", where N is the
+    // number of reads since the drain read its first entry.
     EXPECT_NE(text.find("chmu0 dead 0 3 0\nchmu0 dead 0 4 0\n"), text.npos) << text;
     EXPECT_TRUE(text.ends_with("\nchmu0 dead 0 5 0\n")) << text;
 }
@@ -889,7 +889,7 @@ TEST_F(Fed, ReadsRestOfTheFeedAtTheEnd)
     EXPECT_TRUE(feed.accesses.empty());
 }
 
-TEST_F(Fed, ClosesEndlessFeedAtTheEndAndReadsItsRest)
+TEST_F(Fed, TakeRestClosesAnEndlessFeedAndReadsWhatIsLeft)
 {
     feed.endless = true;
     feed.accesses.assign(3, {0x1000, 8, true});
