@@ -550,7 +550,8 @@ static u64 uncore_pmon_box_read(const struct uncore_pmon_box *box,
  * the difference at the next read includes this count. After a failure the driver tries only once
  * per read, because each attempt costs a timeout.
  *
- * Return: false if the unit does not respond, after a warning.
+ * Return: true if @count is valid; false if the unit did not respond. The first such failure of a
+ * unit is logged as a warning.
  */
 bool uncore_pmon_box_count(struct uncore_pmon_box *box, const struct uncore_pmon_event *uev,
 			   u64 *count)

@@ -204,9 +204,10 @@ static const char *uncore_pmon_unfreeze_by_msr(const struct uncore_pmon_table *t
  * @table: the table of the package
  *
  * Called after the first unit of the table has responded. On Granite Rapids and similar processors
- * all units may be frozen at boot; if they are not, nothing is written. A global control that is an
- * MSR is written only on these processors, and only with program_msr. On Sapphire Rapids it is an
- * MSR, too, but neither this driver nor intel_uncore ever writes it.
+ * all units may be frozen at boot; if they are not, nothing is written. If the global control is an
+ * MSR, it is written only on Granite Rapids and similar processors, and only if the module
+ * parameter program_msr is set. On Sapphire Rapids the global control is an MSR, too, but neither
+ * this driver nor intel_uncore ever writes it.
  */
 void uncore_pmon_table_begin(struct uncore_pmon_table *table)
 {

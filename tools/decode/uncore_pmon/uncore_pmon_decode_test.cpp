@@ -253,7 +253,7 @@ TEST(UncoreUnits, UnitsAtInvalidAddressesAreRefused)
               "control address is not in a configuration space");
 }
 
-TEST(UncoreUnits, AcceptsUnitsWithCountersAfterControls)
+TEST(UncoreUnits, LimitIncludesCounterRegistersAboveTheControlRegisters)
 {
     const auto at = [](uint64_t access, uint64_t box_control) {
         return why({.control_offset = 8,

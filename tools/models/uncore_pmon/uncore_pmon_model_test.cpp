@@ -672,7 +672,7 @@ TEST_F(Function, UnitEntryFaultsAreApplied)
                             Case{"control-unaligned", 1, 1, kUnits + 0x2a2801},
                             Case{"duplicate-ids", 2, 2, 0x6},
                             Case{"no-counters", 2, 0, 0x4000005c08304000},
-                            Case{"no-counters", 3, 0, 0x4000003020301002},  // another type
+                            Case{"no-counters", 3, 0, 0x4000003020301002},  // other type: unchanged
                             Case{"num-counters-255", 1, 0, 0x4000005c083040ff},
                             Case{"width-0", 1, 0, 0x4000005c08004004},
                             Case{"width-65", 1, 0, 0x4000005c08414004},
