@@ -152,10 +152,10 @@ static u32 cache_qos_expected_on(struct cache_qos_live *live, const struct cache
  * @cpu: a CPU
  *
  * A task_struct stays in memory until the end of an RCU grace period that begins after the task's
- * exit. So the recorded task, which runs on the CPU, stays valid until the end of the RCU section,
- * even if it exits meanwhile. Once the probes are being unregistered, the record is not updated,
- * and the task may have exited long before. So the record is valid only if @attached is still set
- * within the same RCU section.
+ * exit. The function reads live->attached first. If it is set, the probes were registered when the
+ * caller's RCU section began. So the recorded task had not exited then, and stays valid until the
+ * end of that section, even if it exits meanwhile. If live->attached is not set, the probes may be
+ * unregistered: the record is no longer updated, and the recorded task may have exited long before.
  *
  * Context: under rcu_read_lock(), or with interrupts off.
  *

@@ -85,7 +85,7 @@ struct cache_qos_sim_live {
 
 extern struct cache_qos_sim_live cache_qos_sim_live;
 
-/* cache_qos_sim_live.c: accesses of the scheduler's tasks */
+/* cache_qos_sim_live.c: real tasks use the simulated caches */
 int cache_qos_sim_live_prepare(unsigned int tick_ms);
 void cache_qos_sim_live_finish(void);
 void cache_qos_sim_advance(struct cache_qos_sim_live *live);

@@ -103,8 +103,9 @@ result "R-60 a CPU goes offline and online twelve times under load" $?
 right
 result "R-60 after the twelve offline/online cycles the occupancy equals the reference" $?
 
-# With pm_test the kernel only pretends to suspend, for some seconds, because devices of an emulated machine would not resume. The script
-# clears the RMID of CPU 0. A task switch before the suspend may notice this (statistic hijacks); RMID 0 does not belong to another tool.
+# With pm_test the kernel only simulates a suspend, for some seconds, because devices of an emulated machine would not resume. The script
+# sets the RMID in CPU 0's register to 0, as a suspend does. If a task switch before the suspend finds this RMID, the driver increments
+# the statistic hijacks, but does not yield: RMID 0 does not belong to another tool.
 echo 1000 >$devices/cache_qos/sample_ms
 total=$(cat $groups/g1/mbm_total) yields=$(stat_of yields)
 echo freezer >/sys/power/pm_test && passes && sim pqr 0 0 && echo mem >/sys/power/state

@@ -12,7 +12,8 @@ cd "$work" || exit 1
 plan 20
 event=cache_qos/llc_occupancy/
 
-# whole FILE N: succeeds if the recording has each value of each of the 64 groups equally often, with a difference of N at most
+# whole FILE N: succeeds if the recording has each kind of value of each of the 64 groups at least 10 times, and if the most frequent
+# one occurs at most N times more than the least frequent one
 whole() {
 	pmukit dump -i "$1" | awk -v cut="$2" '
 		{ sub(/^ *(0x[0-9a-f]+)? */, "") }

@@ -133,7 +133,8 @@ strange=$(missing "$work/have" "$work/wanted")
 echo "# $(wc -l <"$work/wanted") threads, $lost of them not listed, $strange others"
 [ "$(wc -l <"$work/wanted")" = $crowd ] && [ "$lost" = 0 ] && [ "$strange" -le 2 ] && ! (echo 1 >g1/tasks_all) 2>/dev/null
 result "R-50 tasks_all lists all of $crowd tasks and is read-only" $?
-# cat splits the list between writes at any byte, even within a number. The list ends with empty lines, as tasks_all does.
+# cat writes the list with several write() calls. A call can end at any byte of the list, even within a number. The list ends with
+# empty lines, as the text read from tasks_all does.
 mkdir copy
 lost=0
 for ahead in "" ",,"; do

@@ -917,7 +917,7 @@ TEST_F(CacheQos, R25_alloc_dirty_never_takes_rmid_in_use_or_still_on_a_cpu)
     EXPECT_EQ(watch(carried, make()), -EBUSY);
 }
 
-TEST_F(CacheQos, R24_one_of_two_rmids_is_retired_when_their_monitors_become_equal)
+TEST_F(CacheQos, R24_one_of_two_rmids_is_retired_when_they_get_the_same_set_of_monitors)
 {
     start();
     auto t = task(), u = task();
