@@ -48,7 +48,7 @@ static void imc_unclaim(struct imc *imc, u32 type)
 	spin_unlock(&imc->claim_lock);
 }
 
-/* Valid terms; the functions return an error text, NULL on success. */
+/* Checks of an event's attributes. Each returns an error text, or NULL if the event is valid. */
 
 static const char *imc_counter_wrong(const struct imc_pmu *ipmu, struct perf_event *event)
 {

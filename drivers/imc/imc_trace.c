@@ -609,8 +609,10 @@ void imc_trace_cpu_init(struct imc_cpu *cpu)
 }
 
 /**
- * imc_trace_cpu_online - restart the timer if the CPU has events (its offlining was rolled back)
+ * imc_trace_cpu_online - restart the timer if the CPU still has events
  * @cpu: state of the CPU, on which this runs
+ *
+ * The CPU still has events only if a failed offlining is rolled back.
  */
 void imc_trace_cpu_online(struct imc_cpu *cpu)
 {

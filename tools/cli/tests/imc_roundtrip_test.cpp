@@ -133,8 +133,10 @@ TEST_P(ImcRecording, InjectCopiesSamplesUnchanged)
               "# trace_imc cpu 0: sample, file o");
 }
 
-// The recording has more addresses than are symbolized at a time, and the records with names follow
-// the samples. The names are long, so that lines are written in several parts.
+// The stacks of this recording exceed the limit at which export looks up the functions of the
+// stacks that it has counted so far. The COMM and MMAP records follow the samples in the file. The
+// program's name is long, so that the lines exceed their limit, too, and are written in several
+// parts.
 TEST_P(ImcRecording, FoldedStacksCountEverySampleOf70000Addresses)
 {
     constexpr unsigned kAddresses = 70000;

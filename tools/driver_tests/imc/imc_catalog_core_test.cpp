@@ -756,7 +756,7 @@ Blob of_tokens(const std::vector<u32> &tokens)
     return blob;
 }
 
-TEST(ImcCatalog, AcceptsEmptyStringsBlockAtTheEnd)
+TEST(ImcCatalog, AcceptsAStringsBlockOfSizeZeroAtTheEndOfTheBlob)
 {
     Blob blob = of_tokens({9});
     fdt_set_off_dt_strings(blob.data(), static_cast<u32>(blob.size()));

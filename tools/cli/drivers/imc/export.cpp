@@ -49,7 +49,8 @@ void put_task(const RowsOut &out, const perfdata::SampleId &sample_id, Row &row)
     row[kComm] = comm.empty() ? Value() : Value(comm);
 }
 
-// Writes one row per call: neighboring rows have almost no field in common.
+// Writes a row. RowsOut::rows() can write several rows with equal first fields in one call, but
+// neighboring rows of this table have almost no equal fields.
 void put_row(RowsOut &out, size_t event, const perfdata::SampleId &sample_id, imc::Mode mode,
              Row &row)
 {
