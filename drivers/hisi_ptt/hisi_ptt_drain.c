@@ -20,9 +20,10 @@
  * piece only if the device cannot have overwritten the source of the copy. In the last drain of a
  * run the device is idle; that drain copies all that is left.
  *
- * When all four buffers are full, the driver stops the device. The data in the buffers is then
- * intact. Older data is lost; no register shows how much, so the driver counts a lower bound. The
- * trace restarts once the buffers are drained.
+ * When all four buffers are full, the device may already be overwriting the oldest data. So the
+ * driver stops the device; the data then in the buffers is intact. The overwritten data is lost; no
+ * register shows how much, so the driver counts a lower bound. The trace restarts once the buffers
+ * are drained.
  *
  * The driver reports a loss in the AUX area by a PERF_RECORD_AUX without data at the position of
  * the missing entries. The record has PERF_AUX_FLAG_PARTIAL if the run continues. If the run ends,
@@ -680,7 +681,7 @@ static void hisi_ptt_stop_inside(struct hisi_ptt *ptt)
  * @ptt: a device whose event is being stopped
  *
  * Context: the stop callback: event's CPU, interrupts off, no lock. If perf calls the stop callback
- * during a drain, the record of that drain is the last one and the remaining entries are lost.
+ * while a drain delivers a record, that record is the last one, and the remaining entries are lost.
  */
 void hisi_ptt_drain_last(struct hisi_ptt *ptt)
 {

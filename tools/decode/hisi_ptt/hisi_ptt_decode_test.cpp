@@ -283,7 +283,7 @@ TEST_P(HisiPttStream, AlignAtEachDeviceStartDeliversAllWholeEntries)
 
 // Without align(), only the marks of the entries show where the data of the next device start
 // begins.
-TEST(HisiPttDecode, FindsEntriesAfterDeviceRestartByMarks)
+TEST(HisiPttDecode, MarksShowWhereEntriesBeginAfterADeviceRestart)
 {
     std::mt19937 random(38);
     for (unsigned trace = 0; trace < 1000; trace++) {

@@ -56,7 +56,8 @@ public:
     uint64_t now_ns() const override { return host_.now_ns(); }
     void log(std::string_view line) override { host_.log(line); }
 
-    // Call on each register access and packet: may send a message of a storm, or a spurious one.
+    // Call on each register access and packet. Sends another message if the fault is a storm (which
+    // begins with the first message of the device), and at intervals if it is spurious messages.
     void something_happened();
     // Discards messages held back from the previous trace.
     void trace_begins() { held_back_ = 0; }
