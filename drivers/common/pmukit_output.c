@@ -206,9 +206,9 @@ EXPORT_SYMBOL_GPL(pmukit_sampling_point);
 
 /*
  * On arm64 perf record -g requests not only call chains from all events but also the link register,
- * which holds the caller of a function without a frame. The call chains of these events are empty,
- * so the register is not needed. Like a sample's thread, the register belongs to the task that was
- * interrupted when the record was delivered.
+ * which holds the caller of a function without a frame. The call chains of pmukit's events are
+ * empty, so the register is not needed. Like the PID and TID of a sample, the register is that of
+ * the task that was interrupted when the record was delivered, and has no relation to the record.
  */
 #ifdef CONFIG_ARM64
 #define PMUKIT_CHAIN_REGS	BIT_ULL(PERF_REG_ARM64_LR)

@@ -133,8 +133,8 @@ static unsigned int pmukit_server_of(struct pmukit_pmu *pp, unsigned int cpu)
 
 /**
  * pmukit_pmu_servers - for each group of CPUs, find the CPU that runs the group's events
- * @pp: a PMU with PMUKIT_SCOPE_GROUPS
- * @servers: filled in
+ * @pp: a PMU with PMUKIT_SCOPE_GROUPS, whose same_group callback defines the groups
+ * @servers: filled in with one CPU of each group
  *
  * A CPU that goes online for the first time may be in @pp->cpus before the driver knows its group.
  * The function leaves such a CPU out if another CPU runs the events of that group, and leaves out
@@ -447,8 +447,9 @@ EXPORT_SYMBOL_GPL(pmukit_pmu_disable_events);
  * @pp: a registered PMU
  *
  * On return the stop callbacks of all events have run and no event can be opened. The driver then
- * makes its start callback refuse events, under its own lock, and may unmap the hardware; it still
- * holds its reference. The registration's reference is dropped once perf has released the PMU.
+ * makes its start callback refuse events, under its own lock, and may unmap the hardware. The
+ * driver still holds its own reference to @pp, from pmukit_pmu_init(), and drops it with
+ * pmukit_pmu_put(). The registration's reference is dropped once perf has released the PMU.
  *
  * Exception: with PMUKIT_SCOPE_CPUS, open events may still run on a kernel that does not revoke
  * them, and the driver itself must freeze their counts.
