@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Compares the corpus, recordings by stock perf (testdata/corpus, made in guests by `make corpus`),
-// with what the newest perf prints for them. Each recording is read whole, truncated after every
-// record, and truncated at random offsets. Documentation/components/perfdata.rst lists defects of
-// perf itself.
+// Reads the recordings of the corpus (testdata/corpus: made by stock perf in guests, by `make
+// corpus`), and compares the result with the output of the newest perf for the same recordings.
+// Each recording is read whole, truncated after every record, and truncated at random offsets.
+// Documentation/components/perfdata.rst lists defects of perf itself.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -393,8 +393,9 @@ Result<void> Merge::write_head(Input &input, Writer &to)
     return to.copy(record);
 }
 
-// Writes the records that perf writes before it starts the events. For all hosts, these precede the
-// first sample of any host.
+// Writes the records without a time at the beginning of an input, which perf wrote before it
+// started the events. In the merged recording, these records of all inputs precede the first
+// sample.
 Result<void> Merge::write_preamble(Input &input, Writer &to)
 {
     for (;;) {

@@ -455,7 +455,9 @@ void Reader::State::read_header_feature(const Record &record)
     read_feature(number, content, record.offset);
 }
 
-// Limits the memory for names: a pipe can send any number of them.
+// Returns true if `bytes` more bytes of names fit in the memory limit for events and their names;
+// otherwise warns, once. The limit is needed because a recording from a pipe can contain any number
+// of records with names.
 bool Reader::State::may_keep(size_t bytes)
 {
     const bool fits = event_bytes_.take(bytes);

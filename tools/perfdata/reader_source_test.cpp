@@ -201,7 +201,7 @@ TEST_P(ReaderSource, LongPayloadsAreReturnedInPieces)
     EXPECT_EQ(through_feeding(builder.pipe(), 1 << 16).records, piped.records);
 }
 
-TEST_P(ReaderSource, RecordsStayValidWhenTheReaderIsMovedInsideAPayload)
+TEST_P(ReaderSource, RecordsStayValidWhenTheReaderObjectIsMovedBetweenPartsOfAPayload)
 {
     FileBuilder builder(GetParam());
     builder.event(24, kSampleType, {7})

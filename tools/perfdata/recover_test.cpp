@@ -344,7 +344,7 @@ protected:
     const std::string written_ = folder_.path("written");
 };
 
-TEST_F(RecoverFiles, WritesAPipeAsAFile)
+TEST_F(RecoverFiles, WritesADamagedRecordingInPipeLayoutInFileLayout)
 {
     std::vector<std::byte> bytes = recording().pipe();
     bytes.resize(bytes.size() - 3);
