@@ -45,7 +45,7 @@ TEST(TimeGrid, DoublesColumnWidthWithoutLoss)
 }
 
 // Compares the grid with a table that has every single value.
-TEST(TimeGrid, SumsMatchATableOfAllValuesAddedInAnyOrder)
+TEST(TimeGrid, ValuesAddedInRandomTimeOrderGiveTheSameSumsAsATable)
 {
     std::mt19937_64 random(1);
     for (int round = 0; round < 50; round++) {

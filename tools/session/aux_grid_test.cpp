@@ -50,7 +50,7 @@ TEST(AuxGrid, RecordAfterPartialEntryBeginsNewPiece)
     expect_piece(grid, 239, 112, 112, 240);
 }
 
-TEST(AuxGrid, UnannouncedDataAfterARecordBeginsWithAnEntryIfItHoldsWholeEntries)
+TEST(AuxGrid, GapOfWholeEntriesIsAssumedToBeginWithAnEntry)
 {
     const AuxGrid grid = grid_of({{0, 64 + 5}, {69 + 96, 32}});
     expect_piece(grid, 69, 69, 69, 165);

@@ -148,7 +148,8 @@ private:
     };
     struct Ring {
         uint64_t lost = 0, counted = 0, entries = 0;
-        std::map<size_t, uint64_t> by_event;  // part of `counted` of each event that uses the ring
+        // For each event that uses the ring: its share of `counted`.
+        std::map<size_t, uint64_t> by_event;
     };
     void note_places(const perfdata::Record &record, const perfdata::Reader &reader);
     std::map<RingKey, Ring> rings() const;  // rings with losses

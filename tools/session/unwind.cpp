@@ -60,7 +60,7 @@ private:
     struct EndDwfl {
         void operator()(Dwfl *dwfl) const { dwfl_end(dwfl); }
     };
-    // The programs of one process that libdwfl knows so far.
+    // One process: its libdwfl session, and the programs and libraries reported to libdwfl so far.
     struct Space {
         std::unique_ptr<Dwfl, EndDwfl> dwfl;
         std::vector<Module> modules;
