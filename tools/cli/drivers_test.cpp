@@ -29,7 +29,7 @@ TEST(Drivers, FindsADriverByItsNameAndByItsRecordingPmu)
     EXPECT_EQ(recorder_of_pmu("uncore_imc_0"), nullptr) << "which only counts";
 }
 
-TEST(Drivers, DriversThatRecordAndNoOthersHaveDumpReportInjectAndExport)
+TEST(Drivers, DumpReportInjectAndExportExistExactlyForDriversThatRecord)
 {
     for (const DriverDescription *driver : drivers()) {
         const bool records = driver->recorded != nullptr;

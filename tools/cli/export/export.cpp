@@ -199,7 +199,8 @@ exporter::Output output_of(const ExportOptions &options)
 std::string nothing_text(const Recording &recording, const RecordingTotals &totals,
                          const RowsOut &out)
 {
-    // If no event is of a driver of pmukit, ordinary samples are all that the output should have.
+    // If no event belongs to a pmukit driver, and ordinary samples were written, nothing is
+    // missing: return no message.
     bool ours = false;
     for (size_t event = 0; event < recording.reader().events().size(); event++)
         ours |= recording.driver(event) != nullptr;

@@ -86,7 +86,7 @@ struct Line {
 
 // Properties of a device for a bug report, one "name value" per line.
 struct Facts {
-    bool full = false;  // includes addresses
+    bool full = false;  // write whole memory addresses, not only their offsets in the page
     std::string text;
 
     void add(std::string_view name, std::string_view value)

@@ -53,8 +53,9 @@ bool is_injected(const Driver *driver)
     return driver && std::ranges::find(kInjected, driver->name) != std::end(kInjected);
 }
 
-// Reads a recording. If `piped` is true, the text is that of perf for a recording from a pipe,
-// which differs from the text for a file.
+// Reads a recording into `content`. content.script has the lines that perf script prints for the
+// recording; if `piped` is true, those that it prints for a recording read from a pipe, which
+// differ.
 void read(const std::string &path, bool piped, Content &content)
 {
     Result<perfdata::Reader> script = perfdata::Reader::open_path(path);
