@@ -69,7 +69,7 @@ uint64_t mebibytes(std::string_view size)
 
 // The untapped memory ends at the address that the model's options give for the tapped node. Both
 // memories together are the guest's memory.
-TEST(Tables, TappedNodeAddressMatchesModelOptions)
+TEST(Tables, NodeThatReportsAccessesStartsAtTheModelsTapBase)
 {
     EXPECT_EQ(std::stoull(std::string(kTappedBase), nullptr, 0), mebibytes(kUntappedBytes) << 20);
     for (const KernelQuirks &kernel : kernels()) {
