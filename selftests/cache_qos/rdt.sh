@@ -94,4 +94,6 @@ case $before$total in
 *) [ $((total - before)) -ge $((bytes - unit)) ] ;;
 esac
 result "R-07 with resctrl mounted, its default group counts bytes after cache_qos is unloaded" $?
+umount $resctrl
+insmod $module
 exit $tap_failed
