@@ -125,7 +125,8 @@ EXPORT_SYMBOL_GPL(pmukit_aux_begin);
  * @overwrite: the reader wants the newest data to replace the oldest
  *
  * Overwrite mode is refused, because a new record could overwrite part of an old one, and the
- * reader could not find the start of the next.
+ * reader could not find the start of the next. A PMU whose hardware is gone is refused as well:
+ * nothing would ever be written to the area.
  *
  * perf calls free_aux when the area is unmapped. A kernel that revokes events may have released the
  * PMU's module by then, so the area holds a reference to the module that contains
@@ -139,7 +140,7 @@ void *pmukit_setup_aux(struct perf_event *event, void **pages, int nr_pages, boo
 	unsigned long irq_flags;
 	int i;
 
-	if (overwrite || nr_pages < 1)
+	if (overwrite || nr_pages < 1 || pmukit_pmu_gone(to_pmukit_pmu(event->pmu)))
 		return NULL;
 
 	area = kvmalloc(struct_size(area, ring.pages, nr_pages), GFP_KERNEL);
