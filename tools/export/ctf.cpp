@@ -16,9 +16,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <tuple>
 #include <vector>
 
@@ -28,6 +30,8 @@
 
 namespace pmukit::exporter {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr size_t kBatchRows = 1024, kBatchTextBytes = size_t{1} << 20;
 // The number of streams is limited, because each stream is an open file, and the sink compares the
@@ -96,7 +100,11 @@ private:
     const bt_message *message_of(bt_self_message_iterator *iterator);
     const bt_message *event_of(bt_self_message_iterator *iterator, const Waiting &row);
     void pump();
+    Result<void> move_trace();
     void fail(const char *what);
+    // The sink opens an existing folder and follows links in it. So it gets a name in the output
+    // folder, to which no other user can write.
+    std::string trace_folder() const { return folder_.part() + "/trace"; }
 
     Folder folder_;
     TraceClass trace_class_;
@@ -195,8 +203,10 @@ bool Ctf::connect()
                           graph, rows, "rows", nullptr, this, BT_LOGGING_LEVEL_NONE, &source_) == 0;
     bt_component_class_source_put_ref(rows);
     bt_message_iterator_class_put_ref(iterators);
+    // Only the plugins of the system: those of the environment or a home folder may be of another
+    // user, and their code would run in this process.
     const bt_plugin *found = nullptr;
-    if (!made || bt_plugin_find("ctf", BT_TRUE, BT_TRUE, BT_TRUE, BT_TRUE, BT_FALSE, &found) != 0)
+    if (!made || bt_plugin_find("ctf", BT_FALSE, BT_FALSE, BT_TRUE, BT_TRUE, BT_FALSE, &found) != 0)
         return false;
     const Plugin plugin(found);
     const bt_component_class_sink *to_files =
@@ -205,7 +215,7 @@ bool Ctf::connect()
     const bt_component_sink *sink = nullptr;
     const bool added =
         to_files && parameters &&
-        bt_value_map_insert_string_entry(parameters.get(), "path", folder_.part().c_str()) == 0 &&
+        bt_value_map_insert_string_entry(parameters.get(), "path", trace_folder().c_str()) == 0 &&
         bt_value_map_insert_bool_entry(parameters.get(), "assume-single-trace", BT_TRUE) == 0 &&
         bt_value_map_insert_bool_entry(parameters.get(), "quiet", BT_TRUE) == 0 &&
         bt_graph_add_sink_component(graph, to_files, "files", parameters.get(),
@@ -220,8 +230,7 @@ Result<void> Ctf::open()
 {
     const ForUserAlone made;
     graph_.reset(bt_graph_create(0));
-    // The sink itself creates the folder of its trace, and fails if the folder exists.
-    if (::rmdir(folder_.part().c_str()) != 0 || !graph_ || !connect())
+    if (!graph_ || !connect())
         fail("set up its ctf plugin");
     return state_;
 }
@@ -358,6 +367,25 @@ void Ctf::pump()
     given_ = 0;
 }
 
+// Moves the files of the trace into the output folder. If there were no rows, the sink has created
+// no folder of its trace.
+Result<void> Ctf::move_trace()
+{
+    std::error_code failure;
+    std::vector<fs::path> files;
+    for (fs::directory_iterator file(trace_folder(), failure), none; !failure && file != none;
+         file.increment(failure))
+        files.push_back(file->path());
+    if (failure == std::errc::no_such_file_or_directory)
+        return {};
+    for (const fs::path &file : files)
+        if (!failure)
+            fs::rename(file, fs::path(folder_.part()) / file.filename(), failure);
+    if (!failure)
+        fs::remove(trace_folder(), failure);
+    return failure ? system_error(folder_.path(), failure.value()) : Result<void>();
+}
+
 Result<void> Ctf::finish()
 {
     is_last_ = true;
@@ -366,9 +394,8 @@ Result<void> Ctf::finish()
     const ForUserAlone made;
     // Destroying the graph makes the sink write the metadata.
     graph_.reset();
-    // If there were no rows, the sink has created no folder.
-    if (state_ && ::mkdir(folder_.part().c_str(), 0700) != 0 && errno != EEXIST)
-        state_ = system_error(folder_.path(), errno);
+    if (state_)
+        state_ = move_trace();
     return state_ ? folder_.finish() : state_;
 }
 

@@ -31,8 +31,8 @@ bool same_build(Bytes recorded, Bytes found)
     const size_t common = std::min(recorded.size(), found.size());
     // Old versions of perf store 20 bytes of every id, padded with zeros.
     const auto zero = [](std::byte byte) { return byte == std::byte{0}; };
-    return common == 0 || (std::ranges::equal(recorded.first(common), found.first(common)) &&
-                           std::ranges::all_of(recorded.subspan(common), zero));
+    return std::ranges::equal(recorded.first(common), found.first(common)) &&
+           std::ranges::all_of(recorded.subspan(common), zero);
 }
 
 std::optional<uint64_t> address_in(const std::vector<CodeSegment> &code, uint64_t file_offset)

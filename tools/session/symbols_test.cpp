@@ -259,6 +259,15 @@ TEST(ElfSymbols, MatchOnlyTheirBuildIdOrAnEmptyOne)
     EXPECT_FALSE(symbols->matches(id));
 }
 
+TEST(SameBuild, FileWithoutABuildIdIsNotARecordedBuild)
+{
+    const std::vector<std::byte> id(20, std::byte{7}), zeros(20);
+    EXPECT_FALSE(same_build(id, {}));
+    EXPECT_TRUE(same_build(zeros, {}));
+    EXPECT_TRUE(same_build({}, id));
+    EXPECT_TRUE(same_build({}, {}));
+}
+
 // objdump prints the stubs of this program: "0000000000401030 <getppid@plt>:", "00 <_init>:".
 TEST(ElfSymbols, PltStubsHaveTheSameNamesAsInObjdump)
 {

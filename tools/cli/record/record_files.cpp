@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include "base/number.hpp"
 #include "cli/record/record_output.hpp"
 #include "console/output.hpp"
+#include "perfdata/destination.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -50,6 +52,17 @@ std::string_view finished_name(std::string_view name)
     return is_left ? name.substr(0, at) : name;
 }
 
+// Returns true if the entry is a regular file that no other user can have created in a shared
+// folder. Other entries are not part of the series: they would count as its files, and so make this
+// recording delete older ones.
+bool is_own_file(const fs::path &folder, const fs::path &entry)
+{
+    struct stat of_folder = {}, of_entry = {};
+    return ::stat(folder.c_str(), &of_folder) == 0 && ::lstat(entry.c_str(), &of_entry) == 0 &&
+           S_ISREG(of_entry.st_mode) &&
+           !perfdata::could_be_planted(of_folder, of_entry, ::geteuid());
+}
+
 }  // namespace
 
 Result<Interval> parse_interval(const std::string &text)
@@ -80,6 +93,8 @@ Result<void> RecordFiles::find_earlier()
     for (fs::directory_iterator entry(folder, failure), none; !failure && entry != none;
          entry.increment(failure)) {
         const std::string name = entry->path().filename().string();
+        if (!is_own_file(folder, entry->path()))
+            continue;
         if (const auto number = number_of(finished_name(name), output.filename()))
             earlier.emplace(*number, (output.parent_path() / name).string());
     }

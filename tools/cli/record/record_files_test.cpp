@@ -168,6 +168,18 @@ TEST_F(RecordFilesTest, FileNumbersContinueAfterAnEarlierRecording)
     EXPECT_EQ(parts_, std::vector<size_t>{1}) << "it continues nothing";
 }
 
+TEST_F(RecordFilesTest, SeriesHasOnlyRegularFiles)
+{
+    folder_.put("data.000003", "of the recording before");
+    folder_.link("data.900001", folder_.path("data.000003"));
+    folder_.folder("data.999999999999");
+    RecordFiles all = files(Interval{std::chrono::hours(1), 2});
+    ASSERT_TRUE(all.begin());
+    ASSERT_TRUE(all.finish());
+    EXPECT_EQ(names(), (std::vector<std::string>{"data.000003", "data.000004", "data.900001",
+                                                 "data.999999999999"}));
+}
+
 TEST_F(RecordFilesTest, UnfinishedFilesOfExitedRecordersAreNumberedAndDeletedLikeOthers)
 {
     const pid_t ended = ::fork();

@@ -196,12 +196,20 @@ Result<Found> find_functions(const DiscoverOptions &options)
 
 // Saving
 
-Result<void> save_function(const Function &function, const std::string &dir)
+// The folder must be new: in a folder of another user, a file could be a link.
+Result<void> make_folder(const std::string &dir)
 {
     std::error_code failure;
-    fs::create_directories(dir, failure);
-    if (failure)
-        return Error{Errc::kIo, dir + ": " + failure.message()};
+    if (fs::create_directory(dir, failure))
+        return {};
+    return failure ? Error{Errc::kIo, dir + ": " + failure.message()}
+                   : Error{Errc::kUsage, dir + ": exists; name a new folder"};
+}
+
+Result<void> save_function(const Function &function, const std::string &dir)
+{
+    if (Result<void> made = make_folder(dir); !made)
+        return made;
     if (Result<void> put = write_new_file(dir + "/config", as_bytes(function.config)); !put)
         return put;
     if (const Result<std::string> text = read_small_file(function.path + "/resource"); text)
@@ -212,12 +220,13 @@ Result<void> save_function(const Function &function, const std::string &dir)
 
 Result<void> save(const std::vector<Function> &functions, const std::string &dir)
 {
+    if (functions.size() == 1)
+        return save_function(functions.front(), dir);
+    Result<void> saved = make_folder(dir);
     for (const Function &function : functions)
-        if (Result<void> saved =
-                save_function(function, functions.size() == 1 ? dir : dir + "/" + function.name);
-            !saved)
-            return saved;
-    return {};
+        if (saved)
+            saved = save_function(function, dir + "/" + function.name);
+    return saved;
 }
 
 // Output

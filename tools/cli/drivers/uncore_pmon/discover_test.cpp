@@ -169,6 +169,18 @@ TEST_F(Discover, OutputForASavedCopyHasTheSameUnits)
     EXPECT_EQ(out_, live);
 }
 
+TEST_F(Discover, DoesNotSaveIntoAnExistingFolder)
+{
+    put_function("pci/0000:7f:00.3", table::table_of(table::eight_imcs()));
+    tree_.put("saved/other", "of another user");
+    tree_.link("saved/config", tree_.path("target"));
+    options_.save = tree_.path("saved");
+    EXPECT_EQ(run("pci"), kExitFailed);
+    EXPECT_TRUE(said("saved: exists; name a new folder")) << err_;
+    EXPECT_FALSE(read_small_file(tree_.path("target")));
+    EXPECT_FALSE(read_small_file(tree_.path("saved/resource0")));
+}
+
 TEST_F(Discover, ReportsEachInvalidEntryOnceAndShowsTheOthers)
 {
     std::vector<table::Entry> units = table::eight_imcs();
