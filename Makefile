@@ -51,7 +51,7 @@ endif
 .NOTPARALLEL:
 
 .DEFAULT_GOAL := help
-.PHONY: help all pmukit setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools tsan vm demo test install bench hostile parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies components dkms-source dkms-test deb deb-test rpm rpm-test sbom kernel-matrix newest boot-test docs demo-svg new-driver new-driver-test upstream-patch clean
+.PHONY: help all pmukit command-test setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools tsan vm demo test install bench hostile parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies components dkms-source dkms-test deb deb-test rpm rpm-test sbom kernel-matrix newest boot-test docs demo-svg new-driver new-driver-test upstream-patch clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -95,6 +95,7 @@ help:
 	@echo '  make dkms-test       modules under DKMS in throw-away Debians, over upgrades of the kernel (root, 15 minutes)'
 	@echo '  make deb             Debian packages, into build/deb (root); deb-test: checked, installed, used and purged'
 	@echo '  make rpm             the packages of packaging/fedora, into build/rpm (root); rpm-test: examined, installed, used and removed'
+	@echo '  make command-test [S=]  the command and the library in Debians with only the required packages (root); S: one root'
 	@echo '  make sbom            each file with its license and checksum, as SPDX, into build/pmukit.spdx (root)'
 	@echo '  make boot-test       boots a Debian with pmukit-dkms in guests: modules that udev loads without and with a CXL device (root)'
 	@echo '  make kernel-matrix [K=REGEX]  modules for every kernel of the suites of Debian, and the page of the results (root; hours)'
@@ -123,6 +124,9 @@ cmake_build = tools/scripts/build-tools $(BUILD)/$(1) $(JOBS) $(2)
 
 pmukit:
 	@tools/scripts/build-command $(BUILD)/release $(JOBS)
+
+command-test: tools
+	@JOBS=$(JOBS) BUILD=$(BUILD) tools/scripts/command-test $(S)
 
 tools: setup
 	@$(call cmake_build,tools,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DPMUKIT_TESTS=OFF)
