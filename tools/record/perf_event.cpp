@@ -179,7 +179,7 @@ std::vector<std::byte> make_attr(const Pmu &pmu, const EventSettings &settings, 
     return bytes;
 }
 
-std::vector<std::byte> make_tracking_attr(bool inherit, bool build_ids)
+std::vector<std::byte> make_tracking_attr(const Tracking &tracking)
 {
     perf_event_attr attr{};
     attr.type = PERF_TYPE_SOFTWARE;
@@ -188,12 +188,13 @@ std::vector<std::byte> make_tracking_attr(bool inherit, bool build_ids)
     attr.sample_period = 1;
     attr.sample_type = kSampleType;
     attr.sample_id_all = 1;
-    attr.inherit = inherit;
+    attr.inherit = tracking.inherit;
     attr.exclude_kernel = 1;  // if the kernel were not excluded, the event would need a privilege
     attr.exclude_hv = 1;
     attr.mmap = 1;
     attr.mmap2 = 1;
-    attr.build_id = build_ids;
+    attr.mmap_data = tracking.data_maps;
+    attr.build_id = tracking.build_ids;
     attr.comm = 1;
     attr.comm_exec = 1;
     attr.task = 1;

@@ -39,6 +39,12 @@ struct Sampling {
     bool weight = false;
 };
 
+// Returns true if stacks are copied: to unwind them, readers need maps without code (see Tracking).
+constexpr bool needs_data_maps(const Sampling &sampling)
+{
+    return sampling.chains == Chains::kStack;
+}
+
 // Returns true if the PMU samples tasks, at a rate and with call chains. A system-wide PMU
 // (cpumask) does not: it delivers every record of its device.
 bool samples_tasks(const Pmu &pmu);
@@ -53,9 +59,17 @@ constexpr size_t kTrailerBytes = 5 * sizeof(uint64_t);
 std::vector<std::byte> make_attr(const Pmu &pmu, const EventSettings &settings, Start start,
                                  bool inherit, const Sampling &sampling = {});
 
-// Returns the attributes of an event that counts nothing, and reports the start, exit, names and
-// maps of tasks, with build ids if requested.
-std::vector<std::byte> make_tracking_attr(bool inherit, bool build_ids = true);
+// What the tracking event reports besides the start, exit, names and code maps of tasks.
+struct Tracking {
+    bool inherit = true;
+    bool build_ids = true;
+    // Maps without code, too. Linkers put .eh_frame, which describes the frames of a copied stack,
+    // into a read-only map, and perf unwinds only with what is mapped.
+    bool data_maps = false;
+};
+
+// Returns the attributes of an event that counts nothing, and reports tasks.
+std::vector<std::byte> make_tracking_attr(const Tracking &tracking);
 
 // Returns the attributes with this clock (CLOCK_*) in place of perf's own clock.
 std::vector<std::byte> with_clock(std::vector<std::byte> attr, int32_t clock_id);

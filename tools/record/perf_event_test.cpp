@@ -104,7 +104,7 @@ TEST(WithClock, ChangesOnlyTheClock)
 {
     const std::vector<std::byte> wide =
         make_attr(kUncore, {{1, 2, 3, 4, 5}, {}, {}, {}}, Start::kWhenEnabled, false);
-    for (const std::vector<std::byte> &before : {wide, make_tracking_attr(true)}) {
+    for (const std::vector<std::byte> &before : {wide, make_tracking_attr({})}) {
         const std::vector<std::byte> after = with_clock(before, CLOCK_TAI);
         const auto parsed = perfdata::parse_attr(after, std::endian::native);
         ASSERT_TRUE(parsed);
@@ -304,15 +304,19 @@ TEST(MakeAttr, RequestsCallChainsOnlyIfThePmuSamplesTasks)
 
 TEST(MakeTrackingAttr, TrackingEventIsADummyEventWithTheSameSampleIdFieldsAsOtherEvents)
 {
-    const std::vector<std::byte> bytes = make_tracking_attr(true);
+    const std::vector<std::byte> bytes = make_tracking_attr({});
     perf_event_attr attr{};
     std::memcpy(&attr, bytes.data(), std::min(sizeof attr, bytes.size()));
     EXPECT_EQ(attr.type, uint32_t{PERF_TYPE_SOFTWARE});
     EXPECT_EQ(attr.config, uint64_t{PERF_COUNT_SW_DUMMY});
     EXPECT_TRUE(attr.mmap && attr.mmap2 && attr.build_id && attr.comm && attr.comm_exec &&
                 attr.task && attr.inherit && attr.exclude_kernel);
-    EXPECT_FALSE(attr.disabled || attr.enable_on_exec);
+    EXPECT_FALSE(attr.disabled || attr.enable_on_exec || attr.mmap_data);
     EXPECT_EQ(attr.sample_type, attr_of(kUncore, {}).sample_type);
+    const std::vector<std::byte> of_stacks =
+        make_tracking_attr({.inherit = true, .build_ids = true, .data_maps = true});
+    std::memcpy(&attr, of_stacks.data(), std::min(sizeof attr, of_stacks.size()));
+    EXPECT_TRUE(attr.mmap_data);
     for (const std::vector<std::byte> &of : {bytes, make_attr(kCore, {}, Start::kOnExec, true)}) {
         const auto parsed = perfdata::parse_attr(of, std::endian::native);
         ASSERT_TRUE(parsed);

@@ -395,7 +395,9 @@ Result<void> Recorder::add_tracker(const RecordOptions &options)
     OpenedEvent event{
         request.text,
         {},
-        timed(make_tracking_attr(request.of_tasks && options.inherit, options.build_ids), options),
+        timed(make_tracking_attr({request.of_tasks && options.inherit, options.build_ids,
+                                  needs_data_maps(options.sampling)}),
+              options),
         {},
         true};
     if (Result<void> opened = open_everywhere(options, request, *target, event); !opened)

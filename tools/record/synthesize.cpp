@@ -121,7 +121,8 @@ std::optional<std::vector<std::byte>> mmap2_record(uint32_t pid, const MapsLine 
     body.put(map.major).put(map.minor).put(map.inode).put(kInodeGeneration);
     body.put(protection).put(static_cast<uint32_t>(map.shared ? MAP_SHARED : MAP_PRIVATE));
     put_text(body, map.path.empty() ? "//anon" : map.path);
-    return finished(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, body);
+    const int data = map.executable ? 0 : PERF_RECORD_MISC_MMAP_DATA;
+    return finished(PERF_RECORD_MMAP2, static_cast<uint16_t>(PERF_RECORD_MISC_USER | data), body);
 }
 
 // Returns the map record of the kernel or a module: MMAP2 if there is a build id, otherwise MMAP.
@@ -341,7 +342,7 @@ Result<void> Synthesizer::maps(uint32_t pid)
         const std::optional<MapsLine> map = parse_maps_line(line);
         if (Result<void> waited = be_patient(); !waited)
             return waited;
-        if (!map || !map->executable)
+        if (!map || !(map->executable || (data_maps_ && map->readable)))
             continue;
         if (Result<void> given = give(mmap2_record(pid, *map)); !given)
             return given;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Synthesizes the records that the kernel would have written for what existed before a recording:
-// the kernel and its modules, and the threads, names and code maps of each process. As in perf,
+// the kernel and its modules, and the threads, names and maps of each process. As in perf,
 // these records have no time and belong to no event.
 //
 // The data is read from /proc and /sys, or from a copy of them below another root.
@@ -36,8 +36,13 @@ class Synthesizer {
 public:
     // This function is called every few milliseconds while /proc is read.
     using Meanwhile = std::function<Result<void>()>;
-    explicit Synthesizer(RecordSink &sink, std::string root = "", Meanwhile meanwhile = {})
-        : sink_(sink), root_(std::move(root)), meanwhile_(std::move(meanwhile))
+    // data_maps: writes readable maps without code, too (see Tracking in perf_event.hpp).
+    explicit Synthesizer(RecordSink &sink, std::string root = "", Meanwhile meanwhile = {},
+                         bool data_maps = false)
+        : sink_(sink),
+          root_(std::move(root)),
+          meanwhile_(std::move(meanwhile)),
+          data_maps_(data_maps)
     {
     }
     // Writes the kernel and its modules; to be called again for each new file. Writes nothing if
@@ -60,6 +65,7 @@ private:
     RecordSink &sink_;
     std::string root_;
     Meanwhile meanwhile_;
+    bool data_maps_;
     std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
     std::optional<std::vector<std::byte>> kernel_;  // the kernel's record, which does not change
 };

@@ -194,6 +194,23 @@ TEST_F(SynthesizerTest, WritesForkCommAndCodeMapRecordsOfEachProcess)
     EXPECT_EQ(map_at(5).path, "//anon");
 }
 
+// perf unwinds a stack only with call frame information in a map, and linkers put that information
+// into a read-only segment.
+TEST_F(SynthesizerTest, WritesReadableDataMapsIfStacksAreCopied)
+{
+    root_.put("proc/70/status", "PPid:\t3\n");
+    root_.put("proc/70/maps",
+              "1000-2000 r--p 00000000 fe:00 9 /bin/busy\n2000-3000 r-xp 1000 fe:00 9 /bin/busy\n"
+              "3000-4000 ---p 00000000 00:00 0 \n4000-5000 rw-p 00000000 00:00 0 [heap]\n");
+    ASSERT_TRUE(Synthesizer(keeper_, root_.dir(), {}, true).processes());
+    ASSERT_EQ(keeper_.kept.size(), 3U);
+    EXPECT_EQ(keeper_.kept[0].misc, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_DATA);
+    EXPECT_EQ(map_at(0).address, 0x1000U);
+    EXPECT_EQ(map_at(0).protection, static_cast<uint32_t>(PROT_READ));
+    EXPECT_EQ(keeper_.kept[1].misc, PERF_RECORD_MISC_USER);
+    EXPECT_EQ(map_at(2).path, "[heap]");
+}
+
 TEST_F(SynthesizerTest, SkipsAMapWhosePathIsTooLongForARecord)
 {
     root_.put("proc/70/status", "PPid:\t3\n");

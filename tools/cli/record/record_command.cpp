@@ -345,7 +345,9 @@ Result<int> run_record(const RecordCommandOptions &options, Output &out)
                 return done;
             // `sink` is the same for all files of a series, and always writes to the open file.
             if (!synthesizer)
-                synthesizer.emplace(sink, "", [&] { return recorder->drain_now(sink); });
+                synthesizer.emplace(
+                    sink, "", [&] { return recorder->drain_now(sink); },
+                    needs_data_maps(wanted.sampling));
             return write_synthesized(*recorder, wanted, part, *synthesizer);
         },
         [&](record::RecordSink &sink) { return recorder->write_lost_counts(sink); });

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/number.hpp"
 #include "base/test_folder.hpp"
 #include "cli/tests/stock_perf.hpp"
 #include "perfdata/features.hpp"
@@ -203,6 +204,43 @@ TEST_P(PerfNames, PerfShowsTheFunctionAndTheTaskEventsOfARecording)
                              "PERF_RECORD_FORK", "PERF_RECORD_EXIT"})
         EXPECT_NE(tasks.text.find(name), std::string::npos) << name << "\n" << tasks.text;
 }
+
+#ifdef UNWOUND_PROGRAM
+// Returns the mean number of frames that perf finds in a sample; 0: there is no sample.
+double mean_frames(const std::string &perf, const std::string &path)
+{
+    const Said script = run(perf + "script --no-inline -F comm,ip -i " + path);
+    size_t samples = 0, frames = 0;
+    bool after_frame = false;
+    for (const std::string_view line : split(script.text, '\n')) {
+        const bool is_frame = line.starts_with('\t');
+        frames += is_frame;
+        samples += is_frame && !after_frame;
+        after_frame = is_frame;
+    }
+    return samples ? static_cast<double>(frames) / static_cast<double>(samples) : 0;
+}
+
+TEST_P(PerfNames, PerfUnwindsCopiedStacksAsFarAsInItsOwnRecording)
+{
+    const std::string perf = stock::perf(GetParam());
+    ASSERT_FALSE(perf.empty()) << "run make setup";
+    const std::string how = " -F 999 -e cpu-clock:u --call-graph dwarf -o ";
+    const std::string perfs = folder_.path("perfs.data");
+    const Said by_perf = run(perf + "record -N" + how + perfs + " -- " UNWOUND_PROGRAM " 400000");
+    if (by_perf.status != 0)
+        GTEST_SKIP() << "perf cannot record here: " << by_perf.text;
+    const double expected = mean_frames(perf, perfs);
+    EXPECT_GT(expected, 8);
+    for (const std::string target : {"-- " UNWOUND_PROGRAM " 400000", "-p $! -- sleep 0.5"}) {
+        const Said ours = run("(" UNWOUND_PROGRAM " 4000000 > " + folder_.path("out") +
+                              " & " PMUKIT_COMMAND " record" + how + path_ + ' ' + target +
+                              "; status=$?; kill $!; exit $status)");
+        ASSERT_EQ(ours.status, 0) << ours.text;
+        EXPECT_NEAR(mean_frames(perf, path_), expected, expected / 10) << target;
+    }
+}
+#endif
 
 TEST_P(PerfNames, PerfShowsTheChosenClockInTheHeader)
 {
