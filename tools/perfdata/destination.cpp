@@ -204,6 +204,7 @@ private:
             return system_error(path_, errno);
         if (!S_ISREG(status.st_mode))
             return keep_in_place(std::move(entry), component, status);
+        to_.is_open_file_ = true;
         if (status.st_nlink == 0)
             return Error{Errc::kNotFound, path_ + ": leads to a deleted file; name another"};
         Result<std::string> text = link_text(to_.folder(), component.c_str(), path_);

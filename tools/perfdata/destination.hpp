@@ -30,6 +30,8 @@ public:
     // destination is a regular file or does not exist yet.
     bool is_in_place() const { return static_cast<bool>(in_place_); }
     Result<Fd> open_in_place() const;
+    // True if a link of procfs, such as /proc/self/fd/1 behind /dev/stdout, led to a regular file.
+    bool is_open_file() const { return is_open_file_; }
 
 private:
     friend class PathWalk;
@@ -37,6 +39,7 @@ private:
 
     Fd folder_, in_place_;  // O_PATH
     std::string name_, shown_folder_;
+    bool is_open_file_ = false;
 };
 
 // Returns true if another user could have created this entry in a directory that many users can

@@ -172,8 +172,11 @@ Result<perfdata::Writer> open_writer(const RecordCommandOptions &options, const 
                                      const record::Recorder &recorder,
                                      const perfdata::HostInfo &host, int stop_fd)
 {
-    if (!is_standard_output(options.output))
+    if (!is_standard_output(options.output)) {
+        if (Result<void> kept = keep_link(path); !kept)
+            return kept.error();
         return perfdata::Writer::create(path, writer_events(recorder), host, stop_fd);
+    }
     Fd out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
     if (!out)
         return system_error("standard output", errno);

@@ -9,6 +9,7 @@
 
 #include "base/fd.hpp"
 #include "base/file.hpp"
+#include "perfdata/destination.hpp"
 #include "perfdata/format.hpp"
 
 namespace pmukit::cli {
@@ -17,6 +18,13 @@ namespace {
 std::string old_name(const std::string &path)
 {
     return path + ".old";
+}
+
+Result<void> rename_to_old(const std::string &path)
+{
+    if (::rename(path.c_str(), old_name(path).c_str()) != 0)
+        return system_error(old_name(path), errno);
+    return {};
 }
 
 bool is_file(const std::string &path, struct stat &status)
@@ -80,9 +88,20 @@ Result<void> keep_earlier(const std::string &path)
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0)
         return {};
-    if (::rename(path.c_str(), old_name(path).c_str()) != 0)
-        return system_error(old_name(path), errno);
-    return {};
+    return rename_to_old(path);
+}
+
+Result<void> keep_link(const std::string &path)
+{
+    struct stat link {
+    }, target{};
+    if (::lstat(path.c_str(), &link) != 0 || !S_ISLNK(link.st_mode) || !is_file(path, target) ||
+        target.st_size == 0)
+        return {};
+    const Result<perfdata::Destination> to = perfdata::Destination::of(path);
+    if (!to)
+        return to.error();
+    return to->is_open_file() ? Result<void>() : rename_to_old(path);
 }
 
 }  // namespace pmukit::cli

@@ -16,4 +16,9 @@ Result<void> claim_output(const std::string &path, const std::vector<std::string
 // Renames an earlier recording to NAME.old, as perf does. Does not rename links and special files.
 Result<void> keep_earlier(const std::string &path);
 
+// Call before the new file is created. If the name is a link to a file that is not empty, renames
+// the link to NAME.old, as perf does: otherwise the new recording would replace the linked file.
+// Error: another user could have planted the link (see perfdata/destination.hpp).
+Result<void> keep_link(const std::string &path);
+
 }  // namespace pmukit::cli

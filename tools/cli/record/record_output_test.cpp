@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cli/record/record_output.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
+#include "base/fd.hpp"
 #include "base/test_folder.hpp"
 
 namespace pmukit::cli {
@@ -67,6 +71,52 @@ TEST(ClaimOutput, RefusesToReplaceNameDotOldIfItIsNotARecording)
     folder.put("perf.data.old", "PERFILE2...");
     EXPECT_TRUE(claim_output(path, {}));
     EXPECT_FALSE(claim_output(path, {"sort", path + ".old"}));
+}
+
+TEST(KeepLink, RenamesALinkToARecordingToNameDotOldAndLeavesTheRecording)
+{
+    TestFolder folder;
+    folder.put("file", "PERFILE2...");
+    folder.link("link", "file");
+    folder.link("dangling", "nothing");
+    folder.put("empty", "");
+    folder.link("link_to_empty", "empty");
+    for (const char *name : {"link", "dangling", "link_to_empty", "file", "missing"})
+        ASSERT_TRUE(keep_link(folder.path(name))) << name;
+    EXPECT_FALSE(fs::exists(fs::symlink_status(folder.path("link"))));
+    EXPECT_EQ(fs::read_symlink(folder.path("link.old")), "file");
+    EXPECT_EQ(fs::file_size(folder.path("file")), 11U);
+    for (const char *name : {"dangling", "link_to_empty"})
+        EXPECT_TRUE(fs::is_symlink(folder.path(name)))
+            << name << ": its file is created, as by perf";
+}
+
+// The link in the way is one of the system, such as /dev/stdout.
+TEST(KeepLink, LeavesALinkThatLeadsToAnOpenFile)
+{
+    TestFolder folder;
+    folder.put("file", "PERFILE2...");
+    const Fd open(::open(folder.path("file").c_str(), O_WRONLY | O_CLOEXEC));
+    folder.link("stdout", "/proc/self/fd/" + std::to_string(open.get()));
+    ASSERT_TRUE(keep_link(folder.path("stdout")));
+    EXPECT_TRUE(fs::is_symlink(folder.path("stdout")));
+}
+
+TEST(KeepLink, RefusesALinkThatAnotherUserPlanted)
+{
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "only root can make a link of another user";
+    constexpr uid_t kOther = 65534;
+    TestFolder folder;
+    folder.put("file", "PERFILE2...");
+    folder.folder("shared");
+    ASSERT_EQ(::chmod(folder.path("shared").c_str(), 01777), 0);
+    folder.link("shared/link", "../file");
+    ASSERT_EQ(::lchown(folder.path("shared/link").c_str(), kOther, kOther), 0);
+    const Result<void> kept = keep_link(folder.path("shared/link"));
+    ASSERT_FALSE(kept);
+    EXPECT_NE(kept.error().message.find("not followed"), std::string::npos);
+    EXPECT_TRUE(fs::is_symlink(folder.path("shared/link")));
 }
 
 TEST(KeepEarlier, RenamesAnEarlierFileToNameDotOldButKeepsASymlink)
