@@ -63,6 +63,20 @@ bool is_own_file(const fs::path &folder, const fs::path &entry)
            !perfdata::could_be_planted(of_folder, of_entry, ::geteuid());
 }
 
+// Says that files of earlier recordings belong to the series, because they will be deleted.
+std::string earlier_line(size_t files, const std::string &first, const std::string &last,
+                         size_t keep)
+{
+    const std::string are = files == 1 ? fmt::format("{} is", first)
+                                       : fmt::format("{} to {} ({} files) are", first, last, files);
+    if (keep == 0)
+        return are + " of earlier recordings; the numbers continue";
+    return fmt::format(
+        "{} of earlier recordings and count{} among the {} to keep; the oldest are "
+        "deleted",
+        are, files == 1 ? "s" : "", keep);
+}
+
 }  // namespace
 
 Result<Interval> parse_interval(const std::string &text)
@@ -105,6 +119,9 @@ Result<void> RecordFiles::find_earlier()
     if (!earlier.empty() && earlier.rbegin()->first == kMostFiles)
         return Error{Errc::kUsage, fmt::format("{}: has the highest number; use another name",
                                                earlier.rbegin()->second)};
+    if (!earlier.empty())
+        warn(earlier_line(earlier.size(), earlier.begin()->second, earlier.rbegin()->second,
+                          interval_->keep));
     for (auto &[number, path] : earlier) {
         number_ = number;
         finished_.push_back(std::move(path));

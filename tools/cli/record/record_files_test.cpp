@@ -211,7 +211,13 @@ TEST_F(RecordFilesTest, AlsoDeletesTheOldestFilesOfEarlierRecordings)
     for (const char *name : {"data.999998", "data.000003", "data.000007"})
         folder_.put(name, "of the recording before");
     RecordFiles all = files(Interval{std::chrono::seconds(0), 3});
+    testing::internal::CaptureStderr();
     ASSERT_TRUE(all.begin());
+    const std::string path = folder_.path("data.");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "pmukit: " + path + "000003 to " + path +
+                  "999998 (3 files) are of earlier recordings and count among the 3 to keep; the "
+                  "oldest are deleted\n");
     ASSERT_TRUE(all.round());
     ASSERT_TRUE(all.finish());
     EXPECT_EQ(names(), (std::vector<std::string>{"data.1000000", "data.999998", "data.999999"}));

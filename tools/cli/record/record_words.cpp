@@ -74,7 +74,7 @@ void add_files(CLI::App &record, RecordCommandOptions &options)
         ->check(CLI::IsMember({"model"}));
     record.add_option("--interval", options.interval,
                       "start a new file every SECONDS: OUTPUT.000001 and so on; with SECONDS,KEEP "
-                      "delete all but the newest KEEP");
+                      "delete all but the newest KEEP, also of earlier recordings to OUTPUT");
     record.add_flag("-B,--no-buildid", options.no_build_ids, "do not record build ids");
     record.add_flag("-P,--period", options.weight,
                     "record the period of each sample, also with -c");
