@@ -92,16 +92,20 @@ TEST(Workload, CommandHasTheSignalStateThatPmukitInherited)
     ::sigprocmask(SIG_BLOCK, &blocked, &before);
     ::signal(SIGPIPE, SIG_IGN);
     ::signal(SIGXFSZ, SIG_DFL);
+    ::signal(SIGUSR2, SIG_DFL);
     note_inherited();
     // Change the signal state as main() and a recorder do.
     ::signal(SIGXFSZ, SIG_IGN);
+    ::signal(SIGUSR2, SIG_IGN);
     ::signal(SIGPIPE, SIG_DFL);
     ::sigaddset(&blocked, SIGTERM);
     ::sigprocmask(SIG_SETMASK, &blocked, nullptr);
-    EXPECT_EQ(status_of_command("SigIgn:") & (bit(SIGPIPE) | bit(SIGXFSZ)), bit(SIGPIPE));
+    EXPECT_EQ(status_of_command("SigIgn:") & (bit(SIGPIPE) | bit(SIGXFSZ) | bit(SIGUSR2)),
+              bit(SIGPIPE));
     EXPECT_EQ(status_of_command("SigBlk:"), bit(SIGUSR1));
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
     ::signal(SIGXFSZ, SIG_DFL);
+    ::signal(SIGUSR2, SIG_DFL);
     note_inherited();
     EXPECT_EQ(status_of_command("SigBlk:"), 0U);
 }

@@ -9,9 +9,9 @@
 namespace pmukit::cli {
 namespace {
 
-// Signals whose disposition main() changes. For other signals the program at most installs a
-// handler, and exec() resets handlers.
-constexpr int kChanged[] = {SIGPIPE, SIGXFSZ, SIGCHLD, SIGBUS};
+// Signals whose disposition main() or a command changes. For other signals the program at most
+// installs a handler, and exec() resets handlers.
+constexpr int kChanged[] = {SIGPIPE, SIGXFSZ, SIGCHLD, SIGBUS, SIGUSR2};
 
 struct Inherited {
     bool is_ignored[std::size(kChanged)] = {};

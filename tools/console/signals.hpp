@@ -2,7 +2,7 @@
 // Signals that end the current operation, but not the program, which still has to complete files.
 #pragma once
 
-#include <initializer_list>
+#include <vector>
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
@@ -13,8 +13,13 @@ namespace pmukit::cli {
 // background with some signals ignored on purpose.
 bool is_ignored(int signal);
 
-// Returns a signalfd(2) for these signals, and blocks them. Leaves out SIGHUP if it is ignored,
-// because a signalfd also receives ignored signals once they are blocked.
-Result<Fd> catch_signals(std::initializer_list<int> signals);
+// Returns the signals whose default action ends a program (signal(7)), except those that the
+// program itself causes: faults, SIGABRT, and SIGPIPE and SIGXFSZ, which main() ignores.
+std::vector<int> ending_signals();
+
+// Returns a signalfd(2) for these signals, and blocks them. Except for SIGINT and SIGTERM, leaves
+// out signals that are ignored or handled, because a signalfd also receives ignored signals once
+// they are blocked.
+Result<Fd> catch_signals(const std::vector<int> &signals);
 
 }  // namespace pmukit::cli

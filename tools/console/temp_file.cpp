@@ -85,7 +85,7 @@ void remove_when_killed(const std::string &output)
     struct sigaction action {};
     action.sa_handler = remove_and_end;
     action.sa_flags = SA_RESTART;
-    for (int signal : {SIGINT, SIGTERM, SIGHUP})
+    for (const int signal : ending_signals())
         if (!is_ignored(signal))
             ::sigaction(signal, &action, nullptr);
 }

@@ -11,7 +11,7 @@
 namespace pmukit::cli {
 
 // Removes the unfinished file of this output (perfdata::NewFile), or the unfinished folder of the
-// same name, when SIGINT, SIGTERM or SIGHUP ends the program. A program has one output.
+// same name, when a signal ends the program. A program has one output.
 void remove_when_killed(const std::string &output);
 
 // Call first in a command that writes an output. Returns a usage error if the output is one of the

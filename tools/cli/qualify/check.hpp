@@ -17,6 +17,7 @@
 
 #include "base/result.hpp"
 #include "base/text.hpp"
+#include "console/signals.hpp"
 
 namespace pmukit::cli::qualify {
 
@@ -125,8 +126,9 @@ public:
     {
         sigset_t ending;
         sigemptyset(&ending);
-        for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE})
+        for (const int signal : ending_signals())
             sigaddset(&ending, signal);
+        sigaddset(&ending, SIGPIPE);
         sigprocmask(SIG_BLOCK, &ending, &before_);
     }
     SignalsWait(const SignalsWait &) = delete;

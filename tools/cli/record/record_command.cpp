@@ -308,9 +308,10 @@ Result<int> run_record(const RecordCommandOptions &options, Output &out)
             options.dry_run ? out.print("{}\n", line) : warn(line);
     if (options.dry_run)
         return kExitGood;
-    // Ctrl-C, termination and a closed terminal end the recording, not the program: the file is
-    // completed.
-    Result<Fd> signals = catch_signals({SIGINT, SIGTERM, SIGHUP});
+    // Signals such as Ctrl-C end the recording, not the program: the file is completed. As in perf,
+    // SIGUSR2 has no effect: it asks for a new file only with options that pmukit does not have.
+    ::signal(SIGUSR2, SIG_IGN);
+    Result<Fd> signals = catch_signals(ending_signals());
     if (!signals)
         return signals.error();
     std::vector<int> stop_fds = {signals->get()};

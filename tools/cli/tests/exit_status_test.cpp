@@ -693,14 +693,16 @@ protected:
 
 TEST_P(InterruptedWriting, LeavesNoIncompleteFile)
 {
-    std::optional<Running> run = stopped_half_way(GetParam());
-    ASSERT_TRUE(run);
-    run->send(SIGINT);
-    run->send(SIGCONT);
-    const Ended ended = run->wait();
-    EXPECT_EQ(ended.status, kKilledByInt) << ended.said;
-    EXPECT_TRUE(unfinished().empty());
-    EXPECT_FALSE(fs::exists(path("new")));
+    for (const int signal : {SIGINT, SIGUSR1, SIGALRM}) {
+        std::optional<Running> run = stopped_half_way(GetParam());
+        ASSERT_TRUE(run);
+        run->send(signal);
+        run->send(SIGCONT);
+        const Ended ended = run->wait();
+        EXPECT_EQ(ended.status, kKilledByInt - SIGINT + signal) << ended.said;
+        EXPECT_TRUE(unfinished().empty());
+        EXPECT_FALSE(fs::exists(path("new")));
+    }
 }
 TEST_P(InterruptedWriting, ReportsAnInputTruncatedWhileItIsReadAndLeavesNoFile)
 {
@@ -933,10 +935,10 @@ protected:
     static constexpr const char *kCommand = "record -a -e software/config=0,freq=50/ -o new";
 };
 
-TEST_F(Recorded, SigintSigtermAndSighupCompleteTheFile)
+TEST_F(Recorded, SignalsThatWouldEndTheProgramCompleteTheFile)
 {
     const auto before = ::signal(SIGHUP, SIG_DFL);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM, SIGPROF, SIGRTMAX}) {
         Running run = start(kCommand);
         begun(run);
         run.send(signal);
@@ -968,13 +970,16 @@ TEST_F(Recorded, SigtermEndsARecorderWhoseOutputPipeIsNotRead)
     EXPECT_EQ(ended.said, "pmukit: pipe: stopped by a signal while it had no reader; incomplete\n");
 }
 
-TEST_F(Recorded, IgnoresSighupIfItsCallerIgnoredIt)
+// perf record ignores SIGUSR2 if none of its options gives the signal a meaning.
+TEST_F(Recorded, IgnoresSigusr2AndThoseSignalsThatItsCallerIgnored)
 {
-    const auto before = ::signal(SIGHUP, SIG_IGN);
+    const auto before = ::signal(SIGHUP, SIG_IGN), alarm_before = ::signal(SIGALRM, SIG_IGN);
     Running run = start(kCommand);
     ::signal(SIGHUP, before);
+    ::signal(SIGALRM, alarm_before);
     begun(run);
-    run.send(SIGHUP);
+    for (const int signal : {SIGHUP, SIGALRM, SIGUSR2})
+        run.send(signal);
     std::this_thread::sleep_for(300ms);
     const bool goes_on = !run.has_ended();
     run.send(SIGINT);

@@ -294,7 +294,9 @@ bool Top::has_rows() const
 Result<int> Top::run()
 {
     // Signals that end top, and SIGWINCH, which reports a new size of the terminal.
-    Result<Fd> signals = catch_signals({SIGINT, SIGTERM, SIGHUP, SIGWINCH});
+    std::vector<int> caught = ending_signals();
+    caught.push_back(SIGWINCH);
+    Result<Fd> signals = catch_signals(caught);
     if (!signals)
         return signals.error();
     signals_ = std::move(*signals);
