@@ -18,6 +18,7 @@
 #include "base/clocks.hpp"
 #include "base/file.hpp"
 #include "base/number.hpp"
+#include "record/cgroups.hpp"
 #include "record/online_cpus.hpp"
 #include "record/perf_event.hpp"
 
@@ -102,19 +103,6 @@ Result<std::vector<pid_t>> running_tasks(const RecordOptions &options)
     std::ranges::sort(tasks);
     tasks.erase(std::unique(tasks.begin(), tasks.end()), tasks.end());
     return tasks;
-}
-
-// Opens the directory of a cgroup; the kernel expects its descriptor. As in perf, a name is
-// relative to the root of the hierarchy. Supports both versions of cgroups.
-Result<Fd> open_cgroup(const std::string &name)
-{
-    constexpr const char *kRoots[] = {"/sys/fs/cgroup/perf_event/", "/sys/fs/cgroup/"};
-    for (const char *root : kRoots) {
-        Fd folder(::open((root + name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-        if (folder)
-            return folder;
-    }
-    return Error{Errc::kNotFound, "-G " + name + ": there is no such cgroup in /sys/fs/cgroup"};
 }
 
 }  // namespace

@@ -379,7 +379,7 @@ TEST_F(RecorderTest, MissingCgroupIsNamedInTheError)
     options_.all_cpus = true;
     options_.cgroups = {"no/such/group"};
     EXPECT_FALSE(open_or_skip());
-    EXPECT_EQ(skip_, "-G no/such/group: there is no such cgroup in /sys/fs/cgroup");
+    EXPECT_TRUE(skip_.starts_with("-G no/such/group: ")) << skip_;
 }
 
 TEST_F(RecorderTest, RefusesAGroupMemberOnAnotherCpuThanItsLeader)
