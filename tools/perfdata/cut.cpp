@@ -243,10 +243,7 @@ public:
     Result<void> record(const Record &record);
     const CutTotals &totals() const { return totals_; }
     // First and last sample time of the output: the section SAMPLE_TIME.
-    std::vector<std::byte> sample_time() const
-    {
-        return Packer(reader_.order()).put(first_ns_).put(last_ns_).take();
-    }
+    TimeSpan sample_times() const { return {first_ns_, last_ns_}; }
 
     void aux_record(const AuxStream &stream, const AuxRecord &aux) override;
     void aux_data(const AuxStream &, uint64_t, uint64_t, Bytes) override {}
@@ -412,7 +409,7 @@ Result<CutRecording> cut_recording(Reader &plan, Reader &copy, const CutSelectio
     if (Result<void> copied = RecordCopier::run(copy, *writer, filter); !copied)
         return copied.error();
     if (copy.feature(kFeatSampleTime))
-        writer->section(kFeatSampleTime, cutter.sample_time());
+        writer->sample_times(cutter.sample_times());
     if (Result<void> done = writer->complete(); !done)
         return done.error();
     return CutRecording{cutter.totals(), std::move(*writer)};

@@ -145,6 +145,11 @@ void Writer::section(unsigned feature, std::vector<std::byte> content)
         sections_[feature] = std::move(content);
 }
 
+void Writer::sample_times(const TimeSpan &times)
+{
+    section(kFeatSampleTime, packer().put(times.first_ns).put(times.last_ns).take());
+}
+
 void Writer::host_sections(const HostInfo &host)
 {
     sections_[kFeatHostname] = packed_string(host.hostname, order_);

@@ -71,6 +71,10 @@ public:
     // AUXTRACE (the index of AUX buffers) are ignored: the writer makes them itself.
     void section(unsigned feature, std::vector<std::byte> content);
 
+    // Sets SAMPLE_TIME, which perf needs for times in percent (perf script --time 0%-50%); in pipe
+    // layout, where the header is already written, does nothing.
+    void sample_times(const TimeSpan &times);
+
     // Writes AUXTRACE_INFO: `type` is the number of the decoder in stock perf, and `priv` are the
     // words that this decoder needs. Call before any record. Do not call for PMUs that only pmukit
     // decodes, because stock perf stops at an unknown number. Error: more words than a record can

@@ -48,6 +48,9 @@ constexpr bool needs_data_maps(const Sampling &sampling)
 // Returns true if the PMU samples tasks, at a rate and with call chains. A system-wide PMU
 // (cpumask) does not: it delivers every record of its device.
 bool samples_tasks(const Pmu &pmu);
+// Offset of the time in every sample: after the header, id, address and task.
+constexpr size_t kSampleTimeAt = 4 * sizeof(uint64_t);
+
 
 // Size in bytes of the sample_id at the end of all records except samples: task, time, id, CPU, and
 // id again.

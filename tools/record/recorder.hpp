@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -116,6 +117,12 @@ public:
     // To be called at the end of each file: writes PERF_RECORD_LOST_SAMPLES for everything that the
     // kernel has counted as lost since the last call.
     Result<void> write_lost_counts(RecordSink &sink);
+    // Returns the times of the first and the last sample since the last call, for the header of
+    // each file; nullopt: there was no sample.
+    std::optional<perfdata::TimeSpan> take_sample_times()
+    {
+        return std::exchange(outcome_.notes.sample_times, std::nullopt);
+    }
     // Returns the losses of an event up to the last call of write_lost_counts().
     DeviceLosses device_losses(size_t event) const;
     // Drains the rings until a stop descriptor is readable or hung up, every PMU is gone, or all

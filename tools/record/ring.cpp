@@ -15,6 +15,7 @@
 
 #include "base/file.hpp"
 #include "perfdata/lost_entries.hpp"
+#include "record/perf_event.hpp"
 
 namespace pmukit::record {
 namespace {
@@ -51,6 +52,22 @@ void note_aux(Bytes ring, uint64_t record, RingNotes &notes)
         notes.aux_partial++;
 }
 
+void widen(std::optional<perfdata::TimeSpan> &span, const perfdata::TimeSpan &more)
+{
+    span = span ? perfdata::TimeSpan{std::min(span->first_ns, more.first_ns),
+                                     std::max(span->last_ns, more.last_ns)}
+                : more;
+}
+
+void note_sample(Bytes ring, uint64_t record, size_t size, RingNotes &notes)
+{
+    notes.samples++;
+    if (size < kSampleTimeAt + sizeof(uint64_t))
+        return;
+    const uint64_t time_ns = ring_word(ring, record + kSampleTimeAt);
+    widen(notes.sample_times, {time_ns, time_ns});
+}
+
 }  // namespace
 
 std::optional<RingPieces> ring_pieces(Bytes ring, uint64_t tail, uint64_t head)
@@ -77,6 +94,8 @@ uint64_t aux_flags(Bytes ring, uint64_t record)
 void RingNotes::add(const RingNotes &more)
 {
     samples += more.samples;
+    if (more.sample_times)
+        widen(sample_times, *more.sample_times);
     lost_records += more.lost_records;
     lost_samples += more.lost_samples;
     aux_truncated += more.aux_truncated;
@@ -98,7 +117,7 @@ bool note_records(Bytes ring, uint64_t tail, uint64_t head, RingNotes &notes)
         if (size < kRecordHeaderBytes || size % 8 || size > head - tail)
             return false;
         if (type == PERF_RECORD_SAMPLE)
-            notes.samples++;
+            note_sample(ring, tail, size, notes);
         else if (type == PERF_RECORD_LOST && size >= 24)
             notes.lost_records += ring_word(ring, tail + 16);
         else if (type == PERF_RECORD_LOST_SAMPLES && size >= 16)

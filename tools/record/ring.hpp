@@ -15,6 +15,7 @@
 
 #include "base/bytes.hpp"
 #include "base/result.hpp"
+#include "perfdata/features.hpp"
 
 struct perf_event_mmap_page;
 
@@ -39,6 +40,7 @@ uint64_t aux_flags(Bytes ring, uint64_t record);
 // Counts of samples and losses, from records that were drained.
 struct RingNotes {
     uint64_t samples = 0;
+    std::optional<perfdata::TimeSpan> sample_times{};  // earliest and latest; nullopt: no sample
     uint64_t lost_records = 0;   // lost because the ring was full (PERF_RECORD_LOST)
     uint64_t lost_samples = 0;   // reported by PERF_RECORD_LOST_SAMPLES
     uint64_t aux_truncated = 0;  // AUX records with PERF_AUX_FLAG_TRUNCATED

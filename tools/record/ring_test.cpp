@@ -73,6 +73,27 @@ TEST_F(NoteRecords, CountsLostRecordsAndLostSamplesAcrossTheWrap)
     EXPECT_EQ(notes_.samples, 1U);
 }
 
+TEST_F(NoteRecords, NotesTheEarliestAndTheLatestTimeOfSamples)
+{
+    RingNotes sum;
+    // Notes one record, which ends with the time.
+    const auto note = [&](uint32_t type, std::vector<uint64_t> words) {
+        tail_ = head_;
+        put(type, std::move(words));
+        notes_ = {};
+        ASSERT_TRUE(note_records(ring_, tail_, head_, notes_));
+        sum.add(notes_);
+    };
+    note(PERF_RECORD_COMM, {1, 2, 3, 10});
+    note(PERF_RECORD_SAMPLE, {1, 2, 3});
+    EXPECT_FALSE(sum.sample_times) << "too short for a time";
+    for (const uint64_t time_ns : {70, 30, 50})
+        note(PERF_RECORD_SAMPLE, {1, 2, 3, time_ns});
+    ASSERT_TRUE(sum.sample_times);
+    EXPECT_EQ(sum.sample_times->first_ns, 30U);
+    EXPECT_EQ(sum.sample_times->last_ns, 70U);
+}
+
 TEST_F(NoteRecords, CountsAuxRecordsWithTheTruncatedFlag)
 {
     put(PERF_RECORD_AUX, {0, 16, PERF_AUX_FLAG_TRUNCATED});
@@ -115,8 +136,8 @@ TEST_F(NoteRecords, ReturnsTheEndOfTheDataThatTheLastAuxRecordAnnounces)
 
 TEST_F(NoteRecords, AddSumsAllCountsAndKeepsTheLatestAuxEnd)
 {
-    RingNotes sum{1, 2, 3, 4, 5, 7, 6};
-    sum.add({10, 20, 30, 40, 50, 70, 60});
+    RingNotes sum{1, {}, 2, 3, 4, 5, 7, 6};
+    sum.add({10, {}, 20, 30, 40, 50, 70, 60});
     EXPECT_EQ(sum.samples, 11U);
     EXPECT_EQ(sum.lost_records, 22U);
     EXPECT_EQ(sum.lost_samples, 33U);

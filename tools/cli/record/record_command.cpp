@@ -354,7 +354,11 @@ Result<int> run_record(const RecordCommandOptions &options, Output &out)
                     needs_data_maps(wanted.sampling));
             return write_synthesized(*recorder, wanted, part, *synthesizer);
         },
-        [&](record::RecordSink &sink) { return recorder->write_lost_counts(sink); });
+        [&](perfdata::Writer &writer, record::RecordSink &sink) {
+            if (const auto times = recorder->take_sample_times())
+                writer.sample_times(*times);
+            return recorder->write_lost_counts(sink);
+        });
     if (Result<void> begun = files.begin(); !begun)
         return begun.error();
     if (Result<void> enabled = recorder->enable(); !enabled)

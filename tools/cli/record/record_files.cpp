@@ -181,7 +181,7 @@ Result<void> RecordFiles::end_file()
 {
     if (Result<void> done = settle(); !done)
         return done;
-    if (Result<void> done = back_ ? back_(*this) : Result<void>(); !done)
+    if (Result<void> done = back_ ? back_(*writer_, *this) : Result<void>(); !done)
         return done;
     const auto finished = [](perfdata::Writer writer) -> Result<uint64_t> {
         const Result<void> done = writer.finish();
@@ -224,7 +224,7 @@ Result<void> RecordFiles::finish()
         Result<void> ended = end_file();
         return ended ? settle() : ended;
     }
-    Result<void> done = back_ ? back_(*this) : Result<void>();
+    Result<void> done = back_ ? back_(*writer_, *this) : Result<void>();
     if (done)
         done = writer_->complete();
     if (done)

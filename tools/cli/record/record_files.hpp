@@ -34,8 +34,8 @@ public:
     using Front = std::function<Result<void>(perfdata::Writer &writer, record::RecordSink &sink,
                                              size_t part)>;
 
-    // Writes the records with which each file ends.
-    using Back = std::function<Result<void>(record::RecordSink &sink)>;
+    // Writes the records with which each file ends, and the header sections known only then.
+    using Back = std::function<Result<void>(perfdata::Writer &writer, record::RecordSink &sink)>;
 
     RecordFiles(std::string output, std::optional<Interval> interval, Open open, Front front,
                 Back back = {})

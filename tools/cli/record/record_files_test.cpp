@@ -68,7 +68,7 @@ protected:
                 EXPECT_EQ(part, parts_.back());
                 return sink.records(numbered(99));
             },
-            [this](record::RecordSink &sink) {
+            [this](perfdata::Writer &, record::RecordSink &sink) {
                 return back_ ? sink.records(numbered(back_++)) : Result<void>();
             });
     }

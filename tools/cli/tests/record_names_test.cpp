@@ -242,6 +242,35 @@ TEST_P(PerfNames, PerfUnwindsCopiedStacksAsFarAsInItsOwnRecording)
 }
 #endif
 
+TEST_P(PerfNames, PerfSelectsSamplesByAPartOfTheTime)
+{
+    const std::string perf = stock::perf(GetParam());
+    ASSERT_FALSE(perf.empty()) << "run make setup";
+    if (!record(""))
+        GTEST_SKIP() << "this machine allows no sampling";
+    read();
+    const Said half = run(perf + "script --time 0%-50% -F comm,time -i " + path_);
+    EXPECT_EQ(half.status, 0) << half.text;
+    const Said report = run(perf + "report --stdio --time 0%-50% -i " + path_);
+    EXPECT_EQ(report.status, 0) << report.text;
+
+    Result<perfdata::Reader> reader = perfdata::Reader::open_path(path_);
+    ASSERT_TRUE(reader);
+    const std::optional<Bytes> content = reader->feature(perfdata::kFeatSampleTime);
+    ASSERT_TRUE(content);
+    const auto times = perfdata::parse_sample_time(*content, reader->order());
+    ASSERT_TRUE(times);
+    const auto [first, last] =
+        std::ranges::minmax(samples_, {}, [](const Seen &sample) { return sample.time_ns; });
+    EXPECT_EQ(times->first_ns, first.time_ns);
+    EXPECT_EQ(times->last_ns, last.time_ns);
+    const uint64_t middle_ns = first.time_ns + (last.time_ns - first.time_ns) / 2;
+    const auto expected = std::ranges::count_if(
+        samples_, [middle_ns](const Seen &sample) { return sample.time_ns <= middle_ns; });
+    EXPECT_NEAR(static_cast<double>(std::ranges::count(half.text, '\n')),
+                static_cast<double>(expected), 1);
+}
+
 TEST_P(PerfNames, PerfShowsTheChosenClockInTheHeader)
 {
     const std::string perf = stock::perf(GetParam());
