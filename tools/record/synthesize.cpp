@@ -320,19 +320,25 @@ Result<void> Synthesizer::threads(uint32_t pid, uint32_t parent)
     if (!tids)
         return tids.error();
     for (uint32_t tid : *tids) {
-        const Result<std::string> name =
-            read_small_file(folder + "/" + std::to_string(tid) + "/comm");
-        if (!name) {
-            if (Result<void> waited = be_patient(); !waited)
-                return waited;
-            continue;
-        }
-        for (const auto &record :
-             {fork_record(pid, tid, parent), comm_record(pid, tid, trim(*name))})
+        const std::optional<std::vector<std::byte>> name = named(pid, tid);
+        for (const auto &record : {name ? fork_record(pid, tid, parent) : std::nullopt, name})
             if (Result<void> given = give(record); !given)
                 return given;
     }
     return {};
+}
+
+// Returns the comm record of a thread; nullopt: the thread has ended.
+std::optional<std::vector<std::byte>> Synthesizer::named(uint32_t pid, uint32_t tid) const
+{
+    const Result<std::string> name = read_small_file(root_ + "/proc/" + std::to_string(pid) +
+                                                     "/task/" + std::to_string(tid) + "/comm");
+    return name ? comm_record(pid, tid, trim(*name)) : std::nullopt;
+}
+
+Result<void> Synthesizer::name_of(uint32_t pid, uint32_t tid)
+{
+    return give(named(pid, tid));
 }
 
 Result<void> Synthesizer::maps(uint32_t pid)

@@ -50,6 +50,8 @@ public:
     Result<void> kernel();
     // Writes all processes. A process that ends during the call is skipped.
     Result<void> processes();
+    // Writes only the name of a thread.
+    Result<void> name_of(uint32_t pid, uint32_t tid);
     // Writes the process to which this thread belongs.
     Result<void> process_of(uint32_t tid);
 
@@ -57,6 +59,7 @@ private:
     Result<std::vector<uint32_t>> numbers_in(const std::string &folder);
     Result<void> process(uint32_t pid);
     Result<void> threads(uint32_t pid, uint32_t parent);
+    std::optional<std::vector<std::byte>> named(uint32_t pid, uint32_t tid) const;
     Result<void> maps(uint32_t pid);
     Result<void> modules();
     Result<void> give(const std::optional<std::vector<std::byte>> &record);

@@ -289,6 +289,18 @@ TEST_F(SynthesizerTest, ProcessOfAThreadIsWrittenWithAllItsThreads)
     EXPECT_EQ(keeper_.kept.size(), 4U);
 }
 
+TEST_F(SynthesizerTest, NameOfACommandThatHasNotStartedIsOneCommRecord)
+{
+    root_.put("proc/70/task/70/comm", "pmukit\n");
+    Synthesizer synthesizer(keeper_, root_.dir());
+    ASSERT_TRUE(synthesizer.name_of(70, 70));
+    ASSERT_TRUE(synthesizer.name_of(71, 71)) << "it has ended";
+    ASSERT_EQ(keeper_.kept.size(), 1U);
+    const auto comm = perfdata::parse_comm(keeper_.kept[0].body, std::endian::native);
+    EXPECT_EQ(comm->tid, 70U);
+    EXPECT_EQ(comm->name, "pmukit");
+}
+
 TEST_F(SynthesizerTest, ReadsKernelSymbolsOnceForAllFiles)
 {
     root_.put("proc/kallsyms", "ffffffff81000000 T _text\nffffffff82000000 T _etext\n");

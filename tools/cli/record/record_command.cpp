@@ -121,8 +121,8 @@ Result<void> write_auxtrace_info(const record::Recorder &recorder, perfdata::Wri
 }
 
 // Writes records with the names and maps of threads that already exist, because the tracking event
-// reports only changes. For a recorded command, the first file needs no such records, because the
-// exec of the command is in that file.
+// reports only changes. For a recorded command, the first file needs only its name before the exec,
+// because the exec is in that file: some events happen at the begin of the exec.
 Result<void> write_synthesized(const record::Recorder &recorder,
                                const record::RecordOptions &options, size_t part,
                                record::Synthesizer &synthesizer)
@@ -137,7 +137,10 @@ Result<void> write_synthesized(const record::Recorder &recorder,
                 return done;
     const bool of_all = options.all_cpus || !options.cpus.empty();
     const bool of_workload = !of_all && options.processes.empty() && options.threads.empty();
-    return of_all || (of_workload && part > 1) ? synthesizer.processes() : Result<void>();
+    if (of_all || (of_workload && part > 1))
+        return synthesizer.processes();
+    const auto command = static_cast<uint32_t>(options.workload.value_or(0));
+    return of_workload ? synthesizer.name_of(command, command) : Result<void>();
 }
 
 Result<void> check_output(const RecordCommandOptions &options)

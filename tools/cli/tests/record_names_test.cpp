@@ -242,6 +242,19 @@ TEST_P(PerfNames, PerfUnwindsCopiedStacksAsFarAsInItsOwnRecording)
 }
 #endif
 
+// Some samples precede the COMM record of the exec, so perf writes a name before it, too.
+TEST_P(PerfNames, PerfNamesTheCommandBeforeItsExec)
+{
+    const std::string perf = stock::perf(GetParam());
+    ASSERT_FALSE(perf.empty()) << "run make setup";
+    if (!record(""))
+        GTEST_SKIP() << "this machine allows no sampling";
+    const Said tasks = run(perf + "script --show-task-events -i " + path_);
+    const size_t before = tasks.text.find("PERF_RECORD_COMM: pmukit:");
+    EXPECT_NE(before, std::string::npos) << tasks.text;
+    EXPECT_LT(before, tasks.text.find("PERF_RECORD_COMM exec: spin:"));
+}
+
 TEST_P(PerfNames, PerfSelectsSamplesByAPartOfTheTime)
 {
     const std::string perf = stock::perf(GetParam());
