@@ -70,6 +70,7 @@ struct RecordCommandOptions {
     std::string chains_by;  // "fp", "dwarf[,BYTES]", "lbr"
     bool all_user = false, all_kernel = false;
     bool no_inherit = false, no_build_ids = false, weight = false;
+    bool data_maps = false, no_buffering = false;
     bool verbose = false, quiet = false, dry_run = false;
     std::string output = "perf.data";
     std::string pages;     // ring and AUX area: "PAGES[,AUXPAGES]", or sizes such as "512K,4M"

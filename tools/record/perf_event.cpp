@@ -166,6 +166,7 @@ std::vector<std::byte> make_attr(const Pmu &pmu, const EventSettings &settings, 
     // Kernels before Linux 6.12 refuse inherit together with PERF_SAMPLE_READ.
     attr.inherit = inherit && !settings.modifiers.sample_value;
     attr.enable_on_exec = start == Start::kOnExec;
+    attr.wakeup_events = sampling.wakes_at_once;
     set_rate(pmu, settings, sampling, attr);
     if (samples_tasks(pmu))
         set_chains(sampling, attr);

@@ -37,24 +37,19 @@ struct Sampling {
     uint32_t stack_bytes = 8192;  // for kStack: bytes of the stack to copy, a multiple of 8
     // Records the period in every sample (PERF_SAMPLE_PERIOD), even if the period is constant.
     bool weight = false;
+    bool wakes_at_once = false;  // wakes the recorder at each sample
 };
-
-// Returns true if stacks are copied: to unwind them, readers need maps without code (see Tracking).
-constexpr bool needs_data_maps(const Sampling &sampling)
-{
-    return sampling.chains == Chains::kStack;
-}
 
 // Returns true if the PMU samples tasks, at a rate and with call chains. A system-wide PMU
 // (cpumask) does not: it delivers every record of its device.
 bool samples_tasks(const Pmu &pmu);
-// Offset of the time in every sample: after the header, id, address and task.
-constexpr size_t kSampleTimeAt = 4 * sizeof(uint64_t);
-
 
 // Size in bytes of the sample_id at the end of all records except samples: task, time, id, CPU, and
 // id again.
 constexpr size_t kTrailerBytes = 5 * sizeof(uint64_t);
+
+// Offset of the time in every sample: after the header, id, address and task.
+constexpr size_t kSampleTimeAt = 4 * sizeof(uint64_t);
 
 // Returns the attributes of a sampling event. If neither the event nor the recording has a rate, a
 // system-wide PMU delivers every record with its payload, and other PMUs sample 4000 times per

@@ -302,6 +302,12 @@ TEST(MakeAttr, RequestsCallChainsOnlyIfThePmuSamplesTasks)
     EXPECT_TRUE(sampled(kCore, {}, chains).branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK);
 }
 
+TEST(MakeAttr, WakesTheRecorderAtEachSampleOnRequest)
+{
+    EXPECT_EQ(sampled(kCore, {}, {}).wakeup_events, 0U);
+    EXPECT_EQ(sampled(kCore, {}, {.wakes_at_once = true}).wakeup_events, 1U);
+}
+
 TEST(MakeTrackingAttr, TrackingEventIsADummyEventWithTheSameSampleIdFieldsAsOtherEvents)
 {
     const std::vector<std::byte> bytes = make_tracking_attr({});

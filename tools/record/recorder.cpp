@@ -380,14 +380,13 @@ Result<void> Recorder::add_tracker(const RecordOptions &options)
     Request request{"dummy:u", {}, {}, {}, Start::kAtOnce};
     request.settings.modifiers.exclude_kernel = true;
     request.of_tasks = target->pids.front() >= 0;
-    OpenedEvent event{
-        request.text,
-        {},
-        timed(make_tracking_attr({request.of_tasks && options.inherit, options.build_ids,
-                                  needs_data_maps(options.sampling)}),
-              options),
-        {},
-        true};
+    OpenedEvent event{request.text,
+                      {},
+                      timed(make_tracking_attr({request.of_tasks && options.inherit,
+                                                options.build_ids, options.data_maps}),
+                            options),
+                      {},
+                      true};
     if (Result<void> opened = open_everywhere(options, request, *target, event); !opened)
         return opened;
     events_.push_back(std::move(event));

@@ -47,6 +47,7 @@ struct RecordOptions {
     Sampling sampling{};
     bool inherit = true;                // children of followed tasks inherit the events
     bool build_ids = true;              // mmap records have build ids
+    bool data_maps = false;             // see Tracking
     size_t pages = 128;                 // size of each ring in pages; a power of two
     size_t aux_pages = 1024;            // size of an AUX area in pages; 0: no AUX area
     std::optional<pid_t> workload;      // per-task events follow this process after its exec

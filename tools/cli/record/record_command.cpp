@@ -353,8 +353,7 @@ Result<int> run_record(const RecordCommandOptions &options, Output &out)
             // `sink` is the same for all files of a series, and always writes to the open file.
             if (!synthesizer)
                 synthesizer.emplace(
-                    sink, "", [&] { return recorder->drain_now(sink); },
-                    needs_data_maps(wanted.sampling));
+                    sink, "", [&] { return recorder->drain_now(sink); }, wanted.data_maps);
             return write_synthesized(*recorder, wanted, part, *synthesizer);
         },
         [&](perfdata::Writer &writer, record::RecordSink &sink) {

@@ -174,6 +174,7 @@ Result<void> Planner::choose_rate()
 {
     record::Sampling &sampling = plan_.recorder.sampling;
     sampling.weight = options_.weight;
+    sampling.wakes_at_once = options_.no_buffering;
     if (!options_.period.empty()) {
         const Result<uint64_t> period = parse_u64(options_.period);
         if (!period || *period == 0)
@@ -247,6 +248,7 @@ Result<void> Planner::choose_chains()
             return bytes.error();
         sampling.stack_bytes = *bytes;
     }
+    plan_.recorder.data_maps |= known->second == Chains::kStack;
     std::vector<std::string> without;
     for (const Described &event : events_)
         if (!record::samples_tasks(event.pmu))
@@ -298,6 +300,7 @@ Result<void> Planner::choose_whom()
     record::RecordOptions &recorder = plan_.recorder;
     recorder.inherit = !options_.no_inherit;
     recorder.build_ids = !options_.no_build_ids;
+    recorder.data_maps = options_.data_maps;
     recorder.all_cpus = options_.all_cpus;
     if (Result<void> chosen = choose_cpus(); !chosen)
         return chosen;

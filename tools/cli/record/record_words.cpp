@@ -78,6 +78,10 @@ void add_files(CLI::App &record, RecordCommandOptions &options)
     record.add_flag("-B,--no-buildid", options.no_build_ids, "do not record build ids");
     record.add_flag("-P,--period", options.weight,
                     "record the period of each sample, also with -c");
+    record.add_flag("--data-mmap", options.data_maps,
+                    "record maps without code, too (default with --call-graph dwarf)");
+    record.add_flag("--no-buffering", options.no_buffering,
+                    "write each sample as soon as it is taken");
 }
 
 // Options of perf whose effect pmukit always has: accepted and ignored.
@@ -90,9 +94,20 @@ void add_always(CLI::App &record)
         {"--sample-cpu", "accepted for compatibility: CPUs are always recorded"},
         {"--sample-identifier", "accepted for compatibility: ids are always recorded"},
         {"--buildid-mmap", "accepted for compatibility: build ids are always recorded"},
+        {"--buildid-all", "accepted for compatibility: all mapped files have build ids"},
+        {"--timestamp-boundary", "accepted for compatibility: the header always has both times"},
+        {"--no-bpf-event", "accepted for compatibility: BPF programs are not recorded"},
     };
     for (const auto &[names, help] : always)
         record.add_flag(names, help);
+    const std::pair<const char *, const char *> without_effect[] = {
+        {"--mmap-flush", "accepted for compatibility: rings are always drained at once"},
+        {"--proc-map-timeout", "accepted for compatibility: reading /proc has no time limit"},
+        {"--num-thread-synthesize", "accepted for compatibility: one thread reads /proc"},
+    };
+    for (const auto &[names, help] : without_effect)
+        record.add_option_function<std::string>(
+            names, [](const std::string &) {}, help);
 }
 
 void add_recording_options(CLI::App &record, RecordCommandOptions &options)
