@@ -36,6 +36,29 @@ Known known_as(const CLI::Option &option)
             takes_value(option)};
 }
 
+// Returns the error for an option without a value. CLI11 would take the next option as the value,
+// so that -o -e EVENT would write a file called -e.
+Error no_value(const std::string &option, const std::string &next)
+{
+    return Error{Errc::kUsage,
+                 option + ": its value is missing" + (next.empty() ? "" : " before " + next)};
+}
+
+// Checks the options of a command that takes no workload.
+Result<void> check_values(const std::vector<std::string> &words, size_t at, const CLI::App &command)
+{
+    for (; at < words.size() && words[at] != kEndOfOptions; at++) {
+        const CLI::Option *option =
+            is_option(words[at]) ? command.get_option_no_throw(words[at]) : nullptr;
+        if (!option || !takes_value(*option))
+            continue;
+        const std::string next = ++at < words.size() ? words[at] : "";
+        if (is_option(next) && command.get_option_no_throw(next.substr(0, next.find('='))))
+            return no_value(known_as(*option).full, next);
+    }
+    return {};
+}
+
 class Words {
 public:
     Words(const std::vector<std::string> &words, size_t at, const CLI::App &command)
@@ -95,11 +118,21 @@ private:
         return begin_so.size() == 1 ? std::optional(begin_so.front()) : std::nullopt;
     }
 
+    // True for --no-NAME of an option that pmukit does not have: without NAME is what it does.
+    bool is_off_anyway(std::string_view text) const
+    {
+        constexpr std::string_view kNo = "no-";
+        return text.starts_with(kNo) && std::ranges::find(refused_, text.substr(kNo.size()),
+                                                          &PerfOption::name) != refused_.end();
+    }
+
     Result<void> long_option(const std::string &word)
     {
         const size_t equals = word.find('=');
-        const std::optional<Known> known =
-            name(word.substr(kEndOfOptions.size(), equals - kEndOfOptions.size()));
+        const std::string text = word.substr(kEndOfOptions.size(), equals - kEndOfOptions.size());
+        const std::optional<Known> known = name(text);
+        if (!known && is_off_anyway(text))
+            return {};
         if (!known) {
             done_.push_back(word);
             return {};
@@ -133,8 +166,11 @@ private:
         if (known.refused)
             return Error{Errc::kUsage,
                          known.refused->written() + ": " + std::string(known.refused->instead)};
-        if (!value && known.takes_value && at_ + 1 < words_.size() && !is_option(words_[at_ + 1]))
+        if (!value && known.takes_value) {
+            if (at_ + 1 == words_.size() || is_option(words_[at_ + 1]))
+                return no_value(known.full, at_ + 1 < words_.size() ? words_[at_ + 1] : "");
             value = words_[++at_];
+        }
         const bool in_one_word = value && !value->empty() && known.full.starts_with(kEndOfOptions);
         done_.push_back(in_one_word ? known.full + "=" + *value : known.full);
         if (value && !in_one_word)
@@ -170,8 +206,12 @@ Result<std::vector<std::string>> arranged(const std::vector<std::string> &words,
         return words;
     const auto named = app.get_subcommands(
         [&](const CLI::App *command) { return command->get_name() == words[at]; });
-    if (named.empty() || !named.front()->get_option_no_throw("command"))
+    if (named.empty())
         return words;
+    if (!named.front()->get_option_no_throw("command")) {
+        const Result<void> good = check_values(words, at + 1, *named.front());
+        return good ? Result<std::vector<std::string>>(words) : good.error();
+    }
     return Words(words, at + 1, *named.front()).arrange();
 }
 

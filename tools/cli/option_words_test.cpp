@@ -82,9 +82,26 @@ TEST(OptionWords, ValueOfAnOptionIsNotTakenForTheWorkload)
 {
     EXPECT_EQ(in_full("record -o sort -e x"), "record --output=sort --event=x");
     EXPECT_EQ(in_full("record -o - -e x"), "record --output=- --event=x");
-    EXPECT_EQ(in_full("record -e"), "record --event");
-    EXPECT_EQ(in_full("record -o -a"), "record --output --all-cpus") << "the value is missing";
     EXPECT_EQ(in_full("record"), "record");
+}
+
+TEST(OptionWords, NamesAnOptionWhoseValueIsMissing)
+{
+    EXPECT_EQ(in_full("record -e"), "--event: its value is missing");
+    EXPECT_EQ(in_full("record -o -e x"), "--output: its value is missing before -e");
+    EXPECT_EQ(in_full("record -ago --event=x"), "--output: its value is missing before --event=x");
+    EXPECT_EQ(in_full("record --output -- ls"), "--output: its value is missing before --");
+    EXPECT_EQ(in_full("record -o- ls"), "record --output=- -- ls");
+    EXPECT_EQ(in_full("report -i -h"), "--input: its value is missing before -h");
+    EXPECT_EQ(in_full("report -i -"), "report -i -");
+    EXPECT_EQ(in_full("report -i -5"), "report -i -5") << "no option";
+}
+
+TEST(OptionWords, DropsTheNegationOfAnUnsupportedPerfOption)
+{
+    EXPECT_EQ(in_full("record --no-switch-events --no-bpf-event -a ls"), "record --all-cpus -- ls");
+    EXPECT_EQ(in_full("record --no-such ls"), "record --no-such -- ls")
+        << "none of ours: it is named";
 }
 
 TEST(OptionWords, RejectsUnsupportedPerfOptions)
