@@ -107,6 +107,18 @@ Result<Extent> find_event(std::string_view all, size_t from)
     return Extent{open, open + 1, close, close + 1, std::min(all.find(',', close + 1), all.size())};
 }
 
+// Removes the term name=, by which users of perf name an event.
+void take_name(EventString &event)
+{
+    event.name = event.text;
+    std::erase_if(event.terms, [&event](const Term &term) {
+        const bool is_name = term.name == "name" && term.value && !term.value->empty();
+        if (is_name)
+            event.name = *term.value;
+        return is_name;
+    });
+}
+
 Result<EventString> parse_event(std::string_view all, size_t from, const Extent &extent)
 {
     const std::string_view whole = trim(all.substr(from, extent.end - from));
@@ -122,6 +134,7 @@ Result<EventString> parse_event(std::string_view all, size_t from, const Extent 
                 kShape);
     event.terms =
         parse_terms(all.substr(extent.terms, extent.close - extent.terms), extent.terms - start);
+    take_name(event);
     const std::string_view letters = trim(all.substr(extent.letters, extent.end - extent.letters));
     if (const auto fault = parse_modifiers(letters, event.modifiers))
         return bad_event_at(all, static_cast<size_t>(letters.data() - all.data()) + fault->at,
@@ -174,11 +187,40 @@ std::optional<uint64_t> *sampling_term(const std::string &name, EventSettings &s
     return name == "freq" ? &settings.frequency_hz : nullptr;
 }
 
+// Terms that perf accepts for every PMU (perf-list(1), perf-record(1)), and pmukit does not.
+constexpr std::pair<std::string_view, const char *> kTermsOfPerf[] = {
+    {"call-graph", "-g or --call-graph applies to all events"},
+    {"stack-size", "--call-graph dwarf,BYTES applies to all events"},
+    {"time", "time stamps are always recorded; omit the term"},
+    {"inherit", "child tasks are recorded unless -i is given; omit the term"},
+    {"no-inherit", "-i applies to all events"},
+    {"overwrite", "record --interval SECONDS,KEEP keeps the newest complete files"},
+    {"no-overwrite", "nothing is overwritten; omit the term"},
+    {"max-stack", "use perf record"},
+    {"nr", "use perf record"},
+    {"branch_type", "use perf record"},
+    {"percore", "perf stat counts per core"},
+    {"aux-output", "use perf record"},
+    {"aux-sample-size", "use perf record"},
+    {"aux-action", "use perf record"},
+    {"metric-id", "use perf stat"},
+};
+
+const char *instead_of(const std::string &term)
+{
+    const auto *known =
+        std::ranges::find(kTermsOfPerf, term, [](const auto &entry) { return entry.first; });
+    return known == std::end(kTermsOfPerf) ? nullptr : known->second;
+}
+
 Result<void> apply_term(const EventString &event, const Pmu &pmu, const Term &term,
                         EventSettings &settings)
 {
     const std::optional<Field> field = field_of(pmu, term.name);
     std::optional<uint64_t> *sampling = field ? nullptr : sampling_term(term.name, settings);
+    if (const char *instead = field || sampling ? nullptr : instead_of(term.name))
+        return bad_event_at(event.text, term.at,
+                            "the term '" + term.name + "' is not supported; " + instead);
     if (!field && !sampling)
         return bad_event_at(event.text, term.at,
                             pmu.name + " has no " + (term.value ? "term '" : "event or term '") +

@@ -29,6 +29,7 @@ struct EventString {
     std::vector<Term> terms;
     Modifiers modifiers;
     std::optional<perfdata::GenericEvent> generic{};
+    std::string name{};  // name of the event in the recording: the term name=, or the text
 };
 
 // Error messages count characters from 1. The offset of an Error counts from 0.

@@ -117,6 +117,25 @@ TEST(EventString, ParsesPeriodAndFrequency)
     EXPECT_FALSE(settings_of("p//")->period);
 }
 
+TEST(EventString, TermNameIsTheNameOfTheEventAndNotATermOfThePmu)
+{
+    const EventString named = parse_event_strings("p/epoch_type=2,name=my event/")->front();
+    EXPECT_EQ(named.name, "my event");
+    EXPECT_EQ(named.terms.size(), 1U);
+    EXPECT_EQ((*encode("p/name=mine,epoch_type=2/"))[0], 2U);
+    EXPECT_EQ(parse_event_strings("p/epoch_type=2/")->front().name, "p/epoch_type=2/");
+    EXPECT_FALSE(encode("p/name=/")) << "an empty name is none";
+}
+
+TEST(EventString, TermsThatOnlyPerfHasAreRefusedWithAnAlternative)
+{
+    const Result<ConfigWords> refused = encode("p/epoch_type=1,call-graph=dwarf/");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message,
+              "event 'p/epoch_type=1,call-graph=dwarf/': character 16: the term 'call-graph' is "
+              "not supported; -g or --call-graph applies to all events");
+}
+
 TEST(EventString, EachErrorHasAReasonAndTheOffsetOfTheFault)
 {
     const struct {

@@ -248,7 +248,7 @@ Result<void> Recorder::add_string(const RecordOptions &options, const EventStrin
     Result<EventSettings> settings = encode_event(string, *pmu);
     if (!settings)
         return settings.error();
-    Request request{string.text, std::move(*pmu), *settings};
+    Request request{string.name, std::move(*pmu), *settings};
     request.string = string;
     return add_event(options, std::move(request));
 }

@@ -159,7 +159,7 @@ Result<void> Planner::find_pmus()
         Result<record::EventSettings> settings = record::encode_event(event, *pmu);
         if (!settings)
             return settings.error();
-        events_.push_back({event.text, std::move(*pmu), *settings});
+        events_.push_back({event.name, std::move(*pmu), *settings});
     }
     for (const record::CodedEvent &event : plan_.recorder.coded) {
         record::Pmu pmu;
