@@ -117,6 +117,7 @@ std::optional<ModifierFault> parse_modifiers(std::string_view letters, Modifiers
             return ModifierFault{at, *why};
         std::ranges::find(kLetters, letters[at], &Letter::letter)->apply(named, result);
     }
+    result.usual_sides = !named.side;
     // Precise events cannot sample guests, so guests are excluded, as in perf.
     if (result.precise && !named.side)
         result.exclude_guest = true;

@@ -17,6 +17,8 @@ struct Pmu;
 struct Modifiers {
     bool exclude_user = false, exclude_kernel = false, exclude_hv = false;
     bool exclude_guest = false, exclude_host = false;
+    // Neither G nor H is given: as in perf, guests are excluded if the PMU can do that.
+    bool usual_sides = true;
     bool exclude_idle = false;
     unsigned precise = 0;       // perf_event_attr.precise_ip
     bool most_precise = false;  // the highest precision of the PMU is used

@@ -143,6 +143,7 @@ EventSettings settings_of(const perf_event_attr &attr)
     modifiers.exclude_hv = attr.exclude_hv;
     modifiers.exclude_guest = attr.exclude_guest;
     modifiers.exclude_host = attr.exclude_host;
+    modifiers.usual_sides = !attr.exclude_guest && !attr.exclude_host;
     modifiers.precise = attr.precise_ip;
     modifiers.pinned = attr.pinned;
     modifiers.exclusive = attr.exclusive;

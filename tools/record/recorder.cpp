@@ -274,8 +274,8 @@ Result<void> Recorder::add_coded(const RecordOptions &options, const CodedEvent 
 
 namespace {
 
-// Replaces a refused event by the one that perf would use. Returns the remark for the user;
-// nullopt: no replacement exists.
+// Replaces a refused event by the one that perf would use. Returns the remark for the user, which
+// is empty if nothing needs to be said; nullopt: no replacement exists.
 std::optional<std::string> fall_back(const Error &error, std::string &text, Pmu &pmu,
                                      EventSettings &settings)
 {
@@ -291,6 +291,11 @@ std::optional<std::string> fall_back(const Error &error, std::string &text, Pmu 
         return "cycles: this machine has no PMU that counts them; cpu-clock is recorded instead";
     }
     Modifiers &modifiers = settings.modifiers;
+    const bool is_refused = error.code == Errc::kUsage || error.code == Errc::kUnsupported;
+    if (is_refused && modifiers.exclude_guest && modifiers.usual_sides && modifiers.precise == 0) {
+        modifiers.exclude_guest = false;  // the PMU cannot tell guests from the host
+        return std::string();
+    }
     const int paranoid = perf_event_paranoid().value_or(0);
     if (error.code != Errc::kDenied || !samples_tasks(pmu) || paranoid < 2 ||
         modifiers.exclude_kernel || modifiers.exclude_user)
@@ -321,6 +326,8 @@ Result<void> Recorder::add_event(const RecordOptions &options, Request request)
         request.start = Start::kWithLeader;
     else if (of_workload)
         request.start = Start::kOnExec;
+    Modifiers &modifiers = request.settings.modifiers;
+    modifiers.exclude_guest |= modifiers.usual_sides && samples_tasks(request.pmu);
     std::vector<std::string> remarks;
     for (;;) {
         OpenedEvent event{request.text,
@@ -348,7 +355,8 @@ Result<void> Recorder::add_event(const RecordOptions &options, Request request)
             fall_back(opened.error(), request.text, request.pmu, request.settings);
         if (!remark)
             return opened;
-        remarks.push_back(std::move(*remark));
+        if (!remark->empty())
+            remarks.push_back(std::move(*remark));
     }
 }
 

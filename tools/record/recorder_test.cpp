@@ -11,7 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -371,6 +373,34 @@ TEST_F(RecorderTest, FollowsProcessUntilItEnds)
     options_.threads = {child};
     EXPECT_FALSE(open_or_skip());
     EXPECT_EQ(skip_, "-t " + std::to_string(child) + ": there is no such thread");
+}
+
+// As in perf. Otherwise a recording on a host of virtual machines would have samples of guests, and
+// perf names the event cpu-clock:HG if it has only the attributes.
+TEST_F(RecorderTest, ExcludesGuestsUnlessTheEventNamesThem)
+{
+    root_.remove("fake/cpumask");
+    options_.all_cpus = true;
+    for (const auto &[text, excludes] :
+         {std::pair("fake//", true), {"fake//GH", false}, {"fake//H", true}, {"fake//G", false}}) {
+        options_.events = *parse_event_strings(text);
+        Result<Recorder> recorder = Recorder::open(options_);
+        if (!recorder)
+            GTEST_SKIP() << recorder.error().message;
+        perf_event_attr attr{};
+        const std::vector<std::byte> &bytes = recorder->events().front().attr;
+        std::memcpy(&attr, bytes.data(), std::min(sizeof attr, bytes.size()));
+        EXPECT_EQ(attr.exclude_guest, excludes) << text;
+    }
+}
+
+TEST_F(RecorderTest, EventHasTheNameOfItsTermName)
+{
+    options_.events = *parse_event_strings("fake/name=mine/");
+    const std::optional<Recorder> recorder = open_or_skip();
+    if (!recorder)
+        GTEST_SKIP() << skip_;
+    EXPECT_EQ(recorder->events().front().text, "mine");
 }
 
 TEST_F(RecorderTest, MissingCgroupIsNamedInTheError)
