@@ -95,7 +95,8 @@ std::optional<GenericEvent> raw_event(std::string_view name)
     return config ? std::optional(GenericEvent{PERF_TYPE_RAW, *config}) : std::nullopt;
 }
 
-// Returns the modifiers of an event, such as :u or :kpp, for its excluded modes and its precision.
+// Returns the modifiers of an event, such as :u or :kpp, for its excluded modes and its precision,
+// as perf does since Linux 6.13: older versions print HG if neither host nor guest is excluded.
 std::string modifiers_of(const Attr &attr)
 {
     struct Level {
@@ -110,6 +111,9 @@ std::string modifiers_of(const Attr &attr)
         if ((attr.flags & kAll) && !(attr.flags & level.excluded))
             letters += level.letter;
     letters.append(attr.flags >> kPreciseShift & kPreciseMask, 'p');
+    constexpr uint64_t kHost = 1 << 19, kGuest = 1 << 20;
+    if (attr.flags & (kHost | kGuest))
+        letters += std::string(attr.flags & kHost ? "" : "H") + (attr.flags & kGuest ? "" : "G");
     return letters.empty() ? letters : ":" + letters;
 }
 

@@ -42,6 +42,10 @@ TEST(DefaultName, MatchesPerf)
               "cycles:u");
     EXPECT_EQ(default_name(event_attr(PERF_TYPE_HARDWARE, 1, kNoUser | uint64_t{2} << 15)),
               "instructions:khpp");
+    constexpr uint64_t kNoHost = 1 << 19, kNoGuest = 1 << 20;
+    EXPECT_EQ(default_name(event_attr(PERF_TYPE_HARDWARE, 0, kNoGuest)), "cycles:H");
+    EXPECT_EQ(default_name(event_attr(PERF_TYPE_HARDWARE, 0, kNoHost)), "cycles:G");
+    EXPECT_EQ(default_name(event_attr(PERF_TYPE_HARDWARE, 0, kNoGuest | kNoUser)), "cycles:khH");
     EXPECT_EQ(default_name(event_attr(PERF_TYPE_SOFTWARE, 2)), "page-faults");
     EXPECT_EQ(default_name(event_attr(PERF_TYPE_HW_CACHE, 0x10002)), "LLC-load-misses");
     EXPECT_EQ(default_name(event_attr(PERF_TYPE_RAW, 0x1a8)), "raw 0x1a8");
