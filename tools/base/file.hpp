@@ -25,6 +25,7 @@ inline Error system_error(const std::string &what, int error)
 {
     Errc code = error == ENOENT                     ? Errc::kNotFound
                 : error == EACCES || error == EPERM ? Errc::kDenied
+                : error == EPIPE                    ? Errc::kReaderLeft
                                                     : Errc::kIo;
     return Error{code, what + ": " + std::strerror(error)};
 }

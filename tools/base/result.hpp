@@ -19,6 +19,7 @@ enum class Errc {
     kTruncated,    // the input ends too early
     kDamaged,      // the input contradicts itself
     kIo,           // the system refused a read or write
+    kReaderLeft,   // the output is a pipe that no program reads any more (EPIPE)
     kEnvironment,  // the environment failed, not the tested object (exit code 69)
 };
 

@@ -137,7 +137,7 @@ Command add_cut(CLI::App &app)
         "time range FROM,TO in seconds, as perf script prints it; either may be omitted");
     cut->add_option("--cpu", options.cpus, "copy only these CPUs, such as 0-3,8");
     cut->add_option("--event", options.events,
-                    "export only this event, or all events of a PMU; may be repeated")
+                    "copy only this event, or all events of a PMU; may be repeated")
         ->allow_extra_args(false);
     cut->add_option("--buffer", options.buffers,
                     "copy only these AUX buffers, numbered from 0, such as 0-3,8");
@@ -226,7 +226,8 @@ Command add_report(CLI::App &app)
     add_headers(report, options.headers);
     report->add_option("--symfs", options.symfs,
                        "imc: directory with the programs of the recorded machine");
-    report->add_option("--kallsyms", options.kallsyms,
+    report->add_option(
+        "--kallsyms", options.kallsyms,
                        "imc: copy of /proc/kallsyms of the recorded machine");
     report
         ->add_option(
@@ -434,6 +435,7 @@ Result<int> run(const std::vector<std::string> &words, CLI::App &app, Output &ou
     out.set_color(wants_color(global.color, STDOUT_FILENO));
     if (global.pager && chosen->shows == Shows::kText)
         pager.begin();
+    out.end_with_reader(!pager.is_on());
     return chosen->run({words, out});
 }
 
@@ -447,6 +449,7 @@ int run_program(const std::vector<std::string> &words)
         "error.\n"
         "Try: pmukit COMMAND --help");
     Output out(STDOUT_FILENO, "standard output");
+    out.end_with_reader(true);
     Pager pager;
     Result<int> status = run(words, app, out, pager);
     Result<void> written = out.finish();
@@ -454,6 +457,8 @@ int run_program(const std::vector<std::string> &words)
     if (pager.is_on() && out.reader_left())
         written = {};
     pager.end();
+    if (!status && status.error().code == Errc::kReaderLeft)
+        end_without_reader();
     if (!status)
         warn(status.error().message);
     // The command may have failed with the same output error: print it once.
@@ -516,7 +521,8 @@ int main(int argc, char **argv)
 {
     std::set_terminate(pmukit::cli::end_without_memory);
     pmukit::cli::note_inherited();
-    // A closed pipe and an exceeded file size limit are reported as errors, like a full disk.
+    // An exceeded file size limit is reported as an error, like a full disk. A closed pipe ends the
+    // program later (end_without_reader()), when unfinished files are removed.
     ::signal(SIGPIPE, SIG_IGN);
     ::signal(SIGXFSZ, SIG_IGN);
     ::signal(SIGCHLD, SIG_DFL);  // if ignored, waitpid() returns no exit status

@@ -8,7 +8,8 @@ namespace pmukit::cli {
 // Call at the beginning of main(), before any change.
 void note_inherited();
 
-// Call in a child, between fork and exec. Makes only system calls.
+// Call in a child, between fork and exec, or before the program ends by a signal. Makes only system
+// calls.
 void restore_inherited();
 
 // Raises RLIMIT_NOFILE to its hard limit, because one descriptor per event and CPU soon exceeds the

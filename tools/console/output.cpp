@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "console/output.hpp"
 
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "base/escape.hpp"
 #include "base/file.hpp"
+#include "console/exit_status.hpp"
+#include "console/inherited.hpp"
 #include "console/json_writer.hpp"
 #include "console/temp_file.hpp"
 
@@ -61,7 +63,8 @@ void Output::write(std::string_view text)
     if (!state_)
         return;
     state_ = write_all(fd_, as_bytes(text), name_);
-    reader_left_ = !state_ && errno == EPIPE;
+    if (reader_left() && ends_with_reader_)
+        end_without_reader();
 }
 
 void Output::flush()
@@ -104,6 +107,14 @@ Result<void> write_new_file(const std::string &path, Bytes content)
 {
     Result<perfdata::NewFile> file = unnamed_file(path, {content});
     return file ? file->finish() : file.error();
+}
+
+void end_without_reader()
+{
+    remove_temp_file();
+    restore_inherited();
+    ::raise(SIGPIPE);
+    ::_exit(kExitFailed);  // the caller of the program ignores or blocks the signal
 }
 
 bool is_standard_output(const std::string &path)

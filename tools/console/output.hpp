@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Buffered output that remembers errors: a full disk or a closed pipe makes the command fail.
+// Buffered output that remembers errors: a full disk makes the command fail.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,10 @@ public:
     void hex16_line(uint64_t value);
 
     // True if a write failed because the reader of the output, such as a pager, has exited.
-    bool reader_left() const { return reader_left_; }
+    bool reader_left() const { return !state_ && state_.error().code == Errc::kReaderLeft; }
+    // If `ends` is true, a write to a pipe without a reader ends the program by
+    // end_without_reader().
+    void end_with_reader(bool ends) { ends_with_reader_ = ends; }
     // Must be called at the end: only its result shows whether everything was written.
     Result<void> finish();
 
@@ -48,7 +51,7 @@ private:
 
     int fd_;
     std::string name_;
-    bool color_ = false, reader_left_ = false;
+    bool color_ = false, ends_with_reader_ = false;
     std::string buffer_;
     Result<void> state_;
 };
@@ -65,6 +68,10 @@ void print_json(const nlohmann::ordered_json &json, Output &out);
 Result<perfdata::NewFile> unnamed_file(const std::string &path, const std::vector<Bytes> &content);
 // Writes a file with this content under its final name.
 Result<void> write_new_file(const std::string &path, Bytes content);
+
+// Ends the program by SIGPIPE and without a message, as other programs do, when `head` or the like
+// has closed the pipe of an output. Removes the unfinished file (remove_when_killed()).
+[[noreturn]] void end_without_reader();
 
 // True for "-" and for a path, such as /dev/stdout, of the pipe or device that is standard output.
 // A command that writes a file there must not print text, which would get into the middle of the

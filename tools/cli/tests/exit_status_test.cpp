@@ -913,6 +913,42 @@ TEST_F(Program, ExportToDashOrDevStdoutPrintsNoMessagesBetweenTheRows)
     }
 }
 
+// Ends by SIGPIPE without a message, as other programs do. The status is that of a shell.
+TEST_F(Program, CommandWhoseOutputIsNoLongerReadEndsBySigpipeWithoutAMessage)
+{
+    for (const char *command :
+         {"--help", "--version", "dump --help", "dump -i good.data", "report -i good.data",
+          "report -i good.data --json", "report -i good.data --html new.html --json",
+          "export -i good.data --format jsonl -o -",
+          "export -i good.data --format openmetrics -o /dev/stdout",
+          "export -i good.data --format csv --driver cxl_hmu -o -",
+          "export -i good.data --format csv -o new", "recover -i good.data",
+          "recover -i good.data --json", "cut -i good.data -o cut", "merge good.data -o merged",
+          "inject -i good.data -o injected", "doctor --json",
+          "record -o - -e software/config=0/ -- true"}) {
+        const std::string line = "cd " + folder_.dir() +
+                                 " && rm -f left; { while [ ! -e left ]; do sleep 0.01; "
+                                 "done; " PMUKIT_COMMAND " " +
+                                 command + " 2>said; echo $? >status; } | { exec <&-; : >left; }";
+        ASSERT_EQ(std::system(line.c_str()), 0) << command;
+        EXPECT_EQ(content("status"), "141\n") << command;
+        EXPECT_EQ(content("said"), "") << command;
+    }
+    for (const auto &file : fs::directory_iterator(folder_.dir()))
+        EXPECT_EQ(file.path().filename().string().find(".part"), std::string::npos) << file.path();
+}
+
+TEST_F(Program, CommandWithSigpipeIgnoredExits1IfItsOutputIsNoLongerRead)
+{
+    const std::string line =
+        "cd " + folder_.dir() +
+        " && { trap '' PIPE; while [ ! -e left ]; do sleep 0.01; done; " PMUKIT_COMMAND
+        " dump -i good.data 2>said; echo $? >status; } | { exec <&-; : >left; }";
+    ASSERT_EQ(std::system(line.c_str()), 0);
+    EXPECT_EQ(content("status"), "1\n");
+    EXPECT_EQ(content("said"), "");
+}
+
 // Recordings of this machine. The tests are skipped without the privilege to record.
 class Recorded : public Program {
 protected:
