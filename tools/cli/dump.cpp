@@ -80,6 +80,7 @@ Result<int> run_dump(const DumpOptions &options, Output &out)
         skipped ? fmt::format("{}: {} bytes hold no record and were skipped", recording->path(),
                               skipped)
                 : "";
+    say_nothing_recorded(*recording, *totals);
     return say_troubles({recording->missing(*totals), recording->damage(), skipped_text});
 }
 

@@ -149,7 +149,8 @@ Result<perfdata::NewFile> write_page(const Recording &recording, const Recording
 {
     html::Page page = page_of(recording, totals);
     page.losses = lines_of(remarks_of(totals));
-    for (const std::string &trouble : {recording.missing(totals), recording.damage()})
+    for (const std::string &trouble :
+         {recording.nothing_recorded(totals), recording.missing(totals), recording.damage()})
         if (!trouble.empty())
             page.losses.push_back(trouble);
     if (joining)
@@ -190,6 +191,7 @@ Result<int> say(const Recording &recording, const RecordingTotals &totals, const
         print_json(recording, totals, reports, joining, options, out);
     else if (options.html.empty())
         print_human(recording, totals, reports, joining, options, out);
+    say_nothing_recorded(recording, totals);
     const int status = say_troubles(troubles_of(recording, totals, reports));
     return page ? named_last(*page, status) : status;
 }

@@ -61,6 +61,11 @@ class Csv final : public Writer {
 public:
     static WriterResult make(const Output &output);
 
+    void begin(const Table &table) override
+    {
+        if (folder_ && state_)
+            file_of(table);
+    }
     void rows(const Table &table, Values common, Values rest) override;
     const Result<void> &state() const override { return state_; }
     Result<void> finish() override;

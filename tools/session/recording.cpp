@@ -958,7 +958,20 @@ std::string Recording::missing(const RecordingTotals &totals) const
                 "record with: perf record -R -a -e {}/.../",
                 path_, pmu_name(event), totals.samples[event], pmu_name(event));
     }
-    return ours ? std::string() : path_ + ": no PMU of pmukit was recorded here; see pmukit list";
+    if (ours || !nothing_recorded(totals).empty())
+        return {};
+    return path_ +
+           ": no PMU of pmukit was recorded here; read its samples with perf report, or pmukit "
+           "export --format folded";
+}
+
+std::string Recording::nothing_recorded(const RecordingTotals &totals) const
+{
+    const auto is_zero = [](uint64_t count) { return count == 0; };
+    const bool is_empty = totals.pieces == 0 && totals.unreadable_records == 0 &&
+                          std::ranges::all_of(totals.samples, is_zero) &&
+                          std::ranges::all_of(totals.aux_bytes, is_zero) && damage().empty();
+    return is_empty ? path_ + ": no sample was recorded" : std::string();
 }
 
 std::string damage_of(const perfdata::Reader &reader, const std::string &path)
@@ -980,6 +993,12 @@ std::string names_not_kept(const std::string &path, uint64_t dropped)
         "{}: {} names, forks or maps of programs dropped (memory limit); cut the recording by "
         "time: pmukit cut --time",
         path, dropped);
+}
+
+void say_nothing_recorded(const Recording &recording, const RecordingTotals &totals)
+{
+    if (const std::string text = recording.nothing_recorded(totals); !text.empty())
+        warn(text);
 }
 
 int say_troubles(const std::vector<std::string> &troubles)

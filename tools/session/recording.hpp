@@ -204,6 +204,8 @@ std::string damage_of(const perfdata::Reader &reader, const std::string &path);
 std::string names_not_kept(const std::string &path, uint64_t dropped);
 // Prints each message that is not empty as a warning. Returns the exit status.
 int say_troubles(const std::vector<std::string> &troubles);
+// Prints Recording::nothing_recorded() if it is not empty.
+void say_nothing_recorded(const Recording &recording, const RecordingTotals &totals);
 
 // PMU capability in PMU_CAPS: origin of the device.
 constexpr const char *kSourceCap = "source";
@@ -267,6 +269,9 @@ public:
     // Message why the recording has nothing to show: it has no PMU of a pmukit driver, or lacks the
     // payload of that PMU. Empty: there is something to show.
     std::string missing(const RecordingTotals &totals) const;
+    // Message that a complete recording has neither samples nor AUX data, which is no error. Empty:
+    // it has some.
+    std::string nothing_recorded(const RecordingTotals &totals) const;
     // Message about damage of the file. Empty: none.
     std::string damage() const { return damage_of(reader_, path_); }
 

@@ -15,6 +15,7 @@
 #include "console/temp_file.hpp"
 #include "export/folder.hpp"
 #include "export/writer.hpp"
+#include "perfdata/generic_events.hpp"
 #include "session/event_choice.hpp"
 
 namespace pmukit::cli {
@@ -265,6 +266,22 @@ Result<Target> make_target(const ExportOptions &options, const Recording &record
     return Target{std::move(*writer)};
 }
 
+// Begins the tables of the recorded events.
+void begin_tables(const Recording &recording, const std::vector<bool> &wanted,
+                  exporter::Writer &writer)
+{
+    const std::vector<perfdata::Event> &events = recording.reader().events();
+    for (size_t event = 0; event < events.size(); event++) {
+        if ((!wanted.empty() && !wanted[event]) || perfdata::is_dummy(events[event].attr))
+            continue;
+        const Driver *driver = recording.driver(event);
+        const std::string_view name =
+            driver ? driver_of_name(driver->name)->export_table : std::string_view("samples");
+        if (const exporter::Table *table = exporter::find_table(name))
+            writer.begin(*table);
+    }
+}
+
 // Returns an error if --format is missing, the format cannot use this output, or it is not
 // writable.
 Result<void> check_output(const ExportOptions &options)
@@ -323,6 +340,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
     if (!target)
         return target.error();
     exporter::Writer &writer = *target->writer;
+    begin_tables(*recording, *wanted, writer);
     RowsOut out(*recording, AuxThreads::of_file(options.input, recorded_drivers(), nullptr, &names),
                 writer);
     if (!can_be_read_once_only(options.input))
@@ -350,6 +368,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
     print_counts(options, out, target->folded, to);
     if (const std::string hidden = hidden_losses(options, out); !hidden.empty())
         warn(hidden);
+    say_nothing_recorded(*recording, *totals);
     std::vector<std::string> troubles = names_texts(*recording, functions);
     troubles.insert(troubles.end(), {names_not_kept(recording->path(), out.threads().dropped()),
                                      nothing_text(*recording, *totals, out), recording->damage(),

@@ -498,13 +498,17 @@ TEST_F(Roundtrip, SamplesWithoutPayloadAreRejectedWithAMessageThatNamesOptionR)
     EXPECT_TRUE(holds(err_, "recorded without -R")) << err_;
 }
 
-TEST_F(Roundtrip, RejectsARecordingWithoutPmusOfPmukit)
+TEST_F(Roundtrip, MessageAboutOrdinarySamplesNamesTheCommandsThatShowThem)
 {
-    begin(kSampleType, {"software"});
+    begin(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU, {"software"});
+    put(packed(uint32_t{PERF_RECORD_SAMPLE}, uint16_t{0}, uint16_t{24}, kId, uint64_t{0}));
     end();
     EXPECT_EQ(dump(), kExitFailed);
+    EXPECT_TRUE(holds(err_, "no PMU of pmukit")) << err_;
     EXPECT_EQ(report(), kExitFailed);
     EXPECT_TRUE(holds(err_, "no PMU of pmukit")) << err_;
+    EXPECT_TRUE(holds(err_, "perf report")) << err_;
+    EXPECT_TRUE(holds(err_, "pmukit export --format folded")) << err_;
 }
 
 TEST_F(Roundtrip, ShowsTheCompleteRecordsOfATruncatedFileAndExits1)

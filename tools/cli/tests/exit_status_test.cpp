@@ -913,6 +913,39 @@ TEST_F(Program, ExportToDashOrDevStdoutPrintsNoMessagesBetweenTheRows)
     }
 }
 
+// perf report and perf script end with status 0, too.
+TEST_F(Program, RecordingWithoutSamplesIsReportedAndIsNoFailure)
+{
+    const auto make = [this](const std::string &name, uint32_t type) {
+        perfdata::WriterEvent event = event_of_cxl_hmu();
+        store<uint32_t>(event.attr.data() + perfdata::kAttrType, type, std::endian::native);
+        auto writer = perfdata::Writer::create(path(name), {event}, host());
+        ASSERT_TRUE(writer && writer->finish());
+    };
+    make("ordinary", PERF_TYPE_SOFTWARE);
+    make("cxl_hmu", 24);
+    for (const std::string name : {"ordinary", "cxl_hmu"})
+        for (const std::string command :
+             {"dump", "report", "report --json", "report --html page", "export --format csv -o csv",
+              "export --format jsonl -o -", "export --format sqlite -o sqlite",
+              "export --format perfetto -o perfetto", "export --format openmetrics -o -",
+              "export --format folded -o -", "export --format ctf -o ctf",
+              "export --format csv --driver samples -o samples.csv"}) {
+            const Ended ended = start(command + " -i " + name).wait();
+            EXPECT_EQ(ended.status, kGood) << command << ": " << ended.said;
+            EXPECT_EQ(ended.said, "pmukit: " + name + ": no sample was recorded\n") << command;
+            if (command.find("csv -o csv") != command.npos) {
+                const std::string table = name == "cxl_hmu" ? name : "samples";
+                EXPECT_TRUE(content("csv/" + table + ".csv").starts_with("source,"));
+                EXPECT_TRUE(content("csv/losses.csv").starts_with("source,"));
+            }
+            for (const char *folder : {"csv", "ctf"})
+                fs::remove_all(path(folder));
+        }
+    EXPECT_TRUE(content("samples.csv").starts_with("source,"));
+    EXPECT_NE(content("page").find("no sample was recorded"), std::string::npos);
+}
+
 // Ends by SIGPIPE without a message, as other programs do. The status is that of a shell.
 TEST_F(Program, CommandWhoseOutputIsNoLongerReadEndsBySigpipeWithoutAMessage)
 {
