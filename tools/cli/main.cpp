@@ -228,7 +228,8 @@ Command add_report(CLI::App &app)
                        "imc: directory with the programs of the recorded machine");
     report->add_option(
         "--kallsyms", options.kallsyms,
-                       "imc: copy of /proc/kallsyms of the recorded machine");
+        "imc: copy of /proc/kallsyms of the recorded machine (default: of this one, if it runs the "
+        "recorded kernel)");
     report
         ->add_option(
             "--by", options.by,

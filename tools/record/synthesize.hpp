@@ -28,10 +28,6 @@ struct MapsLine {
 };
 std::optional<MapsLine> parse_maps_line(std::string_view line);
 
-// Returns the build id in ELF notes, which have this machine's byte order. Empty: the notes have
-// none.
-Bytes build_id_of_notes(Bytes notes);
-
 class Synthesizer {
 public:
     // This function is called every few milliseconds while /proc is read.

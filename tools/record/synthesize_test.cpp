@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/file.hpp"
+#include "base/notes.hpp"
 #include "base/test_folder.hpp"
 #include "perfdata/records.hpp"
 #include "record/perf_event.hpp"

@@ -1,29 +1,37 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "session/functions.hpp"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 
-#include "base/file.hpp"
 #include "base/text.hpp"
-#include "perfdata/features.hpp"
-#include "perfdata/format.hpp"
 
 namespace pmukit::cli {
 namespace {
 
 using decode::imc::Mode;
 
-// Path below $HOME of perf record's copy of a program: /.debug/.build-id/01/23456789
-std::string kept_path(Bytes build_id)
+constexpr std::string_view kVdso = "[vdso]";
+
+// The vDSO of the running kernel, which each process has in its memory.
+std::optional<ElfFile> own_vdso()
 {
-    const std::string hex = hex_of(build_id);
-    return "/.debug/.build-id/" + hex.substr(0, 2) + '/' +
-           hex.substr(std::min<size_t>(2, hex.size()));
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+        uint64_t begin = 0, end = 0;
+        if (!line.ends_with(kVdso) ||
+            std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64, &begin, &end) != 2)
+            continue;
+        Result<ElfFile> file =
+            ElfFile::of({reinterpret_cast<const std::byte *>(begin), end - begin});
+        return file ? std::optional(std::move(*file)) : std::nullopt;
+    }
+    return std::nullopt;
 }
 
 Function nameless(const std::string &object, uint64_t offset, Mode mode)
@@ -38,35 +46,10 @@ std::string_view base_name(std::string_view path)
     return path.starts_with('[') ? path : path.substr(path.rfind('/') + 1);
 }
 
-namespace {
-
-// Module name as perf prints it: [nf_tables] for
-// /lib/modules/6.12/kernel/net/netfilter/nf-tables.ko.xz
-std::string module_name(std::string_view path)
+Programs::Programs(const Threads &threads, std::string symfs, const perfdata::Reader &reader,
+                   KernelSymbols *kernel)
+    : threads_(threads), symfs_(std::move(symfs)), build_ids_(reader), kernel_(kernel)
 {
-    const std::string_view file = base_name(path);
-    const size_t end = file.find(".ko");
-    if (end == file.npos || file.starts_with('['))
-        return std::string(path);
-    std::string name = '[' + std::string(file.substr(0, end)) + ']';
-    std::ranges::replace(name, '-', '_');
-    return name;
-}
-
-}  // namespace
-
-Programs::Programs(const Threads &threads, std::string symfs, const perfdata::Reader &reader)
-    : threads_(threads), symfs_(std::move(symfs)), reader_(reader)
-{
-}
-
-// In pipe layout, the build ids arrive late. Until then, this function finds none.
-void Programs::read_build_ids()
-{
-    const std::optional<Bytes> content = reader_.feature(perfdata::kFeatBuildId);
-    const auto ids = content ? perfdata::parse_build_ids(*content, reader_.order()) : std::nullopt;
-    for (const perfdata::BuildIdRecord &id : ids.value_or(std::vector<perfdata::BuildIdRecord>()))
-        build_ids_.try_emplace(std::string(id.path), id.build_id.begin(), id.build_id.end());
 }
 
 const ElfSymbols *Programs::symbols(size_t object)
@@ -140,19 +123,20 @@ const NamedFrames &Programs::frames(const Threads::Place &place)
     });
 }
 
-Bytes Programs::build_id_of(const Threads::Object &object) const
+// perf record writes the build id of the vDSO. In other recordings the kernel has to be the running
+// one, as the vDSO is a part of the kernel.
+bool Programs::is_own_vdso(const ElfFile &own, Bytes build_id) const
 {
-    const auto known = build_ids_.find(object.path);
-    return object.build_id.empty() && known != build_ids_.end() ? Bytes(known->second)
-                                                                : Bytes(object.build_id);
+    if (build_id.empty())
+        return kernel_ && kernel_->is_running(threads_);
+    return !own.build_id().empty() && same_build(build_id, own.build_id());
 }
 
 std::optional<ElfFile> Programs::open_file(size_t number)
 {
-    if (build_ids_.empty())
-        read_build_ids();
     const Threads::Object &object = threads_.objects()[number];
-    const Bytes build_id = build_id_of(object);
+    const Bytes build_id =
+        object.build_id.empty() ? build_ids_.find(object.path) : Bytes(object.build_id);
     // The kernel's own names: "//anon" for memory without a file, "//toolong" for a long path.
     const bool is_file = object.path.starts_with('/') && !object.path.starts_with("//");
     Result<ElfFile> file = is_file ? ElfFile::open(symfs_, object.path)
@@ -166,6 +150,9 @@ std::optional<ElfFile> Programs::open_file(size_t number)
         if (kept && same_build(build_id, kept->build_id()))
             return std::move(*kept);
     }
+    if (object.path == kVdso)
+        if (std::optional<ElfFile> own = own_vdso(); own && is_own_vdso(*own, build_id))
+            return own;
     if (file && changed_paths_.insert(object.path).second)
         changed_.push_back(object.path);
     return std::nullopt;
@@ -180,35 +167,43 @@ Function Explainer::function_at(uint32_t pid, Mode mode, uint64_t ip, uint64_t t
     const auto place = threads_.find(pid, ip, time_ns);
     if (!place)
         return nameless("[unknown]", ip, mode);
-    const NamedFrames &found = programs_.frames(*place);
+    const NamedFrames &found = user_frames(*place, ip);
     const std::string &symbol = found.frames.back().symbol;
     const std::string &path = threads_.objects()[place->object].path;
     return symbol.empty() ? nameless(path, place->file_offset, mode)
                           : Function{path, symbol, true, mode};
 }
 
-const NamedFrames &Explainer::frames_at(uint32_t pid, Mode mode, uint64_t ip, uint64_t time_ns)
+const NamedFrames &Explainer::frames_at(uint32_t pid, Mode mode, uint64_t ip, uint64_t time_ns,
+                                        bool in_kernel)
 {
     static const NamedFrames kUnknown{{}, {{}}};
     if (mode != Mode::kKernel && mode != Mode::kUser)
         return kUnknown;
-    const auto place = threads_.find(mode == Mode::kKernel ? Threads::kKernel : pid, ip, time_ns);
+    const auto place =
+        threads_.find(mode == Mode::kKernel ? Threads::kKernel : pid, ip, time_ns, in_kernel);
     if (mode == Mode::kUser)
-        return place ? programs_.frames(*place) : kUnknown;
+        return place ? user_frames(*place, ip) : kUnknown;
     // Cache kernel addresses under object numbers that no program has.
     const size_t object = SIZE_MAX - (place ? place->object + 1 : 0);
     return programs_.kept(object, ip, [&] { return kernel_frames(place, ip); });
 }
 
+// A 32-bit process has another vDSO, at an address below 4 GiB, of the same name.
+const NamedFrames &Explainer::user_frames(const Threads::Place &place, uint64_t ip)
+{
+    static const NamedFrames kOf32Bit{std::string(kVdso), {{}}};
+    const bool is_of_32_bit = ip <= UINT32_MAX && threads_.objects()[place.object].path == kVdso;
+    return is_of_32_bit ? kOf32Bit : programs_.frames(place);
+}
+
 NamedFrames Explainer::kernel_frames(const std::optional<Threads::Place> &place, uint64_t ip) const
 {
-    constexpr std::string_view kKernel = "[kernel.kallsyms]";
     const std::string_view path =
-        place ? std::string_view(threads_.objects()[place->object].path) : kKernel;
-    const bool core = path.starts_with(kKernel);
-    const uint64_t moved = place && core ? moved_by(path.substr(kKernel.size()), *place) : 0;
-    const auto symbol = kernel_ ? kernel_->locate(ip + moved) : std::nullopt;
-    NamedFrames found{core ? std::string(kKernel) : valid_utf8(module_name(path)), {{}}};
+        place ? std::string_view(threads_.objects()[place->object].path) : kKernelObject;
+    const bool core = path.starts_with(kKernelObject);
+    const auto symbol = kernel_.locate(threads_, place, ip);
+    NamedFrames found{core ? std::string(kKernelObject) : valid_utf8(module_name(path)), {{}}};
     if (symbol)
         found.frames[0] = {valid_utf8(symbol->name), symbol->offset, false};
     return found;
@@ -216,62 +211,35 @@ NamedFrames Explainer::kernel_frames(const std::optional<Threads::Place> &place,
 
 Function Explainer::kernel_function(uint64_t ip, uint64_t time_ns)
 {
-    constexpr std::string_view kKernel = "[kernel.kallsyms]";
     const auto place = threads_.find(Threads::kKernel, ip, time_ns);
     const std::string_view path =
-        place ? std::string_view(threads_.objects()[place->object].path) : kKernel;
-    const bool core = path.starts_with(kKernel);
-    const std::string object(core ? kKernel : path);
-    const uint64_t moved = place && core ? moved_by(path.substr(kKernel.size()), *place) : 0;
-    const std::string_view symbol = kernel_ ? kernel_->find(ip + moved) : std::string_view();
-    if (symbol.empty())
+        place ? std::string_view(threads_.objects()[place->object].path) : kKernelObject;
+    const bool core = path.starts_with(kKernelObject);
+    const std::string object(core ? kKernelObject : path);
+    const auto symbol = kernel_.locate(threads_, place, ip);
+    if (!symbol)
         return nameless(object, core ? ip : place->file_offset, Mode::kKernel);
-    return {object, std::string(symbol), true, Mode::kKernel};
-}
-
-// The map of the kernel is named after a symbol of the kernel, whose address is the file offset of
-// the map. Returns the distance to the address of this symbol in kallsyms, which may be from
-// another boot.
-uint64_t Explainer::moved_by(std::string_view symbol, const Threads::Place &place) const
-{
-    const auto there = kernel_ ? kernel_->address_of(symbol) : std::nullopt;
-    return there ? *there - place.map_offset : 0;
+    return {object, std::string(symbol->name), true, Mode::kKernel};
 }
 
 Programs &Names::programs(const Threads &threads)
 {
     if (!programs_)
-        programs_.emplace(threads, symfs_, reader_);
+        programs_.emplace(threads, symfs_, reader_, &kernel_);
     return *programs_;
+}
+
+void Names::count(Mode mode, const NamedFrames &frame, uint64_t samples)
+{
+    const bool is_nameless = frame.frames.back().symbol.empty();
+    counts_.all += samples;
+    counts_.nameless += is_nameless ? samples : 0;
+    counts_.nameless_kernel += is_nameless && mode == Mode::kKernel ? samples : 0;
 }
 
 Explainer Names::explainer(const Threads &threads)
 {
-    return {threads, programs(threads), kernel_ ? &*kernel_ : nullptr};
-}
-
-Result<std::optional<SymbolTable>> read_kallsyms(const std::string &path)
-{
-    if (path.empty())
-        return std::optional<SymbolTable>();
-    // Files in procfs have size 0.
-    std::string text;
-    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd)
-        return system_error(path, errno);
-    constexpr size_t kMaxBytes = size_t{256} << 20;
-    std::vector<char> chunk(65536);
-    ssize_t got = 1;
-    while (got && text.size() < kMaxBytes) {
-        got = ::read(fd.get(), chunk.data(), chunk.size());
-        if (got < 0 && errno != EINTR)
-            return system_error(path, errno);
-        text.append(chunk.data(), got > 0 ? static_cast<size_t>(got) : 0);
-    }
-    Result<SymbolTable> table = parse_kallsyms(text);
-    if (!table)
-        return Error{table.error().code, path + ": " + table.error().message};
-    return std::optional<SymbolTable>(std::move(*table));
+    return {threads, programs(threads), kernel_};
 }
 
 }  // namespace pmukit::cli

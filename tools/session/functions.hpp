@@ -16,6 +16,7 @@
 #include "decode/imc/imc_decode.hpp"
 #include "perfdata/reader.hpp"
 #include "session/inlines.hpp"
+#include "session/kernel_symbols.hpp"
 #include "session/symbols.hpp"
 #include "session/threads.hpp"
 
@@ -44,8 +45,10 @@ struct NamedFrames {
 // Programs of the recording, opened when a sample needs them.
 class Programs {
 public:
-    // symfs: root folder of the programs; empty: /
-    Programs(const Threads &threads, std::string symfs, const perfdata::Reader &reader);
+    // symfs: root folder of the programs; empty: /. kernel: whether the recording is of the running
+    // kernel, which has the vDSO; nullptr: unknown.
+    Programs(const Threads &threads, std::string symfs, const perfdata::Reader &reader,
+             KernelSymbols *kernel = nullptr);
 
     // Name of the symbol at this place; empty: none.
     std::string_view find(const Threads::Place &place);
@@ -55,7 +58,8 @@ public:
     template <typename Make>
     const NamedFrames &kept(size_t object, uint64_t offset, Make make);
     // Opens the file at the recorded path of the program or, if that is another build, the copy
-    // that perf record has made in $HOME/.debug.
+    // that perf record has made in $HOME/.debug. For [vdso], takes that of this process if it is
+    // the same build.
     std::optional<ElfFile> open_file(size_t object);
     // Files that exist, but whose build id is not the recorded one.
     const std::vector<std::string> &changed() const { return changed_; }
@@ -65,8 +69,7 @@ public:
 private:
     using Place = std::pair<size_t, uint64_t>;
 
-    void read_build_ids();
-    Bytes build_id_of(const Threads::Object &object) const;
+    bool is_own_vdso(const ElfFile &own, Bytes build_id) const;
     const ElfSymbols *symbols(size_t object);
     Inlines *inlines(size_t object);
 
@@ -75,8 +78,8 @@ private:
 
     const Threads &threads_;
     std::string symfs_;
-    const perfdata::Reader &reader_;
-    std::map<std::string, std::vector<std::byte>> build_ids_;
+    RecordedBuildIds build_ids_;
+    KernelSymbols *kernel_;
     std::map<size_t, std::optional<ElfSymbols>> opened_;
     std::map<size_t, std::optional<Inlines>> inlines_;
     std::map<Place, NamedFrames> frames_;
@@ -108,33 +111,40 @@ const NamedFrames &Programs::kept(size_t object, uint64_t offset, Make make)
 
 class Explainer {
 public:
-    // kernel: nullptr if its symbols are unknown.
-    Explainer(const Threads &threads, Programs &programs, const SymbolTable *kernel)
+    Explainer(const Threads &threads, Programs &programs, KernelSymbols &kernel)
         : threads_(threads), programs_(programs), kernel_(kernel)
     {
     }
 
     Function function_at(uint32_t pid, decode::imc::Mode mode, uint64_t ip, uint64_t time_ns);
-    // Valid until the next call.
+    // Valid until the next call. in_kernel: see Threads::find().
     const NamedFrames &frames_at(uint32_t pid, decode::imc::Mode mode, uint64_t ip,
-                                 uint64_t time_ns);
+                                 uint64_t time_ns, bool in_kernel = false);
 
 private:
+    const NamedFrames &user_frames(const Threads::Place &place, uint64_t ip);
     Function kernel_function(uint64_t ip, uint64_t time_ns);
     NamedFrames kernel_frames(const std::optional<Threads::Place> &place, uint64_t ip) const;
-    uint64_t moved_by(std::string_view symbol, const Threads::Place &place) const;
 
     const Threads &threads_;
     Programs &programs_;
-    const SymbolTable *kernel_;
+    KernelSymbols &kernel_;
+};
+
+// Frames of call chains, as often as samples have them.
+struct FrameCounts {
+    uint64_t all = 0, nameless = 0, nameless_kernel = 0;
 };
 
 // Names for all addresses of a recording. Its programs are opened on the first lookup.
 class Names {
 public:
-    // symfs: see Programs. kernel: nullopt if its symbols are unknown.
-    Names(const perfdata::Reader &reader, std::string symfs, std::optional<SymbolTable> kernel)
-        : reader_(reader), symfs_(std::move(symfs)), kernel_(std::move(kernel))
+    // symfs: see Programs. kernel, root: see KernelSymbols.
+    Names(const perfdata::Reader &reader, std::string symfs, std::optional<SymbolTable> kernel,
+          std::string root = {})
+        : reader_(reader),
+          symfs_(std::move(symfs)),
+          kernel_(reader, std::move(kernel), std::move(root))
     {
     }
 
@@ -152,14 +162,18 @@ public:
         return programs_ ? programs_->too_large() : std::set<std::string>();
     }
 
+    // Counts a frame of so many samples.
+    void count(decode::imc::Mode mode, const NamedFrames &frame, uint64_t samples);
+    const FrameCounts &counts() const { return counts_; }
+    // See KernelSymbols::is_hidden().
+    bool kernel_is_hidden() const { return kernel_.is_hidden(); }
+
 private:
     const perfdata::Reader &reader_;
     std::string symfs_;
-    std::optional<SymbolTable> kernel_;
+    KernelSymbols kernel_;
+    FrameCounts counts_;
     std::optional<Programs> programs_;
 };
-
-// Reads a copy of /proc/kallsyms; nullopt for an empty path.
-Result<std::optional<SymbolTable>> read_kallsyms(const std::string &path);
 
 }  // namespace pmukit::cli

@@ -36,6 +36,12 @@ struct StackFrame {
     auto operator<=>(const StackFrame &) const = default;
 };
 
+// True if the innermost frame is in the kernel.
+inline bool is_in_kernel(std::span<const StackFrame> frames)
+{
+    return !frames.empty() && frames.front().mode == decode::imc::Mode::kKernel;
+}
+
 struct EventSample {
     size_t event;                        // index of the event that counted
     const perfdata::Sample &sample;      // for a group: the sample of its leader

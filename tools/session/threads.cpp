@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/text.hpp"
 #include "perfdata/records.hpp"
@@ -150,7 +151,8 @@ uint64_t Threads::since_ns(uint32_t pid, uint32_t tid, uint64_t time_ns) const
     return since_ns;
 }
 
-std::optional<Threads::Place> Threads::find(uint32_t pid, uint64_t address, uint64_t time_ns) const
+std::optional<Threads::Place> Threads::find(uint32_t pid, uint64_t address, uint64_t time_ns,
+                                            bool in_kernel) const
 {
     for (unsigned i = 0; i < kMaxAncestors; i++) {
         const auto known = processes_.find(pid);
@@ -163,6 +165,10 @@ std::optional<Threads::Place> Threads::find(uint32_t pid, uint64_t address, uint
             dropped_ += process.maps.build(left_);
         if (const Map *map = process.maps.find(address, since_ns, time_ns))
             return Place{map->object, address - map->begin + map->file_offset, map->file_offset};
+        if (since_ns != 0 && std::exchange(in_kernel, false)) {
+            time_ns = since_ns - 1;
+            continue;
+        }
         if (!process.parent || since_ns != 0)
             return std::nullopt;
         pid = *process.parent;

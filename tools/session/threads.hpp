@@ -46,7 +46,10 @@ public:
     // Time of the last change of the thread's name or of the process's program, up to time_ns. 0:
     // there is no change in the recording.
     uint64_t since_ns(uint32_t pid, uint32_t tid, uint64_t time_ns) const;
-    std::optional<Place> find(uint32_t pid, uint64_t address, uint64_t time_ns) const;
+    // in_kernel: the address is a caller of the kernel. While the kernel replaces a program, that
+    // is the program before.
+    std::optional<Place> find(uint32_t pid, uint64_t address, uint64_t time_ns,
+                              bool in_kernel = false) const;
     const std::vector<Object> &objects() const { return objects_; }
     // Maps, names and forks that were dropped: implausible, or over limits::kThreads. Call after
     // the last query, as queries build indexes and may drop maps.

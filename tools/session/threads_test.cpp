@@ -104,6 +104,26 @@ TEST_F(ThreadsTest, ChildHasItsParentsMapsUntilExec)
     EXPECT_EQ(at(10, 0x1000, 55), "/lib/later+0");
 }
 
+// While the kernel replaces a program, its caller is the program before, as perf shows it.
+TEST_F(ThreadsTest, CallerOfTheKernelIsFoundInTheProgramBeforeTheLastExec)
+{
+    const auto caller = [this](uint32_t pid, uint64_t address, uint64_t time_ns) {
+        const auto place = threads.find(pid, address, time_ns, true);
+        return place ? threads.objects()[place->object].path : "nothing";
+    };
+    mmap(10, 0x1000, 0x100, 0, "/bin/shell", 5);
+    fork(20, 10, 20, 10, 30);
+    comm(20, 20, "first", 50, true);
+    EXPECT_EQ(caller(20, 0x1000, 52), "/bin/shell");
+    mmap(20, 0x5000, 0x100, 0, "/bin/first", 53);
+    comm(20, 20, "second", 60, true);
+    mmap(20, 0x7000, 0x100, 0, "/bin/second", 61);
+    EXPECT_EQ(caller(20, 0x7000, 62), "/bin/second");
+    EXPECT_EQ(caller(20, 0x5000, 62), "/bin/first");
+    EXPECT_EQ(caller(20, 0x1000, 62), "nothing") << "two programs before";
+    EXPECT_EQ(at(20, 0x5000, 62), "nothing") << "not a caller of the kernel";
+}
+
 TEST_F(ThreadsTest, NamesAreInheritedUntilTheyChange)
 {
     comm(10, 10, "shell", 5, false);

@@ -299,6 +299,19 @@ Result<void> check_output(const ExportOptions &options)
     return {};
 }
 
+// Returns a message about frames without a name; empty: there are none.
+std::string nameless_text(const Recording &recording, const Names &names)
+{
+    const FrameCounts &counts = names.counts();
+    if (counts.nameless == 0)
+        return {};
+    return fmt::format(
+        "{}: {} of {} frames have no name, {} of them in the kernel{}; --symfs and "
+        "--kallsyms say where symbols are",
+        recording.path(), counts.nameless, counts.all, counts.nameless_kernel,
+        names.kernel_is_hidden() ? " (/proc/kallsyms hides addresses from this user)" : "");
+}
+
 // Returns messages about programs whose symbols are not used, and programs of which only some
 // symbols are used.
 std::vector<std::string> names_texts(const Recording &recording, const Names &names)
@@ -369,6 +382,8 @@ Result<int> run_export(const ExportOptions &options, Output &to)
     if (const std::string hidden = hidden_losses(options, out); !hidden.empty())
         warn(hidden);
     say_nothing_recorded(*recording, *totals);
+    if (const std::string nameless = nameless_text(*recording, functions); !nameless.empty())
+        warn(nameless);
     std::vector<std::string> troubles = names_texts(*recording, functions);
     troubles.insert(troubles.end(), {names_not_kept(recording->path(), out.threads().dropped()),
                                      nothing_text(*recording, *totals, out), recording->damage(),

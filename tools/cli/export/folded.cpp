@@ -21,6 +21,15 @@ std::string as_frame(std::string_view name)
     return frame;
 }
 
+// Name of a frame without a symbol, as in stackcollapse-perf.pl: [libc.so.6], [unknown]. It has no
+// address, so that such frames of a flame graph are one.
+std::string nameless_frame(const std::string &object)
+{
+    if (object.empty())
+        return "[unknown]";
+    return object.starts_with('[') ? object : '[' + std::string(base_name(object)) + ']';
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Folded>> Folded::make(const ExportOptions &options,
@@ -71,24 +80,27 @@ void Folded::look_at_events()
             event_names_.insert(perfdata::name_of(event));
 }
 
-void Folded::put_frame(const Stack &stack, const StackFrame &at, uint64_t time_ns,
+void Folded::put_frame(const Stack &stack, const StackFrame &at, const Seen &seen,
                        Explainer &explainer, std::string &line)
 {
-    line += ';' + as_frame(explainer.function_at(stack.pid, at.mode, at.ip, time_ns).name);
+    const NamedFrames &found =
+        explainer.frames_at(stack.pid, at.mode, at.ip, seen.first_ns, is_in_kernel(stack.frames));
+    const std::vector<NamedFrame> &frames = found.frames;
+    const std::string &symbol = frames.back().symbol;
+    names_.count(at.mode, found, seen.samples);
+    line += ';' + as_frame(symbol.empty() ? nameless_frame(found.object) : symbol);
     if (at.mode == decode::imc::Mode::kKernel)
         line += "_[k]";
-    const std::vector<NamedFrame> &frames =
-        explainer.frames_at(stack.pid, at.mode, at.ip, time_ns).frames;
     for (size_t i = frames.size() - 1; i-- > 0;)
         line += ';' + as_frame(frames[i].symbol) + "_[i]";
 }
 
-std::string Folded::line_of(const Stack &stack, uint64_t time_ns, Explainer &explainer)
+std::string Folded::line_of(const Stack &stack, const Seen &seen, Explainer &explainer)
 {
-    const std::string_view command = threads_->command(stack.tid, time_ns);
+    const std::string_view command = threads_->command(stack.tid, seen.first_ns);
     std::string line = outermost(stack.event) + as_frame(command.empty() ? "[unknown]" : command);
     for (size_t i = stack.frames.size(); i-- > 0;)
-        put_frame(stack, stack.frames[i], time_ns, explainer, line);
+        put_frame(stack, stack.frames[i], seen, explainer, line);
     return line;
 }
 
@@ -97,7 +109,7 @@ void Folded::name_stacks()
     Explainer explainer = names_.explainer(*threads_);
     look_at_events();
     for (const auto &[stack, seen] : stacks_) {
-        const auto [at, fresh] = lines_.try_emplace(line_of(stack, seen.first_ns, explainer));
+        const auto [at, fresh] = lines_.try_emplace(line_of(stack, seen, explainer));
         at->second += seen.samples;
         if (fresh)
             line_bytes_ += sizeof(*at) + kNodeBytes + at->first.size();

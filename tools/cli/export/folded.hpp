@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Folded stacks, the input of flame graphs: one line per stack, "command;outermost;...;innermost
-// SAMPLES". Kernel functions end in _[k], inlined functions in _[i]. Stacks come from samples of
-// trace_imc (one function each) and from ordinary samples. Up to two frames precede the command:
+// SAMPLES". Kernel functions end in _[k], inlined functions in _[i]. A frame without a symbol is
+// its program or library, such as [libc.so.6], or [unknown]. Stacks come from samples of trace_imc
+// (one function each) and from ordinary samples. Up to two frames precede the command:
 // "source=model" if the device is emulated, and the event if events of several names were recorded.
 // Each of them starts a separate graph.
 //
@@ -62,9 +63,9 @@ private:
 
     void look_at_events();
     const std::string &outermost(size_t event);
-    void put_frame(const Stack &stack, const StackFrame &at, uint64_t time_ns, Explainer &explainer,
+    void put_frame(const Stack &stack, const StackFrame &at, const Seen &seen, Explainer &explainer,
                    std::string &line);
-    std::string line_of(const Stack &stack, uint64_t time_ns, Explainer &explainer);
+    std::string line_of(const Stack &stack, const Seen &seen, Explainer &explainer);
     void name_stacks();
     void write_lines();
 

@@ -74,8 +74,10 @@ Command add_export(CLI::App &app)
         ->group("");
     command->add_option("--symfs", options.symfs,
                         "directory with the programs of the recorded machine");
-    command->add_option("--kallsyms", options.kallsyms,
-                        "copy of /proc/kallsyms of the recorded machine");
+    command->add_option(
+        "--kallsyms", options.kallsyms,
+        "copy of /proc/kallsyms of the recorded machine (default: of this one, if it runs the "
+        "recorded kernel)");
     command->add_option("--hisi-ptt-headers", options.headers, kHeadersHelp)
         ->check(CLI::IsMember({"narrow", "wide"}));
     command

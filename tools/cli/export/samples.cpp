@@ -16,7 +16,7 @@ using exporter::Value;
 
 const std::string &SampleRows::name_of(size_t event)
 {
-    const auto [at, fresh] = names_.try_emplace(event);
+    const auto [at, fresh] = event_names_.try_emplace(event);
     if (fresh)
         at->second = valid_utf8(perfdata::name_of(out_.recording().reader().events()[event]));
     return at->second;
@@ -57,9 +57,10 @@ void SampleRows::put_frames(const EventSample &sample)
         std::replace(frames_.end() - static_cast<ptrdiff_t>(name.size()), frames_.end(), ';', ':');
     };
     for (const StackFrame &at : sample.frames) {
-        const NamedFrames &found =
-            explainer_.frames_at(sample_id.pid.value_or(UINT32_MAX), at.mode, at.ip,
-                                 sample_id.time_ns.value_or(UINT64_MAX));
+        const NamedFrames &found = explainer_.frames_at(
+            sample_id.pid.value_or(UINT32_MAX), at.mode, at.ip,
+            sample_id.time_ns.value_or(UINT64_MAX), is_in_kernel(sample.frames));
+        names_.count(at.mode, found, 1);
         for (const NamedFrame &frame : found.frames) {
             frames_ += frames_.empty() ? "" : ";";
             put(frame.symbol.empty() ? "[unknown]" : frame.symbol);
@@ -102,6 +103,8 @@ void SampleRows::put(const EventSample &sample)
             ? explainer_.frames_at(sample_id.pid.value_or(UINT32_MAX), mode_of_misc(sample.misc),
                                    *sample.sample.ip, sample_id.time_ns.value_or(UINT64_MAX))
             : kNothing;
+    if (sample.sample.ip && !sample.has_chain)
+        names_.count(mode_of_misc(sample.misc), at, 1);
     const NamedFrame &function = at.frames.back();
     const std::string_view symbol = function.symbol, object = at.object;
     const Value rest[] = {

@@ -19,6 +19,7 @@ public:
     // `names` has the names of functions and programs, and must outlive this object.
     SampleRows(RowsOut &out, Names &names)
         : out_(out),
+          names_(names),
           explainer_(names.explainer(out.threads())),
           unwinder_(out.threads(), names.programs(out.threads())),
           samples_(out.recording(), [this](const EventSample &sample) { put(sample); })
@@ -42,11 +43,12 @@ private:
     const std::string &name_of(size_t event);
 
     RowsOut &out_;
+    Names &names_;
     std::function<bool(size_t)> wanted_;
     Explainer explainer_;
     Unwinder unwinder_;
     Samples samples_;
-    std::map<size_t, std::string> names_;  // names of events
+    std::map<size_t, std::string> event_names_;
     std::string callchain_, frames_;
 };
 

@@ -3,6 +3,7 @@
 // dump and report, and the samples that inject makes from AUX data, with this text. Stock perf must
 // be able to read these samples.
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -76,6 +77,21 @@ protected:
         std::ofstream(options.kallsyms) << "c000000000100000 T _text\nc000000000101000 t a_loop\n";
         return nlohmann::json::parse(said(run_report, options, expected_status))["pmus"][0];
     }
+    // Encodes the text, and returns the lines and counts of its folded stacks.
+    std::vector<std::pair<std::string, uint64_t>> folded(const std::string &text)
+    {
+        ExportOptions options;
+        options.input = recording(text);
+        options.format = kFoldedFormat;
+        options.output = folder_.path("folded");
+        said(run_export, options, 0);
+        std::ifstream in(options.output);
+        std::vector<std::pair<std::string, uint64_t>> lines;
+        std::string stack;
+        for (uint64_t count = 0; in >> stack >> count;)
+            lines.emplace_back(stack, count);
+        return lines;
+    }
     std::string injected(const std::string &path)
     {
         InjectOptions options{path, folder_.path("injected")};
@@ -137,32 +153,44 @@ TEST_P(ImcRecording, InjectCopiesSamplesUnchanged)
 // stacks that it has counted so far. The COMM and MMAP records follow the samples in the file. The
 // program's name is long, so that the lines exceed their limit, too, and are written in several
 // parts.
-TEST_P(ImcRecording, FoldedStacksCountEverySampleOf70000Addresses)
+TEST_P(ImcRecording, FoldedStacksCountEverySampleOf70000Threads)
 {
-    constexpr unsigned kAddresses = 70000;
+    constexpr unsigned kThreads = 70000, kFirst = 1000;
     const std::string wide(60, 'x');
+    const auto sample_of = [](unsigned tid) {
+        return fmt::format("sample 9 user 0x10000000 pid 100 tid {} time 5000\n", tid);
+    };
     std::string text = "pmu 30 trace_imc\nevent 9 trace_imc// period 251\n";
-    for (unsigned i = 0; i < kAddresses; i++)
-        text +=
-            "sample 9 user " + std::to_string(0x10000000 + 4 * i) + " pid 100 tid 100 time 5000\n";
-    text +=
-        "sample 9 user 0x10000000 pid 100 tid 100 time 5000\n"
-        "comm 100 100 busy exec time 1000\n"
-        "mmap 100 0x10000000 0x200000 0 /bin/" +
-        wide + " time 1100\n";
-    ExportOptions options;
-    options.input = recording(text);
-    options.format = "folded";
-    options.output = folder_.path("folded");
-    said(run_export, options, 0);
-    std::ifstream in(options.output);
+    for (unsigned i = 0; i < kThreads; i++)
+        text += sample_of(kFirst + i);
+    text += sample_of(kFirst) +
+            "comm 100 100 busy exec time 1000\nmmap 100 0x10000000 0x200000 0 /bin/" + wide +
+            " time 1100\n";
+    for (unsigned i = 0; i < kThreads; i++)
+        text += fmt::format("comm 100 {} busy{} time 1200\n", kFirst + i, i);
     uint64_t lines = 0, samples = 0;
-    for (std::string stack, count; in >> stack >> count; lines++) {
-        EXPECT_TRUE(stack.starts_with("busy;" + wide + "+0x")) << stack;
-        samples += std::stoull(count);
+    for (const auto &[stack, count] : folded(text)) {
+        EXPECT_TRUE(stack.starts_with("busy") && stack.ends_with(";[" + wide + "]")) << stack;
+        lines++;
+        samples += count;
     }
-    EXPECT_EQ(lines, kAddresses + 1) << "the first was written when it came again";
-    EXPECT_EQ(samples, kAddresses + 1);
+    EXPECT_EQ(lines, kThreads + 1) << "the first was written when it came again";
+    EXPECT_EQ(samples, kThreads + 1);
+}
+
+// A flame graph has one frame for all addresses of a program without symbols.
+TEST_P(ImcRecording, FoldedFramesWithoutASymbolHaveNoAddress)
+{
+    using Lines = std::vector<std::pair<std::string, uint64_t>>;
+    EXPECT_EQ(
+        folded("pmu 30 trace_imc\nevent 9 trace_imc// period 251\n"
+               "comm 100 100 busy exec time 1000\n"
+               "mmap 100 0x10000000 0x200000 0 /bin/nowhere time 1100\n"
+               "sample 9 user 0x10000000 pid 100 tid 100 time 5000\n"
+               "sample 9 user 0x10000040 pid 100 tid 100 time 5001\n"
+               "sample 9 user 0x70000000 pid 100 tid 100 time 5002\n"
+               "sample 9 kernel 0xc000000000000040 pid 100 tid 100 time 5003\n"),
+        (Lines{{"busy;[kernel.kallsyms]_[k]", 1}, {"busy;[nowhere]", 2}, {"busy;[unknown]", 1}}));
 }
 
 TEST_P(ImcRecording, ReportCountsMissingLostAndDuplicateSamples)
