@@ -39,8 +39,7 @@ constexpr PerfOption kOfRecord[] = {
      "the recording begins with its command or immediately and ends on SIGINT or SIGTERM; "
      "--interval writes files"},
     {0, "data-page-size", kNo, kByPerf},
-    {0, "debuginfod", kPerhaps,
-     "set DEBUGINFOD_URLS for perf report; pmukit asks no debuginfod server"},
+    {0, "debuginfod", kPerhaps, "set DEBUGINFOD_URLS for pmukit report and export"},
     {0, "exclude-perf", kNo, "select tasks with -p or a command"},
     {0, "filter", kValue, "terms of the event filter: -e pmu/term=value/"},
     {0, "group", kNo, "--pfm-events '{A,B}' makes a group"},

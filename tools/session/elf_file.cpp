@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "perfdata/destination.hpp"
+#include "session/debuginfod.hpp"
 
 #ifdef PMUKIT_LIBELF
 #include <gelf.h>
@@ -87,13 +88,29 @@ Result<ElfFile> ElfFile::open(const std::string &root, const std::string &path)
     return begun(std::move(*fd), {}, path);
 }
 
-Result<ElfFile> ElfFile::open_debug(const std::string &root, Bytes build_id)
+Result<ElfFile> ElfFile::open_debug(const std::string &root, Bytes build_id, Debuginfod *debuginfod)
 {
     if (build_id.size() < 2)
         return Error{Errc::kUnsupported, "no build id"};
-    Result<ElfFile> file = open(root, debug_path(build_id));
-    if (file && !std::ranges::equal(Bytes(file->build_id_), build_id))
-        return Error{Errc::kUnsupported, "debug information of another build"};
+    Result<ElfFile> file = open_build(root, debug_path(build_id), build_id);
+    const auto path = file || !debuginfod
+                          ? std::nullopt
+                          : debuginfod->find(Debuginfod::Kind::kDebugInformation, build_id);
+    return path ? open_build("", *path, build_id) : std::move(file);
+}
+
+Result<ElfFile> ElfFile::open_program(Debuginfod &debuginfod, Bytes build_id)
+{
+    const auto path = debuginfod.find(Debuginfod::Kind::kProgram, build_id);
+    return path ? open_build("", *path, build_id) : Error{Errc::kNotFound, "no such build"};
+}
+
+Result<ElfFile> ElfFile::open_build(const std::string &root, const std::string &path,
+                                    Bytes build_id)
+{
+    Result<ElfFile> file = open(root, path);
+    if (file && (build_id.empty() || !std::ranges::equal(Bytes(file->build_id_), build_id)))
+        return Error{Errc::kUnsupported, path + ": another build"};
     return file;
 }
 
@@ -161,7 +178,12 @@ Result<ElfFile> ElfFile::open(const std::string &, const std::string &path)
     return Error{Errc::kUnsupported, path + ": built without elfutils"};
 }
 
-Result<ElfFile> ElfFile::open_debug(const std::string &, Bytes)
+Result<ElfFile> ElfFile::open_program(Debuginfod &, Bytes)
+{
+    return Error{Errc::kUnsupported, "built without elfutils"};
+}
+
+Result<ElfFile> ElfFile::open_debug(const std::string &, Bytes, Debuginfod *)
 {
     return Error{Errc::kUnsupported, "built without elfutils"};
 }

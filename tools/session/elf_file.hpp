@@ -18,6 +18,8 @@ struct Elf;
 
 namespace pmukit::cli {
 
+class Debuginfod;
+
 // An executable segment: its range in the file, and its address as used by symbols.
 struct CodeSegment {
     uint64_t offset, bytes, address;
@@ -29,8 +31,12 @@ class ElfFile {
 public:
     // Opens a file below root; empty root: the file system of this machine.
     static Result<ElfFile> open(const std::string &root, const std::string &path);
-    // Opens the separate debug information of a build, below root.
-    static Result<ElfFile> open_debug(const std::string &root, Bytes build_id);
+    // Opens the separate debug information of a build: below root, or else from debuginfod, if it
+    // is not nullptr.
+    static Result<ElfFile> open_debug(const std::string &root, Bytes build_id,
+                                      Debuginfod *debuginfod = nullptr);
+    // Opens a program that debuginfod has.
+    static Result<ElfFile> open_program(Debuginfod &debuginfod, Bytes build_id);
     // A file in memory.
     static Result<ElfFile> of(Bytes bytes);
 
@@ -48,6 +54,9 @@ private:
     struct End {
         void operator()(Elf *elf) const;
     };
+    // Fails if the file has another build id.
+    static Result<ElfFile> open_build(const std::string &root, const std::string &path,
+                                      Bytes build_id);
     static Result<ElfFile> begun(Fd fd, std::vector<char> bytes, const std::string &name);
     void read_segments();
     void read_build_id();

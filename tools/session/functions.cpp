@@ -61,7 +61,7 @@ const ElfSymbols *Programs::symbols(size_t object)
     const std::optional<ElfFile> file = open_file(object);
     std::optional<ElfSymbols> fresh;
     if (file)
-        fresh = ElfSymbols::of(*file, symfs_);
+        fresh = ElfSymbols::of(*file, symfs_, &debuginfod_);
     const size_t bytes = fresh ? fresh->bytes() : 0;
     if (fresh && (fresh->has_too_many() || !to_read_.take(bytes))) {
         too_large_.insert(path);
@@ -87,7 +87,7 @@ Inlines *Programs::inlines(size_t object)
     std::optional<ElfFile> file = open_file(object);
     std::optional<Inlines> fresh;
     if (file)
-        fresh.emplace(std::move(*file), symfs_, to_read_);
+        fresh.emplace(std::move(*file), symfs_, to_read_, &debuginfod_);
     const auto at = inlines_.emplace(object, std::move(fresh)).first;
     return at->second ? &*at->second : nullptr;
 }
@@ -153,6 +153,9 @@ std::optional<ElfFile> Programs::open_file(size_t number)
     if (object.path == kVdso)
         if (std::optional<ElfFile> own = own_vdso(); own && is_own_vdso(*own, build_id))
             return own;
+    if (is_file)
+        if (Result<ElfFile> sent = ElfFile::open_program(debuginfod_, build_id))
+            return std::move(*sent);
     if (file && changed_paths_.insert(object.path).second)
         changed_.push_back(object.path);
     return std::nullopt;

@@ -15,6 +15,7 @@
 #include "base/limits.hpp"
 #include "decode/imc/imc_decode.hpp"
 #include "perfdata/reader.hpp"
+#include "session/debuginfod.hpp"
 #include "session/inlines.hpp"
 #include "session/kernel_symbols.hpp"
 #include "session/symbols.hpp"
@@ -58,11 +59,13 @@ public:
     template <typename Make>
     const NamedFrames &kept(size_t object, uint64_t offset, Make make);
     // Opens the file at the recorded path of the program or, if that is another build, the copy
-    // that perf record has made in $HOME/.debug. For [vdso], takes that of this process if it is
-    // the same build.
+    // that perf record has made in $HOME/.debug, or that of debuginfod. For [vdso], takes that of
+    // this process if it is the same build.
     std::optional<ElfFile> open_file(size_t object);
     // Files that exist, but whose build id is not the recorded one.
     const std::vector<std::string> &changed() const { return changed_; }
+    // See Debuginfod::trouble().
+    std::string debuginfod_trouble() const { return debuginfod_.trouble(); }
     // Files that exceed a limit of memory or work: their names or inlined functions are missing.
     const std::set<std::string> &too_large() const { return too_large_; }
 
@@ -80,6 +83,7 @@ private:
     std::string symfs_;
     RecordedBuildIds build_ids_;
     KernelSymbols *kernel_;
+    Debuginfod debuginfod_;
     std::map<size_t, std::optional<ElfSymbols>> opened_;
     std::map<size_t, std::optional<Inlines>> inlines_;
     std::map<Place, NamedFrames> frames_;
@@ -155,6 +159,11 @@ public:
     std::vector<std::string> changed() const
     {
         return programs_ ? programs_->changed() : std::vector<std::string>();
+    }
+    // Message about debuginfod; empty: none.
+    std::string debuginfod_trouble() const
+    {
+        return programs_ ? programs_->debuginfod_trouble() : std::string();
     }
     // Files that exceed a limit of memory or work.
     std::set<std::string> too_large() const

@@ -188,5 +188,23 @@ TEST_F(FunctionsTest, AnonymousMemoryHasNoProgram)
     EXPECT_FALSE(has_program("//anon", folder.dir()));
 }
 
+// Debuginfod servers and other users may have files of any name.
+TEST(DebugInformation, FileOfAnotherBuildIsNotUsed)
+{
+    const TestFolder root;
+    const Result<ElfFile> own = ElfFile::open("", "/bin/sh");
+    ASSERT_TRUE(own && own->build_id().size() > 2);
+    std::vector<std::byte> other = own->build_id();
+    other.back() ^= std::byte{1};
+    for (const std::vector<std::byte> &id : {own->build_id(), other}) {
+        const std::string hex = hex_of(id);
+        root.folder("usr/lib/debug/.build-id/" + hex.substr(0, 2));
+        std::filesystem::copy_file("/bin/sh",
+                                   root.path("usr/lib/debug/.build-id/" + hex.substr(0, 2) + "/" +
+                                             hex.substr(2) + ".debug"));
+        EXPECT_EQ(static_cast<bool>(ElfFile::open_debug(root.dir(), id)), id == own->build_id());
+    }
+}
+
 }  // namespace
 }  // namespace pmukit::cli

@@ -81,7 +81,7 @@ std::optional<AbbrevCount> count_abbrevs(Bytes table)
 
 class Inlines::Libdw {
 public:
-    Libdw(ElfFile file, const std::string &root, Budget &work);
+    Libdw(ElfFile file, const std::string &root, Budget &work, Debuginfod *debuginfod);
 
     std::vector<std::string> at(uint64_t address);
     bool has_too_much() const { return too_much_; }
@@ -140,11 +140,11 @@ private:
     bool too_much_ = false;
 };
 
-Inlines::Libdw::Libdw(ElfFile file, const std::string &root, Budget &work)
+Inlines::Libdw::Libdw(ElfFile file, const std::string &root, Budget &work, Debuginfod *debuginfod)
     : file_(std::move(file)), work_(work)
 {
     if (!section_of(file_.elf(), ".debug_info")) {
-        Result<ElfFile> debug = ElfFile::open_debug(root, file_.build_id());
+        Result<ElfFile> debug = ElfFile::open_debug(root, file_.build_id(), debuginfod);
         if (!debug || !section_of(debug->elf(), ".debug_info"))
             return;
         file_ = std::move(*debug);
@@ -163,7 +163,8 @@ Inlines::Libdw::Libdw(ElfFile file, const std::string &root, Budget &work)
         // The program opens the file by its build id, because libdw would open any path that
         // .gnu_debugaltlink names.
         Result<ElfFile> other = ElfFile::open_debug(
-            root, Bytes(static_cast<const std::byte *>(id), static_cast<size_t>(id_bytes)));
+            root, Bytes(static_cast<const std::byte *>(id), static_cast<size_t>(id_bytes)),
+            debuginfod);
         if (!other || other->is_relocatable() || unpacked_bytes(*other) > kMostUnpackedBytes) {
             dwarf_.reset();
             return;
@@ -424,7 +425,7 @@ std::vector<std::string> Inlines::Libdw::at(uint64_t address)
 
 class Inlines::Libdw {
 public:
-    Libdw(ElfFile, const std::string &, Budget &) {}
+    Libdw(ElfFile, const std::string &, Budget &, Debuginfod *) {}
     std::vector<std::string> at(uint64_t) { return {}; }
     bool has_too_much() const { return false; }
     size_t memory() const { return 0; }
@@ -432,8 +433,8 @@ public:
 
 #endif
 
-Inlines::Inlines(ElfFile file, const std::string &root, Budget &work)
-    : libdw_(std::make_unique<Libdw>(std::move(file), root, work))
+Inlines::Inlines(ElfFile file, const std::string &root, Budget &work, Debuginfod *debuginfod)
+    : libdw_(std::make_unique<Libdw>(std::move(file), root, work, debuginfod))
 {
 }
 

@@ -18,9 +18,9 @@ namespace pmukit::cli {
 
 class Inlines {
 public:
-    // Reads the file itself, or else its separate debug information below root. work: bytes of
-    // debug information that may still be read, over all files; outlives the object.
-    Inlines(ElfFile file, const std::string &root, Budget &work);
+    // Reads the file itself, or else its separate debug information: see ElfFile::open_debug().
+    // work: bytes of debug information that may still be read, over all files; outlives the object.
+    Inlines(ElfFile file, const std::string &root, Budget &work, Debuginfod *debuginfod = nullptr);
     ~Inlines();
     Inlines(Inlines &&) noexcept;
     Inlines &operator=(Inlines &&) noexcept;

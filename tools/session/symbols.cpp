@@ -497,11 +497,12 @@ Result<ElfSymbols> ElfSymbols::open(const std::string &path, const std::string &
     return of(*file, root);
 }
 
-ElfSymbols ElfSymbols::of(const ElfFile &file, const std::string &root)
+ElfSymbols ElfSymbols::of(const ElfFile &file, const std::string &root, Debuginfod *debuginfod)
 {
     ElfSymbols own = read(file);
-    const Result<ElfFile> debug =
-        own.is_full_ ? Error{Errc::kUnsupported, ""} : ElfFile::open_debug(root, own.build_id_);
+    const Result<ElfFile> debug = own.is_full_
+                                      ? Error{Errc::kUnsupported, ""}
+                                      : ElfFile::open_debug(root, own.build_id_, debuginfod);
     ElfSymbols other = debug ? read(*debug) : ElfSymbols();
     if (other.has_symbols())
         own.symbols_ = std::move(other.symbols_);

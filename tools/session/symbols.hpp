@@ -91,9 +91,10 @@ private:
 class ElfSymbols {
 public:
     // A file below root (empty: this machine). If it has no .symtab, its debug file in
-    // usr/lib/debug below root supplies the symbols.
+    // usr/lib/debug below root, or of debuginfod, supplies the symbols.
     static Result<ElfSymbols> open(const std::string &path, const std::string &root);
-    static ElfSymbols of(const ElfFile &file, const std::string &root);
+    static ElfSymbols of(const ElfFile &file, const std::string &root,
+                         Debuginfod *debuginfod = nullptr);
 
     const std::vector<std::byte> &build_id() const { return build_id_; }
     // True if the build ids match, or if either is absent.

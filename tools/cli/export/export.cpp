@@ -382,8 +382,10 @@ Result<int> run_export(const ExportOptions &options, Output &to)
     if (const std::string hidden = hidden_losses(options, out); !hidden.empty())
         warn(hidden);
     say_nothing_recorded(*recording, *totals);
-    if (const std::string nameless = nameless_text(*recording, functions); !nameless.empty())
-        warn(nameless);
+    for (const std::string &remark :
+         {nameless_text(*recording, functions), functions.debuginfod_trouble()})
+        if (!remark.empty())
+            warn(remark);
     std::vector<std::string> troubles = names_texts(*recording, functions);
     troubles.insert(troubles.end(), {names_not_kept(recording->path(), out.threads().dropped()),
                                      nothing_text(*recording, *totals, out), recording->damage(),

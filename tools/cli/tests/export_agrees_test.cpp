@@ -2,14 +2,19 @@
 // Compares `pmukit export` with `perf script` of the newest stock perf, for every recording of the
 // corpus: task, CPU, time, event, period, address, call chain and symbols, row by row, ordered by
 // time, in CSV, JSON lines and SQLite; and the sums of folded stacks.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +22,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <thread>
 #include <tuple>
 
 #ifdef PMUKIT_SQLITE
@@ -906,6 +912,8 @@ TEST(ExportOf32BitProgram, HasChainsOfFramePointersOnly)
 }
 #endif
 
+// debuginfod
+
 // A port of this machine that accepts connections, but does not answer.
 class Listening {
 public:
@@ -933,22 +941,129 @@ private:
     unsigned port_ = 0;
 };
 
-TEST(ExportWithDebuginfod, AsksNoServer)
+// Debian's debuginfod on a port of this machine. It serves the files of the folder "server".
+class Debuginfods {
+public:
+    explicit Debuginfods(const TestFolder &folder) : folder_(folder), port_(Listening().port())
+    {
+        const std::string port = std::to_string(port_), files = folder.path("server"),
+                          database = folder.path("database"), log = folder.path("log");
+        pid_ = ::fork();
+        if (pid_ != 0)
+            return;
+        const int to = ::open(log.c_str(), O_WRONLY | O_CREAT, 0600);
+        ::dup2(to, 1);
+        ::dup2(to, 2);
+        ::execlp("debuginfod", "debuginfod", "-p", port.c_str(), "-d", database.c_str(), "-F",
+                 files.c_str(), static_cast<char *>(nullptr));
+        ::_exit(127);
+    }
+    Debuginfods(const Debuginfods &) = delete;
+    Debuginfods &operator=(const Debuginfods &) = delete;
+    ~Debuginfods()
+    {
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+    }
+    std::string url() const { return fmt::format("http://127.0.0.1:{}", port_); }
+    // Waits until the server has read its files. Each request has its own cache, because a cache
+    // remembers what a server does not have.
+    bool has(const std::string &build_id) const
+    {
+        for (int tries = 0; tries < 300; tries++) {
+            const std::string command = fmt::format(
+                "DEBUGINFOD_URLS={} DEBUGINFOD_CACHE_PATH={} debuginfod-find debuginfo {}", url(),
+                folder_.path("try" + std::to_string(tries)), build_id);
+            if (stock::run(command).status == 0)
+                return true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        }
+        return false;
+    }
+
+private:
+    const TestFolder &folder_;
+    unsigned port_;
+    pid_t pid_;
+};
+
+// A recording of a program without symbols, whose symbols a server has.
+class ExportWithDebuginfod : public testing::Test {
+protected:
+    // Returns false if perf cannot record on this machine.
+    bool record()
+    {
+        const std::string perf = stock::perf("7.2");
+        EXPECT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
+        EXPECT_EQ(stock::run("strip -o " + program() + " " UNWOUND_PROGRAM).status, 0);
+        return recorded(perf, folder_, "-F 4999 --call-graph fp -- " + program() + " 3000")
+                   .status == 0;
+    }
+    // Number of samples in the program's function spin().
+    size_t named(const std::string &urls, const std::string &timeout_s = "60")
+    {
+        ::setenv("DEBUGINFOD_URLS", urls.c_str(), 1);
+        ::setenv("DEBUGINFOD_TIMEOUT", timeout_s.c_str(), 1);
+        ::setenv("DEBUGINFOD_CACHE_PATH", folder_.path(fmt::format("cache{}", caches_++)).c_str(),
+                 1);
+        testing::internal::CaptureStderr();
+        const auto stacks = stacks_of_export(folder_.path("perf.data"), folder_, {}, {});
+        said_ = testing::internal::GetCapturedStderr();
+        for (const char *name : {"DEBUGINFOD_URLS", "DEBUGINFOD_TIMEOUT", "DEBUGINFOD_CACHE_PATH"})
+            ::unsetenv(name);
+        size_t samples = 0;
+        for (const auto &[line, count] : stacks)
+            samples += line.find("spin") == line.npos ? 0 : count;
+        return samples;
+    }
+    std::string program() const { return folder_.path("program"); }
+
+    const TestFolder folder_;
+    std::string said_;
+    int caches_ = 0;
+};
+
+TEST_F(ExportWithDebuginfod, TakesSymbolsAndProgramsFromAServerByBuildId)
 {
-    const std::string perf = stock::perf("7.2");
-    ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
-    const TestFolder folder;
-    const stock::Said said =
-        recorded(perf, folder, "-F 4999 --call-graph dwarf,16384 -- " UNWOUND_PROGRAM " 3000");
-    if (said.status != 0)
-        GTEST_SKIP() << "perf cannot record here: " << said.text;
-    folder.folder("no_programs");
+    ASSERT_EQ(stock::run("debuginfod --version").status, 0) << "run make setup: debuginfod";
+    if (!record())
+        GTEST_SKIP() << "perf cannot record here";
+    folder_.folder("server");
+    std::filesystem::copy_file(UNWOUND_PROGRAM, folder_.path("server/other_name"));
+    const Debuginfods server(folder_);
+    const Result<ElfFile> original = ElfFile::open("", UNWOUND_PROGRAM);
+    ASSERT_TRUE(original);
+    ASSERT_TRUE(server.has(hex_of(original->build_id())));
+    EXPECT_EQ(named(""), 0U);
+    const size_t with_symbols = named(server.url());
+    EXPECT_GT(with_symbols, 10U) << said_;
+    std::filesystem::copy_file("/bin/true", program(),
+                               std::filesystem::copy_options::overwrite_existing);
+    EXPECT_EQ(named(server.url()), with_symbols) << "the program is replaced by another one";
+    EXPECT_EQ(said_.find("not the build"), said_.npos) << said_;
+    EXPECT_EQ(named(""), 0U);
+    EXPECT_NE(said_.find("not the build"), said_.npos) << said_;
+}
+
+TEST_F(ExportWithDebuginfod, EndsInTimeIfAServerDoesNotAnswer)
+{
+    if (!record())
+        GTEST_SKIP() << "perf cannot record here";
     const Listening server;
-    ::setenv("DEBUGINFOD_URLS", fmt::format("http://127.0.0.1:{}", server.port()).c_str(), 1);
-    for (const std::string &symfs : {std::string(), folder.path("no_programs")})
-        EXPECT_FALSE(rows_of_export(folder.path("perf.data"), folder, symfs).empty());
-    ::unsetenv("DEBUGINFOD_URLS");
-    EXPECT_FALSE(server.was_asked());
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(named(fmt::format("http://127.0.0.1:{}", server.port()), "1"), 0U);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+    EXPECT_TRUE(server.was_asked());
+    EXPECT_NE(said_.find("debuginfod did not answer within 1 s"), said_.npos) << said_;
+}
+
+TEST_F(ExportWithDebuginfod, ContinuesIfAServerIsUnreachable)
+{
+    if (!record())
+        GTEST_SKIP() << "perf cannot record here";
+    const unsigned closed_port = Listening().port();
+    EXPECT_EQ(named(fmt::format("http://127.0.0.1:{}", closed_port)), 0U);
+    EXPECT_EQ(said_.find("debuginfod"), said_.npos) << said_;
 }
 
 }  // namespace

@@ -317,6 +317,8 @@ void ImcReport::finish()
     streams_.end();
     for (auto &[number, seen] : events_)
         seen.profile.finish();
+    if (const std::string trouble = names_.debuginfod_trouble(); !trouble.empty())
+        warn(trouble);
 }
 
 void ImcReport::print(const Recording &recording, const Verdict &verdict, Output &out)
