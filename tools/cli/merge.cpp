@@ -20,6 +20,9 @@ std::string clock_text(const perfdata::MergedInput &input)
             return "its clock is that of the result";
         case perfdata::ClockRelation::kSame:
             return "same host and clock: times as they are";
+        case perfdata::ClockRelation::kSameHost:
+            return "same host: times as they are, right unless it was restarted in between (record "
+                   "with -k CLOCK_BOOTTIME to be sure)";
         case perfdata::ClockRelation::kAligned:
             return fmt::format("aligned by the wall clock: {:+} ns", input.shift_ns);
         case perfdata::ClockRelation::kUnknown:
@@ -68,6 +71,11 @@ Result<int> run_merge(const MergeOptions &options, Output &out)
         if (input.late_records)
             troubles.push_back(fmt::format("{}: {} records came too late to be put in order",
                                            recording_name(options.inputs[i]), input.late_records));
+        if (input.foreign_records)
+            troubles.push_back(
+                fmt::format("{}: {} records were left out: a thread, CPU, ring or "
+                            "event id in them is not one of host {}",
+                            recording_name(options.inputs[i]), input.foreign_records, input.host));
         troubles.push_back(damage_of(readers[i], recording_name(options.inputs[i])));
     }
     return named_last(merged->file, say_troubles(troubles));

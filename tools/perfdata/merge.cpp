@@ -28,6 +28,7 @@ namespace {
 constexpr size_t kMaxHosts = 512;
 constexpr uint32_t kThreadsPerHost = uint32_t{1} << 22;  // PID_MAX_LIMIT of Linux
 constexpr uint32_t kRingsPerInput = uint32_t{1} << 20;
+constexpr size_t kMaxInputs = (uint64_t{1} << 32) / kRingsPerInput;
 constexpr uint32_t kCpusUnknown = 8192;  // NR_CPUS of the largest kernels, if NRCPUS is missing
 constexpr size_t kLeastWaitingBytes = size_t{2} << 20;  // least memory for records of one input
 constexpr size_t kRoundBytes = size_t{1} << 20;  // bytes of records between two FINISHED_ROUND
@@ -87,28 +88,44 @@ bool is_wall_clock(const Reader &reader)
     return attr.use_clockid && (attr.clock_id == CLOCK_REALTIME || attr.clock_id == CLOCK_TAI);
 }
 
-void relate_clocks(const Input &first, Input &other)
+// The difference of two clocks, by the wall clock; nullopt: a file has no CLOCK_DATA.
+std::optional<uint64_t> shift_of(const Reader &first, const Reader &other)
+{
+    const std::optional<ClockData> here = clock_data(other), there = clock_data(first);
+    if (!here || !there)
+        return std::nullopt;
+    return (here->wall_ns - here->clock_ns) - (there->wall_ns - there->clock_ns);
+}
+
+// Refuses two boots of a host: `first` is another recording with the name of this host. A small
+// shift comes from adjustments of the wall clock.
+Result<void> check_clock(const Input &first, const Input &other)
 {
     constexpr uint64_t kSecond_ns = 1000000000;
-    const std::optional<ClockData> here = clock_data(other.reader),
-                                   there = clock_data(first.reader);
-    const bool one_host = other.host == first.host && !other.summary.host.empty();
-    uint64_t shift = 0;
-    if (here && there)
-        shift = (here->wall_ns - here->clock_ns) - (there->wall_ns - there->clock_ns);
-    // On one host, a small shift comes from adjustments of the wall clock; the perf clock is the
-    // same.
-    const bool small = shift < kSecond_ns || -shift < kSecond_ns;
-    if (one_host && same_clock(first.reader, other.reader) && small) {
-        other.summary.clock = ClockRelation::kSame;
+    const uint64_t shift = shift_of(first.reader, other.reader).value_or(0);
+    if (!same_clock(first.reader, other.reader) || shift < kSecond_ns || -shift < kSecond_ns)
+        return {};
+    return Error{Errc::kUsage,
+                 fmt::format("{}: since {}, host {} was restarted or suspended, or its clock was "
+                             "set; threads of two boots cannot be distinguished: report both "
+                             "separately",
+                             other.reader.part(), first.reader.part(), other.summary.host)};
+}
+
+void relate_clocks(const Input &first, Input &other)
+{
+    const std::optional<uint64_t> shift = shift_of(first.reader, other.reader);
+    const bool same = same_clock(first.reader, other.reader);
+    if (same && other.host == first.host) {
+        other.summary.clock = shift ? ClockRelation::kSame : ClockRelation::kSameHost;
         return;
     }
     other.summary.clock = ClockRelation::kUnknown;
-    if (here && there) {
+    if (shift) {
         other.summary.clock = ClockRelation::kAligned;
-        other.translation.time_shift_ns = shift;
-        other.summary.shift_ns = static_cast<int64_t>(shift);
-    } else if (is_wall_clock(other.reader) && same_clock(first.reader, other.reader)) {
+        other.translation.time_shift_ns = *shift;
+        other.summary.shift_ns = static_cast<int64_t>(*shift);
+    } else if (same && is_wall_clock(other.reader)) {
         other.summary.clock = ClockRelation::kAligned;
     }
 }
@@ -140,6 +157,11 @@ private:
     Result<void> check_trace_events(const Input &input);
     void find_hosts();
     Result<void> check_names() const;
+    const Input &first_of_host(const Input &input) const
+    {
+        return *std::ranges::find(inputs_, input.host, &Input::host);
+    }
+    Result<void> check_boot(const Input &input, const Record &record);
     void number_ids(Input &input);
     void number_types(Input &input);
     uint32_t merged_type(uint32_t type, const std::string &name);
@@ -169,6 +191,8 @@ private:
     uint64_t bytes_ = 0;  // read from all inputs
     std::vector<std::string> hosts_;
     std::vector<uint32_t> cpus_;  // number of CPUs of each host
+    // Address of each kernel map of a host. A restarted kernel has another one (KASLR).
+    std::map<std::pair<size_t, std::string>, uint64_t> kernels_;
     FlatMap<std::monostate> used_ids_;
     uint64_t next_id_ = 1;
     uint32_t next_type_ = PERF_TYPE_MAX;
@@ -232,22 +256,30 @@ uint32_t cpus_of(const Reader &reader)
                                                                            : kCpusUnknown;
 }
 
-// Two machines may share a name (localhost), so their properties that never change are compared.
+// Two machines may share a name (localhost), and two boots of one machine do: what never changes
+// between two restarts is compared.
 Result<void> Merge::check_names() const
 {
     struct Trait {
         unsigned feature;
         const char *name;
+        size_t bytes = SIZE_MAX;  // first bytes that are compared
     };
-    constexpr Trait kTraits[] = {
-        {kFeatArch, "architecture"}, {kFeatCpuDesc, "CPU"}, {kFeatCpuId, "CPU"}};
+    constexpr Trait kTraits[] = {{kFeatArch, "architecture"},
+                                 {kFeatCpuDesc, "CPU"},
+                                 {kFeatCpuId, "CPU"},
+                                 {kFeatOsRelease, "kernel release"},
+                                 // Available CPUs; the number of CPUs online may change.
+                                 {kFeatNrCpus, "number of CPUs", sizeof(uint32_t)}};
     for (const Input &input : inputs_) {
-        const auto same_host = [&](const Input &other) { return other.host == input.host; };
-        const Reader &first = std::ranges::find_if(inputs_, same_host)->reader;
+        const Reader &first = first_of_host(input).reader;
         for (const Trait &trait : kTraits) {
             const auto here = input.reader.feature(trait.feature);
             const auto there = first.feature(trait.feature);
-            if (here && there && !std::ranges::equal(*here, *there))
+            const auto part = [&trait](Bytes content) {
+                return content.first(std::min(content.size(), trait.bytes));
+            };
+            if (here && there && !std::ranges::equal(part(*here), part(*there)))
                 return Error{
                     Errc::kUsage,
                     fmt::format("{}: its host has the name of that of {}, {}, and another "
@@ -256,6 +288,28 @@ Result<void> Merge::check_names() const
         }
     }
     return {};
+}
+
+// Refuses a recording of another boot of a host that is known by its name.
+Result<void> Merge::check_boot(const Input &input, const Record &record)
+{
+    const std::endian order = input.reader.order();
+    const auto map = record.type == PERF_RECORD_MMAP ? parse_mmap(record.body, order)
+                     : record.type == PERF_RECORD_MMAP2
+                         ? parse_mmap2(record.body, record.misc, order)
+                         : std::nullopt;
+    if (!map || map->pid != UINT32_MAX || map->address == 0 ||
+        !map->path.starts_with("[kernel.kallsyms]"))
+        return {};
+    const auto [known, fresh] =
+        kernels_.try_emplace({input.host, std::string(map->path)}, map->address);
+    if (known->second == map->address)
+        return {};
+    return Error{Errc::kUsage,
+                 fmt::format("{}: the kernel of host {} is at {:#x} here and at {:#x} in an "
+                             "earlier input: the host was restarted in between; report both "
+                             "separately",
+                             input.reader.part(), input.summary.host, map->address, known->second)};
 }
 
 void Merge::find_hosts()
@@ -272,12 +326,17 @@ void Merge::find_hosts()
             cpus_.push_back(0);
         }
         cpus_[input.host] = std::max(cpus_[input.host], cpus_of(input.reader));
-        input.translation.ring_shift = static_cast<uint32_t>(i) * kRingsPerInput;
+        input.translation.rings = {static_cast<uint32_t>(i) * kRingsPerInput, kRingsPerInput};
+        input.translation.all_ids = &used_ids_;
     }
+    if (hosts_.size() < 2)
+        return;
     for (Input &input : inputs_) {
-        input.translation.thread_shift = static_cast<uint32_t>(input.host) * kThreadsPerHost;
+        Translation &to = input.translation;
+        to.threads = {static_cast<uint32_t>(input.host) * kThreadsPerHost, kThreadsPerHost};
+        to.cpus.size = cpus_[input.host];
         for (size_t host = 0; host < input.host; host++)
-            input.translation.cpu_shift += cpus_[host];
+            to.cpus.shift += cpus_[host];
     }
 }
 
@@ -285,11 +344,15 @@ void Merge::number_ids(Input &input)
 {
     for (const Event &event : input.reader.events())
         for (uint64_t id : event.ids) {
-            if (used_ids_.insert(id, {}))
+            if (input.translation.ids.find(id))
                 continue;
-            while (!used_ids_.insert(next_id_, {}))
-                next_id_++;
-            input.translation.ids.insert(id, next_id_);
+            uint64_t fresh = id;
+            if (!used_ids_.insert(fresh, {})) {
+                while (!used_ids_.insert(next_id_, {}))
+                    next_id_++;
+                fresh = next_id_;
+            }
+            input.translation.ids.insert(id, fresh);
         }
 }
 
@@ -381,13 +444,19 @@ Result<void> Merge::advance(Input &input)
 
 Result<void> Merge::write_head(Input &input, Writer &to)
 {
+    if (Result<void> one_boot = check_boot(input, input.head); !one_boot)
+        return one_boot;
     if (is_left_out(input, input.head))
         return {};
     const Reader &reader = input.reader;
     Record record = input.head;
     body_.assign(record.body.begin(), record.body.end());
     const size_t event = reader.event_of(record).value_or(0);
-    translate(record.type, body_, reader.events()[event].attr, reader.order(), input.translation);
+    if (!translate(record.type, body_, reader.events()[event].attr, reader.order(),
+                   input.translation)) {
+        input.summary.foreign_records += record.payload_at == 0;  // once for all pieces
+        return {};
+    }
     record.body = body_;
     since_round_ += kRecordHeaderBytes + body_.size();
     return to.copy(record);
@@ -570,6 +639,8 @@ Result<Writer> Merge::run(const std::string &to)
     find_hosts();
     if (hosts_.size() > kMaxHosts)
         return Error{Errc::kUnsupported, "more than 512 hosts"};
+    if (inputs_.size() > kMaxInputs)
+        return Error{Errc::kUnsupported, fmt::format("more than {} recordings", kMaxInputs)};
     if (Result<void> named = check_names(); !named)
         return named.error();
     for (Input &input : inputs_) {
@@ -577,8 +648,11 @@ Result<Writer> Merge::run(const std::string &to)
             return fits.error();
         number_ids(input);
         number_types(input);
-        if (&input != &inputs_.front())
-            relate_clocks(inputs_.front(), input);
+        if (&input == &inputs_.front())
+            continue;
+        if (Result<void> one_boot = check_clock(first_of_host(input), input); !one_boot)
+            return one_boot.error();
+        relate_clocks(inputs_.front(), input);
     }
     Result<Writer> writer = Writer::create_copy(to, inputs_.front().reader.order(), events());
     if (!writer)

@@ -20,9 +20,10 @@ namespace pmukit::perfdata {
 
 enum class ClockRelation {
     kReference,  // the first recording: its clock is the clock of the output
-    kSame,       // same host, same clock; correct unless the machine was restarted in between
+    kSame,       // same host, same clock, both related to the wall clock
     kAligned,    // aligned by the wall clock, as accurate as the wall clocks of the hosts
     kUnknown,    // clocks cannot be related: times are unchanged
+    kSameHost,   // as kSame, but correct only if the host was not restarted in between
 };
 
 struct MergedInput {
@@ -30,6 +31,8 @@ struct MergedInput {
     ClockRelation clock = ClockRelation::kReference;
     int64_t shift_ns = 0;       // added to the times of this input
     uint64_t late_records = 0;  // records that are out of order because memory is limited
+    // Records that were left out because a thread, CPU, ring or event id is not one of the host.
+    uint64_t foreign_records = 0;
 };
 
 struct Merged {
@@ -39,7 +42,7 @@ struct Merged {
 
 // All readers must be at their start. Memory: one round of records per recording; at most 32 MiB in
 // total, or 2 MiB per recording if there are more than 16. Error: recordings that do not fit
-// together (byte order, events without ids).
+// together (byte order, events without ids, two boots of one host).
 Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to);
 Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to,
                                 const ProgressCallback &progress);

@@ -33,6 +33,10 @@ struct Host {
     std::vector<std::vector<uint64_t>> infos = {};  // payload words of each AUXTRACE_INFO
     std::string tracing_data = {};
     std::string cpu = {};
+    std::string release = {};
+    uint64_t kernel_at = 0;  // address of the kernel's map; 0: no map
+    uint32_t cpus = 4;
+    uint32_t thread = 100, on_cpu = 2;  // of the samples
 };
 
 class MergeTest : public ::testing::TestWithParam<std::endian> {
@@ -52,10 +56,12 @@ protected:
         Result<Writer> to = Writer::create_copy(paths_.back(), order, {event});
         ASSERT_TRUE(to);
         to->section(kFeatHostname, Packer(order).string(host.name).take());
-        to->section(kFeatNrCpus, Packer(order).put(4U).put(4U).take());
+        to->section(kFeatNrCpus, Packer(order).put(host.cpus).put(4U).take());
         to->section(kFeatPmuMappings, Packer(order).put(1U).put(host.type).string(host.pmu).take());
         if (!host.cpu.empty())
             to->section(kFeatCpuDesc, Packer(order).string(host.cpu).take());
+        if (!host.release.empty())
+            to->section(kFeatOsRelease, Packer(order).string(host.release).take());
         if (host.clock)
             to->section(kFeatClockData, Packer(order)
                                             .put(1U)
@@ -69,6 +75,8 @@ protected:
             to->section(kFeatTracingData, Packer(order).put(as_bytes(host.tracing_data)).take());
         for (const std::vector<uint64_t> &info : host.infos)
             ASSERT_TRUE(to->auxtrace_info(6, info));
+        if (host.kernel_at)
+            ASSERT_TRUE(to->records(kernel_map(host.kernel_at, order)));
         Packer comm(order);
         comm.record_header(PERF_RECORD_COMM, 0, 8 + 16 + 32).put(100U).put(100U).put(uint64_t{0});
         comm.put(100U).put(100U).put(host.times.front()).put(2U).put(0U).put(kId);
@@ -76,7 +84,7 @@ protected:
         for (uint64_t time : host.times) {
             Packer sample(order);
             sample.record_header(PERF_RECORD_SAMPLE, 0, 8 + 32);
-            sample.put(kId).put(100U).put(100U).put(time).put(2U).put(0U);
+            sample.put(kId).put(host.thread).put(host.thread).put(time).put(host.on_cpu).put(0U);
             ASSERT_TRUE(to->records(sample.bytes()));
         }
         AuxtraceRecord trace;
@@ -86,6 +94,17 @@ protected:
         ASSERT_TRUE(to->auxtrace(trace, std::vector<std::byte>(16), {}));
         ASSERT_TRUE(to->finished_round());
         ASSERT_TRUE(to->finish());
+    }
+    static std::vector<std::byte> kernel_map(uint64_t at, std::endian order)
+    {
+        constexpr std::string_view kName = "[kernel.kallsyms]_text";
+        Packer map(order);
+        map.record_header(PERF_RECORD_MMAP, 1, 8 + 32 + 24 + 32).put(UINT32_MAX).put(0U);
+        map.put(at).put(uint64_t{4096}).put(at).put(as_bytes(kName));
+        map.put(uint16_t{0});
+        for (int word = 0; word < 4; word++)  // no time
+            map.put(uint64_t{0});
+        return map.take();
     }
     Result<std::vector<MergedInput>> merge()
     {
@@ -269,26 +288,111 @@ TEST_P(MergeTest, ClocksAreAlignedByTheWallClock)
                                         "hmu0@green 100 2 @1100", "hmu0@blue 4194404 6 @1150"}));
 }
 
+// perf's CPU numbers reach up to the number of CPUs, and pids up to 2^22. -1 is a thread that has
+// exited.
+TEST_P(MergeTest, NumbersThatNoHostHasDoNotReachAnotherHost)
+{
+    const auto on = [](std::string name, uint64_t time, uint32_t thread, uint32_t cpu) {
+        Host host{std::move(name), "hmu0", {time}, {}};
+        host.thread = thread;
+        host.on_cpu = cpu;
+        return host;
+    };
+    write(on("green", 10, (1 << 22) + 100, 2));
+    write(on("green", 20, 100, 6));
+    write(on("green", 30, 100, 70000));
+    write(on("green", 40, UINT32_MAX, UINT32_MAX));
+    write(on("green", 50, (1 << 22) - 1, 3));
+    write(on("blue", 60, 100, 2));
+    const auto merged = merge();
+    ASSERT_TRUE(merged) << merged.error().message;
+    EXPECT_EQ(samples(),
+              (std::vector<std::string>{"hmu0@green 4294967295 4294967295 @40",
+                                        "hmu0@green 4194303 3 @50", "hmu0@blue 4194404 6 @60"}));
+    std::vector<uint64_t> foreign;
+    for (const MergedInput &input : *merged)
+        foreign.push_back(input.foreign_records);
+    EXPECT_EQ(foreign, (std::vector<uint64_t>{1, 1, 1, 0, 0, 0}));
+}
+
+TEST_P(MergeTest, ThreadsAndCpusOfASingleHostAreNotLimited)
+{
+    Host host{"green", "hmu0", {10}, {}};
+    host.thread = 1 << 22;
+    host.on_cpu = 70000;
+    write(host);
+    write({"green", "hmu0", {20}, {}});
+    ASSERT_TRUE(merge());
+    EXPECT_EQ(samples(), (std::vector<std::string>{"hmu0 4194304 70000 @10", "hmu0 100 2 @20"}));
+}
+
 TEST_P(MergeTest, RecordingsOfOneHostKeepTheirClockThreadsAndCpus)
 {
     write({"green", "hmu0", {10}, {}});
     write({"green", "hmu0", {5, 15}, {}});
     const auto merged = merge();
     ASSERT_TRUE(merged);
-    EXPECT_EQ((*merged)[1].clock, ClockRelation::kSame);
+    EXPECT_EQ((*merged)[1].clock, ClockRelation::kSameHost) << "no file has CLOCK_DATA";
     EXPECT_EQ(samples(),
               (std::vector<std::string>{"hmu0 100 2 @5", "hmu0 100 2 @10", "hmu0 100 2 @15"}));
 }
 
-TEST_P(MergeTest, ARestartedHostIsAlignedByTheWallClock)
+TEST_P(MergeTest, OneBootIsKnownByItsClock)
 {
-    constexpr uint64_t kHour_ns = 3600000000000;
-    write({"green", "hmu0", {10 + kHour_ns}, std::pair(uint64_t{1} << 50, kHour_ns)});
-    write({"green", "hmu0", {10}, std::pair((uint64_t{1} << 50) + kHour_ns, uint64_t{0})});
+    write({"green", "hmu0", {10}, std::pair(uint64_t{1} << 50, uint64_t{100})});
+    write({"green", "hmu0", {20}, std::pair((uint64_t{1} << 50) + 999999999, uint64_t{100})});
     const auto merged = merge();
     ASSERT_TRUE(merged);
-    EXPECT_EQ((*merged)[1].clock, ClockRelation::kAligned);
-    EXPECT_EQ((*merged)[1].shift_ns, static_cast<int64_t>(2 * kHour_ns));
+    EXPECT_EQ((*merged)[1].clock, ClockRelation::kSame);
+    EXPECT_EQ(samples(), (std::vector<std::string>{"hmu0 100 2 @10", "hmu0 100 2 @20"}));
+}
+
+TEST_P(MergeTest, RefusesTwoBootsOfAHostByItsClock)
+{
+    constexpr uint64_t kHour_ns = 3600000000000;
+    write({"blue", "hmu0", {10}, {}});
+    write({"green", "hmu0", {10 + kHour_ns}, std::pair(uint64_t{1} << 50, kHour_ns)});
+    write({"green", "hmu0", {10}, std::pair((uint64_t{1} << 50) + kHour_ns, uint64_t{0})});
+    EXPECT_NE(refusal().find("host green was restarted"), std::string::npos);
+}
+
+TEST_P(MergeTest, RefusesTwoBootsOfAHostByItsKernel)
+{
+    Host first{"green", "hmu0", {10}, {}}, second{"green", "hmu0", {20}, {}};
+    first.release = "6.1.0";
+    write(first);
+    write(second);
+    EXPECT_TRUE(merge()) << "one file does not name its kernel";
+    fs::remove(folder_.path("merged"));
+    second.release = "6.12.0";
+    write(second);
+    EXPECT_NE(refusal().find("another kernel release"), std::string::npos);
+}
+
+TEST_P(MergeTest, RefusesTwoBootsOfAHostByTheAddressOfItsKernel)
+{
+    const auto at = [](std::string name, uint64_t address) {
+        Host host{std::move(name), "hmu0", {10}, {}};
+        host.kernel_at = address;
+        return host;
+    };
+    write(at("green", 0xffffffff81000000));
+    write(at("green", 0xffffffff81000000));
+    write(at("blue", 0xffffffffa2000000));
+    EXPECT_TRUE(merge()) << "each host has one address";
+    fs::remove(folder_.path("merged"));
+    write(at("blue", 0xffffffff93000000));
+    EXPECT_NE(refusal().find("the kernel of host blue is at 0xffffffff93000000 here"),
+              std::string::npos);
+}
+
+TEST_P(MergeTest, RefusesTwoMachinesWithAnotherNumberOfCpus)
+{
+    Host other{"localhost", "hmu0", {20}, {}};
+    other.cpus = 8;
+    write({"localhost", "hmu0", {10}, {}});
+    write(other);
+    EXPECT_NE(refusal().find("another number of CPUs"), std::string::npos);
 }
 
 TEST_P(MergeTest, DistinguishesPmusOfTheSameType)

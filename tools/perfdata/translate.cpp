@@ -11,7 +11,8 @@
 namespace pmukit::perfdata {
 namespace {
 
-enum class Kind { kId, kThread, kCpu, kRing, kTime };
+// kStream: the id of the kernel's event, which for an inherited event is not in the header.
+enum class Kind { kId, kStream, kThread, kCpu, kRing, kTime };
 
 struct Field {
     uint32_t type;
@@ -39,10 +40,10 @@ constexpr Field kFields[] = {
     {PERF_RECORD_FORK, 16, Kind::kTime},
     {PERF_RECORD_THROTTLE, 0, Kind::kTime},
     {PERF_RECORD_THROTTLE, 8, Kind::kId},
-    {PERF_RECORD_THROTTLE, 16, Kind::kId},
+    {PERF_RECORD_THROTTLE, 16, Kind::kStream},
     {PERF_RECORD_UNTHROTTLE, 0, Kind::kTime},
     {PERF_RECORD_UNTHROTTLE, 8, Kind::kId},
-    {PERF_RECORD_UNTHROTTLE, 16, Kind::kId},
+    {PERF_RECORD_UNTHROTTLE, 16, Kind::kStream},
     {PERF_RECORD_READ, 0, Kind::kThread},
     {PERF_RECORD_READ, 4, Kind::kThread},
     {PERF_RECORD_ITRACE_START, 0, Kind::kThread},
@@ -77,26 +78,22 @@ public:
         const Translation &to = translation_;
         switch (kind) {
             case Kind::kId:
-                return word(at, [&to](uint64_t id) {
-                    const uint64_t *const found = to.ids.find(id);
-                    return found ? *found : id;
-                });
+            case Kind::kStream:
+                return word(at, [&](uint64_t id) { return id_of(id, kind); });
             case Kind::kTime:
                 return word(at, [&to](uint64_t time) {
                     return time == 0 || time == UINT64_MAX ? time : time + to.time_shift_ns;
                 });
             case Kind::kThread:
-                return half(at, [&to](uint32_t tid) {
-                    return tid == 0 || tid == UINT32_MAX ? tid : tid + to.thread_shift;
-                });
+                return half(at, [&](uint32_t tid) { return tid == 0 ? tid : in(to.threads, tid); });
             case Kind::kCpu:
-                return half(at, [&to](uint32_t cpu) {
-                    return cpu == UINT32_MAX ? cpu : cpu + to.cpu_shift;
-                });
+                return half(at, [&](uint32_t cpu) { return in(to.cpus, cpu); });
             case Kind::kRing:
-                return half(at, [&to](uint32_t ring) { return ring + to.ring_shift; });
+                return half(at, [&](uint32_t ring) { return in(to.rings, ring); });
         }
     }
+    // False if a number belongs to another input.
+    bool valid() const { return valid_; }
     size_t size() const { return body_.size(); }
     uint64_t word_at(size_t at) const
     {
@@ -104,6 +101,20 @@ public:
     }
 
 private:
+    uint64_t id_of(uint64_t id, Kind kind)
+    {
+        const uint64_t *const found = translation_.ids.find(id);
+        const bool taken = !found && translation_.all_ids && translation_.all_ids->find(id);
+        valid_ = valid_ && (!taken || kind == Kind::kStream);
+        return found ? *found : id;
+    }
+    uint32_t in(const Translation::Range &range, uint32_t number)
+    {
+        if (number == UINT32_MAX)
+            return number;
+        valid_ = valid_ && number < range.size;
+        return number + range.shift;
+    }
     bool fits(size_t at, size_t bytes) const
     {
         return at <= body_.size() && body_.size() - at >= bytes;
@@ -124,6 +135,7 @@ private:
     std::span<std::byte> body_;
     std::endian order_;
     const Translation &translation_;
+    bool valid_ = true;
 };
 
 // Words at the start of a sample, and words of the trailer of other records. Both arrays are in the
@@ -140,13 +152,13 @@ constexpr Word kSampleWords[] = {
     {PERF_SAMPLE_TIME, true, Kind::kTime},
     {PERF_SAMPLE_ADDR, false, {}},
     {PERF_SAMPLE_ID, true, Kind::kId},
-    {PERF_SAMPLE_STREAM_ID, true, Kind::kId},
+    {PERF_SAMPLE_STREAM_ID, true, Kind::kStream},
     {PERF_SAMPLE_CPU, true, Kind::kCpu},
     {PERF_SAMPLE_PERIOD, false, {}},
 };
 constexpr Word kTrailerWords[] = {
     {PERF_SAMPLE_TID, true, Kind::kThread}, {PERF_SAMPLE_TIME, true, Kind::kTime},
-    {PERF_SAMPLE_ID, true, Kind::kId},      {PERF_SAMPLE_STREAM_ID, true, Kind::kId},
+    {PERF_SAMPLE_ID, true, Kind::kId},      {PERF_SAMPLE_STREAM_ID, true, Kind::kStream},
     {PERF_SAMPLE_CPU, true, Kind::kCpu},    {PERF_SAMPLE_IDENTIFIER, true, Kind::kId},
 };
 
@@ -198,26 +210,27 @@ void patch_id_index(Patch &patch, std::endian order)
 
 }  // namespace
 
-void translate(uint32_t type, std::span<std::byte> body, const Attr &attr, std::endian order,
+bool translate(uint32_t type, std::span<std::byte> body, const Attr &attr, std::endian order,
                const Translation &translation)
 {
     Patch patch(body, order, translation);
     for (const Field &field : kFields)
         if (field.type == type)
             patch.field(field.at, field.kind);
-    if (type == kIdIndex)
-        return patch_id_index(patch, order);
-    if (type == PERF_RECORD_SAMPLE) {
+    if (type == kIdIndex) {
+        patch_id_index(patch, order);
+    } else if (type == PERF_RECORD_SAMPLE) {
         const size_t end = patch_words(patch, 0, kSampleWords, attr.sample_type);
         if (attr.sample_type & PERF_SAMPLE_READ)
             patch_counts(patch, end, attr.read_format);
-        return;
+    } else {
+        if (type == PERF_RECORD_READ)
+            patch_counts(patch, 8, attr.read_format);
+        const size_t trailer = trailer_bytes(attr);
+        if (type < kHeaderAttr && trailer <= body.size())
+            patch_words(patch, body.size() - trailer, kTrailerWords, attr.sample_type);
     }
-    if (type == PERF_RECORD_READ)
-        patch_counts(patch, 8, attr.read_format);
-    const size_t trailer = trailer_bytes(attr);
-    if (type < kHeaderAttr && trailer <= body.size())
-        patch_words(patch, body.size() - trailer, kTrailerWords, attr.sample_type);
+    return patch.valid();
 }
 
 }  // namespace pmukit::perfdata

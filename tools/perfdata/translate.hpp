@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <variant>
 
 #include "base/hash.hpp"
 #include "perfdata/attr.hpp"
@@ -13,15 +14,24 @@
 namespace pmukit::perfdata {
 
 struct Translation {
-    FlatMap<uint64_t> ids;      // old id -> new id, only for ids that change
-    uint32_t thread_shift = 0;  // added to every thread id except 0 (idle) and -1 (none)
-    uint32_t cpu_shift = 0;     // added to every CPU number except -1 (any)
-    uint32_t ring_shift = 0;
+    // Numbers 0 to size - 1 become shift to shift + size - 1. -1 (none, any) stays -1.
+    struct Range {
+        uint32_t shift = 0;
+        uint32_t size = UINT32_MAX;
+    };
+    FlatMap<uint64_t> ids;  // old id -> new id, for every id in the header of the input
+    // Every new id of every input; nullptr: a single input.
+    const FlatMap<std::monostate> *all_ids = nullptr;
+    Range threads;  // thread 0 (idle) stays 0
+    Range cpus;
+    Range rings;
     uint64_t time_shift_ns = 0;  // added modulo 2^64 to every time except 0 and -1 (no time)
 };
 
-// attr: of the record's event. Fields past the end of the body are ignored.
-void translate(uint32_t type, std::span<std::byte> body, const Attr &attr, std::endian order,
-               const Translation &translation);
+// attr: of the record's event. Fields past the end of the body are ignored. Returns false if a
+// number is outside of its range, or an id that only another input has: the record is damaged, and
+// the new number may be one of another host.
+[[nodiscard]] bool translate(uint32_t type, std::span<std::byte> body, const Attr &attr,
+                             std::endian order, const Translation &translation);
 
 }  // namespace pmukit::perfdata

@@ -22,9 +22,9 @@ protected:
     {
         to_.ids.insert(7, 107);
         to_.ids.insert(8, 108);
-        to_.thread_shift = 1000;
-        to_.cpu_shift = 16;
-        to_.ring_shift = 32;
+        to_.threads.shift = 1000;
+        to_.cpus.shift = 16;
+        to_.rings.shift = 32;
         to_.time_shift_ns = 500;
     }
     // A word of two 32-bit halves, in the order of storage.
@@ -42,9 +42,9 @@ protected:
         // A body may end anywhere: nothing past its end is read.
         for (size_t size = 0; size < body.size(); size++) {
             std::vector<std::byte> cut(body.begin(), body.begin() + static_cast<ptrdiff_t>(size));
-            translate(type, cut, attr, GetParam(), to_);
+            EXPECT_TRUE(translate(type, cut, attr, GetParam(), to_));
         }
-        translate(type, body, attr, GetParam(), to_);
+        EXPECT_TRUE(translate(type, body, attr, GetParam(), to_));
         std::vector<uint64_t> result;
         for (size_t i = 0; i < words.size(); i++)
             result.push_back(load<uint64_t>(body.data() + 8 * i, GetParam()));
@@ -57,11 +57,17 @@ protected:
         std::vector<std::byte> body(halves.size() * 4);
         for (size_t i = 0; i < halves.size(); i++)
             store(body.data() + 4 * i, halves[i], GetParam());
-        translate(type, body, attr, GetParam(), to_);
+        EXPECT_TRUE(translate(type, body, attr, GetParam(), to_));
         std::vector<uint32_t> result;
         for (size_t i = 0; i < halves.size(); i++)
             result.push_back(load<uint32_t>(body.data() + 4 * i, GetParam()));
         return result;
+    }
+    bool is_valid(uint32_t type, std::vector<uint64_t> words, const Attr &attr = {}) const
+    {
+        for (uint64_t &word : words)
+            store(reinterpret_cast<std::byte *>(&word), word, GetParam());
+        return translate(type, std::as_writable_bytes(std::span(words)), attr, GetParam(), to_);
     }
     static Attr attr_of(uint64_t sample_type, uint64_t read_format)
     {
@@ -156,6 +162,41 @@ TEST_P(Translate, UnknownThreadsCpusAndTimesAreLeftUnknown)
               (std::vector<uint64_t>{halves(0, UINT32_MAX), halves(1005, 0), UINT64_MAX}));
     EXPECT_EQ(translated(kStat, {7, halves(UINT32_MAX, 4)}),
               (std::vector<uint64_t>{107, halves(UINT32_MAX, 4)}));
+}
+
+TEST_P(Translate, NumbersOutsideOfTheirRangeAreRefused)
+{
+    to_.threads.size = 1 << 22;
+    to_.cpus.size = 8;
+    to_.rings.size = 100;
+    const Attr attr = attr_of(PERF_SAMPLE_TID | PERF_SAMPLE_CPU, 0);
+    const auto sample = [&](uint32_t pid, uint32_t tid, uint32_t cpu) {
+        return is_valid(PERF_RECORD_SAMPLE, {halves(pid, tid), halves(cpu, 0)}, attr);
+    };
+    EXPECT_TRUE(sample((1 << 22) - 1, (1 << 22) - 1, 7));
+    EXPECT_TRUE(sample(UINT32_MAX, UINT32_MAX, UINT32_MAX)) << "a thread that has exited";
+    EXPECT_FALSE(sample(1 << 22, 1, 7));
+    EXPECT_FALSE(sample(1, UINT32_MAX - 1, 7));
+    EXPECT_FALSE(sample(1, 1, 8));
+    EXPECT_FALSE(sample(1, 1, 70000));
+    EXPECT_TRUE(is_valid(kAuxtrace, {1, 1, 1, halves(99, 1), 1}));
+    EXPECT_FALSE(is_valid(kAuxtrace, {1, 1, 1, halves(100, 1), 1}));
+    EXPECT_FALSE(is_valid(kIdIndex, {1, 7, 100, 1, 1}));
+}
+
+TEST_P(Translate, AnIdOfAnotherInputIsRefused)
+{
+    FlatMap<std::monostate> all;
+    for (const uint64_t id : {107, 108, 9})
+        all.insert(id, {});
+    to_.all_ids = &all;
+    const Attr attr = attr_of(PERF_SAMPLE_IDENTIFIER, 0);
+    EXPECT_TRUE(is_valid(PERF_RECORD_SAMPLE, {7}, attr));
+    EXPECT_TRUE(is_valid(PERF_RECORD_SAMPLE, {10}, attr)) << "no input has this id";
+    EXPECT_FALSE(is_valid(PERF_RECORD_SAMPLE, {9}, attr));
+    EXPECT_FALSE(is_valid(PERF_RECORD_LOST, {9, 1, 7}, attr));
+    EXPECT_TRUE(is_valid(PERF_RECORD_THROTTLE, {1, 7, 9, 7}, attr))
+        << "the stream id of an inherited event is in no header";
 }
 
 }  // namespace
