@@ -8,23 +8,27 @@ pmukit=$1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
+mkdir bin
+ln -s "$pmukit" bin/pmukit
+PATH=$folder/bin:$PATH
 touch one.data two.txt
 failed=0
+typed=pmukit
 
 # offers WANTED WORD...: completes the last WORD. Each word of WANTED must be offered; a word that begins with ! must not be offered.
 offers() {
 	local wanted=$1 word
 	shift
-	COMP_WORDS=(pmukit "$@")
+	COMP_WORDS=("$typed" "$@")
 	COMP_CWORD=$#
-	_pmukit "$pmukit" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+	_pmukit "$typed" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
 	for word in $wanted; do
 		if [ "${word#!}" = "$word" ]; then
 			printf '%s\n' "${COMPREPLY[@]}" | grep -qFx -e "$word" && continue
 		else
 			printf '%s\n' "${COMPREPLY[@]}" | grep -qFx -e "${word#!}" || continue
 		fi
-		echo "pmukit $*: $word is wrong; offered: ${COMPREPLY[*]}"
+		echo "$typed $*: $word is wrong; offered: ${COMPREPLY[*]}"
 		failed=1
 	done
 }
@@ -47,8 +51,21 @@ offers 'one.data !two.txt' report -i o
 offers '-o --output --pfm-events -a --all-cpus' record -
 offers 'sh !one.data' record -e x// -- s
 # A machine with one PMU. The output of `pmukit list` has the format that list_test.cpp expects.
-printf '#!/bin/sh\necho "cxl_hmu_mem0.0.0  driver cxl_hmu  cpumask 0"\necho "  terms: epoch_type"\n' >with_a_pmu
-chmod +x with_a_pmu
-pmukit=./with_a_pmu
+rm bin/pmukit
+printf '#!/bin/sh\necho "cxl_hmu_mem0.0.0  driver cxl_hmu  cpumask 0"\necho "  terms: epoch_type"\n' >bin/pmukit
+chmod +x bin/pmukit
 offers 'cxl_hmu_mem0.0.0/ !terms:' record -e ''
+# Neither a program named like ours in the folder nor a typed word runs.
+printf '#!/bin/sh\ntouch "%s/has_run"\n' "$folder" >pmukit
+chmod +x pmukit
+typed=./pmukit
+for words in '' 'record -' 'record -e ' 'report --by '; do
+	# shellcheck disable=SC2086 # words
+	offers '' $words ''
+done
+offers '' report '-x/p;e touch has_run;' ''
+if [ -e has_run ]; then
+	echo 'the completion ran a program that was only typed'
+	failed=1
+fi
 exit $failed
