@@ -30,17 +30,50 @@ inline Error system_error(const std::string &what, int error)
     return Error{code, what + ": " + std::strerror(error)};
 }
 
-// Reads a file of sysfs or procfs, which is about a page long. A file above 64 KiB is an error.
-inline Result<std::string> read_small_file(const std::string &path)
+// What open_for_reading() opens.
+enum class Readable {
+    kFile,      // a regular file, also one of sysfs or procfs
+    kPipeAlso,  // also a FIFO, for a file that the user names: <(ssh HOST cat /proc/kallsyms)
+};
+
+// Opens the file of an O_PATH descriptor for reading, if it is one. `path` is for messages.
+inline Result<Fd> open_found(const Fd &found, const std::string &path, Readable readable)
 {
-    constexpr size_t kMaxBytes = 65536;
-    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd)
+    struct stat status {};
+    if (!found || ::fstat(found.get(), &status) != 0)
         return system_error(path, errno);
+    if (S_ISDIR(status.st_mode))
+        return system_error(path, EISDIR);
+    const bool pipe = S_ISFIFO(status.st_mode) && readable == Readable::kPipeAlso;
+    if (!S_ISREG(status.st_mode) && !pipe)
+        return Error{Errc::kUnsupported, path + ": not a regular file"};
+    // Opens the file that was checked, even if another one has its name by now. Without O_NONBLOCK,
+    // open() also waits if another process has a lease on the file.
+    Fd fd(::open(("/proc/self/fd/" + std::to_string(found.get())).c_str(),
+                 O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    if (!fd || (pipe && ::fcntl(fd.get(), F_SETFL, 0) != 0))
+        return system_error(path, errno);
+    return fd;
+}
+
+// Opens a file for reading without waiting for anything. Nothing but a file is opened: open() of a
+// FIFO waits for a writer, and open() of a device can affect it. A FIFO without a writer is empty.
+inline Result<Fd> open_for_reading(const std::string &path, Readable readable = Readable::kFile)
+{
+    return open_found(Fd(::open(path.c_str(), O_PATH | O_CLOEXEC)), path, readable);
+}
+
+// Reads a whole file. A longer file is an error.
+inline Result<std::string> read_file(const std::string &path, size_t most_bytes,
+                                     Readable readable = Readable::kFile)
+{
+    const Result<Fd> fd = open_for_reading(path, readable);
+    if (!fd)
+        return fd.error();
     std::string text;
     char chunk[4096];
-    while (text.size() <= kMaxBytes) {
-        ssize_t got = ::read(fd.get(), chunk, sizeof chunk);
+    while (text.size() <= most_bytes) {
+        ssize_t got = ::read(fd->get(), chunk, sizeof chunk);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -50,7 +83,13 @@ inline Result<std::string> read_small_file(const std::string &path)
         text.append(chunk, static_cast<size_t>(got));
     }
     return Error{Errc::kUnsupported,
-                 path + ": longer than " + std::to_string(kMaxBytes) + " bytes"};
+                 path + ": longer than " + std::to_string(most_bytes) + " bytes"};
+}
+
+// Reads a file of sysfs or procfs, which is about a page long. A file above 64 KiB is an error.
+inline Result<std::string> read_small_file(const std::string &path)
+{
+    return read_file(path, 65536);
 }
 
 // Message for a mapped input that was truncated. Access to its missing pages raises SIGBUS; a
@@ -119,10 +158,8 @@ class MappedFile {
 public:
     static Result<MappedFile> open(const std::string &path)
     {
-        Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-        if (!fd)
-            return system_error(path, errno);
-        return map(fd.get(), path);
+        const Result<Fd> fd = open_for_reading(path);
+        return fd ? map(fd->get(), path) : fd.error();
     }
 
     // The caller may close the descriptor. `name` is the name of the file in messages.

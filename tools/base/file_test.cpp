@@ -8,6 +8,8 @@
 #include <chrono>
 #include <thread>
 
+#include "base/pci_config.hpp"
+
 namespace pmukit {
 namespace {
 
@@ -143,6 +145,69 @@ TEST(WriteToPipe, WritesAllWhenThePipeIsReadAfterAStopRequest)
     out.reset();
     reader.join();
     EXPECT_EQ(arrived, much.size());
+}
+
+// open() of a FIFO waits for a writer: without the check, these tests do not end.
+class SpecialFile : public FileTest {
+protected:
+    void SetUp() override
+    {
+        FileTest::SetUp();
+        ASSERT_EQ(::unlink(path_.c_str()), 0);
+        ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+    }
+};
+
+TEST_F(SpecialFile, IsNotOpenedWhereAFileIsExpected)
+{
+    EXPECT_EQ(read_small_file(path_).error().message, path_ + ": not a regular file");
+    EXPECT_EQ(MappedFile::open(path_).error().message, path_ + ": not a regular file");
+    EXPECT_EQ(PciConfigReader::read(path_).error().message, path_ + ": not a regular file");
+    EXPECT_EQ(read_small_file("/dev/null").error().message, "/dev/null: not a regular file");
+    EXPECT_EQ(read_small_file("/dev").error().message, "/dev: Is a directory");
+}
+
+TEST_F(SpecialFile, FifoWithoutAWriterIsEmptyForAFileThatTheUserNames)
+{
+    const Result<std::string> text = read_file(path_, 100, Readable::kPipeAlso);
+    ASSERT_TRUE(text) << text.error().message;
+    EXPECT_EQ(*text, "");
+    EXPECT_FALSE(read_file("/dev/null", 100, Readable::kPipeAlso)) << "a device";
+}
+
+// As in --kallsyms <(command): the path is that of an open pipe, and its writer is slow.
+TEST_F(SpecialFile, PipeIsReadToItsEndForAFileThatTheUserNames)
+{
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    const Fd from(ends[0]);
+    Fd to(ends[1]);
+    std::thread writer([&] {
+        for (const char *piece : {"one", "two"}) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(30));
+            EXPECT_EQ(::write(to.get(), piece, 3), 3);
+        }
+        to.reset();
+    });
+    const std::string name = "/dev/fd/" + std::to_string(from.get());
+    const Result<std::string> text = read_file(name, 100, Readable::kPipeAlso);
+    writer.join();
+    ASSERT_TRUE(text) << text.error().message;
+    EXPECT_EQ(*text, "onetwo");
+}
+
+TEST_F(FileTest, ProcfsIsReadAsAFile)
+{
+    const Result<std::string> text = read_small_file("/proc/self/stat");
+    ASSERT_TRUE(text) << text.error().message;
+    EXPECT_TRUE(text->starts_with(std::to_string(::getpid()) + " "));
+}
+
+TEST_F(FileTest, LongFileIsAnError)
+{
+    ASSERT_TRUE(write_all(fd_.get(), as_bytes("hello"), path_));
+    EXPECT_EQ(*read_file(path_, 5), "hello");
+    EXPECT_EQ(read_file(path_, 4).error().message, path_ + ": longer than 4 bytes");
 }
 
 TEST_F(FileTest, AFailedWriteIsAnError)

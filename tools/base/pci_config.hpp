@@ -23,12 +23,14 @@ public:
     // `file` is the path of the file "config" in the sysfs directory of the function, or of a copy.
     static Result<std::string> read(const std::string &file)
     {
-        const Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+        const Result<Fd> fd = open_for_reading(file);
+        if (!fd)
+            return fd.error();
         struct stat info = {};
-        if (!fd || ::fstat(fd.get(), &info) != 0)
+        if (::fstat(fd->get(), &info) != 0)
             return system_error(file, errno);
-        PciConfigReader reader(fd.get(), static_cast<size_t>(std::clamp<off_t>(
-                                             info.st_size, kHeaderBytes, kMostBytes)));
+        PciConfigReader reader(fd->get(), static_cast<size_t>(std::clamp<off_t>(
+                                              info.st_size, kHeaderBytes, kMostBytes)));
         if (!reader.take(0, kHeaderBytes))
             return read_small_file(file);  // the file is shorter than a header
         // An unprivileged user can read only the header.

@@ -43,7 +43,9 @@ bool Host::has(std::string_view name) const
 
 std::optional<std::string> Host::text(std::string_view name) const
 {
-    const Result<std::string> text = read_small_file(path(name));
+    // The mounts of a machine with containers can be long.
+    constexpr size_t kMostBytes = size_t{16} << 20;
+    const Result<std::string> text = read_file(path(name), kMostBytes);
     return text ? std::optional(std::string(trim(*text))) : std::nullopt;
 }
 

@@ -289,16 +289,9 @@ Result<Fd> open_untrusted(const std::string &root, const std::string &path)
         found = Fd(
             static_cast<int>(::syscall(SYS_openat2, folder.get(), path.c_str(), &how, sizeof how)));
     }
-    struct stat status {};
-    if (!found || ::fstat(found.get(), &status) != 0)
-        return system_error(root + path, errno);
-    if (!S_ISREG(status.st_mode) || is_kernel_file_system(found.get()))
+    if (found && is_kernel_file_system(found.get()))
         return Error{Errc::kUnsupported, root + path + ": not a regular file"};
-    // O_NONBLOCK: otherwise open() waits if another process holds a lease on the file.
-    Fd opened(::open(through_proc(found.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    if (!opened)
-        return system_error(root + path, errno);
-    return opened;
+    return open_found(found, root + path, Readable::kFile);
 }
 
 }  // namespace pmukit::perfdata

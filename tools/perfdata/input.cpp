@@ -31,6 +31,7 @@ Input Input::fed()
 Result<Input> Input::open(const std::string &path)
 {
     const bool standard = path == "-";
+    // The user names this file, so a FIFO is allowed, as in perf: open() waits for its writer.
     Fd fd(standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                    : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd)

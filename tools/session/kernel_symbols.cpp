@@ -194,21 +194,11 @@ Result<std::optional<SymbolTable>> read_kallsyms(const std::string &path)
 {
     if (path.empty())
         return std::optional<SymbolTable>();
-    // Files in procfs have size 0.
-    std::string text;
-    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd)
-        return system_error(path, errno);
     constexpr size_t kMaxBytes = size_t{256} << 20;
-    std::vector<char> chunk(65536);
-    ssize_t got = 1;
-    while (got && text.size() < kMaxBytes) {
-        got = ::read(fd.get(), chunk.data(), chunk.size());
-        if (got < 0 && errno != EINTR)
-            return system_error(path, errno);
-        text.append(chunk.data(), got > 0 ? static_cast<size_t>(got) : 0);
-    }
-    Result<SymbolTable> table = parse_kallsyms(text);
+    const Result<std::string> text = read_file(path, kMaxBytes, Readable::kPipeAlso);
+    if (!text)
+        return text.error();
+    Result<SymbolTable> table = parse_kallsyms(*text);
     if (!table)
         return Error{table.error().code, path + ": " + table.error().message};
     return std::optional<SymbolTable>(std::move(*table));

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cli/qualify/bundle.hpp"
 
-#include <fstream>
-#include <iterator>
-
 #include "base/file.hpp"
 #include "cli/qualify/pci.hpp"
 #include "cli/qualify/tar.hpp"
@@ -88,12 +85,6 @@ std::string cpuid_of(const Machine &machine)
     return text;
 }
 
-std::string file_text(const Machine &machine, std::string_view name)
-{
-    std::ifstream file(machine.host().path(name));
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
 }  // namespace
 
 Result<void> write_bundle(const std::string &path, const Machine &machine, std::string_view driver,
@@ -109,7 +100,7 @@ Result<void> write_bundle(const std::string &path, const Machine &machine, std::
         files.push_back({text_of("{}device{}", folder, i),
                          text_of("device {}\n{}", reports[i].device, reports[i].facts)});
     if (full)
-        files.push_back({folder + "iomem", file_text(machine, "proc/iomem")});
+        files.push_back({folder + "iomem", machine.host().text("proc/iomem").value_or("") + "\n"});
     const Result<std::string> archive = tar_of(files);
     if (!archive)
         return archive.error();

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 
 #include "base/bytes.hpp"
 #include "base/fd.hpp"
@@ -71,7 +70,8 @@ Result<Window> Machine::map(const std::string &name, uint64_t offset, size_t byt
 {
     const std::string path = host_.path(name);
     const bool writes = access == Access::kReadWrite && active_;
-    const Fd fd(::open(path.c_str(), (writes ? O_RDWR : O_RDONLY) | O_SYNC | O_CLOEXEC));
+    const Fd fd(
+        ::open(path.c_str(), (writes ? O_RDWR : O_RDONLY) | O_SYNC | O_NONBLOCK | O_CLOEXEC));
     if (!fd)
         return map_error(path, errno);
     struct stat status {};
@@ -100,7 +100,7 @@ struct MsrFile {
 Result<MsrFile> open_msr(const Host &host, unsigned cpu, int flags, uint32_t number)
 {
     const std::string path = host.path(text_of("dev/cpu/{}/msr", cpu));
-    Fd fd(::open(path.c_str(), flags | O_CLOEXEC));
+    Fd fd(::open(path.c_str(), flags | O_NONBLOCK | O_CLOEXEC));
     if (!fd && errno == ENOENT)
         return Error{Errc::kNotFound, path + ": not there; load the module msr"};
     struct stat status {};
@@ -182,13 +182,13 @@ std::optional<uint32_t> register_of(std::string_view line, std::string_view name
 std::optional<CpuidLeaf> saved_cpuid(const Host &host, unsigned cpu, uint32_t leaf,
                                      uint32_t subleaf)
 {
-    std::ifstream file(host.path("cpuid"));
+    const std::optional<std::string> file = host.text("cpuid");
     if (!file)
         return std::nullopt;
     const std::string wanted = text_of("{:#010x} {:#04x}:", leaf, subleaf);
     const std::string header = text_of("CPU {}:", cpu);
     bool here = false;
-    for (std::string text; std::getline(file, text);) {
+    for (const std::string_view text : split(*file, '\n')) {
         const std::string_view line = trim(text);
         if (line.starts_with("CPU"))
             here = line == header || line == "CPU:";
@@ -226,8 +226,8 @@ std::vector<unsigned> Machine::cpus() const
 std::vector<Machine::Region> Machine::regions() const
 {
     std::vector<Region> found;
-    std::ifstream file(host_.path("proc/iomem"));
-    for (std::string text; std::getline(file, text);) {
+    const std::string file = host_.text("proc/iomem").value_or("");
+    for (const std::string_view text : split(file, '\n')) {
         const std::string_view line = trim(text);
         const size_t dash = line.find('-'), name = line.find(" : ");
         if (dash == line.npos || name == line.npos || name < dash)
@@ -271,8 +271,8 @@ bool Machine::is_ram(uint64_t first, uint64_t last) const
 bool Machine::resctrl_mounted() const
 {
     for (const char *name : {"proc/mounts", "proc/1/mounts"}) {
-        std::ifstream mounts(host_.path(name));
-        for (std::string line; std::getline(mounts, line);) {
+        const std::string mounts = host_.text(name).value_or("");
+        for (const std::string_view line : split(mounts, '\n')) {
             const std::vector<std::string_view> words = split(line, ' ');
             if (words.size() > 2 && words[2] == "resctrl")
                 return true;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <time.h>
 
-#include <fstream>
-
 #include "base/number.hpp"
 #include "cli/drivers.hpp"
 #include "cli/drivers/cache_qos/handlers.hpp"
@@ -24,9 +22,9 @@ constexpr Driver kRecorded = {"cache_qos", "cache_qos_aux", 0,
 // cache_qos is loaded.
 void check_resctrl(const Host &host, std::vector<Finding> &findings)
 {
-    std::ifstream mounts(host.path("proc/mounts"));  // can be long on a machine with containers
+    const std::string mounts = host.text("proc/mounts").value_or("");
     std::string at;
-    for (std::string line; std::getline(mounts, line);) {
+    for (const std::string_view line : split(mounts, '\n')) {
         const std::vector<std::string_view> words = split(line, ' ');
         if (words.size() > 2 && words[2] == "resctrl")
             at = words[1];
