@@ -6,12 +6,14 @@ script=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
-# The fake recorder: `pmukit record WORDS... -o FILE -- sleep N` fails from recording number RECORDER_FAILS. `pmukit recover -i FILE -o
-# FILE` writes nothing for an empty file.
+# The fake recorder: `pmukit record WORDS... -o FILE -- sleep N` fails from recording number RECORDER_FAILS. `pmukit recover -i FILE
+# --write FILE` writes nothing for an empty file, and cannot run for the content "unread".
 cat >"$work/pmukit" <<'RECORDER'
 #!/bin/sh
 words=$*
 if [ "$1" = recover ]; then
+	[ "$2 $4" = "-i --write" ] || exit 2
+	grep -q unread "$3" && exit 69
 	[ -s "$3" ] && cp "$3" "$5"
 	exit 1
 fi
@@ -60,6 +62,15 @@ expect 'a recorder that fails at once fails' [ $? = 7 ]
 expect 'the intact part of an interrupted recording is kept' grep -q whole "$work/out/19710101T000000.data"
 expect 'its partial file is removed' [ "$(find "$work/out" -name '*.part-*' | wc -l)" = 0 ]
 expect 'the limit applies even if no recording finishes' [ "$(recordings)" = 1 ]
+
+rm -f "$work"/log "$work"/out/*
+echo whole >"$work/out/19710101T000000.partial.part-7"
+echo unread >"$work/out/19720101T000000.partial.part-8"
+(export PMUKIT_PERIOD_S=1 PMUKIT_KEEP=9 RECORDER_FAILS=3; rotate) 2>"$work/said"
+expect 'the third recording fails' [ $? = 7 ]
+expect 'an interrupted recording is recovered, and the recordings go on' [ "$(recordings)" = 3 ]
+expect 'a file that pmukit could not read is kept' [ -e "$work/out/19720101T000000.partial.part-8" ]
+expect 'and named' grep -q '19720101T000000.partial.part-8 is not recovered' "$work/said"
 
 rm -f "$work"/log "$work"/out/* "$work/sleep"
 (export PMUKIT_PERIOD_S=60 PMUKIT_KEEP=3 PATH="$work:$PATH" RECORDER_LOG="$work/log" PMUKIT_RECORD=-a; exec "$script" "$work/out") &

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "base/file.hpp"
 
@@ -34,40 +35,63 @@ Result<Folder> Folder::create(const std::string &given)
     if (!to)
         return to.error();
     Folder folder(path, std::move(*to));
-    if (::mkdir(folder.part_.c_str(), 0700) == 0)
-        return folder;
-    Error error = system_error(path, errno);
-    // The folder was not created here, so the destructor must not remove it.
-    folder.part_.clear();
-    return error;
+    const int parent = folder.to_.folder();
+    const std::string name = perfdata::part_of(folder.to_.name());
+    if (::mkdirat(parent, name.c_str(), 0700) != 0)
+        return system_error(path, errno);
+    folder.part_name_ = name;
+    folder.part_fd_ =
+        Fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    if (!folder.part_fd_ || ::fstat(folder.part_fd_.get(), &status) != 0)
+        return system_error(path, errno);
+    if (status.st_uid != ::geteuid())
+        return Error{Errc::kDenied, path + ": another user replaced the new folder"};
+    folder.part_ = fmt::format("/proc/self/fd/{}", folder.part_fd_.get());
+    return folder;
 }
 
 Folder::Folder(std::string path, perfdata::Destination to)
-    : path_(std::move(path)),
-      part_(fmt::format("/proc/self/fd/{}/{}", to.folder(), perfdata::part_of(to.name()))),
-      to_(std::move(to))
+    : path_(std::move(path)), to_(std::move(to))
 {
 }
 
 Folder::Folder(Folder &&other) noexcept
     : path_(std::move(other.path_)),
-      part_(std::exchange(other.part_, {})),
-      to_(std::move(other.to_))
+      part_(std::move(other.part_)),
+      to_(std::move(other.to_)),
+      part_name_(std::exchange(other.part_name_, {})),
+      part_fd_(std::move(other.part_fd_))
 {
 }
 
 Folder::~Folder()
 {
+    if (part_name_.empty())
+        return;
     std::error_code failure;
-    if (!part_.empty())
-        fs::remove_all(part_, failure);
+    std::vector<fs::path> entries;
+    if (part_fd_)
+        for (fs::directory_iterator entry(part_, failure), none; !failure && entry != none;
+             entry.increment(failure))
+            entries.push_back(entry->path());
+    for (const fs::path &entry : entries)
+        fs::remove_all(entry, failure);
+    ::unlinkat(to_.folder(), part_name_.c_str(), AT_REMOVEDIR);
 }
 
 Result<void> Folder::finish()
 {
-    if (::renameat(AT_FDCWD, part_.c_str(), to_.folder(), to_.name().c_str()) != 0)
+    struct stat named {
+    }, made{};
+    if (::fstatat(to_.folder(), part_name_.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 ||
+        ::fstat(part_fd_.get(), &made) != 0)
         return system_error(path_, errno);
-    part_.clear();
+    if (named.st_dev != made.st_dev || named.st_ino != made.st_ino)
+        return Error{Errc::kDenied, path_ + ": another program replaced the unfinished folder"};
+    if (::renameat(to_.folder(), part_name_.c_str(), to_.folder(), to_.name().c_str()) != 0)
+        return system_error(path_, errno);
+    part_name_.clear();
     return {};
 }
 

@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "base/fd.hpp"
 #include "base/result.hpp"
 #include "perfdata/new_file.hpp"
 
@@ -38,16 +39,19 @@ public:
     ~Folder();
 
     const std::string &path() const { return path_; }
-    // Path under which the files are written. It refers to the parent folder by a file descriptor.
+    // Path under which the files are written. It refers to the unfinished folder by a file
+    // descriptor, so that files are not written into another folder that gets its name.
     const std::string &part() const { return part_; }
+    // Error: another folder has the temporary name.
     Result<void> finish();
 
 private:
     Folder(std::string path, perfdata::Destination to);
 
-    // If part_ is empty, the destructor removes nothing.
     std::string path_, part_;
     perfdata::Destination to_;
+    std::string part_name_;  // in the directory of to_; empty: the destructor removes nothing
+    Fd part_fd_;
 };
 
 }  // namespace pmukit::exporter

@@ -93,6 +93,20 @@ TEST_F(DestinationTest, LinkOfAnotherUserIsNotFollowedToADirectory)
     EXPECT_NE(refusal(folder_.path("mine")).find("not followed"), std::string::npos);
 }
 
+// The kernel follows it too: fs.protected_symlinks is about shared directories.
+TEST_F(DestinationTest, LinkInADirectoryOfAnotherUserIsFollowed)
+{
+    SKIP_UNLESS_ROOT();
+    make_shared();
+    folder_.folder("shared/of_other");
+    folder_.link("shared/of_other/link", "../../file");
+    for (const char *name : {"shared/of_other", "shared/of_other/link"})
+        ASSERT_EQ(::lchown(folder_.path(name).c_str(), kOther, kOther), 0);
+    const Result<Destination> to = Destination::of(folder_.path("shared/of_other/link"));
+    ASSERT_TRUE(to) << to.error().message;
+    EXPECT_EQ(to->name(), "file");
+}
+
 TEST_F(DestinationTest, OwnLinkInAStickyDirectoryIsFollowed)
 {
     make_shared();

@@ -180,6 +180,24 @@ TEST_F(RecordFilesTest, SeriesHasOnlyRegularFiles)
                                                  "data.999999999999"}));
 }
 
+TEST_F(RecordFilesTest, FilesOfAnotherUserInASharedFolderAreNotPartOfTheSeries)
+{
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "only root can give a file to another user";
+    constexpr uid_t kOther = 65534;
+    ASSERT_EQ(::chmod(folder_.dir().c_str(), 01777), 0);
+    folder_.put("data.000003", "of the recording before");
+    for (const char *planted : {"data.900001", "data.900002"}) {
+        folder_.put(planted, "planted");
+        ASSERT_EQ(::chown(folder_.path(planted).c_str(), kOther, kOther), 0);
+    }
+    RecordFiles all = files(Interval{std::chrono::hours(1), 2});
+    ASSERT_TRUE(all.begin());
+    ASSERT_TRUE(all.finish());
+    EXPECT_EQ(names(), (std::vector<std::string>{"data.000003", "data.000004", "data.900001",
+                                                 "data.900002"}));
+}
+
 TEST_F(RecordFilesTest, UnfinishedFilesOfExitedRecordersAreNumberedAndDeletedLikeOthers)
 {
     const pid_t ended = ::fork();

@@ -16,7 +16,9 @@
 #include "base/number.hpp"
 #include "base/pci_config.hpp"
 #include "cli/commands.hpp"
+#include "console/temp_file.hpp"
 #include "decode/uncore_pmon/uncore_pmon_decode.hpp"
+#include "export/folder.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -83,14 +85,14 @@ Result<std::vector<std::byte>> read_memory(int fd, size_t bytes, const std::stri
 Result<void> read_table(Function &function, const DiscoverOptions &options)
 {
     const std::string path = fmt::format("{}/resource{}", function.path, function.place.bir);
-    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd)
-        return why_not(path, errno, options);
+    const Result<Fd> opened = open_for_reading(path);
+    if (!opened)
+        return opened.error().code == Errc::kDenied ? why_not(path, EACCES, options)
+                                                    : opened.error();
+    const Fd &fd = *opened;
     struct stat status {};
     if (::fstat(fd.get(), &status) != 0)
         return system_error(path, errno);
-    if (!S_ISREG(status.st_mode))
-        return Error{Errc::kDamaged, path + ": not a regular file"};
     function.bar_bytes = static_cast<uint64_t>(status.st_size);
 
     size_t wanted = uncore::kGlobalBytes;
@@ -196,37 +198,48 @@ Result<Found> find_functions(const DiscoverOptions &options)
 
 // Saving
 
-// The folder must be new: in a folder of another user, a file could be a link.
-Result<void> make_folder(const std::string &dir)
+Result<void> put_file(const exporter::Folder &folder, const std::string &name, Bytes content)
 {
-    std::error_code failure;
-    if (fs::create_directory(dir, failure))
-        return {};
-    return failure ? Error{Errc::kIo, dir + ": " + failure.message()}
-                   : Error{Errc::kUsage, dir + ": exists; name a new folder"};
+    Result<perfdata::NewFile> file =
+        perfdata::NewFile::create_shown(folder.part() + "/" + name, folder.path() + "/" + name);
+    if (!file)
+        return file.error();
+    const Result<void> done = file->put(content);
+    return done ? file->finish() : done;
 }
 
-Result<void> save_function(const Function &function, const std::string &dir)
+// prefix: empty, or a folder in `folder` with a final slash.
+Result<void> save_function(const Function &function, const exporter::Folder &folder,
+                           const std::string &prefix)
 {
-    if (Result<void> made = make_folder(dir); !made)
-        return made;
-    if (Result<void> put = write_new_file(dir + "/config", as_bytes(function.config)); !put)
+    if (Result<void> put = put_file(folder, prefix + "config", as_bytes(function.config)); !put)
         return put;
     if (const Result<std::string> text = read_small_file(function.path + "/resource"); text)
-        if (Result<void> put = write_new_file(dir + "/resource", as_bytes(*text)); !put)
+        if (Result<void> put = put_file(folder, prefix + "resource", as_bytes(*text)); !put)
             return put;
-    return write_new_file(fmt::format("{}/resource{}", dir, function.place.bir), function.bytes);
+    return put_file(folder, fmt::format("{}resource{}", prefix, function.place.bir),
+                    function.bytes);
 }
 
+// Saves one function in the folder, or each of several functions in a folder of its own.
 Result<void> save(const std::vector<Function> &functions, const std::string &dir)
 {
-    if (functions.size() == 1)
-        return save_function(functions.front(), dir);
-    Result<void> saved = make_folder(dir);
-    for (const Function &function : functions)
-        if (saved)
-            saved = save_function(function, dir + "/" + function.name);
-    return saved;
+    const exporter::ForUserAlone made;
+    remove_when_killed(exporter::Folder::name_of(dir));
+    Result<exporter::Folder> folder = exporter::Folder::create(dir);
+    if (!folder)
+        return folder.error();
+    for (const Function &function : functions) {
+        const std::string prefix = functions.size() == 1 ? "" : function.name + "/";
+        std::error_code failure;
+        if (!prefix.empty())
+            fs::create_directory(folder->part() + "/" + prefix, failure);
+        if (failure)
+            return system_error(folder->path() + "/" + prefix, failure.value());
+        if (Result<void> saved = save_function(function, *folder, prefix); !saved)
+            return saved;
+    }
+    return folder->finish();
 }
 
 // Output

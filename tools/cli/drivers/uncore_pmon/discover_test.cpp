@@ -176,7 +176,7 @@ TEST_F(Discover, DoesNotSaveIntoAnExistingFolder)
     tree_.link("saved/config", tree_.path("target"));
     options_.save = tree_.path("saved");
     EXPECT_EQ(run("pci"), kExitFailed);
-    EXPECT_TRUE(said("saved: exists; name a new folder")) << err_;
+    EXPECT_TRUE(said("saved: already exists; name a new folder")) << err_;
     EXPECT_FALSE(read_small_file(tree_.path("target")));
     EXPECT_FALSE(read_small_file(tree_.path("saved/resource0")));
 }
