@@ -33,6 +33,8 @@ struct DumpOptions {
     std::string perf = "7.2";
 };
 
+constexpr const char *kForceHelp =
+    "replace an existing output file that another program wrote (never an input)";
 constexpr const char *kHostHelp =
     "host that the topology belongs to, if the recording has several hosts or another host name";
 
@@ -55,6 +57,7 @@ struct ReportOptions {
     // For imc: root folder of the recorded programs (empty: /), and file of kernel symbols (empty:
     // none).
     std::string symfs, kallsyms;
+    bool force = false;  // for this and the other commands: see begin_output()
 };
 
 struct RecordCommandOptions {
@@ -86,6 +89,7 @@ struct RecoverOptions {
     std::string input = "perf.data";
     std::string output;  // empty: only report the state of the input
     bool json = false;
+    bool force = false;
 };
 
 struct CutOptions {
@@ -94,6 +98,7 @@ struct CutOptions {
     std::string time;                 // "FROM,TO" in seconds; empty: all
     std::string cpus, buffers;        // lists such as 0-3,8; empty: all
     std::vector<std::string> events;  // event names; empty: all
+    bool force = false;
 };
 
 struct InjectOptions {
@@ -101,11 +106,13 @@ struct InjectOptions {
     std::string output = "perf.data.inject";
     bool samples = true;       // false: removes AUX data without writing samples for it
     std::string headers = "";  // see DumpOptions
+    bool force = false;
 };
 
 struct MergeOptions {
     std::vector<std::string> inputs;
     std::string output = "perf.data.merged";
+    bool force = false;
 };
 
 struct TuneOptions {
@@ -113,6 +120,7 @@ struct TuneOptions {
     std::string save, restore;          // file to write, file to read; empty: not requested
     bool json = false;
     std::string sysfs_root = record::kSysfsPmus;
+    bool force = false;
 };
 
 struct DiscoverOptions {

@@ -99,7 +99,9 @@ Result<perfdata::CutRecording> cut(perfdata::Reader &plan, perfdata::Reader &cop
 
 Result<int> run_cut(const CutOptions &options, Output &out)
 {
-    if (Result<void> begun = begin_output(options.output, {options.input}); !begun)
+    if (Result<void> begun =
+            begin_output(options.output, {options.input}, kRecordings, options.force);
+        !begun)
         return begun.error();
     Result<perfdata::CutSelection> selection = make_selection(options);
     if (!selection)

@@ -361,7 +361,9 @@ std::string skipped_text(const InjectOptions &options, uint64_t bytes)
 
 Result<int> run_inject(const InjectOptions &options, Output &out)
 {
-    if (Result<void> begun = begin_output(options.output, {options.input}); !begun)
+    if (Result<void> begun =
+            begin_output(options.output, {options.input}, kRecordings, options.force);
+        !begun)
         return begun.error();
     Result<Recording> recording = Recording::open(options.input, recorded_drivers());
     if (!recording)

@@ -45,6 +45,11 @@ CLI::Validator a_file()
         "");
 }
 
+void add_force(CLI::App *command, bool &force)
+{
+    command->add_flag("--force", force, kForceHelp);
+}
+
 int status_of(const Error &error)
 {
     if (error.code == Errc::kUsage)
@@ -109,6 +114,7 @@ Command add_recover(CLI::App &app)
     recover->add_option("-i,--input", options.input, "perf.data file")->capture_default_str();
     recover->add_option("--write", options.output, "write the readable parts to this file")
         ->check(a_file());
+    add_force(recover, options.force);
     recover->add_flag("--json", options.json, "print one JSON object instead of lines");
     recover->footer(
         "Examples:\n  pmukit recover -i cut.data\n"
@@ -132,6 +138,7 @@ Command add_cut(CLI::App &app)
     cut->add_option("-o,--output", options.output, "output file")
         ->check(a_file())
         ->capture_default_str();
+    add_force(cut, options.force);
     cut->add_option(
         "--time", options.time,
         "time range FROM,TO in seconds, as perf script prints it; either may be omitted");
@@ -157,6 +164,7 @@ Command add_inject(CLI::App &app)
     inject->add_option("-o,--output", options.output, "output file")
         ->check(a_file())
         ->capture_default_str();
+    add_force(inject, options.force);
     inject->add_flag("!--no-samples", options.samples, "drop AUX data without writing samples");
     add_headers(inject, options.headers);
     inject->footer(
@@ -176,6 +184,7 @@ Command add_merge(CLI::App &app)
     merge->add_option("-o,--output", options.output, "output file")
         ->check(a_file())
         ->capture_default_str();
+    add_force(merge, options.force);
     merge->footer(
         "Examples:\n  pmukit merge -o both.data green.data blue.data; pmukit report -i both.data\n"
         "  pmukit merge perf.data.old perf.data\n"
@@ -208,6 +217,7 @@ Command add_report(CLI::App &app)
         ->add_option("--html", options.html,
                      "write an HTML page to this file instead of text to standard output")
         ->check(a_file());
+    add_force(report, options.force);
     report->add_option("--top", options.top, "units to show; 0: all")->capture_default_str();
     report->add_option("--unit-bytes", owned->unit_bytes,
                        "unit size of records without one, in bytes");
@@ -264,6 +274,7 @@ Command add_tune(CLI::App &app)
     tune->add_option("settings", options.settings,
                      "value to set, [PMU/]FILE=VALUE; without PMU, for all PMUs");
     tune->add_option("--save", options.save, "save all values to this file")->check(a_file());
+    add_force(tune, options.force);
     tune->add_option("--restore", options.restore, "restore the values of a saved file");
     tune->add_flag("--json", options.json, "print one JSON object instead of a table");
     tune->footer(

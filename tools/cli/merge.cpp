@@ -47,7 +47,9 @@ Result<perfdata::Merged> merge(std::vector<perfdata::Reader> &readers, const std
 
 Result<int> run_merge(const MergeOptions &options, Output &out)
 {
-    if (Result<void> begun = begin_output(options.output, options.inputs); !begun)
+    if (Result<void> begun =
+            begin_output(options.output, options.inputs, kRecordings, options.force);
+        !begun)
         return begun.error();
     if (options.inputs.size() < 2)
         return Error{Errc::kUsage, "merge needs two recordings or more"};

@@ -87,7 +87,9 @@ Result<int> run_recover(const RecoverOptions &options, Output &out)
 {
     if (can_be_read_once_only(options.input))
         return Error{Errc::kUsage, "recover reads its input more than once; name a file with -i"};
-    if (Result<void> begun = begin_output(options.output, {options.input}); !begun)
+    if (Result<void> begun =
+            begin_output(options.output, {options.input}, kRecordings, options.force);
+        !begun)
         return begun.error();
     Result<perfdata::DamagedRecording> recording = look_through(options.input);
     if (!recording)

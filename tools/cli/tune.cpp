@@ -13,6 +13,7 @@
 #include "base/number.hpp"
 #include "cli/commands.hpp"
 #include "cli/drivers.hpp"
+#include "console/temp_file.hpp"
 #include "record/sysfs_pmu.hpp"
 
 namespace pmukit::cli {
@@ -157,7 +158,7 @@ Result<std::vector<Wanted>> parse_words(const std::vector<std::string> &words)
 // Parses lines of "PMU/FILE VALUE"; # begins a comment.
 Result<std::vector<Wanted>> parse_saved(const std::string &path)
 {
-    const Result<std::string> text = read_small_file(path);
+    const Result<std::string> text = read_file(path, 65536, Readable::kPipeAlso);
     if (!text)
         return text.error();
     std::vector<Wanted> all;
@@ -236,9 +237,16 @@ bool show(const std::vector<Knob> &knobs, bool as_json, Output &out)
     return good;
 }
 
+constexpr std::string_view kSavedFront = "# pmukit tune: restore with pmukit tune --restore\n";
+
+bool is_saved(std::string_view front)
+{
+    return front.starts_with(kSavedFront);
+}
+
 Result<void> save(const std::vector<Knob> &knobs, const std::string &path)
 {
-    std::string text = "# pmukit tune: restore with pmukit tune --restore\n";
+    std::string text(kSavedFront);
     for (const Knob &knob : knobs) {
         const Result<uint64_t> value = read_knob(knob);
         if (!value)
@@ -259,6 +267,10 @@ Result<int> run_tune(const TuneOptions &options, Output &out)
         options.restore.empty() ? parse_words(options.settings) : parse_saved(options.restore);
     if (!wanted)
         return wanted.error();
+    if (Result<void> begun =
+            begin_output(options.save, {}, {"a file of tune --save", is_saved}, options.force);
+        !begun)
+        return begun.error();
     Result<std::vector<Knob>> knobs = find_knobs(options.sysfs_root);
     if (!knobs)
         return knobs.error();

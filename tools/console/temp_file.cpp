@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,8 +13,12 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/bytes.hpp"
+#include "base/fd.hpp"
+#include "base/file.hpp"
 #include "console/signals.hpp"
 #include "console/terminal.hpp"
+#include "perfdata/format.hpp"
 #include "perfdata/new_file.hpp"
 
 namespace pmukit::cli {
@@ -54,6 +59,28 @@ void empty_folder(int folder, int depth)
     }
 }
 
+bool is_file(const struct stat &one, const struct stat &other)
+{
+    return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+// True if the file is this input, or is in it if the input is a directory (a recording of perf
+// record --threads).
+bool is_read_by(const std::string &input, const struct stat &file)
+{
+    struct stat status {};
+    if ((input == "-" ? ::fstat(STDIN_FILENO, &status) : ::stat(input.c_str(), &status)) != 0)
+        return false;
+    if (!S_ISDIR(status.st_mode))
+        return is_file(status, file);
+    std::error_code failure;
+    for (std::filesystem::directory_iterator entry(input, failure), none; !failure && entry != none;
+         entry.increment(failure))
+        if (::stat(entry->path().c_str(), &status) == 0 && is_file(status, file))
+            return true;
+    return false;
+}
+
 void remove_and_end(int signal)
 {
     if (signal == SIGINT && pager_reads())  // Ctrl-C was meant for the pager
@@ -90,16 +117,46 @@ void remove_when_killed(const std::string &output)
             ::sigaction(signal, &action, nullptr);
 }
 
-Result<void> begin_output(const std::string &output, const std::vector<std::string> &inputs)
+bool is_recording(std::string_view front)
 {
-    std::error_code failure;  // set for a missing file, which is equivalent to no input
+    if (front.size() < sizeof(uint64_t))
+        return false;
+    const uint64_t magic = load<uint64_t>(as_bytes(front).data(), std::endian::native);
+    return magic == perfdata::kMagic || magic == byteswap(perfdata::kMagic);
+}
+
+Result<std::string> read_front_of(const std::string &path)
+{
+    const Result<Fd> fd = open_for_reading(path);
+    if (!fd)
+        return fd.error();
+    std::string front(kFrontBytes, 0);
+    const ssize_t bytes = ::read(fd->get(), front.data(), front.size());
+    if (bytes < 0)
+        return system_error(path, errno);
+    front.resize(static_cast<size_t>(bytes));
+    return front;
+}
+
+Result<void> begin_output(const std::string &output, const std::vector<std::string> &inputs,
+                          const Replaceable &over, bool force)
+{
+    if (output.empty() || output == "-")
+        return {};
+    struct stat old {};
+    // Any other kind of file is refused or written in place.
+    const bool replaces = ::stat(output.c_str(), &old) == 0 && S_ISREG(old.st_mode);
     for (const std::string &input : inputs)
-        if (std::filesystem::equivalent(output, input, failure) &&
-            !std::filesystem::is_other(output, failure))
+        if (replaces && is_read_by(input, old))
             return Error{Errc::kUsage,
                          output + ": is the input and would be replaced; name another output"};
-    if (!output.empty() && output != "-")
-        remove_when_killed(output);
+    if (replaces && old.st_size != 0 && over.is_one && !force) {
+        const Result<std::string> front = read_front_of(output);
+        if (!front || !over.is_one(*front))
+            return Error{Errc::kUsage, output + ": exists and is not " + std::string(over.what) +
+                                           "; name another output, or replace it with --force"};
+    }
+    remove_when_killed(output);
     return {};
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -14,10 +15,29 @@ namespace pmukit::cli {
 // same name, when a signal ends the program. A program has one output.
 void remove_when_killed(const std::string &output);
 
-// Call first in a command that writes an output. Returns a usage error if the output is one of the
-// inputs, also by another name or a link, because the input would be replaced. `output` is empty or
-// "-" if the command writes no file.
-Result<void> begin_output(const std::string &output, const std::vector<std::string> &inputs);
+// What an output may replace: see Documentation/decisions/0017-files-of-others.rst.
+struct Replaceable {
+    std::string_view what;  // as in "is not a recording"
+    // front: the first kFrontBytes of a file, or the whole file. nullptr: the output is a folder,
+    // or its file is not replaced.
+    bool (*is_one)(std::string_view front);
+};
+constexpr size_t kFrontBytes = 4096;
+
+// True if the file begins as a recording of either byte order, also of a pipe.
+bool is_recording(std::string_view front);
+constexpr Replaceable kRecordings{"a recording", is_recording};
+
+// The first bytes of a regular file; an error if it is another kind of file.
+Result<std::string> read_front_of(const std::string &path);
+
+// Call first in a command that writes an output. Returns a usage error if
+//   - the output is one of the inputs, also by another name or a link, or is in an input that is a
+//     directory, or is standard input ("-" among the inputs), because the input would be replaced;
+//   - the output is an existing file that is neither empty nor of the kind `over`. `force`: may be.
+// `output` is empty or "-" if the command writes no file. Empty inputs are ignored.
+Result<void> begin_output(const std::string &output, const std::vector<std::string> &inputs,
+                          const Replaceable &over, bool force);
 
 // For signal handlers: removes the file or folder that remove_when_killed() named, if any.
 void remove_temp_file();

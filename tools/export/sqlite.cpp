@@ -136,7 +136,8 @@ Result<void> Sqlite::open()
         return opened ? error() : Error{Errc::kEnvironment, "sqlite: no memory"};
     run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
         "PRAGMA cache_size = -2048;" +
-        fmt::format("PRAGMA user_version = {};", kSchemaVersion) +
+        fmt::format("PRAGMA user_version = {}; PRAGMA application_id = {};", kSchemaVersion,
+                    kSqliteApplication) +
         "BEGIN;"
         "CREATE TABLE streams (stream INTEGER PRIMARY KEY, source TEXT, host TEXT, pmu TEXT,"
         " cpu INTEGER);"

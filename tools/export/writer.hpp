@@ -52,12 +52,19 @@ constexpr const char *kStagedName = "/_unfinished";
 // Sums in the OpenMetrics format, for Prometheus' textfile collector.
 WriterResult make_openmetrics(const Output &output);
 
+// Number in the header of a SQLite database that names its application, "pmuk". SQLite's file
+// format: the database header, offset 68.
+constexpr uint32_t kSqliteApplication = 0x706d756b;
+
 struct Format {
     std::string_view name;
     std::string_view meaning;  // the text for --help
     bool to_stream;            // the format can be written to standard output ("-")
     bool into_folder;          // the writer adds files to an existing folder
     WriterResult (*make)(const Output &output);
+    // True if the first bytes of a file are those of a file that this writer made. nullptr: the
+    // output is a folder.
+    bool (*is_one)(std::string_view front);
 };
 std::span<const Format> formats();
 // Returns nullptr if no format has this name.

@@ -291,7 +291,11 @@ Result<void> check_output(const ExportOptions &options)
     const exporter::Format *format = exporter::find_format(options.format);
     if (options.output == "-" && format && !format->to_stream)
         return Error{Errc::kUsage, options.format + " does not go to standard output: name a file"};
-    if (Result<void> begun = begin_output(options.output, {options.input}); !begun)
+    const Replaceable over = format ? Replaceable{format->name, format->is_one}
+                                    : Replaceable{kFoldedFormat, Folded::is_one};
+    if (Result<void> begun =
+            begin_output(options.output, {options.input, options.kallsyms}, over, options.force);
+        !begun)
         return begun;
     if (options.output != "-")
         remove_when_killed(exporter::Folder::name_of(options.output) +

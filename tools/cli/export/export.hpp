@@ -22,6 +22,7 @@ struct ExportOptions {
     // (empty: none).
     std::string symfs, kallsyms;
     std::optional<std::string> source;  // "model": marks the output as emulated; empty: as recorded
+    bool force = false;                 // see begin_output()
 };
 
 // This format is not in tools/export, because stacks are not rows.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "perfdata/generic_events.hpp"
 
@@ -39,6 +40,17 @@ Result<std::unique_ptr<Folded>> Folded::make(const ExportOptions &options,
     if (!file)
         return file.error();
     return std::make_unique<Folded>(std::move(*file), recording, names);
+}
+
+bool Folded::is_one(std::string_view front)
+{
+    const size_t end = front.rfind('\n');  // the last line may be cut off
+    if (end == front.npos)
+        return false;
+    return std::ranges::all_of(split(front.substr(0, end), '\n'), [](std::string_view line) {
+        const size_t blank = line.rfind(' ');
+        return blank != line.npos && parse_u64(line.substr(blank + 1));
+    });
 }
 
 void Folded::stack(const StackSample &sample)

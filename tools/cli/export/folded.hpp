@@ -29,6 +29,8 @@ namespace pmukit::cli {
 
 class Folded final : public exporter::Writer, public StackSink {
 public:
+    // True if the first bytes of a file are lines of folded stacks.
+    static bool is_one(std::string_view front);
     // `names` has the names of functions, and must outlive this object.
     static Result<std::unique_ptr<Folded>> make(const ExportOptions &options,
                                                 const Recording &recording, Names &names);

@@ -50,6 +50,7 @@ Command add_export(CLI::App &app)
         ->add_option("-o,--output", options.output,
                      "output file or directory; -: standard output, for text formats")
         ->required();
+    command->add_flag("--force", options.force, kForceHelp);
     CLI::Option *format =
         command->add_option("--format", options.format, "output format, see below")
             ->check(CLI::IsMember(format_names()));

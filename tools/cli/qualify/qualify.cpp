@@ -13,6 +13,7 @@
 #include "cli/qualify/check.hpp"
 #include "cli/qualify/machine.hpp"
 #include "cli/version.hpp"
+#include "console/temp_file.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -24,6 +25,7 @@ struct QualifyOptions {
     std::string driver;  // empty: all drivers, which needs --list
     std::string root = "/";
     std::string bundle;  // file to write; empty: none
+    bool force = false;  // see begin_output()
     bool list = false, active = false, full = false, json = false;
 };
 
@@ -156,6 +158,12 @@ std::string names(std::string_view between)
     return all;
 }
 
+// RFC 8878, 3.1.1: the magic number of a frame.
+bool is_zstd(std::string_view front)
+{
+    return front.starts_with("\x28\xb5\x2f\xfd");
+}
+
 Result<int> run_qualify(const QualifyOptions &options, Output &out)
 {
     const Driver *driver = driver_of(options.driver);
@@ -170,6 +178,9 @@ Result<int> run_qualify(const QualifyOptions &options, Output &out)
         return Error{Errc::kUsage, "--full: it is for --bundle"};
     if (is_standard_output(options.bundle))
         return Error{Errc::kUsage, "--bundle: the report is on standard output; name a file"};
+    constexpr Replaceable kBundles{"a compressed archive", is_zstd};
+    if (Result<void> begun = begin_output(options.bundle, {}, kBundles, options.force); !begun)
+        return begun.error();
     const Machine machine(options.root, options.active, options.full);
     if (!machine.host().has("sys"))
         return Error{Errc::kNotFound, text_of("--root {}: it has no sys directory", options.root)};
@@ -207,6 +218,7 @@ Command add_qualify(CLI::App &app)
                       "taint the kernel until the next boot (default: only read)");
     command->add_option("--bundle", owned->bundle,
                         "also write a bundle for bug reports to this file (.tar.zst)");
+    command->add_flag("--force", owned->force, kForceHelp);
     command->add_flag("--full", owned->full,
                       "include memory addresses and the host name in the bundle");
     command->add_flag("--json", owned->json, "print one JSON object instead of text");

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cli/record/record_output.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cstdio>
 
-#include "base/fd.hpp"
 #include "base/file.hpp"
+#include "console/temp_file.hpp"
 #include "perfdata/destination.hpp"
-#include "perfdata/format.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -38,16 +35,10 @@ bool is_same_file(const std::string &path, const struct stat &other)
     return is_file(path, status) && status.st_dev == other.st_dev && status.st_ino == other.st_ino;
 }
 
-// True if the first bytes of the file are those of a recording of either byte order.
-bool is_recording(const std::string &path)
+bool holds_recording(const std::string &path)
 {
-    uint64_t front = 0;
-    struct stat status {};
-    if (!is_file(path, status))  // opening a FIFO would wait for a writer
-        return false;
-    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    return fd && ::read(fd.get(), &front, sizeof front) == ssize_t{sizeof front} &&
-           (front == perfdata::kMagic || front == byteswap(perfdata::kMagic));
+    const Result<std::string> front = read_front_of(path);
+    return front && is_recording(*front);
 }
 
 // Returns the reason why the file must not be replaced; an empty text if the file may be replaced
@@ -63,7 +54,7 @@ std::string why_kept(const std::string &path, const std::vector<std::string> &co
         if (is_same_file(word, status) || is_same_file(word.substr(word.find('=') + 1), status))
             return "the file is an argument of the command (" + word + ")";
     }
-    if (status.st_size != 0 && !is_recording(path))
+    if (status.st_size != 0 && !holds_recording(path))
         return "a file of this name exists and is not a recording";
     return {};
 }
@@ -75,7 +66,7 @@ Result<void> claim_output(const std::string &path, const std::vector<std::string
     if (const std::string why = why_kept(path, command); !why.empty())
         return Error{Errc::kUsage,
                      "-o " + path + ": " + why + ", and it is not overwritten; name another"};
-    if (!is_recording(path))
+    if (!holds_recording(path))
         return {};
     if (const std::string why = why_kept(old_name(path), command); !why.empty())
         return Error{Errc::kUsage, "-o " + path + ": the earlier recording would become " +

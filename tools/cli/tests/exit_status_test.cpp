@@ -162,6 +162,9 @@ protected:
                     "this is no recording, but long enough to be one\n" + std::string(200, 'x'));
         folder_.put("empty", "");
         folder_.folder("folder");
+        folder_.folder("parts");
+        folder_.put("parts/data.1", "part of a recording");
+        fs::copy_file(path("good.data"), path("good.copy"));
     }
 
     static perfdata::HostInfo host()
@@ -296,6 +299,28 @@ const Case kCases[] = {
     {"recover -i good.data --write good.data", kUsage, "is the input"},
     {"export --format jsonl -i good.data -o good.data", kUsage, "is the input"},
     {"report -i good.data --html good.data", kUsage, "is the input"},
+    {"cut -i parts -o parts/data.1", kUsage, "parts/data.1: is the input"},
+    {"export --format jsonl -i parts -o parts/data.1 --force", kUsage, "is the input"},
+    {"report -i good.data --html text --kallsyms text --force", kUsage, "text: is the input"},
+    {"export --format folded -i good.data -o text --kallsyms ./text --force", kUsage,
+     "text: is the input"},
+    // A file of another program
+    {"cut -i good.data -o text", kUsage,
+     "text: exists and is not a recording; name another output, or replace it with --force"},
+    {"inject -i good.data -o text", kUsage, "text: exists and is not a recording"},
+    {"merge good.data good.data -o text", kUsage, "text: exists and is not a recording"},
+    {"recover -i good.data --write text", kUsage, "text: exists and is not a recording"},
+    {"report -i good.data --html good.copy", kUsage, "exists and is not a page of pmukit"},
+    {"export --format csv --driver cxl_hmu -i good.data -o text", kUsage, "is not csv"},
+    {"export --format jsonl -i good.data -o text", kUsage, "is not jsonl"},
+    {"export --format sqlite -i good.data -o text", kUsage, "is not sqlite"},
+    {"export --format perfetto -i good.data -o text", kUsage, "is not perfetto"},
+    {"export --format openmetrics -i good.data -o text", kUsage, "is not openmetrics"},
+    {"export --format folded -i good.data -o text", kUsage, "is not folded"},
+    {"tune --save text", kUsage, "is not a file of tune --save"},
+    {"qualify imc --bundle text", kUsage, "is not a compressed archive"},
+    {"cut -i good.data -o empty", kGood, nullptr},
+    {"cut -i good.data -o text --force", kGood, nullptr},
     {"merge one", kUsage, "two recordings"},
     {"merge - -", kUsage, "standard input"},
     {"cut -i -", kUsage, "name a file with -i"},
@@ -732,8 +757,36 @@ INSTANTIATE_TEST_SUITE_P(Commands, InterruptedWriting,
 
 using Results = Writing;
 
-// The old file begins like a recording, because record does not replace other files.
-constexpr const char *kOld = "PERFILE2 of old";
+// The old file begins like a recording. Commands that write other files replace it with --force.
+constexpr const char *kOld = "PERFILE2 of old", *kForce = " --force";
+
+// A command that is run twice replaces its own output.
+TEST_P(Results, OutputOfTheSameCommandIsReplaced)
+{
+    std::string command = GetParam();
+    if (const size_t at = command.find(kForce); at != command.npos)
+        command.erase(at);
+    for (int run = 0; run < 2; run++) {
+        const Ended ended = start(command).wait();
+        if (is_not_allowed(ended))
+            GTEST_SKIP() << "this machine allows no system-wide events";
+        EXPECT_EQ(ended.status, kGood) << ended.said;
+    }
+}
+
+TEST_F(Program, StandardInputIsNotReplaced)
+{
+    const std::string before = content("good.data");
+    for (const char *command : {"inject -i - -o good.data", "merge good.copy - -o good.data",
+                                "export --format jsonl -i - -o good.data --force",
+                                "report -i - --html good.data --force"}) {
+        const Fd in(::open(path("good.data").c_str(), O_RDONLY | O_CLOEXEC));
+        const Ended ended = start(command, "", in.get()).wait();
+        EXPECT_EQ(ended.status, kUsage) << command;
+        EXPECT_NE(ended.said.find("good.data: is the input"), std::string::npos) << ended.said;
+        EXPECT_EQ(content("good.data"), before) << command;
+    }
+}
 
 TEST_P(Results, CommandThatReachesTheFileSizeLimitKeepsTheOldFile)
 {
@@ -797,13 +850,13 @@ INSTANTIATE_TEST_SUITE_P(
     Commands, Results,
     testing::Values("cut -i large.data -o new", "inject -i large.data -o new",
                     "merge large.data large.data -o new", "recover -i large.data --write new",
-                    "report -i large.data --html new",
+                    "report -i large.data --html new --force",
                     "record -a -e software/config=0/ -o new -- true",
-                    "export -i large.data --format csv --driver cxl_hmu -o new",
-                    "export -i large.data --format jsonl -o new",
-                    "export -i large.data --format sqlite -o new",
-                    "export -i large.data --format perfetto -o new",
-                    "export -i large.data --format openmetrics -o new"),
+                    "export -i large.data --format csv --driver cxl_hmu -o new --force",
+                    "export -i large.data --format jsonl -o new --force",
+                    "export -i large.data --format sqlite -o new --force",
+                    "export -i large.data --format perfetto -o new --force",
+                    "export -i large.data --format openmetrics -o new --force"),
     name_of_words);
 
 // Runs a command that writes into a FIFO, and collects what arrives.
