@@ -112,6 +112,8 @@ void Join::groups(const decode::cache_qos::SeriesTable &series)
 {
     namespace qos = decode::cache_qos;
     for (const auto &[key, one] : series.all()) {
+        if (!one.has_value())
+            continue;
         if (!left_.take(sizeof(Group) + 2 * sizeof(TimeGrid::Columns) +
                         (one.named() ? one.named()->text.size() : 0))) {
             groups_elsewhere_++;

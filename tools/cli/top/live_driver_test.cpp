@@ -261,6 +261,28 @@ TEST(LiveCacheQos, IntervalOmitsMonitorsThatACompletePassOverAllMonitorsDidNotRe
     EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);
 }
 
+// Changes the status of a reading.
+std::vector<std::byte> with_status(std::vector<std::byte> reading, uint64_t status)
+{
+    store_le(reading.data() + 8 * PMUKIT_CACHE_QOS_R_STATE,
+             status << PMUKIT_CACHE_QOS_STATE_STATUS_SHIFT);
+    return reading;
+}
+
+TEST(LiveCacheQos, ReadingWithoutAValueKeepsTheLastValueAndMakesNoRow)
+{
+    const std::unique_ptr<LiveDriver> live = make_cache_qos_live(no_name);
+    const Stream stream{};
+    live->sample(stream, 0, occupancy(0, 7, 500));
+    for (const uint64_t status : {PMUKIT_CACHE_QOS_S_UNAVAILABLE, PMUKIT_CACHE_QOS_S_ERROR}) {
+        live->sample(stream, 0, with_status(occupancy(status, 7, 0), status));
+        live->sample(stream, 0, with_status(occupancy(status + 1, 8, 0), status));
+    }
+    const std::vector<LiveRow> rows = live->rows(Span::kNow, 0);
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].value, 500U);
+}
+
 // A record with the whole name of a group.
 std::vector<std::byte> name_of_group(uint64_t sequence, uint64_t monitor, uint64_t life,
                                      std::string_view text)

@@ -117,6 +117,13 @@ std::optional<Record> parse_record(Bytes bytes)
     }
 }
 
+bool has_value(const Reading &reading)
+{
+    constexpr uint32_t kNothingRead =
+        PMUKIT_CACHE_QOS_S_UNAVAILABLE | PMUKIT_CACHE_QOS_S_ERROR | PMUKIT_CACHE_QOS_S_UNREAD;
+    return reading.bytes != 0 || !(reading.status & kNothingRead);
+}
+
 std::string text_of(Bytes bytes)
 {
     std::string text;

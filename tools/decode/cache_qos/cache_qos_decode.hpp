@@ -53,6 +53,10 @@ struct Reading {
     uint64_t age_ns = 0;
 };
 
+// Returns false if the value of the monitor could not be read: the 0 in the reading is then no
+// value.
+bool has_value(const Reading &reading);
+
 // Part of the name of a monitor, for the readings that follow.
 struct NamePart {
     uint64_t sequence = 0;

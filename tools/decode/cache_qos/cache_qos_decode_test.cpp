@@ -362,6 +362,37 @@ TEST(CacheQosSeries, CountIsReportedPerSecond)
     EXPECT_EQ(large.summary().max, uint64_t{1} << 62);
 }
 
+TEST(CacheQosSeries, ReadingWithoutAValueIsNoLevelOfZero)
+{
+    for (const uint8_t event : {PMUKIT_CACHE_QOS_EVENT_OCCUPANCY, PMUKIT_CACHE_QOS_EVENT_TOTAL}) {
+        Series series;
+        const auto add = [&](uint64_t seconds, uint64_t bytes, uint32_t status) {
+            Reading reading = reading_of(event, seconds * 1'000'000'000, bytes);
+            reading.status = status;
+            series.add(reading);
+        };
+        add(1, 0, PMUKIT_CACHE_QOS_S_UNREAD);
+        EXPECT_FALSE(series.has_value());
+        EXPECT_TRUE(series.columns().empty());
+        add(2, 100, 0);
+        add(3, 0, PMUKIT_CACHE_QOS_S_UNAVAILABLE);
+        add(4, 300, 0);
+        add(5, 0, PMUKIT_CACHE_QOS_S_ERROR);
+        EXPECT_TRUE(series.has_value());
+        EXPECT_EQ(series.summary().min, 100U);
+        EXPECT_EQ(series.last_bytes(), 300U);
+        EXPECT_EQ(series.first_ns(), 2'000'000'000U);
+        EXPECT_EQ(series.last_ns(), 4'000'000'000U);
+        EXPECT_EQ(series.readings(), 5U);
+        EXPECT_EQ(series.grown(), 200U);
+        EXPECT_EQ(series.status(), PMUKIT_CACHE_QOS_S_UNREAD | PMUKIT_CACHE_QOS_S_UNAVAILABLE |
+                                       PMUKIT_CACHE_QOS_S_ERROR);
+        Reading later = reading_of(event, 6'000'000'000, 0);
+        later.status = PMUKIT_CACHE_QOS_S_ERROR;
+        EXPECT_TRUE(series.continues(later, nullptr)) << "it has not fallen";
+    }
+}
+
 TEST(CacheQosSeries, MergedTimeColumnsKeepTheMaximumOfALongRecording)
 {
     Series series;

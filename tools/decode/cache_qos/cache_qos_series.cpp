@@ -109,7 +109,7 @@ uint64_t Series::rate_of(const Point &from, const Point &to)
 // Extends the axis to this time; each old column is inside one new column.
 void Series::cover(uint64_t time_ns)
 {
-    first_ns_ = readings_ ? std::min(first_ns_, time_ns) : time_ns;
+    first_ns_ = has_value_ ? std::min(first_ns_, time_ns) : time_ns;
     last_ns_ = std::max(last_ns_, time_ns);
     unsigned by = 0;
     while ((last_ns_ >> width_log2_ >> by) - (first_ns_ >> width_log2_ >> by) >= kColumns)
@@ -142,19 +142,32 @@ Column &Series::column_at(uint64_t time_ns)
 
 bool Series::continues(const Reading &reading, const Name *named) const
 {
-    const bool fell = is_count_ && reading.time_ns > last_.time_ns && reading.bytes < last_.bytes;
+    const bool fell = is_count_ && has_value_ && cache_qos::has_value(reading) &&
+                      reading.time_ns > last_.time_ns && reading.bytes < last_.bytes;
     const bool same = !named || !named_ || named->life == named_->life;
     return reading.kind == kind_ && same && !fell;
 }
 
 void Series::add(const Reading &reading)
 {
-    const Point point{reading.time_ns, reading.bytes};
     is_count_ = reading.event != PMUKIT_CACHE_QOS_EVENT_OCCUPANCY;
     kind_ = reading.kind;
+    generations_ += readings_ && reading.generation != generation_;
+    generation_ = reading.generation;
+    max_bound_ = std::max(max_bound_, reading.bound);
+    max_age_ns_ = std::max(max_age_ns_, reading.age_ns);
+    status_ |= reading.status;
+    readings_++;
+    if (cache_qos::has_value(reading))
+        add_value(reading);
+}
+
+void Series::add_value(const Reading &reading)
+{
+    const Point point{reading.time_ns, reading.bytes};
     Column column{
         .last_bytes = reading.bytes, .max_bound = reading.bound, .status = reading.status};
-    if (!is_count_ || readings_) {
+    if (!is_count_ || has_value_) {
         column.highest = is_count_ ? rate_of(last_, point) : reading.bytes;
         column.highest_ns = reading.time_ns;
         column.levels = 1;
@@ -162,16 +175,10 @@ void Series::add(const Reading &reading)
         levels_.add(column.highest);
     }
     merge(column_at(reading.time_ns), column);
-    if (!readings_)
+    if (!has_value_)
         first_bytes_ = reading.bytes;
-    else
-        generations_ += reading.generation != generation_;
-    generation_ = reading.generation;
-    max_bound_ = std::max(max_bound_, reading.bound);
-    max_age_ns_ = std::max(max_age_ns_, reading.age_ns);
-    status_ |= reading.status;
+    has_value_ = true;
     last_ = point;
-    readings_++;
 }
 
 std::vector<uint64_t> Series::highest() const

@@ -73,10 +73,12 @@ public:
 
     bool is_count() const { return is_count_; }
     uint8_t kind() const { return kind_; }
-    uint64_t readings() const { return readings_; }
+    uint64_t readings() const { return readings_; }  // also those without a value
+    // False if no reading had a value: the functions below then return 0 or nothing.
+    bool has_value() const { return has_value_; }
     uint64_t first_ns() const { return first_ns_; }
     uint64_t last_ns() const { return last_ns_; }
-    // Sorted by time; columns without a reading are left out. Each column is 2^width_log2 ns long
+    // Sorted by time; columns without a value are left out. Each column is 2^width_log2 ns long
     // and begins at a multiple of its length.
     const std::vector<Column> &columns() const { return columns_; }
     unsigned width_log2() const { return width_log2_; }
@@ -98,6 +100,7 @@ private:
         uint64_t time_ns = 0, bytes = 0;
     };
 
+    void add_value(const Reading &reading);
     static uint64_t rate_of(const Point &from, const Point &to);
     void cover(uint64_t time_ns);
     Column &column_at(uint64_t time_ns);
@@ -111,7 +114,7 @@ private:
     uint64_t max_bound_ = 0, max_age_ns_ = 0, generations_ = 0;
     uint32_t status_ = 0, generation_ = 0;
     uint8_t kind_ = 0;
-    bool is_count_ = false;
+    bool is_count_ = false, has_value_ = false;
 };
 
 constexpr uint32_t kMachine = 0;  // the monitor of the whole machine

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Readings of cache_qos_aux, one row each, with the properties from the last header of their L3.
-#include <pmukit/cache_qos.h>
-
 #include <variant>
 
 #include "cli/drivers/cache_qos/handlers.hpp"
@@ -68,15 +66,6 @@ private:
     cache_qos::StreamDecoder decoder_;
 };
 
-// Returns false if the driver could not read the value of the monitor: the 0 in the reading is then
-// no value.
-bool has_value(const cache_qos::Reading &reading)
-{
-    constexpr uint32_t kNothingRead =
-        PMUKIT_CACHE_QOS_S_UNAVAILABLE | PMUKIT_CACHE_QOS_S_ERROR | PMUKIT_CACHE_QOS_S_UNREAD;
-    return reading.bytes != 0 || !(reading.status & kNothingRead);
-}
-
 void StreamRows::reading(uint64_t offset, const cache_qos::Reading &reading)
 {
     if (!numbers_.note(reading.sequence, std::nullopt))
@@ -94,7 +83,7 @@ void StreamRows::reading(uint64_t offset, const cache_qos::Reading &reading)
         uint64_t{reading.monitor},
         uint64_t{reading.domain},
         cache_qos::event_name(reading.event),
-        has_value(reading) ? Value(reading.bytes) : Value(),
+        cache_qos::has_value(reading) ? Value(reading.bytes) : Value(),
         reading.raw,
         reading.bound,
         reading.age_ns,

@@ -62,16 +62,19 @@ html::Timelines::Line line_of(const SeriesKey &key, const Series &series, const 
 std::vector<std::string> row_of(const SeriesKey &key, const Series &series)
 {
     const cache_qos::Summary summary = series.summary();
+    const auto cell = [&series](uint64_t value) {
+        return series.has_value() ? std::to_string(value) : std::string("-");
+    };
     return {monitor_name(key),
             std::string(cache_qos::kind_name(series.kind())),
             series.named() ? series.named()->label() : "",
             std::to_string(key.domain),
             std::string(cache_qos::event_name(key.event)),
             std::to_string(series.readings()),
-            std::to_string(summary.min),
-            std::to_string(summary.median),
-            std::to_string(summary.max),
-            std::to_string(series.last_bytes()),
+            cell(summary.min),
+            cell(summary.median),
+            cell(summary.max),
+            cell(series.last_bytes()),
             std::to_string(series.max_bound())};
 }
 
@@ -92,8 +95,10 @@ std::optional<html::Figure> figure_for(const FigureHead &head, const SeriesTable
     for (const auto &[key, one] : series.all()) {
         if (one.is_count() != event.is_count)
             continue;
-        span.first = std::min(span.first, one.first_ns());
-        span.last = std::max(span.last, one.last_ns());
+        if (one.has_value()) {
+            span.first = std::min(span.first, one.first_ns());
+            span.last = std::max(span.last, one.last_ns());
+        }
         highest = std::max(highest, one.summary().max);
         readings += one.readings();
     }

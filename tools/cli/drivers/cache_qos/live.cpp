@@ -72,6 +72,8 @@ public:
     // `named` is nullptr if no record has named the monitor.
     void note(const Reading &reading, const cache_qos::Name *named)
     {
+        if (!cache_qos::has_value(reading))
+            return;
         const SeriesKey key = {reading.monitor, reading.domain, reading.event};
         const auto [at, fresh] = levels_.try_emplace(key);
         Level &level = at->second;

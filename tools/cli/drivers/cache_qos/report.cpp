@@ -82,6 +82,8 @@ std::optional<double> share_of(const EventReadings &event, const SeriesKey &key,
                                const Series &series)
 {
     uint64_t all = 0;
+    if (!series.has_value())
+        return std::nullopt;
     if (!series.is_count()) {
         const auto header = event.headers.find(key.domain);
         all = header == event.headers.end() ? 0 : header->second.cache_bytes;
@@ -154,15 +156,18 @@ void print_series(const EventReadings &event, Output &out)
     for (const auto &[key, series] : event.series.all()) {
         const cache_qos::Summary summary = series.summary();
         const std::optional<double> share = share_of(event, key, series);
+        const auto cell = [valued = series.has_value()](uint64_t value) {
+            return valued ? std::to_string(value) : std::string("-");
+        };
         out.print(
             "  {:>7}  {:<7}{}  {:>3}  {:<13}  {:>8}  {:>14}  {:>14}  {:>14}  {:>6}  {:>12}  |{}|"
             "{}{}\n",
             cache_qos::monitor_name(key), cache_qos::kind_name(series.kind()),
             name_cell(series.named() ? series.named()->label() : "", width), key.domain,
-            cache_qos::event_name(key.event), series.readings(), summary.min, summary.median,
-            summary.max, share ? fmt::format("{:.1f}%", *share * 100) : std::string("-"),
-            series.max_bound(), strip_of(series), series.status() ? " " : "",
-            words_of_status(series.status(), " "));
+            cache_qos::event_name(key.event), series.readings(), cell(summary.min),
+            cell(summary.median), cell(summary.max),
+            share ? fmt::format("{:.1f}%", *share * 100) : std::string("-"), series.max_bound(),
+            strip_of(series), series.status() ? " " : "", words_of_status(series.status(), " "));
     }
     out.text(
         "\n  llc_occupancy in bytes, too high by up to bound (lines of an earlier RMID owner); "
@@ -206,6 +211,9 @@ void write_series(JsonWriter &json, const EventReadings &event, const SeriesKey 
 {
     const cache_qos::Summary summary = series.summary();
     const std::optional<cache_qos::Name> &named = series.named();
+    const auto value = [&series](uint64_t number) {
+        return series.has_value() ? JsonValue(number) : JsonValue(nullptr);
+    };
     json.begin_element();
     json.members({{"monitor", key.monitor},
                   {"life", key.life + 1},
@@ -216,10 +224,10 @@ void write_series(JsonWriter &json, const EventReadings &event, const SeriesKey 
                   {"event", cache_qos::event_name(key.event)},
                   {"unit", series.is_count() ? "bytes/s" : "bytes"},
                   {"readings", series.readings()},
-                  {"min", summary.min},
-                  {"median", summary.median},
-                  {"max", summary.max},
-                  {"last_bytes", series.last_bytes()},
+                  {"min", value(summary.min)},
+                  {"median", value(summary.median)},
+                  {"max", value(summary.max)},
+                  {"last_bytes", value(series.last_bytes())},
                   {"share", share_of(event, key, series)},
                   {"max_bound", series.max_bound()},
                   {"max_age_ns", series.max_age_ns()},
