@@ -83,6 +83,7 @@ struct RecordCommandOptions {
     std::vector<std::string> command;
     std::optional<int> command_output{};  // descriptor for the command's output; nullopt: inherited
     std::vector<std::string> cmdline;     // the complete command line
+    std::string root = "/";               // for other sources: directory with proc and sys
 };
 
 struct RecoverOptions {

@@ -65,6 +65,15 @@ void put_trace_device(const TestFolder &tree, const char *type)
         tree.put(device + "/iommu_group/type", type);
 }
 
+constexpr const char *kMonitoringCpu =
+    "processor\t: 0\nflags\t\t: fpu cqm cqm_llc cqm_occup_llc cqm_mbm_total cqm_mbm_local\n";
+
+void mount_resctrl(const TestFolder &tree)
+{
+    tree.put("proc/mounts", "resctrl /sys/fs/resctrl resctrl rw 0 0\n");
+    tree.put("sys/fs/resctrl/mon_data/mon_L3_00/llc_occupancy", "0\n");
+}
+
 const Case kCases[] = {
     {"Nothing", [](const TestFolder &) {}, "kernel", Health::kGood, "6.12.107", ""},
     {"OldKernel", [](const TestFolder &t) { t.put("proc/sys/kernel/osrelease", "6.10.3"); },
@@ -94,16 +103,46 @@ const Case kCases[] = {
          t.put("sys/module/cxl_hmu/parameters/standalone", "Y\n");
      },
      "drivers", Health::kGood, "no conflicting driver", ""},
-    {"ResctrlMounted",
+    {"ResctrlMounted", mount_resctrl, "resctrl", Health::kGood,
+     "mounted on /sys/fs/resctrl: `pmukit record -e resctrl//` reads occupancy and bandwidth", ""},
+    {"ResctrlMountedWithoutMonitoring",
      [](const TestFolder &t) { t.put("proc/mounts", "resctrl /sys/fs/resctrl resctrl rw 0 0\n"); },
-     "resctrl", Health::kGood, "mounted on /sys/fs/resctrl: mon_data", ""},
+     "resctrl", Health::kGood,
+     "no mon_data/mon_L3_*: this kernel or processor does not monitor its L3; cache_qos does not "
+     "load meanwhile",
+     ""},
+    {"NoL3Monitoring", [](const TestFolder &) {}, "resctrl", Health::kGood,
+     "no L3 monitoring here, neither by cache_qos nor by resctrl", ""},
+    {"CacheQosOrResctrl",
+     [](const TestFolder &t) {
+         t.put("proc/cpuinfo", kMonitoringCpu);
+         t.folder("sys/fs/resctrl");
+     },
+     "resctrl", Health::kGood,
+     "this machine can have cache_qos (tasks, cgroups, nested groups), or", ""},
+    {"CacheQosOnly", [](const TestFolder &t) { t.put("proc/cpuinfo", kMonitoringCpu); }, "resctrl",
+     Health::kGood, "this kernel has none: this machine can have cache_qos", ""},
+    {"ResctrlOnly", [](const TestFolder &t) { t.folder("sys/fs/resctrl"); }, "resctrl",
+     Health::kGood,
+     "can have resctrl (`mount -t resctrl resctrl /sys/fs/resctrl`, then `pmukit "
+     "record -e resctrl//`), not cache_qos (no L3 monitoring",
+     ""},
+    {"ResctrlOnlyOnARealTimeKernel",
+     [](const TestFolder &t) {
+         t.put("proc/cpuinfo", kMonitoringCpu);
+         t.folder("sys/fs/resctrl");
+         t.put("sys/kernel/realtime", "1\n");
+     },
+     "resctrl", Health::kGood, "not cache_qos (a PREEMPT_RT kernel)", ""},
     {"ResctrlBesideCacheQos",
      [](const TestFolder &t) {
          t.put("proc/mounts", "none /rc resctrl rw 0 0\n");
+         t.put("rc/mon_data/mon_L3_00/llc_occupancy", "0\n");
          put_module(t, "cache_qos");
      },
      "resctrl", Health::kBad, "cache_qos yields",
-     "read mon_data in /rc instead; umount /rc frees the registers, but deletes all control and "
+     "`pmukit record -e resctrl//` reads occupancy and bandwidth of its groups; umount /rc frees "
+     "the registers, but deletes all control and "
      "monitor groups"},
     {"ResctrlBehindManyMounts",
      [](const TestFolder &t) {
@@ -112,7 +151,7 @@ const Case kCases[] = {
              mounts += "overlay /var/lib/containers/one overlay rw 0 0\n";
          t.put("proc/mounts", mounts + "resctrl /sys/fs/resctrl resctrl rw 0 0\n");
      },
-     "resctrl", Health::kGood, "mounted on /sys/fs/resctrl: mon_data", ""},
+     "resctrl", Health::kGood, "mounted on /sys/fs/resctrl: ", ""},
     {"NoTraceDevice", [](const TestFolder &) {}, "iommu", Health::kGood, "no PCIe trace device",
      ""},
     {"TranslatedTraceDevice", [](const TestFolder &t) { put_trace_device(t, "DMA-FQ\n"); }, "iommu",

@@ -47,9 +47,17 @@ Drivers recorded_drivers()
 const DriverDescription *recorder_of_pmu(std::string_view pmu)
 {
     const auto at = std::ranges::find_if(kDrivers, [pmu](const DriverDescription *driver) {
-        return driver->recorded && pmu.starts_with(driver->recorded->pmu_prefix);
+        return driver->recorded && driver->recorded->has_pmu(pmu);
     });
     return at == kDrivers.end() ? nullptr : *at;
+}
+
+const OtherSource *other_source_of(std::string_view name)
+{
+    for (const DriverDescription *driver : kDrivers)
+        if (driver->other_source && driver->other_source->name == name)
+            return driver->other_source;
+    return nullptr;
 }
 
 const DriverDescription *driver_of_name(std::string_view name)

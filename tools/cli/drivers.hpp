@@ -14,6 +14,7 @@
 #include "cli/doctor_checks.hpp"
 #include "cli/driver_handlers.hpp"
 #include "cli/export/driver_export.hpp"
+#include "cli/record/source_recorder.hpp"
 #include "cli/top/live_driver.hpp"
 #include "record/event_string.hpp"
 #include "session/driver.hpp"
@@ -27,6 +28,28 @@ struct OtherDriver {
     bool (*is_here)(const Host &host);
     Health health;
     std::string_view fix;
+};
+
+// What `pmukit list` shows about another source.
+struct ListedSource {
+    std::string mounted_on;
+    std::vector<std::string> events, domains;
+    uint64_t rmids = 0;       // 0: unknown
+    std::string assign_mode;  // empty: each RMID has its own counters
+    struct Group {
+        std::string path, mode, members;
+    };
+    std::vector<Group> groups;
+    std::string meaning;
+};
+
+// Another part of the kernel that has the data of a driver, without a module of pmukit. It has no
+// perf events: pmukit record reads it and writes records of the driver.
+struct OtherSource {
+    std::string_view name;  // as Driver::other_source
+    // nullopt: the source is not there.
+    std::optional<ListedSource> (*list)(const Host &);
+    Result<std::unique_ptr<SourceRecorder>> (*open)(const record::EventString &, const Host &);
 };
 
 // A member that does not apply to a driver is nullptr or empty.
@@ -60,6 +83,8 @@ struct DriverDescription {
     // Returns the terms of an event that doctor can open. If this is nullptr, doctor uses
     // example_terms.
     Result<std::string> (*probe_terms)(const Host &, const std::string &pmu);
+
+    const OtherSource *other_source = nullptr;
 };
 
 // Sorted by name.
@@ -68,6 +93,8 @@ std::span<const DriverDescription *const> drivers();
 Drivers recorded_drivers();
 // Returns the driver of a PMU that records; nullptr if no driver of pmukit records from this PMU.
 const DriverDescription *recorder_of_pmu(std::string_view pmu);
+// Returns nullptr if the name is not that of another source.
+const OtherSource *other_source_of(std::string_view name);
 // Returns nullptr if no driver has this name.
 const DriverDescription *driver_of_name(std::string_view name);
 

@@ -3,6 +3,7 @@
 // records or counts with the PMU.
 #include <nlohmann/json.hpp>
 
+#include "base/escape.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
@@ -64,6 +65,63 @@ ordered_json json_of(const record::Pmu &pmu, std::string_view driver)
     return json;
 }
 
+std::string recorded_with(const OtherSource &source)
+{
+    return fmt::format("pmukit record -e {}// -- sleep 1", source.name);
+}
+
+void print_source(const OtherSource &source, std::string_view driver, const ListedSource &listed,
+                  Output &out)
+{
+    out.print("{}  driver {}  mounted on {}\n", source.name, driver, listed.mounted_on);
+    out.print("  events: {}\n  domains: {}\n", joined(listed.events, " "),
+              joined(listed.domains, " "));
+    if (listed.rmids)
+        out.print("  RMIDs: {}\n", listed.rmids);
+    if (!listed.assign_mode.empty())
+        out.print("  bandwidth counters: assigned ({})\n", listed.assign_mode);
+    out.text("  groups:\n");
+    for (const ListedSource::Group &group : listed.groups)
+        out.print("    {}{}{}{}\n", escape(group.path), group.mode.empty() ? "" : "  ", group.mode,
+                  group.members.empty() ? "" : "  " + escape(group.members));
+    out.print("  {}\n  record: {}\n", listed.meaning, recorded_with(source));
+}
+
+ordered_json json_of(const OtherSource &source, std::string_view driver, const ListedSource &listed)
+{
+    ordered_json groups = ordered_json::array();
+    for (const ListedSource::Group &group : listed.groups)
+        groups.push_back({{"path", group.path}, {"mode", group.mode}, {"members", group.members}});
+    return {{"name", source.name},
+            {"driver", driver},
+            {"mounted_on", listed.mounted_on},
+            {"events", listed.events},
+            {"domains", listed.domains},
+            {"rmids", listed.rmids},
+            {"assign_mode", listed.assign_mode},
+            {"groups", groups},
+            {"meaning", listed.meaning},
+            {"record", recorded_with(source)}};
+}
+
+// Lists the other sources that this machine has. Returns their number.
+size_t list_sources(const Host &host, ordered_json *json, Output &out)
+{
+    size_t found = 0;
+    for (const DriverDescription *driver : drivers()) {
+        const std::optional<ListedSource> listed =
+            driver->other_source ? driver->other_source->list(host) : std::nullopt;
+        if (!listed)
+            continue;
+        if (json)
+            (*json)["sources"].push_back(json_of(*driver->other_source, driver->name, *listed));
+        else
+            print_source(*driver->other_source, driver->name, *listed, out);
+        found++;
+    }
+    return found;
+}
+
 Result<int> list_pfm(const ListOptions &options, Output &out)
 {
     const Result<std::vector<record::PfmListed>> events = record::list_pfm_events();
@@ -96,7 +154,7 @@ Result<int> run_list(const ListOptions &options, Output &out)
     size_t found = 0;
     ordered_json json;
     if (options.json)
-        json["pmus"] = ordered_json::array();
+        json = {{"pmus", ordered_json::array()}, {"sources", ordered_json::array()}};
     for (const auto &[name, type] : *pmus) {
         const std::optional<std::string_view> driver = driver_on(host, name);
         if (!driver)
@@ -110,6 +168,7 @@ Result<int> run_list(const ListOptions &options, Output &out)
             print_pmu(*pmu, *driver, out);
         found++;
     }
+    found += list_sources(host, options.json ? &json : nullptr, out);
     if (options.json)
         print_json(json, out);
     if (found)

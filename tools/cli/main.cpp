@@ -61,15 +61,16 @@ Command add_list(CLI::App &app)
 {
     const auto owned = std::make_shared<ListOptions>();
     ListOptions &options = *owned;
-    CLI::App *list =
-        app.add_subcommand("list", "list pmukit's PMUs on this machine, with an example for each");
+    CLI::App *list = app.add_subcommand(
+        "list",
+        "list pmukit's PMUs on this machine, and resctrl if mounted, with an example for each");
     list->add_flag("--pfm", options.pfm,
                    "list libpfm4's event names for this machine, one per line");
     list->add_flag("--json", options.json, "print one JSON object instead of text");
     list->footer(
         "Examples:\n  pmukit list\n  pmukit list --pfm | grep -i 'llc\\|l3'\n"
         "`pmukit record --pfm-events` takes the names that --pfm prints. Exit status 1: no PMU "
-        "found.");
+        "found, and resctrl is not mounted.");
     return {list,
             [owned](const Invocation &invocation) { return run_list(*owned, invocation.out); },
             Shows::kText};

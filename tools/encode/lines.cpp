@@ -214,20 +214,22 @@ Result<std::array<uint64_t, N>> numbers_of(Words words, const char *help, size_t
     return numbers;
 }
 
-// cq-header SEQUENCE DOMAIN CACHE_BYTES SCALE [LOST]: a header as from the simulated back-end, with
-// 256 RMIDs and 32-bit counters
+// cq-header SEQUENCE DOMAIN CACHE_BYTES SCALE [LOST [BACKEND]]: a header with 256 RMIDs and 32-bit
+// counters, from the simulated back-end or from the one with this number
 Result<void> put_cq_header(Words words, std::vector<std::byte> &bytes)
 {
-    auto n = numbers_of<5>(words, "cq-header SEQUENCE DOMAIN CACHE_BYTES SCALE [LOST]", 1);
+    auto n =
+        numbers_of<6>(words, "cq-header SEQUENCE DOMAIN CACHE_BYTES SCALE [LOST [BACKEND]]", 2);
     if (!n)
         return n.error();
-    const auto [sequence, domain, cache_bytes, scale, lost] = *n;
+    const auto [sequence, domain, cache_bytes, scale, lost, number] = *n;
+    const uint64_t backend = words.size() < 6 ? PMUKIT_CACHE_QOS_BACKEND_SIM : number;
     for (uint64_t word :
          {uint64_t{PMUKIT_CACHE_QOS_MARK}, sequence,
           uint64_t{PMUKIT_CACHE_QOS_VERSION} |
               uint64_t{PMUKIT_CACHE_QOS_RECORD_BYTES} << PMUKIT_CACHE_QOS_FORMAT_BYTES_SHIFT |
               domain << PMUKIT_CACHE_QOS_FORMAT_DOMAIN_SHIFT |
-              uint64_t{PMUKIT_CACHE_QOS_BACKEND_SIM} << PMUKIT_CACHE_QOS_FORMAT_BACKEND_SHIFT,
+              backend << PMUKIT_CACHE_QOS_FORMAT_BACKEND_SHIFT,
           scale, uint64_t{0}, uint64_t{256} | uint64_t{32} << PMUKIT_CACHE_QOS_HARDWARE_WIDTH_SHIFT,
           cache_bytes, lost})
         put<uint64_t>(bytes, word);

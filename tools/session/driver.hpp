@@ -41,6 +41,15 @@ struct Driver {
     std::string_view loss_cap = {};
     // Inverse of decoder_version: returns the second word of AUXTRACE_INFO for a layout.
     uint64_t (*word_of_version)(uint64_t version) = nullptr;
+    // Name in recordings of another source with the same data (cli/drivers.hpp, OtherSource).
+    // Empty: there is none.
+    std::string_view other_source = {};
+
+    constexpr bool has_pmu(std::string_view pmu) const
+    {
+        return pmu.starts_with(pmu_prefix) ||
+               (!other_source.empty() && pmu.starts_with(other_source));
+    }
 };
 
 // The drivers live until the program exits.
@@ -50,7 +59,7 @@ using Drivers = std::span<const Driver *const>;
 constexpr const Driver *driver_of_pmu(Drivers drivers, std::string_view pmu)
 {
     for (const Driver *driver : drivers)
-        if (pmu.starts_with(driver->pmu_prefix))
+        if (driver->has_pmu(pmu))
             return driver;
     return nullptr;
 }

@@ -22,7 +22,8 @@
  * A name record, with PMUKIT_CACHE_QOS_NAME_MARK in word 0, describes the target of a monitor for
  * the readings that follow. All names are written after a header. A name is also written when its
  * monitor is new and when the name changes, for example because a process runs another program. A
- * long name is split into parts, one record after the other.
+ * long name is split into parts, one record after the other. A name of the next life without text
+ * means that the monitor has ended.
  *
  *   word 0  PMUKIT_CACHE_QOS_NAME_MARK
  *   word 1  sequence
@@ -112,6 +113,7 @@ enum pmukit_cache_qos_backend_kind {
 	PMUKIT_CACHE_QOS_BACKEND_OTHER,
 	PMUKIT_CACHE_QOS_BACKEND_MSR,
 	PMUKIT_CACHE_QOS_BACKEND_SIM,
+	PMUKIT_CACHE_QOS_BACKEND_RESCTRL,	/* not by the driver: files of resctrl */
 };
 
 /* The event term of cache_qos */
@@ -125,7 +127,7 @@ enum pmukit_cache_qos_event {
 /* Target of a monitor */
 enum pmukit_cache_qos_kind {
 	PMUKIT_CACHE_QOS_KIND_MACHINE,
-	PMUKIT_CACHE_QOS_KIND_GROUP,		/* configfs group */
+	PMUKIT_CACHE_QOS_KIND_GROUP,		/* group of configfs or resctrl */
 	PMUKIT_CACHE_QOS_KIND_TASK,
 	PMUKIT_CACHE_QOS_KIND_CPU,
 	PMUKIT_CACHE_QOS_KIND_CGROUP,

@@ -3,13 +3,16 @@
 // connects the recorder and the writer.
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <ctime>
+#include <memory>
 
 #include "base/clocks.hpp"
 #include "base/file.hpp"
@@ -72,9 +75,17 @@ void add_clock(std::optional<int32_t> clock_id, perfdata::HostInfo &host)
     host.clock = {1, static_cast<uint32_t>(*clock_id), now_ns(CLOCK_REALTIME), now_ns(*clock_id)};
 }
 
-// Adds the caps of the recorded PMUs, as perf does, and the argument of --source. Files of a series
-// after the first also get their number, from which readers know that sequence numbers continue
-// from the previous file.
+// Adds the argument of --source. Files of a series after the first also get their number, from
+// which readers know that sequence numbers continue from the previous file.
+void add_own_caps(const std::string &source, size_t part, perfdata::HostInfo::Caps &caps)
+{
+    if (!source.empty())
+        caps.emplace_back(kSourceCap, source);
+    if (part > 1)
+        caps.emplace_back(kPartCap, std::to_string(part));
+}
+
+// Adds the caps of the recorded PMUs, as perf does, and add_own_caps().
 void add_caps(const record::Recorder &recorder, const std::string &source, size_t part,
               perfdata::HostInfo &host)
 {
@@ -83,10 +94,7 @@ void add_caps(const record::Recorder &recorder, const std::string &source, size_
         if (event.pmu.name.empty() || std::ranges::any_of(host.caps, is_known))
             continue;
         perfdata::HostInfo::Caps caps(event.pmu.caps.begin(), event.pmu.caps.end());
-        if (!source.empty())
-            caps.emplace_back(kSourceCap, source);
-        if (part > 1)
-            caps.emplace_back(kPartCap, std::to_string(part));
+        add_own_caps(source, part, caps);
         if (!caps.empty())
             host.caps.emplace_back(event.pmu.name, std::move(caps));
     }
@@ -172,18 +180,32 @@ Result<WorkloadStreams> command_streams(const RecordCommandOptions &options)
 }
 
 Result<perfdata::Writer> open_writer(const RecordCommandOptions &options, const std::string &path,
-                                     const record::Recorder &recorder,
+                                     std::vector<perfdata::WriterEvent> events,
                                      const perfdata::HostInfo &host, int stop_fd)
 {
     if (!is_standard_output(options.output)) {
         if (Result<void> kept = keep_link(path); !kept)
             return kept.error();
-        return perfdata::Writer::create(path, writer_events(recorder), host, stop_fd);
+        return perfdata::Writer::create(path, std::move(events), host, stop_fd);
     }
     Fd out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
     if (!out)
         return system_error("standard output", errno);
-    return perfdata::Writer::create_pipe(std::move(out), writer_events(recorder), host, stop_fd);
+    return perfdata::Writer::create_pipe(std::move(out), std::move(events), host, stop_fd);
+}
+
+// Returns nullopt if there is no command. The command waits until it is released.
+Result<std::optional<Workload>> prepare_workload(const RecordCommandOptions &options)
+{
+    if (options.command.empty())
+        return std::optional<Workload>();
+    const Result<WorkloadStreams> streams = command_streams(options);
+    if (!streams)
+        return streams.error();
+    Result<Workload> prepared = Workload::prepare(options.command, *streams);
+    if (!prepared)
+        return prepared.error();
+    return std::optional<Workload>(std::move(*prepared));
 }
 
 // Keeps the file with the data recorded so far, because a recording cannot be repeated.
@@ -292,10 +314,194 @@ Error explain_busy(const Error &error)
                                                    joined(holders, ", ")};
 }
 
+// Other sources
+
+// Options of perf events that do not apply to another source.
+std::vector<std::string_view> refused_options(const RecordCommandOptions &options)
+{
+    const std::pair<std::string_view, bool> given[] = {
+        {"-p", !options.processes.empty()},
+        {"-t", !options.threads.empty()},
+        {"-C", !options.cpus.empty()},
+        {"-G", !options.cgroups.empty()},
+        {"-c", !options.period.empty()},
+        {"-F", !options.frequency.empty()},
+        {"-g", options.chains || !options.chains_by.empty()},
+        {"--all-user", options.all_user},
+        {"--all-kernel", options.all_kernel},
+        {"-k", !options.clock.empty() && clock_of_word(options.clock) != CLOCK_MONOTONIC}};
+    std::vector<std::string_view> refused;
+    for (const auto &[option, is_given] : given)
+        if (is_given)
+            refused.push_back(option);
+    return refused;
+}
+
+// Returns nullptr if the events are perf events. The plan reports errors in their text.
+Result<std::unique_ptr<SourceRecorder>> open_source(const RecordCommandOptions &options)
+{
+    size_t events = options.pfm_events.size();
+    const OtherSource *source = nullptr;
+    record::EventString named;
+    for (const std::string &text : options.events) {
+        const Result<std::vector<record::EventString>> parsed = record::parse_event_strings(text);
+        if (!parsed)
+            return std::unique_ptr<SourceRecorder>();
+        events += parsed->size();
+        for (const record::EventString &event : *parsed)
+            if (const OtherSource *other = other_source_of(event.pmu)) {
+                source = other;
+                named = event;
+            }
+    }
+    if (!source)
+        return std::unique_ptr<SourceRecorder>();
+    if (events > 1)
+        return Error{Errc::kUsage, fmt::format("event '{}': {} is recorded alone; record other "
+                                               "events into a second file, and see pmukit merge",
+                                               named.text, source->name)};
+    if (!named.text.ends_with('/'))
+        return Error{Errc::kUsage,
+                     fmt::format("event '{}': {} has no modifiers", named.text, source->name)};
+    if (const std::vector<std::string_view> refused = refused_options(options); !refused.empty())
+        return Error{Errc::kUsage,
+                     fmt::format("{} does not apply to {}, which counts by group, on the clock "
+                                 "monotonic; drop it",
+                                 joined(refused, ", "), named.text)};
+    return source->open(named, Host(options.root));
+}
+
+std::vector<std::string> source_lines(const RecordCommandOptions &options,
+                                      const SourceRecorder &source)
+{
+    return {fmt::format("event: {}, every {} ms", source.event().name, source.interval().count()),
+            "target: " + source.target(), output_line(options), until_line(options)};
+}
+
+perfdata::HostInfo source_host(const RecordCommandOptions &options, const SourceRecorder &source,
+                               size_t part)
+{
+    perfdata::HostInfo host = host_info(options);
+    add_clock(CLOCK_MONOTONIC, host);
+    const std::string name = source.event().name.substr(0, source.event().name.find('/'));
+    host.pmus.emplace_back(source.type(), name);
+    perfdata::HostInfo::Caps caps = source.caps();
+    add_own_caps(options.source, part, caps);
+    host.caps.emplace_back(name, std::move(caps));
+    return host;
+}
+
+// Returns true if a stop descriptor is readable, false when the time is reached.
+Result<bool> stops_before(std::chrono::steady_clock::time_point until,
+                          const std::vector<int> &stop_fds)
+{
+    using std::chrono::milliseconds;
+    std::vector<pollfd> fds;
+    for (const int fd : stop_fds)
+        fds.push_back({fd, POLLIN, 0});
+    for (;;) {
+        const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
+        const int ready =
+            ::poll(fds.data(), fds.size(), static_cast<int>(std::max<int64_t>(left.count(), 0)));
+        if (ready >= 0)
+            return ready > 0;
+        if (errno != EINTR)
+            return system_error("poll", errno);
+    }
+}
+
+// Makes the passes after the first, until a stop descriptor is readable. Returns false if the
+// source is gone.
+Result<bool> read_until_stop(SourceRecorder &source, const std::vector<int> &stop_fds,
+                             RecordFiles &files)
+{
+    for (auto next = std::chrono::steady_clock::now();;) {
+        next = std::max(next + source.interval(), std::chrono::steady_clock::now());
+        const Result<bool> stops = stops_before(next, stop_fds);
+        if (!stops)
+            return stops.error();
+        Result<bool> is_there = source.pass(files, *stops);
+        if (!is_there || !*is_there || *stops)
+            return is_there;
+    }
+}
+
+Result<int> record_source(const RecordCommandOptions &options, SourceRecorder &source, Output &out)
+{
+    std::optional<Interval> interval;
+    if (!options.interval.empty()) {
+        const Result<Interval> parsed = parse_interval(options.interval);
+        if (!parsed)
+            return parsed.error();
+        interval = *parsed;
+    }
+    if (Result<void> good = check_output(options); !good)
+        return good.error();
+    if (options.dry_run || options.verbose)
+        for (const std::string &line : source_lines(options, source))
+            options.dry_run ? out.print("{}\n", line) : warn(line);
+    if (options.dry_run)
+        return kExitGood;
+    Result<Fd> signals = catch_signals({SIGINT, SIGTERM, SIGHUP});
+    if (!signals)
+        return signals.error();
+    std::vector<int> stop_fds = {signals->get()};
+    Result<std::optional<Workload>> workload = prepare_workload(options);
+    if (!workload)
+        return workload.error();
+    if (*workload)
+        stop_fds.push_back((*workload)->ended_fd());
+    RecordFiles files(
+        options.output, interval,
+        [&](const std::string &path, size_t part) {
+            return open_writer(options, path, {source.event()}, source_host(options, source, part),
+                               signals->get());
+        },
+        [&](perfdata::Writer &, record::RecordSink &, size_t) -> Result<void> {
+            source.begin_file();
+            return {};
+        });
+    if (Result<void> begun = files.begin(); !begun)
+        return begun.error();
+    // The first values are from before the command.
+    Result<bool> is_there = source.pass(files, false);
+    if (is_there && *is_there && *workload)
+        if (Result<void> released = (*workload)->release(); !released)
+            return released.error();
+    if (is_there && *is_there)
+        is_there = read_until_stop(source, stop_fds, files);
+    if (!is_there)
+        return failed_while_recording(is_there.error(), files);
+    if (Result<void> done = files.finish(); !done)
+        return failed_while_recording(done.error(), files);
+    if (!options.quiet) {
+        warn(fmt::format("{}: {} bytes",
+                         is_standard_output(options.output) ? "standard output" : options.output,
+                         files.bytes()));
+        say_remarks(options, source.remarks());
+    }
+    if (!*is_there)
+        warn(
+            fmt::format("{}: the source disappeared while recording (unmounted?); the file has "
+                        "the data up to then",
+                        source.event().name));
+    const int status = *workload ? (*workload)->wait() : kExitGood;
+    if (!*is_there)
+        return kExitFailed;
+    if (*workload)
+        (*workload)->end_likewise();
+    return status;
+}
+
 }  // namespace
 
 Result<int> run_record(const RecordCommandOptions &options, Output &out)
 {
+    Result<std::unique_ptr<SourceRecorder>> source = open_source(options);
+    if (!source)
+        return source.error();
+    if (*source)
+        return record_source(options, **source, out);
     const Result<RecordHost> machine = this_host();
     if (!machine)
         return machine.error();
@@ -318,15 +524,11 @@ Result<int> run_record(const RecordCommandOptions &options, Output &out)
     if (!signals)
         return signals.error();
     std::vector<int> stop_fds = {signals->get()};
-    std::optional<Workload> workload;
-    if (!options.command.empty()) {
-        const Result<WorkloadStreams> streams = command_streams(options);
-        if (!streams)
-            return streams.error();
-        Result<Workload> prepared = Workload::prepare(options.command, *streams);
-        if (!prepared)
-            return prepared.error();
-        workload.emplace(std::move(*prepared));
+    Result<std::optional<Workload>> prepared = prepare_workload(options);
+    if (!prepared)
+        return prepared.error();
+    std::optional<Workload> &workload = *prepared;
+    if (workload) {
         wanted.workload = workload->pid();
         stop_fds.push_back(workload->ended_fd());
     }
@@ -345,7 +547,7 @@ Result<int> run_record(const RecordCommandOptions &options, Output &out)
             perfdata::HostInfo host = host_info(options);
             add_clock(wanted.clock_id, host);
             add_caps(*recorder, options.source, part, host);
-            return open_writer(options, path, *recorder, host, signals->get());
+            return open_writer(options, path, writer_events(*recorder), host, signals->get());
         },
         [&](perfdata::Writer &writer, record::RecordSink &sink, size_t part) -> Result<void> {
             if (Result<void> done = write_auxtrace_info(*recorder, writer); !done)

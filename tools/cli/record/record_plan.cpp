@@ -443,15 +443,24 @@ Result<void> Planner::describe()
     if (recorder.aux_pages && std::ranges::any_of(events_, may_have_aux))
         rings += ", AUX areas of " + size_text(recorder.aux_pages * host_.page_bytes);
     lines.push_back(rings);
-    lines.push_back(
-        "output: " + (is_standard_output(options_.output) ? "standard output" : options_.output) +
-        (options_.interval.empty() ? "" : ".NUMBER, by " + options_.interval));
-    lines.push_back(options_.command.empty() ? "until: Ctrl-C"
-                                             : "command: " + joined(options_.command, " "));
+    lines.push_back(output_line(options_));
+    lines.push_back(until_line(options_));
     return {};
 }
 
 }  // namespace
+
+std::string output_line(const RecordCommandOptions &options)
+{
+    return "output: " +
+           (is_standard_output(options.output) ? std::string("standard output") : options.output) +
+           (options.interval.empty() ? "" : ".NUMBER, by " + options.interval);
+}
+
+std::string until_line(const RecordCommandOptions &options)
+{
+    return options.command.empty() ? "until: Ctrl-C" : "command: " + joined(options.command, " ");
+}
 
 Result<RecordHost> this_host()
 {

@@ -32,6 +32,9 @@ struct RecordPlan {
     std::vector<std::string> remarks;
     std::vector<std::string> lines;  // such as "event: cycles, 4000 a second"
 };
+// Lines of the plan that do not depend on events.
+std::string output_line(const RecordCommandOptions &options);
+std::string until_line(const RecordCommandOptions &options);
 Result<RecordPlan> make_plan(const RecordCommandOptions &options, const RecordHost &host);
 
 }  // namespace pmukit::cli

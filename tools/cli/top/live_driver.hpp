@@ -66,6 +66,8 @@ public:
     virtual std::vector<LiveRow> rows(Span span, size_t most) const = 0;
     virtual uint64_t sum(Span span) const = 0;
     virtual std::vector<LiveLoss> losses() const = 0;
+    // Line of text below the rows; empty: none.
+    virtual std::string_view note() const { return {}; }
     virtual void next_interval() = 0;
     // Call if top opened an event of this PMU: its trace records are then numbered from 0. Without
     // this call, the event was open before top started.

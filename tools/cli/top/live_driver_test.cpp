@@ -316,5 +316,37 @@ TEST(LiveCacheQos, R67_RowShowsTheNameAndRestartsItsMaximumIfTheMonitorNumberIsR
     EXPECT_EQ(row().value, 200U);
 }
 
+TEST(LiveCacheQos, IntervalOmitsMonitorsThatANameOfTheNextLifeEnds)
+{
+    const std::unique_ptr<LiveDriver> live = make_cache_qos_live(no_name);
+    const Stream stream{};
+    live->sample(stream, 0, name_of_group(0, 7, 1, "/a"));
+    live->sample(stream, 0, occupancy(1, 7, 100));
+    EXPECT_EQ(live->rows(Span::kNow, 0).size(), 1U);
+    live->sample(stream, 0, name_of_group(2, 7, 2, ""));
+    EXPECT_TRUE(live->rows(Span::kNow, 0).empty());
+    EXPECT_EQ(live->rows(Span::kAll, 0).size(), 1U);
+}
+
+TEST(LiveCacheQos, NoteSaysWhatResctrlAsASourceMeans)
+{
+    const std::unique_ptr<LiveDriver> live = make_cache_qos_live(no_name);
+    std::vector<std::byte> header(PMUKIT_CACHE_QOS_RECORD_BYTES);
+    store_le(header.data(), uint64_t{PMUKIT_CACHE_QOS_MARK});
+    const auto give = [&](uint64_t sequence, uint64_t backend) {
+        store_le(header.data() + 8 * PMUKIT_CACHE_QOS_H_SEQUENCE, sequence);
+        store_le(
+            header.data() + 8 * PMUKIT_CACHE_QOS_H_FORMAT,
+            uint64_t{PMUKIT_CACHE_QOS_VERSION} |
+                uint64_t{PMUKIT_CACHE_QOS_RECORD_BYTES} << PMUKIT_CACHE_QOS_FORMAT_BYTES_SHIFT |
+                backend << PMUKIT_CACHE_QOS_FORMAT_BACKEND_SHIFT);
+        live->sample(Stream{}, 0, header);
+    };
+    give(0, PMUKIT_CACHE_QOS_BACKEND_MSR);
+    EXPECT_EQ(live->note(), "");
+    give(1, PMUKIT_CACHE_QOS_BACKEND_RESCTRL);
+    EXPECT_TRUE(live->note().starts_with("source resctrl: counted by group"));
+}
+
 }  // namespace
 }  // namespace pmukit::cli

@@ -66,6 +66,8 @@ void add_view(const Frame &frame, const LiveDriver &live, std::vector<std::strin
                                     bar(rows[i].value, rows.front().value, bar_width(frame))));
     if (rows.empty())
         lines.emplace_back("  nothing yet");
+    if (!live.note().empty())
+        lines.push_back(fmt::format("  {}", live.note()));
 }
 
 bool is_shown(const Frame &frame, const LiveDriver &live)

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kEvents[] = {"?", "llc_occupancy", "total_bytes", "local_bytes",
                                         "remote_bytes"};
 constexpr std::string_view kKinds[] = {"machine", "group", "task", "cpu", "cgroup"};
-constexpr std::string_view kBackends[] = {"other", "msr", "sim"};
+constexpr std::string_view kBackends[] = {"other", "msr", "sim", "resctrl"};
 constexpr std::string_view kStatuses[] = {"partial", "dirty",     "unavailable", "error",  "unread",
                                           "yielded", "uncertain", "gap",         "suspect"};
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cli/drivers/cache_qos/handlers.hpp"
+#include "cli/drivers/cache_qos/resctrl_tree.hpp"
 #include "decode/cache_qos/cache_qos_decode.hpp"
 #include "decode/cache_qos/cache_qos_series.hpp"
 #include "session/per_stream.hpp"
@@ -54,8 +55,10 @@ class Monitors final : public cache_qos::Sink {
 public:
     void header(uint64_t, const cache_qos::Header &header) override
     {
-        if (account_.note(header.sequence))
-            lost_ = header.lost;
+        if (!account_.note(header.sequence))
+            return;
+        lost_ = header.lost;
+        of_resctrl_ = header.backend == PMUKIT_CACHE_QOS_BACKEND_RESCTRL;
     }
     void reading(uint64_t, const Reading &reading) override
     {
@@ -95,12 +98,16 @@ public:
         for (auto &[key, level] : levels_)
             level.before = level.last;
     }
-    // Returns true if the driver has begun two passes since it last read this monitor. The first of
-    // them is complete and did not read the monitor, so the monitor no longer exists.
+    // Returns true if the monitor number has the name of another life, or if the driver has begun
+    // two passes since it last read this monitor. The first of them is complete and did not read
+    // the monitor, so the monitor no longer exists.
     bool has_ended(const SeriesKey &key, const Level &level) const
     {
-        return passes(key) > level.pass + 1;
+        const cache_qos::Name *named = names_.find(key.monitor, key.domain);
+        return (named && level.named && named->life != level.named->life) ||
+               passes(key) > level.pass + 1;
     }
+    bool of_resctrl() const { return of_resctrl_; }
     const std::map<SeriesKey, Level> &levels() const { return levels_; }
     uint64_t lost() const { return lost_ + account_.missing(); }
     uint64_t skipped_bytes() const { return skipped_bytes_; }
@@ -116,6 +123,7 @@ private:
     cache_qos::Names names_;
     cache_qos::SequenceAccount account_;
     uint64_t lost_ = 0, skipped_bytes_ = 0;
+    bool of_resctrl_ = false;
 };
 
 uint64_t value_of(const SeriesKey &key, const Level &level, Span span)
@@ -165,6 +173,12 @@ public:
         return rows;
     }
     uint64_t sum(Span) const override { return 0; }
+    std::string_view note() const override
+    {
+        const bool any = std::ranges::any_of(
+            monitors_, [](const auto &monitors) { return monitors.second.of_resctrl(); });
+        return any ? resctrl::kMeaning : std::string_view();
+    }
     std::vector<LiveLoss> losses() const override
     {
         uint64_t lost = 0, skipped = 0;

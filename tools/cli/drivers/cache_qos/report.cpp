@@ -6,6 +6,7 @@
 
 #include "cli/drivers/cache_qos/figures.hpp"
 #include "cli/drivers/cache_qos/handlers.hpp"
+#include "cli/drivers/cache_qos/resctrl_tree.hpp"
 #include "cli/join.hpp"
 #include "decode/cache_qos/cache_qos_decode.hpp"
 #include "decode/cache_qos/cache_qos_series.hpp"
@@ -119,6 +120,21 @@ std::string words_of_status(uint32_t status, const char *between)
     return words;
 }
 
+bool is_of_resctrl(const cache_qos::Header &header)
+{
+    return header.backend == PMUKIT_CACHE_QOS_BACKEND_RESCTRL;
+}
+
+bool is_of_resctrl(const EventReadings &event)
+{
+    return !event.headers.empty() && is_of_resctrl(event.headers.begin()->second);
+}
+
+std::string size_text(const cache_qos::Header &header)
+{
+    return header.cache_bytes ? fmt::format("{} bytes", header.cache_bytes) : "size unknown";
+}
+
 void print_machine(const EventReadings &event, Output &out)
 {
     std::set<std::pair<uint32_t, uint32_t>> monitors;
@@ -126,9 +142,13 @@ void print_machine(const EventReadings &event, Output &out)
         monitors.insert({key.monitor, key.life});
     out.print("\n  {} readings of {} monitors\n", event.readings, monitors.size());
     for (const auto &[domain, header] : event.headers)
-        out.print("  L3 {}: {} bytes, unit {} bytes, {} RMIDs, registers: {}\n", domain,
-                  header.cache_bytes, header.scale, header.rmids,
-                  cache_qos::backend_name(header.backend));
+        if (is_of_resctrl(header))
+            out.print("  L3 {}: {}, {} RMIDs, read by resctrl\n", domain, size_text(header),
+                      header.rmids);
+        else
+            out.print("  L3 {}: {}, unit {} bytes, {} RMIDs, registers: {}\n", domain,
+                      size_text(header), header.scale, header.rmids,
+                      cache_qos::backend_name(header.backend));
 }
 
 // Width of the column of names. 0: no monitor has a name, so there is no such column.
@@ -172,6 +192,8 @@ void print_series(const EventReadings &event, Output &out)
     out.text(
         "\n  llc_occupancy in bytes, too high by up to bound (lines of an earlier RMID owner); "
         "others in bytes/s\n");
+    if (is_of_resctrl(event))
+        out.print("  {}\n", resctrl::kMeaning);
 }
 
 std::vector<Remark> remarks_of(const EventReadings &event)
@@ -323,10 +345,13 @@ public:
         for (const auto &[number, event] : events_) {
             const FigureHead head{recording.pmu_name(number), recording.source(number).value_or(""),
                                   lines_of(remarks_of(event)), verdict.badge(number)};
-            if (page.has_room())
-                for (const html::Figure &figure :
-                     cache_figures(head, event.series, page.bytes_left()))
-                    page.add(figure);
+            if (!page.has_room())
+                continue;
+            for (html::Figure &figure : cache_figures(head, event.series, page.bytes_left())) {
+                if (is_of_resctrl(event))
+                    figure.words.emplace_back(resctrl::kMeaning);
+                page.add(figure);
+            }
         }
     }
     std::vector<std::string> troubles(const Recording &recording) const override
