@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Compares values that resctrl, cache_qos and perf read for equal walks over memory (cache_qos_walk.c). Runs on a processor emulated with
-# RDT registers (tools/rdt), which has two packages of one CPU each. check_rdt.sh compares the readings, in /out/rdt.readings, with the
-# reference log.
+# Compares values that resctrl, cache_qos and perf read for equal walks over memory (cache_qos_walk.c), and those that pmukit records from
+# resctrl. Runs on a processor emulated with RDT registers (tools/rdt), which has two packages of one CPU each. check_rdt.sh compares the
+# readings, in /out/rdt.readings, with the reference log.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sim.sh"
 . "$(dirname "$0")/walk.sh"
@@ -10,7 +10,7 @@ readings=/out/rdt.readings
 
 [ -d $resctrl ] || skip_all "no resctrl"
 cd "$work" || exit 1
-plan 10
+plan 19
 : >$readings
 
 # readings_of READER TASK MARK: records $occupancy, $total and $local of $group, ends the task and removes the group. In the reference log,
@@ -44,13 +44,66 @@ mark 2
 data=$group/mon_data/mon_L3_0$cpu
 occupancy=$(cat $data/llc_occupancy) total=$(cat $data/mbm_total_bytes) local=$(cat $data/mbm_local_bytes)
 mark 3
+
+# pmukit records from the files of resctrl. The task has walked, so their values hardly change; pmukit runs on the first CPU.
+from_resctrl() { taskset -c 0 pmukit "$@" -e resctrl/interval_ms=100/; }
+# recorded EVENT: prints the last recorded value of the group in the L3 of $cpu
+recorded() {
+	pmukit export --format jsonl -o - -i resctrl.data |
+		sed -n "s|.*\"domain\":$cpu,\"event\":\"$1\",\"bytes\":\([0-9]*\),.*\"backend\":\"resctrl\",\"name\":\"/mon_groups/walk .*|\1|p" | tail -n 1
+}
+# between A B C: succeeds if B is a number from A to C or from C to A
+between() { [ -n "$2" ] && { { [ "$1" -le "$2" ] && [ "$2" -le "$3" ]; } || { [ "$3" -le "$2" ] && [ "$2" -le "$1" ]; }; }; }
+before=$(cat $data/llc_occupancy) before_total=$(cat $data/mbm_total_bytes)
+from_resctrl record --source model -o resctrl.data -- sleep 1 >said 2>&1
+status=$?
+after=$(cat $data/llc_occupancy) after_total=$(cat $data/mbm_total_bytes)
+sed 's/^/# /' said
+echo "# files: $before to $after, total $before_total to $after_total; recorded $(recorded llc_occupancy), $(recorded total_bytes)"
+[ $status = 0 ] && between "$before" "$(recorded llc_occupancy)" "$after" && between "$before_total" "$(recorded total_bytes)" "$after_total"
+result "pmukit record stores the values that the files of resctrl show" $?
+pmukit report -i resctrl.data >report 2>&1
+sed 's/^/# /' report
+grep -q "source resctrl: counted by group" report && grep -Eq "^ *[0-9]+ +group +/mon_groups/walk \(cache_qos_walk-$walker\) +$cpu +llc_occupancy" report
+result "pmukit report shows the group with its task, and the source" $?
+from_resctrl top --once -- sleep 1 >top 2>said
+cat top said | sed 's/^/# /'
+grep -q "/mon_groups/walk" top && grep -q "source resctrl: counted by group" top
+result "pmukit top shows the group, and the source" $?
+pmukit list >list
+sed 's/^/# /' list
+grep -q "/mon_groups/walk.*cache_qos_walk-$walker" list && grep -q "record: pmukit record -e resctrl//" list
+result "pmukit list shows the group and the record command" $?
+pmukit doctor | grep "resctrl" >doctor
+sed 's/^/# /' doctor
+grep -q "mounted on $resctrl: .*pmukit record -e resctrl//" doctor
+result "pmukit doctor names resctrl as the source of this machine" $?
+mkdir $resctrl/mon_groups/again
+# shellcheck disable=SC2016
+from_resctrl record -o lives.data -- sh -c 'sleep 1; rmdir "$1"; sleep 1; mkdir "$1"; sleep 1; rmdir "$1"' sh $resctrl/mon_groups/again >said 2>&1
+pmukit report -i lives.data >report 2>&1
+grep again report | sed 's/^/# /'
+grep -Eq "^ *[0-9]+ +group +/mon_groups/again +$cpu" report && grep -Eq "^ *[0-9]+#2 +group +/mon_groups/again +$cpu" report
+result "a group that is removed and made again has two lives in the report" $?
 readings_of resctrl 10 1
-umount $resctrl
+from_resctrl record -o unmounted.data -- sleep 300 >said 2>&1 &
+recorder=$!
+sleep 2
+within 20 umount $resctrl
+wait $recorder
+status=$?
+sed 's/^/# /' said
+[ $status = 1 ] && grep -q "disappeared while recording" said && pmukit report -i unmounted.data >report
+result "pmukit record ends with a message and a complete file when resctrl is unmounted" $?
+refused_with "resctrl is not mounted: mount -t resctrl" pmukit record -o none.data -e resctrl// -- true
+result "pmukit record refuses a resctrl that is not mounted, with the mount command" $?
 
 # Repeat the test with the driver, which uses the same registers.
 insmod $module && mount -t configfs configfs /sys/kernel/config
 [ "$(cat $devices/cache_qos/caps/backend) $(cat $devices/cache_qos/caps/source)" = "msr model" ]
 result "R-01 cache_qos loads with its hardware back-end, and shows that the processor is emulated" $?
+pmukit doctor | grep -q "resctrl .*can have cache_qos .* or resctrl"
+result "pmukit doctor names both sources if resctrl is not mounted" $?
 group=$groups/walk
 mkdir $group
 evict 102
