@@ -18,9 +18,6 @@
 
 /* Sets of monitors */
 
-#define cache_qos_for_each_member(_m, _members)				\
-	for_each_set_bit(_m, (_members)->bits, CACHE_QOS_MAX_MONITORS)
-
 static bool cache_qos_same(const struct cache_qos_members *a, const struct cache_qos_members *b)
 {
 	return bitmap_equal(a->bits, b->bits, CACHE_QOS_MAX_MONITORS);

@@ -121,25 +121,6 @@ int cache_qos_task_watch(struct cache_qos *cq, struct cache_qos_task *task, u16 
 	return 0;
 }
 
-void cache_qos_task_unwatch(struct cache_qos *cq, struct cache_qos_task *task, u16 monitor)
-{
-	struct cache_qos_members own = cq->sets[task->set].members;
-	u16 set;
-
-	if (!cache_qos_has(&own, monitor))
-		return;
-	cache_qos_drop(&own, monitor);
-	/*
-	 * If no set is free for the remaining monitors, keep the old set: @monitor then counts the
-	 * task until @monitor ends.
-	 */
-	set = cache_qos_set_get(cq, &own);
-	if (set == CACHE_QOS_NONE)
-		return;
-	cache_qos_set_put(cq, task->set);
-	WRITE_ONCE(task->set, set);
-}
-
 int cache_qos_cpu_watch(struct cache_qos *cq, unsigned int cpu, u16 monitor, u64 now_ns)
 {
 	struct cache_qos_cpu *c = cq->cpus[cpu];
@@ -165,14 +146,20 @@ void cache_qos_cpu_unwatch(struct cache_qos *cq, unsigned int cpu, u16 monitor)
 	struct cache_qos_cpu *c = cq->cpus[cpu];
 	struct cache_qos_members all = cq->sets[c->set].members;
 	u16 set;
+	u32 m;
 
 	if (!cache_qos_has(&all, monitor))
 		return;
 	cache_qos_drop(&all, monitor);
-	set = cache_qos_set_get(cq, &all);
-	if (set == CACHE_QOS_NONE)
-		return;
+	/* Put the old set first: unless another CPU or task has it, a set is free. */
 	cache_qos_set_put(cq, c->set);
+	set = cache_qos_set_get(cq, &all);
+	/* No set is free: better a count that is too low and marked than one that is too high. */
+	if (set == CACHE_QOS_NONE) {
+		set = 0;
+		cache_qos_for_each_member(m, &all)
+			cq->monitors[m].status |= PMUKIT_CACHE_QOS_S_PARTIAL;
+	}
 	WRITE_ONCE(c->set, set);
 }
 
@@ -354,14 +341,6 @@ void cache_qos_task_init(struct cache_qos *cq, struct cache_qos_task *task)
 	task->node = CACHE_QOS_ROOT;
 	task->set = 0;
 	cq->nodes[CACHE_QOS_ROOT].tasks++;
-}
-
-void cache_qos_task_fork(struct cache_qos *cq, const struct cache_qos_task *parent,
-			 struct cache_qos_task *child)
-{
-	*child = *parent;
-	cq->nodes[child->node].tasks++;
-	cache_qos_set_hold(cq, child->set);
 }
 
 void cache_qos_task_move(struct cache_qos *cq, struct cache_qos_task *task, u16 node)

@@ -736,12 +736,11 @@ void cache_qos_monitor_end(struct cache_qos *cq, u16 monitor, u64 now_ns);
  *
  * The watch functions allocate the needed RMID at once, so that an event counts as soon as it is
  * open. If @must is false, no RMID is allocated: this is for a child that inherits an event,
- * because fork() must not fail for lack of an RMID. The unwatch functions free no RMID;
- * cache_qos_monitor_end() does.
+ * because fork() must not fail for lack of an RMID. cache_qos_cpu_unwatch() frees no RMID;
+ * cache_qos_monitor_end() does. A task is watched until it exits or the monitor ends.
  */
 int cache_qos_task_watch(struct cache_qos *cq, struct cache_qos_task *task, u16 monitor,
 			 bool must, u64 now_ns);
-void cache_qos_task_unwatch(struct cache_qos *cq, struct cache_qos_task *task, u16 monitor);
 int cache_qos_cpu_watch(struct cache_qos *cq, unsigned int cpu, u16 monitor, u64 now_ns);
 void cache_qos_cpu_unwatch(struct cache_qos *cq, unsigned int cpu, u16 monitor);
 
@@ -802,13 +801,11 @@ u16 cache_qos_node_monitored(const struct cache_qos *cq, u16 node);
 /*
  * Tasks: cache_qos_core.c
  *
- * A new task is in CACHE_QOS_ROOT without monitors of its own. A child gets the node and the
- * monitors of its parent; the caller unwatches monitors that are not inherited. An unmonitored task
- * need not be tracked.
+ * A new task is in CACHE_QOS_ROOT without monitors of its own. The caller moves a child to the
+ * group of its parent, and watches it for each inherited event. An unmonitored task need not be
+ * tracked.
  */
 void cache_qos_task_init(struct cache_qos *cq, struct cache_qos_task *task);
-void cache_qos_task_fork(struct cache_qos *cq, const struct cache_qos_task *parent,
-			 struct cache_qos_task *child);
 void cache_qos_task_move(struct cache_qos *cq, struct cache_qos_task *task, u16 node);
 void cache_qos_task_exit(struct cache_qos *cq, struct cache_qos_task *task);
 bool cache_qos_task_is_unmonitored(const struct cache_qos *cq, const struct cache_qos_task *task);
@@ -1017,6 +1014,9 @@ struct cache_qos_value {
 int cache_qos_monitor_value(const struct cache_qos *cq, u16 monitor,
 			    enum pmukit_cache_qos_event event, u16 domain, u64 now_ns,
 			    struct cache_qos_value *value);
+
+#define cache_qos_for_each_member(_m, _members)				\
+	for_each_set_bit(_m, (_members)->bits, CACHE_QOS_MAX_MONITORS)
 
 /* Internal functions of the core */
 void cache_qos_changed(struct cache_qos *cq);

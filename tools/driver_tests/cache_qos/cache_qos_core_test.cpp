@@ -572,8 +572,7 @@ TEST_F(CacheQos, R54_counts_tasks_per_group)
     EXPECT_EQ(cq->nodes[CACHE_QOS_ROOT].tasks, 1u);
     cache_qos_task_move(cq.get(), &t, g);
     EXPECT_EQ(cq->nodes[CACHE_QOS_ROOT].tasks, 0u);
-    cache_qos_task child;
-    cache_qos_task_fork(cq.get(), &t, &child);
+    auto child = task(g);
     EXPECT_EQ(cq->nodes[g].tasks, 2u);
     cache_qos_task_exit(cq.get(), &t);
     EXPECT_EQ(cache_qos_node_remove(cq.get(), g, now), -EBUSY);
@@ -960,20 +959,11 @@ TEST_F(CacheQos, R27_generation_of_value_changes_with_the_rmids_that_it_sums)
     EXPECT_NE(last.generation, of_b);
 }
 
-TEST_F(CacheQos, unwatching_unwatched_target_changes_nothing)
+TEST_F(CacheQos, unwatching_unwatched_cpu_changes_nothing)
 {
     start();
-    auto t = task();
-    const u16 a = make(), b = make(), c = make(PMUKIT_CACHE_QOS_KIND_CPU);
+    const u16 a = make(), c = make(PMUKIT_CACHE_QOS_KIND_CPU);
     const u32 sets = cq->free_sets;
-    ASSERT_EQ(watch(t, a), 0);
-    const u16 set = t.set;
-    cache_qos_task_unwatch(cq.get(), &t, b);
-    EXPECT_EQ(t.set, set);
-    cache_qos_task_unwatch(cq.get(), &t, a);
-    EXPECT_EQ(t.set, 0);
-    cache_qos_task_unwatch(cq.get(), &t, a);
-    EXPECT_EQ(cq->free_sets, sets);
     ASSERT_EQ(cache_qos_cpu_watch(cq.get(), 1, c, now), 0);
     ASSERT_EQ(cache_qos_cpu_watch(cq.get(), 1, c, now), 0);
     cache_qos_cpu_unwatch(cq.get(), 1, a);
@@ -982,6 +972,28 @@ TEST_F(CacheQos, unwatching_unwatched_target_changes_nothing)
     cache_qos_cpu_unwatch(cq.get(), 1, c);
     EXPECT_EQ(cpus[1].set, 0);
     EXPECT_EQ(cq->free_sets, sets);
+}
+
+// All sets of monitors are in use, so the set without the monitor that leaves cannot be had, unless
+// the CPU is the only one with its set.
+TEST_F(CacheQos, unwatched_cpu_counts_for_none_of_its_monitors_rather_than_for_the_wrong_one)
+{
+    start();
+    const u16 a = make(PMUKIT_CACHE_QOS_KIND_CPU), b = make(PMUKIT_CACHE_QOS_KIND_CPU);
+    for (u32 cpu : {0u, 1u})
+        for (u16 m : {a, b})
+            ASSERT_EQ(cache_qos_cpu_watch(cq.get(), cpu, m, now), 0);
+    ASSERT_EQ(cpus[0].set, cpus[1].set);
+    for (u16 set = 1; set < CACHE_QOS_MAX_SETS; set++)
+        cq->sets[set].refs += !cq->sets[set].refs;
+    cache_qos_cpu_unwatch(cq.get(), 0, a);
+    EXPECT_EQ(run(0, nullptr), 0u);
+    value(b);
+    EXPECT_TRUE(last.status & PMUKIT_CACHE_QOS_S_PARTIAL);
+    value(a);
+    EXPECT_FALSE(last.status & PMUKIT_CACHE_QOS_S_PARTIAL);
+    cache_qos_cpu_unwatch(cq.get(), 1, a);
+    EXPECT_EQ(cq->sets[cpus[1].set].members.bits[0], BIT(b));
 }
 
 // A cgroup is inserted between two others. Depth and children must then be those of the new parent.
@@ -1818,9 +1830,10 @@ TEST_F(CacheQos, R18_child_inherits_group_and_monitors)
     const u16 a = group();
     ASSERT_EQ(monitor(a), 0);
     auto parent = task(a);
-    ASSERT_EQ(watch(parent, make()), 0);
-    cache_qos_task child;
-    cache_qos_task_fork(cq.get(), &parent, &child);
+    const u16 m = make();
+    ASSERT_EQ(watch(parent, m), 0);
+    auto child = task(a);
+    ASSERT_EQ(cache_qos_task_watch(cq.get(), &child, m, false, now), 0);
     EXPECT_EQ(run(0, &child), run(1, &parent));
     EXPECT_EQ(cq->nodes[a].tasks, 2u);
     cache_qos_task_exit(cq.get(), &parent);

@@ -205,10 +205,13 @@ private:
     std::string watch(u32 monitor, u32 task)
     {
         if (!cache_qos_registers_taken(cq_.get())) {
-            if (dice(2))
+            if (dice(2)) {
                 cache_qos_task_watch(cq_.get(), &tasks_[task], monitors_[monitor], true, now_);
-            else
-                cache_qos_task_unwatch(cq_.get(), &tasks_[task], monitors_[monitor]);
+            } else {
+                // The task exits, and a new one takes its place.
+                cache_qos_task_exit(cq_.get(), &tasks_[task]);
+                cache_qos_task_init(cq_.get(), &tasks_[task]);
+            }
             for (u32 i = 0; i < kCpus; i++)
                 resolve(i);
         }

@@ -286,12 +286,24 @@ u32 World::new_task(u64 lines, u64 bytes_per_s)
     return static_cast<u32>(tasks_.size() - 1);
 }
 
+// Tracks a task as the driver does: in its group, and watched by its monitors.
+void World::track(Task &task)
+{
+    cache_qos_task_init(cq_.get(), &task.tracked);
+    cache_qos_task_move(cq_.get(), &task.tracked, groups_[task.group].node);
+    for (u32 monitor : task.own) {
+        const int result = cache_qos_task_watch(cq_.get(), &task.tracked,
+                                                monitors_[monitor].number, false, now_ns_);
+        expect(result == 0, [&] { return "a child is not watched: " + std::to_string(result); });
+    }
+}
+
 u32 World::fork(u32 parent)
 {
     Task child = tasks_[parent];
     child.at = child.owed = 0;
     tasks_.push_back(child);
-    cache_qos_task_fork(cq_.get(), &tasks_[parent].tracked, &tasks_.back().tracked);
+    track(tasks_.back());
     return static_cast<u32>(tasks_.size() - 1);
 }
 
@@ -546,8 +558,9 @@ int World::watch_task(u32 monitor, u32 task)
 
 void World::unwatch_task(u32 monitor, u32 task)
 {
-    cache_qos_task_unwatch(cq_.get(), &tasks_[task].tracked, monitors_[monitor].number);
+    cache_qos_task_exit(cq_.get(), &tasks_[task].tracked);
     tasks_[task].own.erase(monitor);
+    track(tasks_[task]);
     resolve_all();
 }
 
@@ -571,8 +584,7 @@ void World::unwatch_cpu(u32 monitor, u32 cpu)
 void World::end_monitor(u32 monitor)
 {
     for (Task &task : tasks_)
-        if (task.own.erase(monitor) && task.alive)
-            cache_qos_task_unwatch(cq_.get(), &task.tracked, monitors_[monitor].number);
+        task.own.erase(monitor);
     for (u32 i = 0; i < cpus_.size(); i++)
         if (cpus_[i].own.erase(monitor))
             cache_qos_cpu_unwatch(cq_.get(), i, monitors_[monitor].number);

@@ -62,6 +62,7 @@ public:
     void move_to_cgroup(u32 task, u32 cgroup);
     int new_monitor(pmukit_cache_qos_kind kind, u32 *monitor);
     int watch_task(u32 monitor, u32 task);
+    // The task exits, and a new task with the same other monitors takes its place.
     void unwatch_task(u32 monitor, u32 task);
     int watch_cpu(u32 monitor, u32 cpu);
     void unwatch_cpu(u32 monitor, u32 cpu);
@@ -158,6 +159,7 @@ private:
 
     u32 owner_of(u32 cpu);
     Members members_on(u32 cpu) const;
+    void track(Task &task);
     void resolve(u32 cpu);
     void resolve_all();
     u16 watched_node_of(u32 cgroup) const;
