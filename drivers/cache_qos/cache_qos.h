@@ -525,7 +525,7 @@ void cache_qos_tasks_prune(struct cache_qos_live *live);
 u16 cache_qos_cgroup_of(struct cache_qos_live *live, struct task_struct *task);
 int cache_qos_cgroup_key(struct cache_qos_cgroup *cgroup, const struct perf_event *event);
 int cache_qos_cgroup_watch(struct cache_qos_live *live, struct cache_qos_cgroup *cgroup,
-			   u64 now_ns);
+			   bool limited, u64 now_ns);
 void cache_qos_cgroup_unwatch(struct cache_qos_live *live, struct cache_qos_cgroup *cgroup,
 			      u64 now_ns);
 bool cache_qos_cgroup_event(const struct perf_event *event);

@@ -254,7 +254,7 @@ int cache_qos_node_remove(struct cache_qos *cq, u16 node, u64 now_ns)
 }
 
 static int cache_qos_node_enable(struct cache_qos *cq, u16 node, enum pmukit_cache_qos_kind kind,
-				 u64 now_ns)
+				 bool limited, u64 now_ns)
 {
 	struct cache_qos_members members;
 	int monitor, ret;
@@ -262,12 +262,14 @@ static int cache_qos_node_enable(struct cache_qos *cq, u16 node, enum pmukit_cac
 	monitor = cache_qos_monitor_make(cq, kind);
 	if (monitor < 0)
 		return monitor;
+	if (limited)
+		cache_qos_monitor_limit(cq, monitor);
 	cq->nodes[node].monitor = monitor;
 	cache_qos_chain(cq, node, &members);
 	ret = cache_qos_atom_get(cq, &members, now_ns);
 	if (ret < 0) {
 		cq->nodes[node].monitor = CACHE_QOS_NONE;
-		WRITE_ONCE(cq->monitors[monitor].used, false);
+		cache_qos_monitor_end(cq, monitor, now_ns);
 		return ret;
 	}
 	cache_qos_subtree(cq, node);
@@ -284,7 +286,7 @@ int cache_qos_node_monitor(struct cache_qos *cq, u16 node, bool on,
 	if (on && monitor != CACHE_QOS_NONE)
 		return 0;
 	if (on)
-		return cache_qos_node_enable(cq, node, kind, now_ns);
+		return cache_qos_node_enable(cq, node, kind, false, now_ns);
 
 	if (monitor == CACHE_QOS_NONE)
 		return 0;
@@ -292,6 +294,11 @@ int cache_qos_node_monitor(struct cache_qos *cq, u16 node, bool on,
 	cache_qos_subtree(cq, node);
 	cache_qos_monitor_end(cq, monitor, now_ns);
 	return 0;
+}
+
+int cache_qos_node_watch(struct cache_qos *cq, u16 node, bool limited, u64 now_ns)
+{
+	return cache_qos_node_enable(cq, node, PMUKIT_CACHE_QOS_KIND_CGROUP, limited, now_ns);
 }
 
 /* Number of levels below a node */

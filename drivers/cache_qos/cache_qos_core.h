@@ -786,6 +786,12 @@ int cache_qos_node_monitor(struct cache_qos *cq, u16 node, bool on,
 			   enum pmukit_cache_qos_kind kind, u64 now_ns);
 
 /*
+ * Switch the monitor of a cgroup on, as cache_qos_node_monitor() does. @limited: it is the monitor
+ * of an unprivileged user (cache_qos_monitor_limit()).
+ */
+int cache_qos_node_watch(struct cache_qos *cq, u16 node, bool limited, u64 now_ns);
+
+/*
  * Change the parent of a node, after a cgroup between the node's cgroup and that of its nearest
  * watched ancestor was added to, or removed from, the watched cgroups.
  * Return: 0 or -ENAMETOOLONG.

@@ -441,7 +441,7 @@ static struct cache_qos_watch *cache_qos_watch_of_cgroup(struct cache_qos_live *
 		key->cgroup.css = NULL;
 		return watch;
 	}
-	monitor = cache_qos_cgroup_watch(live, &key->cgroup, cache_qos_now_ns());
+	monitor = cache_qos_cgroup_watch(live, &key->cgroup, ev->limited, cache_qos_now_ns());
 	if (monitor < 0) {
 		key->cgroup.css = NULL;
 		return ERR_PTR(monitor);

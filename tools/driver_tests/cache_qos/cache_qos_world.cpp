@@ -499,8 +499,8 @@ int World::watch_cgroup(u32 cgroup, bool on)
         const int node = cache_qos_node_make(cq_.get(), above);
         if (node < 0)
             return node;
-        const int result = cache_qos_node_monitor(cq_.get(), static_cast<u16>(node), true,
-                                                  PMUKIT_CACHE_QOS_KIND_CGROUP, now_ns_);
+        const int result =
+            cache_qos_node_watch(cq_.get(), static_cast<u16>(node), false, now_ns_);
         expect_refusal_is_right(result, "a cgroup");
         if (result) {
             expect(cache_qos_node_remove(cq_.get(), static_cast<u16>(node), now_ns_) == 0,
