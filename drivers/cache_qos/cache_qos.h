@@ -77,6 +77,7 @@
 #define CACHE_QOS_POINTS	3	/* probed tracepoints */
 #define CACHE_QOS_REFRESH_MS	5000	/* timeout of a reader that waits for a pass */
 #define CACHE_QOS_FRESH_NS	1000000	/* readings younger than this are not repeated */
+#define CACHE_QOS_LEFT_NS	10000000	/* the same, when a CPU leaves a cgroup */
 #define CACHE_QOS_SAMPLE_MS	100	/* default interval between passes */
 #define CACHE_QOS_SAMPLE_MS_MIN	10
 #define CACHE_QOS_SAMPLE_MS_MAX	1000
@@ -537,7 +538,7 @@ void cache_qos_meet_all(struct cache_qos_live *live);
 unsigned int cache_qos_foreign_cpu(const struct cache_qos_live *live);
 int cache_qos_refresh(struct cache_qos_live *live);
 void cache_qos_sampler_hurry(struct cache_qos_live *live);
-void cache_qos_read_here(struct cache_qos_live *live, u16 monitor, u64 fresh_ns, bool wait);
+bool cache_qos_read_here(struct cache_qos_live *live, u16 monitor, u64 fresh_ns, bool wait);
 
 /* cache_qos_watch.c */
 int cache_qos_watch_open(struct cache_qos_live *live, struct cache_qos_event *ev);

@@ -56,6 +56,17 @@ static void cache_qos_update(struct cache_qos_live *live, struct cache_qos_event
 	cache_qos_watch_publish(live, ev->watch, wait);
 }
 
+/*
+ * A CPU switches from a cgroup to another one. If events of the cgroup are then disabled, as at
+ * the end of perf stat, perf calls no function of the PMU, and the counts stay as they are: they
+ * must not be as old as the last pass.
+ */
+static void cache_qos_leave_cgroup(struct cache_qos_live *live, struct cache_qos_event *ev)
+{
+	if (cache_qos_read_here(live, ev->watch->monitor, CACHE_QOS_LEFT_NS, false))
+		cache_qos_watch_publish(live, ev->watch, false);
+}
+
 static void cache_qos_pmu_start(struct perf_event *event, int flags)
 {
 	event->hw.state = 0;
@@ -93,7 +104,8 @@ static int cache_qos_pmu_add(struct perf_event *event, int flags)
 
 /*
  * perf calls this at every switch, but counters are read only if the task exits or the event is
- * disabled, to count its last traffic. An exiting task with an inherited event counts, too: it may
+ * disabled, to count its last traffic, and at switches from a cgroup if the last reading is old. An
+ * exiting task with an inherited event counts, too: it may
  * be the last task of the process.
  */
 static void cache_qos_pmu_del(struct perf_event *event, int flags)
@@ -107,6 +119,8 @@ static void cache_qos_pmu_del(struct perf_event *event, int flags)
 		cache_qos_update(live, ev, CACHE_QOS_FRESH_NS, true);
 	else if (ev->off && ev->channel)
 		cache_qos_update(live, ev, 0, true);
+	else if (ev->channel && cache_qos_cgroup_event(event))
+		cache_qos_leave_cgroup(live, ev);
 }
 
 /*

@@ -631,8 +631,10 @@ static u32 cache_qos_stale_rmids(const struct cache_qos_live *live, u16 monitor,
  * Reads at most CACHE_QOS_MAX_READS RMIDs; the rest is as old as the last pass.
  *
  * Context: interrupts off, not in an NMI, no raw lock of the driver held.
+ *
+ * Return: true if counters were read.
  */
-void cache_qos_read_here(struct cache_qos_live *live, u16 monitor, u64 fresh_ns, bool wait)
+bool cache_qos_read_here(struct cache_qos_live *live, u16 monitor, u64 fresh_ns, bool wait)
 {
 	const struct cache_qos_cpu *cpu = this_cpu_ptr(live->cpus);
 	struct cache_qos_request requests[CACHE_QOS_MAX_READS];
@@ -641,9 +643,10 @@ void cache_qos_read_here(struct cache_qos_live *live, u16 monitor, u64 fresh_ns,
 	if (monitor == CACHE_QOS_MACHINE || !cpu->ready || READ_ONCE(live->asleep) ||
 	    cache_qos_registers_taken(&live->core) ||
 	    !cache_qos_lock(&live->lock, wait))
-		return;
+		return false;
 	nr = cache_qos_stale_rmids(live, monitor, cpu->domain, cache_qos_now_ns() - fresh_ns,
 				   requests);
 	raw_spin_unlock(&live->lock);
 	cache_qos_read_batch(live, cpu->domain, requests, nr, wait);
+	return nr;
 }

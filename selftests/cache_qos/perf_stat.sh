@@ -9,7 +9,7 @@ command -v perf >/dev/null || skip_all "no perf"
 [ -d /sys/bus/event_source/devices/cache_qos ] || skip_all "no cache_qos"
 [ -r $sim/reference ] || skip_all "no simulated machine"
 cd "$work" || exit 1
-plan 14
+plan 15
 
 show() { sed 's/^/# /' "$1"; }
 
@@ -135,6 +135,26 @@ result "R-57 a task with its own event is still counted in its cgroup" $?
 sim freeze 0
 kill $one $two $three
 wait $one $two $three 2>/dev/null
+
+# Passes are far apart. The memory of the program is larger than the cache, so its traffic does not end.
+echo 1000 >$devices/cache_qos/sample_ms
+in_cgroup c cq-ws400M-400M
+one=$!
+sleep 1
+total="awk '\$1 == \"tid\" && \$2 == $one { print \$10 }' $sim/reference"
+low=0
+for _ in 1 2 3 4 5; do
+	perf stat -x, -a -e cache_qos/total_bytes/ -G c -- sh -c "$total >from; sleep 2; $total >to" 2>stat
+	truth=$((($(cat to) - $(cat from)) * $(scale)))
+	counted=$(awk -F, '/total_bytes/ { printf "%.0f", $1 * 1e6 }' stat)
+	echo "# counted $counted bytes; at least $truth were moved"
+	[ "$truth" -gt 0 ] && [ $((counted * 100)) -ge $((truth * 99)) ] || low=$((low + 1))
+done
+[ $low = 0 ]
+result "R-45 perf stat counts the traffic of a cgroup until it disables the event" $?
+kill $one
+wait $one 2>/dev/null
+echo 100 >$devices/cache_qos/sample_ms
 
 # Nested cgroups, opened from the innermost: the outermost exceeds the supported depth and is rejected instead of counted wrongly.
 path=cgroup/deep list=deep

@@ -47,6 +47,7 @@ Scenario cache_qos_scale(std::string_view name, std::string_view cpus)
 {
     Scenario scale = cache_qos_script(name, "/selftests/cache_qos/scale.sh", 300, {"7.2"});
     scale.smp = cpus;
+    scale.append = "nohz_full=7";
     scale.only_all = cpus == "16";
     return scale;
 }
