@@ -8,6 +8,7 @@
  *   cache_qos_switch.c   scheduler probes, and the RMID of each CPU
  *   cache_qos_task.c     the table of tracked tasks
  *   cache_qos_sampler.c  reads the counters, pass by pass
+ *   cache_qos_turn.c     turns of monitors, and the running times of their events
  *   cache_qos_watch.c    targets of perf events, and which event reports a value
  *   cache_qos_cgroup.c   finds the nearest watched cgroup of a task
  *   cache_qos_pmu.c      the PMU
@@ -81,6 +82,8 @@
 #define CACHE_QOS_SAMPLE_MS	100	/* default interval between passes */
 #define CACHE_QOS_SAMPLE_MS_MIN	10
 #define CACHE_QOS_SAMPLE_MS_MAX	1000
+#define CACHE_QOS_ROTATE_MS_MIN	100
+#define CACHE_QOS_ROTATE_MS_MAX	60000
 #define CACHE_QOS_NAME_BYTES	(PMUKIT_CACHE_QOS_NAME_PARTS * PMUKIT_CACHE_QOS_NAME_PART_BYTES)
 
 /**
@@ -199,6 +202,13 @@ struct cache_qos_channel {
  * @share: value of the share term
  * @opener: process that opened the event
  * @limited: the opener has no CAP_PERFMON
+ * @turns: the monitor of the event may take turns
+ * @ran_ns: @turns: time running as perf counted it when the event was last looked at
+ * @had_ns: @turns: cache_qos_turn_ns() at that time
+ * @at_ns: @turns: that time
+ * @valued: @turns, occupancy: the event has had a settled value
+ * @cut_ns: @turns, occupancy: time running that was taken off the event and the events inherited
+ *	from it; to be given back
  * @spare_watch: preallocated memory for a new watch
  * @spare_channel: preallocated memory for a new channel
  */
@@ -217,6 +227,12 @@ struct cache_qos_event {
 	u32 share;
 	struct pid *opener;
 	bool limited;
+	bool turns;
+	u64 ran_ns;
+	u64 had_ns;
+	u64 at_ns;
+	bool valued;
+	atomic64_t cut_ns;
 	struct cache_qos_watch *spare_watch;
 	struct cache_qos_channel *spare_channel;
 };
@@ -294,7 +310,7 @@ struct cache_qos_snapshot {
 		   [PMUKIT_CACHE_QOS_WORDS];
 };
 
-#define CACHE_QOS_NR_STATS	20
+#define CACHE_QOS_NR_STATS	22
 
 struct cache_qos_live;
 struct cache_qos_stat;
@@ -526,7 +542,7 @@ void cache_qos_tasks_prune(struct cache_qos_live *live);
 u16 cache_qos_cgroup_of(struct cache_qos_live *live, struct task_struct *task);
 int cache_qos_cgroup_key(struct cache_qos_cgroup *cgroup, const struct perf_event *event);
 int cache_qos_cgroup_watch(struct cache_qos_live *live, struct cache_qos_cgroup *cgroup,
-			   bool limited, u64 now_ns);
+			   bool limited, bool turns, u64 now_ns);
 void cache_qos_cgroup_unwatch(struct cache_qos_live *live, struct cache_qos_cgroup *cgroup,
 			      u64 now_ns);
 bool cache_qos_cgroup_event(const struct perf_event *event);
@@ -539,6 +555,13 @@ unsigned int cache_qos_foreign_cpu(const struct cache_qos_live *live);
 int cache_qos_refresh(struct cache_qos_live *live);
 void cache_qos_sampler_hurry(struct cache_qos_live *live);
 bool cache_qos_read_here(struct cache_qos_live *live, u16 monitor, u64 fresh_ns, bool wait);
+
+/* cache_qos_turn.c */
+void cache_qos_rotate(struct cache_qos_live *live);
+bool cache_qos_turn_takes(const struct cache_qos_live *live, const struct cache_qos_event *ev);
+void cache_qos_turn_come(struct cache_qos_live *live, struct cache_qos_event *ev);
+void cache_qos_turn_account(struct cache_qos_live *live, struct cache_qos_event *ev);
+void cache_qos_turn_valued(struct cache_qos_event *ev);
 
 /* cache_qos_watch.c */
 int cache_qos_watch_open(struct cache_qos_live *live, struct cache_qos_event *ev);

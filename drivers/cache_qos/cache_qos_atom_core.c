@@ -144,13 +144,13 @@ static void cache_qos_push(struct cache_qos *cq, u32 rmid)
 }
 
 static void cache_qos_accumulate_domain(struct cache_qos *cq, struct cache_qos_domain *domain,
-					u32 rmid)
+					u32 rmid, const struct cache_qos_members *members)
 {
 	struct cache_qos_cell *cell = &domain->cells[rmid];
 	u32 m, i;
 
 	cache_qos_collect_cell(cq, cell, rmid);
-	cache_qos_for_each_member(m, &cq->atoms[rmid].members) {
+	cache_qos_for_each_member(m, members) {
 		struct cache_qos_sum *sums = domain->accumulated[m].of;
 
 		for (i = 0; i < CACHE_QOS_NR_COUNTED; i++) {
@@ -161,14 +161,15 @@ static void cache_qos_accumulate_domain(struct cache_qos *cq, struct cache_qos_d
 	}
 }
 
-/* Add the counts of an RMID to the accumulated counts of its remaining monitors. */
-static void cache_qos_accumulate(struct cache_qos *cq, u32 rmid)
+/* Add the counts of an RMID to the accumulated counts of @members, monitors of the RMID. */
+static void cache_qos_accumulate(struct cache_qos *cq, u32 rmid,
+				 const struct cache_qos_members *members)
 {
 	u32 d;
 
 	for (d = 0; d < cq->nr_domains; d++) {
 		raw_spin_lock(&cq->domains[d].lock);
-		cache_qos_accumulate_domain(cq, &cq->domains[d], rmid);
+		cache_qos_accumulate_domain(cq, &cq->domains[d], rmid, members);
 		raw_spin_unlock(&cq->domains[d].lock);
 	}
 }
@@ -179,7 +180,7 @@ static void cache_qos_clear(struct cache_qos *cq, u32 rmid)
 	struct cache_qos_atom *atom = &cq->atoms[rmid];
 	u32 m;
 
-	cache_qos_accumulate(cq, rmid);
+	cache_qos_accumulate(cq, rmid, &atom->members);
 	cache_qos_touch(cq, &atom->members);
 	cache_qos_for_each_member(m, &atom->members)
 		__clear_bit(rmid, cq->monitors[m].rmids);
@@ -271,7 +272,8 @@ static u32 cache_qos_unread_here(const struct cache_qos *cq, const struct cache_
 	return unread & cq->hw.events;
 }
 
-static u32 cache_qos_unread(const struct cache_qos *cq, u32 rmid)
+/* BIT() of the events without a good read in all online domains since atom->since_ns */
+u32 cache_qos_unread(const struct cache_qos *cq, u32 rmid)
 {
 	u32 unread = 0, d;
 
@@ -322,7 +324,6 @@ static u32 cache_qos_take_dirty(struct cache_qos *cq, u64 now_ns)
 			cache_qos_mark(cq, best, PMUKIT_CACHE_QOS_S_GAP);
 		cache_qos_clear(cq, best);
 		cq->atoms[best].dirty = true;
-		cq->stats.dirty++;
 	}
 	return best;
 }
@@ -346,6 +347,7 @@ static void cache_qos_begin_here(const struct cache_qos *cq, struct cache_qos_do
 	cell->bound = unread & BIT(CACHE_QOS_OCCUPANCY) ? ~0ULL : cell->occupancy;
 	cell->known &= ~unread;
 	memcpy(cell->base, cell->chunks, sizeof(cell->base));
+	WRITE_ONCE(cell->moved, domain->moved);
 	for (i = CACHE_QOS_TOTAL; i < CACHE_QOS_NR_READ; i++) {
 		if (cell->known & BIT(i))
 			WRITE_ONCE(cell->time_ns[i], now_ns);
@@ -431,8 +433,11 @@ int cache_qos_atom_get(struct cache_qos *cq, const struct cache_qos_members *mem
 	cache_qos_begin(cq, rmid, now_ns);
 	cache_qos_state(cq, rmid, CACHE_QOS_USED, now_ns);
 	cache_qos_touch(cq, members);
-	if (cq->atoms[rmid].dirty)
+	if (cq->atoms[rmid].dirty || cq->atoms[rmid].soiled) {
+		cq->stats.dirty++;
 		cache_qos_mark(cq, rmid, PMUKIT_CACHE_QOS_S_DIRTY);
+	}
+	cq->atoms[rmid].soiled = false;
 	cache_qos_notify(cq, CACHE_QOS_RMID_EVENT_ALLOC, rmid);
 	return rmid;
 }
@@ -461,6 +466,33 @@ void cache_qos_atom_leave(struct cache_qos *cq, u32 rmid, u16 monitor, u64 now_n
 		cache_qos_retire(cq, rmid, now_ns);
 	else
 		cache_qos_atom_hash(cq, rmid);
+}
+
+/*
+ * Remove a monitor that waits from now on from an atom, without loss: the RMID enters limbo, where
+ * its last traffic is read for all its monitors, and the other monitors get another RMID. If there
+ * is no other RMID, they keep this one, and traffic since the last reading is lost for @monitor.
+ */
+void cache_qos_atom_part(struct cache_qos *cq, u32 rmid, u16 monitor, u64 now_ns)
+{
+	struct cache_qos_atom *atom = &cq->atoms[rmid];
+	struct cache_qos_members rest = atom->members, parted = {};
+
+	if (atom->state != CACHE_QOS_USED)
+		return;
+	cache_qos_drop(&rest, monitor);
+	cache_qos_atom_unhash(cq, rmid);
+	if (cache_qos_empty(&rest) || cache_qos_atom_get(cq, &rest, now_ns) > 0) {
+		cache_qos_retire(cq, rmid, now_ns);
+		return;
+	}
+	cache_qos_add(&parted, monitor);
+	cq->monitors[monitor].status |= PMUKIT_CACHE_QOS_S_GAP;
+	cache_qos_accumulate(cq, rmid, &parted);
+	__clear_bit(rmid, cq->monitors[monitor].rmids);
+	atom->members = rest;
+	cache_qos_touch(cq, &parted);
+	cache_qos_atom_hash(cq, rmid);
 }
 
 /*

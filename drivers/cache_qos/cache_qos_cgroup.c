@@ -95,6 +95,7 @@ int cache_qos_cgroup_key(struct cache_qos_cgroup *cgroup, const struct perf_even
  * @live: driver state
  * @cgroup: the cgroup, with its key; not watched yet. A reference of its css is taken.
  * @limited: the monitor is that of a user without CAP_PERFMON
+ * @turns: the monitor takes turns
  * @now_ns: current time
  *
  * Context: the caller holds live->lock.
@@ -102,7 +103,7 @@ int cache_qos_cgroup_key(struct cache_qos_cgroup *cgroup, const struct perf_even
  * Return: the monitor or -errno; -ENAMETOOLONG: the watched cgroups are nested too deeply.
  */
 int cache_qos_cgroup_watch(struct cache_qos_live *live, struct cache_qos_cgroup *cgroup,
-			   bool limited, u64 now_ns)
+			   bool limited, bool turns, u64 now_ns)
 {
 	struct cgroup_subsys_state *css = cgroup->css;
 	u16 parent = cache_qos_cgroup_nearest(live, css->parent);
@@ -114,7 +115,7 @@ int cache_qos_cgroup_watch(struct cache_qos_live *live, struct cache_qos_cgroup 
 	/* This cgroup becomes the parent of the watched cgroups directly below it. */
 	ret = cache_qos_cgroup_adopt(live, css, parent, node);
 	if (!ret)
-		ret = cache_qos_node_watch(&live->core, node, limited, now_ns);
+		ret = cache_qos_node_watch(&live->core, node, limited, turns, now_ns);
 	if (ret) {
 		cache_qos_cgroup_adopt(live, css, node, parent);
 		cache_qos_node_remove(&live->core, node, now_ns);
@@ -170,7 +171,7 @@ int cache_qos_cgroup_key(struct cache_qos_cgroup *cgroup, const struct perf_even
 }
 
 int cache_qos_cgroup_watch(struct cache_qos_live *live, struct cache_qos_cgroup *cgroup,
-			   bool limited, u64 now_ns)
+			   bool limited, bool turns, u64 now_ns)
 {
 	return -EOPNOTSUPP;
 }

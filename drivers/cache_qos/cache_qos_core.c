@@ -72,6 +72,8 @@ void cache_qos_monitor_end(struct cache_qos *cq, u16 monitor, u64 now_ns)
 
 	WRITE_ONCE(cq->monitors[monitor].used, false);
 	cache_qos_drop(&cq->limited, monitor);
+	if (cq->monitors[monitor].turns)
+		cache_qos_turns_leave(cq, monitor);
 	for (i = 1; i <= cq->top_set; i++)
 		cache_qos_drop(&cq->sets[i].members, monitor);
 	for_each_set_bit(rmid, cq->monitors[monitor].rmids, cq->hw.nr_rmid)
@@ -111,8 +113,8 @@ int cache_qos_task_watch(struct cache_qos *cq, struct cache_qos_task *task, u16 
 		return -ENOSPC;
 	cache_qos_union(cq, task, CACHE_QOS_NONE, 0, &all);
 	cache_qos_add(&all, monitor);
-	ret = must ? cache_qos_atom_get(cq, &all, now_ns) : 0;
-	if (ret < 0)
+	ret = must ? cache_qos_reserve(cq, monitor, &all, now_ns) : 0;
+	if (ret)
 		return ret;
 
 	cache_qos_add(&own, monitor);
@@ -133,8 +135,8 @@ int cache_qos_cpu_watch(struct cache_qos *cq, unsigned int cpu, u16 monitor, u64
 	if (cache_qos_sets_full(cq))
 		return -ENOSPC;
 	cache_qos_add(&all, monitor);
-	ret = cache_qos_atom_get(cq, &all, now_ns);
-	if (ret < 0)
+	ret = cache_qos_reserve(cq, monitor, &all, now_ns);
+	if (ret)
 		return ret;
 	WRITE_ONCE(c->set, cache_qos_set_get(cq, &all));
 	cache_qos_set_put(cq, old);
@@ -194,9 +196,12 @@ static u32 cache_qos_depth(const struct cache_qos *cq, u16 node)
 
 static void cache_qos_node_set(struct cache_qos *cq, u16 node)
 {
+	u16 monitor = cq->nodes[node].monitor;
 	struct cache_qos_members members;
 
 	cache_qos_chain(cq, node, &members);
+	if (monitor != CACHE_QOS_NONE && cq->monitors[monitor].turns)
+		cq->monitors[monitor].home = members;
 	/* Put the old set first, so that a set is always free (cache_qos_sets_full()). */
 	cache_qos_set_put(cq, cq->nodes[node].set);
 	WRITE_ONCE(cq->nodes[node].set, cache_qos_set_get(cq, &members));
@@ -254,7 +259,7 @@ int cache_qos_node_remove(struct cache_qos *cq, u16 node, u64 now_ns)
 }
 
 static int cache_qos_node_enable(struct cache_qos *cq, u16 node, enum pmukit_cache_qos_kind kind,
-				 bool limited, u64 now_ns)
+				 bool limited, bool turns, u64 now_ns)
 {
 	struct cache_qos_members members;
 	int monitor, ret;
@@ -264,10 +269,12 @@ static int cache_qos_node_enable(struct cache_qos *cq, u16 node, enum pmukit_cac
 		return monitor;
 	if (limited)
 		cache_qos_monitor_limit(cq, monitor);
+	if (turns)
+		cache_qos_turns_join(cq, monitor);
 	cq->nodes[node].monitor = monitor;
 	cache_qos_chain(cq, node, &members);
-	ret = cache_qos_atom_get(cq, &members, now_ns);
-	if (ret < 0) {
+	ret = cache_qos_reserve(cq, monitor, &members, now_ns);
+	if (ret) {
 		cq->nodes[node].monitor = CACHE_QOS_NONE;
 		cache_qos_monitor_end(cq, monitor, now_ns);
 		return ret;
@@ -286,7 +293,7 @@ int cache_qos_node_monitor(struct cache_qos *cq, u16 node, bool on,
 	if (on && monitor != CACHE_QOS_NONE)
 		return 0;
 	if (on)
-		return cache_qos_node_enable(cq, node, kind, false, now_ns);
+		return cache_qos_node_enable(cq, node, kind, false, false, now_ns);
 
 	if (monitor == CACHE_QOS_NONE)
 		return 0;
@@ -296,9 +303,9 @@ int cache_qos_node_monitor(struct cache_qos *cq, u16 node, bool on,
 	return 0;
 }
 
-int cache_qos_node_watch(struct cache_qos *cq, u16 node, bool limited, u64 now_ns)
+int cache_qos_node_watch(struct cache_qos *cq, u16 node, bool limited, bool turns, u64 now_ns)
 {
-	return cache_qos_node_enable(cq, node, PMUKIT_CACHE_QOS_KIND_CGROUP, limited, now_ns);
+	return cache_qos_node_enable(cq, node, PMUKIT_CACHE_QOS_KIND_CGROUP, limited, turns, now_ns);
 }
 
 /* Number of levels below a node */
@@ -414,6 +421,7 @@ u32 cache_qos_resolve_slow(struct cache_qos *cq, struct cache_qos_cpu *cpu,
 	int rmid = 0;
 
 	cache_qos_union(cq, task, cgroup, cpu->set, &members);
+	cache_qos_awake(cq, &members);
 	if (!cache_qos_empty(&members)) {
 		rmid = cache_qos_atom_get(cq, &members, now_ns);
 		if (rmid < 0)
@@ -528,6 +536,7 @@ u32 cache_qos_expected(struct cache_qos *cq, const struct cache_qos_cpu *cpu,
 	struct cache_qos_members members;
 
 	cache_qos_union(cq, task, cgroup, cpu->set, &members);
+	cache_qos_awake(cq, &members);
 	if (cache_qos_empty(&members))
 		return 0;
 	return cache_qos_atom_expected(cq, &members);

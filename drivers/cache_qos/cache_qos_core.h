@@ -7,8 +7,8 @@
  * cycles: the monitors of a task, of its group, of the parent of that group, of its cgroup, and of
  * the CPU. So an RMID does not belong to one monitor. An *atom* is a set of monitors that count
  * together. Each atom has one RMID, and the value of a monitor is the sum over the atoms it is in.
- * So monitors neither conflict nor are multiplexed, and the value of a group includes the values of
- * its children exactly. See Documentation/decisions/0008-cache-qos-atoms.rst.
+ * So monitors do not conflict, and the value of a group includes the values of its children
+ * exactly. See Documentation/decisions/0008-cache-qos-atoms.rst.
  *
  *    group of the task ---> set of monitors --+
  *    task               ---> set of monitors --+--> union = members of an atom --> RMID
@@ -25,8 +25,8 @@
  *
  * Files: cache_qos_hw_core.c (CPUID, registers), cache_qos_l3_core.c (the L3 of a CPU),
  * cache_qos_counter_core.c (assignable counters), cache_qos_atom_core.c (sets, RMIDs),
- * cache_qos_core.c (monitors, nodes, tasks, context switches), cache_qos_sum_core.c (cells, limbo,
- * values).
+ * cache_qos_core.c (monitors, nodes, tasks, context switches), cache_qos_turn_core.c (turns of
+ * monitors, if there are more monitors than RMIDs), cache_qos_sum_core.c (cells, limbo, values).
  *
  * Locking is up to the caller. The core lock is a raw spinlock taken with interrupts off; callers
  * hold it unless a comment says otherwise. A context switch takes it only if the CPU sees a
@@ -314,6 +314,13 @@ struct cache_qos_sums {
  * @generation: incremented when the set of the monitor's RMIDs changes
  * @missed: how often no RMID was available for an atom of the monitor
  * @life: how often this monitor number was allocated
+ * @turns: the monitor takes turns; if not, it has its RMIDs until it ends
+ * @unsettled: the monitor has waited for an RMID, so lines of its target may be left that were
+ *	filled meanwhile
+ * @clock: time with RMIDs; read without the lock (cache_qos_turn_ns())
+ * @began_ns: when the current turn began
+ * @order: increases with the time at which the turn, or the wait for a turn, began
+ * @home: set of monitors that gets an RMID when a turn begins
  * @rmids: RMIDs of the monitor's atoms, used or in limbo
  */
 struct cache_qos_monitor {
@@ -323,6 +330,12 @@ struct cache_qos_monitor {
 	u32 generation;
 	u32 missed;
 	u32 life;
+	bool turns;
+	bool unsettled;
+	u64 clock;
+	u64 began_ns;
+	u64 order;
+	struct cache_qos_members home;
 	DECLARE_BITMAP(rmids, CACHE_QOS_MAX_RMIDS);
 };
 
@@ -365,7 +378,8 @@ enum cache_qos_rmid_state {
 /**
  * struct cache_qos_atom - an RMID and the set of monitors that it counts for
  * @state: enum cache_qos_rmid_state
- * @dirty: the RMID was allocated while its lines were above the threshold
+ * @dirty: the RMID was taken out of limbo before it was free
+ * @soiled: FREE: lines of earlier monitors are left, above the threshold
  * @limited: the RMID counts against cq->max_limited
  * @suspect: a CPU that should carry the RMID was found with another one; written without the lock
  * @quiet: LIMBO: no CPU has carried the RMID since @since_ns
@@ -379,6 +393,7 @@ enum cache_qos_rmid_state {
 struct cache_qos_atom {
 	u8 state;
 	bool dirty;
+	bool soiled;
 	bool limited;
 	bool suspect;
 	bool quiet;
@@ -397,6 +412,7 @@ struct cache_qos_atom {
  * @chunks: counts since the first read, indexed by event - 1; a count never decreases. REMOTE is
  *	derived from TOTAL and LOCAL.
  * @base: @chunks when the RMID was allocated
+ * @moved: cache_qos_domain.moved when the RMID was allocated
  * @time_ns: indexed by event: time of the last good read; 0: none since the domain came online
  * @known: BIT(event): @last is valid
  * @gap: BIT(event): the counter was unavailable after the last good read
@@ -415,6 +431,7 @@ struct cache_qos_cell {
 	u64 last[CACHE_QOS_NR_READ - 1];
 	u64 chunks[CACHE_QOS_NR_COUNTED];
 	u64 base[CACHE_QOS_NR_COUNTED];
+	u64 moved;
 	u64 time_ns[CACHE_QOS_NR_READ];
 	u8 known;
 	u8 gap;
@@ -572,10 +589,12 @@ enum cache_qos_rmid_event {
  * struct cache_qos_stats - statistics since the driver was loaded
  * @partial: how often no RMID was available for an atom
  * @dirty: RMIDs allocated with lines above the threshold
+ * @turns: turns of monitors that began
  */
 struct cache_qos_stats {
 	u64 partial;
 	u64 dirty;
+	u64 turns;
 };
 
 /**
@@ -585,6 +604,7 @@ struct cache_qos_stats {
  * @threshold: in counter units: an RMID in limbo with fewer lines in every domain becomes free
  * @limbo_min_ns: how long an RMID stays in limbo if occupancy cannot be read
  * @alloc_dirty: if no RMID is free, allocate the RMID in limbo with the fewest lines
+ * @rotate_ns: length of a turn; 0: there are no turns
  * @force: overwrite RMIDs of other software
  * @yielded: other software has the registers: counters are not read, values are frozen
  * @claimed: @yielded because resctrl is mounted
@@ -599,6 +619,9 @@ struct cache_qos_stats {
  * @first_free: oldest free RMID; 0: none. Passes read it without the lock, as well as @state of an
  *	atom and @occupancy of a cell.
  * @last_free: newest free RMID
+ * @waiting: monitors that wait for their turn
+ * @nr_waiting: number of monitors in @waiting; read without the lock
+ * @next_order: next value of cache_qos_monitor.order
  * @limited: monitors of unprivileged users
  * @nr_limited: number of RMIDs, used or in limbo, of atoms that had a monitor in @limited when they
  *	were allocated
@@ -624,6 +647,7 @@ struct cache_qos {
 	u64 threshold;
 	u64 limbo_min_ns;
 	bool alloc_dirty;
+	u64 rotate_ns;
 	bool force;
 	bool yielded;
 	bool claimed;
@@ -635,6 +659,9 @@ struct cache_qos {
 	u32 nr_atoms[CACHE_QOS_LIMBO + 1];
 	u16 first_free;
 	u16 last_free;
+	struct cache_qos_members waiting;
+	u32 nr_waiting;
+	u64 next_order;
 	struct cache_qos_members limited;
 	u32 nr_limited;
 	u32 max_limited;
@@ -744,6 +771,61 @@ int cache_qos_task_watch(struct cache_qos *cq, struct cache_qos_task *task, u16 
 int cache_qos_cpu_watch(struct cache_qos *cq, unsigned int cpu, u16 monitor, u64 now_ns);
 void cache_qos_cpu_unwatch(struct cache_qos *cq, unsigned int cpu, u16 monitor);
 
+/*
+ * Turns: cache_qos_turn_core.c
+ *
+ * If cq->rotate_ns is set, a monitor may take turns: cache_qos_turns_join() instead of an RMID at
+ * once. The monitor then waits until cache_qos_turns_start() gives it RMIDs. Other monitors keep
+ * their RMIDs until they end. The machine's monitor needs no RMID and takes no turns.
+ *
+ * After each pass the caller takes the steps of a rotation, with the lock dropped between two
+ * steps: it calls cache_qos_turns_stop() as often as cache_qos_turns_over() returns, then
+ * cache_qos_turns_start() until that returns false, then cache_qos_turn_settle() for each monitor.
+ */
+
+/* Called once, directly after cache_qos_monitor_make() and cache_qos_monitor_limit(). */
+void cache_qos_turns_join(struct cache_qos *cq, u16 monitor);
+
+/*
+ * Number of turns to end: the monitors that wait and that no free RMID and no RMID in limbo will
+ * serve, but at most the turns that have lasted cq->rotate_ns. Marks the values of all monitors
+ * that wait.
+ */
+u32 cache_qos_turns_over(struct cache_qos *cq, u64 now_ns);
+
+/* End the oldest turn that has lasted cq->rotate_ns. */
+void cache_qos_turns_stop(struct cache_qos *cq, u64 now_ns);
+
+/*
+ * Begin the turn of the monitor that has waited longest, or do nothing if that is not @only.
+ * CACHE_QOS_NONE: any monitor. Return: true if a turn has begun.
+ */
+bool cache_qos_turns_start(struct cache_qos *cq, u16 only, u64 now_ns);
+
+/*
+ * End PMUKIT_CACHE_QOS_S_UNSETTLED if as much was moved, since the monitor got its RMIDs, as the
+ * caches hold in which it has lines.
+ */
+void cache_qos_turn_settle(struct cache_qos *cq, u16 monitor);
+
+/* While other software has the registers, no time passes for turns. */
+void cache_qos_turns_pause(struct cache_qos *cq, bool pause, u64 now_ns);
+
+/*
+ * Time for which the monitor had RMIDs, in ns. Only for a monitor that takes turns. Needs no lock.
+ */
+u64 cache_qos_turn_ns(const struct cache_qos *cq, u16 monitor, u64 now_ns);
+
+/*
+ * The part of @ran_ns, running time as perf counts it, in which the monitor had no RMIDs. By the
+ * driver's clock @all_ns have passed, with RMIDs in @had_ns of them. The result is exact if that is
+ * all or none of the time, and never more than @ran_ns: the two clocks need not agree.
+ */
+u64 cache_qos_turn_missed(u64 ran_ns, u64 all_ns, u64 had_ns);
+
+/* Return: true if a monitor waits for its turn. Without the lock, the result may be outdated. */
+bool cache_qos_turn_waits(const struct cache_qos *cq);
+
 /* Trees of groups and of cgroups: cache_qos_core.c */
 
 /**
@@ -787,9 +869,9 @@ int cache_qos_node_monitor(struct cache_qos *cq, u16 node, bool on,
 
 /*
  * Switch the monitor of a cgroup on, as cache_qos_node_monitor() does. @limited: it is the monitor
- * of an unprivileged user (cache_qos_monitor_limit()).
+ * of an unprivileged user (cache_qos_monitor_limit()). @turns: it takes turns.
  */
-int cache_qos_node_watch(struct cache_qos *cq, u16 node, bool limited, u64 now_ns);
+int cache_qos_node_watch(struct cache_qos *cq, u16 node, bool limited, bool turns, u64 now_ns);
 
 /*
  * Change the parent of a node, after a cgroup between the node's cgroup and that of its nearest
@@ -1034,6 +1116,12 @@ u32 cache_qos_atom_coarse(struct cache_qos *cq, const struct cache_qos_members *
 u32 cache_qos_atom_find(struct cache_qos *cq, const struct cache_qos_members *members);
 u32 cache_qos_atom_expected(struct cache_qos *cq, const struct cache_qos_members *members);
 void cache_qos_atom_leave(struct cache_qos *cq, u32 rmid, u16 monitor, u64 now_ns);
+void cache_qos_atom_part(struct cache_qos *cq, u32 rmid, u16 monitor, u64 now_ns);
+u32 cache_qos_unread(const struct cache_qos *cq, u32 rmid);
+void cache_qos_turns_leave(struct cache_qos *cq, u16 monitor);
+void cache_qos_awake(const struct cache_qos *cq, struct cache_qos_members *members);
+int cache_qos_reserve(struct cache_qos *cq, u16 monitor, const struct cache_qos_members *members,
+		      u64 now_ns);
 void cache_qos_collect_cell(struct cache_qos *cq, struct cache_qos_cell *cell, u32 rmid);
 void cache_qos_free(struct cache_qos *cq, u32 rmid, u64 now_ns);
 void cache_qos_mark(struct cache_qos *cq, u32 rmid, u32 status);

@@ -60,6 +60,8 @@ CACHE_QOS_STAT(probes, READ_ONCE(live->attached) ? CACHE_QOS_POINTS : 0)
 CACHE_QOS_STAT(passes, READ_ONCE(live->done))
 CACHE_QOS_STAT(ipis, atomic64_read(&live->ipis))
 CACHE_QOS_STAT(wakes, atomic64_read(&live->wakes))
+CACHE_QOS_STAT(turns, live->core.stats.turns)
+CACHE_QOS_STAT(waiting, live->core.nr_waiting)
 
 static const struct cache_qos_stat {
 	const char *name;
@@ -85,6 +87,8 @@ static const struct cache_qos_stat {
 	{ "passes", cache_qos_stat_passes },
 	{ "ipis", cache_qos_stat_ipis },
 	{ "wakes", cache_qos_stat_wakes },
+	{ "turns", cache_qos_stat_turns },
+	{ "waiting", cache_qos_stat_waiting },
 };
 
 static_assert(ARRAY_SIZE(cache_qos_stats_shown) == CACHE_QOS_NR_STATS);

@@ -43,6 +43,10 @@ static ulong cache_qos_max_bandwidth = CACHE_QOS_MAX_BYTES_PER_SECOND;
 module_param_named(max_bandwidth, cache_qos_max_bandwidth, ulong, 0444);
 MODULE_PARM_DESC(max_bandwidth, "no L3 moves more bytes in a second: how soon a counter wraps");
 
+static uint cache_qos_rotate_ms;
+module_param_named(rotate_ms, cache_qos_rotate_ms, uint, 0444);
+MODULE_PARM_DESC(rotate_ms, "if RMIDs run out, events take turns of this length (0: no turns)");
+
 static DEFINE_MUTEX(cache_qos_backend_lock);	/* protects cache_qos_registered */
 static struct cache_qos_live *cache_qos_registered;
 
@@ -206,6 +210,11 @@ static int cache_qos_bring_up(struct cache_qos_live *live)
 	ret = cache_qos_cpus_start(live);
 	if (ret)
 		return ret;
+	/* Without it, the driver does not know when the occupancy of a turn is settled. */
+	if (live->core.rotate_ns && !(live->core.hw.events & BIT(CACHE_QOS_TOTAL))) {
+		dev_warn(&live->parent->dev, "no turns (rotate_ms): this CPU counts no bandwidth\n");
+		live->core.rotate_ns = 0;
+	}
 	live->core.limbo_min_ns = CACHE_QOS_LIMBO_MIN_NS;
 	live->core.notify = cache_qos_trace_rmid_event;
 	cache_qos_sampler_start(live);
@@ -253,6 +262,7 @@ static void cache_qos_fill(struct cache_qos_live *live,
 	live->max_bytes_per_second = cache_qos_max_bandwidth;
 	live->paranoid = cache_qos_paranoid;
 	live->core.force = cache_qos_force;
+	live->core.rotate_ns = (u64)cache_qos_rotate_ms * NSEC_PER_MSEC;
 	/* One reference for the registration; one for each PMU, dropped by its release callback */
 	kref_init(&live->ref);
 	kref_get(&live->ref);
@@ -408,6 +418,19 @@ EXPORT_SYMBOL_GPL(pmukit_cache_qos_unregister_backend);
 
 /* Module */
 
+/* The file of the parameter shows the value that is used. */
+static void cache_qos_rotate_clamp(void)
+{
+	uint used = clamp_t(uint, cache_qos_rotate_ms, CACHE_QOS_ROTATE_MS_MIN,
+			    CACHE_QOS_ROTATE_MS_MAX);
+
+	if (!cache_qos_rotate_ms || used == cache_qos_rotate_ms)
+		return;
+	pr_warn("cache_qos: rotate_ms=%u is not in %u to %u: using %u\n", cache_qos_rotate_ms,
+		CACHE_QOS_ROTATE_MS_MIN, CACHE_QOS_ROTATE_MS_MAX, used);
+	cache_qos_rotate_ms = used;
+}
+
 static int __init cache_qos_module_init(void)
 {
 	int ret;
@@ -417,6 +440,7 @@ static int __init cache_qos_module_init(void)
 		pr_err("cache_qos: not supported on a PREEMPT_RT kernel; use another one\n");
 		return -EOPNOTSUPP;
 	}
+	cache_qos_rotate_clamp();
 	ret = cache_qos_hotplug_register();
 	if (ret)
 		return ret;

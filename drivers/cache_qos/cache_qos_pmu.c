@@ -77,6 +77,21 @@ static void cache_qos_pmu_stop(struct perf_event *event, int flags)
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 
+/*
+ * Return: true if events of other PMUs are in the group of this leader: perf would scale their
+ * counts by the times of the leader, which does not run all the time.
+ */
+static bool cache_qos_leads_others(struct perf_event *event)
+{
+	struct perf_event *sibling;
+
+	for_each_sibling_event(sibling, event) {
+		if (sibling->pmu != event->pmu)
+			return true;
+	}
+	return false;
+}
+
 /* Counters are read when an event is added, so that earlier traffic is not counted. */
 static int cache_qos_pmu_add(struct perf_event *event, int flags)
 {
@@ -90,8 +105,11 @@ static int cache_qos_pmu_add(struct perf_event *event, int flags)
 	/* Resolve the target only once: perf adds and removes a cgroup event at every switch. */
 	if (!(event->attach_state & PERF_ATTACH_TASK) && !ev->channel)
 		ret = cache_qos_watch_settle(live, ev);
+	if (!ret && cache_qos_turn_takes(live, ev) && cache_qos_leads_others(event))
+		ret = -EINVAL;
 	if (ret)
 		return ret;
+	cache_qos_turn_come(live, ev);
 	if (ev->off && ev->channel)
 		cache_qos_watch_resume(ev);
 	ev->off = false;
@@ -104,9 +122,8 @@ static int cache_qos_pmu_add(struct perf_event *event, int flags)
 
 /*
  * perf calls this at every switch, but counters are read only if the task exits or the event is
- * disabled, to count its last traffic, and at switches from a cgroup if the last reading is old. An
- * exiting task with an inherited event counts, too: it may
- * be the last task of the process.
+ * disabled, to count its last traffic, and at a switch from a cgroup if the last reading is old. An
+ * exiting task with an inherited event counts, too: it may be the last task of the process.
  */
 static void cache_qos_pmu_del(struct perf_event *event, int flags)
 {
@@ -114,6 +131,7 @@ static void cache_qos_pmu_del(struct perf_event *event, int flags)
 	struct cache_qos_event *ev = cache_qos_of_event(event);
 
 	cache_qos_pmu_stop(event, 0);
+	cache_qos_turn_account(live, ev);
 	ev->off = cache_qos_stays(live, event);
 	if (cache_qos_exiting(event))
 		cache_qos_update(live, ev, CACHE_QOS_FRESH_NS, true);
@@ -133,7 +151,10 @@ static void cache_qos_pmu_read(struct perf_event *event)
 	struct cache_qos_live *live = cache_qos_live_of(event);
 	struct cache_qos_event *ev = cache_qos_of_event(event);
 
-	if (!in_nmi() && ev->channel)
+	if (in_nmi())
+		return;
+	cache_qos_turn_account(live, ev);
+	if (ev->channel)
 		cache_qos_update(live, ev, READ_ONCE(live->sample_ms) * NSEC_PER_MSEC, false);
 }
 
@@ -190,6 +211,29 @@ static int cache_qos_event_fill(struct cache_qos_live *live, struct cache_qos_ev
 	return 0;
 }
 
+/*
+ * Decide if the monitor of an event may take turns. perf reads the times of all events of a group
+ * from the leader: a group takes turns only if all its events have the same monitor, and all or
+ * none of them are occupancy, whose times differ (cache_qos_turn.c). Return: 0 or -EINVAL.
+ */
+static int cache_qos_event_turns(struct cache_qos_live *live, struct cache_qos_event *ev)
+{
+	struct perf_event *event = ev->pev.event, *leader = event->group_leader;
+	const struct cache_qos_event *first;
+
+	if (!live->core.rotate_ns || leader->pmu != event->pmu)
+		return 0;
+	ev->turns = true;
+	if (leader == event)
+		return 0;
+	first = cache_qos_of_event(leader);
+	if (first->share == ev->share && (first->what == PMUKIT_CACHE_QOS_EVENT_OCCUPANCY) ==
+					 (ev->what == PMUKIT_CACHE_QOS_EVENT_OCCUPANCY))
+		return 0;
+	pr_debug("cache_qos: with rotate_ms, a group is all occupancy or all bandwidth\n");
+	return -EINVAL;
+}
+
 /* If other software takes the registers after the check below, the next pass detects it. */
 static int cache_qos_event_open(struct cache_qos_live *live, struct cache_qos_event *ev)
 {
@@ -243,6 +287,8 @@ static int cache_qos_event_init(struct perf_event *event)
 		return -ENOMEM;
 	ev->pev.event = event;
 	ret = cache_qos_event_fill(live, ev);
+	if (!ret)
+		ret = cache_qos_event_turns(live, ev);
 	if (!ret)
 		ret = cache_qos_event_open(live, ev);
 	if (ret)

@@ -76,6 +76,7 @@ static void cache_qos_give_way(struct cache_qos_live *live, bool claimed)
 {
 	raw_spin_lock_irq(&live->lock);
 	cache_qos_yield(&live->core, claimed);
+	cache_qos_turns_pause(&live->core, true, cache_qos_now_ns());
 	live->yields++;
 	raw_spin_unlock_irq(&live->lock);
 	on_each_cpu(cache_qos_release_ipi, live, 1);
@@ -116,6 +117,7 @@ static void cache_qos_come_back(struct cache_qos_live *live)
 		return;
 	raw_spin_lock_irq(&live->lock);
 	cache_qos_resume(&live->core);
+	cache_qos_turns_pause(&live->core, false, cache_qos_now_ns());
 	raw_spin_unlock_irq(&live->lock);
 	cache_qos_cpus_again(live);
 	trace_cache_qos_yield(false);
@@ -361,7 +363,11 @@ static u64 cache_qos_lag_ns(const struct cache_qos_live *live)
 	u64 lag_ns = READ_ONCE(live->core.nr_atoms[CACHE_QOS_LIMBO]) ? CACHE_QOS_LIMBO_MS :
 									CACHE_QOS_IDLE_MS;
 
-	return min_t(u64, lag_ns * NSEC_PER_MSEC, live->core.hw.wrap_ns / 2);
+	lag_ns *= NSEC_PER_MSEC;
+	/* Monitors wait for RMIDs that are in limbo. */
+	if (cache_qos_turn_waits(&live->core))
+		lag_ns = min(lag_ns, live->core.rotate_ns);
+	return min(lag_ns, live->core.hw.wrap_ns / 2);
 }
 
 /*
@@ -485,6 +491,8 @@ static void cache_qos_pass(struct cache_qos_live *live)
 		raw_spin_unlock_irq(&live->lock);
 		cache_qos_read_all(live, all);
 		cache_qos_evaluate(live);
+		if (live->core.rotate_ns)
+			cache_qos_rotate(live);
 	}
 	cpus_read_unlock();
 	if (all)

@@ -467,7 +467,7 @@ static void cache_qos_check_room(struct cache_qos *cq, struct cache_qos_domain *
 		known = known && cache_qos_cell_good(cell);
 	}
 	before = d->moved;
-	d->moved = moved;
+	WRITE_ONCE(d->moved, moved);
 	/* The bandwidth correction is less than a factor of 2. */
 	room = cache_qos_room(cq, d) + (moved - before) * (cq->hw.factor ? 2 : 1);
 	if (known && units > room)
@@ -521,6 +521,16 @@ static enum cache_qos_clean cache_qos_clean(const struct cache_qos *cq, u32 rmid
 	return worst;
 }
 
+/*
+ * While monitors wait for their turns, an RMID leaves limbo after the time of a turn even if its
+ * lines stay in the cache: the next values then have an error bound.
+ */
+static bool cache_qos_is_overdue(const struct cache_qos *cq, u32 rmid, u64 now_ns)
+{
+	return cq->rotate_ns && cache_qos_turn_waits(cq) &&
+	       now_ns >= cq->atoms[rmid].since_ns + cq->rotate_ns && !cache_qos_unread(cq, rmid);
+}
+
 u32 cache_qos_limbo_pass(struct cache_qos *cq, u32 first, u32 nr, u64 now_ns)
 {
 	u32 end = min_t(u32, first + nr, cq->hw.nr_rmid), freed = 0, rmid;
@@ -535,7 +545,9 @@ u32 cache_qos_limbo_pass(struct cache_qos *cq, u32 first, u32 nr, u64 now_ns)
 		clean = cache_qos_clean(cq, rmid, now_ns);
 		if (clean == CACHE_QOS_DIRTY && cq->notify)
 			cq->notify(cq, CACHE_QOS_RMID_EVENT_DIRTY, rmid);
-		if (clean != CACHE_QOS_CLEAN || !cq->atoms[rmid].quiet)
+		cq->atoms[rmid].soiled = clean == CACHE_QOS_DIRTY &&
+					 cache_qos_is_overdue(cq, rmid, now_ns);
+		if ((clean != CACHE_QOS_CLEAN && !cq->atoms[rmid].soiled) || !cq->atoms[rmid].quiet)
 			continue;
 		cache_qos_free(cq, rmid, now_ns);
 		freed++;
@@ -754,6 +766,8 @@ static void cache_qos_value_fill(const struct cache_qos *cq, u16 monitor, u32 ev
 	};
 	if (event == CACHE_QOS_OCCUPANCY)
 		value->bytes = value->raw * cq->hw.scale;
+	if (event == CACHE_QOS_OCCUPANCY && cq->monitors[monitor].unsettled)
+		value->status |= PMUKIT_CACHE_QOS_S_UNSETTLED;
 	if (cq->yielded)
 		value->status |= PMUKIT_CACHE_QOS_S_YIELDED;
 }
@@ -774,6 +788,10 @@ int cache_qos_monitor_value(const struct cache_qos *cq, u16 monitor,
 	}
 	cache_qos_value_fill(cq, monitor, event - 1, &tally, now_ns, value);
 	if (tally.good)
+		return 0;
+	/* Without an RMID, the bytes of earlier turns are the value. */
+	if (cq->monitors[monitor].turns && event != PMUKIT_CACHE_QOS_EVENT_OCCUPANCY &&
+	    !(tally.status & PMUKIT_CACHE_QOS_S_ERROR))
 		return 0;
 	return tally.status & PMUKIT_CACHE_QOS_S_ERROR ? -EIO : -ENODATA;
 }

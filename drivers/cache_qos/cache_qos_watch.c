@@ -58,9 +58,24 @@ static int cache_qos_watch_monitor(struct cache_qos_live *live, const struct cac
 {
 	int monitor = cache_qos_monitor_make(&live->core, kind);
 
-	if (monitor >= 0 && ev->limited)
+	if (monitor < 0)
+		return monitor;
+	if (ev->limited)
 		cache_qos_monitor_limit(&live->core, monitor);
+	if (ev->turns)
+		cache_qos_turns_join(&live->core, monitor);
 	return monitor;
+}
+
+/*
+ * An event that needs RMIDs all the time cannot share a monitor that takes turns: perf reads its
+ * times from another event. Return: 0 or -EBUSY.
+ */
+static int cache_qos_watch_suits(const struct cache_qos_live *live,
+				 const struct cache_qos_watch *watch,
+				 const struct cache_qos_event *ev)
+{
+	return live->core.monitors[watch->monitor].turns && !ev->turns ? -EBUSY : 0;
 }
 
 /* Turn the preallocated memory of an event into a watch. */
@@ -263,6 +278,7 @@ static void cache_qos_publish_gauge(struct cache_qos_channel *channel, u64 bytes
 		bool reports = channel->sampled || ev->pev.event == reporter;
 
 		local64_set(&ev->pev.event->count, reports ? bytes : 0);
+		cache_qos_turn_valued(ev);
 	}
 }
 
@@ -313,7 +329,7 @@ static void cache_qos_publish(struct cache_qos_live *live, struct cache_qos_watc
 		return;
 	}
 	/* pmu->read cannot return an error: the last good value stays. */
-	if (!ret)
+	if (!ret && !(value.status & PMUKIT_CACHE_QOS_S_UNSETTLED))
 		cache_qos_publish_gauge(channel, value.bytes);
 	else if (cache_qos_channel_is_offline(live, channel))
 		cache_qos_publish_offline(channel);
@@ -441,7 +457,8 @@ static struct cache_qos_watch *cache_qos_watch_of_cgroup(struct cache_qos_live *
 		key->cgroup.css = NULL;
 		return watch;
 	}
-	monitor = cache_qos_cgroup_watch(live, &key->cgroup, ev->limited, cache_qos_now_ns());
+	monitor = cache_qos_cgroup_watch(live, &key->cgroup, ev->limited, ev->turns,
+					 cache_qos_now_ns());
 	if (monitor < 0) {
 		key->cgroup.css = NULL;
 		return ERR_PTR(monitor);
@@ -453,19 +470,25 @@ static int cache_qos_settle(struct cache_qos_live *live, struct cache_qos_event 
 {
 	bool cgroup = cache_qos_cgroup_event(ev->pev.event);
 	struct cache_qos_watch *watch = ev->watch;
+	int ret = 0;
 
 	if (!watch) {
 		watch = cgroup ? cache_qos_watch_of_cgroup(live, ev) :
 				 cache_qos_watch_of_cpu(live, ev);
-		if (IS_ERR(watch))
-			return PTR_ERR(watch);
+		if (!IS_ERR(watch))
+			ret = cache_qos_watch_suits(live, watch, ev);
+		if (IS_ERR(watch) || ret)
+			return ret ?: PTR_ERR(watch);
 		cache_qos_watch_hold(ev, watch);
 		list_move_tail(&ev->place, &watch->settled);
 	}
-	if (watch->target != CACHE_QOS_TARGET_CPUS)
-		return 0;
-	cpumask_set_cpu(ev->pev.event->cpu, &watch->cpus);
-	return cache_qos_watch_cpu(live, watch, ev->pev.event->cpu);
+	if (watch->target == CACHE_QOS_TARGET_CPUS) {
+		cpumask_set_cpu(ev->pev.event->cpu, &watch->cpus);
+		ret = cache_qos_watch_cpu(live, watch, ev->pev.event->cpu);
+	}
+	/* The turn of another monitor may concern other CPUs: it begins after the next pass. */
+	cache_qos_turns_start(&live->core, watch->monitor, cache_qos_now_ns());
+	return ret;
 }
 
 /*
@@ -550,6 +573,9 @@ static int cache_qos_watch_task(struct cache_qos_live *live, struct cache_qos_ev
 			goto unlock;
 		watch = cache_qos_watch_install(live, ev, ret);
 	}
+	ret = cache_qos_watch_suits(live, watch, ev);
+	if (ret)
+		goto unlock;
 	cache_qos_watch_hold(ev, watch);
 	ret = cache_qos_task_watch(&live->core, &entry->is, watch->monitor, true,
 				   cache_qos_now_ns());
@@ -558,6 +584,7 @@ static int cache_qos_watch_task(struct cache_qos_live *live, struct cache_qos_ev
 		drop = cache_qos_watch_drop(live, watch);
 	} else {
 		cache_qos_event_track(ev, entry);
+		cache_qos_turns_start(&live->core, CACHE_QOS_NONE, cache_qos_now_ns());
 	}
 unlock:
 	raw_spin_unlock_irq(&live->lock);

@@ -146,6 +146,7 @@ enum pmukit_cache_qos_kind {
 #define PMUKIT_CACHE_QOS_S_UNCERTAIN	(1U << 6)	/* lower bound: counter may have wrapped */
 #define PMUKIT_CACHE_QOS_S_GAP		(1U << 7)	/* too low: some traffic was missed */
 #define PMUKIT_CACHE_QOS_S_SUSPECT	(1U << 8)	/* other software changed a CPU's RMID */
+#define PMUKIT_CACHE_QOS_S_UNSETTLED	(1U << 9)	/* lines filled without an RMID are left */
 
 /* The tag of a sample's raw payload, see <pmukit/raw.h> */
 #define PMUKIT_RAW_TAG_CACHE_QOS	0x534f5143U	/* "CQOS" as bytes */

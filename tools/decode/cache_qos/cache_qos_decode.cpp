@@ -11,8 +11,9 @@ constexpr std::string_view kEvents[] = {"?", "llc_occupancy", "total_bytes", "lo
                                         "remote_bytes"};
 constexpr std::string_view kKinds[] = {"machine", "group", "task", "cpu", "cgroup"};
 constexpr std::string_view kBackends[] = {"other", "msr", "sim", "resctrl"};
-constexpr std::string_view kStatuses[] = {"partial", "dirty",     "unavailable", "error",  "unread",
-                                          "yielded", "uncertain", "gap",         "suspect"};
+constexpr std::string_view kStatuses[] = {"partial", "dirty",    "unavailable", "error",
+                                          "unread",  "yielded",  "uncertain",   "gap",
+                                          "suspect", "unsettled"};
 
 uint64_t word(Bytes bytes, size_t index)
 {

@@ -292,6 +292,7 @@ TEST(CacheQosDecode, ReturnsTheNamesOfEventsMonitorKindsAndStatuses)
     EXPECT_EQ(backend_name(9), "?");
     EXPECT_EQ(status_name(PMUKIT_CACHE_QOS_S_PARTIAL | PMUKIT_CACHE_QOS_S_GAP), "partial");
     EXPECT_EQ(status_name(PMUKIT_CACHE_QOS_S_SUSPECT), "suspect");
+    EXPECT_EQ(status_name(PMUKIT_CACHE_QOS_S_UNSETTLED), "unsettled");
     EXPECT_EQ(status_name(0), "?");
 }
 

@@ -337,12 +337,12 @@ TEST_F(CacheQos, R63_cgroups_of_unprivileged_users_count_against_their_share)
     start(15);
     for (u32 i = 0; i < 6; i++) {
         const u16 node = static_cast<u16>(cache_qos_node_make(cq.get(), CACHE_QOS_NONE));
-        EXPECT_EQ(cache_qos_node_watch(cq.get(), node, true, now), i < 4 ? 0 : -ENOSPC) << i;
+        EXPECT_EQ(cache_qos_node_watch(cq.get(), node, true, false, now), i < 4 ? 0 : -ENOSPC) << i;
     }
     // A number whose watch was refused is not limited when it is used again.
     EXPECT_EQ(bitmap_weight(cq->limited.bits, CACHE_QOS_MAX_MONITORS), 4u);
     const u16 ours = static_cast<u16>(cache_qos_node_make(cq.get(), CACHE_QOS_NONE));
-    EXPECT_EQ(cache_qos_node_watch(cq.get(), ours, false, now), 0);
+    EXPECT_EQ(cache_qos_node_watch(cq.get(), ours, false, false, now), 0);
 }
 
 TEST_F(CacheQos, R17_predicts_rmid_of_running_task)

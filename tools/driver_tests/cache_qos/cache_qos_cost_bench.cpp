@@ -69,10 +69,10 @@ double cost_us(What what)
 
 class Machine {
 public:
-    Machine() : atoms_(kRmids), cpus_(kCpus), pointers_(kCpus)
+    explicit Machine(u32 rmids = kRmids) : atoms_(kRmids), cpus_(kCpus), pointers_(kCpus)
     {
         cache_qos_hw hw = {};
-        hw.nr_rmid = kRmids;
+        hw.nr_rmid = rmids;
         hw.scale = 64;
         hw.width = 44;
         hw.events = 7;
@@ -101,7 +101,7 @@ public:
     {
         cache_qos_request requests[CACHE_QOS_MAX_READS];
         u32 nr = 0;
-        for (; rmid < kRmids && nr < CACHE_QOS_MAX_READS; rmid++)
+        for (; rmid < cq->hw.nr_rmid && nr < CACHE_QOS_MAX_READS; rmid++)
             if (cache_qos_wanted(cq.get(), domain, rmid, pass_))
                 cache_qos_ask(cq.get(), domain, rmid, &requests[nr++]);
         cache_qos_read_rmids(&kBackend, &cq->hw, false, requests, nr);
@@ -114,7 +114,7 @@ public:
     double read_domain(u16 domain, double *most)
     {
         double sum = 0;
-        for (u32 rmid = 0; rmid < kRmids;) {
+        for (u32 rmid = 0; rmid < cq->hw.nr_rmid;) {
             const double one = cost_us([&] { rmid = read_batch(domain, rmid); });
             sum += one;
             *most = std::max(*most, one);
@@ -147,13 +147,13 @@ public:
         limbo(&most);
         pass_++;
     }
-    // Watches @nr cgroups. Each of them gets an RMID.
+    // Watches @nr cgroups. Each of them gets an RMID, or takes turns.
     void watch_cgroups(u32 nr)
     {
         for (u32 i = 0; i < nr; i++) {
             const int node = cache_qos_node_make(cq.get(), CACHE_QOS_NONE);
-            if (node < 0 || cache_qos_node_monitor(cq.get(), static_cast<u16>(node), true,
-                                                   PMUKIT_CACHE_QOS_KIND_CGROUP, now_))
+            if (node < 0 || cache_qos_node_watch(cq.get(), static_cast<u16>(node), false,
+                                                 cq->rotate_ns != 0, now_))
                 abort();
             nodes.push_back(static_cast<u16>(node));
         }
@@ -197,6 +197,44 @@ double publish_us(Machine &machine)
     });
 }
 
+// Returns the cost of the longest step of a rotation after a pass. The lock is dropped between two
+// steps.
+double turn_step_us(Machine &machine)
+{
+    cache_qos *cq = machine.cq.get();
+    u32 over = 0;
+    bool started = true;
+    double most = cost_us([&] { over = cache_qos_turns_over(cq, machine.now()); });
+    for (; over; over--)
+        most = std::max(most, cost_us([&] { cache_qos_turns_stop(cq, machine.now()); }));
+    while (started)
+        most = std::max(most, cost_us([&] {
+                            started = cache_qos_turns_start(cq, CACHE_QOS_NONE, machine.now());
+                        }));
+    for (u16 m = 1; m < CACHE_QOS_MAX_MONITORS; m++)
+        most = std::max(most, cost_us([&] { cache_qos_turn_settle(cq, m); }));
+    return most;
+}
+
+// Half as many RMIDs as monitors
+double turns_us()
+{
+    Machine machine(kRmids / 2);
+    machine.cq->rotate_ns = 1;
+    machine.pass();
+    machine.pass();
+    machine.watch_cgroups(CACHE_QOS_MAX_MONITORS - 1);
+    turn_step_us(machine);
+    double step = 1e9;
+    for (u32 round = 0; round < kRounds; round++) {
+        machine.pass();
+        step = std::min(step, turn_step_us(machine));
+    }
+    if (machine.cq->stats.turns < kRmids)
+        abort();
+    return step;
+}
+
 }  // namespace
 
 int main()
@@ -229,6 +267,7 @@ int main()
     }
     bool good = report("irqs_off", std::max(batch, limbo), 50);
     good &= report("reader_pass", reader, 2000);
+    good &= report("turn_step", turns_us(), 50);
     good &= report("publish_200_cgroups", publish, 1000);
     good &= report("machine_value", machine_sum, 50);
     good &= report("switch_miss", miss, 50);

@@ -52,6 +52,7 @@ struct Kind {
     u32 lines;
     bool hotplug, faults;
     u32 nodes = 1;
+    u64 rotate_ns = 0;
 };
 
 class CacheQosRandom : public testing::TestWithParam<Kind> {};
@@ -67,6 +68,7 @@ void run_a_world(const Kind &kind, u64 seed, u64 steps)
     const u64 wrap = u64{1} << cache_qos_sim_profile_by_name(kind.profile)->width;
     shape.mbm_start = wrap - 1 - seed % 1000000;
     Script script(shape);
+    script.world().driver().rotate_ns = kind.rotate_ns;
     RandomSteps random(script, seed, shape.cpus, shape.domains);
     random.with_hotplug = kind.hotplug;
     random.with_faults = kind.faults;
@@ -102,7 +104,10 @@ INSTANTIATE_TEST_SUITE_P(Profiles, CacheQosRandom,
                                          Kind{"amd_bound", "amd-turin", 2, 128, true, true},
                                          Kind{"two_nodes", "spr", 2, 128, true, false, 2},
                                          Kind{"three_nodes", "gnr", 1, 192, true, true, 3},
-                                         Kind{"four_nodes", "emr", 1, 256, false, true, 4}),
+                                         Kind{"four_nodes", "emr", 1, 256, false, true, 4},
+                                         Kind{"turns", "tiny", 2, 128, true, false, 1, 5000000},
+                                         Kind{"turns_faults", "tiny", 1, 128, false, true, 1,
+                                              5000000}),
                          [](const testing::TestParamInfo<Kind> &kind) { return kind.param.name; });
 
 // Scripted steps

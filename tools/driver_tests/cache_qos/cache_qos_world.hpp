@@ -68,6 +68,12 @@ public:
     void unwatch_cpu(u32 monitor, u32 cpu);
     void end_monitor(u32 monitor);
     void cpu_online(u32 cpu, bool online);
+    // Begins a turn, as the driver does when an event is opened.
+    void start()
+    {
+        cache_qos_turns_start(cq_.get(), CACHE_QOS_NONE, now_ns_);
+        resolve_all();
+    }
     // Makes a pass of the sampler over all domains. Returns false if a reading failed.
     bool pass();
     // Another tool writes the upper half of a CPU's PQR_ASSOC.
@@ -87,6 +93,8 @@ public:
     // Returns the monitor of a group; for the root group, the monitor of the machine.
     u32 monitor_of_group(u32 group) const { return groups_.at(group).monitor; }
     u32 monitor_of_cgroup(u32 cgroup) const { return cgroups_.at(cgroup).monitor; }
+    // Returns the driver's number of a monitor.
+    u16 number_of(u32 monitor) const { return monitors_.at(monitor).number; }
     Truth truth(u32 monitor, std::optional<u32> domain = {}) const;
     struct cache_qos_value value(u32 monitor, pmukit_cache_qos_event event,
                                  u16 domain = CACHE_QOS_ALL, int *error = nullptr);
@@ -167,6 +175,7 @@ private:
     u32 begin_monitor(u16 number);
     bool read_domain(u16 domain, u32 cpu);
     void bind_counters(u16 domain);
+    bool rotate();
     // The driver's domains are the L3s. If the L3s are divided into nodes, its domains are the
     // nodes: first all nodes of the first L3, then those of the second, and so on.
     pmukit_cache_qos_domain describe(u32 domain);

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cache_qos: turns of monitors (cache_qos_turn_core.c), and the running times of their events.
+ *
+ * perf counts an event as running while it is scheduled on a CPU, whether its monitor has RMIDs or
+ * not. A PMU cannot make perf schedule an event again when a turn begins. So the driver takes the
+ * time without RMIDs off the time that perf adds to the running time of the event, that of ended
+ * child events (child_total_time_running). Every read of the times includes it, and it is atomic.
+ *
+ * Bandwidth: the time without RMIDs is not running time. perf stat prints the share, and a count
+ * that is scaled by it. The driver itself never scales.
+ *
+ * Occupancy is a gauge: a scaled value would be wrong. So no time is running time until the event
+ * has a settled value (perf stat prints <not counted>); from then on all time is, and between turns
+ * the event keeps its last settled value.
+ */
+
+#include <linux/atomic.h>
+#include <linux/perf_event.h>
+
+#include "cache_qos.h"
+
+/* The steps of a rotation. Return: true if a monitor got RMIDs or lost them. */
+static bool cache_qos_rotate_steps(struct cache_qos_live *live)
+{
+	struct cache_qos *cq = &live->core;
+	bool started, changed;
+	u32 over;
+
+	raw_spin_lock_irq(&live->lock);
+	over = cache_qos_turns_over(cq, cache_qos_now_ns());
+	raw_spin_unlock_irq(&live->lock);
+	changed = over;
+	for (; over; over--) {
+		raw_spin_lock_irq(&live->lock);
+		cache_qos_turns_stop(cq, cache_qos_now_ns());
+		raw_spin_unlock_irq(&live->lock);
+	}
+	do {
+		raw_spin_lock_irq(&live->lock);
+		started = cache_qos_turns_start(cq, CACHE_QOS_NONE, cache_qos_now_ns());
+		raw_spin_unlock_irq(&live->lock);
+		changed |= started;
+	} while (started);
+	return changed;
+}
+
+/**
+ * cache_qos_rotate - end and begin turns after a pass, and settle the occupancy of turns
+ * @live: driver state
+ *
+ * Context: process context, no raw lock held.
+ */
+void cache_qos_rotate(struct cache_qos_live *live)
+{
+	u16 m;
+
+	if (cache_qos_rotate_steps(live))
+		cache_qos_resolve_changed(live);
+	for (m = 0; m < CACHE_QOS_MAX_MONITORS; m++) {
+		if (!READ_ONCE(live->core.monitors[m].turns))
+			continue;
+		raw_spin_lock_irq(&live->lock);
+		cache_qos_turn_settle(&live->core, m);
+		raw_spin_unlock_irq(&live->lock);
+	}
+}
+
+/**
+ * cache_qos_turn_takes - check if the monitor of an event takes turns
+ * @live: driver state
+ * @ev: the event
+ *
+ * Return: false also if the event has no monitor yet.
+ */
+bool cache_qos_turn_takes(const struct cache_qos_live *live, const struct cache_qos_event *ev)
+{
+	return ev->watch && READ_ONCE(live->core.monitors[READ_ONCE(ev->watch->monitor)].turns);
+}
+
+/* The event that was opened; for an inherited event its parent, which reports its times */
+static struct cache_qos_event *cache_qos_turn_top(struct cache_qos_event *ev)
+{
+	struct perf_event *event = ev->pev.event;
+
+	return event->parent ? cache_qos_of_event(event->parent) : ev;
+}
+
+static u64 cache_qos_turn_ran(const struct perf_event *event)
+{
+	return event->total_time_running + compat_event_time(event) - event->tstamp;
+}
+
+/**
+ * cache_qos_turn_come - an event is added to its CPU
+ * @live: driver state
+ * @ev: the event
+ *
+ * Context: callback of the PMU: ctx->lock of perf is held, interrupts off.
+ */
+void cache_qos_turn_come(struct cache_qos_live *live, struct cache_qos_event *ev)
+{
+	if (!cache_qos_turn_takes(live, ev))
+		return;
+	ev->at_ns = cache_qos_now_ns();
+	ev->had_ns = cache_qos_turn_ns(&live->core, ev->watch->monitor, ev->at_ns);
+	ev->ran_ns = cache_qos_turn_ran(ev->pev.event);
+}
+
+/* Give back the time that was taken off an event of occupancy and off its children. */
+static void cache_qos_turn_give_back(struct cache_qos_event *top)
+{
+	atomic64_add(atomic64_xchg(&top->cut_ns, 0), &top->pev.event->child_total_time_running);
+}
+
+static void cache_qos_turn_cut_gauge(struct cache_qos_event *top, u64 ran_ns)
+{
+	if (READ_ONCE(top->valued))
+		return;
+	atomic64_sub(ran_ns, &top->pev.event->child_total_time_running);
+	atomic64_add(ran_ns, &top->cut_ns);
+	/* Pairs with cache_qos_turn_valued(): one of the two sees the other's write. */
+	smp_mb();
+	if (READ_ONCE(top->valued))
+		cache_qos_turn_give_back(top);
+}
+
+/**
+ * cache_qos_turn_account - take the time without RMIDs off the running time of an event
+ * @live: driver state
+ * @ev: the event, which is active
+ *
+ * Context: callback of the PMU: ctx->lock of perf is held, interrupts off. Not in an NMI.
+ */
+void cache_qos_turn_account(struct cache_qos_live *live, struct cache_qos_event *ev)
+{
+	struct cache_qos_event *top = cache_qos_turn_top(ev);
+	u64 had_ns = ev->had_ns, at_ns = ev->at_ns, ran_ns = ev->ran_ns;
+
+	if (!at_ns || !cache_qos_turn_takes(live, ev))
+		return;
+	cache_qos_turn_come(live, ev);
+	ran_ns = ev->ran_ns - ran_ns;
+	if (top->what == PMUKIT_CACHE_QOS_EVENT_OCCUPANCY)
+		cache_qos_turn_cut_gauge(top, ran_ns);
+	else
+		atomic64_sub(cache_qos_turn_missed(ran_ns, ev->at_ns - at_ns, ev->had_ns - had_ns),
+			     &top->pev.event->child_total_time_running);
+}
+
+/**
+ * cache_qos_turn_valued - an event of occupancy has a settled value
+ * @ev: the event, which was opened and not inherited
+ */
+void cache_qos_turn_valued(struct cache_qos_event *ev)
+{
+	if (!ev->turns || READ_ONCE(ev->valued))
+		return;
+	WRITE_ONCE(ev->valued, true);
+	/* Pairs with cache_qos_turn_cut_gauge() */
+	smp_mb();
+	cache_qos_turn_give_back(ev);
+}
