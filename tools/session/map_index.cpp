@@ -82,8 +82,9 @@ void MapIndex::for_nodes_of(const Map &map, Each each) const
     }
 }
 
-const Map *MapIndex::find(uint64_t address, uint64_t since_ns, uint64_t time_ns) const
+const Map *MapIndex::find(uint64_t address, const Times &when) const
 {
+    const uint64_t time_ns = when.time_ns;
     const Map *best = nullptr, *first = nullptr;
     const bool is_indexed = !edges_.empty() && address >= edges_.front() && address < edges_.back();
     const auto indexed_end = maps_.begin() + static_cast<ptrdiff_t>(indexed_);
@@ -109,7 +110,9 @@ const Map *MapIndex::find(uint64_t address, uint64_t since_ns, uint64_t time_ns)
         else if (map->time_ns > time_ns && (!first || map->time_ns < first->time_ns))
             first = &*map;
     }
-    return best && best->time_ns >= since_ns ? best : first;
+    if (best && best->time_ns >= when.since_ns)
+        return best;
+    return first && first->time_ns < when.until_ns ? first : nullptr;
 }
 
 }  // namespace pmukit::cli

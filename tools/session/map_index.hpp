@@ -32,11 +32,14 @@ public:
     bool add(const Map &map, Budget &left);
     size_t size() const { return maps_.size(); }
 
+    struct Times {
+        uint64_t since_ns, time_ns, until_ns;
+    };
     // Returns the latest map at this address with since_ns <= map.time_ns <= time_ns. If none
-    // exists, returns the earliest later map, because the records of maps from before the recording
-    // have times within it. Among equal times, the map added last counts as the latest, and the map
-    // added first as the earliest. nullptr: no map.
-    const Map *find(uint64_t address, uint64_t since_ns, uint64_t time_ns) const;
+    // exists, returns the earliest later map before until_ns, because the records of maps from
+    // before the recording have times within it. Among equal times, the map added last counts as
+    // the latest, and the map added first as the earliest. nullptr: no map.
+    const Map *find(uint64_t address, const Times &when) const;
 
     // Call before find() if is_built() is false. Returns the number of maps that overlap too many
     // others for the budget; find() no longer returns these.

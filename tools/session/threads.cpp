@@ -22,7 +22,8 @@ constexpr unsigned kMaxAncestors = 64;
 void Threads::note(const perfdata::Record &record, const perfdata::Reader &reader)
 {
     const std::endian order = reader.order();
-    const uint64_t time_ns = reader.time_of(record).value_or(0);
+    const std::optional<uint64_t> time = reader.time_of(record);
+    const uint64_t time_ns = time.value_or(0);
     if (record.type == PERF_RECORD_MMAP) {
         if (const auto map = perfdata::parse_mmap(record.body, order))
             note_map(*map, time_ns);
@@ -33,8 +34,11 @@ void Threads::note(const perfdata::Record &record, const perfdata::Reader &reade
         if (const auto command = perfdata::parse_comm(record.body, order))
             note_command(*command, record.misc & PERF_RECORD_MISC_COMM_EXEC, time_ns);
     } else if (record.type == PERF_RECORD_FORK) {
-        if (const auto task = perfdata::parse_task(record.body, order))
+        // In a recording without times, a fork has one, too; records then count in their order.
+        if (auto task = perfdata::parse_task(record.body, order)) {
+            task->time_ns = time ? task->time_ns : 0;
             note_fork(*task, record.misc & PERF_RECORD_MISC_FORK_EXEC);
+        }
     }
 }
 
@@ -90,12 +94,25 @@ void Threads::add_life(uint32_t tid, uint64_t time_ns, Life life, bool in_front)
                        std::move(life));
 }
 
+void Threads::add_start(uint32_t pid, uint64_t time_ns, std::optional<uint32_t> parent)
+{
+    Process *const process = entry(processes_, pid);
+    if (!process || process->starts.size() >= kMaxNames ||
+        !left_.take(sizeof time_ns + sizeof parent + kNodeBytes)) {
+        dropped_++;
+        return;
+    }
+    auto &starts = process->starts;
+    // As in note_fork(): a fork comes before an exec of the same time.
+    starts.emplace_hint(parent ? starts.lower_bound(time_ns) : starts.upper_bound(time_ns), time_ns,
+                        parent);
+}
+
 void Threads::note_command(const perfdata::CommRecord &command, bool exec, uint64_t time_ns)
 {
     add_life(command.tid, time_ns, Life{valid_utf8(command.name), {}, exec}, false);
-    Process *const process = exec ? entry(processes_, command.pid) : nullptr;
-    if (process && process->execs_ns.size() < kMaxNames && left_.take(sizeof time_ns + kNodeBytes))
-        process->execs_ns.insert(time_ns);
+    if (exec)
+        add_start(command.pid, time_ns, {});
 }
 
 void Threads::note_fork(const perfdata::TaskRecord &task, bool own_program)
@@ -103,15 +120,8 @@ void Threads::note_fork(const perfdata::TaskRecord &task, bool own_program)
     // A COMM may have the same time as the fork that it follows, so the fork is inserted before it.
     if (task.parent_tid != task.tid)
         add_life(task.tid, task.time_ns, Life{{}, task.parent_tid, true}, true);
-    if (task.pid == task.parent_pid || own_program)
-        return;
-    Process *const process = entry(processes_, task.pid);
-    if (!process) {
-        dropped_++;
-        return;
-    }
-    process->parent = task.parent_pid;
-    process->forked_ns = task.time_ns;
+    if (task.pid != task.parent_pid && !own_program)
+        add_start(task.pid, task.time_ns, task.parent_pid);
 }
 
 std::string_view Threads::command(uint32_t tid, uint64_t time_ns) const
@@ -145,9 +155,9 @@ uint64_t Threads::since_ns(uint32_t pid, uint32_t tid, uint64_t time_ns) const
             behind != thread->second.lives.begin())
             since_ns = std::prev(behind)->first;
     if (const auto process = processes_.find(pid); process != processes_.end())
-        if (const auto behind = process->second.execs_ns.upper_bound(time_ns);
-            behind != process->second.execs_ns.begin())
-            since_ns = std::max(since_ns, *std::prev(behind));
+        if (const auto behind = process->second.starts.upper_bound(time_ns);
+            behind != process->second.starts.begin())
+            since_ns = std::max(since_ns, std::prev(behind)->first);
     return since_ns;
 }
 
@@ -159,20 +169,25 @@ std::optional<Threads::Place> Threads::find(uint32_t pid, uint64_t address, uint
         if (known == processes_.end())
             return std::nullopt;
         const Process &process = known->second;
-        const auto exec = process.execs_ns.upper_bound(time_ns);
-        const uint64_t since_ns = exec == process.execs_ns.begin() ? 0 : *std::prev(exec);
+        const auto next = process.starts.upper_bound(time_ns);
+        const bool is_first = next == process.starts.begin();
+        const uint64_t since_ns = is_first ? 0 : std::prev(next)->first;
+        const std::optional<uint32_t> parent = is_first ? std::nullopt : std::prev(next)->second;
+        // After a fork, an address without a map of the process's own had that of the parent.
+        const uint64_t last_ns = next == process.starts.end() ? UINT64_MAX : next->first;
+        const uint64_t until_ns = parent ? 0 : last_ns;
         if (!process.maps.is_built())
             dropped_ += process.maps.build(left_);
-        if (const Map *map = process.maps.find(address, since_ns, time_ns))
+        if (const Map *map = process.maps.find(address, {since_ns, time_ns, until_ns}))
             return Place{map->object, address - map->begin + map->file_offset, map->file_offset};
-        if (since_ns != 0 && std::exchange(in_kernel, false)) {
+        if (since_ns != 0 && !parent && std::exchange(in_kernel, false)) {
             time_ns = since_ns - 1;
             continue;
         }
-        if (!process.parent || since_ns != 0)
+        if (!parent)
             return std::nullopt;
-        pid = *process.parent;
-        time_ns = process.forked_ns;
+        pid = *parent;
+        time_ns = since_ns;
     }
     return std::nullopt;
 }

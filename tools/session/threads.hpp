@@ -3,7 +3,8 @@
 // Records may arrive in any order; each entry and each query has a time.
 //
 // A process has its own maps and, until it executes another program, those that its parent had at
-// the fork. No record reports an unmap: the latest map of an address counts.
+// the fork. A fork of a PID that was there before starts another process: it has no maps of the
+// earlier one. No record reports an unmap: the latest map of an address counts.
 //
 // Queries are cheap after the last note(); a note() between two queries may rebuild an index.
 #pragma once
@@ -11,7 +12,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,9 +58,8 @@ public:
 private:
     struct Process {
         mutable MapIndex maps;
-        std::multiset<uint64_t> execs_ns;
-        std::optional<uint32_t> parent;
-        uint64_t forked_ns = 0;
+        // Forks and execs, by time. parent: whose maps it has, after a fork; nullopt: an exec.
+        std::multimap<uint64_t, std::optional<uint32_t>> starts;
     };
     // A period in which a thread has one name. From a fork until the thread sets a name, that is
     // the name of the parent thread.
@@ -77,6 +76,8 @@ private:
     void note_command(const perfdata::CommRecord &command, bool exec, uint64_t time_ns);
     // own_program: PERF_RECORD_MISC_FORK_EXEC is set.
     void note_fork(const perfdata::TaskRecord &task, bool own_program);
+    // parent: see Process.
+    void add_start(uint32_t pid, uint64_t time_ns, std::optional<uint32_t> parent);
     // in_front: insert before lives with the same time.
     void add_life(uint32_t tid, uint64_t time_ns, Life life, bool in_front);
     std::optional<uint32_t> object_of(std::string_view path, Bytes build_id);

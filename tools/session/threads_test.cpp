@@ -124,6 +124,45 @@ TEST_F(ThreadsTest, CallerOfTheKernelIsFoundInTheProgramBeforeTheLastExec)
     EXPECT_EQ(at(20, 0x5000, 62), "nothing") << "not a caller of the kernel";
 }
 
+// A server that forks reuses PIDs: the process of the second fork executes nothing.
+TEST_F(ThreadsTest, ReusedPidHasTheMapsOfItsOwnParentOnly)
+{
+    mmap(10, 0x1000, 0x100, 0, "/bin/server", 5);
+    fork(30, 10, 30, 10, 20);
+    comm(30, 30, "before", 21, true);
+    mmap(30, 0x1000, 0x100, 0, "/bin/before", 22);
+    mmap(30, 0x2000, 0x100, 0, "/lib/before", 22);
+    fork(30, 10, 30, 10, 50);
+    fork(30, 40, 30, 40, 70);
+    comm(30, 30, "after", 71, true);
+    mmap(30, 0x1000, 0x100, 0, "/bin/after", 72);
+    EXPECT_EQ(at(30, 0x1000, 20), "/bin/server+0");
+    EXPECT_EQ(at(30, 0x1000, 49), "/bin/before+0");
+    EXPECT_EQ(at(30, 0x1000, 50), "/bin/server+0");
+    EXPECT_EQ(at(30, 0x2000, 60), "nothing");
+    EXPECT_EQ(at(30, 0x1000, 70), "nothing") << "a process without known maps forked it";
+    EXPECT_EQ(at(30, 0x1000, 72), "/bin/after+0");
+    EXPECT_EQ(threads.since_ns(30, 30, 60), 50U);
+}
+
+TEST_F(ThreadsTest, WhatAChildMapsAtAnAddressOfItsParentIsItsOwnFromThenOn)
+{
+    mmap(10, 0x1000, 0x100, 0, "/lib/parent", 5);
+    fork(20, 10, 20, 10, 30);
+    mmap(20, 0x1000, 0x100, 0, "/lib/child", 40);
+    EXPECT_EQ(at(20, 0x1000, 39), "/lib/parent+0");
+    EXPECT_EQ(at(20, 0x1000, 40), "/lib/child+0");
+}
+
+TEST_F(ThreadsTest, MapsRecordedLateAreNotThoseOfAnEarlierProgram)
+{
+    mmap(10, 0x1000, 0x100, 0, "/bin/first", 10);
+    comm(10, 10, "second", 20, true);
+    mmap(10, 0x2000, 0x100, 0, "/bin/second", 21);
+    EXPECT_EQ(at(10, 0x1000, 5), "/bin/first+0");
+    EXPECT_EQ(at(10, 0x2000, 5), "nothing");
+}
+
 TEST_F(ThreadsTest, NamesAreInheritedUntilTheyChange)
 {
     comm(10, 10, "shell", 5, false);
@@ -205,12 +244,13 @@ TEST_F(ThreadsTest, FindsAMapThatWasAddedAfterAnEarlierQuery)
 }
 
 // Reference implementation without an index: a search of all maps.
-const Map *find_slowly(const std::vector<Map> &maps, uint64_t address, uint64_t since_ns,
-                       uint64_t time_ns)
+const Map *find_slowly(const std::vector<Map> &maps, uint64_t address, const MapIndex::Times &when)
 {
+    const auto &[since_ns, time_ns, until_ns] = when;
     const Map *best = nullptr;
     for (const Map &map : maps) {
-        if (address < map.begin || address >= map.end || map.time_ns < since_ns)
+        if (address < map.begin || address >= map.end || map.time_ns < since_ns ||
+            (map.time_ns > time_ns && map.time_ns >= until_ns))
             continue;
         const bool fits = map.time_ns <= time_ns, best_fits = best && best->time_ns <= time_ns;
         if (!best || (fits && (!best_fits || map.time_ns >= best->time_ns)) ||
@@ -243,8 +283,9 @@ TEST(MapIndex, AgreesWithLinearSearch)
         for (int i = 0; i < 500; i++) {
             const uint64_t address = random() % 100, time_ns = random() % 14,
                            since_ns = random() % (time_ns + 1);
-            const Map *found = index.find(address, since_ns, time_ns),
-                      *expected = find_slowly(maps, address, since_ns, time_ns);
+            const MapIndex::Times when{since_ns, time_ns, random() % 16};
+            const Map *found = index.find(address, when),
+                      *expected = find_slowly(maps, address, when);
             ASSERT_EQ(found != nullptr, expected != nullptr);
             if (found)
                 ASSERT_EQ(found->object, expected->object) << "round " << round;
@@ -269,8 +310,9 @@ TEST(MapIndex, FindsMapsAddedAfterTheBuild)
         for (int i = 0; i < 200; i++) {
             const uint64_t address = random() % 100, time_ns = random() % 14,
                            since_ns = random() % (time_ns + 1);
-            const Map *found = index.find(address, since_ns, time_ns),
-                      *expected = find_slowly(maps, address, since_ns, time_ns);
+            const MapIndex::Times when{since_ns, time_ns, random() % 16};
+            const Map *found = index.find(address, when),
+                      *expected = find_slowly(maps, address, when);
             ASSERT_EQ(found != nullptr, expected != nullptr);
             if (found)
                 ASSERT_EQ(found->object, expected->object) << "round " << round;
@@ -280,11 +322,12 @@ TEST(MapIndex, FindsMapsAddedAfterTheBuild)
 
 TEST(MapIndex, CoversTheWholeAddressRange)
 {
+    constexpr MapIndex::Times kAny{0, 0, UINT64_MAX};
     const MapIndex index = index_of({{0, UINT64_MAX - 1, UINT64_MAX, 0, 1}, {0, 0, 1, 0, 2}});
-    EXPECT_EQ(index.find(UINT64_MAX - 1, 0, 0)->object, 1U);
-    EXPECT_EQ(index.find(UINT64_MAX, 0, 0), nullptr);
-    EXPECT_EQ(index.find(0, 0, 0)->object, 2U);
-    EXPECT_EQ(index.find(1, 0, 0), nullptr);
+    EXPECT_EQ(index.find(UINT64_MAX - 1, kAny)->object, 1U);
+    EXPECT_EQ(index.find(UINT64_MAX, kAny), nullptr);
+    EXPECT_EQ(index.find(0, kAny)->object, 2U);
+    EXPECT_EQ(index.find(1, kAny), nullptr);
 }
 
 // Without an index, each query of this test would search all maps, and each query of the next test
@@ -401,7 +444,7 @@ TEST(MapIndex, OverlappingMapsAreFoundUpToTheLimit)
     const size_t without_room = index.build(left), found = kMaps - without_room;
     EXPECT_GT(without_room, 0U);
     EXPECT_GT(found, kMaps / 100);
-    EXPECT_GE(index.find(kMiddle, 0, UINT64_MAX)->time_ns, found - 1);
+    EXPECT_GE(index.find(kMiddle, {0, UINT64_MAX, UINT64_MAX})->time_ns, found - 1);
     EXPECT_LT(index.build(left), kMaps / 100) << "dropped maps return their memory";
 }
 
