@@ -20,6 +20,7 @@
 #include "perfdata/format.hpp"
 #include "perfdata/generic_events.hpp"
 #include "perfdata/ordered.hpp"
+#include "perfdata/sample.hpp"
 #include "perfdata/translate.hpp"
 
 namespace pmukit::perfdata {
@@ -51,8 +52,81 @@ bool is_in(const List &list, const Value &value)
     return std::ranges::find(list, value) != std::end(list);
 }
 
+bool is_of_device(const Event &event)
+{
+    return event.attr.type >= PERF_TYPE_MAX;
+}
+
+// Finds the event id of AUX buffers by the AUX records before them in their file.
+class AuxIds {
+public:
+    explicit AuxIds(const Reader &reader) : reader_(reader) {}
+
+    // Call with each record, in the order of the file.
+    void note(const Record &record);
+    // Returns the id of the event, once for each ring. nullopt: the file itself says it, or the
+    // event is unknown.
+    std::optional<uint64_t> id_of(const AuxtraceRecord &trace);
+
+private:
+    std::optional<uint64_t> only_id() const;
+
+    static constexpr uint32_t kNone = UINT32_MAX;
+    static constexpr size_t kMostRings = 16384;
+
+    const Reader &reader_;
+    std::map<uint32_t, uint64_t> by_cpu_, by_tid_;
+    std::set<uint64_t> rings_;  // indexes of rings whose id is in the file, or was returned
+};
+
+void AuxIds::note(const Record &record)
+{
+    if (rings_.size() > kMostRings || by_cpu_.size() > kMostRings || by_tid_.size() > kMostRings)
+        return;
+    if (record.type == kIdIndex) {
+        const auto index = parse_id_index(record.body, reader_.order());
+        for (size_t i = 0; index && i < index->size(); i++) {
+            const auto event = reader_.event_of_id((*index)[i].id);
+            if (event && is_of_device(reader_.events()[*event]))
+                rings_.insert((*index)[i].index);
+        }
+    }
+    const auto event =
+        record.type == PERF_RECORD_AUX ? reader_.event_of(record) : std::optional<size_t>();
+    const auto sample_id =
+        event ? parse_sample_id(record.body, reader_.events()[*event].attr, reader_.order())
+              : std::nullopt;
+    if (!sample_id || !sample_id->id)
+        return;
+    by_cpu_.try_emplace(sample_id->cpu.value_or(kNone), *sample_id->id);
+    by_tid_.try_emplace(sample_id->tid.value_or(kNone), *sample_id->id);
+}
+
+// Returns an id of the event that can have an AUX area, if it is the only one.
+std::optional<uint64_t> AuxIds::only_id() const
+{
+    const auto &events = reader_.events();
+    const auto event = std::ranges::find_if(events, is_of_device);
+    const bool is_only = std::ranges::count_if(events, is_of_device) == 1;
+    return is_only && !event->ids.empty() ? std::optional(event->ids.front()) : std::nullopt;
+}
+
+std::optional<uint64_t> AuxIds::id_of(const AuxtraceRecord &trace)
+{
+    if (reader_.event_of_id(trace.reference) || !rings_.insert(trace.index).second)
+        return std::nullopt;
+    const auto &known = trace.cpu == kNone ? by_tid_ : by_cpu_;
+    const auto id = known.find(trace.cpu == kNone ? trace.tid : trace.cpu);
+    return id != known.end() ? std::optional(id->second) : only_id();
+}
+
 struct Input {
-    explicit Input(Reader &from, size_t max_bytes) : reader(from), ordered(from, max_bytes) {}
+    Input(Reader &from, size_t max_bytes) : reader(from), ordered(from, max_bytes), aux_ids(from)
+    {
+        ordered.on_read([this](const Record &record) { aux_ids.note(record); });
+    }
+    Input(const Input &) = delete;
+    Input &operator=(const Input &) = delete;
 
     Reader &reader;
     OrderedReader ordered;
@@ -66,6 +140,10 @@ struct Input {
     uint64_t head_ns = 0;  // merged time of the head, or of the last record that had a time
     std::optional<uint32_t> info_type;  // type of AUXTRACE_INFO
     std::vector<uint64_t> info;
+
+    // By event: the merged id for records that have none. The records of other events have theirs.
+    std::vector<uint64_t> own_ids;
+    AuxIds aux_ids;
 };
 
 // Clocks
@@ -174,6 +252,8 @@ private:
     Result<void> advance(Input &input);
     Result<void> write_preamble(Input &input, Writer &to);
     Result<void> write_info(Writer &to);
+    Result<void> add_id(const Input &input, uint32_t type, size_t event);
+    Result<void> write_aux_id(Input &input, Writer &to);
     Result<void> write_head(Input &input, Writer &to);
     Result<void> write_all(Writer &to);
     bool is_left_out(const Input &input, const Record &record) const;
@@ -223,6 +303,15 @@ Result<void> Merge::check_trace_events(const Input &input)
     return {};
 }
 
+// True if the records of both events have an id, at the same places.
+bool has_same_id_places(const Event &a, const Event &b)
+{
+    const auto sample = sample_id_position(a.attr.sample_type),
+               trailer = trailer_id_position(a.attr.sample_type);
+    return sample && trailer && sample == sample_id_position(b.attr.sample_type) &&
+           trailer == trailer_id_position(b.attr.sample_type);
+}
+
 Result<void> Merge::check(const Input &input)
 {
     const Reader &reader = input.reader;
@@ -233,11 +322,16 @@ Result<void> Merge::check(const Input &input)
         return Error{Errc::kUnsupported,
                      reader.part() + ": a directory; make a file of it first, with pmukit cut"};
     for (const Event &event : reader.events()) {
-        if (!(event.attr.sample_type & PERF_SAMPLE_IDENTIFIER) || !event.attr.sample_id_all)
+        if (!event.attr.sample_id_all)
             return Error{Errc::kUnsupported,
                          reader.part() +
-                             ": its records have no event id (PERF_SAMPLE_IDENTIFIER); record with "
-                             "perf record --sample-identifier, or with pmukit record"};
+                             ": its records have no sample id (sample_id_all): they "
+                             "are from before Linux 2.6.38"};
+        if (reader.events().size() > 1 && !has_same_id_places(event, reader.events().front()))
+            return Error{Errc::kUnsupported,
+                         reader.part() +
+                             ": its records do not name their event (PERF_SAMPLE_IDENTIFIER); "
+                             "record with perf record --sample-identifier, or with pmukit record"};
         if (event.attr.type != kTracepointType)
             continue;
         if (Result<void> fits = check_trace_events(input); !fits)
@@ -340,20 +434,26 @@ void Merge::find_hosts()
     }
 }
 
+uint64_t merged_id(const Input &input, uint64_t id)
+{
+    const uint64_t *const fresh = input.translation.ids.find(id);
+    return fresh ? *fresh : id;
+}
+
 void Merge::number_ids(Input &input)
 {
-    for (const Event &event : input.reader.events())
-        for (uint64_t id : event.ids) {
-            if (input.translation.ids.find(id))
-                continue;
-            uint64_t fresh = id;
-            if (!used_ids_.insert(fresh, {})) {
-                while (!used_ids_.insert(next_id_, {}))
-                    next_id_++;
-                fresh = next_id_;
-            }
-            input.translation.ids.insert(id, fresh);
-        }
+    const auto unused_id = [this] {
+        while (!used_ids_.insert(next_id_, {}))
+            next_id_++;
+        return next_id_;
+    };
+    for (const Event &event : input.reader.events()) {
+        for (uint64_t id : event.ids)
+            if (!input.translation.ids.find(id))
+                input.translation.ids.insert(id, used_ids_.insert(id, {}) ? id : unused_id());
+        input.own_ids.push_back(event.ids.empty() ? unused_id()
+                                                  : merged_id(input, event.ids.front()));
+    }
 }
 
 uint32_t Merge::merged_type(uint32_t type, const std::string &name)
@@ -390,12 +490,15 @@ std::vector<WriterEvent> Merge::events() const
     std::vector<WriterEvent> all;
     for (const Input &input : inputs_)
         for (size_t i = 0; WriterEvent & event : events_for_copy(input.reader)) {
-            std::byte *type = event.attr.data() + kAttrType;
+            std::byte *type = event.attr.data() + kAttrType,
+                      *fields = event.attr.data() + kAttrSampleType;
             const std::endian order = input.reader.order();
             store(type, input.types.at(load<uint32_t>(type, order)), order);
+            store(fields, load<uint64_t>(fields, order) | PERF_SAMPLE_IDENTIFIER, order);
             for (uint64_t &id : event.ids)
-                if (const uint64_t *const fresh = input.translation.ids.find(id))
-                    id = *fresh;
+                id = merged_id(input, id);
+            if (event.ids.empty())
+                event.ids.push_back(input.own_ids[i]);
             event.name = with_host(name_of(input.reader.events()[i++]), input);
             all.push_back(std::move(event));
         }
@@ -442,12 +545,70 @@ Result<void> Merge::advance(Input &input)
     return {};
 }
 
+// Offset of the event id in a record of this size without PERF_SAMPLE_IDENTIFIER. nullopt: none.
+std::optional<size_t> id_place(bool is_sample, uint64_t sample_type, size_t bytes)
+{
+    const auto place =
+        is_sample ? sample_id_position(sample_type) : trailer_id_position(sample_type);
+    if (!place || *place > bytes || (is_sample && bytes - *place < sizeof(uint64_t)))
+        return std::nullopt;
+    return is_sample ? *place : bytes - *place;
+}
+
+// Adds the word of PERF_SAMPLE_IDENTIFIER to the record in body_ if it has none.
+Result<void> Merge::add_id(const Input &input, uint32_t type, size_t event)
+{
+    const Reader &reader = input.reader;
+    const uint64_t fields = reader.events()[event].attr.sample_type;
+    if (type >= kHeaderAttr || (fields & PERF_SAMPLE_IDENTIFIER))
+        return {};
+    if (kRecordHeaderBytes + body_.size() + sizeof(uint64_t) > UINT16_MAX)
+        return Error{Errc::kUnsupported,
+                     fmt::format("{}: a record of {} bytes has no space for the id of its event; "
+                                 "record with perf record --sample-identifier",
+                                 reader.part(), kRecordHeaderBytes + body_.size())};
+    const bool is_sample = type == PERF_RECORD_SAMPLE;
+    const auto place = id_place(is_sample, fields, body_.size());
+    const uint64_t id =
+        place ? load<uint64_t>(body_.data() + *place, reader.order()) : input.own_ids[event];
+    std::byte word[sizeof id];
+    store(word, id, reader.order());
+    body_.insert(is_sample ? body_.begin() : body_.end(), std::begin(word), std::end(word));
+    return {};
+}
+
+// Writes an ID_INDEX that names the event of an AUX buffer.
+Result<void> Merge::write_aux_id(Input &input, Writer &to)
+{
+    const Record &record = input.head;
+    const std::endian order = input.reader.order();
+    const auto trace = record.type == kAuxtrace && record.payload_at == 0
+                           ? parse_auxtrace(record.body, order)
+                           : std::nullopt;
+    const auto id = trace ? input.aux_ids.id_of(*trace) : std::nullopt;
+    if (!id)
+        return {};
+    Packer index(order);
+    index.put(uint64_t{1}).put(*id).put(uint64_t{trace->index});
+    for (uint32_t number : {trace->cpu, trace->tid})
+        index.put(static_cast<uint64_t>(static_cast<int32_t>(number)));
+    std::vector<std::byte> body = index.take();
+    if (!translate(kIdIndex, body, {}, order, input.translation))
+        return {};
+    Record entry;
+    entry.type = kIdIndex;
+    entry.body = body;
+    return to.copy(entry);
+}
+
 Result<void> Merge::write_head(Input &input, Writer &to)
 {
     if (Result<void> one_boot = check_boot(input, input.head); !one_boot)
         return one_boot;
     if (is_left_out(input, input.head))
         return {};
+    if (Result<void> done = write_aux_id(input, to); !done)
+        return done;
     const Reader &reader = input.reader;
     Record record = input.head;
     body_.assign(record.body.begin(), record.body.end());
@@ -457,6 +618,8 @@ Result<void> Merge::write_head(Input &input, Writer &to)
         input.summary.foreign_records += record.payload_at == 0;  // once for all pieces
         return {};
     }
+    if (Result<void> done = add_id(input, record.type, event); !done)
+        return done;
     record.body = body_;
     since_round_ += kRecordHeaderBytes + body_.size();
     return to.copy(record);

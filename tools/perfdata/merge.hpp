@@ -5,6 +5,10 @@
 // the name of the host is appended to PMUs and events ("cxl_hmu_mem0.0.0@green"), and the threads,
 // CPUs and rings of all hosts but the first get new numbers. Conflicting event ids and PMU types
 // are renumbered.
+//
+// perf finds the event of a record by an id at one place (PERF_SAMPLE_IDENTIFIER), which it does
+// not record for a single event. The merge adds it. It also adds an ID_INDEX for AUX buffers: they
+// do not name their event, and have no time by which they could follow their AUX records.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +46,7 @@ struct Merged {
 
 // All readers must be at their start. Memory: one round of records per recording; at most 32 MiB in
 // total, or 2 MiB per recording if there are more than 16. Error: recordings that do not fit
-// together (byte order, events without ids, two boots of one host).
+// together (byte order, several events whose records do not name them, two boots of one host).
 Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to);
 Result<Merged> merge_recordings(std::vector<Reader> &inputs, const std::string &to,
                                 const ProgressCallback &progress);

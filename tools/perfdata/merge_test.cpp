@@ -7,8 +7,10 @@
 #include <filesystem>
 
 #include "base/test_folder.hpp"
+#include "perfdata/aux.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
+#include "perfdata/testing/test_file.hpp"
 #include "perfdata/writer.hpp"
 
 namespace pmukit::perfdata {
@@ -18,7 +20,9 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kSampleType =
     PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
-constexpr uint64_t kId = 7;
+constexpr uint64_t kId = 7, kNoId = 123456;
+
+constexpr uint64_t kWithoutId = kSampleType & ~uint64_t{PERF_SAMPLE_IDENTIFIER};
 
 struct Host {
     std::string name;
@@ -37,6 +41,7 @@ struct Host {
     uint64_t kernel_at = 0;  // address of the kernel's map; 0: no map
     uint32_t cpus = 4;
     uint32_t thread = 100, on_cpu = 2;  // of the samples
+    bool names_buffer = true;  // the AUX buffer has the event id, as pmukit writes it
 };
 
 class MergeTest : public ::testing::TestWithParam<std::endian> {
@@ -77,18 +82,37 @@ protected:
             ASSERT_TRUE(to->auxtrace_info(6, info));
         if (host.kernel_at)
             ASSERT_TRUE(to->records(kernel_map(host.kernel_at, order)));
+        const bool has_id = host.sample_type & PERF_SAMPLE_IDENTIFIER;
+        const uint16_t trailer_bytes = has_id ? 32 : 24;
+        const auto trailer = [&](Packer &packer, uint64_t time) {
+            packer.put(100U).put(100U).put(time).put(2U).put(0U);
+            if (has_id)
+                packer.put(kId);
+        };
         Packer comm(order);
-        comm.record_header(PERF_RECORD_COMM, 0, 8 + 16 + 32).put(100U).put(100U).put(uint64_t{0});
-        comm.put(100U).put(100U).put(host.times.front()).put(2U).put(0U).put(kId);
+        comm.record_header(PERF_RECORD_COMM, 0, 8 + 16 + trailer_bytes)
+            .put(100U)
+            .put(100U)
+            .put(uint64_t{0});
+        trailer(comm, host.times.front());
         ASSERT_TRUE(to->records(comm.bytes()));
         for (uint64_t time : host.times) {
             Packer sample(order);
-            sample.record_header(PERF_RECORD_SAMPLE, 0, 8 + 32);
-            sample.put(kId).put(host.thread).put(host.thread).put(time).put(host.on_cpu).put(0U);
+            sample.record_header(PERF_RECORD_SAMPLE, 0, 8 + trailer_bytes);
+            if (has_id)
+                sample.put(kId);
+            sample.put(host.thread).put(host.thread).put(time).put(host.on_cpu).put(0U);
             ASSERT_TRUE(to->records(sample.bytes()));
         }
         AuxtraceRecord trace;
-        trace.reference = kId;
+        trace.reference = host.names_buffer ? kId : kNoId;
+        if (!host.names_buffer) {
+            Packer aux(order);
+            aux.record_header(PERF_RECORD_AUX, 0, 8 + 24 + trailer_bytes);
+            aux.put(uint64_t{0}).put(uint64_t{16}).put(uint64_t{0});
+            trailer(aux, host.times.back());
+            ASSERT_TRUE(to->records(aux.bytes()));
+        }
         trace.tid = UINT32_MAX;
         trace.cpu = 2;
         ASSERT_TRUE(to->auxtrace(trace, std::vector<std::byte>(16), {}));
@@ -258,6 +282,95 @@ TEST_P(MergeTest, AuxBuffersStayWithTheirEvent)
                            std::to_string(trace.cpu));
         }
     EXPECT_EQ(pmus, (std::vector<std::string>{"hmu0@green 2", "hmu1@blue 6"}));
+}
+
+// perf records no id for a single event.
+TEST_P(MergeTest, RecordsOfTheOnlyEventGetItsId)
+{
+    write({"green", "hmu0", {10, 30}, {}, kWithoutId});
+    write({"blue", "hmu1", {20}, {}, kWithoutId});
+    write({"blue", "hmu2", {40}, {}});
+    const auto merged = merge();
+    ASSERT_TRUE(merged) << merged.error().message;
+    EXPECT_EQ(samples(),
+              (std::vector<std::string>{"hmu0@green 100 2 @10", "hmu1@blue 4194404 6 @20",
+                                        "hmu0@green 100 2 @30", "hmu2@blue 4194404 6 @40"}));
+    Result<Reader> reader = read_merged();
+    std::vector<uint64_t> times;
+    for (Record record; reader->next(record);)
+        if (record.type == PERF_RECORD_COMM) {
+            EXPECT_TRUE(reader->event_of(record));
+            times.push_back(*reader->time_of(record));
+        }
+    EXPECT_EQ(times, (std::vector<uint64_t>{10, 20, 40}));
+}
+
+// The records of two events, which have ids at another place.
+TEST_P(MergeTest, RecordsWithAnIdAtAnotherPlaceGetItAtThePlaceOfAll)
+{
+    constexpr uint64_t kFields = PERF_SAMPLE_TIME | PERF_SAMPLE_ID;
+    testing::FileBuilder builder(GetParam());
+    builder.event(24, kFields, {8}).event(25, kFields, {9}).pmu(24, "first").pmu(25, "second");
+    for (uint64_t time = 1; time <= 4; time++)
+        builder.record(PERF_RECORD_SAMPLE, {time, 8 + time % 2});
+    paths_.push_back(folder_.path("two_events"));
+    folder_.put("two_events", builder.file());
+    write({"green", "hmu0", {10}, {}});
+    const auto merged = merge();
+    ASSERT_TRUE(merged) << merged.error().message;
+    Result<Reader> reader = read_merged();
+    std::vector<std::string> found;
+    for (Record record; reader->next(record);)
+        if (record.type == PERF_RECORD_SAMPLE)
+            found.push_back(
+                reader->pmu_name(reader->events()[*reader->event_of(record)].attr.type) +
+                std::to_string(*reader->time_of(record)));
+    EXPECT_EQ(found, (std::vector<std::string>{"second@host11", "first@host12", "second@host13",
+                                               "first@host14", "hmu0@green10"}));
+}
+
+class FoundAux final : public AuxSink {
+public:
+    explicit FoundAux(const Reader &reader) : reader_(reader) {}
+    void aux_run(const AuxStream &stream, uint64_t, uint64_t, uint64_t bytes) override
+    {
+        found.push_back((stream.event == kUnknownEvent
+                             ? "unknown"
+                             : reader_.pmu_name(reader_.events()[stream.event].attr.type)) +
+                        " " + std::to_string(stream.cpu) + " " + std::to_string(bytes));
+    }
+    void aux_data(const AuxStream &, uint64_t, uint64_t, Bytes) override {}
+    void aux_loss(const AuxStream &, uint64_t, uint64_t) override { found.emplace_back("loss"); }
+
+    std::vector<std::string> found;
+
+private:
+    const Reader &reader_;
+};
+
+// AUX buffers have no time: in the merged recording, they precede the AUX records that name their
+// events.
+TEST_P(MergeTest, AuxBuffersThatDoNotNameTheirEventStayWithIt)
+{
+    for (const uint64_t fields : {kSampleType, kWithoutId}) {
+        paths_.clear();
+        Host host{"green", "hmu0", {10}, {}, fields};
+        host.names_buffer = false;
+        write(host);
+        host = {"blue", "hmu1", {20}, {}, fields};
+        host.names_buffer = false;
+        write(host);
+        const auto merged = merge();
+        ASSERT_TRUE(merged) << merged.error().message;
+        Result<Reader> reader = read_merged();
+        FoundAux sink(*reader);
+        AuxMerge aux(*reader, sink);
+        for (Record record; reader->next(record);)
+            aux.record(record);
+        aux.finish();
+        EXPECT_EQ(sink.found, (std::vector<std::string>{"hmu0@green 2 16", "hmu1@blue 6 16"}));
+        fs::remove(folder_.path("merged"));
+    }
 }
 
 TEST_P(MergeTest, ThreadIdsInCommRecordsAreDistinctForEachHost)
@@ -450,7 +563,11 @@ TEST_P(MergeTest, EventIdsChosenToCollideCostNoMoreTimeThanOthers)
 TEST_P(MergeTest, RefusesIncompatibleRecordings)
 {
     write({"green", "hmu0", {10}, {}});
-    write({"blue", "hmu0", {10}, {}, kSampleType & ~uint64_t{PERF_SAMPLE_IDENTIFIER}});
+    paths_.push_back(folder_.path("two_events"));
+    folder_.put("two_events", testing::FileBuilder(GetParam())
+                                  .event(24, kWithoutId, {8})
+                                  .event(24, kWithoutId, {9})
+                                  .file());
     EXPECT_NE(refusal().find("--sample-identifier"), std::string::npos);
     paths_.pop_back();
     const std::endian other =

@@ -108,6 +108,7 @@ struct __attribute__((visibility("hidden"))) OrderedReader::State {
 
     Reader &reader_;
     TimeQueue queue_;
+    std::function<void(const Record &)> each_;
     bool ended_ = false;
 };
 
@@ -125,6 +126,8 @@ bool OrderedReader::State::next(Record &into)
             queue_.end();
             continue;
         }
+        if (each_)
+            each_(into);
         const std::optional<uint64_t> time_ns = kernel_time_ns(into, reader_);
         if (!time_ns) {
             if (into.type == kFinishedRound)
@@ -156,6 +159,11 @@ const std::optional<Error> &OrderedReader::error() const
 uint64_t OrderedReader::late_records() const
 {
     return state_->queue_.late_records();
+}
+
+void OrderedReader::on_read(std::function<void(const Record &)> each)
+{
+    state_->each_ = std::move(each);
 }
 
 }  // namespace pmukit::perfdata

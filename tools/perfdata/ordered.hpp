@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -98,6 +99,8 @@ public:
     const std::optional<Error> &error() const;
     // As in TimeQueue.
     uint64_t late_records() const;
+    // each: called with every record that next() takes from the reader, in the order of the file.
+    void on_read(std::function<void(const Record &)> each);
 
 private:
     struct State;
