@@ -62,6 +62,10 @@ constexpr Metric kMetrics[] = {
      "",
      {"driver", "kind"}},
 };
+// Has a series for every PMU with rows, so that 0 is not confused with an absent recording.
+constexpr Metric kLossCount{"pmukit_losses",
+                            "Number of reported losses of a PMU; 0: nothing is known to be lost",
+                            "losses", How::kRows, ""};
 constexpr Origin kCommonLabels[] = {kSource, kHost, kPmu};
 
 // Maximum number of series. Each series stays in memory, and no plausible machine has this many.
@@ -96,8 +100,11 @@ private:
     static void add_label(const Column &column, const Value &value, std::string &to);
     static void add_labels(std::span<const std::string_view> labels, const Table &table, Values row,
                            std::string &to);
+    // Returns the series, and creates it with 0.
+    Series &series_of(const Metric &metric, const std::string &labels);
     // labels: the labels source, host and pmu of the row
     void add(const Metric &metric, const Table &table, Values row, std::string labels);
+    void write(const Metric &metric);
 
     TextFile file_;
     // Key of the inner map: the labels of the series.
@@ -130,6 +137,15 @@ void OpenMetrics::add_labels(std::span<const std::string_view> labels, const Tab
         }
 }
 
+OpenMetrics::Series &OpenMetrics::series_of(const Metric &metric, const std::string &labels)
+{
+    const auto [at, fresh] = series_[&metric].try_emplace(labels);
+    count_ += fresh;
+    if (count_ > kMostSeries)
+        state_ = Error{Errc::kDamaged, "more than 100000 series"};
+    return at->second;
+}
+
 void OpenMetrics::add(const Metric &metric, const Table &table, Values row, std::string labels)
 {
     add_labels(metric.labels, table, row, labels);
@@ -137,11 +153,7 @@ void OpenMetrics::add(const Metric &metric, const Table &table, Values row, std:
         metric.how == How::kRows ? Value(uint64_t{1}) : row[column_of(table, metric.value)];
     if (!value.known)
         return;
-    const auto [at, fresh] = series_[&metric].try_emplace(labels);
-    count_ += fresh;
-    if (count_ > kMostSeries)
-        state_ = Error{Errc::kDamaged, "more than 100000 series"};
-    Series &series = at->second;
+    Series &series = series_of(metric, labels);
     series.value = metric.how == How::kLast ? value.number() : series.value + value.number();
     series.newest.clear();
     add_labels(metric.newest, table, row, series.newest);
@@ -155,6 +167,7 @@ void OpenMetrics::rows(const Table &table, Values common, Values rest)
     for (const Origin column : kCommonLabels)
         add_label(table.columns[column], row_[column], origin);
     const size_t width = row_.size() - common.size();
+    series_of(kLossCount, origin).value += table.name == kLossCount.table ? rest.size() / width : 0;
     for (size_t at = 0; at < rest.size() && state_; at += width) {
         std::ranges::copy(rest.subspan(at, width),
                           row_.begin() + static_cast<ptrdiff_t>(common.size()));
@@ -164,22 +177,28 @@ void OpenMetrics::rows(const Table &table, Values common, Values rest)
     }
 }
 
+void OpenMetrics::write(const Metric &metric)
+{
+    const auto known = series_.find(&metric);
+    if (known == series_.end())
+        return;
+    const std::string name(metric.name);
+    file_.text("# HELP " + name + " " + std::string(metric.help) + "\n# TYPE " + name + " gauge\n");
+    for (const auto &[labels, series] : known->second) {
+        const char *between = labels.empty() || series.newest.empty() ? "" : ",";
+        const std::string all = labels + between + series.newest;
+        file_.text(name + (all.empty() ? "" : "{" + all + "}") + " " +
+                   std::to_string(series.value) + "\n");
+    }
+}
+
 Result<void> OpenMetrics::finish()
 {
-    for (const Metric &metric : kMetrics) {
-        const auto known = series_.find(&metric);
-        if (known == series_.end())
-            continue;
-        const std::string name(metric.name);
-        file_.text("# HELP " + name + " " + std::string(metric.help) + "\n# TYPE " + name +
-                   " gauge\n");
-        for (const auto &[labels, series] : known->second) {
-            const char *between = labels.empty() || series.newest.empty() ? "" : ",";
-            const std::string all = labels + between + series.newest;
-            file_.text(name + (all.empty() ? "" : "{" + all + "}") + " " +
-                       std::to_string(series.value) + "\n");
-        }
-    }
+    if (series_.empty())
+        series_of(kLossCount, "");
+    for (const Metric &metric : kMetrics)
+        write(metric);
+    write(kLossCount);
     file_.text("# EOF\n");
     return file_.finish();
 }

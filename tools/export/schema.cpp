@@ -56,8 +56,8 @@ constexpr auto kHisiPtt = behind_origin({
 });
 
 constexpr auto kImc = behind_origin({
-    {"pid", Kind::kNumber, "process that ran", true},
-    {"tid", Kind::kNumber, "thread that ran"},
+    {"pid", Kind::kNumber, "process that ran; nothing: it had exited", true},
+    {"tid", Kind::kNumber, "thread that ran; nothing: it had exited"},
     {"comm", Kind::kText, "its name at that time; of a pipe, as far as it had come"},
     {"sequence", Kind::kNumber, "number of the sample; nothing in AUX data"},
     {"timebase", Kind::kNumber, "the processor's clock; nothing in samples without -R"},
@@ -91,8 +91,8 @@ constexpr auto kCacheQos = behind_origin({
 
 constexpr auto kSamples = behind_origin({
     {"event", Kind::kText, "as it was recorded"},
-    {"pid", Kind::kNumber, "process that ran", true},
-    {"tid", Kind::kNumber, "thread that ran"},
+    {"pid", Kind::kNumber, "process that ran; nothing: it had exited", true},
+    {"tid", Kind::kNumber, "thread that ran; nothing: it had exited"},
     {"comm", Kind::kText, "its name at that time; of a pipe, as far as it had come"},
     {"mode", Kind::kWord, "kernel, user, guest-kernel, guest-user or hypervisor"},
     {"ip", Kind::kAddress, "where the program was"},

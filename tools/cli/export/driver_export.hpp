@@ -149,4 +149,10 @@ exporter::Value value_of(const std::optional<T> &number)
     return number ? exporter::Value(uint64_t{*number}) : exporter::Value();
 }
 
+// Returns a field with a process or thread. The kernel records -1 for a task that has exited.
+inline exporter::Value task_value(const std::optional<uint32_t> &number)
+{
+    return number != UINT32_MAX ? value_of(number) : exporter::Value();
+}
+
 }  // namespace pmukit::cli

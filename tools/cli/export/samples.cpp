@@ -109,8 +109,8 @@ void SampleRows::put(const EventSample &sample)
     const std::string_view symbol = function.symbol, object = at.object;
     const Value rest[] = {
         std::string_view(name),
-        value_of(sample_id.pid),
-        value_of(sample_id.tid),
+        task_value(sample_id.pid),
+        task_value(sample_id.tid),
         comm.empty() ? Value() : Value(comm),
         mode.empty() ? Value() : Value(mode),
         value_of(sample.sample.ip),

@@ -40,8 +40,8 @@ void put_record(const imc::Record &record, Row &row)
 
 void put_task(const RowsOut &out, const perfdata::SampleId &sample_id, Row &row)
 {
-    row[kPid] = value_of(sample_id.pid);
-    row[kTid] = value_of(sample_id.tid);
+    row[kPid] = task_value(sample_id.pid);
+    row[kTid] = task_value(sample_id.tid);
     const std::string_view comm =
         sample_id.tid
             ? out.threads().command(*sample_id.tid, sample_id.time_ns.value_or(UINT64_MAX))
