@@ -31,6 +31,8 @@ struct CounterScheme {
     unsigned number = 1024;  // at most `ways`, or a multiple of it
     unsigned ways = 16;      // 1: each set has one counter (direct mapping)
     Replacement replacement = Replacement::kCredit;
+
+    friend bool operator==(const CounterScheme &, const CounterScheme &) = default;
 };
 
 class Counters {

@@ -14,8 +14,6 @@ constexpr uint64_t kNever_ns = ~uint64_t{0};
 // With per-counter epochs, the ages of counters are checked this many times per epoch. So the
 // length of an epoch is exact to 1/16.
 constexpr uint32_t kTicksPerEpoch = 16;
-// The threshold has 32 bits, too.
-constexpr unsigned kMaxCounterWidth = 32;
 
 struct RequestType {
     bool reads;
@@ -37,13 +35,9 @@ bool InstanceParams::supports_unit(uint64_t unit_log2) const
            (unit_sizes >> (unit_log2 - kMinUnitLog2) & 1) != 0;
 }
 
-// A larger unit needs fewer bits for its id in an entry, which leaves more for the count.
 unsigned InstanceParams::counter_width(uint64_t unit_log2) const
 {
-    if (!supports_unit(unit_log2))
-        return 0;
-    const int width = static_cast<int>(counter_width_4k) + static_cast<int>(unit_log2) - 12;
-    return static_cast<unsigned>(std::clamp(width, 1, static_cast<int>(kMaxCounterWidth)));
+    return supports_unit(unit_log2) ? counter_width_of(counter_width_4k, unit_log2) : 0;
 }
 
 Instance::Instance(const InstanceParams &params, std::string name, unsigned message,
@@ -53,10 +47,9 @@ Instance::Instance(const InstanceParams &params, std::string name, unsigned mess
       message_(message),
       host_(host),
       violations_(host, params.lenient),
-      counters_(params.counters),
+      tracker_(params.counters),
       list_(params.hot_list_entries, params.postponed ? params.counters.number : 0),
-      bitmap_(params.bitmap_qwords),
-      random_(params.seed)
+      bitmap_(params.bitmap_qwords)
 {
     leave_enabling();
 }
@@ -347,7 +340,7 @@ void Instance::write_config1(uint64_t value)
     if (!supported)
         value = (value & ~kConfig1Mode.mask()) | (config1_ & kConfig1Mode.mask());
     if (kConfig1UnitSize.get(value) != unit_log2())
-        counters_.free_all();
+        tracker_.free_counters();
     config1_ = value;
 }
 
@@ -462,7 +455,7 @@ void Instance::finish_hidden()
 
 void Instance::finish_reset()
 {
-    counters_.free_all();
+    tracker_.free_counters();
     config0_ &= ~kConfig0ResetCounters.mask();
     if (params_.quirks.reset_empties_list) {
         drop_outstanding();
@@ -479,16 +472,12 @@ void Instance::enable()
         return;
     }
     enabled_ = true;
-    if (mode() == kModeEpoch)
-        counters_.free_all();
+    tracker_.start(tracker_settings());
     tick_ns_ = params_.has_epochs() ? epoch().ns() / ticks_per_epoch() : kNever_ns;
     tick_start_ns_ = operation_done_ns_;
-    first_tick_ = tick_;
     epoch_ = source_epoch_ = 0;
     epoch_requests_ = 0;
     tail_is_garbage_ = false;
-    random_.seed(params_.seed);
-    skip_ = next_interval();
     log_accesses("enabled", 0);
     if (params_.logs)
         params_.logs->enabled(name_);
@@ -551,6 +540,18 @@ bool Instance::overlaps_sibling() const
     });
 }
 
+TrackerSettings Instance::tracker_settings() const
+{
+    return {.unit_log2 = unit_log2(),
+            .downsampling_log2 = static_cast<unsigned>(kConfig1Downsampling.get(config1_)),
+            .randomized = kConfig0Randomized.get(config0_) != 0,
+            .always_on = mode() == kModeAlwaysOn,
+            .threshold = static_cast<uint32_t>(threshold()),
+            .counter_width = params_.counter_width(unit_log2()),
+            .ticks_per_epoch = ticks_per_epoch(),
+            .seed = params_.seed};
+}
+
 EpochLength Instance::epoch() const
 {
     return {kConfig1EpochScale.get(config1_), kConfig1EpochValue.get(config1_)};
@@ -563,15 +564,9 @@ void Instance::request(const Request &request)
     requests_++;
     epoch_requests_++;
     tail_is_garbage_ = false;
-    if (!enabled_ || !wants(request) || !sampled())
-        return;
-    const unsigned width = params_.counter_width(unit_log2());
-    const uint32_t limit = static_cast<uint32_t>((uint64_t{1} << width) - 1);
-    Counters::Counter *counter = counters_.count(request.dpa >> unit_log2(), limit, tick_);
-    if (counter == nullptr || mode() != kModeAlwaysOn || counter->count < threshold())
-        return;
-    report(*counter);
-    counters_.free(*counter);
+    if (enabled_ && wants(request))
+        tracker_.request(request.dpa,
+                         [this](uint64_t unit, uint32_t count) { report(unit, count); });
 }
 
 bool Instance::wants(const Request &request) const
@@ -581,24 +576,6 @@ bool Instance::wants(const Request &request) const
         return false;
     const uint64_t range = request.dpa >> kRangeLog2;
     return range / 64 < bitmap_.size() && (bitmap_[range / 64] >> (range % 64) & 1) != 0;
-}
-
-bool Instance::sampled()
-{
-    if (--skip_ != 0)
-        return false;
-    skip_ = next_interval();
-    return true;
-}
-
-// Returns the number of requests until the next sample: the downsampling factor f, or if randomized
-// a uniform number in 1 .. 2f-1, whose mean is f.
-uint64_t Instance::next_interval()
-{
-    const uint64_t factor = uint64_t{1} << kConfig1Downsampling.get(config1_);
-    if (kConfig0Randomized.get(config0_) == 0)
-        return factor;
-    return std::uniform_int_distribution<uint64_t>(1, 2 * factor - 1)(random_);
 }
 
 // Time
@@ -615,7 +592,7 @@ std::optional<uint64_t> Instance::next_deadline_ns() const
 std::optional<uint64_t> Instance::epoch_deadline_ns() const
 {
     const bool awaits_epoch =
-        counters_.used() != 0 || source_goes_on() || params_.quirks.garbage_tail;
+        tracker_.used() != 0 || source_goes_on() || params_.quirks.garbage_tail;
     if (enabled_ && awaits_epoch && tick_ns_ != kNever_ns)
         return tick_start_ns_ + tick_ns_;
     return std::nullopt;
@@ -652,7 +629,7 @@ void Instance::end_epochs(uint64_t now_ns)
     if (tick_ns_ == kNever_ns || now_ns < tick_start_ns_ + tick_ns_)
         return;
     uint64_t passed = (now_ns - tick_start_ns_) / tick_ns_;
-    const uint32_t to_end = ticks_per_epoch() - (tick_ - first_tick_) % ticks_per_epoch();
+    const uint32_t to_end = ticks_per_epoch() - tracker_.ticks() % ticks_per_epoch();
     if (source_goes_on() && passed >= to_end) {
         pass_ticks(to_end - 1);
         passed -= to_end - 1;
@@ -662,7 +639,7 @@ void Instance::end_epochs(uint64_t now_ns)
     tail_is_garbage_ = params_.quirks.garbage_tail && epoch_requests_ == 0;
     epoch_requests_ = 0;
     if (params_.source == nullptr)
-        epoch_ = (tick_ - first_tick_) / ticks_per_epoch();
+        epoch_ = tracker_.ticks() / ticks_per_epoch();
 }
 
 void Instance::offer_source()
@@ -679,28 +656,18 @@ void Instance::offer_source()
     }
 }
 
-// Ends `ticks` ticks. No request arrives between them, so one sweep is enough.
 void Instance::pass_ticks(uint64_t ticks)
 {
     tick_start_ns_ += ticks * tick_ns_;
-    tick_ += static_cast<uint32_t>(ticks);
-
-    const bool reports = mode() == kModeEpoch;
-    counters_.sweep([&](const Counters::Counter &counter) {
-        if (tick_ - counter.birth < ticks_per_epoch())
-            return false;
-        if (reports && counter.count >= threshold())
-            report(counter);
-        return true;
-    });
+    tracker_.pass_ticks(ticks, [this](uint64_t unit, uint32_t count) { report(unit, count); });
 }
 
 // The hot list
 
-void Instance::report(const Counters::Counter &counter)
+void Instance::report(uint64_t unit, uint32_t count)
 {
     const unsigned width = params_.counter_width(unit_log2());
-    const uint64_t entry = counter.unit << width | counter.count;
+    const uint64_t entry = unit << width | count;
     const HotList::Put put = list_.put(entry);
     stored_ += put == HotList::Put::kStored;
     dropped_ += put == HotList::Put::kDiscarded;
@@ -749,11 +716,10 @@ void Instance::set_overflow()
 
 void Instance::reset()
 {
-    counters_.free_all();
+    tracker_.free_counters();
     drop_outstanding();
     list_.reset();
     std::fill(bitmap_.begin(), bitmap_.end(), 0);
-    random_.seed(params_.seed);
     config0_ = config1_ = config2_ = 0;
     enabled_ = overflow_ = level_ = false;
     operation_ = kOperationNone;

@@ -21,17 +21,16 @@
 
 #include <cstdint>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "models/cxl_hmu/counters.hpp"
 #include "models/cxl_hmu/cxl_hmu_regs.hpp"
 #include "models/cxl_hmu/hot_list.hpp"
 #include "models/cxl_hmu/request.hpp"
 #include "models/cxl_hmu/run_logs.hpp"
 #include "models/cxl_hmu/source.hpp"
+#include "models/cxl_hmu/tracker.hpp"
 #include "models/violations.hpp"
 #include "vfu/config_space.hpp"
 #include "vfu/device.hpp"
@@ -182,16 +181,15 @@ private:
     uint64_t threshold() const { return kConfig0Threshold.get(config0_); }
     EpochLength epoch() const;
 
+    TrackerSettings tracker_settings() const;
     bool wants(const Request &request) const;
-    bool sampled();
-    uint64_t next_interval();
     uint32_t ticks_per_epoch() const;
     bool source_goes_on() const;
     std::optional<uint64_t> epoch_deadline_ns() const;
     void offer_source();
     void end_epochs(uint64_t now_ns);
     void pass_ticks(uint64_t ticks);
-    void report(const Counters::Counter &counter);
+    void report(uint64_t unit, uint32_t count);
     void check_level();
     void set_overflow();
     void insert_outstanding();
@@ -210,10 +208,9 @@ private:
     std::vector<const Instance *> siblings_;
     Violations violations_;
 
-    Counters counters_;
+    Tracker tracker_;
     HotList list_;
     std::vector<uint64_t> bitmap_;
-    std::mt19937 random_;
 
     uint64_t config0_ = 0;
     uint64_t config1_ = 0;
@@ -233,16 +230,11 @@ private:
     uint64_t tick_ns_ = 1;
     // Start time of the current tick.
     uint64_t tick_start_ns_ = 0;
-    uint32_t tick_ = 0;
-    // Value of tick_ when tracking was enabled.
-    uint32_t first_tick_ = 0;
     // Number of the epoch for the entries log. With a source, it is the source's epoch; otherwise
     // it counts the epochs since the enable.
     uint64_t epoch_ = 0;
     // Number of the source's next epoch.
     uint64_t source_epoch_ = 0;
-    // Number of requests until the next sample.
-    uint64_t skip_ = 0;
 
     uint64_t requests_ = 0;
     uint64_t stored_ = 0;

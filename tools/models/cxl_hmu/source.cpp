@@ -11,6 +11,7 @@
 
 #include "base/file.hpp"
 #include "base/number.hpp"
+#include "models/cxl_hmu/access_reader.hpp"
 
 namespace pmukit::models::cxl_hmu {
 
@@ -20,18 +21,11 @@ constexpr uint64_t kLineBytes = 64;  // an M2S request transfers one cache line
 constexpr uint64_t kHotPercent = 90;
 constexpr size_t kMaxTraceLines = size_t{1} << 24;
 
-// Parses "R|W 0x<dpa> <width> [T]": a line of the access log, where T marks an access by a TEE.
+// A line of the access log, within the memory that the largest range bitmap covers.
 std::optional<Request> parse_access(std::string_view line)
 {
-    const std::vector<std::string_view> word = split(line, ' ');
-    if (word.size() < 3 || word.size() > 4 || (word[0] != "R" && word[0] != "W") ||
-        !word[1].starts_with("0x") || (word.size() == 4 && word[3] != "T"))
-        return std::nullopt;
-    const Result<uint64_t> dpa = parse_u64(word[1]);
-    const Result<uint64_t> width = parse_u64(word[2]);
-    if (!dpa || *dpa >= kSourceMaxDpa || !width || *width == 0 || *width > kLineBytes)
-        return std::nullopt;
-    return Request{.dpa = *dpa, .write = word[0] == "W", .tee = word.size() == 4};
+    const std::optional<Request> access = parse_access_line(line);
+    return access && access->dpa < kSourceMaxDpa ? access : std::nullopt;
 }
 
 }  // namespace
