@@ -54,7 +54,12 @@
     LIMIT(kLines, 16 << 20, "a figure over time, by address",                                    \
           "rows cover more addresses, or no row is added")                                       \
     LIMIT(kPage, 8 << 20, "figures of a page", "dropped and reported")                           \
-    LIMIT(kJoin, 24 << 20, "join: hot units, ranges and requesters, groups", "not joined; reported")
+    LIMIT(kJoin, 24 << 20, "join: hot units, ranges and requesters, groups",                     \
+          "not joined; reported")                                                                \
+    LIMIT(kWhatIf, 256 << 20, "what-if: units and pages, counters, for all combinations",        \
+          "an error")                                                                            \
+    LIMIT(kPolicy, 64 << 20, "what-if: pages that policies remember, for all combinations",      \
+          "the older half is forgotten")
 
 namespace pmukit::limits {
 
