@@ -227,7 +227,7 @@ TEST_P(PerfNames, PerfUnwindsCopiedStacksAsFarAsInItsOwnRecording)
     ASSERT_FALSE(perf.empty()) << "run make setup";
     const std::string how = " -F 999 -e cpu-clock:u --call-graph dwarf -o ";
     const std::string perfs = folder_.path("perfs.data");
-    const Said by_perf = run(perf + "record -N" + how + perfs + " -- " UNWOUND_PROGRAM " 400000");
+    const Said by_perf = run(perf + "record -B" + how + perfs + " -- " UNWOUND_PROGRAM " 400000");
     if (by_perf.status != 0)
         GTEST_SKIP() << "perf cannot record here: " << by_perf.text;
     const double expected = mean_frames(perf, perfs);
