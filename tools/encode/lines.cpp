@@ -223,7 +223,7 @@ Result<void> put_cq_header(Words words, std::vector<std::byte> &bytes)
     if (!n)
         return n.error();
     const auto [sequence, domain, cache_bytes, scale, lost, number] = *n;
-    const uint64_t backend = words.size() < 6 ? PMUKIT_CACHE_QOS_BACKEND_SIM : number;
+    const uint64_t backend = words.size() < 6 ? uint64_t{PMUKIT_CACHE_QOS_BACKEND_SIM} : number;
     for (uint64_t word :
          {uint64_t{PMUKIT_CACHE_QOS_MARK}, sequence,
           uint64_t{PMUKIT_CACHE_QOS_VERSION} |

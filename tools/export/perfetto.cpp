@@ -70,7 +70,7 @@ private:
     Track &track_of(Values origin);
     void name_track(const char *what, const Track &track, const std::string &name);
     uint64_t time_of(Track &track, const Places &places);
-    char *begin(char *at, const char *phase, const Track &track, uint64_t time_ns);
+    char *begin_event(char *at, const char *phase, const Track &track, uint64_t time_ns);
     size_t most_bytes() const;
     void put_instant(const Table &table, const Places &places, Track &track);
     void put_point(const Table &table, size_t column, const Track &track, uint64_t time_ns,
@@ -148,7 +148,7 @@ size_t Perfetto::most_bytes() const
 }
 
 // Begins an event. Its time is in microseconds, with nanoseconds as decimals.
-char *Perfetto::begin(char *at, const char *phase, const Track &track, uint64_t time_ns)
+char *Perfetto::begin_event(char *at, const char *phase, const Track &track, uint64_t time_ns)
 {
     at = put_text(at, is_first_ ? "\n{\"ph\":\"" : ",\n{\"ph\":\"");
     is_first_ = false;
@@ -165,7 +165,8 @@ char *Perfetto::begin(char *at, const char *phase, const Track &track, uint64_t 
 
 void Perfetto::put_instant(const Table &table, const Places &places, Track &track)
 {
-    char *at = begin(file_.room(most_bytes()), "i\",\"s\":\"t", track, time_of(track, places));
+    char *at =
+        begin_event(file_.room(most_bytes()), "i\",\"s\":\"t", track, time_of(track, places));
     const auto put_value = [&](size_t column) {
         const Kind kind = table.columns[column].kind;
         at = kind == Kind::kText ? put_json_escaped(at, row_[column].text())
@@ -195,7 +196,7 @@ void Perfetto::put_point(const Table &table, size_t column, const Track &track, 
                          uint64_t value)
 {
     const std::string_view name = table.columns[column].name;
-    char *at = begin(file_.room(most_bytes()), "C", track, time_ns);
+    char *at = begin_event(file_.room(most_bytes()), "C", track, time_ns);
     at = put_text(put_text(at, ",\"name\":\""), name);
     at = put_text(put_text(at, "\",\"args\":{\""), name);
     file_.wrote(put_text(put_decimal(put_text(at, "\":"), value), "}}"));
