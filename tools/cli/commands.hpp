@@ -169,6 +169,7 @@ Command add_doctor(CLI::App &app);
 Command add_record(CLI::App &app);
 Command add_tier(CLI::App &app);
 Command add_top(CLI::App &app);
+Command add_what_if(CLI::App &app);
 
 // Defined in export/ and qualify/.
 Command add_export(CLI::App &app);

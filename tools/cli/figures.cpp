@@ -3,6 +3,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
 namespace pmukit::cli {
 
 std::vector<std::string> lines_of(std::span<const Remark> remarks)
@@ -28,6 +32,16 @@ html::Figure figure_of(const FigureHead &head, std::string title)
 double part_of(uint64_t part, uint64_t all)
 {
     return all ? static_cast<double>(part) / static_cast<double>(all) : 0;
+}
+
+char shade_of(uint64_t value, uint64_t largest)
+{
+    constexpr std::string_view kShades = " .:-=+*#%@";
+    if (value == 0)
+        return kShades.front();
+    const double shade = std::sqrt(part_of(value, largest)) * (kShades.size() - 1);
+    return kShades[std::clamp<size_t>(static_cast<size_t>(std::lround(shade)), 1,
+                                      kShades.size() - 1)];
 }
 
 std::string share_text(uint64_t part, uint64_t all)

@@ -29,6 +29,9 @@ std::string share_text(uint64_t part, uint64_t all);
 std::string seconds_text(uint64_t time_ns);
 // Returns a size such as "4 KiB"; in bytes if it is not a whole number of KiB or a larger unit.
 std::string bytes_text(uint64_t bytes);
+// Returns a character that is darker for a larger value; a value that is not 0 is never blank. The
+// square root keeps little heat visible beside much.
+char shade_of(uint64_t value, uint64_t largest);
 double part_of(uint64_t part, uint64_t all);
 
 }  // namespace pmukit::cli

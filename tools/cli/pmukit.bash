@@ -2,7 +2,7 @@
 # bash completion of pmukit. The choices come from pmukit --help and the events from pmukit list, so that both match the program.
 # The program is always the one in PATH: a program that was only typed, as ./pmukit, must not run before the user presses Enter.
 
-_pmukit_subcommands() { command pmukit --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
+_pmukit_subcommands() { command pmukit --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z-]*\) .*/\1/p'; }
 _pmukit_options() { command pmukit "$1" --help 2>/dev/null | sed -n '/^Options:/,/^$/s/^  \(-[^ ]*\).*/\1/p' | sed 's/=.*//;s/,/\n/g'; }
 # The values of an option whose help lists them: --by TEXT:{dpa,hpa,node}
 _pmukit_values() {

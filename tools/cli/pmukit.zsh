@@ -3,7 +3,7 @@
 # zsh completion of pmukit. As in pmukit.bash, the choices come from pmukit --help and the events from pmukit list, of the pmukit
 # in PATH.
 
-_pmukit_subcommands() { command pmukit --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p' }
+_pmukit_subcommands() { command pmukit --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' }
 _pmukit_options() { command pmukit "$1" --help 2>/dev/null | sed -n '/^Options:/,/^$/s/^  \(-[^ ]*\).*/\1/p' | sed 's/=.*//;s/,/\n/g' }
 # The values of an option whose help lists them: --by TEXT:{dpa,hpa,node}
 _pmukit_values() {

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <chrono>
 #include <climits>
@@ -161,6 +162,7 @@ protected:
         folder_.put("text",
                     "this is no recording, but long enough to be one\n" + std::string(200, 'x'));
         folder_.put("empty", "");
+        folder_.put("log", "# pmukit access log 1\nR 0x0 8\n");
         folder_.folder("folder");
         folder_.folder("parts");
         folder_.put("parts/data.1", "part of a recording");
@@ -347,6 +349,17 @@ const Case kCases[] = {
     {"tier --pid 1 -i nowhere", kFailed, "nowhere: No such file"},
     {"tier --pid 1 -i text", kFailed, "text"},
     {"tier --pid 1 -i good.data --cxl-topology folder", kFailed, "folder"},
+    {"what-if -i nowhere", kFailed, "nowhere: No such file"},
+    {"what-if -i text", kFailed, "text: neither a recording nor an access log"},
+    {"what-if -i empty", kFailed, "empty: neither a recording nor an access log"},
+    {"what-if --unit-bytes 5000 -i log", kUsage, "--unit-bytes 5000: not a power of two"},
+    {"what-if --page-bytes 5000 -i log", kUsage, "--page-bytes 5000: not a power of two"},
+    {"what-if --threshold 0 -i log", kUsage, "--threshold 0: must be a number from 1"},
+    {"what-if --hot-units 0 -i log", kUsage, "--hot-units 0: must be at least 1"},
+    {"what-if --move-cost 4294967296 -i log", kUsage, "--move-cost 4294967296: must be at most"},
+    {"what-if --counters 64 -i good.data", kUsage, "--counters: a recording has the values"},
+    {"what-if --pmu x -i good.data", kUsage, "--pmu x"},
+    {"what-if --html - -i log", kUsage, "--html"},
     {"export --format xml -o new", kUsage, "xml"},
     {"export --format jsonl -o new --driver cxl", kUsage, "cxl"},
     {"export --format jsonl -o new --source thin-air", kUsage, "thin-air"},
@@ -567,11 +580,14 @@ TEST_P(ProgramHelp, HasTwoExamplesThatAreValidCommands)
 }
 std::string name_of_command(const testing::TestParamInfo<const char *> &info)
 {
-    return info.param;
+    std::string name = info.param;
+    std::ranges::replace(name, '-', '_');
+    return name;
 }
 INSTANTIATE_TEST_SUITE_P(Commands, ProgramHelp,
-                         testing::Values("list", "record", "dump", "report", "tier", "tune",
-                                         "discover", "cut", "inject", "merge", "recover", "export"),
+                         testing::Values("list", "record", "dump", "report", "tier", "what-if",
+                                         "tune", "discover", "cut", "inject", "merge", "recover",
+                                         "export"),
                          name_of_command);
 
 // Commands that Ctrl-C interrupts

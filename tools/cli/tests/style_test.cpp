@@ -53,6 +53,7 @@ const CommandCase kCases[] = {
     {"recover", "recover -i good.data"},
     {"report", "report -i good.data"},
     {"tier", "tier -i good.data --pid 1 --cxl-topology ."},
+    {"what-if", "what-if -i good.data --fast 1"},
     {"tune", "tune --save saved"},
     {"discover", "discover ."},
     {"doctor", "doctor"},
@@ -186,7 +187,9 @@ TEST_P(StyleOf, OnlyCommandsThatPrintTablesUseThePager)
 
 std::string name_of_case(const testing::TestParamInfo<CommandCase> &info)
 {
-    return info.param.name;
+    std::string name = info.param.name;
+    std::ranges::replace(name, '-', '_');
+    return name;
 }
 INSTANTIATE_TEST_SUITE_P(Commands, StyleOf, testing::ValuesIn(kCases), name_of_case);
 

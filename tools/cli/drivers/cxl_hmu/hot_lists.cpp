@@ -27,10 +27,18 @@ std::string left_out_text(const decode::cxl_hmu::LeftOut &left_out)
         left_out.most_short_accesses, left_out.most_short_epochs);
 }
 
+decode::cxl_hmu::HotList &HotLists::list(size_t event)
+{
+    const auto [at, is_new] = lists_.try_emplace(event);
+    if (is_new && on_list_)
+        on_list_(event, at->second);
+    return at->second;
+}
+
 void HotLists::aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t)
 {
     if (is_ours(stream))
-        streams_.begin_at(stream, offset, lists_[stream.event]);
+        streams_.begin_at(stream, offset, list(stream.event));
 }
 
 void HotLists::aux(const Stream &stream, Bytes data)
@@ -48,7 +56,7 @@ void HotLists::sample(const Stream &stream, uint64_t, Bytes words)
 {
     if (!is_ours(stream))
         return;
-    decode::cxl_hmu::StreamDecoder decoder(lists_[stream.event]);
+    decode::cxl_hmu::StreamDecoder decoder(list(stream.event));
     decoder.start(0);
     decoder.data(words);
     decoder.end();

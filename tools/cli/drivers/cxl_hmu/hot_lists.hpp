@@ -2,6 +2,7 @@
 // The hot lists of all cxl_hmu events of a recording, for commands that need nothing else.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -17,6 +18,10 @@ std::string left_out_text(const decode::cxl_hmu::LeftOut &left_out);
 
 class HotLists final : public DriverSink {
 public:
+    // on_list: called for the new list of an event, before its first record.
+    using OnList = std::function<void(size_t event, decode::cxl_hmu::HotList &list)>;
+    explicit HotLists(OnList on_list = {}) : on_list_(std::move(on_list)) {}
+
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override;
     void aux(const Stream &stream, Bytes data) override;
     void aux_loss(const Stream &stream, uint64_t, uint64_t bytes) override;
@@ -27,6 +32,9 @@ public:
     const std::map<size_t, decode::cxl_hmu::HotList> &by_event() const { return lists_; }
 
 private:
+    decode::cxl_hmu::HotList &list(size_t event);
+
+    OnList on_list_;
     std::map<size_t, decode::cxl_hmu::HotList> lists_;
     StreamMap<decode::cxl_hmu::StreamDecoder> streams_;
 };

@@ -47,21 +47,14 @@ std::string human_bytes(uint64_t bytes)
 std::string heat_strip(const std::vector<HotUnit> &units, uint64_t first, uint64_t column_bytes,
                        bool always_on)
 {
-    constexpr std::string_view kShades = " .:-=+*#%@";
     std::vector<uint64_t> heat(kStripWidth);
     for (const HotUnit &unit : units)
         heat[std::min<uint64_t>((unit.dpa - first) / column_bytes, kStripWidth - 1)] +=
             always_on ? unit.epochs : unit.accesses;
-    const double hottest =
-        static_cast<double>(std::max<uint64_t>(1, *std::ranges::max_element(heat)));
+    const uint64_t hottest = *std::ranges::max_element(heat);
     std::string strip;
-    for (uint64_t column : heat) {
-        // The square root keeps columns with little heat visible beside hot ones. A column with any
-        // heat is never blank.
-        double shade = std::sqrt(static_cast<double>(column) / hottest) *
-                       static_cast<double>(kShades.size() - 1);
-        strip += kShades[column ? std::max<size_t>(1, static_cast<size_t>(std::lround(shade))) : 0];
-    }
+    for (const uint64_t column : heat)
+        strip += shade_of(column, hottest);
     return strip;
 }
 
