@@ -82,8 +82,8 @@ Folder::~Folder()
 
 Result<void> Folder::finish()
 {
-    struct stat named {
-    }, made{};
+    struct stat named {};
+    struct stat made {};
     if (::fstatat(to_.folder(), part_name_.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 ||
         ::fstat(part_fd_.get(), &made) != 0)
         return system_error(path_, errno);

@@ -85,9 +85,12 @@ public:
                     return time == 0 || time == UINT64_MAX ? time : time + to.time_shift_ns;
                 });
             case Kind::kThread:
-                return half(at, [&](uint32_t tid) { return tid == 0 ? tid : in(to.threads, tid); });
+                return half(at, [&](uint32_t tid) {
+                    return tid == 0 || tid == UINT32_MAX ? tid : in(to.threads, tid);
+                });
             case Kind::kCpu:
-                return half(at, [&](uint32_t cpu) { return in(to.cpus, cpu); });
+                return half(
+                    at, [&](uint32_t cpu) { return cpu == UINT32_MAX ? cpu : in(to.cpus, cpu); });
             case Kind::kRing:
                 return half(at, [&](uint32_t ring) { return in(to.rings, ring); });
         }
@@ -110,8 +113,6 @@ private:
     }
     uint32_t in(const Translation::Range &range, uint32_t number)
     {
-        if (number == UINT32_MAX)
-            return number;
         valid_ = valid_ && number < range.size;
         return number + range.shift;
     }

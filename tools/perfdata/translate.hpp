@@ -14,7 +14,7 @@
 namespace pmukit::perfdata {
 
 struct Translation {
-    // Numbers 0 to size - 1 become shift to shift + size - 1. -1 (none, any) stays -1.
+    // Numbers 0 to size - 1 become shift to shift + size - 1.
     struct Range {
         uint32_t shift = 0;
         uint32_t size = UINT32_MAX;
@@ -22,8 +22,8 @@ struct Translation {
     FlatMap<uint64_t> ids;  // old id -> new id, for every id in the header of the input
     // Every new id of every input; nullptr: a single input.
     const FlatMap<std::monostate> *all_ids = nullptr;
-    Range threads;  // thread 0 (idle) stays 0
-    Range cpus;
+    Range threads;  // threads 0 (idle) and -1 (none) stay as they are
+    Range cpus;     // CPU -1 (any) stays -1
     Range rings;
     uint64_t time_shift_ns = 0;  // added modulo 2^64 to every time except 0 and -1 (no time)
 };

@@ -181,6 +181,7 @@ TEST_P(Translate, NumbersOutsideOfTheirRangeAreRefused)
     EXPECT_FALSE(sample(1, 1, 70000));
     EXPECT_TRUE(is_valid(kAuxtrace, {1, 1, 1, halves(99, 1), 1}));
     EXPECT_FALSE(is_valid(kAuxtrace, {1, 1, 1, halves(100, 1), 1}));
+    EXPECT_FALSE(is_valid(kAuxtrace, {1, 1, 1, halves(UINT32_MAX, 1), 1}));
     EXPECT_FALSE(is_valid(kIdIndex, {1, 7, 100, 1, 1}));
 }
 
