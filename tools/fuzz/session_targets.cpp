@@ -141,7 +141,8 @@ void unwind(Bytes bytes)
     std::vector<uint64_t> calls;
     unwinder.unwind(sample, calls);
     hold(calls.size() <= Unwinder::kMostCalls);
-    Explainer explainer(threads, programs, nullptr);
+    KernelSymbols kernel(*reader, std::nullopt, "/nowhere");
+    Explainer explainer(threads, programs, kernel);
     for (const uint64_t ip : calls)
         hold(!explainer.frames_at(kPid, decode::imc::Mode::kUser, ip, 0).frames.empty());
     Result<ElfFile> elf = ElfFile::of(program);
