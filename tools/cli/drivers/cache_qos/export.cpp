@@ -84,7 +84,7 @@ void StreamRows::reading(uint64_t offset, const cache_qos::Reading &reading)
         uint64_t{reading.domain},
         cache_qos::event_name(reading.event),
         cache_qos::has_value(reading) ? Value(reading.bytes) : Value(),
-        reading.raw,
+        cache_qos::has_value(reading) ? Value(reading.raw) : Value(),
         reading.bound,
         reading.age_ns,
         uint64_t{reading.generation},
