@@ -196,12 +196,6 @@ Result<int> say(const Recording &recording, const RecordingTotals &totals, const
     return page ? named_last(*page, status) : status;
 }
 
-// Every page has "pmukit report" in its title.
-bool is_our_page(std::string_view front)
-{
-    return front.starts_with("<!DOCTYPE html>") && front.find("<title>pmukit ") != front.npos;
-}
-
 }  // namespace
 
 void end_pmu(const Recording &recording, size_t event, JsonWriter &pmu)
@@ -213,7 +207,7 @@ void end_pmu(const Recording &recording, size_t event, JsonWriter &pmu)
 Result<int> run_report(const ReportOptions &given, Output &out)
 {
     if (Result<void> begun = begin_output(given.html, {given.input, given.kallsyms},
-                                          {"a page of pmukit", is_our_page}, given.force);
+                                          {"a page of pmukit", html::is_page}, given.force);
         !begun)
         return begun.error();
     Result<Recording> recording = Recording::open(given.input, recorded_drivers());

@@ -19,6 +19,7 @@
 #include "cli/drivers.hpp"
 #include "cli/drivers/cxl_hmu/hot_lists.hpp"
 #include "console/temp_file.hpp"
+#include "html/page.hpp"
 #include "models/cxl_hmu/access_reader.hpp"
 #include "session/recording.hpp"
 
@@ -358,6 +359,7 @@ Command add_what_if(CLI::App &app)
     what_if->add_flag("--json", options.json, "print one JSON object instead of text");
     what_if->add_option("--html", options.html,
                         "write an HTML page to this file instead of text to standard output");
+    what_if->add_flag("--force", options.force, kForceHelp);
     what_if->footer(
         "Examples:\n  pmukit what-if -i access.log --threshold 16,64,256 --counters 256,1024\n"
         "  pmukit what-if -i access.log --policy hottest-first,hysteresis --fast 5%,10%,20%\n"
@@ -375,7 +377,9 @@ Result<int> run_what_if(const WhatIfOptions &options, Output &out)
 {
     if (options.html == "-")
         return Error{Errc::kUsage, "--html -: name a file"};
-    if (Result<void> begun = begin_output(options.html, {options.input}); !begun)
+    if (Result<void> begun = begin_output(options.html, {options.input},
+                                          {"a page of pmukit", html::is_page}, options.force);
+        !begun)
         return begun.error();
     std::string damage;
     const Result<WhatIf> result = replay(options, damage);

@@ -26,7 +26,8 @@ struct WhatIfOptions {
     uint64_t move_cost = 64;
     std::string pmu;  // recordings: the PMU to replay; empty: the only one
     bool json = false;
-    std::string html;  // HTML file to write instead of text; empty: prints text
+    std::string html;    // HTML file to write instead of text; empty: prints text
+    bool force = false;  // see begin_output()
 };
 
 // What a replay found, for output.

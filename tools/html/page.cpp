@@ -138,4 +138,9 @@ std::vector<std::string> Page::take_text()
     return text;
 }
 
+bool is_page(std::string_view front)
+{
+    return front.starts_with("<!DOCTYPE html>") && front.find("<title>pmukit ") != front.npos;
+}
+
 }  // namespace pmukit::html

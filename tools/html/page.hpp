@@ -138,4 +138,8 @@ private:
     std::string whole_ = kWhole;
 };
 
+// True if a file that begins with this text (4 KiB or the whole file) is a page of pmukit, whose
+// title begins with the command.
+bool is_page(std::string_view front);
+
 }  // namespace pmukit::html

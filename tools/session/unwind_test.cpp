@@ -86,7 +86,8 @@ protected:
     }
     std::vector<std::string> names(const std::vector<uint64_t> &calls)
     {
-        Explainer explainer(threads_, programs_, nullptr);
+        KernelSymbols kernel(*reader_, std::nullopt, "/nowhere");
+        Explainer explainer(threads_, programs_, kernel);
         std::vector<std::string> names;
         for (const uint64_t ip : calls)
             for (const NamedFrame &frame :
