@@ -482,6 +482,11 @@ static inline bool cache_qos_is_model(const struct cache_qos_live *live)
 	return strcmp(live->backend_name, "msr") || live->core.hw.emulated;
 }
 
+static inline bool cache_qos_is_gauge(const struct cache_qos_event *ev)
+{
+	return ev->what == PMUKIT_CACHE_QOS_EVENT_OCCUPANCY;
+}
+
 /*
  * CLOCK_MONOTONIC, the only clock of the driver. It is not read with ktime_get_ns(): a trace event
  * may call pmu->read while this CPU updates the clock, and ktime_get_ns() would then wait forever.

@@ -305,7 +305,8 @@ int cache_qos_node_monitor(struct cache_qos *cq, u16 node, bool on,
 
 int cache_qos_node_watch(struct cache_qos *cq, u16 node, bool limited, bool turns, u64 now_ns)
 {
-	return cache_qos_node_enable(cq, node, PMUKIT_CACHE_QOS_KIND_CGROUP, limited, turns, now_ns);
+	return cache_qos_node_enable(cq, node, PMUKIT_CACHE_QOS_KIND_CGROUP, limited, turns,
+				     now_ns);
 }
 
 /* Number of levels below a node */

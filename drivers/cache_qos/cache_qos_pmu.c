@@ -227,8 +227,7 @@ static int cache_qos_event_turns(struct cache_qos_live *live, struct cache_qos_e
 	if (leader == event)
 		return 0;
 	first = cache_qos_of_event(leader);
-	if (first->share == ev->share && (first->what == PMUKIT_CACHE_QOS_EVENT_OCCUPANCY) ==
-					 (ev->what == PMUKIT_CACHE_QOS_EVENT_OCCUPANCY))
+	if (first->share == ev->share && cache_qos_is_gauge(first) == cache_qos_is_gauge(ev))
 		return 0;
 	pr_debug("cache_qos: with rotate_ms, a group is all occupancy or all bandwidth\n");
 	return -EINVAL;

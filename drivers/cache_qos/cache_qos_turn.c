@@ -86,9 +86,14 @@ static struct cache_qos_event *cache_qos_turn_top(struct cache_qos_event *ev)
 	return event->parent ? cache_qos_of_event(event->parent) : ev;
 }
 
+/* The running time of an event as perf counts it, up to now */
 static u64 cache_qos_turn_ran(const struct perf_event *event)
 {
-	return event->total_time_running + compat_event_time(event) - event->tstamp;
+	u64 since = event->state == PERF_EVENT_STATE_ACTIVE ?
+			    compat_event_time(event) - event->tstamp :
+			    0;
+
+	return event->total_time_running + since;
 }
 
 /**
@@ -141,7 +146,7 @@ void cache_qos_turn_account(struct cache_qos_live *live, struct cache_qos_event 
 		return;
 	cache_qos_turn_come(live, ev);
 	ran_ns = ev->ran_ns - ran_ns;
-	if (top->what == PMUKIT_CACHE_QOS_EVENT_OCCUPANCY)
+	if (cache_qos_is_gauge(top))
 		cache_qos_turn_cut_gauge(top, ran_ns);
 	else
 		atomic64_sub(cache_qos_turn_missed(ran_ns, ev->at_ns - at_ns, ev->had_ns - had_ns),

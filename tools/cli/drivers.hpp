@@ -33,14 +33,14 @@ struct OtherDriver {
 // What `pmukit list` shows about another source.
 struct ListedSource {
     std::string mounted_on;
-    std::vector<std::string> events, domains;
-    uint64_t rmids = 0;       // 0: unknown
-    std::string assign_mode;  // empty: each RMID has its own counters
+    std::vector<std::string> events{}, domains{};
+    uint64_t rmids = 0;         // 0: unknown
+    std::string assign_mode{};  // empty: each RMID has its own counters
     struct Group {
         std::string path, mode, members;
     };
-    std::vector<Group> groups;
-    std::string meaning;
+    std::vector<Group> groups{};
+    std::string meaning{};
 };
 
 // Another part of the kernel that has the data of a driver, without a module of pmukit. It has no

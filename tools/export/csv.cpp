@@ -61,7 +61,7 @@ class Csv final : public Writer {
 public:
     static WriterResult make(const Output &output);
 
-    void begin(const Table &table) override
+    void begin_table(const Table &table) override
     {
         if (folder_ && state_)
             file_of(table);

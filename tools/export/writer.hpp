@@ -15,7 +15,7 @@ namespace pmukit::exporter {
 class Writer : public RowSink {
 public:
     // Call before the rows. Formats with a file per table create the file, even if no row follows.
-    virtual void begin(const Table &) {}
+    virtual void begin_table(const Table &) {}
     // Returns the first write error. After an error, nothing more is written.
     virtual const Result<void> &state() const = 0;
     // Call this after the last row. The output then gets its final name.

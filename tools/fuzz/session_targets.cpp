@@ -85,7 +85,7 @@ void session(Bytes bytes)
     if (!recording || !recording->read_front())
         return;
     Threads threads;
-    Names names(recording->reader(), "/nowhere", std::nullopt);
+    Names names(recording->reader(), "/nowhere", std::nullopt, "/nowhere");
     Explainer explainer = names.explainer(threads);
     Unwinder unwinder(threads, names.programs(threads));
     Samples samples(*recording, [&](const EventSample &sample) {

@@ -34,6 +34,19 @@ constexpr int kNoLibrary = 1;  // exit status of the child
 using Begin = void *();
 using Find = int(void *client, const unsigned char *build_id, int bytes, char **path);
 
+#ifdef PMUKIT_LIBELF
+void *function(const char *name)
+{
+    void *const library = ::dlopen("libdebuginfod.so.1", RTLD_NOW);
+    return library ? ::dlsym(library, name) : nullptr;
+}
+#else  // the static build for guests cannot load libraries
+void *function(const char *)
+{
+    return nullptr;
+}
+#endif
+
 // In the child: asks the servers, and writes the path of the file.
 [[noreturn]] void ask(Debuginfod::Kind kind, Bytes build_id, int to)
 {
@@ -41,10 +54,6 @@ using Find = int(void *client, const unsigned char *build_id, int bytes, char **
     // The handlers of the parent remove its unfinished output.
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
         ::signal(signal, SIG_DFL);
-    void *const library = ::dlopen("libdebuginfod.so.1", RTLD_NOW);
-    const auto function = [library](const char *name) {
-        return library ? ::dlsym(library, name) : nullptr;
-    };
     auto *const begin = reinterpret_cast<Begin *>(function("debuginfod_begin"));
     auto *const find = reinterpret_cast<Find *>(function(kind == Debuginfod::Kind::kProgram
                                                              ? "debuginfod_find_executable"

@@ -278,7 +278,7 @@ void begin_tables(const Recording &recording, const std::vector<bool> &wanted,
         const std::string_view name =
             driver ? driver_of_name(driver->name)->export_table : std::string_view("samples");
         if (const exporter::Table *table = exporter::find_table(name))
-            writer.begin(*table);
+            writer.begin_table(*table);
     }
 }
 

@@ -988,6 +988,9 @@ TEST_F(Program, RecordingWithoutSamplesIsReportedAndIsNoFailure)
     const auto make = [this](const std::string &name, uint32_t type) {
         perfdata::WriterEvent event = event_of_cxl_hmu();
         store<uint32_t>(event.attr.data() + perfdata::kAttrType, type, std::endian::native);
+        store<uint64_t>(event.attr.data() + perfdata::kAttrSampleType,
+                        PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW,
+                        std::endian::native);
         auto writer = perfdata::Writer::create(path(name), {event}, host());
         ASSERT_TRUE(writer && writer->finish());
     };
@@ -1028,6 +1031,8 @@ TEST_F(Program, CommandWhoseOutputIsNoLongerReadEndsBySigpipeWithoutAMessage)
           "recover -i good.data --json", "cut -i good.data -o cut", "merge good.data -o merged",
           "inject -i good.data -o injected", "doctor --json",
           "record -o - -e software/config=0/ -- true"}) {
+        if (std::string_view(command).starts_with("record") && ::geteuid() != 0)
+            continue;  // may not be allowed to record
         const std::string line = "cd " + folder_.dir() +
                                  " && rm -f left; { while [ ! -e left ]; do sleep 0.01; "
                                  "done; " PMUKIT_COMMAND " " +

@@ -53,8 +53,8 @@ struct Reading {
     uint64_t age_ns = 0;
 };
 
-// Returns false if the value of the monitor could not be read: the 0 in the reading is then no
-// value.
+// Returns false if the value of the monitor could not be read, or the monitor has no RMID: the 0 in
+// the reading is then no value.
 bool has_value(const Reading &reading);
 
 // Part of the name of a monitor, for the readings that follow.

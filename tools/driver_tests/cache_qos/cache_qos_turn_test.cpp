@@ -185,7 +185,7 @@ TEST(CacheQosTurns, R28_OccupancyIsUnsettledUntilAsMuchWasMovedAsTheCacheHolds)
     EXPECT_EQ(turns.world.violations(), "");
 }
 
-// The cache is idle: the values of a turn cannot be distinguished from those of the time before it.
+// The cache is idle, so the lines of a turn cannot be distinguished from those of the time before.
 TEST(CacheQosTurns, R28_OccupancyStaysUnsettledWithoutTraffic)
 {
     Turns turns(4, 512, 3, 100, 40);
