@@ -655,6 +655,7 @@ std::vector<Command> commands()
         {"inject", {"inject", "-i", "IN", "-o", "OUT"}},
         {"merge", {"merge", "-o", "OUT", "IN", "IN"}},
         {"top", {"top", "--once", "-"}},
+        {"what-if", {"what-if", "--fast", "1000", "-i", "IN"}},
     };
     for (const char *format :
          {"csv", "jsonl", "sqlite", "ctf", "perfetto", "openmetrics", "folded"})

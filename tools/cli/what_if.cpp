@@ -31,13 +31,13 @@ using decode::cxl_hmu::HotTotals;
 using models::cxl_hmu::AccessReader;
 using models::cxl_hmu::Request;
 
-constexpr size_t kPiece = 4096;  // accesses that a replay gets at once
+constexpr size_t kWatchedUnits = 64;  // the second pass watches, and needs no table of units
+constexpr size_t kPiece = 4096;       // accesses that a replay gets at once
 constexpr uint64_t kLeastPage_bytes = 64, kMostPage_bytes = uint64_t{1} << 31;
 
 // Returns what the input is. Only a file can be looked at before it is read; other inputs are logs.
 Result<whatif::Input> kind_of(const std::string &path)
 {
-    constexpr std::string_view kMagics[] = {"PERFILE2", "2ELIFREP"};
     if (can_be_read_once_only(path))
         return whatif::kLog;
     struct stat status {};
@@ -51,9 +51,8 @@ Result<whatif::Input> kind_of(const std::string &path)
     if (got < 0)
         return system_error(path, errno);
     const std::string_view text(begin, static_cast<size_t>(got));
-    for (const std::string_view magic : kMagics)
-        if (text.starts_with(magic))
-            return whatif::kRecording;
+    if (is_recording(text))
+        return whatif::kRecording;
     if (models::cxl_hmu::begins_as_access_log(text))
         return whatif::kLog;
     return Error{Errc::kUnsupported, path +
@@ -249,22 +248,24 @@ Result<std::string> replay_recording(const WhatIfOptions &options, WhatIf &resul
     if (!recording)
         return recording.error();
     Result<void> done;
-    HotLists lists([&](size_t event, HotList &list) {
-        if (recording->pmu_name(event) != result.pmu)
-            return;
-        list.watch([&](uint64_t dpa, uint64_t time_ns, uint64_t accesses) {
-            if (!done)
+    HotLists lists(
+        [&](size_t event, HotList &list) {
+            if (recording->pmu_name(event) != result.pmu)
                 return;
-            if (list.totals().unit_log2 != result.unit_log2)
-                done = Error{Errc::kUnsupported,
-                             result.name +
-                                 ": units of several sizes cannot be replayed; see "
-                                 "pmukit cut --time"};
-            else
-                done = (*replay)->add(dpa, time_ns, accesses);
-            result.heat.add(dpa, time_ns, accesses);
-        });
-    });
+            list.watch([&](uint64_t dpa, uint64_t time_ns, uint64_t accesses) {
+                if (!done)
+                    return;
+                if (list.totals().unit_log2 != result.unit_log2)
+                    done = Error{Errc::kUnsupported,
+                                 result.name +
+                                     ": units of several sizes cannot be replayed; see "
+                                     "pmukit cut --time"};
+                else
+                    done = (*replay)->add(dpa, time_ns, accesses);
+                result.heat.add(dpa, time_ns, accesses);
+            });
+        },
+        kWatchedUnits);
     const Result<RecordingTotals> totals = recording->walk(lists);
     if (!totals)
         return totals.error();

@@ -13,12 +13,10 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/bytes.hpp"
 #include "base/fd.hpp"
 #include "base/file.hpp"
 #include "console/signals.hpp"
 #include "console/terminal.hpp"
-#include "perfdata/format.hpp"
 #include "perfdata/new_file.hpp"
 
 namespace pmukit::cli {
@@ -119,10 +117,7 @@ void remove_when_killed(const std::string &output)
 
 bool is_recording(std::string_view front)
 {
-    if (front.size() < sizeof(uint64_t))
-        return false;
-    const uint64_t magic = load<uint64_t>(as_bytes(front).data(), std::endian::native);
-    return magic == perfdata::kMagic || magic == byteswap(perfdata::kMagic);
+    return front.starts_with("PERFILE2") || front.starts_with("2ELIFREP");
 }
 
 Result<std::string> read_front_of(const std::string &path)

@@ -41,7 +41,7 @@ struct Host {
     uint64_t kernel_at = 0;  // address of the kernel's map; 0: no map
     uint32_t cpus = 4;
     uint32_t thread = 100, on_cpu = 2;  // of the samples
-    bool names_buffer = true;  // the AUX buffer has the event id, as pmukit writes it
+    bool names_buffer = true;           // the AUX buffer has the event id, as pmukit writes it
 };
 
 class MergeTest : public ::testing::TestWithParam<std::endian> {

@@ -186,7 +186,7 @@ std::optional<Threads::Place> Threads::find(uint32_t pid, uint64_t address, uint
         }
         if (!parent)
             return std::nullopt;
-        pid = *parent;
+        pid = parent.value_or(0);
         time_ns = since_ns;
     }
     return std::nullopt;

@@ -4,34 +4,61 @@
 #include <algorithm>
 #include <cassert>
 #include <tuple>
+#include <utility>
 
 namespace pmukit::whatif {
 
-void FastMemory::unlink(uint32_t page)
+void FastMemory::unlink(uint32_t place)
 {
-    Page &at = pages_[page];
-    (at.before == kEnd ? first_ : pages_[at.before].after) = at.after;
-    (at.after == kEnd ? last_ : pages_[at.after].before) = at.before;
-    at.before = kSlow;
+    const Resident &at = residents_[place];
+    (at.before == kNone ? first_ : residents_[at.before].after) = at.after;
+    (at.after == kNone ? last_ : residents_[at.after].before) = at.before;
 }
 
-void FastMemory::append(uint32_t page)
+void FastMemory::append(uint32_t place)
 {
-    Page &at = pages_[page];
+    Resident &at = residents_[place];
     at.used = interval_;
     at.before = last_;
-    at.after = kEnd;
-    (last_ == kEnd ? first_ : pages_[last_].after) = page;
-    last_ = page;
+    at.after = kNone;
+    (last_ == kNone ? first_ : residents_[last_].after) = place;
+    last_ = place;
+}
+
+void FastMemory::promote(uint32_t page)
+{
+    assert(places_[page] == kNone);
+    uint32_t place = static_cast<uint32_t>(residents_.size());
+    if (free_.empty()) {
+        residents_.emplace_back();
+    } else {
+        place = free_.back();
+        free_.pop_back();
+    }
+    residents_[place].page = page;
+    residents_[place].stay = 0;
+    append(place);
+    places_[page] = place;
+    totals_.promotions++;
+}
+
+void FastMemory::demote(uint32_t page)
+{
+    const uint32_t place = std::exchange(places_[page], kNone);
+    assert(place != kNone);
+    unlink(place);
+    free_.push_back(place);
+    totals_.useless += is_useless(residents_[place]) ? 2 : 0;
+    totals_.demotions++;
 }
 
 std::optional<tier::FastPage> FastMemory::next()
 {
-    if (next_ == kEnd)
+    if (next_ == kNone)
         return std::nullopt;
-    const uint32_t page = next_;
-    next_ = pages_[page].after;
-    return tier::FastPage{page, interval_ - pages_[page].used};
+    const Resident &at = residents_[next_];
+    next_ = at.after;
+    return tier::FastPage{at.page, interval_ - at.used};
 }
 
 // Several units of a page, or several entries of a unit, become one page. The hottest page is then
@@ -57,34 +84,24 @@ void FastMemory::end_interval(uint64_t intervals)
 {
     sum_heat();
     next_ = first_;
+    const uint64_t used = residents_.size() - free_.size();
     const tier::Moves moves = policy_->decide({.number = interval_,
                                                .hot = hot_,
-                                               .free_pages = setup_.capacity_pages - fast_pages_,
+                                               .free_pages = setup_.capacity_pages - used,
                                                .coldest = *this});
-    for (const uint64_t id : moves.demote) {
-        const auto page = static_cast<uint32_t>(id);
-        assert(pages_[page].is_fast());
-        unlink(page);
-        totals_.useless += is_useless(pages_[page]) ? 2 : 0;
-    }
-    for (const uint64_t id : moves.promote) {
-        const auto page = static_cast<uint32_t>(id);
-        assert(!pages_[page].is_fast());
-        append(page);
-        pages_[page].stay = 0;
-    }
-    totals_.demotions += moves.demote.size();
-    totals_.promotions += moves.promote.size();
-    fast_pages_ += moves.promote.size() - moves.demote.size();
-    assert(fast_pages_ <= setup_.capacity_pages);
+    for (const uint64_t page : moves.demote)
+        demote(static_cast<uint32_t>(page));
+    for (const uint64_t page : moves.promote)
+        promote(static_cast<uint32_t>(page));
+    assert(residents_.size() <= setup_.capacity_pages);
     hot_.clear();
     interval_ += intervals;
 }
 
 void FastMemory::finish()
 {
-    for (uint32_t page = first_; page != kEnd; page = pages_[page].after)
-        totals_.useless += is_useless(pages_[page]);
+    for (uint32_t place = first_; place != kNone; place = residents_[place].after)
+        totals_.useless += is_useless(residents_[place]);
 }
 
 }  // namespace pmukit::whatif

@@ -27,7 +27,8 @@ struct PlacementTotals {
 
 class FastMemory final : private tier::ColdestFirst {
 public:
-    static constexpr size_t kPageBytes = 2 * 24;
+    // Memory of a page, if it is on the fast node.
+    static constexpr size_t kPageBytes = 2 * sizeof(uint32_t) + 40;
 
     FastMemory(std::unique_ptr<tier::Policy> policy, const FastMemorySetup &setup)
         : policy_(std::move(policy)), setup_(setup)
@@ -37,22 +38,23 @@ public:
     // Must be called before a page with a number of pages - 1 or less is used.
     void grow(size_t pages)
     {
-        if (pages > pages_.size())
-            pages_.resize(pages);
+        if (pages > places_.size())
+            places_.resize(pages, kNone);
     }
     // Returns true if the page is on the fast node.
     bool access(uint32_t page, uint64_t accesses = 1)
     {
-        Page &at = pages_[page];
-        if (!at.is_fast()) {
+        const uint32_t place = places_[page];
+        if (place == kNone) {
             totals_.slow += accesses;
             return false;
         }
         totals_.fast += accesses;
+        Resident &at = residents_[place];
         at.stay += accesses;
         if (at.used != interval_) {
-            unlink(page);
-            append(page);
+            unlink(place);
+            append(place);
         }
         return true;
     }
@@ -68,30 +70,33 @@ public:
     const PlacementTotals &totals() const { return totals_; }
 
 private:
-    static constexpr uint32_t kSlow = UINT32_MAX;  // Page::before of a page on the slow node
-    static constexpr uint32_t kEnd = UINT32_MAX - 1;
+    static constexpr uint32_t kNone = UINT32_MAX;
 
-    // Pages of the fast node are in a list, in the order of their last access.
-    struct Page {
+    // A page of the fast node, in a list in the order of the last access. `before` and `after` are
+    // places.
+    struct Resident {
         uint64_t stay = 0;  // accesses since the promotion
         uint64_t used = 0;  // interval of the last access
-        uint32_t before = kSlow, after = kEnd;
-
-        bool is_fast() const { return before != kSlow; }
+        uint32_t page = 0;
+        uint32_t before = kNone, after = kNone;
     };
 
     std::optional<tier::FastPage> next() override;
     void sum_heat();
-    void unlink(uint32_t page);
-    void append(uint32_t page);
-    bool is_useless(const Page &page) const { return page.stay < setup_.move_cost; }
+    void promote(uint32_t page);
+    void demote(uint32_t page);
+    void unlink(uint32_t place);
+    void append(uint32_t place);
+    bool is_useless(const Resident &page) const { return page.stay < setup_.move_cost; }
 
     std::unique_ptr<tier::Policy> policy_;
     FastMemorySetup setup_;
-    std::vector<Page> pages_;
-    uint32_t first_ = kEnd, last_ = kEnd;
-    uint32_t next_ = kEnd;  // what next() returns
-    uint64_t fast_pages_ = 0, interval_ = 1;
+    std::vector<uint32_t> places_;  // place of each page in residents_, or kNone: it is slow
+    std::vector<Resident> residents_;
+    std::vector<uint32_t> free_;  // places of residents_ that are not used
+    uint32_t first_ = kNone, last_ = kNone;
+    uint32_t next_ = kNone;  // what next() returns
+    uint64_t interval_ = 1;
     std::vector<tier::HotPage> hot_;
     PlacementTotals totals_;
 };

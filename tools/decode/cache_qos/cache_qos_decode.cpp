@@ -120,9 +120,8 @@ std::optional<Record> parse_record(Bytes bytes)
 
 bool has_value(const Reading &reading)
 {
-    constexpr uint32_t kNothingRead =
-        PMUKIT_CACHE_QOS_S_UNAVAILABLE | PMUKIT_CACHE_QOS_S_ERROR | PMUKIT_CACHE_QOS_S_UNREAD |
-        PMUKIT_CACHE_QOS_S_UNSETTLED;
+    constexpr uint32_t kNothingRead = PMUKIT_CACHE_QOS_S_UNAVAILABLE | PMUKIT_CACHE_QOS_S_ERROR |
+                                      PMUKIT_CACHE_QOS_S_UNREAD | PMUKIT_CACHE_QOS_S_UNSETTLED;
     return reading.bytes != 0 || !(reading.status & kNothingRead);
 }
 

@@ -33,9 +33,11 @@ struct HotTotals {
 
 class HotList final : public Sink {
 public:
-    // unit_log2: log2 of the unit size that is assumed for records without a unit size.
-    explicit HotList(std::optional<unsigned> unit_log2 = std::nullopt)
-        : default_unit_log2_(unit_log2)
+    // unit_log2: log2 of the unit size that is assumed for records without a unit size. most_units:
+    // limit of the table, for a caller that only watches.
+    explicit HotList(std::optional<unsigned> unit_log2 = std::nullopt,
+                     size_t most_units = UnitTable::kMostUnits)
+        : default_unit_log2_(unit_log2), units_(most_units)
     {
     }
 

@@ -82,7 +82,9 @@ TEST_F(AccessReaderTest, ReportsALastLineWithoutItsEnd)
         const Read all = read(text.substr(0, size));
         EXPECT_EQ(all.error, "") << size;
         EXPECT_EQ(all.is_cut, text[size - 1] != '\n') << size;
-        EXPECT_EQ(all.dpas.size(), size == text.size() ? 2u : size >= kFirst.size() + 11 ? 1u : 0u)
+        EXPECT_EQ(all.dpas.size(), size == text.size()          ? 2u
+                                   : size >= kFirst.size() + 11 ? 1u
+                                                                : 0u)
             << size;
     }
 }
@@ -103,7 +105,7 @@ TEST_F(AccessReaderTest, NamesTheLineThatIsNoAccess)
 TEST_F(AccessReaderTest, RefusesAFileThatIsNoLog)
 {
     for (const std::string &text : {std::string(), std::string("R 0x1 8\n"),
-                                   std::string("# pmukit access log 2\n"), std::string(300, '#')})
+                                    std::string("# pmukit access log 2\n"), std::string(300, '#')})
         EXPECT_NE(read(text).error.find("not an access log"), std::string::npos) << text;
     EXPECT_FALSE(AccessReader::open(folder_.path("nowhere")));
 }

@@ -29,7 +29,7 @@ std::string left_out_text(const decode::cxl_hmu::LeftOut &left_out)
 
 decode::cxl_hmu::HotList &HotLists::list(size_t event)
 {
-    const auto [at, is_new] = lists_.try_emplace(event);
+    const auto [at, is_new] = lists_.try_emplace(event, std::nullopt, most_units_);
     if (is_new && on_list_)
         on_list_(event, at->second);
     return at->second;

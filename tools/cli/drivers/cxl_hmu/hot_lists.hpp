@@ -18,9 +18,14 @@ std::string left_out_text(const decode::cxl_hmu::LeftOut &left_out);
 
 class HotLists final : public DriverSink {
 public:
-    // on_list: called for the new list of an event, before its first record.
+    // on_list: called for the new list of an event, before its first record. most_units: see
+    // HotList.
     using OnList = std::function<void(size_t event, decode::cxl_hmu::HotList &list)>;
-    explicit HotLists(OnList on_list = {}) : on_list_(std::move(on_list)) {}
+    explicit HotLists(OnList on_list = {},
+                      size_t most_units = decode::cxl_hmu::UnitTable::kMostUnits)
+        : on_list_(std::move(on_list)), most_units_(most_units)
+    {
+    }
 
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override;
     void aux(const Stream &stream, Bytes data) override;
@@ -35,6 +40,7 @@ private:
     decode::cxl_hmu::HotList &list(size_t event);
 
     OnList on_list_;
+    size_t most_units_;
     std::map<size_t, decode::cxl_hmu::HotList> lists_;
     StreamMap<decode::cxl_hmu::StreamDecoder> streams_;
 };
