@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Escapes untrusted names for a terminal: the name of a file or thread may contain sequences that
-// move the cursor or set the title.
+// Escapes untrusted names for a terminal: the name of a file or thread may contain characters that
+// move the cursor, set the title, or change the order in which other characters are shown.
+// Output::print() and warn() of tools/console, the JSON writers and the pages all use this rule.
 #pragma once
 
 #include <string>
@@ -8,33 +9,26 @@
 
 namespace pmukit {
 
-// Returns the length of the control character at the start of the text; 0 if the text begins with
-// another character. The text must not be empty. A C1 control is two bytes of UTF-8.
-inline size_t control_bytes(std::string_view text)
-{
-    const auto byte = [text](size_t at) { return static_cast<unsigned char>(text[at]); };
-    if (byte(0) < 0x20 || byte(0) == 0x7f)
-        return 1;
-    return text.size() > 1 && byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) < 0xa0 ? 2 : 0;
-}
+// Returns the length in bytes of the character at the start of the text if a terminal must not get
+// it: a control character (C0, DEL, C1), a directional character (Unicode Standard Annex 9), a line
+// or paragraph separator, or a byte that belongs to no UTF-8 character, because a terminal may take
+// it for a C1 control. Returns 0 for any other character. The text must not be empty.
+size_t unsafe_bytes(std::string_view text);
 
-// Replaces control characters with \xNN, except those in `kept`.
-inline std::string escape(std::string_view text, std::string_view kept = {})
-{
-    constexpr char kDigits[] = "0123456789abcdef";
-    std::string shown;
-    while (!text.empty()) {
-        const size_t control =
-            kept.find(text.front()) == std::string_view::npos ? control_bytes(text) : 0;
-        if (!control)
-            shown += text.front();
-        for (size_t i = 0; i < control; i++) {
-            const auto byte = static_cast<unsigned char>(text[i]);
-            shown += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
-        }
-        text.remove_prefix(control ? control : 1);
-    }
-    return shown;
-}
+// Replaces each byte of unsafe characters with \xNN, except characters in `kept`.
+std::string escape(std::string_view text, std::string_view kept = {});
+
+// Replaces each unsafe character with `instead`, for formats without escapes. Replaces invalid
+// UTF-8 with U+FFFD.
+std::string replace_unsafe(std::string_view text, char instead);
+
+// Replaces unsafe characters in serialized JSON with \uNNNN, which means the same character: JSON
+// itself escapes only C0 controls. The JSON must be valid UTF-8 without line ends.
+std::string escape_json(std::string json);
+
+// Appends \uNNNN for the unsafe UTF-8 character of `bytes` bytes at the start of the text. Returns
+// the end. All unsafe characters are below U+10000.
+char *put_json_escape(char *at, std::string_view text, size_t bytes);
+constexpr size_t kJsonEscapeBytes = 6;
 
 }  // namespace pmukit

@@ -5,7 +5,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/escape.hpp"
 #include "cli/commands.hpp"
 #include "cli/doctor_checks.hpp"
 #include "cli/version.hpp"
@@ -20,16 +19,14 @@ size_t count(const std::vector<Finding> &findings, Health health)
 
 constexpr Paint kPaints[] = {Paint::kGreen, Paint::kYellow, Paint::kRed};  // indexed by Health
 
-// Findings contain process names, which other users choose: they are escaped.
 void print_human(const std::vector<Finding> &findings, Output &out)
 {
     for (const Finding &finding : findings) {
         const std::string health = fmt::format("{:<4}", health_name(finding.health));
-        out.print("{}  {:<9}  {}\n",
-                  out.painted(kPaints[static_cast<size_t>(finding.health)], health), finding.check,
-                  escape(finding.what));
+        out.paint(kPaints[static_cast<size_t>(finding.health)], health);
+        out.print("  {:<9}  {}\n", finding.check, finding.what);
         if (!finding.fix.empty())
-            out.print("{:<4}  {:<9}  fix: {}\n", "", "", escape(finding.fix));
+            out.print("{:<4}  {:<9}  fix: {}\n", "", "", finding.fix);
     }
     out.print("{} good, {} noted, {} bad\n", count(findings, Health::kGood),
               count(findings, Health::kNote), count(findings, Health::kBad));

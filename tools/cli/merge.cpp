@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/escape.hpp"
 #include "cli/commands.hpp"
 #include "console/temp_file.hpp"
 #include "console/terminal.hpp"
@@ -68,7 +67,7 @@ Result<int> run_merge(const MergeOptions &options, Output &out)
     std::vector<std::string> troubles;
     for (size_t i = 0; i < readers.size(); i++) {
         const perfdata::MergedInput &input = merged->inputs[i];
-        out.print("{}: host {}, {}\n", recording_name(options.inputs[i]), escape(input.host),
+        out.print("{}: host {}, {}\n", recording_name(options.inputs[i]), input.host,
                   clock_text(input));
         if (input.late_records)
             troubles.push_back(fmt::format("{}: {} records came too late to be put in order",

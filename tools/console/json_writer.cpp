@@ -21,7 +21,7 @@ bool is_plain(std::string_view text)
 // Serializes a value. Invalid UTF-8 becomes U+FFFD, as a path may have any bytes.
 std::string text_of(const ordered_json &value)
 {
-    return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    return escape_json(value.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
 }
 
 // Writes the text in quotes, and `behind` after it. Short texts, which are frequent, take only one

@@ -38,7 +38,7 @@ protected:
 
 TEST_F(Written, PrintsValuesLikeTheJsonLibrary)
 {
-    const std::string odd = "a\"b\\c\x01\n\x7f \xc3\xa9 \xff/";
+    const std::string odd = "a\"b\\c\x01\n \xc3\xa9 \xff/";
     const std::optional<uint64_t> none, some = 5;
     const ordered_json nested = {{"x", {1, -2}}, {"y", "z"}};
     const ordered_json expected = {{"schema_version", kJsonSchemaVersion},
@@ -73,6 +73,17 @@ TEST_F(Written, PrintsValuesLikeTheJsonLibrary)
                       {"nested", nested}});
     });
     EXPECT_EQ(text, expected.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+}
+
+TEST_F(Written, EscapesCharactersThatATerminalMustNotGet)
+{
+    const std::string name = "\x7f\xc2\x9b\xe2\x80\xae";
+    const std::string text = text_of([&](JsonWriter &json) {
+        json.member(name, name);
+        json.member("list", ordered_json{name});
+    });
+    constexpr const char *kShown = R"("\u007f\u009b\u202e")";
+    EXPECT_EQ(text, fmt::format("{{\"schema_version\":2,{0}:{0},\"list\":[{0}]}}\n", kShown));
 }
 
 TEST_F(Written, SeparatesElementsAndMembersWithCommas)

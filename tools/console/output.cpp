@@ -7,7 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/escape.hpp"
 #include "base/file.hpp"
 #include "console/exit_status.hpp"
 #include "console/inherited.hpp"
@@ -44,12 +43,13 @@ void Output::hex16_line(uint64_t value)
     flush_when_full();
 }
 
-std::string Output::painted(Paint paint, std::string_view text) const
+void Output::paint(Paint paint, std::string_view text)
 {
     constexpr std::string_view kColors[] = {"\033[32m", "\033[33m", "\033[31m", "\033[1m"};
     if (!color_)
-        return std::string(text);
-    return fmt::format("{}{}\033[0m", kColors[static_cast<size_t>(paint)], text);
+        return this->text(text);
+    append(buffer_, "{}{}\033[0m", kColors[static_cast<size_t>(paint)], text);
+    flush_when_full();
 }
 
 void Output::flush_when_full()

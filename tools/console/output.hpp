@@ -2,6 +2,7 @@
 // Buffered output that remembers errors: a full disk makes the command fail.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/escape.hpp"
 #include "base/result.hpp"
 #include "base/text.hpp"
 #include "perfdata/new_file.hpp"
@@ -23,16 +25,18 @@ public:
     Output(const Output &) = delete;
     Output &operator=(const Output &) = delete;
 
+    // Writes a text as it is.
     void text(std::string_view text);
+    // Formats values. Texts among them may come from a file or a device: they are escaped, line
+    // ends too.
     template <typename... Args>
-    void print(fmt::format_string<Args...> format, Args &&...args)
+    void print(fmt::format_string<Args...> format, const Args &...args)
     {
-        append(buffer_, format, std::forward<Args>(args)...);
-        flush_when_full();
+        put(format, escaped(args)...);
     }
-    // painted() puts a text into a color of the terminal only if set_color() has turned colors on.
+    // Writes a text in a color if set_color() has turned colors on.
+    void paint(Paint paint, std::string_view text);
     void set_color(bool on) { color_ = on; }
-    std::string painted(Paint paint, std::string_view text) const;
     // Writes sixteen hexadecimal digits and a newline; the hot path of pmukit dump.
     void hex16_line(uint64_t value);
 
@@ -45,6 +49,20 @@ public:
     Result<void> finish();
 
 private:
+    template <typename T>
+    static decltype(auto) escaped(const T &value)
+    {
+        if constexpr (std::convertible_to<const T &, std::string_view>)
+            return escape(value);
+        else
+            return (value);
+    }
+    template <typename... Args>
+    void put(fmt::string_view format, const Args &...args)
+    {
+        append_values(buffer_, format, fmt::make_format_args(args...));
+        flush_when_full();
+    }
     void flush_when_full();
     void flush();
     void write(std::string_view text);

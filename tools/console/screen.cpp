@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/escape.hpp"
 #include "base/file.hpp"
 
 namespace pmukit::cli {
@@ -67,7 +68,7 @@ Result<void> Screen::draw(const std::vector<std::string> &lines) const
     const Size room = size();
     std::string page(kHome);
     for (size_t i = 0; i < std::min(lines.size(), room.rows); i++) {
-        page.append(lines[i], 0, room.columns).append(kEndOfLine);
+        page.append(escape(lines[i]), 0, room.columns).append(kEndOfLine);
         if (i + 1 < room.rows)
             page += "\r\n";
     }

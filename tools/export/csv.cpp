@@ -3,6 +3,7 @@
 // end are quoted. An unknown field is empty; an empty text is "". A text that a spreadsheet would
 // take for a formula gets a leading ' because a recorded program can choose such a name, and quotes
 // do not prevent formulas.
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -19,10 +20,21 @@ namespace {
 constexpr size_t kMostPlain = 24;
 constexpr size_t kLineEnd = 2;
 
+// True if a spreadsheet may take the text for a formula. Full-width characters count as their
+// ASCII forms, and leading white space may be ignored (OWASP, "CSV Injection").
+bool begins_formula(std::string_view text)
+{
+    constexpr std::string_view kBegins[] = {
+        "=",  "+",  "-", "@", "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d", "\xef\xbc\xa0",
+        "\t", "\r", "\n"};
+    return std::ranges::any_of(kBegins,
+                               [text](std::string_view begin) { return text.starts_with(begin); });
+}
+
 char *put_quoted(char *at, std::string_view text)
 {
-    constexpr std::string_view kSpecial = ",\"\r\n", kFormula = "=+-@\t\r";
-    const bool formula = !text.empty() && kFormula.find(text.front()) != text.npos;
+    constexpr std::string_view kSpecial = ",\"\r\n";
+    const bool formula = begins_formula(text);
     if (!text.empty() && !formula && text.find_first_of(kSpecial) == text.npos)
         return put_text(at, text);
     *at++ = '"';

@@ -45,8 +45,17 @@ TEST(Csv, QuotesTextThatWouldEndAField)
 
 TEST(Csv, PreventsSpreadsheetFormulas)
 {
-    for (const std::string text : {"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"})
+    for (const std::string text : {"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1",
+                                   "\xef\xbc\x9d"
+                                   "1",
+                                   "\xef\xbc\x8b"
+                                   "1",
+                                   "\xef\xbc\x8d"
+                                   "1",
+                                   "\xef\xbc\xa0"
+                                   "SUM"})
         EXPECT_EQ(host_field(text), "\"'" + text + "\"");
+    EXPECT_EQ(host_field("\xef\xbc\x9e"), "\xef\xbc\x9e") << "a full-width >";
     EXPECT_EQ(host_field("a=1"), "a=1");
     EXPECT_EQ(host_field("'=1"), "'=1");
 }

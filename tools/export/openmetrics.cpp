@@ -8,6 +8,7 @@
 #include <array>
 #include <map>
 
+#include "base/escape.hpp"
 #include "base/file.hpp"
 #include "export/text.hpp"
 #include "export/text_file.hpp"
@@ -71,13 +72,11 @@ constexpr Origin kCommonLabels[] = {kSource, kHost, kPmu};
 // Maximum number of series. Each series stays in memory, and no plausible machine has this many.
 constexpr size_t kMostSeries = 100000;
 
-// Escapes the value of a label as for JSON. Control characters become blanks, because only for them
-// the escapes of JSON differ from those of labels.
+// Escapes the value of a label as for JSON. Characters that a terminal must not get become blanks,
+// because only for them the escapes of JSON differ from those of labels.
 std::string label_text(std::string_view text)
 {
-    std::string printable(text);
-    std::ranges::replace_if(
-        printable, [](char c) { return static_cast<uint8_t>(c) < 0x20; }, ' ');
+    const std::string printable = replace_unsafe(text, ' ');
     std::string to(printable.size() * kMostEscaped, '\0');
     to.resize(static_cast<size_t>(put_json_escaped(to.data(), printable) - to.data()));
     return to;

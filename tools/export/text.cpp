@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "export/text.hpp"
 
+#include "base/escape.hpp"
 #include "base/text.hpp"
 
 namespace pmukit::exporter {
@@ -26,11 +27,12 @@ char *put_json_escaped(char *at, std::string_view text)
             *at++ = '\\';
             *at++ = text[0];
             text.remove_prefix(1);
-        } else if (c < 0x20) {
-            at = put_text(at, "\\u00");
-            *at++ = detail::kHexDigits[c >> 4];
-            *at++ = detail::kHexDigits[c & 15];
+        } else if (c >= ' ' && c <= '~') {
+            *at++ = text[0];
             text.remove_prefix(1);
+        } else if (const size_t unsafe = utf8_bytes(text) ? unsafe_bytes(text) : 0) {
+            at = put_json_escape(at, text, unsafe);
+            text.remove_prefix(unsafe);
         } else {
             at = put_character(at, text);
         }

@@ -172,8 +172,9 @@ inline size_t text_bytes(uint64_t texts, const Value *values)
     return bytes;
 }
 
-// Escapes text for a JSON string. Invalid UTF-8 becomes U+FFFD. The result is at most six times as
-// long as the text.
+// Escapes text for a JSON string, and the characters that a terminal must not get
+// (base/escape.hpp). Invalid UTF-8 becomes U+FFFD. The result is at most six times as long as the
+// text.
 char *put_json_escaped(char *at, std::string_view text);
 constexpr size_t kMostEscaped = 6;
 // Copies text. Invalid UTF-8 becomes U+FFFD. The result is at most three times as long as the text.

@@ -66,6 +66,8 @@ TEST(Text, NumbersOccupyAtMostTheReservedBytes)
 TEST(Text, EscapesForJson)
 {
     EXPECT_EQ(put(put_json_escaped, std::string_view("a\"b\\c\n\x01z")), R"(a\"b\\c\u000a\u0001z)");
+    EXPECT_EQ(put(put_json_escaped, std::string_view("\x7f\xc2\x9b\xe2\x80\xae\x9b")),
+              "\\u007f\\u009b\\u202e\xef\xbf\xbd");
     EXPECT_EQ(put(put_json_escaped, std::string_view("\xc3\xa9\xf0\x9f\x98\x80")),
               "\xc3\xa9\xf0\x9f\x98\x80");
 }

@@ -8,8 +8,9 @@
 
 namespace pmukit::html {
 
-// Valid between tags and in quoted attributes. Invalid UTF-8, and characters that XML 1.0 (section
-// 2.2, Char) excludes, become U+FFFD.
+// Valid between tags and in quoted attributes. Invalid UTF-8, characters that XML 1.0 (section 2.2,
+// Char) excludes, and those that a terminal must not get (base/escape.hpp: they change the order in
+// which a page is shown, too) become U+FFFD.
 std::string escaped(std::string_view text);
 
 }  // namespace pmukit::html

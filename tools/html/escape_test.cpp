@@ -36,6 +36,12 @@ TEST(Escaped, ReplacesCharactersThatXmlExcludes)
     EXPECT_EQ(escaped("\xef\xbf\xbe"), kNone + kNone + kNone);
 }
 
+TEST(Escaped, ReplacesCharactersThatChangeTheOrderOfOthers)
+{
+    EXPECT_EQ(escaped("a\xe2\x80\xae z"), "a" + kNone + kNone + kNone + " z");
+    EXPECT_EQ(escaped("\xc2\x9b"), kNone + kNone);
+}
+
 TEST(Escaped, ReplacesTruncatedCharacters)
 {
     const std::string_view fire = "\xf0\x9f\x94\xa5";

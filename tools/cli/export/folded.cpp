@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/escape.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "perfdata/generic_events.hpp"
@@ -12,13 +13,12 @@ namespace {
 
 constexpr size_t kNodeBytes = 64;  // estimated overhead of a map node, in bytes
 
-// Replaces semicolons, which separate frames, and control characters, which would break lines.
+// Replaces semicolons, which separate frames, and characters that would break lines or that a
+// terminal must not get.
 std::string as_frame(std::string_view name)
 {
-    std::string frame = valid_utf8(name);
-    for (char &c : frame)
-        if (c == ';' || static_cast<uint8_t>(c) < 0x20)
-            c = ':';
+    std::string frame = replace_unsafe(name, ':');
+    std::ranges::replace(frame, ';', ':');
     return frame;
 }
 

@@ -6,7 +6,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/escape.hpp"
 #include "base/number.hpp"
 #include "cli/commands.hpp"
 #include "cli/qualify/bundle.hpp"
@@ -110,7 +109,7 @@ ordered_json json_report(const Driver &driver, const std::vector<DeviceReport> &
             lines.push_back({{"number", line.statement.number},
                              {"verdict", name_of(line.outcome.verdict)},
                              {"statement", line.statement.text},
-                             {"seen", escape(line.outcome.seen)}});
+                             {"seen", line.outcome.seen}});
         devices.push_back({{"device", report.device}, {"checks", lines}});
     }
     return {{"version", kVersion},
@@ -123,19 +122,17 @@ ordered_json json_report(const Driver &driver, const std::vector<DeviceReport> &
 
 constexpr Paint kPaints[] = {Paint::kGreen, Paint::kRed, Paint::kYellow};  // indexed by Verdict
 
-// Text from a device may contain any characters: it is escaped.
 void print_report(const Driver &driver, const std::vector<DeviceReport> &reports, Output &out)
 {
     for (const DeviceReport &report : reports) {
-        out.print("{}: {}\n", driver.name, escape(report.device));
+        out.print("{}: {}\n", driver.name, report.device);
         for (const Line &line : report.lines) {
             const std::string verdict = text_of("{:<10}", name_of(line.outcome.verdict));
-            out.print("{}  {:>2}  ",
-                      out.painted(kPaints[static_cast<size_t>(line.outcome.verdict)], verdict),
-                      line.statement.number);
+            out.paint(kPaints[static_cast<size_t>(line.outcome.verdict)], verdict);
+            out.print("  {:>2}  ", line.statement.number);
             print_wrapped(line.statement.text, 16, out);
             out.print("{:16}", "");
-            print_wrapped(escape(line.outcome.seen), 16, out);
+            print_wrapped(line.outcome.seen, 16, out);
         }
     }
     out.print("{} PASS, {} FAIL, {} NOT TESTED\n", count(reports, Verdict::kPass),

@@ -1056,6 +1056,79 @@ TEST_F(Program, CommandWithSigpipeIgnoredExits1IfItsOutputIsNoLongerRead)
     EXPECT_EQ(content("said"), "");
 }
 
+// Untrusted names in output
+
+// Characters that a terminal must not get. Controls of ISO 6429 in each of their forms, and a
+// character that reverses the order of others.
+const std::string kUnsafe = "a\033[2J\x9bm\xc2\x9b\x7f\xe2\x80\xaez";
+
+bool is_safe(std::string_view text)
+{
+    const bool has_control = std::ranges::any_of(text, [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return (byte < 0x20 && c != '\n') || byte == 0x7f;
+    });
+    const auto has = [text](std::string_view part) { return text.find(part) != text.npos; };
+    return !has_control && !has("\x9bm") && !has("\xc2\x9b") && !has("\xe2\x80\xae");
+}
+
+class Named : public Program, public testing::WithParamInterface<const char *> {
+protected:
+    void SetUp() override
+    {
+        Program::SetUp();
+        perfdata::HostInfo unsafe = host();
+        unsafe.hostname = kUnsafe;
+        perfdata::WriterEvent event = event_of_cxl_hmu();
+        event.name = kUnsafe;
+        ASSERT_TRUE(fill(perfdata::Writer::create(path("unsafe.data"), {event}, unsafe)));
+        fs::copy_file(path("unsafe.data"), path(kUnsafe + ".data"));
+        fs::copy_file(path("cut.data"), path(kUnsafe + ".cut"));
+    }
+    // Runs a command in which UNSAFE stands for the unsafe name.
+    Ended run(const std::string &command) const
+    {
+        std::vector<std::string> words = words_of(command);
+        for (std::string &word : words)
+            if (const size_t at = word.find("UNSAFE"); at != word.npos)
+                word.replace(at, 6, kUnsafe);
+        const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        return Running(folder_.dir(), words, "", nothing.get()).wait();
+    }
+};
+
+TEST_P(Named, OutputHasNoCharactersThatATerminalMustNotGet)
+{
+    const Ended ended = run(GetParam());
+    EXPECT_NE(ended.status, kUsage) << ended.said;
+    EXPECT_TRUE(is_safe(ended.out)) << testing::PrintToString(ended.out);
+    EXPECT_TRUE(is_safe(ended.said)) << testing::PrintToString(ended.said);
+    EXPECT_FALSE(ended.out.empty() && ended.said.empty());
+}
+INSTANTIATE_TEST_SUITE_P(
+    Commands, Named,
+    testing::Values("recover -i UNSAFE.data", "recover -i UNSAFE.cut",
+                    "recover -i UNSAFE.cut --json", "recover -i UNSAFE.cut --write UNSAFE.new",
+                    "cut -i UNSAFE.data -o UNSAFE.new", "inject -i UNSAFE.data -o UNSAFE.new",
+                    "dump -i UNSAFE.cut", "merge UNSAFE.data UNSAFE.data -o UNSAFE.new",
+                    "report -i UNSAFE.cut", "report -i UNSAFE.data --json",
+                    "export -i UNSAFE.data --format csv -o UNSAFE.new",
+                    "export -i UNSAFE.data --format sqlite -o UNSAFE.new",
+                    "export -i UNSAFE.data --format ctf -o UNSAFE.new",
+                    "export -i UNSAFE.data --format jsonl -o -",
+                    "export -i UNSAFE.data --format perfetto -o -",
+                    "export -i UNSAFE.data --format openmetrics -o -",
+                    "record --dry-run -o UNSAFE.new -e cpu-clock -- UNSAFE"),
+    name_of_words);
+
+// Other programs read CSV, so its text is as recorded, except that it is valid UTF-8.
+TEST_F(Named, CsvHasTheTextAsRecorded)
+{
+    ASSERT_EQ(run("export -i unsafe.data --format csv --driver cxl_hmu -o new").status, kGood);
+    EXPECT_NE(content("new").find("a\033[2J\xef\xbf\xbdm\xc2\x9b\x7f\xe2\x80\xaez"),
+              std::string::npos);
+}
+
 // Recordings of this machine. The tests are skipped without the privilege to record.
 class Recorded : public Program {
 protected:

@@ -8,8 +8,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/escape.hpp"
-
 namespace pmukit::cli {
 namespace {
 
@@ -61,7 +59,7 @@ void add_view(const Frame &frame, const LiveDriver &live, std::vector<std::strin
                                 view.what, view.value, "share", view.more));
     for (size_t i = 0; i < rows.size(); i++)
         lines.push_back(fmt::format("  {:>4}  {:<18}  {:<37}  {:>14}  {:>6}  {:>14}  {}", i + 1,
-                                    rows[i].pmu, escape(rows[i].name), rows[i].value,
+                                    rows[i].pmu, rows[i].name, rows[i].value,
                                     share_text(live, frame.span, rows[i].value), rows[i].more,
                                     bar(rows[i].value, rows.front().value, bar_width(frame))));
     if (rows.empty())

@@ -24,24 +24,24 @@ std::string text_of(const cache_qos::Header &header)
 {
     return fmt::format(
         "header {} L3 {} of {} bytes, registers {}, unit {}, {} RMIDs, counters of "
-        "{} bits, {} records lost so far\n",
+        "{} bits, {} records lost so far",
         header.sequence, header.domain, header.cache_bytes, cache_qos::backend_name(header.backend),
         header.scale, header.rmids, header.width, header.lost);
 }
 
 std::string text_of(const cache_qos::Reading &reading)
 {
-    return fmt::format(
-        "{}.{:09} {} {} {} L3 {} {} {} bytes raw {} bound {} age {} generation {}{}\n",
-        reading.time_ns / 1'000'000'000, reading.time_ns % 1'000'000'000, reading.sequence,
-        cache_qos::kind_name(reading.kind), reading.monitor, reading.domain,
-        cache_qos::event_name(reading.event), reading.bytes, reading.raw, reading.bound,
-        reading.age_ns, reading.generation, words_of_status(reading.status));
+    return fmt::format("{}.{:09} {} {} {} L3 {} {} {} bytes raw {} bound {} age {} generation {}{}",
+                       reading.time_ns / 1'000'000'000, reading.time_ns % 1'000'000'000,
+                       reading.sequence, cache_qos::kind_name(reading.kind), reading.monitor,
+                       reading.domain, cache_qos::event_name(reading.event), reading.bytes,
+                       reading.raw, reading.bound, reading.age_ns, reading.generation,
+                       words_of_status(reading.status));
 }
 
 std::string text_of(const cache_qos::NamePart &name)
 {
-    return fmt::format("name {} of {} {} L3 {}, life {}, id {}, part {} of {}: {}\n", name.sequence,
+    return fmt::format("name {} of {} {} L3 {}, life {}, id {}, part {} of {}: {}", name.sequence,
                        cache_qos::kind_name(name.kind), name.monitor, name.domain, name.life,
                        name.id, name.part + 1, name.parts, name.text);
 }
@@ -58,15 +58,15 @@ public:
 
     void header(uint64_t offset, const cache_qos::Header &header) override
     {
-        out_.print("{:#010x} {}", offset, text_of(header));
+        out_.print("{:#010x} {}\n", offset, text_of(header));
     }
     void reading(uint64_t offset, const cache_qos::Reading &reading) override
     {
-        out_.print("{:#010x} {}", offset, text_of(reading));
+        out_.print("{:#010x} {}\n", offset, text_of(reading));
     }
     void name(uint64_t offset, const cache_qos::NamePart &part) override
     {
-        out_.print("{:#010x} {}", offset, text_of(part));
+        out_.print("{:#010x} {}\n", offset, text_of(part));
     }
     void skipped(uint64_t offset, uint64_t bytes) override
     {
@@ -94,7 +94,7 @@ public:
         const auto record = cache_qos::parse_record(words);
         if (!record)
             return skip_payload(words.size());
-        out.print("{:>10} {}", "",
+        out.print("{:>10} {}\n", "",
                   std::visit([](const auto &one) { return text_of(one); }, *record));
     }
 };

@@ -15,7 +15,7 @@ namespace imc = decode::imc;
 
 std::string line_of(const imc::Record &record, imc::ModeRule rule)
 {
-    return fmt::format("{:>16} {:<12} {:#018x} val {:#x} cpmc {} {} {} {}\n", record.timebase,
+    return fmt::format("{:>16} {:<12} {:#018x} val {:#x} cpmc {} {} {} {}", record.timebase,
                        imc_mode_name(mode_of(record, rule)), record.ip, record.val, record.cpmc[0],
                        record.cpmc[1], record.cpmc[2], record.cpmc[3]);
 }
@@ -36,7 +36,7 @@ public:
     void records(uint64_t offset, imc::Records records) override
     {
         for (size_t i = 0; i < records.size(); i++)
-            out_.print("{:#010x} {}", offset + i * imc::kRecordBytes, line_of(records[i], rule_));
+            out_.print("{:#010x} {}\n", offset + i * imc::kRecordBytes, line_of(records[i], rule_));
     }
     void skipped(uint64_t offset, uint64_t bytes) override
     {
@@ -104,7 +104,7 @@ void ImcDump::print_payload(Bytes raw)
     if (!sample)
         return skip_payload(raw.size());
     to().out.print("# record {}, {} records lost so far\n", sample->sequence, sample->lost);
-    to().out.print("{:>10} {}", "",
+    to().out.print("{:>10} {}\n", "",
                    line_of(sample->record, imc_mode_rule(to().recording.reader())));
 }
 

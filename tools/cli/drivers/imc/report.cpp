@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "base/escape.hpp"
 #include "base/file.hpp"
 #include "cli/drivers.hpp"
 #include "cli/drivers/imc/figures.hpp"
@@ -86,7 +85,7 @@ void print_functions(const ImcProfile &profile, size_t top, Output &out)
         const auto bar = samples * kBarWidth / functions.front()->second;
         out.print("  {:>5}  {:>10}  {:>5.1f}%  {:<12}  {:<20}  {}  {}\n", i + 1, samples,
                   share_of(samples, profile.samples()) * 100, imc_mode_name(function.mode),
-                  escape(base_name(function.object)), escape(function.name), std::string(bar, '#'));
+                  base_name(function.object), function.name, std::string(bar, '#'));
     }
     if (top && functions.size() > top)
         out.print("  {:>5}  {} more functions; --top 0 shows all\n", "...", functions.size() - top);
@@ -101,8 +100,7 @@ void print_tasks(const ImcProfile &profile, size_t top, Output &out)
         const auto &[task, samples] = *tasks[i];
         out.print("  {:>10}  {:>5.1f}%  {:>10}  {:>10}  {}\n", samples,
                   share_of(samples, profile.samples()) * 100, static_cast<int32_t>(task.pid),
-                  static_cast<int32_t>(task.tid),
-                  task.command.empty() ? "-" : escape(task.command));
+                  static_cast<int32_t>(task.tid), task.command.empty() ? "-" : task.command);
     }
     if (top && tasks.size() > top)
         out.print("  {:>10}  {} more threads; --top 0 shows all\n", "...", tasks.size() - top);
