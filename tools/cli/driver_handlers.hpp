@@ -114,10 +114,11 @@ struct Remark {
 
     bool is_shown() const { return count != 0 || at_least; }
 };
-// "5 entries were lost", "at least 5 entries were lost"
+// "5 entries were lost", "at least 5 entries were lost". A sum that reached its largest value
+// (base/saturate.hpp) is a lower bound, too.
 inline std::string counted_text(uint64_t count, bool at_least, std::string_view text)
 {
-    return fmt::format("{}{} {}", at_least ? "at least " : "", count, text);
+    return fmt::format("{}{} {}", at_least || count == UINT64_MAX ? "at least " : "", count, text);
 }
 
 // Text that all commands print after a count of lost entries (perfdata::LostEntries).

@@ -74,7 +74,7 @@ Result<int> run_dump(const DumpOptions &options, Output &out)
     if (!totals)
         return totals.error();
     if (totals->lost_samples)
-        out.print("# lost {} samples or records\n", totals->lost_samples);
+        out.print("# lost {}\n", counted_text(totals->lost_samples, false, "samples or records"));
 
     const std::string skipped_text =
         skipped ? fmt::format("{}: {} bytes hold no record and were skipped", recording->path(),

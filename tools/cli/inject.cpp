@@ -12,6 +12,7 @@
 
 #include "base/budget.hpp"
 #include "base/limits.hpp"
+#include "base/saturate.hpp"
 #include "base/stable_map.hpp"
 #include "cli/drivers.hpp"
 #include "cli/drivers/hisi_ptt/layout.hpp"
@@ -215,7 +216,7 @@ bool Injector::keep_count(const perfdata::Record &record)
         return false;
     const auto [at, first] = counts_.try_emplace(id);
     at->second.event = event;
-    at->second.lost += *lost;
+    add_to(at->second.lost, *lost);
     if (first)
         at->second.body.assign(record.body.begin(), record.body.end());
     return true;
@@ -408,8 +409,9 @@ Result<int> run_inject(const InjectOptions &options, Output &out)
     out.print("{}: {} bytes of AUX data removed, {} samples written\n", options.output,
               injector.aux_bytes(), injector.samples());
     if (totals->lost_aux_bytes)
-        out.print("{}: {} bytes of AUX data never reached the recording\n", options.input,
-                  totals->lost_aux_bytes);
+        out.print("{}: {}\n", options.input,
+                  counted_text(totals->lost_aux_bytes, false,
+                               "bytes of AUX data never reached the recording"));
     const int status = say_troubles({recording->damage(), injector.aux().left_out(options.input),
                                      skipped_text(options, injector.skipped_bytes()),
                                      unowned_text(options, injector.unowned())});

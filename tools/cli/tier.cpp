@@ -249,7 +249,7 @@ void print_outcome(const tier::Moved &moved, size_t planned, Output &out)
     };
     for (const Remark &remark : remarks)
         if (remark.count)
-            out.print("{} {}\n", remark.count, remark.text);
+            out.print("{}\n", counted_text(remark.count, remark.at_least, remark.text));
 }
 
 void print_decision(const TierOptions &options, const HotMemory &memory, const Decision &decision,
@@ -267,7 +267,7 @@ void print_decision(const TierOptions &options, const HotMemory &memory, const D
     };
     for (const Remark &remark : remarks)
         if (remark.count)
-            out.print("  {} {}\n", remark.count, remark.text);
+            out.print("  {}\n", counted_text(remark.count, remark.at_least, remark.text));
     if (memory.units_left_out)
         out.print("  {} times a cold unit was dropped (limit of units)\n", memory.units_left_out);
     if (memory.units_without_place)

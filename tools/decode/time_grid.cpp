@@ -5,13 +5,10 @@
 #include <bit>
 #include <utility>
 
+#include "base/saturate.hpp"
+
 namespace pmukit::decode {
 namespace {
-
-uint64_t add_or_max(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
 
 constexpr size_t kFreeRows = 2;
 constexpr size_t kRowBytes = sizeof(uint64_t) + sizeof(TimeGrid::Columns) + kNodeBytes;

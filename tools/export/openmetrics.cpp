@@ -10,6 +10,7 @@
 
 #include "base/escape.hpp"
 #include "base/file.hpp"
+#include "base/saturate.hpp"
 #include "export/text.hpp"
 #include "export/text_file.hpp"
 #include "export/writer.hpp"
@@ -153,7 +154,8 @@ void OpenMetrics::add(const Metric &metric, const Table &table, Values row, std:
     if (!value.known)
         return;
     Series &series = series_of(metric, labels);
-    series.value = metric.how == How::kLast ? value.number() : series.value + value.number();
+    series.value =
+        metric.how == How::kLast ? value.number() : add_or_max(series.value, value.number());
     series.newest.clear();
     add_labels(metric.newest, table, row, series.newest);
 }

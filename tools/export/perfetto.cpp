@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/saturate.hpp"
 #include "export/text.hpp"
 #include "export/text_file.hpp"
 #include "export/writer.hpp"
@@ -215,7 +216,7 @@ void Perfetto::rows(const Table &table, Values common, Values rest)
                           row_.begin() + static_cast<ptrdiff_t>(common.size()));
         put_instant(table, places, track);
         if (places.sum != kNoColumn && row_[places.sum].known)
-            sum += row_[places.sum].number();
+            add_to(sum, row_[places.sum].number());
     }
     if (places.sum != kNoColumn)
         put_point(table, places.sum, track, time_of(track, places), sum);

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/saturate.hpp"
+
 namespace pmukit::perfdata {
 
 // Flags of an AUX record that report missing data after the data that the record announces.
@@ -32,8 +34,8 @@ public:
     void ring(uint64_t counted, uint64_t lost, uint64_t of_others = 0)
     {
         const uint64_t records = lost - std::min(lost, of_others);
-        counted_ += counted;
-        entries_ += counted - std::min(counted, records);
+        add_to(counted_, counted);
+        add_to(entries_, counted - std::min(counted, records));
         lost_ |= lost != 0;
     }
 

@@ -82,6 +82,19 @@ TEST_F(LostCounts, SamplesDroppedByAFilterAreNotCounted)
     EXPECT_EQ(count.samples(), 0U);
 }
 
+TEST_F(LostCounts, CountsOfAFileDoNotWrapAround)
+{
+    records(UINT64_MAX, 1000);
+    records(2, 2000);
+    EXPECT_EQ(count.samples(), UINT64_MAX);
+    samples(UINT64_MAX - 1, 1500);
+    EXPECT_EQ(count.samples(), UINT64_MAX);
+    samples(UINT64_MAX, 0);
+    samples(5, 0);
+    EXPECT_EQ(count.samples(), UINT64_MAX);
+    EXPECT_TRUE(count.not_repeated().empty());
+}
+
 // The records of a recording with one event have no id. perf writes one LOST_SAMPLES per CPU; each
 // CPU has its own ring.
 class LostCountsWithoutId : public testing::Test {

@@ -9,6 +9,7 @@
 
 #include "base/escape.hpp"
 #include "base/number.hpp"
+#include "base/saturate.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 
 namespace pmukit::cli {
@@ -126,8 +127,8 @@ void PlaceHeat::add(const std::string &pmu, const decode::cxl_hmu::HotList &list
             first_reason_ = placer_.why_not(pmu, unit.dpa, unit_bytes).value_or("");
         HotPlace &place = places_[key_of(at)];
         place.at = at;
-        place.accesses += unit.accesses;
-        place.epochs += unit.epochs;
+        add_to(place.accesses, unit.accesses);
+        add_to(place.epochs, unit.epochs);
         place.units++;
     }
 }

@@ -12,6 +12,7 @@
 #include "base/budget.hpp"
 #include "base/escape.hpp"
 #include "base/limits.hpp"
+#include "base/saturate.hpp"
 #include "console/exit_status.hpp"
 #include "console/output.hpp"
 #include "console/terminal.hpp"
@@ -424,7 +425,7 @@ void Walker::aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, ui
 {
     OfStream &known = streams_[stream];
     const bool unknown = bytes == 0 && is_unknown(known);
-    totals_.lost_aux_bytes += bytes;
+    add_to(totals_.lost_aux_bytes, bytes);
     totals_.aux_unknown_losses += unknown;
     totals_.aux_truncations += bytes == 0 && !unknown;
     if (bytes == 0)
@@ -454,7 +455,7 @@ LostCount::Kind LostCount::note(const perfdata::Record &record, const perfdata::
         const auto lost = perfdata::parse_lost(record.body, reader.order());
         const auto event = lost ? reader.event_of_id(lost->id) : std::nullopt;
         const Id id = event ? Id(lost->id) : std::nullopt;
-        counts_of(id, event).lost += lost ? lost->lost : 0;
+        add_to(counts_of(id, event).lost, lost ? lost->lost : 0);
         return Kind::kRecords;
     }
     note_places(record, reader);
@@ -463,14 +464,14 @@ LostCount::Kind LostCount::note(const perfdata::Record &record, const perfdata::
     const bool by_recorder = reader.time_of(record).value_or(0) == 0;
     const uint64_t lost = perfdata::parse_lost_samples(record.body, reader.order()).value_or(0);
     if (!by_recorder) {
-        by_hardware_ += lost;
+        add_to(by_hardware_, lost);
         return Kind::kSamples;
     }
     const std::optional<size_t> event = reader.event_of(record);
     const auto sample_id =
         event ? perfdata::parse_sample_id(record.body, reader.events()[*event].attr, reader.order())
               : std::nullopt;
-    counts_of(sample_id ? sample_id->id : std::nullopt, event).counted += lost;
+    add_to(counts_of(sample_id ? sample_id->id : std::nullopt, event).counted, lost);
     return Kind::kRepeated;
 }
 
@@ -513,16 +514,16 @@ std::map<LostCount::RingKey, LostCount::Ring> LostCount::rings() const
     for (const auto &[of, counts] : counts_) {
         const auto place = of.first ? places_.find(*of.first) : places_.end();
         Ring &ring = rings[place == places_.end() ? RingKey{} : ring_of(place->second)];
-        ring.lost += counts.lost;
-        ring.counted += counts.counted;
-        ring.by_event[of.second] += counts.counted;
+        add_to(ring.lost, counts.lost);
+        add_to(ring.counted, counts.counted);
+        add_to(ring.by_event[of.second], counts.counted);
     }
     for (const auto &[id, place] : places_)
         if (const auto ring = rings.find(ring_of(place)); ring != rings.end())
             ring->second.by_event.try_emplace(place.event, 0);
     for (auto &[key, ring] : rings) {
         for (const auto &[event, counted] : ring.by_event)
-            ring.entries += with_entries_.contains(event) ? counted : 0;
+            add_to(ring.entries, with_entries_.contains(event) ? counted : 0);
         ring.entries = std::min(ring.entries, ring.counted - std::min(ring.counted, ring.lost));
     }
     return rings;
@@ -544,7 +545,7 @@ std::map<size_t, perfdata::LostEntries> LostCount::take_entries(const std::set<s
     for (auto &[key, ring] : rings()) {
         uint64_t of_others = ring.counted;
         for (const auto &[event, counted] : ring.by_event)
-            of_others -= with_entries_.contains(event) ? counted : 0;
+            of_others -= with_entries_.contains(event) ? std::min(of_others, counted) : 0;
         for (const auto &[event, counted] : ring.by_event)
             if (const auto own = taken.find(event); own != taken.end())
                 own->second.ring(counted, ring.lost, of_others);
@@ -562,7 +563,7 @@ uint64_t LostCount::samples() const
 {
     uint64_t all = by_hardware_;
     for (const auto &[key, ring] : rings())
-        all += std::max(ring.lost, ring.counted - ring.entries);
+        add_to(all, std::max(ring.lost, ring.counted - ring.entries));
     return all;
 }
 
@@ -579,10 +580,10 @@ std::map<size_t, uint64_t> LostCount::not_repeated() const
             continue;
         for (const auto &[event, counted] : ring.by_event) {
             if (counted != 0 && (is_of_one || is_of_each))
-                more[event] += is_of_each ? counted : records - ring.lost;
+                add_to(more[event], is_of_each ? counted : records - ring.lost);
         }
         if (!is_of_one && !is_of_each)
-            more[perfdata::kUnknownEvent] += records - ring.lost;
+            add_to(more[perfdata::kUnknownEvent], records - ring.lost);
     }
     return more;
 }

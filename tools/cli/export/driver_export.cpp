@@ -54,12 +54,13 @@ void RowsOut::stack(const Table &table, size_t event, const perfdata::SampleId &
 void RowsOut::put_loss(const Loss &loss, std::array<Value, exporter::kOriginColumns> &origin)
 {
     static const Table &table = *exporter::find_table("losses");
-    const Value rest[] = {loss.driver.empty() ? Value() : Value(loss.driver),
-                          Value(loss.kind),
-                          value_of(loss.offset),
-                          value_of(loss.amount),
-                          loss.measure.empty() ? Value() : Value(loss.measure),
-                          loss.amount ? Value(uint64_t{loss.at_least}) : Value()};
+    const Value rest[] = {
+        loss.driver.empty() ? Value() : Value(loss.driver),
+        Value(loss.kind),
+        value_of(loss.offset),
+        value_of(loss.amount),
+        loss.measure.empty() ? Value() : Value(loss.measure),
+        loss.amount ? Value(uint64_t{loss.at_least || *loss.amount == UINT64_MAX}) : Value()};
     rows(table, origin, rest);
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/saturate.hpp"
+
 namespace pmukit::decode::cache_qos {
 namespace {
 
@@ -37,7 +39,7 @@ void merge(Column &to, const Column &from)
         to.highest_ns = from.highest_ns;
     }
     to.last_bytes = from.last_bytes;
-    to.grown += from.grown;
+    add_to(to.grown, from.grown);
     to.max_bound = std::max(to.max_bound, from.max_bound);
     to.status |= from.status;
     to.levels += from.levels;
@@ -248,7 +250,7 @@ uint64_t SeriesTable::grown(uint32_t monitor, uint16_t domain, uint8_t event) co
     for (auto at = all_.lower_bound({monitor, domain, event, 0}); at != all_.end(); ++at) {
         if (at->first.monitor != monitor || at->first.domain != domain || at->first.event != event)
             break;
-        grown += at->second.grown();
+        add_to(grown, at->second.grown());
     }
     return grown;
 }

@@ -12,6 +12,7 @@
 
 #include "base/hash.hpp"
 #include "base/limits.hpp"
+#include "base/saturate.hpp"
 
 namespace pmukit::decode::cxl_hmu {
 
@@ -28,11 +29,6 @@ struct LeftOut {
     // The most heat that any single unit can have lost by being dropped.
     uint64_t most_short_accesses = 0, most_short_epochs = 0;
 };
-
-inline uint64_t add_or_max(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
 
 class UnitTable {
 public:

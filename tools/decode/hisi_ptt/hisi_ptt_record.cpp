@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/saturate.hpp"
+
 namespace pmukit::decode::hisi_ptt {
 namespace {
 
@@ -63,7 +65,7 @@ bool RecordAccount::note_sequence(const Record &record)
     last_time_ns_ = std::max(last_time_ns_, record.time_ns.value_or(0));
     if (last_sequence_ && sequence == 0 && *last_sequence_ != 0 && is_newer) {
         // When an event is re-enabled, its sequence number and its count of losses restart at 0.
-        lost_before_ += lost_now_;
+        add_to(lost_before_, lost_now_);
         lost_now_ = 0;
         last_sequence_.reset();
         begins_later_ = false;
@@ -73,7 +75,7 @@ bool RecordAccount::note_sequence(const Record &record)
         return false;
     }
     const uint64_t first = begins_later_ ? sequence : 0;
-    missing_ += sequence - (last_sequence_ ? *last_sequence_ + 1 : first);
+    add_to(missing_, sequence - (last_sequence_ ? *last_sequence_ + 1 : first));
     last_sequence_ = sequence;
     return true;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/saturate.hpp"
 #include "cli/drivers/cache_qos/handlers.hpp"
 #include "cli/drivers/cache_qos/resctrl_tree.hpp"
 #include "decode/cache_qos/cache_qos_decode.hpp"
@@ -183,7 +184,7 @@ public:
     {
         uint64_t lost = 0, skipped = 0;
         for (const auto &[pmu, monitors] : monitors_) {
-            lost += monitors.lost();
+            add_to(lost, monitors.lost());
             skipped += monitors.skipped_bytes();
         }
         return {{lost, "readings were lost"},

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/saturate.hpp"
 #include "cli/drivers/cache_qos/figures.hpp"
 #include "cli/drivers/cache_qos/handlers.hpp"
 #include "cli/drivers/cache_qos/resctrl_tree.hpp"
@@ -65,8 +66,8 @@ public:
     void finish()
     {
         decoder_.end();
-        event_.lost += lost_;
-        event_.missing += account_.missing();
+        add_to(event_.lost, lost_);
+        add_to(event_.missing, account_.missing());
         event_.duplicates += account_.duplicates();
     }
 
@@ -213,7 +214,7 @@ void print_remarks(size_t number, const EventReadings &event, const Verdict &ver
     out.text(verdict.line(number, std::ranges::any_of(remarks, &Remark::count)));
     for (const Remark &remark : remarks)
         if (remark.count)
-            out.print("  {} {}\n", remark.count, remark.text);
+            out.print("  {}\n", counted_text(remark.count, remark.at_least, remark.text));
 }
 
 void write_timeline(JsonWriter &json, const Series &series)

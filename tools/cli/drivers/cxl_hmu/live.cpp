@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "base/saturate.hpp"
 #include "cli/drivers/cxl_hmu/handlers.hpp"
 #include "decode/cxl_hmu/cxl_hmu_hot.hpp"
 #include "session/per_stream.hpp"
@@ -95,7 +96,7 @@ public:
     {
         uint64_t sum = 0;
         for (const auto &[pmu, heat] : heat_)
-            sum += heat.of(span).totals().accesses;
+            add_to(sum, heat.of(span).totals().accesses);
         return sum;
     }
     std::vector<LiveLoss> losses() const override
@@ -104,8 +105,8 @@ public:
         uint64_t left_out = 0;
         for (const auto &[pmu, heat] : heat_) {
             const cxl_hmu::HotTotals &totals = heat.of(Span::kAll).totals();
-            sum.lost += heat.lost();
-            sum.sequence_gaps += totals.sequence_gaps;
+            add_to(sum.lost, heat.lost());
+            add_to(sum.sequence_gaps, totals.sequence_gaps);
             sum.overflows += totals.overflows;
             sum.skipped_bytes += totals.skipped_bytes;
             sum.without_unit += totals.without_unit;

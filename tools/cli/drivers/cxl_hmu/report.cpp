@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/saturate.hpp"
 #include "cli/drivers/cxl_hmu/figures.hpp"
 #include "cli/drivers/cxl_hmu/handlers.hpp"
 #include "cli/drivers/cxl_hmu/hot_lists.hpp"
@@ -137,7 +138,7 @@ void print_remarks(size_t event, const HotList &list, const Verdict &verdict, Ou
     out.text(verdict.line(event, std::ranges::any_of(remarks, &Remark::count)));
     for (const Remark &remark : remarks)
         if (remark.count)
-            out.print("  {} {}\n", remark.count, remark.text);
+            out.print("  {}\n", counted_text(remark.count, remark.at_least, remark.text));
     if (const std::string text = left_out_text(list.left_out()); !text.empty())
         out.print("  {}\n", text);
     if (totals.always_on)
@@ -179,8 +180,8 @@ void print_places(const std::vector<HotPlace> &hot, size_t top, Output &out)
 {
     uint64_t accesses = 0, epochs = 0;
     for (const HotPlace &place : hot) {
-        accesses += place.accesses;
-        epochs += place.epochs;
+        add_to(accesses, place.accesses);
+        add_to(epochs, place.epochs);
     }
     out.print("\n  {:>5}  {:<37}  {:>4}  {:>4}  {:>7}  {:>12}  {:>6}  {:>7}\n", "rank", "HPA range",
               "node", "tier", "units", "accesses", "share", "epochs");

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/drivers/hisi_ptt/handlers.hpp"
+#include "base/saturate.hpp"
 #include "cli/drivers/hisi_ptt/layout.hpp"
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
@@ -34,7 +35,7 @@ public:
     {
         framer_.end();
         give();
-        lost_ += lost.count();
+        add_to(lost_, lost.count());
         at_least_ |= lost.at_least() ? PMUKIT_HISI_PTT_F_AT_LEAST : 0;
         flags_ |= PMUKIT_HISI_PTT_F_TRUNCATED;
     }
@@ -76,7 +77,7 @@ public:
     void lost(uint64_t, uint64_t bytes) override
     {
         give();
-        lost_ += bytes / packet_bytes(format_);
+        add_to(lost_, bytes / packet_bytes(format_));
         at_least_ |= bytes == 0 ? PMUKIT_HISI_PTT_F_AT_LEAST : 0;
         flags_ |= PMUKIT_HISI_PTT_F_TRUNCATED;
     }

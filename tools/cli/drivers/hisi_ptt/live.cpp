@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/saturate.hpp"
 #include "cli/drivers/hisi_ptt/handlers.hpp"
 #include "cli/drivers/hisi_ptt/layout.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
@@ -82,7 +83,7 @@ public:
     void gap() { aux_gap_ = true; }
     void lose(const perfdata::LostEntries &lost)
     {
-        aux_lost_ += lost.count();
+        add_to(aux_lost_, lost.count());
         aux_at_least_ |= lost.at_least();
         aux_gap_ = false;
     }
@@ -166,9 +167,9 @@ public:
                  unknown = 0;
         bool at_least = false;
         for (const auto &[pmu, account] : accounts_) {
-            entries += account.lost_entries();
+            add_to(entries, account.lost_entries());
             at_least |= account.at_least();
-            missing += account.records().missing_records();
+            add_to(missing, account.records().missing_records());
             overruns += account.records().overruns();
         }
         uint64_t skipped_bytes = 0;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/saturate.hpp"
 #include "cli/drivers.hpp"
 #include "cli/drivers/hisi_ptt/figures.hpp"
 #include "cli/drivers/hisi_ptt/handlers.hpp"
@@ -103,8 +104,8 @@ AccountTotals totals_of(const EventTraffic &event)
     totals.at_least = event.aux_lost.at_least();
     for (const auto &[stream, account] : event.accounts) {
         totals.records += account.records();
-        totals.lost += account.lost_entries();
-        totals.missing += account.missing_records();
+        add_to(totals.lost, account.lost_entries());
+        add_to(totals.missing, account.missing_records());
         totals.duplicates += account.duplicates();
         totals.overruns += account.overruns();
         totals.resets += account.resets();

@@ -5,6 +5,7 @@
 // counted here.
 #include <map>
 
+#include "base/saturate.hpp"
 #include "cli/drivers/imc/handlers.hpp"
 #include "cli/drivers/imc/mode.hpp"
 #include "decode/imc/imc_decode.hpp"
@@ -45,7 +46,7 @@ public:
     void lost(uint64_t bytes)
     {
         decoder_.loss(bytes);
-        numbers_.lost += bytes / imc::kRecordBytes;
+        add_to(numbers_.lost, bytes / imc::kRecordBytes);
     }
 
 private:

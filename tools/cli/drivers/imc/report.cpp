@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/file.hpp"
+#include "base/saturate.hpp"
 #include "cli/drivers.hpp"
 #include "cli/drivers/imc/figures.hpp"
 #include "cli/drivers/imc/handlers.hpp"
@@ -48,8 +49,8 @@ AccountTotals totals_of(const EventSamples &seen)
 {
     AccountTotals totals;
     for (const auto &[id, account] : seen.accounts) {
-        totals.missing += account.missing();
-        totals.lost += account.lost();
+        add_to(totals.missing, account.missing());
+        add_to(totals.lost, account.lost());
         totals.duplicates += account.duplicates();
     }
     return totals;
@@ -134,7 +135,7 @@ void print_remarks(size_t event, const EventSamples &seen, const Verdict &verdic
          {std::span<const Remark>(losses), std::span<const Remark>(others)})
         for (const Remark &remark : remarks)
             if (remark.count)
-                out.print("  {} {}\n", remark.count, remark.text);
+                out.print("  {}\n", counted_text(remark.count, remark.at_least, remark.text));
 }
 
 // JSON output
