@@ -77,6 +77,8 @@ std::string escape(std::string_view text, std::string_view kept)
 
 std::string replace_unsafe(std::string_view text, char instead)
 {
+    if (std::ranges::all_of(text, is_printable))
+        return std::string(text);
     const std::string valid = valid_utf8(text);
     std::string shown;
     shown.reserve(valid.size());

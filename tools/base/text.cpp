@@ -55,6 +55,20 @@ std::string valid_utf8(std::string_view text)
     return valid;
 }
 
+std::string shortened(std::string_view text, size_t most)
+{
+    constexpr std::string_view kMiddle = "...";
+    if (text.size() <= most)
+        return std::string(text);
+    const size_t kept = most - kMiddle.size();
+    size_t head = kept / 2, tail = text.size() - (kept - head);
+    while (head > 0 && continues(text, head))
+        head--;
+    while (continues(text, tail))
+        tail++;
+    return std::string(text.substr(0, head)).append(kMiddle).append(text.substr(tail));
+}
+
 void append_values(std::string &to, fmt::string_view format, fmt::format_args values)
 {
     fmt::vformat_to(std::back_inserter(to), format, values);

@@ -28,6 +28,13 @@ constexpr std::string_view kReplacementCharacter = "\xef\xbf\xbd";
 // Replaces each byte that belongs to no valid character with U+FFFD.
 std::string valid_utf8(std::string_view text);
 
+// Limits in bytes of a name that an output repeats: with each row, and with each frame of a call
+// chain. Names of the kernel are shorter: NAME_MAX is 255, the name of a thread has 15 bytes.
+constexpr size_t kMostRowName = 255, kMostFrameName = 512, kMostPath = 4096;
+// Returns the text with "..." in place of its middle if it is longer than `most` bytes. The result
+// of valid UTF-8 is valid.
+std::string shortened(std::string_view text, size_t most);
+
 // Joins words or whole numbers with `between`.
 template <typename Words>
 std::string joined(const Words &words, std::string_view between)

@@ -22,6 +22,26 @@ TEST(Text, FormatsEveryKindOfValue)
     EXPECT_EQ(fmt::format("{:L}", 1234567), "1234567") << "the C locale has no separator";
 }
 
+TEST(Text, ShortenedTextHasAtMostTheLimitAndBothEnds)
+{
+    EXPECT_EQ(shortened("0123456789", 10), "0123456789");
+    EXPECT_EQ(shortened("0123456789a", 10), "012...789a");
+    EXPECT_EQ(shortened("", 10), "");
+}
+
+TEST(Text, ShortenedTextIsValidUtf8)
+{
+    std::string text;
+    for (int i = 0; i < 20; i++)
+        text += "\xc3\xa4\xe2\x82\xac\xf0\x9f\x94\xa5";
+    for (size_t most = 3; most < text.size(); most++) {
+        const std::string cut = shortened(text, most);
+        EXPECT_LE(cut.size(), most);
+        EXPECT_GT(cut.size() + 8, most);
+        EXPECT_EQ(valid_utf8(cut), cut) << most;
+    }
+}
+
 TEST(Text, JoinWritesTheSeparatorOnlyBetweenParts)
 {
     EXPECT_EQ(joined(std::vector<std::string>(), ", "), "");

@@ -388,6 +388,12 @@ std::vector<Shape> shapes()
                                chain_of(i % 500, 8));
              });
          }},
+        // Recursion in a program: each sample has a new stack, so the output has the most frames.
+        {"benign deep stacks", nullptr, kClock, 1,
+         [](File &file) {
+             file.records(map_of(moment(0), 0x400000, "/usr/bin/program", 0x100000));
+             fill_with(file, [](uint64_t i) { return sample(moment(i), i, chain_of(i, 120)); });
+         }},
         {"benign units", nullptr, kHmu, 1,
          [](File &file) { file.traces([](uint64_t i) { return hot_units(i, 4096); }); }},
         // A scan over memory: each record names new units, so the output has the most rows.
@@ -522,6 +528,17 @@ std::vector<Shape> shapes()
         {"deep stacks", "benign samples", kClock, 1,
          [](File &file) {
              fill_with(file, [](uint64_t i) { return sample(moment(i), i, chain_of(i, 120)); });
+         }},
+        // Each frame and each row repeats a name.
+        {"long paths in stacks", "benign deep stacks", kClock, 1,
+         [](File &file) {
+             file.records(map_of(moment(0), 0x400000, '/' + kLongName, 0x100000));
+             fill_with(file, [](uint64_t i) { return sample(moment(i), i, chain_of(i, 120)); });
+         }},
+        {"long commands in rows", "benign samples", kClock, 1,
+         [](File &file) {
+             file.records(comm(moment(0), kLongName));
+             fill_with(file, [](uint64_t i) { return sample(moment(i), 0x400000, {}); });
          }},
         {"backward times", "benign samples", kClock, 1,
          [](File &file) {

@@ -7,7 +7,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <cstring>
 
 #include "base/text.hpp"
 
@@ -36,14 +36,21 @@ std::optional<ElfFile> own_vdso()
 
 Function nameless(const std::string &object, uint64_t offset, Mode mode)
 {
-    return {object, fmt::format("{}+{:#x}", base_name(object), offset), false, mode};
+    return {object, fmt::format("{}+{:#x}", shortened(base_name(object), kMostRowName), offset),
+            false, mode};
 }
 
 }  // namespace
 
 std::string_view base_name(std::string_view path)
 {
-    return path.starts_with('[') ? path : path.substr(path.rfind('/') + 1);
+    if (path.starts_with('['))
+        return path;
+    // Faster than rfind(), as the path may be long.
+    const void *const slash = ::memrchr(path.data(), '/', path.size());
+    return slash ? path.substr(static_cast<size_t>(static_cast<const char *>(slash) - path.data()) +
+                               1)
+                 : path;
 }
 
 Programs::Programs(const Threads &threads, std::string symfs, const perfdata::Reader &reader,
@@ -102,7 +109,7 @@ const NamedFrames &Programs::frames(const Threads::Place &place)
 {
     return kept(place.object, place.file_offset, [&] {
         const std::string &path = threads_.objects()[place.object].path;
-        NamedFrames found{valid_utf8(path), {}};
+        NamedFrames found{std::string(threads_.objects()[place.object].shown()), {}};
         const ElfSymbols *known = symbols(place.object);
         const auto symbol = known ? known->locate(place.file_offset) : std::nullopt;
         if (!symbol) {
@@ -206,7 +213,9 @@ NamedFrames Explainer::kernel_frames(const std::optional<Threads::Place> &place,
         place ? std::string_view(threads_.objects()[place->object].path) : kKernelObject;
     const bool core = path.starts_with(kKernelObject);
     const auto symbol = kernel_.locate(threads_, place, ip);
-    NamedFrames found{core ? std::string(kKernelObject) : valid_utf8(module_name(path)), {{}}};
+    NamedFrames found{
+        core ? std::string(kKernelObject) : shortened(valid_utf8(module_name(path)), kMostPath),
+        {{}}};
     if (symbol)
         found.frames[0] = {valid_utf8(symbol->name), symbol->offset, false};
     return found;

@@ -60,12 +60,15 @@ std::optional<uint32_t> Threads::object_of(std::string_view path, Bytes build_id
         name.second += std::to_integer<char>(byte);
     if (const auto known = object_by_name_.find(name); known != object_by_name_.end())
         return known->second;
+    std::string shown = shortened(valid_utf8(path), kMostPath);
+    if (shown == path)
+        shown.clear();
     if (!left_.take(sizeof name + sizeof(Object) + kNodeBytes +
-                    2 * (path.size() + build_id.size())))
+                    2 * (path.size() + build_id.size()) + shown.size()))
         return std::nullopt;
     const auto number = static_cast<uint32_t>(objects_.size());
     object_by_name_.emplace(std::move(name), number);
-    objects_.push_back({std::string(path), {build_id.begin(), build_id.end()}});
+    objects_.push_back({std::string(path), {build_id.begin(), build_id.end()}, std::move(shown)});
     return number;
 }
 
@@ -110,7 +113,8 @@ void Threads::add_start(uint32_t pid, uint64_t time_ns, std::optional<uint32_t> 
 
 void Threads::note_command(const perfdata::CommRecord &command, bool exec, uint64_t time_ns)
 {
-    add_life(command.tid, time_ns, Life{valid_utf8(command.name), {}, exec}, false);
+    add_life(command.tid, time_ns,
+             Life{shortened(valid_utf8(command.name), kMostRowName), {}, exec}, false);
     if (exec)
         add_start(command.pid, time_ns, {});
 }

@@ -30,6 +30,10 @@ public:
     struct Object {
         std::string path;
         std::vector<std::byte> build_id;  // empty: the recording does not say
+        std::string other;                // see shown()
+
+        // The path as valid UTF-8 of at most kMostPath bytes. Most paths are that themselves.
+        std::string_view shown() const { return other.empty() ? path : other; }
     };
     struct Place {
         size_t object;         // index into objects()

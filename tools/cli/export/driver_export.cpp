@@ -9,6 +9,11 @@ using exporter::Table;
 using exporter::Value;
 using exporter::Values;
 
+std::string RowsOut::host_name() const
+{
+    return shortened(valid_utf8(recording_.reader().hostname()), kMostRowName);
+}
+
 // Splits NAME@HOST: pmukit merge renames the PMUs of all hosts except the first in this way.
 const RowsOut::Name &RowsOut::name_of(size_t event)
 {
@@ -17,10 +22,10 @@ const RowsOut::Name &RowsOut::name_of(size_t event)
         return at->second;
     const std::string name = recording_.pmu_name(event);
     const size_t host = name.find('@');
-    at->second.pmu = name.substr(0, host);
+    at->second.pmu = shortened(name.substr(0, host), kMostRowName);
     at->second.source = recording_.source(event);
     at->second.host =
-        host == name.npos ? valid_utf8(recording_.reader().hostname()) : name.substr(host + 1);
+        host == name.npos ? host_name() : shortened(name.substr(host + 1), kMostRowName);
     return at->second;
 }
 
@@ -73,7 +78,7 @@ void RowsOut::lose(const Stream &stream, const Loss &loss)
 
 void RowsOut::lose(const Loss &loss)
 {
-    const std::string host = valid_utf8(recording_.reader().hostname());
+    const std::string host = host_name();
     std::array<Value, exporter::kOriginColumns> common;
     if (source_)
         common[exporter::kSource] = std::string_view(*source_);

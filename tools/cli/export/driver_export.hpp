@@ -102,6 +102,7 @@ private:
         std::optional<std::string> source;
     };
     const Name &name_of(size_t event);
+    std::string host_name() const;
     void put_loss(const Loss &loss, std::array<exporter::Value, exporter::kOriginColumns> &origin);
 
     const Recording &recording_;

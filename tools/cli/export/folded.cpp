@@ -17,7 +17,7 @@ constexpr size_t kNodeBytes = 64;  // estimated overhead of a map node, in bytes
 // terminal must not get.
 std::string as_frame(std::string_view name)
 {
-    std::string frame = replace_unsafe(name, ':');
+    std::string frame = replace_unsafe(shortened(name, kMostFrameName), ':');
     std::ranges::replace(frame, ';', ':');
     return frame;
 }

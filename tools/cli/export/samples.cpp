@@ -18,7 +18,8 @@ const std::string &SampleRows::name_of(size_t event)
 {
     const auto [at, fresh] = event_names_.try_emplace(event);
     if (fresh)
-        at->second = valid_utf8(perfdata::name_of(out_.recording().reader().events()[event]));
+        at->second = shortened(
+            valid_utf8(perfdata::name_of(out_.recording().reader().events()[event])), kMostRowName);
     return at->second;
 }
 
@@ -53,8 +54,12 @@ void SampleRows::put_frames(const EventSample &sample)
     if (!sample.has_chain)
         return;
     const auto put = [this](std::string_view name) {
-        frames_ += name;
-        std::replace(frames_.end() - static_cast<ptrdiff_t>(name.size()), frames_.end(), ';', ':');
+        const size_t begin = frames_.size();
+        if (name.size() > kMostFrameName)
+            frames_ += shortened(name, kMostFrameName);
+        else
+            frames_ += name;
+        std::replace(frames_.begin() + static_cast<ptrdiff_t>(begin), frames_.end(), ';', ':');
     };
     for (const StackFrame &at : sample.frames) {
         const NamedFrames &found = explainer_.frames_at(
