@@ -29,6 +29,7 @@
           "dropped and reported; exit status 1")                                                 \
     LIMIT(kSymbols, 12 << 20, "names of functions of programs",                                  \
           "files are read again; a larger file has no names, which is reported")                 \
+    LIMIT(kKallsyms, 24 << 20, "names of functions of the kernel (--kallsyms)", "an error")      \
     LIMIT(kInlines, 6 << 20, "inlined functions: their places in debug information",             \
           "files are read again; a larger file has no inlined functions, which is reported")     \
     LIMIT(kUnwinding, 8 << 20, "call frame information that libdw stores", "read again")         \

@@ -194,11 +194,19 @@ Result<std::optional<SymbolTable>> read_kallsyms(const std::string &path)
 {
     if (path.empty())
         return std::optional<SymbolTable>();
-    constexpr size_t kMaxBytes = size_t{256} << 20;
-    const Result<std::string> text = read_file(path, kMaxBytes, Readable::kPipeAlso);
-    if (!text)
-        return text.error();
-    Result<SymbolTable> table = parse_kallsyms(*text);
+    const Result<Fd> fd = open_for_reading(path, Readable::kPipeAlso);
+    if (!fd)
+        return fd.error();
+    Kallsyms kallsyms;
+    std::vector<char> chunk(65536);
+    ssize_t got = 1;
+    while (got) {
+        got = ::read(fd->get(), chunk.data(), chunk.size());
+        if (got < 0 && errno != EINTR)
+            return system_error(path, errno);
+        kallsyms.add({chunk.data(), got > 0 ? static_cast<size_t>(got) : 0});
+    }
+    Result<SymbolTable> table = kallsyms.finish();
     if (!table)
         return Error{table.error().code, path + ": " + table.error().message};
     return std::optional<SymbolTable>(std::move(*table));

@@ -10,10 +10,12 @@
 #include <iterator>
 #include <memory>
 #include <numbers>
+#include <utility>
 
 #include "base/budget.hpp"
 #include "base/limits.hpp"
 #include "base/number.hpp"
+#include "base/text.hpp"
 
 #ifdef PMUKIT_LIBELF
 #include <gelf.h>
@@ -54,9 +56,34 @@ double most_bytes(std::string_view mangled)
 
 // Tables
 
-void SymbolTable::add(uint64_t address, uint64_t bytes, std::string name, SymbolRank rank)
+void SymbolTable::add(uint64_t address, uint64_t bytes, std::string_view name, SymbolRank rank)
 {
-    add_kept(address, bytes, keep(std::move(name)), rank);
+    add_kept(address, bytes, copy(name), rank);
+}
+
+bool SymbolTable::add(uint64_t address, std::string_view name, SymbolRank rank, Budget &left)
+{
+    const size_t before = name_bytes_;
+    if (!has_room(symbols_, left))
+        return false;
+    add(address, 0, name, rank);
+    return left.take(name_bytes_ - before);
+}
+
+std::string_view SymbolTable::copy(std::string_view name)
+{
+    // A block is as large as all names before it, within limits.
+    constexpr size_t kLeastBytes = 1024, kMostBytes = 65536;
+    if (name.size() > kLeastBytes)
+        return keep(std::string(name));
+    if (blocks_.empty() || blocks_.back().capacity() - blocks_.back().size() < name.size()) {
+        const size_t bytes = std::clamp(name_bytes_, kLeastBytes, kMostBytes);
+        blocks_.emplace_back().reserve(bytes);
+        name_bytes_ += sizeof(std::string) + bytes;
+    }
+    std::string &block = blocks_.back();
+    block += name;
+    return std::string_view(block).substr(block.size() - name.size());
 }
 
 std::string_view SymbolTable::keep(std::string names)
@@ -67,7 +94,7 @@ std::string_view SymbolTable::keep(std::string names)
 
 void SymbolTable::add_kept(uint64_t address, uint64_t bytes, std::string_view name, SymbolRank rank)
 {
-    symbols_.push_back({address, bytes, name, rank});
+    symbols_.push_back({address, bytes, name.data(), static_cast<uint32_t>(name.size()), rank});
 }
 
 // Orders two symbols at one address as perf's choose_best_symbol() does: prefers a symbol with a
@@ -81,9 +108,9 @@ bool SymbolTable::is_better(const Symbol &a, const Symbol &b)
     const auto underscores = [](std::string_view name) {
         return std::min(name.find_first_not_of('_'), name.size());
     };
-    if (underscores(a.name) != underscores(b.name))
-        return underscores(a.name) < underscores(b.name);
-    return a.name.size() > b.name.size();
+    if (underscores(a.name()) != underscores(b.name()))
+        return underscores(a.name()) < underscores(b.name());
+    return a.text_bytes > b.text_bytes;
 }
 
 void SymbolTable::sort()
@@ -94,8 +121,8 @@ void SymbolTable::sort()
     // _text and _stext often share an address, for which the table keeps only one name.
     constexpr std::string_view kReferences[] = {"_text", "_stext"};
     for (const Symbol &symbol : symbols_)
-        if (std::ranges::find(kReferences, symbol.name) != std::end(kReferences))
-            references_.try_emplace(std::string(symbol.name), symbol.address);
+        if (std::ranges::find(kReferences, symbol.name()) != std::end(kReferences))
+            references_.try_emplace(std::string(symbol.name()), symbol.address);
     const auto same = [](const Symbol &a, const Symbol &b) { return a.address == b.address; };
     symbols_.erase(std::unique(symbols_.begin(), symbols_.end(), same), symbols_.end());
 }
@@ -108,7 +135,7 @@ std::optional<SymbolTable::Found> SymbolTable::locate(uint64_t address) const
     const Symbol &symbol = *std::prev(behind);
     const uint64_t offset = address - symbol.address;
     return symbol.bytes && offset >= symbol.bytes ? std::nullopt
-                                                  : std::optional(Found{symbol.name, offset});
+                                                  : std::optional(Found{symbol.name(), offset});
 }
 
 std::string_view SymbolTable::find(uint64_t address) const
@@ -159,29 +186,50 @@ SymbolRank rank_of(char type)
 
 }  // namespace
 
+void Kallsyms::add(std::string_view text)
+{
+    constexpr size_t kMostLineBytes = 4096;  // the kernel's names have at most 512 (KSYM_NAME_LEN)
+    for (size_t end = 0; (end = text.find('\n')) != text.npos; text.remove_prefix(end + 1)) {
+        begun_ += text.substr(0, std::min(end, kMostLineBytes));
+        line(begun_);
+        begun_.clear();
+    }
+    begun_ += text.substr(0, kMostLineBytes - std::min(kMostLineBytes, begun_.size()));
+}
+
+void Kallsyms::line(std::string_view line)
+{
+    const std::vector<std::string_view> words = split(line, ' ');
+    constexpr std::string_view kCode = "tTwW";
+    if (words.size() < 3 || words[1].size() != 1 || kCode.find(words[1][0]) == kCode.npos)
+        return;
+    const Result<uint64_t> address = parse_u64("0x" + std::string(words[0]));
+    if (!address)
+        return;
+    any_address_ |= *address != 0;
+    // Symbols of modules: "name\t[module]"
+    const std::string_view name = words[2].substr(0, words[2].find('\t'));
+    is_full_ = is_full_ || !table_.add(*address, name, rank_of(words[1][0]), left_);
+}
+
+Result<SymbolTable> Kallsyms::finish()
+{
+    line(std::exchange(begun_, {}));
+    if (is_full_)
+        return Error{Errc::kUnsupported,
+                     fmt::format("functions of more than {} MiB; is it a copy of /proc/kallsyms?",
+                                 limits::kKallsyms >> 20)};
+    if (!any_address_)
+        return Error{Errc::kDenied, "no addresses in it: copy /proc/kallsyms as root"};
+    table_.sort();
+    return std::move(table_);
+}
+
 Result<SymbolTable> parse_kallsyms(std::string_view text)
 {
-    SymbolTable table;
-    bool any_address = false;
-    while (!text.empty()) {
-        const std::string_view line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(text.size(), line.size() + 1));
-        const std::vector<std::string_view> words = split(line, ' ');
-        constexpr std::string_view kCode = "tTwW";
-        if (words.size() < 3 || words[1].size() != 1 || kCode.find(words[1][0]) == kCode.npos)
-            continue;
-        const Result<uint64_t> address = parse_u64("0x" + std::string(words[0]));
-        if (!address)
-            continue;
-        any_address |= *address != 0;
-        // Symbols of modules: "name\t[module]"
-        table.add(*address, 0, std::string(words[2].substr(0, words[2].find('\t'))),
-                  rank_of(words[1][0]));
-    }
-    if (!any_address)
-        return Error{Errc::kDenied, "no addresses in it: copy /proc/kallsyms as root"};
-    table.sort();
-    return table;
+    Kallsyms kallsyms;
+    kallsyms.add(text);
+    return kallsyms.finish();
 }
 
 // Programs and libraries
@@ -364,12 +412,11 @@ private:
         const bool second = second_stubs_.sh_size != 0;
         const GElf_Shdr &stubs = second ? second_stubs_ : stubs_;
         uint64_t at = second ? 0 : layout->first_bytes;
-        Budget left(limits::kStubs);
         for (const GElf_Rela &jump : jumps_by_slot(jumps, header.sh_entsize)) {
             if (at >= stubs.sh_size)
                 return;
             const std::string name = name_of(header.sh_link, GELF_R_SYM(jump.r_info));
-            if (!left.take(sizeof name + name.size()))
+            if (!stubs_left_.take(sizeof name + name.size()))
                 return;
             if (name.empty())
                 symbols.own_stubs_.push_back(
@@ -396,7 +443,6 @@ private:
         if (symbols.empty())
             return;
         const auto *bytes = static_cast<const std::byte *>(code->d_buf);
-        Budget left(limits::kStubs);
         for (size_t at = 0; at + stubs.sh_entsize <= code->d_size; at += stubs.sh_entsize) {
             size_t jump = at;
             while (jump - at < kPrefixBytes && jump + kJumpBytes < at + stubs.sh_entsize &&
@@ -411,7 +457,7 @@ private:
             if (!is_jump || found == symbols.end())
                 continue;
             const std::string name = name_of(slots.sh_link, found->second);
-            if (!name.empty() && left.take(sizeof name + name.size()))
+            if (!name.empty() && stubs_left_.take(sizeof name + name.size()))
                 table.add(stubs.sh_addr + at, stubs.sh_entsize, name + "@plt");
         }
     }
@@ -420,7 +466,7 @@ private:
     std::map<uint64_t, uint64_t> filled_slots() const
     {
         std::map<uint64_t, uint64_t> symbols;
-        Budget left(limits::kStubs);
+        Budget left(limits::kStubs);  // for the duration of read_slot_stubs()
         Elf_Data *data = elf_getdata(slots_, nullptr);
         GElf_Rela slot;
         for (int i = 0; data && gelf_getrela(data, i, &slot); i++)
@@ -441,7 +487,7 @@ private:
         if (!data || !gelf_getsym(data, static_cast<int>(number), &symbol))
             return {};
         const char *name = elf_strptr(elf_, header.sh_link, symbol.st_name);
-        return name ? std::string(name).substr(0, kMostNameBytes) : std::string();
+        return name ? std::string(name, ::strnlen(name, kMostNameBytes)) : std::string();
     }
 
     uint64_t code_of(uint64_t value) const
@@ -464,6 +510,7 @@ private:
     Opd opd_;
     Elf_Scn *jumps_ = nullptr, *slots_ = nullptr, *slot_stubs_ = nullptr;
     GElf_Shdr stubs_ = {}, second_stubs_ = {};
+    Budget stubs_left_{limits::kStubs};
 };
 
 ElfSymbols ElfSymbols::read(const ElfFile &file)
@@ -482,8 +529,10 @@ ElfSymbols ElfSymbols::read(const ElfFile &)
 
 void ElfSymbols::name_own_stubs()
 {
+    Budget left(limits::kStubs - std::min(limits::kStubs, stubs_.bytes()));
     for (const OwnStub &stub : own_stubs_)
-        if (const std::string_view name = symbols_.find(stub.function); !name.empty())
+        if (const std::string_view name = symbols_.find(stub.function);
+            !name.empty() && left.take(sizeof(std::string) + name.size()))
             stubs_.add(stub.address, stub.bytes, std::string(name) + "@plt");
     own_stubs_.clear();
     stubs_.sort();

@@ -13,7 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/budget.hpp"
 #include "base/bytes.hpp"
+#include "base/limits.hpp"
 #include "base/result.hpp"
 #include "session/elf_file.hpp"
 
@@ -34,8 +36,10 @@ public:
     SymbolTable &operator=(SymbolTable &&) = default;
 
     // bytes 0: the symbol extends to the next one.
-    void add(uint64_t address, uint64_t bytes, std::string name,
+    void add(uint64_t address, uint64_t bytes, std::string_view name,
              SymbolRank rank = SymbolRank::kGlobal);
+    // Like add(), within a budget. Returns false if the symbol does not fit.
+    bool add(uint64_t address, std::string_view name, SymbolRank rank, Budget &left);
     // Stores a whole string table, as many symbols may share one long name. The names passed to
     // add_kept() are parts of the returned text.
     std::string_view keep(std::string names);
@@ -60,13 +64,18 @@ public:
 
 private:
     struct Symbol {
+        std::string_view name() const { return {text, text_bytes}; }
+
         uint64_t address, bytes;
-        std::string_view name;  // points into names_
+        const char *text;  // points into names_ or blocks_
+        uint32_t text_bytes;
         SymbolRank rank;
     };
     static bool is_better(const Symbol &a, const Symbol &b);
+    // Copies a name. Short names share a block of memory.
+    std::string_view copy(std::string_view name);
 
-    std::deque<std::string> names_;
+    std::deque<std::string> names_, blocks_;
     size_t name_bytes_ = 0;
     std::vector<Symbol> symbols_;  // sorted by address
     std::map<std::string, uint64_t, std::less<>> references_;
@@ -128,8 +137,24 @@ private:
     SymbolTable stubs_;  // NAME@plt: PLT stubs, which have no symbols of their own
 };
 
-// Parses lines "address type name [module]". Error: all addresses are 0, as unprivileged users read
-// them.
+// Reads lines "address type name [module]" from a copy of /proc/kallsyms.
+class Kallsyms {
+public:
+    // Adds text, which may begin and end within a line.
+    void add(std::string_view text);
+    // Error: all addresses are 0, as unprivileged users read them, or the table exceeds
+    // limits::kKallsyms.
+    Result<SymbolTable> finish();
+
+private:
+    void line(std::string_view line);
+
+    SymbolTable table_;
+    Budget left_{limits::kKallsyms};
+    std::string begun_;  // a line whose end is not yet there, or a prefix of a long one
+    bool any_address_ = false, is_full_ = false;
+};
+// Reads a whole text.
 Result<SymbolTable> parse_kallsyms(std::string_view text);
 
 }  // namespace pmukit::cli

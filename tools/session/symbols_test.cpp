@@ -13,9 +13,12 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
+#include <string_view>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -58,6 +61,45 @@ TEST(Kallsyms, FindsTextAndStextAtTheSameAddress)
     EXPECT_EQ(table->address_of("_stext"), 0xffffffff81000000);
     EXPECT_FALSE(table->address_of("a_loop"));
     EXPECT_EQ(table->size(), 2U);
+}
+
+// Returns lines of different functions with names of kNameBytes.
+std::string kallsyms_of(size_t functions)
+{
+    constexpr int kNameBytes = 480;
+    std::string text;
+    for (size_t i = 0; i < functions; i++)
+        text += fmt::format("{:016x} t {:0{}}\n", 0xffffffff81000000 + 16 * i, i, kNameBytes);
+    return text;
+}
+
+TEST(Kallsyms, MemoryOfATableIsLimited)
+{
+    // Of a symbol: 32 bytes for its address, size, rank and place of its name, and the name.
+    constexpr size_t kEach = 512, kFit = limits::kKallsyms / kEach;
+    Result<SymbolTable> fits = parse_kallsyms(kallsyms_of(kFit * 9 / 10));
+    ASSERT_TRUE(fits) << fits.error().message;
+    EXPECT_LE(fits->bytes(), limits::kKallsyms);
+    Result<SymbolTable> large = parse_kallsyms(kallsyms_of(kFit + 1));
+    ASSERT_FALSE(large);
+    EXPECT_EQ(large.error().message,
+              "functions of more than 24 MiB; is it a copy of /proc/kallsyms?");
+}
+
+TEST(Kallsyms, LinesMayComeInPieces)
+{
+    const std::string text = "c000000000001000 T first\nc000000000002000 t second\n" +
+                             std::string(100000, 'x') + "\nc000000000003000 t last";
+    for (const size_t piece : {1, 7, 4096, 100000}) {
+        Kallsyms kallsyms;
+        for (size_t at = 0; at < text.size(); at += piece)
+            kallsyms.add(std::string_view(text).substr(at, piece));
+        const Result<SymbolTable> table = kallsyms.finish();
+        ASSERT_TRUE(table);
+        EXPECT_EQ(table->size(), 3U) << piece;
+        EXPECT_EQ(table->find(0xc000000000002004), "second") << piece;
+        EXPECT_EQ(table->find(0xc000000000003004), "last") << piece;
+    }
 }
 
 TEST(Kallsyms, RejectsATableWithoutAddresses)
@@ -348,6 +390,104 @@ TEST(ElfSymbols, UnterminatedNamesAreReadInLinearTime)
     EXPECT_LT(static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC, 10);
     ASSERT_TRUE(symbols);
     EXPECT_EQ(symbols->find(0x420), std::string(4097, 'n'));
+}
+
+// A program for x86-64 with this many stubs in .plt, at file offset 16 and address 0x10000010. All
+// are of one function with a name of kStubName bytes: of another file, or of the program itself,
+// where the linker gives the relocation no symbol.
+constexpr size_t kStubName = 4096 - sizeof(std::string);
+std::vector<std::byte> stub_image(size_t stubs, bool of_itself)
+{
+    constexpr std::string_view kNames("\0.plt\0.rela.plt\0", 17);
+    constexpr uint64_t kAt = 0x10000000, kFunction = 0x20000000;
+    std::vector<std::byte> image;
+    const auto put = [&image](auto value) {
+        std::byte bytes[sizeof value];
+        store(bytes, value, std::endian::little);
+        append(image, bytes);
+    };
+    const auto end = [&image] { return uint64_t{image.size()}; };
+    Elf64_Ehdr head{};
+    image.resize(sizeof head + sizeof(Elf64_Phdr));
+    const uint64_t names_at = end();
+    append(image, as_bytes(kNames));
+    const uint64_t strings_at = end();
+    append(image, as_bytes('\0' + std::string(kStubName, 'f') + '\0'));
+    image.resize((image.size() + 7) / 8 * 8);
+    const uint64_t symbols_at = end();
+    image.resize(image.size() + sizeof(Elf64_Sym));
+    put(uint32_t{1});
+    put(uint8_t{STB_GLOBAL << 4 | STT_FUNC});
+    put(uint8_t{0});
+    put(of_itself ? uint16_t{1} : uint16_t{SHN_UNDEF});
+    put(of_itself ? kFunction : uint64_t{0});
+    put(uint64_t{16});
+    const uint64_t jumps_at = end();
+    for (uint64_t i = 0; i < stubs; i++) {
+        put(kAt + 0x1000000 + 8 * i);
+        put(of_itself ? ELF64_R_INFO(0, R_X86_64_IRELATIVE)
+                      : ELF64_R_INFO(uint64_t{1}, R_X86_64_JUMP_SLOT));
+        put(kFunction);
+    }
+    const uint64_t sections_at = end();
+    const auto section = [&put](uint32_t name, uint32_t type, uint64_t address, uint64_t offset,
+                                uint64_t bytes, uint32_t link, uint64_t entry) {
+        put(name);
+        put(type);
+        put(uint64_t{0});
+        for (const uint64_t value : {address, offset, bytes})
+            put(value);
+        put(link);
+        put(uint32_t{0});
+        put(uint64_t{8});
+        put(entry);
+    };
+    section(0, SHT_NULL, 0, 0, 0, 0, 0);
+    section(1, SHT_NOBITS, kAt, 0, 16 * (stubs + 1), 0, 16);
+    section(6, SHT_RELA, 0, jumps_at, stubs * sizeof(Elf64_Rela), 3, sizeof(Elf64_Rela));
+    section(0, SHT_SYMTAB, 0, symbols_at, 2 * sizeof(Elf64_Sym), 4, sizeof(Elf64_Sym));
+    section(0, SHT_STRTAB, 0, strings_at, kStubName + 2, 0, 0);
+    section(0, SHT_STRTAB, 0, names_at, kNames.size(), 0, 0);
+    std::memcpy(head.e_ident, ELFMAG, SELFMAG);
+    head.e_ident[EI_CLASS] = ELFCLASS64;
+    head.e_ident[EI_DATA] = ELFDATA2LSB;
+    head.e_ident[EI_VERSION] = EV_CURRENT;
+    head.e_type = ET_EXEC;
+    head.e_machine = EM_X86_64;
+    head.e_version = EV_CURRENT;
+    head.e_phoff = sizeof head;
+    head.e_shoff = sections_at;
+    head.e_ehsize = sizeof head;
+    head.e_phentsize = sizeof(Elf64_Phdr);
+    head.e_phnum = 1;
+    head.e_shentsize = sizeof(Elf64_Shdr);
+    head.e_shnum = 6;
+    head.e_shstrndx = 5;
+    Elf64_Phdr segment{};
+    segment.p_type = PT_LOAD;
+    segment.p_flags = PF_R | PF_X;
+    segment.p_vaddr = kAt;
+    segment.p_filesz = segment.p_memsz = 16 * (stubs + 1);
+    segment.p_align = 4096;
+    std::memcpy(image.data(), &head, sizeof head);
+    std::memcpy(image.data() + sizeof head, &segment, sizeof segment);
+    return image;
+}
+
+TEST(ElfSymbols, StubsHaveNamesUpToTheLimit)
+{
+    if (std::endian::native != std::endian::little)
+        GTEST_SKIP() << "the headers of the image are in the order of this machine";
+    constexpr size_t kFit = limits::kStubs / (sizeof(std::string) + kStubName);
+    const std::string name = std::string(kStubName, 'f') + "@plt";
+    for (const bool of_itself : {false, true}) {
+        const Result<ElfSymbols> symbols = opened(stub_image(kFit + 1, of_itself));
+        ASSERT_TRUE(symbols);
+        EXPECT_EQ(symbols->find(16), name) << of_itself;
+        EXPECT_EQ(symbols->find(16 * kFit), name) << of_itself;
+        EXPECT_EQ(symbols->find(16 * (kFit + 1)), "") << of_itself;
+        EXPECT_LT(symbols->bytes(), limits::kStubs * 5 / 4) << of_itself;
+    }
 }
 
 TEST(ElfSymbols, SurviveTruncatedAndDamagedFiles)
