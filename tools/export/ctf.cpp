@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <new>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -58,6 +59,19 @@ using Map = std::unique_ptr<bt_value, Put<bt_value, bt_value_put_ref>>;
 class Ctf final : public Writer {
 public:
     explicit Ctf(Folder folder) : folder_(std::move(folder)) {}
+    // Leaves the objects of an export that did not finish: the end of a graph, trace or stream
+    // makes the sink write to its packets, also to one that it could not map (babeltrace 2.0.4,
+    // fs-sink-stream.c).
+    ~Ctf() override
+    {
+        [[maybe_unused]] static const bt_graph *left;
+        if (!graph_)
+            return;
+        left = graph_.release();
+        (void)trace_.release();
+        for (OneStream &one : streams_)
+            (void)one.stream.release();
+    }
     Result<void> open();
 
     void rows(const Table &table, Values common, Values rest) override;
@@ -102,6 +116,23 @@ private:
     void pump();
     Result<void> move_trace();
     void fail(const char *what);
+    // Exceptions must not pass through the library. Runs a callback of it, and returns `failed` if
+    // memory is used up. throw_again() then throws after the library has returned.
+    template <typename Status, typename Callback>
+    Status guarded(Status failed, Callback callback)
+    {
+        try {
+            return callback();
+        } catch (const std::bad_alloc &) {
+            no_memory_ = true;
+            return failed;
+        }
+    }
+    void throw_again() const
+    {
+        if (no_memory_)
+            throw std::bad_alloc();
+    }
     // The sink opens an existing folder and follows links in it. So it gets a name in the output
     // folder, to which no other user can write.
     std::string trace_folder() const { return folder_.part() + "/trace"; }
@@ -119,11 +150,10 @@ private:
     size_t given_ = 0;
     // Number of streams_ for which the end was passed to the sink.
     size_t ended_ = 0;
-    bool is_last_ = false;
+    bool is_last_ = false, no_memory_ = false;
     std::vector<Value> row_;
     Result<void> state_;
     const bt_component_source *source_ = nullptr;
-    // The graph refers to the other members. It is declared last, so it is destroyed first.
     Graph graph_;
 };
 
@@ -185,8 +215,9 @@ bt_component_class_initialize_method_status Ctf::initialize(
     Ctf &self = *static_cast<Ctf *>(data);
     bt_self_component *base = bt_self_component_source_as_self_component(component);
     bt_self_component_set_data(base, &self);
-    const bool good = self.make_classes(base) && bt_self_component_source_add_output_port(
-                                                     component, "out", nullptr, nullptr) == 0;
+    const bool made = self.guarded(false, [&] { return self.make_classes(base); });
+    const bool good =
+        made && bt_self_component_source_add_output_port(component, "out", nullptr, nullptr) == 0;
     return good ? BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_OK
                 : BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_ERROR;
 }
@@ -232,6 +263,7 @@ Result<void> Ctf::open()
     graph_.reset(bt_graph_create(0));
     if (!graph_ || !connect())
         fail("set up its ctf plugin");
+    throw_again();
     return state_;
 }
 
@@ -340,11 +372,14 @@ bt_message_iterator_class_next_method_status Ctf::next(bt_self_message_iterator 
     Ctf &self = *static_cast<Ctf *>(
         bt_self_component_get_data(bt_self_message_iterator_borrow_component(iterator)));
     for (*count = 0; *count < capacity; ++*count) {
-        const bt_message *message = self.message_of(iterator);
+        const bt_message *message =
+            self.guarded<const bt_message *>(nullptr, [&] { return self.message_of(iterator); });
         if (!message)
             break;
         messages[*count] = message;
     }
+    if (self.no_memory_)
+        return BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_MEMORY_ERROR;
     if (*count)
         return BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_OK;
     return self.is_last_ ? BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_END
@@ -361,7 +396,8 @@ void Ctf::pump()
         status = bt_graph_run_once(graph);
     const auto wanted = is_last_ ? BT_GRAPH_RUN_ONCE_STATUS_END : BT_GRAPH_RUN_ONCE_STATUS_AGAIN;
     if (status != wanted)
-        fail("write: is the disk full?");
+        fail("write: is the disk full, or memory used up?");
+    throw_again();
     waiting_.clear();
     waiting_text_bytes_ = 0;
     given_ = 0;
@@ -391,11 +427,12 @@ Result<void> Ctf::finish()
     is_last_ = true;
     if (state_)
         pump();
+    if (!state_)
+        return state_;
     const ForUserAlone made;
     // Destroying the graph makes the sink write the metadata.
     graph_.reset();
-    if (state_)
-        state_ = move_trace();
+    state_ = move_trace();
     return state_ ? folder_.finish() : state_;
 }
 

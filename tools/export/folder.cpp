@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,13 +11,23 @@
 #include <cstdio>
 #include <filesystem>
 #include <utility>
-#include <vector>
 
 #include "base/file.hpp"
 
 namespace pmukit::exporter {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// For nftw(). Continues after errors.
+int remove_one(const char *path, const struct stat *, int, struct FTW *)
+{
+    ::remove(path);
+    return 0;
+}
+
+}  // namespace
 
 std::string Folder::name_of(std::string path)
 {
@@ -69,14 +80,12 @@ Folder::~Folder()
 {
     if (part_name_.empty())
         return;
-    std::error_code failure;
-    std::vector<fs::path> entries;
+    // Not by fs::remove_all(): this may run because memory is used up.
+    constexpr int kMostOpen = 4;
+    char all[32];
+    std::snprintf(all, sizeof all, "/proc/self/fd/%d/.", part_fd_.get());
     if (part_fd_)
-        for (fs::directory_iterator entry(part_, failure), none; !failure && entry != none;
-             entry.increment(failure))
-            entries.push_back(entry->path());
-    for (const fs::path &entry : entries)
-        fs::remove_all(entry, failure);
+        ::nftw(all, remove_one, kMostOpen, FTW_DEPTH | FTW_PHYS);
     ::unlinkat(to_.folder(), part_name_.c_str(), AT_REMOVEDIR);
 }
 

@@ -1260,14 +1260,17 @@ protected:
     // Static constants of CLI11 make about a dozen in each source file with options.
     static constexpr long kBeforeMain = 192;
 
-    // Runs the command so that all allocations from number `first` on fail.
+    // Runs a command so that all allocations from number `first` on fail.
     Ended run_without(long first) const
     {
+        return run_with("NO_MEMORY_FROM=" + std::to_string(first), GetParam());
+    }
+    Ended run_with(const std::string &variable, const std::string &command) const
+    {
         std::vector<std::string> words = {
-            "/usr/bin/env", "NO_MEMORY_FROM=" + std::to_string(first),
-            std::string("LD_PRELOAD=") + NO_MEMORY_LIBRARY,
+            "/usr/bin/env", variable, std::string("LD_PRELOAD=") + NO_MEMORY_LIBRARY,
             "ASAN_OPTIONS=verify_asan_link_order=0:alloc_dealloc_mismatch=0:detect_leaks=0"};
-        for (const std::string &word : words_of(GetParam()))
+        for (const std::string &word : words_of(command))
             words.push_back(word);
         const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
         return Running(folder_.dir(), words, "", nothing.get()).wait();
@@ -1281,7 +1284,7 @@ TEST_P(OutOfMemory, FailedAllocationIsReportedAndLeavesNoFile)
     Ended ended{};
     // The step size grows, to limit the number of runs.
     for (long first = kBeforeMain; first < 100000; first += first / 4) {
-        fs::remove(path("new"));
+        fs::remove_all(path("new"));
         ended = run_without(first);
         if (ended.status != kEnvironment)
             break;
@@ -1299,8 +1302,24 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values("--help", "list", "tune", "dump -i good.data", "report -i good.data --html new",
                     "report -i good.data", "report -i good.data --json", "cut -i good.data -o new",
                     "inject -i good.data -o new", "merge good.data good.data -o new",
-                    "recover -i good.data --write new", "export -i good.data --format jsonl -o -"),
+                    "recover -i good.data --write new", "export -i good.data --format jsonl -o -",
+                    "export -i good.data --format ctf -o new"),
     name_of_words);
+
+class OutOfMaps : public OutOfMemory {};
+
+// The sink of babeltrace maps the packets that it writes.
+TEST_P(OutOfMaps, FailedMapIsReportedAndLeavesNoFile)
+{
+    const Ended ended = run_with("NO_SHARED_MAPS=1", GetParam());
+    EXPECT_EQ(ended.status, kFailed);
+    EXPECT_EQ(ended.said,
+              "pmukit: new: babeltrace cannot write: is the disk full, or memory used up?\n");
+    EXPECT_TRUE(unfinished().empty());
+    EXPECT_FALSE(fs::exists(path("new")));
+}
+INSTANTIATE_TEST_SUITE_P(Commands, OutOfMaps,
+                         testing::Values("export -i good.data --format ctf -o new"), name_of_words);
 
 }  // namespace
 }  // namespace pmukit

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // A library for LD_PRELOAD, in which `new` throws std::bad_alloc for allocation number
 // NO_MEMORY_FROM (environment variable) and all later ones. With it, tests can make any allocation
-// fail, which a memory limit does not allow.
+// fail, which a memory limit does not allow. If NO_SHARED_MAPS is set, mmap() of a file that is to
+// be written fails, too.
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <new>
 
@@ -17,6 +23,21 @@ bool is_granted()
 }
 
 }  // namespace
+
+extern "C" void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    if (fd >= 0 && (flags & MAP_SHARED) && (protection & PROT_WRITE) &&
+        std::getenv("NO_SHARED_MAPS")) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    return reinterpret_cast<void *>(::syscall(SYS_mmap, at, bytes, protection, flags, fd, offset));
+}
+
+extern "C" void *mmap64(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    return mmap(at, bytes, protection, flags, fd, offset);
+}
 
 void *operator new(std::size_t bytes)
 {
