@@ -39,9 +39,11 @@ void add_badges(std::string &to, const std::string &source, const std::vector<st
 void add_row(std::string &to, const Table &table, const std::vector<std::string> &cells)
 {
     to += "<tr>";
-    for (size_t i = 0; i < table.columns.size(); i++)
-        append(to, "<td{}>{}</td>", table.columns[i].is_number ? " class=\"n\"" : "",
-               i < cells.size() ? escaped(cells[i]) : "");
+    for (size_t i = 0; i < table.columns.size(); i++) {
+        to += table.columns[i].is_number ? "<td class=\"n\">" : "<td>";
+        to += i < cells.size() ? escaped(cells[i]) : "";
+        to += "</td>";
+    }
     to += "</tr>\n";
 }
 

@@ -51,6 +51,12 @@ public:
         bytes_.resize(std::max(size, bytes_.size()));
         return *this;
     }
+    // Reserves memory for this many bytes in all.
+    Packer &reserve(size_t bytes)
+    {
+        bytes_.reserve(bytes);
+        return *this;
+    }
     const std::vector<std::byte> &bytes() const { return bytes_; }
     std::vector<std::byte> take() { return std::move(bytes_); }
 

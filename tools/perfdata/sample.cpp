@@ -302,7 +302,9 @@ std::optional<std::vector<std::byte>> compose_sample(uint64_t sample_type,
                                                      const SampleId &sample_id, Bytes raw,
                                                      std::endian order)
 {
+    constexpr size_t kWords = 12;  // the fields below, and the size and padding of the payload
     Packer body(order);
+    body.reserve(kWords * kWord + raw.size());
     const auto word = [&body, sample_type](uint64_t field, uint64_t value) {
         if (sample_type & field)
             body.put(value);

@@ -3,9 +3,10 @@
 // (include/uapi/pmukit/hisi_ptt.h). AUX data has no sequence numbers and loss counts, so they are
 // counted here.
 #include <algorithm>
+#include <iterator>
 
-#include "cli/drivers/hisi_ptt/handlers.hpp"
 #include "base/saturate.hpp"
+#include "cli/drivers/hisi_ptt/handlers.hpp"
 #include "cli/drivers/hisi_ptt/layout.hpp"
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
@@ -92,23 +93,23 @@ private:
     {
         const size_t entry = packet_bytes(format_);
         const auto at = entries_.empty() ? std::nullopt : std::optional(entries_at_);
-        raw_.assign(sizeof(pmukit_raw_header), std::byte{0});
+        const uint64_t words[] = {
+            uint64_t{entries_.size() / entry} << PMUKIT_HISI_PTT_W0_ENTRIES_SHIFT |
+                uint64_t{entry} << PMUKIT_HISI_PTT_W0_ENTRY_BYTES_SHIFT |
+                uint64_t{PMUKIT_HISI_PTT_EXTRA_WORDS} << PMUKIT_HISI_PTT_W0_EXTRA_WORDS_SHIFT,
+            uint64_t{PMUKIT_HISI_PTT_MARK},
+            sink_.time_ns(stream_, at),
+            flags_ | at_least_,
+            sequence_++,
+            lost_};
+        raw_.assign(sizeof(pmukit_raw_header) + sizeof words, std::byte{0});
         store_le<uint32_t>(raw_.data() + offsetof(pmukit_raw_header, tag), PMUKIT_RAW_TAG_HISI_PTT);
-        put(uint64_t{entries_.size() / entry} << PMUKIT_HISI_PTT_W0_ENTRIES_SHIFT |
-            uint64_t{entry} << PMUKIT_HISI_PTT_W0_ENTRY_BYTES_SHIFT |
-            uint64_t{PMUKIT_HISI_PTT_EXTRA_WORDS} << PMUKIT_HISI_PTT_W0_EXTRA_WORDS_SHIFT);
-        for (uint64_t word : {uint64_t{PMUKIT_HISI_PTT_MARK}, sink_.time_ns(stream_, at),
-                              flags_ | at_least_, sequence_++, lost_})
-            put(word);
+        for (size_t i = 0; i < std::size(words); i++)
+            store_le(raw_.data() + sizeof(pmukit_raw_header) + 8 * i, words[i]);
         append(raw_, entries_);
         sink_.raw(stream_, at, raw_);
         flags_ = 0;
         entries_.clear();
-    }
-    void put(uint64_t word)
-    {
-        raw_.resize(raw_.size() + sizeof word);
-        store_le(raw_.data() + raw_.size() - sizeof word, word);
     }
 
     RawSink &sink_;
