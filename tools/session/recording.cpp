@@ -352,8 +352,10 @@ void Walker::aux_data(const perfdata::AuxStream &stream, uint64_t aux_offset, ui
         known.has_data = true;
         aux_events_.insert(stream.event, stream);
     }
-    if (!stream_.driver)
+    if (!stream_.driver) {
+        totals_.unknown_aux_bytes += data.size();
         return;
+    }
     if (stream.event != perfdata::kUnknownEvent)
         totals_.aux_bytes[stream.event] += data.size();
     if (begun) {
@@ -970,6 +972,7 @@ std::string Recording::nothing_recorded(const RecordingTotals &totals) const
 {
     const auto is_zero = [](uint64_t count) { return count == 0; };
     const bool is_empty = totals.pieces == 0 && totals.unreadable_records == 0 &&
+                          totals.unknown_aux_bytes == 0 &&
                           std::ranges::all_of(totals.samples, is_zero) &&
                           std::ranges::all_of(totals.aux_bytes, is_zero) && damage().empty();
     return is_empty ? path_ + ": no sample was recorded" : std::string();

@@ -101,6 +101,7 @@ struct RecordingTotals {
     uint64_t aux_unknown_losses = 0;  // PERF_AUX_FLAG_COLLISION: the driver did not count the loss
     uint64_t pieces = 0;              // AUX buffers and samples delivered to a driver
     std::vector<uint64_t> aux_bytes;  // per event
+    uint64_t unknown_aux_bytes = 0;   // of drivers that this program does not know
     std::vector<uint64_t> samples;    // per event
     // Drivers whose AUX data is incomplete; nullptr: unknown driver.
     std::set<const Driver *> aux_lost_of;
