@@ -46,7 +46,12 @@ occupancy=$(cat $data/llc_occupancy) total=$(cat $data/mbm_total_bytes) local=$(
 mark 3
 
 # pmukit records from the files of resctrl. The task has walked, so their values hardly change; pmukit runs on the first CPU.
-from_resctrl() { taskset -c 0 pmukit "$@" -e resctrl/interval_ms=100/; }
+# from_resctrl COMMAND OPTION...: runs a command of pmukit with the event
+from_resctrl() {
+	command=$1
+	shift
+	taskset -c 0 pmukit "$command" -e resctrl/interval_ms=100/ "$@"
+}
 # recorded EVENT: prints the last recorded value of the group in the L3 of $cpu
 recorded() {
 	pmukit export --format jsonl -o - -i resctrl.data |
@@ -78,9 +83,21 @@ pmukit doctor | grep "resctrl" >doctor
 sed 's/^/# /' doctor
 grep -q "mounted on $resctrl: .*pmukit record -e resctrl//" doctor
 result "pmukit doctor names resctrl as the source of this machine" $?
-mkdir $resctrl/mon_groups/again
-# shellcheck disable=SC2016
-from_resctrl record -o lives.data -- sh -c 'sleep 1; rmdir "$1"; sleep 1; mkdir "$1"; sleep 1; rmdir "$1"' sh $resctrl/mon_groups/again >said 2>&1
+# passes_of FILE: waits until the unfinished recording has grown twice: the last pass then began after this function was called
+size_of() { cat "$1".part-* 2>/dev/null | wc -c; }
+is_larger() { [ "$(size_of "$1")" -gt "$2" ]; }
+passes_of() {
+	for _ in 1 2; do within 120 is_larger "$1" "$(size_of "$1")"; done
+}
+again=$resctrl/mon_groups/again
+mkdir $again
+from_resctrl record -o lives.data -- sh -c 'until [ -e stop ]; do sleep 0.2; done' >said 2>&1 &
+recorder=$!
+passes_of lives.data && rmdir $again && passes_of lives.data && mkdir $again && passes_of lives.data
+rmdir $again
+touch stop
+wait $recorder
+sed 's/^/# /' said
 pmukit report -i lives.data >report 2>&1
 grep again report | sed 's/^/# /'
 grep -Eq "^ *[0-9]+ +group +/mon_groups/again +$cpu" report && grep -Eq "^ *[0-9]+#2 +group +/mon_groups/again +$cpu" report
@@ -88,7 +105,7 @@ result "a group that is removed and made again has two lives in the report" $?
 readings_of resctrl 10 1
 from_resctrl record -o unmounted.data -- sleep 300 >said 2>&1 &
 recorder=$!
-sleep 2
+passes_of unmounted.data
 within 20 umount $resctrl
 wait $recorder
 status=$?
