@@ -176,21 +176,22 @@ std::optional<Threads::Place> Threads::find(uint32_t pid, uint64_t address, uint
         const auto next = process.starts.upper_bound(time_ns);
         const bool is_first = next == process.starts.begin();
         const uint64_t since_ns = is_first ? 0 : std::prev(next)->first;
-        const std::optional<uint32_t> parent = is_first ? std::nullopt : std::prev(next)->second;
+        const std::optional<uint32_t> *const begun = is_first ? nullptr : &std::prev(next)->second;
+        const bool is_forked = begun && *begun;
         // After a fork, an address without a map of the process's own had that of the parent.
         const uint64_t last_ns = next == process.starts.end() ? UINT64_MAX : next->first;
-        const uint64_t until_ns = parent ? 0 : last_ns;
+        const uint64_t until_ns = is_forked ? 0 : last_ns;
         if (!process.maps.is_built())
             dropped_ += process.maps.build(left_);
         if (const Map *map = process.maps.find(address, {since_ns, time_ns, until_ns}))
             return Place{map->object, address - map->begin + map->file_offset, map->file_offset};
-        if (since_ns != 0 && !parent && std::exchange(in_kernel, false)) {
+        if (since_ns != 0 && !is_forked && std::exchange(in_kernel, false)) {
             time_ns = since_ns - 1;
             continue;
         }
-        if (!parent)
+        if (!is_forked)
             return std::nullopt;
-        pid = parent.value_or(0);
+        pid = **begun;
         time_ns = since_ns;
     }
     return std::nullopt;
