@@ -384,7 +384,7 @@ TEST_F(ThreadsTest, EmptyAndOverflowingMapsAreDropped)
 // Each round adds a name, a fork and a map of a new thread.
 TEST_F(ThreadsTest, NamesAndMapsBeyondTheMemoryLimitAreDropped)
 {
-    constexpr uint32_t kLeast = limits::kThreads / 1000, kMost = limits::kThreads / 100;
+    constexpr uint32_t kLeast = limits::kThreads / 1024, kMost = limits::kThreads / 100;
     uint32_t task = 1;
     comm(task, task, "first", 5, false);
     while (threads.dropped() == 0 && task < kMost) {
