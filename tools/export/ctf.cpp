@@ -12,16 +12,19 @@
 #ifdef PMUKIT_BABELTRACE
 
 #include <babeltrace2/babeltrace.h>
+#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <cerrno>
+#include <cstdio>
 #include <map>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
-#include <system_error>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -31,8 +34,6 @@
 
 namespace pmukit::exporter {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr size_t kBatchRows = 1024, kBatchTextBytes = size_t{1} << 20;
 // The number of streams is limited, because each stream is an open file, and the sink compares the
@@ -407,19 +408,19 @@ void Ctf::pump()
 // no folder of its trace.
 Result<void> Ctf::move_trace()
 {
-    std::error_code failure;
-    std::vector<fs::path> files;
-    for (fs::directory_iterator file(trace_folder(), failure), none; !failure && file != none;
-         file.increment(failure))
-        files.push_back(file->path());
-    if (failure == std::errc::no_such_file_or_directory)
-        return {};
-    for (const fs::path &file : files)
-        if (!failure)
-            fs::rename(file, fs::path(folder_.part()) / file.filename(), failure);
-    if (!failure)
-        fs::remove(trace_folder(), failure);
-    return failure ? system_error(folder_.path(), failure.value()) : Result<void>();
+    // Not fs::directory_iterator: its increment() ends the process if memory is used up.
+    const std::string from = trace_folder() + '/';
+    const std::unique_ptr<DIR, int (*)(DIR *)> trace(::opendir(from.c_str()), ::closedir);
+    if (!trace)
+        return errno == ENOENT ? Result<void>() : system_error(folder_.path(), errno);
+    std::vector<std::string> files;
+    while (const dirent *file = ::readdir(trace.get()))
+        if (const std::string_view name = file->d_name; name != "." && name != "..")
+            files.emplace_back(name);
+    for (const std::string &file : files)
+        if (::rename((from + file).c_str(), (folder_.part() + '/' + file).c_str()) != 0)
+            return system_error(folder_.path(), errno);
+    return ::rmdir(from.c_str()) == 0 ? Result<void>() : system_error(folder_.path(), errno);
 }
 
 Result<void> Ctf::finish()
