@@ -24,8 +24,10 @@ std::string as_frame(std::string_view name)
 
 // Name of a frame without a symbol, as in stackcollapse-perf.pl: [libc.so.6], [unknown]. It has no
 // address, so that such frames of a flame graph are one.
-std::string nameless_frame(const std::string &object)
+std::string nameless_frame(decode::imc::Mode mode, const std::string &object)
 {
+    if (mode != decode::imc::Mode::kKernel && mode != decode::imc::Mode::kUser)
+        return "[guest]";
     if (object.empty())
         return "[unknown]";
     return object.starts_with('[') ? object : '[' + std::string(base_name(object)) + ']';
@@ -100,7 +102,7 @@ void Folded::put_frame(const Stack &stack, const StackFrame &at, const Seen &see
     const std::vector<NamedFrame> &frames = found.frames;
     const std::string &symbol = frames.back().symbol;
     names_.count(at.mode, found, seen.samples);
-    line += ';' + as_frame(symbol.empty() ? nameless_frame(found.object) : symbol);
+    line += ';' + as_frame(symbol.empty() ? nameless_frame(at.mode, found.object) : symbol);
     if (at.mode == decode::imc::Mode::kKernel)
         line += "_[k]";
     for (size_t i = frames.size() - 1; i-- > 0;)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cli/export/folded.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
@@ -8,45 +9,48 @@
 #include <numeric>
 
 #include "base/test_folder.hpp"
+#include "perfdata/packer.hpp"
 #include "perfdata/testing/test_file.hpp"
 
 namespace pmukit::cli {
 namespace {
 
-// Stacks of addresses that belong to no program: such a frame shows its address.
+// Stacks of addresses that belong to no program. The commands make the lines differ.
 class FoldedStacks : public testing::Test {
 protected:
     // A line of kLineBytes, which the table of lines counts with a node of 64 bytes.
     static constexpr size_t kEntryBytes = 8192, kLines = limits::kStacks / kEntryBytes;
     static constexpr size_t kLineBytes =
         kEntryBytes - 64 - sizeof(std::pair<const std::string, uint64_t>);
-    static constexpr std::string_view kNoCommand = "[unknown]", kFrame = ";[unknown]+0x";
+    static constexpr std::string_view kFrame = ";[unknown]";
+    static constexpr size_t kFrames = kLineBytes / kFrame.size() - 1;
 
-    // Returns frames for a line of kLineBytes, which differ by the number.
-    static std::vector<StackFrame> stack(uint64_t number)
+    void name_thread(uint32_t tid, uint64_t number)
     {
-        constexpr size_t kLongest = kFrame.size() + 16;
-        size_t left = kLineBytes - kNoCommand.size();
-        std::vector<StackFrame> frames;
-        for (; left >= 2 * kLongest; left -= kLongest)
-            frames.push_back({decode::imc::Mode::kUser, uint64_t{1} << 60 | number});
-        // Two frames share the rest: at least one digit each, at most 16.
-        for (const size_t bytes : {left / 2, left - left / 2})
-            frames.push_back(
-                {decode::imc::Mode::kUser, uint64_t{1} << 4 * (bytes - kFrame.size() - 1)});
-        return frames;
+        perfdata::Packer body;
+        body.put(tid).put(tid);
+        const std::string name =
+            fmt::format("{:0>{}}", number, kLineBytes - kFrames * kFrame.size());
+        const size_t end = body.bytes().size() + name.size() / 8 * 8 + 8;
+        body.put(as_bytes(name)).pad_to(end).put(uint64_t{7});
+        perfdata::Record record;
+        record.type = PERF_RECORD_COMM;
+        record.body = body.bytes();
+        threads_.note(record, recording_->reader());
     }
-    // Returns the number of samples of each line, for `different` stacks of one thread and then the
-    // first of them in another thread.
-    std::vector<uint64_t> samples_of_lines(size_t different)
+    // Returns the number of samples of each line, for one stack in `different` threads, and then in
+    // another thread that has the command of the first.
+    std::vector<uint64_t> samples_of_lines(uint32_t different)
     {
         const std::string path = folder_.path("folded");
         Result<exporter::TextFile> output = exporter::TextFile::create(path);
         Folded folded(std::move(*output), *recording_, names_);
         folded.name_by(threads_);
-        for (uint64_t i = 0; i < different; i++)
-            folded.stack({0, 1, 1, 0, stack(i)});
-        folded.stack({0, 2, 2, 0, stack(0)});
+        const std::vector<StackFrame> frames(kFrames, {decode::imc::Mode::kUser, 1});
+        for (uint32_t tid = 1; tid <= different + 1; tid++) {
+            name_thread(tid, tid <= different ? tid : 1);
+            folded.stack({0, tid, tid, 0, frames});
+        }
         EXPECT_TRUE(folded.finish());
         std::ifstream file(path);
         std::vector<uint64_t> samples;
