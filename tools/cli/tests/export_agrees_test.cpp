@@ -42,7 +42,6 @@
 #include "perfdata/generic_events.hpp"
 #include "perfdata/testing/corpus_file.hpp"
 #include "perfdata/testing/perf_script.hpp"
-#include "perfdata/testing/test_file.hpp"
 #include "session/functions.hpp"
 #include "session/threads.hpp"
 
@@ -802,43 +801,6 @@ TEST_P(ExportAgreesOnEach, RowsAndFoldedStacksEqualThoseOfPerfScript)
     // opens; pmukit opens the files of this namespace.
     if (!GetParam().is_system_wide())
         expect_rows_of_perf(perf, path, contents, "", "", folder);
-}
-
-// Call stacks of branch records (--call-graph lbr), which few machines can record: a sample of the
-// kernel, one of a program, and one whose call stack is empty.
-TEST(ExportAgreesOnMade, CallStacksOfBranchRecordsAreThoseOfPerfScript)
-{
-    constexpr uint64_t kFields = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-                                 PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN |
-                                 PERF_SAMPLE_BRANCH_STACK;
-    constexpr uint64_t kId = 8, kTask = uint64_t{100} << 32 | 100;
-    constexpr auto kKernel = static_cast<uint64_t>(PERF_CONTEXT_KERNEL),
-                   kUser = static_cast<uint64_t>(PERF_CONTEXT_USER);
-    const auto word = [](const char(&text)[9]) {
-        return load<uint64_t>(as_bytes(text).data(), std::endian::native);
-    };
-    const std::string perf = stock::perf("7.2");
-    ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
-    perfdata::testing::FileBuilder file(std::endian::native);
-    file.event(PERF_TYPE_HARDWARE, kFields, {kId})
-        .set(perfdata::kAttrBranchSampleType,
-             PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK);
-    file.record(PERF_RECORD_COMM, {kTask, word("busy\0\0\0\0"), 0, kTask, 10, kId});
-    file.record(PERF_RECORD_MMAP,
-                {kTask, 0x1000, 0x9000, 0, word("/bin/a\0\0"), 0, kTask, 11, kId});
-    file.record(PERF_RECORD_SAMPLE,
-                {kId, 0xffffffff81000010, kTask, 20, 4, kKernel, 0xffffffff81000010, kUser, 0x1005,
-                 2, 0x2001, 0x1000, 0, 0x3001, 0x2000, 0});
-    file.record(PERF_RECORD_SAMPLE, {kId, 0x1005, kTask, 30, 2, kUser, 0x1005, 3, 0x4001, 0x1000, 0,
-                                     0x5001, 0x4000, 0, 0x6001, 0x5000, 0});
-    file.record(PERF_RECORD_SAMPLE, {kId, 0x1007, kTask, 40, 2, kUser, 0x1007, 0});
-    const TestFolder folder;
-    folder.put("perf.data", file.file());
-    folder.folder("no_programs");
-    const std::string path = folder.path("perf.data"), no_programs = folder.path("no_programs");
-    const Contents contents = contents_of(path);
-    EXPECT_EQ(expect_rows_of_perf(perf, path, contents, "", no_programs, folder), 3U);
-    EXPECT_EQ(expect_stacks_of_perf(perf, path, contents, "", no_programs, folder), 3U);
 }
 
 // Differences that Documentation/components/export.rst lists
