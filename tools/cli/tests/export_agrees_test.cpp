@@ -20,7 +20,6 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -36,7 +35,6 @@
 #include "cli/export/export.hpp"
 #include "cli/tests/csv_records.hpp"
 #include "cli/tests/stock_perf.hpp"
-#include "cli/tests/stock_recordings.hpp"
 #include "export/schema.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/generic_events.hpp"
@@ -135,15 +133,15 @@ std::vector<Row> rows_of_perf(const std::string &said, const Contents &contents)
 }
 
 std::string said_by_perf(const std::string &perf, const std::string &path, const Contents &contents,
-                         const std::string &options)
+                         const std::string &options, const std::string &no_programs)
 {
     std::string fields;
     for (const std::string &field : contents.fields)
         fields += (fields.empty() ? "" : ",") + field;
     Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
     const std::string input = reader->is_pipe() ? "-i - <" + path : "-i " + path;
-    return stock::run("(" + perf + "script --ns " + options + " -F " + fields + " " + input +
-                      " 2>/dev/null)")
+    return stock::run("(" + perf + "script --ns " + options + " --symfs " + no_programs + " -F " +
+                      fields + " " + input + " 2>/dev/null)")
         .text;
 }
 
@@ -375,21 +373,6 @@ Frames as_perf_shows(Frames frames)
     return frames;
 }
 
-// The name that perf and pmukit give to memory with generated code, see ExportOfGeneratedCode.
-std::string without_name_of_generated(const std::string &frame)
-{
-    static const std::regex kPerfs(R"(\(/tmp/perf-\d+\.map\)$)"),
-        kOurs(R"(\((//anon|/dev/zero.*|/anon_hugepage.*)\)$)");
-    return std::regex_replace(std::regex_replace(frame, kPerfs, "(generated)"), kOurs,
-                              "(generated)");
-}
-
-Frames without_names_of_generated(Frames frames)
-{
-    std::ranges::transform(frames, frames.begin(), without_name_of_generated);
-    return frames;
-}
-
 // Returns the environment in which perf finds inlined functions by libdw, and not by the command
 // addr2line, which differs between hosts.
 std::string environment(const TestFolder &folder)
@@ -465,31 +448,8 @@ void expect_same_frames(const std::vector<json> &ours, const std::vector<Frames>
     ASSERT_EQ(ours.size(), perfs.size());
     for (size_t i = 0; i < ours.size(); i++)
         if (!is_not_unwound(perfs[i])) {
-            ASSERT_EQ(without_names_of_generated(as_perf_shows(frames_of(ours[i]))),
-                      without_names_of_generated(perfs[i]))
-                << "row " << i;
+            ASSERT_EQ(as_perf_shows(frames_of(ours[i])), perfs[i]) << "row " << i;
         }
-}
-
-// Compares the rows of every format with perf script; returns the number of rows. symfs: root
-// folder of the programs.
-size_t expect_rows_of_perf(const std::string &perf, const std::string &path,
-                           const Contents &contents, const std::string &options,
-                           const std::string &symfs, const TestFolder &folder)
-{
-    const std::string all = options + (symfs.empty() ? "" : " --symfs " + symfs);
-    const std::vector<Row> rows = rows_of_perf(said_by_perf(perf, path, contents, all), contents);
-    const std::vector<Frames> frames = contents.has("ip")
-                                           ? frames_of_perf(perf, path, contents, all, folder)
-                                           : std::vector<Frames>();
-    for (const char *format : kFormats) {
-        SCOPED_TRACE(format);
-        const std::vector<json> ours = rows_of_export(path, folder, symfs, format);
-        expect_same_rows(ours, rows, contents);
-        if (contents.has("ip"))
-            expect_same_frames(ours, frames);
-    }
-    return rows.size();
 }
 
 // Folded stacks
@@ -570,29 +530,6 @@ void expect_same_stacks(const std::map<std::string, size_t> &ours,
     ASSERT_EQ(more, not_unwound);
 }
 
-// Compares folded stacks with the chains of perf script, by object, as perf has no names below
-// no_programs. Returns the number of samples.
-size_t expect_stacks_of_perf(const std::string &perf, const std::string &path,
-                             const Contents &contents, const std::string &options,
-                             const std::string &no_programs, const TestFolder &folder)
-{
-    const OrdinaryEvents events = ordinary_events(path, contents);
-    if (!contents.has("ip") || events.names.empty())
-        return 0;
-    const std::vector<Frames> frames =
-        frames_of_perf(perf, path, contents, options + " --symfs " + no_programs, folder);
-    const std::vector<json> rows = rows_of_export(path, folder, no_programs);
-    EXPECT_EQ(rows.size(), frames.size());
-    if (rows.size() != frames.size())
-        return 0;
-    const auto not_unwound = static_cast<size_t>(std::ranges::count_if(frames, is_not_unwound));
-    const std::vector<std::string> wanted =
-        contents.of_drivers.empty() ? std::vector<std::string>() : events.names;
-    expect_same_stacks(stacks_of_export(path, folder, no_programs, wanted),
-                       stacks_of_chains(rows, frames, events.have_frames), not_unwound);
-    return rows.size() - not_unwound;
-}
-
 class ExportAgrees : public testing::TestWithParam<std::string> {
 protected:
     // Calls each(path, contents, options of perf) for every recording that perf can read.
@@ -637,8 +574,21 @@ TEST_P(ExportAgrees, ExportedRowsEqualThoseOfPerfScript)
     ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
     size_t compared = 0;
     for_recordings([&](const std::string &path, const Contents &contents) {
-        compared +=
-            expect_rows_of_perf(perf, path, contents, perf_options(), no_programs(), folder_);
+        const std::vector<Row> rows = rows_of_perf(
+            said_by_perf(perf, path, contents, perf_options(), no_programs()), contents);
+        const std::vector<Frames> frames =
+            contents.has("ip")
+                ? frames_of_perf(perf, path, contents, perf_options() + " --symfs " + no_programs(),
+                                 folder_)
+                : std::vector<Frames>();
+        for (const char *format : kFormats) {
+            SCOPED_TRACE(format);
+            const std::vector<json> ours = rows_of_export(path, folder_, no_programs(), format);
+            expect_same_rows(ours, rows, contents);
+            if (contents.has("ip"))
+                expect_same_frames(ours, frames);
+            compared += ours.size();
+        }
     });
     EXPECT_TRUE(compared != 0 || is_encoded()) << "the encoder's are of drivers";
     RecordProperty("rows", static_cast<int>(compared));
@@ -650,8 +600,19 @@ TEST_P(ExportAgrees, FoldedStacksSumUpTheChainsOfPerfScript)
     ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
     size_t compared = 0;
     for_recordings([&](const std::string &path, const Contents &contents) {
-        compared +=
-            expect_stacks_of_perf(perf, path, contents, perf_options(), no_programs(), folder_);
+        const OrdinaryEvents events = ordinary_events(path, contents);
+        if (!contents.has("ip") || events.names.empty())
+            return;
+        const std::vector<Frames> frames = frames_of_perf(
+            perf, path, contents, perf_options() + " --symfs " + no_programs(), folder_);
+        const std::vector<json> rows = rows_of_export(path, folder_, no_programs());
+        ASSERT_EQ(rows.size(), frames.size());
+        const auto not_unwound = static_cast<size_t>(std::ranges::count_if(frames, is_not_unwound));
+        const std::vector<std::string> wanted =
+            contents.of_drivers.empty() ? std::vector<std::string>() : events.names;
+        expect_same_stacks(stacks_of_export(path, folder_, no_programs(), wanted),
+                           stacks_of_chains(rows, frames, events.have_frames), not_unwound);
+        compared += rows.size() - not_unwound;
     });
     // The samples of "made" have a copy of the stack, for which perf has no program.
     EXPECT_TRUE(compared != 0 || is_encoded() || GetParam() == "made");
@@ -701,24 +662,25 @@ std::string folded_name(const std::string &frame)
     return frame.substr(begin, end - begin) + (is_inlined(frame) ? "_[i]" : "");
 }
 
-// Records a command into perf.data. words: options, then the command. Returns why the kernel does
-// not permit it, if it does not.
-std::optional<std::string> refused(const std::string &perf, const TestFolder &folder,
-                                   const std::string &words)
+// Records a command into perf.data. words: options, then the command.
+stock::Said recorded(const std::string &perf, const TestFolder &folder, const std::string &words)
 {
-    return stock::refusal(stock::run(environment(folder) + perf + "record -N -e cpu-clock:u -o " +
-                                     folder.path("perf.data") + ' ' + words),
-                          false);
+    return stock::run(environment(folder) + perf + "record -N -e cpu-clock:u -o " +
+                      folder.path("perf.data") + ' ' + words);
 }
 
 class ExportAgreesOn : public testing::TestWithParam<std::tuple<Program, std::string>> {
 protected:
-    static std::optional<std::string> record(const std::string &perf, const TestFolder &folder)
+    // Returns false if perf cannot record on this machine; said_ then has its message.
+    bool record(const std::string &perf, const TestFolder &folder)
     {
         const auto &[program, way] = GetParam();
-        return refused(perf, folder,
-                       "-F 4999 --call-graph " + way + " -- " + program.path + " 3000");
+        const stock::Said said =
+            recorded(perf, folder, "-F 4999 --call-graph " + way + " -- " + program.path + " 3000");
+        said_ = said.text;
+        return said.status == 0;
     }
+    std::string said_;
 };
 INSTANTIATE_TEST_SUITE_P(OurPrograms, ExportAgreesOn,
                          testing::Combine(testing::ValuesIn(kPrograms),
@@ -734,8 +696,8 @@ TEST_P(ExportAgreesOn, ExportedCallchainsHaveTheFramesOfPerfScript)
     const std::string perf = stock::perf("7.2");
     ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
     const TestFolder folder;
-    if (const auto why = record(perf, folder))
-        GTEST_SKIP() << *why;
+    if (!record(perf, folder))
+        GTEST_SKIP() << "perf cannot record here: " << said_;
     const std::string path = folder.path("perf.data");
     const std::vector<Frames> perfs = frames_of_perf(perf, path, contents_of(path), "", folder);
     const std::vector<json> ours = rows_of_export(path, folder);
@@ -760,8 +722,8 @@ TEST_P(ExportAgreesOn, FoldedStacksMatchExportedRows)
     const std::string perf = stock::perf("7.2");
     ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
     const TestFolder folder;
-    if (const auto why = record(perf, folder))
-        GTEST_SKIP() << *why;
+    if (!record(perf, folder))
+        GTEST_SKIP() << "perf cannot record here: " << said_;
     const std::string path = folder.path("perf.data");
     std::map<std::string, size_t> expected, found = stacks_of_export(path, folder, {}, {});
     for (const json &row : rows_of_export(path, folder)) {
@@ -777,30 +739,6 @@ TEST_P(ExportAgreesOn, FoldedStacksMatchExportedRows)
     EXPECT_FALSE(expected.empty());
     for (const auto &[line, samples] : expected)
         EXPECT_EQ(found[line], samples) << line;
-}
-
-// Recordings of each way to record
-
-class ExportAgreesOnEach : public testing::TestWithParam<stock::Way> {};
-INSTANTIATE_TEST_SUITE_P(WayToRecord, ExportAgreesOnEach, testing::ValuesIn(stock::kWays),
-                         [](const auto &way) { return way.param.name; });
-
-TEST_P(ExportAgreesOnEach, RowsAndFoldedStacksEqualThoseOfPerfScript)
-{
-    const std::string perf = stock::perf("7.2");
-    ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
-    const TestFolder folder;
-    if (const auto why = stock::record(perf, GetParam(), folder))
-        GTEST_SKIP() << *why;
-    const std::string path = folder.path("perf.data"), no_programs = folder.path("no_programs");
-    folder.folder("no_programs");
-    const Contents contents = contents_of(path);
-    EXPECT_GT(expect_rows_of_perf(perf, path, contents, "", no_programs, folder), 10U);
-    expect_stacks_of_perf(perf, path, contents, "", no_programs, folder);
-    // Other processes of this machine may have been in namespaces of their own, whose files perf
-    // opens; pmukit opens the files of this namespace.
-    if (!GetParam().is_system_wide())
-        expect_rows_of_perf(perf, path, contents, "", "", folder);
 }
 
 // Differences that Documentation/components/export.rst lists
@@ -833,9 +771,10 @@ TEST_P(ExportOfLinkedByLld, HasTheCallsThatPerfDoesNotUnwind)
     const std::string perf = stock::perf("7.2"), program = GetParam().path;
     ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
     const TestFolder folder;
-    if (const auto why =
-            refused(perf, folder, "-F 4999 --call-graph dwarf,16384 -- " + program + " 6000"))
-        GTEST_SKIP() << *why;
+    const stock::Said said =
+        recorded(perf, folder, "-F 4999 --call-graph dwarf,16384 -- " + program + " 6000");
+    if (said.status != 0)
+        GTEST_SKIP() << "perf cannot record here: " << said.text;
     const std::string path = folder.path("perf.data");
     const std::vector<Frames> perfs = frames_of_perf(perf, path, contents_of(path), "", folder);
     const std::vector<json> ours = rows_of_export(path, folder);
@@ -861,9 +800,10 @@ TEST_P(ExportOfLinkedByLld, NamesFunctionsAsPerfScript)
     const std::string perf = stock::perf("7.2");
     ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
     const TestFolder folder;
-    if (const auto why =
-            refused(perf, folder, "-F 4999 -g -- " + std::string(GetParam().path) + " 6000"))
-        GTEST_SKIP() << *why;
+    const stock::Said said =
+        recorded(perf, folder, "-F 4999 -g -- " + std::string(GetParam().path) + " 6000");
+    if (said.status != 0)
+        GTEST_SKIP() << "perf cannot record here: " << said.text;
     const std::string path = folder.path("perf.data");
     const std::vector<Frames> perfs = frames_of_perf(perf, path, contents_of(path), "", folder);
     const std::vector<json> ours = rows_of_export(path, folder);
@@ -901,9 +841,10 @@ TEST_P(ExportOfGeneratedCode, HasTheNameThatTheKernelGave)
     const std::string perf = stock::perf("7.2"), name = GetParam().name;
     ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
     const TestFolder folder;
-    if (const auto why = refused(
-            perf, folder, "-F 1999 -g -- " GENERATED_CODE " 200 " + std::string(GetParam().kind)))
-        GTEST_SKIP() << *why;
+    const stock::Said said = recorded(
+        perf, folder, "-F 1999 -g -- " GENERATED_CODE " 200 " + std::string(GetParam().kind));
+    if (said.status != 0)
+        GTEST_SKIP() << "perf cannot record here: " << said.text;
     const std::string path = folder.path("perf.data");
     const std::vector<json> ours = rows_of_export(path, folder);
     ASSERT_FALSE(ours.empty());
@@ -941,14 +882,13 @@ TEST(ExportOf32BitProgram, HasChainsOfFramePointersOnly)
 {
     const std::string perf = stock::perf("7.2");
     ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
-    if (stock::run(PROGRAM32).status != 0)
-        GTEST_SKIP() << "this kernel runs no 32-bit programs";
     for (const std::string way : {"fp", "dwarf"}) {
         SCOPED_TRACE(way);
         const TestFolder folder;
-        if (const auto why =
-                refused(perf, folder, "-F 1999 --call-graph " + way + " -- " PROGRAM32))
-            GTEST_SKIP() << *why;
+        const stock::Said said =
+            recorded(perf, folder, "-F 1999 --call-graph " + way + " -- " PROGRAM32);
+        if (said.status != 0)
+            GTEST_SKIP() << "perf cannot record a 32-bit program here: " << said.text;
         const std::string path = folder.path("perf.data");
         const std::vector<Frames> perfs = frames_of_perf(perf, path, contents_of(path), "", folder);
         const std::vector<json> ours = rows_of_export(path, folder);
@@ -1056,7 +996,8 @@ protected:
         const std::string perf = stock::perf("7.2");
         EXPECT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
         EXPECT_EQ(stock::run("strip -o " + program() + " " UNWOUND_PROGRAM).status, 0);
-        return !refused(perf, folder_, "-F 4999 --call-graph fp -- " + program() + " 3000");
+        return recorded(perf, folder_, "-F 4999 --call-graph fp -- " + program() + " 3000")
+                   .status == 0;
     }
     // Number of samples in the program's function spin().
     size_t named(const std::string &urls, const std::string &timeout_s = "60")
