@@ -29,6 +29,7 @@
 #include "base/number.hpp"
 #include "base/test_folder.hpp"
 #include "perfdata/format.hpp"
+#include "perfdata/packer.hpp"
 #include "perfdata/writer.hpp"
 
 namespace pmukit {
@@ -992,7 +993,9 @@ TEST_F(Program, RecordingWithoutSamplesIsReportedAndIsNoFailure)
                         PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW,
                         std::endian::native);
         auto writer = perfdata::Writer::create(path(name), {event}, host());
-        ASSERT_TRUE(writer && writer->finish());
+        perfdata::Packer round;
+        round.record_header(perfdata::kFinishedRound, 0, perfdata::kRecordHeaderBytes);
+        ASSERT_TRUE(writer && writer->records(round.bytes()) && writer->finish());
     };
     make("ordinary", PERF_TYPE_SOFTWARE);
     make("cxl_hmu", 24);
@@ -1028,8 +1031,8 @@ TEST_F(Program, CommandWhoseOutputIsNoLongerReadEndsBySigpipeWithoutAMessage)
           "export -i good.data --format openmetrics -o /dev/stdout",
           "export -i good.data --format csv --driver cxl_hmu -o -",
           "export -i good.data --format csv -o new", "recover -i good.data",
-          "recover -i good.data --json", "cut -i good.data -o cut", "merge good.data -o merged",
-          "inject -i good.data -o injected", "doctor --json",
+          "recover -i good.data --json", "cut -i good.data -o cut",
+          "merge good.data good.data -o merged", "inject -i good.data -o injected", "doctor --json",
           "record -o - -e software/config=0/ -- true"}) {
         if (std::string_view(command).starts_with("record") && ::geteuid() != 0)
             continue;  // may not be allowed to record
