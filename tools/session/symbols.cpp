@@ -392,8 +392,8 @@ private:
     }
 
     // Names the stubs in .plt: each jumps through a slot whose relocation names the function. The
-    // first bytes belong to the dynamic linker. If .plt.sec exists (x86 with IBT), programs call
-    // the stubs there instead.
+    // first bytes belong to the dynamic linker, and are named .plt as in perf. If .plt.sec exists
+    // (x86 with IBT), programs call the stubs there instead.
     void read_stubs(unsigned machine, ElfSymbols &symbols)
     {
         struct Layout {
@@ -409,6 +409,8 @@ private:
         Elf_Data *jumps = elf_getdata(jumps_, nullptr);
         if (!jumps)
             return;
+        if (stubs_.sh_size >= layout->first_bytes)
+            symbols.stubs_.add(stubs_.sh_addr, layout->first_bytes, ".plt");
         const bool second = second_stubs_.sh_size != 0;
         const GElf_Shdr &stubs = second ? second_stubs_ : stubs_;
         uint64_t at = second ? 0 : layout->first_bytes;

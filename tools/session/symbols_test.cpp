@@ -334,7 +334,7 @@ TEST(ElfSymbols, PltStubsHaveTheSameNamesAsInObjdump)
     ASSERT_TRUE(symbols);
     for (const auto &[at, stub] : stubs)
         EXPECT_EQ(symbols->find(at - address + offset), stub);
-    EXPECT_EQ(symbols->find(offset), "") << "the linker's stub, after _init";
+    EXPECT_EQ(symbols->find(offset), ".plt") << "the linker's stub, after _init, as in perf";
 }
 
 // The C library calls functions of its own through stubs, of which objdump prints the address:
@@ -484,7 +484,8 @@ TEST(ElfSymbols, StubsHaveNamesUpToTheLimit)
         const Result<ElfSymbols> symbols = opened(stub_image(kFit + 1, of_itself));
         ASSERT_TRUE(symbols);
         EXPECT_EQ(symbols->find(16), name) << of_itself;
-        EXPECT_EQ(symbols->find(16 * kFit), name) << of_itself;
+        // The name of the linker's stub takes some of the memory of those of the file itself.
+        EXPECT_EQ(symbols->find(16 * (kFit - of_itself)), name) << of_itself;
         EXPECT_EQ(symbols->find(16 * (kFit + 1)), "") << of_itself;
         EXPECT_LT(symbols->bytes(), limits::kStubs * 5 / 4) << of_itself;
     }
