@@ -96,7 +96,7 @@ within 20 sh -c "[ \$(dd if=/dev/cpu/1/msr bs=8 count=1 skip=$((0xc8f)) iflag=sk
 watches beside
 result "pqos starts to monitor CPU 1 while no monitored task of the driver runs there" $?
 kill -CONT $one
-within 20 registers_of_another && grep -q "^state.* yielded" $group/status && [ "$(logged "is another tool's")" = $((lines + 1)) ]
+within 60 registers_of_another && grep -q "^state.* yielded" $group/status && [ "$(logged "is another tool's")" = $((lines + 1)) ]
 result "R-08 when a monitored task runs on the CPU that pqos monitors, the driver yields and logs one line" $?
 unwatch
 within 20 registers_are cache_qos && within 20 sh -c "[ \$(cat $group/occupancy) -gt 0 ]"

@@ -45,10 +45,10 @@ for i in 1 2 3 4 5; do
 done
 sleep 2
 for task in $tasks; do
-	perf stat --no-scale -x, -o "raw.$task" -p "$task" -e cache_qos/total_bytes/ -- sleep 15 &
+	perf stat --no-scale -x, -o "raw.$task" -p "$task" -e cache_qos/total_bytes/ -- sleep 30 &
 	echo $! >>perfs
 done
-within 5 stat_is waiting 3
+within 25 stat_is waiting 3
 result "R-28 five events are open on two RMIDs" $?
 for task in $tasks; do
 	total "$task" >"before.$task"

@@ -98,7 +98,7 @@ Result<void> count_pages(const std::string &path, whatif::Common &common)
         return Error{Errc::kUsage, recording_name(path) +
                                        ": a percentage of --fast needs a log that can be read "
                                        "twice; give --fast PAGES, or a file"};
-    whatif::PageCount count(common.page_log2);
+    whatif::PageCount count(common);
     const Result<bool> cut = read_log(path, [&](std::span<const Request> accesses) {
         Result<void> done;
         for (const Request &access : accesses)
@@ -215,7 +215,7 @@ Result<void> look_at(const WhatIfOptions &options, WhatIf &result)
     if (!pmu)
         return pmu.error();
     result.pmu = *pmu;
-    whatif::PageCount count(result.common.page_log2);
+    whatif::PageCount count(result.common);
     for (const auto &[event, list] : lists.by_event()) {
         if (recording->pmu_name(event) != *pmu || !list.units())
             continue;

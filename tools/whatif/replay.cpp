@@ -13,13 +13,12 @@ namespace {
 constexpr unsigned kMaxDpaLog2 = 52;  // physical addresses are not longer
 constexpr uint64_t kNsPerMs = 1'000'000;
 
-Error no_memory(const UnitIndex &index)
+Error no_memory(const UnitIndex &index, size_t memory_bytes)
 {
-    return Error{
-        Errc::kUnsupported,
-        fmt::format("more than {} units of {} bytes: the limit of {} MiB is reached; give "
-                    "a larger --unit-bytes or fewer combinations",
-                    index.units(), uint64_t{1} << index.unit_log2(), limits::kWhatIf >> 20)};
+    return Error{Errc::kUnsupported,
+                 fmt::format("more than {} units of {} bytes: the limit of {} MiB is reached; give "
+                             "a larger --unit-bytes or fewer combinations",
+                             index.units(), uint64_t{1} << index.unit_log2(), memory_bytes >> 20)};
 }
 
 // Pages of 2^page_log2 bytes in a page of the index.
@@ -67,7 +66,7 @@ uint64_t sum_of_largest(std::vector<uint64_t> values, uint64_t number)
 Result<void> PageCount::add(uint64_t dpa)
 {
     if (index_.count(dpa) == kNoNumber)
-        return no_memory(index_);
+        return no_memory(index_, memory_bytes_);
     return {};
 }
 
@@ -113,7 +112,7 @@ Result<void> LogReplay::prepare()
             return Error{Errc::kUsage,
                          fmt::format("--counters {}: the limit of {} MiB is reached; give fewer "
                                      "counters or fewer combinations",
-                                     combination.chmu.counters.number, limits::kWhatIf >> 20)};
+                                     combination.chmu.counters.number, common_.memory_bytes >> 20)};
         const size_t space = space_of(combination), accuracy = accuracy_of(combination);
         const UnitIndex &index = *spaces_[space].index;
         placements_.push_back({space, accuracy, Chmu(combination.chmu),
@@ -165,7 +164,7 @@ Result<void> LogReplay::feed(std::span<const models::cxl_hmu::Request> accesses)
         for (const models::cxl_hmu::Request &access : accesses) {
             const uint32_t unit = space.index->count(access.dpa);
             if (unit == kNoNumber)
-                return no_memory(*space.index);
+                return no_memory(*space.index, common_.memory_bytes);
             space.units.push_back(unit);
         }
     }
@@ -229,6 +228,7 @@ std::vector<Outcome> LogReplay::outcomes() const
 
 RecordingReplay::RecordingReplay(const Common &common, unsigned unit_log2, size_t combinations)
     : common_(common),
+      left_(common.memory_bytes),
       index_(unit_log2, common.page_log2, left_, 0, combinations * FastMemory::kPageBytes)
 {
 }
@@ -258,7 +258,7 @@ Result<void> RecordingReplay::add(uint64_t dpa, uint64_t time_ns, uint64_t acces
 {
     const uint32_t unit = index_.count(dpa, accesses);
     if (unit == kNoNumber)
-        return no_memory(index_);
+        return no_memory(index_, common_.memory_bytes);
     for (Placement &placement : placements_) {
         FastMemory &memory = placement.node.memory;
         memory.grow(index_.pages());

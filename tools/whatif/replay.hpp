@@ -31,6 +31,7 @@ struct Common {
     uint64_t move_cost = 64;  // of a page of 2^page_log2 bytes: see tier::PolicySettings
     // Pages in the input, for a budget in percent. See PageCount.
     uint64_t pages = 0;
+    size_t memory_bytes = limits::kWhatIf;  // limit for all combinations
 };
 
 struct Outcome {
@@ -45,14 +46,19 @@ struct Outcome {
 // Counts the pages of an input, in a pass of its own.
 class PageCount {
 public:
-    explicit PageCount(unsigned page_log2) : index_(page_log2, page_log2, left_, 0, 0) {}
+    explicit PageCount(const Common &common)
+        : memory_bytes_(common.memory_bytes),
+          index_(common.page_log2, common.page_log2, left_, 0, 0)
+    {
+    }
     PageCount(const PageCount &) = delete;
     PageCount &operator=(const PageCount &) = delete;
     Result<void> add(uint64_t dpa);
     uint64_t pages() const { return index_.pages(); }
 
 private:
-    Budget left_{limits::kWhatIf};
+    size_t memory_bytes_;
+    Budget left_{memory_bytes_};
     UnitIndex index_;
 };
 
@@ -103,7 +109,7 @@ private:
     };
 
     LogReplay(const std::vector<Combination> &combinations, const Common &common)
-        : combinations_(combinations), common_(common)
+        : combinations_(combinations), common_(common), left_(common.memory_bytes)
     {
     }
     Result<void> prepare();
@@ -115,7 +121,7 @@ private:
 
     std::vector<Combination> combinations_;
     Common common_;
-    Budget left_{limits::kWhatIf};
+    Budget left_;
     std::vector<Space> spaces_;  // one for each unit size
     std::vector<OneAccuracy> accuracies_;
     std::vector<Placement> placements_;
@@ -145,7 +151,7 @@ private:
     Result<void> prepare(const std::vector<Combination> &combinations);
 
     Common common_;
-    Budget left_{limits::kWhatIf};
+    Budget left_;
     UnitIndex index_;
     std::vector<Placement> placements_;
     bool started_ = false;
