@@ -86,10 +86,11 @@ uint64_t status_of_command(const std::string &key)
 TEST(Workload, CommandHasTheSignalStateThatPmukitInherited)
 {
     const auto bit = [](int signal) { return uint64_t{1} << (signal - 1); };
-    sigset_t blocked, before;
+    sigset_t none, blocked, before;  // earlier tests of this process may have blocked signals
+    ::sigemptyset(&none);
     ::sigemptyset(&blocked);
     ::sigaddset(&blocked, SIGUSR1);
-    ::sigprocmask(SIG_BLOCK, &blocked, &before);
+    ::sigprocmask(SIG_SETMASK, &blocked, &before);
     ::signal(SIGPIPE, SIG_IGN);
     ::signal(SIGXFSZ, SIG_DFL);
     ::signal(SIGUSR2, SIG_DFL);
@@ -103,11 +104,12 @@ TEST(Workload, CommandHasTheSignalStateThatPmukitInherited)
     EXPECT_EQ(status_of_command("SigIgn:") & (bit(SIGPIPE) | bit(SIGXFSZ) | bit(SIGUSR2)),
               bit(SIGPIPE));
     EXPECT_EQ(status_of_command("SigBlk:"), bit(SIGUSR1));
-    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::signal(SIGXFSZ, SIG_DFL);
     ::signal(SIGUSR2, SIG_DFL);
     note_inherited();
     EXPECT_EQ(status_of_command("SigBlk:"), 0U);
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 
 TEST(Workload, CommandHasTheOpenFileLimitThatPmukitInherited)
