@@ -137,7 +137,8 @@ occupancy=$(of_package occupancy_domains) total=$(of_package mbm_total_domains) 
 mark 6
 readings_of cache_qos 20 4
 
-# perf stat counts a program from its start to its end, in all L3s.
+# perf stat counts a program from its start to its end, in all L3s: also the starts of taskset and of the walk, and what the kernel zeroes
+# and copies for them, up to 512 KiB here. The exact value is check_rdt.sh's.
 evict 104
 mark 7
 perf stat -x, -e cache_qos/llc_occupancy/ -- $on_cpu cache_qos_walk $mib 3 30 2>stat
@@ -145,8 +146,8 @@ mark 8
 sed 's/^/# /' stat
 occupancy=$(awk -F, '$3 ~ /llc_occupancy/ { print $1; exit }' stat)
 reading occupancy perf all 30 31 8 "$occupancy"
-is_walk "$occupancy"
-result "R-42 perf stat: the occupancy equals the size of the memory that the program has walked" $?
+is_walk "$occupancy" 8
+result "R-42 perf stat: the occupancy is the size of the memory that the program has walked and that of two program starts" $?
 [ "$(stat_of pqr_faults) $(stat_of hijacks) $(stat_of stolen)" = "0 0 0" ]
 result "R-09 no register write failed, and no RMID was attributed to another tool" $?
 

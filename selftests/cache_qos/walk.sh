@@ -29,8 +29,9 @@ walks() {
 # L3, and the next walk starts without lines.
 evict() { walks "evicted.$1" $on_cpu cache_qos_walk 64 1 "$1" 900; }
 
-# is_walk BYTES: succeeds if BYTES is the size of the walk, with tolerance for the program's stack and a few more pages
-is_walk() { [ "$1" -ge $((bytes - unit)) ] && [ "$1" -le $((bytes + 2 * unit)) ]; }
+# is_walk BYTES [UNITS]: succeeds if BYTES is the size of the walk, with tolerance for UNITS (default 2) units of other memory, such as the
+# program's stack and its page tables
+is_walk() { [ "$1" -ge $((bytes - unit)) ] && [ "$1" -le $((bytes + ${2:-2} * unit)) ]; }
 
 # never_ends MIB MARK: starts an endless walk on the last CPU in the background; $walker is its pid
 never_ends() {
