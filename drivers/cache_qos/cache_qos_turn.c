@@ -4,8 +4,7 @@
  *
  * perf counts an event as running while it is scheduled on a CPU, whether its monitor has RMIDs or
  * not. A PMU cannot make perf schedule an event again when a turn begins. So the driver takes the
- * time without RMIDs off the time that perf adds to the running time of the event, that of ended
- * child events (child_total_time_running). Every read of the times includes it, and it is atomic.
+ * time without RMIDs off the running time of the event (pmukit_event_add_running()).
  *
  * Bandwidth: the time without RMIDs is not running time. perf stat prints the share, and a count
  * that is scaled by it. The driver itself never scales.
@@ -58,7 +57,7 @@ void cache_qos_rotate(struct cache_qos_live *live)
 	if (cache_qos_rotate_steps(live))
 		cache_qos_resolve_changed(live);
 	for (m = 0; m < CACHE_QOS_MAX_MONITORS; m++) {
-		if (!READ_ONCE(live->core.monitors[m].turns))
+		if (!READ_ONCE(live->core.monitors[m].unsettled))
 			continue;
 		raw_spin_lock_irq(&live->lock);
 		cache_qos_turn_settle(&live->core, m);
@@ -86,16 +85,6 @@ static struct cache_qos_event *cache_qos_turn_top(struct cache_qos_event *ev)
 	return event->parent ? cache_qos_of_event(event->parent) : ev;
 }
 
-/* The running time of an event as perf counts it, up to now */
-static u64 cache_qos_turn_ran(const struct perf_event *event)
-{
-	u64 since = event->state == PERF_EVENT_STATE_ACTIVE ?
-			    compat_event_time(event) - event->tstamp :
-			    0;
-
-	return event->total_time_running + since;
-}
-
 /**
  * cache_qos_turn_come - an event is added to its CPU
  * @live: driver state
@@ -109,20 +98,20 @@ void cache_qos_turn_come(struct cache_qos_live *live, struct cache_qos_event *ev
 		return;
 	ev->at_ns = cache_qos_now_ns();
 	ev->had_ns = cache_qos_turn_ns(&live->core, ev->watch->monitor, ev->at_ns);
-	ev->ran_ns = cache_qos_turn_ran(ev->pev.event);
+	ev->ran_ns = pmukit_event_running_ns(ev->pev.event);
 }
 
 /* Give back the time that was taken off an event of occupancy and off its children. */
 static void cache_qos_turn_give_back(struct cache_qos_event *top)
 {
-	atomic64_add(atomic64_xchg(&top->cut_ns, 0), &top->pev.event->child_total_time_running);
+	pmukit_event_add_running(top->pev.event, atomic64_xchg(&top->cut_ns, 0));
 }
 
 static void cache_qos_turn_cut_gauge(struct cache_qos_event *top, u64 ran_ns)
 {
 	if (READ_ONCE(top->valued))
 		return;
-	atomic64_sub(ran_ns, &top->pev.event->child_total_time_running);
+	pmukit_event_add_running(top->pev.event, -ran_ns);
 	atomic64_add(ran_ns, &top->cut_ns);
 	/* Pairs with cache_qos_turn_valued(): one of the two sees the other's write. */
 	smp_mb();
@@ -139,18 +128,19 @@ static void cache_qos_turn_cut_gauge(struct cache_qos_event *top, u64 ran_ns)
  */
 void cache_qos_turn_account(struct cache_qos_live *live, struct cache_qos_event *ev)
 {
+	u64 had_ns = ev->had_ns, at_ns = ev->at_ns, ran_ns = ev->ran_ns, missed_ns;
 	struct cache_qos_event *top = cache_qos_turn_top(ev);
-	u64 had_ns = ev->had_ns, at_ns = ev->at_ns, ran_ns = ev->ran_ns;
 
 	if (!at_ns || !cache_qos_turn_takes(live, ev))
 		return;
 	cache_qos_turn_come(live, ev);
 	ran_ns = ev->ran_ns - ran_ns;
-	if (cache_qos_is_gauge(top))
+	if (cache_qos_is_gauge(top)) {
 		cache_qos_turn_cut_gauge(top, ran_ns);
-	else
-		atomic64_sub(cache_qos_turn_missed(ran_ns, ev->at_ns - at_ns, ev->had_ns - had_ns),
-			     &top->pev.event->child_total_time_running);
+		return;
+	}
+	missed_ns = cache_qos_turn_missed(ran_ns, ev->at_ns - at_ns, ev->had_ns - had_ns);
+	pmukit_event_add_running(top->pev.event, -missed_ns);
 }
 
 /**

@@ -71,7 +71,7 @@ void cache_qos_turns_join(struct cache_qos *cq, u16 monitor)
 	struct cache_qos_monitor *m = &cq->monitors[monitor];
 
 	m->clock = 0;
-	m->unsettled = false;
+	WRITE_ONCE(m->unsettled, false);
 	m->order = cq->next_order++;
 	memset(&m->home, 0, sizeof(m->home));
 	WRITE_ONCE(m->turns, true);
@@ -83,7 +83,7 @@ void cache_qos_turns_leave(struct cache_qos *cq, u16 monitor)
 	u32 m;
 
 	WRITE_ONCE(cq->monitors[monitor].turns, false);
-	cq->monitors[monitor].unsettled = false;
+	WRITE_ONCE(cq->monitors[monitor].unsettled, false);
 	if (cache_qos_has(&cq->waiting, monitor))
 		cache_qos_wait(cq, monitor, false);
 	for (m = 1; m < CACHE_QOS_MAX_MONITORS; m++)
@@ -170,7 +170,7 @@ u32 cache_qos_turns_over(struct cache_qos *cq, u64 now_ns)
 	u32 served = cache_qos_turns_free(cq) + cq->nr_atoms[CACHE_QOS_LIMBO], over = 0, m;
 
 	cache_qos_for_each_member(m, &cq->waiting) {
-		cq->monitors[m].unsettled = true;
+		WRITE_ONCE(cq->monitors[m].unsettled, true);
 		cq->monitors[m].status |= PMUKIT_CACHE_QOS_S_PARTIAL;
 	}
 	if (cq->nr_waiting <= served)
@@ -197,7 +197,7 @@ void cache_qos_turns_stop(struct cache_qos *cq, u64 now_ns)
 	monitor = &cq->monitors[oldest];
 	cache_qos_turn_clock(monitor, false, now_ns);
 	monitor->order = cq->next_order++;
-	monitor->unsettled = true;
+	WRITE_ONCE(monitor->unsettled, true);
 	monitor->status |= PMUKIT_CACHE_QOS_S_PARTIAL;
 	cache_qos_wait(cq, oldest, true);
 	for_each_set_bit(rmid, monitor->rmids, cq->hw.nr_rmid)
@@ -268,5 +268,5 @@ void cache_qos_turn_settle(struct cache_qos *cq, u16 monitor)
 
 	if (m->used && m->turns && m->unsettled && !cache_qos_has(&cq->waiting, monitor) &&
 	    cache_qos_turn_settles(cq, m))
-		m->unsettled = false;
+		WRITE_ONCE(m->unsettled, false);
 }

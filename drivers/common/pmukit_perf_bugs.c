@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Workarounds for bugs of perf that affect a PMU that is removed. Only this file uses perf's
- * internal data; decision 0015 explains why. Each function's comment names the bug, the affected
- * kernels and the fix to send upstream.
+ * Workarounds for bugs of perf: those that affect a PMU that is removed (1 to 7), and an interface
+ * that is missing (8). Only this file uses perf's internal data; decision 0015 explains why. Each
+ * function's comment names the bug, the affected kernels and the fix to send upstream.
  *
  *   bug                                            kernels     workaround
  *   1 open events are not detached                 to 6.14     pmukit_give_up_name()
@@ -12,6 +12,7 @@
  *   5 an unregistered PMU is still found           to 6.14     pmukit_wait_for_openers()
  *   6 a task refers to a freed PMU                 to 6.1      pmukit_forget_pmu()
  *   7 a migration moves only one group per call    from 6.15   pmukit_cpu_events()
+ *   8 a PMU cannot say when an event did not count to 7.2      pmukit_event_add_running()
  *
  * 7.2 was the newest kernel when this table was written. Compile probes (drivers/compat/probes)
  * select the workarounds that a kernel needs. One commit of 6.15 fixes 4 and 5; stable kernels have
@@ -20,9 +21,11 @@
  * removal of a PMU by 20 ms and disables CPU hotplug meanwhile.
  */
 
+#include <linux/atomic.h>
 #include <linux/cpu.h>
 #include <linux/delay.h>
 #include <linux/device.h>
+#include <linux/export.h>
 #include <linux/hrtimer.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
@@ -363,3 +366,62 @@ put_stand_in:
 keep_name:
 	dev_warn(old, "the name stays in use until the last event is closed: out of memory\n");
 }
+
+/* Bug 8: the running time of an event */
+
+/*
+ * The time of the event's context that perf counts as enabled, and as running while the event is
+ * active
+ */
+static u64 pmukit_context_time(const struct perf_event *event)
+{
+#ifdef HAVE_PERF_TIME_CTX
+#define PMUKIT_TIME(_of)	((_of)->time.time)
+#else
+#define PMUKIT_TIME(_of)	((_of)->time)
+#endif
+#ifdef CONFIG_CGROUP_PERF
+	if (event->cgrp)
+		return PMUKIT_TIME(per_cpu_ptr(event->cgrp->info, event->cpu));
+#endif
+	return PMUKIT_TIME(event->ctx);
+#undef PMUKIT_TIME
+}
+
+/**
+ * pmukit_event_running_ns - the running time of an event as perf counts it, up to now
+ * @event: the event
+ *
+ * Context: callback of the PMU: perf has just updated the time, and holds ctx->lock.
+ *
+ * Return: nanoseconds, without those of child events.
+ */
+u64 pmukit_event_running_ns(const struct perf_event *event)
+{
+	u64 since = event->state == PERF_EVENT_STATE_ACTIVE ?
+			    pmukit_context_time(event) - event->tstamp :
+			    0;
+
+	return event->total_time_running + since;
+}
+EXPORT_SYMBOL_GPL(pmukit_event_running_ns);
+
+/**
+ * pmukit_event_add_running - correct the running time that all reads of an event report
+ * @event: an event that was opened, not inherited
+ * @ns: nanoseconds to add, negative for time in which an active event did not count
+ *
+ * Bug: perf counts an event as running while it is scheduled on a CPU. A PMU can refuse an event
+ * when it is scheduled, but cannot say later that the event no longer counts, or counts again.
+ * Kernels: to 7.2.
+ * Fix to send: a function by which a PMU stops and starts the running time of an active event.
+ *
+ * The time is added to that of ended child events: every read includes it, and it is atomic.
+ *
+ * Context: any.
+ */
+void pmukit_event_add_running(struct perf_event *event, s64 ns)
+{
+	atomic64_add(ns, &event->child_total_time_running);
+}
+EXPORT_SYMBOL_GPL(pmukit_event_add_running);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Workarounds for bugs of perf that affect a PMU that is removed; for pmukit_pmu.c only. */
+/*
+ * Workarounds for bugs of perf that affect a PMU that is removed; for pmukit_pmu.c only. Those for
+ * drivers are in <pmukit/pmu.h>.
+ */
 #ifndef PMUKIT_PERF_BUGS_H
 #define PMUKIT_PERF_BUGS_H
 

@@ -77,23 +77,4 @@ static inline u64 compat_attr_extra_config(const struct perf_event_attr *attr)
 	return extra;
 }
 
-/*
- * The time of the event's context that perf counts as enabled, and as running while the event is
- * active. Only in callbacks of the PMU: perf has just updated the time, and holds ctx->lock.
- */
-static inline u64 compat_event_time(const struct perf_event *event)
-{
-#ifdef HAVE_PERF_TIME_CTX
-#define PMUKIT_TIME(_of)	((_of)->time.time)
-#else
-#define PMUKIT_TIME(_of)	((_of)->time)
-#endif
-#ifdef CONFIG_CGROUP_PERF
-	if (event->cgrp)
-		return PMUKIT_TIME(per_cpu_ptr(event->cgrp->info, event->cpu));
-#endif
-	return PMUKIT_TIME(event->ctx);
-#undef PMUKIT_TIME
-}
-
 #endif /* PMUKIT_COMPAT_H */

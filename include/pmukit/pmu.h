@@ -208,6 +208,10 @@ void pmukit_kick_sync(void);
 void pmukit_pmu_servers(struct pmukit_pmu *pp, struct cpumask *servers);
 int pmukit_event_open(struct pmukit_pmu *pp, struct pmukit_event *pev, struct perf_event *event);
 
+/* Running times of events, for drivers whose events count only part of the time they are active */
+u64 pmukit_event_running_ns(const struct perf_event *event);
+void pmukit_event_add_running(struct perf_event *event, s64 ns);
+
 /*
  * A record under construction: header of a raw sample, then the words. The words are 8-byte aligned
  * here and, because the header has 12 bytes, in perf's stream as well.
