@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/file.hpp"
 #include "base/text.hpp"
 #include "cli/figures.hpp"
 #include "cli/version.hpp"
