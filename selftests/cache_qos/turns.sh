@@ -79,11 +79,14 @@ result "R-28 after the last event is closed, no monitor waits and no RMID is use
 # Occupancy is a gauge: it is never scaled.
 rm -f perfs
 for task in $tasks; do
-	perf stat -x, -o "gauge.$task" -p "$task" -e cache_qos/llc_occupancy/ -- sleep 10 &
+	perf stat -x, -o "gauge.$task" -p "$task" -e cache_qos/llc_occupancy/ &
 	echo $! >>perfs
 done
-sleep 3
+within 60 stat_is waiting 3
+sleep 5
 pmukit record --source model -o snapshots.data -a -e cache_qos_aux/snapshot/ -- sleep 3 >said 2>&1 || show said
+# shellcheck disable=SC2046
+kill -INT $(cat perfs)
 # shellcheck disable=SC2046
 wait $(cat perfs)
 show gauge.*
