@@ -52,25 +52,18 @@ from_resctrl() {
 	shift
 	taskset -c 0 pmukit "$command" -e resctrl/interval_ms=100/ "$@"
 }
-# recorded EVENT: prints the last recorded value of the group in the L3 of $cpu
-recorded() {
-	pmukit export --format jsonl -o - -i resctrl.data |
-		sed -n "s|.*\"domain\":$cpu,\"event\":\"$1\",\"bytes\":\([0-9]*\),.*\"backend\":\"resctrl\",\"name\":\"/mon_groups/walk .*|\1|p" | tail -n 1
-}
-# between A B C: succeeds if B is a number from A to C or from C to A
-between() { [ -n "$2" ] && { { [ "$1" -le "$2" ] && [ "$2" -le "$3" ]; } || { [ "$3" -le "$2" ] && [ "$2" -le "$1" ]; }; }; }
 before=$(cat $data/llc_occupancy) before_total=$(cat $data/mbm_total_bytes)
-from_resctrl record --source model -o resctrl.data -- sleep 1 >said 2>&1
+from_resctrl record -o resctrl.data -- sleep 1 >said 2>&1
 status=$?
 after=$(cat $data/llc_occupancy) after_total=$(cat $data/mbm_total_bytes)
 sed 's/^/# /' said
-echo "# files: $before to $after, total $before_total to $after_total; recorded $(recorded llc_occupancy), $(recorded total_bytes)"
-[ $status = 0 ] && between "$before" "$(recorded llc_occupancy)" "$after" && between "$before_total" "$(recorded total_bytes)" "$after_total"
+echo "# files: $before to $after, total $before_total to $after_total; recorded $(recorded llc_occupancy $cpu), $(recorded total_bytes $cpu)"
+[ $status = 0 ] && between "$before" "$(recorded llc_occupancy $cpu)" "$after" && between "$before_total" "$(recorded total_bytes $cpu)" "$after_total"
 result "pmukit record stores the values that the files of resctrl show" $?
 pmukit report -i resctrl.data >report 2>&1
 sed 's/^/# /' report
-grep -q "source resctrl: counted by group" report && grep -Eq "^ *[0-9]+ +group +/mon_groups/walk \(cache_qos_walk-$walker\) +$cpu +llc_occupancy" report
-result "pmukit report shows the group with its task, and the source" $?
+grep -q "source=model" report && grep -q "source resctrl: counted by group" report && grep -Eq "^ *[0-9]+ +group +/mon_groups/walk \(cache_qos_walk-$walker\) +$cpu +llc_occupancy" report
+result "pmukit report shows the group with its task, the source, and that the processor is emulated" $?
 from_resctrl top --once -- sleep 1 >top 2>said
 cat top said | sed 's/^/# /'
 grep -q "/mon_groups/walk" top && grep -q "source resctrl: counted by group" top

@@ -16,6 +16,14 @@ reading() {
 	echo "# $*"
 }
 
+# recorded EVENT DOMAIN: prints the last value of resctrl's group walk in resctrl.data
+recorded() {
+	pmukit export --format jsonl -o - -i resctrl.data |
+		sed -n "s|.*\"domain\":$2,\"event\":\"$1\",\"bytes\":\([0-9]*\),.*\"backend\":\"resctrl\",\"name\":\"/mon_groups/walk .*|\1|p" | tail -n 1
+}
+# between A B C: succeeds if B is a number from A to C or from C to A
+between() { [ -n "$2" ] && { { [ "$1" -le "$2" ] && [ "$2" -le "$3" ]; } || { [ "$3" -le "$2" ] && [ "$2" -le "$1" ]; }; }; }
+
 # walks FILE COMMAND...: starts COMMAND in the background and waits until it has walked; $walker is its pid
 walks() {
 	file=$1

@@ -157,7 +157,7 @@ std::optional<CpuidLeaf> live_cpuid(unsigned cpu, uint32_t leaf, uint32_t sublea
         ::sched_setaffinity(0, sizeof only, &only) != 0)
         return std::nullopt;
     CpuidLeaf found{};
-    if (leaf <= static_cast<uint32_t>(__get_cpuid_max(leaf & 0x80000000, nullptr)))
+    if (leaf <= static_cast<uint32_t>(__get_cpuid_max(leaf & 0xc0000000, nullptr)))
         __cpuid_count(leaf, subleaf, found.eax, found.ebx, found.ecx, found.edx);
     ::sched_setaffinity(0, sizeof before, &before);
     return found;
@@ -209,11 +209,24 @@ std::optional<CpuidLeaf> Machine::cpuid(unsigned cpu, uint32_t leaf, uint32_t su
     return host_.live() ? live_cpuid(cpu, leaf, subleaf) : saved_cpuid(host_, cpu, leaf, subleaf);
 }
 
-bool Machine::is_virtual() const
+CpuidLeaf Machine::first_cpuid(uint32_t leaf) const
 {
     const std::vector<unsigned> all = cpus();
-    const std::optional<CpuidLeaf> features = all.empty() ? std::nullopt : cpuid(all.front(), 1);
-    return features && features->ecx >> 31 & 1;
+    return all.empty() ? CpuidLeaf{} : cpuid(all.front(), leaf).value_or(CpuidLeaf{});
+}
+
+bool Machine::is_virtual() const
+{
+    return first_cpuid(1).ecx >> 31 & 1;
+}
+
+// The signature is "TCGTCGTCGTCG", in EBX, ECX and EDX.
+bool Machine::is_emulated() const
+{
+    constexpr uint32_t kSignature = 0x40000000;
+    const CpuidLeaf found = first_cpuid(kSignature);
+    return is_virtual() && found.ebx == 0x54474354 && found.ecx == 0x43544743 &&
+           found.edx == 0x47435447;
 }
 
 std::vector<unsigned> Machine::cpus() const

@@ -97,8 +97,8 @@ enum class Access { kRead, kReadWrite };
 
 class Machine {
 public:
-    Machine(std::string root, bool active, bool full)
-        : host_(std::move(root)), active_(active), full_(full)
+    explicit Machine(Host host, bool active = false, bool full = false)
+        : host_(std::move(host)), active_(active), full_(full)
     {
     }
 
@@ -123,6 +123,8 @@ public:
     std::optional<CpuidLeaf> cpuid(unsigned cpu, uint32_t leaf, uint32_t subleaf = 0) const;
     // True if CPUID reports a hypervisor.
     bool is_virtual() const;
+    // True if CPUID reports that QEMU emulates the processor (TCG).
+    bool is_emulated() const;
     std::vector<unsigned> cpus() const;  // online CPUs
 
     // Names of the regions in /proc/iomem by which drivers have claimed any of these addresses.
@@ -139,6 +141,7 @@ private:
         std::string name;
     };
     std::vector<Region> regions() const;
+    CpuidLeaf first_cpuid(uint32_t leaf) const;  // of the first online CPU; zeros: no CPUID
 
     Host host_;
     bool active_, full_;

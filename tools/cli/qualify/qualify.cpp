@@ -178,7 +178,7 @@ Result<int> run_qualify(const QualifyOptions &options, Output &out)
     constexpr Replaceable kBundles{"a compressed archive", is_zstd};
     if (Result<void> begun = begin_output(options.bundle, {}, kBundles, options.force); !begun)
         return begun.error();
-    const Machine machine(options.root, options.active, options.full);
+    const Machine machine(Host(options.root), options.active, options.full);
     if (!machine.host().has("sys"))
         return Error{Errc::kNotFound, text_of("--root {}: it has no sys directory", options.root)};
     const Result<std::vector<DeviceReport>> reports = driver->examine(machine, options.full);

@@ -9,8 +9,10 @@
 
 #include "base/number.hpp"
 #include "base/text.hpp"
+#include "cli/qualify/machine.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/packer.hpp"
+#include "session/recording.hpp"
 
 namespace pmukit::cli::resctrl {
 namespace {
@@ -315,8 +317,12 @@ namespace {
 
 class Recorder final : public SourceRecorder {
 public:
-    Recorder(std::string text, Tree tree, std::chrono::milliseconds interval)
-        : text_(std::move(text)), snapshots_(std::move(tree)), interval_(interval)
+    // `emulated`: the processor is emulated, so the values are those of a model.
+    Recorder(std::string text, Tree tree, std::chrono::milliseconds interval, bool emulated)
+        : text_(std::move(text)),
+          snapshots_(std::move(tree)),
+          interval_(interval),
+          emulated_(emulated)
     {
     }
 
@@ -339,6 +345,7 @@ private:
     std::string text_;
     Snapshots snapshots_;
     std::chrono::milliseconds interval_;
+    bool emulated_;
     uint64_t offset_ = 0;
 };
 
@@ -367,6 +374,8 @@ perfdata::HostInfo::Caps Recorder::caps() const
     perfdata::HostInfo::Caps caps = {{"mounted_on", snapshots_.tree().mounted_on()}};
     if (const std::string mode = snapshots_.tree().assign_mode(); !mode.empty())
         caps.emplace_back("mbm_assign_mode", mode);
+    if (emulated_)
+        caps.emplace_back(kSourceCap, kSourceModel);
     return caps;
 }
 
@@ -438,8 +447,8 @@ Result<std::unique_ptr<SourceRecorder>> open_recorder(const record::EventString 
     Result<Tree> tree = Tree::open(host);
     if (!tree)
         return tree.error();
-    std::unique_ptr<SourceRecorder> recorder =
-        std::make_unique<Recorder>(event.text, std::move(*tree), *interval);
+    std::unique_ptr<SourceRecorder> recorder = std::make_unique<Recorder>(
+        event.text, std::move(*tree), *interval, qualify::Machine(host).is_emulated());
     return recorder;
 }
 

@@ -556,6 +556,30 @@ TEST_F(ResctrlCommands, RecordingHasTheValuesOfTheFilesInTheReport)
     EXPECT_NE(text.find(kMeaning), std::string::npos);
 }
 
+// Leaves 1 and 0x40000000 of a processor that QEMU emulates, of a guest under KVM, and of a
+// processor without a hypervisor, whose leaf 0x40000000 may have any value.
+TEST_F(ResctrlCommands, RecordingIsThatOfAModelOnlyIfQemuEmulatesTheProcessor)
+{
+    constexpr const char *kTcg = "eax=0x40000001 ebx=0x54474354 ecx=0x43544743 edx=0x47435447";
+    constexpr const char *kKvm = "eax=0x40000001 ebx=0x4b4d564b ecx=0x564b4d56 edx=0x0000004d";
+    const std::tuple<const char *, const char *, nlohmann::json> machines[] = {
+        {"0x80000000", kTcg, "model"},
+        {"0x80000000", kKvm, nullptr},
+        {"0x00000000", kTcg, nullptr}};
+    group("", "1", "1");
+    for (const auto &[features, signature, source] : machines) {
+        tree_.put("cpuid", fmt::format("CPU 0:\n"
+                                       "   0x00000001 0x00: eax=0x000806f8 ebx=0x00000000 ecx={} "
+                                       "edx=0x00000000\n   0x40000000 0x00: {}\n",
+                                       features, signature));
+        ASSERT_TRUE(record("resctrl//"));
+        EXPECT_EQ(nlohmann::json::parse(report(true))["pmus"][0]["source"], source) << signature;
+    }
+    tree_.remove("cpuid");
+    ASSERT_TRUE(record("resctrl//"));
+    EXPECT_TRUE(nlohmann::json::parse(report(true))["pmus"][0]["source"].is_null());
+}
+
 TEST_F(ResctrlCommands, RecordRefusesWhatDoesNotApplyToGroups)
 {
     group("", "1", "1");
