@@ -32,7 +32,7 @@ uint64_t Counters::counted(const Tally &tally, const Tally &before, uint64_t typ
         lines += tally.local - before.local;
     if (types & kRemoteReads)
         lines += tally.remote - before.remote;
-    const uint64_t units = lines * kLineBytes / shape_.unit + shape_.start;
+    const uint64_t units = lines * kLineBytes / unit_of_node(shape_) + shape_.start;
     return units & ((1ULL << shape_.width) - 1);
 }
 
@@ -141,7 +141,7 @@ uint64_t Counters::read(const Cache &cache, const Selection &selection)
     if (const uint64_t flags = flags_of_this_read())
         return flags;
     if (event == Event::kOccupancy)
-        return cache.of(selection.rmid).lines * kLineBytes / shape_.unit;
+        return cache.of(selection.rmid).lines * kLineBytes / unit_of_node(shape_);
     return read_bandwidth(cache, selection.rmid, event);
 }
 

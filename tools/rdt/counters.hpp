@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Computes the value of QM_CTR from the counts of an L3, in units of Shape::unit bytes, with the
+// Computes the value of QM_CTR from the counts of an L3, in units of unit_of_node() bytes, with the
 // Error and Unavailable bits. Bandwidth counters wrap at Shape::width bits. AMD has fewer bandwidth
 // counters than RMIDs. A read of an RMID without a counter takes the counter of the RMID that was
 // read least recently, returns Unavailable, and restarts the counter.

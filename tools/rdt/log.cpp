@@ -11,7 +11,7 @@ bool Log::open(const char *path, const Shape &shape)
     if (!file)
         return false;
     file_ = file;
-    std::fprintf(file_, "# pmukit rdt log 1\nunit %" PRIu32 "\n", shape.unit);
+    std::fprintf(file_, "# pmukit rdt log 1\nunit %" PRIu32 "\n", unit_of_node(shape));
     return true;
 }
 
@@ -48,14 +48,17 @@ void Log::print_all(Machine &machine)
 
 void Log::print_l3(Machine &machine, uint32_t l3)
 {
+    const Shape &shape = machine.shape();
+    const uint32_t rmids = rmids_of_node(shape);
     machine.copy_tallies(l3, tallies_);
-    for (uint32_t rmid = 0; rmid < machine.shape().rmids; rmid++) {
-        const Tally &tally = tallies_[rmid];
+    for (uint32_t i = 0; i < rmids * shape.nodes; i++) {
+        const Tally &tally = tallies_[i];
         const uint64_t total = tally.local + tally.remote;
         if (total)
-            std::fprintf(
-                file_, "rmid %" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", l3,
-                rmid, tally.lines * kLineBytes, total * kLineBytes, tally.local * kLineBytes);
+            std::fprintf(file_,
+                         "rmid %" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+                         l3 * shape.nodes + i / rmids, i % rmids, tally.lines * kLineBytes,
+                         total * kLineBytes, tally.local * kLineBytes);
     }
 }
 

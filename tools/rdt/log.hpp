@@ -3,9 +3,10 @@
 // return. The plugin writes it at each mark of the guest and at exit.
 //
 //   # pmukit rdt log 1
-//   unit <bytes>
+//   unit <bytes>                                  of a node, with sub-NUMA clustering
 //   mark <number> <cpu> <rmid> <class>            RMID and class of the CPU that executed it
-//   rmid <l3> <rmid> <occupancy> <total> <local>  in bytes; only RMIDs with traffic
+//   rmid <l3> <rmid> <occupancy> <total> <local>  in bytes; only RMIDs with traffic; with sub-NUMA
+//                                                 clustering <l3> is the number of the node
 //   cpu <cpu> <rmid> <class> <writes of PQR_ASSOC> <of these, changes of class>
 //   end                                           at exit; the same lines follow as after a mark
 #pragma once

@@ -60,6 +60,26 @@ TEST_F(LogFile, HasOccupancyAndTrafficAtEachMarkerInstructionAndAtExit)
                           "cpu 0 0 0 0 0\ncpu 1 7 2 2 1\n");
 }
 
+TEST_F(LogFile, NumbersTheNodesOfAllL3s)
+{
+    Shape shape;
+    shape.cpus = 4;
+    shape.cpus_per_l3 = shape.nodes = 2;
+    shape.rmids = 5;  // the nodes have two each
+    auto machine = std::make_unique<Machine>();
+    ASSERT_TRUE(machine->make(shape));
+    ASSERT_TRUE(log_->open(path_.c_str(), machine->shape()));
+    for (uint32_t cpu = 0; cpu < shape.cpus; cpu++) {
+        ASSERT_TRUE(machine->write(cpu, kRmidSncConfig, 0));
+        ASSERT_TRUE(machine->write(cpu, kPqrAssoc, cpu == 2 ? 0 : 1));
+        machine->access(cpu, cpu * kLineBytes);
+    }
+    EXPECT_TRUE(log_->end(*machine));
+    EXPECT_EQ(text().substr(0, text().find("cpu")),
+              "# pmukit rdt log 1\nunit 32768\nend\nrmid 0 1 64 64 64\nrmid 1 1 64 64 64\n"
+              "rmid 2 0 64 64 64\nrmid 3 1 64 64 64\n");
+}
+
 TEST_F(LogFile, ReportsWriteErrors)
 {
     EXPECT_FALSE(log_->open("/no/such/folder/log", machine_->shape()));

@@ -109,10 +109,17 @@ void Machine::configure(L3 &l3, const Msr &msr, uint64_t value)
         l3.counters.set_types(msr.clos, value);
 }
 
+// Returns false if the nodes of the L3 share RMIDs and the RMID is above these.
+bool Machine::is_carried(uint32_t cpu, uint64_t pqr) const
+{
+    return l3s_[l3_of(shape_, cpu)].snc & kRmidsDivided ||
+           association_of(pqr).rmid < rmids_of_node(shape_);
+}
+
 bool Machine::write(uint32_t cpu, uint32_t number, uint64_t value)
 {
     const Msr msr = msr_of(shape_, number);
-    if (!takes(shape_, msr, value))
+    if (!takes(shape_, msr, value) || (msr.reg == Register::kPqr && !is_carried(cpu, value)))
         return false;
     L3 &l3 = l3s_[l3_of(shape_, cpu)];
     if (msr.reg == Register::kEvtsel)
@@ -140,6 +147,16 @@ bool Machine::is_remote(uint32_t l3, uint64_t physical) const
     return (node < last ? node : last) != l3;
 }
 
+// Returns the RMID that counts an access of a CPU. A CPU may still carry an RMID from before its L3
+// began to share RMIDs.
+uint32_t Machine::counted_rmid(uint32_t cpu, uint32_t carried) const
+{
+    if (l3s_[l3_of(shape_, cpu)].snc.load(std::memory_order_relaxed) & kRmidsDivided)
+        return carried;
+    const uint32_t rmids = rmids_of_node(shape_);
+    return node_of(shape_, cpu) * rmids + carried % rmids;
+}
+
 void Machine::access(uint32_t cpu, uint64_t physical)
 {
     const uint64_t line = physical / kLineBytes;
@@ -150,7 +167,7 @@ void Machine::access(uint32_t cpu, uint64_t physical)
     L3 &l3 = l3s_[number];
     const uint64_t ways = l3.masks[association.clos].load(std::memory_order_relaxed);
     const Holding holding(l3.lock);
-    l3.cache.access({line, association.rmid, ways, is_remote(number, physical)});
+    l3.cache.access({line, counted_rmid(cpu, association.rmid), ways, is_remote(number, physical)});
 }
 
 void Machine::copy_tallies(uint32_t l3, Tally *into)

@@ -52,7 +52,8 @@ public:
 
     void access(uint32_t cpu, uint64_t physical);
 
-    // Copies the reference counts of all RMIDs (shape().rmids) of an L3 at one moment.
+    // Copies the reference counts of all RMIDs (shape().rmids) of an L3 at one moment. RMIDs are
+    // those of QM_EVTSEL.
     void copy_tallies(uint32_t l3, Tally *into);
     Association association(uint32_t cpu) const;
     uint64_t writes_of_pqr(uint32_t cpu) const;
@@ -77,6 +78,8 @@ private:
     uint64_t counter(uint32_t cpu);
     uint64_t bound(uint32_t cpu);
     void bind(uint32_t cpu, uint64_t config);
+    bool is_carried(uint32_t cpu, uint64_t pqr) const;
+    uint32_t counted_rmid(uint32_t cpu, uint32_t carried) const;
     static void configure(L3 &l3, const Msr &msr, uint64_t value);
     void associate(Cpu &cpu, uint64_t pqr);
 

@@ -161,6 +161,58 @@ TEST(Machine, MemoryOfAnotherNodeIsRemote)
     EXPECT_EQ(counter_of(*machine, 2, 3, 0), 5u);
 }
 
+Shape divided(uint32_t nodes)
+{
+    Shape shape = two_l3s();
+    shape.cpus_per_l3 = 2 * nodes;
+    shape.cpus = 2 * shape.cpus_per_l3;
+    shape.nodes = nodes;
+    shape.unit = 64 * nodes;
+    return shape;
+}
+
+// The reference counts the lines of each node by the RMIDs of its CPUs, and reads the counters with
+// the numbers of the kernel's logical_rmid_to_physical_rmid().
+TEST(Machine, NodesThatShareRmidsHaveSeparateCounters)
+{
+    for (const uint32_t nodes : {2u, 3u, 4u}) {
+        auto machine = make(divided(nodes));
+        const uint32_t cpus = machine->shape().cpus, rmids = 64 / nodes;
+        std::map<std::pair<uint32_t, uint32_t>, uint64_t> lines;  // by node and RMID
+        std::mt19937 random(nodes);
+        for (uint32_t cpu = 0; cpu < cpus; cpu++)
+            ASSERT_TRUE(machine->write(cpu, kRmidSncConfig, 0));
+        for (uint64_t line = 0; line < 8192; line++) {
+            const uint32_t cpu = static_cast<uint32_t>(random()) % cpus;
+            const uint32_t rmid = static_cast<uint32_t>(random()) % rmids;
+            ASSERT_TRUE(machine->write(cpu, kPqrAssoc, rmid));
+            machine->access(cpu, line * kLineBytes);
+            lines[{cpu / 2, rmid}]++;
+        }
+        for (uint32_t node = 0; node < 2 * nodes; node++)
+            for (uint32_t rmid = 0; rmid < rmids; rmid++) {
+                const uint32_t other = node / nodes * 2 * nodes;  // first CPU of the L3
+                for (const uint32_t event : {1u, 2u, 3u})
+                    EXPECT_EQ(counter_of(*machine, other, event, node % nodes * rmids + rmid),
+                              (lines[{node, rmid}]))
+                        << nodes << " nodes, node " << node << ", RMID " << rmid;
+            }
+    }
+}
+
+TEST(Machine, CpuCarriesAnyRmidWhileRmidsAreDividedAndOnlyThoseOfANodeWhileShared)
+{
+    auto machine = make(divided(2));
+    ASSERT_TRUE(machine->write(3, kPqrAssoc, 5));
+    walk(*machine, 3, 0, 64 * 10);
+    EXPECT_EQ(counter_of(*machine, 0, 1, 5), 10u);
+    ASSERT_TRUE(machine->write(3, kPqrAssoc, 63));
+    ASSERT_TRUE(machine->write(0, kRmidSncConfig, 0));
+    EXPECT_FALSE(machine->write(3, kPqrAssoc, 32));
+    EXPECT_TRUE(machine->write(3, kPqrAssoc, 31));
+    EXPECT_TRUE(machine->write(5, kPqrAssoc, 32)) << "the RMIDs of the other L3 are still divided";
+}
+
 TEST(Machine, InnerCacheHidesRepeatedAccesses)
 {
     Shape shape = two_l3s();

@@ -24,7 +24,9 @@ inline constexpr uint32_t kEventTypes = 0xc0000400u, kTypedEvents = 2;
 inline constexpr uint64_t kUnavailable = 1ULL << 62, kError = 1ULL << 63;  // QM_CTR
 
 // RMID_SNC_CONFIG: RMIDs are divided among the nodes of an L3. The bit is set at reset; Linux
-// clears it if an L3 has several nodes.
+// clears it if an L3 has several nodes. If the bit is clear, the nodes share the RMIDs from 0 to
+// rmids_of_node() - 1, which a CPU may carry. QM_EVTSEL then selects RMID r of the node with index
+// n as n * rmids_of_node() + r, on any CPU of the L3.
 inline constexpr uint64_t kRmidsDivided = 1;
 
 inline constexpr uint32_t kMostDelay = 90;         // percent

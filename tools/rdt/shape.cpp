@@ -37,6 +37,7 @@ struct Narrow {
 };
 constexpr Narrow kNarrow[] = {
     {"cpus-per-l3", &Shape::cpus_per_l3},
+    {"nodes", &Shape::nodes},
     {"ways", &Shape::ways},
     {"rmids", &Shape::rmids},
     {"classes", &Shape::classes},
@@ -79,6 +80,15 @@ bool between(uint64_t number, uint64_t least, uint64_t most)
     return number >= least && number <= most;
 }
 
+// Linux supports these numbers of nodes.
+bool divides_l3(const Shape &shape)
+{
+    const bool known = between(shape.nodes, 1, 4) || shape.nodes == 6;
+    return shape.nodes == 1 ||
+           (known && shape.vendor == Vendor::kIntel && shape.cpus_per_l3 % shape.nodes == 0 &&
+            rmids_of_node(shape) >= 2 && unit_of_node(shape) >= kLineBytes);
+}
+
 }  // namespace
 
 uint32_t l3s_of(const Shape &shape)
@@ -94,6 +104,21 @@ uint32_t l3_of(const Shape &shape, uint32_t cpu)
 uint32_t sets_of(const Shape &shape)
 {
     return static_cast<uint32_t>(shape.l3_bytes / kLineBytes / shape.ways);
+}
+
+uint32_t node_of(const Shape &shape, uint32_t cpu)
+{
+    return cpu % shape.cpus_per_l3 / (shape.cpus_per_l3 / shape.nodes);
+}
+
+uint32_t rmids_of_node(const Shape &shape)
+{
+    return shape.rmids / shape.nodes;
+}
+
+uint32_t unit_of_node(const Shape &shape)
+{
+    return shape.unit / shape.nodes;
 }
 
 bool take_option(Shape &shape, const char *option)
@@ -136,6 +161,9 @@ const char *fault_of(const Shape &shape)
         return "1 to 16 classes of service (classes=)";
     if (shape.unit < kLineBytes || shape.unit % kLineBytes != 0)
         return "a unit that is a multiple of 64 bytes (unit=)";
+    if (!divides_l3(shape))
+        return "1, 2, 3, 4 or 6 nodes, which divide the CPUs of an L3, of Intel (nodes=, "
+               "cpus-per-l3=, vendor=), with 2 RMIDs and 64 bytes of a unit each (rmids=, unit=)";
     if (!between(shape.width, 24, 62))
         return "counters of 24 to 62 bits (width=)";
     if (shape.counters > kMaxCounters)

@@ -18,6 +18,8 @@ struct Shape {
     Vendor vendor = Vendor::kIntel;
     uint32_t cpus = 1;
     uint32_t cpus_per_l3 = kMaxCpus;
+    // NUMA nodes that divide the CPUs and RMIDs of an L3 evenly (Intel's sub-NUMA clustering).
+    uint32_t nodes = 1;
     uint64_t l3_bytes = 16 << 20;
     uint32_t ways = 16;
     // Size of each CPU's cache in front of the L3; 0: none.
@@ -44,6 +46,12 @@ struct Shape {
 uint32_t l3s_of(const Shape &shape);
 uint32_t l3_of(const Shape &shape, uint32_t cpu);
 uint32_t sets_of(const Shape &shape);
+// Index of the CPU's node among the nodes of its L3
+uint32_t node_of(const Shape &shape, uint32_t cpu);
+// RMIDs of a node, and bytes per unit of QM_CTR: those of CPUID, divided by the number of nodes and
+// rounded down.
+uint32_t rmids_of_node(const Shape &shape);
+uint32_t unit_of_node(const Shape &shape);
 
 // Applies "name=value". Returns false for an unknown name or a malformed value.
 bool take_option(Shape &shape, const char *option);

@@ -63,6 +63,26 @@ TEST(Shape, RejectsInvalidShapes)
     EXPECT_EQ(fault_of(shape_with({"l3=15M", "ways=15", "unit=90112"})), nullptr);
 }
 
+TEST(Shape, NodesDivideTheCpusTheRmidsAndTheUnitOfAnL3)
+{
+    // Granite Rapids, with the unit of its CPUID
+    Shape shape = shape_with({"cpus-per-l3=6", "nodes=3", "rmids=64", "unit=73728"});
+    shape.cpus = 12;
+    EXPECT_EQ(fault_of(shape), nullptr);
+    std::string nodes;
+    for (uint32_t cpu = 0; cpu < shape.cpus; cpu++)
+        nodes += std::to_string(node_of(shape, cpu));
+    EXPECT_EQ(nodes, "001122001122");
+    EXPECT_EQ(rmids_of_node(shape), 21u);
+    EXPECT_EQ(unit_of_node(shape), 24576u);
+    for (const char *option :
+         {"nodes=0", "nodes=4", "nodes=5", "nodes=7", "vendor=amd", "rmids=5", "unit=128"}) {
+        Shape wrong = shape;
+        EXPECT_TRUE(take_option(wrong, option));
+        EXPECT_NE(fault_of(wrong), nullptr) << option;
+    }
+}
+
 TEST(Shape, ConsecutiveCpusShareAnL3)
 {
     Shape shape = shape_with({"cpus-per-l3=3"});
