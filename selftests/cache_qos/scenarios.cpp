@@ -167,7 +167,26 @@ Scenario cache_qos_rdt_pqos()
         "pqos and cache_qos show what is in the caches, and the class of service", "3");
     // pqos divides its values by the number of NUMA nodes per socket.
     rdt.smp = {};
-    rdt.two_nodes = true;
+    rdt.nodes = 2;
+    return rdt;
+}
+
+// An L3 is divided into nodes of one CPU each (sub-NUMA clustering). Linux supports this
+// since 6.11: older kernels leave the RMIDs divided among the nodes, and the driver does not load
+// until they share them. Until then the module waits for a simulation, which does not come.
+Scenario cache_qos_rdt_snc(std::string_view name, std::string_view kernel, unsigned nodes,
+                           std::string_view smp, std::string_view options, std::string_view script,
+                           const std::string &readings)
+{
+    Scenario rdt = cache_qos_on_registers(name, {kernel});
+    rdt.nodes = nodes;
+    rdt.smp = smp;
+    rdt.rdt = options;
+    rdt.modules_instead = {"pmukit_common", "cache_qos backend=sim"};
+    rdt.stock_modules = {"msr"};
+    rdt.steps = {{"rdt_snc", std::string(script), 1200}};
+    rdt.checks = {rdt_check("the values of each node, and their sum, show what is in the caches",
+                            "rdt_snc", readings)};
     return rdt;
 }
 
@@ -279,6 +298,7 @@ DriverSpec cache_qos_driver()
                     "selftests/cache_qos/rdt_pqos.sh",
                     "selftests/cache_qos/rdt_resctrl.sh",
                     "selftests/cache_qos/rdt_qualify.sh",
+                    "selftests/cache_qos/rdt_snc.sh",
                     "selftests/cache_qos/closid.sh",
                     "selftests/cache_qos/unload.sh",
                     "selftests/cache_qos/neighbors.sh",
@@ -319,6 +339,12 @@ DriverSpec cache_qos_driver()
         cache_qos_rdt_closid(),
         cache_qos_rdt_pqos(),
         cache_qos_rdt_resctrl(),
+        cache_qos_rdt_snc("rdt_snc", "7.2", 4, "4,sockets=2", "cpus-per-l3=2,nodes=2",
+                          "/selftests/cache_qos/rdt_snc.sh 2", "10"),
+        cache_qos_rdt_snc("rdt_snc3", "6.1", 3, "3", "cpus-per-l3=3,nodes=3,unit=73728",
+                          "/selftests/cache_qos/rdt_snc.sh 3", "5"),
+        cache_qos_rdt_snc("rdt_snc4", "7.2", 4, "4", "cpus-per-l3=4,nodes=4",
+                          "/selftests/cache_qos/rdt_snc.sh 4", "10"),
         cache_qos_rdt_qualify(),
         cache_qos_rdt_silent(),
         cache_qos_scale("scale", "8"),

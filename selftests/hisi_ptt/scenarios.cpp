@@ -178,7 +178,7 @@ Scenario hisi_ptt_stock_driver(std::string_view name, const PttRecorder &recorde
 {
     Scenario stock = hisi_ptt_scenario(name);
     stock.kernels = std::move(kernels);
-    stock.two_nodes = two_nodes;
+    stock.nodes = two_nodes ? 2 : 1;
     stock.modules_instead = {"stock/hisi_ptt"};
     if (two_nodes)
         stock.steps = {{"near_node", "/selftests/hisi_ptt/near_node.sh 1", 30}};
@@ -431,7 +431,7 @@ Scenario hisi_ptt_redirect()
 Scenario hisi_ptt_life(std::string_view name, bool two_nodes, std::vector<std::string_view> kernels)
 {
     Scenario life = hisi_ptt_scenario(name);
-    life.two_nodes = two_nodes;
+    life.nodes = two_nodes ? 2 : 1;
     life.steps = {{"life", "PMUKIT_MODULE=/lib/vmrun/hisi_ptt.ko hisi_ptt_life_test", 600}};
     life.kernels = std::move(kernels);
     life.routine = {"7.2"};

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -371,21 +372,23 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
     else
         add({"-accel", emulator.kvm ? "kvm" : std::string(spec.rdt ? kRdtTcg : quirks.tcg)});
     bool cxl = spec.placement == Placement::kCxlRootPort;
-    const bool two_nodes = cxl || spec.two_nodes;
+    const unsigned nodes = std::max(spec.nodes, cxl ? 2U : 1U);
     add({"-cpu", cpu_words(quirks, spec), "-smp",
          !spec.smp.empty() ? std::string(spec.smp)
-         : two_nodes       ? "2,sockets=2"
+         : nodes > 1       ? fmt::format("{0},sockets={0}", nodes)
                            : "2",
          "-m", memory});
     if (spec.tapped_node) {
         add({"-M", std::string(quirks.machine)});
         add_tapped_node(words, *spec.tapped_node);
-    } else if (two_nodes) {
+    } else if (nodes > 1) {
         add({"-object", memory_words("m", memory)});
         add({"-M", fmt::format("{}{}", quirks.machine, cxl ? ",cxl=on" : "")});
         // The CXL host bridge is in the node of the second CPU, because on every architecture the
         // second CPU can go offline.
-        add({"-numa", "node,nodeid=0,cpus=0,memdev=m", "-numa", "node,nodeid=1,cpus=1"});
+        add({"-numa", "node,nodeid=0,cpus=0,memdev=m"});
+        for (unsigned node = 1; node < nodes; node++)
+            add({"-numa", fmt::format("node,nodeid={0},cpus={0}", node)});
     } else {
         add({"-object", memory_words("m", memory)});
         add({"-M", fmt::format("{},memory-backend=m", quirks.machine)});

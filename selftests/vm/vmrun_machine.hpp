@@ -54,8 +54,8 @@ struct MachineSpec {
     std::vector<std::string_view> objects{};  // QEMU objects that the bridges need
     std::vector<PlacedDevice> placed{};
     std::filesystem::path monitor{};  // socket on which QEMU listens; empty: none
-    // The guest has two NUMA nodes with one CPU each. With kCxlRootPort it always has two nodes.
-    bool two_nodes = false;
+    // NUMA nodes, with one CPU each if there are several. With kCxlRootPort there are always two.
+    unsigned nodes = 1;
     std::optional<TappedNode> tapped_node{};  // another NUMA node has both CPUs; KVM is not used
     std::optional<RdtProcessor> rdt{};        // KVM is not used
     std::string_view smp{};                   // argument of QEMU's -smp; empty: two CPUs

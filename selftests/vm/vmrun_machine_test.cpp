@@ -78,17 +78,22 @@ TEST(QemuCommand, HidesHypervisorOnRequest)
     EXPECT_NE(joined(spec, "6.12").find("-cpu max,-hypervisor -smp 2 "), std::string::npos);
 }
 
-TEST(QemuCommand, EachOfTwoNumaNodesHasOneCpu)
+TEST(QemuCommand, EachOfSeveralNumaNodesHasOneCpu)
 {
     MachineSpec spec;
     EXPECT_EQ(joined(spec, "6.12").find("-numa"), std::string::npos);
-    spec.two_nodes = true;
+    spec.nodes = 2;
     const std::string words = joined(spec, "6.12");
     EXPECT_NE(words.find("-numa node,nodeid=0,cpus=0,memdev=m -numa node,nodeid=1,cpus=1"),
               std::string::npos)
         << words;
     EXPECT_NE(words.find("-smp 2,sockets=2"), std::string::npos);
     EXPECT_EQ(words.find("cxl"), std::string::npos);
+    spec.nodes = 3;
+    spec.smp = "3";
+    EXPECT_NE(joined(spec, "6.12").find("-numa node,nodeid=1,cpus=1 -numa node,nodeid=2,cpus=2 "),
+              std::string::npos);
+    EXPECT_NE(joined(spec, "6.12").find("-smp 3 "), std::string::npos);
 }
 
 TEST(QemuCommand, RdtSelectsAnIntelCpuAndTheRdtPlugin)

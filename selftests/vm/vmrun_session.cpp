@@ -474,7 +474,7 @@ Result<MachineSpec> Session::make_machine()
     for (size_t i = 0; i < scenario_.chassis.size(); i++)
         spec.placed.push_back(placed(i));
     spec.monitor = monitor_socket();
-    spec.two_nodes = scenario_.two_nodes;
+    spec.nodes = scenario_.nodes;
     if (scenario_.tapped_node)
         spec.tapped_node =
             TappedNode{options_.build / "tools/memtap/memtap.so", out("ring"), out("tally")};

@@ -105,10 +105,11 @@ struct Scenario {
     std::vector<std::string_view> stock_modules{};  // added to the driver's stock modules
     // Example commands that a shell prints, in place of the driver's examples.
     std::vector<std::string_view> examples{};
-    // The guest has two NUMA nodes with one CPU each. The CPU of the second node, and so the CPU
-    // nearest to a device there, can go offline even on x86, where CPU 0 cannot.
-    bool two_nodes = false;
-    std::string_view smp{};     // argument of -smp, in place of two CPUs; not with two_nodes
+    // NUMA nodes. If there are several, each has one CPU and, without `smp`, one socket. The CPU of
+    // the second node, and so the CPU nearest to a device there, can go offline even on x86, where
+    // CPU 0 cannot.
+    unsigned nodes = 1;
+    std::string_view smp{};     // argument of -smp, in place of two CPUs
     std::string_view append{};  // more kernel parameters
     // Parts of log lines that the kernel prints in this scenario and that are harmless.
     std::vector<std::string_view> harmless{};
