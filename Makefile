@@ -19,12 +19,21 @@ KCSAN   ?=
 LATE    ?=
 MINUTES ?=
 S       ?=
+RDT     ?=
 DESTDIR ?=
 DKMS    ?= pmukit
 PREFIX  ?= /usr
 BUILT   ?= $(BUILD)/tools
 JOBS    ?= $(shell nproc)
 export PMUKIT_CACHE := $(CACHE)
+
+# RDT=1: the guest of `make vm` has an emulated processor with RDT. Linux 6.12 does not boot with two CPUs of this kind.
+ifneq ($(RDT),)
+U := cache_qos
+S := rdt_pqos
+K := $(or $(K),newest)
+$(if $(filter oldstable newest 6.1 7.2,$(K)),,$(error RDT=1 needs K=6.1 or K=7.2, not K=$(K)))
+endif
 
 # K=oldstable, stable or newest names the guest of a current Debian suite, so that these names stay when the kernel versions change.
 guest-oldstable := 6.1
@@ -69,7 +78,8 @@ help:
 	@echo '  make coverage [U= S=] lines of the drivers that the scenarios of debug-6.12 run (S: only these); long'
 	@echo '  make coverage-tools  lines of the parser and the decoders that their unit tests run'
 	@echo '  make tsan            unit tests of components with threads, under ThreadSanitizer'
-	@echo '  make vm [K= U= S=]   an interactive shell in a guest with the devices and modules of a driver (S: of a scenario)'
+	@echo '  make vm [K= U= S=]   an interactive shell in a guest with the devices and modules of a driver (S: of a scenario;'
+	@echo '                       RDT=1: with an emulated RDT processor, resctrl, pqos and cache_qos)'
 	@echo '  make mutants [U= N=] inserts faults into overlays of the tree, one at a time: the tests must fail (N: only a sample)'
 	@echo '  make bench           figures: bench <name> <value> <unit>'
 	@echo '  make hostile [S=]    the most expensive recordings, with every command and format: <= 64 MiB, <= 10x benign'

@@ -165,6 +165,12 @@ Scenario cache_qos_rdt_pqos()
     Scenario rdt = cache_qos_rdt_msr(
         "rdt_pqos", {"6.1", "7.2"}, "",
         "pqos and cache_qos show what is in the caches, and the class of service", "3");
+    // `make vm RDT=1` shows these.
+    rdt.examples = {
+        "perf stat -e cache_qos/llc_occupancy/,cache_qos/total_bytes/ -- cache_qos_walk 8 3 1",
+        "mkdir -p /var/lock; pqos --iface=msr -s",
+        "rmmod cache_qos; mount -t resctrl resctrl /sys/fs/resctrl; cat /sys/fs/resctrl/schemata",
+        "pmukit record -e resctrl// -- cache_qos_walk 8 3 1; pmukit report"};
     // pqos divides its values by the number of NUMA nodes per socket.
     rdt.smp = {};
     rdt.nodes = 2;
