@@ -105,7 +105,7 @@ public:
     std::vector<std::string> later_parts() const;
     // The first missing file of a directory in which a later file exists; also in warnings().
     const std::optional<std::string> &missing_part() const;
-    // Start and end of the current file's records. If the header has no size (killed recorder), the
+    // Start and end of the current file's records. In the file of a killed recorder, the
     // records end with the file.
     uint64_t data_begin() const;
     uint64_t data_end() const;

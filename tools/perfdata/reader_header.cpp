@@ -251,7 +251,9 @@ Result<void> Reader::State::read_file_header(Bytes file)
 
     position_ = data_begin_ = data.offset;
     end_ = data_end_ = file.size();
-    if (data.size == 0) {  // the recorder was killed before it wrote the size and the features
+    const Bytes features = file.subspan(kHeaderFeaturesAt, kFeatureBits / 8);
+    // A recorder that was killed has not written the size and the features.
+    if (data.size == 0 && !is_feature_table(data.offset, features)) {
         warn({Errc::kTruncated, "the recorder did not finish this file", kHeaderDataAt});
         return {};
     }
@@ -263,7 +265,7 @@ Result<void> Reader::State::read_file_header(Bytes file)
         return {};
     }
     end_ = data_end_ = data.offset + data.size;
-    read_features(end_, file.subspan(kHeaderFeaturesAt, kFeatureBits / 8));
+    read_features(end_, features);
     return {};
 }
 
@@ -319,6 +321,25 @@ Result<void> Reader::State::add_event(Bytes attr_bytes, Bytes ids, uint64_t offs
 }
 
 // Features
+
+// True if the table of the header sections is at this offset. If records are there, the size of the
+// first one, which is never 0, makes the first section begin beyond the end of the file.
+bool Reader::State::is_feature_table(uint64_t offset, Bytes bitmap) const
+{
+    const uint64_t begin = offset;
+    for (unsigned feature = 0; feature < kFeatureBits; feature++) {
+        if (!feature_set(bitmap, feature, order_))
+            continue;
+        const std::optional<Bytes> entry = section(offset, kSectionBytes);
+        if (!entry)
+            return false;
+        const Section where = load_section(entry->data(), order_);
+        if (!section(where.offset, where.size))
+            return false;
+        offset += kSectionBytes;
+    }
+    return offset != begin;
+}
 
 void Reader::State::read_features(uint64_t table_offset, Bytes bitmap)
 {

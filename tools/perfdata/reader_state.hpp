@@ -76,6 +76,7 @@ struct __attribute__((visibility("hidden"))) Reader::State {
     Result<Step> begin();
     Result<void> read_file_header(Bytes file);
     Result<void> read_attrs(Bytes section, uint64_t section_offset, size_t entry_bytes);
+    bool is_feature_table(uint64_t offset, Bytes bitmap) const;
     void read_features(uint64_t table_offset, Bytes bitmap);
     void read_feature(unsigned feature, Bytes content, uint64_t offset);
     bool read_pmu_mappings(Bytes content);

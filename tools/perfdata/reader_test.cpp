@@ -146,6 +146,27 @@ TEST(Reader, WarnsThatATruncatedFileHasNoPmuNames)
     EXPECT_EQ(reader->pmu_name(24), "");
 }
 
+// The size of the data is 0 in the files of both recorders.
+TEST_P(ReaderOrder, DistinguishesACompleteFileWithoutRecordsFromThatOfAKilledRecorder)
+{
+    FileBuilder builder(GetParam());
+    builder.event(24, kSampleType, {7}).pmu(24, "cxl_hmu_mem0.0.0");
+    std::vector<std::byte> bytes = builder.file();
+    Result<Reader> complete = Reader::open(bytes);
+    ASSERT_TRUE(complete);
+    EXPECT_TRUE(complete->warnings().empty());
+    EXPECT_EQ(complete->pmu_name(24), "cxl_hmu_mem0.0.0");
+    EXPECT_EQ(complete->data_end(), complete->data_begin());
+    EXPECT_TRUE(walk(*complete).types.empty());
+    for (const size_t rest : {size_t{0}, kSectionBytes - 1, kSectionBytes}) {
+        bytes.resize(builder.data_offset() + rest);
+        const Result<Reader> killed = Reader::open(bytes);
+        ASSERT_TRUE(killed);
+        EXPECT_EQ(killed->warnings().size(), 1U) << rest;
+        EXPECT_EQ(killed->pmu_name(24), "");
+    }
+}
+
 TEST(Reader, ReadsTheFileOfAKilledRecorder)
 {
     FileBuilder builder = two_events();
