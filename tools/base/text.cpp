@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdint>
 #include <iterator>
 
@@ -67,6 +68,23 @@ std::string shortened(std::string_view text, size_t most)
     while (continues(text, tail))
         tail++;
     return std::string(text.substr(0, head)).append(kMiddle).append(text.substr(tail));
+}
+
+std::string without_octal(std::string_view text)
+{
+    constexpr size_t kDigits = 3;
+    constexpr int kBase = 8;
+    std::string plain;
+    while (!text.empty()) {
+        uint8_t value = 0;
+        const std::string_view digits = text.substr(1, kDigits);
+        const auto [end, failure] = std::from_chars(digits.begin(), digits.end(), value, kBase);
+        const bool is_number = text.front() == '\\' && digits.size() == kDigits &&
+                               end == digits.end() && failure == std::errc();
+        plain += is_number ? static_cast<char>(value) : text.front();
+        text.remove_prefix(is_number ? 1 + kDigits : 1);
+    }
+    return plain;
 }
 
 void append_values(std::string &to, fmt::string_view format, fmt::format_args values)

@@ -35,6 +35,10 @@ constexpr size_t kMostRowName = 255, kMostFrameName = 512, kMostPath = 4096;
 // of valid UTF-8 is valid.
 std::string shortened(std::string_view text, size_t most);
 
+// Decodes the octal numbers by which the kernel writes blanks, backslashes and line ends in the
+// paths of /proc/mounts and /proc/PID/maps: \040.
+std::string without_octal(std::string_view text);
+
 // Joins words or whole numbers with `between`.
 template <typename Words>
 std::string joined(const Words &words, std::string_view between)

@@ -42,6 +42,20 @@ TEST(Text, ShortenedTextIsValidUtf8)
     }
 }
 
+TEST(Text, DecodesTheOctalNumbersOfTheKernel)
+{
+    const std::pair<std::string_view, std::string_view> rows[] = {
+        {R"(/my\040own\134x)", R"(/my own\x)"},
+        {R"(\011\012\303\251)", "\t\n\xc3\xa9"},
+        {R"(\\040\08)", R"(\ \08)"},
+        {R"(\04)", R"(\04)"},
+        {R"(\777)", R"(\777)"},
+        {"", ""},
+    };
+    for (const auto &[text, plain] : rows)
+        EXPECT_EQ(without_octal(text), plain) << text;
+}
+
 TEST(Text, JoinWritesTheSeparatorOnlyBetweenParts)
 {
     EXPECT_EQ(joined(std::vector<std::string>(), ", "), "");

@@ -2,12 +2,11 @@
 // Options of pmukit what-if, and the passes over its input.
 #include "cli/what_if.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <set>
 
@@ -40,14 +39,14 @@ Result<whatif::Input> kind_of(const std::string &path)
 {
     if (can_be_read_once_only(path))
         return whatif::kLog;
-    struct stat status {};
-    if (::stat(path.c_str(), &status) != 0)
-        return explain_open(path, system_error(path, errno));
-    if (S_ISDIR(status.st_mode))
+    std::error_code ignored;  // of a file that open_for_reading() reports
+    if (std::filesystem::is_directory(path, ignored))
         return whatif::kRecording;
+    const Result<Fd> file = open_for_reading(path);
+    if (!file)
+        return explain_open(path, file.error());
     char begin[64] = {};
-    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    const ssize_t got = file ? ::read(file.get(), begin, sizeof begin) : -1;
+    const ssize_t got = ::read(file->get(), begin, sizeof begin);
     if (got < 0)
         return system_error(path, errno);
     const std::string_view text(begin, static_cast<size_t>(got));

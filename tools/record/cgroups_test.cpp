@@ -56,7 +56,11 @@ TEST(OpenCgroup, OpensTheFolderBelowTheMountPoint)
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.error().message,
               "-G c: there is no such cgroup in " + folder.path("cgroup/unified"));
-    const Result<Fd> none = open_cgroup("c", folder.path("nothing"));
+    const Result<Fd> unread = open_cgroup("c", folder.path("nothing"));
+    ASSERT_FALSE(unread);
+    EXPECT_EQ(unread.error().message.find(folder.path("nothing")), 0U);
+    folder.put("empty", "");
+    const Result<Fd> none = open_cgroup("c", folder.path("empty"));
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().message.find("-G c: no cgroups are mounted"), 0U);
 }

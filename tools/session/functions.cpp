@@ -8,8 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 
+#include "base/file.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 
 namespace pmukit::cli {
@@ -22,11 +23,14 @@ constexpr std::string_view kVdso = "[vdso]";
 // The vDSO of the running kernel, which each process has in its memory.
 std::optional<ElfFile> own_vdso()
 {
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);) {
+    constexpr size_t kMostMaps_bytes = size_t{16} << 20;
+    const Result<std::string> maps = read_file("/proc/self/maps", kMostMaps_bytes);
+    if (!maps)
+        return std::nullopt;
+    for (const std::string_view line : split(*maps, '\n')) {
         uint64_t begin = 0, end = 0;
         if (!line.ends_with(kVdso) ||
-            std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64, &begin, &end) != 2)
+            std::sscanf(line.data(), "%" SCNx64 "-%" SCNx64, &begin, &end) != 2)
             continue;
         Result<ElfFile> file =
             ElfFile::of({reinterpret_cast<const std::byte *>(begin), end - begin});

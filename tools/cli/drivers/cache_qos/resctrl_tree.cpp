@@ -29,24 +29,6 @@ std::string_view file_of(uint8_t event)
     return {};
 }
 
-// Replaces \040 and similar, as which /proc/mounts writes blanks.
-std::string unescaped(std::string_view text)
-{
-    std::string plain;
-    for (size_t i = 0; i < text.size(); i++) {
-        unsigned code = 0;
-        const char *digits = text.data() + i + 1;
-        if (text[i] == '\\' && text.size() - i > 3 &&
-            std::from_chars(digits, digits + 3, code, 8).ptr == digits + 3 && code < 256) {
-            plain += static_cast<char>(code);
-            i += 3;
-        } else {
-            plain += text[i];
-        }
-    }
-    return plain;
-}
-
 // Parses "mon_L3_07" with prefix "mon_L3_".
 std::optional<uint32_t> number_after(std::string_view name, std::string_view prefix)
 {
@@ -99,7 +81,7 @@ std::optional<std::string> mount_point(const Host &host)
     for (const std::string_view line : split(mounts, '\n')) {
         const std::vector<std::string_view> words = split(line, ' ');
         if (words.size() > 2 && words[2] == "resctrl")
-            at = unescaped(words[1]);
+            at = without_octal(words[1]);
     }
     return at;
 }

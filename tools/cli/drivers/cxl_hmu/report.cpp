@@ -33,17 +33,6 @@ uint64_t power(std::optional<unsigned> log2)
 
 // Text output
 
-std::string human_bytes(uint64_t bytes)
-{
-    constexpr const char *kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    size_t unit = 0;
-    while (bytes >= 1024 && bytes % 1024 == 0) {
-        bytes /= 1024;
-        unit++;
-    }
-    return fmt::format("{} {}", bytes, kUnits[unit]);
-}
-
 // The range from the first to the last hot unit in one line; darker is hotter.
 std::string heat_strip(const std::vector<HotUnit> &units, uint64_t first, uint64_t column_bytes,
                        bool always_on)
@@ -67,7 +56,7 @@ void print_strip(const HotList &list, Output &out)
     const uint64_t span = high->dpa - low->dpa;
     const uint64_t column_bytes = std::max(unit_bytes, std::bit_ceil(span / kStripWidth + 1));
     out.print("\n  heat of {:#x} .. {:#x}, one column is {}:\n  |{}|\n", low->dpa,
-              high->dpa + (unit_bytes - 1), human_bytes(column_bytes),
+              high->dpa + (unit_bytes - 1), bytes_text(column_bytes),
               heat_strip(units, low->dpa, column_bytes, list.totals().always_on));
 }
 
@@ -154,7 +143,7 @@ void print_pmu(size_t event, const std::string &pmu, const std::optional<std::st
     const HotTotals &totals = list.totals();
     out.print("{}", pmu);
     if (totals.unit_log2)
-        out.print("  unit {}  downsampling {}", human_bytes(power(totals.unit_log2)),
+        out.print("  unit {}  downsampling {}", bytes_text(power(totals.unit_log2)),
                   power(totals.downsampling_log2));
     if (source)
         out.print("  source={}", *source);
